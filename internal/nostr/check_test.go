@@ -1,0 +1,60 @@
+package nostr_test
+
+import (
+	"errors"
+	"testing"
+
+	"graspd/internal/nostr"
+)
+
+// verifierFunc counts and answers.
+type verifierFunc func() bool
+
+func (f verifierFunc) Verify(nostr.PubKey, nostr.ID, nostr.Sig) bool { return f() }
+
+func TestCheck(t *testing.T) {
+	good := signed(t, nostr.Event{CreatedAt: 1700000000, Kind: 1621, Tags: nostr.Tags{{"subject", "x"}}, Content: "y"})
+	change := func(f func(*nostr.Event)) *nostr.Event {
+		c := good.Clone()
+		f(c)
+		return c
+	}
+	tests := []struct {
+		name  string
+		event *nostr.Event
+		want  error
+	}{
+		{"genuine", good, nil},
+		{"genuine after a round trip", parsed(t, string(good.AppendJSON(nil))), nil},
+		{"other content", change(func(e *nostr.Event) { e.Content += " " }), nostr.ErrID},
+		{"other tag", change(func(e *nostr.Event) { e.Tags[0][1] = "z" }), nostr.ErrID},
+		{"other kind", change(func(e *nostr.Event) { e.Kind++ }), nostr.ErrID},
+		{"other time", change(func(e *nostr.Event) { e.CreatedAt++ }), nostr.ErrID},
+		{"other author", change(func(e *nostr.Event) { e.PubKey[0]++ }), nostr.ErrID},
+		{"other author, id made to fit", change(func(e *nostr.Event) { e.PubKey[0]++; e.ID = e.ComputeID() }), nostr.ErrSig},
+		{"other content, id made to fit", change(func(e *nostr.Event) { e.Content = ""; e.ID = e.ComputeID() }), nostr.ErrSig},
+		{"other signature", change(func(e *nostr.Event) { e.Sig[63]++ }), nostr.ErrSig},
+		{"no signature", change(func(e *nostr.Event) { e.Sig = nostr.Sig{} }), nostr.ErrSig},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := nostr.Check(tt.event, nostr.Schnorr{}); !errors.Is(err, tt.want) {
+				t.Errorf("err = %v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestCheckAsksTheVerifierLast(t *testing.T) {
+	e := signed(t, nostr.Event{Kind: 1})
+	asked := 0
+	yes := verifierFunc(func() bool { asked++; return true })
+	e.Content = "forged"
+	if err := nostr.Check(e, yes); !errors.Is(err, nostr.ErrID) || asked != 0 {
+		t.Errorf("err = %v, verifier asked %d times", err, asked)
+	}
+	e.Content = ""
+	if err := nostr.Check(e, yes); err != nil || asked != 1 {
+		t.Errorf("err = %v, verifier asked %d times", err, asked)
+	}
+}

@@ -1,0 +1,53 @@
+package nostr
+
+// verb reads the opening bracket and the first element of a frame.
+func (c *scanner) verb() (string, error) {
+	if err := c.expect('['); err != nil {
+		return "", err
+	}
+	return c.str()
+}
+
+// rest skips further elements, which some software sends, and reads the end of the frame.
+func (c *scanner) rest() error {
+	for {
+		ok, err := c.more(false, ']')
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return c.end()
+		}
+		if err := c.skip(maxDepth); err != nil {
+			return err
+		}
+	}
+}
+
+// eventElement reads the event that comes next and notes its id, also that of a bad event if it can be found.
+func (c *scanner) eventElement(m *MessageError) (*Event, error) {
+	if err := c.expect(','); err != nil {
+		return nil, err
+	}
+	again := *c
+	e, err := c.event()
+	if err != nil {
+		m.ID, m.HasID = again.findID()
+		return nil, err
+	}
+	m.ID, m.HasID = e.ID, true
+	return e, nil
+}
+
+// findID is the id of an object that is not a good event, if one can be read before the text makes no sense any more.
+func (c *scanner) findID() (id ID, found bool) {
+	_ = c.object(func(k string) error {
+		if k != "id" || found {
+			return c.skip(maxDepth)
+		}
+		err := c.hex(id[:])
+		found = err == nil
+		return err
+	})
+	return id, found
+}

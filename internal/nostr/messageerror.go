@@ -1,0 +1,59 @@
+package nostr
+
+import (
+	"errors"
+	"strings"
+)
+
+// MessageError says why a frame is no message, and holds what was understood of it, so that the receiver can answer in
+// the way that belongs to the verb (AppendReply).
+type MessageError struct {
+	Verb   string // "" where it is unknown
+	Sub    string // "" where there is none, or none that is valid
+	ID     ID     // of the event in an EVENT, AUTH or OK
+	HasID  bool
+	Reason string // with a machine-readable prefix of NIP-01, fit to be sent
+	err    error
+}
+
+// Error is the verb and the reason.
+func (e *MessageError) Error() string {
+	if e.Verb == "" {
+		return e.Reason
+	}
+	return e.Verb + ": " + e.Reason
+}
+
+// Unwrap is the cause, such as ErrUnsupported.
+func (e *MessageError) Unwrap() error { return e.err }
+
+// AppendReply appends what a relay answers to the frame: OK false where the event has an id, CLOSED or NEG-ERR where
+// the subscription is known, NOTICE otherwise.
+func (e *MessageError) AppendReply(dst []byte) []byte {
+	switch e.Verb {
+	case "EVENT", "AUTH":
+		if e.HasID {
+			return AppendOK(dst, e.ID, false, e.Reason)
+		}
+	case "REQ", "COUNT":
+		if e.Sub != "" {
+			return AppendClosed(dst, e.Sub, e.Reason)
+		}
+	case "NEG-OPEN", "NEG-MSG":
+		if e.Sub != "" {
+			return AppendNegErr(dst, e.Sub, e.Reason, 0)
+		}
+	}
+	return AppendNotice(dst, e.Reason)
+}
+
+// because is the finished error: a copy of what was noted while reading, with the cause.
+func (e MessageError) because(err error) *MessageError {
+	prefix := "invalid: "
+	if errors.Is(err, ErrUnsupported) {
+		prefix = "unsupported: "
+	}
+	e.Verb = strings.Clone(e.Verb)
+	e.err, e.Reason = err, prefix+err.Error()
+	return &e
+}

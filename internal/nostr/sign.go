@@ -1,0 +1,123 @@
+package nostr
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+)
+
+// ErrSecretKey says that 32 bytes are not a secret key: zero, or not below the order of the curve.
+var ErrSecretKey = errors.New("not a secret key")
+
+// SecretKey signs events. It prints as a fixed word, so that it gets into no log.
+type SecretKey [32]byte
+
+// String hides the key.
+func (SecretKey) String() string { return "secret key" }
+
+// GoString hides the key from %#v too.
+func (SecretKey) GoString() string { return "secret key" }
+
+// GenerateKey takes keys from rand, which must be a cryptographic source where it matters, until one is valid.
+func GenerateKey(rand io.Reader) (SecretKey, error) {
+	for {
+		var k SecretKey
+		if _, err := io.ReadFull(rand, k[:]); err != nil {
+			return SecretKey{}, fmt.Errorf("generate key: %w", err)
+		}
+		if _, err := k.pair(); err == nil {
+			return k, nil
+		}
+	}
+}
+
+// PubKey is the public key of k. That of an invalid key is zero, for which nothing verifies.
+func (k SecretKey) PubKey() PubKey {
+	p, err := k.pair()
+	if err != nil {
+		return PubKey{}
+	}
+	return p.pk
+}
+
+// Sign sets the author, id and signature of e. The same key, event and aux give the same signature; BIP-340 is secure
+// with any aux and harder to attack through side channels with a random one. The arithmetic is not constant-time, and
+// the signature is not verified before it is returned. An invalid key (ErrSecretKey) and an event that no relay could
+// parse (invalid UTF-8, negative created_at) are refused and leave e as it was.
+func (k SecretKey) Sign(e *Event, aux [32]byte) error {
+	p, err := k.pair()
+	if err == nil {
+		err = e.encodable()
+	}
+	if err != nil {
+		return fmt.Errorf("sign event: %w", err)
+	}
+	e.raw = ""
+	e.PubKey = p.pk
+	e.ID = e.ComputeID()
+	e.Sig = p.sign(e.ID[:], aux)
+	return nil
+}
+
+// encodable says why the event could not be read by others.
+func (e *Event) encodable() error {
+	if e.CreatedAt < 0 {
+		return errors.New("created_at: negative number")
+	}
+	if !utf8.ValidString(e.Content) {
+		return errors.New("content: invalid UTF-8")
+	}
+	for _, t := range e.Tags {
+		for _, s := range t {
+			if !utf8.ValidString(s) {
+				return errors.New("tags: invalid UTF-8")
+			}
+		}
+	}
+	return nil
+}
+
+// keyPair is a secret key as BIP-340 signs with it: d*G is the point with x coordinate pk and an even y.
+type keyPair struct {
+	d  secp256k1.ModNScalar
+	pk PubKey
+}
+
+func (k SecretKey) pair() (p keyPair, err error) {
+	if p.d.SetBytes((*[32]byte)(&k)) != 0 || p.d.IsZero() {
+		return keyPair{}, ErrSecretKey
+	}
+	p.pk = evenPoint(&p.d)
+	return p, nil
+}
+
+// sign is the default signing of BIP-340 for a message of any length.
+func (p *keyPair) sign(msg []byte, aux [32]byte) Sig {
+	mask := taggedHash("BIP0340/aux", aux[:])
+	t := p.d.Bytes()
+	for i := range t {
+		t[i] ^= mask[i]
+	}
+	h := taggedHash("BIP0340/nonce", t[:], p.pk[:], msg)
+	var k, e secp256k1.ModNScalar
+	k.SetBytes(&h) // zero with a chance of 2^-256
+	rx := evenPoint(&k)
+	challenge(&e, (*[32]byte)(&rx), &p.pk, msg)
+	s := e.Mul(&p.d).Add(&k).Bytes()
+	return Sig(append(rx[:], s[:]...))
+}
+
+// evenPoint is the x coordinate of d*G; d is negated if that point's y is odd.
+func evenPoint(d *secp256k1.ModNScalar) (x PubKey) {
+	var p secp256k1.JacobianPoint
+	secp256k1.ScalarBaseMultNonConst(d, &p)
+	p.ToAffine()
+	if p.Y.IsOdd() {
+		d.Negate()
+	}
+	p.X.PutBytes((*[32]byte)(&x))
+	return x
+}

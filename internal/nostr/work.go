@@ -1,0 +1,32 @@
+package nostr
+
+import (
+	"math/bits"
+	"strconv"
+)
+
+// Difficulty is the number of leading zero bits (NIP-13).
+func (id ID) Difficulty() int {
+	n := 0
+	for _, b := range id {
+		n += bits.LeadingZeros8(b)
+		if b != 0 {
+			break
+		}
+	}
+	return n
+}
+
+// Work is the proof of work that the event shows, in bits: the difficulty of its id, of which no more counts than the
+// target that its first nonce tag commits to, where that is a number (NIP-13). A lucky id is worth no more than what its
+// author set out to find.
+func (e *Event) Work() int {
+	n := e.ID.Difficulty()
+	for tag := range e.Tags.All("nonce") {
+		if target, err := strconv.ParseUint(tag.at(2), 10, 16); err == nil {
+			n = min(n, int(target))
+		}
+		break
+	}
+	return n
+}

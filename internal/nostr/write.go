@@ -1,0 +1,117 @@
+package nostr
+
+import (
+	"encoding/hex"
+	"strconv"
+)
+
+// AppendEventMsg appends ["EVENT", event].
+func AppendEventMsg(dst []byte, e *Event) []byte {
+	return append(e.AppendJSON(append(dst, `["EVENT",`...)), ']')
+}
+
+// AppendAuth appends ["AUTH", event] (NIP-42).
+func AppendAuth(dst []byte, e *Event) []byte {
+	return append(e.AppendJSON(append(dst, `["AUTH",`...)), ']')
+}
+
+// AppendReq appends ["REQ", sub, filter...].
+func AppendReq(dst []byte, sub string, filters ...Filter) []byte {
+	return appendFilters(appendVerb(dst, "REQ", sub), filters)
+}
+
+// AppendCount appends ["COUNT", sub, filter...] (NIP-45).
+func AppendCount(dst []byte, sub string, filters ...Filter) []byte {
+	return appendFilters(appendVerb(dst, "COUNT", sub), filters)
+}
+
+// AppendClose appends ["CLOSE", sub].
+func AppendClose(dst []byte, sub string) []byte {
+	return append(appendVerb(dst, "CLOSE", sub), ']')
+}
+
+// AppendNegOpen appends ["NEG-OPEN", sub, filter, msg] with msg in hex (NIP-77).
+func AppendNegOpen(dst []byte, sub string, f Filter, msg []byte) []byte {
+	dst = append(appendVerb(dst, "NEG-OPEN", sub), ',')
+	dst = append(f.AppendJSON(dst), ',')
+	return append(appendHex(dst, msg), ']')
+}
+
+// AppendNegMsg appends ["NEG-MSG", sub, msg] with msg in hex (NIP-77), for either side.
+func AppendNegMsg(dst []byte, sub string, msg []byte) []byte {
+	dst = append(appendVerb(dst, "NEG-MSG", sub), ',')
+	return append(appendHex(dst, msg), ']')
+}
+
+// AppendNegClose appends ["NEG-CLOSE", sub] (NIP-77).
+func AppendNegClose(dst []byte, sub string) []byte {
+	return append(appendVerb(dst, "NEG-CLOSE", sub), ']')
+}
+
+// AppendRelayEvent appends ["EVENT", sub, event], the event being the bytes of Event.AppendJSON.
+func AppendRelayEvent(dst []byte, sub string, json []byte) []byte {
+	dst = append(appendVerb(dst, "EVENT", sub), ',')
+	return append(append(dst, json...), ']')
+}
+
+// AppendOK appends ["OK", id, ok, reason].
+func AppendOK(dst []byte, id ID, ok bool, reason string) []byte {
+	dst = append(dst, `["OK","`...)
+	dst = hex.AppendEncode(dst, id[:])
+	dst = append(dst, `",`...)
+	dst = append(strconv.AppendBool(dst, ok), ',')
+	return append(appendText(dst, reason), ']')
+}
+
+// AppendEOSE appends ["EOSE", sub].
+func AppendEOSE(dst []byte, sub string) []byte {
+	return append(appendVerb(dst, "EOSE", sub), ']')
+}
+
+// AppendClosed appends ["CLOSED", sub, reason].
+func AppendClosed(dst []byte, sub, reason string) []byte {
+	dst = append(appendVerb(dst, "CLOSED", sub), ',')
+	return append(appendText(dst, reason), ']')
+}
+
+// AppendNotice appends ["NOTICE", text].
+func AppendNotice(dst []byte, text string) []byte {
+	return append(appendVerb(dst, "NOTICE", text), ']')
+}
+
+// AppendAuthChallenge appends ["AUTH", challenge] (NIP-42).
+func AppendAuthChallenge(dst []byte, challenge string) []byte {
+	return append(appendVerb(dst, "AUTH", challenge), ']')
+}
+
+// AppendCountResult appends ["COUNT", sub, {"count": n}] (NIP-45).
+func AppendCountResult(dst []byte, sub string, n int64) []byte {
+	dst = append(appendVerb(dst, "COUNT", sub), `,{"count":`...)
+	return append(strconv.AppendInt(dst, n, 10), `}]`...)
+}
+
+// AppendNegErr appends ["NEG-ERR", sub, reason], and the largest number of records as fourth element if limit is above
+// zero (NIP-77).
+func AppendNegErr(dst []byte, sub, reason string, limit int64) []byte {
+	dst = append(appendVerb(dst, "NEG-ERR", sub), ',')
+	dst = appendText(dst, reason)
+	if limit > 0 {
+		dst = strconv.AppendInt(append(dst, ','), limit, 10)
+	}
+	return append(dst, ']')
+}
+
+// appendVerb appends the start of a frame: the verb and the text that follows it.
+func appendVerb(dst []byte, verb, text string) []byte {
+	dst = append(dst, '[', '"')
+	dst = append(dst, verb...)
+	dst = append(dst, '"', ',')
+	return appendText(dst, text)
+}
+
+func appendFilters(dst []byte, filters []Filter) []byte {
+	for _, f := range filters {
+		dst = f.AppendJSON(append(dst, ','))
+	}
+	return append(dst, ']')
+}
