@@ -1,0 +1,47 @@
+package negentropy
+
+// Respond answers one message of an initiator from the responder's set, with
+// at most frameLimit bytes. The reply is always to be sent; a version byte
+// alone tells the initiator that it is done, or, where it speaks another
+// version, which one is spoken here. The error is [ErrMalformed].
+//
+// Nothing is kept between messages. The work is at most in proportion to the
+// message and the set; without a frame limit so is the reply.
+func Respond(s *Set, frameLimit int, msg []byte) (reply []byte, err error) {
+	ranges, ours, err := readVersion(msg)
+	if err != nil {
+		return nil, err
+	}
+	if !ours {
+		return []byte{versionV1}, nil
+	}
+	x := newExchange(s, effectiveLimit(frameLimit))
+	if err := x.run(ranges, x.answer); err != nil {
+		return nil, err
+	}
+	return x.out.buf, nil
+}
+
+// answer writes the own ids of a range that came by ids, as the last word
+// about it; those that fit, if not all do.
+func (x *exchange) answer(g span, to int) {
+	x.begin()
+	if x.over() {
+		x.finish(x.from)
+		return
+	}
+	end := to
+	if x.limit > 0 {
+		end = min(to, x.from+(x.limit-reserve-len(x.out.buf))/32)
+	}
+	switch end {
+	case to:
+		x.out.ids(&g.upper, x.set.items[x.from:to])
+	case x.from:
+		x.finish(end)
+	default:
+		cut := before(&x.set.items[end])
+		x.out.ids(&cut, x.set.items[x.from:end])
+		x.finish(end)
+	}
+}
