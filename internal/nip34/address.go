@@ -1,0 +1,66 @@
+package nip34
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"graspd/internal/nostr"
+)
+
+// MaxIdentifier is the longest d value in bytes that names anything here: 2,000 characters of four bytes and some more.
+const MaxIdentifier = 8192
+
+// ErrAddress says that a text is no address of a replaceable or addressable event.
+var ErrAddress = errors.New("not an address")
+
+// Address names the newest event of a kind, author and identifier (NIP-01): "30617:<pubkey>:<d>" is a repository. It is
+// comparable. D may be empty and may hold colons; it is always empty for plain replaceable kinds.
+type Address struct {
+	Kind   nostr.Kind
+	PubKey nostr.PubKey
+	D      string
+}
+
+// String is the form that stands in tags and filters.
+func (a Address) String() string {
+	return strconv.Itoa(int(a.Kind)) + ":" + a.PubKey.String() + ":" + a.D
+}
+
+// ParseAddress reads "kind:pubkey:d". Everything after the second colon is d, which may hold colons itself. The kind is
+// decimal without sign or leading zeros and the key is lower-case hex: another spelling would be found by no filter. The
+// second colon may be missing for replaceable kinds only, as some clients write them. Errors are ErrAddress.
+func ParseAddress(s string) (Address, error) {
+	kind, rest, ok := strings.Cut(s, ":")
+	key, d, full := strings.Cut(rest, ":")
+	if !ok || len(d) > MaxIdentifier {
+		return Address{}, ErrAddress
+	}
+	k, err := strconv.ParseUint(kind, 10, 16)
+	if err != nil || strconv.FormatUint(k, 10) != kind {
+		return Address{}, fmt.Errorf("%w: kind", ErrAddress)
+	}
+	pk, err := nostr.ParsePubKey(key)
+	if err != nil {
+		return Address{}, fmt.Errorf("%w: public key: %w", ErrAddress, err)
+	}
+	a := Address{Kind: nostr.Kind(k), PubKey: pk, D: d}
+	if a.Kind.IsAddressable() && full || a.Kind.IsReplaceable() && d == "" {
+		return a, nil
+	}
+	return Address{}, fmt.Errorf("%w: kind and identifier do not fit", ErrAddress)
+}
+
+// AddressOf is the address at which e stands, and whether it stands at one: only replaceable and addressable events do.
+// A missing d tag counts as an empty one (NIP-01).
+func AddressOf(e *nostr.Event) (Address, bool) {
+	a := Address{Kind: e.Kind, PubKey: e.PubKey}
+	switch {
+	case e.Kind.IsAddressable():
+		a.D = e.Tags.D()
+	case !e.Kind.IsReplaceable():
+		return Address{}, false
+	}
+	return a, true
+}

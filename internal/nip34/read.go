@@ -1,0 +1,65 @@
+package nip34
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"graspd/internal/nostr"
+)
+
+// Why a parser refuses an event.
+var (
+	ErrKind       = errors.New("wrong kind")                                   // not the kind that the parser is for
+	ErrIdentifier = fmt.Errorf("d tag is longer than %d bytes", MaxIdentifier) // see MaxIdentifier
+	ErrIncomplete = errors.New("incomplete")                                   // lacks what nobody can use it without
+)
+
+// MaxTags is how many tags of one event are looked at, in their order, and MaxValues how many values of one list, such as
+// clone or relays, are kept after merging. What lies beyond is ignored.
+const (
+	MaxTags   = 2000
+	MaxValues = 1000
+)
+
+// tags is the part of e's tags that anything here looks at.
+func tags(e *nostr.Event) nostr.Tags { return e.Tags[:min(len(e.Tags), MaxTags)] }
+
+func ownAddress(e *nostr.Event, k nostr.Kind) (Address, error) {
+	if e.Kind != k {
+		return Address{}, fmt.Errorf("%w %d", ErrKind, e.Kind)
+	}
+	a, _ := AddressOf(e)
+	if len(a.D) > MaxIdentifier {
+		return Address{}, ErrIdentifier
+	}
+	return a, nil
+}
+
+// first keeps the value of the first tag that has one.
+func first(dst *string, t nostr.Tag) {
+	if *dst == "" {
+		*dst = t.Value()
+	}
+}
+
+// merge adds the values of t that are not empty, up to MaxValues in the whole list.
+func merge(dst *[]string, t nostr.Tag) {
+	for i := 1; i < len(t) && len(*dst) < MaxValues; i++ {
+		if t[i] != "" {
+			*dst = append(*dst, t[i])
+		}
+	}
+}
+
+func pubKeys(hex []string) []nostr.PubKey {
+	var keys []nostr.PubKey
+	seen := make(map[nostr.PubKey]bool, len(hex))
+	for _, h := range hex {
+		if pk, err := nostr.ParsePubKey(h); err == nil && !seen[pk] {
+			seen[pk] = true
+			keys = append(keys, pk)
+		}
+	}
+	return slices.Clip(keys)
+}
