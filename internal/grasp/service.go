@@ -1,0 +1,96 @@
+package grasp
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"graspd/internal/nip34"
+)
+
+// Service is the place under which announcements list this relay: a host, a port where it is not the scheme's own, and a
+// base path. It is comparable. The zero value is listed nowhere.
+type Service struct {
+	host, port, path string // as in parsedRelay
+}
+
+// ParseService reads "relay.example.org", "127.0.0.1:7334" or "example.org/base", without a scheme.
+func ParseService(domain string) (Service, error) {
+	if strings.Contains(domain, "://") {
+		return Service{}, fmt.Errorf("service %q: want host[:port] without a scheme", domain)
+	}
+	hostport, path, _ := strings.Cut(domain, "/")
+	host, port, err := splitHost(hostport)
+	if err != nil {
+		return Service{}, fmt.Errorf("service %q: %w", domain, err)
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		return Service{}, fmt.Errorf("service %q: nobody can connect to the unspecified address", domain)
+	}
+	u, err := url.Parse("wss://host/" + path)
+	if err == nil && (u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(path, " ?#")) {
+		err = errors.New("only a path may follow the host")
+	}
+	if err != nil {
+		return Service{}, fmt.Errorf("service %q: %w", domain, err)
+	}
+	return Service{host: host, port: port, path: strings.TrimRight(u.EscapedPath(), "/")}, nil
+}
+
+// String is host[:port] and the base path, as ParseService reads it.
+func (s Service) String() string { return joinHost(s.host, s.port) + s.path }
+
+// RelayURL is what a client puts into the relays tag: wss, but ws for port 80 and for hosts that only a private network
+// knows, which have private addresses or names without a dot.
+func (s Service) RelayURL() RelayURL {
+	scheme, port := "wss", s.port
+	if s.port == "80" || s.port != "443" && isPrivate(s.host) {
+		scheme = "ws"
+	}
+	if port == defaultPort(scheme) {
+		port = ""
+	}
+	return RelayURL(scheme + "://" + joinHost(s.host, port) + s.path)
+}
+
+func isPrivate(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	if err == nil {
+		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
+	}
+	return isLoopback(host) || !strings.Contains(host, ".")
+}
+
+// Is reports whether u leads to this service: the same host, effective port and base path. A service without a port
+// stands at the default port of either scheme. The query does not matter.
+func (s Service) Is(u RelayURL) bool {
+	p, err := parseRelay(string(u))
+	return err == nil && s.matches(p)
+}
+
+func (s Service) matches(p parsedRelay) bool {
+	if p.host != s.host || p.path != s.path {
+		return false
+	}
+	if p.port == "" && s.port == "" {
+		return true
+	}
+	port := p.port
+	if port == "" {
+		port = defaultPort(p.scheme)
+	}
+	return port == s.port
+}
+
+// Lists reports whether the announcement names this service in its relays tag, compared as parsed URLs. It looks at 1,000
+// values at most.
+func (s Service) Lists(a *nip34.Announcement) bool {
+	for _, raw := range a.Relays[:min(len(a.Relays), maxLooked)] {
+		if p, err := parseRelay(raw); err == nil && s.matches(p) {
+			return true
+		}
+	}
+	return false
+}
