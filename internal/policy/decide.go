@@ -1,0 +1,57 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// Decide says what becomes of a genuine event that the store's own rules have nothing against, and that somebody brings.
+// It fails only when the view does. The verdict depends on nothing but its arguments and the Rules. It asks the
+// view at most some 260 times, and not at all where the event alone tells.
+func (r Rules) Decide(e *nostr.Event, by Bearer, v View, now time.Time) (Verdict, error) {
+	if verdict, done := alone(e, by, now); done {
+		return verdict, nil
+	}
+	var verdict Verdict
+	var err error
+	switch e.Kind {
+	case nip34.KindRepository:
+		verdict, err = r.announcement(e, v)
+	case nip34.KindState:
+		verdict, err = state(e, v)
+	case nostr.KindVanish:
+		verdict, err = r.vanish(e, v)
+	default:
+		verdict, err = related(e, v)
+	}
+	if err == nil {
+		verdict, err = r.work(e, v, verdict)
+	}
+	if err != nil {
+		return Verdict{}, fmt.Errorf("decide event %s: %w", e.ID, err)
+	}
+	return verdict, nil
+}
+
+// alone decides what needs no view.
+func alone(e *nostr.Event, by Bearer, now time.Time) (Verdict, bool) {
+	expiry, expires := e.Expiration()
+	switch {
+	case e.Kind == nostr.KindAuth:
+		return Verdict{Discard, "invalid: kind 22242 answers an AUTH challenge; send it in an AUTH message"}, true
+	case e.Kind.IsEphemeral():
+		return Verdict{Discard, "blocked: this relay takes no ephemeral events; publish them elsewhere"}, true
+	case e.CreatedAt > now.Add(MaxAhead).Unix():
+		return Verdict{Discard, "invalid: created_at is too far in the future (more than 15 minutes); " +
+			"set your clock and sign the event again"}, true
+	case expires && expiry <= now.Unix():
+		return Verdict{Expired, "invalid: this event has expired (NIP-40); publish one with a later expiration"}, true
+	case e.Kind.IsAddressable() && len(e.Tags.D()) > nip34.MaxIdentifier:
+		return Verdict{Refuse, fmt.Sprintf("invalid: the d tag is longer than %d bytes; choose a shorter one",
+			nip34.MaxIdentifier)}, true
+	}
+	return protection(e, by)
+}

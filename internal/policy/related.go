@@ -1,0 +1,64 @@
+package policy
+
+import (
+	"strings"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// related accepts what names something served here or is named by it, and some kinds by authors of whom something is
+// served (GRASP-01).
+func related(e *nostr.Event, v View) (Verdict, error) {
+	for _, question := range []func(*nostr.Event, View) (bool, error){byAuthor, names, isNamed} {
+		if ok, err := question(e, v); ok || err != nil {
+			return Verdict{}, err
+		}
+	}
+	if fromAuthors(e.Kind) {
+		return Verdict{Orphan, "blocked: this relay has nothing by this author and nothing that this event names; " +
+			"publish your repository, issue or patch here first, then this event again"}, nil
+	}
+	return Verdict{Orphan, "blocked: this event names no repository, patch, pull request or issue that this relay has; " +
+		"publish what it belongs to here first, then this event again"}, nil
+}
+
+// fromAuthors reports whether events of this kind are taken from whoever has an event here.
+func fromAuthors(k nostr.Kind) bool { return k == nostr.KindDeletion || k == nip34.KindGraspList }
+
+func byAuthor(e *nostr.Event, v View) (bool, error) {
+	if !fromAuthors(e.Kind) {
+		return false, nil
+	}
+	return v.HasAuthor(e.PubKey)
+}
+
+func names(e *nostr.Event, v View) (bool, error) {
+	self := e.Address()
+	refs := nip34.References(e)
+	for _, a := range refs.Addresses {
+		address := a.String()
+		if address == self {
+			continue
+		}
+		if ok, err := v.HasAddress(address); ok || err != nil {
+			return ok, err
+		}
+	}
+	for _, id := range refs.IDs {
+		if ok, err := v.Has(id); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+func isNamed(e *nostr.Event, v View) (bool, error) {
+	address := e.Address()
+	ok, err := v.Named(e.ID, address)
+	if ok || err != nil || !e.Kind.IsReplaceable() {
+		return ok, err
+	}
+	// Some clients write the address of a plain replaceable event without its last colon.
+	return v.Named(e.ID, strings.TrimSuffix(address, ":"))
+}

@@ -1,0 +1,110 @@
+package policy
+
+import (
+	"fmt"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// announcement accepts what lists this service, and what is by a maintainer, or somebody invited, of a repository that
+// does (GRASP-01).
+func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
+	a, err := nip34.ParseAnnouncement(e)
+	if err != nil {
+		return Verdict{Refuse, "invalid: " + err.Error() + "; mend it and publish again"}, nil
+	}
+	if r.Service.Lists(a) {
+		return Verdict{}, nil
+	}
+	stored, err := announcements(a.Address.D, v)
+	if err != nil {
+		return Verdict{}, err
+	}
+	stored = append(others(stored, a.Address.PubKey), a)
+	if r.welcome(stored)[a.Address.PubKey] {
+		return Verdict{}, nil
+	}
+	held, err := v.HasAddress(a.Address.String())
+	if err != nil {
+		return Verdict{}, err
+	}
+	if held {
+		return Verdict{Withdraw, fmt.Sprintf("blocked: this version does not have this relay (%s) in its relays tag, so the "+
+			"announcement leaves it; to stay, add it and publish again", r.Service.RelayURL())}, nil
+	}
+	return Verdict{Orphan, fmt.Sprintf("blocked: this relay (%s) is not in the relays tag of the announcement; "+
+		"add it and publish again", r.Service.RelayURL())}, nil
+}
+
+// state accepts the word of whoever has an announcement here with the same d. Nobody else can be a maintainer: one who is
+// listed by others is invited until his own announcement is here.
+func state(e *nostr.Event, v View) (Verdict, error) {
+	address := nip34.Address{Kind: nip34.KindRepository, PubKey: e.PubKey, D: e.Tags.D()}
+	ok, err := v.HasAddress(address.String())
+	if ok || err != nil {
+		return Verdict{}, err
+	}
+	return Verdict{Orphan, "blocked: you maintain no repository with this d tag on this relay; " +
+		"publish your announcement (kind 30617) with the same d tag here first, then this state again"}, nil
+}
+
+// Unwelcome are the announcements with that d held here which Decide would no longer accept: they came by an invitation
+// that has ended. Removing them makes no others unwelcome. When as many announcements have that d as a View gives there may
+// be inviters beyond them, and nothing is unwelcome.
+func (r Rules) Unwelcome(d string, v View) ([]nostr.ID, error) {
+	stored, err := announcements(d, v)
+	if err != nil {
+		return nil, fmt.Errorf("unwelcome announcements: %w", err)
+	}
+	if len(stored) >= MaxAnnouncements {
+		return nil, nil
+	}
+	var ids []nostr.ID
+	welcome := r.welcome(stored)
+	for _, a := range stored {
+		if !welcome[a.Address.PubKey] {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids, nil
+}
+
+// welcome is everybody whose announcement is accepted among these, which share a d: authors of those that list this
+// service, and everybody in their maintainer sets.
+func (r Rules) welcome(same []*nip34.Announcement) map[nostr.PubKey]bool {
+	var listing []nostr.PubKey
+	for _, a := range same {
+		if r.Service.Lists(a) {
+			listing = append(listing, a.Address.PubKey)
+		}
+	}
+	return grasp.NewGroup(same).Welcome(listing)
+}
+
+// announcements are those that v has with that d, parsed.
+func announcements(d string, v View) ([]*nip34.Announcement, error) {
+	events, err := v.Announcements(d)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*nip34.Announcement, 0, len(events))
+	for _, e := range events[:min(len(events), MaxAnnouncements)] {
+		if a, err := nip34.ParseAnnouncement(e); err == nil {
+			list = append(list, a)
+		}
+	}
+	return list, nil
+}
+
+// others are the announcements by anybody but that author.
+func others(list []*nip34.Announcement, author nostr.PubKey) []*nip34.Announcement {
+	var kept []*nip34.Announcement
+	for _, a := range list {
+		if a.Address.PubKey != author {
+			kept = append(kept, a)
+		}
+	}
+	return kept
+}

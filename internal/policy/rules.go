@@ -1,0 +1,25 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	"graspd/internal/grasp"
+)
+
+// MaxAhead is how far the created_at of an event may lie in the future.
+const MaxAhead = 15 * time.Minute
+
+// version is raised whenever a change here makes other events acceptable, so that what was refused is asked again.
+const version = 2
+
+// Rules are what an operator can decide about acceptance. The zero value lists nothing, so it accepts nothing.
+type Rules struct {
+	Service grasp.Service // where announcements must list this relay
+	MinPoW  int           // bits of proof of work that an event must show (NIP-13), however it comes; 0 is none
+}
+
+// Fingerprint changes when the same event could be decided otherwise: with the domain, the difficulty, and with the policy itself.
+func (r Rules) Fingerprint() string {
+	return fmt.Sprintf("%d %s pow %d", version, r.Service, r.MinPoW)
+}

@@ -1,0 +1,44 @@
+package policy
+
+import (
+	"fmt"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nostr"
+)
+
+// allRelays is what a request to vanish names that is meant for every relay (NIP-62).
+const allRelays = "ALL_RELAYS"
+
+// vanish accepts the requests to vanish of authors of whom something is served, where they name this relay or all.
+func (r Rules) vanish(e *nostr.Event, v View) (Verdict, error) {
+	if !r.asked(e) {
+		return Verdict{Refuse, fmt.Sprintf("blocked: this request to vanish does not name this relay; "+
+			"to be forgotten here, sign one with a relay tag of %s or %s", r.Service.RelayURL(), allRelays)}, nil
+	}
+	ok, err := v.HasAuthor(e.PubKey)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if !ok {
+		return Verdict{Orphan, "blocked: this relay has nothing by this author, so nothing is to be forgotten; " +
+			"publish the request again if you find something"}, nil
+	}
+	return Verdict{}, nil
+}
+
+// asked reports whether a request to vanish names this relay or all relays.
+func (r Rules) asked(e *nostr.Event) bool {
+	for _, t := range e.Tags {
+		if t.Name() != "relay" {
+			continue
+		}
+		if t.Value() == allRelays {
+			return true
+		}
+		if u, err := grasp.NormalizeRelay(t.Value()); err == nil && r.Service.Is(u) {
+			return true
+		}
+	}
+	return false
+}

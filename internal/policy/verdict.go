@@ -1,0 +1,41 @@
+package policy
+
+// Outcome is what becomes of an event.
+type Outcome uint8
+
+// The outcomes. Those from Withdraw to Vanished are of genuine events that are remembered, so that no reconciliation
+// fetches them again; Discard, Invalid and Failed leave no trace.
+const (
+	Accept     Outcome = iota // stored
+	Duplicate                 // already here
+	Withdraw                  // a newer version of an announcement held here that no longer qualifies: takes its place, unserved, for good
+	Refuse                    // decided against
+	Orphan                    // refused only because what it names, or what names it, is not here (yet)
+	Superseded                // a newer version is here
+	Deleted                   // its author deleted it (NIP-09)
+	Expired                   // its time is over (NIP-40)
+	Vanished                  // its author vanished (NIP-62)
+	Discard                   // refused for a reason that may not hold the next time
+	Invalid                   // forged or malformed
+	Failed                    // not decided, for a reason of this relay's own: the disk, a shutdown
+)
+
+var outcomes = [...]string{"accept", "duplicate", "withdraw", "refuse", "orphan", "superseded", "deleted", "expired",
+	"vanished", "discard", "invalid", "failed"}
+
+// String is the outcome as a word for logs and metrics.
+func (o Outcome) String() string {
+	if int(o) < len(outcomes) {
+		return outcomes[o]
+	}
+	return "unknown"
+}
+
+// Verdict is an outcome and what the author is told about it.
+type Verdict struct {
+	Outcome Outcome
+	Reason  string // the whole OK text with its NIP-01 prefix; "" for a plain accept
+}
+
+// OK is the flag of the OK message: the event is here now.
+func (v Verdict) OK() bool { return v.Outcome == Accept || v.Outcome == Duplicate }

@@ -1,0 +1,24 @@
+package policy
+
+import "graspd/internal/nostr"
+
+// View is what the decision needs to know of the store: events that are served, and nothing of those that are only
+// remembered. It is called by one goroutine at a time, and shows what was accepted just before. Its errors are those of
+// the disk; they end the decision.
+type View interface {
+	// Announcements are the newest served announcements (kind 30617) with that d, one per author, at most
+	// MaxAnnouncements, those that were accepted first going first. The caller does not change them.
+	Announcements(d string) ([]*nostr.Event, error)
+	// Has reports whether an event with this id is served.
+	Has(id nostr.ID) (bool, error)
+	// HasAddress reports whether an event is served at this address, written as nip34.Address.String does.
+	HasAddress(address string) (bool, error)
+	// Named reports whether a served event names this id in a tag e, E or q, or this address in a tag a, A or q. The
+	// address is "" for an event that has none.
+	Named(id nostr.ID, address string) (bool, error)
+	// HasAuthor reports whether an event of this author is served.
+	HasAuthor(pk nostr.PubKey) (bool, error)
+}
+
+// MaxAnnouncements is how many announcements with one d a View gives.
+const MaxAnnouncements = 1000

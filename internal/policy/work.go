@@ -1,0 +1,27 @@
+package policy
+
+import (
+	"fmt"
+
+	"graspd/internal/nostr"
+)
+
+// work refuses what would be taken, or kept waiting, and shows too little proof of work (NIP-13). An author's word about
+// what is here already always counts: deletions and requests to vanish by authors of whom something is served, and
+// announcements that leave.
+func (r Rules) work(e *nostr.Event, v View, so Verdict) (Verdict, error) {
+	if so.Outcome != Accept && so.Outcome != Orphan || e.Work() >= r.MinPoW {
+		return so, nil
+	}
+	lacking := Verdict{Refuse, fmt.Sprintf("pow: this relay wants %d bits of proof of work (NIP-13) and this event shows %d; "+
+		"mine it, commit to that target in a nonce tag, and publish it again", r.MinPoW, e.Work())}
+	if e.Kind != nostr.KindDeletion && e.Kind != nostr.KindVanish {
+		return lacking, nil
+	}
+	known, err := v.HasAuthor(e.PubKey)
+	if known || err != nil {
+		return so, err
+	}
+	lacking.Outcome = Orphan
+	return lacking, nil
+}
