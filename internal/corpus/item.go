@@ -1,0 +1,56 @@
+package corpus
+
+// What is the part that an event plays.
+type What uint8
+
+// The parts. Announcement to Issue are those that sync is planned by.
+const (
+	Announcement      What = iota // 30617 of an owner
+	Maintainer                    // 30617 of somebody whom an owner lists as maintainer
+	State                         // 30618
+	Patch                         // 1617
+	PullRequest                   // 1618
+	PullRequestUpdate             // 1619
+	Issue                         // 1621
+	Comment                       // 1111, on a root, a comment or a repository
+	Reply                         // 1 and 1622, older ways to comment
+	Status                        // 1630 to 1633
+	CoverNote                     // 1624
+	Label                         // 1985
+	Reaction                      // 7
+	Quote                         // 1 with q
+	Deletion                      // 5
+	Noise                         // anything that no relay of the corpus wants
+)
+
+var whatNames = [...]string{"announcement", "maintainer", "state", "patch", "pull request", "pull request update", "issue", "comment",
+	"reply", "status", "cover note", "label", "reaction", "quote", "deletion", "noise"}
+
+// String is the part as a word.
+func (w What) String() string { return name(whatNames[:], int(w)) }
+
+// Fate is what a relay makes of an event in the end, if one of the event's repositories lists it, if it accepts by GRASP-01 and if it
+// gets the whole corpus, in whatever order.
+type Fate uint8
+
+// The fates.
+const (
+	Held     Fate = iota // stored and served
+	Replaced             // an older version: the newer one is Held, or Deleted
+	Deleted              // its author deleted it (NIP-09)
+	Expired              // its time is over at Until (NIP-40)
+	Refused              // no relay of the corpus wants it
+	Loose                // stored or not, as the order of arrival has it: its repository was deleted
+)
+
+var fateNames = [...]string{"held", "replaced", "deleted", "expired", "refused", "loose"}
+
+// String is the fate as a word.
+func (f Fate) String() string { return name(fateNames[:], int(f)) }
+
+func name(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return "unknown"
+}

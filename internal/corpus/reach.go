@@ -1,0 +1,76 @@
+package corpus
+
+import (
+	"iter"
+	"strings"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// Reach knows what can be found by asking for repositories and for their root events: the layers of a sync that asks for all
+// announcements (1), for what names a known repository (2) and for what names a known root event (3). What only names other events,
+// such as a reaction to a comment, is beyond it.
+type Reach struct {
+	addresses map[string]bool // of repositories, and of the states that belong to them
+	ids       map[string]bool // d of repositories
+	roots     map[string]bool // ids
+}
+
+// NewReach takes the repositories and roots from the events that are held, over which it ranges twice: every announcement, and every
+// patch, pull request, update and issue that names one of them in an a tag.
+func NewReach(held iter.Seq[*nostr.Event]) *Reach {
+	r := &Reach{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	for e := range held {
+		if e.Kind == nip34.KindRepository {
+			address := e.Address()
+			r.addresses[address] = true
+			r.addresses["30618"+strings.TrimPrefix(address, "30617")] = true
+			r.ids[e.Tags.D()] = true
+		}
+	}
+	for e := range held {
+		if nip34.IsRoot(e.Kind) && r.names(e.Tags.All("a"), r.addresses) {
+			r.roots[e.ID.String()] = true
+		}
+	}
+	return r
+}
+
+// Layer is the first of 1, 2 and 3 that finds e, or 0.
+func (r *Reach) Layer(e *nostr.Event) int {
+	switch {
+	case e.Kind == nip34.KindRepository:
+		return 1
+	case e.Kind == nip34.KindState && r.ids[e.Tags.D()]:
+		return 2
+	case r.layer2(e):
+		return 2
+	case r.names(e.Tags.All("e"), r.roots), r.names(e.Tags.All("E"), r.roots), r.names(e.Tags.All("q"), r.roots):
+		return 3
+	}
+	return 0
+}
+
+// layer2 reports whether e names a repository. The address of a state counts in a deletion's a tag only, since only that is asked for.
+func (r *Reach) layer2(e *nostr.Event) bool {
+	for _, t := range e.Tags {
+		switch t.Name() {
+		case "a", "A", "q":
+			state := strings.HasPrefix(t.Value(), "30618:")
+			if r.addresses[t.Value()] && (!state || e.Kind == nostr.KindDeletion && t.Name() == "a") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *Reach) names(tags iter.Seq[nostr.Tag], known map[string]bool) bool {
+	for t := range tags {
+		if known[t.Value()] {
+			return true
+		}
+	}
+	return false
+}
