@@ -1,0 +1,32 @@
+package plan
+
+import "slices"
+
+// CaughtUp says that the announcements are confirmed, and everything else that
+// is wanted is confirmed too or was asked in vain and waits for its next turn.
+func (p *Peer) CaughtUp() bool {
+	c := p.conn
+	if c == nil || !p.confirmed.has(Announcements) || p.now.Mono < c.pausedTill {
+		return false
+	}
+	if slices.ContainsFunc(c.following.live, func(l *liveReq) bool { return !l.open }) ||
+		slices.ContainsFunc(c.waiting, func(w *waiting) bool { return w.after <= p.now.Mono }) {
+		return false
+	}
+	open := 0
+	for _, g := range c.groups {
+		if g.tasks == nil {
+			return false
+		}
+		open += g.open
+	}
+	return open == len(c.later)
+}
+
+// noteComplete notes the time while everything wanted is confirmed, or was when
+// the relay was last heard. While nothing is wanted that is so too.
+func (p *Peer) noteComplete() {
+	if p.confirmed.n+p.held.n == p.wanted.n {
+		p.complete = p.now.Mono
+	}
+}

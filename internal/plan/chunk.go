@@ -1,0 +1,54 @@
+package plan
+
+import "slices"
+
+// chunkSize bounds the root events of a repository that are copied when one is added.
+const chunkSize = 64
+
+// chunk holds root items of one repository; it is never changed once shared.
+type chunk []Item
+
+// appendRoot returns chunks with it added, sharing all full chunks.
+func appendRoot(chunks []*chunk, it Item) []*chunk {
+	n := len(chunks)
+	if n > 0 && len(*chunks[n-1]) < chunkSize {
+		last := append(slices.Clone(*chunks[n-1]), it)
+		out := slices.Clone(chunks)
+		out[n-1] = &last
+		return out
+	}
+	return append(slices.Clip(chunks), &chunk{it})
+}
+
+// removeRoot returns chunks without it, or chunks itself if it is not there.
+func removeRoot(chunks []*chunk, it Item) []*chunk {
+	for at, c := range chunks {
+		i := slices.Index(*c, it)
+		switch {
+		case i < 0:
+			continue
+		case len(*c) == 1:
+			return slices.Concat(chunks[:at], chunks[at+1:])
+		}
+		rest := slices.Concat((*c)[:i], (*c)[i+1:])
+		out := slices.Clone(chunks)
+		out[at] = &rest
+		return out
+	}
+	return chunks
+}
+
+// appendInPlace adds to chunks that nobody else has seen yet.
+func appendInPlace(chunks []*chunk, it Item) []*chunk {
+	if n := len(chunks); n > 0 && len(*chunks[n-1]) < chunkSize {
+		*chunks[n-1] = append(*chunks[n-1], it)
+		return chunks
+	}
+	return append(chunks, &chunk{it})
+}
+
+// sameChunks says whether two lists are one and the same. Lists that were
+// handed out are never changed, so that is enough to know that nothing changed.
+func sameChunks(a, b []*chunk) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}

@@ -1,0 +1,164 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// session is the state that lives and dies with one connection.
+type session struct {
+	following
+	catchup
+	closes
+	opened     Now
+	told       capacity // as the relay tells
+	limits     capacity // as learned
+	requests   map[string]*request
+	pausedTill time.Duration
+	slow       bool // asked to slow down: half the concurrency
+	echo       echo
+	references referencing
+	caughtBy   time.Duration // layer 4 waits no longer than that for the catch-up
+	frames     frames
+	auth       auth
+	followed   followed
+	barred     bool // the log says that the relay allows something only to others
+}
+
+// echo is the NOTICE by which a relay turned NIP-77 down: it comes once more for
+// each NEG-CLOSE then sent, and is about nothing else.
+type echo struct {
+	text  string
+	left  int
+	until time.Duration
+}
+
+// frames counts what a connection brought, to notice one that does harm.
+type frames struct {
+	bad, good int
+	since     time.Duration
+}
+
+// Bounds of bad frames within an hour: in all, and above the good ones.
+const (
+	mostBad   = 1000
+	mostWorse = 100
+)
+
+// dial opens a connection.
+func (p *Peer) dial() {
+	p.phase = phaseDialing
+	p.counted.Attempts++
+	p.effect(Dial{})
+}
+
+// connected begins with live REQs for everything. What was confirmed when the
+// relay was last heard, not long ago, is held: only its newest events are asked.
+func (p *Peer) connected(in Connected) {
+	if p.phase != phaseDialing {
+		return
+	}
+	p.phase, p.lastAlive = phaseOpen, p.now.Wall
+	quick := p.hasMark && p.now.since(p.mark) < p.cfg.QuickReconnect
+	if !quick {
+		p.confirmed.clear()
+		p.held.clear()
+		p.mark, p.hasMark = p.now, true
+		p.coverage.begin()
+	}
+	if p.resyncAt == 0 || !quick {
+		p.scheduleResync()
+	}
+	told := in.Limits.capacity(p.cfg.MaxTags)
+	p.conn = &session{opened: p.now, told: told, limits: told, requests: make(map[string]*request)}
+	p.conn.frames.since, p.conn.caughtBy = p.now.Mono, p.now.Mono+catchUpGrace
+	since := max(1, p.mark.Wall.Add(-p.cfg.QuickReconnect).Unix())
+	for _, it := range p.inOrder() {
+		l := p.lotOf(it)
+		if p.confirmed.drop(it) {
+			p.held.put(it)
+		}
+		if p.held.has(it) {
+			l.since = since
+		}
+		p.conn.queue(l)
+	}
+	p.report(Info, "connected", "quick", quick)
+}
+
+// inOrder returns what is wanted, the lower layers first and the newest root
+// events first, as they are the last to be left without a live REQ.
+func (p *Peer) inOrder() []Item {
+	var seen itemSet
+	items := make([]Item, 0, p.wanted.n)
+	p.want.each(func(it Item) {
+		if seen.put(it) {
+			items = append(items, it)
+		}
+	})
+	slices.SortStableFunc(items, func(a, b Item) int {
+		return cmp.Or(cmp.Compare(p.want.layer(a), p.want.layer(b)), cmp.Compare(p.want.created(b), p.want.created(a)))
+	})
+	return items
+}
+
+func (p *Peer) dialFailed(in DialFailed) {
+	if p.phase != phaseDialing {
+		return
+	}
+	p.counted.DialFailures++
+	switch {
+	case in.Ourself:
+		p.ourself, p.phase = true, phaseIdle
+		p.report(Info, "this is our own relay: not synced")
+	case in.SlowIt:
+		p.phase, p.wakeDial = phaseWaiting, p.now.Mono+slowDown
+		p.report(Warn, "connection refused: asked to slow down", "wait", slowDown)
+	default:
+		p.fail("connection failed", in.Reason)
+	}
+}
+
+func (p *Peer) disconnected(reason string) {
+	if p.phase != phaseOpen {
+		return
+	}
+	for _, t := range p.conn.running {
+		r := t.req
+		if r != nil && r.kind == asksNeg && t.neg.opened && !t.neg.heard && p.neg == negUnknown && p.now.Mono < r.progress+dropAfterOpen {
+			p.noNegentropy("connection lost right after it was asked")
+		}
+	}
+	p.fail("connection lost", reason)
+}
+
+// fail ends the connection or the attempt and sets the time of the next one.
+// What was in flight is forgotten; the mark stays where it was.
+func (p *Peer) fail(what, reason string) {
+	p.forgetSwept()
+	p.tour.end()
+	p.conn = nil
+	p.phase = phaseWaiting
+	wait := p.failures.count(p.cfg, p.now)
+	p.wakeDial = p.now.Mono + wait
+	if p.failures.dead(p.cfg, p.now) {
+		p.report(Error, "relay is dead", "failing", p.now.since(p.failures.first), "wait", wait, "cause", reason)
+		return
+	}
+	p.report(Warn, what, "attempt", p.failures.n, "wait", wait, "cause", reason)
+}
+
+// unasked counts frames that harm: forged, malformed or not asked for. Too many
+// end the connection like a failure.
+func (p *Peer) unasked(n int) {
+	f := &p.conn.frames
+	if p.now.Mono-f.since > time.Hour {
+		*f = frames{since: p.now.Mono}
+	}
+	f.bad += n
+	if f.bad >= mostBad || f.bad >= f.good+mostWorse {
+		p.effect(HangUp{Reason: "too many bad frames"})
+		p.fail("connection closed", "too many bad frames")
+	}
+}

@@ -1,0 +1,215 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// How much of what is here a relay has, per repository: what reconciliations tell,
+// for they compare both sides anyway. An event counts once within what is asked
+// together (the filters of a repository, or those of some root events), under one
+// of the values that it has.
+
+// share counts events that are here, and those of them that the relay lacks.
+type share struct{ held, lacks uint64 }
+
+func (s share) plus(o share) share { return share{s.held + o.held, s.lacks + o.lacks} }
+
+// shares are those of one repository: of its own filters and of its root events'.
+type shares struct{ own, roots share }
+
+func (s shares) sum() share { return s.own.plus(s.roots) }
+
+// coverage is what is known of repositories, by their ord.
+type coverage struct {
+	last    map[uint32]shares // as of the last full catch-up that ended
+	next    map[uint32]shares // of the one under way
+	filling bool              // one is under way
+	told    time.Duration     // when the log last named what the relay lacks
+	before  bool              // it ever did
+}
+
+// lackInterval is the time between two lines about what a relay lacks.
+const lackInterval = time.Hour
+
+// begin forgets what the catch-up under way has found so far.
+func (c *coverage) begin() { c.next, c.filling = make(map[uint32]shares), true }
+
+// tally is what the reconciliations of one filter told.
+type tally struct {
+	complete bool     // all of it was compared
+	shares   []share  // by the filter's values; nil = no tag tells the repository
+	counted  []uint64 // the events in them, sorted
+}
+
+func (y *tally) has(k uint64) bool {
+	_, ok := slices.BinarySearch(y.counted, k)
+	return ok
+}
+
+// tallyWindow takes what the comparison of one window told.
+func (t *task) tallyWindow() {
+	n, y := t.neg, &t.tally
+	if len(n.values) != n.set.Len() || len(t.filter.Tags) == 0 {
+		return
+	}
+	if y.shares == nil {
+		y.shares = make([]share, len(t.filter.Tags[0].Values))
+	}
+	for i, v := range n.values {
+		if v < 0 || int(v) >= len(y.shares) {
+			continue
+		}
+		id := n.set.At(i).ID
+		k := key64(id)
+		if slices.ContainsFunc(t.group.tasks, func(o *task) bool { return o != t && o.tally.has(k) }) {
+			continue
+		}
+		y.counted = append(y.counted, k)
+		y.shares[v].held++
+		if _, lacks := n.have[id]; lacks {
+			y.shares[v].lacks++
+		}
+	}
+	slices.Sort(y.counted)
+}
+
+// cover adds what a group told, if it was asked in full and not before.
+func (p *Peer) cover(g *group) {
+	if g.layer != LayerRepositories && g.layer != LayerRoots || g.since > 0 || !p.fresh(g) {
+		return
+	}
+	for _, t := range g.tasks {
+		if !t.tally.complete {
+			return
+		}
+	}
+	found, owners := make(map[uint32]share), p.belonging(g)
+	for _, t := range g.tasks {
+		for i, s := range t.tally.shares {
+			for _, ord := range owners[owned(t.filter.Tags[0].Name, t.filter.Tags[0].Values[i])] {
+				found[ord] = found[ord].plus(s)
+			}
+		}
+	}
+	p.coverage.add(g.layer, found)
+}
+
+// add takes what a group told of repositories.
+func (c *coverage) add(l Layer, found map[uint32]share) {
+	into := c.last
+	if c.filling {
+		into = c.next
+	}
+	for ord, s := range found {
+		x := into[ord]
+		if l == LayerRepositories { // a new revision is asked in place of the former one
+			x.own = s
+		} else {
+			x.roots = x.roots.plus(s)
+		}
+		into[ord] = x
+	}
+}
+
+// fresh says whether items of g are not confirmed yet.
+func (p *Peer) fresh(g *group) bool {
+	for _, it := range g.items {
+		if !p.confirmed.has(it) {
+			return true
+		}
+	}
+	return false
+}
+
+// owned is the key of a filter's value: the same for a repository's address and
+// that of its state.
+func owned(tag byte, value string) string {
+	if tag != 'd' && strings.HasPrefix(value, "30618:") {
+		value = "30617" + value[len("30617"):]
+	}
+	return string(tag|0x20) + value
+}
+
+// belonging returns which repositories the values of a group's filters belong to.
+func (p *Peer) belonging(g *group) map[string][]uint32 {
+	out := make(map[string][]uint32)
+	var in itemSet
+	for _, it := range g.items {
+		in.put(it)
+	}
+	add := func(tag byte, value string, r *RepoWant) {
+		k := owned(tag, value)
+		out[k] = append(out[k], r.ord)
+	}
+	for _, r := range p.want.Repos {
+		if in.has(r.Item) {
+			x := p.want.names.at(r.Item).repo
+			add('d', x.D, r)
+			for _, a := range x.Addresses {
+				add('a', a, r)
+				add('q', a, r)
+			}
+		}
+		if g.layer != LayerRoots {
+			continue
+		}
+		for _, c := range r.chunks {
+			for _, it := range *c {
+				if in.has(it) {
+					id := p.want.names.at(it).root.id.String()
+					add('e', id, r)
+					add('q', id, r)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// tendCoverage ends a full catch-up: what it told is what counts now.
+func (p *Peer) tendCoverage() {
+	c := &p.coverage
+	if !c.filling || !p.Settled() {
+		return
+	}
+	c.last, c.next, c.filling = c.next, nil, false
+	worst, lacking := (*RepoWant)(nil), 0
+	for _, r := range p.want.Repos {
+		lacks := c.last[r.ord].sum().lacks
+		if lacks == 0 {
+			continue
+		}
+		if lacking++; worst == nil || lacks > c.last[worst.ord].sum().lacks {
+			worst = r
+		}
+	}
+	if worst == nil || !p.reconciles() || c.before && p.now.Mono < c.told+lackInterval {
+		return
+	}
+	c.told, c.before = p.now.Mono, true
+	p.report(Warn, "relay lacks events that we have", "repository", p.want.names.at(worst.Item).repo.Addresses[0],
+		"count", c.last[worst.ord].sum().lacks, "repositories", lacking)
+}
+
+// reconciles says whether reconciliations tell what the relay has.
+func (p *Peer) reconciles() bool {
+	return !p.cfg.NoNegentropy && p.neg != negRefused && p.neg != negTruncates
+}
+
+// covered returns how much of what is here the relay has, 0 to 1; nil when
+// that is not known.
+func (p *Peer) covered() *float64 {
+	if p.want == nil || !p.reconciles() {
+		return nil
+	}
+	var sum share
+	for _, r := range p.want.Repos {
+		sum = sum.plus(p.coverage.last[r.ord].sum())
+	}
+	if sum.held == 0 {
+		return nil
+	}
+	return new(1 - float64(sum.lacks)/float64(sum.held))
+}

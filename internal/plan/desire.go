@@ -1,0 +1,73 @@
+package plan
+
+// desire is what a peer was told to want.
+type desire struct {
+	want   *Want
+	wanted bag
+}
+
+// setWant takes a new Want and works out what changed, page by page.
+func (p *Peer) setWant(w *Want) {
+	p.noteOwners()
+	if w == nil {
+		p.leave()
+		return
+	}
+	old := p.want
+	p.want = w
+	if old == nil {
+		p.wanted.add(Announcements)
+	}
+	p.revive()
+	diff(old, w, func(it Item) {
+		if p.wanted.add(it) && p.conn != nil {
+			p.conn.queue(p.lotOf(it))
+		}
+	}, func(it Item) {
+		if p.wanted.sub(it) {
+			p.confirmed.drop(it)
+			p.held.drop(it)
+			if p.conn != nil {
+				p.conn.shrunk = true
+			}
+		}
+	})
+}
+
+// noteOwners notes who names a relay that is dead.
+func (p *Peer) noteOwners() {
+	switch {
+	case !p.failures.dead(p.cfg, p.now):
+		p.owners = nil
+	case p.owners == nil && p.want != nil:
+		p.owners, _ = p.owners.add(p.want)
+	}
+}
+
+// revive tries a dead relay at once for an owner who did not name it before.
+func (p *Peer) revive() {
+	if p.owners == nil {
+		return
+	}
+	var added bool
+	if p.owners, added = p.owners.add(p.want); !added || p.conn != nil {
+		return
+	}
+	if p.revived.Wall.IsZero() || p.now.since(p.revived) >= reviveInterval {
+		p.revived, p.wakeDial = p.now, p.now.Mono
+	}
+}
+
+// leave ends the connection of a relay that is wanted no more. The backoff
+// stays, so that a want that comes and goes does not make for a dial each time.
+func (p *Peer) leave() {
+	if p.phase == phaseOpen || p.phase == phaseDialing {
+		p.effect(HangUp{Reason: "no longer needed"})
+	}
+	p.phase, p.conn = phaseIdle, nil
+	p.desire = desire{}
+	p.confirmed.clear()
+	p.held.clear()
+	p.hasMark = false
+	p.tour = tour{}
+}

@@ -1,0 +1,162 @@
+package plan
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// Bounds limits what announcements may make graspd do. Zero fields take the defaults.
+type Bounds struct {
+	RelaysPerAnnouncement    int // valid relays taken from one announcement (20)
+	RepositoriesPerAuthor    int // repositories followed per author, by d (100)
+	RelaysPerAuthor          int // distinct relays per author (50)
+	MaintainersPerRepository int // maintainers' announcements that join a repository (25)
+}
+
+func (b Bounds) withDefaults() Bounds {
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&b.RelaysPerAnnouncement, 20)
+	set(&b.RepositoriesPerAuthor, 100)
+	set(&b.RelaysPerAuthor, 50)
+	set(&b.MaintainersPerRepository, 25)
+	return b
+}
+
+// revisionInterval is the least time between two revisions of a repository, so
+// that an owner who edits in a loop does not make every relay be asked in a loop.
+const revisionInterval = time.Minute
+
+// Desired is the fold over accepted announcements and root events: which
+// repositories graspd carries, which root events they have and which relays
+// they name. It belongs to one goroutine.
+type Desired struct {
+	service   grasp.Service
+	bounds    Bounds
+	names     *names
+	byD       map[string]map[nostr.PubKey]*announced
+	byID      map[nostr.ID]nip34.Address        // of the announcements in byD
+	byAuthor  map[nostr.PubKey]map[string]*repo // announcements that list this service
+	addresses map[nip34.Address]*addressed
+	roots     map[nostr.ID]*root
+	targets   map[URL]*target
+	nextOrd   uint32
+
+	stale    map[nostr.PubKey]struct{} // authors whose repositories must be derived again
+	pending  map[*repo]struct{}        // repositories that changed since Changed was last asked
+	delayed  map[*repo]struct{}        // repositories whose new revision waits for its minute
+	affected map[URL]struct{}          // relays whose Want changed and was not handed out
+}
+
+// NewDesired returns an empty fold. Bootstrap relays are targets from the start.
+func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
+	d := &Desired{
+		service: service, bounds: b.withDefaults(), names: newNames(),
+		byD:       make(map[string]map[nostr.PubKey]*announced),
+		byID:      make(map[nostr.ID]nip34.Address),
+		byAuthor:  make(map[nostr.PubKey]map[string]*repo),
+		addresses: make(map[nip34.Address]*addressed),
+		roots:     make(map[nostr.ID]*root),
+		targets:   make(map[URL]*target),
+		stale:     make(map[nostr.PubKey]struct{}),
+		pending:   make(map[*repo]struct{}),
+		delayed:   make(map[*repo]struct{}),
+		affected:  make(map[URL]struct{}),
+	}
+	for _, u := range bootstrap {
+		if !service.Is(u) {
+			d.target(u).bootstrap = true
+			d.affected[u] = struct{}{}
+		}
+	}
+	return d
+}
+
+// Kinds are those that the fold reads.
+func Kinds() []nostr.Kind {
+	return []nostr.Kind{nip34.KindRepository, nip34.KindPatch, nip34.KindPullRequest, nip34.KindPullRequestUpdate, nip34.KindIssue}
+}
+
+// Add takes one accepted event. Kinds that the fold does not read are ignored.
+func (d *Desired) Add(e *nostr.Event) {
+	switch {
+	case e.Kind == nip34.KindRepository:
+		if a, err := nip34.ParseAnnouncement(e); err == nil {
+			d.announce(d.kept(a))
+		}
+	case nip34.IsRoot(e.Kind):
+		d.addRoot(e)
+	}
+}
+
+// Remove takes back what Add was told under id, if it still counts.
+func (d *Desired) Remove(id nostr.ID) {
+	if a, ok := d.byID[id]; ok {
+		d.retract(a, id)
+		return
+	}
+	if r := d.roots[id]; r != nil {
+		d.removeRoot(id, r)
+	}
+}
+
+// Repositories returns how many repositories are carried and how many root
+// events are known.
+func (d *Desired) Repositories() (repos, roots int) {
+	for _, m := range d.byAuthor {
+		repos += min(len(m), d.bounds.RepositoriesPerAuthor)
+	}
+	return repos, len(d.roots)
+}
+
+// Due tells when a delayed revision may be given out; false when none waits.
+func (d *Desired) Due() (time.Duration, bool) {
+	due, ok := time.Duration(0), false
+	for r := range d.delayed {
+		if at := r.revised + revisionInterval; !ok || at < due {
+			due, ok = at, true
+		}
+	}
+	return due, ok
+}
+
+// Changed derives what changed and yields the new Want of every relay touched
+// since it was last handed out; an empty one for a relay that nothing names any more.
+// now is a monotonic reading and spaces the revisions of a repository.
+func (d *Desired) Changed(now time.Duration) iter.Seq2[URL, *Want] {
+	d.derive(now)
+	urls := make([]URL, 0, len(d.affected))
+	for u := range d.affected {
+		urls = append(urls, u)
+	}
+	slices.Sort(urls)
+	return func(yield func(URL, *Want) bool) {
+		for _, u := range urls {
+			delete(d.affected, u)
+			if !yield(u, d.wantOf(u)) {
+				return
+			}
+		}
+	}
+}
+
+func (d *Desired) wantOf(u URL) *Want {
+	t := d.target(u)
+	if len(t.repos) == 0 && !t.bootstrap {
+		delete(d.targets, u)
+		return &Want{names: d.names}
+	}
+	w := &Want{Bootstrap: t.bootstrap, Owners: len(t.owners), names: d.names, Repos: make([]*RepoWant, len(t.repos))}
+	for i, r := range t.repos {
+		w.Repos[i] = r.want
+	}
+	return w
+}

@@ -1,0 +1,287 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"graspd/internal/nostr"
+)
+
+// Contents lists what a Want asks for, one line per repository: the addresses
+// and the ids of its root events, without the item numbers.
+func (w *Want) Contents() []string {
+	if w == nil {
+		return nil
+	}
+	out := []string{fmt.Sprintf("bootstrap %v, owners %d", w.Bootstrap, w.Owners)}
+	var lines []string
+	for _, r := range w.Repos {
+		repo := w.names.at(r.Item).repo
+		var ids []string
+		for _, id := range r.RootIDs(w) {
+			ids = append(ids, id.String()[:16])
+		}
+		slices.Sort(ids)
+		lines = append(lines, fmt.Sprintf("%s of %x: %s: %s", repo.D, r.Owner[:2], strings.Join(repo.Addresses, ","), strings.Join(ids, " ")))
+	}
+	slices.Sort(lines)
+	return append(out, lines...)
+}
+
+// Repository returns what a repository item of w stands for.
+func (w *Want) Repository(r *RepoWant) Repository { return *w.names.at(r.Item).repo }
+
+// RootIDs returns the root events of r.
+func (r *RepoWant) RootIDs(w *Want) []nostr.ID {
+	var ids []nostr.ID
+	for _, c := range r.chunks {
+		for _, it := range *c {
+			ids = append(ids, w.names.at(it).root.id)
+		}
+	}
+	return ids
+}
+
+// Left counts everything that d remembers.
+func (d *Desired) Left() int {
+	return len(d.byD) + len(d.byID) + len(d.byAuthor) + len(d.addresses) + len(d.roots) + len(d.targets) +
+		len(d.stale) + len(d.pending) + len(d.delayed) + len(d.affected)
+}
+
+// Differ lists what diff reports between two Wants.
+func Differ(a, b *Want) (add, sub []Item) {
+	diff(a, b, func(it Item) { add = append(add, it) }, func(it Item) { sub = append(sub, it) })
+	return add, sub
+}
+
+// Holds says whether an item is confirmed.
+func (p *Peer) Holds(it Item) bool { return p.confirmed.has(it) }
+
+// Current returns the Want that p works on, and whether it is connected.
+func (p *Peer) Current() (*Want, bool) { return p.want, p.conn != nil }
+
+// AddsKinds says whether kinds are added to filters without.
+func (p *Peer) AddsKinds() bool { return p.kinds.mode != kindsNone }
+
+// Gaps counts the gaps so far.
+func (p *Peer) Gaps() uint64 { return p.counted.Gaps }
+
+// HeldItems counts what was confirmed before the connection and is not yet again.
+func (p *Peer) HeldItems() int { return p.held.n }
+
+// Mark returns the last sign of life for which nothing is held.
+func (p *Peer) Mark() Now { return p.mark }
+
+// Swept says whether any item has no live REQ and is swept instead.
+func (p *Peer) Swept() bool {
+	return p.conn != nil && (len(p.conn.sweeps) > 0 || slices.ContainsFunc(p.conn.groups, func(g *group) bool { return g.swept }))
+}
+
+// Items returns all items of w, each once.
+func (w *Want) Items() []Item {
+	var seen itemSet
+	var out []Item
+	if w != nil {
+		w.each(func(it Item) {
+			if seen.put(it) {
+				out = append(out, it)
+			}
+		})
+	}
+	return out
+}
+
+// Asks returns the stored filters of one item.
+func (w *Want) Asks(it Item) []nostr.Filter {
+	return w.filters(w.layer(it), []Item{it}, false, bounds{values: 1 << 20})
+}
+
+// Check looks for contradictions in the books of a peer.
+func (p *Peer) Check() error {
+	wanted := p.want.Items()
+	if len(wanted) != p.wanted.n {
+		return fmt.Errorf("%d items are wanted, %d counted", len(wanted), p.wanted.n)
+	}
+	inWant := make(map[Item]bool)
+	for _, it := range wanted {
+		inWant[it] = true
+	}
+	n, h := 0, 0
+	for it := range inWant {
+		if p.confirmed.has(it) {
+			n++
+		}
+		if p.held.has(it) {
+			h++
+			if p.confirmed.has(it) {
+				return fmt.Errorf("item %d is held and confirmed", it)
+			}
+		}
+	}
+	if n != p.confirmed.n || h != p.held.n {
+		return fmt.Errorf("%d items confirmed and %d held, of which wanted %d and %d", p.confirmed.n, p.held.n, n, h)
+	}
+	if err := p.tour.check(); err != nil {
+		return err
+	}
+	if p.conn == nil {
+		return nil
+	}
+	if err := p.checkReferences(); err != nil {
+		return err
+	}
+	return p.conn.check(p, inWant)
+}
+
+func (c *session) check(p *Peer, wanted map[Item]bool) error {
+	place, group := make(map[Item]string), make(map[Item]*group)
+	put := func(where string, l lot) error {
+		for _, it := range l.items {
+			if !wanted[it] {
+				return fmt.Errorf("item %d in %s is not wanted", it, where)
+			}
+			if place[it] != "" {
+				return fmt.Errorf("item %d is in %s and in %s", it, place[it], where)
+			}
+			if p.want.layer(it) != l.layer {
+				return fmt.Errorf("item %d of layer %d in a lot of layer %d", it, p.want.layer(it), l.layer)
+			}
+			place[it] = where
+		}
+		return nil
+	}
+	for _, g := range c.groups {
+		for _, it := range g.items {
+			if group[it] != nil {
+				return fmt.Errorf("item %d is in two groups", it)
+			}
+			group[it] = g
+		}
+		if g.swept {
+			if err := put("swept group", g.lot); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range c.sweeps {
+		if err := put("sweep", s.lot); err != nil {
+			return err
+		}
+	}
+	for _, w := range c.waiting {
+		if err := put("waiting", w.lot); err != nil {
+			return err
+		}
+	}
+	open := make(map[Item]bool)
+	for _, l := range c.live {
+		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
+			return fmt.Errorf("live REQ %s serves nothing", l.sub)
+		}
+		for _, x := range l.lots {
+			if err := put("live "+l.sub, x); err != nil {
+				return err
+			}
+			for _, it := range x.items {
+				open[it] = l.open
+			}
+		}
+	}
+	for it := range wanted {
+		where := place[it]
+		switch {
+		case where == "":
+			return fmt.Errorf("item %d is nowhere", it)
+		case p.confirmed.has(it) && where == "waiting":
+			return fmt.Errorf("item %d is confirmed and waits for a live REQ", it)
+		case p.confirmed.has(it) && !open[it] && strings.HasPrefix(where, "live"):
+			return fmt.Errorf("item %d is confirmed in a REQ that is not open", it)
+		case group[it] != nil && where == "waiting":
+			return fmt.Errorf("item %d is asked before it has a live REQ", it)
+		case group[it] == nil && !p.confirmed.has(it) && where == "sweep":
+			return fmt.Errorf("item %d is swept, not confirmed and not asked", it)
+		case group[it] == nil && !p.confirmed.has(it) && open[it]:
+			return fmt.Errorf("item %d is followed, not confirmed and not asked", it)
+		}
+	}
+	for _, x := range c.waiting {
+		if x.after == never && !c.auth.awaited() {
+			return fmt.Errorf("items wait for a verdict on AUTH that is not to come")
+		}
+	}
+	if p.CaughtUp() {
+		for it := range wanted {
+			if p.confirmed.has(it) {
+				continue
+			}
+			if !c.putOff(it, p.now.Mono) {
+				return fmt.Errorf("caught up, and item %d in %s is neither confirmed nor put off", it, place[it])
+			}
+		}
+	}
+	return c.checkTasks()
+}
+
+// putOff says whether an item waits for a time to come, with its live REQ or with its stored filters.
+func (c *session) putOff(it Item, now time.Duration) bool {
+	return slices.ContainsFunc(c.waiting, func(w *waiting) bool { return w.after > now && slices.Contains(w.items, it) }) ||
+		slices.ContainsFunc(c.later, func(t *task) bool { return slices.Contains(t.group.items, it) })
+}
+
+func (c *session) checkTasks() error {
+	queued := make(map[*task]int)
+	for _, q := range c.ready {
+		for t := range q.All() {
+			if !t.over {
+				queued[t]++
+			}
+		}
+	}
+	for _, t := range append(slices.Clone(c.running), c.later...) {
+		queued[t]++
+	}
+	fresh := make(map[*group]bool)
+	for _, q := range c.fresh {
+		for g := range q.All() {
+			fresh[g] = true
+		}
+	}
+	for _, g := range c.groups {
+		if g.over || (g.tasks == nil) != fresh[g] {
+			return fmt.Errorf("a group of layer %d with %d tasks is over %v, waits to be begun %v", g.layer, len(g.tasks), g.over, fresh[g])
+		}
+		if g.tasks == nil {
+			continue
+		}
+		open := 0
+		for _, t := range g.tasks {
+			if !t.over {
+				open++
+				if queued[t] != 1 {
+					return fmt.Errorf("a task of layer %d is in %d queues", g.layer, queued[t])
+				}
+			}
+		}
+		if open != g.open || open == 0 {
+			return fmt.Errorf("a group has %d open tasks and counts %d", open, g.open)
+		}
+	}
+	for sub, r := range c.requests {
+		if r.sub != sub || r.task != nil && r.task.req != r || r.live != nil && !slices.Contains(c.live, r.live) {
+			return fmt.Errorf("request %s belongs to nothing", sub)
+		}
+	}
+	for _, t := range c.later {
+		if t.after == never && !c.auth.awaited() {
+			return fmt.Errorf("a task waits for a verdict on AUTH that is not to come")
+		}
+	}
+	for _, t := range c.running {
+		if t.req == nil {
+			return fmt.Errorf("a running task has no request")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package plan
+
+import (
+	"slices"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// MaxValues is the most values that one filter list carries by default.
+const MaxValues = 100
+
+// bounds is how much one filter carries.
+type bounds struct {
+	values int // in its list
+	bytes  int // of its list; 0 = no bound
+}
+
+// announcementFilters asks for layer 1.
+func announcementFilters(live bool) []nostr.Filter {
+	kinds := []nostr.Kind{nip34.KindRepository}
+	if live {
+		kinds = append(kinds, nip34.KindState)
+	}
+	return []nostr.Filter{{Kinds: kinds}}
+}
+
+// repositoryFilters asks for layer 2: what names the addresses, announcements
+// and states by their d, which no address tag reaches, and deletions of states.
+// An empty d is no value to ask for: some relays do not index it and others
+// refuse the whole REQ. Those announcements and states are asked by author.
+func repositoryFilters(repos []*Repository, b bounds) []nostr.Filter {
+	var addresses, states, ds []string
+	var nameless []nostr.PubKey
+	seen, seenD := make(map[string]struct{}), make(map[string]struct{})
+	for _, r := range repos {
+		if r.D == "" {
+			nameless = append(nameless, authors(r)...)
+			seenD[""] = struct{}{}
+		}
+		for _, a := range r.Addresses {
+			if firstTime(seen, a) {
+				addresses, states = append(addresses, a), append(states, stateAddress(a))
+			}
+		}
+		if firstTime(seenD, r.D) {
+			ds = append(ds, r.D)
+		}
+	}
+	var out []nostr.Filter
+	for _, key := range []byte{'a', 'A', 'q'} {
+		out = appendTagFilters(out, nil, key, addresses, b)
+	}
+	out = appendTagFilters(out, announcing(), 'd', ds, b)
+	for part := range slices.Chunk(nameless, b.values) {
+		out = append(out, nostr.Filter{Kinds: announcing(), Authors: part})
+	}
+	return appendTagFilters(out, []nostr.Kind{nostr.KindDeletion}, 'a', states, b)
+}
+
+// announcing is the kinds that belong to a repository by their d.
+func announcing() []nostr.Kind { return []nostr.Kind{nip34.KindRepository, nip34.KindState} }
+
+// authors returns who owns the addresses of r.
+func authors(r *Repository) []nostr.PubKey {
+	var out []nostr.PubKey
+	for _, s := range r.Addresses {
+		if a, err := nip34.ParseAddress(s); err == nil {
+			out = append(out, a.PubKey)
+		}
+	}
+	return out
+}
+
+func firstTime(seen map[string]struct{}, v string) bool {
+	_, dup := seen[v]
+	seen[v] = struct{}{}
+	return !dup
+}
+
+// stateAddress is the state's address for a repository's.
+func stateAddress(repository string) string {
+	const from, to = "30617", "30618"
+	return to + repository[len(from):]
+}
+
+// rootFilters asks for layer 3: what names the root events.
+func rootFilters(ids []string, b bounds) []nostr.Filter {
+	var out []nostr.Filter
+	for _, key := range []byte{'e', 'E', 'q'} {
+		out = appendTagFilters(out, nil, key, ids, b)
+	}
+	return out
+}
+
+// appendTagFilters splits vals over as many filters as needed. A filter has at
+// least one value.
+func appendTagFilters(out []nostr.Filter, kinds []nostr.Kind, key byte, vals []string, b bounds) []nostr.Filter {
+	for len(vals) > 0 {
+		n, bytes := 0, 0
+		for n < len(vals) && n < b.values {
+			if bytes += valueBytes(vals[n]); n > 0 && b.bytes > 0 && bytes > b.bytes {
+				break
+			}
+			n++
+		}
+		out = append(out, nostr.Filter{Kinds: kinds, Tags: []nostr.TagFilter{{Name: key, Values: vals[:n:n]}}})
+		vals = vals[n:]
+	}
+	return out
+}
+
+// filters returns what asks for items of one layer.
+func (w *Want) filters(l Layer, items []Item, live bool, b bounds) []nostr.Filter {
+	switch l {
+	case LayerAnnouncements:
+		return announcementFilters(live)
+	case LayerRepositories:
+		repos := make([]*Repository, len(items))
+		for i, it := range items {
+			repos[i] = w.names.at(it).repo
+		}
+		return repositoryFilters(repos, b)
+	}
+	ids := make([]string, len(items))
+	for i, it := range items {
+		ids[i] = w.names.at(it).root.id.String()
+	}
+	return rootFilters(ids, b)
+}

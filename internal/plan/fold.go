@@ -1,0 +1,193 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// announced is what the fold keeps of an announcement. Its strings are its
+// own, so that the event itself does not stay in memory.
+type announced struct {
+	nip34.Announcement       // identity, maintainers, roles and fork only
+	relays             []URL // the first valid ones
+	ours               bool  // lists this service
+}
+
+func (d *Desired) kept(a *nip34.Announcement) *announced {
+	at := a.Address
+	at.D = strings.Clone(at.D)
+	return &announced{
+		Announcement: nip34.Announcement{
+			Address: at, ID: a.ID, CreatedAt: a.CreatedAt, Maintainers: a.Maintainers, Roles: a.Roles, Fork: a.Fork,
+		},
+		relays: grasp.Relays(a, d.bounds.RelaysPerAnnouncement),
+		ours:   d.service.Lists(a),
+	}
+}
+
+// replaces says whether a takes the place of b (NIP-01).
+func (a *announced) replaces(b *announced) bool {
+	if a.CreatedAt != b.CreatedAt {
+		return a.CreatedAt > b.CreatedAt
+	}
+	return a.ID.Compare(b.ID) < 0
+}
+
+// announce puts an announcement in the place of the author's former one.
+func (d *Desired) announce(a *announced) {
+	old := d.announcement(a.Address)
+	if old != nil {
+		if !a.replaces(old) {
+			return
+		}
+		delete(d.byID, old.ID)
+	}
+	d.byID[a.ID] = a.Address
+	if d.byD[a.Address.D] == nil {
+		d.byD[a.Address.D] = make(map[nostr.PubKey]*announced)
+	}
+	d.byD[a.Address.D][a.Address.PubKey] = a
+	if a.ours {
+		d.carry(a.Address)
+	} else {
+		d.uncarry(a.Address)
+	}
+	d.touch(a.Address, old)
+}
+
+func (d *Desired) retract(at nip34.Address, id nostr.ID) {
+	old := d.announcement(at)
+	delete(d.byID, id)
+	same := d.byD[at.D]
+	if delete(same, at.PubKey); len(same) == 0 {
+		delete(d.byD, at.D)
+	}
+	d.uncarry(at)
+	d.touch(at, old)
+}
+
+func (d *Desired) announcement(at nip34.Address) *announced {
+	return d.byD[at.D][at.PubKey]
+}
+
+// carry makes an announcement that lists this service a repository.
+func (d *Desired) carry(at nip34.Address) {
+	mine := d.byAuthor[at.PubKey]
+	if mine == nil {
+		mine = make(map[string]*repo)
+		d.byAuthor[at.PubKey] = mine
+	}
+	if mine[at.D] == nil {
+		d.nextOrd++
+		mine[at.D] = &repo{ord: d.nextOrd, owner: at.PubKey, d: at.D}
+	}
+}
+
+func (d *Desired) uncarry(at nip34.Address) {
+	mine := d.byAuthor[at.PubKey]
+	r := mine[at.D]
+	if r == nil {
+		return
+	}
+	if delete(mine, at.D); len(mine) == 0 {
+		delete(d.byAuthor, at.PubKey)
+	}
+	d.release(r)
+}
+
+// touch marks whose repositories must be derived again because the
+// announcement at took the place of old. Another author's repository is
+// concerned only where it counts the announcement's author already, unless he
+// had declined before: then he was in nobody's.
+func (d *Desired) touch(at nip34.Address, old *announced) {
+	d.stale[at.PubKey] = struct{}{}
+	declined := old != nil && (old.Fork || len(old.Roles) > 0)
+	for pk := range d.byD[at.D] {
+		if r := d.byAuthor[pk][at.D]; r != nil && (declined || r.people.Has(at.PubKey) || r.people.HasInvited(at.PubKey)) {
+			d.stale[pk] = struct{}{}
+		}
+	}
+}
+
+// root is a root event. All but its item is fixed.
+type root struct {
+	id      nostr.ID
+	created int64
+	item    Item // 0 until a repository has it, so that the roots of one repository lie close together
+	at      []*addressed
+}
+
+// addressed is one address that something names.
+type addressed struct {
+	at    nip34.Address
+	roots []*root // that name it, in order of arrival
+	repos []*repo
+}
+
+// addressesPerRoot is how many of the repositories that a root event names count.
+const addressesPerRoot = 64
+
+func (d *Desired) addRoot(e *nostr.Event) {
+	at := nip34.Repositories(e)
+	if len(at) == 0 || d.roots[e.ID] != nil {
+		return
+	}
+	r := &root{id: e.ID, created: e.CreatedAt}
+	d.roots[e.ID] = r
+	for _, a := range at[:min(len(at), addressesPerRoot)] {
+		n := d.address(a)
+		for _, repo := range n.repos {
+			if !repo.has(r) {
+				repo.chunks = appendRoot(repo.chunks, d.number(r))
+				d.pending[repo] = struct{}{}
+			}
+		}
+		r.at, n.roots = append(r.at, n), append(n.roots, r)
+	}
+}
+
+// has says whether an address of r noted so far already puts it into repo.
+func (repo *repo) has(r *root) bool {
+	return slices.ContainsFunc(r.at, func(n *addressed) bool { return slices.Contains(n.repos, repo) })
+}
+
+func (d *Desired) number(r *root) Item {
+	if r.item == 0 {
+		d.names, r.item = d.names.add(name{root: r})
+	}
+	return r.item
+}
+
+func (d *Desired) removeRoot(id nostr.ID, r *root) {
+	delete(d.roots, id)
+	for _, n := range r.at {
+		if i := slices.Index(n.roots, r); i >= 0 {
+			n.roots = slices.Delete(n.roots, i, i+1)
+		}
+		for _, repo := range n.repos {
+			repo.chunks = removeRoot(repo.chunks, r.item)
+			d.pending[repo] = struct{}{}
+		}
+		d.dropAddress(n)
+	}
+}
+
+func (d *Desired) address(a nip34.Address) *addressed {
+	n := d.addresses[a]
+	if n == nil {
+		a.D = strings.Clone(a.D)
+		n = &addressed{at: a}
+		d.addresses[a] = n
+	}
+	return n
+}
+
+func (d *Desired) dropAddress(n *addressed) {
+	if len(n.roots) == 0 && len(n.repos) == 0 {
+		delete(d.addresses, n.at)
+	}
+}

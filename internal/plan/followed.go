@@ -1,0 +1,54 @@
+package plan
+
+import (
+	"slices"
+	"time"
+)
+
+// followed says since when items have had a live REQ on this connection without a
+// break, in Unix seconds by the local clock. Most of them got theirs when the
+// connection was young and share one time; who came later is remembered for a day.
+type followed struct {
+	all  int64   // whatever has a live REQ and is not in late has had it at least since then
+	late []epoch // in order of time
+}
+
+// epoch is the items of live REQs that opened at one time.
+type epoch struct {
+	at    int64
+	items []Item
+}
+
+// How long a connection counts as young, and how long it is remembered that
+// items came later: longer than from one full resync to the next.
+const (
+	followedYoung = 10 * time.Minute
+	followedLate  = 26 * time.Hour
+)
+
+// follow notes that live REQs for lots have just opened.
+func (c *session) follow(lots []lot, now Now) {
+	f, at := &c.followed, now.Wall.Unix()
+	if now.Mono < c.opened.Mono+followedYoung {
+		*f = followed{all: at}
+		return
+	}
+	for len(f.late) > 0 && f.late[0].at <= at-int64(followedLate/time.Second) {
+		f.all, f.late = max(f.all, f.late[0].at), slices.Delete(f.late, 0, 1)
+	}
+	e := epoch{at: at}
+	for _, l := range lots {
+		e.items = append(e.items, l.items...)
+	}
+	f.late = append(f.late, e)
+}
+
+// since returns the time for an item that has a live REQ.
+func (f *followed) since(it Item) int64 {
+	for _, e := range slices.Backward(f.late) {
+		if slices.Contains(e.items, it) {
+			return e.at
+		}
+	}
+	return f.all
+}

@@ -1,0 +1,91 @@
+package plan
+
+import (
+	"time"
+
+	"graspd/internal/nostr"
+)
+
+// A gap is an event that a stored request brought and that the live REQ for the
+// same items should have brought: created when that had been open for a while,
+// and some time ago.
+
+// gapMargin is kept from both ends, in seconds: events take time to arrive.
+const gapMargin = 60
+
+// gapped counts and reports a gap if e, which request r brought first, is one.
+func (p *Peer) gapped(r *request, e *nostr.Event) {
+	c := p.conn
+	if r.task == nil || r.task.group.swept || e == nil || e.CreatedAt > p.now.Wall.Unix()-gapMargin {
+		return
+	}
+	for _, it := range r.task.group.items {
+		if p.follows(it, e) && e.CreatedAt >= c.followed.since(it)+gapMargin {
+			p.gap(r.task.group.class, e)
+			return
+		}
+	}
+}
+
+// follows says whether the live REQ of an item asks for e.
+func (p *Peer) follows(it Item, e *nostr.Event) bool {
+	if e.CreatedAt < p.conn.followed.all+gapMargin {
+		return false // as most are, which need no closer look
+	}
+	for _, f := range p.want.filters(p.want.layer(it), []Item{it}, true, bounds{values: denseValues}) {
+		if p.kinds.mode.with(f).Matches(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// gapLog bounds what the log says of gaps.
+type gapLog struct {
+	begun time.Duration // of the hour
+	lines int
+	rest  int   // not told one by one
+	worst Level // of those
+}
+
+// gapLines is how many gaps are told one by one within an hour.
+const gapLines = 10
+
+func (p *Peer) gap(class Class, e *nostr.Event) {
+	p.counted.Gaps++
+	level := Warn
+	if class == Daily {
+		level = Error
+	}
+	g := &p.gaps
+	if g.lines == 0 {
+		*g = gapLog{begun: p.now.Mono}
+	}
+	if g.lines++; g.lines > gapLines {
+		g.rest++
+		g.worst = max(g.worst, level)
+		return
+	}
+	p.report(level, "gap: an event that the live subscription did not bring",
+		"event", e.ID.String(), "kind", e.Kind, "created", time.Unix(e.CreatedAt, 0).UTC(), "found by", class.String())
+}
+
+// due returns when the hour is over; never when none has begun.
+func (g *gapLog) due() time.Duration {
+	if g.lines == 0 {
+		return never
+	}
+	return g.begun + time.Hour
+}
+
+// tendGaps ends the hour with the sum of what was not told.
+func (p *Peer) tendGaps() {
+	g := &p.gaps
+	if p.now.Mono < g.due() {
+		return
+	}
+	if g.rest > 0 {
+		p.report(g.worst, "more gaps within the hour", "count", g.rest)
+	}
+	*g = gapLog{}
+}

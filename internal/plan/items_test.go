@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+func TestItemSets(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var s itemSet
+	var b bag
+	naive, counts := make(map[Item]bool), make(map[Item]int)
+	for range 20_000 {
+		it := Item(r.IntN(600)) * Item(1+r.IntN(3))
+		switch r.IntN(4) {
+		case 0:
+			if s.put(it) == naive[it] {
+				t.Fatalf("put(%d) of a set that has it: %v", it, naive[it])
+			}
+			naive[it] = true
+		case 1:
+			if s.drop(it) != naive[it] {
+				t.Fatalf("drop(%d) of a set that has it: %v", it, naive[it])
+			}
+			delete(naive, it)
+		case 2:
+			if b.add(it) != (counts[it] == 0) {
+				t.Fatalf("add(%d) at a count of %d", it, counts[it])
+			}
+			counts[it]++
+		default:
+			if b.sub(it) != (counts[it] == 1) {
+				t.Fatalf("sub(%d) at a count of %d", it, counts[it])
+			}
+			if counts[it]--; counts[it] <= 0 {
+				delete(counts, it)
+			}
+		}
+		if s.has(it) != naive[it] || s.n != len(naive) || b.has(it) != (counts[it] > 0) || b.n != len(counts) {
+			t.Fatalf("after item %d: %d of %d, %d of %d", it, s.n, len(naive), b.n, len(counts))
+		}
+	}
+}
+
+func TestChunks(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var chunks []*chunk
+	var naive []Item
+	for n := range Item(3000) {
+		before, was := chunks, flat(chunks)
+		if r.IntN(3) > 0 || len(naive) == 0 {
+			chunks, naive = appendRoot(chunks, n), append(naive, n)
+		} else {
+			i := r.IntN(len(naive))
+			chunks = removeRoot(chunks, naive[i])
+			naive = append(naive[:i:i], naive[i+1:]...)
+		}
+		if !same(flat(chunks), naive) {
+			t.Fatalf("after %d: %v, want %v", n, flat(chunks), naive)
+		}
+		if !same(flat(before), was) {
+			t.Fatal("a list that was handed out changed")
+		}
+		if sameChunks(before, chunks) {
+			t.Fatal("a change that is not seen")
+		}
+	}
+	if got := removeRoot(chunks, 1<<30); !sameChunks(got, chunks) {
+		t.Error("nothing removed makes a new list")
+	}
+	for _, c := range chunks {
+		if len(*c) == 0 {
+			t.Error("an empty chunk is kept")
+		}
+	}
+}
+
+func flat(chunks []*chunk) []Item {
+	var out []Item
+	for _, c := range chunks {
+		out = append(out, *c...)
+	}
+	return out
+}
+
+func same(a, b []Item) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// Some relays refuse filters that name no kinds, and some answer them with
+// nothing and say nothing. For such a relay kinds are added to all of them, until
+// the next full resync. A refusal is believed to be about kinds only when what
+// is asked with kinds is answered; silence is noticed by asking once more, with
+// kinds, for what a filter without kinds brought nothing of, until any filter
+// without kinds has brought something.
+
+// kindsMode says which kinds are added to filters that name none.
+type kindsMode uint8
+
+const (
+	kindsNone    kindsMode = iota // none
+	kindsAll                      // all that the NIPs around repositories use
+	kindsNoNotes                  // without kind 1, which some relays give by author only
+	kindsFew                      // ten, as some relays bear no more
+)
+
+// kinding is what is known of a relay about filters without kinds.
+type kinding struct {
+	mode    kindsMode
+	settled bool // it answers in this mode
+	emptied bool // it answers filters without kinds with nothing, and live ones never
+}
+
+// addedKinds are the kinds that name repositories and their root events.
+var addedKinds = [...][]nostr.Kind{
+	kindsNone: nil,
+	kindsAll: {nostr.KindNote, nostr.KindDeletion, nostr.KindReaction, nostr.KindComment, nip34.KindPatch, nip34.KindPullRequest,
+		nip34.KindPullRequestUpdate, nip34.KindIssue, nip34.KindReplyOld, nip34.KindCoverNote, nip34.KindStatusOpen, nip34.KindStatusApplied,
+		nip34.KindStatusClosed, nip34.KindStatusDraft, nostr.KindLabel, nostr.KindZap},
+	kindsNoNotes: {nostr.KindDeletion, nostr.KindReaction, nostr.KindComment, nip34.KindPatch, nip34.KindPullRequest,
+		nip34.KindPullRequestUpdate, nip34.KindIssue, nip34.KindReplyOld, nip34.KindCoverNote, nip34.KindStatusOpen, nip34.KindStatusApplied,
+		nip34.KindStatusClosed, nip34.KindStatusDraft, nostr.KindLabel, nostr.KindZap},
+	kindsFew: {nostr.KindDeletion, nostr.KindComment, nip34.KindPatch, nip34.KindPullRequest, nip34.KindPullRequestUpdate,
+		nip34.KindIssue, nip34.KindStatusOpen, nip34.KindStatusApplied, nip34.KindStatusClosed, nip34.KindStatusDraft},
+}
+
+// with returns f with the kinds of m, if it has none.
+func (m kindsMode) with(f nostr.Filter) nostr.Filter {
+	if f.Kinds == nil {
+		f.Kinds = addedKinds[m]
+	}
+	return f
+}
+
+// moreKinds handles a refusal of a filter without kinds of its own, which was
+// sent in a mode. It reports whether it is to be asked again at once, in another one.
+func (p *Peer) moreKinds(sent kindsMode, text string) bool {
+	k := &p.kinds
+	switch {
+	case !demandsKinds(text):
+		return false
+	case sent != k.mode:
+		return true
+	case (k.mode == kindsAll || k.mode == kindsNoNotes) && strings.Contains(normalText(text), "too many kinds"):
+		k.mode, k.settled = kindsFew, k.emptied
+	case k.mode == kindsAll:
+		k.mode, k.settled = kindsNoNotes, k.emptied
+	case k.settled:
+		return false
+	case k.mode == kindsNone:
+		k.mode = kindsAll
+	default:
+		k.mode, k.settled = kindsNone, true // kinds are not what it is about
+		return false
+	}
+	return true
+}
+
+// demandsKinds says whether a refusal may be for want of kinds, or for those named.
+func demandsKinds(text string) bool { return strings.Contains(normalText(text), "kind") }
+
+// kindsAnswered notes that a request was answered: with kinds added that proves
+// that they are of use.
+func (p *Peer) kindsAnswered(r *request) {
+	if r.task != nil && r.task.filter.Kinds != nil {
+		return // it was asked by id, with kinds of its own
+	}
+	if k := &p.kinds; r.kindless && r.mode != kindsNone && r.mode == k.mode && !k.settled {
+		k.settled = true
+		p.report(Info, "relay refuses filters without kinds, they are added")
+	}
+}
+
+// kindsNotNeeded notes an event that a stored filter without kinds brought: it is
+// proof that none are needed.
+func (p *Peer) kindsNotNeeded(r *request) {
+	if r.kind == asksPage && r.kindless && r.mode == kindsNone && p.kinds.mode == kindsNone {
+		p.kinds.settled = true
+	}
+}
+
+// doubtful says whether nothing came for a filter without kinds and nothing
+// shows yet that the relay answers such filters. One with NIP-77 is not doubted,
+// and in layer 4 there is mostly nothing.
+func (p *Peer) doubtful(t *task) bool {
+	return t.group.layer != LayerReferences && t.filter.Kinds == nil && !t.doubted &&
+		(p.neg == negRefused || p.cfg.NoNegentropy) && t.neg == nil && t.pager.events == 0 && p.kinds == (kinding{})
+}
+
+// doubt asks with kinds for a few events of what brought nothing without.
+func (p *Peer) doubt(t *task) {
+	f := span{since: t.group.since, until: forever}.narrow(kindsAll.with(t.filter))
+	f.Limit = new(probeLimit)
+	p.request(t, asksKinds, f)
+}
+
+// kindsEmptied adds kinds for a relay that silently answers nothing without:
+// nothing that it was asked so far counts, and what is live is not.
+func (p *Peer) kindsEmptied() {
+	p.kinds = kinding{mode: kindsAll, settled: true, emptied: true}
+	p.report(Info, "relay answers filters without kinds with nothing, they are added")
+	p.recatch(Catchup)
+	for _, w := range p.conn.waiting {
+		w.apart = p.apart(w.lot)
+	}
+}
+
+// outdated says whether a live REQ does not bring what it asks for, or less than it could.
+func (k *kinding) outdated(l *liveReq) bool {
+	if k.emptied {
+		bare := func(x lot) bool { return x.layer == LayerAnnouncements && x.apart != apartBare }
+		return l.kindless && l.mode == kindsNone || slices.ContainsFunc(l.lots, bare)
+	}
+	return k.settled && k.mode == kindsNone && l.kindless && l.mode != kindsNone
+}
+
+// tendKinds opens live REQs again that were opened without the kinds that a relay
+// needs, or with kinds that it does not.
+func (p *Peer) tendKinds() {
+	c, outdated := p.conn, p.kinds.outdated
+	if m := c.merging(); m != nil && (outdated(m) || slices.ContainsFunc(m.parts, outdated)) {
+		p.cancelMerge()
+	}
+	for i := 0; i < len(c.following.live); {
+		l := c.following.live[i]
+		if !outdated(l) {
+			i++
+			continue
+		}
+		p.closeLive(l)
+		p.requeue(l.lots, p.now.Wall, 0, 0)
+	}
+}

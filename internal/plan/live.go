@@ -1,0 +1,205 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"graspd/internal/nostr"
+)
+
+// following is the live side of a connection. An item that is wanted stands in
+// exactly one place: it waits, or it is in the lots of one live REQ, or it is swept.
+type following struct {
+	live       []*liveReq
+	waiting    []*waiting
+	sweeps     []*sweep
+	shrunk     bool          // items were taken back since the last look
+	mergeAfter time.Duration // a refused merge is not tried again before
+}
+
+// liveReq is one live REQ.
+type liveReq struct {
+	manner
+	sub     string
+	lots    []lot
+	apart   apart
+	size    size // with that of its parts
+	limit   int
+	values  int
+	filters int
+	longest int // list of its filters
+	tries   int
+	sent    Now
+	openAt  time.Duration
+	open    bool
+	parts   []*liveReq // it is to stand in for these as well
+	by      *liveReq   // is to stand in for this one
+}
+
+func (p *Peer) newSub(prefix string) string {
+	p.subs++
+	return prefix + strconv.FormatUint(p.subs, 36)
+}
+
+// values returns how many values a live filter carries: more where the usual
+// number would not fit the relay's limits.
+func (p *Peer) values() int {
+	c := p.conn.limits
+	repos := len(p.want.Repos)
+	need := 1 + 5*ceil(repos, c.values) + 3*ceil(p.wanted.n-repos, c.values)
+	if need > c.filters*c.live() {
+		return c.dense()
+	}
+	return c.values
+}
+
+// tendLive opens, merges and closes live REQs.
+func (p *Peer) tendLive() {
+	f := &p.conn.following
+	if f.shrunk {
+		p.shrink()
+	}
+	for _, l := range slices.Clone(f.live) {
+		if !l.open && p.now.Mono >= l.sent.Mono+liveOpenAfter {
+			p.liveOpened(l)
+		}
+		if len(l.parts) > 0 && l.open && p.now.Mono >= l.openAt+mergeLinger {
+			p.absorb(l)
+		}
+	}
+	p.closeExcess()
+	p.openWaiting()
+	p.mergeFilters()
+}
+
+// openWaiting opens live REQs for waiting items as far as the relay's limit
+// goes; beyond it they are united with small ones, and what then does not fit
+// is swept.
+func (p *Peer) openWaiting() {
+	c := p.conn
+	values := p.values()
+	for p.now.Mono >= c.pausedTill {
+		room := c.standing() < c.limits.live()
+		if !room && (c.unsettled() || p.now.Mono < c.mergeAfter) {
+			return
+		}
+		load := p.fill(values)
+		switch {
+		case load == nil:
+			return
+		case room:
+			p.openLive(load, values)
+		case p.unite(load, values), p.unite(load, c.limits.dense()), p.evict(load, values):
+		default:
+			p.sweepInstead(load.lots)
+		}
+	}
+}
+
+// unsettled says that a live REQ is about to open or to be replaced.
+func (f *following) unsettled() bool {
+	return slices.ContainsFunc(f.live, func(l *liveReq) bool { return !l.open || len(l.parts) > 0 })
+}
+
+// openLive sends a live REQ for the lots of l and of its parts.
+func (p *Peer) openLive(l *liveReq, values int) {
+	var items [LayerRoots + 1][]Item
+	for _, r := range append([]*liveReq{l}, l.parts...) {
+		for _, x := range r.lots {
+			items[x.layer] = append(items[x.layer], x.items...)
+		}
+	}
+	var filters []nostr.Filter
+	for layer := LayerAnnouncements; layer <= LayerRoots; layer++ {
+		if len(items[layer]) > 0 {
+			filters = append(filters, p.want.filters(layer, items[layer], true, bounds{values: values})...)
+		}
+	}
+	l.limit = p.conn.limits.limit
+	l.manner = p.manner(slices.ContainsFunc(filters, func(f nostr.Filter) bool { return f.Kinds == nil }))
+	for i := range filters {
+		filters[i] = l.mode.with(filters[i])
+		filters[i].Limit = &l.limit
+		for _, t := range filters[i].Tags {
+			l.longest = max(l.longest, len(t.Values))
+		}
+	}
+	l.sub, l.sent, l.values, l.filters = p.newSub("l"), p.now, values, len(filters)
+	p.conn.following.live = append(p.conn.following.live, l)
+	p.conn.requests[l.sub] = &request{sub: l.sub, live: l, manner: l.manner}
+	p.effect(Request{Sub: l.sub, Class: Live, Filters: filters})
+}
+
+// liveOpened begins the catch-up of the items.
+func (p *Peer) liveOpened(l *liveReq) {
+	if l.open {
+		return
+	}
+	l.open, l.openAt = true, p.now.Mono
+	p.conn.follow(l.lots, p.now)
+	for _, x := range l.lots {
+		p.addGroups(x, Catchup, false)
+	}
+}
+
+// closeLive ends a live REQ whose items something else follows or nobody wants.
+func (p *Peer) closeLive(l *liveReq) {
+	p.closeReq(l.sub)
+	p.dropLive(l)
+}
+
+func (p *Peer) dropLive(l *liveReq) {
+	f := &p.conn.following
+	f.live = slices.DeleteFunc(f.live, func(x *liveReq) bool { return x == l })
+	delete(p.conn.requests, l.sub)
+}
+
+// shrink takes items that are wanted no more out of the books and closes live
+// REQs that serve nothing.
+func (p *Peer) shrink() {
+	c := p.conn
+	c.shrunk = false
+	gone := func(it Item) bool { return !p.wanted.has(it) }
+	for _, l := range slices.Clone(c.following.live) {
+		l.lots = prune(l.lots, gone)
+		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
+			p.closeLive(l)
+		}
+	}
+	for _, l := range c.following.live {
+		l.size = p.sizeOf(l.lots)
+		for _, r := range l.parts {
+			l.size = l.size.plus(p.sizeOf(r.lots))
+		}
+	}
+	for _, w := range c.waiting {
+		w.items = slices.DeleteFunc(w.items, gone)
+	}
+	c.waiting = slices.DeleteFunc(c.waiting, func(w *waiting) bool { return len(w.items) == 0 })
+	for _, s := range c.sweeps {
+		s.items = slices.DeleteFunc(s.items, gone)
+	}
+	c.sweeps = slices.DeleteFunc(c.sweeps, func(s *sweep) bool { return len(s.items) == 0 })
+	for _, g := range c.groups {
+		g.items = slices.DeleteFunc(g.items, gone)
+	}
+	p.dropGroups(func(g *group) bool { return len(g.items) == 0 })
+}
+
+func prune(lots []lot, gone func(Item) bool) []lot {
+	for i := range lots {
+		lots[i].items = slices.DeleteFunc(lots[i].items, gone)
+	}
+	return slices.DeleteFunc(lots, func(l lot) bool { return len(l.items) == 0 })
+}
+
+func (p *Peer) sizeOf(lots []lot) size {
+	var s size
+	for _, l := range lots {
+		for _, it := range l.items {
+			s.add(p.want, it)
+		}
+	}
+	return s
+}

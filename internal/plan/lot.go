@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"slices"
+	"time"
+)
+
+// lot is items of one layer that stand alike.
+type lot struct {
+	layer Layer
+	apart apart // kept in REQs of their own
+	since int64 // their stored events are asked from here on; 0 = all of them
+	items []Item
+}
+
+// apart says why items are not to stand in one REQ with others.
+type apart uint8
+
+const (
+	together  apart = iota
+	apartLong       // some relays refuse a REQ for values as long as theirs
+	apartBare       // the relay answers a REQ with their filter with nothing
+)
+
+// alike says whether the items of both may stand in one lot.
+func (l lot) alike(o lot) bool { return l.layer == o.layer && l.apart == o.apart && l.since == o.since }
+
+// addLot adds a lot to lots, into one that is alike if there is one. It does
+// not keep l.items.
+func addLot(lots []lot, l lot) []lot {
+	if len(l.items) == 0 {
+		return lots
+	}
+	for i := range lots {
+		if lots[i].alike(l) {
+			lots[i].items = append(lots[i].items, l.items...)
+			return lots
+		}
+	}
+	l.items = slices.Clone(l.items)
+	return append(lots, l)
+}
+
+// lotOf returns a lot of one item of which nothing is known yet.
+func (p *Peer) lotOf(it Item) lot {
+	l := lot{layer: p.want.layer(it), items: []Item{it}}
+	if l.layer == LayerRepositories && p.want.names.at(it).repo.odd {
+		l.apart = apartLong
+	}
+	l.apart = p.apart(l)
+	return l
+}
+
+// apart returns how the items of a lot stand now.
+func (p *Peer) apart(l lot) apart {
+	switch {
+	case l.layer != LayerAnnouncements:
+		return l.apart
+	case p.kinds.emptied:
+		return apartBare
+	}
+	return together
+}
+
+// created tells the age of a root event; everything else counts as newest.
+func (w *Want) created(it Item) int64 {
+	if w.layer(it) == LayerRoots {
+		return w.names.at(it).root.created
+	}
+	return forever
+}
+
+// holding matches the groups that ask for an item of lots.
+func holding(lots []lot) func(*group) bool {
+	var set itemSet
+	for _, l := range lots {
+		for _, it := range l.items {
+			set.put(it)
+		}
+	}
+	return func(g *group) bool { return slices.ContainsFunc(g.items, set.has) }
+}
+
+// waiting is a lot that no live REQ asks for yet.
+type waiting struct {
+	lot
+	after time.Duration
+	tries int
+}
+
+// queue adds an item to those that wait.
+func (f *following) queue(l lot) {
+	for _, w := range f.waiting {
+		if w.alike(l) && w.after == 0 {
+			w.items = append(w.items, l.items...)
+			return
+		}
+	}
+	f.waiting = append(f.waiting, &waiting{lot: l})
+}
+
+// fill takes as many waiting items as one REQ bears; nil when none wait. What
+// does not fit even alone is swept.
+func (p *Peer) fill(values int) *liveReq {
+	f := &p.conn.following
+	load := &liveReq{}
+	for i := 0; i < len(f.waiting); {
+		w := f.waiting[i]
+		if w.after > p.now.Mono || len(load.lots) > 0 && w.apart != load.apart {
+			i++
+			continue
+		}
+		n := p.take(load, w, values)
+		switch {
+		case n == len(w.items):
+			f.waiting = slices.Delete(f.waiting, i, i+1)
+			continue
+		case len(load.lots) > 0:
+			w.items = w.items[n:]
+			return load
+		}
+		p.sweepInstead([]lot{{layer: w.layer, apart: w.apart, since: w.since, items: w.items[:1]}})
+		if w.items = w.items[1:]; len(w.items) == 0 {
+			f.waiting = slices.Delete(f.waiting, i, i+1)
+		}
+	}
+	if len(load.lots) == 0 {
+		return nil
+	}
+	return load
+}
+
+// take moves items of w into load until it is full and returns how many. They
+// stay in w for the caller to remove.
+func (p *Peer) take(load *liveReq, w *waiting, values int) int {
+	n := 0
+	for _, it := range w.items {
+		s := load.size
+		if s.add(p.want, it); !s.fits(p.conn.limits, values) {
+			break
+		}
+		load.size = s
+		n++
+	}
+	if n > 0 {
+		load.apart, load.tries = w.apart, max(load.tries, w.tries)
+		load.lots = addLot(load.lots, lot{layer: w.layer, apart: w.apart, since: w.since, items: w.items[:n]})
+	}
+	return n
+}

@@ -1,0 +1,166 @@
+package plan
+
+import "slices"
+
+// standing counts the live REQs that occupy the relay's limit, one that has not
+// replaced its parts yet not among them: a slot is reserved for it.
+func (f *following) standing() int {
+	if f.merging() != nil {
+		return len(f.live) - 1
+	}
+	return len(f.live)
+}
+
+// merging returns the REQ that has not replaced its parts yet; there is at most one.
+func (f *following) merging() *liveReq {
+	for _, l := range f.live {
+		if len(l.parts) > 0 {
+			return l
+		}
+	}
+	return nil
+}
+
+// unite opens one REQ for load and for small REQs that fit with it, which are
+// closed when it has settled. It reports whether there are such.
+func (p *Peer) unite(load *liveReq, values int) bool {
+	c := p.conn
+	parts := c.unitable(load, values)
+	if len(parts) == 0 {
+		return false
+	}
+	if c.limits.spare() == 0 {
+		// No slot for the two to overlap: what is missed in between is asked again.
+		for _, l := range parts {
+			p.closeLive(l)
+			load.size = load.size.plus(l.size)
+			for _, x := range p.unfollow(l.lots, p.now.Wall) {
+				load.lots = addLot(load.lots, x)
+			}
+		}
+		p.openLive(load, values)
+		return true
+	}
+	for _, l := range parts {
+		l.by = load
+		load.size = load.size.plus(l.size)
+	}
+	load.parts, load.apart = parts, parts[0].apart
+	p.openLive(load, values)
+	return true
+}
+
+// unitable returns the smallest open REQs that fit into one with load. A REQ
+// much larger than all before it is left alone, or every new root event would
+// repeat the largest; unless nothing else is there.
+func (c *session) unitable(load *liveReq, values int) []*liveReq {
+	var open []*liveReq
+	for _, l := range c.following.live {
+		if l.open && l.by == nil && len(l.parts) == 0 && l.apart == load.apart {
+			open = append(open, l)
+		}
+	}
+	slices.SortStableFunc(open, func(a, b *liveReq) int { return a.size.items() - b.size.items() })
+	total := load.size
+	for i, l := range open {
+		with := total.plus(l.size)
+		if !with.fits(c.limits, values) || i > 0 && l.size.items() > 2*total.items() {
+			return open[:i]
+		}
+		total = with
+	}
+	return open
+}
+
+// mergeFilters unites small REQs where the filters have become too many and
+// enough of them are saved to be worth it.
+func (p *Peer) mergeFilters() {
+	c := p.conn
+	count := 0
+	for _, l := range c.following.live {
+		count += l.filters
+	}
+	if count <= p.cfg.MaxFilters || c.merging() != nil || c.limits.spare() == 0 || p.now.Mono < max(c.mergeAfter, c.pausedTill) {
+		return
+	}
+	values := p.values()
+	parts := c.unitable(&liveReq{}, values)
+	var total size
+	for _, l := range parts {
+		count -= l.filters
+		total = total.plus(l.size)
+	}
+	saved := -total.filters(values)
+	for _, l := range parts {
+		saved += l.filters
+	}
+	if saved >= leastSaved {
+		p.unite(&liveReq{}, values)
+	}
+}
+
+// leastSaved is how many filters a merge must save if there is room for more REQs.
+const leastSaved = 6
+
+// absorb ends the REQs that l stands in for.
+func (p *Peer) absorb(l *liveReq) {
+	for _, r := range l.parts {
+		p.closeLive(r)
+		l.adopt(r)
+	}
+	l.parts = nil
+}
+
+// adopt takes over the items of r.
+func (l *liveReq) adopt(r *liveReq) {
+	r.by = nil
+	for _, x := range r.lots {
+		l.lots = addLot(l.lots, x)
+	}
+}
+
+// cancelMerge closes a REQ that has not replaced its parts yet.
+func (p *Peer) cancelMerge() {
+	m := p.conn.merging()
+	if m == nil {
+		return
+	}
+	for _, r := range m.parts {
+		r.by = nil
+	}
+	p.closeLive(m)
+	p.requeue(m.lots, p.now.Wall, 0, 0)
+	p.conn.mergeAfter = p.now.Mono + firstRetry
+}
+
+// evict sweeps the REQ with the oldest root events in favour of newer ones, where
+// all are full. It reports whether there was one.
+func (p *Peer) evict(load *liveReq, values int) bool {
+	var oldest *liveReq
+	least := p.newest(load.lots)
+	for _, l := range p.conn.following.live {
+		if at := p.newest(l.lots); l.open && l.by == nil && len(l.parts) == 0 && at < least {
+			oldest, least = l, at
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	p.closeLive(oldest)
+	p.dropGroups(holding(oldest.lots))
+	p.sweepInstead(oldest.lots)
+	p.openLive(load, values)
+	return true
+}
+
+// newest returns the creation time of the newest root event among lots; other
+// items count as newer than any.
+func (p *Peer) newest(lots []lot) int64 {
+	var at int64
+	for _, l := range lots {
+		for _, it := range l.items {
+			at = max(at, p.want.created(it))
+		}
+	}
+	return at
+}

@@ -1,0 +1,279 @@
+package plan
+
+import (
+	"time"
+
+	"graspd/internal/nostr"
+)
+
+// Config is what one peer needs to know. Zero durations and numbers take the defaults.
+type Config struct {
+	URL            URL
+	Self           nostr.PubKey  // seeds the jitter
+	BaseBackoff    time.Duration // 5 s
+	MaxBackoff     time.Duration // 1 h
+	DeadAfter      time.Duration // 24 h of unbroken failure
+	DeadRetry      time.Duration // 24 h
+	QuickReconnect time.Duration // 15 min
+	Resync         time.Duration // 24 h, ± 1/24
+	NoNegentropy   bool
+	MaxTags        int    // values per filter (100)
+	MaxFilters     int    // live filters before small REQs are merged (70)
+	Past           Record // what is remembered of the relay; zero = nothing
+}
+
+func (c Config) withDefaults() Config {
+	for _, d := range []struct {
+		v *time.Duration
+		d time.Duration
+	}{
+		{&c.BaseBackoff, 5 * time.Second}, {&c.MaxBackoff, time.Hour}, {&c.DeadAfter, 24 * time.Hour},
+		{&c.DeadRetry, 24 * time.Hour}, {&c.QuickReconnect, 15 * time.Minute}, {&c.Resync, 24 * time.Hour},
+	} {
+		if *d.v == 0 {
+			*d.v = d.d
+		}
+	}
+	if c.MaxTags == 0 {
+		c.MaxTags = MaxValues
+	}
+	if c.MaxFilters == 0 {
+		c.MaxFilters = 70
+	}
+	return c
+}
+
+// Fixed times of the engine.
+const (
+	stableAfter    = 5 * time.Minute  // connected that long resets the backoff
+	liveOpenAfter  = 5 * time.Second  // a live REQ without EOSE counts as open
+	mergeLinger    = 2 * time.Second  // replaced REQs stay that long after the merged one is open
+	silence        = 30 * time.Second // without progress a request has failed
+	dropAfterOpen  = 2 * time.Second  // a connection lost that soon after NEG-OPEN was lost for it
+	slowDown       = 65 * time.Second // pause after "slow down"
+	refusedRetry   = 24 * time.Hour   // restricted requests
+	sweepInterval  = time.Hour
+	firstRetry     = time.Minute
+	maxRetry       = time.Hour
+	clockSlip      = 5 * time.Minute
+	reviveInterval = time.Hour // a dead relay that gained an owner is tried at most that often
+)
+
+// phase is where a peer stands with its connection.
+type phase uint8
+
+const (
+	phaseIdle phase = iota
+	phaseDialing
+	phaseOpen
+	phaseWaiting
+)
+
+// Peer is the life of one remote relay: state in, input in, effects out. It
+// holds no clock and no lock and belongs to one goroutine.
+type Peer struct {
+	cfg    Config
+	now    Now
+	begun  bool
+	wakeAt time.Duration
+	out    []Effect
+
+	desire
+	confirmed itemSet // completely answered and followed since
+	held      itemSet // confirmed as of the mark; only what came since is not asked yet
+	mark      Now     // last sign of life; it stands still while anything is held
+	hasMark   bool    // false: never connected, or the clock slipped
+
+	phase    phase
+	wakeDial time.Duration // no dial before
+	failures failures
+	revived  Now    // when a new owner last had it tried while it was dead; zero = never
+	owners   owners // who named it while it was dead
+	ourself  bool
+	resyncAt time.Duration
+
+	referencesAt time.Duration // layer 4 is due; 0 = not known yet
+	tour         tour
+	conn         *session // everything that dies with the connection
+
+	subs      uint64
+	neg       negSupport
+	negLogged bool
+	kinds     kinding
+	counted   Counters
+	uptime    Uptime
+	gaps      gapLog
+	lastAlive time.Time
+	complete  time.Duration // when everything wanted was last confirmed; before that, when it was first wanted
+	coverage  coverage
+}
+
+// Counters are totals over the life of a peer.
+type Counters struct {
+	Attempts, DialFailures uint64
+	Undelivered            uint64 // events that it showed in a reconciliation and never sent
+	Gaps                   uint64 // events that its live subscription should have brought and did not
+	Live, Catchup, Daily   uint64 // events that this relay brought first
+}
+
+// NewPeer returns an idle peer that wants nothing.
+func NewPeer(c Config) *Peer { return &Peer{cfg: c.withDefaults(), wakeAt: never} }
+
+// Step takes one input at the time now and returns what has to be done, in
+// order. The slice is valid until the next Step.
+func (p *Peer) Step(now Now, in Input) []Effect {
+	clear(p.out) // what was asked last is large
+	p.out = p.out[:0]
+	slipped, before := p.clock(now), p.conn
+	p.noteComplete()
+	changed := p.input(in)
+	if slipped && p.conn != nil && p.conn == before {
+		p.recatch(Catchup)
+	}
+	if changed || slipped || p.now.Mono >= p.wakeAt {
+		p.tend()
+		p.wakeAt = p.wake()
+	}
+	p.noteComplete()
+	return p.out
+}
+
+// clock notes the time and reports whether the two clocks have parted: the
+// machine slept or was set, and what was confirmed may have aged without a sign.
+func (p *Peer) clock(now Now) bool {
+	slip := now.Wall.Sub(p.now.Wall) - (now.Mono - p.now.Mono)
+	slipped := p.begun && slip.Abs() > clockSlip
+	if p.begun && p.phase != phaseIdle {
+		p.uptime.add(p.conn != nil, now.Mono-p.now.Mono)
+	}
+	p.now = now
+	if !p.begun {
+		p.begun = true
+		p.recall(p.cfg.Past)
+	}
+	p.hasMark = p.hasMark && !slipped
+	if slipped && p.conn != nil {
+		p.conn.followed = followed{all: now.Wall.Unix()}
+	}
+	return slipped
+}
+
+// input handles one input. It reports whether anything but the progress of an
+// open request may have changed: events come often and must cost little.
+func (p *Peer) input(in Input) bool {
+	switch in := in.(type) {
+	case Wanted:
+		p.setWant(in.Want)
+	case Connected:
+		p.connected(in)
+	case DialFailed:
+		p.dialFailed(in)
+	case Disconnected:
+		p.disconnected(in.Reason)
+	case Tick:
+	default:
+		return p.conn != nil && p.traffic(in)
+	}
+	return true
+}
+
+// traffic handles what an open connection brings.
+func (p *Peer) traffic(in Input) bool {
+	switch in := in.(type) {
+	case Decided:
+		return p.decided(in)
+	case Loaded:
+		p.loaded(in)
+		return true
+	case Sifted:
+		p.sifted(in)
+		return true
+	case Authenticated:
+		p.alive()
+		p.authenticated(in)
+		return true
+	case Received:
+		p.received(in)
+		p.alive()
+		return false
+	case Alive:
+		p.alive()
+		return false
+	case Unasked:
+		p.alive()
+		p.unasked(in.Count)
+		return true
+	case Surveyed:
+		p.surveyed(in)
+		return true
+	case Frame:
+		p.alive()
+		p.frame(in.Message)
+		return true
+	}
+	return false
+}
+
+// alive moves the mark, unless something is held as of where it stands.
+func (p *Peer) alive() {
+	p.lastAlive = p.now.Wall
+	if p.held.n == 0 {
+		p.mark, p.hasMark = p.now, true
+	}
+}
+
+func (p *Peer) frame(m nostr.RelayMessage) {
+	switch m := m.(type) {
+	case nostr.EOSE:
+		p.eose(m.Sub)
+	case nostr.Closed:
+		p.closed(m.Sub, m.Reason)
+	case nostr.Notice:
+		p.notice(m.Text)
+	case nostr.AuthChallenge:
+		p.challenged(m.Challenge)
+	case nostr.NegMsg:
+		p.negMsg(m.Sub, m.Msg)
+	case nostr.NegErr:
+		p.negErr(m.Sub, m.Reason, m.Max)
+	case nostr.NegClose:
+		p.negErr(m.Sub, "closed: by the relay", 0)
+	}
+}
+
+// tend does what the state asks for now.
+func (p *Peer) tend() {
+	p.tendGaps()
+	if p.phase == phaseIdle && p.want != nil && !p.ourself {
+		p.phase = phaseWaiting
+	}
+	if p.phase == phaseWaiting && p.now.Mono >= p.wakeDial {
+		p.dial()
+	}
+	if p.conn == nil {
+		return
+	}
+	if p.now.Mono >= p.conn.opened.Mono+stableAfter {
+		p.failures = failures{}
+	}
+	if p.now.Mono >= p.resyncAt {
+		p.scheduleResync()
+		p.neg, p.kinds, p.conn.limits, p.conn.slow = negUnknown, kinding{}, p.conn.told, false
+		p.recatch(Daily)
+	}
+	p.expire()
+	p.closeAgain()
+	p.tendAuth()
+	p.tendKinds()
+	p.tendLive()
+	p.tendSweeps()
+	p.tendReferences()
+	p.tendTasks()
+	p.tendCoverage()
+}
+
+func (p *Peer) effect(e Effect) { p.out = append(p.out, e) }
+
+func (p *Peer) report(l Level, text string, args ...any) {
+	p.effect(Report{Level: l, Text: text, Args: args})
+}

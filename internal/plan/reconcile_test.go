@@ -1,0 +1,331 @@
+package plan_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+	"graspd/internal/policy"
+)
+
+// library is what a relay has of one repository: comments on it.
+type library struct {
+	mint
+	events []*nostr.Event
+	ours   map[nostr.ID]bool
+}
+
+func newLibrary(n int) *library {
+	l := &library{ours: map[nostr.ID]bool{}}
+	for i := range n {
+		l.events = append(l.events, l.event(nostr.KindComment, key(9), 1_700_000_000+int64(i)*1000, nostr.Tag{"A", address(key(0), "x")}))
+	}
+	return l
+}
+
+// find returns the newest events of a filter, newest first.
+func (l *library) find(f nostr.Filter, most int) []*nostr.Event {
+	var out []*nostr.Event
+	for _, e := range l.events {
+		if f.Matches(e) {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b *nostr.Event) int { return cmp.Compare(b.CreatedAt, a.CreatedAt) })
+	return out[:min(most, len(out))]
+}
+
+// reader is a driver between a library and a store that keeps what comes.
+func (l *library) reader(t *testing.T, page int) *driver {
+	t.Helper()
+	d := newDriver(t, plan.Config{})
+	d.own = func(f nostr.Filter) []*nostr.Event {
+		var out []*nostr.Event
+		for _, e := range l.find(f, len(l.events)) {
+			if l.ours[e.ID] {
+				out = append(out, e)
+			}
+		}
+		return out
+	}
+	d.neg = func(f nostr.Filter) []*nostr.Event { return l.find(f, len(l.events)) }
+	d.serve = func(_ string, filters []nostr.Filter) []*nostr.Event {
+		var out []*nostr.Event
+		for _, f := range filters {
+			out = append(out, l.find(f, min(*f.Limit, page))...)
+		}
+		for _, e := range out {
+			l.ours[e.ID] = true
+		}
+		return out
+	}
+	return d
+}
+
+// byIDs counts the requests by id, and how often each id was asked for.
+func (d *driver) byIDs() (requests int, times map[nostr.ID]int) {
+	times = map[nostr.ID]int{}
+	for _, r := range d.requests(plan.Catchup, plan.Daily) {
+		if ids := r.Filters[0].IDs; ids != nil {
+			requests++
+			for _, id := range ids {
+				times[id]++
+			}
+		}
+	}
+	return requests, times
+}
+
+func (d *driver) paged() int {
+	n := 0
+	for _, r := range d.requests(plan.Catchup, plan.Daily) {
+		if r.Filters[0].IDs == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func TestReconciliationMovesTheDifferenceOnly(t *testing.T) {
+	l := newLibrary(3000)
+	for i, e := range l.events {
+		l.ours[e.ID] = i%10 > 0
+	}
+	_, w := small(t, 0)
+	d := l.reader(t, 500)
+	d.connect(w, plan.Limits{})
+	requests, times := d.byIDs()
+	if len(l.ours) != 3000 || len(times) != 300 || requests != 3 || !d.peer.Settled() {
+		t.Errorf("%d here, %d asked in %d requests", len(l.ours), len(times), requests)
+	}
+	d.sent = nil
+	d.pass(26 * time.Hour)
+	if requests, _ := d.byIDs(); requests != 0 || d.paged() > 1 {
+		t.Errorf("equal sets: %d requests by id, %d pages", requests, d.paged())
+	}
+}
+
+func TestCappedFetch(t *testing.T) {
+	l := newLibrary(1000)
+	_, w := small(t, 0)
+	d := l.reader(t, 20)
+	d.connect(w, plan.Limits{})
+	requests, _ := d.byIDs()
+	if len(l.ours) != 1000 || requests > 60 || d.paged() > 1 {
+		t.Errorf("%d here after %d requests by id and %d pages", len(l.ours), requests, d.paged())
+	}
+}
+
+func TestUndelivered(t *testing.T) {
+	l := newLibrary(150)
+	_, w := small(t, 0)
+	d := l.reader(t, 500)
+	lost := map[nostr.ID]bool{l.events[3].ID: true, l.events[77].ID: true}
+	serve := d.serve
+	d.serve = func(sub string, filters []nostr.Filter) []*nostr.Event {
+		return slices.DeleteFunc(serve(sub, filters), func(e *nostr.Event) bool { return lost[e.ID] })
+	}
+	d.connect(w, plan.Limits{})
+	_, times := d.byIDs()
+	for id := range lost {
+		if times[id] != 2 {
+			t.Errorf("%v is asked for %d times", id, times[id])
+		}
+		delete(l.ours, id)
+	}
+	if s := d.peer.Status(); !d.peer.Settled() || s.Counters.Undelivered != 2 || d.paged() < 2 {
+		t.Errorf("%d pages, %+v", d.paged(), s)
+	}
+	d.sent = nil
+	d.pass(20 * time.Hour)
+	if len(d.sent) > 0 {
+		t.Errorf("%d effects until the next resync", len(d.sent))
+	}
+}
+
+// A forged copy under a genuine id is no delivery.
+func TestForgedDelivery(t *testing.T) {
+	l := newLibrary(10)
+	_, w := small(t, 0)
+	d := l.reader(t, 500)
+	d.refuse = func(r plan.Request) nostr.RelayMessage {
+		if r.Filters[0].IDs == nil || len(d.requests(plan.Catchup)) > 1 {
+			return nil
+		}
+		for _, id := range r.Filters[0].IDs {
+			d.queue = append(d.queue, plan.Received{Sub: r.Sub, ID: id, At: 5}, plan.Decided{Sub: r.Sub, ID: id, Outcome: policy.Invalid})
+		}
+		return nostr.EOSE{Sub: r.Sub}
+	}
+	d.connect(w, plan.Limits{})
+	if requests, _ := d.byIDs(); len(l.ours) != 10 || requests != 2 {
+		t.Errorf("%d here after %d requests by id", len(l.ours), requests)
+	}
+}
+
+// What a page shows later is not undelivered.
+func TestDeliveredByPaging(t *testing.T) {
+	l := newLibrary(30)
+	_, w := small(t, 0)
+	d := l.reader(t, 500)
+	serve := d.serve
+	d.serve = func(sub string, filters []nostr.Filter) []*nostr.Event {
+		if filters[0].IDs != nil {
+			return nil // this relay does not know ids
+		}
+		return serve(sub, filters)
+	}
+	d.connect(w, plan.Limits{})
+	if s := d.peer.Status(); len(l.ours) != 30 || s.Counters.Undelivered != 0 || !d.peer.Settled() {
+		t.Errorf("%d here, %+v", len(l.ours), s)
+	}
+}
+
+// A relay that finds a set too big is asked for parts of the time.
+func TestWindows(t *testing.T) {
+	for _, ours := range []int{0, 1, 2} { // nothing, half of it, all of it
+		for _, records := range []int{10, 100} {
+			t.Run(fmt.Sprint(ours, " ", records), func(t *testing.T) {
+				l := newLibrary(400)
+				for i, e := range l.events {
+					if ours > 0 && i%ours == 0 {
+						l.ours[e.ID] = true
+					}
+				}
+				_, w := small(t, 0)
+				d := l.reader(t, 500)
+				opens := 0
+				d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+					opens++
+					if len(l.find(e.Filter, 1000)) > records {
+						return nostr.NegErr{Sub: e.Sub, Reason: "blocked: too many query results", Max: int64(records)}
+					}
+					return nil
+				}
+				d.connect(w, plan.Limits{})
+				if len(l.ours) != 400 || !d.peer.Settled() || d.paged() > 2 || d.peer.Status().Negentropy != "works" {
+					t.Errorf("%d here, %d pages, %+v", len(l.ours), d.paged(), d.peer.Status())
+				}
+				if opens > 16*400/records {
+					t.Errorf("%d NEG-OPENs", opens)
+				}
+			})
+		}
+	}
+	t.Run("one second is too big", func(t *testing.T) {
+		l := newLibrary(0)
+		for range 50 {
+			l.events = append(l.events, l.event(nostr.KindComment, key(9), 1_700_000_000, nostr.Tag{"A", address(key(0), "x")}))
+		}
+		_, w := small(t, 0)
+		d := l.reader(t, 500)
+		opens := 0
+		d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+			if opens++; len(l.find(e.Filter, 1000)) > 10 {
+				return nostr.NegErr{Sub: e.Sub, Reason: "RESULTS_TOO_BIG"}
+			}
+			return nil
+		}
+		d.connect(w, plan.Limits{})
+		if len(l.ours) != 50 || !d.peer.Settled() || opens > 100 {
+			t.Errorf("%d here after %d NEG-OPENs", len(l.ours), opens)
+		}
+	})
+	t.Run("always too big", func(t *testing.T) {
+		l := newLibrary(50)
+		_, w := small(t, 0)
+		d := l.reader(t, 500)
+		opens := 0
+		d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+			opens++
+			return nostr.NegErr{Sub: e.Sub, Reason: "too big"}
+		}
+		d.connect(w, plan.Limits{})
+		if len(l.ours) != 50 || !d.peer.Settled() || opens > 6*4096 {
+			t.Errorf("%d here after %d NEG-OPENs", len(l.ours), opens)
+		}
+	})
+}
+
+// A relay that reconciles its newest events only is found out and read in full.
+func TestTruncatingRelay(t *testing.T) {
+	for _, ours := range []int{0, 300, 900} { // of the oldest
+		t.Run(fmt.Sprint(ours), func(t *testing.T) {
+			l := newLibrary(900)
+			for _, e := range l.events[:ours] {
+				l.ours[e.ID] = true
+			}
+			_, w := small(t, 0)
+			d := l.reader(t, 500)
+			d.neg = func(f nostr.Filter) []*nostr.Event { return l.find(f, 200) }
+			d.connect(w, plan.Limits{})
+			if s := d.peer.Status(); len(l.ours) != 900 || s.Negentropy != "truncates" || !d.peer.Settled() {
+				t.Errorf("%d here, %+v", len(l.ours), s)
+			}
+		})
+	}
+	t.Run("cut within a second", func(t *testing.T) {
+		l := newLibrary(0)
+		for i := range 400 {
+			l.events = append(l.events, l.event(nostr.KindComment, key(9), 1_700_000_000+int64(i/10)*1000, nostr.Tag{"A", address(key(0), "x")}))
+		}
+		_, w := small(t, 0)
+		d := l.reader(t, 500)
+		d.neg = func(f nostr.Filter) []*nostr.Event { return l.find(f, 205) }
+		d.connect(w, plan.Limits{})
+		if len(l.ours) != 400 {
+			t.Errorf("%d here", len(l.ours))
+		}
+	})
+	t.Run("a small answer is not probed", func(t *testing.T) {
+		l := newLibrary(99)
+		_, w := small(t, 0)
+		d := l.reader(t, 500)
+		d.connect(w, plan.Limits{})
+		if d.paged() != 0 || d.peer.Status().Negentropy != "works" {
+			t.Errorf("%d pages", d.paged())
+		}
+	})
+	t.Run("an honest one is probed once", func(t *testing.T) {
+		l := newLibrary(500)
+		_, w := small(t, 0)
+		d := l.reader(t, 500)
+		d.connect(w, plan.Limits{})
+		if d.paged() != 1 || d.peer.Status().Negentropy != "works" {
+			t.Errorf("%d pages, %+v", d.paged(), d.peer.Status())
+		}
+	})
+	t.Run("we have older events that it lacks", func(t *testing.T) {
+		l := newLibrary(500)
+		for _, e := range l.events {
+			l.ours[e.ID] = true
+		}
+		_, w := small(t, 0)
+		d := l.reader(t, 500)
+		since := l.events[300].CreatedAt
+		cut := func(f nostr.Filter) []*nostr.Event {
+			return slices.DeleteFunc(l.find(f, 500), func(e *nostr.Event) bool { return e.CreatedAt < since })
+		}
+		d.neg = cut
+		d.serve = func(_ string, filters []nostr.Filter) []*nostr.Event { return cut(filters[0]) }
+		d.connect(w, plan.Limits{})
+		if d.peer.Status().Negentropy != "works" || d.paged() != 1 {
+			t.Errorf("%d pages, %+v", d.paged(), d.peer.Status())
+		}
+	})
+}
+
+func TestMalformedReconciliation(t *testing.T) {
+	l := newLibrary(40)
+	_, w := small(t, 0)
+	d := l.reader(t, 500)
+	d.negFault = func(e plan.OpenNeg) nostr.RelayMessage { return nostr.NegMsg{Sub: e.Sub, Msg: []byte{0x61, 0xff}} }
+	d.connect(w, plan.Limits{})
+	if len(l.ours) != 40 || !d.peer.Settled() {
+		t.Errorf("%d here, %+v", len(l.ours), d.peer.Status())
+	}
+}

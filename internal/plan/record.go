@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"maps"
+	"time"
+
+	"graspd/internal/nostr"
+)
+
+// Record is how a relay has behaved, as it is kept while nobody wants the relay
+// and over restarts. Its times are those of the wall clock as of At; time in
+// which nobody looked counts neither as failure nor as uptime. The zero value is
+// a relay of which nothing is known.
+type Record struct {
+	At           time.Time // when this was true
+	Failures     int       // in a row, since the last progress
+	FirstFailure time.Time // of these; zero when there is none
+	NextAttempt  time.Time // not before; zero = at once
+	LastAlive    time.Time // zero = never connected
+	Revived      time.Time // when a new owner last had it tried while it was dead; zero = never
+	References   time.Time // when layer 4 is due; zero = not known
+	Uptime       Uptime
+
+	Ourself bool // it proved to be this relay; not kept over restarts
+
+	owners owners // who named it while it was dead; not kept over restarts
+}
+
+// owners are those who named a relay while it was dead; nil while it is not. It
+// is never changed once it is shared.
+type owners map[nostr.PubKey]struct{}
+
+// mostOwners bounds what is remembered of one relay; past it nobody counts as new.
+const mostOwners = 1000
+
+// add returns o with the owners of w, and whether any of them is new.
+func (o owners) add(w *Want) (owners, bool) {
+	all := make(owners, len(o))
+	maps.Copy(all, o)
+	for _, r := range w.Repos {
+		if len(all) < mostOwners {
+			all[r.Owner] = struct{}{}
+		}
+	}
+	return all, len(all) > len(o)
+}
+
+// mostFailing bounds what is believed of a record: it says dead, and no more.
+const mostFailing = 10 * 365 * 24 * time.Hour
+
+// Failing is for how long the relay had failed without a break at the time At.
+func (r Record) Failing() time.Duration {
+	if r.Failures == 0 {
+		return 0
+	}
+	return min(max(0, r.At.Sub(r.FirstFailure)), mostFailing)
+}
+
+// Dead says whether that is too long under c.
+func (r Record) Dead(c Config) bool {
+	return r.Failures > 0 && r.Failing() >= c.withDefaults().DeadAfter
+}
+
+// Restarted is the record as a new process takes it: a dead relay is tried once at once.
+func (r Record) Restarted(c Config) Record {
+	if r.Dead(c) {
+		r.NextAttempt = time.Time{}
+	}
+	return r
+}
+
+// Due says whether the relay may be tried at the time now. A clock that was set
+// does not put it off for longer than the longest wait.
+func (r Record) Due(c Config, now time.Time) bool { return r.wait(c.withDefaults(), now) <= 0 }
+
+// wait is how long to wait at the time now before the next attempt.
+func (r Record) wait(c Config, now time.Time) time.Duration {
+	if r.NextAttempt.IsZero() {
+		return 0
+	}
+	most := max(longestWait(c), slowDown)
+	if r.Dead(c) {
+		most = c.DeadRetry
+	}
+	return min(max(0, r.NextAttempt.Sub(now)), most)
+}
+
+// Record returns what is to be kept of the relay, as of the last Step.
+func (p *Peer) Record() Record {
+	p.noteOwners()
+	r := Record{
+		At: p.now.Wall, Ourself: p.ourself, Failures: p.failures.n, LastAlive: p.lastAlive, Revived: p.revived.Wall, Uptime: p.uptime, owners: p.owners,
+	}
+	if p.failures.n > 0 {
+		r.FirstFailure = p.now.Wall.Add(-p.now.since(p.failures.first))
+	}
+	if p.conn == nil && p.wakeDial > p.now.Mono {
+		r.NextAttempt = p.now.Wall.Add(p.wakeDial - p.now.Mono)
+	}
+	if p.referencesAt != 0 {
+		r.References = p.now.Wall.Add(p.referencesAt - p.now.Mono)
+	}
+	return r
+}
+
+// recall takes what was kept, at the first Step.
+func (p *Peer) recall(r Record) {
+	p.lastAlive, p.uptime, p.owners, p.ourself = r.LastAlive, r.Uptime, r.owners, r.Ourself
+	if !r.Revived.IsZero() {
+		p.revived = p.now.before(max(0, p.now.Wall.Sub(r.Revived)))
+	}
+	if r.Failures > 0 {
+		p.failures = failures{n: r.Failures, first: p.now.before(r.Failing())}
+	}
+	p.wakeDial = p.now.Mono + r.wait(p.cfg, p.now.Wall)
+	if !r.References.IsZero() {
+		// A clock that was set does not put it off for longer than a full resync would be.
+		wait := min(max(0, r.References.Sub(p.now.Wall)), p.cfg.Resync+p.cfg.Resync/24)
+		p.referencesAt = max(1, p.now.Mono+wait)
+	}
+}

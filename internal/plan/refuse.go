@@ -1,0 +1,216 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// closed handles a CLOSED: the request is retried, put off or given up, never
+// waited for. After EOSE of a stored request it is normal.
+func (p *Peer) closed(sub, text string) {
+	r := p.conn.requests[sub]
+	switch {
+	case r == nil || r.task != nil && r.answered:
+	case r.kind == asksNeg:
+		p.negErr(sub, text, 0)
+	case r.live != nil:
+		p.liveRefused(r.live, text, p.now.Wall)
+	default:
+		p.effect(Forget{Sub: sub})
+		p.endRequest(r.task)
+		p.refused(r, text)
+	}
+}
+
+// refused handles a stored request that the relay turned down.
+func (p *Peer) refused(r *request, text string) {
+	t := r.task
+	why := classify(text)
+	switch {
+	case why == refusalRate:
+		p.pause()
+		p.park(t)
+	case why == refusalTooMany:
+		p.fewer(t.tries)
+		p.taskFailed(t, text)
+	case r.kind == asksKinds: // it tells nothing
+		t.doubted = true
+		p.proceed(t)
+	case p.awaitAuth(r.task, why, r.manner):
+	case r.kindless && p.moreKinds(r.mode, text):
+		p.park(t)
+	case why == refusalTooBig:
+		p.tooBig(r, text)
+	case why == refusalAuth, why == refusalRestricted:
+		p.putOff(t, p.now.Mono+refusedRetry)
+		p.reportBarred("stored request", text)
+	default:
+		p.taskFailed(t, text)
+	}
+}
+
+// awaitAuth puts a task off until this relay is authenticated. It reports whether
+// there is hope of that.
+func (p *Peer) awaitAuth(t *task, why refusal, as manner) bool {
+	at, ok := p.authWait(why, as)
+	if ok {
+		p.putOff(t, at)
+	}
+	return ok
+}
+
+// reportBarred says once per connection that the relay allows something only to others.
+func (p *Peer) reportBarred(what, text string) {
+	level := Debug
+	if !p.conn.barred {
+		level, p.conn.barred = Warn, true
+	}
+	p.report(level, what+" refused", "text", text, "wait", refusedRetry)
+}
+
+// tooBig asks for less at once.
+func (p *Peer) tooBig(r *request, text string) {
+	c, t := &p.conn.limits, r.task
+	switch values := valuesOf(t); {
+	case strings.Contains(normalText(text), "limit too high") && c.page > smallestPage:
+		c.page = max(smallestPage, c.page/2)
+		p.proceed(t)
+	case r.kind == asksIDs && len(r.ids) > 1:
+		c.ids = min(c.ids, max(1, len(r.ids)/2))
+		p.proceed(t)
+	case r.kind != asksIDs && values > fewestValues:
+		c.values, c.sparse = min(c.values, max(fewestValues, values/2)), true
+		p.regroup(t.group)
+	default:
+		p.taskFailed(t, text)
+	}
+}
+
+// valuesOf returns how many values the filter of a task lists.
+func valuesOf(t *task) int {
+	if len(t.filter.Tags) == 0 {
+		return len(t.filter.Authors)
+	}
+	return len(t.filter.Tags[0].Values)
+}
+
+// regroup asks for the items of g in smaller portions.
+func (p *Peer) regroup(g *group) {
+	if g.layer == LayerReferences {
+		p.dropQuestion()
+		return
+	}
+	p.dropGroups(func(x *group) bool { return x == g })
+	p.addGroups(g.lot, g.class, g.swept)
+}
+
+// notice reads a NOTICE, which names no request, and attributes it.
+func (p *Peer) notice(text string) {
+	why := classifyNotice(text)
+	r := p.newestNeg()
+	ofNeg := r != nil && (why == refusalRate || why != refusalTooMany && negUnsupported(text))
+	if ofNeg || r != nil && (why == refusalAuth || why == refusalRestricted) {
+		p.effect(CloseNeg{Sub: r.sub})
+		if why != refusalRate {
+			p.conn.echo.expect(text, p.now.Mono)
+		}
+		p.negErr(r.sub, text, 0)
+		if why == refusalOther || strings.Contains(normalText(text), "neg") {
+			return
+		}
+	} else if p.conn.echo.heard(text, p.now.Mono) {
+		return
+	}
+	switch why {
+	case refusalNone:
+	case refusalRate:
+		p.pause()
+		p.conn.closes.unheard(p.now.Mono)
+		p.refuseUnopened(text)
+	case refusalTooMany:
+		p.refuseNewest(text)
+	default:
+		p.refuseUnopened(text)
+		for _, t := range slices.Clone(p.conn.running) {
+			if r := t.req; !ofNeg && r != nil && r.kind != asksNeg && !r.answered {
+				p.refuseStored(r, text)
+			}
+		}
+	}
+}
+
+// expect notes that text may come again, for NEG-CLOSE.
+func (e *echo) expect(text string, now time.Duration) {
+	if e.text != text {
+		*e = echo{text: text}
+	}
+	e.left++
+	e.until = now + silence
+}
+
+// heard says whether text is what was expected.
+func (e *echo) heard(text string, now time.Duration) bool {
+	if e.left == 0 || e.text != text || now > e.until {
+		return false
+	}
+	e.left--
+	return true
+}
+
+// refuseUnopened takes all live REQs that are not open for refused: which of
+// them was meant is not known, and one that is wrongly believed open loses events.
+func (p *Peer) refuseUnopened(text string) {
+	for _, l := range slices.Clone(p.conn.following.live) {
+		if !l.open && p.conn.requests[l.sub] != nil {
+			p.liveRefused(l, text, l.sent.Wall)
+		}
+	}
+}
+
+// refuseNewest takes one request for one too many: the newest live REQ if it was
+// sent just now, as some relays say so after its EOSE; else the newest stored one
+// without EOSE; else the newest live one. A stored one that is taken for good
+// wrongly is noticed by its silence, a live one is not.
+func (p *Peer) refuseNewest(text string) {
+	live := p.conn.following.live
+	var last *request
+	for _, t := range p.conn.running {
+		if r := t.req; r != nil && r.kind != asksNeg && !r.answered && (last == nil || newerSub(r.sub, last.sub)) {
+			last = r
+		}
+	}
+	switch n := len(live) - 1; {
+	case n >= 0 && (last == nil || p.now.Mono < live[n].sent.Mono+2*liveOpenAfter):
+		p.liveRefused(live[n], text, live[n].sent.Wall)
+	case last != nil:
+		p.refuseStored(last, text)
+	}
+}
+
+// refuseStored ends a stored request that a NOTICE was about.
+func (p *Peer) refuseStored(r *request, text string) {
+	p.closeReq(r.sub)
+	p.endRequest(r.task)
+	p.refused(r, text)
+}
+
+// newestNeg returns the reconciliation opened last that has no answer yet.
+func (p *Peer) newestNeg() *request {
+	var found *request
+	for _, t := range p.conn.running {
+		r := t.req
+		if r != nil && r.kind == asksNeg && t.neg.opened && !t.neg.heard && (found == nil || newerSub(r.sub, found.sub)) {
+			found = r
+		}
+	}
+	return found
+}
+
+// newerSub compares the counters behind the one-letter prefixes.
+func newerSub(a, b string) bool {
+	if len(a) != len(b) {
+		return len(a) > len(b)
+	}
+	return a[1:] > b[1:]
+}

@@ -1,0 +1,248 @@
+package plan
+
+import (
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+)
+
+// asks says what a request is for.
+type asks uint8
+
+const (
+	asksLive asks = iota
+	asksPage
+	asksIDs
+	asksProbe // for anything below what a reconciliation showed
+	asksNeg   // is a reconciliation
+	asksStore // nothing of the relay: needed ids are looked up here
+	asksKinds // for anything with kinds of what brought nothing without
+)
+
+// manner is how a request went out.
+type manner struct {
+	authorized bool // after the relay had accepted this one's AUTH
+	kindless   bool // a filter names no kinds of its own
+	mode       kindsMode
+}
+
+func (p *Peer) manner(kindless bool) manner {
+	return manner{authorized: p.conn.auth.phase == authGranted, kindless: kindless, mode: p.kinds.mode}
+}
+
+// request is one REQ or reconciliation that the relay has not finished.
+type request struct {
+	manner
+	sub       string
+	kind      asks
+	live      *liveReq // of asksLive
+	task      *task    // of the others
+	ids       []nostr.ID
+	want      map[nostr.ID]struct{} // of ids, what did not arrive yet
+	proofs    int                   // events that a probe brought and what was asked before did not
+	undecided int
+	answered  bool // EOSE came
+	failed    bool // an event could not be decided for a reason of our own
+	progress  time.Duration
+}
+
+// request opens a stored REQ for a running task.
+func (p *Peer) request(t *task, kind asks, f nostr.Filter) *request {
+	t.req = &request{sub: p.newSub("s"), kind: kind, task: t, progress: p.now.Mono}
+	t.req.manner = p.manner(f.Kinds == nil)
+	p.conn.requests[t.req.sub] = t.req
+	p.conn.references.count(t)
+	p.effect(Request{Sub: t.req.sub, Class: t.group.class, Filters: []nostr.Filter{p.kinds.mode.with(f)}})
+	return t.req
+}
+
+// endRequest forgets what a task has open, for it to be asked again.
+func (p *Peer) endRequest(t *task) {
+	r := t.req
+	delete(p.conn.requests, r.sub)
+	t.req = nil
+	switch r.kind {
+	case asksPage:
+		t.pager.again()
+	case asksIDs:
+		t.neg.putBack(r)
+	}
+}
+
+// received notes an event of an open request.
+func (p *Peer) received(in Received) {
+	p.conn.frames.good++
+	r := p.conn.requests[in.Sub]
+	if r == nil {
+		return
+	}
+	r.undecided++
+	r.progress = p.now.Mono
+	switch r.kind {
+	case asksPage:
+		r.task.pager.received(in.ID, in.At)
+		p.kindsNotNeeded(r)
+	case asksKinds:
+		r.proofs++
+	case asksIDs:
+		r.task.neg.fetched(in.At)
+	case asksProbe:
+		if !r.task.neg.waitsFor(in.ID) {
+			r.proofs++
+		}
+	}
+}
+
+// decided notes a verdict; the last one of an answered request completes it.
+// It reports whether that may have changed more than the request.
+func (p *Peer) decided(in Decided) bool {
+	if in.Outcome == policy.Invalid {
+		if p.unasked(1); p.conn == nil {
+			return true
+		}
+	}
+	r := p.conn.requests[in.Sub]
+	if r == nil {
+		return false
+	}
+	r.undecided--
+	r.progress = p.now.Mono
+	r.failed = r.failed || in.Failed
+	if in.New {
+		p.count(r)
+		p.gapped(r, in.Event)
+	}
+	if r.live != nil {
+		if in.Failed {
+			p.liveFailed(r.live)
+		}
+		return in.Failed
+	}
+	if !in.Failed && in.Outcome != policy.Invalid {
+		delete(r.want, in.ID)
+		if n := r.task.neg; n != nil {
+			delete(n.missing, in.ID)
+		}
+	}
+	if r.answered && r.undecided == 0 {
+		p.answered(r)
+		return true
+	}
+	return false
+}
+
+func (p *Peer) count(r *request) {
+	switch {
+	case r.task == nil:
+		p.counted.Live++
+	case r.task.group.class == Daily:
+		p.counted.Daily++
+	default:
+		p.counted.Catchup++
+	}
+}
+
+// eose ends the stored part of a request. It frees no slot at the relay, so
+// stored requests are closed as well. It counts only when every event received
+// before it is decided.
+func (p *Peer) eose(sub string) {
+	r := p.conn.requests[sub]
+	if r == nil || r.answered || r.kind == asksNeg {
+		return
+	}
+	r.answered = true
+	p.kindsAnswered(r)
+	if r.live != nil {
+		p.liveOpened(r.live)
+		return
+	}
+	p.closeReq(sub)
+	if r.undecided == 0 {
+		p.answered(r)
+	}
+}
+
+// answered goes on with a task whose request is answered and decided.
+func (p *Peer) answered(r *request) {
+	t := r.task
+	delete(p.conn.requests, r.sub)
+	t.req = nil
+	if r.failed {
+		// What could not be stored is not known to be here: start over.
+		t.pager, t.neg, t.tally = nil, nil, tally{}
+		p.taskFailed(t, "events could not be stored")
+		return
+	}
+	switch r.kind {
+	case asksPage:
+		t.pager.done()
+	case asksIDs:
+		t.neg.chunkDone(r)
+	case asksProbe:
+		p.probed(t, r)
+	case asksKinds:
+		t.doubted = true
+		if r.proofs > 0 {
+			p.kindsEmptied()
+			return
+		}
+	}
+	p.proceed(t)
+}
+
+// expire fails requests without progress. Time in which our own door decides
+// what was received does not count, nor does the reading of our own set.
+func (p *Peer) expire() {
+	for _, t := range append([]*task(nil), p.conn.running...) {
+		r := t.req
+		if r == nil || !r.awaited() || p.now.Mono < r.progress+silence {
+			continue
+		}
+		if r.kind == asksNeg {
+			p.negSilent(t)
+			continue
+		}
+		p.taskFailed(t, "no answer")
+	}
+}
+
+// awaited says whether it is the relay's turn.
+func (r *request) awaited() bool {
+	return r.undecided == 0 && !r.answered && (r.kind != asksNeg || r.task.neg.opened)
+}
+
+// askPage sends the pager's next query, or goes on at its end.
+func (p *Peer) askPage(t *task) {
+	s, ok := t.pager.next()
+	if !ok && p.doubtful(t) {
+		p.doubt(t)
+		return
+	}
+	if !ok {
+		if t.pager.gap || t.pager.exhausted() {
+			p.report(Warn, "possible gap: more events of one second than a page holds", "filter", t.filter.Key())
+		}
+		t.pager = nil
+		if t.neg == nil {
+			p.taskDone(t)
+			return
+		}
+		p.reconcile(t)
+		return
+	}
+	f := s.narrow(t.filter)
+	f.Limit = new(p.conn.limits.page)
+	p.request(t, asksPage, f)
+}
+
+// narrow returns f for the span only.
+func (s span) narrow(f nostr.Filter) nostr.Filter {
+	if s.since > 0 {
+		f.Since = &s.since
+	}
+	if s.until < forever {
+		f.Until = &s.until
+	}
+	return f
+}

@@ -1,0 +1,127 @@
+package plan_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+)
+
+// What a relay did not bear one day it may bear the next: limits that were
+// learned are forgotten by the full resync, and those that still hold are
+// learned again.
+func TestFullResyncLearnsLimitsUpward(t *testing.T) {
+	f, _ := small(t, 700)
+	d := newDriver(t, plan.Config{NoNegentropy: true, MaxTags: 50})
+	subs, values, filters, page := 5, 20, 4, 100
+	d.refuse = func(r plan.Request) nostr.RelayMessage {
+		closed := func(text string) nostr.RelayMessage { return nostr.Closed{Sub: r.Sub, Reason: text} }
+		if len(d.open) > subs {
+			return closed("ERROR: too many concurrent REQs")
+		}
+		if len(r.Filters) > filters {
+			return closed("ERROR: bad req: arr too big")
+		}
+		for _, x := range r.Filters {
+			if len(x.Tags) > 0 && len(x.Tags[0].Values) > values {
+				return closed("too many tag values")
+			}
+			if *x.Limit > page {
+				return closed("error: limit too high")
+			}
+		}
+		return nil
+	}
+	d.connect(f.wants[here], plan.Limits{})
+	d.pass(22 * time.Hour)
+	before := d.peer.Status()
+	if before.SweptRoots == 0 || !d.peer.Settled() {
+		t.Fatalf("the relay is not narrow: %+v", before)
+	}
+	// The same relay, the next day.
+	d.pass(4 * time.Hour)
+	if s := d.peer.Status(); s.SweptRoots == 0 || !d.peer.Settled() || s.LiveREQs > 5 {
+		t.Errorf("a relay that is as narrow as before: %+v", s)
+	}
+	// And a wider one.
+	subs, values, filters, page = 100, 1000, 100, 1000
+	d.sent = nil
+	d.pass(25 * time.Hour)
+	largest, limit := 0, 0
+	for _, r := range d.requests(plan.Live, plan.Daily) {
+		for _, x := range r.Filters {
+			if len(x.Tags) > 0 {
+				largest = max(largest, len(x.Tags[0].Values))
+			}
+			limit = max(limit, *x.Limit)
+		}
+	}
+	if s := d.peer.Status(); s.SweptRoots != 0 || !d.peer.Settled() || largest != 50 || limit != 500 {
+		t.Errorf("%d values, limit %d, %+v", largest, limit, s)
+	}
+}
+
+// Half the concurrency after a request to slow down lasts until the full resync.
+func TestFullResyncForgivesHaste(t *testing.T) {
+	_, w := small(t, 300)
+	d := newDriver(t, plan.Config{NoNegentropy: true, MaxTags: 20})
+	d.connect(w, plan.Limits{})
+	atOnce := func() int {
+		n, open := 0, 0
+		d.refuse = func(r plan.Request) nostr.RelayMessage {
+			if r.Class != plan.Live {
+				open = 0
+				for _, q := range d.open {
+					if q.Class != plan.Live {
+						open++
+					}
+				}
+				n = max(n, open)
+			}
+			return nil
+		}
+		d.pass(25 * time.Hour)
+		d.refuse = nil
+		return n
+	}
+	d.do(plan.Frame{Message: nostr.Notice{Text: "rate limit exceeded, slow down"}})
+	d.pass(20 * time.Hour)
+	if n := atOnce(); n != 2 {
+		t.Errorf("%d requests at once in the full resync", n)
+	}
+}
+
+// An event that was shown and not delivered is asked for again by the next full
+// resync, and counts once for each that it fails.
+func TestUndeliveredIsAskedAgainByTheFullResync(t *testing.T) {
+	l := newLibrary(150)
+	_, w := small(t, 0)
+	d := l.reader(t, 500)
+	lost, serve, withheld := l.events[3].ID, d.serve, true
+	d.serve = func(sub string, filters []nostr.Filter) []*nostr.Event {
+		out := serve(sub, filters)
+		if withheld {
+			delete(l.ours, lost)
+			out = slices.DeleteFunc(out, func(e *nostr.Event) bool { return e.ID == lost })
+		}
+		return out
+	}
+	d.connect(w, plan.Limits{})
+	for day, want := range []uint64{1, 2} {
+		if got := d.peer.Status().Counters.Undelivered; got != want {
+			t.Errorf("day %d: %d undelivered", day, got)
+		}
+		d.sent = nil
+		d.pass(25 * time.Hour)
+		if _, times := d.byIDs(); times[lost] != 2 {
+			t.Errorf("day %d: asked for %d times", day, times[lost])
+		}
+	}
+	withheld = false
+	d.pass(25 * time.Hour)
+	if s := d.peer.Status(); !l.ours[lost] || s.Counters.Undelivered != 3 || !d.peer.Settled() {
+		t.Errorf("here %v, %d undelivered", l.ours[lost], s.Counters.Undelivered)
+	}
+}

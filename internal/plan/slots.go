@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Claim is a relay that holds one of a bounded number of slots, or waits for one.
+// Bootstrap relays need none.
+type Claim struct {
+	URL    URL
+	Owners int // distinct owners whose repositories name the relay
+	Held   bool
+	Use    Use
+	Last   time.Time // when one that waits last held a slot; zero = never
+}
+
+// Use is what a relay makes, or would make, of a slot.
+type Use uint8
+
+// The uses of a slot.
+const (
+	Trying Use = iota // connecting, or asking for the first of its items; what waits would begin so
+	Firm              // connected, with confirmed items: it keeps its slot
+	Stuck             // connected for long, with nothing confirmed
+	Unused            // it waits for its next attempt: nothing happens with a slot
+)
+
+// failuresToYield is how many failures in a row make a slot unused until the next attempt.
+const failuresToYield = 3
+
+// stuckAfter is how long a connection may bring nothing to confirm while others wait.
+const stuckAfter = 30 * time.Minute
+
+// Use tells what the relay makes of its slot.
+func (s Status) Use() Use {
+	switch {
+	case s.Connected && s.Confirmed.Repositories+s.Confirmed.Roots > 0:
+		return Firm
+	case s.Connected && s.ConnectedFor >= stuckAfter:
+		return Stuck
+	case s.Ourself, s.Phase == phaseNames[phaseWaiting] && s.Failures >= failuresToYield:
+		return Unused
+	}
+	return Trying
+}
+
+// Use tells what the relay would make of a slot at the time now.
+func (r Record) Use(c Config, now time.Time) Use {
+	if r.Ourself || !r.Due(c, now) {
+		return Unused
+	}
+	return Trying
+}
+
+// Yielded is the record of a relay that lost its slot when it made that use of
+// it. One that was stuck is not the first to get another.
+func (r Record) Yielded(u Use) Record {
+	if u == Stuck {
+		r.NextAttempt = r.At.Add(stuckAfter)
+	}
+	return r
+}
+
+// Move gives a slot to one relay, and takes it from another where none is free.
+type Move struct{ Give, Take URL }
+
+// Slots decides who gets and who loses one of n slots. Those wanted by most
+// owners go first, and among as many those that held a slot longest ago. Nobody
+// loses a slot in firm use; one that is stuck or in no use goes to whoever has use
+// for it, so that dead relays take no place but while they are tried.
+func Slots(claims []Claim, n int) []Move {
+	var waiting, held []Claim
+	for _, c := range claims {
+		if c.Held {
+			held = append(held, c)
+		} else {
+			waiting = append(waiting, c)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b Claim) int {
+		return cmp.Or(cmp.Compare(a.Use, b.Use), b.Owners-a.Owners, a.Last.Compare(b.Last), cmp.Compare(a.URL, b.URL))
+	})
+	slices.SortFunc(held, func(a, b Claim) int { // those that yield first in front
+		return cmp.Or(cmp.Compare(b.Use, a.Use), a.Owners-b.Owners, cmp.Compare(a.URL, b.URL))
+	})
+	var moves []Move
+	free := n - len(held)
+	for _, w := range waiting {
+		if free--; free >= 0 {
+			moves = append(moves, Move{Give: w.URL})
+			continue
+		}
+		i := slices.IndexFunc(held, func(h Claim) bool { return h.yields(w) })
+		if i >= 0 {
+			moves = append(moves, Move{Give: w.URL, Take: held[i].URL})
+			held = slices.Delete(held, i, i+1)
+		}
+	}
+	return moves
+}
+
+// yields says whether h gives its slot to w.
+func (h Claim) yields(w Claim) bool {
+	if w.Use == Unused {
+		return false
+	}
+	switch h.Use {
+	case Unused, Stuck:
+		return true
+	case Trying:
+		return h.Owners < w.Owners
+	}
+	return false
+}

@@ -1,0 +1,322 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"graspd/internal/fifo"
+	"graspd/internal/nostr"
+)
+
+// catchup is the stored side of a connection.
+type catchup struct {
+	groups  []*group
+	fresh   [LayerRoots + 1]fifo.Queue[*group] // not begun, in turn; abandoned ones are skipped
+	ready   [LayerRoots + 1]fifo.Queue[*task]  // of groups that were begun, likewise
+	running []*task                            // that have a request open
+	later   []*task                            // put off
+}
+
+// group is up to a hundred items of one layer whose stored filters are asked
+// together and that are confirmed together.
+type group struct {
+	lot
+	class Class
+	swept bool    // there is no live REQ for them
+	over  bool    // done or abandoned
+	tasks []*task // made when it is begun: thousands of groups may wait
+	open  int     // tasks not done
+}
+
+// task reads everything that one stored filter matches from the relay.
+type task struct {
+	group   *group
+	filter  nostr.Filter
+	after   time.Duration // not before, when put off
+	tries   int
+	over    bool // done or abandoned
+	doubted bool // it was asked whether the relay answers filters without kinds
+	req     *request
+	pager   *pager
+	tally   tally
+	neg     *reconciliation
+}
+
+// addGroups splits a lot into groups that fit stored filters.
+func (p *Peer) addGroups(l lot, class Class, swept bool) {
+	b := p.conn.limits.bounds()
+	items := l.items
+	for len(items) > 0 {
+		n, weight := 1, p.want.weight(items[0])
+		for n < len(items) && weight+p.want.weight(items[n]) <= b.values {
+			weight += p.want.weight(items[n])
+			n++
+		}
+		l.items = slices.Clone(items[:n])
+		g := &group{lot: l, class: class, swept: swept}
+		p.conn.groups = append(p.conn.groups, g)
+		p.conn.fresh[l.layer].Push(g)
+		items = items[n:]
+	}
+}
+
+// begin makes the tasks of a group.
+func (p *Peer) begin(g *group) {
+	c := p.conn
+	for _, f := range p.want.filters(g.layer, g.items, false, c.limits.bounds()) {
+		t := &task{group: g, filter: f}
+		g.tasks = append(g.tasks, t)
+		c.ready[g.layer].Push(t)
+	}
+	g.open = len(g.tasks)
+}
+
+// weight is how many values an item adds to the filters of its layer.
+func (w *Want) weight(it Item) int {
+	if r := w.names.at(it).repo; r != nil {
+		return len(r.Addresses)
+	}
+	return 1
+}
+
+// dropGroups abandons the catch-up of the groups that match.
+func (p *Peer) dropGroups(match func(*group) bool) {
+	c := p.conn
+	c.groups = slices.DeleteFunc(c.groups, func(g *group) bool {
+		if !match(g) {
+			return false
+		}
+		g.over = true
+		for _, t := range g.tasks {
+			p.abandon(t)
+			t.over = true
+			c.leave(t)
+		}
+		return true
+	})
+}
+
+// abandon closes what a task has open.
+func (p *Peer) abandon(t *task) {
+	if t.req == nil {
+		return
+	}
+	switch {
+	case t.req.answered: // closed already
+	case t.req.kind != asksNeg:
+		p.closeReq(t.req.sub)
+	case t.neg.opened:
+		p.effect(CloseNeg{Sub: t.req.sub})
+	}
+	p.endRequest(t)
+}
+
+// leave takes t out of those running and put off.
+func (c *catchup) leave(t *task) {
+	same := func(x *task) bool { return x == t }
+	c.running = slices.DeleteFunc(c.running, same)
+	c.later = slices.DeleteFunc(c.later, same)
+}
+
+// next takes the task whose turn it is: of the lowest layer, because what that
+// brings decides what the next one accepts; nil when there is none. Tasks that
+// were put off hold nothing up.
+func (p *Peer) next() *task {
+	c := p.conn
+	for layer := LayerAnnouncements; layer <= LayerRoots; layer++ {
+		for c.ready[layer].Len()+c.fresh[layer].Len() > 0 {
+			if c.ready[layer].Len() == 0 {
+				if g := c.fresh[layer].Pop(); !g.over {
+					p.begin(g)
+				}
+				continue
+			}
+			if t := c.ready[layer].Pop(); !t.over {
+				return t
+			}
+		}
+		if slices.ContainsFunc(c.running, func(t *task) bool { return t.group.layer <= layer }) {
+			return nil
+		}
+	}
+	return p.nextReference()
+}
+
+// tendTasks starts stored requests: few at once, none while the relay asked
+// for a pause.
+func (p *Peer) tendTasks() {
+	c := p.conn
+	c.later = slices.DeleteFunc(c.later, func(t *task) bool {
+		if t.after > p.now.Mono {
+			return false
+		}
+		c.ready[t.group.layer].Push(t)
+		return true
+	})
+	for p.now.Mono >= c.pausedTill {
+		if len(c.running) >= p.atOnce() {
+			if p.makeWay() {
+				continue
+			}
+			return
+		}
+		t := p.next()
+		if t == nil {
+			return
+		}
+		c.running = append(c.running, t)
+		p.proceed(t)
+	}
+}
+
+// atOnce returns how many stored requests may be in flight.
+func (p *Peer) atOnce() int {
+	if p.conn.slow {
+		return 1
+	}
+	return p.conn.limits.stored()
+}
+
+// proceed takes a running task to its next request.
+func (p *Peer) proceed(t *task) {
+	switch {
+	case t.group.layer == LayerReferences && p.conn.references.questionSpent():
+		p.questionOver(t)
+	case p.now.Mono < p.conn.pausedTill || len(p.conn.running) > p.atOnce():
+		p.park(t)
+	case t.pager != nil:
+		p.askPage(t)
+	case t.neg == nil && (t.group.since > 0 || p.cfg.NoNegentropy || p.neg == negRefused):
+		t.pager = newPager(span{since: t.group.since, until: forever})
+		p.askPage(t)
+	default:
+		p.reconcile(t)
+	}
+}
+
+// park puts a running task back in front of those that are ready.
+func (p *Peer) park(t *task) {
+	c := p.conn
+	c.leave(t)
+	if t.group.layer == LayerReferences {
+		c.references.asked.parked = true
+		return
+	}
+	c.ready[t.group.layer].PushFront(t)
+}
+
+// putOff makes a task wait for its time. What it has learned so far is kept.
+func (p *Peer) putOff(t *task, after time.Duration) {
+	c := p.conn
+	if t.group.layer == LayerReferences {
+		p.questionFailed(t)
+		return
+	}
+	c.leave(t)
+	t.after = after
+	c.later = append(c.later, t)
+}
+
+// taskFailed puts a task off; others go on.
+func (p *Peer) taskFailed(t *task, why string) {
+	p.abandon(t)
+	t.tries++
+	p.putOff(t, p.now.Mono+retryDelay(t.tries))
+	p.report(Debug, "stored request failed", "cause", why, "wait", retryDelay(t.tries))
+}
+
+// retryDelay doubles from a minute to an hour.
+func retryDelay(tries int) time.Duration {
+	d := firstRetry
+	for i := 1; i < tries && d < maxRetry; i++ {
+		d *= 2
+	}
+	return min(d, maxRetry)
+}
+
+// pause stops catch-up for a while and halves it afterwards.
+func (p *Peer) pause() {
+	p.conn.pausedTill = p.now.Mono + slowDown
+	p.conn.slow = true
+	p.conn.references.slowed++
+}
+
+// taskDone confirms the group when it was the last of it.
+func (p *Peer) taskDone(t *task) {
+	c := p.conn
+	if t.group.layer == LayerReferences {
+		c.references.failed = 0
+		p.questionOver(t)
+		return
+	}
+	t.over = true
+	c.leave(t)
+	g := t.group
+	if g.open--; g.open > 0 {
+		return
+	}
+	p.cover(g)
+	g.over = true
+	c.groups = slices.DeleteFunc(c.groups, func(x *group) bool { return x == g })
+	for _, it := range g.items {
+		again := p.held.drop(it)
+		if p.confirmed.put(it) && !again {
+			p.failures = failures{}
+		}
+	}
+	if g.swept {
+		p.sweepLater(g.lot)
+	}
+}
+
+// recatch forgets what is confirmed and asks everything again, with live open.
+// Swept items are tried live again.
+func (p *Peer) recatch(class Class) {
+	c := p.conn
+	p.coverage.begin()
+	p.confirmed.clear()
+	p.held.clear()
+	p.cancelMerge()
+	p.dropGroups(func(*group) bool { return true })
+	p.dropQuestion()
+	c.catchup = catchup{}
+	c.caughtBy = p.now.Mono + catchUpGrace
+	placed := c.place(p.wanted.has)
+	c.sweeps = nil
+	p.want.each(func(it Item) {
+		if placed.put(it) {
+			c.queue(p.lotOf(it))
+		}
+	})
+	for _, l := range c.following.live {
+		for i := range l.lots {
+			l.lots[i].since = 0
+			if l.open {
+				p.addGroups(l.lots[i], class, false)
+			}
+		}
+	}
+}
+
+// place returns the items that are in live REQs or wait for one, from now on
+// with all that is stored.
+func (f *following) place(wanted func(Item) bool) *itemSet {
+	var set itemSet
+	note := func(l *lot) {
+		l.since = 0
+		for _, it := range l.items {
+			if wanted(it) {
+				set.put(it)
+			}
+		}
+	}
+	for _, l := range f.live {
+		for i := range l.lots {
+			note(&l.lots[i])
+		}
+	}
+	for _, w := range f.waiting {
+		note(&w.lot)
+	}
+	return &set
+}

@@ -1,0 +1,184 @@
+package plan
+
+import (
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// Place is where a survey stands: it reads newest first, and the lowest id first within a second.
+type Place struct {
+	Time int64
+	ID   nostr.ID
+}
+
+// Values are ids and addresses of events that others are about: they name one of them or stand at one.
+type Values struct {
+	IDs       []nostr.ID
+	Addresses []string
+}
+
+// Archive is what a survey asks about single events.
+type Archive interface {
+	// Look returns the stored event with that id, nil if it is not stored, and
+	// whether the id is known: stored, or remembered as decided against.
+	Look(id nostr.ID) (e *nostr.Event, known bool, err error)
+}
+
+// Bounds of one page of a survey.
+const (
+	pageReads   = 500 // stored events read
+	pageIDs     = 100 // events in it, and likewise ids that are missing
+	mostNamed   = 16  // missing ids that count of one event; the rest is never asked for
+	mostForward = 16  // stored events that one event brings with it because it names them; likewise
+)
+
+// Page gathers what one survey finds.
+type Page struct {
+	above map[string]struct{} // what is about these is found there
+	own   map[string]struct{}
+	in    map[nostr.ID]struct{} // of out.IDs and out.Missing
+	reads int
+	out   Surveyed
+}
+
+// Page begins the answer to a survey.
+func (s Survey) Page() *Page {
+	g := &Page{above: make(map[string]struct{}), own: make(map[string]struct{}), in: make(map[nostr.ID]struct{})}
+	g.out.Sub = s.Sub
+	for _, v := range s.Above {
+		v.into(g.above)
+	}
+	s.Values.into(g.own)
+	return g
+}
+
+func (v Values) into(set map[string]struct{}) {
+	for _, id := range v.IDs {
+		set[id.String()] = struct{}{}
+	}
+	for _, a := range v.Addresses {
+		set[a] = struct{}{}
+	}
+}
+
+// Add takes the next event that is about one of the survey's values. It reports
+// that the page is full; then the event may not be in it, and the next page
+// begins where this one ends.
+func (g *Page) Add(e *nostr.Event, a Archive) (full bool, err error) {
+	if !isAbout(e, g.above) {
+		x := addition{page: g, archive: a, queue: []*nostr.Event{e}}
+		if err := x.follow(); err != nil {
+			return false, err
+		}
+		if !g.room(x) {
+			return true, nil
+		}
+		g.out.IDs = append(g.out.IDs, x.ids...)
+		g.out.Missing = append(g.out.Missing, x.missing...)
+		g.out.Authors = append(g.out.Authors, x.authors...)
+		for _, id := range append(x.ids, x.missing...) {
+			g.in[id] = struct{}{}
+		}
+	}
+	g.out.Next = &Place{Time: e.CreatedAt, ID: e.ID}
+	g.reads++
+	return g.reads >= pageReads, nil
+}
+
+// room says whether the page bears one more; an empty one bears anything.
+func (g *Page) room(x addition) bool {
+	return len(g.out.IDs)+len(g.out.Missing) == 0 ||
+		len(g.out.IDs)+len(x.ids) <= pageIDs && len(g.out.Missing)+len(x.missing) <= pageIDs
+}
+
+// Surveyed is the answer; end says that nothing was left to add.
+func (g *Page) Surveyed(end bool) Surveyed {
+	if end {
+		g.out.Next = nil
+	}
+	return g.out
+}
+
+// addition is what one event adds to a page: itself, what it names and is not
+// here, and what it names and nothing else would lead to.
+type addition struct {
+	page    *Page
+	archive Archive
+	queue   []*nostr.Event
+	ids     []nostr.ID
+	missing []nostr.ID
+	authors []nostr.PubKey
+	seen    map[nostr.ID]struct{}
+}
+
+func (x *addition) follow() error {
+	x.seen = make(map[nostr.ID]struct{})
+	for i := 0; i < len(x.queue); i++ {
+		e := x.queue[i]
+		x.seen[e.ID] = struct{}{}
+		if _, dup := x.page.in[e.ID]; !dup && !isRoot(e) {
+			x.ids = append(x.ids, e.ID)
+		}
+		x.authors = append(x.authors, e.PubKey)
+		if e.Kind == nostr.KindDeletion || e.Kind == nostr.KindVanish {
+			continue // what it names is to be gone
+		}
+		for _, id := range nip34.References(e).IDs {
+			if err := x.named(id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// named takes an id that an event names.
+func (x *addition) named(id nostr.ID) error {
+	_, above := x.page.above[id.String()]
+	_, own := x.page.own[id.String()]
+	_, in := x.page.in[id]
+	_, seen := x.seen[id]
+	if above || own || in || seen {
+		return nil
+	}
+	x.seen[id] = struct{}{}
+	e, known, err := x.archive.Look(id)
+	switch {
+	case err != nil:
+		return err
+	case !known && len(x.missing) < mostNamed:
+		x.missing = append(x.missing, id)
+	case e != nil && len(x.queue) <= mostForward && !isRoot(e) && !isAbout(e, x.page.above) && !isAbout(e, x.page.own):
+		x.queue = append(x.queue, e)
+	}
+	return nil
+}
+
+// isRoot says whether e is a root event: layer 3 asks for what names it.
+func isRoot(e *nostr.Event) bool { return nip34.IsRoot(e.Kind) && len(nip34.Repositories(e)) > 0 }
+
+// isAbout says whether e names one of these ids or addresses or stands at one.
+func isAbout(e *nostr.Event, set map[string]struct{}) bool {
+	if _, ok := set[e.Address()]; ok {
+		return true
+	}
+	for _, t := range e.Tags {
+		if v := t.Value(); isReference(t.Name(), v) {
+			if _, ok := set[v]; ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isReference says whether a tag of that name counts with that value: an id, or an address.
+func isReference(name, value string) bool {
+	switch name {
+	case "e", "E":
+		return len(value) == 2*len(nostr.ID{})
+	case "a", "A":
+		return len(value) > 2*len(nostr.ID{})
+	}
+	return name == "q"
+}

@@ -1,0 +1,270 @@
+package plan_test
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"testing"
+
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+)
+
+// shelf is an Archive of some events; refused ids are known and not here.
+type shelf struct {
+	events  map[nostr.ID]*nostr.Event
+	refused map[nostr.ID]bool
+	looks   int
+	err     error
+}
+
+func shelve(events ...*nostr.Event) *shelf {
+	s := &shelf{events: map[nostr.ID]*nostr.Event{}, refused: map[nostr.ID]bool{}}
+	for _, e := range events {
+		s.events[e.ID] = e
+	}
+	return s
+}
+
+func (s *shelf) Look(id nostr.ID) (*nostr.Event, bool, error) {
+	s.looks++
+	return s.events[id], s.events[id] != nil || s.refused[id], s.err
+}
+
+// survey answers as a store does that reads all it has.
+func (s *shelf) survey(e plan.Survey) (plan.Surveyed, error) {
+	var rows []*nostr.Event
+	values := setOf(e.Values)
+	for _, x := range s.events {
+		if behind(x, e.After) && values.about(x) {
+			rows = append(rows, x)
+		}
+	}
+	slices.SortFunc(rows, newestFirst)
+	page := e.Page()
+	for _, x := range rows {
+		full, err := page.Add(x, s)
+		if err != nil {
+			return plan.Surveyed{}, err
+		}
+		if full {
+			return page.Surveyed(false), nil
+		}
+	}
+	return page.Surveyed(true), nil
+}
+
+func newestFirst(a, b *nostr.Event) int {
+	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), a.ID.Compare(b.ID))
+}
+
+func behind(e *nostr.Event, p *plan.Place) bool {
+	return p == nil || e.CreatedAt < p.Time || e.CreatedAt == p.Time && e.ID.Compare(p.ID) > 0
+}
+
+// valueSet is Values to look up in.
+type valueSet struct{ ids, addresses map[string]bool }
+
+func setOf(v plan.Values) valueSet {
+	s := valueSet{map[string]bool{}, map[string]bool{}}
+	for _, id := range v.IDs {
+		s.ids[id.String()] = true
+	}
+	for _, a := range v.Addresses {
+		s.addresses[a] = true
+	}
+	return s
+}
+
+// about says whether e names one of the values or stands at one.
+func (s valueSet) about(e *nostr.Event) bool {
+	if s.addresses[e.Address()] {
+		return true
+	}
+	return slices.ContainsFunc(e.Tags, func(t nostr.Tag) bool {
+		switch t.Name() {
+		case "e", "E":
+			return s.ids[t.Value()]
+		case "a", "A":
+			return s.addresses[t.Value()]
+		case "q":
+			return s.ids[t.Value()] || s.addresses[t.Value()]
+		}
+		return false
+	})
+}
+
+// Paging finds what one look at everything finds, whatever the pages are cut by.
+func TestSurveyPages(t *testing.T) {
+	var m mint
+	root := m.issue(1, address(key(0), "x"))
+	s := shelve(root)
+	want := map[nostr.ID]bool{}
+	missing := map[nostr.ID]bool{}
+	keep := func(e *nostr.Event) *nostr.Event { s.events[e.ID] = e; return e }
+	for i := range 1700 {
+		e := keep(m.event(nostr.KindComment, key(i%13), int64(100+i/7), nostr.Tag{"E", root.ID.String()}))
+		switch i % 10 {
+		case 0: // a root of the repository, too
+			e.Kind, e.Tags = 1617, append(e.Tags, nostr.Tag{"a", address(key(0), "x")})
+			continue
+		case 1:
+			for range i % 9 {
+				absent := m.event(1, key(1), 1)
+				missing[absent.ID] = true
+				e.Tags = append(e.Tags, nostr.Tag{"q", absent.ID.String()})
+			}
+		case 2:
+			note := keep(m.event(1, key(20+i), 1))
+			e.Tags = append(e.Tags, nostr.Tag{"q", note.ID.String()})
+			want[note.ID] = true
+		}
+		want[e.ID] = true
+	}
+	in := plan.Surveyed{}
+	ids, gone, pages := map[nostr.ID]int{}, map[nostr.ID]int{}, 0
+	for e := (plan.Survey{Values: plan.Values{IDs: []nostr.ID{root.ID}}}); ; e.After = in.Next {
+		var err error
+		if in, err = s.survey(e); err != nil {
+			t.Fatal(err)
+		}
+		if pages++; len(in.IDs) > plan.PageIDs || len(in.Missing) > plan.PageIDs || len(in.Authors) > plan.PageReads+plan.PageIDs {
+			t.Fatalf("a page of %d ids, %d missing, %d authors", len(in.IDs), len(in.Missing), len(in.Authors))
+		}
+		for _, id := range in.IDs {
+			ids[id]++
+		}
+		for _, id := range in.Missing {
+			gone[id]++
+		}
+		if in.Next == nil {
+			break
+		}
+	}
+	if len(ids) != len(want) || len(gone) != len(missing) || pages > 25 {
+		t.Errorf("%d ids of %d, %d missing of %d, in %d pages", len(ids), len(want), len(gone), len(missing), pages)
+	}
+	for id := range want {
+		if ids[id] != 1 {
+			t.Fatalf("%v is found %d times", id, ids[id])
+		}
+	}
+	for id := range missing {
+		if gone[id] != 1 {
+			t.Fatalf("%v is missing %d times", id, gone[id])
+		}
+	}
+}
+
+// page surveys what is about a root event, with something else above.
+func page(t *testing.T, s *shelf, root *nostr.Event, above ...*nostr.Event) plan.Surveyed {
+	t.Helper()
+	e := plan.Survey{Sub: "v1", Values: plan.Values{IDs: []nostr.ID{root.ID}}}
+	for _, x := range above {
+		e.Above = append(e.Above, plan.Values{IDs: []nostr.ID{x.ID}, Addresses: []string{address(key(7), "above")}})
+	}
+	in, err := s.survey(e)
+	if err != nil || in.Sub != "v1" {
+		t.Fatal(in.Sub, err)
+	}
+	return in
+}
+
+func TestSurveyPage(t *testing.T) {
+	var m mint
+	root, above := m.issue(1, address(key(0), "x")), m.issue(1, address(key(0), "x"))
+	absent := nostr.ID{1}.String()
+	named := func(e *nostr.Event) nostr.Tag { return nostr.Tag{"q", e.ID.String()} }
+	onRoot := nostr.Tag{"e", root.ID.String()}
+	other, aboutAbove := m.event(1, key(3), 1), m.event(7, key(3), 1, nostr.Tag{"e", above.ID.String()})
+	announcement := m.announce(key(7), "above", 1, nil)
+	for name, tc := range map[string]struct {
+		kind    nostr.Kind
+		tags    []nostr.Tag
+		ids     int
+		missing int
+		authors int
+	}{
+		"a comment":                         {1111, nil, 1, 0, 1},
+		"about what is above as well":       {1111, []nostr.Tag{{"E", above.ID.String()}, {"q", absent}}, 0, 0, 0},
+		"at an address above":               {1111, []nostr.Tag{{"A", address(key(7), "above")}}, 0, 0, 0},
+		"an address where an id stands":     {1111, []nostr.Tag{{"e", address(key(7), "above")}}, 1, 0, 1},
+		"an id where an address stands":     {1111, []nostr.Tag{{"a", above.ID.String()}}, 1, 0, 1},
+		"a root":                            {1618, []nostr.Tag{{"a", address(key(0), "x")}, {"q", absent}}, 0, 1, 1},
+		"a root kind without repository":    {1619, []nostr.Tag{{"q", absent}}, 1, 1, 1},
+		"missing, in every way of naming":   {7, []nostr.Tag{{"e", absent}, {"E", nostr.ID{2}.String()}, {"q", nostr.ID{3}.String()}, {"q", absent}}, 1, 3, 1},
+		"no reference":                      {7, []nostr.Tag{{"p", absent}, {"e", "x"}, {"q", address(key(1), "y")}}, 1, 0, 1},
+		"a deletion":                        {5, []nostr.Tag{{"e", absent}}, 1, 0, 1},
+		"a request to vanish":               {62, []nostr.Tag{{"e", absent}}, 1, 0, 1},
+		"what was refused":                  {7, []nostr.Tag{{"e", nostr.ID{9}.String()}}, 1, 0, 1},
+		"what is here and led to otherwise": {7, []nostr.Tag{named(root), named(aboutAbove)}, 1, 0, 1},
+		"what is here and nothing leads to": {7, []nostr.Tag{named(other), named(other)}, 2, 0, 2},
+		"what stands at an address above":   {7, []nostr.Tag{named(announcement)}, 1, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := m.event(tc.kind, key(2), 10, append([]nostr.Tag{onRoot}, tc.tags...)...)
+			s := shelve(root, above, other, aboutAbove, announcement, e)
+			s.refused[nostr.ID{9}] = true
+			in := page(t, s, root, above)
+			if len(in.IDs) != tc.ids || len(in.Missing) != tc.missing || len(in.Authors) != tc.authors || in.Next != nil || in.Failed {
+				t.Errorf("%+v", in)
+			}
+		})
+	}
+}
+
+// What one event brings with it is bounded, and comes before what the others do.
+func TestSurveyBounds(t *testing.T) {
+	var m mint
+	root := m.issue(1, address(key(0), "x"))
+	s := shelve(root)
+	greedy := m.event(1111, key(2), 10, nostr.Tag{"E", root.ID.String()})
+	s.events[greedy.ID] = greedy
+	before := greedy
+	for i := range 200 {
+		greedy.Tags = append(greedy.Tags, nostr.Tag{"q", nostr.ID{1, byte(i)}.String()})
+		note := m.event(1, key(3), 1)
+		s.events[note.ID] = note
+		if i%2 == 0 { // a chain, else a fan
+			before.Tags = append(before.Tags, nostr.Tag{"q", note.ID.String()})
+			before = note
+		} else {
+			greedy.Tags = append(greedy.Tags, nostr.Tag{"q", note.ID.String()})
+		}
+	}
+	in := page(t, s, root)
+	if len(in.Missing) != plan.MostNamed || len(in.IDs) != 1+plan.MostForward {
+		t.Errorf("%d missing, %d ids", len(in.Missing), len(in.IDs))
+	}
+	if s.looks > 1000 {
+		t.Errorf("%d looks for one event", s.looks)
+	}
+	s.err = errors.New("disk")
+	if _, err := s.survey(plan.Survey{Values: plan.Values{IDs: []nostr.ID{root.ID}}}); !errors.Is(err, s.err) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A repository of root events only is read in bounded pages as well.
+func TestSurveyReads(t *testing.T) {
+	var m mint
+	s := shelve()
+	for i := range 1200 {
+		e := m.issue(int64(i), address(key(0), "x"))
+		s.events[e.ID] = e
+	}
+	e, pages := plan.Survey{Values: plan.Values{Addresses: []string{address(key(0), "x")}}}, 0
+	for {
+		in, err := s.survey(e)
+		if err != nil || len(in.IDs) != 0 || len(in.Authors) > plan.PageReads {
+			t.Fatalf("%d ids, %d authors, %v", len(in.IDs), len(in.Authors), err)
+		}
+		if pages++; in.Next == nil {
+			break
+		}
+		e.After = in.Next
+	}
+	if pages != 3 {
+		t.Errorf("%d pages", pages)
+	}
+}

@@ -1,0 +1,23 @@
+package plan
+
+import "time"
+
+// Uptime is for how long a relay that is wanted was connected, and for how long it was not.
+type Uptime struct{ Connected, Not time.Duration }
+
+func (u *Uptime) add(connected bool, d time.Duration) {
+	if connected {
+		u.Connected += d
+	} else {
+		u.Not += d
+	}
+}
+
+// Ratio is the share of the time connected, 0 to 1; false while no time has passed.
+func (u Uptime) Ratio() (float64, bool) {
+	all := u.Connected + u.Not
+	if all <= 0 {
+		return 0, false
+	}
+	return float64(u.Connected) / float64(all), true
+}

@@ -1,0 +1,93 @@
+package plan
+
+import "time"
+
+// never is later than any time.
+const never = time.Duration(1<<63 - 1)
+
+// Wake returns the next time, as Now.Mono counts, at which Step wants a Tick;
+// false when nothing waits for time. After a Step it is later than that Step.
+func (p *Peer) Wake() (time.Duration, bool) { return p.wakeAt, p.wakeAt < never }
+
+// wake works out the next time at which something is due.
+func (p *Peer) wake() time.Duration {
+	w := p.gaps.due()
+	if p.phase == phaseWaiting {
+		return min(w, p.wakeDial)
+	}
+	if p.conn == nil {
+		return w
+	}
+	w = min(w, p.resyncAt)
+	if p.failures.n > 0 {
+		w = min(w, p.conn.opened.Mono+stableAfter)
+	}
+	if p.conn.auth.awaited() {
+		w = min(w, p.conn.auth.until)
+	}
+	return min(w, p.conn.wakeLive(p.now.Mono), p.conn.wakeTasks(p.now.Mono), p.wakeReferences())
+}
+
+// wakeLive names the time at which live REQs need attention.
+func (c *session) wakeLive(now time.Duration) time.Duration {
+	w := never
+	for _, l := range c.following.live {
+		switch {
+		case !l.open:
+			w = min(w, l.sent.Mono+liveOpenAfter)
+		case len(l.parts) > 0:
+			w = min(w, l.openAt+mergeLinger)
+		}
+	}
+	for _, x := range c.waiting {
+		if x.after > now {
+			w = min(w, x.after)
+		}
+	}
+	for _, s := range c.sweeps {
+		w = min(w, s.at)
+	}
+	if c.mergeAfter > now {
+		w = min(w, c.mergeAfter)
+	}
+	return w
+}
+
+// wakeReferences names the time at which layer 4 is due or goes on.
+func (p *Peer) wakeReferences() time.Duration {
+	r := &p.conn.references
+	switch {
+	case p.referencesAt > p.now.Mono && !r.active:
+		return p.referencesAt
+	case !r.active:
+		return later(p.conn.caughtBy, p.now.Mono)
+	case r.sub == "" && r.asked.task == nil:
+		return later(r.after, p.now.Mono)
+	}
+	return never
+}
+
+// later returns at, if that is still to come.
+func later(at, now time.Duration) time.Duration {
+	if at > now {
+		return at
+	}
+	return never
+}
+
+// wakeTasks names the time at which stored requests need attention.
+func (c *session) wakeTasks(now time.Duration) time.Duration {
+	w := never
+	for _, t := range c.running {
+		if t.req != nil && t.req.awaited() {
+			w = min(w, t.req.progress+silence)
+		}
+	}
+	for _, t := range c.later {
+		w = min(w, t.after)
+	}
+	if c.pausedTill > now {
+		w = min(w, c.pausedTill)
+	}
+	return w
+}

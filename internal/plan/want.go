@@ -1,0 +1,130 @@
+// Package plan decides what graspd wants of every remote relay and how one
+// relay is asked for it. Desired folds accepted announcements and root events
+// into one immutable Want per relay; Peer turns a Want, the frames of one
+// connection and the passing of time into requests. Both are values and
+// functions only: package relaysync owns the goroutines and performs the effects.
+package plan
+
+import (
+	"graspd/internal/grasp"
+	"graspd/internal/nostr"
+)
+
+// URL is a normalised relay URL, the identity of a remote relay.
+type URL = grasp.RelayURL
+
+// Item numbers one thing that can be asked of a relay: the announcements of
+// layer 1, a repository at one revision, or a root event. A number names the
+// same thing for all relays and is never given twice by one Desired.
+type Item uint32
+
+// Announcements is the item of layer 1. It is wanted from every relay.
+const Announcements Item = 0
+
+// Layer orders items: a lower layer is caught up first, because what it brings
+// decides what the next one accepts.
+type Layer uint8
+
+// The layers of stored events.
+const (
+	LayerAnnouncements Layer = iota + 1
+	LayerRepositories
+	LayerRoots
+	// LayerReferences is asked in the full resync only, and is no part of what is
+	// confirmed: what names events that are no root events, what these name, and
+	// deletions by authors.
+	LayerReferences
+)
+
+// Want is all that should be held and followed from one relay. It is immutable
+// and shares with its predecessor whatever did not change.
+type Want struct {
+	Bootstrap bool
+	Owners    int // distinct owners whose repositories name the relay
+	Repos     []*RepoWant
+	names     *names
+}
+
+// RepoWant is the share of one repository in a Want.
+type RepoWant struct {
+	Item   Item
+	Owner  nostr.PubKey
+	chunks []*chunk
+	ord    uint32 // stable per repository; Repos are in its order
+}
+
+// Roots returns the number of root events of the repository.
+func (r *RepoWant) Roots() int {
+	n := 0
+	for _, c := range r.chunks {
+		n += len(*c)
+	}
+	return n
+}
+
+// Empty says that nothing but the announcements is wanted.
+func (w *Want) Empty() bool { return w == nil || len(w.Repos) == 0 }
+
+// layer returns the layer of an item.
+func (w *Want) layer(it Item) Layer {
+	switch {
+	case it == Announcements:
+		return LayerAnnouncements
+	case w.names.at(it).repo != nil:
+		return LayerRepositories
+	}
+	return LayerRoots
+}
+
+// each calls f for every item of w, Announcements first; an item of several
+// repositories is given once per repository.
+func (w *Want) each(f func(Item)) {
+	f(Announcements)
+	walk(nil, w.Repos, f)
+}
+
+// diff calls add for every item of b that a lacks and then sub for every item
+// of a that b lacks. It looks only at what the two do not share, so an item may
+// be added and taken back; one of several repositories is reported once for each.
+func diff(a, b *Want, add, sub func(Item)) {
+	var have []*RepoWant
+	if a != nil {
+		have = a.Repos
+	}
+	walk(have, b.Repos, add)
+	walk(b.Repos, have, sub)
+}
+
+// walk calls f for the items of b in repositories or chunks that a does not share.
+func walk(a, b []*RepoWant, f func(Item)) {
+	i := 0
+	for _, r := range b {
+		if i < len(a) && a[i] == r {
+			i++
+			continue
+		}
+		for i < len(a) && a[i].ord < r.ord {
+			i++
+		}
+		switch {
+		case i == len(a) || a[i].ord != r.ord:
+			walkRepo(nil, r, f)
+		case a[i] != r:
+			walkRepo(a[i], r, f)
+		}
+	}
+}
+
+func walkRepo(old, r *RepoWant, f func(Item)) {
+	if old == nil || old.Item != r.Item {
+		f(r.Item)
+	}
+	for i, c := range r.chunks {
+		if old != nil && i < len(old.chunks) && old.chunks[i] == c {
+			continue
+		}
+		for _, it := range *c {
+			f(it)
+		}
+	}
+}
