@@ -1,0 +1,110 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"graspd/internal/nostr"
+)
+
+// About yields the stored events that name one of the ids (tags e, E, q) or of the addresses (tags a, A, q) or stand
+// at one of the addresses, each once, in the order of Query: those behind the place after, which need not be there any
+// more; nil is the beginning. So a reader that stops when it has enough goes on later, on another View, where it
+// stopped. Expired events are left out. Errors are as of Query.
+func (v *View) About(ctx context.Context, ids []nostr.ID, addresses []string, after *Pair) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		if err := v.reader().about(ctx, ids, addresses, after, yield); err != nil {
+			yield(Row{}, fmt.Errorf("query what is about something: %w", err))
+		}
+	}
+}
+
+func (r reader) about(ctx context.Context, ids []nostr.ID, addresses []string, after *Pair, yield func(Row, error) bool) error {
+	q := newQuery(nostr.Filter{})
+	q.driver.prefixes = namingAny(ids, addresses)
+	if after != nil {
+		q.first = behind(orderOf(after.Time, after.ID))
+	}
+	standing, err := r.standing(q, addresses)
+	if err != nil {
+		return err
+	}
+	show := func(at *found) (bool, error) {
+		row, _, err := r.open(q, at)
+		return err == nil && yield(row, nil), err
+	}
+	more := true
+	err = r.runScan(ctx, q, false, func(at *found) (bool, error) {
+		for len(standing) > 0 && bytes.Compare(standing[0].order[:], at.order[:]) < 0 {
+			if more, err = show(&standing[0]); err != nil || !more {
+				return false, err
+			}
+			standing = standing[1:]
+		}
+		if len(standing) > 0 && standing[0].order == at.order {
+			standing = standing[1:]
+		}
+		more, err = show(at)
+		return more, err
+	})
+	for i := 0; err == nil && more && i < len(standing); i++ {
+		more, err = show(&standing[i])
+	}
+	return err
+}
+
+// standing are the events at these addresses, in the order of results.
+func (r reader) standing(q *query, addresses []string) ([]found, error) {
+	var all []found
+	for _, a := range addresses {
+		s, ok, err := r.slot(hashOf(a))
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		f, ok, err := r.find(s.id, false)
+		if err != nil {
+			return nil, err
+		}
+		if ok && r.shows(q, &f, false) && bytes.Compare(f.order[:], q.first[:]) >= 0 {
+			all = append(all, f)
+		}
+	}
+	slices.SortFunc(all, func(a, b found) int { return bytes.Compare(a.order[:], b.order[:]) })
+	return slices.CompactFunc(all, func(a, b found) bool { return a.order == b.order }), nil
+}
+
+// namingAny are the index ranges of events that name one of these.
+func namingAny(ids []nostr.ID, addresses []string) [][]byte {
+	var p [][]byte
+	add := func(value string, names string) {
+		h := hashOf(value)
+		for i := range len(names) {
+			p = append(p, tagPrefix(names[i], h))
+		}
+	}
+	for _, id := range ids {
+		add(id.String(), "eEq")
+	}
+	for _, a := range addresses {
+		add(a, "aAq")
+	}
+	slices.SortFunc(p, bytes.Compare)
+	return p
+}
+
+// behind is the place right after o; after the last place of all it is the last.
+func behind(o [orderLen]byte) [orderLen]byte {
+	next := o
+	for i := orderLen - 1; i >= 0; i-- {
+		if next[i]++; next[i] != 0 {
+			return next
+		}
+	}
+	return o
+}

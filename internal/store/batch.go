@@ -1,0 +1,213 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+)
+
+// Batch is the one open batch. It belongs to one goroutine, the ingest writer. What was put into it is seen by its own
+// methods at once and by everybody else when Commit has returned. After an error only Discard makes sense.
+type Batch struct {
+	s       *Store
+	w       *pebble.Batch
+	entries []Entry // for the feed, in order
+	ops     int     // what was added, remembered, removed or forgotten
+	counters
+	lost   []string // d of the announcements that left, for LostRepositories
+	closed bool
+
+	// Where the iterators of the queue and of the expiry table may start; the store's own once committed.
+	queueFrom, expireFrom int64
+}
+
+// Begin opens the batch. It fails with ErrBusy while another is open, with ErrFull while the disk is at its floor, and
+// with ErrFailed after a failure of the disk.
+func (s *Store) Begin() (*Batch, error) {
+	if err := s.take(); err != nil {
+		return nil, err
+	}
+	if err := s.room(0); err != nil {
+		s.giveBack()
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &Batch{
+		s: s, w: s.db.NewIndexedBatch(), counters: s.cur.counters,
+		queueFrom: s.queueFrom, expireFrom: s.expireFrom,
+	}, nil
+}
+
+// take makes the caller the one who writes.
+func (s *Store) take() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return ErrClosed
+	case s.failed != nil:
+		return s.failed
+	case s.writing:
+		return ErrBusy
+	}
+	s.writing = true
+	return nil
+}
+
+func (s *Store) giveBack() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writing = false
+}
+
+// room reports ErrFull where writing n bytes more would pass the floor.
+func (s *Store) room(n int) error {
+	free, err := s.opt.FreeSpace()
+	if err != nil {
+		return fmt.Errorf("free disk space: %w", err)
+	}
+	if free < s.opt.Floor+uint64(n) {
+		return ErrFull
+	}
+	return nil
+}
+
+// Len is the number of things done in this batch.
+func (b *Batch) Len() int { return b.ops }
+
+// Commit makes the batch durable and then visible, and returns the number of its last entry (or of the last one before
+// it, where it has none). After an error nothing of it is visible, and it may be that nothing can be written any more:
+// then the error wraps ErrFailed. With ErrFull nothing was written. Either way the batch is closed.
+func (b *Batch) Commit() (Seq, error) {
+	defer b.Discard()
+	if b.closed {
+		return 0, ErrClosed
+	}
+	if b.ops == 0 {
+		return b.s.Head(), nil
+	}
+	if err := b.forgetDue(); err != nil {
+		return 0, fmt.Errorf("commit: %w", err)
+	}
+	if err := b.w.Set(keyMeta(metaCounters), b.counters.append(nil), nil); err != nil {
+		return 0, fmt.Errorf("commit: %w", err)
+	}
+	if err := b.s.room(2 * b.w.Len()); err != nil {
+		return 0, fmt.Errorf("commit: %w", err)
+	}
+	if err := b.s.apply(b.w); err != nil {
+		return 0, fmt.Errorf("commit: %w", err)
+	}
+	// The commit point: from here on the batch survives a power cut, and readers may see it.
+	b.s.queueFrom, b.s.expireFrom = b.queueFrom, b.expireFrom
+	b.s.publish(b.counters, b.entries)
+	return b.head, nil
+}
+
+// apply writes and syncs. Whatever goes wrong here leaves it open what a restart will find, so it stops the store.
+func (s *Store) apply(w *pebble.Batch) error {
+	if err := s.Failure(); err != nil {
+		return err
+	}
+	if err := w.Commit(pebble.Sync); err != nil {
+		return s.fail(err)
+	}
+	return s.Failure() // the guard of the disk tells nobody else
+}
+
+// Discard drops the batch if it was not committed. It may be called more than once.
+func (b *Batch) Discard() {
+	if b.closed {
+		return
+	}
+	b.closed = true
+	b.w.Close()
+	b.s.giveBack()
+}
+
+func (b *Batch) reader() reader {
+	return reader{r: b.w, epoch: b.s.epoch, now: b.s.opt.Now().Unix()}
+}
+
+func (b *Batch) set(key, value []byte) error { return b.w.Set(key, value, nil) }
+func (b *Batch) delete(key []byte) error     { return b.w.Delete(key, nil) }
+
+func (b *Batch) next() Seq {
+	b.head++
+	return b.head
+}
+
+// Add stores the event if the store's rules have nothing against it, and says what they said: Accept, or what Judge
+// says. It makes older versions go, and what a deletion names; what a
+// request to vanish asks for begins, and Purge does it. Whether the event is genuine and wanted was decided
+// before. It is shared from here on, nobody changes it.
+func (b *Batch) Add(e *nostr.Event, src Source) (policy.Outcome, error) {
+	out, err := b.Judge(e)
+	if err == nil && out == policy.Accept {
+		err = b.add(e, src)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("add %s: %w", e.ID, err)
+	}
+	return out, nil
+}
+
+func (b *Batch) add(e *nostr.Event, src Source) error {
+	if err := b.dropRecord(e.ID); err != nil {
+		return err
+	}
+	seq := b.next()
+	b.ops++
+	b.events++
+	if e.Kind == nip34.KindRepository {
+		b.repositories++
+	}
+	if err := b.set(logKey(seq), appendLog(nil, src, e)); err != nil {
+		return err
+	}
+	if err := b.index(e, seq); err != nil {
+		return err
+	}
+	b.entries = append(b.entries, Entry{Seq: seq, Event: e, Source: src})
+	if err := b.takeSlot(e, seq); err != nil {
+		return err
+	}
+	switch e.Kind {
+	case nostr.KindDeletion:
+		return b.applyDeletion(e)
+	case nostr.KindVanish:
+		return b.applyVanish(e)
+	}
+	return nil
+}
+
+// index writes the rows of an event.
+func (b *Batch) index(e *nostr.Event, seq Seq) error {
+	r := rowOf(e, seq)
+	if err := b.set(keyID(tableID, e.ID), appendIDRow(nil, e.CreatedAt, r)); err != nil {
+		return err
+	}
+	if r.expiration != noExpiration {
+		b.expireFrom = min(b.expireFrom, r.expiration)
+		if err := b.set(timedKey(tableExpiry, r.expiration, e.ID), nil); err != nil {
+			return err
+		}
+	}
+	value := r.append(nil)
+	return factsOf(e).eachPrefix(func(p []byte) error {
+		return b.set(appendOrder(p, e.CreatedAt, e.ID), value)
+	})
+}
+
+func rowOf(e *nostr.Event, seq Seq) row {
+	r := row{seq: seq, kind: e.Kind, expiration: noExpiration}
+	if at, ok := e.Expiration(); ok {
+		r.expiration = at
+	}
+	return r
+}

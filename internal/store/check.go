@@ -1,0 +1,120 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"graspd/internal/nostr"
+)
+
+// Report is what Check found.
+type Report struct {
+	Events, Rows               int64 // stored events and their index rows
+	Remembered, RememberedRows int64
+	Problems                   []string // at most maxProblems of them
+	More                       bool     // there were more problems than that
+}
+
+const maxProblems = 100
+
+// Check reads the whole view and compares the log with everything that is derived from it: every index row, the newest
+// versions, deletions, expirations, what is remembered, and the counters. An error means that it could not be read.
+func (v *View) Check(ctx context.Context) (Report, error) {
+	c := &checker{reader: v.reader(), counters: v.st.counters, newest: make(map[nostr.PubKey]bool)}
+	steps := []func(context.Context) error{
+		c.log, c.ids, c.indexes, c.records, c.queue, c.slots, c.announcements, c.expiries, c.requests, c.purges, c.counts,
+	}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return c.report, fmt.Errorf("check: %w", err)
+		}
+	}
+	return c.report, nil
+}
+
+type checker struct {
+	reader
+	counters
+	report Report
+
+	announced, replaceable, expiring int64 // stored events of that sort
+	queued                           int64 // records that are due some time
+
+	newest map[nostr.PubKey]bool // who has a request to vanish that was found to be stored
+}
+
+func (c *checker) problem(format string, args ...any) {
+	if len(c.report.Problems) == maxProblems {
+		c.report.More = true
+		return
+	}
+	c.report.Problems = append(c.report.Problems, fmt.Sprintf(format, args...))
+}
+
+// each calls do with every key of a table.
+func (c *checker) each(ctx context.Context, table byte, do func(key, value []byte) error) (err error) {
+	it, err := tableIter(c.r, table)
+	if err != nil {
+		return err
+	}
+	defer closeAfter(it.Close, &err)
+	for it.First(); it.Valid(); it.Next() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := do(it.Key(), it.Value()); err != nil {
+			return err
+		}
+	}
+	return it.Error()
+}
+
+// expect checks that a key is there with that value.
+func (c *checker) expect(key, value []byte, what string, args ...any) error {
+	have, ok, err := get(c.r, key)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		c.problem("%s: missing", fmt.Sprintf(what, args...))
+	} else if value != nil && !bytes.Equal(have, value) {
+		c.problem("%s: wrong", fmt.Sprintf(what, args...))
+	}
+	return nil
+}
+
+// tableCount counts the keys of a table and compares.
+func (c *checker) tableCount(ctx context.Context, table byte, want int64, what string) error {
+	var n int64
+	err := c.each(ctx, table, func(_, _ []byte) error { n++; return nil })
+	if n != want {
+		c.problem("%s: %d there, %d expected", what, n, want)
+	}
+	return err
+}
+
+// ids: every stored event has its row, so equal numbers mean that there is none besides.
+func (c *checker) ids(ctx context.Context) error {
+	return c.tableCount(ctx, tableID, c.report.Events, "id rows")
+}
+
+var indexTables = [...]byte{tableTime, tableKind, tableAuthor, tableAuthorKind, tableTag}
+
+func (c *checker) indexes(ctx context.Context) error {
+	return c.rowCount(ctx, 0, c.report.Rows, "index rows")
+}
+
+// rowCount compares the number of rows in all index tables, or in their flagged twins.
+func (c *checker) rowCount(ctx context.Context, flag byte, want int64, what string) error {
+	var n int64
+	for _, t := range indexTables {
+		if err := c.each(ctx, t-flag, func(_, _ []byte) error { n++; return nil }); err != nil {
+			return err
+		}
+	}
+	if n != want {
+		c.problem("%s: %d there, %d expected", what, n, want)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// log checks that every stored event is whole and has all that it should have.
+func (c *checker) log(ctx context.Context) error {
+	return c.each(ctx, tableLog, func(key, value []byte) error {
+		if len(key) != 9 {
+			c.problem("log: key of %d bytes", len(key))
+			return nil
+		}
+		seq := Seq(binary.BigEndian.Uint64(key[1:]))
+		entry, err := addedEntry(seq, value)
+		if err != nil {
+			c.problem("entry %d: %v", seq, err)
+			return nil
+		}
+		if seq == 0 || seq > c.head {
+			c.problem("entry %d: head is %d", seq, c.head)
+		}
+		if entry.Event.ComputeID() != entry.Event.ID {
+			c.problem("entry %d: the id does not match the event", seq)
+		}
+		c.report.Events++
+		return c.stored(seq, entry.Event)
+	})
+}
+
+func (c *checker) stored(seq Seq, e *nostr.Event) error {
+	r := rowOf(e, seq)
+	if err := c.expect(keyID(tableID, e.ID), appendIDRow(nil, e.CreatedAt, r), "id row of %s", e.ID); err != nil {
+		return err
+	}
+	if e.Kind == nip34.KindRepository {
+		c.announced++
+	}
+	if r.expiration != noExpiration {
+		c.expiring++
+		if err := c.expect(timedKey(tableExpiry, r.expiration, e.ID), nil, "expiration of %s", e.ID); err != nil {
+			return err
+		}
+	}
+	if err := c.rules(seq, e); err != nil {
+		return err
+	}
+	value := r.append(nil)
+	return factsOf(e).eachPrefix(func(p []byte) error {
+		c.report.Rows++
+		table := p[0]
+		return c.expect(appendOrder(p, e.CreatedAt, e.ID), value, "row %q of %s", table, e.ID)
+	})
+}
+
+// rules checks that a stored event is one that may be stored: not deleted, the newest of its address.
+func (c *checker) rules(seq Seq, e *nostr.Event) error {
+	out, err := isDeleted(c.reader, e)
+	if err != nil {
+		return err
+	}
+	if out != 0 {
+		c.problem("%s is stored and deleted", e.ID)
+	}
+	leaving, err := c.vanishes(e)
+	if err != nil {
+		return err
+	}
+	if e.Kind == nostr.KindDeletion && !leaving { // one that is leaving may have lost its marks to another
+		if err := c.deletion(e); err != nil {
+			return err
+		}
+	}
+	address := e.Address()
+	if address == "" {
+		return nil
+	}
+	c.replaceable++
+	s, ok, err := c.slot(hashOf(address))
+	if err != nil {
+		return err
+	}
+	if !ok || s.state != slotLive || s.id != e.ID || s.seq != seq || s.time != e.CreatedAt {
+		c.problem("%s is stored and not the newest of its address", e.ID)
+	}
+	return nil
+}
+
+// vanishes checks that a stored request to vanish counts, and that an event that is to go is about to: it reports so.
+func (c *checker) vanishes(e *nostr.Event) (leaving bool, err error) {
+	whose, gone, err := c.vanishedFor(e)
+	if err != nil {
+		return false, err
+	}
+	if gone {
+		p, ok, err := c.purge(ReasonVanished, whose)
+		if err != nil {
+			return false, err
+		}
+		if !ok || p.until < e.CreatedAt {
+			c.problem("%s is stored and %s has vanished", e.ID, whose)
+		}
+		return true, nil
+	}
+	if e.Kind != nostr.KindVanish {
+		return false, nil
+	}
+	if req, ok, err := c.vanished(e.PubKey); err != nil {
+		return false, err
+	} else if !ok || req != (vanishing{e.CreatedAt, e.ID}) {
+		c.problem("request to vanish %s does not count", e.ID)
+	} else {
+		c.newest[e.PubKey] = true
+	}
+	return false, nil
+}
+
+// deletion checks that a stored deletion left its marks.
+func (c *checker) deletion(e *nostr.Event) error {
+	for _, t := range e.Tags {
+		if id, err := nostr.ParseID(t.Value()); err == nil && t.Name() == "e" {
+			at, ok, err := c.deletedID(id, e.PubKey)
+			if err != nil {
+				return err
+			}
+			if !ok || at < e.CreatedAt {
+				c.problem("mark of deletion %s for an id: missing", e.ID)
+			}
+		}
+		if a, err := nip34.ParseAddress(t.Value()); err == nil && t.Name() == "a" && a.PubKey == e.PubKey {
+			at, ok, err := c.deletedUntil(hashOf(a.String()))
+			if err != nil {
+				return err
+			}
+			if !ok || at < e.CreatedAt {
+				c.problem("mark of deletion %s for an address: missing", e.ID)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// records checks that what is remembered is not stored, and has its rows.
+func (c *checker) records(ctx context.Context) error {
+	err := c.each(ctx, tableRecord, func(key, value []byte) error {
+		if len(key) != 33 {
+			c.problem("record: key of %d bytes", len(key))
+			return nil
+		}
+		id := nostr.ID(key[1:])
+		r, err := parseRecord(id, value)
+		if err != nil {
+			c.problem("%v", err)
+			return nil
+		}
+		c.report.Remembered++
+		return c.remembered(r)
+	})
+	if err != nil {
+		return err
+	}
+	return c.rowCount(ctx, flagBit, c.report.RememberedRows, "flagged rows")
+}
+
+func (c *checker) remembered(r record) error {
+	if _, _, stored, err := c.lookup(r.id); err != nil {
+		return err
+	} else if stored {
+		c.problem("%s is stored and remembered", r.id)
+	}
+	if r.due != 0 {
+		c.queued++
+		if err := c.expect(timedKey(tableQueue, r.due, r.id), nil, "place of %s in the queue", r.id); err != nil {
+			return err
+		}
+	}
+	value := r.row().append(nil)
+	return r.eachPrefix(func(p []byte) error {
+		c.report.RememberedRows++
+		return c.expect(appendOrder(flagged(p), r.time, r.id), value, "flagged row %q of %s", p[0], r.id)
+	})
+}
+
+func (c *checker) queue(ctx context.Context) error {
+	return c.tableCount(ctx, tableQueue, c.queued, "places in the queue")
+}
+
+func (c *checker) slots(ctx context.Context) error {
+	var live int64
+	err := c.each(ctx, tableSlot, func(_, value []byte) error {
+		s, err := parseSlot(value)
+		if err != nil {
+			c.problem("%v", err)
+		} else if s.state == slotLive {
+			live++
+		}
+		return nil
+	})
+	if live != c.replaceable {
+		c.problem("newest versions: %d there, %d expected", live, c.replaceable)
+	}
+	return err
+}
+
+// announcements checks the list by d: every entry leads to a stored announcement with that d, and there are as many.
+func (c *checker) announcements(ctx context.Context) error {
+	var n int64
+	err := c.each(ctx, tableAnnouncement, func(key, value []byte) error {
+		n++
+		if len(key) != 1+hashLen+8 || len(value) != 8 {
+			c.problem("announcement list: %v", errCorrupt)
+			return nil
+		}
+		seq := Seq(binary.BigEndian.Uint64(value))
+		v, ok, err := get(c.r, logKey(seq))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			c.problem("announcement list: entry %d is not there", seq)
+			return nil
+		}
+		e, err := addedEntry(seq, v)
+		if err == nil && (e.Event.Kind != nip34.KindRepository || hashOf(e.Event.Tags.D()) != hash(key[1:1+hashLen])) {
+			c.problem("announcement list: entry %d does not belong there", seq)
+		}
+		return nil
+	})
+	if n != c.announced {
+		c.problem("announcement list: %d there, %d expected", n, c.announced)
+	}
+	return err
+}
+
+// requests checks that what keeps an author's events away is a request that is stored.
+func (c *checker) requests(ctx context.Context) error {
+	return c.each(ctx, tableVanished, func(key, value []byte) error {
+		if len(key) != 1+32 {
+			c.problem("request to vanish: key of %d bytes", len(key))
+			return nil
+		}
+		author := nostr.PubKey(key[1:])
+		if _, err := parseVanishing(value); err != nil {
+			c.problem("%v", err)
+		} else if !c.newest[author] {
+			c.problem("the request of %s to vanish is not there", author)
+		}
+		return nil
+	})
+}
+
+// purges checks that removals under way can go on.
+func (c *checker) purges(ctx context.Context) error {
+	return c.each(ctx, tablePurge, func(key, value []byte) error {
+		if p, err := parsePurge(key, value); err != nil {
+			c.problem("%v", err)
+		} else if p.why == ReasonVanished {
+			if req, ok, err := c.vanished(p.author); err != nil {
+				return err
+			} else if !ok || req.until != p.until {
+				c.problem("events of %s are being removed and there is no such request", p.author)
+			}
+		}
+		return nil
+	})
+}
+
+func (c *checker) expiries(ctx context.Context) error {
+	return c.tableCount(ctx, tableExpiry, c.expiring, "expirations")
+}
+
+func (c *checker) counts(context.Context) error {
+	for _, n := range []struct {
+		name       string
+		have, want int64
+	}{
+		{"events", c.events, c.report.Events},
+		{"repositories", c.repositories, c.announced},
+		{"remembered", c.flagged, c.report.Remembered},
+		{"remembered rows", c.flaggedRows, c.report.RememberedRows},
+	} {
+		if n.have != n.want {
+			c.problem("counter of %s: %d, counted %d", n.name, n.have, n.want)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"graspd/internal/store"
+	"graspd/internal/store/storetest"
+)
+
+// memory is a disk in memory, real is a directory.
+type (
+	memory struct{ fs vfs.FS }
+	real   struct{ dir string }
+)
+
+func (m memory) Fresh(testing.TB) storetest.Disk { return memory{vfs.NewMem()} }
+
+func (m memory) Open(t testing.TB, o store.Options) storetest.Store {
+	o.Dir, o.FS = "data", m.fs
+	return checked(t, o)
+}
+
+func (r real) Fresh(t testing.TB) storetest.Disk { return real{t.TempDir()} }
+
+func (r real) Open(t testing.TB, o store.Options) storetest.Store {
+	o.Dir = r.dir
+	return checked(t, o)
+}
+
+// checked opens a store that is checked from end to end when it is closed.
+func checked(t testing.TB, o store.Options) storetest.Store {
+	t.Helper()
+	s, err := store.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return checkedStore{storetest.Of(s), s, t}
+}
+
+type checkedStore struct {
+	storetest.Store
+	s *store.Store
+	t testing.TB
+}
+
+func (c checkedStore) Close() error {
+	check(c.t, c.s)
+	return c.s.Close()
+}
+
+func check(t testing.TB, s *store.Store) {
+	t.Helper()
+	v := s.View()
+	defer v.Close()
+	report, err := v.Check(context.Background())
+	if err != nil {
+		t.Errorf("check: %v", err)
+	}
+	for _, p := range report.Problems {
+		t.Errorf("check: %s", p)
+	}
+}
+
+func TestContractInMemory(t *testing.T) { storetest.Run(t, memory{}) }
+
+func TestContractOnDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fsync")
+	}
+	storetest.Run(t, real{})
+}
+
+// TestRandomHistories compares the store with the naive one: the indexes with looking at everything.
+func TestRandomHistories(t *testing.T) {
+	for seed := range seeds(16) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			storetest.Compare(t, seed, 60, memory{}, new(storetest.ModelDisk))
+		})
+	}
+}

@@ -1,0 +1,324 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"graspd/internal/policy"
+	"graspd/internal/store"
+	"graspd/internal/store/storetest"
+)
+
+// breaker is a disk on which some operations fail while it is on.
+type breaker struct {
+	on    atomic.Bool
+	which func(errorfs.Op) bool
+	err   error
+}
+
+func (b *breaker) hook(op errorfs.Op) error {
+	if b.on.Load() && b.which(op) {
+		return b.err
+	}
+	return nil
+}
+
+func isWAL(op errorfs.Op) bool   { return strings.HasSuffix(op.Path, ".log") }
+func isTable(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".sst") }
+func isManifest(op errorfs.Op) bool {
+	return strings.Contains(filepath.Base(op.Path), "MANIFEST")
+}
+
+// TestDiskFailures: whatever fails, no commit is acknowledged that a restart would not find, the store says so from
+// then on, readers go on with what is durable, and a restart on a disk that works finds everything that was
+// acknowledged.
+func TestDiskFailures(t *testing.T) {
+	sync := func(op errorfs.Op) bool {
+		return op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo
+	}
+	write := func(op errorfs.Op) bool { return op.Kind == errorfs.OpFileWrite || op.Kind == errorfs.OpFileWriteAt }
+	for _, c := range []struct {
+		name  string
+		which func(errorfs.Op) bool
+		err   error
+	}{
+		{"log write", func(op errorfs.Op) bool { return isWAL(op) && write(op) }, syscall.EIO},
+		{"log sync", func(op errorfs.Op) bool { return isWAL(op) && sync(op) }, syscall.EIO},
+		{"log create", func(op errorfs.Op) bool { return isWAL(op) && op.Kind == errorfs.OpCreate }, syscall.ENOSPC},
+		{"table create", func(op errorfs.Op) bool { return isTable(op) && op.Kind == errorfs.OpCreate }, syscall.EIO},
+		{"table write", func(op errorfs.Op) bool { return isTable(op) && write(op) }, syscall.ENOSPC},
+		{"table sync", func(op errorfs.Op) bool { return isTable(op) && sync(op) }, syscall.EIO},
+		{"manifest write", func(op errorfs.Op) bool { return isManifest(op) && write(op) }, syscall.EIO},
+		{"manifest sync", func(op errorfs.Op) bool { return isManifest(op) && sync(op) }, syscall.EIO},
+		{"every write", func(op errorfs.Op) bool { return op.Kind.ReadOrWrite() == errorfs.OpIsWrite }, syscall.ENOSPC},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := &breaker{which: c.which, err: c.err}
+			mem := vfs.NewCrashableMem()
+			var log bytes.Buffer
+			o := store.Options{Dir: "data", FS: errorfs.Wrap(mem, errorfs.InjectorFunc(b.hook)), TableBytes: 64 << 10,
+				Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			s, err := store.Open(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			acked := fill(s, 0, 5)
+			if len(acked) != 5 {
+				t.Fatalf("%d commits before the failure", len(acked))
+			}
+			b.on.Store(true)
+			more := fill(s, 5, 400)
+			acked = append(acked, more...)
+			if len(more) == 400 {
+				t.Fatal("nothing failed")
+			}
+			if _, err := s.Begin(); !errors.Is(err, store.ErrFailed) || !errors.Is(err, c.err) {
+				t.Errorf("begin after the failure: %v", err)
+			}
+			if err := s.Failure(); !errors.Is(err, store.ErrFailed) {
+				t.Errorf("failure: %v", err)
+			}
+			if got := len(readAll(t, s)); got != len(acked) {
+				t.Errorf("%d events visible, %d acknowledged", got, len(acked))
+			}
+			disk := mem.CrashClone(vfs.CrashCloneCfg{})
+			s.Close() // reports the failure or not, but returns
+			if n := strings.Count(log.String(), "storage failed"); n != 1 {
+				t.Errorf("the failure was logged %d times:\n%s", n, log.String())
+			}
+
+			s = open(t, store.Options{Dir: "data", FS: disk})
+			check(t, s)
+			have := readAll(t, s)
+			for _, content := range acked {
+				if !have[content] {
+					t.Errorf("%s was acknowledged and is not there", content)
+				}
+			}
+			if n := len(fill(s, 1000, 2)); n != 2 {
+				t.Errorf("%d commits after the restart", n)
+			}
+		})
+	}
+}
+
+// fill commits one event after the other until one fails, and returns those that were acknowledged.
+func fill(s *store.Store, from, n int) (acked []string) {
+	for i := from; i < from+n; i++ {
+		b, err := s.Begin()
+		if err != nil {
+			return acked
+		}
+		content := fmt.Sprint(i)
+		e := storetest.Event(1, int64(1000+i), 1, content, []string{"t", strings.Repeat("x", 2000)})
+		out, err := b.Add(e, store.Live)
+		if err == nil && out == policy.Accept {
+			_, err = b.Commit()
+		}
+		if err != nil {
+			b.Discard()
+			return acked
+		}
+		acked = append(acked, content)
+	}
+	return acked
+}
+
+func readAll(t testing.TB, s *store.Store) map[string]bool {
+	t.Helper()
+	v := s.View()
+	defer v.Close()
+	have := map[string]bool{}
+	for row, err := range v.Query(t.Context(), everything) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := row.Event()
+		if err != nil {
+			t.Fatal(err)
+		}
+		have[e.Content] = true
+	}
+	return have
+}
+
+func TestFloorOfFreeDisk(t *testing.T) {
+	var free atomic.Uint64
+	free.Store(10 << 20)
+	s := open(t, store.Options{Dir: "data", FS: vfs.NewMem(), Floor: 1 << 20, FreeSpace: func() (uint64, error) { return free.Load(), nil }})
+	if n := len(fill(s, 0, 3)); n != 3 {
+		t.Fatalf("%d commits with room", n)
+	}
+	b, err := s.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Add(storetest.Event(1, 1, 1, "no room"), store.Live); err != nil {
+		t.Fatal(err)
+	}
+	free.Store(1<<20 + 10) // what is in the batch no longer fits above the floor
+	if _, err := b.Commit(); !errors.Is(err, store.ErrFull) {
+		t.Errorf("commit: %v", err)
+	}
+	free.Store(1<<20 - 1)
+	if _, err := s.Begin(); !errors.Is(err, store.ErrFull) {
+		t.Errorf("begin: %v", err)
+	}
+	if have := readAll(t, s); len(have) != 3 || have["no room"] {
+		t.Errorf("%v is there", have)
+	}
+	free.Store(10 << 20)
+	if n := len(fill(s, 3, 3)); n != 3 || s.Failure() != nil {
+		t.Errorf("%d commits when there is room again; %v", n, s.Failure())
+	}
+	check(t, s)
+}
+
+func TestFreeSpaceThatCannotBeTold(t *testing.T) {
+	broken := errors.New("no such call")
+	s := open(t, store.Options{Dir: "data", FS: vfs.NewMem(), FreeSpace: func() (uint64, error) { return 0, broken }})
+	if _, err := s.Begin(); !errors.Is(err, broken) {
+		t.Errorf("begin: %v", err)
+	}
+}
+
+func TestFreeSpaceOfTheDisk(t *testing.T) {
+	dir := t.TempDir()
+	if s := open(t, store.Options{Dir: dir, Floor: 1}); len(fill(s, 0, 1)) != 1 {
+		t.Error("no room above one byte")
+	}
+	if s := open(t, store.Options{Dir: t.TempDir(), Floor: 1 << 60}); len(fill(s, 0, 1)) != 0 {
+		t.Error("room above the largest disk")
+	}
+}
+
+func TestSecondProcess(t *testing.T) {
+	for _, disk := range []struct {
+		name string
+		o    store.Options
+	}{{"memory", store.Options{Dir: "data", FS: vfs.NewMem()}}, {"disk", store.Options{Dir: t.TempDir()}}} {
+		s := open(t, disk.o)
+		if _, err := store.Open(disk.o); !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), disk.o.Dir) {
+			t.Errorf("%s: %v", disk.name, err)
+		}
+		if n := len(fill(s, 0, 1)); n != 1 {
+			t.Errorf("%s: the first one is hurt", disk.name)
+		}
+	}
+}
+
+func TestNewerFormat(t *testing.T) {
+	mem := vfs.NewMem()
+	s, err := store.Open(store.Options{Dir: "data", FS: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(s, 0, 1)
+	store.SetFormat(s, 2)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := store.Open(store.Options{Dir: "data", FS: mem}); !errors.Is(err, store.ErrFormat) {
+			t.Errorf("open: %v", err)
+		}
+	}
+}
+
+func TestDirectoryThatCannotBeUsed(t *testing.T) {
+	if os.Geteuid() == 0 {
+		mem := &breaker{which: func(op errorfs.Op) bool { return op.Kind == errorfs.OpLock }, err: fs.ErrPermission}
+		mem.on.Store(true)
+		_, err := store.Open(store.Options{Dir: "data", FS: errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(mem.hook))})
+		if !errors.Is(err, fs.ErrPermission) || errors.Is(err, store.ErrInUse) {
+			t.Errorf("read-only: %v", err)
+		}
+	} else {
+		dir := t.TempDir()
+		if err := os.Chmod(dir, 0o500); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Open(store.Options{Dir: dir}); !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("read-only: %v", err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(store.Options{Dir: file}); err == nil {
+		t.Error("a file was taken for a directory")
+	}
+}
+
+func TestCorruptTableIsAnErrorNotAnAnswer(t *testing.T) {
+	mem := vfs.NewMem()
+	var log bytes.Buffer
+	s, err := store.Open(store.Options{Dir: "data", FS: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(s, 0, 300)
+	store.Compact(s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	names, err := mem.List("data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, ".sst") {
+			spoil(t, mem, mem.PathJoin("data", name))
+		}
+	}
+	s, err = store.Open(store.Options{Dir: "data", FS: mem, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		return // found at once: as good
+	}
+	defer s.Close()
+	v := s.View()
+	defer v.Close()
+	n := 0
+	for _, err = range v.Query(t.Context(), everything) {
+		n++
+	}
+	if err == nil {
+		t.Errorf("%d events and no error", n)
+	}
+}
+
+func spoil(t testing.TB, mem *vfs.MemFS, path string) {
+	t.Helper()
+	f, err := mem.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 1)
+	for at := int64(100); at < info.Size()*9/10; at += 100 {
+		if _, err := f.ReadAt(b, at); err != nil {
+			t.Fatal(err)
+		}
+		b[0] ^= 0xff
+		if _, err := f.WriteAt(b, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"graspd/internal/nostr"
+)
+
+// Bounds of the ring of recent entries, and of one answer of Since that has to be read from the log.
+const (
+	ringEntries = 8192
+	ringBytes   = 16 << 20
+	sinceBytes  = 4 << 20
+)
+
+// ring holds the newest entries of the feed, so that readers that keep up share one parsed event. It is complete after
+// from. Guarded by Store.mu.
+type ring struct {
+	from    Seq // every entry after this one is in entries
+	entries []Entry
+	bytes   int
+}
+
+func (r *ring) start(head Seq) { r.from = head }
+
+func entrySize(e Entry) int {
+	if e.Event == nil {
+		return 128
+	}
+	return 2*e.Event.Size() + 512
+}
+
+func (r *ring) push(entries []Entry) {
+	for _, e := range entries {
+		r.bytes += entrySize(e)
+	}
+	r.entries = append(r.entries, entries...)
+	drop := 0
+	for r.bytes > ringBytes || len(r.entries)-drop > ringEntries {
+		r.bytes -= entrySize(r.entries[drop])
+		r.from = r.entries[drop].Seq
+		r.entries[drop] = Entry{}
+		drop++
+	}
+	r.entries = r.entries[drop:]
+}
+
+// since copies up to limit entries after the given one, and reports whether the ring reaches back that far.
+func (r *ring) since(after Seq, limit int) ([]Entry, bool) {
+	if after < r.from {
+		return nil, false
+	}
+	lo, hi := 0, len(r.entries)
+	for lo < hi {
+		if mid := (lo + hi) / 2; r.entries[mid].Seq <= after {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	tail := r.entries[lo:]
+	return append([]Entry(nil), tail[:min(limit, len(tail))]...), true
+}
+
+// Since is the feed: the durable entries after `after`, in order, at most max (fewer where they are large, but at least
+// one). The channel is closed at the next commit that adds an entry; it was taken before the entries were read, so a
+// reader that comes to the end and then waits on it misses nothing. Entries are shared: nobody changes their events.
+// An event that has left the store is skipped; removals are kept only as long as the process lives.
+func (s *Store) Since(after Seq, max int) ([]Entry, <-chan struct{}, error) {
+	s.mu.Lock()
+	changed := s.changed
+	if s.closed {
+		s.mu.Unlock()
+		return nil, changed, ErrClosed
+	}
+	entries, ok := s.ring.since(after, max)
+	if ok {
+		s.mu.Unlock()
+		return entries, changed, nil
+	}
+	s.cur.refs++
+	st := s.cur
+	s.mu.Unlock()
+	defer s.release(st)
+	entries, err := readLog(st.snap, after, max)
+	if err != nil {
+		err = fmt.Errorf("read feed after %d: %w", after, err)
+	}
+	return entries, changed, err
+}
+
+// readLog merges the log with the removals.
+func readLog(r pebble.Reader, after Seq, max int) (entries []Entry, err error) {
+	added, err := tableIter(r, tableLog)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAfter(added.Close, &err)
+	removed, err := tableIter(r, tableRemoved)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAfter(removed.Close, &err)
+	added.SeekGE(logKey(after + 1))
+	removed.SeekGE(removedKey(after + 1))
+	for bytes := 0; len(entries) < max && (bytes == 0 || bytes < sinceBytes); {
+		a, r := iterSeq(added), iterSeq(removed)
+		var e Entry
+		switch {
+		case a == 0 && r == 0:
+			return entries, nil
+		case r == 0 || a != 0 && a < r:
+			e, err = addedEntry(a, added.Value())
+			added.Next()
+		default:
+			e, err = removedEntry(r, removed.Value())
+			removed.Next()
+		}
+		if err != nil {
+			return nil, err
+		}
+		bytes += entrySize(e)
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+func tableIter(r pebble.Reader, table byte) (*pebble.Iterator, error) {
+	return r.NewIter(&pebble.IterOptions{LowerBound: []byte{table}, UpperBound: []byte{table + 1}})
+}
+
+// iterSeq is the sequence number under the iterator, 0 at the end.
+func iterSeq(it *pebble.Iterator) Seq {
+	if k := it.Key(); it.Valid() && len(k) == 9 {
+		return Seq(binary.BigEndian.Uint64(k[1:]))
+	}
+	return 0
+}
+
+func addedEntry(seq Seq, value []byte) (Entry, error) {
+	src, json, err := parseLog(value)
+	if err != nil {
+		return Entry{}, err
+	}
+	e, err := nostr.ParseEvent(json)
+	if err != nil {
+		return Entry{}, fmt.Errorf("entry %d: %w: %w", seq, errCorrupt, err)
+	}
+	return Entry{Seq: seq, Event: e, Source: src}, nil
+}
+
+func removedEntry(seq Seq, value []byte) (Entry, error) {
+	id, why, err := parseRemoved(value)
+	return Entry{Seq: seq, Removed: id, Reason: why}, err
+}

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+)
+
+// ForgetOrphans forgets what was refused only for want of e, now that e is accepted: the remembered events that name
+// its id or its address, those that it names, and the deletions and lists of its author. So the next reconciliation
+// fetches them. It forgets at most max and reports whether there may be more, for another call.
+func (b *Batch) ForgetOrphans(e *nostr.Event, max int) (n int, more bool, err error) {
+	var ranges []flaggedRange
+	for _, p := range namingPrefixes(e.ID, e.Address()) {
+		ranges = append(ranges, flaggedRange{prefix: p, which: isOrphan})
+	}
+	for _, k := range authorKinds {
+		ranges = append(ranges, flaggedRange{prefix: authorKindPrefix(e.PubKey, k), which: isOrphan})
+	}
+	refs := nip34.References(e)
+	for _, a := range refs.Addresses {
+		ranges = append(ranges, orphanAt(a))
+	}
+	n, more, err = b.forgetRows(ranges, max)
+	for _, id := range refs.IDs {
+		if err != nil || more {
+			break
+		}
+		n, more, err = b.forgetOrphan(id, n, max)
+	}
+	if err != nil {
+		err = fmt.Errorf("forget orphans of %s: %w", e.ID, err)
+	}
+	return n, more, err
+}
+
+// flaggedRange is an index range, whose flagged twin is meant, and what is picked from it.
+type flaggedRange struct {
+	prefix []byte
+	which  func(flaggedRow) bool
+	at     hash // only what stands at this address; zero is everything
+}
+
+// authorKinds are taken from whoever has an event here, so the first one of an author ends the wait of these.
+var authorKinds = [...]nostr.Kind{nostr.KindDeletion, nostr.KindVanish, nip34.KindGraspList}
+
+func isOrphan(r flaggedRow) bool { return r.why == policy.Orphan }
+
+// ForgetRepository forgets the announcements and states with that d that were refused or withdrawn, now that an
+// announcement or a maintainer of that d was accepted. It forgets at most max and reports whether there may be more.
+func (b *Batch) ForgetRepository(d string, max int) (n int, more bool, err error) {
+	refused := func(r flaggedRow) bool {
+		return byRules(r.why) && (r.kind == nip34.KindRepository || r.kind == nip34.KindState)
+	}
+	n, more, err = b.forgetRows([]flaggedRange{{prefix: tagPrefix('d', hashOf(d)), which: refused}}, max)
+	if err != nil {
+		err = fmt.Errorf("forget repository: %w", err)
+	}
+	return n, more, err
+}
+
+// orphanAt picks the orphan that stands at an address.
+func orphanAt(a nip34.Address) flaggedRange {
+	return flaggedRange{authorKindPrefix(a.PubKey, a.Kind), isOrphan, hashOf(a.String())}
+}
+
+// forgetOrphan forgets the orphan with that id, if there is one and n is below max.
+func (b *Batch) forgetOrphan(id nostr.ID, n, max int) (int, bool, error) {
+	r, ok, err := b.reader().record(id)
+	if err != nil || !ok || !isOrphan(r.row()) {
+		return n, false, err
+	}
+	if n == max {
+		return n, true, nil
+	}
+	return n + 1, false, b.forget(id)
+}
+
+// forgetRows forgets the remembered events in these ranges.
+func (b *Batch) forgetRows(ranges []flaggedRange, max int) (n int, more bool, err error) {
+	it, err := b.w.NewIter(nil)
+	if err != nil {
+		return 0, false, err
+	}
+	defer closeAfter(it.Close, &err)
+	for _, g := range ranges {
+		p := flagged(bytes.Clone(g.prefix))
+		for it.SeekGE(p); it.Valid() && bytes.HasPrefix(it.Key(), p); it.Next() {
+			if n == max {
+				return n, true, nil
+			}
+			ok, err := b.forgetRow(it, g)
+			if err != nil {
+				return n, false, err
+			}
+			if ok {
+				n++
+			}
+		}
+	}
+	return n, false, it.Error()
+}
+
+func (b *Batch) forgetRow(it *pebble.Iterator, g flaggedRange) (bool, error) {
+	row, err := parseFlaggedRow(it.Value())
+	if err != nil || !g.which(row) {
+		return false, err
+	}
+	id, ok := rowID(it.Key())
+	if !ok {
+		return false, fmt.Errorf("flagged row: %w", errCorrupt)
+	}
+	rec, ok, err := b.reader().record(id)
+	if err != nil || !ok || g.at != (hash{}) && g.at != rec.address {
+		return false, err
+	}
+	return true, b.forget(id)
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"strings"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// guard stands between the key-value store and the disk. Pebble ends the process when its write-ahead log cannot be
+// written, tries for ever where a table cannot, and stalls whoever commits meanwhile. With a guard the first failure is
+// the last thing that reaches the disk, as if the power had been cut then: what was acknowledged is there, and nothing
+// is removed any more. The key-value store goes on in memory, for its readers, and never learns of it; the store tells
+// whoever opens it or writes.
+type guard struct {
+	vfs.FS
+	memory  *vfs.MemFS  // what is written after the failure
+	fail    func(error) // notes a failure and trips, in this order
+	tripped atomic.Bool
+}
+
+func newGuard(fs vfs.FS, fail func(error)) *guard {
+	return &guard{FS: fs, memory: vfs.NewMem(), fail: fail}
+}
+
+// trip keeps everything from the disk from now on.
+func (g *guard) trip() { g.tripped.Store(true) }
+
+// failed notes how an operation ended, and reports whether this one or an earlier one failed.
+func (g *guard) failed(err error) bool {
+	if err != nil {
+		g.fail(err) // which trips
+	}
+	return g.tripped.Load()
+}
+
+// Create implements vfs.FS.
+func (g *guard) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if g.failed(nil) {
+		return g.inMemory(name, c)
+	}
+	f, err := g.FS.Create(name, c)
+	return g.opened(f, err, name, c)
+}
+
+// ReuseForWrite implements vfs.FS.
+func (g *guard) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if g.failed(nil) {
+		return g.inMemory(name, c)
+	}
+	f, err := g.FS.ReuseForWrite(old, name, c)
+	return g.opened(f, err, name, c)
+}
+
+// opened guards a file that was opened for writing, or takes one in memory for one that could not be.
+func (g *guard) opened(f vfs.File, err error, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if err == nil {
+		return &guardedFile{File: f, g: g, name: name, category: c, log: isLog(g.FS.PathBase(name))}, nil
+	}
+	g.failed(err)
+	return g.inMemory(name, c)
+}
+
+// isLog reports whether nothing is ever read of a file that is written, but when the store is opened: of the log, and
+// of the list of tables.
+func isLog(base string) bool {
+	return strings.HasSuffix(base, ".log") || strings.HasPrefix(base, "MANIFEST")
+}
+
+func (g *guard) inMemory(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := g.memory.MkdirAll(g.memory.PathDir(name), 0o700); err != nil {
+		return nil, err
+	}
+	return g.memory.Create(name, c)
+}
+
+// Open implements vfs.FS.
+func (g *guard) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	if g.failed(nil) {
+		if f, err := g.memory.Open(name, opts...); err == nil {
+			return f, nil
+		}
+	}
+	return g.FS.Open(name, opts...)
+}
+
+// Stat implements vfs.FS.
+func (g *guard) Stat(name string) (vfs.FileInfo, error) {
+	if g.failed(nil) {
+		if info, err := g.memory.Stat(name); err == nil {
+			return info, nil
+		}
+	}
+	return g.FS.Stat(name)
+}
+
+// Remove implements vfs.FS. A restart needs what is on the disk.
+func (g *guard) Remove(name string) error {
+	if g.failed(nil) {
+		_ = g.memory.Remove(name) // it may be on the disk
+		return nil
+	}
+	return g.FS.Remove(name) // what is not removed today is removed at the next start
+}
+
+// Rename implements vfs.FS.
+func (g *guard) Rename(old, name string) error {
+	if !g.failed(nil) {
+		if err := g.FS.Rename(old, name); err == nil {
+			return nil
+		} else {
+			g.failed(err)
+		}
+	}
+	_ = g.memory.Rename(old, name) // what is on the disk stays as it is
+	return nil
+}
+
+// OpenDir implements vfs.FS. Directories are opened to be synced.
+func (g *guard) OpenDir(name string) (vfs.File, error) {
+	f, err := g.FS.OpenDir(name)
+	if err != nil {
+		g.failed(err)
+		return vfs.NewMemFile(nil), nil
+	}
+	return &guardedFile{File: f, g: g, log: true}, nil
+}
+
+// Unwrap implements vfs.FS.
+func (g *guard) Unwrap() vfs.FS { return g.FS }

@@ -1,0 +1,13 @@
+package store_test
+
+import "graspd/internal/nostr"
+
+var everything nostr.Filter
+
+// seeds is how many random worlds a test goes through.
+func seeds(n uint64) uint64 {
+	if underRace {
+		return max(1, n/8)
+	}
+	return n
+}

@@ -1,0 +1,54 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"graspd/internal/nostr"
+)
+
+// runIDs answers a filter that names ids: each is looked up.
+func (r reader) runIDs(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) error {
+	q.checkKind = q.kinds != nil
+	q.checkEvent = q.filter.Authors != nil || len(q.tags) > 0
+	all := make([]found, 0, len(q.ids))
+	for _, id := range q.ids {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := r.work.spend(seekCost); err != nil {
+			return err
+		}
+		f, ok, err := r.find(id, withFlagged)
+		if err != nil {
+			return err
+		}
+		if ok && q.since <= f.time() && f.time() <= q.until && r.shows(q, &f, withFlagged) {
+			all = append(all, f)
+		}
+	}
+	slices.SortFunc(all, func(a, b found) int { return bytes.Compare(a.order[:], b.order[:]) })
+	for i := range all {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if more, err := do(&all[i]); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// find looks an id up among the stored events and, where asked, the remembered ones.
+func (r reader) find(id nostr.ID, withFlagged bool) (found, bool, error) {
+	time, at, ok, err := r.lookup(id)
+	if ok || err != nil || !withFlagged {
+		return found{order: orderOf(time, id), row: at}, ok, err
+	}
+	rec, ok, err := r.record(id)
+	if !ok || err != nil {
+		return found{}, false, err
+	}
+	return found{order: orderOf(rec.time, id), flagged: true, memory: rec.row()}, true, nil
+}

@@ -1,0 +1,170 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"graspd/internal/nostr"
+)
+
+// One ordered key space holds everything. The first byte of a key is its table:
+//
+//	m name                               -> meta data: format version, rules, counters
+//	l seq                                -> header, JSON of the event           (the log)
+//	x seq                                -> reason, id                          (removals, since the last Open)
+//	i id                                 -> what a row holds, and the time
+//	index table, value, time, id         -> seq, kind, expiration               (one row per thing to be found by)
+//	flagged table, value, time, id       -> rules epoch, kind                   (the same for remembered events)
+//	r id                                 -> the facts of a remembered event
+//	q due, id                            -> nothing                             (in which order they are forgotten)
+//	s address                            -> the newest version ever accepted
+//	n hash of d, seq                     -> seq of the announcement             (in order of first acceptance)
+//	d id, author / D address             -> time of the newest deletion
+//	e expiration, id                     -> nothing
+//	v author                             -> the author's newest request to vanish
+//	w reason, author                     -> until when, and how far             (removals of an author's events under way)
+//	p name                               -> a note                              (nothing to do with events)
+//
+// Numbers are big endian, so that bytes sort as they do; times in index keys are inverted, so that an index reads as
+// NIP-01 wants it: newest first, lowest id first. An event has about eleven rows. Having its whole id in each takes
+// some 350 of the 1,190 bytes that it takes on disk, and makes lists of (time, id) ten times cheaper than a look into
+// another table for each (0.3 µs instead of 3); it also lets indexes be intersected without reading events.
+const (
+	tableMeta           = 'm'
+	tableLog            = 'l'
+	tableRemoved        = 'x'
+	tableID             = 'i'
+	tableRecord         = 'r'
+	tableQueue          = 'q'
+	tableSlot           = 's'
+	tableAnnouncement   = 'n'
+	tableDeletedID      = 'd'
+	tableDeletedAddress = 'D'
+	tableExpiry         = 'e'
+	tableVanished       = 'v'
+	tablePurge          = 'w'
+	tableNote           = 'p'
+
+	// Index tables; the flagged one of each is its capital.
+	tableTime       = 't'
+	tableKind       = 'k'
+	tableAuthor     = 'a'
+	tableAuthorKind = 'b'
+	tableTag        = 'g' // followed by the tag's name
+
+	flagBit = 'a' - 'A'
+)
+
+// hashLen is the number of bytes of SHA-256 that stand for a value (a tag's value, an address), and of a public key
+// that stand for it. With 128 bits nobody can make one value meet another's, so rows need no second look.
+const hashLen = 16
+
+// orderLen is the part of an index key that sorts: inverted time, id.
+const orderLen = 8 + 32
+
+type hash [hashLen]byte
+
+func hashOf(value string) hash {
+	sum := sha256.Sum256([]byte(value))
+	return hash(sum[:hashLen])
+}
+
+func keyU64(table byte, n uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{table}, n)
+}
+
+func keyID(table byte, id nostr.ID) []byte {
+	return append([]byte{table}, id[:]...)
+}
+
+func keyHash(table byte, h hash) []byte {
+	return append([]byte{table}, h[:]...)
+}
+
+func keyMeta(name string) []byte { return append([]byte{tableMeta}, name...) }
+
+func noteKey(name string) []byte { return append([]byte{tableNote}, name...) }
+
+func logKey(s Seq) []byte     { return keyU64(tableLog, uint64(s)) }
+func removedKey(s Seq) []byte { return keyU64(tableRemoved, uint64(s)) }
+
+// timedKey is a key of the queue and expiry tables: ascending time, then id.
+func timedKey(table byte, at int64, id nostr.ID) []byte {
+	return append(keyU64(table, uint64(max(at, 0))), id[:]...)
+}
+
+func parseTimedKey(k []byte) (at int64, id nostr.ID, ok bool) {
+	if len(k) != 1+8+32 {
+		return 0, id, false
+	}
+	return int64(binary.BigEndian.Uint64(k[1:])), nostr.ID(k[9:]), true
+}
+
+func deletedIDKey(id nostr.ID, author nostr.PubKey) []byte {
+	return append(keyID(tableDeletedID, id), author[:]...)
+}
+
+func announcementKey(d hash, first Seq) []byte {
+	return binary.BigEndian.AppendUint64(keyHash(tableAnnouncement, d), uint64(first))
+}
+
+// The prefixes of the index tables: what all rows of one value have in common.
+
+func timePrefix() []byte { return []byte{tableTime} }
+
+func kindPrefix(k nostr.Kind) []byte {
+	return binary.BigEndian.AppendUint16([]byte{tableKind}, uint16(k))
+}
+
+func authorPrefix(p nostr.PubKey) []byte {
+	return append([]byte{tableAuthor}, p[:hashLen]...)
+}
+
+func authorKindPrefix(p nostr.PubKey, k nostr.Kind) []byte {
+	return binary.BigEndian.AppendUint16(append([]byte{tableAuthorKind}, p[:hashLen]...), uint16(k))
+}
+
+func tagPrefix(name byte, h hash) []byte {
+	return append([]byte{tableTag, name}, h[:]...)
+}
+
+// flagged turns a prefix of an index table into the same of its flagged table, in place.
+func flagged(prefix []byte) []byte {
+	prefix[0] -= flagBit
+	return prefix
+}
+
+// orderOf is the part of an index key that sorts.
+func orderOf(time int64, id nostr.ID) (o [orderLen]byte) {
+	binary.BigEndian.PutUint64(o[:], ^uint64(time))
+	copy(o[8:], id[:])
+	return o
+}
+
+// timeOf is the time in it.
+func timeOf(o [orderLen]byte) int64 { return int64(^binary.BigEndian.Uint64(o[:])) }
+
+// appendOrder appends it to a prefix.
+func appendOrder(prefix []byte, time int64, id nostr.ID) []byte {
+	o := orderOf(time, id)
+	return append(prefix, o[:]...)
+}
+
+// rowID is the id in an index key.
+func rowID(key []byte) (id nostr.ID, ok bool) {
+	if len(key) < 1+orderLen {
+		return id, false
+	}
+	return nostr.ID(key[len(key)-len(id):]), true
+}
+
+// prefixEnd is the first key after all that begin with prefix.
+func prefixEnd(prefix []byte) []byte {
+	end := append([]byte(nil), prefix...)
+	for i := len(end) - 1; i >= 0; i-- {
+		if end[i]++; end[i] != 0 {
+			return end[:i+1]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+)
+
+var _ policy.View = (*Batch)(nil)
+
+// Announcements are the newest served announcements (kind 30617) with that d, one per author, those accepted first
+// first, at most
+// policy.MaxAnnouncements. A new version keeps its author's place.
+func (b *Batch) Announcements(d string) ([]*nostr.Event, error) { return b.reader().announcements(d) }
+
+// Has reports whether the event is stored and served.
+func (b *Batch) Has(id nostr.ID) (bool, error) {
+	r := b.reader()
+	_, at, ok, err := r.lookup(id)
+	return ok && !at.expired(r.now), err
+}
+
+// HasAddress reports whether a served event stands at this address ("kind:pubkey:d").
+func (b *Batch) HasAddress(address string) (bool, error) {
+	r := b.reader()
+	s, ok, err := r.slot(hashOf(address))
+	if err != nil || !ok || s.state != slotLive {
+		return false, err
+	}
+	return b.Has(s.id)
+}
+
+// Named reports whether some served event names this id (tags e, E, q) or this address (tags a, A, q; "" is none).
+func (b *Batch) Named(id nostr.ID, address string) (bool, error) {
+	return b.reader().named(id, address)
+}
+
+// HasAuthor reports whether a served event is by this author.
+func (b *Batch) HasAuthor(pk nostr.PubKey) (bool, error) {
+	return b.reader().any([][]byte{authorPrefix(pk)})
+}
+
+// Known looks an id up, what this batch has done included.
+func (b *Batch) Known(id nostr.ID) (Knowledge, error) { return b.reader().known(id) }
+
+// Announcements is as Batch.Announcements, on this state.
+func (v *View) Announcements(d string) ([]*nostr.Event, error) { return v.reader().announcements(d) }
+
+func (r reader) announcements(d string) (events []*nostr.Event, err error) {
+	prefix := keyHash(tableAnnouncement, hashOf(d))
+	it, err := r.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix)})
+	if err != nil {
+		return nil, err
+	}
+	defer closeAfter(it.Close, &err)
+	for it.First(); it.Valid() && len(events) < policy.MaxAnnouncements; it.Next() {
+		v := it.Value()
+		if len(v) != 8 {
+			return nil, fmt.Errorf("announcements: %w", errCorrupt)
+		}
+		e, err := r.event(Seq(binary.BigEndian.Uint64(v)))
+		if err != nil {
+			return nil, err
+		}
+		if at, ok := e.Expiration(); !ok || at > r.now {
+			events = append(events, e)
+		}
+	}
+	return events, nil
+}
+
+func (r reader) named(id nostr.ID, address string) (bool, error) {
+	return r.any(namingPrefixes(id, address))
+}
+
+// namingPrefixes are the index ranges of events that name an id or an address.
+func namingPrefixes(id nostr.ID, address string) [][]byte {
+	h := hashOf(id.String())
+	p := [][]byte{tagPrefix('e', h), tagPrefix('E', h), tagPrefix('q', h)}
+	if address != "" {
+		h = hashOf(address)
+		p = append(p, tagPrefix('a', h), tagPrefix('A', h), tagPrefix('q', h))
+	}
+	return p
+}
+
+// any reports whether one of the ranges holds an event that has not expired.
+func (r reader) any(prefixes [][]byte) (ok bool, err error) {
+	it, err := r.r.NewIter(nil)
+	if err != nil {
+		return false, err
+	}
+	defer closeAfter(it.Close, &err)
+	for _, p := range prefixes {
+		for it.SeekGE(p); it.Valid() && bytes.HasPrefix(it.Key(), p); it.Next() {
+			at, err := parseRow(it.Value())
+			if err != nil {
+				return false, err
+			}
+			if !at.expired(r.now) {
+				return true, nil
+			}
+		}
+	}
+	return false, it.Error()
+}

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+
+	"graspd/internal/nostr"
+)
+
+// Mark is a Pair and where it was found.
+type Mark struct {
+	Pair
+	Shown bool // queries show it: it is stored and has not expired
+	Value int  // the place, in the only list of tag values, of one that it has; -1 where the index that was read does not tell
+}
+
+// Marks yields what Pairs yields with what is remembered, in the same order, and tells of each under which value of
+// the filter's only tag it stands. An event under several values is told under one of them.
+func (v *View) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[Mark, error] {
+	return func(yield func(Mark, error) bool) {
+		r, q := v.reader(), newQuery(f)
+		q.markValues()
+		n := 0
+		err := r.run(ctx, q, true, func(at *found) (bool, error) {
+			ok, err := r.settle(q, at)
+			if err != nil || !ok {
+				return true, err
+			}
+			n++
+			m := Mark{Pair: Pair{at.time(), at.id()}, Shown: !at.flagged && !at.row.expired(r.now), Value: int(at.value)}
+			return yield(m, nil) && n < q.limit, nil
+		})
+		if err != nil {
+			yield(Mark{}, fmt.Errorf("query marks: %w", err))
+		}
+	}
+}
+
+// markValues has the rows of a scan tell under which value of the only tag they stand.
+func (q *query) markValues() {
+	if len(q.filter.Tags) != 1 || len(q.filter.Tags[0].Values) > math.MaxInt16 {
+		return
+	}
+	t := q.filter.Tags[0]
+	q.values = make(map[string]int16, len(t.Values))
+	for i, v := range t.Values {
+		p := string(tagPrefix(t.Name, hashOf(v)))
+		if _, dup := q.values[p]; !dup {
+			q.values[p] = int16(i)
+		}
+	}
+}
+
+// valueOf is the place of the value that an index range is of; -1 where that is not known.
+func (q *query) valueOf(prefix []byte) int16 {
+	if i, ok := q.values[string(prefix)]; ok {
+		return i
+	}
+	return -1
+}

@@ -1,0 +1,78 @@
+package store
+
+import "fmt"
+
+// Notes are all values that KeepNotes was given, by name. They are small, have
+// nothing to do with events, and mean something only to who wrote them.
+func (s *Store) Notes() (_ map[string][]byte, err error) {
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	it, err := tableIter(s.db, tableNote)
+	if err != nil {
+		return nil, fmt.Errorf("read notes: %w", err)
+	}
+	defer closeAfter(it.Close, &err)
+	notes := make(map[string][]byte)
+	for it.First(); it.Valid(); it.Next() {
+		notes[string(it.Key()[1:])] = append([]byte(nil), it.Value()...)
+	}
+	if err := it.Error(); err != nil {
+		return nil, fmt.Errorf("read notes: %w", err)
+	}
+	return notes, nil
+}
+
+// KeepNotes writes some notes and removes others, all of it or nothing, and
+// durably when it returns. It may be called while a Batch is open, by one
+// goroutine at a time. It fails with ErrFull and ErrFailed as a commit does.
+func (s *Store) KeepNotes(set map[string][]byte, remove []string) error {
+	if err := s.takeNotes(); err != nil {
+		return err
+	}
+	defer s.giveNotesBack()
+	w := s.db.NewBatch()
+	defer w.Close()
+	for name, value := range set {
+		if err := w.Set(noteKey(name), value, nil); err != nil {
+			return fmt.Errorf("keep notes: %w", err)
+		}
+	}
+	for _, name := range remove {
+		if err := w.Delete(noteKey(name), nil); err != nil {
+			return fmt.Errorf("keep notes: %w", err)
+		}
+	}
+	if w.Empty() {
+		return nil
+	}
+	if err := s.room(2 * w.Len()); err != nil {
+		return fmt.Errorf("keep notes: %w", err)
+	}
+	if err := s.apply(w); err != nil {
+		return fmt.Errorf("keep notes: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) takeNotes() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return ErrClosed
+	case s.noting:
+		return ErrBusy
+	}
+	s.noting = true
+	return nil
+}
+
+func (s *Store) giveNotesBack() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noting = false
+}

@@ -1,0 +1,124 @@
+package store
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Options say where the store is and what it may use. The zero value of every field but Dir is its default.
+type Options struct {
+	Dir        string
+	FS         vfs.FS                 // nil is the disk
+	CacheBytes int64                  // decoded blocks kept in memory; 0 is 64 MiB
+	TableBytes uint64                 // newest data kept in memory before it goes into a table, up to four times; 0 is 16 MiB
+	Floor      uint64                 // bytes of disk to leave free; 0 is 1 GiB
+	FreeSpace  func() (uint64, error) // bytes free where Dir is; nil asks FS
+	Now        func() time.Time       // nil is time.Now
+	Rules      string                 // fingerprint: another one forgets what was refused; "" leaves that alone
+	Logger     *slog.Logger           // nil is silent
+
+	// Bounds on what is remembered of events that are not stored; 0 is 2,000,000 and 20,000,000.
+	MaxRemembered, MaxRememberedRows int64
+}
+
+func (o Options) withDefaults() Options {
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.CacheBytes == 0 {
+		o.CacheBytes = 64 << 20
+	}
+	if o.TableBytes == 0 {
+		o.TableBytes = 16 << 20
+	}
+	if o.Floor == 0 {
+		o.Floor = 1 << 30
+	}
+	if o.FreeSpace == nil {
+		o.FreeSpace = diskSpace(o.FS, o.Dir)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxRemembered == 0 {
+		o.MaxRemembered = 2_000_000
+	}
+	if o.MaxRememberedRows == 0 {
+		o.MaxRememberedRows = 20_000_000
+	}
+	return o
+}
+
+// diskSpace asks the file system; one that cannot tell has no end.
+func diskSpace(fs vfs.FS, dir string) func() (uint64, error) {
+	return func() (uint64, error) {
+		usage, err := fs.GetDiskUsage(dir)
+		if err == vfs.ErrUnsupported {
+			return 1 << 62, nil
+		}
+		return usage.AvailBytes, err
+	}
+}
+
+// pebbleOptions tunes the key-value store for a small machine: few and small memtables, one compaction at a time, and
+// filters, since most lookups are for what is not there.
+func (o Options) pebbleOptions(fs vfs.FS, lock *pebble.Lock, log *pebbleLogger) *pebble.Options {
+	p := &pebble.Options{
+		FS:                          fs,
+		Lock:                        lock,
+		CacheSize:                   o.CacheBytes,
+		FormatMajorVersion:          pebble.FormatNewest,
+		MemTableSize:                o.TableBytes,
+		MemTableStopWritesThreshold: 4,
+		MaxOpenFiles:                500,
+		Logger:                      log,
+		EventListener:               log.events(),
+	}
+	if o.FS != vfs.Default {
+		// The usual one looks for work ten times a second, which would make up nearly all of a simulated day.
+		p.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
+	}
+	for i := range p.Levels {
+		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		p.Levels[i].FilterType = pebble.TableFilter
+		p.Levels[i].BlockSize = 8 << 10
+	}
+	p.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionBalanced })
+	return p
+}
+
+// pebbleLogger takes what the key-value store has to say. Failures of the disk become the store's failure.
+type pebbleLogger struct {
+	log  *slog.Logger
+	fail func(error)
+}
+
+// Infof is silent: it is about the inner life of the key-value store.
+func (l *pebbleLogger) Infof(string, ...any) {}
+
+// Errorf logs.
+func (l *pebbleLogger) Errorf(format string, args ...any) {
+	l.log.Error("storage", "message", fmt.Sprintf(format, args...))
+}
+
+// Fatalf is called where the key-value store cannot go on. It must not end the process: whoever commits next is told.
+func (l *pebbleLogger) Fatalf(format string, args ...any) {
+	l.fail(fmt.Errorf(format, args...))
+}
+
+func (l *pebbleLogger) events() *pebble.EventListener {
+	return &pebble.EventListener{
+		BackgroundError: func(err error) { l.fail(err) },
+		DataCorruption: func(info pebble.DataCorruptionInfo) {
+			l.fail(fmt.Errorf("data corruption: %s", info))
+		},
+	}
+}

@@ -1,0 +1,218 @@
+package store
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"graspd/internal/nostr"
+)
+
+// query is a filter made ready: which index ranges to read, and what remains to be checked on what they yield.
+type query struct {
+	filter       nostr.Filter
+	since, until int64
+	first        [orderLen]byte // nothing before this place is an answer
+	limit        int
+	ids          []nostr.ID // of a filter that names ids: they are looked up, not scanned
+	kinds        []nostr.Kind
+	tags         []tagSet
+	values       map[string]int16 // by index range, where a scan is to tell the values; see markValues
+	groups       []group          // an event matches a filter without ids if it is in every group, and the kind fits
+	best         int              // the group that looks cheapest to read
+
+	// What remains after the index was chosen.
+	driver     group
+	others     []group // checked by index
+	checkKind  bool    // checked on the row
+	checkEvent bool    // checked on the event
+}
+
+// tagSet is a tag filter by the hashes of its values.
+type tagSet struct {
+	name   byte
+	hashes map[hash]bool
+}
+
+// group is a condition as index ranges: an event meets it if one of them has it.
+type group struct {
+	prefixes [][]byte
+	kinds    bool // it settles the kind, too
+	rows     int  // a guess of how many rows it has, to compare groups by
+}
+
+const (
+	// maxProduct bounds the ranges of a group made of authors and kinds.
+	maxProduct = 512
+	// maxProbes is how many ranges a condition may have to be checked by index: with more, reading the event is cheaper.
+	maxProbes = 8
+)
+
+// newQuery normalises a filter. It chooses no index yet.
+func newQuery(f nostr.Filter) *query {
+	q := &query{filter: f, until: math.MaxInt64, limit: math.MaxInt}
+	if f.Since != nil {
+		q.since = max(*f.Since, 0)
+	}
+	if f.Until != nil {
+		q.until = *f.Until
+	}
+	if f.Limit != nil {
+		q.limit = *f.Limit
+	}
+	q.ids, q.kinds = unique(f.IDs), unique(f.Kinds)
+	for _, t := range f.Tags {
+		set := tagSet{t.Name, make(map[hash]bool, len(t.Values))}
+		for _, v := range t.Values {
+			set.hashes[hashOf(v)] = true
+		}
+		q.tags = append(q.tags, set)
+	}
+	return q
+}
+
+// empty reports whether no event can match.
+func (q *query) empty() bool {
+	f := &q.filter
+	if f.IDs != nil && len(f.IDs) == 0 || f.Authors != nil && len(f.Authors) == 0 || f.Kinds != nil && len(f.Kinds) == 0 {
+		return true
+	}
+	for _, t := range f.Tags {
+		if len(t.Values) == 0 {
+			return true
+		}
+	}
+	return q.limit <= 0 || q.since > q.until
+}
+
+func unique[T comparable](s []T) []T {
+	seen := make(map[T]bool, len(s))
+	return slices.DeleteFunc(slices.Clone(s), func(v T) bool {
+		dup := seen[v]
+		seen[v] = true
+		return dup
+	})
+}
+
+// group makes the groups of the filter, the cheapest one to read first: a tag that names an event or a repository
+// singles out more than an author, that one more than a topic or a kind.
+func (q *query) group() {
+	for _, t := range q.tags {
+		q.groups = append(q.groups, tagGroup(t))
+	}
+	if q.filter.Authors != nil {
+		q.groups = append(q.groups, authorGroup(unique(q.filter.Authors), q.kinds))
+	}
+	if q.kinds != nil && len(q.kinds) <= maxProduct {
+		g := group{kinds: true, rows: rowsOfKind * len(q.kinds)}
+		for _, k := range q.kinds {
+			g.prefixes = append(g.prefixes, kindPrefix(k))
+		}
+		q.groups = append(q.groups, g)
+	}
+	for _, g := range q.groups {
+		slices.SortFunc(g.prefixes, bytes.Compare) // seeking forward is cheaper than to and fro
+	}
+	costs := make([]int, len(q.groups))
+	for i, g := range q.groups {
+		costs[i] = g.rows
+		if others, checkEvent := q.remaining(i); checkEvent {
+			costs[i] *= eventCost
+		} else {
+			costs[i] *= 1 + len(others)
+		}
+	}
+	for i, cost := range costs {
+		if cost < costs[q.best] {
+			q.best = i
+		}
+	}
+}
+
+// What an index row is guessed to stand for, and what it costs to read and parse an event instead of a row.
+const (
+	rowsOfReference  = 10
+	rowsOfAuthor     = 100
+	rowsOfRepository = 200
+	rowsOfTopic      = 5_000
+	rowsOfKind       = 10_000
+	eventCost        = 30
+)
+
+func tagGroup(t tagSet) group {
+	g := group{rows: rowsOfTopic * len(t.hashes)}
+	switch t.name {
+	case 'e', 'E', 'd', 'q':
+		g.rows = rowsOfReference * len(t.hashes)
+	case 'a', 'A', 'r', 'p', 'P':
+		g.rows = rowsOfRepository * len(t.hashes)
+	}
+	for h := range t.hashes {
+		g.prefixes = append(g.prefixes, tagPrefix(t.name, h))
+	}
+	return g
+}
+
+func authorGroup(authors []nostr.PubKey, kinds []nostr.Kind) group {
+	g := group{rows: rowsOfAuthor * len(authors)}
+	if kinds == nil || len(authors)*len(kinds) > maxProduct {
+		for _, a := range authors {
+			g.prefixes = append(g.prefixes, authorPrefix(a))
+		}
+		return g
+	}
+	g.kinds = true
+	for _, a := range authors {
+		for _, k := range kinds {
+			g.prefixes = append(g.prefixes, authorKindPrefix(a, k))
+		}
+	}
+	return g
+}
+
+// drive makes groups[i] the one that is read, and the others what is checked.
+func (q *query) drive(i int) {
+	q.driver = group{prefixes: [][]byte{timePrefix()}}
+	if len(q.groups) > 0 {
+		q.driver = q.groups[i]
+		q.others, q.checkEvent = q.remaining(i)
+	}
+	q.checkKind = q.kinds != nil && !q.driver.kinds
+}
+
+// remaining is what is left to check when groups[i] is read: groups with few ranges by index, others on the event.
+func (q *query) remaining(i int) (byIndex []group, onEvent bool) {
+	for j, g := range q.groups {
+		switch {
+		case j == i || isKinds(g):
+		case len(g.prefixes) <= maxProbes:
+			byIndex = append(byIndex, g)
+		default:
+			onEvent = true
+		}
+	}
+	return byIndex, onEvent
+}
+
+// isKinds reports whether the group is about kinds only, which every row tells.
+func isKinds(g group) bool { return g.prefixes[0][0] == tableKind }
+
+// wantsKind settles the kind from a row.
+func (q *query) wantsKind(k nostr.Kind) bool {
+	return !q.checkKind || slices.Contains(q.kinds, k)
+}
+
+// matches checks the whole filter on the facts of a remembered event.
+func (q *query) matches(f facts) bool {
+	if f.time < q.since || f.time > q.until ||
+		q.kinds != nil && !slices.Contains(q.kinds, f.kind) ||
+		q.filter.Authors != nil && !slices.Contains(q.filter.Authors, f.author) {
+		return false
+	}
+	for _, t := range q.tags {
+		if !slices.ContainsFunc(f.tags, func(have tagFact) bool { return have.name == t.name && t.hashes[have.hash] }) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,71 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"graspd/internal/policy"
+	"graspd/internal/store"
+	"graspd/internal/store/storetest"
+)
+
+// TestEveryIndexGivesTheSameAnswer: which index is read is a matter of cost only.
+func TestEveryIndexGivesTheSameAnswer(t *testing.T) {
+	s := open(t, store.Options{Dir: "data", FS: vfs.NewMem()})
+	w := storetest.NewWorld(3)
+	now := int64(storetest.Start)
+	for range 40 {
+		b, err := s.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 60 {
+			now += int64(i % 2)
+			e := w.Event(now)
+			if i%5 == 0 {
+				err = b.Remember(e, policy.Refuse)
+			} else if out, e2 := b.Add(e, store.Live); e2 != nil {
+				err = e2
+			} else if out != policy.Accept && out != policy.Duplicate {
+				err = b.Remember(e, out)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := s.View()
+	defer v.Close()
+	compared := uint64(0)
+	for range 8 * seeds(375) {
+		f := w.Filter(now)
+		if f.Since != nil {
+			*f.Since -= 300
+		}
+		if f.Until != nil {
+			*f.Until -= 300
+		}
+		for _, flagged := range []bool{false, true} {
+			answers, err := store.PairsBy(v, f, flagged)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, a := range answers {
+				if !slices.Equal(a, answers[0]) {
+					t.Fatalf("%s, flagged %v: index %d gives %d, the first gives %d", f.AppendJSON(nil), flagged, i, len(a), len(answers[0]))
+				}
+			}
+			if len(answers) > 1 && len(answers[0]) > 0 {
+				compared++
+			}
+		}
+	}
+	if compared < seeds(400) {
+		t.Errorf("only %d filters had more than one index and an answer", compared)
+	}
+}

@@ -1,0 +1,203 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+)
+
+// purge is the removal of an author's events, as far as it has come. It is on disk, so that a restart goes on with it.
+type purge struct {
+	why    Reason
+	author nostr.PubKey
+	until  int64          // what was created later stays
+	part   byte           // of purgeParts: which one is under way
+	next   [orderLen]byte // where it goes on
+}
+
+func newPurge(why Reason, author nostr.PubKey, until int64) purge {
+	return purge{why: why, author: author, until: until, next: orderOf(until, nostr.ID{})}
+}
+
+func (p purge) key() []byte {
+	return append([]byte{tablePurge, byte(p.why)}, p.author[:]...)
+}
+
+func (p purge) append(dst []byte) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, uint64(p.until))
+	return append(append(dst, p.part), p.next[:]...)
+}
+
+func parsePurge(key, b []byte) (purge, error) {
+	if len(key) != 2+32 || len(b) != 8+1+orderLen || int(b[8]) >= len(purgeParts) {
+		return purge{}, fmt.Errorf("purge: %w", errCorrupt)
+	}
+	return purge{Reason(key[1]), nostr.PubKey(key[2:]), int64(binary.BigEndian.Uint64(b)), b[8], [orderLen]byte(b[9:])}, nil
+}
+
+func (b *Batch) setPurge(p purge) error { return b.set(p.key(), p.append(nil)) }
+
+// Purging reports whether there is something for Purge to do.
+func (v *View) Purging() (bool, error) {
+	_, ok, err := firstPurge(v.st.snap)
+	return ok, err
+}
+
+// purge is the removal of that author's events for that reason, if it is under way.
+func (r reader) purge(why Reason, author nostr.PubKey) (purge, bool, error) {
+	key := newPurge(why, author, 0).key()
+	v, ok, err := get(r.r, key)
+	if err != nil || !ok {
+		return purge{}, false, err
+	}
+	p, err := parsePurge(key, v)
+	return p, err == nil, err
+}
+
+// firstPurge is the one that is under way.
+func firstPurge(r pebble.Reader) (p purge, ok bool, err error) {
+	it, err := tableIter(r, tablePurge)
+	if err != nil {
+		return p, false, err
+	}
+	defer closeAfter(it.Close, &err)
+	if !it.First() {
+		return p, false, it.Error()
+	}
+	p, err = parsePurge(it.Key(), it.Value())
+	return p, err == nil, err
+}
+
+// Purge goes on with removing the events of authors who have vanished, and reports whether there is more to do. It
+// looks at or removes about max index rows, of which an event has about ten, and at least one event. Of an author who
+// vanished (NIP-62) everything goes that was created up to the request, deletions and earlier requests too, and
+// the gift wraps (kind 1059) of that time that are addressed to him; the newest request stays.
+func (b *Batch) Purge(max int) (more bool, err error) {
+	for max > 0 {
+		p, ok, err := firstPurge(b.w)
+		if err == nil && ok {
+			max, err = b.purge(p, max)
+		}
+		if err != nil {
+			return false, fmt.Errorf("purge: %w", err)
+		}
+		if !ok {
+			return false, nil
+		}
+	}
+	_, more, err = firstPurge(b.w)
+	return more, err
+}
+
+// purge takes one author's removal as far as max rows go, and says what is left of them.
+func (b *Batch) purge(p purge, max int) (int, error) {
+	b.ops++
+	for int(p.part) < len(purgeParts) {
+		part := purgeParts[p.part]
+		if !part.vanished || p.why == ReasonVanished {
+			left, done, err := b.purgePart(&p, part, max)
+			if err != nil {
+				return 0, err
+			}
+			if !done {
+				return 0, b.setPurge(p)
+			}
+			max = left
+		}
+		p.part, p.next = p.part+1, orderOf(p.until, nostr.ID{})
+	}
+	return max - 1, b.delete(p.key())
+}
+
+// purgePart goes through the rows of one index range, and reports whether it came to the end.
+func (b *Batch) purgePart(p *purge, part purgePart, max int) (left int, done bool, err error) {
+	prefix := part.prefix(p.author)
+	it, err := b.w.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix)})
+	if err != nil {
+		return 0, false, err
+	}
+	defer closeAfter(it.Close, &err)
+	for it.SeekGE(append(bytes.Clone(prefix), p.next[:]...)); it.Valid(); it.Next() {
+		id, ok := rowID(it.Key())
+		if !ok || len(it.Key()) != len(prefix)+orderLen {
+			return 0, false, fmt.Errorf("index %q: %w", prefix[:1], errCorrupt)
+		}
+		if max <= 0 {
+			copy(p.next[:], it.Key()[len(prefix):])
+			return 0, false, nil
+		}
+		cost, err := part.do(b, p, id, it.Value())
+		if err != nil {
+			return 0, false, err
+		}
+		max -= cost
+	}
+	return max, true, it.Error()
+}
+
+// purgePart is one index range that a purge goes through.
+type purgePart struct {
+	vanished bool // only where the author vanished
+	prefix   func(nostr.PubKey) []byte
+	do       func(b *Batch, p *purge, id nostr.ID, row []byte) (cost int, err error)
+}
+
+// purgeParts are gone through in this order; their places in it are on disk.
+var purgeParts = [...]purgePart{
+	{false, authorPrefix, (*Batch).purgeOwn},
+	{true, withdrawnPrefix, (*Batch).purgeWithdrawn},
+	{true, addresseePrefix, (*Batch).purgeWrap},
+}
+
+func withdrawnPrefix(author nostr.PubKey) []byte {
+	return flagged(authorKindPrefix(author, nip34.KindRepository))
+}
+
+func addresseePrefix(author nostr.PubKey) []byte { return tagPrefix('p', hashOf(author.String())) }
+
+// purgeOwn removes an event of the author. Requests to vanish stay in force whatever else happens, so of these only
+// one makes others go.
+func (b *Batch) purgeOwn(p *purge, id nostr.ID, value []byte) (int, error) {
+	at, err := parseRow(value)
+	if err != nil {
+		return 0, err
+	}
+	if at.kind == nostr.KindVanish {
+		req, _, err := b.reader().vanished(p.author)
+		if err != nil || p.why != ReasonVanished || req.id == id {
+			return 1, err
+		}
+	}
+	return b.purgeEvent(p, at)
+}
+
+// purgeWrap removes a gift wrap that is addressed to the author.
+func (b *Batch) purgeWrap(p *purge, _ nostr.ID, value []byte) (int, error) {
+	at, err := parseRow(value)
+	if err != nil || at.kind != nostr.KindGiftWrap {
+		return 1, err
+	}
+	return b.purgeEvent(p, at)
+}
+
+func (b *Batch) purgeEvent(p *purge, at row) (int, error) {
+	e, err := b.reader().event(at.seq)
+	if err != nil {
+		return 0, err
+	}
+	return 4 + len(e.Tags), b.remove(e, at, p.why)
+}
+
+func (b *Batch) purgeWithdrawn(_ *purge, id nostr.ID, value []byte) (int, error) {
+	r, err := parseFlaggedRow(value)
+	if err != nil || r.why != policy.Withdraw {
+		return 1, err
+	}
+	return 4, b.releaseWithdrawn(id)
+}

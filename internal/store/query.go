@@ -1,0 +1,184 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+
+	"graspd/internal/nostr"
+)
+
+// Row is one stored event of a query's answer.
+type Row struct {
+	Seq  Seq
+	ID   nostr.ID
+	Time int64
+	JSON []byte // the bytes that are sent; valid until the next step of the iteration
+}
+
+// Event parses the row. The event shares no memory with it.
+func (r Row) Event() (*nostr.Event, error) { return nostr.ParseEvent(r.JSON) }
+
+// Pair is what a reconciliation (NIP-77) compares.
+type Pair struct {
+	Time int64
+	ID   nostr.ID
+}
+
+// compare orders pairs as queries yield them.
+func (p Pair) compare(o Pair) int { return cmp.Or(cmp.Compare(o.Time, p.Time), p.ID.Compare(o.ID)) }
+
+// Query yields the stored events that match the filter, newest first and the lowest id first within a second, at most
+// filter.Limit. Each range of an index is read only as far as the answer needs. Expired events are left out. After an
+// error, which is the last thing yielded, what came before is not the whole answer; so it is when ctx ends.
+func (v *View) Query(ctx context.Context, f nostr.Filter) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		r, q := v.reader(), newQuery(f)
+		n := 0
+		err := r.run(ctx, q, false, func(at *found) (bool, error) {
+			row, ok, err := r.open(q, at)
+			if err != nil || !ok {
+				return true, err
+			}
+			n++
+			return yield(row, nil) && n < q.limit, nil
+		})
+		if err != nil {
+			yield(Row{}, fmt.Errorf("query: %w", err))
+		}
+	}
+}
+
+// Pairs yields (time, id) of what matches the filter, in the order of Query and with its limit. Events are read only
+// where the indexes do not settle the filter. With flagged it also yields what is remembered without being stored; of
+// those only the tags a, A, q, e, E and d are known, so they match no filter by others.
+func (v *View) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Seq2[Pair, error] {
+	return func(yield func(Pair, error) bool) {
+		r, q := v.reader(), newQuery(f)
+		n := 0
+		err := r.run(ctx, q, flagged, func(at *found) (bool, error) {
+			ok, err := r.settle(q, at)
+			if err != nil || !ok {
+				return true, err
+			}
+			n++
+			return yield(Pair{at.time(), at.id()}, nil) && n < q.limit, nil
+		})
+		if err != nil {
+			yield(Pair{}, fmt.Errorf("query pairs: %w", err))
+		}
+	}
+}
+
+// run passes what the indexes say matches to do, in the order of results, until it says no more.
+func (r reader) run(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) error {
+	defer r.work.end()
+	if q.empty() {
+		return nil
+	}
+	if q.filter.IDs != nil {
+		return r.runIDs(ctx, q, withFlagged, do)
+	}
+	if err := r.choose(ctx, q); err != nil {
+		return err
+	}
+	return r.runScan(ctx, q, withFlagged, do)
+}
+
+func (r reader) runScan(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) (err error) {
+	s, err := r.newScan(ctx, q, q.driver.prefixes, withFlagged)
+	if err != nil {
+		return err
+	}
+	defer closeAfter(s.close, &err)
+	p, err := newProbe(r.r, q.others)
+	if err != nil {
+		return err
+	}
+	defer closeAfter(p.close, &err)
+	for {
+		at, ok, err := s.step(ctx)
+		if err != nil || !ok {
+			return err
+		}
+		if !r.shows(q, &at, withFlagged) {
+			continue
+		}
+		ok, next, err := p.has(&at, r.work)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			s.skip(at.flagged, next)
+			continue
+		}
+		more, err := do(&at)
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// closeAfter closes something at the end of a function and keeps its error, unless there is one already.
+func closeAfter(close func() error, err *error) {
+	if e := close(); *err == nil {
+		*err = e
+	}
+}
+
+// shows settles from the row alone what can be settled: kind, expiration, rules.
+func (r reader) shows(q *query, at *found, withFlagged bool) bool {
+	if at.flagged {
+		return q.wantsKind(at.memory.kind) && (at.memory.epoch == 0 || at.memory.epoch == r.epoch)
+	}
+	// What has expired and is not swept yet is as good as remembered: nobody is to send it again.
+	return q.wantsKind(at.row.kind) && (withFlagged || !at.row.expired(r.now))
+}
+
+// open reads a stored event and checks what is left of the filter.
+func (r reader) open(q *query, at *found) (Row, bool, error) {
+	cost := seekCost
+	if q.checkEvent {
+		cost = eventCost
+	}
+	if err := r.work.spend(cost); err != nil {
+		return Row{}, false, err
+	}
+	v, ok, err := get(r.r, logKey(at.row.seq))
+	if err != nil {
+		return Row{}, false, err
+	}
+	if !ok {
+		return Row{}, false, fmt.Errorf("entry %d is indexed and not there: %w", at.row.seq, errCorrupt)
+	}
+	_, json, err := parseLog(v)
+	if err != nil {
+		return Row{}, false, err
+	}
+	row := Row{Seq: at.row.seq, ID: at.id(), Time: at.time(), JSON: json}
+	if q.checkEvent {
+		e, err := row.Event()
+		if err != nil {
+			return Row{}, false, fmt.Errorf("entry %d: %w: %w", row.Seq, errCorrupt, err)
+		}
+		return row, q.filter.Matches(e), nil
+	}
+	return row, true, nil
+}
+
+// settle checks what is left of the filter, reading the event or what is remembered of it only where needed.
+func (r reader) settle(q *query, at *found) (bool, error) {
+	if !q.checkEvent {
+		return true, nil
+	}
+	if !at.flagged {
+		_, ok, err := r.open(q, at)
+		return ok, err
+	}
+	if err := r.work.spend(eventCost); err != nil {
+		return false, err
+	}
+	rec, ok, err := r.record(at.id())
+	return ok && q.matches(rec.facts), err
+}

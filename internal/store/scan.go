@@ -1,0 +1,230 @@
+package store
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"graspd/internal/nostr"
+)
+
+// found is one index row: where it stands in the order of results, and its value.
+type found struct {
+	order   [orderLen]byte // inverted time, id: results come in ascending order of it
+	flagged bool
+	value   int16      // of the range, as valueOf has it
+	row     row        // where it is not flagged
+	memory  flaggedRow // where it is
+}
+
+func (f *found) time() int64  { return timeOf(f.order) }
+func (f *found) id() nostr.ID { return nostr.ID(f.order[8:]) }
+
+// scan merges the index ranges of a query over one iterator. Each range reads ahead in chunks that grow with what is
+// taken from it, so that a filter with hundreds of values neither needs as many iterators nor reads them to the end.
+type scan struct {
+	it     *pebble.Iterator
+	since  int64
+	work   *work
+	heap   cursors
+	last   *cursor // whose range the iterator is in
+	budget int     // rows that a chunk may have at most
+	prev   found
+	any    bool // prev is set
+
+	// Where to go on: nothing before can be an answer. Rows that are flagged have their own place.
+	floor [2][orderLen]byte
+}
+
+// cursor is the place in one range.
+type cursor struct {
+	prefix  []byte
+	flagged bool
+	value   int16
+	next    [orderLen]byte // where to go on
+	rows    []found
+	pos     int
+	chunk   int
+	done    bool
+}
+
+const (
+	firstChunk  = 8
+	chunkBudget = 8 << 10 // rows read ahead over all ranges
+)
+
+// newScan opens ranges from until and first on, their flagged twins included where asked for.
+func (r reader) newScan(ctx context.Context, q *query, prefixes [][]byte, withFlagged bool) (*scan, error) {
+	it, err := r.r.NewIter(nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &scan{it: it, since: q.since, work: r.work}
+	start := orderOf(q.until, nostr.ID{})
+	if bytes.Compare(start[:], q.first[:]) < 0 {
+		start = q.first
+	}
+	for _, p := range prefixes {
+		value := q.valueOf(p)
+		s.heap = append(s.heap, &cursor{prefix: p, value: value, next: start, chunk: firstChunk})
+		if withFlagged {
+			s.heap = append(s.heap, &cursor{prefix: flagged(bytes.Clone(p)), flagged: true, value: value, next: start, chunk: firstChunk})
+		}
+	}
+	s.budget = max(firstChunk, chunkBudget/max(1, len(s.heap)))
+	live := s.heap[:0]
+	for _, c := range s.heap {
+		if err := s.fill(ctx, c); err != nil {
+			it.Close()
+			return nil, err
+		}
+		if c.pos < len(c.rows) {
+			live = append(live, c)
+		}
+	}
+	s.heap = live
+	heap.Init(&s.heap)
+	return s, nil
+}
+
+// fill reads the next chunk of a range.
+func (s *scan) fill(ctx context.Context, c *cursor) error {
+	c.rows, c.pos = c.rows[:0], 0
+	if c.done {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := s.work.spend(seekCost); err != nil {
+		return err
+	}
+	s.seek(c)
+	for ; len(c.rows) < c.chunk; s.it.Next() {
+		f, ok, err := s.read(c)
+		if err != nil || !ok {
+			c.done = true
+			return err
+		}
+		c.rows = append(c.rows, f)
+	}
+	if next, ok := s.place(c); ok {
+		copy(c.next[:], next)
+	} else {
+		c.done = true
+	}
+	c.chunk = min(2*c.chunk, s.budget)
+	return s.it.Error()
+}
+
+// seek brings the iterator to where the range goes on.
+func (s *scan) seek(c *cursor) {
+	floor := &s.floor[flag(c.flagged)]
+	if bytes.Compare(c.next[:], floor[:]) < 0 {
+		c.next, c.chunk = *floor, firstChunk // what is skipped over was not worth reading ahead
+	} else if s.last == c {
+		return
+	}
+	s.it.SeekGE(append(bytes.Clone(c.prefix), c.next[:]...))
+	s.last = c
+}
+
+func flag(flagged bool) int {
+	if flagged {
+		return 1
+	}
+	return 0
+}
+
+// place is the order of the row under the iterator, if that row belongs to the range.
+func (s *scan) place(c *cursor) ([]byte, bool) {
+	if !s.it.Valid() {
+		return nil, false
+	}
+	order, ok := bytes.CutPrefix(s.it.Key(), c.prefix)
+	return order, ok && len(order) == orderLen
+}
+
+// read takes the row under the iterator, if it belongs to the range and is not too old.
+func (s *scan) read(c *cursor) (found, bool, error) {
+	f := found{flagged: c.flagged, value: c.value}
+	order, ok := s.place(c)
+	if !ok {
+		return f, false, s.it.Error()
+	}
+	copy(f.order[:], order)
+	if f.time() < s.since {
+		return f, false, nil
+	}
+	v, err := s.it.ValueAndErr()
+	if err != nil {
+		return f, false, err
+	}
+	if c.flagged {
+		f.memory, err = parseFlaggedRow(v)
+	} else {
+		f.row, err = parseRow(v)
+	}
+	if err != nil {
+		err = fmt.Errorf("index %q: %w", c.prefix[:1], err)
+	}
+	return f, err == nil, err
+}
+
+// step is the next row in the order of results, each event once. It reports false at the end.
+func (s *scan) step(ctx context.Context) (found, bool, error) {
+	for len(s.heap) > 0 {
+		if err := s.work.spend(1); err != nil {
+			return found{}, false, err
+		}
+		c := s.heap[0]
+		f := c.rows[c.pos]
+		if c.pos++; c.pos == len(c.rows) {
+			if err := s.fill(ctx, c); err != nil {
+				return f, false, err
+			}
+		}
+		if c.pos < len(c.rows) {
+			heap.Fix(&s.heap, 0)
+		} else {
+			heap.Pop(&s.heap)
+		}
+		same := s.any && f.order == s.prev.order && f.flagged == s.prev.flagged
+		if same || bytes.Compare(f.order[:], s.floor[flag(f.flagged)][:]) < 0 {
+			continue
+		}
+		s.prev, s.any = f, true
+		return f, true, nil
+	}
+	return found{}, false, nil
+}
+
+// skip says that no row before that place is an answer.
+func (s *scan) skip(flagged bool, to [orderLen]byte) { s.floor[flag(flagged)] = to }
+
+func (s *scan) close() error { return s.it.Close() }
+
+// cursors is a heap by the order of results.
+type cursors []*cursor
+
+func (h cursors) Len() int      { return len(h) }
+func (h cursors) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+func (h cursors) Less(i, j int) bool {
+	a, b := &h[i].rows[h[i].pos], &h[j].rows[h[j].pos]
+	return bytes.Compare(a.order[:], b.order[:]) < 0
+}
+
+// Push is unused: ranges are all there from the start.
+func (h *cursors) Push(any) {}
+
+// Pop drops the last cursor, which is at its end.
+func (h *cursors) Pop() any {
+	last := len(*h) - 1
+	c := (*h)[last]
+	*h = (*h)[:last]
+	return c
+}

@@ -1,0 +1,193 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Errors of the store that callers tell apart.
+var (
+	ErrFull   = errors.New("storage full") // the floor of free disk is reached; nothing was written
+	ErrInUse  = errors.New("data directory is in use by another process")
+	ErrFormat = errors.New("the data was written by a newer version")
+	ErrFailed = errors.New("storage failed") // the disk failed; nothing is written until the next start
+	ErrBusy   = errors.New("a batch is already open")
+	ErrClosed = errors.New("store is closed")
+)
+
+// formatVersion is the version of the layout in key.go.
+const formatVersion = 1
+
+// Store is an open event log with its indexes. Reading is safe from any goroutine; there is one Batch at a time, and
+// notes beside it.
+type Store struct {
+	opt   Options
+	db    *pebble.DB
+	lock  *pebble.Lock
+	disk  *guard
+	epoch uint32 // of the rules, fixed by Open
+
+	mu      sync.Mutex // guards what follows; never held across I/O
+	cur     *state     // what readers see: the last durable state
+	ring    ring       // the newest entries of the feed
+	changed chan struct{}
+	writing bool  // a Batch is open
+	noting  bool  // notes are being written
+	failed  error // the first failure of the disk, for ever
+	closed  bool
+
+	// Owned by the writer (the open batch).
+	queueFrom  int64 // nothing in the queue is due before this
+	expireFrom int64 // nothing in the expiry table is due before this
+}
+
+// state is one durable state. Its snapshot is closed when the store has moved on and the last View is closed.
+type state struct {
+	snap *pebble.Snapshot
+	refs int // guarded by Store.mu; the store itself holds one while it is current
+	counters
+}
+
+// counters are kept with every commit.
+type counters struct {
+	head         Seq
+	events       int64
+	repositories int64 // announcements, kind 30617
+	flagged      int64 // remembered events
+	flaggedRows  int64
+}
+
+func (c counters) append(dst []byte) []byte {
+	for _, n := range []int64{int64(c.head), c.events, c.repositories, c.flagged, c.flaggedRows} {
+		dst = binary.BigEndian.AppendUint64(dst, uint64(n))
+	}
+	return dst
+}
+
+func parseCounters(b []byte) (counters, error) {
+	if len(b) != 5*8 {
+		return counters{}, fmt.Errorf("counters: %w", errCorrupt)
+	}
+	n := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[8*i:])) }
+	return counters{Seq(n(0)), n(1), n(2), n(3), n(4)}, nil
+}
+
+// Stats are figures of the last durable state.
+type Stats struct {
+	Head           Seq
+	Events         int64 // stored
+	Repositories   int64 // of these, announcements
+	Remembered     int64 // events decided against and remembered
+	RememberedRows int64
+	DiskBytes      uint64
+}
+
+// Head is the number of the last durable entry, 0 while there is none.
+func (s *Store) Head() Seq {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cur.head
+}
+
+// Stats are the figures of now.
+func (s *Store) Stats() Stats {
+	s.mu.Lock()
+	c, closed := s.cur.counters, s.closed
+	s.mu.Unlock()
+	st := Stats{Head: c.head, Events: c.events, Repositories: c.repositories, Remembered: c.flagged, RememberedRows: c.flaggedRows}
+	if !closed {
+		st.DiskBytes = s.db.Metrics().DiskSpaceUsage()
+	}
+	return st
+}
+
+// Failure is the failure of the disk that stopped the store, or nil. It wraps ErrFailed.
+func (s *Store) Failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// fail stops all later commits. The first failure is kept, and logged unless Open will return it. Only when it is known is the disk held, so that
+// no commit can pass by the one without being told of the other.
+func (s *Store) fail(err error) error {
+	s.mu.Lock()
+	first := s.failed == nil
+	if first {
+		s.failed = fmt.Errorf("%w: %w", ErrFailed, err)
+	}
+	failed, open := s.failed, s.cur != nil
+	s.mu.Unlock()
+	s.disk.trip()
+	if first && open {
+		s.opt.Logger.Error("storage failed, nothing is written until the next start", "error", err)
+	}
+	return failed
+}
+
+// publish makes the state after a commit the one that readers see, and wakes them.
+func (s *Store) publish(c counters, entries []Entry) {
+	next := &state{snap: s.db.NewSnapshot(), refs: 1, counters: c}
+	s.mu.Lock()
+	old := s.cur
+	s.cur = next
+	s.ring.push(entries)
+	if len(entries) > 0 {
+		close(s.changed)
+		s.changed = make(chan struct{})
+	}
+	s.mu.Unlock()
+	s.release(old)
+}
+
+// retain is the current state with one more reference; give it back with release.
+func (s *Store) retain() *state {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cur.refs++
+	return s.cur
+}
+
+func (s *Store) release(st *state) {
+	s.mu.Lock()
+	st.refs--
+	last := st.refs == 0
+	s.mu.Unlock()
+	if last {
+		st.snap.Close()
+	}
+}
+
+// Close ends the store, unless a Batch is open (ErrBusy). All Views must be closed; waiting feed readers are not woken.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	err := s.mayClose()
+	s.closed = s.closed || err == nil
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	s.release(s.cur)
+	if err := errors.Join(s.db.Close(), s.lock.Close()); err != nil {
+		return fmt.Errorf("close store: %w", err)
+	}
+	return nil
+}
+
+// mayClose is called with mu held.
+func (s *Store) mayClose() error {
+	switch {
+	case s.closed:
+		return ErrClosed
+	case s.writing, s.noting:
+		return ErrBusy
+	}
+	return nil
+}
+
+// Room returns ErrFull while the free disk is at its floor and nothing is written, another error where that is not known, and else nil.
+func (s *Store) Room() error { return s.room(0) }

@@ -1,0 +1,81 @@
+// Package storetest holds what every event store must do, as tests that any implementation can run, and Model, an
+// implementation so naive that it can be trusted: the two are compared on random histories. It is for tests only.
+package storetest
+
+import (
+	"context"
+	"iter"
+	"testing"
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+// Store is what package store promises. The methods are those of store.Store.
+type Store interface {
+	Begin() (Batch, error)
+	View() View
+	Since(after store.Seq, max int) ([]store.Entry, <-chan struct{}, error)
+	Head() store.Seq
+	Stats() store.Stats
+	Close() error
+}
+
+// Batch is the open batch. The methods are those of store.Batch.
+type Batch interface {
+	policy.View
+	Add(e *nostr.Event, src store.Source) (policy.Outcome, error)
+	Judge(e *nostr.Event) (policy.Outcome, error)
+	Remember(e *nostr.Event, why policy.Outcome) error
+	Remove(id nostr.ID, why store.Reason) error
+	ForgetOrphans(e *nostr.Event, max int) (int, bool, error)
+	LostRepositories() []string
+	ForgetRepository(d string, max int) (int, bool, error)
+	Purge(max int) (bool, error)
+	ExpireDue(now time.Time, max int) (time.Time, int, error)
+	Known(id nostr.ID) (store.Knowledge, error)
+	Len() int
+	Commit() (store.Seq, error)
+	Discard()
+}
+
+// View is one durable state. The methods are those of store.View.
+type View interface {
+	Head() store.Seq
+	Query(ctx context.Context, f nostr.Filter) iter.Seq2[store.Row, error]
+	Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Seq2[store.Pair, error]
+	Count(ctx context.Context, filters []nostr.Filter) (int, error)
+	About(ctx context.Context, ids []nostr.ID, addresses []string, after *store.Pair) iter.Seq2[store.Row, error]
+	Get(id nostr.ID) (*nostr.Event, bool, error)
+	Known(id nostr.ID) (store.Knowledge, error)
+	Purging() (bool, error)
+	Close()
+}
+
+// Disk is where a store keeps its data.
+type Disk interface {
+	// Open opens the store on this disk; after Close it may be opened again and shows the same data. The implementation
+	// sets Dir and FS.
+	Open(t testing.TB, o store.Options) Store
+	// Fresh is another disk, empty.
+	Fresh(t testing.TB) Disk
+}
+
+// Of makes a *store.Store a Store.
+func Of(s *store.Store) Store { return wrapped{s} }
+
+type wrapped struct{ *store.Store }
+
+// Begin opens the batch.
+func (w wrapped) Begin() (Batch, error) {
+	b, err := w.Store.Begin()
+	if err != nil {
+		return nil, err // not a nil *store.Batch in an interface
+	}
+	return b, nil
+}
+
+// View is the durable state of now.
+func (w wrapped) View() View { return w.Store.View() }

@@ -1,0 +1,271 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+// ModelDisk is a disk of the naive implementation.
+type ModelDisk struct{ data *data }
+
+// Open opens the model on this disk.
+func (d *ModelDisk) Open(_ testing.TB, o store.Options) Store {
+	if d.data == nil {
+		d.data = &data{
+			events: map[nostr.ID]stored{}, memory: map[nostr.ID]memory{}, slots: map[string]version{},
+			deletedIDs: map[mark]int64{}, deletedAddresses: map[string]int64{},
+			vanished: map[nostr.PubKey]request{}, purges: map[nostr.PubKey]int64{},
+		}
+	}
+	if d.data.epoch == 0 || o.Rules != "" && d.data.rules != o.Rules {
+		d.data.epoch, d.data.rules = d.data.epoch+1, o.Rules
+	}
+	d.data.removed = nil
+	return &model{disk: d, opt: o, changed: make(chan struct{})}
+}
+
+// Fresh is another disk.
+func (d *ModelDisk) Fresh(testing.TB) Disk { return new(ModelDisk) }
+
+// data is everything there is, in plain maps. A batch works on a copy.
+type data struct {
+	head             store.Seq
+	epoch            int
+	rules            string
+	events           map[nostr.ID]stored
+	memory           map[nostr.ID]memory
+	slots            map[string]version
+	deletedIDs       map[mark]int64
+	deletedAddresses map[string]int64
+	vanished         map[nostr.PubKey]request
+	purges           map[nostr.PubKey]int64
+	removed          []store.Entry
+}
+
+type stored struct {
+	e   *nostr.Event
+	seq store.Seq
+	src store.Source
+}
+
+type memory struct {
+	e     *nostr.Event // with the tags that are kept
+	why   policy.Outcome
+	epoch int // of the rules, 0 where they had no part in it
+	due   int64
+}
+
+type version struct {
+	time      int64
+	id        nostr.ID
+	live      bool
+	withdrawn bool
+	first     store.Seq
+}
+
+// request is the newest one to vanish of an author.
+type request struct {
+	until int64
+	id    nostr.ID
+}
+
+type mark struct {
+	id     nostr.ID
+	author nostr.PubKey
+}
+
+func (d *data) clone() *data {
+	c := *d
+	c.events, c.memory, c.slots = maps.Clone(d.events), maps.Clone(d.memory), maps.Clone(d.slots)
+	c.deletedIDs, c.deletedAddresses = maps.Clone(d.deletedIDs), maps.Clone(d.deletedAddresses)
+	c.vanished, c.purges = maps.Clone(d.vanished), maps.Clone(d.purges)
+	c.removed = slices.Clone(d.removed)
+	return &c
+}
+
+type model struct {
+	disk    *ModelDisk
+	opt     store.Options
+	changed chan struct{}
+	writing bool
+}
+
+func (m *model) now() int64 { return m.opt.Now().Unix() }
+
+// Head is the last durable number.
+func (m *model) Head() store.Seq { return m.disk.data.head }
+
+// Close ends the store.
+func (m *model) Close() error { return nil }
+
+// Stats counts.
+func (m *model) Stats() store.Stats {
+	d := m.disk.data
+	s := store.Stats{Head: d.head, Events: int64(len(d.events)), Remembered: int64(len(d.memory))}
+	for _, e := range d.events {
+		if e.e.Kind == nip34.KindRepository {
+			s.Repositories++
+		}
+	}
+	for _, r := range d.memory {
+		s.RememberedRows += rowsOf(r.e)
+	}
+	return s
+}
+
+func rowsOf(e *nostr.Event) int64 {
+	tags := map[[2]string]bool{}
+	for _, t := range e.Tags {
+		tags[[2]string{t[0], t[1]}] = true
+	}
+	return int64(4 + len(tags))
+}
+
+// Since lists what is stored and what was removed, in order.
+func (m *model) Since(after store.Seq, max int) ([]store.Entry, <-chan struct{}, error) {
+	var all []store.Entry
+	for _, s := range m.disk.data.events {
+		all = append(all, store.Entry{Seq: s.seq, Event: s.e, Source: s.src})
+	}
+	all = append(all, m.disk.data.removed...)
+	all = slices.DeleteFunc(all, func(e store.Entry) bool { return e.Seq <= after })
+	slices.SortFunc(all, func(a, b store.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all[:min(max, len(all))], m.changed, nil
+}
+
+// View is the state of now.
+func (m *model) View() View { return &modelView{m.disk.data, m.now()} }
+
+type modelView struct {
+	d   *data
+	now int64
+}
+
+// Head is the last number in the view.
+func (v *modelView) Head() store.Seq { return v.d.head }
+
+// Close does nothing.
+func (v *modelView) Close() {}
+
+func expired(e *nostr.Event, now int64) bool {
+	at, ok := e.Expiration()
+	return ok && at <= now
+}
+
+// Get looks the event up.
+func (v *modelView) Get(id nostr.ID) (*nostr.Event, bool, error) {
+	s, ok := v.d.events[id]
+	if !ok || expired(s.e, v.now) {
+		return nil, false, nil
+	}
+	return s.e, true, nil
+}
+
+// Known looks the id up.
+func (v *modelView) Known(id nostr.ID) (store.Knowledge, error) { return v.d.known(id), nil }
+
+func (d *data) known(id nostr.ID) store.Knowledge {
+	if s, ok := d.events[id]; ok {
+		return store.Knowledge{State: store.Stored, Time: s.e.CreatedAt}
+	}
+	if r, ok := d.memory[id]; ok && d.remembers(r) {
+		return store.Knowledge{State: store.Remembered, Why: r.why, Time: r.e.CreatedAt}
+	}
+	return store.Knowledge{}
+}
+
+func (d *data) remembers(r memory) bool { return r.epoch == 0 || r.epoch == d.epoch }
+
+// Query looks at every event.
+func (v *modelView) Query(_ context.Context, f nostr.Filter) iter.Seq2[store.Row, error] {
+	var rows []store.Row
+	for id, s := range v.d.events {
+		if f.Matches(s.e) && !expired(s.e, v.now) {
+			rows = append(rows, store.Row{Seq: s.seq, ID: id, Time: s.e.CreatedAt, JSON: s.e.AppendJSON(nil)})
+		}
+	}
+	slices.SortFunc(rows, func(a, b store.Row) int { return order(a.Time, b.Time, a.ID, b.ID) })
+	return yieldAll(limited(rows, f))
+}
+
+// Pairs looks at every event and every remembered one.
+func (v *modelView) Pairs(_ context.Context, f nostr.Filter, flagged bool) iter.Seq2[store.Pair, error] {
+	var pairs []store.Pair
+	for id, s := range v.d.events {
+		if f.Matches(s.e) && (flagged || !expired(s.e, v.now)) {
+			pairs = append(pairs, store.Pair{Time: s.e.CreatedAt, ID: id})
+		}
+	}
+	for id, r := range v.d.memory {
+		if flagged && f.Matches(r.e) && v.d.remembers(r) {
+			pairs = append(pairs, store.Pair{Time: r.e.CreatedAt, ID: id})
+		}
+	}
+	slices.SortFunc(pairs, func(a, b store.Pair) int { return order(a.Time, b.Time, a.ID, b.ID) })
+	return yieldAll(limited(pairs, f))
+}
+
+// Count looks at every event.
+func (v *modelView) Count(_ context.Context, filters []nostr.Filter) (int, error) {
+	n := 0
+	for _, s := range v.d.events {
+		if !expired(s.e, v.now) && slices.ContainsFunc(filters, func(f nostr.Filter) bool { return f.Matches(s.e) }) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// About looks at every event.
+func (v *modelView) About(_ context.Context, ids []nostr.ID, addresses []string, after *store.Pair) iter.Seq2[store.Row, error] {
+	var rows []store.Row
+	for id, s := range v.d.events {
+		behind := after == nil || order(s.e.CreatedAt, after.Time, id, after.ID) > 0
+		if behind && (namesAny(s.e, ids, addresses) || slices.Contains(addresses, s.e.Address())) && !expired(s.e, v.now) {
+			rows = append(rows, store.Row{Seq: s.seq, ID: id, Time: s.e.CreatedAt, JSON: s.e.AppendJSON(nil)})
+		}
+	}
+	slices.SortFunc(rows, func(a, b store.Row) int { return order(a.Time, b.Time, a.ID, b.ID) })
+	return yieldAll(rows)
+}
+
+func namesAny(e *nostr.Event, ids []nostr.ID, addresses []string) bool {
+	return slices.ContainsFunc(e.Tags, func(t nostr.Tag) bool {
+		if len(t) < 2 || len(t[0]) != 1 {
+			return false
+		}
+		id := strings.Contains("eEq", t[0]) && slices.ContainsFunc(ids, func(id nostr.ID) bool { return id.String() == t[1] })
+		return id || strings.Contains("aAq", t[0]) && slices.Contains(addresses, t[1])
+	})
+}
+
+func order(at, bt int64, a, b nostr.ID) int {
+	return cmp.Or(cmp.Compare(bt, at), a.Compare(b))
+}
+
+func limited[T any](s []T, f nostr.Filter) []T {
+	if f.Limit == nil {
+		return s
+	}
+	return s[:max(0, min(*f.Limit, len(s)))]
+}
+
+func yieldAll[T any](s []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, v := range s {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}

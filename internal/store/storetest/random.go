@@ -1,0 +1,336 @@
+package storetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+// Compare plays one random history, determined by the seed, to a store on each disk, and requires that they agree on
+// everything that can be asked.
+func Compare(t *testing.T, seed uint64, steps int, a, b Disk) {
+	t.Helper()
+	h := &history{t: t, world: NewWorld(seed), now: Start}
+	h.r = h.world.r
+	h.opt = store.Options{Rules: "0", Now: func() time.Time { return time.Unix(h.now, 0) }}
+	if h.r.IntN(2) == 0 {
+		h.opt.MaxRemembered, h.opt.MaxRememberedRows = 20, 120
+	}
+	h.disks = [2]Disk{a.Fresh(t), b.Fresh(t)}
+	for i, d := range h.disks {
+		h.stores[i] = d.Open(t, h.opt)
+		defer func() { h.stores[i].Close() }()
+	}
+	for range steps {
+		h.step()
+		if t.Failed() {
+			t.Fatalf("seed %d: the stores differ after: %v", seed, h.log)
+		}
+	}
+}
+
+// history drives two stores in step.
+type history struct {
+	t      *testing.T
+	r      *rand.Rand
+	world  *World
+	opt    store.Options
+	now    int64
+	disks  [2]Disk
+	stores [2]Store
+	log    []string // what was done last
+}
+
+func (h *history) note(format string, args ...any) {
+	h.log = append(h.log, fmt.Sprintf(format, args...))
+	if len(h.log) > 40 {
+		h.log = h.log[1:]
+	}
+}
+
+// step is one batch and what surrounds it.
+func (h *history) step() {
+	if h.r.IntN(4) == 0 {
+		h.now += int64(h.r.IntN(20))
+	}
+	if h.r.IntN(60) == 0 {
+		h.now += int64(h.r.IntN(9 * day))
+		h.note("clock +%d", h.now-Start)
+	}
+	if h.r.IntN(25) == 0 {
+		h.reopen()
+	}
+	h.batch()
+	h.compare()
+}
+
+func (h *history) reopen() {
+	if h.r.IntN(3) == 0 {
+		h.opt.Rules = []string{"", "1", "2"}[h.r.IntN(3)]
+	}
+	h.note("reopen, rules %s", h.opt.Rules)
+	for i, d := range h.disks {
+		if err := h.stores[i].Close(); err != nil {
+			h.t.Fatal(err)
+		}
+		h.stores[i] = d.Open(h.t, h.opt)
+	}
+}
+
+func (h *history) batch() {
+	var b [2]Batch
+	for i, s := range h.stores {
+		var err error
+		if b[i], err = s.Begin(); err != nil {
+			h.t.Fatal(err)
+		}
+		defer b[i].Discard()
+	}
+	for range h.r.IntN(12) {
+		h.operation(b)
+		h.lookups(b)
+	}
+	if h.r.IntN(10) == 0 {
+		h.note("discard")
+		return
+	}
+	h.note("commit")
+	both(h, "commit", func(i int) (string, error) {
+		seq, err := b[i].Commit()
+		return fmt.Sprint(seq), err
+	})
+}
+
+// both asks the two stores the same and compares the answers.
+func both(h *history, what string, ask func(i int) (string, error)) {
+	h.t.Helper()
+	x, err := ask(0)
+	if err != nil {
+		h.t.Errorf("%s: %v", what, err)
+	}
+	y, err := ask(1)
+	if err != nil {
+		h.t.Errorf("%s: %v", what, err)
+	}
+	if x != y {
+		h.t.Errorf("%s: %s", what, firstDifference(x, y))
+	}
+}
+
+// firstDifference is the first line in which two answers differ.
+func firstDifference(x, y string) string {
+	a, b := strings.Split(x, "\n"), strings.Split(y, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("line %d of %d and %d:\n  %.300s\n  %.300s", i, len(a), len(b), a[i], b[i])
+		}
+	}
+	return fmt.Sprintf("%d and %d lines", len(a), len(b))
+}
+
+// operation is one random change.
+func (h *history) operation(b [2]Batch) {
+	e := h.world.Event(h.now)
+	switch n := h.r.IntN(100); {
+	case n < 60:
+		src := store.Source(h.r.IntN(4))
+		h.note("add %d %s", e.Kind, e.ID.String()[:6])
+		both(h, "add", func(i int) (string, error) {
+			out, err := b[i].Add(e, src)
+			if err == nil && out > policy.Duplicate && out < policy.Discard {
+				err = b[i].Remember(e, out)
+			}
+			return fmt.Sprint(out), err
+		})
+	case n < 75:
+		whys := []policy.Outcome{policy.Refuse, policy.Orphan, policy.Orphan, policy.Superseded, policy.Vanished, policy.Withdraw, policy.Discard}
+		why := whys[h.r.IntN(len(whys))]
+		h.note("remember %v %d %s", why, e.Kind, e.ID.String()[:6])
+		both(h, "remember", func(i int) (string, error) { return "", b[i].Remember(e, why) })
+	case n < 80:
+		why := []store.Reason{store.ReasonWithdrawn, store.ReasonVanished, store.ReasonDeleted}[h.r.IntN(3)]
+		h.note("remove %v %d %s", why, e.Kind, e.ID.String()[:6])
+		both(h, "remove", func(i int) (string, error) { return "", b[i].Remove(e.ID, why) })
+	case n < 87:
+		h.note("forget orphans of %s", e.ID.String()[:6])
+		both(h, "forget orphans", func(i int) (string, error) {
+			n, more, err := b[i].ForgetOrphans(e, 1000)
+			return fmt.Sprint(n, more), err
+		})
+	case n < 90:
+		h.note("purge")
+		both(h, "purge", func(i int) (string, error) {
+			more, err := b[i].Purge(1 << 30)
+			return fmt.Sprint(more), err
+		})
+	case n < 94:
+		d := h.world.d()
+		h.note("forget repository %q", d)
+		both(h, "forget repository", func(i int) (string, error) {
+			n, more, err := b[i].ForgetRepository(d, 1000)
+			return fmt.Sprint(n, more), err
+		})
+	default:
+		max := h.r.IntN(5)
+		h.note("expire %d", max)
+		both(h, "expire", func(i int) (string, error) {
+			next, n, err := b[i].ExpireDue(time.Unix(h.now, 0), max)
+			return fmt.Sprint(next.Unix(), n), err
+		})
+	}
+	both(h, "lost", func(i int) (string, error) { return fmt.Sprintf("%q", b[i].LostRepositories()), nil })
+	both(h, "anything to commit", func(i int) (string, error) { return fmt.Sprint(b[i].Len() > 0), nil })
+}
+
+// lookups asks the open batches.
+func (h *history) lookups(b [2]Batch) {
+	e, d := h.world.Event(h.now), h.world.d()
+	both(h, "judge", func(i int) (string, error) {
+		out, err := b[i].Judge(e)
+		return fmt.Sprint(out), err
+	})
+	both(h, "known in batch", func(i int) (string, error) {
+		k, err := b[i].Known(e.ID)
+		return fmt.Sprint(k), err
+	})
+	both(h, "announcements", func(i int) (string, error) {
+		list, err := b[i].Announcements(d)
+		return fmt.Sprint(idsOf(list...)), err
+	})
+	both(h, "decision", func(i int) (string, error) {
+		has, err1 := b[i].Has(e.ID)
+		at, err2 := b[i].HasAddress(e.Address())
+		named, err3 := b[i].Named(e.ID, e.Address())
+		author, err4 := b[i].HasAuthor(e.PubKey)
+		for _, err := range []error{err1, err2, err3, err4} {
+			if err != nil {
+				return "", err
+			}
+		}
+		return fmt.Sprint(has, at, named, author), nil
+	})
+}
+
+// compare asks the durable states.
+func (h *history) compare() {
+	var v [2]View
+	for i, s := range h.stores {
+		v[i] = s.View()
+		defer v[i].Close()
+	}
+	both(h, "head", func(i int) (string, error) {
+		s := h.stores[i].Stats()
+		s.DiskBytes = 0
+		purging, err := v[i].Purging()
+		return fmt.Sprint(h.stores[i].Head(), v[i].Head(), s, purging), err
+	})
+	for range 6 {
+		f := h.world.Filter(h.now)
+		text := string(f.AppendJSON(nil))
+		both(h, "query "+text, func(i int) (string, error) {
+			var s strings.Builder
+			for row, err := range v[i].Query(h.t.Context(), f) {
+				if err != nil {
+					return "", err
+				}
+				fmt.Fprintf(&s, "%d %d %s %s\n", row.Seq, row.Time, row.ID, row.JSON)
+			}
+			return s.String(), nil
+		})
+		for _, flagged := range []bool{false, true} {
+			both(h, fmt.Sprintf("pairs %v %s", flagged, text), func(i int) (string, error) {
+				var s strings.Builder
+				for p, err := range v[i].Pairs(h.t.Context(), f, flagged) {
+					if err != nil {
+						return "", err
+					}
+					fmt.Fprintln(&s, p.Time, p.ID)
+				}
+				return s.String(), nil
+			})
+		}
+	}
+	h.compareCounts(v)
+	h.compareAbout(v)
+	for range 5 {
+		id := h.world.Event(h.now).ID
+		both(h, "known", func(i int) (string, error) {
+			k, err := v[i].Known(id)
+			return fmt.Sprint(k), err
+		})
+		both(h, "get", func(i int) (string, error) {
+			e, ok, err := v[i].Get(id)
+			if ok {
+				return string(e.AppendJSON(nil)), err
+			}
+			return "", err
+		})
+	}
+	h.compareFeeds(v)
+}
+
+// compareCounts asks how many match some filters.
+func (h *history) compareCounts(v [2]View) {
+	for range 4 {
+		filters := some(h.world, 4, func() nostr.Filter { return h.world.Filter(h.now) })
+		both(h, fmt.Sprint("count ", filters), func(i int) (string, error) {
+			n, err := v[i].Count(h.t.Context(), filters)
+			return fmt.Sprint(n), err
+		})
+	}
+}
+
+// compareAbout asks for what is about some things, from a random place on.
+func (h *history) compareAbout(v [2]View) {
+	ids, addresses := some(h.world, 4, h.world.id), some(h.world, 4, h.world.address)
+	var after *store.Pair
+	if h.r.IntN(3) > 0 {
+		after = &store.Pair{Time: h.now - int64(h.r.IntN(30)), ID: h.world.id()}
+	}
+	both(h, fmt.Sprint("about ", ids, addresses, after), func(i int) (string, error) {
+		var s strings.Builder
+		for row, err := range v[i].About(h.t.Context(), ids, addresses, after) {
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(&s, "%d %d %s %s\n", row.Seq, row.Time, row.ID, row.JSON)
+		}
+		return s.String(), nil
+	})
+}
+
+// compareFeeds compares from a random place on. An event that has left the store may still be shown or not.
+func (h *history) compareFeeds(v [2]View) {
+	after, page := store.Seq(h.r.IntN(int(h.stores[0].Head())+2)), 1+h.r.IntN(30)
+	both(h, fmt.Sprintf("since %d", after), func(i int) (string, error) {
+		var s strings.Builder
+		entries := feed(h.t, h.stores[i], after, page)
+		left := map[nostr.ID]store.Seq{}
+		for _, e := range entries {
+			if e.Event == nil {
+				left[e.Removed] = e.Seq
+			}
+		}
+		for _, e := range entries {
+			if e.Event == nil {
+				fmt.Fprintln(&s, e.Seq, "removed", e.Removed, e.Reason)
+				continue
+			}
+			if left[e.Event.ID] > e.Seq {
+				continue // it may have come again
+			}
+			if k, err := v[i].Known(e.Event.ID); err != nil {
+				return "", err
+			} else if k.State == store.Stored {
+				fmt.Fprintln(&s, e.Seq, "added", e.Event.ID, e.Source)
+			}
+		}
+		return s.String(), nil
+	})
+}

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+)
+
+// View is one durable state of the store, unchanged by what is committed later. It may be used by several goroutines.
+// It holds disk space that could be freed, so close it soon.
+type View struct {
+	s     *Store
+	st    *state
+	meter Meter // nil for none
+}
+
+// View is the durable state of now. Close it.
+func (s *Store) View() *View { return &View{s: s, st: s.retain()} }
+
+// Close gives the view back. Close it once, after all its queries have ended.
+func (v *View) Close() {
+	v.s.release(v.st)
+	v.st = nil
+}
+
+// Head is the number of the last entry that the view contains.
+func (v *View) Head() Seq { return v.st.head }
+
+// Get is the stored event with that id, unless it has expired.
+func (v *View) Get(id nostr.ID) (*nostr.Event, bool, error) {
+	return v.reader().get(id)
+}
+
+// State says whether an event is known.
+type State uint8
+
+// The states of an id.
+const (
+	Unknown    State = iota
+	Stored           // it is here, and durable
+	Remembered       // it was verified, decided against, and is remembered
+)
+
+// Knowledge is what the store knows of an id.
+type Knowledge struct {
+	State State
+	Why   policy.Outcome // has a meaning only with Remembered
+	Time  int64          // created_at; 0 with Unknown
+}
+
+// Known looks an id up. Whatever is not Unknown has been verified once.
+func (v *View) Known(id nostr.ID) (Knowledge, error) {
+	return v.reader().known(id)
+}
+
+func (v *View) reader() reader {
+	r := reader{r: v.st.snap, epoch: v.s.epoch, now: v.s.opt.Now().Unix()}
+	if v.meter != nil {
+		r.work = &work{meter: v.meter}
+	}
+	return r
+}
+
+// reader reads one state: a snapshot, or the open batch over the database.
+type reader struct {
+	r     pebble.Reader
+	epoch uint32
+	work  *work
+	now   int64 // events that expire until then are not shown
+}
+
+// lookup is the index row of a stored event and its time.
+func (r reader) lookup(id nostr.ID) (time int64, at row, ok bool, err error) {
+	v, ok, err := get(r.r, keyID(tableID, id))
+	if err != nil || !ok {
+		return 0, at, false, err
+	}
+	time, at, err = parseIDRow(v)
+	return time, at, err == nil, err
+}
+
+// event reads and parses an entry of the log.
+func (r reader) event(seq Seq) (*nostr.Event, error) {
+	v, ok, err := get(r.r, logKey(seq))
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("entry %d is indexed and not there: %w", seq, errCorrupt)
+	}
+	e, err := addedEntry(seq, v)
+	return e.Event, err
+}
+
+func (r reader) get(id nostr.ID) (*nostr.Event, bool, error) {
+	_, at, ok, err := r.lookup(id)
+	if err != nil || !ok || at.expired(r.now) {
+		return nil, false, err
+	}
+	e, err := r.event(at.seq)
+	return e, err == nil, err
+}
+
+func (r reader) known(id nostr.ID) (Knowledge, error) {
+	time, _, ok, err := r.lookup(id)
+	if err != nil {
+		return Knowledge{}, err
+	}
+	if ok {
+		return Knowledge{State: Stored, Time: time}, nil
+	}
+	rec, ok, err := r.record(id)
+	if err != nil || !ok || !r.remembers(rec) {
+		return Knowledge{}, err
+	}
+	return Knowledge{State: Remembered, Why: rec.why, Time: rec.time}, nil
+}
+
+func (r reader) record(id nostr.ID) (record, bool, error) {
+	v, ok, err := get(r.r, keyID(tableRecord, id))
+	if err != nil || !ok {
+		return record{}, false, err
+	}
+	rec, err := parseRecord(id, v)
+	return rec, err == nil, err
+}
+
+// remembers reports whether a record counts under the rules of now.
+func (r reader) remembers(rec record) bool { return rec.epoch == 0 || rec.epoch == r.epoch }
+
+func (r reader) slot(address hash) (slot, bool, error) {
+	v, ok, err := get(r.r, keyHash(tableSlot, address))
+	if err != nil || !ok {
+		return slot{}, false, err
+	}
+	sl, err := parseSlot(v)
+	return sl, err == nil, err
+}

@@ -1,0 +1,43 @@
+package store
+
+// Meter is told from time to time, by the goroutine that reads an answer, how many steps of work were done for it since:
+// reading a row of an index is one, finding a place in an index or an event 4, reading that event 30. It may wait, and the error that it
+// returns ends the query, except at the end.
+type Meter func(steps int) error
+
+const (
+	seekCost   = 4
+	meterEvery = 250 // steps
+)
+
+// Metered is the same view with a meter on its queries. Only one of the two is to be closed.
+func (v *View) Metered(m Meter) *View { return &View{s: v.s, st: v.st, meter: m} }
+
+// work is what one query has done since the meter was told. Nil is not metered.
+type work struct {
+	meter Meter
+	done  int
+}
+
+func (w *work) spend(steps int) error {
+	if w == nil {
+		return nil
+	}
+	if w.done += steps; w.done < meterEvery {
+		return nil
+	}
+	return w.tell()
+}
+
+func (w *work) tell() error {
+	steps := w.done
+	w.done = 0
+	return w.meter(steps)
+}
+
+// end tells the rest, when there is nothing more to stop.
+func (w *work) end() {
+	if w != nil && w.done > 0 {
+		_ = w.tell()
+	}
+}
