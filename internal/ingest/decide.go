@@ -1,0 +1,103 @@
+package ingest
+
+import (
+	"fmt"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+// decide judges a genuine event on the open batch, as the store's rules and then the policy have it, and does what the
+// verdict says. An error means that the batch is good for nothing any more.
+func (w *writer) decide(it *item) (policy.Verdict, error) {
+	if err := w.open(); err != nil {
+		return policy.Verdict{}, err
+	}
+	x := w.orphans.byID[it.event.ID]
+	if x != nil && !x.leaving && !it.src.conf.Direct {
+		// It waits in the buffer, so nothing has changed for it. Only where the store has forgotten it is there
+		// something to do: it would be fetched again and again.
+		known, err := w.round.batch.Known(it.event.ID)
+		if err != nil || known.State == store.Remembered {
+			return verdictStored(policy.Orphan), err
+		}
+	}
+	by := it.by
+	if x != nil {
+		by = max(by, x.by) // the author has brought it, though this copy may come from somebody else
+	}
+	v, err := w.judge(it.event, by)
+	if err == nil {
+		err = w.apply(it.event, it.from, v.Outcome)
+	}
+	if err != nil {
+		return v, err
+	}
+	switch {
+	case x != nil:
+		w.decidedAgain(x, v.Outcome)
+	case v.Outcome == policy.Orphan:
+		if x := w.orphans.add(it); x != nil {
+			w.round.added = append(w.round.added, x)
+		}
+	}
+	return v, nil
+}
+
+func (w *writer) judge(e *nostr.Event, by policy.Bearer) (policy.Verdict, error) {
+	outcome, err := w.round.batch.Judge(e)
+	if err != nil {
+		return policy.Verdict{}, fmt.Errorf("judge event %s: %w", e.ID, err)
+	}
+	if outcome != policy.Accept {
+		return verdictStored(outcome), nil
+	}
+	return w.door.rules.Decide(e, by, w.round.batch, w.door.now())
+}
+
+// apply writes the verdict into the batch, and what follows from it.
+func (w *writer) apply(e *nostr.Event, from store.Source, o policy.Outcome) error {
+	switch o {
+	case policy.Accept:
+		return w.accept(e, from)
+	case policy.Duplicate, policy.Discard, policy.Invalid, policy.Failed:
+		return nil
+	}
+	if err := w.round.batch.Remember(e, o); err != nil {
+		return err
+	}
+	return w.prune()
+}
+
+// accept stores e and does what that entails: what was refused for want of it is asked for or decided again,
+// announcements whose invitation it ended leave, and its expiry is awaited.
+func (w *writer) accept(e *nostr.Event, from store.Source) error {
+	if e.Kind == nip34.KindRepository {
+		// Another version may invite others. The first one of an author ends nobody's invitation.
+		replaces, err := w.round.batch.HasAddress(e.Address())
+		if err != nil {
+			return err
+		}
+		if replaces {
+			w.round.changed = append(w.round.changed, e.Tags.D())
+		}
+	}
+	if _, err := w.round.batch.Add(e, from); err != nil {
+		return err
+	}
+	if err := w.forget(e); err != nil {
+		return err
+	}
+	for _, x := range w.orphans.concerned(e) {
+		w.reconsider(x)
+	}
+	if e.Kind == nostr.KindVanish {
+		w.purging = true
+	}
+	if at, ok := e.Expiration(); ok {
+		w.expiry.expect(at, w.door.now())
+	}
+	return w.prune()
+}

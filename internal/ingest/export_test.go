@@ -1,0 +1,8 @@
+package ingest
+
+// Kept is what the door keeps in memory: ids with a proof, and the cost of what closed sources have left.
+func (d *Door) Kept() (proofs, left int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.copies), d.left
+}

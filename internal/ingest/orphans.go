@@ -1,0 +1,163 @@
+package ingest
+
+import (
+	"container/list"
+	"slices"
+
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+const (
+	orphanShare   = 8   // one source may hold one part in so many
+	deletionShare = 4   // deletions and vanish requests have one part in so many to themselves
+	tagOverhead   = 64  // about what a tag or a key costs in memory beside its bytes
+	eventOverhead = 512 // about what an event costs in memory beside its bytes
+)
+
+// orphan is a genuine event that was refused only because what it names, or what names it, is not here yet.
+type orphan struct {
+	event *nostr.Event
+	from  store.Source
+	by    policy.Bearer
+	label string
+	cost  int
+	keys  []key
+
+	pool    *pool
+	inPool  *list.Element
+	inShare *list.Element
+	due     bool // it stands in the writer's list of those to decide again
+	leaving bool // decided in the open batch, and gone with its commit
+}
+
+// orphans is the buffer of them, in memory only: bounded, the oldest going first, each source in a share of its own.
+// The writer owns it.
+type orphans struct {
+	byID      map[nostr.ID]*orphan
+	byKey     map[key][]*orphan
+	deletions *pool // kinds 5 and 62
+	others    *pool
+	hash      hasher
+	dropped   func(nostr.ID) // called for each that leaves
+}
+
+// pool is one part of the buffer with bounds of its own.
+type pool struct {
+	events, bytes int // bounds
+	all           list.List
+	cost          int
+	shares        map[string]*share
+}
+
+// share is what one source has in a pool.
+type share struct {
+	all  list.List
+	cost int
+}
+
+func newOrphans(l Limits, dropped func(nostr.ID)) *orphans {
+	o := &orphans{
+		byID: make(map[nostr.ID]*orphan), byKey: make(map[key][]*orphan), hash: newHasher(), dropped: dropped,
+		deletions: &pool{events: l.OrphanEvents / deletionShare, bytes: l.OrphanBytes / deletionShare},
+	}
+	o.others = &pool{events: l.OrphanEvents - o.deletions.events, bytes: l.OrphanBytes - o.deletions.bytes}
+	o.deletions.shares, o.others.shares = make(map[string]*share), make(map[string]*share)
+	return o
+}
+
+// add keeps the item's event, at the cost of the oldest ones. It gives nil for one that is here already or larger than a
+// source's share, which is not kept.
+func (o *orphans) add(it *item) *orphan {
+	e, label := it.event, it.src.conf.Label
+	if o.has(e.ID) {
+		return nil
+	}
+	keys := o.hash.waitsFor(e)
+	cost := eventOverhead + e.Size() + tagOverhead*(len(e.Tags)+len(keys))
+	p := o.others
+	if e.Kind == nostr.KindDeletion || e.Kind == nostr.KindVanish {
+		p = o.deletions
+	}
+	if !o.makeRoom(p, label, cost) {
+		return nil
+	}
+	x := &orphan{event: e, from: it.from, by: it.by, label: label, cost: cost, keys: keys, pool: p}
+	s := p.shares[label]
+	if s == nil {
+		s = &share{}
+		p.shares[label] = s
+	}
+	x.inPool, x.inShare = p.all.PushBack(x), s.all.PushBack(x)
+	p.cost += cost
+	s.cost += cost
+	o.byID[e.ID] = x
+	for _, k := range keys {
+		o.byKey[k] = append(o.byKey[k], x)
+	}
+	return x
+}
+
+// makeRoom drops the oldest of the source until its share has room, then the oldest of the pool.
+func (o *orphans) makeRoom(p *pool, label string, cost int) bool {
+	events, bytes := max(1, p.events/orphanShare), p.bytes/orphanShare
+	if cost > bytes {
+		return false
+	}
+	for s := p.shares[label]; s != nil && (s.all.Len() >= events || s.cost+cost > bytes); s = p.shares[label] {
+		o.remove(s.all.Front().Value.(*orphan))
+	}
+	for p.all.Len() >= p.events || p.cost+cost > p.bytes {
+		o.remove(p.all.Front().Value.(*orphan))
+	}
+	return true
+}
+
+// remove drops x, which may be gone already.
+func (o *orphans) remove(x *orphan) {
+	if o.byID[x.event.ID] != x {
+		return
+	}
+	delete(o.byID, x.event.ID)
+	p, s := x.pool, x.pool.shares[x.label]
+	p.all.Remove(x.inPool)
+	s.all.Remove(x.inShare)
+	p.cost -= x.cost
+	s.cost -= x.cost
+	if s.all.Len() == 0 {
+		delete(p.shares, x.label)
+	}
+	for _, k := range x.keys {
+		rest := slices.DeleteFunc(o.byKey[k], func(y *orphan) bool { return y == x })
+		if len(rest) == 0 {
+			delete(o.byKey, k)
+		} else {
+			o.byKey[k] = rest
+		}
+	}
+	o.dropped(x.event.ID)
+}
+
+func (o *orphans) has(id nostr.ID) bool { return o.byID[id] != nil }
+
+// concerned gives those that the acceptance of e may end the wait of, each once, the oldest of a key first.
+func (o *orphans) concerned(e *nostr.Event) []*orphan {
+	if len(o.byID) == 0 {
+		return nil
+	}
+	var list []*orphan
+	seen := make(map[*orphan]bool)
+	for _, k := range o.hash.ends(e) {
+		for _, x := range o.byKey[k] {
+			if !seen[x] {
+				seen[x] = true
+				list = append(list, x)
+			}
+		}
+	}
+	return list
+}
+
+// size is the number of events held, and their cost in bytes.
+func (o *orphans) size() (events, bytes int) { return len(o.byID), o.deletions.cost + o.others.cost }

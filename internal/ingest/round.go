@@ -1,0 +1,167 @@
+package ingest
+
+import (
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+// round is the open batch and what waits for its commit.
+type round struct {
+	batch    *store.Batch // nil while nothing needs one
+	deadline time.Time    // it is committed then at the latest
+	direct   bool         // a client waits for it
+	decided  int          // decisions in it
+	extra    int          // of these, what no source waits for
+	answers  []answer
+	added    []*orphan    // put into the orphan buffer in it
+	leaving  []*orphan    // orphans decided in it
+	tried    []forgetting // steps taken in it
+	rest     []forgetting // steps that it leaves
+	purged   bool         // a step of a purge is in it
+
+	// For prune: d tags whose announcements have changed, those looked at since, and those that have changed again.
+	changed, pruned, unpruned []string
+}
+
+// idle reports whether nothing waits for a commit.
+func (r *round) idle() bool { return r.batch == nil && len(r.answers) == 0 }
+
+// within sets the deadline, unless there is an earlier one.
+func (r *round) within(d time.Duration) { r.by(time.Now().Add(d)) }
+
+// by does so for a time.
+func (r *round) by(at time.Time) {
+	if r.deadline.IsZero() || at.Before(r.deadline) {
+		r.deadline = at
+	}
+}
+
+// over reports whether the deadline has passed.
+func (r *round) over() bool { return !r.idle() && !time.Now().Before(r.deadline) }
+
+// answer is a verdict that waits for the commit.
+type answer struct {
+	item    *item
+	verdict policy.Verdict
+	stands  bool // it is true whatever becomes of the batch
+}
+
+// queue adds an answer to those that wait for the commit.
+func (w *writer) queue(a answer) {
+	w.round.answers = append(w.round.answers, a)
+	w.round.decided++
+	w.round.within(w.door.limits.BatchDelay)
+	if a.item.src.conf.Direct {
+		w.round.direct = true
+		w.round.within(clientDelay)
+	}
+}
+
+// open makes sure that there is a batch.
+func (w *writer) open() error {
+	if w.round.batch != nil {
+		return nil
+	}
+	b, err := w.door.store.Begin()
+	if err != nil {
+		return err
+	}
+	w.round.batch = b
+	w.round.within(w.door.limits.BatchDelay)
+	return nil
+}
+
+// commit makes the batch durable, and only then tells its verdicts.
+func (w *writer) commit() {
+	if err := w.pruneRest(); err != nil {
+		w.abort(err)
+		return
+	}
+	if w.round.batch != nil && w.round.batch.Len() > 0 {
+		// The commit point: after it everything that was decided is durable and seen by readers, before it nothing is.
+		if _, err := w.round.batch.Commit(); err != nil {
+			w.abort(err)
+			return
+		}
+		w.recovered()
+	} else if w.round.batch != nil {
+		w.round.batch.Discard()
+	}
+	for _, x := range w.round.leaving {
+		w.orphans.remove(x)
+	}
+	for _, step := range w.round.rest {
+		w.forgets.Push(step)
+	}
+	w.finish()
+}
+
+// abort drops the batch: nothing of it happened, and everybody in it hears so.
+func (w *writer) abort(err error) {
+	if w.round.batch != nil {
+		w.round.batch.Discard()
+	}
+	for i := range w.round.answers {
+		if a := &w.round.answers[i]; !a.stands {
+			a.verdict = verdictFailed(err)
+		}
+	}
+	for _, x := range w.round.added {
+		w.orphans.remove(x)
+	}
+	for _, x := range w.round.leaving {
+		x.leaving = false
+		w.reconsider(x)
+	}
+	for _, step := range w.round.tried {
+		w.forgets.Push(step)
+	}
+	w.purging = w.purging || w.round.purged
+	w.report(err)
+	w.finish()
+}
+
+// finish answers everybody in the batch and makes ready for the next one.
+func (w *writer) finish() {
+	answers := w.round.answers
+	w.round, w.ended = round{}, time.Now()
+	w.door.counts.hold(w.orphans.size())
+	w.reply(answers)
+}
+
+// reply calls the replies, in order, and frees the places.
+func (w *writer) reply(answers []answer) {
+	var done []nostr.ID
+	for _, a := range answers {
+		if id := a.item.event.ID; !a.item.settled && !w.orphans.has(id) {
+			done = append(done, id)
+		}
+		w.door.counts.decided(a.item.from, a.verdict.Outcome)
+		if a.item.reply != nil {
+			a.item.reply(a.verdict)
+		}
+	}
+	w.door.forgetCopies(done)
+	w.door.answered(answers)
+}
+
+// report logs the first failure of a row.
+func (w *writer) report(err error) {
+	w.door.counts.failures.Add(1)
+	if w.failed.IsZero() {
+		w.door.log.Error("events are not stored", "error", err)
+	}
+	w.failed = time.Now()
+}
+
+// recovered logs the end of a row of failures.
+func (w *writer) recovered() {
+	w.door.counts.commits.Add(1)
+	if !w.failed.IsZero() {
+		w.door.log.Info("events are stored again", "after", time.Since(w.failed))
+		w.failed = time.Time{}
+	}
+}

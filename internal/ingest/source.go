@@ -1,0 +1,183 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"graspd/internal/fifo"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+// ErrStopped says that the door takes no more events because its Run has ended or is about to.
+var ErrStopped = errors.New("the door is closed")
+
+// ErrClosed says that the source was closed.
+var ErrClosed = errors.New("the source is closed")
+
+// SourceConfig says whose events a Source brings.
+type SourceConfig struct {
+	// Label names the origin: a client's address, a remote relay's URL. Sources of one label share one part of the
+	// orphan buffer.
+	Label string
+	// Direct marks a client: it goes before the sync engine's sources, its events close the open batch, and what was
+	// refused before is decided again for it.
+	Direct bool
+	// HoldPlaces keeps an event's place until Release; without it the reply frees the place.
+	HoldPlaces bool
+	// Bearer says who brings an event (NIP-42, NIP-70). Submit calls it once, in its own goroutine; nil is a stranger.
+	Bearer func(*nostr.Event) policy.Bearer
+}
+
+// Source is the queue of one client session or one remote relay. Its events are decided, and their replies called, in
+// the order of their Submits. All methods may be called from several goroutines.
+type Source struct {
+	door *Door
+	conf SourceConfig
+
+	// Guarded by door.mu.
+	order     fifo.Queue[*item] // what is not decided yet, as submitted
+	unchecked fifo.Queue[*item] // the part of order that no verifier has taken
+	places    int               // places taken: undecided or, with HoldPlaces, not released
+	bytes     int               // size of the events on those places
+	held      int               // places whose reply was called and that wait for Release
+	heldBytes int
+	room      chan struct{} // closed when places become free; nil when nobody waits
+	closed    bool
+	checkTurn bool // it stands in door.toCheck
+	readyTurn bool // it stands in door.toDecide
+}
+
+// itemOverhead is about what an undecided event costs beside its bytes.
+const itemOverhead = 512
+
+// item is one submitted event on its way.
+type item struct {
+	src   *Source
+	event *nostr.Event // as submitted, or the genuine copy that was verified in its stead
+	from  store.Source
+	by    policy.Bearer
+	reply func(policy.Verdict)
+	size  int
+
+	// Guarded by src.door.mu until ready, then the writer's.
+	alone   bool           // it waits for no other copy: one that it waited for was forged
+	ready   bool           // the writer may have it
+	settled bool           // verdict stands already: forged, or answered from memory
+	verdict policy.Verdict // with settled
+
+	recalled bool // with settled: it was stored when a verifier looked
+}
+
+// Submit queues e for its decision and returns when it has a place, which it waits for while 1,024 events or 2 MiB of
+// this source are undecided; one event of any size passes when there are none. The error is ctx's cause, ErrClosed or
+// ErrStopped, and then reply is never called. Otherwise reply is called exactly once, by the writer, in the order of
+// the source's Submits and after the commit that made the verdict true; it must not block. A nil reply is allowed.
+func (s *Source) Submit(ctx context.Context, e *nostr.Event, from store.Source, reply func(policy.Verdict)) error {
+	it := &item{src: s, event: e, from: from, reply: reply, size: e.Size()}
+	if s.conf.Bearer != nil {
+		it.by = s.conf.Bearer(e)
+	}
+	for {
+		if ctx.Err() != nil {
+			return fmt.Errorf("submit event: %w", context.Cause(ctx))
+		}
+		room, err := s.enter(it)
+		if err != nil {
+			return fmt.Errorf("submit event: %w", err)
+		}
+		if room == nil {
+			return nil
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+		case <-s.door.stop:
+		}
+	}
+}
+
+// enter queues the item, or gives the channel that is closed when it is worth another try.
+func (s *Source) enter(it *item) (room <-chan struct{}, err error) {
+	d := s.door
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.stopped:
+		return nil, ErrStopped
+	case s.closed:
+		return nil, ErrClosed
+	case s.places > 0 && (s.places >= d.limits.QueueEvents || s.bytes+it.size > d.limits.QueueBytes):
+		if s.room == nil {
+			s.room = make(chan struct{})
+		}
+		return s.room, nil
+	}
+	s.places++
+	s.bytes += it.size
+	s.order.Push(it)
+	d.coming++
+	s.unchecked.Push(it)
+	d.offerCheck(s)
+	return nil, nil
+}
+
+// Release frees the place of an event whose reply was called. It does nothing without HoldPlaces.
+func (s *Source) Release(e *nostr.Event) {
+	size := e.Size()
+	s.door.mu.Lock()
+	defer s.door.mu.Unlock()
+	if s.held == 0 {
+		return
+	}
+	size = min(size, s.heldBytes)
+	s.held--
+	s.heldBytes -= size
+	s.free(1, size)
+}
+
+// Close ends the source: waiting and later Submits fail with ErrClosed. What was submitted is still decided, unless
+// closed sources have left more than the door keeps for them; then what was not verified yet hears an error.
+func (s *Source) Close() {
+	d := s.door
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.free(s.held, s.heldBytes)
+	s.held, s.heldBytes = 0, 0
+	s.closed = true
+	s.leave(s.places, s.bytes)
+	if d.left > d.limits.LeftBytes {
+		d.abandon(s, verdictDropped)
+	}
+}
+
+// answered frees the item's place after its reply. The caller holds door.mu.
+func (s *Source) answered(it *item) {
+	if s.conf.HoldPlaces && !s.closed {
+		s.held++
+		s.heldBytes += it.size
+		return
+	}
+	if s.closed {
+		s.leave(-1, -it.size)
+	}
+	s.free(1, it.size)
+}
+
+// leave counts what a closed source has left in the door. The caller holds door.mu.
+func (s *Source) leave(places, bytes int) { s.door.left += bytes + places*itemOverhead }
+
+// free gives places back. The caller holds door.mu.
+func (s *Source) free(places, bytes int) {
+	s.places -= places
+	s.bytes -= bytes
+	if s.room != nil {
+		close(s.room)
+		s.room = nil
+	}
+}

@@ -1,0 +1,47 @@
+package ingest
+
+import (
+	"errors"
+
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+// Verdicts on events that were not decided. None is remembered.
+var (
+	verdictStopped = policy.Verdict{Outcome: policy.Failed, Reason: "error: the relay is shutting down; publish again later"}
+	verdictDropped = policy.Verdict{Outcome: policy.Failed, Reason: "error: the connection ended while the relay was busy; publish again"}
+	verdictGone    = policy.Verdict{Outcome: policy.Failed, Reason: "error: the event left while it was published again; publish it once more"}
+)
+
+// verdictFailed is what everybody in a batch hears that could not be committed. It does not tell strangers about the disk
+// more than that it is full.
+func verdictFailed(err error) policy.Verdict {
+	if errors.Is(err, store.ErrFull) {
+		return policy.Verdict{Outcome: policy.Failed, Reason: "error: storage full"}
+	}
+	return policy.Verdict{Outcome: policy.Failed, Reason: "error: the event could not be stored; publish again later"}
+}
+
+// verdictStored is the verdict by the store's rules and by what is remembered.
+func verdictStored(o policy.Outcome) policy.Verdict {
+	reason := ""
+	switch o {
+	case policy.Accept:
+	case policy.Duplicate:
+		reason = "duplicate: this event is already here"
+	case policy.Superseded:
+		reason = "invalid: a newer version of this event is here; publish with a later created_at to replace it"
+	case policy.Deleted:
+		reason = "blocked: this event was deleted by its author; publish a new one instead"
+	case policy.Expired:
+		reason = "invalid: this event has expired (NIP-40); publish one with a later expiration"
+	case policy.Vanished:
+		reason = "blocked: its author asked this relay to forget everything published before (NIP-62)"
+	case policy.Invalid:
+		reason = "invalid: this event is forged"
+	default:
+		reason = "blocked: this event was refused here before"
+	}
+	return policy.Verdict{Outcome: o, Reason: reason}
+}

@@ -1,0 +1,105 @@
+package ingest
+
+import (
+	"errors"
+
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+// verify is the life of one verifier. It ends when the door stops.
+func (d *Door) verify() {
+	for it := d.takeUnchecked(); it != nil; it = d.takeUnchecked() {
+		d.check(it)
+	}
+}
+
+// check recognises the item or verifies it. The store is asked between two looks at the copies: what is decided
+// leaves them only after its commit, so one of the two knows it.
+func (d *Door) check(it *item) {
+	if d.copied(it, false) || d.recalled(it) || d.copied(it, true) {
+		return
+	}
+	if err := nostr.Check(it.event, d.verifier); err != nil {
+		d.counts.forged.Add(1)
+		d.forged(it)
+		d.conclude(it, invalid(err))
+		return
+	}
+	d.counts.verified.Add(1)
+	waiting := d.proved(it)
+	d.conclude(it, nil)
+	for _, w := range waiting {
+		d.adopt(w, it.event)
+	}
+}
+
+// recalled answers an item from what the store remembers of its id, and reports whether it did. What was refused
+// before is not recalled for a client, whose copy is verified and decided again. An error of the disk is left to the
+// writer, which meets it as well.
+func (d *Door) recalled(it *item) bool {
+	v := d.store.View()
+	defer v.Close()
+	known, err := v.Known(it.event.ID)
+	if err != nil {
+		return false
+	}
+	switch known.State {
+	case store.Stored:
+		it.recalled = true
+		d.conclude(it, new(verdictStored(policy.Duplicate)))
+	case store.Remembered:
+		if it.src.conf.Direct {
+			return false
+		}
+		d.conclude(it, new(verdictStored(known.Why)))
+	default:
+		return false
+	}
+	d.counts.recognised.Add(1)
+	return true
+}
+
+// copied deals with an item that is a copy of one in the door's hands, and reports whether it did.
+func (d *Door) copied(it *item, lead bool) bool {
+	genuine, waits := d.follow(it, lead)
+	if genuine != nil {
+		d.adopt(it, genuine)
+	}
+	return waits || genuine != nil
+}
+
+// adopt gives an item the genuine event of its id, so that nothing of its own content is ever used. A client is told
+// when that content was another: it may be a forgery, or a protected event stripped of its protection.
+func (d *Door) adopt(it *item, genuine *nostr.Event) {
+	d.counts.recognised.Add(1)
+	if it.src.conf.Direct {
+		if err := it.event.CheckID(); err != nil {
+			d.conclude(it, invalid(err))
+			return
+		}
+	}
+	it.event = genuine
+	d.conclude(it, nil)
+}
+
+// conclude hands the item to the writer, with its verdict where that stands already.
+func (d *Door) conclude(it *item, v *policy.Verdict) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if v == nil {
+		d.finish(it)
+	} else {
+		d.settle(it, *v)
+	}
+}
+
+// invalid is what the sender of a forged event is told.
+func invalid(err error) *policy.Verdict {
+	cause := nostr.ErrSig
+	if errors.Is(err, nostr.ErrID) {
+		cause = nostr.ErrID
+	}
+	return &policy.Verdict{Outcome: policy.Invalid, Reason: "invalid: " + cause.Error()}
+}

@@ -1,0 +1,172 @@
+package ingest
+
+import (
+	"context"
+	"time"
+
+	"graspd/internal/fifo"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+const (
+	// extraWork is how many orphans are decided again, or steps of forgetting taken, in a batch that a client waits for.
+	// The rest comes with the next.
+	extraWork = 64
+	// clientDelay is how long a batch goes on taking clients' events after the first, where deciding them is slow.
+	clientDelay = 20 * time.Millisecond
+	// quietGap is how soon after a commit the next one comes, where no client waits and nothing is on its way: an event
+	// on its own is not held up for company, and a slow trickle does not make for a commit each.
+	quietGap = 5 * time.Millisecond
+	// retryPause is how long the writer leaves alone what no source waits for after a failed commit.
+	retryPause = time.Second
+)
+
+// writer decides, one event after the other, and commits. Everything in it belongs to its one goroutine.
+type writer struct {
+	door    *Door
+	orphans *orphans
+	again   fifo.Queue[*orphan]    // orphans to decide again
+	forgets fifo.Queue[forgetting] // what is left of forgetting what the store remembers
+	purging bool                   // authors' events may have to be removed
+	stops   bool                   // the door closes
+	expiry  expiry
+	failed  time.Time // when the last commit failed; zero after one that did not
+	ended   time.Time // when the last round did
+	late    bool      // DrainTime is over: nothing more is decided
+	round   round
+}
+
+func newWriter(d *Door) *writer {
+	w := &writer{door: d}
+	w.orphans = newOrphans(d.limits, func(id nostr.ID) { d.forgetCopies([]nostr.ID{id}) })
+	return w
+}
+
+// run decides and commits until ctx ends. It waits for a verified event, for the time to commit, and for the next
+// expiry.
+func (w *writer) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	w.purging = w.door.purging()
+	for ctx.Err() == nil {
+		w.expire()
+		more := w.fill()
+		if !more && !w.round.idle() && w.door.quiet() {
+			w.round.by(w.ended.Add(quietGap))
+		}
+		if w.commitDue() {
+			w.commit()
+			continue
+		}
+		if more {
+			continue
+		}
+		timer.Reset(w.pause())
+		select {
+		case <-ctx.Done():
+		case <-w.door.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// drain decides and commits what is verified, and tells everything else that the door is closed.
+func (w *writer) drain() {
+	w.door.abandonAll(verdictStopped)
+	w.stops = true
+	end := time.Now().Add(w.door.limits.DrainTime)
+	for {
+		w.late = !time.Now().Before(end)
+		if more := w.fill(); !more && w.round.idle() {
+			return
+		}
+		w.commit()
+	}
+}
+
+// fill decides what is ready, until the batch is full, its time is over, or nothing is left that belongs into it: once a
+// client waits, of the sync engine's events only those that have their turn beside direct ones. What no source waits for
+// comes before these, and in turns with direct ones. It reports whether there may be more.
+func (w *writer) fill() (more bool) {
+	for n := range w.door.limits.BatchEvents {
+		if w.round.decided >= w.door.limits.BatchEvents || w.round.over() {
+			return true
+		}
+		if (n%2 == 1 || !w.door.directReady()) && (w.promote() || w.forgetMore() || w.purgeMore()) {
+			continue
+		}
+		it := w.door.takeReady(w.round.direct)
+		if it == nil {
+			return false
+		}
+		w.answer(it)
+	}
+	return true
+}
+
+// commitDue reports whether the batch is to be committed now.
+func (w *writer) commitDue() bool {
+	r := &w.round
+	return !r.idle() && (r.direct || r.purged || len(r.rest) > 0 || r.decided >= w.door.limits.BatchEvents || r.over())
+}
+
+// pause is the time until there is something to do though no event comes.
+func (w *writer) pause() time.Duration {
+	wait := time.Until(w.expiry.next)
+	if w.purging || w.again.Len()+w.forgets.Len() > 0 { // held by a failure
+		wait = min(wait, time.Until(w.failed.Add(retryPause)))
+	}
+	if !w.round.idle() {
+		wait = min(wait, time.Until(w.round.deadline))
+	}
+	return max(wait, 0)
+}
+
+// answer decides an item and queues the verdict. One that needs no commit is told at once when none before it does.
+func (w *writer) answer(it *item) {
+	a := answer{item: it, verdict: it.verdict, stands: it.settled}
+	switch {
+	case a.stands && it.recalled && it.src.conf.Direct:
+		a.verdict = w.recall(it)
+	case !a.stands && w.late:
+		a.verdict, a.stands = verdictStopped, true
+	}
+	if a.stands {
+		if w.round.idle() {
+			w.reply([]answer{a})
+			return
+		}
+		w.queue(a)
+		return
+	}
+	v, err := w.decide(it)
+	a.verdict = v
+	w.queue(a)
+	if err != nil {
+		w.abort(err)
+	}
+}
+
+// recall looks again whether an event is stored that was when it came: what a client sent before it may have deleted it.
+func (w *writer) recall(it *item) policy.Verdict {
+	var known store.Knowledge
+	var err error
+	if b := w.round.batch; b != nil {
+		known, err = b.Known(it.event.ID)
+	} else {
+		v := w.door.store.View()
+		defer v.Close()
+		known, err = v.Known(it.event.ID)
+	}
+	switch {
+	case err != nil:
+		return verdictFailed(err)
+	case known.State == store.Stored:
+		return it.verdict
+	case known.State == store.Remembered:
+		return verdictStored(known.Why)
+	}
+	return verdictGone
+}
