@@ -1,0 +1,196 @@
+// Package testkit holds what tests of several packages share: a network of
+// scripted relays that judge their client, and signed and fake-signed events.
+// Only tests import it.
+package testkit
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nip11"
+	"graspd/internal/nostr"
+)
+
+// FakeRelay is a remote relay under a test's control. It answers as scripted by
+// its fields and fails the test when its client breaks the protocol: a
+// malformed frame, a reused subscription id, more subscriptions, filters or
+// bytes than it bears, traffic after close. Fields are set before the first
+// connection; switches are atomics and may be turned at any time.
+type FakeRelay struct {
+	URL  grasp.RelayURL
+	Info *nip11.Document // nil = none is served
+	Habits
+
+	// What the relay tells: more fails the test. 0 = any.
+	MaxSubs    int // subscriptions per connection
+	MaxFilters int // filters per REQ
+	MaxMessage int // bytes
+
+	RefuseDial atomic.Bool
+	Silent     atomic.Bool // accepts and reads, never answers
+	NoEOSE     atomic.Bool
+	Status     atomic.Int32 // HTTP status that refuses the upgrade
+	Temper     atomic.Pointer[Temper]
+	// Refuse may turn a REQ down: it returns the frame to send instead of an answer, or "".
+	Refuse func(sub string, filters []nostr.Filter) string
+	// Tap sees every frame as the relay reads or sends it: which connection, whether the client sent it.
+	Tap func(conn int, up bool, frame []byte)
+
+	t      testing.TB
+	delay  Delay
+	seed   uint64
+	mu     sync.Mutex // guards all below
+	events []*nostr.Event
+	conns  []*fakeConn
+	dials  int
+	from   map[string]int // dials by client
+	lossy  bool
+	sent   map[nostr.ID]int
+	reqs   []string // every client frame in order
+	auths  []nostr.PubKey
+}
+
+// Add stores events and shows them to live subscriptions.
+func (f *FakeRelay) Add(events ...*nostr.Event) {
+	for _, e := range events {
+		f.mu.Lock()
+		kept := f.keep(e)
+		conns := slices.Clone(f.conns)
+		f.mu.Unlock()
+		if !kept || f.withheld(e.ID) {
+			continue
+		}
+		for _, c := range conns {
+			c.broadcast(e)
+		}
+	}
+}
+
+// Store adds events without showing them to live subscriptions.
+func (f *FakeRelay) Store(events ...*nostr.Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range events {
+		f.keep(e)
+	}
+}
+
+// Delete takes an event away.
+func (f *FakeRelay) Delete(id nostr.ID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.events = slices.DeleteFunc(f.events, func(e *nostr.Event) bool { return e.ID == id })
+}
+
+// Drop cuts all connections.
+func (f *FakeRelay) Drop() {
+	for _, c := range f.connected() {
+		c.end(errDropped)
+	}
+}
+
+var errDropped = errors.New("dropped by the relay")
+
+// Stall stops, or starts again, the reading of what clients send on the connections that are open.
+func (f *FakeRelay) Stall(on bool) {
+	for _, c := range f.connected() {
+		c.toRelay.stall(on)
+	}
+}
+
+func (f *FakeRelay) connected() []*fakeConn {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.conns)
+}
+
+// lose notes that a client was not told what it should have been.
+func (f *FakeRelay) lose() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lossy = true
+}
+
+// Lossy reports whether the relay has kept something from a client without a word.
+func (f *FakeRelay) Lossy() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.lossy }
+
+// Dials returns how often the relay was dialed.
+func (f *FakeRelay) Dials() int { f.mu.Lock(); defer f.mu.Unlock(); return f.dials }
+
+// Sent returns how many events were sent, repeats included.
+func (f *FakeRelay) Sent() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for _, k := range f.sent {
+		n += k
+	}
+	return n
+}
+
+// Deliveries returns how often each event was sent.
+func (f *FakeRelay) Deliveries() map[nostr.ID]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.sent)
+}
+
+// Frames returns every frame that clients sent, in order.
+func (f *FakeRelay) Frames() []string { f.mu.Lock(); defer f.mu.Unlock(); return slices.Clone(f.reqs) }
+
+// Open returns how many subscriptions are open over all connections.
+func (f *FakeRelay) Open() int {
+	n := 0
+	for _, c := range f.connected() {
+		c.mu.Lock()
+		n += len(c.subs)
+		c.mu.Unlock()
+	}
+	return n
+}
+
+// admit decides about a dial and makes the connection.
+func (f *FakeRelay) admit(from string) (*Conn, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dials++
+	f.from[from]++
+	t, name := f.temper(), fmt.Sprintf("%s>%s %d", from, f.URL, f.from[from])
+	rng := random(f.seed, name)
+	switch status := f.Status.Load(); {
+	case f.RefuseDial.Load(), hits(rng, t.RefuseDial):
+		return nil, errors.New("connection refused")
+	case status != 0:
+		return nil, HTTPError(status)
+	case hits(rng, t.Busy):
+		return nil, HTTPError(429)
+	}
+	c := f.newConn(name, rng)
+	f.conns = append(f.conns, c)
+	go c.serve()
+	return &Conn{c}, nil
+}
+
+func (f *FakeRelay) temper() Temper {
+	if t := f.Temper.Load(); t != nil {
+		return *t
+	}
+	return Temper{}
+}
+
+func hits(r *rand.Rand, of100 int) bool { return of100 > 0 && r.IntN(100) < of100 }
+
+// HTTPError refuses a dial with a status.
+type HTTPError int
+
+func (e HTTPError) Error() string { return fmt.Sprintf("HTTP status %d", int(e)) }
+
+// HTTPStatus returns the status.
+func (e HTTPError) HTTPStatus() int { return int(e) }

@@ -1,0 +1,140 @@
+package testkit
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"graspd/internal/negentropy"
+	"graspd/internal/nostr"
+)
+
+// keep stores an event unless an honest relay would not. The caller holds mu.
+func (f *FakeRelay) keep(e *nostr.Event) bool {
+	if !f.Honest {
+		f.events = append(f.events, e)
+		return true
+	}
+	for _, x := range f.events {
+		if x.ID == e.ID || deletes(x, e) || replaces(x, e) {
+			return false
+		}
+	}
+	f.events = slices.DeleteFunc(f.events, func(x *nostr.Event) bool { return replaces(e, x) || deletes(e, x) })
+	f.events = append(f.events, e)
+	return true
+}
+
+// replaces reports whether a takes the place of b (NIP-01).
+func replaces(a, b *nostr.Event) bool {
+	if a.Address() == "" || a.Address() != b.Address() {
+		return false
+	}
+	return a.CreatedAt > b.CreatedAt || a.CreatedAt == b.CreatedAt && a.ID.Compare(b.ID) < 0
+}
+
+// deletes reports whether d is a deletion that takes e away (NIP-09).
+func deletes(d, e *nostr.Event) bool {
+	if d.Kind != nostr.KindDeletion || d.PubKey != e.PubKey || e.Kind == nostr.KindDeletion {
+		return false
+	}
+	for _, t := range d.Tags {
+		if len(t) > 1 && (t[0] == "e" && t[1] == e.ID.String() || t[0] == "a" && t[1] == e.Address() && e.CreatedAt <= d.CreatedAt) {
+			return true
+		}
+	}
+	return false
+}
+
+// Events are what the relay would show.
+func (f *FakeRelay) Events() []*nostr.Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.events), func(e *nostr.Event) bool { return f.withheld(e.ID) })
+}
+
+// match answers a filter from what is stored, capped and ordered as the relay does.
+func (c *fakeConn) match(fl nostr.Filter) []*nostr.Event {
+	f := c.relay
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []*nostr.Event
+	for _, e := range f.events {
+		if f.answers(fl, e) && !f.withheld(e.ID) {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, newestFirst)
+	switch {
+	case f.Oldest:
+		slices.Reverse(out)
+	case f.Moody:
+		c.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	}
+	return out[:min(len(out), f.page(fl.Limit))]
+}
+
+func newestFirst(a, b *nostr.Event) int {
+	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), a.ID.Compare(b.ID))
+}
+
+// page is how many events the relay gives where so many are asked for.
+func (f *FakeRelay) page(limit *int) int {
+	asked := 1 << 30
+	if limit != nil {
+		asked = *limit
+	}
+	switch {
+	case f.PageCap == 0 || asked <= f.PageCap:
+		return asked
+	case f.Quarter:
+		return max(1, f.PageCap/4)
+	}
+	return f.PageCap
+}
+
+// answers says whether the relay takes a stored event for an answer to a filter.
+func (f *FakeRelay) answers(fl nostr.Filter, e *nostr.Event) bool {
+	if !f.Loose {
+		return fl.Matches(e)
+	}
+	for _, t := range fl.Tags {
+		exact, begins := false, false
+		for _, tag := range e.Tags {
+			for _, v := range t.Values {
+				exact = exact || len(tag) > 1 && tag[1] == v
+				begins = begins || len(tag) > 1 && strings.HasPrefix(tag[1], v)
+			}
+		}
+		if !begins {
+			return false
+		}
+		if !exact {
+			fl.Since, fl.Until = nil, nil
+		}
+	}
+	fl.Tags = nil
+	return fl.Matches(e)
+}
+
+// set is what the relay reconciles for a filter, and how many events match.
+func (f *FakeRelay) set(fl nostr.Filter) (*negentropy.Set, int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found []*nostr.Event
+	for _, e := range f.events {
+		if f.answers(fl, e) {
+			found = append(found, e)
+		}
+	}
+	n := len(found)
+	if f.NegNewest > 0 {
+		slices.SortFunc(found, newestFirst)
+		found = found[:min(n, f.NegNewest)]
+	}
+	var items []negentropy.Item
+	for _, e := range found {
+		items = append(items, negentropy.Item{Time: uint64(e.CreatedAt), ID: e.ID})
+	}
+	return negentropy.NewSet(items), n
+}

@@ -1,0 +1,90 @@
+package testkit
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nip11"
+	"graspd/internal/nostr"
+)
+
+// Delay returns what draws the time on the way for one direction of a connection, by its name.
+type Delay func(name string) func() time.Duration
+
+// Net is a set of fake relays that a dialer reaches by URL.
+type Net struct {
+	Seed  uint64 // of what goes wrong by chance
+	Delay Delay  // nil = everything arrives at once
+
+	t      testing.TB
+	mu     sync.Mutex
+	relays map[grasp.RelayURL]*FakeRelay
+}
+
+// NewNet returns an empty network.
+func NewNet(t testing.TB) *Net { return &Net{t: t, relays: make(map[grasp.RelayURL]*FakeRelay)} }
+
+// Relay adds a relay; configure it before anything dials it.
+func (n *Net) Relay(u grasp.RelayURL) *FakeRelay {
+	f := &FakeRelay{
+		URL: u, t: n.t, delay: n.Delay, seed: n.Seed, from: make(map[string]int), sent: make(map[nostr.ID]int),
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.relays[u] = f
+	return f
+}
+
+// random is a source of its own for everything that has a name.
+func random(seed uint64, name string) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
+
+// Has reports whether there is a relay under that URL.
+func (n *Net) Has(u grasp.RelayURL) bool { _, err := n.find(u); return err == nil }
+
+func (n *Net) find(u grasp.RelayURL) (*FakeRelay, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if f := n.relays[u]; f != nil {
+		return f, nil
+	}
+	return nil, errors.New("no such host")
+}
+
+// Dial connects to a relay of the network.
+func (n *Net) Dial(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
+	return n.DialFrom(ctx, "", u)
+}
+
+// DialFrom connects a client that has a name, so that what befalls it does not depend on other clients.
+func (n *Net) DialFrom(ctx context.Context, from string, u grasp.RelayURL) (*Conn, error) {
+	f, err := n.find(u)
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return f.admit(from)
+}
+
+// ReadInfo returns the relay's information document, if it serves one.
+func (n *Net) ReadInfo(u grasp.RelayURL) (nip11.Document, error) {
+	f, err := n.find(u)
+	if err != nil {
+		return nip11.Document{}, err
+	}
+	if f.Info == nil {
+		return nip11.Document{}, errors.New("HTTP status 404")
+	}
+	return *f.Info, nil
+}
