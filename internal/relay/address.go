@@ -1,0 +1,54 @@
+package relay
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// clientAddr is the address that a request comes from; behind proxies that are trusted, the one that they say it came from.
+// It is invalid where the transport has none, such as a Unix socket.
+func (r *Relay) clientAddr(req *http.Request) netip.Addr {
+	addr := parseAddr(req.RemoteAddr)
+	if !r.trusted(addr) {
+		return addr
+	}
+	hops := strings.Split(strings.Join(req.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		next := parseAddr(strings.TrimSpace(hop))
+		if !next.IsValid() {
+			break
+		}
+		addr = next
+		if !r.trusted(addr) {
+			break
+		}
+	}
+	return addr
+}
+
+func (r *Relay) trusted(addr netip.Addr) bool {
+	return slices.ContainsFunc(r.proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+// parseAddr reads an address with or without a port.
+func parseAddr(s string) netip.Addr {
+	if ap, err := netip.ParseAddrPort(s); err == nil {
+		return ap.Addr().Unmap().WithZone("")
+	}
+	addr, err := netip.ParseAddr(strings.Trim(s, "[]"))
+	if err != nil {
+		return netip.Addr{}
+	}
+	return addr.Unmap().WithZone("")
+}
+
+// whose is the address whose allowance a client uses up: for IPv6 its /64, which is what one customer has.
+func whose(addr netip.Addr) netip.Addr {
+	if addr.Is6() {
+		p, _ := addr.Prefix(64)
+		return p.Addr()
+	}
+	return addr
+}

@@ -1,0 +1,87 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+)
+
+const (
+	authWindow = 10 * time.Minute // between our clock and the created_at of an authentication
+	maxKeys    = 64               // that may authenticate on one connection
+)
+
+// identity is whom a client has shown to be (NIP-42): every key that has signed the challenge of its connection. The
+// session's reader owns it.
+type identity struct {
+	challenge string
+	keys      []nostr.PubKey
+}
+
+// refuse says why the event authenticates nobody, as the text of its OK; "" when only its signature is to be checked.
+func (d *identity) refuse(e *nostr.Event, service grasp.Service, now time.Time) string {
+	relay, _ := e.Tags.First("relay")
+	challenge, _ := e.Tags.First("challenge")
+	off := e.CreatedAt - now.Unix()
+	switch {
+	case e.Kind != nostr.KindAuth:
+		return "invalid: AUTH takes an event of kind 22242 (NIP-42); send others in an EVENT message"
+	case challenge != d.challenge || challenge == "":
+		return "invalid: the challenge tag does not hold the challenge of this connection; sign the one it was sent"
+	case !leadsTo(service, relay):
+		return fmt.Sprintf("invalid: the relay tag names another relay; this one is %s", service.RelayURL())
+	case off > int64(authWindow.Seconds()) || off < -int64(authWindow.Seconds()):
+		return "invalid: created_at is more than 10 minutes away from now; set your clock and sign again"
+	case len(d.keys) >= maxKeys && !slices.Contains(d.keys, e.PubKey):
+		return fmt.Sprintf("restricted: at most %d keys may authenticate on one connection; open another", maxKeys)
+	}
+	return ""
+}
+
+// leadsTo reports whether a URL names the service. Its scheme, a trailing slash and how its host is spelled do not matter.
+func leadsTo(service grasp.Service, raw string) bool {
+	u, err := grasp.NormalizeRelay(raw)
+	return err == nil && service.Is(u)
+}
+
+func (d *identity) add(pk nostr.PubKey) {
+	if !slices.Contains(d.keys, pk) {
+		d.keys = append(d.keys, pk)
+	}
+}
+
+// bearer is who brings an event that this client publishes (NIP-70). The door asks it in the reader's goroutine.
+func (d *identity) bearer(e *nostr.Event) policy.Bearer { return policy.BearerOf(e, d.keys) }
+
+// authenticate answers AUTH. The event is looked at and forgotten, whatever it says.
+func (s *session) authenticate(work context.Context, e *nostr.Event) error {
+	reason := s.relay.limits.refuseEvent(e)
+	if reason == "" {
+		reason = s.who.refuse(e, s.relay.service, s.relay.now())
+	}
+	if reason == "" {
+		reason = forged(e)
+	}
+	if reason == "" {
+		s.who.add(e.PubKey)
+	}
+	return s.settle(work, e.ID, reason)
+}
+
+// forged says what is wrong with the id or the signature.
+func forged(e *nostr.Event) string {
+	err := nostr.Check(e, nostr.Schnorr{})
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, nostr.ErrID):
+		return "invalid: " + nostr.ErrID.Error()
+	}
+	return "invalid: " + nostr.ErrSig.Error()
+}

@@ -1,0 +1,74 @@
+package relay
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"graspd/internal/nostr"
+)
+
+// refuseEvent says why an event is too large for this relay, as the text of its OK; "" when it is not.
+func (l Limits) refuseEvent(e *nostr.Event) string {
+	switch {
+	case e.Size() > l.EventBytes:
+		return fmt.Sprintf("invalid: event larger than %d bytes; shorten it", l.EventBytes)
+	case len(e.Tags) > l.Tags:
+		return fmt.Sprintf("invalid: event has more than %d tags; remove some", l.Tags)
+	}
+	return ""
+}
+
+// refuseSub says why a subscription id is refused; "" when it is not.
+func (l Limits) refuseSub(sub string) string {
+	if utf8.RuneCountInString(sub) > l.SubIDLength {
+		return fmt.Sprintf("invalid: subscription id longer than %d characters", l.SubIDLength)
+	}
+	return ""
+}
+
+// refuseFilters says why the filters of a REQ are refused, as the text of its CLOSED; "" when they are not.
+func (l Limits) refuseFilters(filters []nostr.Filter) string {
+	if len(filters) > l.Filters {
+		return fmt.Sprintf("invalid: too many filters in one REQ: %d, at most %d", len(filters), l.Filters)
+	}
+	for i := range filters {
+		if reason := l.refuseFilter(&filters[i]); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+func (l Limits) refuseFilter(f *nostr.Filter) string {
+	if f.Search != "" {
+		return "unsupported: this relay has no full-text search (NIP-50); ask without it"
+	}
+	for _, list := range []struct {
+		name string
+		n    int
+	}{{"ids", len(f.IDs)}, {"authors", len(f.Authors)}, {"kinds", len(f.Kinds)}} {
+		if list.n > l.Values {
+			return l.tooMany(list.name, list.n)
+		}
+	}
+	for _, t := range f.Tags {
+		if len(t.Values) > l.Values {
+			return l.tooMany("tag values of #"+string(t.Name), len(t.Values))
+		}
+	}
+	return ""
+}
+
+func (l Limits) tooMany(what string, n int) string {
+	return fmt.Sprintf("invalid: too many %s in a filter: %d, at most %d; split it", what, n, l.Values)
+}
+
+// clamp gives the filter the limit that it will be answered with.
+func (l Limits) clamp(f nostr.Filter) nostr.Filter {
+	limit := l.DefaultLimit
+	if f.Limit != nil {
+		limit = min(*f.Limit, l.Limit)
+	}
+	f.Limit = &limit
+	return f
+}

@@ -1,0 +1,53 @@
+package relay
+
+import (
+	"context"
+	"errors"
+
+	"graspd/internal/nostr"
+)
+
+// counters is how many COUNTs are worked on at the same time, from all clients; others wait.
+const counters = 2
+
+// count answers COUNT (NIP-45): exactly, or not at all where that takes too much work. Filters are bounded as in a REQ;
+// nothing stays open under the id.
+func (s *session) count(work context.Context, m nostr.Count) error {
+	limits := s.relay.limits
+	reason := limits.refuseSub(m.Sub)
+	if reason == "" {
+		reason = limits.refuseFilters(m.Filters)
+	}
+	if reason != "" {
+		return s.reply(work, nostr.AppendClosed(nil, m.Sub, reason))
+	}
+	n, err := s.countStored(work, m.Filters)
+	switch {
+	case work.Err() != nil:
+		return context.Cause(work)
+	case errors.Is(err, errCostly):
+		return s.reply(work, nostr.AppendClosed(nil, m.Sub, "blocked: counting this takes too much work; ask for less"))
+	case err != nil:
+		s.relay.logger.Error("stored events cannot be counted", "error", err)
+		return s.reply(work, nostr.AppendClosed(nil, m.Sub, "error: internal"))
+	}
+	return s.reply(work, nostr.AppendCountResult(nil, m.Sub, int64(n)))
+}
+
+// countStored counts when it is its turn.
+func (s *session) countStored(work context.Context, filters []nostr.Filter) (int, error) {
+	end, err := s.takeTurn(work)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	select {
+	case s.relay.counting <- struct{}{}:
+		defer func() { <-s.relay.counting }()
+	case <-work.Done():
+		return 0, context.Cause(work)
+	}
+	view := s.relay.store.View()
+	defer view.Close()
+	return view.Metered(s.billed(s.relay.limits.CountWork)).Count(work, filters)
+}

@@ -1,0 +1,84 @@
+package relay
+
+import (
+	"context"
+	"errors"
+
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+// handle does what a frame asks. An error ends the session; whatever is wrong with a frame is an answer to the client.
+func (s *session) handle(work context.Context, frame []byte) error {
+	msg, err := nostr.ParseClient(frame)
+	if m, ok := msg.(nostr.EventMsg); ok {
+		return s.publish(work, m.Event)
+	}
+	if err := s.pace(work); err != nil {
+		return err
+	}
+	if err != nil {
+		if bad, ok := errors.AsType[*nostr.MessageError](err); ok {
+			return s.malformed(work, bad)
+		}
+		return s.reply(work, nostr.AppendNotice(nil, "invalid: not understood"))
+	}
+	switch m := msg.(type) {
+	case nostr.Req:
+		return s.request(work, m, len(frame))
+	case nostr.Close:
+		s.closeSubscription(m.Sub)
+	case nostr.Count:
+		return s.count(work, m)
+	case nostr.Auth:
+		return s.authenticate(work, m.Event)
+	case nostr.NegOpen:
+		return s.negOpen(work, m)
+	case nostr.NegMsg:
+		return s.negMsg(work, m)
+	case nostr.NegClose:
+		s.relay.reconciles.drop(s, m.Sub)
+	}
+	return nil
+}
+
+// malformed answers a frame that is no message, in the way that belongs to its verb. What CLOSED or NEG-ERR names is not
+// open any more.
+func (s *session) malformed(work context.Context, bad *nostr.MessageError) error {
+	switch {
+	case bad.HasID && (bad.Verb == "EVENT" || bad.Verb == "AUTH"):
+		return s.settle(work, bad.ID, bad.Reason)
+	case bad.Verb == "REQ":
+		s.closeSubscription(bad.Sub)
+	case bad.Verb == "NEG-OPEN" || bad.Verb == "NEG-MSG":
+		s.relay.reconciles.drop(s, bad.Sub)
+	}
+	return s.reply(work, bad.AppendReply(nil))
+}
+
+// publish hands an event to the door. It returns when the door has room for the next one, so a client that does not read its OKs,
+// or sends faster than events are decided, is read no further.
+func (s *session) publish(work context.Context, e *nostr.Event) error {
+	reason := s.relay.limits.refuseEvent(e)
+	if reason == "" && !s.relay.visitors.mayPublish(s.visitor) {
+		reason = "rate-limited: too many events from your address; slow down and send this one again"
+	}
+	if reason != "" {
+		if err := s.pace(work); err != nil {
+			return err
+		}
+		return s.settle(work, e.ID, reason)
+	}
+	v, err := s.expectVerdict(work, e.ID, e)
+	if err != nil {
+		return err
+	}
+	err = s.source.Submit(work, e, store.Direct, func(p policy.Verdict) { s.decide(v, p) })
+	if err != nil {
+		v.event = nil
+		s.decide(v, policy.Verdict{Outcome: policy.Discard, Reason: "error: not taken, the connection is being closed"})
+		s.end(shuttingDown)
+	}
+	return context.Cause(work)
+}

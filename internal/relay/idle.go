@@ -1,0 +1,38 @@
+package relay
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// quiet is since when a client has asked for nothing and has nothing open. The session's writer owns it.
+type quiet struct {
+	seen  int64 // frames read so far
+	since time.Time
+}
+
+// idle reports whether the client has been quiet for as long as it may. It is asked at every tick.
+func (s *session) idle(now time.Time) bool {
+	seen := s.frames.seen.Load()
+	if seen != s.quiet.seen || s.quiet.since.IsZero() || s.busy() {
+		s.quiet = quiet{seen, now}
+	}
+	return now.Sub(s.quiet.since) >= s.relay.limits.Idle
+}
+
+// busy reports whether something of the client's is open or under way.
+func (s *session) busy() bool {
+	if !s.frames.reading.Load() || s.relay.reconciles.count(s) > 0 {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.subs) > 0 || s.out.verdicts.Len() > 0
+}
+
+// tooQuiet is what an idle client hears.
+func (l Limits) tooQuiet() *goodbye {
+	return &goodbye{websocket.StatusNormalClosure, fmt.Sprintf("idle: no message and nothing open for %v; connect again", l.Idle)}
+}

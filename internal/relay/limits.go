@@ -1,0 +1,95 @@
+package relay
+
+import (
+	"cmp"
+	"time"
+
+	"graspd/internal/nip11"
+	"graspd/internal/policy"
+)
+
+// Limits are what one client may ask of the relay. A zero field takes the default that stands beside it. Those that NIP-11
+// has a field for are told there.
+type Limits struct {
+	MessageBytes  int           // 256 KiB: one frame of a client
+	EventBytes    int           // 128 KiB: one event, encoded as it is stored
+	Tags          int           // 2,000: tags of one event
+	SubIDLength   int           // 64: characters of a subscription id; more than 64 has no effect (NIP-01)
+	Subscriptions int           // 64: open at once on one connection
+	Filters       int           // 20: in one REQ
+	Values        int           // 500: in one list of a filter
+	Limit         int           // 500: a larger limit of a filter is taken as this
+	DefaultLimit  int           // 500: where a filter has none
+	ScanWork      int           // 10,000,000: steps of work of the stored part of one REQ, or of the set of one NEG-OPEN
+	CountWork     int           // 500,000: steps of work of one COUNT, about half a second; a step is an index row that is read
+	Idle          time.Duration // 30 min: without a message and with nothing open, until the connection is closed
+	Reconcile     ReconcileLimits
+	Rates         Rates
+}
+
+// ReconcileLimits bound the reconciliations that this relay answers (NIP-77). A set costs about 42 bytes for each record.
+type ReconcileLimits struct {
+	Sessions int // 8: open at once on one connection
+	Records  int // 1,000,000: in one set; a filter that matches more is refused
+	Total    int // 4,000,000: in all sets of all connections
+}
+
+// Rates bound what comes from one address (one /64 of IPv6), with bursts of ten times a second's worth.
+type Rates struct {
+	Connections int // 50: new WebSocket connections a second
+	Events      int // 200: published events a second
+	Requests    int // 100: all other messages a second, and their work at 5,000 steps each; beyond that they wait
+	Open        int // 1,000: WebSocket connections at the same time
+	OpenTotal   int // 20,000: the same, from all addresses together
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		MessageBytes:  cmp.Or(l.MessageBytes, 256<<10),
+		EventBytes:    cmp.Or(l.EventBytes, 128<<10),
+		Tags:          cmp.Or(l.Tags, 2000),
+		SubIDLength:   cmp.Or(l.SubIDLength, 64),
+		Subscriptions: cmp.Or(l.Subscriptions, 64),
+		Filters:       cmp.Or(l.Filters, 20),
+		Values:        cmp.Or(l.Values, 500),
+		Limit:         cmp.Or(l.Limit, 500),
+		DefaultLimit:  min(cmp.Or(l.DefaultLimit, 500), cmp.Or(l.Limit, 500)),
+		ScanWork:      cmp.Or(l.ScanWork, 10_000_000),
+		CountWork:     cmp.Or(l.CountWork, 500_000),
+		Idle:          cmp.Or(l.Idle, 30*time.Minute),
+		Reconcile: ReconcileLimits{
+			Sessions: cmp.Or(l.Reconcile.Sessions, 8),
+			Records:  cmp.Or(l.Reconcile.Records, 1_000_000),
+			Total:    cmp.Or(l.Reconcile.Total, 4_000_000),
+		},
+		Rates: Rates{
+			Connections: cmp.Or(l.Rates.Connections, 50),
+			Events:      cmp.Or(l.Rates.Events, 200),
+			Requests:    cmp.Or(l.Rates.Requests, 100),
+			Open:        cmp.Or(l.Rates.Open, 1000),
+			OpenTotal:   cmp.Or(l.Rates.OpenTotal, 20_000),
+		},
+	}
+}
+
+// supportedNIPs are those that this package, the store and the policy together keep.
+var supportedNIPs = []int{1, 9, 11, 13, 40, 42, 45, 62, 70, 77}
+
+// document completes what the operator says about the relay with what it does.
+func (l Limits) document(d nip11.Document) nip11.Document {
+	d.SupportedNIPs = supportedNIPs
+	d.Negentropy = 1
+	d.Limitation = nip11.Limitation{
+		MaxMessageLength:    l.MessageBytes,
+		MaxSubscriptions:    l.Subscriptions,
+		MaxFilters:          l.Filters,
+		MaxLimit:            l.Limit,
+		MaxSubIDLength:      l.SubIDLength,
+		MaxEventTags:        l.Tags,
+		MaxContentLength:    l.EventBytes, // no event of that size can hold more
+		RestrictedWrites:    true,
+		CreatedAtUpperLimit: int64(policy.MaxAhead.Seconds()),
+		DefaultLimit:        l.DefaultLimit,
+	}
+	return d
+}

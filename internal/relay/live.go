@@ -1,0 +1,175 @@
+package relay
+
+import (
+	"context"
+
+	"graspd/internal/fifo"
+	"graspd/internal/nostr"
+	"graspd/internal/store"
+)
+
+const (
+	maxLiveEvents = 1024    // deliveries that wait for one session, beyond which it reads the store instead
+	maxLiveBytes  = 1 << 20 // and their bytes
+	liveTurn      = 64      // deliveries that are sent before other work has its turn
+)
+
+// delivery is one event for one subscription.
+type delivery struct {
+	event *liveEvent
+	sub   *subscription
+}
+
+// liveQueue is what the dispatcher found for a session and the writer has not sent yet. When it is full the session lags: the
+// dispatcher notes only the last event that concerns it, and the writer reads the feed for itself, from where
+// the queue ended to that event.
+type liveQueue struct {
+	ready  fifo.Queue[delivery]
+	held   []delivery // of the subscription whose stored events are being sent
+	bytes  int
+	lagged bool
+	upTo   store.Seq // entries up to this one are queued, sent or were read by the writer; kept while lagging and after
+	missed store.Seq // the newest entry that was not queued
+}
+
+func (q *liveQueue) full() bool {
+	return q.ready.Len()+len(q.held) >= maxLiveEvents || q.bytes >= maxLiveBytes
+}
+
+// deliver takes an event for some subscriptions. It is called by the dispatcher, and does not wait. All of them or none
+// get it this way, so that a lagging session reads each entry in one way only.
+func (s *session) deliver(ev *liveEvent, subs []*subscription) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := &s.live
+	switch {
+	case ev.seq <= q.upTo:
+		return
+	case q.lagged:
+		q.missed = ev.seq
+		return
+	case q.full():
+		q.lagged, q.upTo, q.missed = true, ev.seq-1, ev.seq
+	}
+	for _, sub := range subs {
+		if q.lagged || sub.closed || ev.seq <= sub.after {
+			continue
+		}
+		q.bytes += len(ev.json)
+		if sub == s.scanning {
+			q.held = append(q.held, delivery{ev, sub})
+		} else {
+			q.ready.Push(delivery{ev, sub})
+		}
+	}
+	s.wakeWriter()
+}
+
+func (s *session) nextLive() (delivery, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live.ready.Len() == 0 {
+		return delivery{}, false
+	}
+	d := s.live.ready.Pop()
+	s.live.bytes -= len(d.event.json)
+	return d, true
+}
+
+// sendLive sends some of the queue and reports whether there was anything.
+func (s *session) sendLive(ctx context.Context) (busy bool, err error) {
+	for range liveTurn {
+		d, ok := s.nextLive()
+		if !ok {
+			return busy, nil
+		}
+		busy = true
+		if err := s.sendEvent(ctx, d.sub, d.event.json); err != nil {
+			return busy, err
+		}
+	}
+	return busy, nil
+}
+
+// catchUp reads the next entries of the feed for a session that lags, once its queue is empty, and reports whether it
+// did. The subscription in scan, if any, is done by then.
+func (s *session) catchUp(ctx context.Context) (busy bool, err error) {
+	from, subs := s.lagging()
+	if len(subs) == 0 {
+		return false, nil
+	}
+	entries, _, err := s.relay.store.Since(from, liveTurn)
+	if err != nil {
+		s.relay.logger.Error("the feed cannot be read", "error", err)
+		return false, brokenInside
+	}
+	upTo := from
+	for _, e := range entries {
+		if upTo = e.Seq; e.Event == nil {
+			continue
+		}
+		if err := s.sendMatching(ctx, e.Seq, e.Event, subs); err != nil {
+			return false, err
+		}
+	}
+	return true, s.caughtUp(upTo, len(entries) == 0)
+}
+
+// lagging gives the position from which a lagging session goes on, and its live subscriptions; none when it does not lag.
+func (s *session) lagging() (store.Seq, []*subscription) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.live.lagged || s.live.ready.Len() > 0 {
+		return 0, nil
+	}
+	var subs []*subscription
+	for _, sub := range s.subs {
+		if sub.live {
+			subs = append(subs, sub)
+		}
+	}
+	if len(subs) == 0 {
+		s.live.lagged = false
+	}
+	return s.live.upTo, subs
+}
+
+func (s *session) sendMatching(ctx context.Context, seq store.Seq, e *nostr.Event, subs []*subscription) error {
+	x := newSubject(e)
+	var json []byte
+	for _, sub := range subs {
+		if seq <= sub.after || !sub.matches(x) {
+			continue
+		}
+		if json == nil {
+			json = e.AppendJSON(nil)
+		}
+		if err := s.answer(ctx); err != nil {
+			return err
+		}
+		if err := s.sendEvent(ctx, sub, json); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// caughtUp notes how far the writer has read. With atEnd there is nothing more in the feed.
+func (s *session) caughtUp(upTo store.Seq, atEnd bool) error {
+	head := s.relay.store.Head()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := &s.live
+	q.upTo = upTo
+	if atEnd {
+		q.upTo = max(upTo, q.missed)
+	}
+	if q.missed <= q.upTo {
+		q.lagged = false
+		return nil
+	}
+	if head > q.upTo+s.relay.maxLag {
+		return tooSlow
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package relay
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"strings"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nip11"
+)
+
+//go:embed page.html
+var pageSource string
+
+// pageView is what the page shows.
+type pageView struct {
+	nip11.Document
+	Rates Rates
+	Relay grasp.RelayURL // as it stands in a relays tag
+	HTTP  string         // the same place for a browser
+}
+
+// renderPage makes the page for people, which is the same for everybody.
+func renderPage(d nip11.Document, rates Rates, s grasp.Service) ([]byte, error) {
+	t, err := template.New("page").Funcs(template.FuncMap{"bytes": inBytes}).Parse(pageSource)
+	if err != nil {
+		return nil, fmt.Errorf("parse the page: %w", err)
+	}
+	view := pageView{Document: d, Rates: rates, Relay: s.RelayURL()}
+	view.HTTP = "http" + strings.TrimPrefix(string(view.Relay), "ws")
+	if view.Name == "" {
+		view.Name = s.String()
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, view); err != nil {
+		return nil, fmt.Errorf("render the page: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// inBytes writes a size as people read it.
+func inBytes(n int) string {
+	if n >= 1<<10 && n%(1<<10) == 0 {
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

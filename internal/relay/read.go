@@ -1,0 +1,98 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/coder/websocket"
+
+	"graspd/internal/nostr"
+)
+
+// hardLimit is how many times the allowed size a message may have before the connection is closed over it. What is smaller
+// is read, thrown away and answered.
+const hardLimit = 64
+
+// progress is what pings and pongs go by.
+type progress struct {
+	seen    atomic.Int64 // frames that were read
+	reading atomic.Bool  // the reader waits for a frame
+	sending atomic.Int64 // when the frame that is being sent was begun, in nanoseconds since 1970; 0 for none
+	pinging atomic.Bool  // a ping is under way
+}
+
+// read takes frames until the connection or work ends.
+func (s *session) read(ctx, work context.Context) error {
+	for work.Err() == nil {
+		if err := s.readOne(ctx, work); err != nil {
+			return err
+		}
+	}
+	return context.Cause(work)
+}
+
+// readOne takes one frame and does what it asks.
+func (s *session) readOne(ctx, work context.Context) error {
+	s.frames.reading.Store(true)
+	kind, r, err := s.conn.Reader(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errGone, err)
+	}
+	buf := s.relay.buffers.Get().(*[]byte)
+	defer s.relay.recycle(buf)
+	frame, whole, err := readFrame(r, (*buf)[:0], s.relay.limits.MessageBytes)
+	s.frames.reading.Store(false)
+	s.frames.seen.Add(1)
+	*buf = frame
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errGone, err)
+	case kind != websocket.MessageText:
+		if err := s.pace(work); err != nil {
+			return err
+		}
+		return s.reply(work, nostr.AppendNotice(nil, "invalid: binary messages are not understood; send text"))
+	case !whole:
+		return s.tooLarge(work, frame)
+	}
+	return s.handle(work, frame)
+}
+
+// readFrame reads a message of at most limit bytes into buf. Of a longer one it gives the beginning, and false.
+func readFrame(r io.Reader, buf []byte, limit int) (frame []byte, whole bool, err error) {
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := r.Read(buf[len(buf):min(cap(buf), limit+1)])
+		buf = buf[:len(buf)+n]
+		if len(buf) > limit {
+			_, err := io.Copy(io.Discard, r)
+			return buf[:limit], false, err
+		}
+		if errors.Is(err, io.EOF) {
+			return buf, true, nil
+		}
+		if err != nil {
+			return buf, false, err
+		}
+	}
+}
+
+// tooLarge answers a message by what its beginning shows.
+func (s *session) tooLarge(work context.Context, beginning []byte) error {
+	if err := s.pace(work); err != nil {
+		return err
+	}
+	reason := fmt.Sprintf("invalid: message too large: at most %d bytes", s.relay.limits.MessageBytes)
+	_, err := nostr.ParseClient(beginning)
+	bad, ok := errors.AsType[*nostr.MessageError](err)
+	if !ok {
+		return s.reply(work, nostr.AppendNotice(nil, reason))
+	}
+	bad.Reason = reason
+	return s.malformed(work, bad)
+}

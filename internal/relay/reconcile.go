@@ -1,0 +1,77 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"graspd/internal/negentropy"
+	"graspd/internal/nostr"
+)
+
+// negFrame is the longest negentropy message that is sent, in raw bytes; its frame has twice as many.
+const negFrame = 60_000
+
+// negOpen begins a reconciliation (NIP-77): its set is what the filter matches now and is served. The set is not the
+// store's; events that come later are for a REQ.
+func (s *session) negOpen(work context.Context, m nostr.NegOpen) error {
+	s.relay.reconciles.drop(s, m.Sub)
+	limits := s.relay.limits
+	reason := limits.refuseSub(m.Sub)
+	if reason == "" {
+		reason = limits.refuseFilter(&m.Filter)
+	}
+	if reason == "" && s.relay.reconciles.count(s) >= limits.Reconcile.Sessions {
+		reason = fmt.Sprintf("blocked: too many subscriptions: at most %d reconciliations at once, close one first",
+			limits.Reconcile.Sessions)
+	}
+	if reason != "" {
+		return s.negErr(work, m.Sub, reason, 0)
+	}
+	set, err := s.buildSet(work, m.Filter)
+	switch {
+	case work.Err() != nil:
+		return context.Cause(work)
+	case errors.Is(err, errTooMany) || errors.Is(err, errCostly):
+		return s.negErr(work, m.Sub, "blocked: too many query results", int64(limits.Reconcile.Records))
+	case errors.Is(err, errNoMemory):
+		return s.negErr(work, m.Sub, "rate-limited: the memory set aside for reconciliations is in use; try again in a minute", 0)
+	case err != nil:
+		s.relay.logger.Error("a set cannot be read", "error", err)
+		return s.negErr(work, m.Sub, "error: internal", 0)
+	}
+	s.relay.reconciles.keep(s, m.Sub, set, s.relay.now())
+	return s.negAnswer(work, m.Sub, set, m.Msg)
+}
+
+// buildSet reads the set when it is its turn.
+func (s *session) buildSet(work context.Context, f nostr.Filter) (*negentropy.Set, error) {
+	end, err := s.takeTurn(work)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return s.relay.reconciles.build(work, s, f)
+}
+
+// negMsg goes on with a reconciliation.
+func (s *session) negMsg(work context.Context, m nostr.NegMsg) error {
+	set := s.relay.reconciles.use(s, m.Sub, s.relay.now())
+	if set == nil {
+		return s.negErr(work, m.Sub, "closed: no reconciliation is open under this id", 0)
+	}
+	return s.negAnswer(work, m.Sub, set, m.Msg)
+}
+
+func (s *session) negAnswer(work context.Context, sub string, set *negentropy.Set, msg []byte) error {
+	reply, err := negentropy.Respond(set, negFrame, msg)
+	if err != nil {
+		s.relay.reconciles.drop(s, sub)
+		return s.negErr(work, sub, "invalid: "+err.Error(), 0)
+	}
+	return s.reply(work, nostr.AppendNegMsg(nil, sub, reply))
+}
+
+func (s *session) negErr(work context.Context, sub, reason string, most int64) error {
+	return s.reply(work, nostr.AppendNegErr(nil, sub, reason, most))
+}

@@ -1,0 +1,198 @@
+// Package relay is the server side: what clients see of graspd on "/" over HTTP and WebSocket. It answers NIP-01, NIP-11,
+// NIP-42, NIP-45 and NIP-77, hands events to the door and sends what the store has and what the feed brings; it decides nothing about
+// events and never writes to the store. Each client has one reader and one writer; one dispatcher follows the
+// feed for all of them.
+package relay
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"graspd/internal/grasp"
+	"graspd/internal/ingest"
+	"graspd/internal/nip11"
+	"graspd/internal/store"
+)
+
+const (
+	defaultMaxLag = 100_000         // entries that a session's position may be behind the head
+	goodbyeGrace  = 5 * time.Second // for sessions to end in good order
+)
+
+// Config says what the relay serves and to whom. Store, Door and Service are needed.
+type Config struct {
+	Store   *store.Store
+	Door    *ingest.Door
+	Service grasp.Service  // under which announcements list this relay
+	Info    nip11.Document // what the operator says; limits and supported NIPs are filled in
+	Limits  Limits
+	MinPoW  int              // what the door's rules demand (NIP-13), to be told
+	Proxies []netip.Prefix   // reverse proxies whose X-Forwarded-For is believed
+	Now     func() time.Time // nil is time.Now
+	Ping    time.Duration    // between two pings to a client; 0 is 30 s
+	Logger  *slog.Logger     // nil is silent
+
+	// Challenge makes the challenge of a connection (NIP-42), which nobody may be able to guess; nil is rand.Text.
+	Challenge func() string
+}
+
+// Relay serves clients. Its Handler may be used before Run, but live events flow only while Run does.
+type Relay struct {
+	store      *store.Store
+	door       *ingest.Door
+	service    grasp.Service
+	challenge  func() string
+	limits     Limits
+	proxies    []netip.Prefix
+	now        func() time.Time
+	ping       time.Duration
+	logger     *slog.Logger
+	info, page []byte
+
+	dispatcher  *dispatcher
+	reconciles  *reconciles
+	visitors    *visitors
+	filterBytes budget
+	counting    chan struct{} // holds a token for each COUNT that is worked on
+	maxLag      store.Seq
+	buffers     sync.Pool // of *[]byte, for frames that are being read
+
+	mu       sync.Mutex
+	sessions map[*session]context.CancelFunc // what ends each at once
+	closed   bool
+	running  sync.WaitGroup // one for each session
+}
+
+// New prepares a relay that knows the store as it is now. It fails where the information document or the page cannot be made.
+func New(c Config) (*Relay, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Challenge == nil {
+		c.Challenge = rand.Text
+	}
+	limits := c.Limits.withDefaults()
+	doc := limits.document(c.Info)
+	doc.Limitation.MinPoWDifficulty = c.MinPoW
+	info, err := doc.JSON()
+	if err != nil {
+		return nil, err
+	}
+	page, err := renderPage(doc, limits.Rates, c.Service)
+	if err != nil {
+		return nil, err
+	}
+	r := &Relay{
+		store: c.Store, door: c.Door, service: c.Service, challenge: c.Challenge, limits: limits, proxies: c.Proxies, now: c.Now, ping: cmp.Or(c.Ping, pingEvery), logger: c.Logger,
+		info: info, page: page, maxLag: defaultMaxLag,
+		dispatcher: newDispatcher(c.Store),
+		reconciles: newReconciles(c.Store, c.Now, limits.Reconcile),
+		counting:   make(chan struct{}, counters),
+		visitors:   newVisitors(limits.Rates, c.Now, len(c.Proxies) > 0),
+		sessions:   map[*session]context.CancelFunc{},
+	}
+	r.filterBytes.give(allFilterBytes)
+	r.buffers.New = func() any { return new([]byte) }
+	return r, nil
+}
+
+// Run follows the feed for the sessions until ctx ends; then it tells every client goodbye (CLOSED, and close code 1001), and
+// returns when all sessions have ended, seconds later at most. It fails when the feed cannot be read.
+func (r *Relay) Run(ctx context.Context) error {
+	err := r.dispatcher.run(ctx)
+	if err != nil {
+		r.endAll(brokenInside)
+		return fmt.Errorf("relay: %w", err)
+	}
+	r.endAll(shuttingDown)
+	return nil
+}
+
+// endAll takes no more sessions, and ends those that are open: in good order, or at once when their time is over.
+func (r *Relay) endAll(bye *goodbye) {
+	r.mu.Lock()
+	r.closed = true
+	for s := range r.sessions {
+		s.end(bye)
+	}
+	r.mu.Unlock()
+	late := time.AfterFunc(goodbyeGrace, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, kill := range r.sessions {
+			kill()
+		}
+	})
+	r.running.Wait()
+	late.Stop()
+}
+
+// join adds a session, unless the relay takes no more.
+func (r *Relay) join(s *session, kill context.CancelFunc) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return false
+	}
+	r.sessions[s] = kill
+	r.running.Add(1)
+	return true
+}
+
+func (r *Relay) leave(s *session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.sessions, s)
+	r.running.Done()
+}
+
+func (r *Relay) isClosed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closed
+}
+
+// Stats are figures of now.
+type Stats struct {
+	Sessions        int // connected clients
+	Subscriptions   int // open REQs
+	Reconciliations int // open NIP-77 sessions
+}
+
+// Stats counts what is open.
+func (r *Relay) Stats() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	st := Stats{Sessions: len(r.sessions), Reconciliations: r.reconciles.total()}
+	for s := range r.sessions {
+		st.Subscriptions += len(s.open())
+	}
+	return st
+}
+
+// recycle keeps a buffer for the next frame of any session.
+func (r *Relay) recycle(buf *[]byte) { r.buffers.Put(buf) }
+
+// budget is an amount that all sessions share. The zero value has nothing to give.
+type budget struct{ left atomic.Int64 }
+
+// take reports whether there was as much as n, and takes it.
+func (b *budget) take(n int) bool {
+	if b.left.Add(int64(-n)) >= 0 {
+		return true
+	}
+	b.give(n)
+	return false
+}
+
+func (b *budget) give(n int) { b.left.Add(int64(n)) }

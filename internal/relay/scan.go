@@ -1,0 +1,167 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/store"
+)
+
+// maxScan is how long the stored part of one REQ may take. It bounds how long a slow client holds a view of the store.
+const maxScan = 5 * time.Minute
+
+var (
+	errScanTime = errors.New("the scan takes too long")
+	errQuery    = errors.New("query stored events")
+)
+
+// scan sends the stored events of the subscription that has waited longest, then EOSE, and makes it live. It reports whether
+// there was one.
+//
+// Nothing falls between: live events are held for it from before the view is taken, and those that the view shows
+// are dropped afterwards.
+func (s *session) scan(ctx, work context.Context) (busy bool, err error) {
+	sub := s.nextWaiting()
+	if sub == nil {
+		return false, nil
+	}
+	limited, cancel := context.WithTimeoutCause(work, maxScan, errScanTime)
+	defer cancel()
+	s.beginScan(sub, cancel)
+	s.relay.dispatcher.add(sub)
+	err = s.sendStored(ctx, limited, sub)
+	if err == nil {
+		err = s.sendEOSE(ctx, sub)
+	} else {
+		err = s.scanFailed(ctx, work, limited, sub, err)
+	}
+	if s.isClosed(sub) {
+		s.relay.dispatcher.remove(sub)
+	}
+	s.releaseHeld()
+	return true, err
+}
+
+func (s *session) nextWaiting() *subscription {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) == 0 {
+		return nil
+	}
+	sub := s.waiting[0]
+	s.waiting = s.waiting[1:]
+	return sub
+}
+
+// beginScan makes a CLOSE end the scan from now on.
+func (s *session) beginScan(sub *subscription, cancel context.CancelFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scanning, sub.cancel = sub, cancel
+	if sub.closed {
+		cancel()
+	}
+}
+
+// scanFailed decides what becomes of the session and the subscription when the scan has not come to its end.
+func (s *session) scanFailed(ctx, work, limited context.Context, sub *subscription, err error) error {
+	reason := "error: internal"
+	switch {
+	case work.Err() != nil:
+		return context.Cause(work)
+	case s.isClosed(sub):
+		return nil
+	case errors.Is(context.Cause(limited), errScanTime):
+		reason = "error: sending the stored events took too long; ask for less"
+	case errors.Is(err, errCostly):
+		reason = "error: finding the stored events takes too much work; ask for less"
+	case errors.Is(err, errQuery):
+		s.relay.logger.Error("stored events cannot be read", "error", err)
+	default:
+		return err
+	}
+	if !s.drop(sub) {
+		return nil
+	}
+	s.buf = nostr.AppendClosed(s.buf[:0], sub.id, reason)
+	return s.send(ctx, s.buf)
+}
+
+// sendStored sends the stored events of all filters, each event once.
+func (s *session) sendStored(ctx, limited context.Context, sub *subscription) error {
+	view := s.relay.store.View()
+	defer view.Close()
+	metered := view.Metered(s.slowed(limited, s.relay.limits.ScanWork))
+	s.mu.Lock()
+	sub.after = view.Head()
+	s.mu.Unlock()
+	var sent map[store.Seq]struct{}
+	if len(sub.filters) > 1 {
+		sent = map[store.Seq]struct{}{}
+	}
+	for _, f := range sub.filters {
+		if *f.Limit == 0 {
+			continue
+		}
+		for row, err := range metered.Query(limited, f.Filter) {
+			if err != nil {
+				return fmt.Errorf("%w: %w", errQuery, err)
+			}
+			if _, twice := sent[row.Seq]; twice {
+				continue
+			}
+			if sent != nil {
+				sent[row.Seq] = struct{}{}
+			}
+			if err := s.sendRow(ctx, limited, sub, row.JSON); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sendRow sends one stored event, after whatever else has become due: other subscriptions do not wait for this one, and
+// a CLOSE for it is seen here.
+func (s *session) sendRow(ctx, limited context.Context, sub *subscription, json []byte) error {
+	if err := s.answer(ctx); err != nil {
+		return err
+	}
+	if _, err := s.sendLive(ctx); err != nil {
+		return err
+	}
+	if limited.Err() != nil {
+		return context.Cause(limited)
+	}
+	return s.sendEvent(ctx, sub, json)
+}
+
+func (s *session) sendEOSE(ctx context.Context, sub *subscription) error {
+	s.mu.Lock()
+	sub.live = !sub.closed
+	s.mu.Unlock()
+	if !sub.live {
+		return nil
+	}
+	s.buf = nostr.AppendEOSE(s.buf[:0], sub.id)
+	return s.send(ctx, s.buf)
+}
+
+// releaseHeld ends the scan: what came live meanwhile joins the queue, less what the view showed.
+func (s *session) releaseHeld() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sub := s.scanning
+	s.scanning, sub.cancel = nil, nil
+	for _, d := range s.live.held {
+		if sub.closed || d.event.seq <= sub.after {
+			s.live.bytes -= len(d.event.json)
+			continue
+		}
+		s.live.ready.Push(d)
+	}
+	s.live.held = nil
+}

@@ -1,0 +1,100 @@
+package relay
+
+import (
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// What a connection may take before it is a WebSocket, and HTTP requests that never are.
+const (
+	headerTimeout  = 10 * time.Second // for the head of a request, from the first byte of the connection on
+	requestTimeout = 20 * time.Second // for all of a request
+	answerTimeout  = 20 * time.Second // for its answer
+	keepTimeout    = time.Minute      // between two requests on one connection
+	headerBytes    = 16 << 10
+	spareRaw       = 100 // connections of one address beyond its WebSockets, so that it can be told that it has too many
+)
+
+// Server is an HTTP server for the Handler, with time limits for everything that is no WebSocket. Give it a Listener.
+func (r *Relay) Server() *http.Server {
+	return &http.Server{
+		Handler: r.Handler(), ErrorLog: r.serverLog(),
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: answerTimeout, IdleTimeout: keepTimeout,
+		MaxHeaderBytes: headerBytes,
+	}
+}
+
+// serverLog takes what the server has to say about connections, which is no matter for an operator.
+func (r *Relay) serverLog() *log.Logger {
+	return slog.NewLogLogger(r.logger.Handler(), slog.LevelDebug)
+}
+
+// Listener accepts connections from l, and closes at once what comes from an address that has as many as it may, whatever
+// they do. Trusted proxies and the operator's own machine are not limited.
+func (r *Relay) Listener(l net.Listener) net.Listener { return &guard{Listener: l, relay: r} }
+
+type guard struct {
+	net.Listener
+	relay *Relay
+}
+
+// Accept waits for a connection that may stay.
+func (g *guard) Accept() (net.Conn, error) {
+	for {
+		c, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		addr := parseAddr(c.RemoteAddr().String())
+		if g.relay.trusted(addr) {
+			return c, nil
+		}
+		one, ok := g.relay.visitors.connect(addr)
+		if !ok {
+			c.Close()
+			continue
+		}
+		return &guardedConn{Conn: c, left: sync.OnceFunc(func() { g.relay.visitors.disconnect(one) })}, nil
+	}
+}
+
+// guardedConn gives its place back when it is closed.
+type guardedConn struct {
+	net.Conn
+	left func()
+}
+
+// Close closes the connection; it may be called more than once.
+func (c *guardedConn) Close() error {
+	defer c.left()
+	return c.Conn.Close()
+}
+
+// connect counts a connection of any kind, unless its address has too many.
+func (v *visitors) connect(addr netip.Addr) (*visitor, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.exempt(addr) {
+		return nil, true
+	}
+	one := v.find(whose(addr))
+	if one.raw >= v.rates.Open+spareRaw {
+		return nil, false
+	}
+	one.raw++
+	return one, true
+}
+
+func (v *visitors) disconnect(one *visitor) {
+	if one == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	one.raw--
+}

@@ -1,0 +1,90 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/coder/websocket"
+
+	"graspd/internal/ingest"
+)
+
+// session is one client's connection. Its reader takes the frames in their order, one at a time; its writer alone sends. What
+// they share is under mu, which is never held across a wait.
+type session struct {
+	relay   *Relay
+	conn    *websocket.Conn
+	visitor *visitor // nil for one without rates
+	who     *identity
+	source  *ingest.Source
+	end     context.CancelCauseFunc // ends work: the writer says goodbye, the reader takes no further frame
+	wake    chan struct{}           // capacity 1: the writer has something to do
+	room    chan struct{}           // capacity 1: the outbox has become shorter
+	buf     []byte                  // frame in hand; owned by the writer
+	quiet   quiet
+	hits    []*subscription // owned by the dispatcher
+
+	frames progress
+	pings  sync.WaitGroup // the ping under way
+
+	mu          sync.Mutex
+	subs        map[string]*subscription // open ones, by id
+	waiting     []*subscription          // those whose stored events are to be sent, in the order of their REQs
+	scanning    *subscription            // the one whose stored events are being sent
+	filterBytes int                      // sum of the costs of subs
+	out         outbox
+	live        liveQueue
+}
+
+var errGone = errors.New("the client is gone")
+
+// goodbye is why the relay ends a session, as the client hears it.
+type goodbye struct {
+	code websocket.StatusCode
+	text string // at most 100 bytes
+}
+
+func (g *goodbye) Error() string { return fmt.Sprintf("closed with %d: %s", g.code, g.text) }
+
+var (
+	shuttingDown = &goodbye{websocket.StatusGoingAway, "the relay is shutting down"}
+	brokenInside = &goodbye{websocket.StatusInternalError, "internal error"}
+	tooSlow      = &goodbye{websocket.StatusTryAgainLater, "too slow: live events have piled up; connect again"}
+)
+
+// serve runs the session until it has ended, and returns why. Cancelling ctx, which kill does, ends it at once and without a word.
+func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
+	work, end := context.WithCancelCause(ctx)
+	s.end = end
+	defer end(nil)
+	if !s.relay.join(s, kill) {
+		return s.conn.Close(shuttingDown.code, shuttingDown.text)
+	}
+	defer s.relay.leave(s)
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		err := s.write(ctx, work)
+		end(err)
+		s.farewell(ctx, err)
+	})
+	err := s.read(ctx, work)
+	end(err)
+	writer.Wait()
+	s.conn.CloseNow()
+	s.pings.Wait()
+	s.source.Close()
+	for _, sub := range s.open() {
+		s.drop(sub)
+	}
+	s.relay.reconciles.dropAll(s)
+	return context.Cause(work)
+}
+
+func (s *session) wakeWriter() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}

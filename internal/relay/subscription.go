@@ -1,0 +1,151 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"graspd/internal/nostr"
+	"graspd/internal/store"
+)
+
+// What open REQs may cost. It is reckoned as what their filters take in memory, which is far more than their frames where
+// these hold many short values.
+const (
+	maxFilterBytes     = 8 << 20   // on one connection
+	addressFilterBytes = 64 << 20  // on all of one address
+	allFilterBytes     = 512 << 20 // on all
+	costOfFilter       = 512
+	costOfValue        = 160
+)
+
+// subscription is one open REQ. It waits for the writer, which sends its stored events, and is live from then on.
+type subscription struct {
+	id      string
+	session *session
+	filters []*liveFilter // never changed
+	cost    int           // bytes in memory, roughly
+
+	// Guarded by session.mu.
+	after  store.Seq          // entries up to this one were in the view that answered the stored part
+	live   bool               // EOSE was sent
+	closed bool               // nothing more is sent
+	cancel context.CancelFunc // ends the scan of its stored events; nil when none runs
+
+	indexed bool      // guarded by dispatcher.mu
+	hit     store.Seq // the last event that matched; owned by the dispatcher
+}
+
+// matches reports whether one of the filters wants the event.
+func (sub *subscription) matches(x *subject) bool {
+	return slices.ContainsFunc(sub.filters, func(f *liveFilter) bool { return f.matches(x) })
+}
+
+func (s *session) newSubscription(req nostr.Req, size int) *subscription {
+	sub := &subscription{id: req.Sub, session: s, cost: size}
+	for _, f := range req.Filters {
+		sub.filters = append(sub.filters, &liveFilter{Filter: s.relay.limits.clamp(f.Canonical()), sub: sub})
+		sub.cost += costOfFilter + costOfValue*countValues(&f)
+	}
+	return sub
+}
+
+func countValues(f *nostr.Filter) int {
+	n := len(f.IDs) + len(f.Authors) + len(f.Kinds)
+	for _, t := range f.Tags {
+		n += len(t.Values)
+	}
+	return n
+}
+
+// request opens a subscription, in the place of one with the same id. Where it is refused the old one ends too: CLOSED
+// leaves nothing open under the id.
+func (s *session) request(work context.Context, req nostr.Req, size int) error {
+	s.closeSubscription(req.Sub)
+	reason := s.relay.limits.refuseSub(req.Sub)
+	if reason == "" {
+		reason = s.relay.limits.refuseFilters(req.Filters)
+	}
+	if reason == "" {
+		reason = s.openSubscription(s.newSubscription(req, size))
+	}
+	if reason != "" {
+		return s.reply(work, nostr.AppendClosed(nil, req.Sub, reason))
+	}
+	return nil
+}
+
+// openSubscription queues it for the writer, or says why it cannot be.
+func (s *session) openSubscription(sub *subscription) (refusal string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	limits := s.relay.limits
+	switch {
+	case len(s.subs) >= limits.Subscriptions:
+		return fmt.Sprintf("blocked: too many subscriptions: at most %d at once, close one first", limits.Subscriptions)
+	case s.filterBytes+sub.cost > maxFilterBytes:
+		return "blocked: too many subscriptions: their filters fill the memory set aside for a connection, close one first"
+	case !s.relay.visitors.holdFilters(s.visitor, sub.cost):
+		return "blocked: too many subscriptions: their filters fill the memory set aside for your address, close one first"
+	case !s.relay.filterBytes.take(sub.cost):
+		s.relay.visitors.dropFilters(s.visitor, sub.cost)
+		return "rate-limited: this relay holds as many filters as it can; try again later"
+	}
+	s.subs[sub.id] = sub
+	s.filterBytes += sub.cost
+	s.waiting = append(s.waiting, sub)
+	s.wakeWriter()
+	return ""
+}
+
+// closeSubscription ends the subscription with that id, if there is one.
+func (s *session) closeSubscription(id string) {
+	s.mu.Lock()
+	sub := s.subs[id]
+	s.mu.Unlock()
+	if sub != nil {
+		s.drop(sub)
+	}
+}
+
+// drop ends a subscription, whatever it is doing, and reports whether it was still open.
+func (s *session) drop(sub *subscription) bool {
+	if !s.detach(sub) {
+		return false
+	}
+	s.relay.filterBytes.give(sub.cost)
+	s.relay.visitors.dropFilters(s.visitor, sub.cost)
+	s.relay.dispatcher.remove(sub)
+	return true
+}
+
+func (s *session) detach(sub *subscription) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sub.closed {
+		return false
+	}
+	delete(s.subs, sub.id)
+	sub.closed = true
+	s.filterBytes -= sub.cost
+	if sub.cancel != nil {
+		sub.cancel()
+	}
+	s.waiting = slices.DeleteFunc(s.waiting, func(w *subscription) bool { return w == sub })
+	return true
+}
+
+func (s *session) isClosed(sub *subscription) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return sub.closed
+}
+
+// open are the subscriptions in the order of their ids.
+func (s *session) open() []*subscription {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(maps.Values(s.subs), func(a, b *subscription) int { return strings.Compare(a.id, b.id) })
+}
