@@ -1,0 +1,70 @@
+package relayconn
+
+import (
+	"errors"
+	"net/netip"
+)
+
+// ErrForbiddenAddress is wrapped by errors of Dial and Info when a host is, or resolves only to, addresses outside the public internet.
+var ErrForbiddenAddress = errors.New("address is not public")
+
+// special4 is the part of IPv4 in which no relay of a stranger may be: the IANA special-purpose registry, and multicast.
+var special4 = prefixes(
+	"0.0.0.0/8",        // this network, unspecified
+	"10.0.0.0/8",       // private
+	"100.64.0.0/10",    // shared by carriers (CGNAT), metadata services
+	"127.0.0.0/8",      // loopback
+	"168.63.129.16/32", // a cloud's metadata service that stands in public space
+	"169.254.0.0/16",   // link-local, metadata services
+	"172.16.0.0/12",    // private
+	"192.0.0.0/24",     // protocol assignments, metadata services
+	"192.0.2.0/24",     // documentation
+	"192.88.99.0/24",   // 6to4 relays
+	"192.168.0.0/16",   // private
+	"198.18.0.0/15",    // benchmarks
+	"198.51.100.0/24",  // documentation
+	"203.0.113.0/24",   // documentation
+	"224.0.0.0/4",      // multicast
+	"240.0.0.0/4",      // reserved, broadcast
+)
+
+// global6 is where IPv6 is public at all. What embeds an IPv4 address elsewhere (4in6, NAT64) is outside of it, and so are loopback,
+// link-local, unique local and multicast addresses.
+var global6 = netip.MustParsePrefix("2000::/3")
+
+// special6 is what is not public within global6.
+var special6 = prefixes(
+	"2001::/23",     // protocol assignments: Teredo, benchmarks, ORCHID
+	"2001:db8::/32", // documentation
+	"2002::/16",     // 6to4
+	"3fff::/20",     // documentation
+)
+
+// Public reports whether an address taken from a stranger may be dialed. IPv4 addresses in IPv6 form are refused whatever they stand
+// for: nobody needs to write one. So are those with a zone, which no prefix contains.
+func Public(a netip.Addr) bool {
+	if !a.IsValid() {
+		return false
+	}
+	special := special4
+	if a.Is6() {
+		if !global6.Contains(a) {
+			return false
+		}
+		special = special6
+	}
+	for _, p := range special {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return true
+}
+
+func prefixes(list ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(list))
+	for i, s := range list {
+		out[i] = netip.MustParsePrefix(s)
+	}
+	return out
+}

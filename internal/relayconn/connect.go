@@ -1,0 +1,95 @@
+package relayconn
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+)
+
+const (
+	maxAddresses   = 8               // of one name, tried in the resolver's order
+	minAddressTime = 2 * time.Second // for one address while others wait for their turn
+)
+
+// connect opens the connection for one request: TCP to a checked address, then TLS where the URL says so. The first result is what
+// HTTP is spoken over, the second the connection underneath; closing that one ends everything at once.
+func (d *Dialer) connect(ctx context.Context, t target) (conn, raw net.Conn, err error) {
+	raw, err = d.connectTCP(ctx, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t.url.Scheme != "https" {
+		return raw, raw, nil
+	}
+	c := tls.Client(raw, &tls.Config{ServerName: t.host, RootCAs: d.cfg.RootCAs, MinVersion: tls.VersionTLS12})
+	if err := c.HandshakeContext(ctx); err != nil {
+		raw.Close()
+		return nil, nil, remoteError{"TLS handshake", err}
+	}
+	return c, raw, nil
+}
+
+// connectTCP tries the addresses of the host one after the other. Only checked addresses are dialed, never a name that could resolve
+// to something else a moment later.
+func (d *Dialer) connectTCP(ctx context.Context, t target) (net.Conn, error) {
+	addrs, err := d.addresses(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	var first error
+	for i, addr := range addrs {
+		c, err := d.connectOne(ctx, addr, len(addrs)-i)
+		if err == nil {
+			return c, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, remoteError{"connect", first}
+}
+
+// connectOne gives an address its share of the time that is left for all of them, so that a black hole does not use it up.
+func (d *Dialer) connectOne(ctx context.Context, addr string, left int) (net.Conn, error) {
+	if deadline, ok := ctx.Deadline(); ok && left > 1 {
+		share := max(time.Until(deadline)/time.Duration(left), minAddressTime)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, share)
+		defer cancel()
+	}
+	return d.cfg.DialContext(ctx, "tcp", addr)
+}
+
+// addresses gives what may be dialed for a target, as host:port.
+func (d *Dialer) addresses(ctx context.Context, t target) ([]string, error) {
+	if t.addr.IsValid() || d.cfg.Lookup == nil {
+		return []string{net.JoinHostPort(t.host, t.port)}, nil
+	}
+	found, err := d.cfg.Lookup(ctx, t.host)
+	if err != nil {
+		return nil, remoteError{"resolve", err}
+	}
+	var out []string
+	for _, a := range found {
+		a = a.Unmap() // some resolvers give every IPv4 address in IPv6 form
+		if (t.exempt || Public(a)) && len(out) < maxAddresses {
+			out = append(out, netAddress(a, t.port))
+		}
+	}
+	if len(out) == 0 && len(found) > 0 {
+		return nil, fmt.Errorf("%w: %s, as %s resolves", ErrForbiddenAddress, found[0].Unmap(), t.host)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("resolve: no address")
+	}
+	return out, nil
+}
+
+func netAddress(a netip.Addr, port string) string { return net.JoinHostPort(a.String(), port) }

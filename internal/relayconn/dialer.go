@@ -1,0 +1,116 @@
+// Package relayconn is the client side of one WebSocket connection to another relay: it dials, under the rule that strangers' URLs lead
+// to public addresses only, and then reads and writes frames. It decides nothing: when to dial, what to send, what an answer means and
+// when to give up belong to its caller, relaysync.
+package relayconn
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"graspd/internal/grasp"
+)
+
+// Config is how connections are made. The zero value is right for production.
+type Config struct {
+	AllowPrivate bool                      // dial addresses that are not public too
+	Exempt       func(grasp.RelayURL) bool // URLs that the operator typed, free of the address rule; nil: none
+	DialTimeout  time.Duration             // for name, TCP, TLS and handshake together; 0: 10 s
+	InfoTimeout  time.Duration             // for a whole Info; 0: 5 s
+	WriteTimeout time.Duration             // for one frame; 0: 20 s
+	CloseTimeout time.Duration             // for the closing handshake; 0: 2 s
+	ReadLimit    int64                     // bytes of one message, past which the connection is closed; 0: 4 MiB
+	UserAgent    string                    // empty: "graspd"
+	RootCAs      *x509.CertPool            // nil: those of the system
+
+	// Lookup resolves a host name. nil: the system's resolver; with a DialContext of the caller's, names are handed to that instead,
+	// which then answers for where they lead.
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// DialContext opens a connection to address, an IP address and port that passed the address rule. nil: the network.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Dialer makes connections to relays. It holds no state: any number of goroutines may use it.
+type Dialer struct{ cfg Config }
+
+// New returns a Dialer with the defaults of Config filled in.
+func New(cfg Config) *Dialer {
+	for _, f := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{
+		{&cfg.DialTimeout, 10 * time.Second}, {&cfg.InfoTimeout, 5 * time.Second},
+		{&cfg.WriteTimeout, 20 * time.Second}, {&cfg.CloseTimeout, 2 * time.Second},
+	} {
+		if *f.field == 0 {
+			*f.field = f.value
+		}
+	}
+	if cfg.ReadLimit == 0 {
+		cfg.ReadLimit = 4 << 20
+	}
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = "graspd"
+	}
+	if cfg.DialContext == nil {
+		cfg.DialContext = (&net.Dialer{}).DialContext
+		if cfg.Lookup == nil {
+			cfg.Lookup = lookup
+		}
+	}
+	return &Dialer{cfg}
+}
+
+func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+}
+
+// Dial opens a WebSocket connection within DialTimeout; ctx bounds the dialing only, not the connection. The error wraps
+// ErrForbiddenAddress where the address rule forbids the host, and *HandshakeError where the relay answered with another HTTP status.
+func (d *Dialer) Dial(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.DialTimeout)
+	defer cancel()
+	c, err := d.dial(ctx, u)
+	if err != nil {
+		return nil, fmt.Errorf("dial %s: %w", printable(string(u)), err)
+	}
+	return c, nil
+}
+
+func (d *Dialer) dial(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
+	t, err := d.target(u)
+	if err != nil {
+		return nil, err
+	}
+	conn, raw, err := d.connect(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { raw.Close() })
+	ws, resp, err := websocket.Dial(ctx, t.url.String(), &websocket.DialOptions{
+		HTTPClient:      exchange{conn}.client(),
+		HTTPHeader:      http.Header{"User-Agent": {d.cfg.UserAgent}},
+		CompressionMode: websocket.CompressionDisabled,
+	})
+	switch inTime := stop(); {
+	case inTime && err == nil:
+		ws.SetReadLimit(d.cfg.ReadLimit)
+		return &Conn{ws: ws, raw: raw, url: u, writeTimeout: d.cfg.WriteTimeout, closeTimeout: d.cfg.CloseTimeout}, nil
+	case err == nil:
+		ws.CloseNow()
+		return nil, ctx.Err()
+	}
+	raw.Close()
+	if resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
+		body, _ := io.ReadAll(resp.Body) // the library has read the first kilobyte of it already
+		return nil, handshakeError(resp, body)
+	}
+	return nil, remote(ctx, "WebSocket handshake", err)
+}

@@ -1,0 +1,117 @@
+package relayconn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/coder/websocket"
+)
+
+// ErrBinary is returned by Read for a binary frame, which Nostr does not have. The connection lives on.
+var ErrBinary = errors.New("binary frame")
+
+// maxRemoteText bounds what a remote relay can put into an error, and so into a log line. Bytes.
+const maxRemoteText = 200
+
+// maxRetryAfter bounds the wait that a remote relay can ask for.
+const maxRetryAfter = 24 * time.Hour
+
+// HandshakeError says that the relay answered with HTTP instead of a WebSocket, or instead of its information document. Redirects are
+// such answers, since none is followed.
+type HandshakeError struct {
+	Status     int           // HTTP status, such as 429
+	RetryAfter time.Duration // what the Retry-After header asks for, at most a day; 0 where it says nothing
+	Text       string        // the beginning of the answer, escaped
+}
+
+// HTTPStatus is the status of the answer.
+func (e *HandshakeError) HTTPStatus() int { return e.Status }
+
+// Error gives the status with its usual text and the beginning of the answer.
+func (e *HandshakeError) Error() string {
+	s := fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))
+	if e.Text != "" {
+		s += ": " + e.Text
+	}
+	return s
+}
+
+func handshakeError(resp *http.Response, body []byte) *HandshakeError {
+	return &HandshakeError{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header.Get("Retry-After")), Text: printable(string(body))}
+}
+
+// retryAfter reads both forms of the header (RFC 9110, 10.2.3).
+func retryAfter(v string) time.Duration {
+	v = strings.TrimSpace(v)
+	if t, err := http.ParseTime(v); err == nil {
+		return min(max(time.Until(t), 0), maxRetryAfter)
+	}
+	n, err := strconv.ParseUint(v, 10, 32)
+	if err != nil {
+		return 0
+	}
+	return min(time.Duration(n)*time.Second, maxRetryAfter)
+}
+
+// ClosedError says that the relay closed the connection with a close frame (RFC 6455, 7.1.5 and 7.1.6).
+type ClosedError struct {
+	Code   int    // such as 1000 (normal) or 1013 (try again later)
+	Reason string // escaped
+}
+
+// Error gives code and reason.
+func (e *ClosedError) Error() string {
+	return fmt.Sprintf("closed by the relay: %d %s", e.Code, e.Reason)
+}
+
+// remoteError is an error whose text a stranger may have written: a host name in a certificate, a status line. The text is cut and
+// escaped, the error underneath stays within reach of errors.Is.
+type remoteError struct {
+	op  string
+	err error
+}
+
+func (e remoteError) Error() string { return e.op + ": " + printable(e.err.Error()) }
+func (e remoteError) Unwrap() error { return e.err }
+
+// remote gives an error of the WebSocket library, or of a connection, as one of ours. Where ctx has ended, that is the reason: it closed
+// the connection, and every other error follows from that.
+func remote(ctx context.Context, op string, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", op, context.Cause(ctx))
+	}
+	if c, ok := errors.AsType[websocket.CloseError](err); ok {
+		return fmt.Errorf("%s: %w", op, &ClosedError{Code: int(c.Code), Reason: printable(c.Reason)})
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err // without the URL, which the caller adds
+	}
+	return remoteError{op, err}
+}
+
+// printable escapes what is not printable in one line (control characters, invalid UTF-8, marks of direction) and cuts the result at
+// maxRemoteText bytes.
+func printable(s string) string {
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		c := s[:n]
+		if r == utf8.RuneError && n == 1 || !strconv.IsPrint(r) {
+			c = strconv.Quote(c)
+			c = c[1 : len(c)-1]
+		}
+		if b.Len()+len(c) > maxRemoteText {
+			break
+		}
+		b.WriteString(c)
+		s = s[n:]
+	}
+	return b.String()
+}

@@ -1,0 +1,64 @@
+package relayconn
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nip11"
+)
+
+// Info fetches the relay's information document (NIP-11) within InfoTimeout, under the same address rule as Dial. A status other than
+// 200 is *HandshakeError, a document above nip11.MaxSize wraps nip11.ErrTooLarge. The content type is not looked at: many serve it as
+// something else.
+func (d *Dialer) Info(ctx context.Context, u grasp.RelayURL) (nip11.Document, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.InfoTimeout)
+	defer cancel()
+	doc, err := d.info(ctx, u)
+	if err != nil {
+		return nip11.Document{}, fmt.Errorf("fetch relay information of %s: %w", printable(string(u)), err)
+	}
+	return doc, nil
+}
+
+func (d *Dialer) info(ctx context.Context, u grasp.RelayURL) (nip11.Document, error) {
+	t, err := d.target(u)
+	if err != nil {
+		return nip11.Document{}, err
+	}
+	conn, raw, err := d.connect(ctx, t)
+	if err != nil {
+		return nip11.Document{}, err
+	}
+	defer raw.Close()
+	defer context.AfterFunc(ctx, func() { raw.Close() })()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url.String(), nil)
+	if err != nil {
+		return nip11.Document{}, remote(ctx, "request", err)
+	}
+	req.Header = http.Header{"Accept": {nip11.ContentType}, "User-Agent": {d.cfg.UserAgent}}
+	req.Close = true
+	resp, err := exchange{conn}.RoundTrip(req)
+	if err != nil {
+		return nip11.Document{}, remote(ctx, "request", err)
+	}
+	return readInfo(ctx, resp)
+}
+
+func readInfo(ctx context.Context, resp *http.Response) (nip11.Document, error) {
+	if resp.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRemoteText)) // for the log; the status says enough
+		return nip11.Document{}, handshakeError(resp, body)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, nip11.MaxSize+1))
+	if err != nil {
+		return nip11.Document{}, remote(ctx, "read", err)
+	}
+	doc, err := nip11.Parse(body)
+	if err != nil {
+		return nip11.Document{}, remoteError{"parse", err}
+	}
+	return doc, nil
+}

@@ -1,0 +1,80 @@
+package relayconn
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"graspd/internal/grasp"
+)
+
+// target is a relay URL taken apart for dialing.
+type target struct {
+	url    *url.URL // scheme http or https
+	host   string   // name or address, without brackets and port
+	port   string
+	addr   netip.Addr // the host where it is an address, else invalid
+	exempt bool       // the address rule does not apply
+}
+
+func (d *Dialer) target(u grasp.RelayURL) (target, error) {
+	p, err := url.Parse(string(u))
+	if err != nil {
+		return target{}, errors.New("not a URL")
+	}
+	t := target{url: p, host: p.Hostname(), port: p.Port(), exempt: d.cfg.AllowPrivate || d.exempt(u)}
+	defaultPort := "443"
+	switch p.Scheme {
+	case "wss":
+		p.Scheme = "https"
+	case "ws":
+		p.Scheme, defaultPort = "http", "80"
+	default:
+		return target{}, errors.New("the scheme is neither ws nor wss")
+	}
+	if p.User != nil {
+		return target{}, errors.New("credentials in the URL")
+	}
+	if t.port == "" {
+		t.port = defaultPort
+	}
+	if n, err := strconv.ParseUint(t.port, 10, 16); err != nil || n == 0 {
+		return target{}, errors.New("the port is out of range")
+	}
+	if t.addr, err = netip.ParseAddr(t.host); err != nil {
+		return t, checkName(t.host)
+	}
+	if !t.exempt && !Public(t.addr) {
+		return target{}, fmt.Errorf("%w: %s", ErrForbiddenAddress, t.addr.WithZone(""))
+	}
+	return t, nil
+}
+
+func (d *Dialer) exempt(u grasp.RelayURL) bool { return d.cfg.Exempt != nil && d.cfg.Exempt(u) }
+
+// checkName refuses host names that are none: empty or too long, with other characters than DNS carries, and those that some
+// resolvers read as a number (127.1, 0177.0.0.1, 2130706433, 0x7f000001). It never resolves .onion, which DNS must not see (RFC 7686).
+func checkName(host string) error {
+	name := strings.TrimSuffix(host, ".")
+	if name == "" || len(name) > 253 {
+		return errors.New("the host is empty or too long")
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '-', c == '_':
+		default:
+			return errors.New("the host has characters that no host name has")
+		}
+	}
+	last := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
+	if last == "onion" {
+		return errors.New("no route to .onion hosts")
+	}
+	if strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
+		return errors.New("the host is a number that is no address")
+	}
+	return nil
+}
