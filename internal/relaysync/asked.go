@@ -1,0 +1,118 @@
+package relaysync
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+	"graspd/internal/store"
+)
+
+// lateness is how long events of an ended request are not held against the relay.
+const lateness = time.Minute
+
+// asked knows what is open on a connection. The shell writes it, the reader
+// looks requests up.
+type asked struct {
+	mu   sync.Mutex // short lookups only
+	subs map[string]*question
+	old  []ended // in order of their end
+}
+
+type question struct {
+	class   plan.Class
+	filters []nostr.Filter
+	over    bool
+}
+
+type ended struct {
+	sub string
+	at  time.Duration
+}
+
+func newAsked() *asked { return &asked{subs: make(map[string]*question)} }
+
+func (a *asked) open(r plan.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.subs[r.Sub] = &question{class: r.Class, filters: r.Filters}
+}
+
+// end marks a request as over and forgets those that ended long ago.
+func (a *asked) end(sub string, now time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if q := a.subs[sub]; q != nil && !q.over {
+		a.subs[sub] = &question{over: true}
+		a.old = append(a.old, ended{sub, now})
+	}
+	for len(a.old) > 0 && now-a.old[0].at > lateness {
+		delete(a.subs, a.old[0].sub)
+		a.old = a.old[1:]
+	}
+}
+
+// answer says what to do with an event for sub: q is the request that it
+// answers, and late that it is to be dropped without holding it against the relay.
+func (a *asked) answer(sub string, e *nostr.Event) (q *question, late bool) {
+	a.mu.Lock()
+	q = a.subs[sub]
+	a.mu.Unlock()
+	if q == nil {
+		return nil, false
+	}
+	if q.over {
+		return nil, true
+	}
+	for _, f := range q.filters {
+		if !near(f, e) {
+			continue
+		}
+		if within(f, e) {
+			return q, false
+		}
+		late = true
+	}
+	return nil, late
+}
+
+// near reports whether an honest relay may take e for an answer to f, whatever
+// its time. A store that many relays use looks tag values up without the name
+// of the tag, and takes a value that begins alike for the same, then also
+// without regard to time: a question for A also brings what has the value in a.
+// The door decides about such an event as about any other; to count it as
+// unasked would end the connection to a good relay.
+func near(f nostr.Filter, e *nostr.Event) bool {
+	for _, t := range f.Tags {
+		if !slices.ContainsFunc(e.Tags, func(tag nostr.Tag) bool { return begins(tag, t.Values) }) {
+			return false
+		}
+	}
+	f.Tags, f.Since, f.Until = nil, nil, nil
+	return f.Matches(e)
+}
+
+// within reports whether e lies in the time that f asks for.
+func within(f nostr.Filter, e *nostr.Event) bool {
+	return nostr.Filter{Since: f.Since, Until: f.Until}.Matches(e)
+}
+
+// begins reports whether a tag that relays index has a value that begins with one of those.
+func begins(tag nostr.Tag, values []string) bool {
+	return len(tag) > 1 && len(tag[0]) == 1 &&
+		slices.ContainsFunc(values, func(v string) bool { return strings.HasPrefix(tag[1], v) })
+}
+
+// source tells the door where events of the request come from.
+func (q *question) source() store.Source {
+	switch q.class {
+	case plan.Live:
+		return store.Live
+	case plan.Daily:
+		return store.Daily
+	}
+	return store.Catchup
+}

@@ -1,0 +1,36 @@
+package relaysync
+
+import (
+	"fmt"
+
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+)
+
+// authenticate signs a challenge with this relay's own key and sends it (NIP-42).
+func (p *peer) authenticate(l *link, challenge string) {
+	e := &nostr.Event{
+		Kind: nostr.KindAuth, CreatedAt: p.engine.cfg.Now().Wall.Unix(),
+		Tags: nostr.Tags{{"relay", string(p.url)}, {"challenge", challenge}},
+	}
+	if p.engine.cfg.Sign == nil {
+		p.inbox.push(l, plan.Authenticated{Reason: "this relay has no key"})
+		return
+	}
+	if err := p.engine.cfg.Sign(e); err != nil {
+		p.inbox.push(l, plan.Authenticated{Reason: fmt.Sprintf("sign: %v", err)})
+		return
+	}
+	l.auth = e.ID
+	l.send(nostr.AppendAuth(nil, e))
+}
+
+// verdict turns the OK to the AUTH event into what it means; any other input stays as it is.
+func (l *link) verdict(in plan.Input) plan.Input {
+	if f, ok := in.(plan.Frame); ok {
+		if m, ok := f.Message.(nostr.OK); ok && m.ID == l.auth {
+			return plan.Authenticated{OK: m.OK, Reason: m.Reason}
+		}
+	}
+	return in
+}

@@ -1,0 +1,286 @@
+package relaysync
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+	"graspd/internal/store"
+)
+
+// Engine owns Desired and the set of peers. Run is its one goroutine; Status
+// may be called from any.
+type Engine struct {
+	cfg   Config
+	dials chan struct{} // slots of dials under way
+	loads chan struct{} // slots of local sets being read
+
+	desired *plan.Desired                 // owned by Run
+	wants   map[grasp.RelayURL]*plan.Want // owned by Run; every target, with or without a peer
+	peers   map[grasp.RelayURL]*peer      // owned by Run
+	asks    chan chan []*peer             // Status asks Run for the peers
+	cursor  store.Seq                     // owned by Run
+	ledger  *ledger                       // owned by Run
+	crowded bool                          // owned by Run; more relays are wanted than there are slots
+	group   sync.WaitGroup                // the peers' goroutines
+
+	following chan struct{} // closed when Run answers asks
+	over      chan struct{} // closed when it does no more
+	delivered atomic.Uint64 // the position in the feed up to which all Wants have been handed out
+	ready     atomic.Bool   // the first catch-up of all bootstrap relays is through
+}
+
+// New returns an Engine; nothing runs before Run.
+func New(c Config) *Engine {
+	c = c.withDefaults()
+	return &Engine{
+		cfg:     c,
+		dials:   make(chan struct{}, c.DialsAtOnce),
+		loads:   make(chan struct{}, c.LoadsAtOnce),
+		desired: plan.NewDesired(c.Service, c.Bootstrap, c.Bounds),
+		wants:   make(map[grasp.RelayURL]*plan.Want),
+		peers:   make(map[grasp.RelayURL]*peer),
+		asks:    make(chan chan []*peer), following: make(chan struct{}), over: make(chan struct{}),
+	}
+}
+
+// Run folds what is stored, then follows the feed until ctx ends. It returns
+// when all peers have ended; an error means that the store could not be read.
+func (e *Engine) Run(ctx context.Context) error {
+	defer close(e.over)
+	if !e.pause(ctx, e.cfg.StartupDelay) {
+		return nil
+	}
+	var err error
+	if e.ledger, err = readLedger(e.cfg.Store, e.cfg.Peer, e.cfg.Logger); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer e.group.Wait()
+	defer e.keepLast()
+	defer cancel()
+	if err := e.foldStored(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	return e.follow(ctx, e.deliver(ctx))
+}
+
+func (e *Engine) pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// foldStored reads announcements and root events by kind, up to the head.
+func (e *Engine) foldStored(ctx context.Context) error {
+	v := e.cfg.Store.View()
+	defer v.Close()
+	e.cursor = v.Head()
+	for row, err := range v.Query(ctx, nostr.Filter{Kinds: plan.Kinds()}) {
+		if err != nil {
+			return fmt.Errorf("read announcements and root events: %w", err)
+		}
+		ev, err := row.Event()
+		if err != nil {
+			return fmt.Errorf("read event %s: %w", row.ID, err)
+		}
+		e.desired.Add(ev)
+	}
+	return nil
+}
+
+// feedChunk is how many feed entries are read at once.
+const feedChunk = 1000
+
+// follow applies the feed. Changes are gathered in a window that starts with
+// the first and does not restart; then every relay concerned gets its Want.
+// What is delayed longer, because its owner edits it often, makes nobody else wait.
+func (e *Engine) follow(ctx context.Context, delayed <-chan time.Time) error {
+	check := time.NewTicker(e.cfg.CheckEvery)
+	defer check.Stop()
+	keep := time.NewTicker(keepEvery)
+	defer keep.Stop()
+	close(e.following)
+	var window <-chan time.Time
+	for {
+		entries, changed, err := e.cfg.Store.Since(e.cursor, feedChunk)
+		if err != nil {
+			return fmt.Errorf("read feed: %w", err)
+		}
+		if e.apply(entries) && window == nil {
+			window = time.After(e.cfg.BatchWindow)
+		}
+		if len(entries) > 0 {
+			changed = closed
+		}
+		select {
+		case <-changed:
+		case <-window:
+			window, delayed = nil, e.deliver(ctx)
+		case <-delayed:
+			delayed = e.deliver(ctx)
+		case <-check.C:
+			e.check(ctx)
+		case <-keep.C:
+			e.keep(ctx)
+		case ask := <-e.asks:
+			ask <- e.sorted()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// closed is always ready.
+var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// apply folds entries and reports whether any may change what is wanted.
+func (e *Engine) apply(entries []store.Entry) bool {
+	for _, x := range entries {
+		e.cursor = max(e.cursor, x.Seq)
+		if x.Event != nil {
+			e.desired.Add(x.Event)
+		} else {
+			e.desired.Remove(x.Removed)
+		}
+	}
+	return len(entries) > 0
+}
+
+// deliver gives every relay whose Want changed its whole new one. It returns
+// what tells that a delayed revision is due; nil when none is delayed.
+func (e *Engine) deliver(ctx context.Context) <-chan time.Time {
+	for u, w := range e.desired.Changed(e.cfg.Now().Mono) {
+		e.wants[u] = w
+		if p := e.peers[u]; p != nil {
+			p.want(w)
+		}
+	}
+	e.delivered.Store(uint64(e.cursor))
+	e.place(ctx, false)
+	due, ok := e.desired.Due()
+	if !ok {
+		return nil
+	}
+	return time.After(max(e.cfg.BatchWindow, due-e.cfg.Now().Mono))
+}
+
+func (e *Engine) start(ctx context.Context, u grasp.RelayURL) {
+	c := e.cfg.Peer
+	c.URL, c.Self, c.Past = u, e.cfg.Self, e.ledger.past(u)
+	p := newPeer(e, u, plan.NewPeer(c))
+	e.peers[u] = p
+	p.want(e.wants[u])
+	e.group.Go(func() { p.run(ctx) })
+}
+
+// end stops the peer of a relay. How the relay behaved is not forgotten: it may be wanted again.
+func (e *Engine) end(u grasp.RelayURL) {
+	p := e.peers[u]
+	p.stop()
+	e.ledger.put(u, p.last())
+	delete(e.peers, u)
+}
+
+// keep writes how all relays stand.
+func (e *Engine) keep(ctx context.Context) {
+	for u, p := range e.peers {
+		if s, ok := p.standing(ctx); ok {
+			e.ledger.put(u, s.record)
+		}
+	}
+	e.writeLedger()
+}
+
+// keepLast does so when all shells have been told to end.
+func (e *Engine) keepLast() {
+	for u, p := range e.peers {
+		e.ledger.put(u, p.last())
+	}
+	e.writeLedger()
+}
+
+func (e *Engine) writeLedger() {
+	e.ledger.trim(func(u grasp.RelayURL) bool { return e.peers[u] != nil })
+	e.ledger.keep()
+}
+
+// check ends the peers of relays that nothing names any more.
+func (e *Engine) check(ctx context.Context) {
+	for u, w := range e.wants {
+		if !w.Empty() || w.Bootstrap {
+			continue
+		}
+		delete(e.wants, u)
+		if e.peers[u] != nil {
+			e.end(u)
+			e.cfg.Logger.Info("relay no longer needed", slog.String("relay", string(u)))
+		}
+	}
+	e.place(ctx, true)
+}
+
+func (e *Engine) sorted() []*peer {
+	out := make([]*peer, 0, len(e.peers))
+	for _, p := range e.peers {
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b *peer) int {
+		if a.url < b.url {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// RelayStatus is the Status of one relay.
+type RelayStatus struct {
+	URL grasp.RelayURL
+	plan.Status
+}
+
+// Status asks every peer how it stands. It returns what was answered before ctx
+// ended; nothing while Run does not follow the feed yet, or has ended.
+func (e *Engine) Status(ctx context.Context) []RelayStatus {
+	var out []RelayStatus
+	for _, p := range e.ask(ctx) {
+		if s, ok := p.standing(ctx); ok {
+			out = append(out, RelayStatus{p.url, s.status})
+		}
+	}
+	return out
+}
+
+// ask gets the peers from Run.
+func (e *Engine) ask(ctx context.Context) []*peer {
+	select {
+	case <-e.following:
+	default:
+		return nil
+	}
+	ask := make(chan []*peer, 1)
+	select {
+	case e.asks <- ask:
+		return <-ask
+	case <-e.over:
+	case <-ctx.Done():
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package relaysync
+
+import (
+	"context"
+	"sync"
+
+	"graspd/internal/plan"
+)
+
+// inboxBound is how many inputs a reader may leave before it waits for the shell.
+const inboxBound = 4096
+
+// inbox carries inputs to the shell in order. Verdicts never wait: their number
+// is bounded by the door's places. The connection's reader waits while it is full.
+type inbox struct {
+	ready chan struct{} // holds a token while there is something to take
+	mu    sync.Mutex    // guards the two below, never held across a wait
+	items []arrival
+	room  chan struct{} // closed when the shell has taken what was there
+}
+
+// arrival is an input and the connection it belongs to; nil = any.
+type arrival struct {
+	from *link
+	in   plan.Input
+}
+
+func newInbox() *inbox {
+	return &inbox{ready: make(chan struct{}, 1), room: make(chan struct{})}
+}
+
+// push adds an input without waiting.
+func (b *inbox) push(from *link, in plan.Input) {
+	b.mu.Lock()
+	b.items = append(b.items, arrival{from, in})
+	b.mu.Unlock()
+	select {
+	case b.ready <- struct{}{}:
+	default:
+	}
+}
+
+// pushWaiting adds an input and then waits while there are too many; it
+// reports false when ctx ended first.
+func (b *inbox) pushWaiting(ctx context.Context, from *link, in plan.Input) bool {
+	b.push(from, in)
+	for {
+		b.mu.Lock()
+		full, room := len(b.items) >= inboxBound, b.room
+		b.mu.Unlock()
+		if !full {
+			return true
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// take returns all inputs that wait and gives their place back.
+func (b *inbox) take(spare []arrival) []arrival {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	items := b.items
+	b.items = spare[:0]
+	close(b.room)
+	b.room = make(chan struct{})
+	return items
+}

@@ -1,0 +1,193 @@
+package relaysync
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"graspd/internal/ingest"
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+	"graspd/internal/policy"
+	"graspd/internal/relayconn"
+)
+
+// Bounds of one connection.
+const (
+	outboxBound  = 256
+	writeTimeout = 20 * time.Second
+)
+
+// link is one open connection: a reader, a writer and a pinger around it.
+type link struct {
+	conn   Conn
+	asked  *asked
+	source *ingest.Source
+	out    chan []byte
+	auth   nostr.ID                    // of the AUTH that was sent; the shell's
+	frames atomic.Uint64               // read so far
+	busy   atomic.Bool                 // the reader handles a frame, perhaps waiting for the door, and sees no pong
+	load   func(func(context.Context)) // runs in a goroutine that is told to end with the connection, after those before it, so that a run can be repeated
+	cancel context.CancelCauseFunc
+}
+
+var (
+	errOutbox  = errors.New("relay does not take what it is sent")
+	errNoPong  = errors.New("no answer to two pings")
+	errHungUp  = errors.New("closed by this relay")
+	errStopped = errors.New("stopped")
+)
+
+// open starts the goroutines of a connection.
+func (p *peer) open(ctx context.Context, conn Conn) *link {
+	ctx, cancel := context.WithCancelCause(ctx)
+	l := &link{
+		conn: conn, asked: newAsked(), out: make(chan []byte, outboxBound), cancel: cancel,
+		source: p.engine.cfg.Door.Source(ingest.SourceConfig{Label: string(p.url)}),
+	}
+	last := closed
+	l.load = func(read func(context.Context)) {
+		before, done := last, make(chan struct{})
+		last = done
+		p.group.Go(func() {
+			defer close(done)
+			<-before
+			read(ctx)
+		})
+	}
+	p.group.Go(func() { l.write(ctx) })
+	p.group.Go(func() { l.ping(ctx, p.inbox, p.engine.cfg.PingEvery) })
+	p.group.Go(func() {
+		err := l.read(ctx, p)
+		l.cancel(err)
+		l.source.Close()
+		p.inbox.push(l, plan.Disconnected{Reason: context.Cause(ctx).Error()})
+	})
+	return l
+}
+
+func closeReason(ctx context.Context) string {
+	if err := context.Cause(ctx); errors.Is(err, errHungUp) || errors.Is(err, errStopped) {
+		return err.Error()
+	}
+	return "going away"
+}
+
+// send queues a frame; a relay that does not read loses its connection.
+func (l *link) send(frame []byte) {
+	select {
+	case l.out <- frame:
+	default:
+		l.cancel(errOutbox)
+	}
+}
+
+// write sends queued frames until the connection ends, and then closes it,
+// which ends the reader.
+func (l *link) write(ctx context.Context) {
+	defer func() { _ = l.conn.Close(closeReason(ctx)) }()
+	for {
+		select {
+		case b := <-l.out:
+			wctx, cancel := context.WithTimeout(ctx, writeTimeout)
+			err := l.conn.Write(wctx, b)
+			cancel()
+			if err != nil {
+				l.cancel(err)
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// ping ends the connection when two pings in a row bring no answer.
+func (l *link) ping(ctx context.Context, in *inbox, every time.Duration) {
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for misses := 0; ; {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		before := l.frames.Load()
+		pctx, cancel := context.WithTimeout(ctx, every)
+		err := l.conn.Ping(pctx)
+		cancel()
+		switch {
+		case err == nil:
+			misses = 0
+			in.push(l, plan.Alive{})
+		case ctx.Err() != nil:
+			return
+		case l.busy.Load() || l.frames.Load() != before: // it may have been read since
+			misses = 0
+		default:
+			if misses++; misses >= 2 {
+				l.cancel(errNoPong)
+				return
+			}
+		}
+	}
+}
+
+// read parses frames in order. Events go to the door, which makes the reader
+// wait when too many are undecided; everything else goes to the shell.
+func (l *link) read(ctx context.Context, p *peer) error {
+	for {
+		// Not cut by ctx: the writer closes the connection properly.
+		b, err := l.conn.Read(context.WithoutCancel(ctx))
+		if err != nil && !errors.Is(err, relayconn.ErrBinary) {
+			return err
+		}
+		l.frames.Add(1)
+		l.busy.Store(true)
+		if err := l.frame(ctx, p, b, err); err != nil {
+			return err
+		}
+		l.busy.Store(false)
+	}
+}
+
+// frame handles one frame, or the error of one that was no text.
+func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
+	var m nostr.RelayMessage
+	if err == nil {
+		m, err = nostr.ParseRelay(b)
+	}
+	var in plan.Input = plan.Frame{Message: m}
+	if err != nil {
+		in = plan.Unasked{Count: 1}
+	} else if ev, ok := m.(nostr.RelayEvent); ok {
+		return l.event(ctx, p, ev)
+	}
+	if !p.inbox.pushWaiting(ctx, l, in) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// event hands one event to the door, if it was asked for.
+func (l *link) event(ctx context.Context, p *peer, m nostr.RelayEvent) error {
+	q, late := l.asked.answer(m.Sub, m.Event)
+	if q == nil {
+		if !late && !p.inbox.pushWaiting(ctx, l, plan.Unasked{Count: 1}) {
+			return ctx.Err()
+		}
+		return nil
+	}
+	id, sub := m.Event.ID, m.Sub
+	if !p.inbox.pushWaiting(ctx, l, plan.Received{Sub: sub, ID: id, At: m.Event.CreatedAt}) {
+		return ctx.Err()
+	}
+	return l.source.Submit(ctx, m.Event, q.source(), func(v policy.Verdict) {
+		in := plan.Decided{Sub: sub, ID: id, Outcome: v.Outcome, Failed: v.Outcome == policy.Failed}
+		if v.Outcome == policy.Accept {
+			in.New, in.Event = true, m.Event
+		}
+		p.inbox.push(l, in)
+	})
+}

@@ -1,0 +1,97 @@
+package relaysync
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"graspd/internal/negentropy"
+	"graspd/internal/plan"
+	"graspd/internal/store"
+)
+
+// load reads the local set of a filter, remembered refusals included, and where
+// its items stand. Without a set when that fails.
+func (p *peer) load(ctx context.Context, e plan.LoadSet) plan.Loaded {
+	out := plan.Loaded{Sub: e.Sub}
+	if !p.reading(ctx) {
+		return out
+	}
+	defer p.read()
+	v := p.engine.cfg.Store.View()
+	defer v.Close()
+	var items []negentropy.Item
+	for m, err := range v.Marks(ctx, e.Filter) {
+		if err != nil {
+			p.unreadable(ctx, "local set could not be read", err)
+			return plan.Loaded{Sub: e.Sub}
+		}
+		value := int16(-1)
+		if m.Shown {
+			value = int16(m.Value)
+		}
+		items, out.Values = append(items, negentropy.Item{Time: uint64(m.Time), ID: m.ID}), append(out.Values, value)
+	}
+	ascend(items, out.Values)
+	out.Set = negentropy.NewSet(items)
+	return out
+}
+
+// ascend brings what is newest first, and the lowest id first within a second,
+// into the order of a set.
+func ascend(items []negentropy.Item, values []int16) {
+	slices.Reverse(items)
+	slices.Reverse(values)
+	for from, to := 0, 0; from < len(items); from = to {
+		for to = from; to < len(items) && items[to].Time == items[from].Time; to++ {
+		}
+		slices.Reverse(items[from:to])
+		slices.Reverse(values[from:to])
+	}
+}
+
+// sift looks needed ids up: which of them are neither stored nor remembered.
+func (p *peer) sift(ctx context.Context, e plan.Sift) plan.Sifted {
+	out := plan.Sifted{Sub: e.Sub}
+	if !p.reading(ctx) {
+		out.Failed = true
+		return out
+	}
+	defer p.read()
+	v := p.engine.cfg.Store.View()
+	defer v.Close()
+	for _, id := range e.IDs {
+		known, err := v.Known(id)
+		switch {
+		case err != nil:
+			p.unreadable(ctx, "needed ids could not be looked up", err)
+			out.Failed = true
+			return out
+		case known.State == store.Unknown:
+			out.Unknown = append(out.Unknown, id)
+		case out.Oldest == 0 || known.Time < out.Oldest:
+			out.Oldest = known.Time
+		}
+	}
+	return out
+}
+
+// reading takes one of the places for reading much of the store; false when ctx ended.
+func (p *peer) reading(ctx context.Context) bool {
+	select {
+	case p.engine.loads <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// read gives the place back.
+func (p *peer) read() { <-p.engine.loads }
+
+// unreadable logs a failure of the store; the end of the process is none.
+func (p *peer) unreadable(ctx context.Context, what string, err error) {
+	if ctx.Err() == nil {
+		p.logger.Error(what, slog.Any("error", err))
+	}
+}

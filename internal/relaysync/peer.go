@@ -1,0 +1,234 @@
+package relaysync
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+)
+
+// peer is the shell of one remote relay: it owns its plan.Peer, feeds it what
+// happens and performs its effects. It makes no decision and never waits but in
+// its select.
+type peer struct {
+	engine  *Engine
+	url     grasp.RelayURL
+	machine *plan.Peer
+	logger  *slog.Logger
+
+	bootstrap bool
+	first     first
+
+	mailbox chan *plan.Want // one slot: the newest Want
+	inbox   *inbox
+	dialed  chan dialResult
+	asks    chan chan standing
+	left    chan struct{} // closed when nothing steps the machine any more
+	ended   chan struct{}
+	quit    chan struct{} // closed by stop
+	link    *link         // nil unless a connection is open
+	dialing *attempt
+	group   sync.WaitGroup // dialer, loaders, and the goroutines of links
+}
+
+// attempt is one dial under way; a result of another one is thrown away.
+type attempt struct{ cancel context.CancelFunc }
+
+type dialResult struct {
+	of   *attempt
+	conn Conn
+	in   plan.Input
+}
+
+func newPeer(e *Engine, u grasp.RelayURL, m *plan.Peer) *peer {
+	return &peer{
+		engine: e, url: u, machine: m, bootstrap: slices.Contains(e.cfg.Bootstrap, u),
+		logger:  e.cfg.Logger.With(slog.String("component", "peer"), slog.String("relay", string(u))),
+		mailbox: make(chan *plan.Want, 1), inbox: newInbox(), dialed: make(chan dialResult),
+		asks: make(chan chan standing), left: make(chan struct{}), ended: make(chan struct{}), quit: make(chan struct{}),
+	}
+}
+
+// want replaces what waits in the mailbox. Only the engine calls it.
+func (p *peer) want(w *plan.Want) {
+	select {
+	case <-p.mailbox:
+	default:
+	}
+	p.mailbox <- w
+}
+
+// stop ends the peer; run returns soon after. Only the engine calls it, once.
+func (p *peer) stop() { close(p.quit) }
+
+// standing is how a peer stands.
+type standing struct {
+	status  plan.Status
+	record  plan.Record
+	through bool // the first catch-up of a bootstrap relay
+}
+
+// standing asks the shell; false when it has ended or ctx ended first.
+func (p *peer) standing(ctx context.Context) (standing, bool) {
+	ask := make(chan standing, 1)
+	select {
+	case p.asks <- ask:
+		return <-ask, true
+	case <-p.left:
+	case <-ctx.Done():
+	}
+	return standing{}, false
+}
+
+// last returns what is to be kept of the relay when the peer was told to stop. Only the engine calls it.
+func (p *peer) last() plan.Record {
+	<-p.left
+	return p.machine.Record()
+}
+
+// run is the shell. It ends with ctx or stop, and returns when its connection
+// and helpers have ended.
+func (p *peer) run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer close(p.ended)
+	defer p.group.Wait()
+	defer cancel()
+	defer close(p.left)
+	defer func() {
+		if p.link != nil {
+			p.link.cancel(errStopped)
+		}
+	}()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	var taken []arrival
+	for {
+		select {
+		case w := <-p.mailbox:
+			p.step(ctx, plan.Wanted{Want: w})
+		case <-p.inbox.ready:
+			taken = p.inbox.take(taken)
+			for i, a := range taken {
+				if a.from == p.link && a.from != nil {
+					p.arrived(ctx, a.in)
+				}
+				taken[i] = arrival{}
+			}
+		case r := <-p.dialed:
+			p.dialEnded(ctx, r)
+		case <-timer.C:
+			p.step(ctx, plan.Tick{})
+		case ask := <-p.asks:
+			p.step(ctx, plan.Tick{}) // the status is that of the last step
+			ask <- standing{p.machine.Status(), p.machine.Record(), p.first.through}
+		case <-p.quit:
+			return
+		case <-ctx.Done():
+			return
+		}
+		p.setTimer(timer)
+	}
+}
+
+func (p *peer) setTimer(t *time.Timer) {
+	at, ok := p.machine.Wake()
+	if !ok {
+		t.Reset(24 * time.Hour)
+		return
+	}
+	t.Reset(max(0, at-p.engine.cfg.Now().Mono))
+}
+
+func (p *peer) arrived(ctx context.Context, in plan.Input) {
+	in = p.link.verdict(in)
+	if _, ok := in.(plan.Disconnected); ok {
+		p.link = nil
+	}
+	p.step(ctx, in)
+}
+
+func (p *peer) dialEnded(ctx context.Context, r dialResult) {
+	if r.of != p.dialing {
+		if r.conn != nil {
+			p.group.Go(func() { _ = r.conn.Close(errHungUp.Error()) })
+		}
+		return
+	}
+	p.dialing.cancel()
+	p.dialing = nil
+	if r.conn != nil {
+		p.link = p.open(ctx, r.conn)
+	}
+	p.step(ctx, r.in)
+}
+
+// step feeds one input to the machine and performs the effects in order.
+func (p *peer) step(ctx context.Context, in plan.Input) {
+	for _, e := range p.machine.Step(p.engine.cfg.Now(), in) {
+		p.perform(ctx, e)
+	}
+	p.noteFirst()
+}
+
+func (p *peer) perform(ctx context.Context, e plan.Effect) {
+	switch e := e.(type) {
+	case plan.Dial:
+		dctx, cancel := context.WithCancel(ctx)
+		a := &attempt{cancel}
+		p.dialing = a
+		p.group.Go(func() { p.deliver(dctx, p.dial(dctx, a)) })
+	case plan.HangUp:
+		p.hangUp()
+	case plan.Report:
+		p.report(ctx, e)
+	default:
+		if p.link != nil {
+			p.transmit(e)
+		}
+	}
+}
+
+// transmit turns an effect into a frame, or has the store read for the connection.
+func (p *peer) transmit(e plan.Effect) {
+	l := p.link
+	switch e := e.(type) {
+	case plan.LoadSet:
+		l.load(func(ctx context.Context) { p.inbox.push(l, p.load(ctx, e)) })
+	case plan.Sift:
+		l.load(func(ctx context.Context) { p.inbox.push(l, p.sift(ctx, e)) })
+	case plan.Survey:
+		l.load(func(ctx context.Context) { p.inbox.push(l, p.survey(ctx, e)) })
+	case plan.Request:
+		l.asked.open(e)
+		l.send(nostr.AppendReq(nil, e.Sub, e.Filters...))
+	case plan.CloseRequest:
+		l.asked.end(e.Sub, p.engine.cfg.Now().Mono)
+		l.send(nostr.AppendClose(nil, e.Sub))
+	case plan.Forget:
+		l.asked.end(e.Sub, p.engine.cfg.Now().Mono)
+	case plan.OpenNeg:
+		l.send(nostr.AppendNegOpen(nil, e.Sub, e.Filter, e.Msg))
+	case plan.ContinueNeg:
+		l.send(nostr.AppendNegMsg(nil, e.Sub, e.Msg))
+	case plan.Authenticate:
+		p.authenticate(l, e.Challenge)
+	case plan.CloseNeg:
+		l.send(nostr.AppendNegClose(nil, e.Sub))
+	}
+}
+
+func (p *peer) hangUp() {
+	if p.dialing != nil {
+		p.dialing.cancel()
+		p.dialing = nil
+	}
+	if p.link != nil {
+		p.link.cancel(errHungUp)
+		p.link = nil
+	}
+}

@@ -1,0 +1,63 @@
+package relaysync
+
+import (
+	"context"
+
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+	"graspd/internal/store"
+)
+
+// survey reads one page of what is stored about some events and repositories.
+func (p *peer) survey(ctx context.Context, e plan.Survey) plan.Surveyed {
+	if !p.reading(ctx) {
+		return plan.Surveyed{Sub: e.Sub, Failed: true}
+	}
+	defer p.read()
+	v := p.engine.cfg.Store.View()
+	defer v.Close()
+	out, err := page(ctx, v, e)
+	if err != nil {
+		p.unreadable(ctx, "stored events could not be surveyed", err)
+		return plan.Surveyed{Sub: e.Sub, Failed: true}
+	}
+	return out
+}
+
+func page(ctx context.Context, v *store.View, e plan.Survey) (plan.Surveyed, error) {
+	var after *store.Pair
+	if e.After != nil {
+		after = &store.Pair{Time: e.After.Time, ID: e.After.ID}
+	}
+	found := e.Page()
+	for row, err := range v.About(ctx, e.IDs, e.Addresses, after) {
+		if err != nil {
+			return plan.Surveyed{}, err
+		}
+		ev, err := row.Event()
+		if err != nil {
+			return plan.Surveyed{}, err
+		}
+		full, err := found.Add(ev, archive{v})
+		if err != nil {
+			return plan.Surveyed{}, err
+		}
+		if full {
+			return found.Surveyed(false), nil
+		}
+	}
+	return found.Surveyed(true), nil
+}
+
+// archive answers what a survey asks about single events.
+type archive struct{ *store.View }
+
+// Look is as plan.Archive has it.
+func (a archive) Look(id nostr.ID) (*nostr.Event, bool, error) {
+	e, ok, err := a.Get(id)
+	if ok || err != nil {
+		return e, ok, err
+	}
+	known, err := a.Known(id)
+	return nil, known.State != store.Unknown, err
+}
