@@ -1,0 +1,106 @@
+// Package admin answers the operator on a private listener: how this relay
+// stands, whether it lives and whether it is ready. It reads what others know and
+// changes nothing; whoever can reach it sees everything that it has to tell.
+package admin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"graspd/internal/grasp"
+	"graspd/internal/plan"
+	"graspd/internal/store"
+)
+
+// Store is what is asked of the event store.
+type Store interface {
+	// Stats returns figures that are at hand.
+	Stats() store.Stats
+	// Failure returns what stopped the store, or nil.
+	Failure() error
+	// Room returns store.ErrFull while the free disk is at its floor.
+	Room() error
+}
+
+// Sync is what is asked of the sync engine. Both methods may be called at any
+// time, and return soon after ctx has ended.
+type Sync interface {
+	// Relays tells how the engine stands with every relay that holds a slot.
+	Relays(ctx context.Context) []Relay
+	// Ready reports whether the first catch-up of the bootstrap relays is
+	// through, else the relays that it waits for.
+	Ready(ctx context.Context) (bool, []grasp.RelayURL)
+}
+
+// Relay is how the engine stands with one remote relay.
+type Relay struct {
+	URL grasp.RelayURL
+	plan.Status
+}
+
+// Config is what the pages tell of.
+type Config struct {
+	URL     grasp.RelayURL // of this relay
+	Version string
+	Store   Store
+	Sync    Sync // nil when this relay does not sync
+}
+
+// patience is how long an answer waits for the engine.
+const patience = 5 * time.Second
+
+// New returns the pages: /status.json, /problems.json, /healthz and /readyz.
+func New(c Config) *http.ServeMux {
+	m := http.NewServeMux()
+	m.HandleFunc("GET /status.json", c.status)
+	m.HandleFunc("GET /problems.json", c.problems)
+	m.HandleFunc("GET /healthz", c.health)
+	m.HandleFunc("GET /readyz", c.ready)
+	return m
+}
+
+// health says whether this process does its work: a store that failed takes
+// nothing until the next start.
+func (c Config) health(w http.ResponseWriter, _ *http.Request) {
+	if err := c.Store.Failure(); err != nil {
+		answer(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	answer(w, http.StatusOK, "ok")
+}
+
+// ready says whether the first catch-up of the bootstrap relays is through, once
+// and for all.
+func (c Config) ready(w http.ResponseWriter, r *http.Request) {
+	if c.Sync == nil {
+		answer(w, http.StatusOK, "ready")
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	ok, waiting := c.Sync.Ready(ctx)
+	if ok {
+		answer(w, http.StatusOK, "ready")
+		return
+	}
+	var names []string
+	for _, u := range waiting {
+		names = append(names, string(u))
+	}
+	answer(w, http.StatusServiceUnavailable, "the first catch-up is not through yet: "+strings.Join(names, ", "))
+}
+
+func answer(w http.ResponseWriter, status int, text string) {
+	head(w, "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintln(w, text) // whoever asked may be gone
+}
+
+func head(w http.ResponseWriter, contentType string) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+}

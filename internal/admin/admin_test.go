@@ -1,0 +1,215 @@
+package admin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"graspd/internal/admin"
+	"graspd/internal/grasp"
+	"graspd/internal/plan"
+	"graspd/internal/store"
+)
+
+type fakeStore struct {
+	stats  store.Stats
+	failed error
+	room   error
+}
+
+func (s fakeStore) Stats() store.Stats { return s.stats }
+func (s fakeStore) Failure() error     { return s.failed }
+func (s fakeStore) Room() error        { return s.room }
+
+type fakeSync struct {
+	relays  []admin.Relay
+	waiting []grasp.RelayURL
+}
+
+func (s fakeSync) Relays(context.Context) []admin.Relay { return s.relays }
+func (s fakeSync) Ready(context.Context) (bool, []grasp.RelayURL) {
+	return len(s.waiting) == 0, s.waiting
+}
+
+func get(t *testing.T, c admin.Config, method, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	admin.New(c).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, nil))
+	return w
+}
+
+var here = admin.Config{
+	URL: "wss://relay.example.org", Version: "v1",
+	Store: fakeStore{stats: store.Stats{Events: 151000, Repositories: 1000, Head: 151210, Remembered: 5}},
+}
+
+func relays() []admin.Relay {
+	coverage := 0.97
+	return []admin.Relay{
+		{URL: "wss://waiting.example.net", Status: plan.Status{
+			Phase: "waiting", Health: plan.Dead, Bootstrap: true, Want: plan.Count{Repositories: 1, Roots: 2}, Negentropy: "unknown", Failures: 61,
+			NextAttempt: time.Date(2026, 11, 21, 13, 30, 0, 987, time.FixedZone("", 3600)),
+			LastAlive:   time.Date(60_000, 1, 1, 0, 0, 0, 0, time.UTC),
+		}},
+		{URL: "wss://other.example.net", Status: plan.Status{
+			Phase: "live", Health: plan.Healthy, Connected: true, Want: plan.Count{Repositories: 50, Roots: 2500},
+			Confirmed: plan.Count{Repositories: 49, Roots: 2498}, InFlight: 3, LiveREQs: 8, SweptRoots: 7, Negentropy: "works",
+			LastAlive: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
+			Counters:  plan.Counters{Live: 12, Catchup: 7400, Daily: 1, Gaps: 4, Undelivered: 5, Attempts: 9, DialFailures: 8},
+			Uptime:    plan.Uptime{Connected: 998 * time.Second, Not: 2 * time.Second}, Coverage: &coverage,
+		}},
+	}
+}
+
+// TestStatus holds the document byte by byte: others read it.
+func TestStatus(t *testing.T) {
+	const self = `{"relay":{"url":"wss://relay.example.org","version":"v1"},"store":{"events":151000,"repositories":1000,"head":151210},"sync":{"relays":[`
+	const other = `{"url":"wss://other.example.net","bootstrap":false,"phase":"live","health":"healthy",` +
+		`"want":{"repositories":50,"roots":2500},"confirmed":{"repositories":49,"roots":2498},"in_flight":3,"live_subscriptions":8,"swept_roots":7,` +
+		`"negentropy":"works","failures":0,"next_attempt":null,"last_alive":"2026-11-20T12:00:00Z",` +
+		`"events":{"live":12,"catchup":7400,"daily":1},"gaps":4,"undelivered":5,"uptime":0.998,"coverage":0.97}`
+	const waiting = `{"url":"wss://waiting.example.net","bootstrap":true,"phase":"waiting","health":"dead",` +
+		`"want":{"repositories":1,"roots":2},"confirmed":{"repositories":0,"roots":0},"in_flight":0,"live_subscriptions":0,"swept_roots":0,` +
+		`"negentropy":"unknown","failures":61,"next_attempt":"2026-11-21T12:30:00Z","last_alive":null,` +
+		`"events":{"live":0,"catchup":0,"daily":0},"gaps":0,"undelivered":0,"uptime":null,"coverage":null}`
+	syncing := here
+	syncing.Sync = fakeSync{relays: relays()}
+	for want, c := range map[string]admin.Config{
+		self + "]}}\n":                         here,
+		self + other + "," + waiting + "]}}\n": syncing,
+	} {
+		w := get(t, c, "GET", "/status.json")
+		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%d %v", w.Code, w.Header())
+		}
+		if got := w.Body.String(); got != want {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
+		var back admin.Status
+		if err := json.Unmarshal(w.Body.Bytes(), &back); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestHealthAndReadiness(t *testing.T) {
+	failed, waiting, through := here, here, here
+	failed.Store = fakeStore{failed: errors.New("storage failed: broken")}
+	waiting.Sync = fakeSync{waiting: []grasp.RelayURL{"wss://a.example.net", "wss://b.example.net"}}
+	through.Sync = fakeSync{}
+	for _, c := range []struct {
+		name   string
+		config admin.Config
+		path   string
+		code   int
+		text   string
+	}{
+		{"well", here, "/healthz", 200, "ok\n"},
+		{"catching up", waiting, "/healthz", 200, "ok\n"},
+		{"store failed", failed, "/healthz", 503, "storage failed: broken\n"},
+		{"no sync", here, "/readyz", 200, "ready\n"},
+		{"through", through, "/readyz", 200, "ready\n"},
+		{"catching up", waiting, "/readyz", 503, "the first catch-up is not through yet: wss://a.example.net, wss://b.example.net\n"},
+	} {
+		w := get(t, c.config, "GET", c.path)
+		if w.Code != c.code || w.Body.String() != c.text || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+			t.Errorf("%s %s: %d %q %v", c.name, c.path, w.Code, w.Body, w.Header())
+		}
+	}
+}
+
+func TestProblems(t *testing.T) {
+	with := func(s fakeStore, relays ...plan.Status) admin.Config {
+		c := here
+		c.Store = s
+		var all []admin.Relay
+		for i, r := range relays {
+			all = append(all, admin.Relay{URL: grasp.RelayURL(fmt.Sprintf("wss://r%d.example.net", i)), Status: r})
+		}
+		c.Sync = fakeSync{relays: all}
+		return c
+	}
+	behind := plan.Status{
+		Health: plan.Degraded, Want: plan.Count{Repositories: 5, Roots: 40}, Confirmed: plan.Count{Repositories: 3, Roots: 39}, Behind: 30 * time.Hour,
+	}
+	late, early, dead := behind, behind, behind
+	late.Want, early.Behind, dead.Health = late.Confirmed, 24*time.Hour-1, plan.Dead
+	bootstrap := dead
+	bootstrap.Bootstrap, bootstrap.Failures = true, 61
+	for _, c := range []struct {
+		name   string
+		config admin.Config
+		want   []string
+	}{
+		{"no sync", here, nil},
+		{"all is well", with(fakeStore{}, plan.Status{Health: plan.Healthy}, early), nil},
+		{"a relay that a stranger named is dead", with(fakeStore{}, dead), nil},
+		{"a bootstrap relay is dead", with(fakeStore{}, bootstrap), []string{"bootstrap relay wss://r0.example.net is dead: 61 failures in a row"}},
+		{"items", with(fakeStore{}, early, behind), []string{
+			"relay wss://r1.example.net has been behind for 30 hours; not confirmed: 2 repositories, 1 root events"}},
+		{"announcements", with(fakeStore{}, late), []string{
+			"relay wss://r0.example.net has been behind for 30 hours; not confirmed: the list of announcements"}},
+		{"disk floor", with(fakeStore{room: store.ErrFull}), []string{"nothing is stored: the free disk space is at its floor (--disk-floor)"}},
+		{"disk unknown", with(fakeStore{room: errors.New("gone")}), []string{"whether there is room on the disk is not known: gone"}},
+		{"disk failed", with(fakeStore{room: store.ErrFull, failed: errors.New("broken")}, bootstrap), []string{
+			"nothing is stored until the next start: broken", "bootstrap relay wss://r0.example.net is dead: 61 failures in a row"}},
+	} {
+		w := get(t, c.config, "GET", "/problems.json")
+		var got admin.Problems
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK || got.Problems == nil {
+			t.Errorf("%s: %d %s", c.name, w.Code, w.Body)
+		}
+		if !slices.Equal(got.Problems, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got.Problems, c.want)
+		}
+	}
+}
+
+func TestNothingElseIsThere(t *testing.T) {
+	for path, methods := range map[string][]string{"/status.json": {"POST", "PUT", "DELETE"}, "/healthz": {"POST"}, "/readyz": {"POST"}} {
+		for _, m := range methods {
+			if w := get(t, here, m, path); w.Code != http.StatusMethodNotAllowed {
+				t.Errorf("%s %s: %d", m, path, w.Code)
+			}
+		}
+	}
+	for _, path := range []string{"/metrics", "/debug/pprof/", "/status.json/x", "/healthzz"} {
+		if w := get(t, here, "GET", path); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+}
+
+// stuckSync answers when its caller has no more patience.
+type stuckSync struct{}
+
+func (stuckSync) Relays(ctx context.Context) []admin.Relay { <-ctx.Done(); return relays()[:1] }
+func (stuckSync) Ready(ctx context.Context) (bool, []grasp.RelayURL) {
+	<-ctx.Done()
+	return false, nil
+}
+
+func TestAnEngineThatIsBusyHoldsNothingUpForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := here
+		c.Sync = stuckSync{}
+		begun := time.Now()
+		if w := get(t, c, "GET", "/readyz"); w.Code != http.StatusServiceUnavailable {
+			t.Errorf("%d", w.Code)
+		}
+		if w := get(t, c, "GET", "/status.json"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "waiting.example.net") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		if d := time.Since(begun); d > 12*time.Second {
+			t.Errorf("took %v", d)
+		}
+	})
+}

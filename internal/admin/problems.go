@@ -1,0 +1,68 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"graspd/internal/plan"
+	"graspd/internal/store"
+)
+
+// Problems is the document /problems.json: what the operator should look after,
+// one sentence each. It is empty when all is well.
+type Problems struct {
+	Problems []string `json:"problems"`
+}
+
+// longBehind is how long something wanted may be unconfirmed.
+const longBehind = 24 * time.Hour
+
+func (c Config) problems(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	b, err := json.Marshal(Problems{Problems: c.look(ctx)})
+	if err != nil {
+		answer(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	head(w, "application/json")
+	_, _ = w.Write(append(b, '\n')) // whoever asked may be gone
+}
+
+// look lists what is wrong.
+func (c Config) look(ctx context.Context) []string {
+	list := []string{}
+	if err := c.Store.Failure(); err != nil {
+		list = append(list, fmt.Sprintf("nothing is stored until the next start: %v", err))
+	} else if err := c.Store.Room(); errors.Is(err, store.ErrFull) {
+		list = append(list, "nothing is stored: the free disk space is at its floor (--disk-floor)")
+	} else if err != nil {
+		list = append(list, fmt.Sprintf("whether there is room on the disk is not known: %v", err))
+	}
+	if c.Sync == nil {
+		return list
+	}
+	for _, r := range c.sorted(ctx) {
+		switch {
+		case r.Health == plan.Dead && r.Bootstrap:
+			list = append(list, fmt.Sprintf("bootstrap relay %s is dead: %d failures in a row", r.URL, r.Failures))
+		case r.Health == plan.Dead: // strangers name whatever they like
+		case r.Behind >= longBehind:
+			list = append(list, fmt.Sprintf("relay %s has been behind for %d hours; not confirmed: %s", r.URL, int(r.Behind.Hours()), missing(r.Status)))
+		}
+	}
+	return list
+}
+
+// missing says how much is not confirmed.
+func missing(s plan.Status) string {
+	repos, roots := s.Want.Repositories-s.Confirmed.Repositories, s.Want.Roots-s.Confirmed.Roots
+	if repos == 0 && roots == 0 {
+		return "the list of announcements"
+	}
+	return fmt.Sprintf("%d repositories, %d root events", repos, roots)
+}
