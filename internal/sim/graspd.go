@@ -1,0 +1,290 @@
+package sim
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"graspd/internal/grasp"
+	"graspd/internal/ingest"
+	"graspd/internal/nip11"
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+	"graspd/internal/policy"
+	"graspd/internal/relay"
+	"graspd/internal/relaysync"
+	"graspd/internal/store"
+	"graspd/internal/testkit"
+)
+
+// Options say what one graspd is like. They are read at each start.
+type Options struct {
+	Bootstrap []grasp.RelayURL
+	Verifier  nostr.Verifier // nil takes marks
+	Limits    relay.Limits
+	Ping      time.Duration // between two pings, to clients and to relays; 0 is 30 s
+	Door      ingest.Limits
+	Engine    func(*relaysync.Config) // changes what the engine gets
+}
+
+// Graspd is one whole relay: store, door, server and engine, built in the order
+// of the binary, with a disk of its own that outlives its stops.
+type Graspd struct {
+	Options
+	Name    string
+	URL     grasp.RelayURL
+	Service grasp.Service
+
+	w     *World
+	fs    *vfs.MemFS
+	skew  atomic.Int64 // of its wall clock, in nanoseconds
+	host  *Host
+	past  *history
+	full  atomic.Bool // its disk
+	lives int         // so far
+	run   *running    // nil while it is stopped
+}
+
+// running is one life of the process.
+type running struct {
+	store  *store.Store
+	door   *ingest.Door
+	relay  *relay.Relay
+	engine *relaysync.Engine
+	stop   func() error
+}
+
+// Graspd adds a relay that is not started yet.
+func (w *World) Graspd(name string, o Options) *Graspd {
+	w.t.Helper()
+	service, err := grasp.ParseService(name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	g := &Graspd{Options: o, Name: name, URL: URL(name), Service: service, w: w, fs: vfs.NewCrashableMem(), host: w.Net.Host(name), past: newHistory()}
+	w.all = append(w.all, g)
+	return g
+}
+
+// Key is the relay's own key.
+func (g *Graspd) Key() nostr.PubKey { return nostr.PubKey(sha256.Sum256([]byte(g.Name))) }
+
+// Skew sets the relay's wall clock that far ahead of the true time.
+func (g *Graspd) Skew(d time.Duration) { g.skew.Store(int64(d)) }
+
+// now is the relay's wall clock.
+func (g *Graspd) now() time.Time { return g.w.Now().Add(time.Duration(g.skew.Load())) }
+
+// FillDisk leaves no space on its disk, or lots again.
+func (g *Graspd) FillDisk(full bool) { g.full.Store(full) }
+
+func (g *Graspd) space() (uint64, error) {
+	if g.full.Load() {
+		return 0, nil
+	}
+	return 1 << 40, nil
+}
+
+// Host is its place in the network.
+func (g *Graspd) Host() *Host { return g.host }
+
+// Running reports whether it was started and not stopped.
+func (g *Graspd) Running() bool { return g.run != nil }
+
+// Store is the store of the running relay.
+func (g *Graspd) Store() *store.Store { return g.run.store }
+
+// Engine is the sync engine of the running relay.
+func (g *Graspd) Engine() *relaysync.Engine { return g.run.engine }
+
+// Start runs it, with what is on its disk.
+func (g *Graspd) Start() {
+	g.w.t.Helper()
+	if err := g.start(); err != nil {
+		g.w.t.Fatalf("start %s: %v", g.Name, err)
+	}
+}
+
+func (g *Graspd) start() error {
+	log := g.w.log.With(slog.String("graspd", g.Name))
+	rules := policy.Rules{Service: g.Service}
+	g.lives++
+	r := &running{}
+	var err error
+	r.store, err = store.Open(store.Options{
+		Dir: "store", FS: g.fs, CacheBytes: 1 << 20, TableBytes: 256 << 10, Rules: rules.Fingerprint(), Now: g.now,
+		FreeSpace: g.space, Logger: log.With("component", "store"),
+	})
+	if err != nil {
+		return err
+	}
+	verifier := g.Verifier
+	if verifier == nil {
+		verifier = testkit.Marks{}
+	}
+	// One verifier: several would take the events of one moment in an order of their own.
+	r.door = ingest.New(ingest.Config{
+		Store: r.store, Rules: rules, Verifier: verifier, Now: g.now, Workers: 1, Limits: g.Door, Logger: log.With("component", "ingest"),
+	})
+	r.relay, err = relay.New(relay.Config{
+		Store: r.store, Door: r.door, Service: g.Service, Limits: g.Limits, Ping: g.Ping, Now: g.now, Logger: log.With("component", "relay"),
+		Info: nip11.Document{Name: g.Name, Self: g.Key().String(), Software: "graspd"},
+	})
+	if err != nil {
+		return errors.Join(err, r.store.Close())
+	}
+	begun := time.Now()
+	c := relaysync.Config{
+		Store: r.store, Door: r.door, Service: g.Service, Bootstrap: g.Bootstrap, Self: g.Key(), PingEvery: g.Ping, Logger: log,
+		Sign: func(e *nostr.Event) error {
+			*e = *testkit.Mark(g.Key(), e.CreatedAt, e.Kind, e.Content, e.Tags...)
+			return nil
+		},
+		Dialer: newDialer(g),
+		Now:    func() plan.Now { return plan.Now{Mono: time.Since(begun), Wall: g.now()} },
+	}
+	if g.Options.Engine != nil {
+		g.Options.Engine(&c)
+	}
+	r.engine = relaysync.New(c)
+	r.serve(g)
+	g.run = r
+	return nil
+}
+
+// serve runs the parts; stop ends them in the reverse of the order of data.
+func (r *running) serve(g *Graspd) {
+	doorCtx, endDoor := context.WithCancel(context.Background())
+	relayCtx, endRelay := context.WithCancel(context.Background())
+	engineCtx, endEngine := context.WithCancel(context.Background())
+	server := r.relay.Server()
+	l := g.host.Listen()
+	feedCtx, endFeed := context.WithCancel(context.Background())
+	var engine, relay, door, feed part
+	feed.run(func() error { g.follow(feedCtx, r.store); return nil })
+	door.run(func() error { return r.door.Run(doorCtx) })
+	relay.run(func() error { return r.relay.Run(relayCtx) })
+	engine.run(func() error { return r.engine.Run(engineCtx) })
+	var accept part
+	accept.run(func() error {
+		if err := server.Serve(r.relay.Listener(l)); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	r.stop = func() error {
+		defer endEngine()
+		sctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		err := server.Shutdown(sctx)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = server.Close()
+		}
+		endEngine()
+		err = errors.Join(err, accept.wait(), engine.wait())
+		endRelay()
+		err = errors.Join(err, relay.wait())
+		endDoor()
+		err = errors.Join(err, door.wait())
+		endFeed()
+		return errors.Join(err, feed.wait(), r.store.Close())
+	}
+}
+
+// part is one goroutine with a result.
+type part struct {
+	done sync.WaitGroup
+	err  error
+}
+
+func (p *part) run(f func() error) { p.done.Go(func() { p.err = f() }) }
+func (p *part) wait() error        { p.done.Wait(); return p.err }
+
+// Stop ends it as a signal does. It does nothing for one that does not run.
+func (g *Graspd) Stop() {
+	g.w.t.Helper()
+	if g.run == nil {
+		return
+	}
+	begun := time.Now()
+	if err := g.run.stop(); err != nil {
+		g.w.t.Errorf("stop %s: %v", g.Name, err)
+	}
+	if d := time.Since(begun); d > 10*time.Second {
+		g.w.t.Errorf("%s took %v to stop", g.Name, d)
+	}
+	g.run = nil
+}
+
+// Crash ends it as a power cut does: of what was not written through, a random part is lost.
+func (g *Graspd) Crash() {
+	g.w.t.Helper()
+	// How much the disk asks of r depends on what the store does on the side.
+	r := rand.New(rand.NewPCG(g.w.seed, uint64(g.lives)))
+	g.past.cut(true)
+	disk := g.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: r})
+	g.host.Cut()
+	if err := g.run.stop(); err != nil {
+		g.w.t.Errorf("crash %s: %v", g.Name, err)
+	}
+	g.run, g.fs = nil, disk
+	g.past.cut(false)
+}
+
+// Publish brings an event in as a client would, and waits for the verdict.
+func (g *Graspd) Publish(e *nostr.Event) policy.Verdict {
+	g.w.t.Helper()
+	src := g.run.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
+	defer src.Close()
+	got := make(chan policy.Verdict, 1)
+	if err := src.Submit(context.Background(), e, store.Direct, func(v policy.Verdict) { got <- v }); err != nil {
+		g.w.t.Fatal(err)
+	}
+	return <-got
+}
+
+// dial connects from this relay to a host of the network.
+func (g *Graspd) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	return g.w.Net.Dial(ctx, g.Name, hostOf(address))
+}
+
+// Has says whether an event is served.
+func (g *Graspd) Has(e *nostr.Event) bool {
+	g.w.t.Helper()
+	v := g.run.store.View()
+	defer v.Close()
+	_, ok, err := v.Get(e.ID)
+	if err != nil {
+		g.w.t.Fatal(err)
+	}
+	return ok
+}
+
+// WantStored fails the test for events that are not served.
+func (g *Graspd) WantStored(events ...*nostr.Event) {
+	g.w.t.Helper()
+	for _, e := range events {
+		if !g.Has(e) {
+			g.w.t.Errorf("%s: event of kind %d (%s) is not stored", g.Name, e.Kind, e.ID)
+		}
+	}
+}
+
+// WantAbsent fails the test for events that are served.
+func (g *Graspd) WantAbsent(events ...*nostr.Event) {
+	g.w.t.Helper()
+	for _, e := range events {
+		if g.Has(e) {
+			g.w.t.Errorf("%s: event of kind %d (%s) is stored", g.Name, e.Kind, e.ID)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package sim
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"graspd/internal/grasp"
+	"graspd/internal/testkit"
+)
+
+// era is how far the clocks of a world are ahead of the bubble's, which begins in
+// 2000: graspd knows that hardly any event is older than 2020.
+const era = 26 * 365 * 24 * time.Hour
+
+// World is everything that one run consists of. It lives in one bubble.
+type World struct {
+	t     testing.TB
+	seed  uint64
+	Net   *Network
+	Fakes *testkit.Net
+	log   *slog.Logger
+	all   []*Graspd
+}
+
+// New returns an empty world. The same seed gives the same world.
+func New(t testing.TB, seed uint64) *World {
+	w := &World{t: t, seed: seed, Net: NewNetwork(seed), Fakes: testkit.NewNet(t)}
+	w.Fakes.Seed, w.Fakes.Delay = seed, w.Net.Delay
+	w.log = slog.New(slog.DiscardHandler)
+	return w
+}
+
+// Tell writes what all graspds log to the test's output.
+func (w *World) Tell() {
+	w.log = slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.String("at", w.Age().String())
+		}
+		return a
+	}}))
+}
+
+// bubbleEpoch is when the clock of every bubble begins.
+var bubbleEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Age is how long the world has existed.
+func (w *World) Age() time.Duration { return time.Since(bubbleEpoch) }
+
+// Now is the true time.
+func (w *World) Now() time.Time { return time.Now().Round(0).Add(era) }
+
+// Unix is the true time in seconds.
+func (w *World) Unix() int64 { return w.Now().Unix() }
+
+// Fake adds a scripted relay.
+func (w *World) Fake(name string) *testkit.FakeRelay { return w.Fakes.Relay(URL(name)) }
+
+// URL is the address of the relay of that name.
+func URL(name string) grasp.RelayURL { return grasp.RelayURL("ws://" + name) }
+
+// End stops all graspds that run.
+func (w *World) End() {
+	w.t.Helper()
+	for _, g := range w.all {
+		g.Stop()
+	}
+}

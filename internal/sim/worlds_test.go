@@ -1,0 +1,228 @@
+package sim_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nostr"
+	"graspd/internal/sim"
+	"graspd/internal/testkit"
+)
+
+var (
+	runs   = flag.Int("runs", 6, "how many random worlds are lived")
+	first  = flag.Uint64("first", 0, "the seed of the first of them")
+	replay = flag.Int64("seed", -1, "live this one world only, and tell it")
+)
+
+// TestMain leaves one processor: which of several goroutines runs first is then decided the same way each time.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	runtime.GOMAXPROCS(1)
+	os.Exit(m.Run())
+}
+
+func TestWorlds(t *testing.T) {
+	if *replay >= 0 {
+		live(t, uint64(*replay), true)
+		return
+	}
+	for seed := *first; seed < *first+uint64(*runs); seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { live(t, seed, false) })
+	}
+}
+
+// TestTheSameSeedIsTheSameRun, to the nanosecond and the byte.
+func TestTheSameSeedIsTheSameRun(t *testing.T) {
+	for seed := uint64(1000); seed < 1001; seed++ {
+		one, other := live(t, seed, false).lines, live(t, seed, false).lines
+		if n := different(one, other); n >= 0 {
+			t.Errorf("seed %d: line %d of %d and %d is another:\n%s\n%s", seed, n, len(one), len(other), line(one, n), line(other, n))
+		}
+	}
+}
+
+func line(lines []string, n int) string {
+	if n < len(lines) {
+		return lines[n]
+	}
+	return "the end"
+}
+
+// different is the first place where two slices differ, or -1.
+func different[T comparable](a, b []T) int {
+	for i := range max(len(a), len(b)) {
+		if i >= len(a) || i >= len(b) || a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// live lives one world, and gives what happened in it.
+func live(t *testing.T, seed uint64, telling bool) (all *record) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := newChaos(t, seed, telling)
+		defer c.w.End()
+		c.live()
+		c.settle()
+		if t.Failed() {
+			t.Logf("replay with: make sim SEED=%d", seed)
+		}
+		all = &c.record
+	})
+	return all
+}
+
+// patience is how long a world may take to be as it should be, once everybody behaves: a relay that was
+// dead is tried a day later, what it lied about is found at the next full resync, and what that makes
+// acceptable at the one after.
+const patience = 6
+
+// settle lets everybody behave and waits for all to be as it should be.
+func (c *chaos) settle() {
+	c.log("everybody behaves")
+	for _, n := range c.nodes {
+		n.Skew(0)
+		n.FillDisk(false)
+		n.Host().Set(sim.Fine)
+		n.Host().Stall(false)
+		if _, ok := c.down[n]; ok {
+			c.down[n] = c.w.Age()
+		}
+	}
+	for _, f := range c.fakes {
+		c.calm(f)
+	}
+	c.upcoming = nil
+	var wrong []string
+	for day := range patience {
+		c.pass(24 * time.Hour)
+		if wrong = c.wrong(); len(wrong) == 0 {
+			c.log("settled within %d days", day+1)
+			c.quiet()
+			c.newcomers()
+			return
+		}
+	}
+	c.t.Errorf("after %d days:\n%s", patience, strings.Join(wrong, "\n"))
+}
+
+// quiet lets another full resync pass. Where sets are equal and can be reconciled it moves no events.
+func (c *chaos) quiet() {
+	before := map[*testkit.FakeRelay]map[nostr.ID]int{}
+	for _, f := range c.fakes {
+		before[f] = f.Deliveries()
+	}
+	had := map[*sim.Graspd]ids{}
+	for _, n := range c.nodes {
+		had[n] = n.Served()
+	}
+	c.pass(26 * time.Hour)
+	for _, f := range c.fakes {
+		if f.Neg != testkit.NegWorks || f.NegNewest+f.Withheld > 0 || slices.ContainsFunc(c.nodes, func(n *sim.Graspd) bool { return c.pages[n] }) {
+			continue
+		}
+		for id, n := range f.Deliveries() {
+			if n > before[f][id] && !slices.ContainsFunc(c.nodes, func(n *sim.Graspd) bool { return had[n][id] == nil }) {
+				c.t.Errorf("%s sent %s again, which everybody has", f.URL, tell(c.cast.all[id]))
+			}
+		}
+	}
+}
+
+// newcomers publishes on each fake relay what those who follow it should have at once, or at their next sweep.
+func (c *chaos) newcomers() {
+	type arrival struct {
+		e    *nostr.Event
+		from *testkit.FakeRelay
+	}
+	var all []arrival
+	for _, f := range c.fakes {
+		for _, a := range c.cast.of(func(e *nostr.Event) bool { return e.Kind == 30617 }) {
+			e := c.cast.sign(testkit.Someone(99), c.w.Unix(), 1621, nostr.Tag{"a", a.Address()})
+			c.log("new on %s: %s", f.URL, tell(e))
+			f.Add(e)
+			all = append(all, arrival{e, f})
+		}
+	}
+	c.pass(20 * time.Second)
+	missing := func(late bool) (out []string) {
+		for _, n := range c.nodes {
+			o := c.oracle(n)
+			w := o.look()
+			for _, s := range n.Engine().Status(c.t.Context()) {
+				for _, x := range all {
+					// Where a REQ bears few filters, a repository may not fit into one, and is swept.
+					swept := s.SweptRoots > 0 || x.from.Filters.Most > 0 && x.from.Filters.Most < 10
+					if x.from.URL == s.URL && (!swept || late) && o.sources[s.URL][x.e.ID] != nil && o.served[x.e.ID] == nil && w.reaches(w.wants[s.URL], x.e) && w.accepts(x.e) {
+						out = append(out, fmt.Sprintf("%s: %s has not come from %s", n.Name, tell(x.e), s.URL))
+					}
+				}
+			}
+		}
+		return out
+	}
+	if m := missing(false); len(m) > 0 {
+		c.t.Errorf("after 20 seconds:\n%s", strings.Join(m, "\n"))
+		return
+	}
+	c.pass(2 * time.Hour)
+	if m := missing(true); len(m) > 0 {
+		c.t.Errorf("after two hours:\n%s", strings.Join(m, "\n"))
+	}
+}
+
+// oracle is one that knows everything about a relay and its surroundings.
+func (c *chaos) oracle(n *sim.Graspd) oracle {
+	served := map[grasp.RelayURL]ids{}
+	for _, f := range c.fakes {
+		served[f.URL] = ids{}
+		for _, e := range f.Events() {
+			served[f.URL][e.ID] = e
+		}
+	}
+	for _, n := range c.nodes {
+		served[n.URL] = n.Served()
+	}
+	return oracle{
+		self: n.URL, now: c.w.Unix(), boot: n.Bootstrap, all: c.cast.all, served: served[n.URL], ever: n.Ever(), sources: served,
+	}
+}
+
+// wrong is all that is not as it should be.
+func (c *chaos) wrong() []string {
+	var out []string
+	for _, n := range c.nodes {
+		o := c.oracle(n)
+		for _, s := range append(o.faults(), c.unsettled(n, o)...) {
+			out = append(out, n.Name+": "+s)
+		}
+	}
+	return out
+}
+
+// unsettled tells of a relay that should be connected and is not, or lacks something.
+func (c *chaos) unsettled(n *sim.Graspd, o oracle) []string {
+	var out []string
+	var connected []grasp.RelayURL
+	for _, s := range n.Engine().Status(c.t.Context()) {
+		connected = append(connected, s.URL)
+		if s.Phase != "live" && !strings.HasPrefix(string(s.URL), nowhere) || s.Phase == "live" && s.Want != s.Confirmed {
+			out = append(out, fmt.Sprintf("%s: %+v", s.URL, s.Status))
+		}
+	}
+	if want := o.wanted(); !slices.Equal(connected, want) {
+		out = append(out, fmt.Sprintf("peers %v, should be %v", connected, want))
+	}
+	return out
+}
