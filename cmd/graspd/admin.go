@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"graspd/internal/admin"
+	"graspd/internal/relaysync"
+)
+
+// adminHandler serves what the private listener tells.
+func (n *node) adminHandler() http.Handler {
+	c := admin.Config{URL: n.service.RelayURL(), Version: versionString(), Store: n.store}
+	if n.engine != nil {
+		c.Sync = engineStatus{n.engine}
+	}
+	return admin.New(c)
+}
+
+// engineStatus tells how the engine stands.
+type engineStatus struct{ *relaysync.Engine }
+
+func (e engineStatus) Relays(ctx context.Context) []admin.Relay {
+	all := e.Status(ctx)
+	out := make([]admin.Relay, len(all))
+	for i, s := range all {
+		out[i] = admin.Relay(s)
+	}
+	return out
+}
+
+// newServer is an HTTP server for the private listener.
+func newServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
+
+// serveOn serves until the server is shut down.
+func serveOn(s *http.Server, l net.Listener) error {
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+// shutDown gives requests under way a moment. Sessions are hijacked and live on.
+func shutDown(s *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	err := s.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.Close() // what is left has sent no request, or does not read the answer
+	}
+	return err
+}

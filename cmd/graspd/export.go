@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"graspd/internal/store"
+)
+
+// exportChunk is how many entries are read at once.
+const exportChunk = 1000
+
+// exportCommand writes the stored events in the order in which they were stored.
+func exportCommand(ctx context.Context, args []string, io stdio, env lookup) (err error) {
+	var c Config
+	rest, problems, err := parse("export", c.dataSettings(), args, io, env)
+	if err != nil {
+		return err
+	}
+	for _, a := range rest {
+		problems = append(problems, fmt.Sprintf("export takes no argument %q; it writes to standard output", a))
+	}
+	if len(problems) > 0 {
+		return &usageError{problems}
+	}
+	if _, err := os.Stat(filepath.Join(c.Data, "store")); err != nil {
+		return fmt.Errorf("export: no store: %w", err)
+	}
+	s, err := store.Open(store.Options{
+		Dir: filepath.Join(c.Data, "store"), CacheBytes: c.Cache, Floor: uint64(max(1, c.DiskFloor)),
+		Logger: newLogger(c, io.err),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	w := bufio.NewWriterSize(io.out, 1<<20)
+	var after store.Seq
+	var line []byte
+	for ctx.Err() == nil {
+		entries, _, err := s.Since(after, exportChunk)
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		if len(entries) == 0 {
+			return w.Flush()
+		}
+		for _, x := range entries {
+			after = x.Seq
+			if x.Event == nil {
+				continue
+			}
+			line = append(x.Event.AppendJSON(line[:0]), '\n')
+			if _, err := w.Write(line); err != nil {
+				return fmt.Errorf("export: %w", err)
+			}
+		}
+	}
+	return errors.Join(w.Flush(), errors.New("export: interrupted"))
+}

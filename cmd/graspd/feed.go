@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"graspd/internal/ingest"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+// openImport opens a file that can be read more than once. Standard input, and
+// whatever else cannot, is copied into a temporary file first.
+func openImport(ctx context.Context, name string, stdin io.Reader) (*os.File, error) {
+	in := stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			return f, nil
+		}
+		defer f.Close()
+		in = f
+	}
+	f, err := os.CreateTemp("", "graspd-import-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil { // it lives as long as it is open
+		return nil, errors.Join(err, f.Close())
+	}
+	copied := make(chan error, 1)
+	go func() { _, err := io.Copy(f, in); copied <- err }() // ends with its input, or with the process
+	select {
+	case err = <-copied:
+	case <-ctx.Done():
+		err = errInterrupted
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// feed submits the events of in line by line and waits until all are decided.
+// From the second pass on only those that waited for other events.
+func feed(ctx context.Context, door *ingest.Door, in io.Reader, pass int, t *tally, problems io.Writer) error {
+	src := door.Source(ingest.SourceConfig{Label: "import", Direct: pass > 1, Bearer: operator})
+	defer src.Close()
+	var open sync.WaitGroup
+	defer open.Wait()
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 64<<10), importLine)
+	n := 0
+	for lines.Scan() {
+		n++
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 || pass > 1 && !t.waits(n) {
+			continue
+		}
+		e, err := nostr.ParseEvent(line)
+		if err != nil {
+			if t.unreadable++; t.unreadable <= importProblems {
+				fmt.Fprintf(problems, "graspd: line %d: %v\n", n, err)
+			}
+			continue
+		}
+		open.Add(1)
+		at := n
+		if err := src.Submit(ctx, e, store.Direct, func(v policy.Verdict) { t.decided(at, v); open.Done() }); err != nil {
+			open.Done()
+			return fmt.Errorf("import: stopped at line %d: %w", n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("import: line %d: %w", n+1, err)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("import: line %d: %w", n+1, errInterrupted)
+	}
+	return nil
+}
+
+// operator stands in for the authors: what was exported may hold protected
+// events (NIP-70), which they had brought in person.
+func operator(*nostr.Event) policy.Bearer { return policy.Author }
+
+// tally knows the last verdict on every line.
+type tally struct {
+	unreadable int // owned by the reading goroutine
+
+	mu      sync.Mutex // guards the rest
+	verdict [policy.Failed + 1]int
+	last    map[int]policy.Outcome // of the lines that may be decided again
+	cause   string
+}
+
+// decided counts a verdict, and takes back what the line was counted as before.
+func (t *tally) decided(line int, v policy.Verdict) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o := v.Outcome
+	if before, again := t.last[line]; again {
+		t.verdict[before]--
+		delete(t.last, line)
+		if o == policy.Duplicate { // it had been waiting inside
+			o = policy.Accept
+		}
+	}
+	t.verdict[o]++
+	switch o {
+	case policy.Orphan:
+		t.last[line] = o
+	case policy.Failed:
+		t.cause = v.Reason
+	}
+}
+
+func (t *tally) waits(line int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.last[line]
+	return ok
+}
+
+func (t *tally) count(o policy.Outcome) int { t.mu.Lock(); defer t.mu.Unlock(); return t.verdict[o] }
+
+func (t *tally) stored() int { return t.count(policy.Accept) }
+
+func (t *tally) String() string {
+	refused := 0
+	for o := policy.Withdraw; o <= policy.Discard; o++ {
+		refused += t.count(o)
+	}
+	return fmt.Sprintf("stored %d, known before %d, refused by the rules %d, forged %d, unreadable %d",
+		t.stored(), t.count(policy.Duplicate), refused, t.count(policy.Invalid), t.unreadable)
+}

@@ -1,0 +1,332 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nostr"
+)
+
+// lookup reads an environment variable, as os.LookupEnv does.
+type lookup func(string) (string, bool)
+
+// usageError lists everything that is wrong with a command line.
+type usageError struct{ problems []string }
+
+func (e *usageError) Error() string { return strings.Join(e.problems, "\n") }
+
+var errHelp = errors.New("help was asked for")
+
+// setting is one row of the flag table: how a flag is called, what it means,
+// its default as text and how a text becomes a value.
+type setting struct {
+	name, def, about string
+	set              func(string) error
+	isBool           bool
+}
+
+// env returns the environment variable of a flag.
+func (s setting) env() string {
+	return "GRASPD_" + strings.ToUpper(strings.ReplaceAll(s.name, "-", "_"))
+}
+
+// dataSettings are those of every command that opens the store.
+func (c *Config) dataSettings() []setting {
+	return []setting{
+		text("data", "./graspd-data", "directory of the store and of the relay's own key", &c.Data),
+		size("store-cache", "64MiB", 1<<20, "memory for the store's block cache", &c.Cache),
+		size("disk-floor", "1GiB", 0, "free disk space below which nothing more is stored", &c.DiskFloor),
+		level("log-level", "info", "debug, info, warn or error", &c.LogLevel),
+		oneOf("log-format", "text", "text, or json for machines", &c.LogFormat, "text", "json"),
+	}
+}
+
+// policySettings are those of every command that decides what is accepted.
+func (c *Config) policySettings() []setting {
+	return []setting{
+		text("listen", "127.0.0.1:7334", "address of the relay: WebSocket, NIP-11 and a page for browsers, on /", &c.Listen),
+		text("domain", "", "host[:port] under which announcements list this relay (default: the listen address)", &c.Domain),
+		number("min-pow", "0", 0, 64, "bits of proof of work that an event must show (NIP-13), also from other relays; 0 is none", &c.MinPoW),
+	}
+}
+
+// serveSettings are those of serve alone.
+func (c *Config) serveSettings() []setting {
+	return []setting{
+		text("admin-listen", "127.0.0.1:7335", "private address of /status.json, /healthz and /readyz; empty = off", &c.AdminListen),
+		prefixes("trusted-proxies", "", "addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed; set it behind one", &c.TrustedProxies),
+		list("bootstrap", "", "relay URLs to fill from at first; may be repeated or comma-separated", &c.Bootstrap),
+		boolean("sync", "true", "fill from other relays", &c.Sync),
+		boolean("sync-allow-private", "false", "dial loopback, private and link-local addresses too", &c.SyncAllowPrivate),
+		duration("sync-batch-window", "5s", 10*time.Millisecond, "time in which changes of what is wanted are gathered", &c.SyncBatchWindow),
+		duration("sync-quick-reconnect", "15m", time.Second, "a connection lost for less asks only for what is new", &c.SyncQuickReconnect),
+		duration("sync-resync-interval", "24h", time.Minute, "time between full resyncs of a relay, ± 1/24", &c.SyncResyncInterval),
+		duration("sync-check-interval", "60s", time.Second, "how often relays that nothing names any more are let go", &c.SyncCheckInterval),
+		duration("sync-startup-delay", "0s", 0, "wait before the first connection", &c.SyncStartupDelay),
+		duration("sync-base-backoff", "5s", 100*time.Millisecond, "first wait after a failed connection; it doubles", &c.SyncBaseBackoff),
+		duration("sync-max-backoff", "1h", time.Second, "longest wait after failed connections", &c.SyncMaxBackoff),
+		duration("sync-dead-after", "24h", time.Minute, "unbroken failure after which a relay is dead", &c.SyncDeadAfter),
+		duration("sync-dead-retry", "24h", time.Minute, "how often a dead relay is tried", &c.SyncDeadRetry),
+		number("sync-max-tags", "100", 1, 2000, "values per filter", &c.SyncMaxTags),
+		number("sync-max-filters", "70", 1, 1000, "live filters per relay before small requests are merged", &c.SyncMaxFilters),
+		number("sync-max-relays", "500", 1, 100_000, "relays connected at once, bootstrap relays aside", &c.SyncMaxRelays),
+		boolean("sync-negentropy", "true", "reconcile by NIP-77 where the remote relay has it", &c.SyncNegentropy),
+		text("name", "graspd", "relay name (NIP-11)", &c.Name),
+		text("description", "A relay for git collaboration over Nostr that keeps itself complete.", "relay description (NIP-11)", &c.Description),
+		text("contact", "", "contact of the operator, a URI (NIP-11)", &c.Contact),
+		pubkey("pubkey", "", "public key of the operator, 64 hex digits (NIP-11)", &c.PubKey),
+	}
+}
+
+func text(name, def, about string, v *string) setting {
+	return setting{name: name, def: def, about: about, set: func(s string) error { *v = s; return nil }}
+}
+
+func list(name, def, about string, v *[]string) setting {
+	return setting{name: name, def: def, about: about, set: func(s string) error {
+		for _, x := range strings.Split(s, ",") {
+			if x = strings.TrimSpace(x); x != "" && !slices.Contains(*v, x) {
+				*v = append(*v, x)
+			}
+		}
+		return nil
+	}}
+}
+
+func prefixes(name, def, about string, v *[]netip.Prefix) setting {
+	return setting{name: name, def: def, about: about, set: func(s string) error {
+		for _, x := range strings.Split(s, ",") {
+			if x = strings.TrimSpace(x); x == "" {
+				continue
+			}
+			p, err := netip.ParsePrefix(x)
+			if err != nil {
+				var a netip.Addr
+				if a, err = netip.ParseAddr(x); err != nil {
+					return errors.New("want addresses or CIDRs such as 127.0.0.1 or 10.0.0.0/8")
+				}
+				p = netip.PrefixFrom(a, a.BitLen())
+			}
+			*v = append(*v, p.Masked())
+		}
+		return nil
+	}}
+}
+
+func boolean(name, def, about string, v *bool) setting {
+	return setting{name: name, def: def, about: about, isBool: true, set: func(s string) error {
+		b, err := strconv.ParseBool(s)
+		if err != nil {
+			return errors.New("want true or false")
+		}
+		*v = b
+		return nil
+	}}
+}
+
+func duration(name, def string, least time.Duration, about string, v *time.Duration) setting {
+	return setting{name: name, def: def, about: about, set: func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			return errors.New("want a duration such as 5s, 15m or 24h")
+		}
+		if d < least {
+			return fmt.Errorf("want a duration of at least %v", least)
+		}
+		*v = d
+		return nil
+	}}
+}
+
+func number(name, def string, least, most int, about string, v *int) setting {
+	return setting{name: name, def: def, about: about, set: func(s string) error {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < least || n > most {
+			return fmt.Errorf("want a number from %d to %d", least, most)
+		}
+		*v = n
+		return nil
+	}}
+}
+
+func size(name, def string, least int64, about string, v *int64) setting {
+	return setting{name: name, def: def, about: about, set: func(s string) error {
+		n, err := parseSize(s)
+		if err != nil {
+			return errors.New("want a size such as 512MiB or 2GiB")
+		}
+		if n < least {
+			return fmt.Errorf("want at least %d bytes", least)
+		}
+		*v = n
+		return nil
+	}}
+}
+
+// parseSize reads bytes with an optional unit of 1024s.
+func parseSize(s string) (int64, error) {
+	for _, u := range []struct {
+		suffix string
+		shift  uint
+	}{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}, {"", 0}} {
+		digits, ok := strings.CutSuffix(s, u.suffix)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || n < 0 || n > 1<<62>>u.shift {
+			return 0, fmt.Errorf("size %q out of range", s)
+		}
+		return n << u.shift, nil
+	}
+	return 0, fmt.Errorf("size %q", s)
+}
+
+func level(name, def, about string, v *slog.Level) setting {
+	return setting{name: name, def: def, about: about, set: func(s string) error {
+		if !slices.Contains([]string{"debug", "info", "warn", "error"}, strings.ToLower(s)) {
+			return errors.New("want debug, info, warn or error")
+		}
+		return v.UnmarshalText([]byte(s))
+	}}
+}
+
+func oneOf(name, def, about string, v *string, allowed ...string) setting {
+	return setting{name: name, def: def, about: about, set: func(s string) error {
+		if !slices.Contains(allowed, s) {
+			return fmt.Errorf("want %s", strings.Join(allowed, " or "))
+		}
+		*v = s
+		return nil
+	}}
+}
+
+func pubkey(name, def, about string, v *string) setting {
+	return setting{name: name, def: def, about: about, set: func(s string) error {
+		if _, err := nostr.ParsePubKey(s); err != nil && s != "" {
+			return errors.New("want 64 lower-case hex digits")
+		}
+		*v = s
+		return nil
+	}}
+}
+
+// parse fills the settings from the defaults, the environment and the command
+// line, in that order. It returns the remaining arguments and every problem.
+func parse(command string, rows []setting, args []string, io stdio, env lookup) ([]string, []string, error) {
+	var problems []string
+	given := make(map[string][]string)
+	fs := flag.NewFlagSet("graspd "+command, flag.ContinueOnError)
+	fs.SetOutput(discard{})
+	for _, r := range rows {
+		keep := func(s string) error { given[r.name] = append(given[r.name], s); return nil }
+		if r.isBool {
+			fs.BoolFunc(r.name, r.about, keep)
+		} else {
+			fs.Func(r.name, r.about, keep)
+		}
+	}
+	var rest []string
+	for len(args) > 0 { // on after a wrong flag or an argument, so that all problems are told
+		err := fs.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			help(io.out, command, rows)
+			return nil, nil, errHelp
+		}
+		args = fs.Args()
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%v (see graspd %s --help)", err, command))
+		} else if len(args) > 0 {
+			rest, args = append(rest, args[0]), args[1:]
+		}
+	}
+	for _, r := range rows {
+		from, values := "--"+r.name, given[r.name]
+		if len(values) == 0 {
+			if s, ok := env(r.env()); ok {
+				from, values = r.env(), []string{s}
+			} else {
+				values = []string{r.def}
+			}
+		}
+		for _, s := range values {
+			if err := r.set(s); err != nil {
+				problems = append(problems, fmt.Sprintf("%s: %q is not allowed: %v", from, s, err))
+			}
+		}
+	}
+	return rest, problems, nil
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+func help(w io.Writer, command string, rows []setting) {
+	for _, c := range commands() {
+		if c.name == command {
+			fmt.Fprintf(w, "graspd %s %s: %s\n\nFlags, each with the environment variable that sets it too:\n\n", c.name, c.args, c.about)
+		}
+	}
+	for _, r := range rows {
+		def := r.def
+		if def == "" {
+			def = "none"
+		}
+		fmt.Fprintf(w, "  --%-24s %s\n  %-26s %s, default %s\n", r.name, r.about, "", r.env(), def)
+	}
+}
+
+// service returns the domain under which announcements list this relay. Without
+// --domain that is the listen address, whose port may still be 0.
+func (c *Config) service() (grasp.Service, error) {
+	domain := c.Domain
+	if domain == "" {
+		host, port, err := net.SplitHostPort(c.Listen)
+		if err != nil {
+			return grasp.Service{}, fmt.Errorf("--listen: %q is not allowed: want host:port", c.Listen)
+		}
+		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+			return grasp.Service{}, fmt.Errorf("--domain: needed, because --listen %q names no host: announcements list this relay by its public host[:port], such as git.example.org", c.Listen)
+		}
+		if domain = c.Listen; port == "0" {
+			domain = host
+		}
+	}
+	s, err := grasp.ParseService(domain)
+	switch {
+	case err != nil && c.Domain == "":
+		return grasp.Service{}, fmt.Errorf("--listen: %q is not allowed: %v", c.Listen, err)
+	case err != nil:
+		return grasp.Service{}, fmt.Errorf("--domain: %q is not allowed: %v", domain, err)
+	}
+	return s, nil
+}
+
+// bootstrap returns the normalised bootstrap relays and what is wrong with the others.
+func (c *Config) bootstrap() (urls []grasp.RelayURL, problems []string) {
+	for _, raw := range c.Bootstrap {
+		u, err := grasp.NormalizeRelay(raw)
+		if err == nil && !strings.ContainsAny(raw, ".:") {
+			err = errors.New("want a relay URL such as wss://relay.example.org")
+		}
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("--bootstrap: %q is not allowed: %v", raw, err))
+			continue
+		}
+		if !slices.Contains(urls, u) {
+			urls = append(urls, u)
+		}
+	}
+	return urls, problems
+}

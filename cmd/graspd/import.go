@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sync/errgroup"
+
+	"graspd/internal/ingest"
+	"graspd/internal/policy"
+)
+
+// Bounds of an import.
+const (
+	importLine     = 4 << 20 // bytes of a line
+	importProblems = 20      // unreadable lines that are named one by one
+)
+
+// importCommand feeds a file through the door, so that the rules of serve decide.
+func importCommand(ctx context.Context, args []string, std stdio, env lookup) (err error) {
+	var c Config
+	rest, problems, err := parse("import", append(c.policySettings(), c.dataSettings()...), args, std, env)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 {
+		problems = append(problems, fmt.Sprintf("import takes one FILE, or - for standard input, got %q", rest))
+	}
+	service, err := c.service()
+	if err != nil {
+		problems = append(problems, err.Error())
+	}
+	if len(problems) > 0 {
+		return &usageError{problems}
+	}
+	file, err := openImport(ctx, rest[0], std.in)
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	s, door, err := openStore(c, service, newLogger(c, std.err))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return runImport(ctx, door, file, std)
+}
+
+// runImport runs the door while the file is fed through it.
+func runImport(ctx context.Context, door *ingest.Door, file io.ReadSeeker, std stdio) error {
+	doorCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var g errgroup.Group
+	g.Go(func() error { return door.Run(doorCtx) })
+	t := &tally{last: make(map[int]policy.Outcome)}
+	err := feedAll(ctx, door, file, t, std.err)
+	stop()
+	err = errors.Join(err, g.Wait())
+	fmt.Fprintln(std.out, t)
+	if failed := t.count(policy.Failed); err == nil && failed > 0 {
+		err = fmt.Errorf("import: %d events could not be stored: %s", failed, t.cause)
+	}
+	return err
+}
+
+// feedAll feeds the file again and again for what waits for other events, until
+// a pass stores nothing new: an export may name an announcement before it
+// stands there, and more events may wait than the door keeps.
+func feedAll(ctx context.Context, door *ingest.Door, file io.ReadSeeker, t *tally, problems io.Writer) error {
+	for pass := 1; ; pass++ {
+		before := t.stored()
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return fmt.Errorf("import: %w", err)
+		}
+		if err := feed(ctx, door, file, pass, t, problems); err != nil {
+			return err
+		}
+		if t.count(policy.Orphan) == 0 || t.stored() == before {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,123 @@
+// Command graspd is a Nostr relay for git collaboration (NIP-34) that keeps
+// itself complete from the other relays that its repositories name.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	os.Exit(run(ctx, os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}, os.LookupEnv))
+}
+
+// stdio is what a command reads and writes.
+type stdio struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// Exit codes.
+const (
+	exitOK    = 0
+	exitFail  = 1 // something went wrong while running
+	exitUsage = 2 // the command line or a setting is wrong
+)
+
+// command is one subcommand.
+type command struct {
+	name, args, about string
+	run               func(ctx context.Context, args []string, io stdio, env lookup) error
+}
+
+func commands() []command {
+	return []command{
+		{"serve", "[flags]", "run the relay (the default)", serveCommand},
+		{"demo", "[flags]", "show three relays on this machine filling each other", demoCommand},
+		{"status", "[flags]", "show how a running relay stands; exit code 1 when something needs looking after", statusCommand},
+		{"import", "[flags] FILE|-", "store the events of a JSON lines file, by the rules of serve", importCommand},
+		{"export", "[flags]", "write all stored events as JSON lines, in the order in which they were stored", exportCommand},
+		{"version", "", "print the version", versionCommand},
+	}
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, io stdio, env lookup) int {
+	name := "serve"
+	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
+		name, args = args[0], args[1:]
+	} else if len(args) > 0 && (args[0] == "-h" || args[0] == "--help" || args[0] == "-help") {
+		name = "help"
+	}
+	if name == "help" {
+		usage(io.out)
+		return exitOK
+	}
+	for _, c := range commands() {
+		if c.name == name {
+			return exitCode(c.run(ctx, args, io, env), io.err)
+		}
+	}
+	fmt.Fprintf(io.err, "graspd: unknown command %q\n\n", name)
+	usage(io.err)
+	return exitUsage
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "graspd is a Nostr relay for git collaboration that keeps itself complete.\n\nUsage:\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  graspd %-8s %-16s %s\n", c.name, c.args, c.about)
+	}
+	fmt.Fprint(w, "\n\"graspd COMMAND --help\" lists the flags of a command.\n")
+}
+
+// exitCode prints an error, one line per problem, and chooses the code.
+func exitCode(err error, w io.Writer) int {
+	var bad *usageError
+	var ill *unwell
+	switch {
+	case err == nil, errors.Is(err, errHelp):
+		return exitOK
+	case errors.As(err, &ill):
+		for _, p := range ill.problems {
+			fmt.Fprintf(w, "graspd: %s\n", p)
+		}
+		return exitFail
+	case errors.As(err, &bad):
+		for _, p := range bad.problems {
+			fmt.Fprintf(w, "graspd: %s\n", p)
+		}
+		return exitUsage
+	}
+	fmt.Fprintf(w, "graspd: %v\n", err)
+	return exitFail
+}
+
+// version is set by release builds with -ldflags "-X main.version=…".
+var version = ""
+
+func versionString() string {
+	if version != "" {
+		return version
+	}
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" && b.Main.Version != "(devel)" {
+		return b.Main.Version
+	}
+	return "dev"
+}
+
+func versionCommand(_ context.Context, args []string, io stdio, _ lookup) error {
+	if len(args) > 0 {
+		return &usageError{[]string{fmt.Sprintf("version takes no arguments, got %q", args)}}
+	}
+	fmt.Fprintf(io.out, "graspd %s\n", versionString())
+	return nil
+}

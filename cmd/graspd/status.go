@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"graspd/internal/admin"
+)
+
+// statusTimeout bounds one request; mostStatus what is read of an answer (bytes).
+const (
+	statusTimeout = 15 * time.Second
+	mostStatus    = 64 << 20
+)
+
+// unwell lists what the operator should look after.
+type unwell struct{ problems []string }
+
+func (e *unwell) Error() string { return strings.Join(e.problems, "\n") }
+
+// statusOptions are the settings of the status command.
+type statusOptions struct {
+	base        string // of the private listener, without a slash at the end
+	json, watch bool
+	every       time.Duration
+}
+
+// statusCommand shows how a running relay stands.
+func statusCommand(ctx context.Context, args []string, std stdio, env lookup) error {
+	var o statusOptions
+	rows := []setting{
+		adminURL("admin", "http://127.0.0.1:7335", "private listener of the relay that is asked", &o.base),
+		boolean("json", "false", "print status.json as it is", &o.json),
+		boolean("watch", "false", "go on, until Ctrl-C", &o.watch),
+		duration("interval", "2s", 100*time.Millisecond, "time between two looks with --watch", &o.every),
+	}
+	rest, problems, err := parse("status", rows, args, std, env)
+	if err != nil {
+		return err
+	}
+	for _, a := range rest {
+		problems = append(problems, fmt.Sprintf("status takes no argument %q", a))
+	}
+	if len(problems) > 0 {
+		return &usageError{problems}
+	}
+	if !o.watch {
+		return o.show(ctx, std.out)
+	}
+	return o.follow(ctx, std.out)
+}
+
+// adminURL is a flag for the address of a private listener, as URL or as host:port.
+func adminURL(name, def, about string, v *string) setting {
+	return setting{name: name, def: def, about: about, set: func(s string) error {
+		if !strings.Contains(s, "://") {
+			s = "http://" + s
+		}
+		u, err := url.Parse(s)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
+			return fmt.Errorf("want a URL such as %s", def)
+		}
+		*v = strings.TrimRight(u.String(), "/")
+		return nil
+	}}
+}
+
+// follow shows it again and again until ctx ends. Troubles are shown and outlived.
+func (o statusOptions) follow(ctx context.Context, out io.Writer) error {
+	tick := time.NewTicker(o.every)
+	defer tick.Stop()
+	for {
+		var page strings.Builder
+		err := o.show(ctx, &page)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if isTerminal(out) {
+			fmt.Fprint(out, clearScreen)
+		}
+		fmt.Fprint(out, page.String())
+		if err != nil {
+			fmt.Fprintln(out, err)
+		}
+		if !o.json {
+			fmt.Fprintln(out)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// clearScreen empties a terminal and begins at its upper left.
+const clearScreen = "\x1b[H\x1b[2J"
+
+// show shows it once.
+func (o statusOptions) show(ctx context.Context, out io.Writer) error {
+	text, err := o.get(ctx, "/status.json")
+	if err != nil {
+		return err
+	}
+	var s admin.Status
+	if err := json.Unmarshal(text, &s); err != nil {
+		return fmt.Errorf("%s/status.json: %w", o.base, err)
+	}
+	if o.json {
+		_, err = out.Write(text)
+	} else {
+		err = printStatus(out, s, time.Now())
+	}
+	if err != nil {
+		return fmt.Errorf("print status: %w", err)
+	}
+	if text, err = o.get(ctx, "/problems.json"); err != nil {
+		return err
+	}
+	var p admin.Problems
+	if err := json.Unmarshal(text, &p); err != nil {
+		return fmt.Errorf("%s/problems.json: %w", o.base, err)
+	}
+	if len(p.Problems) > 0 {
+		return &unwell{p.Problems}
+	}
+	return nil
+}
+
+// get reads one page of the private listener.
+func (o statusOptions) get(ctx context.Context, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, o.base+path, nil)
+	if err != nil {
+		return nil, fmt.Errorf("status: %w", err)
+	}
+	r, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("no answer from a running graspd (--admin says where its --admin-listen is): %w", err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(r.Body, mostStatus))
+	if err != nil {
+		return nil, fmt.Errorf("read %s%s: %w", o.base, path, err)
+	}
+	if r.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s%s: HTTP status %d; is this the private listener of a graspd?", o.base, path, r.StatusCode)
+	}
+	return b, nil
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"graspd/internal/admin"
+)
+
+func TestStatusTable(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	next, past := now.Add(83*time.Minute+400*time.Millisecond), now.Add(-time.Second)
+	up, all, coverage := 0.9996, 1.0, 0.29
+	s := admin.Status{
+		Relay: admin.Self{URL: "wss://relay.example.org", Version: "v1"}, Store: admin.StoreStatus{Events: 151000, Repositories: 1000},
+		Sync: admin.SyncStatus{Relays: []admin.RelayStatus{
+			{URL: "wss://a.example.net", Bootstrap: true, Phase: "live", Health: "healthy", Want: admin.Count{Repositories: 50, Roots: 2500},
+				Confirmed: admin.Count{Repositories: 50, Roots: 2500}, SweptRoots: 7, Events: admin.Sources{Live: 12, Catchup: 7400, Daily: 3}, Gaps: 2,
+				Uptime: &up, Coverage: &coverage},
+			{URL: "wss://longer.example.net", Phase: "waiting", Health: "dead", Failures: 61, Want: admin.Count{Repositories: 1}, NextAttempt: &next},
+			{URL: "wss://now.example.net", Phase: "dialing", Health: "degraded", Failures: 1, NextAttempt: &past, Uptime: &all},
+		}},
+	}
+	const want = `wss://relay.example.org, graspd v1: 151000 events, 1000 repositories
+
+RELAY                     PHASE    HEALTH        REPOSITORIES  ROOTS                LIVE  CATCHUP  DAILY  GAPS  UPTIME  COVERAGE  NEXT ATTEMPT
+wss://a.example.net *     live     healthy       50/50         2500/2500 (7 swept)  12    7400     3      2     99.9%   29.0%     -
+wss://longer.example.net  waiting  dead (61)     0/1           0/0                  0     0        0      0     -       -         in 1h23m0s
+wss://now.example.net     dialing  degraded (1)  0/0           0/0                  0     0        0      0     100.0%  -         now
+
+* bootstrap relay
+`
+	var b strings.Builder
+	if err := printStatus(&b, s, now); err != nil || b.String() != want {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	s.Sync.Relays = nil
+	b.Reset()
+	if err := printStatus(&b, s, now); err != nil || b.String() != "wss://relay.example.org, graspd v1: 151000 events, 1000 repositories\nno relays are followed\n" {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// adminOf serves fixed documents.
+func adminOf(t *testing.T, status, problems string) string {
+	t.Helper()
+	m := http.NewServeMux()
+	m.HandleFunc("GET /status.json", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, status) })
+	m.HandleFunc("GET /problems.json", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, problems) })
+	s := httptest.NewServer(m)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+const statusDocument = `{"relay":{"url":"wss://relay.example.org","version":"v1"},"store":{"events":5,"repositories":1,"head":9},"sync":{"relays":[]},"later":1}` + "\n"
+
+func TestStatusExitCodes(t *testing.T) {
+	well := adminOf(t, statusDocument, `{"problems":[]}`)
+	ill := adminOf(t, statusDocument, `{"problems":["bootstrap relay wss://a.example.net is dead","nothing is stored"]}`)
+	broken := adminOf(t, "<html>", `{"problems":[]}`)
+	other := httptest.NewServer(http.NotFoundHandler())
+	other.Close()
+	empty := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(empty.Close)
+	for _, c := range []struct {
+		name, out, errs string
+		code            int
+		args            []string
+	}{
+		{"all is well", "5 events", "", exitOK, []string{"--admin", well}},
+		{"host:port", "5 events", "", exitOK, []string{"--admin", strings.TrimPrefix(well, "http://") + "/"}},
+		{"json", statusDocument, "", exitOK, []string{"--admin", well, "--json"}},
+		{"problems", "5 events", "graspd: bootstrap relay wss://a.example.net is dead\ngraspd: nothing is stored\n", exitFail, []string{"--admin", ill}},
+		{"json and problems", statusDocument, "graspd: nothing is stored\n", exitFail, []string{"--admin", ill, "--json"}},
+		{"no JSON", "", broken + "/status.json", exitFail, []string{"--admin", broken}},
+		{"another server", "", "HTTP status 404; is this the private listener", exitFail, []string{"--admin", empty.URL}},
+		{"nobody there", "", "no answer from a running graspd (--admin says", exitFail, []string{"--admin", other.URL}},
+		{"no URL", "", `--admin: "ftp://x" is not allowed: want a URL such as http://127.0.0.1:7335`, exitUsage, []string{"--admin", "ftp://x"}},
+		{"arguments", "", `status takes no argument "now"`, exitUsage, []string{"now"}},
+		{"haste", "", `--interval: "1ms"`, exitUsage, []string{"--watch", "--interval", "1ms"}},
+	} {
+		code, out, errs := call(t, "", nil, append([]string{"status"}, c.args...)...)
+		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || c.errs == "" && errs != "" {
+			t.Errorf("%s: %d\n%s%s", c.name, code, out, errs)
+		}
+		if len(c.args) == 3 && c.args[2] == "--json" && out != statusDocument {
+			t.Errorf("%s: %s", c.name, out)
+		}
+	}
+	if code, out, errs := call(t, "", map[string]string{"GRASPD_ADMIN": well}, "status"); code != exitOK || !strings.Contains(out, "5 events") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+}
+
+// TestStatusWatches: it goes on through troubles, and Ctrl-C is no failure.
+func TestStatusWatches(t *testing.T) {
+	var asked atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/problems.json":
+			fmt.Fprint(w, `{"problems":["mind the gap"]}`)
+		case asked.Add(1) == 2:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		default:
+			fmt.Fprint(w, statusDocument)
+		}
+	}))
+	t.Cleanup(s.Close)
+	r := start(t, "status", "--watch", "--interval", "100ms", "--admin", s.URL)
+	r.out.await(t, `(?s)5 events.*mind the gap.*HTTP status 503.*5 events.*mind the gap`)
+	if code := r.stop(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	if strings.Contains(r.out.String(), "\x1b") {
+		t.Error("the screen is cleared where the output is no terminal")
+	}
+}
+
+func TestStatusOfARunningRelay(t *testing.T) {
+	us := serve(t, "--data", t.TempDir(), "--domain", "relay.example.org", "--admin-listen", "127.0.0.1:0")
+	base := us.out.await(t, `at (http://\S+)/status.json\n`)
+	code, out, errs := call(t, "", nil, "status", "--admin", base)
+	if code != exitOK || !strings.Contains(out, "wss://relay.example.org, graspd ") || !strings.Contains(out, "no relays are followed") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+}

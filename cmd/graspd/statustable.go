@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"graspd/internal/admin"
+)
+
+// printStatus prints the status for people. now is the time from which the next attempts count.
+func printStatus(w io.Writer, s admin.Status, now time.Time) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, graspd %s: %d events, %d repositories\n", s.Relay.URL, s.Relay.Version, s.Store.Events, s.Store.Repositories)
+	if len(s.Sync.Relays) == 0 {
+		b.WriteString("no relays are followed\n")
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	b.WriteByte('\n')
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, strings.Join([]string{
+		"RELAY", "PHASE", "HEALTH", "REPOSITORIES", "ROOTS", "LIVE", "CATCHUP", "DAILY", "GAPS", "UPTIME", "COVERAGE", "NEXT ATTEMPT",
+	}, "\t"))
+	bootstrap := false
+	for _, r := range s.Sync.Relays {
+		fmt.Fprintln(t, strings.Join(row(r, now), "\t"))
+		bootstrap = bootstrap || r.Bootstrap
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if bootstrap {
+		b.WriteString("\n* bootstrap relay\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// row is the line of one relay: of repositories and roots how many are confirmed and wanted, events by how they came.
+func row(r admin.RelayStatus, now time.Time) []string {
+	name, roots := r.URL, of(r.Confirmed.Roots, r.Want.Roots)
+	if r.Bootstrap {
+		name += " *"
+	}
+	if r.SweptRoots > 0 {
+		roots += fmt.Sprintf(" (%d swept)", r.SweptRoots)
+	}
+	health := r.Health
+	if r.Failures > 0 {
+		health += fmt.Sprintf(" (%d)", r.Failures)
+	}
+	next := "-"
+	if r.NextAttempt != nil {
+		next = until(*r.NextAttempt, now)
+	}
+	return []string{
+		name, r.Phase, health, of(r.Confirmed.Repositories, r.Want.Repositories), roots, fmt.Sprint(r.Events.Live), fmt.Sprint(r.Events.Catchup),
+		fmt.Sprint(r.Events.Daily), fmt.Sprint(r.Gaps), percent(r.Uptime), percent(r.Coverage), next,
+	}
+}
+
+func of(n, all int) string { return fmt.Sprintf("%d/%d", n, all) }
+
+// percent shows a ratio; no more than there is, so that 100% is all of it.
+func percent(r *float64) string {
+	if r == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f%%", float64(int(*r*1000+1e-9))/10)
+}
+
+func until(t, now time.Time) string {
+	d := t.Sub(now).Round(time.Second)
+	if d <= 0 {
+		return "now"
+	}
+	return "in " + d.String()
+}

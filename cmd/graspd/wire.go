@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/errgroup"
+
+	"graspd/internal/grasp"
+	"graspd/internal/ingest"
+	"graspd/internal/nip11"
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+	"graspd/internal/policy"
+	"graspd/internal/relay"
+	"graspd/internal/relayconn"
+	"graspd/internal/relaysync"
+	"graspd/internal/store"
+)
+
+// node is one relay with all its parts, built in the order in which data flows.
+type node struct {
+	cfg     Config
+	service grasp.Service
+	listen  listeners
+	store   *store.Store
+	door    *ingest.Door
+	relay   *relay.Relay
+	engine  *relaysync.Engine // nil without --sync
+	log     *slog.Logger
+}
+
+// newLogger writes for people or for machines.
+func newLogger(c Config, w io.Writer) *slog.Logger {
+	o := &slog.HandlerOptions{Level: c.LogLevel}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// openStore opens the data directory and the door in front of it.
+func openStore(c Config, service grasp.Service, log *slog.Logger) (*store.Store, *ingest.Door, error) {
+	if err := os.MkdirAll(c.Data, 0o750); err != nil {
+		return nil, nil, fmt.Errorf("make data directory: %w", err)
+	}
+	rules := policy.Rules{Service: service, MinPoW: c.MinPoW}
+	s, err := store.Open(store.Options{
+		Dir: filepath.Join(c.Data, "store"), CacheBytes: c.Cache, Rules: rules.Fingerprint(),
+		Floor:  uint64(max(1, c.DiskFloor)), // a floor of 0 bytes would be the default
+		Logger: log.With("component", "store"),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, ingest.New(ingest.Config{Store: s, Rules: rules, Logger: log.With("component", "ingest")}), nil
+}
+
+// build makes a node on listeners, which it owns from then on; it answers only
+// when it runs.
+func build(c Config, l listeners, service grasp.Service, bootstrap []grasp.RelayURL, log *slog.Logger) (_ *node, err error) {
+	n := &node{cfg: c, service: service, listen: l, log: log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.close())
+		}
+	}()
+	if n.store, n.door, err = openStore(c, service, log); err != nil {
+		return nil, err
+	}
+	key, err := loadKey(c.Data)
+	if err != nil {
+		return nil, err
+	}
+	n.relay, err = relay.New(relay.Config{
+		Store: n.store, Door: n.door, Service: service, MinPoW: c.MinPoW, Proxies: c.TrustedProxies, Logger: log.With("component", "relay"),
+		Info: nip11.Document{
+			Name: c.Name, Description: c.Description, Contact: c.Contact, PubKey: c.PubKey, Self: key.PubKey().String(),
+			Software: "graspd", Version: versionString(), RepoAcceptanceCriteria: acceptance,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.Sync {
+		n.engine = newEngine(c, n, key, bootstrap)
+	}
+	return n, nil
+}
+
+// acceptance is what the information document says about repositories (GRASP-01).
+const acceptance = "Any repository whose announcement names this relay in its relays tag."
+
+func newEngine(c Config, n *node, key nostr.SecretKey, bootstrap []grasp.RelayURL) *relaysync.Engine {
+	return relaysync.New(relaysync.Config{
+		Store: n.store, Door: n.door, Service: n.service, Bootstrap: bootstrap, Self: key.PubKey(), Sign: signer(key),
+		Dialer: dialer{relayconn.New(relayconn.Config{
+			AllowPrivate: c.SyncAllowPrivate,
+			Exempt:       func(u grasp.RelayURL) bool { return slices.Contains(bootstrap, u) },
+			UserAgent:    "graspd/" + versionString(),
+		})},
+		Peer: plan.Config{
+			BaseBackoff: c.SyncBaseBackoff, MaxBackoff: c.SyncMaxBackoff, DeadAfter: c.SyncDeadAfter, DeadRetry: c.SyncDeadRetry,
+			QuickReconnect: c.SyncQuickReconnect, Resync: c.SyncResyncInterval, NoNegentropy: !c.SyncNegentropy,
+			MaxTags: c.SyncMaxTags, MaxFilters: c.SyncMaxFilters,
+		},
+		BatchWindow: c.SyncBatchWindow, CheckEvery: c.SyncCheckInterval, StartupDelay: c.SyncStartupDelay, MaxRelays: c.SyncMaxRelays,
+		Logger: n.log,
+	})
+}
+
+// dialer gives the engine connections as its own interface.
+type dialer struct{ *relayconn.Dialer }
+
+func (d dialer) Dial(ctx context.Context, u grasp.RelayURL) (relaysync.Conn, error) {
+	c, err := d.Dialer.Dial(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Bounds of the listener.
+const (
+	headerTimeout  = 10 * time.Second
+	idleTimeout    = time.Minute
+	stopTimeout    = time.Second // for HTTP requests under way
+	maxConnections = 20_000      // accepted at once; more wait in the kernel's queue
+)
+
+// run serves until ctx ends, then stops in the reverse of the order of data:
+// no new connections, the engine and its peers, the sessions, the door, the
+// private listener, the store.
+func (n *node) run(ctx context.Context) error {
+	server, private := n.relay.Server(), newServer(n.adminHandler(), n.log)
+	doorCtx, closeDoor := context.WithCancel(context.WithoutCancel(ctx))
+	relayCtx, closeRelay := context.WithCancel(context.WithoutCancel(ctx))
+	defer closeDoor()
+	defer closeRelay()
+	g, gctx := errgroup.WithContext(ctx)
+	engineDone := make(chan struct{})
+	relayDone := make(chan struct{})
+	g.Go(func() error { return n.door.Run(doorCtx) })
+	g.Go(func() error { defer close(relayDone); return n.relay.Run(relayCtx) })
+	g.Go(func() error {
+		return serveOn(server, n.relay.Listener(netutil.LimitListener(n.listen.public, maxConnections)))
+	})
+	if n.listen.admin != nil {
+		g.Go(func() error { return serveOn(private, n.listen.admin) })
+	}
+	g.Go(func() error {
+		defer close(engineDone)
+		if n.engine == nil {
+			return nil
+		}
+		return n.engine.Run(gctx)
+	})
+	g.Go(func() error {
+		<-gctx.Done()
+		err := shutDown(server)
+		<-engineDone
+		closeRelay()
+		<-relayDone
+		closeDoor()
+		return errors.Join(err, shutDown(private))
+	})
+	return errors.Join(g.Wait(), n.close())
+}
+
+func (n *node) close() error {
+	errs := []error{n.listen.close()}
+	if n.store != nil {
+		errs = append(errs, n.store.Close())
+	}
+	return errors.Join(errs...)
+}
