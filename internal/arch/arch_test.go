@@ -1,0 +1,294 @@
+package arch_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "graspd/"
+
+// layers gives every package its place. A package imports only lower layers.
+var layers = map[string]int{
+	"internal/arch":       0,
+	"internal/nostr":      0,
+	"internal/fifo":       0,
+	"internal/negentropy": 0,
+	"internal/nip11":      1,
+	"internal/nip34":      1,
+	"internal/grasp":      2,
+	"internal/corpus":     3,
+	"internal/policy":     3,
+	"internal/plan":       4,
+	"internal/store":      5,
+	"internal/ingest":     6,
+	"internal/admin":      7,
+	"internal/relay":      7,
+	"internal/relayconn":  7,
+	"internal/relaysync":  8,
+	"cmd/graspd":          9,
+}
+
+// testOnly packages are imported by tests and by each other alone.
+var testOnly = []string{"internal/testkit", "internal/store/storetest", "internal/sim"}
+
+// pureBelow is the first layer that may have goroutines, locks, clocks, files and sockets.
+const pureBelow = 5
+
+var impure = []string{"context", "sync", "sync/atomic", "net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog"}
+
+// goroutines names the files in which `go` or a Go method may stand, as the
+// goroutine table of docs/ARCHITECTURE.md does.
+var goroutines = []string{
+	"cmd/graspd/demo.go", "cmd/graspd/feed.go", "cmd/graspd/import.go", "cmd/graspd/wire.go",
+	"internal/ingest/door.go",
+	"internal/relay/session.go", "internal/relay/writer.go",
+	"internal/relaysync/engine.go", "internal/relaysync/link.go", "internal/relaysync/peer.go",
+}
+
+type file struct {
+	path, pkg string
+	test      bool
+	ast       *ast.File
+	fset      *token.FileSet
+}
+
+func sources(t *testing.T) []file {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	var out []file
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if _, err := os.Stat(filepath.Join(p, "go.mod")); err == nil && p != root || strings.HasPrefix(d.Name(), ".") && p != root && d.Name() != ".." {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		fset := token.NewFileSet()
+		a, err := parser.ParseFile(fset, p, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		out = append(out, file{rel, path.Dir(rel), strings.HasSuffix(rel, "_test.go"), a, fset})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) < 20 {
+		t.Fatalf("only %d source files found", len(out))
+	}
+	return out
+}
+
+func imports(f file) []string {
+	var out []string
+	for _, i := range f.ast.Imports {
+		p, err := strconv.Unquote(i.Path.Value)
+		if err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func TestEveryPackageHasALayer(t *testing.T) {
+	for _, f := range sources(t) {
+		if _, ok := layers[f.pkg]; !ok && !slices.Contains(testOnly, f.pkg) {
+			t.Errorf("%s: package %s has no layer", f.path, f.pkg)
+		}
+	}
+}
+
+func TestImportsGoDown(t *testing.T) {
+	for _, f := range sources(t) {
+		if f.test || slices.Contains(testOnly, f.pkg) {
+			continue
+		}
+		for _, imp := range imports(f) {
+			to, ours := strings.CutPrefix(imp, module)
+			if !ours {
+				continue
+			}
+			if slices.Contains(testOnly, to) {
+				t.Errorf("%s imports %s, which is for tests", f.path, to)
+			} else if layers[to] >= layers[f.pkg] {
+				t.Errorf("%s (layer %d) imports %s (layer %d)", f.path, layers[f.pkg], to, layers[to])
+			}
+		}
+	}
+}
+
+func TestPurePackagesArePure(t *testing.T) {
+	for _, f := range sources(t) {
+		if l, ok := layers[f.pkg]; !ok || l >= pureBelow || f.test {
+			continue
+		}
+		for _, imp := range imports(f) {
+			if slices.Contains(impure, imp) {
+				t.Errorf("%s imports %s", f.path, imp)
+			}
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if g, ok := n.(*ast.GoStmt); ok {
+				t.Errorf("%s starts a goroutine", f.fset.Position(g.Pos()))
+			}
+			if s, ok := n.(*ast.SelectorExpr); ok && selects(s, "time", "Now", "Since", "Sleep", "After", "NewTimer", "NewTicker", "AfterFunc") {
+				t.Errorf("%s reads a clock", f.fset.Position(s.Pos()))
+			}
+			return true
+		})
+	}
+}
+
+func selects(s *ast.SelectorExpr, pkg string, names ...string) bool {
+	x, ok := s.X.(*ast.Ident)
+	return ok && x.Name == pkg && slices.Contains(names, s.Sel.Name)
+}
+
+func TestGoroutinesStandWhereTheTableSays(t *testing.T) {
+	for _, f := range sources(t) {
+		if f.test || slices.Contains(testOnly, f.pkg) || slices.Contains(goroutines, f.path) {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s starts a goroutine", f.fset.Position(n.Pos()))
+			case *ast.CallExpr:
+				if s, ok := n.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Go" {
+					t.Errorf("%s starts a goroutine", f.fset.Position(n.Pos()))
+				}
+			}
+			return true
+		})
+	}
+}
+
+func TestGoroutineTableNamesEveryFile(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range goroutines {
+		if _, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(p))); err != nil {
+			t.Errorf("%s is in the list and not in the tree", p)
+		}
+		if !strings.Contains(string(b), p) {
+			t.Errorf("docs/ARCHITECTURE.md does not name %s", p)
+		}
+	}
+}
+
+func TestNoSleepOutsideABubble(t *testing.T) {
+	all := sources(t)
+	bubbles := make(map[string]bool) // packages whose tests run in bubbles
+	for _, f := range all {
+		bubbles[f.pkg] = bubbles[f.pkg] || f.test && slices.Contains(imports(f), "testing/synctest")
+	}
+	for _, f := range all {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && selects(s, "time", "Sleep") && !(f.test && bubbles[f.pkg]) {
+				t.Errorf("%s sleeps", f.fset.Position(s.Pos()))
+			}
+			return true
+		})
+	}
+}
+
+func TestNoInitAndNoContextInStructs(t *testing.T) {
+	for _, f := range sources(t) {
+		if f.test {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Recv == nil && n.Name.Name == "init" {
+					t.Errorf("%s: init", f.fset.Position(n.Pos()))
+				}
+			case *ast.StructType:
+				for _, field := range n.Fields.List {
+					if s, ok := field.Type.(*ast.SelectorExpr); ok && selects(s, "context", "Context") {
+						t.Errorf("%s: a context in a struct", f.fset.Position(field.Pos()))
+					}
+				}
+			}
+			return true
+		})
+	}
+}
+
+// TestLayersMatchTheDocument keeps the table in the document the one in force.
+func TestLayersMatchTheDocument(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg, l := range layers {
+		row := fmt.Sprintf("| %d | `%s`", l, pkg)
+		if !strings.Contains(string(b), row) {
+			t.Errorf("docs/ARCHITECTURE.md has no row beginning %q", row)
+		}
+	}
+}
+
+var (
+	behaviour = regexp.MustCompile(`(?m)^\d+\. .*$`)
+	reference = regexp.MustCompile("`([a-z]+)\\.(Test[A-Za-z0-9_]+)`")
+)
+
+// TestEveryBehaviourHasItsTest keeps the list of behaviours from naming tests that are gone.
+func TestEveryBehaviourHasItsTest(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "BEHAVIOURS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := make(map[string]bool)
+	for _, f := range sources(t) {
+		for _, d := range f.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && f.test && fn.Recv == nil {
+				tests[path.Base(f.pkg)+"."+fn.Name.Name] = true
+			}
+		}
+	}
+	lines := behaviour.FindAllString(string(b), -1)
+	if len(lines) < 20 {
+		t.Fatalf("only %d behaviours", len(lines))
+	}
+	for i, line := range lines {
+		if !strings.HasPrefix(line, fmt.Sprintf("%d. ", i+1)) {
+			t.Errorf("number %d is missing before %q", i+1, line)
+		}
+		refs := reference.FindAllStringSubmatch(line, -1)
+		if len(refs) == 0 {
+			t.Errorf("no test is named by %q", line)
+		}
+		for _, r := range refs {
+			if !tests[r[1]+"."+r[2]] {
+				t.Errorf("there is no %s.%s, named by %q", r[1], r[2], line)
+			}
+		}
+	}
+}
