@@ -1,0 +1,3 @@
+module graspd/mutate
+
+go 1.26
