@@ -1,0 +1,62 @@
+.DEFAULT_GOAL := help
+FUZZTIME ?= 30s
+RUNS ?= 200
+FIRST ?= 0
+
+.PHONY: help build test race lint fuzz mutate scale load bench interop demo sim
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/'
+
+build: ## build ./graspd
+	CGO_ENABLED=0 go build -trimpath -o graspd ./cmd/graspd
+
+test: ## the tests that need only Go
+	go test ./...
+
+race: ## the same under the race detector
+	go test -race ./...
+
+lint: ## gofmt, vet, staticcheck
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
+	go vet ./...
+	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+fuzz: ## every fuzz target for FUZZTIME
+	@# A worker that is busy when the time is up makes go test fail without a failing input; that is no finding.
+	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' cmd internal); do \
+	  for t in $$(grep -oE '^func Fuzz[A-Za-z0-9_]+' $$f | cut -c6-); do \
+	    echo "$$(dirname $$f) $$t"; \
+	    go test -run '^$$' -fuzz "^$$t$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x -parallel 2 ./$$(dirname $$f) >/tmp/graspd-fuzz.$$$$ 2>&1 || \
+	      { grep -q 'context deadline exceeded' /tmp/graspd-fuzz.$$$$ && ! grep -qE 'Failing input|panic' /tmp/graspd-fuzz.$$$$; } || \
+	      { cat /tmp/graspd-fuzz.$$$$; rm -f /tmp/graspd-fuzz.$$$$; exit 1; }; \
+	    rm -f /tmp/graspd-fuzz.$$$$; \
+	  done; \
+	done
+
+mutate: ## plant faults in the sync engine and name the test that catches each
+	cd mutate && go run . -root .. -only '$(ONLY)'
+
+scale: ## the engine at the sizes that it is made for, with a report
+	go test -run '^TestScale$$' -v -count=1 ./internal/plan -args -scale
+
+sim: ## random worlds of whole relays: RUNS of them from seed FIRST on, or the one of SEED, told
+ifdef SEED
+	go test -count=1 -run '^TestWorlds$$' -v ./internal/sim -args -seed $(SEED)
+else
+	@# One process lives its worlds one after the other, so that a seed is the same run each time; two take half the time.
+	go test -count=1 -run '^TestWorlds$$' -timeout 24h ./internal/sim -args -first $(FIRST) -runs $$(( $(RUNS) / 2 )) & one=$$!; \
+	go test -count=1 -run '^TestWorlds$$' -timeout 24h ./internal/sim -args -first $$(( $(FIRST) + $(RUNS) / 2 )) -runs $$(( ($(RUNS) + 1) / 2 )); other=$$?; wait $$one && exit $$other
+endif
+
+load: build ## many clients on loopback for LOAD (10m), with a report
+	cd interop && go run ./load -graspd ../graspd -for $(or $(LOAD),10m)
+
+bench: ## benchmarks of the packages
+	go test -run '^$$' -bench . -benchmem ./internal/...
+
+interop: ## against relays and clients written by others (a module of its own)
+	cd interop && go test -count=1 -timeout 15m ./...
+
+demo: ## three relays on this machine that fill each other
+	go run ./cmd/graspd demo
