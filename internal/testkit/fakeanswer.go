@@ -117,6 +117,10 @@ func (c *fakeConn) troubled(sub string) bool {
 func (c *fakeConn) stored(m nostr.Req) bool {
 	t := c.relay.temper()
 	for _, fl := range m.Filters {
+		give := c.event
+		if isLive(fl) {
+			give = c.show
+		}
 		for _, e := range c.match(fl) {
 			if c.chance(t.Drop) {
 				c.end(errors.New("dropped in the middle of a page"))
@@ -128,14 +132,17 @@ func (c *fakeConn) stored(m nostr.Req) bool {
 			if c.chance(t.Mismatch) {
 				c.event(m.Sub, Mark(Someone(-1), e.CreatedAt, 1, "not what you asked for"))
 			}
-			c.event(m.Sub, e)
+			give(m.Sub, e)
 			if c.chance(t.Double) {
-				c.event(m.Sub, e)
+				give(m.Sub, e)
 			}
 		}
 	}
 	return true
 }
+
+// isLive says whether a filter asks for what comes next and not for what is stored.
+func isLive(fl nostr.Filter) bool { return fl.Limit != nil && *fl.Limit <= 1 && len(fl.IDs) == 0 }
 
 // forge is another content under the same id.
 func forge(e *nostr.Event) *nostr.Event {

@@ -193,7 +193,15 @@ func (c *fakeConn) close(sub string) {
 
 func (c *fakeConn) event(sub string, e *nostr.Event) {
 	c.relay.mu.Lock()
-	c.relay.sent[e.ID]++
+	c.relay.moved[e.ID]++
+	c.relay.mu.Unlock()
+	c.show(sub, e)
+}
+
+// show sends an event that was not asked for.
+func (c *fakeConn) show(sub string, e *nostr.Event) {
+	c.relay.mu.Lock()
+	c.relay.sent++
 	c.relay.mu.Unlock()
 	c.send(nostr.AppendRelayEvent(nil, sub, e.AppendJSON(nil)))
 }

@@ -124,7 +124,7 @@ func (j *judge) filters(m nostr.Req) {
 			j.fail("a filter with several tags: %s", fl.AppendJSON(nil))
 		case len(m.Filters) > 1 && *fl.Limit > 1:
 			j.fail("several filters that are paged in one REQ")
-		case *fl.Limit <= 1 && len(fl.IDs) == 0 && (fl.Since != nil || fl.Until != nil):
+		case isLive(fl) && (fl.Since != nil || fl.Until != nil):
 			j.fail("a live filter with since or until: %s", fl.AppendJSON(nil))
 		}
 		if len(fl.IDs) > 500 {

@@ -33,7 +33,7 @@ func NewNet(t testing.TB) *Net { return &Net{t: t, relays: make(map[grasp.RelayU
 // Relay adds a relay; configure it before anything dials it.
 func (n *Net) Relay(u grasp.RelayURL) *FakeRelay {
 	f := &FakeRelay{
-		URL: u, t: n.t, delay: n.Delay, seed: n.Seed, from: make(map[string]int), sent: make(map[nostr.ID]int),
+		URL: u, t: n.t, delay: n.Delay, seed: n.Seed, from: make(map[string]int), moved: make(map[nostr.ID]int),
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
