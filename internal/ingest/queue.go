@@ -77,10 +77,13 @@ func (d *Door) takeReady(onlyBeside bool) *item {
 }
 
 // quiet reports whether nothing is on its way to the writer.
-func (d *Door) quiet() bool {
+func (d *Door) quiet() bool { return d.waiting() == 0 }
+
+// waiting is how many events are on their way to the writer.
+func (d *Door) waiting() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.coming == 0
+	return d.coming
 }
 
 // directReady reports whether an item of a client is ready.

@@ -135,11 +135,12 @@ func (w *writer) finish() {
 // reply calls the replies, in order, and frees the places.
 func (w *writer) reply(answers []answer) {
 	var done []nostr.ID
+	now := time.Now()
 	for _, a := range answers {
 		if id := a.item.event.ID; !a.item.settled && !w.orphans.has(id) {
 			done = append(done, id)
 		}
-		w.door.counts.decided(a.item.from, a.verdict.Outcome)
+		w.door.counts.decided(a.item.from, a.verdict, now.Sub(a.item.came))
 		if a.item.reply != nil {
 			a.item.reply(a.verdict)
 		}

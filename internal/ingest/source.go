@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"graspd/internal/fifo"
 	"graspd/internal/nostr"
@@ -61,6 +62,7 @@ type item struct {
 	by    policy.Bearer
 	reply func(policy.Verdict)
 	size  int
+	came  time.Time
 
 	// Guarded by src.door.mu until ready, then the writer's.
 	alone   bool           // it waits for no other copy: one that it waited for was forged
@@ -76,7 +78,7 @@ type item struct {
 // ErrStopped, and then reply is never called. Otherwise reply is called exactly once, by the writer, in the order of
 // the source's Submits and after the commit that made the verdict true; it must not block. A nil reply is allowed.
 func (s *Source) Submit(ctx context.Context, e *nostr.Event, from store.Source, reply func(policy.Verdict)) error {
-	it := &item{src: s, event: e, from: from, reply: reply, size: e.Size()}
+	it := &item{src: s, event: e, from: from, reply: reply, size: e.Size(), came: time.Now()}
 	if s.conf.Bearer != nil {
 		it.by = s.conf.Bearer(e)
 	}

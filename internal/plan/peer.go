@@ -114,6 +114,11 @@ type Counters struct {
 	Undelivered            uint64 // events that it showed in a reconciliation and never sent
 	Gaps                   uint64 // events that its live subscription should have brought and did not
 	Live, Catchup, Daily   uint64 // events that this relay brought first
+
+	// Of NIP-77.
+	Rounds               uint64 // messages of the relay that were answered or ended a reconciliation
+	NegSent, NegReceived uint64 // bytes of messages, in hex as they travel
+	Equal                uint64 // events that proved to be on both sides, and did not travel
 }
 
 // NewPeer returns an idle peer that wants nothing.

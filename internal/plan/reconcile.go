@@ -106,7 +106,9 @@ func (p *Peer) loaded(in Loaded) {
 	p.conn.references.count(r.task)
 	r.progress = p.now.Mono
 	r.authorized = p.conn.auth.phase == authGranted
-	p.effect(OpenNeg{Sub: in.Sub, Filter: n.filter, Msg: n.init.Start()})
+	first := n.init.Start()
+	p.counted.NegSent += hexLen(first)
+	p.effect(OpenNeg{Sub: in.Sub, Filter: n.filter, Msg: first})
 }
 
 func (p *Peer) negMsg(sub string, msg []byte) {
@@ -117,6 +119,9 @@ func (p *Peer) negMsg(sub string, msg []byte) {
 	n.heard, r.progress = true, p.now.Mono
 	reply, have, need, err := n.init.Step(msg)
 	n.learn(have, need)
+	p.counted.Rounds++
+	p.counted.NegReceived += hexLen(msg)
+	p.counted.NegSent += hexLen(reply)
 	switch {
 	case err != nil || len(n.need) > mostNeeded:
 		p.abandon(r.task)
@@ -129,6 +134,9 @@ func (p *Peer) negMsg(sub string, msg []byte) {
 	}
 }
 
+// hexLen is how many bytes a message takes on the wire.
+func hexLen(msg []byte) uint64 { return 2 * uint64(len(msg)) }
+
 // compared ends one window.
 func (p *Peer) compared(t *task) {
 	n := t.neg
@@ -137,7 +145,9 @@ func (p *Peer) compared(t *task) {
 	}
 	p.abandon(t)
 	t.tallyWindow()
-	n.shown += n.set.Len() - len(n.have)
+	equal := n.set.Len() - len(n.have)
+	n.shown += equal
+	p.counted.Equal += uint64(equal)
 	n.probe = true
 	n.reopened = false
 	if len(n.need) > 0 {

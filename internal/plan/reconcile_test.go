@@ -102,8 +102,15 @@ func TestReconciliationMovesTheDifferenceOnly(t *testing.T) {
 	if len(l.ours) != 3000 || len(times) != 300 || requests != 3 || !d.peer.Settled() {
 		t.Errorf("%d here, %d asked in %d requests", len(l.ours), len(times), requests)
 	}
+	counted := d.peer.Counted()
+	if counted.Equal != 2700 || counted.Rounds < 3 || counted.NegSent < 300*64 || counted.NegReceived < 300*64 {
+		t.Errorf("counted %+v", counted)
+	}
 	d.sent = nil
 	d.pass(26 * time.Hour)
+	if again := d.peer.Counted(); again.Equal != 2700+3000 || again.NegSent-counted.NegSent > 3000 {
+		t.Errorf("equal sets: counted %+v after %+v", again, counted)
+	}
 	if requests, _ := d.byIDs(); requests != 0 || d.paged() > 1 {
 		t.Errorf("equal sets: %d requests by id, %d pages", requests, d.paged())
 	}

@@ -61,7 +61,11 @@ func (s *session) malformed(work context.Context, bad *nostr.MessageError) error
 // or sends faster than events are decided, is read no further.
 func (s *session) publish(work context.Context, e *nostr.Event) error {
 	reason := s.relay.limits.refuseEvent(e)
-	if reason == "" && !s.relay.visitors.mayPublish(s.visitor) {
+	switch {
+	case reason != "":
+		s.relay.counts.refused.Add(1)
+	case !s.relay.visitors.mayPublish(s.visitor):
+		s.relay.counts.rateLimited.Add(1)
 		reason = "rate-limited: too many events from your address; slow down and send this one again"
 	}
 	if reason != "" {

@@ -71,12 +71,14 @@ func write(w http.ResponseWriter, contentType string, body []byte) {
 // serveClient upgrades to WebSocket and serves the client until it is gone.
 func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request) {
 	if r.isClosed() {
+		r.counts.turnedAway.Add(1)
 		refuseUpgrade(w, http.StatusServiceUnavailable, shuttingDown.text)
 		return
 	}
 	addr := r.clientAddr(req)
 	v, err := r.visitors.arrive(addr)
 	if err != nil {
+		r.counts.turnedAway.Add(1)
 		status := http.StatusTooManyRequests
 		if errors.Is(err, errFull) {
 			status = http.StatusServiceUnavailable
@@ -102,7 +104,9 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request) {
 	s.conn.SetReadLimit(int64(r.limits.MessageBytes) * hardLimit)
 	ctx, kill := context.WithCancel(context.WithoutCancel(req.Context()))
 	defer kill()
+	r.counts.taken.Add(1)
 	err = s.serve(ctx, kill)
+	r.counts.ended(err)
 	r.logger.Debug("client gone", "client", label(addr), "cause", err)
 }
 

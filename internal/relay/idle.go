@@ -34,5 +34,5 @@ func (s *session) busy() bool {
 
 // tooQuiet is what an idle client hears.
 func (l Limits) tooQuiet() *goodbye {
-	return &goodbye{websocket.StatusNormalClosure, fmt.Sprintf("idle: no message and nothing open for %v; connect again", l.Idle)}
+	return &goodbye{code: websocket.StatusNormalClosure, text: fmt.Sprintf("idle: no message and nothing open for %v; connect again", l.Idle), quiet: true}
 }

@@ -46,6 +46,8 @@ func (s *session) readOne(ctx, work context.Context) error {
 	frame, whole, err := readFrame(r, (*buf)[:0], s.relay.limits.MessageBytes)
 	s.frames.reading.Store(false)
 	s.frames.seen.Add(1)
+	s.relay.counts.frames.Add(1)
+	s.relay.counts.bytesIn.Add(uint64(len(frame)))
 	*buf = frame
 	switch {
 	case err != nil:

@@ -60,6 +60,7 @@ type Relay struct {
 	reconciles  *reconciles
 	visitors    *visitors
 	filterBytes budget
+	counts      counts
 	counting    chan struct{} // holds a token for each COUNT that is worked on
 	maxLag      store.Seq
 	buffers     sync.Pool // of *[]byte, for frames that are being read

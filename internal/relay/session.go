@@ -42,16 +42,17 @@ var errGone = errors.New("the client is gone")
 
 // goodbye is why the relay ends a session, as the client hears it.
 type goodbye struct {
-	code websocket.StatusCode
-	text string // at most 100 bytes
+	code  websocket.StatusCode
+	text  string // at most 100 bytes
+	quiet bool   // the client was
 }
 
 func (g *goodbye) Error() string { return fmt.Sprintf("closed with %d: %s", g.code, g.text) }
 
 var (
-	shuttingDown = &goodbye{websocket.StatusGoingAway, "the relay is shutting down"}
-	brokenInside = &goodbye{websocket.StatusInternalError, "internal error"}
-	tooSlow      = &goodbye{websocket.StatusTryAgainLater, "too slow: live events have piled up; connect again"}
+	shuttingDown = &goodbye{code: websocket.StatusGoingAway, text: "the relay is shutting down"}
+	brokenInside = &goodbye{code: websocket.StatusInternalError, text: "internal error"}
+	tooSlow      = &goodbye{code: websocket.StatusTryAgainLater, text: "too slow: live events have piled up; connect again"}
 )
 
 // serve runs the session until it has ended, and returns why. Cancelling ctx, which kill does, ends it at once and without a word.

@@ -141,6 +141,10 @@ func TestTooSlow(t *testing.T) {
 		if last != `["CLOSED","a","error: too slow: live events have piled up; connect again"]` {
 			t.Errorf("the last frame is %.200s", last)
 		}
+		synctest.Wait()
+		if n := w.relay.Traffic().TooSlow; n != 1 {
+			t.Errorf("%d sessions are counted as too slow", n)
+		}
 	})
 }
 

@@ -74,6 +74,7 @@ func (s *session) sendEvent(ctx context.Context, sub *subscription, json []byte)
 		return nil
 	}
 	s.buf = nostr.AppendRelayEvent(s.buf[:0], sub.id, json)
+	s.relay.counts.events.Add(1)
 	return s.send(ctx, s.buf)
 }
 
@@ -86,6 +87,7 @@ func (s *session) send(ctx context.Context, frame []byte) error {
 	if err := s.conn.Write(ctx, websocket.MessageText, frame); err != nil {
 		return fmt.Errorf("%w: %w", errGone, err)
 	}
+	s.relay.counts.bytesOut.Add(uint64(len(frame)))
 	return nil
 }
 
