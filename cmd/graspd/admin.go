@@ -9,15 +9,18 @@ import (
 	"net/http"
 
 	"graspd/internal/admin"
+	"graspd/internal/metrics"
 	"graspd/internal/relaysync"
 )
 
 // adminHandler serves what the private listener tells.
 func (n *node) adminHandler() http.Handler {
 	c := admin.Config{URL: n.service.RelayURL(), Version: versionString(), Store: n.store}
+	m := metrics.Config{Version: c.Version, Store: n.store, Door: n.door, Relay: n.relay}
 	if n.engine != nil {
-		c.Sync = engineStatus{n.engine}
+		c.Sync, m.Sync = engineStatus{n.engine}, engineStatus{n.engine}
 	}
+	c.Metrics = metrics.Handler(m)
 	return admin.New(c)
 }
 

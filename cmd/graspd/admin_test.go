@@ -55,6 +55,10 @@ func TestThePrivateListener(t *testing.T) {
 		s.Store.Events != 1 || s.Store.Head == 0 {
 		t.Errorf("%+v", s)
 	}
+	if code, b := fetch(t, base+"/metrics"); code != http.StatusOK || !strings.Contains(string(b), "\ngraspd_store_events 1\n") ||
+		!strings.Contains(string(b), `ngit_sync_relay_connected{relay="`+string(source.URL)+`"} 1`) || !strings.Contains(string(b), "\ngraspd_relay_connections 0\n") {
+		t.Errorf("metrics: %d %s", code, b)
+	}
 	if code, _ := fetch(t, "http"+strings.TrimPrefix(string(us.url), "ws")+"/status.json"); code != http.StatusNotFound {
 		t.Errorf("strangers get %d", code)
 	}

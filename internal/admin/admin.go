@@ -46,19 +46,23 @@ type Config struct {
 	URL     grasp.RelayURL // of this relay
 	Version string
 	Store   Store
-	Sync    Sync // nil when this relay does not sync
+	Sync    Sync         // nil when this relay does not sync
+	Metrics http.Handler // nil = none
 }
 
 // patience is how long an answer waits for the engine.
 const patience = 5 * time.Second
 
-// New returns the pages: /status.json, /problems.json, /healthz and /readyz.
+// New returns the pages: /status.json, /problems.json, /healthz, /readyz and /metrics.
 func New(c Config) *http.ServeMux {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /status.json", c.status)
 	m.HandleFunc("GET /problems.json", c.problems)
 	m.HandleFunc("GET /healthz", c.health)
 	m.HandleFunc("GET /readyz", c.ready)
+	if c.Metrics != nil {
+		m.Handle("GET /metrics", c.Metrics)
+	}
 	return m
 }
 

@@ -35,6 +35,7 @@ var layers = map[string]int{
 	"internal/admin":      7,
 	"internal/relay":      7,
 	"internal/relayconn":  7,
+	"internal/metrics":    8,
 	"internal/relaysync":  8,
 	"cmd/graspd":          9,
 }

@@ -1,0 +1,193 @@
+package metrics
+
+import (
+	"context"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"graspd/internal/admin"
+	"graspd/internal/grasp"
+	"graspd/internal/ingest"
+	"graspd/internal/plan"
+	"graspd/internal/policy"
+	"graspd/internal/relay"
+	"graspd/internal/store"
+)
+
+type (
+	fakeStore store.Stats
+	fakeDoor  ingest.Stats
+	fakeRelay struct {
+		open   relay.Stats
+		passed relay.Traffic
+	}
+	fakeSync []admin.Relay
+)
+
+func (s fakeStore) Stats() store.Stats                   { return store.Stats(s) }
+func (s fakeDoor) Stats() ingest.Stats                   { return ingest.Stats(s) }
+func (s fakeRelay) Stats() relay.Stats                   { return s.open }
+func (s fakeRelay) Traffic() relay.Traffic               { return s.passed }
+func (s *fakeSync) Relays(context.Context) []admin.Relay { return *s }
+
+func named(u string, s plan.Status) admin.Relay {
+	if s.Health == 0 {
+		s.Health = plan.Healthy
+	}
+	return admin.Relay{URL: grasp.RelayURL(u), Status: s}
+}
+
+// sample is a relay with something to tell of everything.
+func sample() (Config, *fakeSync) {
+	var d ingest.Stats
+	d.Decided[store.Live][policy.Accept] = 7
+	d.Decided[store.Direct][policy.Accept] = 3
+	d.Decided[store.Direct][policy.Refuse] = 2
+	d.Refused[policy.Refuse][4] = 2
+	d.Latency[store.Direct].Classes[0] = 4
+	d.Latency[store.Direct].Classes[1] = 1
+	d.Latency[store.Direct].Sum = 9 * time.Millisecond
+	d.Verified, d.Forged = 12, 1
+	covered := 0.5
+	s := &fakeSync{
+		named("wss://a.example", plan.Status{
+			Phase: "live", Connected: true, Want: plan.Count{Repositories: 2, Roots: 30}, Confirmed: plan.Count{Repositories: 1, Roots: 29}, Coverage: &covered,
+			Counters: plan.Counters{Attempts: 5, DialFailures: 2, Gaps: 4, Live: 6, Equal: 100, NegSent: 1000, NegReceived: 500, Rounds: 3},
+		}),
+		named("wss://b.example", plan.Status{Phase: "dialing", Health: plan.Dead, Failures: 9, Behind: time.Hour, Counters: plan.Counters{Attempts: 10, DialFailures: 9}}),
+	}
+	return Config{
+		Version: "v1", Store: fakeStore{Events: 50, DiskBytes: 5000, Head: 60, Repositories: 2}, Door: fakeDoor(d),
+		Relay: fakeRelay{relay.Stats{Sessions: 2}, relay.Traffic{Taken: 8, TooSlow: 1}}, Sync: s,
+	}, s
+}
+
+// TestTheFixedNames holds those that dashboards of the field use.
+func TestTheFixedNames(t *testing.T) {
+	c, _ := sample()
+	const want = `
+# HELP ngit_sync_connection_attempts_total Connections attempted, by result: success or failure.
+# TYPE ngit_sync_connection_attempts_total counter
+ngit_sync_connection_attempts_total{relay="wss://a.example",result="failure"} 2
+ngit_sync_connection_attempts_total{relay="wss://a.example",result="success"} 3
+ngit_sync_connection_attempts_total{relay="wss://b.example",result="failure"} 9
+ngit_sync_connection_attempts_total{relay="wss://b.example",result="success"} 0
+# HELP ngit_sync_events_total Events stored, by how they came: from clients (direct), from other relays live, by catch-up or by the daily resync.
+# TYPE ngit_sync_events_total counter
+ngit_sync_events_total{source="catchup"} 0
+ngit_sync_events_total{source="daily"} 0
+ngit_sync_events_total{source="direct"} 3
+ngit_sync_events_total{source="live"} 7
+# HELP ngit_sync_gap_events_total Events that a live subscription should have brought and did not, found later.
+# TYPE ngit_sync_gap_events_total counter
+ngit_sync_gap_events_total{relay="wss://a.example"} 4
+ngit_sync_gap_events_total{relay="wss://b.example"} 0
+# HELP ngit_sync_relay_connected 1 while the relay is connected, else 0.
+# TYPE ngit_sync_relay_connected gauge
+ngit_sync_relay_connected{relay="wss://a.example"} 1
+ngit_sync_relay_connected{relay="wss://b.example"} 0
+# HELP ngit_sync_relay_failures Failures in a row.
+# TYPE ngit_sync_relay_failures gauge
+ngit_sync_relay_failures{relay="wss://a.example"} 0
+ngit_sync_relay_failures{relay="wss://b.example"} 9
+# HELP ngit_sync_relay_status 1 healthy, 2 degraded, 3 dead.
+# TYPE ngit_sync_relay_status gauge
+ngit_sync_relay_status{relay="wss://a.example"} 1
+ngit_sync_relay_status{relay="wss://b.example"} 3
+# HELP ngit_sync_relays_connected_total Relays that are connected.
+# TYPE ngit_sync_relays_connected_total gauge
+ngit_sync_relays_connected_total 1
+# HELP ngit_sync_relays_dead_total Relays that are dead: failing without a break for --sync-dead-after.
+# TYPE ngit_sync_relays_dead_total gauge
+ngit_sync_relays_dead_total 1
+# HELP ngit_sync_relays_tracked_total Relays that hold a slot.
+# TYPE ngit_sync_relays_tracked_total gauge
+ngit_sync_relays_tracked_total 2
+`
+	err := testutil.CollectAndCompare(newCollector(c), strings.NewReader(want),
+		"ngit_sync_connection_attempts_total", "ngit_sync_events_total", "ngit_sync_gap_events_total", "ngit_sync_relay_connected",
+		"ngit_sync_relay_failures", "ngit_sync_relay_status", "ngit_sync_relays_connected_total", "ngit_sync_relays_dead_total", "ngit_sync_relays_tracked_total")
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheFiguresOfTheParts(t *testing.T) {
+	c, _ := sample()
+	got := scrape(t, c)
+	for _, line := range []string{
+		`graspd_build_info{version="v1"} 1`,
+		`graspd_ingest_events_total{outcome="refuse",source="direct"} 2`,
+		`graspd_ingest_refused_total{outcome="refuse",prefix="pow"} 2`,
+		`graspd_ingest_seconds_bucket{source="direct",le="0.001"} 4`,
+		`graspd_ingest_seconds_bucket{source="direct",le="0.0025"} 5`,
+		`graspd_ingest_seconds_bucket{source="direct",le="+Inf"} 5`,
+		`graspd_ingest_seconds_sum{source="direct"} 0.009`,
+		`graspd_ingest_signatures_total{result="forged"} 1`,
+		`graspd_store_events 50`, `graspd_store_head 60`, `graspd_store_bytes 5000`,
+		`graspd_relay_connections 2`, `graspd_relay_connections_total 8`, `graspd_relay_ended_total{reason="slow"} 1`,
+		`graspd_sync_wanted{item="roots",relay="wss://a.example"} 30`, `graspd_sync_confirmed{item="repositories",relay="wss://a.example"} 1`,
+		`graspd_sync_behind_seconds{relay="wss://b.example"} 3600`,
+		`graspd_sync_events_total{relay="wss://a.example",source="live"} 6`,
+		`graspd_sync_reconciliation_bytes_total{direction="sent",relay="wss://a.example"} 1000`,
+		`graspd_sync_saved_bytes 8500`,
+		`graspd_sync_coverage_ratio{relay="wss://a.example"} 0.5`,
+		`go_goroutines `, `process_start_time_seconds `,
+	} {
+		if !strings.Contains(got, "\n"+line) {
+			t.Errorf("no line %s", line)
+		}
+	}
+	if strings.Contains(got, `graspd_sync_coverage_ratio{relay="wss://b.example"}`) {
+		t.Error("a coverage that is not known is told")
+	}
+}
+
+// TestSeriesGoWithTheirRelay: a relay that has lost its slot leaves no series
+// behind, and one whose name is no text does no harm.
+func TestSeriesGoWithTheirRelay(t *testing.T) {
+	c, s := sample()
+	if got := scrape(t, c); !strings.Contains(got, "b.example") {
+		t.Fatal("the relay is not told of while it holds its slot")
+	}
+	*s = fakeSync{named("wss://c.example/\xff", plan.Status{Phase: "idle"})}
+	got := scrape(t, c)
+	if strings.Contains(got, "a.example") || strings.Contains(got, "b.example") || !strings.Contains(got, "c.example/\uFFFD") {
+		t.Error("series do not follow the slots")
+	}
+	c.Sync = nil
+	if got := scrape(t, c); strings.Contains(got, "ngit_sync_relay") {
+		t.Error("relays are told of without --sync")
+	}
+}
+
+// TestNamesAreByTheBook: units, suffixes and help texts are as Prometheus asks,
+// but for the names that the field has fixed.
+func TestNamesAreByTheBook(t *testing.T) {
+	c, _ := sample()
+	problems, err := testutil.CollectAndLint(newCollector(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		if !strings.HasPrefix(p.Metric, "ngit_") {
+			t.Errorf("%s: %s", p.Metric, p.Text)
+		}
+	}
+}
+
+func scrape(t *testing.T, c Config) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	Handler(c).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	b, err := io.ReadAll(w.Result().Body)
+	if err != nil || w.Code != 200 {
+		t.Fatalf("status %d, error %v: %s", w.Code, err, b)
+	}
+	return string(b)
+}
