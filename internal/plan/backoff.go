@@ -10,8 +10,16 @@ import (
 
 // failures counts failed attempts since the last progress.
 type failures struct {
-	n     int
-	first Now
+	n       int
+	first   Now
+	flooded bool // one of them was a flood of bad frames: only time without another one is progress
+}
+
+// progress forgets the failures of a relay that has done what was asked.
+func (f *failures) progress() {
+	if !f.flooded {
+		*f = failures{}
+	}
 }
 
 // count adds a failure and returns how long to wait before the next attempt.

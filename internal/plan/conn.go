@@ -160,5 +160,6 @@ func (p *Peer) unasked(n int) {
 	if f.bad >= mostBad || f.bad >= f.good+mostWorse {
 		p.effect(HangUp{Reason: "too many bad frames"})
 		p.fail("connection closed", "too many bad frames")
+		p.failures.flooded = true
 	}
 }

@@ -831,6 +831,30 @@ func TestBadFrames(t *testing.T) {
 	})
 }
 
+// A relay that floods whenever it is connected backs off, whatever else it answers.
+func TestFloodsAreForgivenByTimeOnly(t *testing.T) {
+	f, w := small(t, 1)
+	d := newDriver(t, plan.Config{})
+	d.connect(w, plan.Limits{})
+	for i, want := range []time.Duration{5, 10, 20, 40} {
+		d.do(plan.Unasked{Count: 1000})
+		if at, _ := d.peer.Wake(); !about(at-d.clock.Mono, want*time.Second) {
+			t.Errorf("flood %d: waits %v", i+1, at-d.clock.Mono)
+		}
+		f.add(f.issue(int64(10+i), address(key(0), "x"))).step() // something new to confirm
+		d.do(plan.Wanted{Want: f.wants[here]})
+		d.pass(want * time.Second * 5 / 4)
+		d.do(plan.Connected{})
+		if !d.peer.Settled() {
+			t.Fatal("not settled")
+		}
+	}
+	d.pass(5 * time.Minute)
+	if s := d.peer.Status(); s.Failures != 0 {
+		t.Errorf("after five minutes: %+v", s)
+	}
+}
+
 func TestNoNegentropy(t *testing.T) {
 	answers := map[string]func(sub string) nostr.RelayMessage{
 		"notice":    func(string) nostr.RelayMessage { return nostr.Notice{Text: "could not parse command"} },

@@ -261,7 +261,7 @@ func (p *Peer) taskDone(t *task) {
 	for _, it := range g.items {
 		again := p.held.drop(it)
 		if p.confirmed.put(it) && !again {
-			p.failures = failures{}
+			p.failures.progress()
 		}
 	}
 	if g.swept {
