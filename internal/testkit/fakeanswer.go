@@ -117,11 +117,15 @@ func (c *fakeConn) troubled(sub string) bool {
 func (c *fakeConn) stored(m nostr.Req) bool {
 	t := c.relay.temper()
 	for _, fl := range m.Filters {
-		give := c.event
+		give, found := c.event, c.match(fl)
 		if isLive(fl) {
 			give = c.show
 		}
-		for _, e := range c.match(fl) {
+		for i, e := range found {
+			if i == len(found)/2 && c.chance(t.Break) {
+				c.ended(m.Sub, "rate-limited: slow down")
+				return false
+			}
 			if c.chance(t.Drop) {
 				c.end(errors.New("dropped in the middle of a page"))
 				return false
@@ -170,4 +174,16 @@ func (c *fakeConn) eose(m nostr.Req) {
 	if c.chance(t.Double) {
 		c.send(nostr.AppendEOSE(nil, m.Sub))
 	}
+	if !zero && c.chance(t.End) {
+		c.ended(m.Sub, "")
+	}
+}
+
+// ended is how a REQ ends by the relay's will.
+func (c *fakeConn) ended(sub, reason string) {
+	c.refused(sub)
+	c.mu.Lock()
+	delete(c.subs, sub)
+	c.mu.Unlock()
+	c.send(nostr.AppendClosed(nil, sub, reason))
 }

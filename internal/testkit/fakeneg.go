@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"errors"
+	"time"
 
 	"graspd/internal/negentropy"
 	"graspd/internal/nostr"
@@ -70,10 +71,19 @@ func (c *fakeConn) negMsg(m nostr.NegMsg) {
 }
 
 func (c *fakeConn) respond(sub string, set *negentropy.Set, msg []byte) {
-	reply, err := negentropy.Respond(set, 60_000, msg)
+	limit := 60_000
+	if c.relay.Neg == NegEndless {
+		limit = 4096
+	}
+	reply, err := negentropy.Respond(set, limit, msg)
 	if err != nil {
 		c.relay.t.Errorf("%s: bad negentropy message: %v", c.relay.URL, err)
 		return
 	}
-	c.send(nostr.AppendNegMsg(nil, sub, reply))
+	frame := nostr.AppendNegMsg(nil, sub, reply)
+	if c.relay.Neg == NegEndless {
+		time.AfterFunc(25*time.Second, func() { c.send(frame) })
+		return
+	}
+	c.send(frame)
 }

@@ -99,6 +99,13 @@ func (f *FakeRelay) Drop() {
 
 var errDropped = errors.New("dropped by the relay")
 
+// Send puts a frame on all connections, asked for or not.
+func (f *FakeRelay) Send(frame []byte) {
+	for _, c := range f.connected() {
+		c.send(frame)
+	}
+}
+
 // Stall stops, or starts again, the reading of what clients send on the connections that are open.
 func (f *FakeRelay) Stall(on bool) {
 	for _, c := range f.connected() {

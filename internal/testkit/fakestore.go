@@ -2,6 +2,8 @@ package testkit
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -136,5 +138,23 @@ func (f *FakeRelay) set(fl nostr.Filter) (*negentropy.Set, int) {
 	for _, e := range found {
 		items = append(items, negentropy.Item{Time: uint64(e.CreatedAt), ID: e.ID})
 	}
+	if f.Neg == NegEndless {
+		items = append(items, invented(fl, 20_000)...)
+	}
 	return negentropy.NewSet(items), n
+}
+
+// invented are ids of events that are nowhere, within the times of a filter.
+func invented(fl nostr.Filter, n int) []negentropy.Item {
+	until := int64(1_750_000_000)
+	if fl.Until != nil {
+		until = min(until, *fl.Until)
+	}
+	var items []negentropy.Item
+	for i := range int64(n) {
+		if at := until - i*600; fl.Since == nil || at >= *fl.Since {
+			items = append(items, negentropy.Item{Time: uint64(at), ID: sha256.Sum256(fmt.Append(nil, fl.Key(), i))})
+		}
+	}
+	return items
 }

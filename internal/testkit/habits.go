@@ -69,6 +69,7 @@ const (
 	NegSilent
 	NegDrop
 	NegUnknown // a NOTICE to every NEG message, NEG-CLOSE too
+	NegEndless // 25 s for each answer, and thousands of ids that it does not have
 )
 
 // Temper is how often, of 100 times, a relay does what a good one does not.
@@ -76,6 +77,7 @@ type Temper struct {
 	RefuseDial int // a connection
 	Busy       int // a connection is refused with HTTP 429
 	Drop       int // the connection ends in the middle of an answer
+	Break      int // CLOSED comes in the middle of an answer: slow down
 	Silence    int // a request is not answered
 	Closed     int // a request is refused by CLOSED, for one reason or another
 	Notice     int // a NOTICE comes along with an answer
@@ -84,6 +86,7 @@ type Temper struct {
 	Double     int // an event, or an EOSE, comes twice
 	Unknown    int // an EOSE or an event comes for a subscription that nobody opened
 	LateEOSE   int // the EOSE comes after the CLOSE
+	End        int // CLOSED without a reason follows the EOSE, where the client has not closed yet
 	Forged     int // a copy with another content comes before the event
 	Mismatch   int // an event comes that the filter does not match
 	Junk       int // a frame that is no message
