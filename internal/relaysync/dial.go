@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
+	"time"
 
 	"graspd/internal/plan"
 )
@@ -14,15 +16,30 @@ type httpRefusal interface {
 	HTTPStatus() int
 }
 
+// slowDial is how long a dial counts among those that may be under way at once.
+// Those that hang are bounded by the slots of relays; they make nobody wait.
+const slowDial = 500 * time.Millisecond
+
+// dialSlot waits for a place among the dials under way; false when ctx ended first.
+func (e *Engine) dialSlot(ctx context.Context) (free func(), ok bool) {
+	select {
+	case e.dials <- struct{}{}:
+	case <-ctx.Done():
+		return nil, false
+	}
+	leave := sync.OnceFunc(func() { <-e.dials })
+	slow := time.AfterFunc(slowDial, leave)
+	return func() { slow.Stop(); leave() }, true
+}
+
 // dial connects and reads what the relay tells of itself.
 func (p *peer) dial(ctx context.Context, a *attempt) dialResult {
 	failed := func(in plan.DialFailed) dialResult { return dialResult{of: a, in: in} }
-	select {
-	case p.engine.dials <- struct{}{}:
-		defer func() { <-p.engine.dials }()
-	case <-ctx.Done():
+	free, ok := p.engine.dialSlot(ctx)
+	if !ok {
 		return failed(plan.DialFailed{Reason: "stopped"})
 	}
+	defer free()
 	conn, err := p.engine.cfg.Dialer.Dial(ctx, p.url)
 	if err != nil {
 		in := plan.DialFailed{Reason: err.Error()}

@@ -19,7 +19,7 @@ import (
 // may be called from any.
 type Engine struct {
 	cfg   Config
-	dials chan struct{} // slots of dials under way
+	dials chan struct{} // places of dials that have just begun
 	loads chan struct{} // slots of local sets being read
 
 	desired *plan.Desired                 // owned by Run

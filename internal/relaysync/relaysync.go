@@ -55,7 +55,7 @@ type Config struct {
 	CheckEvery   time.Duration // 60 s
 	StartupDelay time.Duration
 	MaxRelays    int           // 500
-	DialsAtOnce  int           // 64
+	DialsAtOnce  int           // 64; one that takes longer than half a second counts no more
 	LoadsAtOnce  int           // local sets read at once (4)
 	PingEvery    time.Duration // 30 s; a connection is dead after two pings without an answer
 
