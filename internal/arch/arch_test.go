@@ -257,15 +257,50 @@ func TestLayersMatchTheDocument(t *testing.T) {
 
 var (
 	behaviour = regexp.MustCompile(`(?m)^\d+\. .*$`)
+	row       = regexp.MustCompile(`(?m)^\|.*$`)
 	reference = regexp.MustCompile("`([a-z]+)\\.(Test[A-Za-z0-9_]+)`")
 )
 
 // TestEveryBehaviourHasItsTest keeps the list of behaviours from naming tests that are gone.
 func TestEveryBehaviourHasItsTest(t *testing.T) {
+	tests := named(t)
+	lines := behaviour.FindAllString(behaviours(t), -1)
+	if len(lines) < 20 {
+		t.Fatalf("only %d behaviours", len(lines))
+	}
+	for i, line := range lines {
+		if !strings.HasPrefix(line, fmt.Sprintf("%d. ", i+1)) {
+			t.Errorf("number %d is missing before %q", i+1, line)
+		}
+		exist(t, tests, line)
+	}
+}
+
+// TestEveryFaultHasItsTest does so for the table of what goes wrong elsewhere.
+func TestEveryFaultHasItsTest(t *testing.T) {
+	tests := named(t)
+	_, section, found := strings.Cut(behaviours(t), "\n## What goes wrong elsewhere")
+	rows := row.FindAllString(section, -1)
+	if !found || len(rows) < 40 {
+		t.Fatalf("only %d rows", len(rows))
+	}
+	for _, r := range rows[2:] { // below the head
+		exist(t, tests, r)
+	}
+}
+
+func behaviours(t *testing.T) string {
+	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "BEHAVIOURS.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(b)
+}
+
+// named are all tests, as package.Test.
+func named(t *testing.T) map[string]bool {
+	t.Helper()
 	tests := make(map[string]bool)
 	for _, f := range sources(t) {
 		for _, d := range f.ast.Decls {
@@ -274,22 +309,19 @@ func TestEveryBehaviourHasItsTest(t *testing.T) {
 			}
 		}
 	}
-	lines := behaviour.FindAllString(string(b), -1)
-	if len(lines) < 20 {
-		t.Fatalf("only %d behaviours", len(lines))
+	return tests
+}
+
+// exist requires that a line names tests, and that there are such.
+func exist(t *testing.T, tests map[string]bool, line string) {
+	t.Helper()
+	refs := reference.FindAllStringSubmatch(line, -1)
+	if len(refs) == 0 {
+		t.Errorf("no test is named by %q", line)
 	}
-	for i, line := range lines {
-		if !strings.HasPrefix(line, fmt.Sprintf("%d. ", i+1)) {
-			t.Errorf("number %d is missing before %q", i+1, line)
-		}
-		refs := reference.FindAllStringSubmatch(line, -1)
-		if len(refs) == 0 {
-			t.Errorf("no test is named by %q", line)
-		}
-		for _, r := range refs {
-			if !tests[r[1]+"."+r[2]] {
-				t.Errorf("there is no %s.%s, named by %q", r[1], r[2], line)
-			}
+	for _, r := range refs {
+		if !tests[r[1]+"."+r[2]] {
+			t.Errorf("there is no %s.%s, named by %q", r[1], r[2], line)
 		}
 	}
 }
