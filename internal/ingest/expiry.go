@@ -55,6 +55,12 @@ func (w *writer) expire() {
 }
 
 func (w *writer) expireDue(wall time.Time) error {
+	if w.round.batch == nil {
+		if quiet := w.door.store.QuietUntil(); quiet > wall.Unix() {
+			w.expiry.expect(quiet, wall)
+			return nil
+		}
+	}
 	if err := w.open(); err != nil {
 		return err
 	}

@@ -24,11 +24,18 @@ func (b *Batch) ExpireDue(now time.Time, max int) (next time.Time, n int, err er
 		n++
 	}
 	b.expireFrom = from
+	if b.ops == 0 { // it holds for the store, whatever becomes of the batch
+		b.s.expireFrom = from
+	}
 	if from != math.MaxInt64 {
 		next = time.Unix(from, 0)
 	}
 	return next, n, nil
 }
+
+// QuietUntil returns a unix time before which nothing stored expires, the largest number where nothing does at all. It
+// reads nothing. Only the goroutine that begins batches may call it, while none is open.
+func (s *Store) QuietUntil() int64 { return s.expireFrom }
 
 // timed lists up to max ids of a table in order of time that are due from `from` (nothing is before) until then, and
 // the time of the first that is left, the largest number where none is. Starting where the last one ended spares the
