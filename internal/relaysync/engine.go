@@ -114,7 +114,7 @@ const feedChunk = 1000
 func (e *Engine) follow(ctx context.Context, delayed <-chan time.Time) error {
 	check := time.NewTicker(e.cfg.CheckEvery)
 	defer check.Stop()
-	keep := time.NewTicker(keepEvery)
+	keep := time.NewTicker(e.cfg.KeepEvery)
 	defer keep.Stop()
 	close(e.following)
 	var window <-chan time.Time

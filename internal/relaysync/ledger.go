@@ -6,18 +6,14 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
 	"graspd/internal/grasp"
 	"graspd/internal/plan"
 	"graspd/internal/store"
 )
 
-// Bounds of what is kept of relays.
-const (
-	mostRecords = 10_000
-	keepEvery   = time.Minute // a crash loses no more
-)
+// mostRecords bounds of how many relays something is kept.
+const mostRecords = 10_000
 
 // notePrefix is what the names of records begin with among the store's notes.
 const notePrefix = "relay "

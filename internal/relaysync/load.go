@@ -78,6 +78,9 @@ func (p *peer) sift(ctx context.Context, e plan.Sift) plan.Sifted {
 
 // reading takes one of the places for reading much of the store; false when ctx ended.
 func (p *peer) reading(ctx context.Context) bool {
+	if ctx.Err() != nil {
+		return false // and not either, as select would have it
+	}
 	select {
 	case p.engine.loads <- struct{}{}:
 		return true

@@ -53,6 +53,7 @@ type Config struct {
 
 	BatchWindow  time.Duration // 5 s
 	CheckEvery   time.Duration // 60 s
+	KeepEvery    time.Duration // 60 s; how much of the relays' health a crash loses
 	StartupDelay time.Duration
 	MaxRelays    int           // 500
 	DialsAtOnce  int           // 64; one that takes longer than half a second counts no more
@@ -69,6 +70,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.CheckEvery == 0 {
 		c.CheckEvery = time.Minute
+	}
+	if c.KeepEvery == 0 {
+		c.KeepEvery = time.Minute
 	}
 	if c.MaxRelays == 0 {
 		c.MaxRelays = 500
