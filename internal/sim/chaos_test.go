@@ -32,9 +32,18 @@ type chaos struct {
 	upcoming []posting
 	pages    map[*sim.Graspd]bool          // it uses no negentropy
 	down     map[*sim.Graspd]time.Duration // until when it stays stopped
-	telling  bool
+	how      telling
 	record   record
 }
+
+// telling is what becomes of the story of a world.
+type telling int
+
+const (
+	untold   telling = iota
+	recorded         // line by line
+	told             // to the test's output as well
+)
 
 // posting is an event that reaches a relay later.
 type posting struct {
@@ -43,11 +52,11 @@ type posting struct {
 	to grasp.RelayURL
 }
 
-func newChaos(t testing.TB, seed uint64, telling bool) *chaos {
+func newChaos(t testing.TB, seed uint64, how telling) *chaos {
 	w := sim.New(t, seed)
 	r := rand.New(rand.NewPCG(seed, 3))
-	c := &chaos{t: t, w: w, r: r, down: map[*sim.Graspd]time.Duration{}, pages: map[*sim.Graspd]bool{}, telling: telling}
-	if telling {
+	c := &chaos{t: t, w: w, r: r, down: map[*sim.Graspd]time.Duration{}, pages: map[*sim.Graspd]bool{}, how: how}
+	if how == told {
 		w.Tell()
 	}
 	for i := range 1 + r.IntN(4) {
@@ -70,9 +79,12 @@ func newChaos(t testing.TB, seed uint64, telling bool) *chaos {
 
 // log tells what happens, and makes it part of what a seed stands for.
 func (c *chaos) log(format string, args ...any) {
+	if c.how == untold {
+		return
+	}
 	line := fmt.Sprintf("%12v ", c.w.Age()) + fmt.Sprintf(format, args...)
 	c.record.add(line)
-	if c.telling {
+	if c.how == told {
 		c.t.Log(line)
 	}
 }
@@ -145,7 +157,12 @@ func (c *chaos) fake(name string) *testkit.FakeRelay {
 // graspd makes one that is as usual, or that is short of everything.
 func (c *chaos) graspd(name string) *sim.Graspd {
 	r := c.r
-	o := sim.Options{Ping: pick(r, 30*time.Second, 5*time.Minute, 20*time.Minute, 20*time.Minute, 20*time.Minute, 20*time.Minute)}
+	// Pings, and the records of relays on disk, would make up most of what happens in weeks, so few have many of them.
+	often, o := r.IntN(24) == 0, sim.Options{Ping: pick(r, 5*time.Minute, 20*time.Minute, 20*time.Minute, 40*time.Minute, 40*time.Minute)}
+	if often {
+		o.Ping = 30 * time.Second
+	}
+	o.Ping += c.odd()
 	if r.IntN(3) == 0 {
 		o.Door = ingest.Limits{QueueEvents: pick(r, 0, 1, 8), BatchEvents: pick(r, 0, 1, 5), OrphanEvents: pick(r, 0, 8, 40)}
 	}
@@ -155,18 +172,27 @@ func (c *chaos) graspd(name string) *sim.Graspd {
 			Reconcile: relay.ReconcileLimits{Sessions: pick(r, 0, 1), Records: pick(r, 0, 10, 40)},
 		}
 	}
+	odd := c.odd()
 	peer := plan.Config{NoNegentropy: r.IntN(8) == 0}
 	if r.IntN(3) == 0 {
 		peer.MaxTags, peer.MaxFilters = pick(r, 0, 2, 10), pick(r, 0, 10, 20)
 	}
-	o.Engine = func(x *relaysync.Config) { x.Peer = peer }
+	o.Engine = func(x *relaysync.Config) {
+		if x.Peer = peer; !often {
+			x.KeepEvery = time.Hour + odd
+		}
+	}
 	c.log("%s: %+v %+v %+v", name, o.Door, o.Limits, peer)
 	n := c.w.Graspd(name, o)
 	c.pages[n] = peer.NoNegentropy
 	return n
 }
 
-// randomTemper is how a relay is when it does not behave.
+// odd is some nanoseconds. Added to an interval they keep it from ending at the moment at which others do that began
+// with it: which of several timers of one moment goes first is decided anew in each run.
+func (c *chaos) odd() time.Duration { return time.Duration(1 + c.r.IntN(1_000_000)) }
+
+// temper is how a relay is when it does not behave.
 func (c *chaos) temper() *testkit.Temper {
 	of := func(most int) int { return pick(c.r, 0, 0, 0, c.r.IntN(most+1)) }
 	return &testkit.Temper{

@@ -357,9 +357,9 @@ func (o oracle) named(e *nostr.Event) bool {
 	return has(e, "ALL_RELAYS", "relay") || has(e, string(o.self), "relay")
 }
 
-// deletes reports whether d is a deletion that takes e away (NIP-09).
+// deletes reports whether d is a deletion that takes e away (NIP-09). Deletions and requests to vanish stay.
 func deletes(d, e *nostr.Event) bool {
-	if d.Kind != nostr.KindDeletion || d.PubKey != e.PubKey || e.Kind == nostr.KindDeletion {
+	if d.Kind != nostr.KindDeletion || d.PubKey != e.PubKey || e.Kind == nostr.KindDeletion || e.Kind == nostr.KindVanish {
 		return false
 	}
 	return has(d, e.ID.String(), "e") || e.Address() != "" && e.CreatedAt <= d.CreatedAt && has(d, e.Address(), "a")

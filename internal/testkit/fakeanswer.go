@@ -1,9 +1,10 @@
 package testkit
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
 	"graspd/internal/nostr"
 )
@@ -93,7 +94,7 @@ func (c *fakeConn) troubled(sub string) bool {
 		c.send([]byte(`["EVENT","` + sub + `",{"id":"zz"}]`))
 	}
 	if c.chance(t.Big) {
-		c.send(nostr.AppendNotice(nil, strings.Repeat("big ", 1<<18)))
+		c.send(slices.Concat([]byte(`["NOTICE","`), bytes.Repeat([]byte("big "), 1<<18), []byte(`"]`)))
 	}
 	if c.chance(t.Notice) {
 		c.send(nostr.AppendNotice(nil, c.pick(noticeTexts)))
