@@ -50,6 +50,8 @@ func (s *Store) take() error {
 	switch {
 	case s.closed:
 		return ErrClosed
+	case s.opt.ReadOnly:
+		return ErrReadOnly
 	case s.failed != nil:
 		return s.failed
 	case s.writing:
@@ -149,7 +151,7 @@ func (b *Batch) next() Seq {
 func (b *Batch) Add(e *nostr.Event, src Source) (policy.Outcome, error) {
 	out, err := b.Judge(e)
 	if err == nil && out == policy.Accept {
-		err = b.add(e, src)
+		err = b.add(e, b.next(), src)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("add %s: %w", e.ID, err)
@@ -157,13 +159,13 @@ func (b *Batch) Add(e *nostr.Event, src Source) (policy.Outcome, error) {
 	return out, nil
 }
 
-func (b *Batch) add(e *nostr.Event, src Source) error {
+func (b *Batch) add(e *nostr.Event, seq Seq, src Source) error {
 	if err := b.dropRecord(e.ID); err != nil {
 		return err
 	}
-	seq := b.next()
 	b.ops++
 	b.events++
+	b.seqs += seq
 	if e.Kind == nip34.KindRepository {
 		b.repositories++
 	}

@@ -18,10 +18,20 @@ type Report struct {
 
 const maxProblems = 100
 
+// CheckOptions say what a check does besides. The zero value is nothing.
+type CheckOptions struct {
+	Verifier nostr.Verifier        // also checks every signature, on all cores
+	Progress func(done, all int64) // is told now and then how many events were looked at, and how many there should be
+}
+
 // Check reads the whole view and compares the log with everything that is derived from it: every index row, the newest
-// versions, deletions, expirations, what is remembered, and the counters. An error means that it could not be read.
-func (v *View) Check(ctx context.Context) (Report, error) {
-	c := &checker{reader: v.reader(), counters: v.st.counters, newest: make(map[nostr.PubKey]bool)}
+// versions, deletions, expirations, what is remembered, and the counters; and every event with its id. An error means
+// that it could not be read.
+func (v *View) Check(ctx context.Context) (Report, error) { return v.CheckWith(ctx, CheckOptions{}) }
+
+// CheckWith is Check with options.
+func (v *View) CheckWith(ctx context.Context, o CheckOptions) (Report, error) {
+	c := &checker{reader: v.reader(), counters: v.st.counters, opt: o, newest: make(map[nostr.PubKey]bool)}
 	steps := []func(context.Context) error{
 		c.log, c.ids, c.indexes, c.records, c.queue, c.slots, c.announcements, c.expiries, c.requests, c.purges, c.counts,
 	}
@@ -36,10 +46,12 @@ func (v *View) Check(ctx context.Context) (Report, error) {
 type checker struct {
 	reader
 	counters
+	opt    CheckOptions
 	report Report
 
 	announced, replaceable, expiring int64 // stored events of that sort
 	queued                           int64 // records that are due some time
+	sum                              Seq   // the numbers of the stored events, added up
 
 	newest map[nostr.PubKey]bool // who has a request to vanish that was found to be stored
 }
@@ -53,21 +65,13 @@ func (c *checker) problem(format string, args ...any) {
 }
 
 // each calls do with every key of a table.
-func (c *checker) each(ctx context.Context, table byte, do func(key, value []byte) error) (err error) {
-	it, err := tableIter(c.r, table)
-	if err != nil {
-		return err
-	}
-	defer closeAfter(it.Close, &err)
-	for it.First(); it.Valid(); it.Next() {
+func (c *checker) each(ctx context.Context, table byte, do func(key, value []byte) error) error {
+	return eachKey(c.r, table, func(key, value []byte) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := do(it.Key(), it.Value()); err != nil {
-			return err
-		}
-	}
-	return it.Error()
+		return do(key, value)
+	})
 }
 
 // expect checks that a key is there with that value.

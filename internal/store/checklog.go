@@ -10,26 +10,37 @@ import (
 
 // log checks that every stored event is whole and has all that it should have.
 func (c *checker) log(ctx context.Context) error {
-	return c.each(ctx, tableLog, func(key, value []byte) error {
+	w := newProver(c.opt.Verifier, func(p proven) error { return c.entry(p) })
+	err := c.each(ctx, tableLog, func(key, value []byte) error {
 		if len(key) != 9 {
 			c.problem("log: key of %d bytes", len(key))
 			return nil
 		}
-		seq := Seq(binary.BigEndian.Uint64(key[1:]))
-		entry, err := addedEntry(seq, value)
-		if err != nil {
-			c.problem("entry %d: %v", seq, err)
-			return nil
-		}
-		if seq == 0 || seq > c.head {
-			c.problem("entry %d: head is %d", seq, c.head)
-		}
-		if entry.Event.ComputeID() != entry.Event.ID {
-			c.problem("entry %d: the id does not match the event", seq)
-		}
-		c.report.Events++
-		return c.stored(seq, entry.Event)
+		return w.take(Seq(binary.BigEndian.Uint64(key[1:])), value)
 	})
+	if err != nil {
+		return err
+	}
+	return w.flush()
+}
+
+// entry checks one entry of the log.
+func (c *checker) entry(p proven) error {
+	if p.err != nil {
+		c.problem("entry %d: %v", p.Seq, p.err)
+	}
+	if p.Event == nil {
+		return nil
+	}
+	if p.Seq == 0 || p.Seq > c.head {
+		c.problem("entry %d: head is %d", p.Seq, c.head)
+	}
+	c.report.Events++
+	c.sum += p.Seq
+	if c.opt.Progress != nil && c.report.Events%1000 == 0 {
+		c.opt.Progress(c.report.Events, c.events)
+	}
+	return c.stored(p.Seq, p.Event)
 }
 
 func (c *checker) stored(seq Seq, e *nostr.Event) error {

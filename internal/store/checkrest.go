@@ -146,6 +146,7 @@ func (c *checker) counts(context.Context) error {
 		{"repositories", c.repositories, c.announced},
 		{"remembered", c.flagged, c.report.Remembered},
 		{"remembered rows", c.flaggedRows, c.report.RememberedRows},
+		{"numbers", int64(c.seqs), int64(c.sum)},
 	} {
 		if n.have != n.want {
 			c.problem("counter of %s: %d, counted %d", n.name, n.have, n.want)

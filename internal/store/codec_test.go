@@ -71,7 +71,7 @@ func FuzzValues(f *testing.F) {
 	f.Add(slot{state: slotWithdrawn, time: 1, id: nostr.ID{2}, seq: 3, first: 4}.append(nil))
 	f.Add(appendIDRow(nil, 5, row{seq: 1, kind: 2, expiration: 3}))
 	f.Add(appendRemoved(nil, nostr.ID{1}, ReasonExpired))
-	f.Add(counters{1, 2, 3, 4, 5}.append(nil))
+	f.Add(counters{1, 2, 3, 4, 5, 6}.append(nil))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		back := func(what string, again []byte, err error) {

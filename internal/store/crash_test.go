@@ -28,7 +28,11 @@ type cutter struct {
 	fs    *vfs.MemFS
 	acked int
 	every int
-	cuts  []powerCut
+	most  int // cuts; 0 is 20
+
+	always func(errorfs.Op) bool // nil is never
+
+	cuts []powerCut
 }
 
 func (c *cutter) hook(op errorfs.Op) error {
@@ -37,7 +41,7 @@ func (c *cutter) hook(op errorfs.Op) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.every > 0 && c.r.IntN(c.every) == 0 && len(c.cuts) < 20 {
+	if c.every > 0 && (c.r.IntN(c.every) == 0 || c.always != nil && c.always(op)) && len(c.cuts) < max(20, c.most) {
 		cfg := vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[c.r.IntN(3)], RNG: c.r}
 		c.cuts = append(c.cuts, powerCut{c.fs.CrashClone(cfg), c.acked})
 	}

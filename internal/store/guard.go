@@ -14,14 +14,18 @@ import (
 // whoever opens it or writes.
 type guard struct {
 	vfs.FS
+	dir     string      // what is outside is not this store's, and nothing is guarded there
 	memory  *vfs.MemFS  // what is written after the failure
 	fail    func(error) // notes a failure and trips, in this order
 	tripped atomic.Bool
 }
 
-func newGuard(fs vfs.FS, fail func(error)) *guard {
-	return &guard{FS: fs, memory: vfs.NewMem(), fail: fail}
+func newGuard(fs vfs.FS, dir string, fail func(error)) *guard {
+	return &guard{FS: fs, dir: dir, memory: vfs.NewMem(), fail: fail}
 }
+
+// outside reports whether a path is not in the guarded directory: a copy is written there.
+func (g *guard) outside(name string) bool { return name != g.dir && g.FS.PathDir(name) != g.dir }
 
 // trip keeps everything from the disk from now on.
 func (g *guard) trip() { g.tripped.Store(true) }
@@ -36,6 +40,9 @@ func (g *guard) failed(err error) bool {
 
 // Create implements vfs.FS.
 func (g *guard) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if g.outside(name) {
+		return g.FS.Create(name, c)
+	}
 	if g.failed(nil) {
 		return g.inMemory(name, c)
 	}
@@ -96,7 +103,7 @@ func (g *guard) Stat(name string) (vfs.FileInfo, error) {
 
 // Remove implements vfs.FS. A restart needs what is on the disk.
 func (g *guard) Remove(name string) error {
-	if g.failed(nil) {
+	if g.failed(nil) && !g.outside(name) {
 		_ = g.memory.Remove(name) // it may be on the disk
 		return nil
 	}
@@ -105,6 +112,9 @@ func (g *guard) Remove(name string) error {
 
 // Rename implements vfs.FS.
 func (g *guard) Rename(old, name string) error {
+	if g.outside(name) {
+		return g.FS.Rename(old, name)
+	}
 	if !g.failed(nil) {
 		if err := g.FS.Rename(old, name); err == nil {
 			return nil
@@ -119,6 +129,9 @@ func (g *guard) Rename(old, name string) error {
 // OpenDir implements vfs.FS. Directories are opened to be synced.
 func (g *guard) OpenDir(name string) (vfs.File, error) {
 	f, err := g.FS.OpenDir(name)
+	if g.outside(name) {
+		return f, err
+	}
 	if err != nil {
 		g.failed(err)
 		return vfs.NewMemFile(nil), nil

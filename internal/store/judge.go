@@ -12,8 +12,15 @@ import (
 // Deleted (by a deletion that came before it) or Superseded (by the newest
 // version ever accepted under its address, be that still here or not).
 func (b *Batch) Judge(e *nostr.Event) (policy.Outcome, error) {
+	return b.judge(e, isDuplicate, isExpired, isVanished, isDeleted, isSuperseded)
+}
+
+// rule is one reason not to store an event.
+type rule func(reader, *nostr.Event) (policy.Outcome, error)
+
+func (b *Batch) judge(e *nostr.Event, rules ...rule) (policy.Outcome, error) {
 	r := b.reader()
-	for _, rule := range []func(reader, *nostr.Event) (policy.Outcome, error){isDuplicate, isExpired, isVanished, isDeleted, isSuperseded} {
+	for _, rule := range rules {
 		out, err := rule(r, e)
 		if err != nil {
 			return 0, fmt.Errorf("judge %s: %w", e.ID, err)

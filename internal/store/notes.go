@@ -64,6 +64,8 @@ func (s *Store) takeNotes() error {
 	switch {
 	case s.closed:
 		return ErrClosed
+	case s.opt.ReadOnly:
+		return ErrReadOnly
 	case s.noting:
 		return ErrBusy
 	}

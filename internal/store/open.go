@@ -4,10 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Names in the meta table.
@@ -17,51 +15,77 @@ const (
 	metaRules    = "rules" // epoch, fingerprint
 )
 
-// Open opens the store in o.Dir or makes a new one. It fails with ErrInUse where another process has it open, and with
-// ErrFormat where a newer version wrote it.
+// Open opens the store in o.Dir or makes a new one. It fails with ErrInUse where another process has it open, with
+// ErrFormat where a newer version wrote it, and with ErrDamaged where what is on the disk is not what was written: then
+// nothing was removed.
 func Open(o Options) (*Store, error) {
-	o = o.withDefaults()
-	s := &Store{opt: o, changed: make(chan struct{})}
+	s := newStore(o)
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
 	}
 	return s, nil
 }
 
+func newStore(o Options) *Store {
+	return &Store{opt: o.withDefaults(), changed: make(chan struct{})}
+}
+
 func (s *Store) open() error {
-	if err := s.opt.FS.MkdirAll(s.opt.Dir, 0o700); err != nil {
+	if err := s.makeDirectory(); err != nil {
 		return err
 	}
-	lock, err := lockDirectory(s.opt.FS, s.opt.Dir)
+	lock, err := s.lockDirectory()
 	if err != nil {
 		return err
 	}
-	fail := func(err error) { s.fail(err) }
-	s.disk = newGuard(s.opt.FS, fail)
-	db, err := pebble.Open(s.opt.Dir, s.opt.pebbleOptions(s.disk, lock, &pebbleLogger{s.opt.Logger, fail}))
-	if err != nil {
-		return errors.Join(err, s.Failure(), lock.Close())
+	if err := s.openLocked(lock); err != nil {
+		return errors.Join(err, lock.Close())
 	}
-	s.db, s.lock = db, lock
+	s.lock = lock
+	return nil
+}
+
+// openLocked opens the store under a lock, which stays the caller's where it fails.
+func (s *Store) openLocked(lock *pebble.Lock) error {
+	s.disk = newGuard(s.opt.FS, s.opt.Dir, func(err error) { s.fail(err) })
+	used, err := s.used()
+	if err != nil {
+		return err
+	}
+	if used {
+		err = s.look(lock)
+	} else if s.opt.ReadOnly {
+		err = ErrNone
+	}
+	if err != nil {
+		return err
+	}
+	db, err := s.engine(lock, used, s.opt.ReadOnly)
+	if err != nil {
+		return err
+	}
+	s.db = db
 	c, err := s.prepare()
 	if err != nil {
-		return errors.Join(err, db.Close(), lock.Close())
+		return errors.Join(damaged(err), db.Close())
 	}
 	s.cur = &state{snap: db.NewSnapshot(), refs: 1, counters: c}
 	s.ring.start(c.head)
 	return nil
 }
 
-// lockDirectory takes the lock that Pebble would take, to tell a second process from other trouble.
-func lockDirectory(fsys vfs.FS, dir string) (*pebble.Lock, error) {
-	lock, err := pebble.LockDirectory(dir, fsys)
-	switch {
-	case err == nil:
-		return lock, nil
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
-		return nil, err
+// engine opens the key-value store. Where there must be one already, none is made.
+func (s *Store) engine(lock *pebble.Lock, used, readOnly bool) (*pebble.DB, error) {
+	p := s.opt.pebbleOptions(s.disk, lock, &pebbleLogger{s.opt.Logger, func(err error) { s.fail(err) }})
+	p.ErrorIfNotExists, p.ReadOnly = used, readOnly
+	db, err := pebble.Open(s.opt.Dir, p)
+	if err != nil {
+		if err = damaged(err); errors.Is(err, ErrDamaged) {
+			err = fmt.Errorf("%w (by %s)", err, s.manifest())
+		}
+		return nil, errors.Join(err, s.Failure())
 	}
-	return nil, fmt.Errorf("%w (%w)", ErrInUse, err)
+	return db, nil
 }
 
 // prepare reads the meta data, writes what is missing, and forgets removals, which only readers of a past process
@@ -70,13 +94,13 @@ func (s *Store) prepare() (counters, error) {
 	if err := s.Failure(); err != nil {
 		return counters{}, err
 	}
-	c, err := s.checkFormat()
+	c, err := readMeta(s.db)
 	if err != nil {
 		return c, err
 	}
 	w := s.db.NewBatch()
 	defer w.Close()
-	if err := s.startEpoch(w); err != nil {
+	if err := s.startEpoch(w); err != nil || s.opt.ReadOnly {
 		return c, err
 	}
 	if err := w.Set(keyMeta(metaFormat), binary.BigEndian.AppendUint32(nil, formatVersion), nil); err != nil {
@@ -91,8 +115,9 @@ func (s *Store) prepare() (counters, error) {
 	return c, s.Failure()
 }
 
-func (s *Store) checkFormat() (counters, error) {
-	v, ok, err := get(s.db, keyMeta(metaFormat))
+// readMeta checks the version of the format and reads the counters.
+func readMeta(r pebble.Reader) (counters, error) {
+	v, ok, err := get(r, keyMeta(metaFormat))
 	if err != nil || !ok {
 		return counters{}, err
 	}
@@ -102,11 +127,18 @@ func (s *Store) checkFormat() (counters, error) {
 	if n := binary.BigEndian.Uint32(v); n > formatVersion {
 		return counters{}, fmt.Errorf("%w (format %d, this one knows %d)", ErrFormat, n, formatVersion)
 	}
-	v, ok, err = get(s.db, keyMeta(metaCounters))
+	v, ok, err = get(r, keyMeta(metaCounters))
 	if err != nil || !ok {
 		return counters{}, err
 	}
-	return parseCounters(v)
+	if len(v) != countersLen-8 {
+		return parseCounters(v)
+	}
+	_, seqs, err := countIDs(r) // an older version did not add up the numbers
+	if err != nil {
+		return counters{}, err
+	}
+	return parseCounters(binary.BigEndian.AppendUint64(v, uint64(seqs)))
 }
 
 // startEpoch counts the changes of the rules. What the rules of another epoch refused counts as forgotten at once;

@@ -21,6 +21,7 @@ type Options struct {
 	Now        func() time.Time       // nil is time.Now
 	Rules      string                 // fingerprint: another one forgets what was refused; "" leaves that alone
 	Logger     *slog.Logger           // nil is silent
+	ReadOnly   bool                   // nothing is written: Begin and KeepNotes fail with ErrReadOnly; the directory must be there
 
 	// Bounds on what is remembered of events that are not stored; 0 is 2,000,000 and 20,000,000.
 	MaxRemembered, MaxRememberedRows int64
@@ -118,7 +119,7 @@ func (l *pebbleLogger) events() *pebble.EventListener {
 	return &pebble.EventListener{
 		BackgroundError: func(err error) { l.fail(err) },
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			l.fail(fmt.Errorf("data corruption: %s", info))
+			l.fail(fmt.Errorf("%w: %s: %v", ErrDamaged, info.Path, info.Details))
 		},
 	}
 }

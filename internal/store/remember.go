@@ -110,6 +110,16 @@ func (b *Batch) writeRecord(r record) error {
 	r.due = 0
 	if r.why != policy.Withdraw {
 		r.due = b.s.opt.Now().Unix() + rememberSeconds + int64(binary.BigEndian.Uint32(r.id[28:])%rememberSpread)
+	}
+	if err := b.putRecord(r); err != nil {
+		return err
+	}
+	return b.forgetSurplus()
+}
+
+// putRecord writes a record as it is, with its rows; there is none of that event.
+func (b *Batch) putRecord(r record) error {
+	if r.due != 0 {
 		b.queueFrom = min(b.queueFrom, r.due)
 		if err := b.set(timedKey(tableQueue, r.due, r.id), nil); err != nil {
 			return err
@@ -121,12 +131,9 @@ func (b *Batch) writeRecord(r record) error {
 		return err
 	}
 	value := r.row().append(nil)
-	if err := r.eachPrefix(func(p []byte) error {
+	return r.eachPrefix(func(p []byte) error {
 		return b.set(appendOrder(flagged(p), r.time, r.id), value)
-	}); err != nil {
-		return err
-	}
-	return b.forgetSurplus()
+	})
 }
 
 // dropRecord forgets an event, if it is remembered.

@@ -28,6 +28,7 @@ func (b *Batch) Remove(id nostr.ID, why Reason) error {
 func (b *Batch) remove(e *nostr.Event, at row, why Reason) error {
 	b.ops++
 	b.events--
+	b.seqs -= at.seq
 	if e.Kind == nip34.KindRepository {
 		b.repositories--
 	}

@@ -17,6 +17,10 @@ var (
 	ErrFailed = errors.New("storage failed") // the disk failed; nothing is written until the next start
 	ErrBusy   = errors.New("a batch is already open")
 	ErrClosed = errors.New("store is closed")
+
+	ErrNone     = errors.New("there is no store")
+	ErrReadOnly = errors.New("store is open for reading only")
+	ErrDamaged  = errors.New("the data is damaged, \"graspd check --repair\" saves what can be read")
 )
 
 // formatVersion is the version of the layout in key.go.
@@ -59,21 +63,24 @@ type counters struct {
 	repositories int64 // announcements, kind 30617
 	flagged      int64 // remembered events
 	flaggedRows  int64
+	seqs         Seq // the numbers of all stored events, added up
 }
 
+const countersLen = 6 * 8
+
 func (c counters) append(dst []byte) []byte {
-	for _, n := range []int64{int64(c.head), c.events, c.repositories, c.flagged, c.flaggedRows} {
+	for _, n := range []int64{int64(c.head), c.events, c.repositories, c.flagged, c.flaggedRows, int64(c.seqs)} {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(n))
 	}
 	return dst
 }
 
 func parseCounters(b []byte) (counters, error) {
-	if len(b) != 5*8 {
+	if len(b) != countersLen {
 		return counters{}, fmt.Errorf("counters: %w", errCorrupt)
 	}
 	n := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[8*i:])) }
-	return counters{Seq(n(0)), n(1), n(2), n(3), n(4)}, nil
+	return counters{Seq(n(0)), n(1), n(2), n(3), n(4), Seq(n(5))}, nil
 }
 
 // Stats are figures of the last durable state.

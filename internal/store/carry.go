@@ -1,0 +1,134 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"graspd/internal/nostr"
+)
+
+// What follows here does not follow from the stored events and is carried over as it is, where it can be read.
+
+// marks takes the marks of deletions, before the events that they keep away: the deletion may have expired since.
+func (r *rebuild) marks() error {
+	for table, size := range map[byte]int{tableDeletedID: 1 + 32 + 32, tableDeletedAddress: 1 + hashLen} {
+		err := r.from.each(table, func(key, value []byte) error {
+			if len(key) != size || len(value) != 8 {
+				r.report.problem("mark of a deletion: %v", errCorrupt)
+				return nil
+			}
+			return r.put(key, value)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slots takes those whose newest version is gone, and of the others only since when they are live.
+func (r *rebuild) slots() error {
+	return r.from.each(tableSlot, func(key, value []byte) error {
+		s, err := parseSlot(value)
+		if err != nil || len(key) != 1+hashLen {
+			r.report.problem("slot: %v", errCorrupt)
+			return nil
+		}
+		if s.state != slotLive {
+			return r.put(key, value)
+		}
+		if s.first != s.seq {
+			r.firsts[hash(key[1:])] = s.first
+		}
+		return nil
+	})
+}
+
+// records takes what is remembered of events that are not stored.
+func (r *rebuild) records() error {
+	return r.from.each(tableRecord, func(key, value []byte) error {
+		if len(key) != 1+32 {
+			r.report.problem("record: key of %d bytes", len(key))
+			return nil
+		}
+		rec, err := parseRecord(nostr.ID(key[1:]), value)
+		if err != nil {
+			r.report.problem("%v", err)
+			return nil
+		}
+		r.epoch = max(r.epoch, rec.epoch)
+		b, err := r.batch()
+		if err != nil {
+			return err
+		}
+		_, _, stored, err := b.reader().lookup(rec.id)
+		if err != nil || stored {
+			return err
+		}
+		if err := b.dropRecord(rec.id); err != nil {
+			return err
+		}
+		b.ops++
+		if err := b.putRecord(rec); err != nil {
+			return err
+		}
+		return r.commit(rebuildOps)
+	})
+}
+
+// purges lets removals of an author's events that were under way begin again. Those of authors who vanished have begun
+// with the request.
+func (r *rebuild) purges() error {
+	return r.from.each(tablePurge, func(key, value []byte) error {
+		p, err := parsePurge(key, value)
+		if err != nil {
+			r.report.problem("%v", err)
+			return nil
+		}
+		if p.why == ReasonVanished {
+			return nil
+		}
+		p = newPurge(p.why, p.author, p.until)
+		return r.put(p.key(), p.append(nil))
+	})
+}
+
+// lost tells of the events whose entry could not be read, which the ids still name.
+func (r *rebuild) lost() error {
+	v := r.to.View()
+	defer v.Close()
+	return r.from.each(tableID, func(key, _ []byte) error {
+		if len(key) != 1+32 {
+			r.report.problem("id row: key of %d bytes", len(key))
+			return nil
+		}
+		id := nostr.ID(key[1:])
+		k, err := v.Known(id)
+		if err == nil && k.State == Unknown {
+			r.report.problem("event %s is lost with its entry", id)
+		}
+		return err
+	})
+}
+
+func (r *rebuild) notes() error {
+	return r.from.each(tableNote, func(key, value []byte) error { return r.put(key, value) })
+}
+
+// rules takes the fingerprint of the rules and their epoch. Where that cannot be read, what they refused is forgotten.
+func (r *rebuild) rules() error {
+	var rules []byte
+	err := r.from.each(tableMeta, func(key, value []byte) error {
+		if string(key[1:]) == metaRules && len(value) >= 4 {
+			rules = bytes.Clone(value)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if rules == nil {
+		rules = binary.BigEndian.AppendUint32(nil, r.epoch+1)
+	}
+	return r.put(keyMeta(metaRules), rules)
+}

@@ -1,0 +1,179 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"graspd/internal/store"
+)
+
+// TestDamage: whatever is wrong with the files, it is said with the name of a file and what to do, nothing that is
+// there gets lost by opening, and a repair saves all but what stood in the damaged places.
+func TestDamage(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		spoil  func(t *testing.T, o store.Options)
+		file   string // is named
+		spared float64
+	}{
+		{"flipped bytes in a table", func(t *testing.T, o store.Options) { flip(t, o, largest(t, o, ".sst"), 0.5) }, ".sst", 0.6},
+		{"flipped bytes in every table", func(t *testing.T, o store.Options) {
+			for _, path := range list(t, o, ".sst") {
+				flip(t, o, path, 0.3)
+			}
+		}, ".sst", 0.3},
+		{"a table without its end", func(t *testing.T, o store.Options) { cut(t, o, list(t, o, ".sst")[0], 0.9) }, ".sst", 0},
+		{"a table that is gone", func(t *testing.T, o store.Options) { remove(t, o, list(t, o, ".sst")[0]) }, "000", 0},
+		{"half a list of tables", func(t *testing.T, o store.Options) { cut(t, o, last(t, o, "/MANIFEST"), 0.5) }, "MANIFEST", 1},
+		{"most of a list of tables", func(t *testing.T, o store.Options) { cut(t, o, last(t, o, "/MANIFEST"), 0.9) }, "MANIFEST", 1},
+		{"an empty list of tables", func(t *testing.T, o store.Options) { cut(t, o, last(t, o, "/MANIFEST"), 0) }, "MANIFEST", 1},
+		{"a spoilt list of tables", func(t *testing.T, o store.Options) { flip(t, o, last(t, o, "/MANIFEST"), 0.4) }, "MANIFEST", 1},
+		{"no list of tables", func(t *testing.T, o store.Options) { remove(t, o, last(t, o, "/MANIFEST")) }, "MANIFEST", 1},
+		{"nothing that leads to the list", func(t *testing.T, o store.Options) { removeLike(t, o, "marker.manifest") }, "data/store", 1},
+		{"no mark of the engine's format", func(t *testing.T, o store.Options) { removeLike(t, o, "marker.format") }, "", 1},
+		{"a flipped byte in the log", func(t *testing.T, o store.Options) { flipAt(t, o, last(t, o, ".log"), 3000) }, ".log", 0.9},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			o, before := lived(t, 3, 40)
+			c.spoil(t, o)
+			if err := readAllOf(t, o); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), c.file) || !strings.Contains(err.Error(), "check --repair") {
+				t.Errorf("%v", err)
+			}
+			r, after := repaired(t, o)
+			all := strings.Count(before, "\nentry ")
+			if lost := lostEntries(before, after); float64(lost) > (1-c.spared)*float64(all) || lost > 0 && len(r.Problems) == 0 {
+				t.Errorf("%d of %d events lost; %+v", lost, all, r)
+			}
+			if !r.Salvaged {
+				t.Error("not salvaged")
+			}
+		})
+	}
+}
+
+// readAllOf opens a store and reads all of it, and checks that nothing was lost by that where it fails.
+func readAllOf(t *testing.T, o store.Options) error {
+	t.Helper()
+	before := files(t, o)
+	s, err := store.Open(o)
+	if err == nil {
+		v := s.View()
+		report, err := v.Check(context.Background())
+		if err == nil {
+			t.Errorf("nothing is wrong: %+v", report)
+		}
+		v.Close()
+		return errors.Join(err, s.Failure(), s.Close())
+	}
+	after := files(t, o)
+	for path, b := range before {
+		if !bytes.Equal(after[path], b) && !strings.HasSuffix(path, ".log") { // what is in a log may have gone into a table
+			t.Errorf("%s is not what it was", path)
+		}
+	}
+	return err
+}
+
+// TestCutLog: the end of the log that is missing is like a write that a power cut interrupted; what precedes it is there.
+func TestCutLog(t *testing.T) {
+	o, before := lived(t, 3, 60)
+	path := last(t, o, ".log")
+	write(t, o.FS, path, read(t, o.FS, path)[:5000])
+	s := open(t, o)
+	check(t, s)
+	if whole(t, s) == before {
+		t.Error("nothing was cut off")
+	}
+}
+
+// TestCutManifests: wherever a list of tables ends, either all is there or it is refused.
+func TestCutManifests(t *testing.T) {
+	o, before := lived(t, 5, 40)
+	path := last(t, o, "/MANIFEST")
+	manifest := read(t, o.FS, path)
+	r := rand.New(rand.NewPCG(1, 1))
+	refused, fine := 0, 0
+	for at := 0; at < len(manifest); at += 1 + r.IntN(len(manifest)/20) {
+		c := o
+		c.FS = clone(t, o.FS)
+		write(t, c.FS, path, manifest[:at])
+		s, err := store.Open(c)
+		if err != nil {
+			if refused++; !errors.Is(err, store.ErrDamaged) {
+				t.Errorf("cut at %d: %v", at, err)
+			}
+			continue
+		}
+		fine++
+		check(t, s)
+		s.Close()
+		if d := difference(before, told(t, c)); d != "" {
+			t.Errorf("cut at %d: %s", at, d)
+		}
+	}
+	if refused == 0 {
+		t.Errorf("%d cuts were fine, none refused", fine)
+	}
+}
+
+// clone copies what is in memory.
+func clone(t testing.TB, fs vfs.FS) vfs.FS {
+	t.Helper()
+	c := vfs.NewMem()
+	if ok, err := vfs.Clone(fs, c, "data", "data"); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	return c
+}
+
+func last(t testing.TB, o store.Options, like string) string {
+	t.Helper()
+	all := list(t, o, like)
+	return all[len(all)-1]
+}
+
+func largest(t testing.TB, o store.Options, like string) (path string) {
+	t.Helper()
+	most := -1
+	for _, p := range list(t, o, like) {
+		if n := len(read(t, o.FS, p)); n > most {
+			path, most = p, n
+		}
+	}
+	return path
+}
+
+// flip spoils some bytes from a place on.
+func flip(t testing.TB, o store.Options, path string, from float64) {
+	t.Helper()
+	flipAt(t, o, path, int(from*float64(len(read(t, o.FS, path)))))
+}
+
+func flipAt(t testing.TB, o store.Options, path string, at int) {
+	t.Helper()
+	b := read(t, o.FS, path)
+	for i := at; i < at+20 && i < len(b); i++ {
+		b[i] ^= 0x55
+	}
+	write(t, o.FS, path, b)
+}
+
+func cut(t testing.TB, o store.Options, path string, keep float64) {
+	t.Helper()
+	b := read(t, o.FS, path)
+	write(t, o.FS, path, b[:int(keep*float64(len(b)))])
+}
+
+func remove(t testing.TB, o store.Options, path string) {
+	t.Helper()
+	if err := o.FS.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"graspd/internal/nip34"
+	"graspd/internal/policy"
+)
+
+// rebuild fills a new store from what is left of an old one.
+type rebuild struct {
+	*repair
+	from source
+	to   *Store
+	b    *Batch // the open one, nil for none
+
+	head, all int64        // what the old counters say
+	done      int64        // entries looked at
+	epoch     uint32       // of the rules; 0 where that cannot be read
+	firsts    map[hash]Seq // where an address was accepted first before its version of now
+}
+
+// rebuildOps is how much is done in a commit.
+const rebuildOps = 1000
+
+func (r *rebuild) run() error {
+	steps := []func() error{r.meta, r.marks, r.slots, r.events, r.records, r.purges, r.lost, r.notes, r.rules}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+		if err := r.commit(0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// batch is the open batch.
+func (r *rebuild) batch() (*Batch, error) {
+	if r.b == nil {
+		b, err := r.to.Begin()
+		if err != nil {
+			return nil, err
+		}
+		b.head = max(b.head, Seq(r.head))
+		r.b = b
+	}
+	return r.b, nil
+}
+
+// commit commits when enough is done.
+func (r *rebuild) commit(enough int) error {
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	if r.b == nil || r.b.ops < enough && r.b.w.Len() < 4<<20 {
+		return nil
+	}
+	b := r.b
+	r.b = nil
+	b.ops++ // marks alone are work, too
+	_, err := b.Commit()
+	return err
+}
+
+// put writes a key as it was, in the batch.
+func (r *rebuild) put(key, value []byte) error {
+	b, err := r.batch()
+	if err != nil {
+		return err
+	}
+	b.ops++
+	if err := b.set(key, value); err != nil {
+		return err
+	}
+	return r.commit(rebuildOps)
+}
+
+// meta reads what the old store counted.
+func (r *rebuild) meta() error {
+	return r.from.each(tableMeta, func(key, value []byte) error {
+		switch string(key[1:]) {
+		case metaCounters:
+			c, err := parseCounters(value)
+			if err != nil {
+				r.report.problem("%v", err)
+			}
+			r.head, r.all = int64(c.head), c.events
+		case metaRules:
+			if len(value) >= 4 {
+				r.epoch = binary.BigEndian.Uint32(value)
+			}
+		case metaFormat:
+			if len(value) == 4 && binary.BigEndian.Uint32(value) > formatVersion {
+				return fmt.Errorf("%w (format %d, this one knows %d)", ErrFormat, binary.BigEndian.Uint32(value), formatVersion)
+			}
+		}
+		return nil
+	})
+}
+
+// events adds the entries of the log in their order under their numbers. What has expired stays: it goes in the usual
+// way, and the clock of the moment has no part in a repair.
+func (r *rebuild) events() error {
+	if err := r.from.each(tableLog, func(key, _ []byte) error {
+		if len(key) == 9 {
+			r.head = max(r.head, int64(binary.BigEndian.Uint64(key[1:])))
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	p := newProver(r.check.Verifier, r.entry)
+	err := r.from.each(tableLog, func(key, value []byte) error {
+		if len(key) != 9 || binary.BigEndian.Uint64(key[1:]) == 0 {
+			r.report.problem("log: key of %d bytes", len(key))
+			return nil
+		}
+		return p.take(Seq(binary.BigEndian.Uint64(key[1:])), value)
+	})
+	if err != nil {
+		return err
+	}
+	return p.flush()
+}
+
+func (r *rebuild) entry(p proven) error {
+	if r.done++; r.check.Progress != nil && r.done%1000 == 0 {
+		r.check.Progress(r.done, r.all)
+	}
+	if p.err != nil {
+		r.report.problem("entry %d: %v", p.Seq, p.err)
+		return nil
+	}
+	b, err := r.batch()
+	if err != nil {
+		return err
+	}
+	out, err := b.judge(p.Event, isDuplicate, isVanished, isDeleted, isSuperseded)
+	if err != nil {
+		return err
+	}
+	if out == policy.Accept {
+		err = r.add(b, p.Entry)
+	} else if r.report.LeftOut++; out != policy.Duplicate {
+		err = b.remember(p.Event, out)
+	}
+	if err != nil {
+		return fmt.Errorf("entry %d: %w", p.Seq, err)
+	}
+	return r.commit(rebuildOps)
+}
+
+// add stores an entry, in the place among the announcements that its address had.
+func (r *rebuild) add(b *Batch, x Entry) error {
+	if err := b.add(x.Event, x.Seq, x.Source); err != nil || x.Event.Kind != nip34.KindRepository {
+		return err
+	}
+	h := hashOf(x.Event.Address())
+	first, ok := r.firsts[h]
+	if !ok || first >= x.Seq {
+		return nil
+	}
+	s, _, err := b.reader().slot(h)
+	if err != nil {
+		return err
+	}
+	d := hashOf(x.Event.Tags.D())
+	if err := b.delete(announcementKey(d, s.first)); err != nil {
+		return err
+	}
+	s.first = first
+	if err := b.set(announcementKey(d, first), binary.BigEndian.AppendUint64(nil, uint64(x.Seq))); err != nil {
+		return err
+	}
+	return b.set(keyHash(tableSlot, h), s.append(nil))
+}

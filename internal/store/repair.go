@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Repaired is what a repair did.
+type Repaired struct {
+	Events   int64 // in the new store
+	LeftOut  int64 // entries that the store's rules are against: known twice, deleted, superseded
+	Salvaged bool  // the engine could not read the old store, so its files were read one by one
+	Old      string
+
+	Problems []string // what could not be carried over, at most maxProblems of it
+	More     bool     // there was more than that
+}
+
+func (r *Repaired) problem(format string, args ...any) {
+	if len(r.Problems) == maxProblems {
+		r.More = true
+		return
+	}
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+}
+
+// Repair builds the store in o.Dir anew from its stored events: into a second one beside it, entry by entry under the
+// same numbers and rules, checks that, and puts it into the place of the first, which is kept under the name that Old
+// says. What does not follow from the events (notes, what is remembered, what was deleted by events that are gone) is
+// carried over as far as it can be read. With an error the first store is as it was.
+func Repair(ctx context.Context, o Options, c CheckOptions) (_ Repaired, err error) {
+	old := newStore(o)
+	old.opt.ReadOnly = true
+	wrap := func(err error) error { return fmt.Errorf("repair store %s: %w", o.Dir, err) }
+	if err := finishSwap(old.opt.FS, o.Dir); err != nil {
+		return Repaired{}, wrap(err)
+	}
+	lock, err := old.lockDirectory()
+	if err != nil {
+		return Repaired{}, wrap(err)
+	}
+	r := &repair{ctx: ctx, opt: old.opt, check: c}
+	r.opt.ReadOnly = false
+	err = r.run(old, lock)
+	if err = errors.Join(err, lock.Close()); err != nil {
+		return r.report, wrap(err)
+	}
+	return r.report, nil
+}
+
+// repair is one under way.
+type repair struct {
+	ctx    context.Context
+	opt    Options
+	check  CheckOptions
+	report Repaired
+}
+
+func (r *repair) run(old *Store, lock *pebble.Lock) (err error) {
+	for _, suffix := range []string{suffixBuilding, suffixComplete, suffixSalvage} {
+		if err := r.opt.FS.RemoveAll(r.opt.Dir + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	from, err := r.source(old, lock)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(r.build(from), from.close()); err != nil {
+		return errors.Join(err, r.opt.FS.RemoveAll(r.opt.Dir+suffixBuilding))
+	}
+	r.report.Old, err = swapIn(r.opt.FS, r.opt.Dir, r.opt.Now())
+	return err
+}
+
+// source is what is left of a store.
+type source interface {
+	// each calls do with every key of a table; both slices are valid only during the call.
+	each(table byte, do func(key, value []byte) error) error
+	close() error
+}
+
+// source opens the old store. Where the engine cannot read it, or not all of it, the files are read without it.
+func (r *repair) source(old *Store, lock *pebble.Lock) (source, error) {
+	err := old.openLocked(lock)
+	if err == nil {
+		s := opened{old}
+		if err = s.readable(); err == nil {
+			return s, nil
+		}
+		if err := s.close(); err != nil {
+			return nil, err
+		}
+	}
+	if !errors.Is(err, ErrDamaged) {
+		return nil, err
+	}
+	r.report.Salvaged = true
+	r.report.problem("%v", err)
+	return salvage(r.opt, r.report.problem)
+}
+
+// opened is a source that the engine can read.
+type opened struct{ *Store }
+
+func (o opened) each(table byte, do func(key, value []byte) error) error {
+	return eachKey(o.db, table, do)
+}
+
+// readable reads all that is to be carried over.
+func (o opened) readable() error {
+	for _, table := range []byte(carried) {
+		if err := o.each(table, func(_, _ []byte) error { return nil }); err != nil {
+			return damaged(err)
+		}
+	}
+	return o.Failure()
+}
+
+func (o opened) close() error {
+	o.release(o.cur)
+	return o.db.Close()
+}
+
+// build makes the new store and checks it.
+func (r *repair) build(from source) error {
+	o := r.opt
+	o.Dir += suffixBuilding
+	o.Rules = ""
+	to, err := Open(o)
+	if err != nil {
+		return err
+	}
+	b := &rebuild{repair: r, from: from, to: to, firsts: make(map[hash]Seq)}
+	err = b.run()
+	if err == nil {
+		err = r.sound(to)
+	}
+	if b.b != nil {
+		b.b.Discard()
+	}
+	if err = errors.Join(err, to.Close()); err != nil {
+		return err
+	}
+	return syncParent(o.FS, o.Dir)
+}
+
+// sound checks the new store.
+func (r *repair) sound(to *Store) error {
+	v := to.View()
+	defer v.Close()
+	report, err := v.Check(r.ctx)
+	if err == nil && len(report.Problems) > 0 {
+		err = fmt.Errorf("the new store is not sound: %s", report.Problems[0])
+	}
+	r.report.Events = report.Events
+	return err
+}

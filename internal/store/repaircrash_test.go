@@ -1,0 +1,119 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"graspd/internal/store"
+)
+
+// crashable copies a directory to a disk that can lose its power.
+func crashable(t testing.TB, from vfs.FS) *vfs.MemFS {
+	t.Helper()
+	c := vfs.NewCrashableMem()
+	if err := c.MkdirAll("data", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := vfs.Clone(from, c, "data/store", "data/store", vfs.CloneSync); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	for _, dir := range []string{"", "data"} {
+		d, err := c.OpenDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(d.Sync(), d.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// TestPowerCutsDuringARepair: whatever the moment, there is one store of this name that opens and has everything, or,
+// where there was none that opens, one that can be repaired.
+func TestPowerCutsDuringARepair(t *testing.T) {
+	for _, sound := range []bool{true, false} {
+		t.Run(fmt.Sprint("sound ", sound), func(t *testing.T) {
+			t.Parallel()
+			o, before := lived(t, 11, 30)
+			if !sound {
+				removeLike(t, o, "marker.manifest")
+			}
+			disk := crashable(t, o.FS)
+			c := &cutter{r: rand.New(rand.NewPCG(5, 9)), fs: disk, every: 20, most: 60}
+			c.always = func(op errorfs.Op) bool {
+				return op.Kind == errorfs.OpRename && !strings.Contains(op.Path, "/store.repair/")
+			}
+			during := o
+			during.FS = errorfs.Wrap(disk, errorfs.InjectorFunc(c.hook))
+			if r, err := store.Repair(t.Context(), during, store.CheckOptions{}); err != nil {
+				t.Fatal(err, r)
+			}
+			c.mu.Lock()
+			c.every = 0
+			c.mu.Unlock()
+			opened := 0
+			for i, cut := range c.cuts {
+				after := o
+				after.FS = cut.fs
+				s, err := store.Open(after)
+				if err == nil {
+					opened++
+					check(t, s)
+					s.Close()
+				} else if sound || !errors.Is(err, store.ErrDamaged) {
+					t.Fatalf("cut %d: %v", i, err)
+				} else if _, err := store.Repair(t.Context(), after, store.CheckOptions{}); err != nil {
+					t.Fatalf("cut %d: %v", i, err)
+				}
+				if d := difference(before, told(t, after)); d != "" {
+					t.Errorf("cut %d: %s", i, d)
+				}
+			}
+			if len(c.cuts) < 6 || opened == 0 || !sound && opened == len(c.cuts) {
+				t.Errorf("%d cuts, %d opened", len(c.cuts), opened)
+			}
+		})
+	}
+}
+
+// TestARepairThatFails leaves the store as it was, and nothing beside it, whichever write fails.
+func TestARepairThatFails(t *testing.T) {
+	o, before := lived(t, 12, 15)
+	broken := errors.New("no more")
+	for k := int64(0); ; k += 11 {
+		c := o
+		c.FS = clone(t, o.FS)
+		during := c
+		var n atomic.Int64
+		during.FS = errorfs.Wrap(c.FS, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind.ReadOrWrite() != errorfs.OpIsWrite || op.Kind == errorfs.OpFileClose || op.Kind == errorfs.OpRemove || op.Kind == errorfs.OpRemoveAll {
+				return nil
+			}
+			if n.Add(1) > k {
+				return broken
+			}
+			return nil
+		}))
+		_, err := store.Repair(t.Context(), during, store.CheckOptions{})
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, broken) {
+			t.Errorf("write %d: %v", k, err)
+		}
+		if d := difference(before, told(t, c)); d != "" {
+			t.Errorf("write %d: %s", k, d)
+		}
+		if _, err := c.FS.Stat("data/store.repair"); err == nil {
+			t.Errorf("write %d: half a store is left", k)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// salvaged is what the files of a store say that the engine cannot read, gathered in a scratch store of the engine:
+// under every key all that any file says of it, the newest first. A file that the engine had given up and not yet
+// removed speaks too, so what was removed long ago may be there once more; the rules of the store see to that.
+type salvaged struct {
+	db  *pebble.DB
+	fs  vfs.FS
+	dir string
+}
+
+// salvage reads every file in the store's directory. problem is told what cannot be read.
+func salvage(o Options, problem func(format string, args ...any)) (_ *salvaged, err error) {
+	dir := o.Dir + suffixSalvage
+	if err := o.FS.RemoveAll(dir); err != nil {
+		return nil, err
+	}
+	p := o.pebbleOptions(o.FS, nil, &pebbleLogger{o.Logger, func(error) {}})
+	p.DisableWAL = true
+	db, err := pebble.Open(dir, p)
+	if err != nil {
+		return nil, fmt.Errorf("salvage: %w", err)
+	}
+	s := &salvaged{db, o.FS, dir}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("salvage: %w", err), s.close())
+		}
+	}()
+	names, err := o.FS.List(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := s.file(o.FS.PathJoin(o.Dir, name), problem); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// file takes what one file says, if it is one of the engine's that say something.
+func (s *salvaged) file(path string, problem func(string, ...any)) error {
+	w := &salvageWriter{db: s.db, b: s.db.NewBatch()}
+	bad, err := 0, error(nil)
+	what := ""
+	switch name := s.fs.PathBase(path); {
+	case isTable(name):
+		what = "blocks"
+		bad, err = readTable(s.fs, path, w.take)
+	case isWAL(name):
+		what = "places"
+		bad, err = readWAL(s.fs, path, w.take)
+	}
+	if bad > 0 {
+		problem("%s: %d unreadable %s", path, bad, what)
+	}
+	return errors.Join(err, w.flush())
+}
+
+// readTable reads a whole table; one that cannot even be opened counts as one unreadable block.
+func readTable(fsys vfs.FS, path string, do func(version) error) (bad int, err error) {
+	t, err := openTable(fsys, path)
+	if err != nil {
+		return 1, nil
+	}
+	bad, err = t.each(do)
+	return bad, errors.Join(err, t.r.Close())
+}
+
+// carried are the tables of which a repair takes what is there; all others follow from these.
+const carried = "mlirpsdDw"
+
+// salvageWriter writes into the scratch store.
+type salvageWriter struct {
+	db *pebble.DB
+	b  *pebble.Batch
+}
+
+func (w *salvageWriter) take(v version) error {
+	if len(v.key) == 0 || bytes.IndexByte([]byte(carried), v.key[0]) < 0 {
+		return nil
+	}
+	key := binary.BigEndian.AppendUint64(bytes.Clone(v.key), ^v.number)
+	value := []byte{1}
+	if v.gone {
+		value[0] = 0
+	}
+	if err := w.b.Set(key, append(value, v.value...), nil); err != nil || w.b.Len() < 1<<20 {
+		return err
+	}
+	err := w.flush()
+	w.b = w.db.NewBatch()
+	return err
+}
+
+func (w *salvageWriter) flush() error {
+	return errors.Join(w.b.Commit(pebble.NoSync), w.b.Close())
+}
+
+// each calls do with the newest value of every key of a table, in order.
+func (s *salvaged) each(table byte, do func(key, value []byte) error) error {
+	var last []byte
+	return eachKey(s.db, table, func(key, value []byte) error {
+		if len(key) <= 8 || len(value) == 0 {
+			return errCorrupt // of the scratch store
+		}
+		key = key[:len(key)-8]
+		if bytes.Equal(key, last) {
+			return nil
+		}
+		last = append(last[:0], key...)
+		if value[0] == 0 {
+			return nil
+		}
+		return do(key, value[1:])
+	})
+}
+
+func (s *salvaged) close() error {
+	return errors.Join(s.db.Close(), s.fs.RemoveAll(s.dir))
+}
+
+// headOf is the newest head that a table tells of, if it does.
+func (s *Store) headOf(name string) (head Seq, ok bool) {
+	_, err := readTable(s.opt.FS, s.opt.FS.PathJoin(s.opt.Dir, name), func(v version) error {
+		if !v.gone && bytes.Equal(v.key, keyMeta(metaCounters)) {
+			if c, err := parseCounters(v.value); err == nil {
+				head, ok = max(head, c.head), true
+			}
+		}
+		return nil
+	})
+	return head, ok && err == nil
+}

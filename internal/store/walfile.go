@@ -1,0 +1,169 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/batchrepr"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// The engine's log files are made of blocks, these of chunks: checksum (4), length (2), encoding (1), number of the log
+// (4), in the newer encodings how far the file was durable when the chunk was written (8), and the payload. A record is
+// one chunk, or a first, some middle ones and a last. Numbers are little endian.
+const (
+	walBlock      = 32 << 10
+	walHeader     = 7 + 4
+	walSyncHeader = walHeader + 8
+	walFull       = 5 // the first encoding with a number; first, middle and last follow
+	walSyncFull   = 9 // the same with what was durable
+	walEncodings  = 13
+)
+
+// walFile is a log file of the engine, read without the engine: a damaged place costs no more than its record, and it
+// is told from the end that a crash left.
+type walFile struct {
+	b      []byte
+	number uint32
+}
+
+func openWAL(fsys vfs.FS, path string) (*walFile, error) {
+	number, err := strconv.ParseUint(strings.TrimSuffix(fsys.PathBase(path), ".log"), 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	f, err := fsys.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(f)
+	return &walFile{b, uint32(number)}, errors.Join(err, f.Close())
+}
+
+// walChunk is one chunk.
+type walChunk struct {
+	payload []byte
+	part    byte // 0 is all of a record, 1 to 3 its first, a middle, its last part
+	durable int  // what was before this place was durable when it was written
+	end     int
+}
+
+// chunk is the chunk at a place, if there is a whole one of this log.
+func (w *walFile) chunk(at int) (c walChunk, ok bool) {
+	b := w.b[at:min(len(w.b), at/walBlock*walBlock+walBlock)]
+	if len(b) < walHeader || b[6] < walFull || b[6] >= walEncodings || binary.LittleEndian.Uint32(b[7:]) != w.number {
+		return c, false
+	}
+	header := walHeader
+	if c.part = (b[6] - walFull) % 4; b[6] >= walSyncFull {
+		if header = walSyncHeader; len(b) < header {
+			return c, false
+		}
+		c.durable = int(min(binary.LittleEndian.Uint64(b[walHeader:]), 1<<62))
+	}
+	end := header + int(binary.LittleEndian.Uint16(b[4:]))
+	if end > len(b) || walSum(b[6:end]) != binary.LittleEndian.Uint32(b) {
+		return c, false
+	}
+	c.payload, c.end = b[header:end], at+end
+	return c, true
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func walSum(b []byte) uint32 {
+	c := crc32.Checksum(b, castagnoli)
+	return c>>15 | c<<17 + 0xa282ead8
+}
+
+// each calls do with every record, and returns the damaged places: where something was durable and cannot be read.
+func (w *walFile) each(do func(record []byte) error) (damaged []int, err error) {
+	var record []byte
+	whole, hole := false, -1 // whether record is whole so far; where the last chunk should have begun
+	for at := 0; at < len(w.b); {
+		c, ok := w.chunk(at)
+		if !ok {
+			if w.closed(at) {
+				if hole >= 0 {
+					damaged = append(damaged, hole)
+				}
+				return damaged, nil
+			}
+			if w.blank(at) {
+				at = at/walBlock*walBlock + walBlock
+				continue
+			}
+			if hole < 0 {
+				hole = at
+			}
+			whole = false
+			at++
+			continue
+		}
+		if at = c.end; hole >= 0 && c.durable > hole {
+			damaged = append(damaged, hole)
+		}
+		hole = -1
+		switch c.part {
+		case 0, 1:
+			record, whole = append(record[:0], c.payload...), true
+		default:
+			record = append(record, c.payload...)
+		}
+		if whole && (c.part == 0 || c.part == 3) {
+			if err := do(record); err != nil {
+				return damaged, err
+			}
+			whole = false
+		}
+	}
+	return damaged, nil
+}
+
+// closed reports whether the engine has closed the log here, which it does when all of it is durable: with an empty
+// chunk under the next number.
+func (w *walFile) closed(at int) bool {
+	end := binary.LittleEndian.AppendUint32([]byte{6: walFull}, w.number+1)
+	return bytes.HasPrefix(w.b[at:], end)
+}
+
+// blank reports whether the rest of a block is empty.
+func (w *walFile) blank(at int) bool {
+	b := w.b[at:min(len(w.b), at/walBlock*walBlock+walBlock)]
+	return b[0] == 0 && len(bytes.TrimLeft(b, "\x00")) == 0
+}
+
+// eachVersion reads one committed batch.
+func eachVersion(repr []byte, do func(version) error) error {
+	h, ok := batchrepr.ReadHeader(repr)
+	if !ok {
+		return nil
+	}
+	r := batchrepr.Read(repr)
+	for number := uint64(h.SeqNum); ; number++ {
+		kind, key, value, ok, err := r.Next()
+		if err != nil || !ok {
+			return nil // what the record's checksum covers is whole
+		}
+		if sets, ok := kindOf(kind); ok {
+			if err := do(version{key: key, value: value, number: number, gone: !sets}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// readWAL calls do with all that a log file says, and tells how many places of it are damaged.
+func readWAL(fsys vfs.FS, path string, do func(version) error) (bad int, err error) {
+	w, err := openWAL(fsys, path)
+	if err != nil {
+		return 1, nil
+	}
+	damaged, err := w.each(func(record []byte) error { return eachVersion(record, do) })
+	return len(damaged), err
+}
