@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"graspd/internal/store"
 )
@@ -27,13 +25,9 @@ func exportCommand(ctx context.Context, args []string, io stdio, env lookup) (er
 	if len(problems) > 0 {
 		return &usageError{problems}
 	}
-	if _, err := os.Stat(filepath.Join(c.Data, "store")); err != nil {
-		return fmt.Errorf("export: no store: %w", err)
-	}
-	s, err := store.Open(store.Options{
-		Dir: filepath.Join(c.Data, "store"), CacheBytes: c.Cache, Floor: uint64(max(1, c.DiskFloor)),
-		Logger: newLogger(c, io.err),
-	})
+	o := c.storeOptions(io)
+	o.ReadOnly = true
+	s, err := store.Open(o)
 	if err != nil {
 		return err
 	}

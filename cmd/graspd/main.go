@@ -7,10 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
+
+	"graspd/internal/store"
 )
 
 func main() {
@@ -29,7 +33,7 @@ type stdio struct {
 const (
 	exitOK    = 0
 	exitFail  = 1 // something went wrong while running
-	exitUsage = 2 // the command line or a setting is wrong
+	exitUsage = 2 // the command line or a setting is wrong; check: the store could not be read
 )
 
 // command is one subcommand.
@@ -45,6 +49,7 @@ func commands() []command {
 		{"status", "[flags]", "show how a running relay stands; exit code 1 when something needs looking after", statusCommand},
 		{"import", "[flags] FILE|-", "store the events of a JSON lines file, by the rules of serve", importCommand},
 		{"export", "[flags]", "write all stored events as JSON lines, in the order in which they were stored", exportCommand},
+		{"check", "[flags]", "verify the store of a stopped relay; --repair builds it anew from its events", checkCommand},
 		{"version", "", "print the version", versionCommand},
 	}
 }
@@ -83,6 +88,7 @@ func usage(w io.Writer) {
 func exitCode(err error, w io.Writer) int {
 	var bad *usageError
 	var ill *unwell
+	var blind unreadable
 	switch {
 	case err == nil, errors.Is(err, errHelp):
 		return exitOK
@@ -97,8 +103,26 @@ func exitCode(err error, w io.Writer) int {
 		}
 		return exitUsage
 	}
-	fmt.Fprintf(w, "graspd: %v\n", err)
+	fmt.Fprintf(w, "graspd: %s%s\n", oneLine(err), advice(err))
+	if errors.As(err, &blind) {
+		return exitUsage
+	}
 	return exitFail
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// advice is what to do about trouble with the disk.
+func advice(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return " (the user that runs graspd must be allowed to write there)"
+	case errors.Is(err, syscall.EROFS):
+		return " (mount it for writing, or give another directory)"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG), errors.Is(err, store.ErrFull):
+		return " (make room on that disk, then start again)"
+	}
+	return ""
 }
 
 // version is set by release builds with -ldflags "-X main.version=…".

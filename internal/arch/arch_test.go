@@ -54,6 +54,7 @@ var goroutines = []string{
 	"cmd/graspd/demo.go", "cmd/graspd/feed.go", "cmd/graspd/import.go", "cmd/graspd/wire.go",
 	"internal/ingest/door.go",
 	"internal/relay/session.go", "internal/relay/writer.go",
+	"internal/store/prove.go",
 	"internal/relaysync/engine.go", "internal/relaysync/link.go", "internal/relaysync/peer.go",
 }
 

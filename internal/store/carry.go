@@ -97,6 +97,9 @@ func (r *rebuild) purges() error {
 func (r *rebuild) lost() error {
 	v := r.to.View()
 	defer v.Close()
+	if missing := r.all - v.st.events - r.report.LeftOut; missing > 0 {
+		r.report.problem("%d of the %d events that were counted are not there", missing, r.all)
+	}
 	return r.from.each(tableID, func(key, _ []byte) error {
 		if len(key) != 1+32 {
 			r.report.problem("id row: key of %d bytes", len(key))

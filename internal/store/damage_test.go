@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"graspd/internal/store"
+	"graspd/internal/store/storetest"
 )
 
 // TestDamage: whatever is wrong with the files, it is said with the name of a file and what to do, nothing that is
@@ -31,13 +32,21 @@ func TestDamage(t *testing.T) {
 		{"a table without its end", func(t *testing.T, o store.Options) { cut(t, o, list(t, o, ".sst")[0], 0.9) }, ".sst", 0},
 		{"a table that is gone", func(t *testing.T, o store.Options) { remove(t, o, list(t, o, ".sst")[0]) }, "000", 0},
 		{"half a list of tables", func(t *testing.T, o store.Options) { cut(t, o, last(t, o, "/MANIFEST"), 0.5) }, "MANIFEST", 1},
-		{"most of a list of tables", func(t *testing.T, o store.Options) { cut(t, o, last(t, o, "/MANIFEST"), 0.9) }, "MANIFEST", 1},
 		{"an empty list of tables", func(t *testing.T, o store.Options) { cut(t, o, last(t, o, "/MANIFEST"), 0) }, "MANIFEST", 1},
 		{"a spoilt list of tables", func(t *testing.T, o store.Options) { flip(t, o, last(t, o, "/MANIFEST"), 0.4) }, "MANIFEST", 1},
 		{"no list of tables", func(t *testing.T, o store.Options) { remove(t, o, last(t, o, "/MANIFEST")) }, "MANIFEST", 1},
 		{"nothing that leads to the list", func(t *testing.T, o store.Options) { removeLike(t, o, "marker.manifest") }, "data/store", 1},
 		{"no mark of the engine's format", func(t *testing.T, o store.Options) { removeLike(t, o, "marker.format") }, "", 1},
-		{"a flipped byte in the log", func(t *testing.T, o store.Options) { flipAt(t, o, last(t, o, ".log"), 3000) }, ".log", 0.9},
+		{"a flipped byte in the log", func(t *testing.T, o store.Options) {
+			s := open(t, o)
+			for i := range int64(4) {
+				commitSome(t, s, storetest.NewWorld(99), storetest.Start+1000+i)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			flipAt(t, o, last(t, o, ".log"), 3000)
+		}, ".log", 0.9},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +60,7 @@ func TestDamage(t *testing.T) {
 			if lost := lostEntries(before, after); float64(lost) > (1-c.spared)*float64(all) || lost > 0 && len(r.Problems) == 0 {
 				t.Errorf("%d of %d events lost; %+v", lost, all, r)
 			}
-			if !r.Salvaged {
+			if r.Salvaged == nil {
 				t.Error("not salvaged")
 			}
 		})

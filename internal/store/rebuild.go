@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 
@@ -53,8 +52,8 @@ func (r *rebuild) batch() (*Batch, error) {
 
 // commit commits when enough is done.
 func (r *rebuild) commit(enough int) error {
-	if r.ctx.Err() != nil {
-		return context.Cause(r.ctx)
+	if err := r.stopped(); err != nil {
+		return err
 	}
 	if r.b == nil || r.b.ops < enough && r.b.w.Len() < 4<<20 {
 		return nil

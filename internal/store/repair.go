@@ -13,8 +13,8 @@ import (
 type Repaired struct {
 	Events   int64 // in the new store
 	LeftOut  int64 // entries that the store's rules are against: known twice, deleted, superseded
-	Salvaged bool  // the engine could not read the old store, so its files were read one by one
 	Old      string
+	Salvaged error // why the engine could not read the old store, so that its files were read one by one; nil where it could
 
 	Problems []string // what could not be carried over, at most maxProblems of it
 	More     bool     // there was more than that
@@ -43,9 +43,9 @@ func Repair(ctx context.Context, o Options, c CheckOptions) (_ Repaired, err err
 	if err != nil {
 		return Repaired{}, wrap(err)
 	}
-	r := &repair{ctx: ctx, opt: old.opt, check: c}
+	r := &repair{opt: old.opt, check: c, stopped: func() error { return context.Cause(ctx) }}
 	r.opt.ReadOnly = false
-	err = r.run(old, lock)
+	err = r.run(ctx, old, lock)
 	if err = errors.Join(err, lock.Close()); err != nil {
 		return r.report, wrap(err)
 	}
@@ -54,13 +54,13 @@ func Repair(ctx context.Context, o Options, c CheckOptions) (_ Repaired, err err
 
 // repair is one under way.
 type repair struct {
-	ctx    context.Context
-	opt    Options
-	check  CheckOptions
-	report Repaired
+	opt     Options
+	check   CheckOptions
+	stopped func() error // why it is to end, nil while it is not
+	report  Repaired
 }
 
-func (r *repair) run(old *Store, lock *pebble.Lock) (err error) {
+func (r *repair) run(ctx context.Context, old *Store, lock *pebble.Lock) (err error) {
 	for _, suffix := range []string{suffixBuilding, suffixComplete, suffixSalvage} {
 		if err := r.opt.FS.RemoveAll(r.opt.Dir + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -70,7 +70,7 @@ func (r *repair) run(old *Store, lock *pebble.Lock) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(r.build(from), from.close()); err != nil {
+	if err := errors.Join(r.build(ctx, from), from.close()); err != nil {
 		return errors.Join(err, r.opt.FS.RemoveAll(r.opt.Dir+suffixBuilding))
 	}
 	r.report.Old, err = swapIn(r.opt.FS, r.opt.Dir, r.opt.Now())
@@ -99,8 +99,7 @@ func (r *repair) source(old *Store, lock *pebble.Lock) (source, error) {
 	if !errors.Is(err, ErrDamaged) {
 		return nil, err
 	}
-	r.report.Salvaged = true
-	r.report.problem("%v", err)
+	r.report.Salvaged = err
 	return salvage(r.opt, r.report.problem)
 }
 
@@ -127,7 +126,7 @@ func (o opened) close() error {
 }
 
 // build makes the new store and checks it.
-func (r *repair) build(from source) error {
+func (r *repair) build(ctx context.Context, from source) error {
 	o := r.opt
 	o.Dir += suffixBuilding
 	o.Rules = ""
@@ -138,7 +137,7 @@ func (r *repair) build(from source) error {
 	b := &rebuild{repair: r, from: from, to: to, firsts: make(map[hash]Seq)}
 	err = b.run()
 	if err == nil {
-		err = r.sound(to)
+		err = r.sound(ctx, to)
 	}
 	if b.b != nil {
 		b.b.Discard()
@@ -150,10 +149,10 @@ func (r *repair) build(from source) error {
 }
 
 // sound checks the new store.
-func (r *repair) sound(to *Store) error {
+func (r *repair) sound(ctx context.Context, to *Store) error {
 	v := to.View()
 	defer v.Close()
-	report, err := v.Check(r.ctx)
+	report, err := v.Check(ctx)
 	if err == nil && len(report.Problems) > 0 {
 		err = fmt.Errorf("the new store is not sound: %s", report.Problems[0])
 	}

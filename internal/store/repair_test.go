@@ -137,7 +137,7 @@ func TestRepairOfASoundStore(t *testing.T) {
 		if d := difference(before, after); d != "" {
 			t.Errorf("seed %d: %s", seed, d)
 		}
-		if len(r.Problems) > 0 || r.LeftOut > 0 || r.Salvaged || r.Events == 0 {
+		if len(r.Problems) > 0 || r.LeftOut > 0 || r.Salvaged != nil || r.Events == 0 {
 			t.Errorf("seed %d: %+v", seed, r)
 		}
 		if _, err := o.FS.Stat(r.Old); err != nil || !strings.HasPrefix(r.Old, "data/store.broken-") {
@@ -153,7 +153,7 @@ func TestRepairWithoutTheEngine(t *testing.T) {
 		removeLike(t, o, "marker.manifest")
 		refused(t, o)
 		r, after := repaired(t, o)
-		if d := difference(before, after); d != "" || !r.Salvaged {
+		if d := difference(before, after); d != "" || r.Salvaged == nil || len(r.Problems) > 0 {
 			t.Errorf("seed %d: %+v, %s", seed, r, d)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // Errors of the store that callers tell apart.
 var (
 	ErrFull   = errors.New("storage full") // the floor of free disk is reached; nothing was written
-	ErrInUse  = errors.New("data directory is in use by another process")
+	ErrInUse  = errors.New("data directory is in use by another process: stop that first")
 	ErrFormat = errors.New("the data was written by a newer version")
 	ErrFailed = errors.New("storage failed") // the disk failed; nothing is written until the next start
 	ErrBusy   = errors.New("a batch is already open")
