@@ -144,6 +144,14 @@ func TestCoverageOfSeveralRepositories(t *testing.T) {
 	if got, want := s.coverage(), 0.7; got != want { // 12 of 40
 		t.Errorf("covered %v, want %v", got, want)
 	}
+	// Answers to a root event of two repositories count for both.
+	parts := []plan.Part{
+		{Address: address(key(0), "x"), Relay: here, Roots: 2, Confirmed: 3, Held: 20, Lacks: 7},
+		{Address: address(key(1), "y"), Relay: here, Roots: 1, Confirmed: 2, Held: 20, Lacks: 5},
+	}
+	if got := s.peer.Parts(); !slices.Equal(got, parts) || !got[0].Complete() {
+		t.Errorf("parts %+v, want %+v", got, parts)
+	}
 	want := fmt.Sprint(plan.Warn, []any{"repository", address(key(0), "x"), "count", uint64(7), "repositories", 2})
 	if got := s.warned(); len(got) != 1 || got[0] != want {
 		t.Errorf("warned of %v, want %v", got, want)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"graspd/internal/nostr"
@@ -48,11 +49,32 @@ type gapLog struct {
 	worst Level // of those
 }
 
+// Gap is an event that a live subscription should have brought and did not.
+type Gap struct {
+	Found   time.Time
+	By      Class
+	ID      nostr.ID
+	Kind    nostr.Kind
+	Created time.Time
+}
+
+// mostGaps is how many gaps of one relay are kept for the operator to see.
+const mostGaps = 10
+
+// noteGap keeps the newest gaps.
+func (p *Peer) noteGap(class Class, e *nostr.Event) {
+	if len(p.lastGaps) == mostGaps {
+		p.lastGaps = slices.Delete(p.lastGaps, 0, 1)
+	}
+	p.lastGaps = append(p.lastGaps, Gap{p.now.Wall, class, e.ID, e.Kind, time.Unix(e.CreatedAt, 0)})
+}
+
 // gapLines is how many gaps are told one by one within an hour.
 const gapLines = 10
 
 func (p *Peer) gap(class Class, e *nostr.Event) {
 	p.counted.Gaps++
+	p.noteGap(class, e)
 	level := Warn
 	if class == Daily {
 		level = Error

@@ -98,6 +98,16 @@ func TestGapsFoundByTheResync(t *testing.T) {
 	if n := g.peer.Status().Counters.Gaps; n != uint64(len(want)) {
 		t.Errorf("counted %d", n)
 	}
+	var kept []string
+	for _, gap := range g.peer.LastGaps() {
+		if gap.By != plan.Daily || gap.Found.Before(gap.Created.Add(time.Minute)) || gap.Created.Before(epoch) {
+			t.Errorf("kept %+v", gap)
+		}
+		kept = append(kept, gap.ID.String())
+	}
+	if slices.Sort(kept); !slices.Equal(kept, want) {
+		t.Errorf("kept %v, want %v", kept, want)
+	}
 	if warned, _ := g.told(plan.Warn); len(warned) > 0 {
 		t.Errorf("warned of %v", warned)
 	}

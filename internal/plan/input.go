@@ -86,6 +86,8 @@ type (
 	}
 	// Frame brings an EOSE, CLOSED, NOTICE, NEG-MSG, NEG-ERR, NEG-CLOSE or AUTH message.
 	Frame struct{ Message nostr.RelayMessage }
+	// Retry says that the operator wants a connection now, whatever the backoff.
+	Retry struct{}
 	// Tick says that the time of Wake has come.
 	Tick struct{}
 )
@@ -103,6 +105,7 @@ func (Sifted) input()        {}
 func (Authenticated) input() {}
 func (Surveyed) input()      {}
 func (Frame) input()         {}
+func (Retry) input()         {}
 func (Tick) input()          {}
 
 // Limits is what a relay tells of itself in its NIP-11 document; zero = not told.

@@ -103,6 +103,7 @@ type Peer struct {
 	counted   Counters
 	uptime    Uptime
 	gaps      gapLog
+	lastGaps  []Gap // the newest last
 	lastAlive time.Time
 	complete  time.Duration // when everything wanted was last confirmed; before that, when it was first wanted
 	coverage  coverage
@@ -175,6 +176,8 @@ func (p *Peer) input(in Input) bool {
 		p.dialFailed(in)
 	case Disconnected:
 		p.disconnected(in.Reason)
+	case Retry:
+		p.wakeDial = min(p.wakeDial, p.now.Mono)
 	case Tick:
 	default:
 		return p.conn != nil && p.traffic(in)

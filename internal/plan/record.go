@@ -69,6 +69,12 @@ func (r Record) Restarted(c Config) Record {
 	return r
 }
 
+// Retried is the record of a relay that the operator wants to be tried at once.
+func (r Record) Retried() Record {
+	r.NextAttempt = time.Time{}
+	return r
+}
+
 // Due says whether the relay may be tried at the time now. A clock that was set
 // does not put it off for longer than the longest wait.
 func (r Record) Due(c Config, now time.Time) bool { return r.wait(c.withDefaults(), now) <= 0 }

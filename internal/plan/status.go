@@ -84,13 +84,12 @@ func (p *Peer) Counted() Counters { return p.counted }
 
 // confirmedCount counts what is confirmed, or was when the relay was last heard.
 func (p *Peer) confirmedCount() Count {
-	has := func(it Item) bool { return p.confirmed.has(it) || p.held.has(it) }
 	n := Count{Roots: p.confirmed.n + p.held.n}
-	if has(Announcements) {
+	if p.has(Announcements) {
 		n.Roots--
 	}
 	for _, r := range p.want.Repos {
-		if has(r.Item) {
+		if p.has(r.Item) {
 			n.Repositories++
 			n.Roots--
 		}

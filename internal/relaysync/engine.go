@@ -26,6 +26,7 @@ type Engine struct {
 	wants   map[grasp.RelayURL]*plan.Want // owned by Run; every target, with or without a peer
 	peers   map[grasp.RelayURL]*peer      // owned by Run
 	asks    chan chan []*peer             // Status asks Run for the peers
+	retries chan retry                    // Retry asks Run for a connection
 	cursor  store.Seq                     // owned by Run
 	ledger  *ledger                       // owned by Run
 	crowded bool                          // owned by Run; more relays are wanted than there are slots
@@ -47,7 +48,7 @@ func New(c Config) *Engine {
 		desired: plan.NewDesired(c.Service, c.Bootstrap, c.Bounds),
 		wants:   make(map[grasp.RelayURL]*plan.Want),
 		peers:   make(map[grasp.RelayURL]*peer),
-		asks:    make(chan chan []*peer), following: make(chan struct{}), over: make(chan struct{}),
+		asks:    make(chan chan []*peer), retries: make(chan retry), following: make(chan struct{}), over: make(chan struct{}),
 	}
 }
 
@@ -141,6 +142,8 @@ func (e *Engine) follow(ctx context.Context, delayed <-chan time.Time) error {
 			e.keep(ctx)
 		case ask := <-e.asks:
 			ask <- e.sorted()
+		case r := <-e.retries:
+			r.done <- e.retry(ctx, r.url)
 		case <-ctx.Done():
 			return nil
 		}

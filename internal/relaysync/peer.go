@@ -27,7 +27,7 @@ type peer struct {
 	mailbox chan *plan.Want // one slot: the newest Want
 	inbox   *inbox
 	dialed  chan dialResult
-	asks    chan chan standing
+	calls   chan func(context.Context)
 	left    chan struct{} // closed when nothing steps the machine any more
 	ended   chan struct{}
 	quit    chan struct{} // closed by stop
@@ -50,7 +50,7 @@ func newPeer(e *Engine, u grasp.RelayURL, m *plan.Peer) *peer {
 		engine: e, url: u, machine: m, bootstrap: slices.Contains(e.cfg.Bootstrap, u),
 		logger:  e.cfg.Logger.With(slog.String("component", "peer"), slog.String("relay", string(u))),
 		mailbox: make(chan *plan.Want, 1), inbox: newInbox(), dialed: make(chan dialResult),
-		asks: make(chan chan standing), left: make(chan struct{}), ended: make(chan struct{}), quit: make(chan struct{}),
+		calls: make(chan func(context.Context)), left: make(chan struct{}), ended: make(chan struct{}), quit: make(chan struct{}),
 	}
 }
 
@@ -73,16 +73,24 @@ type standing struct {
 	through bool // the first catch-up of a bootstrap relay
 }
 
-// standing asks the shell; false when it has ended or ctx ended first.
-func (p *peer) standing(ctx context.Context) (standing, bool) {
-	ask := make(chan standing, 1)
+// call has f run by the shell between two steps, and waits for it; false when the
+// shell has ended or ctx ended first.
+func (p *peer) call(ctx context.Context, f func(context.Context)) bool {
+	done := make(chan struct{})
 	select {
-	case p.asks <- ask:
-		return <-ask, true
+	case p.calls <- func(ctx context.Context) { defer close(done); f(ctx) }:
+		<-done
+		return true
 	case <-p.left:
 	case <-ctx.Done():
 	}
-	return standing{}, false
+	return false
+}
+
+// standing asks the shell; false when it has ended or ctx ended first.
+func (p *peer) standing(ctx context.Context) (s standing, ok bool) {
+	ok = p.call(ctx, func(context.Context) { s = standing{p.machine.Status(), p.machine.Record(), p.first.through} })
+	return s, ok
 }
 
 // last returns what is to be kept of the relay when the peer was told to stop. Only the engine calls it.
@@ -123,9 +131,9 @@ func (p *peer) run(ctx context.Context) {
 			p.dialEnded(ctx, r)
 		case <-timer.C:
 			p.step(ctx, plan.Tick{})
-		case ask := <-p.asks:
-			p.step(ctx, plan.Tick{}) // the status is that of the last step
-			ask <- standing{p.machine.Status(), p.machine.Record(), p.first.through}
+		case f := <-p.calls:
+			p.step(ctx, plan.Tick{}) // what the machine tells is as of the last step
+			f(ctx)
 		case <-p.quit:
 			return
 		case <-ctx.Done():

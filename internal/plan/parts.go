@@ -1,0 +1,49 @@
+package plan
+
+import "slices"
+
+// Part is how a peer stands with one repository.
+type Part struct {
+	Address   string // of the owner's announcement
+	Relay     URL
+	Roots     int    // root events wanted
+	Confirmed int    // of the repository and its root events, how many are known to be complete here
+	Held      uint64 // events that are here, as of the last full catch-up; 0 = not known
+	Lacks     uint64 // of these, how many the relay lacks
+}
+
+// Complete says whether all that is wanted is known to be here.
+func (x Part) Complete() bool { return x.Confirmed == 1+x.Roots }
+
+// Parts describes every repository that is wanted of the relay.
+func (p *Peer) Parts() []Part {
+	if p.want == nil {
+		return nil
+	}
+	out := make([]Part, 0, len(p.want.Repos))
+	for _, r := range p.want.Repos {
+		x := Part{Address: p.want.names.at(r.Item).repo.Addresses[0], Relay: p.cfg.URL, Roots: r.Roots()}
+		if p.has(r.Item) {
+			x.Confirmed++
+		}
+		for _, c := range r.chunks {
+			for _, it := range *c {
+				if p.has(it) {
+					x.Confirmed++
+				}
+			}
+		}
+		if p.reconciles() {
+			s := p.coverage.last[r.ord].sum()
+			x.Held, x.Lacks = s.held, s.lacks
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// has says whether an item is confirmed, or was when the relay was last heard.
+func (p *Peer) has(it Item) bool { return p.confirmed.has(it) || p.held.has(it) }
+
+// LastGaps returns the newest gaps, the last one last.
+func (p *Peer) LastGaps() []Gap { return slices.Clone(p.lastGaps) }

@@ -1,0 +1,77 @@
+package relaysync
+
+import (
+	"context"
+	"errors"
+
+	"graspd/internal/grasp"
+	"graspd/internal/plan"
+)
+
+// ErrNotWanted says that no repository names a relay and that it is no bootstrap relay.
+var ErrNotWanted = errors.New("nothing is wanted of this relay")
+
+// ErrNoSlot says that all slots are in use.
+var ErrNoSlot = errors.New("no connection is free for this relay (--sync-max-relays)")
+
+// ErrNotRunning says that the engine does not run, or is too busy to answer in time.
+var ErrNotRunning = errors.New("the sync engine does not answer")
+
+type retry struct {
+	url  grasp.RelayURL
+	done chan error
+}
+
+// Retry has a relay connected to at once, whatever its backoff, dead ones too. It
+// does nothing for one that is connected. The errors are ErrNotWanted, ErrNoSlot
+// and ErrNotRunning.
+func (e *Engine) Retry(ctx context.Context, u grasp.RelayURL) error {
+	r := retry{u, make(chan error, 1)}
+	select {
+	case <-e.following:
+	default:
+		return ErrNotRunning
+	}
+	select {
+	case e.retries <- r:
+		return <-r.done
+	case <-e.over:
+	case <-ctx.Done():
+	}
+	return ErrNotRunning
+}
+
+func (e *Engine) retry(ctx context.Context, u grasp.RelayURL) error {
+	if p := e.peers[u]; p != nil {
+		p.call(ctx, func(ctx context.Context) { p.step(ctx, plan.Retry{}) })
+		return nil
+	}
+	if e.wants[u] == nil {
+		return ErrNotWanted
+	}
+	e.ledger.put(u, e.ledger.past(u).Retried())
+	e.place(ctx, true)
+	if e.peers[u] == nil {
+		return ErrNoSlot
+	}
+	return nil
+}
+
+// Details is what the operator sees of one relay beside its Status.
+type Details struct {
+	Parts []plan.Part
+	Gaps  []plan.Gap // the newest, the last one last
+}
+
+// Details asks every peer for what is costly to tell: in proportion to all that
+// is wanted. It returns what was answered before ctx ended.
+func (e *Engine) Details(ctx context.Context) map[grasp.RelayURL]Details {
+	out := make(map[grasp.RelayURL]Details)
+	for _, p := range e.ask(ctx) {
+		var d Details
+		if p.call(ctx, func(context.Context) { d = Details{p.machine.Parts(), p.machine.LastGaps()} }) {
+			out[p.url] = d
+		}
+	}
+	return out
+}
