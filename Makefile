@@ -2,8 +2,9 @@
 FUZZTIME ?= 30s
 RUNS ?= 200
 FIRST ?= 0
+CHROMIUM ?= chromium
 
-.PHONY: help build test race lint fuzz mutate scale load bench interop demo sim
+.PHONY: help build test race lint fuzz mutate scale load bench interop browser demo sim
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -56,7 +57,11 @@ bench: ## benchmarks of the packages
 	go test -run '^$$' -bench . -benchmem ./internal/...
 
 interop: ## against relays and clients written by others (a module of its own)
-	cd interop && go test -count=1 -timeout 15m ./...
+	cd interop && go test -count=1 -timeout 15m $$(go list ./... | grep -v '/browser$$')
+
+browser: ## the pages in a real browser; installs Debian's Chromium where there is none
+	@command -v $(CHROMIUM) >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
+	cd interop && CHROMIUM=$(CHROMIUM) go test -count=1 -timeout 10m ./browser
 
 demo: ## three relays on this machine that fill each other
 	go run ./cmd/graspd demo

@@ -9,13 +9,17 @@ import (
 	"net/http"
 
 	"graspd/internal/admin"
+	"graspd/internal/grasp"
 	"graspd/internal/metrics"
 	"graspd/internal/relaysync"
 )
 
 // adminHandler serves what the private listener tells.
-func (n *node) adminHandler() http.Handler {
-	c := admin.Config{URL: n.service.RelayURL(), Version: versionString(), Store: n.store}
+func (n *node) adminPages() *admin.Pages {
+	c := admin.Config{
+		URL: n.service.RelayURL(), Version: versionString(), Store: n.store, Door: n.door,
+		Clients: func() (int, int) { s := n.relay.Stats(); return s.Sessions, s.Subscriptions },
+	}
 	m := metrics.Config{Version: c.Version, Store: n.store, Door: n.door, Relay: n.relay}
 	if n.engine != nil {
 		c.Sync, m.Sync = engineStatus{n.engine}, engineStatus{n.engine}
@@ -32,6 +36,14 @@ func (e engineStatus) Relays(ctx context.Context) []admin.Relay {
 	out := make([]admin.Relay, len(all))
 	for i, s := range all {
 		out[i] = admin.Relay(s)
+	}
+	return out
+}
+
+func (e engineStatus) Details(ctx context.Context) map[grasp.RelayURL]admin.Details {
+	out := make(map[grasp.RelayURL]admin.Details)
+	for u, d := range e.Engine.Details(ctx) {
+		out[u] = admin.Details(d)
 	}
 	return out
 }

@@ -87,7 +87,8 @@ func (n *node) greet(w io.Writer) {
 	fmt.Fprintf(w, "data in %s\n", n.cfg.Data)
 	fmt.Fprintf(w, "open http://%s in a browser\n", addr)
 	if n.listen.admin != nil {
-		fmt.Fprintf(w, "status for the operator at http://%s/status.json\n", n.listen.admin.Addr())
+		fmt.Fprintf(w, "for the operator: open http://%s/\n", n.listen.admin.Addr())
+		fmt.Fprintf(w, "for programs: status at http://%s/status.json\n", n.listen.admin.Addr())
 	}
 	fmt.Fprintf(w, "to have a repository kept here, add this to the relays tag of its announcement: %s\n", n.service.RelayURL())
 }

@@ -140,7 +140,8 @@ const (
 // no new connections, the engine and its peers, the sessions, the door, the
 // private listener, the store.
 func (n *node) run(ctx context.Context) error {
-	server, private := n.relay.Server(), newServer(n.adminHandler(), n.log)
+	pages := n.adminPages()
+	server, private := n.relay.Server(), newServer(pages, n.log)
 	doorCtx, closeDoor := context.WithCancel(context.WithoutCancel(ctx))
 	relayCtx, closeRelay := context.WithCancel(context.WithoutCancel(ctx))
 	defer closeDoor()
@@ -155,6 +156,7 @@ func (n *node) run(ctx context.Context) error {
 	})
 	if n.listen.admin != nil {
 		g.Go(func() error { return serveOn(private, n.listen.admin) })
+		g.Go(func() error { pages.Run(gctx); return nil })
 	}
 	g.Go(func() error {
 		defer close(engineDone)

@@ -1,6 +1,7 @@
 // Package admin answers the operator on a private listener: how this relay
-// stands, whether it lives and whether it is ready. It reads what others know and
-// changes nothing; whoever can reach it sees everything that it has to tell.
+// stands, whether it lives and whether it is ready, as a page and for programs.
+// It reads what others know and changes nothing, but that it can have a relay
+// tried again; whoever can reach it sees everything that it has to tell.
 package admin
 
 import (
@@ -8,9 +9,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"graspd/internal/grasp"
+	"graspd/internal/ingest"
 	"graspd/internal/plan"
 	"graspd/internal/store"
 )
@@ -25,7 +28,7 @@ type Store interface {
 	Room() error
 }
 
-// Sync is what is asked of the sync engine. Both methods may be called at any
+// Sync is what is asked of the sync engine. All methods may be called at any
 // time, and return soon after ctx has ended.
 type Sync interface {
 	// Relays tells how the engine stands with every relay that holds a slot.
@@ -33,6 +36,16 @@ type Sync interface {
 	// Ready reports whether the first catch-up of the bootstrap relays is
 	// through, else the relays that it waits for.
 	Ready(ctx context.Context) (bool, []grasp.RelayURL)
+	// Details tells of the same relays what is costly to tell.
+	Details(ctx context.Context) map[grasp.RelayURL]Details
+	// Retry has a relay connected to at once, dead or not.
+	Retry(ctx context.Context, u grasp.RelayURL) error
+}
+
+// Details is what is asked of a relay for the page alone.
+type Details struct {
+	Parts []plan.Part
+	Gaps  []plan.Gap
 }
 
 // Relay is how the engine stands with one remote relay.
@@ -46,16 +59,43 @@ type Config struct {
 	URL     grasp.RelayURL // of this relay
 	Version string
 	Store   Store
-	Sync    Sync         // nil when this relay does not sync
-	Metrics http.Handler // nil = none
+	Sync    Sync                                  // nil when this relay does not sync
+	Metrics http.Handler                          // nil = none
+	Door    Door                                  // nil = refusals are not shown
+	Clients func() (connected, subscriptions int) // nil = not shown
+}
+
+// Door is what is asked of the way in.
+type Door interface{ Stats() ingest.Stats }
+
+// Pages answers everything on the private listener.
+type Pages struct {
+	http.Handler
+	c       Config
+	history *history
+	streams chan struct{} // a token for each stream
+	closed  chan struct{} // ends the streams
+
+	rendering sync.Mutex // guards what follows
+	last      rendered
+	detailed  map[grasp.RelayURL]Details
+	detailsAt time.Time
 }
 
 // patience is how long an answer waits for the engine.
 const patience = 5 * time.Second
 
-// New returns the pages: /status.json, /problems.json, /healthz, /readyz and /metrics.
-func New(c Config) *http.ServeMux {
+// New returns the pages: / for people, /status.json, /problems.json, /healthz,
+// /readyz and /metrics for programs, and POST /retry. Requests that a browser makes
+// for another site change nothing.
+func New(c Config) *Pages {
+	p := &Pages{c: c, history: newHistory(), streams: make(chan struct{}, mostStreams), closed: make(chan struct{})}
 	m := http.NewServeMux()
+	m.HandleFunc("GET /{$}", p.page)
+	m.HandleFunc("GET /page.css", asset("page.css", "text/css; charset=utf-8"))
+	m.HandleFunc("GET /page.js", asset("page.js", "text/javascript; charset=utf-8"))
+	m.HandleFunc("GET /changes", p.stream)
+	m.HandleFunc("POST /retry", p.retry)
 	m.HandleFunc("GET /status.json", c.status)
 	m.HandleFunc("GET /problems.json", c.problems)
 	m.HandleFunc("GET /healthz", c.health)
@@ -63,7 +103,19 @@ func New(c Config) *http.ServeMux {
 	if c.Metrics != nil {
 		m.Handle("GET /metrics", c.Metrics)
 	}
-	return m
+	p.Handler = http.NewCrossOriginProtection().Handler(m)
+	return p
+}
+
+// Run notes how relays stand, for the plots, until ctx ends; then it ends what
+// pages are kept up to date. It is called once.
+func (p *Pages) Run(ctx context.Context) {
+	defer close(p.closed)
+	if p.c.Sync == nil {
+		<-ctx.Done()
+		return
+	}
+	p.history.keep(ctx, p.c.Sync)
 }
 
 // health says whether this process does its work: a store that failed takes

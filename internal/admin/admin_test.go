@@ -32,9 +32,13 @@ func (s fakeStore) Room() error        { return s.room }
 type fakeSync struct {
 	relays  []admin.Relay
 	waiting []grasp.RelayURL
+	details map[grasp.RelayURL]admin.Details
+	retry   func(grasp.RelayURL) error
 }
 
-func (s fakeSync) Relays(context.Context) []admin.Relay { return s.relays }
+func (s fakeSync) Relays(context.Context) []admin.Relay                     { return s.relays }
+func (s fakeSync) Details(context.Context) map[grasp.RelayURL]admin.Details { return s.details }
+func (s fakeSync) Retry(_ context.Context, u grasp.RelayURL) error          { return s.retry(u) }
 func (s fakeSync) Ready(context.Context) (bool, []grasp.RelayURL) {
 	return len(s.waiting) == 0, s.waiting
 }
@@ -191,7 +195,12 @@ func TestNothingElseIsThere(t *testing.T) {
 // stuckSync answers when its caller has no more patience.
 type stuckSync struct{}
 
-func (stuckSync) Relays(ctx context.Context) []admin.Relay { <-ctx.Done(); return relays()[:1] }
+func (stuckSync) Relays(ctx context.Context) []admin.Relay    { <-ctx.Done(); return relays()[:1] }
+func (stuckSync) Retry(context.Context, grasp.RelayURL) error { return nil }
+func (stuckSync) Details(ctx context.Context) map[grasp.RelayURL]admin.Details {
+	<-ctx.Done()
+	return nil
+}
 func (stuckSync) Ready(ctx context.Context) (bool, []grasp.RelayURL) {
 	<-ctx.Done()
 	return false, nil

@@ -1,0 +1,126 @@
+package admin
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"graspd/internal/grasp"
+	"graspd/internal/plan"
+)
+
+// The last day of every relay, for the plots.
+const (
+	slotTime   = 5 * time.Minute
+	slots      = int(24 * time.Hour / slotTime)
+	sampleTime = 10 * time.Second
+	mostRows   = 2000 // relays; those that were seen longest ago go first
+)
+
+// slot is what was seen of a relay within one slotTime.
+type slot struct {
+	number   int64  // of the slot, since 1970; another than the one looked for means that nothing was seen
+	up, down uint16 // how often it was connected, and was not
+	brought  uint64 // events that it brought first
+}
+
+// row is the last day of one relay, as a ring.
+type row struct {
+	slots   [slots]slot
+	seen    int64  // number of the newest slot
+	brought uint64 // as last counted
+}
+
+// history keeps the last day. It is in memory only.
+type history struct {
+	mu   sync.Mutex
+	rows map[grasp.RelayURL]*row
+}
+
+func newHistory() *history { return &history{rows: make(map[grasp.RelayURL]*row)} }
+
+// keep samples the relays until ctx ends.
+func (h *history) keep(ctx context.Context, s Sync) {
+	tick := time.NewTicker(sampleTime)
+	defer tick.Stop()
+	for {
+		look, cancel := context.WithTimeout(ctx, patience)
+		h.sample(time.Now(), s.Relays(look))
+		cancel()
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sample notes how relays stand at the time now.
+func (h *history) sample(now time.Time, relays []Relay) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	number := slotOf(now)
+	for _, r := range relays {
+		x := h.rows[r.URL]
+		total := r.Counters.Live + r.Counters.Catchup + r.Counters.Daily
+		if x == nil {
+			x = &row{brought: total}
+			h.rows[r.URL] = x
+		}
+		x.add(number, r, total)
+	}
+	h.trim(number)
+}
+
+// add notes one look at the relay.
+func (x *row) add(number int64, r Relay, total uint64) {
+	s := &x.slots[number%int64(slots)]
+	if s.number != number {
+		*s = slot{number: number}
+	}
+	if r.Connected {
+		s.up++
+	} else if r.Phase != "idle" || r.Health == plan.Dead {
+		s.down++
+	}
+	if total > x.brought { // less means that the relay got its slot anew
+		s.brought += total - x.brought
+	}
+	x.brought, x.seen = total, number
+}
+
+// trim forgets relays that were not seen for a day, and those beyond the bound.
+func (h *history) trim(number int64) {
+	oldest := number - int64(slots)
+	for {
+		for u, x := range h.rows {
+			if x.seen <= oldest {
+				delete(h.rows, u)
+			}
+		}
+		if len(h.rows) <= mostRows || oldest >= number {
+			return
+		}
+		oldest++
+	}
+}
+
+// day returns the slots of a relay's last day, the oldest first.
+func (h *history) day(now time.Time, u grasp.RelayURL) (out [slots]slot) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	x := h.rows[u]
+	if x == nil {
+		return out
+	}
+	last := slotOf(now)
+	for i := range out {
+		n := last - int64(slots-1-i)
+		if s := x.slots[n%int64(slots)]; s.number == n {
+			out[i] = s
+		}
+	}
+	return out
+}
+
+func slotOf(t time.Time) int64 { return t.Unix() / int64(slotTime/time.Second) }

@@ -1,0 +1,241 @@
+package admin_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"graspd/internal/admin"
+	"graspd/internal/grasp"
+	"graspd/internal/ingest"
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+	"graspd/internal/policy"
+)
+
+type fakeDoor ingest.Stats
+
+func (d fakeDoor) Stats() ingest.Stats { return ingest.Stats(d) }
+
+const owner = "aa4fc8665f5696e33db7e1a572e3b0f5b3d615837b0f362dcb1c8068b098c7b4"
+
+// shown is a relay with something of everything.
+func shown() admin.Config {
+	c := here
+	var refused ingest.Stats
+	refused.Refused[policy.Orphan][0] = 1234
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	c.Door = fakeDoor(refused)
+	c.Clients = func() (int, int) { return 3, 17 }
+	c.Sync = fakeSync{relays: relays(), details: map[grasp.RelayURL]admin.Details{
+		"wss://other.example.net": {
+			Parts: []plan.Part{
+				{Address: "30617:" + owner + ":whole", Roots: 4, Confirmed: 5},
+				{Address: "30617:" + owner + ":<script>alert(1)</script>", Roots: 9, Confirmed: 3, Held: 100, Lacks: 8},
+			},
+			Gaps: []plan.Gap{{Found: at, By: plan.Daily, ID: nostr.ID{0xab}, Kind: 1621, Created: at.Add(-time.Hour)}},
+		},
+		"wss://waiting.example.net": {Parts: []plan.Part{{Address: "30617:" + owner + ":whole", Roots: 4}}},
+	}}
+	return c
+}
+
+func TestThePage(t *testing.T) {
+	w := get(t, shown(), "GET", "/")
+	page := w.Body.String()
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	for _, s := range []string{
+		"<h1>wss://relay.example.org</h1>", "151\u2009000", "1 of 2", "bootstrap relay wss://waiting.example.net is dead",
+		`<span class="state live healthy">live</span>`, `<span class="state waiting dead">dead</span>`, `<progress value="2547" max="2550">`,
+		"2\u2009547", `name="url" value="wss://waiting.example.net"`, "97.0 %", "99.8 %",
+		`class="part complete" title="5 of 5 confirmed"`, `class="part none" title="0 of 5 confirmed"`, `title="3 of 10 confirmed; the relay lacks 8 events that are here"`,
+		"&lt;script&gt;alert(1)&lt;/script&gt;", "2026-11-20 12:00:00", "ab000000", "1\u2009234", "orphan",
+	} {
+		if !strings.Contains(page, s) {
+			t.Errorf("the page does not have %s", s)
+		}
+	}
+	if strings.Contains(page, "<script>alert") || strings.Contains(page, "ZgotmplZ") {
+		t.Error("a repository's name is not escaped")
+	}
+	if strings.Count(page, "<form") != 1 {
+		t.Error("a connected relay has a button, or one that is not has none")
+	}
+	if a, b := strings.Index(page, "script&gt;"), strings.Index(page, ">whole"); a > b {
+		t.Error("what is least complete does not come first")
+	}
+	for path, kind := range map[string]string{"/page.css": "text/css", "/page.js": "text/javascript"} {
+		if w := get(t, shown(), "GET", path); w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), kind) || w.Body.Len() == 0 {
+			t.Errorf("%s: %d %v", path, w.Code, w.Header())
+		}
+	}
+	if w := get(t, shown(), "GET", "/nothing"); w.Code != http.StatusNotFound {
+		t.Errorf("an unknown page: %d", w.Code)
+	}
+}
+
+func TestThePageWithoutAnything(t *testing.T) {
+	page := get(t, here, "GET", "/").Body.String()
+	if !strings.Contains(page, "This relay does not sync") || !strings.Contains(page, "Nothing was refused") {
+		t.Error(page)
+	}
+	c := here
+	c.Sync = fakeSync{}
+	if page := get(t, c, "GET", "/").Body.String(); !strings.Contains(page, "No repository here names another relay, and there are no bootstrap relays.") {
+		t.Error(page)
+	}
+}
+
+// TestThePageIsOfTheSizeOfWhatItShows: a hundred relays and a thousand repositories.
+func TestThePageIsOfTheSizeOfWhatItShows(t *testing.T) {
+	c, s := here, fakeSync{details: map[grasp.RelayURL]admin.Details{}}
+	for i := range 100 {
+		u := grasp.RelayURL(fmt.Sprintf("wss://relay%d.example.net", i))
+		s.relays = append(s.relays, admin.Relay{URL: u, Status: plan.Status{Phase: "live", Health: plan.Healthy, Connected: true}})
+		var d admin.Details
+		for j := i; j < i+50; j++ {
+			d.Parts = append(d.Parts, plan.Part{Address: fmt.Sprintf("30617:%s:repository-%d", owner, j*7%1000), Roots: 50, Confirmed: 51})
+		}
+		s.details[u] = d
+	}
+	c.Sync = s
+	page := get(t, c, "GET", "/").Body.Len()
+	if page < 100_000 || page > 3_000_000 {
+		t.Errorf("%d bytes", page)
+	}
+}
+
+// TestChangesAreSent: a page that is open hears at once how things are, then only
+// of what has changed, until the pages close.
+func TestChangesAreSent(t *testing.T) {
+	c := shown()
+	clients := make(chan int, 1)
+	clients <- 3
+	c.Clients = func() (int, int) { n := <-clients; clients <- n; return n, 17 }
+	pages := admin.New(c)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan struct{})
+	go func() { defer close(ended); pages.Run(ctx) }()
+	server := httptest.NewServer(pages)
+	defer server.Close()
+	r, err := http.Get(server.URL + "/changes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if r.Header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("%v", r.Header)
+	}
+	lines := bufio.NewScanner(r.Body)
+	lines.Buffer(nil, 1<<20)
+	next := func() (part, html string) {
+		for lines.Scan() {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				var change struct{ Part, HTML string }
+				if err := json.Unmarshal([]byte(data), &change); err != nil {
+					t.Fatal(err)
+				}
+				return change.Part, change.HTML
+			}
+		}
+		return "", ""
+	}
+	var parts []string
+	for range 6 {
+		part, _ := next()
+		parts = append(parts, part)
+	}
+	if got := strings.Join(parts, " "); got != "problems facts relays repositories gaps refusals" {
+		t.Errorf("at first: %s", got)
+	}
+	<-clients
+	clients <- 4
+	if part, html := next(); part != "facts" || !strings.Contains(html, "<dd>4</dd>") {
+		t.Errorf("%s: %s", part, html)
+	}
+	cancel()
+	<-ended
+	if part, _ := next(); part != "" || lines.Err() != nil {
+		t.Errorf("after the end: %q, %v", part, lines.Err())
+	}
+}
+
+// TestOpenPagesAreBounded: who comes when many are open is told so.
+func TestOpenPagesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := admin.New(here)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go pages.Run(ctx)
+		for range 16 {
+			go pages.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/changes", nil))
+		}
+		synctest.Wait()
+		w := httptest.NewRecorder()
+		pages.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/changes", nil))
+		if w.Code != http.StatusServiceUnavailable {
+			t.Errorf("%d", w.Code)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestRetry(t *testing.T) {
+	var tried []grasp.RelayURL
+	c := here
+	c.Sync = fakeSync{retry: func(u grasp.RelayURL) error {
+		if strings.Contains(string(u), "unknown") {
+			return errors.New("nothing is wanted of this relay")
+		}
+		tried = append(tried, u)
+		return nil
+	}}
+	post := func(c admin.Config, header, value string, form url.Values) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/retry", strings.NewReader(form.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set(header, value)
+		w := httptest.NewRecorder()
+		admin.New(c).ServeHTTP(w, r)
+		return w
+	}
+	dead := url.Values{"url": {"wss://Dead.example.net/"}}
+	for _, x := range []struct {
+		name          string
+		c             admin.Config
+		header, value string
+		form          url.Values
+		code          int
+		text          string
+	}{
+		{"a program", c, "X-Any", "", dead, 200, "trying wss://dead.example.net\n"},
+		{"the page", c, "Sec-Fetch-Site", "same-origin", url.Values{"url": {"wss://dead.example.net"}, "back": {"1"}}, 303, ""},
+		{"another site", c, "Sec-Fetch-Site", "cross-site", dead, 403, ""},
+		{"an unknown relay", c, "X-Any", "", url.Values{"url": {"wss://unknown.example.net"}}, 409, "nothing is wanted of this relay\n"},
+		{"no URL", c, "X-Any", "", url.Values{"url": {"ftp://no relay"}}, 400, ""},
+		{"no sync", here, "X-Any", "", dead, 409, "this relay does not sync (--sync=false)\n"},
+	} {
+		w := post(x.c, x.header, x.value, x.form)
+		if w.Code != x.code || x.text != "" && w.Body.String() != x.text {
+			t.Errorf("%s: %d %q", x.name, w.Code, w.Body)
+		}
+	}
+	if len(tried) != 2 {
+		t.Errorf("tried %v", tried)
+	}
+	if w := get(t, c, "GET", "/retry?url=wss://dead.example.net"); w.Code == http.StatusOK || len(tried) != 2 {
+		t.Errorf("a GET: %d", w.Code)
+	}
+}

@@ -1,0 +1,33 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"graspd/internal/grasp"
+)
+
+// retry has the relay of the form field url connected to at once.
+func (p *Pages) retry(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
+	u, err := grasp.NormalizeRelay(r.FormValue("url"))
+	switch {
+	case err != nil:
+		answer(w, http.StatusBadRequest, "url: "+err.Error())
+		return
+	case p.c.Sync == nil:
+		answer(w, http.StatusConflict, "this relay does not sync (--sync=false)")
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	if err := p.c.Sync.Retry(ctx, u); err != nil {
+		answer(w, http.StatusConflict, err.Error())
+		return
+	}
+	if r.FormValue("back") != "" { // the button of the page, without script
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+		return
+	}
+	answer(w, http.StatusOK, "trying "+string(u))
+}
