@@ -25,6 +25,7 @@ var layers = map[string]int{
 	"internal/fifo":       0,
 	"internal/negentropy": 0,
 	"internal/nip11":      1,
+	"internal/nip19":      1,
 	"internal/nip34":      1,
 	"internal/grasp":      2,
 	"internal/corpus":     3,

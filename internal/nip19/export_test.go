@@ -1,0 +1,7 @@
+package nip19
+
+// For tests.
+var (
+	Decode   = decode
+	Checksum = checksum
+)
