@@ -57,7 +57,10 @@ func (m *model) Announcements(d string) ([]*nostr.Event, error) {
 	}
 	return out, nil
 }
-func (m *model) Has(id nostr.ID) (bool, error)          { return m.held[id] != nil, nil }
+func (m *model) Has(id nostr.ID) (bool, error) { return m.held[id] != nil, nil }
+func (m *model) HasBy(id nostr.ID, by nostr.PubKey) (bool, error) {
+	return m.held[id] != nil && m.held[id].PubKey == by, nil
+}
 func (m *model) HasAddress(a string) (bool, error)      { return m.at[a] != nil, nil }
 func (m *model) HasAuthor(p nostr.PubKey) (bool, error) { return m.authors[p] > 0, nil }
 func (m *model) Named(id nostr.ID, a string) (bool, error) {

@@ -15,18 +15,7 @@ func (r Rules) Decide(e *nostr.Event, by Bearer, v View, now time.Time) (Verdict
 	if verdict, done := alone(e, by, now); done {
 		return verdict, nil
 	}
-	var verdict Verdict
-	var err error
-	switch e.Kind {
-	case nip34.KindRepository:
-		verdict, err = r.announcement(e, v)
-	case nip34.KindState:
-		verdict, err = state(e, v)
-	case nostr.KindVanish:
-		verdict, err = r.vanish(e, v)
-	default:
-		verdict, err = related(e, v)
-	}
+	verdict, err := r.placed(e, v)
 	if err == nil {
 		verdict, err = r.work(e, v, verdict)
 	}
@@ -34,6 +23,21 @@ func (r Rules) Decide(e *nostr.Event, by Bearer, v View, now time.Time) (Verdict
 		return Verdict{}, fmt.Errorf("decide event %s: %w", e.ID, err)
 	}
 	return verdict, nil
+}
+
+// placed decides by what is here and by the lists.
+func (r Rules) placed(e *nostr.Event, v View) (Verdict, error) {
+	switch {
+	case !r.Lists.takes(e.PubKey):
+		return r.barred(e, v)
+	case e.Kind == nip34.KindRepository:
+		return r.announcement(e, v)
+	case e.Kind == nip34.KindState:
+		return r.state(e, v)
+	case e.Kind == nostr.KindVanish:
+		return r.vanish(e, v)
+	}
+	return r.related(e, v)
 }
 
 // alone decides what needs no view.

@@ -9,8 +9,8 @@ import (
 
 // related accepts what names something served here or is named by it, and some kinds by authors of whom something is
 // served (GRASP-01).
-func related(e *nostr.Event, v View) (Verdict, error) {
-	for _, question := range []func(*nostr.Event, View) (bool, error){byAuthor, names, isNamed} {
+func (r Rules) related(e *nostr.Event, v View) (Verdict, error) {
+	for _, question := range []func(*nostr.Event, View) (bool, error){byAuthor, r.names, isNamed} {
 		if ok, err := question(e, v); ok || err != nil {
 			return Verdict{}, err
 		}
@@ -33,15 +33,15 @@ func byAuthor(e *nostr.Event, v View) (bool, error) {
 	return v.HasAuthor(e.PubKey)
 }
 
-func names(e *nostr.Event, v View) (bool, error) {
+func (r Rules) names(e *nostr.Event, v View) (bool, error) {
 	self := e.Address()
 	refs := nip34.References(e)
+	here := r.carrier(v)
 	for _, a := range refs.Addresses {
-		address := a.String()
-		if address == self {
+		if a.String() == self {
 			continue
 		}
-		if ok, err := v.HasAddress(address); ok || err != nil {
+		if ok, err := here.carries(a); ok || err != nil {
 			return ok, err
 		}
 	}

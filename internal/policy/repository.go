@@ -15,7 +15,7 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 	if err != nil {
 		return Verdict{Refuse, "invalid: " + err.Error() + "; mend it and publish again"}, nil
 	}
-	if r.Service.Lists(a) {
+	if r.Service.Lists(a) && r.Lists.Admits(a.Address) {
 		return Verdict{}, nil
 	}
 	stored, err := announcements(a.Address.D, v)
@@ -24,7 +24,7 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 	}
 	stored = append(others(stored, a.Address.PubKey), a)
 	if r.welcome(stored)[a.Address.PubKey] {
-		return Verdict{}, nil
+		return r.admit(a, stored), nil
 	}
 	held, err := v.HasAddress(a.Address.String())
 	if err != nil {
@@ -40,9 +40,12 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 
 // state accepts the word of whoever has an announcement here with the same d. Nobody else can be a maintainer: one who is
 // listed by others is invited until his own announcement is here.
-func state(e *nostr.Event, v View) (Verdict, error) {
+func (r Rules) state(e *nostr.Event, v View) (Verdict, error) {
 	address := nip34.Address{Kind: nip34.KindRepository, PubKey: e.PubKey, D: e.Tags.D()}
-	ok, err := v.HasAddress(address.String())
+	if r.Lists.Bars(address) {
+		return Verdict{Refuse, barredRepo}, nil
+	}
+	ok, err := r.carrier(v).carries(address)
 	if ok || err != nil {
 		return Verdict{}, err
 	}
@@ -51,7 +54,7 @@ func state(e *nostr.Event, v View) (Verdict, error) {
 }
 
 // Unwelcome are the announcements with that d held here which Decide would no longer accept: they came by an invitation
-// that has ended. Removing them makes no others unwelcome. When as many announcements have that d as a View gives there may
+// that has ended. The lists have no say in it: nothing that is stored goes because somebody edits a file. Removing them makes no others unwelcome. When as many announcements have that d as a View gives there may
 // be inviters beyond them, and nothing is unwelcome.
 func (r Rules) Unwelcome(d string, v View) ([]nostr.ID, error) {
 	stored, err := announcements(d, v)

@@ -17,9 +17,15 @@ const version = 2
 type Rules struct {
 	Service grasp.Service // where announcements must list this relay
 	MinPoW  int           // bits of proof of work that an event must show (NIP-13), however it comes; 0 is none
+	Lists   Lists         // authors and repositories that are taken, or not
 }
 
-// Fingerprint changes when the same event could be decided otherwise: with the domain, the difficulty, and with the policy itself.
+// Fingerprint changes when the same event could be decided otherwise: with the domain, the difficulty, the lists, and with
+// the policy itself.
 func (r Rules) Fingerprint() string {
-	return fmt.Sprintf("%d %s pow %d", version, r.Service, r.MinPoW)
+	s := fmt.Sprintf("%d %s pow %d", version, r.Service, r.MinPoW)
+	if l := r.Lists.fingerprint(); l != "" {
+		s += " lists " + l
+	}
+	return s
 }

@@ -11,6 +11,8 @@ type View interface {
 	Announcements(d string) ([]*nostr.Event, error)
 	// Has reports whether an event with this id is served.
 	Has(id nostr.ID) (bool, error)
+	// HasBy reports whether an event with this id by this author is served.
+	HasBy(id nostr.ID, author nostr.PubKey) (bool, error)
 	// HasAddress reports whether an event is served at this address, written as nip34.Address.String does.
 	HasAddress(address string) (bool, error)
 	// Named reports whether a served event names this id in a tag e, E or q, or this address in a tag a, A or q. The

@@ -43,6 +43,13 @@ func (f *failing) Has(id nostr.ID) (bool, error) {
 	return f.View.Has(id)
 }
 
+func (f *failing) HasBy(id nostr.ID, author nostr.PubKey) (bool, error) {
+	if err := f.call(); err != nil {
+		return f.said, err
+	}
+	return f.View.HasBy(id, author)
+}
+
 func (f *failing) HasAddress(address string) (bool, error) {
 	if err := f.call(); err != nil {
 		return f.said, err
@@ -202,10 +209,11 @@ func (y yes) Announcements(string) ([]*nostr.Event, error) {
 	}
 	return []*nostr.Event{event("alice", nip34.KindRepository, tag("relays", ours), tag("maintainers", key("bob").String()))}, nil
 }
-func (y yes) Has(nostr.ID) (bool, error)           { return bool(y), nil }
-func (y yes) HasAddress(string) (bool, error)      { return bool(y), nil }
-func (y yes) Named(nostr.ID, string) (bool, error) { return bool(y), nil }
-func (y yes) HasAuthor(nostr.PubKey) (bool, error) { return bool(y), nil }
+func (y yes) Has(nostr.ID) (bool, error)                 { return bool(y), nil }
+func (y yes) HasBy(nostr.ID, nostr.PubKey) (bool, error) { return bool(y), nil }
+func (y yes) HasAddress(string) (bool, error)            { return bool(y), nil }
+func (y yes) Named(nostr.ID, string) (bool, error)       { return bool(y), nil }
+func (y yes) HasAuthor(nostr.PubKey) (bool, error)       { return bool(y), nil }
 
 // FuzzDecide decides any event twice: no panic, the same verdict, and one that may be told.
 func FuzzDecide(f *testing.F) {

@@ -44,6 +44,10 @@ func (m *memory) Has(id nostr.ID) (bool, error) {
 	return m.any(func(e *nostr.Event) bool { return e.ID == id })
 }
 
+func (m *memory) HasBy(id nostr.ID, author nostr.PubKey) (bool, error) {
+	return m.any(func(e *nostr.Event) bool { return e.ID == id && e.PubKey == author })
+}
+
 func (m *memory) HasAddress(address string) (bool, error) {
 	return m.any(func(e *nostr.Event) bool { return e.Address() == address })
 }

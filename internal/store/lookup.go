@@ -25,6 +25,12 @@ func (b *Batch) Has(id nostr.ID) (bool, error) {
 	return ok && !at.expired(r.now), err
 }
 
+// HasBy reports whether the event is stored and served, and by this author.
+func (b *Batch) HasBy(id nostr.ID, author nostr.PubKey) (bool, error) {
+	e, ok, err := b.reader().get(id)
+	return ok && e.PubKey == author, err
+}
+
 // HasAddress reports whether a served event stands at this address ("kind:pubkey:d").
 func (b *Batch) HasAddress(address string) (bool, error) {
 	r := b.reader()

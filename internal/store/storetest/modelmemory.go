@@ -168,6 +168,12 @@ func (b *modelBatch) Has(id nostr.ID) (bool, error) {
 	return ok && !expired(s.e, b.m.now()), nil
 }
 
+// HasBy looks.
+func (b *modelBatch) HasBy(id nostr.ID, author nostr.PubKey) (bool, error) {
+	s, ok := b.events[id]
+	return ok && !expired(s.e, b.m.now()) && s.e.PubKey == author, nil
+}
+
 // HasAddress looks.
 func (b *modelBatch) HasAddress(address string) (bool, error) {
 	v, ok := b.slots[address]

@@ -208,12 +208,13 @@ func (h *history) lookups(b [2]Batch) {
 		at, err2 := b[i].HasAddress(e.Address())
 		named, err3 := b[i].Named(e.ID, e.Address())
 		author, err4 := b[i].HasAuthor(e.PubKey)
-		for _, err := range []error{err1, err2, err3, err4} {
+		by, err5 := b[i].HasBy(e.ID, e.PubKey)
+		for _, err := range []error{err1, err2, err3, err4, err5} {
 			if err != nil {
 				return "", err
 			}
 		}
-		return fmt.Sprint(has, at, named, author), nil
+		return fmt.Sprint(has, at, named, author, by), nil
 	})
 }
 

@@ -1,0 +1,92 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"graspd/internal/nip19"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+var (
+	errAuthorEntry     = errors.New("want a public key, as npub1… or 64 lower-case hex digits")
+	errRepositoryEntry = errors.New("want a repository, as 30617:<public key>:<identifier>, naddr1… or <npub>/<identifier>, or an npub for all of its author's")
+	errSecretEntry     = errors.New("this is a secret key: lists hold public keys; if others may have seen it, it is theirs too")
+)
+
+// IsSecret reports whether an entry was refused for being a secret key, which nobody should repeat.
+func IsSecret(err error) bool { return errors.Is(err, errSecretEntry) }
+
+// AddAuthor adds an entry of a list of authors.
+func (p *PubKeys) AddAuthor(entry string) error {
+	pk, err := parseAuthor(entry)
+	if err != nil {
+		return err
+	}
+	p.add(pk)
+	return nil
+}
+
+func (p *PubKeys) add(pk nostr.PubKey) {
+	if *p == nil {
+		*p = make(PubKeys)
+	}
+	(*p)[pk] = struct{}{}
+}
+
+// AddRepository adds an entry of a list of repositories. An author on his own stands for all of his.
+func (r *Repositories) AddRepository(entry string) error {
+	if pk, err := parseAuthor(entry); err == nil {
+		r.Owners.add(pk)
+		return nil
+	} else if IsSecret(err) {
+		return err
+	}
+	a, err := parseRepository(entry)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w (%w)", errRepositoryEntry, err)
+	case a.Kind != nip34.KindRepository:
+		return fmt.Errorf("%w (this names an event of kind %d)", errRepositoryEntry, a.Kind)
+	case len(a.D) > nip34.MaxIdentifier:
+		return fmt.Errorf("%w (the identifier is longer than %d bytes)", errRepositoryEntry, nip34.MaxIdentifier)
+	}
+	if r.Addresses == nil {
+		r.Addresses = make(map[nip34.Address]struct{})
+	}
+	r.Addresses[a] = struct{}{}
+	return nil
+}
+
+func parseAuthor(s string) (nostr.PubKey, error) {
+	if strings.HasPrefix(strings.ToLower(s), "nsec1") {
+		return nostr.PubKey{}, errSecretEntry
+	}
+	if pk, err := nostr.ParsePubKey(s); err == nil {
+		return pk, nil
+	}
+	if !strings.HasPrefix(strings.ToLower(s), "npub1") {
+		return nostr.PubKey{}, errAuthorEntry
+	}
+	pk, err := nip19.ParsePubKey(s)
+	if err != nil {
+		return nostr.PubKey{}, fmt.Errorf("%w (%w)", errAuthorEntry, err)
+	}
+	return pk, nil
+}
+
+// parseRepository reads the three ways to name one event.
+func parseRepository(s string) (nip34.Address, error) {
+	if strings.HasPrefix(strings.ToLower(s), "naddr1") {
+		a, err := nip19.ParseAddress(s)
+		return nip34.Address(a), err
+	}
+	// An identifier may hold slashes and colons, a key neither.
+	if author, d, ok := strings.Cut(s, "/"); ok && !strings.Contains(author, ":") {
+		pk, err := parseAuthor(author)
+		return nip34.Address{Kind: nip34.KindRepository, PubKey: pk, D: d}, err
+	}
+	return nip34.ParseAddress(s)
+}

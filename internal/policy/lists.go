@@ -1,0 +1,116 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// Lists are the authors and repositories that the operator takes or does not take. What is denied is denied though it is
+// allowed too. A nil list allows everybody, or denies nobody. Nobody changes them after they were handed over.
+type Lists struct {
+	AllowPubKeys, DenyPubKeys           PubKeys
+	AllowRepositories, DenyRepositories Repositories
+}
+
+// PubKeys is a set of authors.
+type PubKeys map[nostr.PubKey]struct{}
+
+// Repositories is a set of repositories: single ones, and all those of some authors.
+type Repositories struct {
+	Addresses map[nip34.Address]struct{} // of kind 30617
+	Owners    PubKeys
+}
+
+// Len is the number of entries.
+func (r Repositories) Len() int { return len(r.Addresses) + len(r.Owners) }
+
+func (r Repositories) has(a nip34.Address) bool {
+	_, one := r.Addresses[a]
+	_, all := r.Owners[a.PubKey]
+	return one || all
+}
+
+// takes reports whether events by this author are taken at all. A deletion of what is here and a request to vanish are his
+// right whatever the lists say.
+func (l Lists) takes(pk nostr.PubKey) bool {
+	if _, denied := l.DenyPubKeys[pk]; denied {
+		return false
+	}
+	_, allowed := l.AllowPubKeys[pk]
+	return allowed || len(l.AllowPubKeys) == 0
+}
+
+// Bars reports whether nothing is taken of the repository at that address, for itself or as part of another, nor followed
+// elsewhere. A state stands for its repository.
+func (l Lists) Bars(a nip34.Address) bool {
+	a.Kind = nip34.KindRepository
+	return !l.takes(a.PubKey) || l.DenyRepositories.has(a)
+}
+
+// Admits reports whether the announcement at that address may make a repository of its own. One that is not admitted, and
+// not barred, may be part of one by invitation.
+func (l Lists) Admits(a nip34.Address) bool {
+	return !l.Bars(a) && (l.AllowRepositories.Len() == 0 || l.AllowRepositories.has(a))
+}
+
+// Loosens reports whether something that is refused under old could be taken now.
+func (l Lists) Loosens(old Lists) bool {
+	return lacks(l.DenyPubKeys, old.DenyPubKeys) || widens(l.AllowPubKeys, old.AllowPubKeys) ||
+		lacks(l.DenyRepositories.Owners, old.DenyRepositories.Owners) ||
+		lacks(l.DenyRepositories.Addresses, old.DenyRepositories.Addresses) ||
+		old.AllowRepositories.Len() > 0 && (l.AllowRepositories.Len() == 0 ||
+			lacks(old.AllowRepositories.Owners, l.AllowRepositories.Owners) ||
+			lacks(old.AllowRepositories.Addresses, l.AllowRepositories.Addresses))
+}
+
+// widens reports whether allowing those of a allows somebody whom allowing those of b did not.
+func widens(a, b PubKeys) bool { return len(b) > 0 && (len(a) == 0 || lacks(b, a)) }
+
+// lacks reports whether a lacks something of b.
+func lacks[K comparable](a, b map[K]struct{}) bool {
+	for k := range b {
+		if _, ok := a[k]; !ok {
+			return true
+		}
+	}
+	return false
+}
+
+// none reports whether there are no lists.
+func (l Lists) none() bool {
+	return len(l.AllowPubKeys)+len(l.DenyPubKeys)+l.AllowRepositories.Len()+l.DenyRepositories.Len() == 0
+}
+
+// fingerprint is the same for the same entries in any order, and "" for none.
+func (l Lists) fingerprint() string {
+	if l.none() {
+		return ""
+	}
+	h := sha256.New()
+	for _, keys := range []PubKeys{
+		l.AllowPubKeys, l.DenyPubKeys, l.AllowRepositories.Owners, l.DenyRepositories.Owners,
+	} {
+		fmt.Fprintf(h, "%d\n", len(keys))
+		for _, pk := range slices.SortedFunc(maps.Keys(keys), nostr.PubKey.Compare) {
+			h.Write(pk[:])
+		}
+	}
+	for _, r := range []Repositories{l.AllowRepositories, l.DenyRepositories} {
+		fmt.Fprintf(h, "%d\n", len(r.Addresses))
+		var lines []string
+		for a := range r.Addresses {
+			lines = append(lines, fmt.Sprintf("%d:%s\n", len(a.D), a))
+		}
+		slices.Sort(lines)
+		for _, s := range lines {
+			h.Write([]byte(s))
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
