@@ -17,6 +17,7 @@ type Batch struct {
 	w       *pebble.Batch
 	entries []Entry // for the feed, in order
 	ops     int     // what was added, remembered, removed or forgotten
+	epoch   uint32  // of the rules
 	counters
 	lost   []string // d of the announcements that left, for LostRepositories
 	closed bool
@@ -38,7 +39,7 @@ func (s *Store) Begin() (*Batch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &Batch{
-		s: s, w: s.db.NewIndexedBatch(), counters: s.cur.counters,
+		s: s, w: s.db.NewIndexedBatch(), epoch: s.cur.epoch, counters: s.cur.counters,
 		queueFrom: s.queueFrom, expireFrom: s.expireFrom,
 	}, nil
 }
@@ -107,7 +108,7 @@ func (b *Batch) Commit() (Seq, error) {
 	}
 	// The commit point: from here on the batch survives a power cut, and readers may see it.
 	b.s.queueFrom, b.s.expireFrom = b.queueFrom, b.expireFrom
-	b.s.publish(b.counters, b.entries)
+	b.s.publish(b.counters, b.epoch, b.entries)
 	return b.head, nil
 }
 
@@ -133,7 +134,7 @@ func (b *Batch) Discard() {
 }
 
 func (b *Batch) reader() reader {
-	return reader{r: b.w, epoch: b.s.epoch, now: b.s.opt.Now().Unix()}
+	return reader{r: b.w, epoch: b.epoch, now: b.s.opt.Now().Unix()}
 }
 
 func (b *Batch) set(key, value []byte) error { return b.w.Set(key, value, nil) }

@@ -12,7 +12,7 @@ import (
 const (
 	metaFormat   = "format"
 	metaCounters = "counters"
-	metaRules    = "rules" // epoch, fingerprint
+	metaRules    = "rules" // see rules.go
 )
 
 // Open opens the store in o.Dir or makes a new one. It fails with ErrInUse where another process has it open, with
@@ -65,11 +65,11 @@ func (s *Store) openLocked(lock *pebble.Lock) error {
 		return err
 	}
 	s.db = db
-	c, err := s.prepare()
+	c, epoch, err := s.prepare()
 	if err != nil {
 		return errors.Join(damaged(err), db.Close())
 	}
-	s.cur = &state{snap: db.NewSnapshot(), refs: 1, counters: c}
+	s.cur = &state{snap: db.NewSnapshot(), refs: 1, epoch: epoch, counters: c}
 	s.ring.start(c.head)
 	return nil
 }
@@ -90,29 +90,28 @@ func (s *Store) engine(lock *pebble.Lock, used, readOnly bool) (*pebble.DB, erro
 
 // prepare reads the meta data, writes what is missing, and forgets removals, which only readers of a past process
 // could have wanted.
-func (s *Store) prepare() (counters, error) {
+func (s *Store) prepare() (c counters, epoch uint32, err error) {
 	if err := s.Failure(); err != nil {
-		return counters{}, err
+		return c, 0, err
 	}
-	c, err := readMeta(s.db)
-	if err != nil {
-		return c, err
+	if c, err = readMeta(s.db); err != nil {
+		return c, 0, err
 	}
 	w := s.db.NewBatch()
 	defer w.Close()
-	if err := s.startEpoch(w); err != nil || s.opt.ReadOnly {
-		return c, err
+	if epoch, err = s.startEpoch(w); err != nil || s.opt.ReadOnly {
+		return c, epoch, err
 	}
 	if err := w.Set(keyMeta(metaFormat), binary.BigEndian.AppendUint32(nil, formatVersion), nil); err != nil {
-		return c, err
+		return c, 0, err
 	}
 	if err := w.DeleteRange([]byte{tableRemoved}, []byte{tableRemoved + 1}, nil); err != nil {
-		return c, err
+		return c, 0, err
 	}
 	if err := w.Commit(pebble.Sync); err != nil {
-		return c, err
+		return c, 0, err
 	}
-	return c, s.Failure()
+	return c, epoch, s.Failure()
 }
 
 // readMeta checks the version of the format and reads the counters.
@@ -139,27 +138,6 @@ func readMeta(r pebble.Reader) (counters, error) {
 		return counters{}, err
 	}
 	return parseCounters(binary.BigEndian.AppendUint64(v, uint64(seqs)))
-}
-
-// startEpoch counts the changes of the rules. What the rules of another epoch refused counts as forgotten at once;
-// its rows go when they are due.
-func (s *Store) startEpoch(w *pebble.Batch) error {
-	v, ok, err := get(s.db, keyMeta(metaRules))
-	if err != nil {
-		return err
-	}
-	if ok && len(v) < 4 {
-		return fmt.Errorf("rules: %w", errCorrupt)
-	}
-	if ok {
-		s.epoch = binary.BigEndian.Uint32(v)
-	}
-	if ok && (s.opt.Rules == "" || string(v[4:]) == s.opt.Rules) {
-		return nil
-	}
-	s.epoch++
-	v = append(binary.BigEndian.AppendUint32(nil, s.epoch), s.opt.Rules...)
-	return w.Set(keyMeta(metaRules), v, nil)
 }
 
 // get copies one value out of the database, a snapshot or an indexed batch.

@@ -105,7 +105,7 @@ func (b *Batch) writeRecord(r record) error {
 	}
 	r.epoch = 0
 	if byRules(r.why) {
-		r.epoch = b.s.epoch
+		r.epoch = b.epoch
 	}
 	r.due = 0
 	if r.why != policy.Withdraw {

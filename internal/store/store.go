@@ -29,11 +29,10 @@ const formatVersion = 1
 // Store is an open event log with its indexes. Reading is safe from any goroutine; there is one Batch at a time, and
 // notes beside it.
 type Store struct {
-	opt   Options
-	db    *pebble.DB
-	lock  *pebble.Lock
-	disk  *guard
-	epoch uint32 // of the rules, fixed by Open
+	opt  Options
+	db   *pebble.DB
+	lock *pebble.Lock
+	disk *guard
 
 	mu      sync.Mutex // guards what follows; never held across I/O
 	cur     *state     // what readers see: the last durable state
@@ -51,8 +50,9 @@ type Store struct {
 
 // state is one durable state. Its snapshot is closed when the store has moved on and the last View is closed.
 type state struct {
-	snap *pebble.Snapshot
-	refs int // guarded by Store.mu; the store itself holds one while it is current
+	snap  *pebble.Snapshot
+	refs  int    // guarded by Store.mu; the store itself holds one while it is current
+	epoch uint32 // of the rules
 	counters
 }
 
@@ -137,8 +137,8 @@ func (s *Store) fail(err error) error {
 }
 
 // publish makes the state after a commit the one that readers see, and wakes them.
-func (s *Store) publish(c counters, entries []Entry) {
-	next := &state{snap: s.db.NewSnapshot(), refs: 1, counters: c}
+func (s *Store) publish(c counters, epoch uint32, entries []Entry) {
+	next := &state{snap: s.db.NewSnapshot(), refs: 1, epoch: epoch, counters: c}
 	s.mu.Lock()
 	old := s.cur
 	s.cur = next

@@ -57,7 +57,7 @@ func (v *View) Known(id nostr.ID) (Knowledge, error) {
 }
 
 func (v *View) reader() reader {
-	r := reader{r: v.st.snap, epoch: v.s.epoch, now: v.s.opt.Now().Unix()}
+	r := reader{r: v.st.snap, epoch: v.st.epoch, now: v.s.opt.Now().Unix()}
 	if v.meter != nil {
 		r.work = &work{meter: v.meter}
 	}

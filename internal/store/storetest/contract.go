@@ -36,6 +36,7 @@ type Batch interface {
 	Purge(max int) (bool, error)
 	ExpireDue(now time.Time, max int) (time.Time, int, error)
 	Known(id nostr.ID) (store.Knowledge, error)
+	SetRules(fingerprint string, forget bool) error
 	Len() int
 	Commit() (store.Seq, error)
 	Discard()

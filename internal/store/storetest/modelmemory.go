@@ -139,6 +139,19 @@ func (b *modelBatch) ExpireDue(now time.Time, max int) (next time.Time, n int, e
 // Known looks the id up.
 func (b *modelBatch) Known(id nostr.ID) (store.Knowledge, error) { return b.known(id), nil }
 
+// SetRules begins another epoch, or only another name for this one.
+func (b *modelBatch) SetRules(fingerprint string, forget bool) error {
+	if fingerprint == b.rules {
+		return nil
+	}
+	b.ops++
+	b.rules = fingerprint
+	if forget {
+		b.epoch++
+	}
+	return nil
+}
+
 func (b *modelBatch) served() iter.Seq[stored] {
 	return func(yield func(stored) bool) {
 		for _, s := range b.events {

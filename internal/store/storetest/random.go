@@ -169,6 +169,10 @@ func (h *history) operation(b [2]Batch) {
 			more, err := b[i].Purge(1 << 30)
 			return fmt.Sprint(more), err
 		})
+	case n < 91:
+		rules, forget := fmt.Sprint(h.r.IntN(3)), h.r.IntN(2) == 0
+		h.note("rules %s, forget %v", rules, forget)
+		both(h, "rules", func(i int) (string, error) { return "", b[i].SetRules(rules, forget) })
 	case n < 94:
 		d := h.world.d()
 		h.note("forget repository %q", d)

@@ -169,6 +169,52 @@ var rememberCases = []testCase{
 		}
 		r.add(t, policy.Accept, left)
 	}},
+	{"rules that change while the store is open", func(t *testing.T, d Disk) {
+		r := newRig(t, d, store.Options{Rules: "one"})
+		early, late, deleted := Event(1, Start, 1, "early"), Event(1, Start+1, 1, "late"), Event(1, Start+2, 1, "deleted")
+		r.remember(t, policy.Refuse, early)
+		r.remember(t, policy.Deleted, deleted)
+		old := r.View()
+		set := func(rules string, forget bool, also ...*nostr.Event) {
+			t.Helper()
+			r.batch(t, func(b Batch) {
+				for _, e := range also {
+					if err := b.Remember(e, policy.Refuse); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := b.SetRules(rules, forget); err != nil {
+					t.Fatal(err)
+				}
+				if k, err := b.Known(early.ID); err != nil || (k.State == store.Remembered) == forget {
+					t.Errorf("in the batch: %v, %v", k, err)
+				}
+			})
+		}
+		set("stricter", false)
+		wantIDs(t, "stricter", r.pairs(t, nostr.Filter{}, true), idsOf(deleted, early))
+		r.opt.Rules = "stricter"
+		old.Close()
+		r.reopen(t)
+		wantIDs(t, "stricter, opened again", r.pairs(t, nostr.Filter{}, true), idsOf(deleted, early))
+		old = r.View()
+		set("looser", true, late)
+		wantIDs(t, "looser", r.pairs(t, nostr.Filter{}, true), idsOf(deleted))
+		if k, err := old.Known(early.ID); err != nil || k.State != store.Remembered {
+			t.Errorf("in the state of before: %v, %v", k, err)
+		}
+		r.remember(t, policy.Refuse, late)
+		r.opt.Rules = "looser"
+		old.Close()
+		r.reopen(t)
+		wantIDs(t, "looser, opened again", r.pairs(t, nostr.Filter{}, true), idsOf(deleted, late))
+		r.batch(t, func(b Batch) {
+			if err := b.SetRules("looser", true); err != nil || b.Len() != 0 {
+				t.Errorf("the same rules: %d done, %v", b.Len(), err)
+			}
+		})
+		wantIDs(t, "the same rules", r.pairs(t, nostr.Filter{}, true), idsOf(deleted, late))
+	}},
 	{"no rules leave alone what other rules refused", func(t *testing.T, d Disk) {
 		r := newRig(t, d, store.Options{})
 		early, e := Event(1, Start, 1, "early"), Event(1, Start, 1, "")
