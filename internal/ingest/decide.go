@@ -54,7 +54,7 @@ func (w *writer) judge(e *nostr.Event, by policy.Bearer) (policy.Verdict, error)
 	if outcome != policy.Accept {
 		return verdictStored(outcome), nil
 	}
-	return w.door.rules.Decide(e, by, w.round.batch, w.door.now())
+	return w.rules.Decide(e, by, w.round.batch, w.door.now())
 }
 
 // apply writes the verdict into the batch, and what follows from it.

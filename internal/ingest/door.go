@@ -62,7 +62,7 @@ func (l Limits) withDefaults() Limits {
 // Door is the way in. Build it with New, give its Sources to those who bring events, and Run it once.
 type Door struct {
 	store    *store.Store
-	rules    policy.Rules
+	rules    policy.Rules // those to begin with; the writer has those of now
 	verifier nostr.Verifier
 	now      func() time.Time
 	workers  int
@@ -72,6 +72,8 @@ type Door struct {
 
 	stop chan struct{} // closed when no more Submits are taken
 	wake chan struct{} // one slot: the writer has something to look at
+
+	rulings chan ruling // one slot: other rules for the writer
 
 	mu       sync.Mutex // guards what follows and the fields of the sources; held for short steps in memory only
 	work     *sync.Cond // on mu: toCheck has grown, or stopped
@@ -88,7 +90,7 @@ func New(c Config) *Door {
 	d := &Door{
 		store: c.Store, rules: c.Rules, verifier: c.Verifier, now: c.Now, workers: c.Workers,
 		limits: c.Limits.withDefaults(), log: c.Logger,
-		stop: make(chan struct{}), wake: make(chan struct{}, 1),
+		stop: make(chan struct{}), wake: make(chan struct{}, 1), rulings: make(chan ruling, 1),
 		copies: make(map[nostr.ID]*proof),
 	}
 	d.work = sync.NewCond(&d.mu)

@@ -161,3 +161,12 @@ func (o *orphans) concerned(e *nostr.Event) []*orphan {
 
 // size is the number of events held, and their cost in bytes.
 func (o *orphans) size() (events, bytes int) { return len(o.byID), o.deletions.cost + o.others.cost }
+
+// each calls do with all of them, the oldest of each pool first.
+func (o *orphans) each(do func(*orphan)) {
+	for _, p := range []*pool{o.deletions, o.others} {
+		for x := p.all.Front(); x != nil; x = x.Next() {
+			do(x.Value.(*orphan))
+		}
+	}
+}

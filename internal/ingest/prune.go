@@ -38,7 +38,7 @@ func (w *writer) pruneRest() error {
 
 // pruneRepository removes the unwelcome announcements with that d, which makes no others unwelcome.
 func (w *writer) pruneRepository(d string) error {
-	ids, err := w.door.rules.Unwelcome(d, w.round.batch)
+	ids, err := w.rules.Unwelcome(d, w.round.batch)
 	if err != nil {
 		return err
 	}

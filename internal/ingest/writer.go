@@ -26,6 +26,7 @@ const (
 // writer decides, one event after the other, and commits. Everything in it belongs to its one goroutine.
 type writer struct {
 	door    *Door
+	rules   policy.Rules
 	orphans *orphans
 	again   fifo.Queue[*orphan]    // orphans to decide again
 	forgets fifo.Queue[forgetting] // what is left of forgetting what the store remembers
@@ -39,7 +40,7 @@ type writer struct {
 }
 
 func newWriter(d *Door) *writer {
-	w := &writer{door: d}
+	w := &writer{door: d, rules: d.rules}
 	w.orphans = newOrphans(d.limits, func(id nostr.ID) { d.forgetCopies([]nostr.ID{id}) })
 	return w
 }
@@ -51,6 +52,7 @@ func (w *writer) run(ctx context.Context) {
 	defer timer.Stop()
 	w.purging = w.door.purging()
 	for ctx.Err() == nil {
+		w.rule()
 		w.expire()
 		more := w.fill()
 		if !more && !w.round.idle() && w.door.quiet() {

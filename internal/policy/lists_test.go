@@ -275,6 +275,24 @@ func TestLoosens(t *testing.T) {
 	}
 }
 
+func TestRulesLoosen(t *testing.T) {
+	r := rules(t)
+	hard, elsewhere, strict := r, r, r
+	hard.MinPoW, elsewhere.Service, strict.Lists = 8, service(t, "elsewhere.example"), policy.Lists{DenyPubKeys: authors("a")}
+	for _, tc := range []struct {
+		name      string
+		then, now policy.Rules
+		want      bool
+	}{
+		{"the same", r, r, false}, {"more work", r, hard, false}, {"less work", hard, r, true},
+		{"another domain", r, elsewhere, true}, {"a list more", r, strict, false}, {"a list less", strict, r, true},
+	} {
+		if got := tc.now.Loosens(tc.then); got != tc.want {
+			t.Errorf("%s: %v", tc.name, got)
+		}
+	}
+}
+
 func TestListFingerprint(t *testing.T) {
 	seen := map[string]string{}
 	for name, l := range map[string]policy.Lists{

@@ -20,6 +20,11 @@ type Rules struct {
 	Lists   Lists         // authors and repositories that are taken, or not
 }
 
+// Loosens reports whether something that old refused could be accepted now.
+func (r Rules) Loosens(old Rules) bool {
+	return r.Service != old.Service || r.MinPoW < old.MinPoW || r.Lists.Loosens(old.Lists)
+}
+
 // Fingerprint changes when the same event could be decided otherwise: with the domain, the difficulty, the lists, and with
 // the policy itself.
 func (r Rules) Fingerprint() string {
