@@ -100,8 +100,10 @@ func (x derivation) join(r *repo) {
 	g := x.groups[r.d]
 	if g == nil {
 		var same []*nip34.Announcement
-		for _, a := range x.byD[r.d] {
-			same = append(same, &a.Announcement)
+		for pk := range x.byD[r.d] {
+			if a := x.part(pk, r.d); a != nil {
+				same = append(same, &a.Announcement)
+			}
 		}
 		g = grasp.NewGroup(same)
 		x.groups[r.d] = g
@@ -110,7 +112,7 @@ func (x derivation) join(r *repo) {
 	var joined []*addressed
 	for _, pk := range r.people.Members { // the owner first
 		at := nip34.Address{Kind: nip34.KindRepository, PubKey: pk, D: r.d}
-		if x.announcement(at) != nil && len(joined) <= x.bounds.MaintainersPerRepository {
+		if x.part(pk, r.d) != nil && len(joined) <= x.bounds.MaintainersPerRepository {
 			joined = append(joined, x.address(at))
 		}
 	}

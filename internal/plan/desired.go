@@ -8,6 +8,7 @@ import (
 	"graspd/internal/grasp"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/policy"
 )
 
 // Bounds limits what announcements may make graspd do. Zero fields take the defaults.
@@ -41,6 +42,7 @@ const revisionInterval = time.Minute
 type Desired struct {
 	service   grasp.Service
 	bounds    Bounds
+	lists     policy.Lists
 	names     *names
 	byD       map[string]map[nostr.PubKey]*announced
 	byID      map[nostr.ID]nip34.Address        // of the announcements in byD

@@ -10,6 +10,7 @@ import (
 
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
+	"graspd/internal/policy"
 )
 
 // feedEntry is one entry of the store's feed.
@@ -93,6 +94,20 @@ func (s *shop) publishAnnouncement() []feedEntry {
 	return out
 }
 
+// lists are some of those that an operator may have.
+func (s *shop) lists() (l policy.Lists) {
+	for range s.r.IntN(4) {
+		pk, d := key(s.r.IntN(6)), identifier(s.r.IntN(3))
+		_ = []func() error{
+			func() error { return l.DenyPubKeys.AddAuthor(pk.String()) },
+			func() error { return l.DenyRepositories.AddRepository(address(pk, d)) },
+			func() error { return l.AllowRepositories.AddRepository(pk.String()) },
+			func() error { return l.AllowRepositories.AddRepository(address(pk, d)) },
+		}[s.r.IntN(4)]()
+	}
+	return l
+}
+
 // bounds that are small enough to be reached.
 var tight = plan.Bounds{RelaysPerAnnouncement: 3, RepositoriesPerAuthor: 2, RelaysPerAuthor: 4, MaintainersPerRepository: 2}
 
@@ -118,7 +133,8 @@ func contents(wants map[plan.URL]*plan.Want) string {
 
 // Whatever way it came to be, Desired asks for the same: folding the feed from
 // the start with Wants handed out in between, or what was stored at some moment,
-// newest first or in any order, and then the feed from there.
+// newest first or in any order, and then the feed from there; with lists that
+// were so all the time, or change.
 func TestDesiredFoldIsOneAndTheSame(t *testing.T) {
 	for seed := range uint64(300) {
 		s := newShop(seed)
@@ -127,7 +143,13 @@ func TestDesiredFoldIsOneAndTheSame(t *testing.T) {
 		late := plan.NewDesired(service(t), bootstrap, tight)
 		wants, lateWants, begun := map[plan.URL]*plan.Want{}, map[plan.URL]*plan.Want{}, false
 		now := 0
+		var lists policy.Lists
 		for range s.r.IntN(120) {
+			if seed%2 == 0 && s.r.IntN(15) == 0 {
+				lists = s.lists()
+				all.SetLists(lists)
+				late.SetLists(lists)
+			}
 			if !begun && s.r.IntN(40) == 0 {
 				begun = true
 				stored := slices.SortedFunc(maps.Values(s.served), func(a, b *nostr.Event) int {
@@ -154,6 +176,7 @@ func TestDesiredFoldIsOneAndTheSame(t *testing.T) {
 			}
 		}
 		scratch, scratchWants := plan.NewDesired(service(t), bootstrap, tight), map[plan.URL]*plan.Want{}
+		scratch.SetLists(lists)
 		for _, e := range s.served {
 			scratch.Add(e)
 			if !begun {

@@ -51,11 +51,7 @@ func (d *Desired) announce(a *announced) {
 		d.byD[a.Address.D] = make(map[nostr.PubKey]*announced)
 	}
 	d.byD[a.Address.D][a.Address.PubKey] = a
-	if a.ours {
-		d.carry(a.Address)
-	} else {
-		d.uncarry(a.Address)
-	}
+	d.place(a)
 	d.touch(a.Address, old)
 }
 

@@ -88,6 +88,8 @@ type (
 	Frame struct{ Message nostr.RelayMessage }
 	// Retry says that the operator wants a connection now, whatever the backoff.
 	Retry struct{}
+	// Reconsider says that what was refused before may be taken now, so that everything is to be asked again.
+	Reconsider struct{}
 	// Tick says that the time of Wake has come.
 	Tick struct{}
 )
@@ -106,6 +108,7 @@ func (Authenticated) input() {}
 func (Surveyed) input()      {}
 func (Frame) input()         {}
 func (Retry) input()         {}
+func (Reconsider) input()    {}
 func (Tick) input()          {}
 
 // Limits is what a relay tells of itself in its NIP-11 document; zero = not told.

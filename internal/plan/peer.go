@@ -178,6 +178,8 @@ func (p *Peer) input(in Input) bool {
 		p.disconnected(in.Reason)
 	case Retry:
 		p.wakeDial = min(p.wakeDial, p.now.Mono)
+	case Reconsider:
+		p.reconsider()
 	case Tick:
 	default:
 		return p.conn != nil && p.traffic(in)

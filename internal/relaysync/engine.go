@@ -27,6 +27,7 @@ type Engine struct {
 	peers   map[grasp.RelayURL]*peer      // owned by Run
 	asks    chan chan []*peer             // Status asks Run for the peers
 	retries chan retry                    // Retry asks Run for a connection
+	lists   chan listing                  // SetLists tells Run
 	cursor  store.Seq                     // owned by Run
 	ledger  *ledger                       // owned by Run
 	crowded bool                          // owned by Run; more relays are wanted than there are slots
@@ -41,7 +42,7 @@ type Engine struct {
 // New returns an Engine; nothing runs before Run.
 func New(c Config) *Engine {
 	c = c.withDefaults()
-	return &Engine{
+	e := &Engine{
 		cfg:     c,
 		dials:   make(chan struct{}, c.DialsAtOnce),
 		loads:   make(chan struct{}, c.LoadsAtOnce),
@@ -49,7 +50,10 @@ func New(c Config) *Engine {
 		wants:   make(map[grasp.RelayURL]*plan.Want),
 		peers:   make(map[grasp.RelayURL]*peer),
 		asks:    make(chan chan []*peer), retries: make(chan retry), following: make(chan struct{}), over: make(chan struct{}),
+		lists: make(chan listing),
 	}
+	e.desired.SetLists(c.Lists)
+	return e
 }
 
 // Run folds what is stored, then follows the feed until ctx ends. It returns
@@ -144,6 +148,8 @@ func (e *Engine) follow(ctx context.Context, delayed <-chan time.Time) error {
 			ask <- e.sorted()
 		case r := <-e.retries:
 			r.done <- e.retry(ctx, r.url)
+		case l := <-e.lists:
+			window, delayed = nil, e.list(ctx, l)
 		case <-ctx.Done():
 			return nil
 		}

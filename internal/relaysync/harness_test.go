@@ -48,6 +48,7 @@ type world struct {
 	fs     *vfs.MemFS
 	boot   []grasp.RelayURL
 	adjust func(*relaysync.Config)
+	lists  policy.Lists // those to begin with
 
 	store  *store.Store
 	door   *ingest.Door
@@ -72,7 +73,7 @@ func service(t testing.TB) grasp.Service {
 func (w *world) start() {
 	w.t.Helper()
 	log := slog.New(slog.NewTextHandler(w.t.Output(), nil))
-	rules := policy.Rules{Service: service(w.t)}
+	rules := policy.Rules{Service: service(w.t), Lists: w.lists}
 	var err error
 	w.store, err = store.Open(store.Options{Dir: "store", FS: w.fs, CacheBytes: 1 << 20, Rules: rules.Fingerprint(), Logger: log})
 	if err != nil {
@@ -80,7 +81,7 @@ func (w *world) start() {
 	}
 	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Logger: log})
 	c := relaysync.Config{
-		Store: w.store, Door: w.door, Dialer: dialer{w.net}, Service: service(w.t), Bootstrap: w.boot,
+		Store: w.store, Door: w.door, Dialer: dialer{w.net}, Service: service(w.t), Bootstrap: w.boot, Lists: w.lists,
 		Self: testkit.Key(999).PubKey(), Logger: log,
 		Sign: func(e *nostr.Event) error { return testkit.Key(999).Sign(e, [32]byte{}) },
 	}
@@ -107,6 +108,18 @@ func (w *world) start() {
 			w.t.Errorf("store: %v", err)
 		}
 	}
+}
+
+// list changes the lists of all parts, as a reread does.
+func (w *world) list(l policy.Lists) {
+	w.t.Helper()
+	if err := w.door.SetRules(w.t.Context(), policy.Rules{Service: service(w.t), Lists: l}); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.engine.SetLists(w.t.Context(), l, l.Loosens(w.lists)); err != nil {
+		w.t.Fatal(err)
+	}
+	w.lists = l
 }
 
 // bubble runs f in a synctest bubble.

@@ -25,6 +25,7 @@ type peer struct {
 	first     first
 
 	mailbox chan *plan.Want // one slot: the newest Want
+	again   chan struct{}   // one slot: everything is to be asked again
 	inbox   *inbox
 	dialed  chan dialResult
 	calls   chan func(context.Context)
@@ -49,7 +50,7 @@ func newPeer(e *Engine, u grasp.RelayURL, m *plan.Peer) *peer {
 	return &peer{
 		engine: e, url: u, machine: m, bootstrap: slices.Contains(e.cfg.Bootstrap, u),
 		logger:  e.cfg.Logger.With(slog.String("component", "peer"), slog.String("relay", string(u))),
-		mailbox: make(chan *plan.Want, 1), inbox: newInbox(), dialed: make(chan dialResult),
+		mailbox: make(chan *plan.Want, 1), again: make(chan struct{}, 1), inbox: newInbox(), dialed: make(chan dialResult),
 		calls: make(chan func(context.Context)), left: make(chan struct{}), ended: make(chan struct{}), quit: make(chan struct{}),
 	}
 }
@@ -61,6 +62,14 @@ func (p *peer) want(w *plan.Want) {
 	default:
 	}
 	p.mailbox <- w
+}
+
+// reconsider has everything asked again. Only the engine calls it.
+func (p *peer) reconsider() {
+	select {
+	case p.again <- struct{}{}:
+	default:
+	}
 }
 
 // stop ends the peer; run returns soon after. Only the engine calls it, once.
@@ -119,6 +128,8 @@ func (p *peer) run(ctx context.Context) {
 		select {
 		case w := <-p.mailbox:
 			p.step(ctx, plan.Wanted{Want: w})
+		case <-p.again:
+			p.step(ctx, plan.Reconsider{})
 		case <-p.inbox.ready:
 			taken = p.inbox.take(taken)
 			for i, a := range taken {

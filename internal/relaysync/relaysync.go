@@ -14,6 +14,7 @@ import (
 	"graspd/internal/nip11"
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
+	"graspd/internal/policy"
 	"graspd/internal/store"
 )
 
@@ -47,7 +48,8 @@ type Config struct {
 	Service   grasp.Service
 	Bootstrap []grasp.RelayURL
 	Bounds    plan.Bounds
-	Peer      plan.Config // URL is set per relay
+	Lists     policy.Lists // those to begin with
+	Peer      plan.Config  // URL is set per relay
 	Self      nostr.PubKey
 	Sign      func(*nostr.Event) error // signs as Self, for relays that demand AUTH (NIP-42); nil = it never authenticates
 

@@ -1,0 +1,54 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+)
+
+// SetLists has the repositories followed that these lists admit, of those that are stored. Its cost grows with the number of
+// announcements.
+func (d *Desired) SetLists(l policy.Lists) {
+	d.lists = l
+	for _, name := range slices.Sorted(maps.Keys(d.byD)) { // in an order, so that a run can be repeated
+		for _, pk := range slices.SortedFunc(maps.Keys(d.byD[name]), nostr.PubKey.Compare) {
+			d.place(d.byD[name][pk])
+		}
+	}
+	for pk := range d.byAuthor { // another's announcement may be part of any no more, or again
+		d.stale[pk] = struct{}{}
+	}
+}
+
+// place makes a repository of an announcement that lists this service and is admitted, and of no other.
+func (d *Desired) place(a *announced) {
+	if a.ours && d.lists.Admits(a.Address) {
+		d.carry(a.Address)
+	} else {
+		d.uncarry(a.Address)
+	}
+}
+
+// part is the announcement of somebody that may be part of a repository with that d, or nil.
+func (d *Desired) part(pk nostr.PubKey, name string) *announced {
+	if d.lists.Bars(nip34.Address{Kind: nip34.KindRepository, PubKey: pk, D: name}) {
+		return nil
+	}
+	return d.byD[name][pk]
+}
+
+// reconsider asks for everything again, since what was refused before may be taken now. That it was not taken live is no gap.
+func (p *Peer) reconsider() {
+	if p.conn == nil {
+		p.confirmed.clear()
+		p.held.clear()
+		p.hasMark = false
+		return
+	}
+	p.conn.followed = followed{all: p.now.Wall.Unix()}
+	p.referencesAt = p.now.Mono
+	p.recatch(Catchup)
+}

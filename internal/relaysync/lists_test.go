@@ -1,0 +1,116 @@
+package relaysync_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/relaysync"
+	"graspd/internal/testkit"
+)
+
+// denied are lists on which these authors are denied.
+func denied(t *testing.T, keys ...nostr.SecretKey) (l policy.Lists) {
+	t.Helper()
+	for _, k := range keys {
+		if err := l.DenyPubKeys.AddAuthor(k.PubKey().String()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+// What is denied is not asked for any more and its relays are let go; what was refused before and is allowed now is asked
+// for at once, of relays with and without NIP-77, also what only comments lead to.
+func TestListsThatChange(t *testing.T) {
+	for name, neg := range map[string]testkit.NegMode{"negentropy": testkit.NegWorks, "paging": testkit.NegNotice} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := newWorld(t, bootURL)
+				boot, other := w.net.Relay(bootURL), w.net.Relay(otherURL)
+				boot.Neg, other.Neg = neg, neg
+				owner, spammer, helper := testkit.Key(1), testkit.Key(5), testkit.Key(6)
+				now := time.Now().Unix()
+				good := testkit.Announcement(owner, now-600, "good", ours, bootURL)
+				bad := testkit.Announcement(spammer, now-600, "bad", ours, otherURL)
+				issue := testkit.Issue(helper, now-500, testkit.RepositoryAddress(owner, "good"), "bug")
+				spam := testkit.Issue(spammer, now-400, testkit.RepositoryAddress(owner, "good"), "spam")
+				answer := testkit.Comment(spammer, now-300, testkit.Comment(helper, now-350, issue, "look"), "answer to a comment")
+				inBad := testkit.Issue(helper, now-300, testkit.RepositoryAddress(spammer, "bad"), "in bad")
+				boot.Store(good, bad, issue, spam, answer, testkit.Comment(helper, now-350, issue, "look"))
+				other.Store(bad, inBad)
+				w.lists = denied(t, spammer)
+				w.start()
+				defer w.stop()
+				w.settle()
+				wait(5 * time.Minute)
+				w.wantStored(good, issue)
+				w.wantAbsent(bad, spam, inBad, answer)
+				if other.Dials() != 0 {
+					t.Error("the relay of a denied repository is dialed")
+				}
+
+				w.list(policy.Lists{})
+				wait(5 * time.Minute)
+				w.wantStored(good, issue, bad, spam, inBad, answer)
+
+				w.list(denied(t, spammer))
+				wait(3 * time.Minute)
+				if _, ok := w.status(otherURL); ok {
+					t.Error("the relay of a denied repository is not let go")
+				}
+				later := testkit.Issue(spammer, time.Now().Unix(), testkit.RepositoryAddress(owner, "good"), "more spam")
+				boot.Store(later)
+				wait(time.Minute)
+				w.wantAbsent(later)
+				w.wantStored(good, issue, bad, spam, inBad) // what is here stays
+				for _, s := range w.engine.Status(t.Context()) {
+					if s.Counters.Gaps != 0 {
+						t.Errorf("%s: %d gaps", s.URL, s.Counters.Gaps)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A line more on a deny list makes no relay be asked anything again.
+func TestAStricterListAsksNothing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, bootURL)
+		boot := w.net.Relay(bootURL)
+		boot.Store(testkit.Announcement(testkit.Key(1), time.Now().Unix()-600, "good", ours, bootURL))
+		w.start()
+		defer w.stop()
+		w.settle()
+		before := len(boot.Frames())
+		w.list(denied(t, testkit.Key(5)))
+		wait(5 * time.Minute)
+		for _, f := range boot.Frames()[before:] {
+			if strings.HasPrefix(f, `["REQ"`) || strings.HasPrefix(f, `["NEG-OPEN"`) {
+				t.Errorf("asked %.200s", f)
+			}
+		}
+	})
+}
+
+func TestListsOfAnEngineThatHasEnded(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.adjust = func(c *relaysync.Config) { c.StartupDelay = time.Hour }
+		w.start()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := w.engine.SetLists(ctx, policy.Lists{}, true); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("before it follows: %v", err)
+		}
+		w.stop()
+		if err := w.engine.SetLists(t.Context(), policy.Lists{}, true); !errors.Is(err, relaysync.ErrOver) {
+			t.Errorf("%v", err)
+		}
+	})
+}
