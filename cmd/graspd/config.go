@@ -17,6 +17,9 @@ type Config struct {
 	Domain string
 	// MinPoW is the proof of work that an event must show, in bits.
 	MinPoW int
+	// AllowPubKeys, DenyPubKeys, AllowRepositories and DenyRepositories are entries of lists, or
+	// @FILE for the entries of a file.
+	AllowPubKeys, DenyPubKeys, AllowRepositories, DenyRepositories []string
 	// TrustedProxies are the reverse proxies whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
 	// Data is the directory of the store and of the relay's own key.

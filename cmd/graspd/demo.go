@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"graspd/internal/grasp"
+	"graspd/internal/policy"
 )
 
 // Sizes and times of the demo.
@@ -67,7 +68,7 @@ func runDemo(ctx context.Context, dir string, out io.Writer, log *slog.Logger, o
 	defer cancel()
 	defer context.AfterFunc(gctx, cancel)()
 	for _, n := range nodes {
-		g.Go(func() error { return n.run(gctx) })
+		g.Go(func() error { return n.run(gctx, nil) })
 	}
 	g.Go(func() error {
 		defer stop()
@@ -116,7 +117,7 @@ func demoNodes(dir string, log *slog.Logger) (nodes []*node, err error) {
 		if i == demoRelays-1 {
 			bootstrap = []grasp.RelayURL{nodes[0].service.RelayURL()}
 		}
-		n, err := build(c, listeners{public: l}, service, bootstrap, log.With("node", c.Name))
+		n, err := build(c, listeners{public: l}, service, policy.Lists{}, bootstrap, log.With("node", c.Name))
 		if err != nil {
 			return nodes, err
 		}

@@ -57,6 +57,10 @@ func (c *Config) policySettings() []setting {
 		text("listen", "127.0.0.1:7334", "address of the relay: WebSocket, NIP-11 and a page for browsers, on /", &c.Listen),
 		text("domain", "", "host[:port] under which announcements list this relay (default: the listen address)", &c.Domain),
 		number("min-pow", "0", 0, 64, "bits of proof of work that an event must show (NIP-13), also from other relays; 0 is none", &c.MinPoW),
+		list("allow-pubkeys", "", "authors whose events are taken, and no others': npub or hex, or @FILE with one a line; reread on SIGHUP", &c.AllowPubKeys),
+		list("deny-pubkeys", "", "authors whose events are not taken, in the same way", &c.DenyPubKeys),
+		list("allow-repositories", "", "repositories that are carried, and no others: 30617:key:identifier, naddr, npub/identifier, or an npub for all of its author's", &c.AllowRepositories),
+		list("deny-repositories", "", "repositories that are not carried, in the same way", &c.DenyRepositories),
 	}
 }
 

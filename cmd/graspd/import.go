@@ -32,7 +32,8 @@ func importCommand(ctx context.Context, args []string, std stdio, env lookup) (e
 	if err != nil {
 		problems = append(problems, err.Error())
 	}
-	if len(problems) > 0 {
+	lists, wrong := c.lists()
+	if problems = append(problems, wrong...); len(problems) > 0 {
 		return &usageError{problems}
 	}
 	file, err := openImport(ctx, rest[0], std.in)
@@ -40,7 +41,7 @@ func importCommand(ctx context.Context, args []string, std stdio, env lookup) (e
 		return fmt.Errorf("import: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	s, door, err := openStore(c, service, newLogger(c, std.err))
+	s, door, err := openStore(c, policy.Rules{Service: service, MinPoW: c.MinPoW, Lists: lists}, newLogger(c, std.err))
 	if err != nil {
 		return err
 	}

@@ -19,12 +19,11 @@ func TestOtherRulesForgetWhatWasRefused(t *testing.T) {
 	c := Config{Data: t.TempDir(), Cache: 1 << 20}
 	ann := testkit.Announcement(testkit.Key(1), time.Now().Unix()-100, "proj", "wss://new.example.org")
 	state := func(domain string, pow int, offer bool) store.State {
-		c.MinPoW = pow
 		service, err := grasp.ParseService(domain)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, door, err := openStore(c, service, slog.New(slog.DiscardHandler))
+		s, door, err := openStore(c, policy.Rules{Service: service, MinPoW: pow}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

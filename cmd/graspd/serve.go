@@ -6,12 +6,18 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"graspd/internal/grasp"
 )
 
 // serveCommand runs one relay until it is told to stop.
 func serveCommand(ctx context.Context, args []string, io stdio, env lookup) error {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // from the start on, so that none ends the process
+	defer signal.Stop(hangups)
 	var c Config
 	rows := append(append(c.policySettings(), c.dataSettings()...), c.serveSettings()...)
 	rest, problems, err := parse("serve", rows, args, io, env)
@@ -26,7 +32,8 @@ func serveCommand(ctx context.Context, args []string, io stdio, env lookup) erro
 		problems = append(problems, err.Error())
 	}
 	bootstrap, bad := c.bootstrap()
-	if problems = append(problems, bad...); len(problems) > 0 {
+	lists, wrong := c.lists()
+	if problems = append(append(problems, bad...), wrong...); len(problems) > 0 {
 		return &usageError{problems}
 	}
 	l, err := listen(c)
@@ -38,12 +45,12 @@ func serveCommand(ctx context.Context, args []string, io stdio, env lookup) erro
 			return errors.Join(err, l.close())
 		}
 	}
-	n, err := build(c, l, service, bootstrap, newLogger(c, io.err))
+	n, err := build(c, l, service, lists, bootstrap, newLogger(c, io.err))
 	if err != nil {
 		return err
 	}
 	n.greet(io.out)
-	return n.run(ctx)
+	return n.run(ctx, hangups)
 }
 
 // listeners are where a node answers.

@@ -28,6 +28,7 @@ const patience = 2 * time.Minute
 type running struct {
 	url  grasp.RelayURL
 	out  *output
+	logs *output
 	stop func() int // ends it like a signal and returns the exit code
 }
 
@@ -76,7 +77,7 @@ func start(t *testing.T, args ...string) *running {
 	ctx, cancel := context.WithCancel(t.Context())
 	code := make(chan int, 1)
 	go func() { code <- run(ctx, args, stdio{strings.NewReader(""), out, logs}, noEnv) }()
-	r := &running{out: out, stop: sync.OnceValue(func() int {
+	r := &running{out: out, logs: logs, stop: sync.OnceValue(func() int {
 		cancel()
 		select {
 		case c := <-code:

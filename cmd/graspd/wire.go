@@ -30,6 +30,7 @@ import (
 type node struct {
 	cfg     Config
 	service grasp.Service
+	lists   policy.Lists // in force; the rereading goroutine's while it runs
 	listen  listeners
 	store   *store.Store
 	door    *ingest.Door
@@ -48,11 +49,10 @@ func newLogger(c Config, w io.Writer) *slog.Logger {
 }
 
 // openStore opens the data directory and the door in front of it.
-func openStore(c Config, service grasp.Service, log *slog.Logger) (*store.Store, *ingest.Door, error) {
+func openStore(c Config, rules policy.Rules, log *slog.Logger) (*store.Store, *ingest.Door, error) {
 	if err := os.MkdirAll(c.Data, 0o750); err != nil {
 		return nil, nil, fmt.Errorf("make data directory: %w", err)
 	}
-	rules := policy.Rules{Service: service, MinPoW: c.MinPoW}
 	s, err := store.Open(store.Options{
 		Dir: filepath.Join(c.Data, "store"), CacheBytes: c.Cache, Rules: rules.Fingerprint(),
 		Floor:  uint64(max(1, c.DiskFloor)), // a floor of 0 bytes would be the default
@@ -66,14 +66,14 @@ func openStore(c Config, service grasp.Service, log *slog.Logger) (*store.Store,
 
 // build makes a node on listeners, which it owns from then on; it answers only
 // when it runs.
-func build(c Config, l listeners, service grasp.Service, bootstrap []grasp.RelayURL, log *slog.Logger) (_ *node, err error) {
-	n := &node{cfg: c, service: service, listen: l, log: log}
+func build(c Config, l listeners, service grasp.Service, lists policy.Lists, bootstrap []grasp.RelayURL, log *slog.Logger) (_ *node, err error) {
+	n := &node{cfg: c, service: service, lists: lists, listen: l, log: log}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.close())
 		}
 	}()
-	if n.store, n.door, err = openStore(c, service, log); err != nil {
+	if n.store, n.door, err = openStore(c, n.rules(lists), log); err != nil {
 		return nil, err
 	}
 	key, err := loadKey(c.Data)
@@ -84,7 +84,7 @@ func build(c Config, l listeners, service grasp.Service, bootstrap []grasp.Relay
 		Store: n.store, Door: n.door, Service: service, MinPoW: c.MinPoW, Proxies: c.TrustedProxies, Logger: log.With("component", "relay"),
 		Info: nip11.Document{
 			Name: c.Name, Description: c.Description, Contact: c.Contact, PubKey: c.PubKey, Self: key.PubKey().String(),
-			Software: "graspd", Version: versionString(), RepoAcceptanceCriteria: acceptance,
+			Software: "graspd", Version: versionString(), RepoAcceptanceCriteria: acceptance(lists),
 		},
 	})
 	if err != nil {
@@ -96,12 +96,9 @@ func build(c Config, l listeners, service grasp.Service, bootstrap []grasp.Relay
 	return n, nil
 }
 
-// acceptance is what the information document says about repositories (GRASP-01).
-const acceptance = "Any repository whose announcement names this relay in its relays tag."
-
 func newEngine(c Config, n *node, key nostr.SecretKey, bootstrap []grasp.RelayURL) *relaysync.Engine {
 	return relaysync.New(relaysync.Config{
-		Store: n.store, Door: n.door, Service: n.service, Bootstrap: bootstrap, Self: key.PubKey(), Sign: signer(key),
+		Store: n.store, Door: n.door, Service: n.service, Lists: n.lists, Bootstrap: bootstrap, Self: key.PubKey(), Sign: signer(key),
 		Dialer: dialer{relayconn.New(relayconn.Config{
 			AllowPrivate: c.SyncAllowPrivate,
 			Exempt:       func(u grasp.RelayURL) bool { return slices.Contains(bootstrap, u) },
@@ -138,8 +135,8 @@ const (
 
 // run serves until ctx ends, then stops in the reverse of the order of data:
 // no new connections, the engine and its peers, the sessions, the door, the
-// private listener, the store.
-func (n *node) run(ctx context.Context) error {
+// private listener, the store. At each of hangups it rereads the lists.
+func (n *node) run(ctx context.Context, hangups <-chan os.Signal) error {
 	pages := n.adminPages()
 	server, private := n.relay.Server(), newServer(pages, n.log)
 	doorCtx, closeDoor := context.WithCancel(context.WithoutCancel(ctx))
@@ -158,6 +155,7 @@ func (n *node) run(ctx context.Context) error {
 		g.Go(func() error { return serveOn(private, n.listen.admin) })
 		g.Go(func() error { pages.Run(gctx); return nil })
 	}
+	g.Go(func() error { n.rereadOn(gctx, hangups); return nil })
 	g.Go(func() error {
 		defer close(engineDone)
 		if n.engine == nil {

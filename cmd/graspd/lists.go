@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"graspd/internal/policy"
+)
+
+// Bounds of a file of a list.
+const (
+	listBytes    = 64 << 20 // its size
+	listProblems = 10       // entries of one list that are named one by one
+)
+
+// lists reads the lists that the settings name, and says what is wrong with them, in words for the operator.
+func (c *Config) lists() (l policy.Lists, problems []string) {
+	for _, row := range []struct {
+		flag    string
+		entries []string
+		add     func(string) error
+		len     func() int
+	}{
+		{"--allow-pubkeys", c.AllowPubKeys, l.AllowPubKeys.AddAuthor, func() int { return len(l.AllowPubKeys) }},
+		{"--deny-pubkeys", c.DenyPubKeys, l.DenyPubKeys.AddAuthor, nil},
+		{"--allow-repositories", c.AllowRepositories, l.AllowRepositories.AddRepository, func() int { return l.AllowRepositories.Len() }},
+		{"--deny-repositories", c.DenyRepositories, l.DenyRepositories.AddRepository, nil},
+	} {
+		bad := readList(row.flag, row.entries, row.add)
+		// A file that was emptied, or is being written, must not let everybody in.
+		if len(bad) == 0 && len(row.entries) > 0 && row.len != nil && row.len() == 0 {
+			bad = []string{row.flag + ": the list is empty, so nothing would be taken; leave the flag out to take from everybody"}
+		}
+		problems = append(problems, bad...)
+	}
+	return l, problems
+}
+
+// readList adds the entries of one list, those of files in place of their names.
+func readList(flag string, entries []string, add func(string) error) []string {
+	p := problemList{flag: flag}
+	for _, s := range entries {
+		name, file := strings.CutPrefix(s, "@")
+		if !file {
+			p.entry("", s, add(s))
+			continue
+		}
+		text, err := readListFile(name)
+		if err != nil {
+			p.add(fmt.Sprintf("%s: %v", flag, err))
+			continue
+		}
+		for n, line := range bytes.Split(text, []byte("\n")) {
+			if entry := listEntry(line); entry != "" {
+				p.entry(fmt.Sprintf("%s:%d: ", name, n+1), entry, add(entry))
+			}
+		}
+	}
+	return p.told()
+}
+
+// readListFile reads a file of bounded size. Its text is UTF-8, so that what is in it can be told.
+func readListFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, listBytes+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > listBytes:
+		return nil, fmt.Errorf("%s: larger than %d MiB", name, listBytes>>20)
+	case !utf8.Valid(text):
+		return nil, fmt.Errorf("%s: %w", name, errNotText)
+	}
+	return bytes.TrimPrefix(text, []byte("\ufeff")), nil
+}
+
+var errNotText = errors.New("not a text file (UTF-8)")
+
+// listEntry is what stands on a line, without white space around it and without a comment, which begins with # at the
+// beginning of the line or behind white space.
+func listEntry(line []byte) string {
+	s := strings.TrimSpace(string(line))
+	for i := range len(s) {
+		if s[i] == '#' && (i == 0 || s[i-1] == ' ' || s[i-1] == '\t') {
+			return strings.TrimSpace(s[:i])
+		}
+	}
+	return s
+}
+
+// problemList gathers what is wrong with one list, a bounded number of lines.
+type problemList struct {
+	flag  string
+	lines []string
+	more  int
+}
+
+// entry notes what is wrong with an entry. A secret key is not repeated: this goes to logs.
+func (p *problemList) entry(at, entry string, err error) {
+	switch {
+	case err == nil:
+	case policy.IsSecret(err):
+		p.add(fmt.Sprintf("%s: %san entry is not allowed: %v", p.flag, at, err))
+	default:
+		p.add(fmt.Sprintf("%s: %s%.100q is not allowed: %v", p.flag, at, entry, err))
+	}
+}
+
+func (p *problemList) add(line string) {
+	if len(p.lines) == listProblems {
+		p.more++
+		return
+	}
+	p.lines = append(p.lines, line)
+}
+
+func (p *problemList) told() []string {
+	if p.more > 0 {
+		return append(p.lines, fmt.Sprintf("%s: %d more problems", p.flag, p.more))
+	}
+	return p.lines
+}
