@@ -225,3 +225,28 @@ func TestRulesOfADoorThatEnds(t *testing.T) {
 		}
 	})
 }
+
+// What the batch that is open when the rules change leaves for later is done all the same.
+func TestRulesInTheMiddleOfForgetting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{config: ingest.Config{Limits: ingest.Limits{OrphanEvents: 8}}})
+		defer w.end()
+		p, now := w.peer("a"), time.Now()
+		repo := announcement(1, "tool", now)
+		var refused []*nostr.Event
+		for i := range 300 {
+			refused = append(refused, issue(2, repo, now, fmt.Sprint(i)))
+			w.want(w.fetch(p, refused[i]), policy.Orphan)
+		}
+		accepted := w.submit(p, repo, store.Catchup)
+		synctest.Wait() // decided, and not committed
+		w.setRules(denying(t, 9))
+		w.want(<-accepted, policy.Accept)
+		time.Sleep(5 * time.Second)
+		for i, e := range refused {
+			if w.known(e).State == store.Remembered {
+				t.Fatalf("the refusal of issue %d is not forgotten", i)
+			}
+		}
+	})
+}

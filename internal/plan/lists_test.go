@@ -124,3 +124,13 @@ func TestReconsiderWhileAway(t *testing.T) {
 		t.Errorf("%v", d.sent)
 	}
 }
+
+// Whom a barred maintainer brought in is no part of the repository either.
+func TestDesiredWithoutABarredMaintainersMaintainers(t *testing.T) {
+	a, b, c := key(0), key(1), key(2)
+	f := newFold(t)
+	f.add(f.announce(a, "x", 10, []string{us, relay(1)}, b), f.announce(b, "x", 10, []string{relay(2)}, a, c), f.announce(c, "x", 10, []string{relay(3)}, b))
+	f.expect(t, map[int]string{1: "x/1,2,3/0", 2: "x/1,2,3/0", 3: "x/1,2,3/0"})
+	f.SetLists(lists(t, func(l *policy.Lists) error { return l.DenyPubKeys.AddAuthor(b.String()) }))
+	f.expect(t, map[int]string{1: "x/1/0", 2: "none", 3: "none"})
+}
