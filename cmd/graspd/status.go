@@ -28,6 +28,8 @@ func (e *unwell) Error() string { return strings.Join(e.problems, "\n") }
 type statusOptions struct {
 	base        string // of the private listener, without a slash at the end
 	json, watch bool
+	health      bool   // only whether it does its work
+	retry       string // a relay to connect to at once
 	every       time.Duration
 }
 
@@ -38,6 +40,8 @@ func statusCommand(ctx context.Context, args []string, std stdio, env lookup) er
 		adminURL("admin", "http://127.0.0.1:7335", "private listener of the relay that is asked", &o.base),
 		boolean("json", "false", "print status.json as it is", &o.json),
 		boolean("watch", "false", "go on, until Ctrl-C", &o.watch),
+		boolean("health", "false", "ask only whether the relay does its work: for a container's health check", &o.health),
+		text("retry", "", "URL of a relay that is connected to at once, whatever its failures", &o.retry),
 		duration("interval", "2s", 100*time.Millisecond, "time between two looks with --watch", &o.every),
 	}
 	rest, problems, err := parse("status", rows, args, std, env)
@@ -50,7 +54,12 @@ func statusCommand(ctx context.Context, args []string, std stdio, env lookup) er
 	if len(problems) > 0 {
 		return &usageError{problems}
 	}
-	if !o.watch {
+	switch {
+	case o.health:
+		return o.tell(ctx, std.out, http.MethodGet, "/healthz")
+	case o.retry != "":
+		return o.tell(ctx, std.out, http.MethodPost, "/retry?url="+url.QueryEscape(o.retry))
+	case !o.watch:
 		return o.show(ctx, std.out)
 	}
 	return o.follow(ctx, std.out)
@@ -133,25 +142,46 @@ func (o statusOptions) show(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
+// tell prints the one line with which the private listener answers, which is an
+// error unless it says so with 200.
+func (o statusOptions) tell(ctx context.Context, out io.Writer, method, path string) error {
+	code, b, err := o.ask(ctx, method, path)
+	if err != nil {
+		return err
+	}
+	line := strings.TrimSpace(string(b))
+	if code != http.StatusOK {
+		return &unwell{[]string{line}}
+	}
+	_, err = fmt.Fprintln(out, line)
+	return err
+}
+
 // get reads one page of the private listener.
 func (o statusOptions) get(ctx context.Context, path string) ([]byte, error) {
+	code, b, err := o.ask(ctx, http.MethodGet, path)
+	if err == nil && code != http.StatusOK {
+		return nil, fmt.Errorf("%s%s: HTTP status %d; is this the private listener of a graspd?", o.base, path, code)
+	}
+	return b, err
+}
+
+// ask makes one request of the private listener.
+func (o statusOptions) ask(ctx context.Context, method, path string) (code int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, o.base+path, nil)
+	req, err := http.NewRequestWithContext(ctx, method, o.base+path, nil)
 	if err != nil {
-		return nil, fmt.Errorf("status: %w", err)
+		return 0, nil, fmt.Errorf("status: %w", err)
 	}
 	r, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("no answer from a running graspd (--admin says where its --admin-listen is): %w", err)
+		return 0, nil, fmt.Errorf("no answer from a running graspd (--admin says where its --admin-listen is): %w", err)
 	}
 	defer r.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(r.Body, mostStatus))
 	if err != nil {
-		return nil, fmt.Errorf("read %s%s: %w", o.base, path, err)
+		return 0, nil, fmt.Errorf("read %s%s: %w", o.base, path, err)
 	}
-	if r.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s%s: HTTP status %d; is this the private listener of a graspd?", o.base, path, r.StatusCode)
-	}
-	return b, nil
+	return r.StatusCode, b, nil
 }

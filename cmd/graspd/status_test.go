@@ -52,6 +52,13 @@ func adminOf(t *testing.T, status, problems string) string {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /status.json", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, status) })
 	m.HandleFunc("GET /problems.json", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, problems) })
+	m.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if strings.Contains(problems, "stored") {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		fmt.Fprintln(w, "this is how it is")
+	})
+	m.HandleFunc("POST /retry", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "trying "+r.FormValue("url")) })
 	s := httptest.NewServer(m)
 	t.Cleanup(s.Close)
 	return s.URL
@@ -82,6 +89,9 @@ func TestStatusExitCodes(t *testing.T) {
 		{"nobody there", "", "no answer from a running graspd (--admin says", exitFail, []string{"--admin", other.URL}},
 		{"no URL", "", `--admin: "ftp://x" is not allowed: want a URL such as http://127.0.0.1:7335`, exitUsage, []string{"--admin", "ftp://x"}},
 		{"arguments", "", `status takes no argument "now"`, exitUsage, []string{"now"}},
+		{"healthy", "this is how it is\n", "", exitOK, []string{"--admin", well, "--health"}},
+		{"not healthy", "", "graspd: this is how it is\n", exitFail, []string{"--admin", ill, "--health"}},
+		{"retry", "trying wss://a.example.net/?x=1&y\n", "", exitOK, []string{"--admin", well, "--retry", "wss://a.example.net/?x=1&y"}},
 		{"haste", "", `--interval: "1ms"`, exitUsage, []string{"--watch", "--interval", "1ms"}},
 	} {
 		code, out, errs := call(t, "", nil, append([]string{"status"}, c.args...)...)
