@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"maps"
 	"slices"
+	"time"
 
 	"graspd/internal/nostr"
 )
@@ -94,6 +96,62 @@ func (n *fetching) putBack(r *request) {
 	}
 }
 
+// elsewhere returns what other tasks ask for by id just now, or will next.
+func (p *Peer) elsewhere(t *task) map[nostr.ID]struct{} {
+	asked := make(map[nostr.ID]struct{})
+	if t.group.layer == LayerReferences { // it makes way for others
+		return asked
+	}
+	for _, o := range p.conn.running {
+		if o == t || o.neg == nil {
+			continue
+		}
+		for _, id := range o.neg.need {
+			asked[id] = struct{}{}
+		}
+		if o.req != nil {
+			maps.Copy(asked, o.req.want)
+		}
+	}
+	return asked
+}
+
+// leave puts off what others ask for: it matches several filters.
+func (n *fetching) leave(others map[nostr.ID]struct{}) {
+	n.need = slices.DeleteFunc(n.need, func(id nostr.ID) bool {
+		_, dup := others[id]
+		if dup {
+			n.late = append(n.late, id)
+		}
+		return dup
+	})
+}
+
+// waitBehind has a task wait for others that ask for what it still needs. It
+// reports whether there are such.
+func (p *Peer) waitBehind(t *task) bool {
+	n := t.neg
+	if n.round > 0 || len(n.late) == 0 {
+		return false
+	}
+	others := p.elsewhere(t)
+	if !slices.ContainsFunc(n.late, func(id nostr.ID) bool { _, ok := others[id]; return ok }) {
+		return false
+	}
+	t.behind = true
+	p.putOff(t, p.now.Mono+silence)
+	return true
+}
+
+// letGo has tasks go on that wait for another one, which has ended a request by id.
+func (c *catchup) letGo(now time.Duration) {
+	for _, t := range c.later {
+		if t.behind {
+			t.behind, t.after = false, now
+		}
+	}
+}
+
 // secondRound begins to ask again for what did not arrive, if there is such.
 func (n *fetching) secondRound() bool {
 	if n.round > 0 || len(n.late) == 0 {
@@ -103,9 +161,10 @@ func (n *fetching) secondRound() bool {
 	return true
 }
 
-// lastRound says that what is missing is to be looked for by paging.
-func (n *fetching) lastRound() bool {
-	if n.round != 1 || len(n.missing) == 0 {
+// lastRound says that what is missing is to be looked for by paging, but for
+// what was looked for in vain not long ago.
+func (p *Peer) lastRound(n *fetching) bool {
+	if n.round != 1 || p.withheld.all(n.missing, p.now.Mono) {
 		return false
 	}
 	n.round = 2

@@ -143,6 +143,16 @@ func (p *Peer) liveOpened(l *liveReq) {
 	}
 }
 
+// closeUnanswered ends the live REQs that never got an EOSE, for others to ask
+// for their items. Such a REQ may have been lost, and nothing else would tell.
+func (p *Peer) closeUnanswered() {
+	for _, l := range slices.Clone(p.conn.following.live) {
+		if r := p.conn.requests[l.sub]; l.open && !r.answered {
+			p.closeLive(l)
+		}
+	}
+}
+
 // closeLive ends a live REQ whose items something else follows or nobody wants.
 func (p *Peer) closeLive(l *liveReq) {
 	p.closeReq(l.sub)

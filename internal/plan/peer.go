@@ -107,6 +107,7 @@ type Peer struct {
 	lastAlive time.Time
 	complete  time.Duration // when everything wanted was last confirmed; before that, when it was first wanted
 	coverage  coverage
+	withheld  withheld
 }
 
 // Counters are totals over the life of a peer.

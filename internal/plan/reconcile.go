@@ -56,14 +56,16 @@ func (p *Peer) reconcile(t *task) {
 		p.pageWindows(t)
 	case len(n.windows) > 0:
 		p.load(t)
+	case p.waitBehind(t):
 	case n.secondRound():
-		p.fetch(t)
-	case n.lastRound():
+		p.sift(t)
+	case p.lastRound(&n.fetching):
 		t.pager = newPager(span{since: t.group.since, until: forever})
 		p.askPage(t)
 	default:
 		if t.filter.IDs == nil { // or the relay never said that it has them
 			p.counted.Undelivered += uint64(len(n.missing))
+			p.withheld.note(n.missing, n.round == 2, p.now.Mono)
 		}
 		t.tally.complete = !n.cut
 		p.taskDone(t)
@@ -178,6 +180,9 @@ func (p *Peer) sifted(in Sifted) {
 		return
 	}
 	t.neg.need = in.Unknown
+	if t.neg.round == 0 {
+		t.neg.leave(p.elsewhere(t))
+	}
 	if in.Oldest > 0 {
 		t.neg.fetched(in.Oldest)
 	}

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -134,7 +135,9 @@ func TestUndelivered(t *testing.T) {
 	lost := map[nostr.ID]bool{l.events[3].ID: true, l.events[77].ID: true}
 	serve := d.serve
 	d.serve = func(sub string, filters []nostr.Filter) []*nostr.Event {
-		return slices.DeleteFunc(serve(sub, filters), func(e *nostr.Event) bool { return lost[e.ID] })
+		out := serve(sub, filters)
+		maps.DeleteFunc(l.ours, func(id nostr.ID, _ bool) bool { return lost[id] })
+		return slices.DeleteFunc(out, func(e *nostr.Event) bool { return lost[e.ID] })
 	}
 	d.connect(w, plan.Limits{})
 	_, times := d.byIDs()
@@ -142,7 +145,6 @@ func TestUndelivered(t *testing.T) {
 		if times[id] != 2 {
 			t.Errorf("%v is asked for %d times", id, times[id])
 		}
-		delete(l.ours, id)
 	}
 	if s := d.peer.Status(); !d.peer.Settled() || s.Counters.Undelivered != 2 || d.paged() < 2 {
 		t.Errorf("%d pages, %+v", d.paged(), s)
@@ -334,5 +336,36 @@ func TestMalformedReconciliation(t *testing.T) {
 	d.connect(w, plan.Limits{})
 	if len(l.ours) != 40 || !d.peer.Settled() {
 		t.Errorf("%d here, %+v", len(l.ours), d.peer.Status())
+	}
+}
+
+// Two reconciliations at once find that the same events are needed: those are
+// fetched once, and by the other task where the first has no luck.
+func TestWhatTwoFiltersNeedIsFetchedOnce(t *testing.T) {
+	at := address(key(0), "x")
+	for _, unlucky := range []bool{false, true} {
+		l := newLibrary(0)
+		for i := range 40 {
+			l.events = append(l.events, l.event(nostr.KindComment, key(9), 1_700_000_000+int64(i), nostr.Tag{"a", at}, nostr.Tag{"A", at}))
+		}
+		_, w := small(t, 0)
+		d := l.reader(t, 500)
+		refused := 0
+		d.refuse = func(r plan.Request) nostr.RelayMessage {
+			if r.Filters[0].IDs == nil || !unlucky || refused > 0 {
+				return nil
+			}
+			refused++
+			return nostr.Closed{Sub: r.Sub, Reason: "error: not now"}
+		}
+		d.connect(w, plan.Limits{})
+		requests, times := d.byIDs()
+		if len(l.ours) != 40 || len(times) != 40 || requests != 1+refused || d.peer.Settled() == unlucky {
+			t.Errorf("unlucky %v: %d here, %d asked for in %d requests", unlucky, len(l.ours), len(times), requests)
+		}
+		d.pass(5 * time.Minute)
+		if again, _ := d.byIDs(); again != requests+refused || !d.peer.Settled() { // the refused one is sent again
+			t.Errorf("unlucky %v: %d requests by id, %+v", unlucky, again, d.peer.Status())
+		}
 	}
 }

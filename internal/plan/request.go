@@ -67,6 +67,7 @@ func (p *Peer) endRequest(t *task) {
 		t.pager.again()
 	case asksIDs:
 		t.neg.putBack(r)
+		p.conn.letGo(p.now.Mono)
 	}
 }
 
@@ -178,7 +179,9 @@ func (p *Peer) answered(r *request) {
 	case asksPage:
 		t.pager.done()
 	case asksIDs:
-		t.neg.chunkDone(r)
+		if t.neg.chunkDone(r); len(t.neg.need) == 0 {
+			p.conn.letGo(p.now.Mono)
+		}
 	case asksProbe:
 		p.probed(t, r)
 	case asksKinds:

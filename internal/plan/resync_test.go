@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -123,5 +124,90 @@ func TestUndeliveredIsAskedAgainByTheFullResync(t *testing.T) {
 	d.pass(25 * time.Hour)
 	if s := d.peer.Status(); !l.ours[lost] || s.Counters.Undelivered != 3 || !d.peer.Settled() {
 		t.Errorf("here %v, %d undelivered", l.ours[lost], s.Counters.Undelivered)
+	}
+}
+
+// Pages are not read every day for the same events that never come; once a week
+// they are, and at once for another one.
+func TestUndeliveredIsPagedForOnceAWeek(t *testing.T) {
+	l := newLibrary(150)
+	_, w := small(t, 0)
+	d := l.reader(t, 500)
+	serve, lost := d.serve, map[nostr.ID]bool{l.events[3].ID: true, l.events[9].ID: true}
+	d.serve = func(sub string, filters []nostr.Filter) []*nostr.Event {
+		out := serve(sub, filters)
+		maps.DeleteFunc(l.ours, func(id nostr.ID, _ bool) bool { return lost[id] })
+		return slices.DeleteFunc(out, func(e *nostr.Event) bool { return lost[e.ID] })
+	}
+	paged := func() int {
+		n := 0
+		for _, r := range d.requests(plan.Catchup, plan.Daily) {
+			if f := r.Filters[0]; f.IDs == nil && *f.Limit > 5 && !d.peer.AsksReferences(r.Sub) {
+				n++
+			}
+		}
+		d.sent = nil
+		return n
+	}
+	d.connect(w, plan.Limits{})
+	if paged() == 0 {
+		t.Fatal("what was not delivered was not looked for in pages")
+	}
+	for day := 1; day <= 13; day++ {
+		if day == 4 {
+			lost[l.events[20].ID] = true
+			delete(l.ours, l.events[20].ID)
+		}
+		d.pass(24*time.Hour + 30*time.Minute)
+		if n := paged(); (n > 0) != (day == 4 || day == 12) {
+			t.Errorf("day %d: %d pages", day, n)
+		}
+	}
+	if s := d.peer.Status(); !d.peer.Settled() || s.Counters.Undelivered < 20 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A live REQ that the relay lost counts as open, and nothing tells that it is not:
+// it is sent again by the next full resync.
+func TestALiveREQWithoutAnAnswerIsSentAgain(t *testing.T) {
+	_, w := small(t, 40)
+	d := newDriver(t, plan.Config{MaxTags: 10, NoNegentropy: true})
+	var swallowed []string
+	d.hold = func(e plan.Effect) bool {
+		r, ok := e.(plan.Request)
+		if !ok || r.Class != plan.Live || len(swallowed) > 0 || len(r.Filters[0].Kinds) > 0 {
+			return false
+		}
+		swallowed = append(swallowed, r.Sub)
+		return true
+	}
+	d.connect(w, plan.Limits{})
+	d.pass(20 * time.Hour)
+	before, follows := d.requests(plan.Live), len(d.following())
+	if len(swallowed) != 1 || len(before) < 2 || !d.peer.Settled() {
+		t.Fatalf("%d live REQs, %d without an answer", len(before), len(swallowed))
+	}
+	var closed []string
+	d.closed = func(sub string) { closed = append(closed, sub) }
+	d.sent = nil
+	d.pass(6 * time.Hour)
+	var lost plan.Request
+	for _, r := range before {
+		if r.Sub == swallowed[0] {
+			lost = r
+		}
+	}
+	again := d.requests(plan.Live)
+	if len(again) != 1 || len(again[0].Filters) != len(lost.Filters) || !slices.Contains(closed, swallowed[0]) {
+		t.Errorf("the full resync sent %d live REQs, closed %v, not %s", len(again), closed, swallowed[0])
+	}
+	for _, r := range before {
+		if r.Sub != swallowed[0] && slices.Contains(closed, r.Sub) {
+			t.Errorf("%s was answered and is closed", r.Sub)
+		}
+	}
+	if !d.peer.Settled() || follows+len(lost.Filters) != len(d.following()) {
+		t.Errorf("%d filters are live, %d before beside %d", len(d.following()), follows, len(lost.Filters))
 	}
 }

@@ -35,6 +35,7 @@ type task struct {
 	after   time.Duration // not before, when put off
 	tries   int
 	over    bool // done or abandoned
+	behind  bool // it was put off until another has what both need
 	doubted bool // it was asked whether the relay answers filters without kinds
 	req     *request
 	pager   *pager
@@ -277,6 +278,7 @@ func (p *Peer) recatch(class Class) {
 	p.confirmed.clear()
 	p.held.clear()
 	p.cancelMerge()
+	p.closeUnanswered()
 	p.dropGroups(func(*group) bool { return true })
 	p.dropQuestion()
 	c.catchup = catchup{}
