@@ -53,9 +53,9 @@ func TestSlowDownInTheMiddleOfAPagePausesOneRelay(t *testing.T) {
 
 // TestFiveHundredRelaysHalfOfThemDead: the living half takes no longer than it takes without the dead.
 func TestFiveHundredRelaysHalfOfThemDead(t *testing.T) {
-	alone, among := meets(t, 250, 0), meets(t, 250, 250)
+	alone, among := meets(t, 250/slower, 0), meets(t, 250/slower, 250/slower)
 	if among > alone+2*time.Second {
-		t.Errorf("250 relays take %v, and %v among as many dead ones", alone, among)
+		t.Errorf("the living take %v, and %v among as many dead ones", alone, among)
 	}
 }
 
@@ -74,6 +74,7 @@ func meets(t *testing.T, living, dead int) (took time.Duration) {
 			}
 		}
 		here.Start()
+		wait(time.Second) // or else it depends on who is first whether the batch window begins with what is published
 		var want []*nostr.Event
 		for n := 0; n*19 < len(names); n++ {
 			owner := testkit.Someone(1000 + n)

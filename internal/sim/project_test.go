@@ -27,7 +27,9 @@ func inPair(t *testing.T, f func(t *testing.T, p *pair)) {
 	t.Helper()
 	bubble(t, func(t *testing.T, w *sim.World) {
 		r := w.Fake("relay.example.net")
-		f(t, &pair{w: w, relay: r, here: w.Graspd("here.example.org", sim.Options{Bootstrap: []grasp.RelayURL{r.URL}})})
+		f(t, &pair{w: w, relay: r, here: w.Graspd("here.example.org", sim.Options{
+			Bootstrap: []grasp.RelayURL{r.URL}, Ping: 5 * time.Minute, // seldom, as many hours pass here
+		})})
 	})
 }
 
