@@ -1,5 +1,5 @@
 // Package nip19 reads the names that people use for keys and repositories (NIP-19): npub and naddr. It is exact: a text with
-// anything wrong in it is refused, since an operator who lists keys must get those that he meant. It writes none and knows
+// anything wrong in it is refused, since an operator who lists keys must get those that he meant. It writes npubs, and knows
 // no secret keys.
 package nip19
 

@@ -170,3 +170,20 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestNpub(t *testing.T) {
+	pk, err := nip19.ParsePubKey("npub15qydau2hjma6ngxkl2cyar74wzyjshvl65za5k5rl69264ar2exs5cyejr") // the example of NIP-34
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := nip19.Npub(pk); got != "npub15qydau2hjma6ngxkl2cyar74wzyjshvl65za5k5rl69264ar2exs5cyejr" {
+		t.Errorf("%s", got)
+	}
+	for i := range byte(200) {
+		pk := nostr.PubKey{i, 255 - i, 31: i * 7}
+		s := nip19.Npub(pk)
+		if back, err := nip19.ParsePubKey(s); err != nil || back != pk || s != encode("npub", pk[:]) {
+			t.Errorf("%s: %v, %v", s, back, err)
+		}
+	}
+}

@@ -34,8 +34,19 @@ func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request) {
 		write(w, nip11.ContentType, r.info)
 	default:
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src https: data:")
-		write(w, "text/html; charset=utf-8", r.page)
+		r.writePage(w)
 	}
+}
+
+// writePage answers people.
+func (r *Relay) writePage(w http.ResponseWriter) {
+	html, err := r.pageNow()
+	if err != nil {
+		r.logger.Error("the page cannot be made", "error", err)
+		http.Error(w, "500 internal error", http.StatusInternalServerError)
+		return
+	}
+	write(w, "text/html; charset=utf-8", html)
 }
 
 // allowOrigins lets every web page use the relay (NIP-11, GRASP-01), now and when repositories are served over the same port.

@@ -17,13 +17,20 @@ var pageSource string
 // pageView is what the page shows.
 type pageView struct {
 	nip11.Document
-	Rates Rates
-	Relay grasp.RelayURL // as it stands in a relays tag
-	HTTP  string         // the same place for a browser
+	Rates        Rates
+	Relay        grasp.RelayURL // as it stands in a relays tag
+	HTTP         string         // the same place for a browser
+	Repositories []repositoryView
+	More         int64 // repositories beyond these
 }
 
-// renderPage makes the page for people, which is the same for everybody.
-func renderPage(d nip11.Document, rates Rates, s grasp.Service) ([]byte, error) {
+// page is the page for people, which is the same for everybody.
+type page struct {
+	template *template.Template
+	view     pageView
+}
+
+func newPage(d nip11.Document, rates Rates, s grasp.Service) (*page, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{"bytes": inBytes}).Parse(pageSource)
 	if err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)
@@ -33,8 +40,15 @@ func renderPage(d nip11.Document, rates Rates, s grasp.Service) ([]byte, error) 
 	if view.Name == "" {
 		view.Name = s.String()
 	}
+	return &page{t, view}, nil
+}
+
+// render makes the page with a list of repositories, and says how many more there are.
+func (p *page) render(list []repositoryView, more int64) ([]byte, error) {
+	view := p.view
+	view.Repositories, view.More = list, more
 	var b bytes.Buffer
-	if err := t.Execute(&b, view); err != nil {
+	if err := p.template.Execute(&b, view); err != nil {
 		return nil, fmt.Errorf("render the page: %w", err)
 	}
 	return b.Bytes(), nil

@@ -45,22 +45,24 @@ type Config struct {
 
 // Relay serves clients. Its Handler may be used before Run, but live events flow only while Run does.
 type Relay struct {
-	store      *store.Store
-	door       *ingest.Door
-	service    grasp.Service
-	challenge  func() string
-	limits     Limits
-	proxies    []netip.Prefix
-	now        func() time.Time
-	ping       time.Duration
-	logger     *slog.Logger
-	info, page []byte
+	store     *store.Store
+	door      *ingest.Door
+	service   grasp.Service
+	challenge func() string
+	limits    Limits
+	proxies   []netip.Prefix
+	now       func() time.Time
+	ping      time.Duration
+	logger    *slog.Logger
+	info      []byte
+	page      *page
 
 	dispatcher  *dispatcher
 	reconciles  *reconciles
 	visitors    *visitors
 	filterBytes budget
 	counts      counts
+	listed      listed
 	counting    chan struct{} // holds a token for each COUNT that is worked on
 	maxLag      store.Seq
 	buffers     sync.Pool // of *[]byte, for frames that are being read
@@ -89,7 +91,7 @@ func New(c Config) (*Relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := renderPage(doc, limits.Rates, c.Service)
+	page, err := newPage(doc, limits.Rates, c.Service)
 	if err != nil {
 		return nil, err
 	}
