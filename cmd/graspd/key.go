@@ -19,10 +19,15 @@ const keyFile = "relay.key"
 // loadKey reads the relay's key from the data directory, or makes one.
 func loadKey(dir string) (nostr.SecretKey, error) {
 	path := filepath.Join(dir, keyFile)
-	b, err := os.ReadFile(path)
+	key, err := readKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return makeKey(path)
 	}
+	return key, err
+}
+
+func readKey(path string) (nostr.SecretKey, error) {
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return nostr.SecretKey{}, fmt.Errorf("read the relay's key: %w", err)
 	}

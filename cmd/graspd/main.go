@@ -49,6 +49,7 @@ func commands() []command {
 		{"status", "[flags]", "show how a running relay stands; exit code 1 when something needs looking after", statusCommand},
 		{"import", "[flags] FILE|-", "store the events of a JSON lines file, by the rules of serve", importCommand},
 		{"export", "[flags]", "write all stored events as JSON lines, in the order in which they were stored", exportCommand},
+		{"backup", "[flags] DIR", "copy the data into a new directory, also while the relay runs", backupCommand},
 		{"check", "[flags]", "verify the store of a stopped relay; --repair builds it anew from its events", checkCommand},
 		{"version", "", "print the version", versionCommand},
 	}

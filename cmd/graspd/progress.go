@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 )
 
@@ -15,10 +14,8 @@ type progress struct {
 }
 
 func newProgress(w io.Writer) *progress {
-	if f, ok := w.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return &progress{w: w}
-		}
+	if isTerminal(w) {
+		return &progress{w: w}
 	}
 	return new(progress)
 }

@@ -37,6 +37,9 @@ type node struct {
 	relay   *relay.Relay
 	engine  *relaysync.Engine // nil without --sync
 	log     *slog.Logger
+
+	self    nostr.PubKey  // the relay's own key
+	backups chan struct{} // full while a backup is under way
 }
 
 // newLogger writes for people or for machines.
@@ -67,7 +70,7 @@ func openStore(c Config, rules policy.Rules, log *slog.Logger) (*store.Store, *i
 // build makes a node on listeners, which it owns from then on; it answers only
 // when it runs.
 func build(c Config, l listeners, service grasp.Service, lists policy.Lists, bootstrap []grasp.RelayURL, log *slog.Logger) (_ *node, err error) {
-	n := &node{cfg: c, service: service, lists: lists, listen: l, log: log}
+	n := &node{cfg: c, service: service, lists: lists, listen: l, log: log, backups: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.close())
@@ -80,6 +83,7 @@ func build(c Config, l listeners, service grasp.Service, lists policy.Lists, boo
 	if err != nil {
 		return nil, err
 	}
+	n.self = key.PubKey()
 	n.relay, err = relay.New(relay.Config{
 		Store: n.store, Door: n.door, Service: service, MinPoW: c.MinPoW, Proxies: c.TrustedProxies, Logger: log.With("component", "relay"),
 		Info: nip11.Document{
@@ -177,6 +181,9 @@ func (n *node) run(ctx context.Context, hangups <-chan os.Signal) error {
 
 func (n *node) close() error {
 	errs := []error{n.listen.close()}
+	if err := n.endBackups(); err != nil {
+		return errors.Join(append(errs, err)...) // a store that is being copied stays open
+	}
 	if n.store != nil {
 		errs = append(errs, n.store.Close())
 	}

@@ -1,7 +1,8 @@
 // Package admin answers the operator on a private listener: how this relay
 // stands, whether it lives and whether it is ready, as a page and for programs.
 // It reads what others know and changes nothing, but that it can have a relay
-// tried again; whoever can reach it sees everything that it has to tell.
+// tried again; whoever can reach it sees everything that it has to tell. Who can sign
+// with the relay's own key may have a copy of everything made.
 package admin
 
 import (
@@ -14,6 +15,7 @@ import (
 
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
+	"graspd/internal/nostr"
 	"graspd/internal/plan"
 	"graspd/internal/store"
 )
@@ -63,6 +65,8 @@ type Config struct {
 	Metrics http.Handler                          // nil = none
 	Door    Door                                  // nil = refusals are not shown
 	Clients func() (connected, subscriptions int) // nil = not shown
+	Self    nostr.PubKey                          // the relay's own key
+	Backup  func(dir string) error                // copies everything into a new directory; nil = not offered
 }
 
 // Door is what is asked of the way in.
@@ -86,7 +90,7 @@ type Pages struct {
 const patience = 5 * time.Second
 
 // New returns the pages: / for people, /status.json, /problems.json, /healthz,
-// /readyz and /metrics for programs, and POST /retry. Requests that a browser makes
+// /readyz and /metrics for programs, POST /retry and POST /backup. Requests that a browser makes
 // for another site change nothing.
 func New(c Config) *Pages {
 	p := &Pages{c: c, history: newHistory(), streams: make(chan struct{}, mostStreams), closed: make(chan struct{})}
@@ -102,6 +106,9 @@ func New(c Config) *Pages {
 	m.HandleFunc("GET /readyz", c.ready)
 	if c.Metrics != nil {
 		m.Handle("GET /metrics", c.Metrics)
+	}
+	if c.Backup != nil {
+		m.HandleFunc("POST /backup", c.backup)
 	}
 	p.Handler = http.NewCrossOriginProtection().Handler(m)
 	return p

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Copy makes a copy of the store in dir, which must not be there, while the store is written and read. It has
+// everything that was durable when Copy was called. Tables never change, so they are shared with the store by hard links
+// where the disks allow that. With an error nothing of it is left. Close must not be called meanwhile.
+func (s *Store) Copy(dir string) error {
+	s.mu.Lock()
+	closed, failed := s.closed, s.failed
+	s.mu.Unlock()
+	if closed {
+		return ErrClosed
+	}
+	if failed != nil {
+		return failed
+	}
+	if err := s.db.Checkpoint(dir); err != nil {
+		return fmt.Errorf("copy store: %w", err)
+	}
+	if err := syncParent(s.opt.FS, dir); err != nil {
+		return fmt.Errorf("copy store: %w", err)
+	}
+	return nil
+}
+
+// CopyClosed makes a copy of the store in o.Dir, which nobody has open (else ErrInUse), in dir, which must not be there.
+// It looks at nothing, so a damaged one is copied as it is.
+func CopyClosed(o Options, dir string) (err error) {
+	o.ReadOnly = true
+	s := newStore(o)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("copy store %s: %w", o.Dir, err)
+		}
+	}()
+	if err := s.makeDirectory(); err != nil {
+		return err
+	}
+	lock, err := s.lockDirectory()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	used, err := s.used()
+	if err != nil {
+		return err
+	}
+	if !used {
+		return ErrNone
+	}
+	if there, err := exists(s.opt.FS, dir); err != nil || there {
+		return errors.Join(err, fmt.Errorf("%s: %w", dir, fs.ErrExist))
+	}
+	if err := s.copyFiles(dir); err != nil {
+		return errors.Join(err, s.opt.FS.RemoveAll(dir))
+	}
+	return syncParent(s.opt.FS, dir)
+}
+
+// copyFiles copies every file but the lock.
+func (s *Store) copyFiles(dir string) error {
+	f := vfs.NewSyncingFS(s.opt.FS, vfs.SyncingFileOptions{})
+	names, err := f.List(s.opt.Dir)
+	if err != nil {
+		return err
+	}
+	if err := f.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, name := range names {
+		from, to := f.PathJoin(s.opt.Dir, name), f.PathJoin(dir, name)
+		switch {
+		case name == "LOCK":
+		case isTable(name):
+			err = vfs.LinkOrCopy(f, from, to)
+		default: // the engine writes into these again
+			err = vfs.Copy(f, from, to)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	d, err := f.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

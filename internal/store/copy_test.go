@@ -1,0 +1,134 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"graspd/internal/store"
+	"graspd/internal/store/storetest"
+)
+
+// TestCopyUnderLoad: a copy made while events are written is sound, has all that was acknowledged before, is no part of
+// a commit, and the store goes on.
+func TestCopyUnderLoad(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	o := store.Options{Dir: "data/store", FS: mem, TableBytes: 64 << 10}
+	s := open(t, o)
+	var mu sync.Mutex
+	var acked []string
+	written := func() int { mu.Lock(); defer mu.Unlock(); return len(acked) }
+	var g sync.WaitGroup
+	var done atomic.Bool
+	g.Go(func() {
+		for i := 0; !done.Load(); i++ {
+			more := fill(s, i, 1)
+			if len(more) == 0 {
+				t.Errorf("no commit beside a copy: %v", s.Failure())
+				return
+			}
+			mu.Lock()
+			acked = append(acked, more...)
+			mu.Unlock()
+		}
+	})
+	var before []int // acknowledged when each copy began
+	for i := range 5 {
+		for written() < 40*(i+1) && !t.Failed() {
+			runtime.Gosched()
+		}
+		before = append(before, written())
+		if err := s.Copy(fmt.Sprint("copy", i)); err != nil {
+			t.Error(err)
+		}
+	}
+	done.Store(true)
+	g.Wait()
+	power := mem.CrashClone(vfs.CrashCloneCfg{}) // a copy is durable when it is made
+	for i, n := range before {
+		dir := fmt.Sprint("copy", i)
+		c, err := store.Open(store.Options{Dir: dir, FS: power})
+		if err != nil {
+			t.Fatal(dir, err)
+		}
+		check(t, c)
+		have := readAll(t, c)
+		for _, content := range acked[:n] {
+			if !have[content] {
+				t.Errorf("%s lacks %s", dir, content)
+			}
+		}
+		if n := len(fill(c, 100_000, 3)); n != 3 {
+			t.Errorf("%d commits to a copy", n)
+		}
+		c.Close()
+	}
+	check(t, s)
+}
+
+// TestACopyThatFails: whatever keeps the copy from being written is no trouble of the store, and nothing is left.
+func TestACopyThatFails(t *testing.T) {
+	mem := vfs.NewMem()
+	b := &breaker{which: func(op errorfs.Op) bool {
+		return strings.HasPrefix(op.Path, "copy") && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpRemoveAll
+	}, err: syscall.ENOSPC}
+	s := open(t, store.Options{Dir: "data", FS: errorfs.Wrap(mem, errorfs.InjectorFunc(b.hook)), TableBytes: 64 << 10})
+	fill(s, 0, 40)
+	b.on.Store(true)
+	if err := s.Copy("copy"); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("copy: %v", err)
+	}
+	b.on.Store(false)
+	if _, err := mem.Stat("copy"); err == nil {
+		t.Error("half a copy is left")
+	}
+	if n := len(fill(s, 100, 3)); n != 3 || s.Failure() != nil {
+		t.Errorf("%d commits after that, %v", n, s.Failure())
+	}
+	if err := s.Copy("copy"); err != nil {
+		t.Error(err)
+	}
+	if err := s.Copy("copy"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("copy over a copy: %v", err)
+	}
+}
+
+func TestCopyOfAClosedStore(t *testing.T) {
+	o, before := lived(t, 21, 30)
+	if err := store.CopyClosed(o, "data/copy"); err != nil {
+		t.Fatal(err)
+	}
+	c := o
+	c.Dir = "data/copy"
+	if d := difference(before, told(t, c)); d != "" {
+		t.Error(d)
+	}
+	s := open(t, c)
+	commitSome(t, s, storetest.NewWorld(1), storetest.Start+1000)
+	if d := difference(before, told(t, o)); d != "" {
+		t.Errorf("the copy wrote into the first one: %s", d)
+	}
+	if err := store.CopyClosed(c, "data/other"); !errors.Is(err, store.ErrInUse) {
+		t.Errorf("copy of an open store: %v", err)
+	}
+	if err := store.CopyClosed(o, "data/copy"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("copy over a copy: %v", err)
+	}
+	none := o
+	none.Dir = "data/none"
+	if err := store.CopyClosed(none, "data/other"); err == nil {
+		t.Error("a copy of nothing")
+	}
+	if _, err := o.FS.Stat("data/other"); err == nil {
+		t.Error("something was left")
+	}
+}
