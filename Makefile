@@ -4,7 +4,7 @@ RUNS ?= 200
 FIRST ?= 0
 CHROMIUM ?= chromium
 
-.PHONY: help build test race lint fuzz mutate scale load bench interop browser demo sim
+.PHONY: help build test race lint fuzz mutate crash scale load bench interop browser demo sim
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -37,6 +37,9 @@ fuzz: ## every fuzz target for FUZZTIME
 
 mutate: ## plant faults in the sync engine and name the test that catches each
 	cd mutate && go run . -root .. -only '$(ONLY)'
+
+crash: ## kill graspd RUNS times under load and check what is on disk after each
+	go test -count=1 -run '^TestCrash$$' -v -timeout 24h ./cmd/graspd -args -runs $(RUNS) $(if $(SEED),-seed $(SEED))
 
 scale: ## the engine at the sizes that it is made for, with a report
 	go test -run '^TestScale$$' -v -count=1 ./internal/plan -args -scale

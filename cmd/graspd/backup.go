@@ -37,7 +37,7 @@ func backupCommand(ctx context.Context, args []string, std stdio, env lookup) er
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	err = copyData(c.Data, dir, func(to string) error { return store.CopyClosed(c.storeOptions(std), to) })
+	err = copyData(c.Data, dir, func(to string) error { return store.CopyClosed(c.storeOptions(), to) })
 	if errors.Is(err, store.ErrInUse) {
 		err = askForBackup(ctx, c.Data, base, dir)
 	}

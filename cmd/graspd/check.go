@@ -45,16 +45,14 @@ func checkCommand(ctx context.Context, args []string, std stdio, env lookup) err
 	return err
 }
 
-// storeOptions are those for a store that no rules are applied to.
-func (c *Config) storeOptions(std stdio) store.Options {
-	return store.Options{
-		Dir: filepath.Join(c.Data, "store"), CacheBytes: c.Cache, Floor: uint64(max(1, c.DiskFloor)), Logger: newLogger(*c, std.err),
-	}
+// storeOptions are those for a store that no rules are applied to. What it has to say is in its errors.
+func (c *Config) storeOptions() store.Options {
+	return store.Options{Dir: filepath.Join(c.Data, "store"), CacheBytes: c.Cache, Floor: uint64(max(1, c.DiskFloor))}
 }
 
 // check reads everything and prints what is wrong.
 func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *progress) (err error) {
-	so := c.storeOptions(std)
+	so := c.storeOptions()
 	so.ReadOnly = true
 	s, err := store.Open(so)
 	if err != nil {
@@ -78,7 +76,7 @@ func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *
 
 // repair builds the store anew and says what became of the old one.
 func (c *Config) repair(ctx context.Context, std stdio, o store.CheckOptions, p *progress) error {
-	so := c.storeOptions(std)
+	so := c.storeOptions()
 	r, err := store.Repair(ctx, so, o)
 	p.end()
 	if err != nil {

@@ -25,7 +25,7 @@ func exportCommand(ctx context.Context, args []string, io stdio, env lookup) (er
 	if len(problems) > 0 {
 		return &usageError{problems}
 	}
-	o := c.storeOptions(io)
+	o := c.storeOptions()
 	o.ReadOnly = true
 	s, err := store.Open(o)
 	if err != nil {

@@ -21,13 +21,27 @@ func (s *Store) Copy(dir string) error {
 	if failed != nil {
 		return failed
 	}
+	// Until the engine has written a table, it does not know how long its list of tables is, and copies none of it.
+	if err := s.db.Flush(); err != nil {
+		return fmt.Errorf("copy store: %w", err)
+	}
 	if err := s.db.Checkpoint(dir); err != nil {
 		return fmt.Errorf("copy store: %w", err)
 	}
-	if err := syncParent(s.opt.FS, dir); err != nil {
-		return fmt.Errorf("copy store: %w", err)
+	if err := errors.Join(s.Failure(), opens(s.opt, dir), syncParent(s.opt.FS, dir)); err != nil {
+		return errors.Join(fmt.Errorf("copy store: %w", err), s.opt.FS.RemoveAll(dir))
 	}
 	return nil
+}
+
+// opens checks that the copy in dir can be opened.
+func opens(o Options, dir string) error {
+	o.Dir, o.FS, o.ReadOnly = dir, unlocked{o.FS}, true
+	c, err := Open(o)
+	if err != nil {
+		return err
+	}
+	return c.Close()
 }
 
 // CopyClosed makes a copy of the store in o.Dir, which nobody has open (else ErrInUse), in dir, which must not be there.

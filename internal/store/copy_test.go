@@ -75,6 +75,28 @@ func TestCopyUnderLoad(t *testing.T) {
 	check(t, s)
 }
 
+// TestCopyRightAfterTheStart: what the engine has not yet done by then is no part missing from the copy.
+func TestCopyRightAfterTheStart(t *testing.T) {
+	o, before := lived(t, 22, 20)
+	for i := range 10 {
+		s, err := store.Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := o
+		c.Dir = fmt.Sprint("data/copy", i)
+		if err := s.Copy(c.Dir); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if d := difference(before, told(t, c)); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
 // TestACopyThatFails: whatever keeps the copy from being written is no trouble of the store, and nothing is left.
 func TestACopyThatFails(t *testing.T) {
 	mem := vfs.NewMem()
