@@ -91,7 +91,10 @@ func TestTheMachineSleeps(t *testing.T) {
 		// An hour of the world is nothing for graspd: that is its wall clock an hour ahead, and events of then.
 		p.here.Skew(time.Hour)
 		then := p.w.Unix() + 3000
-		missed := []*nostr.Event{x.issueAt(then, "slept through"), commentAt(then, x.issues[3]), commentAt(then-2500, x.issues[4])}
+		missed := []*nostr.Event{
+			x.issueAt(then, "slept through"), commentAt(then, x.issues[3]), commentAt(then-2500, x.issues[4]),
+			commentAt(then-6000, x.issues[5]), // backdated
+		}
 		p.relay.Store(missed...)
 		p.relay.Silent.Store(true)
 		p.relay.Drop()
@@ -101,7 +104,7 @@ func TestTheMachineSleeps(t *testing.T) {
 		settle(t, p.here, 10*time.Minute)
 		p.here.WantStored(missed...)
 		if n := p.relay.Sent() - sent; n > 10 {
-			t.Errorf("%d events moved for three", n)
+			t.Errorf("%d events moved for four", n)
 		}
 	})
 }
