@@ -1,7 +1,9 @@
 package sim_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"strings"
 
@@ -19,6 +21,7 @@ type cast struct {
 	made    []*nostr.Event // in order
 	seconds map[int64]int  // how many events each has
 	n       int
+	work    int // bits of proof of work that most events show
 }
 
 // identifiers are what repositories are called.
@@ -38,10 +41,18 @@ func (c *cast) sign(author nostr.PubKey, at int64, kind nostr.Kind, tags ...nost
 	c.seconds[at]++
 	c.n++
 	e := testkit.Mark(author, at, kind, fmt.Sprint("event ", c.n), tags...)
+	if c.work > 0 && c.r.IntN(4) > 0 {
+		for n := 0; zeros(e.ID) < c.work; n++ {
+			e = testkit.Mark(author, at, kind, fmt.Sprint("event ", c.n), append(tags[:len(tags):len(tags)], nostr.Tag{"nonce", fmt.Sprint(n), fmt.Sprint(c.work)})...)
+		}
+	}
 	c.all[e.ID] = e
 	c.made = append(c.made, e)
 	return e
 }
+
+// zeros is how many bits an id begins with that are 0 (NIP-13).
+func zeros(id nostr.ID) int { return bits.LeadingZeros64(binary.BigEndian.Uint64(id[:])) }
 
 // invent makes an event that somebody might publish now.
 func (c *cast) invent() *nostr.Event {

@@ -26,11 +26,13 @@ type chaos struct {
 	t        testing.TB
 	w        *sim.World
 	r        *rand.Rand
+	rare     *rand.Rand // what few worlds have
 	cast     *cast
 	fakes    []*testkit.FakeRelay
 	nodes    []*sim.Graspd
 	upcoming []posting
 	pages    map[*sim.Graspd]bool          // it uses no negentropy
+	slots    map[*sim.Graspd]int           // for relays that nobody typed; 0 = enough
 	down     map[*sim.Graspd]time.Duration // until when it stays stopped
 	how      telling
 	record   record
@@ -55,17 +57,18 @@ type posting struct {
 func newChaos(t testing.TB, seed uint64, how telling) *chaos {
 	w := sim.New(t, seed)
 	r := rand.New(rand.NewPCG(seed, 3))
-	c := &chaos{t: t, w: w, r: r, down: map[*sim.Graspd]time.Duration{}, pages: map[*sim.Graspd]bool{}, how: how}
+	c := &chaos{t: t, w: w, r: r, rare: rand.New(rand.NewPCG(seed, 7)), down: map[*sim.Graspd]time.Duration{}, pages: map[*sim.Graspd]bool{}, slots: map[*sim.Graspd]int{}, how: how}
 	if how == told {
 		w.Tell()
 	}
+	work := pick(c.rare, 0, 0, 0, 0, 0, 4)
 	for i := range 1 + r.IntN(4) {
 		c.fakes = append(c.fakes, c.fake(fmt.Sprintf("fake%d.example.net", i)))
 	}
 	for i := range 1 + r.IntN(3) {
-		c.nodes = append(c.nodes, c.graspd(fmt.Sprintf("graspd%d.example.org", i)))
+		c.nodes = append(c.nodes, c.graspd(fmt.Sprintf("graspd%d.example.org", i), work))
 	}
-	c.cast = &cast{r: r, now: w.Unix, all: ids{}, seconds: map[int64]int{}}
+	c.cast = &cast{r: r, work: work, now: w.Unix, all: ids{}, seconds: map[int64]int{}}
 	c.cast.relays = append(append(c.cast.relays, c.urls()...), nowhere)
 	for _, n := range c.nodes {
 		// Everybody knows somebody; the first knows a fake relay.
@@ -137,6 +140,14 @@ func (c *chaos) fake(name string) *testkit.FakeRelay {
 	if r.IntN(4) == 0 {
 		f.Filters = testkit.Bound{Most: pick(r, 10, 6), How: pick(r, testkit.ByClosed, testkit.ByNotice), Text: "ERROR: bad req: arr too big"}
 	}
+	switch c.rare.IntN(16) {
+	case 0:
+		f.Kinds = testkit.KindsRefuses
+	case 1:
+		f.Kinds = testkit.KindsFew
+	case 2: // no relay is known that does this and reconciles
+		f.Kinds, f.Neg = testkit.KindsEmpties, testkit.NegNotice
+	}
 	if r.IntN(5) == 0 {
 		f.Values = testkit.Bound{Most: pick(r, 50, 10), How: pick(r, testkit.ByClosed, testkit.ByEOSE), Text: "too many tag values"}
 	}
@@ -155,7 +166,7 @@ func (c *chaos) fake(name string) *testkit.FakeRelay {
 }
 
 // graspd makes one that is as usual, or that is short of everything.
-func (c *chaos) graspd(name string) *sim.Graspd {
+func (c *chaos) graspd(name string, work int) *sim.Graspd {
 	r := c.r
 	// Pings, and the records of relays on disk, would make up most of what happens in weeks, so few have many of them.
 	often, o := r.IntN(24) == 0, sim.Options{Ping: pick(r, 5*time.Minute, 20*time.Minute, 20*time.Minute, 40*time.Minute, 40*time.Minute)}
@@ -177,14 +188,17 @@ func (c *chaos) graspd(name string) *sim.Graspd {
 	if r.IntN(3) == 0 {
 		peer.MaxTags, peer.MaxFilters = pick(r, 0, 2, 10), pick(r, 0, 10, 20)
 	}
+	o.MinPoW = pick(c.rare, 0, work)
+	slots := pick(c.rare, 0, 0, 0, 0, 0, 0, 0, 1, 2)
 	o.Engine = func(x *relaysync.Config) {
-		if x.Peer = peer; !often {
+		x.Peer, x.MaxRelays = peer, slots
+		if !often {
 			x.KeepEvery = time.Hour + odd
 		}
 	}
-	c.log("%s: %+v %+v %+v", name, o.Door, o.Limits, peer)
+	c.log("%s: %+v %+v %+v, %d bits, %d slots", name, o.Door, o.Limits, peer, o.MinPoW, slots)
 	n := c.w.Graspd(name, o)
-	c.pages[n] = peer.NoNegentropy
+	c.pages[n], c.slots[n] = peer.NoNegentropy, slots
 	return n
 }
 

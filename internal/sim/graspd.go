@@ -31,6 +31,7 @@ type Options struct {
 	Bootstrap []grasp.RelayURL
 	Verifier  nostr.Verifier // nil takes marks
 	Limits    relay.Limits
+	MinPoW    int           // bits that events must show (NIP-13)
 	Ping      time.Duration // between two pings, to clients and to relays; 0 is 30 s
 	Door      ingest.Limits
 	Engine    func(*relaysync.Config) // changes what the engine gets
@@ -116,7 +117,7 @@ func (g *Graspd) Start() {
 
 func (g *Graspd) start() error {
 	log := g.w.log.With(slog.String("graspd", g.Name))
-	rules := policy.Rules{Service: g.Service}
+	rules := policy.Rules{Service: g.Service, MinPoW: g.MinPoW}
 	g.lives++
 	r := &running{}
 	var err error

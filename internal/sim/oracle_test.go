@@ -8,6 +8,7 @@ import (
 
 	"graspd/internal/grasp"
 	"graspd/internal/nostr"
+	"graspd/internal/testkit"
 )
 
 // ids is a set of events by id.
@@ -19,9 +20,12 @@ type oracle struct {
 	self    grasp.RelayURL
 	now     int64
 	boot    []grasp.RelayURL
-	all     ids // events that were ever made
-	served  ids // what the relay serves
-	ever    ids // what it has ever served
+	peers   []grasp.RelayURL                     // that it is connected to
+	demands map[grasp.RelayURL]testkit.KindsMode // what filters must name
+	work    int                                  // bits that events must show
+	all     ids                                  // events that were ever made
+	served  ids                                  // what the relay serves
+	ever    ids                                  // what it has ever served
 	sources map[grasp.RelayURL]ids
 }
 
@@ -38,6 +42,42 @@ func (o oracle) wanted() []grasp.RelayURL {
 	delete(set, o.self)
 	return slices.Sorted(maps.Keys(set))
 }
+
+// connected are those of them that are.
+func (o oracle) connected() []grasp.RelayURL {
+	return slices.DeleteFunc(o.wanted(), func(u grasp.RelayURL) bool { return !slices.Contains(o.peers, u) })
+}
+
+// givenKinds are kinds that are asked for of every relay that demands to be told kinds.
+var givenKinds = []nostr.Kind{5, 1111, 1617, 1618, 1619, 1621, 1630, 1631, 1632, 1633}
+
+// gives reports whether a relay can be brought to show e, for all that its filters must name.
+func (o oracle) gives(u grasp.RelayURL, a *asked, e *nostr.Event) bool {
+	switch o.demands[u] {
+	case testkit.KindsAny:
+		return true
+	case testkit.KindsEmpties: // a filter with nothing but kinds
+		if e.Kind == 30617 {
+			return a.ds[e.Tags.D()]
+		}
+	}
+	return e.Kind == 30617 || e.Kind == 30618 || slices.Contains(givenKinds, e.Kind)
+}
+
+// repositories are the announcements that are served, in order.
+func (o oracle) repositories() []*nostr.Event {
+	var out []*nostr.Event
+	for _, e := range o.served {
+		if e.Kind == 30617 {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b *nostr.Event) int { return a.ID.Compare(b.ID) })
+	return out
+}
+
+// lacksWork reports whether an event shows too little proof of work (NIP-13).
+func (o oracle) lacksWork(e *nostr.Event) bool { return zeros(e.ID) < o.work }
 
 // world is what follows from the events that are served.
 type world struct {
@@ -229,9 +269,9 @@ func (o oracle) faults() []string {
 	var out []string
 	w := o.look()
 	newest, visible := o.newest()
-	for _, u := range o.wanted() {
+	for _, u := range o.connected() {
 		for _, e := range o.sources[u] {
-			if o.served[e.ID] == nil && (w.reaches(w.wants[u], e) || w.reachesLate(w.wants[u], e)) && w.accepts(e) && o.against(e, newest, o.ever) == "" {
+			if o.served[e.ID] == nil && o.gives(u, w.wants[u], e) && (w.reaches(w.wants[u], e) || w.reachesLate(w.wants[u], e)) && w.accepts(e) && o.against(e, newest, o.ever) == "" {
 				out = append(out, fmt.Sprintf("%s is missing and on %s", tell(e), u))
 			}
 		}
@@ -300,9 +340,10 @@ func (o oracle) newest() (met, visible map[string]*nostr.Event) {
 			take(met, e)
 		}
 	}
-	for _, u := range o.wanted() {
+	wants := o.look().wants
+	for _, u := range o.connected() {
 		for _, e := range o.sources[u] {
-			if e.Kind == 30617 && o.alone(e) == "" {
+			if e.Kind == 30617 && o.alone(e) == "" && !o.lacksWork(e) && o.gives(u, wants[u], e) {
 				take(visible, e)
 			}
 		}
@@ -383,6 +424,9 @@ func (w *world) reaches(a *asked, e *nostr.Event) bool {
 
 // accepts is the rule for an event that says nothing against itself.
 func (w *world) accepts(e *nostr.Event) bool {
+	if w.o.lacksWork(e) && (e.Kind != nostr.KindDeletion && e.Kind != nostr.KindVanish || !w.authors[e.PubKey]) {
+		return false
+	}
 	switch e.Kind {
 	case 30617:
 		return w.welcomes(e)

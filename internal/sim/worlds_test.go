@@ -14,6 +14,7 @@ import (
 
 	"graspd/internal/grasp"
 	"graspd/internal/nostr"
+	"graspd/internal/policy"
 	"graspd/internal/sim"
 	"graspd/internal/testkit"
 )
@@ -143,12 +144,29 @@ func (c *chaos) quiet() {
 	}
 }
 
+// early lets clients publish what answers a root event before the root event itself. It is there as soon as that is.
+func (c *chaos) early() {
+	for _, n := range c.nodes {
+		for _, a := range c.oracle(n).repositories() {
+			root := c.cast.sign(testkit.Someone(97), c.w.Unix(), 1621, nostr.Tag{"a", a.Address()})
+			answer := c.cast.sign(testkit.Someone(98), c.w.Unix(), 1111, nostr.Tag{"e", root.ID.String()})
+			if v := n.Publish(answer); v.Outcome != policy.Orphan {
+				continue // it shows too little work
+			}
+			if v := n.Publish(root); v.Outcome == policy.Accept && !n.Has(answer) {
+				c.t.Errorf("%s: %s came before what it answers, and is not here", n.Name, tell(answer))
+			}
+		}
+	}
+}
+
 // newcomers publishes on each fake relay what those who follow it should have at once, or at their next sweep.
 func (c *chaos) newcomers() {
 	type arrival struct {
 		e    *nostr.Event
 		from *testkit.FakeRelay
 	}
+	c.early()
 	var all []arrival
 	for _, f := range c.fakes {
 		for _, a := range c.cast.of(func(e *nostr.Event) bool { return e.Kind == 30617 }) {
@@ -165,6 +183,9 @@ func (c *chaos) newcomers() {
 			w := o.look()
 			for _, s := range n.Engine().Status(c.t.Context()) {
 				for _, x := range all {
+					if x.from.Kinds == testkit.KindsEmpties { // it may be found out by a full resync only
+						continue
+					}
 					// Where a REQ bears few filters, a repository may not fit into one, and is swept.
 					swept := s.SweptRoots > 0 || x.from.Filters.Most > 0 && x.from.Filters.Most < 10
 					if x.from.URL == s.URL && (!swept || late) && o.sources[s.URL][x.e.ID] != nil && o.served[x.e.ID] == nil && w.reaches(w.wants[s.URL], x.e) && w.accepts(x.e) {
@@ -197,8 +218,16 @@ func (c *chaos) oracle(n *sim.Graspd) oracle {
 	for _, n := range c.nodes {
 		served[n.URL] = n.Served()
 	}
+	demands := map[grasp.RelayURL]testkit.KindsMode{}
+	for _, f := range c.fakes {
+		demands[f.URL] = f.Kinds
+	}
+	var peers []grasp.RelayURL
+	for _, s := range n.Engine().Status(c.t.Context()) {
+		peers = append(peers, s.URL)
+	}
 	return oracle{
-		self: n.URL, now: c.w.Unix(), boot: n.Bootstrap, all: c.cast.all, served: served[n.URL], ever: n.Ever(), sources: served,
+		self: n.URL, now: c.w.Unix(), boot: n.Bootstrap, peers: peers, demands: demands, work: n.MinPoW, all: c.cast.all, served: served[n.URL], ever: n.Ever(), sources: served,
 	}
 }
 
@@ -209,6 +238,9 @@ func (c *chaos) wrong() []string {
 		o := c.oracle(n)
 		for _, s := range append(o.faults(), c.unsettled(n, o)...) {
 			out = append(out, n.Name+": "+s)
+		}
+		if kept := n.Store().Stats().Events; kept != int64(len(o.served)) {
+			out = append(out, fmt.Sprintf("%s: %d events are kept, %d are served", n.Name, kept, len(o.served)))
 		}
 	}
 	return out
@@ -224,8 +256,36 @@ func (c *chaos) unsettled(n *sim.Graspd, o oracle) []string {
 			out = append(out, fmt.Sprintf("%s: %+v", s.URL, s.Status))
 		}
 	}
-	if want := o.wanted(); !slices.Equal(connected, want) {
+	want := o.wanted()
+	if most := c.slots[n]; most > 0 {
+		return append(out, misplaced(connected, want, n.Bootstrap, most)...)
+	}
+	if !slices.Equal(connected, want) {
 		out = append(out, fmt.Sprintf("peers %v, should be %v", connected, want))
 	}
 	return out
+}
+
+// misplaced tells what is wrong with who is connected where there are slots for few relays beside those that the
+// operator typed.
+func misplaced(connected, want, boot []grasp.RelayURL, slots int) []string {
+	typed := func(u grasp.RelayURL) bool { return slices.Contains(boot, u) }
+	dead := func(u grasp.RelayURL) bool { return strings.HasPrefix(string(u), nowhere) }
+	count := func(of []grasp.RelayURL, match func(grasp.RelayURL) bool) (n int) {
+		for _, u := range of {
+			if match(u) {
+				n++
+			}
+		}
+		return n
+	}
+	useful := func(u grasp.RelayURL) bool { return !typed(u) && !dead(u) }
+	switch {
+	case slices.ContainsFunc(connected, func(u grasp.RelayURL) bool { return !slices.Contains(want, u) }),
+		count(connected, typed) != count(want, typed),
+		count(connected, useful) < min(slots, count(want, useful)),
+		len(connected)-count(connected, typed) > slots:
+		return []string{fmt.Sprintf("peers %v with %d slots, wanted are %v", connected, slots, want)}
+	}
+	return nil
 }
