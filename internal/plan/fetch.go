@@ -30,7 +30,13 @@ func (p *Peer) fetch(t *task) {
 	if n.chunk > 0 {
 		k = min(k, n.chunk)
 	}
-	ids := n.need[:k:k]
+	ids, want := n.need[:0:0], make(map[nostr.ID]struct{}, k)
+	for _, id := range n.need[:k] { // a relay may show the same event in several windows, or twice in one
+		if _, dup := want[id]; !dup {
+			want[id] = struct{}{}
+			ids = append(ids, id)
+		}
+	}
 	n.need = n.need[k:]
 	f := nostr.Filter{IDs: ids, Limit: new(len(ids))}
 	if p.kinds.mode != kindsNone { // the filter's own, where it has some
@@ -38,10 +44,7 @@ func (p *Peer) fetch(t *task) {
 	}
 	r := p.request(t, asksIDs, f)
 	r.kindless = true
-	r.ids, r.want = ids, make(map[nostr.ID]struct{}, len(ids))
-	for _, id := range ids {
-		r.want[id] = struct{}{}
-	}
+	r.ids, r.want = ids, want
 }
 
 // fetched notes the time of an event that came by id.
@@ -116,8 +119,14 @@ func (p *Peer) elsewhere(t *task) map[nostr.ID]struct{} {
 	return asked
 }
 
-// leave puts off what others ask for: it matches several filters.
+// leave puts off what others ask for, as it matches several filters, and leaves
+// out what was asked for in an earlier window.
 func (n *fetching) leave(others map[nostr.ID]struct{}) {
+	asked := make(map[nostr.ID]struct{}, len(n.late))
+	for _, id := range n.late {
+		asked[id] = struct{}{}
+	}
+	n.need = slices.DeleteFunc(n.need, func(id nostr.ID) bool { _, dup := asked[id]; return dup })
 	n.need = slices.DeleteFunc(n.need, func(id nostr.ID) bool {
 		_, dup := others[id]
 		if dup {

@@ -369,3 +369,35 @@ func TestWhatTwoFiltersNeedIsFetchedOnce(t *testing.T) {
 		}
 	}
 }
+
+// An event that is shown in every window, whatever its time, and never delivered
+// is asked for a few times, not for ever: once it counted as one of two that had come.
+func TestShownInEveryWindowAndNeverDelivered(t *testing.T) {
+	l := newLibrary(60)
+	_, w := small(t, 0)
+	d := l.reader(t, 500)
+	lost := l.events[7]
+	find, serve := d.neg, d.serve
+	d.neg = func(f nostr.Filter) []*nostr.Event {
+		out := slices.DeleteFunc(find(f), func(e *nostr.Event) bool { return e == lost })
+		if len(f.Tags) > 0 && f.Tags[0].Name == 'A' {
+			out = append(out, lost)
+		}
+		return out
+	}
+	d.serve = func(sub string, filters []nostr.Filter) []*nostr.Event {
+		out := serve(sub, filters)
+		delete(l.ours, lost.ID)
+		return slices.DeleteFunc(out, func(e *nostr.Event) bool { return e == lost })
+	}
+	d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+		if len(d.neg(e.Filter)) > 20 {
+			return nostr.NegErr{Sub: e.Sub, Reason: "blocked: too many query results", Max: 20}
+		}
+		return nil
+	}
+	d.connect(w, plan.Limits{})
+	if _, times := d.byIDs(); !d.peer.Settled() || times[lost.ID] != 2 {
+		t.Errorf("asked for %d times, %+v", times[lost.ID], d.peer.Status())
+	}
+}
