@@ -25,23 +25,65 @@ func (s *Store) Copy(dir string) error {
 	if err := s.db.Flush(); err != nil {
 		return fmt.Errorf("copy store: %w", err)
 	}
+	head := s.Head()
 	if err := s.db.Checkpoint(dir); err != nil {
 		return fmt.Errorf("copy store: %w", err)
 	}
-	if err := errors.Join(s.Failure(), opens(s.opt, dir), syncParent(s.opt.FS, dir)); err != nil {
+	o := s.opt
+	o.Dir, o.FS, o.ReadOnly = dir, unlocked{o.FS}, true
+	c := newStore(o)
+	if err := errors.Join(s.Failure(), c.trimLogs(), c.opens(head), syncParent(s.opt.FS, dir)); err != nil {
 		return errors.Join(fmt.Errorf("copy store: %w", err), s.opt.FS.RemoveAll(dir))
 	}
 	return nil
 }
 
-// opens checks that the copy in dir can be opened.
-func opens(o Options, dir string) error {
-	o.Dir, o.FS, o.ReadOnly = dir, unlocked{o.FS}, true
-	c, err := Open(o)
+// trimLogs cuts a log that was copied while it was written: of what came after the copy had begun there may be a later
+// part and not an earlier one.
+func (s *Store) trimLogs() error {
+	names, err := s.opt.FS.List(s.opt.Dir)
 	if err != nil {
 		return err
 	}
-	return c.Close()
+	for _, name := range names {
+		if !isWAL(name) {
+			continue
+		}
+		path := s.opt.FS.PathJoin(s.opt.Dir, name)
+		w, err := openWAL(s.opt.FS, path)
+		if err != nil {
+			return err
+		}
+		holes, err := w.each(func([]byte) error { return nil })
+		if err == nil && len(holes) > 0 {
+			err = errors.Join(writeFile(s.opt.FS, path, w.b[:holes[0]]), syncParent(s.opt.FS, path))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeFile(fsys vfs.FS, path string, b []byte) error {
+	f, err := fsys.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// opens checks that the copy can be opened and has everything up to there.
+func (s *Store) opens(head Seq) error {
+	if err := s.open(); err != nil {
+		return err
+	}
+	var err error
+	if s.Head() < head {
+		err = fmt.Errorf("%w: it ends at %d of %d", ErrDamaged, s.Head(), head)
+	}
+	return errors.Join(err, s.Close())
 }
 
 // CopyClosed makes a copy of the store in o.Dir, which nobody has open (else ErrInUse), in dir, which must not be there.

@@ -19,6 +19,13 @@ func Compact(s *Store) {
 	}
 }
 
+// Flush writes what is in memory into a table.
+func Flush(s *Store) {
+	if err := s.db.Flush(); err != nil {
+		panic(err)
+	}
+}
+
 // Size is the bytes on disk of one table.
 func Size(s *Store, table byte) uint64 {
 	n, err := s.db.EstimateDiskUsage([]byte{table}, []byte{table + 1})

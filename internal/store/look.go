@@ -41,7 +41,7 @@ func (s *Store) look(lock *pebble.Lock) (err error) {
 	if err := s.lookAtLogs(); err != nil {
 		return err
 	}
-	db, err := s.engine(lock, true, true)
+	db, err := s.engine(lock, true)
 	if err != nil {
 		return err
 	}

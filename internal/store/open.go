@@ -60,7 +60,7 @@ func (s *Store) openLocked(lock *pebble.Lock) error {
 	if err != nil {
 		return err
 	}
-	db, err := s.engine(lock, used, s.opt.ReadOnly)
+	db, err := s.engine(lock, s.opt.ReadOnly)
 	if err != nil {
 		return err
 	}
@@ -74,10 +74,10 @@ func (s *Store) openLocked(lock *pebble.Lock) error {
 	return nil
 }
 
-// engine opens the key-value store. Where there must be one already, none is made.
-func (s *Store) engine(lock *pebble.Lock, used, readOnly bool) (*pebble.DB, error) {
+// engine opens the key-value store.
+func (s *Store) engine(lock *pebble.Lock, readOnly bool) (*pebble.DB, error) {
 	p := s.opt.pebbleOptions(s.disk, lock, &pebbleLogger{s.opt.Logger, func(err error) { s.fail(err) }})
-	p.ErrorIfNotExists, p.ReadOnly = used, readOnly
+	p.ReadOnly = readOnly
 	db, err := pebble.Open(s.opt.Dir, p)
 	if err != nil {
 		if err = damaged(err); errors.Is(err, ErrDamaged) {
