@@ -81,6 +81,7 @@ type Door struct {
 	toCheck  turns               // sources with unchecked items
 	toDecide turns               // sources whose next item is ready
 	copies   map[nostr.ID]*proof // ids in the hands of a verifier, the writer or the orphan buffer
+	parties  map[string]*party   // those with a name
 	coming   int                 // items that the writer has not taken yet
 	left     int                 // what closed sources have left undecided, in bytes
 }
@@ -91,7 +92,8 @@ func New(c Config) *Door {
 		store: c.Store, rules: c.Rules, verifier: c.Verifier, now: c.Now, workers: c.Workers,
 		limits: c.Limits.withDefaults(), log: c.Logger,
 		stop: make(chan struct{}), wake: make(chan struct{}, 1), rulings: make(chan ruling, 1),
-		copies: make(map[nostr.ID]*proof),
+		copies: make(map[nostr.ID]*proof), parties: make(map[string]*party),
+		toCheck: newTurns(checkLane), toDecide: newTurns(decideLane),
 	}
 	d.work = sync.NewCond(&d.mu)
 	if d.verifier == nil {
@@ -110,7 +112,11 @@ func New(c Config) *Door {
 }
 
 // Source adds a queue. It lives until it is closed and empty; the door holds nothing of an idle one.
-func (d *Door) Source(c SourceConfig) *Source { return &Source{door: d, conf: c} }
+func (d *Door) Source(c SourceConfig) *Source {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return &Source{door: d, conf: c, party: d.joinParty(c.Share)}
+}
 
 // Run verifies, decides and commits until ctx ends. Then Submits are refused and the verifiers stop; what they have
 // verified is decided and committed, within DrainTime; everything else hears an error; and Run returns, with nil.

@@ -6,3 +6,10 @@ func (d *Door) Kept() (proofs, left int) {
 	defer d.mu.Unlock()
 	return len(d.copies), d.left
 }
+
+// Parties is how many parties with a name the door remembers.
+func (d *Door) Parties() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.parties)
+}

@@ -70,7 +70,7 @@ func newOrphans(l Limits, dropped func(nostr.ID)) *orphans {
 // add keeps the item's event, at the cost of the oldest ones. It gives nil for one that is here already or larger than a
 // source's share, which is not kept.
 func (o *orphans) add(it *item) *orphan {
-	e, label := it.event, it.src.conf.Label
+	e, label := it.event, it.share
 	if o.has(e.ID) {
 		return nil
 	}

@@ -90,7 +90,7 @@ func (d *Door) waiting() int {
 func (d *Door) directReady() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.toDecide.direct.Len() > 0
+	return d.toDecide.direct.len() > 0
 }
 
 // abandon settles what no verifier has taken yet of a source. The caller holds mu.

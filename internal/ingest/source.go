@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,8 @@ type SourceConfig struct {
 	// Label names the origin: a client's address, a remote relay's URL. Sources of one label share one part of the
 	// orphan buffer.
 	Label string
+	// Share names the party to begin with; see Source.Share.
+	Share string
 	// Direct marks a client: it goes before the sync engine's sources, its events close the open batch, and what was
 	// refused before is decided again for it.
 	Direct bool
@@ -39,13 +42,13 @@ type Source struct {
 	conf SourceConfig
 
 	// Guarded by door.mu.
+	party     *party
 	order     fifo.Queue[*item] // what is not decided yet, as submitted
 	unchecked fifo.Queue[*item] // the part of order that no verifier has taken
 	places    int               // places taken: undecided or, with HoldPlaces, not released
 	bytes     int               // size of the events on those places
 	held      int               // places whose reply was called and that wait for Release
 	heldBytes int
-	room      chan struct{} // closed when places become free; nil when nobody waits
 	closed    bool
 	checkTurn bool // it stands in door.toCheck
 	readyTurn bool // it stands in door.toDecide
@@ -63,6 +66,7 @@ type item struct {
 	reply func(policy.Verdict)
 	size  int
 	came  time.Time
+	share string // its part of the orphan buffer
 
 	// Guarded by src.door.mu until ready, then the writer's.
 	alone   bool           // it waits for no other copy: one that it waited for was forged
@@ -74,7 +78,8 @@ type item struct {
 }
 
 // Submit queues e for its decision and returns when it has a place, which it waits for while 1,024 events or 2 MiB of
-// this source are undecided; one event of any size passes when there are none. The error is ctx's cause, ErrClosed or
+// this source's party are undecided, and of the source itself a 32nd of that; one event of any size passes when there are
+// none of the source. The error is ctx's cause, ErrClosed or
 // ErrStopped, and then reply is never called. Otherwise reply is called exactly once, by the writer, in the order of
 // the source's Submits and after the commit that made the verdict true; it must not block. A nil reply is allowed.
 func (s *Source) Submit(ctx context.Context, e *nostr.Event, from store.Source, reply func(policy.Verdict)) error {
@@ -111,19 +116,29 @@ func (s *Source) enter(it *item) (room <-chan struct{}, err error) {
 		return nil, ErrStopped
 	case s.closed:
 		return nil, ErrClosed
-	case s.places > 0 && (s.places >= d.limits.QueueEvents || s.bytes+it.size > d.limits.QueueBytes):
-		if s.room == nil {
-			s.room = make(chan struct{})
+	case s.places > 0 && s.full(it.size):
+		if s.party.room == nil {
+			s.party.room = make(chan struct{})
 		}
-		return s.room, nil
+		return s.party.room, nil
 	}
+	it.share = cmp.Or(s.party.name, s.conf.Label)
 	s.places++
 	s.bytes += it.size
+	s.party.charge(1, it.size)
 	s.order.Push(it)
 	d.coming++
 	s.unchecked.Push(it)
 	d.offerCheck(s)
 	return nil, nil
+}
+
+// full reports whether there is no place for an event of that size: neither among those of the party nor among the few that
+// the source has to itself, so that no other one of the party can take them all. The caller holds door.mu.
+func (s *Source) full(size int) bool {
+	l := s.door.limits
+	return (s.party.places >= l.QueueEvents || s.party.bytes+size > l.QueueBytes) &&
+		(s.places >= l.QueueEvents/memberPart || s.bytes+size > l.QueueBytes/memberPart)
 }
 
 // Release frees the place of an event whose reply was called. It does nothing without HoldPlaces.
@@ -152,6 +167,7 @@ func (s *Source) Close() {
 	s.free(s.held, s.heldBytes)
 	s.held, s.heldBytes = 0, 0
 	s.closed = true
+	d.leaveParty(s)
 	s.leave(s.places, s.bytes)
 	if d.left > d.limits.LeftBytes {
 		d.abandon(s, verdictDropped)
@@ -178,8 +194,6 @@ func (s *Source) leave(places, bytes int) { s.door.left += bytes + places*itemOv
 func (s *Source) free(places, bytes int) {
 	s.places -= places
 	s.bytes -= bytes
-	if s.room != nil {
-		close(s.room)
-		s.room = nil
-	}
+	s.party.charge(-places, -bytes)
+	s.door.forgetParty(s.party)
 }

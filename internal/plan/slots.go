@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 )
@@ -11,9 +12,11 @@ import (
 type Claim struct {
 	URL    URL
 	Owners int // distinct owners whose repositories name the relay
-	Held   bool
-	Use    Use
-	Last   time.Time // when one that waits last held a slot; zero = never
+	// Account is the owner who alone names it; "" = there are several.
+	Account string
+	Held    bool
+	Use     Use
+	Last    time.Time // when one that waits last held a slot; zero = never
 }
 
 // Use is what a relay makes, or would make, of a slot.
@@ -67,7 +70,8 @@ func (r Record) Yielded(u Use) Record {
 type Move struct{ Give, Take URL }
 
 // Slots decides who gets and who loses one of n slots. Those wanted by most
-// owners go first, and among as many those that held a slot longest ago. Nobody
+// owners go first, among as many those whose account has the fewest slots, and
+// then those that held a slot longest ago. Nobody
 // loses a slot in firm use; one that is stuck or in no use goes to whoever has use
 // for it, so that dead relays take no place but while they are tried.
 func Slots(claims []Claim, n int) []Move {
@@ -79,30 +83,65 @@ func Slots(claims []Claim, n int) []Move {
 			waiting = append(waiting, c)
 		}
 	}
-	slices.SortFunc(waiting, func(a, b Claim) int {
-		return cmp.Or(cmp.Compare(a.Use, b.Use), b.Owners-a.Owners, a.Last.Compare(b.Last), cmp.Compare(a.URL, b.URL))
-	})
+	has := accounts(held)
+	inTurn(waiting, has)
 	slices.SortFunc(held, func(a, b Claim) int { // those that yield first in front
-		return cmp.Or(cmp.Compare(b.Use, a.Use), a.Owners-b.Owners, cmp.Compare(a.URL, b.URL))
+		return cmp.Or(cmp.Compare(b.Use, a.Use), a.Owners-b.Owners, has[b.Account]-has[a.Account], cmp.Compare(a.URL, b.URL))
 	})
 	var moves []Move
 	free := n - len(held)
 	for _, w := range waiting {
 		if free--; free >= 0 {
 			moves = append(moves, Move{Give: w.URL})
+			has.add(w, 1)
 			continue
 		}
-		i := slices.IndexFunc(held, func(h Claim) bool { return h.yields(w) })
+		i := slices.IndexFunc(held, func(h Claim) bool { return h.yields(w, has) })
 		if i >= 0 {
 			moves = append(moves, Move{Give: w.URL, Take: held[i].URL})
+			has.add(w, 1)
+			has.add(held[i], -1)
 			held = slices.Delete(held, i, i+1)
 		}
 	}
 	return moves
 }
 
-// yields says whether h gives its slot to w.
-func (h Claim) yields(w Claim) bool {
+// slotsOf counts the slots on each account.
+type slotsOf map[string]int
+
+func accounts(held []Claim) slotsOf {
+	has := make(slotsOf)
+	for _, h := range held {
+		has.add(h, 1)
+	}
+	return has
+}
+
+func (s slotsOf) add(c Claim, n int) {
+	if c.Account != "" {
+		s[c.Account] += n
+	}
+}
+
+// inTurn sorts those that wait. Of one account each stands one slot further back than the one before.
+func inTurn(waiting []Claim, has slotsOf) {
+	by := func(rank func(Claim) int) {
+		slices.SortFunc(waiting, func(a, b Claim) int {
+			return cmp.Or(cmp.Compare(a.Use, b.Use), b.Owners-a.Owners, rank(a)-rank(b), a.Last.Compare(b.Last), cmp.Compare(a.URL, b.URL))
+		})
+	}
+	by(func(Claim) int { return 0 })
+	before, ranks := maps.Clone(has), make(map[URL]int)
+	for _, w := range waiting {
+		ranks[w.URL] = before[w.Account]
+		before.add(w, 1)
+	}
+	by(func(c Claim) int { return ranks[c.URL] })
+}
+
+// yields says whether h gives its slot to w, of the slots that the accounts have.
+func (h Claim) yields(w Claim, has slotsOf) bool {
 	if w.Use == Unused {
 		return false
 	}
@@ -110,7 +149,7 @@ func (h Claim) yields(w Claim) bool {
 	case Unused, Stuck:
 		return true
 	case Trying:
-		return h.Owners < w.Owners
+		return h.Owners < w.Owners || h.Owners == w.Owners && has[h.Account] > has[w.Account]+1
 	}
 	return false
 }

@@ -17,6 +17,8 @@ func claim(u plan.URL, owners int, use plan.Use) plan.Claim {
 
 func holding(c plan.Claim) plan.Claim { c.Held = true; return c }
 
+func on(account string, c plan.Claim) plan.Claim { c.Account = account; return c }
+
 func since(c plan.Claim, hours int) plan.Claim {
 	c.Last = epoch.Add(time.Duration(hours) * time.Hour)
 	return c
@@ -39,17 +41,24 @@ func TestSlots(t *testing.T) {
 		"no use":   {[]plan.Claim{holding(claim("a", 9, plan.Unused)), claim("b", 1, plan.Trying)}, 1, "+b-a"},
 		"the least wanted of no use": {
 			[]plan.Claim{holding(claim("a", 3, plan.Unused)), holding(claim("b", 2, plan.Unused)), claim("c", 1, plan.Trying)}, 2, "+c-b"},
-		"no use to one of no use":      {[]plan.Claim{holding(claim("a", 1, plan.Unused)), claim("b", 9, plan.Unused)}, 1, ""},
-		"trying, to one more wanted":   {[]plan.Claim{holding(claim("a", 1, plan.Trying)), claim("b", 2, plan.Trying)}, 1, "+b-a"},
-		"trying, to one as wanted":     {[]plan.Claim{holding(claim("a", 2, plan.Trying)), claim("b", 2, plan.Trying)}, 1, ""},
-		"stuck, to one as wanted":      {[]plan.Claim{holding(claim("a", 2, plan.Stuck)), claim("b", 2, plan.Trying)}, 1, "+b-a"},
-		"stuck, to one less wanted":    {[]plan.Claim{holding(claim("a", 2, plan.Stuck)), claim("b", 1, plan.Trying)}, 1, "+b-a"},
-		"stuck, to a dead one":         {[]plan.Claim{holding(claim("a", 1, plan.Stuck)), claim("b", 2, plan.Unused)}, 1, ""},
-		"no use before stuck":          {[]plan.Claim{holding(claim("a", 1, plan.Stuck)), holding(claim("b", 9, plan.Unused)), claim("c", 3, plan.Trying)}, 2, "+c-b"},
-		"in turn":                      {[]plan.Claim{since(claim("a", 1, plan.Trying), 2), since(claim("b", 1, plan.Trying), 1), claim("c", 1, plan.Trying)}, 2, "+c +b"},
-		"each slot once":               {[]plan.Claim{holding(claim("a", 1, plan.Unused)), claim("b", 2, plan.Trying), claim("c", 2, plan.Trying)}, 1, "+b-a"},
-		"a free one, then another's":   {[]plan.Claim{holding(claim("a", 1, plan.Unused)), claim("b", 2, plan.Trying), claim("c", 2, plan.Trying)}, 2, "+b +c-a"},
-		"more are held than there are": {[]plan.Claim{holding(claim("a", 1, plan.Firm)), holding(claim("b", 1, plan.Trying)), claim("c", 2, plan.Trying)}, 1, "+c-b"},
+		"no use to one of no use":    {[]plan.Claim{holding(claim("a", 1, plan.Unused)), claim("b", 9, plan.Unused)}, 1, ""},
+		"trying, to one more wanted": {[]plan.Claim{holding(claim("a", 1, plan.Trying)), claim("b", 2, plan.Trying)}, 1, "+b-a"},
+		"trying, to one as wanted":   {[]plan.Claim{holding(claim("a", 2, plan.Trying)), claim("b", 2, plan.Trying)}, 1, ""},
+		"stuck, to one as wanted":    {[]plan.Claim{holding(claim("a", 2, plan.Stuck)), claim("b", 2, plan.Trying)}, 1, "+b-a"},
+		"stuck, to one less wanted":  {[]plan.Claim{holding(claim("a", 2, plan.Stuck)), claim("b", 1, plan.Trying)}, 1, "+b-a"},
+		"stuck, to a dead one":       {[]plan.Claim{holding(claim("a", 1, plan.Stuck)), claim("b", 2, plan.Unused)}, 1, ""},
+		"no use before stuck":        {[]plan.Claim{holding(claim("a", 1, plan.Stuck)), holding(claim("b", 9, plan.Unused)), claim("c", 3, plan.Trying)}, 2, "+c-b"},
+		"in turn":                    {[]plan.Claim{since(claim("a", 1, plan.Trying), 2), since(claim("b", 1, plan.Trying), 1), claim("c", 1, plan.Trying)}, 2, "+c +b"},
+		"each slot once":             {[]plan.Claim{holding(claim("a", 1, plan.Unused)), claim("b", 2, plan.Trying), claim("c", 2, plan.Trying)}, 1, "+b-a"},
+		"a free one, then another's": {[]plan.Claim{holding(claim("a", 1, plan.Unused)), claim("b", 2, plan.Trying), claim("c", 2, plan.Trying)}, 2, "+b +c-a"},
+		"in turn by accounts": {[]plan.Claim{on("x", claim("a", 1, plan.Trying)), on("x", claim("b", 1, plan.Trying)), on("x", claim("c", 1, plan.Trying)),
+			on("y", claim("d", 1, plan.Trying)), on("y", claim("e", 1, plan.Trying)), on("z", claim("f", 1, plan.Trying))}, 5, "+a +d +f +b +e"},
+		"those whose account has none go first":   {[]plan.Claim{on("x", holding(claim("a", 1, plan.Firm))), on("x", claim("b", 1, plan.Trying)), on("y", claim("c", 1, plan.Trying))}, 2, "+c"},
+		"those of several owners have no account": {[]plan.Claim{on("x", claim("a", 1, plan.Trying)), claim("b", 2, plan.Trying), claim("c", 2, plan.Trying)}, 2, "+b +c"},
+		"trying, to one whose account has less": {[]plan.Claim{on("x", holding(claim("a", 1, plan.Trying))), on("x", holding(claim("b", 1, plan.Trying))),
+			on("y", claim("c", 1, plan.Trying)), on("y", claim("d", 1, plan.Trying))}, 2, "+c-a"},
+		"firm, whatever the account has": {[]plan.Claim{on("x", holding(claim("a", 1, plan.Firm))), on("x", holding(claim("b", 1, plan.Firm))), on("y", claim("c", 1, plan.Trying))}, 2, ""},
+		"more are held than there are":   {[]plan.Claim{holding(claim("a", 1, plan.Firm)), holding(claim("b", 1, plan.Trying)), claim("c", 2, plan.Trying)}, 1, "+c-b"},
 	} {
 		got := ""
 		for i, m := range plan.Slots(c.claims, c.n) {

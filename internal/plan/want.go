@@ -65,6 +65,15 @@ func (r *RepoWant) Roots() int {
 // Empty says that nothing but the announcements is wanted.
 func (w *Want) Empty() bool { return w == nil || len(w.Repos) == 0 }
 
+// Account is on whose account the relay is connected: the owner's who alone
+// names it; "" where several do, or the operator.
+func (w *Want) Account() string {
+	if w.Empty() || w.Bootstrap || w.Owners != 1 {
+		return ""
+	}
+	return w.Repos[0].Owner.String()
+}
+
 // layer returns the layer of an item.
 func (w *Want) layer(it Item) Layer {
 	switch {

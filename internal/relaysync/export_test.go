@@ -1,5 +1,7 @@
 package relaysync
 
+import "time"
+
 // HoldLoads takes all places for reading the store, so that every loader waits, until release.
 func (e *Engine) HoldLoads() (release func()) {
 	for range cap(e.loads) {
@@ -11,3 +13,12 @@ func (e *Engine) HoldLoads() (release func()) {
 		}
 	}
 }
+
+// Replies is what a relay may still send.
+type Replies struct{ replies }
+
+// NewReplies is that of a new connection.
+func NewReplies(now time.Duration) *Replies { return &Replies{newReplies(now)} }
+
+// Take counts a frame.
+func (r *Replies) Take(now time.Duration, sent uint64) bool { return r.take(now, sent) }

@@ -43,12 +43,13 @@ func (d dialer) Info(_ context.Context, u grasp.RelayURL) (nip11.Document, error
 
 // world is one graspd, without its server side, among fake relays, in a bubble.
 type world struct {
-	t      *testing.T
-	net    *testkit.Net
-	fs     *vfs.MemFS
-	boot   []grasp.RelayURL
-	adjust func(*relaysync.Config)
-	lists  policy.Lists // those to begin with
+	t       *testing.T
+	net     *testkit.Net
+	fs      *vfs.MemFS
+	boot    []grasp.RelayURL
+	adjust  func(*relaysync.Config)
+	lists   policy.Lists  // those to begin with
+	doorway ingest.Config // what the door is to have beside the usual
 
 	store  *store.Store
 	door   *ingest.Door
@@ -79,7 +80,9 @@ func (w *world) start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Logger: log})
+	d := w.doorway
+	d.Store, d.Rules, d.Logger = w.store, rules, log
+	w.door = ingest.New(d)
 	c := relaysync.Config{
 		Store: w.store, Door: w.door, Dialer: dialer{w.net}, Service: service(w.t), Bootstrap: w.boot, Lists: w.lists,
 		Self: testkit.Key(999).PubKey(), Logger: log,

@@ -21,15 +21,17 @@ const (
 
 // link is one open connection: a reader, a writer and a pinger around it.
 type link struct {
-	conn   Conn
-	asked  *asked
-	source *ingest.Source
-	out    chan []byte
-	auth   nostr.ID                    // of the AUTH that was sent; the shell's
-	frames atomic.Uint64               // read so far
-	busy   atomic.Bool                 // the reader handles a frame, perhaps waiting for the door, and sees no pong
-	load   func(func(context.Context)) // runs in a goroutine that is told to end with the connection, after those before it, so that a run can be repeated
-	cancel context.CancelCauseFunc
+	conn    Conn
+	asked   *asked
+	source  *ingest.Source
+	out     chan []byte
+	auth    nostr.ID                    // of the AUTH that was sent; the shell's
+	frames  atomic.Uint64               // read so far
+	sent    atomic.Uint64               // frames
+	replies replies                     // the reader's
+	busy    atomic.Bool                 // the reader handles a frame, perhaps waiting for the door, and sees no pong
+	load    func(func(context.Context)) // runs in a goroutine that is told to end with the connection, after those before it, so that a run can be repeated
+	cancel  context.CancelCauseFunc
 }
 
 var (
@@ -44,7 +46,8 @@ func (p *peer) open(ctx context.Context, conn Conn) *link {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &link{
 		conn: conn, asked: newAsked(), out: make(chan []byte, outboxBound), cancel: cancel,
-		source: p.engine.cfg.Door.Source(ingest.SourceConfig{Label: string(p.url)}),
+		replies: newReplies(p.engine.cfg.Now().Mono),
+		source:  p.engine.cfg.Door.Source(ingest.SourceConfig{Label: string(p.url), Share: p.share}),
 	}
 	last := closed
 	l.load = func(read func(context.Context)) {
@@ -78,6 +81,7 @@ func closeReason(ctx context.Context) string {
 func (l *link) send(frame []byte) {
 	select {
 	case l.out <- frame:
+		l.sent.Add(1)
 	default:
 		l.cancel(errOutbox)
 	}
@@ -163,6 +167,8 @@ func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
 		in = plan.Unasked{Count: 1}
 	} else if ev, ok := m.(nostr.RelayEvent); ok {
 		return l.event(ctx, p, ev)
+	} else if !l.replies.take(p.engine.cfg.Now().Mono, l.sent.Load()) {
+		in = plan.Unasked{Count: 1}
 	}
 	if !p.inbox.pushWaiting(ctx, l, in) {
 		return ctx.Err()

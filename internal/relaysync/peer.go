@@ -25,6 +25,7 @@ type peer struct {
 	first     first
 
 	mailbox chan *plan.Want // one slot: the newest Want
+	share   string          // the party of its events at the door
 	again   chan struct{}   // one slot: everything is to be asked again
 	inbox   *inbox
 	dialed  chan dialResult
@@ -62,6 +63,15 @@ func (p *peer) want(w *plan.Want) {
 	default:
 	}
 	p.mailbox <- w
+}
+
+// regard notes on whose account the relay's events are verified: relays that only one owner names are on his together, so
+// that nobody gets more turns by naming many.
+func (p *peer) regard(w *plan.Want) {
+	p.share = w.Account()
+	if p.link != nil {
+		p.link.source.Share(p.share)
+	}
 }
 
 // reconsider has everything asked again. Only the engine calls it.
@@ -127,6 +137,7 @@ func (p *peer) run(ctx context.Context) {
 	for {
 		select {
 		case w := <-p.mailbox:
+			p.regard(w)
 			p.step(ctx, plan.Wanted{Want: w})
 		case <-p.again:
 			p.step(ctx, plan.Reconsider{})

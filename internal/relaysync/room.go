@@ -60,7 +60,7 @@ func (e *Engine) claims(ctx context.Context, ask bool) []plan.Claim {
 		if w.Bootstrap {
 			continue
 		}
-		c := plan.Claim{URL: u, Owners: w.Owners}
+		c := plan.Claim{URL: u, Owners: w.Owners, Account: w.Account()}
 		switch p := e.peers[u]; {
 		case p != nil:
 			c.Held, c.Use = true, plan.Firm

@@ -88,8 +88,15 @@ func TestARelayThatOnlyHarms(t *testing.T) {
 		"of another id": func(x project, sub string, n int) []byte {
 			return nostr.AppendRelayEvent(nil, sub, x.misnamed(n).AppendJSON(nil))
 		},
-		"that are no messages":    func(_ project, _ string, n int) []byte { return fmt.Appendf(nil, `["EVENT",%d]`, n) },
-		"that are no JSON at all": func(project, string, int) []byte { return []byte("\x00\xff") },
+		"that answer no request": func(_ project, _ string, n int) []byte {
+			never := fmt.Sprint("never ", n)
+			return [][]byte{nostr.AppendEOSE(nil, never), nostr.AppendClosed(nil, never, "error: no"), nostr.AppendNegErr(nil, never, "closed: no", 0)}[n%3]
+		},
+		"that end what has ended":     func(_ project, sub string, n int) []byte { return nostr.AppendEOSE(nil, sub) },
+		"that notice what is no news": func(_ project, _ string, n int) []byte { return nostr.AppendNotice(nil, fmt.Sprint("hello ", n)) },
+		"that challenge":              func(_ project, _ string, n int) []byte { return fmt.Appendf(nil, `["AUTH","%d"]`, n) },
+		"that are no messages":        func(_ project, _ string, n int) []byte { return fmt.Appendf(nil, `["EVENT",%d]`, n) },
+		"that are no JSON at all":     func(project, string, int) []byte { return []byte("\x00\xff") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inPair(t, func(t *testing.T, p *pair) {

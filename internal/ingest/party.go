@@ -1,0 +1,128 @@
+package ingest
+
+import "graspd/internal/fifo"
+
+// party is who stands behind one or several sources, such as all relays that only one stranger names: they have the turns,
+// the queue memory and the part of the orphan buffer of one source together.
+type party struct {
+	name string // "" for the party of one source alone
+
+	// Guarded by Door.mu.
+	sources int // open ones
+	places  int // places taken by all of them
+	bytes   int
+	room    chan struct{} // closed when places become free; nil when nobody waits
+	seats   [lanes]seat
+}
+
+// A party waits for its turn in several lanes at once.
+const (
+	checkLane = iota
+	decideLane
+	lanes
+)
+
+// memberPart is the part of a party's places that each of its sources has to itself, beside those for all: one in so many.
+const memberPart = 32
+
+// seat is where the sources of a party wait for its turns in one lane.
+type seat struct {
+	waiting fifo.Queue[*Source]
+	queued  bool // the party stands in the lane
+}
+
+// lane hands out turns party by party, and those of a party source by source.
+type lane struct {
+	which   int // of the seats
+	parties fifo.Queue[*party]
+}
+
+func (l *lane) push(s *Source) {
+	p := s.party
+	seat := &p.seats[l.which]
+	seat.waiting.Push(s)
+	if !seat.queued {
+		seat.queued = true
+		l.parties.Push(p)
+	}
+}
+
+// pop is the source whose turn it is; nil when there is none.
+func (l *lane) pop() *Source {
+	p := l.parties.Pop()
+	if p == nil {
+		return nil
+	}
+	seat := &p.seats[l.which]
+	s := seat.waiting.Pop()
+	if seat.queued = seat.waiting.Len() > 0; seat.queued {
+		l.parties.Push(p)
+	}
+	return s
+}
+
+// len is the number of parties that wait.
+func (l *lane) len() int { return l.parties.Len() }
+
+// charge counts places that are taken or, below 0, given back.
+func (p *party) charge(places, bytes int) {
+	p.places += places
+	p.bytes += bytes
+	if places <= 0 {
+		p.wake()
+	}
+}
+
+// wake lets everybody who waits for a place look again.
+func (p *party) wake() {
+	if p.room != nil {
+		close(p.room)
+		p.room = nil
+	}
+}
+
+// Share puts the source into the party of that name, which has the turns, the queue memory and the part of the orphan buffer
+// of one source for all its sources; "" makes it one of its own again.
+func (s *Source) Share(name string) {
+	d := s.door
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s.closed || name == s.party.name {
+		return
+	}
+	old := s.party
+	old.charge(-s.places, -s.bytes)
+	d.leaveParty(s)
+	s.party = d.joinParty(name)
+	s.party.charge(s.places, s.bytes)
+	old.wake()
+}
+
+// joinParty is called with mu held.
+func (d *Door) joinParty(name string) *party {
+	if name == "" {
+		return &party{}
+	}
+	p := d.parties[name]
+	if p == nil {
+		p = &party{name: name}
+		d.parties[name] = p
+	}
+	p.sources++
+	return p
+}
+
+// leaveParty is called with mu held. What the source has left undecided still counts for its party.
+func (d *Door) leaveParty(s *Source) {
+	if s.party.name != "" {
+		s.party.sources--
+		d.forgetParty(s.party)
+	}
+}
+
+// forgetParty drops a party of which nothing is left. It is called with mu held.
+func (d *Door) forgetParty(p *party) {
+	if p.name != "" && p.sources == 0 && p.places == 0 {
+		delete(d.parties, p.name)
+	}
+}

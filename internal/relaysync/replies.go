@@ -1,0 +1,35 @@
+package relaysync
+
+import "time"
+
+// What a relay may send besides events. All of it answers something: EOSE, CLOSED and NEG messages a request, OK an event,
+// a NOTICE whatever there was. A relay that sends more than it was given reason for only keeps this one busy.
+const (
+	repliesAtFirst  = 100              // on a connection on which nothing was sent yet
+	repliesPerFrame = 4                // for each frame that was sent
+	repliesEvery    = 10 * time.Second // one for nothing, such as news of its operator
+	repliesMost     = 2000             // at most to its credit
+)
+
+// replies is what a relay may still send on one connection. It belongs to the reader.
+type replies struct {
+	left  int
+	sent  uint64 // frames counted so far
+	since time.Duration
+}
+
+func newReplies(now time.Duration) replies { return replies{left: repliesAtFirst, since: now} }
+
+// take counts a frame that is no event, and reports whether the relay had reason to send it. sent is the number of frames
+// that were sent to it.
+func (r *replies) take(now time.Duration, sent uint64) bool {
+	idle := max(0, now-r.since) / repliesEvery
+	r.since += idle * repliesEvery
+	r.left = min(repliesMost, r.left+int(idle)+repliesPerFrame*int(sent-r.sent))
+	r.sent = sent
+	if r.left == 0 {
+		return false
+	}
+	r.left--
+	return true
+}
