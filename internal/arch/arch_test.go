@@ -291,9 +291,29 @@ func TestEveryFaultHasItsTest(t *testing.T) {
 	}
 }
 
+// TestEveryAttackHasItsTest does so for the table of what was tried, in SECURITY.md.
+func TestEveryAttackHasItsTest(t *testing.T) {
+	tests := named(t)
+	_, section, found := strings.Cut(text(t, "SECURITY.md"), "\n## What was tried")
+	section, _, _ = strings.Cut(section, "\n## ")
+	rows := row.FindAllString(section, -1)
+	if !found || len(rows) < 25 {
+		t.Fatalf("only %d rows", len(rows))
+	}
+	for _, r := range rows[2:] { // below the head
+		exist(t, tests, r)
+	}
+}
+
 func behaviours(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "BEHAVIOURS.md"))
+	return text(t, filepath.Join("docs", "BEHAVIOURS.md"))
+}
+
+// text reads a file of the project.
+func text(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", name))
 	if err != nil {
 		t.Fatal(err)
 	}
