@@ -17,7 +17,7 @@ import (
 // adminHandler serves what the private listener tells.
 func (n *node) adminPages() *admin.Pages {
 	c := admin.Config{
-		URL: n.service.RelayURL(), Version: versionString(), Store: n.store, Door: n.door, Self: n.self, Backup: n.backup,
+		URL: n.service.RelayURL(), Version: versionString(), Store: n.store, Door: n.door, Self: n.self, Backup: n.backup, Hosts: n.cfg.AdminHosts,
 		Clients: func() (int, int) { s := n.relay.Stats(); return s.Sessions, s.Subscriptions },
 	}
 	m := metrics.Config{Version: c.Version, Store: n.store, Door: n.door, Relay: n.relay}

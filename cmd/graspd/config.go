@@ -13,6 +13,7 @@ type Config struct {
 	Listen string
 	// AdminListen is the address of the private listener: status.json, healthz, readyz; "" is none.
 	AdminListen string
+	AdminHosts  []string
 	// Domain is the host[:port] under which announcements list this relay.
 	Domain string
 	// MinPoW is the proof of work that an event must show, in bits.

@@ -68,6 +68,7 @@ func (c *Config) policySettings() []setting {
 func (c *Config) serveSettings() []setting {
 	return []setting{
 		text("admin-listen", "127.0.0.1:7335", "private address of the operator's page, /status.json, /metrics, /healthz and /readyz; empty = off", &c.AdminListen),
+		list("admin-hosts", "", "host names under which the private listener may be asked for, beside addresses and names without a dot", &c.AdminHosts),
 		prefixes("trusted-proxies", "", "addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed; set it behind one", &c.TrustedProxies),
 		list("bootstrap", "", "relay URLs to fill from at first; may be repeated or comma-separated", &c.Bootstrap),
 		boolean("sync", "true", "fill from other relays", &c.Sync),

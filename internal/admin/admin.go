@@ -63,6 +63,7 @@ type Config struct {
 	Store   Store
 	Sync    Sync                                  // nil when this relay does not sync
 	Metrics http.Handler                          // nil = none
+	Hosts   []string                              // names under which the pages may be asked for, beside addresses and names without a dot
 	Door    Door                                  // nil = refusals are not shown
 	Clients func() (connected, subscriptions int) // nil = not shown
 	Self    nostr.PubKey                          // the relay's own key
@@ -110,7 +111,7 @@ func New(c Config) *Pages {
 	if c.Backup != nil {
 		m.HandleFunc("POST /backup", c.backup)
 	}
-	p.Handler = http.NewCrossOriginProtection().Handler(m)
+	p.Handler = guard(c.Hosts, http.NewCrossOriginProtection().Handler(m))
 	return p
 }
 

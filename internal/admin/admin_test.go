@@ -46,7 +46,9 @@ func (s fakeSync) Ready(context.Context) (bool, []grasp.RelayURL) {
 func get(t *testing.T, c admin.Config, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
-	admin.New(c).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, nil))
+	r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+	r.Host = "127.0.0.1:7335"
+	admin.New(c).ServeHTTP(w, r)
 	return w
 }
 

@@ -172,6 +172,13 @@ func TestChangesAreSent(t *testing.T) {
 	}
 }
 
+// local is a request as the operator's own browser makes it.
+func local(ctx context.Context, path string) *http.Request {
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+	r.Host = "localhost:7335"
+	return r
+}
+
 // TestOpenPagesAreBounded: who comes when many are open is told so.
 func TestOpenPagesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -180,11 +187,11 @@ func TestOpenPagesAreBounded(t *testing.T) {
 		defer cancel()
 		go pages.Run(ctx)
 		for range 16 {
-			go pages.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/changes", nil))
+			go pages.ServeHTTP(httptest.NewRecorder(), local(ctx, "/changes"))
 		}
 		synctest.Wait()
 		w := httptest.NewRecorder()
-		pages.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/changes", nil))
+		pages.ServeHTTP(w, local(ctx, "/changes"))
 		if w.Code != http.StatusServiceUnavailable {
 			t.Errorf("%d", w.Code)
 		}
@@ -206,6 +213,7 @@ func TestRetry(t *testing.T) {
 	post := func(c admin.Config, header, value string, form url.Values) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/retry", strings.NewReader(form.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Host = "localhost:7335"
 		r.Header.Set(header, value)
 		w := httptest.NewRecorder()
 		admin.New(c).ServeHTTP(w, r)

@@ -40,6 +40,10 @@ type frames struct {
 	since     time.Duration
 }
 
+// mostSlowed is how often in a row a relay may ask to slow down instead of
+// connecting; after that it is a failure like any other.
+const mostSlowed = 3
+
 // Bounds of bad frames within an hour: in all, and above the good ones.
 const (
 	mostBad   = 1000
@@ -59,9 +63,10 @@ func (p *Peer) connected(in Connected) {
 	if p.phase != phaseDialing {
 		return
 	}
-	p.phase, p.lastAlive = phaseOpen, p.now.Wall
+	p.phase, p.lastAlive, p.slowedBy = phaseOpen, p.now.Wall, 0
 	quick := p.hasMark && p.now.since(p.mark) < p.cfg.QuickReconnect
 	if !quick {
+		p.forgive()
 		p.confirmed.clear()
 		p.held.clear()
 		p.mark, p.hasMark = p.now, true
@@ -85,6 +90,16 @@ func (p *Peer) connected(in Connected) {
 		p.conn.queue(l)
 	}
 	p.report(Info, "connected", "quick", quick)
+}
+
+// forgive forgets at a reconnect what the relay refused long ago: it may grant it
+// now. One that hangs up when it is asked to reconcile is not asked again before
+// the full resync, or it might never get so far.
+func (p *Peer) forgive() {
+	p.kinds = kinding{}
+	if !p.negDrops {
+		p.neg = negUnknown
+	}
 }
 
 // inOrder returns what is wanted, the lower layers first and the newest root
@@ -112,7 +127,8 @@ func (p *Peer) dialFailed(in DialFailed) {
 	case in.Ourself:
 		p.ourself, p.phase = true, phaseIdle
 		p.report(Info, "this is our own relay: not synced")
-	case in.SlowIt:
+	case in.SlowIt && p.slowedBy < mostSlowed:
+		p.slowedBy++
 		p.phase, p.wakeDial = phaseWaiting, p.now.Mono+slowDown
 		p.report(Warn, "connection refused: asked to slow down", "wait", slowDown)
 	default:
@@ -128,6 +144,7 @@ func (p *Peer) disconnected(reason string) {
 		r := t.req
 		if r != nil && r.kind == asksNeg && t.neg.opened && !t.neg.heard && p.neg == negUnknown && p.now.Mono < r.progress+dropAfterOpen {
 			p.noNegentropy("connection lost right after it was asked")
+			p.negDrops = true
 		}
 	}
 	p.fail("connection lost", reason)

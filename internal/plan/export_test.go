@@ -285,3 +285,6 @@ func (c *session) checkTasks() error {
 	}
 	return nil
 }
+
+// SetMostNeeded bounds the ids that one reconciliation waits for.
+func (p *Peer) SetMostNeeded(n int) { p.needed = n }

@@ -8,7 +8,8 @@ import (
 	"graspd/internal/nostr"
 )
 
-// mostNeeded is how many needed ids of one window are kept; with more it is paged.
+// mostNeeded is how many ids one reconciliation waits for, over all windows;
+// with more the rest is paged.
 const mostNeeded = 250_000
 
 // fetching is what a reconciliation still has to get by id. What does not arrive

@@ -32,7 +32,7 @@ type (
 	// DialFailed reports that no connection came about.
 	DialFailed struct {
 		Reason  string
-		SlowIt  bool // the refusal asked to slow down (HTTP 429 or 503)
+		SlowIt  bool // the refusal asked to slow down (HTTP 429)
 		Ourself bool // the relay proved to be this one
 	}
 	// Disconnected reports the end of an open connection.

@@ -147,6 +147,29 @@ func TestDialAskedToSlowDown(t *testing.T) {
 	if at, _ := d.peer.Wake(); at != 65*time.Second || d.peer.Status().Failures != 0 {
 		t.Errorf("waits %v, %+v", at, d.peer.Status())
 	}
+	// For ever is no way to hold a slot.
+	refused := func(times int) (failures int) {
+		for range times {
+			at, _ := d.peer.Wake()
+			d.pass(at - d.clock.Mono)
+			d.do(plan.DialFailed{Reason: "429", SlowIt: true})
+		}
+		return d.peer.Status().Failures
+	}
+	if n := refused(2); n != 0 {
+		t.Errorf("%d failures after three refusals", n)
+	}
+	if n := refused(2); n != 2 {
+		t.Errorf("%d failures after five refusals", n)
+	}
+	at, _ := d.peer.Wake()
+	d.pass(at - d.clock.Mono)
+	d.do(plan.Connected{})
+	d.do(plan.Disconnected{Reason: "lost"})
+	before := d.peer.Status().Failures
+	if n := refused(1); n != before {
+		t.Errorf("%d failures at the first refusal after a connection, %d before", n, before)
+	}
 }
 
 func TestOurself(t *testing.T) {

@@ -87,6 +87,7 @@ type Peer struct {
 	phase    phase
 	wakeDial time.Duration // no dial before
 	failures failures
+	slowedBy int    // attempts in a row that the relay met by asking to slow down
 	revived  Now    // when a new owner last had it tried while it was dead; zero = never
 	owners   owners // who named it while it was dead
 	ourself  bool
@@ -99,11 +100,13 @@ type Peer struct {
 	subs      uint64
 	neg       negSupport
 	negLogged bool
+	negDrops  bool // it hung up when it was asked to reconcile
 	kinds     kinding
 	counted   Counters
 	uptime    Uptime
 	gaps      gapLog
 	lastGaps  []Gap // the newest last
+	needed    int   // how many ids one reconciliation may wait for
 	lastAlive time.Time
 	complete  time.Duration // when everything wanted was last confirmed; before that, when it was first wanted
 	coverage  coverage
@@ -124,7 +127,7 @@ type Counters struct {
 }
 
 // NewPeer returns an idle peer that wants nothing.
-func NewPeer(c Config) *Peer { return &Peer{cfg: c.withDefaults(), wakeAt: never} }
+func NewPeer(c Config) *Peer { return &Peer{cfg: c.withDefaults(), wakeAt: never, needed: mostNeeded} }
 
 // Step takes one input at the time now and returns what has to be done, in
 // order. The slice is valid until the next Step.
@@ -269,7 +272,7 @@ func (p *Peer) tend() {
 	}
 	if p.now.Mono >= p.resyncAt {
 		p.scheduleResync()
-		p.neg, p.kinds, p.conn.limits, p.conn.slow = negUnknown, kinding{}, p.conn.told, false
+		p.neg, p.negDrops, p.kinds, p.conn.limits, p.conn.slow = negUnknown, false, kinding{}, p.conn.told, false
 		p.recatch(Daily)
 	}
 	p.expire()

@@ -125,7 +125,7 @@ func (p *Peer) negMsg(sub string, msg []byte) {
 	p.counted.NegReceived += hexLen(msg)
 	p.counted.NegSent += hexLen(reply)
 	switch {
-	case err != nil || len(n.need) > mostNeeded:
+	case err != nil || len(n.need)+len(n.late)+len(n.missing) > p.needed:
 		p.abandon(r.task)
 		p.report(Debug, "reconciliation failed, paging", "cause", err)
 		p.pageWindows(r.task)

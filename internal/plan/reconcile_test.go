@@ -401,3 +401,57 @@ func TestShownInEveryWindowAndNeverDelivered(t *testing.T) {
 		t.Errorf("asked for %d times, %+v", times[lost.ID], d.peer.Status())
 	}
 }
+
+// Ids that a relay invents, window after window, are waited for up to a bound;
+// then the rest is paged.
+func TestInventedIDsOfManyWindows(t *testing.T) {
+	l := newLibrary(400)
+	_, w := small(t, 0)
+	d := l.reader(t, 500)
+	d.peer.SetMostNeeded(100)
+	d.serve = func(string, []nostr.Filter) []*nostr.Event { return nil } // it has none of them
+	opens := 0
+	d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+		opens++
+		if len(d.neg(e.Filter)) > 30 {
+			return nostr.NegErr{Sub: e.Sub, Reason: "blocked: too many query results", Max: 30}
+		}
+		return nil
+	}
+	d.connect(w, plan.Limits{})
+	d.pass(time.Hour)
+	_, times := d.byIDs()
+	if !d.peer.Settled() || len(times) > 130 {
+		t.Errorf("%d ids were asked for after %d NEG-OPENs, %+v", len(times), opens, d.peer.Status())
+	}
+}
+
+// What a relay refused long ago it may grant at the next connection, if that is
+// not a quick one: it does not have to be up for a whole day.
+func TestAStaleReconnectTriesNegentropyAgain(t *testing.T) {
+	_, w := small(t, 1)
+	d := newDriver(t, plan.Config{})
+	grants := false
+	d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+		if !grants {
+			return nostr.NegErr{Sub: e.Sub, Reason: "error: no negentropy here"}
+		}
+		return nil
+	}
+	d.connect(w, plan.Limits{})
+	if s := d.peer.Status(); s.Negentropy != "refused" {
+		t.Fatalf("%+v", s)
+	}
+	grants = true
+	for _, c := range []struct {
+		away time.Duration
+		want string
+	}{{5 * time.Minute, "refused"}, {20 * time.Minute, "works"}} {
+		d.do(plan.Disconnected{Reason: "lost"})
+		d.pass(c.away)
+		d.do(plan.Connected{})
+		if s := d.peer.Status(); s.Negentropy != c.want || !s.Connected {
+			t.Errorf("after %v: %+v", c.away, s)
+		}
+	}
+}

@@ -44,7 +44,7 @@ func (p *peer) dial(ctx context.Context, a *attempt) dialResult {
 	if err != nil {
 		in := plan.DialFailed{Reason: err.Error()}
 		if h, ok := errors.AsType[httpRefusal](err); ok {
-			in.SlowIt = h.HTTPStatus() == http.StatusTooManyRequests || h.HTTPStatus() == http.StatusServiceUnavailable
+			in.SlowIt = h.HTTPStatus() == http.StatusTooManyRequests
 		}
 		return failed(in)
 	}
