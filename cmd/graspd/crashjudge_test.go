@@ -24,6 +24,7 @@ func (h *crash) judge(what, dir string, certain []*event) {
 		there[e.ID] = e
 	}
 	causes := newCauses(there, h.book.certain())
+	causes.passed(h.book.all())
 	now := time.Now().Unix()
 	for _, e := range certain {
 		if there[e.ID] == nil && !causes.tookAway(e, now) {
@@ -71,6 +72,16 @@ func (c *causes) add(e *event) {
 		}
 	case nostr.KindVanish:
 		c.requests[e.PubKey] = max(c.requests[e.PubKey], e.CreatedAt)
+	}
+}
+
+// passed adds versions that may have been stored, unanswered, and were deleted
+// since: they took older ones away before.
+func (c *causes) passed(offered []*event) {
+	for _, e := range offered {
+		if a := e.Address(); a != "" && c.deleted(e) {
+			c.versions[a] = append(c.versions[a], e)
+		}
 	}
 }
 

@@ -51,6 +51,16 @@ func (b *book) certain() (events []*event) {
 	return events
 }
 
+// all are the events that anybody has published.
+func (b *book) all() (events []*event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.offered {
+		events = append(events, e)
+	}
+	return events
+}
+
 func (b *book) answer(e *event, ok nostr.OK) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
