@@ -67,13 +67,14 @@ func (c *fakeConn) match(fl nostr.Filter) []*nostr.Event {
 		}
 	}
 	slices.SortFunc(out, newestFirst)
-	switch {
-	case f.Oldest:
+	if f.Oldest || f.Moody && c.rng.IntN(2) == 0 {
 		slices.Reverse(out)
-	case f.Moody:
+	}
+	out = out[:min(len(out), f.page(fl.Limit))]
+	if f.Moody {
 		c.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	}
-	return out[:min(len(out), f.page(fl.Limit))]
+	return out
 }
 
 func newestFirst(a, b *nostr.Event) int {

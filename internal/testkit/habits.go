@@ -8,7 +8,7 @@ type Habits struct {
 	PageCap int  // events per filter whatever is asked
 	Quarter bool // a filter that asks for more than PageCap gets a quarter of it
 	Oldest  bool // oldest first, as some relays do without being asked
-	Moody   bool // any order
+	Moody   bool // the newest or the oldest, as it comes, and in any order; a page out of the middle could be read by nobody
 	Loose   bool // a tag filter finds values under any tag name, and, whatever their time, those that begin alike
 	Honest  bool // replaces and deletes as NIP-01 and NIP-09 say; otherwise everything is kept and offered
 
