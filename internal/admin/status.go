@@ -104,7 +104,7 @@ func (c Config) now(ctx context.Context) Status {
 
 // sorted asks the engine and puts its relays in order.
 func (c Config) sorted(ctx context.Context) []Relay {
-	relays := c.Sync.Relays(ctx)
+	relays := slices.Clone(c.Sync.Relays(ctx))
 	slices.SortFunc(relays, func(a, b Relay) int { return cmp.Compare(a.URL, b.URL) })
 	return relays
 }
