@@ -24,6 +24,23 @@ func since(c plan.Claim, hours int) plan.Claim {
 	return c
 }
 
+// A relay is on the account of the owner who alone names it, and on nobody's where others do too, or the operator.
+func TestAccount(t *testing.T) {
+	f := newFold(t, plan.URL(relay(3)))
+	a, b := key(0), key(1)
+	f.add(f.announce(a, "x", 10, []string{us, relay(1), relay(2), relay(3)}), f.announce(a, "y", 10, []string{us, relay(1)}),
+		f.announce(b, "x", 10, []string{us, relay(2)}))
+	f.step()
+	for n, want := range map[int]string{1: a.String(), 2: "", 3: ""} {
+		if got := f.wants[plan.URL(relay(n))].Account(); got != want {
+			t.Errorf("relay %d is on the account of %q, not %q", n, got, want)
+		}
+	}
+	if got := (&plan.Want{}).Account(); got != "" {
+		t.Errorf("one that nobody wants is on the account of %q", got)
+	}
+}
+
 func TestSlots(t *testing.T) {
 	for name, c := range map[string]struct {
 		claims []plan.Claim
@@ -57,6 +74,8 @@ func TestSlots(t *testing.T) {
 		"those of several owners have no account": {[]plan.Claim{on("x", claim("a", 1, plan.Trying)), claim("b", 2, plan.Trying), claim("c", 2, plan.Trying)}, 2, "+b +c"},
 		"trying, to one whose account has less": {[]plan.Claim{on("x", holding(claim("a", 1, plan.Trying))), on("x", holding(claim("b", 1, plan.Trying))),
 			on("y", claim("c", 1, plan.Trying)), on("y", claim("d", 1, plan.Trying))}, 2, "+c-a"},
+		"no more than evens the accounts": {[]plan.Claim{on("x", holding(claim("a", 1, plan.Trying))), on("x", holding(claim("b", 1, plan.Trying))),
+			on("x", holding(claim("c", 1, plan.Trying))), on("y", claim("d", 1, plan.Trying)), on("y", claim("e", 1, plan.Trying))}, 3, "+d-a"},
 		"firm, whatever the account has": {[]plan.Claim{on("x", holding(claim("a", 1, plan.Firm))), on("x", holding(claim("b", 1, plan.Firm))), on("y", claim("c", 1, plan.Trying))}, 2, ""},
 		"more are held than there are":   {[]plan.Claim{holding(claim("a", 1, plan.Firm)), holding(claim("b", 1, plan.Trying)), claim("c", 2, plan.Trying)}, 1, "+c-b"},
 	} {
