@@ -1,6 +1,20 @@
 package relaysync
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"graspd/internal/grasp"
+)
+
+// Occupy has the shell of a relay do nothing but f.
+func (e *Engine) Occupy(ctx context.Context, u grasp.RelayURL, f func()) {
+	for _, p := range e.ask(ctx) {
+		if p.url == u {
+			p.call(ctx, func(context.Context) { f() })
+		}
+	}
+}
 
 // HoldLoads takes all places for reading the store, so that every loader waits, until release.
 func (e *Engine) HoldLoads() (release func()) {

@@ -54,6 +54,7 @@ type world struct {
 	store  *store.Store
 	door   *ingest.Door
 	engine *relaysync.Engine
+	cancel context.CancelFunc // tells the engine to stop
 	stop   func()
 }
 
@@ -94,6 +95,7 @@ func (w *world) start() {
 	w.engine = relaysync.New(c)
 	doorCtx, closeDoor := context.WithCancel(context.Background())
 	ctx, cancel := context.WithCancel(context.Background())
+	w.cancel = cancel
 	doorEnded, engineEnded := make(chan error, 1), make(chan error, 1)
 	go func() { doorEnded <- w.door.Run(doorCtx) }()
 	go func() { engineEnded <- w.engine.Run(ctx) }()

@@ -142,6 +142,9 @@ func (p *peer) run(ctx context.Context) {
 		case <-p.again:
 			p.step(ctx, plan.Reconsider{})
 		case <-p.inbox.ready:
+			if ctx.Err() != nil {
+				return // connections end with it, which is no failure of the relay
+			}
 			taken = p.inbox.take(taken)
 			for i, a := range taken {
 				if a.from == p.link && a.from != nil {
@@ -150,6 +153,10 @@ func (p *peer) run(ctx context.Context) {
 				taken[i] = arrival{}
 			}
 		case r := <-p.dialed:
+			if ctx.Err() != nil {
+				p.drop(r)
+				return
+			}
 			p.dialEnded(ctx, r)
 		case <-timer.C:
 			p.step(ctx, plan.Tick{})
@@ -182,11 +189,16 @@ func (p *peer) arrived(ctx context.Context, in plan.Input) {
 	p.step(ctx, in)
 }
 
+// drop closes a connection that nobody wants any more.
+func (p *peer) drop(r dialResult) {
+	if r.conn != nil {
+		p.group.Go(func() { _ = r.conn.Close(errHungUp.Error()) })
+	}
+}
+
 func (p *peer) dialEnded(ctx context.Context, r dialResult) {
 	if r.of != p.dialing {
-		if r.conn != nil {
-			p.group.Go(func() { _ = r.conn.Close(errHungUp.Error()) })
-		}
+		p.drop(r)
 		return
 	}
 	p.dialing.cancel()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"graspd/internal/grasp"
@@ -123,7 +124,7 @@ func TestStopsAtAnyMoment(t *testing.T) {
 						t.Errorf("after %v: %d subscriptions are left", d, n)
 					}
 				}
-				if syncing < 6 || neg == testkit.NegWorks && asks[`["NEG-OPEN"`]+asks[`["NEG-MSG"`] == 0 || neg == testkit.NegErr && asks[`["REQ"`] == 0 {
+				if syncing < 4 || neg == testkit.NegWorks && asks[`["NEG-OPEN"`]+asks[`["NEG-MSG"`] == 0 || neg == testkit.NegErr && asks[`["REQ"`] == 0 {
 					t.Errorf("stopped in the middle %d times, after %v", syncing, asks)
 				}
 				w.start()
@@ -192,5 +193,24 @@ func TestStopsInAFloodOfEvents(t *testing.T) {
 		go boot.Add(events...) // forged, as this world sees it
 		w.stopsSoon("flooded")
 		wait(time.Minute)
+	})
+}
+
+// TestAStopIsNoFailure: a connection that ends because graspd does says nothing
+// about the relay, even where its shell hears of that end first; the next start
+// connects at once.
+func TestAStopIsNoFailure(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, bootURL)
+		w.net.Relay(bootURL)
+		for i := range 20 {
+			w.start()
+			wait(time.Second)
+			if s, ok := w.status(bootURL); !ok || s.Failures != 0 || !s.Connected {
+				t.Fatalf("start %d: %+v", i+1, s)
+			}
+			w.engine.Occupy(t.Context(), bootURL, func() { w.cancel(); synctest.Wait() })
+			w.stop()
+		}
 	})
 }
