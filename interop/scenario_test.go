@@ -115,7 +115,7 @@ func (v verdict) compare(t *testing.T, held []*nostr.Event) {
 		}
 	}
 	t.Logf("holds %d; must hold %d, may hold %d more", len(got), len(v.must), loose)
-	if loose*8 > len(v.must) {
+	if loose*4 > len(v.must) { // a half has fewer certain events than the whole
 		t.Error("too much depends on the order of arrival for this to say anything")
 	}
 }
