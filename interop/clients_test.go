@@ -63,8 +63,9 @@ func TestClientReconcilesBothWays(t *testing.T) {
 	mine := openBadger(t)
 	store := eventstore.RelayWrapper{Store: mine}
 	var all []*nostr.Event
-	for i := range 120 { // the client loses some where it has to ask for more than 50 at once
-		e := sign(key(2), time.Now().Unix()-int64(i), 1621, nostr.Tag{"a", repository.Address()})
+	now := time.Now().Unix() // once, or two of them may be the same
+	for i := range 120 {     // the client loses some where it has to ask for more than 50 at once
+		e := sign(key(2), now-int64(i), 1621, nostr.Tag{"a", repository.Address()})
 		all = append(all, e)
 		if i%3 != 0 {
 			publish(t, client, e)
