@@ -41,28 +41,9 @@ func (s *Store) Copy(dir string) error {
 // trimLogs cuts a log that was copied while it was written: of what came after the copy had begun there may be a later
 // part and not an earlier one.
 func (s *Store) trimLogs() error {
-	names, err := s.opt.FS.List(s.opt.Dir)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if !isWAL(name) {
-			continue
-		}
-		path := s.opt.FS.PathJoin(s.opt.Dir, name)
-		w, err := openWAL(s.opt.FS, path)
-		if err != nil {
-			return err
-		}
-		holes, err := w.each(func([]byte) error { return nil })
-		if err == nil && len(holes) > 0 {
-			err = errors.Join(writeFile(s.opt.FS, path, w.b[:holes[0]]), syncParent(s.opt.FS, path))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.damagedLogs(func(path string, w *walFile, at int) error {
+		return errors.Join(writeFile(s.opt.FS, path, w.b[:at]), syncParent(s.opt.FS, path))
+	})
 }
 
 func writeFile(fsys vfs.FS, path string, b []byte) error {

@@ -72,6 +72,13 @@ func (s *Store) look(lock *pebble.Lock) (err error) {
 
 // lookAtLogs looks for places in the engine's logs that were durable and cannot be read.
 func (s *Store) lookAtLogs() error {
+	return s.damagedLogs(func(path string, _ *walFile, at int) error {
+		return fmt.Errorf("%w: %s: it cannot be read at byte %d", ErrDamaged, path, at)
+	})
+}
+
+// damagedLogs calls do for each of the engine's logs with a place that was durable and cannot be read, the first in it.
+func (s *Store) damagedLogs(do func(path string, w *walFile, at int) error) error {
 	names, err := s.opt.FS.List(s.opt.Dir)
 	if err != nil {
 		return err
@@ -85,8 +92,12 @@ func (s *Store) lookAtLogs() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if at, err := w.each(func([]byte) error { return nil }); err != nil || len(at) > 0 {
-			return errors.Join(err, fmt.Errorf("%w: %s: it cannot be read at byte %d", ErrDamaged, path, at[0]))
+		damaged, err := w.each(func([]byte) error { return nil })
+		if err == nil && len(damaged) > 0 {
+			err = do(path, w, damaged[0])
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
