@@ -134,7 +134,8 @@ func TestNothingIsLeftOfAFailedBatch(t *testing.T) {
 		w.want(<-second, policy.Failed)
 		w.want(<-forged, policy.Invalid) // which is true all the same
 		w.want(w.publish(c, repo), policy.Failed)
-		if s := w.door.Stats(); s.Orphans != 0 || s.Failures != 2 {
+		// One batch or two for what the peer sent, and one for the announcement.
+		if s := w.door.Stats(); s.Orphans != 0 || s.Failures < 2 || s.Failures > 3 {
 			t.Errorf("%d orphans are held after %d failures", s.Orphans, s.Failures)
 		}
 		on.Store(false)
