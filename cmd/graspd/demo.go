@@ -137,13 +137,3 @@ func demoConfig(data string) (Config, error) {
 	}
 	return c, err
 }
-
-// isTerminal says whether output goes to a terminal, where a line may be drawn again.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}

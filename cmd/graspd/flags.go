@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"graspd/internal/grasp"
+	"graspd/internal/logs"
 	"graspd/internal/nostr"
 )
 
@@ -47,7 +48,7 @@ func (c *Config) dataSettings() []setting {
 		size("store-cache", "64MiB", 1<<20, "memory for the store's block cache", &c.Cache),
 		size("disk-floor", "1GiB", 0, "free disk space below which nothing more is stored", &c.DiskFloor),
 		level("log-level", "info", "debug, info, warn or error", &c.LogLevel),
-		oneOf("log-format", "text", "text, or json for machines", &c.LogFormat, "text", "json"),
+		oneOf("log-format", "text", "text, or json for machines", &c.LogFormat, logs.Text, logs.JSON),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
+	"graspd/internal/logs"
 	"graspd/internal/nip11"
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
@@ -44,11 +45,7 @@ type node struct {
 
 // newLogger writes for people or for machines.
 func newLogger(c Config, w io.Writer) *slog.Logger {
-	o := &slog.HandlerOptions{Level: c.LogLevel}
-	if c.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, o))
-	}
-	return slog.New(slog.NewTextHandler(w, o))
+	return logs.New(w, logs.Config{Level: c.LogLevel, Format: c.LogFormat, Terminal: isTerminal(w)})
 }
 
 // openStore opens the data directory and the door in front of it.

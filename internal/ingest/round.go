@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"context"
+	"log/slog"
 	"time"
 
 	"graspd/internal/nostr"
@@ -135,8 +137,11 @@ func (w *writer) finish() {
 // reply calls the replies, in order, and frees the places.
 func (w *writer) reply(answers []answer) {
 	var done []nostr.ID
-	now := time.Now()
+	now, telling := time.Now(), w.door.log.Enabled(context.Background(), slog.LevelDebug)
 	for _, a := range answers {
+		if telling && a.verdict.Outcome == policy.Accept {
+			w.tell(a.item)
+		}
 		if id := a.item.event.ID; !a.item.settled && !w.orphans.has(id) {
 			done = append(done, id)
 		}
@@ -147,6 +152,21 @@ func (w *writer) reply(answers []answer) {
 	}
 	w.door.forgetCopies(done)
 	w.door.answered(answers)
+}
+
+// tell logs one event that was stored.
+func (w *writer) tell(it *item) {
+	log := w.door.log.With("event", it.event.ID, "kind", it.event.Kind, "from", it.src.conf.Label)
+	switch it.from {
+	case store.Live:
+		log.Debug("event by live")
+	case store.Catchup:
+		log.Debug("event by catchup")
+	case store.Daily:
+		log.Debug("event by daily resync")
+	default:
+		log.Debug("event from a client")
+	}
 }
 
 // report logs the first failure of a row.

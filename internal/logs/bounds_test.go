@@ -1,0 +1,23 @@
+package logs
+
+import (
+	"strconv"
+	"testing"
+	"time"
+)
+
+func TestStrangersDoNotFillTheMemory(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	b := newBounds(func() time.Time { return now })
+	for i := range 3 * mostKinds {
+		b.pass("connection failed", strconv.Itoa(i))
+	}
+	if len(b.alike) > mostKinds+1 {
+		t.Fatalf("%d buckets", len(b.alike))
+	}
+	now = now.Add(burst * refill)
+	b.pass("connection failed", "another")
+	if len(b.alike) > 2*burst {
+		t.Errorf("%d buckets of lines that may be written again", len(b.alike))
+	}
+}

@@ -1,0 +1,41 @@
+// Package logs writes log lines: for people on a terminal, as key=value for files and journals, as JSON for machines.
+// No line can be written so often that it hides the others.
+package logs
+
+import (
+	"io"
+	"log/slog"
+	"time"
+)
+
+// The formats of Config.
+const (
+	Text = "text" // for people and journals
+	JSON = "json" // for machines
+)
+
+// Config says how lines are written.
+type Config struct {
+	Level    slog.Level
+	Format   string           // Text or JSON; "" is Text
+	Terminal bool             // people look at it: short times, no names of what is plain
+	Now      func() time.Time // nil = time.Now; for the bounds, not for what is written
+}
+
+// New returns a logger that writes whole lines to w, each with one Write.
+func New(w io.Writer, c Config) *slog.Logger {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	o := &slog.HandlerOptions{Level: c.Level}
+	var h slog.Handler
+	switch {
+	case c.Format == JSON:
+		h = slog.NewJSONHandler(w, o)
+	case c.Terminal:
+		h = newPlain(w, c.Level)
+	default:
+		h = slog.NewTextHandler(w, o)
+	}
+	return slog.New(&bounded{Handler: h, bounds: newBounds(c.Now)})
+}
