@@ -31,7 +31,8 @@ func (p *peer) noteFirst() {
 	if !p.first.seen || p.first.brought != brought {
 		p.first = first{seen: true, head: p.engine.cfg.Store.Head(), brought: brought}
 	}
-	if p.first.through = delivered >= p.first.head; p.first.through {
+	p.first.through = delivered >= p.first.head
+	if p.first.through {
 		p.logger.Info("first catch-up is through")
 	}
 }
