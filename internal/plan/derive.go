@@ -65,6 +65,7 @@ func (d *Desired) derive(now time.Duration) {
 		d.revise(r, now)
 	}
 	d.pending = emptied(d.pending)
+	d.sweepNames()
 }
 
 // emptied returns an empty set, the same one where it was small: one that was
@@ -216,6 +217,9 @@ func (d *Desired) revise(r *repo, now time.Duration) {
 		!slices.Equal(r.people.Members, r.revision.Members) || !slices.Equal(r.people.Invited, r.revision.Invited)
 	switch {
 	case r.item == 0, changed && now-r.revised >= revisionInterval:
+		if r.item != 0 {
+			d.dead++
+		}
 		r.addrs, r.revision, r.revised = addrs, r.people, now
 		d.names, r.item = d.names.add(name{repo: newRepository(addrs, r.d)})
 		delete(d.delayed, r)

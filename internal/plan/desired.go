@@ -51,6 +51,8 @@ type Desired struct {
 	roots     map[nostr.ID]*root
 	targets   map[URL]*target
 	nextOrd   uint32
+	dead      int // entries of names that stand for nothing any more
+	leastDead int
 
 	stale    map[nostr.PubKey]struct{} // authors whose repositories must be derived again
 	pending  map[*repo]struct{}        // repositories that changed since Changed was last asked
@@ -61,7 +63,7 @@ type Desired struct {
 // NewDesired returns an empty fold. Bootstrap relays are targets from the start.
 func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 	d := &Desired{
-		service: service, bounds: b.withDefaults(), names: newNames(),
+		service: service, bounds: b.withDefaults(), names: newNames(), leastDead: leastDead,
 		byD:       make(map[string]map[nostr.PubKey]*announced),
 		byID:      make(map[nostr.ID]nip34.Address),
 		byAuthor:  make(map[nostr.PubKey]map[string]*repo),
@@ -132,6 +134,7 @@ func (d *Desired) Due() (time.Duration, bool) {
 
 // Changed derives what changed and yields the new Want of every relay touched
 // since it was last handed out; an empty one for a relay that nothing names any more.
+// Once in a while it yields Wants that say what the former did, for these to be forgotten.
 // now is a monotonic reading and spaces the revisions of a repository.
 func (d *Desired) Changed(now time.Duration) iter.Seq2[URL, *Want] {
 	d.derive(now)

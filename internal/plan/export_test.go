@@ -288,3 +288,27 @@ func (c *session) checkTasks() error {
 
 // SetMostNeeded bounds the ids that one reconciliation waits for.
 func (p *Peer) SetMostNeeded(n int) { p.needed = n }
+
+// SetLeastDead has the table of names swept when more entries than that are dead, and more than half.
+func (d *Desired) SetLeastDead(n int) { d.leastDead = n }
+
+// Names counts the entries of the table of names.
+func (d *Desired) Names() int { return d.names.count() }
+
+// Names counts the entries of the table that w was made with.
+func (w *Want) Names() int { return w.names.count() }
+
+func (t *names) count() int {
+	n := 0
+	for _, p := range t.pages {
+		if p == nil {
+			continue
+		}
+		for _, x := range p {
+			if x != (name{}) {
+				n++
+			}
+		}
+	}
+	return n
+}

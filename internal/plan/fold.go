@@ -93,6 +93,9 @@ func (d *Desired) uncarry(at nip34.Address) {
 		delete(d.byAuthor, at.PubKey)
 	}
 	d.release(r)
+	if r.item != 0 {
+		d.dead++
+	}
 }
 
 // touch marks whose repositories must be derived again because the
@@ -111,10 +114,9 @@ func (d *Desired) touch(at nip34.Address, old *announced) {
 
 // root is a root event. All but its item is fixed.
 type root struct {
-	id      nostr.ID
-	created int64
-	item    Item // 0 until a repository has it, so that the roots of one repository lie close together
-	at      []*addressed
+	rootName
+	item Item // 0 until a repository has it, so that the roots of one repository lie close together
+	at   []*addressed
 }
 
 // addressed is one address that something names.
@@ -132,7 +134,7 @@ func (d *Desired) addRoot(e *nostr.Event) {
 	if len(at) == 0 || d.roots[e.ID] != nil {
 		return
 	}
-	r := &root{id: e.ID, created: e.CreatedAt}
+	r := &root{rootName: rootName{e.ID, e.CreatedAt}}
 	d.roots[e.ID] = r
 	for _, a := range at[:min(len(at), addressesPerRoot)] {
 		n := d.address(a)
@@ -153,13 +155,17 @@ func (repo *repo) has(r *root) bool {
 
 func (d *Desired) number(r *root) Item {
 	if r.item == 0 {
-		d.names, r.item = d.names.add(name{root: r})
+		own := r.rootName // no more of the fold than that stays with an old Want
+		d.names, r.item = d.names.add(name{root: &own})
 	}
 	return r.item
 }
 
 func (d *Desired) removeRoot(id nostr.ID, r *root) {
 	delete(d.roots, id)
+	if r.item != 0 {
+		d.dead++
+	}
 	for _, n := range r.at {
 		if i := slices.Index(n.roots, r); i >= 0 {
 			n.roots = slices.Delete(n.roots, i, i+1)

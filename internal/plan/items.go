@@ -44,7 +44,11 @@ func (s *itemSet) drop(it Item) bool {
 	if !s.has(it) {
 		return false
 	}
-	s.pages[it/setPage][it%setPage/64] &^= 1 << (it % 64)
+	p := s.pages[it/setPage]
+	p[it%setPage/64] &^= 1 << (it % 64)
+	if *p == ([setPage / 64]uint64{}) {
+		delete(s.pages, it/setPage)
+	}
 	s.n--
 	return true
 }

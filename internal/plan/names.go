@@ -32,8 +32,14 @@ func valueBytes(v string) int {
 
 // name is what an item number stands for: a root event or a repository.
 type name struct {
-	root *root
+	root *rootName
 	repo *Repository
+}
+
+// rootName is what is asked of a root event. It never changes.
+type rootName struct {
+	id      nostr.ID
+	created int64
 }
 
 const namePage = 256
@@ -42,21 +48,71 @@ const namePage = 256
 // before the first Want that mentions them is handed out; page slices are
 // copied when they grow, so readers of an older Want are never disturbed.
 type names struct {
-	pages []*[namePage]name
-	n     uint32
+	pages []*[namePage]name // nil where nothing is left
+	n     uint32            // numbers given so far
+	kept  int               // entries
 }
 
-func (t *names) at(it Item) name { return t.pages[it/namePage][it%namePage] }
+// at returns what a wanted item stands for; nothing for one that nothing wants any more.
+func (t *names) at(it Item) name {
+	if p := t.pages[it/namePage]; p != nil {
+		return p[it%namePage]
+	}
+	return name{}
+}
 
 // add returns the table with one more entry and the entry's number.
 func (t *names) add(x name) (*names, Item) {
 	it := Item(t.n)
-	next := &names{pages: t.pages, n: t.n + 1}
+	next := &names{pages: t.pages, n: t.n + 1, kept: t.kept + 1}
 	if int(it)/namePage == len(t.pages) {
 		next.pages = append(t.pages[:len(t.pages):len(t.pages)], new([namePage]name))
 	}
-	next.pages[it/namePage][it%namePage] = x
+	next.put(it, x)
 	return next, it
+}
+
+func (t *names) put(it Item, x name) {
+	p := &t.pages[it/namePage]
+	if *p == nil {
+		*p = new([namePage]name)
+	}
+	(*p)[it%namePage] = x
+}
+
+// leastDead is how many entries may stand for nothing, however few are left.
+const leastDead = 1000
+
+// sweepNames makes the table anew with what lives when more than that is dead. As a
+// Want keeps the table that it was made with, every relay then gets a new one,
+// which shares all else with the former.
+func (d *Desired) sweepNames() {
+	if d.dead <= max(d.leastDead, d.names.kept/2) {
+		return
+	}
+	t := &names{pages: make([]*[namePage]name, len(d.names.pages)), n: d.names.n}
+	keep := func(it Item) {
+		if it != Announcements {
+			t.put(it, d.names.at(it))
+			t.kept++
+		}
+	}
+	for _, r := range d.roots {
+		keep(r.item)
+	}
+	for _, mine := range d.byAuthor {
+		for _, r := range mine {
+			keep(r.item)
+		}
+	}
+	last := len(t.pages) - 1 // the next number is entered there, as a new page is only made for its first
+	if t.pages[last] == nil {
+		t.pages[last] = new([namePage]name)
+	}
+	d.names, d.dead = t, 0
+	for u := range d.targets {
+		d.affected[u] = struct{}{}
+	}
 }
 
 func newNames() *names {

@@ -106,6 +106,7 @@ func newWorld(t testing.TB, seed uint64, c character, cfg plan.Config) *world {
 		store: map[nostr.ID]*nostr.Event{}, subs: map[string]*asked{}, used: map[string]bool{},
 		excused: map[nostr.ID]bool{}, lived: map[nostr.ID]bool{}, confirmed: map[plan.Item]bool{},
 	}
+	w.desired.SetLeastDead(int(seed % 2 * 5))
 	w.relay = &fakeRelay{character: c, r: w.r, born: map[nostr.ID]time.Duration{}, withheld: map[nostr.ID]bool{}}
 	w.relay.now = func() time.Duration { return w.mono }
 	w.relay.send = w.fromRelay

@@ -1,0 +1,58 @@
+package plan_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+)
+
+// TestNamesAreReleased: what was removed leaves no names behind, whichever relay had them in its Want, and what lives keeps its number.
+func TestNamesAreReleased(t *testing.T) {
+	f := newFold(t, plan.URL(relay(9)))
+	f.SetLeastDead(100)
+	f.add(f.announce(key(0), "x", 1, []string{us, relay(1)}), f.announce(key(1), "y", 1, []string{us, relay(2)}),
+		f.issue(1, address(key(1), "y")))
+	f.step()
+	kept := f.wants[plan.URL(relay(2))].Items()
+	grow := func(n int) {
+		var all []*nostr.Event
+		for i := range n {
+			at := []string{address(key(0), "x")}
+			for k := range 63 {
+				at = append(at, address(key(1000+k), fmt.Sprintf("a foreign repository with a long name %d %d", i, k)))
+			}
+			all = append(all, f.issue(int64(i), at...))
+		}
+		f.add(all...).step()
+		for _, e := range all {
+			f.Remove(e.ID)
+		}
+		f.step()
+	}
+	grow(150)
+	before, entries := allocated(), f.Names()
+	for range 3 { // 150 issues leave 2 MB
+		grow(150)
+	}
+	if after := allocated(); after > before+256<<10 {
+		t.Errorf("%d kB are left of what was removed", (after-before)>>10)
+	}
+	if entries > 10 || f.Names() > 10 {
+		t.Errorf("%d and %d entries for four living things", entries, f.Names())
+	}
+	if got := f.wants[plan.URL(relay(2))].Items(); fmt.Sprint(got) != fmt.Sprint(kept) {
+		t.Errorf("items %v became %v", kept, got)
+	}
+	for u, w := range f.wants {
+		if w.Names() > 10 {
+			t.Errorf("the Want of %s holds %d names", u, w.Names())
+		}
+	}
+	if again := f.step(); len(again) > 0 {
+		t.Errorf("nothing changed, but Wants for %v", again)
+	}
+	runtime.KeepAlive(f)
+}
