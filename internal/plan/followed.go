@@ -9,8 +9,9 @@ import (
 // break, in Unix seconds by the local clock. Most of them got theirs when the
 // connection was young and share one time; who came later is remembered for a day.
 type followed struct {
-	all  int64   // whatever has a live REQ and is not in late has had it at least since then
-	late []epoch // in order of time
+	all   int64   // whatever has a live REQ and is not in late has had it at least since then
+	late  []epoch // in order of time
+	items int     // in late
 }
 
 // epoch is the items of live REQs that opened at one time.
@@ -20,10 +21,13 @@ type epoch struct {
 }
 
 // How long a connection counts as young, and how long it is remembered that
-// items came later: longer than from one full resync to the next.
+// items came later: longer than from one full resync to the next. Of more than
+// mostLate the oldest are forgotten sooner. What was followed before is then taken
+// to be followed only since that time, so a gap may go untold and none is made up.
 const (
 	followedYoung = 10 * time.Minute
 	followedLate  = 26 * time.Hour
+	mostLate      = 10_000 // items, one that came several times counted each time
 )
 
 // follow notes that live REQs for lots have just opened.
@@ -33,14 +37,16 @@ func (c *session) follow(lots []lot, now Now) {
 		*f = followed{all: at}
 		return
 	}
-	for len(f.late) > 0 && f.late[0].at <= at-int64(followedLate/time.Second) {
-		f.all, f.late = max(f.all, f.late[0].at), slices.Delete(f.late, 0, 1)
-	}
 	e := epoch{at: at}
 	for _, l := range lots {
 		e.items = append(e.items, l.items...)
 	}
-	f.late = append(f.late, e)
+	f.late, f.items = append(f.late, e), f.items+len(e.items)
+	gone := 0
+	for ; gone < len(f.late) && (f.items > mostLate || f.late[gone].at <= at-int64(followedLate/time.Second)); gone++ {
+		f.all, f.items = max(f.all, f.late[gone].at), f.items-len(f.late[gone].items)
+	}
+	f.late = slices.Delete(f.late, 0, gone)
 }
 
 // since returns the time for an item that has a live REQ.

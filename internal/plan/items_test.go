@@ -8,6 +8,15 @@ import (
 func TestItemSets(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var s itemSet
+	for it := range Item(10 * setPage) {
+		s.put(it)
+	}
+	for it := range Item(10 * setPage) {
+		s.drop(it)
+	}
+	if len(s.pages) > 0 {
+		t.Errorf("%d pages of nothing", len(s.pages))
+	}
 	var b bag
 	naive, counts := make(map[Item]bool), make(map[Item]int)
 	for range 20_000 {
