@@ -11,7 +11,8 @@ import (
 // Bootstrap relays need none.
 type Claim struct {
 	URL    URL
-	Owners int // distinct owners whose repositories name the relay
+	Host   string // "" where any number may be connected to
+	Owners int    // distinct owners whose repositories name the relay
 	// Account is the owner who alone names it; "" = there are several.
 	Account string
 	Held    bool
@@ -69,11 +70,16 @@ func (r Record) Yielded(u Use) Record {
 // Move gives a slot to one relay, and takes it from another where none is free.
 type Move struct{ Give, Take URL }
 
+// PerHost is how many slots relays of one host have at most, whatever their ports
+// and paths: announcements are not to aim hundreds of connections at somebody.
+const PerHost = 4
+
 // Slots decides who gets and who loses one of n slots. Those wanted by most
 // owners go first, among as many those whose account has the fewest slots, and
 // then those that held a slot longest ago. Nobody
 // loses a slot in firm use; one that is stuck or in no use goes to whoever has use
-// for it, so that dead relays take no place but while they are tried.
+// for it, so that dead relays take no place but while they are tried. Who waits
+// while his host has all that it may have gets a slot of that host or none.
 func Slots(claims []Claim, n int) []Move {
 	var waiting, held []Claim
 	for _, c := range claims {
@@ -89,23 +95,46 @@ func Slots(claims []Claim, n int) []Move {
 		return cmp.Or(cmp.Compare(b.Use, a.Use), a.Owners-b.Owners, has[b.Account]-has[a.Account], cmp.Compare(a.URL, b.URL))
 	})
 	var moves []Move
-	free := n - len(held)
-	for _, w := range waiting {
-		if free--; free >= 0 {
+	hosts := Hosts(claims)
+	for free := n - len(held); len(waiting) > 0; waiting = waiting[1:] {
+		w := waiting[0]
+		full := hosts.Full(w)
+		if free > 0 && !full {
+			free--
 			moves = append(moves, Move{Give: w.URL})
 			has.add(w, 1)
+			hosts[w.Host]++
 			continue
 		}
-		i := slices.IndexFunc(held, func(h Claim) bool { return h.yields(w, has) })
+		i := slices.IndexFunc(held, func(h Claim) bool { return h.yields(w, has) && (!full || h.Host == w.Host) })
 		if i >= 0 {
 			moves = append(moves, Move{Give: w.URL, Take: held[i].URL})
 			has.add(w, 1)
 			has.add(held[i], -1)
+			hosts[w.Host]++
+			hosts[held[i].Host]--
 			held = slices.Delete(held, i, i+1)
 		}
 	}
 	return moves
 }
+
+// SlotsOfHosts counts the slots on each host.
+type SlotsOfHosts map[string]int
+
+// Hosts counts the slots that are held.
+func Hosts(claims []Claim) SlotsOfHosts {
+	s := make(SlotsOfHosts)
+	for _, c := range claims {
+		if c.Held {
+			s[c.Host]++
+		}
+	}
+	return s
+}
+
+// Full says whether the host of c has all the slots that it may have.
+func (s SlotsOfHosts) Full(c Claim) bool { return c.Host != "" && s[c.Host] >= PerHost }
 
 // slotsOf counts the slots on each account.
 type slotsOf map[string]int

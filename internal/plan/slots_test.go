@@ -19,6 +19,20 @@ func holding(c plan.Claim) plan.Claim { c.Held = true; return c }
 
 func on(account string, c plan.Claim) plan.Claim { c.Account = account; return c }
 
+func host(h string, c plan.Claim) plan.Claim { c.Host = h; return c }
+
+// crowd holds all the slots that a host may have, in those uses and else firmly.
+func crowd(h string, uses ...plan.Use) (claims []plan.Claim) {
+	for i := range plan.PerHost {
+		use := plan.Firm
+		if i < len(uses) {
+			use = uses[i]
+		}
+		claims = append(claims, host(h, holding(claim(plan.URL(fmt.Sprint(h, i)), 1, use))))
+	}
+	return claims
+}
+
 func since(c plan.Claim, hours int) plan.Claim {
 	c.Last = epoch.Add(time.Duration(hours) * time.Hour)
 	return c
@@ -76,8 +90,18 @@ func TestSlots(t *testing.T) {
 			on("y", claim("c", 1, plan.Trying)), on("y", claim("d", 1, plan.Trying))}, 2, "+c-a"},
 		"no more than evens the accounts": {[]plan.Claim{on("x", holding(claim("a", 1, plan.Trying))), on("x", holding(claim("b", 1, plan.Trying))),
 			on("x", holding(claim("c", 1, plan.Trying))), on("y", claim("d", 1, plan.Trying)), on("y", claim("e", 1, plan.Trying))}, 3, "+d-a"},
-		"firm, whatever the account has": {[]plan.Claim{on("x", holding(claim("a", 1, plan.Firm))), on("x", holding(claim("b", 1, plan.Firm))), on("y", claim("c", 1, plan.Trying))}, 2, ""},
-		"more are held than there are":   {[]plan.Claim{holding(claim("a", 1, plan.Firm)), holding(claim("b", 1, plan.Trying)), claim("c", 2, plan.Trying)}, 1, "+c-b"},
+		"firm, whatever the account has":   {[]plan.Claim{on("x", holding(claim("a", 1, plan.Firm))), on("x", holding(claim("b", 1, plan.Firm))), on("y", claim("c", 1, plan.Trying))}, 2, ""},
+		"more are held than there are":     {[]plan.Claim{holding(claim("a", 1, plan.Firm)), holding(claim("b", 1, plan.Trying)), claim("c", 2, plan.Trying)}, 1, "+c-b"},
+		"a host that has enough gets none": {append(crowd("h"), host("h", claim("a", 9, plan.Trying)), host("i", claim("b", 1, plan.Trying))), 9, "+b"},
+		"no more of one host, where slots are free": {[]plan.Claim{host("h", claim("a", 1, plan.Trying)), host("h", claim("b", 2, plan.Trying)), host("h", claim("c", 3, plan.Trying)),
+			host("h", claim("d", 4, plan.Trying)), host("h", claim("e", 5, plan.Trying)), host("i", claim("f", 1, plan.Trying))}, 9, "+e +d +c +b +f"},
+		"any number where there is no host to spare":        {append(crowd(""), claim("a", 1, plan.Trying)), 9, "+a"},
+		"a slot of the host goes to another of the host":    {append(crowd("h", plan.Unused), host("h", claim("a", 1, plan.Trying))), 9, "+a-h0"},
+		"a slot of another host goes to none of a full one": {append(crowd("h"), host("i", holding(claim("b", 1, plan.Unused))), host("h", claim("a", 1, plan.Trying))), 5, ""},
+		"what a host gives to another it may have again": {append(crowd("h", plan.Unused), host("i", claim("b", 2, plan.Trying)), host("h", claim("a", 1, plan.Trying)),
+			host("j", holding(claim("c", 1, plan.Unused)))), 5, "+b-c +a-h0"},
+		"a host that gave one up has room for one": {append(crowd("h", plan.Unused), host("i", claim("b", 2, plan.Trying)), host("h", claim("a", 1, plan.Trying)),
+			host("j", holding(claim("c", 1, plan.Stuck)))), 5, "+b-h0 +a-c"},
 	} {
 		got := ""
 		for i, m := range plan.Slots(c.claims, c.n) {

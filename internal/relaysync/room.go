@@ -3,9 +3,12 @@ package relaysync
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"slices"
 
+	"graspd/internal/grasp"
 	"graspd/internal/plan"
+	"graspd/internal/relayconn"
 )
 
 // place starts peers for relays that have none: bootstrap relays always, the
@@ -29,7 +32,10 @@ func (e *Engine) place(ctx context.Context, room bool) {
 	if e.crowded = full; waiting == 0 {
 		return
 	}
-	claims := e.claims(ctx, room && full)
+	claims := e.claims()
+	if hosts := plan.Hosts(claims); room && (full || slices.ContainsFunc(claims, func(c plan.Claim) bool { return !c.Held && hosts.Full(c) })) {
+		e.askUses(ctx, claims)
+	}
 	for _, m := range plan.Slots(claims, e.cfg.MaxRelays) {
 		if m.Take != "" {
 			i := slices.IndexFunc(claims, func(c plan.Claim) bool { return c.URL == m.Take })
@@ -52,21 +58,18 @@ func (e *Engine) slots() int {
 	return n
 }
 
-// claims lists who has a slot and who waits for one. Without asking, every slot counts as in firm use.
-func (e *Engine) claims(ctx context.Context, ask bool) []plan.Claim {
+// claims lists who has a slot and who waits for one. Every slot counts as in firm use until its relay is asked.
+func (e *Engine) claims() []plan.Claim {
 	now := e.cfg.Now().Wall
 	var claims []plan.Claim
 	for u, w := range e.wants {
 		if w.Bootstrap {
 			continue
 		}
-		c := plan.Claim{URL: u, Owners: w.Owners, Account: w.Account()}
-		switch p := e.peers[u]; {
-		case p != nil:
+		c := plan.Claim{URL: u, Host: crowdable(u), Owners: w.Owners, Account: w.Account()}
+		switch {
+		case e.peers[u] != nil:
 			c.Held, c.Use = true, plan.Firm
-			if ask {
-				c.Use = p.use(ctx)
-			}
 		case w.Empty():
 			continue
 		default:
@@ -76,6 +79,25 @@ func (e *Engine) claims(ctx context.Context, ask bool) []plan.Claim {
 		claims = append(claims, c)
 	}
 	return claims
+}
+
+// askUses asks every relay that has a slot what it makes of it.
+func (e *Engine) askUses(ctx context.Context, claims []plan.Claim) {
+	for i, c := range claims {
+		if c.Held {
+			claims[i].Use = e.peers[c.URL].use(ctx)
+		}
+	}
+}
+
+// crowdable is the host of a relay; "" for an address of this machine or of a private network, which is not dialed unless
+// the operator allows it, and then is his own.
+func crowdable(u grasp.RelayURL) string {
+	host := u.Host()
+	if a, err := netip.ParseAddr(host); host == "localhost" || err == nil && !relayconn.Public(a) {
+		return ""
+	}
+	return host
 }
 
 // use tells what the relay makes of its slot; one that cannot be asked keeps it.

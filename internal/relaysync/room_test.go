@@ -9,6 +9,7 @@ import (
 	"graspd/internal/grasp"
 	"graspd/internal/nip11"
 	"graspd/internal/nostr"
+	"graspd/internal/plan"
 	"graspd/internal/relaysync"
 	"graspd/internal/testkit"
 )
@@ -198,6 +199,58 @@ func TestAnotherNameOfOurOwnTakesNoSlot(t *testing.T) {
 		wait(24 * time.Hour)
 		if n := self.Dials(); n != 1 {
 			t.Errorf("dialed itself %d times", n)
+		}
+	})
+}
+
+// TestAHostOfManyPorts: announcements that name one host under many ports and paths have it connected to a few times only,
+// though slots are free; who fails there makes way for the next, an address of the operator's own network is not limited,
+// and bootstrap relays are besides.
+func TestAHostOfManyPorts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		var crowd, own []*testkit.FakeRelay
+		for i := range 12 {
+			crowd = append(crowd, w.net.Relay(grasp.RelayURL(fmt.Sprintf("wss://victim.example.net:%d/path", 1000+i))))
+			own = append(own, w.net.Relay(grasp.RelayURL(fmt.Sprintf("ws://10.0.0.1:%d", 1000+i))))
+		}
+		boot := w.net.Relay("wss://victim.example.net")
+		other := w.net.Relay("wss://other.example.net")
+		w.boot = append(w.boot, boot.URL)
+		w.start()
+		defer w.stop()
+		for i := range crowd {
+			w.wanted(string(crowd[i].URL), 10*i)
+			w.wanted(string(own[i].URL), 10*i+1)
+		}
+		w.wanted(string(other.URL), 500)
+		wait(time.Hour)
+		count := func(relays []*testkit.FakeRelay) (open, dialed int) {
+			for _, r := range relays {
+				open += r.Open()
+				dialed += min(1, r.Dials())
+			}
+			return open, dialed
+		}
+		if open, dialed := count(crowd); open != plan.PerHost || dialed != plan.PerHost {
+			t.Errorf("%d connections to one host, %d of its relays were dialed", open, dialed)
+		}
+		if open, _ := count(own); open != len(own) {
+			t.Errorf("%d connections to an address of the own network", open)
+		}
+		if boot.Open() != 1 || other.Open() != 1 {
+			t.Errorf("%d connections to the bootstrap relay of that name, %d to another host", boot.Open(), other.Open())
+		}
+		for _, r := range crowd {
+			if r.Open() == 1 {
+				r.RefuseDial.Store(true)
+				r.Drop()
+				break
+			}
+		}
+		wait(time.Hour)
+		if open, _ := count(crowd); open != plan.PerHost {
+			t.Errorf("%d connections to the host after one relay there has gone", open)
 		}
 	})
 }
