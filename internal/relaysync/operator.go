@@ -11,8 +11,8 @@ import (
 // ErrNotWanted says that no repository names a relay and that it is no bootstrap relay.
 var ErrNotWanted = errors.New("nothing is wanted of this relay")
 
-// ErrNoSlot says that all slots are in use.
-var ErrNoSlot = errors.New("no connection is free for this relay (--sync-max-relays)")
+// ErrNoSlot says that all slots are in use, or all that the relay's host may have.
+var ErrNoSlot = errors.New("no connection is free for this relay or its host (--sync-max-relays)")
 
 // ErrNotRunning says that the engine does not run, or is too busy to answer in time.
 var ErrNotRunning = errors.New("the sync engine does not answer")
