@@ -1,12 +1,15 @@
 package store_test
 
-import "graspd/internal/nostr"
+import (
+	"graspd/internal/nostr"
+	"graspd/internal/store/storetest"
+)
 
 var everything nostr.Filter
 
 // seeds is how many random worlds a test goes through.
 func seeds(n uint64) uint64 {
-	if underRace {
+	if storetest.UnderRace {
 		return max(1, n/8)
 	}
 	return n

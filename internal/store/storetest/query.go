@@ -82,9 +82,12 @@ var queryCases = []testCase{
 			}
 		}
 	}},
-	{"ten thousand events of one second", func(t *testing.T, d Disk) {
+	{"thousands of events of one second", func(t *testing.T, d Disk) {
 		r := newRig(t, d, store.Options{})
-		const n = 10_000
+		n := 10_000
+		if UnderRace {
+			n = 1_500
+		}
 		ids := make([]nostr.ID, 0, n)
 		for i := 0; i < n; i += 500 {
 			r.batch(t, func(b Batch) {
