@@ -16,7 +16,7 @@ func TestNamesAreReleased(t *testing.T) {
 	f.add(f.announce(key(0), "x", 1, []string{us, relay(1)}), f.announce(key(1), "y", 1, []string{us, relay(2)}),
 		f.issue(1, address(key(1), "y")))
 	f.step()
-	kept := f.wants[plan.URL(relay(2))].Items()
+	kept, contents := f.wants[plan.URL(relay(2))].Items(), f.wants[plan.URL(relay(2))].Contents()
 	grow := func(n int) {
 		var all []*nostr.Event
 		for i := range n {
@@ -45,6 +45,9 @@ func TestNamesAreReleased(t *testing.T) {
 	}
 	if got := f.wants[plan.URL(relay(2))].Items(); fmt.Sprint(got) != fmt.Sprint(kept) {
 		t.Errorf("items %v became %v", kept, got)
+	}
+	if got := f.wants[plan.URL(relay(2))].Contents(); fmt.Sprint(got) != fmt.Sprint(contents) {
+		t.Errorf("%v became %v", contents, got)
 	}
 	for u, w := range f.wants {
 		if w.Names() > 10 {

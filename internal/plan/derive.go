@@ -65,7 +65,7 @@ func (d *Desired) derive(now time.Duration) {
 		d.revise(r, now)
 	}
 	d.pending = emptied(d.pending)
-	d.sweepNames()
+	d.tendNames()
 }
 
 // emptied returns an empty set, the same one where it was small: one that was

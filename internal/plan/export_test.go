@@ -292,6 +292,9 @@ func (p *Peer) SetMostNeeded(n int) { p.needed = n }
 // SetLeastDead has the table of names swept when more entries than that are dead, and more than half.
 func (d *Desired) SetLeastDead(n int) { d.leastDead = n }
 
+// SweepNames makes the table of names anew, whatever is dead in it.
+func (d *Desired) SweepNames() { d.sweepNames() }
+
 // Names counts the entries of the table of names.
 func (d *Desired) Names() int { return d.names.count() }
 

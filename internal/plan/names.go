@@ -83,13 +83,17 @@ func (t *names) put(it Item, x name) {
 // leastDead is how many entries may stand for nothing, however few are left.
 const leastDead = 1000
 
-// sweepNames makes the table anew with what lives when more than that is dead. As a
-// Want keeps the table that it was made with, every relay then gets a new one,
-// which shares all else with the former.
-func (d *Desired) sweepNames() {
-	if d.dead <= max(d.leastDead, d.names.kept/2) {
-		return
+// tendNames has the table swept when more than half of it is dead.
+func (d *Desired) tendNames() {
+	if d.dead > max(d.leastDead, d.names.kept/2) {
+		d.sweepNames()
 	}
+}
+
+// sweepNames makes the table anew with what lives. As a Want keeps the table that
+// it was made with, every relay then gets a new one, which shares all else with the
+// former.
+func (d *Desired) sweepNames() {
 	t := &names{pages: make([]*[namePage]name, len(d.names.pages)), n: d.names.n}
 	keep := func(it Item) {
 		if it != Announcements {

@@ -106,7 +106,6 @@ func newWorld(t testing.TB, seed uint64, c character, cfg plan.Config) *world {
 		store: map[nostr.ID]*nostr.Event{}, subs: map[string]*asked{}, used: map[string]bool{},
 		excused: map[nostr.ID]bool{}, lived: map[nostr.ID]bool{}, confirmed: map[plan.Item]bool{},
 	}
-	w.desired.SetLeastDead(int(seed % 2 * 5))
 	w.relay = &fakeRelay{character: c, r: w.r, born: map[nostr.ID]time.Duration{}, withheld: map[nostr.ID]bool{}}
 	w.relay.now = func() time.Duration { return w.mono }
 	w.relay.send = w.fromRelay
@@ -389,6 +388,9 @@ func (w *world) derive() {
 	w.window = true
 	w.after(5*time.Second, func() {
 		w.window = false
+		if w.seed%2 == 0 {
+			w.desired.SweepNames()
+		}
 		for u, want := range w.desired.Changed(w.mono) {
 			if u == here {
 				if w.logging {
