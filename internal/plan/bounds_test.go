@@ -59,3 +59,19 @@ func TestNamesAreReleased(t *testing.T) {
 	}
 	runtime.KeepAlive(f)
 }
+
+// TestFormerRevisionsAreReleased: neither a repository that is edited all the time nor ones that come and go leave revisions behind.
+func TestFormerRevisionsAreReleased(t *testing.T) {
+	f := newFold(t)
+	f.SetLeastDead(20)
+	for i := range 100 {
+		f.add(f.announce(key(0), "x", int64(i), []string{us, relay(1)}, key(100+i)), f.announce(key(100+i), "x", 1, nil, key(0)))
+		gone := f.announce(key(1), fmt.Sprint("y", i), 1, []string{us, relay(1)})
+		f.add(gone).step()
+		f.Remove(gone.ID)
+		f.step()
+		if n := f.Names(); n > 30 {
+			t.Fatalf("%d names after %d revisions", n, i+1)
+		}
+	}
+}
