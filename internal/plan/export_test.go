@@ -274,6 +274,9 @@ func (c *session) checkTasks() error {
 		}
 	}
 	for _, t := range c.later {
+		if t.pager != nil && len(t.pager.seen) > 0 {
+			return fmt.Errorf("a task that was put off knows %d ids", len(t.pager.seen))
+		}
 		if t.after == never && !c.auth.awaited() {
 			return fmt.Errorf("a task waits for a verdict on AUTH that is not to come")
 		}
@@ -315,3 +318,6 @@ func (t *names) count() int {
 	}
 	return n
 }
+
+// RequestRoom is how many events above its limit are read of a stored REQ.
+const RequestRoom = requestRoom

@@ -51,6 +51,10 @@ const (
 	maxEvents = 1 << 20
 )
 
+// mostSeen bounds the ids that are known between two pages. With more all are
+// forgotten, for which the last second that was asked may be asked once more.
+const mostSeen = 1 << 16
+
 // minFullPage is the size from which a page of one second is taken for cut.
 const minFullPage = 20
 
@@ -100,19 +104,56 @@ func (p *pager) again() {
 	p.page = page{}
 }
 
-// done ends the page being answered and decides what is asked next.
-func (p *pager) done() {
+// forget frees what a pager that is not used for a while can do without.
+func (p *pager) forget() { p.seen = make(map[uint64]struct{}) }
+
+// end ends the page being answered. It returns the page and what was asked by it.
+func (p *pager) end() (page, pageRange) {
 	g, r := p.page, p.todo[len(p.todo)-1]
 	p.page = page{}
 	p.pages++
 	p.events += g.received
-	p.largest = max(p.largest, g.received)
 	p.todo = p.todo[:len(p.todo)-1]
+	g.oldest, g.newest = max(g.oldest, r.since), min(g.newest, r.until)
+	if len(p.seen) > mostSeen {
+		p.forget()
+	}
+	return g, r
+}
+
+// cut ends a page that was not answered to its end, as the relay went on and on.
+// Nothing is believed about what it holds: all of the range is asked again, in
+// parts, of which those in the middle hold about half of what came each. One second
+// has no parts: it is a gap if there was too much in it. It reports whether most of
+// what came was not known.
+func (p *pager) cut(tooMuch bool) bool {
+	if r := p.todo[len(p.todo)-1]; p.page.received == 0 || r.since == r.until && !tooMuch {
+		p.again()
+		return false
+	}
+	g, r := p.end()
+	if r.since == r.until {
+		p.gap = true
+		p.settle(r)
+		return g.fresh > g.received/2
+	}
+	half := g.oldest + (g.newest-g.oldest)/2
+	for _, s := range []span{{r.since, g.oldest - 1}, {g.newest + 1, r.until}, {g.oldest, half}, {half + 1, g.newest}} {
+		if s.since <= s.until {
+			p.todo = append(p.todo, pageRange{span: s, low: r.low && s.since == r.since, high: r.high && s.until == r.until, doubt: r.doubt})
+		}
+	}
+	return g.fresh > g.received/2
+}
+
+// done ends the page being answered and decides what is asked next.
+func (p *pager) done() {
+	g, r := p.end()
+	p.largest = max(p.largest, g.received)
 	if g.received == 0 {
 		p.settle(r)
 		return
 	}
-	g.oldest, g.newest = max(g.oldest, r.since), min(g.newest, r.until)
 	below := pageRange{span: span{r.since, g.oldest}, low: r.low, high: true}
 	above := pageRange{span: span{g.newest, r.until}, low: true, high: r.high}
 	switch {

@@ -163,6 +163,87 @@ func TestPagerReceivesAll(t *testing.T) {
 	}
 }
 
+// everything is a habit that takes no notice of the limit: shuffled, or in order.
+func everything(r *rand.Rand, in func(int, []dated, int) []dated) func(int, []dated, int) []dated {
+	return func(page int, m []dated, _ int) []dated {
+		out := slices.Clone(in(page, m, len(m)))
+		if r.IntN(3) == 0 {
+			r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+		}
+		return out
+	}
+}
+
+// TestPagerCutsPages: where the reading of a page is broken off, the rest is asked for, whatever the order was.
+func TestPagerCutsPages(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		n, most, seconds := r.IntN(400), 2+r.IntN(50), pick2[int64](r, 2000, 40)
+		s := &shelf{habit: everything(r, pick2(r, newestFirst, oldestFirst))}
+		for i := range n {
+			s.events = append(s.events, at(uint64(i), r.Int64N(seconds)))
+		}
+		s.put()
+		p, got := newPager(span{0, forever}), make(map[nostr.ID]bool)
+		for {
+			ask, ok := p.next()
+			if !ok {
+				break
+			}
+			if s.pages > 30+10*n {
+				t.Fatalf("seed %d: more than %d pages for %d events, %d at a time", seed, s.pages, n, most)
+			}
+			page := s.answer(ask)
+			for _, e := range page[:min(most, len(page))] {
+				got[e.id] = true
+				p.received(e.id, e.at)
+			}
+			switch {
+			case len(page) < most:
+				p.done()
+			case p.cut(true) && r.IntN(2) == 0:
+				p.forget()
+			}
+		}
+		for _, e := range s.events {
+			if !got[e.id] && !s.mayHide(e, most-1) {
+				t.Fatalf("seed %d: %d events, %d at a time: the one at %d is missed", seed, n, most, e.at)
+			}
+		}
+		if hidden := len(got) < n; hidden && !p.gap {
+			t.Fatalf("seed %d: %d of %d events, and no gap is told", seed, len(got), n)
+		}
+	}
+}
+
+func pick2[T any](r *rand.Rand, a, b T) T {
+	if r.IntN(2) == 0 {
+		return a
+	}
+	return b
+}
+
+// TestPagerForgetsWhatItSaw, in time: what it knows of a long history is bounded.
+func TestPagerForgetsWhatItSaw(t *testing.T) {
+	p := newPager(span{0, forever})
+	for n := uint64(0); n < 4*mostSeen; {
+		ask, ok := p.next()
+		if !ok {
+			t.Fatal("ended")
+		}
+		until := min(ask.until, 1<<40)
+		for k := range int64(500) {
+			n++
+			e := at(n, until-k)
+			p.received(e.id, e.at)
+		}
+		p.done()
+		if len(p.seen) > mostSeen+500 {
+			t.Fatalf("%d ids are known after %d", len(p.seen), n)
+		}
+	}
+}
+
 func TestPagerCost(t *testing.T) {
 	for _, c := range []struct {
 		events, limit, most int

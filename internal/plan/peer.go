@@ -207,9 +207,8 @@ func (p *Peer) traffic(in Input) bool {
 		p.authenticated(in)
 		return true
 	case Received:
-		p.received(in)
 		p.alive()
-		return false
+		return p.received(in)
 	case Alive:
 		p.alive()
 		return false

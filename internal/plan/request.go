@@ -42,14 +42,25 @@ type request struct {
 	want      map[nostr.ID]struct{} // of ids, what did not arrive yet
 	proofs    int                   // events that a probe brought and what was asked before did not
 	undecided int
+	events    int  // that came
+	most      int  // events that are read
 	answered  bool // EOSE came
 	failed    bool // an event could not be decided for a reason of our own
+	begun     time.Duration
 	progress  time.Duration
 }
 
+// What a relay may make of one stored REQ. Some take no notice of a limit, so there
+// is room for much more than is asked; but what has no end is ended here, and has
+// failed.
+const (
+	requestRoom    = 10_000 // events above the limit
+	longestRequest = 10 * time.Minute
+)
+
 // request opens a stored REQ for a running task.
 func (p *Peer) request(t *task, kind asks, f nostr.Filter) *request {
-	t.req = &request{sub: p.newSub("s"), kind: kind, task: t, progress: p.now.Mono}
+	t.req = &request{sub: p.newSub("s"), kind: kind, task: t, most: *f.Limit + requestRoom, begun: p.now.Mono, progress: p.now.Mono}
 	t.req.manner = p.manner(f.Kinds == nil)
 	p.conn.requests[t.req.sub] = t.req
 	p.conn.references.count(t)
@@ -71,14 +82,15 @@ func (p *Peer) endRequest(t *task) {
 	}
 }
 
-// received notes an event of an open request.
-func (p *Peer) received(in Received) {
+// received notes an event of an open request. It reports whether that ended the request.
+func (p *Peer) received(in Received) bool {
 	p.conn.frames.good++
 	r := p.conn.requests[in.Sub]
 	if r == nil {
-		return
+		return false
 	}
 	r.undecided++
+	r.events++
 	r.progress = p.now.Mono
 	switch r.kind {
 	case asksPage:
@@ -93,7 +105,28 @@ func (p *Peer) received(in Received) {
 			r.proofs++
 		}
 	}
+	if r.streams() && r.full() {
+		p.overrun(r)
+		return true
+	}
+	return false
 }
+
+// streams says whether the relay may still send events for a stored REQ.
+func (r *request) streams() bool { return r.task != nil && r.kind != asksNeg && !r.answered }
+
+// overrun ends a stored REQ that the relay does not end. It has failed; but a relay
+// that takes no notice of limits gets there in steps, and is not put off longer each time.
+func (p *Peer) overrun(r *request) {
+	t := r.task
+	if r.kind == asksPage && t.pager.cut(r.full()) {
+		t.tries = 0
+	}
+	p.taskFailed(t, "an answer without end")
+}
+
+// full says whether all events have come that are read.
+func (r *request) full() bool { return r.events >= r.most }
 
 // decided notes a verdict; the last one of an answered request completes it.
 // It reports whether that may have changed more than the request.
@@ -194,19 +227,20 @@ func (p *Peer) answered(r *request) {
 	p.proceed(t)
 }
 
-// expire fails requests without progress. Time in which our own door decides
+// expire fails requests without progress, and those that go on for too long. Time in which our own door decides
 // what was received does not count, nor does the reading of our own set.
 func (p *Peer) expire() {
 	for _, t := range append([]*task(nil), p.conn.running...) {
-		r := t.req
-		if r == nil || !r.awaited() || p.now.Mono < r.progress+silence {
-			continue
-		}
-		if r.kind == asksNeg {
+		switch r := t.req; {
+		case r == nil:
+		case r.streams() && p.now.Mono >= r.begun+longestRequest:
+			p.overrun(r)
+		case !r.awaited() || p.now.Mono < r.progress+silence:
+		case r.kind == asksNeg:
 			p.negSilent(t)
-			continue
+		default:
+			p.taskFailed(t, "no answer")
 		}
-		p.taskFailed(t, "no answer")
 	}
 }
 

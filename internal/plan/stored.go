@@ -206,7 +206,8 @@ func (p *Peer) park(t *task) {
 	c.ready[t.group.layer].PushFront(t)
 }
 
-// putOff makes a task wait for its time. What it has learned so far is kept.
+// putOff makes a task wait for its time. What it has learned so far is kept, but
+// for the ids that it saw.
 func (p *Peer) putOff(t *task, after time.Duration) {
 	c := p.conn
 	if t.group.layer == LayerReferences {
@@ -214,6 +215,9 @@ func (p *Peer) putOff(t *task, after time.Duration) {
 		return
 	}
 	c.leave(t)
+	if t.pager != nil {
+		t.pager.forget()
+	}
 	t.after = after
 	c.later = append(c.later, t)
 }

@@ -82,6 +82,9 @@ func (c *session) wakeTasks(now time.Duration) time.Duration {
 		if t.req != nil && t.req.awaited() {
 			w = min(w, t.req.progress+silence)
 		}
+		if t.req != nil && t.req.streams() {
+			w = min(w, t.req.begun+longestRequest)
+		}
 	}
 	for _, t := range c.later {
 		w = min(w, t.after)

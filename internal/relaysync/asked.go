@@ -14,6 +14,14 @@ import (
 // lateness is how long events of an ended request are not held against the relay.
 const lateness = time.Minute
 
+// How many events of one request are not held against the relay though they are
+// dropped: from outside the time that was asked for, and of a request that has
+// ended, as a relay that takes no notice of limits may have much under way.
+const (
+	mostOutside = 1000
+	mostLate    = 100_000
+)
+
 // asked knows what is open on a connection. The shell writes it, the reader
 // looks requests up.
 type asked struct {
@@ -26,6 +34,13 @@ type question struct {
 	class   plan.Class
 	filters []nostr.Filter
 	over    bool
+	dropped int // events; the reader's
+}
+
+// drop counts an event that is dropped and reports whether it is not held against the relay.
+func (q *question) drop(most int) bool {
+	q.dropped++
+	return q.dropped <= most
 }
 
 type ended struct {
@@ -57,6 +72,7 @@ func (a *asked) end(sub string, now time.Duration) {
 
 // answer says what to do with an event for sub: q is the request that it
 // answers, and late that it is to be dropped without holding it against the relay.
+// Only the reader asks.
 func (a *asked) answer(sub string, e *nostr.Event) (q *question, late bool) {
 	a.mu.Lock()
 	q = a.subs[sub]
@@ -65,7 +81,7 @@ func (a *asked) answer(sub string, e *nostr.Event) (q *question, late bool) {
 		return nil, false
 	}
 	if q.over {
-		return nil, true
+		return nil, q.drop(mostLate)
 	}
 	for _, f := range q.filters {
 		if !near(f, e) {
@@ -76,7 +92,7 @@ func (a *asked) answer(sub string, e *nostr.Event) (q *question, late bool) {
 		}
 		late = true
 	}
-	return nil, late
+	return nil, late && q.drop(mostOutside)
 }
 
 // near reports whether an honest relay may take e for an answer to f, whatever

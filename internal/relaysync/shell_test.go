@@ -131,6 +131,35 @@ func TestWhatAnswersARequest(t *testing.T) {
 	}
 }
 
+// TestWhatIsDroppedIsCounted: events from outside the time that was asked for, and those of a request that has ended, are
+// held against the relay when there are too many; what answers a request never is.
+func TestWhatIsDroppedIsCounted(t *testing.T) {
+	since := int64(100)
+	a := newAsked()
+	filters := []nostr.Filter{{Kinds: []nostr.Kind{1}, Since: &since}}
+	for _, sub := range []string{"s1", "s2"} {
+		a.open(plan.Request{Sub: sub, Filters: filters})
+	}
+	early, asked := &nostr.Event{Kind: 1, CreatedAt: 99}, &nostr.Event{Kind: 1, CreatedAt: 100}
+	late := func(sub string, e *nostr.Event, most int) {
+		t.Helper()
+		for n := range most + 2 {
+			if q, late := a.answer(sub, e); q != nil || late != (n < most) {
+				t.Fatalf("event %d of %s: taken %v, late %v", n, sub, q != nil, late)
+			}
+		}
+	}
+	late("s1", early, mostOutside)
+	for _, sub := range []string{"s1", "s2"} {
+		if q, _ := a.answer(sub, asked); q == nil {
+			t.Errorf("%s is not answered", sub)
+		}
+	}
+	late("s2", early, mostOutside)
+	a.end("s1", 0)
+	late("s1", asked, mostLate)
+}
+
 // mute is a connection on which nothing comes, and no pong either until it answers.
 type mute struct {
 	Conn
