@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"graspd/internal/nostr"
+	"graspd/internal/progress"
 	"graspd/internal/store"
 )
 
@@ -30,9 +31,9 @@ func checkCommand(ctx context.Context, args []string, std stdio, env lookup) err
 	if len(problems) > 0 {
 		return &usageError{problems}
 	}
-	p := newProgress(std.err)
-	defer p.end()
-	o := store.CheckOptions{Verifier: nostr.Schnorr{}, Progress: p.show}
+	p := meterOf(std, c.Quiet, "checking")
+	defer p.End()
+	o := store.CheckOptions{Verifier: nostr.Schnorr{}, Progress: func(done, all int64) { p.Show(done, max(done, all), done) }}
 	if repair {
 		err = c.repair(ctx, std, o, p)
 	} else {
@@ -51,7 +52,7 @@ func (c *Config) storeOptions() store.Options {
 }
 
 // check reads everything and prints what is wrong.
-func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *progress) (err error) {
+func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *progress.Meter) (err error) {
 	so := c.storeOptions()
 	so.ReadOnly = true
 	s, err := store.Open(so)
@@ -62,7 +63,7 @@ func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *
 	v := s.View()
 	defer v.Close()
 	r, err := v.CheckWith(ctx, o)
-	p.end()
+	p.End()
 	if err = errors.Join(err, s.Failure()); err != nil {
 		return err
 	}
@@ -75,10 +76,10 @@ func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *
 }
 
 // repair builds the store anew and says what became of the old one.
-func (c *Config) repair(ctx context.Context, std stdio, o store.CheckOptions, p *progress) error {
+func (c *Config) repair(ctx context.Context, std stdio, o store.CheckOptions, p *progress.Meter) error {
 	so := c.storeOptions()
 	r, err := store.Repair(ctx, so, o)
-	p.end()
+	p.End()
 	if err != nil {
 		return err
 	}

@@ -61,6 +61,8 @@ type Config struct {
 
 	LogLevel  slog.Level
 	LogFormat string
+	// Quiet shows no progress on a terminal.
+	Quiet bool
 
 	// Name, Description, Contact and PubKey stand in the NIP-11 document.
 	Name, Description, Contact, PubKey string

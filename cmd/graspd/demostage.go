@@ -2,202 +2,109 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
-	"graspd/internal/corpus"
-	"graspd/internal/grasp"
-	"graspd/internal/ingest"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/relayconn"
-	"graspd/internal/store"
 )
 
-// demoStage is what the demo shows: the relays fill, then a live event crosses.
-type demoStage struct {
-	nodes []*node
-	out   io.Writer
-	tty   bool
-}
+// Times of the demo.
+const (
+	demoPoll     = 100 * time.Millisecond
+	demoPatience = 2 * time.Minute // then something is wrong
+	demoPause    = time.Second     // between live events, for people
+	demoRest     = 8 * time.Second // and when everything was shown
+	demoLive     = 6               // live events before the storm
+)
 
-// play runs the show; it ends early with ctx.
-func (s *demoStage) play(ctx context.Context) error {
-	for i, n := range s.nodes {
-		fmt.Fprintf(s.out, "relay %d is %s, or http://%s in a browser\n", i+1, n.service.RelayURL(), n.listen.public.Addr())
-	}
-	halves := s.corpus()
-	fmt.Fprintf(s.out, "relays 1 and 2 each hold half of the repositories, %d events in all; relay 3 is empty and knows only relay 1\n\n", len(halves[0])+len(halves[1]))
-	for i, events := range halves {
-		if err := load(ctx, s.nodes[i].door, events); err != nil {
-			return err
-		}
-	}
-	start := time.Now()
-	if err := s.converge(ctx, len(halves[0])+len(halves[1])); err != nil {
+// play is the show. It ends early with ctx.
+func (d *demo) play(ctx context.Context) error {
+	d.greet()
+	if err := d.converge(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "converged: all three hold the same %d events, after %.1f s\n\n", s.nodes[0].store.Stats().Events, time.Since(start).Seconds())
-	return s.cross(ctx)
-}
-
-// corpus makes two halves: the events of every other repository, as far as they
-// are found by asking for repositories and their root events.
-func (s *demoStage) corpus() (halves [2][]*nostr.Event) {
-	now := time.Now().Unix()
-	o := corpus.Options{Seed: 1, Repositories: 12, Roots: 90, Others: 240, Since: now - 90*86_400, Until: now}
-	for _, n := range s.nodes {
-		o.Relays = append(o.Relays, string(n.service.RelayURL()))
-	}
-	c := corpus.Generate(o)
-	reach := corpus.NewReach(c.Events())
-	for _, it := range c.Items {
-		if it.Fate == corpus.Held && it.What != corpus.Deletion && reach.Layer(it.Event) > 0 {
-			half := it.Repositories[0] % len(halves)
-			halves[half] = append(halves[half], it.Event)
-		}
-	}
-	return halves
-}
-
-// load brings events in through a relay's door and waits for the verdicts.
-func load(ctx context.Context, door *ingest.Door, events []*nostr.Event) error {
-	src := door.Source(ingest.SourceConfig{Label: "demo"})
-	defer src.Close()
-	var open sync.WaitGroup
-	defer open.Wait()
-	for _, e := range events {
-		open.Add(1)
-		if err := src.Submit(ctx, e, store.Direct, func(policy.Verdict) { open.Done() }); err != nil {
-			open.Done()
+	fmt.Fprintln(d.out, "\nPeople write, now here, now there; live subscriptions bring it:")
+	for i := range demoLive {
+		if err := d.live(ctx, i); err != nil {
 			return err
 		}
 	}
-	return nil
+	if err := d.storm(ctx); err != nil {
+		return err
+	}
+	if !d.stay {
+		return d.conclude(ctx)
+	}
+	return d.goOn(ctx)
 }
 
-// converge prints how the relays fill until all hold the same.
-func (s *demoStage) converge(ctx context.Context, total int) error {
-	tick := time.NewTicker(demoPoll)
-	defer tick.Stop()
-	deadline := time.After(demoPatience)
-	last := ""
+func (d *demo) greet() {
+	fmt.Fprintf(d.out, `
+Three relays on this machine hold %s events about git repositories. None has all of them, each repository is
+on two, and the one called flaky hangs up all the time. Your relay is empty and knows the URL of one of them.
+
+  the operator's page of your relay   http://%s/
+  its public page                     http://%s/
+
+`, digits(d.total), d.yours.listen.admin.Addr(), d.yours.listen.public.Addr())
+}
+
+// converge shows how yours fills until it has everything and is through with every relay.
+func (d *demo) converge(ctx context.Context) error {
+	begun := time.Now()
+	late := time.After(demoPatience)
+	told := time.Time{}
 	for {
-		line := s.progress(total)
-		if line != last {
-			s.show(line)
-			last = line
-		}
-		same, err := s.same(ctx)
+		now, err := d.look(ctx)
 		if err != nil {
 			return err
 		}
-		if same {
-			if s.tty {
-				fmt.Fprintln(s.out)
-			}
+		d.screen.Draw(now.bars()...)
+		if d.screen == nil && time.Since(told) >= time.Second || now.complete() {
+			told = time.Now()
+			d.tell(now, time.Since(begun))
+		}
+		if now.complete() {
+			fmt.Fprintf(d.out, "complete: your relay has all %s events, after %.1f s\n", digits(now.have), time.Since(begun).Seconds())
 			return nil
 		}
 		select {
-		case <-tick.C:
-		case <-deadline:
-			return errors.New("the relays did not converge within two minutes")
+		case <-time.After(demoPoll):
+		case <-late:
+			return fmt.Errorf("your relay is not complete after two minutes: %s", now.line())
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-func (s *demoStage) show(line string) {
-	if s.tty {
-		fmt.Fprintf(s.out, "\r%s", line)
+// tell writes how it stands, as a line where no bars are drawn, and as they stood at the end.
+func (d *demo) tell(now standing, after time.Duration) {
+	if d.screen == nil {
+		fmt.Fprintf(d.out, "%5.1f s  %s\n", after.Seconds(), now.line())
 		return
 	}
-	fmt.Fprintln(s.out, line)
-}
-
-func (s *demoStage) progress(total int) string {
-	parts := make([]string, len(s.nodes))
-	for i, n := range s.nodes {
-		parts[i] = fmt.Sprintf("relay %d: %3d of %d", i+1, n.store.Stats().Events, total)
-	}
-	return strings.Join(parts, "    ")
-}
-
-// same says whether every relay is through with its relays and all hold the
-// same events.
-func (s *demoStage) same(ctx context.Context) (bool, error) {
-	var first []store.Pair
-	for i, n := range s.nodes {
-		settled := n.engine.Status(ctx)
-		if len(settled) < len(s.nodes)-1 {
-			return false, ctx.Err()
-		}
-		for _, r := range settled {
-			if r.Phase != "live" {
-				return false, nil
-			}
-		}
-		ids, err := held(ctx, n.store)
-		if err != nil {
-			return false, err
-		}
-		if i == 0 {
-			first = ids
-		}
-		if !slices.Equal(first, ids) || len(ids) == 0 {
-			return false, nil
+	if now.complete() {
+		d.screen.Clear()
+		for _, l := range now.bars() {
+			fmt.Fprintln(d.out, l)
 		}
 	}
-	return true, nil
 }
 
-func held(ctx context.Context, s *store.Store) ([]store.Pair, error) {
-	v := s.View()
+// demoSubjects are what people write about.
+var demoSubjects = []string{
+	"Crash when the remote has no HEAD", "Typo in the manual", "Could the log be shorter?", "Tests fail on big-endian machines",
+	"A clone over a slow line never ends", "Please tag a release", "Paths with spaces are cut", "Say which key was refused",
+}
+
+// issue makes an issue about one of the repositories that a relay carries, by somebody who was not there before.
+func (d *demo) issue(ctx context.Context, n *neighbour) (*nostr.Event, error) {
+	v := n.store.View()
 	defer v.Close()
-	var out []store.Pair
-	for p, err := range v.Pairs(ctx, nostr.Filter{}, false) {
-		if err != nil {
-			return nil, fmt.Errorf("read what is stored: %w", err)
-		}
-		out = append(out, p)
-	}
-	return out, nil
-}
-
-// cross publishes an issue on the relay that was empty and waits until it has
-// come to the others by their live subscriptions.
-func (s *demoStage) cross(ctx context.Context) error {
-	e, err := s.issue(ctx)
-	if err != nil {
-		return err
-	}
-	from := s.nodes[len(s.nodes)-1]
-	start := time.Now()
-	if err := publish(ctx, from, e); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.out, "a new issue is published on relay %d\n", len(s.nodes))
-	for i, n := range s.nodes[:len(s.nodes)-1] {
-		if err := awaitEvent(ctx, n.store, e.ID); err != nil {
-			return err
-		}
-		fmt.Fprintf(s.out, "it is on relay %d after %d ms\n", i+1, time.Since(start).Milliseconds())
-	}
-	return nil
-}
-
-// issue makes a new issue of the repository announced last.
-func (s *demoStage) issue(ctx context.Context) (*nostr.Event, error) {
-	v := s.nodes[0].store.View()
-	defer v.Close()
-	for row, err := range v.Query(ctx, nostr.Filter{Kinds: []nostr.Kind{nip34.KindRepository}, Limit: new(1)}) {
+	var about []*nostr.Event
+	for row, err := range v.Query(ctx, nostr.Filter{Kinds: []nostr.Kind{nip34.KindRepository}, Limit: new(20)}) {
 		if err != nil {
 			return nil, err
 		}
@@ -205,64 +112,138 @@ func (s *demoStage) issue(ctx context.Context) (*nostr.Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		e := &nostr.Event{
-			CreatedAt: time.Now().Unix(), Kind: nip34.KindIssue, Content: "The demo says hello.",
-			Tags: nostr.Tags{{"a", ann.Address()}, {"p", ann.PubKey.String()}, {"subject", "Hello"}},
+		if a, err := nip34.ParseAnnouncement(ann); err == nil && d.yours.service.Lists(a) { // not another maintainer's
+			about = append(about, ann)
 		}
-		key, err := loadKey(s.nodes[0].cfg.Data)
-		if err != nil {
-			return nil, err
-		}
-		return e, key.Sign(e, [32]byte{})
 	}
-	return nil, errors.New("no repository to write an issue for")
+	if len(about) == 0 {
+		return nil, fmt.Errorf("%s carries no repository to write about", n.name)
+	}
+	ann := about[d.written%len(about)]
+	subject := demoSubjects[d.written%len(demoSubjects)]
+	d.written++
+	return signed(&nostr.Event{
+		CreatedAt: time.Now().Unix(), Kind: nip34.KindIssue, Content: "The demo says hello.",
+		Tags: nostr.Tags{{"a", ann.Address()}, {"p", ann.PubKey.String()}, {"subject", subject}},
+	})
 }
 
-// publish sends an event as a client does and waits for its OK.
-func publish(ctx context.Context, n *node, e *nostr.Event) error {
-	u, err := grasp.NormalizeRelay("ws://" + n.listen.public.Addr().String())
+// live publishes an issue on one of the others and waits until the live subscription has brought it.
+func (d *demo) live(ctx context.Context, i int) error {
+	n := d.others[i%len(d.others)]
+	e, err := d.issue(ctx, n)
 	if err != nil {
 		return err
 	}
-	c, err := relayconn.New(relayconn.Config{AllowPrivate: true}).Dial(ctx, u)
+	begun := time.Now()
+	if err := publish(ctx, n.listen.public.Addr(), e); err != nil {
+		return err
+	}
+	if err := d.arrive(ctx, n, e, begun, "live"); err != nil {
+		return err
+	}
+	return d.pause(ctx, demoPause)
+}
+
+// arrive waits for an event and tells how long it took.
+func (d *demo) arrive(ctx context.Context, n *neighbour, e *nostr.Event, begun time.Time, how string) error {
+	patient, cancel := context.WithTimeout(ctx, demoPatience)
+	defer cancel()
+	if err := awaitEvent(patient, d.yours.store, e.ID); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("an issue on %s has not come: %w", n.name, err)
+	} else if err != nil {
+		return err
+	}
+	d.arrived(n, e, begun, how)
+	return nil
+}
+
+func (d *demo) arrived(n *neighbour, e *nostr.Event, begun time.Time, how string) {
+	n.holds = append(n.holds, e.ID)
+	d.total++
+	subject := e.Tags[len(e.Tags)-1][1]
+	fmt.Fprintf(d.out, "  %s  %-38q on %-5s  here after %s, %s\n", time.Now().Format("15:04:05"), subject, n.name, brief(time.Since(begun)), how)
+}
+
+// storm has flaky hang up, and somebody write there before it is reached again.
+func (d *demo) storm(ctx context.Context) error {
+	fmt.Fprintln(d.out, "\nflaky hangs up, and somebody writes there while nobody listens:")
+	flaky := d.others[len(d.others)-1]
+	begun := time.Now()
+	e, err := d.cutOff(ctx, flaky)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close("done") }()
-	if err := c.Write(ctx, nostr.AppendEventMsg(nil, e)); err != nil {
+	return d.arrive(ctx, flaky, e, begun, "by catching up")
+}
+
+// cutOff cuts a relay's connections and brings an event to it. The next connections fare as told.
+func (d *demo) cutOff(ctx context.Context, n *neighbour, next ...fate) (*nostr.Event, error) {
+	e, err := d.issue(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	n.weather.storm(next...)
+	return e, load(ctx, n.door, []*nostr.Event{e})
+}
+
+// conclude ends the show where nobody watches: everything must be there.
+func (d *demo) conclude(ctx context.Context) error {
+	now, err := d.look(ctx)
+	if err != nil {
 		return err
 	}
-	for {
-		b, err := c.Read(ctx)
+	if now.have != now.total {
+		return fmt.Errorf("your relay lacks something: %s", now.line())
+	}
+	fmt.Fprintf(d.out, "\nYour relay has all %s events of the three.\n", digits(now.have))
+	return nil
+}
+
+// goOn goes on until ctx ends: events now and then, and a relay that asks to be left in peace.
+func (d *demo) goOn(ctx context.Context) error {
+	fmt.Fprintln(d.out, "\nNow flaky hangs up and answers 429, Too Many Requests. It is left in peace for a minute; the others go on.")
+	flaky := d.others[len(d.others)-1]
+	begun := time.Now()
+	missed, err := d.cutOff(ctx, flaky, fate{status: "429 Too Many Requests"})
+	if err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		if err := d.live(ctx, i%(len(d.others)-1)); err != nil {
+			return err
+		}
+		if err := d.pause(ctx, demoRest); err != nil {
+			return err
+		}
+		held, err := heldBy(ctx, d.yours.store)
 		if err != nil {
 			return err
 		}
-		if m, err := nostr.ParseRelay(b); err == nil {
-			if ok, is := m.(nostr.OK); is && ok.ID == e.ID {
-				if !ok.OK {
-					return fmt.Errorf("the issue was refused: %s", ok.Reason)
-				}
-				return nil
-			}
+		if missed != nil && held[missed.ID] {
+			d.arrived(flaky, missed, begun, "as it may be asked again")
+			missed = nil
 		}
 	}
 }
 
-// awaitEvent follows the feed until the event is stored.
-func awaitEvent(ctx context.Context, s *store.Store, id nostr.ID) error {
+// pause keeps the lines at the bottom right for some time. Where nobody watches there is none.
+func (d *demo) pause(ctx context.Context, t time.Duration) error {
+	if d.screen == nil && !d.stay {
+		return ctx.Err()
+	}
+	over := time.After(t)
 	for {
-		_, changed, err := s.Since(s.Head(), 1)
+		now, err := d.look(ctx)
 		if err != nil {
 			return err
 		}
-		v := s.View()
-		_, ok, err := v.Get(id)
-		v.Close()
-		if ok || err != nil {
-			return err
-		}
+		lines := append([]string{""}, now.bars()...)
+		d.screen.Draw(append(lines, "", fmt.Sprintf("  Look at http://%s/   Ctrl-C ends the demo.", d.yours.listen.admin.Addr()))...)
 		select {
-		case <-changed:
+		case <-time.After(demoPoll):
+		case <-over:
+			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -32,7 +32,10 @@ func exportCommand(ctx context.Context, args []string, io stdio, env lookup) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	p := meterOf(io, c.Quiet || isTerminal(io.out), "exporting")
+	defer p.End()
 	w := bufio.NewWriterSize(io.out, 1<<20)
+	var done int64
 	var after store.Seq
 	var line []byte
 	for ctx.Err() == nil {
@@ -48,11 +51,13 @@ func exportCommand(ctx context.Context, args []string, io stdio, env lookup) (er
 			if x.Event == nil {
 				continue
 			}
+			done++
 			line = append(x.Event.AppendJSON(line[:0]), '\n')
 			if _, err := w.Write(line); err != nil {
 				return fmt.Errorf("export: %w", err)
 			}
 		}
+		p.Show(done, max(done, s.Stats().Events), done)
 	}
 	return errors.Join(w.Flush(), errors.New("export: interrupted"))
 }

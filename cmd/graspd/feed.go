@@ -136,6 +136,16 @@ func (t *tally) waits(line int) bool {
 
 func (t *tally) count(o policy.Outcome) int { t.mu.Lock(); defer t.mu.Unlock(); return t.verdict[o] }
 
+// total counts the verdicts on all lines so far.
+func (t *tally) total() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, some := range t.verdict {
+		n += some
+	}
+	return n
+}
+
 func (t *tally) stored() int { return t.count(policy.Accept) }
 
 func (t *tally) String() string {

@@ -49,6 +49,7 @@ func (c *Config) dataSettings() []setting {
 		size("disk-floor", "1GiB", 0, "free disk space below which nothing more is stored", &c.DiskFloor),
 		level("log-level", "info", "debug, info, warn or error", &c.LogLevel),
 		oneOf("log-format", "text", "text, or json for machines", &c.LogFormat, logs.Text, logs.JSON),
+		boolean("quiet", "false", "show no progress on a terminal", &c.Quiet),
 	}
 }
 

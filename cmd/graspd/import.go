@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"graspd/internal/ingest"
 	"graspd/internal/policy"
+	"graspd/internal/progress"
 )
 
 // Bounds of an import.
@@ -41,22 +44,25 @@ func importCommand(ctx context.Context, args []string, std stdio, env lookup) (e
 		return fmt.Errorf("import: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
+	screen := screenOf(std.err, c.Quiet)
+	std.err = above(screen, std.err)
 	s, door, err := openStore(c, policy.Rules{Service: service, MinPoW: c.MinPoW, Lists: lists}, newLogger(c, std.err))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return runImport(ctx, door, file, std)
+	return runImport(ctx, door, file, std, progress.NewMeter(screen, "importing", time.Now))
 }
 
 // runImport runs the door while the file is fed through it.
-func runImport(ctx context.Context, door *ingest.Door, file io.ReadSeeker, std stdio) error {
+func runImport(ctx context.Context, door *ingest.Door, file *os.File, std stdio, p *progress.Meter) error {
 	doorCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var g errgroup.Group
 	g.Go(func() error { return door.Run(doorCtx) })
 	t := &tally{last: make(map[int]policy.Outcome)}
-	err := feedAll(ctx, door, file, t, std.err)
+	err := feedAll(ctx, door, &measured{ReadSeeker: file, size: sizeOf(file), meter: p, tally: t}, t, std.err)
+	p.End()
 	stop()
 	err = errors.Join(err, g.Wait())
 	fmt.Fprintln(std.out, t)
@@ -82,4 +88,32 @@ func feedAll(ctx context.Context, door *ingest.Door, file io.ReadSeeker, t *tall
 			return nil
 		}
 	}
+}
+
+// measured is a file that shows how much of it has been read.
+type measured struct {
+	io.ReadSeeker
+	read, size int64
+	meter      *progress.Meter
+	tally      *tally
+}
+
+func (m *measured) Read(b []byte) (int, error) {
+	n, err := m.ReadSeeker.Read(b)
+	m.read += int64(n)
+	m.meter.Show(m.read, m.size, int64(m.tally.total()))
+	return n, err
+}
+
+func (m *measured) Seek(offset int64, whence int) (at int64, err error) {
+	m.read, err = m.ReadSeeker.Seek(offset, whence)
+	return m.read, err
+}
+
+func sizeOf(f *os.File) int64 {
+	info, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }

@@ -1,37 +1,110 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
+
+	"graspd/internal/plan"
+	"graspd/internal/progress"
 )
 
-// progress shows on a terminal how far a long piece of work has come, in one line. Elsewhere it is silent.
-type progress struct {
-	w     io.Writer // nil for none
-	shown bool
-	next  time.Time
+// screenOf returns a screen where people look at w and want to see progress, else nil.
+func screenOf(w io.Writer, quiet bool) *progress.Screen {
+	if quiet || !isTerminal(w) {
+		return nil
+	}
+	return progress.NewScreen(w, func() int { return terminalWidth(w) })
 }
 
-func newProgress(w io.Writer) *progress {
-	if isTerminal(w) {
-		return &progress{w: w}
-	}
-	return new(progress)
+// meterOf shows on the standard error output how far a command has come.
+func meterOf(std stdio, quiet bool, what string) *progress.Meter {
+	return progress.NewMeter(screenOf(std.err, quiet), what, time.Now)
 }
 
-// show tells how many events are done, five times a second at most.
-func (p *progress) show(done, all int64) {
-	if now := time.Now(); p.w != nil && now.After(p.next) {
-		p.next, p.shown = now.Add(time.Second/5), true
-		fmt.Fprintf(p.w, "\r%d of about %d events\x1b[K", done, max(done, all))
+// above is where lines go while something is drawn at the bottom of the terminal.
+func above(s *progress.Screen, w io.Writer) io.Writer {
+	if s != nil {
+		return s
+	}
+	return w
+}
+
+// The watch of the first catch-up.
+const (
+	catchupLook = 250 * time.Millisecond
+	catchupCalm = time.Second // beyond the batch window, in which more may become wanted
+)
+
+// showCatchup draws how the first catch-up comes on, until nothing is under way any more, and says what it brought.
+func (n *node) showCatchup(ctx context.Context, s *progress.Screen) {
+	tick := time.NewTicker(catchupLook)
+	defer tick.Stop()
+	defer s.Clear()
+	begun, moved := time.Now(), time.Now()
+	for {
+		look, cancel := context.WithTimeout(ctx, time.Second)
+		ready, _ := n.engine.Ready(look)
+		var relays []plan.Status
+		for _, r := range n.engine.Status(look) {
+			relays = append(relays, r.Status)
+		}
+		cancel()
+		c := countCatchup(relays)
+		if !ready && c.live == 0 || c.busy > 0 { // relays that fail are not waited for
+			moved = time.Now()
+		}
+		if time.Since(moved) > n.cfg.SyncBatchWindow+catchupCalm {
+			s.Clear()
+			if c.live > 0 {
+				fmt.Fprintln(s, c.result(moved.Sub(begun)))
+			}
+			return
+		}
+		if c.relays > 0 {
+			s.Draw(c.line())
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
-// end clears the line.
-func (p *progress) end() {
-	if p.shown {
-		p.shown = false
-		fmt.Fprint(p.w, "\r\x1b[K")
+// catchup sums up how the relays stand.
+type catchup struct {
+	live, busy, relays int // connected and complete; on the way there; all
+	confirmed, wanted  int64
+	events             uint64
+}
+
+func countCatchup(relays []plan.Status) (c catchup) {
+	for _, r := range relays {
+		c.relays++
+		switch r.Phase {
+		case "live":
+			c.live++
+		case "idle", "syncing", "dialing":
+			c.busy++
+		}
+		c.wanted += int64(r.Want.Repositories + r.Want.Roots)
+		c.confirmed += int64(r.Confirmed.Repositories + r.Confirmed.Roots)
+		c.events += r.Counters.Live + r.Counters.Catchup + r.Counters.Daily
 	}
+	return c
+}
+
+func (c catchup) line() string {
+	return fmt.Sprintf("catching up %s %d of %d relays  %s of %s items  %s events", progress.Bar(24, c.confirmed, c.wanted),
+		c.live, c.relays, progress.Count(c.confirmed), progress.Count(c.wanted), progress.Count(int64(c.events)))
+}
+
+func (c catchup) result(took time.Duration) string {
+	s := fmt.Sprintf("caught up with %d of %d relays in %v: %s events are new", c.live, c.relays, took.Round(time.Second/10), progress.Count(int64(c.events)))
+	if c.live < c.relays {
+		s += "; the others are tried again (graspd status)"
+	}
+	return s
 }

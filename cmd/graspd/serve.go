@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"graspd/internal/grasp"
+	"graspd/internal/logs"
 )
 
 // serveCommand runs one relay until it is told to stop.
@@ -45,10 +46,12 @@ func serveCommand(ctx context.Context, args []string, io stdio, env lookup) erro
 			return errors.Join(err, l.close())
 		}
 	}
-	n, err := build(c, l, service, lists, bootstrap, newLogger(c, io.err))
+	screen := screenOf(io.err, c.Quiet || c.LogFormat == logs.JSON)
+	n, err := build(c, l, service, lists, bootstrap, newLogger(c, above(screen, io.err)))
 	if err != nil {
 		return err
 	}
+	n.screen = screen
 	n.greet(io.out)
 	return n.run(ctx, hangups)
 }

@@ -5,10 +5,15 @@ import (
 	"os"
 
 	"golang.org/x/term"
+
+	"graspd/internal/progress"
 )
 
 // isTerminal says whether people see at once what is written, and lines may be drawn again.
 func isTerminal(w io.Writer) bool {
+	if _, drawn := w.(*progress.Screen); drawn {
+		return true
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }

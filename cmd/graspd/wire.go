@@ -21,6 +21,7 @@ import (
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
 	"graspd/internal/policy"
+	"graspd/internal/progress"
 	"graspd/internal/relay"
 	"graspd/internal/relayconn"
 	"graspd/internal/relaysync"
@@ -38,6 +39,7 @@ type node struct {
 	relay   *relay.Relay
 	engine  *relaysync.Engine // nil without --sync
 	log     *slog.Logger
+	screen  *progress.Screen // shows the first catch-up; nil = nobody looks
 
 	self    nostr.PubKey  // the relay's own key
 	backups chan struct{} // full while a backup is under way
@@ -157,6 +159,9 @@ func (n *node) run(ctx context.Context, hangups <-chan os.Signal) error {
 		g.Go(func() error { pages.Run(gctx); return nil })
 	}
 	g.Go(func() error { n.rereadOn(gctx, hangups); return nil })
+	if n.screen != nil && n.engine != nil {
+		g.Go(func() error { n.showCatchup(gctx, n.screen); return nil })
+	}
 	g.Go(func() error {
 		defer close(engineDone)
 		if n.engine == nil {

@@ -32,6 +32,7 @@ var layers = map[string]int{
 	"internal/policy":     3,
 	"internal/plan":       4,
 	"internal/logs":       5,
+	"internal/progress":   5,
 	"internal/store":      5,
 	"internal/ingest":     6,
 	"internal/admin":      7,

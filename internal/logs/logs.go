@@ -22,6 +22,14 @@ type Config struct {
 	Now      func() time.Time // nil = time.Now; for the bounds, not for what is written
 }
 
+// rounded cuts long times to what people take in.
+func rounded(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration && a.Value.Duration() >= time.Second {
+		a.Value = slog.DurationValue(a.Value.Duration().Round(time.Second / 10))
+	}
+	return a
+}
+
 // New returns a logger that writes whole lines to w, each with one Write.
 func New(w io.Writer, c Config) *slog.Logger {
 	if c.Now == nil {
@@ -35,6 +43,7 @@ func New(w io.Writer, c Config) *slog.Logger {
 	case c.Terminal:
 		h = newPlain(w, c.Level)
 	default:
+		o.ReplaceAttr = rounded
 		h = slog.NewTextHandler(w, o)
 	}
 	return slog.New(&bounded{Handler: h, bounds: newBounds(c.Now)})

@@ -24,14 +24,14 @@ func TestFormats(t *testing.T) {
 		conf logs.Config
 		want string
 	}{
-		{"text", logs.Config{}, `level=WARN msg="connection failed" component=peer relay=wss://a.example attempt=3` + "\n"},
-		{"json", logs.Config{Format: logs.JSON, Terminal: true}, `"level":"WARN","msg":"connection failed","component":"peer","relay":"wss://a.example","attempt":3}` + "\n"},
-		{"terminal", logs.Config{Terminal: true}, " WARN  connection failed  relay=wss://a.example attempt=3\n"},
+		{"text", logs.Config{}, `level=WARN msg="connection failed" component=peer relay=wss://a.example attempt=3 wait=5.8s` + "\n"},
+		{"json", logs.Config{Format: logs.JSON, Terminal: true}, `"level":"WARN","msg":"connection failed","component":"peer","relay":"wss://a.example","attempt":3,"wait":5826429589}` + "\n"},
+		{"terminal", logs.Config{Terminal: true}, " WARN  connection failed  relay=wss://a.example attempt=3 wait=5.8s\n"},
 	} {
 		var out bytes.Buffer
 		log := logs.New(&out, c.conf).With("component", "peer", "relay", "wss://a.example")
 		log.Debug("below the level")
-		log.Warn("connection failed", "attempt", 3)
+		log.Warn("connection failed", "attempt", 3, "wait", 5826429589*time.Nanosecond)
 		if !strings.HasSuffix(out.String(), c.want) || lines(&out) != 1 {
 			t.Errorf("%s: %q", c.name, out.String())
 		}

@@ -31,7 +31,7 @@ func withoutHead(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey || a.Key == "component") {
 		return slog.Attr{}
 	}
-	return a
+	return rounded(groups, a)
 }
 
 func (p *plain) Enabled(ctx context.Context, l slog.Level) bool { return p.attrs.Enabled(ctx, l) }

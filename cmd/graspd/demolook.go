@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"graspd/internal/plan"
+	"graspd/internal/progress"
+)
+
+// standing is how far yours has come.
+type standing struct {
+	relays      []relayStanding
+	have, total int
+}
+
+// relayStanding is how much of what a relay has is here, and what is going on with it.
+type relayStanding struct {
+	name      string
+	have, all int
+	state     string
+	live      bool
+}
+
+// look compares what yours has with what the others have.
+func (d *demo) look(ctx context.Context) (s standing, err error) {
+	held, err := heldBy(ctx, d.yours.store)
+	if err != nil {
+		return s, err
+	}
+	states := make(map[string]plan.Status)
+	for _, r := range d.yours.engine.Status(ctx) {
+		states[string(r.URL)] = r.Status
+	}
+	s.have, s.total = len(held), d.total
+	for _, n := range d.others {
+		r := relayStanding{name: n.name, all: len(n.holds)}
+		for _, id := range n.holds {
+			if held[id] {
+				r.have++
+			}
+		}
+		st, known := states[string(n.service.RelayURL())]
+		r.state, r.live = describe(st, known), st.Phase == "live"
+		s.relays = append(s.relays, r)
+	}
+	return s, ctx.Err()
+}
+
+// describe says in a few words what is going on with a relay.
+func describe(s plan.Status, known bool) string {
+	switch {
+	case !known:
+		return "not heard of yet"
+	case s.Phase == "waiting":
+		return "hung up; again in " + brief(max(0, time.Until(s.NextAttempt)))
+	case s.Phase == "idle":
+		return "found in an announcement"
+	}
+	return s.Phase
+}
+
+// complete says that everything is here and nothing is under way.
+func (s standing) complete() bool {
+	for _, r := range s.relays {
+		if !r.live || r.have < r.all {
+			return false
+		}
+	}
+	return s.have >= s.total
+}
+
+// bars are lines for a terminal.
+func (s standing) bars() []string {
+	var out []string
+	for _, r := range s.relays {
+		out = append(out, fmt.Sprintf("  %-12s %s %5s of %5s  %s", r.name, progress.Bar(30, int64(r.have), int64(r.all)), digits(r.have), digits(r.all), r.state))
+	}
+	return append(out, fmt.Sprintf("  %-12s %s %5s of %5s events", "your relay", progress.Bar(30, int64(s.have), int64(s.total)), digits(s.have), digits(s.total)))
+}
+
+// line is the same for a file.
+func (s standing) line() string {
+	parts := []string{fmt.Sprintf("your relay has %d of %d", s.have, s.total)}
+	for _, r := range s.relays {
+		parts = append(parts, fmt.Sprintf("%s %d of %d (%s)", r.name, r.have, r.all, r.state))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func digits(n int) string { return progress.Count(int64(n)) }
+
+// brief rounds a time to what people take in.
+func brief(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return fmt.Sprintf("%.0f s", d.Seconds())
+}
