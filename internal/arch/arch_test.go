@@ -21,33 +21,34 @@ const module = "graspd/"
 // layers gives every package its place. A package imports only lower layers.
 var layers = map[string]int{
 	"internal/arch":       0,
-	"internal/nostr":      0,
+	"internal/bip340":     0,
+	"internal/nostr":      1,
 	"internal/fifo":       0,
 	"internal/negentropy": 0,
-	"internal/nip11":      1,
-	"internal/nip19":      1,
-	"internal/nip34":      1,
-	"internal/grasp":      2,
-	"internal/corpus":     3,
-	"internal/policy":     3,
-	"internal/plan":       4,
-	"internal/logs":       5,
-	"internal/progress":   5,
-	"internal/store":      5,
-	"internal/ingest":     6,
-	"internal/admin":      7,
-	"internal/relay":      7,
-	"internal/relayconn":  7,
-	"internal/metrics":    8,
-	"internal/relaysync":  8,
-	"cmd/graspd":          9,
+	"internal/nip11":      2,
+	"internal/nip19":      2,
+	"internal/nip34":      2,
+	"internal/grasp":      3,
+	"internal/corpus":     4,
+	"internal/policy":     4,
+	"internal/plan":       5,
+	"internal/logs":       6,
+	"internal/progress":   6,
+	"internal/store":      6,
+	"internal/ingest":     7,
+	"internal/admin":      8,
+	"internal/relay":      8,
+	"internal/relayconn":  8,
+	"internal/metrics":    9,
+	"internal/relaysync":  9,
+	"cmd/graspd":          10,
 }
 
 // testOnly packages are imported by tests and by each other alone.
 var testOnly = []string{"internal/testkit", "internal/store/storetest", "internal/sim"}
 
 // pureBelow is the first layer that may have goroutines, locks, clocks, files and sockets.
-const pureBelow = 5
+const pureBelow = 6
 
 var impure = []string{"context", "sync", "sync/atomic", "net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog"}
 

@@ -1,6 +1,7 @@
 package nostr
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -105,7 +106,7 @@ func (p *keyPair) sign(msg []byte, aux [32]byte) Sig {
 	var k, e secp256k1.ModNScalar
 	k.SetBytes(&h) // zero with a chance of 2^-256
 	rx := evenPoint(&k)
-	challenge(&e, (*[32]byte)(&rx), &p.pk, msg)
+	challenge(&e, &rx, &p.pk, msg)
 	s := e.Mul(&p.d).Add(&k).Bytes()
 	return Sig(append(rx[:], s[:]...))
 }
@@ -120,4 +121,21 @@ func evenPoint(d *secp256k1.ModNScalar) (x PubKey) {
 	}
 	p.X.PutBytes((*[32]byte)(&x))
 	return x
+}
+
+// challenge sets e to the BIP-340 challenge of R, P and the message, modulo n.
+func challenge(e *secp256k1.ModNScalar, rx, pk *PubKey, msg []byte) {
+	h := taggedHash("BIP0340/challenge", rx[:], pk[:], msg)
+	e.SetBytes(&h)
+}
+
+// taggedHash is the hash function of BIP-340: SHA-256 with the hash of the tag before the message, twice.
+func taggedHash(tag string, parts ...[]byte) [32]byte {
+	t := sha256.Sum256([]byte(tag))
+	buf := make([]byte, 0, 192)
+	buf = append(append(buf, t[:]...), t[:]...)
+	for _, p := range parts {
+		buf = append(buf, p...)
+	}
+	return sha256.Sum256(buf)
 }
