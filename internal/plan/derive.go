@@ -13,17 +13,18 @@ import (
 
 // repo is a repository whose announcement lists this service.
 type repo struct {
-	ord    uint32
-	owner  nostr.PubKey
-	d      string
-	people grasp.Set // as of the last derivation
-	joined []*addressed
-	relays []URL
-	chunks []*chunk
+	ord     uint32
+	owner   nostr.PubKey
+	d       string
+	people  *grasp.Set // as of the last derivation, shared with others; nil = none yet
+	joined  []*addressed
+	sources []*announced // the announcements at the joined addresses
+	relays  []URL
+	chunks  []*chunk
 
-	item     Item      // 0: none yet
-	addrs    []string  // at the current revision
-	revision grasp.Set // the people at the current revision
+	item     Item       // 0: none yet
+	addrs    []string   // at the current revision
+	revision *grasp.Set // the people at the current revision
 	revised  time.Duration
 	want     *RepoWant
 }
@@ -46,18 +47,24 @@ func (d *Desired) target(u URL) *target {
 // derivation is one pass over what is stale; it asks once per d who belongs together.
 type derivation struct {
 	*Desired
-	groups map[string]*grasp.Group
+	councils map[string]*grasp.Councils
+	stale    map[*repo]struct{}    // whose maintainers are to be derived
+	authors  map[nostr.PubKey]bool // of these and of what changed; true = all their relays are to be derived
 }
 
 // derive brings repositories, their root events and their relays up to date
 // with the announcements, and makes the new RepoWants. Its cost follows what
-// changed: the repositories of the authors concerned.
+// changed: the repositories concerned and, where their relays changed, all others
+// of their owners.
 func (d *Desired) derive(now time.Duration) {
-	x := derivation{d, make(map[string]*grasp.Group)}
-	for _, pk := range slices.SortedFunc(maps.Keys(d.stale), nostr.PubKey.Compare) {
+	x := derivation{d, make(map[string]*grasp.Councils), make(map[*repo]struct{}), make(map[nostr.PubKey]bool)}
+	for _, t := range d.touched {
+		x.concern(t)
+	}
+	for _, pk := range slices.SortedFunc(maps.Keys(x.authors), nostr.PubKey.Compare) {
 		x.author(pk)
 	}
-	d.stale = emptied(d.stale)
+	d.touched = emptied(d.touched)
 	for r := range d.delayed {
 		d.pending[r] = struct{}{}
 	}
@@ -70,9 +77,9 @@ func (d *Desired) derive(now time.Duration) {
 
 // emptied returns an empty set, the same one where it was small: one that was
 // large once would take long to go through for ever.
-func emptied[K comparable](set map[K]struct{}) map[K]struct{} {
+func emptied[K comparable, V any](set map[K]V) map[K]V {
 	if len(set) > 16 {
-		return make(map[K]struct{})
+		return make(map[K]V)
 	}
 	clear(set)
 	return set
@@ -80,46 +87,97 @@ func emptied[K comparable](set map[K]struct{}) map[K]struct{} {
 
 func byOrd(a, b *repo) int { return cmp.Compare(a.ord, b.ord) }
 
+// concern marks the repositories for which it counts that the announcements in t
+// changed. Another author's is concerned only where it counted one of their authors
+// already, unless he had declined before: then he was in nobody's.
+func (x derivation) concern(t *touched) {
+	for pk := range t.by {
+		x.authors[pk] = true
+	}
+	known := make(map[*grasp.Set]bool) // most share one
+	for pk := range x.byD[t.d] {
+		r := x.byAuthor[pk][t.d]
+		if r == nil {
+			continue
+		}
+		_, concerned := t.by[pk]
+		if !concerned && !t.all && r.people != nil {
+			var asked bool
+			if concerned, asked = known[r.people]; !asked {
+				concerned = t.among(r.people)
+				known[r.people] = concerned
+			}
+		}
+		if concerned || t.all {
+			x.stale[r], x.authors[pk] = struct{}{}, x.authors[pk]
+		}
+	}
+}
+
 // author applies the author's bounds: the first repositories by d, and of them
 // the first distinct relays.
 func (x derivation) author(pk nostr.PubKey) {
-	used := make(map[URL]struct{})
+	moved := x.authors[pk]
+	var within []*repo
 	for i, name := range slices.Sorted(maps.Keys(x.byAuthor[pk])) {
 		r := x.byAuthor[pk][name]
 		if i >= x.bounds.RepositoriesPerAuthor {
 			x.release(r)
 			continue
 		}
-		x.join(r)
+		within = append(within, r)
+		if _, stale := x.stale[r]; stale || r.joined == nil {
+			moved = x.join(r) || moved
+			x.pending[r] = struct{}{}
+		}
+	}
+	if !moved {
+		return
+	}
+	used := make(map[URL]struct{})
+	for _, r := range within {
 		x.assign(r, x.relaysOf(r, used))
-		x.pending[r] = struct{}{}
 	}
 }
 
-// join derives the maintainers of r and the addresses that belong to it.
-func (x derivation) join(r *repo) {
-	g := x.groups[r.d]
-	if g == nil {
+// join derives the maintainers of r and the addresses that belong to it. It reports
+// whether these name other relays than before.
+func (x derivation) join(r *repo) (moved bool) {
+	c := x.councils[r.d]
+	if c == nil {
 		var same []*nip34.Announcement
 		for pk := range x.byD[r.d] {
 			if a := x.part(pk, r.d); a != nil {
 				same = append(same, &a.Announcement)
 			}
 		}
-		g = grasp.NewGroup(same)
-		x.groups[r.d] = g
+		c = grasp.NewGroup(same).Councils()
+		x.councils[r.d] = c
 	}
-	r.people = g.Maintainers(r.owner)
-	var joined []*addressed
-	for _, pk := range r.people.Members { // the owner first
-		at := nip34.Address{Kind: nip34.KindRepository, PubKey: pk, D: r.d}
-		if x.part(pk, r.d) != nil && len(joined) <= x.bounds.MaintainersPerRepository {
-			joined = append(joined, x.address(at))
+	x.derived++
+	r.people = c.Of(r.owner)
+	joined := make([]*addressed, 0, min(len(r.people.Members), x.bounds.MaintainersPerRepository+1))
+	sources := make([]*announced, 0, cap(joined))
+	with := func(pk nostr.PubKey) {
+		if a := x.part(pk, r.d); a != nil {
+			joined, sources = append(joined, x.address(a.Address)), append(sources, a)
+		}
+	}
+	with(r.owner)
+	for _, pk := range r.people.Members {
+		if len(joined) > x.bounds.MaintainersPerRepository {
+			break
+		}
+		if pk != r.owner {
+			with(pk)
 		}
 	}
 	if !slices.Equal(joined, r.joined) {
 		x.attach(r, joined)
 	}
+	moved = r.sources == nil || !slices.EqualFunc(sources, r.sources, func(a, b *announced) bool { return slices.Equal(a.relays, b.relays) })
+	r.sources = sources
+	return moved
 }
 
 // attach makes joined the addresses of r and collects their root events.
@@ -149,9 +207,9 @@ func (d *Desired) attach(r *repo, joined []*addressed) {
 // maintainers, without this service, within what is left of the owner's bound.
 func (d *Desired) relaysOf(r *repo, used map[URL]struct{}) []URL {
 	var out []URL
-	for _, n := range r.joined {
-		for _, u := range d.announcement(n.at).relays {
-			if d.service.Is(u) || slices.Contains(out, u) {
+	for _, a := range r.sources {
+		for _, u := range a.relays {
+			if slices.Contains(out, u) {
 				continue
 			}
 			if _, ok := used[u]; !ok {
@@ -200,7 +258,10 @@ func (d *Desired) unassign(r *repo, u URL) {
 // release takes r out of every Want.
 func (d *Desired) release(r *repo) {
 	d.assign(r, nil)
-	d.attach(r, nil)
+	if len(r.joined) > 0 {
+		d.attach(r, nil)
+	}
+	r.sources = nil
 	delete(d.pending, r)
 	delete(d.delayed, r)
 }
@@ -213,8 +274,7 @@ func (d *Desired) revise(r *repo, now time.Duration) {
 	for i, n := range r.joined {
 		addrs[i] = n.at.String()
 	}
-	changed := !slices.Equal(addrs, r.addrs) ||
-		!slices.Equal(r.people.Members, r.revision.Members) || !slices.Equal(r.people.Invited, r.revision.Invited)
+	changed := !slices.Equal(addrs, r.addrs) || !samePeople(r.people, r.revision)
 	switch {
 	case r.item == 0, changed && now-r.revised >= revisionInterval:
 		if r.item != 0 {
@@ -235,4 +295,8 @@ func (d *Desired) revise(r *repo, now time.Duration) {
 	for _, u := range r.relays {
 		d.affected[u] = struct{}{}
 	}
+}
+
+func samePeople(a, b *grasp.Set) bool {
+	return a == b || a != nil && b != nil && slices.Equal(a.Members, b.Members) && slices.Equal(a.Invited, b.Invited)
 }

@@ -53,11 +53,12 @@ type Desired struct {
 	nextOrd   uint32
 	dead      int // entries of names that stand for nothing any more
 	leastDead int
+	derived   int // how often the maintainers of a repository were worked out
 
-	stale    map[nostr.PubKey]struct{} // authors whose repositories must be derived again
-	pending  map[*repo]struct{}        // repositories that changed since Changed was last asked
-	delayed  map[*repo]struct{}        // repositories whose new revision waits for its minute
-	affected map[URL]struct{}          // relays whose Want changed and was not handed out
+	touched  map[string]*touched // by d, what changed since the last derivation
+	pending  map[*repo]struct{}  // repositories that changed since Changed was last asked
+	delayed  map[*repo]struct{}  // repositories whose new revision waits for its minute
+	affected map[URL]struct{}    // relays whose Want changed and was not handed out
 }
 
 // NewDesired returns an empty fold. Bootstrap relays are targets from the start.
@@ -70,7 +71,7 @@ func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 		addresses: make(map[nip34.Address]*addressed),
 		roots:     make(map[nostr.ID]*root),
 		targets:   make(map[URL]*target),
-		stale:     make(map[nostr.PubKey]struct{}),
+		touched:   make(map[string]*touched),
 		pending:   make(map[*repo]struct{}),
 		delayed:   make(map[*repo]struct{}),
 		affected:  make(map[URL]struct{}),

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"graspd/internal/grasp"
 	"graspd/internal/nostr"
 )
 
@@ -47,7 +48,7 @@ func (r *RepoWant) RootIDs(w *Want) []nostr.ID {
 // Left counts everything that d remembers.
 func (d *Desired) Left() int {
 	return len(d.byD) + len(d.byID) + len(d.byAuthor) + len(d.addresses) + len(d.roots) + len(d.targets) +
-		len(d.stale) + len(d.pending) + len(d.delayed) + len(d.affected)
+		len(d.touched) + len(d.pending) + len(d.delayed) + len(d.affected)
 }
 
 // Differ lists what diff reports between two Wants.
@@ -321,3 +322,17 @@ func (t *names) count() int {
 
 // RequestRoom is how many events above its limit are read of a stored REQ.
 const RequestRoom = requestRoom
+
+// Councils counts the sets of maintainers that are kept.
+func (d *Desired) Councils() int {
+	seen := make(map[*grasp.Set]bool)
+	for _, mine := range d.byAuthor {
+		for _, r := range mine {
+			seen[r.people] = true
+		}
+	}
+	return len(seen)
+}
+
+// Derived counts how often the maintainers of a repository were worked out.
+func (d *Desired) Derived() int { return d.derived }

@@ -13,7 +13,7 @@ import (
 // own, so that the event itself does not stay in memory.
 type announced struct {
 	nip34.Announcement       // identity, maintainers, roles and fork only
-	relays             []URL // the first valid ones
+	relays             []URL // the first valid ones, but for this service
 	ours               bool  // lists this service
 }
 
@@ -24,7 +24,7 @@ func (d *Desired) kept(a *nip34.Announcement) *announced {
 		Announcement: nip34.Announcement{
 			Address: at, ID: a.ID, CreatedAt: a.CreatedAt, Maintainers: a.Maintainers, Roles: a.Roles, Fork: a.Fork,
 		},
-		relays: grasp.Relays(a, d.bounds.RelaysPerAnnouncement),
+		relays: slices.DeleteFunc(grasp.Relays(a, d.bounds.RelaysPerAnnouncement), d.service.Is),
 		ours:   d.service.Lists(a),
 	}
 }
@@ -98,18 +98,30 @@ func (d *Desired) uncarry(at nip34.Address) {
 	}
 }
 
-// touch marks whose repositories must be derived again because the
-// announcement at took the place of old. Another author's repository is
-// concerned only where it counts the announcement's author already, unless he
-// had declined before: then he was in nobody's.
+// touched is the announcements with one d that changed since the last derivation.
+type touched struct {
+	d   string
+	by  map[nostr.PubKey]struct{} // their authors
+	all bool                      // one of them had declined: anybody may be concerned
+}
+
+// touch notes that the announcement at took the place of old.
 func (d *Desired) touch(at nip34.Address, old *announced) {
-	d.stale[at.PubKey] = struct{}{}
-	declined := old != nil && (old.Fork || len(old.Roles) > 0)
-	for pk := range d.byD[at.D] {
-		if r := d.byAuthor[pk][at.D]; r != nil && (declined || r.people.Has(at.PubKey) || r.people.HasInvited(at.PubKey)) {
-			d.stale[pk] = struct{}{}
-		}
+	t := d.touched[at.D]
+	if t == nil {
+		t = &touched{d: strings.Clone(at.D), by: make(map[nostr.PubKey]struct{})}
+		d.touched[t.d] = t
 	}
+	t.by[at.PubKey] = struct{}{}
+	t.all = t.all || old != nil && (old.Fork || len(old.Roles) > 0)
+}
+
+// among says whether any of the authors is one of the people of a repository.
+func (t *touched) among(people *grasp.Set) bool {
+	in := func(list []nostr.PubKey) bool {
+		return slices.ContainsFunc(list, func(pk nostr.PubKey) bool { _, ok := t.by[pk]; return ok })
+	}
+	return in(people.Members) || in(people.Invited)
 }
 
 // root is a root event. All but its item is fixed.

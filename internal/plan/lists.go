@@ -18,8 +18,10 @@ func (d *Desired) SetLists(l policy.Lists) {
 			d.place(d.byD[name][pk])
 		}
 	}
-	for pk := range d.byAuthor { // another's announcement may be part of any no more, or again
-		d.stale[pk] = struct{}{}
+	for pk, mine := range d.byAuthor { // another's announcement may be part of any no more, or again
+		for name := range mine {
+			d.touch(nip34.Address{PubKey: pk, D: name}, nil)
+		}
 	}
 }
 

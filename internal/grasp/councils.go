@@ -1,0 +1,52 @@
+package grasp
+
+import (
+	"slices"
+
+	"graspd/internal/nostr"
+)
+
+// Councils answers for many authors of a Group. A thousand who all list each other have one council between them, which is
+// worked out once and shared. It belongs to one goroutine.
+type Councils struct {
+	g  *Group
+	of []*Set // by key; nil = not asked yet
+}
+
+// Councils prepares for many questions.
+func (g *Group) Councils() *Councils { return &Councils{g, make([]*Set, len(g.keys))} }
+
+// Of is who maintains the repository of that author, as Maintainers says, but all members are sorted, the author among
+// them. The caller does not change it: authors who decide for each other's repositories get the same.
+func (c *Councils) Of(author nostr.PubKey) *Set {
+	root, ok := c.g.index[author]
+	if !ok {
+		return &Set{Members: []nostr.PubKey{author}}
+	}
+	if c.of[root] == nil {
+		s := c.g.Maintainers(author)
+		slices.SortFunc(s.Members, nostr.PubKey.Compare)
+		c.share(root, &s)
+	}
+	return c.of[root]
+}
+
+// share gives s to root and to all who are bound to him by listings in both directions. Of two who list each other, and
+// do not decline, each is a member of the other's repository, and the set of a member lies within the set that he is a
+// member of: so they have the same members, and those invite the same people.
+func (c *Councils) share(root int, s *Set) {
+	c.of[root] = s
+	if c.g.decline[root] {
+		return
+	}
+	for todo := []int{root}; len(todo) > 0; {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, j := range c.g.lists[i] {
+			if c.of[j] == nil && !c.g.decline[j] && slices.Contains(c.g.lists[j], i) {
+				c.of[j] = s
+				todo = append(todo, j)
+			}
+		}
+	}
+}
