@@ -4,7 +4,7 @@ RUNS ?= 200
 FIRST ?= 0
 CHROMIUM ?= chromium
 
-.PHONY: help build test race lint fuzz mutate crash scale load bench interop browser demo sim
+.PHONY: help build test race lint fuzz mutate crash scale load bench interop browser docs demo sim
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -66,5 +66,11 @@ browser: ## the pages in a real browser; installs Debian's Chromium where there 
 	@command -v $(CHROMIUM) >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 	cd interop && CHROMIUM=$(CHROMIUM) go test -count=1 -timeout 10m ./browser
 
-demo: ## three relays on this machine that fill each other
+docs: ## write the pages that are made from the source, and the picture of the operator's page
+	go test ./internal/arch -run LogLines -args -update
+	go test ./internal/metrics -run EveryMetric -args -update
+	go test ./cmd/graspd -run FlagsPage -args -update
+	cd interop && CHROMIUM=$(CHROMIUM) PICTURE=../../docs/page.png go test -count=1 -run Picture ./browser
+
+demo: ## a relay on this machine that fills from three others
 	go run ./cmd/graspd demo

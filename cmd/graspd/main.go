@@ -45,7 +45,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"serve", "[flags]", "run the relay (the default)", serveCommand},
-		{"demo", "[flags]", "show three relays on this machine filling each other", demoCommand},
+		{"demo", "[flags]", "show on this machine how a relay fills from three others", demoCommand},
 		{"status", "[flags]", "show how a running relay stands; exit code 1 when something needs looking after", statusCommand},
 		{"import", "[flags] FILE|-", "store the events of a JSON lines file, by the rules of serve", importCommand},
 		{"export", "[flags]", "write all stored events as JSON lines, in the order in which they were stored", exportCommand},

@@ -28,6 +28,7 @@ func (e *unwell) Error() string { return strings.Join(e.problems, "\n") }
 type statusOptions struct {
 	base        string // of the private listener, without a slash at the end
 	json, watch bool
+	repos       bool   // by repository
 	health      bool   // only whether it does its work
 	retry       string // a relay to connect to at once
 	every       time.Duration
@@ -39,6 +40,7 @@ func statusCommand(ctx context.Context, args []string, std stdio, env lookup) er
 	rows := []setting{
 		adminURL("admin", "http://127.0.0.1:7335", "private listener of the relay that is asked", &o.base),
 		boolean("json", "false", "print status.json as it is", &o.json),
+		boolean("repositories", "false", "show how complete each repository is, and what its relays lack of it; with --json repositories.json", &o.repos),
 		boolean("watch", "false", "go on, until Ctrl-C", &o.watch),
 		boolean("health", "false", "ask only whether the relay does its work: for a container's health check", &o.health),
 		text("retry", "", "URL of a relay that is connected to at once, whatever its failures", &o.retry),
@@ -113,33 +115,56 @@ const clearScreen = "\x1b[H\x1b[2J"
 
 // show shows it once.
 func (o statusOptions) show(ctx context.Context, out io.Writer) error {
-	text, err := o.get(ctx, "/status.json")
+	err := o.print(ctx, out)
 	if err != nil {
-		return err
-	}
-	var s admin.Status
-	if err := json.Unmarshal(text, &s); err != nil {
-		return fmt.Errorf("%s/status.json: %w", o.base, err)
-	}
-	if o.json {
-		_, err = out.Write(text)
-	} else {
-		err = printStatus(out, s, time.Now())
-	}
-	if err != nil {
-		return fmt.Errorf("print status: %w", err)
-	}
-	if text, err = o.get(ctx, "/problems.json"); err != nil {
 		return err
 	}
 	var p admin.Problems
-	if err := json.Unmarshal(text, &p); err != nil {
-		return fmt.Errorf("%s/problems.json: %w", o.base, err)
+	if _, err = o.read(ctx, "/problems.json", &p); err != nil {
+		return err
 	}
 	if len(p.Problems) > 0 {
 		return &unwell{p.Problems}
 	}
 	return nil
+}
+
+// print prints the relays or the repositories.
+func (o statusOptions) print(ctx context.Context, out io.Writer) error {
+	var s admin.Status
+	var r admin.Repositories
+	path, to := "/status.json", any(&s)
+	if o.repos {
+		path, to = "/repositories.json", &r
+	}
+	text, err := o.read(ctx, path, to)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.json:
+		_, err = out.Write(text)
+	case o.repos:
+		err = printRepositories(out, r)
+	default:
+		err = printStatus(out, s, time.Now())
+	}
+	if err != nil {
+		return fmt.Errorf("print status: %w", err)
+	}
+	return nil
+}
+
+// read reads a document of the private listener.
+func (o statusOptions) read(ctx context.Context, path string, to any) ([]byte, error) {
+	text, err := o.get(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		return nil, fmt.Errorf("%s%s: %w", o.base, path, err)
+	}
+	return text, nil
 }
 
 // tell prints the one line with which the private listener answers, which is an

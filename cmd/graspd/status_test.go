@@ -139,3 +139,26 @@ func TestStatusOfARunningRelay(t *testing.T) {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 }
+
+func TestRepositoriesTable(t *testing.T) {
+	held, lacks, none := uint64(1200), uint64(3), uint64(0)
+	r := admin.Repositories{Repositories: []admin.RepositoryStatus{
+		{Address: "30617:aa4fc8665f5696e33db7e1a572e3b0f5b3d615837b0f362dcb1c8068b098c7b4:to\x1b[2Jol", Relays: []admin.RepositoryPart{
+			{URL: "wss://a.example.net", Want: 5, Confirmed: 4, Held: &held, Lacks: &lacks}, {URL: "wss://b.example.net", Want: 5, Confirmed: 5, Held: &held, Lacks: &none},
+		}},
+		{Address: "30617:ab:other", Relays: []admin.RepositoryPart{{URL: "wss://a.example.net", Want: 1}}},
+	}}
+	const want = `REPOSITORY   OWNER     RELAY                CONFIRMED  HERE  RELAY LACKS
+to\x1b[2Jol  aa4fc866  wss://a.example.net  4/5        1200  3
+to\x1b[2Jol  aa4fc866  wss://b.example.net  5/5        1200  0
+other        ab        wss://a.example.net  0/1        -     -
+`
+	var b strings.Builder
+	if err := printRepositories(&b, r); err != nil || b.String() != want {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	b.Reset()
+	if err := printRepositories(&b, admin.Repositories{}); err != nil || b.String() != "no repository here names another relay\n" {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}

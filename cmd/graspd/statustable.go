@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -78,4 +79,35 @@ func until(t, now time.Time) string {
 		return "now"
 	}
 	return "in " + d.String()
+}
+
+// printRepositories prints a line for each relay of each repository.
+func printRepositories(w io.Writer, r admin.Repositories) error {
+	if len(r.Repositories) == 0 {
+		_, err := io.WriteString(w, "no repository here names another relay\n")
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "REPOSITORY\tOWNER\tRELAY\tCONFIRMED\tHERE\tRELAY LACKS")
+	for _, x := range r.Repositories {
+		_, rest, _ := strings.Cut(x.Address, ":")
+		owner, name, _ := strings.Cut(rest, ":")
+		for _, p := range x.Relays {
+			fmt.Fprintln(t, strings.Join([]string{visible(name), owner[:min(8, len(owner))], p.URL, of(p.Confirmed, p.Want), known(p.Held), known(p.Lacks)}, "\t"))
+		}
+	}
+	return t.Flush()
+}
+
+// visible is a stranger's text without what a terminal would obey.
+func visible(s string) string {
+	q := strconv.Quote(s)
+	return q[1 : len(q)-1]
+}
+
+func known(n *uint64) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.FormatUint(*n, 10)
 }

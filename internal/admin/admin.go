@@ -90,7 +90,7 @@ type Pages struct {
 // patience is how long an answer waits for the engine.
 const patience = 5 * time.Second
 
-// New returns the pages: / for people, /status.json, /problems.json, /healthz,
+// New returns the pages: / for people, /status.json, /repositories.json, /problems.json, /healthz,
 // /readyz and /metrics for programs, POST /retry and POST /backup. Requests that a browser makes
 // for another site change nothing.
 func New(c Config) *Pages {
@@ -102,6 +102,7 @@ func New(c Config) *Pages {
 	m.HandleFunc("GET /changes", p.stream)
 	m.HandleFunc("POST /retry", p.retry)
 	m.HandleFunc("GET /status.json", c.status)
+	m.HandleFunc("GET /repositories.json", p.repositories)
 	m.HandleFunc("GET /problems.json", c.problems)
 	m.HandleFunc("GET /healthz", c.health)
 	m.HandleFunc("GET /readyz", c.ready)

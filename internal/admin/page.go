@@ -20,8 +20,9 @@ var parts = [...]string{"problems", "facts", "relays", "repositories", "gaps", "
 
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"number": number, "number64": func(n int) string { return number(uint64(max(0, n))) }, "short": func(s string) string { return s[:min(len(s), 8)] },
-	"utc":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
-	"hint": func(outcome string) string { return hints[outcome] },
+	"utc":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+	"minute": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
+	"hint":   func(outcome string) string { return hints[outcome] },
 }).ParseFS(assets, "assets/page.html"))
 
 // hints say what an outcome means.

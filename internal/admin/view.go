@@ -95,11 +95,26 @@ func (p *Pages) see(ctx context.Context) view {
 			live++
 		}
 	}
-	slices.SortStableFunc(v.Relays, func(a, b relayView) int { return rank(a.Bootstrap) - rank(b.Bootstrap) })
+	slices.SortStableFunc(v.Relays, func(a, b relayView) int {
+		return cmp.Or(rank(a.Bootstrap)-rank(b.Bootstrap), urgency(a)-urgency(b))
+	})
 	v.Facts = append(v.Facts, fact{"relays live", fmt.Sprintf("%d of %d", live, len(v.Relays))})
 	d := p.details(ctx, now)
 	v.Repositories, v.Gaps = repositories(d), gaps(d)
 	return v
+}
+
+// urgency puts those that somebody may have to look at before those that are well.
+func urgency(r relayView) int {
+	switch {
+	case r.Health == plan.Dead:
+		return 1
+	case !r.Connected:
+		return 0
+	case r.Phase != "live":
+		return 2
+	}
+	return 3
 }
 
 func rank(first bool) int {

@@ -35,6 +35,19 @@ func (s fakeRelay) Stats() relay.Stats                   { return s.open }
 func (s fakeRelay) Traffic() relay.Traffic               { return s.passed }
 func (s *fakeSync) Relays(context.Context) []admin.Relay { return *s }
 
+// Details: of the first relay, two repositories that were compared.
+func (s *fakeSync) Details(context.Context) map[grasp.RelayURL]admin.Details {
+	out := map[grasp.RelayURL]admin.Details{}
+	for i, r := range *s {
+		parts := []plan.Part{{Address: "30617:a:x"}}
+		if i == 0 {
+			parts = []plan.Part{{Address: "30617:a:x", Held: 10, Lacks: 4}, {Address: "30617:a:y", Held: 10, Lacks: 3}, {Address: "30617:a:z", Held: 10}}
+		}
+		out[r.URL] = admin.Details{Parts: parts}
+	}
+	return out
+}
+
 func named(u string, s plan.Status) admin.Relay {
 	if s.Health == 0 {
 		s.Health = plan.Healthy
@@ -137,13 +150,14 @@ func TestTheFiguresOfTheParts(t *testing.T) {
 		`graspd_sync_reconciliation_bytes_total{direction="sent",relay="wss://a.example"} 1000`,
 		`graspd_sync_saved_bytes 8500`,
 		`graspd_sync_coverage_ratio{relay="wss://a.example"} 0.5`,
+		`graspd_sync_lacked_events{relay="wss://a.example"} 7`, `graspd_sync_lacking_repositories{relay="wss://a.example"} 2`,
 		`go_goroutines `, `process_start_time_seconds `,
 	} {
 		if !strings.Contains(got, "\n"+line) {
 			t.Errorf("no line %s", line)
 		}
 	}
-	if strings.Contains(got, `graspd_sync_coverage_ratio{relay="wss://b.example"}`) {
+	if strings.Contains(got, `graspd_sync_coverage_ratio{relay="wss://b.example"}`) || strings.Contains(got, `graspd_sync_lacked_events{relay="wss://b.example"}`) {
 		t.Error("a coverage that is not known is told")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"graspd/internal/admin"
+	"graspd/internal/grasp"
 	"graspd/internal/plan"
 	"graspd/internal/store"
 )
@@ -21,6 +22,7 @@ type engine struct {
 	wanted, confirmed, inFlight, live, swept     *family
 	events, undelivered, rounds, negBytes, equal *family
 	uptime, coverage, behind                     *family
+	lacked, lacking                              *family
 	saved                                        *family
 }
 
@@ -49,6 +51,8 @@ func newSync(b *book, c Config) part {
 		"events that did not travel, at the mean size on the disk, less the messages.")
 	e.uptime = b.gauge("graspd_sync_uptime_ratio", "For what part of the time watched the relay was connected, 0 to 1.", "relay")
 	e.coverage = b.gauge("graspd_sync_coverage_ratio", "How much of what is stored here the relay has, 0 to 1; absent while not known.", "relay")
+	e.lacked = b.gauge("graspd_sync_lacked_events", "Events stored here that the relay lacks of the repositories that name it; absent while not known.", "relay")
+	e.lacking = b.gauge("graspd_sync_lacking_repositories", "Repositories of which it lacks any; absent while not known.", "relay")
 	return e
 }
 
@@ -68,6 +72,9 @@ func (e engine) collect(ctx context.Context, to chan<- prometheus.Metric) {
 	e.tracked.tell(to, float64(len(relays)))
 	e.connectedAll.tell(to, connected)
 	e.dead.tell(to, dead)
+	for u, d := range e.from.Details(ctx) {
+		e.lacks(to, u, d.Parts)
+	}
 	st := e.store.Stats()
 	if st.Events > 0 {
 		e.saved.tell(to, equal*float64(st.DiskBytes)/float64(st.Events)-neg)
@@ -76,7 +83,7 @@ func (e engine) collect(ctx context.Context, to chan<- prometheus.Metric) {
 
 // one tells of one relay.
 func (e engine) one(to chan<- prometheus.Metric, r admin.Relay) {
-	u, c := strings.ToValidUTF8(string(r.URL), "\uFFFD"), r.Counters
+	u, c := label(r.URL), r.Counters
 	e.connected.tell(to, oneOrZero(r.Connected), u)
 	e.attempts.tell(to, float64(c.DialFailures), u, "failure")
 	e.attempts.tell(to, float64(c.Attempts-c.DialFailures)-oneOrZero(r.Phase == "dialing"), u, "success")
@@ -106,3 +113,20 @@ func (e engine) one(to chan<- prometheus.Metric, r admin.Relay) {
 		e.coverage.tell(to, *r.Coverage, u)
 	}
 }
+
+// lacks tells what a relay lacks. By repository that is on the operator's page: strangers name as many as they like.
+func (e engine) lacks(to chan<- prometheus.Metric, u grasp.RelayURL, parts []plan.Part) {
+	var events, repositories float64
+	known := false
+	for _, p := range parts {
+		known = known || p.Held > 0
+		events += float64(p.Lacks)
+		repositories += oneOrZero(p.Lacks > 0)
+	}
+	if known {
+		e.lacked.tell(to, events, label(u))
+		e.lacking.tell(to, repositories, label(u))
+	}
+}
+
+func label(u grasp.RelayURL) string { return strings.ToValidUTF8(string(u), "\uFFFD") }

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"net/url"
 	"strings"
 
 	"graspd/internal/grasp"
@@ -31,7 +32,7 @@ type page struct {
 }
 
 func newPage(d nip11.Document, rates Rates, s grasp.Service) (*page, error) {
-	t, err := template.New("page").Funcs(template.FuncMap{"bytes": inBytes}).Parse(pageSource)
+	t, err := template.New("page").Funcs(template.FuncMap{"bytes": inBytes, "host": hostOf}).Parse(pageSource)
 	if err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)
 	}
@@ -60,4 +61,13 @@ func inBytes(n int) string {
 		return fmt.Sprintf("%d KiB", n>>10)
 	}
 	return fmt.Sprintf("%d bytes", n)
+}
+
+// hostOf is what people know a link by.
+func hostOf(link string) string {
+	u, err := url.Parse(link)
+	if err != nil {
+		return link
+	}
+	return u.Host
 }

@@ -42,7 +42,7 @@ func TestTheOperatorsPage(t *testing.T) {
 	if relays != 100 || repositories != 1000 {
 		t.Errorf("%d relays and %d repositories are shown", relays, repositories)
 	}
-	do(t, ctx, "connect", holds(`document.getElementById("link").textContent == "live"`))
+	do(t, ctx, "connect", holds(`document.getElementById("link").textContent == "live view"`))
 	all.clients.Store(4711)
 	do(t, ctx, "change", holds(`document.getElementById("facts").textContent.includes("4\u2009711")`))
 	shoot(t, ctx, "operator")

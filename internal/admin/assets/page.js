@@ -3,7 +3,7 @@
 const link = document.getElementById("link");
 const say = (text, lost) => { link.hidden = false; link.textContent = text; link.className = lost ? "lost" : ""; };
 const source = new EventSource("changes");
-source.onopen = () => say("live", false);
+source.onopen = () => say("live view", false);
 source.onerror = () => say("not connected; what is shown may be old", true);
 source.onmessage = (message) => {
   const { part, html } = JSON.parse(message.data);

@@ -1,0 +1,83 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"graspd/internal/grasp"
+)
+
+// Repositories is the document /repositories.json: every repository that names other relays, the least complete first.
+type Repositories struct {
+	Repositories []RepositoryStatus `json:"repositories"`
+}
+
+// RepositoryStatus is how one of them stands with its relays, in the order of their URLs.
+type RepositoryStatus struct {
+	Address  string           `json:"address"` // of the owner's announcement
+	Roots    int              `json:"roots"`   // root events
+	Complete bool             `json:"complete"`
+	Relays   []RepositoryPart `json:"relays"`
+}
+
+// RepositoryPart is how it stands with one of them. Held and Lacks are null where the two were not compared.
+type RepositoryPart struct {
+	URL       string  `json:"url"`
+	Want      int     `json:"want"`      // the repository and its root events
+	Confirmed int     `json:"confirmed"` // of these, what is known to be complete here
+	Held      *uint64 `json:"held"`      // events that are here
+	Lacks     *uint64 `json:"lacks"`     // of these, what the relay lacks
+}
+
+func (p *Pages) repositories(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
+	defer cancel()
+	out := Repositories{Repositories: []RepositoryStatus{}}
+	if p.c.Sync != nil {
+		p.rendering.Lock()
+		d := p.details(ctx, time.Now())
+		p.rendering.Unlock()
+		out.Repositories = repositoryStatus(d)
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		answer(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	head(w, "application/json")
+	_, _ = w.Write(append(b, '\n')) // whoever asked may be gone
+}
+
+// repositoryStatus gathers what every relay tells of each.
+func repositoryStatus(d map[grasp.RelayURL]Details) []RepositoryStatus {
+	found := make(map[string]*RepositoryStatus)
+	for u, x := range d {
+		for _, part := range x.Parts {
+			r := found[part.Address]
+			if r == nil {
+				r = &RepositoryStatus{Address: part.Address, Complete: true}
+				found[part.Address] = r
+			}
+			one := RepositoryPart{URL: string(u), Want: 1 + part.Roots, Confirmed: part.Confirmed}
+			if part.Held > 0 {
+				one.Held, one.Lacks = &part.Held, &part.Lacks
+			}
+			r.Roots = max(r.Roots, part.Roots)
+			r.Complete = r.Complete && part.Complete()
+			r.Relays = append(r.Relays, one)
+		}
+	}
+	out := make([]RepositoryStatus, 0, len(found))
+	for _, r := range found {
+		slices.SortFunc(r.Relays, func(a, b RepositoryPart) int { return cmp.Compare(a.URL, b.URL) })
+		out = append(out, *r)
+	}
+	slices.SortFunc(out, func(a, b RepositoryStatus) int {
+		return cmp.Or(rank(!a.Complete)-rank(!b.Complete), cmp.Compare(a.Address, b.Address))
+	})
+	return out
+}

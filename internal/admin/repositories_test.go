@@ -1,0 +1,18 @@
+package admin_test
+
+import "testing"
+
+// The least complete comes first; what was not compared is null.
+func TestRepositoriesJSON(t *testing.T) {
+	const address = `{"address":"30617:` + owner + `:`
+	want := `{"repositories":[` +
+		address + `\u003cscript\u003ealert(1)\u003c/script\u003e","roots":9,"complete":false,"relays":[{"url":"wss://other.example.net","want":10,"confirmed":3,"held":100,"lacks":8}]},` +
+		address + `whole","roots":4,"complete":false,"relays":[{"url":"wss://other.example.net","want":5,"confirmed":5,"held":null,"lacks":null},` +
+		`{"url":"wss://waiting.example.net","want":5,"confirmed":0,"held":null,"lacks":null}]}]}` + "\n"
+	if got := get(t, shown(), "GET", "/repositories.json").Body.String(); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := get(t, here, "GET", "/repositories.json").Body.String(); got != `{"repositories":[]}`+"\n" {
+		t.Errorf("without sync: %s", got)
+	}
+}
