@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"time"
 
+	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
 )
@@ -73,5 +75,78 @@ func TestFormerRevisionsAreReleased(t *testing.T) {
 		if n := f.Names(); n > 30 {
 			t.Fatalf("%d names after %d revisions", n, i+1)
 		}
+	}
+}
+
+// TestWhatComesAndGoesLeavesNothing: repositories that are edited and replaced all the time, while two requests of the relay
+// drip, fill no queue, and neither do their shares.
+func TestWhatComesAndGoesLeavesNothing(t *testing.T) {
+	f := newFold(t)
+	f.add(f.announce(key(0), "x", 1, []string{us, string(here)})).step()
+	d := newDriver(t, plan.Config{NoNegentropy: true})
+	var dripping []string
+	d.hold = func(e plan.Effect) bool {
+		r, ok := e.(plan.Request)
+		if ok && r.Class != plan.Live {
+			dripping = append(dripping, r.Sub)
+			return true
+		}
+		return false
+	}
+	d.connect(f.wants[here], plan.Limits{})
+	var last *nostr.Event
+	for i := range 400 {
+		e := f.announce(key(1), fmt.Sprint("y", i), 1, []string{us, string(here)})
+		if f.Add(e); last != nil {
+			f.Remove(last.ID)
+		}
+		last = e
+		f.step()
+		d.do(plan.Wanted{Want: f.wants[here]})
+		for _, sub := range dripping[max(0, len(dripping)-2):] {
+			d.do(plan.Received{Sub: sub, ID: e.ID, At: int64(i)})
+			d.do(plan.Decided{Sub: sub, ID: e.ID})
+		}
+		d.pass(20 * time.Second)
+		if err := d.peer.Check(); err != nil {
+			t.Fatalf("after %d: %v", i, err)
+		}
+	}
+	if err := f.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSharesOfFormerRepositories are forgotten when they are many.
+func TestSharesOfFormerRepositories(t *testing.T) {
+	f := newFold(t)
+	d := newDriver(t, plan.Config{})
+	f.add(f.announce(key(0), "x", 1, []string{us, string(here)})).step()
+	d.connect(f.wants[here], plan.Limits{})
+	for i := range 200 {
+		e := f.announce(key(1), "y", int64(2+i), []string{us, string(here)})
+		own := f.event(nip34.KindIssue, key(1), 1, nostr.Tag{"a", address(key(1), "y")})
+		d.own = func(flt nostr.Filter) (out []*nostr.Event) {
+			if flt.Matches(own) {
+				out = append(out, own)
+			}
+			return out
+		}
+		f.Add(e)
+		f.step()
+		d.do(plan.Wanted{Want: f.wants[here]})
+		d.pass(2 * time.Minute)
+		if n := d.peer.Shares(); i == 0 && n == 0 {
+			t.Fatal("no shares are counted")
+		}
+		f.Remove(e.ID)
+		f.step()
+		d.do(plan.Wanted{Want: f.wants[here]})
+		if err := d.peer.Check(); err != nil {
+			t.Fatalf("after %d: %v", i, err)
+		}
+	}
+	if n := d.peer.Covered(key(0)); n != 1 {
+		t.Errorf("the repository that is wanted still has %d shares", n)
 	}
 }

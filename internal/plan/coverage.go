@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +37,23 @@ const lackInterval = time.Hour
 
 // begin forgets what the catch-up under way has found so far.
 func (c *coverage) begin() { c.next, c.filling = make(map[uint32]shares), true }
+
+// mostFormer is how many repositories that are wanted no more may be counted, for
+// each that is wanted and in all.
+const mostFormer = 64
+
+// keep forgets repositories that are wanted no more, when they have become many.
+func (c *coverage) keep(w *Want) {
+	for _, m := range []map[uint32]shares{c.last, c.next} {
+		if len(m) <= 2*len(w.Repos)+mostFormer {
+			continue
+		}
+		maps.DeleteFunc(m, func(ord uint32, _ shares) bool {
+			_, wanted := slices.BinarySearchFunc(w.Repos, ord, func(r *RepoWant, ord uint32) int { return cmp.Compare(r.ord, ord) })
+			return !wanted
+		})
+	}
+}
 
 // tally is what the reconciliations of one filter told.
 type tally struct {

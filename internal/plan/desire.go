@@ -32,6 +32,7 @@ func (p *Peer) setWant(w *Want) {
 			}
 		}
 	})
+	p.coverage.keep(w)
 }
 
 // noteOwners notes who names a relay that is dead.
@@ -70,4 +71,5 @@ func (p *Peer) leave() {
 	p.held.clear()
 	p.hasMark = false
 	p.tour = tour{}
+	p.coverage.last, p.coverage.next, p.coverage.filling = nil, nil, false
 }

@@ -140,6 +140,7 @@ func TestDesiredFoldIsOneAndTheSame(t *testing.T) {
 		s := newShop(seed)
 		bootstrap := []plan.URL{plan.URL(relay(1))}
 		all := plan.NewDesired(service(t), bootstrap, tight)
+		all.SetLeastDead(3)
 		late := plan.NewDesired(service(t), bootstrap, tight)
 		wants, lateWants, begun := map[plan.URL]*plan.Want{}, map[plan.URL]*plan.Want{}, false
 		now := 0
@@ -170,9 +171,11 @@ func TestDesiredFoldIsOneAndTheSame(t *testing.T) {
 			if s.r.IntN(5) == 0 {
 				now += s.r.IntN(2)
 				collect(all, now, wants)
+				sound(t, seed, all)
 			}
 			if begun && s.r.IntN(5) == 0 {
 				collect(late, now, lateWants)
+				sound(t, seed, late)
 			}
 		}
 		scratch, scratchWants := plan.NewDesired(service(t), bootstrap, tight), map[plan.URL]*plan.Want{}
@@ -187,6 +190,7 @@ func TestDesiredFoldIsOneAndTheSame(t *testing.T) {
 		collect(all, now, wants)
 		collect(late, now, lateWants)
 		collect(scratch, now, scratchWants)
+		sound(t, seed, all, late, scratch)
 		want := contents(scratchWants)
 		if got := contents(wants); got != want {
 			t.Fatalf("seed %d: followed from the start\n%s\nnot\n%s", seed, got, want)
@@ -234,6 +238,16 @@ func TestDiffAddsUp(t *testing.T) {
 				}
 				wants[u] = w
 			}
+		}
+	}
+}
+
+// sound checks that folds remember no more than what lives.
+func sound(t *testing.T, seed uint64, folds ...*plan.Desired) {
+	t.Helper()
+	for _, d := range folds {
+		if err := d.Check(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}
 }

@@ -127,6 +127,9 @@ func (p *Peer) Check() error {
 	if err := p.tour.check(); err != nil {
 		return err
 	}
+	if err := p.checkSizes(); err != nil {
+		return err
+	}
 	if p.conn == nil {
 		return nil
 	}

@@ -41,6 +41,9 @@ func (c *session) follow(lots []lot, now Now) {
 	for _, l := range lots {
 		e.items = append(e.items, l.items...)
 	}
+	if len(e.items) == 0 { // it stands in for others, which have noted theirs
+		return
+	}
 	f.late, f.items = append(f.late, e), f.items+len(e.items)
 	gone := 0
 	for ; gone < len(f.late) && (f.items > mostLate || f.late[gone].at <= at-int64(followedLate/time.Second)); gone++ {

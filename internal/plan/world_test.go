@@ -400,6 +400,9 @@ func (w *world) derive() {
 				w.step(plan.Wanted{Want: want})
 			}
 		}
+		if err := w.desired.Check(); err != nil {
+			w.fail("%v", err)
+		}
 		if due, ok := w.desired.Due(); ok {
 			w.after(max(0, due-w.mono), w.derive)
 		}

@@ -1,0 +1,166 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"graspd/internal/nostr"
+)
+
+// checkSizes holds everything that can grow against its bound, or against what is wanted and under way.
+func (p *Peer) checkSizes() error {
+	repos := 0
+	if p.want != nil {
+		repos = len(p.want.Repos)
+	}
+	bounds := []bound{
+		{"pages of the wanted", len(p.wanted.pages), p.wanted.n},
+		{"items that are wanted more than once", len(p.wanted.more), p.wanted.n},
+		{"pages of the confirmed", len(p.confirmed.pages), p.confirmed.n},
+		{"pages of the held", len(p.held.pages), p.held.n},
+		{"owners of a dead relay", len(p.owners), mostOwners},
+		{"last gaps", len(p.lastGaps), mostGaps},
+		{"withheld", len(p.withheld), mostWithheld},
+	}
+	for _, m := range []map[uint32]shares{p.coverage.last, p.coverage.next} {
+		bounds = append(bounds, bound{"repositories with a share", len(m), 3*repos + mostFormer})
+	}
+	if p.conn != nil {
+		bounds = append(bounds, p.conn.bounds(p)...)
+	}
+	return hold(bounds)
+}
+
+// bound is that something has no more than that.
+type bound struct {
+	what     string
+	has, may int
+}
+
+func hold(bounds []bound) error {
+	for _, b := range bounds {
+		if b.has > b.may {
+			return fmt.Errorf("%s: %d, bounded by %d", b.what, b.has, b.may)
+		}
+	}
+	return nil
+}
+
+func (c *session) bounds(p *Peer) []bound {
+	open, late := 0, 0
+	for _, g := range c.groups {
+		open += g.open
+	}
+	for _, e := range c.followed.late {
+		late += len(e.items)
+	}
+	all := []bound{
+		{"live REQs", len(c.live), mostSubs},
+		{"lots that wait", len(c.waiting), p.wanted.n},
+		{"sweeps", len(c.sweeps), p.wanted.n},
+		{"groups", len(c.groups), p.wanted.n},
+		{"tasks that run", len(c.running), requestsAtOnce},
+		{"tasks that were put off", len(c.later), open},
+		{"requests", len(c.requests), len(c.live) + len(c.running)},
+		{"CLOSEs that are remembered", len(c.sent), mostReclosed},
+		{"CLOSEs to be sent again", len(c.again), mostReclosed},
+		{"items that came late", late, mostLate},
+		{"times at which items came late", len(c.followed.late), late},
+	}
+	for layer := range c.fresh {
+		all = append(all, bound{"groups to be begun", c.fresh[layer].Len(), 2*len(c.groups) + spareQueue},
+			bound{"tasks that are ready", c.ready[layer].Len(), max(open, tasksPerGroup*len(c.groups)) + spareQueue})
+	}
+	for _, t := range append(slices.Clone(c.running), c.later...) {
+		all = append(all, t.bounds(p)...)
+	}
+	return all
+}
+
+func (t *task) bounds(p *Peer) (all []bound) {
+	if t.over {
+		all = append(all, bound{"tasks that are over and still run", 1, 0})
+	}
+	if g := t.pager; g != nil {
+		all = append(all, bound{"ids that were seen", len(g.seen), mostSeen + pageLimit + requestRoom},
+			bound{"ranges to be asked", len(g.todo), 1 + 3*g.pages}, bound{"pages", g.pages, maxPages})
+	}
+	if n := t.neg; n != nil {
+		all = append(all, bound{"ids that are needed", len(n.need) + len(n.late) + len(n.missing), p.needed},
+			bound{"windows", len(n.windows), 1 + n.opens}, bound{"NEG-OPENs", n.opens, mostOpens})
+		if n.set != nil {
+			all = append(all, bound{"ids that the relay lacks", len(n.have), n.set.Len()})
+		}
+	}
+	if r := t.req; r != nil {
+		all = append(all, bound{"events of a request", r.events, max(r.most, 1)}, bound{"ids that are awaited", len(r.want), idsPerFetch},
+			bound{"undecided events", r.undecided, r.events})
+	}
+	return all
+}
+
+// Check holds everything that d remembers against what lives.
+func (d *Desired) Check() error {
+	announcements, repos, named := 0, 0, 0
+	for name, same := range d.byD {
+		announcements += len(same)
+		if len(same) == 0 {
+			return fmt.Errorf("no announcement of %q is remembered", name)
+		}
+	}
+	targets, addresses := 0, 0
+	for _, t := range d.targets {
+		if len(t.repos) > 0 || t.bootstrap {
+			targets++
+		}
+		if len(t.owners) > len(t.repos) {
+			return fmt.Errorf("%d owners of %d repositories", len(t.owners), len(t.repos))
+		}
+	}
+	for pk, mine := range d.byAuthor {
+		repos += len(mine)
+		for name, r := range mine {
+			if r.item != 0 {
+				named++
+			}
+			if d.byD[name][pk] == nil {
+				return fmt.Errorf("repository %q without an announcement", name)
+			}
+			addresses += len(r.joined)
+		}
+	}
+	for _, r := range d.roots {
+		addresses += len(r.at)
+		if r.item != 0 {
+			named++
+		}
+	}
+	return hold([]bound{
+		{"ids of announcements", len(d.byID), announcements},
+		{"authors", len(d.byAuthor), repos},
+		{"addresses", len(d.addresses), addresses},
+		{"relays", len(d.targets), targets},
+		{"identifiers that changed", len(d.touched), 0},
+		{"repositories that changed", len(d.pending), 0},
+		{"repositories whose revision waits", len(d.delayed), repos},
+		{"relays that changed", len(d.affected), 0},
+		{"names counted", d.names.count(), d.names.kept},
+		{"names", d.names.kept, 1 + named + d.dead},
+		{"dead names", d.dead, max(d.leastDead, d.names.kept/2)},
+	})
+}
+
+// Shares counts the repositories of which it is known what the relay has.
+func (p *Peer) Shares() int { return len(p.coverage.last) + len(p.coverage.next) }
+
+// Covered counts those of one owner that are wanted.
+func (p *Peer) Covered(owner nostr.PubKey) (n int) {
+	for _, r := range p.want.Repos {
+		_, last := p.coverage.last[r.ord]
+		_, next := p.coverage.next[r.ord]
+		if r.Owner == owner && (last || next) {
+			n++
+		}
+	}
+	return n
+}
