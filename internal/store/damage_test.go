@@ -55,6 +55,8 @@ func TestDamage(t *testing.T) {
 			}
 			flipAt(t, o, last(t, o, ".log"), 3000)
 		}, ".log", 0.9},
+		{"a flipped byte far into a closed log", func(t *testing.T, o store.Options) { longLog(t, o, true) }, ".log", 0.9},
+		{"a flipped byte far into the log of a crash", func(t *testing.T, o store.Options) { longLog(t, o, false) }, ".log", 0.9},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -73,6 +75,34 @@ func TestDamage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// longLog makes some commits that are each larger than a block of the engine's log, and spoils the second one.
+func longLog(t *testing.T, o store.Options, closed bool) {
+	t.Helper()
+	o.TableBytes = 1 << 20
+	s := open(t, o)
+	path := last(t, o, ".log")
+	for i := range int64(5) {
+		b, err := s.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Add(storetest.Event(8, storetest.Start+i, 1, strings.Repeat("x", 50_000)), store.Live); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	crashed := read(t, o.FS, path)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !closed {
+		write(t, o.FS, path, crashed)
+	}
+	flipAt(t, o, path, 70_000)
 }
 
 // readAllOf opens a store and reads all of it, and checks that nothing was lost by that where it fails.

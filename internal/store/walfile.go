@@ -84,31 +84,27 @@ func walSum(b []byte) uint32 {
 // each calls do with every record, and returns the damaged places: where something was durable and cannot be read.
 func (w *walFile) each(do func(record []byte) error) (damaged []int, err error) {
 	var record []byte
-	whole, hole := false, -1 // whether record is whole so far; where the last chunk should have begun
+	var h holes
+	whole := false // the record so far
 	for at := 0; at < len(w.b); {
 		c, ok := w.chunk(at)
 		if !ok {
+			end := at/walBlock*walBlock + walBlock
 			if w.closed(at) {
-				if hole >= 0 {
-					damaged = append(damaged, hole)
-				}
-				return damaged, nil
+				return h.places(true), nil
 			}
-			if w.blank(at) {
-				at = at/walBlock*walBlock + walBlock
-				continue
+			blank := w.blank(at)
+			if !blank || end-at >= walSyncHeader { // less is left empty
+				h.lost(at)
+				whole = false
 			}
-			if hole < 0 {
-				hole = at
+			if at++; blank {
+				at = end
 			}
-			whole = false
-			at++
 			continue
 		}
-		if at = c.end; hole >= 0 && c.durable > hole {
-			damaged = append(damaged, hole)
-		}
-		hole = -1
+		at = c.end
+		h.chunk(c.durable)
 		switch c.part {
 		case 0, 1:
 			record, whole = append(record[:0], c.payload...), true
@@ -116,18 +112,22 @@ func (w *walFile) each(do func(record []byte) error) (damaged []int, err error) 
 			record = append(record, c.payload...)
 		}
 		if whole && (c.part == 0 || c.part == 3) {
+			h.record()
 			if err := do(record); err != nil {
-				return damaged, err
+				return h.places(false), err
 			}
 			whole = false
 		}
 	}
-	return damaged, nil
+	return h.places(false), nil
 }
 
 // closed reports whether the engine has closed the log here, which it does when all of it is durable: with an empty
 // chunk under the next number.
 func (w *walFile) closed(at int) bool {
+	if w.b[at] != 0 { // most of what is looked at
+		return false
+	}
 	end := binary.LittleEndian.AppendUint32([]byte{6: walFull}, w.number+1)
 	return bytes.HasPrefix(w.b[at:], end)
 }

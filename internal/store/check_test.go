@@ -1,0 +1,252 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+)
+
+// exhibit is a store with one event of every sort that a check has something to say about.
+type exhibit struct {
+	issue, temporary, wrap    *nostr.Event
+	first, second, other      *nostr.Event // versions of one announcement, and another one
+	list, delID, delAddr, bye *nostr.Event
+	refused                   *nostr.Event
+	b                         *Batch // what is spoilt goes in here
+}
+
+func made(author byte, at int64, kind nostr.Kind, tags ...nostr.Tag) *nostr.Event {
+	e := &nostr.Event{PubKey: nostr.PubKey{author}, CreatedAt: at, Kind: kind, Tags: tags, Content: "c"}
+	e.ID = e.ComputeID()
+	return e
+}
+
+func newExhibit() *exhibit {
+	deleted := nip34.Address{Kind: nip34.KindRepository, PubKey: nostr.PubKey{1}, D: "gone"}
+	return &exhibit{
+		issue:     made(1, 100, nip34.KindIssue, nostr.Tag{"a", "30617:x:y"}),
+		temporary: made(1, 101, nip34.KindIssue, nostr.Tag{"expiration", "99999999999"}),
+		wrap:      made(2, 102, nostr.KindGiftWrap, nostr.Tag{"p", nostr.PubKey{7}.String()}),
+		first:     made(1, 103, nip34.KindRepository, nostr.Tag{"d", "x"}),
+		second:    made(1, 104, nip34.KindRepository, nostr.Tag{"d", "x"}),
+		other:     made(3, 105, nip34.KindRepository, nostr.Tag{"d", "z"}),
+		list:      made(1, 106, 10_317),
+		delID:     made(1, 107, nostr.KindDeletion, nostr.Tag{"e", nostr.ID{9}.String()}),
+		delAddr:   made(1, 108, nostr.KindDeletion, nostr.Tag{"a", deleted.String()}),
+		bye:       made(4, 109, nostr.KindVanish, nostr.Tag{"relay", "ALL_RELAYS"}),
+		refused:   made(5, 110, nip34.KindIssue, nostr.Tag{"a", "30617:x:y"}),
+	}
+}
+
+// fill adds everything in a commit.
+func (x *exhibit) fill(t *testing.T, s *Store) {
+	t.Helper()
+	b, err := s.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []*nostr.Event{x.issue, x.temporary, x.wrap, x.first, x.other, x.second, x.list, x.delID, x.delAddr, x.bye} {
+		if out, err := b.Add(e, Direct); err != nil || out != policy.Accept {
+			t.Fatal(e, out, err)
+		}
+	}
+	if err := b.Remember(x.refused, policy.Refuse); err != nil {
+		t.Fatal(err)
+	}
+	if more, err := b.Purge(1000); more || err != nil {
+		t.Fatal(more, err)
+	}
+	if _, err := b.Commit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (x *exhibit) set(key, value []byte) { _ = x.b.set(key, value) }
+func (x *exhibit) drop(key []byte)       { _ = x.b.delete(key) }
+
+func (x *exhibit) get(key []byte) []byte {
+	v, _, _ := get(x.b.w, key)
+	return v
+}
+
+// change writes another value for what is there.
+func (x *exhibit) change(key []byte, change func(v []byte)) {
+	v := bytes.Clone(x.get(key))
+	change(v)
+	x.set(key, v)
+}
+
+func (x *exhibit) seq(e *nostr.Event) Seq {
+	_, at, _ := parseIDRow(x.get(keyID(tableID, e.ID)))
+	return at.seq
+}
+
+// row is the key of the index row by time.
+func (x *exhibit) row(e *nostr.Event) []byte { return appendOrder(timePrefix(), e.CreatedAt, e.ID) }
+
+func (x *exhibit) slot(e *nostr.Event) []byte { return keyHash(tableSlot, hashOf(e.Address())) }
+
+func (x *exhibit) place(e *nostr.Event) []byte {
+	s, _ := parseSlot(x.get(x.slot(e)))
+	return announcementKey(hashOf(e.Tags.D()), s.first)
+}
+
+func flipLast(v []byte) { v[len(v)-1] ^= 1 }
+
+// TestCheckFinds: whatever does not agree with the log is found, and named.
+func TestCheckFinds(t *testing.T) {
+	var none [hashLen]byte
+	for _, c := range []struct {
+		name  string
+		spoil func(x *exhibit)
+		want  string
+	}{
+		{"nothing", func(*exhibit) {}, ""},
+		{"log: a key", func(x *exhibit) { x.set([]byte{tableLog, 1}, []byte{0, 0}) }, "log: key of 2 bytes"},
+		{"log: number zero", func(x *exhibit) { x.set(logKey(0), appendLog(nil, Live, made(1, 1, 1))) }, "entry 0: head is 11"},
+		{"log: past the head", func(x *exhibit) { x.b.head = 9 }, "entry 10: head is 9"},
+		{"log: short", func(x *exhibit) { x.set(logKey(1), []byte{0}) }, "entry 1: log entry: corrupt record"},
+		{"log: no event", func(x *exhibit) { x.set(logKey(1), []byte("\x00\x00{}")) }, "entry 1: "},
+		{"log: another text", func(x *exhibit) {
+			x.set(logKey(1), bytes.Replace(x.get(logKey(1)), []byte(`"content":"c"`), []byte(`"content":"d"`), 1))
+		}, "entry 1: " + nostr.ErrID.Error()},
+		{"id row: missing", func(x *exhibit) { x.drop(keyID(tableID, x.issue.ID)) }, "id row of " + newExhibit().issue.ID.String() + ": missing"},
+		{"id row: wrong", func(x *exhibit) { x.change(keyID(tableID, x.issue.ID), flipLast) }, "id row of " + newExhibit().issue.ID.String() + ": wrong"},
+		{"id row: of nothing", func(x *exhibit) { x.set(keyID(tableID, nostr.ID{1}), x.get(keyID(tableID, x.issue.ID))) }, "id rows: 10 there, 9 expected"},
+		{"row: missing", func(x *exhibit) { x.drop(x.row(x.issue)) }, "row 't' of " + newExhibit().issue.ID.String() + ": missing"},
+		{"row: wrong", func(x *exhibit) { x.change(x.row(x.issue), flipLast) }, "row 't' of " + newExhibit().issue.ID.String() + ": wrong"},
+		{"row: of nothing", func(x *exhibit) { x.set(x.row(made(1, 1, 1)), x.get(x.row(x.issue))) }, "index rows: "},
+		{"tag row: of nothing", func(x *exhibit) {
+			x.set(appendOrder(tagPrefix('a', none), 1, nostr.ID{}), x.get(x.row(x.issue)))
+		}, "index rows: "},
+		{"expiration: missing", func(x *exhibit) { x.drop(timedKey(tableExpiry, 99_999_999_999, x.temporary.ID)) }, "expiration of "},
+		{"expiration: of nothing", func(x *exhibit) { x.set(timedKey(tableExpiry, 5, x.issue.ID), nil) }, "expirations: 2 there, 1 expected"},
+		{"stored and deleted by id", func(x *exhibit) {
+			x.set(deletedIDKey(x.issue.ID, x.issue.PubKey), binary.BigEndian.AppendUint64(nil, 200))
+		}, "is stored and deleted"},
+		{"stored and deleted by address", func(x *exhibit) {
+			x.set(keyHash(tableDeletedAddress, hashOf(x.second.Address())), binary.BigEndian.AppendUint64(nil, 200))
+		}, "is stored and deleted"},
+		{"a slot: missing", func(x *exhibit) { x.drop(x.slot(x.list)) }, "is stored and not the newest of its address"},
+		{"a slot: gone", func(x *exhibit) { x.change(x.slot(x.list), func(v []byte) { v[0] = byte(slotGone) }) }, "is stored and not the newest of its address"},
+		{"a slot: of another time", func(x *exhibit) { x.change(x.slot(x.list), func(v []byte) { v[8]++ }) }, "is stored and not the newest of its address"},
+		{"a slot: of another event", func(x *exhibit) { x.change(x.slot(x.list), func(v []byte) { v[9]++ }) }, "is stored and not the newest of its address"},
+		{"a slot: of another entry", func(x *exhibit) { x.change(x.slot(x.list), func(v []byte) { v[48]++ }) }, "is stored and not the newest of its address"},
+		{"a slot: corrupt", func(x *exhibit) { x.set(keyHash(tableSlot, none), []byte{1}) }, "slot: corrupt record"},
+		{"a slot: of nothing", func(x *exhibit) { x.set(keyHash(tableSlot, none), x.get(x.slot(x.list))) }, "newest versions: 4 there, 3 expected"},
+		{"stored and vanished", func(x *exhibit) { x.set(vanishedKey(x.issue.PubKey), vanishing{100, nostr.ID{}}.append(nil)) }, "is stored and 0100"},
+		{"a wrap for who has vanished", func(x *exhibit) { x.set(vanishedKey(nostr.PubKey{7}), vanishing{200, nostr.ID{}}.append(nil)) }, "is stored and 0700"},
+		{"a removal that ends too early", func(x *exhibit) {
+			x.set(vanishedKey(x.issue.PubKey), vanishing{100, nostr.ID{}}.append(nil))
+			p := newPurge(ReasonVanished, x.issue.PubKey, 99)
+			x.set(p.key(), p.append(nil))
+		}, "is stored and 0100"},
+		{"a request that does not count", func(x *exhibit) { x.drop(vanishedKey(x.bye.PubKey)) }, "request to vanish " + newExhibit().bye.ID.String() + " does not count"},
+		{"a request of which another counts", func(x *exhibit) { x.change(vanishedKey(x.bye.PubKey), func(v []byte) { v[7]-- }) }, "request to vanish " + newExhibit().bye.ID.String() + " does not count"},
+		{"a request that is not stored", func(x *exhibit) { x.set(vanishedKey(nostr.PubKey{8}), vanishing{1, nostr.ID{}}.append(nil)) }, "the request of 0800"},
+		{"a request under a wrong key", func(x *exhibit) { x.set([]byte{tableVanished, 1}, nil) }, "request to vanish: key of 2 bytes"},
+		{"a request: corrupt", func(x *exhibit) { x.set(vanishedKey(nostr.PubKey{8}), []byte{1}) }, "request to vanish: corrupt record"},
+		{"a mark by id: missing", func(x *exhibit) { x.drop(deletedIDKey(nostr.ID{9}, x.delID.PubKey)) }, "mark of deletion " + newExhibit().delID.ID.String() + " for an id: missing"},
+		{"a mark by id: older", func(x *exhibit) {
+			x.set(deletedIDKey(nostr.ID{9}, x.delID.PubKey), binary.BigEndian.AppendUint64(nil, 1))
+		}, "mark of deletion " + newExhibit().delID.ID.String() + " for an id: missing"},
+		{"a mark by address: missing", func(x *exhibit) {
+			x.drop(keyHash(tableDeletedAddress, hashOf(x.delAddr.Tags[0].Value())))
+		}, "mark of deletion " + newExhibit().delAddr.ID.String() + " for an address: missing"},
+		{"a mark by address: older", func(x *exhibit) {
+			x.set(keyHash(tableDeletedAddress, hashOf(x.delAddr.Tags[0].Value())), binary.BigEndian.AppendUint64(nil, 1))
+		}, "mark of deletion " + newExhibit().delAddr.ID.String() + " for an address: missing"},
+		{"stored and remembered", func(x *exhibit) {
+			x.set(keyID(tableRecord, x.issue.ID), record{facts: factsOf(x.issue).kept(), why: policy.Refuse, due: 7}.append(nil))
+		}, "is stored and remembered"},
+		{"a record under a wrong key", func(x *exhibit) { x.set([]byte{tableRecord, 1}, nil) }, "record: key of 2 bytes"},
+		{"a record: corrupt", func(x *exhibit) { x.set(keyID(tableRecord, nostr.ID{1}), []byte{1}) }, "record of 0100"},
+		{"the queue: missing", func(x *exhibit) {
+			r, _ := parseRecord(x.refused.ID, x.get(keyID(tableRecord, x.refused.ID)))
+			x.drop(timedKey(tableQueue, r.due, r.id))
+		}, "place of " + newExhibit().refused.ID.String() + " in the queue: missing"},
+		{"the queue: of nothing", func(x *exhibit) { x.set(timedKey(tableQueue, 5, x.issue.ID), nil) }, "places in the queue: 3 there, 2 expected"},
+		{"a flagged row: missing", func(x *exhibit) {
+			x.drop(appendOrder(flagged(timePrefix()), x.refused.CreatedAt, x.refused.ID))
+		}, "flagged row 'T' of " + newExhibit().refused.ID.String() + ": missing"},
+		{"a flagged row: of nothing", func(x *exhibit) { x.set(appendOrder(flagged(timePrefix()), 1, nostr.ID{}), nil) }, "flagged rows: "},
+		{"a place: missing", func(x *exhibit) { x.drop(x.place(x.second)) }, "announcement list: 1 there, 2 expected"},
+		{"a place: of nothing", func(x *exhibit) { x.set(x.place(x.second), binary.BigEndian.AppendUint64(nil, 77)) }, "announcement list: entry 77 is not there"},
+		{"a place: of another event", func(x *exhibit) {
+			x.set(x.place(x.second), binary.BigEndian.AppendUint64(nil, uint64(x.seq(x.issue))))
+		}, "does not belong there"},
+		{"a place: of another repository", func(x *exhibit) {
+			x.set(x.place(x.second), binary.BigEndian.AppendUint64(nil, uint64(x.seq(x.other))))
+		}, "does not belong there"},
+		{"a place: corrupt", func(x *exhibit) { x.set([]byte{tableAnnouncement, 1}, nil) }, "announcement list: corrupt record"},
+		{"a removal: corrupt", func(x *exhibit) { x.set([]byte{tablePurge, 1}, nil) }, "purge: corrupt record"},
+		{"a removal: without a request", func(x *exhibit) {
+			p := newPurge(ReasonVanished, nostr.PubKey{8}, 5)
+			x.set(p.key(), p.append(nil))
+		}, "events of 0800"},
+		{"a removal: of another request", func(x *exhibit) {
+			p := newPurge(ReasonVanished, x.bye.PubKey, 5)
+			x.set(p.key(), p.append(nil))
+		}, "events of 0400"},
+		{"counter of events", func(x *exhibit) { x.b.events++ }, "counter of events: 10, counted 9"},
+		{"counter of repositories", func(x *exhibit) { x.b.repositories-- }, "counter of repositories: 1, counted 2"},
+		{"counter of what is remembered", func(x *exhibit) { x.b.flagged++ }, "counter of remembered: "},
+		{"counter of remembered rows", func(x *exhibit) { x.b.flaggedRows++ }, "counter of remembered rows: "},
+		{"sum of the numbers", func(x *exhibit) { x.b.seqs++ }, "counter of numbers: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o, x := Options{Dir: "data", FS: vfs.NewMem()}, newExhibit()
+			r := spoilt(t, o, x, c.spoil)
+			if c.want == "" && len(r.Problems) > 0 ||
+				c.want != "" && !slices.ContainsFunc(r.Problems, func(p string) bool { return strings.Contains(p, c.want) }) {
+				t.Errorf("got %q, want %q", r.Problems, c.want)
+			}
+		})
+	}
+}
+
+// spoilt fills a store, spoils it, and checks it.
+func spoilt(t *testing.T, o Options, x *exhibit, spoil func(*exhibit)) Report {
+	t.Helper()
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	x.fill(t, s)
+	if x.b, err = s.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	spoil(x)
+	x.b.ops++
+	if _, err := x.b.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	v := s.View()
+	defer v.Close()
+	r, err := v.Check(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestCheckTellsABoundedNumberOfProblems: a store that is all wrong makes no report that is as large.
+func TestCheckTellsABoundedNumberOfProblems(t *testing.T) {
+	r := spoilt(t, Options{Dir: "data", FS: vfs.NewMem()}, newExhibit(), func(x *exhibit) {
+		for i := range uint64(3 * maxProblems) {
+			x.set(logKey(Seq(100+i)), []byte{0})
+		}
+	})
+	if len(r.Problems) != maxProblems || !r.More {
+		t.Errorf("%d problems, more: %v", len(r.Problems), r.More)
+	}
+}
