@@ -35,8 +35,8 @@ fuzz: ## every fuzz target for FUZZTIME
 	  done; \
 	done
 
-mutate: ## plant faults in the sync engine and name the test that catches each
-	cd mutate && go run . -root .. -only '$(ONLY)'
+mutate: ## plant faults, those named ONLY.., and name the test that catches each
+	cd mutate && go run . -root .. -only '$(ONLY)' -run '$(TESTS)'
 
 crash: ## kill graspd RUNS times under load and check what is on disk after each
 	go test -count=1 -run '^TestCrash$$' -v -timeout 24h ./cmd/graspd -args -runs $(RUNS) $(if $(SEED),-seed $(SEED))

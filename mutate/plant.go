@@ -7,17 +7,31 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
-	"strings"
 )
 
-// packages are tried in this order: the quickest tests first.
-var packages = []string{"./internal/plan", "./internal/relaysync", "./internal/sim"}
+// engine are the packages whose tests have to notice a fault in what fills the
+// relay, in this order: the quickest tests first.
+var engine = []string{"./internal/plan", "./internal/relaysync", "./internal/sim"}
 
-// plant runs the tests with the fault in place and returns the package and test
-// that failed first; "" when none did. The sources stay as they are.
-func (f fault) plant(ctx context.Context, root string) (string, error) {
+// packages are those whose tests are asked in turn: first those beside what
+// keeps events safe on disk.
+func (f fault) packages() []string {
+	switch dir := "./" + path.Dir(f.file); dir {
+	case "./internal/store":
+		return append([]string{dir}, engine...)
+	case "./cmd/graspd":
+		return []string{dir}
+	}
+	return engine
+}
+
+// plant runs the tests that match with the fault in place and returns the
+// package and test that failed first; "" when none did. The sources stay as
+// they are.
+func (f fault) plant(ctx context.Context, root, tests string) (string, error) {
 	changed, err := f.apply(root)
 	if err != nil {
 		return "", err
@@ -31,8 +45,8 @@ func (f fault) plant(ctx context.Context, root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, p := range packages {
-		cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count=1", "-failfast", "-vet=off", "-timeout=5m", p)
+	for _, p := range f.packages() {
+		cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count=1", "-failfast", "-vet=off", "-ldflags=-s -w", "-timeout=5m", "-run", tests, p)
 		cmd.Dir = root
 		printed, err := cmd.CombinedOutput()
 		if err == nil {
@@ -42,7 +56,7 @@ func (f fault) plant(ctx context.Context, root string) (string, error) {
 			return "", ctx.Err()
 		}
 		if by := culprit(string(printed)); by != "" {
-			return strings.TrimPrefix(p, "./internal/") + "." + by, nil
+			return path.Base(p) + "." + by, nil
 		}
 		return "", fmt.Errorf("go test %s fails without a failing test: %w\n%s", p, err, printed)
 	}

@@ -185,6 +185,15 @@ func TestLogWalkOfAnEmptyPlace(t *testing.T) {
 	}
 }
 
+// TestLogWalkOfTheLastButOne: what the engine says to have been durable counts.
+func TestLogWalkOfTheLastButOne(t *testing.T) {
+	l := engineLog(t, true, false, texts(100, 100, 100)...)
+	l.b[l.ends[1]-1] ^= 1
+	if got, damaged := walked(t, l.b); !slices.Equal(damaged, l.ends[:1]) || len(got) != 2 {
+		t.Errorf("damaged at %v of %v, %d records", damaged, l.ends, len(got))
+	}
+}
+
 // TestLogWalkOfManyDamages tells each place.
 func TestLogWalkOfManyDamages(t *testing.T) {
 	all := texts(100, 100, 100, 100, 100, 100)
