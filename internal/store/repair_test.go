@@ -159,6 +159,38 @@ func TestRepairWithoutTheEngine(t *testing.T) {
 	}
 }
 
+// TestRepairOfTablesWithOlderVersions: where somebody was reading when a table was written, it holds what was replaced,
+// too; that is no damage, and the newest counts.
+func TestRepairOfTablesWithOlderVersions(t *testing.T) {
+	o, _ := lived(t, 5, 10)
+	s, err := store.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var views []*store.View
+	for i := range 4 {
+		note := bytes.Repeat([]byte{byte(i)}, 3000)
+		if err := s.KeepNotes(map[string][]byte{"again": note, fmt.Sprint(i): note}, nil); err != nil {
+			t.Fatal(err)
+		}
+		fill(s, storetest.Start+i, 1)
+		views = append(views, s.View())
+	}
+	store.Compact(s)
+	for _, v := range views {
+		v.Close()
+	}
+	before := whole(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	removeLike(t, o, "marker.manifest")
+	r, after := repaired(t, o)
+	if d := difference(before, after); d != "" || r.Salvaged == nil || len(r.Problems) > 0 {
+		t.Errorf("%+v, %s", r, d)
+	}
+}
+
 func list(t testing.TB, o store.Options, like string) (paths []string) {
 	t.Helper()
 	names, err := o.FS.List(o.Dir)

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable/block"
 	"github.com/cockroachdb/pebble/v2/sstable/block/blockkind"
 	"github.com/cockroachdb/pebble/v2/sstable/colblk"
+	"github.com/cockroachdb/pebble/v2/sstable/valblk"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -92,14 +93,14 @@ func (t *tableFile) block(at block.Handle) (versions []version, err error) {
 	var d colblk.DataBlockDecoder
 	d.Init(&t.schema, h.BlockData())
 	var it colblk.DataBlockIter
-	it.InitOnce(&t.schema, pebble.DefaultComparer, nil) // no value is kept apart from its key
+	it.InitOnce(&t.schema, pebble.DefaultComparer, new(valblk.Reader))
 	if err := it.Init(&d, block.IterTransforms{}); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
 	for kv := it.First(); kv != nil; kv = it.Next() {
 		value, ok := kindOf(kv.K.Kind())
-		if !ok {
+		if !ok || !kv.V.IsInPlaceValue() { // what is kept apart is an older version than the one before it
 			continue
 		}
 		v := version{key: append([]byte(nil), kv.K.UserKey...), number: uint64(kv.K.SeqNum()), gone: !value}
