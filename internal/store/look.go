@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -83,15 +84,15 @@ func (s *Store) damagedLogs(do func(path string, w *walFile, at int) error) erro
 	if err != nil {
 		return err
 	}
+	names = slices.DeleteFunc(names, func(n string) bool { return !isWAL(n) })
+	newest := slices.MaxFunc(append(names, ".log"), byNumber)
 	for _, name := range names {
-		if !isWAL(name) {
-			continue
-		}
 		path := s.opt.FS.PathJoin(s.opt.Dir, name)
 		w, err := openWAL(s.opt.FS, path)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
+		w.newest = name == newest
 		damaged, err := w.each(func([]byte) error { return nil })
 		if err == nil && len(damaged) > 0 {
 			err = do(path, w, damaged[0])
@@ -102,6 +103,9 @@ func (s *Store) damagedLogs(do func(path string, w *walFile, at int) error) erro
 	}
 	return nil
 }
+
+// byNumber compares the names of logs, which are numbers of six digits or more.
+func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
 
 // countIDs counts the stored events, and adds up their numbers.
 func countIDs(r pebble.Reader) (n int64, seqs Seq, err error) {

@@ -178,11 +178,25 @@ func (s *Store) Close() error {
 	if err != nil {
 		return err
 	}
+	err = s.sign()
 	s.release(s.cur)
-	if err := errors.Join(s.db.Close(), s.lock.Close()); err != nil {
+	if err := errors.Join(err, s.db.Close(), s.lock.Close()); err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}
 	return nil
+}
+
+// sign writes the counters once more, as the last commit of all: what it follows in the log was durable.
+func (s *Store) sign() error {
+	if s.opt.ReadOnly || s.Failure() != nil {
+		return nil
+	}
+	w := s.db.NewBatch()
+	defer w.Close()
+	if err := w.Set(keyMeta(metaCounters), s.cur.counters.append(nil), nil); err != nil {
+		return err
+	}
+	return s.apply(w)
 }
 
 // mayClose is called with mu held.

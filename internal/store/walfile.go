@@ -30,6 +30,7 @@ const (
 type walFile struct {
 	b      []byte
 	number uint32
+	newest bool // there is none with a higher number
 }
 
 func openWAL(fsys vfs.FS, path string) (*walFile, error) {
@@ -42,7 +43,7 @@ func openWAL(fsys vfs.FS, path string) (*walFile, error) {
 		return nil, err
 	}
 	b, err := io.ReadAll(f)
-	return &walFile{b, uint32(number)}, errors.Join(err, f.Close())
+	return &walFile{b: b, number: uint32(number)}, errors.Join(err, f.Close())
 }
 
 // walChunk is one chunk.
@@ -91,7 +92,7 @@ func (w *walFile) each(do func(record []byte) error) (damaged []int, err error) 
 		if !ok {
 			end := at/walBlock*walBlock + walBlock
 			if w.closed(at) {
-				return h.places(true), nil
+				return h.places(true, w.newest), nil
 			}
 			blank := w.blank(at)
 			if !blank || end-at >= walSyncHeader { // less is left empty
@@ -114,12 +115,12 @@ func (w *walFile) each(do func(record []byte) error) (damaged []int, err error) 
 		if whole && (c.part == 0 || c.part == 3) {
 			h.record()
 			if err := do(record); err != nil {
-				return h.places(false), err
+				return h.places(false, w.newest), err
 			}
 			whole = false
 		}
 	}
-	return h.places(false), nil
+	return h.places(false, w.newest), nil
 }
 
 // closed reports whether the engine has closed the log here, which it does when all of it is durable: with an empty

@@ -40,14 +40,13 @@ func (h *holes) record() {
 	}
 }
 
-// places are where the damage begins. Of a log that was closed all was durable.
-func (h *holes) places(closed bool) (damaged []int) {
-	n := h.sure
-	if closed {
-		n = len(h.all)
-	}
-	for _, x := range h.all[:n] {
-		damaged = append(damaged, x.at)
+// places are where the damage begins. In the end of a log that the engine has closed all of it is durable; until another
+// one follows it, the last commit may not be: a large one lets the engine close the log while it waits for the disk.
+func (h *holes) places(closed, newest bool) (damaged []int) {
+	for i, x := range h.all {
+		if i < h.sure || closed && (!newest || x.records > 0) {
+			damaged = append(damaged, x.at)
+		}
 	}
 	return damaged
 }
