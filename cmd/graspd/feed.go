@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -60,16 +58,24 @@ func feed(ctx context.Context, door *ingest.Door, in io.Reader, pass int, t *tal
 	defer src.Close()
 	var open sync.WaitGroup
 	defer open.Wait()
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 64<<10), importLine)
-	n := 0
-	for lines.Scan() {
-		n++
-		line := bytes.TrimSpace(lines.Bytes())
-		if len(line) == 0 || pass > 1 && !t.waits(n) {
+	lines := newLineReader(in, importLine)
+	for {
+		line, err := lines.next()
+		n := lines.n
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("import: line %d: %w", n+1, errInterrupted)
+		case err != nil && !errors.Is(err, errLongLine):
+			return fmt.Errorf("import: line %d: %w", n+1, err)
+		case err == nil && len(line) == 0 || pass > 1 && !t.waits(n):
 			continue
 		}
-		e, err := nostr.ParseEvent(line)
+		var e *nostr.Event
+		if err == nil {
+			e, err = nostr.ParseEvent(line)
+		}
 		if err != nil {
 			if t.unreadable++; t.unreadable <= importProblems {
 				fmt.Fprintf(problems, "graspd: line %d: %v\n", n, err)
@@ -77,19 +83,11 @@ func feed(ctx context.Context, door *ingest.Door, in io.Reader, pass int, t *tal
 			continue
 		}
 		open.Add(1)
-		at := n
-		if err := src.Submit(ctx, e, store.Direct, func(v policy.Verdict) { t.decided(at, v); open.Done() }); err != nil {
+		if err := src.Submit(ctx, e, store.Direct, func(v policy.Verdict) { t.decided(n, v); open.Done() }); err != nil {
 			open.Done()
 			return fmt.Errorf("import: stopped at line %d: %w", n, err)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("import: line %d: %w", n+1, err)
-	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("import: line %d: %w", n+1, errInterrupted)
-	}
-	return nil
 }
 
 // operator stands in for the authors: what was exported may hold protected

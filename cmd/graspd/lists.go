@@ -55,13 +55,18 @@ func readList(flag string, entries []string, add func(string) error) []string {
 			p.add(fmt.Sprintf("%s: %v", flag, err))
 			continue
 		}
-		for n, line := range bytes.Split(text, []byte("\n")) {
-			if entry := listEntry(line); entry != "" {
-				p.entry(fmt.Sprintf("%s:%d: ", name, n+1), entry, add(entry))
-			}
-		}
+		p.text(name, text, add)
 	}
 	return p.told()
+}
+
+// text adds the entries of a file.
+func (p *problemList) text(name string, text []byte, add func(string) error) {
+	for n, line := range bytes.Split(text, []byte("\n")) {
+		if entry := listEntry(line); entry != "" {
+			p.entry(fmt.Sprintf("%s:%d: ", name, n+1), entry, add(entry))
+		}
+	}
 }
 
 // readListFile reads a file of bounded size. Its text is UTF-8, so that what is in it can be told.

@@ -147,3 +147,8 @@ func (r *Relay) Turns() (n int) {
 	}
 	return n
 }
+
+// AddrBehind is ClientAddr of a relay that trusts these proxies.
+func AddrBehind(proxies []netip.Prefix, req *http.Request) netip.Addr {
+	return (&Relay{proxies: proxies}).clientAddr(req)
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+var errLongLine = errors.New("longer than 4 MiB")
+
+// lineReader reads a file line by line. A line that is too long is passed over, and costs no memory.
+type lineReader struct {
+	r   *bufio.Reader
+	max int // bytes of a line, without its end
+	buf []byte
+	n   int // lines so far
+}
+
+func newLineReader(r io.Reader, max int) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), max: max}
+}
+
+// next is the next line without white space around it, valid until the next call; errLongLine in place of one that is too
+// long, and io.EOF behind the last. Another error is one of reading.
+func (l *lineReader) next() ([]byte, error) {
+	l.buf = l.buf[:0]
+	size, any := 0, false
+	for {
+		part, err := l.r.ReadSlice('\n')
+		any = any || len(part) > 0
+		part = bytes.TrimSuffix(part, []byte("\n"))
+		if size += len(part); size <= l.max {
+			l.buf = append(l.buf, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && !any:
+			return nil, io.EOF
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, err
+		}
+		l.n++
+		if size > l.max {
+			return nil, errLongLine
+		}
+		return bytes.TrimSpace(l.buf), nil
+	}
+}
