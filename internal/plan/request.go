@@ -50,14 +50,6 @@ type request struct {
 	progress  time.Duration
 }
 
-// What a relay may make of one stored REQ. Some take no notice of a limit, so there
-// is room for much more than is asked; but what has no end is ended here, and has
-// failed.
-const (
-	requestRoom    = 10_000 // events above the limit
-	longestRequest = 10 * time.Minute
-)
-
 // request opens a stored REQ for a running task.
 func (p *Peer) request(t *task, kind asks, f nostr.Filter) *request {
 	t.req = &request{sub: p.newSub("s"), kind: kind, task: t, most: *f.Limit + requestRoom, begun: p.now.Mono, progress: p.now.Mono}
@@ -111,22 +103,6 @@ func (p *Peer) received(in Received) bool {
 	}
 	return false
 }
-
-// streams says whether the relay may still send events for a stored REQ.
-func (r *request) streams() bool { return r.task != nil && r.kind != asksNeg && !r.answered }
-
-// overrun ends a stored REQ that the relay does not end. It has failed; but a relay
-// that takes no notice of limits gets there in steps, and is not put off longer each time.
-func (p *Peer) overrun(r *request) {
-	t := r.task
-	if r.kind == asksPage && t.pager.cut(r.full()) {
-		t.tries = 0
-	}
-	p.taskFailed(t, "an answer without end")
-}
-
-// full says whether all events have come that are read.
-func (r *request) full() bool { return r.events >= r.most }
 
 // decided notes a verdict; the last one of an answered request completes it.
 // It reports whether that may have changed more than the request.

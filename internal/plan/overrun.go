@@ -1,0 +1,27 @@
+package plan
+
+import "time"
+
+// What a relay may make of one stored REQ. Some take no notice of a limit, so there
+// is room for much more than is asked; but what has no end is ended here, and has
+// failed.
+const (
+	requestRoom    = 10_000 // events above the limit
+	longestRequest = 10 * time.Minute
+)
+
+// streams says whether the relay may still send events for a stored REQ.
+func (r *request) streams() bool { return r.task != nil && r.kind != asksNeg && !r.answered }
+
+// overrun ends a stored REQ that the relay does not end. It has failed; but a relay
+// that takes no notice of limits gets there in steps, and is not put off longer each time.
+func (p *Peer) overrun(r *request) {
+	t := r.task
+	if r.kind == asksPage && t.pager.cut(r.full()) {
+		t.tries = 0
+	}
+	p.taskFailed(t, "an answer without end")
+}
+
+// full says whether all events have come that are read.
+func (r *request) full() bool { return r.events >= r.most }
