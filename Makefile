@@ -36,7 +36,7 @@ fuzz: ## every fuzz target for FUZZTIME
 	done
 
 mutate: ## plant faults, those named ONLY.., and name the test that catches each
-	cd mutate && go run . -root .. -only '$(ONLY)' -run '$(TESTS)'
+	cd mutate && go run . -root .. -only '$(ONLY)' -run '$(TESTS)' $(if $(NEW),-new)
 
 crash: ## kill graspd RUNS times under load and check what is on disk after each
 	go test -count=1 -run '^TestCrash$$' -v -timeout 24h ./cmd/graspd -args -runs $(RUNS) $(if $(SEED),-seed $(SEED))

@@ -19,12 +19,13 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	only := flag.String("only", "", "plant only the faults whose name or file contains this")
+	fresh := flag.Bool("new", false, "plant only the faults that no test is known to catch")
 	tests := flag.String("run", "", "only the tests that match are to notice")
 	root := flag.String("root", ".", "the module that they are planted in")
 	flag.Parse()
-	faults, err := parse(list)
+	w, err := newWork(*root, *tests)
 	if err == nil {
-		err = run(ctx, os.Stdout, *root, *tests, choose(faults, *only))
+		err = w.run(ctx, os.Stdout, w.choose(*only, *fresh))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
@@ -32,33 +33,53 @@ func main() {
 	}
 }
 
-func choose(faults []fault, only string) (chosen []fault) {
-	for _, f := range faults {
-		if strings.Contains(f.name, only) || strings.Contains(f.file, only) {
+// work is what is to be done, and what is known from before.
+type work struct {
+	root, tests string
+	faults      []fault
+	caught      caught
+}
+
+func newWork(root, tests string) (*work, error) {
+	faults, err := parse(list)
+	if err != nil {
+		return nil, err
+	}
+	c, err := parseCaught(record)
+	return &work{root, tests, faults, c}, err
+}
+
+func (w *work) choose(only string, fresh bool) (chosen []fault) {
+	for _, f := range w.faults {
+		if (strings.Contains(f.name, only) || strings.Contains(f.file, only)) && !(fresh && w.caught[f.name] != "") {
 			chosen = append(chosen, f)
 		}
 	}
 	return chosen
 }
 
-// run plants each fault in the module at root and prints a line for each. Only
-// the tests that match the expression have to notice.
-func run(ctx context.Context, out io.Writer, root, tests string, faults []fault) error {
+// run plants each fault and prints a line for each. Only the tests that match
+// the expression have to notice. Which one did is written down each time, so
+// that a run that is cut short is not for nothing.
+func (w *work) run(ctx context.Context, out io.Writer, faults []fault) error {
 	if len(faults) == 0 {
 		return errors.New("there is no such fault")
 	}
 	survived := 0
 	for i, f := range faults {
 		begun := time.Now()
-		by, err := f.plant(ctx, root, tests)
+		by, err := f.plant(ctx, w.root, w.tests, w.caught[f.name])
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
-		if by == "" {
+		if w.caught[f.name] = by; by == "" {
 			survived++
 			by = "NOT CAUGHT"
 		}
 		fmt.Fprintf(out, "%3d/%d  %-64s %s (%.0f s)\n", i+1, len(faults), f.name, by, time.Since(begun).Seconds())
+		if err := w.caught.write(w.root, w.faults); err != nil {
+			return err
+		}
 	}
 	if survived > 0 {
 		return fmt.Errorf("%d of %d faults are not caught by any test", survived, len(faults))

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strings"
 )
 
 // engine are the packages whose tests have to notice a fault in what fills the
@@ -29,9 +30,9 @@ func (f fault) packages() []string {
 }
 
 // plant runs the tests that match with the fault in place and returns the
-// package and test that failed first; "" when none did. The sources stay as
-// they are.
-func (f fault) plant(ctx context.Context, root, tests string) (string, error) {
+// package and test that failed first; "" when none did. The test that caught it
+// before is asked first, if there is one. The sources stay as they are.
+func (f fault) plant(ctx context.Context, root, tests, before string) (string, error) {
 	changed, err := f.apply(root)
 	if err != nil {
 		return "", err
@@ -45,22 +46,44 @@ func (f fault) plant(ctx context.Context, root, tests string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, p := range f.packages() {
-		cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count=1", "-failfast", "-vet=off", "-ldflags=-s -w", "-timeout=5m", "-run", tests, p)
-		cmd.Dir = root
-		printed, err := cmd.CombinedOutput()
-		if err == nil {
-			continue
+	for _, q := range f.questions(tests, before) {
+		if by, err := q.ask(ctx, root, overlay); by != "" || err != nil {
+			return by, err
 		}
-		if ctx.Err() != nil {
-			return "", ctx.Err()
-		}
-		if by := culprit(string(printed)); by != "" {
-			return path.Base(p) + "." + by, nil
-		}
-		return "", fmt.Errorf("go test %s fails without a failing test: %w\n%s", p, err, printed)
 	}
 	return "", nil
+}
+
+// question is a package and the expression that chooses tests of it.
+type question struct{ pkg, tests string }
+
+// questions are those that are asked in turn.
+func (f fault) questions(tests, before string) (all []question) {
+	for _, p := range f.packages() {
+		if pkg, test, _ := strings.Cut(before, "."); tests == "" && pkg == path.Base(p) {
+			all = append([]question{{p, "^" + test + "$"}}, all...)
+		}
+		all = append(all, question{p, tests})
+	}
+	return all
+}
+
+// ask runs the tests and returns the one that failed; "" when none did.
+func (q question) ask(ctx context.Context, root, overlay string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count=1", "-failfast", "-vet=off", "-ldflags=-s -w",
+		"-timeout=5m", "-run", q.tests, q.pkg)
+	cmd.Dir = root
+	printed, err := cmd.CombinedOutput()
+	if err == nil {
+		return "", nil
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if by := culprit(string(printed)); by != "" {
+		return path.Base(q.pkg) + "." + by, nil
+	}
+	return "", fmt.Errorf("go test %s fails without a failing test: %w\n%s", q.pkg, err, printed)
 }
 
 // overlay writes the changed file and what tells the compiler to read it instead.
