@@ -84,32 +84,50 @@ func (c *child) wait(t *testing.T) int {
 	return c.cmd.ProcessState.ExitCode()
 }
 
+// killsOfOne is how many kills one data directory lives through, so that long runs need no more disk than short ones.
+const killsOfOne = 100
+
 // TestCrash kills a graspd under load again and again, at random moments, and checks after each what is on disk.
 func TestCrash(t *testing.T) {
-	h := newCrash(t)
-	for run := range *crashRuns {
+	for n := 0; n < *crashRuns && !t.Failed(); n += killsOfOne {
+		h := newCrash(t, *crashSeed+uint64(n/killsOfOne))
+		h.live(min(killsOfOne, *crashRuns-n))
+		t.Log(h.summary())
+		if err := os.RemoveAll(h.dir); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// live goes through so many rounds. What it says of a failure names the seed with which it begins again.
+func (h *crash) live(rounds int) {
+	for round := range rounds {
 		switch h.r.IntN(10) {
 		case 0, 1:
 			h.killWhileStarting()
 		default:
 			h.killUnderLoad()
 		}
-		h.inspect(fmt.Sprintf("kill %d, seed %d", run+1, *crashSeed))
+		h.inspect(fmt.Sprintf("kill %d, seed %d", round+1, h.seed))
 		if h.r.IntN(6) == 0 {
 			h.killARepair()
-			h.inspect(fmt.Sprintf("repair after kill %d, seed %d", run+1, *crashSeed))
+			h.inspect(fmt.Sprintf("repair after kill %d, seed %d", round+1, h.seed))
 		}
-		if t.Failed() {
+		if h.t.Failed() {
+			h.t.Logf("failed in round %d of seed %d: make crash SEED=%d RUNS=%d", round+1, h.seed, h.seed, round+1)
 			return
+		}
+		if (round+1)%10 == 0 {
+			h.t.Logf("seed %d, round %d: %s", h.seed, round+1, h.summary())
 		}
 	}
 	h.complete()
-	t.Log(h.summary())
 }
 
 // crash is one data directory through many kills.
 type crash struct {
 	t       *testing.T
+	seed    uint64
 	r       *rand.Rand
 	dir     string // --data
 	source  *testkit.FakeRelay
@@ -119,14 +137,14 @@ type crash struct {
 	copies  int
 }
 
-func newCrash(t *testing.T) *crash {
-	h := &crash{t: t, r: rand.New(rand.NewPCG(*crashSeed, 7)), dir: filepath.Join(t.TempDir(), "data"), source: testkit.Serve(t), book: newBook()}
+func newCrash(t *testing.T, seed uint64) *crash {
+	h := &crash{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 7)), dir: filepath.Join(t.TempDir(), "data"), source: testkit.Serve(t), book: newBook()}
 	owner := testkit.Key(1)
 	ann := testkit.Announcement(owner, time.Now().Unix()-1000, "proj", "wss://relay.example.org", string(h.source.URL))
 	h.source.Add(ann)
 	h.book.offer(ann)
 	for i := range 4 {
-		h.workers = append(h.workers, newWorker(i, *crashSeed, ann, h.book))
+		h.workers = append(h.workers, newWorker(i, seed, ann, h.book))
 	}
 	return h
 }
