@@ -53,8 +53,8 @@ else
 	go test -count=1 -run '^TestWorlds$$' -timeout 24h ./internal/sim -args -first $$(( $(FIRST) + $(RUNS) / 2 )) -runs $$(( ($(RUNS) + 1) / 2 )); other=$$?; wait $$one && exit $$other
 endif
 
-load: build ## many clients on loopback for LOAD (10m), with a report
-	cd interop && go run ./load -graspd ../graspd -for $(or $(LOAD),10m)
+load: build ## many clients on loopback for LOAD (10m), with a report, which replaces that in the file REPORT
+	cd interop && go run ./load -graspd ../graspd -for $(or $(LOAD),10m) $(if $(REPORT),-into '$(abspath $(REPORT))')
 
 bench: ## benchmarks of the packages
 	go test -run '^$$' -bench . -benchmem ./internal/...

@@ -22,6 +22,7 @@ func main() {
 	flag.IntVar(&p.rate, "rate", 100, "events per second while they listen")
 	flag.DurationVar(&p.lasts, "for", 10*time.Minute, "how long the events arrive")
 	flag.IntVar(&p.pipelined, "pipelined", 20_000, "publishes on one connection without waiting for an answer")
+	flag.StringVar(&p.into, "into", "", "file that holds the report of the last time, which is replaced")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -33,7 +34,7 @@ func main() {
 
 // plan is what is done, one part after the other, the idle connections staying all along.
 type plan struct {
-	binary                     string
+	binary, into               string
 	idle, subscribers, filters int
 	rate, pipelined            int
 	lasts                      time.Duration
@@ -52,9 +53,15 @@ func (p plan) run(ctx context.Context) error {
 	if err := c.publish(ctx, repository); err != nil {
 		return err
 	}
-	g.report("at the start")
-	if err := p.idlers(ctx, g); err != nil {
+	if err := p.probe(ctx, g, c, "at the start"); err != nil {
+		return err
+	}
+	idle, err := p.idlers(ctx, g)
+	if err != nil {
 		return fmt.Errorf("idle connections: %w", err)
+	}
+	if err := p.probe(ctx, g, c, "beside these"); err != nil {
+		return err
 	}
 	if err := p.pipeline(ctx, g); err != nil {
 		return fmt.Errorf("pipelined publishes: %w", err)
@@ -62,6 +69,18 @@ func (p plan) run(ctx context.Context) error {
 	if err := p.listeners(ctx, g); err != nil {
 		return fmt.Errorf("subscribers: %w", err)
 	}
-	g.report("at the end")
+	if err := p.probe(ctx, g, c, "at the end"); err != nil {
+		return err
+	}
+	if lost := idle.Load(); lost > 0 {
+		return fmt.Errorf("%d of the idle connections are gone", lost)
+	}
+	report := p.markdown(g)
+	fmt.Print(report)
+	if p.into != "" {
+		if err := replaceReport(p.into, report); err != nil {
+			return err
+		}
+	}
 	return g.stop()
 }

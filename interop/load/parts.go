@@ -35,24 +35,39 @@ func issue(n int) *nostr.Event {
 	return sign(author, 1621, nostr.Tag{"a", repository.Address()}, nostr.Tag{"t", topic(n)}, nostr.Tag{"n", fmt.Sprint(n, time.Now().UnixNano())})
 }
 
-// idlers opens connections that stay and do nothing.
-func (p plan) idlers(ctx context.Context, g *process) error {
+// probe measures what a single client sees, who waits for each answer.
+func (p plan) probe(ctx context.Context, g *process, c *client, when string) error {
+	var d delays
+	for i := range 200 {
+		begun := time.Now()
+		if err := c.publish(ctx, issue(i)); err != nil {
+			return fmt.Errorf("%s: %w", when, err)
+		}
+		d.add(time.Since(begun))
+	}
+	g.report(when, "a publish until its OK: %s", d.take())
+	return nil
+}
+
+// idlers opens connections that stay and do nothing, and counts those that end.
+func (p plan) idlers(ctx context.Context, g *process) (gone *atomic.Int64, err error) {
 	before, begun := g.status("VmRSS"), time.Now()
-	err := many(ctx, p.idle, 64, func(ctx context.Context, _ int) error {
+	gone = new(atomic.Int64)
+	err = many(ctx, p.idle, 64, func(ctx context.Context, _ int) error {
 		c, err := connect(ctx, g.url)
 		if err == nil {
 			go func() { // answers pings
 				_, _ = c.read(context.WithoutCancel(ctx))
+				gone.Add(1)
 			}()
 		}
 		return err
 	})
-	if err != nil || p.idle == 0 {
-		return err
+	if err == nil && p.idle > 0 {
+		g.report(fmt.Sprintf("%d idle connections", p.idle), "opened in %v, %.1f kB each",
+			time.Since(begun).Round(time.Millisecond), (g.status("VmRSS")-before)*1024/float64(p.idle))
 	}
-	g.report(fmt.Sprintf("%d idle connections", p.idle))
-	fmt.Printf("%28s opened in %v, %.1f kB each\n", "", time.Since(begun).Round(time.Millisecond), (g.status("VmRSS")-before)*1024/float64(p.idle))
-	return nil
+	return gone, err
 }
 
 // pipeline publishes on one connection without waiting; every answer comes, in order.
@@ -85,8 +100,7 @@ func (p plan) pipeline(ctx context.Context, g *process) error {
 			return fmt.Errorf("answer %d is %+v", i, m)
 		}
 	}
-	g.report(fmt.Sprintf("%d publishes pipelined", p.pipelined))
-	fmt.Printf("%28s %.0f a second\n", "", float64(p.pipelined)/time.Since(begun).Seconds())
+	g.report(fmt.Sprintf("%d publishes pipelined", p.pipelined), "%.0f a second, every OK in order", float64(p.pipelined)/time.Since(begun).Seconds())
 	return <-wrote
 }
 
@@ -176,8 +190,10 @@ func (p plan) listeners(ctx context.Context, g *process) error {
 			return err
 		}
 		if tenth := max(1, total/10); (i+1)%tenth == 0 {
-			g.report(fmt.Sprintf("%d subscribers, %3d %%", p.subscribers, (i+1)*100/total))
-			fmt.Printf("%28s from publishing to a subscriber: %s\n", "", d.take())
+			g.report(fmt.Sprintf("%d subscribers, %d %%", p.subscribers, (i+1)*100/total), "from publishing to a subscriber: %s", d.take())
+			if g.ended = g.status("VmRSS"); (i+1)/tenth == 2 {
+				g.settled = g.ended
+			}
 		}
 	}
 	if err := <-answers; err != nil {
@@ -191,7 +207,7 @@ func (p plan) listeners(ctx context.Context, g *process) error {
 	if got.Load() != expected.Load() {
 		return fmt.Errorf("%d deliveries, expected %d", got.Load(), expected.Load())
 	}
-	fmt.Printf("%28s all %d deliveries came\n", "", expected.Load())
+	g.report("then", "all %d deliveries came", expected.Load())
 	return nil
 }
 

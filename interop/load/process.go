@@ -20,6 +20,9 @@ type process struct {
 	cmd  *exec.Cmd
 	data string
 	over bool
+
+	rows           []row
+	settled, ended float64 // memory after a fifth of the subscribers' time, and at its end
 }
 
 var listens = regexp.MustCompile(`listens on (ws://\S+)`)
@@ -71,13 +74,8 @@ func (g *process) stop() error {
 	if err := g.cmd.Wait(); err != nil {
 		return fmt.Errorf("graspd does not stop properly: %w", err)
 	}
-	fmt.Printf("stopped within %v\n", time.Since(begun).Round(time.Millisecond))
+	fmt.Fprintf(os.Stderr, "stopped within %v\n", time.Since(begun).Round(time.Millisecond))
 	return nil
-}
-
-// report prints memory, threads and CPU time.
-func (g *process) report(when string) {
-	fmt.Printf("%-28s memory %6.1f MB, at most %6.1f MB so far\n", when, g.status("VmRSS"), g.status("VmHWM"))
 }
 
 // status reads a size from /proc, in MB; 0 where there is none.
