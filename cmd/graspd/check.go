@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"graspd/internal/nostr"
@@ -51,11 +52,20 @@ func (c *Config) storeOptions() store.Options {
 	return store.Options{Dir: filepath.Join(c.Data, "store"), CacheBytes: c.Cache, Floor: uint64(max(1, c.DiskFloor))}
 }
 
+// openToRead opens a store that is there.
+func openToRead(o store.Options) (*store.Store, error) {
+	s, err := store.Open(o)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w (--data says where the data is)", err)
+	}
+	return s, err
+}
+
 // check reads everything and prints what is wrong.
 func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *progress.Meter) (err error) {
 	so := c.storeOptions()
 	so.ReadOnly = true
-	s, err := store.Open(so)
+	s, err := openToRead(so)
 	if err != nil {
 		return err
 	}

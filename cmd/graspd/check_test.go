@@ -191,3 +191,12 @@ func TestCheckOfAStoreInUse(t *testing.T) {
 		inOneLine(t, errs, dir, "in use", "stop")
 	}
 }
+
+// Where there is no store the commands that read it say what names it.
+func TestNoStoreToRead(t *testing.T) {
+	for _, command := range []string{"export", "check"} {
+		if code, _, errs := call(t, "", nil, command, "--data", t.TempDir()); code == exitOK || !strings.Contains(errs, "(--data says where the data is)") {
+			t.Errorf("%s: %d %s", command, code, errs)
+		}
+	}
+}

@@ -41,8 +41,9 @@ func (d *demo) play(ctx context.Context) error {
 
 func (d *demo) greet() {
 	fmt.Fprintf(d.out, `
-Three relays on this machine hold %s events about git repositories. None has all of them, each repository is
-on two, and the one called flaky hangs up all the time. Your relay is empty and knows the URL of one of them.
+Three relays on this machine hold %s events about git repositories. None has all of them, each
+repository is on two, and the one called flaky hangs up all the time. Your relay is empty and knows
+the URL of one of them.
 
   the operator's page of your relay   http://%s/
   its public page                     http://%s/
@@ -202,7 +203,7 @@ func (d *demo) conclude(ctx context.Context) error {
 
 // goOn goes on until ctx ends: events now and then, and a relay that asks to be left in peace.
 func (d *demo) goOn(ctx context.Context) error {
-	fmt.Fprintln(d.out, "\nNow flaky hangs up and answers 429, Too Many Requests. It is left in peace for a minute; the others go on.")
+	fmt.Fprintln(d.out, "\nNow flaky hangs up and answers 429, Too Many Requests.\nIt is left in peace for a minute; the others go on.")
 	flaky := d.others[len(d.others)-1]
 	begun := time.Now()
 	missed, err := d.cutOff(ctx, flaky, fate{status: "429 Too Many Requests"})

@@ -27,7 +27,7 @@ func exportCommand(ctx context.Context, args []string, io stdio, env lookup) (er
 	}
 	o := c.storeOptions()
 	o.ReadOnly = true
-	s, err := store.Open(o)
+	s, err := openToRead(o)
 	if err != nil {
 		return err
 	}

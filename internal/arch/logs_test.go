@@ -242,7 +242,8 @@ func (s *logScan) page() string {
 	var b strings.Builder
 	b.WriteString(`# Log lines
 
-On the standard error output: on a terminal in short, elsewhere as key=value, or as JSON with ` + "`--log-format json`" + `.
+On the standard error output: on a terminal in short, elsewhere as key=value, or as JSON with ` + "`--log-format json`" + `,
+where lengths of time are seconds.
 ` + "`--log-level debug`" + ` adds a line for every event that is stored, and what happens within a connection. Of lines that say
 the same of the same relay 20 are written at once, then 20 an hour; of one message 1,000 an hour. The next one that
 is written says in ` + "`left_out`" + ` how many were not. Lines about one relay have ` + "`relay`" + `, those about one

@@ -30,6 +30,14 @@ func rounded(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
+// inSeconds writes lengths of time as machines take them: a number, with fractions.
+func inSeconds(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.Float64Value(a.Value.Duration().Seconds())
+	}
+	return a
+}
+
 // New returns a logger that writes whole lines to w, each with one Write.
 func New(w io.Writer, c Config) *slog.Logger {
 	if c.Now == nil {
@@ -39,6 +47,7 @@ func New(w io.Writer, c Config) *slog.Logger {
 	var h slog.Handler
 	switch {
 	case c.Format == JSON:
+		o.ReplaceAttr = inSeconds
 		h = slog.NewJSONHandler(w, o)
 	case c.Terminal:
 		h = newPlain(w, c.Level)

@@ -25,7 +25,7 @@ func TestFormats(t *testing.T) {
 		want string
 	}{
 		{"text", logs.Config{}, `level=WARN msg="connection failed" component=peer relay=wss://a.example attempt=3 wait=5.8s` + "\n"},
-		{"json", logs.Config{Format: logs.JSON, Terminal: true}, `"level":"WARN","msg":"connection failed","component":"peer","relay":"wss://a.example","attempt":3,"wait":5826429589}` + "\n"},
+		{"json", logs.Config{Format: logs.JSON, Terminal: true}, `"level":"WARN","msg":"connection failed","component":"peer","relay":"wss://a.example","attempt":3,"wait":5.826429589}` + "\n"},
 		{"terminal", logs.Config{Terminal: true}, " WARN  connection failed  relay=wss://a.example attempt=3 wait=5.8s\n"},
 	} {
 		var out bytes.Buffer
