@@ -117,7 +117,7 @@ func TestCatchupOnATerminalEnds(t *testing.T) {
 	}
 	var drawn bytes.Buffer
 	n.screen = progress.NewScreen(&drawn, func() int { return 80 })
-	n.cfg.SyncBatchWindow = -catchupCalm // nothing is waited for
+	n.cfg.SyncBatchWindow = catchupLook/2 - catchupCalm // it looks twice at most
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- n.run(ctx, nil) }()

@@ -247,3 +247,23 @@ func TestRetry(t *testing.T) {
 		t.Errorf("a GET: %d", w.Code)
 	}
 }
+
+// TestRelaysInTroubleComeFirst: then those that are not complete, then the others; bootstrap relays before all.
+func TestRelaysInTroubleComeFirst(t *testing.T) {
+	c := here
+	at := func(name, phase string, health plan.Health, connected, bootstrap bool) admin.Relay {
+		return admin.Relay{URL: grasp.RelayURL("wss://" + name), Status: plan.Status{Phase: phase, Health: health, Connected: connected, Bootstrap: bootstrap}}
+	}
+	c.Sync = fakeSync{relays: []admin.Relay{
+		at("a5", "live", plan.Healthy, true, false), at("b3", "waiting", plan.Dead, false, false), at("c4", "syncing", plan.Healthy, true, false),
+		at("d2", "waiting", plan.Degraded, false, false), at("e1", "live", plan.Healthy, true, true), at("f6", "live", plan.Degraded, true, false),
+	}}
+	page, last := get(t, c, "GET", "/").Body.String(), 0
+	for _, name := range []string{"e1", "d2", "b3", "c4", "a5", "f6"} {
+		i := strings.Index(page, `<td class="url">wss://`+name)
+		if i < last {
+			t.Errorf("wss://%s stands at %d, after what comes behind it", name, i)
+		}
+		last = i
+	}
+}
