@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -148,27 +149,40 @@ func TestRefusedInSpiteOfAUTH(t *testing.T) {
 	}
 }
 
+// A stored request and a live one whose refusals are under way when the verdict comes are sent again at once.
 func TestRefusalThatCrossesTheVerdict(t *testing.T) {
-	f, w := small(t, 1)
-	d := newDriver(t, plan.Config{NoNegentropy: true})
-	var first string
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if first == "" {
-			first = r.Sub
-			return nostr.Notice{Text: "welcome"} // its refusal comes later
+	for _, class := range []plan.Class{plan.Live, plan.Catchup} {
+		f, w := small(t, 1)
+		d := newDriver(t, plan.Config{NoNegentropy: true})
+		var late *plan.Request
+		refusing := ""
+		d.refuse = func(r plan.Request) nostr.RelayMessage {
+			switch {
+			case late == nil && r.Class == class:
+				late = &r
+				return nostr.Notice{Text: "welcome"} // its refusal comes later
+			case refusing == "next":
+				refusing = r.Sub
+				return nostr.Notice{Text: "welcome"}
+			}
+			return nil
 		}
-		return nil
-	}
-	d.connect(w, plan.Limits{})
-	d.do(plan.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
-	late := first
-	first = ""
-	d.do(plan.Wanted{Want: grown(f)})
-	d.do(plan.Frame{Message: nostr.Closed{Sub: first, Reason: "auth-required: who"}})
-	d.do(plan.Authenticated{OK: true})
-	d.do(plan.Frame{Message: nostr.Closed{Sub: late, Reason: "auth-required: who"}})
-	if s := d.peer.Status(); s.Phase != "live" || len(d.auths()) != 1 {
-		t.Errorf("answered %q, %+v", d.auths(), s)
+		d.connect(w, plan.Limits{})
+		d.do(plan.Frame{Message: nostr.AuthChallenge{Challenge: "who"}})
+		refusing = "next"
+		d.do(plan.Wanted{Want: grown(f)})
+		d.do(plan.Frame{Message: nostr.Closed{Sub: refusing, Reason: "auth-required: who"}})
+		d.do(plan.Authenticated{OK: true})
+		d.do(plan.Frame{Message: nostr.Closed{Sub: late.Sub, Reason: "auth-required: who"}})
+		asked := 0 // live filters grow, stored requests are sent again as they were
+		for _, r := range d.requests(plan.Catchup) {
+			if reflect.DeepEqual(r.Filters, late.Filters) {
+				asked++
+			}
+		}
+		if s := d.peer.Status(); s.Phase != "live" || s.Want != s.Confirmed || len(d.auths()) != 1 || class == plan.Catchup && asked != 2 {
+			t.Errorf("class %v: asked %d times, answered %q, %+v", class, asked, d.auths(), s)
+		}
 	}
 }
 
