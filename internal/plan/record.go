@@ -22,6 +22,7 @@ type Record struct {
 	Uptime       Uptime
 
 	Ourself bool // it proved to be this relay; not kept over restarts
+	HangsUp bool // when it is asked to reconcile; not kept over restarts
 
 	owners owners // who named it while it was dead; not kept over restarts
 }
@@ -95,7 +96,7 @@ func (r Record) wait(c Config, now time.Time) time.Duration {
 func (p *Peer) Record() Record {
 	p.noteOwners()
 	r := Record{
-		At: p.now.Wall, Ourself: p.ourself, Failures: p.failures.n, LastAlive: p.lastAlive, Revived: p.revived.Wall, Uptime: p.uptime, owners: p.owners,
+		At: p.now.Wall, Ourself: p.ourself, HangsUp: p.negDrops, Failures: p.failures.n, LastAlive: p.lastAlive, Revived: p.revived.Wall, Uptime: p.uptime, owners: p.owners,
 	}
 	if p.failures.n > 0 {
 		r.FirstFailure = p.now.Wall.Add(-p.now.since(p.failures.first))
@@ -112,6 +113,9 @@ func (p *Peer) Record() Record {
 // recall takes what was kept, at the first Step.
 func (p *Peer) recall(r Record) {
 	p.lastAlive, p.uptime, p.owners, p.ourself = r.LastAlive, r.Uptime, r.owners, r.Ourself
+	if r.HangsUp {
+		p.neg, p.negDrops = negRefused, true
+	}
 	if !r.Revived.IsZero() {
 		p.revived = p.now.before(max(0, p.now.Wall.Sub(r.Revived)))
 	}

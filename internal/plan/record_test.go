@@ -284,3 +284,34 @@ func TestLayerFourKeepsItsTimeOverRestarts(t *testing.T) {
 		}
 	}
 }
+
+// A relay that hangs up when it is asked to reconcile is paged by the peer that comes after, too, or it would hang up on
+// every peer that gets a slot; it is asked to reconcile again by the full resync.
+func TestHangingUpOutlivesThePeer(t *testing.T) {
+	_, w := small(t, 2)
+	opened := 0
+	hangsUp := func(d *driver) *driver {
+		d.hold = func(e plan.Effect) bool {
+			if _, ok := e.(plan.OpenNeg); !ok {
+				return false
+			}
+			opened++
+			d.queue = append(d.queue, plan.Disconnected{Reason: "reset"})
+			return true
+		}
+		return d
+	}
+	d := hangsUp(newDriver(t, plan.Config{}))
+	d.connect(w, plan.Limits{})
+	next := hangsUp(d.reborn(plan.Config{}, 48*time.Hour, nil))
+	next.do(plan.Wanted{Want: w})
+	next.do(plan.Connected{})
+	next.pass(10 * time.Second)
+	if s := next.peer.Status(); opened != 1 || s.Want != s.Confirmed {
+		t.Errorf("asked to reconcile %d times, %+v", opened, s)
+	}
+	next.pass(26 * time.Hour)
+	if opened != 2 {
+		t.Errorf("after a full resync asked to reconcile %d times", opened)
+	}
+}
