@@ -57,7 +57,10 @@ func (o oracle) gives(u grasp.RelayURL, a *asked, e *nostr.Event) bool {
 	case testkit.KindsAny:
 		return true
 	case testkit.KindsEmpties: // a filter with nothing but kinds
-		if e.Kind == 30617 {
+		switch {
+		case e.Kind == 30617 && e.Tags.D() == "": // asked for by author
+			return a.addresses[e.Address()]
+		case e.Kind == 30617:
 			return a.ds[e.Tags.D()]
 		}
 	}
