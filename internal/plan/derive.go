@@ -94,7 +94,10 @@ func (x derivation) concern(t *touched) {
 			}
 		}
 		if concerned || t.all {
-			x.stale[r], x.authors[pk] = struct{}{}, x.authors[pk]
+			x.stale[r] = struct{}{}
+			if _, ok := x.authors[pk]; !ok {
+				x.authors[pk] = false // to be looked at, though nothing of the author's moved
+			}
 		}
 	}
 }
