@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,7 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
 	"graspd/internal/admin"
+	"graspd/internal/store"
 	"graspd/internal/testkit"
 )
 
@@ -132,6 +138,52 @@ func TestBackupsThatCannotBe(t *testing.T) {
 		if _, err := os.Stat(dir); err == nil && dir != data {
 			t.Errorf("%v: something is there", c.args)
 		}
+		if _, err := os.Stat(dir + ".partial"); err == nil && dir != left {
+			t.Errorf("%v: a part is there", c.args)
+		}
+	}
+}
+
+// TestBackupIntoAnEmptyDirectory is refused: it may be where a disk was to be mounted.
+func TestBackupIntoAnEmptyDirectory(t *testing.T) {
+	data, _ := filled(t, 1)
+	dir := t.TempDir()
+	code, _, errs := call(t, "", nil, "backup", "--data", data, dir)
+	if code != exitFail {
+		t.Errorf("exit code %d", code)
+	}
+	inOneLine(t, errs, dir, "exist")
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// TestOneBackupAtATime asks for a second one in the middle of the first.
+func TestOneBackupAtATime(t *testing.T) {
+	n := &node{cfg: Config{Data: t.TempDir()}, log: slog.New(slog.DiscardHandler), backups: make(chan struct{}, 1)}
+	taken := t.TempDir()
+	var during []error
+	disk := errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if strings.Contains(op.Path, ".partial") && len(during) == 0 {
+			during = append(during, nil) // the second one comes here, too
+			during[0] = n.backup(taken)
+		}
+		return nil
+	})
+	s, err := store.Open(store.Options{Dir: filepath.Join(n.cfg.Data, "store"), FS: errorfs.Wrap(vfs.Default, disk)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	n.store = s
+	if err := n.backup(filepath.Join(t.TempDir(), "copy")); err != nil {
+		t.Error(err)
+	}
+	if len(during) != 1 || !errors.Is(during[0], admin.ErrBackupRunning) {
+		t.Errorf("the second one: %v", during)
+	}
+	if err := n.backup(filepath.Join(t.TempDir(), "copy")); err != nil {
+		t.Errorf("after the first one: %v", err)
 	}
 }
 

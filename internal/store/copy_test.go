@@ -1,9 +1,11 @@
 package store_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"runtime"
 	"strings"
 	"sync"
@@ -152,5 +154,92 @@ func TestCopyOfAClosedStore(t *testing.T) {
 	}
 	if _, err := o.FS.Stat("data/other"); err == nil {
 		t.Error("something was left")
+	}
+}
+
+// TestACopyThatCannotBeReadBack leaves nothing either.
+func TestACopyThatCannotBeReadBack(t *testing.T) {
+	mem := vfs.NewMem()
+	b := &breaker{which: func(op errorfs.Op) bool {
+		return strings.HasPrefix(op.Path, "copy") && isWAL(op) && op.Kind == errorfs.OpOpen
+	}, err: syscall.EIO}
+	b.on.Store(true)
+	s := open(t, store.Options{Dir: "data", FS: errorfs.Wrap(mem, errorfs.InjectorFunc(b.hook))})
+	fill(s, 0, 5)
+	if err := s.Copy("copy"); !errors.Is(err, syscall.EIO) {
+		t.Errorf("copy: %v", err)
+	}
+	if _, err := mem.Stat("copy"); err == nil {
+		t.Error("a copy is left")
+	}
+}
+
+func TestNoCopyAfterClose(t *testing.T) {
+	mem := vfs.NewMem()
+	s := open(t, store.Options{Dir: "data", FS: mem})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Copy("copy"); !errors.Is(err, store.ErrClosed) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestACopyOfAClosedStoreThatFails leaves nothing.
+func TestACopyOfAClosedStoreThatFails(t *testing.T) {
+	o, before := lived(t, 21, 5)
+	b := &breaker{which: func(op errorfs.Op) bool {
+		return strings.HasPrefix(op.Path, "data/copy") && isManifest(op) && op.Kind == errorfs.OpCreate
+	}, err: syscall.ENOSPC}
+	b.on.Store(true)
+	failing := o
+	failing.FS = errorfs.Wrap(o.FS, errorfs.InjectorFunc(b.hook))
+	if err := store.CopyClosed(failing, "data/copy"); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("copy: %v", err)
+	}
+	if _, err := o.FS.Stat("data/copy"); err == nil {
+		t.Error("half a copy is left")
+	}
+	if d := difference(before, told(t, o)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestACopyOfAClosedStoreIsDurable when it is made.
+func TestACopyOfAClosedStoreIsDurable(t *testing.T) {
+	o, before := lived(t, 21, 5)
+	disk := crashable(t, o.FS)
+	o.FS = disk
+	if err := store.CopyClosed(o, "data/copy"); err != nil {
+		t.Fatal(err)
+	}
+	o.Dir, o.FS = "data/copy", disk.CrashClone(vfs.CrashCloneCfg{})
+	if d := difference(before, told(t, o)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestACopyOfAClosedStoreSharesTablesOnly: whatever is written into its other files, the first store has its own.
+func TestACopyOfAClosedStoreSharesTablesOnly(t *testing.T) {
+	o, _ := lived(t, 21, 5)
+	before := files(t, o)
+	if err := store.CopyClosed(o, "data/copy"); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range list(t, store.Options{Dir: "data/copy", FS: o.FS}, "") {
+		if strings.HasSuffix(path, ".sst") {
+			continue
+		}
+		f, err := o.FS.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.WriteAt([]byte("another"), 0)
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !maps.EqualFunc(before, files(t, o), bytes.Equal) {
+		t.Error("the copy wrote into the first one")
 	}
 }

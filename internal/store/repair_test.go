@@ -2,14 +2,17 @@ package store_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"graspd/internal/store"
 	"graspd/internal/store/storetest"
@@ -188,6 +191,39 @@ func TestRepairOfTablesWithOlderVersions(t *testing.T) {
 	r, after := repaired(t, o)
 	if d := difference(before, after); d != "" || r.Salvaged == nil || len(r.Problems) > 0 {
 		t.Errorf("%+v, %s", r, d)
+	}
+}
+
+// TestRepairOfANewerVersion: what a newer version wrote is left alone, also where only the files can be read.
+func TestRepairOfANewerVersion(t *testing.T) {
+	o, _ := lived(t, 6, 5)
+	s := open(t, o)
+	store.SetFormat(s, 2)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	removeLike(t, o, "marker.manifest")
+	before := files(t, o)
+	if r, err := store.Repair(t.Context(), o, store.CheckOptions{}); !errors.Is(err, store.ErrFormat) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if !maps.EqualFunc(before, files(t, o), bytes.Equal) {
+		t.Error("something changed")
+	}
+}
+
+// TestRepairOnADiskThatFails: a disk that cannot be read is no damage that the files would be searched for.
+func TestRepairOnADiskThatFails(t *testing.T) {
+	o, before := lived(t, 6, 5)
+	b := &breaker{which: func(op errorfs.Op) bool { return isManifest(op) && op.Kind == errorfs.OpOpen }, err: syscall.EIO}
+	b.on.Store(true)
+	failing := o
+	failing.FS = errorfs.Wrap(o.FS, errorfs.InjectorFunc(b.hook))
+	if r, err := store.Repair(t.Context(), failing, store.CheckOptions{}); !errors.Is(err, syscall.EIO) || r.Salvaged != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if d := difference(before, told(t, o)); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+)
+
+// rebuilt spoils an exhibit and repairs it; it does not look at what a check says of it before.
+func rebuilt(t *testing.T, x *exhibit, spoil func()) (Repaired, *Store) {
+	t.Helper()
+	o := Options{Dir: "data/store", FS: vfs.NewMem()}
+	spoilt(t, o, x, func(*exhibit) { spoil() })
+	r, err := Repair(t.Context(), o, CheckOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return r, s
+}
+
+func knows(t *testing.T, s *Store, id nostr.ID) Knowledge {
+	t.Helper()
+	v := s.View()
+	defer v.Close()
+	k, err := v.Known(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// TestRepairRemembersWhatItLeavesOut: else it would be fetched again at once.
+func TestRepairRemembersWhatItLeavesOut(t *testing.T) {
+	x := newExhibit()
+	r, s := rebuilt(t, x, func() {
+		x.drop(keyID(tableRecord, x.first.ID))
+		x.set(logKey(100), appendLog(nil, Direct, x.first))
+	})
+	if k := knows(t, s, x.first.ID); k.State != Remembered || k.Why != policy.Superseded || r.LeftOut != 1 {
+		t.Errorf("%+v, %+v", k, r)
+	}
+}
+
+// TestRepairForgetsWhatIsStored: an event is stored or remembered, not both.
+func TestRepairForgetsWhatIsStored(t *testing.T) {
+	x := newExhibit()
+	_, s := rebuilt(t, x, func() {
+		x.set(keyID(tableRecord, x.issue.ID), record{facts: factsOf(x.issue).kept(), why: policy.Orphan}.append(nil))
+	})
+	if _, ok, err := s.View().reader().record(x.issue.ID); ok || err != nil || knows(t, s, x.issue.ID).State != Stored {
+		t.Errorf("remembered: %v, %v", ok, err)
+	}
+}
+
+// TestRepairBeginsRemovalsAgain: what was removed so far may be there again.
+func TestRepairBeginsRemovalsAgain(t *testing.T) {
+	x := newExhibit()
+	p := newPurge(ReasonWithdrawn, x.other.PubKey, x.other.CreatedAt)
+	p.part = byte(len(purgeParts) - 1)
+	_, s := rebuilt(t, x, func() { _ = x.b.setPurge(p) })
+	b, err := s.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Discard()
+	more, err := b.Purge(1000)
+	if has, _ := b.Has(x.other.ID); has || more || err != nil {
+		t.Errorf("it is there: %v; more: %v, %v", has, more, err)
+	}
+}
+
+// TestRepairTellsWhatIsLost: how many events there should be, and the ids of those that are still named.
+func TestRepairTellsWhatIsLost(t *testing.T) {
+	x := newExhibit()
+	r, _ := rebuilt(t, x, func() { x.drop(logKey(x.seq(x.issue))) })
+	if len(r.Problems) != 2 || !strings.HasPrefix(r.Problems[0], "1 of the ") || !strings.Contains(r.Problems[1], x.issue.ID.String()) {
+		t.Errorf("%q", r.Problems)
+	}
+	x = newExhibit()
+	r, _ = rebuilt(t, x, func() {
+		x.drop(logKey(x.seq(x.issue)))
+		x.drop(keyID(tableID, x.issue.ID))
+	})
+	if len(r.Problems) != 1 || !strings.HasPrefix(r.Problems[0], "1 of the ") {
+		t.Errorf("without its id: %q", r.Problems)
+	}
+}
+
+// TestRepairWithoutTheRules: of what was refused by rules that nobody knows any more, nothing is known.
+func TestRepairWithoutTheRules(t *testing.T) {
+	for _, readable := range []bool{true, false} {
+		x := newExhibit()
+		_, s := rebuilt(t, x, func() {
+			if !readable {
+				x.drop(keyMeta(metaRules))
+			}
+		})
+		if k := knows(t, s, x.refused.ID); (k.State == Remembered) != readable {
+			t.Errorf("the rules are readable: %v, %+v", readable, k)
+		}
+	}
+}
+
+// TestRepairKeepsTheSlotsOfWhatIsGone: older versions do not come back.
+func TestRepairKeepsTheSlotsOfWhatIsGone(t *testing.T) {
+	x := newExhibit()
+	newer := made(3, 200, nip34.KindRepository, nostr.Tag{"d", "z"})
+	_, s := rebuilt(t, x, func() {
+		if err := x.b.Remember(newer, policy.Withdraw); err != nil {
+			t.Fatal(err)
+		}
+	})
+	b, err := s.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Discard()
+	older := made(3, 199, nip34.KindRepository, nostr.Tag{"d", "z"})
+	if out, err := b.Judge(older); out != policy.Superseded || err != nil {
+		t.Errorf("%v, %v", out, err)
+	}
+}
+
+// TestBrokenStoresAreKept: each repair keeps the store that it found.
+func TestBrokenStoresAreKept(t *testing.T) {
+	fs, now := vfs.NewMem(), time.Unix(1, 0)
+	var kept []string
+	for _, want := range []string{"", "-2", "-3"} {
+		name, err := brokenName(fs, "data/store", now)
+		if err != nil || !strings.HasSuffix(name, "Z"+want) || slices.Contains(kept, name) {
+			t.Errorf("%q among %q, %v", name, kept, err)
+		}
+		if err := fs.MkdirAll(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, name)
+	}
+}
