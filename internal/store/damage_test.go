@@ -169,6 +169,38 @@ func TestCutManifests(t *testing.T) {
 	}
 }
 
+// TestATableThatIsNotListed: each way of seeing that it is missed works without the other, where only one can.
+func TestATableThatIsNotListed(t *testing.T) {
+	for later, want := range map[int64]string{0: "newer than all that it lists", 1: "not those that were counted"} {
+		o := store.Options{Dir: "data/store", FS: vfs.NewMem()}
+		s := open(t, o)
+		version := func(author byte, at int64) { addAll(t, s, storetest.Event(author, at, 11_111, "")) }
+		version(1, 1000)
+		store.Flush(s)
+		before := files(t, o)
+		version(1, 1001)
+		store.Flush(s)
+		for i := range later { // in the log: the head and the number of events are as they have to be
+			version(2, 1000+i)
+		}
+		newest := last(t, o, ".log")
+		crashed := read(t, o.FS, newest)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		removeLike(t, o, ".log")
+		write(t, o.FS, newest, crashed)
+		for path, b := range before { // the engine may have put the tables together
+			if !strings.HasSuffix(path, ".log") {
+				write(t, o.FS, path, b)
+			}
+		}
+		if err := refused(t, o); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d later: %v", later, err)
+		}
+	}
+}
+
 // replacements is a store in which one event was replaced again and again, each version in a table of its own.
 func replacements(t *testing.T) store.Options {
 	t.Helper()
