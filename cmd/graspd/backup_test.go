@@ -144,17 +144,22 @@ func TestBackupsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestBackupIntoAnEmptyDirectory is refused: it may be where a disk was to be mounted.
-func TestBackupIntoAnEmptyDirectory(t *testing.T) {
+// TestBackupOverWhatIsThere is refused before anything is copied, whatever it is.
+func TestBackupOverWhatIsThere(t *testing.T) {
 	data, _ := filled(t, 1)
-	dir := t.TempDir()
-	code, _, errs := call(t, "", nil, "backup", "--data", data, dir)
-	if code != exitFail {
-		t.Errorf("exit code %d", code)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	inOneLine(t, errs, dir, "exist")
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v", left, err)
+	for _, there := range []string{file, t.TempDir()} {
+		code, _, errs := call(t, "", nil, "backup", "--data", data, there)
+		if code != exitFail {
+			t.Errorf("exit code %d", code)
+		}
+		inOneLine(t, errs, there, "copy to", "exist")
+		if _, err := os.Stat(there); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
