@@ -4,7 +4,7 @@ RUNS ?= 200
 FIRST ?= 0
 CHROMIUM ?= chromium
 
-.PHONY: help build test race lint fuzz mutate crash scale load bench interop browser docs demo sim
+.PHONY: help build test race lint fuzz mutate crash scale load bench microbench interop browser docs demo sim
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -56,11 +56,14 @@ endif
 load: build ## many clients on loopback for LOAD (10m), with a report, which replaces that in the file REPORT
 	cd interop && go run ./load -graspd ../graspd -for $(or $(LOAD),10m) $(if $(REPORT),-into '$(abspath $(REPORT))')
 
-bench: ## benchmarks of the packages
+bench: build ## measure everything against the targets and write docs/PERFORMANCE.md; takes many minutes
+	cd interop && go run ./bench -graspd ../graspd -root .. -out ../docs/PERFORMANCE.md $(BENCH)
+
+microbench: ## benchmarks of the packages
 	go test -run '^$$' -bench . -benchmem ./internal/...
 
 interop: ## against relays and clients written by others (a module of its own)
-	cd interop && go test -count=1 -timeout 15m $$(go list ./... | grep -v '/browser$$')
+	cd interop && go test -count=1 -timeout 15m $$(go list ./... | grep -vE '/(browser|bench)$$')
 
 browser: ## the pages in a real browser; installs Debian's Chromium where there is none
 	@command -v $(CHROMIUM) >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; }

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"graspd/internal/grasp"
+	"graspd/internal/ingest"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+// ingested is what the way through the door took.
+type ingested struct {
+	events      int
+	stored      int64 // of them, in the end
+	took        time.Duration
+	verifyAlone time.Duration // on all cores
+	verifyCPU   time.Duration
+}
+
+// ingest is (a): the corpus through the door into a fresh store on the disk, against the mere check of its signatures.
+func (w *world) ingest(ctx context.Context) error {
+	if _, err := w.base(ctx); err != nil {
+		return err
+	}
+	t := w.through
+	w.report.add(line{what: "ingest through the door into a fresh store on disk", measured: rate(t.events, t.took),
+		against: "signatures alone on all cores: " + rate(t.events, t.verifyAlone), ratio: t.verifyAlone.Seconds() / t.took.Seconds(),
+		target: "≥ 0.85", met: t.verifyAlone.Seconds() >= 0.85*t.took.Seconds()})
+	w.report.note("The events were parsed before. Signatures alone are the mean of a run before and one after.")
+	return nil
+}
+
+// base is a data directory with the whole corpus, that came through the door; how long that took stands in through.
+func (w *world) base(ctx context.Context) (string, error) {
+	if w.stored != "" {
+		return w.stored, nil
+	}
+	c, err := w.events(ctx)
+	if err != nil {
+		return "", err
+	}
+	events, err := c.read(ctx, c.n)
+	if err != nil {
+		return "", err
+	}
+	w.say("checking the signatures alone")
+	t := ingested{events: len(events)}
+	before, beforeCPU, err := verifyAll(ctx, events)
+	if err != nil {
+		return "", err
+	}
+	w.say("%s; the same through the door", rate(len(events), before))
+	data := w.path("base")
+	if t.took, t.stored, err = throughDoor(ctx, data, events); err != nil {
+		return "", err
+	}
+	w.say("%s; signatures alone again", rate(len(events), t.took))
+	after, afterCPU, err := verifyAll(ctx, events)
+	if err != nil {
+		return "", err
+	}
+	t.verifyAlone, t.verifyCPU = (before+after)/2, (beforeCPU+afterCPU)/2
+	w.stored, w.through = data, t
+	return data, nil
+}
+
+func verifyAll(ctx context.Context, events []*nostr.Event) (took, cpu time.Duration, err error) {
+	begun, before := time.Now(), spent()
+	err = onAllCores(ctx, len(events), func(i int) error { return nostr.Check(events[i], nostr.Schnorr{}) })
+	return time.Since(begun), spent() - before, err
+}
+
+// rules are those of every graspd here.
+func rules() (policy.Rules, error) {
+	s, err := grasp.ParseService(domain)
+	return policy.Rules{Service: s}, err
+}
+
+// throughDoor stores events as they come from one other relay. It returns the time from the first until all are decided, and how many
+// were stored: all but the few that name something before it is here.
+func throughDoor(ctx context.Context, data string, events []*nostr.Event) (took time.Duration, stored int64, err error) {
+	r, err := rules()
+	if err != nil {
+		return 0, 0, err
+	}
+	st, err := openStore(data)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	d := ingest.New(ingest.Config{Store: st, Rules: r})
+	running, stop := context.WithCancel(ctx)
+	var door, last sync.WaitGroup
+	door.Go(func() { _ = d.Run(running) })
+	defer door.Wait()
+	defer stop()
+	s := d.Source(ingest.SourceConfig{Label: "another relay"})
+	reply := func(policy.Verdict) { last.Done() }
+	begun := time.Now()
+	for _, e := range events {
+		last.Add(1)
+		if err := s.Submit(ctx, e, store.Catchup, reply); err != nil {
+			return 0, 0, err
+		}
+	}
+	last.Wait()
+	took, stored = time.Since(begun), st.Stats().Events
+	if stored < int64(len(events))*99/100 {
+		err = fmt.Errorf("%d of %d events were stored", stored, len(events))
+	}
+	return took, stored, err
+}

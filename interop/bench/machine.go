@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// machine says what the figures were measured on.
+func machine() string {
+	return fmt.Sprintf("%d cores, %s, %s, %s/%s", runtime.GOMAXPROCS(0), processor(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// processor is the model of the processor, where the system tells it.
+func processor() string {
+	b, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "processor unknown"
+	}
+	for l := range strings.Lines(string(b)) {
+		if k, v, ok := strings.Cut(l, ":"); ok && strings.TrimSpace(k) == "model name" {
+			return strings.TrimSpace(v)
+		}
+	}
+	return "processor unknown"
+}
+
+// spent is the processor time of this process so far.
+func spent() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
