@@ -18,7 +18,7 @@ import (
 type ingested struct {
 	events      int
 	stored      int64 // of them, in the end
-	took        time.Duration
+	took, cpu   time.Duration
 	verifyAlone time.Duration // on all cores
 	verifyCPU   time.Duration
 }
@@ -32,6 +32,8 @@ func (w *world) ingest(ctx context.Context) error {
 	w.report.add(line{what: "ingest through the door into a fresh store on disk", measured: rate(t.events, t.took),
 		against: "signatures alone on all cores: " + rate(t.events, t.verifyAlone), ratio: t.verifyAlone.Seconds() / t.took.Seconds(),
 		target: "≥ 0.85", met: t.verifyAlone.Seconds() >= 0.85*t.took.Seconds()})
+	cpu, alone := each(t.cpu, t.events), each(t.verifyCPU, t.events)
+	w.report.add(line{what: "CPU for each event", measured: span(cpu), against: "signatures alone: " + span(alone), ratio: cpu.Seconds() / alone.Seconds()})
 	w.report.note("The events were parsed before. Signatures alone are the mean of a run before and one after.")
 	return nil
 }
@@ -57,9 +59,11 @@ func (w *world) base(ctx context.Context) (string, error) {
 	}
 	w.say("%s; the same through the door", rate(len(events), before))
 	data := w.path("base")
+	cpuBefore := spent()
 	if t.took, t.stored, err = throughDoor(ctx, data, events); err != nil {
 		return "", err
 	}
+	t.cpu = spent() - cpuBefore
 	w.say("%s; signatures alone again", rate(len(events), t.took))
 	after, afterCPU, err := verifyAll(ctx, events)
 	if err != nil {

@@ -56,6 +56,11 @@ func run(ctx context.Context, args []string, w io.Writer) (err error) {
 		if !o.wants(p.letter) {
 			continue
 		}
+		if p.letter > "c" {
+			if err := made.part(); err != nil {
+				return err
+			}
+		}
 		made.say("(%s) %s", p.letter, strings.ToLower(p.title))
 		made.report.begin(p.letter, p.title)
 		if err := p.run(made, ctx); err != nil {

@@ -21,6 +21,7 @@ type filled struct {
 	took   time.Duration
 	bytes  int64 // over the connection, both ways
 	cpu    time.Duration
+	cut    bool // it took too long, and this is how far it came
 }
 
 const batchWindow = 5 * time.Second // graspd's own
@@ -45,11 +46,14 @@ func (w *world) connected(ctx context.Context) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.cut {
+		return nil, errSlow
+	}
 	w.pair = p
 	return p, nil
 }
 
-// part ends the pair.
+// part ends the pair, which has the corpus's data directory to itself.
 func (w *world) part() error {
 	if w.pair == nil {
 		return nil
@@ -71,11 +75,11 @@ func (w *world) fill(ctx context.Context, name string, window time.Duration, arg
 	if err != nil {
 		return nil, filled{}, err
 	}
-	ctx, cancel := patience(ctx)
+	waiting, cancel := patience(ctx)
 	defer cancel()
 	f := filled{}
 	changed := g.begun
-	err = g.until(ctx, 20*time.Millisecond, func(s admin.Status) bool {
+	err = g.until(waiting, 20*time.Millisecond, func(s admin.Status) bool {
 		if s.Store.Events != f.events {
 			f.events, changed, f.cpu = s.Store.Events, time.Now(), g.cpu()
 		}
@@ -83,6 +87,9 @@ func (w *world) fill(ctx context.Context, name string, window time.Duration, arg
 		return whole || f.events > 0 && settled(s) && time.Since(changed) > window+2*time.Second
 	})
 	f.took, f.bytes = changed.Sub(g.begun), w.proxy.bytes.Load()-bytes
+	if context.Cause(waiting) == errSlow {
+		f.cut, err = true, nil
+	}
 	return g, f, err
 }
 
@@ -104,6 +111,9 @@ func (w *world) catchUp(ctx context.Context) error {
 	}
 	against := "(a): " + rate(w.through.events, w.through.took)
 	add := func(what string, f filled, target string) {
+		if f.cut {
+			what += ", given up"
+		}
 		ratio := float64(f.events) / f.took.Seconds() / (float64(w.through.events) / w.through.took.Seconds())
 		w.report.add(line{what: what, measured: rate(int(f.events), f.took) + fmt.Sprintf(", %s of CPU each", span(each(f.cpu, int(f.events)))),
 			against: against, ratio: ratio, target: target, met: ratio >= 0.8})

@@ -41,7 +41,7 @@ func (w *world) resync(ctx context.Context) error {
 	}
 	w.addResync(fmt.Sprintf("sets that differ by %d", len(news)), differ, p.filled, 0, 0)
 	w.report.note("The connection is cut, and the time is from the next dial until everything is confirmed. Bytes are those of the connection, both ways. Moved are the events that the source sent.")
-	return w.part()
+	return nil
 }
 
 func (w *world) addResync(what string, r resynced, full filled, most float64, within time.Duration) {

@@ -95,7 +95,9 @@ func (w *world) graspd(ctx context.Context, data string, args ...string) (*proce
 	return g, err
 }
 
+var errSlow = errors.New("it takes too long")
+
 // patience bounds a wait whose end is what is measured, so that a fault does not make the run last for ever.
 func patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, 20*time.Minute, errors.New("it takes too long"))
+	return context.WithTimeoutCause(ctx, 15*time.Minute, errSlow)
 }
