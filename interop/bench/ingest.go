@@ -19,6 +19,7 @@ type ingested struct {
 	events      int
 	stored      int64 // of them, in the end
 	took, cpu   time.Duration
+	allocated   int64
 	verifyAlone time.Duration // on all cores
 	verifyCPU   time.Duration
 }
@@ -34,6 +35,8 @@ func (w *world) ingest(ctx context.Context) error {
 		target: "≥ 0.85", met: t.verifyAlone.Seconds() >= 0.85*t.took.Seconds()})
 	cpu, alone := each(t.cpu, t.events), each(t.verifyCPU, t.events)
 	w.report.add(line{what: "CPU for each event", measured: span(cpu), against: "signatures alone: " + span(alone), ratio: cpu.Seconds() / alone.Seconds()})
+	w.report.add(line{what: "allocated for each event", measured: size(t.allocated / int64(t.events)), against: "its size: " + size(w.corpus.bytes/int64(w.corpus.n)),
+		ratio: float64(t.allocated) / float64(w.corpus.bytes)})
 	w.report.note("The events were parsed before. Signatures alone are the mean of a run before and one after.")
 	return nil
 }
@@ -53,23 +56,23 @@ func (w *world) base(ctx context.Context) (string, error) {
 	}
 	w.say("checking the signatures alone")
 	t := ingested{events: len(events)}
-	before, beforeCPU, err := verifyAll(ctx, events)
+	first, firstCPU, err := verifyAll(ctx, events)
 	if err != nil {
 		return "", err
 	}
-	w.say("%s; the same through the door", rate(len(events), before))
+	w.say("%s; the same through the door", rate(len(events), first))
 	data := w.path("base")
-	cpuBefore := spent()
+	before, alloc := spent(), allocated()
 	if t.took, t.stored, err = throughDoor(ctx, data, events); err != nil {
 		return "", err
 	}
-	t.cpu = spent() - cpuBefore
+	t.cpu, t.allocated = spent()-before, allocated()-alloc
 	w.say("%s; signatures alone again", rate(len(events), t.took))
-	after, afterCPU, err := verifyAll(ctx, events)
+	second, secondCPU, err := verifyAll(ctx, events)
 	if err != nil {
 		return "", err
 	}
-	t.verifyAlone, t.verifyCPU = (before+after)/2, (beforeCPU+afterCPU)/2
+	t.verifyAlone, t.verifyCPU = (first+second)/2, (firstCPU+secondCPU)/2
 	w.stored, w.through = data, t
 	return data, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -39,9 +40,18 @@ func (w *world) live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return errors.Join(w.delays(ctx, g, hamlets), g.stop())
+}
+
+// delays has events sent by relays, and then by a client, and measures how long they are under way.
+func (w *world) delays(ctx context.Context, g *process, hamlets []hamlet) error {
 	n := min(30*perSecond, max(w.options.events/50, perSecond/2))
 	w.say("%d events, each from %d relays", n, sameEvent)
 	before := g.cpu()
+	alloc, err := g.allocated(ctx)
+	if err != nil {
+		return err
+	}
 	relayed, err := listen(ctx, g, n, 0, hamlets, func(ctx context.Context, h hamlet, root string, e *nostr.Event) error {
 		return fromRelays(ctx, h.on, root, e.AppendJSON(nil))
 	})
@@ -49,6 +59,10 @@ func (w *world) live(ctx context.Context) error {
 		return err
 	}
 	cpu := each(g.cpu()-before, n)
+	after, err := g.allocated(ctx)
+	if err != nil {
+		return err
+	}
 	w.say("%d events from a client", n)
 	c, err := connect(ctx, g.url)
 	if err != nil {
@@ -77,8 +91,9 @@ func (w *world) live(ctx context.Context) error {
 		w.report.add(l)
 	}
 	w.report.add(line{what: "CPU for each event that five relays send", measured: span(cpu)})
+	w.report.add(line{what: "allocated for each of them", measured: size((after - alloc) / int64(n))})
 	w.report.note("%d relays connected, %d events at %d a second, each sent by %d relays; the relays and the subscriber share the machine.", liveRelays, n, perSecond, sameEvent)
-	return g.stop()
+	return nil
 }
 
 // settle publishes the repositories and waits until graspd is live on all relays.
@@ -144,27 +159,13 @@ func listen(ctx context.Context, g *process, n, from int, hamlets []hamlet, send
 	if m, err := c.read(ctx); err != nil || m != (nostr.EOSE{Sub: "live"}) {
 		return nil, fmt.Errorf("instead of EOSE: %+v, %w", m, err)
 	}
-	events, values := make([]*nostr.Event, n), make([]string, n)
-	for i := range events {
-		root := hamlets[(from+i)%villages].roots[i%rootsEach]
-		values[i] = root.ID.String()
-		events[i] = comment(key(i%50), time.Now().Unix(), root.ID, fmt.Sprint("comment ", from+i))
-	}
 	var sent sync.Map // when, by id
 	go func() {
-		tick := time.NewTicker(time.Second / perSecond)
-		defer tick.Stop()
-		for i, e := range events {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
+		if err := pace(ctx, n, from, hamlets, func(h hamlet, root string, e *nostr.Event) error {
 			sent.Store(e.ID, time.Now())
-			if err := send(ctx, hamlets[(from+i)%villages], values[i], e); err != nil {
-				cancel(err)
-				return
-			}
+			return send(ctx, h, root, e)
+		}); err != nil {
+			cancel(err)
 		}
 	}()
 	slow := time.AfterFunc(time.Minute+time.Duration(n)*time.Second/perSecond, func() { cancel(fmt.Errorf("not all of %d events came", n)) })
@@ -183,6 +184,29 @@ func listen(ctx context.Context, g *process, n, from int, hamlets []hamlet, send
 	}
 	slices.Sort(delays)
 	return delays, nil
+}
+
+// pace makes n comments and has them sent at the rate of the load.
+func pace(ctx context.Context, n, from int, hamlets []hamlet, send func(hamlet, string, *nostr.Event) error) error {
+	events, values := make([]*nostr.Event, n), make([]string, n)
+	for i := range events {
+		root := hamlets[(from+i)%villages].roots[i%rootsEach]
+		values[i] = root.ID.String()
+		events[i] = comment(key(i%50), time.Now().Unix(), root.ID, fmt.Sprint("comment ", from+i))
+	}
+	tick := time.NewTicker(time.Second / perSecond)
+	defer tick.Stop()
+	for i, e := range events {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if err := send(hamlets[(from+i)%villages], values[i], e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func percentile(sorted []time.Duration, p int) time.Duration { return sorted[(len(sorted)-1)*p/100] }

@@ -21,6 +21,7 @@ type filled struct {
 	took   time.Duration
 	bytes  int64 // over the connection, both ways
 	cpu    time.Duration
+	alloc  int64
 	cut    bool // it took too long, and this is how far it came
 }
 
@@ -90,6 +91,9 @@ func (w *world) fill(ctx context.Context, name string, window time.Duration, arg
 	if context.Cause(waiting) == errSlow {
 		f.cut, err = true, nil
 	}
+	if err == nil {
+		f.alloc, err = g.allocated(ctx)
+	}
 	return g, f, err
 }
 
@@ -115,7 +119,7 @@ func (w *world) catchUp(ctx context.Context) error {
 			what += ", given up"
 		}
 		ratio := float64(f.events) / f.took.Seconds() / (float64(w.through.events) / w.through.took.Seconds())
-		w.report.add(line{what: what, measured: rate(int(f.events), f.took) + fmt.Sprintf(", %s of CPU each", span(each(f.cpu, int(f.events)))),
+		w.report.add(line{what: what, measured: rate(int(f.events), f.took) + fmt.Sprintf(", %s of CPU and %s allocated each", span(each(f.cpu, int(f.events))), size(f.alloc/max(f.events, 1))),
 			against: against, ratio: ratio, target: target, met: ratio >= 0.8})
 	}
 	add("cold catch-up from graspd", p.filled, "≥ 0.8")

@@ -171,6 +171,12 @@ func (g *process) cpu() time.Duration {
 	return time.Duration(user+system) * (time.Second / 100)
 }
 
+// allocated is what it has allocated so far, in bytes.
+func (g *process) allocated(ctx context.Context) (int64, error) {
+	b, err := g.metric(ctx, "go_memstats_alloc_bytes_total")
+	return int64(b), err
+}
+
 // size is what /proc tells under that name, in bytes: VmRSS is the memory now, VmHWM the most so far.
 func (g *process) size(name string) int64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.cmd.Process.Pid))

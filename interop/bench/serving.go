@@ -148,8 +148,13 @@ func (w *world) opening(ctx context.Context, c *client) error {
 func (w *world) streaming(ctx context.Context, g *process, c *client) error {
 	const page = 500
 	var took, cpu [2]time.Duration
+	var alloc int64
 	var sent int
 	for i := range 2 {
+		was, err := g.allocated(ctx)
+		if err != nil {
+			return err
+		}
 		n, before, begun := 0, g.cpu(), time.Now()
 		limit, end := page, int64(until)
 		for {
@@ -163,9 +168,15 @@ func (w *world) streaming(ctx context.Context, g *process, c *client) error {
 			end = oldest - 1
 		}
 		took[i], cpu[i], sent = time.Since(begun), each(g.cpu()-before, n), n
+		is, err := g.allocated(ctx)
+		if err != nil {
+			return err
+		}
+		alloc = (is - was) / int64(max(n, 1))
 	}
 	w.report.add(line{what: fmt.Sprintf("CPU for each of %d events streamed, warm", sent), measured: span(cpu[1]), against: "the first time: " + span(cpu[0]),
 		ratio: cpu[1].Seconds() / max(cpu[0].Seconds(), 1e-9), target: "≤ 10 µs", met: cpu[1] <= 10*time.Microsecond})
+	w.report.add(line{what: "allocated for each, warm", measured: size(alloc), against: "its size: " + size(w.corpus.bytes/int64(w.corpus.n)), ratio: float64(alloc) / float64(w.corpus.bytes/int64(w.corpus.n))})
 	w.report.add(line{what: "events streamed, warm", measured: rate(sent, took[1]), against: "the first time: " + rate(sent, took[0]), ratio: took[0].Seconds() / took[1].Seconds()})
 	return nil
 }
