@@ -109,11 +109,11 @@ type problemList struct {
 	more  int
 }
 
-// entry notes what is wrong with an entry. A secret key is not repeated: this goes to logs.
+// entry notes what is wrong with an entry. What may hold a secret key is not repeated: this goes to logs.
 func (p *problemList) entry(at, entry string, err error) {
 	switch {
 	case err == nil:
-	case policy.IsSecret(err):
+	case policy.IsSecret(err), strings.Contains(strings.ToLower(entry), "nsec1"):
 		p.add(fmt.Sprintf("%s: %san entry is not allowed: %v", p.flag, at, err))
 	default:
 		p.add(fmt.Sprintf("%s: %s%.100q is not allowed: %v", p.flag, at, entry, err))
