@@ -33,7 +33,9 @@ func (p *Peer) refused(r *request, text string) {
 		p.park(t)
 	case why == refusalTooMany:
 		p.fewer(t.tries)
-		p.taskFailed(t, text)
+		if !t.over { // a merge that this ended took its catch-up with it
+			p.taskFailed(t, text)
+		}
 	case r.kind == asksKinds: // it tells nothing
 		t.doubted = true
 		p.proceed(t)
