@@ -150,7 +150,6 @@ func (s *logScan) keys(f file, args []ast.Expr) (out []string) {
 
 func (s *logScan) key(f file, e ast.Expr) string {
 	k, ok := literal(e)
-	k = strings.ReplaceAll(k, " ", "_")
 	if !ok || logKeys[k] == "" {
 		s.t.Errorf("%s: the key is not in the list of them", f.fset.Position(e.Pos()))
 	}

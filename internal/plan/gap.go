@@ -89,7 +89,7 @@ func (p *Peer) gap(class Class, e *nostr.Event) {
 		return
 	}
 	p.report(level, "gap: an event that the live subscription did not bring",
-		"event", e.ID.String(), "kind", e.Kind, "created", time.Unix(e.CreatedAt, 0).UTC(), "found by", class.String())
+		"event", e.ID.String(), "kind", e.Kind, "created", time.Unix(e.CreatedAt, 0).UTC(), "found_by", class.String())
 }
 
 // due returns when the hour is over; never when none has begun.

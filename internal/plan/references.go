@@ -222,6 +222,6 @@ func (p *Peer) endReferences(why string) {
 	r := &p.conn.references
 	p.dropQuestion()
 	p.tour.end()
-	p.report(Debug, "references compared", "steps", r.steps, "cut short", why)
+	p.report(Debug, "references compared", "steps", r.steps, "cut_short", why)
 	*r = referencing{}
 }

@@ -14,14 +14,12 @@ import (
 // remoteText is how many bytes of what another relay wrote go into a log line.
 const remoteText = 200
 
-// report logs what the plan has to say. Its texts may be a stranger's; its keys become one word.
+// report logs what the plan has to say. Its texts may be a stranger's.
 func (p *peer) report(ctx context.Context, r plan.Report) {
 	args := make([]any, len(r.Args))
 	for i, a := range r.Args {
 		if s, ok := a.(string); ok && i%2 == 1 {
 			a = harmless(s)
-		} else if ok {
-			a = strings.ReplaceAll(s, " ", "_")
 		}
 		args[i] = a
 	}

