@@ -4,45 +4,17 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"time"
-
-	"github.com/coder/websocket"
 
 	"graspd/internal/nostr"
+	"graspd/interop/wire"
 )
 
-// client is one connection to a relay.
-type client struct{ ws *websocket.Conn }
+// client is one connection to graspd or another relay.
+type client struct{ *wire.Client }
 
 func connect(ctx context.Context, url string) (*client, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	ws, _, err := websocket.Dial(ctx, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	ws.SetReadLimit(64 << 20)
-	return &client{ws}, nil
-}
-
-func (c *client) write(ctx context.Context, frame []byte) error {
-	return c.ws.Write(ctx, websocket.MessageText, frame)
-}
-
-func (c *client) read(ctx context.Context) (nostr.RelayMessage, error) {
-	for {
-		_, b, err := c.ws.Read(ctx)
-		if err != nil {
-			return nil, err
-		}
-		m, err := nostr.ParseRelay(b)
-		if err != nil {
-			return nil, fmt.Errorf("%.200s: %w", b, err)
-		}
-		if _, challenge := m.(nostr.AuthChallenge); !challenge {
-			return m, nil
-		}
-	}
+	c, err := wire.Dial(ctx, url)
+	return &client{c}, err
 }
 
 // publish sends events without waiting, and then waits until all are taken.
@@ -51,14 +23,14 @@ func (c *client) publish(ctx context.Context, events ...*nostr.Event) error {
 	defer cancel(nil)
 	go func() {
 		for _, e := range events {
-			if err := c.write(ctx, nostr.AppendEventMsg(nil, e)); err != nil {
+			if err := c.Send(ctx, nostr.AppendEventMsg(nil, e)); err != nil {
 				cancel(err)
 				return
 			}
 		}
 	}()
 	for range events {
-		m, err := c.read(ctx)
+		m, err := c.Receive(ctx)
 		if err != nil {
 			return err
 		}
@@ -71,12 +43,12 @@ func (c *client) publish(ctx context.Context, events ...*nostr.Event) error {
 
 // request asks for stored events and reads them without parsing all: it returns how many came and the oldest time of them.
 func (c *client) request(ctx context.Context, f nostr.Filter) (n int, oldest int64, err error) {
-	if err := c.write(ctx, nostr.AppendReq(nil, "q", f)); err != nil {
+	if err := c.Send(ctx, nostr.AppendReq(nil, "q", f)); err != nil {
 		return 0, 0, err
 	}
 	var last []byte
 	for {
-		_, b, err := c.ws.Read(ctx)
+		b, err := c.Frame(ctx)
 		if err != nil {
 			return n, 0, err
 		}
@@ -91,7 +63,7 @@ func (c *client) request(ctx context.Context, f nostr.Filter) (n int, oldest int
 			return n, 0, fmt.Errorf("instead of EOSE: %.200s", b)
 		}
 	}
-	if err := c.write(ctx, nostr.AppendClose(nil, "q")); err != nil || n == 0 {
+	if err := c.Send(ctx, nostr.AppendClose(nil, "q")); err != nil || n == 0 {
 		return n, 0, err
 	}
 	m, err := nostr.ParseRelay(last)

@@ -68,16 +68,16 @@ func (w *world) delays(ctx context.Context, g *process, hamlets []hamlet) error 
 	if err != nil {
 		return err
 	}
-	defer c.ws.CloseNow()
+	defer c.CloseNow()
 	go func() { // the answers are not of interest
 		for {
-			if _, err := c.read(ctx); err != nil {
+			if _, err := c.Receive(ctx); err != nil {
 				return
 			}
 		}
 	}()
 	direct, err := listen(ctx, g, n, n, hamlets, func(ctx context.Context, _ hamlet, _ string, e *nostr.Event) error {
-		return c.write(ctx, nostr.AppendEventMsg(nil, e))
+		return c.Send(ctx, nostr.AppendEventMsg(nil, e))
 	})
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (w *world) settle(ctx context.Context, g *process, town *relays) ([]hamlet,
 	if err != nil {
 		return nil, err
 	}
-	defer c.ws.CloseNow()
+	defer c.CloseNow()
 	if err := c.publish(ctx, events...); err != nil {
 		return nil, err
 	}
@@ -152,11 +152,11 @@ func listen(ctx context.Context, g *process, n, from int, hamlets []hamlet, send
 	if err != nil {
 		return nil, err
 	}
-	defer c.ws.CloseNow()
-	if err := c.write(ctx, nostr.AppendReq(nil, "live", nostr.Filter{Kinds: []nostr.Kind{nostr.KindComment}, Limit: new(int)})); err != nil {
+	defer c.CloseNow()
+	if err := c.Send(ctx, nostr.AppendReq(nil, "live", nostr.Filter{Kinds: []nostr.Kind{nostr.KindComment}, Limit: new(int)})); err != nil {
 		return nil, err
 	}
-	if m, err := c.read(ctx); err != nil || m != (nostr.EOSE{Sub: "live"}) {
+	if m, err := c.Receive(ctx); err != nil || m != (nostr.EOSE{Sub: "live"}) {
 		return nil, fmt.Errorf("instead of EOSE: %+v, %w", m, err)
 	}
 	var sent sync.Map // when, by id
@@ -172,7 +172,7 @@ func listen(ctx context.Context, g *process, n, from int, hamlets []hamlet, send
 	defer slow.Stop()
 	var delays []time.Duration
 	for len(delays) < n {
-		m, err := c.read(ctx)
+		m, err := c.Receive(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", err, context.Cause(ctx))
 		}

@@ -134,6 +134,6 @@ func tell(ctx context.Context, g *process, events []*nostr.Event) error {
 	if err != nil {
 		return err
 	}
-	defer c.ws.CloseNow()
+	defer c.CloseNow()
 	return c.publish(ctx, events...)
 }

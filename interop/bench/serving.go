@@ -26,7 +26,7 @@ func (w *world) serving(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer c.ws.CloseNow()
+	defer c.CloseNow()
 	idle, _, err := timed(func() (int, error) { return c.ask(ctx, nostr.Filter{IDs: []nostr.ID{{}}}) })
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (w *world) serving(ctx context.Context) error {
 		return err
 	}
 	w.report.note("From the request until EOSE, or until the first answer of a reconciliation; an empty answer takes %s. Warm is the median of %d. Before the first time the process was just started; the system has the files in memory.", span(idle), repeats)
-	_ = c.ws.CloseNow() // graspd would wait for its farewell
+	c.CloseNow() // graspd would wait for its farewell
 	return g.stop()
 }
 
@@ -113,17 +113,17 @@ func (w *world) questions() []query {
 func (w *world) opening(ctx context.Context, c *client) error {
 	open := func() (int, error) {
 		msg := negentropy.NewInitiator(negentropy.NewSet(nil), 0).Start()
-		if err := c.write(ctx, nostr.AppendNegOpen(nil, "n", nostr.Filter{}, msg)); err != nil {
+		if err := c.Send(ctx, nostr.AppendNegOpen(nil, "n", nostr.Filter{}, msg)); err != nil {
 			return 0, err
 		}
-		m, err := c.read(ctx)
+		m, err := c.Receive(ctx)
 		if err != nil {
 			return 0, err
 		}
 		if _, is := m.(nostr.NegMsg); !is {
 			return 0, fmt.Errorf("instead of NEG-MSG: %+v", m)
 		}
-		return 0, c.write(ctx, nostr.AppendNegClose(nil, "n"))
+		return 0, c.Send(ctx, nostr.AppendNegClose(nil, "n"))
 	}
 	first, _, err := timed(open)
 	if err != nil {

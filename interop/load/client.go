@@ -4,53 +4,25 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
-
-	"github.com/coder/websocket"
 
 	"graspd/internal/nostr"
+	"graspd/interop/wire"
 )
 
-// client is one connection.
-type client struct{ ws *websocket.Conn }
+// client is one connection to graspd or another relay.
+type client struct{ *wire.Client }
 
 func connect(ctx context.Context, url string) (*client, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	ws, _, err := websocket.Dial(ctx, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	ws.SetReadLimit(1 << 20)
-	return &client{ws}, nil
-}
-
-func (c *client) write(ctx context.Context, frame []byte) error {
-	return c.ws.Write(ctx, websocket.MessageText, frame)
-}
-
-func (c *client) read(ctx context.Context) (nostr.RelayMessage, error) {
-	for {
-		_, b, err := c.ws.Read(ctx)
-		if err != nil {
-			return nil, err
-		}
-		m, err := nostr.ParseRelay(b)
-		if err != nil {
-			return nil, fmt.Errorf("%.200s: %w", b, err)
-		}
-		if _, challenge := m.(nostr.AuthChallenge); !challenge {
-			return m, nil
-		}
-	}
+	c, err := wire.Dial(ctx, url)
+	return &client{c}, err
 }
 
 // publish waits for the OK.
 func (c *client) publish(ctx context.Context, e *nostr.Event) error {
-	if err := c.write(ctx, nostr.AppendEventMsg(nil, e)); err != nil {
+	if err := c.Send(ctx, nostr.AppendEventMsg(nil, e)); err != nil {
 		return err
 	}
-	m, err := c.read(ctx)
+	m, err := c.Receive(ctx)
 	if err != nil {
 		return err
 	}

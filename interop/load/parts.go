@@ -57,7 +57,7 @@ func (p plan) idlers(ctx context.Context, g *process) (gone *atomic.Int64, err e
 		c, err := connect(ctx, g.url)
 		if err == nil {
 			go func() { // answers pings
-				_, _ = c.read(context.WithoutCancel(ctx))
+				_, _ = c.Receive(context.WithoutCancel(ctx))
 				gone.Add(1)
 			}()
 		}
@@ -76,7 +76,7 @@ func (p plan) pipeline(ctx context.Context, g *process) error {
 	if err != nil {
 		return err
 	}
-	defer c.ws.CloseNow()
+	defer c.CloseNow()
 	events := make([]*nostr.Event, p.pipelined)
 	for i := range events {
 		events[i] = issue(i)
@@ -84,7 +84,7 @@ func (p plan) pipeline(ctx context.Context, g *process) error {
 	begun, wrote := time.Now(), make(chan error, 1)
 	go func() {
 		for _, e := range events {
-			if err := c.write(ctx, nostr.AppendEventMsg(nil, e)); err != nil {
+			if err := c.Send(ctx, nostr.AppendEventMsg(nil, e)); err != nil {
 				wrote <- err
 				return
 			}
@@ -92,7 +92,7 @@ func (p plan) pipeline(ctx context.Context, g *process) error {
 		wrote <- nil
 	}()
 	for i, e := range events {
-		m, err := c.read(ctx)
+		m, err := c.Receive(ctx)
 		if err != nil {
 			return fmt.Errorf("answer %d: %w", i, err)
 		}
@@ -155,7 +155,7 @@ func (p plan) listeners(ctx context.Context, g *process) error {
 	for _, c := range clients {
 		readers.Go(func() {
 			for {
-				m, err := c.read(listening)
+				m, err := c.Receive(listening)
 				if err != nil {
 					return
 				}
@@ -186,7 +186,7 @@ func (p plan) listeners(ctx context.Context, g *process) error {
 		e := issue(i)
 		expected.Add(int64(interested[i%topics]))
 		sent.Store(e.ID, time.Now())
-		if err := publisher.write(ctx, nostr.AppendEventMsg(nil, e)); err != nil {
+		if err := publisher.Send(ctx, nostr.AppendEventMsg(nil, e)); err != nil {
 			return err
 		}
 		if tenth := max(1, total/10); (i+1)%tenth == 0 {
@@ -217,10 +217,10 @@ func (c *client) subscribe(ctx context.Context, n, filters int) error {
 	for f := range filters {
 		fs = append(fs, nostr.Filter{Kinds: []nostr.Kind{1621}, Limit: new(int), Tags: []nostr.TagFilter{{Name: 't', Values: []string{topic(n*7 + f*13)}}}})
 	}
-	if err := c.write(ctx, nostr.AppendReq(nil, "live", fs...)); err != nil {
+	if err := c.Send(ctx, nostr.AppendReq(nil, "live", fs...)); err != nil {
 		return err
 	}
-	m, err := c.read(ctx)
+	m, err := c.Receive(ctx)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (c *client) subscribe(ctx context.Context, n, filters int) error {
 // allOK reads n positive answers.
 func (c *client) allOK(ctx context.Context, n int) error {
 	for i := range n {
-		m, err := c.read(ctx)
+		m, err := c.Receive(ctx)
 		if err != nil {
 			return fmt.Errorf("answer %d: %w", i, err)
 		}

@@ -1,0 +1,61 @@
+// Package wire is the client that the load and the benchmarks speak through: frames as they are, without subscriptions.
+package wire
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"graspd/internal/nostr"
+)
+
+// longest is how many bytes of a frame are read.
+const longest = 64 << 20
+
+// Client is one connection to a relay.
+type Client struct{ ws *websocket.Conn }
+
+// Dial connects within a minute.
+func Dial(ctx context.Context, url string) (*Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	ws, _, err := websocket.Dial(ctx, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	ws.SetReadLimit(longest)
+	return &Client{ws}, nil
+}
+
+// Send writes a frame.
+func (c *Client) Send(ctx context.Context, frame []byte) error {
+	return c.ws.Write(ctx, websocket.MessageText, frame)
+}
+
+// Frame reads the next frame.
+func (c *Client) Frame(ctx context.Context) ([]byte, error) {
+	_, b, err := c.ws.Read(ctx)
+	return b, err
+}
+
+// Receive reads the next message that is no challenge (NIP-42).
+func (c *Client) Receive(ctx context.Context) (nostr.RelayMessage, error) {
+	for {
+		b, err := c.Frame(ctx)
+		if err != nil {
+			return nil, err
+		}
+		m, err := nostr.ParseRelay(b)
+		if err != nil {
+			return nil, fmt.Errorf("%.200s: %w", b, err)
+		}
+		if _, challenge := m.(nostr.AuthChallenge); !challenge {
+			return m, nil
+		}
+	}
+}
+
+// CloseNow ends the connection without a farewell.
+func (c *Client) CloseNow() { _ = c.ws.CloseNow() }
