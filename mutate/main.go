@@ -1,4 +1,5 @@
-// Command mutate plants faults in the sync engine and in what keeps events safe
+// Command mutate plants faults in the sync engine, in the verification of
+// signatures and in what keeps events safe
 // on disk, one at a time, and names the test that catches each. A fault that no
 // test catches is an error: the tests miss something, or the code does nothing.
 package main

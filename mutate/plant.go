@@ -23,7 +23,7 @@ func (f fault) packages() []string {
 	switch dir := "./" + path.Dir(f.file); dir {
 	case "./internal/store":
 		return append([]string{dir}, engine...)
-	case "./cmd/graspd":
+	case "./cmd/graspd", "./internal/bip340":
 		return []string{dir}
 	}
 	return engine

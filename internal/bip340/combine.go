@@ -1,10 +1,6 @@
 package bip340
 
-import (
-	curve "github.com/consensys/gnark-crypto/ecc/secp256k1"
-	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp"
-	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
-)
+import "github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
 
 const (
 	baseWindow = 12 // of the generator, whose multiples are made once: 2^10 of them
@@ -12,84 +8,110 @@ const (
 )
 
 // multiples are a point times 1, 3, 5 and so on, and lambda times these.
-type multiples struct{ own, turned []curve.G1Affine }
+type multiples struct{ own, turned []affine }
 
+// fill makes the multiples of p without an inversion, with coordinates as on the curve where z, which it returns, is 1
+// everywhere: (x, y) stands for (x/z², y/z³). The third slice is of the same length and holds nothing of interest.
+func (m *multiples) fill(p *affine, grown []element) (z element) {
+	var twice, sum point
+	sum.set(p)
+	twice.double(&sum)
+	// With 2P taken for affine, P is scaled to that curve, and the sums have the z that they have there.
+	step := affine{twice.x, twice.y}
+	sum.x, sum.y = p.scaled(&twice.z)
+	m.own[0] = affine{sum.x, sum.y}
+	for i := 1; i < len(m.own); i++ {
+		grown[i] = sum.addScaled(&step, &sum.z)
+		m.own[i] = affine{sum.x, sum.y}
+	}
+	rest := element{1} // of the last z, beside that of each
+	for i := len(m.own) - 1; i >= 0; i-- {
+		m.own[i].x, m.own[i].y = m.own[i].scaled(&rest)
+		m.turned[i].x.mul(&m.own[i].x, &beta)
+		m.turned[i].y = m.own[i].y
+		rest.mul(&rest, &grown[i])
+	}
+	z.mul(&sum.z, &twice.z)
+	return z
+}
+
+// scaled is (x z², y z³).
+func (p *affine) scaled(z *element) (x, y element) {
+	x.square(z)
+	y.mul(&x, z)
+	x.mul(&x, &p.x)
+	y.mul(&y, &p.y)
+	return x, y
+}
+
+// base are the multiples of the generator, with z = 1.
 var base = func() multiples {
-	_, g := curve.Generators()
-	m := multiples{make([]curve.G1Affine, 1<<(baseWindow-2)), make([]curve.G1Affine, 1<<(baseWindow-2))}
-	m.fill(&g, make([]curve.G1Jac, 1<<(baseWindow-2)), make([]fp.Element, 1<<(baseWindow-2)))
+	const n = 1 << (baseWindow - 2)
+	m := multiples{make([]affine, n), make([]affine, n)}
+	z := m.fill(&generator, make([]element, n))
+	z.invert(&z)
+	for i := range m.own {
+		m.own[i].x, m.own[i].y = m.own[i].scaled(&z)
+		m.turned[i].x.mul(&m.own[i].x, &beta)
+		m.turned[i].y = m.own[i].y
+	}
 	return m
 }()
 
-// fill makes the multiples of p, which is not the point at infinity. The other slices are of the same length and hold
-// nothing of interest.
-func (m *multiples) fill(p *curve.G1Affine, jac []curve.G1Jac, zs []fp.Element) {
-	var twice curve.G1Jac
-	twice.FromAffine(p)
-	jac[0] = twice
-	twice.DoubleAssign()
-	for i := 1; i < len(jac); i++ {
-		jac[i] = jac[i-1]
-		jac[i].AddAssign(&twice)
-	}
-	invert(zs, jac)
-	for i := range jac {
-		var zz fp.Element
-		zz.Square(&zs[i])
-		m.own[i].X.Mul(&jac[i].X, &zz)
-		m.own[i].Y.Mul(&jac[i].Y, &zz).Mul(&m.own[i].Y, &zs[i])
-		m.turned[i].X.Mul(&m.own[i].X, &beta)
-		m.turned[i].Y = m.own[i].Y
-	}
-}
-
-// invert sets zs to the inverses of the Z of all points, by one inversion.
-func invert(zs []fp.Element, points []curve.G1Jac) {
-	product := fp.One()
-	for i := range points {
-		zs[i] = product // of all before
-		product.Mul(&product, &points[i].Z)
-	}
-	product.Inverse(&product)
-	for i := len(points) - 1; i >= 0; i-- {
-		zs[i].Mul(&zs[i], &product)
-		product.Mul(&product, &points[i].Z)
-	}
-}
-
 // combine is sG + eP.
-func combine(s, e *fr.Element, p *curve.G1Affine) curve.G1Jac {
+func combine(s, e *fr.Element, p *affine) point {
 	const n = 1 << (keyWindow - 2)
-	var own, turned [n]curve.G1Affine
-	var jac [n]curve.G1Jac
-	var zs [n]fp.Element
+	var own, turned [n]affine
+	var grown [n]element
 	key := multiples{own[:], turned[:]}
-	key.fill(p, jac[:], zs[:])
+	z := key.fill(p, grown[:])
 
 	var ds [4]digits
 	s1, s2 := split(s)
 	e1, e2 := split(e)
 	length := max(ds[0].recode(&s1, baseWindow), ds[1].recode(&s2, baseWindow),
 		ds[2].recode(&e1, keyWindow), ds[3].recode(&e2, keyWindow))
-	var sum curve.G1Jac // infinity: Z is 0
+	var sum point // on the curve of the key's multiples
 	for i := length - 1; i >= 0; i-- {
-		sum.DoubleAssign()
-		add(&sum, base.own, ds[0][i])
-		add(&sum, base.turned, ds[1][i])
-		add(&sum, key.own, ds[2][i])
-		add(&sum, key.turned, ds[3][i])
+		sum.double(&sum)
+		sum.addBase(base.own, ds[0][i], &z)
+		sum.addBase(base.turned, ds[1][i], &z)
+		sum.addKey(own[:], ds[2][i])
+		sum.addKey(turned[:], ds[3][i])
 	}
+	sum.z.mul(&sum.z, &z)
 	return sum
 }
 
-// add adds digit times the point of which m holds the odd multiples.
-func add(sum *curve.G1Jac, m []curve.G1Affine, digit int16) {
-	switch {
-	case digit > 0:
-		sum.AddMixed(&m[digit>>1])
-	case digit < 0:
-		q := m[-digit>>1]
-		q.Y.Neg(&q.Y)
-		sum.AddMixed(&q)
+// addKey adds digit times the point of which m holds the odd multiples.
+func (p *point) addKey(m []affine, digit int16) {
+	if digit != 0 {
+		q := multiple(m, digit)
+		p.add(&q)
 	}
+}
+
+// addBase does the same on a curve where (x, y) of m is (x z², y z³).
+func (p *point) addBase(m []affine, digit int16, z *element) {
+	if digit == 0 {
+		return
+	}
+	q := multiple(m, digit)
+	if p.z.isZero() {
+		q.x, q.y = q.scaled(z)
+		p.set(&q)
+		return
+	}
+	var ratio element
+	ratio.mul(&p.z, z)
+	p.addScaled(&q, &ratio)
+}
+
+// multiple is digit, which is odd, times the point of which m holds the odd multiples.
+func multiple(m []affine, digit int16) (q affine) {
+	if digit > 0 {
+		return m[digit>>1]
+	}
+	q.negate(&m[-digit>>1])
+	return q
 }

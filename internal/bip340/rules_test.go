@@ -2,9 +2,8 @@ package bip340
 
 import (
 	"encoding/hex"
+	"math/big"
 	"testing"
-
-	curve "github.com/consensys/gnark-crypto/ecc/secp256k1"
 )
 
 // One is the x coordinate of a point, and so is p + 1 if it is reduced modulo p, which it must not be; five is not.
@@ -18,9 +17,9 @@ func TestLift(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var p curve.G1Affine
-		if got := liftX(&p, (*[32]byte)(b)); got != want || got && (!p.IsOnCurve() || isOdd(&p.Y)) {
-			t.Errorf("%s: lifted = %v, to %s", x, got, p.String())
+		var p affine
+		if got := liftX(&p, (*[32]byte)(b)); got != want || got && (!p.gnark().IsOnCurve() || p.y.isOdd()) {
+			t.Errorf("%s: lifted = %v, to %x", x, got, p)
 		}
 	}
 }
@@ -49,19 +48,19 @@ func TestParse(t *testing.T) {
 
 // The point at infinity is nobody's R, whatever stands in its other coordinates.
 func TestIsR(t *testing.T) {
-	g, affine := curve.Generators() // its y is even
-	var none, odd curve.G1Jac
-	odd.Neg(&g)
-	if !isR(&g, &affine.X) || isR(&odd, &affine.X) || isR(&g, &affine.Y) {
+	g, none, odd, four := point{}, point{}, point{}, point{}
+	g.set(&generator) // its y is even
+	odd = g
+	odd.y.negate(&g.y)
+	if !isR(&g, &generator.x) || isR(&odd, &generator.x) || isR(&g, &generator.y) {
 		t.Error("the generator is mistaken")
 	}
-	four := g
-	four.DoubleAssign().DoubleAssign() // Z is not 1
-	var q curve.G1Affine
-	if q.FromJacobian(&four); isR(&four, &q.X) == isOdd(&q.Y) {
+	four.double(&g) // z is not 1
+	four.double(&four)
+	if q := four.gnark(); isR(&four, new(elementOf(q.X.BigInt(new(big.Int))))) == (q.Y.Bits()[0]&1 == 1) {
 		t.Error("four times the generator is mistaken")
 	}
-	if isR(&none, &none.X) || isR(&none, &affine.X) {
+	if isR(&none, &none.x) || isR(&none, &generator.x) {
 		t.Error("infinity is a point")
 	}
 }

@@ -3,15 +3,11 @@ package bip340
 import (
 	"math/bits"
 
-	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
 )
 
-// The endomorphism: multiplication by lambda takes (x, y) to (beta x, y). Both are third roots of one.
-var (
-	beta   = field("7ae96a2b657c07106e64479eac3434e99cf0497512f58995c1396c28719501ee")
-	lambda = scalar("5363ad4cc05c30e0a5261c028812645a122e22ea20816678df02967c1b23bd72")
-)
+// lambda is the endomorphism: multiplication by it takes (x, y) to (beta x, y).
+var lambda = scalar("5363ad4cc05c30e0a5261c028812645a122e22ea20816678df02967c1b23bd72")
 
 // A reduced basis of the lattice of all (a, b) with a + b lambda = 0 modulo the order n is (a1, b1), (a2, b2). These are
 // b1 and b2 negated, and 2^384 b2 / n and -2^384 b1 / n rounded, which save a division.
@@ -22,13 +18,6 @@ var (
 	g1 = [4]uint64{0xe893209a45dbb031, 0x3daa8a1471e8ca7f, 0xe86c90e49284eb15, 0x3086d221a7d46bcd}
 	g2 = [4]uint64{0x1571b4ae8ac47f71, 0x221208ac9df506c6, 0x6f547fa90abfe4c4, 0xe4437ed6010e8828}
 )
-
-func field(hex string) (x fp.Element) {
-	if _, err := x.SetString("0x" + hex); err != nil {
-		panic(err)
-	}
-	return x
-}
 
 func scalar(hex string) (x fr.Element) {
 	if _, err := x.SetString("0x" + hex); err != nil {

@@ -3,14 +3,12 @@ package bip340
 import (
 	"crypto/sha256"
 
-	curve "github.com/consensys/gnark-crypto/ecc/secp256k1"
-	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
 )
 
-// Verify reports whether sig, the bytes of R and then those of s, is a signature of msg by the key with that x coordinate.
-func Verify(pk *[32]byte, msg []byte, sig *[64]byte) bool {
-	var p curve.G1Affine
+// verify is Verify in Go alone.
+func verify(pk *[32]byte, msg []byte, sig *[64]byte) bool {
+	var p affine
 	rx, s, ok := parse(sig)
 	if !ok || !liftX(&p, pk) {
 		return false
@@ -22,50 +20,37 @@ func Verify(pk *[32]byte, msg []byte, sig *[64]byte) bool {
 }
 
 // parse reads R's x coordinate and s, and reports whether they are below the size of the field and the order of the group.
-func parse(sig *[64]byte) (rx fp.Element, s fr.Element, ok bool) {
-	ok = rx.SetBytesCanonical(sig[:32]) == nil && s.SetBytesCanonical(sig[32:]) == nil
+func parse(sig *[64]byte) (rx element, s fr.Element, ok bool) {
+	ok = rx.setBytes((*[32]byte)(sig[:32])) && s.SetBytesCanonical(sig[32:]) == nil
 	return rx, s, ok
 }
 
 // isR reports whether r is the point with that x coordinate and an even y.
-func isR(r *curve.G1Jac, rx *fp.Element) bool {
-	if r.Z.IsZero() {
+func isR(r *point, rx *element) bool {
+	if r.z.isZero() {
 		return false
 	}
-	var zz, x, y fp.Element
-	zz.Square(&r.Z)
-	if x.Mul(rx, &zz); !x.Equal(&r.X) {
+	var z, x, y element
+	z.square(&r.z)
+	if x.mul(rx, &z); !x.equal(&r.x) {
 		return false
 	}
-	y.Mul(&zz, &r.Z).Inverse(&y)
-	return !isOdd(y.Mul(&y, &r.Y))
+	z.mul(&z, &r.z)
+	z.invert(&z)
+	y.mul(&r.y, &z)
+	return !y.isOdd()
 }
 
 // liftX sets p to the point with that x coordinate and an even y, and reports whether there is one.
-func liftX(p *curve.G1Affine, x *[32]byte) bool {
-	if p.X.SetBytesCanonical(x[:]) != nil {
-		return false
-	}
-	var yy fp.Element
-	yy.Square(&p.X).Mul(&yy, &p.X).Add(&yy, &seven)
-	if p.Y.Sqrt(&yy) == nil {
-		return false
-	}
-	if isOdd(&p.Y) {
-		p.Y.Neg(&p.Y)
-	}
-	return true
+func liftX(p *affine, pk *[32]byte) bool {
+	var x element
+	return x.setBytes(pk) && p.lift(&x)
 }
-
-// seven is b of the curve y² = x³ + b.
-var seven = fp.NewElement(7)
-
-func isOdd(x *fp.Element) bool { return x.Bits()[0]&1 == 1 }
 
 // challenge is the hash of R, P and the message, modulo the order of the group.
 func challenge(rx []byte, pk *[32]byte, msg []byte) (e fr.Element) {
-	buf := make([]byte, 0, 2*len(challengeTag)+96)
-	buf = append(append(buf, challengeTag[:]...), challengeTag[:]...)
+	var space [160]byte // enough for what is 32 bytes, without an allocation
+	buf := append(append(space[:0], challengeTag[:]...), challengeTag[:]...)
 	buf = append(append(append(buf, rx...), pk[:]...), msg...)
 	h := sha256.Sum256(buf)
 	e.SetBytes(h[:])
