@@ -4,10 +4,10 @@ RUNS ?= 200
 FIRST ?= 0
 CHROMIUM ?= chromium
 
-.PHONY: help build test race lint fuzz mutate crash scale load bench microbench interop browser docs demo sim
+.PHONY: help build test race lint fuzz mutate crash scale load bench microbench interop browser libsecp256k1 docs demo sim
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/'
+	@grep -E '^[a-z0-9]+:.*##' Makefile | sed -E 's/:.*## /\t/'
 
 build: ## build ./graspd
 	CGO_ENABLED=0 go build -trimpath -o graspd ./cmd/graspd
@@ -68,6 +68,12 @@ interop: ## against relays and clients written by others (a module of its own)
 browser: ## the pages in a real browser; installs Debian's Chromium where there is none
 	@command -v $(CHROMIUM) >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 	cd interop && CHROMIUM=$(CHROMIUM) go test -count=1 -timeout 10m ./browser
+
+libsecp256k1: ## the build whose signatures libsecp256k1 checks, and its tests; installs Debian's package where there is none
+	@test -e /usr/include/secp256k1_schnorrsig.h || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends libsecp256k1-dev >/dev/null; }
+	CGO_ENABLED=1 go vet -tags libsecp256k1 ./internal/bip340
+	CGO_ENABLED=1 go test -tags libsecp256k1 ./internal/bip340 ./internal/nostr
+	CGO_ENABLED=1 go build -tags libsecp256k1 -o /dev/null ./cmd/graspd
 
 docs: ## write the pages that are made from the source, and the picture of the operator's page
 	go test ./internal/arch -run LogLines -args -update
