@@ -92,13 +92,6 @@ func TestAllProblemsAreToldAtOnce(t *testing.T) {
 	}
 }
 
-func TestUnknownFlag(t *testing.T) {
-	code, _, errs := call(t, "", nil, "serve", "--lisen", "x")
-	if code != exitUsage || !strings.Contains(errs, "-lisen") || !strings.Contains(errs, "serve --help") {
-		t.Errorf("%d %s", code, errs)
-	}
-}
-
 func TestFlagsWinOverTheEnvironment(t *testing.T) {
 	var c Config
 	env := func(k string) (string, bool) { return "debug", k == "GRASPD_LOG_LEVEL" }

@@ -124,6 +124,9 @@ func prefixes(name, def, about string, v *[]netip.Prefix) setting {
 				}
 				p = netip.PrefixFrom(a, a.BitLen())
 			}
+			if a := p.Addr(); a.Is4In6() && p.Bits() >= 96 {
+				p = netip.PrefixFrom(a.Unmap(), p.Bits()-96) // clients' addresses are compared without the mapping
+			}
 			*v = append(*v, p.Masked())
 		}
 		return nil
@@ -251,10 +254,16 @@ func parse(command string, rows []setting, args []string, io stdio, env lookup) 
 			return nil, nil, errHelp
 		}
 		args = fs.Args()
-		if err != nil {
-			problems = append(problems, fmt.Sprintf("%v (see graspd %s --help)", err, command))
-		} else if len(args) > 0 {
+		switch name, unknown := unknownFlag(err); {
+		case err == nil && len(args) > 0:
 			rest, args = append(rest, args[0]), args[1:]
+		case unknown:
+			problems = append(problems, noSuchFlag(command, name, rows))
+			if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+				args = args[1:] // it was to be its value
+			}
+		case err != nil:
+			problems = append(problems, fmt.Sprintf("%v (see graspd %s --help)", err, command))
 		}
 	}
 	for _, r := range rows {

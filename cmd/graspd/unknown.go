@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// unknownFlag is the name of the flag that the flag package says is not defined.
+func unknownFlag(err error) (name string, ok bool) {
+	if err == nil {
+		return "", false
+	}
+	return strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+}
+
+// noSuchFlag is what is said of a flag that the command does not have, with the flag that was meant where a slip of one or two
+// letters tells it.
+func noSuchFlag(command, name string, rows []setting) string {
+	best, within := "", 3
+	for _, r := range rows {
+		if d := slips(name, r.name); d < within {
+			best, within = r.name, d
+		}
+	}
+	if best == "" || within >= len(name) {
+		return fmt.Sprintf("there is no flag --%s (see graspd %s --help)", name, command)
+	}
+	return fmt.Sprintf("there is no flag --%s; did you mean --%s?", name, best)
+}
+
+// slips is how many letters must be put in, left out, changed or swapped with the next to make one word of the other.
+func slips(a, b string) int {
+	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		before, last, row := rows[(i+1)%3], rows[(i+2)%3], rows[i%3]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := last[j-1]
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)%3][len(b)]
+}

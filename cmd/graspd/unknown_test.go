@@ -1,0 +1,66 @@
+package main
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestUnknownFlag(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want []string // lines, without the program's name
+	}{
+		{[]string{"--domian", "git.example.com"}, []string{"there is no flag --domian; did you mean --domain?"}},
+		{[]string{"-lisen=127.0.0.1:0"}, []string{"there is no flag --lisen; did you mean --listen?"}},
+		{[]string{"--colour", "--domian", "x", "--quiet"}, []string{
+			"there is no flag --colour (see graspd serve --help)", "there is no flag --domian; did you mean --domain?"}},
+		{[]string{"--zz"}, []string{"there is no flag --zz (see graspd serve --help)"}},
+		{[]string{"--domain"}, []string{"flag needs an argument: -domain (see graspd serve --help)"}},
+	} {
+		code, _, errs := call(t, "", nil, append([]string{"serve"}, tt.args...)...)
+		var got []string
+		for line := range strings.Lines(errs) {
+			got = append(got, strings.TrimPrefix(strings.TrimSpace(line), "graspd: "))
+		}
+		if code != exitUsage || !slices.Equal(got, tt.want) {
+			t.Errorf("%q: exit code %d, said %q, want %q", tt.args, code, got, tt.want)
+		}
+	}
+}
+
+func TestSlips(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "ab", 2}, {"listen", "listen", 0}, {"lisen", "listen", 1}, {"listten", "listen", 1},
+		{"domian", "domain", 1}, {"domaim", "domain", 1}, {"doamni", "domain", 2}, {"abc", "xyz", 3}, {"abc", "", 3},
+	} {
+		if got := slips(tt.a, tt.b); got != tt.want {
+			t.Errorf("%q and %q: %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
+
+// A proxy's address may be written in the form that IPv4 has inside IPv6; a client's is compared without it.
+func TestTrustedProxies(t *testing.T) {
+	var c Config
+	rows := c.serveSettings()
+	_, problems, err := parse("serve", rows, []string{"--trusted-proxies", "::ffff:10.0.0.7/104, ::ffff:192.0.2.1,2001:db8::/32,127.0.0.1,::/0"}, stdio{}, noEnv)
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	var got []string
+	for _, p := range c.TrustedProxies {
+		got = append(got, p.String())
+	}
+	want := []string{"10.0.0.0/8", "192.0.2.1/32", "2001:db8::/32", "127.0.0.1/32", "::/0"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !c.TrustedProxies[0].Contains(netip.MustParseAddr("10.9.9.9")) {
+		t.Error("an address of the first is not in it")
+	}
+}
