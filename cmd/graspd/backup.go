@@ -22,7 +22,7 @@ import (
 func backupCommand(ctx context.Context, args []string, std stdio, env lookup) error {
 	var c Config
 	var base string
-	rows := append(c.dataSettings(), adminURL("admin", "http://127.0.0.1:7335", "private listener of the relay, if it runs", &base))
+	rows := append(c.dataSettings(), adminURL("admin", adminAt(env), "private listener of the relay, if it runs", &base))
 	rest, problems, err := parse("backup", rows, args, std, env)
 	if err != nil {
 		return err

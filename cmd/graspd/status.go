@@ -38,7 +38,7 @@ type statusOptions struct {
 func statusCommand(ctx context.Context, args []string, std stdio, env lookup) error {
 	var o statusOptions
 	rows := []setting{
-		adminURL("admin", "http://127.0.0.1:7335", "private listener of the relay that is asked", &o.base),
+		adminURL("admin", adminAt(env), "private listener of the relay that is asked", &o.base),
 		boolean("json", "false", "print status.json as it is", &o.json),
 		boolean("repositories", "false", "show how complete each repository is, and what its relays lack of it; with --json repositories.json", &o.repos),
 		boolean("watch", "false", "go on, until Ctrl-C", &o.watch),
@@ -65,21 +65,6 @@ func statusCommand(ctx context.Context, args []string, std stdio, env lookup) er
 		return o.show(ctx, std.out)
 	}
 	return o.follow(ctx, std.out)
-}
-
-// adminURL is a flag for the address of a private listener, as URL or as host:port.
-func adminURL(name, def, about string, v *string) setting {
-	return setting{name: name, def: def, about: about, set: func(s string) error {
-		if !strings.Contains(s, "://") {
-			s = "http://" + s
-		}
-		u, err := url.Parse(s)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
-			return fmt.Errorf("want a URL such as %s", def)
-		}
-		*v = strings.TrimRight(u.String(), "/")
-		return nil
-	}}
 }
 
 // follow shows it again and again until ctx ends. Troubles are shown and outlived.

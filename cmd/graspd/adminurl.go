@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// adminAt is where the private listener of a graspd on this machine is, as far as the environment tells: in a container the
+// health check has the variables of the relay.
+func adminAt(env lookup) string {
+	const usual = "http://127.0.0.1:7335"
+	listen, _ := env("GRASPD_ADMIN_LISTEN")
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil || port == "" || port == "0" {
+		return usual
+	}
+	switch a, err := netip.ParseAddr(host); {
+	case host == "", err == nil && a == netip.IPv4Unspecified():
+		host = "127.0.0.1"
+	case err == nil && a == netip.IPv6Unspecified():
+		host = "::1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// adminURL is a flag for the address of a private listener, as URL or as host:port.
+func adminURL(name, def, about string, v *string) setting {
+	return setting{name: name, def: def, about: about, set: func(s string) error {
+		if !strings.Contains(s, "://") {
+			s = "http://" + s
+		}
+		u, err := url.Parse(s)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
+			return fmt.Errorf("want a URL such as %s", def)
+		}
+		*v = strings.TrimRight(u.String(), "/")
+		return nil
+	}}
+}
