@@ -7,11 +7,17 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"graspd/internal/testkit/pipe"
 )
+
+// hostAddr is where every host seems to be.
+const hostAddr = "192.0.2.1:80"
 
 // Network connects hosts by name over pipes. Whatever is sent arrives in order,
 // after a time that depends on the seed and on what was sent before on the same
@@ -37,7 +43,7 @@ type Host struct {
 	mu       sync.Mutex // guards all below
 	fault    Fault
 	listener *listener
-	links    []*pipe // its own ends
+	links    []*pipe.Conn // its own ends
 }
 
 // Fault is what happens to those who connect to a host.
@@ -79,22 +85,21 @@ func (h *Host) Listen() net.Listener {
 // Cut resets all connections to the host.
 func (h *Host) Cut() {
 	for _, c := range h.open() {
-		c.reset()
+		c.Reset()
 	}
 }
 
 // Stall stops, or starts again, the flow of everything to and from the host on the connections that are open.
 func (h *Host) Stall(on bool) {
 	for _, c := range h.open() {
-		c.in.stall(on)
-		c.out.stall(on)
+		c.Stall(on)
 	}
 }
 
 // Links returns how many connections to the host are open.
 func (h *Host) Links() int { return len(h.open()) }
 
-func (h *Host) open() []*pipe {
+func (h *Host) open() []*pipe.Conn {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.links)
@@ -120,32 +125,29 @@ func (n *Network) Dial(ctx context.Context, from, to string) (net.Conn, error) {
 	case l.incoming <- server:
 		return client, nil
 	case <-l.done:
-		client.reset()
+		client.Reset()
 		return nil, errors.New("connection refused")
 	case <-ctx.Done():
-		client.reset()
+		client.Reset()
 		return nil, ctx.Err()
 	}
 }
 
 // link makes both ends of a connection.
-func (n *Network) link(h *Host, from, to string) (client, server *pipe) {
+func (n *Network) link(h *Host, from, to string) (client, server *pipe.Conn) {
 	n.mu.Lock()
 	pair := from + ">" + to
 	n.dials[pair]++
 	k := n.dials[pair]
 	n.mu.Unlock()
-	up, down := newHalf(n.Delay(fmt.Sprint(pair, k, "up"))), newHalf(n.Delay(fmt.Sprint(pair, k, "down")))
+	up, down := n.Delay(fmt.Sprint(pair, k, "up")), n.Delay(fmt.Sprint(pair, k, "down"))
 	// Clients of one graspd share an address, as those behind one router do.
-	near, far := addr(fmt.Sprintf("198.51.100.7:%d", 1024+k%60_000)), addr("192.0.2.1:80")
-	client = &pipe{in: down, out: up, local: near, remote: far}
-	server = &pipe{in: up, out: down, local: far, remote: near}
-	gone := sync.OnceFunc(func() {
+	client, server = pipe.New(fmt.Sprintf("198.51.100.7:%d", 1024+k%60_000), hostAddr, up, down)
+	client.OnClose(server, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.links = slices.DeleteFunc(h.links, func(c *pipe) bool { return c == server })
+		h.links = slices.DeleteFunc(h.links, func(c *pipe.Conn) bool { return c == server })
 	})
-	client.closed, server.closed = gone, gone
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.links = append(h.links, server)
@@ -190,7 +192,7 @@ func (l *listener) Close() error {
 	return nil
 }
 
-func (l *listener) Addr() net.Addr { return addr("192.0.2.1:80") }
+func (l *listener) Addr() net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(hostAddr)) }
 
 // hostOf takes the port off an address.
 func hostOf(address string) string {
