@@ -33,13 +33,8 @@ func (w *world) sources() map[nostr.ID]store.Source {
 // should have come live is a gap.
 func TestEventsTellHowTheyCame(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, bootURL)
-		boot := w.net.Relay(bootURL)
-		p := newProject("proj", 3)
-		boot.Store(p.all()...)
-		w.start()
+		w, boot, p := settledWorld(t, 3)
 		defer w.stop()
-		w.settle()
 		wait(time.Hour)
 		live := p.later("live")
 		boot.Add(live)

@@ -44,6 +44,18 @@ func newProject(d string, n int, relays ...string) project {
 	return p
 }
 
+// settledWorld is one that has filled itself from its bootstrap relay with a project of n issues. Whoever asks for it stops it.
+func settledWorld(t *testing.T, n int) (w *world, boot *testkit.FakeRelay, p project) {
+	t.Helper()
+	w = newWorld(t, bootURL)
+	boot = w.net.Relay(bootURL)
+	p = newProject("proj", n)
+	boot.Store(p.all()...)
+	w.start()
+	w.settle()
+	return w, boot, p
+}
+
 func (p project) all() []*nostr.Event {
 	return append(append([]*nostr.Event{p.ann}, p.issues...), p.comments...)
 }
@@ -195,13 +207,8 @@ func TestRestartWithoutNegentropyStoresNothingAgain(t *testing.T) {
 
 func TestQuickReconnectBringsWhatWasMissedAndNotHistory(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, bootURL)
-		boot := w.net.Relay(bootURL)
-		p := newProject("proj", 60)
-		boot.Store(p.all()...)
-		w.start()
+		w, boot, p := settledWorld(t, 60)
 		defer w.stop()
-		w.settle()
 		wait(3 * time.Hour)
 		boot.RefuseDial.Store(true)
 		boot.Drop()
@@ -228,13 +235,8 @@ func TestQuickReconnectBringsWhatWasMissedAndNotHistory(t *testing.T) {
 
 func TestStaleReconnectComparesEverythingAndMovesWhatIsMissing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, bootURL)
-		boot := w.net.Relay(bootURL)
-		p := newProject("proj", 30)
-		boot.Store(p.all()...)
-		w.start()
+		w, boot, p := settledWorld(t, 30)
 		defer w.stop()
-		w.settle()
 		boot.RefuseDial.Store(true)
 		boot.Drop()
 		wait(time.Hour)
@@ -253,13 +255,8 @@ func TestStaleReconnectComparesEverythingAndMovesWhatIsMissing(t *testing.T) {
 
 func TestDailyResyncFindsWhatLiveMissed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, bootURL)
-		boot := w.net.Relay(bootURL)
-		p := newProject("proj", 5)
-		boot.Store(p.all()...)
-		w.start()
+		w, boot, p := settledWorld(t, 5)
 		defer w.stop()
-		w.settle()
 		missed := p.later("never shown live")
 		boot.Store(missed)
 		wait(time.Hour)
@@ -465,13 +462,8 @@ func reparse(t *testing.T, e *nostr.Event) *nostr.Event {
 
 func TestBackdatedEventsArriveLive(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, bootURL)
-		boot := w.net.Relay(bootURL)
-		p := newProject("proj", 1)
-		boot.Store(p.all()...)
-		w.start()
+		w, boot, p := settledWorld(t, 1)
 		defer w.stop()
-		w.settle()
 		old := testkit.Issue(testkit.Key(2), time.Now().Unix()-40*86_400, p.address, "backdated")
 		boot.Add(old)
 		wait(time.Second)

@@ -12,13 +12,8 @@ import (
 // next day, nor when it is remembered no more than a moment, from a relay that goes on offering it.
 func TestARequestToVanishFoundByTheFullResync(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, bootURL)
-		boot := w.net.Relay(bootURL)
-		p := newProject("proj", 30)
-		boot.Store(p.all()...)
-		w.start()
+		w, boot, p := settledWorld(t, 30)
 		defer w.stop()
-		w.settle()
 		w.wantStored(p.all()...)
 		request := testkit.Sign(testkit.Key(2), time.Now().Unix()-60, nostr.KindVanish, "", nostr.Tag{"relay", "ALL_RELAYS"})
 		boot.Store(request)
