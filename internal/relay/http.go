@@ -105,9 +105,10 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request) {
 		wake:   make(chan struct{}, 1), room: make(chan struct{}, 1),
 		subs: map[string]*subscription{},
 	}
-	s.conn, err = websocket.Accept(w, req, &websocket.AcceptOptions{
+	s.cork = &cork{spare: &r.held}
+	s.conn, err = websocket.Accept(&corked{w, s.cork}, req, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // any web page may be a Nostr client, so the origin says nothing
-		OnPingReceived:     func(context.Context, []byte) bool { return !s.stalled() },
+		OnPingReceived:     func(context.Context, []byte) bool { return !s.cork.stalled() },
 	})
 	if err != nil {
 		return

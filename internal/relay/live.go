@@ -1,8 +1,6 @@
 package relay
 
 import (
-	"context"
-
 	"graspd/internal/fifo"
 	"graspd/internal/nostr"
 	"graspd/internal/store"
@@ -77,23 +75,26 @@ func (s *session) nextLive() (delivery, bool) {
 }
 
 // sendLive sends some of the queue and reports whether there was anything.
-func (s *session) sendLive(ctx context.Context) (busy bool, err error) {
+func (s *session) sendLive() (busy bool, err error) {
 	for range liveTurn {
 		d, ok := s.nextLive()
 		if !ok {
-			return busy, nil
+			break
 		}
 		busy = true
-		if err := s.sendEvent(ctx, d.sub, d.event.json); err != nil {
+		if err := s.sendEvent(d.sub, d.event.json); err != nil {
 			return busy, err
 		}
 	}
-	return busy, nil
+	if !busy {
+		return false, nil
+	}
+	return true, s.flush()
 }
 
 // catchUp reads the next entries of the feed for a session that lags, once its queue is empty, and reports whether it
 // did. The subscription in scan, if any, is done by then.
-func (s *session) catchUp(ctx context.Context) (busy bool, err error) {
+func (s *session) catchUp() (busy bool, err error) {
 	from, subs := s.lagging()
 	if len(subs) == 0 {
 		return false, nil
@@ -108,9 +109,12 @@ func (s *session) catchUp(ctx context.Context) (busy bool, err error) {
 		if upTo = e.Seq; e.Event == nil {
 			continue
 		}
-		if err := s.sendMatching(ctx, e.Seq, e.Event, subs); err != nil {
+		if err := s.sendMatching(e.Seq, e.Event, subs); err != nil {
 			return false, err
 		}
+	}
+	if err := s.flush(); err != nil {
+		return true, err
 	}
 	return true, s.caughtUp(upTo, len(entries) == 0)
 }
@@ -134,7 +138,7 @@ func (s *session) lagging() (store.Seq, []*subscription) {
 	return s.live.upTo, subs
 }
 
-func (s *session) sendMatching(ctx context.Context, seq store.Seq, e *nostr.Event, subs []*subscription) error {
+func (s *session) sendMatching(seq store.Seq, e *nostr.Event, subs []*subscription) error {
 	x := newSubject(e)
 	var json []byte
 	for _, sub := range subs {
@@ -144,10 +148,10 @@ func (s *session) sendMatching(ctx context.Context, seq store.Seq, e *nostr.Even
 		if json == nil {
 			json = e.AppendJSON(nil)
 		}
-		if err := s.answer(ctx); err != nil {
+		if err := s.answer(); err != nil {
 			return err
 		}
-		if err := s.sendEvent(ctx, sub, json); err != nil {
+		if err := s.sendEvent(sub, json); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 
 	"graspd/internal/testkit/pipe"
 )
@@ -15,6 +16,18 @@ type network struct {
 	incoming chan net.Conn
 	closed   chan struct{}
 	once     sync.Once
+	writes   atomic.Int64 // of the server, on all connections
+}
+
+// counted is the server's end of a connection.
+type counted struct {
+	net.Conn
+	writes *atomic.Int64
+}
+
+func (c counted) Write(p []byte) (int, error) {
+	c.writes.Add(1)
+	return c.Conn.Write(p)
 }
 
 func newNetwork() *network {
@@ -45,7 +58,7 @@ func (n *network) Addr() net.Addr {
 func (n *network) dial(ctx context.Context, from string) (net.Conn, error) {
 	client, server := pipe.New(from, serverAddr, nil, nil)
 	select {
-	case n.incoming <- server:
+	case n.incoming <- counted{server, &n.writes}:
 		return client, nil
 	case <-n.closed:
 		return nil, errors.New("connection refused")

@@ -125,22 +125,24 @@ func (s *session) nextAnswer() (ok *verdict, frame []byte) {
 }
 
 // answer sends what the outbox has ready.
-func (s *session) answer(ctx context.Context) error {
-	for {
+func (s *session) answer() error {
+	for sent := false; ; sent = true {
 		v, frame := s.nextAnswer()
 		switch {
 		case v != nil:
 			s.buf = nostr.AppendOK(s.buf[:0], v.id, v.OK(), v.Reason)
-			if err := s.send(ctx, s.buf); err != nil {
+			if err := s.send(s.buf); err != nil {
 				return err
 			}
 			if v.event != nil {
 				s.source.Release(v.event)
 			}
 		case frame != nil:
-			if err := s.send(ctx, frame); err != nil {
+			if err := s.send(frame); err != nil {
 				return err
 			}
+		case sent:
+			return s.flush()
 		default:
 			return nil
 		}

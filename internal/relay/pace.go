@@ -11,6 +11,9 @@ import (
 // stepsPerRequest is how much of the store's work costs as much as a request; about 5 ms.
 const stepsPerRequest = 5000
 
+// maxHeld is how long an event that was found waits, at the most, for others to be found.
+const maxHeld = 20 * time.Millisecond
+
 var errCostly = errors.New("too much work")
 
 // pace lets the reader go on when the client's address may have another request; it slows down, and refuses nothing. All
@@ -38,7 +41,8 @@ func (s *session) billed(most int) store.Meter {
 	}
 }
 
-// slowed is a meter that moreover waits while the address has used up more than its share. It is for what holds up nobody else.
+// slowed is a meter that moreover waits while the address has used up more than its share. It is for what holds up nobody else,
+// and for the writer, whose frames do not wait for long.
 func (s *session) slowed(ctx context.Context, most int) store.Meter {
 	bill := s.billed(most)
 	return func(steps int) error {
@@ -47,6 +51,11 @@ func (s *session) slowed(ctx context.Context, most int) store.Meter {
 		}
 		for {
 			wait := s.relay.visitors.debt(s.visitor)
+			if _, held := s.cork.waiting(); wait > 0 || held > maxHeld {
+				if err := s.flush(); err != nil {
+					return err
+				}
+			}
 			if wait == 0 {
 				return nil
 			}

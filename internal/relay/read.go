@@ -20,7 +20,6 @@ const hardLimit = 64
 type progress struct {
 	seen    atomic.Int64 // frames that were read
 	reading atomic.Bool  // the reader waits for a frame
-	sending atomic.Int64 // when the frame that is being sent was begun, in nanoseconds since 1970; 0 for none
 	pinging atomic.Bool  // a ping is under way
 }
 

@@ -66,6 +66,7 @@ type Relay struct {
 	counting    chan struct{} // holds a token for each COUNT that is worked on
 	maxLag      store.Seq
 	buffers     sync.Pool // of *[]byte, for frames that are being read
+	held        sync.Pool // of *[]byte, for frames that wait to be sent together
 
 	mu       sync.Mutex
 	sessions map[*session]context.CancelFunc // what ends each at once
@@ -106,6 +107,7 @@ func New(c Config) (*Relay, error) {
 	}
 	r.filterBytes.give(allFilterBytes)
 	r.buffers.New = func() any { return new([]byte) }
+	r.held.New = func() any { b := make([]byte, 0, heldBytes+4<<10); return &b }
 	return r, nil
 }
 

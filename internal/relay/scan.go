@@ -23,7 +23,7 @@ var (
 //
 // Nothing falls between: live events are held for it from before the view is taken, and those that the view shows
 // are dropped afterwards.
-func (s *session) scan(ctx, work context.Context) (busy bool, err error) {
+func (s *session) scan(work context.Context) (busy bool, err error) {
 	sub := s.nextWaiting()
 	if sub == nil {
 		return false, nil
@@ -32,17 +32,20 @@ func (s *session) scan(ctx, work context.Context) (busy bool, err error) {
 	defer cancel()
 	s.beginScan(sub, cancel)
 	s.relay.dispatcher.add(sub)
-	err = s.sendStored(ctx, limited, sub)
+	err = s.sendStored(limited, sub)
 	if err == nil {
-		err = s.sendEOSE(ctx, sub)
+		err = s.sendEOSE(sub)
 	} else {
-		err = s.scanFailed(ctx, work, limited, sub, err)
+		err = s.scanFailed(work, limited, sub, err)
 	}
 	if s.isClosed(sub) {
 		s.relay.dispatcher.remove(sub)
 	}
 	s.releaseHeld()
-	return true, err
+	if err != nil {
+		return true, err
+	}
+	return true, s.flush()
 }
 
 func (s *session) nextWaiting() *subscription {
@@ -67,11 +70,13 @@ func (s *session) beginScan(sub *subscription, cancel context.CancelFunc) {
 }
 
 // scanFailed decides what becomes of the session and the subscription when the scan has not come to its end.
-func (s *session) scanFailed(ctx, work, limited context.Context, sub *subscription, err error) error {
+func (s *session) scanFailed(work, limited context.Context, sub *subscription, err error) error {
 	reason := "error: internal"
 	switch {
 	case work.Err() != nil:
 		return context.Cause(work)
+	case errors.Is(err, errGone):
+		return err
 	case s.isClosed(sub):
 		return nil
 	case errors.Is(context.Cause(limited), errScanTime):
@@ -87,11 +92,11 @@ func (s *session) scanFailed(ctx, work, limited context.Context, sub *subscripti
 		return nil
 	}
 	s.buf = nostr.AppendClosed(s.buf[:0], sub.id, reason)
-	return s.send(ctx, s.buf)
+	return s.send(s.buf)
 }
 
 // sendStored sends the stored events of all filters, each event once.
-func (s *session) sendStored(ctx, limited context.Context, sub *subscription) error {
+func (s *session) sendStored(limited context.Context, sub *subscription) error {
 	view := s.relay.store.View()
 	defer view.Close()
 	metered := view.Metered(s.slowed(limited, s.relay.limits.ScanWork))
@@ -116,7 +121,7 @@ func (s *session) sendStored(ctx, limited context.Context, sub *subscription) er
 			if sent != nil {
 				sent[row.Seq] = struct{}{}
 			}
-			if err := s.sendRow(ctx, limited, sub, row.JSON); err != nil {
+			if err := s.sendRow(limited, sub, row.JSON); err != nil {
 				return err
 			}
 		}
@@ -126,20 +131,20 @@ func (s *session) sendStored(ctx, limited context.Context, sub *subscription) er
 
 // sendRow sends one stored event, after whatever else has become due: other subscriptions do not wait for this one, and
 // a CLOSE for it is seen here.
-func (s *session) sendRow(ctx, limited context.Context, sub *subscription, json []byte) error {
-	if err := s.answer(ctx); err != nil {
+func (s *session) sendRow(limited context.Context, sub *subscription, json []byte) error {
+	if err := s.answer(); err != nil {
 		return err
 	}
-	if _, err := s.sendLive(ctx); err != nil {
+	if _, err := s.sendLive(); err != nil {
 		return err
 	}
 	if limited.Err() != nil {
 		return context.Cause(limited)
 	}
-	return s.sendEvent(ctx, sub, json)
+	return s.sendEvent(sub, json)
 }
 
-func (s *session) sendEOSE(ctx context.Context, sub *subscription) error {
+func (s *session) sendEOSE(sub *subscription) error {
 	s.mu.Lock()
 	sub.live = !sub.closed
 	s.mu.Unlock()
@@ -147,7 +152,7 @@ func (s *session) sendEOSE(ctx context.Context, sub *subscription) error {
 		return nil
 	}
 	s.buf = nostr.AppendEOSE(s.buf[:0], sub.id)
-	return s.send(ctx, s.buf)
+	return s.send(s.buf)
 }
 
 // releaseHeld ends the scan: what came live meanwhile joins the queue, less what the view showed.

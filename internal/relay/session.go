@@ -16,6 +16,7 @@ import (
 type session struct {
 	relay   *Relay
 	conn    *websocket.Conn
+	cork    *cork    // under conn
 	visitor *visitor // nil for one without rates
 	who     *identity
 	source  *ingest.Source
@@ -57,6 +58,7 @@ var (
 
 // serve runs the session until it has ended, and returns why. Cancelling ctx, which kill does, ends it at once and without a word.
 func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
+	defer context.AfterFunc(ctx, func() { s.cork.Close() })()
 	work, end := context.WithCancelCause(ctx)
 	s.end = end
 	defer end(nil)
@@ -68,7 +70,7 @@ func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
 	writer.Go(func() {
 		err := s.write(ctx, work)
 		end(err)
-		s.farewell(ctx, err)
+		s.farewell(err)
 	})
 	err := s.read(ctx, work)
 	end(err)

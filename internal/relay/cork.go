@@ -1,0 +1,160 @@
+package relay
+
+import (
+	"bufio"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// heldBytes, and the frame that exceeds it, is the most that waits to be sent together. A client that takes it within
+	// writeTimeout is quick enough.
+	heldBytes    = 16 << 10
+	writeTimeout = 20 * time.Second // for what is sent together
+	stallTime    = 200 * time.Millisecond
+)
+
+// cork is the connection under a client's WebSocket, which passes on every frame by itself. From hold on frames wait until
+// release and go out together; so an answer of many frames costs a few system calls. A client that does not take in time
+// what is sent makes the write fail, and loses the connection for it.
+//
+// Control frames, which other goroutines write, go with the others. They do not wait while something is being sent: the
+// library would give up the connection.
+type cork struct {
+	net.Conn
+	spare   *sync.Pool   // of *[]byte
+	sending atomic.Int64 // when the write under way was begun, in nanoseconds since 1970; 0 for none
+	moved   atomic.Int64 // when a write that had not got through got through after all: the client takes what is sent
+
+	writing sync.Mutex // held while something is sent, so that nothing overtakes
+
+	mu    sync.Mutex // guards what follows; never held across a wait
+	held  bool
+	busy  bool      // somebody is sending, and will send what comes meanwhile
+	since time.Time // when the first byte of buf came
+	buf   *[]byte   // what waits; nil for nothing
+}
+
+// hold makes what is written wait.
+func (c *cork) hold() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held = true
+}
+
+// release sends what waits, and holds nothing any more.
+func (c *cork) release() error {
+	c.mu.Lock()
+	c.held = false
+	c.mu.Unlock()
+	return c.drain()
+}
+
+// relieve sends what waits when it is as much as is to wait.
+func (c *cork) relieve() error {
+	if n, _ := c.waiting(); n < heldBytes {
+		return nil
+	}
+	return c.drain()
+}
+
+// waiting is how many bytes wait, and for how long.
+func (c *cork) waiting() (int, time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.buf == nil {
+		return 0, 0
+	}
+	return len(*c.buf), time.Since(c.since)
+}
+
+// Write sends p, or keeps it for later.
+func (c *cork) Write(p []byte) (int, error) {
+	if n, _ := c.waiting(); n > 2*heldBytes { // a flood of pongs: whoever holds relieves
+		if err := c.drain(); err != nil {
+			return 0, err
+		}
+	}
+	if c.keep(p) {
+		return len(p), nil
+	}
+	return len(p), c.drain()
+}
+
+// keep adds p to what waits, and reports whether that is to wait, or is sent by somebody who is at it.
+func (c *cork) keep(p []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.buf == nil {
+		c.buf, c.since = c.spare.Get().(*[]byte), time.Now()
+	}
+	*c.buf = append(*c.buf, p...)
+	return c.held || c.busy
+}
+
+// drain sends what waits, and what comes meanwhile.
+func (c *cork) drain() error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	for buf := c.take(); buf != nil; buf = c.take() {
+		if _, err := c.pass(*buf); err != nil {
+			return err
+		}
+		if cap(*buf) <= 4*heldBytes {
+			*buf = (*buf)[:0]
+			c.spare.Put(buf)
+		}
+	}
+	return nil
+}
+
+// take gives what waits to who sends it. There is nobody who does once it has given nothing.
+func (c *cork) take() *[]byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	buf := c.buf
+	c.buf, c.busy = nil, buf != nil
+	return buf
+}
+
+// pass is called with writing held.
+func (c *cork) pass(p []byte) (int, error) {
+	now := time.Now()
+	c.sending.Store(now.UnixNano())
+	defer c.sending.Store(0)
+	if err := c.SetWriteDeadline(now.Add(writeTimeout)); err != nil {
+		return 0, err
+	}
+	n, err := c.Conn.Write(p)
+	if done := time.Now(); err == nil && done.Sub(now) > stallTime {
+		c.moved.Store(done.UnixNano())
+	}
+	return n, err
+}
+
+// stalled reports whether something is being sent and does not get through. A pong would wait behind it, and the library gives
+// up the connection where that takes 5 s; the client sees no pong meanwhile either way.
+func (c *cork) stalled() bool {
+	since := c.sending.Load()
+	return since != 0 && time.Since(time.Unix(0, since)) > stallTime
+}
+
+// corked is a response whose connection, once taken over, is the cork.
+type corked struct {
+	http.ResponseWriter
+	cork *cork
+}
+
+// Hijack takes the connection over.
+func (c *corked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(c.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	c.cork.Conn = conn
+	rw.Writer.Reset(c.cork)
+	return c.cork, rw, nil
+}
