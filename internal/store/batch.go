@@ -19,12 +19,21 @@ type Batch struct {
 	ops     int     // what was added, remembered, removed or forgotten
 	epoch   uint32  // of the rules
 	counters
-	lost   []string // d of the announcements that left, for LostRepositories
+	lost []string // d of the announcements that left, for LostRepositories
+	done bool     // it is durable
+
+	// The event that Judge had nothing against, and how many writes there were then: it need not be asked again.
+	judged   *nostr.Event
+	judgedAt uint32
+
 	closed bool
 
 	// Where the iterators of the queue and of the expiry table may start; the store's own once committed.
 	queueFrom, expireFrom int64
 }
+
+// maxUsual is how much room is made for a batch before it grows, at most.
+const maxUsual = 4 << 20
 
 // Begin opens the batch. It fails with ErrBusy while another is open, with ErrFull while the disk is at its floor, and
 // with ErrFailed after a failure of the disk.
@@ -39,7 +48,7 @@ func (s *Store) Begin() (*Batch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &Batch{
-		s: s, w: s.db.NewIndexedBatch(), epoch: s.cur.epoch, counters: s.cur.counters,
+		s: s, w: s.db.NewIndexedBatchWithSize(s.usual), epoch: s.cur.epoch, counters: s.cur.counters,
 		queueFrom: s.queueFrom, expireFrom: s.expireFrom,
 	}, nil
 }
@@ -107,6 +116,8 @@ func (b *Batch) Commit() (Seq, error) {
 		return 0, fmt.Errorf("commit: %w", err)
 	}
 	// The commit point: from here on the batch survives a power cut, and readers may see it.
+	b.done = true
+	b.s.usual = min(b.w.Len(), maxUsual)
 	b.s.queueFrom, b.s.expireFrom = b.queueFrom, b.expireFrom
 	b.s.publish(b.counters, b.epoch, b.entries)
 	return b.head, nil
@@ -129,16 +140,27 @@ func (b *Batch) Discard() {
 		return
 	}
 	b.closed = true
+	if !b.done {
+		b.s.memo = memo{}
+	}
 	b.w.Close()
 	b.s.giveBack()
 }
 
 func (b *Batch) reader() reader {
-	return reader{r: b.w, epoch: b.epoch, now: b.s.opt.Now().Unix()}
+	return reader{r: b.w, epoch: b.epoch, now: b.s.opt.Now().Unix(), sketch: b.s.sketch, memo: &b.s.memo}
 }
 
-func (b *Batch) set(key, value []byte) error { return b.w.Set(key, value, nil) }
-func (b *Batch) delete(key []byte) error     { return b.w.Delete(key, nil) }
+func (b *Batch) set(key, value []byte) error {
+	b.s.sketch.wrote(key)
+	b.s.memo.wrote(key, value)
+	return b.w.Set(key, value, nil)
+}
+
+func (b *Batch) delete(key []byte) error {
+	b.s.memo.deleted(key)
+	return b.w.Delete(key, nil)
+}
 
 func (b *Batch) next() Seq {
 	b.head++
@@ -150,7 +172,10 @@ func (b *Batch) next() Seq {
 // request to vanish asks for begins, and Purge does it. Whether the event is genuine and wanted was decided
 // before. It is shared from here on, nobody changes it.
 func (b *Batch) Add(e *nostr.Event, src Source) (policy.Outcome, error) {
-	out, err := b.Judge(e)
+	out, err := policy.Accept, error(nil)
+	if b.judged != e || b.judgedAt != b.w.Count() {
+		out, err = b.Judge(e)
+	}
 	if err == nil && out == policy.Accept {
 		err = b.add(e, b.next(), src)
 	}
@@ -170,7 +195,8 @@ func (b *Batch) add(e *nostr.Event, seq Seq, src Source) error {
 	if e.Kind == nip34.KindRepository {
 		b.repositories++
 	}
-	if err := b.set(logKey(seq), appendLog(nil, src, e)); err != nil {
+	b.s.scratch = appendLog(b.s.scratch[:0], src, e)
+	if err := b.set(logKey(seq), b.s.scratch); err != nil {
 		return err
 	}
 	if err := b.index(e, seq); err != nil {

@@ -67,10 +67,12 @@ func TestDamage(t *testing.T) {
 			}
 			r, after := repaired(t, o)
 			all := strings.Count(before, "\nentry ")
-			if lost := lostEntries(before, after); float64(lost) > (1-c.spared)*float64(all) || lost > 0 && len(r.Problems) == 0 {
+			lost := lostEntries(before, after)
+			if float64(lost) > (1-c.spared)*float64(all) || lost > 0 && len(r.Problems) == 0 {
 				t.Errorf("%d of %d events lost; %+v", lost, all, r)
 			}
-			if r.Salvaged == nil {
+			// Flipped bytes of a table may have hit index rows alone, which are made anew and need not be read.
+			if r.Salvaged == nil && (lost > 0 || !strings.HasPrefix(c.name, "flipped bytes in")) {
 				t.Error("not salvaged")
 			}
 		})

@@ -22,7 +22,7 @@ func (r reader) deletedID(id nostr.ID, author nostr.PubKey) (int64, bool, error)
 }
 
 func (r reader) deletion(key []byte) (int64, bool, error) {
-	v, ok, err := get(r.r, key)
+	v, ok, err := r.read(key)
 	if err != nil || !ok {
 		return 0, false, err
 	}

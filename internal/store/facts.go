@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strings"
 
 	"graspd/internal/nostr"
@@ -35,25 +36,31 @@ func factsOf(e *nostr.Event) facts {
 	if a := e.Address(); a != "" {
 		f.address = hashOf(a)
 	}
-	var seen map[tagFact]bool
-	if len(e.Tags) > 1 {
-		seen = make(map[tagFact]bool, len(e.Tags))
-	}
+	f.tags = make([]tagFact, 0, len(e.Tags))
+	var seen map[tagFact]bool // from fewTags on
 	for _, t := range e.Tags {
 		if len(t) < 2 || len(t[0]) != 1 || !isLetter(t[0][0]) {
 			continue
 		}
 		fact := tagFact{t[0][0], hashOf(t[1])}
-		if seen[fact] {
+		if len(f.tags) < fewTags && slices.Contains(f.tags, fact) || seen[fact] {
 			continue
 		}
-		if seen != nil {
+		f.tags = append(f.tags, fact)
+		if len(f.tags) == fewTags {
+			seen = make(map[tagFact]bool, len(e.Tags))
+			for _, t := range f.tags {
+				seen[t] = true
+			}
+		} else if seen != nil {
 			seen[fact] = true
 		}
-		f.tags = append(f.tags, fact)
 	}
 	return f
 }
+
+// fewTags are compared one by one; more need a map.
+const fewTags = 16
 
 func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 
@@ -69,14 +76,24 @@ func (f facts) kept() facts {
 	return f
 }
 
-// eachPrefix calls do with the prefix of every index row that the event has. The slice is reused.
+// eachPrefix calls do with the prefix of every index row that the event has. The slice is reused, and has room for a key.
 func (f facts) eachPrefix(do func(prefix []byte) error) error {
-	for _, p := range [][]byte{timePrefix(), kindPrefix(f.kind), authorPrefix(f.author), authorKindPrefix(f.author, f.kind)} {
-		if err := do(p); err != nil {
-			return err
-		}
+	buf := append(make([]byte, 0, 3+hashLen+orderLen), timePrefix()...)
+	if err := do(buf); err != nil {
+		return err
 	}
-	buf := make([]byte, 0, 2+hashLen+orderLen)
+	buf = append(buf[:0], kindPrefix(f.kind)...)
+	if err := do(buf); err != nil {
+		return err
+	}
+	buf = append(buf[:0], authorPrefix(f.author)...)
+	if err := do(buf); err != nil {
+		return err
+	}
+	buf = append(buf[:0], authorKindPrefix(f.author, f.kind)...)
+	if err := do(buf); err != nil {
+		return err
+	}
 	for _, t := range f.tags {
 		buf = append(append(buf[:0], tableTag, t.name), t.hash[:]...)
 		if err := do(buf); err != nil {

@@ -81,8 +81,22 @@ func (b *Batch) forgetOrphan(id nostr.ID, n, max int) (int, bool, error) {
 	return n + 1, false, b.forget(id)
 }
 
+// inhabited are the ranges that may hold something.
+func (b *Batch) inhabited(ranges []flaggedRange) []flaggedRange {
+	kept := ranges[:0]
+	for _, g := range ranges {
+		if !b.s.sketch.lacks(flagged(bytes.Clone(g.prefix))) {
+			kept = append(kept, g)
+		}
+	}
+	return kept
+}
+
 // forgetRows forgets the remembered events in these ranges.
 func (b *Batch) forgetRows(ranges []flaggedRange, max int) (n int, more bool, err error) {
+	if ranges = b.inhabited(ranges); len(ranges) == 0 {
+		return 0, false, nil
+	}
 	it, err := b.w.NewIter(nil)
 	if err != nil {
 		return 0, false, err

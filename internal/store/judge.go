@@ -12,7 +12,11 @@ import (
 // Deleted (by a deletion that came before it) or Superseded (by the newest
 // version ever accepted under its address, be that still here or not).
 func (b *Batch) Judge(e *nostr.Event) (policy.Outcome, error) {
-	return b.judge(e, isDuplicate, isExpired, isVanished, isDeleted, isSuperseded)
+	out, err := b.judge(e, isDuplicate, isExpired, isVanished, isDeleted, isSuperseded)
+	if err == nil && out == policy.Accept {
+		b.judged, b.judgedAt = e, b.w.Count()
+	}
+	return out, err
 }
 
 // rule is one reason not to store an event.
@@ -52,7 +56,7 @@ func isDeleted(r reader, e *nostr.Event) (policy.Outcome, error) {
 	if !deletable(e.Kind) {
 		return policy.Accept, nil
 	}
-	_, ok, err := get(r.r, deletedIDKey(e.ID, e.PubKey))
+	_, ok, err := r.read(deletedIDKey(e.ID, e.PubKey))
 	if err != nil {
 		return policy.Accept, err
 	}

@@ -65,7 +65,8 @@ const orderLen = 8 + 32
 type hash [hashLen]byte
 
 func hashOf(value string) hash {
-	sum := sha256.Sum256([]byte(value))
+	var short [192]byte // which holds an id or an address, and needs no allocation
+	sum := sha256.Sum256(append(short[:0], value...))
 	return hash(sum[:hashLen])
 }
 

@@ -27,7 +27,7 @@ func Open(o Options) (*Store, error) {
 }
 
 func newStore(o Options) *Store {
-	return &Store{opt: o.withDefaults(), changed: make(chan struct{})}
+	return &Store{opt: o.withDefaults(), changed: make(chan struct{}), sketch: newSketch()}
 }
 
 func (s *Store) open() error {
@@ -68,6 +68,9 @@ func (s *Store) openLocked(lock *pebble.Lock) error {
 	c, epoch, err := s.prepare()
 	if err != nil {
 		return errors.Join(damaged(err), db.Close())
+	}
+	if !s.opt.ReadOnly {
+		s.sketch.load(db)
 	}
 	s.cur = &state{snap: db.NewSnapshot(), refs: 1, epoch: epoch, counters: c}
 	s.ring.start(c.head)

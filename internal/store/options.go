@@ -93,7 +93,21 @@ func (o Options) pebbleOptions(fs vfs.FS, lock *pebble.Lock, log *pebbleLogger) 
 		p.Levels[i].BlockSize = 8 << 10
 	}
 	p.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionBalanced })
+	p.Experimental.SpanPolicyFunc = spans
 	return p
+}
+
+// spans keeps the log in tables of its own. Its keys only grow, so these tables overlap nothing, and the merging of the
+// index rows does not write the events again and again. Index rows hardly shrink under the costlier compression, which
+// is left to the log.
+func spans(key []byte) (policy pebble.SpanPolicy, end []byte, err error) {
+	switch table := key[0]; {
+	case table < tableLog:
+		return pebble.SpanPolicy{PreferFastCompression: true}, []byte{tableLog}, nil
+	case table == tableLog:
+		return pebble.SpanPolicy{}, []byte{tableLog + 1}, nil
+	}
+	return pebble.SpanPolicy{PreferFastCompression: true}, nil, nil
 }
 
 // pebbleLogger takes what the key-value store has to say. Failures of the disk become the store's failure.

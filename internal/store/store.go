@@ -34,6 +34,8 @@ type Store struct {
 	lock *pebble.Lock
 	disk *guard
 
+	sketch *sketch
+
 	mu      sync.Mutex // guards what follows; never held across I/O
 	cur     *state     // what readers see: the last durable state
 	ring    ring       // the newest entries of the feed
@@ -44,8 +46,11 @@ type Store struct {
 	closed  bool
 
 	// Owned by the writer (the open batch).
-	queueFrom  int64 // nothing in the queue is due before this
-	expireFrom int64 // nothing in the expiry table is due before this
+	memo       memo
+	scratch    []byte // for a value
+	usual      int    // the size of the last batch
+	queueFrom  int64  // nothing in the queue is due before this
+	expireFrom int64  // nothing in the expiry table is due before this
 }
 
 // state is one durable state. Its snapshot is closed when the store has moved on and the last View is closed.

@@ -29,7 +29,7 @@ func vanishedKey(author nostr.PubKey) []byte { return append([]byte{tableVanishe
 
 // vanished is the author's newest request, if there is one.
 func (r reader) vanished(author nostr.PubKey) (vanishing, bool, error) {
-	v, ok, err := get(r.r, vanishedKey(author))
+	v, ok, err := r.read(vanishedKey(author))
 	if err != nil || !ok {
 		return vanishing{}, false, err
 	}

@@ -57,7 +57,7 @@ func (v *View) Known(id nostr.ID) (Knowledge, error) {
 }
 
 func (v *View) reader() reader {
-	r := reader{r: v.st.snap, epoch: v.st.epoch, now: v.s.opt.Now().Unix()}
+	r := reader{r: v.st.snap, epoch: v.st.epoch, now: v.s.opt.Now().Unix(), sketch: v.s.sketch}
 	if v.meter != nil {
 		r.work = &work{meter: v.meter}
 	}
@@ -70,15 +70,34 @@ type reader struct {
 	epoch uint32
 	work  *work
 	now   int64 // events that expire until then are not shown
+
+	sketch *sketch
+	memo   *memo // of the open batch; nil for a snapshot
+}
+
+// read is get, where the sketch does not know that there is nothing.
+func (r reader) read(key []byte) ([]byte, bool, error) {
+	if r.sketch.lacks(key) {
+		return nil, false, nil
+	}
+	return get(r.r, key)
 }
 
 // lookup is the index row of a stored event and its time.
 func (r reader) lookup(id nostr.ID) (time int64, at row, ok bool, err error) {
-	v, ok, err := get(r.r, keyID(tableID, id))
+	if r.memo != nil {
+		if known, ok := r.memo.ids.get(id); ok {
+			return known.time, known.row, true, nil
+		}
+	}
+	v, ok, err := r.read(keyID(tableID, id))
 	if err != nil || !ok {
 		return 0, at, false, err
 	}
 	time, at, err = parseIDRow(v)
+	if err == nil && r.memo != nil {
+		r.memo.ids.put(id, idRow{time, at})
+	}
 	return time, at, err == nil, err
 }
 
@@ -120,7 +139,7 @@ func (r reader) known(id nostr.ID) (Knowledge, error) {
 }
 
 func (r reader) record(id nostr.ID) (record, bool, error) {
-	v, ok, err := get(r.r, keyID(tableRecord, id))
+	v, ok, err := r.read(keyID(tableRecord, id))
 	if err != nil || !ok {
 		return record{}, false, err
 	}
@@ -132,10 +151,18 @@ func (r reader) record(id nostr.ID) (record, bool, error) {
 func (r reader) remembers(rec record) bool { return rec.epoch == 0 || rec.epoch == r.epoch }
 
 func (r reader) slot(address hash) (slot, bool, error) {
-	v, ok, err := get(r.r, keyHash(tableSlot, address))
+	if r.memo != nil {
+		if known, ok := r.memo.slots.get(address); ok {
+			return known, true, nil
+		}
+	}
+	v, ok, err := r.read(keyHash(tableSlot, address))
 	if err != nil || !ok {
 		return slot{}, false, err
 	}
 	sl, err := parseSlot(v)
+	if err == nil && r.memo != nil {
+		r.memo.slots.put(address, sl)
+	}
 	return sl, err == nil, err
 }

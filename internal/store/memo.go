@@ -1,0 +1,69 @@
+package store
+
+import "graspd/internal/nostr"
+
+// memo keeps what decisions look up again and again, as the open batch has it: where events stand that others name,
+// and who holds an address. The writer owns it; it is emptied with a batch that is dropped.
+type memo struct {
+	ids   generations[nostr.ID, idRow]
+	slots generations[hash, slot]
+}
+
+// idRow is a row of the id table.
+type idRow struct {
+	time int64
+	row  row
+}
+
+const memoKeys = 16 << 10 // in a generation of each; together a few MB
+
+// wrote takes over what is put into the open batch.
+func (m *memo) wrote(key, value []byte) {
+	switch key[0] {
+	case tableID:
+		if time, at, err := parseIDRow(value); err == nil {
+			m.ids.put(nostr.ID(key[1:]), idRow{time, at})
+		}
+	case tableSlot:
+		if s, err := parseSlot(value); err == nil {
+			m.slots.put(hash(key[1:]), s)
+		}
+	}
+}
+
+// deleted forgets what leaves in the open batch.
+func (m *memo) deleted(key []byte) {
+	switch key[0] {
+	case tableID:
+		m.ids.drop(nostr.ID(key[1:]))
+	case tableSlot:
+		m.slots.drop(hash(key[1:]))
+	}
+}
+
+// generations is a map of bounded size: when the younger half is full the older one goes, and what is asked for in that
+// becomes young again.
+type generations[K comparable, V any] struct{ young, old map[K]V }
+
+func (g *generations[K, V]) get(k K) (V, bool) {
+	if v, ok := g.young[k]; ok {
+		return v, true
+	}
+	v, ok := g.old[k]
+	if ok {
+		g.put(k, v)
+	}
+	return v, ok
+}
+
+func (g *generations[K, V]) put(k K, v V) {
+	if g.young == nil || len(g.young) >= memoKeys {
+		g.young, g.old = make(map[K]V), g.young
+	}
+	g.young[k] = v
+}
+
+func (g *generations[K, V]) drop(k K) {
+	delete(g.young, k)
+	delete(g.old, k)
+}

@@ -1,0 +1,134 @@
+package store
+
+import (
+	"hash/maphash"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// sketch tells of keys that they are not there, without a read: most of what a decision asks for is not. It is a Bloom
+// filter of every key of some tables that was written or found at the start, so it holds for every state there has been
+// since. Nothing leaves it: a key that is gone, or was never committed, costs a read. One goroutine adds, any may ask.
+type sketch struct {
+	seed   maphash.Seed
+	covers [256]bool // tables of which it knows all keys; set before others see the sketch
+	layers atomic.Pointer[[]*layer]
+	left   int // keys that the last layer has room for
+	most   int // keys of a table that are read at the start; a table with more is not covered
+}
+
+// layer is a part of a fixed size, in blocks of a cache line; of a key four bits in one block are set. With 16 bits for
+// each key about one in 300 that are not there passes for one that may be.
+type layer [][blockWords]atomic.Uint64
+
+const (
+	blockWords  = 8
+	keysInBlock = 32
+	firstKeys   = 1 << 14
+	layerGrowth = 4
+	maxLayers   = 5 // 11 MB; the last one goes on filling, and what passes it is read
+	maxSketched = 250_000
+)
+
+// sketched are the tables that decisions look into for what is mostly not there.
+var sketched = []byte{tableID, tableRecord, tableDeletedID, tableDeletedAddress, tableVanished, tableSlot,
+	tableTag - flagBit, tableAuthorKind - flagBit}
+
+func newSketch() *sketch {
+	k := &sketch{seed: maphash.MakeSeed(), most: maxSketched}
+	k.layers.Store(new([]*layer))
+	return k
+}
+
+// sketchKey is the part of a key that is known by: of a flagged index row the value that it stands under.
+func sketchKey(key []byte) []byte {
+	switch key[0] {
+	case tableTag - flagBit, tableAuthorKind - flagBit:
+		return key[:max(len(key)-orderLen, 1)]
+	}
+	return key
+}
+
+// load reads what the store holds. A table that cannot be read is not covered: who needs it meets the failure.
+func (k *sketch) load(r pebble.Reader) {
+	for _, table := range sketched {
+		whole, err := k.loadTable(r, table)
+		k.covers[table] = whole && err == nil
+	}
+}
+
+func (k *sketch) loadTable(r pebble.Reader, table byte) (whole bool, err error) {
+	it, err := tableIter(r, table)
+	if err != nil {
+		return false, err
+	}
+	defer closeAfter(it.Close, &err)
+	n := 0
+	for it.First(); it.Valid(); it.Next() {
+		if n++; n > k.most {
+			return false, nil
+		}
+		k.add(sketchKey(it.Key()))
+	}
+	return true, it.Error()
+}
+
+// wrote takes note of a key that is put into the open batch.
+func (k *sketch) wrote(key []byte) {
+	if k.covers[key[0]] {
+		k.add(sketchKey(key))
+	}
+}
+
+// lacks reports whether a key, or what stands under that value of a flagged index, is certainly not there.
+func (k *sketch) lacks(key []byte) bool {
+	return k.covers[key[0]] && !k.has(key)
+}
+
+func (k *sketch) add(key []byte) {
+	layers := *k.layers.Load()
+	if k.left == 0 && len(layers) < maxLayers {
+		size := firstKeys
+		for range layers {
+			size *= layerGrowth
+		}
+		l := make(layer, size/keysInBlock)
+		layers = append(layers[:len(layers):len(layers)], &l)
+		k.layers.Store(&layers)
+		k.left = size
+	}
+	k.left = max(k.left-1, 0)
+	h := maphash.Bytes(k.seed, key)
+	block := layers[len(layers)-1].block(h)
+	for range 4 {
+		block[h%blockWords].Or(1 << (h / blockWords % 64))
+		h >>= 9
+	}
+}
+
+func (k *sketch) has(key []byte) bool {
+	h := maphash.Bytes(k.seed, key)
+	for _, l := range *k.layers.Load() {
+		if l.has(h) {
+			return true
+		}
+	}
+	return false
+}
+
+// block takes the upper half of the hash, and the bits in it the lower.
+func (l *layer) block(h uint64) *[blockWords]atomic.Uint64 {
+	return &(*l)[(h>>36)%uint64(len(*l))]
+}
+
+func (l *layer) has(h uint64) bool {
+	block := l.block(h)
+	for range 4 {
+		if block[h%blockWords].Load()&(1<<(h/blockWords%64)) == 0 {
+			return false
+		}
+		h >>= 9
+	}
+	return true
+}

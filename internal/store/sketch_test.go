@@ -1,0 +1,128 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"graspd/internal/nostr"
+)
+
+func numberedKey(table byte, n int) []byte {
+	return keyHash(table, hashOf(fmt.Sprint(n)))
+}
+
+func TestASketchForgetsNoKeyAndKnowsFewThatAreNotThere(t *testing.T) {
+	k := newSketch()
+	k.covers[tableSlot] = true
+	const n = firstKeys * (1 + layerGrowth + 1) // into the third layer
+	for i := range n {
+		k.wrote(numberedKey(tableSlot, i))
+	}
+	if layers := len(*k.layers.Load()); layers != 3 {
+		t.Errorf("%d layers", layers)
+	}
+	passed := 0
+	for i := range n {
+		if k.lacks(numberedKey(tableSlot, i)) {
+			t.Fatalf("key %d is lost", i)
+		}
+		if !k.lacks(numberedKey(tableSlot, -1-i)) {
+			passed++
+		}
+	}
+	if passed > n/50 {
+		t.Errorf("%d of %d keys that are not there pass", passed, n)
+	}
+}
+
+func TestASketchSaysNothingOfOtherTables(t *testing.T) {
+	k := newSketch()
+	k.covers[tableSlot] = true
+	for _, table := range []byte{tableID, tableLog, tableTag} {
+		k.wrote(numberedKey(table, 1))
+		if k.lacks(numberedKey(table, 2)) {
+			t.Errorf("%q", table)
+		}
+	}
+	if k.left != 0 {
+		t.Error("a key was added")
+	}
+}
+
+// What is known of a flagged row is the value that it stands under, since that is what is asked.
+func TestASketchKnowsFlaggedRowsByTheirValue(t *testing.T) {
+	k := newSketch()
+	k.load(emptyDB(t))
+	p := flagged(tagPrefix('e', hashOf("x")))
+	if !k.lacks(p) {
+		t.Error("it is there before")
+	}
+	k.wrote(appendOrder(p[:len(p):len(p)], 7, nostr.ID{1}))
+	if k.lacks(p) || !k.lacks(flagged(tagPrefix('e', hashOf("y")))) || !k.lacks(flagged(tagPrefix('E', hashOf("x")))) {
+		t.Error("it is not told by its value")
+	}
+}
+
+func emptyDB(t *testing.T) *pebble.DB {
+	t.Helper()
+	db, err := pebble.Open("", &pebble.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func TestASketchLoadsWhatIsThereUpToABound(t *testing.T) {
+	db := emptyDB(t)
+	for i := range 100 {
+		for _, table := range []byte{tableSlot, tableRecord} {
+			if table == tableSlot && i >= 50 {
+				continue
+			}
+			if err := db.Set(numberedKey(table, i), binary.BigEndian.AppendUint64(nil, 1), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	k := newSketch()
+	k.most = 50
+	k.load(db)
+	for i := range 50 {
+		if k.lacks(numberedKey(tableSlot, i)) {
+			t.Fatalf("key %d is not loaded", i)
+		}
+	}
+	if !k.covers[tableSlot] || !k.covers[tableVanished] || k.covers[tableRecord] {
+		t.Errorf("covered: %v, %v, %v", k.covers[tableSlot], k.covers[tableVanished], k.covers[tableRecord])
+	}
+	if k.lacks(numberedKey(tableRecord, 1000)) {
+		t.Error("a table with too many keys is answered for")
+	}
+}
+
+func TestGenerationsKeepWhatIsUsed(t *testing.T) {
+	var g generations[int, int]
+	for i := range 10 * memoKeys {
+		g.put(i, i)
+		if v, ok := g.get(0); !ok || v != 0 {
+			t.Fatalf("the one in use left after %d", i)
+		}
+		if len(g.young)+len(g.old) > 2*memoKeys {
+			t.Fatalf("%d and %d", len(g.young), len(g.old))
+		}
+	}
+	if _, ok := g.get(1); ok {
+		t.Error("an old one is still there")
+	}
+	g.put(1, 1)
+	g.old = map[int]int{1: 2}
+	g.drop(1)
+	if _, ok := g.get(1); ok {
+		t.Error("it was not dropped from both")
+	}
+}

@@ -1,0 +1,115 @@
+package store_test
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"graspd/internal/corpus"
+	"graspd/internal/nostr"
+	"graspd/internal/store"
+)
+
+// until is the newest created_at, and the time of the writing.
+const until = 1_760_000_000
+
+// written is how many events BenchmarkWrite writes: enough for tables to be merged.
+const written = 60_000
+
+// parsed are about n events as git relays have them, parsed as they come, and signed only where that is asked for.
+func parsed(tb testing.TB, n int, sign bool) []*nostr.Event {
+	tb.Helper()
+	o := corpus.Options{Seed: 1, Repositories: max(n/150, 2), Roots: n / 3, Others: n - n/3 - max(n/150, 2),
+		Service: "wss://relay.example.org", Since: 1_700_000_000, Until: until}
+	if !sign {
+		o.Sign = func(_ nostr.SecretKey, pk nostr.PubKey, e *nostr.Event) {
+			e.PubKey = pk
+			e.ID = e.ComputeID()
+		}
+	}
+	var events []*nostr.Event
+	for e := range corpus.Generate(o).Events(corpus.Held) {
+		p, err := nostr.ParseEvent(e.AppendJSON(nil))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		events = append(events, p)
+	}
+	return events
+}
+
+var (
+	corpora  = sync.OnceValue(func() []*nostr.Event { return parsed(&testing.B{}, written, false) })
+	verified = sync.OnceValue(func() []*nostr.Event { return parsed(&testing.B{}, 1000, true) })
+)
+
+// checkCPU is what the check of one event takes of a processor now.
+func checkCPU(tb testing.TB) time.Duration {
+	events, before := verified(), cpu()
+	for _, e := range events {
+		if err := nostr.Check(e, nostr.Schnorr{}); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return (cpu() - before) / time.Duration(len(events))
+}
+
+// writeAll adds what the store's rules take, in batches of 500.
+func writeAll(tb testing.TB, s *store.Store, events []*nostr.Event) {
+	for lot := range slices.Chunk(events, 500) {
+		b, err := s.Begin()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, e := range lot {
+			if _, err := b.Add(e, store.Catchup); err != nil {
+				tb.Fatal(err)
+			}
+		}
+		if _, err := b.Commit(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if n := s.Stats().Events; n < int64(len(events))*95/100 {
+		tb.Fatalf("%d of %d events were stored", n, len(events))
+	}
+}
+
+// BenchmarkWrite measures what a stored event costs on the disk, the merging of tables and the end of the store
+// included, beside the check of an event in the same run.
+func BenchmarkWrite(b *testing.B) {
+	events := corpora()
+	var spent, check time.Duration
+	var allocated, disk uint64
+	n := 0
+	for b.Loop() {
+		check += checkCPU(b)
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		before, bytes := cpu(), m.TotalAlloc
+		s, err := store.Open(store.Options{Dir: b.TempDir(), Floor: 1, Now: func() time.Time { return time.Unix(until, 0) }})
+		if err != nil {
+			b.Fatal(err)
+		}
+		writeAll(b, s, events)
+		disk = s.Stats().DiskBytes
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+		spent += cpu() - before
+		runtime.ReadMemStats(&m)
+		allocated += m.TotalAlloc - bytes
+		check += checkCPU(b)
+		n++
+	}
+	each := spent / time.Duration(n*len(events))
+	check /= time.Duration(2 * n)
+	b.ReportMetric(float64(each.Nanoseconds())/1000, "cpu-µs/event")
+	b.ReportMetric(float64(check.Nanoseconds())/1000, "check-µs/event")
+	b.ReportMetric(float64(each)/float64(check), "of-check")
+	b.ReportMetric(float64(disk)/float64(len(events)), "disk-B/event")
+	b.ReportMetric(float64(allocated)/float64(n*len(events)), "B/event")
+}
