@@ -10,18 +10,19 @@ import (
 
 // verify is the life of one verifier. It ends when the door stops.
 func (d *Door) verify() {
+	c := nostr.Checker{Verifier: d.verifier}
 	for it := d.takeUnchecked(); it != nil; it = d.takeUnchecked() {
-		d.check(it)
+		d.check(it, &c)
 	}
 }
 
 // check recognises the item or verifies it. The store is asked between two looks at the copies: what is decided
 // leaves them only after its commit, so one of the two knows it.
-func (d *Door) check(it *item) {
+func (d *Door) check(it *item, c *nostr.Checker) {
 	if d.copied(it, false) || d.recalled(it) || d.copied(it, true) {
 		return
 	}
-	if err := nostr.Check(it.event, d.verifier); err != nil {
+	if err := c.Check(it.event); err != nil {
 		d.counts.forged.Add(1)
 		d.forged(it)
 		d.conclude(it, invalid(err))
@@ -39,6 +40,9 @@ func (d *Door) check(it *item) {
 // before is not recalled for a client, whose copy is verified and decided again. An error of the disk is left to the
 // writer, which meets it as well.
 func (d *Door) recalled(it *item) bool {
+	if d.store.Unknown(it.event.ID) {
+		return false
+	}
 	v := d.store.View()
 	defer v.Close()
 	known, err := v.Known(it.event.ID)

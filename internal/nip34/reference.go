@@ -1,6 +1,10 @@
 package nip34
 
-import "graspd/internal/nostr"
+import (
+	"slices"
+
+	"graspd/internal/nostr"
+)
 
 // MaxReferences is how many distinct addresses and ids References gives, together.
 const MaxReferences = 256
@@ -14,54 +18,74 @@ type Refs struct {
 // References reads what e names: addresses in its a, A and q tags, event ids in its e, E and q tags. Values that are
 // neither are skipped. At most MaxReferences are given.
 func References(e *nostr.Event) Refs {
-	var refs Refs
-	addresses, ids := map[Address]bool{}, map[nostr.ID]bool{}
+	var addresses distinct[Address]
+	var ids distinct[nostr.ID]
 	for _, t := range tags(e) {
-		if len(refs.Addresses)+len(refs.IDs) == MaxReferences {
+		if len(addresses.list)+len(ids.list) == MaxReferences {
 			break
 		}
 		switch t.Name() {
 		case "a", "A":
-			refs.address(t.Value(), addresses)
+			addAddress(&addresses, t.Value())
 		case "e", "E":
-			refs.id(t.Value(), ids)
+			addID(&ids, t.Value())
 		case "q":
-			refs.id(t.Value(), ids)
-			refs.address(t.Value(), addresses)
+			addID(&ids, t.Value())
+			addAddress(&addresses, t.Value())
 		}
 	}
-	return refs
+	return Refs{addresses.list, ids.list}
 }
 
-func (r *Refs) address(s string, seen map[Address]bool) {
-	if a, err := ParseAddress(s); err == nil && !seen[a] {
-		seen[a] = true
-		r.Addresses = append(r.Addresses, a)
+func addAddress(to *distinct[Address], s string) {
+	if a, err := ParseAddress(s); err == nil {
+		to.add(a)
 	}
 }
 
-func (r *Refs) id(s string, seen map[nostr.ID]bool) {
-	if id, err := nostr.ParseID(s); err == nil && !seen[id] {
-		seen[id] = true
-		r.IDs = append(r.IDs, id)
+func addID(to *distinct[nostr.ID], s string) {
+	if id, err := nostr.ParseID(s); err == nil {
+		to.add(id)
+	}
+}
+
+// distinct is a list without repeats. Few values, which is what nearly all events have, need no map.
+type distinct[T comparable] struct {
+	list []T
+	seen map[T]bool // from fewValues on
+}
+
+const fewValues = 16
+
+func (d *distinct[T]) add(v T) {
+	if len(d.list) < fewValues && slices.Contains(d.list, v) || d.seen[v] {
+		return
+	}
+	d.list = append(d.list, v)
+	switch {
+	case d.seen != nil:
+		d.seen[v] = true
+	case len(d.list) == fewValues:
+		d.seen = make(map[T]bool)
+		for _, v := range d.list {
+			d.seen[v] = true
+		}
 	}
 }
 
 // Repositories are the repositories that the a tags of e name, all of them, without repeats and at most MaxReferences.
 func Repositories(e *nostr.Event) []Address {
-	var list []Address
-	seen := map[Address]bool{}
+	var named distinct[Address]
 	for _, t := range tags(e) {
-		if len(list) == MaxReferences {
+		if len(named.list) == MaxReferences {
 			break
 		}
 		if t.Name() != "a" {
 			continue
 		}
-		if a, err := ParseAddress(t.Value()); err == nil && a.Kind == KindRepository && !seen[a] {
-			seen[a] = true
-			list = append(list, a)
+		if a, err := ParseAddress(t.Value()); err == nil && a.Kind == KindRepository {
+			named.add(a)
 		}
 	}
-	return list
+	return named.list
 }

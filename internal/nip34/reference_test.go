@@ -75,3 +75,22 @@ func TestRepositories(t *testing.T) {
 		t.Fatalf("got %v", got)
 	}
 }
+
+// TestReferencesAreDistinct: values are told once, be they few or many.
+func TestReferencesAreDistinct(t *testing.T) {
+	for _, n := range []int{1, 2, 15, 16, 17, 18, 100} {
+		e := event(1)
+		for i := range 3 * n {
+			e.Tags = append(e.Tags, tag("e", id(fmt.Sprint(i%n)).String()), tag("a", repo("alice", fmt.Sprint(i%n)).String()))
+		}
+		refs := nip34.References(e)
+		if len(refs.IDs) != n || len(refs.Addresses) != n || len(nip34.Repositories(e)) != n {
+			t.Errorf("of %d: %d ids, %d addresses, %d repositories", n, len(refs.IDs), len(refs.Addresses), len(nip34.Repositories(e)))
+		}
+		for i := range n {
+			if refs.IDs[i] != id(fmt.Sprint(i)) || refs.Addresses[i] != repo("alice", fmt.Sprint(i)) {
+				t.Errorf("%d of %d has another place", i, n)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package nostr
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 )
@@ -29,11 +30,31 @@ func (e *Event) CheckID() error {
 //
 // It does not check: the shape, which is ParseEvent's; the age, the expiration (NIP-40), proof of work (NIP-13),
 // protection (NIP-70), deletion or any limit on size; whether the kind asks for particular tags; whether anybody wants it.
-func Check(e *Event, v Verifier) error {
-	if err := e.CheckID(); err != nil {
-		return fmt.Errorf("check event %s: %w", e.ID, err)
+func Check(e *Event, v Verifier) error { return (&Checker{Verifier: v}).Check(e) }
+
+// Checker checks one event after the other in one buffer. It is for one goroutine.
+type Checker struct {
+	Verifier Verifier
+	buf      []byte
+}
+
+// maxKept is how large a buffer is kept for the next event.
+const maxKept = 64 << 10
+
+// Check is as the function of that name.
+func (c *Checker) Check(e *Event) error {
+	if c.buf == nil {
+		c.buf = make([]byte, 0, e.canonicalRoom())
 	}
-	if !v.Verify(e.PubKey, e.ID, e.Sig) {
+	c.buf = e.AppendCanonical(c.buf[:0])
+	genuine := sha256.Sum256(c.buf) == e.ID
+	if cap(c.buf) > maxKept {
+		c.buf = nil
+	}
+	if !genuine {
+		return fmt.Errorf("check event %s: %w", e.ID, ErrID)
+	}
+	if !c.Verifier.Verify(e.PubKey, e.ID, e.Sig) {
 		return fmt.Errorf("check event %s: %w", e.ID, ErrSig)
 	}
 	return nil

@@ -24,11 +24,15 @@ func (e *Event) AppendCanonical(dst []byte) []byte {
 
 // ComputeID is the id that the event's fields give.
 func (e *Event) ComputeID() ID {
-	n := len(e.raw)
-	if n == 0 {
-		n = 256 + len(e.Content)
+	return sha256.Sum256(e.AppendCanonical(make([]byte, 0, e.canonicalRoom())))
+}
+
+// canonicalRoom is about what AppendCanonical appends.
+func (e *Event) canonicalRoom() int {
+	if e.raw != "" {
+		return len(e.raw)
 	}
-	return sha256.Sum256(e.AppendCanonical(make([]byte, 0, n)))
+	return 256 + len(e.Content)
 }
 
 // AppendJSON appends the event as it is stored and sent: the object that was received when it held exactly the seven

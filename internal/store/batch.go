@@ -117,7 +117,7 @@ func (b *Batch) Commit() (Seq, error) {
 	}
 	// The commit point: from here on the batch survives a power cut, and readers may see it.
 	b.done = true
-	b.s.usual = min(b.w.Len(), maxUsual)
+	b.s.usual = min(b.w.Len()*5/4, maxUsual)
 	b.s.queueFrom, b.s.expireFrom = b.queueFrom, b.expireFrom
 	b.s.publish(b.counters, b.epoch, b.entries)
 	return b.head, nil

@@ -78,7 +78,7 @@ func (f facts) kept() facts {
 
 // eachPrefix calls do with the prefix of every index row that the event has. The slice is reused, and has room for a key.
 func (f facts) eachPrefix(do func(prefix []byte) error) error {
-	buf := append(make([]byte, 0, 3+hashLen+orderLen), timePrefix()...)
+	buf := append(make([]byte, 0, maxPrefix+orderLen), timePrefix()...)
 	if err := do(buf); err != nil {
 		return err
 	}
@@ -90,13 +90,11 @@ func (f facts) eachPrefix(do func(prefix []byte) error) error {
 	if err := do(buf); err != nil {
 		return err
 	}
-	buf = append(buf[:0], authorKindPrefix(f.author, f.kind)...)
-	if err := do(buf); err != nil {
+	if err := do(appendAuthorKind(buf[:0], f.author, f.kind)); err != nil {
 		return err
 	}
 	for _, t := range f.tags {
-		buf = append(append(buf[:0], tableTag, t.name), t.hash[:]...)
-		if err := do(buf); err != nil {
+		if err := do(appendTagPrefix(buf[:0], t.name, t.hash)); err != nil {
 			return err
 		}
 	}

@@ -15,18 +15,11 @@ import (
 // its id or its address, those that it names, and the deletions and lists of its author. So the next reconciliation
 // fetches them. It forgets at most max and reports whether there may be more, for another call.
 func (b *Batch) ForgetOrphans(e *nostr.Event, max int) (n int, more bool, err error) {
-	var ranges []flaggedRange
-	for _, p := range namingPrefixes(e.ID, e.Address()) {
-		ranges = append(ranges, flaggedRange{prefix: p, which: isOrphan})
-	}
-	for _, k := range authorKinds {
-		ranges = append(ranges, flaggedRange{prefix: authorKindPrefix(e.PubKey, k), which: isOrphan})
+	if b.flagged == 0 {
+		return 0, false, nil
 	}
 	refs := nip34.References(e)
-	for _, a := range refs.Addresses {
-		ranges = append(ranges, orphanAt(a))
-	}
-	n, more, err = b.forgetRows(ranges, max)
+	n, more, err = b.forgetRows(b.orphanRanges(e, refs), max)
 	for _, id := range refs.IDs {
 		if err != nil || more {
 			break
@@ -39,7 +32,27 @@ func (b *Batch) ForgetOrphans(e *nostr.Event, max int) (n int, more bool, err er
 	return n, more, err
 }
 
-// flaggedRange is an index range, whose flagged twin is meant, and what is picked from it.
+// orphanRanges are where orphans may stand that e ends the wait of, but for those that it names by their id.
+func (b *Batch) orphanRanges(e *nostr.Event, refs nip34.Refs) (ranges []flaggedRange) {
+	buf := make([]byte, 0, maxPrefix)
+	add := func(prefix []byte, at hash) {
+		if p := flagged(prefix); !b.s.sketch.lacks(p) {
+			ranges = append(ranges, flaggedRange{bytes.Clone(p), isOrphan, at})
+		}
+	}
+	eachNaming(buf, e.ID, e.Address(), func(p []byte) { add(p, hash{}) })
+	for _, k := range authorKinds {
+		add(appendAuthorKind(buf, e.PubKey, k), hash{})
+	}
+	for _, a := range refs.Addresses {
+		if p := flagged(appendAuthorKind(buf, a.PubKey, a.Kind)); !b.s.sketch.lacks(p) {
+			ranges = append(ranges, flaggedRange{bytes.Clone(p), isOrphan, hashOf(a.String())})
+		}
+	}
+	return ranges
+}
+
+// flaggedRange is a range of a flagged index, and what is picked from it.
 type flaggedRange struct {
 	prefix []byte
 	which  func(flaggedRow) bool
@@ -57,16 +70,11 @@ func (b *Batch) ForgetRepository(d string, max int) (n int, more bool, err error
 	refused := func(r flaggedRow) bool {
 		return byRules(r.why) && (r.kind == nip34.KindRepository || r.kind == nip34.KindState)
 	}
-	n, more, err = b.forgetRows([]flaggedRange{{prefix: tagPrefix('d', hashOf(d)), which: refused}}, max)
+	n, more, err = b.forgetRows([]flaggedRange{{prefix: flagged(tagPrefix('d', hashOf(d))), which: refused}}, max)
 	if err != nil {
 		err = fmt.Errorf("forget repository: %w", err)
 	}
 	return n, more, err
-}
-
-// orphanAt picks the orphan that stands at an address.
-func orphanAt(a nip34.Address) flaggedRange {
-	return flaggedRange{authorKindPrefix(a.PubKey, a.Kind), isOrphan, hashOf(a.String())}
 }
 
 // forgetOrphan forgets the orphan with that id, if there is one and n is below max.
@@ -81,20 +89,9 @@ func (b *Batch) forgetOrphan(id nostr.ID, n, max int) (int, bool, error) {
 	return n + 1, false, b.forget(id)
 }
 
-// inhabited are the ranges that may hold something.
-func (b *Batch) inhabited(ranges []flaggedRange) []flaggedRange {
-	kept := ranges[:0]
-	for _, g := range ranges {
-		if !b.s.sketch.lacks(flagged(bytes.Clone(g.prefix))) {
-			kept = append(kept, g)
-		}
-	}
-	return kept
-}
-
 // forgetRows forgets the remembered events in these ranges.
 func (b *Batch) forgetRows(ranges []flaggedRange, max int) (n int, more bool, err error) {
-	if ranges = b.inhabited(ranges); len(ranges) == 0 {
+	if len(ranges) == 0 {
 		return 0, false, nil
 	}
 	it, err := b.w.NewIter(nil)
@@ -103,7 +100,7 @@ func (b *Batch) forgetRows(ranges []flaggedRange, max int) (n int, more bool, er
 	}
 	defer closeAfter(it.Close, &err)
 	for _, g := range ranges {
-		p := flagged(bytes.Clone(g.prefix))
+		p := g.prefix
 		for it.SeekGE(p); it.Valid() && bytes.HasPrefix(it.Key(), p); it.Next() {
 			if n == max {
 				return n, true, nil

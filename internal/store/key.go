@@ -75,11 +75,11 @@ func keyU64(table byte, n uint64) []byte {
 }
 
 func keyID(table byte, id nostr.ID) []byte {
-	return append([]byte{table}, id[:]...)
+	return append(append(make([]byte, 0, 1+len(id)), table), id[:]...)
 }
 
 func keyHash(table byte, h hash) []byte {
-	return append([]byte{table}, h[:]...)
+	return append(append(make([]byte, 0, 1+len(h)), table), h[:]...)
 }
 
 func keyMeta(name string) []byte { return append([]byte{tableMeta}, name...) }
@@ -102,7 +102,7 @@ func parseTimedKey(k []byte) (at int64, id nostr.ID, ok bool) {
 }
 
 func deletedIDKey(id nostr.ID, author nostr.PubKey) []byte {
-	return append(keyID(tableDeletedID, id), author[:]...)
+	return append(append(append(make([]byte, 0, 1+len(id)+len(author)), tableDeletedID), id[:]...), author[:]...)
 }
 
 func announcementKey(d hash, first Seq) []byte {
@@ -121,13 +121,20 @@ func authorPrefix(p nostr.PubKey) []byte {
 	return append([]byte{tableAuthor}, p[:hashLen]...)
 }
 
-func authorKindPrefix(p nostr.PubKey, k nostr.Kind) []byte {
-	return binary.BigEndian.AppendUint16(append([]byte{tableAuthorKind}, p[:hashLen]...), uint16(k))
+func authorKindPrefix(p nostr.PubKey, k nostr.Kind) []byte { return appendAuthorKind(nil, p, k) }
+
+func appendAuthorKind(dst []byte, p nostr.PubKey, k nostr.Kind) []byte {
+	return binary.BigEndian.AppendUint16(append(append(dst, tableAuthorKind), p[:hashLen]...), uint16(k))
 }
 
-func tagPrefix(name byte, h hash) []byte {
-	return append([]byte{tableTag, name}, h[:]...)
+func tagPrefix(name byte, h hash) []byte { return appendTagPrefix(nil, name, h) }
+
+func appendTagPrefix(dst []byte, name byte, h hash) []byte {
+	return append(append(dst, tableTag, name), h[:]...)
 }
+
+// maxPrefix is the length of the longest of them.
+const maxPrefix = 1 + hashLen + 2
 
 // flagged turns a prefix of an index table into the same of its flagged table, in place.
 func flagged(prefix []byte) []byte {

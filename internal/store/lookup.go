@@ -85,14 +85,24 @@ func (r reader) named(id nostr.ID, address string) (bool, error) {
 }
 
 // namingPrefixes are the index ranges of events that name an id or an address.
-func namingPrefixes(id nostr.ID, address string) [][]byte {
+func namingPrefixes(id nostr.ID, address string) (prefixes [][]byte) {
+	eachNaming(nil, id, address, func(p []byte) { prefixes = append(prefixes, bytes.Clone(p)) })
+	return prefixes
+}
+
+// eachNaming calls do with each of them; the slice is reused.
+func eachNaming(buf []byte, id nostr.ID, address string, do func(prefix []byte)) {
 	h := hashOf(id.String())
-	p := [][]byte{tagPrefix('e', h), tagPrefix('E', h), tagPrefix('q', h)}
-	if address != "" {
-		h = hashOf(address)
-		p = append(p, tagPrefix('a', h), tagPrefix('A', h), tagPrefix('q', h))
+	for _, name := range []byte("eEq") {
+		do(appendTagPrefix(buf[:0], name, h))
 	}
-	return p
+	if address == "" {
+		return
+	}
+	h = hashOf(address)
+	for _, name := range []byte("aAq") {
+		do(appendTagPrefix(buf[:0], name, h))
+	}
 }
 
 // any reports whether one of the ranges holds an event that has not expired.

@@ -72,3 +72,37 @@ func TestAddJudgesAgainAfterOtherWrites(t *testing.T) {
 		t.Error("it was added", err)
 	}
 }
+
+// TestUnknownIsCertain: what is stored or remembered, in this process or before, is never told to be unknown.
+func TestUnknownIsCertain(t *testing.T) {
+	o := store.Options{Dir: "data", FS: vfs.NewMem()}
+	stored, remembered := storetest.Event(1, storetest.Start, 1, "stored"), storetest.Event(1, storetest.Start, 1, "remembered")
+	neither := storetest.Event(1, storetest.Start, 1, "neither")
+	for i := range 2 {
+		s := open(t, o)
+		if i == 0 {
+			b, err := s.Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Add(stored, store.Live); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Remember(remembered, policy.Refuse); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.Unknown(stored.ID) || s.Unknown(remembered.ID) {
+			t.Error("what is known is told to be unknown")
+		}
+		if !s.Unknown(neither.ID) {
+			t.Error("what is not known has to be read")
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

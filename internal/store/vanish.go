@@ -25,7 +25,7 @@ func parseVanishing(b []byte) (vanishing, error) {
 	return vanishing{int64(binary.BigEndian.Uint64(b)), nostr.ID(b[8:])}, nil
 }
 
-func vanishedKey(author nostr.PubKey) []byte { return append([]byte{tableVanished}, author[:]...) }
+func vanishedKey(author nostr.PubKey) []byte { return keyID(tableVanished, nostr.ID(author)) }
 
 // vanished is the author's newest request, if there is one.
 func (r reader) vanished(author nostr.PubKey) (vanishing, bool, error) {

@@ -17,6 +17,12 @@ type View struct {
 	meter Meter // nil for none
 }
 
+// Unknown reports that an id is certainly neither stored nor remembered, where that can be told without reading. If not,
+// ask a View.
+func (s *Store) Unknown(id nostr.ID) bool {
+	return s.sketch.lacks(keyID(tableID, id)) && s.sketch.lacks(keyID(tableRecord, id))
+}
+
 // View is the durable state of now. Close it.
 func (s *Store) View() *View { return &View{s: s, st: s.retain()} }
 
