@@ -33,7 +33,7 @@ func (r reader) about(ctx context.Context, ids []nostr.ID, addresses []string, a
 		return err
 	}
 	show := func(at *found) (bool, error) {
-		row, _, err := r.open(q, at)
+		row, _, err := r.open(q, at, nil)
 		return err == nil && yield(row, nil), err
 	}
 	more := true
@@ -67,10 +67,11 @@ func (r reader) standing(q *query, addresses []string) ([]found, error) {
 		if !ok {
 			continue
 		}
-		f, ok, err := r.find(s.id, false)
+		time, at, ok, err := r.lookup(s.id)
 		if err != nil {
 			return nil, err
 		}
+		f := found{order: orderOf(time, s.id), row: at}
 		if ok && r.shows(q, &f, false) && bytes.Compare(f.order[:], q.first[:]) >= 0 {
 			all = append(all, f)
 		}

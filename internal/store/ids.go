@@ -5,22 +5,31 @@ import (
 	"context"
 	"slices"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"graspd/internal/nostr"
 )
 
 // runIDs answers a filter that names ids: each is looked up.
-func (r reader) runIDs(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) error {
+func (r reader) runIDs(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) (err error) {
 	q.checkKind = q.kinds != nil
 	q.checkEvent = q.filter.Authors != nil || len(q.tags) > 0
 	all := make([]found, 0, len(q.ids))
-	for _, id := range q.ids {
+	ids := slices.Clone(q.ids) // sorted: each is found from where the one before was
+	slices.SortFunc(ids, nostr.ID.Compare)
+	it, err := r.r.NewIter(&pebble.IterOptions{LowerBound: []byte{tableID}, UpperBound: []byte{tableID + 1}})
+	if err != nil {
+		return err
+	}
+	defer closeAfter(it.Close, &err)
+	for _, id := range ids {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if err := r.work.spend(seekCost); err != nil {
 			return err
 		}
-		f, ok, err := r.find(id, withFlagged)
+		f, ok, err := r.find(it, id, withFlagged)
 		if err != nil {
 			return err
 		}
@@ -41,10 +50,17 @@ func (r reader) runIDs(ctx context.Context, q *query, withFlagged bool, do func(
 }
 
 // find looks an id up among the stored events and, where asked, the remembered ones.
-func (r reader) find(id nostr.ID, withFlagged bool) (found, bool, error) {
-	time, at, ok, err := r.lookup(id)
-	if ok || err != nil || !withFlagged {
-		return found{order: orderOf(time, id), row: at}, ok, err
+func (r reader) find(it *pebble.Iterator, id nostr.ID, withFlagged bool) (found, bool, error) {
+	if it.SeekPrefixGE(keyID(tableID, id)) {
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return found{}, false, err
+		}
+		time, at, err := parseIDRow(v)
+		return found{order: orderOf(time, id), row: at}, err == nil, err
+	}
+	if err := it.Error(); err != nil || !withFlagged {
+		return found{}, false, err
 	}
 	rec, ok, err := r.record(id)
 	if !ok || err != nil {

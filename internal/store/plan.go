@@ -26,6 +26,10 @@ type query struct {
 	others     []group // checked by index
 	checkKind  bool    // checked on the row
 	checkEvent bool    // checked on the event
+
+	// pause, where it is set, is called before the meter is, which may wait, and at the end. It yields what was found, and
+	// reports whether more is wanted.
+	pause func() (more bool, err error)
 }
 
 // tagSet is a tag filter by the hashes of its values.

@@ -34,20 +34,17 @@ func (p Pair) compare(o Pair) int { return cmp.Or(cmp.Compare(o.Time, p.Time), p
 // error, which is the last thing yielded, what came before is not the whole answer; so it is when ctx ends.
 func (v *View) Query(ctx context.Context, f nostr.Filter) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		r, q := v.reader(), newQuery(f)
-		n := 0
-		err := r.run(ctx, q, false, func(at *found) (bool, error) {
-			row, ok, err := r.open(q, at)
-			if err != nil || !ok {
-				return true, err
-			}
-			n++
-			return yield(row, nil) && n < q.limit, nil
-		})
-		if err != nil {
+		if err := v.reader().query(ctx, newQuery(f), yield); err != nil {
 			yield(Row{}, fmt.Errorf("query: %w", err))
 		}
 	}
+}
+
+func (r reader) query(ctx context.Context, q *query, yield func(Row, error) bool) (err error) {
+	w := newWindow(r, q, yield)
+	defer closeAfter(w.close, &err)
+	q.pause = w.flush
+	return r.run(ctx, q, false, w.add)
 }
 
 // Pairs yields (time, id) of what matches the filter, in the order of Query and with its limit. Events are read only
@@ -77,6 +74,14 @@ func (r reader) run(ctx context.Context, q *query, withFlagged bool, do func(*fo
 	if q.empty() {
 		return nil
 	}
+	if err := r.runAny(ctx, q, withFlagged, do); err != nil || q.pause == nil {
+		return err
+	}
+	_, err := q.pause()
+	return err
+}
+
+func (r reader) runAny(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) error {
 	if q.filter.IDs != nil {
 		return r.runIDs(ctx, q, withFlagged, do)
 	}
@@ -98,6 +103,11 @@ func (r reader) runScan(ctx context.Context, q *query, withFlagged bool, do func
 	}
 	defer closeAfter(p.close, &err)
 	for {
+		if q.pause != nil && r.work.due() {
+			if more, err := q.pause(); err != nil || !more {
+				return err
+			}
+		}
 		at, ok, err := s.step(ctx)
 		if err != nil || !ok {
 			return err
@@ -136,8 +146,8 @@ func (r reader) shows(q *query, at *found, withFlagged bool) bool {
 	return q.wantsKind(at.row.kind) && (withFlagged || !at.row.expired(r.now))
 }
 
-// open reads a stored event and checks what is left of the filter.
-func (r reader) open(q *query, at *found) (Row, bool, error) {
+// open reads a stored event, unless its entry is given, and checks what is left of the filter.
+func (r reader) open(q *query, at *found, entry []byte) (Row, bool, error) {
 	cost := seekCost
 	if q.checkEvent {
 		cost = eventCost
@@ -145,14 +155,17 @@ func (r reader) open(q *query, at *found) (Row, bool, error) {
 	if err := r.work.spend(cost); err != nil {
 		return Row{}, false, err
 	}
-	v, ok, err := get(r.r, logKey(at.row.seq))
-	if err != nil {
-		return Row{}, false, err
+	if len(entry) == 0 {
+		v, ok, err := get(r.r, logKey(at.row.seq))
+		if err != nil {
+			return Row{}, false, err
+		}
+		if !ok {
+			return Row{}, false, fmt.Errorf("entry %d is indexed and not there: %w", at.row.seq, errCorrupt)
+		}
+		entry = v
 	}
-	if !ok {
-		return Row{}, false, fmt.Errorf("entry %d is indexed and not there: %w", at.row.seq, errCorrupt)
-	}
-	_, json, err := parseLog(v)
+	_, json, err := parseLog(entry)
 	if err != nil {
 		return Row{}, false, err
 	}
@@ -173,7 +186,7 @@ func (r reader) settle(q *query, at *found) (bool, error) {
 		return true, nil
 	}
 	if !at.flagged {
-		_, ok, err := r.open(q, at)
+		_, ok, err := r.open(q, at, nil)
 		return ok, err
 	}
 	if err := r.work.spend(eventCost); err != nil {

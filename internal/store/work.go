@@ -29,6 +29,9 @@ func (w *work) spend(steps int) error {
 	return w.tell()
 }
 
+// due reports whether the meter will be told within the work on a few more rows.
+func (w *work) due() bool { return w != nil && w.done > meterEvery-meterEvery/5 }
+
 func (w *work) tell() error {
 	steps := w.done
 	w.done = 0

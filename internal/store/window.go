@@ -1,0 +1,112 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+const (
+	firstWindow = 8
+	maxWindow   = 32
+	windowBytes = 256 << 10 // read ahead at once, and the event that exceeds it
+)
+
+// window is what a query found and has not yielded yet. Its events are read together and in the order of the log, where those
+// that came at about one time stand side by side: looking each up by itself costs several times as much.
+type window struct {
+	r     reader
+	q     *query
+	it    *pebble.Iterator // over the log; nil before the first read
+	rows  []found
+	place []place // of the events of rows in json
+	order []int   // rows by their place in the log
+	json  []byte
+	size  int // rows that it may hold now
+	yield func(Row, error) bool
+	left  int // rows that the answer may still have
+}
+
+// place is where an event stands in the bytes of a window; with end 0 it was not read.
+type place struct{ start, end int }
+
+func newWindow(r reader, q *query, yield func(Row, error) bool) *window {
+	return &window{r: r, q: q, size: firstWindow, yield: yield, left: q.limit}
+}
+
+// add takes one row, and reports whether more are wanted.
+func (w *window) add(at *found) (more bool, err error) {
+	w.rows = append(w.rows, *at)
+	if len(w.rows) < min(w.size, w.left) {
+		return true, nil
+	}
+	w.size = min(2*w.size, maxWindow)
+	return w.flush()
+}
+
+// flush yields the rows, and reports whether more are wanted.
+func (w *window) flush() (more bool, err error) {
+	if err := w.read(); err != nil {
+		return false, err
+	}
+	rows := w.rows
+	w.rows = w.rows[:0]
+	for i := range rows {
+		row, ok, err := w.r.open(w.q, &rows[i], w.json[w.place[i].start:w.place[i].end])
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			continue
+		}
+		if w.left--; !w.yield(row, nil) || w.left == 0 {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// read reads what the rows stand for, as far as it is not too much. What is left out, or not found, is looked for when its
+// turn comes.
+func (w *window) read() (err error) {
+	w.json, w.order = w.json[:0], w.order[:0]
+	w.place = append(w.place[:0], make([]place, len(w.rows))...)
+	if len(w.rows) < 2 {
+		return nil
+	}
+	if w.it == nil {
+		if w.it, err = w.r.r.NewIter(&pebble.IterOptions{LowerBound: []byte{tableLog}, UpperBound: []byte{tableLog + 1}}); err != nil {
+			return err
+		}
+	}
+	for i := range w.rows {
+		w.order = append(w.order, i)
+	}
+	slices.SortFunc(w.order, func(a, b int) int { return cmp.Compare(w.rows[a].row.seq, w.rows[b].row.seq) })
+	for _, i := range w.order {
+		if len(w.json) > windowBytes {
+			break
+		}
+		key := logKey(w.rows[i].row.seq)
+		if !w.it.SeekPrefixGE(key) || !bytes.Equal(w.it.Key(), key) {
+			continue
+		}
+		v, err := w.it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		start := len(w.json)
+		w.json = append(w.json, v...)
+		w.place[i] = place{start, len(w.json)}
+	}
+	return w.it.Error()
+}
+
+func (w *window) close() error {
+	if w.it == nil {
+		return nil
+	}
+	return w.it.Close()
+}
