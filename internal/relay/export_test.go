@@ -1,8 +1,10 @@
 package relay
 
 import (
+	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"graspd/internal/nostr"
@@ -152,3 +154,20 @@ func (r *Relay) Turns() (n int) {
 func AddrBehind(proxies []netip.Prefix, req *http.Request) netip.Addr {
 	return (&Relay{proxies: proxies}).clientAddr(req)
 }
+
+// Cork is the connection under a client's WebSocket.
+type Cork = cork
+
+// NewCork makes one.
+func NewCork(conn net.Conn) *Cork {
+	return &cork{Conn: conn, spare: &sync.Pool{New: func() any { return new([]byte) }}}
+}
+
+// Hold makes what is written wait.
+func (c *cork) Hold() { c.hold() }
+
+// Release sends what waits.
+func (c *cork) Release() error { return c.release() }
+
+// HeldBytes is what waits to be sent together.
+const HeldBytes = heldBytes
