@@ -93,7 +93,7 @@ func (t *task) bounds(p *Peer) (all []bound) {
 		}
 	}
 	if r := t.req; r != nil {
-		all = append(all, bound{"events of a request", r.events, max(r.most, 1)}, bound{"ids that are awaited", len(r.want), idsPerFetch},
+		all = append(all, bound{"events of a request", r.events, max(r.most, 1)}, bound{"ids that are awaited", len(r.want), mostIDs},
 			bound{"undecided events", r.undecided, r.events})
 	}
 	return all

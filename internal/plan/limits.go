@@ -11,6 +11,8 @@ const (
 	denseValues    = 500        // values per filter where MaxTags would not fit
 	requestsAtOnce = 2          // stored requests in flight
 	idsPerFetch    = 100        // needed ids asked for at once
+	mostIDs        = 500        // likewise, where a relay tells that it takes as much
+	roomyMessage   = 64 * 1024  // bytes of a message that such a relay takes at least
 	negFrame       = 60_000     // bytes of a negentropy message before hex
 	listBytes      = 60_000     // bytes of one filter's list
 )
@@ -49,6 +51,9 @@ func (l Limits) capacity(values int) capacity {
 	}
 	if c.page <= 0 || c.page > pageLimit {
 		c.page = pageLimit
+	}
+	if l.MaxLimit > c.ids && l.MaxMessage >= roomyMessage {
+		c.ids = mostIDs
 	}
 	c.ids = min(c.ids, c.page)
 	return c

@@ -117,6 +117,51 @@ func TestReconciliationMovesTheDifferenceOnly(t *testing.T) {
 	}
 }
 
+// TestNeededIDsAreAskedInPortionsThatTheRelayBears: a hundred at once, and five hundred where a relay tells that it gives
+// as many events and takes such messages.
+func TestNeededIDsAreAskedInPortionsThatTheRelayBears(t *testing.T) {
+	for _, c := range []struct {
+		told     plan.Limits
+		requests int
+	}{
+		{plan.Limits{}, 20},
+		{plan.Limits{MaxLimit: 500}, 20},
+		{plan.Limits{MaxMessage: 128 << 10}, 20},
+		{plan.Limits{MaxLimit: 500, MaxMessage: 64<<10 - 1}, 20},
+		{plan.Limits{MaxLimit: 500, MaxMessage: 64 << 10}, 4},
+		{plan.Limits{MaxLimit: 250, MaxMessage: 128 << 10}, 8},
+		{plan.Limits{MaxLimit: 5000, MaxMessage: 512 << 10}, 4},
+		{plan.Limits{MaxLimit: 50, MaxMessage: 128 << 10}, 40},
+	} {
+		l := newLibrary(2000)
+		_, w := small(t, 0)
+		d := l.reader(t, 5000)
+		d.connect(w, c.told)
+		if requests, _ := d.byIDs(); requests != c.requests || len(l.ours) != 2000 {
+			t.Errorf("%+v: %d requests, not %d; %d of 2000 here", c.told, requests, c.requests, len(l.ours))
+		}
+	}
+}
+
+// TestFewerIDsAreAskedAfterSilence: a relay that does not answer what is too much for it is asked for less.
+func TestFewerIDsAreAskedAfterSilence(t *testing.T) {
+	l := newLibrary(1000)
+	_, w := small(t, 0)
+	d := l.reader(t, 500)
+	d.hold = func(e plan.Effect) bool {
+		r, ok := e.(plan.Request)
+		return ok && len(r.Filters[0].IDs) > 100
+	}
+	d.connect(w, plan.Limits{MaxLimit: 500, MaxMessage: 128 << 10})
+	if len(l.ours) == 1000 {
+		t.Error("nothing was withheld")
+	}
+	d.pass(5 * time.Minute)
+	if len(l.ours) != 1000 || !d.peer.Settled() {
+		t.Errorf("%d of 1000 here", len(l.ours))
+	}
+}
+
 func TestCappedFetch(t *testing.T) {
 	l := newLibrary(1000)
 	_, w := small(t, 0)

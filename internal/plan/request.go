@@ -215,6 +215,9 @@ func (p *Peer) expire() {
 		case r.kind == asksNeg:
 			p.negSilent(t)
 		default:
+			if r.kind == asksIDs { // it may be too much for a relay that does not say so
+				p.conn.limits.ids = min(p.conn.limits.ids, idsPerFetch)
+			}
 			p.taskFailed(t, "no answer")
 		}
 	}
