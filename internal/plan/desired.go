@@ -48,7 +48,7 @@ type Desired struct {
 	byID      map[nostr.ID]nip34.Address        // of the announcements in byD
 	byAuthor  map[nostr.PubKey]map[string]*repo // announcements that list this service
 	addresses map[nip34.Address]*addressed
-	roots     map[nostr.ID]*root
+	roots     map[rootKey]*root
 	targets   map[URL]*target
 	nextOrd   uint32
 	dead      int // entries of names that stand for nothing any more
@@ -69,7 +69,7 @@ func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 		byID:      make(map[nostr.ID]nip34.Address),
 		byAuthor:  make(map[nostr.PubKey]map[string]*repo),
 		addresses: make(map[nip34.Address]*addressed),
-		roots:     make(map[nostr.ID]*root),
+		roots:     make(map[rootKey]*root),
 		targets:   make(map[URL]*target),
 		touched:   make(map[string]*touched),
 		pending:   make(map[*repo]struct{}),
@@ -108,8 +108,8 @@ func (d *Desired) Remove(id nostr.ID) {
 		d.retract(a, id)
 		return
 	}
-	if r := d.roots[id]; r != nil {
-		d.removeRoot(id, r)
+	if r := d.roots[keyOf(id)]; r != nil && r.id == id {
+		d.removeRoot(r)
 	}
 }
 

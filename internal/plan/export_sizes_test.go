@@ -130,7 +130,7 @@ func (d *Desired) Check() error {
 		}
 	}
 	for _, r := range d.roots {
-		addresses += len(r.at)
+		addresses += len(slices.Collect(r.at()))
 		if r.item != 0 {
 			named++
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -124,11 +125,42 @@ func (t *touched) among(people *grasp.Set) bool {
 	return in(people.Members) || in(people.Invited)
 }
 
-// root is a root event. All but its item is fixed.
+// root is a root event. All but its item is fixed. There are far more of them than of anything else, so it is small.
 type root struct {
-	rootName
-	item Item // 0 until a repository has it, so that the roots of one repository lie close together
-	at   []*addressed
+	*rootName      // shared with the names: no more of the fold than that stays with an old Want
+	item      Item // 0 until a repository has it, so that the roots of one repository lie close together
+	first     *addressed
+	others    *[]*addressed // nil for a root event that names one address, as nearly all do
+}
+
+// rootKey is the part of its id by which a root event is found. With 128 bits nobody can make two meet.
+type rootKey [16]byte
+
+func keyOf(id nostr.ID) rootKey { return rootKey(id[:]) }
+
+// at yields the addresses that it names and that were noted so far.
+func (r *root) at() iter.Seq[*addressed] {
+	return func(yield func(*addressed) bool) {
+		if r.first == nil || !yield(r.first) || r.others == nil {
+			return
+		}
+		for _, n := range *r.others {
+			if !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+func (r *root) note(n *addressed) {
+	switch {
+	case r.first == nil:
+		r.first = n
+	case r.others == nil:
+		r.others = &[]*addressed{n}
+	default:
+		*r.others = append(*r.others, n)
+	}
 }
 
 // addressed is one address that something names.
@@ -143,11 +175,11 @@ const addressesPerRoot = 64
 
 func (d *Desired) addRoot(e *nostr.Event) {
 	at := nip34.Repositories(e)
-	if len(at) == 0 || d.roots[e.ID] != nil {
+	if len(at) == 0 || d.roots[keyOf(e.ID)] != nil {
 		return
 	}
-	r := &root{rootName: rootName{e.ID, e.CreatedAt}}
-	d.roots[e.ID] = r
+	r := &root{rootName: &rootName{e.ID, e.CreatedAt}}
+	d.roots[keyOf(e.ID)] = r
 	for _, a := range at[:min(len(at), addressesPerRoot)] {
 		n := d.address(a)
 		for _, repo := range n.repos {
@@ -156,29 +188,34 @@ func (d *Desired) addRoot(e *nostr.Event) {
 				d.pending[repo] = struct{}{}
 			}
 		}
-		r.at, n.roots = append(r.at, n), append(n.roots, r)
+		r.note(n)
+		n.roots = append(n.roots, r)
 	}
 }
 
 // has says whether an address of r noted so far already puts it into repo.
 func (repo *repo) has(r *root) bool {
-	return slices.ContainsFunc(r.at, func(n *addressed) bool { return slices.Contains(n.repos, repo) })
+	for n := range r.at() {
+		if slices.Contains(n.repos, repo) {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *Desired) number(r *root) Item {
 	if r.item == 0 {
-		own := r.rootName // no more of the fold than that stays with an old Want
-		d.names, r.item = d.names.add(name{root: &own})
+		d.names, r.item = d.names.add(name{root: r.rootName})
 	}
 	return r.item
 }
 
-func (d *Desired) removeRoot(id nostr.ID, r *root) {
-	delete(d.roots, id)
+func (d *Desired) removeRoot(r *root) {
+	delete(d.roots, keyOf(r.id))
 	if r.item != 0 {
 		d.dead++
 	}
-	for _, n := range r.at {
+	for n := range r.at() {
 		if i := slices.Index(n.roots, r); i >= 0 {
 			n.roots = slices.Delete(n.roots, i, i+1)
 		}
