@@ -21,7 +21,7 @@ var engine = []string{"./internal/plan", "./internal/relaysync", "./internal/sim
 // keeps events safe on disk.
 func (f fault) packages() []string {
 	switch dir := "./" + path.Dir(f.file); dir {
-	case "./internal/store":
+	case "./internal/store", "./internal/ingest":
 		return append([]string{dir}, engine...)
 	case "./cmd/graspd", "./internal/bip340":
 		return []string{dir}

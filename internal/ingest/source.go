@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"graspd/internal/fifo"
@@ -40,6 +41,8 @@ type SourceConfig struct {
 type Source struct {
 	door *Door
 	conf SourceConfig
+
+	genuine atomic.Int64 // events verified since the last forged one
 
 	// Guarded by door.mu.
 	party     *party

@@ -10,25 +10,29 @@ import (
 
 // verify is the life of one verifier. It ends when the door stops.
 func (d *Door) verify() {
-	c := nostr.Checker{Verifier: d.verifier}
-	for it := d.takeUnchecked(); it != nil; it = d.takeUnchecked() {
-		d.check(it, &c)
+	c := newChecker(d)
+	for c.take() {
+		c.check()
 	}
 }
 
-// check recognises the item or verifies it. The store is asked between two looks at the copies: what is decided
-// leaves them only after its commit, so one of the two knows it.
-func (d *Door) check(it *item, c *nostr.Checker) {
-	if d.copied(it, false) || d.recalled(it) || d.copied(it, true) {
-		return
-	}
-	if err := c.Check(it.event); err != nil {
+// recognised deals with an item that need not be verified, and reports whether it did. The store is asked between two looks at
+// the copies: what is decided leaves them only after its commit, so one of the two knows it.
+func (d *Door) recognised(it *item) bool {
+	return d.copied(it, false) || d.recalled(it) || d.copied(it, true)
+}
+
+// judge ends the check of an item; an error says how it is forged.
+func (d *Door) judge(it *item, err error) {
+	if err != nil {
 		d.counts.forged.Add(1)
+		it.src.genuine.Store(0)
 		d.forged(it)
 		d.conclude(it, invalid(err))
 		return
 	}
 	d.counts.verified.Add(1)
+	it.src.genuine.Add(1)
 	waiting := d.proved(it)
 	d.conclude(it, nil)
 	for _, w := range waiting {

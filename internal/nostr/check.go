@@ -43,6 +43,17 @@ const maxKept = 64 << 10
 
 // Check is as the function of that name.
 func (c *Checker) Check(e *Event) error {
+	if err := c.CheckID(e); err != nil {
+		return fmt.Errorf("check event %s: %w", e.ID, err)
+	}
+	if !c.Verifier.Verify(e.PubKey, e.ID, e.Sig) {
+		return fmt.Errorf("check event %s: %w", e.ID, ErrSig)
+	}
+	return nil
+}
+
+// CheckID is as the event's own.
+func (c *Checker) CheckID(e *Event) error {
 	if c.buf == nil {
 		c.buf = make([]byte, 0, e.canonicalRoom())
 	}
@@ -52,10 +63,7 @@ func (c *Checker) Check(e *Event) error {
 		c.buf = nil
 	}
 	if !genuine {
-		return fmt.Errorf("check event %s: %w", e.ID, ErrID)
-	}
-	if !c.Verifier.Verify(e.PubKey, e.ID, e.Sig) {
-		return fmt.Errorf("check event %s: %w", e.ID, ErrSig)
+		return ErrID
 	}
 	return nil
 }
