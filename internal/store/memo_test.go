@@ -5,6 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"graspd/internal/nostr"
 	"graspd/internal/policy"
 	"graspd/internal/store"
 	"graspd/internal/store/storetest"
@@ -104,5 +105,61 @@ func TestUnknownIsCertain(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestDecisionsHoldOverARestart: what keeps an event away is found by the next process too.
+func TestDecisionsHoldOverARestart(t *testing.T) {
+	o := store.Options{Dir: "data", FS: vfs.NewMem()}
+	tag := func(name, value string) nostr.Tag { return nostr.Tag{name, value} }
+	here := storetest.Event(1, storetest.Start, 1, "here")
+	deleted := storetest.Event(2, storetest.Start, 1, "deleted")
+	byAddress := storetest.Event(2, storetest.Start, 30018, "", tag("d", "x"))
+	newer := storetest.Event(3, storetest.Start+1, 30018, "", tag("d", "x"))
+	older := storetest.Event(3, storetest.Start, 30018, "", tag("d", "x"))
+	vanished := storetest.Event(4, storetest.Start, 1, "vanished")
+	orphan := storetest.Event(5, storetest.Start, 1111, "", tag("e", here.ID.String()))
+	s := open(t, o)
+	b, err := s.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []*nostr.Event{
+		here, newer, storetest.Event(2, storetest.Start+1, 5, "", tag("e", deleted.ID.String()), tag("a", byAddress.Address())),
+		storetest.Event(4, storetest.Start+1, 62, "", tag("relay", "ALL_RELAYS")),
+	} {
+		if out, err := b.Add(e, store.Live); out != policy.Accept || err != nil {
+			t.Fatal(out, err)
+		}
+	}
+	if err := b.Remember(orphan, policy.Orphan); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = open(t, o).Begin(); err != nil {
+		t.Fatal(err)
+	}
+	defer b.Discard()
+	for _, c := range []struct {
+		e    *nostr.Event
+		want policy.Outcome
+	}{
+		{here, policy.Duplicate}, {deleted, policy.Deleted}, {byAddress, policy.Deleted}, {older, policy.Superseded}, {vanished, policy.Vanished},
+		{orphan, policy.Accept},
+	} {
+		if out, err := b.Judge(c.e); out != c.want || err != nil {
+			t.Errorf("%v, not %v; %v", out, c.want, err)
+		}
+	}
+	if known, err := b.Known(orphan.ID); known.State != store.Remembered || err != nil {
+		t.Error("what was refused is not known", err)
+	}
+	if n, _, err := b.ForgetOrphans(here, 10); n != 1 || err != nil {
+		t.Errorf("%d orphans are forgotten; %v", n, err)
 	}
 }
