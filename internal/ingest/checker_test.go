@@ -55,14 +55,23 @@ func (v *batching) inBatches() (held, failed, most int) {
 	return held, failed, most
 }
 
-// queued is a world with a repository, in which nothing is verified before release; what is submitted until then waits.
+// queued is a world that has a repository, in which nothing is verified before release; what is submitted until then waits.
 func queued(t *testing.T, workers int) (w *world, v *batching, repo *nostr.Event, release func()) {
 	t.Helper()
 	v = &batching{marked: &marked{}}
 	w = newWorld(t, setup{config: ingest.Config{Workers: workers, Verifier: v}, idle: true})
 	w.verifier = v.marked
 	repo = announcement(1, "tool", time.Now())
-	w.submit(w.client(), repo, store.Direct)
+	b, err := w.store.Begin()
+	if err == nil {
+		_, err = b.Add(repo, store.Direct)
+	}
+	if err == nil {
+		_, err = b.Commit()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	return w, v, repo, w.run
 }
 
@@ -97,10 +106,10 @@ func TestEachInABatchHasItsOwnVerdict(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("verdicts are %v, want %v", got, want)
 		}
-		if held, failed, most := v.inBatches(); held < 128 || failed == 0 || most > 128 {
+		if held, failed, most := v.inBatches(); held == 0 || failed == 0 || most > 128 {
 			t.Errorf("%d events in batches that held, %d in others, up to %d", held, failed, most)
 		}
-		if s := w.door.Stats(); s.Verified != uint64(len(genuine)+1) || s.Forged == 0 {
+		if s := w.door.Stats(); s.Verified != uint64(len(genuine)) || s.Forged == 0 {
 			t.Errorf("%d verified, %d forged", s.Verified, s.Forged)
 		}
 	})

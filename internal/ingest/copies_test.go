@@ -103,7 +103,10 @@ func TestManyForgedCopiesDoNotDelayTheGenuineOne(t *testing.T) {
 		for i := range forgers / 2 {
 			forger(forgers/2 + i)
 		}
-		w.want(<-genuine, policy.Accept)
+		// A copy that is recognised in the same moment may be stored in its place.
+		if v := <-genuine; !v.OK() {
+			t.Errorf("the genuine copy: %+v", v)
+		}
 		// Its turn at the verifiers comes after one of each forger, once to wait and once for itself.
 		if d, limit := time.Since(start), (50+2*forgers/3+5)*time.Millisecond; d > limit {
 			t.Errorf("the genuine copy took %v, want at most %v", d, limit)

@@ -55,7 +55,7 @@ func TestVerdicts(t *testing.T) {
 // What was accepted just before is seen by the next decision, within one batch and across sources.
 func TestDecisionsSeeWhatWasJustAppended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, setup{})
+		w := newWorld(t, setup{idle: true}) // so that all of them are on their way at once
 		defer w.end()
 		p := w.peer("a")
 		repo := announcement(1, "tool", time.Now())
@@ -65,6 +65,7 @@ func TestDecisionsSeeWhatWasJustAppended(t *testing.T) {
 		for _, e := range []*nostr.Event{repo, bug, reply} {
 			last = w.submit(p, e, store.Catchup)
 		}
+		w.run()
 		w.want(<-last, policy.Accept)
 		if n := w.door.Stats().Commits; n != 1 {
 			t.Errorf("%d commits, want 1", n)
