@@ -26,14 +26,31 @@ func (s *Store) Copy(dir string) error {
 		return fmt.Errorf("copy store: %w", err)
 	}
 	head := s.Head()
+	for try := 1; ; try++ {
+		err := s.copyOnce(dir, head)
+		if err == nil {
+			return nil
+		}
+		if try == copyTries || !errors.Is(err, ErrDamaged) || s.Failure() != nil {
+			return fmt.Errorf("copy store: %w", err)
+		}
+	}
+}
+
+// copyTries is how often a copy is begun that cannot be read back: a log may be copied in the middle of a write, in a way that
+// cannot be told from damage.
+const copyTries = 3
+
+// copyOnce makes a copy that can be opened and has everything up to there, or leaves nothing.
+func (s *Store) copyOnce(dir string, head Seq) error {
 	if err := s.db.Checkpoint(dir); err != nil {
-		return fmt.Errorf("copy store: %w", err)
+		return err
 	}
 	o := s.opt
 	o.Dir, o.FS, o.ReadOnly = dir, unlocked{o.FS}, true
 	c := newStore(o)
 	if err := errors.Join(s.Failure(), c.trimLogs(), c.opens(head), syncParent(s.opt.FS, dir)); err != nil {
-		return errors.Join(fmt.Errorf("copy store: %w", err), s.opt.FS.RemoveAll(dir))
+		return errors.Join(err, s.opt.FS.RemoveAll(dir))
 	}
 	return nil
 }

@@ -243,3 +243,57 @@ func TestACopyOfAClosedStoreSharesTablesOnly(t *testing.T) {
 		t.Error("the copy wrote into the first one")
 	}
 }
+
+// spoiler is a file system on which the first files that are made somewhere hold other bytes than were written.
+type spoiler struct {
+	vfs.FS
+	which func(path string) bool
+	left  atomic.Int32
+}
+
+func (f *spoiler) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	file, err := f.FS.Create(name, c)
+	if err == nil && f.which(name) && f.left.Add(-1) >= 0 {
+		return spoiledFile{file}, nil
+	}
+	return file, err
+}
+
+type spoiledFile struct{ vfs.File }
+
+func (f spoiledFile) Write(p []byte) (int, error) {
+	other := bytes.Clone(p)
+	for i := range other {
+		other[i] ^= 0x55
+	}
+	return f.File.Write(other)
+}
+
+// TestACopyInTheMiddleOfAWrite: what cannot be read back is copied again, and in the end is an error.
+func TestACopyInTheMiddleOfAWrite(t *testing.T) {
+	for _, c := range []struct {
+		spoiled int32
+		fails   bool
+	}{{1, false}, {2, false}, {9, true}} {
+		mem := vfs.NewMem()
+		disk := &spoiler{FS: mem, which: func(path string) bool {
+			return strings.HasPrefix(path, "copy") && strings.HasPrefix(path[5:], "MANIFEST")
+		}}
+		s := open(t, store.Options{Dir: "data", FS: disk})
+		acked := fill(s, 0, 20)
+		disk.left.Store(c.spoiled)
+		if err := s.Copy("copy"); (err != nil) != c.fails || c.fails && !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("%d times: %v", c.spoiled, err)
+		}
+		if _, err := mem.Stat("copy"); (err != nil) != c.fails {
+			t.Errorf("%d times: what there is of the copy: %v", c.spoiled, err)
+		}
+		if c.fails {
+			continue
+		}
+		copied := open(t, store.Options{Dir: "copy", FS: mem})
+		if have := readAll(t, copied); len(have) != len(acked) {
+			t.Errorf("%d events of %d", len(have), len(acked))
+		}
+	}
+}
