@@ -47,7 +47,7 @@ func TestPowerCutsDuringARepair(t *testing.T) {
 				removeLike(t, o, "marker.manifest")
 			}
 			disk := crashable(t, o.FS)
-			c := &cutter{r: rand.New(rand.NewPCG(5, 9)), fs: disk, every: 20, most: 60}
+			c := &cutter{r: rand.New(rand.NewPCG(5, 9)), fs: disk, every: 8, most: 60}
 			c.always = func(op errorfs.Op) bool {
 				return op.Kind == errorfs.OpRename && !strings.Contains(op.Path, "/store.repair/")
 			}
