@@ -80,16 +80,16 @@ func TestEachInABatchHasItsOwnVerdict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, v, repo, release := queued(t, 2)
 		defer w.end()
-		const n = 600
+		const n = 1000 // both verifiers take 128 before the source is proven, and then some without a forgery
 		want, got := make([]policy.Outcome, n), make([]policy.Outcome, 0, n)
 		peer, genuine := w.peer("a"), []*nostr.Event{}
 		for i := range n {
 			e := issue(2, repo, time.Now(), fmt.Sprint(i))
 			want[i] = policy.Accept
 			switch {
-			case i > 200 && i%197 == 0:
+			case i > 600 && i%197 == 0:
 				e, want[i] = missigned(e), policy.Invalid
-			case i > 200 && i%151 == 0:
+			case i > 600 && i%151 == 0:
 				e, want[i] = forge(e), policy.Invalid
 			case i > 100 && i%31 == 0: // a copy, in the same batch or not
 				e, want[i] = genuine[len(genuine)-1-i%3], policy.Duplicate
@@ -106,7 +106,7 @@ func TestEachInABatchHasItsOwnVerdict(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("verdicts are %v, want %v", got, want)
 		}
-		if held, failed, most := v.inBatches(); held == 0 || failed == 0 || most > 128 {
+		if held, failed, most := v.inBatches(); held < 128 || failed == 0 || most > 128 {
 			t.Errorf("%d events in batches that held, %d in others, up to %d", held, failed, most)
 		}
 		if s := w.door.Stats(); s.Verified != uint64(len(genuine)) || s.Forged == 0 {
