@@ -73,8 +73,10 @@ func (r *repair) run(ctx context.Context, old *Store, lock *pebble.Lock) (err er
 	if err := errors.Join(r.build(ctx, from), from.close()); err != nil {
 		return errors.Join(err, r.opt.FS.RemoveAll(r.opt.Dir+suffixBuilding))
 	}
-	r.report.Old, err = swapIn(r.opt.FS, r.opt.Dir, r.opt.Now())
-	return err
+	if r.report.Old, err = swapIn(r.opt.FS, r.opt.Dir, r.opt.Now()); err != nil {
+		return errors.Join(err, abandonSwap(r.opt.FS, r.opt.Dir))
+	}
+	return nil
 }
 
 // source is what is left of a store.

@@ -117,3 +117,51 @@ func TestARepairThatFails(t *testing.T) {
 		}
 	}
 }
+
+// TestARepairWhoseSwapFails leaves the store as it was and nothing beside it, or one that the next opening puts in place,
+// whichever of the renames and the syncs between them fails, and whether what follows fails, too.
+func TestARepairWhoseSwapFails(t *testing.T) {
+	o, before := lived(t, 12, 15)
+	broken := errors.New("no more")
+	for _, lasting := range []bool{false, true} {
+		for k := range int64(6) {
+			c := o
+			c.FS = clone(t, o.FS)
+			during := c
+			var n, renames atomic.Int64
+			during.FS = errorfs.Wrap(c.FS, errorfs.InjectorFunc(func(op errorfs.Op) error {
+				rename := op.Kind == errorfs.OpRename && strings.HasPrefix(op.Path, "data/store") && !strings.Contains(op.Path, "/store.repair/")
+				sync := op.Kind == errorfs.OpFileSync && op.Path == "data"
+				if rename {
+					renames.Add(1)
+				}
+				if !rename && (!sync || renames.Load() == 0) {
+					return nil
+				}
+				if i := n.Add(1) - 1; i == k || lasting && i > k {
+					return broken
+				}
+				return nil
+			}))
+			if _, err := store.Repair(t.Context(), during, store.CheckOptions{}); !errors.Is(err, broken) {
+				t.Errorf("step %d: %v", k, err)
+			}
+			s, err := store.Open(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, s)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if d := difference(before, told(t, c)); d != "" {
+				t.Errorf("step %d: %s", k, d)
+			}
+			for _, suffix := range []string{".repair", ".repaired"} {
+				if _, err := c.FS.Stat("data/store" + suffix); err == nil {
+					t.Errorf("step %d: %s is left", k, suffix)
+				}
+			}
+		}
+	}
+}

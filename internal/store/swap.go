@@ -66,6 +66,21 @@ func finishSwap(fsys vfs.FS, dir string) error {
 	return syncParent(fsys, dir)
 }
 
+// abandonSwap removes the new store of a swap that failed, unless the old one has moved away already: then the new one
+// is what finishSwap puts into its place.
+func abandonSwap(fsys vfs.FS, dir string) error {
+	there, err := exists(fsys, dir)
+	if err != nil || !there {
+		return err
+	}
+	for _, suffix := range []string{suffixBuilding, suffixComplete} {
+		if err := fsys.RemoveAll(dir + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 func syncParent(fsys vfs.FS, path string) error {
 	d, err := fsys.OpenDir(fsys.PathDir(path))
 	if err != nil {
