@@ -69,6 +69,9 @@ func (p plan) run(ctx context.Context) error {
 	if err := p.listeners(ctx, g); err != nil {
 		return fmt.Errorf("subscribers: %w", err)
 	}
+	if c, err = connect(ctx, g.url); err != nil { // the first one read nothing for long, and was closed for it
+		return err
+	}
 	if err := p.probe(ctx, g, c, "at the end"); err != nil {
 		return err
 	}
