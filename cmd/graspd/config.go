@@ -36,7 +36,7 @@ type Config struct {
 	Sync bool
 	// SyncAllowPrivate allows loopback, private and link-local addresses in announcements.
 	SyncAllowPrivate bool
-	// SyncBatchWindow gathers changes of what is wanted.
+	// SyncBatchWindow is how long changes of what is wanted are gathered at most.
 	SyncBatchWindow time.Duration
 	// SyncQuickReconnect is how long after a lost connection only what is new is asked.
 	SyncQuickReconnect time.Duration

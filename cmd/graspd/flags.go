@@ -75,7 +75,7 @@ func (c *Config) serveSettings() []setting {
 		list("bootstrap", "", "relay URLs to fill from at first; may be repeated or comma-separated", &c.Bootstrap),
 		boolean("sync", "true", "fill from other relays", &c.Sync),
 		boolean("sync-allow-private", "false", "dial loopback, private and link-local addresses too", &c.SyncAllowPrivate),
-		duration("sync-batch-window", "5s", 10*time.Millisecond, "time in which changes of what is wanted are gathered", &c.SyncBatchWindow),
+		duration("sync-batch-window", "5s", 10*time.Millisecond, "longest time in which changes of what is wanted are gathered", &c.SyncBatchWindow),
 		duration("sync-quick-reconnect", "15m", time.Second, "a connection lost for less asks only for what is new", &c.SyncQuickReconnect),
 		duration("sync-resync-interval", "24h", time.Minute, "time between full resyncs of a relay, ± 1/24", &c.SyncResyncInterval),
 		duration("sync-check-interval", "60s", time.Second, "how often relays that nothing names any more are let go", &c.SyncCheckInterval),

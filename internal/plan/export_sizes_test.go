@@ -54,6 +54,20 @@ func (c *session) bounds(p *Peer) []bound {
 	for _, e := range c.followed.late {
 		late += len(e.items)
 	}
+	alive := slices.Concat(c.running, c.later)
+	for layer := range c.ready {
+		for t := range c.ready[layer].All() {
+			if !t.over {
+				alive = append(alive, t)
+			}
+		}
+	}
+	settling := 0
+	for _, t := range alive {
+		if t.neg != nil {
+			settling += len(t.neg.settling)
+		}
+	}
 	all := []bound{
 		{"live REQs", len(c.live), mostSubs},
 		{"lots that wait", len(c.waiting), p.wanted.n},
@@ -61,7 +75,7 @@ func (c *session) bounds(p *Peer) []bound {
 		{"groups", len(c.groups), p.wanted.n},
 		{"tasks that run", len(c.running), requestsAtOnce},
 		{"tasks that were put off", len(c.later), open},
-		{"requests", len(c.requests), len(c.live) + len(c.running)},
+		{"requests", len(c.requests), len(c.live) + len(c.running) + settling},
 		{"CLOSEs that are remembered", len(c.sent), mostReclosed},
 		{"CLOSEs to be sent again", len(c.again), mostReclosed},
 		{"items that came late", late, mostLate},
@@ -71,7 +85,7 @@ func (c *session) bounds(p *Peer) []bound {
 		all = append(all, bound{"groups to be begun", c.fresh[layer].Len(), 2*len(c.groups) + spareQueue},
 			bound{"tasks that are ready", c.ready[layer].Len(), max(open, tasksPerGroup*len(c.groups)) + spareQueue})
 	}
-	for _, t := range append(slices.Clone(c.running), c.later...) {
+	for _, t := range alive {
 		all = append(all, t.bounds(p)...)
 	}
 	return all
@@ -87,7 +101,7 @@ func (t *task) bounds(p *Peer) (all []bound) {
 	}
 	if n := t.neg; n != nil {
 		all = append(all, bound{"ids that are needed", len(n.need) + len(n.late) + len(n.missing), p.needed},
-			bound{"windows", len(n.windows), 1 + n.opens}, bound{"NEG-OPENs", n.opens, mostOpens})
+			bound{"requests that are being decided", len(n.settling), mostSettling}, bound{"windows", len(n.windows), 1 + n.opens}, bound{"NEG-OPENs", n.opens, mostOpens})
 		if n.set != nil {
 			all = append(all, bound{"ids that the relay lacks", len(n.have), n.set.Len()})
 		}

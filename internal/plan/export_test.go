@@ -10,6 +10,14 @@ import (
 	"graspd/internal/nostr"
 )
 
+// settles says whether the task of r went on while r is decided.
+func (r *request) settles() bool {
+	return !r.task.over && r.neg != nil && r.task.neg == r.neg && slices.Contains(r.neg.settling, r)
+}
+
+// MostSettling is how many requests by id may wait for the door beside the open one.
+const MostSettling = mostSettling
+
 // Contents lists what a Want asks for, one line per repository: the addresses
 // and the ids of its root events, without the item numbers.
 func (w *Want) Contents() []string {
@@ -273,7 +281,7 @@ func (c *session) checkTasks() error {
 		}
 	}
 	for sub, r := range c.requests {
-		if r.sub != sub || r.task != nil && r.task.req != r || r.live != nil && !slices.Contains(c.live, r.live) {
+		if r.sub != sub || r.task != nil && r.task.req != r && !r.settles() || r.live != nil && !slices.Contains(c.live, r.live) {
 			return fmt.Errorf("request %s belongs to nothing", sub)
 		}
 	}
@@ -286,7 +294,7 @@ func (c *session) checkTasks() error {
 		}
 	}
 	for _, t := range c.running {
-		if t.req == nil {
+		if t.req == nil && (t.neg == nil || len(t.neg.settling) == 0 || len(t.neg.need) > 0) {
 			return fmt.Errorf("a running task has no request")
 		}
 	}

@@ -22,6 +22,8 @@ type fetching struct {
 	round   int                   // 0; 1 when the late ones are asked again; 2 when paging
 	chunk   int                   // ids per request, if it must be less than usual
 	oldest  int64                 // of what was fetched in this window; 0 = nothing
+
+	settling []*request // answered, and not decided yet
 }
 
 // fetch asks for the next needed ids.
@@ -45,7 +47,7 @@ func (p *Peer) fetch(t *task) {
 	}
 	r := p.request(t, asksIDs, f)
 	r.kindless = true
-	r.ids, r.want = ids, want
+	r.neg, r.ids, r.want = n, ids, want
 }
 
 // fetched notes the time of an event that came by id.
@@ -115,6 +117,9 @@ func (p *Peer) elsewhere(t *task) map[nostr.ID]struct{} {
 		}
 		if o.req != nil {
 			maps.Copy(asked, o.req.want)
+		}
+		for _, r := range o.neg.settling {
+			maps.Copy(asked, r.want)
 		}
 	}
 	return asked

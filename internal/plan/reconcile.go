@@ -50,6 +50,7 @@ func (p *Peer) reconcile(t *task) {
 	switch {
 	case len(n.need) > 0:
 		p.fetch(t)
+	case len(n.settling) > 0: // goes on when the last one is decided
 	case n.probe:
 		p.probe(t)
 	case len(n.windows) > 0 && (p.neg == negRefused || n.opens >= mostOpens):

@@ -36,8 +36,9 @@ type request struct {
 	manner
 	sub       string
 	kind      asks
-	live      *liveReq // of asksLive
-	task      *task    // of the others
+	live      *liveReq        // of asksLive
+	task      *task           // of the others
+	neg       *reconciliation // of asksIDs
 	ids       []nostr.ID
 	want      map[nostr.ID]struct{} // of ids, what did not arrive yet
 	proofs    int                   // events that a probe brought and what was asked before did not
@@ -91,7 +92,7 @@ func (p *Peer) received(in Received) bool {
 	case asksKinds:
 		r.proofs++
 	case asksIDs:
-		r.task.neg.fetched(in.At)
+		r.neg.fetched(in.At)
 	case asksProbe:
 		if !r.task.neg.waitsFor(in.ID) {
 			r.proofs++
@@ -170,27 +171,34 @@ func (p *Peer) eose(sub string) {
 	p.closeReq(sub)
 	if r.undecided == 0 {
 		p.answered(r)
+		return
 	}
+	p.settle(r)
 }
+
+// whyNotStored: what could not be stored is not known to be here, so its task starts over.
+const whyNotStored = "events could not be stored"
 
 // answered goes on with a task whose request is answered and decided.
 func (p *Peer) answered(r *request) {
 	t := r.task
+	if t.req != r {
+		p.settled(r)
+		return
+	}
 	delete(p.conn.requests, r.sub)
 	t.req = nil
 	if r.failed {
-		// What could not be stored is not known to be here: start over.
-		t.pager, t.neg, t.tally = nil, nil, tally{}
-		p.taskFailed(t, "events could not be stored")
+		p.forgetFound(t)
+		p.taskFailed(t, whyNotStored)
 		return
 	}
 	switch r.kind {
 	case asksPage:
 		t.pager.done()
 	case asksIDs:
-		if t.neg.chunkDone(r); len(t.neg.need) == 0 {
-			p.conn.letGo(p.now.Mono)
-		}
+		t.neg.chunkDone(r)
+		p.fetchEnded(t)
 	case asksProbe:
 		p.probed(t, r)
 	case asksKinds:

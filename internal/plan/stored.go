@@ -90,6 +90,7 @@ func (p *Peer) dropGroups(match func(*group) bool) {
 		g.over = true
 		for _, t := range g.tasks {
 			p.abandon(t)
+			p.forgetSettling(t)
 			t.over = true
 			c.leave(t)
 		}

@@ -28,6 +28,8 @@ type Engine struct {
 	asks    chan chan []*peer             // Status asks Run for the peers
 	retries chan retry                    // Retry asks Run for a connection
 	lists   chan listing                  // SetLists tells Run
+	calm    chan struct{}                 // one slot: a relay has answered all that it was asked
+	gather  *plan.Gather                  // owned by Run
 	cursor  store.Seq                     // owned by Run
 	ledger  *ledger                       // owned by Run
 	crowded bool                          // owned by Run; more relays are wanted than there are slots
@@ -50,7 +52,7 @@ func New(c Config) *Engine {
 		wants:   make(map[grasp.RelayURL]*plan.Want),
 		peers:   make(map[grasp.RelayURL]*peer),
 		asks:    make(chan chan []*peer), retries: make(chan retry), following: make(chan struct{}), over: make(chan struct{}),
-		lists: make(chan listing),
+		lists: make(chan listing), calm: make(chan struct{}, 1), gather: plan.NewGather(c.BatchWindow),
 	}
 	e.desired.SetLists(c.Lists)
 	return e
@@ -110,68 +112,6 @@ func (e *Engine) foldStored(ctx context.Context) error {
 	return nil
 }
 
-// feedChunk is how many feed entries are read at once.
-const feedChunk = 1000
-
-// follow applies the feed. Changes are gathered in a window that starts with
-// the first and does not restart; then every relay concerned gets its Want.
-// What is delayed longer, because its owner edits it often, makes nobody else wait.
-func (e *Engine) follow(ctx context.Context, delayed <-chan time.Time) error {
-	check := time.NewTicker(e.cfg.CheckEvery)
-	defer check.Stop()
-	keep := time.NewTicker(e.cfg.KeepEvery)
-	defer keep.Stop()
-	close(e.following)
-	var window <-chan time.Time
-	for {
-		entries, changed, err := e.cfg.Store.Since(e.cursor, feedChunk)
-		if err != nil {
-			return fmt.Errorf("read feed: %w", err)
-		}
-		if e.apply(entries) && window == nil {
-			window = time.After(e.cfg.BatchWindow)
-		}
-		if len(entries) > 0 {
-			changed = closed
-		}
-		select {
-		case <-changed:
-		case <-window:
-			window, delayed = nil, e.deliver(ctx)
-		case <-delayed:
-			delayed = e.deliver(ctx)
-		case <-check.C:
-			e.check(ctx)
-		case <-keep.C:
-			e.keep(ctx)
-		case ask := <-e.asks:
-			ask <- e.sorted()
-		case r := <-e.retries:
-			r.done <- e.retry(ctx, r.url)
-		case l := <-e.lists:
-			window, delayed = nil, e.list(ctx, l)
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// closed is always ready.
-var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
-
-// apply folds entries and reports whether any may change what is wanted.
-func (e *Engine) apply(entries []store.Entry) bool {
-	for _, x := range entries {
-		e.cursor = max(e.cursor, x.Seq)
-		if x.Event != nil {
-			e.desired.Add(x.Event)
-		} else {
-			e.desired.Remove(x.Removed)
-		}
-	}
-	return len(entries) > 0
-}
-
 // deliver gives every relay whose Want changed its whole new one. It returns
 // what tells that a delayed revision is due; nil when none is delayed.
 func (e *Engine) deliver(ctx context.Context) <-chan time.Time {
@@ -181,6 +121,7 @@ func (e *Engine) deliver(ctx context.Context) <-chan time.Time {
 			p.want(w)
 		}
 	}
+	e.gather.Handed()
 	e.delivered.Store(uint64(e.cursor))
 	e.place(ctx, false)
 	due, ok := e.desired.Due()

@@ -23,6 +23,7 @@ type peer struct {
 
 	bootstrap bool
 	first     first
+	calm      bool // it has answered all that it was asked
 
 	mailbox chan *plan.Want // one slot: the newest Want
 	share   string          // the party of its events at the door
@@ -168,7 +169,21 @@ func (p *peer) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		p.noteCalm()
 		p.setTimer(timer)
+	}
+}
+
+// noteCalm tells the engine when the relay has answered all that it was asked.
+func (p *peer) noteCalm() {
+	before := p.calm
+	p.calm = len(p.mailbox) == 0 && p.machine.CaughtUp()
+	if before || !p.calm {
+		return
+	}
+	select {
+	case p.engine.calm <- struct{}{}:
+	default:
 	}
 }
 

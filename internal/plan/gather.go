@@ -1,0 +1,44 @@
+package plan
+
+import "time"
+
+// Gather decides when changes of what is wanted are handed out. They are gathered in a window that starts with the first
+// and does not restart. It ends early when a relay has answered all that it was asked: the next step of a catch-up waits
+// for nothing but these changes. In the long run no more windows end early than would end by themselves.
+type Gather struct {
+	window time.Duration
+	open   bool
+	ends   time.Duration // of the open window
+	credit time.Duration // each early end costs the length of a window
+	at     time.Duration // up to where credit is reckoned
+}
+
+// mostEarly is how many windows in a row may end early.
+const mostEarly = 6
+
+// NewGather returns one whose windows last d.
+func NewGather(d time.Duration) *Gather { return &Gather{window: d, credit: mostEarly * d} }
+
+// Changed notes a change at the time now.
+func (g *Gather) Changed(now time.Duration) {
+	if !g.open {
+		g.open, g.ends = true, now+g.window
+	}
+}
+
+// Answered notes that a relay has answered all that it was asked. It reports whether the open window ends with that.
+func (g *Gather) Answered(now time.Duration) bool {
+	g.credit = min(g.credit+now-g.at, mostEarly*g.window)
+	g.at = now
+	if !g.open || g.credit < g.window {
+		return false
+	}
+	g.credit -= g.window
+	return true
+}
+
+// Due returns when the open window ends; false when none is open.
+func (g *Gather) Due() (time.Duration, bool) { return g.ends, g.open }
+
+// Handed notes that everything gathered was handed out.
+func (g *Gather) Handed() { g.open = false }

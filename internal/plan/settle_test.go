@@ -1,0 +1,149 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+	"graspd/internal/policy"
+)
+
+// slowDoor is a driver whose door has decided nothing of what comes by id until it is told to.
+type slowDoor struct {
+	*driver
+	library *library
+	subs    []string // of the requests by id, in order
+	waiting map[string][]plan.Decided
+}
+
+func newSlowDoor(t *testing.T, events int) *slowDoor {
+	l := newLibrary(events)
+	_, w := small(t, 0)
+	s := &slowDoor{driver: l.reader(t, 500), library: l, waiting: map[string][]plan.Decided{}}
+	s.hold = func(e plan.Effect) bool {
+		r, ok := e.(plan.Request)
+		if !ok || r.Filters[0].IDs == nil {
+			return false
+		}
+		s.subs = append(s.subs, r.Sub)
+		s.open[r.Sub] = r
+		for _, ev := range s.serve(r.Sub, r.Filters) {
+			s.queue = append(s.queue, plan.Received{Sub: r.Sub, ID: ev.ID, At: ev.CreatedAt})
+			s.waiting[r.Sub] = append(s.waiting[r.Sub], plan.Decided{Sub: r.Sub, ID: ev.ID, New: true, Event: ev})
+		}
+		s.frame(nostr.EOSE{Sub: r.Sub})
+		return true
+	}
+	s.connect(w, plan.Limits{})
+	return s
+}
+
+// decides tells the verdicts on all that request n brought.
+func (s *slowDoor) decides(n int) {
+	for _, v := range s.waiting[s.subs[n]] {
+		s.do(v)
+	}
+}
+
+// TestTheNextIDsAreAskedBeforeTheLastAreDecided, up to a bound, and nothing is confirmed before all are.
+func TestTheNextIDsAreAskedBeforeTheLastAreDecided(t *testing.T) {
+	s := newSlowDoor(t, 1000)
+	const ahead = plan.MostSettling + 1
+	if len(s.subs) != ahead || len(s.driver.open) != len(s.following()) && s.most > 3 {
+		t.Fatalf("%d requests by id before anything is decided, want %d", len(s.subs), ahead)
+	}
+	s.decides(1) // not in order
+	if len(s.subs) != ahead+1 {
+		t.Errorf("%d requests by id when one is decided, want %d", len(s.subs), ahead+1)
+	}
+	s.decides(ahead) // the one that is answered last
+	if len(s.subs) != ahead+2 {
+		t.Errorf("%d requests by id when two are decided, want %d", len(s.subs), ahead+2)
+	}
+	for n := range 10 {
+		if n == 1 || n == ahead {
+			continue
+		}
+		if s.peer.Settled() {
+			t.Errorf("settled before request %d was decided", n)
+		}
+		s.decides(n)
+	}
+	requests, times := s.byIDs()
+	if requests != 10 || len(times) != 1000 || !s.peer.Settled() || s.peer.Counted().Undelivered != 0 {
+		t.Errorf("%d requests for %d ids, %+v", requests, len(times), s.peer.Status())
+	}
+}
+
+// TestSilenceIsNotCountedWhileTheDoorDecides, however long it takes.
+func TestSilenceIsNotCountedWhileTheDoorDecides(t *testing.T) {
+	s := newSlowDoor(t, 300)
+	s.pass(10 * time.Minute)
+	for n := range s.subs {
+		s.decides(n)
+	}
+	requests, times := s.byIDs()
+	if requests != 3 || len(times) != 300 || !s.peer.Settled() {
+		t.Errorf("%d requests for %d ids, %+v", requests, len(times), s.peer.Status())
+	}
+}
+
+// TestWhatCouldNotBeStoredAheadIsAskedAgain: a failure of our own in a request that is decided while the next one is
+// open has the comparison begin again, once.
+func TestWhatCouldNotBeStoredAheadIsAskedAgain(t *testing.T) {
+	s := newSlowDoor(t, 300)
+	for i := range s.waiting[s.subs[0]] {
+		s.waiting[s.subs[0]][i] = plan.Decided{Sub: s.subs[0], ID: s.waiting[s.subs[0]][i].ID, Outcome: policy.Failed, Failed: true}
+		delete(s.library.ours, s.waiting[s.subs[0]][i].ID)
+	}
+	s.decides(0)
+	s.decides(1)
+	s.decides(2)
+	if s.peer.Settled() {
+		t.Error("settled though events could not be stored")
+	}
+	s.pass(2 * time.Minute)
+	for n := 3; n < len(s.subs); n++ {
+		s.decides(n)
+	}
+	if len(s.subs) != 4 || len(s.library.ours) != 300 || !s.peer.Settled() {
+		t.Errorf("%d requests, %d events, %+v", len(s.subs), len(s.library.ours), s.peer.Status())
+	}
+}
+
+// TestARefusalWhileTheDoorDecides: what was answered before it counts, and only the rest is asked again.
+func TestARefusalWhileTheDoorDecides(t *testing.T) {
+	s := newSlowDoor(t, 300)
+	last := s.subs[2]
+	hold := s.hold
+	s.do(plan.Disconnected{Reason: "test"})
+	for n := range 3 { // verdicts on what a connection brought that is gone
+		s.decides(n)
+	}
+	s.library.ours = map[nostr.ID]bool{}
+	refused := false
+	s.hold = func(e plan.Effect) bool {
+		if r, ok := e.(plan.Request); ok && r.Filters[0].IDs != nil && len(s.subs) == 5 && !refused {
+			refused = true
+			s.frame(nostr.Closed{Sub: r.Sub, Reason: "error: not now"})
+			return true
+		}
+		return hold(e)
+	}
+	s.pass(10 * time.Second)
+	s.do(plan.Connected{})
+	if !refused || s.subs[len(s.subs)-1] == last {
+		t.Fatalf("refused %v after %d requests", refused, len(s.subs))
+	}
+	s.decides(3)
+	s.decides(4)
+	s.pass(2 * time.Minute)
+	if len(s.subs) != 6 || len(s.waiting[s.subs[5]]) != 100 {
+		t.Fatalf("%d requests, the last one for %d", len(s.subs), len(s.waiting[s.subs[len(s.subs)-1]]))
+	}
+	s.decides(5)
+	if len(s.library.ours) != 300 || !s.peer.Settled() {
+		t.Errorf("%d events, %+v", len(s.library.ours), s.peer.Status())
+	}
+}

@@ -1,0 +1,91 @@
+package relaysync
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"graspd/internal/store"
+)
+
+// feedChunk is how many feed entries are read at once.
+const feedChunk = 1000
+
+// follow applies the feed, and gives every relay concerned its Want when the changes of a window are gathered.
+// What is delayed longer, because its owner edits it often, makes nobody else wait.
+func (e *Engine) follow(ctx context.Context, delayed <-chan time.Time) error {
+	check := time.NewTicker(e.cfg.CheckEvery)
+	defer check.Stop()
+	keep := time.NewTicker(e.cfg.KeepEvery)
+	defer keep.Stop()
+	close(e.following)
+	window := time.NewTimer(time.Hour)
+	defer window.Stop()
+	calm := false
+	for {
+		changed, err := e.read()
+		if err != nil {
+			return err
+		}
+		if calm && changed != closed { // all that the relay brought is read
+			if calm = false; e.gather.Answered(e.cfg.Now().Mono) {
+				delayed = e.deliver(ctx)
+			}
+		}
+		if at, open := e.gather.Due(); open {
+			window.Reset(max(0, at-e.cfg.Now().Mono))
+		} else {
+			window.Stop()
+		}
+		select {
+		case <-changed:
+		case <-e.calm:
+			calm = true
+		case <-window.C:
+			delayed = e.deliver(ctx)
+		case <-delayed:
+			delayed = e.deliver(ctx)
+		case <-check.C:
+			e.check(ctx)
+		case <-keep.C:
+			e.keep(ctx)
+		case ask := <-e.asks:
+			ask <- e.sorted()
+		case r := <-e.retries:
+			r.done <- e.retry(ctx, r.url)
+		case l := <-e.lists:
+			delayed = e.list(ctx, l)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// read applies what is next in the feed. It returns what tells that there is more.
+func (e *Engine) read() (changed <-chan struct{}, err error) {
+	entries, changed, err := e.cfg.Store.Since(e.cursor, feedChunk)
+	if err != nil {
+		return nil, fmt.Errorf("read feed: %w", err)
+	}
+	if len(entries) == 0 {
+		return changed, nil
+	}
+	e.apply(entries)
+	e.gather.Changed(e.cfg.Now().Mono)
+	return closed, nil
+}
+
+// closed is always ready.
+var closed = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// apply folds entries.
+func (e *Engine) apply(entries []store.Entry) {
+	for _, x := range entries {
+		e.cursor = max(e.cursor, x.Seq)
+		if x.Event != nil {
+			e.desired.Add(x.Event)
+		} else {
+			e.desired.Remove(x.Removed)
+		}
+	}
+}
