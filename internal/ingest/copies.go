@@ -31,10 +31,12 @@ func (d *Door) follow(it *item, lead bool) (genuine *nostr.Event, waits bool) {
 	return nil, true
 }
 
-// proved keeps a verified event for its copies, and gives those that wait for it.
+// proved hands a verified item to the writer and keeps its event for the copies; it gives those that wait for it. That
+// is one step: no copy that takes the event is ready before the one that brought it.
 func (d *Door) proved(it *item) []*item {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.finish(it)
 	p := d.copies[it.event.ID]
 	if p == nil {
 		p = &proof{}

@@ -103,10 +103,7 @@ func TestManyForgedCopiesDoNotDelayTheGenuineOne(t *testing.T) {
 		for i := range forgers / 2 {
 			forger(forgers/2 + i)
 		}
-		// A copy that is recognised in the same moment may be stored in its place.
-		if v := <-genuine; !v.OK() {
-			t.Errorf("the genuine copy: %+v", v)
-		}
+		w.want(<-genuine, policy.Accept)
 		// Its turn at the verifiers comes after one of each forger, once to wait and once for itself.
 		if d, limit := time.Since(start), (50+2*forgers/3+5)*time.Millisecond; d > limit {
 			t.Errorf("the genuine copy took %v, want at most %v", d, limit)
@@ -177,6 +174,21 @@ func TestWaitingCopiesTakeTheGenuineEvent(t *testing.T) {
 		if e := w.get(repo.ID); e == nil || e.Content != repo.Content {
 			t.Errorf("stored is %+v, want the genuine event", e)
 		}
+	})
+}
+
+// A copy that is recognised in the very moment in which another is proved is decided after that.
+func TestTheProvedCopyIsDecidedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{idle: true, config: ingest.Config{Workers: 1}})
+		defer w.end()
+		repo := announcement(1, "tool", time.Now())
+		proved := w.submit(w.peer("honest"), repo, store.Live)
+		recognised := w.submit(w.peer("forger"), missigned(repo), store.Live)
+		w.door.ProveFirst()
+		w.run()
+		w.want(<-recognised, policy.Duplicate)
+		w.want(<-proved, policy.Accept)
 	})
 }
 

@@ -33,9 +33,7 @@ func (d *Door) judge(it *item, err error) {
 	}
 	d.counts.verified.Add(1)
 	it.src.genuine.Add(1)
-	waiting := d.proved(it)
-	d.conclude(it, nil)
-	for _, w := range waiting {
+	for _, w := range d.proved(it) {
 		d.adopt(w, it.event)
 	}
 }
