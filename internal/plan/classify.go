@@ -10,6 +10,7 @@ const (
 	refusalOther                     // a request was turned down
 	refusalRate                      // slow down
 	refusalTooMany                   // too many subscriptions
+	refusalFull                      // what all subscriptions ask for is too much together
 	refusalTooBig                    // request too big
 	refusalAuth                      // auth-required
 	refusalRestricted                // not allowed
@@ -28,8 +29,9 @@ const (
 
 var (
 	rateTexts = []string{"rate limit", "rate-limit", "too many concurrent", "too many reqs", "slow down", "throttl", "so many requests"}
+	fullTexts = []string{"total filter cost", "filters fill the memory"}
 	manyTexts = []string{"too many concurrent reqs", "maximum concurrent subscription count", "too many subscriptions",
-		"too many reqs", "subscriptions from this ip", "total filter cost"}
+		"too many reqs", "subscriptions from this ip"}
 	bigTexts = [...][]string{
 		tooManyFilters: {"arr too big", "too many filters", "invalid number of filters", "req filters are not accepted"},
 		tooManyValues: {"too many ids", "too many authors", "too many kinds", "too many tag values", "total filter items too large",
@@ -49,6 +51,8 @@ var (
 func classify(text string) refusal {
 	t := normalText(text)
 	switch {
+	case containsAny(t, fullTexts):
+		return refusalFull
 	case containsAny(t, manyTexts):
 		return refusalTooMany
 	case strings.HasPrefix(t, "rate-limited:"), containsAny(t, rateTexts):
@@ -62,6 +66,9 @@ func classify(text string) refusal {
 	}
 	return refusalOther
 }
+
+// crowded says whether a request may be granted when others have ended, or later.
+func (r refusal) crowded() bool { return r == refusalRate || r == refusalTooMany || r == refusalFull }
 
 // classifyNotice reads the text of a NOTICE, which need not be about a request.
 func classifyNotice(text string) refusal {
@@ -77,7 +84,7 @@ func negUnsupported(text string) bool { return containsAny(normalText(text), neg
 
 // negTooBig says whether a NEG-ERR asks for a smaller time range.
 func negTooBig(text string, most int64) bool {
-	if c := classify(text); c == refusalRate || c == refusalTooMany {
+	if classify(text).crowded() {
 		return false
 	}
 	return most > 0 || containsAny(normalText(text), negBigTexts)

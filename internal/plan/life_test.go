@@ -34,6 +34,7 @@ func randomCharacter(r *rand.Rand) character {
 	}
 	c.told.MaxSubscriptions = pick(r, 0, c.maxSubs, c.maxSubs, 300)
 	c.told.MaxLimit = pick(r, 0, 0, 500, 20)
+	c.cost = pick(r, 0, 0, 0, 200, 60)
 	return c
 }
 

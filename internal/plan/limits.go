@@ -33,6 +33,7 @@ type capacity struct {
 	filters int  // in a live REQ
 	values  int  // in a filter's list
 	ids     int  // in a filter's ids
+	total   int  // bytes of all live REQs together: 0 = any
 	limit   int  // of live REQs: 0, or 1 where 0 was refused
 	sparse  bool // no more values in a list than usual, even where that leaves items out
 }

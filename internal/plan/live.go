@@ -81,16 +81,18 @@ func (p *Peer) openWaiting() {
 	values := p.values()
 	for p.now.Mono >= c.pausedTill {
 		room := c.standing() < c.limits.live()
-		if !room && (c.unsettled() || p.now.Mono < c.mergeAfter) {
+		if (!room || c.limits.total > 0) && (c.unsettled() || p.now.Mono < c.mergeAfter) {
 			return
 		}
 		load := p.fill(values)
+		fits := load != nil && p.bears(load.size.message(values))
 		switch {
 		case load == nil:
 			return
-		case room:
+		case room && fits:
 			p.openLive(load, values)
-		case p.unite(load, values), p.unite(load, c.limits.dense()), p.evict(load, values):
+		case fits && (p.unite(load, values) || p.unite(load, c.limits.dense())):
+		case p.evict(load, values):
 		default:
 			p.sweepInstead(load.lots)
 		}

@@ -42,7 +42,10 @@ func (p *Peer) liveRefused(l *liveReq, text string, from time.Time) {
 		after = c.pausedTill
 	case why == refusalTooMany:
 		p.fewer(l.tries)
-	case why == refusalTooBig:
+	case why == refusalFull && p.full():
+		p.requeue(l.lots, from, p.now.Mono, l.tries)
+		return
+	case why == refusalTooBig || why == refusalFull:
 		if l.apart == together {
 			c.limits.learn(text, l)
 		}
@@ -124,7 +127,8 @@ func (p *Peer) fewer(tries int) {
 	p.cancelMerge()
 }
 
-// closeExcess closes the smallest REQs where the relay turned out to bear fewer.
+// closeExcess closes the smallest REQs where the relay turned out to bear fewer, and those with the oldest root events
+// where all of them are too much together.
 func (p *Peer) closeExcess() {
 	c := p.conn
 	for p.now.Mono >= c.pausedTill && c.standing() > c.limits.live() {
@@ -132,6 +136,8 @@ func (p *Peer) closeExcess() {
 		l := slices.MinFunc(c.following.live, func(a, b *liveReq) int { return a.size.items() - b.size.items() })
 		p.closeLive(l)
 		p.requeue(l.lots, p.now.Wall, 0, 0)
+	}
+	for p.now.Mono >= c.pausedTill && !p.bears(0) && p.shed(forever) {
 	}
 }
 

@@ -29,8 +29,12 @@ func (p *Peer) unite(load *liveReq, values int) bool {
 	if len(parts) == 0 {
 		return false
 	}
-	if c.limits.spare() == 0 {
-		// No slot for the two to overlap: what is missed in between is asked again.
+	var all size
+	for _, l := range parts {
+		all = all.plus(l.size)
+	}
+	if c.limits.spare() == 0 || !p.bears(all.plus(load.size).message(values)) {
+		// No room for the two to overlap: what is missed in between is asked again.
 		for _, l := range parts {
 			p.closeLive(l)
 			load.size = load.size.plus(l.size)
@@ -80,7 +84,7 @@ func (p *Peer) mergeFilters() {
 	for _, l := range c.following.live {
 		count += l.filters
 	}
-	if count <= p.cfg.MaxFilters || c.merging() != nil || c.limits.spare() == 0 || p.now.Mono < max(c.mergeAfter, c.pausedTill) {
+	if count <= p.cfg.MaxFilters || c.merging() != nil || c.limits.spare() == 0 || !p.bears(c.held()) || p.now.Mono < max(c.mergeAfter, c.pausedTill) {
 		return
 	}
 	values := p.values()
@@ -133,24 +137,41 @@ func (p *Peer) cancelMerge() {
 	p.conn.mergeAfter = p.now.Mono + firstRetry
 }
 
-// evict sweeps the REQ with the oldest root events in favour of newer ones, where
-// all are full. It reports whether there was one.
+// evict sweeps the REQs with the oldest root events in favour of newer ones, where all are full. It reports whether
+// there was room in the end.
 func (p *Peer) evict(load *liveReq, values int) bool {
-	var oldest *liveReq
-	least := p.newest(load.lots)
-	for _, l := range p.conn.following.live {
-		if at := p.newest(l.lots); l.open && l.by == nil && len(l.parts) == 0 && at < least {
-			oldest, least = l, at
+	newest := p.newest(load.lots)
+	for {
+		if !p.shed(newest) {
+			return false
+		}
+		if p.conn.standing() < p.conn.limits.live() && p.bears(load.size.message(values)) {
+			p.openLive(load, values)
+			return true
 		}
 	}
-	if oldest == nil {
+}
+
+// shed sweeps the REQ with the oldest root events, if they are all older than that. It reports whether there was one.
+func (p *Peer) shed(than int64) bool {
+	l := p.oldestLive(than)
+	if l == nil {
 		return false
 	}
-	p.closeLive(oldest)
-	p.dropGroups(holding(oldest.lots))
-	p.sweepInstead(oldest.lots)
-	p.openLive(load, values)
+	p.closeLive(l)
+	p.dropGroups(holding(l.lots))
+	p.sweepInstead(l.lots)
 	return true
+}
+
+// oldestLive returns the open REQ whose root events are the oldest, all older than that; nil where there is none.
+func (p *Peer) oldestLive(than int64) (oldest *liveReq) {
+	for _, l := range p.conn.following.live {
+		if at := p.newest(l.lots); l.open && l.by == nil && len(l.parts) == 0 && at < than {
+			oldest, than = l, at
+		}
+	}
+	return oldest
 }
 
 // newest returns the creation time of the newest root event among lots; other

@@ -205,7 +205,7 @@ func (p *Peer) negErr(sub, text string, most int64) {
 		p.proceed(t)
 	case negTooBig(text, most):
 		p.split(t)
-	case why == refusalRate || why == refusalTooMany:
+	case why.crowded():
 		p.pause()
 		p.park(t)
 	case negLost(text) && !n.reopened:

@@ -36,6 +36,10 @@ func (p *Peer) refused(r *request, text string) {
 		if !t.over { // a merge that this ended took its catch-up with it
 			p.taskFailed(t, text)
 		}
+	case why == refusalFull && p.fuller():
+		if !t.over {
+			p.park(t)
+		}
 	case r.kind == asksKinds: // it tells nothing
 		t.doubted = true
 		p.proceed(t)
@@ -111,7 +115,7 @@ func (p *Peer) regroup(g *group) {
 func (p *Peer) notice(text string) {
 	why := classifyNotice(text)
 	r := p.newestNeg()
-	ofNeg := r != nil && (why == refusalRate || why != refusalTooMany && negUnsupported(text))
+	ofNeg := r != nil && (why == refusalRate || !why.crowded() && negUnsupported(text))
 	if ofNeg || r != nil && (why == refusalAuth || why == refusalRestricted) {
 		p.effect(CloseNeg{Sub: r.sub})
 		if why != refusalRate {
@@ -130,7 +134,7 @@ func (p *Peer) notice(text string) {
 		p.pause()
 		p.conn.closes.unheard(p.now.Mono)
 		p.refuseUnopened(text)
-	case refusalTooMany:
+	case refusalTooMany, refusalFull:
 		p.refuseNewest(text)
 	default:
 		p.refuseUnopened(text)

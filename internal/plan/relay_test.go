@@ -17,6 +17,7 @@ type character struct {
 	told     plan.Limits
 	maxSubs  int    // REQs at once, 0 = any
 	tooMany  string // how it says so: closed, notice, late (a NOTICE after EOSE)
+	cost     int    // values in all REQs together, 0 = any
 	filters  int    // in a REQ, 0 = any
 	values   int    // in a list, 0 = any
 	tooBig   string // closed, notice, empty (a NOTICE, then EOSE with nothing)
@@ -153,6 +154,10 @@ func (f *fakeRelay) req(sub string, filters []nostr.Filter) {
 		f.say(f.tooMany, sub, "ERROR: too many concurrent REQs")
 		return
 	}
+	if f.cost > 0 && costOf(f.conn.subs)+costOf(map[string][]nostr.Filter{sub: filters}) > f.cost {
+		f.say(f.tooMany, sub, "blocked: there are subscriptions from this IP with a total filter cost of "+fmt.Sprint(f.cost))
+		return
+	}
 	if !over {
 		f.conn.subs[sub] = filters
 		f.conn.order = append(f.conn.order, sub)
@@ -172,6 +177,19 @@ func (f *fakeRelay) req(sub string, filters []nostr.Filter) {
 		f.conn.lossy = true
 		delete(f.conn.subs, sub)
 	}
+}
+
+// costOf counts the values of filters.
+func costOf(subs map[string][]nostr.Filter) (n int) {
+	for _, filters := range subs {
+		for _, x := range filters {
+			n += len(x.IDs) + len(x.Authors)
+			for _, tag := range x.Tags {
+				n += len(tag.Values)
+			}
+		}
+	}
+	return n
 }
 
 // excess says what is too big about filters.

@@ -14,7 +14,7 @@ import (
 // What open REQs may cost. It is reckoned as what their filters take in memory, which is far more than their frames where
 // these hold many short values.
 const (
-	maxFilterBytes     = 8 << 20   // on one connection
+	maxFilterBytes     = 48 << 20  // on one connection: another relay follows tens of thousands of root events
 	addressFilterBytes = 64 << 20  // on all of one address
 	allFilterBytes     = 512 << 20 // on all
 	costOfFilter       = 512

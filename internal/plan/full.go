@@ -1,0 +1,42 @@
+package plan
+
+// Some relays bound what all subscriptions of a connection or an address ask for together, however few they are. Nothing
+// tells that bound but a refusal.
+
+// held returns how much all live REQs ask for together, in bytes of their messages.
+func (f *following) held() (sum int) {
+	for _, l := range f.live {
+		sum += l.size.message(l.values)
+	}
+	return sum
+}
+
+// bears says whether the relay is believed to bear so many bytes of live REQs more.
+func (p *Peer) bears(more int) bool {
+	c := p.conn
+	return c.limits.total == 0 || c.held()+more <= c.limits.total
+}
+
+// full learns that the live REQs that are left are all that the relay bears, after one was refused for that. It reports
+// whether any is left. Those that wait go on when all refusals that may be under way have come.
+func (p *Peer) full() bool {
+	c := p.conn
+	p.cancelMerge()
+	held := c.held()
+	if held == 0 {
+		return false
+	}
+	c.limits.total = held
+	c.pausedTill = max(c.pausedTill, p.now.Mono+liveOpenAfter)
+	return true
+}
+
+// fuller learns likewise that there must be room for stored requests beside the live REQs. It reports whether there is
+// one that can be given up for that.
+func (p *Peer) fuller() bool {
+	if !p.full() || p.oldestLive(forever) == nil {
+		return false
+	}
+	p.conn.limits.total = max(1, p.conn.limits.total*15/16)
+	return true
+}

@@ -1,0 +1,72 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+)
+
+// fills is a relay that bears so many values in all REQs together, and a peer that wants more.
+func fills(t *testing.T, roots, most int) (d *driver, refused *int) {
+	_, w := small(t, roots)
+	d, refused = newDriver(t, plan.Config{}), new(int)
+	d.refuse = func(r plan.Request) nostr.RelayMessage {
+		all := map[string][]nostr.Filter{}
+		for sub, o := range d.open {
+			all[sub] = o.Filters
+		}
+		if costOf(all) <= most {
+			return nil
+		}
+		*refused++
+		return nostr.Closed{Sub: r.Sub, Reason: "blocked: too many subscriptions: their filters fill the memory set aside for a connection, close one first"}
+	}
+	d.connect(w, plan.Limits{MaxSubscriptions: 200})
+	return d, refused
+}
+
+// TestARelayThatBoundsAllFiltersTogether: what it bears is learned from few refusals and used, for the newest root events;
+// all others are swept, and all is confirmed within minutes.
+func TestARelayThatBoundsAllFiltersTogether(t *testing.T) {
+	const roots, most = 3000, 3000
+	d, refused := fills(t, roots, most)
+	d.pass(5 * time.Minute)
+	s := d.peer.Status()
+	if !d.peer.Settled() || *refused > 10 {
+		t.Errorf("%d refusals, %+v", *refused, s)
+	}
+	if s.SweptRoots == 0 || s.SweptRoots > roots-most/3*2/3 || s.LiveREQs < 3 {
+		t.Errorf("%d of %d root events are swept, %d live REQs", s.SweptRoots, roots, s.LiveREQs)
+	}
+	newest := map[string]bool{}
+	repository := false
+	for _, f := range d.following() {
+		for _, tag := range f.Tags {
+			repository = repository || tag.Name == 'a' && tag.Values[0] == address(key(0), "x")
+			if tag.Name == 'e' {
+				for _, v := range tag.Values {
+					newest[v] = true
+				}
+			}
+		}
+	}
+	if !repository || len(newest) != roots-s.SweptRoots {
+		t.Errorf("the repository is followed: %v; %d root events are", repository, len(newest))
+	}
+	before := *refused
+	d.pass(20 * time.Hour)
+	if *refused > before+1 || !d.peer.Settled() {
+		t.Errorf("%d more refusals in a day, %+v", *refused-before, d.peer.Status())
+	}
+}
+
+// TestARelayThatBearsLittle: where no live REQ is left to be given up, stored requests that are refused wait longer each time.
+func TestARelayThatBearsLittle(t *testing.T) {
+	d, refused := fills(t, 10, 2)
+	d.pass(12 * time.Hour)
+	if *refused > 200 {
+		t.Errorf("%d refusals within half a day", *refused)
+	}
+}
