@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +25,12 @@ func TestDamage(t *testing.T) {
 		file   string // is named
 		spared float64
 	}{
-		{"flipped bytes in a table", func(t *testing.T, o store.Options) { flip(t, o, largest(t, o, ".sst"), 0.5) }, ".sst", 0.6},
+		{"flipped bytes in a table of the log", func(t *testing.T, o store.Options) {
+			flipBlocks(t, o, 1, func(tables string) bool { return tables == "l" })
+		}, ".sst", 0.6},
+		{"flipped bytes in what is read first", func(t *testing.T, o store.Options) {
+			flipBlocks(t, o, 100, func(tables string) bool { return strings.Contains(tables, "m") })
+		}, ".sst", 1},
 		{"flipped bytes in every table", func(t *testing.T, o store.Options) {
 			for _, path := range list(t, o, ".sst") {
 				flip(t, o, path, 0.3)
@@ -63,7 +70,7 @@ func TestDamage(t *testing.T) {
 			o, before := lived(t, 3, 40)
 			c.spoil(t, o)
 			err := readAllOf(t, o)
-			named := err != nil && (strings.Contains(err.Error(), c.file) || c.file == ".sst" && strings.Contains(err.Error(), ": file 0"))
+			named := err != nil && strings.Contains(err.Error(), c.file)
 			if !errors.Is(err, store.ErrDamaged) || !named || !strings.Contains(err.Error(), "check --repair") {
 				t.Errorf("%v", err)
 			}
@@ -73,11 +80,39 @@ func TestDamage(t *testing.T) {
 			if float64(lost) > (1-c.spared)*float64(all) || lost > 0 && len(r.Problems) == 0 {
 				t.Errorf("%d of %d events lost; %+v", lost, all, r)
 			}
-			// Flipped bytes of a table may have hit index rows alone, which are made anew and need not be read.
-			if r.Salvaged == nil && (lost > 0 || !strings.HasPrefix(c.name, "flipped bytes in")) {
+			if r.Salvaged == nil {
 				t.Error("not salvaged")
 			}
 		})
+	}
+}
+
+// TestDamagedIndexRows: what follows from the events is made anew, and need not be read for that.
+func TestDamagedIndexRows(t *testing.T) {
+	o, before := lived(t, 3, 40)
+	flipBlocks(t, o, 1, func(tables string) bool { return strings.Trim(tables, "abkgt") == "" })
+	if err := readAllOf(t, o); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), ".sst") {
+		t.Errorf("%v", err)
+	}
+	r, after := repaired(t, o)
+	if d := difference(before, after); d != "" || r.Salvaged != nil || len(r.Problems) > 0 {
+		t.Errorf("%+v, %s", r, d)
+	}
+}
+
+// TestAFileThatIsGoneFromTheDisk is damage, not a disk that fails, though it is the system that tells of it.
+func TestAFileThatIsGoneFromTheDisk(t *testing.T) {
+	o := store.Options{Dir: t.TempDir()}
+	s := open(t, o)
+	fill(s, 0, 1)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o = store.Options{Dir: o.Dir, FS: vfs.Default}
+	list := last(t, o, "/MANIFEST")
+	remove(t, o, list)
+	if err := refused(t, o); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), list) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -109,7 +144,8 @@ func longLog(t *testing.T, o store.Options, closed bool) {
 	flipAt(t, o, path, 70_000)
 }
 
-// readAllOf opens a store and reads all of it, and checks that nothing was lost by that where it fails.
+// readAllOf opens a store and reads all of it, and checks that nothing was lost by that where it is refused. A damage that
+// the engine comes upon while it merges tables, which it may have done with others by then, is a failure.
 func readAllOf(t *testing.T, o store.Options) error {
 	t.Helper()
 	before := files(t, o)
@@ -122,6 +158,9 @@ func readAllOf(t *testing.T, o store.Options) error {
 		}
 		v.Close()
 		return errors.Join(err, s.Failure(), s.Close())
+	}
+	if errors.Is(err, store.ErrFailed) {
+		return err
 	}
 	after := files(t, o)
 	for path, b := range before {
@@ -283,15 +322,22 @@ func last(t testing.TB, o store.Options, like string) string {
 	return all[len(all)-1]
 }
 
-func largest(t testing.TB, o store.Options, like string) (path string) {
+// flipBlocks spoils blocks of the engine's tables, at most so many, by which of the store's tables their keys are of.
+func flipBlocks(t testing.TB, o store.Options, most int, which func(tables string) bool) {
 	t.Helper()
-	most := -1
-	for _, p := range list(t, o, like) {
-		if n := len(read(t, o.FS, p)); n > most {
-			path, most = p, n
+	n := 0
+	for _, path := range list(t, o, ".sst") {
+		blocks := store.Blocks(o.FS, path)
+		for _, at := range slices.Sorted(maps.Keys(blocks)) {
+			if n < most && which(blocks[at]) {
+				flipAt(t, o, path, at)
+				n++
+			}
 		}
 	}
-	return path
+	if n == 0 {
+		t.Fatal("no such block")
+	}
 }
 
 // flip spoils some bytes from a place on.

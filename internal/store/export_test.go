@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"graspd/internal/nostr"
 )
@@ -68,4 +70,30 @@ func SetFormat(s *Store, n uint32) {
 	if err := s.db.Set(keyMeta(metaFormat), binary.BigEndian.AppendUint32(nil, n), pebble.Sync); err != nil {
 		panic(err)
 	}
+}
+
+// Blocks are the data blocks of a table of the engine: where each begins, and of which of the store's tables its keys are.
+func Blocks(fs vfs.FS, path string) map[int]string {
+	t, err := openTable(fs, path)
+	if err != nil {
+		panic(err)
+	}
+	defer t.r.Close()
+	layout, err := t.r.Layout()
+	if err != nil {
+		panic(err)
+	}
+	blocks := make(map[int]string)
+	for _, b := range layout.Data {
+		versions, err := t.block(b.Handle)
+		if err != nil {
+			panic(err)
+		}
+		var tables []byte
+		for _, v := range versions {
+			tables = append(tables, v.key[0])
+		}
+		blocks[int(b.Offset)] = string(slices.Compact(tables))
+	}
+	return blocks
 }

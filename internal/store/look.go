@@ -12,14 +12,18 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// damaged marks an error of the engine that is about what stands on the disk, not about reaching it.
+// damaged marks an error of the engine that is about what stands on the disk, not about reaching it, and names the file
+// where the engine knows it: its own words give a number and no more.
 func damaged(err error) error {
 	var errno syscall.Errno
+	info := pebble.ExtractDataCorruptionInfo(err)
 	switch {
 	case err == nil, errors.Is(err, ErrDamaged), errors.Is(err, ErrFormat), errors.Is(err, ErrFailed), errors.Is(err, fs.ErrPermission):
 		return err
 	case errors.As(err, &errno) && errno != syscall.ENOENT:
 		return err
+	case info != nil:
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, info.Path, info.Details)
 	}
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
