@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"testing"
@@ -41,15 +42,26 @@ func knows(t *testing.T, s *Store, id nostr.ID) Knowledge {
 	return k
 }
 
-// TestRepairRemembersWhatItLeavesOut: else it would be fetched again at once.
+// TestRepairRemembersWhatItLeavesOut: what a file that was given up may bring back; else it would be fetched again at
+// once. What is there twice is there once.
 func TestRepairRemembersWhatItLeavesOut(t *testing.T) {
 	x := newExhibit()
-	r, s := rebuilt(t, x, func() {
-		x.drop(keyID(tableRecord, x.first.ID))
-		x.set(logKey(100), appendLog(nil, Direct, x.first))
-	})
-	if k := knows(t, s, x.first.ID); k.State != Remembered || k.Why != policy.Superseded || r.LeftOut != 1 {
-		t.Errorf("%+v, %+v", k, r)
+	left, deleted := made(4, 50, nip34.KindIssue), made(6, 50, nip34.KindIssue)
+	for e, want := range map[*nostr.Event]Knowledge{
+		x.issue: {State: Stored},
+		x.first: {State: Remembered, Why: policy.Superseded},
+		left:    {State: Remembered, Why: policy.Vanished},
+		deleted: {State: Remembered, Why: policy.Deleted},
+	} {
+		x := newExhibit()
+		r, s := rebuilt(t, x, func() {
+			x.drop(keyID(tableRecord, e.ID))
+			x.set(deletedIDKey(deleted.ID, deleted.PubKey), binary.BigEndian.AppendUint64(nil, 60)) // by one that has expired
+			x.set(logKey(100), appendLog(nil, Direct, e))
+		})
+		if k := knows(t, s, e.ID); k.State != want.State || k.Why != want.Why || r.LeftOut != 1 {
+			t.Errorf("%+v, %+v; want %+v", k, r, want)
+		}
 	}
 }
 

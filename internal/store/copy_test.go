@@ -99,6 +99,80 @@ func TestCopyRightAfterTheStart(t *testing.T) {
 	}
 }
 
+// TestCopyBeforeTheFirstTable: where no log is left to put into one, the engine writes no table at the start, and before
+// it does it has no list of tables to copy.
+func TestCopyBeforeTheFirstTable(t *testing.T) {
+	o := store.Options{Dir: "data/store", FS: vfs.NewMem()}
+	s := open(t, o)
+	fill(s, 0, 1)
+	store.Flush(s)
+	before := whole(t, s)
+	o.FS = clone(t, o.FS)
+	removeLike(t, o, ".log")
+	s = open(t, o)
+	o.Dir = "data/copy"
+	if err := s.Copy(o.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if d := difference(before, told(t, o)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestCopyWithAHoleInItsLog: of what is written while a log is copied a later part may be in the copy and not an earlier
+// one. It was not asked for, and all that was is there.
+func TestCopyWithAHoleInItsLog(t *testing.T) {
+	disk := &holeMaker{FS: vfs.NewMem()}
+	s := open(t, store.Options{Dir: "data", FS: disk})
+	acked := fill(s, 0, 20)
+	disk.meanwhile = func() { fill(s, 20, 4) }
+	if err := s.Copy("copy"); err != nil {
+		t.Fatal(err)
+	}
+	if disk.holes == 0 {
+		t.Error("there was no hole")
+	}
+	copied := open(t, store.Options{Dir: "copy", FS: disk.FS})
+	check(t, copied)
+	have := readAll(t, copied)
+	for _, content := range acked {
+		if !have[content] {
+			t.Errorf("%s is not there", content)
+		}
+	}
+}
+
+// holeMaker is a file system on which something is written while a log is copied, and its copy has a hole at the first of it.
+type holeMaker struct {
+	vfs.FS
+	meanwhile func()
+	holes     int
+}
+
+func (f *holeMaker) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	file, err := f.FS.Create(name, c)
+	if err != nil || !strings.HasPrefix(name, "copy") || !strings.HasSuffix(name, ".log") {
+		return file, err
+	}
+	f.meanwhile()
+	f.holes++
+	return &holedFile{file, false}, nil
+}
+
+// holedFile has a hole in the first that is written to it.
+type holedFile struct {
+	vfs.File
+	made bool
+}
+
+func (f *holedFile) Write(p []byte) (int, error) {
+	if p = bytes.Clone(p); !f.made && len(p) > 100 {
+		clear(p[20:100])
+		f.made = true
+	}
+	return f.File.Write(p)
+}
+
 // TestACopyThatFails: whatever keeps the copy from being written is no trouble of the store, and nothing is left.
 func TestACopyThatFails(t *testing.T) {
 	mem := vfs.NewMem()

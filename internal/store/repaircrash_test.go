@@ -3,7 +3,10 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -162,6 +165,45 @@ func TestARepairWhoseSwapFails(t *testing.T) {
 					t.Errorf("step %d: %s is left", k, suffix)
 				}
 			}
+		}
+	}
+}
+
+// TestRepairAfterOneThatWasInterrupted: where only the last step was missing, the repaired store is the one to repair.
+func TestRepairAfterOneThatWasInterrupted(t *testing.T) {
+	o, before := lived(t, 12, 15)
+	if err := o.FS.Rename("data/store", "data/store.repaired"); err != nil {
+		t.Fatal(err)
+	}
+	r, after := repaired(t, o)
+	if d := difference(before, after); d != "" || r.Salvaged != nil {
+		t.Errorf("%+v, %s", r, d)
+	}
+}
+
+// TestRepairBesideWhatOthersLeft: what repairs left that were cut off is no part of the next one, and goes.
+func TestRepairBesideWhatOthersLeft(t *testing.T) {
+	o, before := lived(t, 12, 15)
+	other, _ := lived(t, 13, 15)
+	dir := filepath.Join(t.TempDir(), "store")
+	suffixes := []string{".repair", ".repaired", ".salvage"}
+	for _, suffix := range append(suffixes, "") {
+		from := other
+		if suffix == "" {
+			from = o
+		}
+		if ok, err := vfs.Clone(from.FS, vfs.Default, from.Dir, dir+suffix); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+	}
+	o.Dir, o.FS = dir, vfs.Default // which does not rename a directory onto another one
+	r, after := repaired(t, o)
+	if d := difference(before, after); d != "" || r.LeftOut > 0 {
+		t.Errorf("%+v, %s", r, d)
+	}
+	for _, suffix := range suffixes {
+		if _, err := os.Stat(dir + suffix); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is left: %v", suffix, err)
 		}
 	}
 }

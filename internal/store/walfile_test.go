@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
 	engine "github.com/cockroachdb/pebble/v2/record"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
@@ -318,5 +320,24 @@ func TestDamagedLogsAreNamed(t *testing.T) {
 	}
 	if err := s.lookAtLogs(); err != nil {
 		t.Errorf("after it was cut: %v", err)
+	}
+}
+
+// TestThePartsOfACommitAreNumbered: of two that are about one key the later has the higher number.
+func TestThePartsOfACommitAreNumbered(t *testing.T) {
+	var b pebble.Batch
+	err := errors.Join(b.Set([]byte("k"), []byte("1"), nil), b.Delete([]byte("k"), nil), b.Set([]byte("k"), []byte("2"), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	repr := bytes.Clone(b.Repr())
+	batchrepr.SetSeqNum(repr, 7)
+	var got []string
+	err = eachVersion(repr, func(v version) error {
+		got = append(got, fmt.Sprintf("%s=%s %d %v", v.key, v.value, v.number, v.gone))
+		return nil
+	})
+	if want := []string{"k=1 7 false", "k= 8 true", "k=2 9 false"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 }
