@@ -17,27 +17,16 @@ import (
 	"graspd/internal/store"
 )
 
-// until is the newest created_at of what the benchmarks bring, and the time of its coming.
-const until = 1_760_000_000
-
 // corpora are about n events as git relays have them, parsed as they come, and signed only where that is asked for.
 func corpora(tb testing.TB, n int, sign bool) []*nostr.Event {
 	tb.Helper()
-	o := corpus.Options{Seed: 1, Repositories: max(n/150, 2), Roots: n / 3, Others: n - n/3 - max(n/150, 2),
-		Service: "wss://" + domain, Since: 1_700_000_000, Until: until}
+	o := corpus.Usual(n, "wss://"+domain)
 	if !sign {
-		o.Sign = func(_ nostr.SecretKey, pk nostr.PubKey, e *nostr.Event) {
-			e.PubKey = pk
-			e.ID = e.ComputeID()
-		}
+		o.Sign = corpus.Unsigned
 	}
-	var events []*nostr.Event
-	for e := range corpus.Generate(o).Events(corpus.Held) {
-		p, err := nostr.ParseEvent(e.AppendJSON(nil))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		events = append(events, p)
+	events, err := corpus.Parsed(o)
+	if err != nil {
+		tb.Fatal(err)
 	}
 	return events
 }
@@ -138,7 +127,7 @@ func throughDoor(b *testing.B, events []*nostr.Event, v nostr.Verifier) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	now := func() time.Time { return time.Unix(until, 0) }
+	now := func() time.Time { return time.Unix(corpus.Until, 0) }
 	st, err := store.Open(store.Options{Dir: b.TempDir(), Floor: 1, Now: now})
 	if err != nil {
 		b.Fatal(err)

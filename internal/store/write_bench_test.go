@@ -12,37 +12,25 @@ import (
 	"graspd/internal/store"
 )
 
-// until is the newest created_at, and the time of the writing.
-const until = 1_760_000_000
-
 // written is how many events BenchmarkWrite writes: enough for tables to be merged.
 const written = 60_000
 
 // parsed are about n events as git relays have them, parsed as they come, and signed only where that is asked for.
-func parsed(tb testing.TB, n int, sign bool) []*nostr.Event {
-	tb.Helper()
-	o := corpus.Options{Seed: 1, Repositories: max(n/150, 2), Roots: n / 3, Others: n - n/3 - max(n/150, 2),
-		Service: "wss://relay.example.org", Since: 1_700_000_000, Until: until}
+func parsed(n int, sign bool) []*nostr.Event {
+	o := corpus.Usual(n, "wss://relay.example.org")
 	if !sign {
-		o.Sign = func(_ nostr.SecretKey, pk nostr.PubKey, e *nostr.Event) {
-			e.PubKey = pk
-			e.ID = e.ComputeID()
-		}
+		o.Sign = corpus.Unsigned
 	}
-	var events []*nostr.Event
-	for e := range corpus.Generate(o).Events(corpus.Held) {
-		p, err := nostr.ParseEvent(e.AppendJSON(nil))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		events = append(events, p)
+	events, err := corpus.Parsed(o)
+	if err != nil {
+		panic(err)
 	}
 	return events
 }
 
 var (
-	corpora  = sync.OnceValue(func() []*nostr.Event { return parsed(&testing.B{}, written, false) })
-	verified = sync.OnceValue(func() []*nostr.Event { return parsed(&testing.B{}, 1000, true) })
+	corpora  = sync.OnceValue(func() []*nostr.Event { return parsed(written, false) })
+	verified = sync.OnceValue(func() []*nostr.Event { return parsed(1000, true) })
 )
 
 // checkCPU is what the check of one event takes of a processor now.
@@ -90,7 +78,7 @@ func BenchmarkWrite(b *testing.B) {
 		runtime.GC()
 		runtime.ReadMemStats(&m)
 		before, bytes := cpu(), m.TotalAlloc
-		s, err := store.Open(store.Options{Dir: b.TempDir(), Floor: 1, Now: func() time.Time { return time.Unix(until, 0) }})
+		s, err := store.Open(store.Options{Dir: b.TempDir(), Floor: 1, Now: func() time.Time { return time.Unix(corpus.Until, 0) }})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -27,19 +27,19 @@ type collection struct {
 
 // Bounds of created_at, all past.
 const (
-	since = 1_700_000_000
-	until = 1_760_000_000
+	since = corpus.Since
+	until = corpus.Until
 )
 
 // shape is a corpus of about n events: 1,000 repositories with 50,000 root events at the full size. A large one has 10,000 with
 // 500,000 in 1,000,000.
 func shape(n int, large bool) corpus.Options {
-	repositories, roots := max(n/150, 2), n/3
+	o := corpus.Usual(n, service)
 	if large {
-		repositories, roots = max(n/100, 2), n/2
+		o.Repositories, o.Roots = max(n/100, 2), n/2
+		o.Others = n - o.Repositories - o.Roots
 	}
-	return corpus.Options{Seed: 1, Repositories: repositories, Roots: roots, Others: n - repositories - roots,
-		Service: service, Since: since, Until: until}
+	return o
 }
 
 // events makes the corpus with genuine signatures, once. Every repository names the proxy as its other relay.

@@ -1,0 +1,33 @@
+package corpus_test
+
+import (
+	"testing"
+
+	"graspd/internal/corpus"
+	"graspd/internal/nostr"
+)
+
+func TestUsual(t *testing.T) {
+	for _, n := range []int{6, 300} {
+		o := corpus.Usual(n, "wss://git.example.org")
+		o.Sign = corpus.Unsigned
+		made := corpus.Generate(o)
+		if len(made.Items) != n {
+			t.Errorf("%d events, want %d", len(made.Items), n)
+		}
+		events, err := corpus.Parsed(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(events) < n*9/10 {
+			t.Errorf("%d of %d are held", len(events), n)
+		}
+		i := 0
+		for e := range made.Events(corpus.Held) {
+			p := events[i]
+			if i++; p.ID != e.ID || p.ID != p.ComputeID() || p.Sig != (nostr.Sig{}) || p.CreatedAt > corpus.Until {
+				t.Fatalf("%+v, made from %+v", p, e)
+			}
+		}
+	}
+}
