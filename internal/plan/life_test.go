@@ -35,6 +35,7 @@ func randomCharacter(r *rand.Rand) character {
 	c.told.MaxSubscriptions = pick(r, 0, c.maxSubs, c.maxSubs, 300)
 	c.told.MaxLimit = pick(r, 0, 0, 500, 20)
 	c.cost = pick(r, 0, 0, 0, 200, 60)
+	c.ids = pick(r, 0, 1, 2, 5)
 	return c
 }
 
@@ -56,7 +57,7 @@ func randomConfig(r *rand.Rand) plan.Config {
 func birth(t testing.TB, seed uint64) *world {
 	r := rand.New(rand.NewPCG(seed, 2))
 	w := newWorld(t, seed, randomCharacter(r), randomConfig(r))
-	w.relay.temper = randomTemper(w.r)
+	w.relay.temper, w.door = randomTemper(w.r), pick[int64](r, 120, 120, 3000)
 	for range w.r.IntN(20) {
 		w.local1(w.shop.happen())
 	}

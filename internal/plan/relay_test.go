@@ -20,6 +20,7 @@ type character struct {
 	cost     int    // values in all REQs together, 0 = any
 	filters  int    // in a REQ, 0 = any
 	values   int    // in a list, 0 = any
+	ids      int    // in a filter's ids, 0 = any
 	tooBig   string // closed, notice, empty (a NOTICE, then EOSE with nothing)
 	page     int    // events per filter and REQ
 	order    string // newest, oldest, moody
@@ -200,6 +201,9 @@ func (f *fakeRelay) excess(filters []nostr.Filter) string {
 	for _, x := range filters {
 		if f.values > 0 && len(x.Authors) > f.values {
 			return "too many authors"
+		}
+		if f.ids > 0 && len(x.IDs) > f.ids {
+			return "ERROR: bad req: arr too big"
 		}
 		for _, tag := range x.Tags {
 			if f.values > 0 && len(tag.Values) > f.values {

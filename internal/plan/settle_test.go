@@ -17,10 +17,10 @@ type slowDoor struct {
 	waiting map[string][]plan.Decided
 }
 
-func newSlowDoor(t *testing.T, events int) *slowDoor {
+func newSlowDoor(t *testing.T, events, page int) *slowDoor {
 	l := newLibrary(events)
 	_, w := small(t, 0)
-	s := &slowDoor{driver: l.reader(t, 500), library: l, waiting: map[string][]plan.Decided{}}
+	s := &slowDoor{driver: l.reader(t, page), library: l, waiting: map[string][]plan.Decided{}}
 	s.hold = func(e plan.Effect) bool {
 		r, ok := e.(plan.Request)
 		if !ok || r.Filters[0].IDs == nil {
@@ -48,7 +48,7 @@ func (s *slowDoor) decides(n int) {
 
 // TestTheNextIDsAreAskedBeforeTheLastAreDecided, up to a bound, and nothing is confirmed before all are.
 func TestTheNextIDsAreAskedBeforeTheLastAreDecided(t *testing.T) {
-	s := newSlowDoor(t, 1000)
+	s := newSlowDoor(t, 1000, 500)
 	const ahead = plan.MostSettling + 1
 	if len(s.subs) != ahead || len(s.driver.open) != len(s.following()) && s.most > 3 {
 		t.Fatalf("%d requests by id before anything is decided, want %d", len(s.subs), ahead)
@@ -76,9 +76,19 @@ func TestTheNextIDsAreAskedBeforeTheLastAreDecided(t *testing.T) {
 	}
 }
 
+// TestTheLastIDsMayBeDecidedFirst: what was asked before them is waited for.
+func TestTheLastIDsMayBeDecidedFirst(t *testing.T) {
+	s := newSlowDoor(t, 300, 500)
+	for _, n := range []int{2, 0, 1} {
+		if s.decides(n); s.peer.Settled() != (n == 1) {
+			t.Errorf("settled %v after request %d was decided", s.peer.Settled(), n)
+		}
+	}
+}
+
 // TestSilenceIsNotCountedWhileTheDoorDecides, however long it takes.
 func TestSilenceIsNotCountedWhileTheDoorDecides(t *testing.T) {
-	s := newSlowDoor(t, 300)
+	s := newSlowDoor(t, 300, 500)
 	s.pass(10 * time.Minute)
 	for n := range s.subs {
 		s.decides(n)
@@ -92,7 +102,7 @@ func TestSilenceIsNotCountedWhileTheDoorDecides(t *testing.T) {
 // TestWhatCouldNotBeStoredAheadIsAskedAgain: a failure of our own in a request that is decided while the next one is
 // open has the comparison begin again, once.
 func TestWhatCouldNotBeStoredAheadIsAskedAgain(t *testing.T) {
-	s := newSlowDoor(t, 300)
+	s := newSlowDoor(t, 300, 500)
 	for i := range s.waiting[s.subs[0]] {
 		s.waiting[s.subs[0]][i] = plan.Decided{Sub: s.subs[0], ID: s.waiting[s.subs[0]][i].ID, Outcome: policy.Failed, Failed: true}
 		delete(s.library.ours, s.waiting[s.subs[0]][i].ID)
@@ -112,9 +122,21 @@ func TestWhatCouldNotBeStoredAheadIsAskedAgain(t *testing.T) {
 	}
 }
 
+// TestWhatDidNotComeAheadIsAskedAgain: a relay that gives fewer than it is asked for is asked for the rest, though the next
+// request went out before the last one was decided.
+func TestWhatDidNotComeAheadIsAskedAgain(t *testing.T) {
+	s := newSlowDoor(t, 300, 40)
+	for n := 0; n < len(s.subs); n++ {
+		s.decides(n)
+	}
+	if len(s.library.ours) != 300 || s.paged() > 1 || !s.peer.Settled() { // one page is a probe
+		t.Errorf("%d events, %d pages, %+v", len(s.library.ours), s.paged(), s.peer.Status())
+	}
+}
+
 // TestARefusalWhileTheDoorDecides: what was answered before it counts, and only the rest is asked again.
 func TestARefusalWhileTheDoorDecides(t *testing.T) {
-	s := newSlowDoor(t, 300)
+	s := newSlowDoor(t, 300, 500)
 	last := s.subs[2]
 	hold := s.hold
 	s.do(plan.Disconnected{Reason: "test"})

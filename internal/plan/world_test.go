@@ -28,6 +28,7 @@ type world struct {
 	agenda
 	mono time.Duration
 	skew time.Duration // of our wall clock
+	door int64         // what it takes to decide at most, in ms
 
 	peer    *plan.Peer
 	cfg     plan.Config
@@ -101,7 +102,7 @@ func (a *agenda) Pop() any {
 func newWorld(t testing.TB, seed uint64, c character, cfg plan.Config) *world {
 	cfg.URL, cfg.Self = here, key(77)
 	w := &world{
-		t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 1)), cfg: cfg, peer: plan.NewPeer(cfg), state: "idle",
+		t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 1)), door: 120, cfg: cfg, peer: plan.NewPeer(cfg), state: "idle",
 		desired: plan.NewDesired(service(t), nil, plan.Bounds{}), shop: newShop(seed),
 		store: map[nostr.ID]*nostr.Event{}, subs: map[string]*asked{}, used: map[string]bool{},
 		excused: map[nostr.ID]bool{}, lived: map[nostr.ID]bool{}, confirmed: map[plan.Item]bool{},
@@ -352,7 +353,7 @@ func (w *world) event(m nostr.RelayEvent) {
 	}
 	link, id := w.link, m.Event.ID
 	w.step(plan.Received{Sub: m.Sub, ID: id, At: m.Event.CreatedAt})
-	w.after(w.some(0, 120), func() {
+	w.after(w.some(0, w.door), func() {
 		failed := w.relay.chance(w.relay.storeFails)
 		in := plan.Decided{Sub: m.Sub, ID: id, Outcome: policy.Duplicate, Failed: failed}
 		switch {
