@@ -110,8 +110,8 @@ func TestWhatCouldNotBeStoredAheadIsAskedAgain(t *testing.T) {
 	s.decides(0)
 	s.decides(1)
 	s.decides(2)
-	if s.peer.Settled() {
-		t.Error("settled though events could not be stored")
+	if s.peer.Settled() || len(s.subs) != 3 {
+		t.Errorf("settled %v after %d requests though events could not be stored", s.peer.Settled(), len(s.subs))
 	}
 	s.pass(2 * time.Minute)
 	for n := 3; n < len(s.subs); n++ {
