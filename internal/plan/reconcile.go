@@ -187,6 +187,7 @@ func (p *Peer) sifted(in Sifted) {
 	if in.Oldest > 0 {
 		t.neg.fetched(in.Oldest)
 	}
+	p.fetchEnded(t)
 	p.proceed(t)
 }
 

@@ -17,8 +17,14 @@ type slowDoor struct {
 	waiting map[string][]plan.Decided
 }
 
-func newSlowDoor(t *testing.T, events, page int) *slowDoor {
+// newSlowDoor is one of which the relay has so many events, each with the address in these tags.
+func newSlowDoor(t *testing.T, events, page int, tags ...string) *slowDoor {
 	l := newLibrary(events)
+	for _, e := range l.events {
+		for _, name := range tags {
+			e.Tags = append(e.Tags, nostr.Tag{name, address(key(0), "x")})
+		}
+	}
 	_, w := small(t, 0)
 	s := &slowDoor{driver: l.reader(t, page), library: l, waiting: map[string][]plan.Decided{}}
 	s.hold = func(e plan.Effect) bool {
@@ -31,6 +37,7 @@ func newSlowDoor(t *testing.T, events, page int) *slowDoor {
 		for _, ev := range s.serve(r.Sub, r.Filters) {
 			s.queue = append(s.queue, plan.Received{Sub: r.Sub, ID: ev.ID, At: ev.CreatedAt})
 			s.waiting[r.Sub] = append(s.waiting[r.Sub], plan.Decided{Sub: r.Sub, ID: ev.ID, New: true, Event: ev})
+			delete(l.ours, ev.ID)
 		}
 		s.frame(nostr.EOSE{Sub: r.Sub})
 		return true
@@ -42,6 +49,9 @@ func newSlowDoor(t *testing.T, events, page int) *slowDoor {
 // decides tells the verdicts on all that request n brought.
 func (s *slowDoor) decides(n int) {
 	for _, v := range s.waiting[s.subs[n]] {
+		if !v.Failed {
+			s.library.ours[v.ID] = true
+		}
 		s.do(v)
 	}
 }
@@ -86,6 +96,18 @@ func TestTheLastIDsMayBeDecidedFirst(t *testing.T) {
 	}
 }
 
+// TestWhatIsBeingDecidedIsAskedForOnce: other filters that match the same events wait for it, and no longer than that.
+func TestWhatIsBeingDecidedIsAskedForOnce(t *testing.T) {
+	s := newSlowDoor(t, 300, 500, "a", "q")
+	for _, n := range []int{2, 0, 1} {
+		s.decides(n)
+	}
+	requests, times := s.byIDs()
+	if requests != 3 || len(times) != 300 || !s.peer.Settled() {
+		t.Errorf("%d requests for %d ids, %+v", requests, len(times), s.peer.Status())
+	}
+}
+
 // TestSilenceIsNotCountedWhileTheDoorDecides, however long it takes.
 func TestSilenceIsNotCountedWhileTheDoorDecides(t *testing.T) {
 	s := newSlowDoor(t, 300, 500)
@@ -105,7 +127,6 @@ func TestWhatCouldNotBeStoredAheadIsAskedAgain(t *testing.T) {
 	s := newSlowDoor(t, 300, 500)
 	for i := range s.waiting[s.subs[0]] {
 		s.waiting[s.subs[0]][i] = plan.Decided{Sub: s.subs[0], ID: s.waiting[s.subs[0]][i].ID, Outcome: policy.Failed, Failed: true}
-		delete(s.library.ours, s.waiting[s.subs[0]][i].ID)
 	}
 	s.decides(0)
 	s.decides(1)
