@@ -13,6 +13,7 @@ import (
 type slowDoor struct {
 	*driver
 	library *library
+	fold    *fold
 	subs    []string // of the requests by id, in order
 	waiting map[string][]plan.Decided
 }
@@ -25,8 +26,8 @@ func newSlowDoor(t *testing.T, events, page int, tags ...string) *slowDoor {
 			e.Tags = append(e.Tags, nostr.Tag{name, address(key(0), "x")})
 		}
 	}
-	_, w := small(t, 0)
-	s := &slowDoor{driver: l.reader(t, page), library: l, waiting: map[string][]plan.Decided{}}
+	f, w := small(t, 0)
+	s := &slowDoor{driver: l.reader(t, page), library: l, fold: f, waiting: map[string][]plan.Decided{}}
 	s.hold = func(e plan.Effect) bool {
 		r, ok := e.(plan.Request)
 		if !ok || r.Filters[0].IDs == nil {
@@ -140,6 +141,25 @@ func TestWhatCouldNotBeStoredAheadIsAskedAgain(t *testing.T) {
 	}
 	if len(s.subs) != 4 || len(s.library.ours) != 300 || !s.peer.Settled() {
 		t.Errorf("%d requests, %d events, %+v", len(s.subs), len(s.library.ours), s.peer.Status())
+	}
+}
+
+// TestWhatIsUnwantedWhileItIsDecided leaves nothing behind, and verdicts on it nothing to do.
+func TestWhatIsUnwantedWhileItIsDecided(t *testing.T) {
+	s := newSlowDoor(t, 300, 500)
+	s.fold.add(s.fold.announce(key(0), "x", 2, []string{relay(3)}), s.fold.announce(key(1), "other", 1, []string{us, string(here)}))
+	s.fold.step()
+	s.do(plan.Wanted{Want: s.fold.wants[here]})
+	for range 2 {
+		if err := s.peer.Check(); err != nil {
+			t.Error(err)
+		}
+		for n := range s.subs {
+			s.decides(n)
+		}
+	}
+	if len(s.subs) != 3 || !s.peer.Settled() {
+		t.Errorf("%d requests, %+v", len(s.subs), s.peer.Status())
 	}
 }
 

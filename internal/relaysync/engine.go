@@ -31,6 +31,7 @@ type Engine struct {
 	calm    chan struct{}                 // one slot: a relay has answered all that it was asked
 	gather  *plan.Gather                  // owned by Run
 	cursor  store.Seq                     // owned by Run
+	chunk   int                           // of the feed; owned by Run
 	ledger  *ledger                       // owned by Run
 	crowded bool                          // owned by Run; more relays are wanted than there are slots
 	group   sync.WaitGroup                // the peers' goroutines
@@ -52,7 +53,7 @@ func New(c Config) *Engine {
 		wants:   make(map[grasp.RelayURL]*plan.Want),
 		peers:   make(map[grasp.RelayURL]*peer),
 		asks:    make(chan chan []*peer), retries: make(chan retry), following: make(chan struct{}), over: make(chan struct{}),
-		lists: make(chan listing), calm: make(chan struct{}, 1), gather: plan.NewGather(c.BatchWindow),
+		lists: make(chan listing), calm: make(chan struct{}, 1), gather: plan.NewGather(c.BatchWindow), chunk: feedChunk,
 	}
 	e.desired.SetLists(c.Lists)
 	return e

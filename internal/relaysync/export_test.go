@@ -16,6 +16,17 @@ func (e *Engine) Occupy(ctx context.Context, u grasp.RelayURL, f func()) {
 	}
 }
 
+// ReadLess has n entries of the feed read at once. It is called before Run.
+func (e *Engine) ReadLess(n int) { e.chunk = n }
+
+// Hold keeps Run from the feed, which it follows already, until release.
+func (e *Engine) Hold() (release func()) {
+	<-e.following
+	r := retry{done: make(chan error)}
+	e.retries <- r
+	return func() { <-r.done }
+}
+
 // HoldLoads takes all places for reading the store, so that every loader waits, until release.
 func (e *Engine) HoldLoads() (release func()) {
 	for range cap(e.loads) {

@@ -63,7 +63,7 @@ func (e *Engine) follow(ctx context.Context, delayed <-chan time.Time) error {
 
 // read applies what is next in the feed. It returns what tells that there is more.
 func (e *Engine) read() (changed <-chan struct{}, err error) {
-	entries, changed, err := e.cfg.Store.Since(e.cursor, feedChunk)
+	entries, changed, err := e.cfg.Store.Since(e.cursor, e.chunk)
 	if err != nil {
 		return nil, fmt.Errorf("read feed: %w", err)
 	}

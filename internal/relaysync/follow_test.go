@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"graspd/internal/nostr"
+	"graspd/internal/relaysync"
 	"graspd/internal/testkit"
 )
 
@@ -27,6 +29,31 @@ func TestACatchUpDoesNotWaitForWindows(t *testing.T) {
 	}
 }
 
+// TestAWindowEndsWithAllThatWasBrought: an engine that lags behind reads all that the relay has brought before it hands out
+// what is wanted, so that each layer is asked for in one go.
+func TestAWindowEndsWithAllThatWasBrought(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, bootURL)
+		w.prepare = func(e *relaysync.Engine) { e.ReadLess(1) }
+		boot := w.net.Relay(bootURL)
+		var all []*nostr.Event
+		for i := range 20 {
+			all = append(all, newProject(fmt.Sprint("proj", i), 1).all()...)
+		}
+		boot.Store(all...)
+		w.start()
+		defer w.stop()
+		release := w.engine.Hold()
+		wait(time.Second) // the announcements are here
+		release()
+		wait(time.Second)
+		w.wantStored(all...)
+		if n := liveREQs(boot); n > 3 {
+			t.Errorf("%d live REQs for three layers", n)
+		}
+	})
+}
+
 // TestLiveChangesAreGathered: with changes all the time, a relay that answers at once is not asked anew after each.
 func TestLiveChangesAreGathered(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -37,22 +64,24 @@ func TestLiveChangesAreGathered(t *testing.T) {
 		w.start()
 		defer w.stop()
 		wait(time.Minute)
-		live := func() (n int) {
-			for _, f := range boot.Frames() {
-				if strings.HasPrefix(f, `["REQ","l`) {
-					n++
-				}
-			}
-			return n
-		}
-		before := live()
+		before := liveREQs(boot)
 		for i := range 300 {
 			boot.Add(p.later(fmt.Sprint("issue ", i)))
 			wait(200 * time.Millisecond)
 		}
 		wait(10 * time.Second)
-		if n := live() - before; n < 10 || n > 20 {
+		if n := liveREQs(boot) - before; n < 10 || n > 20 {
 			t.Errorf("%d live REQs within a minute of 300 changes", n)
 		}
 	})
+}
+
+// liveREQs is how many a relay was sent so far.
+func liveREQs(r *testkit.FakeRelay) (n int) {
+	for _, f := range r.Frames() {
+		if strings.HasPrefix(f, `["REQ","l`) {
+			n++
+		}
+	}
+	return n
 }

@@ -48,8 +48,9 @@ type world struct {
 	fs      *vfs.MemFS
 	boot    []grasp.RelayURL
 	adjust  func(*relaysync.Config)
-	lists   policy.Lists  // those to begin with
-	doorway ingest.Config // what the door is to have beside the usual
+	prepare func(*relaysync.Engine) // before it runs
+	lists   policy.Lists            // those to begin with
+	doorway ingest.Config           // what the door is to have beside the usual
 
 	store  *store.Store
 	door   *ingest.Door
@@ -93,6 +94,9 @@ func (w *world) start() {
 		w.adjust(&c)
 	}
 	w.engine = relaysync.New(c)
+	if w.prepare != nil {
+		w.prepare(w.engine)
+	}
 	doorCtx, closeDoor := context.WithCancel(context.Background())
 	ctx, cancel := context.WithCancel(context.Background())
 	w.cancel = cancel
