@@ -56,6 +56,23 @@ func TestParseRefusesWhatIsIncomplete(t *testing.T) {
 	}
 }
 
+// Every fault was planted and is caught, by the test that is written down.
+func TestEveryFaultIsCaught(t *testing.T) {
+	faults, err := parse(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := parseCaught(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range faults {
+		if known[f.name] == "" {
+			t.Errorf("%q is not known to be caught: make mutate NEW=1", f.name)
+		}
+	}
+}
+
 // What is written down names faults that there are, and tests that there are.
 func TestWhatIsWrittenDownIsThere(t *testing.T) {
 	faults, err := parse(list)

@@ -9,9 +9,9 @@ import (
 )
 
 // fills is a relay that bears so many values in all REQs together, and a peer that wants more.
-func fills(t *testing.T, roots, most int) (d *driver, refused *int) {
+func fills(t *testing.T, c plan.Config, roots, most int) (d *driver, refused *int) {
 	_, w := small(t, roots)
-	d, refused = newDriver(t, plan.Config{}), new(int)
+	d, refused = newDriver(t, c), new(int)
 	d.refuse = func(r plan.Request) nostr.RelayMessage {
 		all := map[string][]nostr.Filter{}
 		for sub, o := range d.open {
@@ -31,7 +31,7 @@ func fills(t *testing.T, roots, most int) (d *driver, refused *int) {
 // all others are swept, and all is confirmed within minutes.
 func TestARelayThatBoundsAllFiltersTogether(t *testing.T) {
 	const roots, most = 3000, 3000
-	d, refused := fills(t, roots, most)
+	d, refused := fills(t, plan.Config{}, roots, most)
 	d.pass(5 * time.Minute)
 	s := d.peer.Status()
 	if !d.peer.Settled() || *refused > 10 {
@@ -62,11 +62,31 @@ func TestARelayThatBoundsAllFiltersTogether(t *testing.T) {
 	}
 }
 
-// TestARelayThatBearsLittle: where no live REQ is left to be given up, stored requests that are refused wait longer each time.
+// TestStoredRequestsHaveRoomBesideTheLiveOnes: where a relay bears all live REQs and nothing beside them, the oldest root
+// events are swept, so that anything stored can be asked for at all.
+func TestStoredRequestsHaveRoomBesideTheLiveOnes(t *testing.T) {
+	const roots = 2000
+	free, _ := fills(t, plan.Config{NoNegentropy: true}, roots, 1<<30)
+	all := 0
+	for _, f := range free.following() {
+		for _, tag := range f.Tags {
+			all += len(tag.Values)
+		}
+	}
+	d, refused := fills(t, plan.Config{NoNegentropy: true}, roots, all+20)
+	d.pass(10 * time.Minute)
+	if s := d.peer.Status(); !d.peer.Settled() || s.SweptRoots == 0 || s.SweptRoots > roots/2 || *refused == 0 || *refused > 10 {
+		t.Errorf("%d refusals, %d swept, %+v", *refused, s.SweptRoots, s)
+	}
+}
+
+// TestARelayThatBearsLittle: where there is no live REQ that could be given up, what is refused waits longer each time.
 func TestARelayThatBearsLittle(t *testing.T) {
-	d, refused := fills(t, 10, 2)
-	d.pass(12 * time.Hour)
-	if *refused > 200 {
-		t.Errorf("%d refusals within half a day", *refused)
+	for _, most := range []int{0, 2, 5} { // the repository's live REQ asks for five values
+		d, refused := fills(t, plan.Config{NoNegentropy: true}, 0, most)
+		d.pass(12 * time.Hour)
+		if *refused == 0 || *refused > 200 {
+			t.Errorf("%d refusals within half a day by one that bears %d values", *refused, most)
+		}
 	}
 }

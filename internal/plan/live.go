@@ -81,7 +81,7 @@ func (p *Peer) openWaiting() {
 	values := p.values()
 	for p.now.Mono >= c.pausedTill {
 		room := c.standing() < c.limits.live()
-		if (!room || c.limits.total > 0) && (c.unsettled() || p.now.Mono < c.mergeAfter) {
+		if !room && (c.unsettled() || p.now.Mono < c.mergeAfter) {
 			return
 		}
 		load := p.fill(values)
