@@ -15,6 +15,7 @@ type session struct {
 	told       capacity // as the relay tells
 	limits     capacity // as learned
 	requests   map[string]*request
+	doorAt     time.Duration // when the door last decided something of a stored request
 	pausedTill time.Duration
 	slow       bool // asked to slow down: half the concurrency
 	echo       echo

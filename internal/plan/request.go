@@ -119,6 +119,9 @@ func (p *Peer) decided(in Decided) bool {
 	}
 	r.undecided--
 	r.progress = p.now.Mono
+	if r.task != nil {
+		p.conn.doorAt = p.now.Mono
+	}
 	r.failed = r.failed || in.Failed
 	if in.New {
 		p.count(r)
@@ -219,7 +222,7 @@ func (p *Peer) expire() {
 		case r == nil:
 		case r.streams() && p.now.Mono >= r.begun+longestRequest:
 			p.overrun(r)
-		case !r.awaited() || p.now.Mono < r.progress+silence:
+		case !r.awaited() || p.now.Mono < p.conn.silentSince(r)+silence:
 		case r.kind == asksNeg:
 			p.negSilent(t)
 		default:
@@ -230,6 +233,10 @@ func (p *Peer) expire() {
 		}
 	}
 }
+
+// silentSince returns since when the relay may be silent about r: while the door decides what other requests brought,
+// the answer may have come and be unread.
+func (c *session) silentSince(r *request) time.Duration { return max(r.progress, c.doorAt) }
 
 // awaited says whether it is the relay's turn.
 func (r *request) awaited() bool {

@@ -48,17 +48,19 @@ func (p *Peer) settled(r *request) {
 func (p *Peer) forgetFound(t *task) {
 	p.forgetSettling(t)
 	t.pager, t.neg, t.tally = nil, nil, tally{}
+	p.conn.letGo(p.now.Mono)
 }
 
 // forgetSettling makes what is still to be decided nobody's.
 func (p *Peer) forgetSettling(t *task) {
-	if t.neg == nil {
+	if t.neg == nil || len(t.neg.settling) == 0 {
 		return
 	}
 	for _, r := range t.neg.settling {
 		delete(p.conn.requests, r.sub)
 	}
 	t.neg.settling = nil
+	p.conn.letGo(p.now.Mono)
 }
 
 // fetchEnded has tasks go on that wait for t, if it has all that it asked for by id.

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -16,10 +17,19 @@ type slowDoor struct {
 	fold    *fold
 	subs    []string // of the requests by id, in order
 	waiting map[string][]plan.Decided
+	mute    byte // reconciliations of this tag are not answered
+	muted   []plan.OpenNeg
 }
 
 // newSlowDoor is one of which the relay has so many events, each with the address in these tags.
 func newSlowDoor(t *testing.T, events, page int, tags ...string) *slowDoor {
+	s, w := closedSlowDoor(t, events, page, tags...)
+	s.connect(w, plan.Limits{})
+	return s
+}
+
+// closedSlowDoor is one that is not connected yet, and what its peer wants.
+func closedSlowDoor(t *testing.T, events, page int, tags ...string) (*slowDoor, *plan.Want) {
 	l := newLibrary(events)
 	for _, e := range l.events {
 		for _, name := range tags {
@@ -29,6 +39,10 @@ func newSlowDoor(t *testing.T, events, page int, tags ...string) *slowDoor {
 	f, w := small(t, 0)
 	s := &slowDoor{driver: l.reader(t, page), library: l, fold: f, waiting: map[string][]plan.Decided{}}
 	s.hold = func(e plan.Effect) bool {
+		if o, ok := e.(plan.OpenNeg); ok && len(o.Filter.Tags) > 0 && o.Filter.Tags[0].Name == s.mute {
+			s.muted = append(s.muted, o)
+			return true
+		}
 		r, ok := e.(plan.Request)
 		if !ok || r.Filters[0].IDs == nil {
 			return false
@@ -43,8 +57,7 @@ func newSlowDoor(t *testing.T, events, page int, tags ...string) *slowDoor {
 		s.frame(nostr.EOSE{Sub: r.Sub})
 		return true
 	}
-	s.connect(w, plan.Limits{})
-	return s
+	return s, w
 }
 
 // decides tells the verdicts on all that request n brought.
@@ -119,6 +132,46 @@ func TestSilenceIsNotCountedWhileTheDoorDecides(t *testing.T) {
 	requests, times := s.byIDs()
 	if requests != 3 || len(times) != 300 || !s.peer.Settled() {
 		t.Errorf("%d requests for %d ids, %+v", requests, len(times), s.peer.Status())
+	}
+}
+
+// TestASlowDoorIsNoSilenceOfTheRelay: a reader that waits for the door reads no other answer either.
+func TestASlowDoorIsNoSilenceOfTheRelay(t *testing.T) {
+	s, w := closedSlowDoor(t, 300, 500)
+	s.mute = 'q'
+	s.connect(w, plan.Limits{})
+	for n := range 2 {
+		for _, v := range s.waiting[s.subs[n]] {
+			s.library.ours[v.ID] = true
+			s.do(v)
+			s.pass(20 * time.Second)
+		}
+	}
+	givenUp := func() bool {
+		return slices.ContainsFunc(s.sent, func(e plan.Effect) bool { return e == plan.CloseNeg{Sub: s.muted[0].Sub} })
+	}
+	s.decides(2)
+	s.pass(29 * time.Second)
+	if len(s.muted) != 1 || givenUp() {
+		t.Fatalf("%d reconciliations, given up %v while the door decided", len(s.muted), givenUp())
+	}
+	s.pass(2 * time.Second)
+	if !givenUp() {
+		t.Error("a silent relay is waited for")
+	}
+}
+
+// TestThoseBehindAFailedFetchGoOn at once.
+func TestThoseBehindAFailedFetchGoOn(t *testing.T) {
+	s := newSlowDoor(t, 100, 500, "a")
+	asked := len(s.subs)
+	for i := range s.waiting[s.subs[0]] {
+		s.waiting[s.subs[0]][i].Failed = true
+		s.waiting[s.subs[0]][i].Outcome = policy.Failed
+	}
+	s.decides(0)
+	if len(s.subs) == asked {
+		t.Errorf("the other filter waits for %d requests that failed", asked)
 	}
 }
 

@@ -80,7 +80,7 @@ func (c *session) wakeTasks(now time.Duration) time.Duration {
 	w := never
 	for _, t := range c.running {
 		if t.req != nil && t.req.awaited() {
-			w = min(w, t.req.progress+silence)
+			w = min(w, c.silentSince(t.req)+silence)
 		}
 		if t.req != nil && t.req.streams() {
 			w = min(w, t.req.begun+longestRequest)
