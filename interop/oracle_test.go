@@ -14,7 +14,7 @@ import (
 // events its questions reach. It knows nothing of how graspd works; it tries every rule on every event until nothing changes.
 type oracle struct {
 	service string // by which announcements list the relay
-	source  string // by which they list the other one; "" asks nothing and takes what comes
+	source  string // by which they list the other one; "" asks nothing and takes what the operator brings
 	now     int64
 }
 
@@ -31,8 +31,9 @@ type verdict struct {
 // expect is the verdict on a relay that starts with the events in holds and learns all the others.
 func (o oracle) expect(holds, others []*nostr.Event) verdict {
 	var genuine []*nostr.Event
-	for _, e := range slices.Concat(holds, others) {
-		if o.welcome(e) {
+	for i, e := range slices.Concat(holds, others) {
+		brought := i < len(holds) || o.source == "" // by the operator, who may bring protected events (NIP-70)
+		if o.welcome(e) && (brought || !e.Protected()) {
 			genuine = append(genuine, e)
 		}
 	}
@@ -61,10 +62,10 @@ func (o oracle) expect(holds, others []*nostr.Event) verdict {
 	return v
 }
 
-// welcome is what an event says for itself: not protected, expired, ephemeral or of the future.
+// welcome is what an event says for itself: not expired, ephemeral or of the future.
 func (o oracle) welcome(e *nostr.Event) bool {
 	expiry, expires := e.Expiration()
-	return !e.Protected() && !(expires && expiry <= o.now) && e.CreatedAt <= o.now+900 && !e.Kind.IsEphemeral() && e.Kind != nostr.KindVanish
+	return !(expires && expiry <= o.now) && e.CreatedAt <= o.now+900 && !e.Kind.IsEphemeral() && e.Kind != nostr.KindVanish
 }
 
 // newestVersions are those of replaceable and addressable events, by address (NIP-01).
