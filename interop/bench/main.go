@@ -53,6 +53,11 @@ func run(ctx context.Context, args []string, w io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, made.close()) }()
 	for _, p := range parts {
+		if o.wants(p.letter) {
+			made.report.left = append(made.report.left, p.letter)
+		}
+	}
+	for _, p := range parts {
 		if !o.wants(p.letter) {
 			continue
 		}
@@ -66,12 +71,17 @@ func run(ctx context.Context, args []string, w io.Writer) (err error) {
 		if err := p.run(made, ctx); err != nil {
 			return fmt.Errorf("(%s) %s: %w", p.letter, strings.ToLower(p.title), err)
 		}
+		made.report.left = made.report.left[1:]
+		if o.out != "-" { // each time, so that an end before the end loses nothing
+			if err := os.WriteFile(o.out, []byte(made.report.markdown()), 0o644); err != nil {
+				return err
+			}
+		}
 	}
 	if o.out == "-" {
 		_, err = os.Stdout.WriteString(made.report.markdown())
-		return err
 	}
-	return os.WriteFile(o.out, []byte(made.report.markdown()), 0o644)
+	return err
 }
 
 // options are what the command line says.

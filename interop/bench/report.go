@@ -10,6 +10,7 @@ import (
 type report struct {
 	command  string
 	head     []string // facts about the machine and the corpus
+	left     []string // letters of the parts that are not measured yet
 	sections []section
 }
 
@@ -62,6 +63,9 @@ func (r *report) markdown() string {
 	fmt.Fprintf(&b, "# Performance\n\nThis page is generated: `%s`. Every figure stands beside another one of the same run.\n\n", r.command)
 	for _, h := range r.head {
 		fmt.Fprintf(&b, "- %s\n", h)
+	}
+	if len(r.left) > 0 {
+		fmt.Fprintf(&b, "- **It was ended early**: not measured were %s.\n", strings.Join(r.left, ", "))
 	}
 	for _, s := range r.sections {
 		fmt.Fprintf(&b, "\n## (%s) %s\n\n", s.letter, s.title)
