@@ -101,3 +101,37 @@ func BenchmarkWrite(b *testing.B) {
 	b.ReportMetric(float64(disk)/float64(len(events)), "disk-B/event")
 	b.ReportMetric(float64(allocated)/float64(n*len(events)), "B/event")
 }
+
+// BenchmarkIDs measures what an event costs that is asked for by its id, 500 at a time out of everything, of a store on
+// the disk whose events do not fit into its cache, beside the check of an event in the same run.
+func BenchmarkIDs(b *testing.B) {
+	events := corpora()
+	s := open(b, store.Options{Dir: b.TempDir(), Floor: 1, CacheBytes: 8 << 20, Now: func() time.Time { return time.Unix(corpus.Until, 0) }})
+	writeAll(b, s, events)
+	store.Compact(s)
+	v := s.View()
+	defer v.Close()
+	var spent, check time.Duration
+	n := 0
+	for i := 0; b.Loop(); i++ {
+		f := nostr.Filter{}
+		for j := range 500 {
+			f.IDs = append(f.IDs, events[(i+j*(len(events)/500))%len(events)].ID)
+		}
+		before := cpu()
+		for _, err := range v.Query(b.Context(), f) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+		spent += cpu() - before
+		if i%10 == 0 {
+			check += checkCPU(b) * 10
+		}
+	}
+	each := spent / time.Duration(n)
+	check /= time.Duration((b.N + 9) / 10 * 10)
+	b.ReportMetric(float64(each.Nanoseconds())/1000, "cpu-µs/event")
+	b.ReportMetric(float64(each)/float64(check), "of-check")
+}
