@@ -88,11 +88,13 @@ func TestMarks(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	last := error(nil)
-	for _, err := range v.Marks(ctx, nostr.Filter{Tags: []nostr.TagFilter{list}}) {
-		last = err
-	}
-	if last == nil {
-		t.Error("no error of a context that has ended")
+	for _, list := range []nostr.TagFilter{list, {Name: 'e', Values: []string{"nobody names this"}}} {
+		last := error(nil)
+		for _, err := range v.Marks(ctx, nostr.Filter{Tags: []nostr.TagFilter{list}}) {
+			last = err
+		}
+		if last == nil {
+			t.Errorf("%c: no error of a context that has ended", list.Name)
+		}
 	}
 }

@@ -150,6 +150,34 @@ func BenchmarkPairs(b *testing.B) {
 	}
 }
 
+// BenchmarkMarks measures the local set of 100 new root events, which nobody names, and beside it that of 100 that are named.
+func BenchmarkMarks(b *testing.B) {
+	l := loaded()
+	var named, alone []string
+	for i := range 100 {
+		named = append(named, l.roots[i*len(l.roots)/100].ID.String())
+		alone = append(alone, nostr.ID{byte(i), 1}.String())
+	}
+	for name, values := range map[string][]string{"named": named, "alone": alone} {
+		b.Run(name, func(b *testing.B) {
+			f := nostr.Filter{Tags: []nostr.TagFilter{{Name: 'e', Values: values}}}
+			n := 0
+			for b.Loop() {
+				n = 0
+				v := l.s.View()
+				for _, err := range v.Marks(b.Context(), f) {
+					if err != nil {
+						b.Fatal(err)
+					}
+					n++
+				}
+				v.Close()
+			}
+			b.ReportMetric(float64(n), "marks")
+		})
+	}
+}
+
 // BenchmarkCount measures what a step of Count's work takes: rows, places looked up, events read, and filters together.
 func BenchmarkCount(b *testing.B) {
 	l := loaded()

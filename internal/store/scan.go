@@ -26,7 +26,7 @@ func (f *found) id() nostr.ID { return nostr.ID(f.order[8:]) }
 // scan merges the index ranges of a query over one iterator. Each range reads ahead in chunks that grow with what is
 // taken from it, so that a filter with hundreds of values neither needs as many iterators nor reads them to the end.
 type scan struct {
-	it     *pebble.Iterator
+	it     *pebble.Iterator // nil where no range has anything
 	since  int64
 	work   *work
 	heap   cursors
@@ -57,28 +57,23 @@ const (
 )
 
 // newScan opens ranges from until and first on, their flagged twins included where asked for.
-func (r reader) newScan(ctx context.Context, q *query, prefixes [][]byte, withFlagged bool) (*scan, error) {
-	it, err := r.r.NewIter(nil)
-	if err != nil {
+func (r reader) newScan(ctx context.Context, q *query, prefixes [][]byte, withFlagged bool) (s *scan, err error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	s = &scan{since: q.since, work: r.work}
+	s.heap = r.cursors(q, prefixes, withFlagged)
+	if len(s.heap) == 0 {
+		return s, nil
+	}
+	if s.it, err = r.r.NewIter(nil); err != nil {
 		return nil, err
 	}
-	s := &scan{it: it, since: q.since, work: r.work}
-	start := orderOf(q.until, nostr.ID{})
-	if bytes.Compare(start[:], q.first[:]) < 0 {
-		start = q.first
-	}
-	for _, p := range prefixes {
-		value := q.valueOf(p)
-		s.heap = append(s.heap, &cursor{prefix: p, value: value, next: start, chunk: firstChunk})
-		if withFlagged {
-			s.heap = append(s.heap, &cursor{prefix: flagged(bytes.Clone(p)), flagged: true, value: value, next: start, chunk: firstChunk})
-		}
-	}
-	s.budget = max(firstChunk, chunkBudget/max(1, len(s.heap)))
+	s.budget = max(firstChunk, chunkBudget/len(s.heap))
 	live := s.heap[:0]
 	for _, c := range s.heap {
 		if err := s.fill(ctx, c); err != nil {
-			it.Close()
+			s.it.Close()
 			return nil, err
 		}
 		if c.pos < len(c.rows) {
@@ -88,6 +83,27 @@ func (r reader) newScan(ctx context.Context, q *query, prefixes [][]byte, withFl
 	s.heap = live
 	heap.Init(&s.heap)
 	return s, nil
+}
+
+// cursors are at the beginnings of the ranges that may have something.
+func (r reader) cursors(q *query, prefixes [][]byte, withFlagged bool) (all cursors) {
+	start := orderOf(q.until, nostr.ID{})
+	if bytes.Compare(start[:], q.first[:]) < 0 {
+		start = q.first
+	}
+	add := func(p []byte, flagged bool, value int16) {
+		if !r.sketch.lacks(p) {
+			all = append(all, &cursor{prefix: p, flagged: flagged, value: value, next: start, chunk: firstChunk})
+		}
+	}
+	for _, p := range prefixes {
+		value := q.valueOf(p)
+		add(p, false, value)
+		if withFlagged {
+			add(flagged(bytes.Clone(p)), true, value)
+		}
+	}
+	return all
 }
 
 // fill reads the next chunk of a range.
@@ -205,7 +221,12 @@ func (s *scan) step(ctx context.Context) (found, bool, error) {
 // skip says that no row before that place is an answer.
 func (s *scan) skip(flagged bool, to [orderLen]byte) { s.floor[flag(flagged)] = to }
 
-func (s *scan) close() error { return s.it.Close() }
+func (s *scan) close() error {
+	if s.it == nil {
+		return nil
+	}
+	return s.it.Close()
+}
 
 // cursors is a heap by the order of results.
 type cursors []*cursor

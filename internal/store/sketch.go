@@ -13,9 +13,10 @@ import (
 type sketch struct {
 	seed   maphash.Seed
 	covers [256]bool // tables of which it knows all keys; set before others see the sketch
+	tags   [256]bool // names of tags of which it knows under which values stored events stand; likewise
 	layers atomic.Pointer[[]*layer]
 	left   int // keys that the last layer has room for
-	most   int // keys of a table that are read at the start; a table with more is not covered
+	most   int // keys of a table, or of a tag, that are read at the start; one with more is not covered
 }
 
 // layer is a part of a fixed size, in blocks of a cache line; of a key four bits in one block are set. With 16 bits for
@@ -35,16 +36,19 @@ const (
 var sketched = []byte{tableID, tableRecord, tableDeletedID, tableDeletedAddress, tableVanished, tableSlot,
 	tableTag - flagBit, tableAuthorKind - flagBit}
 
+// sketchedTags are the tags that name events. Sync asks by each new event who names it, and mostly nobody does.
+const sketchedTags = "eEq"
+
 func newSketch() *sketch {
 	k := &sketch{seed: maphash.MakeSeed(), most: maxSketched}
 	k.layers.Store(new([]*layer))
 	return k
 }
 
-// sketchKey is the part of a key that is known by: of a flagged index row the value that it stands under.
+// sketchKey is the part of a key that is known by: of an index row the value that it stands under.
 func sketchKey(key []byte) []byte {
 	switch key[0] {
-	case tableTag - flagBit, tableAuthorKind - flagBit:
+	case tableTag, tableTag - flagBit, tableAuthorKind - flagBit:
 		return key[:max(len(key)-orderLen, 1)]
 	}
 	return key
@@ -53,13 +57,17 @@ func sketchKey(key []byte) []byte {
 // load reads what the store holds. A table that cannot be read is not covered: who needs it meets the failure.
 func (k *sketch) load(r pebble.Reader) {
 	for _, table := range sketched {
-		whole, err := k.loadTable(r, table)
+		whole, err := k.loadRange(r, []byte{table})
 		k.covers[table] = whole && err == nil
+	}
+	for _, name := range []byte(sketchedTags) {
+		whole, err := k.loadRange(r, []byte{tableTag, name})
+		k.tags[name] = whole && err == nil
 	}
 }
 
-func (k *sketch) loadTable(r pebble.Reader, table byte) (whole bool, err error) {
-	it, err := tableIter(r, table)
+func (k *sketch) loadRange(r pebble.Reader, prefix []byte) (whole bool, err error) {
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix)})
 	if err != nil {
 		return false, err
 	}
@@ -76,17 +84,26 @@ func (k *sketch) loadTable(r pebble.Reader, table byte) (whole bool, err error) 
 
 // wrote takes note of a key that is put into the open batch.
 func (k *sketch) wrote(key []byte) {
-	if k.covers[key[0]] {
+	if k.knows(key) {
 		k.add(sketchKey(key))
 	}
 }
 
-// lacks reports whether a key, or what stands under that value of a flagged index, is certainly not there.
-func (k *sketch) lacks(key []byte) bool {
-	return k.covers[key[0]] && !k.has(key)
+// knows reports whether keys like this one are covered.
+func (k *sketch) knows(key []byte) bool {
+	return k.covers[key[0]] || key[0] == tableTag && k.tags[key[1]]
 }
 
+// lacks reports whether a key, or what stands under that value of a flagged index or of a tag, is certainly not there.
+func (k *sketch) lacks(key []byte) bool {
+	return k.knows(key) && !k.has(key)
+}
+
+// add takes up a key that it does not have; many rows stand under one value.
 func (k *sketch) add(key []byte) {
+	if k.has(key) {
+		return
+	}
 	layers := *k.layers.Load()
 	if k.left == 0 && len(layers) < maxLayers {
 		size := firstKeys

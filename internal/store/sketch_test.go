@@ -67,6 +67,40 @@ func TestASketchKnowsFlaggedRowsByTheirValue(t *testing.T) {
 	}
 }
 
+// Of what is stored it is known under which values of the tags that name events there is something, and of no other tag.
+func TestASketchKnowsWhoIsNamed(t *testing.T) {
+	db := emptyDB(t)
+	row := func(name byte, value string, n byte) []byte {
+		return appendOrder(tagPrefix(name, hashOf(value)), 7, nostr.ID{n})
+	}
+	for n := range byte(3) {
+		if err := db.Set(row('q', "loaded", n), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, most := range map[string]int{"as many": 3, "too many": 2} {
+		k := newSketch()
+		k.most = most
+		k.load(db)
+		for n := range byte(100) {
+			for _, tag := range []byte("eEqa") {
+				k.wrote(row(tag, "written", n))
+			}
+		}
+		for _, tag := range []byte("eEqap") {
+			covered := tag != 'a' && tag != 'p' && (tag != 'q' || most == 3)
+			for value, there := range map[string]bool{"written": true, "loaded": tag == 'q', "nowhere": false} {
+				if lacks := k.lacks(tagPrefix(tag, hashOf(value))); lacks != (covered && !there) {
+					t.Errorf("%s: %c %s: lacks %v", name, tag, value, lacks)
+				}
+			}
+		}
+		if used := firstKeys - k.left; used > 6 {
+			t.Errorf("%s: the same values took %d places", name, used)
+		}
+	}
+}
+
 func emptyDB(t *testing.T) *pebble.DB {
 	t.Helper()
 	db, err := pebble.Open("", &pebble.Options{FS: vfs.NewMem()})
