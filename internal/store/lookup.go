@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -107,6 +108,10 @@ func eachNaming(buf []byte, id nostr.ID, address string, do func(prefix []byte))
 
 // any reports whether one of the ranges holds an event that has not expired.
 func (r reader) any(prefixes [][]byte) (ok bool, err error) {
+	prefixes = slices.DeleteFunc(prefixes, r.sketch.lacks)
+	if len(prefixes) == 0 {
+		return false, nil
+	}
 	it, err := r.r.NewIter(nil)
 	if err != nil {
 		return false, err
