@@ -8,6 +8,17 @@ const chunkSize = 64
 // chunk holds root items of one repository; it is never changed once shared.
 type chunk []Item
 
+// shared is how many items both begin with.
+func (c *chunk) shared(o *chunk) (n int) {
+	if c == o {
+		return len(*c)
+	}
+	for n < min(len(*c), len(*o)) && (*c)[n] == (*o)[n] {
+		n++
+	}
+	return n
+}
+
 // appendRoot returns chunks with it added, sharing all full chunks.
 func appendRoot(chunks []*chunk, it Item) []*chunk {
 	n := len(chunks)

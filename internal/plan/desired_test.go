@@ -438,4 +438,9 @@ func TestDesiredSharesWhatDidNotChange(t *testing.T) {
 	if len(added) > 130 || len(gone) > 130 {
 		t.Errorf("one root more and one less: %d and %d items looked at", len(added), len(gone))
 	}
+	f.add(f.issue(7, address(key(0), "x")))
+	f.step()
+	if added, gone = plan.Differ(after, f.wants[plan.URL(relay(1))]); len(added) != 1 || len(gone) != 0 {
+		t.Errorf("one root more: %d and %d items looked at", len(added), len(gone))
+	}
 }

@@ -104,7 +104,7 @@ func diff(a, b *Want, add, sub func(Item)) {
 	walk(b.Repos, have, sub)
 }
 
-// walk calls f for the items of b in repositories or chunks that a does not share.
+// walk calls f for the items of b in repositories, or in chunks from the first difference on, that a does not share.
 func walk(a, b []*RepoWant, f func(Item)) {
 	i := 0
 	for _, r := range b {
@@ -129,10 +129,11 @@ func walkRepo(old, r *RepoWant, f func(Item)) {
 		f(r.Item)
 	}
 	for i, c := range r.chunks {
-		if old != nil && i < len(old.chunks) && old.chunks[i] == c {
-			continue
+		same := 0
+		if old != nil && i < len(old.chunks) {
+			same = c.shared(old.chunks[i])
 		}
-		for _, it := range *c {
+		for _, it := range (*c)[same:] {
 			f(it)
 		}
 	}
