@@ -133,7 +133,7 @@ func (d *Door) Run(ctx context.Context) error {
 	return nil
 }
 
-// halt refuses new Submits, wakes those that wait, and lets each verifier end after the events in its hands.
+// halt refuses new Submits, wakes those that wait, and lets each verifier end after the event in its hands.
 func (d *Door) halt() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -14,12 +14,12 @@ func (d *Door) Parties() int {
 	return len(d.parties)
 }
 
-// ProveFirst takes the next item for proved and has every other one recognised at once.
+// ProveFirst takes the next item for proved and has every other one recognised at once. Nothing is decided yet.
 func (d *Door) ProveFirst() {
-	items := d.takeUnchecked(nil, d.waiting())
-	d.recognised(items[0])
-	d.proved(items[0])
-	for _, it := range items[1:] {
-		d.recognised(it)
+	first := d.takeUnchecked()
+	d.recognised(first)
+	d.proved(first)
+	for range d.waiting() - 1 {
+		d.recognised(d.takeUnchecked())
 	}
 }

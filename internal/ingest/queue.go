@@ -12,36 +12,22 @@ func (d *Door) offerCheck(s *Source) {
 	d.work.Signal()
 }
 
-// takeUnchecked waits for items to verify, and appends none when the door stops. Sources have their turns as if each item was
-// taken alone. It takes what waits and no more than most, or than one verifier's share of what is on its way.
-func (d *Door) takeUnchecked(items []*item, most int) []*item {
+// takeUnchecked waits for the next item to verify and gives nil when the door stops. The source is offered again at
+// once, so that a single one can keep every verifier busy.
+func (d *Door) takeUnchecked() *item {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for !d.stopped {
-		most = min(most, max(1, d.coming/d.workers))
-		for it := d.nextUnchecked(); it != nil; it = d.nextUnchecked() {
-			if items = append(items, it); len(items) >= most {
-				break
+		if s := d.toCheck.pop(false); s != nil {
+			s.checkTurn = false
+			it := s.unchecked.Pop()
+			d.offerCheck(s)
+			if it != nil {
+				return it
 			}
-		}
-		if len(items) > 0 {
-			break
+			continue
 		}
 		d.work.Wait()
-	}
-	return items
-}
-
-// nextUnchecked is the item whose turn it is, or nil. The source is offered again at once, so that a single one can keep every
-// verifier busy. The caller holds mu.
-func (d *Door) nextUnchecked() *item {
-	for s := d.toCheck.pop(false); s != nil; s = d.toCheck.pop(false) {
-		s.checkTurn = false
-		it := s.unchecked.Pop()
-		d.offerCheck(s)
-		if it != nil {
-			return it
-		}
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"graspd/internal/fifo"
@@ -41,8 +40,6 @@ type SourceConfig struct {
 type Source struct {
 	door *Door
 	conf SourceConfig
-
-	genuine atomic.Int64 // events verified since the last forged one
 
 	// Guarded by door.mu.
 	party     *party

@@ -10,32 +10,33 @@ import (
 
 // verify is the life of one verifier. It ends when the door stops.
 func (d *Door) verify() {
-	c := newChecker(d)
-	for c.take() {
-		c.check()
+	c := nostr.Checker{Verifier: d.verifier}
+	for it := d.takeUnchecked(); it != nil; it = d.takeUnchecked() {
+		d.check(it, &c)
 	}
 }
 
-// recognised deals with an item that need not be verified, and reports whether it did. The store is asked between two looks at
-// the copies: what is decided leaves them only after its commit, so one of the two knows it.
-func (d *Door) recognised(it *item) bool {
-	return d.copied(it, false) || d.recalled(it) || d.copied(it, true)
-}
-
-// judge ends the check of an item; an error says how it is forged.
-func (d *Door) judge(it *item, err error) {
-	if err != nil {
+// check recognises the item or verifies it.
+func (d *Door) check(it *item, c *nostr.Checker) {
+	if d.recognised(it) {
+		return
+	}
+	if err := c.Check(it.event); err != nil {
 		d.counts.forged.Add(1)
-		it.src.genuine.Store(0)
 		d.forged(it)
 		d.conclude(it, invalid(err))
 		return
 	}
 	d.counts.verified.Add(1)
-	it.src.genuine.Add(1)
 	for _, w := range d.proved(it) {
 		d.adopt(w, it.event)
 	}
+}
+
+// recognised deals with an item that need not be verified, and reports whether it did. The store is asked between two
+// looks at the copies: what is decided leaves them only after its commit, so one of the two knows it.
+func (d *Door) recognised(it *item) bool {
+	return d.copied(it, false) || d.recalled(it) || d.copied(it, true)
 }
 
 // recalled answers an item from what the store remembers of its id, and reports whether it did. What was refused

@@ -43,17 +43,6 @@ const maxKept = 64 << 10
 
 // Check is as the function of that name.
 func (c *Checker) Check(e *Event) error {
-	if err := c.CheckID(e); err != nil {
-		return fmt.Errorf("check event %s: %w", e.ID, err)
-	}
-	if !c.Verifier.Verify(e.PubKey, e.ID, e.Sig) {
-		return fmt.Errorf("check event %s: %w", e.ID, ErrSig)
-	}
-	return nil
-}
-
-// CheckID is as the event's own.
-func (c *Checker) CheckID(e *Event) error {
 	if c.buf == nil {
 		c.buf = make([]byte, 0, e.canonicalRoom())
 	}
@@ -63,7 +52,10 @@ func (c *Checker) CheckID(e *Event) error {
 		c.buf = nil
 	}
 	if !genuine {
-		return ErrID
+		return fmt.Errorf("check event %s: %w", e.ID, ErrID)
+	}
+	if !c.Verifier.Verify(e.PubKey, e.ID, e.Sig) {
+		return fmt.Errorf("check event %s: %w", e.ID, ErrSig)
 	}
 	return nil
 }
