@@ -6,8 +6,5 @@
 // halves by the curve's endomorphism, the four halves share their doublings,
 // and the multiples of the key are made without an inversion.
 //
-// A batch is the BIP's: one sum of all signatures with coefficients that nobody
-// could foresee. Every verdict is that of the single verification.
-//
-// With the build tag libsecp256k1 that library verifies single ones in its stead.
+// With the build tag libsecp256k1 that library verifies in its stead.
 package bip340
