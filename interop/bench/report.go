@@ -57,7 +57,7 @@ func (l line) cells() []string {
 	return []string{l.what, l.measured, l.against, ratio, l.target, met}
 }
 
-// markdown is the page.
+// markdown is the page: the figures, and then what was tried.
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Performance\n\nThis page is generated: `%s`. Every figure stands beside another one of the same run.\n\n", r.command)
@@ -79,6 +79,7 @@ func (r *report) markdown() string {
 			fmt.Fprintf(&b, "\n%s\n", n)
 		}
 	}
+	b.WriteString("\n" + tried)
 	return b.String()
 }
 
