@@ -26,7 +26,7 @@ func (w *world) resync(ctx context.Context) error {
 	}
 	quiet, cancel := patience(ctx)
 	defer cancel()
-	if err := p.target.until(quiet, 20*time.Millisecond, settled); err != nil {
+	if err := p.target.until(quiet, 20*time.Millisecond, still(2*time.Second)); err != nil {
 		return err
 	}
 	w.say("comparing equal sets")
@@ -43,8 +43,19 @@ func (w *world) resync(ctx context.Context) error {
 		return err
 	}
 	w.addResync(fmt.Sprintf("sets that differ by %d", differ.brought), differ, p.filled, 0, 0)
-	w.report.note("The connection is cut, and the time is from the next dial until everything is confirmed. Bytes are those of the connection, both ways. Moved are the events that the source sent.")
+	w.report.note("The relay was found to hold nearly the same before, and is asked as a whole. The connection is cut, and the time is from the next dial until everything is confirmed. Bytes are those of the connection, both ways. Moved are the events that the source sent.")
 	return nil
+}
+
+// still reports whether all that is wanted has been confirmed for a while, and nothing came.
+func still(d time.Duration) func(admin.Status) bool {
+	events, since := int64(-1), time.Now()
+	return func(s admin.Status) bool {
+		if !settled(s) || s.Store.Events != events {
+			events, since = s.Store.Events, time.Now()
+		}
+		return time.Since(since) >= d
+	}
 }
 
 func (w *world) addResync(what string, r resynced, full filled, most float64, within time.Duration) {
