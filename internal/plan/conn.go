@@ -25,6 +25,7 @@ type session struct {
 	auth       auth
 	followed   followed
 	barred     bool // the log says that the relay allows something only to others
+	whole      whole
 }
 
 // echo is the NOTICE by which a relay turned NIP-77 down: it comes once more for
@@ -79,6 +80,7 @@ func (p *Peer) connected(in Connected) {
 	told := in.Limits.capacity(p.cfg.MaxTags)
 	p.conn = &session{opened: p.now, told: told, limits: told, requests: make(map[string]*request)}
 	p.conn.frames.since, p.conn.caughtBy = p.now.Mono, p.now.Mono+catchUpGrace
+	p.conn.whole.on = p.likeness.alike && p.bearsWhole()
 	since := max(1, p.mark.Wall.Add(-p.cfg.QuickReconnect).Unix())
 	for _, it := range p.inOrder() {
 		l := p.lotOf(it)
@@ -143,11 +145,12 @@ func (p *Peer) disconnected(reason string) {
 	}
 	for _, t := range p.conn.running {
 		r := t.req
-		if r != nil && r.kind == asksNeg && t.neg.opened && !t.neg.heard && p.neg == negUnknown && p.now.Mono < r.progress+dropAfterOpen {
+		if r != nil && r.kind == asksNeg && !t.group.whole && t.neg.opened && !t.neg.heard && p.neg == negUnknown && p.now.Mono < r.progress+dropAfterOpen {
 			p.noNegentropy("connection lost right after it was asked")
 			p.negDrops = true
 		}
 	}
+	p.wholeLost()
 	p.fail("connection lost", reason)
 }
 

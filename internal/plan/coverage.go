@@ -70,6 +70,10 @@ func (y *tally) has(k uint64) bool {
 // tallyWindow takes what the comparison of one window told.
 func (t *task) tallyWindow() {
 	n, y := t.neg, &t.tally
+	if t.group.whole {
+		t.noteLacks()
+		return
+	}
 	if len(n.values) != n.set.Len() || len(t.filter.Tags) == 0 {
 		return
 	}
@@ -96,7 +100,7 @@ func (t *task) tallyWindow() {
 
 // cover adds what a group told, if it was asked in full and not before.
 func (p *Peer) cover(g *group) {
-	if g.layer != LayerRepositories && g.layer != LayerRoots || g.since > 0 || !p.fresh(g) {
+	if g.layer != LayerRepositories && g.layer != LayerRoots || g.whole || g.since > 0 || !p.fresh(g) {
 		return
 	}
 	for _, t := range g.tasks {
@@ -104,7 +108,11 @@ func (p *Peer) cover(g *group) {
 			return
 		}
 	}
-	found, owners := make(map[uint32]share), p.belonging(g)
+	var in itemSet
+	for _, it := range g.items {
+		in.put(it)
+	}
+	found, owners := make(map[uint32]share), p.belonging(g.layer, &in)
 	for _, t := range g.tasks {
 		for i, s := range t.tally.shares {
 			for _, ord := range owners[owned(t.filter.Tags[0].Name, t.filter.Tags[0].Values[i])] {
@@ -151,13 +159,9 @@ func owned(tag byte, value string) string {
 	return string(tag|0x20) + value
 }
 
-// belonging returns which repositories the values of a group's filters belong to.
-func (p *Peer) belonging(g *group) map[string][]uint32 {
+// belonging returns which repositories the values of the filters for items belong to.
+func (p *Peer) belonging(layer Layer, in *itemSet) map[string][]uint32 {
 	out := make(map[string][]uint32)
-	var in itemSet
-	for _, it := range g.items {
-		in.put(it)
-	}
 	add := func(tag byte, value string, r *RepoWant) {
 		k := owned(tag, value)
 		out[k] = append(out[k], r.ord)
@@ -171,7 +175,7 @@ func (p *Peer) belonging(g *group) map[string][]uint32 {
 				add('q', a, r)
 			}
 		}
-		if g.layer != LayerRoots {
+		if layer != LayerRoots {
 			continue
 		}
 		for _, c := range r.chunks {
@@ -190,7 +194,7 @@ func (p *Peer) belonging(g *group) map[string][]uint32 {
 // tendCoverage ends a full catch-up: what it told is what counts now.
 func (p *Peer) tendCoverage() {
 	c := &p.coverage
-	if !c.filling || !p.Settled() {
+	if !c.filling || !p.Settled() || p.conn.whole.asking != "" {
 		return
 	}
 	c.last, c.next, c.filling = c.next, nil, false

@@ -183,6 +183,8 @@ func (d *driver) answer(e plan.Effect) {
 		d.queue = append(d.queue, d.sift(e))
 	case plan.Survey:
 		d.queue = append(d.queue, d.survey(e))
+	case plan.Attribute:
+		d.queue = append(d.queue, d.attribute(e))
 	case plan.OpenNeg:
 		if d.negFault != nil {
 			if m := d.negFault(e); m != nil {
@@ -219,7 +221,11 @@ func (d *driver) valuesOf(s *negentropy.Set, f nostr.Filter) []int16 {
 	for i := range out {
 		e := byID[s.At(i).ID]
 		out[i] = -1
-		if len(f.Tags) == 0 || d.remembered[e.ID] {
+		if d.remembered[e.ID] {
+			continue
+		}
+		if len(f.Tags) == 0 {
+			out[i] = 0
 			continue
 		}
 		out[i] = int16(slices.IndexFunc(f.Tags[0].Values, func(v string) bool {
@@ -300,6 +306,17 @@ func (d *driver) survey(e plan.Survey) plan.Surveyed {
 	in, err := s.survey(e)
 	if err != nil {
 		d.t.Fatal(err)
+	}
+	return in
+}
+
+// attribute tells what the driver's own events name.
+func (d *driver) attribute(e plan.Attribute) plan.Attributed {
+	in := plan.Attributed{Sub: e.Sub}
+	for _, x := range d.own(nostr.Filter{}) {
+		if slices.Contains(e.IDs, x.ID) {
+			in.Names = append(in.Names, plan.NamesOf(x))
+		}
 	}
 	return in
 }

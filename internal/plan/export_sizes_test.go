@@ -21,6 +21,7 @@ func (p *Peer) checkSizes() error {
 		{"owners of a dead relay", len(p.owners), mostOwners},
 		{"last gaps", len(p.lastGaps), mostGaps},
 		{"withheld", len(p.withheld), mostWithheld},
+		{"withheld of the whole", len(p.hidden), mostWithheld},
 	}
 	for _, m := range []map[uint32]shares{p.coverage.last, p.coverage.next} {
 		bounds = append(bounds, bound{"repositories with a share", len(m), 3*repos + mostFormer})
@@ -72,7 +73,7 @@ func (c *session) bounds(p *Peer) []bound {
 		{"live REQs", len(c.live), mostSubs},
 		{"lots that wait", len(c.waiting), p.wanted.n},
 		{"sweeps", len(c.sweeps), p.wanted.n},
-		{"groups", len(c.groups), p.wanted.n},
+		{"groups", len(c.groups), p.wanted.n + 1}, // one that compares everything
 		{"tasks that run", len(c.running), requestsAtOnce},
 		{"tasks that were put off", len(c.later), open},
 		{"requests", len(c.requests), len(c.live) + len(c.running) + settling},

@@ -42,7 +42,7 @@ func (p *Peer) fetch(t *task) {
 	}
 	n.need = n.need[k:]
 	f := nostr.Filter{IDs: ids, Limit: new(len(ids))}
-	if p.kinds.mode != kindsNone { // the filter's own, where it has some
+	if p.kinds.mode != kindsNone && !t.group.whole { // the filter's own, where it has some
 		f.Kinds = p.kinds.mode.with(t.filter).Kinds
 	}
 	r := p.request(t, asksIDs, f)
@@ -178,8 +178,12 @@ func (n *fetching) secondRound() bool {
 
 // lastRound says that what is missing is to be looked for by paging, but for
 // what was looked for in vain not long ago.
-func (p *Peer) lastRound(n *fetching) bool {
-	if n.round != 1 || p.withheld.all(n.missing, p.now.Mono) {
+func (p *Peer) lastRound(t *task) bool {
+	n, known := t.neg, p.withheld
+	if t.group.whole {
+		known = p.hidden
+	}
+	if n.round != 1 || known.all(n.missing, p.now.Mono) {
 		return false
 	}
 	n.round = 2

@@ -23,7 +23,7 @@ func (p *Peer) full() bool {
 	c := p.conn
 	p.cancelMerge()
 	held := c.held()
-	if held == 0 {
+	if held == 0 || c.whole.on {
 		return false
 	}
 	c.limits.total = held

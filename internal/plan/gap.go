@@ -20,6 +20,12 @@ func (p *Peer) gapped(r *request, e *nostr.Event) {
 	if r.task == nil || r.task.group.swept || e == nil || e.CreatedAt > p.now.Wall.Unix()-gapMargin {
 		return
 	}
+	if r.task.group.whole {
+		if c.whole.on && e.CreatedAt >= max(c.followed.all, c.whole.opened)+gapMargin {
+			p.gap(r.task.group.class, e)
+		}
+		return
+	}
 	for _, it := range r.task.group.items {
 		if p.follows(it, e) && e.CreatedAt >= c.followed.since(it)+gapMargin {
 			p.gap(r.task.group.class, e)
@@ -75,6 +81,9 @@ const gapLines = 10
 func (p *Peer) gap(class Class, e *nostr.Event) {
 	p.counted.Gaps++
 	p.noteGap(class, e)
+	if p.conn.whole.on {
+		p.conn.whole.leave = wholeGapWait
+	}
 	level := Warn
 	if class == Daily {
 		level = Error

@@ -60,6 +60,7 @@ type (
 	Loaded struct {
 		Sub    string
 		Set    *negentropy.Set
+		Large  bool    // there is no set because there is too much
 		Values []int16 // per item of the set: the place, in the only list of the filter, of a value it is found under; -1 = not known, or not shown to others
 	}
 	// Sifted answers a Sift.
@@ -84,6 +85,12 @@ type (
 		Next    *Place         // where the next page begins; nil = there is none
 		Failed  bool           // the store could not be read
 	}
+	// Attributed answers an Attribute.
+	Attributed struct {
+		Sub    string
+		Names  [][]string // of each event that is here: NamesOf
+		Failed bool       // the store could not be read
+	}
 	// Frame brings an EOSE, CLOSED, NOTICE, NEG-MSG, NEG-ERR, NEG-CLOSE or AUTH message.
 	Frame struct{ Message nostr.RelayMessage }
 	// Retry says that the operator wants a connection now, whatever the backoff.
@@ -106,6 +113,7 @@ func (Loaded) input()        {}
 func (Sifted) input()        {}
 func (Authenticated) input() {}
 func (Surveyed) input()      {}
+func (Attributed) input()    {}
 func (Frame) input()         {}
 func (Retry) input()         {}
 func (Reconsider) input()    {}
@@ -149,10 +157,12 @@ type (
 	CloseRequest struct{ Sub string }
 	// Forget says that a REQ has ended by the relay's own word: no CLOSE is sent.
 	Forget struct{ Sub string }
-	// LoadSet reads the local (time, id) pairs of a filter; exactly one Loaded answers.
+	// LoadSet reads the local (time, id) pairs of a filter; exactly one Loaded answers. With Most there is none where
+	// that many are exceeded, and a set of not long ago will do.
 	LoadSet struct {
 		Sub    string
 		Filter nostr.Filter
+		Most   int // 0 = any number
 	}
 	// Sift asks which ids are unknown here, neither stored nor remembered; exactly
 	// one Sifted answers. The slice is not changed afterwards.
@@ -169,6 +179,12 @@ type (
 		Values
 		Above []Values
 		After *Place
+	}
+	// Attribute asks what stored events name; exactly one Attributed answers. The
+	// slice is not changed afterwards.
+	Attribute struct {
+		Sub string
+		IDs []nostr.ID
 	}
 	// OpenNeg sends NEG-OPEN.
 	OpenNeg struct {
@@ -202,6 +218,7 @@ func (Forget) effect()       {}
 func (LoadSet) effect()      {}
 func (Sift) effect()         {}
 func (Survey) effect()       {}
+func (Attribute) effect()    {}
 func (OpenNeg) effect()      {}
 func (ContinueNeg) effect()  {}
 func (CloseNeg) effect()     {}

@@ -50,6 +50,7 @@ func randomTemper(r *rand.Rand) temper {
 func randomConfig(r *rand.Rand) plan.Config {
 	return plan.Config{
 		MaxTags: pick(r, 0, 10, 5, 2), MaxFilters: pick(r, 0, 0, 30, 10), NoNegentropy: r.IntN(10) == 0,
+		WholeFrom: pick(r, 0, 1, 1),
 	}
 }
 

@@ -35,6 +35,7 @@ type liveReq struct {
 	open    bool
 	parts   []*liveReq // it is to stand in for these as well
 	by      *liveReq   // is to stand in for this one
+	whole   bool       // it follows everything, whatever it is for
 }
 
 func (p *Peer) newSub(prefix string) string {
@@ -78,6 +79,10 @@ func (p *Peer) tendLive() {
 // is swept.
 func (p *Peer) openWaiting() {
 	c := p.conn
+	if c.whole.on {
+		p.openWhole()
+		return
+	}
 	values := p.values()
 	for p.now.Mono >= c.pausedTill {
 		room := c.standing() < c.limits.live()
@@ -118,6 +123,11 @@ func (p *Peer) openLive(l *liveReq, values int) {
 			filters = append(filters, p.want.filters(layer, items[layer], true, bounds{values: values})...)
 		}
 	}
+	p.sendLive(l, filters, values)
+}
+
+// sendLive sends it.
+func (p *Peer) sendLive(l *liveReq, filters []nostr.Filter, values int) {
 	l.limit = p.conn.limits.limit
 	l.manner = p.manner(slices.ContainsFunc(filters, func(f nostr.Filter) bool { return f.Kinds == nil }))
 	for i := range filters {
@@ -140,6 +150,11 @@ func (p *Peer) liveOpened(l *liveReq) {
 	}
 	l.open, l.openAt = true, p.now.Mono
 	p.conn.follow(l.lots, p.now)
+	if l.whole {
+		p.conn.whole.opened = p.now.Wall.Unix()
+		p.compareWhole(l.lots, Catchup)
+		return
+	}
 	for _, x := range l.lots {
 		p.addGroups(x, Catchup, false)
 	}
@@ -159,6 +174,12 @@ func (p *Peer) closeUnanswered() {
 func (p *Peer) closeLive(l *liveReq) {
 	p.closeReq(l.sub)
 	p.dropLive(l)
+	if l.whole {
+		p.conn.whole.on, p.conn.whole.live, p.conn.whole.ended = false, nil, true
+		if p.coverage.filling { // what is told by items from now on is told of everything
+			p.coverage.begin()
+		}
+	}
 }
 
 func (p *Peer) dropLive(l *liveReq) {
@@ -180,6 +201,9 @@ func (p *Peer) shrink() {
 		}
 	}
 	for _, l := range c.following.live {
+		if l.whole { // its size is that of no filter
+			continue
+		}
 		l.size = p.sizeOf(l.lots)
 		for _, r := range l.parts {
 			l.size = l.size.plus(p.sizeOf(r.lots))
@@ -196,7 +220,7 @@ func (p *Peer) shrink() {
 	for _, g := range c.groups {
 		g.items = slices.DeleteFunc(g.items, gone)
 	}
-	p.dropGroups(func(g *group) bool { return len(g.items) == 0 })
+	p.dropGroups(func(g *group) bool { return len(g.items) == 0 && !g.whole })
 }
 
 func prune(lots []lot, gone func(Item) bool) []lot {

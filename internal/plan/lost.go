@@ -10,6 +10,10 @@ import (
 // `from` on is asked again.
 func (p *Peer) liveRefused(l *liveReq, text string, from time.Time) {
 	c := p.conn
+	if l.whole {
+		p.wholeRefused(l, text, from)
+		return
+	}
 	p.closeLive(l) // a relay may have kept some of its filters
 	if p.partLost(l) {
 		return

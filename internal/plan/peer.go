@@ -19,6 +19,7 @@ type Config struct {
 	NoNegentropy   bool
 	MaxTags        int    // values per filter (100)
 	MaxFilters     int    // live filters before small REQs are merged (70)
+	WholeFrom      int    // items wanted from which on a relay may be asked as a whole (500)
 	Past           Record // what is remembered of the relay; zero = nothing
 }
 
@@ -39,6 +40,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxFilters == 0 {
 		c.MaxFilters = 70
+	}
+	if c.WholeFrom == 0 {
+		c.WholeFrom = 500
 	}
 	return c
 }
@@ -111,6 +115,8 @@ type Peer struct {
 	complete  time.Duration // when everything wanted was last confirmed; before that, when it was first wanted
 	coverage  coverage
 	withheld  withheld
+	likeness  likeness
+	hidden    withheld // of comparisons as a whole
 }
 
 // Counters are totals over the life of a peer.
@@ -219,6 +225,9 @@ func (p *Peer) traffic(in Input) bool {
 	case Surveyed:
 		p.surveyed(in)
 		return true
+	case Attributed:
+		p.attributed(in)
+		return true
 	case Frame:
 		p.alive()
 		p.frame(in.Message)
@@ -278,10 +287,16 @@ func (p *Peer) tend() {
 	p.closeAgain()
 	p.tendAuth()
 	p.tendKinds()
+	p.tendWhole()
 	p.tendLive()
 	p.tendSweeps()
 	p.tendReferences()
+	p.conn.whole.ended = false
 	p.tendTasks()
+	if p.conn.whole.ended { // its items wait
+		p.tendLive()
+		p.tendTasks()
+	}
 	p.tendCoverage()
 }
 

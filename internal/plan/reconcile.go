@@ -57,10 +57,10 @@ func (p *Peer) reconcile(t *task) {
 		p.pageWindows(t)
 	case len(n.windows) > 0:
 		p.load(t)
-	case p.waitBehind(t):
+	case !t.group.whole && p.waitBehind(t):
 	case n.secondRound():
 		p.sift(t)
-	case p.lastRound(&n.fetching):
+	case p.lastRound(t):
 		t.pager = newPager(span{since: t.group.since, until: forever})
 		p.askPage(t)
 	default:
@@ -78,10 +78,17 @@ func (p *Peer) load(t *task) {
 	n := t.neg
 	n.opened, n.heard, n.shown, n.have, n.need = false, false, 0, nil, nil
 	t.req = &request{sub: p.newSub("n"), kind: asksNeg, task: t, progress: p.now.Mono}
-	t.req.manner = p.manner(t.filter.Kinds == nil)
+	t.req.manner = p.manner(t.filter.Kinds == nil && !t.group.whole)
 	p.conn.requests[t.req.sub] = t.req
-	n.filter = t.req.mode.with(n.window().narrow(t.filter))
-	p.effect(LoadSet{Sub: t.req.sub, Filter: n.filter})
+	n.filter = n.window().narrow(t.filter)
+	e := LoadSet{Sub: t.req.sub}
+	if t.group.whole {
+		e.Most = mostWhole
+	} else {
+		n.filter = t.req.mode.with(n.filter)
+	}
+	e.Filter = n.filter
+	p.effect(e)
 }
 
 func (n *reconciliation) window() span { return n.windows[len(n.windows)-1] }
@@ -97,6 +104,10 @@ func (p *Peer) session(sub string) (*request, *reconciliation) {
 func (p *Peer) loaded(in Loaded) {
 	r, n := p.session(in.Sub)
 	if r == nil || n.opened {
+		return
+	}
+	if in.Large {
+		p.unlike(p.cfg.Resync, "too much is here")
 		return
 	}
 	if in.Set == nil {
@@ -119,6 +130,7 @@ func (p *Peer) negMsg(sub string, msg []byte) {
 	if r == nil || !n.opened {
 		return
 	}
+	t := r.task
 	n.heard, r.progress = true, p.now.Mono
 	reply, have, need, err := n.init.Step(msg)
 	n.learn(have, need)
@@ -126,14 +138,16 @@ func (p *Peer) negMsg(sub string, msg []byte) {
 	p.counted.NegReceived += hexLen(msg)
 	p.counted.NegSent += hexLen(reply)
 	switch {
+	case t.tooDifferent():
+		p.unlike(p.cfg.Resync, "too much differs")
 	case err != nil || len(n.need)+len(n.late)+len(n.missing) > p.needed:
-		p.abandon(r.task)
+		p.abandon(t)
 		p.report(Debug, "reconciliation failed, paging", "cause", err)
-		p.pageWindows(r.task)
+		p.pageWindows(t)
 	case reply != nil:
 		p.effect(ContinueNeg{Sub: sub, Msg: reply})
 	default:
-		p.compared(r.task)
+		p.compared(t)
 	}
 }
 
@@ -148,6 +162,7 @@ func (p *Peer) compared(t *task) {
 	}
 	p.abandon(t)
 	t.tallyWindow()
+	t.differ, t.held = t.differ+len(n.have)+len(n.need), t.held+n.set.Len()
 	equal := n.set.Len() - len(n.have)
 	n.shown += equal
 	p.counted.Equal += uint64(equal)
@@ -181,7 +196,7 @@ func (p *Peer) sifted(in Sifted) {
 		return
 	}
 	t.neg.need = in.Unknown
-	if t.neg.round == 0 {
+	if t.neg.round == 0 && !t.group.whole {
 		t.neg.leave(p.elsewhere(t))
 	}
 	if in.Oldest > 0 {
@@ -208,6 +223,10 @@ func (p *Peer) negErr(sub, text string, most int64) {
 		p.split(t)
 	case why.crowded():
 		p.pause()
+		if t.group.whole {
+			p.wholeCrowded(t, text)
+			return
+		}
 		p.park(t)
 	case negLost(text) && !n.reopened:
 		n.reopened = true
@@ -247,6 +266,10 @@ func (p *Peer) negSilent(t *task) {
 // negFailed reads the filter by paging, and all others until the next full
 // resync if the relay never answered a reconciliation.
 func (p *Peer) negFailed(t *task, why string) {
+	if t.group.whole {
+		p.unlike(p.cfg.Resync, why)
+		return
+	}
 	if p.neg == negUnknown && !t.neg.heard {
 		p.noNegentropy(why)
 	}

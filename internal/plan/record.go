@@ -20,6 +20,7 @@ type Record struct {
 	Revived      time.Time // when a new owner last had it tried while it was dead; zero = never
 	References   time.Time // when layer 4 is due; zero = not known
 	Uptime       Uptime
+	Alike        bool // it holds nearly what is held here, and is asked as a whole
 
 	Ourself bool // it proved to be this relay; not kept over restarts
 	HangsUp bool // when it is asked to reconcile; not kept over restarts
@@ -96,7 +97,7 @@ func (r Record) wait(c Config, now time.Time) time.Duration {
 func (p *Peer) Record() Record {
 	p.noteOwners()
 	r := Record{
-		At: p.now.Wall, Ourself: p.ourself, HangsUp: p.negDrops, Failures: p.failures.n, LastAlive: p.lastAlive, Revived: p.revived.Wall, Uptime: p.uptime, owners: p.owners,
+		At: p.now.Wall, Ourself: p.ourself, HangsUp: p.negDrops, Failures: p.failures.n, LastAlive: p.lastAlive, Revived: p.revived.Wall, Uptime: p.uptime, Alike: p.likeness.alike, owners: p.owners,
 	}
 	if p.failures.n > 0 {
 		r.FirstFailure = p.now.Wall.Add(-p.now.since(p.failures.first))
@@ -112,7 +113,7 @@ func (p *Peer) Record() Record {
 
 // recall takes what was kept, at the first Step.
 func (p *Peer) recall(r Record) {
-	p.lastAlive, p.uptime, p.owners, p.ourself = r.LastAlive, r.Uptime, r.owners, r.Ourself
+	p.lastAlive, p.uptime, p.owners, p.ourself, p.likeness.alike = r.LastAlive, r.Uptime, r.owners, r.Ourself, r.Alike
 	if r.HangsUp {
 		p.neg, p.negDrops = negRefused, true
 	}

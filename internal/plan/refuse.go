@@ -28,6 +28,11 @@ func (p *Peer) refused(r *request, text string) {
 	t := r.task
 	why := classify(text)
 	switch {
+	case t.group.whole && (r.kind != asksIDs || why == refusalTooMany || why == refusalFull):
+		if why.crowded() {
+			p.pause()
+		}
+		p.wholeFailed(t, text)
 	case why == refusalRate:
 		p.pause()
 		p.park(t)

@@ -54,7 +54,7 @@ type request struct {
 // request opens a stored REQ for a running task.
 func (p *Peer) request(t *task, kind asks, f nostr.Filter) *request {
 	t.req = &request{sub: p.newSub("s"), kind: kind, task: t, most: *f.Limit + requestRoom, begun: p.now.Mono, progress: p.now.Mono}
-	t.req.manner = p.manner(f.Kinds == nil)
+	t.req.manner = p.manner(f.Kinds == nil && !t.group.whole)
 	p.conn.requests[t.req.sub] = t.req
 	p.conn.references.count(t)
 	p.effect(Request{Sub: t.req.sub, Class: t.group.class, Filters: []nostr.Filter{p.kinds.mode.with(f)}})
@@ -128,10 +128,13 @@ func (p *Peer) decided(in Decided) bool {
 		p.gapped(r, in.Event)
 	}
 	if r.live != nil {
+		if r.live.whole {
+			p.conn.whole.judge(in.Outcome, p.cfg.Resync)
+		}
 		if in.Failed {
 			p.liveFailed(r.live)
 		}
-		return in.Failed
+		return in.Failed || p.conn.whole.leave > 0
 	}
 	if !in.Failed && in.Outcome != policy.Invalid {
 		delete(r.want, in.ID)
@@ -203,6 +206,10 @@ func (p *Peer) answered(r *request) {
 		t.neg.chunkDone(r)
 		p.fetchEnded(t)
 	case asksProbe:
+		if t.group.whole && r.proofs > 0 {
+			p.unlike(p.cfg.Resync, "it reconciles its newest events only")
+			return
+		}
 		p.probed(t, r)
 	case asksKinds:
 		t.doubted = true
@@ -245,6 +252,10 @@ func (r *request) awaited() bool {
 
 // askPage sends the pager's next query, or goes on at its end.
 func (p *Peer) askPage(t *task) {
+	if t.group.whole {
+		p.wholePaged(t)
+		return
+	}
 	s, ok := t.pager.next()
 	if !ok && p.doubtful(t) {
 		p.doubt(t)

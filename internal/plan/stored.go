@@ -24,6 +24,7 @@ type group struct {
 	class Class
 	swept bool    // there is no live REQ for them
 	over  bool    // done or abandoned
+	whole bool    // everything is compared
 	tasks []*task // made when it is begun: thousands of groups may wait
 	open  int     // tasks not done
 }
@@ -41,6 +42,9 @@ type task struct {
 	pager   *pager
 	tally   tally
 	neg     *reconciliation
+	differ  int        // events of one side only, in the windows that were compared
+	held    int        // events here, likewise
+	lacks   []nostr.ID // where everything is compared: what the relay lacks of what others are shown
 }
 
 // addGroups splits a lot into groups that fit stored filters.
@@ -212,8 +216,12 @@ func (p *Peer) park(t *task) {
 // for the ids that it saw.
 func (p *Peer) putOff(t *task, after time.Duration) {
 	c := p.conn
-	if t.group.layer == LayerReferences {
+	switch {
+	case t.group.layer == LayerReferences:
 		p.questionFailed(t)
+		return
+	case t.group.whole:
+		p.wholeFailed(t, "put off")
 		return
 	}
 	c.leave(t)
@@ -262,6 +270,9 @@ func (p *Peer) taskDone(t *task) {
 	if g.open--; g.open > 0 {
 		return
 	}
+	if g.whole {
+		p.wholeDone(t)
+	}
 	p.cover(g)
 	g.over = true
 	c.groups = slices.DeleteFunc(c.groups, func(x *group) bool { return x == g })
@@ -281,6 +292,7 @@ func (p *Peer) taskDone(t *task) {
 func (p *Peer) recatch(class Class) {
 	c := p.conn
 	p.coverage.begin()
+	c.whole.asking = ""
 	p.confirmed.clear()
 	p.held.clear()
 	p.cancelMerge()
@@ -289,6 +301,9 @@ func (p *Peer) recatch(class Class) {
 	p.dropQuestion()
 	c.catchup = catchup{}
 	c.caughtBy = p.now.Mono + catchUpGrace
+	if class == Daily {
+		p.becomeWhole()
+	}
 	placed := c.place(p.wanted.has)
 	c.sweeps = nil
 	p.want.each(func(it Item) {
@@ -297,9 +312,12 @@ func (p *Peer) recatch(class Class) {
 		}
 	})
 	for _, l := range c.following.live {
+		if l.whole && l.open {
+			p.compareWhole(l.lots, class)
+		}
 		for i := range l.lots {
 			l.lots[i].since = 0
-			if l.open {
+			if l.open && !l.whole {
 				p.addGroups(l.lots[i], class, false)
 			}
 		}

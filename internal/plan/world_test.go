@@ -434,7 +434,11 @@ func (w *world) transmit(e plan.Effect) {
 		link := w.link
 		w.after(w.some(0, 200), func() {
 			if link == w.link && w.state == "open" {
-				w.step(plan.Loaded{Sub: e.Sub, Set: w.local(e.Filter)})
+				in := plan.Loaded{Sub: e.Sub, Set: w.local(e.Filter)}
+				if e.Most > 0 && in.Set != nil {
+					in.Values = make([]int16, in.Set.Len())
+				}
+				w.step(in)
 			}
 		})
 	case plan.Sift:
@@ -451,6 +455,14 @@ func (w *world) transmit(e plan.Effect) {
 		w.after(w.some(0, 200), func() {
 			if link == w.link && w.state == "open" {
 				w.step(w.survey(e))
+			}
+		})
+	case plan.Attribute:
+		w.fresh(e.Sub)
+		link := w.link
+		w.after(w.some(0, 200), func() {
+			if link == w.link && w.state == "open" {
+				w.step(w.attribute(e))
 			}
 		})
 	case plan.OpenNeg:
@@ -542,6 +554,15 @@ func (w *world) survey(e plan.Survey) plan.Surveyed {
 	in, err := s.survey(e)
 	if err != nil || w.relay.chance(w.relay.storeFails) {
 		return plan.Surveyed{Sub: e.Sub, Failed: true}
+	}
+	return in
+}
+
+// attribute tells what stored events name; it fails when reading does.
+func (w *world) attribute(e plan.Attribute) plan.Attributed {
+	in := plan.Attributed{Sub: e.Sub, Failed: w.relay.chance(w.relay.storeFails)}
+	for _, id := range e.IDs {
+		in.Names = append(in.Names, plan.NamesOf(w.store[id]))
 	}
 	return in
 }
