@@ -54,6 +54,8 @@ type Config struct {
 	SyncMaxTags int
 	// SyncMaxFilters is the number of live filters per relay before small requests are merged.
 	SyncMaxFilters int
+	// SyncWholeFrom is how much is wanted of a relay that may be asked as a whole.
+	SyncWholeFrom int
 	// SyncMaxRelays bounds the relays connected at once.
 	SyncMaxRelays int
 	// SyncNegentropy uses NIP-77 where the remote relay has it.

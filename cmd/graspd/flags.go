@@ -86,6 +86,7 @@ func (c *Config) serveSettings() []setting {
 		duration("sync-dead-retry", "24h", time.Minute, "how often a dead relay is tried", &c.SyncDeadRetry),
 		number("sync-max-tags", "100", 1, 2000, "values per filter", &c.SyncMaxTags),
 		number("sync-max-filters", "70", 1, 1000, "live filters per relay before small requests are merged", &c.SyncMaxFilters),
+		number("sync-whole-from", "500", 1, 1_000_000_000, "repositories and root events wanted of a relay from which on it may be asked as a whole", &c.SyncWholeFrom),
 		number("sync-max-relays", "500", 1, 100_000, "relays connected at once, bootstrap relays aside", &c.SyncMaxRelays),
 		boolean("sync-negentropy", "true", "reconcile by NIP-77 where the remote relay has it", &c.SyncNegentropy),
 		text("name", "graspd", "relay name (NIP-11)", &c.Name),

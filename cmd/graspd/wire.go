@@ -110,7 +110,7 @@ func newEngine(c Config, n *node, key nostr.SecretKey, bootstrap []grasp.RelayUR
 		Peer: plan.Config{
 			BaseBackoff: c.SyncBaseBackoff, MaxBackoff: c.SyncMaxBackoff, DeadAfter: c.SyncDeadAfter, DeadRetry: c.SyncDeadRetry,
 			QuickReconnect: c.SyncQuickReconnect, Resync: c.SyncResyncInterval, NoNegentropy: !c.SyncNegentropy,
-			MaxTags: c.SyncMaxTags, MaxFilters: c.SyncMaxFilters,
+			MaxTags: c.SyncMaxTags, MaxFilters: c.SyncMaxFilters, WholeFrom: c.SyncWholeFrom,
 		},
 		BatchWindow: c.SyncBatchWindow, CheckEvery: c.SyncCheckInterval, StartupDelay: c.SyncStartupDelay, MaxRelays: c.SyncMaxRelays,
 		Logger: n.log,

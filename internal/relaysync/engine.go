@@ -34,6 +34,7 @@ type Engine struct {
 	chunk   int                           // of the feed; owned by Run
 	ledger  *ledger                       // owned by Run
 	crowded bool                          // owned by Run; more relays are wanted than there are slots
+	whole   *wholeSet                     // shared by the peers
 	group   sync.WaitGroup                // the peers' goroutines
 
 	following chan struct{} // closed when Run answers asks
@@ -54,6 +55,7 @@ func New(c Config) *Engine {
 		peers:   make(map[grasp.RelayURL]*peer),
 		asks:    make(chan chan []*peer), retries: make(chan retry), following: make(chan struct{}), over: make(chan struct{}),
 		lists: make(chan listing), calm: make(chan struct{}, 1), gather: plan.NewGather(c.BatchWindow), chunk: feedChunk,
+		whole: newWholeSet(),
 	}
 	e.desired.SetLists(c.Lists)
 	return e
@@ -117,6 +119,7 @@ func (e *Engine) foldStored(ctx context.Context) error {
 // what tells that a delayed revision is due; nil when none is delayed.
 func (e *Engine) deliver(ctx context.Context) <-chan time.Time {
 	for u, w := range e.desired.Changed(e.cfg.Now().Mono) {
+		e.whole.outdate() // what was an orphan, or nobody's, may be somebody's now
 		e.wants[u] = w
 		if p := e.peers[u]; p != nil {
 			p.want(w)
@@ -184,6 +187,7 @@ func (e *Engine) check(ctx context.Context) {
 			e.cfg.Logger.Info("relay no longer needed", slog.String("relay", string(u)))
 		}
 	}
+	e.whole.expire(e.cfg.Now().Mono)
 	e.place(ctx, true)
 }
 

@@ -22,6 +22,7 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	full := plan.Record{
 		At: now, Failures: 17, FirstFailure: now.Add(-3 * time.Hour), NextAttempt: now.Add(time.Hour), LastAlive: now.Add(-4 * time.Hour),
 		Revived: now.Add(-time.Hour), References: now.Add(5 * time.Hour), Uptime: plan.Uptime{Connected: 90 * 24 * time.Hour, Not: 5 * time.Second},
+		Alike: true,
 	}
 	for _, r := range []plan.Record{{}, full, {At: now, LastAlive: time.Date(1969, 12, 31, 23, 0, 0, 0, time.UTC)}} {
 		b := encodeRecord(r)

@@ -37,6 +37,7 @@ func (e *Engine) list(ctx context.Context, l listing) <-chan time.Time {
 	e.desired.SetLists(l.lists)
 	delayed := e.deliver(ctx)
 	if l.looser {
+		e.whole.outdate()
 		for _, p := range e.peers {
 			p.reconsider()
 		}

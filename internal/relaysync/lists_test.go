@@ -27,10 +27,13 @@ func denied(t *testing.T, keys ...nostr.SecretKey) (l policy.Lists) {
 // What is denied is not asked for any more and its relays are let go; what was refused before and is allowed now is asked
 // for at once, of relays with and without NIP-77, also what only comments lead to.
 func TestListsThatChange(t *testing.T) {
-	for name, neg := range map[string]testkit.NegMode{"negentropy": testkit.NegWorks, "paging": testkit.NegNotice} {
+	for name, neg := range map[string]testkit.NegMode{"negentropy": testkit.NegWorks, "paging": testkit.NegNotice, "as a whole": testkit.NegWorks} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w := newWorld(t, bootURL)
+				if name == "as a whole" {
+					w.adjust = func(c *relaysync.Config) { c.Peer.WholeFrom = 1 }
+				}
 				boot, other := w.net.Relay(bootURL), w.net.Relay(otherURL)
 				boot.Neg, other.Neg = neg, neg
 				owner, spammer, helper := testkit.Key(1), testkit.Key(5), testkit.Key(6)

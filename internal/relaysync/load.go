@@ -26,8 +26,14 @@ func (p *peer) load(ctx context.Context, e plan.LoadSet) plan.Loaded {
 			p.unreadable(ctx, "local set could not be read", err)
 			return plan.Loaded{Sub: e.Sub}
 		}
+		if e.Most > 0 && len(items) == e.Most {
+			return plan.Loaded{Sub: e.Sub, Large: true}
+		}
 		value := int16(-1)
-		if m.Shown {
+		switch {
+		case m.Shown && len(e.Filter.Tags) == 0:
+			value = 0
+		case m.Shown:
 			value = int16(m.Value)
 		}
 		items, out.Values = append(items, negentropy.Item{Time: uint64(m.Time), ID: m.ID}), append(out.Values, value)

@@ -255,11 +255,17 @@ func (p *peer) transmit(e plan.Effect) {
 	l := p.link
 	switch e := e.(type) {
 	case plan.LoadSet:
-		l.load(func(ctx context.Context) { p.inbox.push(l, p.load(ctx, e)) })
+		read := p.load
+		if e.Most > 0 && e.Filter.Since == nil && e.Filter.Until == nil { // it has nothing else
+			read = p.loadWhole
+		}
+		l.load(func(ctx context.Context) { p.inbox.push(l, read(ctx, e)) })
 	case plan.Sift:
 		l.load(func(ctx context.Context) { p.inbox.push(l, p.sift(ctx, e)) })
 	case plan.Survey:
 		l.load(func(ctx context.Context) { p.inbox.push(l, p.survey(ctx, e)) })
+	case plan.Attribute:
+		l.load(func(ctx context.Context) { p.inbox.push(l, p.attribute(ctx, e)) })
 	case plan.Request:
 		l.asked.open(e)
 		l.send(nostr.AppendReq(nil, e.Sub, e.Filters...))

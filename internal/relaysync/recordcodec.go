@@ -11,12 +11,12 @@ import (
 
 // recordVersion is the version of the shape below. What another version wrote
 // is not read: the relay begins anew.
-const recordVersion = 2
+const recordVersion = 3
 
-// recordLen is the length of version 2: the version, the number of failures, six
-// times and two durations, big endian. Times are milliseconds since 1970, 0 for
-// none; durations are milliseconds.
-const recordLen = 1 + 4 + 6*8 + 2*8
+// recordLen is the length of version 3: the version, the number of failures, six
+// times and two durations, big endian, and whether the relay is alike, 0 or 1.
+// Times are milliseconds since 1970, 0 for none; durations are milliseconds.
+const recordLen = 1 + 4 + 6*8 + 2*8 + 1
 
 var errRecord = errors.New("unreadable record of a relay")
 
@@ -31,7 +31,11 @@ func encodeRecord(r plan.Record) []byte {
 		b = binary.BigEndian.AppendUint64(b, uint64(ms))
 	}
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Uptime.Connected.Milliseconds()))
-	return binary.BigEndian.AppendUint64(b, uint64(r.Uptime.Not.Milliseconds()))
+	b = binary.BigEndian.AppendUint64(b, uint64(r.Uptime.Not.Milliseconds()))
+	if r.Alike {
+		return append(b, 1)
+	}
+	return append(b, 0)
 }
 
 func decodeRecord(b []byte) (plan.Record, error) {
@@ -60,6 +64,10 @@ func decodeRecord(b []byte) (plan.Record, error) {
 		}
 		*d = time.Duration(ms) * time.Millisecond
 	}
+	if next[0] > 1 {
+		return plan.Record{}, fmt.Errorf("%w: neither alike nor not", errRecord)
+	}
+	r.Alike = next[0] == 1
 	return r, nil
 }
 

@@ -184,7 +184,7 @@ func (c *chaos) graspd(name string, work int) *sim.Graspd {
 		}
 	}
 	odd := c.odd()
-	peer := plan.Config{NoNegentropy: r.IntN(8) == 0}
+	peer := plan.Config{NoNegentropy: r.IntN(8) == 0, WholeFrom: pick(r, 0, 1)}
 	if r.IntN(3) == 0 {
 		peer.MaxTags, peer.MaxFilters = pick(r, 0, 2, 10), pick(r, 0, 10, 20)
 	}

@@ -1,0 +1,58 @@
+package relaysync_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"graspd/internal/relaysync"
+	"graspd/internal/testkit"
+)
+
+// A relay that was found to hold the same is asked by one live REQ and one reconciliation without a filter when it comes
+// back, also in another process, and what it has got meanwhile comes.
+func TestAWholeRelay(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, bootURL)
+		w.adjust = func(c *relaysync.Config) { c.Peer.WholeFrom = 1 }
+		boot := w.net.Relay(bootURL)
+		p := newProject("proj", 20)
+		boot.Store(p.all()...)
+		w.start()
+		w.settle()
+		wait(time.Minute)
+		fresh := func(when string, change func()) {
+			t.Helper()
+			before := len(boot.Frames())
+			change()
+			wait(2 * time.Hour)
+			w.settle()
+			live, negs, all := 0, 0, 0
+			for _, f := range boot.Frames()[before:] {
+				switch {
+				case strings.HasPrefix(f, `["REQ"`) && strings.Contains(f, `,{"limit":0}]`):
+					live++
+				case strings.HasPrefix(f, `["NEG-OPEN"`) && strings.Contains(f, `",{},"`):
+					negs++
+				case strings.HasPrefix(f, `["REQ"`) && strings.Contains(f, `"ids"`):
+					continue
+				}
+				if strings.HasPrefix(f, `["REQ"`) || strings.HasPrefix(f, `["NEG-OPEN"`) {
+					all++
+				}
+			}
+			if live != 1 || negs != 1 || all != 2 {
+				t.Errorf("%s: %d live REQs and %d reconciliations without a filter, %d requests", when, live, negs, all)
+			}
+		}
+		missed := testkit.Comment(testkit.Key(6), time.Now().Unix(), p.all()[1], "while nobody listens")
+		fresh("connected again", func() { boot.Drop(); boot.Store(missed) })
+		w.wantStored(missed)
+		fresh("another process", func() { w.stop(); w.start() })
+		later := testkit.Comment(testkit.Key(6), time.Now().Unix(), p.all()[1], "live")
+		boot.Add(later)
+		wait(time.Second)
+		w.wantStored(later)
+		w.stop()
+	})
+}
