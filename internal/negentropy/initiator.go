@@ -22,10 +22,12 @@ type Initiator struct {
 	set     *Set
 	limit   int
 	maxNeed int
+	most    int // ids that one side lacks; 0 = any number
 	done    bool
 
 	have    []uint64              // bit i: the own item i was reported
 	need    map[[32]byte]struct{} // what was reported as needed, at most maxNeed ids
+	differ  int                   // ids that were reported
 	tooMany bool                  // there was more
 
 	settled int // own items below the first open range, at best
@@ -45,6 +47,11 @@ func NewInitiator(s *Set, frameLimit int) *Initiator {
 		need:    make(map[[32]byte]struct{}),
 	}
 }
+
+// Bound has the reconciliation end with [ErrTooMany] when more ids than that
+// turn out to be on one side only, and report at most one more. It is called
+// before the first Step.
+func (n *Initiator) Bound(most int) { n.most = most }
 
 // Start returns the first message.
 func (n *Initiator) Start() []byte {
@@ -106,21 +113,29 @@ func (n *Initiator) difference(have, need [][32]byte, list []byte, from, to int)
 	theirs = slices.Compact(theirs)
 
 	shared := append(n.shared[:0], make([]bool, len(theirs))...)
-	for i := from; i < to; i++ {
+	for i := from; i < to && !n.tooMany; i++ {
 		id := n.set.items[i].ID
 		if at, found := slices.BinarySearchFunc(theirs, id, order); found {
 			shared[at] = true
 		} else if n.reportHave(i) {
 			have = append(have, id)
+			n.count()
 		}
 	}
 	for i, id := range theirs {
-		if !shared[i] && n.reportNeed(id) {
+		if !n.tooMany && !shared[i] && n.reportNeed(id) {
 			need = append(need, id)
+			n.count()
 		}
 	}
 	n.theirs, n.shared = theirs, shared
 	return have, need
+}
+
+// count notes an id that was reported.
+func (n *Initiator) count() {
+	n.differ++
+	n.tooMany = n.tooMany || n.most > 0 && n.differ > n.most
 }
 
 // reportHave marks own item i as reported and says whether that is new.

@@ -1,6 +1,7 @@
 package negentropy_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -151,5 +152,45 @@ func TestFrameLimitValues(t *testing.T) {
 func TestFrameLimitSweep(t *testing.T) {
 	for limit := 4096; limit < 4300; limit += 7 {
 		testSets(t, 700, clocks["crowded"], overlaps["half"], limit, limit+100)
+	}
+}
+
+// TestBound: with one difference more than is allowed the reconciliation ends, having told little more than that.
+func TestBound(t *testing.T) {
+	items := make([]negentropy.Item, 5000)
+	for i := range items {
+		items[i] = negentropy.Item{Time: uint64(i + 1), ID: [32]byte{byte(i), byte(i >> 8), 7}}
+	}
+	all, none, half := negentropy.NewSet(items), negentropy.NewSet(nil), negentropy.NewSet(slices.Clone(items[:4900]))
+	for _, c := range []struct {
+		name         string
+		ours, theirs *negentropy.Set
+		most         int
+		err          error
+	}{
+		{"they lack everything", all, none, 500, negentropy.ErrTooMany},
+		{"we lack everything", none, all, 500, negentropy.ErrTooMany},
+		{"as many as allowed are lacked", all, half, 100, nil},
+		{"one more is lacked", all, half, 99, negentropy.ErrTooMany},
+		{"as many as allowed are needed", half, all, 100, nil},
+		{"one more is needed", half, all, 99, negentropy.ErrTooMany},
+		{"any number", all, none, 0, nil},
+	} {
+		n := negentropy.NewInitiator(c.ours, 0)
+		n.Bound(c.most)
+		told := 0
+		msg, err := n.Start(), error(nil)
+		for msg != nil && err == nil {
+			var reply []byte
+			if reply, err = negentropy.Respond(c.theirs, 0, msg); err != nil {
+				t.Fatal(err)
+			}
+			var have, need [][32]byte
+			msg, have, need, err = n.Step(reply)
+			told += len(have) + len(need)
+		}
+		if !errors.Is(err, c.err) || c.most > 0 && told > c.most+1 {
+			t.Errorf("%s: %v after %d ids", c.name, err, told)
+		}
 	}
 }

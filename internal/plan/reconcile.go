@@ -116,6 +116,9 @@ func (p *Peer) loaded(in Loaded) {
 	}
 	n.values = in.Values
 	n.set, n.init, n.opened = in.Set, negentropy.NewInitiator(in.Set, p.conn.limits.frame()), true
+	if r.task.group.whole {
+		n.init.Bound(max(1, r.task.mayDiffer()))
+	}
 	n.opens++
 	p.conn.references.count(r.task)
 	r.progress = p.now.Mono
@@ -138,8 +141,6 @@ func (p *Peer) negMsg(sub string, msg []byte) {
 	p.counted.NegReceived += hexLen(msg)
 	p.counted.NegSent += hexLen(reply)
 	switch {
-	case t.tooDifferent():
-		p.unlike(p.cfg.Resync, "too much differs")
 	case err != nil || len(n.need)+len(n.late)+len(n.missing) > p.needed:
 		p.abandon(t)
 		p.report(Debug, "reconciliation failed, paging", "cause", err)

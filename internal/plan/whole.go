@@ -114,11 +114,8 @@ func (p *Peer) compareWhole(lots []lot, class Class) {
 	p.conn.ready[g.layer].Push(t)
 }
 
-// tooDifferent says whether a comparison as a whole is to end.
-func (t *task) tooDifferent() bool {
-	n := t.neg
-	return t.group.whole && t.differ+len(n.have)+len(n.need) > wholeSlack+(t.held+n.set.Len())/20
-}
+// mayDiffer returns in how many events both sides may differ in the window at hand.
+func (t *task) mayDiffer() int { return wholeSlack + (t.held+t.neg.set.Len())/20 - t.differ }
 
 // becomeWhole has a connection go on with everything as a whole, where that is
 // known to be worth it. What is followed by items is to be asked again anyway.

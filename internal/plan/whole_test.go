@@ -2,11 +2,13 @@ package plan_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"graspd/internal/negentropy"
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
 	"graspd/internal/policy"
@@ -226,6 +228,49 @@ func TestARelayThatDiffersMuchIsAskedByItems(t *testing.T) {
 		if live, negs, _ := w.without(); live+negs != 0 {
 			t.Errorf("%s: within a day it is asked as a whole once more", name)
 		}
+	}
+}
+
+// A relay that holds next to nothing shows with its first message that it lacks everything. That is noticed before all of
+// it is written down, or many such relays at once would take much memory.
+func TestWhatARelayLacksOfTheWholeIsBounded(t *testing.T) {
+	const n = 200_000
+	w := newTwins(t, 0, plan.Config{})
+	items := make([]negentropy.Item, n)
+	for i := range items {
+		items[i] = negentropy.Item{Time: uint64(1_700_000_000 + i), ID: [32]byte{byte(i >> 16), byte(i >> 8), byte(i), 1}}
+	}
+	everything := negentropy.NewSet(items)
+	var open plan.OpenNeg
+	w.hold = func(e plan.Effect) bool {
+		switch e := e.(type) {
+		case plan.LoadSet:
+			if e.Most > 0 {
+				w.queue = append(w.queue, plan.Loaded{Sub: e.Sub, Set: everything, Values: make([]int16, n)})
+				return true
+			}
+		case plan.OpenNeg:
+			if e.Filter.Tags == nil && e.Filter.Kinds == nil {
+				open = e
+				return true
+			}
+		}
+		return false
+	}
+	w.begin()
+	answer, err := negentropy.Respond(negentropy.NewSet(nil), 0, open.Msg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	w.do(plan.Frame{Message: nostr.NegMsg{Sub: open.Sub, Msg: answer}})
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 {
+		t.Errorf("%d bytes", took)
+	}
+	if w.peer.Record().Alike || !w.peer.Settled() {
+		t.Error("it is taken for alike")
 	}
 }
 

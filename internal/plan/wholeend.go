@@ -35,7 +35,7 @@ func (p *Peer) wholeFailed(t *task, why string) {
 func (p *Peer) wholePaged(t *task) {
 	n := t.neg
 	if n == nil || n.round < 2 {
-		p.unlike(p.cfg.Resync, "it cannot be compared")
+		p.unlike(p.cfg.Resync, "too much differs, or it cannot be compared")
 		return
 	}
 	p.hidden.note(n.missing, true, p.now.Mono)
