@@ -14,6 +14,9 @@ import (
 // noteLacks takes what the comparison of one window told.
 func (t *task) noteLacks() {
 	n := t.neg
+	if len(n.have) == 0 {
+		return
+	}
 	for i, v := range n.values {
 		if v < 0 {
 			continue
@@ -48,24 +51,20 @@ func (p *Peer) attributed(in Attributed) {
 	}
 	owners, lacks := p.belonging(LayerRoots, &p.wanted.itemSet), make(map[uint32]shares)
 	for _, names := range in.Names {
-		for _, key := range names {
-			if ords := owners[key]; len(ords) > 0 && !isRootKey(key) {
-				for _, ord := range ords {
-					x := lacks[ord]
-					x.own.lacks++
-					lacks[ord] = x
-				}
-				break
+		for _, root := range []bool{false, true} {
+			// Once, under the first name that counts, as in what is asked together.
+			i := slices.IndexFunc(names, func(key string) bool { return isRootKey(key) == root && len(owners[key]) > 0 })
+			if i < 0 {
+				continue
 			}
-		}
-		for _, key := range names {
-			if ords := owners[key]; len(ords) > 0 && isRootKey(key) {
-				for _, ord := range ords {
-					x := lacks[ord]
+			for _, ord := range owners[names[i]] {
+				x := lacks[ord]
+				if root {
 					x.roots.lacks++
-					lacks[ord] = x
+				} else {
+					x.own.lacks++
 				}
-				break
+				lacks[ord] = x
 			}
 		}
 	}

@@ -70,11 +70,14 @@ func (y *tally) has(k uint64) bool {
 // tallyWindow takes what the comparison of one window told.
 func (t *task) tallyWindow() {
 	n, y := t.neg, &t.tally
+	if len(n.values) != n.set.Len() {
+		return
+	}
 	if t.group.whole {
 		t.noteLacks()
 		return
 	}
-	if len(n.values) != n.set.Len() || len(t.filter.Tags) == 0 {
+	if len(t.filter.Tags) == 0 {
 		return
 	}
 	if y.shares == nil {

@@ -106,6 +106,9 @@ func (t *task) bounds(p *Peer) (all []bound) {
 		if n.set != nil {
 			all = append(all, bound{"ids that the relay lacks", len(n.have), n.set.Len()})
 		}
+		if t.group.whole {
+			all = append(all, bound{"ids that the relay lacks of everything", len(t.lacks), t.differ})
+		}
 	}
 	if r := t.req; r != nil {
 		all = append(all, bound{"events of a request", r.events, max(r.most, 1)}, bound{"ids that are awaited", len(r.want), mostIDs},

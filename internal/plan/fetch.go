@@ -17,6 +17,7 @@ const mostNeeded = 250_000
 // is undelivered and holds nothing up.
 type fetching struct {
 	need    []nostr.ID            // not asked yet
+	unread  bool                  // and not looked up here
 	late    []nostr.ID            // asked once, not arrived
 	missing map[nostr.ID]struct{} // asked twice, not arrived
 	round   int                   // 0; 1 when the late ones are asked again; 2 when paging
@@ -42,8 +43,8 @@ func (p *Peer) fetch(t *task) {
 	}
 	n.need = n.need[k:]
 	f := nostr.Filter{IDs: ids, Limit: new(len(ids))}
-	if p.kinds.mode != kindsNone && !t.group.whole { // the filter's own, where it has some
-		f.Kinds = p.kinds.mode.with(t.filter).Kinds
+	if mode := p.mannerOf(t, t.filter).mode; mode != kindsNone { // the filter's own, where it has some
+		f.Kinds = mode.with(t.filter).Kinds
 	}
 	r := p.request(t, asksIDs, f)
 	r.kindless = true
@@ -172,7 +173,7 @@ func (n *fetching) secondRound() bool {
 	if n.round > 0 || len(n.late) == 0 {
 		return false
 	}
-	n.round, n.need, n.late = 1, n.late, nil
+	n.round, n.need, n.unread, n.late = 1, n.late, true, nil
 	return true
 }
 
@@ -199,7 +200,7 @@ func (n *reconciliation) learn(have, need [][32]byte) {
 		n.have[id] = struct{}{}
 	}
 	for _, id := range need {
-		n.need = append(n.need, nostr.ID(id))
+		n.need, n.unread = append(n.need, nostr.ID(id)), true
 	}
 	n.shown += len(need)
 }

@@ -176,9 +176,6 @@ func (p *Peer) closeLive(l *liveReq) {
 	p.dropLive(l)
 	if l.whole {
 		p.conn.whole.on, p.conn.whole.live, p.conn.whole.ended = false, nil, true
-		if p.coverage.filling { // what is told by items from now on is told of everything
-			p.coverage.begin()
-		}
 	}
 }
 
@@ -201,9 +198,6 @@ func (p *Peer) shrink() {
 		}
 	}
 	for _, l := range c.following.live {
-		if l.whole { // its size is that of no filter
-			continue
-		}
 		l.size = p.sizeOf(l.lots)
 		for _, r := range l.parts {
 			l.size = l.size.plus(p.sizeOf(r.lots))

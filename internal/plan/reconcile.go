@@ -48,6 +48,8 @@ func (p *Peer) reconcile(t *task) {
 	}
 	n := t.neg
 	switch {
+	case len(n.need) > 0 && n.unread: // also what a comparison showed before it was interrupted
+		p.sift(t)
 	case len(n.need) > 0:
 		p.fetch(t)
 	case len(n.settling) > 0: // goes on when the last one is decided
@@ -78,16 +80,13 @@ func (p *Peer) load(t *task) {
 	n := t.neg
 	n.opened, n.heard, n.shown, n.have, n.need = false, false, 0, nil, nil
 	t.req = &request{sub: p.newSub("n"), kind: asksNeg, task: t, progress: p.now.Mono}
-	t.req.manner = p.manner(t.filter.Kinds == nil && !t.group.whole)
+	t.req.manner = p.mannerOf(t, t.filter)
 	p.conn.requests[t.req.sub] = t.req
-	n.filter = n.window().narrow(t.filter)
-	e := LoadSet{Sub: t.req.sub}
+	n.filter = t.req.mode.with(n.window().narrow(t.filter))
+	e := LoadSet{Sub: t.req.sub, Filter: n.filter}
 	if t.group.whole {
 		e.Most = mostWhole
-	} else {
-		n.filter = t.req.mode.with(n.filter)
 	}
-	e.Filter = n.filter
 	p.effect(e)
 }
 
@@ -196,7 +195,7 @@ func (p *Peer) sifted(in Sifted) {
 		p.taskFailed(t, "needed ids could not be looked up")
 		return
 	}
-	t.neg.need = in.Unknown
+	t.neg.need, t.neg.unread = in.Unknown, false
 	if t.neg.round == 0 && !t.group.whole {
 		t.neg.leave(p.elsewhere(t))
 	}

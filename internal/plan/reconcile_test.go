@@ -500,3 +500,65 @@ func TestAStaleReconnectTriesNegentropyAgain(t *testing.T) {
 		}
 	}
 }
+
+// What a comparison showed before it was interrupted is looked up here like all else: some is found by another filter only.
+func TestWhatAnInterruptedComparisonShowedIsLookedUp(t *testing.T) {
+	l := newLibrary(300)
+	loose, lacked := l.events[3].ID, l.events[5].ID
+	for i, e := range l.events {
+		l.ours[e.ID] = e.ID != lacked && (i < 100 || i >= 200)
+	}
+	_, w := small(t, 0)
+	d := l.reader(t, 500)
+	own := d.own
+	d.own = func(f nostr.Filter) []*nostr.Event {
+		return slices.DeleteFunc(own(f), func(e *nostr.Event) bool { return len(f.Tags) > 0 && e.ID == loose })
+	}
+	interrupted := false
+	d.hold = func(e plan.Effect) bool {
+		next, ok := e.(plan.ContinueNeg)
+		if !ok || interrupted {
+			return false
+		}
+		interrupted = true
+		d.frame(nostr.NegErr{Sub: next.Sub, Reason: "closed: too many sessions"})
+		return true
+	}
+	d.connect(w, plan.Limits{})
+	_, times := d.byIDs()
+	if !interrupted || times[loose] > 0 || times[lacked] != 1 || len(times) != 101 || !d.peer.Settled() {
+		t.Errorf("interrupted %v; what is here is asked %d times, what is not %d times, %d ids; settled %v", interrupted, times[loose], times[lacked], len(times), d.peer.Settled())
+	}
+}
+
+// Where that could not be looked up, it is once more before it is asked for again: it may have come another way.
+func TestWhatDidNotComeIsLookedUpUntilThatSucceeds(t *testing.T) {
+	l := newLibrary(1)
+	_, w := small(t, 0)
+	d := l.reader(t, 500)
+	serve := d.serve
+	d.serve = func(sub string, filters []nostr.Filter) []*nostr.Event {
+		if filters[0].IDs != nil {
+			return nil
+		}
+		return serve(sub, filters)
+	}
+	lookups := 0
+	d.hold = func(e plan.Effect) bool {
+		s, ok := e.(plan.Sift)
+		if !ok {
+			return false
+		}
+		if lookups++; lookups != 2 {
+			return false
+		}
+		d.queue = append(d.queue, plan.Sifted{Sub: s.Sub, Failed: true})
+		l.ours[l.events[0].ID] = true
+		return true
+	}
+	d.connect(w, plan.Limits{})
+	d.pass(10 * time.Minute)
+	if _, times := d.byIDs(); lookups != 3 || times[l.events[0].ID] != 1 || !d.peer.Settled() {
+		t.Errorf("looked up %d times, asked %d times, settled %v", lookups, times[l.events[0].ID], d.peer.Settled())
+	}
+}

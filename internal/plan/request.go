@@ -31,6 +31,16 @@ func (p *Peer) manner(kindless bool) manner {
 	return manner{authorized: p.conn.auth.phase == authGranted, kindless: kindless, mode: p.kinds.mode}
 }
 
+// mannerOf returns how a request of a task goes out for what f asks. What compares
+// everything asks without kinds, whatever the relay demands: a refusal ends it.
+func (p *Peer) mannerOf(t *task, f nostr.Filter) manner {
+	m := p.manner(f.Kinds == nil)
+	if t.group.whole {
+		m.kindless, m.mode = false, kindsNone
+	}
+	return m
+}
+
 // request is one REQ or reconciliation that the relay has not finished.
 type request struct {
 	manner
@@ -54,10 +64,10 @@ type request struct {
 // request opens a stored REQ for a running task.
 func (p *Peer) request(t *task, kind asks, f nostr.Filter) *request {
 	t.req = &request{sub: p.newSub("s"), kind: kind, task: t, most: *f.Limit + requestRoom, begun: p.now.Mono, progress: p.now.Mono}
-	t.req.manner = p.manner(f.Kinds == nil && !t.group.whole)
+	t.req.manner = p.mannerOf(t, f)
 	p.conn.requests[t.req.sub] = t.req
 	p.conn.references.count(t)
-	p.effect(Request{Sub: t.req.sub, Class: t.group.class, Filters: []nostr.Filter{p.kinds.mode.with(f)}})
+	p.effect(Request{Sub: t.req.sub, Class: t.group.class, Filters: []nostr.Filter{t.req.mode.with(f)}})
 	return t.req
 }
 

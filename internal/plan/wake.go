@@ -25,7 +25,7 @@ func (p *Peer) wake() time.Duration {
 	if p.conn.auth.awaited() {
 		w = min(w, p.conn.auth.until)
 	}
-	return min(w, p.conn.wakeLive(p.now.Mono), p.conn.wakeTasks(p.now.Mono), p.wakeReferences())
+	return min(w, p.conn.wakeLive(p.now.Mono), p.conn.wakeTasks(p.now.Mono), p.wakeReferences(), later(p.conn.whole.calmAt, p.now.Mono))
 }
 
 // wakeLive names the time at which live REQs need attention.

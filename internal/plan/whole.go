@@ -17,6 +17,7 @@ const (
 	mostWhole     = 1_000_000          // events here; with more it is not tried
 	leastJudged   = 500                // live events, of which most must be wanted
 	mostWholeLost = 3                  // connections that end before a comparison does
+	wholeCalm     = 15 * time.Second   // what is wanted hardly grows for so long before it is tried
 	wholeGapWait  = 7 * 24 * time.Hour // after a live REQ without a filter did not bring everything
 )
 
@@ -37,6 +38,8 @@ type whole struct {
 	idle   int           // of those, what nobody wants
 	leave  time.Duration // this is to end, and not to be tried again for so long
 	asking string        // Sub of an Attribute that is not answered
+	items  int           // were wanted when everything was confirmed
+	calmAt time.Duration // when that is long ago
 }
 
 // bearsWhole says whether there may be a reason to ask the relay as a whole.
@@ -55,6 +58,13 @@ func (p *Peer) tendWhole() {
 	}
 	if c.whole.on || p.likeness.alike || p.neg != negWorks || !p.bearsWhole() || !p.Settled() ||
 		p.now.Mono < c.pausedTill || c.slow || len(c.groups)+len(c.waiting) > 0 || c.unsettled() {
+		return
+	}
+	// What is confirmed first leads to more: each repository to its root events.
+	if n := p.wanted.n; n > c.whole.items+c.whole.items/20 {
+		c.whole.items, c.whole.calmAt = n, p.now.Mono+wholeCalm
+	}
+	if p.now.Mono < c.whole.calmAt {
 		return
 	}
 	p.likeness.after = p.now.Mono + p.cfg.Resync // unless it comes to an end

@@ -70,6 +70,7 @@ func (w *twins) want() *plan.Want { return w.f.wants[here] }
 // begin connects for the first time.
 func (w *twins) begin() *twins {
 	w.connect(w.want(), plan.Limits{})
+	w.pass(20 * time.Second)
 	return w
 }
 
@@ -108,6 +109,16 @@ func (w *twins) wholly(when string) {
 	if live, negs, all := w.without(); live != 1 || negs != 1 || all != 2 || !w.peer.Settled() {
 		w.t.Errorf("%s: %d live REQs and %d reconciliations without a filter, of %d; %+v", when, live, negs, all, w.peer.Status())
 	}
+}
+
+// told counts the lines of the log with that text.
+func (w *twins) told(text string) (n int) {
+	for _, r := range w.reports {
+		if strings.Contains(r.Text, text) {
+			n++
+		}
+	}
+	return n
 }
 
 // byItems fails the test unless everything was asked with filters in the end, and is confirmed.
@@ -184,6 +195,34 @@ func TestWhatIsWantedLaterIsFollowedAlready(t *testing.T) {
 	w.do(plan.Wanted{Want: w.want()})
 	if err := w.peer.Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// What is too much beside the one live REQ tells nothing of how much the relay bears.
+func TestWhatIsFullBesideTheWhole(t *testing.T) {
+	w := newTwins(t, 300, plan.Config{}).begin()
+	w.again(time.Hour)
+	w.f.add(w.f.issue(77, address(key(0), "x"))).step()
+	refused := 0
+	w.refuse = func(r plan.Request) nostr.RelayMessage {
+		if r.Class == plan.Live {
+			return nil
+		}
+		refused++
+		return nostr.Closed{Sub: r.Sub, Reason: "blocked: there are subscriptions from this IP with a total filter cost of 1"}
+	}
+	w.theirs = append(w.theirs, w.mint.event(nostr.KindComment, key(9), epoch.Unix()-77, nostr.Tag{"e", w.want().Repos[0].RootIDs(w.want())[5].String()}))
+	w.do(plan.Wanted{Want: w.want()})
+	if w.refuse = nil; refused == 0 {
+		t.Fatal("nothing is refused")
+	}
+	for sub := range w.open {
+		w.do(plan.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: no"}})
+	}
+	w.pass(time.Hour)
+	w.byItems("after the whole")
+	if n := w.peer.Status().SweptRoots; n > 0 {
+		t.Errorf("%d root events are not followed", n)
 	}
 }
 
@@ -455,6 +494,63 @@ func TestCoverageOfTheWhole(t *testing.T) {
 	}
 }
 
+// What a comparison told of coverage counts once: also when the relay was asked by items before the store answered, and not
+// when everything is compared again.
+func TestCoverageOfTheWholeIsToldOnce(t *testing.T) {
+	for _, refused := range []bool{true, false} {
+		t.Run(fmt.Sprint("refused ", refused), func(t *testing.T) {
+			w := newTwins(t, 40, plan.Config{}).begin()
+			for i := range 10 {
+				w.ours = append(w.ours, w.comment(int64(i)))
+			}
+			var late *plan.Attribute
+			w.hold = func(e plan.Effect) bool {
+				a, is := e.(plan.Attribute)
+				if is = is && late == nil; is {
+					late = &a
+				}
+				return is
+			}
+			w.again(time.Hour)
+			w.wholly("before")
+			if late == nil {
+				t.Fatal("nothing is asked of the store")
+			}
+			if refused {
+				for sub := range w.open {
+					w.do(plan.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: no"}})
+				}
+				w.pass(time.Minute)
+				w.byItems("after")
+				w.do(w.attribute(*late))
+			} else {
+				var open *plan.OpenNeg
+				w.hold = func(e plan.Effect) bool {
+					n, is := e.(plan.OpenNeg)
+					if is = is && open == nil && n.Filter.Tags == nil && n.Filter.Authors == nil; is {
+						open = &n
+					}
+					return is
+				}
+				for i := 0; open == nil && i < 26*60; i++ {
+					w.pass(time.Minute)
+				}
+				w.do(w.attribute(*late))
+				w.theirs = w.ours
+				w.answer(*open)
+				w.do(plan.Tick{})
+			}
+			want := "0.750" // 10 of 40 are lacked more
+			if !refused {
+				want = "1.000"
+			}
+			if c := w.peer.Status().Coverage; c == nil || fmt.Sprintf("%.3f", *c) != want || !w.peer.Settled() {
+				t.Errorf("not covered %s, or not settled; %+v", want, w.peer.Status())
+			}
+		})
+	}
+}
+
 // A relay of which little is wanted, or that is not to be reconciled with, is asked by items.
 func TestTheWholeIsNotAlwaysTried(t *testing.T) {
 	for name, c := range map[string]plan.Config{"little is wanted": {WholeFrom: 8}, "usual": {WholeFrom: 500}, "no negentropy": {NoNegentropy: true}} {
@@ -520,8 +616,8 @@ func TestARelayThatHangsUpAtTheWhole(t *testing.T) {
 					t.Fatalf("%s, %v: it is asked as a whole again", at, gap)
 				}
 			}
-			if w.peer.Record().Alike {
-				t.Errorf("%s: the record says that it is alike", at)
+			if w.peer.Record().Alike || at != "probe" && w.told("no longer asked as a whole") != 1 {
+				t.Errorf("%s: alike %v; the log tells it %d times", at, w.peer.Record().Alike, w.told("no longer asked as a whole"))
 			}
 		}
 	}
@@ -583,6 +679,45 @@ func TestKindsEndTheWhole(t *testing.T) {
 	if !w.peer.AddsKinds() {
 		t.Error("kinds are not added")
 	}
+}
+
+// Where only some requests need kinds, everything is compared and fetched without: they would leave out announcements.
+func TestTheWholeIsComparedWithoutKinds(t *testing.T) {
+	w := newTwins(t, 300, plan.Config{}).begin()
+	w.again(time.Hour)
+	w.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+		if e.Filter.Kinds == nil && e.Filter.Tags != nil {
+			return nostr.NegErr{Sub: e.Sub, Reason: "blocked: name the kinds"}
+		}
+		return nil
+	}
+	w.f.add(w.f.issue(77, address(key(0), "x"))).step()
+	w.do(plan.Wanted{Want: w.want()})
+	if !w.peer.AddsKinds() {
+		t.Fatal("kinds are not added")
+	}
+	other := w.mint.announce(key(7), "other", epoch.Unix()-77, []string{relay(3)})
+	w.theirs = append(w.theirs, other)
+	w.sent = nil
+	w.do(plan.Reconsider{})
+	if _, negs, _ := w.without(); negs != 1 || !slices.Contains(w.ours, other) || !w.peer.Settled() || len(w.following()) != 1 {
+		t.Errorf("%d reconciliations without a filter; here %v; %+v", negs, slices.Contains(w.ours, other), w.peer.Status())
+	}
+}
+
+// Values that are not those of the set, as where it left something out, tell nothing.
+func TestValuesOfAnotherSetTellNothing(t *testing.T) {
+	w := newTwins(t, 40, plan.Config{}).begin()
+	w.ours = append(w.ours, w.comment(3))
+	w.hold = func(e plan.Effect) bool {
+		l, is := e.(plan.LoadSet)
+		if is = is && l.Most > 0; is {
+			w.queue = append(w.queue, plan.Loaded{Sub: l.Sub, Set: set(w.own, l.Filter), Values: make([]int16, 100)})
+		}
+		return is
+	}
+	w.again(time.Hour)
+	w.wholly("with too many values")
 }
 
 // What a relay gives in pages only is still read from its pages.
@@ -773,6 +908,63 @@ func TestFindingOutHoldsNothingUp(t *testing.T) {
 	}
 	if w.begin(); !w.peer.CaughtUp() || !w.peer.Settled() {
 		t.Error("it is not caught up")
+	}
+}
+
+// What is confirmed first leads to more, and until that is here as well both sides differ.
+func TestFindingOutWaitsForWhatIsStillToCome(t *testing.T) {
+	w := newTwins(t, 1600, plan.Config{})
+	all, first := w.want(), newFold(t)
+	first.add(first.announce(key(0), "x", 1, []string{us, string(here)})).step()
+	w.connect(first.wants[here], plan.Limits{})
+	w.pass(10 * time.Second)
+	w.do(plan.Wanted{Want: all})
+	w.pass(10 * time.Second)
+	if _, negs, _ := w.without(); negs > 0 {
+		t.Error("it is tried before what is wanted stays as it is")
+	}
+	w.pass(10 * time.Second)
+	if _, negs, _ := w.without(); negs != 1 {
+		t.Errorf("it is tried %d times", negs)
+	}
+}
+
+// A root event now and then does not put it off.
+func TestFindingOutDoesNotWaitForAnEnd(t *testing.T) {
+	w := newTwins(t, 300, plan.Config{})
+	more := func(n int64) *plan.Want { w.f.add(w.f.issue(n, address(key(0), "x"))).step(); return w.want() }
+	for i := range int64(60) {
+		more(100 + i)
+	}
+	w.connect(w.want(), plan.Limits{})
+	for i := range int64(3) {
+		w.pass(6 * time.Second)
+		w.do(plan.Wanted{Want: more(200 + i)})
+	}
+	if !w.peer.Record().Alike {
+		t.Error("nothing is found out")
+	}
+}
+
+// Less being wanted meanwhile does not end it.
+func TestFindingOutGoesOnWhereLessIsWanted(t *testing.T) {
+	w := newTwins(t, 300, plan.Config{})
+	var open *plan.OpenNeg
+	w.hold = func(e plan.Effect) bool {
+		n, is := e.(plan.OpenNeg)
+		if is = is && open == nil && n.Filter.Tags == nil && n.Filter.Kinds == nil; is {
+			open = &n
+		}
+		return is
+	}
+	w.begin()
+	less, _ := small(t, 4)
+	w.do(plan.Wanted{Want: less.wants[here]})
+	w.pass(time.Second)
+	w.answer(*open)
+	w.do(plan.Tick{})
+	if !w.peer.Record().Alike {
+		t.Error("nothing is found out")
 	}
 }
 

@@ -53,11 +53,16 @@ func (p *Peer) wholeCrowded(t *task, text string) {
 
 // unlike does so, and does not try it again for a while.
 func (p *Peer) unlike(wait time.Duration, why string) {
+	p.notAlike(wait, why)
+	p.endWhole()
+}
+
+// notAlike has no connection begin as a whole for a while.
+func (p *Peer) notAlike(wait time.Duration, why string) {
 	if p.likeness.alike {
 		p.report(Info, "relay is no longer asked as a whole", "cause", why, "wait", wait)
 	}
 	p.likeness = likeness{after: max(p.likeness.after, p.now.Mono+wait)}
-	p.endWhole()
 }
 
 // endWhole has everything followed and asked by items.
@@ -79,7 +84,7 @@ func (p *Peer) wholeRefused(l *liveReq, text string, from time.Time) {
 		p.pause()
 	case why.crowded(), why == refusalAuth:
 	default:
-		p.likeness = likeness{after: p.now.Mono + p.cfg.Resync}
+		p.notAlike(p.cfg.Resync, text)
 	}
 	p.requeue(l.lots, from, p.now.Mono, 0)
 }
@@ -105,7 +110,7 @@ func (p *Peer) wholeLost() {
 	}
 	p.likeness.lost++
 	if at > 0 && p.now.Mono < at+dropAfterOpen || p.likeness.lost >= mostWholeLost {
-		p.likeness = likeness{after: p.now.Mono + p.cfg.Resync}
+		p.notAlike(p.cfg.Resync, "connections end with it")
 	}
 }
 

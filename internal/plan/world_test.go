@@ -430,41 +430,19 @@ func (w *world) transmit(e plan.Effect) {
 	case plan.Forget:
 		w.over(e.Sub)
 	case plan.LoadSet:
-		w.fresh(e.Sub)
-		link := w.link
-		w.after(w.some(0, 200), func() {
-			if link == w.link && w.state == "open" {
-				in := plan.Loaded{Sub: e.Sub, Set: w.local(e.Filter)}
-				if e.Most > 0 && in.Set != nil {
-					in.Values = make([]int16, in.Set.Len())
-				}
-				w.step(in)
+		w.read(e.Sub, func() plan.Input {
+			in := plan.Loaded{Sub: e.Sub, Set: w.local(e.Filter)}
+			if e.Most > 0 && in.Set != nil {
+				in.Values = make([]int16, in.Set.Len())
 			}
+			return in
 		})
 	case plan.Sift:
-		w.fresh(e.Sub)
-		link := w.link
-		w.after(w.some(0, 200), func() {
-			if link == w.link && w.state == "open" {
-				w.step(w.sift(e))
-			}
-		})
+		w.read(e.Sub, func() plan.Input { return w.sift(e) })
 	case plan.Survey:
-		w.fresh(e.Sub)
-		link := w.link
-		w.after(w.some(0, 200), func() {
-			if link == w.link && w.state == "open" {
-				w.step(w.survey(e))
-			}
-		})
+		w.read(e.Sub, func() plan.Input { return w.survey(e) })
 	case plan.Attribute:
-		w.fresh(e.Sub)
-		link := w.link
-		w.after(w.some(0, 200), func() {
-			if link == w.link && w.state == "open" {
-				w.step(w.attribute(e))
-			}
-		})
+		w.read(e.Sub, func() plan.Input { return w.attribute(e) })
 	case plan.OpenNeg:
 		w.note("> NEG-OPEN %s %v", e.Sub, e.Filter)
 		w.count.requests++
@@ -486,6 +464,17 @@ func (w *world) transmit(e plan.Effect) {
 	default:
 		w.fail("unknown effect %T", e)
 	}
+}
+
+// read answers an effect with what is read here, some time later, if the connection is still the same.
+func (w *world) read(sub string, answer func() plan.Input) {
+	w.fresh(sub)
+	link := w.link
+	w.after(w.some(0, 200), func() {
+		if link == w.link && w.state == "open" {
+			w.step(answer())
+		}
+	})
 }
 
 func (w *world) fresh(sub string) {

@@ -14,12 +14,11 @@ import (
 // its items stand. Without a set when that fails.
 func (p *peer) load(ctx context.Context, e plan.LoadSet) plan.Loaded {
 	out := plan.Loaded{Sub: e.Sub}
-	if !p.reading(ctx) {
+	v, done, ok := p.view(ctx)
+	if !ok {
 		return out
 	}
-	defer p.read()
-	v := p.engine.cfg.Store.View()
-	defer v.Close()
+	defer done()
 	var items []negentropy.Item
 	for m, err := range v.Marks(ctx, e.Filter) {
 		if err != nil {
@@ -59,13 +58,12 @@ func ascend(items []negentropy.Item, values []int16) {
 // sift looks needed ids up: which of them are neither stored nor remembered.
 func (p *peer) sift(ctx context.Context, e plan.Sift) plan.Sifted {
 	out := plan.Sifted{Sub: e.Sub}
-	if !p.reading(ctx) {
+	v, done, ok := p.view(ctx)
+	if !ok {
 		out.Failed = true
 		return out
 	}
-	defer p.read()
-	v := p.engine.cfg.Store.View()
-	defer v.Close()
+	defer done()
 	for _, id := range e.IDs {
 		known, err := v.Known(id)
 		switch {
@@ -82,21 +80,19 @@ func (p *peer) sift(ctx context.Context, e plan.Sift) plan.Sifted {
 	return out
 }
 
-// reading takes one of the places for reading much of the store; false when ctx ended.
-func (p *peer) reading(ctx context.Context) bool {
+// view takes one of the places for reading much of the store, until done is called; not ok when ctx ended.
+func (p *peer) view(ctx context.Context) (v *store.View, done func(), ok bool) {
 	if ctx.Err() != nil {
-		return false // and not either, as select would have it
+		return nil, nil, false // and not either, as select would have it
 	}
 	select {
 	case p.engine.loads <- struct{}{}:
-		return true
 	case <-ctx.Done():
-		return false
+		return nil, nil, false
 	}
+	v = p.engine.cfg.Store.View()
+	return v, func() { v.Close(); <-p.engine.loads }, true
 }
-
-// read gives the place back.
-func (p *peer) read() { <-p.engine.loads }
 
 // unreadable logs a failure of the store; the end of the process is none.
 func (p *peer) unreadable(ctx context.Context, what string, err error) {

@@ -10,12 +10,11 @@ import (
 
 // survey reads one page of what is stored about some events and repositories.
 func (p *peer) survey(ctx context.Context, e plan.Survey) plan.Surveyed {
-	if !p.reading(ctx) {
+	v, done, ok := p.view(ctx)
+	if !ok {
 		return plan.Surveyed{Sub: e.Sub, Failed: true}
 	}
-	defer p.read()
-	v := p.engine.cfg.Store.View()
-	defer v.Close()
+	defer done()
 	out, err := page(ctx, v, e)
 	if err != nil {
 		p.unreadable(ctx, "stored events could not be surveyed", err)

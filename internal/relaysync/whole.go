@@ -70,13 +70,12 @@ func (p *peer) loadWhole(ctx context.Context, e plan.LoadSet) plan.Loaded {
 // attribute tells what stored events name.
 func (p *peer) attribute(ctx context.Context, e plan.Attribute) plan.Attributed {
 	out := plan.Attributed{Sub: e.Sub}
-	if !p.reading(ctx) {
+	v, done, ok := p.view(ctx)
+	if !ok {
 		out.Failed = true
 		return out
 	}
-	defer p.read()
-	v := p.engine.cfg.Store.View()
-	defer v.Close()
+	defer done()
 	for _, id := range e.IDs {
 		ev, ok, err := v.Get(id)
 		if err != nil {

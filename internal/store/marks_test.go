@@ -43,6 +43,10 @@ func TestMarks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	refused := event(1, 1000, 1111, nostr.Tag{"e", "only refused ones name this"})
+	if err := b.Remember(refused, policy.Refuse); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := b.Commit(); err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +89,16 @@ func TestMarks(t *testing.T) {
 				t.Fatalf("%s: value %d, %v", f.AppendJSON(nil), m.Value, err)
 			}
 		}
+	}
+	var marks []store.Mark
+	for m, err := range v.Marks(t.Context(), nostr.Filter{Tags: []nostr.TagFilter{{Name: 'e', Values: []string{"only refused ones name this"}}}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		marks = append(marks, m)
+	}
+	if len(marks) != 1 || marks[0].ID != refused.ID || marks[0].Shown {
+		t.Errorf("of what is remembered only: %v", marks)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -24,9 +24,10 @@ func (w *world) resync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Long enough for the target to find out that both hold nearly the same.
 	quiet, cancel := patience(ctx)
 	defer cancel()
-	if err := p.target.until(quiet, 20*time.Millisecond, still(2*time.Second)); err != nil {
+	if err := p.target.until(quiet, 20*time.Millisecond, still(20*time.Second)); err != nil {
 		return err
 	}
 	w.say("comparing equal sets")
