@@ -35,6 +35,9 @@ type output struct {
 func (o *output) Write(p []byte) (int, error) { o.mu.Lock(); defer o.mu.Unlock(); return o.b.Write(p) }
 func (o *output) String() string              { o.mu.Lock(); defer o.mu.Unlock(); return o.b.String() }
 
+// has says whether text was written.
+func (o *output) has(text string) bool { return strings.Contains(o.String(), text) }
+
 // tail is the end of the output, for the message of a failed test.
 func (o *output) tail() string {
 	s := o.String()

@@ -41,6 +41,7 @@ type mirror struct {
 	verdict verdict
 	extra   ids // published since
 	node    *node
+	args    []string // for graspd
 }
 
 // newMirror starts the relay with a corpus that names it.
@@ -54,7 +55,9 @@ func newMirror(t *testing.T, s size, start func([]*nostr.Event) string) *mirror 
 	return m
 }
 
-func (m *mirror) start(t *testing.T) { m.node = serve(t, m.data, domain, "--bootstrap", m.tap.url) }
+func (m *mirror) start(t *testing.T) {
+	m.node = serve(t, m.data, domain, append([]string{"--bootstrap", m.tap.url}, m.args...)...)
+}
 
 // fill starts graspd and waits until it has everything.
 func (m *mirror) fill(t *testing.T) {
@@ -171,7 +174,7 @@ func (m *mirror) restartReconciles(t *testing.T) {
 		}
 		// An event that waited for another, and was dropped from those that wait before that one came, is taken now.
 		if _, loose := m.verdict.may[id]; here[id] || !loose {
-			t.Errorf("the relay sent %s of kind %d again", e.ID, e.Kind)
+			t.Errorf("the relay sent %s of kind %d again, for %.300s", e.ID, e.Kind, m.tap.why(id))
 		}
 	}
 	m.stop(t)

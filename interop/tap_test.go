@@ -27,6 +27,7 @@ type tap struct {
 	forge       bool                      // break the signature of every event that the relay sends
 	seen        ids                       // events that the relay sent
 	sent        int                       // repeats included
+	sentFor     map[string][]nostr.Filter // what the relay sent last, by id: what asked for it
 	requests    map[string][]nostr.Filter // what is asked, by subscription
 	live        map[string]bool           // values of the filters of REQs for what comes next, once the relay has them
 	compared    map[string]bool           // values of the filters that were reconciled to the end
@@ -57,6 +58,7 @@ func (p *tap) reset() {
 	defer p.mu.Unlock()
 	p.seen, p.live, p.compared = ids{}, map[string]bool{}, map[string]bool{}
 	p.requests, p.sent, p.fetches, p.connections = map[string][]nostr.Filter{}, 0, 0, 0
+	p.sentFor = map[string][]nostr.Filter{}
 	p.open, p.mostOpen, p.mostFilters, p.longest = map[string]int{}, 0, 0, 0
 }
 
@@ -182,6 +184,7 @@ func (p *tap) answer(b []byte) []byte {
 		delete(p.open, m.Sub)
 	case nostr.RelayEvent:
 		p.seen[m.Event.ID.String()] = m.Event
+		p.sentFor[m.Event.ID.String()] = p.requests[m.Sub]
 		p.sent++
 		if p.forge {
 			forged := m.Event.Clone()
@@ -190,6 +193,33 @@ func (p *tap) answer(b []byte) []byte {
 		}
 	}
 	return b
+}
+
+// asked counts the REQs and reconciliations without a filter, and those with one.
+func (p *tap) asked() (bare, others int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, filters := range p.requests {
+		switch f := filters[0]; {
+		case f.IDs != nil: // what a reconciliation led to
+		case f.Kinds == nil && f.Authors == nil && f.Tags == nil:
+			bare++
+		default:
+			others++
+		}
+	}
+	return bare, others
+}
+
+// why tells what asked for an event.
+func (p *tap) why(id string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var b []byte
+	for _, f := range p.sentFor[id] {
+		b = f.AppendJSON(b)
+	}
+	return string(b)
 }
 
 // events are those that the relay sent.
