@@ -1,8 +1,6 @@
 package relaysync
 
 import (
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -32,7 +30,7 @@ type asked struct {
 
 type question struct {
 	class   plan.Class
-	filters []nostr.Filter
+	asks    []answers
 	over    bool
 	dropped int // events; the reader's
 }
@@ -53,7 +51,7 @@ func newAsked() *asked { return &asked{subs: make(map[string]*question)} }
 func (a *asked) open(r plan.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.subs[r.Sub] = &question{class: r.Class, filters: r.Filters}
+	a.subs[r.Sub] = &question{class: r.Class, asks: newAnswers(r.Filters)}
 }
 
 // end marks a request as over and forgets those that ended long ago.
@@ -83,43 +81,16 @@ func (a *asked) answer(sub string, e *nostr.Event) (q *question, late bool) {
 	if q.over {
 		return nil, q.drop(mostLate)
 	}
-	for _, f := range q.filters {
-		if !near(f, e) {
+	for _, a := range q.asks {
+		if !a.near(e) {
 			continue
 		}
-		if within(f, e) {
+		if a.within(e) {
 			return q, false
 		}
 		late = true
 	}
 	return nil, late && q.drop(mostOutside)
-}
-
-// near reports whether an honest relay may take e for an answer to f, whatever
-// its time. A store that many relays use looks tag values up without the name
-// of the tag, and takes a value that begins alike for the same, then also
-// without regard to time: a question for A also brings what has the value in a.
-// The door decides about such an event as about any other; to count it as
-// unasked would end the connection to a good relay.
-func near(f nostr.Filter, e *nostr.Event) bool {
-	for _, t := range f.Tags {
-		if !slices.ContainsFunc(e.Tags, func(tag nostr.Tag) bool { return begins(tag, t.Values) }) {
-			return false
-		}
-	}
-	f.Tags, f.Since, f.Until = nil, nil, nil
-	return f.Matches(e)
-}
-
-// within reports whether e lies in the time that f asks for.
-func within(f nostr.Filter, e *nostr.Event) bool {
-	return nostr.Filter{Since: f.Since, Until: f.Until}.Matches(e)
-}
-
-// begins reports whether a tag that relays index has a value that begins with one of those.
-func begins(tag nostr.Tag, values []string) bool {
-	return len(tag) > 1 && len(tag[0]) == 1 &&
-		slices.ContainsFunc(values, func(v string) bool { return strings.HasPrefix(tag[1], v) })
 }
 
 // source tells the door where events of the request come from.
