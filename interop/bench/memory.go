@@ -93,7 +93,7 @@ func (w *world) connectedTo(ctx context.Context, n, relays int) (now, most int64
 		if len(s.Sync.Relays) != known || !settled(s) {
 			known, calm = len(s.Sync.Relays), time.Now()
 		}
-		return known > 0 && time.Since(calm) > 10*time.Second // what is no longer needed has gone back to the system
+		return known > 0 && time.Since(calm) > 30*time.Second // what is no longer needed has gone back to the system
 	})
 	if err != nil {
 		return 0, 0, err

@@ -171,6 +171,24 @@ func (g *process) cpu() time.Duration {
 	return time.Duration(user+system) * (time.Second / 100)
 }
 
+// calm waits until the process does nothing any more: a store that was just opened goes on merging its tables.
+func (g *process) calm(ctx context.Context) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for last := g.cpu(); ; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		now := g.cpu()
+		if now-last <= 20*time.Millisecond {
+			return nil
+		}
+		last = now
+	}
+}
+
 // allocated is what it has allocated so far, in bytes.
 func (g *process) allocated(ctx context.Context) (int64, error) {
 	b, err := g.metric(ctx, "go_memstats_alloc_bytes_total")

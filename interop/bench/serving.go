@@ -31,6 +31,11 @@ func (w *world) serving(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	waiting, cancel := patience(ctx)
+	defer cancel()
+	if err := g.calm(waiting); err != nil {
+		return err
+	}
 	w.say("requests")
 	for _, q := range w.questions() {
 		first, warm, n, err := c.several(ctx, q)
@@ -50,7 +55,7 @@ func (w *world) serving(ctx context.Context) error {
 	if err := w.streaming(ctx, g, c); err != nil {
 		return err
 	}
-	w.report.note("From the request until EOSE, or until the first answer of a reconciliation; an empty answer takes %s. Warm is the median of %d. Before the first time the process was just started; the system has the files in memory.", span(idle), repeats)
+	w.report.note("From the request until EOSE, or until the first answer of a reconciliation; an empty answer takes %s. Warm is the median of %d. Before the first time the process was just started, and had come to rest; the system has the files in memory.", span(idle), repeats)
 	c.CloseNow() // graspd would wait for its farewell
 	return g.stop()
 }
