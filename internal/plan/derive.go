@@ -229,6 +229,7 @@ func (d *Desired) revise(r *repo, now time.Duration) {
 	}
 	r.want = &RepoWant{Item: r.item, Owner: r.owner, chunks: r.chunks, ord: r.ord}
 	for _, u := range r.relays {
+		d.target(u).change(r)
 		d.affected[u] = struct{}{}
 	}
 }

@@ -160,9 +160,7 @@ func (d *Desired) wantOf(u URL) *Want {
 		delete(d.targets, u)
 		return &Want{names: d.names}
 	}
-	w := &Want{Bootstrap: t.bootstrap, Owners: len(t.owners), names: d.names, Repos: make([]*RepoWant, len(t.repos))}
-	for i, r := range t.repos {
-		w.Repos[i] = r.want
-	}
+	w := &Want{Bootstrap: t.bootstrap, Owners: len(t.owners), names: d.names}
+	t.fill(w)
 	return w
 }

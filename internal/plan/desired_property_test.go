@@ -207,6 +207,7 @@ func TestDesiredFoldIsOneAndTheSame(t *testing.T) {
 // A Peer learns a new Want from what it does not share with the former one: the
 // differences must add up.
 func TestDiffAddsUp(t *testing.T) {
+	told := 0
 	for seed := range uint64(100) {
 		s := newShop(seed)
 		d := plan.NewDesired(service(t), nil, plan.Bounds{})
@@ -216,6 +217,12 @@ func TestDiffAddsUp(t *testing.T) {
 				apply(d, s.happen())
 			}
 			for u, w := range d.Changed(minutes(now)) {
+				if s.r.IntN(4) == 0 {
+					continue // a peer that is busy learns the next one only
+				}
+				if _, ok := w.Moved(); ok {
+					told++
+				}
 				if counts[u] == nil {
 					counts[u] = map[plan.Item]int{}
 				}
@@ -239,6 +246,9 @@ func TestDiffAddsUp(t *testing.T) {
 				wants[u] = w
 			}
 		}
+	}
+	if told < 100 {
+		t.Errorf("%d Wants tell what moved", told)
 	}
 }
 

@@ -444,3 +444,29 @@ func TestDesiredSharesWhatDidNotChange(t *testing.T) {
 		t.Errorf("one root more: %d and %d items looked at", len(added), len(gone))
 	}
 }
+
+// What a new root event costs does not follow how many repositories name the relay: its Want tells which one moved.
+func TestAWantTellsWhatMoved(t *testing.T) {
+	f := newFold(t)
+	for i := range 50 {
+		f.add(f.announce(key(i), "x", 1, []string{us, relay(1)}))
+	}
+	moved := func(w *plan.Want) string { n, ok := w.Moved(); return fmt.Sprint(n, " ", ok) }
+	f.step()
+	first := f.wants[plan.URL(relay(1))]
+	f.add(f.issue(1, address(key(7), "x")), f.issue(2, address(key(7), "x"))).step()
+	second := f.wants[plan.URL(relay(1))]
+	f.add(f.issue(3, address(key(8), "x")), f.issue(4, address(key(9), "x"))).step()
+	third := f.wants[plan.URL(relay(1))]
+	f.add(f.announce(key(60), "x", 1, []string{us, relay(1)})).step()
+	fourth := f.wants[plan.URL(relay(1))]
+	if got := []string{moved(first), moved(second), moved(third), moved(fourth)}; !slices.Equal(got, []string{"0 false", "1 true", "2 true", "0 false"}) {
+		t.Errorf("moved: %v", got)
+	}
+	for i, pair := range [][2]*plan.Want{{first, second}, {second, third}, {first, third}, {third, fourth}, {second, fourth}} {
+		add, sub := plan.Differ(pair[0], pair[1])
+		if n := []int{2, 2, 4, 1, 3}[i]; len(add) != n || len(sub) > 0 {
+			t.Errorf("pair %d: %d added, %d taken back", i, len(add), len(sub))
+		}
+	}
+}

@@ -134,6 +134,9 @@ func (d *Desired) Check() error {
 		if len(t.owners) > len(t.repos) {
 			return fmt.Errorf("%d owners of %d repositories", len(t.owners), len(t.repos))
 		}
+		if len(t.changed) > 0 || t.wants != nil && len(t.wants) != len(t.repos) {
+			return fmt.Errorf("%d repositories changed, %d of %d handed out", len(t.changed), len(t.wants), len(t.repos))
+		}
 	}
 	for pk, mine := range d.byAuthor {
 		repos += len(mine)

@@ -59,6 +59,9 @@ func (d *Desired) Left() int {
 		len(d.touched) + len(d.pending) + len(d.delayed) + len(d.affected)
 }
 
+// Moved returns how many repositories of w are told to be others than in the Want before; false when it is not told.
+func (w *Want) Moved() (int, bool) { return len(w.moved), w.from != nil }
+
 // Differ lists what diff reports between two Wants.
 func Differ(a, b *Want) (add, sub []Item) {
 	diff(a, b, func(it Item) { add = append(add, it) }, func(it Item) { sub = append(sub, it) })

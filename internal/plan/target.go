@@ -11,6 +11,48 @@ type target struct {
 	bootstrap bool
 	repos     []*repo // by ord
 	owners    map[nostr.PubKey]int
+
+	wants   []*RepoWant // of repos, as handed out last; nil when they are to be gathered anew
+	edition *edition    // the Want they were in
+	changed []*repo     // since; what they are wanted for is another
+}
+
+// change notes that r is wanted for something else.
+func (t *target) change(r *repo) {
+	if t.wants == nil {
+		return
+	}
+	if t.changed = append(t.changed, r); len(t.changed) > len(t.repos)/2 {
+		t.gather()
+	}
+}
+
+// gather has the next Want made of all repositories.
+func (t *target) gather() { t.wants, t.edition, t.changed = nil, nil, nil }
+
+// fill gives w its repositories, at a cost that follows what changed.
+func (t *target) fill(w *Want) {
+	w.edition, w.from = new(edition), t.edition
+	switch {
+	case t.wants == nil:
+		w.Repos = make([]*RepoWant, len(t.repos))
+		for i, r := range t.repos {
+			w.Repos[i] = r.want
+		}
+	case len(t.changed) == 0:
+		w.Repos = t.wants
+	default:
+		w.Repos = slices.Clone(t.wants)
+		for _, r := range t.changed {
+			i, _ := slices.BinarySearchFunc(t.repos, r, byOrd)
+			if w.Repos[i] != r.want {
+				w.Repos[i] = r.want
+				w.moved = append(w.moved, i)
+			}
+		}
+		slices.Sort(w.moved)
+	}
+	t.wants, t.edition, t.changed = w.Repos, w.edition, nil
 }
 
 func (d *Desired) target(u URL) *target {
@@ -54,6 +96,7 @@ func (d *Desired) assign(r *repo, relays []URL) {
 		t := d.target(u)
 		if i, ok := slices.BinarySearchFunc(t.repos, r, byOrd); !ok {
 			t.repos = slices.Insert(t.repos, i, r)
+			t.gather()
 			t.owners[r.owner]++
 			d.affected[u] = struct{}{}
 		}
@@ -68,6 +111,7 @@ func (d *Desired) unassign(r *repo, u URL) {
 		return
 	}
 	t.repos = slices.Delete(t.repos, i, i+1)
+	t.gather()
 	if t.owners[r.owner]--; t.owners[r.owner] == 0 {
 		delete(t.owners, r.owner)
 	}

@@ -43,7 +43,14 @@ type Want struct {
 	Owners    int // distinct owners whose repositories name the relay
 	Repos     []*RepoWant
 	names     *names
+
+	edition *edition
+	from    *edition // of the Want that moved is told against; nil = none
+	moved   []int    // places in Repos, ascending, where that one has another RepoWant; all else is the same
 }
+
+// edition stands for one Want, and keeps nothing of it.
+type edition struct{ _ byte }
 
 // RepoWant is the share of one repository in a Want.
 type RepoWant struct {
@@ -96,6 +103,15 @@ func (w *Want) each(f func(Item)) {
 // of a that b lacks. It looks only at what the two do not share, so an item may
 // be added and taken back; one of several repositories is reported once for each.
 func diff(a, b *Want, add, sub func(Item)) {
+	if a != nil && b.from != nil && a.edition == b.from {
+		for _, i := range b.moved {
+			walkRepo(a.Repos[i], b.Repos[i], add)
+		}
+		for _, i := range b.moved {
+			walkRepo(b.Repos[i], a.Repos[i], sub)
+		}
+		return
+	}
 	var have []*RepoWant
 	if a != nil {
 		have = a.Repos
