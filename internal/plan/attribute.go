@@ -29,8 +29,13 @@ func (t *task) noteLacks() {
 }
 
 // coverWhole takes what a comparison of everything told.
-func (p *Peer) coverWhole(lacks []nostr.ID) {
-	if len(lacks) == 0 {
+func (p *Peer) coverWhole(t *task) {
+	lacks := t.lacks
+	switch {
+	case t.untold:
+		p.coverage.keepLast()
+		return
+	case len(lacks) == 0:
 		p.coverage.lack(nil)
 		return
 	}
@@ -91,29 +96,13 @@ func (c *coverage) lack(lacks map[uint32]shares) {
 		c.last = now
 		return
 	}
-	c.addTo(now)
-}
-
-// addTo makes now what is known in the catch-up under way, with what was asked by
-// items meanwhile.
-func (c *coverage) addTo(now map[uint32]shares) {
-	for ord, x := range c.next {
-		y := now[ord]
-		if x.own != (share{}) {
-			y.own = x.own
-		}
-		y.roots = y.roots.plus(x.roots)
-		now[ord] = y
-	}
-	c.next = now
+	c.whole = now
 }
 
 // keepLast leaves it at what was known before.
 func (c *coverage) keepLast() {
 	if c.filling {
-		now := make(map[uint32]shares, len(c.last))
-		maps.Copy(now, c.last)
-		c.addTo(now)
+		c.whole = maps.Clone(c.last)
 	}
 }
 

@@ -26,7 +26,8 @@ func (s shares) sum() share { return s.own.plus(s.roots) }
 // coverage is what is known of repositories, by their ord.
 type coverage struct {
 	last    map[uint32]shares // as of the last full catch-up that ended
-	next    map[uint32]shares // of the one under way
+	next    map[uint32]shares // of the one under way, asked by items
+	whole   map[uint32]shares // of the one under way, as a comparison of everything told last; nil = none did
 	filling bool              // one is under way
 	told    time.Duration     // when the log last named what the relay lacks
 	before  bool              // it ever did
@@ -36,7 +37,20 @@ type coverage struct {
 const lackInterval = time.Hour
 
 // begin forgets what the catch-up under way has found so far.
-func (c *coverage) begin() { c.next, c.filling = make(map[uint32]shares), true }
+func (c *coverage) begin() { c.next, c.whole, c.filling = make(map[uint32]shares), nil, true }
+
+// end makes what the catch-up under way has found what counts.
+func (c *coverage) end() {
+	for ord, y := range c.whole {
+		x := c.next[ord]
+		if x.own == (share{}) {
+			x.own = y.own
+		}
+		x.roots = x.roots.plus(y.roots)
+		c.next[ord] = x
+	}
+	c.last, c.next, c.whole, c.filling = c.next, nil, nil, false
+}
 
 // mostFormer is how many repositories that are wanted no more may be counted, for
 // each that is wanted and in all.
@@ -44,7 +58,7 @@ const mostFormer = 64
 
 // keep forgets repositories that are wanted no more, when they have become many.
 func (c *coverage) keep(w *Want) {
-	for _, m := range []map[uint32]shares{c.last, c.next} {
+	for _, m := range []map[uint32]shares{c.last, c.next, c.whole} {
 		if len(m) <= 2*len(w.Repos)+mostFormer {
 			continue
 		}
@@ -71,6 +85,7 @@ func (y *tally) has(k uint64) bool {
 func (t *task) tallyWindow() {
 	n, y := t.neg, &t.tally
 	if len(n.values) != n.set.Len() {
+		t.untold = true
 		return
 	}
 	if t.group.whole {
@@ -200,7 +215,7 @@ func (p *Peer) tendCoverage() {
 	if !c.filling || !p.Settled() || p.conn.whole.asking != "" {
 		return
 	}
-	c.last, c.next, c.filling = c.next, nil, false
+	c.end()
 	worst, lacking := (*RepoWant)(nil), 0
 	for _, r := range p.want.Repos {
 		lacks := c.last[r.ord].sum().lacks

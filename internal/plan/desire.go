@@ -71,5 +71,5 @@ func (p *Peer) leave() {
 	p.held.clear()
 	p.hasMark = false
 	p.tour = tour{}
-	p.coverage.last, p.coverage.next, p.coverage.filling = nil, nil, false
+	p.coverage.last, p.coverage.next, p.coverage.whole, p.coverage.filling = nil, nil, nil, false
 }

@@ -23,7 +23,7 @@ func (p *Peer) checkSizes() error {
 		{"withheld", len(p.withheld), mostWithheld},
 		{"withheld of the whole", len(p.hidden), mostWithheld},
 	}
-	for _, m := range []map[uint32]shares{p.coverage.last, p.coverage.next} {
+	for _, m := range []map[uint32]shares{p.coverage.last, p.coverage.next, p.coverage.whole} {
 		bounds = append(bounds, bound{"repositories with a share", len(m), 3*repos + mostFormer})
 	}
 	if p.conn != nil {
@@ -172,7 +172,9 @@ func (d *Desired) Check() error {
 }
 
 // Shares counts the repositories of which it is known what the relay has.
-func (p *Peer) Shares() int { return len(p.coverage.last) + len(p.coverage.next) }
+func (p *Peer) Shares() int {
+	return len(p.coverage.last) + len(p.coverage.next) + len(p.coverage.whole)
+}
 
 // Covered counts those of one owner that are wanted.
 func (p *Peer) Covered(owner nostr.PubKey) (n int) {

@@ -47,7 +47,7 @@ func (p *Peer) fetch(t *task) {
 		f.Kinds = mode.with(t.filter).Kinds
 	}
 	r := p.request(t, asksIDs, f)
-	r.kindless = true
+	r.kindless = !t.group.whole
 	r.neg, r.ids, r.want = n, ids, want
 }
 

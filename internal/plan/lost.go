@@ -156,10 +156,7 @@ func (p *Peer) liveFailed(l *liveReq) {
 	}
 	p.closeLive(l)
 	for i := range l.lots {
-		l.lots[i].since = 0
-		for _, it := range l.lots[i].items {
-			p.confirmed.drop(it)
-		}
+		l.lots[i].since = min(l.lots[i].since, allAgain)
 	}
-	p.requeue(l.lots, p.now.Wall, p.now.Mono+retryDelay(l.tries+1), l.tries+1)
+	p.requeue(l.lots, time.Unix(allAgain, 0), p.now.Mono+retryDelay(l.tries+1), l.tries+1)
 }

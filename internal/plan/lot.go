@@ -9,9 +9,13 @@ import (
 type lot struct {
 	layer Layer
 	apart apart // kept in REQs of their own
-	since int64 // their stored events are asked from here on; 0 = all of them
+	since int64 // their stored events are asked from here on; 0 or allAgain = all of them
 	items []Item
 }
+
+// allAgain is the since of items that were confirmed, of which all is to be asked again: what they tell of coverage counts
+// already.
+const allAgain = 1
 
 // apart says why items are not to stand in one REQ with others.
 type apart uint8

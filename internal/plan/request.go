@@ -290,7 +290,7 @@ func (p *Peer) askPage(t *task) {
 
 // narrow returns f for the span only.
 func (s span) narrow(f nostr.Filter) nostr.Filter {
-	if s.since > 0 {
+	if s.since > allAgain {
 		f.Since = &s.since
 	}
 	if s.until < forever {

@@ -44,6 +44,7 @@ type task struct {
 	neg     *reconciliation
 	differ  int        // events of one side only, in the windows that were compared
 	held    int        // events here, likewise
+	untold  bool       // not all that was compared tells what the relay lacks
 	lacks   []nostr.ID // where everything is compared: what the relay lacks of what others are shown
 }
 
@@ -193,7 +194,7 @@ func (p *Peer) proceed(t *task) {
 		p.park(t)
 	case t.pager != nil:
 		p.askPage(t)
-	case t.neg == nil && (t.group.since > 0 || p.cfg.NoNegentropy || p.neg == negRefused):
+	case t.neg == nil && (t.group.since > allAgain || p.cfg.NoNegentropy || p.neg == negRefused):
 		t.pager = newPager(span{since: t.group.since, until: forever})
 		p.askPage(t)
 	default:

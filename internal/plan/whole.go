@@ -63,6 +63,8 @@ func (p *Peer) tendWhole() {
 	// What is confirmed first leads to more: each repository to its root events.
 	if n := p.wanted.n; n > c.whole.items+c.whole.items/20 {
 		c.whole.items, c.whole.calmAt = n, p.now.Mono+wholeCalm
+	} else {
+		c.whole.items = min(c.whole.items, n)
 	}
 	if p.now.Mono < c.whole.calmAt {
 		return

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -216,7 +217,7 @@ func TestWhatIsFullBesideTheWhole(t *testing.T) {
 	if w.refuse = nil; refused == 0 {
 		t.Fatal("nothing is refused")
 	}
-	for sub := range w.open {
+	for _, sub := range slices.Collect(maps.Keys(w.open)) {
 		w.do(plan.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: no"}})
 	}
 	w.pass(time.Hour)
@@ -517,7 +518,7 @@ func TestCoverageOfTheWholeIsToldOnce(t *testing.T) {
 				t.Fatal("nothing is asked of the store")
 			}
 			if refused {
-				for sub := range w.open {
+				for _, sub := range slices.Collect(maps.Keys(w.open)) {
 					w.do(plan.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: no"}})
 				}
 				w.pass(time.Minute)
@@ -706,9 +707,103 @@ func TestTheWholeIsComparedWithoutKinds(t *testing.T) {
 }
 
 // Values that are not those of the set, as where it left something out, tell nothing.
+// A fetch that is refused for want of kinds ends the comparison, of which it carries none.
+func TestAFetchRefusedForItsKindsEndsTheWhole(t *testing.T) {
+	for _, alike := range []bool{false, true} {
+		t.Run(fmt.Sprint("alike ", alike), func(t *testing.T) {
+			w := newTwins(t, 300, plan.Config{})
+			if alike {
+				w.begin().again(time.Hour)
+				w.wholly("at first")
+			}
+			w.theirs = append(w.theirs, w.mint.event(nostr.KindNote, key(9), epoch.Unix()-7)) // nothing else leads to it
+			refused := 0
+			w.refuse = func(r plan.Request) nostr.RelayMessage {
+				if r.Filters[0].IDs == nil || r.Filters[0].Kinds != nil {
+					return nil
+				}
+				if refused++; refused > 10 {
+					t.Fatal("it is asked again and again")
+				}
+				return nostr.Closed{Sub: r.Sub, Reason: "blocked: name the kinds"}
+			}
+			if alike {
+				w.again(time.Hour)
+			} else {
+				w.begin()
+			}
+			w.byItems("after")
+			if refused == 0 || w.peer.AddsKinds() {
+				t.Errorf("refused %d times, kinds are added: %v", refused, w.peer.AddsKinds())
+			}
+		})
+	}
+}
+
+// What a relay has is counted once though its items are asked for again, because an event could not be stored.
+func TestCoverageAfterEventsThatCouldNotBeStored(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		t.Run(fmt.Sprint("whole ", whole), func(t *testing.T) {
+			c := plan.Config{WholeFrom: 1000}
+			if whole {
+				c.WholeFrom = 1
+			}
+			w := newTwins(t, 40, c).begin()
+			for i := range 10 {
+				w.ours = append(w.ours, w.comment(int64(i)))
+			}
+			w.again(time.Hour)
+			w.pass(27 * time.Hour)
+			coverage := func() string { return fmt.Sprintf("%.3f", *w.peer.Status().Coverage) }
+			before := coverage()
+			w.theirs, w.sent = w.ours, nil
+			for _, sub := range slices.Collect(maps.Keys(w.open)) {
+				w.do(plan.Received{Sub: sub, ID: nostr.ID{2}, At: epoch.Unix()})
+				w.do(plan.Decided{Sub: sub, ID: nostr.ID{2}, Outcome: policy.Discard, Failed: true})
+			}
+			w.pass(10 * time.Minute)
+			if !slices.ContainsFunc(w.sent, func(e plan.Effect) bool { _, is := e.(plan.OpenNeg); return is }) {
+				t.Error("nothing is compared again")
+			}
+			if after := coverage(); after != before || !w.peer.Settled() {
+				t.Errorf("covered %s before, %s after", before, after)
+			}
+		})
+	}
+}
+
+// Nor is it forgotten where the connection ends before the store told what a comparison's events name.
+func TestCoverageOfAComparisonThatWasNotToldOf(t *testing.T) {
+	w := newTwins(t, 40, plan.Config{}).begin()
+	w.ours = append(w.ours, w.comment(3))
+	asked := false
+	w.hold = func(e plan.Effect) bool {
+		_, is := e.(plan.Attribute)
+		asked = asked || is
+		return is
+	}
+	w.again(time.Hour)
+	w.do(plan.Disconnected{Reason: "reset"})
+	w.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+		if e.Filter.Tags == nil && e.Filter.Authors == nil && e.Filter.Kinds == nil {
+			return nostr.NegErr{Sub: e.Sub, Reason: "error: no"}
+		}
+		return nil
+	}
+	w.pass(10 * time.Second)
+	w.open, w.sent = map[string]plan.Request{}, nil
+	w.do(plan.Connected{})
+	w.pass(time.Minute)
+	if c := w.peer.Status().Coverage; !asked || !w.peer.Settled() || c == nil || *c != 1 {
+		t.Errorf("asked %v; %+v", asked, w.peer.Status())
+	}
+}
+
 func TestValuesOfAnotherSetTellNothing(t *testing.T) {
 	w := newTwins(t, 40, plan.Config{}).begin()
 	w.ours = append(w.ours, w.comment(3))
+	w.again(time.Hour)
+	before := *w.peer.Status().Coverage
 	w.hold = func(e plan.Effect) bool {
 		l, is := e.(plan.LoadSet)
 		if is = is && l.Most > 0; is {
@@ -718,6 +813,9 @@ func TestValuesOfAnotherSetTellNothing(t *testing.T) {
 	}
 	w.again(time.Hour)
 	w.wholly("with too many values")
+	if c := w.peer.Status().Coverage; before == 1 || c == nil || *c != before {
+		t.Errorf("covered %v before; %+v", before, w.peer.Status())
+	}
 }
 
 // What a relay gives in pages only is still read from its pages.
@@ -918,6 +1016,26 @@ func TestFindingOutWaitsForWhatIsStillToCome(t *testing.T) {
 	first.add(first.announce(key(0), "x", 1, []string{us, string(here)})).step()
 	w.connect(first.wants[here], plan.Limits{})
 	w.pass(10 * time.Second)
+	w.do(plan.Wanted{Want: all})
+	w.pass(10 * time.Second)
+	if _, negs, _ := w.without(); negs > 0 {
+		t.Error("it is tried before what is wanted stays as it is")
+	}
+	w.pass(10 * time.Second)
+	if _, negs, _ := w.without(); negs != 1 {
+		t.Errorf("it is tried %d times", negs)
+	}
+}
+
+// What is wanted again grows as well.
+func TestFindingOutWaitsForWhatComesBack(t *testing.T) {
+	w := newTwins(t, 300, plan.Config{})
+	w.connect(w.want(), plan.Limits{})
+	w.pass(5 * time.Second)
+	all, less := w.want(), newFold(t)
+	less.add(less.announce(key(0), "x", 1, []string{us, string(here)})).step()
+	w.do(plan.Wanted{Want: less.wants[here]})
+	w.pass(5 * time.Second)
 	w.do(plan.Wanted{Want: all})
 	w.pass(10 * time.Second)
 	if _, negs, _ := w.without(); negs > 0 {

@@ -16,7 +16,7 @@ func (p *Peer) wholeDone(t *task) {
 	}
 	p.likeness = likeness{alike: true}
 	if len(g.items) > 0 {
-		p.coverWhole(t.lacks)
+		p.coverWhole(t)
 	}
 }
 
@@ -92,6 +92,9 @@ func (p *Peer) wholeRefused(l *liveReq, text string, from time.Time) {
 // wholeLost takes the end of the connection. What ended it again and again, or at
 // once, is not asked again for a while.
 func (p *Peer) wholeLost() {
+	if p.conn.whole.asking != "" { // what it told will not be learnt
+		p.coverage.keepLast()
+	}
 	w, under := &p.conn.whole, false
 	at := time.Duration(0) // when the last of it was asked
 	if w.live != nil && !w.live.open {

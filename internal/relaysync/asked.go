@@ -49,9 +49,10 @@ type ended struct {
 func newAsked() *asked { return &asked{subs: make(map[string]*question)} }
 
 func (a *asked) open(r plan.Request) {
+	q := &question{class: r.Class, asks: newAnswers(r.Filters)}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.subs[r.Sub] = &question{class: r.Class, asks: newAnswers(r.Filters)}
+	a.subs[r.Sub] = q
 }
 
 // end marks a request as over and forgets those that ended long ago.
