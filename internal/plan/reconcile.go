@@ -78,7 +78,7 @@ func (p *Peer) reconcile(t *task) {
 // load asks for the local set first; the NEG-OPEN follows when it is there.
 func (p *Peer) load(t *task) {
 	n := t.neg
-	n.opened, n.heard, n.shown, n.have, n.need = false, false, 0, nil, nil
+	n.opened, n.heard, n.shown, n.have = false, false, 0, nil
 	t.req = &request{sub: p.newSub("n"), kind: asksNeg, task: t, progress: p.now.Mono}
 	t.req.manner = p.mannerOf(t, t.filter)
 	p.conn.requests[t.req.sub] = t.req

@@ -1009,22 +1009,27 @@ func TestFindingOutHoldsNothingUp(t *testing.T) {
 	}
 }
 
-// What is confirmed first leads to more, and until that is here as well both sides differ.
-func TestFindingOutWaitsForWhatIsStillToCome(t *testing.T) {
-	w := newTwins(t, 1600, plan.Config{})
-	all, first := w.want(), newFold(t)
-	first.add(first.announce(key(0), "x", 1, []string{us, string(here)})).step()
-	w.connect(first.wants[here], plan.Limits{})
-	w.pass(10 * time.Second)
+// calms has all of that wanted now, and fails the test unless finding out waits until it stays so.
+func (w *twins) calms(all *plan.Want) {
+	w.t.Helper()
 	w.do(plan.Wanted{Want: all})
 	w.pass(10 * time.Second)
 	if _, negs, _ := w.without(); negs > 0 {
-		t.Error("it is tried before what is wanted stays as it is")
+		w.t.Error("it is tried before what is wanted stays as it is")
 	}
 	w.pass(10 * time.Second)
 	if _, negs, _ := w.without(); negs != 1 {
-		t.Errorf("it is tried %d times", negs)
+		w.t.Errorf("it is tried %d times", negs)
 	}
+}
+
+// What is confirmed first leads to more, and until that is here as well both sides differ.
+func TestFindingOutWaitsForWhatIsStillToCome(t *testing.T) {
+	w := newTwins(t, 1600, plan.Config{})
+	_, first := small(t, 0)
+	w.connect(first, plan.Limits{})
+	w.pass(10 * time.Second)
+	w.calms(w.want())
 }
 
 // What is wanted again grows as well.
@@ -1032,19 +1037,10 @@ func TestFindingOutWaitsForWhatComesBack(t *testing.T) {
 	w := newTwins(t, 300, plan.Config{})
 	w.connect(w.want(), plan.Limits{})
 	w.pass(5 * time.Second)
-	all, less := w.want(), newFold(t)
-	less.add(less.announce(key(0), "x", 1, []string{us, string(here)})).step()
-	w.do(plan.Wanted{Want: less.wants[here]})
+	_, less := small(t, 0)
+	w.do(plan.Wanted{Want: less})
 	w.pass(5 * time.Second)
-	w.do(plan.Wanted{Want: all})
-	w.pass(10 * time.Second)
-	if _, negs, _ := w.without(); negs > 0 {
-		t.Error("it is tried before what is wanted stays as it is")
-	}
-	w.pass(10 * time.Second)
-	if _, negs, _ := w.without(); negs != 1 {
-		t.Errorf("it is tried %d times", negs)
-	}
+	w.calms(w.want())
 }
 
 // A root event now and then does not put it off.
