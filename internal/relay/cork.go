@@ -2,6 +2,7 @@ package relay
 
 import (
 	"bufio"
+	"encoding/binary"
 	"net"
 	"net/http"
 	"sync"
@@ -15,13 +16,16 @@ const (
 	heldBytes    = 16 << 10
 	writeTimeout = 20 * time.Second // for what is sent together
 	stallTime    = 200 * time.Millisecond
+
+	finText  = 0x81 // the first byte of a text message in one frame
+	finClose = 0x88 // of a close frame
 )
 
-// cork is the connection under a client's WebSocket, which passes on every frame by itself. From hold on frames wait until
+// cork is the connection under a client's WebSocket, which passes on every frame by itself. From a text on frames wait until
 // release and go out together; so an answer of many frames costs a few system calls. A client that does not take in time
 // what is sent makes the write fail, and loses the connection for it.
 //
-// Control frames, which other goroutines write, go with the others. They do not wait while something is being sent: the
+// Control frames, which the library writes for other goroutines, each at once, go with the others. They do not wait while something is being sent: the
 // library would give up the connection.
 type cork struct {
 	net.Conn
@@ -31,18 +35,46 @@ type cork struct {
 
 	writing sync.Mutex // held while something is sent, so that nothing overtakes
 
-	mu    sync.Mutex // guards what follows; never held across a wait
-	held  bool
-	busy  bool      // somebody is sending, and will send what comes meanwhile
-	since time.Time // when the first byte of buf came
-	buf   *[]byte   // what waits; nil for nothing
+	mu      sync.Mutex // guards what follows; never held across a wait
+	held    bool
+	closing bool      // a close frame was written, after which nothing follows
+	busy    bool      // somebody is sending, and will send what comes meanwhile
+	since   time.Time // when the first byte of buf came
+	buf     *[]byte   // what waits; nil for nothing
 }
 
-// hold makes what is written wait.
-func (c *cork) hold() {
+// text writes a text message (RFC 6455, 5.2), which waits for release like everything after it, unless that is as much as is to
+// wait. It is what the library would write, without its locks and buffers, and fails once the library has written a close frame.
+func (c *cork) text(p []byte) error {
+	n, err := c.hold(p)
+	if err != nil || n < heldBytes {
+		return err
+	}
+	return c.drain()
+}
+
+// hold adds a text message to what waits, and returns how much that is.
+func (c *cork) hold(p []byte) (n int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closing {
+		return 0, net.ErrClosed
+	}
 	c.held = true
+	c.begin()
+	*c.buf = append(appendTextHeader(*c.buf, len(p)), p...)
+	return len(*c.buf), nil
+}
+
+// appendTextHeader appends the header of an unmasked text message in one frame.
+func appendTextHeader(dst []byte, n int) []byte {
+	switch {
+	case n < 126:
+		return append(dst, finText, byte(n))
+	case n < 1<<16:
+		return binary.BigEndian.AppendUint16(append(dst, finText, 126), uint16(n))
+	}
+	return binary.BigEndian.AppendUint64(append(dst, finText, 127), uint64(n))
 }
 
 // release sends what waits, and holds nothing any more.
@@ -50,14 +82,6 @@ func (c *cork) release() error {
 	c.mu.Lock()
 	c.held = false
 	c.mu.Unlock()
-	return c.drain()
-}
-
-// relieve sends what waits when it is as much as is to wait.
-func (c *cork) relieve() error {
-	if n, _ := c.waiting(); n < heldBytes {
-		return nil
-	}
 	return c.drain()
 }
 
@@ -88,11 +112,17 @@ func (c *cork) Write(p []byte) (int, error) {
 func (c *cork) keep(p []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.closing = c.closing || len(p) > 0 && p[0] == finClose
+	c.begin()
+	*c.buf = append(*c.buf, p...)
+	return c.held || c.busy
+}
+
+// begin is called with mu held, before something is added to what waits.
+func (c *cork) begin() {
 	if c.buf == nil {
 		c.buf, c.since = c.spare.Get().(*[]byte), time.Now()
 	}
-	*c.buf = append(*c.buf, p...)
-	return c.held || c.busy
 }
 
 // drain sends what waits, and what comes meanwhile.

@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"bytes"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -36,8 +37,7 @@ func (s *stuck) Write(p []byte) (int, error) {
 func TestControlFramesDoNotWait(t *testing.T) {
 	conn := &stuck{begun: make(chan struct{}, 1), open: make(chan struct{})}
 	c := relay.NewCork(conn)
-	c.Hold()
-	if _, err := c.Write(make([]byte, 1000)); err != nil {
+	if err := c.Text(make([]byte, 996)); err != nil { // and four of the header
 		t.Fatal(err)
 	}
 	released := make(chan error)
@@ -69,4 +69,68 @@ func TestControlFramesDoNotWait(t *testing.T) {
 	if n := conn.all.Load(); n != 1100+1_000_000 {
 		t.Errorf("%d bytes were sent", n)
 	}
+}
+
+// TestTextFrames: a text message has the header of its length (RFC 6455, 5.2), and none comes after a close frame.
+func TestTextFrames(t *testing.T) {
+	for _, c := range []struct {
+		size   int
+		header []byte
+	}{
+		{0, []byte{0x81, 0}},
+		{125, []byte{0x81, 125}},
+		{126, []byte{0x81, 126, 0, 126}},
+		{65535, []byte{0x81, 126, 0xff, 0xff}},
+		{65536, []byte{0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0}},
+	} {
+		conn := &taker{}
+		k := relay.NewCork(conn)
+		text := bytes.Repeat([]byte("x"), c.size)
+		for range 2 {
+			if err := k.Text(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.size < relay.HeldBytes/2 && len(conn.got) > 0 {
+			t.Errorf("%d bytes: something was sent before release", c.size)
+		}
+		if err := k.Release(); err != nil {
+			t.Fatal(err)
+		}
+		one := append(c.header, text...)
+		if !bytes.Equal(conn.got, append(one, one...)) {
+			t.Errorf("%d bytes: %d were sent, beginning with %x, want %x", c.size, len(conn.got), conn.got[:len(c.header)], c.header)
+		}
+		if c.size > relay.HeldBytes/2 {
+			continue
+		}
+		if err := k.Text(text); err != nil {
+			t.Fatal(err)
+		}
+		before := len(conn.got)
+		k.Write([]byte{0x8a, 0})
+		if len(conn.got) > before {
+			t.Error("a pong goes before what waits is released")
+		}
+		if err := k.Text(text); err != nil {
+			t.Errorf("a text after a pong: %v", err)
+		}
+		k.Write([]byte{0x88, 0})
+		if err := k.Text(text); err == nil {
+			t.Error("a text followed a close frame")
+		}
+	}
+}
+
+// taker is a connection that takes everything.
+type taker struct {
+	net.Conn
+	got []byte
+}
+
+func (c *taker) SetWriteDeadline(time.Time) error { return nil }
+
+func (c *taker) Write(p []byte) (int, error) {
+	c.got = append(c.got, p...)
+	return len(p), nil
 }

@@ -163,8 +163,8 @@ func NewCork(conn net.Conn) *Cork {
 	return &cork{Conn: conn, spare: &sync.Pool{New: func() any { return new([]byte) }}}
 }
 
-// Hold makes what is written wait.
-func (c *cork) Hold() { c.hold() }
+// Text adds a text message to what waits.
+func (c *cork) Text(p []byte) error { return c.text(p) }
 
 // Release sends what waits.
 func (c *cork) Release() error { return c.release() }

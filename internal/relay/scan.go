@@ -132,16 +132,26 @@ func (s *session) sendStored(limited context.Context, sub *subscription) error {
 // sendRow sends one stored event, after whatever else has become due: other subscriptions do not wait for this one, and
 // a CLOSE for it is seen here.
 func (s *session) sendRow(limited context.Context, sub *subscription, json []byte) error {
-	if err := s.answer(); err != nil {
-		return err
+	if s.due() {
+		if err := s.answer(); err != nil {
+			return err
+		}
+		if _, err := s.sendLive(); err != nil {
+			return err
+		}
 	}
-	if _, err := s.sendLive(); err != nil {
-		return err
-	}
-	if limited.Err() != nil {
+	if limited.Err() != nil { // so it is from CLOSE on
 		return context.Cause(limited)
 	}
-	return s.sendEvent(sub, json)
+	return s.sendStill(sub, json)
+}
+
+// due reports whether there is something to send beside stored events.
+func (s *session) due() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.out.verdicts.Peek()
+	return v != nil && v.decided || s.out.replies.Len() > 0 || s.live.ready.Len() > 0
 }
 
 func (s *session) sendEOSE(sub *subscription) error {

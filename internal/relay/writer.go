@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coder/websocket"
-
 	"graspd/internal/nostr"
 )
 
@@ -74,6 +72,11 @@ func (s *session) sendEvent(sub *subscription, json []byte) error {
 	if s.isClosed(sub) {
 		return nil
 	}
+	return s.sendStill(sub, json)
+}
+
+// sendStill sends an event for a subscription that is known to be open.
+func (s *session) sendStill(sub *subscription, json []byte) error {
 	s.buf = nostr.AppendRelayEvent(s.buf[:0], sub.id, json)
 	s.relay.counts.events.Add(1)
 	return s.send(s.buf)
@@ -81,12 +84,11 @@ func (s *session) sendEvent(sub *subscription, json []byte) error {
 
 // send writes one frame, which waits for flush. The time that the client may take is the cork's affair.
 func (s *session) send(frame []byte) error {
-	s.cork.hold()
-	if err := s.conn.Write(context.Background(), websocket.MessageText, frame); err != nil {
+	if err := s.cork.text(frame); err != nil {
 		return gone(err)
 	}
 	s.relay.counts.bytesOut.Add(uint64(len(frame)))
-	return gone(s.cork.relieve())
+	return nil
 }
 
 // flush sends the frames that wait. It comes after everything that the client is to have at once.

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -71,13 +72,19 @@ func (v *View) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Seq
 // run passes what the indexes say matches to do, in the order of results, until it says no more.
 func (r reader) run(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) error {
 	defer r.work.end()
+	if r.work != nil {
+		r.work.pause = q.pause
+	}
 	if q.empty() {
 		return nil
 	}
-	if err := r.runAny(ctx, q, withFlagged, do); err != nil || q.pause == nil {
-		return err
+	err := r.runAny(ctx, q, withFlagged, do)
+	if err == nil && q.pause != nil {
+		_, err = q.pause()
 	}
-	_, err := q.pause()
+	if errors.Is(err, errEnough) {
+		return nil
+	}
 	return err
 }
 
@@ -103,11 +110,6 @@ func (r reader) runScan(ctx context.Context, q *query, withFlagged bool, do func
 	}
 	defer closeAfter(p.close, &err)
 	for {
-		if q.pause != nil && r.work.due() {
-			if more, err := q.pause(); err != nil || !more {
-				return err
-			}
-		}
 		at, ok, err := s.step(ctx)
 		if err != nil || !ok {
 			return err
@@ -146,15 +148,16 @@ func (r reader) shows(q *query, at *found, withFlagged bool) bool {
 	return q.wantsKind(at.row.kind) && (withFlagged || !at.row.expired(r.now))
 }
 
+// cost is what it takes to open a stored event.
+func (q *query) cost() int {
+	if q.checkEvent {
+		return eventCost
+	}
+	return seekCost
+}
+
 // open reads a stored event, unless its entry is given, and checks what is left of the filter.
 func (r reader) open(q *query, at *found, entry []byte) (Row, bool, error) {
-	cost := seekCost
-	if q.checkEvent {
-		cost = eventCost
-	}
-	if err := r.work.spend(cost); err != nil {
-		return Row{}, false, err
-	}
 	if len(entry) == 0 {
 		v, ok, err := get(r.r, logKey(at.row.seq))
 		if err != nil {
@@ -185,12 +188,12 @@ func (r reader) settle(q *query, at *found) (bool, error) {
 	if !q.checkEvent {
 		return true, nil
 	}
+	if err := r.work.spend(eventCost); err != nil {
+		return false, err
+	}
 	if !at.flagged {
 		_, ok, err := r.open(q, at, nil)
 		return ok, err
-	}
-	if err := r.work.spend(eventCost); err != nil {
-		return false, err
 	}
 	rec, ok, err := r.record(at.id())
 	return ok && q.matches(rec.facts), err

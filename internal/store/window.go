@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -17,23 +18,30 @@ const (
 // window is what a query found and has not yielded yet. Its events are read together and in the order of the log, where those
 // that came at about one time stand side by side: looking each up by itself costs several times as much.
 type window struct {
+	*pane
 	r     reader
 	q     *query
 	it    *pebble.Iterator // over the log; nil before the first read
+	size  int              // rows that it may hold now
+	yield func(Row, error) bool
+	left  int // rows that the answer may still have
+}
+
+// pane is the memory of a window, which the next query takes over.
+type pane struct {
 	rows  []found
 	place []place // of the events of rows in json
 	order []int   // rows by their place in the log
 	json  []byte
-	size  int // rows that it may hold now
-	yield func(Row, error) bool
-	left  int // rows that the answer may still have
 }
+
+var panes = sync.Pool{New: func() any { return new(pane) }}
 
 // place is where an event stands in the bytes of a window; with end 0 it was not read.
 type place struct{ start, end int }
 
 func newWindow(r reader, q *query, yield func(Row, error) bool) *window {
-	return &window{r: r, q: q, size: firstWindow, yield: yield, left: q.limit}
+	return &window{pane: panes.Get().(*pane), r: r, q: q, size: firstWindow, yield: yield, left: q.limit}
 }
 
 // add takes one row, and reports whether more are wanted.
@@ -46,7 +54,7 @@ func (w *window) add(at *found) (more bool, err error) {
 	return w.flush()
 }
 
-// flush yields the rows, and reports whether more are wanted.
+// flush yields the rows, and reports whether more are wanted. The meter hears of them afterwards: it may wait.
 func (w *window) flush() (more bool, err error) {
 	if err := w.read(); err != nil {
 		return false, err
@@ -62,10 +70,11 @@ func (w *window) flush() (more bool, err error) {
 			continue
 		}
 		if w.left--; !w.yield(row, nil) || w.left == 0 {
+			w.r.work.add(w.q.cost() * (i + 1))
 			return false, nil
 		}
 	}
-	return true, nil
+	return true, w.r.work.spend(w.q.cost() * len(rows))
 }
 
 // read reads what the rows stand for, as far as it is not too much. What is left out, or not found, is looked for when its
@@ -104,7 +113,12 @@ func (w *window) read() (err error) {
 	return w.it.Error()
 }
 
+// close ends what was yielded, too.
 func (w *window) close() error {
+	if w.rows = w.rows[:0]; cap(w.json) <= 2*windowBytes {
+		panes.Put(w.pane)
+	}
+	w.pane = nil
 	if w.it == nil {
 		return nil
 	}

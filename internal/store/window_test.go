@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -82,6 +83,15 @@ func TestAnAnswerThatIsReadTogether(t *testing.T) {
 	}
 }
 
+// unlikely is a kind among many that no event here has, too many to be looked up.
+func unlikely(kind nostr.Kind) []nostr.Kind {
+	kinds := []nostr.Kind{kind}
+	for n := range 599 {
+		kinds = append(kinds, nostr.Kind(1000+n))
+	}
+	return kinds
+}
+
 // TestWhatIsFoundIsYieldedBeforeTheMeterIsTold: a meter may wait, so nothing that was found waits with it.
 func TestWhatIsFoundIsYieldedBeforeTheMeterIsTold(t *testing.T) {
 	s, _ := filled(t, make([]int, 2000), func(n int) nostr.Kind {
@@ -95,19 +105,13 @@ func TestWhatIsFoundIsYieldedBeforeTheMeterIsTold(t *testing.T) {
 	found, told, late := 0, 0, 0
 	metered := v.Metered(func(steps int) error {
 		told += steps
-		// One row in fifty matches. Besides rows there are the events, and some places in the index; what is found between the
-		// pause and this comes later.
-		if rows := told - 4*found - 40; found < min(40, rows/50-2) {
+		// One row in fifty matches. Besides rows there are the events, and some places in the index.
+		if rows := told - 4*found - 40; found < min(40, rows/50) {
 			late++
 		}
 		return nil
 	})
-	kinds := make([]nostr.Kind, 600) // too many to be looked up
-	for n := range kinds {
-		kinds[n] = nostr.Kind(1021 + n)
-	}
-	kinds[0] = 1621
-	for _, err := range metered.Query(t.Context(), nostr.Filter{Kinds: kinds, Tags: []nostr.TagFilter{{Name: 't', Values: []string{"x"}}}}) {
+	for _, err := range metered.Query(t.Context(), nostr.Filter{Kinds: unlikely(1621), Tags: []nostr.TagFilter{{Name: 't', Values: []string{"x"}}}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,5 +129,56 @@ func TestWhatIsFoundIsYieldedBeforeTheMeterIsTold(t *testing.T) {
 	}
 	if last != 40 {
 		t.Errorf("when the meter was told last, %d of 40 were there", last)
+	}
+}
+
+// TestAQueryThatEndsEarly: a reader of a metered answer may stop anywhere, and pays for what was read; neither that nor a query
+// that is given up leaves anything behind for the next one.
+func TestAQueryThatEndsEarly(t *testing.T) {
+	s, all := filled(t, make([]int, 900), func(n int) nostr.Kind { return nostr.Kind(1621 + n%5) })
+	var events []*nostr.Event
+	for _, e := range all {
+		if e.Kind == 1621 {
+			events = append(events, e)
+		}
+	}
+	// Every fifth row matches, and the meter is told while some wait.
+	f := nostr.Filter{Kinds: unlikely(1621), Tags: []nostr.TagFilter{{Name: 't', Values: []string{"x"}}}}
+	v := s.View()
+	defer v.Close()
+	for stop := 1; stop < len(events); stop += 3 {
+		ctx, cancel := context.WithCancel(t.Context())
+		n, told := 0, 0
+		for _, err := range v.Metered(func(steps int) error { told += steps; return nil }).Query(ctx, f) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n++; n == stop {
+				break
+			}
+		}
+		if told < 9*stop-5 { // five rows and an event each
+			t.Errorf("%d steps for %d events", told, stop)
+		}
+		n = 0
+		for _, err := range v.Query(ctx, f) {
+			if err != nil {
+				break
+			}
+			if n++; n == stop {
+				cancel()
+			}
+		}
+		cancel()
+		n = 0
+		for row, err := range v.Query(t.Context(), f) {
+			if err != nil || row.ID != events[len(events)-1-n].ID {
+				t.Fatalf("row %d after one that ended at %d: %v", n, stop, err)
+			}
+			n++
+		}
+		if n != len(events) {
+			t.Fatalf("%d rows after one that ended at %d", n, stop)
+		}
 	}
 }

@@ -1,5 +1,7 @@
 package store
 
+import "errors"
+
 // Meter is told from time to time, by the goroutine that reads an answer, how many steps of work were done for it since:
 // reading a row of an index is one, finding a place in an index or an event 4, reading that event 30. It may wait, and the error that it
 // returns ends the query, except at the end.
@@ -13,9 +15,13 @@ const (
 // Metered is the same view with a meter on its queries. Only one of the two is to be closed.
 func (v *View) Metered(m Meter) *View { return &View{s: v.s, st: v.st, meter: m} }
 
+// errEnough ends a query whose reader wants no more. It stays inside the package.
+var errEnough = errors.New("enough")
+
 // work is what one query has done since the meter was told. Nil is not metered.
 type work struct {
 	meter Meter
+	pause func() (more bool, err error) // yields what was found, before the meter is told; nil for a query that yields at once
 	done  int
 }
 
@@ -29,18 +35,30 @@ func (w *work) spend(steps int) error {
 	return w.tell()
 }
 
-// due reports whether the meter will be told within the work on a few more rows.
-func (w *work) due() bool { return w != nil && w.done > meterEvery-meterEvery/5 }
+// add is spend where the meter can wait.
+func (w *work) add(steps int) {
+	if w != nil {
+		w.done += steps
+	}
+}
 
 func (w *work) tell() error {
 	steps := w.done
 	w.done = 0
+	if w.pause != nil {
+		if more, err := w.pause(); err != nil {
+			return err
+		} else if !more {
+			w.done += steps
+			return errEnough
+		}
+	}
 	return w.meter(steps)
 }
 
 // end tells the rest, when there is nothing more to stop.
 func (w *work) end() {
 	if w != nil && w.done > 0 {
-		_ = w.tell()
+		_ = w.meter(w.done)
 	}
 }
