@@ -186,7 +186,7 @@ func (p *Peer) belonging(layer Layer, in *itemSet) map[string][]uint32 {
 	}
 	for _, r := range p.want.Repos {
 		if in.has(r.Item) {
-			x := p.want.names.at(r.Item).repo
+			x := p.want.names.repo(r.Item)
 			add('d', x.D, r)
 			for _, a := range x.Addresses {
 				add('a', a, r)
@@ -199,7 +199,7 @@ func (p *Peer) belonging(layer Layer, in *itemSet) map[string][]uint32 {
 		for _, c := range r.chunks {
 			for _, it := range *c {
 				if in.has(it) {
-					id := p.want.names.at(it).root.id.String()
+					id := p.want.names.root(it).id.String()
 					add('e', id, r)
 					add('q', id, r)
 				}
@@ -230,7 +230,7 @@ func (p *Peer) tendCoverage() {
 		return
 	}
 	c.told, c.before = p.now.Mono, true
-	p.report(Warn, "relay lacks events that we have", "repository", p.want.names.at(worst.Item).repo.Addresses[0],
+	p.report(Warn, "relay lacks events that we have", "repository", p.want.names.repo(worst.Item).Addresses[0],
 		"count", c.last[worst.ord].sum().lacks, "repositories", lacking)
 }
 

@@ -80,8 +80,8 @@ func (x derivation) concern(t *touched) {
 		x.authors[pk] = true
 	}
 	known := make(map[*grasp.Set]bool) // most share one
-	for pk := range x.byD[t.d] {
-		r := x.byAuthor[pk][t.d]
+	for _, a := range x.byD[t.d] {
+		pk, r := a.Address.PubKey, x.carried(a.Address)
 		if r == nil {
 			continue
 		}
@@ -107,8 +107,7 @@ func (x derivation) concern(t *touched) {
 func (x derivation) author(pk nostr.PubKey) {
 	moved := x.authors[pk]
 	var within []*repo
-	for i, name := range slices.Sorted(maps.Keys(x.byAuthor[pk])) {
-		r := x.byAuthor[pk][name]
+	for i, r := range x.byAuthor[pk] {
 		if i >= x.bounds.RepositoriesPerAuthor {
 			x.release(r)
 			continue
@@ -134,8 +133,8 @@ func (x derivation) join(r *repo) (moved bool) {
 	c := x.councils[r.d]
 	if c == nil {
 		var same []*nip34.Announcement
-		for pk := range x.byD[r.d] {
-			if a := x.part(pk, r.d); a != nil {
+		for _, a := range x.byD[r.d] {
+			if a := x.part(a.Address.PubKey, r.d); a != nil {
 				same = append(same, &a.Announcement)
 			}
 		}
@@ -217,7 +216,7 @@ func (d *Desired) revise(r *repo, now time.Duration) {
 			d.dead++
 		}
 		r.addrs, r.revision, r.revised = addrs, r.people, now
-		d.names, r.item = d.names.add(name{repo: newRepository(addrs, r.d)})
+		d.names, r.item = d.names.addRepo(newRepository(addrs, r.d))
 		delete(d.delayed, r)
 	case changed:
 		d.delayed[r] = struct{}{}

@@ -44,11 +44,11 @@ type Desired struct {
 	bounds    Bounds
 	lists     policy.Lists
 	names     *names
-	byD       map[string]map[nostr.PubKey]*announced
-	byID      map[nostr.ID]nip34.Address        // of the announcements in byD
-	byAuthor  map[nostr.PubKey]map[string]*repo // announcements that list this service
+	byD       map[string][]*announced    // by author
+	byID      map[nostr.ID]nip34.Address // of the announcements in byD
+	byAuthor  map[nostr.PubKey][]*repo   // announcements that list this service, by d
 	addresses map[nip34.Address]*addressed
-	roots     map[rootKey]*root
+	roots     roots
 	targets   map[URL]*target
 	nextOrd   uint32
 	dead      int // entries of names that stand for nothing any more
@@ -65,11 +65,11 @@ type Desired struct {
 func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 	d := &Desired{
 		service: service, bounds: b.withDefaults(), names: newNames(), leastDead: leastDead,
-		byD:       make(map[string]map[nostr.PubKey]*announced),
+		byD:       make(map[string][]*announced),
 		byID:      make(map[nostr.ID]nip34.Address),
-		byAuthor:  make(map[nostr.PubKey]map[string]*repo),
+		byAuthor:  make(map[nostr.PubKey][]*repo),
 		addresses: make(map[nip34.Address]*addressed),
-		roots:     make(map[rootKey]*root),
+		roots:     newRoots(),
 		targets:   make(map[URL]*target),
 		touched:   make(map[string]*touched),
 		pending:   make(map[*repo]struct{}),
@@ -108,8 +108,8 @@ func (d *Desired) Remove(id nostr.ID) {
 		d.retract(a, id)
 		return
 	}
-	if r := d.roots[keyOf(id)]; r != nil && r.id == id {
-		d.removeRoot(r)
+	if no := d.rootOf(id); no != 0 {
+		d.removeRoot(no, id)
 	}
 }
 
@@ -119,7 +119,7 @@ func (d *Desired) Repositories() (repos, roots int) {
 	for _, m := range d.byAuthor {
 		repos += min(len(m), d.bounds.RepositoriesPerAuthor)
 	}
-	return repos, len(d.roots)
+	return repos, d.roots.n
 }
 
 // Due tells when a delayed revision may be given out; false when none waits.

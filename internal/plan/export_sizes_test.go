@@ -140,21 +140,28 @@ func (d *Desired) Check() error {
 	}
 	for pk, mine := range d.byAuthor {
 		repos += len(mine)
-		for name, r := range mine {
+		for _, r := range mine {
 			if r.item != 0 {
 				named++
 			}
-			if d.byD[name][pk] == nil {
-				return fmt.Errorf("repository %q without an announcement", name)
+			if found(d.byD[r.d], pk, byAnnouncer) == nil {
+				return fmt.Errorf("repository %q without an announcement", r.d)
 			}
 			addresses += len(r.joined)
 		}
 	}
-	for _, r := range d.roots {
-		addresses += len(slices.Collect(r.at()))
-		if r.item != 0 {
-			named++
+	roots := 0
+	for _, no := range d.roots.byKey {
+		for ; no != 0; no = d.roots.at(no).next {
+			addresses += len(slices.Collect(d.roots.addresses(no)))
+			if d.roots.at(no).item != 0 {
+				named++
+			}
+			roots++
 		}
+	}
+	if roots != d.roots.n {
+		return fmt.Errorf("%d root events of %d are found", roots, d.roots.n)
 	}
 	return hold([]bound{
 		{"ids of announcements", len(d.byID), announcements},

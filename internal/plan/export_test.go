@@ -27,7 +27,7 @@ func (w *Want) Contents() []string {
 	out := []string{fmt.Sprintf("bootstrap %v, owners %d", w.Bootstrap, w.Owners)}
 	var lines []string
 	for _, r := range w.Repos {
-		repo := w.names.at(r.Item).repo
+		repo := w.names.repo(r.Item)
 		var ids []string
 		for _, id := range r.RootIDs(w) {
 			ids = append(ids, id.String()[:16])
@@ -40,14 +40,14 @@ func (w *Want) Contents() []string {
 }
 
 // Repository returns what a repository item of w stands for.
-func (w *Want) Repository(r *RepoWant) Repository { return *w.names.at(r.Item).repo }
+func (w *Want) Repository(r *RepoWant) Repository { return *w.names.repo(r.Item) }
 
 // RootIDs returns the root events of r.
 func (r *RepoWant) RootIDs(w *Want) []nostr.ID {
 	var ids []nostr.ID
 	for _, c := range r.chunks {
 		for _, it := range *c {
-			ids = append(ids, w.names.at(it).root.id)
+			ids = append(ids, w.names.root(it).id)
 		}
 	}
 	return ids
@@ -55,7 +55,7 @@ func (r *RepoWant) RootIDs(w *Want) []nostr.ID {
 
 // Left counts everything that d remembers.
 func (d *Desired) Left() int {
-	return len(d.byD) + len(d.byID) + len(d.byAuthor) + len(d.addresses) + len(d.roots) + len(d.targets) +
+	return len(d.byD) + len(d.byID) + len(d.byAuthor) + len(d.addresses) + d.roots.n + len(d.targets) +
 		len(d.touched) + len(d.pending) + len(d.delayed) + len(d.affected)
 }
 
@@ -321,17 +321,17 @@ func (w *Want) Names() int { return w.names.count() }
 
 func (t *names) count() int {
 	n := 0
-	for _, p := range t.pages {
-		if p == nil {
-			continue
-		}
-		for _, x := range p {
-			if x != (name{}) {
-				n++
-			}
+	for it := range Item(t.n) {
+		if t.repo(it) != nil || t.hasRoot(it) {
+			n++
 		}
 	}
 	return n
+}
+
+func (t *names) hasRoot(it Item) bool {
+	i := int(it / namePage)
+	return i < len(t.roots) && t.roots[i] != nil && *t.root(it) != rootName{}
 }
 
 // RequestRoom is how many events above its limit are read of a stored REQ.

@@ -118,13 +118,13 @@ func (w *Want) filters(l Layer, items []Item, live bool, b bounds) []nostr.Filte
 	case LayerRepositories:
 		repos := make([]*Repository, len(items))
 		for i, it := range items {
-			repos[i] = w.names.at(it).repo
+			repos[i] = w.names.repo(it)
 		}
 		return repositoryFilters(repos, b)
 	}
 	ids := make([]string, len(items))
 	for i, it := range items {
-		ids[i] = w.names.at(it).root.id.String()
+		ids[i] = w.names.root(it).id.String()
 	}
 	return rootFilters(ids, b)
 }

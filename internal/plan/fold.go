@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
@@ -48,10 +47,12 @@ func (d *Desired) announce(a *announced) {
 		delete(d.byID, old.ID)
 	}
 	d.byID[a.ID] = a.Address
-	if d.byD[a.Address.D] == nil {
-		d.byD[a.Address.D] = make(map[nostr.PubKey]*announced)
+	same := d.byD[a.Address.D]
+	if i, ok := slices.BinarySearchFunc(same, a.Address.PubKey, byAnnouncer); ok {
+		same[i] = a
+	} else {
+		d.byD[a.Address.D] = slices.Insert(same, i, a)
 	}
-	d.byD[a.Address.D][a.Address.PubKey] = a
 	d.place(a)
 	d.touch(a.Address, old)
 }
@@ -59,40 +60,58 @@ func (d *Desired) announce(a *announced) {
 func (d *Desired) retract(at nip34.Address, id nostr.ID) {
 	old := d.announcement(at)
 	delete(d.byID, id)
-	same := d.byD[at.D]
-	if delete(same, at.PubKey); len(same) == 0 {
-		delete(d.byD, at.D)
-	}
+	drop(d.byD, at.D, at.PubKey, byAnnouncer)
 	d.uncarry(at)
 	d.touch(at, old)
 }
 
 func (d *Desired) announcement(at nip34.Address) *announced {
-	return d.byD[at.D][at.PubKey]
+	return found(d.byD[at.D], at.PubKey, byAnnouncer)
+}
+
+func byAnnouncer(a *announced, pk nostr.PubKey) int { return a.Address.PubKey.Compare(pk) }
+
+func byName(r *repo, name string) int { return strings.Compare(r.d, name) }
+
+// found returns the element of a sorted list with that key; nil without one.
+func found[E, K any](list []*E, key K, by func(*E, K) int) *E {
+	if i, ok := slices.BinarySearchFunc(list, key, by); ok {
+		return list[i]
+	}
+	return nil
+}
+
+// drop takes the element with that key out of a sorted list, and the list out of lists when it was the last.
+func drop[L comparable, E, K any](lists map[L][]*E, of L, key K, by func(*E, K) int) {
+	list := lists[of]
+	i, ok := slices.BinarySearchFunc(list, key, by)
+	switch {
+	case !ok:
+	case len(list) == 1:
+		delete(lists, of)
+	default:
+		lists[of] = slices.Delete(list, i, i+1)
+	}
 }
 
 // carry makes an announcement that lists this service a repository.
 func (d *Desired) carry(at nip34.Address) {
 	mine := d.byAuthor[at.PubKey]
-	if mine == nil {
-		mine = make(map[string]*repo)
-		d.byAuthor[at.PubKey] = mine
-	}
-	if mine[at.D] == nil {
+	if i, ok := slices.BinarySearchFunc(mine, at.D, byName); !ok {
 		d.nextOrd++
-		mine[at.D] = &repo{ord: d.nextOrd, owner: at.PubKey, d: at.D}
+		d.byAuthor[at.PubKey] = slices.Insert(mine, i, &repo{ord: d.nextOrd, owner: at.PubKey, d: at.D})
 	}
 }
 
+// carried returns the repository of the announcement at an address that lists this service, or nil.
+func (d *Desired) carried(at nip34.Address) *repo { return found(d.byAuthor[at.PubKey], at.D, byName) }
+
 func (d *Desired) uncarry(at nip34.Address) {
-	mine := d.byAuthor[at.PubKey]
-	r := mine[at.D]
+	r := d.carried(at)
 	if r == nil {
 		return
 	}
-	if delete(mine, at.D); len(mine) == 0 {
-		delete(d.byAuthor, at.PubKey)
-	}
+	drop(d.byAuthor, at.PubKey, at.D, byName)
 	d.release(r)
 	if r.item != 0 {
 		d.dead++
@@ -125,48 +144,10 @@ func (t *touched) among(people *grasp.Set) bool {
 	return in(people.Members) || in(people.Invited)
 }
 
-// root is a root event. All but its item is fixed. There are far more of them than of anything else, so it is small.
-type root struct {
-	*rootName      // shared with the names: no more of the fold than that stays with an old Want
-	item      Item // 0 until a repository has it, so that the roots of one repository lie close together
-	first     *addressed
-	others    *[]*addressed // nil for a root event that names one address, as nearly all do
-}
-
-// rootKey is the part of its id by which a root event is found. With 128 bits nobody can make two meet.
-type rootKey [16]byte
-
-func keyOf(id nostr.ID) rootKey { return rootKey(id[:]) }
-
-// at yields the addresses that it names and that were noted so far.
-func (r *root) at() iter.Seq[*addressed] {
-	return func(yield func(*addressed) bool) {
-		if r.first == nil || !yield(r.first) || r.others == nil {
-			return
-		}
-		for _, n := range *r.others {
-			if !yield(n) {
-				return
-			}
-		}
-	}
-}
-
-func (r *root) note(n *addressed) {
-	switch {
-	case r.first == nil:
-		r.first = n
-	case r.others == nil:
-		r.others = &[]*addressed{n}
-	default:
-		*r.others = append(*r.others, n)
-	}
-}
-
 // addressed is one address that something names.
 type addressed struct {
 	at    nip34.Address
-	roots []*root // that name it, in order of arrival
+	roots []rootNo // that name it, in order of arrival
 	repos []*repo
 }
 
@@ -175,27 +156,26 @@ const addressesPerRoot = 64
 
 func (d *Desired) addRoot(e *nostr.Event) {
 	at := nip34.Repositories(e)
-	if len(at) == 0 || d.roots[keyOf(e.ID)] != nil {
+	if len(at) == 0 || d.rootOf(e.ID) != 0 {
 		return
 	}
-	r := &root{rootName: &rootName{e.ID, e.CreatedAt}}
-	d.roots[keyOf(e.ID)] = r
+	r := d.roots.add(&rootName{e.ID, e.CreatedAt})
 	for _, a := range at[:min(len(at), addressesPerRoot)] {
 		n := d.address(a)
 		for _, repo := range n.repos {
-			if !repo.has(r) {
+			if !d.has(repo, r) {
 				repo.chunks = appendRoot(repo.chunks, d.number(r))
 				d.pending[repo] = struct{}{}
 			}
 		}
-		r.note(n)
+		d.roots.note(r, n)
 		n.roots = append(n.roots, r)
 	}
 }
 
 // has says whether an address of r noted so far already puts it into repo.
-func (repo *repo) has(r *root) bool {
-	for n := range r.at() {
+func (d *Desired) has(repo *repo, r rootNo) bool {
+	for n := range d.roots.addresses(r) {
 		if slices.Contains(n.repos, repo) {
 			return true
 		}
@@ -203,28 +183,22 @@ func (repo *repo) has(r *root) bool {
 	return false
 }
 
-func (d *Desired) number(r *root) Item {
-	if r.item == 0 {
-		d.names, r.item = d.names.add(name{root: r.rootName})
-	}
-	return r.item
-}
-
-func (d *Desired) removeRoot(r *root) {
-	delete(d.roots, keyOf(r.id))
-	if r.item != 0 {
+func (d *Desired) removeRoot(no rootNo, id nostr.ID) {
+	it := d.roots.at(no).item
+	if it != 0 {
 		d.dead++
 	}
-	for n := range r.at() {
-		if i := slices.Index(n.roots, r); i >= 0 {
+	for n := range d.roots.addresses(no) {
+		if i := slices.Index(n.roots, no); i >= 0 {
 			n.roots = slices.Delete(n.roots, i, i+1)
 		}
 		for _, repo := range n.repos {
-			repo.chunks = removeRoot(repo.chunks, r.item)
+			repo.chunks = removeRoot(repo.chunks, it)
 			d.pending[repo] = struct{}{}
 		}
 		d.dropAddress(n)
 	}
+	d.roots.remove(no, id)
 }
 
 func (d *Desired) address(a nip34.Address) *addressed {

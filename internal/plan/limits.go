@@ -131,7 +131,7 @@ func (s *size) add(w *Want, it Item) {
 		s.announcements = 1
 		return
 	}
-	if r := w.names.at(it).repo; r != nil {
+	if r := w.names.repo(it); r != nil {
 		s.addresses += len(r.Addresses)
 		s.ds++
 		s.bytes += 4*r.addressBytes + r.dBytes

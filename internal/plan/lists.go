@@ -14,13 +14,13 @@ import (
 func (d *Desired) SetLists(l policy.Lists) {
 	d.lists = l
 	for _, name := range slices.Sorted(maps.Keys(d.byD)) { // in an order, so that a run can be repeated
-		for _, pk := range slices.SortedFunc(maps.Keys(d.byD[name]), nostr.PubKey.Compare) {
-			d.place(d.byD[name][pk])
+		for _, a := range d.byD[name] {
+			d.place(a)
 		}
 	}
 	for pk, mine := range d.byAuthor { // another's announcement may be part of any no more, or again
-		for name := range mine {
-			d.touch(nip34.Address{PubKey: pk, D: name}, nil)
+		for _, r := range mine {
+			d.touch(nip34.Address{PubKey: pk, D: r.d}, nil)
 		}
 	}
 }
@@ -39,7 +39,7 @@ func (d *Desired) part(pk nostr.PubKey, name string) *announced {
 	if d.lists.Bars(nip34.Address{Kind: nip34.KindRepository, PubKey: pk, D: name}) {
 		return nil
 	}
-	return d.byD[name][pk]
+	return found(d.byD[name], pk, byAnnouncer)
 }
 
 // reconsider asks for everything again, since what was refused before may be taken now. That it was not taken live is no gap.

@@ -48,7 +48,7 @@ func addLot(lots []lot, l lot) []lot {
 // lotOf returns a lot of one item of which nothing is known yet.
 func (p *Peer) lotOf(it Item) lot {
 	l := lot{layer: p.want.layer(it), items: []Item{it}}
-	if l.layer == LayerRepositories && p.want.names.at(it).repo.odd {
+	if l.layer == LayerRepositories && p.want.names.repo(it).odd {
 		l.apart = apartLong
 	}
 	l.apart = p.apart(l)
@@ -69,7 +69,7 @@ func (p *Peer) apart(l lot) apart {
 // created tells the age of a root event; everything else counts as newest.
 func (w *Want) created(it Item) int64 {
 	if w.layer(it) == LayerRoots {
-		return w.names.at(it).root.created
+		return w.names.root(it).created
 	}
 	return forever
 }

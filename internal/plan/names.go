@@ -30,12 +30,6 @@ func valueBytes(v string) int {
 	return len(f.AppendJSON(nil)) - len(`{"#d":[]}`) + 1
 }
 
-// name is what an item number stands for: a root event or a repository.
-type name struct {
-	root *rootName
-	repo *Repository
-}
-
 // rootName is what is asked of a root event. It never changes.
 type rootName struct {
 	id      nostr.ID
@@ -44,40 +38,61 @@ type rootName struct {
 
 const namePage = 256
 
-// names maps item numbers to what they stand for. Entries are written once,
-// before the first Want that mentions them is handed out; page slices are
-// copied when they grow, so readers of an older Want are never disturbed.
+// names maps item numbers to what they stand for: a root event, of which there
+// are far more, or a repository. Entries are written once, before the first Want
+// that mentions them is handed out, and lists of pages are copied when they
+// change, so readers of an older Want are never disturbed.
 type names struct {
-	pages []*[namePage]name // nil where nothing is left
-	n     uint32            // numbers given so far
-	kept  int               // entries
+	roots []*[namePage]rootName // nil where there are none
+	repos []*[namePage]*Repository
+	n     uint32 // numbers given so far
+	kept  int    // entries
 }
 
-// at returns what a wanted item stands for; nothing for one that nothing wants any more.
-func (t *names) at(it Item) name {
-	if p := t.pages[it/namePage]; p != nil {
-		return p[it%namePage]
+// repo returns the repository that it stands for; nil for anything else.
+func (t *names) repo(it Item) *Repository {
+	if i := int(it / namePage); i < len(t.repos) && t.repos[i] != nil {
+		return t.repos[i][it%namePage]
 	}
-	return name{}
+	return nil
 }
 
-// add returns the table with one more entry and the entry's number.
-func (t *names) add(x name) (*names, Item) {
-	it := Item(t.n)
-	next := &names{pages: t.pages, n: t.n + 1, kept: t.kept + 1}
-	if int(it)/namePage == len(t.pages) {
-		next.pages = append(t.pages[:len(t.pages):len(t.pages)], new([namePage]name))
-	}
-	next.put(it, x)
+// root returns what a root item that is wanted stands for.
+func (t *names) root(it Item) *rootName { return &t.roots[it/namePage][it%namePage] }
+
+// next returns the table with another number given, and the number.
+func (t *names) next() (*names, Item) {
+	return &names{roots: t.roots, repos: t.repos, n: t.n + 1, kept: t.kept + 1}, Item(t.n)
+}
+
+// addRoot returns the table with one more root event and the number of that.
+func (t *names) addRoot(x rootName) (*names, Item) {
+	next, it := t.next()
+	next.putRoot(it, x)
 	return next, it
 }
 
-func (t *names) put(it Item, x name) {
-	p := &t.pages[it/namePage]
-	if *p == nil {
-		*p = new([namePage]name)
+// addRepo returns the table with one more repository and the number of that.
+func (t *names) addRepo(x *Repository) (*names, Item) {
+	next, it := t.next()
+	next.putRepo(it, x)
+	return next, it
+}
+
+func (t *names) putRoot(it Item, x rootName) { pageOf(&t.roots, it)[it%namePage] = x }
+
+func (t *names) putRepo(it Item, x *Repository) { pageOf(&t.repos, it)[it%namePage] = x }
+
+// pageOf returns the page for an entry, and makes it in a copy of the list if it is not there.
+func pageOf[T any](pages *[]*[namePage]T, it Item) *[namePage]T {
+	i := int(it / namePage)
+	if i >= len(*pages) || (*pages)[i] == nil {
+		list := make([]*[namePage]T, max(i+1, len(*pages)))
+		copy(list, *pages)
+		list[i] = new([namePage]T)
+		*pages = list
 	}
-	(*p)[it%namePage] = x
+	return (*pages)[i]
 }
 
 // leastDead is how many entries may stand for nothing, however few are left.
@@ -94,24 +109,21 @@ func (d *Desired) tendNames() {
 // it was made with, every relay then gets a new one, which shares all else with the
 // former.
 func (d *Desired) sweepNames() {
-	t := &names{pages: make([]*[namePage]name, len(d.names.pages)), n: d.names.n}
-	keep := func(it Item) {
-		if it != Announcements {
-			t.put(it, d.names.at(it))
+	t := newNames()
+	t.n = d.names.n
+	for r := range d.roots.all() {
+		if r.item != 0 {
+			t.putRoot(r.item, *d.names.root(r.item))
 			t.kept++
 		}
 	}
-	for _, r := range d.roots {
-		keep(r.item)
-	}
 	for _, mine := range d.byAuthor {
 		for _, r := range mine {
-			keep(r.item)
+			if r.item != 0 {
+				t.putRepo(r.item, d.names.repo(r.item))
+				t.kept++
+			}
 		}
-	}
-	last := len(t.pages) - 1 // the next number is entered there, as a new page is only made for its first
-	if t.pages[last] == nil {
-		t.pages[last] = new([namePage]name)
 	}
 	d.names, d.dead = t, 0
 	for u := range d.targets {
@@ -119,7 +131,5 @@ func (d *Desired) sweepNames() {
 	}
 }
 
-func newNames() *names {
-	t, _ := (&names{}).add(name{})
-	return t
-}
+// newNames returns a table of nothing but the announcements.
+func newNames() *names { return &names{n: 1, kept: 1} }

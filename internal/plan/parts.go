@@ -22,7 +22,7 @@ func (p *Peer) Parts() []Part {
 	}
 	out := make([]Part, 0, len(p.want.Repos))
 	for _, r := range p.want.Repos {
-		x := Part{Address: p.want.names.at(r.Item).repo.Addresses[0], Relay: p.cfg.URL, Roots: r.Roots()}
+		x := Part{Address: p.want.names.repo(r.Item).Addresses[0], Relay: p.cfg.URL, Roots: r.Roots()}
 		if p.has(r.Item) {
 			x.Confirmed++
 		}

@@ -79,7 +79,7 @@ func (p *Peer) begin(g *group) {
 
 // weight is how many values an item adds to the filters of its layer.
 func (w *Want) weight(it Item) int {
-	if r := w.names.at(it).repo; r != nil {
+	if r := w.names.repo(it); r != nil {
 		return len(r.Addresses)
 	}
 	return 1

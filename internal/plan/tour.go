@@ -137,12 +137,12 @@ func (w *tour) fetched(n *reconciliation) {
 // values returns what other events are about in an item: a root event, or the
 // announcements and states of a repository.
 func (w *Want) values(it Item) Values {
-	n := w.names.at(it)
-	if n.root != nil {
-		return Values{IDs: []nostr.ID{n.root.id}}
+	r := w.names.repo(it)
+	if r == nil {
+		return Values{IDs: []nostr.ID{w.names.root(it).id}}
 	}
 	var v Values
-	for _, a := range n.repo.Addresses {
+	for _, a := range r.Addresses {
 		v.Addresses = append(v.Addresses, a, stateAddress(a))
 	}
 	return v

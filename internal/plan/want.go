@@ -86,7 +86,7 @@ func (w *Want) layer(it Item) Layer {
 	switch {
 	case it == Announcements:
 		return LayerAnnouncements
-	case w.names.at(it).repo != nil:
+	case w.names.repo(it) != nil:
 		return LayerRepositories
 	}
 	return LayerRoots

@@ -1,0 +1,142 @@
+package plan
+
+import (
+	"encoding/binary"
+	"iter"
+
+	"graspd/internal/nostr"
+)
+
+// rootNo is the place of a root event in the fold; 0 is none. It is given anew when that is removed.
+type rootNo uint32
+
+// root is a root event. All but its item is fixed. There are far more of them than of anything else, so it is small.
+type root struct {
+	unnamed *rootName // until it has an item: from then on the names tell that
+	first   *addressed
+	item    Item   // 0 until a repository has it, so that the roots of one repository lie close together
+	next    rootNo // another with the same key, or the next that is free
+}
+
+const rootPage = 256
+
+// roots is the root events of the fold. Its memory follows the most that there ever were.
+type roots struct {
+	byKey  map[uint32]rootNo // the first with that key
+	pages  []*[rootPage]root
+	given  rootNo // numbers given so far
+	free   rootNo // the first of those that are to be given again
+	n      int
+	others map[rootNo][]*addressed // but for the first, of those that name several: few do
+}
+
+func newRoots() roots {
+	return roots{byKey: make(map[uint32]rootNo), others: make(map[rootNo][]*addressed)}
+}
+
+// rootKey is the part of an id by which root events are found. A thousand that share one, for which somebody has to try
+// out 2 to the 42nd, do no harm.
+func rootKey(id nostr.ID) uint32 { return binary.LittleEndian.Uint32(id[:]) }
+
+func (t *roots) at(no rootNo) *root { return &t.pages[no/rootPage][no%rootPage] }
+
+// all yields those that are there, in no order that counts.
+func (t *roots) all() iter.Seq[*root] {
+	return func(yield func(*root) bool) {
+		for _, no := range t.byKey {
+			for ; no != 0; no = t.at(no).next {
+				if !yield(t.at(no)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// add enters a root event that is not there.
+func (t *roots) add(x *rootName) rootNo {
+	no := t.free
+	if no != 0 {
+		t.free = t.at(no).next
+	} else {
+		t.given++
+		if no = t.given; int(no/rootPage) >= len(t.pages) {
+			t.pages = append(t.pages, new([rootPage]root))
+		}
+	}
+	key := rootKey(x.id)
+	*t.at(no) = root{unnamed: x, next: t.byKey[key]}
+	t.byKey[key] = no
+	t.n++
+	return no
+}
+
+// remove takes out a root event with that id.
+func (t *roots) remove(no rootNo, id nostr.ID) {
+	r, key := t.at(no), rootKey(id)
+	switch before := t.byKey[key]; {
+	case before != no:
+		for t.at(before).next != no {
+			before = t.at(before).next
+		}
+		t.at(before).next = r.next
+	case r.next != 0:
+		t.byKey[key] = r.next
+	default:
+		delete(t.byKey, key)
+	}
+	delete(t.others, no)
+	*r = root{next: t.free}
+	t.free = no
+	t.n--
+}
+
+// addresses yields those that a root event names and that were noted so far.
+func (t *roots) addresses(no rootNo) iter.Seq[*addressed] {
+	return func(yield func(*addressed) bool) {
+		if first := t.at(no).first; first == nil || !yield(first) {
+			return
+		}
+		for _, n := range t.others[no] {
+			if !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// note has a root event name one address more.
+func (t *roots) note(no rootNo, n *addressed) {
+	if r := t.at(no); r.first == nil {
+		r.first = n
+	} else {
+		t.others[no] = append(t.others[no], n)
+	}
+}
+
+// nameOf returns what is asked of a root event.
+func (d *Desired) nameOf(r *root) *rootName {
+	if r.item == 0 {
+		return r.unnamed
+	}
+	return d.names.root(r.item)
+}
+
+// rootOf finds a root event; 0 where it is not known.
+func (d *Desired) rootOf(id nostr.ID) rootNo {
+	no := d.roots.byKey[rootKey(id)]
+	for no != 0 && d.nameOf(d.roots.at(no)).id != id {
+		no = d.roots.at(no).next
+	}
+	return no
+}
+
+// number returns the item of a root event that a repository has.
+func (d *Desired) number(no rootNo) Item {
+	r := d.roots.at(no)
+	if r.item == 0 {
+		d.names, r.item = d.names.addRoot(*r.unnamed)
+		r.unnamed = nil
+	}
+	return r.item
+}
