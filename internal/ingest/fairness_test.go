@@ -265,6 +265,17 @@ func TestAnEventOnItsOwnWaitsForNoCompany(t *testing.T) {
 		if d := time.Since(start); d != 0 {
 			t.Errorf("the first event waited %v", d)
 		}
+		for i := range 3 {
+			time.Sleep(20 * time.Millisecond)
+			for k := range 5 {
+				time.Sleep(time.Millisecond)
+				start := time.Now()
+				w.want(<-w.submit(p, announcement(2000+5*i+k, "tool", start), store.Live), policy.Accept)
+				if d := time.Since(start); d != 0 {
+					t.Errorf("an event that came close to another waited %v", d)
+				}
+			}
+		}
 		const trickle = 1000
 		for i := range trickle {
 			last := w.submit(p, announcement(1+i, "tool", start), store.Live)
@@ -279,6 +290,15 @@ func TestAnEventOnItsOwnWaitsForNoCompany(t *testing.T) {
 		}
 		if n, most := w.door.Stats().Commits, uint64(trickle/5+20); n > most {
 			t.Errorf("%d commits for one event a millisecond, want %d at most", n, most)
+		}
+		c := w.client()
+		for i := range 100 { // each has a commit of its own
+			w.want(w.publish(c, announcement(3000+i, "tool", time.Now())), policy.Accept)
+		}
+		start = time.Now()
+		w.want(<-w.submit(p, announcement(3100, "tool", start), store.Live), policy.Accept)
+		if d := time.Since(start); d > 5*time.Millisecond {
+			t.Errorf("after events of a client the next one of a relay waited %v", d)
 		}
 	})
 }

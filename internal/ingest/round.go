@@ -129,9 +129,20 @@ func (w *writer) abort(err error) {
 // finish answers everybody in the batch and makes ready for the next one.
 func (w *writer) finish() {
 	answers := w.round.answers
-	w.round, w.ended = round{}, time.Now()
+	w.round = round{}
+	w.space(time.Now())
 	w.door.counts.hold(w.orphans.size())
 	w.reply(answers)
+}
+
+// space notes that a round ended: the time of a commit is used up, which comes back at one in quietGap.
+func (w *writer) space(now time.Time) {
+	if full := now.Add(-quietBurst * quietGap); w.free.Before(full) {
+		w.free = full
+	}
+	if w.free = w.free.Add(quietGap); w.free.After(now.Add(quietGap)) {
+		w.free = now.Add(quietGap)
+	}
 }
 
 // reply calls the replies, in order, and frees the places.

@@ -16,9 +16,11 @@ const (
 	extraWork = 64
 	// clientDelay is how long a batch goes on taking clients' events after the first, where deciding them is slow.
 	clientDelay = 20 * time.Millisecond
-	// quietGap is how soon after a commit the next one comes, where no client waits and nothing is on its way: an event
-	// on its own is not held up for company, and a slow trickle does not make for a commit each.
-	quietGap = 5 * time.Millisecond
+	// quietGap is the time between commits, where no client waits and nothing is on its way. After a time without any, one and
+	// quietBurst more come without it: an event on its own is not held up for company, nor are a few that come close
+	// together, and a trickle does not make for a commit each.
+	quietGap   = 5 * time.Millisecond
+	quietBurst = 4
 	// retryPause is how long the writer leaves alone what no source waits for after a failed commit.
 	retryPause = time.Second
 )
@@ -34,7 +36,7 @@ type writer struct {
 	stops   bool                   // the door closes
 	expiry  expiry
 	failed  time.Time // when the last commit failed; zero after one that did not
-	ended   time.Time // when the last round did
+	free    time.Time // when the next commit may come where nobody waits for it
 	late    bool      // DrainTime is over: nothing more is decided
 	round   round
 }
@@ -56,7 +58,7 @@ func (w *writer) run(ctx context.Context) {
 		w.expire()
 		more := w.fill()
 		if !more && !w.round.idle() && w.door.quiet() {
-			w.round.by(w.ended.Add(quietGap))
+			w.round.by(w.free)
 		}
 		if w.commitDue() {
 			w.commit()
