@@ -24,7 +24,7 @@ func (v *View) About(ctx context.Context, ids []nostr.ID, addresses []string, af
 
 func (r reader) about(ctx context.Context, ids []nostr.ID, addresses []string, after *Pair, yield func(Row, error) bool) error {
 	q := newQuery(nostr.Filter{})
-	q.driver.prefixes = namingAny(ids, addresses)
+	q.driver.spans = namingAny(ids, addresses)
 	if after != nil {
 		q.first = behind(orderOf(after.Time, after.ID))
 	}
@@ -81,22 +81,17 @@ func (r reader) standing(q *query, addresses []string) ([]found, error) {
 }
 
 // namingAny are the index ranges of events that name one of these.
-func namingAny(ids []nostr.ID, addresses []string) [][]byte {
-	var p [][]byte
-	add := func(value string, names string) {
-		h := hashOf(value)
-		for i := range len(names) {
-			p = append(p, tagPrefix(names[i], h))
-		}
-	}
+func namingAny(ids []nostr.ID, addresses []string) (all []span) {
 	for _, id := range ids {
-		add(id.String(), "eEq")
+		h := hashOf(id.String())
+		all = append(all, bothCases('e', h), tagSpan('q', h))
 	}
 	for _, a := range addresses {
-		add(a, "aAq")
+		h := hashOf(a)
+		all = append(all, bothCases('a', h), tagSpan('q', h))
 	}
-	slices.SortFunc(p, bytes.Compare)
-	return p
+	slices.SortFunc(all, bySpan)
+	return all
 }
 
 // behind is the place right after o; after the last place of all it is the last.

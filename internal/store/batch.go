@@ -32,8 +32,20 @@ type Batch struct {
 	queueFrom, expireFrom int64
 }
 
-// maxUsual is how much room is made for a batch before it grows, at most.
-const maxUsual = 4 << 20
+// maxUsual is how much room is made for a batch before it grows, at most. The engine uses room again that is no larger
+// than maxReused.
+const (
+	maxUsual  = 4 << 20
+	maxReused = 1 << 20
+)
+
+// roomFor is how much room the next batch gets after one of n bytes.
+func roomFor(n int) int {
+	if n <= maxReused {
+		return min(n*5/4, maxReused)
+	}
+	return min(n*5/4, maxUsual)
+}
 
 // Begin opens the batch. It fails with ErrBusy while another is open, with ErrFull while the disk is at its floor, and
 // with ErrFailed after a failure of the disk.
@@ -117,7 +129,7 @@ func (b *Batch) Commit() (Seq, error) {
 	}
 	// The commit point: from here on the batch survives a power cut, and readers may see it.
 	b.done = true
-	b.s.usual = min(b.w.Len()*5/4, maxUsual)
+	b.s.usual = roomFor(b.w.Len())
 	b.s.queueFrom, b.s.expireFrom = b.queueFrom, b.expireFrom
 	b.s.publish(b.counters, b.epoch, b.entries)
 	return b.head, nil
@@ -227,9 +239,9 @@ func (b *Batch) index(e *nostr.Event, seq Seq) error {
 			return err
 		}
 	}
-	value := r.append(nil)
-	return factsOf(e).eachPrefix(func(p []byte) error {
-		return b.set(appendOrder(p, e.CreatedAt, e.ID), value)
+	value := r.append(make([]byte, 0, maxRow))
+	return factsOf(e).eachRow(func(p []byte, of cases) error {
+		return b.set(appendOrder(p, e.CreatedAt, e.ID), of.append(value))
 	})
 }
 

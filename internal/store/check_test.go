@@ -89,8 +89,10 @@ func (x *exhibit) seq(e *nostr.Event) Seq {
 	return at.seq
 }
 
-// row is the key of the index row by time.
-func (x *exhibit) row(e *nostr.Event) []byte { return appendOrder(timePrefix(), e.CreatedAt, e.ID) }
+// row is the key of the index row by kind.
+func (x *exhibit) row(e *nostr.Event) []byte {
+	return appendOrder(kindPrefix(e.Kind), e.CreatedAt, e.ID)
+}
 
 func (x *exhibit) slot(e *nostr.Event) []byte { return keyHash(tableSlot, hashOf(e.Address())) }
 
@@ -121,8 +123,8 @@ func TestCheckFinds(t *testing.T) {
 		{"id row: missing", func(x *exhibit) { x.drop(keyID(tableID, x.issue.ID)) }, "id row of " + newExhibit().issue.ID.String() + ": missing"},
 		{"id row: wrong", func(x *exhibit) { x.change(keyID(tableID, x.issue.ID), flipLast) }, "id row of " + newExhibit().issue.ID.String() + ": wrong"},
 		{"id row: of nothing", func(x *exhibit) { x.set(keyID(tableID, nostr.ID{1}), x.get(keyID(tableID, x.issue.ID))) }, "id rows: 10 there, 9 expected"},
-		{"row: missing", func(x *exhibit) { x.drop(x.row(x.issue)) }, "row 't' of " + newExhibit().issue.ID.String() + ": missing"},
-		{"row: wrong", func(x *exhibit) { x.change(x.row(x.issue), flipLast) }, "row 't' of " + newExhibit().issue.ID.String() + ": wrong"},
+		{"row: missing", func(x *exhibit) { x.drop(x.row(x.issue)) }, "row 'k' of " + newExhibit().issue.ID.String() + ": missing"},
+		{"row: wrong", func(x *exhibit) { x.change(x.row(x.issue), flipLast) }, "row 'k' of " + newExhibit().issue.ID.String() + ": wrong"},
 		{"row: of nothing", func(x *exhibit) { x.set(x.row(made(1, 1, 1)), x.get(x.row(x.issue))) }, "index rows: "},
 		{"tag row: of nothing", func(x *exhibit) {
 			x.set(appendOrder(tagPrefix('a', none), 1, nostr.ID{}), x.get(x.row(x.issue)))
@@ -175,8 +177,8 @@ func TestCheckFinds(t *testing.T) {
 		}, "place of " + newExhibit().refused.ID.String() + " in the queue: missing"},
 		{"the queue: of nothing", func(x *exhibit) { x.set(timedKey(tableQueue, 5, x.issue.ID), nil) }, "places in the queue: 3 there, 2 expected"},
 		{"a flagged row: missing", func(x *exhibit) {
-			x.drop(appendOrder(flagged(timePrefix()), x.refused.CreatedAt, x.refused.ID))
-		}, "flagged row 'T' of " + newExhibit().refused.ID.String() + ": missing"},
+			x.drop(appendOrder(flagged(kindPrefix(x.refused.Kind)), x.refused.CreatedAt, x.refused.ID))
+		}, "flagged row 'K' of " + newExhibit().refused.ID.String() + ": missing"},
 		{"a flagged row: of nothing", func(x *exhibit) { x.set(appendOrder(flagged(timePrefix()), 1, nostr.ID{}), nil) }, "flagged rows: "},
 		{"a place: missing", func(x *exhibit) { x.drop(x.place(x.second)) }, "announcement list: 1 there, 2 expected"},
 		{"a place: of nothing", func(x *exhibit) { x.set(x.place(x.second), binary.BigEndian.AppendUint64(nil, 77)) }, "announcement list: entry 77 is not there"},

@@ -60,11 +60,11 @@ func (c *checker) stored(seq Seq, e *nostr.Event) error {
 	if err := c.rules(seq, e); err != nil {
 		return err
 	}
-	value := r.append(nil)
-	return factsOf(e).eachPrefix(func(p []byte) error {
+	value := r.append(make([]byte, 0, maxRow))
+	return factsOf(e).eachRow(func(p []byte, of cases) error {
 		c.report.Rows++
 		table := p[0]
-		return c.expect(appendOrder(p, e.CreatedAt, e.ID), value, "row %q of %s", table, e.ID)
+		return c.expect(appendOrder(p, e.CreatedAt, e.ID), of.append(value), "row %q of %s", table, e.ID)
 	})
 }
 

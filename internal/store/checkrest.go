@@ -42,10 +42,10 @@ func (c *checker) remembered(r record) error {
 			return err
 		}
 	}
-	value := r.row().append(nil)
-	return r.eachPrefix(func(p []byte) error {
+	value := r.row().append(make([]byte, 0, maxRow))
+	return r.eachRow(func(p []byte, of cases) error {
 		c.report.RememberedRows++
-		return c.expect(appendOrder(flagged(p), r.time, r.id), value, "flagged row %q of %s", p[0], r.id)
+		return c.expect(appendOrder(flagged(p), r.time, r.id), of.append(value), "flagged row %q of %s", p[0], r.id)
 	})
 }
 

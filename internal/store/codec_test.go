@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"reflect"
 	"slices"
@@ -119,7 +120,7 @@ func TestRecordRoundTrip(t *testing.T) {
 func TestPrefixesAreNoPrefixesOfEachOther(t *testing.T) {
 	h := hashOf("x")
 	prefixes := [][]byte{timePrefix(), kindPrefix(1), kindPrefix(257), authorPrefix(nostr.PubKey{1}), authorKindPrefix(nostr.PubKey{1}, 1),
-		tagPrefix('a', h), tagPrefix('A', h), tagPrefix('b', h), tagPrefix('a', hashOf("y"))}
+		tagPrefix('a', h), tagPrefix('b', h), tagPrefix('a', hashOf("y"))}
 	for _, p := range slices.Clone(prefixes) {
 		prefixes = append(prefixes, flagged(bytes.Clone(p)))
 	}
@@ -139,5 +140,23 @@ func TestPrefixesAreNoPrefixesOfEachOther(t *testing.T) {
 	}
 	if prefixEnd([]byte{0xff, 0xff}) != nil {
 		t.Error("there is something after the last key")
+	}
+}
+
+// TestCasesThatAreNone: what stands behind the value of a row is one of three bytes.
+func TestCasesThatAreNone(t *testing.T) {
+	row, memory := row{seq: 1, kind: 1, expiration: noExpiration}.append(nil), flaggedRow{kind: 1, why: policy.Refuse}.append(nil)
+	for c := range 256 {
+		_, err := parseRow(append(slices.Clone(row), byte(c)))
+		_, flaggedErr := parseFlaggedRow(append(slices.Clone(memory), byte(c)))
+		want := c < 1 || c > 3
+		if errors.Is(err, errCorrupt) != want || errors.Is(flaggedErr, errCorrupt) != want {
+			t.Errorf("%d: %v, %v", c, err, flaggedErr)
+		}
+	}
+	for n := range 24 {
+		if _, err := parseRow(make([]byte, n)); (err == nil) != (n == 10 || n == 18) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
 	}
 }

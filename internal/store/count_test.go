@@ -110,7 +110,7 @@ func TestMeter(t *testing.T) {
 		}
 		break
 	}
-	if told < 1 || told > 50 {
+	if told < 1 || told > 120 {
 		t.Errorf("the first event: %d steps", told)
 	}
 	n := 0

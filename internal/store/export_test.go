@@ -49,7 +49,9 @@ func PairsBy(v *View, f nostr.Filter, flagged bool) (answers [][]Pair, err error
 		if i >= max(1, len(q.groups)) {
 			return answers, nil
 		}
-		q.drive(i)
+		if err := r.drive(context.Background(), q, i, flagged); err != nil {
+			return nil, err
+		}
 		pairs := []Pair{}
 		err := r.runScan(context.Background(), q, flagged, func(at *found) (bool, error) {
 			ok, err := r.settle(q, at)

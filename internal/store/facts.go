@@ -2,7 +2,6 @@ package store
 
 import (
 	"slices"
-	"strings"
 
 	"graspd/internal/nostr"
 )
@@ -13,19 +12,26 @@ type facts struct {
 	time   int64
 	kind   nostr.Kind
 	author nostr.PubKey
-	tags   []tagFact // each once
+	tags   []tagFact        // each value of a tag once
+	places map[tagValue]int // where each is in tags, while many are added; nil else
 
 	address hash // of a replaceable event; zero for all others
 }
 
-// tagFact is a one-letter tag and the hash of its value.
+// tagFact is a one-letter tag, the hash of its value, and in which cases the event has it.
 type tagFact struct {
+	tagValue
+	cases cases
+}
+
+// tagValue is a one-letter tag in lower case and the hash of its value.
+type tagValue struct {
 	name byte
 	hash hash
 }
 
-// keptTags are the names of the tags that are remembered of an event that is not stored: those that sync asks by.
-const keptTags = "aAqeEd"
+// keptTags are the tags that are remembered of an event that is not stored: those that sync asks by.
+var keptTags = map[byte]cases{'a': lowerCase | upperCase, 'e': lowerCase | upperCase, 'q': lowerCase, 'd': lowerCase}
 
 // maxKeptTags is how many of them are remembered; an event with more is not remembered at all.
 const maxKeptTags = 64
@@ -37,26 +43,42 @@ func factsOf(e *nostr.Event) facts {
 		f.address = hashOf(a)
 	}
 	f.tags = make([]tagFact, 0, len(e.Tags))
-	var seen map[tagFact]bool // from fewTags on
 	for _, t := range e.Tags {
-		if len(t) < 2 || len(t[0]) != 1 || !isLetter(t[0][0]) {
-			continue
-		}
-		fact := tagFact{t[0][0], hashOf(t[1])}
-		if len(f.tags) < fewTags && slices.Contains(f.tags, fact) || seen[fact] {
-			continue
-		}
-		f.tags = append(f.tags, fact)
-		if len(f.tags) == fewTags {
-			seen = make(map[tagFact]bool, len(e.Tags))
-			for _, t := range f.tags {
-				seen[t] = true
-			}
-		} else if seen != nil {
-			seen[fact] = true
+		if len(t) >= 2 && len(t[0]) == 1 && isLetter(t[0][0]) {
+			f.add(t[0][0], hashOf(t[1]))
 		}
 	}
+	f.places = nil
 	return f
+}
+
+// add takes up a tag.
+func (f *facts) add(name byte, h hash) {
+	v := tagValue{name | lowerBit, h}
+	if i, ok := f.place(v); ok {
+		f.tags[i].cases |= caseOf(name)
+		return
+	}
+	if f.places != nil {
+		f.places[v] = len(f.tags)
+	}
+	f.tags = append(f.tags, tagFact{v, caseOf(name)})
+}
+
+// place is where a tag's value stands among the tags.
+func (f *facts) place(v tagValue) (int, bool) {
+	if len(f.tags) < fewTags {
+		i := slices.IndexFunc(f.tags, func(t tagFact) bool { return t.tagValue == v })
+		return i, i >= 0
+	}
+	if f.places == nil {
+		f.places = make(map[tagValue]int, 2*fewTags)
+		for i, t := range f.tags {
+			f.places[t.tagValue] = i
+		}
+	}
+	i, ok := f.places[v]
+	return i, ok
 }
 
 // fewTags are compared one by one; more need a map.
@@ -68,7 +90,7 @@ func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 func (f facts) kept() facts {
 	var tags []tagFact
 	for _, t := range f.tags {
-		if strings.IndexByte(keptTags, t.name) >= 0 {
+		if t.cases &= keptTags[t.name]; t.cases != 0 {
 			tags = append(tags, t)
 		}
 	}
@@ -76,25 +98,26 @@ func (f facts) kept() facts {
 	return f
 }
 
-// eachPrefix calls do with the prefix of every index row that the event has. The slice is reused, and has room for a key.
-func (f facts) eachPrefix(do func(prefix []byte) error) error {
-	buf := append(make([]byte, 0, maxPrefix+orderLen), timePrefix()...)
-	if err := do(buf); err != nil {
+// eachRow calls do with the prefix of every index row that the event has, and the cases of a tag's; 0 of all others. The
+// slice is reused, and has room for a key.
+func (f facts) eachRow(do func(prefix []byte, of cases) error) error {
+	buf := append(make([]byte, 0, maxPrefix+orderLen), kindPrefix(f.kind)...)
+	if err := do(buf, 0); err != nil {
 		return err
 	}
-	buf = append(buf[:0], kindPrefix(f.kind)...)
-	if err := do(buf); err != nil {
+	if err := do(appendAuthorKind(buf[:0], f.author, f.kind), 0); err != nil {
 		return err
 	}
-	buf = append(buf[:0], authorPrefix(f.author)...)
-	if err := do(buf); err != nil {
-		return err
-	}
-	if err := do(appendAuthorKind(buf[:0], f.author, f.kind)); err != nil {
-		return err
+	if !isUsual(f.kind) {
+		if err := do(append(buf[:0], timePrefix()...), 0); err != nil {
+			return err
+		}
+		if err := do(append(buf[:0], authorPrefix(f.author)...), 0); err != nil {
+			return err
+		}
 	}
 	for _, t := range f.tags {
-		if err := do(appendTagPrefix(buf[:0], t.name, t.hash)); err != nil {
+		if err := do(appendTagPrefix(buf[:0], t.name, t.hash), t.cases); err != nil {
 			return err
 		}
 	}
@@ -102,4 +125,10 @@ func (f facts) eachPrefix(do func(prefix []byte) error) error {
 }
 
 // rows is the number of index rows that the event has.
-func (f facts) rows() int64 { return int64(4 + len(f.tags)) }
+func (f facts) rows() int64 {
+	n := int64(2 + len(f.tags))
+	if !isUsual(f.kind) {
+		n += 2
+	}
+	return n
+}

@@ -226,7 +226,7 @@ func TestNewerFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(s, 0, 1)
-	store.SetFormat(s, 2)
+	store.SetFormat(s, 3)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,9 @@ func (b *Batch) orphanRanges(e *nostr.Event, refs nip34.Refs) (ranges []flaggedR
 			ranges = append(ranges, flaggedRange{bytes.Clone(p), isOrphan, at})
 		}
 	}
-	eachNaming(buf, e.ID, e.Address(), func(p []byte) { add(p, hash{}) })
+	for _, s := range naming(e.ID, e.Address()) { // of q the lower case alone is remembered
+		add(s.prefix, hash{})
+	}
 	for _, k := range authorKinds {
 		add(appendAuthorKind(buf, e.PubKey, k), hash{})
 	}

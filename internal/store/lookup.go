@@ -49,7 +49,7 @@ func (b *Batch) Named(id nostr.ID, address string) (bool, error) {
 
 // HasAuthor reports whether a served event is by this author.
 func (b *Batch) HasAuthor(pk nostr.PubKey) (bool, error) {
-	return b.reader().any([][]byte{authorPrefix(pk)})
+	return b.reader().any([]span{{prefix: ownPrefix(pk)}})
 }
 
 // Known looks an id up, what this batch has done included.
@@ -82,34 +82,24 @@ func (r reader) announcements(d string) (events []*nostr.Event, err error) {
 }
 
 func (r reader) named(id nostr.ID, address string) (bool, error) {
-	return r.any(namingPrefixes(id, address))
+	return r.any(naming(id, address))
 }
 
-// namingPrefixes are the index ranges of events that name an id or an address.
-func namingPrefixes(id nostr.ID, address string) (prefixes [][]byte) {
-	eachNaming(nil, id, address, func(p []byte) { prefixes = append(prefixes, bytes.Clone(p)) })
-	return prefixes
-}
-
-// eachNaming calls do with each of them; the slice is reused.
-func eachNaming(buf []byte, id nostr.ID, address string, do func(prefix []byte)) {
+// naming are the index ranges of events that name an id or, where it is not "", an address.
+func naming(id nostr.ID, address string) []span {
 	h := hashOf(id.String())
-	for _, name := range []byte("eEq") {
-		do(appendTagPrefix(buf[:0], name, h))
+	spans := []span{bothCases('e', h), tagSpan('q', h)}
+	if address != "" {
+		h = hashOf(address)
+		spans = append(spans, bothCases('a', h), tagSpan('q', h))
 	}
-	if address == "" {
-		return
-	}
-	h = hashOf(address)
-	for _, name := range []byte("aAq") {
-		do(appendTagPrefix(buf[:0], name, h))
-	}
+	return spans
 }
 
 // any reports whether one of the ranges holds an event that has not expired.
-func (r reader) any(prefixes [][]byte) (ok bool, err error) {
-	prefixes = slices.DeleteFunc(prefixes, r.sketch.lacks)
-	if len(prefixes) == 0 {
+func (r reader) any(spans []span) (ok bool, err error) {
+	spans = slices.DeleteFunc(spans, func(s span) bool { return r.sketch.lacks(s.prefix) })
+	if len(spans) == 0 {
 		return false, nil
 	}
 	it, err := r.r.NewIter(nil)
@@ -117,13 +107,13 @@ func (r reader) any(prefixes [][]byte) (ok bool, err error) {
 		return false, err
 	}
 	defer closeAfter(it.Close, &err)
-	for _, p := range prefixes {
-		for it.SeekGE(p); it.Valid() && bytes.HasPrefix(it.Key(), p); it.Next() {
+	for _, s := range spans {
+		for it.SeekGE(s.prefix); it.Valid() && bytes.HasPrefix(it.Key(), s.prefix); it.Next() {
 			at, err := parseRow(it.Value())
 			if err != nil {
 				return false, err
 			}
-			if !at.expired(r.now) {
+			if at.cases.meets(s.cases) && !at.expired(r.now) {
 				return true, nil
 			}
 		}

@@ -16,7 +16,8 @@ const (
 )
 
 // Open opens the store in o.Dir or makes a new one. It fails with ErrInUse where another process has it open, with
-// ErrFormat where a newer version wrote it, and with ErrDamaged where what is on the disk is not what was written: then
+// ErrFormat where a newer version wrote it, with ErrOlder where an older one did and it is opened for reading only (else it
+// is converted), and with ErrDamaged where what is on the disk is not what was written: then
 // nothing was removed.
 func Open(o Options) (*Store, error) {
 	s := newStore(o)
@@ -97,7 +98,7 @@ func (s *Store) prepare() (c counters, epoch uint32, err error) {
 	if err := s.Failure(); err != nil {
 		return c, 0, err
 	}
-	if c, err = readMeta(s.db); err != nil {
+	if c, err = s.current(); err != nil {
 		return c, 0, err
 	}
 	w := s.db.NewBatch()
@@ -117,19 +118,46 @@ func (s *Store) prepare() (c counters, epoch uint32, err error) {
 	return c, epoch, s.Failure()
 }
 
-// readMeta checks the version of the format and reads the counters.
-func readMeta(r pebble.Reader) (counters, error) {
-	v, ok, err := get(r, keyMeta(metaFormat))
+// current reads the counters of a store that has the form of now, or gets it.
+func (s *Store) current() (counters, error) {
+	n, ok, err := readFormat(s.db)
 	if err != nil || !ok {
 		return counters{}, err
 	}
+	switch {
+	case n == formatVersion || s.old:
+	case s.opt.ReadOnly:
+		return counters{}, fmt.Errorf("%w (format %d, this one writes %d)", ErrOlder, n, formatVersion)
+	default:
+		if err := s.convert(); err != nil {
+			return counters{}, err
+		}
+	}
+	return readMeta(s.db)
+}
+
+// readFormat reads the version of the format; false where there is none yet.
+func readFormat(r pebble.Reader) (uint32, bool, error) {
+	v, ok, err := get(r, keyMeta(metaFormat))
+	if err != nil || !ok {
+		return 0, false, err
+	}
 	if len(v) != 4 {
-		return counters{}, fmt.Errorf("format version: %w", errCorrupt)
+		return 0, false, fmt.Errorf("format version: %w", errCorrupt)
 	}
-	if n := binary.BigEndian.Uint32(v); n > formatVersion {
-		return counters{}, fmt.Errorf("%w (format %d, this one knows %d)", ErrFormat, n, formatVersion)
+	n := binary.BigEndian.Uint32(v)
+	if n > formatVersion {
+		return 0, false, fmt.Errorf("%w (format %d, this one knows %d)", ErrFormat, n, formatVersion)
 	}
-	v, ok, err = get(r, keyMeta(metaCounters))
+	return n, true, nil
+}
+
+// readMeta checks the version of the format and reads the counters.
+func readMeta(r pebble.Reader) (counters, error) {
+	if _, ok, err := readFormat(r); err != nil || !ok {
+		return counters{}, err
+	}
+	v, ok, err := get(r, keyMeta(metaCounters))
 	if err != nil || !ok {
 		return counters{}, err
 	}

@@ -98,11 +98,11 @@ func (o Options) pebbleOptions(fs vfs.FS, lock *pebble.Lock, log *pebbleLogger) 
 	return p
 }
 
-// logCompression is MinLZ at the second of its levels for the data: it reads as fast as the first one on less disk. zstd
-// takes less still, but events are read one by one, and without cgo the engine sets up a decoder for every block.
+// logCompression is MinLZ at the first of its levels for the data: the second one takes twice as long for 4 % less disk.
+// zstd takes less still, but events are read one by one, and without cgo the engine sets up a decoder for every block.
 var logCompression = func() *block.CompressionProfile {
 	p := *block.MinLZCompression // under its name, which the engine looks up
-	p.DataBlocks.Level = 2       // minlz.LevelBalanced
+	p.DataBlocks.Level = 1       // minlz.LevelFastest
 	p.MinReductionPercent = 5
 	return &p
 }()

@@ -38,11 +38,17 @@ type tagSet struct {
 	hashes map[hash]bool
 }
 
+// has reports whether an event with this tag meets the filter.
+func (t tagSet) has(f tagFact) bool {
+	return f.name == t.name|lowerBit && f.cases.meets(caseOf(t.name)) && t.hashes[f.hash]
+}
+
 // group is a condition as index ranges: an event meets it if one of them has it.
 type group struct {
-	prefixes [][]byte
-	kinds    bool // it settles the kind, too
-	rows     int  // a guess of how many rows it has, to compare groups by
+	spans   []span
+	authors []nostr.PubKey // whose ranges are not looked for yet; nil where spans are all
+	kinds   bool           // it settles the kind, too
+	rows    int            // a guess of how many rows it has, to compare groups by
 }
 
 const (
@@ -110,12 +116,12 @@ func (q *query) group() {
 	if q.kinds != nil && len(q.kinds) <= maxProduct {
 		g := group{kinds: true, rows: rowsOfKind * len(q.kinds)}
 		for _, k := range q.kinds {
-			g.prefixes = append(g.prefixes, kindPrefix(k))
+			g.spans = append(g.spans, span{prefix: kindPrefix(k)})
 		}
 		q.groups = append(q.groups, g)
 	}
 	for _, g := range q.groups {
-		slices.SortFunc(g.prefixes, bytes.Compare) // seeking forward is cheaper than to and fro
+		slices.SortFunc(g.spans, bySpan) // seeking forward is cheaper than to and fro
 	}
 	costs := make([]int, len(q.groups))
 	for i, g := range q.groups {
@@ -152,31 +158,30 @@ func tagGroup(t tagSet) group {
 		g.rows = rowsOfRepository * len(t.hashes)
 	}
 	for h := range t.hashes {
-		g.prefixes = append(g.prefixes, tagPrefix(t.name, h))
+		g.spans = append(g.spans, tagSpan(t.name, h))
 	}
 	return g
 }
 
 func authorGroup(authors []nostr.PubKey, kinds []nostr.Kind) group {
-	g := group{rows: rowsOfAuthor * len(authors)}
+	g := group{rows: rowsOfAuthor * len(authors), kinds: kinds != nil}
 	if kinds == nil || len(authors)*len(kinds) > maxProduct {
-		for _, a := range authors {
-			g.prefixes = append(g.prefixes, authorPrefix(a))
-		}
+		g.authors = slices.SortedFunc(slices.Values(authors), nostr.PubKey.Compare)
 		return g
 	}
-	g.kinds = true
 	for _, a := range authors {
 		for _, k := range kinds {
-			g.prefixes = append(g.prefixes, authorKindPrefix(a, k))
+			g.spans = append(g.spans, span{prefix: authorKindPrefix(a, k)})
 		}
 	}
 	return g
 }
 
+func bySpan(a, b span) int { return bytes.Compare(a.prefix, b.prefix) }
+
 // drive makes groups[i] the one that is read, and the others what is checked.
 func (q *query) drive(i int) {
-	q.driver = group{prefixes: [][]byte{timePrefix()}}
+	q.driver = group{spans: everything()}
 	if len(q.groups) > 0 {
 		q.driver = q.groups[i]
 		q.others, q.checkEvent = q.remaining(i)
@@ -189,7 +194,7 @@ func (q *query) remaining(i int) (byIndex []group, onEvent bool) {
 	for j, g := range q.groups {
 		switch {
 		case j == i || isKinds(g):
-		case len(g.prefixes) <= maxProbes:
+		case g.authors == nil && len(g.spans) <= maxProbes:
 			byIndex = append(byIndex, g)
 		default:
 			onEvent = true
@@ -199,7 +204,7 @@ func (q *query) remaining(i int) (byIndex []group, onEvent bool) {
 }
 
 // isKinds reports whether the group is about kinds only, which every row tells.
-func isKinds(g group) bool { return g.prefixes[0][0] == tableKind }
+func isKinds(g group) bool { return len(g.spans) > 0 && g.spans[0].prefix[0] == tableKind }
 
 // wantsKind settles the kind from a row.
 func (q *query) wantsKind(k nostr.Kind) bool {
@@ -214,7 +219,7 @@ func (q *query) matches(f facts) bool {
 		return false
 	}
 	for _, t := range q.tags {
-		if !slices.ContainsFunc(f.tags, func(have tagFact) bool { return have.name == t.name && t.hashes[have.hash] }) {
+		if !slices.ContainsFunc(f.tags, t.has) {
 			return false
 		}
 	}

@@ -32,10 +32,10 @@ func (p *probe) has(f *found, w *work) (bool, [orderLen]byte, error) {
 		return true, f.order, nil
 	}
 	for _, g := range p.groups {
-		if err := w.spend(seekCost * len(g.prefixes)); err != nil {
+		if err := w.spend(seekCost * len(g.spans)); err != nil {
 			return false, f.order, err
 		}
-		first, err := p.first(g, f)
+		first, err := p.first(g, f, w)
 		if err != nil || first != f.order {
 			return false, first, err
 		}
@@ -44,32 +44,49 @@ func (p *probe) has(f *found, w *work) (bool, [orderLen]byte, error) {
 }
 
 // first is the place of the first row of the group from that of f on; the last place of all where there is none.
-func (p *probe) first(g group, f *found) (best [orderLen]byte, err error) {
+func (p *probe) first(g group, f *found, w *work) (best [orderLen]byte, err error) {
 	for i := range best {
 		best[i] = 0xff
 	}
-	for _, prefix := range g.prefixes {
-		p.key = append(p.key[:0], prefix...)
+	for _, s := range g.spans {
+		p.key = append(p.key[:0], s.prefix...)
 		if f.flagged {
 			flagged(p.key)
 		}
 		p.key = append(p.key, f.order[:]...)
-		p.it.SeekGE(p.key)
-		if !p.it.Valid() {
-			if err := p.it.Error(); err != nil {
-				return best, err
-			}
-			continue
+		order, err := p.seek(len(s.prefix), s.cases, f.flagged, w)
+		if err != nil {
+			return best, err
 		}
-		k := p.it.Key()
-		if len(k) == len(p.key) && bytes.HasPrefix(k, p.key[:len(prefix)]) && bytes.Compare(k[len(prefix):], best[:]) < 0 {
-			copy(best[:], k[len(prefix):])
+		if order != nil && bytes.Compare(order, best[:]) < 0 {
+			copy(best[:], order)
 		}
 		if best == f.order {
 			return best, nil
 		}
 	}
 	return best, nil
+}
+
+// seek is the place of the first row from key on that has the cases and shares this much of the key; nil where there is none.
+func (p *probe) seek(prefix int, asked cases, flagged bool, w *work) ([]byte, error) {
+	for p.it.SeekGE(p.key); p.it.Valid(); p.it.Next() {
+		k := p.it.Key()
+		if len(k) != len(p.key) || !bytes.HasPrefix(k, p.key[:prefix]) {
+			return nil, nil
+		}
+		if asked == 0 {
+			return k[prefix:], nil
+		}
+		of, err := casesOf(p.it.Value(), flagged)
+		if err != nil || of.meets(asked) {
+			return k[prefix:], err
+		}
+		if err := w.spend(1); err != nil {
+			return nil, err
+		}
+	}
+	return nil, p.it.Error()
 }
 
 func (p *probe) close() error {
@@ -83,8 +100,15 @@ func (p *probe) close() error {
 const fewRows = 256
 
 // choose decides which group to read: the one that looks cheapest, unless it has many rows and another has few.
-func (r reader) choose(ctx context.Context, q *query) error {
+func (r reader) choose(ctx context.Context, q *query, withFlagged bool) error {
 	q.group()
+	for i := range q.groups {
+		if len(q.groups[i].authors) <= maxProbes {
+			if err := r.lookFor(ctx, q, i, withFlagged); err != nil {
+				return err
+			}
+		}
+	}
 	if len(q.groups) > 1 {
 		order := []int{q.best}
 		for i := range q.groups {
@@ -93,7 +117,7 @@ func (r reader) choose(ctx context.Context, q *query) error {
 			}
 		}
 		for _, i := range order {
-			few, err := r.few(ctx, q, q.groups[i])
+			few, err := r.few(ctx, q, i, withFlagged)
 			if err != nil {
 				return err
 			}
@@ -103,16 +127,41 @@ func (r reader) choose(ctx context.Context, q *query) error {
 			}
 		}
 	}
-	q.drive(q.best)
+	return r.drive(ctx, q, q.best, withFlagged)
+}
+
+// drive has the query read groups[i].
+func (r reader) drive(ctx context.Context, q *query, i int, withFlagged bool) error {
+	if len(q.groups) > 0 {
+		if err := r.lookFor(ctx, q, i, withFlagged); err != nil {
+			return err
+		}
+	}
+	q.drive(i)
 	return nil
 }
 
+// lookFor finds the ranges of a group that consists of authors.
+func (r reader) lookFor(ctx context.Context, q *query, i int, withFlagged bool) (err error) {
+	g := &q.groups[i]
+	if g.authors == nil {
+		return nil
+	}
+	if g.spans, err = r.own(ctx, g.authors, q.kinds, withFlagged); err == nil {
+		g.authors = nil
+	}
+	return err
+}
+
 // few reports whether a group has few rows in the query's time.
-func (r reader) few(ctx context.Context, q *query, g group) (few bool, err error) {
-	if len(g.prefixes) > fewRows {
+func (r reader) few(ctx context.Context, q *query, i int, withFlagged bool) (few bool, err error) {
+	if len(q.groups[i].authors) > fewRows {
 		return false, nil
 	}
-	s, err := r.newScan(ctx, q, g.prefixes, false)
+	if err := r.lookFor(ctx, q, i, withFlagged); err != nil || len(q.groups[i].spans) > fewRows {
+		return false, err
+	}
+	s, err := r.newScan(ctx, q, q.groups[i].spans, false)
 	if err != nil {
 		return false, err
 	}

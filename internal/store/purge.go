@@ -16,13 +16,19 @@ import (
 type purge struct {
 	why    Reason
 	author nostr.PubKey
-	until  int64          // what was created later stays
-	part   byte           // of purgeParts: which one is under way
-	next   [orderLen]byte // where it goes on
+	until  int64      // what was created later stays
+	part   byte       // of purgeParts: which one is under way
+	kind   nostr.Kind // where it goes on: the kind, in the part that goes from kind to kind, and the place
+	next   [orderLen]byte
 }
 
 func newPurge(why Reason, author nostr.PubKey, until int64) purge {
 	return purge{why: why, author: author, until: until, next: orderOf(until, nostr.ID{})}
+}
+
+// begin goes on with a part, or with a kind of one, at what was created last.
+func (p *purge) begin(part byte, k nostr.Kind) {
+	p.part, p.kind, p.next = part, k, orderOf(p.until, nostr.ID{})
 }
 
 func (p purge) key() []byte {
@@ -31,14 +37,21 @@ func (p purge) key() []byte {
 
 func (p purge) append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(p.until))
-	return append(append(dst, p.part), p.next[:]...)
+	dst = binary.BigEndian.AppendUint16(append(dst, p.part), uint16(p.kind))
+	return append(dst, p.next[:]...)
 }
 
 func parsePurge(key, b []byte) (purge, error) {
-	if len(key) != 2+32 || len(b) != 8+1+orderLen || int(b[8]) >= len(purgeParts) {
+	if len(key) == 2+32 && len(b) == 8+1+orderLen { // of format 1, which had no kind: it begins again
+		return newPurge(Reason(key[1]), nostr.PubKey(key[2:]), int64(binary.BigEndian.Uint64(b))), nil
+	}
+	if len(key) != 2+32 || len(b) != 8+1+2+orderLen || int(b[8]) >= len(purgeParts) {
 		return purge{}, fmt.Errorf("purge: %w", errCorrupt)
 	}
-	return purge{Reason(key[1]), nostr.PubKey(key[2:]), int64(binary.BigEndian.Uint64(b)), b[8], [orderLen]byte(b[9:])}, nil
+	return purge{
+		Reason(key[1]), nostr.PubKey(key[2:]), int64(binary.BigEndian.Uint64(b)), b[8],
+		nostr.Kind(binary.BigEndian.Uint16(b[9:])), [orderLen]byte(b[11:]),
+	}, nil
 }
 
 func (b *Batch) setPurge(p purge) error { return b.set(p.key(), p.append(nil)) }
@@ -75,7 +88,7 @@ func firstPurge(r pebble.Reader) (p purge, ok bool, err error) {
 }
 
 // Purge goes on with removing the events of authors who have vanished, and reports whether there is more to do. It
-// looks at or removes about max index rows, of which an event has about ten, and at least one event. Of an author who
+// looks at or removes about max index rows, of which an event has about eight, and at least one event. Of an author who
 // vanished (NIP-62) everything goes that was created up to the request, deletions and earlier requests too, and
 // the gift wraps (kind 1059) of that time that are addressed to him; the newest request stays.
 func (b *Batch) Purge(max int) (more bool, err error) {
@@ -110,14 +123,31 @@ func (b *Batch) purge(p purge, max int) (int, error) {
 			}
 			max = left
 		}
-		p.part, p.next = p.part+1, orderOf(p.until, nostr.ID{})
+		p.begin(p.part+1, 0)
 	}
 	return max - 1, b.delete(p.key())
 }
 
-// purgePart goes through the rows of one index range, and reports whether it came to the end.
+// purgePart goes through one index range after the other, and reports whether it came to the end of the last.
 func (b *Batch) purgePart(p *purge, part purgePart, max int) (left int, done bool, err error) {
-	prefix := part.prefix(p.author)
+	for {
+		if max, done, err = b.purgeRange(p, part, max); err != nil || !done || part.next == nil {
+			return max, done, err
+		}
+		k, ok, err := part.next(b, p)
+		if err != nil || !ok {
+			return max, err == nil, err
+		}
+		p.begin(p.part, k)
+		if max--; max <= 0 {
+			return 0, false, nil
+		}
+	}
+}
+
+// purgeRange goes through the rows of one index range, and reports whether it came to the end.
+func (b *Batch) purgeRange(p *purge, part purgePart, max int) (left int, done bool, err error) {
+	prefix := part.prefix(p)
 	it, err := b.w.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix)})
 	if err != nil {
 		return 0, false, err
@@ -141,25 +171,48 @@ func (b *Batch) purgePart(p *purge, part purgePart, max int) (left int, done boo
 	return max, true, it.Error()
 }
 
-// purgePart is one index range that a purge goes through.
+// purgePart is one index range that a purge goes through, or one for each kind that next finds.
 type purgePart struct {
 	vanished bool // only where the author vanished
-	prefix   func(nostr.PubKey) []byte
+	prefix   func(*purge) []byte
 	do       func(b *Batch, p *purge, id nostr.ID, row []byte) (cost int, err error)
+	next     func(b *Batch, p *purge) (nostr.Kind, bool, error)
 }
 
 // purgeParts are gone through in this order; their places in it are on disk.
 var purgeParts = [...]purgePart{
-	{false, authorPrefix, (*Batch).purgeOwn},
-	{true, withdrawnPrefix, (*Batch).purgeWithdrawn},
-	{true, addresseePrefix, (*Batch).purgeWrap},
+	{false, (*purge).ownPrefix, (*Batch).purgeOwn, (*Batch).nextKind},
+	{true, (*purge).withdrawnPrefix, (*Batch).purgeWithdrawn, nil},
+	{true, (*purge).addresseePrefix, (*Batch).purgeWrap, nil},
 }
 
-func withdrawnPrefix(author nostr.PubKey) []byte {
-	return flagged(authorKindPrefix(author, nip34.KindRepository))
+func (p *purge) ownPrefix() []byte { return authorKindPrefix(p.author, p.kind) }
+
+func (p *purge) withdrawnPrefix() []byte {
+	return flagged(authorKindPrefix(p.author, nip34.KindRepository))
 }
 
-func addresseePrefix(author nostr.PubKey) []byte { return tagPrefix('p', hashOf(author.String())) }
+func (p *purge) addresseePrefix() []byte { return tagPrefix('p', hashOf(p.author.String())) }
+
+// nextKind is the next kind of which the author has something.
+func (b *Batch) nextKind(p *purge) (_ nostr.Kind, ok bool, err error) {
+	if p.kind == maxKind {
+		return 0, false, nil
+	}
+	own := ownPrefix(p.author)
+	it, err := b.w.NewIter(&pebble.IterOptions{LowerBound: authorKindPrefix(p.author, p.kind+1), UpperBound: prefixEnd(own)})
+	if err != nil {
+		return 0, false, err
+	}
+	defer closeAfter(it.Close, &err)
+	if !it.First() {
+		return 0, false, it.Error()
+	}
+	if len(it.Key()) < len(own)+2 {
+		return 0, false, fmt.Errorf("index %q: %w", own[:1], errCorrupt)
+	}
+	return nostr.Kind(binary.BigEndian.Uint16(it.Key()[len(own):])), true, nil
+}
 
 // purgeOwn removes an event of the author. Requests to vanish stay in force whatever else happens, so of these only
 // one makes others go.
@@ -180,7 +233,7 @@ func (b *Batch) purgeOwn(p *purge, id nostr.ID, value []byte) (int, error) {
 // purgeWrap removes a gift wrap that is addressed to the author.
 func (b *Batch) purgeWrap(p *purge, _ nostr.ID, value []byte) (int, error) {
 	at, err := parseRow(value)
-	if err != nil || at.kind != nostr.KindGiftWrap {
+	if err != nil || at.kind != nostr.KindGiftWrap || !at.cases.meets(lowerCase) {
 		return 1, err
 	}
 	return b.purgeEvent(p, at)

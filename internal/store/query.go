@@ -92,14 +92,14 @@ func (r reader) runAny(ctx context.Context, q *query, withFlagged bool, do func(
 	if q.filter.IDs != nil {
 		return r.runIDs(ctx, q, withFlagged, do)
 	}
-	if err := r.choose(ctx, q); err != nil {
+	if err := r.choose(ctx, q, withFlagged); err != nil {
 		return err
 	}
 	return r.runScan(ctx, q, withFlagged, do)
 }
 
 func (r reader) runScan(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) (err error) {
-	s, err := r.newScan(ctx, q, q.driver.prefixes, withFlagged)
+	s, err := r.newScan(ctx, q, q.driver.spans, withFlagged)
 	if err != nil {
 		return err
 	}
@@ -109,9 +109,10 @@ func (r reader) runScan(ctx context.Context, q *query, withFlagged bool, do func
 		return err
 	}
 	defer closeAfter(p.close, &err)
+	var at found // one for all rows: what it points to is taken over by whoever keeps it
 	for {
-		at, ok, err := s.step(ctx)
-		if err != nil || !ok {
+		var ok bool
+		if at, ok, err = s.step(ctx); err != nil || !ok {
 			return err
 		}
 		if !r.shows(q, &at, withFlagged) {

@@ -85,7 +85,12 @@ func (r record) append(dst []byte) []byte {
 	dst = append(dst, r.author[:]...)
 	dst = append(dst, r.address[:]...)
 	for _, t := range r.tags {
-		dst = append(append(dst, t.name), t.hash[:]...)
+		if t.cases&lowerCase != 0 {
+			dst = append(append(dst, t.name), t.hash[:]...)
+		}
+		if t.cases&upperCase != 0 {
+			dst = append(append(dst, t.name&^lowerBit), t.hash[:]...)
+		}
 	}
 	return dst
 }
@@ -105,13 +110,14 @@ func parseRecord(id nostr.ID, b []byte) (record, error) {
 	r.author = nostr.PubKey(b[23:55])
 	r.address = hash(b[55:recordHead])
 	for t := b[recordHead:]; len(t) > 0; t = t[1+hashLen:] {
-		r.tags = append(r.tags, tagFact{t[0], hash(t[1 : 1+hashLen])})
+		r.add(t[0], hash(t[1:1+hashLen]))
 	}
+	r.places = nil
 	return r, nil
 }
 
 // row is the value of the record's index rows.
-func (r record) row() flaggedRow { return flaggedRow{r.epoch, r.kind, r.why} }
+func (r record) row() flaggedRow { return flaggedRow{epoch: r.epoch, kind: r.kind, why: r.why} }
 
 // slotState says what became of the newest version of a replaceable event.
 type slotState byte

@@ -130,9 +130,9 @@ func (b *Batch) putRecord(r record) error {
 	if err := b.set(keyID(tableRecord, r.id), r.append(nil)); err != nil {
 		return err
 	}
-	value := r.row().append(nil)
-	return r.eachPrefix(func(p []byte) error {
-		return b.set(appendOrder(flagged(p), r.time, r.id), value)
+	value := r.row().append(make([]byte, 0, maxRow))
+	return r.eachRow(func(p []byte, of cases) error {
+		return b.set(appendOrder(flagged(p), r.time, r.id), of.append(value))
 	})
 }
 
@@ -152,7 +152,7 @@ func (b *Batch) dropRecord(id nostr.ID) error {
 	if err := b.delete(keyID(tableRecord, id)); err != nil {
 		return err
 	}
-	return r.eachPrefix(func(p []byte) error {
+	return r.eachRow(func(p []byte, _ cases) error {
 		return b.delete(appendOrder(flagged(p), r.time, id))
 	})
 }

@@ -84,7 +84,7 @@ func (b *Batch) unindex(e *nostr.Event, at row) error {
 			return err
 		}
 	}
-	return factsOf(e).eachPrefix(func(p []byte) error {
+	return factsOf(e).eachRow(func(p []byte, _ cases) error {
 		return b.delete(appendOrder(p, e.CreatedAt, e.ID))
 	})
 }

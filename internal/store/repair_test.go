@@ -198,7 +198,7 @@ func TestRepairOfTablesWithOlderVersions(t *testing.T) {
 func TestRepairOfANewerVersion(t *testing.T) {
 	o, _ := lived(t, 6, 5)
 	s := open(t, o)
-	store.SetFormat(s, 2)
+	store.SetFormat(s, 3)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"container/heap"
 	"context"
 	"fmt"
 
@@ -20,6 +19,7 @@ type found struct {
 	memory  flaggedRow // where it is
 }
 
+func (f *found) cases() cases { return f.row.cases | f.memory.cases }
 func (f *found) time() int64  { return timeOf(f.order) }
 func (f *found) id() nostr.ID { return nostr.ID(f.order[8:]) }
 
@@ -42,6 +42,7 @@ type scan struct {
 // cursor is the place in one range.
 type cursor struct {
 	prefix  []byte
+	cases   cases
 	flagged bool
 	value   int16
 	next    [orderLen]byte // where to go on
@@ -57,21 +58,22 @@ const (
 )
 
 // newScan opens ranges from until and first on, their flagged twins included where asked for.
-func (r reader) newScan(ctx context.Context, q *query, prefixes [][]byte, withFlagged bool) (s *scan, err error) {
+func (r reader) newScan(ctx context.Context, q *query, spans []span, withFlagged bool) (s *scan, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	s = &scan{since: q.since, work: r.work}
-	s.heap = r.cursors(q, prefixes, withFlagged)
+	s.heap = r.cursors(q, spans, withFlagged)
 	if len(s.heap) == 0 {
 		return s, nil
 	}
 	if s.it, err = r.r.NewIter(nil); err != nil {
 		return nil, err
 	}
-	s.budget = max(firstChunk, chunkBudget/len(s.heap))
+	s.budget = max(1, chunkBudget/len(s.heap))
 	live := s.heap[:0]
 	for _, c := range s.heap {
+		c.chunk = min(firstChunk, s.budget)
 		if err := s.fill(ctx, c); err != nil {
 			s.it.Close()
 			return nil, err
@@ -81,26 +83,26 @@ func (r reader) newScan(ctx context.Context, q *query, prefixes [][]byte, withFl
 		}
 	}
 	s.heap = live
-	heap.Init(&s.heap)
+	s.heap.init()
 	return s, nil
 }
 
 // cursors are at the beginnings of the ranges that may have something.
-func (r reader) cursors(q *query, prefixes [][]byte, withFlagged bool) (all cursors) {
+func (r reader) cursors(q *query, spans []span, withFlagged bool) (all cursors) {
 	start := orderOf(q.until, nostr.ID{})
 	if bytes.Compare(start[:], q.first[:]) < 0 {
 		start = q.first
 	}
-	add := func(p []byte, flagged bool, value int16) {
-		if !r.sketch.lacks(p) {
-			all = append(all, &cursor{prefix: p, flagged: flagged, value: value, next: start, chunk: firstChunk})
+	add := func(p span, flagged bool, value int16) {
+		if !r.sketch.lacks(p.prefix) {
+			all = append(all, &cursor{prefix: p.prefix, cases: p.cases, flagged: flagged, value: value, next: start})
 		}
 	}
-	for _, p := range prefixes {
-		value := q.valueOf(p)
+	for _, p := range spans {
+		value := q.valueOf(p.prefix)
 		add(p, false, value)
 		if withFlagged {
-			add(flagged(bytes.Clone(p)), true, value)
+			add(p.flagged(), true, value)
 		}
 	}
 	return all
@@ -125,7 +127,11 @@ func (s *scan) fill(ctx context.Context, c *cursor) error {
 			c.done = true
 			return err
 		}
-		c.rows = append(c.rows, f)
+		if f.cases().meets(c.cases) {
+			c.rows = append(c.rows, f)
+		} else if err := s.work.spend(1); err != nil {
+			return err
+		}
 	}
 	if next, ok := s.place(c); ok {
 		copy(c.next[:], next)
@@ -140,7 +146,7 @@ func (s *scan) fill(ctx context.Context, c *cursor) error {
 func (s *scan) seek(c *cursor) {
 	floor := &s.floor[flag(c.flagged)]
 	if bytes.Compare(c.next[:], floor[:]) < 0 {
-		c.next, c.chunk = *floor, firstChunk // what is skipped over was not worth reading ahead
+		c.next, c.chunk = *floor, min(firstChunk, s.budget) // what is skipped over was not worth reading ahead
 	} else if s.last == c {
 		return
 	}
@@ -203,11 +209,10 @@ func (s *scan) step(ctx context.Context) (found, bool, error) {
 				return f, false, err
 			}
 		}
-		if c.pos < len(c.rows) {
-			heap.Fix(&s.heap, 0)
-		} else {
-			heap.Pop(&s.heap)
+		if c.pos == len(c.rows) {
+			s.heap.drop()
 		}
+		s.heap.down(0)
 		same := s.any && f.order == s.prev.order && f.flagged == s.prev.flagged
 		if same || bytes.Compare(f.order[:], s.floor[flag(f.flagged)][:]) < 0 {
 			continue
@@ -226,26 +231,4 @@ func (s *scan) close() error {
 		return nil
 	}
 	return s.it.Close()
-}
-
-// cursors is a heap by the order of results.
-type cursors []*cursor
-
-func (h cursors) Len() int      { return len(h) }
-func (h cursors) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-func (h cursors) Less(i, j int) bool {
-	a, b := &h[i].rows[h[i].pos], &h[j].rows[h[j].pos]
-	return bytes.Compare(a.order[:], b.order[:]) < 0
-}
-
-// Push is unused: ranges are all there from the start.
-func (h *cursors) Push(any) {}
-
-// Pop drops the last cursor, which is at its end.
-func (h *cursors) Pop() any {
-	last := len(*h) - 1
-	c := (*h)[last]
-	*h = (*h)[:last]
-	return c
 }

@@ -36,8 +36,8 @@ const (
 var sketched = []byte{tableID, tableRecord, tableDeletedID, tableDeletedAddress, tableVanished, tableSlot,
 	tableTag - flagBit, tableAuthorKind - flagBit}
 
-// sketchedTags are the tags that name events. Sync asks by each new event who names it, and mostly nobody does.
-const sketchedTags = "eEq"
+// sketchedTags are the tags that name events, in either case. Sync asks by each new event who names it, and mostly nobody does.
+const sketchedTags = "eq"
 
 func newSketch() *sketch {
 	k := &sketch{seed: maphash.MakeSeed(), most: maxSketched}

@@ -62,7 +62,7 @@ func TestASketchKnowsFlaggedRowsByTheirValue(t *testing.T) {
 		t.Error("it is there before")
 	}
 	k.wrote(appendOrder(p[:len(p):len(p)], 7, nostr.ID{1}))
-	if k.lacks(p) || !k.lacks(flagged(tagPrefix('e', hashOf("y")))) || !k.lacks(flagged(tagPrefix('E', hashOf("x")))) {
+	if k.lacks(p) || !k.lacks(flagged(tagPrefix('e', hashOf("y")))) || !k.lacks(flagged(tagPrefix('q', hashOf("x")))) {
 		t.Error("it is not told by its value")
 	}
 }

@@ -14,6 +14,7 @@ var (
 	ErrFull   = errors.New("storage full") // the floor of free disk is reached; nothing was written
 	ErrInUse  = errors.New("data directory is in use by another process: stop that first")
 	ErrFormat = errors.New("the data was written by a newer version")
+	ErrOlder  = errors.New("the data was written by an older version, \"graspd serve\" brings it into the form of this one")
 	ErrFailed = errors.New("storage failed") // the disk failed; nothing is written until the next start
 	ErrBusy   = errors.New("a batch is already open")
 	ErrClosed = errors.New("store is closed")
@@ -24,7 +25,7 @@ var (
 )
 
 // formatVersion is the version of the layout in key.go.
-const formatVersion = 1
+const formatVersion = 2
 
 // Store is an open event log with its indexes. Reading is safe from any goroutine; there is one Batch at a time, and
 // notes beside it.
@@ -33,6 +34,7 @@ type Store struct {
 	db   *pebble.DB
 	lock *pebble.Lock
 	disk *guard
+	old  bool // one of an older version may be opened for reading, to be carried over
 
 	sketch *sketch
 

@@ -20,7 +20,11 @@ type row struct {
 	seq        Seq
 	kind       nostr.Kind
 	expiration int64 // noExpiration where there is none
+	cases      cases // of a tag's row; 0 of all others
 }
+
+// maxRow is the length of the longest value of an index row.
+const maxRow = 8 + 2 + 8 + 1
 
 func (r row) expired(now int64) bool { return r.expiration <= now }
 
@@ -30,11 +34,14 @@ func (r row) append(dst []byte) []byte {
 	if r.expiration != noExpiration {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(r.expiration))
 	}
-	return dst
+	return r.cases.append(dst)
 }
 
 func parseRow(b []byte) (row, error) {
 	r := row{expiration: noExpiration}
+	if len(b)%2 == 1 {
+		r.cases, b = cutCases(b)
+	}
 	switch len(b) {
 	case 18:
 		r.expiration = int64(binary.BigEndian.Uint64(b[10:]))
@@ -53,16 +60,21 @@ type flaggedRow struct {
 	epoch uint32
 	kind  nostr.Kind
 	why   policy.Outcome
+	cases cases // as of a row
 }
 
 func (r flaggedRow) append(dst []byte) []byte {
 	why, _ := encodeWhy(r.why)
 	dst = binary.BigEndian.AppendUint32(dst, r.epoch)
 	dst = binary.BigEndian.AppendUint16(dst, uint16(r.kind))
-	return append(dst, why)
+	return r.cases.append(append(dst, why))
 }
 
 func parseFlaggedRow(b []byte) (flaggedRow, error) {
+	var of cases
+	if len(b) == 8 {
+		of, b = cutCases(b)
+	}
 	if len(b) != 7 {
 		return flaggedRow{}, fmt.Errorf("flagged row: %w", errCorrupt)
 	}
@@ -70,7 +82,7 @@ func parseFlaggedRow(b []byte) (flaggedRow, error) {
 	if !ok {
 		return flaggedRow{}, fmt.Errorf("flagged row: %w", errCorrupt)
 	}
-	return flaggedRow{binary.BigEndian.Uint32(b), nostr.Kind(binary.BigEndian.Uint16(b[4:])), why}, nil
+	return flaggedRow{binary.BigEndian.Uint32(b), nostr.Kind(binary.BigEndian.Uint16(b[4:])), why, of}, nil
 }
 
 // The log's value: source, a spare byte, then the event's JSON as it is sent.

@@ -133,7 +133,7 @@ var batchCases = []testCase{
 		r.reopen(t)
 		s := r.Stats()
 		s.DiskBytes = 0
-		if want := (store.Stats{Head: 4, Events: 2, Repositories: 1, Remembered: 2, RememberedRows: 10}); s != want {
+		if want := (store.Stats{Head: 4, Events: 2, Repositories: 1, Remembered: 2, RememberedRows: 6}); s != want {
 			t.Errorf("%+v, want %+v", s, want)
 		}
 	}},

@@ -123,12 +123,21 @@ func (m *model) Stats() store.Stats {
 	return s
 }
 
+// rowsOf is how many index rows an event has whose tags all have one: a tag shares its row with the same value under the
+// other case of its name, and kinds that are not usual have two rows more.
 func rowsOf(e *nostr.Event) int64 {
+	if slices.Contains(kinds, e.Kind) && !slices.Contains(unusual, e.Kind) {
+		return int64(2 + valuesOf(e))
+	}
+	return int64(4 + valuesOf(e))
+}
+
+func valuesOf(e *nostr.Event) int {
 	tags := map[[2]string]bool{}
 	for _, t := range e.Tags {
-		tags[[2]string{t[0], t[1]}] = true
+		tags[[2]string{strings.ToLower(t[0]), t[1]}] = true
 	}
-	return int64(4 + len(tags))
+	return len(tags)
 }
 
 // Since lists what is stored and what was removed, in order.

@@ -21,7 +21,7 @@ func (b *modelBatch) remember(e *nostr.Event, why policy.Outcome) {
 	kept.Tags = slices.DeleteFunc(kept.Tags, func(t nostr.Tag) bool {
 		return len(t) < 2 || !slices.Contains([]string{"a", "A", "q", "e", "E", "d"}, t[0])
 	})
-	if !byRules && !other || rowsOf(kept) > 4+64 {
+	if !byRules && !other || valuesOf(kept) > 64 {
 		return
 	}
 	b.ops++

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"slices"
 
 	"graspd/internal/nip34"
@@ -59,7 +60,7 @@ func (b *modelBatch) purge(pk nostr.PubKey, until int64) {
 	})
 }
 
-// removeAll removes the newest first.
+// removeAll removes kind by kind, of each the newest first.
 func (b *modelBatch) removeAll(which func(*nostr.Event) bool) {
 	var list []*nostr.Event
 	for _, s := range b.events {
@@ -67,7 +68,7 @@ func (b *modelBatch) removeAll(which func(*nostr.Event) bool) {
 			list = append(list, s.e)
 		}
 	}
-	slices.SortFunc(list, newestFirst)
+	slices.SortFunc(list, func(x, y *nostr.Event) int { return cmp.Or(cmp.Compare(x.Kind, y.Kind), newestFirst(x, y)) })
 	for _, e := range list {
 		_ = b.Remove(e.ID, store.ReasonVanished)
 	}

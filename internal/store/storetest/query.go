@@ -64,6 +64,51 @@ var queryCases = []testCase{
 			wantIDs(t, q.name+", pairs", r.pairs(t, q.f, false), idsOf(q.want...))
 		}
 	}},
+	{"a tag in both cases of its name", func(t *testing.T, d Disk) {
+		r := newRig(t, d, store.Options{})
+		lower := Event(1, Start, 1111, "", nostr.Tag{"e", "x"})
+		upper := Event(1, Start+1, 1111, "", nostr.Tag{"E", "x"})
+		both := Event(1, Start+2, 1111, "", nostr.Tag{"E", "x"}, nostr.Tag{"e", "x"})
+		apart := Event(1, Start+3, 1111, "", nostr.Tag{"E", "x"}, nostr.Tag{"e", "y"})
+		r.add(t, policy.Accept, lower, upper, both, apart)
+		refused := Event(1, Start+4, 1111, "", nostr.Tag{"E", "x"}, nostr.Tag{"e", "y"})
+		r.remember(t, policy.Refuse, refused)
+		and := nostr.Filter{Tags: []nostr.TagFilter{{Name: 'e', Values: []string{"x", "y"}}, {Name: 'E', Values: []string{"x"}}}}
+		wantIDs(t, "lower", r.query(t, tagged('e', "x")), idsOf(both, lower))
+		wantIDs(t, "upper", r.query(t, tagged('E', "x")), idsOf(apart, both, upper))
+		wantIDs(t, "both", r.query(t, and), idsOf(apart, both))
+		wantIDs(t, "of what is remembered, lower", r.pairs(t, tagged('e', "x"), true), idsOf(both, lower))
+		wantIDs(t, "of what is remembered, upper", r.pairs(t, tagged('E', "x"), true), idsOf(refused, apart, both, upper))
+	}},
+	{"what authors wrote, of usual and of unusual kinds", func(t *testing.T, d Disk) {
+		r := newRig(t, d, store.Options{})
+		var all []*nostr.Event
+		var authors []nostr.PubKey
+		for a := range byte(20) {
+			authors = append(authors, Author(a))
+			for i, k := range []nostr.Kind{1, 2, 1111, 1621, 1622, 20_000, 65_535} {
+				e := Event(a, Start+int64(i), k, "")
+				all = append(all, e)
+			}
+		}
+		r.add(t, policy.Accept, all...)
+		slices.SortFunc(all, func(a, b *nostr.Event) int { return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), a.ID.Compare(b.ID)) })
+		of := func(want func(*nostr.Event) bool) []nostr.ID {
+			return idsOf(slices.DeleteFunc(slices.Clone(all), func(e *nostr.Event) bool { return !want(e) })...)
+		}
+		odd := []nostr.Kind{65_535, 1111, 2, 1, 7}
+		many := slices.Clone(odd)
+		for k := range nostr.Kind(200) {
+			many = append(many, 3000+k)
+		}
+		isOdd := func(e *nostr.Event) bool { return slices.Contains(odd, e.Kind) }
+		wantIDs(t, "everything", r.query(t, nostr.Filter{}), idsOf(all...))
+		wantIDs(t, "one author", r.query(t, nostr.Filter{Authors: authors[3:4]}), of(func(e *nostr.Event) bool { return e.PubKey == authors[3] }))
+		wantIDs(t, "all authors", r.query(t, nostr.Filter{Authors: authors}), idsOf(all...))
+		wantIDs(t, "many kinds of all authors", r.query(t, nostr.Filter{Authors: authors, Kinds: many}), of(isOdd))
+		wantIDs(t, "of all authors, since", r.query(t, nostr.Filter{Authors: authors, Since: ptr[int64](Start + 5)}),
+			of(func(e *nostr.Event) bool { return e.CreatedAt >= Start+5 }))
+	}},
 	{"newest first, lowest id first within a second", func(t *testing.T, d Disk) {
 		r := newRig(t, d, store.Options{})
 		var events []*nostr.Event

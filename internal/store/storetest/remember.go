@@ -65,7 +65,7 @@ var rememberCases = []testCase{
 		if k := r.known(t, e.ID); k.Why != policy.Refuse {
 			t.Errorf("known as %v", k)
 		}
-		if s := r.Stats(); s.Remembered != 1 || s.RememberedRows != 5 {
+		if s := r.Stats(); s.Remembered != 1 || s.RememberedRows != 3 {
 			t.Errorf("%+v", s)
 		}
 		r.add(t, policy.Accept, e)
@@ -132,11 +132,11 @@ var rememberCases = []testCase{
 		}
 	}},
 	{"at most so many rows", func(t *testing.T, d Disk) {
-		r := newRig(t, d, store.Options{MaxRememberedRows: 20})
+		r := newRig(t, d, store.Options{MaxRememberedRows: 14})
 		for i := range 20 {
 			r.remember(t, policy.Refuse, Event(1, Start, 1, fmt.Sprint(i), nostr.Tag{"e", "x"}))
 		}
-		if s := r.Stats(); s.Remembered != 4 || s.RememberedRows != 20 {
+		if s := r.Stats(); s.Remembered != 4 || s.RememberedRows != 12 {
 			t.Errorf("%+v", s)
 		}
 	}},

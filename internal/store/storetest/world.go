@@ -22,6 +22,9 @@ var kinds = []nostr.Kind{
 	nostr.KindDeletion, nostr.KindDeletion, nostr.KindDeletion, nostr.KindVanish,
 }
 
+// unusual are those of them whose events have rows by time alone and by author alone.
+var unusual = []nostr.Kind{30019, nostr.KindGiftWrap, nostr.KindVanish}
+
 func (w *World) d() string { return []string{"", "x", "y:z", "é"}[w.r.IntN(4)] }
 
 func (w *World) author() byte { return byte(w.r.IntN(5)) }
@@ -36,7 +39,13 @@ func (w *World) Event(now int64) *nostr.Event {
 	e := Event(w.author(), now-int64(w.r.IntN(30)), w.kind(), fmt.Sprint(w.r.IntN(1000)))
 	draft := e.Clone()
 	for range w.r.IntN(6) {
-		draft.Tags = append(draft.Tags, w.tag(now))
+		t := w.tag(now)
+		draft.Tags = append(draft.Tags, t)
+		if len(t[0]) == 1 && w.r.IntN(3) == 0 { // as comments have it (NIP-22)
+			other := slices.Clone(t)
+			other[0] = string(t[0][0] ^ ('a' - 'A'))
+			draft.Tags = append(draft.Tags, other)
+		}
 	}
 	if e.Kind.IsAddressable() && w.r.IntN(4) > 0 {
 		draft.Tags = append(draft.Tags, nostr.Tag{"d", w.d()})
@@ -61,7 +70,7 @@ func (w *World) value(name byte) string {
 			return w.address()
 		}
 		return w.id().String()
-	case 'p':
+	case 'p', 'P':
 		return Author(w.author()).String()
 	}
 	return w.d()
@@ -82,7 +91,9 @@ func (w *World) address() string {
 	return Address(w.author(), kind, w.d())
 }
 
-func (w *World) name() byte { return "aaAqeeeEdtpz"[w.r.IntN(12)] }
+func (w *World) name() byte { return letters[w.r.IntN(len(letters))] }
+
+const letters = "aaAqQeeeEdDtpPz"
 
 func (w *World) tag(now int64) nostr.Tag {
 	name := w.name()

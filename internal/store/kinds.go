@@ -1,0 +1,138 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// usualKinds are what nearly all events of a git relay are, in ascending order. Of these there are no rows by time alone
+// and by author alone: their rows by kind and by author and kind are merged instead. Each costs every such query a seek;
+// events of any other kind have two rows more, so that a query meets few ranges whatever strangers send. The list is part
+// of the layout.
+var usualKinds = [...]nostr.Kind{
+	nostr.KindMetadata, nostr.KindNote, nostr.KindDeletion, nostr.KindReaction, nostr.KindComment,
+	nip34.KindPatch, nip34.KindPullRequest, nip34.KindPullRequestUpdate, nip34.KindIssue, nip34.KindReplyOld,
+	nip34.KindCoverNote, nip34.KindStatusOpen, nip34.KindStatusApplied, nip34.KindStatusClosed, nip34.KindStatusDraft,
+	nostr.KindLabel, nostr.KindRelayList, nip34.KindGraspList, nip34.KindRepository, nip34.KindState,
+}
+
+func isUsual(k nostr.Kind) bool {
+	_, ok := slices.BinarySearch(usualKinds[:], k)
+	return ok
+}
+
+// everything is all events.
+func everything() []span {
+	all := []span{{prefix: timePrefix()}}
+	for _, k := range usualKinds {
+		all = append(all, span{prefix: kindPrefix(k)})
+	}
+	return all
+}
+
+// own are the ranges that hold what these authors wrote, of the kinds if there are any: ranges that are empty, which most
+// would be, are left out, so that an author costs a seek for each of his kinds and one more.
+func (r reader) own(ctx context.Context, authors []nostr.PubKey, kinds []nostr.Kind, withFlagged bool) (all []span, err error) {
+	it, err := r.r.NewIter(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAfter(it.Close, &err)
+	kinds = slices.Sorted(slices.Values(kinds))
+	for _, a := range authors {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		w := wrote{reader: r, it: it, author: a, kinds: kinds}
+		if err := w.read(ownPrefix(a)); err != nil {
+			return nil, err
+		}
+		if withFlagged {
+			if err := w.read(flagged(ownPrefix(a))); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, w.spans()...)
+	}
+	return all, nil
+}
+
+// wrote finds out of which kinds there is something by an author.
+type wrote struct {
+	reader
+	it     *pebble.Iterator
+	author nostr.PubKey
+	kinds  []nostr.Kind // those wanted, ascending; nil is any
+
+	found  []nostr.Kind
+	others bool // kinds that are not usual, where any is wanted
+}
+
+// read goes from kind to kind in an index of authors and kinds.
+func (w *wrote) read(prefix []byte) error {
+	for k, ok := w.next(0); ok; {
+		if err := w.work.spend(seekCost); err != nil {
+			return err
+		}
+		w.it.SeekGE(binary.BigEndian.AppendUint16(prefix[:len(prefix):len(prefix)], uint16(k)))
+		if !w.it.Valid() || !bytes.HasPrefix(w.it.Key(), prefix) || len(w.it.Key()) < len(prefix)+2 {
+			return w.it.Error()
+		}
+		k = nostr.Kind(binary.BigEndian.Uint16(w.it.Key()[len(prefix):]))
+		w.take(k)
+		if k == maxKind {
+			return nil
+		}
+		k, ok = w.next(k + 1)
+	}
+	return nil
+}
+
+const maxKind = nostr.Kind(1<<16 - 1)
+
+func (w *wrote) take(k nostr.Kind) {
+	switch {
+	case w.kinds == nil && !isUsual(k):
+		w.others = true
+	case w.kinds == nil || w.wants(k):
+		w.found = append(w.found, k)
+	}
+}
+
+func (w *wrote) wants(k nostr.Kind) bool {
+	_, ok := slices.BinarySearch(w.kinds, k)
+	return ok
+}
+
+// next is the first kind from k on that there is something to be learnt about.
+func (w *wrote) next(k nostr.Kind) (nostr.Kind, bool) {
+	of := w.kinds
+	if of == nil {
+		if !w.others {
+			return k, true
+		}
+		of = usualKinds[:]
+	}
+	i, _ := slices.BinarySearch(of, k)
+	if i == len(of) {
+		return 0, false
+	}
+	return of[i], true
+}
+
+func (w *wrote) spans() (all []span) {
+	for _, k := range unique(w.found) {
+		all = append(all, span{prefix: authorKindPrefix(w.author, k)})
+	}
+	if w.others {
+		all = append(all, span{prefix: authorPrefix(w.author)})
+	}
+	return all
+}
