@@ -31,7 +31,7 @@ type Limits struct {
 	QueueEvents  int           // undecided events of one source, beyond which Submit waits; 1,024
 	QueueBytes   int           // their size; 2 MiB
 	LeftBytes    int           // what closed sources have left undecided, beyond which unverified events are dropped; 32 MiB
-	BatchEvents  int           // decisions in one commit; 500
+	BatchEvents  int           // decisions in one commit; 500, and of large events fewer
 	BatchDelay   time.Duration // how long a commit waits for what is on its way when no client waits for it; 50 ms
 	OrphanEvents int           // events in the orphan buffer; the oldest go first; 10,000
 	OrphanBytes  int           // their size in memory; 32 MiB

@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -185,6 +186,22 @@ func TestABurstSharesItsSyncs(t *testing.T) {
 		<-w.flood(s, 1000, func(i int) *nostr.Event { return issue(2, repo, at, fmt.Sprint(i)) }, store.Catchup)
 		if n := w.door.Stats().Commits - before; n < 2 || n > 4 {
 			t.Errorf("1,000 events took %d commits, want 2 or 3", n)
+		}
+	})
+}
+
+// Batches of large events are smaller, as they are kept in memory twice.
+func TestLargeEventsMakeSmallerBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{})
+		defer w.end()
+		repo := announcement(1, "tool", time.Now())
+		w.want(w.publish(w.client(), repo), policy.Accept)
+		at, before := time.Now(), w.door.Stats().Commits
+		text := strings.Repeat("x", 20_000)
+		<-w.flood(w.peer("a"), 200, func(i int) *nostr.Event { return issue(2, repo, at, fmt.Sprint(i, text)) }, store.Catchup)
+		if n := w.door.Stats().Commits - before; n < 6 {
+			t.Errorf("200 events of 20 kB took %d commits, want 6 or more", n)
 		}
 	})
 }

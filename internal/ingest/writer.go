@@ -95,7 +95,7 @@ func (w *writer) drain() {
 // comes before these, and in turns with direct ones. It reports whether there may be more.
 func (w *writer) fill() (more bool) {
 	for n := range w.door.limits.BatchEvents {
-		if w.round.decided >= w.door.limits.BatchEvents || w.round.over() {
+		if w.full() || w.round.over() {
 			return true
 		}
 		if (n%2 == 1 || !w.door.directReady()) && (w.promote() || w.forgetMore() || w.purgeMore()) {
@@ -113,7 +113,13 @@ func (w *writer) fill() (more bool) {
 // commitDue reports whether the batch is to be committed now.
 func (w *writer) commitDue() bool {
 	r := &w.round
-	return !r.idle() && (r.direct || r.purged || len(r.rest) > 0 || r.decided >= w.door.limits.BatchEvents || r.over())
+	return !r.idle() && (r.direct || r.purged || len(r.rest) > 0 || w.full() || r.over())
+}
+
+// full reports whether the batch takes no more.
+func (w *writer) full() bool {
+	r := &w.round
+	return r.decided >= w.door.limits.BatchEvents || r.batch != nil && r.batch.Full()
 }
 
 // pause is the time until there is something to do though no event comes.

@@ -206,7 +206,8 @@ func TestParsedSharesNoMemory(t *testing.T) {
 	client := []string{`["EVENT",` + event + `]`, `["REQ","sub",` + filter + `]`, `["CLOSE","sub"]`,
 		`["NEG-OPEN","sub",` + filter + `,"6161"]`, `["NEG-MSG","sub","6161"]`}
 	relay := []string{`["EVENT","sub",` + event + `]`, `["OK","` + strings.Repeat("ab", 32) + `",true,"reason"]`, `["NOTICE","text"]`,
-		`["CLOSED","sub","reason"]`, `["NEG-ERR","sub","reason"]`, `["NEG-ERROR","sub","raw "reason""]`, `["AUTH","challenge"]`}
+		`["CLOSED","sub","reason"]`, `["NEG-ERR","sub","reason"]`, `["NEG-ERROR","sub","raw "reason""]`, `["AUTH","challenge"]`,
+		`["NEG-MSG","sub","6161"]`, `["EOSE","sub"]`, `["COUNT","sub",{"count":7}]`}
 	check := func(text string, parse func([]byte) (any, error)) {
 		t.Helper()
 		want, err := parse([]byte(text))

@@ -29,9 +29,12 @@ type Conn struct {
 // maxScratch is what a connection keeps between two messages. Bytes.
 const maxScratch = 64 << 10
 
-// Read returns the next text message, in memory of its own. A binary one is ErrBinary, and the connection lives on; any other error
+// Read returns the next text message, which is valid until the next Read. A binary one is ErrBinary, and the connection lives on; any other error
 // ends it: *ClosedError where the relay said goodbye. So does the end of ctx.
 func (c *Conn) Read(ctx context.Context) ([]byte, error) {
+	if c.scratch.Cap() > maxScratch {
+		c.scratch = bytes.Buffer{}
+	}
 	kind, r, err := c.next(ctx)
 	if err != nil {
 		return nil, remote(ctx, "read", err)
@@ -46,11 +49,7 @@ func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 	if _, err := c.scratch.ReadFrom(r); err != nil {
 		return nil, remote(ctx, "read", err)
 	}
-	b := bytes.Clone(c.scratch.Bytes())
-	if c.scratch.Cap() > maxScratch {
-		c.scratch = bytes.Buffer{}
-	}
-	return b, nil
+	return c.scratch.Bytes(), nil
 }
 
 // next waits for the next message. The library gives up on a pong that waits 5 s for a Write under way, which is no fault of the

@@ -63,16 +63,11 @@ func TestReadGivesTextAndSkipsBinary(t *testing.T) {
 			c.Write(context.Background(), websocket.MessageText, []byte("two"))
 			echo(c)
 		})
-		var kept [][]byte
 		for i, want := range []string{"", "one", "", "two"} {
 			b, err := c.Read(t.Context())
 			if want == "" && (err != relayconn.ErrBinary || b != nil) || want != "" && (err != nil || string(b) != want) {
 				t.Errorf("message %d: %q, %v", i, b, err)
 			}
-			kept = append(kept, b)
-		}
-		if string(kept[1]) != "one" {
-			t.Error("a message changed when the next came")
 		}
 		if err := c.Close("bye"); err != nil {
 			t.Error(err)

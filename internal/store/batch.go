@@ -101,6 +101,9 @@ func (s *Store) room(n int) error {
 	return nil
 }
 
+// Full reports whether the batch is as large as a usual one should be: the memory of a larger one is not used again.
+func (b *Batch) Full() bool { return b.w.Len() >= maxReused-maxReused/16 }
+
 // Len is the number of things done in this batch.
 func (b *Batch) Len() int { return b.ops }
 

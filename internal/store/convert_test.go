@@ -69,6 +69,7 @@ func older(t *testing.T, s *Store) {
 	if err := w.Commit(pebble.Sync); err != nil {
 		t.Fatal(err)
 	}
+	s.cur.counters = c // which are written again at the end
 }
 
 // aged is a store whose layout changes under it, and what it answered before.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -161,5 +162,24 @@ func TestDecisionsHoldOverARestart(t *testing.T) {
 	}
 	if n, _, err := b.ForgetOrphans(here, 10); n != 1 || err != nil {
 		t.Errorf("%d orphans are forgotten; %v", n, err)
+	}
+}
+
+// TestABatchIsFullBelowAMegabyte: whoever asks before each event makes batches whose memory is used again.
+func TestABatchIsFullBelowAMegabyte(t *testing.T) {
+	s := open(t, store.Options{Dir: "data", FS: vfs.NewMem()})
+	b, err := s.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Discard()
+	text, n := strings.Repeat("x", 10_000), 0
+	for ; !b.Full() && n < 1000; n++ {
+		if _, err := b.Add(storetest.Event(1, storetest.Start+int64(n), 1, text), store.Live); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n < 80 || n > 100 {
+		t.Errorf("%d events of 10 kB", n)
 	}
 }

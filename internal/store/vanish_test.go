@@ -126,6 +126,28 @@ func TestPurgeInSteps(t *testing.T) {
 	}
 }
 
+// TestPurgeOfManyKinds: a step looks into a bounded number of kinds, and what was created later stays in all of them.
+func TestPurgeOfManyKinds(t *testing.T) {
+	s := open(t, store.Options{Dir: "data", FS: vfs.NewMem()})
+	var later []*nostr.Event
+	for k := range nostr.Kind(100) {
+		later = append(later, storetest.Event(1, storetest.Start+10, 100+k, ""))
+	}
+	addAll(t, s, later...)
+	addAll(t, s, storetest.Event(1, storetest.Start, 65_535, "earlier"))
+	addAll(t, s, storetest.Event(1, storetest.Start+5, nostr.KindVanish, "", nostr.Tag{"relay", "ALL_RELAYS"}))
+	steps := 1
+	for purgeStep(t, s, 10) {
+		steps++
+	}
+	if n := s.Stats().Events; n != int64(len(later))+1 {
+		t.Errorf("%d events are left", n)
+	}
+	if steps < 10 || steps > 20 {
+		t.Errorf("%d steps", steps)
+	}
+}
+
 // TestPurgeTakenOver: a newer request while an older one is being acted on takes over.
 func TestPurgeTakenOver(t *testing.T) {
 	s := open(t, store.Options{Dir: "data", FS: vfs.NewMem()})

@@ -80,6 +80,24 @@ var queryCases = []testCase{
 		wantIDs(t, "of what is remembered, lower", r.pairs(t, tagged('e', "x"), true), idsOf(both, lower))
 		wantIDs(t, "of what is remembered, upper", r.pairs(t, tagged('E', "x"), true), idsOf(refused, apart, both, upper))
 	}},
+	{"many tags in both cases of their names", func(t *testing.T, d Disk) {
+		r := newRig(t, d, store.Options{})
+		var tags []nostr.Tag
+		for i := range 40 {
+			tags = append(tags, nostr.Tag{"p", fmt.Sprint(i)})
+		}
+		for i := range 40 {
+			tags = append(tags, nostr.Tag{"P", fmt.Sprint(i)}, nostr.Tag{"P", fmt.Sprint(100 + i)})
+		}
+		e := Event(1, Start, 1111, "", tags...)
+		r.add(t, policy.Accept, e)
+		for i := range 40 {
+			wantIDs(t, "lower", r.query(t, tagged('p', fmt.Sprint(i))), idsOf(e))
+			wantIDs(t, "upper", r.query(t, tagged('P', fmt.Sprint(i))), idsOf(e))
+			wantIDs(t, "upper alone", r.query(t, tagged('P', fmt.Sprint(100+i))), idsOf(e))
+			wantIDs(t, "not lower", r.query(t, tagged('p', fmt.Sprint(100+i))), nil)
+		}
+	}},
 	{"what authors wrote, of usual and of unusual kinds", func(t *testing.T, d Disk) {
 		r := newRig(t, d, store.Options{})
 		var all []*nostr.Event
