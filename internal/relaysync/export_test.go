@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"graspd/internal/grasp"
-	"graspd/internal/plan"
 )
 
 // Occupy has the shell of a relay do nothing but f.
@@ -48,33 +47,3 @@ func NewReplies(now time.Duration) *Replies { return &Replies{newReplies(now)} }
 
 // Take counts a frame.
 func (r *Replies) Take(now time.Duration, sent uint64) bool { return r.take(now, sent) }
-
-// Inbox is what waits for a shell.
-type Inbox struct{ *inbox }
-
-// NewInbox is an empty one.
-func NewInbox() Inbox { return Inbox{newInbox()} }
-
-// Push adds an input.
-func (b Inbox) Push(in plan.Input) { b.push(nil, in) }
-
-// Before adds one that another follows.
-func (b Inbox) Before(ctx context.Context, in plan.Input) { b.pushBefore(ctx, nil, in) }
-
-// Woken reports whether the shell is to look, and forgets it.
-func (b Inbox) Woken() bool {
-	select {
-	case <-b.ready:
-		return true
-	default:
-		return false
-	}
-}
-
-// Take takes all.
-func (b Inbox) Take() (all []plan.Input) {
-	for _, a := range b.take(nil) {
-		all = append(all, a.in)
-	}
-	return all
-}

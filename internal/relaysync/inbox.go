@@ -7,10 +7,8 @@ import (
 	"graspd/internal/plan"
 )
 
-const (
-	inboxBound = 4096 // inputs that a reader may leave before it waits for the shell
-	inboxAhead = 64   // inputs that may wait for the one that wakes the shell
-)
+// inboxBound is how many inputs a reader may leave before it waits for the shell.
+const inboxBound = 4096
 
 // inbox carries inputs to the shell in order. Verdicts never wait: their number
 // is bounded by the door's places. The connection's reader waits while it is full.
@@ -33,19 +31,9 @@ func newInbox() *inbox {
 
 // push adds an input without waiting.
 func (b *inbox) push(from *link, in plan.Input) {
-	b.add(from, in)
-	b.wake()
-}
-
-// add adds an input and returns how many wait.
-func (b *inbox) add(from *link, in plan.Input) int {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.items = append(b.items, arrival{from, in})
-	return len(b.items)
-}
-
-func (b *inbox) wake() {
+	b.mu.Unlock()
 	select {
 	case b.ready <- struct{}{}:
 	default:
@@ -56,19 +44,6 @@ func (b *inbox) wake() {
 // reports false when ctx ended first.
 func (b *inbox) pushWaiting(ctx context.Context, from *link, in plan.Input) bool {
 	b.push(from, in)
-	return b.wait(ctx)
-}
-
-// pushBefore is pushWaiting for an input that another one follows for certain, such as the verdict on an event: the shell
-// is woken once for both, unless many wait.
-func (b *inbox) pushBefore(ctx context.Context, from *link, in plan.Input) bool {
-	if b.add(from, in) >= inboxAhead {
-		b.wake()
-	}
-	return b.wait(ctx)
-}
-
-func (b *inbox) wait(ctx context.Context) bool {
 	for {
 		b.mu.Lock()
 		full, room := len(b.items) >= inboxBound, b.room

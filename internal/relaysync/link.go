@@ -186,7 +186,7 @@ func (l *link) event(ctx context.Context, p *peer, m nostr.RelayEvent) error {
 		return nil
 	}
 	id, sub := m.Event.ID, m.Sub
-	if !p.inbox.pushBefore(ctx, l, plan.Received{Sub: sub, ID: id, At: m.Event.CreatedAt}) {
+	if !p.inbox.pushWaiting(ctx, l, plan.Received{Sub: sub, ID: id, At: m.Event.CreatedAt}) {
 		return ctx.Err()
 	}
 	return l.source.Submit(ctx, m.Event, q.source(), func(v policy.Verdict) {
