@@ -10,9 +10,6 @@ type chunk []Item
 
 // shared is how many items both begin with.
 func (c *chunk) shared(o *chunk) (n int) {
-	if c == o {
-		return len(*c)
-	}
 	for n < min(len(*c), len(*o)) && (*c)[n] == (*o)[n] {
 		n++
 	}

@@ -180,9 +180,12 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 			}
 		}
 	}
-	for _, s := range c.sweeps {
+	for i, s := range c.sweeps {
 		if err := put("sweep", s.lot); err != nil {
 			return err
+		}
+		if s.at < c.sweeps[max(0, i-1)].at {
+			return fmt.Errorf("sweep %d is due before the one in front of it", i)
 		}
 	}
 	for _, w := range c.waiting {
@@ -194,6 +197,14 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 	for _, l := range c.live {
 		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
 			return fmt.Errorf("live REQ %s serves nothing", l.sub)
+		}
+		if size := p.sizeOf(l.lots); !l.whole && !c.shrunk {
+			for _, x := range l.parts {
+				size = size.plus(p.sizeOf(x.lots))
+			}
+			if l.size != size {
+				return fmt.Errorf("live REQ %s is of size %+v and not %+v", l.sub, l.size, size)
+			}
 		}
 		for _, x := range l.lots {
 			if err := put("live "+l.sub, x); err != nil {

@@ -99,7 +99,10 @@ func appendTagFilters(out []nostr.Filter, kinds []nostr.Kind, key byte, vals []s
 	for len(vals) > 0 {
 		n, bytes := 0, 0
 		for n < len(vals) && n < b.values {
-			if bytes += valueBytes(vals[n]); n > 0 && b.bytes > 0 && bytes > b.bytes {
+			if b.bytes > 0 {
+				bytes += valueBytes(vals[n])
+			}
+			if n > 0 && bytes > b.bytes {
 				break
 			}
 			n++

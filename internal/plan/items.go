@@ -1,53 +1,69 @@
 package plan
 
 import (
+	"cmp"
 	"iter"
-	"maps"
 	"math/bits"
 	"slices"
 )
 
-const setPage = 256
+const setPage = 64
 
 // itemSet is a sparse set of items. Pages exist only where an item was put, so
 // a relay pays for its own items and not for all.
 type itemSet struct {
-	pages map[Item]*[setPage / 64]uint64
+	pages []itemPage // in order
 	n     int
 }
 
+// itemPage is the items from no*setPage on, of which there is at least one.
+type itemPage struct {
+	no   Item
+	bits uint64
+}
+
+// find returns the place of the page for an item, and whether it is there. Most are looked for when they are new, and
+// stand in the last one.
+func (s *itemSet) find(it Item) (int, bool) {
+	no, last := it/setPage, len(s.pages)-1
+	switch {
+	case last < 0 || s.pages[last].no < no:
+		return last + 1, false
+	case s.pages[last].no == no:
+		return last, true
+	}
+	return slices.BinarySearchFunc(s.pages, no, func(p itemPage, no Item) int { return cmp.Compare(p.no, no) })
+}
+
 func (s *itemSet) has(it Item) bool {
-	p := s.pages[it/setPage]
-	return p != nil && p[it%setPage/64]&(1<<(it%64)) != 0
+	i, ok := s.find(it)
+	return ok && s.pages[i].bits&(1<<(it%setPage)) != 0
 }
 
 // put adds it and reports whether that is new.
 func (s *itemSet) put(it Item) bool {
-	if s.has(it) {
+	i, ok := s.find(it)
+	if !ok {
+		s.pages = slices.Insert(s.pages, i, itemPage{no: it / setPage})
+	}
+	bit := uint64(1) << (it % setPage)
+	if s.pages[i].bits&bit != 0 {
 		return false
 	}
-	if s.pages == nil {
-		s.pages = make(map[Item]*[setPage / 64]uint64)
-	}
-	p := s.pages[it/setPage]
-	if p == nil {
-		p = new([setPage / 64]uint64)
-		s.pages[it/setPage] = p
-	}
-	p[it%setPage/64] |= 1 << (it % 64)
+	s.pages[i].bits |= bit
 	s.n++
 	return true
 }
 
 // drop takes it out and reports whether it was there.
 func (s *itemSet) drop(it Item) bool {
-	if !s.has(it) {
+	i, ok := s.find(it)
+	bit := uint64(1) << (it % setPage)
+	if !ok || s.pages[i].bits&bit == 0 {
 		return false
 	}
-	p := s.pages[it/setPage]
-	p[it%setPage/64] &^= 1 << (it % 64)
-	if *p == ([setPage / 64]uint64{}) {
-		delete(s.pages, it/setPage)
+	if s.pages[i].bits &^= bit; s.pages[i].bits == 0 {
+		s.pages = slices.Delete(s.pages, i, i+1)
 	}
 	s.n--
 	return true
@@ -56,16 +72,11 @@ func (s *itemSet) drop(it Item) bool {
 // above yields the items of greater number, in order.
 func (s *itemSet) above(it Item) iter.Seq[Item] {
 	return func(yield func(Item) bool) {
-		for _, page := range slices.Sorted(maps.Keys(s.pages)) {
-			if page < it/setPage {
-				continue
-			}
-			for i, word := range s.pages[page] {
-				for ; word != 0; word &= word - 1 {
-					x := page*setPage + Item(i*64+bits.TrailingZeros64(word))
-					if x > it && !yield(x) {
-						return
-					}
+		from, _ := s.find(it)
+		for _, p := range s.pages[from:] {
+			for b := p.bits; b != 0; b &= b - 1 {
+				if x := p.no*setPage + Item(bits.TrailingZeros64(b)); x > it && !yield(x) {
+					return
 				}
 			}
 		}

@@ -13,29 +13,30 @@ import (
 type following struct {
 	live       []*liveReq
 	waiting    []*waiting
-	sweeps     []*sweep
+	sweeps     []*sweep      // in order of time
 	shrunk     bool          // items were taken back since the last look
 	mergeAfter time.Duration // a refused merge is not tried again before
 }
 
-// liveReq is one live REQ.
+// liveReq is one live REQ. What is looked at of every one whenever anything happens comes first, in one line of the cache.
 type liveReq struct {
 	manner
+	apart   apart
+	open    bool
+	whole   bool // it follows everything, whatever it is for
+	filters int
+	parts   []*liveReq // it is to stand in for these as well
+	by      *liveReq   // is to stand in for this one
+	openAt  time.Duration
+
 	sub     string
 	lots    []lot
-	apart   apart
 	size    size // with that of its parts
 	limit   int
 	values  int
-	filters int
 	longest int // list of its filters
 	tries   int
 	sent    Now
-	openAt  time.Duration
-	open    bool
-	parts   []*liveReq // it is to stand in for these as well
-	by      *liveReq   // is to stand in for this one
-	whole   bool       // it follows everything, whatever it is for
 }
 
 func (p *Peer) newSub(prefix string) string {

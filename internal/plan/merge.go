@@ -140,9 +140,8 @@ func (p *Peer) cancelMerge() {
 // evict sweeps the REQs with the oldest root events in favour of newer ones, where all are full. It reports whether
 // there was room in the end.
 func (p *Peer) evict(load *liveReq, values int) bool {
-	newest := p.newest(load.lots)
 	for {
-		if !p.shed(newest) {
+		if !p.shed(load.size.newest) {
 			return false
 		}
 		if p.conn.standing() < p.conn.limits.live() && p.bears(load.size.message(values)) {
@@ -167,21 +166,9 @@ func (p *Peer) shed(than int64) bool {
 // oldestLive returns the open REQ whose root events are the oldest, all older than that; nil where there is none.
 func (p *Peer) oldestLive(than int64) (oldest *liveReq) {
 	for _, l := range p.conn.following.live {
-		if at := p.newest(l.lots); l.open && l.by == nil && len(l.parts) == 0 && at < than {
-			oldest, than = l, at
+		if l.open && l.by == nil && len(l.parts) == 0 && l.size.newest < than {
+			oldest, than = l, l.size.newest
 		}
 	}
 	return oldest
-}
-
-// newest returns the creation time of the newest root event among lots; other
-// items count as newer than any.
-func (p *Peer) newest(lots []lot) int64 {
-	var at int64
-	for _, l := range lots {
-		for _, it := range l.items {
-			at = max(at, p.want.created(it))
-		}
-	}
-	return at
 }

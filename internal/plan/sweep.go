@@ -61,13 +61,9 @@ func (p *Peer) forgetSwept() {
 // tendSweeps asks swept items again whose time has come.
 func (p *Peer) tendSweeps() {
 	c := p.conn
-	for i := 0; i < len(c.sweeps); {
-		s := c.sweeps[i]
-		if s.at > p.now.Mono {
-			i++
-			continue
-		}
-		c.sweeps = slices.Delete(c.sweeps, i, i+1)
-		p.addGroups(s.lot, Catchup, true)
+	due := 0
+	for ; due < len(c.sweeps) && c.sweeps[due].at <= p.now.Mono; due++ {
+		p.addGroups(c.sweeps[due].lot, Catchup, true)
 	}
+	c.sweeps = slices.Delete(c.sweeps, 0, due)
 }

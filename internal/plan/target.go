@@ -9,7 +9,8 @@ import (
 // target is what names one relay.
 type target struct {
 	bootstrap bool
-	repos     []*repo // by ord
+	repos     []*repo  // by ord
+	ords      []uint32 // of repos: they are looked for here, where they lie side by side
 	owners    map[nostr.PubKey]int
 
 	wants   []*RepoWant // of repos, as handed out last; nil when they are to be gathered anew
@@ -44,7 +45,7 @@ func (t *target) fill(w *Want) {
 	default:
 		w.Repos = slices.Clone(t.wants)
 		for _, r := range t.changed {
-			i, _ := slices.BinarySearchFunc(t.repos, r, byOrd)
+			i, _ := slices.BinarySearch(t.ords, r.ord)
 			if w.Repos[i] != r.want {
 				w.Repos[i] = r.want
 				w.moved = append(w.moved, i)
@@ -82,6 +83,9 @@ func (d *Desired) relaysOf(r *repo, used map[URL]struct{}) []URL {
 			out = append(out, u)
 		}
 	}
+	if len(r.sources) == 1 && slices.Equal(out, r.sources[0].relays) {
+		return r.sources[0].relays // one list does for both
+	}
 	return out
 }
 
@@ -94,8 +98,8 @@ func (d *Desired) assign(r *repo, relays []URL) {
 	}
 	for _, u := range relays {
 		t := d.target(u)
-		if i, ok := slices.BinarySearchFunc(t.repos, r, byOrd); !ok {
-			t.repos = slices.Insert(t.repos, i, r)
+		if i, ok := slices.BinarySearch(t.ords, r.ord); !ok {
+			t.repos, t.ords = slices.Insert(t.repos, i, r), slices.Insert(t.ords, i, r.ord)
 			t.gather()
 			t.owners[r.owner]++
 			d.affected[u] = struct{}{}
@@ -106,11 +110,11 @@ func (d *Desired) assign(r *repo, relays []URL) {
 
 func (d *Desired) unassign(r *repo, u URL) {
 	t := d.target(u)
-	i, ok := slices.BinarySearchFunc(t.repos, r, byOrd)
+	i, ok := slices.BinarySearch(t.ords, r.ord)
 	if !ok {
 		return
 	}
-	t.repos = slices.Delete(t.repos, i, i+1)
+	t.repos, t.ords = slices.Delete(t.repos, i, i+1), slices.Delete(t.ords, i, i+1)
 	t.gather()
 	if t.owners[r.owner]--; t.owners[r.owner] == 0 {
 		delete(t.owners, r.owner)

@@ -44,8 +44,8 @@ func (c *session) wakeLive(now time.Duration) time.Duration {
 			w = min(w, x.after)
 		}
 	}
-	for _, s := range c.sweeps {
-		w = min(w, s.at)
+	if len(c.sweeps) > 0 {
+		w = min(w, c.sweeps[0].at)
 	}
 	if c.mergeAfter > now {
 		w = min(w, c.mergeAfter)

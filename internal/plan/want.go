@@ -147,6 +147,9 @@ func walkRepo(old, r *RepoWant, f func(Item)) {
 	for i, c := range r.chunks {
 		same := 0
 		if old != nil && i < len(old.chunks) {
+			if old.chunks[i] == c {
+				continue
+			}
 			same = c.shared(old.chunks[i])
 		}
 		for _, it := range (*c)[same:] {
