@@ -74,7 +74,7 @@ func TestCheckOfASoundStore(t *testing.T) {
 func TestCheckFindsAndRepairMends(t *testing.T) {
 	dir, before := filled(t, 20)
 	withEngine(t, dir, func(db *pebble.DB) {
-		it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte("t"), UpperBound: []byte("u")})
+		it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte("k"), UpperBound: []byte("l")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestCheckFindsAndRepairMends(t *testing.T) {
 		}
 	})
 	code, _, errs := checked(t, dir)
-	if code != exitFail || !strings.Contains(errs, `row 't' of`) || !strings.Contains(errs, "graspd check --repair --data "+dir) {
+	if code != exitFail || !strings.Contains(errs, `row 'k' of`) || !strings.Contains(errs, "graspd check --repair --data "+dir) {
 		t.Errorf("%d %s", code, errs)
 	}
 	code, out, errs := checked(t, dir, "--repair")
