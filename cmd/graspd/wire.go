@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -159,6 +160,7 @@ func (n *node) run(ctx context.Context, hangups <-chan os.Signal) error {
 		g.Go(func() error { pages.Run(gctx); return nil })
 	}
 	g.Go(func() error { n.rereadOn(gctx, hangups); return nil })
+	g.Go(func() error { tendMemory(gctx, readFooting, debug.FreeOSMemory); return nil })
 	if n.screen != nil && n.engine != nil {
 		g.Go(func() error { n.showCatchup(gctx, n.screen); return nil })
 	}
