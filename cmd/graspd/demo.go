@@ -78,7 +78,7 @@ type demo struct {
 
 // run runs the relays, and the show until it is over or ctx ends, which is no error.
 func (d *demo) run(ctx context.Context) error {
-	if err := d.meet(); err != nil {
+	if err := d.meet(ctx); err != nil {
 		return errors.Join(err, d.address.close(), d.closeOthers())
 	}
 	// The relays outlive the show, which reads their stores.
@@ -109,7 +109,7 @@ func (d *demo) run(ctx context.Context) error {
 }
 
 // meet gives every relay its address, and builds all but yours.
-func (d *demo) meet() (err error) {
+func (d *demo) meet(ctx context.Context) (err error) {
 	if d.address, err = listen(Config{Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0"}); err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (d *demo) meet() (err error) {
 		rates = []int{400_000, 300_000, 250_000} // so that there is something to see
 	}
 	for i, name := range []string{"north", "south", "flaky"} {
-		n, err := d.neighbour(name, rates[i])
+		n, err := d.neighbour(ctx, name, rates[i])
 		if err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (d *demo) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.yours, err = build(c, d.address, service, policy.Lists{}, []grasp.RelayURL{d.others[0].service.RelayURL()}, d.log)
+	d.yours, err = build(ctx, c, d.address, service, policy.Lists{}, []grasp.RelayURL{d.others[0].service.RelayURL()}, d.log)
 	return err
 }
 

@@ -28,7 +28,7 @@ type neighbour struct {
 	holds   []nostr.ID // of what yours is to have
 }
 
-func (d *demo) neighbour(name string, rate int) (*neighbour, error) {
+func (d *demo) neighbour(ctx context.Context, name string, rate int) (*neighbour, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (d *demo) neighbour(name string, rate int) (*neighbour, error) {
 	}
 	c.Name = name
 	w := &weather{Listener: l, rate: rate}
-	n, err := build(c, listeners{public: w}, service, policy.Lists{}, nil, d.log.With("node", name))
+	n, err := build(ctx, c, listeners{public: w}, service, policy.Lists{}, nil, d.log.With("node", name))
 	return &neighbour{node: n, name: name, weather: w}, err
 }
 

@@ -56,7 +56,7 @@ func TestProgressOfAnImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, door, err := openStore(c, policy.Rules{Service: service}, slog.New(slog.DiscardHandler))
+	s, door, err := openStore(t.Context(), c, policy.Rules{Service: service}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestCatchupOnATerminalEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := build(c, l, service, policy.Lists{}, nil, slog.New(slog.DiscardHandler))
+	n, err := build(t.Context(), c, l, service, policy.Lists{}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

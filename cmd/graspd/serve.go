@@ -48,7 +48,7 @@ func serveCommand(ctx context.Context, args []string, io stdio, env lookup) erro
 	}
 	boundGarbage(env)
 	screen := screenOf(io.err, c.Quiet || c.LogFormat == logs.JSON)
-	n, err := build(c, l, service, lists, bootstrap, newLogger(c, above(screen, io.err)))
+	n, err := build(ctx, c, l, service, lists, bootstrap, newLogger(c, above(screen, io.err)))
 	if err != nil {
 		return err
 	}

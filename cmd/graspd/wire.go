@@ -51,8 +51,8 @@ func newLogger(c Config, w io.Writer) *slog.Logger {
 	return logs.New(w, logs.Config{Level: c.LogLevel, Format: c.LogFormat, Terminal: isTerminal(w)})
 }
 
-// openStore opens the data directory and the door in front of it.
-func openStore(c Config, rules policy.Rules, log *slog.Logger) (*store.Store, *ingest.Door, error) {
+// openStore opens the data directory and the door in front of it. What takes long in that ends with ctx.
+func openStore(ctx context.Context, c Config, rules policy.Rules, log *slog.Logger) (*store.Store, *ingest.Door, error) {
 	if err := os.MkdirAll(c.Data, 0o750); err != nil {
 		return nil, nil, fmt.Errorf("make data directory: %w", err)
 	}
@@ -60,6 +60,8 @@ func openStore(c Config, rules policy.Rules, log *slog.Logger) (*store.Store, *i
 		Dir: filepath.Join(c.Data, "store"), CacheBytes: c.Cache, Rules: rules.Fingerprint(),
 		Floor:  uint64(max(1, c.DiskFloor)), // a floor of 0 bytes would be the default
 		Logger: log.With("component", "store"),
+
+		Stopped: func() error { return context.Cause(ctx) },
 	})
 	if err != nil {
 		return nil, nil, err
@@ -69,14 +71,14 @@ func openStore(c Config, rules policy.Rules, log *slog.Logger) (*store.Store, *i
 
 // build makes a node on listeners, which it owns from then on; it answers only
 // when it runs.
-func build(c Config, l listeners, service grasp.Service, lists policy.Lists, bootstrap []grasp.RelayURL, log *slog.Logger) (_ *node, err error) {
+func build(ctx context.Context, c Config, l listeners, service grasp.Service, lists policy.Lists, bootstrap []grasp.RelayURL, log *slog.Logger) (_ *node, err error) {
 	n := &node{cfg: c, service: service, lists: lists, listen: l, log: log, backups: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.close())
 		}
 	}()
-	if n.store, n.door, err = openStore(c, n.rules(lists), log); err != nil {
+	if n.store, n.door, err = openStore(ctx, c, n.rules(lists), log); err != nil {
 		return nil, err
 	}
 	key, err := loadKey(c.Data)

@@ -34,8 +34,9 @@ func newRoots() roots {
 	return roots{byKey: make(map[uint32]rootNo), others: make(map[rootNo][]*addressed)}
 }
 
-// rootKey is the part of an id by which root events are found. A thousand that share one, for which somebody has to try
-// out 2 to the 42nd, do no harm.
+// rootKey is the part of an id by which root events are found. Those that share one are looked at one after the other: of a
+// thousand, for which somebody has to try out 2 to the 42nd, that takes some microseconds, and each one more costs as many
+// tries as there are keys.
 func rootKey(id nostr.ID) uint32 { return binary.LittleEndian.Uint32(id[:]) }
 
 func (t *roots) at(no rootNo) *root { return &t.pages[no/rootPage][no%rootPage] }

@@ -3,7 +3,8 @@ package store
 import "slices"
 
 // cases says in which cases of its name a tag stands with a value. NIP-22 names the root of a thread by E, A, K and P and
-// what is answered by e, a, k and p, and mostly both are the same.
+// what is answered by e, a, k and p, and mostly both are the same, so these share a row. No other tag does: who looks for
+// one case would step over rows that have the other.
 type cases byte
 
 const (
@@ -13,11 +14,15 @@ const (
 	lowerBit = 'a' - 'A' // turns a letter into the lower case of it
 )
 
-func caseOf(name byte) cases {
-	if name&lowerBit != 0 {
-		return lowerCase
+// shared is the name under which a tag's rows stand, and its case where they are shared by both; 0 where they are not.
+func shared(name byte) (byte, cases) {
+	switch name {
+	case 'a', 'e', 'k', 'p':
+		return name, lowerCase
+	case 'A', 'E', 'K', 'P':
+		return name | lowerBit, upperCase
 	}
-	return upperCase
+	return name, 0
 }
 
 // meets reports whether a row with these cases is one of those that are asked for, where 0 asks for all.
@@ -57,9 +62,12 @@ type span struct {
 	cases  cases
 }
 
-func tagSpan(name byte, h hash) span { return span{tagPrefix(name, h), caseOf(name)} }
+func tagSpan(name byte, h hash) span {
+	_, c := shared(name)
+	return span{tagPrefix(name, h), c}
+}
 
-// bothCases are the rows of a tag's value in either case.
+// bothCases are the rows of a tag's value in either case of a name that shares them.
 func bothCases(name byte, h hash) span { return span{tagPrefix(name, h), 0} }
 
 func (s span) flagged() span { return span{flagged(slices.Clone(s.prefix)), s.cases} }

@@ -23,7 +23,7 @@ func older(t *testing.T, s *Store) {
 		prefixes := [][]byte{{tableTime}, authorPrefix(f.author)}
 		for _, tag := range f.tags {
 			for c, name := range map[cases]byte{lowerCase: tag.name, upperCase: tag.name &^ lowerBit} {
-				if tag.cases.meets(c) {
+				if tag.cases.meets(c) || tag.cases == 0 && name == tag.name {
 					prefixes = append(prefixes, append([]byte{tableTag, name}, tag.hash[:]...))
 				}
 			}
@@ -195,34 +195,100 @@ func TestAnOlderStoreIsConverted(t *testing.T) {
 	}
 }
 
-// TestAConversionIsBegunAgain: one that was interrupted left some rows in the new form.
-func TestAConversionIsBegunAgain(t *testing.T) {
-	a := newAged(t)
+// interrupted opens an older store again and again: each time the conversion ends with an error at a later step, until it
+// does not. Once the conversion has begun, nobody takes the store for what it was or for whole.
+func (a *aged) interrupted(t *testing.T, want error, begun int, at func(o *Options, step int)) {
+	t.Helper()
 	older(t, a.Store)
-	var id nostr.ID
-	for _, p := range a.want[6] {
-		id = p.ID
-	}
-	if err := a.db.Set(appendOrder(tagPrefix('K', hashOf("1621")), 120, id), rowOf(&nostr.Event{}, 1).append([]byte{}), pebble.Sync); err != nil {
-		t.Fatal(err)
-	}
 	a.close(t)
-	a.same(t)
-	a.open(t)
-	SetFormat(a.Store, 1)
-	a.close(t)
+	for step := 1; ; step++ {
+		o := a.opt
+		o.convertBatch = 1
+		at(&o, step)
+		s, err := Open(o)
+		if err == nil {
+			if step < 4 {
+				t.Errorf("converted after %d steps", step)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		if !errors.Is(err, want) || errors.Is(err, ErrDamaged) {
+			t.Fatalf("step %d: %v", step, err)
+		}
+		readOnly := a.opt
+		readOnly.ReadOnly = true
+		if _, err := Open(readOnly); !errors.Is(err, ErrOlder) {
+			t.Errorf("step %d: for reading only: %v", step, err)
+		}
+		if n := a.format(t); step >= begun && n != formatVersion {
+			t.Errorf("step %d: format %d", step, n)
+		}
+	}
 	a.same(t)
 }
 
-// TestAFullDiskEndsAConversion: nothing is lost by it.
+// format is what the closed store says of its layout.
+func (a *aged) format(t *testing.T) uint32 {
+	t.Helper()
+	o := a.opt
+	o.ReadOnly = true
+	s := newStore(o)
+	s.old = true
+	if err := s.open(); err != nil {
+		t.Fatal(err)
+	}
+	n, _, err := readFormat(s.db)
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestAConversionThatIsStoppedGoesOn: each start does a part of it.
+func TestAConversionThatIsStoppedGoesOn(t *testing.T) {
+	bye := errors.New("bye")
+	newAged(t).interrupted(t, bye, 1, func(o *Options, step int) {
+		left := 2
+		o.Stopped = func() error {
+			if left--; left == 0 && step < 6 {
+				return bye
+			}
+			return nil
+		}
+	})
+}
+
+// TestAFullDiskEndsAConversion: wherever that is met, nothing is lost by it.
 func TestAFullDiskEndsAConversion(t *testing.T) {
+	newAged(t).interrupted(t, ErrFull, 3, func(o *Options, step int) {
+		left := step
+		o.FreeSpace = func() (uint64, error) {
+			if left--; left == 0 {
+				return 1 << 30, nil
+			}
+			return 1 << 40, nil
+		}
+	})
+}
+
+// TestAConversionBeginsOnlyWithRoom: where what it writes will not fit, the store stays one of the older version.
+func TestAConversionBeginsOnlyWithRoom(t *testing.T) {
 	a := newAged(t)
 	older(t, a.Store)
+	if err := a.db.Flush(); err != nil {
+		t.Fatal(err)
+	}
 	a.close(t)
 	full := a.opt
-	full.FreeSpace = func() (uint64, error) { return 1 << 30, nil }
+	full.FreeSpace = func() (uint64, error) { return 1<<30 + 1000, nil } // enough for the first commit
 	if _, err := Open(full); !errors.Is(err, ErrFull) {
 		t.Errorf("%v", err)
+	}
+	if n := a.format(t); n != 1 {
+		t.Errorf("format %d", n)
 	}
 	a.same(t)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"slices"
+	"strings"
 
 	"graspd/internal/nostr"
 )
@@ -18,20 +19,20 @@ type facts struct {
 	address hash // of a replaceable event; zero for all others
 }
 
-// tagFact is a one-letter tag, the hash of its value, and in which cases the event has it.
+// tagFact is a one-letter tag, the hash of its value, and in which cases the event has it where these share a row.
 type tagFact struct {
 	tagValue
 	cases cases
 }
 
-// tagValue is a one-letter tag in lower case and the hash of its value.
+// tagValue is the name under which a tag's rows stand and the hash of its value.
 type tagValue struct {
 	name byte
 	hash hash
 }
 
-// keptTags are the tags that are remembered of an event that is not stored: those that sync asks by.
-var keptTags = map[byte]cases{'a': lowerCase | upperCase, 'e': lowerCase | upperCase, 'q': lowerCase, 'd': lowerCase}
+// keptTags are the tags that are remembered of an event that is not stored: those that sync asks by, a and e in either case.
+const keptTags = "aeqd"
 
 // maxKeptTags is how many of them are remembered; an event with more is not remembered at all.
 const maxKeptTags = 64
@@ -54,15 +55,16 @@ func factsOf(e *nostr.Event) facts {
 
 // add takes up a tag.
 func (f *facts) add(name byte, h hash) {
-	v := tagValue{name | lowerBit, h}
+	name, c := shared(name)
+	v := tagValue{name, h}
 	if i, ok := f.place(v); ok {
-		f.tags[i].cases |= caseOf(name)
+		f.tags[i].cases |= c
 		return
 	}
 	if f.places != nil {
 		f.places[v] = len(f.tags)
 	}
-	f.tags = append(f.tags, tagFact{v, caseOf(name)})
+	f.tags = append(f.tags, tagFact{v, c})
 }
 
 // place is where a tag's value stands among the tags.
@@ -90,7 +92,7 @@ func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 func (f facts) kept() facts {
 	var tags []tagFact
 	for _, t := range f.tags {
-		if t.cases &= keptTags[t.name]; t.cases != 0 {
+		if strings.IndexByte(keptTags, t.name) >= 0 {
 			tags = append(tags, t)
 		}
 	}
@@ -98,7 +100,7 @@ func (f facts) kept() facts {
 	return f
 }
 
-// eachRow calls do with the prefix of every index row that the event has, and the cases of a tag's; 0 of all others. The
+// eachRow calls do with the prefix of every index row that the event has, and the cases of one that both share; 0 of all others. The
 // slice is reused, and has room for a key.
 func (f facts) eachRow(do func(prefix []byte, of cases) error) error {
 	buf := append(make([]byte, 0, maxPrefix+orderLen), kindPrefix(f.kind)...)

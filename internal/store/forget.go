@@ -40,7 +40,7 @@ func (b *Batch) orphanRanges(e *nostr.Event, refs nip34.Refs) (ranges []flaggedR
 			ranges = append(ranges, flaggedRange{bytes.Clone(p), isOrphan, at})
 		}
 	}
-	for _, s := range naming(e.ID, e.Address()) { // of q the lower case alone is remembered
+	for _, s := range naming(e.ID, e.Address()) {
 		add(s.prefix, hash{})
 	}
 	for _, k := range authorKinds {

@@ -31,8 +31,8 @@ import (
 // another table for each (0.3 µs instead of 3); it also lets indexes be intersected without reading events.
 //
 // Rows are most of what a written event costs, so there are none that others can stand for. Those by time alone and by
-// author alone are merged from those of the usual kinds, and written only for events of other kinds (kinds.go). And a
-// tag stands in one row with the same value under the other case of its name, as NIP-22 has it: cases says which.
+// author alone are merged from those of the usual kinds, and written only for events of other kinds (kinds.go). And the
+// tags of NIP-22 stand in one row with the same value under the other case of their names: cases says which.
 const (
 	tableMeta           = 'm'
 	tableLog            = 'l'
@@ -54,7 +54,7 @@ const (
 	tableKind       = 'k'
 	tableAuthor     = 'a' // likewise
 	tableAuthorKind = 'b'
-	tableTag        = 'g' // followed by the tag's name in lower case
+	tableTag        = 'g' // followed by the name under which the tag's rows stand
 
 	flagBit = 'a' - 'A'
 )
@@ -138,11 +138,12 @@ func appendAuthorKind(dst []byte, p nostr.PubKey, k nostr.Kind) []byte {
 	return binary.BigEndian.AppendUint16(appendOwn(dst, p), uint16(k))
 }
 
-// tagPrefix is of the rows of a tag's value, in whichever case its name is.
+// tagPrefix is of the rows of a tag's value, in either case where both share them.
 func tagPrefix(name byte, h hash) []byte { return appendTagPrefix(nil, name, h) }
 
 func appendTagPrefix(dst []byte, name byte, h hash) []byte {
-	return append(append(dst, tableTag, name|lowerBit), h[:]...)
+	name, _ = shared(name)
+	return append(append(dst, tableTag, name), h[:]...)
 }
 
 // maxPrefix is the length of the longest of them.

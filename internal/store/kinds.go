@@ -37,8 +37,9 @@ func everything() []span {
 	return all
 }
 
-// own are the ranges that hold what these authors wrote, of the kinds if there are any: ranges that are empty, which most
-// would be, are left out, so that an author costs a seek for each of his kinds and one more.
+// own are the ranges that hold what these authors wrote, of the kinds if there are any; with a kind that is not usual also
+// what else he wrote of such. Ranges that are empty, which most would be, are left out, so that an author costs a seek for
+// each of his kinds and one more, and has one range more than there are usual kinds at most.
 func (r reader) own(ctx context.Context, authors []nostr.PubKey, kinds []nostr.Kind, withFlagged bool) (all []span, err error) {
 	it, err := r.r.NewIter(nil)
 	if err != nil {
@@ -46,11 +47,15 @@ func (r reader) own(ctx context.Context, authors []nostr.PubKey, kinds []nostr.K
 	}
 	defer closeAfter(it.Close, &err)
 	kinds = slices.Sorted(slices.Values(kinds))
+	usual := usualKinds[:]
+	if kinds != nil {
+		usual = slices.DeleteFunc(slices.Clone(kinds), func(k nostr.Kind) bool { return !isUsual(k) })
+	}
 	for _, a := range authors {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		w := wrote{reader: r, it: it, author: a, kinds: kinds}
+		w := wrote{reader: r, it: it, author: a, kinds: kinds, usual: usual}
 		if err := w.read(ownPrefix(a)); err != nil {
 			return nil, err
 		}
@@ -70,9 +75,10 @@ type wrote struct {
 	it     *pebble.Iterator
 	author nostr.PubKey
 	kinds  []nostr.Kind // those wanted, ascending; nil is any
+	usual  []nostr.Kind // of these
 
-	found  []nostr.Kind
-	others bool // kinds that are not usual, where any is wanted
+	found  []nostr.Kind // usual ones
+	others bool         // and such that are not
 }
 
 // read goes from kind to kind in an index of authors and kinds.
@@ -98,27 +104,23 @@ func (w *wrote) read(prefix []byte) error {
 const maxKind = nostr.Kind(1<<16 - 1)
 
 func (w *wrote) take(k nostr.Kind) {
-	switch {
-	case w.kinds == nil && !isUsual(k):
-		w.others = true
-	case w.kinds == nil || w.wants(k):
-		w.found = append(w.found, k)
+	if _, ok := slices.BinarySearch(w.kinds, k); !ok && w.kinds != nil {
+		return
 	}
-}
-
-func (w *wrote) wants(k nostr.Kind) bool {
-	_, ok := slices.BinarySearch(w.kinds, k)
-	return ok
+	if isUsual(k) {
+		w.found = append(w.found, k)
+	} else {
+		w.others = true
+	}
 }
 
 // next is the first kind from k on that there is something to be learnt about.
 func (w *wrote) next(k nostr.Kind) (nostr.Kind, bool) {
 	of := w.kinds
-	if of == nil {
-		if !w.others {
-			return k, true
-		}
-		of = usualKinds[:]
+	if w.others {
+		of = w.usual
+	} else if of == nil {
+		return k, true
 	}
 	i, _ := slices.BinarySearch(of, k)
 	if i == len(of) {

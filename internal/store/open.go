@@ -10,9 +10,10 @@ import (
 
 // Names in the meta table.
 const (
-	metaFormat   = "format"
-	metaCounters = "counters"
-	metaRules    = "rules" // see rules.go
+	metaFormat     = "format"
+	metaConverting = "converting" // how far a conversion is; there only during one
+	metaCounters   = "counters"
+	metaRules      = "rules" // see rules.go
 )
 
 // Open opens the store in o.Dir or makes a new one. It fails with ErrInUse where another process has it open, with
@@ -124,10 +125,14 @@ func (s *Store) current() (counters, error) {
 	if err != nil || !ok {
 		return counters{}, err
 	}
+	_, half, err := get(s.db, keyMeta(metaConverting))
+	if err != nil {
+		return counters{}, err
+	}
 	switch {
-	case n == formatVersion || s.old:
+	case n == formatVersion && !half || s.old:
 	case s.opt.ReadOnly:
-		return counters{}, fmt.Errorf("%w (format %d, this one writes %d)", ErrOlder, n, formatVersion)
+		return counters{}, fmt.Errorf("%w (format %d, this one writes %d)", ErrOlder, min(n, formatVersion-1), formatVersion)
 	default:
 		if err := s.convert(); err != nil {
 			return counters{}, err

@@ -22,10 +22,13 @@ type Options struct {
 	Now        func() time.Time       // nil is time.Now
 	Rules      string                 // fingerprint: another one forgets what was refused; "" leaves that alone
 	Logger     *slog.Logger           // nil is silent
+	Stopped    func() error           // why opening is to end, asked now and then where it takes long; nil is never
 	ReadOnly   bool                   // nothing is written: Begin and KeepNotes fail with ErrReadOnly; the directory must be there
 
 	// Bounds on what is remembered of events that are not stored; 0 is 2,000,000 and 20,000,000.
 	MaxRemembered, MaxRememberedRows int64
+
+	convertBatch int // bytes of a commit of a conversion; 0 is 1 MiB
 }
 
 func (o Options) withDefaults() Options {
@@ -46,6 +49,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Stopped == nil {
+		o.Stopped = func() error { return nil }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -40,13 +40,15 @@ type tagSet struct {
 
 // has reports whether an event with this tag meets the filter.
 func (t tagSet) has(f tagFact) bool {
-	return f.name == t.name|lowerBit && f.cases.meets(caseOf(t.name)) && t.hashes[f.hash]
+	name, asked := shared(t.name)
+	return f.name == name && f.cases.meets(asked) && t.hashes[f.hash]
 }
 
 // group is a condition as index ranges: an event meets it if one of them has it.
 type group struct {
 	spans   []span
-	authors []nostr.PubKey // whose ranges are not looked for yet; nil where spans are all
+	authors []nostr.PubKey // of one that is whatever these wrote: its spans are looked for when it is read
+	looked  bool           // they were
 	kinds   bool           // it settles the kind, too
 	rows    int            // a guess of how many rows it has, to compare groups by
 }
@@ -164,11 +166,12 @@ func tagGroup(t tagSet) group {
 }
 
 func authorGroup(authors []nostr.PubKey, kinds []nostr.Kind) group {
-	g := group{rows: rowsOfAuthor * len(authors), kinds: kinds != nil}
+	g := group{rows: rowsOfAuthor * len(authors)}
 	if kinds == nil || len(authors)*len(kinds) > maxProduct {
 		g.authors = slices.SortedFunc(slices.Values(authors), nostr.PubKey.Compare)
 		return g
 	}
+	g.kinds = true
 	for _, a := range authors {
 		for _, k := range kinds {
 			g.spans = append(g.spans, span{prefix: authorKindPrefix(a, k)})
@@ -194,13 +197,21 @@ func (q *query) remaining(i int) (byIndex []group, onEvent bool) {
 	for j, g := range q.groups {
 		switch {
 		case j == i || isKinds(g):
-		case g.authors == nil && len(g.spans) <= maxProbes:
+		case g.probes() <= maxProbes:
 			byIndex = append(byIndex, g)
 		default:
 			onEvent = true
 		}
 	}
 	return byIndex, onEvent
+}
+
+// probes is how many seeks it takes to check by index whether an event is in the group.
+func (g group) probes() int {
+	if g.authors != nil {
+		return len(g.authors)
+	}
+	return len(g.spans)
 }
 
 // isKinds reports whether the group is about kinds only, which every row tells.

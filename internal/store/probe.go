@@ -5,6 +5,8 @@ import (
 	"context"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"graspd/internal/nostr"
 )
 
 // probe checks by index whether what a scan yields is in further groups. All indexes have the same order, so a miss
@@ -32,8 +34,14 @@ func (p *probe) has(f *found, w *work) (bool, [orderLen]byte, error) {
 		return true, f.order, nil
 	}
 	for _, g := range p.groups {
-		if err := w.spend(seekCost * len(g.spans)); err != nil {
+		if err := w.spend(seekCost * g.probes()); err != nil {
 			return false, f.order, err
+		}
+		if g.authors != nil {
+			if ok, err := p.by(g.authors, f); err != nil || !ok {
+				return false, behind(f.order), err
+			}
+			continue
 		}
 		first, err := p.first(g, f, w)
 		if err != nil || first != f.order {
@@ -41,6 +49,25 @@ func (p *probe) has(f *found, w *work) (bool, [orderLen]byte, error) {
 		}
 	}
 	return true, f.order, nil
+}
+
+// by reports whether one of the authors wrote it. Its kind is known from its row, so that takes a seek for each.
+func (p *probe) by(authors []nostr.PubKey, f *found) (bool, error) {
+	kind := f.row.kind
+	if f.flagged {
+		kind = f.memory.kind
+	}
+	for _, a := range authors {
+		p.key = appendAuthorKind(p.key[:0], a, kind)
+		if f.flagged {
+			flagged(p.key)
+		}
+		p.key = append(p.key, f.order[:]...)
+		if p.it.SeekGE(p.key) && bytes.Equal(p.it.Key(), p.key) {
+			return true, nil
+		}
+	}
+	return false, p.it.Error()
 }
 
 // first is the place of the first row of the group from that of f on; the last place of all where there is none.
@@ -102,13 +129,6 @@ const fewRows = 256
 // choose decides which group to read: the one that looks cheapest, unless it has many rows and another has few.
 func (r reader) choose(ctx context.Context, q *query, withFlagged bool) error {
 	q.group()
-	for i := range q.groups {
-		if len(q.groups[i].authors) <= maxProbes {
-			if err := r.lookFor(ctx, q, i, withFlagged); err != nil {
-				return err
-			}
-		}
-	}
 	if len(q.groups) > 1 {
 		order := []int{q.best}
 		for i := range q.groups {
@@ -144,11 +164,9 @@ func (r reader) drive(ctx context.Context, q *query, i int, withFlagged bool) er
 // lookFor finds the ranges of a group that consists of authors.
 func (r reader) lookFor(ctx context.Context, q *query, i int, withFlagged bool) (err error) {
 	g := &q.groups[i]
-	if g.authors == nil {
-		return nil
-	}
-	if g.spans, err = r.own(ctx, g.authors, q.kinds, withFlagged); err == nil {
-		g.authors = nil
+	if g.authors != nil && !g.looked {
+		g.spans, err = r.own(ctx, g.authors, q.kinds, withFlagged)
+		g.looked = err == nil
 	}
 	return err
 }

@@ -85,7 +85,7 @@ func (r record) append(dst []byte) []byte {
 	dst = append(dst, r.author[:]...)
 	dst = append(dst, r.address[:]...)
 	for _, t := range r.tags {
-		if t.cases&lowerCase != 0 {
+		if t.cases != upperCase {
 			dst = append(append(dst, t.name), t.hash[:]...)
 		}
 		if t.cases&upperCase != 0 {

@@ -36,7 +36,7 @@ const (
 var sketched = []byte{tableID, tableRecord, tableDeletedID, tableDeletedAddress, tableVanished, tableSlot,
 	tableTag - flagBit, tableAuthorKind - flagBit}
 
-// sketchedTags are the tags that name events, in either case. Sync asks by each new event who names it, and mostly nobody does.
+// sketchedTags are the tags that name events, e in either case. Sync asks by each new event who names it, and mostly nobody does.
 const sketchedTags = "eq"
 
 func newSketch() *sketch {

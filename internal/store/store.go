@@ -21,6 +21,7 @@ var (
 
 	ErrNone     = errors.New("there is no store")
 	ErrReadOnly = errors.New("store is open for reading only")
+	errStopped  = errors.New("stopped")
 	ErrDamaged  = errors.New("the data is damaged, \"graspd check --repair\" saves what can be read")
 )
 

@@ -123,8 +123,8 @@ func (m *model) Stats() store.Stats {
 	return s
 }
 
-// rowsOf is how many index rows an event has whose tags all have one: a tag shares its row with the same value under the
-// other case of its name, and kinds that are not usual have two rows more.
+// rowsOf is how many index rows an event has whose tags all have one: the tags a, e, k and p share theirs with the same value
+// under the other case of their names, and kinds that are not usual have two rows more.
 func rowsOf(e *nostr.Event) int64 {
 	if slices.Contains(kinds, e.Kind) && !slices.Contains(unusual, e.Kind) {
 		return int64(2 + valuesOf(e))
@@ -135,7 +135,11 @@ func rowsOf(e *nostr.Event) int64 {
 func valuesOf(e *nostr.Event) int {
 	tags := map[[2]string]bool{}
 	for _, t := range e.Tags {
-		tags[[2]string{strings.ToLower(t[0]), t[1]}] = true
+		name := t[0]
+		if strings.Contains("AEKP", name) {
+			name = strings.ToLower(name)
+		}
+		tags[[2]string{name, t[1]}] = true
 	}
 	return len(tags)
 }
