@@ -18,11 +18,12 @@ func boundGarbage(env lookup) {
 	}
 }
 
-// The runtime keeps what a catch-up took for the next one, which may be a day away. It goes back to the system when hardly
-// anything is allocated and there is enough of it to be worth a collection.
+// The runtime keeps what a catch-up took for the next one, which may be a day away. It goes back to the system when little is
+// allocated: after a busy time in any case, as the last collection may have been in the middle of that and does not
+// tell what has died since; later when there is enough of it to be worth a collection.
 const (
 	calmTime   = 10 * time.Second // is looked at
-	calmBytes  = 32 << 20         // are allocated in such a time at most: whoever watches the private pages takes a third of that
+	calmBytes  = 256 << 20        // are allocated in such a time at most, less than half of what a catch-up allocates
 	leastSpare = 16 << 20         // bytes that are kept in any case, besides an eighth of what lives
 )
 
@@ -44,15 +45,17 @@ func readFooting() footing {
 	return footing{allocated: allocated, live: live, spare: free + objects - min(live, objects)}
 }
 
-// tooMuch says whether memory is to go back to the system, before bytes having been allocated when it was last looked.
-func (u footing) tooMuch(before uint64) bool {
-	return u.allocated-before <= calmBytes && u.spare > leastSpare+u.live/8
-}
+// calm reports whether little was allocated since before bytes were.
+func (u footing) calm(before uint64) bool { return u.allocated-before <= calmBytes }
+
+// tooMuch reports whether what is to spare is worth a collection.
+func (u footing) tooMuch() bool { return u.spare > leastSpare+u.live/8 }
 
 // tendMemory gives memory back until ctx ends.
 func tendMemory(ctx context.Context, read func() footing, giveBack func()) {
 	t := time.NewTicker(calmTime)
 	defer t.Stop()
+	busy := true
 	for before := read().allocated; ; {
 		select {
 		case <-ctx.Done():
@@ -60,7 +63,11 @@ func tendMemory(ctx context.Context, read func() footing, giveBack func()) {
 		case <-t.C:
 		}
 		u := read()
-		if u.tooMuch(before) {
+		switch {
+		case !u.calm(before):
+			busy = true
+		case busy || u.tooMuch():
+			busy = false
 			giveBack()
 		}
 		before = u.allocated

@@ -60,10 +60,14 @@ func TestMemoryGoesBackWhenItIsCalm(t *testing.T) {
 		after(calmBytes, 0, 1)
 		after(calmBytes, 26<<20, 1) // an eighth of what lives and 16 MiB
 		after(0, 1, 2)
+		after(0, 0, 2)
+		after(calmBytes+1, 0, 2)
+		after(calmBytes, 0, 3) // whatever seems to be to spare
+		after(calmBytes, 0, 3)
 		cancel()
 		<-done
 		time.Sleep(time.Hour)
-		if givenBack != 2 {
+		if givenBack != 3 {
 			t.Error("memory is given back after the end")
 		}
 	})
