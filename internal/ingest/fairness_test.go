@@ -174,36 +174,31 @@ func TestASlowSourceHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// Batches are large under load, so that a burst shares its syncs.
+// Batches are large under load, so that a burst shares its syncs, and smaller where events are large: they are kept in memory
+// twice.
 func TestABurstSharesItsSyncs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, setup{})
-		defer w.end()
-		repo := announcement(1, "tool", time.Now())
-		w.want(w.publish(w.client(), repo), policy.Accept)
-		at, before := time.Now(), w.door.Stats().Commits
-		s := w.peer("a")
-		<-w.flood(s, 1000, func(i int) *nostr.Event { return issue(2, repo, at, fmt.Sprint(i)) }, store.Catchup)
-		if n := w.door.Stats().Commits - before; n < 2 || n > 4 {
-			t.Errorf("1,000 events took %d commits, want 2 or 3", n)
-		}
-	})
-}
-
-// Batches of large events are smaller, as they are kept in memory twice.
-func TestLargeEventsMakeSmallerBatches(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, setup{})
-		defer w.end()
-		repo := announcement(1, "tool", time.Now())
-		w.want(w.publish(w.client(), repo), policy.Accept)
-		at, before := time.Now(), w.door.Stats().Commits
-		text := strings.Repeat("x", 20_000)
-		<-w.flood(w.peer("a"), 200, func(i int) *nostr.Event { return issue(2, repo, at, fmt.Sprint(i, text)) }, store.Catchup)
-		if n := w.door.Stats().Commits - before; n < 6 {
-			t.Errorf("200 events of 20 kB took %d commits, want 6 or more", n)
-		}
-	})
+	for _, tt := range []struct {
+		events, bytes int
+		least, most   uint64 // commits
+	}{
+		{1000, 0, 2, 4},
+		{200, 20_000, 5, 12},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, setup{config: ingest.Config{Limits: ingest.Limits{QueueBytes: 64 << 20}}})
+			defer w.end()
+			repo := announcement(1, "tool", time.Now())
+			w.want(w.publish(w.client(), repo), policy.Accept)
+			for i := range 5 { // so that there are no commits left that a rest before allows for
+				w.want(w.publish(w.client(), announcement(10+i, "other", time.Now())), policy.Accept)
+			}
+			at, before, text := time.Now(), w.door.Stats().Commits, strings.Repeat("x", tt.bytes)
+			<-w.flood(w.peer("a"), tt.events, func(i int) *nostr.Event { return issue(2, repo, at, fmt.Sprint(i, text)) }, store.Catchup)
+			if n := w.door.Stats().Commits - before; n < tt.least || n > tt.most {
+				t.Errorf("%d events of %d bytes took %d commits, want %d to %d", tt.events, tt.bytes, n, tt.least, tt.most)
+			}
+		})
+	}
 }
 
 // A client's event closes the batch: what relays have ready is left for the next one.

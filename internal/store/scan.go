@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"container/heap"
 	"context"
 	"fmt"
 
@@ -83,7 +84,7 @@ func (r reader) newScan(ctx context.Context, q *query, spans []span, withFlagged
 		}
 	}
 	s.heap = live
-	s.heap.init()
+	heap.Init(&s.heap)
 	return s, nil
 }
 
@@ -209,10 +210,11 @@ func (s *scan) step(ctx context.Context) (found, bool, error) {
 				return f, false, err
 			}
 		}
-		if c.pos == len(c.rows) {
-			s.heap.drop()
+		if c.pos < len(c.rows) {
+			heap.Fix(&s.heap, 0)
+		} else {
+			heap.Pop(&s.heap)
 		}
-		s.heap.down(0)
 		same := s.any && f.order == s.prev.order && f.flagged == s.prev.flagged
 		if same || bytes.Compare(f.order[:], s.floor[flag(f.flagged)][:]) < 0 {
 			continue
@@ -231,4 +233,26 @@ func (s *scan) close() error {
 		return nil
 	}
 	return s.it.Close()
+}
+
+// cursors is a heap by the order of results.
+type cursors []*cursor
+
+func (h cursors) Len() int      { return len(h) }
+func (h cursors) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+func (h cursors) Less(i, j int) bool {
+	a, b := &h[i].rows[h[i].pos], &h[j].rows[h[j].pos]
+	return bytes.Compare(a.order[:], b.order[:]) < 0
+}
+
+// Push is unused: ranges are all there from the start.
+func (h *cursors) Push(any) {}
+
+// Pop drops the last cursor, which is at its end.
+func (h *cursors) Pop() any {
+	last := len(*h) - 1
+	c := (*h)[last]
+	*h = (*h)[:last]
+	return c
 }
