@@ -45,7 +45,7 @@ var layers = map[string]int{
 }
 
 // testOnly packages are imported by tests and by each other alone.
-var testOnly = []string{"internal/testkit", "internal/testkit/pipe", "internal/store/storetest", "internal/sim"}
+var testOnly = []string{"internal/testkit", "internal/testkit/itertest", "internal/testkit/pipe", "internal/store/storetest", "internal/sim"}
 
 // pureBelow is the first layer that may have goroutines, locks, clocks, files and sockets.
 const pureBelow = 6

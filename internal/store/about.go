@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -15,11 +14,9 @@ import (
 // more; nil is the beginning. So a reader that stops when it has enough goes on later, on another View, where it
 // stopped. Expired events are left out. Errors are as of Query.
 func (v *View) About(ctx context.Context, ids []nostr.ID, addresses []string, after *Pair) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		if err := v.reader().about(ctx, ids, addresses, after, yield); err != nil {
-			yield(Row{}, fmt.Errorf("query what is about something: %w", err))
-		}
-	}
+	return sequence("query what is about something", func(yield func(Row, error) bool) error {
+		return v.reader().about(ctx, ids, addresses, after, yield)
+	})
 }
 
 func (r reader) about(ctx context.Context, ids []nostr.ID, addresses []string, after *Pair, yield func(Row, error) bool) error {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"math"
 
@@ -19,11 +18,11 @@ type Mark struct {
 // Marks yields what Pairs yields with what is remembered, in the same order, and tells of each under which value of
 // the filter's only tag it stands. An event under several values is told under one of them.
 func (v *View) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[Mark, error] {
-	return func(yield func(Mark, error) bool) {
+	return sequence("query marks", func(yield func(Mark, error) bool) error {
 		r, q := v.reader(), newQuery(f)
 		q.markValues()
 		n := 0
-		err := r.run(ctx, q, true, func(at *found) (bool, error) {
+		return r.run(ctx, q, true, func(at *found) (bool, error) {
 			ok, err := r.settle(q, at)
 			if err != nil || !ok {
 				return true, err
@@ -32,10 +31,7 @@ func (v *View) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[Mark, error]
 			m := Mark{Pair: Pair{at.time(), at.id()}, Shown: !at.flagged && !at.row.expired(r.now), Value: int(at.value)}
 			return yield(m, nil) && n < q.limit, nil
 		})
-		if err != nil {
-			yield(Mark{}, fmt.Errorf("query marks: %w", err))
-		}
-	}
+	})
 }
 
 // markValues has the rows of a scan tell under which value of the only tag they stand.

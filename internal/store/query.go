@@ -34,11 +34,9 @@ func (p Pair) compare(o Pair) int { return cmp.Or(cmp.Compare(o.Time, p.Time), p
 // filter.Limit. Each range of an index is read only as far as the answer needs. Expired events are left out. After an
 // error, which is the last thing yielded, what came before is not the whole answer; so it is when ctx ends.
 func (v *View) Query(ctx context.Context, f nostr.Filter) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		if err := v.reader().query(ctx, newQuery(f), yield); err != nil {
-			yield(Row{}, fmt.Errorf("query: %w", err))
-		}
-	}
+	return sequence("query", func(yield func(Row, error) bool) error {
+		return v.reader().query(ctx, newQuery(f), yield)
+	})
 }
 
 func (r reader) query(ctx context.Context, q *query, yield func(Row, error) bool) (err error) {
@@ -52,10 +50,10 @@ func (r reader) query(ctx context.Context, q *query, yield func(Row, error) bool
 // where the indexes do not settle the filter. With flagged it also yields what is remembered without being stored; of
 // those only the tags a, A, q, e, E and d are known, so they match no filter by others.
 func (v *View) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Seq2[Pair, error] {
-	return func(yield func(Pair, error) bool) {
+	return sequence("query pairs", func(yield func(Pair, error) bool) error {
 		r, q := v.reader(), newQuery(f)
 		n := 0
-		err := r.run(ctx, q, flagged, func(at *found) (bool, error) {
+		return r.run(ctx, q, flagged, func(at *found) (bool, error) {
 			ok, err := r.settle(q, at)
 			if err != nil || !ok {
 				return true, err
@@ -63,10 +61,7 @@ func (v *View) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Seq
 			n++
 			return yield(Pair{at.time(), at.id()}, nil) && n < q.limit, nil
 		})
-		if err != nil {
-			yield(Pair{}, fmt.Errorf("query pairs: %w", err))
-		}
-	}
+	})
 }
 
 // run passes what the indexes say matches to do, in the order of results, until it says no more.
