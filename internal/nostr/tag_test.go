@@ -1,10 +1,13 @@
 package nostr_test
 
 import (
+	"context"
+	"iter"
 	"slices"
 	"testing"
 
 	"graspd/internal/nostr"
+	"graspd/internal/testkit/itertest"
 )
 
 func TestTags(t *testing.T) {
@@ -43,4 +46,9 @@ func TestTags(t *testing.T) {
 	if d := (nostr.Tags)(nil).D(); d != "" {
 		t.Errorf("D of no tags = %q", d)
 	}
+}
+
+func TestTagsOfANameEndWithTheirReader(t *testing.T) {
+	tags := nostr.Tags{{"a", "1"}, {"b"}, {"a", "2"}, {}, {"a"}}
+	itertest.Seq(t, func(context.Context) iter.Seq[nostr.Tag] { return tags.All("a") })
 }
