@@ -1,66 +1,75 @@
 package main
 
 import (
-	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
-// list holds the faults: blocks separated by empty lines. The first line of a
-// block is the fault's name, the second the file; then lines with `-` are
-// replaced by those with `+`. A line that begins with # is a comment.
-//
-//go:embed faults.txt
-var list string
-
 // fault is one change of one file that some test has to notice.
 type fault struct {
-	name string
-	file string // below the root of the module
-	old  string // stands in the file exactly once
-	new  string
+	pkg    string // the package's directory, below the root of the module
+	name   string
+	caught string // "package.Test" that noticed it when it was planted last; "" is none
+	old    string // lines that stand in the package's files, tests aside, exactly once
+	new    string
 }
 
-func parse(list string) ([]fault, error) {
-	var faults []fault
-	for block := range strings.SplitSeq(strings.TrimSpace(list), "\n\n") {
-		var f fault
-		for line := range strings.SplitSeq(block, "\n") {
-			switch {
-			case strings.HasPrefix(line, "#"):
-			case strings.HasPrefix(line, "-"):
-				f.old += line[1:] + "\n"
-			case strings.HasPrefix(line, "+"):
-				f.new += line[1:] + "\n"
-			case f.name == "":
-				f.name = line
-			case f.file == "":
-				f.file = line
-			default:
-				return nil, fmt.Errorf("%s: what is %q?", f.name, line)
-			}
+// caughtBy begins the line of a block that tells which test noticed the fault.
+const caughtBy = "caught by "
+
+// parseFault reads a block: the fault's name, a line "caught by package.Test" where that is known, then lines with `-`, which
+// are replaced by those with `+`. A line that begins with # is a comment; a block of nothing else is no fault.
+func parseFault(pkg, block string) (f fault, ok bool, err error) {
+	f.pkg = pkg
+	for line := range strings.SplitSeq(block, "\n") {
+		test, caught := strings.CutPrefix(line, caughtBy)
+		switch {
+		case strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "-"):
+			f.old += line[1:] + "\n"
+		case strings.HasPrefix(line, "+"):
+			f.new += line[1:] + "\n"
+		case f.name == "":
+			f.name = line
+		case caught && f.caught == "" && f.old+f.new == "" && strings.Contains(test, ".Test"):
+			f.caught = test
+		default:
+			return f, false, fmt.Errorf("%s: %s: what is %q?", pkg, f.name, line)
 		}
-		if f == (fault{}) { // comments only
+	}
+	if f == (fault{pkg: pkg}) {
+		return f, false, nil
+	}
+	if f.name == "" || f.old == "" {
+		return f, false, fmt.Errorf("%s: a fault needs a name and a line to replace: %q", pkg, block)
+	}
+	return f, true, nil
+}
+
+// apply returns the file that the fault is in, below root, and its text with the fault.
+func (f fault) apply(root string) (file, changed string, err error) {
+	files, err := filepath.Glob(filepath.Join(root, f.pkg, "*.go"))
+	if err != nil {
+		return "", "", err
+	}
+	found := 0
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		if f.file == "" || f.old == "" {
-			return nil, fmt.Errorf("a fault needs a name, a file and a line to replace: %q", block)
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return "", "", err
 		}
-		faults = append(faults, f)
+		if n := strings.Count(string(b), f.old); n > 0 {
+			found += n
+			file, changed = name, strings.Replace(string(b), f.old, f.new, 1)
+		}
 	}
-	return faults, nil
-}
-
-// apply returns the file with the fault in it.
-func (f fault) apply(root string) (string, error) {
-	b, err := os.ReadFile(filepath.Join(root, f.file))
-	if err != nil {
-		return "", err
+	if found != 1 {
+		return "", "", fmt.Errorf("what is to be replaced stands %d times in %s:\n%s", found, f.pkg, f.old)
 	}
-	if n := strings.Count(string(b), f.old); n != 1 {
-		return "", fmt.Errorf("what is to be replaced stands %d times in %s:\n%s", n, f.file, f.old)
-	}
-	return strings.Replace(string(b), f.old, f.new, 1), nil
+	return file, changed, nil
 }

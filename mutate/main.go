@@ -1,7 +1,5 @@
-// Command mutate plants faults in the sync engine, in the verification of
-// signatures and in what keeps events safe
-// on disk, one at a time, and names the test that catches each. A fault that no
-// test catches is an error: the tests miss something, or the code does nothing.
+// Command mutate plants faults in the program, one at a time, and names the test that catches each. A fault that no test
+// catches is an error: the tests miss something, or the code does nothing. The faults stand in faults/, a file per package.
 package main
 
 import (
@@ -19,7 +17,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	only := flag.String("only", "", "plant only the faults whose name or file contains this")
+	only := flag.String("only", "", "plant only the faults whose name or package contains this")
 	fresh := flag.Bool("new", false, "plant only the faults that no test is known to catch")
 	tests := flag.String("run", "", "only the tests that match are to notice")
 	root := flag.String("root", ".", "the module that they are planted in")
@@ -34,34 +32,31 @@ func main() {
 	}
 }
 
-// work is what is to be done, and what is known from before.
+// work is what is to be done.
 type work struct {
 	root, tests string
 	faults      []fault
-	caught      caught
 }
 
 func newWork(root, tests string) (*work, error) {
-	faults, err := parse(list)
+	faults, err := readList(root)
 	if err != nil {
 		return nil, err
 	}
-	c, err := parseCaught(record)
-	return &work{root, tests, faults, c}, err
+	return &work{root, tests, faults}, check(root, faults)
 }
 
 func (w *work) choose(only string, fresh bool) (chosen []fault) {
 	for _, f := range w.faults {
-		if (strings.Contains(f.name, only) || strings.Contains(f.file, only)) && !(fresh && w.caught[f.name] != "") {
+		if (strings.Contains(f.name, only) || strings.Contains(f.pkg, only)) && !(fresh && f.caught != "") {
 			chosen = append(chosen, f)
 		}
 	}
 	return chosen
 }
 
-// run plants each fault and prints a line for each. Only the tests that match
-// the expression have to notice. Which one did is written down each time, so
-// that a run that is cut short is not for nothing.
+// run plants each fault and prints a line for each. Only the tests that match the expression have to notice. Which one did
+// is noted in the list each time, so that a run that is cut short is not for nothing.
 func (w *work) run(ctx context.Context, out io.Writer, faults []fault) error {
 	if len(faults) == 0 {
 		return errors.New("there is no such fault")
@@ -69,18 +64,20 @@ func (w *work) run(ctx context.Context, out io.Writer, faults []fault) error {
 	survived := 0
 	for i, f := range faults {
 		begun := time.Now()
-		by, err := f.plant(ctx, w.root, w.tests, w.caught[f.name])
+		by, err := f.plant(ctx, w.root, w.tests)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
-		if w.caught[f.name] = by; by == "" {
+		if by != f.caught {
+			if err := f.note(w.root, by); err != nil {
+				return err
+			}
+		}
+		if by == "" {
 			survived++
 			by = "NOT CAUGHT"
 		}
 		fmt.Fprintf(out, "%3d/%d  %-64s %s (%.0f s)\n", i+1, len(faults), f.name, by, time.Since(begun).Seconds())
-		if err := w.caught.write(w.root, w.faults); err != nil {
-			return err
-		}
 	}
 	if survived > 0 {
 		return fmt.Errorf("%d of %d faults are not caught by any test", survived, len(faults))

@@ -9,26 +9,22 @@ import (
 
 // Every fault can be planted in the sources as they are, and is a change.
 func TestFaultsApply(t *testing.T) {
-	faults, err := parse(list)
+	faults := listed(t)
+	if err := check("..", faults); err != nil {
+		t.Error(err)
+	}
+	if len(faults) < 400 {
+		t.Errorf("only %d faults", len(faults))
+	}
+}
+
+func listed(t *testing.T) []fault {
+	t.Helper()
+	faults, err := readList("..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]bool{}
-	for _, f := range faults {
-		if seen[f.name] {
-			t.Errorf("two faults are called %q", f.name)
-		}
-		seen[f.name] = true
-		if _, err := f.apply(".."); err != nil {
-			t.Errorf("%s: %v", f.name, err)
-		}
-		if f.old == f.new {
-			t.Errorf("%s: changes nothing", f.name)
-		}
-	}
-	if len(faults) < 25 {
-		t.Errorf("only %d faults", len(faults))
-	}
+	return faults
 }
 
 func TestCulprit(t *testing.T) {
@@ -45,56 +41,62 @@ func TestCulprit(t *testing.T) {
 }
 
 func TestParseRefusesWhatIsIncomplete(t *testing.T) {
-	for _, list := range []string{"name only", "name\nfile.go\n+new", "name\nfile.go\nwhat\n-old"} {
-		if _, err := parse(list); err == nil {
+	for _, list := range []string{"name only", "name\n+new", "name\nwhat\n-old", "name\n-old\ncaught by a.TestB", "name\ncaught by nobody\n-old"} {
+		if _, err := parseList("p", list); err == nil {
 			t.Errorf("%q is taken", list)
 		}
 	}
-	got, err := parse("# comment\na b\nf.go\n-old\n-more\n+new\n\nc\ng.go\n-x\n")
-	if err != nil || len(got) != 2 || got[0] != (fault{"a b", "f.go", "old\nmore\n", "new\n"}) || got[1].new != "" {
+	got, err := parseList("p", "# only a comment\n\n# comment\na b\ncaught by p.TestX\n-old\n-more\n+new\n\nc\n-x\n")
+	if err != nil || len(got) != 2 || got[0] != (fault{"p", "a b", "p.TestX", "old\nmore\n", "new\n"}) || got[1] != (fault{pkg: "p", name: "c", old: "x\n"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
-// Every fault was planted and is caught, by the test that is written down.
-func TestEveryFaultIsCaught(t *testing.T) {
-	faults, err := parse(list)
-	if err != nil {
-		t.Fatal(err)
+// What is noted of one fault leaves everything else of the list as it is.
+func TestNote(t *testing.T) {
+	const list = "# Comment.\n\na\n-x\n\n# why\nb\ncaught by p.TestOld\n-y\n+z\n"
+	for _, c := range []struct{ name, test, want string }{
+		{"a", "p.TestA", "# Comment.\n\na\ncaught by p.TestA\n-x\n\n# why\nb\ncaught by p.TestOld\n-y\n+z\n"},
+		{"b", "q.TestB", "# Comment.\n\na\n-x\n\n# why\nb\ncaught by q.TestB\n-y\n+z\n"},
+		{"b", "", "# Comment.\n\na\n-x\n\n# why\nb\n-y\n+z\n"},
+	} {
+		if got, err := noteIn(list, fault{pkg: "p", name: c.name}, c.test); err != nil || got != c.want {
+			t.Errorf("%s by %q: %q, %v", c.name, c.test, got, err)
+		}
 	}
-	known, err := parseCaught(record)
-	if err != nil {
-		t.Fatal(err)
+	if _, err := noteIn(list, fault{pkg: "p", name: "c"}, "p.TestC"); err == nil {
+		t.Error("a fault that is not there is noted")
 	}
-	for _, f := range faults {
-		if known[f.name] == "" {
-			t.Errorf("%q is not known to be caught: make mutate NEW=1", f.name)
+}
+
+// A fault is found wherever in its package the lines stand, if that is one place.
+func TestApply(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{"a.go": "one\ntwo\n", "b.go": "two\nthree\n", "a_test.go": "three\n"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, changed, err := fault{pkg: ".", old: "three\n", new: "four\n"}.apply(root)
+	if err != nil || filepath.Base(file) != "b.go" || changed != "two\nfour\n" {
+		t.Errorf("%s %q %v", file, changed, err)
+	}
+	for _, old := range []string{"two\n", "five\n"} {
+		if _, _, err := (fault{pkg: ".", old: old}).apply(root); err == nil {
+			t.Errorf("%q is found", old)
 		}
 	}
 }
 
-// What is written down names faults that there are, and tests that there are.
-func TestWhatIsWrittenDownIsThere(t *testing.T) {
-	faults, err := parse(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := parseCaught(record)
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := map[string]fault{}
-	for _, f := range faults {
-		names[f.name] = f
-	}
-	for name, test := range c {
-		f, ok := names[name]
-		if !ok {
-			t.Errorf("there is no fault %q", name)
+// Every fault was planted and is caught, by a test that there is.
+func TestEveryFaultIsCaught(t *testing.T) {
+	for _, f := range listed(t) {
+		if f.caught == "" {
+			t.Errorf("%s: %q is not known to be caught: make mutate NEW=1", f.pkg, f.name)
 			continue
 		}
-		if q := f.questions("", test); len(q) != len(f.packages())+1 || !defined(t, q[0]) {
-			t.Errorf("%q: there is no %s", name, test)
+		if q := f.questions(""); len(q) != len(f.packages())+1 || !defined(t, q[0]) {
+			t.Errorf("%s: %q: there is no %s", f.pkg, f.name, f.caught)
 		}
 	}
 }
@@ -116,16 +118,4 @@ func defined(t *testing.T, q question) bool {
 		}
 	}
 	return false
-}
-
-func TestParseCaught(t *testing.T) {
-	got, err := parseCaught("plan.TestA a fault\nstore.TestB another one\n")
-	if err != nil || len(got) != 2 || got["a fault"] != "plan.TestA" {
-		t.Errorf("%v, %v", got, err)
-	}
-	for _, record := range []string{"plan.TestA\n", "a fault\n", "plan.TestA x\nplan.TestB x\n"} {
-		if _, err := parseCaught(record); err == nil {
-			t.Errorf("%q is taken", record)
-		}
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -17,23 +18,21 @@ import (
 // relay, in this order: the quickest tests first.
 var engine = []string{"./internal/plan", "./internal/relaysync", "./internal/sim"}
 
-// packages are those whose tests are asked in turn: first those beside what
-// keeps events safe on disk.
+// packages are those whose tests are asked in turn: the fault's own, then, for what the engine and the safety of events rest
+// on, the engine's.
 func (f fault) packages() []string {
-	switch dir := "./" + path.Dir(f.file); dir {
-	case "./internal/store", "./internal/ingest":
-		return append([]string{dir}, engine...)
-	case "./cmd/graspd", "./internal/bip340":
-		return []string{dir}
+	own := "./" + f.pkg
+	switch f.pkg {
+	case "internal/store", "internal/ingest", "internal/plan", "internal/relaysync", "internal/grasp", "internal/policy":
+		return append([]string{own}, slices.DeleteFunc(slices.Clone(engine), func(p string) bool { return p == own })...)
 	}
-	return engine
+	return []string{own}
 }
 
-// plant runs the tests that match with the fault in place and returns the
-// package and test that failed first; "" when none did. The test that caught it
-// before is asked first, if there is one. The sources stay as they are.
-func (f fault) plant(ctx context.Context, root, tests, before string) (string, error) {
-	changed, err := f.apply(root)
+// plant runs the tests that match with the fault in place and returns the package and test that failed first; "" when none
+// did. The test that caught it before is asked first, if there is one. The sources stay as they are.
+func (f fault) plant(ctx context.Context, root, tests string) (string, error) {
+	file, changed, err := f.apply(root)
 	if err != nil {
 		return "", err
 	}
@@ -42,11 +41,11 @@ func (f fault) plant(ctx context.Context, root, tests, before string) (string, e
 		return "", err
 	}
 	defer os.RemoveAll(dir)
-	overlay, err := f.overlay(root, dir, changed)
+	overlay, err := writeOverlay(dir, file, changed)
 	if err != nil {
 		return "", err
 	}
-	for _, q := range f.questions(tests, before) {
+	for _, q := range f.questions(tests) {
 		if by, err := q.ask(ctx, root, overlay); by != "" || err != nil {
 			return by, err
 		}
@@ -58,9 +57,9 @@ func (f fault) plant(ctx context.Context, root, tests, before string) (string, e
 type question struct{ pkg, tests string }
 
 // questions are those that are asked in turn.
-func (f fault) questions(tests, before string) (all []question) {
+func (f fault) questions(tests string) (all []question) {
 	for _, p := range f.packages() {
-		if pkg, test, _ := strings.Cut(before, "."); tests == "" && pkg == path.Base(p) {
+		if pkg, test, _ := strings.Cut(f.caught, "."); tests == "" && pkg == path.Base(p) {
 			all = append([]question{{p, "^" + test + "$"}}, all...)
 		}
 		all = append(all, question{p, tests})
@@ -86,9 +85,9 @@ func (q question) ask(ctx context.Context, root, overlay string) (string, error)
 	return "", fmt.Errorf("go test %s fails without a failing test: %w\n%s", q.pkg, err, printed)
 }
 
-// overlay writes the changed file and what tells the compiler to read it instead.
-func (f fault) overlay(root, dir, changed string) (string, error) {
-	original, err := filepath.Abs(filepath.Join(root, f.file))
+// writeOverlay writes the changed file and what tells the compiler to read it instead of the original.
+func writeOverlay(dir, file, changed string) (string, error) {
+	original, err := filepath.Abs(file)
 	if err != nil {
 		return "", err
 	}
