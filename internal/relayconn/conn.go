@@ -1,12 +1,13 @@
 package relayconn
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -21,35 +22,81 @@ type Conn struct {
 	ws           *websocket.Conn
 	raw          net.Conn // under ws and TLS; closing it ends every wait at once
 	url          grasp.RelayURL
+	readLimit    int
 	writeTimeout time.Duration
 	closeTimeout time.Duration
-	scratch      bytes.Buffer // Read collects a message here; owned by its goroutine
+	leave        sync.Once
+	gone         chan struct{} // closed when this side has ended the connection
+	why          error         // of that, where it is a fault of the relay; nil until gone is closed
+	large        atomic.Int32  // messages that may be as long as readLimit
+	room         *hold         // of the memory for messages
+	scratch      []byte        // Read collects a message here; owned by its goroutine
+	pace         *pace         // Read's
 }
 
-// maxScratch is what a connection keeps between two messages. Bytes.
-const maxScratch = 64 << 10
-
-// Read returns the next text message, which is valid until the next Read. A binary one is ErrBinary, and the connection lives on; any other error
-// ends it: *ClosedError where the relay said goodbye. So does the end of ctx.
-func (c *Conn) Read(ctx context.Context) ([]byte, error) {
-	if c.scratch.Cap() > maxScratch {
-		c.scratch = bytes.Buffer{}
+func (d *Dialer) newConn(ws *websocket.Conn, raw net.Conn, u grasp.RelayURL) *Conn {
+	c := &Conn{
+		ws: ws, raw: raw, url: u, readLimit: d.cfg.ReadLimit, writeTimeout: d.cfg.WriteTimeout, closeTimeout: d.cfg.CloseTimeout,
 	}
+	c.gone = make(chan struct{})
+	c.room = &hold{of: d.memory, end: c.abandon, gone: c.gone}
+	c.pace = newPace(d.cfg.PartTime, c.abandon)
+	c.Account("")
+	ws.SetReadLimit(int64(c.readLimit))
+	return c
+}
+
+// abandon ends the connection at once, for something that the relay did.
+func (c *Conn) abandon(why error) {
+	c.leave.Do(func() {
+		c.why = why
+		close(c.gone)
+		c.raw.Close()
+	})
+}
+
+// Account says on whose account messages are read from the next one on: those of one party have a share of the memory together.
+// Empty, as at first: on the relay's own.
+func (c *Conn) Account(party string) {
+	if party == "" {
+		party = string(c.url)
+	}
+	c.room.setParty(party)
+}
+
+// Read returns the next text message, which is valid until the next Read. ErrBinary and ErrTooLong stand for one that is not
+// given, and the connection lives on; any other error ends it: *ClosedError where the relay said goodbye. So does the end of ctx.
+func (c *Conn) Read(ctx context.Context) ([]byte, error) {
+	c.drop()
+	b, err := c.read(ctx)
+	if err == nil || err == ErrBinary || err == ErrTooLong {
+		return b, err
+	}
+	c.drop()
+	select {
+	case <-c.gone:
+		if c.why != nil && ctx.Err() == nil {
+			return nil, remoteError{"read", c.why}
+		}
+	default:
+	}
+	return nil, remote(ctx, "read", err)
+}
+
+func (c *Conn) read(ctx context.Context) ([]byte, error) {
 	kind, r, err := c.next(ctx)
 	if err != nil {
-		return nil, remote(ctx, "read", err)
+		return nil, err
 	}
-	if kind != websocket.MessageText {
-		if _, err := io.Copy(io.Discard, r); err != nil {
-			return nil, remote(ctx, "read", err)
-		}
-		return nil, ErrBinary
+	c.pace.begin()
+	defer c.pace.stop()
+	if kind == websocket.MessageText {
+		return c.collect(ctx, r)
 	}
-	c.scratch.Reset()
-	if _, err := c.scratch.ReadFrom(r); err != nil {
-		return nil, remote(ctx, "read", err)
+	if err := c.discard(r); err != nil {
+		return nil, err
 	}
-	return c.scratch.Bytes(), nil
+	return nil, ErrBinary
 }
 
 // next waits for the next message. The library gives up on a pong that waits 5 s for a Write under way, which is no fault of the
@@ -85,6 +132,8 @@ func (c *Conn) Ping(ctx context.Context) error {
 // Close says goodbye with the reason, cut at 123 bytes, waits at most CloseTimeout for the answer, and ends every Read, Write and Ping.
 // The connection is closed whatever it returns: nil after a proper goodbye and for one that was closed before.
 func (c *Conn) Close(reason string) error {
+	defer c.room.close()
+	c.leave.Do(func() { close(c.gone) })
 	hurry := time.AfterFunc(c.closeTimeout, func() { c.raw.Close() })
 	defer hurry.Stop()
 	err := c.ws.Close(websocket.StatusNormalClosure, closeReason(reason))

@@ -77,33 +77,72 @@ func TestReadGivesTextAndSkipsBinary(t *testing.T) {
 
 func TestReadLimit(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		kind websocket.MessageType
-		size int
-		want error
+		name   string
+		kind   websocket.MessageType
+		size   int
+		expect int // large messages
+		want   error
+		ends   bool
 	}{
-		{"4 MiB", websocket.MessageText, 4 << 20, nil},
-		{"a byte more", websocket.MessageText, 4<<20 + 1, websocket.ErrMessageTooBig},
-		{"a byte more, binary", websocket.MessageBinary, 4<<20 + 1, websocket.ErrMessageTooBig},
+		{"what may come unasked", websocket.MessageText, 512 << 10, 0, nil, false},
+		{"a byte more", websocket.MessageText, 512<<10 + 1, 0, relayconn.ErrTooLong, false},
+		{"a byte more, expected", websocket.MessageText, 512<<10 + 1, 1, nil, false},
+		{"4 MiB", websocket.MessageText, 4 << 20, 1, nil, false},
+		{"4 MiB, not expected", websocket.MessageText, 4 << 20, 0, relayconn.ErrTooLong, false},
+		{"past 4 MiB", websocket.MessageText, 4<<20 + 1, 1, websocket.ErrMessageTooBig, true},
+		{"past 4 MiB, not expected", websocket.MessageText, 4<<20 + 1, 0, websocket.ErrMessageTooBig, true},
+		{"past 4 MiB, binary", websocket.MessageBinary, 4<<20 + 1, 0, websocket.ErrMessageTooBig, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := open(t, func(c *websocket.Conn) {
 					c.Write(context.Background(), tt.kind, bytes.Repeat([]byte("x"), tt.size))
+					if !tt.ends {
+						c.Write(context.Background(), websocket.MessageText, []byte("next"))
+					}
 					echo(c)
 				})
+				for range tt.expect {
+					c.ExpectLarge()
+				}
 				b, err := c.Read(t.Context())
 				if !errors.Is(err, tt.want) || tt.want == nil && len(b) != tt.size {
 					t.Errorf("read %d bytes, %v", len(b), err)
 				}
-				if tt.want != nil {
-					if _, err := c.Read(t.Context()); err == nil || err == relayconn.ErrBinary {
-						t.Errorf("the next read: %v", err)
-					}
+				b, err = c.Read(t.Context())
+				if tt.ends && (err == nil || err == relayconn.ErrBinary || err == relayconn.ErrTooLong) || !tt.ends && string(b) != "next" {
+					t.Errorf("the next read: %.10q, %v", b, err)
 				}
 			})
 		})
 	}
+}
+
+// TestLargeMessagesAreExpected counts them: each ExpectLarge stands for one, and never for more than four at a time.
+func TestLargeMessagesAreExpected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := open(t, func(c *websocket.Conn) {
+			for range 8 {
+				c.Write(context.Background(), websocket.MessageText, make([]byte, 600<<10))
+			}
+			echo(c)
+		})
+		for range 6 {
+			c.ExpectLarge()
+		}
+		for i := range 8 {
+			if i == 5 {
+				c.ExpectLarge()
+			}
+			want := relayconn.ErrTooLong
+			if i < 4 || i == 5 {
+				want = nil
+			}
+			if _, err := c.Read(t.Context()); err != want {
+				t.Errorf("message %d: %v, want %v", i, err, want)
+			}
+		}
+	})
 }
 
 func TestAClaimedSizeAllocatesNothing(t *testing.T) {

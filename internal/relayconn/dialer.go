@@ -26,7 +26,9 @@ type Config struct {
 	InfoTimeout  time.Duration             // for a whole Info; 0: 5 s
 	WriteTimeout time.Duration             // for one frame; 0: 20 s
 	CloseTimeout time.Duration             // for the closing handshake; 0: 2 s
-	ReadLimit    int64                     // bytes of one message, past which the connection is closed; 0: 4 MiB
+	PartTime     time.Duration             // for 100 KiB of a message, past which the connection is closed; 0: 20 s
+	ReadLimit    int                       // bytes of one message, past which the connection is closed; 0: 4 MiB
+	Memory       int                       // bytes for messages being read, of all connections together, above 64 KiB of each; 0: 64 MiB
 	UserAgent    string                    // empty: "graspd"
 	RootCAs      *x509.CertPool            // nil: those of the system
 
@@ -37,8 +39,11 @@ type Config struct {
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Dialer makes connections to relays. It holds no state: any number of goroutines may use it.
-type Dialer struct{ cfg Config }
+// Dialer makes connections to relays, which share its memory for messages. Any number of goroutines may use it.
+type Dialer struct {
+	cfg    Config
+	memory *memory
+}
 
 // New returns a Dialer with the defaults of Config filled in.
 func New(cfg Config) *Dialer {
@@ -48,6 +53,7 @@ func New(cfg Config) *Dialer {
 	}{
 		{&cfg.DialTimeout, 10 * time.Second}, {&cfg.InfoTimeout, 5 * time.Second},
 		{&cfg.WriteTimeout, 20 * time.Second}, {&cfg.CloseTimeout, 2 * time.Second},
+		{&cfg.PartTime, 20 * time.Second},
 	} {
 		if *f.field == 0 {
 			*f.field = f.value
@@ -55,6 +61,9 @@ func New(cfg Config) *Dialer {
 	}
 	if cfg.ReadLimit == 0 {
 		cfg.ReadLimit = 4 << 20
+	}
+	if cfg.Memory == 0 {
+		cfg.Memory = 64 << 20
 	}
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = "graspd"
@@ -65,7 +74,7 @@ func New(cfg Config) *Dialer {
 			cfg.Lookup = lookup
 		}
 	}
-	return &Dialer{cfg}
+	return &Dialer{cfg, newMemory(cfg.Memory)}
 }
 
 func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -101,8 +110,7 @@ func (d *Dialer) dial(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
 	})
 	switch inTime := stop(); {
 	case inTime && err == nil:
-		ws.SetReadLimit(d.cfg.ReadLimit)
-		return &Conn{ws: ws, raw: raw, url: u, writeTimeout: d.cfg.WriteTimeout, closeTimeout: d.cfg.CloseTimeout}, nil
+		return d.newConn(ws, raw, u), nil
 	case err == nil:
 		ws.CloseNow()
 		return nil, ctx.Err()

@@ -49,6 +49,7 @@ func (p *peer) open(ctx context.Context, conn Conn) *link {
 		replies: newReplies(p.engine.cfg.Now().Mono),
 		source:  p.engine.cfg.Door.Source(ingest.SourceConfig{Label: string(p.url), Share: p.share}),
 	}
+	conn.Account(p.share)
 	last := closed
 	l.load = func(read func(context.Context)) {
 		before, done := last, make(chan struct{})
@@ -144,7 +145,7 @@ func (l *link) read(ctx context.Context, p *peer) error {
 	for {
 		// Not cut by ctx: the writer closes the connection properly.
 		b, err := l.conn.Read(context.WithoutCancel(ctx))
-		if err != nil && !errors.Is(err, relayconn.ErrBinary) {
+		if err != nil && !errors.Is(err, relayconn.ErrBinary) && !errors.Is(err, relayconn.ErrTooLong) {
 			return err
 		}
 		l.frames.Add(1)
@@ -156,7 +157,7 @@ func (l *link) read(ctx context.Context, p *peer) error {
 	}
 }
 
-// frame handles one frame, or the error of one that was no text.
+// frame handles one frame, or the error of one that is not to be read.
 func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
 	var m nostr.RelayMessage
 	if err == nil {
@@ -169,6 +170,12 @@ func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
 		return l.event(ctx, p, ev)
 	} else if !l.replies.take(p.engine.cfg.Now().Mono, l.sent.Load()) {
 		in = plan.Unasked{Count: 1}
+	} else if short, long := plan.Shorten(m); long {
+		p.inbox.push(l, plan.Unasked{Count: 1})
+		if short == nil {
+			return nil
+		}
+		in = plan.Frame{Message: short}
 	}
 	if !p.inbox.pushWaiting(ctx, l, in) {
 		return ctx.Err()

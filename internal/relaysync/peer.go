@@ -72,6 +72,7 @@ func (p *peer) regard(w *plan.Want) {
 	p.share = w.Account()
 	if p.link != nil {
 		p.link.source.Share(p.share)
+		p.link.conn.Account(p.share)
 	}
 }
 
@@ -275,8 +276,10 @@ func (p *peer) transmit(e plan.Effect) {
 	case plan.Forget:
 		l.asked.end(e.Sub, p.engine.cfg.Now().Mono)
 	case plan.OpenNeg:
+		l.conn.ExpectLarge()
 		l.send(nostr.AppendNegOpen(nil, e.Sub, e.Filter, e.Msg))
 	case plan.ContinueNeg:
+		l.conn.ExpectLarge()
 		l.send(nostr.AppendNegMsg(nil, e.Sub, e.Msg))
 	case plan.Authenticate:
 		p.authenticate(l, e.Challenge)

@@ -21,13 +21,20 @@ import (
 // Conn is one open WebSocket connection. Read and Write may be called
 // concurrently with each other and with Ping and Close, each by one goroutine.
 type Conn interface {
-	// Read returns the next text message; the bytes belong to the caller. An
-	// error that wraps relayconn.ErrBinary leaves the connection as it is.
+	// Read returns the next text message; the bytes are valid until the next
+	// Read. The errors relayconn.ErrBinary and relayconn.ErrTooLong leave the
+	// connection as it is.
 	Read(ctx context.Context) ([]byte, error)
 	// Write sends one text message and does not keep b.
 	Write(ctx context.Context, b []byte) error
 	// Ping returns when the pong has come.
 	Ping(ctx context.Context) error
+	// ExpectLarge says that one message more may be large: the answer to a
+	// message of a reconciliation.
+	ExpectLarge()
+	// Account says whose share of the memory for messages its messages take;
+	// empty = its own.
+	Account(party string)
 	// Close ends the connection within a bounded time; Read and Write then fail.
 	Close(reason string) error
 }

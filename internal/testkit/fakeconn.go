@@ -40,6 +40,12 @@ func (c *Conn) Ping(ctx context.Context) error {
 	return c.c.cause(ctx)
 }
 
+// ExpectLarge does nothing: messages have no bound here.
+func (c *Conn) ExpectLarge() {}
+
+// Account does nothing.
+func (c *Conn) Account(string) {}
+
 // Close ends the connection.
 func (c *Conn) Close(reason string) error {
 	c.c.end(errors.New("closed by the client: " + reason))

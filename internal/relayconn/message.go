@@ -1,0 +1,140 @@
+package relayconn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// ErrTooLong is returned by Read for a message longer than anything that was asked for. The connection lives on.
+var ErrTooLong = errors.New("message longer than anything asked for")
+
+// errDrip ends the connection of a relay that takes too long over a part of a message.
+var errDrip = errors.New("a message that comes too slowly")
+
+const (
+	maxUnasked = 512 << 10 // bytes of a message that nothing was expected for: an event of any size that is taken, escaped
+	maxLarge   = 4         // messages that may be larger at a time
+	part       = 100 << 10 // bytes of a message that have PartTime
+	chunk      = 4 << 10   // bytes waited for at once
+)
+
+// ExpectLarge says that one message more may be as long as ReadLimit: the answer to a message of a reconciliation.
+func (c *Conn) ExpectLarge() {
+	for {
+		n := c.large.Load()
+		if n >= maxLarge || c.large.CompareAndSwap(n, n+1) {
+			return
+		}
+	}
+}
+
+// takeLarge uses up one such message.
+func (c *Conn) takeLarge() bool {
+	for {
+		n := c.large.Load()
+		if n == 0 {
+			return false
+		}
+		if c.large.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
+}
+
+// collect reads a message. Its memory grows as bytes come, never as they are claimed.
+func (c *Conn) collect(ctx context.Context, r io.Reader) ([]byte, error) {
+	limit, b := min(maxUnasked, c.readLimit), c.scratch[:0]
+	var next [1]byte
+	for {
+		into, full := b[len(b):min(cap(b), len(b)+chunk)], len(b) == cap(b)
+		if full {
+			into = next[:] // there may be no more
+		}
+		n, err := r.Read(into)
+		c.pace.came(n)
+		switch {
+		case err == io.EOF:
+			c.scratch = b[:len(b)+n]
+			c.room.done()
+			return c.scratch, nil
+		case err != nil:
+			return nil, err
+		case !full || n == 0:
+			b = b[:len(b)+n]
+			continue
+		}
+		if len(b) >= limit {
+			if !c.takeLarge() {
+				c.drop()
+				return nil, cmp.Or(c.discard(r), ErrTooLong)
+			}
+			limit = c.readLimit
+		}
+		if b, err = c.enlarge(ctx, b, limit); err != nil {
+			return nil, err
+		}
+		b = append(b, next[0])
+	}
+}
+
+// enlarge doubles the memory of a message, up to most bytes. What is above small comes out of the room of all connections.
+func (c *Conn) enlarge(ctx context.Context, b []byte, most int) ([]byte, error) {
+	size := min(max(2*cap(b), 512), most)
+	if more := size - max(cap(b), smallMessage); more > 0 && !c.room.ask(more) {
+		c.pace.stop() // it is not the relay that is waited for
+		if err := c.room.wait(ctx); err != nil {
+			return nil, err
+		}
+		c.pace.begin()
+	}
+	return append(make([]byte, 0, size), b...), nil
+}
+
+// drop gives back the memory of a message that was larger than small.
+func (c *Conn) drop() {
+	if cap(c.scratch) > smallMessage {
+		c.scratch = nil
+	}
+	c.room.release()
+}
+
+// discard reads the rest of a message without keeping it.
+func (c *Conn) discard(r io.Reader) error {
+	b := make([]byte, chunk)
+	for {
+		n, err := r.Read(b)
+		c.pace.came(n)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// pace ends the connection when a part of a message does not come within its time.
+type pace struct {
+	timer *time.Timer
+	time  time.Duration // for a part
+	left  int           // bytes of the part that are to come
+}
+
+func newPace(each time.Duration, end func(error)) *pace {
+	p := &pace{timer: time.AfterFunc(each, func() { end(errDrip) }), time: each}
+	p.stop()
+	return p
+}
+
+func (p *pace) begin() { p.left = part; p.timer.Reset(p.time) }
+func (p *pace) stop()  { p.timer.Stop() }
+
+// came counts bytes; those of the next part have their own time.
+func (p *pace) came(n int) {
+	if p.left -= n; p.left <= 0 {
+		p.begin()
+	}
+}
