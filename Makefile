@@ -4,7 +4,7 @@ RUNS ?= 200
 FIRST ?= 0
 CHROMIUM ?= chromium
 
-.PHONY: help build test race lint fuzz mutate crash scale load bench microbench interop browser libsecp256k1 docs demo sim
+.PHONY: help build test race lint fuzz mutate crash scale load siege bench microbench interop browser libsecp256k1 docs demo sim
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -55,6 +55,9 @@ endif
 
 load: build ## many clients on loopback for LOAD (10m), with a report, which replaces that in the file REPORT
 	cd interop && go run ./load -graspd ../graspd -for $(or $(LOAD),10m) $(if $(REPORT),-into '$(abspath $(REPORT))')
+
+siege: build ## attack a relay in each way of ONLY (all) for FOR (12s) and measure an honest client beside, with a report, which replaces that in the file REPORT
+	cd interop && go run ./siege -graspd $(or $(GRASPD),../graspd) -for $(or $(FOR),12s) $(if $(ONLY),-only '$(ONLY)') $(if $(REPORT),-into '$(abspath $(REPORT))')
 
 bench: build ## measure everything against the targets and write docs/PERFORMANCE.md; takes many minutes
 	cd interop && go run ./bench -graspd ../graspd -root .. -out ../docs/PERFORMANCE.md $(BENCH)

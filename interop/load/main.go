@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/signal"
 	"time"
+
+	"graspd/interop/page"
 )
 
 func main() {
@@ -81,7 +83,7 @@ func (p plan) run(ctx context.Context) error {
 	report := p.markdown(g)
 	fmt.Print(report)
 	if p.into != "" {
-		if err := replaceReport(p.into, report); err != nil {
+		if err := page.Replace(p.into, "load", report); err != nil {
 			return err
 		}
 	}

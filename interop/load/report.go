@@ -38,23 +38,3 @@ func (p plan) markdown(g *process) string {
 	}
 	return b.String()
 }
-
-// Between these lines a file holds the newest report.
-const (
-	reportBegins = "<!-- make load -->\n"
-	reportEnds   = "<!-- end of make load -->\n"
-)
-
-// replaceReport puts a report into the place of the one that a file holds.
-func replaceReport(file, report string) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	before, rest, begins := strings.Cut(string(text), reportBegins)
-	_, after, ends := strings.Cut(rest, reportEnds)
-	if !begins || !ends {
-		return fmt.Errorf("%s has no place for a report, which is between %q and %q", file, reportBegins, reportEnds)
-	}
-	return os.WriteFile(file, []byte(before+reportBegins+"\n"+report+"\n"+reportEnds+after), 0o644)
-}

@@ -4,6 +4,9 @@ package wire
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/coder/websocket"
@@ -19,9 +22,19 @@ type Client struct{ ws *websocket.Conn }
 
 // Dial connects within a minute.
 func Dial(ctx context.Context, url string) (*Client, error) {
+	return dial(ctx, url, nil)
+}
+
+// DialFrom connects within a minute, from that address of this machine.
+func DialFrom(ctx context.Context, url string, from netip.Addr) (*Client, error) {
+	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))}
+	return dial(ctx, url, &websocket.DialOptions{HTTPClient: &http.Client{Transport: &http.Transport{DialContext: d.DialContext}}})
+}
+
+func dial(ctx context.Context, url string, o *websocket.DialOptions) (*Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	ws, _, err := websocket.Dial(ctx, url, nil)
+	ws, _, err := websocket.Dial(ctx, url, o)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/interop/wire"
+)
+
+const (
+	calm        = 4 * time.Second  // for which the honest client is measured before an attack
+	patience    = time.Minute      // for what is no attack
+	mostRecover = 60 * time.Second // until a publish is answered after an attack
+)
+
+// scene is one relay under one attack.
+type scene struct {
+	g      *process
+	relays []*fakeRelay // that the attack has
+	got    tally
+	note   string // what the attack brought about itself, for the report
+}
+
+// suffer makes an attack on a relay of its own, and says what came of it.
+func (g *ground) suffer(ctx context.Context, a attack) (row row, err error) {
+	g.say("%s: %s", a.name, a.does)
+	data, err := g.copy(a.name)
+	if err != nil {
+		return row, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
+	flags := a.flags
+	if flags == nil {
+		flags = []string{"--sync=false"}
+	}
+	p, err := start(g.binary, data, flags...)
+	if err != nil {
+		return row, err
+	}
+	s := &scene{g: p}
+	defer func() {
+		for _, r := range s.relays {
+			r.close()
+		}
+		if stopped := p.stop(); stopped != nil {
+			row.died = fmt.Sprintf("when told to stop: %v", stopped)
+		}
+	}()
+	h, err := newHonest(ctx, p.url)
+	if err != nil {
+		return row, err
+	}
+	defer h.leave()
+	if a.prepare != nil {
+		if err := a.prepare(ctx, s); err != nil {
+			return row, fmt.Errorf("prepare: %w", err)
+		}
+	}
+	row.attack = a
+	row.before = h.watch(ctx, calm)
+	p.forgetPeak()
+	disk := used(data)
+	g.strike(ctx, a, s, h, &row)
+	row.got, row.note, row.died = s.got.String(), s.note, p.died()
+	if r := s.got.refusal.Load(); r != nil {
+		row.refusal = *r
+	}
+	row.disk = used(data) - disk
+	return row, ctx.Err()
+}
+
+// strike lets the attack last while the honest client is measured and newcomers try.
+func (g *ground) strike(ctx context.Context, a attack, s *scene, h *honest, row *row) {
+	attack, over := context.WithCancel(ctx)
+	defer over()
+	var parties sync.WaitGroup
+	begun := time.Now()
+	parties.Go(func() {
+		if err := a.strike(attack, s); err != nil && attack.Err() == nil {
+			g.say("%s: %v", a.name, err)
+		}
+	})
+	parties.Go(func() {
+		select {
+		case <-s.g.ended:
+			row.diedAfter = time.Since(begun)
+			over()
+		case <-attack.Done():
+		}
+	})
+	parties.Go(func() { row.newcomers = newcomers(attack, s.g.url, a.builds, g.lasts) })
+	parties.Go(func() {
+		for sleep(attack, 100*time.Millisecond) == nil {
+			row.peak = max(row.peak, s.g.peak()) // a process that has ended tells nothing any more
+		}
+	})
+	row.under = h.watch(attack, a.builds+g.lasts)
+	over()
+	left := time.Now()
+	parties.Wait()
+	if s.g.died() == "" {
+		row.recovers = h.recover(ctx, left)
+	}
+}
+
+// used is the bytes of all files below a directory.
+func used(dir string) (n int64) {
+	_ = filepath.Walk(dir, func(_ string, i os.FileInfo, err error) error {
+		if err == nil && i.Mode().IsRegular() {
+			n += i.Size()
+		}
+		return nil // files come and go
+	})
+	return n
+}
+
+// publishAll publishes for those who make an attack ready, on a connection of each address, as long as within and no answer
+// is a failure of the connection. It returns how many were taken.
+func publishAll(ctx context.Context, s *scene, addresses int, within time.Duration, events []*nostr.Event) (taken int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for n := range addresses {
+		all.Go(func() {
+			did, failed := publishSome(ctx, s, n, addresses, events)
+			mu.Lock()
+			defer mu.Unlock()
+			taken += did
+			err = errors.Join(err, failed)
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil { // the time is up, which cuts the connections
+		err = nil
+	}
+	return taken, err
+}
+
+// publishSome publishes every step-th event, beginning with the first-th.
+func publishSome(ctx context.Context, s *scene, first, step int, events []*nostr.Event) (taken int, err error) {
+	c, err := wire.DialFrom(ctx, s.g.url, on(helperNet, first))
+	if err != nil {
+		return 0, err
+	}
+	defer c.CloseNow()
+	for i := first; i < len(events); i += step {
+		ok, err := publish(ctx, c, events[i])
+		if err != nil {
+			return taken, err
+		}
+		if ok {
+			taken++
+		}
+	}
+	return taken, nil
+}
+
+// publish waits for the OK and says whether it is one.
+func publish(ctx context.Context, c *wire.Client, e *nostr.Event) (bool, error) {
+	if err := c.Send(ctx, nostr.AppendEventMsg(nil, e)); err != nil {
+		return false, err
+	}
+	for {
+		m, err := c.Receive(ctx)
+		if err != nil {
+			return false, err
+		}
+		if ok, is := m.(nostr.OK); is && ok.ID == e.ID {
+			return ok.OK, nil
+		}
+	}
+}

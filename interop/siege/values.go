@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"time"
+)
+
+// values makes the relay parse, sort and look up much.
+var values = attack{
+	name:  "many-values",
+	does:  "one address, 20 connections: REQs with 44,000 values as fast as they are read",
+	bound: "a message is paid for before it is parsed, by bytes and values; large ones take the address's turn",
+	strike: func(ctx context.Context, s *scene) error {
+		ask := text(manyValues("s", 0))
+		return crowd(ctx, s, addresses(1), 20, func(_ context.Context, c *stranger, _ int) bool {
+			for c.send(1, ask) {
+			}
+			return false
+		})
+	},
+}
+
+// malformed makes it parse what it cannot understand in the end.
+var malformed = attack{
+	name:  "malformed",
+	does:  "two addresses, 20 connections each: messages of 256 KiB that are wrong in their last bytes, as fast as they are read",
+	bound: "the same",
+	strike: func(ctx context.Context, s *scene) error {
+		bad := manyValues("s", 0)
+		bad[len(bad)-2] = '!'
+		wrong := text(bad)
+		return crowd(ctx, s, addresses(2), 20, func(_ context.Context, c *stranger, _ int) bool {
+			for c.send(1, wrong) {
+			}
+			return false
+		})
+	},
+}
+
+// filters takes the memory for filters.
+var filters = attack{
+	name:   "filters",
+	does:   "9 addresses open subscriptions with 44,000 values until they are refused",
+	bound:  "a part of the memory for filters is for addresses that have little; small REQs always have room; the largest holder's oldest subscription goes first",
+	strike: func(ctx context.Context, s *scene) error { return subscribeMuch(ctx, s, addresses(9)) },
+}
+
+// customer does the same from one network of IPv6.
+var customer = attack{
+	name:   "ipv6-customer",
+	does:   "one customer, who has a /48 of IPv6, does the same from 16 of the /64 in it",
+	bound:  "a /48 has a share as an address has",
+	strike: func(ctx context.Context, s *scene) error { return subscribeMuch(ctx, s, customers(16)) },
+}
+
+func subscribeMuch(ctx context.Context, s *scene, from []netip.Addr) error {
+	return crowd(ctx, s, from, 2, func(ctx context.Context, c *stranger, number int) bool {
+		for i := range 8 {
+			if !c.send(1, text(manyValues(fmt.Sprint("s", i), number*8+i))) || sleep(ctx, 100*time.Millisecond) != nil {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// names of tags whose values may be anything.
+const tagNames = "bcdfghijklmnorstuvwxyzBCDFGHIJKLMNORSTUVWXYZ"
+
+// manyValues is a REQ with as many values as fit into a message, in lists of as many as are allowed, which match nothing.
+func manyValues(sub string, n int) []byte {
+	var b bytes.Buffer
+	b.WriteString(`["REQ",` + strconv.Quote(sub))
+	for range 2 {
+		b.WriteString(`,{"limit":1`)
+		for _, name := range tagNames {
+			b.WriteString(`,"#` + string(name) + `":[`)
+			for v := range 500 {
+				if v > 0 {
+					b.WriteByte(',')
+				}
+				b.WriteString(strconv.Quote(strconv.FormatInt(int64((v*7919+n)%1296), 36))) // in no order
+			}
+			b.WriteByte(']')
+		}
+		b.WriteByte('}')
+	}
+	b.WriteByte(']')
+	return b.Bytes()
+}
