@@ -84,6 +84,8 @@ type Door struct {
 	parties  map[string]*party   // those with a name
 	coming   int                 // items that the writer has not taken yet
 	left     int                 // what closed sources have left undecided, in bytes
+	sources  int                 // open ones
+	places   int                 // places taken by all sources
 }
 
 // New builds a Door that does nothing until Run, though events may be submitted before.
@@ -115,7 +117,15 @@ func New(c Config) *Door {
 func (d *Door) Source(c SourceConfig) *Source {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.sources++
 	return &Source{door: d, conf: c, party: d.joinParty(c.Share)}
+}
+
+// Held tells how many sources are open, and how many places the events of all sources take.
+func (d *Door) Held() (sources, places int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.sources, d.places
 }
 
 // Run verifies, decides and commits until ctx ends. Then Submits are refused and the verifiers stop; what they have

@@ -124,6 +124,7 @@ func (s *Source) enter(it *item) (room <-chan struct{}, err error) {
 	}
 	it.share = cmp.Or(s.party.name, s.conf.Label)
 	s.places++
+	d.places++
 	s.bytes += it.size
 	s.party.charge(1, it.size)
 	s.order.Push(it)
@@ -167,6 +168,7 @@ func (s *Source) Close() {
 	s.free(s.held, s.heldBytes)
 	s.held, s.heldBytes = 0, 0
 	s.closed = true
+	d.sources--
 	d.leaveParty(s)
 	s.leave(s.places, s.bytes)
 	if d.left > d.limits.LeftBytes {
@@ -193,6 +195,7 @@ func (s *Source) leave(places, bytes int) { s.door.left += bytes + places*itemOv
 // free gives places back. The caller holds door.mu.
 func (s *Source) free(places, bytes int) {
 	s.places -= places
+	s.door.places -= places
 	s.bytes -= bytes
 	s.party.charge(-places, -bytes)
 	s.door.forgetParty(s.party)

@@ -10,9 +10,9 @@ import (
 type clients struct {
 	from Relay
 
-	open, subscriptions, reconciliations *family
-	taken, turnedAway, ended, refused    *family
-	frames, bytesIn, bytesOut, events    *family
+	open, subscriptions, reconciliations, live *family
+	taken, turnedAway, ended, refused          *family
+	frames, bytesIn, bytesOut, events          *family
 }
 
 func newRelay(b *book, from Relay) part {
@@ -21,6 +21,7 @@ func newRelay(b *book, from Relay) part {
 		open:            b.gauge("graspd_relay_connections", "Connected clients."),
 		subscriptions:   b.gauge("graspd_relay_subscriptions", "Their open subscriptions."),
 		reconciliations: b.gauge("graspd_relay_reconciliations", "Their open reconciliations (NIP-77)."),
+		live:            b.gauge("graspd_relay_live_bytes", "Bytes of live events that wait for clients; those that several wait for count for each."),
 		taken:           b.counter("graspd_relay_connections_total", "Connections taken."),
 		turnedAway:      b.counter("graspd_relay_turned_away_total", "Connections refused: too many, too fast, or during a shutdown."),
 		ended:           b.counter("graspd_relay_ended_total", "Connections that this relay ended, by reason: slow (live events piled up) or idle.", "reason"),
@@ -37,6 +38,7 @@ func (p clients) collect(_ context.Context, to chan<- prometheus.Metric) {
 	p.open.tell(to, float64(s.Sessions))
 	p.subscriptions.tell(to, float64(s.Subscriptions))
 	p.reconciliations.tell(to, float64(s.Reconciliations))
+	p.live.tell(to, float64(s.LiveBytes))
 	p.taken.tell(to, float64(t.Taken))
 	p.turnedAway.tell(to, float64(t.TurnedAway))
 	p.ended.tell(to, float64(t.TooSlow), "slow")

@@ -29,7 +29,7 @@ const (
 // library would give up the connection.
 type cork struct {
 	net.Conn
-	spare   *sync.Pool   // of *[]byte
+	spare   *recycled    // where buf comes from
 	sending atomic.Int64 // when the write under way was begun, in nanoseconds since 1970; 0 for none
 	moved   atomic.Int64 // when a write that had not got through got through after all: the client takes what is sent
 
@@ -38,6 +38,7 @@ type cork struct {
 	mu      sync.Mutex // guards what follows; never held across a wait
 	held    bool
 	closing bool      // a close frame was written, after which nothing follows
+	retired bool      // nothing is kept any more
 	busy    bool      // somebody is sending, and will send what comes meanwhile
 	since   time.Time // when the first byte of buf came
 	buf     *[]byte   // what waits; nil for nothing
@@ -113,6 +114,9 @@ func (c *cork) keep(p []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closing = c.closing || len(p) > 0 && p[0] == finClose
+	if c.retired {
+		return true
+	}
 	c.begin()
 	*c.buf = append(*c.buf, p...)
 	return c.held || c.busy
@@ -121,7 +125,7 @@ func (c *cork) keep(p []byte) bool {
 // begin is called with mu held, before something is added to what waits.
 func (c *cork) begin() {
 	if c.buf == nil {
-		c.buf, c.since = c.spare.Get().(*[]byte), time.Now()
+		c.buf, c.since = c.spare.take(), time.Now()
 	}
 }
 
@@ -130,15 +134,24 @@ func (c *cork) drain() error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	for buf := c.take(); buf != nil; buf = c.take() {
-		if _, err := c.pass(*buf); err != nil {
+		_, err := c.pass(*buf)
+		c.spare.give(buf, 4*heldBytes)
+		if err != nil {
 			return err
-		}
-		if cap(*buf) <= 4*heldBytes {
-			*buf = (*buf)[:0]
-			c.spare.Put(buf)
 		}
 	}
 	return nil
+}
+
+// retire gives back what waits. Whatever is written afterwards is lost.
+func (c *cork) retire() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closing, c.retired = true, true
+	if c.buf != nil {
+		c.spare.give(c.buf, 4*heldBytes)
+		c.buf = nil
+	}
 }
 
 // take gives what waits to who sends it. There is nobody who does once it has given nothing.

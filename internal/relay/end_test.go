@@ -224,7 +224,7 @@ func TestClientLeaves(t *testing.T) {
 // TestFilterMemory: what all sessions may hold in filters is bounded.
 func TestFilterMemory(t *testing.T) {
 	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
-		w.relay.SetFilterBytes(2500) // two of the REQs below
+		defer w.relay.LeaveFilterBytes(2500)() // two of the REQs below
 		c := w.dial(t)
 		defer c.close()
 		const req = `["REQ","a",{"kinds":[1,2,3],"limit":0}]`

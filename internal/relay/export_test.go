@@ -1,10 +1,13 @@
 package relay
 
 import (
+	"context"
+	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
-	"sync"
+	"slices"
 	"time"
 
 	"graspd/internal/nostr"
@@ -61,8 +64,12 @@ func (r *Relay) SetMaxLag(n store.Seq) { r.maxLag = n }
 // FilterBytes is what is left for filters.
 func (r *Relay) FilterBytes() int64 { return r.filterBytes.left.Load() }
 
-// SetFilterBytes sets it.
-func (r *Relay) SetFilterBytes(n int64) { r.filterBytes.left.Store(n) }
+// LeaveFilterBytes takes all but n of it, until restore.
+func (r *Relay) LeaveFilterBytes(n int64) (restore func()) {
+	taken := int(r.FilterBytes() - n)
+	r.filterBytes.give(-taken)
+	return func() { r.filterBytes.give(taken) }
+}
 
 // Indexed is how many places the live index has.
 func (r *Relay) Indexed() int {
@@ -70,6 +77,9 @@ func (r *Relay) Indexed() int {
 	defer r.dispatcher.mu.Unlock()
 	return (&Matcher{d: r.dispatcher}).Size()
 }
+
+// ReserveStep is how many records are reserved at a time while a set is read.
+const ReserveStep = reserveStep
 
 // RecordsLeft is what is left for reconciliations.
 func (r *Relay) RecordsLeft() int {
@@ -104,10 +114,57 @@ func (v *visitors) Len() int { return len(v.byAddr) }
 // MaxVisitors bounds it.
 const MaxVisitors = maxVisitors
 
-// HoldDispatcher keeps the dispatcher from matching anything until release. Time stands still meanwhile.
-func (r *Relay) HoldDispatcher() (release func()) {
-	r.dispatcher.mu.Lock()
-	return r.dispatcher.mu.Unlock
+// Dispatch runs the dispatcher alone until ctx ends, for a relay whose Run has not begun.
+func (r *Relay) Dispatch(ctx context.Context) error { return r.dispatcher.run(ctx) }
+
+// Behind is how many entries of the feed the only session lags behind the newest that concerns it.
+func (r *Relay) Behind() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for s := range r.sessions {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return int(s.live.missed - s.live.upTo)
+	}
+	return 0
+}
+
+// LiveTurn is how many entries a lagging session reads at once.
+const LiveTurn = liveTurn
+
+// Unreturned names every account of strangers that is not as it was before the first of them came. It is for a relay whose
+// sessions have all ended.
+func (r *Relay) Unreturned() (out []string) {
+	check := func(what string, n int64) {
+		if n != 0 {
+			out = append(out, fmt.Sprintf("%s: %d", what, n))
+		}
+	}
+	st := r.Stats()
+	check("sessions", int64(st.Sessions))
+	check("subscriptions", int64(st.Subscriptions))
+	check("reconciliations", int64(st.Reconciliations))
+	check("live bytes", st.LiveBytes)
+	check("bytes of filters", allFilterBytes-r.filterBytes.left.Load())
+	check("places in the index", int64(r.Indexed()))
+	check("buffers of frames that are read", r.buffers.out.Load())
+	check("buffers of frames that are sent", r.held.out.Load())
+	check("counters", int64(len(r.counting)))
+	check("builders of sets", int64(len(r.reconciles.building)))
+	r.reconciles.mu.Lock()
+	defer r.reconciles.mu.Unlock()
+	check("records of reconciliations", int64(r.limits.Reconcile.Total-r.reconciles.left))
+	check("addresses with records of reconciliations", int64(len(r.reconciles.held)))
+	r.visitors.mu.Lock()
+	defer r.visitors.mu.Unlock()
+	check("open connections", int64(r.visitors.open))
+	for _, one := range append(slices.Collect(maps.Values(r.visitors.byAddr)), r.visitors.rest) {
+		check("open connections of an address", int64(one.open))
+		check("connections of any kind of an address", int64(one.raw))
+		check("bytes of filters of an address", int64(one.filterBytes))
+		check("turns of an address", int64(len(one.turn)))
+	}
+	return out
 }
 
 // Ascend turns the order of the store into that of a set.
@@ -160,7 +217,7 @@ type Cork = cork
 
 // NewCork makes one.
 func NewCork(conn net.Conn) *Cork {
-	return &cork{Conn: conn, spare: &sync.Pool{New: func() any { return new([]byte) }}}
+	return &cork{Conn: conn, spare: newRecycled(0)}
 }
 
 // Text adds a text message to what waits.

@@ -105,7 +105,8 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request) {
 		wake:   make(chan struct{}, 1), room: make(chan struct{}, 1),
 		subs: map[string]*subscription{},
 	}
-	s.cork = &cork{spare: &r.held}
+	defer s.source.Close()
+	s.cork = &cork{spare: r.held}
 	s.conn, err = websocket.Accept(&corked{w, s.cork}, req, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // any web page may be a Nostr client, so the origin says nothing
 		OnPingReceived:     func(context.Context, []byte) bool { return !s.cork.stalled() },

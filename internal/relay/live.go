@@ -53,7 +53,7 @@ func (s *session) deliver(ev *liveEvent, subs []*subscription) {
 		if q.lagged || sub.closed || ev.seq <= sub.after {
 			continue
 		}
-		q.bytes += len(ev.json)
+		s.countLive(len(ev.json))
 		if sub == s.scanning {
 			q.held = append(q.held, delivery{ev, sub})
 		} else {
@@ -70,8 +70,27 @@ func (s *session) nextLive() (delivery, bool) {
 		return delivery{}, false
 	}
 	d := s.live.ready.Pop()
-	s.live.bytes -= len(d.event.json)
+	s.countLive(-len(d.event.json))
 	return d, true
+}
+
+// countLive counts bytes that begin to wait or, below 0, wait no more. It is called with mu held.
+func (s *session) countLive(bytes int) {
+	s.live.bytes += bytes
+	s.relay.liveBytes.Add(int64(bytes))
+}
+
+// discardLive forgets what waits, for a session that has ended.
+func (s *session) discardLive() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.live.held {
+		s.countLive(-len(d.event.json))
+	}
+	s.live.held = nil
+	for s.live.ready.Len() > 0 {
+		s.countLive(-len(s.live.ready.Pop().event.json))
+	}
 }
 
 // sendLive sends some of the queue and reports whether there was anything.

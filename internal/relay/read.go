@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync/atomic"
 
 	"github.com/coder/websocket"
@@ -40,9 +41,9 @@ func (s *session) readOne(ctx, work context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errGone, err)
 	}
-	buf := s.relay.buffers.Get().(*[]byte)
-	defer s.relay.recycle(buf)
-	frame, whole, err := readFrame(r, (*buf)[:0], s.relay.limits.MessageBytes)
+	buf := s.relay.buffers.take()
+	defer s.relay.buffers.give(buf, math.MaxInt)
+	frame, whole, err := readFrame(r, *buf, s.relay.limits.MessageBytes)
 	s.frames.reading.Store(false)
 	s.frames.seen.Add(1)
 	s.relay.counts.frames.Add(1)

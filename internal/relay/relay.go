@@ -61,12 +61,13 @@ type Relay struct {
 	reconciles  *reconciles
 	visitors    *visitors
 	filterBytes budget
+	liveBytes   atomic.Int64 // of live events that wait for clients; those that share one count it each
 	counts      counts
 	listed      listed
 	counting    chan struct{} // holds a token for each COUNT that is worked on
 	maxLag      store.Seq
-	buffers     sync.Pool // of *[]byte, for frames that are being read
-	held        sync.Pool // of *[]byte, for frames that wait to be sent together
+	buffers     *recycled // for frames that are being read
+	held        *recycled // for frames that wait to be sent together
 
 	mu       sync.Mutex
 	sessions map[*session]context.CancelFunc // what ends each at once
@@ -103,11 +104,11 @@ func New(c Config) (*Relay, error) {
 		reconciles: newReconciles(c.Store, c.Now, limits.Reconcile),
 		counting:   make(chan struct{}, counters),
 		visitors:   newVisitors(limits.Rates, c.Now, len(c.Proxies) > 0),
+		buffers:    newRecycled(0),
+		held:       newRecycled(heldBytes + 4<<10),
 		sessions:   map[*session]context.CancelFunc{},
 	}
 	r.filterBytes.give(allFilterBytes)
-	r.buffers.New = func() any { return new([]byte) }
-	r.held.New = func() any { b := make([]byte, 0, heldBytes+4<<10); return &b }
 	return r, nil
 }
 
@@ -169,24 +170,22 @@ func (r *Relay) isClosed() bool {
 
 // Stats are figures of now.
 type Stats struct {
-	Sessions        int // connected clients
-	Subscriptions   int // open REQs
-	Reconciliations int // open NIP-77 sessions
+	Sessions        int   // connected clients
+	Subscriptions   int   // open REQs
+	Reconciliations int   // open NIP-77 sessions
+	LiveBytes       int64 // of live events that wait for clients; where several wait for one it counts for each
 }
 
 // Stats counts what is open.
 func (r *Relay) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	st := Stats{Sessions: len(r.sessions), Reconciliations: r.reconciles.total()}
+	st := Stats{Sessions: len(r.sessions), Reconciliations: r.reconciles.total(), LiveBytes: r.liveBytes.Load()}
 	for s := range r.sessions {
 		st.Subscriptions += len(s.open())
 	}
 	return st
 }
-
-// recycle keeps a buffer for the next frame of any session.
-func (r *Relay) recycle(buf *[]byte) { r.buffers.Put(buf) }
 
 // budget is an amount that all sessions share. The zero value has nothing to give.
 type budget struct{ left atomic.Int64 }

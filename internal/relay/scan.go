@@ -173,7 +173,7 @@ func (s *session) releaseHeld() {
 	s.scanning, sub.cancel = nil, nil
 	for _, d := range s.live.held {
 		if sub.closed || d.event.seq <= sub.after {
-			s.live.bytes -= len(d.event.json)
+			s.countLive(-len(d.event.json))
 			continue
 		}
 		s.live.ready.Push(d)

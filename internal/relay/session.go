@@ -77,10 +77,11 @@ func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
 	writer.Wait()
 	s.conn.CloseNow()
 	s.pings.Wait()
-	s.source.Close()
 	for _, sub := range s.open() {
 		s.drop(sub)
 	}
+	s.discardLive()
+	s.cork.retire()
 	s.relay.reconciles.dropAll(s)
 	return context.Cause(work)
 }

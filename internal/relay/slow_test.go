@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -308,21 +309,45 @@ func (c *client) more(wait time.Duration) bool {
 // TestDispatcherBehind: where the dispatcher comes to events that a lagging session has read from the store by itself, they
 // are not sent again.
 func TestDispatcherBehind(t *testing.T) {
-	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := assemble(t, relay.Config{})
+		defer w.stop()
+		dispatch := func() (stop func()) {
+			ctx, cancel := context.WithCancel(context.Background())
+			var running sync.WaitGroup
+			running.Go(func() {
+				if err := w.relay.Dispatch(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+			return func() {
+				cancel()
+				running.Wait()
+			}
+		}
+		stop := dispatch()
 		w.put(t, announcement())
 		c := w.dialIdle(t)
 		c.send(t, `["REQ","a",{"kinds":[1621]}]`)
 		synctest.Wait()
-		all := several(2030, 100)
-		w.put(t, all[:2000]...)
+		all := several(2000+2*relay.LiveTurn, 100)
+		dispatched := 2000
+		w.put(t, all[:dispatched]...)
 		synctest.Wait()
-		release := w.relay.HoldDispatcher()
-		w.put(t, all[2000:]...)
+		// The session reads whole turns. The dispatcher stops in the middle of one, so the session reads on beyond it.
+		for ; w.relay.Behind()%relay.LiveTurn != relay.LiveTurn/2; dispatched++ {
+			w.put(t, all[dispatched])
+			synctest.Wait()
+		}
+		stop()
+		w.put(t, all[dispatched:]...)
 		c.resume()
 		c.expect(t, `["EOSE","a"]`)
-		first, _ := c.events(t, "a", 2001)
-		release()
-		rest, _ := c.events(t, "a", len(all)-2001)
+		alone := dispatched + relay.LiveTurn/2
+		first, _ := c.events(t, "a", alone)
+		c.idle(t, time.Second)
+		w.startRelay()
+		rest, _ := c.events(t, "a", len(all)-alone)
 		sameEvents(t, "all", append(first, rest...), all)
 		c.idle(t, time.Second)
 	})

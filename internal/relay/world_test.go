@@ -38,8 +38,9 @@ type world struct {
 	source *ingest.Source
 	gate   *gate
 
-	endRelay func() // ends the relay alone, and waits for it
-	stop     func() // ends everything, and waits for it
+	startRelay func() // only for a world that was assembled
+	endRelay   func() // ends the relay alone, and waits for it
+	stop       func() // ends everything, waits for it, and sees that everything was given back
 }
 
 // gate accepts every signature (the door's own tests are about real ones), and can be made to wait.
@@ -77,6 +78,14 @@ func inWorldOf(t *testing.T, c relay.Config, test func(t *testing.T, w *world)) 
 
 func build(t *testing.T, c relay.Config) *world {
 	t.Helper()
+	w := assemble(t, c)
+	w.startRelay()
+	return w
+}
+
+// assemble builds a world whose relay does not follow the feed until it is started, at the latest when the world is stopped.
+func assemble(t *testing.T, c relay.Config) *world {
+	t.Helper()
 	service, err := grasp.ParseService(domain)
 	if err != nil {
 		t.Fatal(err)
@@ -110,10 +119,12 @@ func (w *world) run(t *testing.T) {
 			t.Errorf("door: %v", err)
 		}
 	})
-	relay.Go(func() {
-		if err := w.relay.Run(relayCtx); err != nil {
-			t.Errorf("relay: %v", err)
-		}
+	w.startRelay = sync.OnceFunc(func() {
+		relay.Go(func() {
+			if err := w.relay.Run(relayCtx); err != nil {
+				t.Errorf("relay: %v", err)
+			}
+		})
 	})
 	server.Go(func() {
 		if err := w.server.Serve(w.relay.Listener(w.net)); !errors.Is(err, http.ErrServerClosed) {
@@ -121,19 +132,47 @@ func (w *world) run(t *testing.T) {
 		}
 	})
 	w.endRelay = func() {
+		w.startRelay()
 		endRelay()
 		relay.Wait()
 	}
-	w.stop = sync.OnceFunc(func() {
+	w.stop = once(func() {
 		w.server.Close()
 		server.Wait()
 		w.endRelay()
+		w.source.Close()
 		endDoor()
 		door.Wait()
+		synctest.Wait() // for handlers to return
+		w.allBack(t)
 		if err := w.store.Close(); err != nil {
 			t.Errorf("close store: %v", err)
 		}
 	})
+}
+
+// once is sync.OnceFunc whose callers wait in a way that lets the time of a bubble go on.
+func once(do func()) func() {
+	var first atomic.Bool
+	done := make(chan struct{})
+	return func() {
+		if first.CompareAndSwap(false, true) {
+			do()
+			close(done)
+		}
+		<-done
+	}
+}
+
+// allBack sees that every account of strangers is as before the first of them came.
+func (w *world) allBack(t *testing.T) {
+	t.Helper()
+	for _, what := range w.relay.Unreturned() {
+		t.Errorf("not given back: %s", what)
+	}
+	if sources, places := w.door.Held(); sources != 0 || places != 0 {
+		t.Errorf("not given back: %d sources, %d places at the door", sources, places)
+	}
 }
 
 // put stores events as the sync engine would, and returns when they are durable.
