@@ -48,14 +48,14 @@ func cut(u string) (scheme, rest string, ok bool) {
 	return "", u, false
 }
 
-func (m *model) Announcements(d string) ([]*nostr.Event, error) {
+func (m *model) Announcements(d string, r policy.Rules) (*policy.Announced, error) {
 	var out []*nostr.Event
 	for _, e := range m.at {
 		if e.Kind == nip34.KindRepository && e.Tags.D() == d {
 			out = append(out, e)
 		}
 	}
-	return out, nil
+	return r.Gather(out), nil
 }
 func (m *model) Has(id nostr.ID) (bool, error) { return m.held[id] != nil, nil }
 func (m *model) HasBy(id nostr.ID, by nostr.PubKey) (bool, error) {

@@ -24,46 +24,33 @@ type Group struct {
 // NewGroup takes announcements that share a d, in any order. Of several by one author the newest counts, on a tie the one
 // with the lowest id.
 func NewGroup(same []*nip34.Announcement) *Group {
-	newest := map[nostr.PubKey]*nip34.Announcement{}
+	listings := make([]Listing, 0, len(same))
 	for _, a := range same {
-		if old := newest[a.Address.PubKey]; old == nil || newer(a, old) {
-			newest[a.Address.PubKey] = a
-		}
+		listings = append(listings, ListingOf(a))
 	}
-	g := &Group{index: map[nostr.PubKey]int{}}
-	for pk, a := range newest {
-		i := g.add(pk)
-		g.decline[i] = declines(a)
-		g.list(i, a)
-	}
-	return g
+	return GroupOf(listings)
 }
 
-// list enters whom the announcement a of key i makes a maintainer. Its author is not counted.
-func (g *Group) list(i int, a *nip34.Announcement) {
-	told := map[int]bool{i: true} // keys about which a has had its say
-	tell := func(pk nostr.PubKey, maintains bool) {
-		j := g.add(pk)
-		if !told[j] && maintains && len(g.lists[i]) < MaxMaintainers {
+// GroupOf is NewGroup of what was read of announcements before.
+func GroupOf(same []Listing) *Group {
+	newest := make(map[nostr.PubKey]*Listing, len(same))
+	for i := range same {
+		l := &same[i]
+		if old := newest[l.Author]; old == nil || l.newerThan(old) {
+			newest[l.Author] = l
+		}
+	}
+	g := &Group{index: make(map[nostr.PubKey]int, len(same))}
+	for pk, l := range newest {
+		i := g.add(pk)
+		g.decline[i] = l.Declines
+		for _, other := range l.Listed {
+			j := g.add(other)
 			g.lists[i] = append(g.lists[i], j)
 			g.listers[j] = append(g.listers[j], i)
 		}
-		told[j] = true
 	}
-	for _, r := range a.Roles {
-		if r.Maintains() {
-			tell(r.PubKey, true)
-		}
-	}
-	for _, r := range a.Roles {
-		tell(r.PubKey, false)
-	}
-	for _, pk := range a.Maintainers {
-		if len(g.lists[i]) == MaxMaintainers {
-			break
-		}
-		tell(pk, true)
-	}
+	return g
 }
 
 func (g *Group) add(pk nostr.PubKey) int {
@@ -97,29 +84,6 @@ func (g *Group) Maintainers(author nostr.PubKey) Set {
 	slices.SortFunc(set.Members[1:], nostr.PubKey.Compare)
 	slices.SortFunc(set.Invited, nostr.PubKey.Compare)
 	return set
-}
-
-// Welcome is everybody who is a member of, or invited to, the repository of one of the authors.
-func (g *Group) Welcome(authors []nostr.PubKey) map[nostr.PubKey]bool {
-	welcome, covered := map[nostr.PubKey]bool{}, make([]bool, len(g.keys))
-	for _, author := range authors {
-		welcome[author] = true
-		root, ok := g.index[author]
-		// The set of a member lies within the set that he is a member of.
-		if !ok || covered[root] {
-			continue
-		}
-		of := make([]standing, len(g.keys))
-		for _, i := range g.spread(root, of) {
-			covered[i] = true
-		}
-		for i, s := range of {
-			if s != stranger {
-				welcome[g.keys[i]] = true
-			}
-		}
-	}
-	return welcome
 }
 
 // standing is what somebody is to a repository.
@@ -156,18 +120,4 @@ func (g *Group) spread(root int, of []standing) []int {
 		}
 	}
 	return members
-}
-
-func newer(a, b *nip34.Announcement) bool {
-	if a.CreatedAt != b.CreatedAt {
-		return a.CreatedAt > b.CreatedAt
-	}
-	return a.ID.Compare(b.ID) < 0
-}
-
-// declines reports whether the author of a wants no part in other people's repositories with this d.
-func declines(a *nip34.Announcement) bool {
-	own := func(r nip34.Role) bool { return r.PubKey == a.Address.PubKey }
-	active := func(r nip34.Role) bool { return own(r) && r.Maintains() }
-	return a.Fork || slices.ContainsFunc(a.Roles, own) && !slices.ContainsFunc(a.Roles, active)
 }

@@ -28,7 +28,7 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 	if x != nil {
 		by = max(by, x.by) // the author has brought it, though this copy may come from somebody else
 	}
-	v, err := w.judge(it.event, by)
+	v, err := w.judge(it.event, by, it.crowd)
 	if err == nil {
 		err = w.apply(it.event, it.from, v.Outcome)
 	}
@@ -46,7 +46,8 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 	return v, nil
 }
 
-func (w *writer) judge(e *nostr.Event, by policy.Bearer) (policy.Verdict, error) {
+// judge says what becomes of e. What it would accept of an address that has brought too many of its like is turned down.
+func (w *writer) judge(e *nostr.Event, by policy.Bearer, crowd string) (policy.Verdict, error) {
 	outcome, err := w.round.batch.Judge(e)
 	if err != nil {
 		return policy.Verdict{}, fmt.Errorf("judge event %s: %w", e.ID, err)
@@ -54,7 +55,14 @@ func (w *writer) judge(e *nostr.Event, by policy.Bearer) (policy.Verdict, error)
 	if outcome != policy.Accept {
 		return verdictStored(outcome), nil
 	}
-	return w.rules.Decide(e, by, w.round.batch, w.door.now())
+	v, err := w.rules.Decide(e, by, w.view(), w.door.now())
+	if err != nil || v.Outcome != policy.Accept {
+		return v, err
+	}
+	if over, err := w.crowded(e, crowd); over || err != nil {
+		return verdictCrowd, err
+	}
+	return v, nil
 }
 
 // apply writes the verdict into the batch, and what follows from it.
@@ -86,6 +94,9 @@ func (w *writer) accept(e *nostr.Event, from store.Source) error {
 	}
 	if _, err := w.round.batch.Add(e, from); err != nil {
 		return err
+	}
+	if e.Kind == nip34.KindRepository {
+		w.known.changed(e.Tags.D())
 	}
 	if err := w.forget(e); err != nil {
 		return err

@@ -85,11 +85,7 @@ func newWorld(t *testing.T, s setup) *world {
 		s.fs = vfs.NewMem()
 	}
 	s.opt.Dir, s.opt.FS = "data", s.fs
-	service, err := grasp.ParseService(domain)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.config.Rules = policy.Rules{Service: service, MinPoW: s.pow}
+	s.config.Rules = policy.Rules{Service: mustService(t), MinPoW: s.pow}
 	s.opt.Rules = s.config.Rules.Fingerprint()
 	st, err := store.Open(s.opt)
 	if err != nil {
@@ -136,6 +132,17 @@ func newWorld(t *testing.T, s setup) *world {
 	}
 	return w
 }
+
+func mustService(t *testing.T) grasp.Service {
+	t.Helper()
+	service, err := grasp.ParseService(domain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service
+}
+
+func newMem() vfs.FS { return vfs.NewMem() }
 
 // nothingLeaked compares what an ended door keeps with what it has reason to.
 func (w *world) nothingLeaked() {

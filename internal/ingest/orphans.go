@@ -22,6 +22,7 @@ type orphan struct {
 	from  store.Source
 	by    policy.Bearer
 	label string
+	crowd string // as of its item
 	cost  int
 	keys  []key
 
@@ -83,7 +84,7 @@ func (o *orphans) add(it *item) *orphan {
 	if !o.makeRoom(p, label, cost) {
 		return nil
 	}
-	x := &orphan{event: e, from: it.from, by: it.by, label: label, cost: cost, keys: keys, pool: p}
+	x := &orphan{event: e, from: it.from, by: it.by, label: label, crowd: it.crowd, cost: cost, keys: keys, pool: p}
 	s := p.shares[label]
 	if s == nil {
 		s = &share{}

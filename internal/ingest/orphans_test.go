@@ -126,36 +126,65 @@ func TestAChainOfCommentsBackwards(t *testing.T) {
 	})
 }
 
-// A client that publishes while many orphans are accepted waits for a few of them only.
+// Between two events of clients there is at most one step of other work: an event that is ready while many orphans are decided
+// again is decided after one of them at most, and of the others few are in its batch.
 func TestManyOrphansDoNotDelayAClient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const orphans = 900
-		w := newWorld(t, setup{})
-		defer w.end()
-		repo, now := announcement(1, "tool", time.Now()), time.Now()
-		<-w.flood(w.peer("a"), orphans, func(i int) *nostr.Event { return issue(2, repo, now, fmt.Sprint(i)) }, store.Catchup)
-		c, next := w.client(), announcement(3, "next", now)
-		before := int64(0)
-		done := make(chan struct{})
-		if err := c.Submit(t.Context(), repo, store.Direct, func(policy.Verdict) {
-			if err := c.Submit(t.Context(), next, store.Direct, func(policy.Verdict) {
-				before = w.store.Stats().Events - 2
-				close(done)
-			}); err != nil {
-				t.Error(err)
-			}
-		}); err != nil {
-			t.Fatal(err)
-		}
-		<-done
-		if before > orphans/3 {
-			t.Errorf("%d orphans were accepted before the client's event", before)
-		}
-		time.Sleep(time.Second)
-		if n := w.store.Stats().Events; n != orphans+2 {
-			t.Errorf("%d events are stored, want %d", n, orphans+2)
-		}
-	})
+	const orphans, at = 900, 100
+	for name, c := range map[string]struct{ clients, most int }{"one event": {1, 1}, "many events": {20, 20}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var decided func() // called before each decision
+				w := newWorld(t, setup{config: ingest.Config{Now: func() time.Time {
+					if decided != nil {
+						decided()
+					}
+					return time.Now()
+				}}})
+				defer w.end()
+				repo, now := announcement(1, "tool", time.Now()), time.Now()
+				<-w.flood(w.peer("a"), orphans, func(i int) *nostr.Event { return issue(2, repo, now, fmt.Sprint(i)) }, store.Catchup)
+				synctest.Wait()
+				client, direct, seen, together, left := w.client(), map[nostr.ID]bool{}, 0, int64(0), c.clients
+				decided = func() {
+					if seen++; seen != at { // the writer is among the orphans
+						return
+					}
+					for i := range c.clients {
+						e := announcement(100+i, "next", now)
+						direct[e.ID] = true
+						if err := client.Submit(t.Context(), e, store.Direct, func(policy.Verdict) {
+							if left--; left == 0 {
+								together = w.store.Stats().Events
+							}
+						}); err != nil {
+							t.Error(err)
+						}
+					}
+					time.Sleep(time.Millisecond) // until they are verified
+				}
+				w.want(w.publish(w.client(), repo), policy.Accept)
+				time.Sleep(10 * time.Second)
+				entries, _, err := w.store.Since(0, 2000)
+				if err != nil || len(entries) != orphans+1+c.clients {
+					t.Fatalf("%d events are stored, %v", len(entries), err)
+				}
+				others, before := 0, 0 // orphans so far, and those from the hook to the last direct event
+				for _, e := range entries[1:] {
+					if !direct[e.Event.ID] {
+						others++
+					} else {
+						before = others - (at - 1)
+					}
+				}
+				if before < 0 || before > c.most+1 {
+					t.Errorf("%d orphans were decided between a client's event being ready and its decision, want %d at most", before, c.most+1)
+				}
+				if together > at+int64(c.clients)+64+2 {
+					t.Errorf("%d events were stored with the client's", together)
+				}
+			})
+		})
+	}
 }
 
 // The orphans that a source may keep, that all may keep, and that deletions have to themselves.

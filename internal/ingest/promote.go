@@ -47,7 +47,7 @@ func (w *writer) redecide(x *orphan) (policy.Verdict, error) {
 	if err := w.open(); err != nil {
 		return policy.Verdict{}, err
 	}
-	v, err := w.judge(x.event, x.by)
+	v, err := w.judge(x.event, x.by, x.crowd)
 	if err != nil {
 		return v, err
 	}

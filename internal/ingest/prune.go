@@ -13,6 +13,7 @@ func (w *writer) prune() error {
 	changed := append(w.round.changed, w.round.batch.LostRepositories()...)
 	w.round.changed = nil
 	for _, d := range changed {
+		w.known.changed(d)
 		switch {
 		case !slices.Contains(w.round.pruned, d):
 			w.round.pruned = append(w.round.pruned, d)
@@ -38,7 +39,7 @@ func (w *writer) pruneRest() error {
 
 // pruneRepository removes the unwelcome announcements with that d, which makes no others unwelcome.
 func (w *writer) pruneRepository(d string) error {
-	ids, err := w.rules.Unwelcome(d, w.round.batch)
+	ids, err := w.rules.Unwelcome(d, w.view())
 	if err != nil {
 		return err
 	}
@@ -47,6 +48,7 @@ func (w *writer) pruneRepository(d string) error {
 			return err
 		}
 	}
+	w.known.changed(d)
 	w.round.batch.LostRepositories() // these, on which nobody else depends
 	return nil
 }

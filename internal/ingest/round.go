@@ -103,6 +103,7 @@ func (w *writer) commit() {
 
 // abort drops the batch: nothing of it happened, and everybody in it hears so.
 func (w *writer) abort(err error) {
+	w.known.reset()
 	if w.round.batch != nil {
 		w.round.batch.Discard()
 	}

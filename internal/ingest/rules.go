@@ -70,6 +70,7 @@ func (w *writer) takeOver(rules policy.Rules) error {
 	}
 	w.finish()
 	w.rules = rules
+	w.known.reset()
 	if looser {
 		w.orphans.each(w.reconsider)
 	}

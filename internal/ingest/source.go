@@ -31,6 +31,9 @@ type SourceConfig struct {
 	Direct bool
 	// HoldPlaces keeps an event's place until Release; without it the reply frees the place.
 	HoldPlaces bool
+	// Charge is told of each decision that takes more than a usual one what work it was, in steps as a store.Meter counts them. It
+	// is called by the writer and must not block; nil is for those who are not charged.
+	Charge func(steps int)
 	// Bearer says who brings an event (NIP-42, NIP-70). Submit calls it once, in its own goroutine; nil is a stranger.
 	Bearer func(*nostr.Event) policy.Bearer
 }
@@ -67,6 +70,7 @@ type item struct {
 	size  int
 	came  time.Time
 	share string // its part of the orphan buffer
+	crowd string // the address that brings it, where that is one among many; see crowds
 
 	// Guarded by src.door.mu until ready, then the writer's.
 	alone   bool           // it waits for no other copy: one that it waited for was forged
@@ -123,6 +127,9 @@ func (s *Source) enter(it *item) (room <-chan struct{}, err error) {
 		return s.party.room, nil
 	}
 	it.share = cmp.Or(s.party.name, s.conf.Label)
+	if s.conf.Direct {
+		it.crowd = s.party.name
+	}
 	s.places++
 	d.places++
 	s.bytes += it.size

@@ -34,6 +34,8 @@ type writer struct {
 	forgets fifo.Queue[forgetting] // what is left of forgetting what the store remembers
 	purging bool                   // authors' events may have to be removed
 	stops   bool                   // the door closes
+	known   announced
+	crowds  *crowds
 	expiry  expiry
 	failed  time.Time // when the last commit failed; zero after one that did not
 	free    time.Time // when the next commit may come where nobody waits for it
@@ -42,7 +44,8 @@ type writer struct {
 }
 
 func newWriter(d *Door) *writer {
-	w := &writer{door: d, rules: d.rules}
+	w := &writer{door: d, rules: d.rules, crowds: newCrowds()}
+	w.known.reset()
 	w.orphans = newOrphans(d.limits, func(id nostr.ID) { d.forgetCopies([]nostr.ID{id}) })
 	return w
 }
@@ -151,7 +154,7 @@ func (w *writer) answer(it *item) {
 		w.queue(a)
 		return
 	}
-	v, err := w.decide(it)
+	v, err := w.billed(it)
 	a.verdict = v
 	w.queue(a)
 	if err != nil {

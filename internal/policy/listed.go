@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 
-	"graspd/internal/grasp"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 )
@@ -53,43 +52,24 @@ func ofOwn(e *nostr.Event, v View) (bool, error) {
 }
 
 // admit decides about an announcement that would be accepted without lists, among the others with its d.
-func (r Rules) admit(a *nip34.Announcement, same []*nip34.Announcement) Verdict {
+func (a Announcer) admit(same *Announced) Verdict {
 	switch {
-	case r.Lists.Bars(a.Address):
+	case a.barred:
 		return Verdict{Refuse, barredRepo}
-	case r.invited(same)[a.Address.PubKey]:
+	case same.invites(same.byLists(), a):
 		return Verdict{}
 	}
 	return Verdict{Orphan, barredRepo} // an admitted one may invite its author yet
 }
 
-// invited is everybody whose announcement the lists leave among these: the authors of those that list this service and are
-// admitted, and everybody in their maintainer sets.
-func (r Rules) invited(same []*nip34.Announcement) map[nostr.PubKey]bool {
-	var welcome []*nip34.Announcement
-	var listing []nostr.PubKey
-	for _, a := range same {
-		if r.Lists.Bars(a.Address) {
-			continue
-		}
-		welcome = append(welcome, a)
-		if r.Service.Lists(a) && r.Lists.Admits(a.Address) {
-			listing = append(listing, a.Address.PubKey)
-		}
-	}
-	return grasp.NewGroup(welcome).Welcome(listing)
-}
-
-// carrier answers whether what stands at an address draws other events here. It asks once for each d.
+// carrier answers whether what stands at an address draws other events here.
 type carrier struct {
 	Rules
-	view    View
-	invited map[string]map[nostr.PubKey]bool
+	view View
+	same map[string]*Announced // by d: each is asked for once
 }
 
-func (r Rules) carrier(v View) *carrier {
-	return &carrier{r, v, make(map[string]map[nostr.PubKey]bool)}
-}
+func (r Rules) carrier(v View) *carrier { return &carrier{r, v, make(map[string]*Announced)} }
 
 // carries reports whether something is served at this address and, where it is a repository or the state of one, that the
 // lists have nothing against it: one that was accepted before it was denied stays, and nothing comes to it.
@@ -105,14 +85,12 @@ func (c *carrier) carries(a nip34.Address) (bool, error) {
 	case c.Lists.none():
 		return true, nil
 	}
-	people, asked := c.invited[a.D]
-	if !asked {
-		same, err := announcements(a.D, c.view)
-		if err != nil {
+	same := c.same[a.D]
+	if same == nil {
+		if same, err = c.view.Announcements(a.D, c.Rules); err != nil {
 			return false, fmt.Errorf("who is invited: %w", err)
 		}
-		people = c.Rules.invited(same)
-		c.invited[a.D] = people
+		c.same[a.D] = same
 	}
-	return people[a.PubKey], nil
+	return same.byLists().welcome.Has(a.PubKey), nil
 }

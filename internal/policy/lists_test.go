@@ -195,9 +195,9 @@ type asking struct {
 	lists int
 }
 
-func (a *asking) Announcements(d string) ([]*nostr.Event, error) {
+func (a *asking) Announcements(d string, r policy.Rules) (*policy.Announced, error) {
 	a.lists++
-	return a.View.Announcements(d)
+	return a.View.Announcements(d, r)
 }
 
 // randomLists are lists over four people.

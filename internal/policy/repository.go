@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 
-	"graspd/internal/grasp"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 )
@@ -15,16 +14,16 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 	if err != nil {
 		return Verdict{Refuse, "invalid: " + err.Error() + "; mend it and publish again"}, nil
 	}
-	if r.Service.Lists(a) && r.Lists.Admits(a.Address) {
+	own := r.announcer(a)
+	if own.lists && own.admitted {
 		return Verdict{}, nil
 	}
-	stored, err := announcements(a.Address.D, v)
+	same, err := v.Announcements(a.Address.D, r)
 	if err != nil {
 		return Verdict{}, err
 	}
-	stored = append(others(stored, a.Address.PubKey), a)
-	if r.welcome(stored)[a.Address.PubKey] {
-		return r.admit(a, stored), nil
+	if own.lists || same.invites(same.withoutLists(), own) {
+		return own.admit(same), nil
 	}
 	held, err := v.HasAddress(a.Address.String())
 	if err != nil {
@@ -57,57 +56,18 @@ func (r Rules) state(e *nostr.Event, v View) (Verdict, error) {
 // that has ended. The lists have no say in it: nothing that is stored goes because somebody edits a file. Removing them makes no others unwelcome. When as many announcements have that d as a View gives there may
 // be inviters beyond them, and nothing is unwelcome.
 func (r Rules) Unwelcome(d string, v View) ([]nostr.ID, error) {
-	stored, err := announcements(d, v)
+	same, err := v.Announcements(d, r)
 	if err != nil {
 		return nil, fmt.Errorf("unwelcome announcements: %w", err)
 	}
-	if len(stored) >= MaxAnnouncements {
+	if len(same.list) >= MaxAnnouncements {
 		return nil, nil
 	}
 	var ids []nostr.ID
-	welcome := r.welcome(stored)
-	for _, a := range stored {
-		if !welcome[a.Address.PubKey] {
+	for _, a := range same.list {
+		if !same.withoutLists().welcome.Has(a.Author) {
 			ids = append(ids, a.ID)
 		}
 	}
 	return ids, nil
-}
-
-// welcome is everybody whose announcement is accepted among these, which share a d: authors of those that list this
-// service, and everybody in their maintainer sets.
-func (r Rules) welcome(same []*nip34.Announcement) map[nostr.PubKey]bool {
-	var listing []nostr.PubKey
-	for _, a := range same {
-		if r.Service.Lists(a) {
-			listing = append(listing, a.Address.PubKey)
-		}
-	}
-	return grasp.NewGroup(same).Welcome(listing)
-}
-
-// announcements are those that v has with that d, parsed.
-func announcements(d string, v View) ([]*nip34.Announcement, error) {
-	events, err := v.Announcements(d)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]*nip34.Announcement, 0, len(events))
-	for _, e := range events[:min(len(events), MaxAnnouncements)] {
-		if a, err := nip34.ParseAnnouncement(e); err == nil {
-			list = append(list, a)
-		}
-	}
-	return list, nil
-}
-
-// others are the announcements by anybody but that author.
-func others(list []*nip34.Announcement, author nostr.PubKey) []*nip34.Announcement {
-	var kept []*nip34.Announcement
-	for _, a := range list {
-		if a.Address.PubKey != author {
-			kept = append(kept, a)
-		}
-	}
-	return kept
 }

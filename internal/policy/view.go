@@ -7,8 +7,8 @@ import "graspd/internal/nostr"
 // the disk; they end the decision.
 type View interface {
 	// Announcements are the newest served announcements (kind 30617) with that d, one per author, at most
-	// MaxAnnouncements, those that were accepted first going first. The caller does not change them.
-	Announcements(d string) ([]*nostr.Event, error)
+	// MaxAnnouncements, those that were accepted first, as these rules read them.
+	Announcements(d string, r Rules) (*Announced, error)
 	// Has reports whether an event with this id is served.
 	Has(id nostr.ID) (bool, error)
 	// HasBy reports whether an event with this id by this author is served.

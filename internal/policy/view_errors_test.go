@@ -29,11 +29,11 @@ func (f *failing) call() error {
 	return nil
 }
 
-func (f *failing) Announcements(d string) ([]*nostr.Event, error) {
+func (f *failing) Announcements(d string, r policy.Rules) (*policy.Announced, error) {
 	if err := f.call(); err != nil {
 		return nil, err
 	}
-	return f.View.Announcements(d)
+	return f.View.Announcements(d, r)
 }
 
 func (f *failing) Has(id nostr.ID) (bool, error) {
@@ -203,11 +203,11 @@ func TestOutcomes(t *testing.T) {
 // yes is a view that says the same to every question.
 type yes bool
 
-func (y yes) Announcements(string) ([]*nostr.Event, error) {
+func (y yes) Announcements(_ string, r policy.Rules) (*policy.Announced, error) {
 	if !y {
-		return nil, nil
+		return r.Gather(nil), nil
 	}
-	return []*nostr.Event{event("alice", nip34.KindRepository, tag("relays", ours), tag("maintainers", key("bob").String()))}, nil
+	return r.Gather([]*nostr.Event{event("alice", nip34.KindRepository, tag("relays", ours), tag("maintainers", key("bob").String()))}), nil
 }
 func (y yes) Has(nostr.ID) (bool, error)                 { return bool(y), nil }
 func (y yes) HasBy(nostr.ID, nostr.PubKey) (bool, error) { return bool(y), nil }

@@ -26,14 +26,14 @@ func (m *memory) add(events ...*nostr.Event) {
 	}
 }
 
-func (m *memory) Announcements(d string) ([]*nostr.Event, error) {
+func (m *memory) Announcements(d string, r policy.Rules) (*policy.Announced, error) {
 	var list []*nostr.Event
 	for _, e := range m.events {
 		if e.Kind == nip34.KindRepository && e.Tags.D() == d && len(list) < policy.MaxAnnouncements {
 			list = append(list, e)
 		}
 	}
-	return list, nil
+	return r.Gather(list), nil
 }
 
 func (m *memory) any(match func(*nostr.Event) bool) (bool, error) {

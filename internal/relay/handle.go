@@ -74,6 +74,9 @@ func (s *session) publish(work context.Context, e *nostr.Event) error {
 		}
 		return s.settle(work, e.ID, reason)
 	}
+	if err := s.repay(work); err != nil {
+		return err
+	}
 	v, err := s.expectVerdict(work, e.ID, e)
 	if err != nil {
 		return err

@@ -101,7 +101,7 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request) {
 	who := &identity{challenge: r.challenge()}
 	s := &session{
 		relay: r, visitor: v, who: who,
-		source: r.door.Source(ingest.SourceConfig{Label: label(addr), Direct: true, HoldPlaces: true, Bearer: who.bearer}),
+		source: r.door.Source(r.sourceConfig(addr, v, who)),
 		wake:   make(chan struct{}, 1), room: make(chan struct{}, 1),
 		subs: map[string]*subscription{},
 	}
@@ -121,6 +121,17 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request) {
 	err = s.serve(ctx, kill)
 	r.counts.ended(err)
 	r.logger.Debug("client gone", "client", label(addr), "cause", err)
+}
+
+// sourceConfig is how the door takes what a client brings. All clients of one address are one party there, and what their events
+// make for work is the address's; those without rates are each a party of their own.
+func (r *Relay) sourceConfig(addr netip.Addr, v *visitor, who *identity) ingest.SourceConfig {
+	c := ingest.SourceConfig{Label: label(addr), Direct: true, HoldPlaces: true, Bearer: who.bearer}
+	if v != nil {
+		c.Share = "client " + whose(addr).String()
+		c.Charge = func(steps int) { r.visitors.chargeDecision(v, steps) }
+	}
+	return c
 }
 
 func refuseUpgrade(w http.ResponseWriter, status int, text string) {

@@ -38,7 +38,7 @@ type ReconcileLimits struct {
 type Rates struct {
 	Connections int // 50: new WebSocket connections a second
 	Events      int // 200: published events a second
-	Requests    int // 100: all other messages a second, and their work at 5,000 steps each; beyond that they wait
+	Requests    int // 100: all other messages a second, and their work at 5,000 steps each, and beside them as much work of deciding events; beyond that they wait
 	Open        int // 1,000: WebSocket connections at the same time
 	OpenTotal   int // 20,000: the same, from all addresses together
 }

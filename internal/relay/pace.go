@@ -30,6 +30,19 @@ func (s *session) pace(work context.Context) error {
 	}
 }
 
+// repay lets the reader go on when the client's address has paid for what its events have made for work.
+func (s *session) repay(work context.Context) error {
+	for {
+		wait := s.relay.visitors.owed(s.visitor)
+		if wait == 0 {
+			return nil
+		}
+		if err := sleep(work, wait); err != nil {
+			return err
+		}
+	}
+}
+
 // billed is a meter that charges the client's address for the work that a request makes, and ends what goes beyond most.
 func (s *session) billed(most int) store.Meter {
 	return func(steps int) error {

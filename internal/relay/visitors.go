@@ -35,8 +35,9 @@ type visitors struct {
 // visitor is one address; nil is one without limits.
 type visitor struct {
 	connections, events, requests bucketLevel
-	open                          int // WebSocket connections
-	raw                           int // all connections
+	decisions                     bucketLevel // the work of deciding events, at the rate of requests
+	open                          int         // WebSocket connections
+	raw                           int         // all connections
 	filterBytes                   int
 	turn                          chan struct{} // capacity 1: held by the one client that has work for which others wait
 }
@@ -114,6 +115,23 @@ func (v *visitors) charge(one *visitor, steps int) {
 	one.requests.charge(v.now(), float64(steps)/stepsPerRequest, v.rates.Requests)
 }
 
+// chargeDecision counts the work that the decision of an event has made.
+func (v *visitors) chargeDecision(one *visitor, steps int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	one.decisions.charge(v.now(), float64(steps)/stepsPerRequest, v.rates.Requests)
+}
+
+// owed is how long the address has to wait until another of its events may be decided.
+func (v *visitors) owed(one *visitor) time.Duration {
+	if one == nil {
+		return 0
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return one.decisions.wait(v.now(), v.rates.Requests)
+}
+
 // debt is how long the address has to wait for what it has used up already.
 func (v *visitors) debt(one *visitor) time.Duration {
 	if one == nil {
@@ -177,7 +195,8 @@ func (v *visitors) sweep() {
 	v.swept = now
 	for addr, one := range v.byAddr {
 		if one.open == 0 && one.raw == 0 && one.connections.full(now, v.rates.Connections) &&
-			one.events.full(now, v.rates.Events) && one.requests.full(now, v.rates.Requests) {
+			one.events.full(now, v.rates.Events) && one.requests.full(now, v.rates.Requests) &&
+			one.decisions.full(now, v.rates.Requests) {
 			delete(v.byAddr, addr)
 		}
 	}

@@ -27,6 +27,7 @@ type Batch struct {
 	judgedAt uint32
 
 	closed bool
+	steps  int // for Steps
 
 	// Where the iterators of the queue and of the expiry table may start; the store's own once committed.
 	queueFrom, expireFrom int64
@@ -166,13 +167,19 @@ func (b *Batch) reader() reader {
 	return reader{r: b.w, epoch: b.epoch, now: b.s.opt.Now().Unix(), sketch: b.s.sketch, memo: &b.s.memo}
 }
 
+// Steps is how much work was done in this batch, as Meter counts it, a row that is written or deleted being 4. What is only
+// looked up is not counted.
+func (b *Batch) Steps() int { return b.steps }
+
 func (b *Batch) set(key, value []byte) error {
+	b.steps += seekCost
 	b.s.sketch.wrote(key)
 	b.s.memo.wrote(key, value)
 	return b.w.Set(key, value, nil)
 }
 
 func (b *Batch) delete(key []byte) error {
+	b.steps += seekCost
 	b.s.memo.deleted(key)
 	return b.w.Delete(key, nil)
 }

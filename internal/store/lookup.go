@@ -12,12 +12,20 @@ import (
 	"graspd/internal/policy"
 )
 
-var _ policy.View = (*Batch)(nil)
-
 // Announcements are the newest served announcements (kind 30617) with that d, one per author, those accepted first
 // first, at most
 // policy.MaxAnnouncements. A new version keeps its author's place.
 func (b *Batch) Announcements(d string) ([]*nostr.Event, error) { return b.reader().announcements(d) }
+
+// EachAnnouncement calls do with the entries of the announcements (kind 30617) with that d that are stored, one per author, those
+// accepted first first, until it has enough. Those that have expired are among them. A new version keeps its author's place and
+// has an entry of its own.
+func (b *Batch) EachAnnouncement(d string, do func(Seq) (more bool, err error)) error {
+	return b.reader().eachAnnouncement(d, do)
+}
+
+// Event is the event of an entry that is stored.
+func (b *Batch) Event(seq Seq) (*nostr.Event, error) { return b.reader().event(seq) }
 
 // Has reports whether the event is stored and served.
 func (b *Batch) Has(id nostr.ID) (bool, error) {
@@ -59,26 +67,39 @@ func (b *Batch) Known(id nostr.ID) (Knowledge, error) { return b.reader().known(
 func (v *View) Announcements(d string) ([]*nostr.Event, error) { return v.reader().announcements(d) }
 
 func (r reader) announcements(d string) (events []*nostr.Event, err error) {
-	prefix := keyHash(tableAnnouncement, hashOf(d))
-	it, err := r.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix)})
-	if err != nil {
-		return nil, err
-	}
-	defer closeAfter(it.Close, &err)
-	for it.First(); it.Valid() && len(events) < policy.MaxAnnouncements; it.Next() {
-		v := it.Value()
-		if len(v) != 8 {
-			return nil, fmt.Errorf("announcements: %w", errCorrupt)
-		}
-		e, err := r.event(Seq(binary.BigEndian.Uint64(v)))
+	err = r.eachAnnouncement(d, func(seq Seq) (bool, error) {
+		e, err := r.event(seq)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		if at, ok := e.Expiration(); !ok || at > r.now {
 			events = append(events, e)
 		}
+		return len(events) < policy.MaxAnnouncements, nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return events, nil
+}
+
+func (r reader) eachAnnouncement(d string, do func(Seq) (more bool, err error)) (err error) {
+	prefix := keyHash(tableAnnouncement, hashOf(d))
+	it, err := r.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix)})
+	if err != nil {
+		return err
+	}
+	defer closeAfter(it.Close, &err)
+	for it.First(); it.Valid(); it.Next() {
+		v := it.Value()
+		if len(v) != 8 {
+			return fmt.Errorf("announcements: %w", errCorrupt)
+		}
+		if more, err := do(Seq(binary.BigEndian.Uint64(v))); !more || err != nil {
+			return err
+		}
+	}
+	return it.Error()
 }
 
 func (r reader) named(id nostr.ID, address string) (bool, error) {

@@ -25,7 +25,12 @@ type Store interface {
 
 // Batch is the open batch. The methods are those of store.Batch.
 type Batch interface {
-	policy.View
+	Announcements(d string) ([]*nostr.Event, error)
+	Has(id nostr.ID) (bool, error)
+	HasBy(id nostr.ID, author nostr.PubKey) (bool, error)
+	HasAddress(address string) (bool, error)
+	Named(id nostr.ID, address string) (bool, error)
+	HasAuthor(pk nostr.PubKey) (bool, error)
 	Add(e *nostr.Event, src store.Source) (policy.Outcome, error)
 	Judge(e *nostr.Event) (policy.Outcome, error)
 	Remember(e *nostr.Event, why policy.Outcome) error

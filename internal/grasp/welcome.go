@@ -1,0 +1,53 @@
+package grasp
+
+import "graspd/internal/nostr"
+
+// Welcome tells who has a part in the repository of one of some authors. It is not changed after it was made.
+type Welcome struct {
+	g      *Group
+	roots  map[nostr.PubKey]bool
+	listed []bool // by key: a member other than himself lists him
+	steps  int
+}
+
+// Welcome works out who has a part in the repositories of these authors.
+func (g *Group) Welcome(authors []nostr.PubKey) *Welcome {
+	w := &Welcome{g: g, roots: make(map[nostr.PubKey]bool, len(authors)), listed: make([]bool, len(g.keys)), steps: len(g.keys)}
+	covered, of := make([]bool, len(g.keys)), make([]standing, len(g.keys))
+	for _, author := range authors {
+		w.roots[author] = true
+		root, ok := g.index[author]
+		// The set of a member lies within the set that he is a member of.
+		if !ok || covered[root] {
+			continue
+		}
+		members := g.spread(root, of)
+		for _, i := range members {
+			covered[i], of[i] = true, stranger
+			w.steps += len(g.lists[i])
+			for _, j := range g.lists[i] {
+				w.listed[j], of[j] = true, stranger
+			}
+		}
+	}
+	return w
+}
+
+// Has reports whether pk is one of the authors, or a member of the repository of one or invited to it.
+func (w *Welcome) Has(pk nostr.PubKey) bool {
+	if w.roots[pk] {
+		return true
+	}
+	i, ok := w.g.index[pk]
+	return ok && w.listed[i] && !w.g.decline[i]
+}
+
+// Invites reports whether a member of one of the repositories lists pk, who may decline. What the announcement of pk says has
+// no part in that, if pk is none of the authors.
+func (w *Welcome) Invites(pk nostr.PubKey) bool {
+	i, ok := w.g.index[pk]
+	return ok && w.listed[i]
+}
+
+// Steps is how many keys and listings were looked at.
+func (w *Welcome) Steps() int { return w.steps }

@@ -1,0 +1,156 @@
+package ingest
+
+import (
+	"container/list"
+	"math"
+
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+const (
+	knownIdentifiers = 1000    // identifiers of which it is known what their announcements say
+	knownKeys        = 400_000 // and the keys that these name, which take some 40 MB
+	readCost         = 30      // steps to read an announcement, and one more for every so many bytes:
+	readBytes        = 128
+)
+
+// view is what the rules see of the open batch.
+type view struct {
+	*store.Batch
+	w *writer
+}
+
+func (w *writer) view() view { return view{w.round.batch, w} }
+
+// Announcements gives what is known, and reads what is not.
+func (v view) Announcements(d string, r policy.Rules) (*policy.Announced, error) {
+	return v.w.known.gather(d, v.Batch, r, v.w.door.now().Unix())
+}
+
+// announced is what the last identifiers that were asked for have for announcements, as far as the rules are concerned: each
+// announcement is read once, and who is welcome is worked out once between two changes. The writer owns it, says what changes,
+// and empties it with a batch that is dropped.
+type announced struct {
+	of    map[string]*identifier
+	order list.List // of *identifier, the last one asked for in front
+	keys  int       // named by all of them
+	steps int       // work that spent has not told yet
+	asked []*identifier
+}
+
+// identifier is what one d has.
+type identifier struct {
+	d     string
+	read  map[store.Seq]announcement
+	same  *policy.Announced // nil where something has changed since
+	until int64             // unix time at which the first of them expires
+	keys  int
+	place *list.Element
+}
+
+type announcement struct {
+	policy.Announcer
+	readable bool
+	expires  int64
+}
+
+func (a *announced) reset() {
+	a.steps = a.spent()
+	a.of, a.order, a.keys = make(map[string]*identifier), list.List{}, 0
+}
+
+// changed says that an announcement with that d came or left.
+func (a *announced) changed(d string) {
+	if x := a.of[d]; x != nil {
+		x.same = nil
+	}
+}
+
+// spent is the work since the last call, in steps as a store.Meter counts them.
+func (a *announced) spent() int {
+	n := a.steps
+	for _, x := range a.asked {
+		if x.same != nil {
+			n += x.same.Steps() / 8 // a look at a key in memory is no row of the disk
+		}
+	}
+	a.steps, a.asked = 0, nil
+	return n
+}
+
+func (a *announced) gather(d string, b *store.Batch, r policy.Rules, now int64) (*policy.Announced, error) {
+	x := a.of[d]
+	if x == nil {
+		x = &identifier{d: d}
+		x.place = a.order.PushFront(x)
+		a.of[d] = x
+	}
+	a.order.MoveToFront(x.place)
+	a.asked = append(a.asked, x)
+	if x.same != nil && now < x.until {
+		return x.same, nil
+	}
+	if err := a.renew(x, b, r, now); err != nil {
+		a.drop(x)
+		return nil, err
+	}
+	for len(a.of) > 1 && (len(a.of) > knownIdentifiers || a.keys > knownKeys) {
+		a.drop(a.order.Back().Value.(*identifier))
+	}
+	return x.same, nil
+}
+
+// renew reads what was not read before.
+func (a *announced) renew(x *identifier, b *store.Batch, r policy.Rules, now int64) error {
+	read, until, keys := make(map[store.Seq]announcement, len(x.read)), int64(math.MaxInt64), len(x.d)/32
+	var same []policy.Announcer
+	served := 0
+	err := b.EachAnnouncement(x.d, func(seq store.Seq) (bool, error) {
+		a.steps++
+		one, ok := x.read[seq]
+		if !ok {
+			var err error
+			if one, err = a.readOne(seq, b, r); err != nil {
+				return false, err
+			}
+		}
+		read[seq] = one
+		keys += one.Keys()
+		if one.expires <= now {
+			return true, nil
+		}
+		until = min(until, one.expires)
+		if one.readable {
+			same = append(same, one.Announcer)
+		}
+		served++
+		return served < policy.MaxAnnouncements, nil
+	})
+	if err != nil {
+		return err
+	}
+	a.keys += keys - x.keys
+	x.read, x.until, x.keys, x.same = read, until, keys, policy.NewAnnounced(same)
+	return nil
+}
+
+func (a *announced) readOne(seq store.Seq, b *store.Batch, r policy.Rules) (announcement, error) {
+	e, err := b.Event(seq)
+	if err != nil {
+		return announcement{}, err
+	}
+	a.steps += readCost + e.Size()/readBytes
+	one := announcement{expires: math.MaxInt64}
+	one.Announcer, one.readable = r.Read(e)
+	if at, ok := e.Expiration(); ok {
+		one.expires = at
+	}
+	return one, nil
+}
+
+func (a *announced) drop(x *identifier) {
+	a.keys -= x.keys
+	a.order.Remove(x.place)
+	delete(a.of, x.d)
+}

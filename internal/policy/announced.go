@@ -1,0 +1,126 @@
+package policy
+
+import (
+	"slices"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// Announcer is what decisions need to know of an announcement that is served, as Rules have read it.
+type Announcer struct {
+	grasp.Listing
+	lists    bool // it lists this service
+	admitted bool // the lists let it make a repository of its own
+	barred   bool // they take nothing of it
+}
+
+// Read reads an announcement that is served; false is for one that nobody can read.
+func (r Rules) Read(e *nostr.Event) (Announcer, bool) {
+	a, err := nip34.ParseAnnouncement(e)
+	if err != nil {
+		return Announcer{}, false
+	}
+	return r.announcer(a), true
+}
+
+func (r Rules) announcer(a *nip34.Announcement) Announcer {
+	return Announcer{
+		Listing: grasp.ListingOf(a), lists: r.Service.Lists(a),
+		admitted: r.Lists.Admits(a.Address), barred: r.Lists.Bars(a.Address),
+	}
+}
+
+// Keys is how many keys it names, its author's among them: what it costs in memory.
+func (a Announcer) Keys() int { return 1 + len(a.Listed) }
+
+// Announced are the served announcements with one d, prepared for questions about who is welcome among them. What a question
+// works out serves those after it. It belongs to one goroutine.
+type Announced struct {
+	list  []Announcer
+	open  *assembly // as if there were no lists
+	lists *assembly // what the lists leave
+	steps int
+}
+
+// NewAnnounced takes at most MaxAnnouncements, one per author, as the same Rules read them. Nobody changes the list after that.
+func NewAnnounced(list []Announcer) *Announced {
+	return &Announced{list: list[:min(len(list), MaxAnnouncements)]}
+}
+
+// Gather reads the announcements of a View.
+func (r Rules) Gather(events []*nostr.Event) *Announced {
+	list := make([]Announcer, 0, len(events))
+	for _, e := range events {
+		if a, ok := r.Read(e); ok {
+			list = append(list, a)
+		}
+	}
+	return NewAnnounced(list)
+}
+
+// Steps is how much the questions since the last call took: keys and listings that were looked at.
+func (a *Announced) Steps() int {
+	n := a.steps
+	a.steps = 0
+	return n
+}
+
+// assembly is who has a part in the repositories of some authors.
+type assembly struct {
+	group   *grasp.Group
+	roots   []nostr.PubKey
+	welcome *grasp.Welcome
+}
+
+// withoutLists is everybody whose announcement is accepted where there are no lists: authors of those that list this service, and
+// everybody in their maintainer sets.
+func (a *Announced) withoutLists() *assembly {
+	if a.open == nil {
+		a.open = a.assemble(func(Announcer) bool { return true }, func(x Announcer) bool { return x.lists })
+	}
+	return a.open
+}
+
+// byLists is everybody whose announcement the lists leave: the authors of those that list this service and are admitted, and
+// everybody in their maintainer sets.
+func (a *Announced) byLists() *assembly {
+	if a.lists == nil {
+		a.lists = a.assemble(func(x Announcer) bool { return !x.barred }, func(x Announcer) bool { return x.lists && x.admitted })
+	}
+	return a.lists
+}
+
+func (a *Announced) assemble(counts, root func(Announcer) bool) *assembly {
+	var listings []grasp.Listing
+	s := &assembly{}
+	for _, x := range a.list {
+		a.steps += x.Keys()
+		if !counts(x) {
+			continue
+		}
+		listings = append(listings, x.Listing)
+		if root(x) {
+			s.roots = append(s.roots, x.Author)
+		}
+	}
+	s.group = grasp.GroupOf(listings)
+	s.welcome = s.group.Welcome(s.roots)
+	a.steps += s.welcome.Steps()
+	return s
+}
+
+// invites reports whether an announcement that makes no repository of its own would be accepted for being invited, in the place of
+// the one by its author that is here.
+func (a *Announced) invites(s *assembly, own Announcer) bool {
+	if own.Declines {
+		return false
+	}
+	w := s.welcome
+	if slices.Contains(s.roots, own.Author) { // by his own word so far, which he takes back
+		w = s.group.Welcome(slices.DeleteFunc(slices.Clone(s.roots), func(pk nostr.PubKey) bool { return pk == own.Author }))
+		a.steps += w.Steps()
+	}
+	return w.Invites(own.Author)
+}
