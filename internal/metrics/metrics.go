@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"graspd/internal/admin"
-	"graspd/internal/grasp"
 	"graspd/internal/ingest"
 	"graspd/internal/relay"
 	"graspd/internal/store"
@@ -39,8 +38,6 @@ type Relay interface {
 type Sync interface {
 	// Relays tells how the engine stands with every relay that holds a slot.
 	Relays(ctx context.Context) []admin.Relay
-	// Details tells of the same relays what is costly to tell.
-	Details(ctx context.Context) map[grasp.RelayURL]admin.Details
 }
 
 // patience is how long an answer waits for the engine.

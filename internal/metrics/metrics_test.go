@@ -35,19 +35,6 @@ func (s fakeRelay) Stats() relay.Stats                   { return s.open }
 func (s fakeRelay) Traffic() relay.Traffic               { return s.passed }
 func (s *fakeSync) Relays(context.Context) []admin.Relay { return *s }
 
-// Details: of the first relay, two repositories that were compared.
-func (s *fakeSync) Details(context.Context) map[grasp.RelayURL]admin.Details {
-	out := map[grasp.RelayURL]admin.Details{}
-	for i, r := range *s {
-		parts := []plan.Part{{Address: "30617:a:x"}}
-		if i == 0 {
-			parts = []plan.Part{{Address: "30617:a:x", Held: 10, Lacks: 4}, {Address: "30617:a:y", Held: 10, Lacks: 3}, {Address: "30617:a:z", Held: 10}}
-		}
-		out[r.URL] = admin.Details{Parts: parts}
-	}
-	return out
-}
-
 func named(u string, s plan.Status) admin.Relay {
 	if s.Health == 0 {
 		s.Health = plan.Healthy
@@ -70,6 +57,7 @@ func sample() (Config, *fakeSync) {
 	s := &fakeSync{
 		named("wss://a.example", plan.Status{
 			Phase: "live", Connected: true, Want: plan.Count{Repositories: 2, Roots: 30}, Confirmed: plan.Count{Repositories: 1, Roots: 29}, Coverage: &covered,
+			Lacks:    &plan.Lacks{Events: 7, Repositories: 2},
 			Counters: plan.Counters{Attempts: 5, DialFailures: 2, Gaps: 4, Live: 6, Equal: 100, NegSent: 1000, NegReceived: 500, Rounds: 3},
 		}),
 		named("wss://b.example", plan.Status{Phase: "dialing", Health: plan.Dead, Failures: 9, Behind: time.Hour, Counters: plan.Counters{Attempts: 10, DialFailures: 9}}),

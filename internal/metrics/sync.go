@@ -72,9 +72,6 @@ func (e engine) collect(ctx context.Context, to chan<- prometheus.Metric) {
 	e.tracked.tell(to, float64(len(relays)))
 	e.connectedAll.tell(to, connected)
 	e.dead.tell(to, dead)
-	for u, d := range e.from.Details(ctx) {
-		e.lacks(to, u, d.Parts)
-	}
 	st := e.store.Stats()
 	if st.Events > 0 {
 		e.saved.tell(to, equal*float64(st.DiskBytes)/float64(st.Events)-neg)
@@ -112,20 +109,9 @@ func (e engine) one(to chan<- prometheus.Metric, r admin.Relay) {
 	if r.Coverage != nil {
 		e.coverage.tell(to, *r.Coverage, u)
 	}
-}
-
-// lacks tells what a relay lacks. By repository that is on the operator's page: strangers name as many as they like.
-func (e engine) lacks(to chan<- prometheus.Metric, u grasp.RelayURL, parts []plan.Part) {
-	var events, repositories float64
-	known := false
-	for _, p := range parts {
-		known = known || p.Held > 0
-		events += float64(p.Lacks)
-		repositories += oneOrZero(p.Lacks > 0)
-	}
-	if known {
-		e.lacked.tell(to, events, label(u))
-		e.lacking.tell(to, repositories, label(u))
+	if r.Lacks != nil { // by repository that is on the operator's page: strangers name as many as they like
+		e.lacked.tell(to, float64(r.Lacks.Events), u)
+		e.lacking.tell(to, float64(r.Lacks.Repositories), u)
 	}
 }
 

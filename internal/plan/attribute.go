@@ -37,6 +37,7 @@ func (p *Peer) coverWhole(t *task) {
 		return
 	case len(lacks) == 0:
 		p.coverage.lack(nil)
+		p.recount()
 		return
 	}
 	p.conn.whole.asking = p.newSub("w")
@@ -74,6 +75,7 @@ func (p *Peer) attributed(in Attributed) {
 		}
 	}
 	p.coverage.lack(lacks)
+	p.recount()
 }
 
 // lack notes what the relay lacks now. How much of each repository is here is as

@@ -85,7 +85,7 @@ func (p *Peer) connected(in Connected) {
 	for _, it := range p.inOrder() {
 		l := p.lotOf(it)
 		if p.confirmed.drop(it) {
-			p.held.put(it)
+			p.held.put(it, p.repository(it))
 		}
 		if p.held.has(it) {
 			l.since = since

@@ -139,6 +139,7 @@ func (p *Peer) cover(g *group) {
 		}
 	}
 	p.coverage.add(g.layer, found)
+	p.recount()
 }
 
 // add takes what a group told of repositories.
@@ -216,6 +217,7 @@ func (p *Peer) tendCoverage() {
 		return
 	}
 	c.end()
+	p.recount()
 	worst, lacking := (*RepoWant)(nil), 0
 	for _, r := range p.want.Repos {
 		lacks := c.last[r.ord].sum().lacks
@@ -239,18 +241,28 @@ func (p *Peer) reconciles() bool {
 	return !p.cfg.NoNegentropy && p.neg != negRefused && p.neg != negTruncates
 }
 
-// covered returns how much of what is here the relay has, 0 to 1; nil when
-// that is not known.
-func (p *Peer) covered() *float64 {
-	if p.want == nil || !p.reconciles() {
-		return nil
-	}
-	var sum share
+// totals is what is known of all repositories that are wanted. It is kept, as they are many.
+type totals struct {
+	share
+	lacking int // repositories of which the relay lacks any
+}
+
+// recount works the totals out, whenever what is wanted or known of it changes: that takes a walk through all of it anyway.
+func (p *Peer) recount() {
+	p.covers = totals{}
 	for _, r := range p.want.Repos {
-		sum = sum.plus(p.coverage.last[r.ord].sum())
+		s := p.coverage.last[r.ord].sum()
+		p.covers.share = p.covers.plus(s)
+		if s.lacks > 0 {
+			p.covers.lacking++
+		}
 	}
-	if sum.held == 0 {
-		return nil
+}
+
+// covered returns how much of what is here the relay has, 0 to 1, and what it lacks; nil when that is not known.
+func (p *Peer) covered() (*float64, *Lacks) {
+	if t := p.covers; p.reconciles() && t.held > 0 {
+		return new(1 - float64(t.lacks)/float64(t.held)), &Lacks{Events: t.lacks, Repositories: t.lacking}
 	}
-	return new(1 - float64(sum.lacks)/float64(sum.held))
+	return nil, nil
 }

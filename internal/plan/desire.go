@@ -33,6 +33,7 @@ func (p *Peer) setWant(w *Want) {
 		}
 	})
 	p.coverage.keep(w)
+	p.recount()
 }
 
 // noteOwners notes who names a relay that is dead.
@@ -72,4 +73,5 @@ func (p *Peer) leave() {
 	p.hasMark = false
 	p.tour = tour{}
 	p.coverage.last, p.coverage.next, p.coverage.whole, p.coverage.filling = nil, nil, nil, false
+	p.covers = totals{}
 }

@@ -135,6 +135,9 @@ func (p *Peer) Check() error {
 	if n != p.confirmed.n || h != p.held.n {
 		return fmt.Errorf("%d items confirmed and %d held, of which wanted %d and %d", p.confirmed.n, p.held.n, n, h)
 	}
+	if err := p.checkFigures(); err != nil {
+		return err
+	}
 	if err := p.tour.check(); err != nil {
 		return err
 	}

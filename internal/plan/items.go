@@ -85,6 +85,26 @@ func (s *itemSet) above(it Item) iter.Seq[Item] {
 
 func (s *itemSet) clear() { *s = itemSet{} }
 
+// known is items of which something is known; those that are repositories are told apart, to be counted.
+type known struct {
+	itemSet
+	repos itemSet
+}
+
+func (k *known) put(it Item, repo bool) bool {
+	if repo {
+		k.repos.put(it)
+	}
+	return k.itemSet.put(it)
+}
+
+func (k *known) drop(it Item) bool {
+	k.repos.drop(it)
+	return k.itemSet.drop(it)
+}
+
+func (k *known) clear() { *k = known{} }
+
 // bag counts items that may be wanted through several repositories.
 type bag struct {
 	itemSet

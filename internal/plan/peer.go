@@ -83,10 +83,10 @@ type Peer struct {
 	out    []Effect
 
 	desire
-	confirmed itemSet // completely answered and followed since
-	held      itemSet // confirmed as of the mark; only what came since is not asked yet
-	mark      Now     // last sign of life; it stands still while anything is held
-	hasMark   bool    // false: never connected, or the clock slipped
+	confirmed known // completely answered and followed since
+	held      known // confirmed as of the mark; only what came since is not asked yet
+	mark      Now   // last sign of life; it stands still while anything is held
+	hasMark   bool  // false: never connected, or the clock slipped
 
 	phase    phase
 	wakeDial time.Duration // no dial before
@@ -114,6 +114,7 @@ type Peer struct {
 	lastAlive time.Time
 	complete  time.Duration // when everything wanted was last confirmed; before that, when it was first wanted
 	coverage  coverage
+	covers    totals // of coverage, over what is wanted
 	withheld  withheld
 	likeness  likeness
 	hidden    withheld // of comparisons as a whole

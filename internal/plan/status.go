@@ -25,6 +25,12 @@ func (h Health) String() string {
 // Count is a number of repositories and of root events.
 type Count struct{ Repositories, Roots int }
 
+// Lacks is what a relay lacks of what is here: events, and repositories of which it lacks any.
+type Lacks struct {
+	Events       uint64
+	Repositories int
+}
+
 // Status is what an operator sees of one peer.
 type Status struct {
 	Phase        string // idle, waiting, dialing, syncing or live
@@ -45,6 +51,7 @@ type Status struct {
 	LastAlive    time.Time // zero when never connected
 	Counters     Counters
 	Uptime       Uptime
+	Lacks        *Lacks   // nil = unknown
 	Coverage     *float64 // how much of what is here the relay has, 0 to 1, over its repositories; nil = unknown
 }
 
@@ -55,8 +62,9 @@ func (p *Peer) Status() Status {
 	s := Status{
 		Phase: phaseNames[p.phase], Ourself: p.ourself, Health: p.health(), Connected: p.conn != nil,
 		Failures: p.failures.n, Counters: p.counted, Negentropy: p.neg.String(), Uptime: p.uptime,
-		LastAlive: p.lastAlive, Coverage: p.covered(),
+		LastAlive: p.lastAlive,
 	}
+	s.Coverage, s.Lacks = p.covered()
 	if p.phase == phaseWaiting {
 		s.NextAttempt = p.now.Wall.Add(p.wakeDial - p.now.Mono)
 	}
@@ -84,15 +92,10 @@ func (p *Peer) Counted() Counters { return p.counted }
 
 // confirmedCount counts what is confirmed, or was when the relay was last heard.
 func (p *Peer) confirmedCount() Count {
-	n := Count{Roots: p.confirmed.n + p.held.n}
+	n := Count{Repositories: p.confirmed.repos.n + p.held.repos.n}
+	n.Roots = p.confirmed.n + p.held.n - n.Repositories
 	if p.has(Announcements) {
 		n.Roots--
-	}
-	for _, r := range p.want.Repos {
-		if p.has(r.Item) {
-			n.Repositories++
-			n.Roots--
-		}
 	}
 	return n
 }

@@ -279,7 +279,7 @@ func (p *Peer) taskDone(t *task) {
 	c.groups = slices.DeleteFunc(c.groups, func(x *group) bool { return x == g })
 	for _, it := range g.items {
 		again := p.held.drop(it)
-		if p.confirmed.put(it) && !again {
+		if p.confirmed.put(it, p.repository(it)) && !again {
 			p.failures.progress()
 		}
 	}

@@ -43,7 +43,9 @@ func (e *Engine) Retry(ctx context.Context, u grasp.RelayURL) error {
 
 func (e *Engine) retry(ctx context.Context, u grasp.RelayURL) error {
 	if p := e.peers[u]; p != nil {
-		p.call(ctx, func(ctx context.Context) { p.step(ctx, plan.Retry{}) })
+		if !p.call(ctx, func(ctx context.Context) { p.step(ctx, plan.Retry{}) }) {
+			return ErrNotRunning
+		}
 		return nil
 	}
 	if e.wants[u] == nil {

@@ -223,3 +223,21 @@ func TestPingsWhileTheReaderWaits(t *testing.T) {
 		}
 	})
 }
+
+// TestARetryThatNobodyTakes is told to whoever asked for it: its relay's shell has ended, or the engine stops.
+func TestARetryThatNobodyTakes(t *testing.T) {
+	left := make(chan struct{})
+	e := &Engine{peers: map[grasp.RelayURL]*peer{
+		"wss://gone.example.net":  {calls: make(chan func(context.Context)), left: left},
+		"wss://stuck.example.net": {calls: make(chan func(context.Context)), left: make(chan struct{})},
+	}}
+	close(left)
+	if err := e.retry(t.Context(), "wss://gone.example.net"); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("the shell has ended: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := e.retry(ctx, "wss://stuck.example.net"); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("the engine stops: %v", err)
+	}
+}
