@@ -42,6 +42,8 @@ func TestAnAnnouncementOpensNoWayIn(t *testing.T) {
 	} {
 		names = append(names, "ws://"+host+":"+port)
 	}
+	const otherService = "ws://9.9.9.9:22"
+	names = append(names, otherService)
 	source := testkit.Serve(t)
 	source.Add(testkit.Announcement(testkit.Key(1), time.Now().Unix()-100, "proj", append(names, string(source.URL))...))
 	us := serve(t, "--data", t.TempDir(), "--domain", "relay.example.org", "--bootstrap", string(source.URL), "--sync-batch-window", "20ms",
@@ -57,6 +59,9 @@ func TestAnAnnouncementOpensNoWayIn(t *testing.T) {
 		for _, r := range s.Sync.Relays {
 			if !r.Bootstrap && r.Failures >= 2 {
 				failing++
+			}
+			if r.URL == otherService && r.Failures > 0 && (r.Cause == nil || !strings.Contains(*r.Cause, "port 22 belongs to another service")) {
+				t.Fatalf("%+v", r)
 			}
 			if !r.Bootstrap && r.LastAlive != nil {
 				t.Fatalf("%s was connected", r.URL)

@@ -15,6 +15,7 @@ import (
 func TestStatusTable(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	next, past := now.Add(83*time.Minute+400*time.Millisecond), now.Add(-time.Second)
+	cause := "not dialed for an announcement: port 22 belongs to another service\x1b[2J"
 	up, all, coverage := 0.9996, 1.0, 0.29
 	s := admin.Status{
 		Relay: admin.Self{URL: "wss://relay.example.org", Version: "v1"}, Store: admin.StoreStatus{Events: 151000, Repositories: 1000},
@@ -22,7 +23,7 @@ func TestStatusTable(t *testing.T) {
 			{URL: "wss://a.example.net", Bootstrap: true, Phase: "live", Health: "healthy", Want: admin.Count{Repositories: 50, Roots: 2500},
 				Confirmed: admin.Count{Repositories: 50, Roots: 2500}, SweptRoots: 7, Events: admin.Sources{Live: 12, Catchup: 7400, Daily: 3}, Gaps: 2,
 				Uptime: &up, Coverage: &coverage},
-			{URL: "wss://longer.example.net", Phase: "waiting", Health: "dead", Failures: 61, Want: admin.Count{Repositories: 1}, NextAttempt: &next},
+			{URL: "wss://longer.example.net", Phase: "waiting", Health: "dead", Failures: 61, Want: admin.Count{Repositories: 1}, NextAttempt: &next, Cause: &cause},
 			{URL: "wss://now.example.net", Phase: "dialing", Health: "degraded", Failures: 1, NextAttempt: &past, Uptime: &all},
 		}},
 	}
@@ -32,6 +33,8 @@ RELAY                     PHASE    HEALTH        REPOSITORIES  ROOTS            
 wss://a.example.net *     live     healthy       50/50         2500/2500 (7 swept)  12    7400     3      2     99.9%   29.0%     -
 wss://longer.example.net  waiting  dead (61)     0/1           0/0                  0     0        0      0     -       -         in 1h23m0s
 wss://now.example.net     dialing  degraded (1)  0/0           0/0                  0     0        0      0     100.0%  -         now
+
+wss://longer.example.net: not dialed for an announcement: port 22 belongs to another service\x1b[2J
 
 * bootstrap relay
 `

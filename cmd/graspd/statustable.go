@@ -25,7 +25,7 @@ func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 	fmt.Fprintln(t, strings.Join([]string{
 		"RELAY", "PHASE", "HEALTH", "REPOSITORIES", "ROOTS", "LIVE", "CATCHUP", "DAILY", "GAPS", "UPTIME", "COVERAGE", "NEXT ATTEMPT",
 	}, "\t"))
-	bootstrap := false
+	bootstrap, causes := false, ""
 	for _, r := range s.Sync.Relays {
 		fmt.Fprintln(t, strings.Join(row(r, now), "\t"))
 		bootstrap = bootstrap || r.Bootstrap
@@ -33,6 +33,13 @@ func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	for _, r := range s.Sync.Relays {
+		if r.Cause != nil {
+			fmt.Fprintf(&b, "\n%s: %s", r.URL, visible(*r.Cause))
+			causes = "\n"
+		}
+	}
+	b.WriteString(causes)
 	if bootstrap {
 		b.WriteString("\n* bootstrap relay\n")
 	}

@@ -107,6 +107,7 @@ func newEngine(c Config, n *node, key nostr.SecretKey, bootstrap []grasp.RelayUR
 		Store: n.store, Door: n.door, Service: n.service, Lists: n.lists, Bootstrap: bootstrap, Self: key.PubKey(), Sign: signer(key),
 		Dialer: dialer{relayconn.New(relayconn.Config{
 			AllowPrivate: c.SyncAllowPrivate,
+			Service:      n.service.Host(),
 			Exempt:       func(u grasp.RelayURL) bool { return slices.Contains(bootstrap, u) },
 			UserAgent:    "graspd/" + versionString(),
 		})},

@@ -61,7 +61,7 @@ func relays() []admin.Relay {
 	coverage := 0.97
 	return []admin.Relay{
 		{URL: "wss://waiting.example.net", Status: plan.Status{
-			Phase: "waiting", Health: plan.Dead, Bootstrap: true, Want: plan.Count{Repositories: 1, Roots: 2}, Negentropy: "unknown", Failures: 61,
+			Phase: "waiting", Health: plan.Dead, Bootstrap: true, Want: plan.Count{Repositories: 1, Roots: 2}, Negentropy: "unknown", Failures: 61, Cause: "dial: \xffrefused",
 			NextAttempt: time.Date(2026, 11, 21, 13, 30, 0, 987, time.FixedZone("", 3600)),
 			LastAlive:   time.Date(60_000, 1, 1, 0, 0, 0, 0, time.UTC),
 		}},
@@ -80,11 +80,11 @@ func TestStatus(t *testing.T) {
 	const self = `{"relay":{"url":"wss://relay.example.org","version":"v1"},"store":{"events":151000,"repositories":1000,"head":151210},"sync":{"relays":[`
 	const other = `{"url":"wss://other.example.net","bootstrap":false,"phase":"live","health":"healthy",` +
 		`"want":{"repositories":50,"roots":2500},"confirmed":{"repositories":49,"roots":2498},"in_flight":3,"live_subscriptions":8,"swept_roots":7,` +
-		`"negentropy":"works","failures":0,"next_attempt":null,"last_alive":"2026-11-20T12:00:00Z",` +
+		`"negentropy":"works","failures":0,"cause":null,"next_attempt":null,"last_alive":"2026-11-20T12:00:00Z",` +
 		`"events":{"live":12,"catchup":7400,"daily":1},"gaps":4,"undelivered":5,"uptime":0.998,"coverage":0.97}`
 	const waiting = `{"url":"wss://waiting.example.net","bootstrap":true,"phase":"waiting","health":"dead",` +
 		`"want":{"repositories":1,"roots":2},"confirmed":{"repositories":0,"roots":0},"in_flight":0,"live_subscriptions":0,"swept_roots":0,` +
-		`"negentropy":"unknown","failures":61,"next_attempt":"2026-11-21T12:30:00Z","last_alive":null,` +
+		`"negentropy":"unknown","failures":61,"cause":"dial: �refused","next_attempt":"2026-11-21T12:30:00Z","last_alive":null,` +
 		`"events":{"live":0,"catchup":0,"daily":0},"gaps":0,"undelivered":0,"uptime":null,"coverage":null}`
 	syncing := here
 	syncing.Sync = fakeSync{relays: relays()}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"graspd/internal/plan"
@@ -51,6 +52,7 @@ type RelayStatus struct {
 	SweptRoots        int        `json:"swept_roots"`
 	Negentropy        string     `json:"negentropy"` // unknown, works, refused, truncates
 	Failures          int        `json:"failures"`   // in a row
+	Cause             *string    `json:"cause"`      // of the last one
 	NextAttempt       *time.Time `json:"next_attempt"`
 	LastAlive         *time.Time `json:"last_alive"`
 	Events            Sources    `json:"events"`
@@ -116,6 +118,9 @@ func statusOf(r Relay) RelayStatus {
 		NextAttempt: moment(r.NextAttempt), LastAlive: moment(r.LastAlive),
 		Events: Sources{Live: r.Counters.Live, Catchup: r.Counters.Catchup, Daily: r.Counters.Daily},
 		Gaps:   r.Counters.Gaps, Undelivered: r.Counters.Undelivered, Coverage: r.Coverage,
+	}
+	if r.Cause != "" {
+		s.Cause = new(strings.ToValidUTF8(r.Cause, "\uFFFD"))
 	}
 	if up, ok := r.Uptime.Ratio(); ok {
 		s.Uptime = &up

@@ -39,6 +39,9 @@ func ParseService(domain string) (Service, error) {
 	return Service{host: host, port: port, path: strings.TrimRight(u.EscapedPath(), "/")}, nil
 }
 
+// Host is the host name or address, without brackets and port.
+func (s Service) Host() string { return s.host }
+
 // String is host[:port] and the base path, as ParseService reads it.
 func (s Service) String() string { return joinHost(s.host, s.port) + s.path }
 

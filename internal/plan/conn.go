@@ -132,6 +132,7 @@ func (p *Peer) dialFailed(in DialFailed) {
 		p.report(Info, "this is our own relay: not synced")
 	case in.SlowIt && p.slowedBy < mostSlowed:
 		p.slowedBy++
+		p.cause = "asked to slow down"
 		p.phase, p.wakeDial = phaseWaiting, p.now.Mono+slowDown
 		p.report(Warn, "connection refused: asked to slow down", "wait", slowDown)
 	default:
@@ -162,6 +163,7 @@ func (p *Peer) fail(what, reason string) {
 	p.conn = nil
 	p.phase = phaseWaiting
 	wait := p.failures.count(p.cfg, p.now)
+	p.cause = reason[:min(len(reason), longestCause)]
 	p.wakeDial = p.now.Mono + wait
 	if p.failures.dead(p.cfg, p.now) {
 		p.report(Error, "relay is dead", "failing", p.now.since(p.failures.first), "wait", wait, "cause", reason)

@@ -91,6 +91,7 @@ type Peer struct {
 	phase    phase
 	wakeDial time.Duration // no dial before
 	failures failures
+	cause    string // of the last failure
 	slowedBy int    // attempts in a row that the relay met by asking to slow down
 	revived  Now    // when a new owner last had it tried while it was dead; zero = never
 	owners   owners // who named it while it was dead

@@ -47,6 +47,7 @@ type Status struct {
 	SweptRoots   int
 	Negentropy   string // unknown, works, truncates or refused
 	Failures     int
+	Cause        string    // of the last failure, a stranger's text perhaps; empty when there is none in a row
 	NextAttempt  time.Time // zero when connected
 	LastAlive    time.Time // zero when never connected
 	Counters     Counters
@@ -54,6 +55,9 @@ type Status struct {
 	Lacks        *Lacks   // nil = unknown
 	Coverage     *float64 // how much of what is here the relay has, 0 to 1, over its repositories; nil = unknown
 }
+
+// longestCause is how much of a reason is kept. Bytes.
+const longestCause = 300
 
 var phaseNames = [...]string{phaseIdle: "idle", phaseDialing: "dialing", phaseOpen: "syncing", phaseWaiting: "waiting"}
 
@@ -65,6 +69,9 @@ func (p *Peer) Status() Status {
 		LastAlive: p.lastAlive,
 	}
 	s.Coverage, s.Lacks = p.covered()
+	if p.failures.n > 0 || p.slowedBy > 0 {
+		s.Cause = p.cause
+	}
 	if p.phase == phaseWaiting {
 		s.NextAttempt = p.now.Wall.Add(p.wakeDial - p.now.Mono)
 	}

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,4 +38,35 @@ func TestStatusWalksNothing(t *testing.T) {
 	if allocations[10] != allocations[3000] {
 		t.Errorf("allocations: %v", allocations)
 	}
+}
+
+// TestStatusTellsWhyARelayFails, as long as it does.
+func TestStatusTellsWhyARelayFails(t *testing.T) {
+	_, w := small(t, 1)
+	d := newDriver(t, plan.Config{})
+	cause := func(want string) {
+		t.Helper()
+		if got := d.peer.Status().Cause; got != want {
+			t.Errorf("the cause is %q, want %q", got, want)
+		}
+	}
+	d.do(plan.Wanted{Want: w})
+	cause("")
+	d.do(plan.DialFailed{Reason: "not dialed for an announcement: port 22 belongs to another service"})
+	cause("not dialed for an announcement: port 22 belongs to another service")
+	d.pass(10 * time.Second)
+	cause("not dialed for an announcement: port 22 belongs to another service")
+	d.do(plan.DialFailed{Reason: strings.Repeat("x", 400)})
+	cause(strings.Repeat("x", 300))
+	d.pass(time.Minute)
+	d.do(plan.DialFailed{Reason: "HTTP 429", SlowIt: true})
+	cause("asked to slow down")
+	d.pass(2 * time.Minute)
+	d.do(plan.Connected{})
+	d.pass(10 * time.Minute)
+	if s := d.peer.Status(); s.Failures != 0 || s.Cause != "" {
+		t.Errorf("it does well: %+v", s)
+	}
+	d.do(plan.Disconnected{Reason: "closed by the relay: 1001 going"})
+	cause("closed by the relay: 1001 going")
 }

@@ -5,8 +5,9 @@ import (
 	"net/netip"
 )
 
-// ErrForbiddenAddress is wrapped by errors of Dial and Info when a host is, or resolves only to, addresses outside the public internet.
-var ErrForbiddenAddress = errors.New("address is not public")
+// ErrForbiddenAddress is wrapped by errors of Dial and Info when a host is, or resolves only to, addresses to which URLs of strangers
+// must not lead, or the port is one.
+var ErrForbiddenAddress = errors.New("not dialed for an announcement")
 
 // special4 is the part of IPv4 in which no relay of a stranger may be: the IANA special-purpose registry, and multicast.
 var special4 = prefixes(

@@ -69,6 +69,9 @@ func (d *Dialer) connectOne(ctx context.Context, addr string, left int) (net.Con
 
 // addresses gives what may be dialed for a target, as host:port.
 func (d *Dialer) addresses(ctx context.Context, t target) ([]string, error) {
+	if t.addr.IsValid() && !t.exempt && d.own.has(ctx, t.addr, t.port) {
+		return nil, ownAddress(t.addr)
+	}
 	if t.addr.IsValid() || d.cfg.Lookup == nil {
 		return []string{net.JoinHostPort(t.host, t.port)}, nil
 	}
@@ -77,14 +80,21 @@ func (d *Dialer) addresses(ctx context.Context, t target) ([]string, error) {
 		return nil, remoteError{"resolve", err}
 	}
 	var out []string
+	var refused error
 	for _, a := range found {
 		a = a.Unmap() // some resolvers give every IPv4 address in IPv6 form
-		if (t.exempt || Public(a)) && len(out) < maxAddresses {
+		switch {
+		case len(out) == maxAddresses:
+		case !t.exempt && !Public(a):
+			refused = fmt.Errorf("%w: %s, as %s resolves, is not public", ErrForbiddenAddress, a, t.host)
+		case !t.exempt && d.own.has(ctx, a, t.port):
+			refused = ownAddress(a)
+		default:
 			out = append(out, netAddress(a, t.port))
 		}
 	}
-	if len(out) == 0 && len(found) > 0 {
-		return nil, fmt.Errorf("%w: %s, as %s resolves", ErrForbiddenAddress, found[0].Unmap(), t.host)
+	if len(out) == 0 && refused != nil {
+		return nil, refused
 	}
 	if len(out) == 0 {
 		return nil, errors.New("resolve: no address")

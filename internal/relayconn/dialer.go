@@ -32,6 +32,12 @@ type Config struct {
 	UserAgent    string                    // empty: "graspd"
 	RootCAs      *x509.CertPool            // nil: those of the system
 
+	// Service is the host under which this relay is reached. What it resolves to is not dialed for strangers, but at the ports of the
+	// web, which others may share with it. Empty: none.
+	Service string
+	// Interfaces lists the addresses of this machine, which are not dialed for strangers. nil: the system is asked; with a DialContext
+	// of the caller's, there are none.
+	Interfaces func() ([]netip.Addr, error)
 	// Lookup resolves a host name. nil: the system's resolver; with a DialContext of the caller's, names are handed to that instead,
 	// which then answers for where they lead.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -43,6 +49,7 @@ type Config struct {
 type Dialer struct {
 	cfg    Config
 	memory *memory
+	own    *own
 }
 
 // New returns a Dialer with the defaults of Config filled in.
@@ -73,8 +80,11 @@ func New(cfg Config) *Dialer {
 		if cfg.Lookup == nil {
 			cfg.Lookup = lookup
 		}
+		if cfg.Interfaces == nil {
+			cfg.Interfaces = interfaces
+		}
 	}
-	return &Dialer{cfg, newMemory(cfg.Memory)}
+	return &Dialer{cfg, newMemory(cfg.Memory), newOwn(cfg)}
 }
 
 func lookup(ctx context.Context, host string) ([]netip.Addr, error) {

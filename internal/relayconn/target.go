@@ -43,15 +43,21 @@ func (d *Dialer) target(u grasp.RelayURL) (target, error) {
 	}
 	if n, err := strconv.ParseUint(t.port, 10, 16); err != nil || n == 0 {
 		return target{}, errors.New("the port is out of range")
+	} else if !t.exempt && !webPort(uint16(n)) {
+		return target{}, fmt.Errorf("%w: port %d belongs to another service", ErrForbiddenAddress, n)
 	}
 	if t.addr, err = netip.ParseAddr(t.host); err != nil {
 		return t, checkName(t.host)
 	}
 	if !t.exempt && !Public(t.addr) {
-		return target{}, fmt.Errorf("%w: %s", ErrForbiddenAddress, t.addr.WithZone(""))
+		return target{}, fmt.Errorf("%w: %s is not public", ErrForbiddenAddress, t.addr.WithZone(""))
 	}
 	return t, nil
 }
+
+// webPort says whether a relay may be at a port: those of the web, and those that need no privilege. On the others are mail, names,
+// shells and the like, which are not to be spoken to for a stranger.
+func webPort(n uint16) bool { return n == 80 || n == 443 || n >= 1024 }
 
 func (d *Dialer) exempt(u grasp.RelayURL) bool { return d.cfg.Exempt != nil && d.cfg.Exempt(u) }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"graspd/internal/grasp"
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
 	"graspd/internal/policy"
