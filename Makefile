@@ -4,7 +4,7 @@ RUNS ?= 200
 FIRST ?= 0
 CHROMIUM ?= chromium
 
-.PHONY: help build test race lint fuzz mutate crash scale load siege bench microbench interop browser libsecp256k1 docs demo sim
+.PHONY: help build test race lint fuzz mutate crash nightly scale load siege bench microbench interop browser libsecp256k1 docs demo sim
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -40,6 +40,9 @@ mutate: ## plant faults, those whose name or package contains ONLY, and name the
 
 crash: ## kill graspd RUNS times under load and check what is on disk after each
 	go test -count=1 -run '^TestCrash$$' -v -timeout 24h ./cmd/graspd -args -runs $(RUNS) $(if $(SEED),-seed $(SEED))
+
+nightly: ## the tests of every package, or of PACKAGES, RUNS times under load; stopped, it goes on where it was
+	RUNS=$(RUNS) PACKAGES='$(PACKAGES)' .ci/nightly
 
 scale: ## the engine at the sizes that it is made for, with a report
 	go test -run '^TestScale$$' -v -count=1 ./internal/plan -args -scale
