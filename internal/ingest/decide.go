@@ -104,7 +104,7 @@ func (w *writer) accept(e *nostr.Event, from store.Source) error {
 	for _, x := range w.orphans.concerned(e) {
 		w.reconsider(x)
 	}
-	if e.Kind == nostr.KindVanish {
+	if e.Kind == nostr.KindVanish || w.round.batch.Unfinished() > 0 {
 		w.purging = true
 	}
 	if at, ok := e.Expiration(); ok {

@@ -66,7 +66,11 @@ const (
 	CrowdBurst       = crowdBurst
 	CrowdEvery       = crowdEvery
 	FreeWork         = freeWork
+	MaxUnfinished    = maxUnfinished
 )
+
+// Unfinished is how many deletions are under way. It is for replies, which the writer calls, and for an idle door.
+func (d *Door) Unfinished() int { return d.store.Unfinished() }
 
 // Crowds are the accounts of who announces how much.
 type Crowds struct{ c *crowds }

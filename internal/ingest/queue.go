@@ -76,6 +76,15 @@ func (d *Door) takeReady(onlyBeside bool) *item {
 	return it
 }
 
+// putBack gives an item back that takeReady gave, to be taken again in its source's next turn.
+func (d *Door) putBack(it *item) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	it.src.order.PushFront(it)
+	d.coming++
+	d.offerDecision(it.src)
+}
+
 // quiet reports whether nothing is on its way to the writer.
 func (d *Door) quiet() bool { return d.waiting() == 0 }
 

@@ -108,6 +108,10 @@ func (w *writer) fill() (more bool) {
 		if it == nil {
 			return false
 		}
+		if w.tooSoon(it) && w.purgeStep() {
+			w.door.putBack(it)
+			continue
+		}
 		w.answer(it)
 	}
 	return true

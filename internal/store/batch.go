@@ -29,6 +29,9 @@ type Batch struct {
 	closed bool
 	steps  int // for Steps
 
+	unfinished int                    // deletions of which not all is done
+	marked     map[nostr.PubKey]marks // of authors whose deletions have left marks in it, or taken some back
+
 	// Where the iterators of the queue and of the expiry table may start; the store's own once committed.
 	queueFrom, expireFrom int64
 }
@@ -62,7 +65,7 @@ func (s *Store) Begin() (*Batch, error) {
 	defer s.mu.Unlock()
 	return &Batch{
 		s: s, w: s.db.NewIndexedBatchWithSize(s.usual), epoch: s.cur.epoch, counters: s.cur.counters,
-		queueFrom: s.queueFrom, expireFrom: s.expireFrom,
+		queueFrom: s.queueFrom, expireFrom: s.expireFrom, unfinished: s.unfinished,
 	}, nil
 }
 
@@ -122,6 +125,9 @@ func (b *Batch) Commit() (Seq, error) {
 	if err := b.forgetDue(); err != nil {
 		return 0, fmt.Errorf("commit: %w", err)
 	}
+	if err := b.writeMarks(); err != nil {
+		return 0, fmt.Errorf("commit: %w", err)
+	}
 	if err := b.w.Set(keyMeta(metaCounters), b.counters.append(nil), nil); err != nil {
 		return 0, fmt.Errorf("commit: %w", err)
 	}
@@ -134,7 +140,7 @@ func (b *Batch) Commit() (Seq, error) {
 	// The commit point: from here on the batch survives a power cut, and readers may see it.
 	b.done = true
 	b.s.usual = roomFor(b.w.Len())
-	b.s.queueFrom, b.s.expireFrom = b.queueFrom, b.expireFrom
+	b.s.queueFrom, b.s.expireFrom, b.s.unfinished = b.queueFrom, b.expireFrom, b.unfinished
 	b.s.publish(b.counters, b.epoch, b.entries)
 	return b.head, nil
 }
@@ -164,7 +170,7 @@ func (b *Batch) Discard() {
 }
 
 func (b *Batch) reader() reader {
-	return reader{r: b.w, epoch: b.epoch, now: b.s.opt.Now().Unix(), sketch: b.s.sketch, memo: &b.s.memo}
+	return reader{r: b.w, epoch: b.epoch, now: b.s.opt.Now().Unix(), sketch: b.s.sketch, memo: &b.s.memo, unfinished: b.unfinished}
 }
 
 // Steps is how much work was done in this batch, as Meter counts it, a row that is written or deleted being 4. What is only
@@ -230,7 +236,7 @@ func (b *Batch) add(e *nostr.Event, seq Seq, src Source) error {
 	}
 	switch e.Kind {
 	case nostr.KindDeletion:
-		return b.applyDeletion(e)
+		return b.applyDeletion(e, seq)
 	case nostr.KindVanish:
 		return b.applyVanish(e)
 	}

@@ -11,9 +11,9 @@ import (
 
 // marks takes the marks of deletions, before the events that they keep away: the deletion may have expired since.
 func (r *rebuild) marks() error {
-	for table, size := range map[byte]int{tableDeletedID: 1 + 32 + 32, tableDeletedAddress: 1 + hashLen} {
+	for table, size := range map[byte][2]int{tableDeletedID: {1 + 32 + 32, 8}, tableDeletedAddress: {1 + hashLen, 8}, tableMarks: {1 + 32, marksLen}} {
 		err := r.from.each(table, func(key, value []byte) error {
-			if len(key) != size || len(value) != 8 {
+			if len(key) != size[0] || len(value) != size[1] {
 				r.report.problem("mark of a deletion: %v", errCorrupt)
 				return nil
 			}

@@ -33,7 +33,7 @@ func (v *View) Check(ctx context.Context) (Report, error) { return v.CheckWith(c
 func (v *View) CheckWith(ctx context.Context, o CheckOptions) (Report, error) {
 	c := &checker{reader: v.reader(), counters: v.st.counters, opt: o, newest: make(map[nostr.PubKey]bool)}
 	steps := []func(context.Context) error{
-		c.log, c.ids, c.indexes, c.records, c.queue, c.slots, c.announcements, c.expiries, c.requests, c.purges, c.counts,
+		c.log, c.ids, c.indexes, c.records, c.queue, c.slots, c.announcements, c.expiries, c.requests, c.purges, c.deletions, c.counts,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

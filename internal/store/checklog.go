@@ -130,15 +130,38 @@ func (c *checker) vanishes(e *nostr.Event) (leaving bool, err error) {
 	return false, nil
 }
 
-// deletion checks that a stored deletion left its marks.
+// done is how many tags of a stored deletion are done.
+func (c *checker) done(e *nostr.Event) (int, error) {
+	_, at, _, err := c.lookup(e.ID)
+	if err != nil {
+		return 0, err
+	}
+	key := unfinishedKey(e.PubKey, at.seq)
+	v, ok, err := get(c.r, key)
+	if err != nil || !ok {
+		return len(e.Tags), err
+	}
+	u, _, err := parseUnfinished(key, v)
+	return min(u.next, len(e.Tags)), err
+}
+
+// deletion checks that a stored deletion left its marks, as far as it is done and its author had any left.
 func (c *checker) deletion(e *nostr.Event) error {
-	for _, t := range e.Tags {
+	done, err := c.done(e)
+	if err != nil {
+		return err
+	}
+	m, err := c.marksOf(e.PubKey)
+	if err != nil {
+		return err
+	}
+	for _, t := range e.Tags[:done] {
 		if id, err := nostr.ParseID(t.Value()); err == nil && t.Name() == "e" {
 			at, ok, err := c.deletedID(id, e.PubKey)
 			if err != nil {
 				return err
 			}
-			if !ok || at < e.CreatedAt {
+			if !ok && !m.refused || ok && at < e.CreatedAt {
 				c.problem("mark of deletion %s for an id: missing", e.ID)
 			}
 		}
@@ -147,7 +170,7 @@ func (c *checker) deletion(e *nostr.Event) error {
 			if err != nil {
 				return err
 			}
-			if !ok || at < e.CreatedAt {
+			if !ok && !m.refused || ok && at < e.CreatedAt {
 				c.problem("mark of deletion %s for an address: missing", e.ID)
 			}
 		}

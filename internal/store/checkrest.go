@@ -133,6 +133,25 @@ func (c *checker) purges(ctx context.Context) error {
 	})
 }
 
+// deletions checks that what is left of deletions can be done.
+func (c *checker) deletions(ctx context.Context) error {
+	return c.each(ctx, tableUnfinished, func(key, value []byte) error {
+		u, seq, err := parseUnfinished(key, value)
+		if err != nil {
+			c.problem("%v", err)
+			return nil
+		}
+		_, at, ok, err := c.lookup(u.id)
+		if err != nil {
+			return err
+		}
+		if !ok || at.seq != seq || at.kind != nostr.KindDeletion {
+			c.problem("what %s deletes is being removed and there is no such deletion", u.id)
+		}
+		return nil
+	})
+}
+
 func (c *checker) expiries(ctx context.Context) error {
 	return c.tableCount(ctx, tableExpiry, c.expiring, "expirations")
 }

@@ -33,47 +33,73 @@ func (r reader) deletion(key []byte) (int64, bool, error) {
 }
 
 // applyDeletion performs a deletion (NIP-09) and leaves a mark for each thing it names, for what comes later. Only the
-// author's own events are concerned; that is part of the mark of an id and of an address itself.
-func (b *Batch) applyDeletion(e *nostr.Event) error {
-	for _, t := range e.Tags {
-		var err error
-		switch t.Name() {
-		case "e":
-			err = b.deleteID(e, t.Value())
-		case "a":
-			err = b.deleteAddress(e, t.Value())
-		}
-		if err != nil {
-			return fmt.Errorf("deletion: %w", err)
-		}
+// author's own events are concerned; that is part of the mark of an id and of an address itself. Of a deletion that names many
+// things a part is done at once, and Purge does the rest.
+func (b *Batch) applyDeletion(e *nostr.Event, seq Seq) error {
+	next, _, err := b.deleteNamed(e, 0, b.s.opt.DeleteAtOnce)
+	if err != nil {
+		return fmt.Errorf("deletion: %w", err)
 	}
-	return nil
+	if next == len(e.Tags) {
+		return nil
+	}
+	b.steps += 2 * seekCost * (len(e.Tags) - next) // it is who brings the deletion that makes this work
+	b.unfinished++
+	return b.setUnfinished(e.PubKey, seq, unfinished{next, e.CreatedAt, e.ID})
 }
 
-func (b *Batch) deleteID(del *nostr.Event, value string) error {
+// deleteNamed goes through the tags of a deletion from that one on, until it has done what max of them name, and gives the first that
+// is left, and what this cost in index rows.
+func (b *Batch) deleteNamed(e *nostr.Event, from, max int) (next, cost int, err error) {
+	for next = from; next < len(e.Tags) && max > 0; next++ {
+		t, rows := e.Tags[next], 0
+		switch t.Name() {
+		case "e":
+			rows, err = b.deleteID(e, t.Value())
+		case "a":
+			rows, err = b.deleteAddress(e, t.Value())
+		default:
+			continue
+		}
+		if err != nil {
+			return next, cost, err
+		}
+		max--
+		cost += rows
+	}
+	return next, cost, nil
+}
+
+// The cost of a name in index rows, with and without the removal of what stands there.
+const (
+	nameCost    = 5
+	removalCost = 10
+)
+
+func (b *Batch) deleteID(del *nostr.Event, value string) (cost int, err error) {
+	b.steps += seekCost
 	id, err := nostr.ParseID(value)
 	if err != nil {
-		return nil // names nothing
+		return 1, nil // names nothing
 	}
 	r := b.reader()
-	at, ok, err := r.deletedID(id, del.PubKey)
+	_, row, ok, err := r.lookup(id)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if !ok || at < del.CreatedAt {
-		if err := b.set(deletedIDKey(id, del.PubKey), binary.BigEndian.AppendUint64(nil, uint64(del.CreatedAt))); err != nil {
-			return err
+	var target *nostr.Event
+	if ok && deletable(row.kind) {
+		if target, err = r.event(row.seq); err != nil {
+			return 0, err
+		}
+		if target.PubKey != del.PubKey {
+			target = nil
 		}
 	}
-	_, row, ok, err := r.lookup(id)
-	if err != nil || !ok || !deletable(row.kind) {
-		return err
+	if err := b.mark(deletedIDKey(id, del.PubKey), del, target != nil); err != nil || target == nil {
+		return nameCost, err
 	}
-	target, err := r.event(row.seq)
-	if err != nil || target.PubKey != del.PubKey {
-		return err
-	}
-	return b.remove(target, row, ReasonDeleted)
+	return removalCost + len(target.Tags), b.remove(target, row, ReasonDeleted)
 }
 
 // ownAddress is the hash of an address, if it is one of this author.
@@ -82,22 +108,24 @@ func ownAddress(author nostr.PubKey, value string) (hash, bool) {
 	return hashOf(a.String()), err == nil && a.PubKey == author
 }
 
-func (b *Batch) deleteAddress(del *nostr.Event, value string) error {
+func (b *Batch) deleteAddress(del *nostr.Event, value string) (cost int, err error) {
+	b.steps += seekCost
 	h, ok := ownAddress(del.PubKey, value)
 	if !ok {
-		return nil
+		return 1, nil
 	}
 	r := b.reader()
 	until, ok, err := r.deletedUntil(h)
 	if err != nil || ok && until >= del.CreatedAt {
-		return err
-	}
-	if err := b.set(keyHash(tableDeletedAddress, h), binary.BigEndian.AppendUint64(nil, uint64(del.CreatedAt))); err != nil {
-		return err
+		return nameCost, err
 	}
 	s, ok, err := r.slot(h)
-	if err != nil || !ok || s.state != slotLive || s.time > del.CreatedAt {
-		return err
+	if err != nil {
+		return 0, err
 	}
-	return b.Remove(s.id, ReasonDeleted)
+	here := ok && s.state == slotLive && s.time <= del.CreatedAt
+	if err := b.mark(keyHash(tableDeletedAddress, h), del, here); err != nil || !here {
+		return nameCost, err
+	}
+	return removalCost, b.Remove(s.id, ReasonDeleted)
 }

@@ -60,6 +60,12 @@ func isDeleted(r reader, e *nostr.Event) (policy.Outcome, error) {
 	if err != nil {
 		return policy.Accept, err
 	}
+	if !ok {
+		ok, err = r.isBeingDeleted(e)
+	}
+	if err != nil {
+		return policy.Accept, err
+	}
 	if ok {
 		return policy.Deleted, nil
 	}

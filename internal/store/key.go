@@ -23,6 +23,8 @@ import (
 //	e expiration, id                     -> nothing
 //	v author                             -> the author's newest request to vanish
 //	w reason, author                     -> until when, and how far             (removals of an author's events under way)
+//	u author, seq                        -> first tag left, time, id            (deletions of which not all is done)
+//	c author                             -> how many marks d and D his deletions have left
 //	p name                               -> a note                              (nothing to do with events)
 //
 // Numbers are big endian, so that bytes sort as they do; times in index keys are inverted, so that an index reads as
@@ -47,6 +49,8 @@ const (
 	tableExpiry         = 'e'
 	tableVanished       = 'v'
 	tablePurge          = 'w'
+	tableUnfinished     = 'u'
+	tableMarks          = 'c'
 	tableNote           = 'p'
 
 	// Index tables; the flagged one of each is its capital.

@@ -28,6 +28,9 @@ type Options struct {
 	// Bounds on what is remembered of events that are not stored; 0 is 2,000,000 and 20,000,000.
 	MaxRemembered, MaxRememberedRows int64
 
+	DeleteAtOnce int   // what so many tags of a deletion name is done when it is added, the rest by Purge; 0 is DeleteAtOnce
+	MaxMarks     int64 // how many marks of deletions one author may leave for what is not here; 0 is 20,000
+
 	convertBatch int // bytes of a commit of a conversion; 0 is 1 MiB
 }
 
@@ -55,6 +58,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.DeleteAtOnce == 0 {
+		o.DeleteAtOnce = DeleteAtOnce
+	}
+	if o.MaxMarks == 0 {
+		o.MaxMarks = 20_000
 	}
 	if o.MaxRemembered == 0 {
 		o.MaxRemembered = 2_000_000

@@ -58,8 +58,11 @@ func (b *Batch) setPurge(p purge) error { return b.set(p.key(), p.append(nil)) }
 
 // Purging reports whether there is something for Purge to do.
 func (v *View) Purging() (bool, error) {
-	_, ok, err := firstPurge(v.st.snap)
-	return ok, err
+	if _, ok, err := firstPurge(v.st.snap); ok || err != nil {
+		return ok, err
+	}
+	n, err := countUnfinished(v.st.snap)
+	return n > 0, err
 }
 
 // purge is the removal of that author's events for that reason, if it is under way.
@@ -87,11 +90,15 @@ func firstPurge(r pebble.Reader) (p purge, ok bool, err error) {
 	return p, err == nil, err
 }
 
-// Purge goes on with removing the events of authors who have vanished, and reports whether there is more to do. It
+// Purge goes on with deletions that name much, and then with removing the events of authors who have vanished, and reports whether
+// there is more to do. It
 // looks at or removes about max index rows, of which an event has about eight, and at least one event. Of an author who
 // vanished (NIP-62) everything goes that was created up to the request, deletions and earlier requests too, and
 // the gift wraps (kind 1059) of that time that are addressed to him; the newest request stays.
 func (b *Batch) Purge(max int) (more bool, err error) {
+	if max, err = b.finishDeletions(max); err != nil {
+		return false, fmt.Errorf("purge: %w", err)
+	}
 	for max > 0 {
 		p, ok, err := firstPurge(b.w)
 		if err == nil && ok {
@@ -105,7 +112,7 @@ func (b *Batch) Purge(max int) (more bool, err error) {
 		}
 	}
 	_, more, err = firstPurge(b.w)
-	return more, err
+	return more || b.unfinished > 0, err
 }
 
 // purge takes one author's removal as far as max rows go, and says what is left of them.

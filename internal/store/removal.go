@@ -41,6 +41,11 @@ func (b *Batch) remove(e *nostr.Event, at row, why Reason) error {
 	if err := b.endForce(e, why); err != nil {
 		return err
 	}
+	if e.Kind == nostr.KindDeletion {
+		if err := b.dropUnfinished(e, at.seq); err != nil {
+			return err
+		}
+	}
 	seq := b.next()
 	if err := b.set(removedKey(seq), appendRemoved(nil, e.ID, why)); err != nil {
 		return err

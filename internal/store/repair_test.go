@@ -14,6 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
 	"graspd/internal/store"
 	"graspd/internal/store/storetest"
 )
@@ -191,6 +193,62 @@ func TestRepairOfTablesWithOlderVersions(t *testing.T) {
 	r, after := repaired(t, o)
 	if d := difference(before, after); d != "" || r.Salvaged == nil || len(r.Problems) > 0 {
 		t.Errorf("%+v, %s", r, d)
+	}
+}
+
+// TestRepairWithUnfinishedDeletions: what a deletion names that was under way stays away after a repair, and the deletion goes on.
+func TestRepairWithUnfinishedDeletions(t *testing.T) {
+	o := store.Options{Dir: "data/store", FS: vfs.NewMem(), Now: func() time.Time { return time.Unix(storetest.Start, 0) }, DeleteAtOnce: 2}
+	s := open(t, o)
+	var here, later []*nostr.Event
+	var tags []nostr.Tag
+	for i := range 20 {
+		e := storetest.Event(1, storetest.Start, 1, fmt.Sprint(i))
+		if i%2 == 0 {
+			here = append(here, e)
+		} else {
+			later = append(later, e)
+		}
+		tags = append(tags, nostr.Tag{"e", e.ID.String()})
+	}
+	all := append(slices.Clone(here), storetest.Deletion(1, storetest.Start, tags...))
+	b, err := s.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		if out, err := b.Add(e, store.Live); out != policy.Accept || err != nil {
+			t.Fatal(out, err)
+		}
+	}
+	if _, err := b.Commit(); err != nil || b.Unfinished() != 1 {
+		t.Fatal(b.Unfinished(), err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := repaired(t, o)
+	if len(r.Problems) > 0 || r.Events == 0 {
+		t.Errorf("%+v", r)
+	}
+	s = open(t, o)
+	defer s.Close()
+	if b, err = s.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	defer b.Discard()
+	for i, e := range later {
+		if out, err := b.Add(e, store.Live); out != policy.Deleted || err != nil {
+			t.Errorf("event %d: %v, %v", i, out, err)
+		}
+	}
+	if more, err := b.Purge(1000); more || err != nil || b.Unfinished() != 0 {
+		t.Errorf("%v, %v", more, err)
+	}
+	for i, e := range append(here, later...) {
+		if out, err := b.Add(e, store.Live); out != policy.Deleted || err != nil {
+			t.Errorf("event %d in the end: %v, %v", i, out, err)
+		}
 	}
 }
 

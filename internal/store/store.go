@@ -54,6 +54,7 @@ type Store struct {
 	usual      int    // the size of the last batch
 	queueFrom  int64  // nothing in the queue is due before this
 	expireFrom int64  // nothing in the expiry table is due before this
+	unfinished int    // deletions of which not all is done
 }
 
 // state is one durable state. Its snapshot is closed when the store has moved on and the last View is closed.

@@ -125,7 +125,7 @@ func (b *Batch) undeleteID(author nostr.PubKey, value string, until int64) error
 	if err != nil || !ok || at > until {
 		return err
 	}
-	if err := b.delete(deletedIDKey(id, author)); err != nil {
+	if err := b.unmark(deletedIDKey(id, author), author); err != nil {
 		return err
 	}
 	rec, ok, err := r.record(id)
@@ -144,7 +144,7 @@ func (b *Batch) undeleteAddress(author nostr.PubKey, value string, until int64) 
 	if err != nil || !ok || at > until {
 		return err
 	}
-	if err := b.delete(keyHash(tableDeletedAddress, h)); err != nil {
+	if err := b.unmark(keyHash(tableDeletedAddress, h), author); err != nil {
 		return err
 	}
 	return b.vacate(h, until)

@@ -79,6 +79,8 @@ type reader struct {
 
 	sketch *sketch
 	memo   *memo // of the open batch; nil for a snapshot
+
+	unfinished int // deletions of which not all is done, for the open batch
 }
 
 // read is get, where the sketch does not know that there is nothing.

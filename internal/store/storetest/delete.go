@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
@@ -112,6 +114,75 @@ var deleteCases = []testCase{
 		if n := len(r.query(t, nostr.Filter{})); n != 5 {
 			t.Errorf("%d events", n)
 		}
+	}},
+	{"a deletion that names much is done in steps", func(t *testing.T, d Disk) {
+		r := newRig(t, d, store.Options{DeleteAtOnce: 2})
+		var here, later []*nostr.Event
+		var names []nostr.Tag
+		for i := range 10 {
+			e := Event(1, Start, 1, fmt.Sprint(i))
+			if i%2 == 0 {
+				here = append(here, e)
+			} else {
+				later = append(later, e)
+			}
+			names = append(names, nostr.Tag{"e", e.ID.String()})
+		}
+		names = append(names, nostr.Tag{"a", Address(1, 10317, "")[:len(Address(1, 10317, ""))-1]}, nostr.Tag{"a", Address(1, 30618, "x")})
+		r.add(t, policy.Accept, here...)
+		others := Event(2, Start, 1, "not his")
+		r.add(t, policy.Accept, Deletion(1, Start+1, append(names, nostr.Tag{"e", others.ID.String()})...))
+		away := append(later, Event(1, Start+1, 10317, ""), Event(1, Start, 30618, "", nostr.Tag{"d", "x"}))
+		r.add(t, policy.Deleted, away...)
+		r.add(t, policy.Accept, others, Event(1, Start+2, 30618, "", nostr.Tag{"d", "x"}))
+		if !purging(t, r) || len(r.query(t, nostr.Filter{Kinds: []nostr.Kind{1}})) != 5 {
+			t.Errorf("a part of it is to be done: %d are left", len(r.query(t, nostr.Filter{Kinds: []nostr.Kind{1}})))
+		}
+		r.reopen(t)
+		r.add(t, policy.Deleted, away...)
+		r.batch(t, func(b Batch) { purge(t, b) })
+		if n := len(r.query(t, nostr.Filter{Kinds: []nostr.Kind{1}})); purging(t, r) || n != 1 {
+			t.Errorf("%d are left", n)
+		}
+		r.add(t, policy.Deleted, append(away, here...)...)
+	}},
+	{"a deletion that leaves before it is done", func(t *testing.T, d Disk) {
+		r := newRig(t, d, store.Options{DeleteAtOnce: 1})
+		a, b := Event(1, Start, 1, "a"), Event(1, Start, 1, "b")
+		del := Deletion(1, Start+1, nostr.Tag{"e", a.ID.String()}, nostr.Tag{"e", b.ID.String()}, nostr.Tag{"expiration", fmt.Sprint(Start + 5)})
+		r.add(t, policy.Accept, del)
+		r.add(t, policy.Deleted, b)
+		r.now += 10
+		r.batch(t, func(batch Batch) {
+			if _, n, err := batch.ExpireDue(time.Unix(r.now, 0), 10); n != 1 || err != nil {
+				t.Fatalf("%d expired, %v", n, err)
+			}
+		})
+		if purging(t, r) {
+			t.Error("there is something left to do")
+		}
+		r.add(t, policy.Deleted, a)
+		r.add(t, policy.Accept, b)
+	}},
+	{"an author leaves so many marks", func(t *testing.T, d Disk) {
+		r := newRig(t, d, store.Options{MaxMarks: 3})
+		here := []*nostr.Event{Event(1, Start, 1, "0"), Event(1, Start, 1, "1"), Event(1, Start, 1, "2"), Event(1, Start, 1, "3")}
+		r.add(t, policy.Accept, here...)
+		name := func(n int) nostr.Tag { return nostr.Tag{"e", Event(1, Start, 1, fmt.Sprint("x", n)).ID.String()} }
+		r.add(t, policy.Accept, Deletion(1, Start+1, name(0), name(1), nostr.Tag{"a", Address(1, 30618, "x")}, name(2)))
+		r.reopen(t)
+		// What is here is deleted, and stays away, whatever the number; so does what is marked already.
+		r.add(t, policy.Accept, Deletion(1, Start+2, name(0), nostr.Tag{"e", here[0].ID.String()}, name(3), nostr.Tag{"e", here[1].ID.String()},
+			nostr.Tag{"a", Address(1, 30618, "y")}, nostr.Tag{"a", Address(1, 30618, "x")}))
+		r.add(t, policy.Deleted, here[0], here[1], Event(1, Start, 1, "x0"), Event(1, Start, 1, "x1"), Event(1, Start+2, 30618, "", nostr.Tag{"d", "x"}))
+		r.add(t, policy.Accept, Event(1, Start, 1, "x2"), Event(1, Start, 1, "x3"), Event(1, Start, 30618, "", nostr.Tag{"d", "y"}))
+		// Others have their own, and who vanished has them again.
+		r.add(t, policy.Accept, Event(2, Start, 1, ""), Deletion(2, Start+1, nostr.Tag{"e", Event(2, Start, 1, "x").ID.String()}))
+		r.add(t, policy.Deleted, Event(2, Start, 1, "x"))
+		r.add(t, policy.Accept, Event(1, Start+3, 62, "", nostr.Tag{"relay", "ALL_RELAYS"}))
+		r.batch(t, func(b Batch) { purge(t, b) })
+		r.add(t, policy.Accept, Deletion(1, Start+5, nostr.Tag{"e", Event(1, Start+5, 1, "y").ID.String()}))
+		r.add(t, policy.Deleted, Event(1, Start+5, 1, "y"))
 	}},
 	{"the feed tells of the deletion first", func(t *testing.T, d Disk) {
 		r := newRig(t, d, store.Options{})

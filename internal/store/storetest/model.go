@@ -24,7 +24,7 @@ func (d *ModelDisk) Open(_ testing.TB, o store.Options) Store {
 		d.data = &data{
 			events: map[nostr.ID]stored{}, memory: map[nostr.ID]memory{}, slots: map[string]version{},
 			deletedIDs: map[mark]int64{}, deletedAddresses: map[string]int64{},
-			vanished: map[nostr.PubKey]request{}, purges: map[nostr.PubKey]int64{},
+			vanished: map[nostr.PubKey]request{}, purges: map[nostr.PubKey]int64{}, marks: map[nostr.PubKey]int64{},
 		}
 	}
 	if d.data.epoch == 0 || o.Rules != "" && d.data.rules != o.Rules {
@@ -49,6 +49,8 @@ type data struct {
 	deletedAddresses map[string]int64
 	vanished         map[nostr.PubKey]request
 	purges           map[nostr.PubKey]int64
+	marks            map[nostr.PubKey]int64 // how many of those of deletions an author has left
+	unfinished       []left                 // deletions of which not all is done
 	removed          []store.Entry
 }
 
@@ -79,6 +81,12 @@ type request struct {
 	id    nostr.ID
 }
 
+// left is a deletion and what it names that is left to do.
+type left struct {
+	del  stored
+	tags nostr.Tags
+}
+
 type mark struct {
 	id     nostr.ID
 	author nostr.PubKey
@@ -88,7 +96,8 @@ func (d *data) clone() *data {
 	c := *d
 	c.events, c.memory, c.slots = maps.Clone(d.events), maps.Clone(d.memory), maps.Clone(d.slots)
 	c.deletedIDs, c.deletedAddresses = maps.Clone(d.deletedIDs), maps.Clone(d.deletedAddresses)
-	c.vanished, c.purges = maps.Clone(d.vanished), maps.Clone(d.purges)
+	c.vanished, c.purges, c.marks = maps.Clone(d.vanished), maps.Clone(d.purges), maps.Clone(d.marks)
+	c.unfinished = slices.Clone(d.unfinished)
 	c.removed = slices.Clone(d.removed)
 	return &c
 }

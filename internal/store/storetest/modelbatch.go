@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
@@ -76,6 +78,9 @@ func (b *modelBatch) Judge(e *nostr.Event) (policy.Outcome, error) {
 		if _, ok := b.deletedIDs[mark{e.ID, e.PubKey}]; ok {
 			return policy.Deleted, nil
 		}
+		if b.isBeingDeleted(e) {
+			return policy.Deleted, nil
+		}
 		if at, ok := b.deletedAddresses[e.Address()]; ok && e.CreatedAt <= at {
 			return policy.Deleted, nil
 		}
@@ -110,7 +115,7 @@ func (b *modelBatch) Add(e *nostr.Event, src store.Source) (policy.Outcome, erro
 	}
 	switch e.Kind {
 	case nostr.KindDeletion:
-		b.delete(e)
+		b.delete(stored{e, seq, src}, e.Tags, cmp.Or(b.m.opt.DeleteAtOnce, store.DeleteAtOnce))
 	case nostr.KindVanish:
 		b.vanished[e.PubKey] = request{e.CreatedAt, e.ID}
 		b.purges[e.PubKey] = e.CreatedAt
@@ -125,29 +130,6 @@ func (b *modelBatch) release(id nostr.ID) {
 	}
 }
 
-func (b *modelBatch) delete(del *nostr.Event) {
-	for _, t := range del.Tags {
-		id, idErr := nostr.ParseID(t.Value())
-		a, aErr := nip34.ParseAddress(t.Value())
-		switch {
-		case t.Name() == "e" && idErr == nil:
-			b.deletedIDs[mark{id, del.PubKey}] = max(del.CreatedAt, b.deletedIDs[mark{id, del.PubKey}])
-			if s, ok := b.events[id]; ok && s.e.PubKey == del.PubKey && s.e.Kind != nostr.KindDeletion && s.e.Kind != nostr.KindVanish {
-				_ = b.Remove(id, store.ReasonDeleted)
-			}
-		case t.Name() == "a" && aErr == nil && a.PubKey == del.PubKey:
-			key := a.String()
-			if at, ok := b.deletedAddresses[key]; ok && at >= del.CreatedAt {
-				continue
-			}
-			b.deletedAddresses[key] = del.CreatedAt
-			if v := b.slots[key]; v.live && v.time <= del.CreatedAt {
-				_ = b.Remove(v.id, store.ReasonDeleted)
-			}
-		}
-	}
-}
-
 // Remove takes out.
 func (b *modelBatch) Remove(id nostr.ID, why store.Reason) error {
 	s, ok := b.events[id]
@@ -157,6 +139,7 @@ func (b *modelBatch) Remove(id nostr.ID, why store.Reason) error {
 	b.ops++
 	b.head++
 	delete(b.events, id)
+	b.unfinished = slices.DeleteFunc(b.unfinished, func(l left) bool { return l.del.e.ID == id })
 	b.removed = append(b.removed, store.Entry{Seq: b.head, Removed: id, Reason: why})
 	if a := s.e.Address(); b.slots[a].id == id {
 		v := b.slots[a]

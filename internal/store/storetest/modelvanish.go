@@ -24,6 +24,7 @@ func (d *data) isVanished(e *nostr.Event) bool {
 
 // Purge removes one author after the other, all at once.
 func (b *modelBatch) Purge(int) (bool, error) {
+	b.finishDeletions()
 	var authors []nostr.PubKey
 	for pk := range b.purges {
 		authors = append(authors, pk)
@@ -90,6 +91,7 @@ func (b *modelBatch) undelete(del *nostr.Event) {
 		case t.Name() == "e" && idErr == nil:
 			if at, ok := b.deletedIDs[m]; ok && at <= r.until {
 				delete(b.deletedIDs, m)
+				b.marks[del.PubKey]--
 				if rec, ok := b.memory[id]; ok && rec.e.PubKey == del.PubKey {
 					b.vacate(rec.e.Address(), r.until)
 				}
@@ -97,6 +99,7 @@ func (b *modelBatch) undelete(del *nostr.Event) {
 		case t.Name() == "a" && aErr == nil && a.PubKey == del.PubKey:
 			if at, ok := b.deletedAddresses[a.String()]; ok && at <= r.until {
 				delete(b.deletedAddresses, a.String())
+				b.marks[del.PubKey]--
 				b.vacate(a.String(), r.until)
 			}
 		}
@@ -110,4 +113,4 @@ func (b *modelBatch) vacate(address string, until int64) {
 }
 
 // Purging reports whether there are requests to act on.
-func (v *modelView) Purging() (bool, error) { return len(v.d.purges) > 0, nil }
+func (v *modelView) Purging() (bool, error) { return len(v.d.purges)+len(v.d.unfinished) > 0, nil }

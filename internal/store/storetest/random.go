@@ -22,6 +22,9 @@ func Compare(t *testing.T, seed uint64, steps int, a, b Disk) {
 	if h.r.IntN(2) == 0 {
 		h.opt.MaxRemembered, h.opt.MaxRememberedRows = 20, 120
 	}
+	if h.r.IntN(2) == 0 {
+		h.opt.DeleteAtOnce, h.opt.MaxMarks = 1+h.r.IntN(2), int64(1+h.r.IntN(6))
+	}
 	h.disks = [2]Disk{a.Fresh(t), b.Fresh(t)}
 	for i, d := range h.disks {
 		h.stores[i] = d.Open(t, h.opt)
