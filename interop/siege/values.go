@@ -53,14 +53,25 @@ var filters = attack{
 var customer = attack{
 	name:   "ipv6-customer",
 	does:   "one customer, who has a /48 of IPv6, does the same from 16 of the /64 in it",
+	builds: 8 * time.Second,
 	bound:  "a /48 has a share as an address has",
 	strike: func(ctx context.Context, s *scene) error { return subscribeMuch(ctx, s, customers(16)) },
 }
 
 func subscribeMuch(ctx context.Context, s *scene, from []netip.Addr) error {
 	return crowd(ctx, s, from, 2, func(ctx context.Context, c *stranger, number int) bool {
-		for i := range 8 {
-			if !c.send(1, text(manyValues(fmt.Sprint("s", i), number*8+i))) || sleep(ctx, 100*time.Millisecond) != nil {
+		// Large ones first, and then such as fill what is left.
+		for i := range 60 {
+			lists, each := 88, 500
+			switch {
+			case i >= 40:
+				lists, each = 1, 1
+			case i >= 24:
+				lists, each = 1, 100
+			case i >= 8:
+				lists = 4
+			}
+			if !c.send(1, text(req(fmt.Sprint("s", i), number*60+i, lists, each))) || sleep(ctx, 100*time.Millisecond) != nil {
 				return false
 			}
 		}
@@ -71,24 +82,30 @@ func subscribeMuch(ctx context.Context, s *scene, from []netip.Addr) error {
 // names of tags whose values may be anything.
 const tagNames = "bcdfghijklmnorstuvwxyzBCDFGHIJKLMNORSTUVWXYZ"
 
-// manyValues is a REQ with as many values as fit into a message, in lists of as many as are allowed, which match nothing.
-func manyValues(sub string, n int) []byte {
+// manyValues is a REQ with as many values as fit into a message.
+func manyValues(sub string, n int) []byte { return req(sub, n, 88, 500) }
+
+// req is one with that many lists of values, at most 44 in a filter, which match nothing.
+func req(sub string, n, lists, each int) []byte {
 	var b bytes.Buffer
 	b.WriteString(`["REQ",` + strconv.Quote(sub))
-	for range 2 {
-		b.WriteString(`,{"limit":1`)
-		for _, name := range tagNames {
-			b.WriteString(`,"#` + string(name) + `":[`)
-			for v := range 500 {
-				if v > 0 {
-					b.WriteByte(',')
-				}
-				b.WriteString(strconv.Quote(strconv.FormatInt(int64((v*7919+n)%1296), 36))) // in no order
+	for i := range lists {
+		name := i % len(tagNames)
+		if name == 0 {
+			if i > 0 {
+				b.WriteByte('}')
 			}
-			b.WriteByte(']')
+			b.WriteString(`,{"limit":1`)
 		}
-		b.WriteByte('}')
+		b.WriteString(`,"#` + tagNames[name:name+1] + `":[`)
+		for v := range each {
+			if v > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(strconv.Quote(strconv.FormatInt(int64((v*7919+n)%1296), 36))) // in no order
+		}
+		b.WriteByte(']')
 	}
-	b.WriteByte(']')
+	b.WriteString("}]")
 	return b.Bytes()
 }
