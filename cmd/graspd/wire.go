@@ -44,6 +44,8 @@ type node struct {
 
 	self    nostr.PubKey  // the relay's own key
 	backups chan struct{} // full while a backup is under way
+
+	connections int // of clients that are accepted at once; more wait in the kernel's queue
 }
 
 // newLogger writes for people or for machines.
@@ -86,8 +88,11 @@ func build(ctx context.Context, c Config, l listeners, service grasp.Service, li
 		return nil, err
 	}
 	n.self = key.PubKey()
+	clients, connections := connectionsFor(openFiles(), c.SyncMaxRelays)
+	n.connections = connections
 	n.relay, err = relay.New(relay.Config{
-		Store: n.store, Door: n.door, Service: service, MinPoW: c.MinPoW, Proxies: c.TrustedProxies, Logger: log.With("component", "relay"),
+		Limits: relay.Limits{Rates: relay.Rates{OpenTotal: clients}},
+		Store:  n.store, Door: n.door, Service: service, MinPoW: c.MinPoW, Proxies: c.TrustedProxies, Logger: log.With("component", "relay"),
 		Info: nip11.Document{
 			Name: c.Name, Description: c.Description, Contact: c.Contact, PubKey: c.PubKey, Self: key.PubKey().String(),
 			Software: "graspd", Version: versionString(), RepoAcceptanceCriteria: acceptance(lists),
@@ -134,10 +139,9 @@ func (d dialer) Dial(ctx context.Context, u grasp.RelayURL) (relaysync.Conn, err
 
 // Bounds of the listener.
 const (
-	headerTimeout  = 10 * time.Second
-	idleTimeout    = time.Minute
-	stopTimeout    = time.Second // for HTTP requests under way
-	maxConnections = 20_000      // accepted at once; more wait in the kernel's queue
+	headerTimeout = 10 * time.Second
+	idleTimeout   = time.Minute
+	stopTimeout   = time.Second // for HTTP requests under way
 )
 
 // run serves until ctx ends, then stops in the reverse of the order of data:
@@ -156,7 +160,7 @@ func (n *node) run(ctx context.Context, hangups <-chan os.Signal) error {
 	g.Go(func() error { return n.door.Run(doorCtx) })
 	g.Go(func() error { defer close(relayDone); return n.relay.Run(relayCtx) })
 	g.Go(func() error {
-		return serveOn(server, n.relay.Listener(netutil.LimitListener(n.listen.public, maxConnections)))
+		return serveOn(server, n.relay.Listener(netutil.LimitListener(n.listen.public, n.connections)))
 	})
 	if n.listen.admin != nil {
 		g.Go(func() error { return serveOn(private, n.listen.admin) })
