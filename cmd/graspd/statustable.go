@@ -56,6 +56,10 @@ func row(r admin.RelayStatus, now time.Time) []string {
 	if r.SweptRoots > 0 {
 		roots += fmt.Sprintf(" (%d swept)", r.SweptRoots)
 	}
+	repos := of(r.Confirmed.Repositories, r.Want.Repositories)
+	if r.Refused > 0 {
+		repos += fmt.Sprintf(" (%d refused)", r.Refused)
+	}
 	health := r.Health
 	if r.Failures > 0 {
 		health += fmt.Sprintf(" (%d)", r.Failures)
@@ -65,7 +69,7 @@ func row(r admin.RelayStatus, now time.Time) []string {
 		next = until(*r.NextAttempt, now)
 	}
 	return []string{
-		name, r.Phase, health, of(r.Confirmed.Repositories, r.Want.Repositories), roots, fmt.Sprint(r.Events.Live), fmt.Sprint(r.Events.Catchup),
+		name, r.Phase, health, repos, roots, fmt.Sprint(r.Events.Live), fmt.Sprint(r.Events.Catchup),
 		fmt.Sprint(r.Events.Daily), fmt.Sprint(r.Gaps), percent(r.Uptime), percent(r.Coverage), next,
 	}
 }

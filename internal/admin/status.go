@@ -50,9 +50,10 @@ type RelayStatus struct {
 	InFlight          int        `json:"in_flight"` // items
 	LiveSubscriptions int        `json:"live_subscriptions"`
 	SweptRoots        int        `json:"swept_roots"`
-	Negentropy        string     `json:"negentropy"` // unknown, works, refused, truncates
-	Failures          int        `json:"failures"`   // in a row
-	Cause             *string    `json:"cause"`      // of the last one
+	Refused           int        `json:"refused_repositories"` // the relay refuses to be asked for them
+	Negentropy        string     `json:"negentropy"`           // unknown, works, refused, truncates
+	Failures          int        `json:"failures"`             // in a row
+	Cause             *string    `json:"cause"`                // of the last one
 	NextAttempt       *time.Time `json:"next_attempt"`
 	LastAlive         *time.Time `json:"last_alive"`
 	Events            Sources    `json:"events"`
@@ -114,7 +115,7 @@ func (c Config) sorted(ctx context.Context) []Relay {
 func statusOf(r Relay) RelayStatus {
 	s := RelayStatus{
 		URL: string(r.URL), Bootstrap: r.Bootstrap, Phase: r.Phase, Health: r.Health.String(), Want: count(r.Want), Confirmed: count(r.Confirmed),
-		InFlight: r.InFlight, LiveSubscriptions: r.LiveREQs, SweptRoots: r.SweptRoots, Negentropy: r.Negentropy, Failures: r.Failures,
+		InFlight: r.InFlight, LiveSubscriptions: r.LiveREQs, SweptRoots: r.SweptRoots, Refused: r.Refused, Negentropy: r.Negentropy, Failures: r.Failures,
 		NextAttempt: moment(r.NextAttempt), LastAlive: moment(r.LastAlive),
 		Events: Sources{Live: r.Counters.Live, Catchup: r.Counters.Catchup, Daily: r.Counters.Daily},
 		Gaps:   r.Counters.Gaps, Undelivered: r.Counters.Undelivered, Coverage: r.Coverage,

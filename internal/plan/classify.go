@@ -12,6 +12,7 @@ const (
 	refusalTooMany                   // too many subscriptions
 	refusalFull                      // what all subscriptions ask for is too much together
 	refusalTooBig                    // request too big
+	refusalValue                     // a value in it is not taken
 	refusalAuth                      // auth-required
 	refusalRestricted                // not allowed
 )
@@ -32,12 +33,13 @@ var (
 	fullTexts = []string{"total filter cost", "filters fill the memory"}
 	manyTexts = []string{"too many concurrent reqs", "maximum concurrent subscription count", "too many subscriptions",
 		"too many reqs", "subscriptions from this ip"}
+	valueTexts = []string{"filter item too large", "filter item too small", "null byte", "nul byte", "null character", `\u0000`, "invalid byte sequence",
+		"control character", "invalid utf"}
 	bigTexts = [...][]string{
 		tooManyFilters: {"arr too big", "too many filters", "invalid number of filters", "req filters are not accepted"},
-		tooManyValues: {"too many ids", "too many authors", "too many kinds", "too many tag values", "total filter items too large",
-			"filter item too large"},
-		tooManyBytes:  {"message too large", "exceeded max size"},
-		tooManyThings: {"too many tags in filter", "too many things to filter for", "limit too high", "invalid input"},
+		tooManyValues:  {"too many ids", "too many authors", "too many kinds", "too many tag values", "total filter items too large"},
+		tooManyBytes:   {"message too large", "exceeded max size"},
+		tooManyThings:  {"too many tags in filter", "too many things to filter for", "limit too high", "invalid input"},
 	}
 	negTexts = []string{"envelope", "neg-", "negentropy", "could not parse command", "unknown message type", "unknown cmd",
 		"invalid", "bad msg", "unsupported", "disabled", "unrecognized"}
@@ -57,6 +59,8 @@ func classify(text string) refusal {
 		return refusalTooMany
 	case strings.HasPrefix(t, "rate-limited:"), containsAny(t, rateTexts):
 		return refusalRate
+	case containsAny(t, valueTexts):
+		return refusalValue
 	case sizeNamed(text) != notTooMany:
 		return refusalTooBig
 	case strings.HasPrefix(t, "auth-required"):

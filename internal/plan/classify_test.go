@@ -13,7 +13,7 @@ func TestClassify(t *testing.T) {
 		// strfry
 		{"ERROR: bad req: arr too big", refusalTooBig, refusalTooBig, false, true},
 		{"ERROR: bad req: too many tags in filter", refusalTooBig, refusalTooBig, false, true},
-		{"ERROR: bad req: error parsing #a: filter item too large", refusalTooBig, refusalTooBig, false, false},
+		{"ERROR: bad req: error parsing #a: filter item too large", refusalValue, refusalValue, false, false},
 		{"ERROR: bad req: error parsing #a: total filter items too large", refusalTooBig, refusalTooBig, false, false},
 		{"ERROR: bad req: unrecognised filter item: search", refusalOther, refusalOther, false, false},
 		{"ERROR: bad req: filter validation failed: invalid number of filters: 11", refusalTooBig, refusalTooBig, true, false},

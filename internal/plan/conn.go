@@ -26,6 +26,7 @@ type session struct {
 	followed   followed
 	barred     bool // the log says that the relay allows something only to others
 	whole      whole
+	borne      itemSet // repositories that were suspected and whose values the relay takes
 }
 
 // echo is the NOTICE by which a relay turned NIP-77 down: it comes once more for
@@ -83,6 +84,9 @@ func (p *Peer) connected(in Connected) {
 	p.conn.whole.on = p.likeness.alike && p.bearsWhole()
 	since := max(1, p.mark.Wall.Add(-p.cfg.QuickReconnect).Unix())
 	for _, it := range p.inOrder() {
+		if p.suspects.items.has(it) {
+			continue
+		}
 		l := p.lotOf(it)
 		if p.confirmed.drop(it) {
 			p.held.put(it, p.repository(it))
@@ -100,6 +104,7 @@ func (p *Peer) connected(in Connected) {
 // the full resync, or it might never get so far.
 func (p *Peer) forgive() {
 	p.kinds = kinding{}
+	p.suspects.again(false)
 	if !p.negDrops {
 		p.neg = negUnknown
 	}
@@ -161,6 +166,7 @@ func (p *Peer) fail(what, reason string) {
 	p.forgetSwept()
 	p.tour.end()
 	p.conn = nil
+	p.trialLost()
 	p.phase = phaseWaiting
 	wait := p.failures.count(p.cfg, p.now)
 	p.cause = reason[:min(len(reason), longestCause)]

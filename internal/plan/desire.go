@@ -27,6 +27,7 @@ func (p *Peer) setWant(w *Want) {
 		if p.wanted.sub(it) {
 			p.confirmed.drop(it)
 			p.held.drop(it)
+			p.suspects.drop(it)
 			if p.conn != nil {
 				p.conn.shrunk = true
 			}
@@ -68,6 +69,7 @@ func (p *Peer) leave() {
 	}
 	p.phase, p.conn = phaseIdle, nil
 	p.desire = desire{}
+	p.suspects = suspects{}
 	p.confirmed.clear()
 	p.held.clear()
 	p.hasMark = false

@@ -138,6 +138,9 @@ func (p *Peer) Check() error {
 	if err := p.checkFigures(); err != nil {
 		return err
 	}
+	if err := p.suspects.check(inWant); err != nil {
+		return err
+	}
 	if err := p.tour.check(); err != nil {
 		return err
 	}
@@ -196,6 +199,11 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 			return err
 		}
 	}
+	for it := range p.suspects.items.above(0) {
+		if err := put("suspects", lot{layer: LayerRepositories, items: []Item{it}}); err != nil {
+			return err
+		}
+	}
 	open := make(map[Item]bool)
 	for _, l := range c.live {
 		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
@@ -227,6 +235,10 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 			return fmt.Errorf("item %d is confirmed and waits for a live REQ", it)
 		case p.confirmed.has(it) && !open[it] && strings.HasPrefix(where, "live"):
 			return fmt.Errorf("item %d is confirmed in a REQ that is not open", it)
+		case group[it] != nil && where == "suspects":
+			return fmt.Errorf("item %d is suspected and asked", it)
+		case p.confirmed.has(it) && where == "suspects":
+			return fmt.Errorf("item %d is suspected and confirmed", it)
 		case group[it] != nil && where == "waiting":
 			return fmt.Errorf("item %d is asked before it has a live REQ", it)
 		case group[it] == nil && !p.confirmed.has(it) && where == "sweep":
@@ -245,13 +257,50 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 			if p.confirmed.has(it) {
 				continue
 			}
-			if !c.putOff(it, p.now.Mono) {
+			if !c.putOff(it, p.now.Mono) && !p.suspects.items.has(it) {
 				return fmt.Errorf("caught up, and item %d in %s is neither confirmed nor put off", it, place[it])
 			}
 		}
 	}
 	return c.checkTasks()
 }
+
+// check looks for suspects in no set or in several.
+func (s *suspects) check(wanted map[Item]bool) error {
+	in := make(map[Item]int)
+	for _, x := range append(slices.Clone(s.sets), s.trial.set, s.accused) {
+		if x == nil || x.free {
+			continue
+		}
+		for _, it := range x.items {
+			if in[it]++; in[it] > 1 {
+				return fmt.Errorf("item %d is in two sets of suspects", it)
+			}
+		}
+	}
+	for it := range s.items.above(0) {
+		if !wanted[it] || in[it] == 0 {
+			return fmt.Errorf("suspect %d: wanted %v, in %d sets", it, wanted[it], in[it])
+		}
+	}
+	for it := range s.refused.above(0) {
+		if !s.items.has(it) {
+			return fmt.Errorf("item %d is refused and no suspect", it)
+		}
+	}
+	return nil
+}
+
+// Refuses lists the repositories that the relay is taken to refuse.
+func (p *Peer) Refuses() (out []Repository) {
+	for it := range p.suspects.refused.above(0) {
+		out = append(out, *p.want.names.repo(it))
+	}
+	return out
+}
+
+// Suspects counts the repositories under suspicion.
+func (p *Peer) Suspects() int { return p.suspects.items.n }
 
 // putOff says whether an item waits for a time to come, with its live REQ or with its stored filters.
 func (c *session) putOff(it Item, now time.Duration) bool {

@@ -36,6 +36,7 @@ func randomCharacter(r *rand.Rand) character {
 	c.told.MaxLimit = pick(r, 0, 0, 500, 20)
 	c.cost = pick(r, 0, 0, 0, 200, 60)
 	c.ids = pick(r, 0, 1, 2, 5)
+	c.dislikes = pick(r, "", "", "", "closed", "notice", "named", "noticed", "silent", "drop")
 	return c
 }
 
@@ -63,6 +64,9 @@ func birth(t testing.TB, seed uint64) *world {
 		w.local1(w.shop.happen())
 	}
 	w.keep(w.shop.announce(key(50), "home", w.unix(), []string{us, string(here)}))
+	if w.relay.dislikes != "" || w.r.IntN(4) == 0 {
+		w.poison()
+	}
 	for range w.r.IntN(60) {
 		w.appear(int64(w.r.IntN(4_000_000)))
 	}
@@ -185,7 +189,7 @@ func (w *world) settle() {
 	if w.relay.conn != nil && w.relay.auth != "" && w.authed > 0 && !w.relay.conn.authed {
 		w.lose("a relay that did not take the AUTH takes none on this connection")
 	}
-	if !w.run(w.mono+60*time.Hour, func() bool { return w.peer.Settled() && !w.window }) {
+	if !w.run(w.mono+60*time.Hour, func() bool { return w.settled() }) {
 		s := w.peer.Status()
 		w.fail("a relay that behaves is not settled: %+v", s)
 	}
@@ -202,7 +206,7 @@ func (w *world) settle() {
 	}
 	// A full resync finds the rest, and what appears then arrives.
 	w.run(w.mono+26*time.Hour, nil)
-	if !w.run(w.mono+10*time.Hour, func() bool { return w.peer.Settled() && !w.window }) {
+	if !w.run(w.mono+10*time.Hour, func() bool { return w.settled() }) {
 		w.fail("not settled after a full resync: %+v", w.peer.Status())
 	}
 	w.references()
@@ -219,6 +223,9 @@ func (w *world) settle() {
 		w.fail("after a full resync %d events are missing, such as %v, kind %d, created %d, published at %v", len(missing), e.ID, e.Kind, e.CreatedAt, w.relay.born[e.ID])
 	}
 }
+
+// settled says whether everything wanted is confirmed, but for what the relay refuses.
+func (w *world) settled() bool { return w.peer.Settled() && !w.window && w.refusals() }
 
 func live(t testing.TB, seed uint64, telling bool) {
 	w := birth(t, seed)

@@ -84,6 +84,7 @@ func (p *Peer) openWaiting() {
 		p.openWhole()
 		return
 	}
+	p.suspectOdd()
 	values := p.values()
 	for p.now.Mono >= c.pausedTill {
 		room := c.standing() < c.limits.live()
@@ -153,6 +154,9 @@ func (p *Peer) liveOpened(l *liveReq) {
 	p.conn.follow(l.lots, p.now)
 	if l.whole {
 		p.conn.whole.opened = p.now.Wall.Unix()
+		for _, it := range p.acquit() {
+			l.lots = addLot(l.lots, p.lotOf(it))
+		}
 		p.compareWhole(l.lots, Catchup)
 		return
 	}

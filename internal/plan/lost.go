@@ -56,7 +56,13 @@ func (p *Peer) liveRefused(l *liveReq, text string, from time.Time) {
 	case why == refusalAuth, why == refusalRestricted:
 		after = p.now.Mono + refusedRetry
 		p.reportBarred("live subscription", text)
+	case why == refusalValue && p.suspectLive(l.lots):
+		p.requeue(p.withoutSuspects(l.lots), from, p.now.Mono, l.tries)
+		return
 	default:
+		if l.tries > 0 {
+			p.mistrust(itemsOf(l.lots))
+		}
 		if !l.open { // it may be the limit that is refused
 			c.limits.limit = 1 - l.limit
 		}

@@ -22,7 +22,7 @@ type apart uint8
 
 const (
 	together  apart = iota
-	apartLong       // some relays refuse a REQ for values as long as theirs
+	apartLong       // known relays refuse a REQ for values like theirs
 	apartBare       // the relay answers a REQ with their filter with nothing
 )
 

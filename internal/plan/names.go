@@ -1,6 +1,11 @@
 package plan
 
-import "graspd/internal/nostr"
+import (
+	"strings"
+	"unicode"
+
+	"graspd/internal/nostr"
+)
 
 // Repository is what a repository item asks for at one revision.
 type Repository struct {
@@ -9,7 +14,7 @@ type Repository struct {
 
 	addressBytes int  // of the addresses as JSON strings, commas included
 	dBytes       int  // of D likewise
-	odd          bool // an address is too long for some relays, which then refuse the whole REQ
+	odd          bool // known relays refuse a whole REQ for one of its values
 }
 
 // longestValue is the longest tag value that the commonest relay takes in a filter.
@@ -19,9 +24,15 @@ func newRepository(addresses []string, d string) *Repository {
 	r := &Repository{Addresses: addresses, D: d, dBytes: valueBytes(d)}
 	for _, a := range addresses {
 		r.addressBytes += valueBytes(a)
-		r.odd = r.odd || len(a) > longestValue
+		r.odd = r.odd || isOdd(a)
 	}
 	return r
+}
+
+// isOdd says whether known relays refuse a whole REQ for a value, as it is longer there than longestValue or holds a
+// control character.
+func isOdd(v string) bool {
+	return valueBytes(v)-len(`"",`) > longestValue || strings.ContainsFunc(v, unicode.IsControl)
 }
 
 // valueBytes is the length of a value in a filter's list, with its comma.

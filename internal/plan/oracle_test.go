@@ -63,7 +63,7 @@ func (w *world) complete(want *plan.Want, it plan.Item) {
 // is open asks for as well.
 func (w *world) onlyOnce(sub string, f nostr.Filter) {
 	for other, a := range w.subs {
-		if other == sub || a.over || a.Class == plan.Live {
+		if other == sub || a.over || a.Class == plan.Live || isTrial(sub) || isTrial(other) { // a trial reads nothing
 			continue
 		}
 		if what := w.overlap(f, a.Filters[0]); what != "" {
@@ -128,7 +128,9 @@ func (w *world) missing() []*nostr.Event {
 	want, _ := w.peer.Current()
 	var filters []nostr.Filter
 	for _, it := range want.Items() {
-		filters = append(filters, w.answered(want.Asks(it))...)
+		if !w.dislikedItem(want, it) {
+			filters = append(filters, w.answered(want.Asks(it))...)
+		}
 	}
 	for _, e := range w.relay.events {
 		if w.store[e.ID] == nil && !w.relay.withheld[e.ID] && matchesAny(filters, e) {

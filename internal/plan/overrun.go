@@ -17,6 +17,12 @@ func (r *request) streams() bool { return r.task != nil && r.kind != asksNeg && 
 // that takes no notice of limits gets there in steps, and is not put off longer each time.
 func (p *Peer) overrun(r *request) {
 	t := r.task
+	if r.kind == asksTrial {
+		p.closeReq(r.sub)
+		r.answered = true
+		p.trialAnswered()
+		return
+	}
 	if r.kind == asksPage && t.pager.cut(r.full()) {
 		t.tries = 0
 	}

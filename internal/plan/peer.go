@@ -119,6 +119,7 @@ type Peer struct {
 	withheld  withheld
 	likeness  likeness
 	hidden    withheld // of comparisons as a whole
+	suspects  suspects
 }
 
 // Counters are totals over the life of a peer.

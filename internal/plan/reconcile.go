@@ -219,6 +219,7 @@ func (p *Peer) negErr(sub, text string, most int64) {
 	case p.awaitAuth(t, why, r.manner):
 	case r.kindless && p.moreKinds(r.mode, text):
 		p.proceed(t)
+	case why == refusalValue && p.suspectGroup(t.group):
 	case negTooBig(text, most):
 		p.split(t)
 	case why.crowded():

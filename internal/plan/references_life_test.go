@@ -106,7 +106,7 @@ func TestLayerFourAsksForLessWhereThatIsTooMuch(t *testing.T) {
 	d := f.refusing(t, func(r plan.Request) nostr.RelayMessage {
 		x := r.Filters[0]
 		if len(x.Authors) > 6 || len(x.Tags) > 0 && len(x.Tags[0].Values) > 30 {
-			return nostr.Closed{Sub: r.Sub, Reason: "ERROR: bad req: filter item too large"}
+			return nostr.Closed{Sub: r.Sub, Reason: "ERROR: bad req: error parsing #e: total filter items too large"}
 		}
 		return nil
 	})

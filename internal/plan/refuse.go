@@ -28,6 +28,8 @@ func (p *Peer) refused(r *request, text string) {
 	t := r.task
 	why := classify(text)
 	switch {
+	case r.kind == asksTrial:
+		p.trialRefused(r, text)
 	case t.group.whole && (r.kind != asksIDs || why == refusalTooMany || why == refusalFull):
 		if why.crowded() {
 			p.pause()
@@ -56,8 +58,9 @@ func (p *Peer) refused(r *request, text string) {
 	case why == refusalAuth, why == refusalRestricted:
 		p.putOff(t, p.now.Mono+refusedRetry)
 		p.reportBarred("stored request", text)
+	case why == refusalValue && p.suspectGroup(t.group):
 	default:
-		p.taskFailed(t, text)
+		p.unanswered(r, text)
 	}
 }
 
@@ -119,6 +122,9 @@ func (p *Peer) regroup(g *group) {
 // notice reads a NOTICE, which names no request, and attributes it.
 func (p *Peer) notice(text string) {
 	why := classifyNotice(text)
+	if why == refusalValue && p.valueRefused(text) {
+		return
+	}
 	r := p.newestNeg()
 	ofNeg := r != nil && (why == refusalRate || !why.crowded() && negUnsupported(text))
 	if ofNeg || r != nil && (why == refusalAuth || why == refusalRestricted) {
@@ -143,6 +149,10 @@ func (p *Peer) notice(text string) {
 		p.refuseNewest(text)
 	default:
 		p.refuseUnopened(text)
+		if t := p.suspects.trial.task; !ofNeg && t != nil && t.req != nil && !t.req.answered {
+			p.refuseStored(t.req, text)
+			return
+		}
 		for _, t := range slices.Clone(p.conn.running) {
 			if r := t.req; !ofNeg && r != nil && r.kind != asksNeg && !r.answered {
 				p.refuseStored(r, text)

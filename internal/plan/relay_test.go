@@ -31,6 +31,7 @@ type character struct {
 	noZero   bool   // refuses limit 0
 	withheld int    // of 100 events: shown in reconciliations, never delivered
 	auth     string // first, late (the challenge comes after the refusal), notice (so it refuses); "" = none is demanded
+	dislikes string // how it refuses a value that is too long, holds a control character, or that it does not like: closed, notice, named (a CLOSED that says why), noticed (a NOTICE that does), silent, drop; "" = it takes all
 	kinds    string // refuses or empties filters without; "" = answers them
 }
 
@@ -139,7 +140,7 @@ func (f *fakeRelay) fault(sub string) bool {
 
 // req answers a REQ.
 func (f *fakeRelay) req(sub string, filters []nostr.Filter) {
-	if f.fault(sub) || f.unauthorized(sub, f.auth == "notice") || f.kindless(sub, filters) {
+	if f.fault(sub) || f.unauthorized(sub, f.auth == "notice") || f.kindless(sub, filters) || f.disliked(sub, filters) {
 		return
 	}
 	if f.noZero && *filters[0].Limit == 0 {
@@ -309,7 +310,7 @@ func (f *fakeRelay) negOpen(sub string, x nostr.Filter, msg []byte) {
 		f.hangUp("reset")
 		return
 	}
-	if f.fault(sub) || f.unauthorized(sub, f.auth == "notice") {
+	if f.fault(sub) || f.unauthorized(sub, f.auth == "notice") || f.dislikedNeg(sub, x) {
 		return
 	}
 	if f.kinds == "refuses" && wantsKinds(x) {

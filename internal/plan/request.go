@@ -18,6 +18,7 @@ const (
 	asksNeg   // is a reconciliation
 	asksStore // nothing of the relay: needed ids are looked up here
 	asksKinds // for anything with kinds of what brought nothing without
+	asksTrial // for anything about suspects
 )
 
 // manner is how a request went out.
@@ -202,6 +203,10 @@ func (p *Peer) answered(r *request) {
 		p.settled(r)
 		return
 	}
+	if r.kind == asksTrial {
+		p.trialAnswered()
+		return
+	}
 	delete(p.conn.requests, r.sub)
 	t.req = nil
 	if r.failed {
@@ -239,16 +244,26 @@ func (p *Peer) expire() {
 		case r == nil:
 		case r.streams() && p.now.Mono >= r.begun+longestRequest:
 			p.overrun(r)
-		case !r.awaited() || p.now.Mono < p.conn.silentSince(r)+silence:
+		case !r.awaited() || p.now.Mono < p.conn.silentSince(r)+r.patience():
+		case r.kind == asksTrial:
+			p.trialFailed(false, "no answer")
 		case r.kind == asksNeg:
 			p.negSilent(t)
 		default:
 			if r.kind == asksIDs { // it may be too much for a relay that does not say so
 				p.conn.limits.ids = min(p.conn.limits.ids, idsPerFetch)
 			}
-			p.taskFailed(t, "no answer")
+			p.unanswered(r, "no answer")
 		}
 	}
+}
+
+// patience is for how long nothing may come of a request.
+func (r *request) patience() time.Duration {
+	if r.kind == asksTrial {
+		return trialSilence
+	}
+	return silence
 }
 
 // silentSince returns since when the relay may be silent about r: while the door decides what other requests brought,

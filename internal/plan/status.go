@@ -45,6 +45,7 @@ type Status struct {
 	InFlight     int           // items whose stored events are being asked
 	LiveREQs     int
 	SweptRoots   int
+	Refused      int    // repositories that the relay refuses to be asked for
 	Negentropy   string // unknown, works, truncates or refused
 	Failures     int
 	Cause        string    // of the last failure, a stranger's text perhaps; empty when there is none in a row
@@ -80,6 +81,7 @@ func (p *Peer) Status() Status {
 		s.Bootstrap = p.want.Bootstrap
 		s.Want = Count{Repositories: len(p.want.Repos), Roots: p.wanted.n - 1 - len(p.want.Repos)}
 		s.Confirmed = p.confirmedCount()
+		s.Refused = p.suspects.refused.n
 	}
 	if c := p.conn; c != nil {
 		s.ConnectedFor = p.now.Mono - c.opened.Mono
@@ -133,5 +135,8 @@ func (p *Peer) health() Health {
 	return Healthy
 }
 
-// Settled says that the relay is connected and everything wanted is confirmed.
-func (p *Peer) Settled() bool { return p.conn != nil && p.confirmed.n == p.wanted.n }
+// Settled says that the relay is connected and everything wanted is confirmed, but for what the relay refuses to be asked
+// for.
+func (p *Peer) Settled() bool {
+	return p.conn != nil && p.confirmed.n+p.suspects.refused.n == p.wanted.n
+}

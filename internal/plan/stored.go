@@ -146,6 +146,9 @@ func (p *Peer) next() *task {
 			return nil
 		}
 	}
+	if t := p.nextTrial(); t != nil {
+		return t
+	}
 	return p.nextReference()
 }
 
@@ -188,6 +191,8 @@ func (p *Peer) atOnce() int {
 // proceed takes a running task to its next request.
 func (p *Peer) proceed(t *task) {
 	switch {
+	case t.group.layer == layerTrial:
+		p.sendTrial(t)
 	case t.group.layer == LayerReferences && p.conn.references.questionSpent():
 		p.questionOver(t)
 	case p.now.Mono < p.conn.pausedTill || len(p.conn.running) > p.atOnce():
@@ -300,15 +305,23 @@ func (p *Peer) recatch(class Class) {
 	p.closeUnanswered()
 	p.dropGroups(func(*group) bool { return true })
 	p.dropQuestion()
+	p.dropTrial()
 	c.catchup = catchup{}
 	c.caughtBy = p.now.Mono + catchUpGrace
 	if class == Daily {
 		p.becomeWhole()
 	}
+	switch {
+	case c.whole.live != nil && c.whole.live.open:
+		p.acquit()
+	case class == Daily:
+		p.suspects.again(true)
+		c.borne.clear()
+	}
 	placed := c.place(p.wanted.has)
 	c.sweeps = nil
 	p.want.each(func(it Item) {
-		if placed.put(it) {
+		if placed.put(it) && !p.suspects.items.has(it) {
 			c.queue(p.lotOf(it))
 		}
 	})

@@ -25,7 +25,7 @@ func (p *Peer) wake() time.Duration {
 	if p.conn.auth.awaited() {
 		w = min(w, p.conn.auth.until)
 	}
-	return min(w, p.conn.wakeLive(p.now.Mono), p.conn.wakeTasks(p.now.Mono), p.wakeReferences(), later(p.conn.whole.calmAt, p.now.Mono))
+	return min(w, p.conn.wakeLive(p.now.Mono), p.conn.wakeTasks(p.now.Mono), p.wakeReferences(), p.suspects.wake(p.now.Mono), later(p.conn.whole.calmAt, p.now.Mono))
 }
 
 // wakeLive names the time at which live REQs need attention.
@@ -80,7 +80,7 @@ func (c *session) wakeTasks(now time.Duration) time.Duration {
 	w := never
 	for _, t := range c.running {
 		if t.req != nil && t.req.awaited() {
-			w = min(w, c.silentSince(t.req)+silence)
+			w = min(w, c.silentSince(t.req)+t.req.patience())
 		}
 		if t.req != nil && t.req.streams() {
 			w = min(w, t.req.begun+longestRequest)

@@ -79,6 +79,9 @@ func (p *Peer) openWhole() {
 	if p.now.Mono < c.pausedTill {
 		return
 	}
+	if c.whole.live != nil {
+		p.suspectOdd()
+	}
 	var lots []lot
 	left := c.waiting[:0]
 	for _, w := range c.waiting {

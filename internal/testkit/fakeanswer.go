@@ -12,7 +12,7 @@ import (
 // req answers a REQ, or does what the relay does instead.
 func (c *fakeConn) req(m nostr.Req) {
 	f := c.relay
-	if c.demands(m) {
+	if c.demands(m) || c.dislikes(m.Sub, false, m.Filters...) {
 		return
 	}
 	if f.Refuse != nil {

@@ -18,6 +18,9 @@ func (c *fakeConn) negOpen(m nostr.NegOpen) {
 		c.send(nostr.AppendNegErr(nil, m.Sub, text, 0))
 		return
 	}
+	if f.Neg == NegWorks && c.dislikes(m.Sub, true, m.Filter) {
+		return
+	}
 	switch f.Neg {
 	case NegNotice:
 		c.send(nostr.AppendNotice(nil, "ERROR: bad msg: negentropy disabled"))

@@ -24,6 +24,7 @@ type Habits struct {
 
 	Auth  AuthMode
 	Kinds KindsMode
+	Odd   OddMode
 }
 
 // Bound is a limit that the relay enforces by its own word.

@@ -1,0 +1,260 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+)
+
+// manyRepos is a Want of n repositories, of which those numbered in bad have an identifier that begins with "bad".
+func manyRepos(t *testing.T, n int, bad ...int) *plan.Want {
+	t.Helper()
+	f := newFold(t)
+	for i := range n {
+		d := fmt.Sprint("repo ", i)
+		if slices.Contains(bad, i) {
+			d = fmt.Sprint("bad ", i)
+		}
+		f.add(f.announce(key(i), d, 1, []string{us, string(here)}))
+	}
+	f.step()
+	return f.wants[here]
+}
+
+// hasValue says whether a filter of r lists a value with that in it.
+func hasValue(r []nostr.Filter, part string) bool {
+	return slices.ContainsFunc(r, func(f nostr.Filter) bool {
+		return slices.ContainsFunc(f.Tags, func(tag nostr.TagFilter) bool {
+			return slices.ContainsFunc(tag.Values, func(v string) bool { return strings.Contains(v, part) })
+		})
+	})
+}
+
+// trials counts the trials so far.
+func (d *driver) trials() (n int) {
+	for _, r := range d.requests(plan.Catchup, plan.Daily) {
+		if isTrial(r.Sub) {
+			n++
+		}
+	}
+	return n
+}
+
+// dislike has the relay not answer what lists such a value, by REQ or NEG-OPEN.
+func (d *driver) dislike(part string) {
+	d.hold = func(e plan.Effect) bool {
+		switch e := e.(type) {
+		case plan.Request:
+			return hasValue(e.Filters, part)
+		case plan.OpenNeg:
+			return hasValue([]nostr.Filter{e.Filter}, part)
+		}
+		return false
+	}
+}
+
+// TestAValueIsFoundByHalving: a relay answers nothing that holds one of a few values. All else is complete and followed
+// within minutes; it takes few trials to find them, and few more in a day.
+func TestAValueIsFoundByHalving(t *testing.T) {
+	for _, neg := range []bool{true, false} {
+		w := manyRepos(t, 100, 17, 60, 61)
+		d := newDriver(t, plan.Config{NoNegentropy: !neg})
+		d.dislike("bad ")
+		d.connect(w, plan.Limits{})
+		d.pass(minutes(15))
+		if s := d.peer.Status(); s.Confirmed.Repositories != 97 {
+			t.Errorf("after a quarter of an hour %+v", s)
+		}
+		d.pass(minutes(15))
+		if s := d.peer.Status(); s.Refused != 3 || !d.peer.Settled() || s.Phase != "live" || s.Behind != 0 {
+			t.Errorf("%+v", s)
+		}
+		if n := d.trials(); n > 70 {
+			t.Errorf("%d trials", n)
+		}
+		for _, f := range d.following() {
+			if hasValue([]nostr.Filter{f}, "bad ") {
+				t.Error("a live subscription has a value that the relay does not take")
+			}
+		}
+		before := d.trials()
+		d.pass(20 * time.Hour)
+		if n := d.trials() - before; n > 3*2*21 {
+			t.Errorf("%d trials within a day", n)
+		}
+		d.hold = nil // the relay has learned
+		d.pass(2 * time.Hour)
+		if s := d.peer.Status(); s.Refused != 0 || s.Confirmed.Repositories != 100 {
+			t.Errorf("once all is answered %+v", s)
+		}
+	}
+}
+
+// TestARelayThatAnswersNothingConvictsNobody: it is asked ever more seldom, and takes everything once it answers.
+func TestARelayThatAnswersNothingConvictsNobody(t *testing.T) {
+	for _, how := range []nostr.RelayMessage{nil, nostr.Notice{Text: "could not parse command"}} {
+		w := manyRepos(t, 100)
+		d := newDriver(t, plan.Config{NoNegentropy: true})
+		dead := true
+		d.hold = func(e plan.Effect) bool {
+			r, ok := e.(plan.Request)
+			if !ok || !dead || r.Class == plan.Live || len(r.Filters[0].Tags) == 0 {
+				return false
+			}
+			if how != nil {
+				d.frame(how)
+			}
+			return true
+		}
+		d.connect(w, plan.Limits{})
+		d.pass(10 * time.Hour)
+		if s := d.peer.Status(); s.Refused != 0 || d.peer.Suspects() != 0 {
+			t.Errorf("%+v, %d suspects", s, d.peer.Suspects())
+		}
+		if n := d.trials(); n > 40 {
+			t.Errorf("%d trials", n)
+		}
+		dead = false
+		d.pass(2 * time.Hour)
+		if s := d.peer.Status(); s.Confirmed.Repositories != 100 {
+			t.Errorf("once it answers %+v", s)
+		}
+	}
+}
+
+// TestOddValuesComeLastAndApart: no request has one beside other values, and the first is sent when all else is confirmed.
+func TestOddValuesComeLastAndApart(t *testing.T) {
+	for _, odd := range []string{strings.Repeat("x", 185), "\x00", "a\tb", "\u0085", strings.Repeat("\"", 100)} {
+		f := newFold(t)
+		for i := range 30 {
+			f.add(f.announce(key(i), fmt.Sprint("repo ", i), 1, []string{us, string(here)}))
+			f.add(f.announce(key(i), fmt.Sprint("odd", odd), 1, []string{us, string(here)}), f.issue(5, address(key(i), fmt.Sprint("repo ", i))))
+		}
+		f.step()
+		d := newDriver(t, plan.Config{})
+		d.refuse = func(r plan.Request) nostr.RelayMessage {
+			if hasValue(r.Filters, "odd") {
+				if hasValue(r.Filters, "repo ") {
+					t.Errorf("%q stands beside others", odd)
+				}
+				if s := d.peer.Status(); s.Confirmed.Repositories < 30 || s.Confirmed.Roots < 30 {
+					t.Errorf("%q is asked while %+v", odd, s.Confirmed)
+				}
+			}
+			return nil
+		}
+		d.connect(f.wants[here], plan.Limits{})
+		d.pass(minutes(1))
+		if s := d.peer.Status(); s.Confirmed.Repositories != 60 || s.Refused != 0 {
+			t.Errorf("%q: %+v", odd, s)
+		}
+		if n := d.trials(); n != 1 {
+			t.Errorf("%d trials of what the relay takes", n)
+		}
+	}
+	f := newFold(t)
+	f.add(f.announce(key(1), strings.Repeat("x", 184), 1, []string{us, string(here)})).step() // 255 bytes with the rest of the address
+	d := newDriver(t, plan.Config{})
+	d.connect(f.wants[here], plan.Limits{})
+	if n := d.trials(); n != 0 || !d.peer.Settled() {
+		t.Errorf("%d trials of a value that all relays take", n)
+	}
+}
+
+// TestATextThatSpeaksOfAValue needs no second trial: neither as CLOSED nor as a NOTICE, of stored and live requests and of
+// reconciliations.
+func TestATextThatSpeaksOfAValue(t *testing.T) {
+	for _, notice := range []bool{true, false} {
+		w := manyRepos(t, 64, 9)
+		d := newDriver(t, plan.Config{NoNegentropy: notice})
+		text := "ERROR: bad req: error parsing #a: filter item too large"
+		d.refuse = func(r plan.Request) nostr.RelayMessage {
+			switch {
+			case !hasValue(r.Filters, "bad "):
+				return nil
+			case notice:
+				return nostr.Notice{Text: text}
+			}
+			return nostr.Closed{Sub: r.Sub, Reason: text}
+		}
+		d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+			if !hasValue([]nostr.Filter{e.Filter}, "bad ") {
+				return nil
+			}
+			return nostr.NegErr{Sub: e.Sub, Reason: "filter item too large"}
+		}
+		d.connect(w, plan.Limits{})
+		d.pass(time.Minute)
+		if s := d.peer.Status(); s.Confirmed.Repositories != 63 || s.Refused != 1 {
+			t.Errorf("%+v", s)
+		}
+		if n := d.trials(); n > 16 {
+			t.Errorf("%d trials", n)
+		}
+		before := d.trials()
+		d.pass(20 * time.Hour)
+		if n := d.trials() - before; n != 0 {
+			t.Errorf("tried %d times more before the full resync", n)
+		}
+		d.pass(6 * time.Hour)
+		if n := d.trials() - before; n != 1 {
+			t.Errorf("tried %d times in the full resync", n)
+		}
+	}
+}
+
+// TestTrialsAreNoStorm: hundreds of values that the relay refuses are tried at most once a second.
+func TestTrialsAreNoStorm(t *testing.T) {
+	f := newFold(t)
+	for i := range 300 {
+		f.add(f.announce(key(i), fmt.Sprint("long", strings.Repeat("x", 200), i), 1, []string{us, string(here)}))
+	}
+	f.add(f.announce(key(0), "repo", 1, []string{us, string(here)})).step()
+	d := newDriver(t, plan.Config{})
+	var at []time.Duration
+	d.refuse = func(r plan.Request) nostr.RelayMessage {
+		if !hasValue(r.Filters, "long") {
+			return nil
+		}
+		if n := len(at); n > 0 && d.clock.Mono < at[n-1]+time.Second {
+			t.Fatalf("a trial %v after the last", d.clock.Mono-at[n-1])
+		}
+		at = append(at, d.clock.Mono)
+		return nostr.Closed{Sub: r.Sub, Reason: "invalid: filter item too large"}
+	}
+	d.connect(f.wants[here], plan.Limits{})
+	d.pass(2 * time.Second)
+	if s := d.peer.Status(); s.Confirmed.Repositories != 1 {
+		t.Errorf("%+v", s)
+	}
+	d.pass(time.Hour)
+	if s := d.peer.Status(); s.Refused != 300 || len(at) > 700 {
+		t.Errorf("%d trials, %+v", len(at), s)
+	}
+}
+
+// TestARefusedRepositoryThatIsNoLongerWanted leaves nothing behind.
+func TestARefusedRepositoryThatIsNoLongerWanted(t *testing.T) {
+	d := newDriver(t, plan.Config{})
+	d.dislike("bad ")
+	d.connect(manyRepos(t, 4, 1, 2), plan.Limits{})
+	d.pass(time.Hour)
+	if n := d.peer.Suspects(); n != 2 {
+		t.Fatalf("%d suspects", n)
+	}
+	f := newFold(t)
+	f.add(f.announce(key(0), "repo 0", 1, []string{us, string(here)})).step()
+	d.do(plan.Wanted{Want: f.wants[here]})
+	if err := d.peer.Check(); err != nil || d.peer.Suspects() != 0 || d.peer.Status().Refused != 0 {
+		t.Errorf("%v, %d suspects", err, d.peer.Suspects())
+	}
+	d.do(plan.Wanted{})
+	if d.peer.Suspects() != 0 {
+		t.Error("suspects of a relay that nobody wants")
+	}
+}

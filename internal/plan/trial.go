@@ -1,0 +1,338 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// Times and counts of trials.
+const (
+	trialSilence   = 10 * time.Second // without progress a trial has failed
+	trialPace      = time.Second      // from a refused trial to the next
+	trialsToRefuse = 3                // a value alone is taken for refused
+	retrialPace    = time.Minute      // between trials of values that are taken for refused
+)
+
+// layerTrial is the layer of the task that tries suspects. It is no layer of
+// items, and comes when nothing else is asked.
+const layerTrial = LayerReferences + 1
+
+// trial is the one that is under way.
+type trial struct {
+	task *task // nil = none is
+	set  *suspected
+}
+
+// trialParts splits items into what one trial bears.
+func (p *Peer) trialParts(items []Item) (out [][]Item) {
+	b := p.conn.limits.bounds()
+	for len(items) > 0 {
+		n, values, bytes := 0, 0, 0
+		for ; n < len(items); n++ {
+			r := p.want.names.repo(items[n])
+			values, bytes = values+len(r.Addresses), bytes+r.addressBytes+r.dBytes
+			if n > 0 && (values > b.values || bytes > b.bytes) {
+				break
+			}
+		}
+		out = append(out, slices.Clone(items[:n]))
+		items = items[n:]
+	}
+	return out
+}
+
+// nextTrial returns the task that tries the next suspects; nil when there is none.
+func (p *Peer) nextTrial() *task {
+	s := &p.suspects
+	if s.trial.task != nil || p.now.Mono < s.after || p.conn.unsettled() || p.conn.auth.awaited() {
+		return nil
+	}
+	if s.accused == nil {
+		set := s.next(p.now.Mono)
+		if set == nil {
+			return nil
+		}
+		s.trial.set = set
+		if s.refused.has(set.items[0]) {
+			s.retrial = p.now.Mono + retrialPace
+		}
+	}
+	s.trial.task = &task{group: &group{lot: lot{layer: layerTrial}, class: Catchup}}
+	return s.trial.task
+}
+
+// next takes out the set whose turn it is: those that known relays refuse last.
+func (s *suspects) next(now time.Duration) *suspected {
+	s.tidy()
+	best := -1
+	for i, x := range s.sets {
+		if at := s.dueAt(x); at <= now && (best < 0 || !x.odd && s.sets[best].odd) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	set := s.sets[best]
+	s.sets = slices.Delete(s.sets, best, best+1)
+	return set
+}
+
+// dueAt returns when a set may be tried.
+func (s *suspects) dueAt(x *suspected) time.Duration {
+	if len(x.items) == 1 && s.refused.has(x.items[0]) {
+		return max(x.after, s.retrial)
+	}
+	return x.after
+}
+
+// tidy takes out of the sets what is no suspect any more.
+func (s *suspects) tidy() {
+	for _, x := range s.sets {
+		s.tidySet(x)
+	}
+	s.sets = slices.DeleteFunc(s.sets, func(x *suspected) bool { return len(x.items) == 0 })
+}
+
+func (s *suspects) tidySet(x *suspected) {
+	in := &s.items
+	if x.free {
+		in = &s.doubted
+	}
+	x.items = slices.DeleteFunc(x.items, func(it Item) bool { return !in.has(it) })
+}
+
+// sendTrial sends the REQ of the trial.
+func (p *Peer) sendTrial(t *task) {
+	s := &p.suspects
+	var filters []nostr.Filter
+	if s.accused != nil {
+		filters = []nostr.Filter{harmless(p.cfg.Self)}
+	} else {
+		filters = p.trialFilters(s.trial.set.items)
+	}
+	for i := range filters {
+		filters[i].Limit = new(1)
+	}
+	t.filter = filters[0]
+	r := &request{manner: p.manner(false), sub: p.newSub("t"), kind: asksTrial, task: t, most: requestRoom, begun: p.now.Mono, progress: p.now.Mono}
+	t.req = r
+	p.conn.requests[r.sub] = r
+	p.effect(Request{Sub: r.sub, Class: Catchup, Filters: filters})
+}
+
+// trialFilters returns filters with all the values that are asked for items, and
+// with kinds, which some relays demand before they look at anything else.
+func (p *Peer) trialFilters(items []Item) []nostr.Filter {
+	b := bounds{values: 1 << 20}
+	var addresses, ds []string
+	seen := make(map[string]struct{})
+	for _, it := range items {
+		r := p.want.names.repo(it)
+		for _, a := range r.Addresses {
+			if firstTime(seen, a) {
+				addresses = append(addresses, a)
+			}
+		}
+		if r.D != "" && firstTime(seen, r.D) {
+			ds = append(ds, r.D)
+		}
+	}
+	return appendTagFilters(appendTagFilters(nil, announcing(), 'a', addresses, b), announcing(), 'd', ds, b)
+}
+
+// harmless is a filter that no relay has a reason to refuse for its value.
+func harmless(self nostr.PubKey) nostr.Filter {
+	at := nip34.Address{Kind: nip34.KindRepository, PubKey: self, D: "graspd"}
+	return nostr.Filter{Kinds: announcing(), Tags: []nostr.TagFilter{{Name: 'a', Values: []string{at.String()}}}}
+}
+
+// endTrial ends the one under way and returns what it was about.
+func (p *Peer) endTrial() *suspected {
+	s := &p.suspects
+	if s.trial.task == nil {
+		return nil
+	}
+	p.abandon(s.trial.task)
+	p.conn.leave(s.trial.task)
+	set := s.trial.set
+	s.trial = trial{}
+	return set
+}
+
+// dropTrial forgets that suspects were tried.
+func (p *Peer) dropTrial() {
+	if set := p.endTrial(); set != nil {
+		p.suspects.sets = append(p.suspects.sets, set)
+	}
+}
+
+// trialAnswered takes the answer of the relay, whatever it brought.
+func (p *Peer) trialAnswered() {
+	s := &p.suspects
+	set := p.endTrial()
+	s.silent = 0
+	if set == nil {
+		set, s.accused = s.accused, nil
+		p.convict(set, false)
+		return
+	}
+	p.clear(set)
+}
+
+// clear has a set asked like others.
+func (p *Peer) clear(set *suspected) {
+	s := &p.suspects
+	for _, it := range set.items {
+		p.conn.borne.put(it)
+		s.doubted.drop(it)
+		if !s.items.drop(it) {
+			continue
+		}
+		s.refused.drop(it)
+		p.conn.queue(p.lotOf(it))
+	}
+}
+
+// trialRefused takes a refusal.
+func (p *Peer) trialRefused(r *request, text string) {
+	s := &p.suspects
+	switch why := classify(text); {
+	case why == refusalRate:
+		p.pause()
+		p.dropTrial()
+	case why.crowded():
+		if why == refusalTooMany {
+			p.fewer(s.silent)
+		} else {
+			p.fuller()
+		}
+		p.trialInVain()
+	case why == refusalAuth, why == refusalRestricted:
+		p.trialBarred(why, r)
+	case why == refusalTooBig && s.trial.set != nil:
+		if set := p.endTrial(); len(set.items) > 1 {
+			p.convict(set, true)
+		} else {
+			p.clear(set)
+		}
+	default:
+		p.trialFailed(why == refusalValue, text)
+	}
+}
+
+// trialBarred waits for the verdict on an AUTH, or for long where there is no hope of one.
+func (p *Peer) trialBarred(why refusal, r *request) {
+	s := &p.suspects
+	at, ok := p.authWait(why, r.manner)
+	switch set := p.endTrial(); {
+	case set == nil:
+		p.trialInVain()
+	case !ok:
+		set.after = p.now.Mono + refusedRetry
+		s.sets = append(s.sets, set)
+	default:
+		s.after = max(s.after, min(at, p.now.Mono+silence))
+		s.sets = append(s.sets, set)
+	}
+}
+
+// trialFailed takes the refusal of a trial, or that it was not answered.
+func (p *Peer) trialFailed(sure bool, why string) {
+	s := &p.suspects
+	p.report(Debug, "trial of repositories failed", "cause", why)
+	set := p.endTrial()
+	s.after = p.now.Mono + trialPace
+	switch {
+	case set == nil:
+		p.trialInVain()
+	case sure:
+		p.convict(set, true)
+	default:
+		s.accused = set
+	}
+}
+
+// trialInVain waits until the relay may answer again.
+func (p *Peer) trialInVain() {
+	s := &p.suspects
+	p.dropTrial()
+	if s.accused != nil {
+		s.sets, s.accused = append(s.sets, s.accused), nil
+	}
+	s.silent++
+	s.after = p.now.Mono + retryDelay(s.silent)
+}
+
+// convict halves a set that the relay refuses, or takes the only item of it for refused.
+func (p *Peer) convict(set *suspected, sure bool) {
+	s := &p.suspects
+	s.tidySet(set)
+	if set.free {
+		set.free = false
+		p.accuse(set.items)
+	}
+	if n := len(set.items); n > 1 {
+		a := &suspected{items: slices.Clone(set.items[:n/2]), odd: set.odd, hangs: set.hangs}
+		b := &suspected{items: slices.Clone(set.items[n/2:]), odd: set.odd, hangs: set.hangs}
+		s.sets = slices.Insert(s.sets, 0, a, b)
+		return
+	} else if n == 0 {
+		return
+	}
+	it := set.items[0]
+	set.tries++
+	set.after = p.now.Mono + retryDelay(set.tries)
+	if sure {
+		set.after = never
+	}
+	s.sets = append(s.sets, set)
+	if !sure && set.tries < trialsToRefuse {
+		return
+	}
+	if s.refused.put(it) {
+		p.held.drop(it)
+		p.report(Info, "relay refuses to be asked for a repository", "repository", p.want.names.repo(it).Addresses[0])
+	}
+}
+
+// trialLost takes the end of the connection: what was tried just before ended it.
+func (p *Peer) trialLost() {
+	s := &p.suspects
+	t, set := s.trial.task, s.trial.set
+	if t == nil {
+		s.sure()
+		return
+	}
+	hungUp := t.req != nil && p.now.Mono < t.req.begun+dropAfterOpen
+	s.trial = trial{}
+	switch {
+	case set == nil:
+	case hungUp:
+		s.losses++
+		s.after = p.now.Mono + retryDelay(s.losses)
+		set.hangs = true
+		p.convict(set, set.tries > 0)
+	default:
+		s.sets = append(s.sets, set)
+	}
+	s.sure()
+}
+
+// wake names the time at which the next trial is due.
+func (s *suspects) wake(now time.Duration) time.Duration {
+	if s.trial.task != nil {
+		return never
+	}
+	if s.accused != nil {
+		return later(s.after, now)
+	}
+	w := never
+	for _, x := range s.sets {
+		w = min(w, later(max(s.after, s.dueAt(x)), now))
+	}
+	return w
+}

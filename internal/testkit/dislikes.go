@@ -1,0 +1,55 @@
+package testkit
+
+import (
+	"slices"
+	"strings"
+
+	"graspd/internal/nostr"
+)
+
+// OddMode is how a fake relay treats a filter with a value that it does not take: one of more than 255 bytes, with a NUL,
+// or that contains Unloved.
+type OddMode int
+
+// The ways to treat a REQ or NEG-OPEN with such a value; it is refused as a whole.
+const (
+	OddFine   OddMode = iota
+	OddNotice         // a NOTICE that names no subscription and says what is wrong, as strfry did
+	OddClosed         // CLOSED that says so
+	OddVague          // CLOSED that does not
+	OddSilent         // no answer
+)
+
+// Unloved is what a value contains that a relay does not take for no reason that anybody could know.
+const Unloved = "unloved"
+
+// OddText is how strfry says it.
+const OddText = "ERROR: bad req: error parsing #a: filter item too large"
+
+func (f *FakeRelay) hasOdd(filters ...nostr.Filter) bool {
+	odd := func(v string) bool { return len(v) > 255 || strings.ContainsRune(v, 0) || strings.Contains(v, Unloved) }
+	return f.Odd != OddFine && slices.ContainsFunc(filters, func(x nostr.Filter) bool {
+		return slices.ContainsFunc(x.Tags, func(t nostr.TagFilter) bool { return slices.ContainsFunc(t.Values, odd) })
+	})
+}
+
+// dislikes refuses a request for one value; neg says that it is a NEG-OPEN.
+func (c *fakeConn) dislikes(sub string, neg bool, filters ...nostr.Filter) bool {
+	f := c.relay
+	if !f.hasOdd(filters...) {
+		return false
+	}
+	c.refused(sub)
+	switch {
+	case f.Odd == OddNotice:
+		c.send(nostr.AppendNotice(nil, OddText))
+	case f.Odd == OddSilent:
+	case neg:
+		c.send(nostr.AppendNegErr(nil, sub, "error: bad filter", 0))
+	case f.Odd == OddClosed:
+		c.send(nostr.AppendClosed(nil, sub, OddText))
+	default:
+		c.send(nostr.AppendClosed(nil, sub, "error: could not query"))
+	}
+	return true
+}
