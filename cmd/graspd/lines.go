@@ -21,7 +21,7 @@ func newLineReader(r io.Reader, max int) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), max: max}
 }
 
-// next is the next line without white space around it, valid until the next call; errLongLine in place of one that is too
+// next is the next line without white space around it and, for the first, without a byte order mark, valid until the next call; errLongLine in place of one that is too
 // long, and io.EOF behind the last. Another error is one of reading.
 func (l *lineReader) next() ([]byte, error) {
 	l.buf = l.buf[:0]
@@ -41,7 +41,9 @@ func (l *lineReader) next() ([]byte, error) {
 		case err != nil && !errors.Is(err, io.EOF):
 			return nil, err
 		}
-		l.n++
+		if l.n++; l.n == 1 { // some editors and shells begin a file so
+			l.buf = bytes.TrimPrefix(l.buf, []byte("\uFEFF"))
+		}
 		if size > l.max {
 			return nil, errLongLine
 		}

@@ -31,7 +31,11 @@ func FuzzImportLines(f *testing.F) {
 			l := newLineReader(in, int(max))
 			for i, want := range lines {
 				got, err := l.next()
-				if long := len(want) > int(max); long != errors.Is(err, errLongLine) || !long && (err != nil || string(got) != string(bytes.TrimSpace([]byte(want)))) {
+				text := want
+				if i == 0 {
+					text = strings.TrimPrefix(text, "\ufeff")
+				}
+				if long := len(want) > int(max); long != errors.Is(err, errLongLine) || !long && (err != nil || string(got) != string(bytes.TrimSpace([]byte(text)))) {
 					t.Fatalf("line %d: %q, %v; want %q", i+1, got, err, want)
 				}
 				if l.n != i+1 || len(l.buf) > int(max) {
@@ -69,6 +73,15 @@ func TestImportGoesOnBehindBadLines(t *testing.T) {
 	}
 	if !strings.Contains(errs, "line 1: longer than 4 MiB\n") || !strings.Contains(errs, "line 2: ") || len(errs) > 1000 {
 		t.Errorf("%s", errs)
+	}
+}
+
+// TestImportOfAFileWithAByteOrderMark: some editors and shells begin a file with one, which costs no event.
+func TestImportOfAFileWithAByteOrderMark(t *testing.T) {
+	ann := testkit.Announcement(testkit.Key(1), time.Now().Unix(), "proj", "wss://relay.example.org")
+	code, out, errs := call(t, "\ufeff"+string(ann.AppendJSON(nil))+"\r\n", nil, "import", "--data", t.TempDir(), "--domain", "relay.example.org", "--disk-floor", "0", "-")
+	if code != exitOK || !strings.Contains(out, "stored 1,") || !strings.Contains(out, "unreadable 0") {
+		t.Errorf("%d %s%s", code, out, errs)
 	}
 }
 

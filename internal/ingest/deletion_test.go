@@ -122,7 +122,7 @@ func TestManyDeletionsThatNameMuch(t *testing.T) {
 		w.want(w.publish(w.client(), repo), policy.Accept)
 		n, done := scaled(100, 80), 0
 		for i := range n {
-			if err := c.Submit(t.Context(), naming(1, now.Add(time.Duration(i)), 1900), store.Direct, func(v policy.Verdict) {
+			if err := c.Submit(t.Context(), naming(1, now.Add(time.Duration(i)), 1700), store.Direct, func(v policy.Verdict) {
 				w.want(v, policy.Accept)
 				if done++; w.door.Unfinished() > ingest.MaxUnfinished {
 					t.Errorf("%d deletions are under way", w.door.Unfinished())
@@ -154,8 +154,8 @@ func TestADeletionIsChargedAsAWhole(t *testing.T) {
 		charged := 0
 		c := w.clientAt("a", func(steps int) { charged += steps })
 		w.want(w.publish(c, announcement(1, "tool", time.Now())), policy.Accept)
-		w.want(w.publish(c, naming(1, time.Now(), 1900)), policy.Accept)
-		if charged < 1900*8 || charged > 1900*25 {
+		w.want(w.publish(c, naming(1, time.Now(), 1700)), policy.Accept)
+		if charged < 1700*8 || charged > 1700*25 {
 			t.Errorf("charged %d steps", charged)
 		}
 	})

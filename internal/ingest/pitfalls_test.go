@@ -1,6 +1,8 @@
 package ingest_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -218,5 +220,52 @@ func TestRefusedByAClockThatWasBehind(t *testing.T) {
 		synctest.Wait()
 		behind = 0
 		w.want(w.fetch(p, repo), policy.Accept)
+	})
+}
+
+// What was refused as expired while the clock was ahead does not count as refused once the clock is right: neither is it known, nor
+// among what a reconciliation takes for known, so that relays bring it. What has expired by the right clock stays away.
+func TestRefusedByAClockThatWasAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ahead := 24 * time.Hour
+		clock := func() time.Time { return time.Now().Add(ahead).Round(0) }
+		w := newWorld(t, setup{opt: store.Options{Now: clock}, config: ingest.Config{Now: clock}})
+		defer w.end()
+		p, now := w.peer("a"), time.Now()
+		expires := func(after time.Duration) nostr.Tag {
+			return nostr.Tag{"expiration", fmt.Sprint(now.Add(after).Unix())}
+		}
+		repo, later := announcement(1, "tool", now, expires(20*time.Hour)), announcement(2, "tool", now, expires(20*time.Hour))
+		gone := announcement(3, "tool", now, expires(-time.Hour))
+		claimed := func() (ids []nostr.ID) {
+			v := w.store.View()
+			defer v.Close()
+			for pair, err := range v.Pairs(t.Context(), nostr.Filter{Kinds: []nostr.Kind{30617}}, true) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				ids = append(ids, pair.ID)
+			}
+			return ids
+		}
+		for _, e := range []*nostr.Event{repo, later, gone} {
+			w.want(w.fetch(p, e), policy.Expired)
+			w.want(w.fetch(p, e), policy.Expired)
+			if n := w.verifier.checks(e.ID); n != 1 || len(claimed()) == 0 {
+				t.Errorf("not remembered: verified %d times, %d claimed", n, len(claimed()))
+			}
+		}
+		synctest.Wait()
+		ahead = 0
+		if k := w.known(repo); k.State != store.Unknown || slices.Contains(claimed(), repo.ID) {
+			t.Errorf("counts as %v", k)
+		}
+		w.want(w.fetch(p, repo), policy.Accept)
+		w.want(w.fetch(p, gone), policy.Expired)
+		if !slices.Contains(claimed(), gone.ID) || w.known(gone).State != store.Remembered {
+			t.Error("what has expired is not remembered")
+		}
+		time.Sleep(19 * time.Hour) // any resync until it expires will do
+		w.want(w.fetch(p, later), policy.Accept)
 	})
 }

@@ -124,7 +124,7 @@ func TestClientErrors(t *testing.T) {
 		{"event with the id last", `["EVENT",{"kind":"1",` + sig + `,"id":"` + id + `"}]`, "EVENT", refused + "kind: integer expected"},
 		{"event cut off after its id", `["EVENT",{"id":"` + id + `","kind":1`, "EVENT", refused + "',' expected"},
 		{"event with two ids", strings.Replace(`["EVENT",`+eventText(nil)+`]`, `"kind"`, `"id":"`+hexB+`","kind"`, 1), "EVENT", refused + "id: key given twice"},
-		{"event with surrogate", `["EVENT",` + bad("content", `"\ud800"`) + `]`, "EVENT", refused + "content: invalid escape"},
+		{"event with surrogate", `["EVENT",` + bad("content", `"\ud800"`) + `]`, "EVENT", refused + "content: half a surrogate pair"},
 		{"event with invalid UTF-8", `["EVENT",` + bad("content", "\"\xff\"") + `]`, "EVENT", refused + "content: invalid UTF-8"},
 		{"event, then rubbish", `["EVENT",` + eventText(nil) + `]x`, "EVENT", refused + "data after the end"},
 		{"event not closed", `["EVENT",` + eventText(nil), "EVENT", refused + "',' expected"},

@@ -57,6 +57,9 @@ func (c *scanner) unescape(t string) (string, error) {
 		}
 		r, n := escape(t[i:])
 		if n == 0 {
+			if r == utf8.RuneError {
+				return "", c.fail("half a surrogate pair (\\ud800 to \\udfff), which is no character, in the string that ends")
+			}
 			return "", c.fail("invalid escape in the string that ends")
 		}
 		c.buf = append(c.buf, t[:i]...)
@@ -65,7 +68,8 @@ func (c *scanner) unescape(t string) (string, error) {
 	}
 }
 
-// escape reads the escape at the start of t: its rune and its length, which is 0 if it is invalid.
+// escape reads the escape at the start of t: its rune and its length, which is 0 if it is invalid; then the rune is utf8.RuneError
+// for a surrogate that is half of nothing.
 func escape(t string) (r rune, n int) {
 	switch t[1] {
 	case '"', '\\', '/':
@@ -90,7 +94,7 @@ func escape(t string) (r rune, n int) {
 	}
 	low, _ := hexEscape(t[6:])
 	if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
-		return 0, 0 // a surrogate that is half of nothing
+		return utf8.RuneError, 0
 	}
 	return r, 12
 }

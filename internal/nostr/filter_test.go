@@ -82,7 +82,7 @@ func TestParseFilterRefuses(t *testing.T) {
 		{"key twice", `{"kinds":[1],"kinds":[2]}`, "kinds: key given twice"},
 		{"tag twice", `{"#t":["a"],"#t":["b"]}`, "#t: key given twice"},
 		{"key twice, once escaped", `{"since":1,"s\u0069nce":2}`, "since: key given twice"},
-		{"lone surrogate", `{"#t":["\ud800"]}`, "#t: invalid escape"},
+		{"lone surrogate", `{"#t":["\ud800"]}`, "#t: half a surrogate pair"},
 		{"invalid UTF-8", "{\"search\":\"\xff\"}", "search: invalid UTF-8"},
 	}
 	for _, tt := range tests {

@@ -43,7 +43,9 @@ func (r Rules) placed(e *nostr.Event, v View) (Verdict, error) {
 // alone decides what needs no view.
 func alone(e *nostr.Event, by Bearer, now time.Time) (Verdict, bool) {
 	expiry, expires := e.Expiration()
-	switch {
+	switch reason := misshapen(e); {
+	case reason != "":
+		return Verdict{Refuse, reason}, true
 	case e.Kind == nostr.KindAuth:
 		return Verdict{Discard, "invalid: kind 22242 answers an AUTH challenge; send it in an AUTH message"}, true
 	case e.Kind.IsEphemeral():

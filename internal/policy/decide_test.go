@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,11 @@ func TestDecideAlone(t *testing.T) {
 		{"d of an announcement too long", event("alice", 30617, longD, tag("relays", ours)), policy.Refuse, "invalid: the d tag"},
 		{"d of a state too long", event("alice", 30618, longD), policy.Refuse, "invalid: the d tag"},
 		{"any d too long", event("alice", 30023, longD), policy.Refuse, "invalid: the d tag"},
+		{"too large", sized(policy.MaxEventBytes + 1), policy.Refuse, "invalid: this event is larger than 131072 bytes"},
+		{"too large by its tags", event("alice", 1, tag("e", strings.Repeat("x", policy.MaxEventBytes))), policy.Refuse, "invalid: this event is larger than"},
+		{"too many tags", event("alice", 1, slices.Repeat([]nostr.Tag{tag("t")}, policy.MaxEventTags+1)...), policy.Refuse, "invalid: this event has more than 2000 tags"},
+		{"an empty tag", event("alice", 1, tag("a", repo("alice")), tag(), tag("t", "x")), policy.Refuse, "invalid: this event has a tag that is an empty array"},
+		{"too large and from the future", eventAt(now.Add(time.Hour), "alice", 1, slices.Repeat([]nostr.Tag{tag("t")}, policy.MaxEventTags+1)...), policy.Refuse, "invalid: this event has more than 2000 tags"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := decide(t, nil, tc.e)
@@ -62,6 +68,9 @@ func TestDecideWithinLimits(t *testing.T) {
 		{"expires in a second", event("bob", 1, in, tag("expiration", itoa(now.Unix()+1)))},
 		{"unreadable expiration", event("bob", 1, in, tag("expiration", "soon"))},
 		{"kind 19999", event("bob", 19999, in)},
+		{"largest", sized(policy.MaxEventBytes, in)},
+		{"most tags", event("bob", 1, append(slices.Repeat([]nostr.Tag{tag("t", "x")}, policy.MaxEventTags-1), in)...)},
+		{"a tag with an empty name", event("bob", 1, in, tag(""))},
 		{"kind 30000", event("bob", 30000, in)},
 		{"longest d", event("bob", 30023, in, tag("d", strings.Repeat("x", nip34.MaxIdentifier)))},
 		{"d that means nothing", event("bob", 1, in, tag("d", strings.Repeat("x", nip34.MaxIdentifier+1)))},
@@ -203,4 +212,12 @@ func TestFingerprint(t *testing.T) {
 	if got := harder.Fingerprint(); got == base {
 		t.Errorf("another difficulty: %q as before", got)
 	}
+}
+
+// sized is an event of bob's that takes so many bytes.
+func sized(bytes int, tags ...nostr.Tag) *nostr.Event {
+	e := event("bob", 1, tags...)
+	e.Content = strings.Repeat("x", bytes-e.Size())
+	e.ID = e.ComputeID()
+	return e
 }

@@ -192,7 +192,7 @@ func TestListedByHostNotBySubstring(t *testing.T) {
 func TestTenThousandRelays(t *testing.T) {
 	var many []string
 	for i := range 10_000 {
-		many = append(many, fmt.Sprintf("wss://r%d.example", i))
+		many = append(many, fmt.Sprintf("r%d.io", i))
 	}
 	late := announce(1, "alice", "d", append(many, ours)...)
 	if got := decide(t, &memory{}, late); got.Outcome != policy.Orphan {

@@ -46,8 +46,8 @@ type Rates struct {
 func (l Limits) withDefaults() Limits {
 	return Limits{
 		MessageBytes:  cmp.Or(l.MessageBytes, 256<<10),
-		EventBytes:    cmp.Or(l.EventBytes, 128<<10),
-		Tags:          cmp.Or(l.Tags, 2000),
+		EventBytes:    cmp.Or(l.EventBytes, policy.MaxEventBytes),
+		Tags:          cmp.Or(l.Tags, policy.MaxEventTags),
 		SubIDLength:   cmp.Or(l.SubIDLength, 64),
 		Subscriptions: cmp.Or(l.Subscriptions, 64),
 		Filters:       cmp.Or(l.Filters, 20),

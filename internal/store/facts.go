@@ -34,7 +34,8 @@ type tagValue struct {
 // keptTags are the tags that are remembered of an event that is not stored: those that sync asks by, a and e in either case.
 const keptTags = "aeqd"
 
-// maxKeptTags is how many of them are remembered; an event with more is not remembered at all.
+// maxKeptTags is how many of them are remembered, the first ones. An orphan with more is not remembered at all: it may wait for what
+// any of them names.
 const maxKeptTags = 64
 
 // factsOf lists what the indexes hold of an event: every one-letter tag that has a value.

@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"graspd/internal/nostr"
+	"graspd/internal/policy"
 )
 
 // Row is one stored event of a query's answer.
@@ -181,6 +182,14 @@ func (r reader) open(q *query, at *found, entry []byte) (Row, bool, error) {
 
 // settle checks what is left of the filter, reading the event or what is remembered of it only where needed.
 func (r reader) settle(q *query, at *found) (bool, error) {
+	if at.flagged && at.memory.why == policy.Expired {
+		if err := r.work.spend(seekCost); err != nil {
+			return false, err
+		}
+		if rec, ok, err := r.record(at.id()); err != nil || !ok || !r.remembers(rec) {
+			return false, err
+		}
+	}
 	if !q.checkEvent {
 		return true, nil
 	}

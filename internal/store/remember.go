@@ -19,8 +19,8 @@ const (
 // Remember keeps the index rows of a genuine event that is not stored, without its body, so that no reconciliation
 // fetches it again: for Refuse, Orphan, Superseded, Deleted, Expired, Vanished and Withdraw; other outcomes are not
 // remembered. With Withdraw the event also takes the place of the older version held here, which is removed, and it is
-// never forgotten while it is the newest. Of the tags only a, A, q, e, E and d are kept; an event with more than 64 of
-// these is not remembered. Past the bounds of Options the oldest are forgotten.
+// never forgotten while it is the newest. Of the tags only a, A, q, e, E and d are kept, and of these the first 64; an
+// orphan with more is not remembered. Past the bounds of Options the oldest are forgotten.
 func (b *Batch) Remember(e *nostr.Event, why policy.Outcome) error {
 	err := func() error {
 		_, _, stored, err := b.reader().lookup(e.ID)
@@ -92,7 +92,10 @@ func (b *Batch) remember(e *nostr.Event, why policy.Outcome) error {
 	}
 	f := factsOf(e).kept()
 	if len(f.tags) > maxKeptTags {
-		return nil
+		if why == policy.Orphan {
+			return nil
+		}
+		f.tags = f.tags[:maxKeptTags]
 	}
 	b.ops++
 	return b.writeRecord(record{facts: f, why: why})
@@ -109,13 +112,21 @@ func (b *Batch) writeRecord(r record) error {
 	}
 	r.due = 0
 	if r.why != policy.Withdraw {
-		r.due = b.s.opt.Now().Unix() + rememberSeconds + int64(binary.BigEndian.Uint32(r.id[28:])%rememberSpread)
+		r.due = b.s.opt.Now().Unix() + rememberFor(r.id)
 	}
 	if err := b.putRecord(r); err != nil {
 		return err
 	}
 	return b.forgetSurplus()
 }
+
+// rememberFor is how many seconds the record of an event is kept.
+func rememberFor(id nostr.ID) int64 {
+	return rememberSeconds + int64(binary.BigEndian.Uint32(id[28:])%rememberSpread)
+}
+
+// madeAt is the unix time at which a record was made that is forgotten some time.
+func (r record) madeAt() int64 { return r.due - rememberFor(r.id) }
 
 // putRecord writes a record as it is, with its rows; there is none of that event.
 func (b *Batch) putRecord(r record) error {

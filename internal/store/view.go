@@ -155,8 +155,11 @@ func (r reader) record(id nostr.ID) (record, bool, error) {
 	return rec, err == nil, err
 }
 
-// remembers reports whether a record counts under the rules of now.
-func (r reader) remembers(rec record) bool { return rec.epoch == 0 || rec.epoch == r.epoch }
+// remembers reports whether a record counts under the rules and by the clock of now. One of an event that had expired does not while
+// it was made later than now: the clock was ahead then, and the event may not have expired.
+func (r reader) remembers(rec record) bool {
+	return (rec.epoch == 0 || rec.epoch == r.epoch) && (rec.why != policy.Expired || rec.madeAt() <= r.now)
+}
 
 func (r reader) slot(address hash) (slot, bool, error) {
 	if r.memo != nil {

@@ -21,8 +21,11 @@ func (b *modelBatch) remember(e *nostr.Event, why policy.Outcome) {
 	kept.Tags = slices.DeleteFunc(kept.Tags, func(t nostr.Tag) bool {
 		return len(t) < 2 || !slices.Contains([]string{"a", "A", "q", "e", "E", "d"}, t[0])
 	})
-	if !byRules && !other || valuesOf(kept) > 64 {
+	if !byRules && !other || valuesOf(kept) > 64 && why == policy.Orphan {
 		return
+	}
+	for n := len(kept.Tags); n > 0 && valuesOf(kept) > 64; n-- {
+		kept.Tags = kept.Tags[:n-1]
 	}
 	b.ops++
 	r := memory{e: kept, why: why, due: b.m.now() + 7*24*3600 + int64(binary.BigEndian.Uint32(e.ID[28:])%(24*3600))}

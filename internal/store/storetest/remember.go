@@ -78,7 +78,7 @@ var rememberCases = []testCase{
 			t.Errorf("a stored event is known as %v", k)
 		}
 	}},
-	{"an event with too many tags is not remembered", func(t *testing.T, d Disk) {
+	{"of an event with too many tags the first are remembered, and no orphan is", func(t *testing.T, d Disk) {
 		r := newRig(t, d, store.Options{})
 		var tags []nostr.Tag
 		for i := range 64 {
@@ -86,8 +86,15 @@ var rememberCases = []testCase{
 		}
 		fits := Event(1, Start, 1, "", slices.Concat(tags, []nostr.Tag{{"e", "0"}})...)
 		over := Event(1, Start, 1, "", slices.Concat(tags, []nostr.Tag{{"e", "64"}})...)
-		r.remember(t, policy.Refuse, fits, over)
+		r.remember(t, policy.Orphan, fits, over)
 		wantIDs(t, "pairs", r.pairs(t, nostr.Filter{}, true), idsOf(fits))
+		r.remember(t, policy.Refuse, over)
+		wantIDs(t, "pairs", r.pairs(t, nostr.Filter{}, true), idsOf(over, fits))
+		by := func(value string) nostr.Filter {
+			return nostr.Filter{Tags: []nostr.TagFilter{{Name: 'e', Values: []string{value}}}}
+		}
+		wantIDs(t, "by the last that is kept", r.pairs(t, by("63"), true), idsOf(over, fits))
+		wantIDs(t, "by one more", r.pairs(t, by("64"), true), nil)
 	}},
 	{"for seven days and up to one more", func(t *testing.T, d Disk) {
 		r := newRig(t, d, store.Options{})
