@@ -17,6 +17,7 @@ type session struct {
 	requests   map[string]*request
 	doorAt     time.Duration // when the door last decided something of a stored request
 	pausedTill time.Duration
+	pace       pace
 	slow       bool // asked to slow down: half the concurrency
 	echo       echo
 	references referencing

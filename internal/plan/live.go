@@ -142,6 +142,7 @@ func (p *Peer) sendLive(l *liveReq, filters []nostr.Filter, values int) {
 	l.sub, l.sent, l.values, l.filters = p.newSub("l"), p.now, values, len(filters)
 	p.conn.following.live = append(p.conn.following.live, l)
 	p.conn.requests[l.sub] = &request{sub: l.sub, live: l, manner: l.manner}
+	p.paced()
 	p.effect(Request{Sub: l.sub, Class: Live, Filters: filters})
 }
 

@@ -284,6 +284,7 @@ func (p *Peer) tend() {
 	if p.now.Mono >= p.resyncAt {
 		p.scheduleResync()
 		p.neg, p.negDrops, p.kinds, p.conn.limits, p.conn.slow = negUnknown, false, kinding{}, p.conn.told, false
+		p.conn.pace = pace{}
 		p.recatch(Daily)
 	}
 	p.expire()

@@ -120,6 +120,7 @@ func (p *Peer) loaded(in Loaded) {
 	}
 	n.opens++
 	p.conn.references.count(r.task)
+	p.paced()
 	r.progress = p.now.Mono
 	r.authorized = p.conn.auth.phase == authGranted
 	first := n.init.Start()

@@ -68,6 +68,7 @@ func (p *Peer) request(t *task, kind asks, f nostr.Filter) *request {
 	t.req.manner = p.mannerOf(t, f)
 	p.conn.requests[t.req.sub] = t.req
 	p.conn.references.count(t)
+	p.paced()
 	p.effect(Request{Sub: t.req.sub, Class: t.group.class, Filters: []nostr.Filter{t.req.mode.with(f)}})
 	return t.req
 }

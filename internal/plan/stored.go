@@ -257,9 +257,23 @@ func retryDelay(tries int) time.Duration {
 
 // pause stops catch-up for a while and halves it afterwards.
 func (p *Peer) pause() {
-	p.conn.pausedTill = p.now.Mono + slowDown
-	p.conn.slow = true
+	c := p.conn
+	if p.now.Mono >= c.pace.till {
+		wait := c.pace.refused()
+		if p.Settled() { // nothing that is waited for is missing
+			wait = slowDown
+		}
+		c.pace.till = p.now.Mono + wait
+	}
+	c.pausedTill = max(c.pausedTill, c.pace.till)
+	c.slow = true
 	p.conn.references.slowed++
+}
+
+// paced counts a request, and rests when the relay is known to take no more for now.
+func (p *Peer) paced() {
+	c := p.conn
+	c.pausedTill = max(c.pausedTill, c.pace.asked(p.now.Mono))
 }
 
 // taskDone confirms the group when it was the last of it.

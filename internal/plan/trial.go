@@ -121,6 +121,7 @@ func (p *Peer) sendTrial(t *task) {
 	r := &request{manner: p.manner(false), sub: p.newSub("t"), kind: asksTrial, task: t, most: requestRoom, begun: p.now.Mono, progress: p.now.Mono}
 	t.req = r
 	p.conn.requests[r.sub] = r
+	p.paced()
 	p.effect(Request{Sub: r.sub, Class: Catchup, Filters: filters})
 }
 

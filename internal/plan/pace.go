@@ -1,0 +1,76 @@
+package plan
+
+import "time"
+
+// A relay that asks to slow down does not say how slow. What it bears is seen by
+// asking: how many requests it takes after a pause, and how short a pause buys as
+// many. So it is asked in portions with rests in between instead of until it
+// refuses again and again.
+
+const (
+	soonerPause = slowDown / 4           // the second pause in a row that bought nothing
+	leastRest   = 250 * time.Millisecond // a shorter one is none
+)
+
+// pace is what is known of that on one connection.
+type pace struct {
+	portion int           // requests that a rest buys; 0 = not known, or any number
+	rest    time.Duration // before the portion under way
+	before  time.Duration // before the portion that ended last
+	found   bool          // a shorter rest was too short
+	limited bool          // it has asked to slow down
+	used    int           // requests since the last rest or pause
+	idle    int           // pauses in a row that bought nothing
+	till    time.Duration // of the last pause: what is refused before was asked before
+}
+
+// asked notes a request at the time now and returns until when the next one has to wait.
+func (s *pace) asked(now time.Duration) time.Duration {
+	if !s.limited {
+		return now
+	}
+	s.used++
+	if s.portion == 0 || s.used < s.portion {
+		return now
+	}
+	s.used, s.before = 0, s.rest
+	if !s.found {
+		s.rest /= 2
+	}
+	if s.rest < leastRest {
+		s.portion = 0
+		return now
+	}
+	return now + s.rest
+}
+
+// refused notes that the relay asked to slow down, and returns for how long.
+func (s *pace) refused() time.Duration {
+	got := s.used - 1 // the last one was refused
+	if s.used == 0 && s.portion > 0 {
+		got, s.rest = s.portion-1, s.before
+	}
+	s.used = 0
+	switch {
+	case !s.limited:
+		s.limited = true
+		return slowDown
+	case s.portion == 0 && got <= 0:
+		if s.idle++; s.idle == 1 {
+			return soonerPause
+		}
+		return slowDown
+	case s.portion == 0:
+		s.portion, s.rest, s.found = got, slowDown/2, false
+	case s.rest < slowDown/2:
+		s.rest, s.found = 2*s.rest, true
+	case got > 0: // so many, and no more, in that time
+		s.portion, s.found = min(got, s.portion), true
+	case s.rest < slowDown:
+		s.rest, s.found = slowDown, true
+	default:
+		s.portion = max(1, s.portion/2)
+	}
+	s.idle = 0
+	return s.rest
+}

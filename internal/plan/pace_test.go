@@ -1,0 +1,89 @@
+package plan_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+)
+
+// TestPausesAndPortions: after the first refusal nothing is asked for 65 s, nor for what a pause did not buy, but once
+// sooner. Then as many requests go out as a pause bought, and rests between them become shorter while they buy as many.
+func TestPausesAndPortions(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		refused []int // which requests are, from 1 on
+		want    []time.Duration
+	}{
+		{"again and again", []int{1, 2, 3, 4, 5}, []time.Duration{65_000, 16_250, 65_000, 65_000, 65_000}},
+		// One passes, the next does not: portions of one.
+		{"one each", []int{1, 3, 8}, []time.Duration{65_000, 0, 32_500, 16_250, 8_125, 4062, 2031, 4062, 4062, 4062}},
+		{"two each", []int{1, 4, 9}, []time.Duration{65_000, 0, 0, 32_500, 0, 16_250, 0, 8_125, 16_250, 0, 16_250, 0, 16_250}},
+		{"never again", []int{1, 3}, []time.Duration{65_000, 0, 32_500, 16_250, 8_125, 4062, 2031, 1015, 507, 253, 0, 0}},
+	} {
+		f := newFold(t)
+		f.add(f.announce(key(0), "x", 1, []string{us, string(here)}))
+		for i := range 400 {
+			f.add(f.issue(int64(i+1), address(key(0), "x")))
+		}
+		f.step()
+		d := newDriver(t, plan.Config{NoNegentropy: true})
+		var at []time.Duration
+		d.refuse = func(r plan.Request) nostr.RelayMessage {
+			if r.Class == plan.Live {
+				return nil
+			}
+			at = append(at, d.clock.Mono)
+			if slices.Contains(c.refused, len(at)) {
+				return nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}
+			}
+			return nil
+		}
+		d.connect(f.wants[here], plan.Limits{})
+		d.pass(20 * time.Minute)
+		if len(at) <= len(c.want) {
+			t.Fatalf("%s: %d requests", c.name, len(at))
+		}
+		for i, want := range c.want {
+			if got := (at[i+1] - at[i]).Truncate(time.Millisecond); got != want*time.Millisecond {
+				t.Errorf("%s: request %d comes %v after the last, want %v", c.name, i+2, got, want*time.Millisecond)
+				break
+			}
+		}
+		if !d.peer.Settled() {
+			t.Errorf("%s: %+v", c.name, d.peer.Status())
+		}
+	}
+}
+
+// TestSeveralRefusalsAreOne where they come together: of requests that were sent before the first of them.
+func TestSeveralRefusalsAreOne(t *testing.T) {
+	_, w := small(t, 3)
+	d := newDriver(t, plan.Config{NoNegentropy: true})
+	var held []plan.Request
+	d.hold = func(e plan.Effect) bool {
+		r, ok := e.(plan.Request)
+		if !ok || r.Class == plan.Live || len(r.Filters[0].Tags) == 0 {
+			return false
+		}
+		held = append(held, r)
+		return len(held) <= 2
+	}
+	d.connect(w, plan.Limits{})
+	if len(held) < 2 {
+		t.Fatalf("%d requests at once", len(held))
+	}
+	for _, r := range held[:2] {
+		d.do(plan.Frame{Message: nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}})
+	}
+	d.pass(64 * time.Second)
+	if len(held) != 2 {
+		t.Errorf("asked during the pause")
+	}
+	d.pass(2 * time.Second)
+	if !d.peer.Settled() {
+		t.Errorf("%+v", d.peer.Status())
+	}
+}
