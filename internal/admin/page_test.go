@@ -186,9 +186,20 @@ func TestOpenPagesAreBounded(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go pages.Run(ctx)
-		for range 16 {
+		for range 15 {
 			go pages.ServeHTTP(httptest.NewRecorder(), local(ctx, "/changes"))
 		}
+		for range 20 { // pages that are closed again keep no place
+			short, leave := context.WithCancel(ctx)
+			left, w := make(chan struct{}), httptest.NewRecorder()
+			go func() { defer close(left); pages.ServeHTTP(w, local(short, "/changes")) }()
+			synctest.Wait()
+			leave()
+			if <-left; w.Code != http.StatusOK {
+				t.Fatalf("%d", w.Code)
+			}
+		}
+		go pages.ServeHTTP(httptest.NewRecorder(), local(ctx, "/changes"))
 		synctest.Wait()
 		w := httptest.NewRecorder()
 		pages.ServeHTTP(w, local(ctx, "/changes"))
@@ -197,6 +208,57 @@ func TestOpenPagesAreBounded(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
+	})
+}
+
+// countedSync counts what it is asked.
+type countedSync struct {
+	fakeSync
+	relays, details *int
+}
+
+func (s countedSync) Relays(ctx context.Context) []admin.Relay {
+	*s.relays++
+	return s.fakeSync.Relays(ctx)
+}
+
+func (s countedSync) Details(ctx context.Context) map[grasp.RelayURL]admin.Details {
+	*s.details++
+	return s.fakeSync.Details(ctx)
+}
+
+// TestPagesAreMadeForAll: however many ask, the engine is asked once a second, and once in ten for what is costly to tell.
+func TestPagesAreMadeForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var relays, details int
+		c := here
+		c.Sync = countedSync{fakeSync{relays: nil, details: map[grasp.RelayURL]admin.Details{}}, &relays, &details}
+		pages := admin.New(c)
+		ask := func(path string) {
+			w := httptest.NewRecorder()
+			if pages.ServeHTTP(w, local(t.Context(), path)); w.Code != http.StatusOK {
+				t.Fatalf("%s: %d", path, w.Code)
+			}
+		}
+		ask("/")
+		once := relays
+		for range 50 {
+			ask("/")
+			ask("/repositories.json")
+		}
+		if relays != once || details != 1 {
+			t.Errorf("asked %d times, and %d times for details", relays/once, details)
+		}
+		time.Sleep(time.Second)
+		ask("/")
+		if relays != 2*once || details != 1 {
+			t.Errorf("a second later: %d times, and %d times for details", relays/once, details)
+		}
+		time.Sleep(10 * time.Second)
+		ask("/repositories.json")
+		if details != 2 {
+			t.Errorf("ten seconds later: %d times for details", details)
+		}
 	})
 }
 
@@ -231,6 +293,8 @@ func TestRetry(t *testing.T) {
 		{"a program", c, "X-Any", "", dead, 200, "trying wss://dead.example.net\n"},
 		{"the page", c, "Sec-Fetch-Site", "same-origin", url.Values{"url": {"wss://dead.example.net"}, "back": {"1"}}, 303, ""},
 		{"another site", c, "Sec-Fetch-Site", "cross-site", dead, 403, ""},
+		{"another site, in a browser that tells its origin only", c, "Origin", "https://evil.example", dead, 403, ""},
+		{"a form without end", c, "X-Any", "", url.Values{"a": {strings.Repeat("x", 9<<10)}, "url": {"wss://dead.example.net"}}, 400, ""},
 		{"an unknown relay", c, "X-Any", "", url.Values{"url": {"wss://unknown.example.net"}}, 409, "nothing is wanted of this relay\n"},
 		{"no URL", c, "X-Any", "", url.Values{"url": {"ftp://no relay"}}, 400, ""},
 		{"no sync", here, "X-Any", "", dead, 409, "this relay does not sync (--sync=false)\n"},

@@ -138,6 +138,7 @@ func TestNormalizeRelayRefuses(t *testing.T) {
 		{"open bracket", "ws://[::1"},
 		{"text after brackets", "ws://[::1]x"},
 		{"IPv6 without brackets", "ws://2001:db8::1"},
+		{"too long before it is normal", "wss://relay.example.org/#" + strings.Repeat("a", grasp.MaxURL)},
 		{"too long", "wss://relay.example.org/" + strings.Repeat("a", grasp.MaxURL)},
 		{"too long once escaped", "wss://relay.example.org/" + strings.Repeat("ü", 200)},
 	} {

@@ -28,6 +28,7 @@ func TestParse(t *testing.T) {
 			nip11.Document{Limitation: nip11.Limitation{MaxLimit: 500, MaxMessageLength: 131072}}},
 		{"numbers out of range", `{"limitation":{"max_limit":-1,"max_subscriptions":1e999,"max_event_tags":99999999999999999999,"created_at_lower_limit":94608000000}}`,
 			nip11.Document{Limitation: nip11.Limitation{MaxSubscriptions: 1<<31 - 1, MaxEventTags: 1<<31 - 1, CreatedAtLowerLimit: 94608000000}}},
+		{"spans before now", `{"limitation":{"created_at_lower_limit":-5,"created_at_upper_limit":"-5"}}`, nip11.Document{}},
 		{"numbers that are none", `{"negentropy":"yes","limitation":{"max_limit":null,"max_subscriptions":[5],"max_event_tags":"","max_subid_length":"1.2.3","max_filters":"0x10","default_limit":"inf","max_content_length":"nan"}}`,
 			nip11.Document{}},
 		{"strings in supported_nips", `{"supported_nips":["77","NIP-11",1.0,"nip 42",1,"EE",null,{},-3,0,70000,"5A"]}`,

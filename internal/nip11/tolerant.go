@@ -87,7 +87,9 @@ func number(raw json.RawMessage) (int64, bool) {
 	s := string(raw)
 	if strings.HasPrefix(s, `"`) {
 		s = strings.TrimSpace(strings.ToLower(text(raw)))
-		s = strings.TrimLeft(strings.TrimPrefix(s, "nip"), "- ")
+		if n, ok := strings.CutPrefix(s, "nip"); ok {
+			s = strings.TrimLeft(n, "- ")
+		}
 		if s == "" || strings.Trim(s, "0123456789.") != "" {
 			return 0, false
 		}

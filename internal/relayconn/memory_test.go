@@ -113,6 +113,24 @@ func TestHundredsOfUnfinishedMessages(t *testing.T) {
 	})
 }
 
+// TestWhatIsSkippedHoldsNothing while the rest of it comes.
+func TestWhatIsSkippedHoldsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, urls := halves(t, 1, 1<<20)
+		d := relayconn.New(n.config())
+		c, err := d.Dial(t.Context(), urls[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		go c.Read(context.Background())
+		synctest.Wait()
+		if d.Left() != 64<<20 {
+			t.Errorf("%d bytes left", d.Left())
+		}
+		c.Close("")
+	})
+}
+
 // TestSmallMessagesAreAlwaysRead: whatever others hold, a relay's messages of up to 64 KiB come at once.
 func TestSmallMessagesAreAlwaysRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -142,7 +160,7 @@ func TestEventsHaveAReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, urls := halves(t, 30, 1<<20, 200<<10)
 		c := n.config()
-		c.Memory = 32 << 20
+		c.Memory = 24 << 20
 		d := relayconn.New(c)
 		for _, u := range urls {
 			read(t, d, u, "")
@@ -218,16 +236,21 @@ func TestAPartyHasAShare(t *testing.T) {
 		c := n.config()
 		c.Memory = 16 << 20
 		d := relayconn.New(c)
-		for _, u := range urls {
+		slow := read(t, d, urls[0], "a third")
+		for _, u := range urls[1:] {
 			read(t, d, u, "one owner")
 		}
 		synctest.Wait()
-		if held := 16<<20 - d.Left(); held > 4<<20 || held < 3<<20 {
+		if held := d.Held("one owner"); held > 4<<20 || held < 3<<20 || d.Left() != 16<<20-held-d.Held("a third") {
 			t.Errorf("one owner holds %d bytes", held)
 		}
 		start := time.Now()
 		if got := <-read(t, d, "ws://relay.example", "another").got; got != 2<<20 || time.Since(start) != 0 {
 			t.Errorf("read %d bytes after %v", got, time.Since(start))
+		}
+		time.Sleep(12 * time.Second)
+		if err := slow.ended(); err != nil {
+			t.Errorf("one of another owner is ended for those that wait for themselves: %v", err)
 		}
 	})
 }
@@ -428,8 +451,8 @@ func TestWaitingForRoomIsNoDrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := read(t, d, urls[0], "same")
-		time.Sleep(8 * time.Second)
-		if err := r.ended(); err != nil {
+		time.Sleep(15 * time.Second) // what is complete keeps its room
+		if err := r.ended(); err != nil || d.Waiting() != 1 {
 			t.Errorf("while it waited: %v", err)
 		}
 		holder.Close("")
