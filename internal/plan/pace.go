@@ -10,6 +10,8 @@ import "time"
 const (
 	soonerPause = slowDown / 4           // the second pause in a row that bought nothing
 	leastRest   = 250 * time.Millisecond // a shorter one is none
+	leastTrust  = 4 * time.Minute        // at first: a relay may have been busy only for a while
+	mostTrust   = 15 * time.Minute
 )
 
 // pace is what is known of that on one connection.
@@ -18,6 +20,8 @@ type pace struct {
 	rest    time.Duration // before the portion under way
 	before  time.Duration // before the portion that ended last
 	found   bool          // a shorter rest was too short
+	again   time.Duration // a shorter one is tried again
+	trust   time.Duration // how long after it was too short
 	limited bool          // it has asked to slow down
 	used    int           // requests since the last rest or pause
 	idle    int           // pauses in a row that bought nothing
@@ -34,6 +38,9 @@ func (s *pace) asked(now time.Duration) time.Duration {
 		return now
 	}
 	s.used, s.before = 0, s.rest
+	if s.found && now >= s.again {
+		s.found = false
+	}
 	if !s.found {
 		s.rest /= 2
 	}
@@ -44,8 +51,8 @@ func (s *pace) asked(now time.Duration) time.Duration {
 	return now + s.rest
 }
 
-// refused notes that the relay asked to slow down, and returns for how long.
-func (s *pace) refused() time.Duration {
+// refused notes that the relay asked to slow down at the time now, and returns for how long.
+func (s *pace) refused(now time.Duration) time.Duration {
 	got := s.used - 1 // the last one was refused
 	if s.used == 0 && s.portion > 0 {
 		got, s.rest = s.portion-1, s.before
@@ -71,6 +78,9 @@ func (s *pace) refused() time.Duration {
 	default:
 		s.portion = max(1, s.portion/2)
 	}
-	s.idle = 0
+	if s.idle = 0; s.found {
+		s.trust = min(max(leastTrust, 2*s.trust), mostTrust)
+		s.again = now + s.trust
+	}
 	return s.rest
 }

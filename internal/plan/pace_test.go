@@ -87,3 +87,30 @@ func TestSeveralRefusalsAreOne(t *testing.T) {
 		t.Errorf("%+v", d.peer.Status())
 	}
 }
+
+// TestAPaceIsNotForEver: a relay that was busy for a while, and refused every second request, is asked as before in the end.
+func TestAPaceIsNotForEver(t *testing.T) {
+	f := newFold(t)
+	f.add(f.announce(key(0), "x", 1, []string{us, string(here)}))
+	for i := range 2000 {
+		f.add(f.issue(int64(i+1), address(key(0), "x")))
+	}
+	f.step()
+	d := newDriver(t, plan.Config{NoNegentropy: true})
+	n := 0
+	d.refuse = func(r plan.Request) nostr.RelayMessage {
+		if n++; r.Class != plan.Live && d.clock.Mono < 15*time.Minute && n%2 == 0 {
+			return nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}
+		}
+		return nil
+	}
+	d.connect(f.wants[here], plan.Limits{})
+	d.pass(15 * time.Minute)
+	if d.peer.Settled() {
+		t.Fatal("it was not busy")
+	}
+	d.pass(30 * time.Minute)
+	if !d.peer.Settled() {
+		t.Errorf("half an hour later %+v", d.peer.Status())
+	}
+}

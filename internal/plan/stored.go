@@ -259,7 +259,7 @@ func retryDelay(tries int) time.Duration {
 func (p *Peer) pause() {
 	c := p.conn
 	if p.now.Mono >= c.pace.till {
-		wait := c.pace.refused()
+		wait := c.pace.refused(p.now.Mono)
 		if p.Settled() { // nothing that is waited for is missing
 			wait = slowDown
 		}
