@@ -27,6 +27,7 @@ type session struct {
 	followed   followed
 	barred     bool // the log says that the relay allows something only to others
 	whole      whole
+	away       int64   // when the relay was last heard before, or shortly before that, in Unix seconds; 0 = never
 	borne      itemSet // repositories that were suspected and whose values the relay takes
 }
 
@@ -67,6 +68,7 @@ func (p *Peer) connected(in Connected) {
 	if p.phase != phaseDialing {
 		return
 	}
+	away := p.awaySince()
 	p.phase, p.lastAlive, p.slowedBy = phaseOpen, p.now.Wall, 0
 	quick := p.hasMark && p.now.since(p.mark) < p.cfg.QuickReconnect
 	if !quick {
@@ -80,7 +82,7 @@ func (p *Peer) connected(in Connected) {
 		p.scheduleResync()
 	}
 	told := in.Limits.capacity(p.cfg.MaxTags)
-	p.conn = &session{opened: p.now, told: told, limits: told, requests: make(map[string]*request)}
+	p.conn = &session{opened: p.now, told: told, limits: told, requests: make(map[string]*request), away: away}
 	p.conn.frames.since, p.conn.caughtBy = p.now.Mono, p.now.Mono+catchUpGrace
 	p.conn.whole.on = p.likeness.alike && p.bearsWhole()
 	since := max(1, p.mark.Wall.Add(-p.cfg.QuickReconnect).Unix())

@@ -47,7 +47,7 @@ func TestFiltersOfTheLayers(t *testing.T) {
 			`{"#e":["` + root.ID.String() + `"]` + l, `{"#E":["` + root.ID.String() + `"]` + l, `{"#q":["` + root.ID.String() + `"]` + l,
 		}
 	}
-	expectFilters(t, "live", d.following(), append(rest(0), `{"kinds":[30617,30618],"limit":0}`))
+	expectFilters(t, "live", d.following(), append(rest(0), `{"kinds":[30617,30618,62],"limit":0}`))
 	var stored []nostr.Filter
 	for _, r := range d.requests(plan.Catchup) {
 		if len(r.Filters) != 1 {

@@ -27,9 +27,10 @@ const (
 
 // kinding is what is known of a relay about filters without kinds.
 type kinding struct {
-	mode    kindsMode
-	settled bool // it answers in this mode
-	emptied bool // it answers filters without kinds with nothing, and live ones never
+	mode     kindsMode
+	settled  bool // it answers in this mode
+	noVanish bool // it refuses to be asked for requests to vanish
+	emptied  bool // it answers filters without kinds with nothing, and live ones never
 }
 
 // addedKinds are the kinds that name repositories and their root events.
@@ -105,7 +106,7 @@ func (p *Peer) kindsNotNeeded(r *request) {
 // and in layer 4 there is mostly nothing.
 func (p *Peer) doubtful(t *task) bool {
 	return t.group.layer != LayerReferences && t.filter.Kinds == nil && !t.doubted &&
-		(p.neg == negRefused || p.cfg.NoNegentropy) && t.neg == nil && t.pager.events == 0 && p.kinds == (kinding{})
+		(p.neg == negRefused || p.cfg.NoNegentropy) && t.neg == nil && t.pager.events == 0 && p.kinds == (kinding{noVanish: p.kinds.noVanish})
 }
 
 // doubt asks with kinds for a few events of what brought nothing without.
@@ -118,7 +119,7 @@ func (p *Peer) doubt(t *task) {
 // kindsEmptied adds kinds for a relay that silently answers nothing without:
 // nothing that it was asked so far counts, and what is live is not.
 func (p *Peer) kindsEmptied() {
-	p.kinds = kinding{mode: kindsAll, settled: true, emptied: true}
+	p.kinds = kinding{mode: kindsAll, settled: true, emptied: true, noVanish: p.kinds.noVanish}
 	p.report(Info, "relay answers filters without kinds with nothing, they are added")
 	p.recatch(Catchup)
 	for _, w := range p.conn.waiting {

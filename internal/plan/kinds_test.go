@@ -144,7 +144,7 @@ func TestKindsAreNotGuessed(t *testing.T) {
 		d.connect(w, plan.Limits{})
 		d.pass(time.Hour)
 		for _, f := range filtersOf(d.requests(plan.Live, plan.Catchup)) {
-			if len(f.Kinds) > 2 {
+			if len(f.Kinds) > 3 { // as announcements, with requests to vanish
 				t.Errorf("%q: asked for kinds %v", text, f.Kinds)
 				break
 			}

@@ -24,6 +24,7 @@ type liveReq struct {
 	apart   apart
 	open    bool
 	whole   bool // it follows everything, whatever it is for
+	vanish  bool // requests to vanish too
 	filters int
 	parts   []*liveReq // it is to stand in for these as well
 	by      *liveReq   // is to stand in for this one
@@ -123,6 +124,9 @@ func (p *Peer) openLive(l *liveReq, values int) {
 	for layer := LayerAnnouncements; layer <= LayerRoots; layer++ {
 		if len(items[layer]) > 0 {
 			filters = append(filters, p.want.filters(layer, items[layer], true, bounds{values: values})...)
+		}
+		if layer == LayerAnnouncements && len(filters) > 0 {
+			filters = p.withVanish(l, filters)
 		}
 	}
 	p.sendLive(l, filters, values)

@@ -36,11 +36,18 @@ func (p *Peer) liveRefused(l *liveReq, text string, from time.Time) {
 		p.requeue(l.lots, from, at, l.tries)
 		return
 	}
+	if p.withoutVanish(l, text, true) {
+		p.requeue(l.lots, from, p.now.Mono, l.tries)
+		return
+	}
 	if l.kindless && p.moreKinds(l.mode, text) {
 		p.requeue(l.lots, from, p.now.Mono, l.tries)
 		return
 	}
 	switch {
+	case (demandsKinds(text) || why == refusalRestricted) && p.withoutVanish(l, text, false):
+		p.requeue(l.lots, from, p.now.Mono, l.tries)
+		return
 	case why == refusalRate:
 		p.pause()
 		after = c.pausedTill

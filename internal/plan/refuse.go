@@ -55,6 +55,7 @@ func (p *Peer) refused(r *request, text string) {
 		p.park(t)
 	case why == refusalTooBig:
 		p.tooBig(r, text)
+	case (why == refusalAuth || why == refusalRestricted) && p.extraFailed(t):
 	case why == refusalAuth, why == refusalRestricted:
 		p.putOff(t, p.now.Mono+refusedRetry)
 		p.reportBarred("stored request", text)

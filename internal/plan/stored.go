@@ -36,6 +36,7 @@ type task struct {
 	after   time.Duration // not before, when put off
 	tries   int
 	over    bool // done or abandoned
+	extra   bool // nobody waits for it: where the relay refuses it, it is done
 	behind  bool // it was put off until another has what both need
 	doubted bool // it was asked whether the relay answers filters without kinds
 	req     *request
@@ -71,6 +72,10 @@ func (p *Peer) begin(g *group) {
 	c := p.conn
 	for _, f := range p.want.filters(g.layer, g.items, false, c.limits.bounds()) {
 		t := &task{group: g, filter: f}
+		g.tasks = append(g.tasks, t)
+		c.ready[g.layer].Push(t)
+	}
+	if t := p.missedVanish(g); t != nil {
 		g.tasks = append(g.tasks, t)
 		c.ready[g.layer].Push(t)
 	}
@@ -240,6 +245,9 @@ func (p *Peer) putOff(t *task, after time.Duration) {
 
 // taskFailed puts a task off; others go on.
 func (p *Peer) taskFailed(t *task, why string) {
+	if why != whyNotStored && p.extraFailed(t) {
+		return
+	}
 	p.abandon(t)
 	t.tries++
 	p.putOff(t, p.now.Mono+retryDelay(t.tries))

@@ -667,7 +667,7 @@ func TestKindsEndTheWhole(t *testing.T) {
 		if e.Filter.Kinds == nil {
 			return nostr.NegErr{Sub: e.Sub, Reason: "blocked: name the kinds"}
 		}
-		if e.Filter.Tags == nil && e.Filter.Authors == nil && e.Filter.Kinds[0] != 30617 {
+		if e.Filter.Tags == nil && e.Filter.Authors == nil && e.Filter.Kinds[0] != 30617 && e.Filter.Kinds[0] != nostr.KindVanish {
 			t.Errorf("as a whole with kinds: %s", e.Filter.AppendJSON(nil))
 		}
 		return nil

@@ -1,0 +1,105 @@
+package plan_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+)
+
+// vanishing lists the stored filters for requests to vanish that were asked, but for those of layer 4.
+func (d *driver) vanishing() (out []nostr.Filter) {
+	for _, r := range d.requests(plan.Catchup) {
+		for _, f := range r.Filters {
+			if slices.Contains(f.Kinds, nostr.KindVanish) && f.Authors == nil {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+func (d *driver) followsVanish() bool {
+	return slices.ContainsFunc(d.following(), func(f nostr.Filter) bool { return slices.Contains(f.Kinds, nostr.KindVanish) })
+}
+
+// TestRequestsToVanishAreFollowed beside the announcements; those of the time away are asked for at a reconnect, however long
+// that was, after a restart too, and never all of them.
+func TestRequestsToVanishAreFollowed(t *testing.T) {
+	_, w := small(t, 3)
+	d := newDriver(t, plan.Config{NoNegentropy: true})
+	d.connect(w, plan.Limits{})
+	if !d.followsVanish() || len(d.vanishing()) != 0 {
+		t.Errorf("follows them %v, and asks for %v at the first connect", d.followsVanish(), d.vanishing())
+	}
+	for _, away := range []time.Duration{time.Minute, 3 * 24 * time.Hour} {
+		d.pass(10 * time.Minute)
+		d.do(plan.Alive{})
+		heard := d.clock.Wall
+		d.do(plan.Disconnected{Reason: "reset"})
+		d.open = map[string]plan.Request{}
+		d.at(d.clock.Mono + away)
+		d.sent = nil
+		d.do(plan.Tick{})
+		d.do(plan.Connected{})
+		d.pass(time.Minute)
+		asked := d.vanishing()
+		if len(asked) == 0 || !d.followsVanish() {
+			t.Fatalf("away for %v: asks for %v, follows %v", away, asked, d.followsVanish())
+		}
+		for _, f := range asked {
+			if f.Since == nil || *f.Since < heard.Add(-16*time.Minute).Unix() || *f.Since > heard.Unix() {
+				t.Errorf("away for %v: asks %s, heard last at %d", away, f.AppendJSON(nil), heard.Unix())
+			}
+		}
+		if !d.peer.Settled() {
+			t.Errorf("%+v", d.peer.Status())
+		}
+	}
+	again := newDriver(t, plan.Config{NoNegentropy: true, Past: d.peer.Record()})
+	again.clock = d.clock
+	again.connect(w, plan.Limits{})
+	if len(again.vanishing()) == 0 {
+		t.Error("after a restart they are not asked for")
+	}
+}
+
+// TestNothingWaitsForRequestsToVanish: a relay that refuses to be asked for them, stored or live, is complete and followed
+// without.
+func TestNothingWaitsForRequestsToVanish(t *testing.T) {
+	for _, text := range []string{"ERROR: bad req: filter validation failed: kind not allowed: 62", "restricted: kinds of ours only", "blocked: not these kinds", "error: no"} {
+		_, w := small(t, 3)
+		d := newDriver(t, plan.Config{NoNegentropy: true, Past: plan.Record{LastAlive: epoch.Add(-time.Hour)}})
+		d.refuse = func(r plan.Request) nostr.RelayMessage {
+			if slices.ContainsFunc(r.Filters, func(f nostr.Filter) bool { return slices.Contains(f.Kinds, nostr.KindVanish) }) && (r.Class != plan.Live || text != "error: no") {
+				return nostr.Closed{Sub: r.Sub, Reason: text}
+			}
+			return nil
+		}
+		d.connect(w, plan.Limits{})
+		d.pass(10 * time.Second)
+		if s := d.peer.Status(); !d.peer.Settled() || s.LiveREQs == 0 {
+			t.Errorf("%s: %+v", text, s)
+		}
+	}
+}
+
+// TestSilenceAboutRequestsToVanish holds nothing up for longer than other silence does.
+func TestSilenceAboutRequestsToVanish(t *testing.T) {
+	_, w := small(t, 3)
+	d := newDriver(t, plan.Config{Past: plan.Record{LastAlive: epoch.Add(-time.Hour)}})
+	d.hold = func(e plan.Effect) bool {
+		r, ok := e.(plan.Request)
+		if n, is := e.(plan.OpenNeg); is && n.Filter.Kinds != nil && n.Filter.Kinds[0] == nostr.KindVanish {
+			return true
+		}
+		return ok && r.Class != plan.Live && r.Filters[0].Kinds != nil && r.Filters[0].Kinds[0] == nostr.KindVanish
+	}
+	d.connect(w, plan.Limits{})
+	d.pass(65 * time.Second)
+	if !d.peer.Settled() {
+		t.Errorf("%+v", d.peer.Status())
+	}
+}
