@@ -21,7 +21,7 @@ func TestStatusTable(t *testing.T) {
 		Relay: admin.Self{URL: "wss://relay.example.org", Version: "v1"}, Store: admin.StoreStatus{Events: 151000, Repositories: 1000},
 		Sync: admin.SyncStatus{Relays: []admin.RelayStatus{
 			{URL: "wss://a.example.net", Bootstrap: true, Phase: "live", Health: "healthy", Want: admin.Count{Repositories: 50, Roots: 2500},
-				Confirmed: admin.Count{Repositories: 50, Roots: 2500}, SweptRoots: 7, Refused: 1, Events: admin.Sources{Live: 12, Catchup: 7400, Daily: 3}, Gaps: 2,
+				Confirmed: admin.Count{Repositories: 50, Roots: 2500}, SweptRoots: 7, Turn: 3605, Refused: 1, Events: admin.Sources{Live: 12, Catchup: 7400, Daily: 3}, Gaps: 2,
 				Uptime: &up, Coverage: &coverage},
 			{URL: "wss://longer.example.net", Phase: "waiting", Health: "dead", Failures: 61, Want: admin.Count{Repositories: 1}, NextAttempt: &next, Cause: &cause},
 			{URL: "wss://now.example.net", Phase: "dialing", Health: "degraded", Failures: 1, NextAttempt: &past, Uptime: &all},
@@ -29,10 +29,10 @@ func TestStatusTable(t *testing.T) {
 	}
 	const want = `wss://relay.example.org, graspd v1: 151000 events, 1000 repositories
 
-RELAY                     PHASE    HEALTH        REPOSITORIES       ROOTS                LIVE  CATCHUP  DAILY  GAPS  UPTIME  COVERAGE  NEXT ATTEMPT
-wss://a.example.net *     live     healthy       50/50 (1 refused)  2500/2500 (7 swept)  12    7400     3      2     99.9%   29.0%     -
-wss://longer.example.net  waiting  dead (61)     0/1                0/0                  0     0        0      0     -       -         in 1h23m0s
-wss://now.example.net     dialing  degraded (1)  0/0                0/0                  0     0        0      0     100.0%  -         now
+RELAY                     PHASE    HEALTH        REPOSITORIES       ROOTS                             LIVE  CATCHUP  DAILY  GAPS  UPTIME  COVERAGE  NEXT ATTEMPT
+wss://a.example.net *     live     healthy       50/50 (1 refused)  2500/2500 (7 in turns of 1h0m5s)  12    7400     3      2     99.9%   29.0%     -
+wss://longer.example.net  waiting  dead (61)     0/1                0/0                               0     0        0      0     -       -         in 1h23m0s
+wss://now.example.net     dialing  degraded (1)  0/0                0/0                               0     0        0      0     100.0%  -         now
 
 wss://longer.example.net: not dialed for an announcement: port 22 belongs to another service\x1b[2J
 

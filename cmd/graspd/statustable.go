@@ -54,7 +54,7 @@ func row(r admin.RelayStatus, now time.Time) []string {
 		name += " *"
 	}
 	if r.SweptRoots > 0 {
-		roots += fmt.Sprintf(" (%d swept)", r.SweptRoots)
+		roots += fmt.Sprintf(" (%d in turns of %s)", r.SweptRoots, time.Duration(r.Turn)*time.Second)
 	}
 	repos := of(r.Confirmed.Repositories, r.Want.Repositories)
 	if r.Refused > 0 {

@@ -67,7 +67,7 @@ func relays() []admin.Relay {
 		}},
 		{URL: "wss://other.example.net", Status: plan.Status{
 			Phase: "live", Health: plan.Healthy, Connected: true, Want: plan.Count{Repositories: 50, Roots: 2500},
-			Confirmed: plan.Count{Repositories: 49, Roots: 2498}, InFlight: 3, LiveREQs: 8, SweptRoots: 7, Refused: 1, Negentropy: "works",
+			Confirmed: plan.Count{Repositories: 49, Roots: 2498}, InFlight: 3, LiveREQs: 8, SweptRoots: 7, Turn: 3605 * time.Second, Refused: 1, Negentropy: "works",
 			LastAlive: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
 			Counters:  plan.Counters{Live: 12, Catchup: 7400, Daily: 1, Gaps: 4, Undelivered: 5, Attempts: 9, DialFailures: 8},
 			Uptime:    plan.Uptime{Connected: 998 * time.Second, Not: 2 * time.Second}, Coverage: &coverage,
@@ -79,11 +79,11 @@ func relays() []admin.Relay {
 func TestStatus(t *testing.T) {
 	const self = `{"relay":{"url":"wss://relay.example.org","version":"v1"},"store":{"events":151000,"repositories":1000,"head":151210},"sync":{"relays":[`
 	const other = `{"url":"wss://other.example.net","bootstrap":false,"phase":"live","health":"healthy",` +
-		`"want":{"repositories":50,"roots":2500},"confirmed":{"repositories":49,"roots":2498},"in_flight":3,"live_subscriptions":8,"swept_roots":7,"refused_repositories":1,` +
+		`"want":{"repositories":50,"roots":2500},"confirmed":{"repositories":49,"roots":2498},"in_flight":3,"live_subscriptions":8,"swept_roots":7,"turn_seconds":3605,"refused_repositories":1,` +
 		`"negentropy":"works","failures":0,"cause":null,"next_attempt":null,"last_alive":"2026-11-20T12:00:00Z",` +
 		`"events":{"live":12,"catchup":7400,"daily":1},"gaps":4,"undelivered":5,"uptime":0.998,"coverage":0.97}`
 	const waiting = `{"url":"wss://waiting.example.net","bootstrap":true,"phase":"waiting","health":"dead",` +
-		`"want":{"repositories":1,"roots":2},"confirmed":{"repositories":0,"roots":0},"in_flight":0,"live_subscriptions":0,"swept_roots":0,"refused_repositories":0,` +
+		`"want":{"repositories":1,"roots":2},"confirmed":{"repositories":0,"roots":0},"in_flight":0,"live_subscriptions":0,"swept_roots":0,"turn_seconds":0,"refused_repositories":0,` +
 		`"negentropy":"unknown","failures":61,"cause":"dial: �refused","next_attempt":"2026-11-21T12:30:00Z","last_alive":null,` +
 		`"events":{"live":0,"catchup":0,"daily":0},"gaps":0,"undelivered":0,"uptime":null,"coverage":null}`
 	syncing := here

@@ -50,6 +50,7 @@ type RelayStatus struct {
 	InFlight          int        `json:"in_flight"` // items
 	LiveSubscriptions int        `json:"live_subscriptions"`
 	SweptRoots        int        `json:"swept_roots"`
+	Turn              int        `json:"turn_seconds"`         // until each of these has been asked again; 0 = there are none
 	Refused           int        `json:"refused_repositories"` // the relay refuses to be asked for them
 	Negentropy        string     `json:"negentropy"`           // unknown, works, refused, truncates
 	Failures          int        `json:"failures"`             // in a row
@@ -115,7 +116,7 @@ func (c Config) sorted(ctx context.Context) []Relay {
 func statusOf(r Relay) RelayStatus {
 	s := RelayStatus{
 		URL: string(r.URL), Bootstrap: r.Bootstrap, Phase: r.Phase, Health: r.Health.String(), Want: count(r.Want), Confirmed: count(r.Confirmed),
-		InFlight: r.InFlight, LiveSubscriptions: r.LiveREQs, SweptRoots: r.SweptRoots, Refused: r.Refused, Negentropy: r.Negentropy, Failures: r.Failures,
+		InFlight: r.InFlight, LiveSubscriptions: r.LiveREQs, SweptRoots: r.SweptRoots, Turn: int(r.Turn.Round(time.Second) / time.Second), Refused: r.Refused, Negentropy: r.Negentropy, Failures: r.Failures,
 		NextAttempt: moment(r.NextAttempt), LastAlive: moment(r.LastAlive),
 		Events: Sources{Live: r.Counters.Live, Catchup: r.Counters.Catchup, Daily: r.Counters.Daily},
 		Gaps:   r.Counters.Gaps, Undelivered: r.Counters.Undelivered, Coverage: r.Coverage,

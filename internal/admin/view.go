@@ -34,6 +34,7 @@ type relayView struct {
 	Relay
 	Done, All  int // items confirmed and wanted
 	UptimeText string
+	TurnText   string // of what is asked in turns
 	Covered    string
 	Next       string
 	Events     uint64
@@ -127,7 +128,7 @@ func rank(first bool) int {
 func (p *Pages) relay(now time.Time, r Relay) relayView {
 	v := relayView{
 		Relay: r, Done: r.Confirmed.Repositories + r.Confirmed.Roots, All: r.Want.Repositories + r.Want.Roots,
-		UptimeText: "–", Covered: "–", Events: r.Counters.Live + r.Counters.Catchup + r.Counters.Daily, Plot: draw(p.history.day(now, r.URL)),
+		UptimeText: "–", TurnText: r.Turn.Round(time.Second).String(), Covered: "–", Events: r.Counters.Live + r.Counters.Catchup + r.Counters.Daily, Plot: draw(p.history.day(now, r.URL)),
 	}
 	if up, ok := r.Uptime.Ratio(); ok {
 		v.UptimeText = percent(up)

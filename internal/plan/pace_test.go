@@ -82,7 +82,17 @@ func TestSeveralRefusalsAreOne(t *testing.T) {
 	if len(held) != 2 {
 		t.Errorf("asked during the pause")
 	}
+	d.refuse = func(r plan.Request) nostr.RelayMessage {
+		if len(held) == 3 {
+			return nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}
+		}
+		return nil
+	}
 	d.pass(2 * time.Second)
+	if len(held) != 3 {
+		t.Errorf("%d requests after the pause", len(held))
+	}
+	d.pass(17 * time.Second) // the first pause that bought nothing
 	if !d.peer.Settled() {
 		t.Errorf("%+v", d.peer.Status())
 	}

@@ -45,8 +45,9 @@ type Status struct {
 	InFlight     int           // items whose stored events are being asked
 	LiveREQs     int
 	SweptRoots   int
-	Refused      int    // repositories that the relay refuses to be asked for
-	Negentropy   string // unknown, works, truncates or refused
+	Turn         time.Duration // how long it takes until each of these has been asked again; 0 = there are none
+	Refused      int           // repositories that the relay refuses to be asked for
+	Negentropy   string        // unknown, works, truncates or refused
 	Failures     int
 	Cause        string    // of the last failure, a stranger's text perhaps; empty when there is none in a row
 	NextAttempt  time.Time // zero when connected
@@ -88,7 +89,9 @@ func (p *Peer) Status() Status {
 		for _, g := range c.groups {
 			s.InFlight += len(g.items)
 		}
-		s.LiveREQs, s.SweptRoots = len(c.live), c.sweptRoots()
+		if s.LiveREQs, s.SweptRoots = len(c.live), c.sweptRoots(); s.SweptRoots > 0 {
+			s.Turn = c.turnOf(p.now.Mono)
+		}
 		if p.Settled() {
 			s.Phase = "live"
 		}

@@ -22,11 +22,12 @@ type catchup struct {
 type group struct {
 	lot
 	class Class
-	swept bool    // there is no live REQ for them
-	over  bool    // done or abandoned
-	whole bool    // everything is compared
-	tasks []*task // made when it is begun: thousands of groups may wait
-	open  int     // tasks not done
+	swept bool          // there is no live REQ for them
+	over  bool          // done or abandoned
+	whole bool          // everything is compared
+	due   time.Duration // of swept items that were confirmed before: when their turn came
+	tasks []*task       // made when it is begun: thousands of groups may wait
+	open  int           // tasks not done
 }
 
 // task reads everything that one stored filter matches from the relay.
@@ -311,6 +312,9 @@ func (p *Peer) taskDone(t *task) {
 		}
 	}
 	if g.swept {
+		if g.due > 0 {
+			c.turn = p.now.Mono - g.due
+		}
 		p.sweepLater(g.lot)
 	}
 }

@@ -61,10 +61,17 @@ func (d *driver) dislike(part string) {
 // TestAValueIsFoundByHalving: a relay answers nothing that holds one of a few values. All else is complete and followed
 // within minutes; it takes few trials to find them, and few more in a day.
 func TestAValueIsFoundByHalving(t *testing.T) {
-	for _, neg := range []bool{true, false} {
+	for n := range 3 {
 		w := manyRepos(t, 100, 17, 60, 61)
-		d := newDriver(t, plan.Config{NoNegentropy: !neg})
+		d := newDriver(t, plan.Config{NoNegentropy: n > 0})
 		d.dislike("bad ")
+		if n == 2 { // live subscriptions are taken
+			ignored := d.hold
+			d.hold = func(e plan.Effect) bool {
+				r, ok := e.(plan.Request)
+				return ignored(e) && !(ok && r.Class == plan.Live)
+			}
+		}
 		d.connect(w, plan.Limits{})
 		d.pass(minutes(15))
 		if s := d.peer.Status(); s.Confirmed.Repositories != 97 {
@@ -77,9 +84,16 @@ func TestAValueIsFoundByHalving(t *testing.T) {
 		if n := d.trials(); n > 70 {
 			t.Errorf("%d trials", n)
 		}
-		for _, f := range d.following() {
-			if hasValue([]nostr.Filter{f}, "bad ") {
-				t.Error("a live subscription has a value that the relay does not take")
+		live := d.following() // what the relay has taken notice of
+		if n < 2 && hasValue(live, "bad ") {
+			t.Error("a live subscription has a value that the relay does not take")
+		}
+		if !d.followsVanish() { // with the announcements
+			t.Error("what stood beside such a value is not followed")
+		}
+		for i, r := range w.Repos {
+			if at := w.Repository(r).Addresses[0]; !strings.Contains(at, "bad ") && !hasValue(live, at) {
+				t.Fatalf("repository %d is not followed", i)
 			}
 		}
 		before := d.trials()
@@ -256,5 +270,103 @@ func TestARefusedRepositoryThatIsNoLongerWanted(t *testing.T) {
 	d.do(plan.Wanted{})
 	if d.peer.Suspects() != 0 {
 		t.Error("suspects of a relay that nobody wants")
+	}
+}
+
+// TestOthersAreTriedBeforeOddValues: repositories that come under suspicion for somebody else's value do not wait until
+// those are through whose values known relays refuse, which takes long where the relay says nothing.
+func TestOthersAreTriedBeforeOddValues(t *testing.T) {
+	f := newFold(t)
+	for i := range 40 {
+		f.add(f.announce(key(i), fmt.Sprint("odd\x00 ", i), 1, []string{us, string(here)}))
+		d := "repo "
+		if i == 7 {
+			d = "bad "
+		}
+		f.add(f.announce(key(i), fmt.Sprint(d, i), 1, []string{us, string(here)}))
+	}
+	f.step()
+	d := newDriver(t, plan.Config{NoNegentropy: true})
+	d.hold = func(e plan.Effect) bool { r, ok := e.(plan.Request); return ok && hasValue(r.Filters, "odd") }
+	d.refuse = func(r plan.Request) nostr.RelayMessage {
+		if hasValue(r.Filters, "bad ") {
+			return nostr.Closed{Sub: r.Sub, Reason: "error: null byte"}
+		}
+		return nil
+	}
+	d.connect(f.wants[here], plan.Limits{})
+	d.pass(45 * time.Second)
+	if s := d.peer.Status(); s.Confirmed.Repositories != 39 || s.Refused != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestARelayThatHangsUpAtAValue does so a few times. It is not tried again when the relay is long in coming back, but by the
+// full resync.
+func TestARelayThatHangsUpAtAValue(t *testing.T) {
+	f := newFold(t)
+	for i, d := range []string{"a", "b", "odd\x00", "c\x01"} {
+		f.add(f.announce(key(i), d, 1, []string{us, string(here)}))
+	}
+	f.step()
+	d := newDriver(t, plan.Config{})
+	hangs := 0
+	lost := func() {
+		d.queue = append(d.queue, plan.Disconnected{Reason: "reset"})
+		d.open = map[string]plan.Request{}
+	}
+	d.hold = func(e plan.Effect) bool {
+		switch e := e.(type) {
+		case plan.Dial:
+			d.queue = append(d.queue, plan.Connected{})
+		case plan.Request:
+			if hasValue(e.Filters, "odd") {
+				hangs++
+				lost()
+				return true
+			}
+		}
+		return false
+	}
+	d.do(plan.Wanted{Want: f.wants[here]})
+	d.pass(3 * time.Hour)
+	if s := d.peer.Status(); s.Refused != 1 || s.Confirmed.Repositories != 3 || hangs > 3 {
+		t.Errorf("after %d times %+v", hangs, s)
+	}
+	before := hangs
+	d.at(d.clock.Mono + time.Hour) // nothing is heard for so long
+	lost()
+	d.do(plan.Tick{})
+	d.pass(3 * time.Hour)
+	if s := d.peer.Status(); hangs != before || s.Refused != 1 || s.Confirmed.Repositories != 3 {
+		t.Errorf("tried %d times more, %+v", hangs-before, s)
+	}
+	d.pass(24 * time.Hour)
+	if hangs == before {
+		t.Error("the full resync does not try it again")
+	}
+}
+
+// TestWhatIsRefusedHoldsNoMark: a repository that was confirmed, and that the relay refuses when it is back, is not waited for.
+func TestWhatIsRefusedHoldsNoMark(t *testing.T) {
+	d := newDriver(t, plan.Config{NoNegentropy: true})
+	d.connect(manyRepos(t, 10, 4), plan.Limits{})
+	d.pass(time.Minute)
+	if !d.peer.Settled() {
+		t.Fatal("not settled")
+	}
+	d.do(plan.Disconnected{Reason: "reset"})
+	d.open = map[string]plan.Request{}
+	d.refuse = func(r plan.Request) nostr.RelayMessage {
+		if hasValue(r.Filters, "bad ") {
+			return nostr.Closed{Sub: r.Sub, Reason: "invalid: null byte"}
+		}
+		return nil
+	}
+	d.pass(time.Minute)
+	d.do(plan.Connected{})
+	d.pass(time.Minute)
+	if n := d.peer.HeldItems(); n != 0 || d.peer.Status().Refused != 1 || !d.peer.Settled() {
+		t.Errorf("%d items are held, %+v", n, d.peer.Status())
 	}
 }

@@ -63,7 +63,23 @@ func (p *Peer) tendSweeps() {
 	c := p.conn
 	due := 0
 	for ; due < len(c.sweeps) && c.sweeps[due].at <= p.now.Mono; due++ {
+		n := len(c.groups)
 		p.addGroups(c.sweeps[due].lot, Catchup, true)
+		for _, g := range c.groups[n:] {
+			g.due = c.sweeps[due].at
+		}
 	}
 	c.sweeps = slices.Delete(c.sweeps, 0, due)
+}
+
+// turnOf returns how long it takes until a swept item is asked again and answered, as far as that is known: the interval, and
+// what the last took, or the oldest that is under way takes already.
+func (c *session) turnOf(now time.Duration) time.Duration {
+	took := c.turn
+	for _, g := range c.groups {
+		if g.swept && g.due > 0 {
+			took = max(took, now-g.due)
+		}
+	}
+	return sweepInterval + took
 }
