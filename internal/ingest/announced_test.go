@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -306,4 +307,40 @@ func TestCrowdsAreBounded(t *testing.T) {
 	if !c.Take("a", "d", now) {
 		t.Error("never forgotten")
 	}
+}
+
+// Who is welcome is worked out anew by other rules.
+func TestAnnouncementsUnderOtherRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{})
+		defer w.end()
+		c, now := w.client(), time.Now()
+		w.want(w.publish(c, announcement(1, "tool", now, maintainers(2, 3))), policy.Accept)
+		w.want(w.publish(c, elsewhere(2, "tool", now)), policy.Accept)
+		w.setRules(denying(t, 1)) // who invites nobody then
+		if v := w.publish(c, elsewhere(3, "tool", now)); v.OK() {
+			t.Errorf("invited by somebody who is denied: %v", v)
+		}
+		w.setRules(denying(t)) // which decides again what waits
+		time.Sleep(time.Second)
+		w.want(w.publish(c, elsewhere(3, "tool", now)), policy.Duplicate)
+	})
+}
+
+// What an announcement said that could not be stored invites nobody.
+func TestAnnouncementsOfABatchThatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var on atomic.Bool
+		w := newWorld(t, setup{opt: store.Options{FreeSpace: fullAtCommit(&on)}})
+		defer w.end()
+		p, now := w.peer("a"), time.Now()
+		on.Store(true)
+		first := w.submit(p, announcement(1, "tool", now, maintainers(2)), store.Live)
+		second := w.submit(p, elsewhere(2, "tool", now), store.Live)
+		w.want(<-first, policy.Failed)
+		w.want(<-second, policy.Failed)
+		on.Store(false)
+		w.want(w.fetch(p, announcement(4, "tool", now)), policy.Accept) // under the number of the one that failed
+		w.want(w.fetch(p, elsewhere(2, "tool", now)), policy.Orphan)
+	})
 }

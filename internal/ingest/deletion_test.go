@@ -146,7 +146,7 @@ func TestManyDeletionsThatNameMuch(t *testing.T) {
 	})
 }
 
-// The whole work of a deletion is charged to who brings it, also what is done later.
+// The whole work of a deletion is charged to who brings it, also what is done later, in steps that are each a commit.
 func TestADeletionIsChargedAsAWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, setup{})
@@ -155,6 +155,11 @@ func TestADeletionIsChargedAsAWhole(t *testing.T) {
 		c := w.clientAt("a", func(steps int) { charged += steps })
 		w.want(w.publish(c, announcement(1, "tool", time.Now())), policy.Accept)
 		w.want(w.publish(c, naming(1, time.Now(), 1700)), policy.Accept)
+		before := w.door.Stats().Commits
+		time.Sleep(10 * time.Second)
+		if n := w.door.Stats().Commits - before; n < 6 || n > 12 {
+			t.Errorf("the rest took %d commits", n)
+		}
 		if charged < 1700*8 || charged > 1700*25 {
 			t.Errorf("charged %d steps", charged)
 		}

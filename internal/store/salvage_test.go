@@ -10,7 +10,7 @@ import (
 
 // TestSalvageTakesEveryTable: of all that does not follow from the events the newest is taken.
 func TestSalvageTakesEveryTable(t *testing.T) {
-	tables := []byte{tableMeta, tableLog, tableID, tableRecord, tableNote, tableSlot, tableDeletedID, tableDeletedAddress, tablePurge}
+	tables := []byte{tableMeta, tableLog, tableID, tableRecord, tableNote, tableSlot, tableDeletedID, tableDeletedAddress, tablePurge, tableMarks}
 	o := Options{Dir: "data", FS: vfs.NewMem()}.withDefaults()
 	s, err := Open(o)
 	if err != nil {

@@ -130,8 +130,10 @@ var deleteCases = []testCase{
 		}
 		names = append(names, nostr.Tag{"a", Address(1, 10317, "")[:len(Address(1, 10317, ""))-1]}, nostr.Tag{"a", Address(1, 30618, "x")})
 		r.add(t, policy.Accept, here...)
-		others := Event(2, Start, 1, "not his")
-		r.add(t, policy.Accept, Deletion(1, Start+1, append(names, nostr.Tag{"e", others.ID.String()})...))
+		others, root := Event(2, Start, 1, "not his"), Event(1, Start, 1621, "named as a root only")
+		names = append(names, nostr.Tag{"e", others.ID.String()}, nostr.Tag{"E", root.ID.String()})
+		r.add(t, policy.Accept, Deletion(1, Start+1, names...))
+		r.add(t, policy.Accept, root)
 		away := append(later, Event(1, Start+1, 10317, ""), Event(1, Start, 30618, "", nostr.Tag{"d", "x"}))
 		r.add(t, policy.Deleted, away...)
 		r.add(t, policy.Accept, others, Event(1, Start+2, 30618, "", nostr.Tag{"d", "x"}))
