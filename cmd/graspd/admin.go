@@ -18,9 +18,10 @@ import (
 func (n *node) adminPages() *admin.Pages {
 	c := admin.Config{
 		URL: n.service.RelayURL(), Version: versionString(), Store: n.store, Door: n.door, Self: n.self, Backup: n.backup, Hosts: n.cfg.AdminHosts,
+		Faults:  n.faults,
 		Clients: func() (int, int) { s := n.relay.Stats(); return s.Sessions, s.Subscriptions },
 	}
-	m := metrics.Config{Version: c.Version, Store: n.store, Door: n.door, Relay: n.relay}
+	m := metrics.Config{Version: c.Version, Store: n.store, Door: n.door, Relay: n.relay, Faults: n.faults}
 	if n.engine != nil {
 		c.Sync, m.Sync = engineStatus{n.engine}, engineStatus{n.engine}
 	}

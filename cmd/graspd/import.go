@@ -46,7 +46,7 @@ func importCommand(ctx context.Context, args []string, std stdio, env lookup) (e
 	defer func() { err = errors.Join(err, file.Close()) }()
 	screen := screenOf(std.err, c.Quiet)
 	std.err = above(screen, std.err)
-	s, door, err := openStore(ctx, c, policy.Rules{Service: service, MinPoW: c.MinPoW, Lists: lists}, newLogger(c, std.err))
+	s, door, err := openStore(ctx, c, policy.Rules{Service: service, MinPoW: c.MinPoW, Lists: lists}, newLogger(c, std.err), nil)
 	if err != nil {
 		return err
 	}

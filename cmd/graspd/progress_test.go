@@ -56,7 +56,7 @@ func TestProgressOfAnImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, door, err := openStore(t.Context(), c, policy.Rules{Service: service}, slog.New(slog.DiscardHandler))
+	s, door, err := openStore(t.Context(), c, policy.Rules{Service: service}, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

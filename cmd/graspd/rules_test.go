@@ -23,7 +23,7 @@ func TestOtherRulesForgetWhatWasRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, door, err := openStore(t.Context(), c, policy.Rules{Service: service, MinPoW: pow}, slog.New(slog.DiscardHandler))
+		s, door, err := openStore(t.Context(), c, policy.Rules{Service: service, MinPoW: pow}, slog.New(slog.DiscardHandler), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

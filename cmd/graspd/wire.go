@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
+	"graspd/internal/contain"
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
 	"graspd/internal/logs"
@@ -40,6 +41,7 @@ type node struct {
 	relay   *relay.Relay
 	engine  *relaysync.Engine // nil without --sync
 	log     *slog.Logger
+	faults  *contain.Faults
 	screen  *progress.Screen // shows the first catch-up; nil = nobody looks
 
 	self    nostr.PubKey  // the relay's own key
@@ -54,7 +56,7 @@ func newLogger(c Config, w io.Writer) *slog.Logger {
 }
 
 // openStore opens the data directory and the door in front of it. What takes long in that ends with ctx.
-func openStore(ctx context.Context, c Config, rules policy.Rules, log *slog.Logger) (*store.Store, *ingest.Door, error) {
+func openStore(ctx context.Context, c Config, rules policy.Rules, log *slog.Logger, faults *contain.Faults) (*store.Store, *ingest.Door, error) {
 	if err := os.MkdirAll(c.Data, 0o750); err != nil {
 		return nil, nil, fmt.Errorf("make data directory: %w", err)
 	}
@@ -68,19 +70,19 @@ func openStore(ctx context.Context, c Config, rules policy.Rules, log *slog.Logg
 	if err != nil {
 		return nil, nil, err
 	}
-	return s, ingest.New(ingest.Config{Store: s, Rules: rules, Logger: log.With("component", "ingest")}), nil
+	return s, ingest.New(ingest.Config{Store: s, Rules: rules, Logger: log.With("component", "ingest"), Faults: faults}), nil
 }
 
 // build makes a node on listeners, which it owns from then on; it answers only
 // when it runs.
 func build(ctx context.Context, c Config, l listeners, service grasp.Service, lists policy.Lists, bootstrap []grasp.RelayURL, log *slog.Logger) (_ *node, err error) {
-	n := &node{cfg: c, service: service, lists: lists, listen: l, log: log, backups: make(chan struct{}, 1)}
+	n := &node{cfg: c, service: service, lists: lists, listen: l, log: log, faults: contain.New(log, nil), backups: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.close())
 		}
 	}()
-	if n.store, n.door, err = openStore(ctx, c, n.rules(lists), log); err != nil {
+	if n.store, n.door, err = openStore(ctx, c, n.rules(lists), log, n.faults); err != nil {
 		return nil, err
 	}
 	key, err := loadKey(c.Data)
@@ -92,7 +94,7 @@ func build(ctx context.Context, c Config, l listeners, service grasp.Service, li
 	n.connections = connections
 	n.relay, err = relay.New(relay.Config{
 		Limits: relay.Limits{Rates: relay.Rates{OpenTotal: clients}},
-		Store:  n.store, Door: n.door, Service: service, MinPoW: c.MinPoW, Proxies: c.TrustedProxies, Logger: log.With("component", "relay"),
+		Store:  n.store, Door: n.door, Service: service, MinPoW: c.MinPoW, Proxies: c.TrustedProxies, Logger: log.With("component", "relay"), Faults: n.faults,
 		Info: nip11.Document{
 			Name: c.Name, Description: c.Description, Contact: c.Contact, PubKey: c.PubKey, Self: key.PubKey().String(),
 			Software: "graspd", Version: versionString(), RepoAcceptanceCriteria: acceptance(lists),
@@ -122,7 +124,7 @@ func newEngine(c Config, n *node, key nostr.SecretKey, bootstrap []grasp.RelayUR
 			MaxTags: c.SyncMaxTags, MaxFilters: c.SyncMaxFilters, WholeFrom: c.SyncWholeFrom,
 		},
 		BatchWindow: c.SyncBatchWindow, CheckEvery: c.SyncCheckInterval, StartupDelay: c.SyncStartupDelay, MaxRelays: c.SyncMaxRelays,
-		Logger: n.log,
+		Logger: n.log, Faults: n.faults,
 	})
 }
 
@@ -149,7 +151,7 @@ const (
 // private listener, the store. At each of hangups it rereads the lists.
 func (n *node) run(ctx context.Context, hangups <-chan os.Signal) error {
 	pages := n.adminPages()
-	server, private := n.relay.Server(), newServer(pages, n.log)
+	server, private := n.relay.Server(), newServer(n.faults.Handler("a request of the operator", pages), n.log)
 	doorCtx, closeDoor := context.WithCancel(context.WithoutCancel(ctx))
 	relayCtx, closeRelay := context.WithCancel(context.WithoutCancel(ctx))
 	defer closeDoor()

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"graspd/internal/contain"
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
 	"graspd/internal/nostr"
@@ -68,6 +69,7 @@ type Config struct {
 	Clients func() (connected, subscriptions int) // nil = not shown
 	Self    nostr.PubKey                          // the relay's own key
 	Backup  func(dir string) error                // copies everything into a new directory; nil = not offered
+	Faults  *contain.Faults                       // nil = there are none
 }
 
 // Door is what is asked of the way in.

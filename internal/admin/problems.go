@@ -21,6 +21,9 @@ type Problems struct {
 // longBehind is how long something wanted may be unconfirmed.
 const longBehind = 24 * time.Hour
 
+// faultTold is how long after the last contained fault the operator is told of it.
+const faultTold = 24 * time.Hour
+
 func (c Config) problems(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
@@ -42,6 +45,10 @@ func (c Config) look(ctx context.Context) []string {
 		list = append(list, "nothing is stored: the free disk space is at its floor (--disk-floor)")
 	} else if err != nil {
 		list = append(list, fmt.Sprintf("whether there is room on the disk is not known: %v", err))
+	}
+	if n, last := c.Faults.Seen(); n > 0 && time.Since(last.Time) < faultTold {
+		list = append(list, fmt.Sprintf("%d faults in this program were contained since the start, the last one at %s in what serves %s: %s at %s; please report it with its lines of the log",
+			n, last.Time.UTC().Format(time.RFC3339), last.In, last.Value, last.Place))
 	}
 	if c.Sync == nil {
 		return list

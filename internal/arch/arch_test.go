@@ -34,6 +34,7 @@ var layers = map[string]int{
 	"internal/plan":       5,
 	"internal/logs":       6,
 	"internal/progress":   6,
+	"internal/contain":    6,
 	"internal/store":      6,
 	"internal/ingest":     7,
 	"internal/admin":      8,

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"graspd/internal/contain"
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
 	"graspd/internal/store"
@@ -23,7 +24,8 @@ type Config struct {
 	Now      func() time.Time // the wall clock; nil is time.Now
 	Workers  int              // verifiers; 0 is GOMAXPROCS
 	Limits   Limits
-	Logger   *slog.Logger // nil is silence
+	Logger   *slog.Logger    // nil is silence
+	Faults   *contain.Faults // where faults in verifying one event are noted; nil is nowhere
 }
 
 // Limits bounds what strangers can make a Door hold. A field that is 0 has its default.
@@ -68,6 +70,7 @@ type Door struct {
 	workers  int
 	limits   Limits
 	log      *slog.Logger
+	faults   *contain.Faults
 	counts   counters
 
 	stop chan struct{} // closed when no more Submits are taken
@@ -92,7 +95,7 @@ type Door struct {
 func New(c Config) *Door {
 	d := &Door{
 		store: c.Store, rules: c.Rules, verifier: c.Verifier, now: c.Now, workers: c.Workers,
-		limits: c.Limits.withDefaults(), log: c.Logger,
+		limits: c.Limits.withDefaults(), log: c.Logger, faults: c.Faults,
 		stop: make(chan struct{}), wake: make(chan struct{}, 1), rulings: make(chan ruling, 1),
 		copies: make(map[nostr.ID]*proof), parties: make(map[string]*party),
 		toCheck: newTurns(checkLane), toDecide: newTurns(decideLane),

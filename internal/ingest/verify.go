@@ -3,6 +3,7 @@ package ingest
 import (
 	"errors"
 
+	"graspd/internal/contain"
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
 	"graspd/internal/store"
@@ -21,16 +22,28 @@ func (d *Door) check(it *item, c *nostr.Checker) {
 	if d.recognised(it) {
 		return
 	}
-	if err := c.Check(it.event); err != nil {
-		d.counts.forged.Add(1)
+	if v := d.refused(it.event, c); v != nil {
 		d.forged(it)
-		d.conclude(it, invalid(err))
+		d.conclude(it, v)
 		return
 	}
 	d.counts.verified.Add(1)
 	for _, w := range d.proved(it) {
 		d.adopt(w, it.event)
 	}
+}
+
+// refused is why an event is not genuine; nil where it is. A fault over it says nothing of it, so it is not decided.
+func (d *Door) refused(e *nostr.Event, c *nostr.Checker) *policy.Verdict {
+	err := d.faults.Run("an event", func() error { return c.Check(e) })
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*contain.Fault](err); ok {
+		return &policy.Verdict{Outcome: policy.Failed, Reason: "error: internal"}
+	}
+	d.counts.forged.Add(1)
+	return invalid(err)
 }
 
 // recognised deals with an item that need not be verified, and reports whether it did. The store is asked between two

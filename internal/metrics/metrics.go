@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"graspd/internal/admin"
+	"graspd/internal/contain"
 	"graspd/internal/ingest"
 	"graspd/internal/relay"
 	"graspd/internal/store"
@@ -26,6 +27,7 @@ type Config struct {
 	Door    interface{ Stats() ingest.Stats }
 	Relay   Relay
 	Sync    Sync // nil when this relay does not sync
+	Faults  *contain.Faults
 }
 
 // Relay is what is asked of the side that serves clients.
@@ -56,7 +58,7 @@ type collector struct {
 
 func newCollector(c Config) *collector {
 	b := &book{}
-	parts := []part{newBuild(b, c.Version), newIngest(b, c.Door), newStore(b, c.Store), newRelay(b, c.Relay), newSync(b, c)}
+	parts := []part{newBuild(b, c.Version), newIngest(b, c.Door), newStore(b, c.Store), newRelay(b, c.Relay), newSync(b, c), newFaults(b, c.Faults)}
 	return &collector{families: b.families, parts: parts}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"graspd/internal/contain"
 	"graspd/internal/nostr"
 	"graspd/internal/store"
 )
@@ -15,7 +16,8 @@ const readAhead = 256
 // dispatcher reads the feed for all sessions and hands each added event to those with a subscription that it matches.
 // It waits for nobody: what a session does with it is the session's affair.
 type dispatcher struct {
-	store *store.Store
+	store  *store.Store
+	faults *contain.Faults
 
 	mu    sync.Mutex // held while one event is matched
 	index *index     // guarded by mu
@@ -23,6 +25,7 @@ type dispatcher struct {
 	// Owned by run.
 	after   store.Seq  // all entries up to this one are handed out
 	touched []*session // those with hits on the event in hand
+	at      *session   // whose filter, or whose queue, is in hand
 }
 
 // liveEvent is one entry of the feed on its way to sessions, which share it.
@@ -32,8 +35,8 @@ type liveEvent struct {
 }
 
 // newDispatcher hands out what comes after the present head.
-func newDispatcher(st *store.Store) *dispatcher {
-	return &dispatcher{store: st, index: newIndex(), after: st.Head()}
+func newDispatcher(st *store.Store, faults *contain.Faults) *dispatcher {
+	return &dispatcher{store: st, faults: faults, index: newIndex(), after: st.Head()}
 }
 
 // add begins to match the subscription. A View taken afterwards shows every event that was handed out before.
@@ -84,18 +87,45 @@ func (d *dispatcher) run(ctx context.Context) error {
 }
 
 func (d *dispatcher) deliver(seq store.Seq, e *nostr.Event) {
-	d.match(seq, newSubject(e))
+	x := newSubject(e)
+	d.contained(func() { d.match(seq, x) })
 	if len(d.touched) == 0 {
 		return
 	}
 	ev := &liveEvent{seq: seq, json: e.AppendJSON(nil)}
-	for i, s := range d.touched {
-		s.deliver(ev, s.hits)
-		clear(s.hits)
-		s.hits = s.hits[:0]
-		d.touched[i] = nil
-	}
+	left := d.touched
+	d.contained(func() {
+		for len(left) > 0 {
+			d.at, left = left[0], left[1:]
+			d.at.deliver(ev, d.at.hits)
+			d.at.rest()
+		}
+	})
+	clear(d.touched)
 	d.touched = d.touched[:0]
+}
+
+// contained does work for one session after the other. A fault ends the session that is in hand, and work goes on with what is
+// left; a fault that is nobody's ends the process.
+func (d *dispatcher) contained(work func()) {
+	for !d.faults.Do("a client", work) {
+		if d.at == nil {
+			panic("relay: a fault in the dispatcher that is no client's")
+		}
+		d.at.rest()
+		d.at.end(brokenInside)
+		for _, sub := range d.at.open() {
+			d.remove(sub)
+		}
+		d.at = nil
+	}
+	d.at = nil
+}
+
+// rest forgets what of the event in hand concerns the session. It is called by the dispatcher.
+func (s *session) rest() {
+	clear(s.hits)
+	s.hits = s.hits[:0]
 }
 
 // match gathers the sessions that the event concerns in touched, and their subscriptions in hits.
@@ -103,11 +133,14 @@ func (d *dispatcher) match(seq store.Seq, x *subject) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.index.candidates(x, func(f *liveFilter) {
-		if f.sub.hit == seq || !f.matches(x) {
+		s := f.sub.session
+		d.at = s
+		hit := f.sub.hit != seq && f.matches(x)
+		d.at = nil
+		if !hit {
 			return
 		}
 		f.sub.hit = seq
-		s := f.sub.session
 		if len(s.hits) == 0 {
 			d.touched = append(d.touched, s)
 		}

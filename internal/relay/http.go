@@ -16,7 +16,9 @@ import (
 
 // Handler serves WebSocket, the information document (NIP-11) and a page for people on "/", and nothing anywhere else. Server
 // is what should be around it.
-func (r *Relay) Handler() http.Handler { return http.HandlerFunc(r.serveHTTP) }
+func (r *Relay) Handler() http.Handler {
+	return r.faults.Handler("a request", http.HandlerFunc(r.serveHTTP))
+}
 
 func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request) {
 	allowOrigins(w.Header())
@@ -114,6 +116,7 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		return
 	}
+	defer s.conn.CloseNow()
 	s.conn.SetReadLimit(int64(r.limits.MessageBytes) * hardLimit)
 	ctx, kill := context.WithCancel(context.WithoutCancel(req.Context()))
 	defer kill()

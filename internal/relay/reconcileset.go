@@ -22,7 +22,7 @@ var (
 
 // build reads the set of a filter for a session. Its records count from then on, until the reconciliation is dropped; on an
 // error they are given back.
-func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (set *negentropy.Set, err error) {
+func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (*negentropy.Set, error) {
 	select {
 	case r.building <- struct{}{}:
 		defer func() { <-r.building }()
@@ -32,14 +32,8 @@ func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (set
 	view := r.store.View()
 	defer view.Close()
 	var items []negentropy.Item
-	reserved := 0
-	defer func() {
-		if err != nil {
-			r.give(s.visitor, reserved)
-		} else {
-			r.give(s.visitor, reserved-set.Len())
-		}
-	}()
+	reserved, kept := 0, 0
+	defer func() { r.give(s.visitor, reserved-kept) }()
 	for pair, err := range view.Metered(s.billed(s.relay.limits.ScanWork)).Pairs(ctx, f, false) {
 		if err != nil {
 			return nil, fmt.Errorf("read the set of a filter: %w", err)
@@ -56,7 +50,9 @@ func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (set
 		items = append(items, negentropy.Item{Time: uint64(pair.Time), ID: pair.ID})
 	}
 	ascend(items)
-	return negentropy.NewSet(items), nil
+	set := negentropy.NewSet(items)
+	kept = set.Len()
+	return set, nil
 }
 
 // ascend turns the order of the store, newest first and the lowest id first within a second, into that of a set, which
@@ -75,22 +71,26 @@ func ascend(items []negentropy.Item) {
 
 // take reserves records for an address, at the cost of idle reconciliations if need be.
 func (r *reconciles) take(one *visitor, n int) bool {
-	r.mu.Lock()
-	ok := one == nil || r.held[one]+n <= r.share()
-	var ended []*reconciliation
-	if ok {
-		ended = r.makeRoom(n)
-		ok = r.left >= n
-	}
-	if ok {
-		r.left -= n
-		r.hold(one, n)
-	}
-	r.mu.Unlock()
+	ok, ended := r.reserve(one, n)
 	for _, c := range ended {
 		c.session.post(nostr.AppendNegErr(nil, c.sub, "closed: idle while others wait; open it again", 0))
 	}
 	return ok
+}
+
+func (r *reconciles) reserve(one *visitor, n int) (ok bool, ended []*reconciliation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if one != nil && r.held[one]+n > r.share() {
+		return false, nil
+	}
+	ended = r.makeRoom(n)
+	if r.left < n {
+		return false, ended
+	}
+	r.left -= n
+	r.hold(one, n)
+	return true, ended
 }
 
 // makeRoom drops idle reconciliations, longest idle first, until n records are left or no idle one is.

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"graspd/internal/contain"
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
 	"graspd/internal/nip11"
@@ -38,6 +39,7 @@ type Config struct {
 	Now     func() time.Time // nil is time.Now
 	Ping    time.Duration    // between two pings to a client; 0 is 30 s
 	Logger  *slog.Logger     // nil is silent
+	Faults  *contain.Faults  // where faults in what serves one client are noted; nil is nowhere
 
 	// Challenge makes the challenge of a connection (NIP-42), which nobody may be able to guess; nil is rand.Text.
 	Challenge func() string
@@ -54,6 +56,7 @@ type Relay struct {
 	now       func() time.Time
 	ping      time.Duration
 	logger    *slog.Logger
+	faults    *contain.Faults
 	info      []byte
 	page      *page
 
@@ -98,9 +101,9 @@ func New(c Config) (*Relay, error) {
 		return nil, err
 	}
 	r := &Relay{
-		store: c.Store, door: c.Door, service: c.Service, challenge: c.Challenge, limits: limits, proxies: c.Proxies, now: c.Now, ping: cmp.Or(c.Ping, pingEvery), logger: c.Logger,
+		store: c.Store, door: c.Door, service: c.Service, challenge: c.Challenge, limits: limits, proxies: c.Proxies, now: c.Now, ping: cmp.Or(c.Ping, pingEvery), logger: c.Logger, faults: c.Faults,
 		info: info, page: page, maxLag: defaultMaxLag,
-		dispatcher: newDispatcher(c.Store),
+		dispatcher: newDispatcher(c.Store, c.Faults),
 		reconciles: newReconciles(c.Store, c.Now, limits.Reconcile),
 		counting:   make(chan struct{}, counters),
 		visitors:   newVisitors(limits.Rates, c.Now, len(c.Proxies) > 0),

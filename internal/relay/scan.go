@@ -30,22 +30,28 @@ func (s *session) scan(work context.Context) (busy bool, err error) {
 	}
 	limited, cancel := context.WithTimeoutCause(work, maxScan, errScanTime)
 	defer cancel()
+	if err := s.answerREQ(work, limited, cancel, sub); err != nil {
+		return true, err
+	}
+	return true, s.flush()
+}
+
+func (s *session) answerREQ(work, limited context.Context, cancel context.CancelFunc, sub *subscription) error {
+	defer s.endScan(sub)
 	s.beginScan(sub, cancel)
 	s.relay.dispatcher.add(sub)
-	err = s.sendStored(limited, sub)
-	if err == nil {
-		err = s.sendEOSE(sub)
-	} else {
-		err = s.scanFailed(work, limited, sub, err)
+	if err := s.sendStored(limited, sub); err != nil {
+		return s.scanFailed(work, limited, sub, err)
 	}
+	return s.sendEOSE(sub)
+}
+
+// endScan leaves nothing of the scan, however it ended.
+func (s *session) endScan(sub *subscription) {
 	if s.isClosed(sub) {
 		s.relay.dispatcher.remove(sub)
 	}
 	s.releaseHeld()
-	if err != nil {
-		return true, err
-	}
-	return true, s.flush()
 }
 
 func (s *session) nextWaiting() *subscription {

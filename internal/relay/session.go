@@ -8,6 +8,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"graspd/internal/contain"
 	"graspd/internal/ingest"
 )
 
@@ -68,22 +69,44 @@ func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
 	defer s.relay.leave(s)
 	var writer sync.WaitGroup
 	writer.Go(func() {
-		err := s.write(ctx, work)
+		err := s.contained(func() error { return s.write(ctx, work) })
 		end(err)
-		s.farewell(err)
+		if s.contained(func() error { s.farewell(err); return nil }) != nil {
+			s.conn.CloseNow()
+		}
 	})
-	err := s.read(ctx, work)
+	err := s.contained(func() error { return s.read(ctx, work) })
 	end(err)
 	writer.Wait()
 	s.conn.CloseNow()
 	s.pings.Wait()
-	for _, sub := range s.open() {
-		s.drop(sub)
-	}
-	s.discardLive()
-	s.cork.retire()
-	s.relay.reconciles.dropAll(s)
+	s.giveBack()
 	return context.Cause(work)
+}
+
+// giveBack returns all that the session has taken. After a fault each account is settled whatever is wrong with the others.
+func (s *session) giveBack() {
+	for _, step := range []func(){
+		func() {
+			for _, sub := range s.open() {
+				s.drop(sub)
+			}
+		},
+		s.discardLive,
+		func() { s.relay.reconciles.dropAll(s) },
+		func() { s.cork.retire() },
+	} {
+		_ = s.contained(func() error { step(); return nil })
+	}
+}
+
+// contained runs what serves the client and returns its error. A fault in it is the end of the session alone.
+func (s *session) contained(work func() error) error {
+	err := s.relay.faults.Run("a client", work)
+	if _, ok := errors.AsType[*contain.Fault](err); ok {
+		return brokenInside
+	}
+	return err
 }
 
 func (s *session) wakeWriter() {

@@ -108,7 +108,11 @@ func (s *session) tick(ctx context.Context) {
 		s.post(nostr.AppendNegErr(nil, sub, "closed: idle for too long; open it again", 0))
 	}
 	if s.frames.pinging.CompareAndSwap(false, true) {
-		s.pings.Go(func() { s.ping(ctx) })
+		s.pings.Go(func() {
+			if err := s.contained(func() error { s.ping(ctx); return nil }); err != nil {
+				s.end(err)
+			}
+		})
 	}
 }
 

@@ -32,8 +32,19 @@ func (e *Engine) dialSlot(ctx context.Context) (free func(), ok bool) {
 	return func() { slow.Stop(); leave() }, true
 }
 
-// dial connects and reads what the relay tells of itself.
-func (p *peer) dial(ctx context.Context, a *attempt) dialResult {
+// dial connects and reads what the relay tells of itself. A fault in that is a failed attempt.
+func (p *peer) dial(ctx context.Context, a *attempt) (r dialResult) {
+	err := p.contained(func() error {
+		r = p.connect(ctx, a)
+		return nil
+	})
+	if err != nil {
+		return dialResult{of: a, in: plan.DialFailed{Reason: err.Error()}}
+	}
+	return r
+}
+
+func (p *peer) connect(ctx context.Context, a *attempt) dialResult {
 	failed := func(in plan.DialFailed) dialResult { return dialResult{of: a, in: in} }
 	free, ok := p.engine.dialSlot(ctx)
 	if !ok {
@@ -48,7 +59,14 @@ func (p *peer) dial(ctx context.Context, a *attempt) dialResult {
 		}
 		return failed(in)
 	}
+	kept := false
+	defer func() {
+		if !kept {
+			_ = conn.Close(errStopped.Error())
+		}
+	}()
 	doc, err := p.engine.cfg.Dialer.Info(ctx, p.url)
+	kept = true
 	if err != nil {
 		return dialResult{of: a, conn: conn, in: plan.Connected{}}
 	}

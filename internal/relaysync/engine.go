@@ -136,12 +136,17 @@ func (e *Engine) deliver(ctx context.Context) <-chan time.Time {
 }
 
 func (e *Engine) start(ctx context.Context, u grasp.RelayURL) {
-	c := e.cfg.Peer
-	c.URL, c.Self, c.Past = u, e.cfg.Self, e.ledger.past(u)
-	p := newPeer(e, u, plan.NewPeer(c))
+	p := newPeer(e, u, e.machine(u, e.ledger.past(u)))
 	e.peers[u] = p
 	p.want(e.wants[u])
 	e.group.Go(func() { p.run(ctx) })
+}
+
+// machine returns what decides for a relay of which that much is remembered.
+func (e *Engine) machine(u grasp.RelayURL, past plan.Record) *plan.Peer {
+	c := e.cfg.Peer
+	c.URL, c.Self, c.Past = u, e.cfg.Self, past
+	return plan.NewPeer(c)
 }
 
 // end stops the peer of a relay. How the relay behaved is not forgotten: it may be wanted again.

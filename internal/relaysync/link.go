@@ -54,21 +54,30 @@ func (p *peer) open(ctx context.Context, conn Conn) *link {
 	l.load = func(read func(context.Context)) {
 		before, done := last, make(chan struct{})
 		last = done
-		p.group.Go(func() {
+		l.helper(p, func() {
 			defer close(done)
 			<-before
 			read(ctx)
 		})
 	}
-	p.group.Go(func() { l.write(ctx) })
-	p.group.Go(func() { l.ping(ctx, p.inbox, p.engine.cfg.PingEvery) })
+	l.helper(p, func() { l.write(ctx) })
+	l.helper(p, func() { l.ping(ctx, p.inbox, p.engine.cfg.PingEvery) })
 	p.group.Go(func() {
-		err := l.read(ctx, p)
+		err := p.contained(func() error { return l.read(ctx, p) })
 		l.cancel(err)
 		l.source.Close()
 		p.inbox.push(l, plan.Disconnected{Reason: context.Cause(ctx).Error()})
 	})
 	return l
+}
+
+// helper runs a part of the connection. A fault in it ends the connection.
+func (l *link) helper(p *peer, work func()) {
+	p.group.Go(func() {
+		if err := p.contained(func() error { work(); return nil }); err != nil {
+			l.cancel(err)
+		}
+	})
 }
 
 func closeReason(ctx context.Context) string {

@@ -26,6 +26,7 @@ type peer struct {
 	calm      bool // it has answered all that it was asked
 
 	mailbox chan *plan.Want // one slot: the newest Want
+	wanted  *plan.Want      // the last one that was taken from it
 	share   string          // the party of its events at the door
 	again   chan struct{}   // one slot: everything is to be asked again
 	inbox   *inbox
@@ -69,7 +70,7 @@ func (p *peer) want(w *plan.Want) {
 // regard notes on whose account the relay's events are verified: relays that only one owner names are on his together, so
 // that nobody gets more turns by naming many.
 func (p *peer) regard(w *plan.Want) {
-	p.share = w.Account()
+	p.wanted, p.share = w, w.Account()
 	if p.link != nil {
 		p.link.source.Share(p.share)
 		p.link.conn.Account(p.share)
@@ -94,14 +95,14 @@ type standing struct {
 	through bool // the first catch-up of a bootstrap relay
 }
 
-// call has f run by the shell between two steps, and waits for it; false when the
-// shell has ended or ctx ended first.
-func (p *peer) call(ctx context.Context, f func(context.Context)) bool {
+// call has f run by the shell between two steps, and waits for it; false when it did not come to its end: the
+// shell has ended, ctx ended first, or there was a fault.
+func (p *peer) call(ctx context.Context, f func(context.Context)) (came bool) {
 	done := make(chan struct{})
 	select {
-	case p.calls <- func(ctx context.Context) { defer close(done); f(ctx) }:
+	case p.calls <- func(ctx context.Context) { defer close(done); f(ctx); came = true }:
 		<-done
-		return true
+		return came
 	case <-p.left:
 	case <-ctx.Done():
 	}
@@ -117,7 +118,7 @@ func (p *peer) standing(ctx context.Context) (s standing, ok bool) {
 // last returns what is to be kept of the relay when the peer was told to stop. Only the engine calls it.
 func (p *peer) last() plan.Record {
 	<-p.left
-	return p.machine.Record()
+	return p.remembered()
 }
 
 // run is the shell. It ends with ctx or stop, and returns when its connection
@@ -133,6 +134,16 @@ func (p *peer) run(ctx context.Context) {
 			p.link.cancel(errStopped)
 		}
 	}()
+	for {
+		err := p.contained(func() error { p.work(ctx); return nil })
+		if err == nil || p.contained(func() error { p.renew(ctx, err); return nil }) != nil {
+			return
+		}
+	}
+}
+
+// work performs what the machine decides until the peer is to end.
+func (p *peer) work(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	var taken []arrival

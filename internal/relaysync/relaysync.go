@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"graspd/internal/contain"
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
 	"graspd/internal/nip11"
@@ -71,6 +72,7 @@ type Config struct {
 
 	Now    func() plan.Now // nil = the machine's clocks
 	Logger *slog.Logger
+	Faults *contain.Faults // where faults in what serves one relay are noted; nil is nowhere
 }
 
 func (c Config) withDefaults() Config {

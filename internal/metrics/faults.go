@@ -1,0 +1,24 @@
+package metrics
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"graspd/internal/contain"
+)
+
+// faults tells of panics that ended one client or one relay alone.
+type faults struct {
+	from  *contain.Faults
+	total *family
+}
+
+func newFaults(b *book, from *contain.Faults) part {
+	return faults{from, b.counter("graspd_faults_total", "Faults in this program that ended what they were found in, such as one client's connection, and nothing else. Each is a defect; the log has its place.")}
+}
+
+func (p faults) collect(_ context.Context, to chan<- prometheus.Metric) {
+	n, _ := p.from.Seen()
+	p.total.tell(to, float64(n))
+}
