@@ -29,6 +29,9 @@ func (p *Peer) CaughtUp() bool {
 // noteComplete notes the time while everything wanted is confirmed, or was when
 // the relay was last heard. While nothing is wanted that is so too.
 func (p *Peer) noteComplete() {
+	if p.Settled() {
+		p.met = false
+	}
 	if p.confirmed.n+p.held.n+p.suspects.refused.n == p.wanted.n {
 		p.complete = p.now.Mono
 	}

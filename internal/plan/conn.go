@@ -29,6 +29,7 @@ type session struct {
 	whole      whole
 	away       int64   // when the relay was last heard before, or shortly before that, in Unix seconds; 0 = never
 	borne      itemSet // repositories that were suspected and whose values the relay takes
+	brings     int     // the most events that one probe brought
 }
 
 // echo is the NOTICE by which a relay turned NIP-77 down: it comes once more for

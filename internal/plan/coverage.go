@@ -98,13 +98,14 @@ func (t *task) tallyWindow() {
 	if y.shares == nil {
 		y.shares = make([]share, len(t.filter.Tags[0].Values))
 	}
+	before := *y // it may be the second comparison of the same
 	for i, v := range n.values {
 		if v < 0 || int(v) >= len(y.shares) {
 			continue
 		}
 		id := n.set.At(i).ID
 		k := key64(id)
-		if slices.ContainsFunc(t.group.tasks, func(o *task) bool { return o != t && o.tally.has(k) }) {
+		if slices.ContainsFunc(t.group.tasks, func(o *task) bool { return o != t && o.tally.has(k) }) || before.has(k) {
 			continue
 		}
 		y.counted = append(y.counted, k)

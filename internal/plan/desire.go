@@ -26,6 +26,7 @@ func (p *Peer) setWant(w *Want) {
 	}, func(it Item) {
 		if p.wanted.sub(it) {
 			p.confirmed.drop(it)
+			p.proven.drop(it)
 			p.held.drop(it)
 			p.suspects.drop(it)
 			if p.conn != nil {
@@ -71,6 +72,7 @@ func (p *Peer) leave() {
 	p.desire = desire{}
 	p.suspects = suspects{}
 	p.confirmed.clear()
+	p.proven.clear()
 	p.held.clear()
 	p.hasMark = false
 	p.tour = tour{}

@@ -69,7 +69,7 @@ func (d *driver) noteReference(e plan.Effect) {
 func (d *driver) asked() []string {
 	var out []string
 	for _, x := range d.layer4 {
-		if x.filter == nil {
+		if x.filter == nil || x.filter.Limit != nil && isEdgeProbe(plan.Request{Class: x.class, Filters: []nostr.Filter{*x.filter}}) {
 			continue
 		}
 		f := *x.filter
@@ -91,10 +91,10 @@ func (d *driver) sift(e plan.Sift) plan.Sifted {
 	}
 	in := plan.Sifted{Sub: e.Sub}
 	for _, id := range e.IDs {
-		if at, ok := known[id]; !ok {
+		if at, ok := known[id]; ok {
+			in.Known = append(in.Known, plan.Dated{ID: id, At: at})
+		} else {
 			in.Unknown = append(in.Unknown, id)
-		} else if in.Oldest == 0 || at < in.Oldest {
-			in.Oldest = at
 		}
 	}
 	return in
@@ -263,11 +263,11 @@ func (d *driver) req(r plan.Request) {
 	d.frame(nostr.EOSE{Sub: r.Sub})
 }
 
-// requests returns what was sent of a class, but for probes of what brought nothing.
+// requests returns what was sent of a class, but for probes.
 func (d *driver) requests(of ...plan.Class) []plan.Request {
 	var out []plan.Request
 	for _, e := range d.sent {
-		if r, ok := e.(plan.Request); ok && !isKindsProbe(r) {
+		if r, ok := e.(plan.Request); ok && !isKindsProbe(r) && !isEdgeProbe(r) {
 			for _, c := range of {
 				if r.Class == c {
 					out = append(out, r)

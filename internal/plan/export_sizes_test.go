@@ -18,6 +18,8 @@ func (p *Peer) checkSizes() error {
 		{"items that are wanted more than once", len(p.wanted.more), p.wanted.n},
 		{"pages of the confirmed", len(p.confirmed.pages), p.confirmed.n},
 		{"pages of the held", len(p.held.pages), p.held.n},
+		{"proven items", p.proven.n, p.wanted.n},
+		{"pages of the proven", len(p.proven.pages), p.proven.n},
 		{"owners of a dead relay", len(p.owners), mostOwners},
 		{"last gaps", len(p.lastGaps), mostGaps},
 		{"withheld", len(p.withheld), mostWithheld},

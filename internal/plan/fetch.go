@@ -22,7 +22,6 @@ type fetching struct {
 	missing map[nostr.ID]struct{} // asked twice, not arrived
 	round   int                   // 0; 1 when the late ones are asked again; 2 when paging
 	chunk   int                   // ids per request, if it must be less than usual
-	oldest  int64                 // of what was fetched in this window; 0 = nothing
 
 	settling []*request // answered, and not decided yet
 }
@@ -49,13 +48,6 @@ func (p *Peer) fetch(t *task) {
 	r := p.request(t, asksIDs, f)
 	r.kindless = !t.group.whole
 	r.neg, r.ids, r.want = n, ids, want
-}
-
-// fetched notes the time of an event that came by id.
-func (n *fetching) fetched(at int64) {
-	if n.oldest == 0 || at < n.oldest {
-		n.oldest = max(at, 1)
-	}
 }
 
 // waitsFor says whether the relay showed an event that did not arrive yet, so
@@ -133,7 +125,11 @@ func (n *fetching) leave(others map[nostr.ID]struct{}) {
 	for _, id := range n.late {
 		asked[id] = struct{}{}
 	}
-	n.need = slices.DeleteFunc(n.need, func(id nostr.ID) bool { _, dup := asked[id]; return dup })
+	n.need = slices.DeleteFunc(n.need, func(id nostr.ID) bool {
+		_, late := asked[id]
+		_, missing := n.missing[id]
+		return late || missing
+	})
 	n.need = slices.DeleteFunc(n.need, func(id nostr.ID) bool {
 		_, dup := others[id]
 		if dup {
@@ -184,7 +180,7 @@ func (p *Peer) lastRound(t *task) bool {
 	if t.group.whole {
 		known = p.hidden
 	}
-	if n.round != 1 || known.all(n.missing, p.now.Mono) {
+	if n.round == 2 || known.all(n.missing, p.now.Mono) {
 		return false
 	}
 	n.round = 2
@@ -201,6 +197,7 @@ func (n *reconciliation) learn(have, need [][32]byte) {
 	}
 	for _, id := range need {
 		n.need, n.unread = append(n.need, nostr.ID(id)), true
+		n.edge.show(nostr.ID(id))
+		n.edge.news = true
 	}
-	n.shown += len(need)
 }

@@ -63,11 +63,16 @@ type (
 		Large  bool    // there is no set because there is too much
 		Values []int16 // per item of the set: the place, in the only list of the filter, of a value it is found under, 0 without such a list; -1 = not known, or not shown to others
 	}
+	// Dated is the id of an event and its creation time in Unix seconds.
+	Dated struct {
+		ID nostr.ID
+		At int64
+	}
 	// Sifted answers a Sift.
 	Sifted struct {
 		Sub     string
 		Unknown []nostr.ID // in the order asked
-		Oldest  int64      // creation time of the oldest event that is known; 0 = none is
+		Known   []Dated    // likewise
 		Failed  bool       // the store could not be read
 	}
 	// Authenticated brings the relay's answer to an Authenticate (NIP-42); also

@@ -109,10 +109,13 @@ func (p *Peer) doubtful(t *task) bool {
 		(p.neg == negRefused || p.cfg.NoNegentropy) && t.neg == nil && t.pager.events == 0 && p.kinds == (kinding{noVanish: p.kinds.noVanish})
 }
 
+// kindsProbed is how many events are asked for to see whether there are any.
+const kindsProbed = 5
+
 // doubt asks with kinds for a few events of what brought nothing without.
 func (p *Peer) doubt(t *task) {
 	f := span{since: t.group.since, until: forever}.narrow(kindsAll.with(t.filter))
-	f.Limit = new(probeLimit)
+	f.Limit = new(kindsProbed)
 	p.request(t, asksKinds, f)
 }
 
@@ -121,6 +124,7 @@ func (p *Peer) doubt(t *task) {
 func (p *Peer) kindsEmptied() {
 	p.kinds = kinding{mode: kindsAll, settled: true, emptied: true, noVanish: p.kinds.noVanish}
 	p.report(Info, "relay answers filters without kinds with nothing, they are added")
+	p.unprove()
 	p.recatch(Catchup)
 	for _, w := range p.conn.waiting {
 		w.apart = p.apart(w.lot)

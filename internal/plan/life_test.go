@@ -40,6 +40,18 @@ func randomCharacter(r *rand.Rand) character {
 	return c
 }
 
+// truncate makes many relays reconcile less than they have, and not say so.
+func (c *character) truncate(r *rand.Rand) {
+	if r.IntN(2) == 0 {
+		return
+	}
+	c.newest, c.varies = pick(r, 1, 2, 3, 5, 8, 13, 20), r.IntN(3) == 0
+	c.given = pick(r, 0, 0, 1, 2, 4)
+	if r.IntN(4) > 0 && c.kinds != "empties" {
+		c.neg = "works"
+	}
+}
+
 func randomTemper(r *rand.Rand) temper {
 	of := func(most int) int { return pick(r, 0, 0, 0, r.IntN(most+1)) }
 	return temper{
@@ -58,7 +70,9 @@ func randomConfig(r *rand.Rand) plan.Config {
 // birth makes a world with something in it.
 func birth(t testing.TB, seed uint64) *world {
 	r := rand.New(rand.NewPCG(seed, 2))
-	w := newWorld(t, seed, randomCharacter(r), randomConfig(r))
+	c, cfg := randomCharacter(r), randomConfig(r)
+	c.truncate(r)
+	w := newWorld(t, seed, c, cfg)
 	w.relay.temper, w.door = randomTemper(w.r), pick[int64](r, 120, 120, 3000)
 	for range w.r.IntN(20) {
 		w.local1(w.shop.happen())

@@ -44,6 +44,7 @@ func (d *Desired) part(pk nostr.PubKey, name string) *announced {
 
 // reconsider asks for everything again, since what was refused before may be taken now. That it was not taken live is no gap.
 func (p *Peer) reconsider() {
+	p.unprove()
 	if p.conn == nil {
 		p.confirmed.clear()
 		p.held.clear()

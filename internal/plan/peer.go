@@ -83,10 +83,12 @@ type Peer struct {
 	out    []Effect
 
 	desire
-	confirmed known // completely answered and followed since
-	held      known // confirmed as of the mark; only what came since is not asked yet
-	mark      Now   // last sign of life; it stands still while anything is held
-	hasMark   bool  // false: never connected, or the clock slipped
+	confirmed known   // completely answered and followed since
+	proven    itemSet // completely answered once: what was stored then is here
+	met       bool    // it was asked before this process began, and is not caught up with yet
+	held      known   // confirmed as of the mark; only what came since is not asked yet
+	mark      Now     // last sign of life; it stands still while anything is held
+	hasMark   bool    // false: never connected, or the clock slipped
 
 	phase    phase
 	wakeDial time.Duration // no dial before

@@ -1,69 +1,299 @@
 package plan
 
-// Some relays reconcile only their newest events and do not say so. A window
-// in which a relay showed many events is therefore probed below the oldest one.
+import (
+	"slices"
 
-// leastProbed is how many events a relay must have shown for that.
-const leastProbed = 100
+	"graspd/internal/nostr"
+)
 
-// probeLimit is how many events a probe asks for.
-const probeLimit = 5
+// Some relays reconcile only their newest events and do not say so. No comparison
+// is believed to be whole for that reason, however little the relay showed: it is
+// asked by a small REQ for the oldest second that it showed something of and for
+// what lies below. Whatever comes that it did not show is compared once more, as
+// it may be news; what the relay does not show even then proves that it cuts.
 
-// probe asks for anything below what the relay showed, pages that part if the
-// relay is known to hide it, or goes on.
-func (p *Peer) probe(t *task) {
-	n := t.neg
-	w := n.window()
-	below := span{w.since, n.oldestShown() - 1}
+// mostProbed bounds the events that a probe asks for; where more are needed to
+// find anything, what lies below is paged.
+const mostProbed = 20
+
+// leastProbed: a limit of 1 stands for live REQs where relays refuse one of 0.
+const leastProbed = 2
+
+// instant is one second in which a relay showed events.
+type instant struct {
+	at int64
+	n  int // how many
+}
+
+// edge is what a relay showed at the old end of a window.
+type edge struct {
+	ids           map[uint64]bool // what it showed that was not here, or is at the edge: whether the time is known
+	dark          int             // of those, without a known time
+	news          bool            // it showed something that was not here
+	first, second instant         // the two oldest seconds in which it showed something
+	probed        probing
+	paged         bool   // what a probe could not tell was paged
+	found         *Dated // came so and had not been shown
+	hidden        *Dated // had not been shown by the comparison before this one
+}
+
+// probing is how far the probing of an edge has come.
+type probing uint8
+
+const (
+	probedNot   probing = iota
+	probedAbove         // the second above the oldest one, to learn how much one REQ brings
+	probedAt            // the oldest second
+)
+
+// show notes that the relay has an event that was not here.
+func (e *edge) show(id nostr.ID) {
+	if e.ids == nil {
+		e.ids = make(map[uint64]bool)
+	}
+	k := key64(id)
+	if _, dup := e.ids[k]; !dup {
+		e.ids[k] = false
+		e.dark++
+	}
+}
+
+// date notes the time of an event that the relay showed.
+func (e *edge) date(id nostr.ID, at int64) {
+	k := key64(id)
+	if known, shown := e.ids[k]; shown && !known {
+		e.ids[k] = true
+		e.dark--
+		e.add(at)
+	}
+}
+
+// add counts an event of the time at.
+func (e *edge) add(at int64) {
 	switch {
-	case n.shown == 0 || below.until < below.since:
-	case p.neg == negTruncates:
-		n.next()
-		below.until++
-		t.pager = newPager(below)
-		p.askPage(t)
-		return
-	case n.shown >= leastProbed:
-		f := below.narrow(t.filter)
-		f.Limit = new(probeLimit)
-		p.request(t, asksProbe, f)
-		return
-	}
-	n.next()
-	p.reconcile(t)
-}
-
-// probed takes the answer: any event there that was not shown proves that the
-// relay cuts.
-func (p *Peer) probed(t *task, r *request) {
-	if r.proofs == 0 {
-		t.neg.next()
-		return
-	}
-	if p.neg != negTruncates {
-		p.neg = negTruncates
-		p.report(Info, "relay reconciles its newest events only, the rest is paged")
+	case e.first.n == 0 || at < e.first.at:
+		e.first, e.second = instant{at, 1}, e.first
+	case at == e.first.at:
+		e.first.n++
+	case e.second.n == 0 || at < e.second.at:
+		e.second = instant{at, 1}
+	case at == e.second.at:
+		e.second.n++
 	}
 }
 
-// next goes on to the next window.
-func (n *reconciliation) next() {
-	n.windows = n.windows[:len(n.windows)-1]
-	n.probe, n.oldest, n.set, n.values, n.init, n.have = false, 0, nil, nil, nil, nil
-}
-
-// oldestShown returns the creation time of the oldest event in the window that
-// the relay has, as far as it showed.
-func (n *reconciliation) oldestShown() int64 {
+// dateLocal notes the oldest of what is on both sides.
+func (n *reconciliation) dateLocal() {
+	e, seconds, last := &n.edge, 0, int64(-1)
 	for i := range n.set.Len() {
 		x := n.set.At(i)
 		if _, lacks := n.have[x.ID]; lacks {
 			continue
 		}
-		if n.oldest == 0 || int64(x.Time) < n.oldest {
-			return int64(x.Time)
+		if at := int64(x.Time); at != last {
+			if seconds++; seconds > 2 {
+				return
+			}
+			last = at
 		}
-		break
+		if k := key64(x.ID); !e.ids[k] {
+			e.show(x.ID)
+			e.date(x.ID, last)
+		}
 	}
-	return n.oldest
+}
+
+// shows says whether the relay showed an event in the window at hand.
+func (n *reconciliation) shows(x Dated) bool {
+	if _, shown := n.edge.ids[key64(x.ID)]; shown {
+		return true
+	}
+	if _, lacks := n.have[x.ID]; lacks {
+		return false
+	}
+	for i := range n.set.Len() {
+		if n.set.At(i).ID == x.ID {
+			return true
+		}
+	}
+	return false
+}
+
+// probe asks for what the relay did not show, pages that part where it is known
+// to hide something or where a small REQ could not tell, or goes on.
+func (p *Peer) probe(t *task) {
+	n := t.neg
+	e, w := &n.edge, n.window()
+	until, limit, most := w.until, e.dark+1, mostProbed
+	if e.paged {
+		p.paged(t)
+		return
+	}
+	if t.group.whole { // it is not paged
+		most = p.conn.limits.page
+	}
+	switch {
+	case t.group.layer == LayerReferences && e.first.n+e.dark == 0 && p.neg != negTruncates: // mostly there is nothing
+		p.wholeBelow(t)
+		return
+	case p.neg == negTruncates:
+		p.pageBelow(t)
+		n.next()
+		p.proceed(t)
+		return
+	case e.first.n+e.dark >= most:
+		p.pageBelow(t)
+		p.proceed(t)
+		return
+	case e.first.n == 0:
+	case e.probed == probedAt, p.provenBefore(t.group, e):
+		e.probed = probedAt
+		until = e.first.at - 1
+	case e.probed == probedNot && p.conn.brings <= e.first.n && e.second.n > 0 && e.first.n+e.second.n+e.dark < most:
+		e.probed = probedAbove
+		until, limit = e.second.at, limit+e.first.n+e.second.n
+	default:
+		e.probed = probedAt
+		until, limit = e.first.at, limit+e.first.n
+	}
+	if until < w.since {
+		p.wholeBelow(t)
+		return
+	}
+	s := span{w.since, until}
+	f := s.narrow(t.filter)
+	f.Limit = new(max(limit, leastProbed))
+	r := p.request(t, asksProbe, f)
+	r.probe.within = s
+}
+
+// probed is what a probe brought.
+type probed struct {
+	within span
+	came   []uint64 // what the relay had shown
+	hidden *Dated   // what it had not, one of it
+	unsure bool     // something that tells nothing of what was left out for it
+}
+
+// received takes one event of a probe.
+func (b *probed) received(e *edge, x Dated) {
+	k := key64(x.ID)
+	known, shown := e.ids[k]
+	switch {
+	case x.At < b.within.since || x.At > b.within.until, shown && !known:
+		b.unsure = true
+	case !shown:
+		b.hidden = &x
+	case !slices.Contains(b.came, k):
+		b.came = append(b.came, k)
+	}
+}
+
+// probeDone takes the answer.
+func (p *Peer) probeDone(t *task, b *probed) {
+	n := t.neg
+	e := &n.edge
+	came, most := len(b.came), p.conn.brings
+	p.conn.brings = max(most, came)
+	switch {
+	case b.hidden != nil && t.group.whole:
+		p.unlike(p.cfg.Resync, "it reconciles its newest events only")
+	case b.hidden != nil && e.hidden == nil:
+		n.again(b.hidden)
+		p.proceed(t)
+	case b.hidden != nil, b.unsure:
+		p.pageBelow(t)
+		p.proceed(t)
+	case e.first.n == 0 || b.within.until < e.first.at, most > came && b.within.until == e.first.at:
+		p.wholeBelow(t)
+	default:
+		p.probe(t)
+	}
+}
+
+// wholeBelow goes on to the next window: nothing is hidden in this one.
+func (p *Peer) wholeBelow(t *task) {
+	t.neg.next()
+	p.proceed(t)
+}
+
+// pageBelow reads from the oldest second that the relay showed something of.
+func (p *Peer) pageBelow(t *task) {
+	n := t.neg
+	s := n.window()
+	if n.edge.first.n > 0 {
+		s.until = min(s.until, n.edge.first.at)
+	}
+	n.edge.paged = true
+	t.pager = newPager(s)
+}
+
+// paged goes on where what a probe could not tell was paged.
+func (p *Peer) paged(t *task) {
+	n := t.neg
+	switch e := &n.edge; {
+	case e.found == nil:
+		p.wholeBelow(t)
+		return
+	case e.hidden == nil && p.neg != negTruncates:
+		n.again(e.found)
+	default:
+		n.cut = true
+		n.next()
+	}
+	p.proceed(t)
+}
+
+// pageReceived takes one event of such a page.
+func (e *edge) pageReceived(x Dated) {
+	_, shown := e.ids[key64(x.ID)]
+	if e.paged && !shown && (e.first.n == 0 || x.At <= e.first.at) {
+		e.found = &x
+	}
+}
+
+// again has the window at hand compared once more.
+func (n *reconciliation) again(hidden *Dated) {
+	n.edge, n.probe = edge{hidden: hidden}, false
+}
+
+// doubted takes a second comparison: what the relay had not shown and does not
+// show even now proves that it compares its newest events only.
+func (p *Peer) doubted(n *reconciliation) {
+	if n.edge.hidden == nil || n.shows(*n.edge.hidden) || p.neg == negTruncates {
+		return
+	}
+	p.neg = negTruncates
+	p.report(Info, "relay reconciles its newest events only, the rest is paged")
+}
+
+// next goes on to the next window.
+func (n *reconciliation) next() {
+	n.windows = n.windows[:len(n.windows)-1]
+	n.probe, n.round, n.edge = false, 0, edge{}
+	n.release()
+}
+
+// release frees what is not needed any more once a window is compared.
+func (n *reconciliation) release() { n.set, n.values, n.init, n.have = nil, nil, nil, nil }
+
+// unprove forgets that anything was read in full.
+func (p *Peer) unprove() {
+	p.proven.clear()
+	p.met = false
+}
+
+// provenBefore says whether all that g asks for was read in full before, as it
+// was before a restart where the relay shows nothing that is not here. What it had
+// in the oldest second is here then, and need not be sent again.
+func (p *Peer) provenBefore(g *group, e *edge) bool {
+	if p.met && !e.news {
+		return true
+	}
+	for _, it := range g.items {
+		if !p.proven.has(it) {
+			return false
+		}
+	}
+	return true // where nothing is to be confirmed, too
 }

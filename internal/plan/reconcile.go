@@ -32,7 +32,7 @@ type reconciliation struct {
 	values   []int16 // of the set, as Loaded has them
 	init     *negentropy.Initiator
 	have     map[[32]byte]struct{} // what the relay lacks of the set
-	shown    int                   // events that the relay showed it has in the window
+	edge     edge
 	opens    int
 	opened   bool // NEG-OPEN was sent
 	heard    bool // an answer came
@@ -53,15 +53,15 @@ func (p *Peer) reconcile(t *task) {
 	case len(n.need) > 0:
 		p.fetch(t)
 	case len(n.settling) > 0: // goes on when the last one is decided
+	case n.ended() && !t.group.whole && p.waitBehind(t):
+	case n.ended() && n.secondRound():
+		p.sift(t)
 	case n.probe:
 		p.probe(t)
 	case len(n.windows) > 0 && (p.neg == negRefused || n.opens >= mostOpens):
 		p.pageWindows(t)
 	case len(n.windows) > 0:
 		p.load(t)
-	case !t.group.whole && p.waitBehind(t):
-	case n.secondRound():
-		p.sift(t)
 	case p.lastRound(t):
 		t.pager = newPager(span{since: t.group.since, until: forever})
 		p.askPage(t)
@@ -78,7 +78,7 @@ func (p *Peer) reconcile(t *task) {
 // load asks for the local set first; the NEG-OPEN follows when it is there.
 func (p *Peer) load(t *task) {
 	n := t.neg
-	n.opened, n.heard, n.shown, n.have = false, false, 0, nil
+	n.opened, n.heard, n.have = false, false, nil
 	t.req = &request{sub: p.newSub("n"), kind: asksNeg, task: t, progress: p.now.Mono}
 	t.req.manner = p.mannerOf(t, t.filter)
 	p.conn.requests[t.req.sub] = t.req
@@ -89,6 +89,9 @@ func (p *Peer) load(t *task) {
 	}
 	p.effect(e)
 }
+
+// ended says that nothing is being compared: what a window showed is being fetched, or all is compared.
+func (n *reconciliation) ended() bool { return n.probe || len(n.windows) == 0 }
 
 func (n *reconciliation) window() span { return n.windows[len(n.windows)-1] }
 
@@ -164,9 +167,12 @@ func (p *Peer) compared(t *task) {
 	p.abandon(t)
 	t.tallyWindow()
 	t.differ, t.held = t.differ+len(n.have)+len(n.need), t.held+n.set.Len()
-	equal := n.set.Len() - len(n.have)
-	n.shown += equal
-	p.counted.Equal += uint64(equal)
+	if n.edge.hidden == nil {
+		p.counted.Equal += uint64(n.set.Len() - len(n.have))
+	}
+	p.doubted(n)
+	n.dateLocal()
+	n.release()
 	n.probe = true
 	n.reopened = false
 	if len(n.need) > 0 {
@@ -197,11 +203,11 @@ func (p *Peer) sifted(in Sifted) {
 		return
 	}
 	t.neg.need, t.neg.unread = in.Unknown, false
+	for _, x := range in.Known {
+		t.neg.edge.date(x.ID, x.At)
+	}
 	if t.neg.round == 0 && !t.group.whole {
 		t.neg.leave(p.elsewhere(t))
-	}
-	if in.Oldest > 0 {
-		t.neg.fetched(in.Oldest)
 	}
 	p.fetchEnded(t)
 	p.proceed(t)

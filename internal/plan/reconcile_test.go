@@ -335,7 +335,7 @@ func TestTruncatingRelay(t *testing.T) {
 			t.Errorf("%d here", len(l.ours))
 		}
 	})
-	t.Run("a small answer is not probed", func(t *testing.T) {
+	t.Run("a small answer is not paged", func(t *testing.T) {
 		l := newLibrary(99)
 		_, w := small(t, 0)
 		d := l.reader(t, 500)
@@ -349,8 +349,13 @@ func TestTruncatingRelay(t *testing.T) {
 		_, w := small(t, 0)
 		d := l.reader(t, 500)
 		d.connect(w, plan.Limits{})
-		if d.paged() != 1 || d.peer.Status().Negentropy != "works" {
-			t.Errorf("%d pages, %+v", d.paged(), d.peer.Status())
+		if d.paged() != 0 || len(d.edgeProbes()) > 6+1 || d.peer.Status().Negentropy != "works" {
+			t.Errorf("%d pages, %d probes of 6 filters, %+v", d.paged(), len(d.edgeProbes()), d.peer.Status())
+		}
+		d.sent = nil
+		d.pass(26 * time.Hour)
+		if n := len(d.edgeProbes()); d.paged() != 0 || n != 6 {
+			t.Errorf("the day after: %d pages, %d probes of 6 filters", d.paged(), n)
 		}
 	})
 	t.Run("we have older events that it lacks", func(t *testing.T) {
@@ -367,7 +372,7 @@ func TestTruncatingRelay(t *testing.T) {
 		d.neg = cut
 		d.serve = func(_ string, filters []nostr.Filter) []*nostr.Event { return cut(filters[0]) }
 		d.connect(w, plan.Limits{})
-		if d.peer.Status().Negentropy != "works" || d.paged() != 1 {
+		if d.peer.Status().Negentropy != "works" || d.paged() != 0 {
 			t.Errorf("%d pages, %+v", d.paged(), d.peer.Status())
 		}
 	})

@@ -114,6 +114,7 @@ func (p *Peer) Record() Record {
 // recall takes what was kept, at the first Step.
 func (p *Peer) recall(r Record) {
 	p.lastAlive, p.uptime, p.owners, p.ourself, p.likeness.alike = r.LastAlive, r.Uptime, r.owners, r.Ourself, r.Alike
+	p.met = !r.LastAlive.IsZero()
 	if r.HangsUp {
 		p.neg, p.negDrops = negRefused, true
 	}

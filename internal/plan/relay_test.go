@@ -26,7 +26,9 @@ type character struct {
 	order    string // newest, oldest, moody
 	neg      string // works, notice, closed, negerr, silent, drop
 	records  int    // more are too big to reconcile, 0 = any
-	newest   int    // only so many are reconciled, 0 = all
+	newest   int    // only so many are reconciled, without a word, 0 = all
+	varies   bool   // any number from 0 to newest, each time
+	given    int    // of the events that are asked by id, at most, without a word, 0 = all
 	mute     bool   // no EOSE where limit is 0
 	noZero   bool   // refuses limit 0
 	withheld int    // of 100 events: shown in reconciliations, never delivered
@@ -280,6 +282,9 @@ func (f *fakeRelay) matching(x nostr.Filter) []*nostr.Event {
 func (f *fakeRelay) page(x nostr.Filter) []*nostr.Event {
 	m := slices.DeleteFunc(f.matching(x), func(e *nostr.Event) bool { return f.withheld[e.ID] })
 	n := min(*x.Limit, f.character.page, len(m))
+	if x.IDs != nil && f.given > 0 {
+		n = min(n, f.given)
+	}
 	order := f.order
 	if order == "moody" {
 		order = []string{"newest", "oldest"}[f.r.IntN(2)]
@@ -289,6 +294,14 @@ func (f *fakeRelay) page(x nostr.Filter) []*nostr.Event {
 		slices.Reverse(m)
 	}
 	return m[:n]
+}
+
+// reconciled is how many of the newest events the relay compares this time.
+func (f *fakeRelay) reconciled() int {
+	if f.varies {
+		return f.r.IntN(f.newest + 1)
+	}
+	return f.newest
 }
 
 // negOpen answers a NEG-OPEN.
@@ -323,7 +336,7 @@ func (f *fakeRelay) negOpen(sub string, x nostr.Filter, msg []byte) {
 		return
 	}
 	if f.newest > 0 {
-		m = m[:min(len(m), f.newest)]
+		m = m[:min(len(m), f.reconciled())]
 	}
 	items := make([]negentropy.Item, len(m))
 	for i, e := range m {

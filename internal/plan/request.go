@@ -52,7 +52,8 @@ type request struct {
 	neg       *reconciliation // of asksIDs
 	ids       []nostr.ID
 	want      map[nostr.ID]struct{} // of ids, what did not arrive yet
-	proofs    int                   // events that a probe brought and what was asked before did not
+	probe     probed                // of asksProbe
+	proofs    int                   // events that asksKinds brought
 	undecided int
 	events    int  // that came
 	most      int  // events that are read
@@ -100,15 +101,16 @@ func (p *Peer) received(in Received) bool {
 	switch r.kind {
 	case asksPage:
 		r.task.pager.received(in.ID, in.At)
+		if n := r.task.neg; n != nil {
+			n.edge.pageReceived(Dated{in.ID, in.At})
+		}
 		p.kindsNotNeeded(r)
 	case asksKinds:
 		r.proofs++
 	case asksIDs:
-		r.neg.fetched(in.At)
+		r.neg.edge.date(in.ID, in.At)
 	case asksProbe:
-		if !r.task.neg.waitsFor(in.ID) {
-			r.proofs++
-		}
+		r.probe.received(&r.task.neg.edge, Dated{in.ID, in.At})
 	}
 	if r.streams() && r.full() {
 		p.overrun(r)
@@ -222,11 +224,8 @@ func (p *Peer) answered(r *request) {
 		t.neg.chunkDone(r)
 		p.fetchEnded(t)
 	case asksProbe:
-		if t.group.whole && r.proofs > 0 {
-			p.unlike(p.cfg.Resync, "it reconciles its newest events only")
-			return
-		}
-		p.probed(t, r)
+		p.probeDone(t, &r.probe)
+		return
 	case asksKinds:
 		t.doubted = true
 		if r.proofs > 0 {

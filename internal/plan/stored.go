@@ -306,6 +306,9 @@ func (p *Peer) taskDone(t *task) {
 	g.over = true
 	c.groups = slices.DeleteFunc(c.groups, func(x *group) bool { return x == g })
 	for _, it := range g.items {
+		if g.since <= allAgain {
+			p.proven.put(it)
+		}
 		again := p.held.drop(it)
 		if p.confirmed.put(it, p.repository(it)) && !again {
 			p.failures.progress()

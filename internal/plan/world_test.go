@@ -513,12 +513,11 @@ func (w *world) sift(e plan.Sift) plan.Sifted {
 	in := plan.Sifted{Sub: e.Sub, Failed: w.relay.chance(w.relay.storeFails)}
 	for _, id := range e.IDs {
 		known := w.store[id]
-		switch {
-		case known == nil:
+		if known == nil {
 			in.Unknown = append(in.Unknown, id)
-		case in.Oldest == 0 || known.CreatedAt < in.Oldest:
-			in.Oldest = known.CreatedAt
+			continue
 		}
+		in.Known = append(in.Known, plan.Dated{ID: id, At: known.CreatedAt})
 	}
 	return in
 }

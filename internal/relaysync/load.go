@@ -73,8 +73,8 @@ func (p *peer) sift(ctx context.Context, e plan.Sift) plan.Sifted {
 			return out
 		case known.State == store.Unknown:
 			out.Unknown = append(out.Unknown, id)
-		case out.Oldest == 0 || known.Time < out.Oldest:
-			out.Oldest = known.Time
+		default:
+			out.Known = append(out.Known, plan.Dated{ID: id, At: known.Time})
 		}
 	}
 	return out

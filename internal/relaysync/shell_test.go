@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -71,8 +72,8 @@ func TestOnlyWhatIsUnknownIsFetched(t *testing.T) {
 	if got.Failed || got.Sub != "k1" || len(got.Unknown) != 2 || got.Unknown[0] != a || got.Unknown[1] != b {
 		t.Errorf("got %+v", got)
 	}
-	if got.Oldest != remembered.CreatedAt {
-		t.Errorf("the oldest known is of %d, want %d", got.Oldest, remembered.CreatedAt)
+	if want := []plan.Dated{{ID: stored.ID, At: stored.CreatedAt}, {ID: remembered.ID, At: remembered.CreatedAt}}; !slices.Equal(got.Known, want) {
+		t.Errorf("known are %+v, want %+v", got.Known, want)
 	}
 	for range cap(p.engine.loads) {
 		p.engine.loads <- struct{}{}

@@ -132,6 +132,10 @@ func (c *chaos) fake(name string) *testkit.FakeRelay {
 		Auth:       pick(r, testkit.AuthNone, testkit.AuthNone, testkit.AuthNone, testkit.AuthFirst, testkit.AuthLate, testkit.AuthNotice),
 		NegRecords: pick(r, 0, 0, 0, 30), NegNewest: pick(r, 0, 0, 0, 150), Withheld: pick(r, 0, 0, 0, 8),
 	}
+	if c.rare.IntN(3) == 0 {
+		f.NegNewest, f.NegVaries = pick(c.rare, 1, 3, 10, 40, 100), c.rare.IntN(4) == 0
+		f.Given = pick(c.rare, 0, 0, 2, 60)
+	}
 	// These need pages that hold more than what nobody asked for, and than one second brings.
 	f.Loose, f.Quarter = r.IntN(6) == 0 && (f.PageCap == 0 || f.PageCap == 500), r.IntN(6) == 0 && f.PageCap > 7
 	if r.IntN(3) == 0 {

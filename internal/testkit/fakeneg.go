@@ -40,7 +40,7 @@ func (c *fakeConn) negOpen(m nostr.NegOpen) {
 		if c.troubled(m.Sub) {
 			return
 		}
-		set, n := f.set(m.Filter)
+		set, n := c.set(m.Filter)
 		if f.NegRecords > 0 && n > f.NegRecords {
 			c.refused(m.Sub)
 			c.send(nostr.AppendNegErr(nil, m.Sub, "blocked: too many query results", int64(f.NegRecords)))

@@ -71,6 +71,9 @@ func (c *fakeConn) match(fl nostr.Filter) []*nostr.Event {
 		slices.Reverse(out)
 	}
 	out = out[:min(len(out), f.page(fl.Limit))]
+	if fl.IDs != nil && f.Given > 0 {
+		out = out[:min(len(out), f.Given)]
+	}
 	if f.Moody {
 		c.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	}
@@ -121,7 +124,8 @@ func (f *FakeRelay) answers(fl nostr.Filter, e *nostr.Event) bool {
 }
 
 // set is what the relay reconciles for a filter, and how many events match.
-func (f *FakeRelay) set(fl nostr.Filter) (*negentropy.Set, int) {
+func (c *fakeConn) set(fl nostr.Filter) (*negentropy.Set, int) {
+	f := c.relay
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var found []*nostr.Event
@@ -133,7 +137,11 @@ func (f *FakeRelay) set(fl nostr.Filter) (*negentropy.Set, int) {
 	n := len(found)
 	if f.NegNewest > 0 {
 		slices.SortFunc(found, newestFirst)
-		found = found[:min(n, f.NegNewest)]
+		most := f.NegNewest
+		if f.NegVaries {
+			most = c.rng.IntN(most + 1)
+		}
+		found = found[:min(n, most)]
 	}
 	var items []negentropy.Item
 	for _, e := range found {

@@ -18,9 +18,11 @@ type Habits struct {
 	Zero    ZeroMode
 
 	Neg        NegMode
-	NegRecords int // more are too big to reconcile
-	NegNewest  int // only so many, the newest, are reconciled, without a word
-	Withheld   int // of 100 events: shown in reconciliations, never delivered
+	NegRecords int  // more are too big to reconcile
+	NegNewest  int  // only so many, the newest, are reconciled, without a word
+	NegVaries  bool // any number of them from none to NegNewest, each time
+	Given      int  // events that are asked by id, at most, without a word
+	Withheld   int  // of 100 events: shown in reconciliations, never delivered
 
 	Auth  AuthMode
 	Kinds KindsMode

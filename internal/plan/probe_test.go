@@ -1,0 +1,158 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+)
+
+// isEdgeProbe says whether a request asks for what a reconciliation may have left out.
+func isEdgeProbe(r plan.Request) bool {
+	f := r.Filters[0]
+	return r.Class != plan.Live && f.IDs == nil && *f.Limit < 20 && !isKindsProbe(r) && !isTrial(r.Sub)
+}
+
+// edgeProbes returns those that were sent.
+func (d *driver) edgeProbes() []plan.Request {
+	var out []plan.Request
+	for _, e := range d.sent {
+		if r, ok := e.(plan.Request); ok && isEdgeProbe(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// commented is what a relay has of one repository: a comment at each time.
+func commented(at ...int64) *library {
+	l := newLibrary(0)
+	for _, x := range at {
+		l.events = append(l.events, l.event(nostr.KindComment, key(9), x, nostr.Tag{"A", address(key(0), "x")}))
+	}
+	return l
+}
+
+func TestAProbeIsSmallAndMovesNothingTwice(t *testing.T) {
+	l := newLibrary(300)
+	_, w := small(t, 0)
+	d := l.reader(t, 500)
+	came := 0
+	serve := d.serve
+	d.serve = func(sub string, filters []nostr.Filter) []*nostr.Event {
+		out := serve(sub, filters)
+		if filters[0].IDs == nil {
+			came += len(out)
+		}
+		return out
+	}
+	d.connect(w, plan.Limits{})
+	probes := d.edgeProbes()
+	for _, r := range probes {
+		if len(r.Filters) != 1 || *r.Filters[0].Limit > 3 || *r.Filters[0].Limit < 2 {
+			t.Errorf("asked %v", r.Filters)
+		}
+	}
+	// Two for the only one that brings anything, as nothing told how much one REQ brings.
+	if len(probes) != 6+1 || came != 2+1 || d.paged() != 0 {
+		t.Errorf("%d probes of 6 filters, %d events, %d pages", len(probes), came, d.paged())
+	}
+	d.sent, came = nil, 0
+	d.pass(26 * time.Hour)
+	if n := len(d.edgeProbes()); n != 6 || came != 0 || d.paged() != 0 {
+		t.Errorf("the day after: %d probes of 6 filters, %d events, %d pages", n, came, d.paged())
+	}
+	// As before a restart, where nothing is new here; and in full for a relay that nobody asked before.
+	for _, met := range []bool{true, false} {
+		again := l.reader(t, 500)
+		past := plan.Record{}
+		if met {
+			past.LastAlive = epoch.Add(-time.Hour)
+		}
+		again.peer = plan.NewPeer(plan.Config{URL: here, Past: past})
+		came = 0
+		again.serve = d.serve
+		again.connect(w, plan.Limits{})
+		if met != (came == 0) || again.paged() != 0 {
+			t.Errorf("met before %v: %d events, %d pages", met, came, again.paged())
+		}
+	}
+}
+
+// TestACutAnywhere: so many of the newest are compared, pages and answers by id are capped, and everything is here.
+func TestACutAnywhere(t *testing.T) {
+	shapes := map[string][]int64{"one second": make([]int64, 9), "pairs": nil, "spread": nil, "a dense end": {7, 7, 7, 7, 8, 9, 10, 11, 12}, "many in a second": make([]int64, 40)}
+	for i := range int64(14) {
+		shapes["pairs"] = append(shapes["pairs"], i/2)
+		shapes["spread"] = append(shapes["spread"], i*i)
+	}
+	for name, at := range shapes {
+		for i := range at {
+			at[i] += 1_700_000_000
+		}
+		for newest := range len(at) + 2 {
+			for _, page := range []int{500, 45} {
+				for _, given := range []int{500, 3} {
+					for _, oldest := range []bool{false, true} {
+						l := commented(at...)
+						_, w := small(t, 0)
+						d := l.reader(t, page)
+						d.neg = func(f nostr.Filter) []*nostr.Event { return l.find(f, newest) }
+						serve := d.serve
+						d.serve = func(sub string, filters []nostr.Filter) []*nostr.Event {
+							if filters[0].IDs != nil {
+								filters[0].Limit = new(min(*filters[0].Limit, given))
+							} else if oldest {
+								all := l.find(filters[0], len(l.events))
+								slices.Reverse(all)
+								all = all[:min(len(all), *filters[0].Limit, page)]
+								for _, e := range all {
+									l.ours[e.ID] = true
+								}
+								return all
+							}
+							return serve(sub, filters)
+						}
+						d.connect(w, plan.Limits{})
+						d.pass(10 * time.Minute)
+						s := d.peer.Status()
+						if len(l.ours) != len(at) || !d.peer.Settled() || (newest < len(at)) != (s.Negentropy == "truncates") {
+							t.Errorf("%s, %d of %d compared, pages of %d, %d by id, oldest first %v: %d here, it %s", name, newest, len(at), page, given, oldest, len(l.ours), s.Negentropy)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestNewsIsNoProof: what reaches a relay between a comparison and the probe is compared once more.
+func TestNewsIsNoProof(t *testing.T) {
+	for _, at := range []int64{1_700_000_000 - 5, 1_700_000_000} { // below and within the oldest second
+		for _, times := range []int{1, 2, 5} {
+			t.Run(fmt.Sprint(at, " ", times), func(t *testing.T) {
+				l := newLibrary(12)
+				_, w := small(t, 0)
+				d := l.reader(t, 500)
+				d.refuse = func(r plan.Request) nostr.RelayMessage {
+					if tags := r.Filters[0].Tags; isEdgeProbe(r) && len(tags) > 0 && tags[0].Name == 'A' && times > 0 {
+						times--
+						at-- // older still
+						l.events = append(l.events, l.event(nostr.KindComment, key(9), at+1, nostr.Tag{"A", address(key(0), "x")}))
+					}
+					return nil
+				}
+				d.connect(w, plan.Limits{})
+				if s := d.peer.Status(); s.Negentropy != "works" || len(l.ours) != len(l.events) || !d.peer.Settled() {
+					t.Errorf("%d of %d here, it %s", len(l.ours), len(l.events), s.Negentropy)
+				}
+				if len(d.edgeProbes()) > 6+4 {
+					t.Errorf("%d probes", len(d.edgeProbes()))
+				}
+			})
+		}
+	}
+}
