@@ -96,7 +96,7 @@ func TestReadLimit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := open(t, func(c *websocket.Conn) {
-					c.Write(context.Background(), tt.kind, bytes.Repeat([]byte("x"), tt.size))
+					c.Write(context.Background(), tt.kind, answer(tt.size))
 					if !tt.ends {
 						c.Write(context.Background(), websocket.MessageText, []byte("next"))
 					}
@@ -118,12 +118,46 @@ func TestReadLimit(t *testing.T) {
 	}
 }
 
+// answer is the beginning of a message of a reconciliation.
+func answer(size int) []byte {
+	b := make([]byte, size)
+	copy(b, `["NEG-MSG","`)
+	return b
+}
+
+// TestOnlyAnswersOfAReconciliationMayBeLong: a relay whose answers were short may not send long events for it.
+func TestOnlyAnswersOfAReconciliationMayBeLong(t *testing.T) {
+	for beginning, may := range map[string]bool{
+		`["NEG-MSG","`: true, `["NEG-ERR","`: true, " [\r\n\t \"NEG-MSG\"": true,
+		`["EVENT","`: false, `["EOSE","`: false, `["NOTICE","`: false, `[["NEG-MSG","`: false, `"NEG-MSG`: false, `x["NEG-MSG"`: false, `{"NEG-`: false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := open(t, func(c *websocket.Conn) {
+				c.Write(context.Background(), websocket.MessageText, append([]byte(beginning), make([]byte, 600<<10)...))
+				c.Write(context.Background(), websocket.MessageText, answer(600<<10))
+				echo(c)
+			})
+			c.ExpectLarge()
+			want, next := relayconn.ErrTooLong, error(nil)
+			if may {
+				want, next = next, want
+			}
+			if _, err := c.Read(t.Context()); err != want {
+				t.Errorf("%q: %v, want %v", beginning, err, want)
+			}
+			if _, err := c.Read(t.Context()); err != next {
+				t.Errorf("an answer after %q: %v, want %v", beginning, err, next)
+			}
+		})
+	}
+}
+
 // TestLargeMessagesAreExpected counts them: each ExpectLarge stands for one, and never for more than four at a time.
 func TestLargeMessagesAreExpected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, func(c *websocket.Conn) {
 			for range 8 {
-				c.Write(context.Background(), websocket.MessageText, make([]byte, 600<<10))
+				c.Write(context.Background(), websocket.MessageText, answer(600<<10))
 			}
 			echo(c)
 		})

@@ -26,7 +26,7 @@ func halves(t *testing.T, count, size int, whole ...int) (*network, []grasp.Rela
 		}
 		io.Copy(io.Discard, c)
 	}))
-	beginning := append(frameHeader(4<<20, 1), make([]byte, size)...)
+	beginning := append(frameHeader(4<<20, 1), answer(size)...)
 	half := hijack(func(c net.Conn) {
 		c.Write(beginning)
 		io.Copy(io.Discard, c)
@@ -40,7 +40,7 @@ func halves(t *testing.T, count, size int, whole ...int) (*network, []grasp.Rela
 }
 
 func writeMessage(c net.Conn, size int) {
-	c.Write(append(frameHeader(uint64(size), 1), make([]byte, size)...))
+	c.Write(append(frameHeader(uint64(size), 1), answer(size)...))
 }
 
 // reading is a connection that is read until it ends.

@@ -1,6 +1,7 @@
 package relayconn
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -67,7 +68,7 @@ func (c *Conn) collect(ctx context.Context, r io.Reader) ([]byte, error) {
 			continue
 		}
 		if len(b) >= limit {
-			if !c.takeLarge() {
+			if !reconciles(b) || !c.takeLarge() {
 				c.drop()
 				return nil, cmp.Or(c.discard(r), ErrTooLong)
 			}
@@ -91,6 +92,14 @@ func (c *Conn) enlarge(ctx context.Context, b []byte, most int) ([]byte, error) 
 		c.pace.begin()
 	}
 	return append(make([]byte, 0, size), b...), nil
+}
+
+// reconciles reports whether a message that begins so is one of a reconciliation (NIP-77), whatever space its JSON has. No other one
+// is expected to be long.
+func reconciles(beginning []byte) bool {
+	const space = " \t\r\n"
+	inside, is := bytes.CutPrefix(bytes.TrimLeft(beginning, space), []byte("["))
+	return is && bytes.HasPrefix(bytes.TrimLeft(inside, space), []byte(`"NEG-`))
 }
 
 // drop gives back the memory of a message that was larger than small.
