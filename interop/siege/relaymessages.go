@@ -39,7 +39,8 @@ func manyRelays(ctx context.Context, s *scene) error {
 }
 
 func neverFinish(ctx context.Context, s *scene) error {
-	beginning := append([]byte(`["NOTICE","`), bytes.Repeat([]byte("x"), unfinished)...)
+	// No other messages may be as long.
+	beginning := append([]byte(`["NEG-MSG","`), bytes.Repeat([]byte("x"), unfinished)...)
 	return harm(ctx, s, func(ctx context.Context, ws *websocket.Conn, _ string, _ int) error {
 		w, err := ws.Writer(ctx, websocket.MessageText)
 		if err != nil {
