@@ -12,6 +12,7 @@ type clients struct {
 
 	open, subscriptions, reconciliations, live *family
 	taken, turnedAway, ended, refused          *family
+	revoked                                    *family
 	frames, bytesIn, bytesOut, events          *family
 }
 
@@ -24,7 +25,8 @@ func newRelay(b *book, from Relay) part {
 		live:            b.gauge("graspd_relay_live_bytes", "Bytes of live events that wait for clients; those that several wait for count for each."),
 		taken:           b.counter("graspd_relay_connections_total", "Connections taken."),
 		turnedAway:      b.counter("graspd_relay_turned_away_total", "Connections refused: too many, too fast, or during a shutdown."),
-		ended:           b.counter("graspd_relay_ended_total", "Connections that this relay ended, by reason: slow (live events piled up) or idle.", "reason"),
+		ended:           b.counter("graspd_relay_ended_total", "Connections that this relay ended, by reason: slow (live events piled up), much (pings, or large and unfinished messages, beyond what an address may have) or idle.", "reason"),
+		revoked:         b.counter("graspd_relay_revoked_total", "Subscriptions and reconciliations of those who held most that were ended as others needed their memory."),
 		refused:         b.counter("graspd_relay_refused_events_total", "Events refused before any check, by reason: rate or limit.", "reason"),
 		frames:          b.counter("graspd_relay_received_messages_total", "Messages received."),
 		bytesIn:         b.counter("graspd_relay_received_bytes_total", "Bytes in them."),
@@ -43,6 +45,8 @@ func (p clients) collect(_ context.Context, to chan<- prometheus.Metric) {
 	p.turnedAway.tell(to, float64(t.TurnedAway))
 	p.ended.tell(to, float64(t.TooSlow), "slow")
 	p.ended.tell(to, float64(t.TooQuiet), "idle")
+	p.ended.tell(to, float64(t.TooMuch), "much")
+	p.revoked.tell(to, float64(t.Revoked))
 	p.refused.tell(to, float64(t.RateLimited), "rate")
 	p.refused.tell(to, float64(t.Refused), "limit")
 	p.frames.tell(to, float64(t.Frames))

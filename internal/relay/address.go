@@ -44,6 +44,15 @@ func parseAddr(s string) netip.Addr {
 	return addr.Unmap().WithZone("")
 }
 
+// groupOf is the largest group that an address belongs to, by its first address: for IPv6 its /48, which may be one customer's.
+func groupOf(addr netip.Addr) netip.Addr {
+	if addr.Is6() {
+		p, _ := addr.Prefix(48)
+		return p.Addr()
+	}
+	return addr
+}
+
 // whose is the address whose allowance a client uses up: for IPv6 its /64, which is what one customer has.
 func whose(addr netip.Addr) netip.Addr {
 	if addr.Is6() {

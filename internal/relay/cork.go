@@ -29,6 +29,8 @@ const (
 // library would give up the connection.
 type cork struct {
 	net.Conn
+	count   func(int)    // of bytes that were read; may be nil
+	pace    func()       // waits before something is read; nil until the session has begun
 	spare   *recycled    // where buf comes from
 	sending atomic.Int64 // when the write under way was begun, in nanoseconds since 1970; 0 for none
 	moved   atomic.Int64 // when a write that had not got through got through after all: the client takes what is sent
@@ -42,6 +44,18 @@ type cork struct {
 	busy    bool      // somebody is sending, and will send what comes meanwhile
 	since   time.Time // when the first byte of buf came
 	buf     *[]byte   // what waits; nil for nothing
+}
+
+// Read reads what the client sends, at the pace that it may have.
+func (c *cork) Read(p []byte) (int, error) {
+	if c.pace != nil {
+		c.pace()
+	}
+	n, err := c.Conn.Read(p)
+	if c.count != nil {
+		c.count(n)
+	}
+	return n, err
 }
 
 // text writes a text message (RFC 6455, 5.2), which waits for release like everything after it, unless that is as much as is to

@@ -27,6 +27,8 @@ func (s *session) count(work context.Context, m nostr.Count) error {
 		return context.Cause(work)
 	case errors.Is(err, errCostly):
 		return s.reply(work, nostr.AppendClosed(nil, m.Sub, "blocked: counting this takes too much work; ask for less"))
+	case errors.Is(err, errAddressFilters) || errors.Is(err, errAllFilters):
+		return s.reply(work, nostr.AppendClosed(nil, m.Sub, err.Error()))
 	case err != nil:
 		s.relay.logger.Error("stored events cannot be counted", "error", err)
 		return s.reply(work, nostr.AppendClosed(nil, m.Sub, "error: internal"))
@@ -36,6 +38,11 @@ func (s *session) count(work context.Context, m nostr.Count) error {
 
 // countStored counts when it is its turn.
 func (s *session) countStored(work context.Context, filters []nostr.Filter) (int, error) {
+	memory, err := s.holdFilters(costOf(filters))
+	if err != nil {
+		return 0, err
+	}
+	defer s.relay.visitors.giveBack(memory)
 	end, err := s.takeTurn(work)
 	if err != nil {
 		return 0, err

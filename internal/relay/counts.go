@@ -10,6 +10,8 @@ type Traffic struct {
 	Taken       uint64 // connections that became sessions
 	TurnedAway  uint64 // connections refused for a rate, a bound or a shutdown
 	TooSlow     uint64 // sessions ended because live events piled up
+	TooMuch     uint64 // sessions ended for pings, or for large or unfinished messages
+	Revoked     uint64 // subscriptions and reconciliations ended as others needed their memory
 	TooQuiet    uint64 // sessions ended because nothing was open and nothing came
 	Frames      uint64 // frames received
 	BytesIn     uint64 // in them; of a frame that is too large, what was looked at
@@ -22,6 +24,7 @@ type Traffic struct {
 // counts are written by the sessions and read by anybody.
 type counts struct {
 	taken, turnedAway, tooSlow, tooQuiet atomic.Uint64
+	tooMuch, revoked                     atomic.Uint64
 	frames, bytesIn, bytesOut, events    atomic.Uint64
 	rateLimited, refused                 atomic.Uint64
 }
@@ -33,6 +36,8 @@ func (c *counts) ended(why error) {
 	case !ok:
 	case bye == tooSlow:
 		c.tooSlow.Add(1)
+	case bye == unfinished || bye == noMemory || bye == memoryNeeded || bye == tooManyPings:
+		c.tooMuch.Add(1)
 	case bye.quiet:
 		c.tooQuiet.Add(1)
 	}
@@ -43,6 +48,7 @@ func (r *Relay) Traffic() Traffic {
 	c := &r.counts
 	return Traffic{
 		Taken: c.taken.Load(), TurnedAway: c.turnedAway.Load(), TooSlow: c.tooSlow.Load(), TooQuiet: c.tooQuiet.Load(),
+		TooMuch: c.tooMuch.Load(), Revoked: c.revoked.Load(),
 		Frames: c.frames.Load(), BytesIn: c.bytesIn.Load(), BytesOut: c.bytesOut.Load(), Events: c.events.Load(),
 		RateLimited: c.rateLimited.Load(), Refused: c.refused.Load(),
 	}

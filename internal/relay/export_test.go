@@ -62,13 +62,38 @@ func (m *Matcher) Size() int {
 func (r *Relay) SetMaxLag(n store.Seq) { r.maxLag = n }
 
 // FilterBytes is what is left for filters.
-func (r *Relay) FilterBytes() int64 { return r.filterBytes.left.Load() }
+func (r *Relay) FilterBytes() int { return r.left(filterPool) }
+
+func (r *Relay) left(kind int) int {
+	r.visitors.mu.Lock()
+	defer r.visitors.mu.Unlock()
+	return r.visitors.pools[kind].total - r.visitors.pools[kind].used
+}
 
 // LeaveFilterBytes takes all but n of it, until restore.
-func (r *Relay) LeaveFilterBytes(n int64) (restore func()) {
-	taken := int(r.FilterBytes() - n)
-	r.filterBytes.give(-taken)
-	return func() { r.filterBytes.give(taken) }
+func (r *Relay) LeaveFilterBytes(n int) (restore func()) { return r.leaveOf(filterPool, n) }
+
+func (r *Relay) leaveOf(kind, n int) (restore func()) {
+	all, _ := r.visitors.grant(nil, kind, r.left(kind)-n, nil)
+	return func() { r.visitors.giveBack(all) }
+}
+
+// MessageBytes is what messages that are being read take.
+func (r *Relay) MessageBytes() int { return allMessageBytes - r.left(messagePool) }
+
+// LeaveMessageBytes takes all but n of what is left for them, until restore.
+func (r *Relay) LeaveMessageBytes(n int) (restore func()) { return r.leaveOf(messagePool, n) }
+
+// LeaveRecords takes all but n of what is left for reconciliations, until restore.
+func (r *Relay) LeaveRecords(n int) (restore func()) { return r.leaveOf(recordPool, n) }
+
+// HoldTurn takes the turn of an address until release.
+func (r *Relay) HoldTurn(addr string) (release func()) {
+	r.visitors.mu.Lock()
+	one := r.visitors.find(parseAddr(addr))
+	r.visitors.mu.Unlock()
+	one.turn <- struct{}{}
+	return func() { <-one.turn }
 }
 
 // Indexed is how many places the live index has.
@@ -82,11 +107,7 @@ func (r *Relay) Indexed() int {
 const ReserveStep = reserveStep
 
 // RecordsLeft is what is left for reconciliations.
-func (r *Relay) RecordsLeft() int {
-	r.reconciles.mu.Lock()
-	defer r.reconciles.mu.Unlock()
-	return r.reconciles.left
-}
+func (r *Relay) RecordsLeft() int { return r.left(recordPool) }
 
 // ClientAddr is the address that a request is taken to come from.
 func (r *Relay) ClientAddr(req *http.Request) netip.Addr { return r.clientAddr(req) }
@@ -96,7 +117,7 @@ type Visitors = visitors
 
 // NewVisitors makes one.
 func NewVisitors(r Rates, now func() time.Time, proxied bool) *Visitors {
-	return newVisitors(Limits{Rates: r}.withDefaults().Rates, now, proxied)
+	return newVisitors(Limits{Rates: r}.withDefaults(), now, proxied)
 }
 
 // Arrive counts a connection from addr.
@@ -105,8 +126,35 @@ func (v *visitors) Arrive(addr string) (*visitor, error) { return v.arrive(netip
 // Depart ends one.
 func (v *visitors) Depart(one *visitor) { v.depart(one) }
 
+// Grant gives a part of the pool of filters to an address; revoked says when it is taken back.
+func (v *visitors) Grant(one *visitor, n int, revoked func()) (back func(), ok bool) {
+	g, why := v.grant(one, filterPool, n, nil)
+	if why != granted {
+		return nil, false
+	}
+	back = func() { v.giveBack(g) }
+	v.settle(g, n, func() { back(); revoked() })
+	return back, true
+}
+
 // MayPublish counts an event.
 func (v *visitors) MayPublish(one *visitor) bool { return v.mayPublish(one) }
+
+// Connect counts a connection of any kind.
+func (v *visitors) Connect(addr string) bool {
+	_, ok := v.connect(netip.MustParseAddr(addr))
+	return ok
+}
+
+// Find gives an address.
+func (v *visitors) Find(addr string) *visitor { return v.find(netip.MustParseAddr(addr)) }
+
+// FilterTotal and FilterUsed are the size of the pool of filters, and what is taken of it.
+func (v *visitors) FilterTotal() int { return v.pools[filterPool].total }
+func (v *visitors) FilterUsed() int  { return v.pools[filterPool].used }
+
+// Networks is how many networks of IPv6 are told apart.
+func (v *visitors) Networks() int { return len(v.networks) }
 
 // Len is how many addresses are told apart.
 func (v *visitors) Len() int { return len(v.byAddr) }
@@ -145,24 +193,30 @@ func (r *Relay) Unreturned() (out []string) {
 	check("subscriptions", int64(st.Subscriptions))
 	check("reconciliations", int64(st.Reconciliations))
 	check("live bytes", st.LiveBytes)
-	check("bytes of filters", allFilterBytes-r.filterBytes.left.Load())
 	check("places in the index", int64(r.Indexed()))
 	check("buffers of frames that are read", r.buffers.out.Load())
 	check("buffers of frames that are sent", r.held.out.Load())
 	check("counters", int64(len(r.counting)))
 	check("builders of sets", int64(len(r.reconciles.building)))
-	r.reconciles.mu.Lock()
-	defer r.reconciles.mu.Unlock()
-	check("records of reconciliations", int64(r.limits.Reconcile.Total-r.reconciles.left))
-	check("addresses with records of reconciliations", int64(len(r.reconciles.held)))
-	r.visitors.mu.Lock()
-	defer r.visitors.mu.Unlock()
-	check("open connections", int64(r.visitors.open))
-	for _, one := range append(slices.Collect(maps.Values(r.visitors.byAddr)), r.visitors.rest) {
-		check("open connections of an address", int64(one.open))
-		check("connections of any kind of an address", int64(one.raw))
-		check("bytes of filters of an address", int64(one.filterBytes))
+	v := r.visitors
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	shares := slices.Collect(maps.Values(v.networks))
+	for _, one := range append(slices.Collect(maps.Values(v.byAddr)), v.rest) {
+		shares = append(shares, one.own)
 		check("turns of an address", int64(len(one.turn)))
+	}
+	for kind, name := range []string{"connections", "filters", "records of reconciliations", "messages"} {
+		check(name+" in all", int64(v.pools[kind].used))
+		check("addresses that hold "+name, int64(len(v.holders[kind])))
+		for _, s := range shares {
+			check(name+" of an address", int64(s.held[kind].size))
+			check("grants of "+name, int64(s.held[kind].grants.Len()))
+		}
+	}
+	for _, s := range shares {
+		check("connections of any kind", int64(s.raw))
+		check("turns of a network", int64(len(s.turns)))
 	}
 	return out
 }

@@ -10,13 +10,21 @@ import (
 )
 
 // handle does what a frame asks. An error ends the session; whatever is wrong with a frame is an answer to the client.
-func (s *session) handle(work context.Context, frame []byte) error {
-	msg, err := nostr.ParseClient(frame)
+func (s *session) handle(work context.Context, in *incoming, frame []byte) error {
+	event := mayBeEvent(frame)
+	if !event {
+		if err := s.pace(work); err != nil {
+			return err
+		}
+	}
+	msg, refusal, err := s.understand(work, in, frame)
 	if m, ok := msg.(nostr.EventMsg); ok {
 		return s.publish(work, m.Event)
 	}
-	if err := s.pace(work); err != nil {
-		return err
+	if event {
+		if err := s.pace(work); err != nil {
+			return err
+		}
 	}
 	if err != nil {
 		if bad, ok := errors.AsType[*nostr.MessageError](err); ok {
@@ -26,7 +34,9 @@ func (s *session) handle(work context.Context, frame []byte) error {
 	}
 	switch m := msg.(type) {
 	case nostr.Req:
-		return s.request(work, m, len(frame))
+		if refusal != "" {
+			return s.reply(work, nostr.AppendClosed(nil, m.Sub, refusal))
+		}
 	case nostr.Close:
 		s.closeSubscription(m.Sub)
 	case nostr.Count:
@@ -41,6 +51,39 @@ func (s *session) handle(work context.Context, frame []byte) error {
 		s.relay.reconciles.drop(s, m.Sub)
 	}
 	return nil
+}
+
+// understand parses a frame, and opens the subscription of a REQ or says why it refuses to. A large one takes the address's turn
+// for that, and its values count as work. The frame is given back.
+func (s *session) understand(work context.Context, in *incoming, frame []byte) (msg any, refusal string, err error) {
+	defer in.end()
+	if len(frame) >= largeMessage {
+		end, err := s.takeTurn(work)
+		if err != nil {
+			return nil, "", err
+		}
+		defer end()
+	}
+	msg, err = nostr.ParseClient(frame)
+	switch m := msg.(type) {
+	case nostr.Req:
+		s.chargeValues(m.Filters...)
+		refusal = s.request(m, len(frame))
+	case nostr.Count:
+		s.chargeValues(m.Filters...)
+	case nostr.NegOpen:
+		s.chargeValues(m.Filter)
+	}
+	return msg, refusal, err
+}
+
+// chargeValues counts the work that filters make before anything is looked up.
+func (s *session) chargeValues(filters ...nostr.Filter) {
+	n := 0
+	for i := range filters {
+		n += countValues(&filters[i])
+	}
+	s.relay.visitors.charge(s.visitor, n*stepsPerValue)
 }
 
 // malformed answers a frame that is no message, in the way that belongs to its verb. What CLOSED or NEG-ERR names is not

@@ -108,10 +108,11 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request) {
 		subs: map[string]*subscription{},
 	}
 	defer s.source.Close()
-	s.cork = &cork{spare: r.held}
+	s.cork = &cork{spare: r.held, count: s.received}
 	s.conn, err = websocket.Accept(&corked{w, s.cork}, req, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // any web page may be a Nostr client, so the origin says nothing
-		OnPingReceived:     func(context.Context, []byte) bool { return !s.cork.stalled() },
+		OnPingReceived:     func(context.Context, []byte) bool { return s.pinged() },
+		OnPongReceived:     func(context.Context, []byte) { s.control() },
 	})
 	if err != nil {
 		return
@@ -126,12 +127,12 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request) {
 	r.logger.Debug("client gone", "client", label(addr), "cause", err)
 }
 
-// sourceConfig is how the door takes what a client brings. All clients of one address are one party there, and what their events
-// make for work is the address's; those without rates are each a party of their own.
+// sourceConfig is how the door takes what a client brings. All clients of one address, or one network of IPv6, are one party
+// there, and what their events make for work is the address's; those without rates are each a party of their own.
 func (r *Relay) sourceConfig(addr netip.Addr, v *visitor, who *identity) ingest.SourceConfig {
 	c := ingest.SourceConfig{Label: label(addr), Direct: true, HoldPlaces: true, Bearer: who.bearer}
 	if v != nil {
-		c.Share = "client " + whose(addr).String()
+		c.Share = "client " + groupOf(addr).String()
 		c.Charge = func(steps int) { r.visitors.chargeDecision(v, steps) }
 	}
 	return c

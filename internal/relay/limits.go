@@ -34,11 +34,13 @@ type ReconcileLimits struct {
 	Total    int // 4,000,000: in all sets of all connections
 }
 
-// Rates bound what comes from one address (one /64 of IPv6), with bursts of ten times a second's worth.
+// Rates bound what comes from one address (one /64 of IPv6), with bursts of ten times a second's worth. The addresses of an
+// IPv6 /48 have four times as much together.
 type Rates struct {
 	Connections int // 50: new WebSocket connections a second
 	Events      int // 200: published events a second
 	Requests    int // 100: all other messages a second, and their work at 5,000 steps each, and beside them as much work of deciding events; beyond that they wait
+	Bytes       int // 2 MiB: of all that is sent here, a second; beyond that it is read no faster
 	Open        int // 1,000: WebSocket connections at the same time
 	OpenTotal   int // 20,000: the same, from all addresses together
 }
@@ -66,6 +68,7 @@ func (l Limits) withDefaults() Limits {
 			Connections: cmp.Or(l.Rates.Connections, 50),
 			Events:      cmp.Or(l.Rates.Events, 200),
 			Requests:    cmp.Or(l.Rates.Requests, 100),
+			Bytes:       cmp.Or(l.Rates.Bytes, 2<<20),
 			Open:        cmp.Or(l.Rates.Open, 1000),
 			OpenTotal:   cmp.Or(l.Rates.OpenTotal, 20_000),
 		},

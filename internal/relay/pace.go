@@ -5,11 +5,21 @@ import (
 	"errors"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"graspd/internal/store"
 )
 
 // stepsPerRequest is how much of the store's work costs as much as a request; about 5 ms.
 const stepsPerRequest = 5000
+
+// stepsPerValue is what a value of a filter costs, to be read, sorted and put into the index of live filters.
+const stepsPerValue = 5
+
+// goneCheck is the most that passes until somebody notices that a client who waits has left.
+const goneCheck = time.Second
+
+var tooManyPings = &goodbye{code: websocket.StatusPolicyViolation, text: "rate-limited: too many pings from your address"}
 
 // maxHeld is how long an event that was found waits, at the most, for others to be found.
 const maxHeld = 20 * time.Millisecond
@@ -19,28 +29,60 @@ var errCostly = errors.New("too much work")
 // pace lets the reader go on when the client's address may have another request; it slows down, and refuses nothing. All
 // frames are requests but events that are taken, which have a rate of their own.
 func (s *session) pace(work context.Context) error {
+	return s.await(work, s.relay.visitors.admit)
+}
+
+// received counts what has come from the client.
+func (s *session) received(n int) {
+	s.frames.bytes.Add(int64(n))
+	s.relay.visitors.received(s.visitor, n)
+}
+
+// repay lets the reader go on when the client's address has paid for what its events have made for work.
+func (s *session) repay(work context.Context) error {
+	return s.await(work, s.relay.visitors.owed)
+}
+
+// paceBytes waits until the client's address may send more, be it messages or anything else that its connections carry. A session
+// that ends reads on, for the client's part of the closing.
+func (s *session) paceBytes(work context.Context) {
+	_ = s.await(work, s.relay.visitors.mayReceive)
+}
+
+// await waits for as long as wait says, as often as it says so, unless the client leaves.
+func (s *session) await(work context.Context, wait func(*visitor) time.Duration) error {
 	for {
-		wait := s.relay.visitors.admit(s.visitor)
-		if wait == 0 {
+		d := wait(s.visitor)
+		if d == 0 {
 			return nil
 		}
-		if err := sleep(work, wait); err != nil {
+		if err := s.patient(work, d); err != nil {
 			return err
 		}
 	}
 }
 
-// repay lets the reader go on when the client's address has paid for what its events have made for work.
-func (s *session) repay(work context.Context) error {
-	for {
-		wait := s.relay.visitors.owed(s.visitor)
-		if wait == 0 {
-			return nil
-		}
-		if err := sleep(work, wait); err != nil {
-			return err
-		}
+// patient lets some time pass, a second at most. It fails when the client is gone, whatever it has left to be read.
+func (s *session) patient(work context.Context, d time.Duration) error {
+	if s.cork.hungUp() {
+		return errGone
 	}
+	return sleep(work, min(d, goneCheck))
+}
+
+// pinged counts a ping, which is a request as well, and reports whether it is to be answered.
+func (s *session) pinged() bool {
+	s.relay.visitors.charge(s.visitor, stepsPerRequest)
+	return s.control() && !s.cork.stalled()
+}
+
+// control counts a ping or pong, and ends the session of a client that sends too many.
+func (s *session) control() bool {
+	if s.relay.visitors.mayControl(s.visitor) {
+		return true
+	}
+	s.end(tooManyPings)
+	return false
 }
 
 // billed is a meter that charges the client's address for the work that a request makes, and ends what goes beyond most.
@@ -72,7 +114,7 @@ func (s *session) slowed(ctx context.Context, most int) store.Meter {
 			if wait == 0 {
 				return nil
 			}
-			if err := sleep(ctx, wait); err != nil {
+			if err := s.patient(ctx, wait); err != nil {
 				return err
 			}
 		}
@@ -80,15 +122,22 @@ func (s *session) slowed(ctx context.Context, most int) store.Meter {
 }
 
 // takeTurn waits until no other client of the same address has work that many wait for, so that each address stands in that
-// line once.
+// line once, and a network of IPv6 a few times.
 func (s *session) takeTurn(work context.Context) (end func(), err error) {
 	if s.visitor == nil {
 		return func() {}, nil
 	}
+	turn, all := s.visitor.turn, s.visitor.top().turns
 	select {
-	case s.visitor.turn <- struct{}{}:
-		return func() { <-s.visitor.turn }, nil
+	case turn <- struct{}{}:
 	case <-work.Done():
+		return nil, context.Cause(work)
+	}
+	select {
+	case all <- struct{}{}:
+		return func() { <-all; <-turn }, nil
+	case <-work.Done():
+		<-turn
 		return nil, context.Cause(work)
 	}
 }

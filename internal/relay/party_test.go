@@ -20,7 +20,7 @@ func TestClientsOfAnAddressAreOneParty(t *testing.T) {
 		before int // at least so many come before it
 	}{
 		{"IPv4", "198.51.100.1:1", 3, 0},
-		{"IPv6 customer", "[2001:db8::%d]:1", 3, 0},
+		{"IPv6 customer", "[2001:db8:0:%d::1]:1", 3, 0},
 		{"the operator's own", "127.0.0.1:1", 32, 30},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

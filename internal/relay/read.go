@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"sync/atomic"
 
 	"github.com/coder/websocket"
@@ -19,7 +17,8 @@ const hardLimit = 64
 
 // progress is what pings and pongs go by.
 type progress struct {
-	seen    atomic.Int64 // frames that were read
+	seen    atomic.Int64 // messages that were read
+	bytes   atomic.Int64 // that have come
 	reading atomic.Bool  // the reader waits for a frame
 	pinging atomic.Bool  // a ping is under way
 }
@@ -41,14 +40,13 @@ func (s *session) readOne(ctx, work context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errGone, err)
 	}
-	buf := s.relay.buffers.take()
-	defer s.relay.buffers.give(buf, math.MaxInt)
-	frame, whole, err := readFrame(r, *buf, s.relay.limits.MessageBytes)
+	m := s.begin()
+	defer m.end()
+	frame, whole, err := m.read(work, r, s.relay.limits.MessageBytes)
 	s.frames.reading.Store(false)
 	s.frames.seen.Add(1)
 	s.relay.counts.frames.Add(1)
 	s.relay.counts.bytesIn.Add(uint64(len(frame)))
-	*buf = frame
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errGone, err)
@@ -60,28 +58,7 @@ func (s *session) readOne(ctx, work context.Context) error {
 	case !whole:
 		return s.tooLarge(work, frame)
 	}
-	return s.handle(work, frame)
-}
-
-// readFrame reads a message of at most limit bytes into buf. Of a longer one it gives the beginning, and false.
-func readFrame(r io.Reader, buf []byte, limit int) (frame []byte, whole bool, err error) {
-	for {
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
-		}
-		n, err := r.Read(buf[len(buf):min(cap(buf), limit+1)])
-		buf = buf[:len(buf)+n]
-		if len(buf) > limit {
-			_, err := io.Copy(io.Discard, r)
-			return buf[:limit], false, err
-		}
-		if errors.Is(err, io.EOF) {
-			return buf, true, nil
-		}
-		if err != nil {
-			return buf, false, err
-		}
-	}
+	return s.handle(work, m, frame)
 }
 
 // tooLarge answers a message by what its beginning shows.

@@ -28,10 +28,13 @@ func (s *session) negOpen(work context.Context, m nostr.NegOpen) error {
 	if reason != "" {
 		return s.negErr(work, m.Sub, reason, 0)
 	}
-	set, err := s.buildSet(work, m.Filter)
+	set, records, err := s.buildSet(work, m.Filter)
 	switch {
 	case work.Err() != nil:
+		s.relay.visitors.giveBack(records)
 		return context.Cause(work)
+	case errors.Is(err, errAddressFilters) || errors.Is(err, errAllFilters):
+		return s.negErr(work, m.Sub, err.Error(), 0)
 	case errors.Is(err, errTooMany) || errors.Is(err, errCostly):
 		return s.negErr(work, m.Sub, "blocked: too many query results", int64(limits.Reconcile.Records))
 	case errors.Is(err, errNoMemory):
@@ -40,15 +43,20 @@ func (s *session) negOpen(work context.Context, m nostr.NegOpen) error {
 		s.relay.logger.Error("a set cannot be read", "error", err)
 		return s.negErr(work, m.Sub, "error: internal", 0)
 	}
-	s.relay.reconciles.keep(s, m.Sub, set, s.relay.now())
+	s.relay.reconciles.keep(s, m.Sub, set, records, s.relay.now())
 	return s.negAnswer(work, m.Sub, set, m.Msg)
 }
 
 // buildSet reads the set when it is its turn.
-func (s *session) buildSet(work context.Context, f nostr.Filter) (*negentropy.Set, error) {
+func (s *session) buildSet(work context.Context, f nostr.Filter) (*negentropy.Set, *grant, error) {
+	memory, err := s.holdFilters(costOf([]nostr.Filter{f}))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.relay.visitors.giveBack(memory)
 	end, err := s.takeTurn(work)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer end()
 	return s.relay.reconciles.build(work, s, f)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"graspd/internal/negentropy"
+	"graspd/internal/nostr"
 	"graspd/internal/store"
 )
 
@@ -17,17 +18,17 @@ const (
 )
 
 // reconciles are the open reconciliations of all sessions. Their sets share a bounded number of records: where a new one does
-// not fit, those that were idle for longest, 10 s at least, are ended; where that is not enough it is refused.
+// not fit, those that were idle for longest, 10 s at least, are ended, and then the oldest of the address that has most; where
+// that is not enough it is refused.
 type reconciles struct {
 	store    *store.Store
 	now      func() time.Time
 	limits   ReconcileLimits
+	visitors *visitors
 	building chan struct{} // holds a token for each set that is being read
 
 	mu   sync.Mutex
 	open map[*session]map[string]*reconciliation
-	left int              // records that may still be taken
-	held map[*visitor]int // records that clients of an address have
 }
 
 // reconciliation is one NIP-77 session.
@@ -35,15 +36,15 @@ type reconciliation struct {
 	session *session
 	sub     string
 	set     *negentropy.Set
+	memory  *grant // of its records
 	used    time.Time
 }
 
-func newReconciles(st *store.Store, now func() time.Time, limits ReconcileLimits) *reconciles {
+func newReconciles(st *store.Store, now func() time.Time, limits ReconcileLimits, visitors *visitors) *reconciles {
 	return &reconciles{
-		store: st, now: now, limits: limits, left: limits.Total,
+		store: st, now: now, limits: limits, visitors: visitors,
 		building: make(chan struct{}, builders),
 		open:     map[*session]map[string]*reconciliation{},
-		held:     map[*visitor]int{},
 	}
 }
 
@@ -54,18 +55,42 @@ func (r *reconciles) remove(c *reconciliation) {
 	if len(ofSession) == 0 {
 		delete(r.open, c.session)
 	}
-	r.left += c.set.Len()
-	r.hold(c.session.visitor, -c.set.Len())
+	r.visitors.giveBack(c.memory)
 }
 
-// keep opens a reconciliation over a set that was built.
-func (r *reconciles) keep(s *session, sub string, set *negentropy.Set, now time.Time) {
+// keep opens a reconciliation over a set that was built, in memory that was granted for it.
+func (r *reconciles) keep(s *session, sub string, set *negentropy.Set, memory *grant, now time.Time) {
+	c := &reconciliation{session: s, sub: sub, set: set, memory: memory, used: now}
+	r.add(c)
+	r.visitors.settle(memory, set.Len(), func() { r.evict(c) })
+}
+
+func (r *reconciles) add(c *reconciliation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.open[s] == nil {
-		r.open[s] = map[string]*reconciliation{}
+	if r.open[c.session] == nil {
+		r.open[c.session] = map[string]*reconciliation{}
 	}
-	r.open[s][sub] = &reconciliation{session: s, sub: sub, set: set, used: now}
+	r.open[c.session][c.sub] = c
+}
+
+// evict ends a reconciliation whose memory others need. It does not wait.
+func (r *reconciles) evict(c *reconciliation) {
+	if r.end(c) {
+		c.session.relay.counts.revoked.Add(1)
+		c.session.post(nostr.AppendNegErr(nil, c.sub, "closed: your address holds most of the memory for reconciliations, and others need some; open it again", 0))
+	}
+}
+
+// end ends a reconciliation, and reports whether it was open.
+func (r *reconciles) end(c *reconciliation) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open[c.session][c.sub] != c {
+		return false
+	}
+	r.remove(c)
+	return true
 }
 
 // use gives the set of an open reconciliation, nil where there is none.

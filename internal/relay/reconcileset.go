@@ -20,39 +20,46 @@ var (
 	errNoMemory = errors.New("no memory for the set")
 )
 
-// build reads the set of a filter for a session. Its records count from then on, until the reconciliation is dropped; on an
-// error they are given back.
-func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (*negentropy.Set, error) {
+// build reads the set of a filter for a session, and gives it with the memory that was granted for it.
+func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (set *negentropy.Set, memory *grant, err error) {
 	select {
 	case r.building <- struct{}{}:
 		defer func() { <-r.building }()
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, nil, context.Cause(ctx)
 	}
 	view := r.store.View()
 	defer view.Close()
+	held := r.reserve(s.visitor, 0)
+	if held == nil {
+		return nil, nil, errNoMemory
+	}
+	defer func() {
+		if set == nil {
+			r.visitors.giveBack(held)
+		}
+	}()
 	var items []negentropy.Item
-	reserved, kept := 0, 0
-	defer func() { r.give(s.visitor, reserved-kept) }()
+	reserved := 0
 	for pair, err := range view.Metered(s.billed(s.relay.limits.ScanWork)).Pairs(ctx, f, false) {
 		if err != nil {
-			return nil, fmt.Errorf("read the set of a filter: %w", err)
+			return nil, nil, fmt.Errorf("read the set of a filter: %w", err)
 		}
 		if len(items) == r.limits.Records {
-			return nil, errTooMany
+			return nil, nil, errTooMany
 		}
 		if len(items) == reserved {
-			if !r.take(s.visitor, reserveStep) {
-				return nil, errNoMemory
+			more := r.reserve(s.visitor, reserveStep)
+			if more == nil {
+				return nil, nil, errNoMemory
 			}
+			r.visitors.enlarge(held, more)
 			reserved += reserveStep
 		}
 		items = append(items, negentropy.Item{Time: uint64(pair.Time), ID: pair.ID})
 	}
 	ascend(items)
-	set := negentropy.NewSet(items)
-	kept = set.Len()
-	return set, nil
+	return negentropy.NewSet(items), held, nil
 }
 
 // ascend turns the order of the store, newest first and the lowest id first within a second, into that of a set, which
@@ -69,71 +76,38 @@ func ascend(items []negentropy.Item) {
 	}
 }
 
-// take reserves records for an address, at the cost of idle reconciliations if need be.
-func (r *reconciles) take(one *visitor, n int) bool {
-	ok, ended := r.reserve(one, n)
-	for _, c := range ended {
-		c.session.post(nostr.AppendNegErr(nil, c.sub, "closed: idle while others wait; open it again", 0))
+// reserve takes memory for records, at the cost of idle reconciliations if need be; nil where there is none.
+func (r *reconciles) reserve(one *visitor, n int) *grant {
+	for {
+		memory, why, instead := r.visitors.tryGrant(one, recordPool, n, nil)
+		if why != overAll {
+			return memory
+		}
+		if idle := r.longestIdle(); idle != nil {
+			idle.session.post(nostr.AppendNegErr(nil, idle.sub, "closed: idle while others wait; open it again", 0))
+			continue
+		}
+		if instead == nil {
+			return nil
+		}
+		r.visitors.oust(instead)
 	}
-	return ok
 }
 
-func (r *reconciles) reserve(one *visitor, n int) (ok bool, ended []*reconciliation) {
+// longestIdle ends the reconciliation that was idle for longest, unless it was used a while ago; then it gives nil.
+func (r *reconciles) longestIdle() (longest *reconciliation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if one != nil && r.held[one]+n > r.share() {
-		return false, nil
-	}
-	ended = r.makeRoom(n)
-	if r.left < n {
-		return false, ended
-	}
-	r.left -= n
-	r.hold(one, n)
-	return true, ended
-}
-
-// makeRoom drops idle reconciliations, longest idle first, until n records are left or no idle one is.
-func (r *reconciles) makeRoom(n int) (ended []*reconciliation) {
-	if r.left >= n {
-		return nil
-	}
-	var idle []*reconciliation
-	before := r.now().Add(-negYield)
 	for _, ofSession := range r.open {
 		for _, c := range ofSession {
-			if c.used.Before(before) {
-				idle = append(idle, c)
+			if longest == nil || c.used.Before(longest.used) {
+				longest = c
 			}
 		}
 	}
-	slices.SortFunc(idle, func(a, b *reconciliation) int { return a.used.Compare(b.used) })
-	for _, c := range idle {
-		if r.left >= n {
-			break
-		}
-		r.remove(c)
-		ended = append(ended, c)
+	if longest == nil || !longest.used.Before(r.now().Add(-negYield)) {
+		return nil
 	}
-	return ended
-}
-
-func (r *reconciles) give(one *visitor, n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.left += n
-	r.hold(one, -n)
-}
-
-// share is how many records one address may have: a quarter of all, but one of the largest sets in any case.
-func (r *reconciles) share() int { return max(r.limits.Total/4, r.limits.Records+reserveStep) }
-
-// hold is called with mu held.
-func (r *reconciles) hold(one *visitor, n int) {
-	if one == nil {
-		return
-	}
-	if r.held[one] += n; r.held[one] == 0 {
-		delete(r.held, one)
-	}
+	r.remove(longest)
+	return longest
 }

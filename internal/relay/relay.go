@@ -60,17 +60,16 @@ type Relay struct {
 	info      []byte
 	page      *page
 
-	dispatcher  *dispatcher
-	reconciles  *reconciles
-	visitors    *visitors
-	filterBytes budget
-	liveBytes   atomic.Int64 // of live events that wait for clients; those that share one count it each
-	counts      counts
-	listed      listed
-	counting    chan struct{} // holds a token for each COUNT that is worked on
-	maxLag      store.Seq
-	buffers     *recycled // for frames that are being read
-	held        *recycled // for frames that wait to be sent together
+	dispatcher *dispatcher
+	reconciles *reconciles
+	visitors   *visitors
+	liveBytes  atomic.Int64 // of live events that wait for clients; those that share one count it each
+	counts     counts
+	listed     listed
+	counting   chan struct{} // holds a token for each COUNT that is worked on
+	maxLag     store.Seq
+	buffers    *recycled // for frames that are being read
+	held       *recycled // for frames that wait to be sent together
 
 	mu       sync.Mutex
 	sessions map[*session]context.CancelFunc // what ends each at once
@@ -100,18 +99,18 @@ func New(c Config) (*Relay, error) {
 	if err != nil {
 		return nil, err
 	}
+	visitors := newVisitors(limits, c.Now, len(c.Proxies) > 0)
 	r := &Relay{
 		store: c.Store, door: c.Door, service: c.Service, challenge: c.Challenge, limits: limits, proxies: c.Proxies, now: c.Now, ping: cmp.Or(c.Ping, pingEvery), logger: c.Logger, faults: c.Faults,
 		info: info, page: page, maxLag: defaultMaxLag,
 		dispatcher: newDispatcher(c.Store, c.Faults),
-		reconciles: newReconciles(c.Store, c.Now, limits.Reconcile),
+		reconciles: newReconciles(c.Store, c.Now, limits.Reconcile, visitors),
 		counting:   make(chan struct{}, counters),
-		visitors:   newVisitors(limits.Rates, c.Now, len(c.Proxies) > 0),
-		buffers:    newRecycled(0),
+		visitors:   visitors,
+		buffers:    newRecycled(freeBytes),
 		held:       newRecycled(heldBytes + 4<<10),
 		sessions:   map[*session]context.CancelFunc{},
 	}
-	r.filterBytes.give(allFilterBytes)
 	return r, nil
 }
 
@@ -189,17 +188,3 @@ func (r *Relay) Stats() Stats {
 	}
 	return st
 }
-
-// budget is an amount that all sessions share. The zero value has nothing to give.
-type budget struct{ left atomic.Int64 }
-
-// take reports whether there was as much as n, and takes it.
-func (b *budget) take(n int) bool {
-	if b.left.Add(int64(-n)) >= 0 {
-		return true
-	}
-	b.give(n)
-	return false
-}
-
-func (b *budget) give(n int) { b.left.Add(int64(n)) }

@@ -1,12 +1,13 @@
 package relay
 
 import (
+	"errors"
 	"log"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -69,32 +70,16 @@ type guardedConn struct {
 	left func()
 }
 
+// SyscallConn gives what is under the connection, where there is something.
+func (c *guardedConn) SyscallConn() (syscall.RawConn, error) {
+	if under, ok := c.Conn.(syscall.Conn); ok {
+		return under.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
+}
+
 // Close closes the connection; it may be called more than once.
 func (c *guardedConn) Close() error {
 	defer c.left()
 	return c.Conn.Close()
-}
-
-// connect counts a connection of any kind, unless its address has too many.
-func (v *visitors) connect(addr netip.Addr) (*visitor, bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.exempt(addr) {
-		return nil, true
-	}
-	one := v.find(whose(addr))
-	if one.raw >= v.rates.Open+spareRaw {
-		return nil, false
-	}
-	one.raw++
-	return one, true
-}
-
-func (v *visitors) disconnect(one *visitor) {
-	if one == nil {
-		return
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	one.raw--
 }

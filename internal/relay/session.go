@@ -67,6 +67,7 @@ func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
 		return s.conn.Close(shuttingDown.code, shuttingDown.text)
 	}
 	defer s.relay.leave(s)
+	s.cork.pace = func() { s.paceBytes(work) }
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		err := s.contained(func() error { return s.write(ctx, work) })

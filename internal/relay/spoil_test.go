@@ -30,10 +30,6 @@ func (r *Relay) SpoilStore(sub string) {
 			limits: r.limits, now: r.now, ping: r.ping, logger: r.logger, faults: r.faults, dispatcher: r.dispatcher, reconciles: r.reconciles,
 			visitors: r.visitors, counting: r.counting, sessions: r.sessions, buffers: r.buffers, held: r.held,
 		}
-		s.relay.filterBytes.give(allFilterBytes)
-		for _, sub := range s.subs { // from here on they are in the other budget
-			r.filterBytes.give(sub.cost)
-		}
 	})
 }
 

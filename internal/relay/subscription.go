@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,7 +27,9 @@ type subscription struct {
 	id      string
 	session *session
 	filters []*liveFilter // never changed
+	values  int           // in the lists of its filters
 	cost    int           // bytes in memory, roughly
+	memory  *grant        // of that cost; set before the subscription is open
 
 	// Guarded by session.mu.
 	after  store.Seq          // entries up to this one were in the view that answered the stored part
@@ -47,9 +50,18 @@ func (s *session) newSubscription(req nostr.Req, size int) *subscription {
 	sub := &subscription{id: req.Sub, session: s, cost: size}
 	for _, f := range req.Filters {
 		sub.filters = append(sub.filters, &liveFilter{Filter: s.relay.limits.clamp(f.Canonical()), sub: sub})
-		sub.cost += costOfFilter + costOfValue*countValues(&f)
 	}
+	sub.cost += costOf(req.Filters)
 	return sub
+}
+
+// costOf is what filters take in memory, roughly.
+func costOf(filters []nostr.Filter) int {
+	cost := costOfFilter * len(filters)
+	for i := range filters {
+		cost += costOfValue * countValues(&filters[i])
+	}
+	return cost
 }
 
 func countValues(f *nostr.Filter) int {
@@ -60,44 +72,80 @@ func countValues(f *nostr.Filter) int {
 	return n
 }
 
-// request opens a subscription, in the place of one with the same id. Where it is refused the old one ends too: CLOSED
-// leaves nothing open under the id.
-func (s *session) request(work context.Context, req nostr.Req, size int) error {
+// request opens a subscription, in the place of one with the same id, or says why it cannot be. Where it is refused the old
+// one ends too: CLOSED leaves nothing open under the id.
+func (s *session) request(req nostr.Req, size int) (refusal string) {
 	s.closeSubscription(req.Sub)
-	reason := s.relay.limits.refuseSub(req.Sub)
-	if reason == "" {
-		reason = s.relay.limits.refuseFilters(req.Filters)
+	if reason := s.relay.limits.refuseSub(req.Sub); reason != "" {
+		return reason
 	}
-	if reason == "" {
-		reason = s.openSubscription(s.newSubscription(req, size))
+	if reason := s.relay.limits.refuseFilters(req.Filters); reason != "" {
+		return reason
 	}
-	if reason != "" {
-		return s.reply(work, nostr.AppendClosed(nil, req.Sub, reason))
-	}
-	return nil
+	return s.openSubscription(s.newSubscription(req, size))
 }
 
 // openSubscription queues it for the writer, or says why it cannot be.
 func (s *session) openSubscription(sub *subscription) (refusal string) {
+	if refusal := s.refuseOpen(sub); refusal != "" {
+		return refusal
+	}
+	memory, err := s.holdFilters(sub.cost)
+	if err != nil {
+		return err.Error()
+	}
+	sub.memory = memory
+	s.enqueue(sub)
+	s.relay.visitors.settle(sub.memory, sub.cost, func() { s.evict(sub) })
+	return ""
+}
+
+func (s *session) enqueue(sub *subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	limits := s.relay.limits
-	switch {
-	case len(s.subs) >= limits.Subscriptions:
-		return fmt.Sprintf("blocked: too many subscriptions: at most %d at once, close one first", limits.Subscriptions)
-	case s.filterBytes+sub.cost > maxFilterBytes:
-		return "blocked: too many subscriptions: their filters fill the memory set aside for a connection, close one first"
-	case !s.relay.visitors.holdFilters(s.visitor, sub.cost):
-		return "blocked: too many subscriptions: their filters fill the memory set aside for your address, close one first"
-	case !s.relay.filterBytes.take(sub.cost):
-		s.relay.visitors.dropFilters(s.visitor, sub.cost)
-		return "rate-limited: this relay holds as many filters as it can; try again later"
-	}
 	s.subs[sub.id] = sub
 	s.filterBytes += sub.cost
 	s.waiting = append(s.waiting, sub)
 	s.wakeWriter()
+}
+
+// refuseOpen says what of the connection's own is used up. Only the reader, which asks, opens more.
+func (s *session) refuseOpen(sub *subscription) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch most := s.relay.limits.Subscriptions; {
+	case len(s.subs) >= most:
+		return fmt.Sprintf("blocked: too many subscriptions: at most %d at once, close one first", most)
+	case s.filterBytes+sub.cost > maxFilterBytes:
+		return "blocked: too many subscriptions: their filters fill the memory set aside for a connection, close one first"
+	}
 	return ""
+}
+
+// What a client hears whose filters have no place.
+var (
+	errAddressFilters = errors.New("blocked: too many subscriptions: their filters fill the memory set aside for your address, close one first")
+	errAllFilters     = errors.New("rate-limited: this relay holds as many filters as it can; try again later")
+)
+
+// holdFilters takes memory for filters.
+func (s *session) holdFilters(bytes int) (*grant, error) {
+	memory, why := s.relay.visitors.grant(s.visitor, filterPool, bytes, nil)
+	switch why {
+	case overAddress:
+		return nil, errAddressFilters
+	case overAll:
+		return nil, errAllFilters
+	}
+	return memory, nil
+}
+
+// evict ends a subscription whose memory others need. It does not wait.
+func (s *session) evict(sub *subscription) {
+	if s.drop(sub) {
+		s.relay.counts.revoked.Add(1)
+		s.post(nostr.AppendClosed(nil, sub.id, "rate-limited: your address holds most of the memory for filters, and others need some; ask for less"))
+	}
 }
 
 // closeSubscription ends the subscription with that id, if there is one.
@@ -115,8 +163,7 @@ func (s *session) drop(sub *subscription) bool {
 	if !s.detach(sub) {
 		return false
 	}
-	s.relay.filterBytes.give(sub.cost)
-	s.relay.visitors.dropFilters(s.visitor, sub.cost)
+	s.relay.visitors.giveBack(sub.memory)
 	s.relay.dispatcher.remove(sub)
 	return true
 }

@@ -10,6 +10,7 @@ import (
 const (
 	burstSeconds = 10      // a full bucket holds so many seconds' worth
 	maxVisitors  = 100_000 // addresses that are told apart; those beyond share one allowance
+	wholeNetwork = 4       // an IPv6 /48 has the rates of so many addresses
 )
 
 var (
@@ -18,151 +19,110 @@ var (
 	errFull        = errors.New("rate-limited: this relay has as many connections as it bears")
 )
 
-// visitors keep what each address has used up of its rates, for as long as it takes to refill. Loopback, and a transport
-// without addresses, count as the operator's own, unless everything comes through a proxy there.
+// visitors keep what each address has used up of its rates, for as long as it takes to refill, and what it holds. An IPv6
+// address shares with the other ones of its /48 what these may have together, as one customer has many. Loopback, and a
+// transport without addresses, count as the operator's own, unless everything comes through a proxy there.
 type visitors struct {
 	rates   Rates
 	now     func() time.Time
 	proxied bool
 
-	mu     sync.Mutex
-	byAddr map[netip.Addr]*visitor
-	rest   *visitor  // all addresses for which there is no place in byAddr
-	swept  time.Time // when those that are refilled were last dropped
-	open   int       // connections
+	mu       sync.Mutex
+	byAddr   map[netip.Addr]*visitor
+	networks map[netip.Addr]*share // of IPv6, by the first address of the /48
+	rest     *visitor              // all addresses for which there is no place in byAddr
+	swept    time.Time             // when those that are refilled were last dropped
+	pools    [poolKinds]pool
+	holders  [poolKinds]map[*share]struct{} // addresses of IPv4 and networks of IPv6 that have something of a pool
 }
 
 // visitor is one address; nil is one without limits.
 type visitor struct {
-	connections, events, requests bucketLevel
-	decisions                     bucketLevel // the work of deciding events, at the rate of requests
-	open                          int         // WebSocket connections
-	raw                           int         // all connections
-	filterBytes                   int
-	turn                          chan struct{} // capacity 1: held by the one client that has work for which others wait
+	own     *share
+	network *share        // what own is part of; nil for IPv4
+	turn    chan struct{} // capacity 1: held by the one client that has work for which others wait
 }
 
-func newVisitor() *visitor { return &visitor{turn: make(chan struct{}, 1)} }
+// top is the largest group that the address belongs to.
+func (one *visitor) top() *share {
+	if one.network != nil {
+		return one.network
+	}
+	return one.own
+}
 
-func newVisitors(rates Rates, now func() time.Time, proxied bool) *visitors {
-	return &visitors{rates: rates, now: now, proxied: proxied, byAddr: map[netip.Addr]*visitor{}, rest: newVisitor()}
+func newVisitor(network *share) *visitor {
+	return &visitor{own: newShare(), network: network, turn: make(chan struct{}, 1)}
+}
+
+func newVisitors(l Limits, now func() time.Time, proxied bool) *visitors {
+	v := &visitors{
+		rates: l.Rates, now: now, proxied: proxied, byAddr: map[netip.Addr]*visitor{}, networks: map[netip.Addr]*share{},
+		rest: newVisitor(nil), pools: newPools(l),
+	}
+	for kind := range v.holders {
+		v.holders[kind] = map[*share]struct{}{}
+	}
+	return v
 }
 
 // arrive counts a new connection, which departs later, or says why it may not be.
 func (v *visitors) arrive(addr netip.Addr) (*visitor, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.open >= v.rates.OpenTotal {
+	var one *visitor
+	if !v.exempt(addr) {
+		one = v.find(addr)
+	}
+	switch v.refusal(one, connectionPool, 1) {
+	case overAddress:
+		return nil, errTooManyOpen
+	case overAll:
 		return nil, errFull
 	}
-	if v.exempt(addr) {
-		v.open++
-		return nil, nil
-	}
-	one := v.find(whose(addr))
-	switch {
-	case one.open >= v.rates.Open:
-		return nil, errTooManyOpen
-	case !one.connections.take(v.now(), v.rates.Connections):
+	if v.wait(one, connecting) > 0 {
 		return nil, errTooManyNew
 	}
-	one.open++
-	v.open++
+	v.spend(one, connecting, 1)
+	v.hold(one, connectionPool, 1)
 	return one, nil
 }
 
 func (v *visitors) depart(one *visitor) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.open--
-	if one != nil {
-		one.open--
-	}
+	v.hold(one, connectionPool, -1)
 }
 
-// mayPublish counts an event, or says that there are too many.
-func (v *visitors) mayPublish(one *visitor) bool {
-	if one == nil {
-		return true
-	}
+// connect counts a connection of any kind, unless its address has too many.
+func (v *visitors) connect(addr netip.Addr) (*visitor, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return one.events.take(v.now(), v.rates.Events)
+	if v.exempt(addr) {
+		return nil, true
+	}
+	one, most := v.find(addr), v.rates.Open+spareRaw
+	if one.own.raw >= most || one.network != nil && one.network.raw >= wholeNetwork*most {
+		return nil, false
+	}
+	one.countRaw(1)
+	return one, true
 }
 
-// admit counts a request, or says how long it has to wait.
-func (v *visitors) admit(one *visitor) time.Duration {
-	if one == nil {
-		return 0
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	now := v.now()
-	wait := one.requests.wait(now, v.rates.Requests)
-	if wait == 0 {
-		one.requests.charge(now, 1, v.rates.Requests)
-	}
-	return wait
-}
-
-// charge counts the work that a request has made.
-func (v *visitors) charge(one *visitor, steps int) {
+func (v *visitors) disconnect(one *visitor) {
 	if one == nil {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	one.requests.charge(v.now(), float64(steps)/stepsPerRequest, v.rates.Requests)
+	one.countRaw(-1)
 }
 
-// chargeDecision counts the work that the decision of an event has made.
-func (v *visitors) chargeDecision(one *visitor, steps int) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	one.decisions.charge(v.now(), float64(steps)/stepsPerRequest, v.rates.Requests)
-}
-
-// owed is how long the address has to wait until another of its events may be decided.
-func (v *visitors) owed(one *visitor) time.Duration {
-	if one == nil {
-		return 0
+func (one *visitor) countRaw(n int) {
+	one.own.raw += n
+	if one.network != nil {
+		one.network.raw += n
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return one.decisions.wait(v.now(), v.rates.Requests)
-}
-
-// debt is how long the address has to wait for what it has used up already.
-func (v *visitors) debt(one *visitor) time.Duration {
-	if one == nil {
-		return 0
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return one.requests.wait(v.now(), v.rates.Requests)
-}
-
-// holdFilters counts the memory of filters, or says that the address has as much as it may.
-func (v *visitors) holdFilters(one *visitor, bytes int) bool {
-	if one == nil {
-		return true
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if one.filterBytes+bytes > addressFilterBytes {
-		return false
-	}
-	one.filterBytes += bytes
-	return true
-}
-
-func (v *visitors) dropFilters(one *visitor, bytes int) {
-	if one == nil {
-		return
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	one.filterBytes -= bytes
 }
 
 // exempt is the operator's own.
@@ -172,6 +132,7 @@ func (v *visitors) exempt(addr netip.Addr) bool {
 
 // find is called with mu held.
 func (v *visitors) find(addr netip.Addr) *visitor {
+	addr = whose(addr)
 	if one := v.byAddr[addr]; one != nil {
 		return one
 	}
@@ -181,9 +142,23 @@ func (v *visitors) find(addr netip.Addr) *visitor {
 	if len(v.byAddr) >= maxVisitors {
 		return v.rest
 	}
-	one := newVisitor()
+	one := newVisitor(v.networkOf(addr))
 	v.byAddr[addr] = one
 	return one
+}
+
+// networkOf is called with mu held, for an address that is about to be kept.
+func (v *visitors) networkOf(addr netip.Addr) *share {
+	if !addr.Is6() {
+		return nil
+	}
+	n := v.networks[groupOf(addr)]
+	if n == nil {
+		n = newShare()
+		v.networks[groupOf(addr)] = n
+	}
+	n.members++
+	return n
 }
 
 // sweep drops those that are as if they had never come, at most once a second.
@@ -194,10 +169,16 @@ func (v *visitors) sweep() {
 	}
 	v.swept = now
 	for addr, one := range v.byAddr {
-		if one.open == 0 && one.raw == 0 && one.connections.full(now, v.rates.Connections) &&
-			one.events.full(now, v.rates.Events) && one.requests.full(now, v.rates.Requests) &&
-			one.decisions.full(now, v.rates.Requests) {
+		if one.own.untouched(now, v.rates, 1) {
+			if one.network != nil {
+				one.network.members--
+			}
 			delete(v.byAddr, addr)
+		}
+	}
+	for addr, n := range v.networks {
+		if n.members == 0 && n.untouched(now, v.rates, wholeNetwork) {
+			delete(v.networks, addr)
 		}
 	}
 }

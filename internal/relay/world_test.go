@@ -38,6 +38,7 @@ type world struct {
 	source *ingest.Source
 	gate   *gate
 
+	settle     func() // waits until nothing goes on; synctest.Wait
 	startRelay func() // only for a world that was assembled
 	endRelay   func() // ends the relay alone, and waits for it
 	stop       func() // ends everything, waits for it, and sees that everything was given back
@@ -94,7 +95,7 @@ func assemble(t *testing.T, c relay.Config) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{store: st, net: newNetwork(), gate: &gate{}}
+	w := &world{store: st, net: newNetwork(), gate: &gate{}, settle: synctest.Wait}
 	w.door = ingest.New(ingest.Config{Store: st, Rules: policy.Rules{Service: service, MinPoW: c.MinPoW}, Verifier: w.gate, Workers: 1, Logger: c.Logger})
 	w.source = w.door.Source(ingest.SourceConfig{Label: "test"})
 	c.Store, c.Door, c.Service = st, w.door, service
@@ -143,7 +144,7 @@ func (w *world) run(t *testing.T) {
 		w.source.Close()
 		endDoor()
 		door.Wait()
-		synctest.Wait() // for handlers to return
+		w.settle() // for handlers to return
 		w.allBack(t)
 		if err := w.store.Close(); err != nil {
 			t.Errorf("close store: %v", err)

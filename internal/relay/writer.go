@@ -117,14 +117,14 @@ func (s *session) tick(ctx context.Context) {
 }
 
 // ping waits for the answer to a ping, and ends the connection when none comes while the reader does nothing but wait. A
-// client that takes what is sent, slowly, gets to the ping later.
+// client that takes what is sent, slowly, gets to the ping later, and so does one that is still sending a message.
 func (s *session) ping(ctx context.Context) {
 	defer s.frames.pinging.Store(false)
-	seen, begun := s.frames.seen.Load(), time.Now().UnixNano()
+	come, begun := s.frames.bytes.Load(), time.Now().UnixNano()
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	err := s.conn.Ping(ctx)
-	if err != nil && ctx.Err() != nil && s.frames.reading.Load() && s.frames.seen.Load() == seen && s.cork.moved.Load() < begun {
+	if err != nil && ctx.Err() != nil && s.frames.reading.Load() && s.frames.bytes.Load() == come && s.cork.moved.Load() < begun {
 		s.conn.CloseNow()
 	}
 }

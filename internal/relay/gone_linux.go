@@ -1,0 +1,33 @@
+package relay
+
+import (
+	"encoding/binary"
+	"syscall"
+)
+
+// States of a TCP connection, as Linux numbers them.
+const (
+	tcpClose     = 7 // it was reset, or both sides have ended it
+	tcpCloseWait = 8 // the other side has ended it and sends nothing more
+)
+
+// hungUp reports whether the other side has left, though what it sent before may still be there to be read. It is for those
+// who would wait: a client that has left does not wait for an answer.
+func (c *cork) hungUp() bool {
+	under, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := under.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var state byte
+	err = raw.Control(func(fd uintptr) {
+		n, err := syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_INFO)
+		if err == nil {
+			state = binary.NativeEndian.AppendUint32(nil, uint32(n))[0] // the first field of struct tcp_info
+		}
+	})
+	return err == nil && (state == tcpClose || state == tcpCloseWait)
+}
