@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"graspd/internal/bidi"
 	"graspd/internal/grasp"
 )
 
@@ -60,7 +61,7 @@ func (p *Pages) render(ctx context.Context) (rendered, error) {
 		if err := pageTemplate.ExecuteTemplate(&b, name, v); err != nil {
 			return rendered{}, fmt.Errorf("render %s: %w", name, err)
 		}
-		r.html[i] = template.HTML(b.String()) // made by html/template
+		r.html[i] = template.HTML(bidi.Escape(b.String())) // made by html/template
 	}
 	p.last = r
 	return r, nil

@@ -85,6 +85,25 @@ func TestThePage(t *testing.T) {
 	}
 }
 
+// TestStrangersWordsKeepTheirOrder: characters that turn the direction of text stand as escapes, wherever strangers' words stand.
+func TestStrangersWordsKeepTheirOrder(t *testing.T) {
+	c := shown()
+	all := relays()
+	all[0].Cause = "refused \u2067here"
+	c.Sync = fakeSync{relays: all, details: map[grasp.RelayURL]admin.Details{
+		"wss://other.example.net": {Parts: []plan.Part{{Address: "30617:" + owner + ":a\u202egpj.exe", Roots: 1}}},
+	}}
+	page := get(t, c, "GET", "/").Body.String()
+	for _, want := range []string{`a\u202egpj.exe`, `refused \u2067here`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if strings.ContainsAny(page, "\u202e\u2067") {
+		t.Error("the page turns")
+	}
+}
+
 func TestThePageWithoutAnything(t *testing.T) {
 	page := get(t, here, "GET", "/").Body.String()
 	if !strings.Contains(page, "This relay does not sync") || !strings.Contains(page, "Nothing was refused") {

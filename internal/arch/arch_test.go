@@ -21,6 +21,7 @@ const module = "graspd/"
 // layers gives every package its place. A package imports only lower layers.
 var layers = map[string]int{
 	"internal/arch":       0,
+	"internal/bidi":       0,
 	"internal/bip340":     0,
 	"internal/nostr":      1,
 	"internal/fifo":       0,

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"graspd/internal/bidi"
 	"graspd/internal/grasp"
 	"graspd/internal/nip11"
 )
@@ -52,7 +53,7 @@ func (p *page) render(list []repositoryView, more int64) ([]byte, error) {
 	if err := p.template.Execute(&b, view); err != nil {
 		return nil, fmt.Errorf("render the page: %w", err)
 	}
-	return b.Bytes(), nil
+	return []byte(bidi.Escape(b.String())), nil
 }
 
 // inBytes writes a size as people read it.

@@ -33,7 +33,8 @@ func TestRepositoriesOnThePage(t *testing.T) {
 			return event(1, at, nip34.KindRepository, "", append([]nostr.Tag{{"d", d}, {"relays", "wss://" + domain}}, more...)...)
 		}
 		w.put(t, named(now-5, "a b/ü", nostr.Tag{"name", "<i>Old</i>"}, nostr.Tag{"description", strings.Repeat("ä", 500) + "\nmore"},
-			nostr.Tag{"web", "javascript:alert(1)", "https://git.example.org/x"}), named(now, "new"))
+			nostr.Tag{"web", "javascript:alert(1)", "https://git.example.org/x"}), named(now, "new"),
+			named(now-6, "turned", nostr.Tag{"name", "a\u202egpj.exe"}, nostr.Tag{"description", "\u2067words\u061c"}, nostr.Tag{"web", "https://x\u202e.example/\u200f"}))
 		if !strings.Contains(page(), "None yet.") {
 			t.Error("the page is made for each request")
 		}
@@ -48,6 +49,14 @@ func TestRepositoriesOnThePage(t *testing.T) {
 				t.Errorf("the page lacks %s", want)
 			}
 		}
+		for _, want := range []string{`a\u202egpj.exe`, `\u2067words\u061c`, `title="https://x\u202e.example/\u200f"`} {
+			if !strings.Contains(body, want) {
+				t.Errorf("the page lacks %s", want)
+			}
+		}
+		if strings.ContainsAny(body, "\u202e\u2067\u061c\u200f") {
+			t.Error("strangers' words turn the page")
+		}
 		if strings.Contains(body, "javascript:") || strings.Contains(body, "more announcements") {
 			t.Error("the page holds what it must not")
 		}
@@ -58,7 +67,7 @@ func TestRepositoriesOnThePage(t *testing.T) {
 			w.put(t, named(now-100, fmt.Sprint("many", i)))
 		}
 		time.Sleep(31 * time.Second)
-		if body := page(); strings.Count(body, "<details>") != 200 || !strings.Contains(body, "and 12 more announcements") {
+		if body := page(); strings.Count(body, "<details>") != 200 || !strings.Contains(body, "and 13 more announcements") {
 			t.Errorf("%d repositories are listed", strings.Count(body, "<details>"))
 		}
 	})
