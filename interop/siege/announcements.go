@@ -20,7 +20,7 @@ const (
 var announcements = attack{
 	name:    "announcements",
 	does:    "1,000 repositories with the same d; then one address, 100 connections: 200 more announcements with it a second",
-	bound:   "one party per address at the door; parsed groups are kept; an address pays for the work of decisions; few announcements of a d from an address and author",
+	bound:   "the connections of an address are one party at the door, which pays for the work of decisions and may announce 64 repositories of an identifier; announcements are read once",
 	prepare: func(ctx context.Context, s *scene) error { return members(ctx, s, 1000, "") },
 	strike: func(ctx context.Context, s *scene) error {
 		return flood(ctx, s, func() *nostr.Event { return elsewhere("") })

@@ -17,7 +17,7 @@ const unfinished = 4<<20 - 1024 // bytes of a message that graspd would read if 
 var relayMessages = attack{
 	name:    "relay-messages",
 	does:    "200 relays of as many owners begin a message of 4 MiB and never finish it",
-	bound:   "one budget for all messages that are being read from relays; 512 KiB for each where nothing larger was asked for; a frame has a time by its size",
+	bound:   "64 MiB for all messages being read from relays; 20 s for 100 KiB of one; who keeps others waiting is closed after 10 s",
 	flags:   syncing,
 	prepare: manyRelays,
 	strike:  neverFinish,

@@ -13,7 +13,7 @@ import (
 var values = attack{
 	name:  "many-values",
 	does:  "one address, 20 connections: REQs with 44,000 values as fast as they are read",
-	bound: "a message is paid for before it is parsed, by bytes and values; large ones take the address's turn",
+	bound: "an address has 2 MiB a second, pays for values before they are parsed, and has one large message parsed at a time",
 	strike: func(ctx context.Context, s *scene) error {
 		ask := text(manyValues("s", 0))
 		return crowd(ctx, s, addresses(1), 20, func(_ context.Context, c *stranger, _ int) bool {
@@ -45,7 +45,7 @@ var malformed = attack{
 var filters = attack{
 	name:   "filters",
 	does:   "9 addresses open subscriptions with 44,000 values until they are refused",
-	bound:  "a part of the memory for filters is for addresses that have little; small REQs always have room; the largest holder's oldest subscription goes first",
+	bound:  "an eighth of the memory is for addresses that have little; the oldest subscription of who has most gives way",
 	strike: func(ctx context.Context, s *scene) error { return subscribeMuch(ctx, s, addresses(9)) },
 }
 
@@ -54,7 +54,7 @@ var customer = attack{
 	name:   "ipv6-customer",
 	does:   "one customer, who has a /48 of IPv6, does the same from 16 of the /64 in it",
 	builds: 8 * time.Second,
-	bound:  "a /48 has a share as an address has",
+	bound:  "a /48 has four times what an address has, and half of the memory at most",
 	strike: func(ctx context.Context, s *scene) error { return subscribeMuch(ctx, s, customers(16)) },
 }
 
