@@ -35,7 +35,7 @@ fuzz: ## every fuzz target for FUZZTIME
 	  done; \
 	done
 
-mutate: ## plant faults, those whose name or package contains ONLY, and name the test that catches each
+mutate: ## plant faults, those of the package ONLY (internal/relay) or whose name contains it, and name the test that catches each
 	cd mutate && go run . -root .. -only '$(ONLY)' -run '$(TESTS)' $(if $(NEW),-new)
 
 crash: ## kill graspd RUNS times under load and check what is on disk after each

@@ -17,7 +17,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	only := flag.String("only", "", "plant only the faults whose name or package contains this")
+	only := flag.String("only", "", "plant only the faults of this package, or whose name contains this")
 	fresh := flag.Bool("new", false, "plant only the faults that no test is known to catch")
 	tests := flag.String("run", "", "only the tests that match are to notice")
 	root := flag.String("root", ".", "the module that they are planted in")
@@ -48,7 +48,7 @@ func newWork(root, tests string) (*work, error) {
 
 func (w *work) choose(only string, fresh bool) (chosen []fault) {
 	for _, f := range w.faults {
-		if (strings.Contains(f.name, only) || strings.Contains(f.pkg, only)) && !(fresh && f.caught != "") {
+		if (strings.Contains(f.name, only) || f.pkg == only) && !(fresh && f.caught != "") {
 			chosen = append(chosen, f)
 		}
 	}

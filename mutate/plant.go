@@ -69,7 +69,7 @@ func (f fault) questions(tests string) (all []question) {
 
 // ask runs the tests and returns the one that failed; "" when none did.
 func (q question) ask(ctx context.Context, root, overlay string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count=1", "-failfast", "-vet=off", "-ldflags=-s -w",
+	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count=1", "-failfast", "-v", "-vet=off", "-ldflags=-s -w",
 		"-timeout=5m", "-run", q.tests, q.pkg)
 	cmd.Dir = root
 	printed, err := cmd.CombinedOutput()
@@ -103,6 +103,7 @@ var (
 	failed  = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 	running = regexp.MustCompile(`(?m)^\s+(Test\w+) \(\d`) // what ran when the time was up
 	onStack = regexp.MustCompile(`graspd/internal/\w+\.(Test\w+)`)
+	begun   = regexp.MustCompile(`(?m)^=== RUN   (Test\w+)`)
 )
 
 // culprit finds the name of the test that failed, panicked or hung.
@@ -111,6 +112,9 @@ func culprit(printed string) string {
 		if m := r.FindStringSubmatch(printed); m != nil {
 			return m[1]
 		}
+	}
+	if all := begun.FindAllStringSubmatch(printed, -1); len(all) > 0 && strings.Contains(printed, "\npanic: ") { // in a goroutine that no test is under
+		return all[len(all)-1][1]
 	}
 	return ""
 }
