@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -103,5 +105,32 @@ func TestManyAtOnce(t *testing.T) {
 	all.Wait()
 	if n, _ := f.Seen(); n != 20 {
 		t.Errorf("%d faults", n)
+	}
+}
+
+// A request over which there was a fault gets no answer that looks whole, and one whose handler gives up is no fault.
+func TestHandler(t *testing.T) {
+	f := contain.New(nil, nil)
+	for path, want := range map[string]struct {
+		answered bool
+		faults   uint64
+	}{"/ok": {true, 0}, "/abort": {false, 0}, "/fault": {false, 1}} {
+		before, _ := f.Seen()
+		s := httptest.NewServer(f.Handler("a request", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/abort":
+				panic(http.ErrAbortHandler)
+			case "/fault":
+				crash(nil)
+			}
+		})))
+		resp, err := http.Get(s.URL + path)
+		if err == nil {
+			resp.Body.Close()
+		}
+		s.Close()
+		if n, _ := f.Seen(); (err == nil) != want.answered || n-before != want.faults {
+			t.Errorf("%s: answered %v, %d faults", path, err == nil, n-before)
+		}
 	}
 }

@@ -6,7 +6,7 @@ import "graspd/internal/nostr"
 type Welcome struct {
 	g      *Group
 	roots  map[nostr.PubKey]bool
-	listed []bool // by key: a member other than himself lists him
+	listed []bool // by key: another member lists them
 	steps  int
 }
 

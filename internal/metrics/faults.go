@@ -14,8 +14,10 @@ type faults struct {
 	total *family
 }
 
+const faultsHelp = "Faults in this program that ended what they were found in, such as one client's connection, and nothing else. Each is a defect; the log has its place."
+
 func newFaults(b *book, from *contain.Faults) part {
-	return faults{from, b.counter("graspd_faults_total", "Faults in this program that ended what they were found in, such as one client's connection, and nothing else. Each is a defect; the log has its place.")}
+	return faults{from, b.counter("graspd_faults_total", faultsHelp)}
 }
 
 func (p faults) collect(_ context.Context, to chan<- prometheus.Metric) {

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"graspd/internal/admin"
+	"graspd/internal/contain"
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
 	"graspd/internal/plan"
@@ -192,4 +193,16 @@ func scrape(t *testing.T, c Config) string {
 		t.Fatalf("status %d, error %v: %s", w.Code, err, b)
 	}
 	return string(b)
+}
+
+func TestFaultsAreCounted(t *testing.T) {
+	c, _ := sample()
+	c.Faults = contain.New(nil, nil)
+	for range 3 {
+		c.Faults.Do("a client", func() { panic("planted") })
+	}
+	want := "# HELP graspd_faults_total " + faultsHelp + "\n# TYPE graspd_faults_total counter\ngraspd_faults_total 3\n"
+	if err := testutil.CollectAndCompare(newCollector(c), strings.NewReader(want), "graspd_faults_total"); err != nil {
+		t.Error(err)
+	}
 }

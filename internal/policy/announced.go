@@ -118,7 +118,7 @@ func (a *Announced) invites(s *assembly, own Announcer) bool {
 		return false
 	}
 	w := s.welcome
-	if slices.Contains(s.roots, own.Author) { // by his own word so far, which he takes back
+	if slices.Contains(s.roots, own.Author) { // by their own word so far, which they take back
 		w = s.group.Welcome(slices.DeleteFunc(slices.Clone(s.roots), func(pk nostr.PubKey) bool { return pk == own.Author }))
 		a.steps += w.Steps()
 	}

@@ -94,8 +94,8 @@ func (s *session) giveBack() {
 			}
 		},
 		s.discardLive,
-		func() { s.relay.reconciles.dropAll(s) },
 		func() { s.cork.retire() },
+		func() { s.relay.reconciles.dropAll(s) },
 	} {
 		_ = s.contained(func() error { step(); return nil })
 	}

@@ -16,6 +16,15 @@ func (e *Engine) Occupy(ctx context.Context, u grasp.RelayURL, f func()) {
 	}
 }
 
+// Load has a loader of the connection to a relay do f.
+func (e *Engine) Load(ctx context.Context, u grasp.RelayURL, f func()) {
+	for _, p := range e.ask(ctx) {
+		if p.url == u {
+			p.call(ctx, func(context.Context) { p.link.load(func(context.Context) { f() }) })
+		}
+	}
+}
+
 // ReadLess has n entries of the feed read at once. It is called before Run.
 func (e *Engine) ReadLess(n int) { e.chunk = n }
 

@@ -99,3 +99,6 @@ func Blocks(fs vfs.FS, path string) map[int]string {
 	}
 	return blocks
 }
+
+// SequenceOf is what answers a query are made by.
+var SequenceOf = sequence[int]
