@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"graspd/internal/admin"
+	"graspd/interop/wire"
 )
 
 // process is a running graspd.
@@ -196,17 +197,4 @@ func (g *process) allocated(ctx context.Context) (int64, error) {
 }
 
 // size is what /proc tells under that name, in bytes: VmRSS is the memory now, VmHWM the most so far.
-func (g *process) size(name string) int64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	for l := range strings.Lines(string(b)) {
-		if v, ok := strings.CutPrefix(l, name+":"); ok {
-			var kB int64
-			_, _ = fmt.Sscan(v, &kB)
-			return kB << 10
-		}
-	}
-	return 0
-}
+func (g *process) size(name string) int64 { return wire.MemoryOf(g.cmd.Process.Pid, name) }

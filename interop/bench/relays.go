@@ -10,8 +10,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/negentropy"
 	"graspd/internal/nostr"
+	"graspd/interop/wire"
 )
 
 // relays are light stand-ins for other relays: they have nothing stored, reconcile (NIP-77), take every live
@@ -92,20 +92,11 @@ func (x *standIn) answer(b []byte) []byte {
 	case nostr.Close:
 		x.forget(m.Sub)
 	case nostr.NegOpen:
-		return compared(m.Sub, m.Msg)
+		return wire.HasNothing(m.Sub, m.Msg)
 	case nostr.NegMsg:
-		return compared(m.Sub, m.Msg)
+		return wire.HasNothing(m.Sub, m.Msg)
 	}
 	return nil
-}
-
-// compared is the answer of a relay that has nothing.
-func compared(sub string, msg []byte) []byte {
-	reply, err := negentropy.Respond(negentropy.NewSet(nil), 0, msg)
-	if err != nil {
-		return nostr.AppendNegErr(nil, sub, err.Error(), 0)
-	}
-	return nostr.AppendNegMsg(nil, sub, reply)
 }
 
 func (x *standIn) subscribe(m nostr.Req) {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/negentropy"
 	"graspd/internal/nostr"
+	"graspd/interop/wire"
 )
 
 // fakeRelay is a relay of an attacker, at an address of its own. It has nothing stored, reconciles (NIP-77), takes every
@@ -112,20 +112,11 @@ func (f *fakeRelay) answer(ws *websocket.Conn, b []byte) []byte {
 		}
 		return nostr.AppendEOSE(nil, m.Sub)
 	case nostr.NegOpen:
-		return compared(m.Sub, m.Msg)
+		return wire.HasNothing(m.Sub, m.Msg)
 	case nostr.NegMsg:
-		return compared(m.Sub, m.Msg)
+		return wire.HasNothing(m.Sub, m.Msg)
 	}
 	return nil
-}
-
-// compared is the answer of a relay that has nothing.
-func compared(sub string, msg []byte) []byte {
-	reply, err := negentropy.Respond(negentropy.NewSet(nil), 0, msg)
-	if err != nil {
-		return nostr.AppendNegErr(nil, sub, err.Error(), 0)
-	}
-	return nostr.AppendNegMsg(nil, sub, reply)
 }
 
 // followed waits until graspd has a live subscription on all relays of the scene, or on as many as it has after some time.

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"graspd/interop/wire"
 )
 
 // process is a running graspd.
@@ -97,20 +99,7 @@ func (g *process) forgetPeak() {
 func (g *process) peak() int64 { return g.size("VmHWM") }
 
 // size is what /proc tells under that name, in bytes.
-func (g *process) size(name string) int64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	for l := range strings.Lines(string(b)) {
-		if v, ok := strings.CutPrefix(l, name+":"); ok {
-			var kB int64
-			_, _ = fmt.Sscan(v, &kB)
-			return kB << 10
-		}
-	}
-	return 0
-}
+func (g *process) size(name string) int64 { return wire.MemoryOf(g.cmd.Process.Pid, name) }
 
 // lastWords keep what a process says until it is too much: the first lines of a fault tell which it is.
 type lastWords struct {
