@@ -34,7 +34,7 @@ func TestAFaultIsAProblem(t *testing.T) {
 			strings.Contains(p[0], "secret") {
 			t.Errorf("%q", p)
 		}
-		if time.Sleep(1); len(told()) != 0 {
+		if time.Sleep(time.Nanosecond); len(told()) != 0 {
 			t.Errorf("a day later: %q", told())
 		}
 	})

@@ -11,15 +11,6 @@ type bucketLevel struct {
 	at    time.Time
 }
 
-// take takes one token if there is one.
-func (b *bucketLevel) take(now time.Time, rate int) bool {
-	if b.wait(now, rate) > 0 {
-		return false
-	}
-	b.charge(now, 1, rate)
-	return true
-}
-
 // charge takes tokens whether they are there or not.
 func (b *bucketLevel) charge(now time.Time, tokens float64, rate int) {
 	b.taken, b.at = b.takenAt(now, rate)+tokens, now

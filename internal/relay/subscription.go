@@ -27,7 +27,6 @@ type subscription struct {
 	id      string
 	session *session
 	filters []*liveFilter // never changed
-	values  int           // in the lists of its filters
 	cost    int           // bytes in memory, roughly
 	memory  *grant        // of that cost; set before the subscription is open
 
