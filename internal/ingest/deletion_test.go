@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,11 +121,12 @@ func TestManyDeletionsThatNameMuch(t *testing.T) {
 		c, now := w.clientAt("a", nil), time.Now()
 		repo := announcement(1, "tool", now)
 		w.want(w.publish(w.client(), repo), policy.Accept)
-		n, done := scaled(100, 80), 0
+		n := int64(scaled(100, 80))
+		var done atomic.Int64
 		for i := range n {
 			if err := c.Submit(t.Context(), naming(1, now.Add(time.Duration(i)), 1700), store.Direct, func(v policy.Verdict) {
 				w.want(v, policy.Accept)
-				if done++; w.door.Unfinished() > ingest.MaxUnfinished {
+				if done.Add(1); w.door.Unfinished() > ingest.MaxUnfinished {
 					t.Errorf("%d deletions are under way", w.door.Unfinished())
 				}
 			}); err != nil {
@@ -134,14 +136,15 @@ func TestManyDeletionsThatNameMuch(t *testing.T) {
 		honest := w.client()
 		small := issue(1, repo, now, "mistake")
 		w.want(w.publish(honest, small), policy.Accept)
-		before := done
+		before := done.Load()
 		w.want(w.publish(honest, deletion(1, now, small)), policy.Accept)
 		if w.get(small.ID) != nil || before == n {
-			t.Errorf("a small deletion waited (%d of the others were done)", done)
+			t.Errorf("a small deletion waited (%d of the others were done)", before)
 		}
 		time.Sleep(time.Minute)
-		if done != n || w.door.Unfinished() != 0 {
-			t.Errorf("%d of %d are answered, %d under way", done, n, w.door.Unfinished())
+		synctest.Wait()
+		if done.Load() != n || w.door.Unfinished() != 0 {
+			t.Errorf("%d of %d are answered, %d under way", done.Load(), n, w.door.Unfinished())
 		}
 	})
 }

@@ -114,10 +114,11 @@ func TestAFaultEndsOneConnection(t *testing.T) {
 				if n != 1 || last.In != bootURL {
 					t.Fatalf("%d faults, %+v", n, last)
 				}
+				wait(time.Millisecond)
 				if s, ok := w.status(bootURL); !ok || s.Failures != 1 || !strings.Contains(s.Cause, "internal error") {
 					t.Errorf("after the fault: %v, %+v", ok, s)
 				}
-				if wait(time.Millisecond); boot.Open() != 0 {
+				if boot.Open() != 0 {
 					t.Errorf("%d subscriptions are open after the fault", boot.Open())
 				}
 				now := q.later("while it waits")
