@@ -222,6 +222,22 @@ func (p *tap) why(id string) string {
 	return string(b)
 }
 
+// mostProbed bounds what graspd asks for where it looks whether a relay hides what lies below what it compared.
+const mostProbed = 20
+
+// onlyProbed reports whether nothing but such looks asked for an event. Where a relay has something new, they bring the oldest second
+// of what it compared once more.
+func (p *tap) onlyProbed(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range p.sentFor[id] {
+		if f.IDs != nil || f.Until == nil || f.Limit == nil || *f.Limit > mostProbed {
+			return false
+		}
+	}
+	return len(p.sentFor[id]) > 0
+}
+
 // events are those that the relay sent.
 func (p *tap) events() []*nostr.Event {
 	p.mu.Lock()

@@ -39,12 +39,13 @@ func TestKhatruIsAskedAsAWhole(t *testing.T) {
 	publish(t, publisher, now)
 	await(t, s, now)
 	for _, e := range m.tap.events() {
-		if slices.ContainsFunc(here, func(x *nostr.Event) bool { return x.ID == e.ID }) {
+		if slices.ContainsFunc(here, func(x *nostr.Event) bool { return x.ID == e.ID }) && !m.tap.onlyProbed(e.ID.String()) {
 			t.Errorf("the relay sent %s of kind %d again, for %.300s", e.ID, e.Kind, m.tap.why(e.ID.String()))
 		}
 	}
-	// One that stays, the comparison, and one that looks whether the relay hides its oldest events.
-	if bare, others := m.tap.asked(); bare != 3 || others > 0 {
+	// One that stays, the comparison, and those that look whether the relay hides its oldest events: above the oldest second, at it
+	// and below.
+	if bare, others := m.tap.asked(); bare < 3 || bare > 5 || others > 0 {
 		t.Errorf("%d requests without a filter, %d with one", bare, others)
 	}
 	t.Log(m.tap.counts())

@@ -60,7 +60,10 @@ func (p *peer) open(ctx context.Context, conn Conn) *link {
 			read(ctx)
 		})
 	}
-	l.helper(p, func() { l.write(ctx) })
+	p.group.Go(func() {
+		l.cancel(p.contained(func() error { return l.write(ctx) })) // before it closes, so that its own error is the cause
+		_ = p.contained(func() error { return l.conn.Close(closeReason(ctx)) })
+	})
 	l.helper(p, func() { l.ping(ctx, p.inbox, p.engine.cfg.PingEvery) })
 	p.group.Go(func() {
 		err := p.contained(func() error { return l.read(ctx, p) })
@@ -97,10 +100,9 @@ func (l *link) send(frame []byte) {
 	}
 }
 
-// write sends queued frames until the connection ends, and then closes it,
-// which ends the reader.
-func (l *link) write(ctx context.Context) {
-	defer func() { _ = l.conn.Close(closeReason(ctx)) }()
+// write sends queued frames until the connection ends. Closing it then ends the
+// reader.
+func (l *link) write(ctx context.Context) error {
 	for {
 		select {
 		case b := <-l.out:
@@ -108,11 +110,10 @@ func (l *link) write(ctx context.Context) {
 			err := l.conn.Write(wctx, b)
 			cancel()
 			if err != nil {
-				l.cancel(err)
-				return
+				return err
 			}
 		case <-ctx.Done():
-			return
+			return ctx.Err()
 		}
 	}
 }
