@@ -4,7 +4,7 @@ RUNS ?= 200
 FIRST ?= 0
 CHROMIUM ?= chromium
 
-.PHONY: help build test race lint fuzz mutate crash nightly scale load siege bench microbench interop browser libsecp256k1 docs demo sim
+.PHONY: help build test race lint fuzz mutate crash hostile nightly scale load siege bench microbench interop browser libsecp256k1 docs demo sim
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -40,6 +40,9 @@ mutate: ## plant faults, those of the package ONLY (internal/relay) or whose nam
 
 crash: ## kill graspd RUNS times under load and check what is on disk after each
 	go test -count=1 -run '^TestCrash$$' -v -timeout 24h ./cmd/graspd -args -runs $(RUNS) $(if $(SEED),-seed $(SEED))
+
+hostile: ## clients that do what chance says, at a relay under the race detector, FOR (1m) so long from SEED (1) on
+	go test -race -count=1 -run '^TestHostile$$' -v -timeout 24h ./internal/relay -args -for $(or $(FOR),1m) -seed $(or $(SEED),1)
 
 nightly: ## the tests of every package, or of PACKAGES, RUNS times under load; stopped, it goes on where it was
 	RUNS=$(RUNS) PACKAGES='$(PACKAGES)' .ci/nightly

@@ -28,7 +28,8 @@ const (
 	challenge = "prove it" // of every connection, unless a test has others
 )
 
-// world is a relay with everything under it, served over a network in memory. It lives in a synctest bubble.
+// world is a relay with everything under it, served over a network in memory. It lives in a synctest bubble, but where it is assembled
+// on other ground.
 type world struct {
 	store  *store.Store
 	door   *ingest.Door
@@ -38,20 +39,24 @@ type world struct {
 	source *ingest.Source
 	gate   *gate
 
-	settle     func() // waits until nothing goes on; synctest.Wait
-	startRelay func() // only for a world that was assembled
-	endRelay   func() // ends the relay alone, and waits for it
-	stop       func() // ends everything, waits for it, and sees that everything was given back
+	front      net.Listener // net, but on other ground
+	settle     func()       // waits until nothing goes on; synctest.Wait
+	startRelay func()       // only for a world that was assembled
+	endRelay   func()       // ends the relay alone, and waits for it
+	stop       func()       // ends everything, waits for it, and sees that everything was given back
 }
 
-// gate accepts every signature (the door's own tests are about real ones), and can be made to wait.
-type gate struct{ open atomic.Pointer[chan struct{}] }
+// gate accepts every signature (the door's own tests are about real ones), but on other ground, and can be made to wait.
+type gate struct {
+	open   atomic.Pointer[chan struct{}]
+	verify nostr.Verifier // nil accepts all
+}
 
-func (g *gate) Verify(nostr.PubKey, nostr.ID, nostr.Sig) bool {
+func (g *gate) Verify(pk nostr.PubKey, id nostr.ID, sig nostr.Sig) bool {
 	if c := g.open.Load(); c != nil {
 		<-*c
 	}
-	return true
+	return g.verify == nil || g.verify.Verify(pk, id, sig)
 }
 
 // blockDoor keeps the door from deciding anything until release.
@@ -87,16 +92,35 @@ func build(t *testing.T, c relay.Config) *world {
 // assemble builds a world whose relay does not follow the feed until it is started, at the latest when the world is stopped.
 func assemble(t *testing.T, c relay.Config) *world {
 	t.Helper()
+	return assembleOn(t, c, ground{store: store.Options{Dir: "store", FS: vfs.NewMem()}, settle: synctest.Wait, workers: 1})
+}
+
+// ground is what a world stands on.
+type ground struct {
+	store   store.Options
+	front   net.Listener   // nil is a network in memory
+	verify  nostr.Verifier // nil accepts all signatures
+	workers int
+	settle  func()
+}
+
+func assembleOn(t *testing.T, c relay.Config, g ground) *world {
+	t.Helper()
 	service, err := grasp.ParseService(domain)
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := store.Open(store.Options{Dir: "store", FS: vfs.NewMem()})
+	st, err := store.Open(g.store)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{store: st, net: newNetwork(), gate: &gate{}, settle: synctest.Wait}
-	w.door = ingest.New(ingest.Config{Store: st, Rules: policy.Rules{Service: service, MinPoW: c.MinPoW}, Verifier: w.gate, Workers: 1, Logger: c.Logger})
+	w := &world{store: st, net: newNetwork(), gate: &gate{verify: g.verify}, settle: g.settle}
+	if w.front = g.front; w.front == nil {
+		w.front = w.net
+	}
+	w.door = ingest.New(ingest.Config{
+		Store: st, Rules: policy.Rules{Service: service, MinPoW: c.MinPoW}, Verifier: w.gate, Workers: g.workers, Logger: c.Logger, Faults: c.Faults,
+	})
 	w.source = w.door.Source(ingest.SourceConfig{Label: "test"})
 	c.Store, c.Door, c.Service = st, w.door, service
 	if c.Challenge == nil {
@@ -128,7 +152,7 @@ func (w *world) run(t *testing.T) {
 		})
 	})
 	server.Go(func() {
-		if err := w.server.Serve(w.relay.Listener(w.net)); !errors.Is(err, http.ErrServerClosed) {
+		if err := w.server.Serve(w.relay.Listener(w.front)); !errors.Is(err, http.ErrServerClosed) {
 			t.Errorf("server: %v", err)
 		}
 	})

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"graspd/internal/nostr"
 )
 
 // Errors of the store that callers tell apart.
@@ -50,11 +52,12 @@ type Store struct {
 
 	// Owned by the writer (the open batch).
 	memo       memo
-	scratch    []byte // for a value
-	usual      int    // the size of the last batch
-	queueFrom  int64  // nothing in the queue is due before this
-	expireFrom int64  // nothing in the expiry table is due before this
-	unfinished int    // deletions of which not all is done
+	scratch    []byte       // for a value
+	usual      int          // the size of the last batch
+	queueFrom  int64        // nothing in the queue is due before this
+	expireFrom int64        // nothing in the expiry table is due before this
+	unfinished int          // deletions of which not all is done
+	finishing  *nostr.Event // the one of them that was gone on with last
 }
 
 // state is one durable state. Its snapshot is closed when the store has moved on and the last View is closed.

@@ -65,9 +65,12 @@ func (b *Batch) finishDeletions(max int) (left int, err error) {
 			break
 		}
 		b.ops++
-		e, err := b.reader().event(seq)
-		if err != nil {
-			return 0, err
+		e := b.s.finishing // an event of thousands of tags is not parsed anew at each step
+		if e == nil || e.ID != u.id {
+			if e, err = b.reader().event(seq); err != nil {
+				return 0, err
+			}
+			b.s.finishing = e
 		}
 		for max > 0 && u.next < len(e.Tags) {
 			next, cost, err := b.deleteNamed(e, u.next, 1)
@@ -83,6 +86,7 @@ func (b *Batch) finishDeletions(max int) (left int, err error) {
 		if err := b.delete(key); err != nil {
 			return 0, err
 		}
+		b.s.finishing = nil
 		b.unfinished--
 		max--
 	}
