@@ -48,12 +48,10 @@ func (s *session) countStored(work context.Context, filters []nostr.Filter) (int
 		return 0, err
 	}
 	defer end()
-	select {
-	case s.relay.counting <- struct{}{}:
-		defer func() { <-s.relay.counting }()
-	case <-work.Done():
-		return 0, context.Cause(work)
+	if err := s.relay.counting.enter(work); err != nil {
+		return 0, err
 	}
+	defer s.relay.counting.leave()
 	view := s.relay.store.View()
 	defer view.Close()
 	return view.Metered(s.billed(s.relay.limits.CountWork)).Count(work, filters)

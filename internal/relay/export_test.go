@@ -197,6 +197,7 @@ func (r *Relay) Unreturned() (out []string) {
 	check("buffers of frames that are read", r.buffers.out.Load())
 	check("buffers of frames that are sent", r.held.out.Load())
 	check("counters", int64(len(r.counting)))
+	check("parsers", int64(len(r.parsing)))
 	check("builders of sets", int64(len(r.reconciles.building)))
 	v := r.visitors
 	v.mu.Lock()
@@ -240,13 +241,18 @@ func (r *Relay) Waiting() (n int) {
 func (r *Relay) NewChallenge() string { return r.challenge() }
 
 // HoldCounters takes all places for COUNTs until release.
-func (r *Relay) HoldCounters() (release func()) {
-	for range cap(r.counting) {
-		r.counting <- struct{}{}
+func (r *Relay) HoldCounters() (release func()) { return r.counting.holdAll() }
+
+// HoldParsers takes all places for large messages until release.
+func (r *Relay) HoldParsers() (release func()) { return r.parsing.holdAll() }
+
+func (p places) holdAll() (release func()) {
+	for range cap(p) {
+		p <- struct{}{}
 	}
 	return func() {
-		for range cap(r.counting) {
-			<-r.counting
+		for range cap(p) {
+			p.leave()
 		}
 	}
 }

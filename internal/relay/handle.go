@@ -54,7 +54,7 @@ func (s *session) handle(work context.Context, in *incoming, frame []byte) error
 }
 
 // understand parses a frame, and opens the subscription of a REQ or says why it refuses to. A large one takes the address's turn
-// for that, and its values count as work. The frame is given back.
+// for that, and one of the places of all addresses, and its values count as work. The frame is given back.
 func (s *session) understand(work context.Context, in *incoming, frame []byte) (msg any, refusal string, err error) {
 	defer in.end()
 	if len(frame) >= largeMessage {
@@ -63,6 +63,10 @@ func (s *session) understand(work context.Context, in *incoming, frame []byte) (
 			return nil, "", err
 		}
 		defer end()
+		if err := s.relay.parsing.enter(work); err != nil {
+			return nil, "", err
+		}
+		defer s.relay.parsing.leave()
 	}
 	msg, err = nostr.ParseClient(frame)
 	switch m := msg.(type) {

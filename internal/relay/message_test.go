@@ -192,6 +192,29 @@ func TestLargeMessagesTakeTheTurn(t *testing.T) {
 	})
 }
 
+// TestLargeMessagesLeaveAProcessor: of all addresses so many large messages are parsed at a time as leave half of the processors
+// for everything else; small ones do not wait, and who leaves meanwhile leaves nothing behind.
+func TestLargeMessagesLeaveAProcessor(t *testing.T) {
+	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+		release := w.relay.HoldParsers()
+		large, leaves, small := w.dialFrom(t, stranger), w.dialFrom(t, "198.51.100.2:1"), w.dialFrom(t, "198.51.100.3:1")
+		defer large.close()
+		defer small.close()
+		frame := `["REQ","a",{"limit":0,"#t":["` + strings.Repeat("x", 20_000) + `"]}]`
+		large.send(t, frame)
+		leaves.send(t, frame)
+		large.idle(t, time.Second)
+		small.send(t, `["REQ","a",{"limit":0}]`)
+		small.expect(t, `["EOSE","a"]`)
+		leaves.close()
+		time.Sleep(time.Minute)
+		release()
+		large.expect(t, `["EOSE","a"]`)
+		large.send(t, frame)
+		large.expect(t, `["EOSE","a"]`)
+	})
+}
+
 // TestValuesArePaidFor: a filter of very many values counts as many requests.
 func TestValuesArePaidFor(t *testing.T) {
 	var values strings.Builder

@@ -66,7 +66,8 @@ type Relay struct {
 	liveBytes  atomic.Int64 // of live events that wait for clients; those that share one count it each
 	counts     counts
 	listed     listed
-	counting   chan struct{} // holds a token for each COUNT that is worked on
+	counting   places // for COUNTs that are worked on
+	parsing    places // for large messages that are parsed
 	maxLag     store.Seq
 	buffers    *recycled // for frames that are being read
 	held       *recycled // for frames that wait to be sent together
@@ -105,7 +106,8 @@ func New(c Config) (*Relay, error) {
 		info: info, page: page, maxLag: defaultMaxLag,
 		dispatcher: newDispatcher(c.Store, c.Faults),
 		reconciles: newReconciles(c.Store, c.Now, limits.Reconcile, visitors),
-		counting:   make(chan struct{}, counters),
+		counting:   make(places, counters),
+		parsing:    make(places, parsers()),
 		visitors:   visitors,
 		buffers:    newRecycled(freeBytes),
 		held:       newRecycled(heldBytes + 4<<10),
