@@ -40,9 +40,13 @@ func TestFormats(t *testing.T) {
 
 func TestTerminalLineWithNothingToAdd(t *testing.T) {
 	var out bytes.Buffer
-	logs.New(&out, logs.Config{Terminal: true}).With("component", "store").Info("all is well")
-	if got := out.String(); len(got) < 9 || got[8:] != " INFO  all is well\n" {
-		t.Errorf("%q", got)
+	log := logs.New(&out, logs.Config{Terminal: true}).With("component", "store")
+	for _, want := range []string{"all is well", "and stays so"} {
+		out.Reset()
+		log.Info(want)
+		if got := out.String(); len(got) < 9 || got[8:] != " INFO  "+want+"\n" {
+			t.Errorf("%q", got)
+		}
 	}
 }
 
@@ -81,6 +85,21 @@ func TestNoFloods(t *testing.T) {
 	}
 	if lines(&out) != 500 {
 		t.Errorf("%d of 500 lines for whoever searches", lines(&out))
+	}
+}
+
+func TestNothingIsSavedUp(t *testing.T) {
+	c := &clock{time.Unix(1_000_000, 0)}
+	var out bytes.Buffer
+	log := logs.New(&out, logs.Config{Now: c.now})
+	log.Warn("connection failed")
+	c.t = c.t.Add(24 * time.Hour)
+	out.Reset()
+	for range 100 {
+		log.Warn("connection failed")
+	}
+	if lines(&out) != 20 {
+		t.Errorf("%d lines after a quiet day", lines(&out))
 	}
 }
 

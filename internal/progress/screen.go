@@ -51,11 +51,9 @@ func (s *Screen) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	var b bytes.Buffer
-	block := s.block
 	s.wipe(&b)
 	b.Write(s.open[:end])
 	s.open = append(s.open[:0], s.open[end:]...)
-	s.block = block
 	if err := s.put(&b); err != nil {
 		return 0, err
 	}
