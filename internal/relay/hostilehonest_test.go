@@ -39,6 +39,13 @@ func (h *hostile) serveOne(ctx context.Context, ready func()) error {
 	author := nostr.Filter{Authors: []nostr.PubKey{testkit.Someone(honestUser)}}
 	follow := author
 	follow.Limit = new(0)
+	// So that it is not idle while it waits for the other one.
+	if err := writer.Write(all, websocket.MessageText, nostr.AppendReq(nil, "stay", nostr.Filter{IDs: []nostr.ID{{}}, Limit: new(0)})); err != nil {
+		return err
+	}
+	if _, err := next(all, writer, nostr.AppendEOSE(nil, "stay")); err != nil {
+		return err
+	}
 	if err := reader.Write(all, websocket.MessageText, nostr.AppendReq(nil, "follow", follow)); err != nil {
 		return err
 	}
