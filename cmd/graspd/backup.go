@@ -7,14 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"graspd/internal/admin"
+	"graspd/internal/node"
 	"graspd/internal/store"
 )
 
@@ -37,7 +36,7 @@ func backupCommand(ctx context.Context, args []string, std stdio, env lookup) er
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	err = copyData(c.Data, dir, func(to string) error { return store.CopyClosed(c.storeOptions(), to) })
+	err = node.CopyClosed(c.Data, dir, c.storeOptions())
 	if errors.Is(err, store.ErrInUse) {
 		err = askForBackup(ctx, c.Data, base, dir)
 	}
@@ -50,7 +49,7 @@ func backupCommand(ctx context.Context, args []string, std stdio, env lookup) er
 
 // askForBackup has the running graspd make the copy. Who can read its key may ask.
 func askForBackup(ctx context.Context, data, base, dir string) error {
-	key, err := readKey(filepath.Join(data, keyFile))
+	key, err := node.ReadKey(data)
 	if err != nil {
 		return err
 	}
@@ -62,7 +61,7 @@ func askForBackup(ctx context.Context, data, base, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := admin.Authorize(req, body, time.Now(), signer(key)); err != nil {
+	if err := admin.Authorize(req, body, time.Now(), node.Signer(key)); err != nil {
 		return err
 	}
 	r, err := http.DefaultClient.Do(req)
@@ -75,94 +74,4 @@ func askForBackup(ctx context.Context, data, base, dir string) error {
 		err = fmt.Errorf("the graspd at %s: %s", base, strings.TrimSpace(string(text)))
 	}
 	return err
-}
-
-// copyData makes a copy of a data directory. Its name is given when it is complete and durable.
-func copyData(data, dir string, copyStore func(to string) error) (err error) {
-	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(err, &fs.PathError{Op: "copy to", Path: dir, Err: fs.ErrExist})
-	}
-	partial := dir + ".partial"
-	if err := os.Mkdir(partial, 0o700); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: it was left by a copy that was interrupted, remove it", err)
-	} else if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(partial))
-		}
-	}()
-	to := filepath.Join(partial, "store")
-	if err := copyStore(to); err != nil {
-		return err
-	}
-	if err := os.Chmod(to, 0o700); err != nil {
-		return err
-	}
-	if err := copyKey(filepath.Join(data, keyFile), filepath.Join(partial, keyFile)); err != nil {
-		return err
-	}
-	if err := syncDir(partial); err != nil {
-		return err
-	}
-	if err := os.Rename(partial, dir); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(dir))
-}
-
-// copyKey copies the relay's key, if it has one yet, for its owner alone.
-func copyKey(from, to string) error {
-	b, err := os.ReadFile(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-// backup copies everything while this node runs, one copy at a time.
-func (n *node) backup(dir string) error {
-	select {
-	case n.backups <- struct{}{}:
-		defer func() { <-n.backups }()
-	default:
-		return admin.ErrBackupRunning
-	}
-	err := copyData(n.cfg.Data, dir, n.store.Copy)
-	if err != nil {
-		n.log.Error("backup", "dir", dir, "error", err)
-		return err
-	}
-	n.log.Info("backup", "dir", dir)
-	return nil
-}
-
-// backupPatience is how long a stop waits for a backup.
-const backupPatience = 5 * time.Second
-
-// endBackups waits for the backup under way and lets no other begin.
-func (n *node) endBackups() error {
-	select {
-	case n.backups <- struct{}{}:
-		return nil
-	case <-time.After(backupPatience):
-		return errors.New("stopped in the middle of a backup: its .partial is left")
-	}
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,11 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
-
 	"graspd/internal/admin"
-	"graspd/internal/store"
+	"graspd/internal/node"
 	"graspd/internal/testkit"
 )
 
@@ -78,15 +73,15 @@ func TestBackupWhileEventsArrive(t *testing.T) {
 
 func sameKey(t *testing.T, data, dir string) {
 	t.Helper()
-	info, err := os.Stat(filepath.Join(dir, keyFile))
+	info, err := os.Stat(filepath.Join(dir, "relay.key"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("the key: %v %v", info, err)
 	}
-	a, err := loadKey(data)
+	a, err := node.LoadKey(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := loadKey(dir); err != nil || a != b {
+	if b, err := node.LoadKey(dir); err != nil || a != b {
 		t.Errorf("another key, %v", err)
 	}
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
@@ -96,7 +91,7 @@ func sameKey(t *testing.T, data, dir string) {
 
 func TestBackupOfARelayThatDoesNotRun(t *testing.T) {
 	data, before := filled(t, 20)
-	if _, err := loadKey(data); err != nil {
+	if _, err := node.LoadKey(data); err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "copy")
@@ -163,41 +158,12 @@ func TestBackupOverWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestOneBackupAtATime asks for a second one in the middle of the first.
-func TestOneBackupAtATime(t *testing.T) {
-	n := &node{cfg: Config{Data: t.TempDir()}, log: slog.New(slog.DiscardHandler), backups: make(chan struct{}, 1)}
-	taken := t.TempDir()
-	var during []error
-	disk := errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if strings.Contains(op.Path, ".partial") && len(during) == 0 {
-			during = append(during, nil) // the second one comes here, too
-			during[0] = n.backup(taken)
-		}
-		return nil
-	})
-	s, err := store.Open(store.Options{Dir: filepath.Join(n.cfg.Data, "store"), FS: errorfs.Wrap(vfs.Default, disk)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	n.store = s
-	if err := n.backup(filepath.Join(t.TempDir(), "copy")); err != nil {
-		t.Error(err)
-	}
-	if len(during) != 1 || !errors.Is(during[0], admin.ErrBackupRunning) {
-		t.Errorf("the second one: %v", during)
-	}
-	if err := n.backup(filepath.Join(t.TempDir(), "copy")); err != nil {
-		t.Errorf("after the first one: %v", err)
-	}
-}
-
 // TestStrangersGetNoBackup: whoever reaches the private listener has to sign with the relay's key, and that request.
 func TestStrangersGetNoBackup(t *testing.T) {
 	data := t.TempDir()
 	us := serve(t, "--data", data, "--admin-listen", "127.0.0.1:0")
 	base := us.out.await(t, `at (http://\S+)/status.json\n`)
-	key, err := loadKey(data)
+	key, err := node.LoadKey(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,25 +176,25 @@ func TestStrangersGetNoBackup(t *testing.T) {
 		code   int
 	}{
 		{"unsigned", func(*http.Request) error { return nil }, http.StatusUnauthorized},
-		{"by a stranger", func(r *http.Request) error { return admin.Authorize(r, body, now, signer(testkit.Key(9))) }, http.StatusUnauthorized},
-		{"another body", func(r *http.Request) error { return admin.Authorize(r, []byte(`{}`), now, signer(key)) }, http.StatusUnauthorized},
-		{"old", func(r *http.Request) error { return admin.Authorize(r, body, now.Add(-time.Hour), signer(key)) }, http.StatusUnauthorized},
+		{"by a stranger", func(r *http.Request) error { return admin.Authorize(r, body, now, node.Signer(testkit.Key(9))) }, http.StatusUnauthorized},
+		{"another body", func(r *http.Request) error { return admin.Authorize(r, []byte(`{}`), now, node.Signer(key)) }, http.StatusUnauthorized},
+		{"old", func(r *http.Request) error { return admin.Authorize(r, body, now.Add(-time.Hour), node.Signer(key)) }, http.StatusUnauthorized},
 		{"another place", func(r *http.Request) error {
 			o := r.Clone(t.Context())
 			o.URL.Path = "/other"
-			err := admin.Authorize(o, body, now, signer(key))
+			err := admin.Authorize(o, body, now, node.Signer(key))
 			r.Header = o.Header
 			return err
 		}, http.StatusUnauthorized},
 		{"another method", func(r *http.Request) error {
 			o := r.Clone(t.Context())
 			o.Method = "GET"
-			err := admin.Authorize(o, body, now, signer(key))
+			err := admin.Authorize(o, body, now, node.Signer(key))
 			r.Header = o.Header
 			return err
 		}, http.StatusUnauthorized},
 		{"no event", func(r *http.Request) error { r.Header.Set("Authorization", "Nostr e30="); return nil }, http.StatusUnauthorized},
-		{"the operator", func(r *http.Request) error { return admin.Authorize(r, body, now, signer(key)) }, http.StatusOK},
+		{"the operator", func(r *http.Request) error { return admin.Authorize(r, body, now, node.Signer(key)) }, http.StatusOK},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/backup", bytes.NewReader(body))
 		if err != nil {

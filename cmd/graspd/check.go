@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 
+	"graspd/internal/node"
 	"graspd/internal/nostr"
 	"graspd/internal/progress"
 	"graspd/internal/store"
@@ -47,14 +47,11 @@ func checkCommand(ctx context.Context, args []string, std stdio, env lookup) err
 	return err
 }
 
-// storeOptions are those for a store that no rules are applied to. What it has to say is in its errors.
-func (c *Config) storeOptions() store.Options {
-	return store.Options{Dir: filepath.Join(c.Data, "store"), CacheBytes: c.Cache, Floor: uint64(max(1, c.DiskFloor))}
-}
-
 // openToRead opens a store that is there.
-func openToRead(o store.Options) (*store.Store, error) {
-	s, err := store.Open(o)
+func (c *Config) openToRead() (*store.Store, error) {
+	o := c.storeOptions()
+	o.ReadOnly = true
+	s, err := node.OpenStore(c.Data, o)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w (--data says where the data is)", err)
 	}
@@ -63,9 +60,7 @@ func openToRead(o store.Options) (*store.Store, error) {
 
 // check reads everything and prints what is wrong.
 func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *progress.Meter) (err error) {
-	so := c.storeOptions()
-	so.ReadOnly = true
-	s, err := openToRead(so)
+	s, err := c.openToRead()
 	if err != nil {
 		return err
 	}
@@ -82,12 +77,13 @@ func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *
 		fmt.Fprintln(std.out, "sound")
 		return nil
 	}
-	return &unwell{append(listed(r.Problems, r.More), fmt.Sprintf("%s has problems; stop graspd and run: graspd check --repair --data %s", so.Dir, c.Data))}
+	return &unwell{append(listed(r.Problems, r.More), fmt.Sprintf("%s has problems; stop graspd and run: graspd check --repair --data %s", node.StoreIn(c.Data), c.Data))}
 }
 
 // repair builds the store anew and says what became of the old one.
 func (c *Config) repair(ctx context.Context, std stdio, o store.CheckOptions, p *progress.Meter) error {
 	so := c.storeOptions()
+	so.Dir = node.StoreIn(c.Data)
 	r, err := store.Repair(ctx, so, o)
 	p.End()
 	if err != nil {

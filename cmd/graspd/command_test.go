@@ -198,25 +198,3 @@ func TestImportAndExportNameWhatIsMissing(t *testing.T) {
 		t.Error("export made a store")
 	}
 }
-
-func TestTheKeyIsMadeOnceAndReadableByItsOwnerAlone(t *testing.T) {
-	dir := t.TempDir()
-	a, err := loadKey(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := loadKey(dir)
-	if err != nil || a != b {
-		t.Errorf("another key: %v", err)
-	}
-	info, err := os.Stat(filepath.Join(dir, keyFile))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v %v", info.Mode(), err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, keyFile), []byte("short"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := loadKey(dir); err == nil {
-		t.Error("a broken key file is taken")
-	}
-}

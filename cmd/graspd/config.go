@@ -4,6 +4,15 @@ import (
 	"log/slog"
 	"net/netip"
 	"time"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nip11"
+	"graspd/internal/node"
+	"graspd/internal/plan"
+	"graspd/internal/policy"
+	"graspd/internal/relay"
+	"graspd/internal/relaysync"
+	"graspd/internal/store"
 )
 
 // Config is every setting of graspd. The flag table in flags.go gives each its
@@ -68,4 +77,37 @@ type Config struct {
 
 	// Name, Description, Contact and PubKey stand in the NIP-11 document.
 	Name, Description, Contact, PubKey string
+}
+
+// door is what a node and an import have in common.
+func (c *Config) door(service grasp.Service, lists policy.Lists, log *slog.Logger) node.Config {
+	return node.Config{Dir: c.Data, Service: service, MinPoW: c.MinPoW, Lists: lists, Version: versionString(), Store: c.storeOptions(), Logger: log}
+}
+
+// node is what the settings make of a node.
+func (c *Config) node(service grasp.Service, lists policy.Lists, bootstrap []grasp.RelayURL, log *slog.Logger) node.Config {
+	n := c.door(service, lists, log)
+	clients, connections := connectionsFor(openFiles(), c.SyncMaxRelays)
+	n.Connections, n.Limits, n.Proxies, n.AdminHosts = connections, relay.Limits{Rates: relay.Rates{OpenTotal: clients}}, c.TrustedProxies, c.AdminHosts
+	n.Info = nip11.Document{Name: c.Name, Description: c.Description, Contact: c.Contact, PubKey: c.PubKey}
+	if c.Sync {
+		n.Sync = &node.Sync{Bootstrap: bootstrap, AllowPrivate: c.SyncAllowPrivate, Engine: c.engine()}
+	}
+	return n
+}
+
+func (c *Config) engine() relaysync.Config {
+	return relaysync.Config{
+		Peer: plan.Config{
+			BaseBackoff: c.SyncBaseBackoff, MaxBackoff: c.SyncMaxBackoff, DeadAfter: c.SyncDeadAfter, DeadRetry: c.SyncDeadRetry,
+			QuickReconnect: c.SyncQuickReconnect, Resync: c.SyncResyncInterval, NoNegentropy: !c.SyncNegentropy,
+			MaxTags: c.SyncMaxTags, MaxFilters: c.SyncMaxFilters, WholeFrom: c.SyncWholeFrom,
+		},
+		BatchWindow: c.SyncBatchWindow, CheckEvery: c.SyncCheckInterval, StartupDelay: c.SyncStartupDelay, MaxRelays: c.SyncMaxRelays,
+	}
+}
+
+// storeOptions are what the settings say of the store.
+func (c *Config) storeOptions() store.Options {
+	return store.Options{CacheBytes: c.Cache, Floor: uint64(max(1, c.DiskFloor))} // a floor of 0 bytes would be the default
 }

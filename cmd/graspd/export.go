@@ -25,9 +25,7 @@ func exportCommand(ctx context.Context, args []string, io stdio, env lookup) (er
 	if len(problems) > 0 {
 		return &usageError{problems}
 	}
-	o := c.storeOptions()
-	o.ReadOnly = true
-	s, err := openToRead(o)
+	s, err := c.openToRead()
 	if err != nil {
 		return err
 	}

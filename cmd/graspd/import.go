@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"graspd/internal/ingest"
+	"graspd/internal/node"
 	"graspd/internal/policy"
 	"graspd/internal/progress"
 )
@@ -46,7 +47,7 @@ func importCommand(ctx context.Context, args []string, std stdio, env lookup) (e
 	defer func() { err = errors.Join(err, file.Close()) }()
 	screen := screenOf(std.err, c.Quiet)
 	std.err = above(screen, std.err)
-	s, door, err := openStore(ctx, c, policy.Rules{Service: service, MinPoW: c.MinPoW, Lists: lists}, newLogger(c, std.err), nil)
+	s, door, err := node.OpenDoor(ctx, c.door(service, lists, newLogger(c, std.err)))
 	if err != nil {
 		return err
 	}

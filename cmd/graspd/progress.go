@@ -8,6 +8,7 @@ import (
 
 	"graspd/internal/plan"
 	"graspd/internal/progress"
+	"graspd/internal/relaysync"
 )
 
 // screenOf returns a screen where people look at w and want to see progress, else nil.
@@ -38,16 +39,16 @@ const (
 )
 
 // showCatchup draws how the first catch-up comes on, until nothing is under way any more, and says what it brought.
-func (n *node) showCatchup(ctx context.Context, s *progress.Screen) {
+func showCatchup(ctx context.Context, e *relaysync.Engine, window time.Duration, s *progress.Screen) {
 	tick := time.NewTicker(catchupLook)
 	defer tick.Stop()
 	defer s.Clear()
 	begun, moved := time.Now(), time.Now()
 	for {
 		look, cancel := context.WithTimeout(ctx, time.Second)
-		ready, _ := n.engine.Ready(look)
+		ready, _ := e.Ready(look)
 		var relays []plan.Status
-		for _, r := range n.engine.Status(look) {
+		for _, r := range e.Status(look) {
 			relays = append(relays, r.Status)
 		}
 		cancel()
@@ -55,7 +56,7 @@ func (n *node) showCatchup(ctx context.Context, s *progress.Screen) {
 		if !ready && c.live == 0 || c.busy > 0 { // relays that fail are not waited for
 			moved = time.Now()
 		}
-		if time.Since(moved) > n.cfg.SyncBatchWindow+catchupCalm {
+		if time.Since(moved) > window+catchupCalm {
 			s.Clear()
 			if c.live > 0 {
 				fmt.Fprintln(s, c.result(moved.Sub(begun)))

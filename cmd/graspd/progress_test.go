@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"log/slog"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"graspd/internal/corpus"
+	"graspd/internal/node"
 	"graspd/internal/plan"
 	"graspd/internal/policy"
 	"graspd/internal/progress"
@@ -56,7 +57,7 @@ func TestProgressOfAnImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, door, err := openStore(t.Context(), c, policy.Rules{Service: service}, slog.New(slog.DiscardHandler), nil)
+	s, door, err := node.OpenDoor(t.Context(), c.door(service, policy.Lists{}, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,30 +100,26 @@ func TestCatchupSumsUpTheRelays(t *testing.T) {
 
 // The bar of the first catch-up goes when nothing is under way any more, and at the end of the process.
 func TestCatchupOnATerminalEnds(t *testing.T) {
-	c, err := demoConfig(t.TempDir(), "--listen", "127.0.0.1:0", "--admin-listen", "")
+	service, err := (&Config{Listen: "127.0.0.1:0"}).service()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := listen(c)
+	n, err := node.New(t.Context(), node.Config{Dir: t.TempDir(), Service: service, Sync: &node.Sync{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, err := c.service()
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := build(t.Context(), c, l, service, policy.Lists{}, nil, slog.New(slog.DiscardHandler))
+	l, err := listen(Config{Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var drawn bytes.Buffer
-	n.screen = progress.NewScreen(&drawn, func() int { return 80 })
-	n.cfg.SyncBatchWindow = catchupLook/2 - catchupCalm // it looks twice at most
+	screen := progress.NewScreen(&drawn, func() int { return 80 })
+	window := catchupLook/2 - catchupCalm // it looks twice at most
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- n.run(ctx, nil) }()
+	go func() { ended <- serveOn(ctx, Config{SyncBatchWindow: window}, n, l, screen, nil) }()
 	cancel()
-	if err := <-ended; err != nil {
+	if err := errors.Join(<-ended, n.Close()); err != nil {
 		t.Error(err)
 	}
 	if drawn.Len() > 0 {

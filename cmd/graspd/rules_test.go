@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 	"time"
 
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
+	"graspd/internal/node"
 	"graspd/internal/policy"
 	"graspd/internal/store"
 	"graspd/internal/testkit"
@@ -23,7 +23,8 @@ func TestOtherRulesForgetWhatWasRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, door, err := openStore(t.Context(), c, policy.Rules{Service: service, MinPoW: pow}, slog.New(slog.DiscardHandler), nil)
+		c.MinPoW = pow
+		s, door, err := node.OpenDoor(t.Context(), c.door(service, policy.Lists{}, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,13 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
+
+	"golang.org/x/sync/errgroup"
 
 	"graspd/internal/grasp"
 	"graspd/internal/logs"
+	"graspd/internal/node"
+	"graspd/internal/progress"
 )
 
 // serveCommand runs one relay until it is told to stop.
@@ -42,64 +48,60 @@ func serveCommand(ctx context.Context, args []string, io stdio, env lookup) erro
 		return err
 	}
 	if c.Domain == "" { // the port may have been chosen just now
-		if service, err = grasp.ParseService(l.public.Addr().String()); err != nil {
-			return errors.Join(err, l.close())
+		if service, err = grasp.ParseService(l.Public.Addr().String()); err != nil {
+			return errors.Join(err, l.Close())
 		}
 	}
 	boundGarbage(env)
 	screen := screenOf(io.err, c.Quiet || c.LogFormat == logs.JSON)
-	n, err := build(ctx, c, l, service, lists, bootstrap, newLogger(c, above(screen, io.err)))
+	n, err := node.New(ctx, c.node(service, lists, bootstrap, newLogger(c, above(screen, io.err))))
 	if err != nil {
-		return err
+		return errors.Join(err, l.Close())
 	}
-	n.screen = screen
-	n.greet(io.out)
-	return n.run(ctx, hangups)
+	greet(io.out, c, n, l)
+	return errors.Join(serveOn(ctx, c, n, l, screen, hangups), n.Close())
 }
 
-// listeners are where a node answers.
-type listeners struct {
-	public net.Listener
-	admin  net.Listener // nil = nowhere
+// serveOn runs the node and what goes on beside it.
+func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, screen *progress.Screen, hangups <-chan os.Signal) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { rereadOn(gctx, &c, n, hangups); return nil })
+	g.Go(func() error { tendMemory(gctx, readFooting, debug.FreeOSMemory); return nil })
+	if screen != nil && n.Engine != nil {
+		g.Go(func() error { showCatchup(gctx, n.Engine, c.SyncBatchWindow, screen); return nil })
+	}
+	g.Go(func() error { return n.Run(gctx, l) })
+	return g.Wait()
 }
 
-func listen(c Config) (l listeners, err error) {
-	if l.public, err = net.Listen("tcp", c.Listen); err != nil {
+// newLogger writes for people or for machines.
+func newLogger(c Config, w io.Writer) *slog.Logger {
+	return logs.New(w, logs.Config{Level: c.LogLevel, Format: c.LogFormat, Terminal: isTerminal(w)})
+}
+
+func listen(c Config) (l node.Listeners, err error) {
+	if l.Public, err = net.Listen("tcp", c.Listen); err != nil {
 		return l, fmt.Errorf("--listen: %w", err)
 	}
 	if c.AdminListen == "" {
 		return l, nil
 	}
-	if l.admin, err = net.Listen("tcp", c.AdminListen); err != nil {
-		return l, errors.Join(fmt.Errorf("--admin-listen: %w (give another address, or none to do without)", err), l.close())
+	if l.Admin, err = net.Listen("tcp", c.AdminListen); err != nil {
+		return l, errors.Join(fmt.Errorf("--admin-listen: %w (give another address, or none to do without)", err), l.Close())
 	}
 	return l, nil
 }
 
-// close closes those that no server has closed.
-func (l listeners) close() error {
-	var errs []error
-	for _, x := range []net.Listener{l.public, l.admin} {
-		if x == nil {
-			continue
-		}
-		if err := x.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // greet prints the first lines: where it listens, where the data is, what to
 // open in a browser, and what to put into an announcement.
-func (n *node) greet(w io.Writer) {
-	addr := n.listen.public.Addr()
+func greet(w io.Writer, c Config, n *node.Node, l node.Listeners) {
+	addr := l.Public.Addr()
 	fmt.Fprintf(w, "graspd %s listens on ws://%s\n", versionString(), addr)
-	fmt.Fprintf(w, "data in %s\n", n.cfg.Data)
+	fmt.Fprintf(w, "data in %s\n", c.Data)
 	fmt.Fprintf(w, "open http://%s in a browser\n", addr)
-	if n.listen.admin != nil {
-		fmt.Fprintf(w, "for the operator: open http://%s/\n", n.listen.admin.Addr())
-		fmt.Fprintf(w, "for programs: status at http://%s/status.json\n", n.listen.admin.Addr())
+	if l.Admin != nil {
+		fmt.Fprintf(w, "for the operator: open http://%s/\n", l.Admin.Addr())
+		fmt.Fprintf(w, "for programs: status at http://%s/status.json\n", l.Admin.Addr())
 	}
-	fmt.Fprintf(w, "to have a repository kept here, add this to the relays tag of its announcement: %s\n", n.service.RelayURL())
+	fmt.Fprintf(w, "to have a repository kept here, add this to the relays tag of its announcement: %s\n", n.Service().RelayURL())
 }

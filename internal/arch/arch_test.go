@@ -43,7 +43,9 @@ var layers = map[string]int{
 	"internal/relayconn":  8,
 	"internal/metrics":    9,
 	"internal/relaysync":  9,
-	"cmd/graspd":          10,
+	"internal/node":       10,
+	"internal/demo":       11,
+	"cmd/graspd":          12,
 }
 
 // testOnly packages are imported by tests and by each other alone.
@@ -57,7 +59,8 @@ var impure = []string{"context", "sync", "sync/atomic", "net", "net/http", "os",
 // goroutines names the files in which `go` or a Go method may stand, as the
 // goroutine table of docs/ARCHITECTURE.md does.
 var goroutines = []string{
-	"cmd/graspd/demo.go", "cmd/graspd/feed.go", "cmd/graspd/import.go", "cmd/graspd/wire.go",
+	"cmd/graspd/feed.go", "cmd/graspd/import.go", "cmd/graspd/serve.go",
+	"internal/demo/demo.go", "internal/node/run.go",
 	"internal/ingest/door.go",
 	"internal/relay/session.go", "internal/relay/writer.go",
 	"internal/store/prove.go",

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,8 +16,8 @@ import (
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
 	"graspd/internal/nip11"
+	"graspd/internal/node"
 	"graspd/internal/nostr"
-	"graspd/internal/plan"
 	"graspd/internal/policy"
 	"graspd/internal/relay"
 	"graspd/internal/relaysync"
@@ -57,11 +56,8 @@ type Graspd struct {
 
 // running is one life of the process.
 type running struct {
-	store  *store.Store
-	door   *ingest.Door
-	relay  *relay.Relay
-	engine *relaysync.Engine
-	stop   func() error
+	*node.Node
+	stop func() error
 }
 
 // Graspd adds a relay that is not started yet.
@@ -102,10 +98,10 @@ func (g *Graspd) Host() *Host { return g.host }
 func (g *Graspd) Running() bool { return g.run != nil }
 
 // Store is the store of the running relay.
-func (g *Graspd) Store() *store.Store { return g.run.store }
+func (g *Graspd) Store() *store.Store { return g.run.Store }
 
 // Engine is the sync engine of the running relay.
-func (g *Graspd) Engine() *relaysync.Engine { return g.run.engine }
+func (g *Graspd) Engine() *relaysync.Engine { return g.run.Engine }
 
 // Start runs it, with what is on its disk.
 func (g *Graspd) Start() {
@@ -116,88 +112,51 @@ func (g *Graspd) Start() {
 }
 
 func (g *Graspd) start() error {
-	log := g.w.log.With(slog.String("graspd", g.Name))
-	rules := policy.Rules{Service: g.Service, MinPoW: g.MinPoW}
 	g.lives++
-	r := &running{}
-	var err error
-	r.store, err = store.Open(store.Options{
-		Dir: "store", FS: g.fs, CacheBytes: 1 << 20, TableBytes: 256 << 10, Rules: rules.Fingerprint(), Now: g.now,
-		FreeSpace: g.space, Logger: log.With("component", "store"),
-	})
-	if err != nil {
-		return err
-	}
 	verifier := g.Verifier
 	if verifier == nil {
 		verifier = testkit.Marks{}
 	}
-	// One verifier: several would take the events of one moment in an order of their own.
-	r.door = ingest.New(ingest.Config{
-		Store: r.store, Rules: rules, Verifier: verifier, Now: g.now, Workers: 1, Limits: g.Door, Logger: log.With("component", "ingest"),
-	})
-	r.relay, err = relay.New(relay.Config{
-		Store: r.store, Door: r.door, Service: g.Service, Limits: g.Limits, Ping: g.Ping, Now: g.now, Logger: log.With("component", "relay"),
-		Info: nip11.Document{Name: g.Name, Self: g.Key().String(), Software: "graspd"},
-	})
-	if err != nil {
-		return errors.Join(err, r.store.Close())
-	}
-	begun := time.Now()
-	c := relaysync.Config{
-		Store: r.store, Door: r.door, Service: g.Service, Bootstrap: g.Bootstrap, Self: g.Key(), PingEvery: g.Ping, Logger: log,
-		Sign: func(e *nostr.Event) error {
-			*e = *testkit.Mark(g.Key(), e.CreatedAt, e.Kind, e.Content, e.Tags...)
-			return nil
-		},
-		Dialer: newDialer(g),
-		Now:    func() plan.Now { return plan.Now{Mono: time.Since(begun), Wall: g.now()} },
+	c := node.Config{
+		Service: g.Service, MinPoW: g.MinPoW, Verifier: verifier, Door: g.Door, Limits: g.Limits, Ping: g.Ping, Now: g.now, Identity: g.identity,
+		Workers: 1, // several would take the events of one moment in an order of their own
+		Store:   store.Options{FS: g.fs, CacheBytes: 1 << 20, TableBytes: 256 << 10, FreeSpace: g.space},
+		Info:    nip11.Document{Name: g.Name},
+		Sync:    &node.Sync{Bootstrap: g.Bootstrap, Dialer: newDialer(g), Engine: relaysync.Config{PingEvery: g.Ping}},
+		Logger:  g.w.log.With(slog.String("graspd", g.Name)),
 	}
 	if g.Options.Engine != nil {
-		g.Options.Engine(&c)
+		g.Options.Engine(&c.Sync.Engine)
 	}
-	r.engine = relaysync.New(c)
-	r.serve(g)
-	g.run = r
+	n, err := node.New(context.Background(), c)
+	if err != nil {
+		return err
+	}
+	g.run = &running{Node: n, stop: g.serve(n)}
 	return nil
 }
 
-// serve runs the parts; stop ends them in the reverse of the order of data.
-func (r *running) serve(g *Graspd) {
-	doorCtx, endDoor := context.WithCancel(context.Background())
-	relayCtx, endRelay := context.WithCancel(context.Background())
-	engineCtx, endEngine := context.WithCancel(context.Background())
-	server := r.relay.Server()
-	l := g.host.Listen()
-	feedCtx, endFeed := context.WithCancel(context.Background())
-	var engine, relay, door, feed part
-	feed.run(func() error { g.follow(feedCtx, r.store); return nil })
-	door.run(func() error { return r.door.Run(doorCtx) })
-	relay.run(func() error { return r.relay.Run(relayCtx) })
-	engine.run(func() error { return r.engine.Run(engineCtx) })
-	var accept part
-	accept.run(func() error {
-		if err := server.Serve(r.relay.Listener(l)); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
+// identity is that of a relay whose marks are taken for signatures.
+func (g *Graspd) identity() (node.Identity, error) {
+	return node.Identity{PubKey: g.Key(), Sign: func(e *nostr.Event) error {
+		*e = *testkit.Mark(g.Key(), e.CreatedAt, e.Kind, e.Content, e.Tags...)
 		return nil
-	})
-	r.stop = func() error {
-		defer endEngine()
-		sctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		err := server.Shutdown(sctx)
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = server.Close()
-		}
-		endEngine()
-		err = errors.Join(err, accept.wait(), engine.wait())
-		endRelay()
-		err = errors.Join(err, relay.wait())
-		endDoor()
-		err = errors.Join(err, door.wait())
+	}}, nil
+}
+
+// serve runs it, and what follows its store; stop ends both.
+func (g *Graspd) serve(n *node.Node) (stop func() error) {
+	ctx, end := context.WithCancel(context.Background())
+	feedCtx, endFeed := context.WithCancel(context.Background())
+	l := node.Listeners{Public: g.host.Listen()}
+	var whole, feed part
+	feed.run(func() error { g.follow(feedCtx, n.Store); return nil })
+	whole.run(func() error { return n.Run(ctx, l) })
+	return func() error {
+		end()
+		err := whole.wait()
 		endFeed()
-		return errors.Join(err, feed.wait(), r.store.Close())
+		return errors.Join(err, feed.wait(), n.Close())
 	}
 }
 
@@ -244,7 +203,7 @@ func (g *Graspd) Crash() {
 // Publish brings an event in as a client would, and waits for the verdict.
 func (g *Graspd) Publish(e *nostr.Event) policy.Verdict {
 	g.w.t.Helper()
-	src := g.run.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
+	src := g.run.Door.Source(ingest.SourceConfig{Label: "client", Direct: true})
 	defer src.Close()
 	got := make(chan policy.Verdict, 1)
 	if err := src.Submit(context.Background(), e, store.Direct, func(v policy.Verdict) { got <- v }); err != nil {
@@ -261,7 +220,7 @@ func (g *Graspd) dial(ctx context.Context, _, address string) (net.Conn, error) 
 // Has says whether an event is served.
 func (g *Graspd) Has(e *nostr.Event) bool {
 	g.w.t.Helper()
-	v := g.run.store.View()
+	v := g.run.Store.View()
 	defer v.Close()
 	_, ok, err := v.Get(e.ID)
 	if err != nil {

@@ -90,7 +90,7 @@ func (g *Graspd) Ever() map[nostr.ID]*nostr.Event {
 // Served are the events that the relay serves now.
 func (g *Graspd) Served() map[nostr.ID]*nostr.Event {
 	g.w.t.Helper()
-	v := g.run.store.View()
+	v := g.run.Store.View()
 	defer v.Close()
 	out := make(map[nostr.ID]*nostr.Event)
 	for row, err := range v.Query(context.Background(), nostr.Filter{}) {

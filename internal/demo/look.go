@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -25,13 +25,13 @@ type relayStanding struct {
 }
 
 // look compares what yours has with what the others have.
-func (d *demo) look(ctx context.Context) (s standing, err error) {
-	held, err := heldBy(ctx, d.yours.store)
+func (d *show) look(ctx context.Context) (s standing, err error) {
+	held, err := heldBy(ctx, d.yours.Store)
 	if err != nil {
 		return s, err
 	}
 	states := make(map[string]plan.Status)
-	for _, r := range d.yours.engine.Status(ctx) {
+	for _, r := range d.yours.Engine.Status(ctx) {
 		states[string(r.URL)] = r.Status
 	}
 	s.have, s.total = len(held), d.total
@@ -42,7 +42,7 @@ func (d *demo) look(ctx context.Context) (s standing, err error) {
 				r.have++
 			}
 		}
-		st, known := states[string(n.service.RelayURL())]
+		st, known := states[string(n.Service().RelayURL())]
 		r.state, r.live = describe(st, known), st.Phase == "live"
 		s.relays = append(s.relays, r)
 	}

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -8,12 +8,15 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"graspd/internal/corpus"
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
+	"graspd/internal/nip11"
+	"graspd/internal/node"
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
 	"graspd/internal/relayconn"
@@ -22,38 +25,47 @@ import (
 
 // neighbour is another relay, which does not sync: it has what was brought to it.
 type neighbour struct {
-	*node
+	*node.Node
 	name    string
 	weather *weather
 	holds   []nostr.ID // of what yours is to have
 }
 
-func (d *demo) neighbour(ctx context.Context, name string, rate int) (*neighbour, error) {
+func (d *show) neighbour(ctx context.Context, name string, rate int) (*neighbour, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	service, err := grasp.ParseService(l.Addr().String())
-	if err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	c, err := demoConfig(filepath.Join(d.dir, name), "--sync=false")
-	if err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	c.Name = name
 	w := &weather{Listener: l, rate: rate}
-	n, err := build(ctx, c, listeners{public: w}, service, policy.Lists{}, nil, d.log.With("node", name))
-	return &neighbour{node: n, name: name, weather: w}, err
+	c, err := d.config(name, l.Addr())
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	c.Logger = d.log.With("node", name)
+	n, err := node.New(ctx, c)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return &neighbour{Node: n, name: name, weather: w}, nil
+}
+
+// config is that of a relay at an address, of a size for a small show.
+func (d *show) config(name string, at net.Addr) (node.Config, error) {
+	service, err := grasp.ParseService(at.String())
+	return node.Config{
+		Dir: filepath.Join(d.dir, strings.ReplaceAll(name, " ", "-")), Service: service, Version: d.version, Logger: d.log,
+		Info:  nip11.Document{Name: name, Description: "A relay of the demonstration."},
+		Store: store.Options{CacheBytes: 8 << 20, Floor: 64 << 20},
+	}, err
 }
 
 // fill brings events to the others: each repository is on two of them, and neither has all of it.
-func (d *demo) fill(ctx context.Context) error {
+func (d *show) fill(ctx context.Context) error {
 	now := time.Now().Unix()
 	o := corpus.Options{Seed: 7, Repositories: 24, Roots: 500, Others: 1300, Since: now - 90*86_400, Until: now, RelaysEach: 2}
-	o.Service = "ws://" + d.address.public.Addr().String()
+	o.Service = "ws://" + d.address.Public.Addr().String()
 	for _, n := range d.others {
-		o.Relays = append(o.Relays, string(n.service.RelayURL()))
+		o.Relays = append(o.Relays, string(n.Service().RelayURL()))
 	}
 	c := corpus.Generate(o)
 	reach := corpus.NewReach(c.Events())
@@ -65,13 +77,13 @@ func (d *demo) fill(ctx context.Context) error {
 	}
 	known := make(map[nostr.ID]bool)
 	for i, n := range d.others {
-		err := load(ctx, n.door, slices.DeleteFunc(slices.Clone(events), func(e *nostr.Event) bool {
+		err := load(ctx, n.Door, slices.DeleteFunc(slices.Clone(events), func(e *nostr.Event) bool {
 			return !e.Kind.IsAddressable() && int(e.ID[0])%5 == i // no two lack the same
 		}))
 		if err != nil {
 			return err
 		}
-		held, err := heldBy(ctx, n.store)
+		held, err := heldBy(ctx, n.Store)
 		if err != nil {
 			return err
 		}
@@ -171,5 +183,5 @@ func signed(e *nostr.Event) (*nostr.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e, signer(key)(e)
+	return e, node.Signer(key)(e)
 }

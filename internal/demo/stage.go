@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -11,21 +11,21 @@ import (
 
 // Times of the demo.
 const (
-	demoPoll     = 100 * time.Millisecond
-	demoPatience = 2 * time.Minute // then something is wrong
-	demoPause    = time.Second     // between live events, for people
-	demoRest     = 8 * time.Second // and when everything was shown
-	demoLive     = 6               // live events before the storm
+	poll     = 100 * time.Millisecond
+	patience = 2 * time.Minute // then something is wrong
+	pause    = time.Second     // between live events, for people
+	rest     = 8 * time.Second // and when everything was shown
+	lives    = 6               // live events before the storm
 )
 
 // play is the show. It ends early with ctx.
-func (d *demo) play(ctx context.Context) error {
+func (d *show) play(ctx context.Context) error {
 	d.greet()
 	if err := d.converge(ctx); err != nil {
 		return err
 	}
 	fmt.Fprintln(d.out, "\nPeople write, now here, now there; live subscriptions bring it:")
-	for i := range demoLive {
+	for i := range lives {
 		if err := d.live(ctx, i); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (d *demo) play(ctx context.Context) error {
 	return d.goOn(ctx)
 }
 
-func (d *demo) greet() {
+func (d *show) greet() {
 	fmt.Fprintf(d.out, `
 Three relays on this machine hold %s events about git repositories. None has all of them, each
 repository is on two, and the one called flaky hangs up all the time. Your relay is empty and knows
@@ -48,13 +48,13 @@ the URL of one of them.
   the operator's page of your relay   http://%s/
   its public page                     http://%s/
 
-`, digits(d.total), d.yours.listen.admin.Addr(), d.yours.listen.public.Addr())
+`, digits(d.total), d.address.Admin.Addr(), d.address.Public.Addr())
 }
 
 // converge shows how yours fills until it has everything and is through with every relay.
-func (d *demo) converge(ctx context.Context) error {
+func (d *show) converge(ctx context.Context) error {
 	begun := time.Now()
-	late := time.After(demoPatience)
+	late := time.After(patience)
 	told := time.Time{}
 	for {
 		now, err := d.look(ctx)
@@ -71,7 +71,7 @@ func (d *demo) converge(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-time.After(demoPoll):
+		case <-time.After(poll):
 		case <-late:
 			return fmt.Errorf("your relay is not complete after two minutes: %s", now.line())
 		case <-ctx.Done():
@@ -81,7 +81,7 @@ func (d *demo) converge(ctx context.Context) error {
 }
 
 // tell writes how it stands, as a line where no bars are drawn, and as they stood at the end.
-func (d *demo) tell(now standing, after time.Duration) {
+func (d *show) tell(now standing, after time.Duration) {
 	if d.screen == nil {
 		fmt.Fprintf(d.out, "%5.1f s  %s\n", after.Seconds(), now.line())
 		return
@@ -94,15 +94,15 @@ func (d *demo) tell(now standing, after time.Duration) {
 	}
 }
 
-// demoSubjects are what people write about.
-var demoSubjects = []string{
+// subjects are what people write about.
+var subjects = []string{
 	"Crash when the remote has no HEAD", "Typo in the manual", "Could the log be shorter?", "Tests fail on big-endian machines",
 	"A clone over a slow line never ends", "Please tag a release", "Paths with spaces are cut", "Say which key was refused",
 }
 
 // issue makes an issue about one of the repositories that a relay carries, by somebody who was not there before.
-func (d *demo) issue(ctx context.Context, n *neighbour) (*nostr.Event, error) {
-	v := n.store.View()
+func (d *show) issue(ctx context.Context, n *neighbour) (*nostr.Event, error) {
+	v := n.Store.View()
 	defer v.Close()
 	var about []*nostr.Event
 	for row, err := range v.Query(ctx, nostr.Filter{Kinds: []nostr.Kind{nip34.KindRepository}, Limit: new(20)}) {
@@ -113,7 +113,7 @@ func (d *demo) issue(ctx context.Context, n *neighbour) (*nostr.Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		if a, err := nip34.ParseAnnouncement(ann); err == nil && d.yours.service.Lists(a) { // not another maintainer's
+		if a, err := nip34.ParseAnnouncement(ann); err == nil && d.yours.Service().Lists(a) { // not another maintainer's
 			about = append(about, ann)
 		}
 	}
@@ -121,7 +121,7 @@ func (d *demo) issue(ctx context.Context, n *neighbour) (*nostr.Event, error) {
 		return nil, fmt.Errorf("%s carries no repository to write about", n.name)
 	}
 	ann := about[d.written%len(about)]
-	subject := demoSubjects[d.written%len(demoSubjects)]
+	subject := subjects[d.written%len(subjects)]
 	d.written++
 	return signed(&nostr.Event{
 		CreatedAt: time.Now().Unix(), Kind: nip34.KindIssue, Content: "The demo says hello.",
@@ -130,27 +130,27 @@ func (d *demo) issue(ctx context.Context, n *neighbour) (*nostr.Event, error) {
 }
 
 // live publishes an issue on one of the others and waits until the live subscription has brought it.
-func (d *demo) live(ctx context.Context, i int) error {
+func (d *show) live(ctx context.Context, i int) error {
 	n := d.others[i%len(d.others)]
 	e, err := d.issue(ctx, n)
 	if err != nil {
 		return err
 	}
 	begun := time.Now()
-	if err := publish(ctx, n.listen.public.Addr(), e); err != nil {
+	if err := publish(ctx, n.weather.Addr(), e); err != nil {
 		return err
 	}
 	if err := d.arrive(ctx, n, e, begun, "live"); err != nil {
 		return err
 	}
-	return d.pause(ctx, demoPause)
+	return d.pause(ctx, pause)
 }
 
 // arrive waits for an event and tells how long it took.
-func (d *demo) arrive(ctx context.Context, n *neighbour, e *nostr.Event, begun time.Time, how string) error {
-	patient, cancel := context.WithTimeout(ctx, demoPatience)
+func (d *show) arrive(ctx context.Context, n *neighbour, e *nostr.Event, begun time.Time, how string) error {
+	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := awaitEvent(patient, d.yours.store, e.ID); err != nil && ctx.Err() == nil {
+	if err := awaitEvent(patient, d.yours.Store, e.ID); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("an issue on %s has not come: %w", n.name, err)
 	} else if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (d *demo) arrive(ctx context.Context, n *neighbour, e *nostr.Event, begun t
 	return nil
 }
 
-func (d *demo) arrived(n *neighbour, e *nostr.Event, begun time.Time, how string) {
+func (d *show) arrived(n *neighbour, e *nostr.Event, begun time.Time, how string) {
 	n.holds = append(n.holds, e.ID)
 	d.total++
 	subject := e.Tags[len(e.Tags)-1][1]
@@ -167,7 +167,7 @@ func (d *demo) arrived(n *neighbour, e *nostr.Event, begun time.Time, how string
 }
 
 // storm has flaky hang up, and somebody write there before it is reached again.
-func (d *demo) storm(ctx context.Context) error {
+func (d *show) storm(ctx context.Context) error {
 	fmt.Fprintln(d.out, "\nflaky hangs up, and somebody writes there while nobody listens:")
 	flaky := d.others[len(d.others)-1]
 	begun := time.Now()
@@ -179,17 +179,17 @@ func (d *demo) storm(ctx context.Context) error {
 }
 
 // cutOff cuts a relay's connections and brings an event to it. The next connections fare as told.
-func (d *demo) cutOff(ctx context.Context, n *neighbour, next ...fate) (*nostr.Event, error) {
+func (d *show) cutOff(ctx context.Context, n *neighbour, next ...fate) (*nostr.Event, error) {
 	e, err := d.issue(ctx, n)
 	if err != nil {
 		return nil, err
 	}
 	n.weather.storm(next...)
-	return e, load(ctx, n.door, []*nostr.Event{e})
+	return e, load(ctx, n.Door, []*nostr.Event{e})
 }
 
 // conclude ends the show where nobody watches: everything must be there.
-func (d *demo) conclude(ctx context.Context) error {
+func (d *show) conclude(ctx context.Context) error {
 	now, err := d.look(ctx)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (d *demo) conclude(ctx context.Context) error {
 }
 
 // goOn goes on until ctx ends: events now and then, and a relay that asks to be left in peace.
-func (d *demo) goOn(ctx context.Context) error {
+func (d *show) goOn(ctx context.Context) error {
 	fmt.Fprintln(d.out, "\nNow flaky hangs up and answers 429, Too Many Requests.\nIt is left in peace for a minute; the others go on.")
 	flaky := d.others[len(d.others)-1]
 	begun := time.Now()
@@ -214,10 +214,10 @@ func (d *demo) goOn(ctx context.Context) error {
 		if err := d.live(ctx, i%(len(d.others)-1)); err != nil {
 			return err
 		}
-		if err := d.pause(ctx, demoRest); err != nil {
+		if err := d.pause(ctx, rest); err != nil {
 			return err
 		}
-		held, err := heldBy(ctx, d.yours.store)
+		held, err := heldBy(ctx, d.yours.Store)
 		if err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ func (d *demo) goOn(ctx context.Context) error {
 }
 
 // pause keeps the lines at the bottom right for some time. Where nobody watches there is none.
-func (d *demo) pause(ctx context.Context, t time.Duration) error {
+func (d *show) pause(ctx context.Context, t time.Duration) error {
 	if d.screen == nil && !d.stay {
 		return ctx.Err()
 	}
@@ -240,9 +240,9 @@ func (d *demo) pause(ctx context.Context, t time.Duration) error {
 			return err
 		}
 		lines := append([]string{""}, now.bars()...)
-		d.screen.Draw(append(lines, "", fmt.Sprintf("  Look at http://%s/   Ctrl-C ends the demo.", d.yours.listen.admin.Addr()))...)
+		d.screen.Draw(append(lines, "", fmt.Sprintf("  Look at http://%s/   Ctrl-C ends the demo.", d.address.Admin.Addr()))...)
 		select {
-		case <-time.After(demoPoll):
+		case <-time.After(poll):
 		case <-over:
 			return nil
 		case <-ctx.Done():

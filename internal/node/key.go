@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"crypto/rand"
@@ -16,17 +16,27 @@ import (
 // keyFile holds the relay's own secret key as hex, readable by its owner alone.
 const keyFile = "relay.key"
 
-// loadKey reads the relay's key from the data directory, or makes one.
-func loadKey(dir string) (nostr.SecretKey, error) {
-	path := filepath.Join(dir, keyFile)
-	key, err := readKey(path)
+// identityIn is the relay whose data directory this is.
+func identityIn(dir string) (Identity, error) {
+	key, err := LoadKey(dir)
+	if err != nil {
+		return Identity{}, err
+	}
+	return Identity{key.PubKey(), Signer(key)}, nil
+}
+
+// LoadKey reads the relay's key from its data directory, or makes one.
+func LoadKey(dir string) (nostr.SecretKey, error) {
+	key, err := ReadKey(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return makeKey(path)
+		return makeKey(filepath.Join(dir, keyFile))
 	}
 	return key, err
 }
 
-func readKey(path string) (nostr.SecretKey, error) {
+// ReadKey reads the relay's key from its data directory.
+func ReadKey(dir string) (nostr.SecretKey, error) {
+	path := filepath.Join(dir, keyFile)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nostr.SecretKey{}, fmt.Errorf("read the relay's key: %w", err)
@@ -54,8 +64,8 @@ func makeKey(path string) (nostr.SecretKey, error) {
 	return key, nil
 }
 
-// signer signs as the relay.
-func signer(key nostr.SecretKey) func(*nostr.Event) error {
+// Signer signs as the relay.
+func Signer(key nostr.SecretKey) func(*nostr.Event) error {
 	return func(e *nostr.Event) error {
 		var aux [32]byte
 		if _, err := rand.Read(aux[:]); err != nil {

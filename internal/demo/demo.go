@@ -1,0 +1,151 @@
+// Package demo shows, on one machine alone, how an empty relay becomes complete from three others, and stays so: whole nodes on
+// loopback, one of which hangs up all the time, and what an onlooker is told meanwhile.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"graspd/internal/grasp"
+	"graspd/internal/node"
+	"graspd/internal/plan"
+	"graspd/internal/progress"
+	"graspd/internal/relaysync"
+)
+
+// Config says where and for whom the demo is shown.
+type Config struct {
+	Out     io.Writer        // what is told goes here
+	Screen  *progress.Screen // nil where nobody watches: then it is quicker, and lines stand for the bars
+	Stay    bool             // go on until ctx ends
+	Logger  *slog.Logger
+	Version string
+}
+
+// Run shows it until it is over or ctx ends, which is no error, and leaves nothing behind.
+func Run(ctx context.Context, c Config) error {
+	dir, err := os.MkdirTemp("", "graspd-demo-")
+	if err != nil {
+		return err
+	}
+	d := &show{dir: dir, version: c.Version, out: c.Out, screen: c.Screen, stay: c.Stay, log: c.Logger}
+	err = d.run(ctx)
+	d.screen.Clear()
+	return errors.Join(err, os.RemoveAll(dir))
+}
+
+// show is what goes on: yours fills from the others.
+type show struct {
+	dir     string
+	version string
+	out     io.Writer
+	screen  *progress.Screen // nil where nobody watches: then it is quicker, and lines stand for the bars
+	stay    bool             // until Ctrl-C
+	log     *slog.Logger
+
+	others  []*neighbour
+	address node.Listeners // of yours
+	yours   *node.Node
+	total   int // events that yours is to have
+	written int // events that people wrote since
+}
+
+// run runs the relays, and the show until it is over or ctx ends, which is no error.
+func (d *show) run(ctx context.Context) error {
+	if err := d.meet(ctx); err != nil {
+		return errors.Join(err, d.address.Close(), d.hangUp(), d.closeOthers())
+	}
+	// The relays outlive the show, which reads their stores.
+	nodes, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	g, failed := errgroup.WithContext(nodes)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(failed, cancel)()
+	for _, n := range d.others {
+		g.Go(func() error { return n.Run(failed, node.Listeners{Public: n.weather}) })
+	}
+	g.Go(func() error {
+		defer stop()
+		err := d.prepare(ctx)
+		if err == nil {
+			g.Go(func() error { return d.yours.Run(failed, d.address) })
+			err = d.play(ctx)
+		} else if d.yours == nil {
+			err = errors.Join(err, d.address.Close())
+		}
+		if ctx.Err() != nil && failed.Err() == nil {
+			return nil
+		}
+		return err
+	})
+	err := g.Wait()
+	if d.yours != nil {
+		err = errors.Join(err, d.yours.Close())
+	}
+	return errors.Join(err, d.closeOthers())
+}
+
+// meet gives every relay its address, and builds all but yours.
+func (d *show) meet(ctx context.Context) (err error) {
+	for _, l := range []*net.Listener{&d.address.Public, &d.address.Admin} {
+		if *l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return err
+		}
+	}
+	rates := []int{0, 0, 0}
+	if d.screen != nil {
+		rates = []int{400_000, 300_000, 250_000} // so that there is something to see
+	}
+	for i, name := range []string{"north", "south", "flaky"} {
+		n, err := d.neighbour(ctx, name, rates[i])
+		if err != nil {
+			return err
+		}
+		d.others = append(d.others, n)
+	}
+	// The first connection breaks while it fetches, the second does not come about, the third breaks later.
+	d.others[2].weather.expect(fate{after: 40_000}, fate{status: "503 Service Unavailable"}, fate{after: 120_000})
+	return nil
+}
+
+// prepare fills the others, then builds yours, which knows but the first of them.
+func (d *show) prepare(ctx context.Context) error {
+	fmt.Fprintln(d.out, "Making some git repositories with issues, patches and comments ...")
+	if err := d.fill(ctx); err != nil {
+		return err
+	}
+	c, err := d.config("your relay", d.address.Public.Addr())
+	if err != nil {
+		return err
+	}
+	c.Sync = &node.Sync{
+		Bootstrap: []grasp.RelayURL{d.others[0].Service().RelayURL()}, AllowPrivate: true,
+		Engine: relaysync.Config{BatchWindow: 500 * time.Millisecond, Peer: plan.Config{BaseBackoff: 500 * time.Millisecond}},
+	}
+	d.yours, err = node.New(ctx, c)
+	return err
+}
+
+func (d *show) closeOthers() (err error) {
+	for _, n := range d.others {
+		err = errors.Join(err, n.Close())
+	}
+	return err
+}
+
+// hangUp closes the listeners of the others, which do not run.
+func (d *show) hangUp() (err error) {
+	for _, n := range d.others {
+		err = errors.Join(err, n.weather.Close())
+	}
+	return err
+}

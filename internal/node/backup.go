@@ -1,0 +1,109 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"graspd/internal/admin"
+	"graspd/internal/store"
+)
+
+// CopyClosed makes a copy of a data directory that no node has open, or fails with store.ErrInUse.
+func CopyClosed(data, dir string, o store.Options) error {
+	o.Dir = StoreIn(data)
+	return copyData(data, dir, func(to string) error { return store.CopyClosed(o, to) })
+}
+
+// copyData makes a copy of a data directory, of whose store copyStore makes the copy. Its name is given when it is complete and durable.
+func copyData(data, dir string, copyStore func(to string) error) (err error) {
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, &fs.PathError{Op: "copy to", Path: dir, Err: fs.ErrExist})
+	}
+	partial := dir + ".partial"
+	if err := os.Mkdir(partial, 0o700); errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: it was left by a copy that was interrupted, remove it", err)
+	} else if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(partial))
+		}
+	}()
+	to := StoreIn(partial)
+	if err := copyStore(to); err != nil {
+		return err
+	}
+	if err := os.Chmod(to, 0o700); err != nil {
+		return err
+	}
+	if err := copyKey(filepath.Join(data, keyFile), filepath.Join(partial, keyFile)); err != nil {
+		return err
+	}
+	if err := syncDir(partial); err != nil {
+		return err
+	}
+	if err := os.Rename(partial, dir); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(dir))
+}
+
+// copyKey copies the relay's key, if it has one yet, for its owner alone.
+func copyKey(from, to string) error {
+	b, err := os.ReadFile(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Backup copies everything while this node runs, one copy at a time.
+func (n *Node) Backup(dir string) error {
+	select {
+	case n.backups <- struct{}{}:
+		defer func() { <-n.backups }()
+	default:
+		return admin.ErrBackupRunning
+	}
+	err := copyData(n.cfg.Dir, dir, n.Store.Copy)
+	if err != nil {
+		n.log.Error("backup", "dir", dir, "error", err)
+		return err
+	}
+	n.log.Info("backup", "dir", dir)
+	return nil
+}
+
+// backupPatience is how long a stop waits for a backup.
+const backupPatience = 5 * time.Second
+
+// endBackups waits for the backup under way and lets no other begin.
+func (n *Node) endBackups() error {
+	select {
+	case n.backups <- struct{}{}:
+		return nil
+	case <-time.After(backupPatience):
+		return errors.New("stopped in the middle of a backup: its .partial is left")
+	}
+}

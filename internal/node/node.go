@@ -1,0 +1,157 @@
+// Package node puts the parts of one relay together, in the order in which data flows, runs them, and ends them against it. What is
+// served, shown, imported into and simulated is built here and nowhere else; what differs between them are fields of Config. Read
+// Config, then parts.
+package node
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"graspd/internal/contain"
+	"graspd/internal/grasp"
+	"graspd/internal/ingest"
+	"graspd/internal/nip11"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/relay"
+	"graspd/internal/relaysync"
+	"graspd/internal/store"
+)
+
+// Config says what a node is like. Dir and Service are needed; everything else has a default.
+type Config struct {
+	Dir     string // the data directory
+	Service grasp.Service
+	MinPoW  int          // bits that an event must show (NIP-13)
+	Lists   policy.Lists // those to begin with
+	Version string
+
+	Store       store.Options            // Dir, Rules, Now, Logger and Stopped are filled in
+	Verifier    nostr.Verifier           // of signatures; nil is nostr.Schnorr
+	Workers     int                      // verifiers at once; 0 is GOMAXPROCS
+	Door        ingest.Limits            // of what waits to be decided
+	Limits      relay.Limits             // of clients
+	Proxies     []netip.Prefix           // whose X-Forwarded-For is believed
+	Ping        time.Duration            // between two pings to a client; 0 is 30 s
+	Connections int                      // of clients that are accepted at once, more wait in the kernel's queue; 0 is no bound
+	Info        nip11.Document           // what the operator says; Self, Software, Version and RepoAcceptanceCriteria are filled in
+	AdminHosts  []string                 // names under which the private listener may be asked for
+	Sync        *Sync                    // nil fills from nobody
+	Identity    func() (Identity, error) // asked once the store is open; nil is the key in Dir
+	Now         func() time.Time         // the wall clock; nil is time.Now
+	Logger      *slog.Logger             // nil is silent
+}
+
+// Sync says how a node fills itself from other relays.
+type Sync struct {
+	Bootstrap    []grasp.RelayURL
+	AllowPrivate bool             // dial private addresses too
+	Dialer       relaysync.Dialer // nil is the network
+
+	// Engine is the rest; Store, Door, Service, Bootstrap, Lists, Self, Sign, Dialer, Now and Faults are filled in, and Logger where it is nil.
+	Engine relaysync.Config
+}
+
+// Identity is whom the relay is, for what it signs.
+type Identity struct {
+	PubKey nostr.PubKey
+	Sign   func(*nostr.Event) error
+}
+
+// Node is one relay with all its parts.
+type Node struct {
+	Store  *store.Store
+	Door   *ingest.Door
+	Relay  *relay.Relay
+	Engine *relaysync.Engine // nil without Sync
+
+	cfg     Config
+	lists   policy.Lists // in force; for whoever calls SetLists
+	log     *slog.Logger
+	faults  *contain.Faults
+	self    nostr.PubKey
+	backups chan struct{} // full while a backup is under way
+}
+
+// New builds a node; what takes long in that ends with ctx. It answers only when it runs, and has to be closed.
+func New(ctx context.Context, c Config) (_ *Node, err error) {
+	c = c.withDefaults()
+	n := &Node{cfg: c, lists: c.Lists, log: c.Logger, faults: contain.New(c.Logger, nil), backups: make(chan struct{}, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.Close())
+		}
+	}()
+	if n.Store, n.Door, err = open(ctx, c, n.faults); err != nil {
+		return nil, err
+	}
+	who, err := c.Identity()
+	if err != nil {
+		return nil, err
+	}
+	n.self = who.PubKey
+	if n.Relay, err = n.newRelay(); err != nil {
+		return nil, err
+	}
+	if c.Sync != nil {
+		n.Engine = n.newEngine(who)
+	}
+	return n, nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Identity == nil {
+		dir := c.Dir
+		c.Identity = func() (Identity, error) { return identityIn(dir) }
+	}
+	return c
+}
+
+// rules are those that the settings and these lists make.
+func (c Config) rules(l policy.Lists) policy.Rules {
+	return policy.Rules{Service: c.Service, MinPoW: c.MinPoW, Lists: l}
+}
+
+func (n *Node) newRelay() (*relay.Relay, error) {
+	c := n.cfg
+	info := c.Info
+	info.Self, info.Software, info.Version, info.RepoAcceptanceCriteria = n.self.String(), "graspd", c.Version, acceptance(c.Lists)
+	return relay.New(relay.Config{
+		Store: n.Store, Door: n.Door, Service: c.Service, Info: info, Limits: c.Limits, MinPoW: c.MinPoW, Proxies: c.Proxies, Now: c.Now, Ping: c.Ping,
+		Logger: c.Logger.With("component", "relay"), Faults: n.faults,
+	})
+}
+
+// acceptance is what the information document says about repositories (GRASP-01). Who stands on lists is nobody's business.
+func acceptance(l policy.Lists) string {
+	if l.AllowRepositories.Len()+len(l.AllowPubKeys) > 0 {
+		return "Repositories chosen by the operator whose announcements name this relay in their relays tags."
+	}
+	return "Any repository whose announcement names this relay in its relays tag."
+}
+
+// Service is under which announcements list this relay.
+func (n *Node) Service() grasp.Service { return n.cfg.Service }
+
+// Log is where the node tells how it fares.
+func (n *Node) Log() *slog.Logger { return n.log }
+
+// Close ends what New began. It is called when Run has returned.
+func (n *Node) Close() error {
+	if err := n.endBackups(); err != nil {
+		return err // a store that is being copied stays open
+	}
+	if n.Store == nil {
+		return nil
+	}
+	return n.Store.Close()
+}

@@ -1,0 +1,142 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/errgroup"
+)
+
+// Bounds of the private listener, and of the end of both.
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = time.Minute
+	stopTimeout   = time.Second // for HTTP requests under way
+)
+
+// Listeners are where a node answers.
+type Listeners struct {
+	Public net.Listener
+	Admin  net.Listener // nil is nowhere
+}
+
+// Close closes those that no server has closed.
+func (l Listeners) Close() error {
+	var errs []error
+	for _, x := range []net.Listener{l.Public, l.Admin} {
+		if x == nil {
+			continue
+		}
+		if err := x.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// part is something that runs while the node does, until its context ends.
+type part struct {
+	name string
+	run  func(context.Context) error
+}
+
+// parts are all of them, in the order in which they end: against the data, so that each finds what it gives its data to.
+func (n *Node) parts(l Listeners) []part {
+	pages := n.adminPages()
+	public, private := n.Relay.Server(), n.adminServer(pages)
+	parts := []part{{"public listener", serving(public, n.Relay.Listener(n.limited(l.Public)))}}
+	if n.Engine != nil {
+		parts = append(parts, part{"engine", n.Engine.Run})
+	}
+	parts = append(parts, part{"relay", n.Relay.Run}, part{"door", n.Door.Run})
+	if l.Admin != nil {
+		parts = append(parts,
+			part{"page history", func(ctx context.Context) error { pages.Run(ctx); return nil }},
+			part{"private listener", serving(private, l.Admin)})
+	}
+	return parts
+}
+
+// Run serves until ctx ends or a part fails, and then ends the parts one after another. It owns the listeners.
+func (n *Node) Run(ctx context.Context, l Listeners) error {
+	g, over := errgroup.WithContext(ctx)
+	type running struct {
+		stop context.CancelFunc
+		done chan struct{}
+	}
+	var all []running
+	for _, p := range n.parts(l) {
+		own, stop := context.WithCancel(context.WithoutCancel(ctx))
+		r := running{stop, make(chan struct{})}
+		all = append(all, r)
+		g.Go(func() error {
+			defer close(r.done)
+			return p.run(own)
+		})
+	}
+	g.Go(func() error {
+		<-over.Done()
+		for _, r := range all {
+			r.stop()
+			<-r.done
+		}
+		return nil
+	})
+	return errors.Join(g.Wait(), l.Close())
+}
+
+// limited accepts so many connections at once as the node may have.
+func (n *Node) limited(l net.Listener) net.Listener {
+	if n.cfg.Connections == 0 {
+		return l
+	}
+	return netutil.LimitListener(l, n.cfg.Connections)
+}
+
+// serving serves on l until its context ends, and then gives requests under way a moment. Sessions are hijacked and live on.
+func serving(s *http.Server, l net.Listener) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var down errgroup.Group
+		ended := make(chan struct{})
+		down.Go(func() error {
+			select {
+			case <-ctx.Done():
+				return shutDown(s)
+			case <-ended:
+				return nil
+			}
+		})
+		err := s.Serve(l)
+		close(ended)
+		if errors.Is(err, http.ErrServerClosed) {
+			err = nil
+		} else {
+			err = fmt.Errorf("serve: %w", err)
+		}
+		return errors.Join(err, down.Wait())
+	}
+}
+
+func shutDown(s *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	err := s.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.Close() // what is left has sent no request, or does not read the answer
+	}
+	return err
+}
+
+// adminServer is an HTTP server for the private listener.
+func (n *Node) adminServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: n.faults.Handler("a request of the operator", h), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
+		ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug),
+	}
+}
