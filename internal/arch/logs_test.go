@@ -24,7 +24,7 @@ var logKeys = map[string]string{
 	"dir": "a directory", "error": "an error of graspd's own", "event": "id of an event", "failing": "for how long it has failed", "filter": "a filter (NIP-01)",
 	"found_by": "what found it: catchup or daily", "fault_in": "what a fault ended: a relay's URL, or the kind of thing", "from": "who brought it: a relay's URL, a client's address", "kind": "kind of the event",
 	"left_out": "lines like this one that were not written, as there were too many", "message": "what the key-value store says",
-	"most": "a bound", "node": "one of the demo's relays", "place": "the function and line that is at fault", "problem": "a sentence about a setting", "quick": "whether only what is new is asked for",
+	"most": "a bound", "node": "one of the demo's relays", "part": "what runs for as long as graspd does", "place": "the function and line that is at fault", "problem": "a sentence about a setting", "quick": "whether only what is new is asked for",
 	"relay": "URL of another relay", "repositories": "how many", "repository": "address of a repository", "stack": "of the goroutine, once for each place", "steps": "how many", "text": "what another relay wrote",
 	"to": "the other relay", "wait": "time until the next try", "waiting": "relays that wait for a slot",
 }

@@ -77,6 +77,7 @@ func (n *Node) Run(ctx context.Context, l Listeners) error {
 		all = append(all, r)
 		g.Go(func() error {
 			defer close(r.done)
+			defer n.log.Debug("ended", "part", p.name)
 			return p.run(own)
 		})
 	}

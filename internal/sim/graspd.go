@@ -33,6 +33,7 @@ type Options struct {
 	MinPoW    int           // bits that events must show (NIP-13)
 	Ping      time.Duration // between two pings, to clients and to relays; 0 is 30 s
 	Door      ingest.Limits
+	Private   bool                    // it has a private listener, on the host of that name behind "private."
 	Engine    func(*relaysync.Config) // changes what the engine gets
 }
 
@@ -58,6 +59,7 @@ type Graspd struct {
 type running struct {
 	*node.Node
 	stop func() error
+	ends *ends
 }
 
 // Graspd adds a relay that is not started yet.
@@ -123,8 +125,9 @@ func (g *Graspd) start() error {
 		Store:   store.Options{FS: g.fs, CacheBytes: 1 << 20, TableBytes: 256 << 10, FreeSpace: g.space},
 		Info:    nip11.Document{Name: g.Name},
 		Sync:    &node.Sync{Bootstrap: g.Bootstrap, Dialer: newDialer(g), Engine: relaysync.Config{PingEvery: g.Ping}},
-		Logger:  g.w.log.With(slog.String("graspd", g.Name)),
 	}
+	ends := newEnds(g.w.log.Handler())
+	c.Logger = slog.New(ends).With(slog.String("graspd", g.Name))
 	if g.Options.Engine != nil {
 		g.Options.Engine(&c.Sync.Engine)
 	}
@@ -132,7 +135,7 @@ func (g *Graspd) start() error {
 	if err != nil {
 		return err
 	}
-	g.run = &running{Node: n, stop: g.serve(n)}
+	g.run = &running{n, g.serve(n), ends}
 	return nil
 }
 
@@ -149,6 +152,9 @@ func (g *Graspd) serve(n *node.Node) (stop func() error) {
 	ctx, end := context.WithCancel(context.Background())
 	feedCtx, endFeed := context.WithCancel(context.Background())
 	l := node.Listeners{Public: g.host.Listen()}
+	if g.Private {
+		l.Admin = g.w.Net.Host("private." + g.Name).Listen()
+	}
 	var whole, feed part
 	feed.run(func() error { g.follow(feedCtx, n.Store); return nil })
 	whole.run(func() error { return n.Run(ctx, l) })
@@ -179,6 +185,7 @@ func (g *Graspd) Stop() {
 	if err := g.run.stop(); err != nil {
 		g.w.t.Errorf("stop %s: %v", g.Name, err)
 	}
+	g.run.ends.judge(g.w.t, g.Private)
 	if d := time.Since(begun); d > 10*time.Second {
 		g.w.t.Errorf("%s took %v to stop", g.Name, d)
 	}

@@ -25,7 +25,7 @@ func TestStopsWhateverTheNetworkDoes(t *testing.T) {
 			for _, at := range []time.Duration{0, 300 * time.Millisecond, 8 * time.Second, 40 * time.Second} {
 				bubble(t, func(t *testing.T, w *sim.World) {
 					a := w.Graspd("a.example.org", sim.Options{})
-					b := w.Graspd("b.example.org", sim.Options{Bootstrap: []grasp.RelayURL{a.URL}})
+					b := w.Graspd("b.example.org", sim.Options{Bootstrap: []grasp.RelayURL{a.URL}, Private: true})
 					a.Start()
 					ann := announce(w, 1, "proj", a.URL, b.URL)
 					events := []*nostr.Event{ann}

@@ -1,0 +1,67 @@
+package sim
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// The order in which the parts of a graspd are to end: against the data, and those that tell of them last.
+var (
+	endsInOrder  = []string{"public listener", "engine", "relay", "door"}
+	privateParts = []string{"page history", "private listener"}
+)
+
+// ends hears from the log which parts of a graspd have ended, and passes everything on.
+type ends struct {
+	slog.Handler
+	heard *heardEnds
+}
+
+type heardEnds struct {
+	mu    sync.Mutex
+	parts []string
+}
+
+func newEnds(h slog.Handler) *ends { return &ends{h, &heardEnds{}} }
+
+// Enabled also lets the ends through.
+func (e *ends) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle passes a line on where it is wanted.
+func (e *ends) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == "ended" {
+		r.Attrs(func(a slog.Attr) bool {
+			e.heard.mu.Lock()
+			defer e.heard.mu.Unlock()
+			e.heard.parts = append(e.heard.parts, a.Value.String())
+			return true
+		})
+	}
+	if !e.Handler.Enabled(ctx, r.Level) {
+		return nil
+	}
+	return e.Handler.Handle(ctx, r)
+}
+
+// WithAttrs and WithGroup keep listening.
+func (e *ends) WithAttrs(a []slog.Attr) slog.Handler { return &ends{e.Handler.WithAttrs(a), e.heard} }
+
+// WithGroup is as WithAttrs.
+func (e *ends) WithGroup(name string) slog.Handler { return &ends{e.Handler.WithGroup(name), e.heard} }
+
+// judge fails the test where the parts have not ended one after another.
+func (e *ends) judge(t testing.TB, private bool) {
+	t.Helper()
+	want := endsInOrder
+	if private {
+		want = slices.Concat(want, privateParts)
+	}
+	e.heard.mu.Lock()
+	defer e.heard.mu.Unlock()
+	if !slices.Equal(e.heard.parts, want) {
+		t.Errorf("the parts ended in the order %q, want %q", e.heard.parts, want)
+	}
+}
