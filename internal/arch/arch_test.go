@@ -355,3 +355,40 @@ func exist(t *testing.T, tests map[string]bool, line string) {
 		}
 	}
 }
+
+// TestOnePlaceBuildsARelay: what is served, shown, imported into and simulated is put together in one package.
+func TestOnePlaceBuildsARelay(t *testing.T) {
+	places := map[string]string{
+		"store.Open": "internal/node/data.go", "ingest.New": "internal/node/data.go", "relay.New": "internal/node/node.go", "relaysync.New": "internal/node/engine.go",
+	}
+	found := map[string]int{}
+	for _, f := range sources(t) {
+		if f.test && f.pkg != "internal/sim" {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			from, ok := sel.X.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			name := from.Name + "." + sel.Sel.Name
+			if place := places[name]; place != "" {
+				if found[name]++; f.path != place || found[name] > 1 {
+					t.Errorf("%s calls %s, which %s alone is to do, once", f.path, name, place)
+				}
+			}
+			return true
+		})
+	}
+	if len(found) != len(places) {
+		t.Errorf("found %v", found)
+	}
+}

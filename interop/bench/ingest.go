@@ -9,6 +9,7 @@ import (
 
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
+	"graspd/internal/node"
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
 	"graspd/internal/store"
@@ -83,25 +84,23 @@ func verifyAll(ctx context.Context, events []*nostr.Event) (took, cpu time.Durat
 	return time.Since(begun), spent() - before, err
 }
 
-// rules are those of every graspd here.
-func rules() (policy.Rules, error) {
-	s, err := grasp.ParseService(domain)
-	return policy.Rules{Service: s}, err
+// openDoor opens a data directory by the rules of every graspd here.
+func openDoor(data string) (*store.Store, *ingest.Door, error) {
+	service, err := grasp.ParseService(domain)
+	if err != nil {
+		return nil, nil, err
+	}
+	return node.OpenDoor(context.Background(), node.Config{Dir: data, Service: service, Store: store.Options{Floor: 1}})
 }
 
 // throughDoor stores events as they come from one other relay. It returns the time from the first until all are decided, and how many
 // were stored: all but the few that name something before it is here.
 func throughDoor(ctx context.Context, data string, events []*nostr.Event) (took time.Duration, stored int64, err error) {
-	r, err := rules()
-	if err != nil {
-		return 0, 0, err
-	}
-	st, err := openStore(data)
+	st, d, err := openDoor(data)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	d := ingest.New(ingest.Config{Store: st, Rules: r})
 	running, stop := context.WithCancel(ctx)
 	var door, last sync.WaitGroup
 	door.Go(func() { _ = d.Run(running) })

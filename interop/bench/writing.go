@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"time"
 
 	"graspd/internal/corpus"
@@ -61,11 +60,8 @@ func oneByOne(events []*nostr.Event) (time.Duration, error) {
 }
 
 func openStore(data string) (*store.Store, error) {
-	r, err := rules()
-	if err != nil {
-		return nil, err
-	}
-	return store.Open(store.Options{Dir: filepath.Join(data, "store"), Floor: 1, Rules: r.Fingerprint()})
+	s, _, err := openDoor(data)
+	return s, err
 }
 
 // commit writes one batch.

@@ -2,7 +2,8 @@ package browser
 
 import (
 	"context"
-	"net/http/httptest"
+	"errors"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -14,8 +15,8 @@ import (
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
 	"graspd/internal/nip11"
+	"graspd/internal/node"
 	"graspd/internal/policy"
-	"graspd/internal/relay"
 	"graspd/internal/store"
 )
 
@@ -43,34 +44,26 @@ func public(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules := policy.Rules{Service: service}
-	s, err := store.Open(store.Options{Dir: t.TempDir(), Rules: rules.Fingerprint()})
+	n, err := node.New(t.Context(), node.Config{Dir: t.TempDir(), Service: service, Info: nip11.Document{Name: "Our relay", Contact: "mailto:operator@example.org"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := ingest.New(ingest.Config{Store: s, Rules: rules})
-	r, err := relay.New(relay.Config{Store: s, Door: door, Service: service, Info: nip11.Document{
-		Name: "Our relay", Contact: "mailto:operator@example.org", RepoAcceptanceCriteria: "Any repository whose announcement names this relay in its relays tag.",
-	}})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { _ = door.Run(ctx) })
-	running.Go(func() { _ = r.Run(ctx) })
-	server := httptest.NewServer(r.Handler())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx, node.Listeners{Public: l}) }()
 	t.Cleanup(func() {
-		server.Close()
 		cancel()
-		running.Wait()
-		if err := s.Close(); err != nil {
+		if err := errors.Join(<-ended, n.Close()); err != nil {
 			t.Error(err)
 		}
 	})
 	now := time.Now().Unix()
 	c := corpus.Generate(corpus.Options{Seed: 3, Repositories: 12, Roots: 40, Others: 40, Since: now - 90*86_400, Until: now, Relays: []string{"wss://relay.example.org"}})
-	source := door.Source(ingest.SourceConfig{Label: "test", Direct: true})
+	source := n.Door.Source(ingest.SourceConfig{Label: "test", Direct: true})
 	var open sync.WaitGroup
 	for e := range c.Events() {
 		open.Add(1)
@@ -79,5 +72,5 @@ func public(t *testing.T) string {
 		}
 	}
 	open.Wait()
-	return server.URL + "/"
+	return "http://" + l.Addr().String() + "/"
 }
