@@ -12,6 +12,7 @@ import (
 	"graspd/internal/grasp"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/publicnet"
 	"graspd/internal/relayconn"
 	"graspd/internal/testkit"
 )
@@ -81,7 +82,7 @@ func (b *book) counts() string {
 
 // link connects; the relay may be killed meanwhile.
 func link(ctx context.Context, u grasp.RelayURL) *relayconn.Conn {
-	c, err := relayconn.New(relayconn.Config{AllowPrivate: true}).Dial(ctx, u)
+	c, err := relayconn.New(relayconn.Config{Net: publicnet.Config{AllowPrivate: true}}).Dial(ctx, u)
 	if err != nil {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"graspd/internal/grasp"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/publicnet"
 	"graspd/internal/relayconn"
 	"graspd/internal/testkit"
 )
@@ -117,7 +118,7 @@ func dial(t *testing.T, u grasp.RelayURL) *client {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	c, err := relayconn.New(relayconn.Config{AllowPrivate: true}).Dial(ctx, u)
+	c, err := relayconn.New(relayconn.Config{Net: publicnet.Config{AllowPrivate: true}}).Dial(ctx, u)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,6 +40,7 @@ var layers = map[string]int{
 	"internal/ingest":     7,
 	"internal/admin":      8,
 	"internal/relay":      8,
+	"internal/publicnet":  7,
 	"internal/relayconn":  8,
 	"internal/metrics":    9,
 	"internal/relaysync":  9,

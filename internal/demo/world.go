@@ -19,6 +19,7 @@ import (
 	"graspd/internal/node"
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
+	"graspd/internal/publicnet"
 	"graspd/internal/relayconn"
 	"graspd/internal/store"
 )
@@ -132,7 +133,7 @@ func publish(ctx context.Context, addr net.Addr, e *nostr.Event) error {
 	if err != nil {
 		return err
 	}
-	c, err := relayconn.New(relayconn.Config{AllowPrivate: true}).Dial(ctx, u)
+	c, err := relayconn.New(relayconn.Config{Net: publicnet.Config{AllowPrivate: true}}).Dial(ctx, u)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"graspd/internal/grasp"
 	"graspd/internal/plan"
+	"graspd/internal/publicnet"
 	"graspd/internal/relayconn"
 	"graspd/internal/relaysync"
 )
@@ -24,10 +25,9 @@ func (n *Node) newEngine(who Identity) *relaysync.Engine {
 	e.Now = func() plan.Now { return plan.Now{Mono: time.Since(begun), Wall: c.Now()} }
 	if e.Dialer = s.Dialer; e.Dialer == nil {
 		e.Dialer = dialer{relayconn.New(relayconn.Config{
-			AllowPrivate: s.AllowPrivate,
-			Service:      c.Service.Host(),
-			Exempt:       func(u grasp.RelayURL) bool { return slices.Contains(s.Bootstrap, u) },
-			UserAgent:    "graspd/" + c.Version,
+			Net:       publicnet.Config{AllowPrivate: s.AllowPrivate, Service: c.Service.Host()},
+			Exempt:    func(u grasp.RelayURL) bool { return slices.Contains(s.Bootstrap, u) },
+			UserAgent: "graspd/" + c.Version,
 		})}
 	}
 	return relaysync.New(e)

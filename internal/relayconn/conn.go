@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"graspd/internal/grasp"
+	"graspd/internal/publicnet"
 )
 
 // Conn is one open connection. Read belongs to one goroutine; the other methods may be called by any number of them, also during a
@@ -76,7 +77,7 @@ func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 	select {
 	case <-c.gone:
 		if c.why != nil && ctx.Err() == nil {
-			return nil, remoteError{"read", c.why}
+			return nil, publicnet.Error{Op: "read", Err: c.why}
 		}
 	default:
 	}

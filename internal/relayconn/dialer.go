@@ -5,22 +5,21 @@ package relayconn
 
 import (
 	"context"
-	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"graspd/internal/grasp"
+	"graspd/internal/publicnet"
 )
 
 // Config is how connections are made. The zero value is right for production.
 type Config struct {
-	AllowPrivate bool                      // dial addresses that are not public too
 	Exempt       func(grasp.RelayURL) bool // URLs that the operator typed, free of the address rule; nil: none
 	DialTimeout  time.Duration             // for name, TCP, TLS and handshake together; 0: 10 s
 	InfoTimeout  time.Duration             // for a whole Info; 0: 5 s
@@ -30,26 +29,18 @@ type Config struct {
 	ReadLimit    int                       // bytes of one message, past which the connection is closed; 0: 4 MiB
 	Memory       int                       // bytes for messages being read, of all connections together, above 64 KiB of each; 0: 64 MiB
 	UserAgent    string                    // empty: "graspd"
-	RootCAs      *x509.CertPool            // nil: those of the system
 
-	// Service is the host under which this relay is reached. What it resolves to is not dialed for strangers, but at the ports of the
-	// web, which others may share with it. Empty: none.
-	Service string
-	// Interfaces lists the addresses of this machine, which are not dialed for strangers. nil: the system is asked; with a DialContext
-	// of the caller's, there are none.
-	Interfaces func() ([]netip.Addr, error)
-	// Lookup resolves a host name. nil: the system's resolver; with a DialContext of the caller's, names are handed to that instead,
-	// which then answers for where they lead.
-	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
-	// DialContext opens a connection to address, an IP address and port that passed the address rule. nil: the network.
-	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
+	Net publicnet.Config // what is dialed on, and the rule that strangers' URLs lead to public addresses only
 }
+
+// ErrForbiddenAddress is wrapped by errors of Dial and Info where the address rule forbids the host.
+var ErrForbiddenAddress = publicnet.ErrForbidden
 
 // Dialer makes connections to relays, which share its memory for messages. Any number of goroutines may use it.
 type Dialer struct {
 	cfg    Config
 	memory *memory
-	own    *own
+	net    *publicnet.Net
 }
 
 // New returns a Dialer with the defaults of Config filled in.
@@ -75,20 +66,7 @@ func New(cfg Config) *Dialer {
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = "graspd"
 	}
-	if cfg.DialContext == nil {
-		cfg.DialContext = (&net.Dialer{}).DialContext
-		if cfg.Lookup == nil {
-			cfg.Lookup = lookup
-		}
-		if cfg.Interfaces == nil {
-			cfg.Interfaces = interfaces
-		}
-	}
-	return &Dialer{cfg, newMemory(cfg.Memory), newOwn(cfg)}
-}
-
-func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
-	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	return &Dialer{cfg, newMemory(cfg.Memory), publicnet.New(cfg.Net)}
 }
 
 // Dial opens a WebSocket connection within DialTimeout; ctx bounds the dialing only, not the connection. The error wraps
@@ -98,7 +76,7 @@ func (d *Dialer) Dial(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
 	defer cancel()
 	c, err := d.dial(ctx, u)
 	if err != nil {
-		return nil, fmt.Errorf("dial %s: %w", printable(string(u)), err)
+		return nil, fmt.Errorf("dial %s: %w", publicnet.Printable(string(u)), err)
 	}
 	return c, nil
 }
@@ -108,12 +86,12 @@ func (d *Dialer) dial(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, raw, err := d.connect(ctx, t)
+	conn, raw, err := d.net.Connect(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
-	ws, resp, err := websocket.Dial(ctx, t.url.String(), &websocket.DialOptions{
+	ws, resp, err := websocket.Dial(ctx, t.URL.String(), &websocket.DialOptions{
 		HTTPClient:      exchange{conn}.client(),
 		HTTPHeader:      http.Header{"User-Agent": {d.cfg.UserAgent}},
 		CompressionMode: websocket.CompressionDisabled,
@@ -131,4 +109,21 @@ func (d *Dialer) dial(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
 		return nil, handshakeError(resp, body)
 	}
 	return nil, remote(ctx, "WebSocket handshake", err)
+}
+
+// target takes a relay's URL apart.
+func (d *Dialer) target(u grasp.RelayURL) (publicnet.Target, error) {
+	p, err := url.Parse(string(u))
+	if err != nil {
+		return publicnet.Target{}, errors.New("not a URL")
+	}
+	switch p.Scheme {
+	case "wss":
+		p.Scheme = "https"
+	case "ws":
+		p.Scheme = "http"
+	default:
+		return publicnet.Target{}, errors.New("the scheme is neither ws nor wss")
+	}
+	return d.net.Target(p, d.cfg.Exempt != nil && d.cfg.Exempt(u))
 }

@@ -167,7 +167,7 @@ func TestDialRefusesBeforeItConnects(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := &network{names: names}
 				cfg := n.config()
-				cfg.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) { // like one that reads numbers, and lies
+				cfg.Net.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) { // like one that reads numbers, and lies
 					if found, err := n.lookup(ctx, host); err == nil || host == "nowhere.example" {
 						return found, err
 					}
@@ -196,12 +196,12 @@ func TestAddressRuleIsLifted(t *testing.T) {
 		url  grasp.RelayURL
 		want string // the address dialed; "" = refused
 	}{
-		{"private allowed, address", func(c *relayconn.Config) { c.AllowPrivate = true }, "ws://127.0.0.1:7334", "127.0.0.1:7334"},
-		{"private allowed, mapped", func(c *relayconn.Config) { c.AllowPrivate = true }, "ws://[::ffff:10.0.0.1]", "[::ffff:10.0.0.1]:80"},
-		{"private allowed, name", func(c *relayconn.Config) { c.AllowPrivate = true }, "ws://inside.example", "10.1.2.3:80"},
-		{"private allowed, public as before", func(c *relayconn.Config) { c.AllowPrivate = true }, "wss://relay.example:7000", "1.1.1.1:7000"},
-		{"private allowed, number", func(c *relayconn.Config) { c.AllowPrivate = true }, "ws://127.1", ""},
-		{"private allowed, credentials", func(c *relayconn.Config) { c.AllowPrivate = true }, "ws://a:b@127.0.0.1", ""},
+		{"private allowed, address", func(c *relayconn.Config) { c.Net.AllowPrivate = true }, "ws://127.0.0.1:7334", "127.0.0.1:7334"},
+		{"private allowed, mapped", func(c *relayconn.Config) { c.Net.AllowPrivate = true }, "ws://[::ffff:10.0.0.1]", "[::ffff:10.0.0.1]:80"},
+		{"private allowed, name", func(c *relayconn.Config) { c.Net.AllowPrivate = true }, "ws://inside.example", "10.1.2.3:80"},
+		{"private allowed, public as before", func(c *relayconn.Config) { c.Net.AllowPrivate = true }, "wss://relay.example:7000", "1.1.1.1:7000"},
+		{"private allowed, number", func(c *relayconn.Config) { c.Net.AllowPrivate = true }, "ws://127.1", ""},
+		{"private allowed, credentials", func(c *relayconn.Config) { c.Net.AllowPrivate = true }, "ws://a:b@127.0.0.1", ""},
 		{"bootstrap", bootstrap("ws://10.0.0.1:7000"), "ws://10.0.0.1:7000", "10.0.0.1:7000"},
 		{"bootstrap by name", bootstrap("ws://inside.example"), "ws://inside.example", "10.1.2.3:80"},
 		{"another port than the bootstrap", bootstrap("ws://10.0.0.1:7000"), "ws://10.0.0.1:22", ""},
@@ -263,7 +263,7 @@ func TestAThousandAddresses(t *testing.T) {
 		}
 		refused := errors.New("refused")
 		cfg := n.config()
-		cfg.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		cfg.Net.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			gone, cancel := context.WithCancel(ctx)
 			cancel()
 			n.dial(gone, network, addr)

@@ -9,16 +9,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"graspd/internal/publicnet"
 
 	"github.com/coder/websocket"
 )
 
 // ErrBinary is returned by Read for a binary frame, which Nostr does not have. The connection lives on.
 var ErrBinary = errors.New("binary frame")
-
-// maxRemoteText bounds what a remote relay can put into an error, and so into a log line. Bytes.
-const maxRemoteText = 200
 
 // maxRetryAfter bounds the wait that a remote relay can ask for.
 const maxRetryAfter = 24 * time.Hour
@@ -44,7 +42,7 @@ func (e *HandshakeError) Error() string {
 }
 
 func handshakeError(resp *http.Response, body []byte) *HandshakeError {
-	return &HandshakeError{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header.Get("Retry-After")), Text: printable(string(body))}
+	return &HandshakeError{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header.Get("Retry-After")), Text: publicnet.Printable(string(body))}
 }
 
 // retryAfter reads both forms of the header (RFC 9110, 10.2.3).
@@ -71,16 +69,6 @@ func (e *ClosedError) Error() string {
 	return fmt.Sprintf("closed by the relay: %d %s", e.Code, e.Reason)
 }
 
-// remoteError is an error whose text a stranger may have written: a host name in a certificate, a status line. The text is cut and
-// escaped, the error underneath stays within reach of errors.Is.
-type remoteError struct {
-	op  string
-	err error
-}
-
-func (e remoteError) Error() string { return e.op + ": " + printable(e.err.Error()) }
-func (e remoteError) Unwrap() error { return e.err }
-
 // remote gives an error of the WebSocket library, or of a connection, as one of ours. Where ctx has ended, that is the reason: it closed
 // the connection, and every other error follows from that.
 func remote(ctx context.Context, op string, err error) error {
@@ -88,30 +76,10 @@ func remote(ctx context.Context, op string, err error) error {
 		return fmt.Errorf("%s: %w", op, context.Cause(ctx))
 	}
 	if c, ok := errors.AsType[websocket.CloseError](err); ok {
-		return fmt.Errorf("%s: %w", op, &ClosedError{Code: int(c.Code), Reason: printable(c.Reason)})
+		return fmt.Errorf("%s: %w", op, &ClosedError{Code: int(c.Code), Reason: publicnet.Printable(c.Reason)})
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // without the URL, which the caller adds
 	}
-	return remoteError{op, err}
-}
-
-// printable escapes what is not printable in one line (control characters, invalid UTF-8, marks of direction) and cuts the result at
-// maxRemoteText bytes.
-func printable(s string) string {
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		c := s[:n]
-		if r == utf8.RuneError && n == 1 || !strconv.IsPrint(r) {
-			c = strconv.Quote(c)
-			c = c[1 : len(c)-1]
-		}
-		if b.Len()+len(c) > maxRemoteText {
-			break
-		}
-		b.WriteString(c)
-		s = s[n:]
-	}
-	return b.String()
+	return publicnet.Error{Op: op, Err: err}
 }

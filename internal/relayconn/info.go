@@ -8,6 +8,7 @@ import (
 
 	"graspd/internal/grasp"
 	"graspd/internal/nip11"
+	"graspd/internal/publicnet"
 )
 
 // Info fetches the relay's information document (NIP-11) within InfoTimeout, under the same address rule as Dial. A status other than
@@ -18,7 +19,7 @@ func (d *Dialer) Info(ctx context.Context, u grasp.RelayURL) (nip11.Document, er
 	defer cancel()
 	doc, err := d.info(ctx, u)
 	if err != nil {
-		return nip11.Document{}, fmt.Errorf("fetch relay information of %s: %w", printable(string(u)), err)
+		return nip11.Document{}, fmt.Errorf("fetch relay information of %s: %w", publicnet.Printable(string(u)), err)
 	}
 	return doc, nil
 }
@@ -28,13 +29,13 @@ func (d *Dialer) info(ctx context.Context, u grasp.RelayURL) (nip11.Document, er
 	if err != nil {
 		return nip11.Document{}, err
 	}
-	conn, raw, err := d.connect(ctx, t)
+	conn, raw, err := d.net.Connect(ctx, t)
 	if err != nil {
 		return nip11.Document{}, err
 	}
 	defer raw.Close()
 	defer context.AfterFunc(ctx, func() { raw.Close() })()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url.String(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.URL.String(), nil)
 	if err != nil {
 		return nip11.Document{}, remote(ctx, "request", err)
 	}
@@ -49,7 +50,7 @@ func (d *Dialer) info(ctx context.Context, u grasp.RelayURL) (nip11.Document, er
 
 func readInfo(ctx context.Context, resp *http.Response) (nip11.Document, error) {
 	if resp.StatusCode != http.StatusOK {
-		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRemoteText)) // for the log; the status says enough
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, publicnet.MaxText)) // for the log; the status says enough
 		return nip11.Document{}, handshakeError(resp, body)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, nip11.MaxSize+1))
@@ -58,7 +59,7 @@ func readInfo(ctx context.Context, resp *http.Response) (nip11.Document, error) 
 	}
 	doc, err := nip11.Parse(body)
 	if err != nil {
-		return nip11.Document{}, remoteError{"parse", err}
+		return nip11.Document{}, publicnet.Error{Op: "parse", Err: err}
 	}
 	return doc, nil
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"graspd/internal/publicnet"
 	"graspd/internal/relayconn"
 )
 
@@ -58,7 +59,7 @@ func (n *network) attempts() []string {
 }
 
 func (n *network) config() relayconn.Config {
-	return relayconn.Config{Lookup: n.lookup, DialContext: n.dial}
+	return relayconn.Config{Net: publicnet.Config{Lookup: n.lookup, DialContext: n.dial}}
 }
 
 // one is a network with a single host, relay.example, at 1.1.1.1:443 and :80. The test ends when all that it serves has ended, so a

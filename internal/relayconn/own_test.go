@@ -90,8 +90,8 @@ func TestTheMachinesOwnAddresses(t *testing.T) {
 				n.names[name] = addrs
 			}
 			c := n.config()
-			c.Service = tt.service
-			c.Interfaces = func() ([]netip.Addr, error) {
+			c.Net.Service = tt.service
+			c.Net.Interfaces = func() ([]netip.Addr, error) {
 				return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::ffff:9.9.9.9"), netip.MustParseAddr("2606:4700::9%eth0")}, nil
 			}
 			_, err := relayconn.New(c).Dial(t.Context(), tt.url)
@@ -116,14 +116,14 @@ func TestOwnAddressesAreRemembered(t *testing.T) {
 		asked, fails := 0, false
 		mine := []netip.Addr{netip.MustParseAddr("9.9.9.9")}
 		c := n.config()
-		c.Interfaces = func() ([]netip.Addr, error) {
+		c.Net.Interfaces = func() ([]netip.Addr, error) {
 			asked++
 			if fails {
 				return nil, errors.New("no such thing")
 			}
 			return mine, nil
 		}
-		c.DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("refused") }
+		c.Net.DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("refused") }
 		d := relayconn.New(c)
 		forbidden := func(u grasp.RelayURL) bool {
 			_, err := d.Dial(t.Context(), u)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"graspd/internal/grasp"
+	"graspd/internal/publicnet"
 	"graspd/internal/relayconn"
 )
 
@@ -44,7 +45,7 @@ func TestTheSystemsNetworkObeysTheRule(t *testing.T) {
 			t.Errorf("%s was connected to", u)
 		default:
 		}
-		c, err := relayconn.New(relayconn.Config{AllowPrivate: true}).Dial(ctx, u)
+		c, err := relayconn.New(relayconn.Config{Net: publicnet.Config{AllowPrivate: true}}).Dial(ctx, u)
 		if err != nil {
 			t.Errorf("%s with private addresses allowed: %v", u, err)
 			continue

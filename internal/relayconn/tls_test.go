@@ -68,10 +68,10 @@ func TestTLSIsVerified(t *testing.T) {
 					websocketTo(echo)(tls.Server(c, config))
 				})
 				cfg := n.config()
-				cfg.AllowPrivate = true
-				cfg.RootCAs = x509.NewCertPool()
+				cfg.Net.AllowPrivate = true
+				cfg.Net.RootCAs = x509.NewCertPool()
 				if tt.trusted {
-					cfg.RootCAs = pool
+					cfg.Net.RootCAs = pool
 				}
 				time.Sleep(tt.later)
 				c, err := relayconn.New(cfg).Dial(t.Context(), "wss://relay.example")

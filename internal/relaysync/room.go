@@ -8,7 +8,7 @@ import (
 
 	"graspd/internal/grasp"
 	"graspd/internal/plan"
-	"graspd/internal/relayconn"
+	"graspd/internal/publicnet"
 )
 
 // place starts peers for relays that have none: bootstrap relays always, the
@@ -94,7 +94,7 @@ func (e *Engine) askUses(ctx context.Context, claims []plan.Claim) {
 // the operator allows it, and then is his own.
 func crowdable(u grasp.RelayURL) string {
 	host := u.Host()
-	if a, err := netip.ParseAddr(host); host == "localhost" || err == nil && !relayconn.Public(a) {
+	if a, err := netip.ParseAddr(host); host == "localhost" || err == nil && !publicnet.Public(a) {
 		return ""
 	}
 	return host

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"graspd/internal/nostr"
+	"graspd/internal/publicnet"
 	"graspd/internal/relayconn"
 	"graspd/internal/testkit"
 )
@@ -22,10 +23,10 @@ type reader struct {
 
 func (p *pair) reader(t *testing.T, address string) *reader {
 	t.Helper()
-	d := relayconn.New(relayconn.Config{DialContext: func(ctx context.Context, _, to string) (net.Conn, error) {
+	d := relayconn.New(relayconn.Config{Net: publicnet.Config{DialContext: func(ctx context.Context, _, to string) (net.Conn, error) {
 		host, _, _ := strings.Cut(to, ":")
 		return p.w.Net.Dial(ctx, "reader", host)
-	}})
+	}}})
 	c, err := d.Dial(t.Context(), p.here.URL)
 	if err != nil {
 		t.Fatal(err)

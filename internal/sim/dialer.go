@@ -8,6 +8,7 @@ import (
 
 	"graspd/internal/grasp"
 	"graspd/internal/nip11"
+	"graspd/internal/publicnet"
 	"graspd/internal/relayconn"
 	"graspd/internal/relaysync"
 )
@@ -24,7 +25,7 @@ type dialer struct {
 
 func newDialer(g *Graspd) *dialer {
 	return &dialer{
-		from: g, net: relayconn.New(relayconn.Config{DialContext: g.dial}), delays: make(map[grasp.RelayURL]func() time.Duration),
+		from: g, net: relayconn.New(relayconn.Config{Net: publicnet.Config{DialContext: g.dial}}), delays: make(map[grasp.RelayURL]func() time.Duration),
 	}
 }
 

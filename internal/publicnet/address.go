@@ -1,15 +1,15 @@
-package relayconn
+package publicnet
 
 import (
 	"errors"
 	"net/netip"
 )
 
-// ErrForbiddenAddress is wrapped by errors of Dial and Info when a host is, or resolves only to, addresses to which URLs of strangers
+// ErrForbidden is wrapped by errors of Target and Connect when a host is, or resolves only to, addresses to which URLs of strangers
 // must not lead, or the port is one.
-var ErrForbiddenAddress = errors.New("not dialed for an announcement")
+var ErrForbidden = errors.New("not dialed for an announcement")
 
-// special4 is the part of IPv4 in which no relay of a stranger may be: the IANA special-purpose registry, and multicast.
+// special4 is the part of IPv4 in which nothing of a stranger may be: the IANA special-purpose registry, and multicast.
 var special4 = prefixes(
 	"0.0.0.0/8",        // this network, unspecified
 	"10.0.0.0/8",       // private

@@ -1,4 +1,4 @@
-package relayconn
+package publicnet
 
 import (
 	"context"
@@ -72,7 +72,7 @@ func (o *own) list(r *remembered, ask func() ([]netip.Addr, error)) []netip.Addr
 }
 
 func ownAddress(a netip.Addr) error {
-	return fmt.Errorf("%w: %s is this machine (a relay on it can be named with --bootstrap)", ErrForbiddenAddress, a)
+	return fmt.Errorf("%w: %s is this machine (a relay on it can be named with --bootstrap)", ErrForbidden, a)
 }
 
 // interfaces asks the system.

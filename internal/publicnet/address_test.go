@@ -1,10 +1,10 @@
-package relayconn_test
+package publicnet_test
 
 import (
 	"net/netip"
 	"testing"
 
-	"graspd/internal/relayconn"
+	"graspd/internal/publicnet"
 )
 
 func TestPublic(t *testing.T) {
@@ -33,13 +33,13 @@ func TestPublic(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, s := range tt.addrs {
-				if got := relayconn.Public(netip.MustParseAddr(s)); got != tt.public {
+				if got := publicnet.Public(netip.MustParseAddr(s)); got != tt.public {
 					t.Errorf("Public(%s) = %v", s, got)
 				}
 			}
 		})
 	}
-	if relayconn.Public(netip.Addr{}) {
+	if publicnet.Public(netip.Addr{}) {
 		t.Error("no address at all is public")
 	}
 }

@@ -1,4 +1,4 @@
-package relayconn
+package publicnet
 
 import (
 	"errors"
@@ -7,59 +7,53 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-
-	"graspd/internal/grasp"
 )
 
-// target is a relay URL taken apart for dialing.
-type target struct {
-	url    *url.URL // scheme http or https
+// Target is a URL taken apart for dialing.
+type Target struct {
+	URL    *url.URL // scheme http or https
 	host   string   // name or address, without brackets and port
 	port   string
 	addr   netip.Addr // the host where it is an address, else invalid
 	exempt bool       // the address rule does not apply
 }
 
-func (d *Dialer) target(u grasp.RelayURL) (target, error) {
-	p, err := url.Parse(string(u))
-	if err != nil {
-		return target{}, errors.New("not a URL")
-	}
-	t := target{url: p, host: p.Hostname(), port: p.Port(), exempt: d.cfg.AllowPrivate || d.exempt(u)}
+// Target takes apart a URL whose scheme is http or https. For one that the operator typed, which is exempt, the address rule does not
+// apply.
+func (n *Net) Target(u *url.URL, exempt bool) (Target, error) {
+	t := Target{URL: u, host: u.Hostname(), port: u.Port(), exempt: exempt || n.cfg.AllowPrivate}
 	defaultPort := "443"
-	switch p.Scheme {
-	case "wss":
-		p.Scheme = "https"
-	case "ws":
-		p.Scheme, defaultPort = "http", "80"
+	switch u.Scheme {
+	case "https":
+	case "http":
+		defaultPort = "80"
 	default:
-		return target{}, errors.New("the scheme is neither ws nor wss")
+		return Target{}, errors.New("the scheme is neither http nor https")
 	}
-	if p.User != nil {
-		return target{}, errors.New("credentials in the URL")
+	if u.User != nil {
+		return Target{}, errors.New("credentials in the URL")
 	}
 	if t.port == "" {
 		t.port = defaultPort
 	}
 	if n, err := strconv.ParseUint(t.port, 10, 16); err != nil || n == 0 {
-		return target{}, errors.New("the port is out of range")
+		return Target{}, errors.New("the port is out of range")
 	} else if !t.exempt && !webPort(uint16(n)) {
-		return target{}, fmt.Errorf("%w: port %d belongs to another service", ErrForbiddenAddress, n)
+		return Target{}, fmt.Errorf("%w: port %d belongs to another service", ErrForbidden, n)
 	}
+	var err error
 	if t.addr, err = netip.ParseAddr(t.host); err != nil {
 		return t, checkName(t.host)
 	}
 	if !t.exempt && !Public(t.addr) {
-		return target{}, fmt.Errorf("%w: %s is not public", ErrForbiddenAddress, t.addr.WithZone(""))
+		return Target{}, fmt.Errorf("%w: %s is not public", ErrForbidden, t.addr.WithZone(""))
 	}
 	return t, nil
 }
 
-// webPort says whether a relay may be at a port: those of the web, and those that need no privilege. On the others are mail, names,
+// webPort says whether anything of a stranger may be at a port: those of the web, and those that need no privilege. On the others are mail, names,
 // shells and the like, which are not to be spoken to for a stranger.
 func webPort(n uint16) bool { return n == 80 || n == 443 || n >= 1024 }
-
-func (d *Dialer) exempt(u grasp.RelayURL) bool { return d.cfg.Exempt != nil && d.cfg.Exempt(u) }
 
 // checkName refuses host names that are none: empty or too long, with other characters than DNS carries, and those that some
 // resolvers read as a number (127.1, 0177.0.0.1, 2130706433, 0x7f000001). It never resolves .onion, which DNS must not see (RFC 7686).
