@@ -77,6 +77,7 @@ func TestBech32(t *testing.T) {
 	for _, s := range []string{
 		"", "1", "\x201nwldj5", "\x7f1axkwrx", "\u00801eym55h", "pzry9x0s0muk", "1pzry9x0s0muk", "x1b4n0q5v", "li1dgmt3", "de1lg7wt\xff",
 		"A1G7SGD8", "10a06t8", "1qzzfhee", "A12uEL5L", "a1qqqqqq2uel5l", "split1checkupstagehandshakeupstreamerranterredcaperred2y9e3x",
+		write("a", []byte{0}), // five bits are no byte, and no rest of one
 	} {
 		if prefix, data, err := nip19.Decode(s); err == nil {
 			t.Errorf("%q: %q %x", s, prefix, data)
@@ -130,6 +131,9 @@ func TestWhatIsRefused(t *testing.T) {
 		if got, err := nip19.ParseAddress(encode("naddr", []byte(s))); !errors.Is(err, nip19.ErrNaddr) || got != (nip19.Address{}) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+	}
+	if got, err := nip19.ParseAddress(encode("nevent", []byte(d+author+kind))); !errors.Is(err, nip19.ErrNaddr) {
+		t.Errorf("another prefix: %+v, %v", got, err)
 	}
 	for name, s := range map[string]string{
 		"any order":           kind + author + d,
