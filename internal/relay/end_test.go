@@ -111,6 +111,40 @@ func TestShutdownWaitsForOKs(t *testing.T) {
 	}
 }
 
+// TestShutdownWhileTheDoorIsFull: the event that waits for a place at the door is not taken any more, and its client hears that
+// after the OKs of those that were.
+func TestShutdownWhileTheDoorIsFull(t *testing.T) {
+	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+		w.put(t, announcement())
+		release := w.blockDoor(t)
+		c := w.dial(t)
+		defer c.close()
+		events := several(1100, 20)
+		for _, e := range events {
+			c.send(t, string(nostr.AppendEventMsg(nil, e)))
+		}
+		synctest.Wait()
+		go w.endRelay()
+		time.Sleep(500 * time.Millisecond)
+		release()
+		for _, e := range events {
+			ok, isOK := parse(t, c.read(t)).(nostr.OK)
+			if !isOK || ok.ID != e.ID {
+				t.Fatalf("got %+v", ok)
+			}
+			if !ok.OK {
+				if want := "error: not taken, the connection is being closed"; ok.Reason != want {
+					t.Errorf("refused with %q", ok.Reason)
+				}
+				break
+			}
+		}
+		if _, err := c.next(time.Minute); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+			t.Errorf("closed by %v", err)
+		}
+	})
+}
+
 // TestShutdownWithStuckClients: clients that take nothing, or answer no close frame, do not hold up the end.
 func TestShutdownWithStuckClients(t *testing.T) {
 	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {

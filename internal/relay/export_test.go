@@ -137,6 +137,13 @@ func (v *visitors) Grant(one *visitor, n int, revoked func()) (back func(), ok b
 	return back, true
 }
 
+// SettleLate gives a part of the pool of filters to an address, and settles it when it was given back.
+func (v *visitors) SettleLate(one *visitor, n int) {
+	g, _ := v.grant(one, filterPool, n, nil)
+	v.giveBack(g)
+	v.settle(g, n, func() {})
+}
+
 // MayPublish counts an event.
 func (v *visitors) MayPublish(one *visitor) bool { return v.mayPublish(one) }
 
@@ -263,6 +270,16 @@ func (r *Relay) Turns() (n int) {
 	defer r.visitors.mu.Unlock()
 	for _, one := range r.visitors.byAddr {
 		n += len(one.turn)
+	}
+	return n
+}
+
+// NetworkTurns is how many clients of networks have their turn.
+func (r *Relay) NetworkTurns() (n int) {
+	r.visitors.mu.Lock()
+	defer r.visitors.mu.Unlock()
+	for _, network := range r.visitors.networks {
+		n += len(network.turns)
 	}
 	return n
 }

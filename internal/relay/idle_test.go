@@ -63,3 +63,20 @@ func TestTrafficIsCounted(t *testing.T) {
 		}
 	})
 }
+
+// TestWhoReconcilesIsNotIdle: an open reconciliation keeps the connection until it ends itself.
+func TestWhoReconcilesIsNotIdle(t *testing.T) {
+	inWorld(t, relay.Limits{Idle: time.Minute}, func(t *testing.T, w *world) {
+		c := w.dial(t)
+		defer c.close()
+		c.send(t, `["NEG-OPEN","n",{},"61"]`)
+		c.expect(t, `["NEG-MSG","n","61"]`)
+		c.idle(t, 115*time.Second)
+		if frame, err := c.next(time.Minute); frame != `["NEG-ERR","n","closed: idle for too long; open it again"]` {
+			t.Errorf("got %s, %v", frame, err)
+		}
+		if _, err := c.next(2 * time.Minute); !strings.HasPrefix(reason(err), "idle: ") {
+			t.Errorf("closed by %v", err)
+		}
+	})
+}

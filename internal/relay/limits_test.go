@@ -116,3 +116,17 @@ func TestReconciliationsOfAnAddress(t *testing.T) {
 		}
 	})
 }
+
+// TestTheLargestSetOfAnAddress: where a quarter of the memory for reconciliations is less than one large set takes while it is
+// read, an address can have one all the same.
+func TestTheLargestSetOfAnAddress(t *testing.T) {
+	limits := relay.Limits{Reconcile: relay.ReconcileLimits{Records: 300, Total: 40_000}}
+	inWorld(t, limits, func(t *testing.T, w *world) {
+		w.put(t, announcement())
+		w.put(t, several(299, 20)...)
+		c := w.dialFrom(t, stranger)
+		defer c.close()
+		c.send(t, `["NEG-OPEN","n",{},"61"]`)
+		c.expect(t, `["NEG-MSG","n","61"]`)
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"graspd/internal/nostr"
@@ -130,4 +131,35 @@ func parse(t *testing.T, frame string) nostr.RelayMessage {
 		t.Fatalf("%.200s: %v", frame, err)
 	}
 	return m
+}
+
+// TestWhatWaitsLiveIsBounded: the live events that wait for a client who takes none are bounded in number and bytes, and all
+// come when it reads again.
+func TestWhatWaitsLiveIsBounded(t *testing.T) {
+	for name, c := range map[string]struct {
+		n, size int
+		least   int64
+		most    int64
+	}{
+		"large": {40, 60_000, 900 << 10, 1<<20 + 64<<10},
+		"small": {2200, 20, 300 << 10, 1024 * 480},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+				w.put(t, announcement())
+				client := w.dialIdle(t)
+				client.send(t, `["REQ","a",{"kinds":[1621]}]`)
+				synctest.Wait()
+				all := several(c.n, c.size)
+				w.put(t, all...)
+				synctest.Wait()
+				if held := w.relay.Stats().LiveBytes; held < c.least || held > c.most {
+					t.Errorf("%d bytes wait", held)
+				}
+				client.resume()
+				got, _ := client.events(t, "a", len(all))
+				sameEvents(t, "live", got, all)
+			})
+		})
+	}
 }

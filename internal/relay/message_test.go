@@ -132,6 +132,46 @@ func TestAMessageHasAMinute(t *testing.T) {
 	})
 }
 
+// TestTheRestOfALargeMessageHasAMinute: what is only skipped may not take for ever either.
+func TestTheRestOfALargeMessageHasAMinute(t *testing.T) {
+	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+		c := w.dialRaw(t, stranger)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c.Write(half(strings.Repeat(" ", 300<<10), 1<<20))
+			for range 200 {
+				time.Sleep(time.Second)
+				if _, err := c.Write([]byte(" ")); err != nil {
+					return
+				}
+			}
+		}()
+		start := time.Now()
+		text, code := c.read(t)
+		if took := time.Since(start); code != 1008 || !strings.HasPrefix(text, "too slow: a message") || took < 59*time.Second || took > 62*time.Second {
+			t.Errorf("closed with %d %q after %v", code, text, took)
+		}
+		c.Close()
+		<-done
+	})
+}
+
+// TestHugeMessages: a message that is too large is skipped up to many times the allowed size; beyond that the connection ends.
+func TestHugeMessages(t *testing.T) {
+	inWorld(t, relay.Limits{MessageBytes: 1000}, func(t *testing.T, w *world) {
+		c := w.dialRaw(t, stranger)
+		c.Write(frame(true, opText, strings.Repeat(" ", 63_000)))
+		if text, _ := c.read(t); text != `["NOTICE","invalid: message too large: at most 1000 bytes"]` {
+			t.Errorf("got %q", text)
+		}
+		go c.Write(frame(true, opText, strings.Repeat(" ", 65_000)))
+		if text, code := c.read(t); code != 1009 {
+			t.Errorf("closed with %d %q", code, text)
+		}
+	})
+}
+
 // TestBytesHaveAPace: whatever a connection carries is read no faster than the rate, on all connections of an address together.
 func TestBytesHaveAPace(t *testing.T) {
 	for name, f := range map[string][]byte{
@@ -244,6 +284,31 @@ func TestValuesArePaidFor(t *testing.T) {
 			}
 			c.close()
 			time.Sleep(time.Minute)
+		}
+	})
+}
+
+// TestValuesOfANegOpenArePaidFor: so do those of the filter of a set.
+func TestValuesOfANegOpenArePaidFor(t *testing.T) {
+	var values strings.Builder
+	for _, name := range "bcdfghijklmnoqrstuvwxyzBCDFGHIJKLMNOQRSTUVWXYZ" {
+		fmt.Fprintf(&values, `"#%c":["x"`, name)
+		for v := range 399 {
+			fmt.Fprintf(&values, `,"%d"`, v)
+		}
+		values.WriteString("],")
+	}
+	inWorld(t, relay.Limits{Rates: relay.Rates{Requests: 10}}, func(t *testing.T, w *world) {
+		c := w.dialFrom(t, stranger)
+		defer c.close()
+		start := time.Now()
+		for range 10 {
+			c.send(t, `["NEG-OPEN","n",{`+strings.TrimSuffix(values.String(), ",")+`},"61"]`)
+			c.expect(t, `["NEG-MSG","n","61"]`)
+		}
+		// 18,400 values are 18 requests, and the burst is of 100.
+		if took := time.Since(start); took < 6*time.Second || took > 20*time.Second {
+			t.Errorf("it took %v", took)
 		}
 	})
 }

@@ -222,6 +222,48 @@ func TestReconcileMemory(t *testing.T) {
 	})
 }
 
+// TestARefusedNegOpen: nothing is open any more under the id of a NEG-OPEN that is refused.
+func TestARefusedNegOpen(t *testing.T) {
+	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+		c := w.dial(t)
+		defer c.close()
+		c.send(t, `["NEG-OPEN","n",{},"61"]`)
+		c.expect(t, `["NEG-MSG","n","61"]`)
+		c.send(t, `["NEG-OPEN","n",{"search":"x"},"61"]`)
+		c.expect(t, `["NEG-ERR","n","unsupported: this relay has no full-text search (NIP-50); ask without it"]`)
+		c.send(t, `["NEG-MSG","n","61"]`)
+		c.expect(t, `["NEG-ERR","n","closed: no reconciliation is open under this id"]`)
+	})
+}
+
+// TestTheLongestIdleGoesFirst: of reconciliations that may be ended for a new one, the one that was idle for longest is.
+func TestTheLongestIdleGoesFirst(t *testing.T) {
+	limits := relay.Limits{Reconcile: relay.ReconcileLimits{Total: 1<<14 + 25}}
+	inWorld(t, limits, func(t *testing.T, w *world) {
+		w.put(t, announcement())
+		w.put(t, several(10, 10)...)
+		var clients []*client
+		open := func() *client {
+			c := w.dial(t)
+			t.Cleanup(c.close)
+			c.send(t, `["NEG-OPEN","n",{"kinds":[1621]},"61"]`)
+			c.expect(t, `["NEG-MSG","n","61"]`)
+			return c
+		}
+		for range 3 {
+			clients = append(clients, open())
+			time.Sleep(time.Second)
+		}
+		clients[0].send(t, `["NEG-MSG","n","61"]`)
+		clients[0].expect(t, `["NEG-MSG","n","61"]`)
+		time.Sleep(11 * time.Second)
+		open()
+		clients[1].expect(t, `["NEG-ERR","n","closed: idle while others wait; open it again"]`)
+		clients[0].idle(t, time.Second)
+		clients[2].idle(t, time.Second)
+	})
+}
+
 // TestAscend: what the store yields is brought into the order of a set without sorting.
 func TestAscend(t *testing.T) {
 	item := func(at uint64, id byte) negentropy.Item { return negentropy.Item{Time: at, ID: [32]byte{id}} }

@@ -1,10 +1,14 @@
 package relay_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"graspd/internal/nostr"
 	"graspd/internal/relay"
@@ -13,16 +17,18 @@ import (
 // TestRequestRate: whoever asks for more than the rate is answered as fast as the rate allows, and refused nothing.
 func TestRequestRate(t *testing.T) {
 	for name, request := range map[string]struct{ frame, answer string }{
-		"REQ":      {`["REQ","a",{"limit":0}]`, `["EOSE","a"]`},
-		"COUNT":    {`["COUNT","a",{"kinds":[]}]`, `["COUNT","a",{"count":0}]`},
-		"NEG-OPEN": {`["NEG-OPEN","a",{"kinds":[]},"61"]`, `["NEG-MSG","a","61"]`},
-		"NEG-MSG":  {`["NEG-MSG","a","61"]`, `["NEG-ERR","a","closed: no reconciliation is open under this id"]`},
-		"AUTH":     {`["AUTH",{"id":"` + strings.Repeat("ab", 32) + `"}]`, `*`},
-		"EVENT":    {`["EVENT",{"id":"` + strings.Repeat("ab", 32) + `"}]`, `*`},
-		"nonsense": {`hello`, `*`},
+		"binary":    {"\x00", `["NOTICE","invalid: binary messages are not understood; send text"]`},
+		"too large": {`["WHAT","` + strings.Repeat("x", 2000) + `"]`, `["NOTICE","invalid: message too large: at most 2000 bytes"]`},
+		"REQ":       {`["REQ","a",{"limit":0}]`, `["EOSE","a"]`},
+		"COUNT":     {`["COUNT","a",{"kinds":[]}]`, `["COUNT","a",{"count":0}]`},
+		"NEG-OPEN":  {`["NEG-OPEN","a",{"kinds":[]},"61"]`, `["NEG-MSG","a","61"]`},
+		"NEG-MSG":   {`["NEG-MSG","a","61"]`, `["NEG-ERR","a","closed: no reconciliation is open under this id"]`},
+		"AUTH":      {`["AUTH",{"id":"` + strings.Repeat("ab", 32) + `"}]`, `*`},
+		"EVENT":     {`["EVENT",{"id":"` + strings.Repeat("ab", 32) + `"}]`, `*`},
+		"nonsense":  {`hello`, `*`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, relay.Limits{Rates: relay.Rates{Requests: 10}}, func(t *testing.T, w *world) {
+			inWorld(t, relay.Limits{MessageBytes: 2000, Rates: relay.Rates{Requests: 10}}, func(t *testing.T, w *world) {
 				c, near, far, local := w.dialFrom(t, stranger), w.dialFrom(t, stranger), w.dialFrom(t, "198.51.100.2:1"), w.dial(t)
 				for _, one := range []*client{c, near, far, local} {
 					defer one.close()
@@ -31,7 +37,11 @@ func TestRequestRate(t *testing.T) {
 					t.Helper()
 					start := time.Now()
 					for range n {
-						c.send(t, request.frame)
+						if name == "binary" {
+							c.conn.Write(context.Background(), websocket.MessageBinary, []byte(request.frame))
+						} else {
+							c.send(t, request.frame)
+						}
 						if got := c.read(t); request.answer != "*" && got != request.answer {
 							t.Fatalf("got %s", got)
 						}
@@ -171,5 +181,24 @@ func TestTurnsOfAnAddress(t *testing.T) {
 		for _, c := range flood {
 			c.expect(t, `["COUNT","c",{"count":0}]`)
 		}
+	})
+}
+
+// TestTurnsOfANetwork: the addresses of one IPv6 /48 have a few turns together. Who is sent away while it waits for one leaves
+// the turn of its address.
+func TestTurnsOfANetwork(t *testing.T) {
+	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+		release := w.relay.HoldCounters()
+		for n := range 10 {
+			c := w.dialFrom(t, fmt.Sprintf("[2001:db8:1:%d::1]:1", n))
+			defer c.close()
+			c.send(t, `["COUNT","c",{}]`)
+		}
+		synctest.Wait()
+		if n := w.relay.NetworkTurns(); n != 4 {
+			t.Errorf("%d clients have the turn of their network", n)
+		}
+		w.endRelay()
+		release()
 	})
 }

@@ -211,6 +211,12 @@ func TestNetworksOfIPv6(t *testing.T) {
 			t.Errorf("%d of another", n)
 		}
 	})
+	t.Run("half of a pool", func(t *testing.T) {
+		v := relay.NewVisitors(relay.Rates{Connections: 1000, Open: 100, OpenTotal: 300}, at.now, false)
+		if n := count(v, 1, func(addr string) bool { _, err := v.Arrive(addr); return err == nil }); n != 150 {
+			t.Errorf("%d connections of one network, where all have 300", n)
+		}
+	})
 	t.Run("new connections", func(t *testing.T) {
 		v := relay.NewVisitors(rates, at.now, false)
 		arrive := func(addr string) bool {
@@ -250,6 +256,37 @@ func TestNetworksOfIPv6(t *testing.T) {
 		}
 		if n != 400 {
 			t.Errorf("%d of one network", n)
+		}
+	})
+	t.Run("events of addresses that are forgotten", func(t *testing.T) {
+		v := relay.NewVisitors(rates, at.now, false)
+		for n := range relay.MaxVisitors - 50 {
+			v.Find(fmt.Sprintf("10.%d.%d.%d", n>>16, n>>8&255, n&255))
+		}
+		publish := func(addresses, from, each int) (ok int) {
+			for i := range addresses {
+				one := v.Find(addr(1, from+i))
+				for range each {
+					if v.MayPublish(one) {
+						ok++
+					}
+				}
+			}
+			return ok
+		}
+		publish(4, 0, 100) // all that the network has
+		at.advance(5 * time.Second)
+		publish(4, 4, 50) // all that it has again
+		at.advance(6 * time.Second)
+		for n := range 50 {
+			v.Find(fmt.Sprintf("11.0.0.%d", n))
+		}
+		if n := v.Len(); n > 50 {
+			t.Fatalf("%d addresses", n)
+		}
+		// Each address is as if it had never come, and the network has what came back in 6 s.
+		if n := publish(8, 0, 100); n != 240 {
+			t.Errorf("%d events", n)
 		}
 	})
 	t.Run("memory", func(t *testing.T) {
@@ -339,5 +376,14 @@ func TestGrants(t *testing.T) {
 		if used := v.FilterUsed(); used != 0 {
 			t.Errorf("seed %d: %d bytes were not given back", seed, used)
 		}
+	}
+}
+
+// TestGivenBackBeforeItIsSettled: what ends while it is being set up, and has given its memory back, does not take it again.
+func TestGivenBackBeforeItIsSettled(t *testing.T) {
+	v := relay.NewVisitors(relay.Rates{}, time.Now, false)
+	v.SettleLate(v.Find("198.51.100.1"), 1000)
+	if used := v.FilterUsed(); used != 0 {
+		t.Errorf("%d bytes are held by nobody", used)
 	}
 }

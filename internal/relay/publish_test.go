@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"graspd/internal/negentropy"
 	"graspd/internal/nostr"
 	"graspd/internal/relay"
 )
@@ -132,10 +133,11 @@ func TestUnreadReplies(t *testing.T) {
 		"NOTICE":  `["WHAT","` + strings.Repeat("x", 1000) + `"]`,
 		"CLOSED":  `["COUNT","` + strings.Repeat("x", 64) + `",{"#t":["` + strings.Repeat("x", 1000) + `"]}]`,
 		"NEG-ERR": `["NEG-MSG","` + strings.Repeat("x", 64) + `","` + strings.Repeat("00", 500) + `"]`,
+		"refused": string(nostr.AppendEventMsg(nil, event(1, 1, 1, strings.Repeat("x", 1000)))),
 		"OK":      `["EVENT",{"id":"` + strings.Repeat("ab", 32) + `","kind":"` + strings.Repeat("x", 1000) + `"}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+			inWorld(t, relay.Limits{EventBytes: 1000}, func(t *testing.T, w *world) {
 				c := w.dialIdle(t)
 				const all = 4000
 				sent := 0
@@ -156,4 +158,28 @@ func TestUnreadReplies(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestUnreadLargeReplies: nor are many requests answered whose answers are large.
+func TestUnreadLargeReplies(t *testing.T) {
+	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+		w.put(t, announcement())
+		w.put(t, several(2000, 10)...)
+		c := w.dialIdle(t)
+		all := negentropy.NewInitiator(negentropy.NewSet(nil), 0).Start()
+		c.send(t, string(nostr.AppendNegOpen(nil, "n", nostr.Filter{}, all)))
+		for range 100 {
+			c.send(t, string(nostr.AppendNegMsg(nil, "n", all)))
+		}
+		synctest.Wait()
+		if n := w.relay.Traffic().Frames; n > 10 {
+			t.Errorf("%d messages were answered", n)
+		}
+		c.resume()
+		for range 101 {
+			if frame := c.read(t); len(frame) < 100_000 {
+				t.Fatalf("%d bytes: %.100s", len(frame), frame)
+			}
+		}
+	})
 }

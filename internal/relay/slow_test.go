@@ -433,3 +433,21 @@ func TestPingWhileStalled(t *testing.T) {
 		}
 	})
 }
+
+// TestAPongIsOwedAtTheEnd: a client that pings while it takes nothing, and leaves, leaves nothing behind.
+func TestAPongIsOwedAtTheEnd(t *testing.T) {
+	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
+		w.put(t, announcement())
+		w.put(t, several(400, 2000)...)
+		c := w.dialIdle(t)
+		c.send(t, `["REQ","a",{"kinds":[1621]}]`)
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+		defer cancel()
+		if err := c.conn.Ping(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("ping: %v", err)
+		}
+		c.conn.CloseNow()
+		synctest.Wait()
+	})
+}

@@ -97,6 +97,22 @@ func TestVisitors(t *testing.T) {
 				t.Errorf("%d arrivals, %d addresses after a minute", n, v.Len())
 			}
 		}},
+		{"those with connections of any kind are kept", false, func(t *testing.T, v *relay.Visitors, c *clock) {
+			for v.Connect("198.51.100.1") {
+			}
+			addr := netip.MustParseAddr("10.0.0.0")
+			for range relay.MaxVisitors - 1 {
+				addr = addr.Next()
+				v.Find(addr.String())
+			}
+			c.advance(time.Minute)
+			if v.Find("198.51.100.2"); v.Len() != 2 {
+				t.Errorf("%d addresses", v.Len())
+			}
+			if v.Connect("198.51.100.1") {
+				t.Error("an address has more than it may have")
+			}
+		}},
 		{"those with open connections are kept", false, func(t *testing.T, v *relay.Visitors, c *clock) {
 			one, err := v.Arrive("198.51.100.1")
 			if err != nil {
