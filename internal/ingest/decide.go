@@ -37,10 +37,10 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 	}
 	switch {
 	case x != nil:
-		w.decidedAgain(x, v.Outcome)
+		w.promotion.decidedAgain(x, v.Outcome)
 	case v.Outcome == policy.Orphan:
 		if x := w.orphans.add(it); x != nil {
-			w.round.added = append(w.round.added, x)
+			w.promotion.added = append(w.promotion.added, x)
 		}
 	}
 	return v, nil
@@ -98,14 +98,14 @@ func (w *writer) accept(e *nostr.Event, from store.Source) error {
 	if e.Kind == nip34.KindRepository {
 		w.known.changed(e.Tags.D())
 	}
-	if err := w.forget(e); err != nil {
+	if err := w.forgets.forget(e); err != nil {
 		return err
 	}
 	for _, x := range w.orphans.concerned(e) {
-		w.reconsider(x)
+		w.promotion.reconsider(x)
 	}
 	if e.Kind == nostr.KindVanish || w.round.batch.Unfinished() > 0 {
-		w.purging = true
+		w.purging.due = true
 	}
 	if at, ok := e.Expiration(); ok {
 		w.expiry.expect(at, w.door.now())

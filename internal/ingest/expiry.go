@@ -15,13 +15,13 @@ const expiryLook = time.Minute
 // has run evenly for ten minutes.
 type expiry struct {
 	clock steadiness
-	next  time.Time // of the next look, by the monotonic clock; the zero time is now
+	at    time.Time // of the next look, by the monotonic clock; the zero time is now
 }
 
 // expect makes sure of a look at that unix time.
 func (x *expiry) expect(at int64, wall time.Time) {
-	if wait := until(at, wall); wait < time.Until(x.next) {
-		x.next = time.Now().Add(wait)
+	if wait := until(at, wall); wait < time.Until(x.at) {
+		x.at = time.Now().Add(wait)
 	}
 }
 
@@ -37,27 +37,34 @@ func until(at int64, wall time.Time) time.Duration {
 	}
 }
 
-// expire deletes what has expired, some of it at a time, if it is time to look.
-func (w *writer) expire() {
-	now := time.Now()
-	if now.Before(w.expiry.next) {
-		return
-	}
-	wall := w.door.now()
-	w.expiry.next = now.Add(expiryLook)
-	if wait := w.expiry.clock.look(wall, now); wait > 0 {
-		w.expiry.next = now.Add(min(wait, expiryLook))
-		return
-	}
-	if err := w.expireDue(wall); err != nil {
-		w.abort(err)
-	}
+// expiring is the chore of deleting what has expired, some of it at a time.
+type expiring struct {
+	w *writer
+	expiry
 }
 
-func (w *writer) expireDue(wall time.Time) error {
+func (x *expiring) next() time.Time {
+	if x.w.stops {
+		return never
+	}
+	return x.at
+}
+
+func (x *expiring) step() error {
+	now, wall := time.Now(), x.w.door.now()
+	x.at = now.Add(expiryLook)
+	if wait := x.clock.look(wall, now); wait > 0 {
+		x.at = now.Add(min(wait, expiryLook))
+		return nil
+	}
+	return x.due(wall)
+}
+
+func (x *expiring) due(wall time.Time) error {
+	w := x.w
 	if w.round.batch == nil {
 		if quiet := w.door.store.QuietUntil(); quiet > wall.Unix() {
-			w.expiry.expect(quiet, wall)
+			x.expect(quiet, wall)
 			return nil
 		}
 	}
@@ -70,9 +77,13 @@ func (w *writer) expireDue(wall time.Time) error {
 	}
 	w.round.decided += n
 	if n == expireAtOnce {
-		w.expiry.next = time.Time{}
+		x.at = time.Time{}
 	} else if !next.IsZero() {
-		w.expiry.expect(next.Unix(), wall)
+		x.expect(next.Unix(), wall)
 	}
 	return w.prune()
 }
+
+func (x *expiring) failed(error) {}
+func (x *expiring) kept()        {}
+func (x *expiring) undone()      {}

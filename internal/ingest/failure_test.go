@@ -184,6 +184,35 @@ func TestForgettingOutlivesAFailedCommit(t *testing.T) {
 	})
 }
 
+// The last step of a deletion is taken again when the commit of its batch has failed.
+func TestAPurgeOutlivesAFailedCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var on atomic.Bool
+		w := newWorld(t, setup{opt: store.Options{FreeSpace: fullAtCommit(&on)}})
+		defer w.end()
+		repo, now := announcement(1, "tool", time.Now()), time.Now()
+		last := issue(1, repo, now, "mistake")
+		for _, e := range []*nostr.Event{repo, last} {
+			w.want(w.publish(w.client(), e), policy.Accept)
+		}
+		if err := w.client().Submit(t.Context(), naming(1, now, 300, last), store.Direct, func(v policy.Verdict) {
+			w.want(v, policy.Accept)
+			on.Store(true)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if n := w.door.Stats().Failures; n == 0 || n > 11 || w.door.Unfinished() != 1 {
+			t.Errorf("%d batches failed, %d deletions are under way", n, w.door.Unfinished())
+		}
+		on.Store(false)
+		time.Sleep(10 * time.Second)
+		if w.get(last.ID) != nil || w.door.Unfinished() != 0 {
+			t.Errorf("the deletion is not done: %d under way", w.door.Unfinished())
+		}
+	})
+}
+
 // A full disk keeps the writer from deleting what expires, and does not keep it busy (a bubble's time would stand still).
 func TestAFullDiskKeepsNobodyBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

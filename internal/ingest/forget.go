@@ -1,6 +1,9 @@
 package ingest
 
 import (
+	"time"
+
+	"graspd/internal/fifo"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 )
@@ -8,47 +11,63 @@ import (
 // forgetAtOnce is how many remembered orphans are forgotten in one step, so that no acceptance holds up the next event.
 const forgetAtOnce = 100
 
-// forgetting is a step of which a part may be left: it forgets up to max and reports whether there may be more.
-type forgetting func(max int) (n int, more bool, err error)
+// forgetting is the chore of forgetting what the store remembers as refused only for want of what has been accepted.
+type forgetting struct {
+	w     *writer
+	left  fifo.Queue[forget] // what is left of it, the oldest first
+	tried []forget           // taken in the open batch
+	rest  []forget           // what that leaves
+}
+
+// forget is a step of which a part may be left: it forgets up to max and reports whether there may be more.
+type forget func(max int) (n int, more bool, err error)
 
 // forget forgets what the store remembers as refused only for want of e, so that the next reconciliation fetches it:
 // a part at once, the rest step by step.
-func (w *writer) forget(e *nostr.Event) error {
-	if err := w.forgetStep(func(max int) (int, bool, error) { return w.round.batch.ForgetOrphans(e, max) }); err != nil {
+func (f *forgetting) forget(e *nostr.Event) error {
+	if err := f.take(func(max int) (int, bool, error) { return f.w.round.batch.ForgetOrphans(e, max) }); err != nil {
 		return err
 	}
 	if e.Kind != nip34.KindRepository {
 		return nil
 	}
 	d := e.Tags.D()
-	return w.forgetStep(func(max int) (int, bool, error) { return w.round.batch.ForgetRepository(d, max) })
+	return f.take(func(max int) (int, bool, error) { return f.w.round.batch.ForgetRepository(d, max) })
 }
 
-// forgetStep takes one step, and leaves the rest for after the commit.
-func (w *writer) forgetStep(step forgetting) error {
+// take takes one step, and leaves the rest for after the commit.
+func (f *forgetting) take(step forget) error {
 	_, more, err := step(forgetAtOnce)
 	if more {
-		w.round.rest = append(w.round.rest, step)
+		f.rest = append(f.rest, step)
+		f.w.round.soon = true
 	}
 	return err
 }
 
-// forgetMore goes on with the oldest step that was left, and reports whether there was one to go on with now.
-func (w *writer) forgetMore() bool {
-	if w.forgets.Len() == 0 || w.held() {
-		return false
+func (f *forgetting) next() time.Time { return soonIf(f.left.Len() > 0) }
+
+func (f *forgetting) step() error {
+	if err := f.w.open(); err != nil {
+		return err
 	}
-	if err := w.open(); err != nil {
-		w.abort(err)
-		return true
+	step := f.left.Pop()
+	if err := f.take(step); err != nil { // the step may be what makes the store fail, so it is not tried again
+		return err
 	}
-	step := w.forgets.Pop()
-	w.round.decided++
-	w.round.extra++
-	if err := w.forgetStep(step); err != nil { // the step may be what makes the store fail, so it is not tried again
-		w.abort(err)
-		return true
+	f.tried = append(f.tried, step)
+	return nil
+}
+
+func (f *forgetting) failed(error) {}
+
+func (f *forgetting) kept() { f.put(f.rest) }
+
+func (f *forgetting) undone() { f.put(f.tried) }
+
+func (f *forgetting) put(steps []forget) {
+	for _, step := range steps {
+		f.left.Push(step)
 	}
-	w.round.tried = append(w.round.tried, step)
-	return true
+	f.tried, f.rest = nil, nil
 }

@@ -4,43 +4,87 @@ import (
 	"errors"
 	"time"
 
+	"graspd/internal/fifo"
 	"graspd/internal/policy"
 	"graspd/internal/store"
 )
 
+// promotion is the chore of deciding orphans again. What one accepts may end the wait of others, so that chains resolve one by one.
+type promotion struct {
+	w       *writer
+	again   fifo.Queue[*orphan] // those to decide again
+	added   []*orphan           // put into the orphan buffer in the open batch
+	leaving []*orphan           // decided in it
+}
+
 // reconsider puts an orphan on the list of those to decide again.
-func (w *writer) reconsider(x *orphan) {
+func (p *promotion) reconsider(x *orphan) {
 	if !x.due && !x.leaving {
 		x.due = true
-		w.again.Push(x)
+		p.again.Push(x)
 	}
 }
 
-// promote decides the next orphan again, and reports whether there was one to decide now. What it accepts may end the
-// wait of others, so that chains resolve one by one, each step bounded by the batch.
-func (w *writer) promote() bool {
-	if w.again.Len() == 0 || w.held() {
-		return false
-	}
-	x := w.again.Pop()
+func (p *promotion) next() time.Time { return soonIf(p.again.Len() > 0) }
+
+func (p *promotion) step() error {
+	x := p.again.Pop()
 	x.due = false
-	if !w.orphans.has(x.event.ID) || x.leaving {
-		return true
+	if !p.w.orphans.has(x.event.ID) || x.leaving {
+		return nil
 	}
-	w.round.decided++
-	w.round.extra++
-	v, err := w.redecide(x)
-	if err != nil {
-		w.abort(err)
-		if errors.Is(err, store.ErrFull) {
-			w.reconsider(x)
-		} else { // it may be what makes the store fail, so it is not tried again
-			w.orphans.remove(x)
-		}
-		return true
+	v, err := p.w.redecide(x)
+	if err == nil {
+		p.decidedAgain(x, v.Outcome)
+		return nil
 	}
-	w.decidedAgain(x, v.Outcome)
-	return true
+	return &redecideError{x, err}
+}
+
+// redecideError says which orphan could not be decided.
+type redecideError struct {
+	x *orphan
+	error
+}
+
+func (e *redecideError) Unwrap() error { return e.error }
+
+func (p *promotion) failed(err error) {
+	at, ok := errors.AsType[*redecideError](err)
+	switch {
+	case !ok:
+	case errors.Is(err, store.ErrFull):
+		p.reconsider(at.x)
+	default: // it may be what makes the store fail, so it is not tried again
+		p.w.orphans.remove(at.x)
+	}
+}
+
+// decidedAgain lets an orphan leave with the commit unless it is one still.
+func (p *promotion) decidedAgain(x *orphan, o policy.Outcome) {
+	if o != policy.Orphan && !x.leaving {
+		x.leaving = true
+		p.leaving = append(p.leaving, x)
+	}
+}
+
+func (p *promotion) kept() {
+	for _, x := range p.leaving {
+		p.w.orphans.remove(x)
+	}
+	p.added, p.leaving = nil, nil
+}
+
+func (p *promotion) undone() {
+	added, leaving := p.added, p.leaving
+	p.added, p.leaving = nil, nil
+	for _, x := range added {
+		p.w.orphans.remove(x)
+	}
+	for _, x := range leaving {
+		x.leaving = false
+		p.reconsider(x)
+	}
 }
 
 func (w *writer) redecide(x *orphan) (policy.Verdict, error) {
@@ -52,23 +96,4 @@ func (w *writer) redecide(x *orphan) (policy.Verdict, error) {
 		return v, err
 	}
 	return v, w.apply(x.event, x.from, v.Outcome)
-}
-
-// decidedAgain lets an orphan leave with the commit unless it is one still.
-func (w *writer) decidedAgain(x *orphan, o policy.Outcome) {
-	if o != policy.Orphan && !x.leaving {
-		x.leaving = true
-		w.round.leaving = append(w.round.leaving, x)
-	}
-}
-
-// held reports whether work that nobody waits for is put off: a client waits for the batch, a commit failed just now,
-// or the door closes.
-func (w *writer) held() bool {
-	return w.late || w.round.direct && w.round.extra >= extraWork || w.paused()
-}
-
-// paused reports whether a commit failed just now, so that only what somebody waits for is tried.
-func (w *writer) paused() bool {
-	return !w.failed.IsZero() && time.Since(w.failed) < retryPause
 }

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"errors"
+	"time"
 
 	"graspd/internal/nostr"
 	"graspd/internal/store"
@@ -24,35 +25,43 @@ func (d *Door) purging() bool {
 	return ok || err != nil
 }
 
-// purgeMore goes on with deletions that name much and with removing the events of authors who have vanished, one step in a batch,
-// and reports whether there was a step to take now. It stops with the door: the next start goes on.
-func (w *writer) purgeMore() bool {
-	if !w.purging || w.round.purged || w.held() {
-		return false
-	}
-	return w.purgeStep()
+// purging is the chore of deletions that name much, and of removing the events of authors who have vanished. It stops with the
+// door: the next start goes on.
+type purging struct {
+	w     *writer
+	due   bool // there may be something to remove
+	taken bool // a step is in the open batch, which takes one only
 }
 
-// purgeStep takes a step, unless the door closes or a commit failed just now.
-func (w *writer) purgeStep() bool {
-	if w.stops || w.late || w.paused() {
+func (p *purging) next() time.Time { return soonIf(p.due && !p.taken && !p.w.stops) }
+
+func (p *purging) step() error {
+	if err := p.w.open(); err != nil {
+		return err
+	}
+	more, err := p.w.round.batch.Purge(purgeAtOnce)
+	if err == nil {
+		err = p.w.prune()
+	}
+	if err == nil {
+		p.due, p.taken, p.w.round.soon = more, true, true
+	}
+	return err
+}
+
+// failed leaves it to the next start unless the disk is full: what else fails may be the step itself.
+func (p *purging) failed(err error) { p.due = errors.Is(err, store.ErrFull) }
+
+func (p *purging) kept() { p.taken = false }
+
+func (p *purging) undone() { p.due, p.taken = p.due || p.taken, false }
+
+// ahead takes a step of it before an item that has to wait for it, and reports whether it did.
+func (p *purging) ahead() bool {
+	if p.w.stops || p.w.late || p.w.paused() {
 		return false
 	}
-	w.round.decided++
-	w.round.extra++
-	more, err := false, w.open()
-	if err == nil {
-		more, err = w.round.batch.Purge(purgeAtOnce)
-	}
-	if err == nil {
-		err = w.prune()
-	}
-	if err != nil {
-		w.abort(err)
-		w.purging = errors.Is(err, store.ErrFull) // what else fails may be the step itself, so it is left to the next start
-		return true
-	}
-	w.purging, w.round.purged = more, true
+	p.w.take(p)
 	return true
 }
 

@@ -18,11 +18,7 @@ type round struct {
 	decided  int          // decisions in it
 	extra    int          // of these, what no source waits for
 	answers  []answer
-	added    []*orphan    // put into the orphan buffer in it
-	leaving  []*orphan    // orphans decided in it
-	tried    []forgetting // steps taken in it
-	rest     []forgetting // steps that it leaves
-	purged   bool         // a step of a purge is in it
+	soon     bool // a chore wants it committed
 
 	// For prune: d tags whose announcements have changed, those looked at since, and those that have changed again.
 	changed, pruned, unpruned []string
@@ -92,11 +88,8 @@ func (w *writer) commit() {
 	} else if w.round.batch != nil {
 		w.round.batch.Discard()
 	}
-	for _, x := range w.round.leaving {
-		w.orphans.remove(x)
-	}
-	for _, step := range w.round.rest {
-		w.forgets.Push(step)
+	for _, c := range w.chores {
+		c.kept()
 	}
 	w.finish()
 }
@@ -112,17 +105,9 @@ func (w *writer) abort(err error) {
 			a.verdict = verdictFailed(err)
 		}
 	}
-	for _, x := range w.round.added {
-		w.orphans.remove(x)
+	for _, c := range w.chores {
+		c.undone()
 	}
-	for _, x := range w.round.leaving {
-		x.leaving = false
-		w.reconsider(x)
-	}
-	for _, step := range w.round.tried {
-		w.forgets.Push(step)
-	}
-	w.purging = w.purging || w.round.purged
 	w.report(err)
 	w.finish()
 }

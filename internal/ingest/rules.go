@@ -72,7 +72,7 @@ func (w *writer) takeOver(rules policy.Rules) error {
 	w.rules = rules
 	w.known.reset()
 	if looser {
-		w.orphans.each(w.reconsider)
+		w.orphans.each(w.promotion.reconsider)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"graspd/internal/fifo"
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
 	"graspd/internal/store"
@@ -30,21 +29,25 @@ type writer struct {
 	door    *Door
 	rules   policy.Rules
 	orphans *orphans
-	again   fifo.Queue[*orphan]    // orphans to decide again
-	forgets fifo.Queue[forgetting] // what is left of forgetting what the store remembers
-	purging bool                   // authors' events may have to be removed
-	stops   bool                   // the door closes
+	stops   bool // the door closes
 	known   announced
 	crowds  *crowds
-	expiry  expiry
 	failed  time.Time // when the last commit failed; zero after one that did not
 	free    time.Time // when the next commit may come where nobody waits for it
 	late    bool      // DrainTime is over: nothing more is decided
 	round   round
+
+	chores    []chore // those that follow, in the order in which they have their turn
+	expiry    expiring
+	promotion promotion
+	forgets   forgetting
+	purging   purging
 }
 
 func newWriter(d *Door) *writer {
 	w := &writer{door: d, rules: d.rules, crowds: newCrowds()}
+	w.expiry.w, w.promotion.w, w.forgets.w, w.purging.w = w, w, w, w
+	w.chores = []chore{&w.expiry, &w.promotion, &w.forgets, &w.purging}
 	w.known.reset()
 	w.orphans = newOrphans(d.limits, func(id nostr.ID) { d.forgetCopies([]nostr.ID{id}) })
 	return w
@@ -55,10 +58,9 @@ func newWriter(d *Door) *writer {
 func (w *writer) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	w.purging = w.door.purging()
+	w.purging.due = w.door.purging()
 	for ctx.Err() == nil {
 		w.rule()
-		w.expire()
 		more := w.fill()
 		if !more && !w.round.idle() && w.door.quiet() {
 			w.round.by(w.free)
@@ -101,14 +103,14 @@ func (w *writer) fill() (more bool) {
 		if w.full() || w.round.over() {
 			return true
 		}
-		if (n%2 == 1 || !w.door.directReady()) && (w.promote() || w.forgetMore() || w.purgeMore()) {
+		if (n%2 == 1 || !w.door.directReady()) && w.doChore() {
 			continue
 		}
 		it := w.door.takeReady(w.round.direct)
 		if it == nil {
 			return false
 		}
-		if w.tooSoon(it) && w.purgeStep() {
+		if w.tooSoon(it) && w.purging.ahead() {
 			w.door.putBack(it)
 			continue
 		}
@@ -120,7 +122,7 @@ func (w *writer) fill() (more bool) {
 // commitDue reports whether the batch is to be committed now.
 func (w *writer) commitDue() bool {
 	r := &w.round
-	return !r.idle() && (r.direct || r.purged || len(r.rest) > 0 || w.full() || r.over())
+	return !r.idle() && (r.direct || r.soon || w.full() || r.over())
 }
 
 // full reports whether the batch takes no more.
@@ -131,10 +133,7 @@ func (w *writer) full() bool {
 
 // pause is the time until there is something to do though no event comes.
 func (w *writer) pause() time.Duration {
-	wait := time.Until(w.expiry.next)
-	if w.purging || w.again.Len()+w.forgets.Len() > 0 { // held by a failure
-		wait = min(wait, time.Until(w.failed.Add(retryPause)))
-	}
+	wait := time.Until(w.nextChore())
 	if !w.round.idle() {
 		wait = min(wait, time.Until(w.round.deadline))
 	}
