@@ -195,7 +195,7 @@ func TestAPurgeOutlivesAFailedCommit(t *testing.T) {
 		for _, e := range []*nostr.Event{repo, last} {
 			w.want(w.publish(w.client(), e), policy.Accept)
 		}
-		if err := w.client().Submit(t.Context(), naming(1, now, 300, last), store.Direct, func(v policy.Verdict) {
+		if err := w.client().Submit(t.Context(), naming(1, now, 500, last), store.Direct, func(v policy.Verdict) {
 			w.want(v, policy.Accept)
 			on.Store(true)
 		}); err != nil {
