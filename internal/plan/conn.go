@@ -114,8 +114,8 @@ func (p *Peer) forgive() {
 	}
 }
 
-// inOrder returns what is wanted, the lower layers first and the newest root
-// events first, as they are the last to be left without a live REQ.
+// inOrder returns what is wanted, the lower layers first and of the root events
+// those that rank highest, as they are the last to be left without a live REQ.
 func (p *Peer) inOrder() []Item {
 	var seen itemSet
 	items := make([]Item, 0, p.wanted.n)
@@ -125,7 +125,7 @@ func (p *Peer) inOrder() []Item {
 		}
 	})
 	slices.SortStableFunc(items, func(a, b Item) int {
-		return cmp.Or(cmp.Compare(p.want.layer(a), p.want.layer(b)), cmp.Compare(p.want.created(b), p.want.created(a)))
+		return cmp.Or(cmp.Compare(p.want.layer(a), p.want.layer(b)), cmp.Compare(p.want.rank(b), p.want.rank(a)))
 	})
 	return items
 }

@@ -30,10 +30,14 @@ func (p *Peer) setWant(w *Want) {
 			p.held.drop(it)
 			p.suspects.drop(it)
 			if p.conn != nil {
+				p.conn.rising.items.drop(it)
 				p.conn.shrunk = true
 			}
 		}
 	})
+	if old != nil && p.conn != nil {
+		p.rouse(old.names)
+	}
 	p.coverage.keep(w)
 	p.recount()
 }

@@ -59,6 +59,8 @@ type Desired struct {
 	pending  map[*repo]struct{}  // repositories that changed since Changed was last asked
 	delayed  map[*repo]struct{}  // repositories whose new revision waits for its minute
 	affected map[URL]struct{}    // relays whose Want changed and was not handed out
+	stirred  map[rootNo]int64    // when root events were talked about, since Changed was last asked
+	remade   int                 // pages of activity, since all relays got a new Want
 }
 
 // NewDesired returns an empty fold. Bootstrap relays are targets from the start.
@@ -75,6 +77,7 @@ func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 		pending:   make(map[*repo]struct{}),
 		delayed:   make(map[*repo]struct{}),
 		affected:  make(map[URL]struct{}),
+		stirred:   make(map[rootNo]int64),
 	}
 	for _, u := range bootstrap {
 		if !service.Is(u) {
@@ -90,8 +93,9 @@ func Kinds() []nostr.Kind {
 	return []nostr.Kind{nip34.KindRepository, nip34.KindPatch, nip34.KindPullRequest, nip34.KindPullRequestUpdate, nip34.KindIssue}
 }
 
-// Add takes one accepted event. Kinds that the fold does not read are ignored.
+// Add takes one accepted event. Of kinds that the fold does not read it counts only which root events they name.
 func (d *Desired) Add(e *nostr.Event) {
+	d.stir(e)
 	switch {
 	case e.Kind == nip34.KindRepository:
 		if a, err := nip34.ParseAnnouncement(e); err == nil {
@@ -139,6 +143,7 @@ func (d *Desired) Due() (time.Duration, bool) {
 // now is a monotonic reading and spaces the revisions of a repository.
 func (d *Desired) Changed(now time.Duration) iter.Seq2[URL, *Want] {
 	d.derive(now)
+	d.rouse()
 	urls := make([]URL, 0, len(d.affected))
 	for u := range d.affected {
 		urls = append(urls, u)

@@ -75,6 +75,7 @@ func (c *session) bounds(p *Peer) []bound {
 		{"live REQs", len(c.live), mostSubs},
 		{"lots that wait", len(c.waiting), p.wanted.n},
 		{"sweeps", len(c.sweeps), p.wanted.n},
+		{"root events that rise", c.rising.items.n, p.wanted.n},
 		{"groups", len(c.groups), p.wanted.n + 1}, // one that compares everything
 		{"tasks that run", len(c.running), requestsAtOnce},
 		{"tasks that were put off", len(c.later), open},
@@ -174,6 +175,9 @@ func (d *Desired) Check() error {
 		{"repositories that changed", len(d.pending), 0},
 		{"repositories whose revision waits", len(d.delayed), repos},
 		{"relays that changed", len(d.affected), 0},
+		{"root events that were talked about", len(d.stirred), 0},
+		{"pages of activity", len(d.names.activity), len(d.names.roots)},
+		{"pages of activity that were remade", d.remade, max(leastStirred, 2*len(d.names.activity))},
 		{"names counted", d.names.count(), d.names.kept},
 		{"names", d.names.kept, 1 + named + d.dead},
 		{"dead names", d.dead, max(d.leastDead, d.names.kept/2)},

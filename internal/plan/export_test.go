@@ -59,6 +59,17 @@ func (d *Desired) Left() int {
 		len(d.touched) + len(d.pending) + len(d.delayed) + len(d.affected)
 }
 
+// Ranks tells how the root events of w rank.
+func (w *Want) Ranks() map[nostr.ID]int64 {
+	out := make(map[nostr.ID]int64)
+	for _, it := range w.Items() {
+		if w.layer(it) == LayerRoots {
+			out[w.names.root(it).id] = w.rank(it)
+		}
+	}
+	return out
+}
+
 // Moved returns how many repositories of w are told to be others than in the Want before; false when it is not told.
 func (w *Want) Moved() (int, bool) { return len(w.moved), w.from != nil }
 
@@ -89,6 +100,41 @@ func (p *Peer) Mark() Now { return p.mark }
 // Swept says whether any item has no live REQ and is swept instead.
 func (p *Peer) Swept() bool {
 	return p.conn != nil && (len(p.conn.sweeps) > 0 || slices.ContainsFunc(p.conn.groups, func(g *group) bool { return g.swept }))
+}
+
+// SweptIDs returns the root events that wait for their turn.
+func (p *Peer) SweptIDs() (ids []nostr.ID) {
+	if p.conn == nil {
+		return nil
+	}
+	for _, s := range p.conn.sweeps {
+		for _, it := range s.items {
+			if s.layer == LayerRoots {
+				ids = append(ids, p.want.names.root(it).id)
+			}
+		}
+	}
+	return ids
+}
+
+// Bears tells what the relay is believed to bear.
+func (p *Peer) Bears() any { return p.conn.limits }
+
+// Displaces says whether a root event is followed that ranks below that and is asked no more, in a REQ that the relay would
+// still bear.
+func (p *Peer) Displaces(rank int64) bool {
+	limits := p.conn.limits
+	for _, l := range p.conn.live {
+		if l.apart != together || !l.size.fits(limits, limits.dense()) {
+			continue
+		}
+		for _, x := range l.lots {
+			if slices.ContainsFunc(x.items, func(it Item) bool { return p.want.rank(it) < rank && p.confirmed.has(it) }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Items returns all items of w, each once.

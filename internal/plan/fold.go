@@ -198,6 +198,7 @@ func (d *Desired) removeRoot(no rootNo, id nostr.ID) {
 		}
 		d.dropAddress(n)
 	}
+	delete(d.stirred, no)
 	d.roots.remove(no, id)
 }
 

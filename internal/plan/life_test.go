@@ -236,6 +236,35 @@ func (w *world) settle() {
 		e := missing[0]
 		w.fail("after a full resync %d events are missing, such as %v, kind %d, created %d, published at %v", len(missing), e.ID, e.Kind, e.CreatedAt, w.relay.born[e.ID])
 	}
+	w.talk()
+}
+
+// talk says something of root events that are asked in turns. Where others are followed that rank lower, what is said next
+// comes live.
+func (w *world) talk() {
+	for range 3 {
+		ids, now := w.peer.SweptIDs(), w.unix()
+		if len(ids) == 0 || !w.settled() || !w.peer.Displaces(now-now%3600) {
+			return
+		}
+		id := ids[w.r.IntN(len(ids))].String()
+		say := func() *nostr.Event {
+			return w.shop.mint.event(nostr.KindComment, key(202), w.unix(), nostr.Tag{pick(w.r, "e", "E", "q"), id})
+		}
+		w.note("something is said of %s", id)
+		bears := w.peer.Bears()
+		w.keep(say())
+		w.run(w.mono+3*time.Minute, nil)
+		next := say()
+		w.relay.publish(next)
+		w.run(w.mono+time.Minute, nil)
+		if w.peer.Bears() != bears {
+			return // the relay showed only now that it bears less
+		}
+		if w.store[next.ID] == nil && !w.relay.withheld[next.ID] {
+			w.fail("what is said next of %s does not come live: %+v", id, w.peer.Status())
+		}
+	}
 }
 
 // settled says whether everything wanted is confirmed, but for what the relay refuses.

@@ -116,8 +116,6 @@ func (c capacity) frame() int { return min(negFrame, (c.bytes-1024)/2) }
 type size struct {
 	announcements, addresses, ds, authors, roots int
 	bytes                                        int // of all lists
-
-	newest int64 // when the newest root event was created; other items count as newer than any
 }
 
 // Bytes of a REQ around its filters, of a filter around its list, with kinds
@@ -130,11 +128,10 @@ const (
 
 func (s *size) add(w *Want, it Item) {
 	if it == Announcements {
-		s.announcements, s.newest = 1, forever
+		s.announcements = 1
 		return
 	}
 	if r := w.names.repo(it); r != nil {
-		s.newest = forever
 		s.addresses += len(r.Addresses)
 		s.ds++
 		s.bytes += 4*r.addressBytes + r.dBytes
@@ -146,14 +143,12 @@ func (s *size) add(w *Want, it Item) {
 	}
 	s.roots++
 	s.bytes += 3 * idBytes
-	s.newest = max(s.newest, w.names.root(it).created)
 }
 
 func (s size) plus(o size) size {
 	return size{
 		announcements: max(s.announcements, o.announcements), addresses: s.addresses + o.addresses,
 		ds: s.ds + o.ds, authors: s.authors + o.authors, roots: s.roots + o.roots, bytes: s.bytes + o.bytes,
-		newest: max(s.newest, o.newest),
 	}
 }
 

@@ -14,6 +14,7 @@ type following struct {
 	live       []*liveReq
 	waiting    []*waiting
 	sweeps     []*sweep      // in order of time
+	rising     rising        // of those that are swept
 	turn       time.Duration // what the last of them took
 	shrunk     bool          // items were taken back since the last look
 	mergeAfter time.Duration // a refused merge is not tried again before
@@ -73,6 +74,7 @@ func (p *Peer) tendLive() {
 		}
 	}
 	p.closeExcess()
+	p.rise()
 	p.openWaiting()
 	p.mergeFilters()
 }

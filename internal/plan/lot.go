@@ -66,14 +66,6 @@ func (p *Peer) apart(l lot) apart {
 	return together
 }
 
-// created tells the age of a root event; everything else counts as newest.
-func (w *Want) created(it Item) int64 {
-	if w.layer(it) == LayerRoots {
-		return w.names.root(it).created
-	}
-	return forever
-}
-
 // holding matches the groups that ask for an item of lots.
 func holding(lots []lot) func(*group) bool {
 	var set itemSet

@@ -24,11 +24,16 @@ func (f *following) merging() *liveReq {
 // unite opens one REQ for load and for small REQs that fit with it, which are
 // closed when it has settled. It reports whether there are such.
 func (p *Peer) unite(load *liveReq, values int) bool {
-	c := p.conn
-	parts := c.unitable(load, values)
+	parts := p.conn.unitable(load, values)
 	if len(parts) == 0 {
 		return false
 	}
+	p.uniteWith(load, parts, values)
+	return true
+}
+
+func (p *Peer) uniteWith(load *liveReq, parts []*liveReq, values int) {
+	c := p.conn
 	var all size
 	for _, l := range parts {
 		all = all.plus(l.size)
@@ -43,7 +48,7 @@ func (p *Peer) unite(load *liveReq, values int) bool {
 			}
 		}
 		p.openLive(load, values)
-		return true
+		return
 	}
 	for _, l := range parts {
 		l.by = load
@@ -51,7 +56,6 @@ func (p *Peer) unite(load *liveReq, values int) bool {
 	}
 	load.parts, load.apart = parts, parts[0].apart
 	p.openLive(load, values)
-	return true
 }
 
 // unitable returns the smallest open REQs that fit into one with load. A REQ
@@ -60,7 +64,7 @@ func (p *Peer) unite(load *liveReq, values int) bool {
 func (c *session) unitable(load *liveReq, values int) []*liveReq {
 	var open []*liveReq
 	for _, l := range c.following.live {
-		if l.open && l.by == nil && len(l.parts) == 0 && l.apart == load.apart {
+		if l.settled() && l.apart == load.apart {
 			open = append(open, l)
 		}
 	}
@@ -137,12 +141,16 @@ func (p *Peer) cancelMerge() {
 	p.conn.mergeAfter = p.now.Mono + firstRetry
 }
 
-// evict sweeps the REQs with the oldest root events in favour of newer ones, where all are full. It reports whether
-// there was room in the end.
+// settled says that it neither opens nor is replaced or stands in for others yet.
+func (l *liveReq) settled() bool { return l.open && l.by == nil && len(l.parts) == 0 }
+
+// evict sweeps root events that rank low in favour of those that rank higher, where all REQs are full: whole REQs, or those
+// of one that rank lowest. It reports whether there was room in the end.
 func (p *Peer) evict(load *liveReq, values int) bool {
+	than := p.want.newest(load.lots)
 	for {
-		if !p.shed(load.size.newest) {
-			return false
+		if !p.shed(than) {
+			return p.thin(load, p.conn.limits.dense())
 		}
 		if p.conn.standing() < p.conn.limits.live() && p.bears(load.size.message(values)) {
 			p.openLive(load, values)
@@ -151,7 +159,7 @@ func (p *Peer) evict(load *liveReq, values int) bool {
 	}
 }
 
-// shed sweeps the REQ with the oldest root events, if they are all older than that. It reports whether there was one.
+// shed sweeps the REQ whose root events rank lowest, if they all rank below that. It reports whether there was one.
 func (p *Peer) shed(than int64) bool {
 	l := p.oldestLive(than)
 	if l == nil {
@@ -163,11 +171,14 @@ func (p *Peer) shed(than int64) bool {
 	return true
 }
 
-// oldestLive returns the open REQ whose root events are the oldest, all older than that; nil where there is none.
+// oldestLive returns the open REQ whose root events rank lowest, all below that; nil where there is none.
 func (p *Peer) oldestLive(than int64) (oldest *liveReq) {
 	for _, l := range p.conn.following.live {
-		if l.open && l.by == nil && len(l.parts) == 0 && l.size.newest < than {
-			oldest, than = l, l.size.newest
+		if !l.settled() {
+			continue
+		}
+		if at := p.want.newest(l.lots); at < than {
+			oldest, than = l, at
 		}
 	}
 	return oldest

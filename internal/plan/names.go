@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -54,10 +55,11 @@ const namePage = 256
 // that mentions them is handed out, and lists of pages are copied when they
 // change, so readers of an older Want are never disturbed.
 type names struct {
-	roots []*[namePage]rootName // nil where there are none
-	repos []*[namePage]*Repository
-	n     uint32 // numbers given so far
-	kept  int    // entries
+	roots    []*[namePage]rootName // nil where there are none
+	repos    []*[namePage]*Repository
+	activity []*[namePage]uint32 // of root events, in steps; pages are copied when they change
+	n        uint32              // numbers given so far
+	kept     int                 // entries
 }
 
 // repo returns the repository that it stands for; nil for anything else.
@@ -73,7 +75,7 @@ func (t *names) root(it Item) *rootName { return &t.roots[it/namePage][it%namePa
 
 // next returns the table with another number given, and the number.
 func (t *names) next() (*names, Item) {
-	return &names{roots: t.roots, repos: t.repos, n: t.n + 1, kept: t.kept + 1}, Item(t.n)
+	return &names{roots: t.roots, repos: t.repos, activity: t.activity, n: t.n + 1, kept: t.kept + 1}, Item(t.n)
 }
 
 // addRoot returns the table with one more root event and the number of that.
@@ -121,7 +123,7 @@ func (d *Desired) tendNames() {
 // former.
 func (d *Desired) sweepNames() {
 	t := newNames()
-	t.n = d.names.n
+	t.n, t.activity = d.names.n, slices.Clone(d.names.activity)
 	for r := range d.roots.all() {
 		if r.item != 0 {
 			t.putRoot(r.item, *d.names.root(r.item))
@@ -134,6 +136,11 @@ func (d *Desired) sweepNames() {
 				t.putRepo(r.item, d.names.repo(r.item))
 				t.kept++
 			}
+		}
+	}
+	for i := range t.activity {
+		if i >= len(t.roots) || t.roots[i] == nil {
+			t.activity[i] = nil
 		}
 	}
 	d.names, d.dead = t, 0

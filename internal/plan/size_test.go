@@ -2,8 +2,8 @@ package plan
 
 import "testing"
 
-// What is given up for newer root events is told by the size of a live REQ: anything that is no root event is newer than any.
-func TestSizeTellsTheNewest(t *testing.T) {
+// What is given up for others is told by the newest root event of a live REQ: anything that is no root event is newer than any.
+func TestTheNewestOfALiveREQ(t *testing.T) {
 	w := &Want{names: newNames()}
 	var roots [3]Item
 	for i, at := range []int64{10, 30, 20} {
@@ -11,27 +11,25 @@ func TestSizeTellsTheNewest(t *testing.T) {
 	}
 	var repo Item
 	w.names, repo = w.names.addRepo(newRepository([]string{"30617:00:x"}, "x"))
-	of := func(items ...Item) (s size) {
-		for _, it := range items {
-			s.add(w, it)
-		}
-		return s
-	}
 	for _, c := range []struct {
-		of   size
+		of   [][]Item
 		want int64
 	}{
-		{size{}, 0},
-		{of(roots[0]), 10},
-		{of(roots[:]...), 30},
-		{of(roots[0]).plus(of(roots[2])), 20},
-		{of(roots[2]).plus(of(roots[0])), 20},
-		{of(roots[0], repo), forever},
-		{of(Announcements, roots[0]), forever},
-		{of(repo).plus(of(roots[1])), forever},
+		{nil, 0},
+		{[][]Item{{roots[0]}}, 10},
+		{[][]Item{roots[:]}, 30},
+		{[][]Item{{roots[0]}, {roots[2]}}, 20},
+		{[][]Item{{roots[2]}, {roots[0]}}, 20},
+		{[][]Item{{repo}, {roots[0]}}, forever},
+		{[][]Item{{Announcements}, {roots[0]}}, forever},
+		{[][]Item{{roots[1]}, {repo}}, forever},
 	} {
-		if c.of.newest != c.want {
-			t.Errorf("%+v: the newest is of %d, not %d", c.of, c.of.newest, c.want)
+		var lots []lot
+		for _, items := range c.of {
+			lots = append(lots, lot{items: items})
+		}
+		if got := w.newest(lots); got != c.want {
+			t.Errorf("%v: the newest is of %d, not %d", c.of, got, c.want)
 		}
 	}
 }

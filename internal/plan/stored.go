@@ -319,6 +319,7 @@ func (p *Peer) taskDone(t *task) {
 			c.turn = p.now.Mono - g.due
 		}
 		p.sweepLater(g.lot)
+		c.rising.look = c.rising.look || c.rising.items.n > 0
 	}
 }
 
@@ -349,11 +350,11 @@ func (p *Peer) recatch(class Class) {
 	}
 	placed := c.place(p.wanted.has)
 	c.sweeps = nil
-	p.want.each(func(it Item) {
+	for _, it := range p.inOrder() {
 		if placed.put(it) && !p.suspects.items.has(it) {
 			c.queue(p.lotOf(it))
 		}
-	})
+	}
 	for _, l := range c.following.live {
 		if l.whole && l.open {
 			p.compareWhole(l.lots, class)

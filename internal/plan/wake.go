@@ -50,6 +50,9 @@ func (c *session) wakeLive(now time.Duration) time.Duration {
 	if c.mergeAfter > now {
 		w = min(w, c.mergeAfter)
 	}
+	if c.rising.look {
+		w = min(w, later(c.rising.after, now))
+	}
 	return w
 }
 

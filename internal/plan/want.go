@@ -81,6 +81,9 @@ func (w *Want) Account() string {
 	return w.Repos[0].Owner.String()
 }
 
+// Moves says whether anything else is asked for than with the Want that was handed out before.
+func (w *Want) Moves() bool { return w.from == nil || len(w.moved) > 0 }
+
 // layer returns the layer of an item.
 func (w *Want) layer(it Item) Layer {
 	switch {

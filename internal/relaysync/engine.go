@@ -97,20 +97,22 @@ func (e *Engine) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// foldStored reads announcements and root events by kind, up to the head.
+// foldStored reads announcements and root events by kind, and then the newest events of all kinds, up to the head.
 func (e *Engine) foldStored(ctx context.Context) error {
 	v := e.cfg.Store.View()
 	defer v.Close()
 	e.cursor = v.Head()
-	for row, err := range v.Query(ctx, nostr.Filter{Kinds: plan.Kinds()}) {
-		if err != nil {
-			return fmt.Errorf("read announcements and root events: %w", err)
+	for _, f := range []nostr.Filter{{Kinds: plan.Kinds()}, {Limit: new(plan.MostRecent)}} {
+		for row, err := range v.Query(ctx, f) {
+			if err != nil {
+				return fmt.Errorf("read stored events: %w", err)
+			}
+			ev, err := row.Event()
+			if err != nil {
+				return fmt.Errorf("read event %s: %w", row.ID, err)
+			}
+			e.desired.Add(ev)
 		}
-		ev, err := row.Event()
-		if err != nil {
-			return fmt.Errorf("read event %s: %w", row.ID, err)
-		}
-		e.desired.Add(ev)
 	}
 	return nil
 }
@@ -119,7 +121,9 @@ func (e *Engine) foldStored(ctx context.Context) error {
 // what tells that a delayed revision is due; nil when none is delayed.
 func (e *Engine) deliver(ctx context.Context) <-chan time.Time {
 	for u, w := range e.desired.Changed(e.cfg.Now().Mono) {
-		e.whole.outdate() // what was an orphan, or nobody's, may be somebody's now
+		if w.Moves() {
+			e.whole.outdate() // what was an orphan, or nobody's, may be somebody's now
+		}
 		e.wants[u] = w
 		if p := e.peers[u]; p != nil {
 			p.want(w)

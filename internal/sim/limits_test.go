@@ -8,6 +8,7 @@ import (
 	"graspd/internal/grasp"
 	"graspd/internal/nip11"
 	"graspd/internal/nostr"
+	"graspd/internal/relaysync"
 	"graspd/internal/testkit"
 )
 
@@ -182,4 +183,56 @@ func TestAwayForFiveMinutesAfterThreeDays(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAnOldRootEventThatIsTalkedAbout, where there is room for few: once something is said of it, by whatever way, what is said
+// next comes live, and so it does after a restart.
+func TestAnOldRootEventThatIsTalkedAbout(t *testing.T) {
+	inPair(t, func(t *testing.T, p *pair) {
+		const subs, roots = 4, 2000
+		p.here.Options.Engine = func(c *relaysync.Config) { c.Peer.WholeFrom = 1 << 20 }
+		other := p.w.Fake("other.example.net")
+		p.relay.Info = &nip11.Document{Limitation: nip11.Limitation{MaxSubscriptions: subs}}
+		p.relay.MaxSubs, p.relay.MaxFilters = subs, 10
+		x := p.project("proj", roots, p.relay.URL, other.URL)
+		p.relay.Store(x.ann)
+		p.relay.Store(x.issues...)
+		p.here.Start()
+		settle(t, p.here, 10*time.Minute)
+		comesLive := func(i int) bool {
+			t.Helper()
+			c := commentAt(p.w.Unix(), x.issues[i])
+			p.relay.Add(c)
+			wait(2 * time.Second)
+			return p.here.Has(c)
+		}
+		if comesLive(5) {
+			t.Fatalf("one of the oldest is followed: %+v", state(t, p.here, p.relay.URL))
+		}
+		for i, by := range []func(c *nostr.Event){
+			func(c *nostr.Event) { p.here.Publish(c) },
+			func(c *nostr.Event) { other.Add(c) },
+			func(c *nostr.Event) { p.relay.Add(c); wait(62 * time.Minute) }, // it comes in its turn
+		} {
+			c := commentAt(p.w.Unix(), x.issues[i])
+			by(c)
+			wait(15 * time.Second)
+			p.here.WantStored(c)
+			if !comesLive(i) {
+				t.Errorf("%d: what is said next does not come live: %+v", i, state(t, p.here, p.relay.URL))
+			}
+			wait(time.Minute)
+		}
+		p.here.Stop()
+		p.here.Start()
+		settle(t, p.here, 10*time.Minute)
+		for i := range 3 {
+			if !comesLive(i) {
+				t.Errorf("%d: after a restart it is not followed", i)
+			}
+		}
+		if comesLive(300) {
+			t.Errorf("one of which nothing was said is followed: %+v", state(t, p.here, p.relay.URL))
+		}
+	})
 }

@@ -1,0 +1,151 @@
+package plan
+
+import (
+	"slices"
+
+	"graspd/internal/nostr"
+)
+
+// Where not all root events can be followed live, one that is talked about ranks like one that was made at that time,
+// whatever its age. What was said when follows from what is stored, and nothing else: it is the same in whatever order
+// the events came, and after a restart.
+
+const (
+	activityStep = 3600 // seconds: what is said within them moves a root event once
+	mostStirred  = 16   // ids that an event names and that count
+	leastStirred = 64   // pages that may be remade, however few there are
+)
+
+// MostRecent is how many of the newest stored events are to be folded beside those of Kinds, for their activity.
+const MostRecent = 20_000
+
+// stir notes that an event names root events.
+func (d *Desired) stir(e *nostr.Event) {
+	if e.Kind == nostr.KindDeletion || e.CreatedAt < 0 {
+		return
+	}
+	left := mostStirred
+	for _, t := range e.Tags {
+		switch t.Name() {
+		case "e", "E", "q":
+		default:
+			continue
+		}
+		id, err := nostr.ParseID(t.Value())
+		if err != nil {
+			continue
+		}
+		if no := d.rootOf(id); no != 0 {
+			d.stirred[no] = max(d.stirred[no], e.CreatedAt)
+		}
+		if left--; left == 0 {
+			return
+		}
+	}
+}
+
+// rouse has the names tell the activity that was noted, and every relay concerned get a Want with these.
+func (d *Desired) rouse() {
+	if len(d.stirred) == 0 {
+		return
+	}
+	next := *d.names
+	remade := make(map[int]bool)
+	for no, at := range d.stirred {
+		it := d.roots.at(no).item
+		if it == 0 { // no repository has it
+			continue
+		}
+		at -= at % activityStep
+		if at <= next.root(it).created || at <= next.spoken(it) {
+			continue
+		}
+		i := int(it / namePage)
+		if !remade[i] {
+			if len(remade) == 0 {
+				next.activity = slices.Clone(next.activity)
+			}
+			remade[i] = true
+			next.activity = remake(next.activity, i)
+		}
+		next.activity[i][it%namePage] = uint32(min(at/activityStep, 1<<32-1))
+		for n := range d.roots.addresses(no) {
+			for _, r := range n.repos {
+				for _, u := range r.relays {
+					d.affected[u] = struct{}{}
+				}
+			}
+		}
+	}
+	d.stirred = emptied(d.stirred)
+	if len(remade) == 0 {
+		return
+	}
+	d.names = &next
+	// A Want keeps the pages that it was made with. So that not all of those that there ever were are kept by relays
+	// of which nothing new is wanted, every relay gets a new one before these are many.
+	if d.remade += len(remade); d.remade > max(leastStirred, 2*len(next.activity)) {
+		d.remade = 0
+		for u := range d.targets {
+			d.affected[u] = struct{}{}
+		}
+	}
+}
+
+// remake returns a list, which nobody else has, with page i to be written.
+func remake(pages []*[namePage]uint32, i int) []*[namePage]uint32 {
+	for len(pages) <= i {
+		pages = append(pages, nil)
+	}
+	page := new([namePage]uint32)
+	if pages[i] != nil {
+		*page = *pages[i]
+	}
+	pages[i] = page
+	return pages
+}
+
+// spoken returns when a root event was last talked about, as far as that counts; 0 = never.
+func (t *names) spoken(it Item) int64 {
+	if i := int(it / namePage); i < len(t.activity) && t.activity[i] != nil {
+		return int64(t.activity[i][it%namePage]) * activityStep
+	}
+	return 0
+}
+
+// roused calls f for the items that were talked about since the table was old.
+func (t *names) roused(old *names, f func(Item)) {
+	for i, page := range t.activity {
+		var was *[namePage]uint32
+		if i < len(old.activity) {
+			was = old.activity[i]
+		}
+		if page == nil || page == was {
+			continue
+		}
+		for k, at := range page {
+			if was == nil && at > 0 || was != nil && at > was[k] {
+				f(Item(i*namePage + k))
+			}
+		}
+	}
+}
+
+// rank orders root events for the places in live REQs: by when they were made, or last talked about. Everything else
+// ranks above any.
+func (w *Want) rank(it Item) int64 {
+	if w.layer(it) == LayerRoots {
+		return max(w.names.root(it).created, w.names.spoken(it))
+	}
+	return forever
+}
+
+// newest returns the highest rank in lots.
+func (w *Want) newest(lots []lot) (at int64) {
+	for _, l := range lots {
+		for _, it := range l.items {
+			at = max(at, w.rank(it))
+		}
+	}
+	return at
+}

@@ -1,0 +1,551 @@
+package plan_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+)
+
+// follows says whether an id of a root event stands in a live REQ.
+func (d *driver) follows(id nostr.ID) bool { return d.followed()(id) }
+
+// followed says that for many.
+func (d *driver) followed() func(nostr.ID) bool {
+	all := asks(d.following())
+	return func(id nostr.ID) bool { return all["[]#e "+id.String()] > 0 }
+}
+
+// many is a relay of which so many root events are wanted, one a day, and the root events, the oldest first.
+func many(t *testing.T, n int) (*fold, []*nostr.Event) {
+	f := newFold(t)
+	f.add(f.announce(key(0), "x", 1, []string{us, string(here)}))
+	var roots []*nostr.Event
+	for i := range n {
+		roots = append(roots, f.issue(int64(i+1)*86_400, address(key(0), "x")))
+	}
+	f.add(roots...).step()
+	return f, roots
+}
+
+// TestAnOldRootEventThatIsTalkedAboutIsFollowed where there is no room for all, however it is named, and in the place of older
+// ones; of those that were followed no more are given up than one REQ holds.
+func TestAnOldRootEventThatIsTalkedAboutIsFollowed(t *testing.T) {
+	const n = 5000
+	for i, subs := range []int{10, 5, 4, 3, 2} {
+		tag := []string{"e", "E", "q"}[i%3]
+		t.Run(fmt.Sprint(subs, tag), func(t *testing.T) {
+			f, roots := many(t, n)
+			d := newDriver(t, plan.Config{})
+			d.connect(f.wants[here], plan.Limits{MaxSubscriptions: subs})
+			d.pass(10 * time.Minute)
+			before := d.peer.Status()
+			var risen []*nostr.Event
+			for round := range 20 {
+				old := roots[7*round+i]
+				risen = append(risen, old)
+				if !d.peer.Settled() || d.follows(old.ID) {
+					t.Fatalf("%d: followed already: %+v", round, d.peer.Status())
+				}
+				d.sent = nil
+				f.add(f.event(nostr.KindComment, key(5), int64(n+round)*86_400, nostr.Tag{tag, old.ID.String()})).step()
+				d.do(plan.Wanted{Want: f.wants[here]})
+				d.pass(10 * time.Second)
+				if !d.follows(old.ID) {
+					t.Fatalf("%d: not followed: %+v", round, d.peer.Status())
+				}
+				asked := 0
+				for _, e := range d.sent {
+					if _, ok := e.(plan.OpenNeg); ok {
+						asked++
+					}
+				}
+				if asked != 3 {
+					t.Errorf("%d: %d reconciliations for one root event", round, asked)
+				}
+				d.pass(2 * time.Minute)
+			}
+			for _, e := range append(risen, roots[n-1], roots[n-2]) {
+				if !d.follows(e.ID) {
+					t.Errorf("a root event of %d is not followed in the end", e.CreatedAt)
+				}
+			}
+			s := d.peer.Status()
+			if !d.peer.Settled() || d.most > subs || s.SweptRoots > before.SweptRoots+700 {
+				t.Errorf("%d at once, %+v, and before %+v", d.most, s, before)
+			}
+		})
+	}
+}
+
+// TestRootEventsRiseOnceAMinute together, however many are talked about or are new.
+func TestRootEventsRiseOnceAMinute(t *testing.T) {
+	for _, fresh := range []bool{false, true} {
+		f, roots := many(t, 3000)
+		d := newDriver(t, plan.Config{})
+		d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 4})
+		d.pass(10 * time.Minute)
+		d.sent = nil
+		swept := d.peer.Status().SweptRoots
+		for i := range 11 {
+			if fresh {
+				roots[i] = f.issue(3000*86_400, address(key(0), "x"))
+				f.add(roots[i])
+			} else {
+				f.add(f.event(nostr.KindComment, key(5), 3000*86_400, nostr.Tag{"e", roots[i].ID.String()}))
+			}
+			f.step()
+			d.do(plan.Wanted{Want: f.wants[here]})
+			if err := d.peer.Check(); err != nil {
+				t.Fatal(err)
+			}
+			d.pass(5 * time.Second)
+		}
+		if n := len(d.requests(plan.Live)); n != 1 || !d.follows(roots[0].ID) || !d.peer.Settled() {
+			t.Errorf("new %v: %d live REQs within the first minute", fresh, n)
+		}
+		d.pass(8 * time.Second)
+		for i := range 11 {
+			if !d.follows(roots[i].ID) {
+				t.Errorf("new %v: %d is not followed", fresh, i)
+			}
+		}
+		if n := len(d.requests(plan.Live)); n != 2 {
+			t.Errorf("new %v: %d live REQs after a minute", fresh, n)
+		}
+		if n := d.peer.Status().SweptRoots - swept; n > 11 {
+			t.Errorf("new %v: %d more are swept", fresh, n)
+		}
+	}
+}
+
+// TestTalkOfLongAgoChangesNothing: what ranks below all that is followed stays where it is, and is not asked for that.
+func TestTalkOfLongAgoChangesNothing(t *testing.T) {
+	f, roots := many(t, 3000)
+	d := newDriver(t, plan.Config{})
+	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.pass(10 * time.Minute)
+	d.sent = nil
+	f.add(f.event(nostr.KindComment, key(5), 160*86_400, nostr.Tag{"e", roots[150].ID.String()})).step()
+	d.do(plan.Wanted{Want: f.wants[here]})
+	d.pass(10 * time.Minute)
+	if f.wants[here].Ranks()[roots[150].ID] != 160*86_400 || len(d.sent) > 0 {
+		t.Errorf("%v", d.sent)
+	}
+	f.add(f.issue(170*86_400, address(key(0), "x"))).step() // as little as a root event that is found late
+	d.do(plan.Wanted{Want: f.wants[here]})
+	d.pass(10 * time.Minute)
+	if n := len(d.requests(plan.Live)); n > 0 || !d.peer.Settled() {
+		t.Errorf("%d live REQs", n)
+	}
+}
+
+// TestFewRiseAtOnce of very many; in the end all that find a place are followed.
+func TestFewRiseAtOnce(t *testing.T) {
+	f, roots := many(t, 3000)
+	d := newDriver(t, plan.Config{})
+	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.pass(10 * time.Minute)
+	for i := range 300 {
+		f.add(f.event(nostr.KindComment, key(5), int64(3000+i)*86_400, nostr.Tag{"e", roots[i].ID.String()}))
+	}
+	f.step()
+	d.do(plan.Wanted{Want: f.wants[here]})
+	for minute := range 3 {
+		n, follows := 0, d.followed()
+		for i := range 300 {
+			if follows(roots[i].ID) {
+				n++
+				if i < 300-100*(minute+1) {
+					t.Fatalf("after %d minutes %d is followed", minute, i)
+				}
+			}
+		}
+		if n != 100*(minute+1) {
+			t.Errorf("after %d minutes %d are followed", minute, n)
+		}
+		d.pass(time.Minute)
+	}
+}
+
+// TestWhatRisesIsCountedOnce among what a relay lacks, and what it has is not fetched again.
+func TestWhatRisesIsCountedOnce(t *testing.T) {
+	f, roots := many(t, 3000)
+	d := newDriver(t, plan.Config{})
+	var all []*nostr.Event
+	for _, e := range roots[:20] {
+		all = append(all, f.event(nostr.KindComment, key(5), e.CreatedAt, nostr.Tag{"e", e.ID.String()}))
+	}
+	matching := func(of []*nostr.Event) func(nostr.Filter) []*nostr.Event {
+		return func(x nostr.Filter) (out []*nostr.Event) {
+			for _, e := range of {
+				if x.Matches(e) {
+					out = append(out, e)
+				}
+			}
+			return out
+		}
+	}
+	d.own, d.neg = matching(all), matching(all[10:])
+	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.pass(10 * time.Minute)
+	before := d.peer.Status()
+	if before.Lacks == nil || before.Lacks.Events != 10 {
+		t.Fatalf("%+v", before)
+	}
+	f.add(f.event(nostr.KindComment, key(5), 3000*86_400, nostr.Tag{"e", roots[3].ID.String()}, nostr.Tag{"e", roots[13].ID.String()})).step()
+	d.sent = nil
+	d.do(plan.Wanted{Want: f.wants[here]})
+	d.pass(time.Minute)
+	if s := d.peer.Status(); s.Lacks.Events != 10 || *s.Coverage != *before.Coverage || !d.follows(roots[3].ID) {
+		t.Errorf("%+v, %v of %v", *s.Lacks, *s.Coverage, *before.Coverage)
+	}
+	if requests, _ := d.byIDs(); requests != 0 || d.paged() != 0 {
+		t.Errorf("%d requests by id, %d pages", requests, d.paged())
+	}
+}
+
+// TestActivityRanksAtAReconnect, and in a full resync: the places go to those that were talked about last, whatever their age.
+func TestActivityRanksAtAReconnect(t *testing.T) {
+	for name, again := range map[string]func(d *driver){
+		"reconnect": func(d *driver) {
+			d.do(plan.Disconnected{Reason: "gone"})
+			d.pass(time.Minute)
+			d.do(plan.Connected{Limits: plan.Limits{MaxSubscriptions: 10}})
+		},
+		"resync": func(d *driver) { d.pass(26 * time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			const n = 5000
+			f, roots := many(t, n)
+			d := newDriver(t, plan.Config{WholeFrom: 1 << 20})
+			d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 10})
+			d.pass(10 * time.Minute)
+			for i := range 100 {
+				f.add(f.event(nostr.KindComment, key(5), (n-100)*86_400, nostr.Tag{"e", roots[i].ID.String()}))
+			}
+			f.add(f.event(nostr.KindComment, key(5), 160*86_400, nostr.Tag{"e", roots[150].ID.String()})).step()
+			d.do(plan.Wanted{Want: f.wants[here]})
+			again(d)
+			d.pass(10 * time.Minute)
+			follows := d.followed()
+			for i := range 100 {
+				if !follows(roots[i].ID) {
+					t.Fatalf("root event %d is not followed: %+v", i, d.peer.Status())
+				}
+			}
+			if name == "reconnect" && d.follows(roots[150].ID) { // in a resync it may find room that was left
+				t.Error("what was talked about before the others were made is followed")
+			}
+			if !d.follows(roots[n-1].ID) {
+				t.Error("the newest is not followed")
+			}
+		})
+	}
+}
+
+// TestActivityComesOutTheSame in whatever order the events are folded, as from the feed or from the store after a restart.
+func TestActivityComesOutTheSame(t *testing.T) {
+	var m mint
+	r := rand.New(rand.NewPCG(1, 2))
+	announced := m.announce(key(0), "x", 1, []string{us, string(here)})
+	all := []*nostr.Event{announced}
+	var roots []*nostr.Event
+	for i := range 600 {
+		e := m.issue(int64(i)*1000, address(key(0), "x"))
+		roots, all = append(roots, e), append(all, e)
+	}
+	want := map[nostr.ID]int64{}
+	for _, e := range roots {
+		want[e.ID] = e.CreatedAt
+	}
+	for range 2000 {
+		root, at := roots[r.IntN(len(roots))].ID, int64(r.IntN(2_000_000))
+		kind := pick(r, nostr.KindComment, nostr.KindComment, nip34.KindPatch, nostr.KindDeletion)
+		name := pick(r, "e", "E", "q", "p")
+		e := m.event(kind, key(5), at, nostr.Tag{"a", address(key(1), "nobody's")}, nostr.Tag{name, root.String()}, nostr.Tag{"e", "no id"})
+		all = append(all, e)
+		if kind != nostr.KindDeletion && name != "p" {
+			want[root] = max(want[root], at-at%3600)
+		}
+	}
+	for order := range 4 {
+		f := newFold(t)
+		switch order {
+		case 0: // as from the feed, a few at a time
+			for i, e := range all {
+				if f.add(e); i%50 == 0 {
+					f.step()
+				}
+			}
+		case 1: // at once
+			f.add(all...)
+		case 2: // root events first, all else newest first, and all of that twice
+			f.add(all[:601]...)
+			for _, i := range r.Perm(len(all)) {
+				f.add(all[i])
+			}
+		default: // names are made anew in between
+			for i, e := range all {
+				if f.add(e); i%100 == 0 {
+					f.step()
+					f.SweepNames()
+				}
+			}
+		}
+		f.step()
+		got := f.wants[here].Ranks()
+		if len(got) != len(want) {
+			t.Fatalf("%d root events, not %d", len(got), len(want))
+		}
+		for id, at := range want {
+			if got[id] != at {
+				t.Fatalf("order %d: a root event ranks at %d, not %d", order, got[id], at)
+			}
+		}
+		if err := f.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestActivityIsTheRelaysThatAreAskedForIt: no other gets a Want for it, and none twice within an hour or for what is older.
+func TestActivityIsTheRelaysThatAreAskedForIt(t *testing.T) {
+	f := newFold(t)
+	f.add(f.announce(key(0), "x", 1, []string{us, relay(1), relay(2)}), f.announce(key(1), "y", 1, []string{us, relay(3)}))
+	root := f.issue(10_000, address(key(0), "x"))
+	f.add(root).step()
+	said := func(at int64, ids ...nostr.ID) int {
+		e := f.event(nostr.KindComment, key(5), at)
+		for _, id := range ids {
+			e.Tags = append(e.Tags, nostr.Tag{"e", id.String()})
+		}
+		f.add(e)
+		changed := f.step()
+		for _, u := range changed {
+			if u == plan.URL(relay(3)) {
+				t.Errorf("at %d: who is not concerned gets a Want", at)
+			}
+			if n, told := f.wants[u].Moved(); !told || n != 0 || f.wants[u].Moves() {
+				t.Errorf("at %d: the Want is told to be another", at)
+			}
+		}
+		return len(changed)
+	}
+	other := nostr.ID{1, 2, 3}
+	var others []nostr.ID
+	for range 16 {
+		others = append(others, other)
+	}
+	for i, c := range []struct {
+		at   int64
+		ids  []nostr.ID
+		want int
+	}{
+		{9_000, []nostr.ID{root.ID}, 0},
+		{10_500, []nostr.ID{root.ID}, 0}, // in the hour in which it was made
+		{50_000, []nostr.ID{root.ID}, 2},
+		{50_100, []nostr.ID{root.ID}, 0},
+		{40_000, []nostr.ID{root.ID}, 0},
+		{54_000, []nostr.ID{other}, 0},
+		{54_000, append(others, root.ID), 0}, // too many names
+		{54_000, append(others[1:], root.ID), 2},
+	} {
+		if got := said(c.at, c.ids...); got != c.want {
+			t.Errorf("%d: %d relays get a Want, not %d", i, got, c.want)
+		}
+	}
+	kept := f.wants[plan.URL(relay(1))]
+	if said(80_000, root.ID) != 2 || kept.Ranks()[root.ID] != 54_000 {
+		t.Errorf("a Want that was handed out ranks it at %d now", kept.Ranks()[root.ID])
+	}
+	f.add(f.event(nostr.KindComment, key(5), 100_000, nostr.Tag{"e", root.ID.String()}))
+	f.Remove(root.ID)
+	heir := f.issue(70_000, address(key(0), "x")) // in its place
+	f.add(heir).step()
+	if at := f.wants[plan.URL(relay(1))].Ranks()[heir.ID]; at != 70_000 {
+		t.Errorf("what was said of one that is gone has another rank at %d", at)
+	}
+	if got := said(90_000, root.ID); got != 0 {
+		t.Error("a root event that is gone is talked about")
+	}
+}
+
+// TestOldActivityIsNotKeptForRelaysThatRest: what a Want keeps of it is bounded, as every relay gets a new one in the end.
+func TestOldActivityIsNotKeptForRelaysThatRest(t *testing.T) {
+	f := newFold(t)
+	f.add(f.announce(key(0), "x", 1, []string{us, relay(1)}), f.announce(key(1), "y", 1, []string{us, relay(3)}))
+	root := f.issue(10_000, address(key(0), "x"))
+	f.add(root).step()
+	for n := range 1000 {
+		f.add(f.event(nostr.KindComment, key(5), int64(n+10)*3600, nostr.Tag{"e", root.ID.String()}))
+		if len(f.step()) == 2 {
+			return
+		}
+	}
+	t.Error("a relay that is not concerned keeps its Want for ever")
+}
+
+// TestActivityIsSmall, also when everything is talked about.
+func TestActivityIsSmall(t *testing.T) {
+	const n = 100_000
+	f, roots := many(t, n)
+	f.step()
+	before := allocated()
+	for i, e := range roots {
+		f.add(f.event(nostr.KindComment, key(5), int64(n)*86_400, nostr.Tag{"e", e.ID.String()}))
+		if i%5000 == 0 {
+			f.step()
+		}
+	}
+	f.step()
+	if after := allocated(); after > before+1<<20 {
+		t.Errorf("%.1f MB for %d root events", mb(after-before), n)
+	}
+	if got := f.wants[here].Ranks()[roots[0].ID]; got != n*86_400 {
+		t.Errorf("it ranks at %d", got)
+	}
+}
+
+// TestWhatIsTalkedAboutWhileItIsAsked in its turn is followed after that.
+func TestWhatIsTalkedAboutWhileItIsAsked(t *testing.T) {
+	const n = 3000
+	f, roots := many(t, n)
+	d := newDriver(t, plan.Config{NoNegentropy: true})
+	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 6})
+	d.pass(10 * time.Minute)
+	held := false
+	var waits []plan.Request
+	d.hold = func(e plan.Effect) bool {
+		r, ok := e.(plan.Request)
+		if ok && held && r.Class == plan.Catchup && len(r.Filters[0].Tags) > 0 {
+			waits = append(waits, r)
+			return true
+		}
+		return false
+	}
+	d.pass(45 * time.Minute)
+	held = true
+	for len(waits) == 0 && d.clock.Mono < 2*time.Hour {
+		d.pass(time.Second)
+	}
+	if len(waits) == 0 || d.peer.Status().SweptRoots == 0 {
+		t.Fatalf("%d asked: %+v", len(waits), d.peer.Status())
+	}
+	var talked []*nostr.Event
+	for i := range 50 {
+		talked = append(talked, roots[i*30])
+		f.add(f.event(nostr.KindComment, key(5), n*86_400, nostr.Tag{"e", roots[i*30].ID.String()}))
+	}
+	f.step()
+	d.do(plan.Wanted{Want: f.wants[here]})
+	if err := d.peer.Check(); err != nil {
+		t.Fatal(err)
+	}
+	held = false
+	for _, r := range waits {
+		d.do(plan.Frame{Message: nostr.EOSE{Sub: r.Sub}})
+	}
+	d.pass(5 * time.Minute)
+	if err := d.peer.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range talked {
+		if !d.follows(e.ID) {
+			t.Errorf("%d is not followed", i)
+		}
+	}
+	if !d.peer.Settled() || d.most > 6 {
+		t.Errorf("%d at once, %+v", d.most, d.peer.Status())
+	}
+}
+
+// TestRepositoriesRiseToo, which come one after the other to a relay that is full.
+func TestRepositoriesRiseToo(t *testing.T) {
+	f, _ := many(t, 3000)
+	d := newDriver(t, plan.Config{})
+	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.pass(10 * time.Minute)
+	for i := range 5 {
+		f.add(f.announce(key(10+i), "y", 1, []string{us, string(here)})).step()
+		d.do(plan.Wanted{Want: f.wants[here]})
+		d.pass(5 * time.Second)
+	}
+	d.pass(time.Minute)
+	for i := range 5 {
+		if asks(d.following())["[]#a "+address(key(10+i), "y")] == 0 {
+			t.Errorf("repository %d is not followed", i)
+		}
+	}
+	if !d.peer.Settled() {
+		t.Errorf("%+v", d.peer.Status())
+	}
+}
+
+// TestWhatIsNotConfirmedKeepsItsPlace, or it would be asked a second time when its turn comes.
+func TestWhatIsNotConfirmedKeepsItsPlace(t *testing.T) {
+	f, _ := many(t, 3000)
+	d := newDriver(t, plan.Config{NoNegentropy: true})
+	d.hold = func(e plan.Effect) bool { r, ok := e.(plan.Request); return ok && r.Class == plan.Catchup }
+	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.pass(time.Minute)
+	f.add(f.issue(3000*86_400, address(key(0), "x"))).step()
+	d.do(plan.Wanted{Want: f.wants[here]})
+	for range 30 {
+		d.pass(5 * time.Minute)
+		if err := d.peer.Check(); err != nil {
+			t.Fatalf("at %v: %v", d.clock.Mono, err)
+		}
+	}
+}
+
+// TestWhatRisesIsNoMoreThanIsBorne by a relay that bounds what all REQs ask for together.
+func TestWhatRisesIsNoMoreThanIsBorne(t *testing.T) {
+	f, roots := many(t, 1500)
+	d := newDriver(t, plan.Config{})
+	refused := 0
+	d.refuse = func(r plan.Request) nostr.RelayMessage {
+		all := map[string][]nostr.Filter{}
+		for sub, o := range d.open {
+			all[sub] = o.Filters
+		}
+		if costOf(all) <= 1500 {
+			return nil
+		}
+		refused++
+		return nostr.Closed{Sub: r.Sub, Reason: "blocked: too many subscriptions: their filters fill the memory set aside for a connection, close one first"}
+	}
+	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 200})
+	d.pass(10 * time.Minute)
+	say := func(of []*nostr.Event) {
+		for _, e := range of {
+			f.add(f.event(nostr.KindComment, key(5), 1500*86_400, nostr.Tag{"e", e.ID.String()}))
+		}
+		f.step()
+		d.do(plan.Wanted{Want: f.wants[here]})
+		d.pass(5 * time.Minute)
+	}
+	var some []*nostr.Event
+	follows := d.followed()
+	for i := 0; i < len(roots); i += 10 {
+		if follows(roots[i].ID) {
+			some = append(some, roots[i])
+		}
+	}
+	say(some) // now no live REQ ranks below any other
+	before := refused
+	say(roots[:100])
+	follows = d.followed()
+	for i, e := range roots[:100] {
+		if !follows(e.ID) {
+			t.Errorf("%d is not followed", i)
+		}
+	}
+	if refused != before || !d.peer.Settled() {
+		t.Errorf("%d refusals and %d more, %+v", before, refused-before, d.peer.Status())
+	}
+}

@@ -1,0 +1,166 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Root events that are talked about, and what found no place when it was new, come from the sweep among what is followed live.
+
+// What rises, or is new, may have a large REQ replaced. That happens once in a while for all that waits for it.
+const (
+	riseInterval = time.Minute
+	mostRising   = MaxValues // items at once
+)
+
+// rising is what is to be followed.
+type rising struct {
+	items itemSet
+	look  bool          // there may be one of them in the sweep
+	after time.Duration // no REQ is thinned before, and nothing rises that might need that
+}
+
+// rouse notes the root events that were talked about since the names were those.
+func (p *Peer) rouse(old *names) {
+	p.want.names.roused(old, func(it Item) {
+		if p.wanted.has(it) {
+			p.conn.rising.items.put(it)
+			p.conn.rising.look = true
+		}
+	})
+}
+
+// rise takes items out of the sweep that rank above some that are followed. What finds no place all the same is asked
+// at once, and swept on. What is being asked follows when it has been.
+func (p *Peer) rise() {
+	c := p.conn
+	r := &c.rising
+	if !r.look || p.now.Mono < r.after || c.whole.on {
+		return
+	}
+	var up []Item
+	least := p.leastLive()
+	for _, s := range c.sweeps {
+		for _, it := range s.items {
+			if r.items.has(it) && p.want.rank(it) > least {
+				up = append(up, it)
+			}
+		}
+	}
+	slices.SortFunc(up, func(a, b Item) int { return cmp.Compare(p.want.rank(b), p.want.rank(a)) })
+	var rest itemSet
+	for _, g := range c.groups {
+		for _, it := range g.items {
+			if g.swept && r.items.has(it) {
+				rest.put(it)
+			}
+		}
+	}
+	r.look = len(up) > mostRising
+	for len(up) > mostRising {
+		rest.put(up[len(up)-1])
+		up = up[:len(up)-1]
+	}
+	r.items = rest
+	if len(up) == 0 {
+		return
+	}
+	p.unsweep(up)
+	for _, it := range up {
+		p.confirmed.drop(it)
+		l := p.lotOf(it)
+		l.since = allAgain
+		c.queue(l)
+	}
+}
+
+// unsweep takes items out of the sweep.
+func (p *Peer) unsweep(items []Item) {
+	c := p.conn
+	var out itemSet
+	for _, it := range items {
+		out.put(it)
+	}
+	for _, s := range c.sweeps {
+		s.items = slices.DeleteFunc(s.items, out.has)
+	}
+	c.sweeps = slices.DeleteFunc(c.sweeps, func(s *sweep) bool { return len(s.items) == 0 })
+}
+
+// riseLater notes what a REQ was to be thinned for too soon after another.
+func (p *Peer) riseLater(load *liveReq) {
+	r := &p.conn.rising
+	for _, l := range load.lots {
+		for _, it := range l.items {
+			r.items.put(it)
+			r.look = true
+		}
+	}
+}
+
+// leastLive returns the lowest rank of what is followed.
+func (p *Peer) leastLive() int64 {
+	least := int64(forever)
+	for _, l := range p.conn.following.live {
+		for _, x := range l.lots {
+			for _, it := range x.items {
+				least = min(least, p.want.rank(it))
+			}
+		}
+	}
+	return least
+}
+
+// thin makes room for load in a live REQ that also has what ranks above it: the root events in it that rank lowest are
+// swept. It reports whether there was one.
+func (p *Peer) thin(load *liveReq, values int) bool {
+	c := p.conn
+	if p.now.Mono < c.rising.after {
+		p.riseLater(load)
+		return false
+	}
+	than := p.want.newest(load.lots)
+	for _, l := range c.following.live {
+		if !l.settled() || l.whole || l.apart != load.apart {
+			continue
+		}
+		low, rest := p.lowest(l, load, than, values)
+		if len(low) == 0 {
+			continue
+		}
+		var out itemSet
+		for _, it := range low {
+			out.put(it)
+		}
+		l.lots, l.size = prune(l.lots, out.has), rest
+		c.rising.after = p.now.Mono + riseInterval
+		p.sweepLater(lot{layer: LayerRoots, items: low})
+		p.uniteWith(load, []*liveReq{l}, values)
+		return true
+	}
+	return false
+}
+
+// lowest returns the root events of l that rank lowest, below that, as many as have to go for load to fit, and the size of
+// the rest; none where that cannot be had. What is not confirmed stays, as it is still asked.
+func (p *Peer) lowest(l, load *liveReq, than int64, values int) (low []Item, rest size) {
+	for _, x := range l.lots {
+		for _, it := range x.items {
+			if p.want.rank(it) < than && p.confirmed.has(it) {
+				low = append(low, it)
+			}
+		}
+	}
+	slices.SortFunc(low, func(a, b Item) int { return cmp.Compare(p.want.rank(a), p.want.rank(b)) })
+	rest = l.size
+	for n := range low {
+		rest.roots--
+		rest.bytes -= 3 * idBytes
+		with := rest.plus(load.size)
+		if with.fits(p.conn.limits, values) && p.bears(with.message(values)-l.size.message(l.values)) {
+			return low[:n+1], rest
+		}
+	}
+	return nil, size{}
+}
