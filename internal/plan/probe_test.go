@@ -156,3 +156,44 @@ func TestNewsIsNoProof(t *testing.T) {
 		}
 	}
 }
+
+// TestACutWithinASecondOfARelayThatWasAskedBefore this process began: as it shows what is not here, it was not read in full then.
+func TestACutWithinASecondOfARelayThatWasAskedBefore(t *testing.T) {
+	const at = 1_700_000_000
+	for newest := 1; newest <= 5; newest++ {
+		l := commented(at, at, at, at, at+1, at+2)
+		_, w := small(t, 0)
+		d := l.reader(t, 500)
+		d.peer = plan.NewPeer(plan.Config{URL: here, Past: plan.Record{LastAlive: epoch.Add(-time.Hour)}})
+		d.neg = func(f nostr.Filter) []*nostr.Event { return l.find(f, newest) }
+		d.connect(w, plan.Limits{})
+		d.pass(10 * time.Minute)
+		if s := d.peer.Status(); len(l.ours) != len(l.events) || s.Negentropy != "truncates" || !d.peer.Settled() {
+			t.Errorf("%d compared: %d of %d here, it %s", newest, len(l.ours), len(l.events), s.Negentropy)
+		}
+	}
+}
+
+// TestASecondComparisonIsDoubtedLikeTheFirst: it shows more than the first, and hides the rest of the same second.
+func TestASecondComparisonIsDoubtedLikeTheFirst(t *testing.T) {
+	const at = 1_700_000_000
+	l := commented(at+2, at+1, at, at, at, at, at, at, at, at, at, at)
+	for i := range int64(5) { // a probe of these tells that one REQ brings several events
+		l.events = append(l.events, l.announce(key(int(20+i)), "z", at+i, []string{relay(9)}))
+	}
+	_, w := small(t, 0)
+	d := l.reader(t, 500)
+	compared := 0
+	d.neg = func(f nostr.Filter) []*nostr.Event {
+		if len(f.Tags) == 0 || f.Tags[0].Name != 'A' {
+			return l.find(f, len(l.events))
+		}
+		compared++
+		return l.find(f, 3*compared)
+	}
+	d.connect(w, plan.Limits{})
+	d.pass(10 * time.Minute)
+	if s := d.peer.Status(); len(l.ours) != len(l.events) || compared != 2 || !d.peer.Settled() {
+		t.Errorf("%d of %d here, compared %d times, it %s", len(l.ours), len(l.events), compared, s.Negentropy)
+	}
+}

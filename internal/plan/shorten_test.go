@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+	"unsafe"
 
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
@@ -59,6 +60,11 @@ func TestShortenCutsBetweenLetters(t *testing.T) {
 		if !utf8.ValidString(s) || len(s) > 4096 || len(s) < 4093 || !strings.HasPrefix(text, s) {
 			t.Errorf("%d: %d bytes, %q at the end", at, len(s), s[len(s)-4:])
 		}
+	}
+	text := strings.Repeat("x", 1<<20)
+	got, _ := plan.Shorten(nostr.Notice{Text: text})
+	if s := got.(nostr.Notice).Text; unsafe.StringData(s) == unsafe.StringData(text) {
+		t.Error("what is kept holds the memory of the whole")
 	}
 	bad, _ := plan.Shorten(nostr.Notice{Text: strings.Repeat("\x80", 5000)})
 	if n := len(bad.(nostr.Notice).Text); n < 4090 || n > 4096 {
