@@ -47,7 +47,7 @@ func importCommand(ctx context.Context, args []string, std stdio, env lookup) (e
 	defer func() { err = errors.Join(err, file.Close()) }()
 	screen := screenOf(std.err, c.Quiet)
 	std.err = above(screen, std.err)
-	s, door, err := node.OpenDoor(ctx, c.door(service, lists, newLogger(c, std.err)))
+	s, door, err := node.OpenDoor(c.door(service, lists, newLogger(c, std.err)))
 	if err != nil {
 		return err
 	}

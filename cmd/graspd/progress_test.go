@@ -57,7 +57,7 @@ func TestProgressOfAnImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, door, err := node.OpenDoor(t.Context(), c.door(service, policy.Lists{}, nil))
+	s, door, err := node.OpenDoor(c.door(service, policy.Lists{}, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestCatchupOnATerminalEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := node.New(t.Context(), node.Config{Dir: t.TempDir(), Service: service, Sync: &node.Sync{}})
+	n, err := node.New(node.Config{Dir: t.TempDir(), Service: service, Sync: &node.Sync{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestOtherRulesForgetWhatWasRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.MinPoW = pow
-		s, door, err := node.OpenDoor(t.Context(), c.door(service, policy.Lists{}, nil))
+		s, door, err := node.OpenDoor(c.door(service, policy.Lists{}, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func serveCommand(ctx context.Context, args []string, io stdio, env lookup) erro
 	}
 	boundGarbage(env)
 	screen := screenOf(io.err, c.Quiet || c.LogFormat == logs.JSON)
-	n, err := node.New(ctx, c.node(service, lists, bootstrap, newLogger(c, above(screen, io.err))))
+	n, err := node.New(c.node(service, lists, bootstrap, newLogger(c, above(screen, io.err))))
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

@@ -43,7 +43,7 @@ func (d *show) neighbour(ctx context.Context, name string, rate int) (*neighbour
 		return nil, errors.Join(err, l.Close())
 	}
 	c.Logger = d.log.With("node", name)
-	n, err := node.New(ctx, c)
+	n, err := node.New(c)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

@@ -37,7 +37,7 @@ func TestOneBackupAtATime(t *testing.T) {
 		}
 		return nil
 	})
-	n, err := node.New(t.Context(), node.Config{Dir: dir, Service: service(t), Store: store.Options{FS: errorfs.Wrap(vfs.Default, disk)}})
+	n, err := node.New(node.Config{Dir: dir, Service: service(t), Store: store.Options{FS: errorfs.Wrap(vfs.Default, disk)}})
 	if err != nil {
 		t.Fatal(err)
 	}

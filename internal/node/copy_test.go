@@ -19,7 +19,7 @@ import (
 func stopped(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	n, err := node.New(t.Context(), node.Config{Dir: dir, Service: service(t)})
+	n, err := node.New(node.Config{Dir: dir, Service: service(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestACopyIsANode(t *testing.T) {
 	if b, err := node.ReadKey(to); err != nil || a != b {
 		t.Errorf("another key: %v", err)
 	}
-	n, err := node.New(t.Context(), node.Config{Dir: to, Service: service(t)})
+	n, err := node.New(node.Config{Dir: to, Service: service(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,12 +20,12 @@ func OpenStore(dir string, o store.Options) (*store.Store, error) {
 }
 
 // OpenDoor opens the store and the door in front of it alone, for events that are brought in while nothing is served.
-func OpenDoor(ctx context.Context, c Config) (*store.Store, *ingest.Door, error) {
-	return open(ctx, c.withDefaults(), nil)
+func OpenDoor(c Config) (*store.Store, *ingest.Door, error) {
+	return open(c.withDefaults(), nil)
 }
 
-// open opens the data directory and the door in front of it. What takes long in that ends with ctx.
-func open(ctx context.Context, c Config, faults *contain.Faults) (*store.Store, *ingest.Door, error) {
+// open opens the data directory and the door in front of it.
+func open(c Config, faults *contain.Faults) (*store.Store, *ingest.Door, error) {
 	if c.Store.FS == nil {
 		if err := os.MkdirAll(c.Dir, 0o750); err != nil {
 			return nil, nil, fmt.Errorf("make data directory: %w", err)
@@ -35,7 +34,6 @@ func open(ctx context.Context, c Config, faults *contain.Faults) (*store.Store, 
 	rules := c.rules(c.Lists)
 	o := c.Store
 	o.Rules, o.Now, o.Logger = rules.Fingerprint(), c.Now, c.Logger.With("component", "store")
-	o.Stopped = func() error { return context.Cause(ctx) }
 	s, err := OpenStore(c.Dir, o)
 	if err != nil {
 		return nil, nil, err

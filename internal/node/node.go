@@ -4,7 +4,6 @@
 package node
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net/netip"
@@ -29,7 +28,7 @@ type Config struct {
 	Lists   policy.Lists // those to begin with
 	Version string
 
-	Store       store.Options            // Dir, Rules, Now, Logger and Stopped are filled in
+	Store       store.Options            // Dir, Rules, Now and Logger are filled in
 	Verifier    nostr.Verifier           // of signatures; nil is nostr.Schnorr
 	Workers     int                      // verifiers at once; 0 is GOMAXPROCS
 	Door        ingest.Limits            // of what waits to be decided
@@ -76,8 +75,8 @@ type Node struct {
 	backups chan struct{} // full while a backup is under way
 }
 
-// New builds a node; what takes long in that ends with ctx. It answers only when it runs, and has to be closed.
-func New(ctx context.Context, c Config) (_ *Node, err error) {
+// New builds a node. It answers only when it runs, and has to be closed.
+func New(c Config) (_ *Node, err error) {
 	c = c.withDefaults()
 	n := &Node{cfg: c, lists: c.Lists, log: c.Logger, faults: contain.New(c.Logger, nil), backups: make(chan struct{}, 1)}
 	defer func() {
@@ -85,7 +84,7 @@ func New(ctx context.Context, c Config) (_ *Node, err error) {
 			err = errors.Join(err, n.Close())
 		}
 	}()
-	if n.Store, n.Door, err = open(ctx, c, n.faults); err != nil {
+	if n.Store, n.Door, err = open(c, n.faults); err != nil {
 		return nil, err
 	}
 	who, err := c.Identity()

@@ -131,7 +131,7 @@ func (g *Graspd) start() error {
 	if g.Options.Engine != nil {
 		g.Options.Engine(&c.Sync.Engine)
 	}
-	n, err := node.New(context.Background(), c)
+	n, err := node.New(c)
 	if err != nil {
 		return err
 	}

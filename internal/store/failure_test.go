@@ -219,20 +219,23 @@ func TestSecondProcess(t *testing.T) {
 	}
 }
 
-func TestNewerFormat(t *testing.T) {
-	mem := vfs.NewMem()
-	s, err := store.Open(store.Options{Dir: "data", FS: mem})
-	if err != nil {
-		t.Fatal(err)
-	}
-	fill(s, 0, 1)
-	store.SetFormat(s, 3)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if _, err := store.Open(store.Options{Dir: "data", FS: mem}); !errors.Is(err, store.ErrFormat) {
-			t.Errorf("open: %v", err)
+// TestAnotherFormat: what another version wrote is left alone.
+func TestAnotherFormat(t *testing.T) {
+	for _, format := range []uint32{1, 3} {
+		mem := vfs.NewMem()
+		s, err := store.Open(store.Options{Dir: "data", FS: mem})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(s, 0, 1)
+		store.SetFormat(s, format)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, readOnly := range []bool{false, true, false} {
+			if _, err := store.Open(store.Options{Dir: "data", FS: mem, ReadOnly: readOnly}); !errors.Is(err, store.ErrFormat) || errors.Is(err, store.ErrDamaged) {
+				t.Errorf("open format %d: %v", format, err)
+			}
 		}
 	}
 }

@@ -18,7 +18,7 @@ func damaged(err error) error {
 	var errno syscall.Errno
 	info := pebble.ExtractDataCorruptionInfo(err)
 	switch {
-	case err == nil, errors.Is(err, ErrDamaged), errors.Is(err, ErrFormat), errors.Is(err, ErrOlder), errors.Is(err, ErrFull), errors.Is(err, errStopped), errors.Is(err, ErrFailed), errors.Is(err, fs.ErrPermission):
+	case err == nil, errors.Is(err, ErrDamaged), errors.Is(err, ErrFormat), errors.Is(err, ErrFull), errors.Is(err, ErrFailed), errors.Is(err, fs.ErrPermission):
 		return err
 	case errors.As(err, &errno) && errno != syscall.ENOENT:
 		return err

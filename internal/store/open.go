@@ -10,16 +10,14 @@ import (
 
 // Names in the meta table.
 const (
-	metaFormat     = "format"
-	metaConverting = "converting" // how far a conversion is; there only during one
-	metaCounters   = "counters"
-	metaRules      = "rules" // see rules.go
+	metaFormat   = "format"
+	metaCounters = "counters"
+	metaRules    = "rules" // see rules.go
 )
 
 // Open opens the store in o.Dir or makes a new one. It fails with ErrInUse where another process has it open, with
-// ErrFormat where a newer version wrote it, with ErrOlder where an older one did and it is opened for reading only (else it
-// is converted), and with ErrDamaged where what is on the disk is not what was written: then
-// nothing was removed.
+// ErrFormat where another version wrote it, and with ErrDamaged where what is on the disk is not what was written: then nothing was
+// removed.
 func Open(o Options) (*Store, error) {
 	s := newStore(o)
 	if err := s.open(); err != nil {
@@ -102,7 +100,7 @@ func (s *Store) prepare() (c counters, epoch uint32, err error) {
 	if err := s.Failure(); err != nil {
 		return c, 0, err
 	}
-	if c, err = s.current(); err != nil {
+	if c, err = readMeta(s.db); err != nil {
 		return c, 0, err
 	}
 	w := s.db.NewBatch()
@@ -122,47 +120,29 @@ func (s *Store) prepare() (c counters, epoch uint32, err error) {
 	return c, epoch, s.Failure()
 }
 
-// current reads the counters of a store that has the form of now, or gets it.
-func (s *Store) current() (counters, error) {
-	n, ok, err := readFormat(s.db)
-	if err != nil || !ok {
-		return counters{}, err
-	}
-	_, half, err := get(s.db, keyMeta(metaConverting))
-	if err != nil {
-		return counters{}, err
-	}
-	switch {
-	case n == formatVersion && !half || s.old:
-	case s.opt.ReadOnly:
-		return counters{}, fmt.Errorf("%w (format %d, this one writes %d)", ErrOlder, min(n, formatVersion-1), formatVersion)
-	default:
-		if err := s.convert(); err != nil {
-			return counters{}, err
-		}
-	}
-	return readMeta(s.db)
-}
-
-// readFormat reads the version of the format; false where there is none yet.
-func readFormat(r pebble.Reader) (uint32, bool, error) {
+// hasFormat reports whether the store has a format yet, which must be that of now.
+func hasFormat(r pebble.Reader) (bool, error) {
 	v, ok, err := get(r, keyMeta(metaFormat))
 	if err != nil || !ok {
-		return 0, false, err
+		return false, err
 	}
 	if len(v) != 4 {
-		return 0, false, fmt.Errorf("format version: %w", errCorrupt)
+		return false, fmt.Errorf("format version: %w", errCorrupt)
 	}
-	n := binary.BigEndian.Uint32(v)
-	if n > formatVersion {
-		return 0, false, fmt.Errorf("%w (format %d, this one knows %d)", ErrFormat, n, formatVersion)
+	return true, checkFormat(v)
+}
+
+// checkFormat fails for the format of another version.
+func checkFormat(v []byte) error {
+	if n := binary.BigEndian.Uint32(v); n != formatVersion {
+		return fmt.Errorf("%w (format %d, this one knows %d)", ErrFormat, n, formatVersion)
 	}
-	return n, true, nil
+	return nil
 }
 
 // readMeta checks the version of the format and reads the counters.
 func readMeta(r pebble.Reader) (counters, error) {
-	if _, ok, err := readFormat(r); err != nil || !ok {
+	if ok, err := hasFormat(r); err != nil || !ok {
 		return counters{}, err
 	}
 	v, ok, err := get(r, keyMeta(metaCounters))

@@ -22,7 +22,6 @@ type Options struct {
 	Now        func() time.Time       // nil is time.Now
 	Rules      string                 // fingerprint: another one forgets what was refused; "" leaves that alone
 	Logger     *slog.Logger           // nil is silent
-	Stopped    func() error           // why opening is to end, asked now and then where it takes long; nil is never
 	ReadOnly   bool                   // nothing is written: Begin and KeepNotes fail with ErrReadOnly; the directory must be there
 
 	// Bounds on what is remembered of events that are not stored; 0 is 2,000,000 and 20,000,000.
@@ -31,7 +30,6 @@ type Options struct {
 	DeleteAtOnce int   // what so many tags of a deletion name is done when it is added, the rest by Purge; 0 is DeleteAtOnce
 	MaxMarks     int64 // how many marks of deletions one author may leave for what is not here; 0 is 20,000
 
-	convertBatch int // bytes of a commit of a conversion; 0 is 1 MiB
 }
 
 func (o Options) withDefaults() Options {
@@ -52,9 +50,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Stopped == nil {
-		o.Stopped = func() error { return nil }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -42,9 +42,6 @@ func (p purge) append(dst []byte) []byte {
 }
 
 func parsePurge(key, b []byte) (purge, error) {
-	if len(key) == 2+32 && len(b) == 8+1+orderLen { // of format 1, which had no kind: it begins again
-		return newPurge(Reason(key[1]), nostr.PubKey(key[2:]), int64(binary.BigEndian.Uint64(b))), nil
-	}
 	if len(key) != 2+32 || len(b) != 8+1+2+orderLen || int(b[8]) >= len(purgeParts) {
 		return purge{}, fmt.Errorf("purge: %w", errCorrupt)
 	}

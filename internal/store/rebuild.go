@@ -93,8 +93,8 @@ func (r *rebuild) meta() error {
 				r.epoch = binary.BigEndian.Uint32(value)
 			}
 		case metaFormat:
-			if len(value) == 4 && binary.BigEndian.Uint32(value) > formatVersion {
-				return fmt.Errorf("%w (format %d, this one knows %d)", ErrFormat, binary.BigEndian.Uint32(value), formatVersion)
+			if len(value) == 4 {
+				return checkFormat(value)
 			}
 		}
 		return nil

@@ -34,7 +34,7 @@ func (r *Repaired) problem(format string, args ...any) {
 // carried over as far as it can be read. With an error the first store is as it was.
 func Repair(ctx context.Context, o Options, c CheckOptions) (_ Repaired, err error) {
 	old := newStore(o)
-	old.opt.ReadOnly, old.old = true, true
+	old.opt.ReadOnly = true
 	wrap := func(err error) error { return fmt.Errorf("repair store %s: %w", o.Dir, err) }
 	if err := finishSwap(old.opt.FS, o.Dir); err != nil {
 		return Repaired{}, wrap(err)

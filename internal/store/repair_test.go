@@ -252,21 +252,27 @@ func TestRepairWithUnfinishedDeletions(t *testing.T) {
 	}
 }
 
-// TestRepairOfANewerVersion: what a newer version wrote is left alone, also where only the files can be read.
-func TestRepairOfANewerVersion(t *testing.T) {
-	o, _ := lived(t, 6, 5)
-	s := open(t, o)
-	store.SetFormat(s, 3)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	removeLike(t, o, "marker.manifest")
-	before := files(t, o)
-	if r, err := store.Repair(t.Context(), o, store.CheckOptions{}); !errors.Is(err, store.ErrFormat) {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if !maps.EqualFunc(before, files(t, o), bytes.Equal) {
-		t.Error("something changed")
+// TestRepairOfAnotherFormat: what another version wrote is left alone, also where only the files can be read.
+func TestRepairOfAnotherFormat(t *testing.T) {
+	for _, format := range []uint32{1, 3} {
+		for _, readable := range []bool{true, false} {
+			o, _ := lived(t, 6, 5)
+			s := open(t, o)
+			store.SetFormat(s, format)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if !readable {
+				removeLike(t, o, "marker.manifest")
+			}
+			before := files(t, o)
+			if r, err := store.Repair(t.Context(), o, store.CheckOptions{}); !errors.Is(err, store.ErrFormat) {
+				t.Errorf("format %d: %+v, %v", format, r, err)
+			}
+			if !readable && !maps.EqualFunc(before, files(t, o), bytes.Equal) {
+				t.Error("something changed")
+			}
+		}
 	}
 }
 

@@ -15,15 +15,13 @@ import (
 var (
 	ErrFull   = errors.New("storage full") // the floor of free disk is reached; nothing was written
 	ErrInUse  = errors.New("data directory is in use by another process: stop that first")
-	ErrFormat = errors.New("the data was written by a newer version")
-	ErrOlder  = errors.New("the data was written by an older version, \"graspd serve\" brings it into the form of this one")
+	ErrFormat = errors.New("the data has the format of another version")
 	ErrFailed = errors.New("storage failed") // the disk failed; nothing is written until the next start
 	ErrBusy   = errors.New("a batch is already open")
 	ErrClosed = errors.New("store is closed")
 
 	ErrNone     = errors.New("there is no store")
 	ErrReadOnly = errors.New("store is open for reading only")
-	errStopped  = errors.New("stopped")
 	ErrDamaged  = errors.New("the data is damaged, \"graspd check --repair\" saves what can be read")
 )
 
@@ -37,7 +35,6 @@ type Store struct {
 	db   *pebble.DB
 	lock *pebble.Lock
 	disk *guard
-	old  bool // one of an older version may be opened for reading, to be carried over
 
 	sketch *sketch
 

@@ -90,7 +90,7 @@ func openDoor(data string) (*store.Store, *ingest.Door, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return node.OpenDoor(context.Background(), node.Config{Dir: data, Service: service, Store: store.Options{Floor: 1}})
+	return node.OpenDoor(node.Config{Dir: data, Service: service, Store: store.Options{Floor: 1}})
 }
 
 // throughDoor stores events as they come from one other relay. It returns the time from the first until all are decided, and how many

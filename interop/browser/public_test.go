@@ -44,7 +44,7 @@ func public(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := node.New(t.Context(), node.Config{Dir: t.TempDir(), Service: service, Info: nip11.Document{Name: "Our relay", Contact: "mailto:operator@example.org"}})
+	n, err := node.New(node.Config{Dir: t.TempDir(), Service: service, Info: nip11.Document{Name: "Our relay", Contact: "mailto:operator@example.org"}})
 	if err != nil {
 		t.Fatal(err)
 	}
