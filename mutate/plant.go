@@ -25,6 +25,8 @@ func (f fault) packages() []string {
 	switch f.pkg {
 	case "internal/store", "internal/ingest", "internal/plan", "internal/relaysync", "internal/grasp", "internal/policy":
 		return append([]string{own}, slices.DeleteFunc(slices.Clone(engine), func(p string) bool { return p == own })...)
+	case "internal/health", "internal/slots": // by those whose health and slots they are
+		return append([]string{own}, engine...)
 	case "internal/publicnet": // by whatever dials on it
 		return []string{own, "./internal/relayconn"}
 	case "internal/node": // in whole worlds, and as a command

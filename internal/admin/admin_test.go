@@ -15,6 +15,7 @@ import (
 
 	"graspd/internal/admin"
 	"graspd/internal/grasp"
+	"graspd/internal/health"
 	"graspd/internal/plan"
 	"graspd/internal/store"
 )
@@ -70,7 +71,7 @@ func relays() []admin.Relay {
 			Confirmed: plan.Count{Repositories: 49, Roots: 2498}, InFlight: 3, LiveREQs: 8, SweptRoots: 7, Turn: 3605 * time.Second, Refused: 1, Negentropy: "works",
 			LastAlive: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
 			Counters:  plan.Counters{Live: 12, Catchup: 7400, Daily: 1, Gaps: 4, Undelivered: 5, Attempts: 9, DialFailures: 8},
-			Uptime:    plan.Uptime{Connected: 998 * time.Second, Not: 2 * time.Second}, Coverage: &coverage,
+			Uptime:    health.Uptime{Connected: 998 * time.Second, Not: 2 * time.Second}, Coverage: &coverage,
 		}},
 	}
 }

@@ -32,6 +32,8 @@ var layers = map[string]int{
 	"internal/grasp":      3,
 	"internal/corpus":     4,
 	"internal/policy":     4,
+	"internal/health":     4,
+	"internal/slots":      4,
 	"internal/plan":       5,
 	"internal/logs":       6,
 	"internal/progress":   6,

@@ -71,7 +71,7 @@ func (p *Peer) connected(in Connected) {
 	}
 	away := p.awaySince()
 	p.phase, p.lastAlive, p.slowedBy = phaseOpen, p.now.Wall, 0
-	quick := p.hasMark && p.now.since(p.mark) < p.cfg.QuickReconnect
+	quick := p.hasMark && p.now.Since(p.mark) < p.cfg.QuickReconnect
 	if !quick {
 		p.forgive()
 		p.confirmed.clear()
@@ -172,14 +172,14 @@ func (p *Peer) fail(what, reason string) {
 	p.conn = nil
 	p.trialLost()
 	p.phase = phaseWaiting
-	wait := p.failures.count(p.cfg, p.now)
+	wait := p.failures.Count(p.cfg.terms(), p.now)
 	p.cause = reason[:min(len(reason), longestCause)]
 	p.wakeDial = p.now.Mono + wait
-	if p.failures.dead(p.cfg, p.now) {
-		p.report(Error, "relay is dead", "failing", p.now.since(p.failures.first), "wait", wait, "cause", reason)
+	if p.failures.Dead(p.cfg.terms(), p.now) {
+		p.report(Error, "relay is dead", "failing", p.now.Since(p.failures.First), "wait", wait, "cause", reason)
 		return
 	}
-	p.report(Warn, what, "attempt", p.failures.n, "wait", wait, "cause", reason)
+	p.report(Warn, what, "attempt", p.failures.N, "wait", wait, "cause", reason)
 }
 
 // unasked counts frames that harm: forged, malformed or not asked for. Too many
@@ -193,6 +193,6 @@ func (p *Peer) unasked(n int) {
 	if f.bad >= mostBad || f.bad >= f.good+mostWorse {
 		p.effect(HangUp{Reason: "too many bad frames"})
 		p.fail("connection closed", "too many bad frames")
-		p.failures.flooded = true
+		p.failures.Flooded = true
 	}
 }

@@ -45,7 +45,7 @@ func (p *Peer) setWant(w *Want) {
 // noteOwners notes who names a relay that is dead.
 func (p *Peer) noteOwners() {
 	switch {
-	case !p.failures.dead(p.cfg, p.now):
+	case !p.failures.Dead(p.cfg.terms(), p.now):
 		p.owners = nil
 	case p.owners == nil && p.want != nil:
 		p.owners, _ = p.owners.add(p.want)
@@ -61,7 +61,7 @@ func (p *Peer) revive() {
 	if p.owners, added = p.owners.add(p.want); !added || p.conn != nil {
 		return
 	}
-	if p.revived.Wall.IsZero() || p.now.since(p.revived) >= reviveInterval {
+	if p.revived.Wall.IsZero() || p.now.Since(p.revived) >= reviveInterval {
 		p.revived, p.wakeDial = p.now, p.now.Mono
 	}
 }

@@ -1,25 +1,14 @@
 package plan
 
 import (
-	"time"
-
+	"graspd/internal/health"
 	"graspd/internal/negentropy"
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
 )
 
-// Now is one reading of both clocks. Waits follow Mono; ages are the larger
-// difference of the two, because the machine may sleep and the clock may be set.
-type Now struct {
-	Mono time.Duration // since any fixed point
-	Wall time.Time
-}
-
-// since returns the age of an earlier reading.
-func (n Now) since(t Now) time.Duration { return max(n.Mono-t.Mono, n.Wall.Sub(t.Wall)) }
-
-// before returns the reading of both clocks d ago.
-func (n Now) before(d time.Duration) Now { return Now{Mono: n.Mono - d, Wall: n.Wall.Add(-d)} }
+// Now is a reading of both clocks.
+type Now = health.Now
 
 // Input is what can happen to a peer. The set is closed.
 type Input interface{ input() }

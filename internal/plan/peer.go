@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"graspd/internal/health"
 	"graspd/internal/nostr"
 )
 
@@ -92,7 +93,7 @@ type Peer struct {
 
 	phase    phase
 	wakeDial time.Duration // no dial before
-	failures failures
+	failures health.Failures
 	cause    string // of the last failure
 	slowedBy int    // attempts in a row that the relay met by asking to slow down
 	revived  Now    // when a new owner last had it tried while it was dead; zero = never
@@ -110,7 +111,7 @@ type Peer struct {
 	negDrops  bool // it hung up when it was asked to reconcile
 	kinds     kinding
 	counted   Counters
-	uptime    Uptime
+	uptime    health.Uptime
 	gaps      gapLog
 	lastGaps  []Gap // the newest last
 	needed    int   // how many ids one reconciliation may wait for
@@ -165,7 +166,7 @@ func (p *Peer) clock(now Now) bool {
 	slip := now.Wall.Sub(p.now.Wall) - (now.Mono - p.now.Mono)
 	slipped := p.begun && slip.Abs() > clockSlip
 	if p.begun && p.phase != phaseIdle {
-		p.uptime.add(p.conn != nil, now.Mono-p.now.Mono)
+		p.uptime.Add(p.conn != nil, now.Mono-p.now.Mono)
 	}
 	p.now = now
 	if !p.begun {
@@ -281,7 +282,7 @@ func (p *Peer) tend() {
 		return
 	}
 	if p.now.Mono >= p.conn.opened.Mono+stableAfter {
-		p.failures = failures{}
+		p.failures = health.Failures{}
 	}
 	if p.now.Mono >= p.resyncAt {
 		p.scheduleResync()

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"time"
 
+	"graspd/internal/health"
 	"graspd/internal/nostr"
 )
 
@@ -19,7 +20,7 @@ type Record struct {
 	LastAlive    time.Time // zero = never connected
 	Revived      time.Time // when a new owner last had it tried while it was dead; zero = never
 	References   time.Time // when layer 4 is due; zero = not known
-	Uptime       Uptime
+	Uptime       health.Uptime
 	Alike        bool // it holds nearly what is held here, and is asked as a whole
 
 	Ourself bool // it proved to be this relay; not kept over restarts
@@ -86,7 +87,7 @@ func (r Record) wait(c Config, now time.Time) time.Duration {
 	if r.NextAttempt.IsZero() {
 		return 0
 	}
-	most := max(longestWait(c), slowDown)
+	most := max(c.terms().LongestWait(), slowDown)
 	if r.Dead(c) {
 		most = c.DeadRetry
 	}
@@ -97,10 +98,10 @@ func (r Record) wait(c Config, now time.Time) time.Duration {
 func (p *Peer) Record() Record {
 	p.noteOwners()
 	r := Record{
-		At: p.now.Wall, Ourself: p.ourself, HangsUp: p.negDrops, Failures: p.failures.n, LastAlive: p.lastAlive, Revived: p.revived.Wall, Uptime: p.uptime, Alike: p.likeness.alike, owners: p.owners,
+		At: p.now.Wall, Ourself: p.ourself, HangsUp: p.negDrops, Failures: p.failures.N, LastAlive: p.lastAlive, Revived: p.revived.Wall, Uptime: p.uptime, Alike: p.likeness.alike, owners: p.owners,
 	}
-	if p.failures.n > 0 {
-		r.FirstFailure = p.now.Wall.Add(-p.now.since(p.failures.first))
+	if p.failures.N > 0 {
+		r.FirstFailure = p.now.Wall.Add(-p.now.Since(p.failures.First))
 	}
 	if p.conn == nil && p.wakeDial > p.now.Mono {
 		r.NextAttempt = p.now.Wall.Add(p.wakeDial - p.now.Mono)
@@ -119,10 +120,10 @@ func (p *Peer) recall(r Record) {
 		p.neg, p.negDrops = negRefused, true
 	}
 	if !r.Revived.IsZero() {
-		p.revived = p.now.before(max(0, p.now.Wall.Sub(r.Revived)))
+		p.revived = p.now.Before(max(0, p.now.Wall.Sub(r.Revived)))
 	}
 	if r.Failures > 0 {
-		p.failures = failures{n: r.Failures, first: p.now.before(r.Failing())}
+		p.failures = health.Failures{N: r.Failures, First: p.now.Before(r.Failing())}
 	}
 	p.wakeDial = p.now.Mono + r.wait(p.cfg, p.now.Wall)
 	if !r.References.IsZero() {

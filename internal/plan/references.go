@@ -47,7 +47,7 @@ func (p *Peer) tendReferences() {
 	c.references = referencing{active: true}
 	if p.tour.rounds == 0 { // what is kept ends with the process: the next one begins elsewhere
 		day := uint64(p.now.Wall.Unix() / 86_400)
-		p.tour.from = Item(jitter(p.cfg.Self, p.cfg.URL, day) * float64(p.want.names.n))
+		p.tour.from = Item(p.cfg.terms().Jitter(day) * float64(p.want.names.n))
 	}
 	p.tour.begin()
 }

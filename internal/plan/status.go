@@ -1,6 +1,10 @@
 package plan
 
-import "time"
+import (
+	"time"
+
+	"graspd/internal/health"
+)
 
 // Health is how a relay has behaved since its last reset.
 type Health uint8
@@ -53,7 +57,7 @@ type Status struct {
 	NextAttempt  time.Time // zero when connected
 	LastAlive    time.Time // zero when never connected
 	Counters     Counters
-	Uptime       Uptime
+	Uptime       health.Uptime
 	Lacks        *Lacks   // nil = unknown
 	Coverage     *float64 // how much of what is here the relay has, 0 to 1, over its repositories; nil = unknown
 }
@@ -67,11 +71,11 @@ var phaseNames = [...]string{phaseIdle: "idle", phaseDialing: "dialing", phaseOp
 func (p *Peer) Status() Status {
 	s := Status{
 		Phase: phaseNames[p.phase], Ourself: p.ourself, Health: p.health(), Connected: p.conn != nil,
-		Failures: p.failures.n, Counters: p.counted, Negentropy: p.neg.String(), Uptime: p.uptime,
+		Failures: p.failures.N, Counters: p.counted, Negentropy: p.neg.String(), Uptime: p.uptime,
 		LastAlive: p.lastAlive,
 	}
 	s.Coverage, s.Lacks = p.covered()
-	if p.failures.n > 0 || p.slowedBy > 0 {
+	if p.failures.N > 0 || p.slowedBy > 0 {
 		s.Cause = p.cause
 	}
 	if p.phase == phaseWaiting {
@@ -130,9 +134,9 @@ func (c *session) sweptRoots() int {
 
 func (p *Peer) health() Health {
 	switch {
-	case p.failures.dead(p.cfg, p.now):
+	case p.failures.Dead(p.cfg.terms(), p.now):
 		return Dead
-	case p.failures.n > 0:
+	case p.failures.N > 0:
 		return Degraded
 	}
 	return Healthy

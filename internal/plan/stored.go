@@ -311,7 +311,7 @@ func (p *Peer) taskDone(t *task) {
 		}
 		again := p.held.drop(it)
 		if p.confirmed.put(it, p.repository(it)) && !again {
-			p.failures.progress()
+			p.failures.Progress()
 		}
 	}
 	if g.swept {

@@ -19,7 +19,7 @@ func (p *Peer) wake() time.Duration {
 		return w
 	}
 	w = min(w, p.resyncAt)
-	if p.failures.n > 0 {
+	if p.failures.N > 0 {
 		w = min(w, p.conn.opened.Mono+stableAfter)
 	}
 	if p.conn.auth.awaited() {

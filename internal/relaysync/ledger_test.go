@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"graspd/internal/grasp"
+	"graspd/internal/health"
 	"graspd/internal/plan"
 	"graspd/internal/store"
 )
@@ -21,7 +22,7 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 123_000_000, time.UTC)
 	full := plan.Record{
 		At: now, Failures: 17, FirstFailure: now.Add(-3 * time.Hour), NextAttempt: now.Add(time.Hour), LastAlive: now.Add(-4 * time.Hour),
-		Revived: now.Add(-time.Hour), References: now.Add(5 * time.Hour), Uptime: plan.Uptime{Connected: 90 * 24 * time.Hour, Not: 5 * time.Second},
+		Revived: now.Add(-time.Hour), References: now.Add(5 * time.Hour), Uptime: health.Uptime{Connected: 90 * 24 * time.Hour, Not: 5 * time.Second},
 		Alike: true,
 	}
 	for _, r := range []plan.Record{{}, full, {At: now, LastAlive: time.Date(1969, 12, 31, 23, 0, 0, 0, time.UTC)}} {

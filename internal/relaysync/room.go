@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"graspd/internal/grasp"
-	"graspd/internal/plan"
 	"graspd/internal/publicnet"
+	"graspd/internal/slots"
 )
 
 // place starts peers for relays that have none: bootstrap relays always, the
@@ -33,12 +33,12 @@ func (e *Engine) place(ctx context.Context, room bool) {
 		return
 	}
 	claims := e.claims()
-	if hosts := plan.Hosts(claims); room && (full || slices.ContainsFunc(claims, func(c plan.Claim) bool { return !c.Held && hosts.Full(c) })) {
+	if hosts := slots.Hosts(claims); room && (full || slices.ContainsFunc(claims, func(c slots.Claim) bool { return !c.Held && hosts.Full(c) })) {
 		e.askUses(ctx, claims)
 	}
-	for _, m := range plan.Slots(claims, e.cfg.MaxRelays) {
+	for _, m := range slots.Assign(claims, e.cfg.MaxRelays) {
 		if m.Take != "" {
-			i := slices.IndexFunc(claims, func(c plan.Claim) bool { return c.URL == m.Take })
+			i := slices.IndexFunc(claims, func(c slots.Claim) bool { return c.URL == m.Take })
 			e.end(m.Take)
 			e.ledger.put(m.Take, e.ledger.past(m.Take).Yielded(claims[i].Use))
 			e.cfg.Logger.Debug("relay gives its slot to another", slog.String("relay", string(m.Take)), slog.String("to", string(m.Give)))
@@ -59,17 +59,17 @@ func (e *Engine) slots() int {
 }
 
 // claims lists who has a slot and who waits for one. Every slot counts as in firm use until its relay is asked.
-func (e *Engine) claims() []plan.Claim {
+func (e *Engine) claims() []slots.Claim {
 	now := e.cfg.Now().Wall
-	var claims []plan.Claim
+	var claims []slots.Claim
 	for u, w := range e.wants {
 		if w.Bootstrap {
 			continue
 		}
-		c := plan.Claim{URL: u, Host: crowdable(u), Owners: w.Owners, Account: w.Account()}
+		c := slots.Claim{URL: u, Host: crowdable(u), Owners: w.Owners, Account: w.Account()}
 		switch {
 		case e.peers[u] != nil:
-			c.Held, c.Use = true, plan.Firm
+			c.Held, c.Use = true, slots.Firm
 		case w.Empty():
 			continue
 		default:
@@ -82,7 +82,7 @@ func (e *Engine) claims() []plan.Claim {
 }
 
 // askUses asks every relay that has a slot what it makes of it.
-func (e *Engine) askUses(ctx context.Context, claims []plan.Claim) {
+func (e *Engine) askUses(ctx context.Context, claims []slots.Claim) {
 	for i, c := range claims {
 		if c.Held {
 			claims[i].Use = e.peers[c.URL].use(ctx)
@@ -101,10 +101,10 @@ func crowdable(u grasp.RelayURL) string {
 }
 
 // use tells what the relay makes of its slot; one that cannot be asked keeps it.
-func (p *peer) use(ctx context.Context) plan.Use {
+func (p *peer) use(ctx context.Context) slots.Use {
 	s, ok := p.standing(ctx)
 	if !ok {
-		return plan.Firm
+		return slots.Firm
 	}
 	return s.status.Use()
 }

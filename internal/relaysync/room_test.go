@@ -9,8 +9,8 @@ import (
 	"graspd/internal/grasp"
 	"graspd/internal/nip11"
 	"graspd/internal/nostr"
-	"graspd/internal/plan"
 	"graspd/internal/relaysync"
+	"graspd/internal/slots"
 	"graspd/internal/testkit"
 )
 
@@ -232,7 +232,7 @@ func TestAHostOfManyPorts(t *testing.T) {
 			}
 			return open, dialed
 		}
-		if open, dialed := count(crowd); open != plan.PerHost || dialed != plan.PerHost {
+		if open, dialed := count(crowd); open != slots.PerHost || dialed != slots.PerHost {
 			t.Errorf("%d connections to one host, %d of its relays were dialed", open, dialed)
 		}
 		if open, _ := count(own); open != len(own) {
@@ -249,7 +249,7 @@ func TestAHostOfManyPorts(t *testing.T) {
 			}
 		}
 		wait(time.Hour)
-		if open, _ := count(crowd); open != plan.PerHost {
+		if open, _ := count(crowd); open != slots.PerHost {
 			t.Errorf("%d connections to the host after one relay there has gone", open)
 		}
 	})

@@ -1,11 +1,18 @@
-package plan
+// Package slots decides who gets one of a bounded number of slots, and who gives theirs up: relays now, and whatever else is connected
+// to at somebody's wish. It is a function from claims to moves, and knows nothing of what a slot is used for. Read Claim, then Assign.
+package slots
 
 import (
 	"cmp"
 	"maps"
 	"slices"
 	"time"
+
+	"graspd/internal/grasp"
 )
+
+// URL is a normalised URL, the identity of a server.
+type URL = grasp.RelayURL
 
 // Claim is a relay that holds one of a bounded number of slots, or waits for one.
 // Bootstrap relays need none.
@@ -31,42 +38,6 @@ const (
 	Unused            // it waits for its next attempt: nothing happens with a slot
 )
 
-// failuresToYield is how many failures in a row make a slot unused until the next attempt.
-const failuresToYield = 3
-
-// stuckAfter is how long a connection may bring nothing to confirm while others wait.
-const stuckAfter = 30 * time.Minute
-
-// Use tells what the relay makes of its slot.
-func (s Status) Use() Use {
-	switch {
-	case s.Connected && s.Confirmed.Repositories+s.Confirmed.Roots > 0:
-		return Firm
-	case s.Connected && s.ConnectedFor >= stuckAfter:
-		return Stuck
-	case s.Ourself, s.Phase == phaseNames[phaseWaiting] && s.Failures >= failuresToYield:
-		return Unused
-	}
-	return Trying
-}
-
-// Use tells what the relay would make of a slot at the time now.
-func (r Record) Use(c Config, now time.Time) Use {
-	if r.Ourself || !r.Due(c, now) {
-		return Unused
-	}
-	return Trying
-}
-
-// Yielded is the record of a relay that lost its slot when it made that use of
-// it. One that was stuck is not the first to get another.
-func (r Record) Yielded(u Use) Record {
-	if u == Stuck {
-		r.NextAttempt = r.At.Add(stuckAfter)
-	}
-	return r
-}
-
 // Move gives a slot to one relay, and takes it from another where none is free.
 type Move struct{ Give, Take URL }
 
@@ -74,13 +45,13 @@ type Move struct{ Give, Take URL }
 // and paths: announcements are not to aim hundreds of connections at somebody.
 const PerHost = 4
 
-// Slots decides who gets and who loses one of n slots. Those wanted by most
+// Assign decides who gets and who loses one of n slots. Those wanted by most
 // owners go first, among as many those whose account has the fewest slots, and
 // then those that held a slot longest ago. Nobody
 // loses a slot in firm use; one that is stuck or in no use goes to whoever has use
 // for it, so that dead relays take no place but while they are tried. Who waits
 // while his host has all that it may have gets a slot of that host or none.
-func Slots(claims []Claim, n int) []Move {
+func Assign(claims []Claim, n int) []Move {
 	var waiting, held []Claim
 	for _, c := range claims {
 		if c.Held {
@@ -119,12 +90,12 @@ func Slots(claims []Claim, n int) []Move {
 	return moves
 }
 
-// SlotsOfHosts counts the slots on each host.
-type SlotsOfHosts map[string]int
+// OfHosts counts the slots on each host.
+type OfHosts map[string]int
 
 // Hosts counts the slots that are held.
-func Hosts(claims []Claim) SlotsOfHosts {
-	s := make(SlotsOfHosts)
+func Hosts(claims []Claim) OfHosts {
+	s := make(OfHosts)
 	for _, c := range claims {
 		if c.Held {
 			s[c.Host]++
@@ -134,7 +105,7 @@ func Hosts(claims []Claim) SlotsOfHosts {
 }
 
 // Full says whether the host of c has all the slots that it may have.
-func (s SlotsOfHosts) Full(c Claim) bool { return c.Host != "" && s[c.Host] >= PerHost }
+func (s OfHosts) Full(c Claim) bool { return c.Host != "" && s[c.Host] >= PerHost }
 
 // slotsOf counts the slots on each account.
 type slotsOf map[string]int

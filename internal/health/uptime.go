@@ -1,11 +1,12 @@
-package plan
+package health
 
 import "time"
 
-// Uptime is for how long a relay that is wanted was connected, and for how long it was not.
+// Uptime is for how long a server that is wanted was connected, and for how long it was not.
 type Uptime struct{ Connected, Not time.Duration }
 
-func (u *Uptime) add(connected bool, d time.Duration) {
+// Add counts some time.
+func (u *Uptime) Add(connected bool, d time.Duration) {
 	if connected {
 		u.Connected += d
 	} else {

@@ -1,0 +1,43 @@
+package plan
+
+import (
+	"time"
+
+	"graspd/internal/slots"
+)
+
+// failuresToYield is how many failures in a row make a slot unused until the next attempt.
+const failuresToYield = 3
+
+// stuckAfter is how long a connection may bring nothing to confirm while others wait.
+const stuckAfter = 30 * time.Minute
+
+// Use tells what the relay makes of its slot.
+func (s Status) Use() slots.Use {
+	switch {
+	case s.Connected && s.Confirmed.Repositories+s.Confirmed.Roots > 0:
+		return slots.Firm
+	case s.Connected && s.ConnectedFor >= stuckAfter:
+		return slots.Stuck
+	case s.Ourself, s.Phase == phaseNames[phaseWaiting] && s.Failures >= failuresToYield:
+		return slots.Unused
+	}
+	return slots.Trying
+}
+
+// Use tells what the relay would make of a slot at the time now.
+func (r Record) Use(c Config, now time.Time) slots.Use {
+	if r.Ourself || !r.Due(c, now) {
+		return slots.Unused
+	}
+	return slots.Trying
+}
+
+// Yielded is the record of a relay that lost its slot when it made that use of
+// it. One that was stuck is not the first to get another.
+func (r Record) Yielded(u slots.Use) Record {
+	if u == slots.Stuck {
+		r.NextAttempt = r.At.Add(stuckAfter)
+	}
+	return r
+}

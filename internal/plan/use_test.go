@@ -1,0 +1,87 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"graspd/internal/nostr"
+	"graspd/internal/plan"
+	"graspd/internal/slots"
+)
+
+// A relay is on the account of the owner who alone names it, and on nobody's where others do too, or the operator.
+func TestAccount(t *testing.T) {
+	f := newFold(t, plan.URL(relay(3)))
+	a, b := key(0), key(1)
+	f.add(f.announce(a, "x", 10, []string{us, relay(1), relay(2), relay(3)}), f.announce(a, "y", 10, []string{us, relay(1)}),
+		f.announce(b, "x", 10, []string{us, relay(2)}))
+	f.step()
+	for n, want := range map[int]string{1: a.String(), 2: "", 3: ""} {
+		if got := f.wants[plan.URL(relay(n))].Account(); got != want {
+			t.Errorf("relay %d is on the account of %q, not %q", n, got, want)
+		}
+	}
+	if got := (&plan.Want{}).Account(); got != "" {
+		t.Errorf("one that nobody wants is on the account of %q", got)
+	}
+}
+
+func TestUseOfASlot(t *testing.T) {
+	f, w := small(t, 1)
+	d := newDriver(t, plan.Config{})
+	use := func() slots.Use { d.do(plan.Tick{}); return d.peer.Status().Use() }
+	want := func(what string, got, want slots.Use) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: use %d, want %d", what, got, want)
+		}
+	}
+	next := func() slots.Use { return d.peer.Record().Use(plan.Config{}, d.clock.Wall) }
+	want("unknown", plan.Record{}.Use(plan.Config{}, d.clock.Wall), slots.Trying)
+	d.do(plan.Wanted{Want: w})
+	want("dialing", use(), slots.Trying)
+	d.fails()
+	d.fails()
+	want("dialing after two failures", use(), slots.Trying)
+	d.do(plan.DialFailed{Reason: "refused"})
+	want("after three failures", use(), slots.Unused)
+	want("after three failures, without a slot", next(), slots.Unused)
+	d.pass(d.wait() - 1)
+	want("just before the next attempt", next(), slots.Unused)
+	d.pass(1)
+	want("at the next attempt", use(), slots.Trying)
+	want("at the next attempt, without a slot", next(), slots.Trying)
+	// It connects, and answers nothing that counts.
+	d.refuse = func(plan.Request) nostr.RelayMessage { return nostr.Notice{Text: "hello"} }
+	d.negFault = func(plan.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: "hello"} }
+	d.do(plan.Connected{})
+	want("connected", use(), slots.Trying)
+	d.pass(30*time.Minute - 1)
+	want("connected for almost half an hour", use(), slots.Trying)
+	d.pass(1)
+	want("connected for half an hour", use(), slots.Stuck)
+	lost := d.peer.Record().Yielded(slots.Stuck)
+	want("stuck and lost its slot", lost.Use(plan.Config{}, d.clock.Wall.Add(30*time.Minute-1)), slots.Unused)
+	want("half an hour later", lost.Use(plan.Config{}, d.clock.Wall.Add(30*time.Minute)), slots.Trying)
+	want("lost its slot while trying", d.peer.Record().Yielded(slots.Trying).Use(plan.Config{}, d.clock.Wall), slots.Trying)
+	d.do(plan.Disconnected{Reason: "reset"})
+	d.refuse, d.negFault = nil, nil
+	d.pass(d.wait())
+	d.do(plan.Connected{})
+	want("all is confirmed", use(), slots.Firm)
+	d.pass(time.Hour)
+	want("for an hour", use(), slots.Firm)
+	d.do(plan.Disconnected{Reason: "reset"})
+	want("the connection is lost", use(), slots.Trying)
+
+	d = newDriver(t, plan.Config{})
+	d.do(plan.Wanted{Want: f.wants[here]})
+	d.do(plan.DialFailed{Ourself: true})
+	want("ourself", use(), slots.Unused)
+	want("ourself, without a slot", next(), slots.Unused)
+	d = d.reborn(plan.Config{}, time.Hour, nil)
+	d.do(plan.Wanted{Want: f.wants[here]})
+	if d.dials() != 0 {
+		t.Error("this relay dials itself again")
+	}
+}
