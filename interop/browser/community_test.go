@@ -8,6 +8,7 @@ import (
 
 	"graspd/internal/admin"
 	"graspd/internal/grasp"
+	"graspd/internal/health"
 	"graspd/internal/ingest"
 	"graspd/internal/plan"
 	"graspd/internal/policy"
@@ -20,7 +21,7 @@ func relayOf(i int) admin.Relay {
 	r := admin.Relay{URL: grasp.RelayURL(fmt.Sprintf("wss://relay%02d.example.net", i)), Status: plan.Status{
 		Phase: "live", Health: plan.Healthy, Connected: true, Bootstrap: i == 3, Want: plan.Count{Repositories: 50, Roots: 2500},
 		Confirmed: plan.Count{Repositories: 50, Roots: 2500}, LiveREQs: 8, Negentropy: "works", Coverage: &covered,
-		Uptime:   plan.Uptime{Connected: time.Duration(90+i%10) * time.Hour, Not: time.Duration(i%11) * time.Hour},
+		Uptime:   health.Uptime{Connected: time.Duration(90+i%10) * time.Hour, Not: time.Duration(i%11) * time.Hour},
 		Counters: plan.Counters{Live: uint64(i * 7), Catchup: 7400, Gaps: uint64(i % 7 / 6)},
 	}}
 	switch {
