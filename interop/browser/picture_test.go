@@ -21,6 +21,7 @@ import (
 
 	"graspd/internal/admin"
 	"graspd/internal/grasp"
+	"graspd/internal/health"
 	"graspd/internal/ingest"
 	"graspd/internal/plan"
 	"graspd/internal/policy"
@@ -137,7 +138,7 @@ func (s *small) Relays(context.Context) (out []admin.Relay) {
 		}
 		r := admin.Relay{URL: grasp.RelayURL(p.url), Status: plan.Status{
 			Phase: p.phase, Health: plan.Healthy, Connected: !away, Bootstrap: i == 0, Want: plan.Count{Repositories: 12 - i, Roots: 640 - 70*i},
-			Uptime:   plan.Uptime{Connected: time.Duration(max(0, hours-(p.to-p.from)) * float64(time.Hour)), Not: time.Duration((p.to - p.from) * float64(time.Hour))},
+			Uptime:   health.Uptime{Connected: time.Duration(max(0, hours-(p.to-p.from)) * float64(time.Hour)), Not: time.Duration((p.to - p.from) * float64(time.Hour))},
 			Counters: plan.Counters{Live: live, Catchup: uint64(400 * p.busy), Gaps: p.gaps}, LiveREQs: 3, Negentropy: "works",
 		}}
 		r.Confirmed = r.Want
