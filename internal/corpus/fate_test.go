@@ -77,7 +77,7 @@ func (m *model) add(t *testing.T, e *nostr.Event) bool {
 		return true
 	}
 	old := m.at[e.Address()]
-	if old != nil && !nostr.Newer(e, old) {
+	if old != nil && !e.Stamp().Newer(old.Stamp()) {
 		return true
 	}
 	v, err := m.rules.Decide(e, policy.Stranger, m, m.now)

@@ -44,12 +44,7 @@ func ListingOf(a *nip34.Announcement) Listing {
 	return l
 }
 
-func (l *Listing) newerThan(old *Listing) bool {
-	if l.CreatedAt != old.CreatedAt {
-		return l.CreatedAt > old.CreatedAt
-	}
-	return l.ID.Compare(old.ID) < 0
-}
+func (l *Listing) stamp() nostr.Stamp { return nostr.Stamp{CreatedAt: l.CreatedAt, ID: l.ID} }
 
 // declines reports whether the author of a wants no part in other people's repositories with this d.
 func declines(a *nip34.Announcement) bool {

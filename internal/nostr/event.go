@@ -66,8 +66,17 @@ func (e *Event) Protected() bool {
 	return ok
 }
 
+// Stamp is what orders the versions of a replaceable event (NIP-01).
+type Stamp struct {
+	CreatedAt int64
+	ID        ID
+}
+
+// Stamp is the event's.
+func (e *Event) Stamp() Stamp { return Stamp{e.CreatedAt, e.ID} }
+
 // Newer reports whether a replaces b: it was created later, or at the same second with the lower id (NIP-01).
-func Newer(a, b *Event) bool {
+func (a Stamp) Newer(b Stamp) bool {
 	if a.CreatedAt != b.CreatedAt {
 		return a.CreatedAt > b.CreatedAt
 	}

@@ -98,7 +98,7 @@ func TestNewer(t *testing.T) {
 		{"same second, higher id", late, lateLow, false},
 		{"itself", late, late, false},
 	} {
-		if got := nostr.Newer(tt.a, tt.b); got != tt.want {
+		if got := tt.a.Stamp().Newer(tt.b.Stamp()); got != tt.want {
 			t.Errorf("%s: Newer = %v", tt.name, got)
 		}
 	}

@@ -29,19 +29,13 @@ func (d *Desired) kept(a *nip34.Announcement) *announced {
 	}
 }
 
-// replaces says whether a takes the place of b (NIP-01).
-func (a *announced) replaces(b *announced) bool {
-	if a.CreatedAt != b.CreatedAt {
-		return a.CreatedAt > b.CreatedAt
-	}
-	return a.ID.Compare(b.ID) < 0
-}
+func (a *announced) stamp() nostr.Stamp { return nostr.Stamp{CreatedAt: a.CreatedAt, ID: a.ID} }
 
 // announce puts an announcement in the place of the author's former one.
 func (d *Desired) announce(a *announced) {
 	old := d.announcement(a.Address)
 	if old != nil {
-		if !a.replaces(old) {
+		if !a.stamp().Newer(old.stamp()) {
 			return
 		}
 		delete(d.byID, old.ID)

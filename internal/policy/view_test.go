@@ -20,7 +20,7 @@ func (m *memory) add(events ...*nostr.Event) {
 		switch {
 		case at < 0:
 			m.events = append(m.events, e)
-		case nostr.Newer(e, m.events[at]):
+		case e.Stamp().Newer(m.events[at].Stamp()):
 			m.events[at] = e
 		}
 	}

@@ -39,14 +39,14 @@ func (d *door) submit(e *nostr.Event) policy.Outcome {
 }
 
 func (d *door) decide(e *nostr.Event) policy.Outcome {
-	if left := d.left[e.Address()]; left != nil && e.ID != left.ID && !nostr.Newer(e, left) {
+	if left := d.left[e.Address()]; left != nil && e.ID != left.ID && !e.Stamp().Newer(left.Stamp()) {
 		return policy.Superseded
 	}
 	for _, served := range d.view.events {
 		if served.ID == e.ID {
 			return policy.Duplicate
 		}
-		if e.Address() != "" && served.Address() == e.Address() && nostr.Newer(served, e) {
+		if e.Address() != "" && served.Address() == e.Address() && served.Stamp().Newer(e.Stamp()) {
 			return policy.Superseded
 		}
 	}
@@ -155,7 +155,7 @@ func newestOnly(t *testing.T, seed uint64, events []*nostr.Event, served []nostr
 	t.Helper()
 	newest := map[string]*nostr.Event{}
 	for _, e := range events {
-		if old := newest[e.Address()]; old == nil || nostr.Newer(e, old) {
+		if old := newest[e.Address()]; old == nil || e.Stamp().Newer(old.Stamp()) {
 			newest[e.Address()] = e
 		}
 	}

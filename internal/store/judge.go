@@ -91,7 +91,7 @@ func isSuperseded(r reader, e *nostr.Event) (policy.Outcome, error) {
 	if err != nil || !ok {
 		return policy.Accept, err
 	}
-	if s.newerThan(e) {
+	if s.stamp().Newer(e.Stamp()) {
 		return policy.Superseded, nil
 	}
 	return policy.Accept, nil

@@ -137,13 +137,8 @@ type slot struct {
 	first Seq // of the first version since the address is live: the place in the announcement table
 }
 
-// newerThan reports whether the version in the slot supersedes e.
-func (s slot) newerThan(e *nostr.Event) bool {
-	if s.time != e.CreatedAt {
-		return s.time > e.CreatedAt
-	}
-	return s.id.Compare(e.ID) < 0
-}
+// stamp is that of the version in the slot.
+func (s slot) stamp() nostr.Stamp { return nostr.Stamp{CreatedAt: s.time, ID: s.id} }
 
 const slotLen = 1 + 8 + 32 + 8 + 8
 

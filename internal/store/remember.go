@@ -68,7 +68,7 @@ func (b *Batch) withdraw(e *nostr.Event) (policy.Outcome, error) {
 	if err != nil {
 		return 0, err
 	}
-	if ok && old.newerThan(e) {
+	if ok && old.stamp().Newer(e.Stamp()) {
 		return policy.Superseded, nil
 	}
 	if ok && old.state == slotLive {

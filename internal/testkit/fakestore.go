@@ -29,10 +29,7 @@ func (f *FakeRelay) keep(e *nostr.Event) bool {
 
 // replaces reports whether a takes the place of b (NIP-01).
 func replaces(a, b *nostr.Event) bool {
-	if a.Address() == "" || a.Address() != b.Address() {
-		return false
-	}
-	return a.CreatedAt > b.CreatedAt || a.CreatedAt == b.CreatedAt && a.ID.Compare(b.ID) < 0
+	return a.Address() != "" && a.Address() == b.Address() && a.Stamp().Newer(b.Stamp())
 }
 
 // deletes reports whether d is a deletion that takes e away (NIP-09).
