@@ -208,11 +208,3 @@ func (z *element) setBytes(b *[32]byte) bool {
 	}
 	return z[0] < lowest || z[1]&z[2]&z[3] != ones
 }
-
-// bytes is the form of x below p.
-func (x *element) bytes() (b [32]byte) {
-	for i, w := range x.canonical() {
-		binary.BigEndian.PutUint64(b[24-8*i:], w)
-	}
-	return b
-}

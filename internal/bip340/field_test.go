@@ -1,6 +1,7 @@
 package bip340
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -8,6 +9,14 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp"
 )
+
+// bytes is the form of x below p.
+func (x *element) bytes() (b [32]byte) {
+	for i, w := range x.canonical() {
+		binary.BigEndian.PutUint64(b[24-8*i:], w)
+	}
+	return b
+}
 
 func (x *element) big() *big.Int {
 	n := new(big.Int)

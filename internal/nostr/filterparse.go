@@ -12,21 +12,6 @@ import (
 // or a tag of more than one letter. The error that wraps it names the key.
 var ErrUnsupported = errors.New("unknown filter key")
 
-// ParseFilter reads one filter object. Lists may be empty. Unknown keys (ErrUnsupported), a key given twice, numbers
-// that are negative or no integers, and values of ids, authors, #e and #p that are not 64 lower-case hex digits are
-// errors. The filter shares no memory with b.
-func ParseFilter(b []byte) (Filter, error) {
-	c := scanner{s: string(b)}
-	f, err := c.filter()
-	if err == nil {
-		err = c.end()
-	}
-	if err != nil {
-		return Filter{}, fmt.Errorf("parse filter: %w", err)
-	}
-	return f, nil
-}
-
 // filter reads a filter object. What it returns keeps nothing of the scanner's text in memory.
 func (c *scanner) filter() (Filter, error) {
 	var f Filter

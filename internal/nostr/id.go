@@ -37,15 +37,6 @@ func ParsePubKey(s string) (PubKey, error) {
 	return v, nil
 }
 
-// ParseSig reads 128 lower-case hex digits.
-func ParseSig(s string) (Sig, error) {
-	var v Sig
-	if !decodeHex(v[:], s) {
-		return Sig{}, ErrHex
-	}
-	return v, nil
-}
-
 // String is the id in lower-case hex.
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
 
