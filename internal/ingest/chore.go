@@ -20,7 +20,7 @@ type chore interface {
 // never is when a chore has nothing to do.
 var never = time.Unix(1<<60, 0)
 
-// now or never.
+// soonIf is now or never.
 func soonIf(due bool) time.Time {
 	if due {
 		return time.Time{}

@@ -15,6 +15,7 @@ type promotion struct {
 	again   fifo.Queue[*orphan] // those to decide again
 	added   []*orphan           // put into the orphan buffer in the open batch
 	leaving []*orphan           // decided in it
+	at      *orphan             // whose step has failed
 }
 
 // reconsider puts an orphan on the list of those to decide again.
@@ -34,30 +35,21 @@ func (p *promotion) step() error {
 		return nil
 	}
 	v, err := p.w.redecide(x)
-	if err == nil {
-		p.decidedAgain(x, v.Outcome)
-		return nil
+	if err != nil {
+		p.at = x
+		return err
 	}
-	return &redecideError{x, err}
+	p.decidedAgain(x, v.Outcome)
+	return nil
 }
-
-// redecideError says which orphan could not be decided.
-type redecideError struct {
-	x *orphan
-	error
-}
-
-func (e *redecideError) Unwrap() error { return e.error }
 
 func (p *promotion) failed(err error) {
-	at, ok := errors.AsType[*redecideError](err)
-	switch {
-	case !ok:
-	case errors.Is(err, store.ErrFull):
-		p.reconsider(at.x)
-	default: // it may be what makes the store fail, so it is not tried again
-		p.w.orphans.remove(at.x)
+	if errors.Is(err, store.ErrFull) {
+		p.reconsider(p.at)
+	} else { // it may be what makes the store fail, so it is not tried again
+		p.w.orphans.remove(p.at)
 	}
+	p.at = nil
 }
 
 // decidedAgain lets an orphan leave with the commit unless it is one still.
