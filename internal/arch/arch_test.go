@@ -23,6 +23,7 @@ var layers = map[string]int{
 	"internal/arch":       0,
 	"internal/bidi":       0,
 	"internal/bip340":     0,
+	"internal/bucket":     0,
 	"internal/nostr":      1,
 	"internal/fifo":       0,
 	"internal/negentropy": 0,
