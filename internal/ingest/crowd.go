@@ -3,6 +3,7 @@ package ingest
 import (
 	"time"
 
+	"graspd/internal/bucket"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
@@ -17,22 +18,18 @@ const (
 	crowdsKept = 50_000 // pairs of an address and an identifier in each of two halves; when one is full the older one is forgotten
 )
 
+var crowding = bucket.Rate{Tokens: 1, In: crowdEvery, Burst: crowdBurst}
+
 var verdictCrowd = policy.Verdict{Outcome: policy.Discard, Reason: "rate-limited: your address has announced many repositories with this " +
 	"identifier; publish this one later, or under another d tag"}
 
 // crowds is how many announcements with one identifier came from one address. The writer owns it.
 type crowds struct {
 	hash       hasher
-	young, old map[key]crowd
+	young, old map[key]bucket.Bucket
 }
 
-// crowd is a bucket by what was taken out of it.
-type crowd struct {
-	taken float32
-	at    time.Time
-}
-
-func newCrowds() *crowds { return &crowds{hash: newHasher(), young: make(map[key]crowd)} }
+func newCrowds() *crowds { return &crowds{hash: newHasher(), young: make(map[key]bucket.Bucket)} }
 
 // take counts one more announcement with that d, or says that there are too many.
 func (c *crowds) take(address, d string, now time.Time) bool {
@@ -41,14 +38,13 @@ func (c *crowds) take(address, d string, now time.Time) bool {
 	if !ok {
 		had = c.old[k]
 	}
-	taken := max(0, had.taken-float32(now.Sub(had.at)/crowdEvery))
-	if taken+1 > crowdBurst {
+	if !had.Take(now, crowding) {
 		return false
 	}
 	if !ok && len(c.young) >= crowdsKept {
-		c.young, c.old = make(map[key]crowd), c.young
+		c.young, c.old = make(map[key]bucket.Bucket), c.young
 	}
-	c.young[k] = crowd{taken + 1, now}
+	c.young[k] = had
 	return true
 }
 

@@ -28,11 +28,8 @@ type round struct {
 func (r *round) idle() bool { return r.batch == nil && len(r.answers) == 0 }
 
 // within sets the deadline, unless there is an earlier one.
-func (r *round) within(d time.Duration) { r.by(time.Now().Add(d)) }
-
-// by does so for a time.
-func (r *round) by(at time.Time) {
-	if r.deadline.IsZero() || at.Before(r.deadline) {
+func (r *round) within(d time.Duration) {
+	if at := time.Now().Add(d); r.deadline.IsZero() || at.Before(r.deadline) {
 		r.deadline = at
 	}
 }
@@ -116,19 +113,9 @@ func (w *writer) abort(err error) {
 func (w *writer) finish() {
 	answers := w.round.answers
 	w.round = round{}
-	w.space(time.Now())
+	w.commits.Spend(time.Now(), quietly, 1)
 	w.door.counts.hold(w.orphans.size())
 	w.reply(answers)
-}
-
-// space notes that a round ended: the time of a commit is used up, which comes back at one in quietGap.
-func (w *writer) space(now time.Time) {
-	if full := now.Add(-quietBurst * quietGap); w.free.Before(full) {
-		w.free = full
-	}
-	if w.free = w.free.Add(quietGap); w.free.After(now.Add(quietGap)) {
-		w.free = now.Add(quietGap)
-	}
 }
 
 // reply calls the replies, in order, and frees the places.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"graspd/internal/bucket"
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
 	"graspd/internal/store"
@@ -24,6 +25,8 @@ const (
 	retryPause = time.Second
 )
 
+var quietly = bucket.Rate{Tokens: 1, In: quietGap, Burst: 1 + quietBurst}
+
 // writer decides, one event after the other, and commits. Everything in it belongs to its one goroutine.
 type writer struct {
 	door    *Door
@@ -32,9 +35,9 @@ type writer struct {
 	stops   bool // the door closes
 	known   announced
 	crowds  *crowds
-	failed  time.Time // when the last commit failed; zero after one that did not
-	free    time.Time // when the next commit may come where nobody waits for it
-	late    bool      // DrainTime is over: nothing more is decided
+	failed  time.Time     // when the last commit failed; zero after one that did not
+	commits bucket.Bucket // those that may come where nobody waits for them
+	late    bool          // DrainTime is over: nothing more is decided
 	round   round
 
 	chores    []chore // those that follow, in the order in which they have their turn
@@ -63,7 +66,7 @@ func (w *writer) run(ctx context.Context) {
 		w.rule()
 		more := w.fill()
 		if !more && !w.round.idle() && w.door.quiet() {
-			w.round.by(w.free)
+			w.round.within(w.commits.Wait(time.Now(), quietly))
 		}
 		if w.commitDue() {
 			w.commit()

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"graspd/internal/bucket"
 )
 
 // How often one line is written. Lines are alike if they say the same of the same relay; messages are constants.
@@ -13,6 +15,11 @@ const (
 	refill    = 3 * time.Minute // for one more of them
 	mostAlike = 1000            // with one message, at once and in an hour, whatever the relay
 	mostKinds = 10_000          // that are told apart; beyond them relays are not
+)
+
+var (
+	alike    = bucket.Rate{Tokens: 1, In: refill, Burst: burst}
+	sameText = bucket.Rate{Tokens: mostAlike, In: time.Hour, Burst: mostAlike}
 )
 
 // relayKey is the attribute that tells relays apart.
@@ -67,22 +74,21 @@ type bounds struct {
 	now func() time.Time
 
 	mu     sync.Mutex // guards the rest
-	alike  map[kind]*bucket
-	texts  map[string]*bucket // by message; as many as there are in the source
-	pruned time.Time          // when alike was last looked through
+	alike  map[kind]*lines
+	texts  map[string]*lines // by message; as many as there are in the source
+	pruned time.Time         // when alike was last looked through
 }
 
 type kind struct{ message, relay string }
 
-// bucket holds the lines that may still be written at the time at.
-type bucket struct {
-	lines float64
-	at    time.Time
-	left  int // lines left out since the last one that was written
+// lines are those that may still be written.
+type lines struct {
+	bucket.Bucket
+	left int // left out since the last one that was written
 }
 
 func newBounds(now func() time.Time) *bounds {
-	return &bounds{now: now, alike: map[kind]*bucket{}, texts: map[string]*bucket{}}
+	return &bounds{now: now, alike: map[kind]*lines{}, texts: map[string]*lines{}}
 }
 
 // pass says whether a line is written, and then how many like it were not.
@@ -92,36 +98,33 @@ func (b *bounds) pass(message, relay string) (ok bool, left int) {
 	now := b.now()
 	text := b.texts[message]
 	if text == nil {
-		text = &bucket{lines: mostAlike, at: now}
+		text = &lines{}
 		b.texts[message] = text
 	}
 	one := b.one(kind{message, relay}, now)
-	text.fill(now, mostAlike, time.Hour/mostAlike)
-	one.fill(now, burst, refill)
 	switch {
-	case one.lines < 1:
+	case one.Wait(now, alike) > 0:
 		one.left++
 		return false, 0
-	case text.lines < 1:
+	case !text.Take(now, sameText):
 		text.left++
 		return false, 0
 	}
-	one.lines--
-	text.lines--
+	one.Charge(now, alike, 1)
 	left = one.left + text.left
 	one.left, text.left = 0, 0
 	return true, left
 }
 
-// one returns the bucket of lines that are alike. The caller holds mu.
-func (b *bounds) one(k kind, now time.Time) *bucket {
+// one returns the lines that are alike. The caller holds mu.
+func (b *bounds) one(k kind, now time.Time) *lines {
 	if x := b.alike[k]; x != nil {
 		return x
 	}
 	if len(b.alike) >= mostKinds && now.Sub(b.pruned) >= refill {
 		b.pruned = now
 		for k, x := range b.alike {
-			if x.fill(now, burst, refill); x.lines >= burst && x.left == 0 {
+			if x.Full(now) && x.left == 0 {
 				delete(b.alike, k)
 			}
 		}
@@ -132,13 +135,7 @@ func (b *bounds) one(k kind, now time.Time) *bucket {
 			return x
 		}
 	}
-	x := &bucket{lines: burst, at: now}
+	x := &lines{}
 	b.alike[k] = x
 	return x
-}
-
-// fill adds a line for each step of time that has passed, up to most. A clock that was set back adds nothing.
-func (x *bucket) fill(now time.Time, most float64, step time.Duration) {
-	x.lines = min(most, x.lines+max(0, float64(now.Sub(x.at))/float64(step)))
-	x.at = now
 }
