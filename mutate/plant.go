@@ -29,6 +29,8 @@ func (f fault) packages() []string {
 		return append([]string{own}, engine...)
 	case "internal/publicnet": // by whatever dials on it
 		return []string{own, "./internal/relayconn"}
+	case "internal/front": // by what answers behind it
+		return []string{own, "./internal/relay"}
 	case "internal/node": // in whole worlds, and as a command
 		return []string{own, "./internal/sim", "./cmd/graspd"}
 	}

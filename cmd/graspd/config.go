@@ -5,12 +5,12 @@ import (
 	"net/netip"
 	"time"
 
+	"graspd/internal/front"
 	"graspd/internal/grasp"
 	"graspd/internal/nip11"
 	"graspd/internal/node"
 	"graspd/internal/plan"
 	"graspd/internal/policy"
-	"graspd/internal/relay"
 	"graspd/internal/relaysync"
 	"graspd/internal/store"
 )
@@ -88,7 +88,7 @@ func (c *Config) door(service grasp.Service, lists policy.Lists, log *slog.Logge
 func (c *Config) node(service grasp.Service, lists policy.Lists, bootstrap []grasp.RelayURL, log *slog.Logger) node.Config {
 	n := c.door(service, lists, log)
 	clients, connections := connectionsFor(openFiles(), c.SyncMaxRelays)
-	n.Connections, n.Limits, n.Proxies, n.AdminHosts = connections, relay.Limits{Rates: relay.Rates{OpenTotal: clients}}, c.TrustedProxies, c.AdminHosts
+	n.Connections, n.Rates, n.Proxies, n.AdminHosts = connections, front.Rates{OpenTotal: clients}, c.TrustedProxies, c.AdminHosts
 	n.Info = nip11.Document{Name: c.Name, Description: c.Description, Contact: c.Contact, PubKey: c.PubKey}
 	if c.Sync {
 		n.Sync = &node.Sync{Bootstrap: bootstrap, AllowPrivate: c.SyncAllowPrivate, Engine: c.engine()}

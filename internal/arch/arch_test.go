@@ -42,6 +42,7 @@ var layers = map[string]int{
 	"internal/store":      6,
 	"internal/ingest":     7,
 	"internal/admin":      8,
+	"internal/front":      7,
 	"internal/relay":      8,
 	"internal/publicnet":  7,
 	"internal/relayconn":  8,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"graspd/internal/contain"
+	"graspd/internal/front"
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
 	"graspd/internal/nip11"
@@ -33,6 +34,7 @@ type Config struct {
 	Workers     int                      // verifiers at once; 0 is GOMAXPROCS
 	Door        ingest.Limits            // of what waits to be decided
 	Limits      relay.Limits             // of clients
+	Rates       front.Rates              // of each address
 	Proxies     []netip.Prefix           // whose X-Forwarded-For is believed
 	Ping        time.Duration            // between two pings to a client; 0 is 30 s
 	Connections int                      // of clients that are accepted at once, more wait in the kernel's queue; 0 is no bound
@@ -62,6 +64,7 @@ type Identity struct {
 
 // Node is one relay with all its parts.
 type Node struct {
+	Front  *front.Front
 	Store  *store.Store
 	Door   *ingest.Door
 	Relay  *relay.Relay
@@ -92,6 +95,9 @@ func New(c Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.self = who.PubKey
+	n.Front = front.New(front.Config{
+		Rates: c.Rates, Proxies: c.Proxies, Now: c.Now, Logger: c.Logger.With("component", "front"), Faults: n.faults,
+	})
 	if n.Relay, err = n.newRelay(); err != nil {
 		return nil, err
 	}
@@ -125,7 +131,7 @@ func (n *Node) newRelay() (*relay.Relay, error) {
 	info := c.Info
 	info.Self, info.Software, info.Version, info.RepoAcceptanceCriteria = n.self.String(), "graspd", c.Version, acceptance(c.Lists)
 	return relay.New(relay.Config{
-		Store: n.Store, Door: n.Door, Service: c.Service, Info: info, Limits: c.Limits, MinPoW: c.MinPoW, Proxies: c.Proxies, Now: c.Now, Ping: c.Ping,
+		Front: n.Front, Store: n.Store, Door: n.Door, Service: c.Service, Info: info, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
 		Logger: c.Logger.With("component", "relay"), Faults: n.faults,
 	})
 }

@@ -49,8 +49,8 @@ type part struct {
 // parts are all of them, in the order in which they end: against the data, so that each finds what it gives its data to.
 func (n *Node) parts(l Listeners) []part {
 	pages := n.adminPages()
-	public, private := n.Relay.Server(), n.adminServer(pages)
-	parts := []part{{"public listener", serving(public, n.Relay.Listener(n.limited(l.Public)))}}
+	public, private := n.Front.Server(), n.adminServer(pages)
+	parts := []part{{"public listener", serving(public, n.Front.Listener(n.limited(l.Public)))}}
 	if n.Engine != nil {
 		parts = append(parts, part{"engine", n.Engine.Run})
 	}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"graspd/internal/front"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 	"graspd/internal/relay"
@@ -172,7 +173,7 @@ func TestChallengeComesFirst(t *testing.T) {
 // TestRandomChallenges: without a source of its own a relay gives each connection a challenge that nobody can guess.
 func TestRandomChallenges(t *testing.T) {
 	inWorld(t, relay.Limits{}, func(t *testing.T, w *world) {
-		r, err := relay.New(relay.Config{Store: w.store, Door: w.door})
+		r, err := relay.New(relay.Config{Front: front.New(front.Config{}), Store: w.store, Door: w.door})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"graspd/internal/front"
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
 	"graspd/internal/nostr"
@@ -59,7 +60,8 @@ var benchServed = sync.OnceValue(func() served {
 		panic(err)
 	}
 	door := ingest.New(ingest.Config{Store: st, Rules: policy.Rules{Service: service}})
-	r, err := relay.New(relay.Config{Store: st, Door: door, Service: service})
+	public := front.New(front.Config{})
+	r, err := relay.New(relay.Config{Front: public, Store: st, Door: door, Service: service})
 	if err != nil {
 		panic(err)
 	}
@@ -67,7 +69,7 @@ var benchServed = sync.OnceValue(func() served {
 	if err != nil {
 		panic(err)
 	}
-	go r.Server().Serve(l)
+	go public.Server().Serve(l)
 	go r.Run(context.Background())
 	out.addr = l.Addr().String()
 	return out

@@ -42,8 +42,8 @@ func (s *session) countStored(work context.Context, filters []nostr.Filter) (int
 	if err != nil {
 		return 0, err
 	}
-	defer s.relay.visitors.giveBack(memory)
-	end, err := s.takeTurn(work)
+	defer memory.GiveBack()
+	end, err := s.visitor.TakeTurn(work)
 	if err != nil {
 		return 0, err
 	}

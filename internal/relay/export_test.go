@@ -3,13 +3,9 @@ package relay
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
-	"net/http"
-	"net/netip"
-	"slices"
-	"time"
 
+	"graspd/internal/front"
 	"graspd/internal/nostr"
 	"graspd/internal/store"
 )
@@ -62,39 +58,24 @@ func (m *Matcher) Size() int {
 func (r *Relay) SetMaxLag(n store.Seq) { r.maxLag = n }
 
 // FilterBytes is what is left for filters.
-func (r *Relay) FilterBytes() int { return r.left(filterPool) }
-
-func (r *Relay) left(kind int) int {
-	r.visitors.mu.Lock()
-	defer r.visitors.mu.Unlock()
-	return r.visitors.pools[kind].total - r.visitors.pools[kind].used
-}
+func (r *Relay) FilterBytes() int { return r.pools.filters.Left() }
 
 // LeaveFilterBytes takes all but n of it, until restore.
-func (r *Relay) LeaveFilterBytes(n int) (restore func()) { return r.leaveOf(filterPool, n) }
+func (r *Relay) LeaveFilterBytes(n int) (restore func()) { return leaveOf(r.pools.filters, n) }
 
-func (r *Relay) leaveOf(kind, n int) (restore func()) {
-	all, _ := r.visitors.grant(nil, kind, r.left(kind)-n, nil)
-	return func() { r.visitors.giveBack(all) }
+func leaveOf(p *front.Pool, n int) (restore func()) {
+	all, _ := p.Take(nil, p.Left()-n)
+	return all.GiveBack
 }
 
 // MessageBytes is what messages that are being read take.
-func (r *Relay) MessageBytes() int { return allMessageBytes - r.left(messagePool) }
+func (r *Relay) MessageBytes() int { return allMessageBytes - r.pools.messages.Left() }
 
 // LeaveMessageBytes takes all but n of what is left for them, until restore.
-func (r *Relay) LeaveMessageBytes(n int) (restore func()) { return r.leaveOf(messagePool, n) }
+func (r *Relay) LeaveMessageBytes(n int) (restore func()) { return leaveOf(r.pools.messages, n) }
 
 // LeaveRecords takes all but n of what is left for reconciliations, until restore.
-func (r *Relay) LeaveRecords(n int) (restore func()) { return r.leaveOf(recordPool, n) }
-
-// HoldTurn takes the turn of an address until release.
-func (r *Relay) HoldTurn(addr string) (release func()) {
-	r.visitors.mu.Lock()
-	one := r.visitors.find(parseAddr(addr))
-	r.visitors.mu.Unlock()
-	one.turn <- struct{}{}
-	return func() { <-one.turn }
-}
+func (r *Relay) LeaveRecords(n int) (restore func()) { return leaveOf(r.pools.records, n) }
 
 // Indexed is how many places the live index has.
 func (r *Relay) Indexed() int {
@@ -107,67 +88,7 @@ func (r *Relay) Indexed() int {
 const ReserveStep = reserveStep
 
 // RecordsLeft is what is left for reconciliations.
-func (r *Relay) RecordsLeft() int { return r.left(recordPool) }
-
-// ClientAddr is the address that a request is taken to come from.
-func (r *Relay) ClientAddr(req *http.Request) netip.Addr { return r.clientAddr(req) }
-
-// Visitors is the table of rates.
-type Visitors = visitors
-
-// NewVisitors makes one.
-func NewVisitors(r Rates, now func() time.Time, proxied bool) *Visitors {
-	return newVisitors(Limits{Rates: r}.withDefaults(), now, proxied)
-}
-
-// Arrive counts a connection from addr.
-func (v *visitors) Arrive(addr string) (*visitor, error) { return v.arrive(netip.MustParseAddr(addr)) }
-
-// Depart ends one.
-func (v *visitors) Depart(one *visitor) { v.depart(one) }
-
-// Grant gives a part of the pool of filters to an address; revoked says when it is taken back.
-func (v *visitors) Grant(one *visitor, n int, revoked func()) (back func(), ok bool) {
-	g, why := v.grant(one, filterPool, n, nil)
-	if why != granted {
-		return nil, false
-	}
-	back = func() { v.giveBack(g) }
-	v.settle(g, n, func() { back(); revoked() })
-	return back, true
-}
-
-// SettleLate gives a part of the pool of filters to an address, and settles it when it was given back.
-func (v *visitors) SettleLate(one *visitor, n int) {
-	g, _ := v.grant(one, filterPool, n, nil)
-	v.giveBack(g)
-	v.settle(g, n, func() {})
-}
-
-// MayPublish counts an event.
-func (v *visitors) MayPublish(one *visitor) bool { return v.mayPublish(one) }
-
-// Connect counts a connection of any kind.
-func (v *visitors) Connect(addr string) bool {
-	_, ok := v.connect(netip.MustParseAddr(addr))
-	return ok
-}
-
-// Find gives an address.
-func (v *visitors) Find(addr string) *visitor { return v.find(netip.MustParseAddr(addr)) }
-
-// FilterTotal and FilterUsed are the size of the pool of filters, and what is taken of it.
-func (v *visitors) FilterTotal() int { return v.pools[filterPool].total }
-func (v *visitors) FilterUsed() int  { return v.pools[filterPool].used }
-
-// Networks is how many networks of IPv6 are told apart.
-func (v *visitors) Networks() int { return len(v.networks) }
-
-// Len is how many addresses are told apart.
-func (v *visitors) Len() int { return len(v.byAddr) }
-
-// MaxVisitors bounds it.
-const MaxVisitors = maxVisitors
+func (r *Relay) RecordsLeft() int { return r.pools.records.Left() }
 
 // Dispatch runs the dispatcher alone until ctx ends, for a relay whose Run has not begun.
 func (r *Relay) Dispatch(ctx context.Context) error { return r.dispatcher.run(ctx) }
@@ -206,27 +127,7 @@ func (r *Relay) Unreturned() (out []string) {
 	check("counters", int64(len(r.counting)))
 	check("parsers", int64(len(r.parsing)))
 	check("builders of sets", int64(len(r.reconciles.building)))
-	v := r.visitors
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	shares := slices.Collect(maps.Values(v.networks))
-	for _, one := range append(slices.Collect(maps.Values(v.byAddr)), v.rest) {
-		shares = append(shares, one.own)
-		check("turns of an address", int64(len(one.turn)))
-	}
-	for kind, name := range []string{"connections", "filters", "records of reconciliations", "messages"} {
-		check(name+" in all", int64(v.pools[kind].used))
-		check("addresses that hold "+name, int64(len(v.holders[kind])))
-		for _, s := range shares {
-			check(name+" of an address", int64(s.held[kind].size))
-			check("grants of "+name, int64(s.held[kind].grants.Len()))
-		}
-	}
-	for _, s := range shares {
-		check("connections of any kind", int64(s.raw))
-		check("turns of a network", int64(len(s.turns)))
-	}
-	return out
+	return append(out, r.front.Unreturned()...)
 }
 
 // Ascend turns the order of the store into that of a set.
@@ -262,31 +163,6 @@ func (p places) holdAll() (release func()) {
 			p.leave()
 		}
 	}
-}
-
-// Turns is how many addresses have a client whose turn it is.
-func (r *Relay) Turns() (n int) {
-	r.visitors.mu.Lock()
-	defer r.visitors.mu.Unlock()
-	for _, one := range r.visitors.byAddr {
-		n += len(one.turn)
-	}
-	return n
-}
-
-// NetworkTurns is how many clients of networks have their turn.
-func (r *Relay) NetworkTurns() (n int) {
-	r.visitors.mu.Lock()
-	defer r.visitors.mu.Unlock()
-	for _, network := range r.visitors.networks {
-		n += len(network.turns)
-	}
-	return n
-}
-
-// AddrBehind is ClientAddr of a relay that trusts these proxies.
-func AddrBehind(proxies []netip.Prefix, req *http.Request) netip.Addr {
-	return (&Relay{proxies: proxies}).clientAddr(req)
 }
 
 // Cork is the connection under a client's WebSocket.

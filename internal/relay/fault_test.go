@@ -60,8 +60,8 @@ func TestAFaultEndsOneClient(t *testing.T) {
 				w.put(t, e)
 				other.expect(t, `["EVENT","other",`+string(e.AppendJSON(nil))+`]`)
 				synctest.Wait()
-				if st := w.relay.Stats(); st.Sessions != 1 || st.Subscriptions != 1 || st.Reconciliations != 0 || w.relay.Indexed() != 1 || w.relay.Turns() != 0 {
-					t.Errorf("left behind: %+v, %d places in the index, %d turns", st, w.relay.Indexed(), w.relay.Turns())
+				if st := w.relay.Stats(); st.Sessions != 1 || st.Subscriptions != 1 || st.Reconciliations != 0 || w.relay.Indexed() != 1 || w.turns() != 0 {
+					t.Errorf("left behind: %+v, %d places in the index, %d turns", st, w.relay.Indexed(), w.turns())
 				}
 				again := w.dialFrom(t, "198.51.100.1:2")
 				defer again.close()

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/relay"
+	"graspd/internal/front"
 )
 
 // TestWhatAClientThatLeftHasSent: requests that a client has sent before it left, and that would have to wait for the rate of its
@@ -24,9 +24,9 @@ func TestWhatAClientThatLeftHasSent(t *testing.T) {
 		"reset":  func(c *net.TCPConn) { c.SetLinger(0); c.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := assemble(t, relay.Config{
-				Limits:  relay.Limits{Rates: relay.Rates{Requests: 1}},
-				Proxies: []netip.Prefix{netip.MustParsePrefix("127.255.255.255/32")}, // so that loopback has rates
+			w := assemble(t, settings{
+				rates:   front.Rates{Requests: 1},
+				proxies: []netip.Prefix{netip.MustParsePrefix("127.255.255.255/32")}, // so that loopback has rates
 			})
 			w.settle = func() {
 				for range 1_000_000 {
@@ -42,9 +42,9 @@ func TestWhatAClientThatLeftHasSent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			server := w.relay.Server()
+			server := w.front.Server()
 			served := make(chan error)
-			go func() { served <- server.Serve(w.relay.Listener(l)) }()
+			go func() { served <- server.Serve(w.front.Listener(l)) }()
 			conn, err := net.Dial("tcp", l.Addr().String())
 			if err != nil {
 				t.Fatal(err)

@@ -58,7 +58,7 @@ func (s *session) handle(work context.Context, in *incoming, frame []byte) error
 func (s *session) understand(work context.Context, in *incoming, frame []byte) (msg any, refusal string, err error) {
 	defer in.end()
 	if len(frame) >= largeMessage {
-		end, err := s.takeTurn(work)
+		end, err := s.visitor.TakeTurn(work)
 		if err != nil {
 			return nil, "", err
 		}
@@ -87,7 +87,7 @@ func (s *session) chargeValues(filters ...nostr.Filter) {
 	for i := range filters {
 		n += countValues(&filters[i])
 	}
-	s.relay.visitors.charge(s.visitor, n*stepsPerValue)
+	s.visitor.Charge(n * stepsPerValue)
 }
 
 // malformed answers a frame that is no message, in the way that belongs to its verb. What CLOSED or NEG-ERR names is not
@@ -111,7 +111,7 @@ func (s *session) publish(work context.Context, e *nostr.Event) error {
 	switch {
 	case reason != "":
 		s.relay.counts.refused.Add(1)
-	case !s.relay.visitors.mayPublish(s.visitor):
+	case !s.visitor.MayPublish():
 		s.relay.counts.rateLimited.Add(1)
 		reason = "rate-limited: too many events from your address; slow down and send this one again"
 	}

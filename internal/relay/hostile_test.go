@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"graspd/internal/contain"
+	"graspd/internal/front"
 	"graspd/internal/relay"
 	"graspd/internal/store"
 	"graspd/internal/testkit"
@@ -100,25 +101,26 @@ type hostile struct {
 }
 
 func newHostile(t *testing.T, r *rand.Rand, all *tally) *hostile {
-	front, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hostile{t: t, url: "ws://" + front.Addr().String(), faults: contain.New(nil, nil), tally: all}
-	c := relay.Config{
-		Proxies: []netip.Prefix{netip.PrefixFrom(proxyAddr, 32)}, // so that loopback's rates are those of strangers
-		Faults:  h.faults, Challenge: func() string { return challenge }, Ping: time.Duration(1+r.IntN(5)) * time.Second,
+	h := &hostile{t: t, url: "ws://" + listener.Addr().String(), faults: contain.New(nil, nil), tally: all}
+	c := settings{proxies: []netip.Prefix{netip.PrefixFrom(proxyAddr, 32)}} // so that loopback's rates are those of strangers
+	c.Config = relay.Config{
+		Faults: h.faults, Challenge: func() string { return challenge }, Ping: time.Duration(1+r.IntN(5)) * time.Second,
 	}
 	switch r.IntN(3) {
 	case 0: // nothing has to wait
-		c.Limits.Rates = relay.Rates{Connections: 1000, Events: 5000, Requests: 10_000, Bytes: 64 << 20}
+		c.rates = front.Rates{Connections: 1000, Events: 5000, Requests: 10_000, Bytes: 64 << 20}
 	case 1: // everything is full soon
 		c.Limits = relay.Limits{
 			MessageBytes: 128 << 10, Subscriptions: 8, Limit: 100, ScanWork: 20_000, CountWork: 5000, Idle: 3 * time.Second,
-			Reconcile: relay.ReconcileLimits{Sessions: 2, Records: 2000, Total: 4000}, Rates: relay.Rates{OpenTotal: 30},
+			Reconcile: relay.ReconcileLimits{Sessions: 2, Records: 2000, Total: 4000},
 		}
+		c.rates = front.Rates{OpenTotal: 30}
 	}
-	h.world = assembleOn(t, c, ground{store: store.Options{Dir: t.TempDir()}, front: front, verify: testkit.Marks{}, workers: 2, settle: func() {}})
+	h.world = assembleOn(t, c, ground{store: store.Options{Dir: t.TempDir()}, front: listener, verify: testkit.Marks{}, workers: 2, settle: func() {}})
 	h.pool = newPool(r)
 	h.put(t, h.pool.all...)
 	if r.IntN(4) == 0 {

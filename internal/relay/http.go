@@ -10,25 +10,18 @@ import (
 
 	"github.com/coder/websocket"
 
+	"graspd/internal/front"
 	"graspd/internal/ingest"
 	"graspd/internal/nip11"
 )
 
-// Handler serves WebSocket, the information document (NIP-11) and a page for people on "/", and nothing anywhere else. Server
-// is what should be around it.
-func (r *Relay) Handler() http.Handler {
-	return r.faults.Handler("a request", http.HandlerFunc(r.serveHTTP))
-}
-
-func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request) {
-	allowOrigins(w.Header())
+// serveHTTP serves WebSocket, the information document (NIP-11) and a page for people on "/", and nothing anywhere else.
+func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request, from front.Client) {
 	switch {
-	case req.Method == http.MethodOptions:
-		w.WriteHeader(http.StatusNoContent)
 	case req.URL.Path != "/":
 		http.Error(w, "404 not found: this relay is on /", http.StatusNotFound)
 	case hasToken(req.Header, "Upgrade", "websocket"):
-		r.serveClient(w, req)
+		r.serveClient(w, req, from)
 	case req.Method != http.MethodGet && req.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD, OPTIONS")
 		http.Error(w, "405 method not allowed", http.StatusMethodNotAllowed)
@@ -49,15 +42,6 @@ func (r *Relay) writePage(w http.ResponseWriter) {
 		return
 	}
 	write(w, "text/html; charset=utf-8", html)
-}
-
-// allowOrigins lets every web page use the relay (NIP-11, GRASP-01), now and when repositories are served over the same port.
-func allowOrigins(h http.Header) {
-	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Git-Protocol, Accept, Content-Encoding, X-Requested-With")
-	h.Set("Access-Control-Max-Age", "86400")
-	h.Set("X-Content-Type-Options", "nosniff")
 }
 
 // hasToken reports whether a header that is a list holds the value, whatever its case and parameters.
@@ -82,28 +66,27 @@ func write(w http.ResponseWriter, contentType string, body []byte) {
 }
 
 // serveClient upgrades to WebSocket and serves the client until it is gone.
-func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request) {
+func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request, from front.Client) {
 	if r.isClosed() {
 		r.counts.turnedAway.Add(1)
 		refuseUpgrade(w, http.StatusServiceUnavailable, shuttingDown.text)
 		return
 	}
-	addr := r.clientAddr(req)
-	v, err := r.visitors.arrive(addr)
+	err := r.front.Arrive(from.Visitor)
 	if err != nil {
 		r.counts.turnedAway.Add(1)
 		status := http.StatusTooManyRequests
-		if errors.Is(err, errFull) {
+		if errors.Is(err, front.ErrFull) {
 			status = http.StatusServiceUnavailable
 		}
 		refuseUpgrade(w, status, err.Error())
 		return
 	}
-	defer r.visitors.depart(v)
+	defer r.front.Depart(from.Visitor)
 	who := &identity{challenge: r.challenge()}
 	s := &session{
-		relay: r, visitor: v, who: who,
-		source: r.door.Source(r.sourceConfig(addr, v, who)),
+		relay: r, visitor: from.Visitor, who: who,
+		source: r.door.Source(r.sourceConfig(from, who)),
 		wake:   make(chan struct{}, 1), room: make(chan struct{}, 1),
 		subs: map[string]*subscription{},
 	}
@@ -124,16 +107,15 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request) {
 	r.counts.taken.Add(1)
 	err = s.serve(ctx, kill)
 	r.counts.ended(err)
-	r.logger.Debug("client gone", "client", label(addr), "cause", err)
+	r.logger.Debug("client gone", "client", label(from.Addr), "cause", err)
 }
 
 // sourceConfig is how the door takes what a client brings. All clients of one address, or one network of IPv6, are one party
 // there, and what their events make for work is the address's; those without rates are each a party of their own.
-func (r *Relay) sourceConfig(addr netip.Addr, v *visitor, who *identity) ingest.SourceConfig {
-	c := ingest.SourceConfig{Label: label(addr), Direct: true, HoldPlaces: true, Bearer: who.bearer}
-	if v != nil {
-		c.Share = "client " + groupOf(addr).String()
-		c.Charge = func(steps int) { r.visitors.chargeDecision(v, steps) }
+func (r *Relay) sourceConfig(from front.Client, who *identity) ingest.SourceConfig {
+	c := ingest.SourceConfig{Label: label(from.Addr), Direct: true, HoldPlaces: true, Bearer: who.bearer}
+	if from.Visitor != nil {
+		c.Share, c.Charge = "client "+front.Group(from.Addr).String(), from.Visitor.ChargeDecision
 	}
 	return c
 }

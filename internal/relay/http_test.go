@@ -3,13 +3,12 @@ package relay_test
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"graspd/internal/front"
 	"graspd/internal/nip11"
 	"graspd/internal/relay"
 )
@@ -150,8 +149,8 @@ func TestPage(t *testing.T) {
 
 // TestConnectionRate: too many new connections, and too many open ones, are refused before the upgrade.
 func TestConnectionRate(t *testing.T) {
-	limits := relay.Limits{Rates: relay.Rates{Connections: 1, Open: 8, OpenTotal: 12}}
-	inWorld(t, limits, func(t *testing.T, w *world) {
+	rates := front.Rates{Connections: 1, Open: 8, OpenTotal: 12}
+	inWorldAt(t, rates, relay.Limits{}, func(t *testing.T, w *world) {
 		try := func(addr string, status int) *client {
 			t.Helper()
 			conn, resp, err := w.connect(addr, nil)
@@ -180,40 +179,4 @@ func TestConnectionRate(t *testing.T) {
 		}
 		try("127.0.0.1:1", 503)
 	})
-}
-
-func TestClientAddr(t *testing.T) {
-	proxies := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
-	tests := []struct {
-		name, remote string
-		forwarded    []string
-		proxies      []netip.Prefix
-		want         string
-	}{
-		{"plain", "198.51.100.1:5", nil, nil, "198.51.100.1"},
-		{"header of a stranger", "198.51.100.1:5", []string{"203.0.113.9"}, proxies, "198.51.100.1"},
-		{"no proxy is trusted", "127.0.0.1:5", []string{"203.0.113.9"}, nil, "127.0.0.1"},
-		{"through a proxy", "127.0.0.1:5", []string{"203.0.113.9"}, proxies, "203.0.113.9"},
-		{"through two", "127.0.0.1:5", []string{"203.0.113.9, 10.1.1.1"}, proxies, "203.0.113.9"},
-		{"in two headers", "127.0.0.1:5", []string{"203.0.113.9", "10.1.1.1"}, proxies, "203.0.113.9"},
-		{"forged first hops", "127.0.0.1:5", []string{"192.0.2.77, 203.0.113.9"}, proxies, "203.0.113.9"},
-		{"nonsense", "127.0.0.1:5", []string{"203.0.113.9, unknown"}, proxies, "127.0.0.1"},
-		{"proxy without a header", "127.0.0.1:5", nil, proxies, "127.0.0.1"},
-		{"IPv6 with a port", "[2001:db8::1]:5", nil, nil, "2001:db8::1"},
-		{"IPv6 through a proxy", "127.0.0.1:5", []string{"2001:db8::2"}, proxies, "2001:db8::2"},
-		{"mapped IPv4", "[::ffff:198.51.100.1]:5", nil, nil, "198.51.100.1"},
-		{"Unix socket", "@", nil, nil, "invalid IP"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			inWorldOf(t, relay.Config{Proxies: tt.proxies}, func(t *testing.T, w *world) {
-				req := httptest.NewRequest("GET", "/", nil)
-				req.RemoteAddr = tt.remote
-				req.Header["X-Forwarded-For"] = tt.forwarded
-				if got := w.relay.ClientAddr(req).String(); got != tt.want {
-					t.Errorf("got %s, want %s", got, tt.want)
-				}
-			})
-		})
-	}
 }

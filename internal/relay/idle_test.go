@@ -8,6 +8,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"graspd/internal/front"
 	"graspd/internal/nostr"
 	"graspd/internal/relay"
 )
@@ -45,8 +46,8 @@ func TestQuietClientIsSentAway(t *testing.T) {
 
 // TestTrafficIsCounted: what comes, what goes, and what is refused before the door.
 func TestTrafficIsCounted(t *testing.T) {
-	limits := relay.Limits{EventBytes: 1000, Rates: relay.Rates{Connections: 1, Events: 1}}
-	inWorld(t, limits, func(t *testing.T, w *world) {
+	rates, limits := front.Rates{Connections: 1, Events: 1}, relay.Limits{EventBytes: 1000}
+	inWorldAt(t, rates, limits, func(t *testing.T, w *world) {
 		w.put(t, announcement())
 		c := w.dialFrom(t, "198.51.100.1:1")
 		defer c.close()

@@ -24,7 +24,6 @@ type Limits struct {
 	CountWork     int           // 500,000: steps of work of one COUNT, about half a second; a step is an index row that is read
 	Idle          time.Duration // 30 min: without a message and with nothing open, until the connection is closed
 	Reconcile     ReconcileLimits
-	Rates         Rates
 }
 
 // ReconcileLimits bound the reconciliations that this relay answers (NIP-77). A set costs about 42 bytes for each record.
@@ -32,17 +31,6 @@ type ReconcileLimits struct {
 	Sessions int // 8: open at once on one connection
 	Records  int // 1,000,000: in one set; a filter that matches more is refused
 	Total    int // 4,000,000: in all sets of all connections
-}
-
-// Rates bound what comes from one address (one /64 of IPv6), with bursts of ten times a second's worth. The addresses of an
-// IPv6 /48 have four times as much together.
-type Rates struct {
-	Connections int // 50: new WebSocket connections a second
-	Events      int // 200: published events a second
-	Requests    int // 100: all other messages a second, and their work at 5,000 steps each, and beside them as much work of deciding events; beyond that they wait
-	Bytes       int // 2 MiB: of all that is sent here, a second; beyond that it is read no faster
-	Open        int // 1,000: WebSocket connections at the same time
-	OpenTotal   int // 20,000: the same, from all addresses together
 }
 
 func (l Limits) withDefaults() Limits {
@@ -63,14 +51,6 @@ func (l Limits) withDefaults() Limits {
 			Sessions: cmp.Or(l.Reconcile.Sessions, 8),
 			Records:  cmp.Or(l.Reconcile.Records, 1_000_000),
 			Total:    cmp.Or(l.Reconcile.Total, 4_000_000),
-		},
-		Rates: Rates{
-			Connections: cmp.Or(l.Rates.Connections, 50),
-			Events:      cmp.Or(l.Rates.Events, 200),
-			Requests:    cmp.Or(l.Rates.Requests, 100),
-			Bytes:       cmp.Or(l.Rates.Bytes, 2<<20),
-			Open:        cmp.Or(l.Rates.Open, 1000),
-			OpenTotal:   cmp.Or(l.Rates.OpenTotal, 20_000),
 		},
 	}
 }

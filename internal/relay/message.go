@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"graspd/internal/front"
+
 	"github.com/coder/websocket"
 )
 
@@ -32,9 +34,9 @@ var (
 type incoming struct {
 	session *session
 	late    *time.Timer
-	waits   atomic.Bool // for memory
-	buf     *[]byte     // of freeBytes, from the relay; nil after the end
-	memory  *grant      // of what is beyond that; nil for nothing
+	waits   atomic.Bool  // for memory
+	buf     *[]byte      // of freeBytes, from the relay; nil after the end
+	memory  *front.Grant // of what is beyond that; nil for nothing
 }
 
 // begin prepares to read a message that has begun. It has to end.
@@ -59,7 +61,7 @@ func (m *incoming) end() {
 		m.session.relay.buffers.give(m.buf, freeBytes)
 		m.buf = nil
 	}
-	m.session.relay.visitors.giveBack(m.memory)
+	m.memory.GiveBack()
 	m.memory = nil
 }
 
@@ -101,17 +103,17 @@ func (m *incoming) grow(work context.Context, buf []byte, most int) ([]byte, err
 
 // reserve waits until that much is granted to the message, for as long as a message may take.
 func (m *incoming) reserve(work context.Context, size int) error {
-	s, v := m.session, m.session.relay.visitors
+	s := m.session
 	for {
-		more, _, instead := v.tryGrant(s.visitor, messagePool, size, nil)
+		more, _, instead := s.relay.pools.messages.Try(s.visitor, size)
 		if more != nil {
-			v.giveBack(m.memory)
+			m.memory.GiveBack()
 			m.memory = more
-			v.settle(more, size, func() { s.end(memoryNeeded) })
+			more.Settle(size, func() { s.end(memoryNeeded) })
 			break
 		}
 		if instead != nil {
-			v.oust(instead)
+			instead.Oust()
 		}
 		if !m.waits.Swap(true) {
 			m.late.Reset(messageTime)

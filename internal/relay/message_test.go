@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"graspd/internal/front"
 	"graspd/internal/nostr"
 	"graspd/internal/relay"
 )
@@ -179,7 +180,7 @@ func TestBytesHaveAPace(t *testing.T) {
 		"fragments":          append(append(frame(false, opText, ""), []byte(strings.Repeat(string(frame(false, opMore, "")), 170_000))...), frame(true, opMore, "")...),
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, relay.Limits{Rates: relay.Rates{Bytes: 200_000, Requests: 1000}}, func(t *testing.T, w *world) {
+			inWorldAt(t, front.Rates{Bytes: 200_000, Requests: 1000}, relay.Limits{}, func(t *testing.T, w *world) {
 				send := func(addr string) time.Duration {
 					c := w.dialRaw(t, addr)
 					start := time.Now()
@@ -221,7 +222,7 @@ func TestLargeMessagesTakeTheTurn(t *testing.T) {
 			{`["COUNT","a",{"#t":["` + strings.Repeat("x", 20_000) + `"]}]`, `["COUNT","a",{"count":0}]`},
 			{string(nostr.AppendEventMsg(nil, e)), string(nostr.AppendOK(nil, e.ID, true, ""))},
 		} {
-			release := w.relay.HoldTurn(stranger)
+			release := w.front.HoldTurn(stranger)
 			large.send(t, message.frame)
 			large.idle(t, time.Second)
 			small.send(t, `["REQ","a",{"limit":0}]`)
@@ -270,7 +271,7 @@ func TestValuesArePaidFor(t *testing.T) {
 		values.WriteString("},")
 	}
 	all := strings.TrimSuffix(values.String(), ",")
-	inWorld(t, relay.Limits{Rates: relay.Rates{Requests: 10}}, func(t *testing.T, w *world) {
+	inWorldAt(t, front.Rates{Requests: 10}, relay.Limits{}, func(t *testing.T, w *world) {
 		for verb, answer := range map[string]string{"REQ": `["EOSE","a"]`, "COUNT": `["COUNT","a",{"count":0}]`} {
 			c := w.dialFrom(t, stranger)
 			start := time.Now()
@@ -298,7 +299,7 @@ func TestValuesOfANegOpenArePaidFor(t *testing.T) {
 		}
 		values.WriteString("],")
 	}
-	inWorld(t, relay.Limits{Rates: relay.Rates{Requests: 10}}, func(t *testing.T, w *world) {
+	inWorldAt(t, front.Rates{Requests: 10}, relay.Limits{}, func(t *testing.T, w *world) {
 		c := w.dialFrom(t, stranger)
 		defer c.close()
 		start := time.Now()
@@ -318,7 +319,7 @@ func TestValuesOfANegOpenArePaidFor(t *testing.T) {
 func TestPings(t *testing.T) {
 	for name, op := range map[string]byte{"ping": opPing, "pong": opPong} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, relay.Limits{Rates: relay.Rates{Requests: 5}}, func(t *testing.T, w *world) {
+			inWorldAt(t, front.Rates{Requests: 5}, relay.Limits{}, func(t *testing.T, w *world) {
 				first, second := w.dialRaw(t, stranger), w.dialRaw(t, stranger)
 				ping := func(c *raw, n int) {
 					for range n {

@@ -7,11 +7,9 @@ import (
 
 	"github.com/coder/websocket"
 
+	"graspd/internal/front"
 	"graspd/internal/store"
 )
-
-// stepsPerRequest is how much of the store's work costs as much as a request; about 5 ms.
-const stepsPerRequest = 5000
 
 // stepsPerValue is what a value of a filter costs, to be read, sorted and put into the index of live filters.
 const stepsPerValue = 5
@@ -29,30 +27,30 @@ var errCostly = errors.New("too much work")
 // pace lets the reader go on when the client's address may have another request; it slows down, and refuses nothing. All
 // frames are requests but events that are taken, which have a rate of their own.
 func (s *session) pace(work context.Context) error {
-	return s.await(work, s.relay.visitors.admit)
+	return s.await(work, s.visitor.Admit)
 }
 
 // received counts what has come from the client.
 func (s *session) received(n int) {
 	s.frames.bytes.Add(int64(n))
-	s.relay.visitors.received(s.visitor, n)
+	s.visitor.Received(n)
 }
 
 // repay lets the reader go on when the client's address has paid for what its events have made for work.
 func (s *session) repay(work context.Context) error {
-	return s.await(work, s.relay.visitors.owed)
+	return s.await(work, s.visitor.DecisionDebt)
 }
 
 // paceBytes waits until the client's address may send more, be it messages or anything else that its connections carry. A session
 // that ends reads on, for the client's part of the closing.
 func (s *session) paceBytes(work context.Context) {
-	_ = s.await(work, s.relay.visitors.mayReceive)
+	_ = s.await(work, s.visitor.MayReceive)
 }
 
 // await waits for as long as wait says, as often as it says so, unless the client leaves.
-func (s *session) await(work context.Context, wait func(*visitor) time.Duration) error {
+func (s *session) await(work context.Context, wait func() time.Duration) error {
 	for {
-		d := wait(s.visitor)
+		d := wait()
 		if d == 0 {
 			return nil
 		}
@@ -72,13 +70,13 @@ func (s *session) patient(work context.Context, d time.Duration) error {
 
 // pinged counts a ping, which is a request as well, and reports whether it is to be answered.
 func (s *session) pinged() bool {
-	s.relay.visitors.charge(s.visitor, stepsPerRequest)
+	s.visitor.Charge(front.StepsPerRequest)
 	return s.control() && !s.cork.stalled()
 }
 
 // control counts a ping or pong, and ends the session of a client that sends too many.
 func (s *session) control() bool {
-	if s.relay.visitors.mayControl(s.visitor) {
+	if s.visitor.MayControl() {
 		return true
 	}
 	s.end(tooManyPings)
@@ -88,7 +86,7 @@ func (s *session) control() bool {
 // billed is a meter that charges the client's address for the work that a request makes, and ends what goes beyond most.
 func (s *session) billed(most int) store.Meter {
 	return func(steps int) error {
-		s.relay.visitors.charge(s.visitor, steps)
+		s.visitor.Charge(steps)
 		if most -= steps; most < 0 {
 			return errCostly
 		}
@@ -105,7 +103,7 @@ func (s *session) slowed(ctx context.Context, most int) store.Meter {
 			return err
 		}
 		for {
-			wait := s.relay.visitors.debt(s.visitor)
+			wait := s.visitor.Debt()
 			if _, held := s.cork.waiting(); wait > 0 || held > maxHeld {
 				if err := s.flush(); err != nil {
 					return err
@@ -118,27 +116,6 @@ func (s *session) slowed(ctx context.Context, most int) store.Meter {
 				return err
 			}
 		}
-	}
-}
-
-// takeTurn waits until no other client of the same address has work that many wait for, so that each address stands in that
-// line once, and a network of IPv6 a few times.
-func (s *session) takeTurn(work context.Context) (end func(), err error) {
-	if s.visitor == nil {
-		return func() {}, nil
-	}
-	turn, all := s.visitor.turn, s.visitor.top().turns
-	select {
-	case turn <- struct{}{}:
-	case <-work.Done():
-		return nil, context.Cause(work)
-	}
-	select {
-	case all <- struct{}{}:
-		return func() { <-all; <-turn }, nil
-	case <-work.Done():
-		<-turn
-		return nil, context.Cause(work)
 	}
 }
 

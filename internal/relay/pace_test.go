@@ -10,6 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"graspd/internal/front"
 	"graspd/internal/nostr"
 	"graspd/internal/relay"
 )
@@ -28,7 +29,7 @@ func TestRequestRate(t *testing.T) {
 		"nonsense":  {`hello`, `*`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, relay.Limits{MessageBytes: 2000, Rates: relay.Rates{Requests: 10}}, func(t *testing.T, w *world) {
+			inWorldAt(t, front.Rates{Requests: 10}, relay.Limits{MessageBytes: 2000}, func(t *testing.T, w *world) {
 				c, near, far, local := w.dialFrom(t, stranger), w.dialFrom(t, stranger), w.dialFrom(t, "198.51.100.2:1"), w.dial(t)
 				for _, one := range []*client{c, near, far, local} {
 					defer one.close()
@@ -67,7 +68,7 @@ func TestRequestRate(t *testing.T) {
 
 // TestEventsAreNoRequests: events that are taken have a rate of their own; those that are refused for it slow their client down.
 func TestEventsAreNoRequests(t *testing.T) {
-	inWorld(t, relay.Limits{Rates: relay.Rates{Requests: 1, Events: 5}}, func(t *testing.T, w *world) {
+	inWorldAt(t, front.Rates{Requests: 1, Events: 5}, relay.Limits{}, func(t *testing.T, w *world) {
 		w.put(t, announcement())
 		c := w.dialFrom(t, stranger)
 		defer c.close()
@@ -98,7 +99,7 @@ func TestWorkIsPaidFor(t *testing.T) {
 		"NEG-OPEN": {`["NEG-OPEN","a",{},"61"]`, `["NEG-MSG","a","61"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, relay.Limits{Rates: relay.Rates{Requests: 1}}, func(t *testing.T, w *world) {
+			inWorldAt(t, front.Rates{Requests: 1}, relay.Limits{}, func(t *testing.T, w *world) {
 				w.put(t, announcement())
 				all := several(2000, 20)
 				for i := range all {
@@ -173,7 +174,7 @@ func TestTurnsOfAnAddress(t *testing.T) {
 		defer other.close()
 		other.send(t, `["COUNT","c",{}]`)
 		synctest.Wait()
-		if n := w.relay.Turns(); n != 2 {
+		if n := w.turns(); n != 2 {
 			t.Errorf("%d clients have their turn, want one of each address", n)
 		}
 		release()
@@ -195,7 +196,7 @@ func TestTurnsOfANetwork(t *testing.T) {
 			c.send(t, `["COUNT","c",{}]`)
 		}
 		synctest.Wait()
-		if n := w.relay.NetworkTurns(); n != 4 {
+		if n := w.networkTurns(); n != 4 {
 			t.Errorf("%d clients have the turn of their network", n)
 		}
 		w.endRelay()

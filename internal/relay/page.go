@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"graspd/internal/bidi"
+	"graspd/internal/front"
 	"graspd/internal/grasp"
 	"graspd/internal/nip11"
 )
@@ -19,7 +20,7 @@ var pageSource string
 // pageView is what the page shows.
 type pageView struct {
 	nip11.Document
-	Rates        Rates
+	Rates        front.Rates
 	Relay        grasp.RelayURL // as it stands in a relays tag
 	HTTP         string         // the same place for a browser
 	Repositories []repositoryView
@@ -32,7 +33,7 @@ type page struct {
 	view     pageView
 }
 
-func newPage(d nip11.Document, rates Rates, s grasp.Service) (*page, error) {
+func newPage(d nip11.Document, rates front.Rates, s grasp.Service) (*page, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{"bytes": inBytes, "host": hostOf}).Parse(pageSource)
 	if err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)

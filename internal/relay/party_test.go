@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"graspd/internal/front"
 	"graspd/internal/nostr"
 	"graspd/internal/relay"
 )
@@ -72,7 +73,7 @@ func TestClientsOfAnAddressAreOneParty(t *testing.T) {
 // TestDecisionsArePaidFor: the work that the decision of a costly event makes is charged to the address, whose events wait then;
 // usual ones make none that counts, and what has to wait is refused nothing.
 func TestDecisionsArePaidFor(t *testing.T) {
-	inWorld(t, relay.Limits{Rates: relay.Rates{Requests: 1}}, func(t *testing.T, w *world) {
+	inWorldAt(t, front.Rates{Requests: 1}, relay.Limits{}, func(t *testing.T, w *world) {
 		w.put(t, announcement())
 		costly := func(i int) *nostr.Event {
 			var tags nostr.Tags

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"graspd/internal/front"
 	"graspd/internal/negentropy"
 	"graspd/internal/nostr"
 	"graspd/internal/relay"
@@ -90,8 +91,8 @@ func TestUnreadOKs(t *testing.T) {
 
 // TestEventRate: each address has its rate and its burst, and hears when it is over.
 func TestEventRate(t *testing.T) {
-	limits := relay.Limits{Rates: relay.Rates{Events: 2}}
-	inWorld(t, limits, func(t *testing.T, w *world) {
+	rates := front.Rates{Events: 2}
+	inWorldAt(t, rates, relay.Limits{}, func(t *testing.T, w *world) {
 		w.put(t, announcement())
 		near, far, local := w.dialFrom(t, "198.51.100.1:1"), w.dialFrom(t, "198.51.100.2:1"), w.dial(t)
 		defer near.close()

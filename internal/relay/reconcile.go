@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"graspd/internal/front"
 	"graspd/internal/negentropy"
 	"graspd/internal/nostr"
 )
@@ -31,7 +32,7 @@ func (s *session) negOpen(work context.Context, m nostr.NegOpen) error {
 	set, records, err := s.buildSet(work, m.Filter)
 	switch {
 	case work.Err() != nil:
-		s.relay.visitors.giveBack(records)
+		records.GiveBack()
 		return context.Cause(work)
 	case errors.Is(err, errAddressFilters) || errors.Is(err, errAllFilters):
 		return s.negErr(work, m.Sub, err.Error(), 0)
@@ -48,13 +49,13 @@ func (s *session) negOpen(work context.Context, m nostr.NegOpen) error {
 }
 
 // buildSet reads the set when it is its turn.
-func (s *session) buildSet(work context.Context, f nostr.Filter) (*negentropy.Set, *grant, error) {
+func (s *session) buildSet(work context.Context, f nostr.Filter) (*negentropy.Set, *front.Grant, error) {
 	memory, err := s.holdFilters(costOf([]nostr.Filter{f}))
 	if err != nil {
 		return nil, nil, err
 	}
-	defer s.relay.visitors.giveBack(memory)
-	end, err := s.takeTurn(work)
+	defer memory.GiveBack()
+	end, err := s.visitor.TakeTurn(work)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"graspd/internal/front"
 	"graspd/internal/negentropy"
 	"graspd/internal/nostr"
 	"graspd/internal/store"
@@ -24,7 +25,7 @@ type reconciles struct {
 	store    *store.Store
 	now      func() time.Time
 	limits   ReconcileLimits
-	visitors *visitors
+	records  *front.Pool
 	building chan struct{} // holds a token for each set that is being read
 
 	mu   sync.Mutex
@@ -36,13 +37,13 @@ type reconciliation struct {
 	session *session
 	sub     string
 	set     *negentropy.Set
-	memory  *grant // of its records
+	memory  *front.Grant // of its records
 	used    time.Time
 }
 
-func newReconciles(st *store.Store, now func() time.Time, limits ReconcileLimits, visitors *visitors) *reconciles {
+func newReconciles(st *store.Store, now func() time.Time, limits ReconcileLimits, records *front.Pool) *reconciles {
 	return &reconciles{
-		store: st, now: now, limits: limits, visitors: visitors,
+		store: st, now: now, limits: limits, records: records,
 		building: make(chan struct{}, builders),
 		open:     map[*session]map[string]*reconciliation{},
 	}
@@ -55,14 +56,14 @@ func (r *reconciles) remove(c *reconciliation) {
 	if len(ofSession) == 0 {
 		delete(r.open, c.session)
 	}
-	r.visitors.giveBack(c.memory)
+	c.memory.GiveBack()
 }
 
 // keep opens a reconciliation over a set that was built, in memory that was granted for it.
-func (r *reconciles) keep(s *session, sub string, set *negentropy.Set, memory *grant, now time.Time) {
+func (r *reconciles) keep(s *session, sub string, set *negentropy.Set, memory *front.Grant, now time.Time) {
 	c := &reconciliation{session: s, sub: sub, set: set, memory: memory, used: now}
 	r.add(c)
-	r.visitors.settle(memory, set.Len(), func() { r.evict(c) })
+	memory.Settle(set.Len(), func() { r.evict(c) })
 }
 
 func (r *reconciles) add(c *reconciliation) {

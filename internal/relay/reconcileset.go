@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"graspd/internal/front"
 	"graspd/internal/negentropy"
 	"graspd/internal/nostr"
 )
@@ -21,7 +22,7 @@ var (
 )
 
 // build reads the set of a filter for a session, and gives it with the memory that was granted for it.
-func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (set *negentropy.Set, memory *grant, err error) {
+func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (set *negentropy.Set, memory *front.Grant, err error) {
 	select {
 	case r.building <- struct{}{}:
 		defer func() { <-r.building }()
@@ -36,7 +37,7 @@ func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (set
 	}
 	defer func() {
 		if set == nil {
-			r.visitors.giveBack(held)
+			held.GiveBack()
 		}
 	}()
 	var items []negentropy.Item
@@ -53,7 +54,7 @@ func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (set
 			if more == nil {
 				return nil, nil, errNoMemory
 			}
-			r.visitors.enlarge(held, more)
+			held.Enlarge(more)
 			reserved += reserveStep
 		}
 		items = append(items, negentropy.Item{Time: uint64(pair.Time), ID: pair.ID})
@@ -77,10 +78,10 @@ func ascend(items []negentropy.Item) {
 }
 
 // reserve takes memory for records, at the cost of idle reconciliations if need be; nil where there is none.
-func (r *reconciles) reserve(one *visitor, n int) *grant {
+func (r *reconciles) reserve(one *front.Visitor, n int) *front.Grant {
 	for {
-		memory, why, instead := r.visitors.tryGrant(one, recordPool, n, nil)
-		if why != overAll {
+		memory, why, instead := r.records.Try(one, n)
+		if why != front.OverAll {
 			return memory
 		}
 		if idle := r.longestIdle(); idle != nil {
@@ -90,7 +91,7 @@ func (r *reconciles) reserve(one *visitor, n int) *grant {
 		if instead == nil {
 			return nil
 		}
-		r.visitors.oust(instead)
+		instead.Oust()
 	}
 }
 

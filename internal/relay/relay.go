@@ -10,12 +10,12 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"graspd/internal/contain"
+	"graspd/internal/front"
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
 	"graspd/internal/nip11"
@@ -27,15 +27,15 @@ const (
 	goodbyeGrace  = 5 * time.Second // for sessions to end in good order
 )
 
-// Config says what the relay serves and to whom. Store, Door and Service are needed.
+// Config says what the relay serves and to whom. Front, Store, Door and Service are needed.
 type Config struct {
+	Front   *front.Front // where it answers what no other route takes
 	Store   *store.Store
 	Door    *ingest.Door
 	Service grasp.Service  // under which announcements list this relay
 	Info    nip11.Document // what the operator says; limits and supported NIPs are filled in
 	Limits  Limits
 	MinPoW  int              // what the door's rules demand (NIP-13), to be told
-	Proxies []netip.Prefix   // reverse proxies whose X-Forwarded-For is believed
 	Now     func() time.Time // nil is time.Now
 	Ping    time.Duration    // between two pings to a client; 0 is 30 s
 	Logger  *slog.Logger     // nil is silent
@@ -45,14 +45,13 @@ type Config struct {
 	Challenge func() string
 }
 
-// Relay serves clients. Its Handler may be used before Run, but live events flow only while Run does.
+// Relay serves clients. They may come before Run, but live events flow only while Run does.
 type Relay struct {
 	store     *store.Store
 	door      *ingest.Door
 	service   grasp.Service
 	challenge func() string
 	limits    Limits
-	proxies   []netip.Prefix
 	now       func() time.Time
 	ping      time.Duration
 	logger    *slog.Logger
@@ -62,7 +61,8 @@ type Relay struct {
 
 	dispatcher *dispatcher
 	reconciles *reconciles
-	visitors   *visitors
+	front      *front.Front
+	pools      pools
 	liveBytes  atomic.Int64 // of live events that wait for clients; those that share one count it each
 	counts     counts
 	listed     listed
@@ -78,7 +78,7 @@ type Relay struct {
 	running  sync.WaitGroup // one for each session
 }
 
-// New prepares a relay that knows the store as it is now. It fails where the information document or the page cannot be made.
+// New prepares a relay that knows the store as it is now, and adds its route to the front. It fails where the information document or the page cannot be made.
 func New(c Config) (*Relay, error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -96,23 +96,25 @@ func New(c Config) (*Relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := newPage(doc, limits.Rates, c.Service)
+	page, err := newPage(doc, c.Front.Rates(), c.Service)
 	if err != nil {
 		return nil, err
 	}
-	visitors := newVisitors(limits, c.Now, len(c.Proxies) > 0)
+	pools := newPools(c.Front, limits)
 	r := &Relay{
-		store: c.Store, door: c.Door, service: c.Service, challenge: c.Challenge, limits: limits, proxies: c.Proxies, now: c.Now, ping: cmp.Or(c.Ping, pingEvery), logger: c.Logger, faults: c.Faults,
+		store: c.Store, door: c.Door, service: c.Service, challenge: c.Challenge, limits: limits, now: c.Now, ping: cmp.Or(c.Ping, pingEvery), logger: c.Logger, faults: c.Faults,
 		info: info, page: page, maxLag: defaultMaxLag,
 		dispatcher: newDispatcher(c.Store, c.Faults),
-		reconciles: newReconciles(c.Store, c.Now, limits.Reconcile, visitors),
+		reconciles: newReconciles(c.Store, c.Now, limits.Reconcile, pools.records),
 		counting:   make(places, counters),
 		parsing:    make(places, parsers()),
-		visitors:   visitors,
+		front:      c.Front,
+		pools:      pools,
 		buffers:    newRecycled(freeBytes),
 		held:       newRecycled(heldBytes + 4<<10),
 		sessions:   map[*session]context.CancelFunc{},
 	}
+	c.Front.Handle(front.Route{Serve: r.serveHTTP})
 	return r, nil
 }
 

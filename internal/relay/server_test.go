@@ -12,12 +12,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"graspd/internal/front"
 	"graspd/internal/relay"
 )
 
 // TestSilentConnections: what never finishes a request is closed, and takes no more than its address may have.
 func TestSilentConnections(t *testing.T) {
-	inWorld(t, relay.Limits{Rates: relay.Rates{Open: 5}}, func(t *testing.T, w *world) {
+	inWorldAt(t, front.Rates{Open: 5}, relay.Limits{}, func(t *testing.T, w *world) {
 		dial := func(addr string) net.Conn {
 			t.Helper()
 			c, err := w.net.dial(t.Context(), addr)

@@ -9,6 +9,7 @@ import (
 	"github.com/coder/websocket"
 
 	"graspd/internal/contain"
+	"graspd/internal/front"
 	"graspd/internal/ingest"
 )
 
@@ -17,8 +18,8 @@ import (
 type session struct {
 	relay   *Relay
 	conn    *websocket.Conn
-	cork    *cork    // under conn
-	visitor *visitor // nil for one without rates
+	cork    *cork          // under conn
+	visitor *front.Visitor // nil for one without rates
 	who     *identity
 	source  *ingest.Source
 	end     context.CancelCauseFunc // ends work: the writer says goodbye, the reader takes no further frame

@@ -310,7 +310,7 @@ func (c *client) more(wait time.Duration) bool {
 // are not sent again.
 func TestDispatcherBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := assemble(t, relay.Config{})
+		w := assemble(t, settings{})
 		defer w.stop()
 		dispatch := func() (stop func()) {
 			ctx, cancel := context.WithCancel(context.Background())

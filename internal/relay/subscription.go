@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"graspd/internal/front"
 	"graspd/internal/nostr"
 	"graspd/internal/store"
 )
@@ -28,7 +29,7 @@ type subscription struct {
 	session *session
 	filters []*liveFilter // never changed
 	cost    int           // bytes in memory, roughly
-	memory  *grant        // of that cost; set before the subscription is open
+	memory  *front.Grant  // of that cost; set before the subscription is open
 
 	// Guarded by session.mu.
 	after  store.Seq          // entries up to this one were in the view that answered the stored part
@@ -95,7 +96,7 @@ func (s *session) openSubscription(sub *subscription) (refusal string) {
 	}
 	sub.memory = memory
 	s.enqueue(sub)
-	s.relay.visitors.settle(sub.memory, sub.cost, func() { s.evict(sub) })
+	sub.memory.Settle(sub.cost, func() { s.evict(sub) })
 	return ""
 }
 
@@ -128,12 +129,12 @@ var (
 )
 
 // holdFilters takes memory for filters.
-func (s *session) holdFilters(bytes int) (*grant, error) {
-	memory, why := s.relay.visitors.grant(s.visitor, filterPool, bytes, nil)
+func (s *session) holdFilters(bytes int) (*front.Grant, error) {
+	memory, why := s.relay.pools.filters.Take(s.visitor, bytes)
 	switch why {
-	case overAddress:
+	case front.OverAddress:
 		return nil, errAddressFilters
-	case overAll:
+	case front.OverAll:
 		return nil, errAllFilters
 	}
 	return memory, nil
@@ -162,7 +163,7 @@ func (s *session) drop(sub *subscription) bool {
 	if !s.detach(sub) {
 		return false
 	}
-	s.relay.visitors.giveBack(sub.memory)
+	sub.memory.GiveBack()
 	s.relay.dispatcher.remove(sub)
 	return true
 }

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"graspd/internal/front"
 	"graspd/internal/nostr"
 	"graspd/internal/relay"
 )
@@ -64,7 +65,7 @@ func TestALiveEventGoesOutAtOnce(t *testing.T) {
 // TestWhatIsFoundDoesNotWaitForTheRest: where the rest of an answer is put off, as the address has used up its share, what
 // there is comes before.
 func TestWhatIsFoundDoesNotWaitForTheRest(t *testing.T) {
-	inWorld(t, relay.Limits{Rates: relay.Rates{Requests: 1}}, func(t *testing.T, w *world) {
+	inWorldAt(t, front.Rates{Requests: 1}, relay.Limits{}, func(t *testing.T, w *world) {
 		w.put(t, announcement())
 		w.put(t, several(30, 10)...)
 		c := w.dialFrom(t, stranger)

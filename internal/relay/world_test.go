@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/coder/websocket"
 
+	"graspd/internal/front"
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
 	"graspd/internal/nip34"
@@ -34,12 +36,13 @@ type world struct {
 	store  *store.Store
 	door   *ingest.Door
 	relay  *relay.Relay
+	front  *front.Front
 	net    *network
 	server *http.Server
 	source *ingest.Source
 	gate   *gate
 
-	front      net.Listener // net, but on other ground
+	listener   net.Listener // net, but on other ground
 	settle     func()       // waits until nothing goes on; synctest.Wait
 	startRelay func()       // only for a world that was assembled
 	endRelay   func()       // ends the relay alone, and waits for it
@@ -73,10 +76,30 @@ func inWorld(t *testing.T, limits relay.Limits, test func(t *testing.T, w *world
 	inWorldOf(t, relay.Config{Limits: limits}, test)
 }
 
+// inWorldAt is inWorld where each address has these rates.
+func inWorldAt(t *testing.T, rates front.Rates, limits relay.Limits, test func(t *testing.T, w *world)) {
+	t.Helper()
+	inBubble(t, settings{Config: relay.Config{Limits: limits}, rates: rates}, test)
+}
+
 func inWorldOf(t *testing.T, c relay.Config, test func(t *testing.T, w *world)) {
 	t.Helper()
+	inBubble(t, settings{Config: c}, test)
+}
+
+// settings are those of a relay and of its front.
+type settings struct {
+	relay.Config
+	rates   front.Rates
+	proxies []netip.Prefix
+	routes  []front.Route // beside the relay's
+}
+
+func inBubble(t *testing.T, c settings, test func(t *testing.T, w *world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := build(t, c)
+		w := assemble(t, c)
+		w.startRelay()
 		defer w.stop()
 		test(t, w)
 	})
@@ -84,13 +107,13 @@ func inWorldOf(t *testing.T, c relay.Config, test func(t *testing.T, w *world)) 
 
 func build(t *testing.T, c relay.Config) *world {
 	t.Helper()
-	w := assemble(t, c)
+	w := assemble(t, settings{Config: c})
 	w.startRelay()
 	return w
 }
 
 // assemble builds a world whose relay does not follow the feed until it is started, at the latest when the world is stopped.
-func assemble(t *testing.T, c relay.Config) *world {
+func assemble(t *testing.T, c settings) *world {
 	t.Helper()
 	return assembleOn(t, c, ground{store: store.Options{Dir: "store", FS: vfs.NewMem()}, settle: synctest.Wait, workers: 1})
 }
@@ -104,7 +127,7 @@ type ground struct {
 	settle  func()
 }
 
-func assembleOn(t *testing.T, c relay.Config, g ground) *world {
+func assembleOn(t *testing.T, c settings, g ground) *world {
 	t.Helper()
 	service, err := grasp.ParseService(domain)
 	if err != nil {
@@ -115,8 +138,8 @@ func assembleOn(t *testing.T, c relay.Config, g ground) *world {
 		t.Fatal(err)
 	}
 	w := &world{store: st, net: newNetwork(), gate: &gate{verify: g.verify}, settle: g.settle}
-	if w.front = g.front; w.front == nil {
-		w.front = w.net
+	if w.listener = g.front; w.listener == nil {
+		w.listener = w.net
 	}
 	w.door = ingest.New(ingest.Config{
 		Store: st, Rules: policy.Rules{Service: service, MinPoW: c.MinPoW}, Verifier: w.gate, Workers: g.workers, Logger: c.Logger, Faults: c.Faults,
@@ -126,10 +149,15 @@ func assembleOn(t *testing.T, c relay.Config, g ground) *world {
 	if c.Challenge == nil {
 		c.Challenge = func() string { return challenge }
 	}
-	if w.relay, err = relay.New(c); err != nil {
+	w.front = front.New(front.Config{Rates: c.rates, Proxies: c.proxies, Logger: c.Logger, Faults: c.Faults})
+	for _, route := range c.routes {
+		w.front.Handle(route)
+	}
+	c.Front = w.front
+	if w.relay, err = relay.New(c.Config); err != nil {
 		t.Fatal(err)
 	}
-	w.server = w.relay.Server()
+	w.server = w.front.Server()
 	w.run(t)
 	return w
 }
@@ -152,7 +180,7 @@ func (w *world) run(t *testing.T) {
 		})
 	})
 	server.Go(func() {
-		if err := w.server.Serve(w.relay.Listener(w.front)); !errors.Is(err, http.ErrServerClosed) {
+		if err := w.server.Serve(w.front.Listener(w.listener)); !errors.Is(err, http.ErrServerClosed) {
 			t.Errorf("server: %v", err)
 		}
 	})
@@ -365,3 +393,9 @@ func repository() string {
 func issue(at int64, text string, tags ...nostr.Tag) *nostr.Event {
 	return event(2, at, nip34.KindIssue, text, append([]nostr.Tag{{"a", repository()}}, tags...)...)
 }
+
+// turns is how many addresses have a client whose turn it is.
+func (w *world) turns() int { n, _ := w.front.Turns(); return n }
+
+// networkTurns is how many clients of networks have theirs.
+func (w *world) networkTurns() int { _, n := w.front.Turns(); return n }

@@ -78,6 +78,11 @@ func (c *Conn) Read(p []byte) (int, error) {
 // Write waits while too much is on its way.
 func (c *Conn) Write(p []byte) (n int, err error) {
 	for n < len(p) {
+		select {
+		case <-c.writeBy.over():
+			return n, os.ErrDeadlineExceeded
+		default:
+		}
 		k, changed, err := c.out.write(p[n:])
 		n += k
 		if err != nil {

@@ -1,4 +1,4 @@
-package relay
+package front
 
 import (
 	"errors"
@@ -11,37 +11,37 @@ import (
 	"time"
 )
 
-// What a connection may take before it is a WebSocket, and HTTP requests that never are.
+// What a connection may take before somebody takes it over, and HTTP requests of a connection that nobody does.
 const (
 	headerTimeout  = 10 * time.Second // for the head of a request, from the first byte of the connection on
 	requestTimeout = 20 * time.Second // for all of a request
 	answerTimeout  = 20 * time.Second // for its answer
 	keepTimeout    = time.Minute      // between two requests on one connection
 	headerBytes    = 16 << 10
-	spareRaw       = 100 // connections of one address beyond its WebSockets, so that it can be told that it has too many
+	spareRaw       = 100 // connections of one address beyond those that are taken over, so that it can be told that it has too many
 )
 
-// Server is an HTTP server for the Handler, with time limits for everything that is no WebSocket. Give it a Listener.
-func (r *Relay) Server() *http.Server {
+// Server is an HTTP server for the Handler, with time limits for everything whose route sets no other ones. Give it a Listener.
+func (f *Front) Server() *http.Server {
 	return &http.Server{
-		Handler: r.Handler(), ErrorLog: r.serverLog(),
+		Handler: f.Handler(), ErrorLog: f.serverLog(),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: answerTimeout, IdleTimeout: keepTimeout,
 		MaxHeaderBytes: headerBytes,
 	}
 }
 
 // serverLog takes what the server has to say about connections, which is no matter for an operator.
-func (r *Relay) serverLog() *log.Logger {
-	return slog.NewLogLogger(r.logger.Handler(), slog.LevelDebug)
+func (f *Front) serverLog() *log.Logger {
+	return slog.NewLogLogger(f.logger.Handler(), slog.LevelDebug)
 }
 
 // Listener accepts connections from l, and closes at once what comes from an address that has as many as it may, whatever
 // they do. Trusted proxies and the operator's own machine are not limited.
-func (r *Relay) Listener(l net.Listener) net.Listener { return &guard{Listener: l, relay: r} }
+func (f *Front) Listener(l net.Listener) net.Listener { return &guard{Listener: l, front: f} }
 
 type guard struct {
 	net.Listener
-	relay *Relay
+	front *Front
 }
 
 // Accept waits for a connection that may stay.
@@ -52,15 +52,15 @@ func (g *guard) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		addr := parseAddr(c.RemoteAddr().String())
-		if g.relay.trusted(addr) {
+		if g.front.trusted(addr) {
 			return c, nil
 		}
-		one, ok := g.relay.visitors.connect(addr)
+		one, ok := g.front.visitors.connect(addr)
 		if !ok {
 			c.Close()
 			continue
 		}
-		return &guardedConn{Conn: c, left: sync.OnceFunc(func() { g.relay.visitors.disconnect(one) })}, nil
+		return &guardedConn{Conn: c, left: sync.OnceFunc(func() { g.front.visitors.disconnect(one) })}, nil
 	}
 }
 

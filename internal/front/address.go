@@ -1,4 +1,4 @@
-package relay
+package front
 
 import (
 	"net/http"
@@ -9,9 +9,9 @@ import (
 
 // clientAddr is the address that a request comes from; behind proxies that are trusted, the one that they say it came from.
 // It is invalid where the transport has none, such as a Unix socket.
-func (r *Relay) clientAddr(req *http.Request) netip.Addr {
+func (f *Front) clientAddr(req *http.Request) netip.Addr {
 	addr := parseAddr(req.RemoteAddr)
-	if !r.trusted(addr) {
+	if !f.trusted(addr) {
 		return addr
 	}
 	hops := strings.Split(strings.Join(req.Header.Values("X-Forwarded-For"), ","), ",")
@@ -21,15 +21,15 @@ func (r *Relay) clientAddr(req *http.Request) netip.Addr {
 			break
 		}
 		addr = next
-		if !r.trusted(addr) {
+		if !f.trusted(addr) {
 			break
 		}
 	}
 	return addr
 }
 
-func (r *Relay) trusted(addr netip.Addr) bool {
-	return slices.ContainsFunc(r.proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
+func (f *Front) trusted(addr netip.Addr) bool {
+	return slices.ContainsFunc(f.proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
 // parseAddr reads an address with or without a port.
@@ -44,8 +44,8 @@ func parseAddr(s string) netip.Addr {
 	return addr.Unmap().WithZone("")
 }
 
-// groupOf is the largest group that an address belongs to, by its first address: for IPv6 its /48, which may be one customer's.
-func groupOf(addr netip.Addr) netip.Addr {
+// Group is the largest group that an address belongs to, by its first address: for IPv6 its /48, which may be one customer's.
+func Group(addr netip.Addr) netip.Addr {
 	if addr.Is6() {
 		p, _ := addr.Prefix(48)
 		return p.Addr()

@@ -1,4 +1,4 @@
-package relay_test
+package front_test
 
 import (
 	"net/http"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/relay"
+	"graspd/internal/front"
 )
 
 // FuzzForwarded: nobody but trusted proxies has a say in where a client is, and what a client puts in front of what they
@@ -26,7 +26,7 @@ func FuzzForwarded(f *testing.F) {
 			req := httptest.NewRequest(http.MethodGet, "/", nil)
 			req.RemoteAddr = remote
 			req.Header["X-Forwarded-For"] = headers
-			return relay.AddrBehind(proxies, req)
+			return front.AddrBehind(proxies, req)
 		}
 		trusted := func(a netip.Addr) bool {
 			return a.Is4() && (a.As4()[0] == 127 || a.As4()[0] == 10) || a == netip.IPv6Loopback()
@@ -52,4 +52,38 @@ func FuzzForwarded(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestClientAddr(t *testing.T) {
+	proxies := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
+	tests := []struct {
+		name, remote string
+		forwarded    []string
+		proxies      []netip.Prefix
+		want         string
+	}{
+		{"plain", "198.51.100.1:5", nil, nil, "198.51.100.1"},
+		{"header of a stranger", "198.51.100.1:5", []string{"203.0.113.9"}, proxies, "198.51.100.1"},
+		{"no proxy is trusted", "127.0.0.1:5", []string{"203.0.113.9"}, nil, "127.0.0.1"},
+		{"through a proxy", "127.0.0.1:5", []string{"203.0.113.9"}, proxies, "203.0.113.9"},
+		{"through two", "127.0.0.1:5", []string{"203.0.113.9, 10.1.1.1"}, proxies, "203.0.113.9"},
+		{"in two headers", "127.0.0.1:5", []string{"203.0.113.9", "10.1.1.1"}, proxies, "203.0.113.9"},
+		{"forged first hops", "127.0.0.1:5", []string{"192.0.2.77, 203.0.113.9"}, proxies, "203.0.113.9"},
+		{"nonsense", "127.0.0.1:5", []string{"203.0.113.9, unknown"}, proxies, "127.0.0.1"},
+		{"proxy without a header", "127.0.0.1:5", nil, proxies, "127.0.0.1"},
+		{"IPv6 with a port", "[2001:db8::1]:5", nil, nil, "2001:db8::1"},
+		{"IPv6 through a proxy", "127.0.0.1:5", []string{"2001:db8::2"}, proxies, "2001:db8::2"},
+		{"mapped IPv4", "[::ffff:198.51.100.1]:5", nil, nil, "198.51.100.1"},
+		{"Unix socket", "@", nil, nil, "invalid IP"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			req := httptest.NewRequest("GET", "/", nil)
+			req.RemoteAddr = tt.remote
+			req.Header["X-Forwarded-For"] = tt.forwarded
+			if got := front.AddrBehind(tt.proxies, req).String(); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
 }

@@ -1,11 +1,11 @@
-package relay_test
+package front_test
 
 import (
 	"net/netip"
 	"testing"
 	"time"
 
-	"graspd/internal/relay"
+	"graspd/internal/front"
 )
 
 // clock is a time that tests set.
@@ -16,7 +16,7 @@ func (c *clock) advance(d time.Duration) { c.at = c.at.Add(d) }
 
 func TestVisitors(t *testing.T) {
 	start := &clock{time.Unix(1000, 0)}
-	arrivals := func(v *relay.Visitors, addr string, n int) (ok int) {
+	arrivals := func(v *front.Visitors, addr string, n int) (ok int) {
 		for range n {
 			if one, err := v.Arrive(addr); err == nil {
 				v.Depart(one)
@@ -25,13 +25,13 @@ func TestVisitors(t *testing.T) {
 		}
 		return ok
 	}
-	rates := relay.Rates{Connections: 2}
+	rates := front.Rates{Connections: 2}
 	tests := []struct {
 		name    string
 		proxied bool
-		do      func(t *testing.T, v *relay.Visitors, c *clock)
+		do      func(t *testing.T, v *front.Visitors, c *clock)
 	}{
-		{"burst, then rate", false, func(t *testing.T, v *relay.Visitors, c *clock) {
+		{"burst, then rate", false, func(t *testing.T, v *front.Visitors, c *clock) {
 			if n := arrivals(v, "198.51.100.1", 100); n != 20 {
 				t.Errorf("burst of %d", n)
 			}
@@ -44,13 +44,13 @@ func TestVisitors(t *testing.T) {
 				t.Errorf("burst of %d after an hour", n)
 			}
 		}},
-		{"addresses are apart", false, func(t *testing.T, v *relay.Visitors, c *clock) {
+		{"addresses are apart", false, func(t *testing.T, v *front.Visitors, c *clock) {
 			arrivals(v, "198.51.100.1", 100)
 			if n := arrivals(v, "198.51.100.2", 100); n != 20 {
 				t.Errorf("%d from another address", n)
 			}
 		}},
-		{"an IPv6 /64 is one", false, func(t *testing.T, v *relay.Visitors, c *clock) {
+		{"an IPv6 /64 is one", false, func(t *testing.T, v *front.Visitors, c *clock) {
 			arrivals(v, "2001:db8::1", 100)
 			if n := arrivals(v, "2001:db8::2:3:4:5", 100); n != 0 {
 				t.Errorf("%d from the same /64", n)
@@ -59,17 +59,17 @@ func TestVisitors(t *testing.T) {
 				t.Errorf("%d from another /64", n)
 			}
 		}},
-		{"loopback is exempt", false, func(t *testing.T, v *relay.Visitors, c *clock) {
+		{"loopback is exempt", false, func(t *testing.T, v *front.Visitors, c *clock) {
 			if n := arrivals(v, "127.0.0.1", 100) + arrivals(v, "::1", 100); n != 200 {
 				t.Errorf("%d of 200 from loopback", n)
 			}
 		}},
-		{"loopback is not exempt behind a proxy", true, func(t *testing.T, v *relay.Visitors, c *clock) {
+		{"loopback is not exempt behind a proxy", true, func(t *testing.T, v *front.Visitors, c *clock) {
 			if n := arrivals(v, "127.0.0.1", 100); n != 20 {
 				t.Errorf("%d from loopback", n)
 			}
 		}},
-		{"a clock that goes back refills nothing and blocks nothing for ever", false, func(t *testing.T, v *relay.Visitors, c *clock) {
+		{"a clock that goes back refills nothing and blocks nothing for ever", false, func(t *testing.T, v *front.Visitors, c *clock) {
 			arrivals(v, "198.51.100.1", 10)
 			c.advance(-24 * time.Hour)
 			if n := arrivals(v, "198.51.100.1", 100); n != 10 {
@@ -80,16 +80,16 @@ func TestVisitors(t *testing.T) {
 				t.Errorf("%d a second later", n)
 			}
 		}},
-		{"the table is bounded", false, func(t *testing.T, v *relay.Visitors, c *clock) {
+		{"the table is bounded", false, func(t *testing.T, v *front.Visitors, c *clock) {
 			addr := netip.MustParseAddr("10.0.0.0")
-			for range relay.MaxVisitors {
+			for range front.MaxVisitors {
 				addr = addr.Next()
 				arrivals(v, addr.String(), 1)
 			}
 			if n := arrivals(v, "198.51.100.1", 100) + arrivals(v, "198.51.100.2", 100); n != 20 {
 				t.Errorf("%d of those beyond the table, who share one burst", n)
 			}
-			if v.Len() != relay.MaxVisitors {
+			if v.Len() != front.MaxVisitors {
 				t.Errorf("%d addresses in the table", v.Len())
 			}
 			c.advance(time.Minute)
@@ -97,11 +97,11 @@ func TestVisitors(t *testing.T) {
 				t.Errorf("%d arrivals, %d addresses after a minute", n, v.Len())
 			}
 		}},
-		{"those with connections of any kind are kept", false, func(t *testing.T, v *relay.Visitors, c *clock) {
+		{"those with connections of any kind are kept", false, func(t *testing.T, v *front.Visitors, c *clock) {
 			for v.Connect("198.51.100.1") {
 			}
 			addr := netip.MustParseAddr("10.0.0.0")
-			for range relay.MaxVisitors - 1 {
+			for range front.MaxVisitors - 1 {
 				addr = addr.Next()
 				v.Find(addr.String())
 			}
@@ -113,13 +113,33 @@ func TestVisitors(t *testing.T) {
 				t.Error("an address has more than it may have")
 			}
 		}},
-		{"those with open connections are kept", false, func(t *testing.T, v *relay.Visitors, c *clock) {
+		{"those who are served are kept", false, func(t *testing.T, v *front.Visitors, c *clock) {
+			one, leave := v.Visit("198.51.100.1")
+			addr := netip.MustParseAddr("10.0.0.0")
+			fill := func() {
+				for v.Len() < front.MaxVisitors {
+					addr = addr.Next()
+					v.Find(addr.String())
+				}
+				c.advance(time.Minute)
+				addr = addr.Next()
+				v.Find(addr.String())
+			}
+			if fill(); v.Len() != 2 || v.Find("198.51.100.1") != one {
+				t.Errorf("%d addresses", v.Len())
+			}
+			leave()
+			if fill(); v.Find("198.51.100.1") == one {
+				t.Error("who has left is still there")
+			}
+		}},
+		{"those with open connections are kept", false, func(t *testing.T, v *front.Visitors, c *clock) {
 			one, err := v.Arrive("198.51.100.1")
 			if err != nil {
 				t.Fatal(err)
 			}
 			addr := netip.MustParseAddr("10.0.0.0")
-			for range relay.MaxVisitors {
+			for range front.MaxVisitors {
 				addr = addr.Next()
 				arrivals(v, addr.String(), 1)
 			}
@@ -134,7 +154,7 @@ func TestVisitors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := *start
-			tt.do(t, relay.NewVisitors(rates, c.now, tt.proxied), &c)
+			tt.do(t, front.NewVisitors(rates, c.now, tt.proxied), &c)
 		})
 	}
 }

@@ -1,0 +1,70 @@
+package front
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Left is what nobody has of the pool.
+func (p *Pool) Left() int {
+	p.all.mu.Lock()
+	defer p.all.mu.Unlock()
+	return p.Total - p.used
+}
+
+// Turns is how many addresses have a client whose turn it is, and how many clients of networks have theirs.
+func (f *Front) Turns() (addresses, networks int) {
+	v := f.visitors
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, one := range v.byAddr {
+		addresses += len(one.turn)
+	}
+	for _, n := range v.networks {
+		networks += len(n.turns)
+	}
+	return addresses, networks
+}
+
+// HoldTurn takes the turn of an address until release.
+func (f *Front) HoldTurn(addr string) (release func()) {
+	f.visitors.mu.Lock()
+	one := f.visitors.find(parseAddr(addr))
+	f.visitors.mu.Unlock()
+	one.turn <- struct{}{}
+	return func() { <-one.turn }
+}
+
+// Unreturned names every account that is not as it was before the first client came. It is for a front whose clients have all left.
+func (f *Front) Unreturned() (out []string) {
+	v := f.visitors
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	check := func(what string, n int) {
+		if n != 0 {
+			out = append(out, fmt.Sprintf("%s: %d", what, n))
+		}
+	}
+	shares := slices.Collect(maps.Values(v.networks))
+	for _, one := range append(slices.Collect(maps.Values(v.byAddr)), v.rest) {
+		shares = append(shares, one.own)
+		check("turns of an address", len(one.turn))
+	}
+	for _, p := range v.pools {
+		check(p.Name+" in all", p.used)
+		check("addresses that hold "+p.Name, len(p.holders))
+		for _, s := range shares {
+			if h := s.held[p]; h != nil {
+				check(p.Name+" of an address", h.size)
+				check("grants of "+p.Name, h.grants.Len())
+			}
+		}
+	}
+	for _, s := range shares {
+		check("connections of any kind", s.raw)
+		check("requests", s.visits)
+		check("turns of a network", len(s.turns))
+	}
+	return out
+}

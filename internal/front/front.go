@@ -1,0 +1,52 @@
+// Package front is what every client meets first, whatever they speak: the public listener and its bounds, who a client is behind which
+// proxy, what their address may have of every rate and every pool, and which route answers. What serves clients registers a Route, takes
+// what it holds for them from a Pool, and charges the Visitor for the work that they make. Read Route, then Visitor.
+package front
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"graspd/internal/contain"
+)
+
+// Config says what the front allows, and to whom. Every field has a default.
+type Config struct {
+	Rates   Rates
+	Proxies []netip.Prefix   // reverse proxies whose X-Forwarded-For is believed
+	Now     func() time.Time // nil is time.Now
+	Logger  *slog.Logger     // nil is silent
+	Faults  *contain.Faults  // where faults in what answers a request are noted; nil is nowhere
+}
+
+// Front answers on the public listener. Routes and pools are added before it does.
+type Front struct {
+	proxies  []netip.Prefix
+	visitors *visitors
+	routes   []Route
+	logger   *slog.Logger
+	faults   *contain.Faults
+}
+
+// New prepares a front without a route.
+func New(c Config) *Front {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Front{
+		proxies: c.Proxies, visitors: newVisitors(c.Rates.withDefaults(), c.Now, len(c.Proxies) > 0), logger: c.Logger, faults: c.Faults,
+	}
+}
+
+// Rates are those that are in force for each address.
+func (f *Front) Rates() Rates { return f.visitors.rates }
+
+// Handler answers with the routes. Server is what should be around it.
+func (f *Front) Handler() http.Handler {
+	return f.faults.Handler("a request", http.HandlerFunc(f.serve))
+}

@@ -1,0 +1,93 @@
+package front
+
+// PoolConfig says how an amount of something is shared by all clients.
+type PoolConfig struct {
+	Name    string // of what it is, in the plural
+	Total   int
+	Address int // what one address may have of it
+	Little  int // an eighth of Total is kept for those who have no more than this
+}
+
+// Pool is an amount of something that all clients share. Guarded by visitors.mu.
+type Pool struct {
+	PoolConfig
+	all     *visitors
+	used    int
+	holders map[*share]struct{} // addresses of IPv4 and networks of IPv6 that have something of it
+}
+
+// NewPool adds a pool, before anybody is served.
+func (f *Front) NewPool(c PoolConfig) *Pool { return f.visitors.newPool(c) }
+
+func (v *visitors) newPool(c PoolConfig) *Pool {
+	c.Address = min(c.Address, c.Total)
+	p := &Pool{PoolConfig: c, all: v, holders: map[*share]struct{}{}}
+	v.pools = append(v.pools, p)
+	return p
+}
+
+// network is what the addresses of one network may have together.
+func (p *Pool) network() int { return min(wholeNetwork*p.Address, max(p.Address, p.Total/2)) }
+
+// Refusal says why something is not granted.
+type Refusal int
+
+// The refusals.
+const (
+	Granted     Refusal = iota // it is
+	OverAddress                // its address has as much as it may
+	OverAll                    // there is not enough for all
+)
+
+// refusal is called with mu held.
+func (p *Pool) refusal(one *Visitor, n int) Refusal {
+	keep := 0
+	if one != nil {
+		if one.own.sizeOf(p)+n > p.Address || one.network != nil && one.network.sizeOf(p)+n > p.network() {
+			return OverAddress
+		}
+		if one.top().sizeOf(p)+n > p.Little {
+			keep = p.Total / 8
+		}
+	}
+	if p.used+n > p.Total-keep {
+		return OverAll
+	}
+	return Granted
+}
+
+// hold counts what is taken or, below 0, given back. It is called with mu held.
+func (p *Pool) hold(one *Visitor, n int) {
+	p.used += n
+	if one == nil {
+		return
+	}
+	one.own.hold(p, n)
+	if one.network != nil {
+		one.network.hold(p, n)
+	}
+	if top := one.top(); top.sizeOf(p) == 0 {
+		delete(p.holders, top)
+	} else {
+		p.holders[top] = struct{}{}
+	}
+}
+
+// victim is the oldest grant of whoever has most, nil where nobody has more than who asks would have. It is called with mu
+// held.
+func (p *Pool) victim(one *Visitor, n int) *Grant {
+	var most *share
+	for s := range p.holders {
+		if h := s.held[p]; h.grants.Len() > 0 && (most == nil || h.size > most.held[p].size) {
+			most = s
+		}
+	}
+	have := n
+	if one != nil {
+		have += one.top().sizeOf(p)
+	}
+	if most == nil || most.held[p].size <= have {
+		return nil
+	}
+	return most.held[p].grants.Front().Value.(*Grant)
+}

@@ -1,0 +1,85 @@
+package front
+
+import (
+	"net/http"
+	"net/netip"
+	"time"
+)
+
+// Route is a part of the service, by what it answers.
+type Route struct {
+	// Takes reports whether the route answers the request; nil is any that no other route takes.
+	Takes func(*http.Request) bool
+	// Serve answers. It may take over the connection; then nothing bounds its time.
+	Serve func(http.ResponseWriter, *http.Request, Client)
+	// Request is how long the request may take, and Answer how long until it is answered, each from the end of its head on; 0 is 20 s.
+	// Serve may set other deadlines as it goes (http.ResponseController).
+	Request, Answer time.Duration
+}
+
+// Client is who sends a request.
+type Client struct {
+	Addr    netip.Addr // invalid where the transport has none, such as a Unix socket
+	Visitor *Visitor   // nil is without limits; kept while the request is served
+}
+
+// Handle adds a route. Of several that take a request the one that was added first answers.
+func (f *Front) Handle(r Route) { f.routes = append(f.routes, r) }
+
+func (f *Front) serve(w http.ResponseWriter, req *http.Request) {
+	allowOrigins(w.Header())
+	if req.Method == http.MethodOptions {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	r := f.routeOf(req)
+	if r == nil {
+		http.NotFound(w, req)
+		return
+	}
+	if err := r.extend(w, time.Now()); err != nil {
+		f.logger.Debug("a connection takes no deadline", "error", err)
+	}
+	addr := f.clientAddr(req)
+	one := f.visitors.visit(addr)
+	defer f.visitors.leave(one)
+	r.Serve(w, req, Client{addr, one})
+}
+
+// routeOf is the route that answers a request; nil is none.
+func (f *Front) routeOf(req *http.Request) (rest *Route) {
+	for i := range f.routes {
+		switch r := &f.routes[i]; {
+		case r.Takes == nil:
+			if rest == nil {
+				rest = r
+			}
+		case r.Takes(req):
+			return r
+		}
+	}
+	return rest
+}
+
+// extend gives a request the time that its route has, where that is not what the server gives.
+func (r *Route) extend(w http.ResponseWriter, now time.Time) error {
+	c := http.NewResponseController(w)
+	if r.Request != 0 {
+		if err := c.SetReadDeadline(now.Add(r.Request)); err != nil {
+			return err
+		}
+	}
+	if r.Answer != 0 {
+		return c.SetWriteDeadline(now.Add(r.Answer))
+	}
+	return nil
+}
+
+// allowOrigins lets every web page use the service (NIP-11, GRASP-01).
+func allowOrigins(h http.Header) {
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Git-Protocol, Accept, Content-Encoding, X-Requested-With")
+	h.Set("Access-Control-Max-Age", "86400")
+	h.Set("X-Content-Type-Options", "nosniff")
+}

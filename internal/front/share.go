@@ -1,0 +1,42 @@
+package front
+
+import (
+	"time"
+
+	"graspd/internal/bucket"
+)
+
+// The buckets of an address.
+const (
+	connecting  = iota // new connections that are taken over
+	publishing         // events
+	requesting         // other messages, and work
+	receiving          // bytes
+	deciding           // the work of deciding events
+	controlling        // pings and pongs
+	bucketKinds
+)
+
+// share is what one address, or one network of many, has used up and holds. Guarded by visitors.mu.
+type share struct {
+	buckets [bucketKinds]bucket.Bucket
+	raw     int                // connections of any kind
+	visits  int                // requests that are served
+	held    map[*Pool]*holding // nothing is held of the others
+	members int                // addresses in a network
+	turns   chan struct{}      // as many as may work at once for what others wait for
+}
+
+func newShare() *share {
+	return &share{held: map[*Pool]*holding{}, turns: make(chan struct{}, wholeNetwork)}
+}
+
+// untouched reports whether it is like a new one.
+func (s *share) untouched(now time.Time) bool {
+	for kind := range s.buckets {
+		if !s.buckets[kind].Full(now) {
+			return false
+		}
+	}
+	return s.raw == 0 && s.visits == 0 && len(s.held) == 0
+}

@@ -1,0 +1,176 @@
+package front
+
+import (
+	"errors"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+const (
+	maxVisitors  = 100_000 // addresses that are told apart; those beyond share one allowance
+	wholeNetwork = 4       // an IPv6 /48 has the rates of so many addresses
+)
+
+// Why a connection may not be.
+var (
+	ErrTooManyNew  = errors.New("rate-limited: too many new connections from your address")
+	ErrTooManyOpen = errors.New("rate-limited: too many open connections from your address")
+	ErrFull        = errors.New("rate-limited: this relay has as many connections as it bears")
+)
+
+// visitors keep what each address has used up of its rates, for as long as it takes to refill, and what it holds. An IPv6
+// address shares with the other ones of its /48 what these may have together, as one customer has many. Loopback, and a
+// transport without addresses, count as the operator's own, unless everything comes through a proxy there.
+type visitors struct {
+	rates   Rates // without zeros
+	now     func() time.Time
+	proxied bool
+
+	mu       sync.Mutex
+	byAddr   map[netip.Addr]*Visitor
+	networks map[netip.Addr]*share // of IPv6, by the first address of the /48
+	rest     *Visitor              // all addresses for which there is no place in byAddr
+	swept    time.Time             // when those that are refilled were last dropped
+	pools    []*Pool
+	open     *Pool // connections that somebody has taken over
+}
+
+func newVisitors(rates Rates, now func() time.Time, proxied bool) *visitors {
+	v := &visitors{rates: rates, now: now, proxied: proxied, byAddr: map[netip.Addr]*Visitor{}, networks: map[netip.Addr]*share{}}
+	v.rest = newVisitor(v, nil)
+	v.open = v.newPool(PoolConfig{Name: "connections", Total: rates.OpenTotal, Address: rates.Open, Little: 8})
+	return v
+}
+
+// visit gives the address of a client, nil for one without limits. It is kept until the client leaves.
+func (v *visitors) visit(addr netip.Addr) *Visitor {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.exempt(addr) {
+		return nil
+	}
+	one := v.find(addr)
+	one.own.visits++
+	return one
+}
+
+func (v *visitors) leave(one *Visitor) {
+	if one == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	one.own.visits--
+}
+
+// Arrive counts a connection that is taken over from HTTP, which departs later, or says why it may not be.
+func (f *Front) Arrive(one *Visitor) error { return f.visitors.arrive(one) }
+
+// Depart ends a connection that has arrived.
+func (f *Front) Depart(one *Visitor) { f.visitors.depart(one) }
+
+func (v *visitors) arrive(one *Visitor) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch v.open.refusal(one, 1) {
+	case OverAddress:
+		return ErrTooManyOpen
+	case OverAll:
+		return ErrFull
+	}
+	if one.wait(connecting) > 0 {
+		return ErrTooManyNew
+	}
+	one.spend(connecting, 1)
+	v.open.hold(one, 1)
+	return nil
+}
+
+func (v *visitors) depart(one *Visitor) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.open.hold(one, -1)
+}
+
+// connect counts a connection of any kind, unless its address has too many.
+func (v *visitors) connect(addr netip.Addr) (*Visitor, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.exempt(addr) {
+		return nil, true
+	}
+	one, most := v.find(addr), v.rates.Open+spareRaw
+	if one.own.raw >= most || one.network != nil && one.network.raw >= wholeNetwork*most {
+		return nil, false
+	}
+	one.countRaw(1)
+	return one, true
+}
+
+func (v *visitors) disconnect(one *Visitor) {
+	if one == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	one.countRaw(-1)
+}
+
+// exempt is the operator's own.
+func (v *visitors) exempt(addr netip.Addr) bool {
+	return (addr.IsLoopback() || !addr.IsValid()) && !v.proxied
+}
+
+// find is called with mu held.
+func (v *visitors) find(addr netip.Addr) *Visitor {
+	addr = whose(addr)
+	if one := v.byAddr[addr]; one != nil {
+		return one
+	}
+	if len(v.byAddr) >= maxVisitors {
+		v.sweep()
+	}
+	if len(v.byAddr) >= maxVisitors {
+		return v.rest
+	}
+	one := newVisitor(v, v.networkOf(addr))
+	v.byAddr[addr] = one
+	return one
+}
+
+// networkOf is called with mu held, for an address that is about to be kept.
+func (v *visitors) networkOf(addr netip.Addr) *share {
+	if !addr.Is6() {
+		return nil
+	}
+	n := v.networks[Group(addr)]
+	if n == nil {
+		n = newShare()
+		v.networks[Group(addr)] = n
+	}
+	n.members++
+	return n
+}
+
+// sweep drops those that are as if they had never come, at most once a second.
+func (v *visitors) sweep() {
+	now := v.now()
+	if now.Sub(v.swept) < time.Second {
+		return
+	}
+	v.swept = now
+	for addr, one := range v.byAddr {
+		if one.own.untouched(now) {
+			if one.network != nil {
+				one.network.members--
+			}
+			delete(v.byAddr, addr)
+		}
+	}
+	for addr, n := range v.networks {
+		if n.members == 0 && n.untouched(now) {
+			delete(v.networks, addr)
+		}
+	}
+}

@@ -1,0 +1,21 @@
+package relay
+
+import "graspd/internal/front"
+
+// pools are what clients share of the relay's memory.
+type pools struct {
+	filters  *front.Pool // bytes of filters
+	records  *front.Pool // records of the sets of reconciliations
+	messages *front.Pool // bytes of messages that are being read, beyond the first few of each
+}
+
+func newPools(f *front.Front, l Limits) pools {
+	return pools{
+		filters: f.NewPool(front.PoolConfig{Name: "bytes of filters", Total: allFilterBytes, Address: addressFilterBytes, Little: 1 << 20}),
+		// A quarter of all, but one of the largest sets in any case.
+		records: f.NewPool(front.PoolConfig{
+			Name: "records of reconciliations", Total: l.Reconcile.Total, Address: max(l.Reconcile.Total/4, l.Reconcile.Records+reserveStep), Little: 2 * reserveStep,
+		}),
+		messages: f.NewPool(front.PoolConfig{Name: "bytes of messages", Total: allMessageBytes, Address: addressMessageBytes, Little: 2 * l.MessageBytes}),
+	}
+}
