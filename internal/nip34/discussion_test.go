@@ -119,6 +119,8 @@ func FuzzParsers(f *testing.F) {
 		check(pr, err)
 		u, err := nip34.ParseUpdate(e)
 		check(u, err)
+		tip, err := nip34.ParseTip(e)
+		check(tip, err)
 		i, err := nip34.ParseIssue(e)
 		check(i, err)
 		st, err := nip34.ParseStatus(e)

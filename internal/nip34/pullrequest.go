@@ -2,6 +2,7 @@ package nip34
 
 import (
 	"fmt"
+	"strings"
 
 	"graspd/internal/nostr"
 )
@@ -81,4 +82,12 @@ func parseTip(e *nostr.Event) (*PullRequest, error) {
 		return nil, fmt.Errorf("%w: no clone URL", ErrIncomplete)
 	}
 	return p, nil
+}
+
+// validOID reports whether s is a SHA-1 or SHA-256 object id.
+func validOID(s string) bool {
+	if len(s) != 40 && len(s) != 64 {
+		return false
+	}
+	return strings.Trim(s, "0123456789abcdef") == ""
 }

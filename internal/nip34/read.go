@@ -15,8 +15,8 @@ var (
 	ErrIncomplete = errors.New("incomplete")                                   // lacks what nobody can use it without
 )
 
-// MaxTags is how many tags of one event are looked at, in their order, and MaxValues how many values of one list, such as
-// clone or relays, are kept after merging. What lies beyond is ignored.
+// MaxTags is how many tags of one event other than a state are looked at, in their order, and MaxValues how many values of
+// one list, such as clone or relays, are kept after merging. What lies beyond is ignored.
 const (
 	MaxTags   = 2000
 	MaxValues = 1000

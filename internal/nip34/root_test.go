@@ -2,6 +2,7 @@ package nip34_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"graspd/internal/nip34"
@@ -72,6 +73,8 @@ func TestParsePullRequest(t *testing.T) {
 		{"no repository", 1618, nostr.Tags{c, clone}, nip34.ErrIncomplete},
 		{"no tip", 1618, nostr.Tags{inRepo, clone}, nip34.ErrIncomplete},
 		{"tip is no object id", 1618, nostr.Tags{inRepo, tag("c", "main"), clone}, nip34.ErrIncomplete},
+		{"tip in capitals", 1618, nostr.Tags{inRepo, tag("c", strings.ToUpper(oid2)), clone}, nip34.ErrIncomplete},
+		{"tip a digit short", 1618, nostr.Tags{inRepo, tag("c", oid[1:]), clone}, nip34.ErrIncomplete},
 		{"no clone URL", 1618, nostr.Tags{inRepo, c, tag("clone")}, nip34.ErrIncomplete},
 		{"an update", 1619, nostr.Tags{inRepo, c, clone}, nip34.ErrKind},
 	} {

@@ -8,7 +8,7 @@ import (
 )
 
 // State is a repository state (kind 30618): where its branches and tags are, by the word of its author. Which author's
-// word counts is not known here.
+// word counts is not known here, nor whether git would take it.
 type State struct {
 	Address   Address // of kind 30618; the repository has the same d
 	ID        nostr.ID
@@ -17,16 +17,23 @@ type State struct {
 	Head      string
 }
 
-// Ref is a branch or tag and the object that it points to.
+// Ref is a branch or tag and the object that it points to, both as the event has them: the name is perhaps none that git
+// takes, and the value no object id.
 type Ref struct {
-	Name string // "refs/heads/…" or "refs/tags/…", a name that git takes
-	OID  string // 40 or 64 lower-case hex digits
+	Name string // begins with "refs/heads/" or "refs/tags/"
+	OID  string
 }
 
-// ParseState reads a kind 30618 event. Refs stand in it by tag name; peeled tags (^{}), symbolic refs, other namespaces,
-// names that git refuses and values that are no object id are skipped, as are values after the first. Head is the full
-// name of the branch that HEAD points to, with or without "ref: " before it in the event, or "". It fails with ErrKind
-// and ErrIdentifier only: no refs at all is a legal state.
+// MaxRefs is how many branches and tags one state may name.
+const MaxRefs = 10_000
+
+// ErrRefs says that a state names more than MaxRefs.
+var ErrRefs = fmt.Errorf("more than %d branches and tags", MaxRefs)
+
+// ParseState reads a kind 30618 event. Refs stand in it by tag name, and the first entry of a name counts; peeled tags
+// (^{}), symbolic refs and other namespaces are skipped, as are values after the first. Head is the full name of the branch
+// that HEAD points to, with or without "ref: " before it in the event, or "". It fails with ErrKind, ErrIdentifier and
+// ErrRefs only: no refs at all is a legal state.
 func ParseState(e *nostr.Event) (*State, error) {
 	addr, err := ownAddress(e, KindState)
 	if err != nil {
@@ -34,55 +41,38 @@ func ParseState(e *nostr.Event) (*State, error) {
 	}
 	s := &State{Address: addr, ID: e.ID, CreatedAt: e.CreatedAt}
 	seen := map[string]bool{}
-	for _, t := range tags(e) {
+	for _, t := range e.Tags { // all of them: a state that is read in part says something else
 		name, value := t.Name(), t.Value()
 		if name == "HEAD" && s.Head == "" {
 			s.Head = headBranch(value)
 		}
-		if isBranchOrTag(name) && validOID(value) && !seen[name] {
-			seen[name] = true
-			s.Refs = append(s.Refs, Ref{Name: name, OID: value})
+		if !namesRef(name, value) || seen[name] {
+			continue
 		}
+		if len(seen) == MaxRefs {
+			return nil, fmt.Errorf("parse state: %w", ErrRefs)
+		}
+		seen[name] = true
+		s.Refs = append(s.Refs, Ref{Name: name, OID: value})
 	}
 	return s, nil
 }
 
+// namesRef reports whether an entry is meant for a branch or a tag of its own.
+func namesRef(name, value string) bool {
+	tag := strings.HasPrefix(name, "refs/tags/")
+	if !tag && !strings.HasPrefix(name, branches) || tag && strings.HasSuffix(name, "^{}") {
+		return false
+	}
+	return !strings.HasPrefix(value, "ref:")
+}
+
+const branches = "refs/heads/"
+
 func headBranch(v string) string {
 	v = strings.TrimSpace(strings.TrimPrefix(v, "ref:"))
-	if strings.HasPrefix(v, "refs/heads/") && isBranchOrTag(v) {
+	if strings.HasPrefix(v, branches) {
 		return v
 	}
 	return ""
-}
-
-// isBranchOrTag follows git check-ref-format.
-func isBranchOrTag(name string) bool {
-	if !strings.HasPrefix(name, "refs/heads/") && !strings.HasPrefix(name, "refs/tags/") {
-		return false
-	}
-	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c == 0x7f || strings.IndexByte(`~^:?*[\`, c) >= 0 {
-			return false
-		}
-	}
-	if len(name) > maxRefName || strings.Contains(name, "..") || strings.Contains(name, "@{") {
-		return false
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		if part == "" || part[0] == '.' || strings.HasSuffix(part, ".") || strings.HasSuffix(part, ".lock") {
-			return false
-		}
-	}
-	return true
-}
-
-// maxRefName is far above what a file system bears as a path component.
-const maxRefName = 1024
-
-// validOID reports whether s is a SHA-1 or SHA-256 object id.
-func validOID(s string) bool {
-	if len(s) != 40 && len(s) != 64 {
-		return false
-	}
-	return strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -1,6 +1,7 @@
 package nip34_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -21,32 +22,18 @@ func TestParseStateRefs(t *testing.T) {
 		{"parents after the first value", tag("refs/heads/main", oid, oid2, "x"), true},
 		{"slashes", tag("refs/heads/a/b/c", oid), true},
 		{"unicode", tag("refs/heads/größe", oid), true},
+		{"a name that git refuses", tag("refs/heads/../../x", oid), true},
+		{"no name", tag("refs/heads/", oid), true},
+		{"no object id", tag("refs/heads/main", "--option"), true},
+		{"no value", tag("refs/heads/main"), true},
 		{"peeled", tag("refs/tags/v1.0^{}", oid), false},
+		{"peeled, no object id", tag("refs/tags/v1.0^{}", "x"), false},
+		{"peeled branch", tag("refs/heads/main^{}", oid), true},
 		{"symbolic", tag("refs/heads/main", "ref: refs/heads/other"), false},
 		{"pull", tag("refs/pull/1/head", oid), false},
 		{"nostr", tag("refs/nostr/"+oid2, oid), false},
 		{"the ref tag of others", tag("ref", "refs/heads/main", oid), false},
 		{"no namespace", tag("main", oid), false},
-		{"no name", tag("refs/heads/", oid), false},
-		{"no value", tag("refs/heads/main"), false},
-		{"39 digits", tag("refs/heads/main", oid[1:]), false},
-		{"upper case", tag("refs/heads/main", strings.ToUpper(oid2)), false},
-		{"no hex", tag("refs/heads/main", "g"+oid[1:]), false},
-		{"dot dot", tag("refs/heads/../../x", oid), false},
-		{"dots in a name", tag("refs/heads/a..b", oid), false},
-		{"hidden", tag("refs/heads/.x", oid), false},
-		{"dot at the end", tag("refs/heads/x.", oid), false},
-		{"double slash", tag("refs/heads//x", oid), false},
-		{"slash at the end", tag("refs/heads/x/", oid), false},
-		{"lock", tag("refs/heads/x.lock", oid), false},
-		{"space", tag("refs/heads/a b", oid), false},
-		{"newline", tag("refs/heads/a\nb", oid), false},
-		{"NUL", tag("refs/heads/a\x00b", oid), false},
-		{"DEL", tag("refs/heads/a\x7fb", oid), false},
-		{"reflog", tag("refs/heads/a@{1}", oid), false},
-		{"glob", tag("refs/heads/*", oid), false},
-		{"backslash", tag(`refs/heads/a\b`, oid), false},
-		{"too long", tag("refs/heads/"+strings.Repeat("x", 2000), oid), false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s, err := nip34.ParseState(event(nip34.KindState, tag("d", "d"), tc.tag))
@@ -55,7 +42,7 @@ func TestParseStateRefs(t *testing.T) {
 			}
 			var want []nip34.Ref
 			if tc.keep {
-				want = []nip34.Ref{{Name: tc.tag[0], OID: tc.tag[1]}}
+				want = []nip34.Ref{{Name: tc.tag.Name(), OID: tc.tag.Value()}}
 			}
 			if !slices.Equal(s.Refs, want) {
 				t.Errorf("got %v", s.Refs)
@@ -70,8 +57,8 @@ func TestParseStateHead(t *testing.T) {
 		{"bare", "refs/heads/main", "refs/heads/main"},
 		{"a tag", "ref: refs/tags/v1", ""},
 		{"detached", oid, ""},
-		{"no name", "ref: refs/heads/", ""},
-		{"hostile", "ref: refs/heads/../../config", ""},
+		{"without a space", "ref:refs/heads/main", "refs/heads/main"},
+		{"something else", "ref: HEAD", ""},
 		{"empty", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -85,11 +72,11 @@ func TestParseStateHead(t *testing.T) {
 
 func TestParseState(t *testing.T) {
 	s, err := nip34.ParseState(event(nip34.KindState, tag("d", "a:b"), tag("refs/heads/b", oid), tag("HEAD", "x"),
-		tag("refs/heads/a", oid2), tag("refs/heads/b", oid2), tag("HEAD", "refs/heads/a"), tag("HEAD", "refs/heads/b")))
+		tag("refs/heads/a", "x"), tag("refs/heads/a", oid2), tag("refs/heads/b", oid2), tag("HEAD", "refs/heads/a"), tag("HEAD", "refs/heads/b")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []nip34.Ref{{Name: "refs/heads/b", OID: oid}, {Name: "refs/heads/a", OID: oid2}}
+	want := []nip34.Ref{{Name: "refs/heads/b", OID: oid}, {Name: "refs/heads/a", OID: "x"}}
 	if !slices.Equal(s.Refs, want) || s.Head != "refs/heads/a" {
 		t.Errorf("got %v, HEAD %q", s.Refs, s.Head)
 	}
@@ -104,4 +91,21 @@ func TestParseState(t *testing.T) {
 	wantErr(t, err, nip34.ErrKind)
 	_, err = nip34.ParseState(event(nip34.KindState, tag("d", strings.Repeat("x", nip34.MaxIdentifier+1))))
 	wantErr(t, err, nip34.ErrIdentifier)
+}
+
+// A state that is read in part would say something else, so it is read whole or not at all.
+func TestParseStateOfManyRefs(t *testing.T) {
+	var all nostr.Tags
+	for i := range nip34.MaxRefs {
+		name := fmt.Sprintf("refs/tags/v%d", i)
+		all = append(all, tag(name, oid), tag(name+"^{}", oid2))
+	}
+	s, err := nip34.ParseState(event(nip34.KindState, append(all, tag("HEAD", "refs/heads/main"), all[0])...))
+	if err != nil || len(s.Refs) != nip34.MaxRefs || s.Head != "refs/heads/main" {
+		t.Fatalf("%d refs: %v", nip34.MaxRefs, err)
+	}
+	for _, more := range []nostr.Tag{tag("refs/heads/main", oid), tag("refs/heads/main", "x")} {
+		_, err = nip34.ParseState(event(nip34.KindState, append(all, more)...))
+		wantErr(t, err, nip34.ErrRefs)
+	}
 }

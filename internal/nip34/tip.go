@@ -1,0 +1,43 @@
+package nip34
+
+import (
+	"fmt"
+
+	"graspd/internal/nostr"
+)
+
+// Tip is what a pull request (kind 1618) or an update of one (kind 1619) wants git servers to keep. It is there also
+// where ParsePullRequest and ParseUpdate find the event incomplete: a commit can be pushed that no clone URL leads to.
+type Tip struct {
+	Event        nostr.ID
+	Commit       string    // the c tag as written; perhaps no object id; "" without one
+	Repositories []Address // of the a tags
+	Updates      nostr.ID  // the pull request that a kind 1619 event updates; zero if it names none, and in kind 1618
+}
+
+// ParseTip reads a kind 1618 or 1619 event. It fails with ErrKind only.
+func ParseTip(e *nostr.Event) (*Tip, error) {
+	if e.Kind != KindPullRequest && e.Kind != KindPullRequestUpdate {
+		return nil, fmt.Errorf("parse tip: %w %d", ErrKind, e.Kind)
+	}
+	t := &Tip{Event: e.ID, Repositories: Repositories(e)}
+	for _, tag := range tags(e) {
+		switch tag.Name() {
+		case "c":
+			first(&t.Commit, tag)
+		case "E":
+			t.update(e.Kind, tag.Value())
+		}
+	}
+	return t, nil
+}
+
+// update keeps the first id.
+func (t *Tip) update(k nostr.Kind, hex string) {
+	if k != KindPullRequestUpdate || t.Updates != (nostr.ID{}) {
+		return
+	}
+	if id, err := nostr.ParseID(hex); err == nil {
+		t.Updates = id
+	}
+}
