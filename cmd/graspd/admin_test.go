@@ -51,7 +51,7 @@ func TestThePrivateListener(t *testing.T) {
 			t.Fatalf("%v in %s", err, b)
 		}
 	}
-	if s.Relay.URL != "wss://relay.example.org" || len(s.Sync.Relays) != 1 || s.Sync.Relays[0].URL != string(source.URL) || !s.Sync.Relays[0].Bootstrap ||
+	if s.Relay.URL != "wss://relay.example.org" || len(s.Sync.Relays) != 1 || s.Sync.Relays[0].URL != source.URL || !s.Sync.Relays[0].Bootstrap ||
 		s.Store.Events != 1 || s.Store.Head == 0 {
 		t.Errorf("%+v", s)
 	}

@@ -6,9 +6,9 @@ import (
 	"io"
 	"time"
 
-	"graspd/internal/plan"
 	"graspd/internal/progress"
 	"graspd/internal/relaysync"
+	"graspd/internal/status"
 )
 
 // screenOf returns a screen where people look at w and want to see progress, else nil.
@@ -47,12 +47,8 @@ func showCatchup(ctx context.Context, e *relaysync.Engine, window time.Duration,
 	for {
 		look, cancel := context.WithTimeout(ctx, time.Second)
 		ready, _ := e.Ready(look)
-		var relays []plan.Status
-		for _, r := range e.Status(look) {
-			relays = append(relays, r.Status)
-		}
+		c := countCatchup(e.Relays(look))
 		cancel()
-		c := countCatchup(relays)
 		if !ready && c.live == 0 || c.busy > 0 { // relays that fail are not waited for
 			moved = time.Now()
 		}
@@ -81,7 +77,7 @@ type catchup struct {
 	events             uint64
 }
 
-func countCatchup(relays []plan.Status) (c catchup) {
+func countCatchup(relays []status.Relay) (c catchup) {
 	for _, r := range relays {
 		c.relays++
 		switch r.Phase {
@@ -90,9 +86,9 @@ func countCatchup(relays []plan.Status) (c catchup) {
 		case "idle", "syncing", "dialing":
 			c.busy++
 		}
-		c.wanted += int64(r.Want.Repositories + r.Want.Roots)
-		c.confirmed += int64(r.Confirmed.Repositories + r.Confirmed.Roots)
-		c.events += r.Counters.Live + r.Counters.Catchup + r.Counters.Daily
+		c.wanted += int64(r.Want.Items())
+		c.confirmed += int64(r.Confirmed.Items())
+		c.events += r.Events()
 	}
 	return c
 }

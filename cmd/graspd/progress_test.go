@@ -12,9 +12,9 @@ import (
 
 	"graspd/internal/corpus"
 	"graspd/internal/node"
-	"graspd/internal/plan"
 	"graspd/internal/policy"
 	"graspd/internal/progress"
+	"graspd/internal/status"
 )
 
 // events writes a small file of events for git.example.org and returns its name.
@@ -82,9 +82,9 @@ func TestProgressOfAnImport(t *testing.T) {
 }
 
 func TestCatchupSumsUpTheRelays(t *testing.T) {
-	c := countCatchup([]plan.Status{
-		{Phase: "live", Want: plan.Count{Repositories: 10, Roots: 990}, Confirmed: plan.Count{Repositories: 10, Roots: 990}, Counters: plan.Counters{Catchup: 1200, Live: 34}},
-		{Phase: "syncing", Want: plan.Count{Repositories: 500, Roots: 500}, Confirmed: plan.Count{Repositories: 100, Roots: 400}},
+	c := countCatchup([]status.Relay{
+		{Phase: "live", Want: status.Count{Repositories: 10, Roots: 990}, Confirmed: status.Count{Repositories: 10, Roots: 990}, Counters: status.Counters{Sources: status.Sources{Catchup: 1200, Live: 34}}},
+		{Phase: "syncing", Want: status.Count{Repositories: 500, Roots: 500}, Confirmed: status.Count{Repositories: 100, Roots: 400}},
 		{Phase: "dialing"}, {Phase: "waiting"},
 	})
 	if c.live != 1 || c.busy != 2 {

@@ -10,21 +10,22 @@ import (
 	"time"
 
 	"graspd/internal/admin"
+	"graspd/internal/status"
 )
 
 func TestStatusTable(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	next, past := now.Add(83*time.Minute+400*time.Millisecond), now.Add(-time.Second)
-	cause := "not dialed for an announcement: port 22 belongs to another service\x1b[2J"
+	next, past := status.Moment{Time: now.Add(83*time.Minute + 400*time.Millisecond)}, status.Moment{Time: now.Add(-time.Second)}
+	cause := status.Text("not dialed for an announcement: port 22 belongs to another service\x1b[2J")
 	up, all, coverage := 0.9996, 1.0, 0.29
 	s := admin.Status{
 		Relay: admin.Self{URL: "wss://relay.example.org", Version: "v1"}, Store: admin.StoreStatus{Events: 151000, Repositories: 1000},
-		Sync: admin.SyncStatus{Relays: []admin.RelayStatus{
-			{URL: "wss://a.example.net", Bootstrap: true, Phase: "live", Health: "healthy", Want: admin.Count{Repositories: 50, Roots: 2500},
-				Confirmed: admin.Count{Repositories: 50, Roots: 2500}, SweptRoots: 7, Turn: 3605, Refused: 1, Events: admin.Sources{Live: 12, Catchup: 7400, Daily: 3}, Gaps: 2,
+		Sync: admin.SyncStatus{Relays: []status.Relay{
+			{URL: "wss://a.example.net", Bootstrap: true, Phase: "live", Health: "healthy", Want: status.Count{Repositories: 50, Roots: 2500},
+				Confirmed: status.Count{Repositories: 50, Roots: 2500}, SweptRoots: 7, Turn: status.Seconds{Duration: 3605 * time.Second}, Refused: 1, Counters: status.Counters{Sources: status.Sources{Live: 12, Catchup: 7400, Daily: 3}, Gaps: 2},
 				Uptime: &up, Coverage: &coverage},
-			{URL: "wss://longer.example.net", Phase: "waiting", Health: "dead", Failures: 61, Want: admin.Count{Repositories: 1}, NextAttempt: &next, Cause: &cause},
-			{URL: "wss://now.example.net", Phase: "dialing", Health: "degraded", Failures: 1, NextAttempt: &past, Uptime: &all},
+			{URL: "wss://longer.example.net", Phase: "waiting", Health: "dead", Failures: 61, Want: status.Count{Repositories: 1}, NextAttempt: next, Cause: cause},
+			{URL: "wss://now.example.net", Phase: "dialing", Health: "degraded", Failures: 1, NextAttempt: past, Uptime: &all},
 		}},
 	}
 	const want = `wss://relay.example.org, graspd v1: 151000 events, 1000 repositories

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"graspd/internal/admin"
+	"graspd/internal/status"
 )
 
 // printStatus prints the status for people. now is the time from which the next attempts count.
@@ -22,9 +23,11 @@ func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 	}
 	b.WriteByte('\n')
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, strings.Join([]string{
-		"RELAY", "PHASE", "HEALTH", "REPOSITORIES", "ROOTS", "LIVE", "CATCHUP", "DAILY", "GAPS", "UPTIME", "COVERAGE", "NEXT ATTEMPT",
-	}, "\t"))
+	fmt.Fprint(t, "RELAY\tPHASE\tHEALTH\tREPOSITORIES\tROOTS\tLIVE\tCATCHUP\tDAILY\t")
+	for _, c := range status.Columns() {
+		fmt.Fprint(t, strings.ToUpper(c.Title), "\t")
+	}
+	fmt.Fprintln(t, "NEXT ATTEMPT")
 	bootstrap, causes := false, ""
 	for _, r := range s.Sync.Relays {
 		fmt.Fprintln(t, strings.Join(row(r, now), "\t"))
@@ -34,8 +37,8 @@ func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 		return err
 	}
 	for _, r := range s.Sync.Relays {
-		if r.Cause != nil {
-			fmt.Fprintf(&b, "\n%s: %s", r.URL, visible(*r.Cause))
+		if r.Cause != "" {
+			fmt.Fprintf(&b, "\n%s: %s", r.URL, visible(string(r.Cause)))
 			causes = "\n"
 		}
 	}
@@ -48,30 +51,35 @@ func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 }
 
 // row is the line of one relay: of repositories and roots how many are confirmed and wanted, events by how they came.
-func row(r admin.RelayStatus, now time.Time) []string {
-	name, roots := r.URL, of(r.Confirmed.Roots, r.Want.Roots)
+func row(r status.Relay, now time.Time) []string {
+	name, roots := string(r.URL), of(r.Confirmed.Roots, r.Want.Roots)
 	if r.Bootstrap {
 		name += " *"
 	}
 	if r.SweptRoots > 0 {
-		roots += fmt.Sprintf(" (%d in turns of %s)", r.SweptRoots, time.Duration(r.Turn)*time.Second)
+		roots += fmt.Sprintf(" (%d in turns of %s)", r.SweptRoots, r.Turn)
 	}
 	repos := of(r.Confirmed.Repositories, r.Want.Repositories)
 	if r.Refused > 0 {
 		repos += fmt.Sprintf(" (%d refused)", r.Refused)
 	}
-	health := r.Health
+	health := string(r.Health)
 	if r.Failures > 0 {
 		health += fmt.Sprintf(" (%d)", r.Failures)
 	}
 	next := "-"
-	if r.NextAttempt != nil {
-		next = until(*r.NextAttempt, now)
+	if !r.NextAttempt.IsZero() {
+		next = until(r.NextAttempt.Time, now)
 	}
-	return []string{
-		name, r.Phase, health, repos, roots, fmt.Sprint(r.Events.Live), fmt.Sprint(r.Events.Catchup),
-		fmt.Sprint(r.Events.Daily), fmt.Sprint(r.Gaps), percent(r.Uptime), percent(r.Coverage), next,
+	cells := []string{name, r.Phase, health, repos, roots, fmt.Sprint(r.Live), fmt.Sprint(r.Catchup), fmt.Sprint(r.Daily)}
+	for _, c := range status.Columns() {
+		if c.Count != nil {
+			cells = append(cells, fmt.Sprint(c.Count(&r)))
+		} else {
+			cells = append(cells, percent(c.Ratio(&r)))
+		}
 	}
+	return append(cells, next)
 }
 
 func of(n, all int) string { return fmt.Sprintf("%d/%d", n, all) }

@@ -18,6 +18,7 @@ import (
 	"graspd/internal/ingest"
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
+	"graspd/internal/status"
 	"graspd/internal/store"
 )
 
@@ -35,26 +36,14 @@ type Store interface {
 // time, and return soon after ctx has ended.
 type Sync interface {
 	// Relays tells how the engine stands with every relay that holds a slot.
-	Relays(ctx context.Context) []Relay
+	Relays(ctx context.Context) []status.Relay
 	// Ready reports whether the first catch-up of the bootstrap relays is
 	// through, else the relays that it waits for.
 	Ready(ctx context.Context) (bool, []grasp.RelayURL)
 	// Details tells of the same relays what is costly to tell.
-	Details(ctx context.Context) map[grasp.RelayURL]Details
+	Details(ctx context.Context) map[grasp.RelayURL]plan.Details
 	// Retry has a relay connected to at once, dead or not.
 	Retry(ctx context.Context, u grasp.RelayURL) error
-}
-
-// Details is what is asked of a relay for the page alone.
-type Details struct {
-	Parts []plan.Part
-	Gaps  []plan.Gap
-}
-
-// Relay is how the engine stands with one remote relay.
-type Relay struct {
-	URL grasp.RelayURL
-	plan.Status
 }
 
 // Config is what the pages tell of.
@@ -85,7 +74,7 @@ type Pages struct {
 
 	rendering sync.Mutex // guards what follows
 	last      rendered
-	detailed  map[grasp.RelayURL]Details
+	detailed  map[grasp.RelayURL]plan.Details
 	detailsAt time.Time
 }
 

@@ -15,8 +15,8 @@ import (
 
 	"graspd/internal/admin"
 	"graspd/internal/grasp"
-	"graspd/internal/health"
 	"graspd/internal/plan"
+	"graspd/internal/status"
 	"graspd/internal/store"
 )
 
@@ -31,15 +31,15 @@ func (s fakeStore) Failure() error     { return s.failed }
 func (s fakeStore) Room() error        { return s.room }
 
 type fakeSync struct {
-	relays  []admin.Relay
+	relays  []status.Relay
 	waiting []grasp.RelayURL
-	details map[grasp.RelayURL]admin.Details
+	details map[grasp.RelayURL]plan.Details
 	retry   func(grasp.RelayURL) error
 }
 
-func (s fakeSync) Relays(context.Context) []admin.Relay                     { return s.relays }
-func (s fakeSync) Details(context.Context) map[grasp.RelayURL]admin.Details { return s.details }
-func (s fakeSync) Retry(_ context.Context, u grasp.RelayURL) error          { return s.retry(u) }
+func (s fakeSync) Relays(context.Context) []status.Relay                   { return s.relays }
+func (s fakeSync) Details(context.Context) map[grasp.RelayURL]plan.Details { return s.details }
+func (s fakeSync) Retry(_ context.Context, u grasp.RelayURL) error         { return s.retry(u) }
 func (s fakeSync) Ready(context.Context) (bool, []grasp.RelayURL) {
 	return len(s.waiting) == 0, s.waiting
 }
@@ -58,21 +58,21 @@ var here = admin.Config{
 	Store: fakeStore{stats: store.Stats{Events: 151000, Repositories: 1000, Head: 151210, Remembered: 5}},
 }
 
-func relays() []admin.Relay {
+func relays() []status.Relay {
 	coverage := 0.97
-	return []admin.Relay{
-		{URL: "wss://waiting.example.net", Status: plan.Status{
-			Phase: "waiting", Health: plan.Dead, Bootstrap: true, Want: plan.Count{Repositories: 1, Roots: 2}, Negentropy: "unknown", Failures: 61, Cause: "dial: \xffrefused",
-			NextAttempt: time.Date(2026, 11, 21, 13, 30, 0, 987, time.FixedZone("", 3600)),
-			LastAlive:   time.Date(60_000, 1, 1, 0, 0, 0, 0, time.UTC),
-		}},
-		{URL: "wss://other.example.net", Status: plan.Status{
-			Phase: "live", Health: plan.Healthy, Connected: true, Want: plan.Count{Repositories: 50, Roots: 2500},
-			Confirmed: plan.Count{Repositories: 49, Roots: 2498}, InFlight: 3, LiveREQs: 8, SweptRoots: 7, Turn: 3605 * time.Second, Refused: 1, Negentropy: "works",
-			LastAlive: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
-			Counters:  plan.Counters{Live: 12, Catchup: 7400, Daily: 1, Gaps: 4, Undelivered: 5, Attempts: 9, DialFailures: 8},
-			Uptime:    health.Uptime{Connected: 998 * time.Second, Not: 2 * time.Second}, Coverage: &coverage,
-		}},
+	return []status.Relay{
+		{URL: "wss://waiting.example.net",
+			Phase: "waiting", Health: status.Dead, Bootstrap: true, Want: status.Count{Repositories: 1, Roots: 2}, Negentropy: "unknown", Failures: 61, Cause: "dial: \xffrefused",
+			NextAttempt: status.Moment{Time: time.Date(2026, 11, 21, 13, 30, 0, 987, time.FixedZone("", 3600))},
+			LastAlive:   status.Moment{Time: time.Date(60_000, 1, 1, 0, 0, 0, 0, time.UTC)},
+		},
+		{URL: "wss://other.example.net",
+			Phase: "live", Health: status.Healthy, Connected: true, Want: status.Count{Repositories: 50, Roots: 2500},
+			Confirmed: status.Count{Repositories: 49, Roots: 2498}, InFlight: 3, LiveREQs: 8, SweptRoots: 7, Turn: status.Seconds{Duration: 3605 * time.Second}, Refused: 1, Negentropy: "works",
+			LastAlive: status.Moment{Time: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)},
+			Counters:  status.Counters{Sources: status.Sources{Live: 12, Catchup: 7400, Daily: 1}, Gaps: 4, Undelivered: 5, Attempts: 9, DialFailures: 8},
+			Uptime:    new(0.998), Coverage: &coverage,
+		},
 	}
 }
 
@@ -134,21 +134,22 @@ func TestHealthAndReadiness(t *testing.T) {
 }
 
 func TestProblems(t *testing.T) {
-	with := func(s fakeStore, relays ...plan.Status) admin.Config {
+	with := func(s fakeStore, relays ...status.Relay) admin.Config {
 		c := here
 		c.Store = s
-		var all []admin.Relay
+		var all []status.Relay
 		for i, r := range relays {
-			all = append(all, admin.Relay{URL: grasp.RelayURL(fmt.Sprintf("wss://r%d.example.net", i)), Status: r})
+			r.URL = grasp.RelayURL(fmt.Sprintf("wss://r%d.example.net", i))
+			all = append(all, r)
 		}
 		c.Sync = fakeSync{relays: all}
 		return c
 	}
-	behind := plan.Status{
-		Health: plan.Degraded, Want: plan.Count{Repositories: 5, Roots: 40}, Confirmed: plan.Count{Repositories: 3, Roots: 39}, Behind: 30 * time.Hour,
+	behind := status.Relay{
+		Health: status.Degraded, Want: status.Count{Repositories: 5, Roots: 40}, Confirmed: status.Count{Repositories: 3, Roots: 39}, Behind: 30 * time.Hour,
 	}
 	late, early, dead := behind, behind, behind
-	late.Want, early.Behind, dead.Health = late.Confirmed, 24*time.Hour-1, plan.Dead
+	late.Want, early.Behind, dead.Health = late.Confirmed, 24*time.Hour-1, status.Dead
 	bootstrap := dead
 	bootstrap.Bootstrap, bootstrap.Failures = true, 61
 	for _, c := range []struct {
@@ -157,7 +158,7 @@ func TestProblems(t *testing.T) {
 		want   []string
 	}{
 		{"no sync", here, nil},
-		{"all is well", with(fakeStore{}, plan.Status{Health: plan.Healthy}, early), nil},
+		{"all is well", with(fakeStore{}, status.Relay{Health: status.Healthy}, early), nil},
 		{"a relay that a stranger named is dead", with(fakeStore{}, dead), nil},
 		{"a bootstrap relay is dead", with(fakeStore{}, bootstrap), []string{"bootstrap relay wss://r0.example.net is dead: 61 failures in a row"}},
 		{"items", with(fakeStore{}, early, behind), []string{
@@ -198,9 +199,9 @@ func TestNothingElseIsThere(t *testing.T) {
 // stuckSync answers when its caller has no more patience.
 type stuckSync struct{}
 
-func (stuckSync) Relays(ctx context.Context) []admin.Relay    { <-ctx.Done(); return relays()[:1] }
+func (stuckSync) Relays(ctx context.Context) []status.Relay   { <-ctx.Done(); return relays()[:1] }
 func (stuckSync) Retry(context.Context, grasp.RelayURL) error { return nil }
-func (stuckSync) Details(ctx context.Context) map[grasp.RelayURL]admin.Details {
+func (stuckSync) Details(ctx context.Context) map[grasp.RelayURL]plan.Details {
 	<-ctx.Done()
 	return nil
 }

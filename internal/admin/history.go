@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"graspd/internal/grasp"
-	"graspd/internal/plan"
+	"graspd/internal/status"
 )
 
 // The last day of every relay, for the plots.
@@ -56,13 +56,13 @@ func (h *history) keep(ctx context.Context, s Sync) {
 }
 
 // sample notes how relays stand at the time now.
-func (h *history) sample(now time.Time, relays []Relay) {
+func (h *history) sample(now time.Time, relays []status.Relay) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	number := slotOf(now)
 	for _, r := range relays {
 		x := h.rows[r.URL]
-		total := r.Counters.Live + r.Counters.Catchup + r.Counters.Daily
+		total := r.Events()
 		if x == nil {
 			x = &row{brought: total}
 			h.rows[r.URL] = x
@@ -73,14 +73,14 @@ func (h *history) sample(now time.Time, relays []Relay) {
 }
 
 // add notes one look at the relay.
-func (x *row) add(number int64, r Relay, total uint64) {
+func (x *row) add(number int64, r status.Relay, total uint64) {
 	s := &x.slots[number%int64(slots)]
 	if s.number != number {
 		*s = slot{number: number}
 	}
 	if r.Connected {
 		s.up++
-	} else if r.Phase != "idle" || r.Health == plan.Dead {
+	} else if r.Phase != "idle" || r.Health == status.Dead {
 		s.down++
 	}
 	if total > x.brought { // less means that the relay got its slot anew

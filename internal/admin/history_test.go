@@ -7,19 +7,19 @@ import (
 	"time"
 
 	"graspd/internal/grasp"
-	"graspd/internal/plan"
+	"graspd/internal/status"
 )
 
-func seen(u string, connected bool, live uint64) Relay {
-	return Relay{URL: grasp.RelayURL(u), Status: plan.Status{Phase: "live", Connected: connected, Counters: plan.Counters{Live: live}}}
+func seen(u string, connected bool, live uint64) status.Relay {
+	return status.Relay{URL: grasp.RelayURL(u), Phase: "live", Connected: connected, Counters: status.Counters{Sources: status.Sources{Live: live}}}
 }
 
 func TestHistoryOfADay(t *testing.T) {
 	h, at := newHistory(), time.Unix(1_800_000_000, 0)
-	h.sample(at, []Relay{seen("wss://a", true, 100)})
-	h.sample(at.Add(10*time.Second), []Relay{seen("wss://a", false, 107)})
-	h.sample(at.Add(slotTime), []Relay{seen("wss://a", true, 2)}) // a slot given anew counts from the beginning
-	h.sample(at.Add(slotTime+time.Second), []Relay{seen("wss://a", true, 5)})
+	h.sample(at, []status.Relay{seen("wss://a", true, 100)})
+	h.sample(at.Add(10*time.Second), []status.Relay{seen("wss://a", false, 107)})
+	h.sample(at.Add(slotTime), []status.Relay{seen("wss://a", true, 2)}) // a slot given anew counts from the beginning
+	h.sample(at.Add(slotTime+time.Second), []status.Relay{seen("wss://a", true, 5)})
 	day := h.day(at.Add(2*slotTime), "wss://a")
 	if s := day[slots-3]; s.up != 1 || s.down != 1 || s.brought != 7 {
 		t.Errorf("first: %+v", s)
@@ -43,7 +43,7 @@ func TestHistoryOfADay(t *testing.T) {
 func TestHistoryIsBounded(t *testing.T) {
 	h, at := newHistory(), time.Unix(1_800_000_000, 0)
 	for i := range 6 {
-		var relays []Relay
+		var relays []status.Relay
 		for j := range 500 {
 			relays = append(relays, seen(fmt.Sprintf("wss://%d-%d", i, j), true, 0))
 		}

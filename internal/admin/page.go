@@ -11,6 +11,7 @@ import (
 
 	"graspd/internal/bidi"
 	"graspd/internal/grasp"
+	"graspd/internal/plan"
 )
 
 //go:embed assets
@@ -71,7 +72,7 @@ func (p *Pages) render(ctx context.Context) (rendered, error) {
 const detailsTime = 10 * time.Second
 
 // details asks the engine, or returns what it told just before. The caller holds rendering.
-func (p *Pages) details(ctx context.Context, now time.Time) map[grasp.RelayURL]Details {
+func (p *Pages) details(ctx context.Context, now time.Time) map[grasp.RelayURL]plan.Details {
 	if p.detailed == nil || now.Sub(p.detailsAt) >= detailsTime {
 		p.detailed, p.detailsAt = p.c.Sync.Details(ctx), now
 	}

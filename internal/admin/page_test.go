@@ -20,6 +20,7 @@ import (
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
 	"graspd/internal/policy"
+	"graspd/internal/status"
 )
 
 type fakeDoor ingest.Stats
@@ -36,7 +37,7 @@ func shown() admin.Config {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	c.Door = fakeDoor(refused)
 	c.Clients = func() (int, int) { return 3, 17 }
-	c.Sync = fakeSync{relays: relays(), details: map[grasp.RelayURL]admin.Details{
+	c.Sync = fakeSync{relays: relays(), details: map[grasp.RelayURL]plan.Details{
 		"wss://other.example.net": {
 			Parts: []plan.Part{
 				{Address: "30617:" + owner + ":whole", Roots: 4, Confirmed: 5},
@@ -58,7 +59,10 @@ func TestThePage(t *testing.T) {
 	for _, s := range []string{
 		"<h1>wss://relay.example.org</h1>", "151\u2009000", "1 of 2", "bootstrap relay wss://waiting.example.net is dead",
 		`<span class="state live healthy">live</span>`, `<span class="state waiting dead">dead</span>`, `<progress value="2547" max="2550">`,
-		"2\u2009547", `name="url" value="wss://waiting.example.net"`, "97.0 %", "99.8 %",
+		"2\u2009547", `name="url" value="wss://waiting.example.net"`, 
+		`<th class="n" title="events that the live subscription should have brought">Gaps</th><th class="n" title="part of the time watched">Uptime</th><th class="n" title="how much of what is here the relay has">Coverage</th>`,
+		"<td class=\"n\">7\u2009413</td><td class=\"n bad\">4</td><td class=\"n\">99.8 %</td><td class=\"n\">97.0 %</td>",
+		`<td class="n">0</td><td class="n">0</td><td class="n">–</td><td class="n">–</td>`,
 		`class="part complete" title="5 of 5 confirmed"`, `class="part none" title="0 of 5 confirmed"`, `title="3 of 10 confirmed; the relay lacks 8 events that are here"`,
 		"&lt;script&gt;alert(1)&lt;/script&gt;", "2026-11-20 12:00:00", "ab000000", "1\u2009234", "orphan",
 	} {
@@ -90,7 +94,7 @@ func TestStrangersWordsKeepTheirOrder(t *testing.T) {
 	c := shown()
 	all := relays()
 	all[0].Cause = "refused \u2067here"
-	c.Sync = fakeSync{relays: all, details: map[grasp.RelayURL]admin.Details{
+	c.Sync = fakeSync{relays: all, details: map[grasp.RelayURL]plan.Details{
 		"wss://other.example.net": {Parts: []plan.Part{{Address: "30617:" + owner + ":a\u202egpj.exe", Roots: 1}}},
 	}}
 	page := get(t, c, "GET", "/").Body.String()
@@ -118,11 +122,11 @@ func TestThePageWithoutAnything(t *testing.T) {
 
 // TestThePageIsOfTheSizeOfWhatItShows: a hundred relays and a thousand repositories.
 func TestThePageIsOfTheSizeOfWhatItShows(t *testing.T) {
-	c, s := here, fakeSync{details: map[grasp.RelayURL]admin.Details{}}
+	c, s := here, fakeSync{details: map[grasp.RelayURL]plan.Details{}}
 	for i := range 100 {
 		u := grasp.RelayURL(fmt.Sprintf("wss://relay%d.example.net", i))
-		s.relays = append(s.relays, admin.Relay{URL: u, Status: plan.Status{Phase: "live", Health: plan.Healthy, Connected: true}})
-		var d admin.Details
+		s.relays = append(s.relays, status.Relay{URL: u, Phase: "live", Health: status.Healthy, Connected: true})
+		var d plan.Details
 		for j := i; j < i+50; j++ {
 			d.Parts = append(d.Parts, plan.Part{Address: fmt.Sprintf("30617:%s:repository-%d", owner, j*7%1000), Roots: 50, Confirmed: 51})
 		}
@@ -244,12 +248,12 @@ type countedSync struct {
 	relays, details *int
 }
 
-func (s countedSync) Relays(ctx context.Context) []admin.Relay {
+func (s countedSync) Relays(ctx context.Context) []status.Relay {
 	*s.relays++
 	return s.fakeSync.Relays(ctx)
 }
 
-func (s countedSync) Details(ctx context.Context) map[grasp.RelayURL]admin.Details {
+func (s countedSync) Details(ctx context.Context) map[grasp.RelayURL]plan.Details {
 	*s.details++
 	return s.fakeSync.Details(ctx)
 }
@@ -259,7 +263,7 @@ func TestPagesAreMadeForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var relays, details int
 		c := here
-		c.Sync = countedSync{fakeSync{relays: nil, details: map[grasp.RelayURL]admin.Details{}}, &relays, &details}
+		c.Sync = countedSync{fakeSync{relays: nil, details: map[grasp.RelayURL]plan.Details{}}, &relays, &details}
 		pages := admin.New(c)
 		ask := func(path string) {
 			w := httptest.NewRecorder()
@@ -342,12 +346,12 @@ func TestRetry(t *testing.T) {
 // TestRelaysInTroubleComeFirst: then those that are not complete, then the others; bootstrap relays before all.
 func TestRelaysInTroubleComeFirst(t *testing.T) {
 	c := here
-	at := func(name, phase string, health plan.Health, connected, bootstrap bool) admin.Relay {
-		return admin.Relay{URL: grasp.RelayURL("wss://" + name), Status: plan.Status{Phase: phase, Health: health, Connected: connected, Bootstrap: bootstrap}}
+	at := func(name, phase string, health status.Health, connected, bootstrap bool) status.Relay {
+		return status.Relay{URL: grasp.RelayURL("wss://" + name), Phase: phase, Health: health, Connected: connected, Bootstrap: bootstrap}
 	}
-	c.Sync = fakeSync{relays: []admin.Relay{
-		at("a5", "live", plan.Healthy, true, false), at("b3", "waiting", plan.Dead, false, false), at("c4", "syncing", plan.Healthy, true, false),
-		at("d2", "waiting", plan.Degraded, false, false), at("e1", "live", plan.Healthy, true, true), at("f6", "live", plan.Degraded, true, false),
+	c.Sync = fakeSync{relays: []status.Relay{
+		at("a5", "live", status.Healthy, true, false), at("b3", "waiting", status.Dead, false, false), at("c4", "syncing", status.Healthy, true, false),
+		at("d2", "waiting", status.Degraded, false, false), at("e1", "live", status.Healthy, true, true), at("f6", "live", status.Degraded, true, false),
 	}}
 	page, last := get(t, c, "GET", "/").Body.String(), 0
 	for _, name := range []string{"e1", "d2", "b3", "c4", "a5", "f6"} {

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"graspd/internal/plan"
+	"graspd/internal/status"
 	"graspd/internal/store"
 )
 
@@ -55,18 +55,18 @@ func (c Config) look(ctx context.Context) []string {
 	}
 	for _, r := range c.sorted(ctx) {
 		switch {
-		case r.Health == plan.Dead && r.Bootstrap:
+		case r.Health == status.Dead && r.Bootstrap:
 			list = append(list, fmt.Sprintf("bootstrap relay %s is dead: %d failures in a row", r.URL, r.Failures))
-		case r.Health == plan.Dead: // strangers name whatever they like
+		case r.Health == status.Dead: // strangers name whatever they like
 		case r.Behind >= longBehind:
-			list = append(list, fmt.Sprintf("relay %s has been behind for %d hours; not confirmed: %s", r.URL, int(r.Behind.Hours()), missing(r.Status)))
+			list = append(list, fmt.Sprintf("relay %s has been behind for %d hours; not confirmed: %s", r.URL, int(r.Behind.Hours()), missing(r)))
 		}
 	}
 	return list
 }
 
 // missing says how much is not confirmed.
-func missing(s plan.Status) string {
+func missing(s status.Relay) string {
 	repos, roots := s.Want.Repositories-s.Confirmed.Repositories, s.Want.Roots-s.Confirmed.Roots
 	if repos == 0 && roots == 0 {
 		return "the list of announcements"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"graspd/internal/grasp"
+	"graspd/internal/plan"
 )
 
 // Repositories is the document /repositories.json: every repository that names other relays, the least complete first.
@@ -53,7 +54,7 @@ func (p *Pages) repositories(w http.ResponseWriter, r *http.Request) {
 }
 
 // repositoryStatus gathers what every relay tells of each.
-func repositoryStatus(d map[grasp.RelayURL]Details) []RepositoryStatus {
+func repositoryStatus(d map[grasp.RelayURL]plan.Details) []RepositoryStatus {
 	found := make(map[string]*RepositoryStatus)
 	for u, x := range d {
 		for _, part := range x.Parts {

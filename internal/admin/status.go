@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
-	"time"
 
-	"graspd/internal/plan"
+	"graspd/internal/status"
 )
 
 // Status is the document /status.json. Times are RFC 3339 in UTC, ratios 0 to 1;
@@ -36,45 +34,7 @@ type StoreStatus struct {
 
 // SyncStatus is how the engine stands with the relays that hold a slot, in the order of their URLs.
 type SyncStatus struct {
-	Relays []RelayStatus `json:"relays"`
-}
-
-// RelayStatus is how the engine stands with one of them.
-type RelayStatus struct {
-	URL               string     `json:"url"`
-	Bootstrap         bool       `json:"bootstrap"`
-	Phase             string     `json:"phase"`  // idle, waiting, dialing, syncing, live
-	Health            string     `json:"health"` // healthy, degraded, dead
-	Want              Count      `json:"want"`
-	Confirmed         Count      `json:"confirmed"`
-	InFlight          int        `json:"in_flight"` // items
-	LiveSubscriptions int        `json:"live_subscriptions"`
-	SweptRoots        int        `json:"swept_roots"`
-	Turn              int        `json:"turn_seconds"`         // until each of these has been asked again; 0 = there are none
-	Refused           int        `json:"refused_repositories"` // the relay refuses to be asked for them
-	Negentropy        string     `json:"negentropy"`           // unknown, works, refused, truncates
-	Failures          int        `json:"failures"`             // in a row
-	Cause             *string    `json:"cause"`                // of the last one
-	NextAttempt       *time.Time `json:"next_attempt"`
-	LastAlive         *time.Time `json:"last_alive"`
-	Events            Sources    `json:"events"`
-	Gaps              uint64     `json:"gaps"`
-	Undelivered       uint64     `json:"undelivered"`
-	Uptime            *float64   `json:"uptime"`
-	Coverage          *float64   `json:"coverage"`
-}
-
-// Count is a number of repositories and of root events.
-type Count struct {
-	Repositories int `json:"repositories"`
-	Roots        int `json:"roots"`
-}
-
-// Sources counts the events that the relay brought first, by how they came.
-type Sources struct {
-	Live    uint64 `json:"live"`
-	Catchup uint64 `json:"catchup"`
-	Daily   uint64 `json:"daily"`
+	Relays []status.Relay `json:"relays"`
 }
 
 // status answers with how everything stands now.
@@ -95,48 +55,17 @@ func (c Config) now(ctx context.Context) Status {
 	s := Status{
 		Relay: Self{URL: string(c.URL), Version: c.Version},
 		Store: StoreStatus{Events: st.Events, Repositories: st.Repositories, Head: uint64(st.Head)},
-		Sync:  SyncStatus{Relays: []RelayStatus{}},
+		Sync:  SyncStatus{Relays: []status.Relay{}},
 	}
-	if c.Sync == nil {
-		return s
-	}
-	for _, r := range c.sorted(ctx) {
-		s.Sync.Relays = append(s.Sync.Relays, statusOf(r))
+	if c.Sync != nil {
+		s.Sync.Relays = append(s.Sync.Relays, c.sorted(ctx)...)
 	}
 	return s
 }
 
 // sorted asks the engine and puts its relays in order.
-func (c Config) sorted(ctx context.Context) []Relay {
+func (c Config) sorted(ctx context.Context) []status.Relay {
 	relays := slices.Clone(c.Sync.Relays(ctx))
-	slices.SortFunc(relays, func(a, b Relay) int { return cmp.Compare(a.URL, b.URL) })
+	slices.SortFunc(relays, func(a, b status.Relay) int { return cmp.Compare(a.URL, b.URL) })
 	return relays
-}
-
-func statusOf(r Relay) RelayStatus {
-	s := RelayStatus{
-		URL: string(r.URL), Bootstrap: r.Bootstrap, Phase: r.Phase, Health: r.Health.String(), Want: count(r.Want), Confirmed: count(r.Confirmed),
-		InFlight: r.InFlight, LiveSubscriptions: r.LiveREQs, SweptRoots: r.SweptRoots, Turn: int(r.Turn.Round(time.Second) / time.Second), Refused: r.Refused, Negentropy: r.Negentropy, Failures: r.Failures,
-		NextAttempt: moment(r.NextAttempt), LastAlive: moment(r.LastAlive),
-		Events: Sources{Live: r.Counters.Live, Catchup: r.Counters.Catchup, Daily: r.Counters.Daily},
-		Gaps:   r.Counters.Gaps, Undelivered: r.Counters.Undelivered, Coverage: r.Coverage,
-	}
-	if r.Cause != "" {
-		s.Cause = new(strings.ToValidUTF8(r.Cause, "\uFFFD"))
-	}
-	if up, ok := r.Uptime.Ratio(); ok {
-		s.Uptime = &up
-	}
-	return s
-}
-
-func count(c plan.Count) Count { return Count(c) }
-
-// moment is a time to the second; nil where there is none, or none that RFC 3339 can tell.
-func moment(t time.Time) *time.Time {
-	t = t.UTC().Truncate(time.Second)
-	if t.IsZero() || t.Year() < 0 || t.Year() > 9999 {
-		return nil
-	}
-	return &t
 }

@@ -12,6 +12,7 @@ import (
 	"graspd/internal/ingest"
 	"graspd/internal/plan"
 	"graspd/internal/policy"
+	"graspd/internal/status"
 )
 
 // view is all that the page shows.
@@ -20,6 +21,7 @@ type view struct {
 	Problems     []string
 	Sync         bool
 	Facts        []fact
+	Columns      []status.Column
 	Relays       []relayView
 	Repositories []repositoryView
 	Gaps         []gapView
@@ -31,14 +33,18 @@ type fact struct{ Name, Value string }
 
 // relayView is one line of the table of relays.
 type relayView struct {
-	Relay
-	Done, All  int // items confirmed and wanted
-	UptimeText string
-	TurnText   string // of what is asked in turns
-	Covered    string
-	Next       string
-	Events     uint64
-	Plot       plot
+	status.Relay
+	Done, All int    // items confirmed and wanted
+	TurnText  string // of what is asked in turns
+	Next      string
+	Cells     []cell // of the columns
+	Plot      plot
+}
+
+// cell is one figure of a relay.
+type cell struct {
+	Text string
+	Bad  bool
 }
 
 // repositoryView is one repository with the relays that it names.
@@ -74,7 +80,7 @@ type refusalView struct {
 // see builds the view of now.
 func (p *Pages) see(ctx context.Context) view {
 	now := time.Now()
-	v := view{Self: Self{URL: string(p.c.URL), Version: p.c.Version}, Problems: p.c.look(ctx), Sync: p.c.Sync != nil}
+	v := view{Self: Self{URL: string(p.c.URL), Version: p.c.Version}, Problems: p.c.look(ctx), Sync: p.c.Sync != nil, Columns: status.Columns()}
 	st := p.c.Store.Stats()
 	v.Facts = []fact{
 		{"events", number(uint64(max(0, st.Events)))}, {"repositories", number(uint64(max(0, st.Repositories)))}, {"on the disk", size(st.DiskBytes)},
@@ -108,7 +114,7 @@ func (p *Pages) see(ctx context.Context) view {
 // urgency puts those that somebody may have to look at before those that are well.
 func urgency(r relayView) int {
 	switch {
-	case r.Health == plan.Dead:
+	case r.Health == status.Dead:
 		return 1
 	case !r.Connected:
 		return 0
@@ -125,16 +131,12 @@ func rank(first bool) int {
 	return 1
 }
 
-func (p *Pages) relay(now time.Time, r Relay) relayView {
+func (p *Pages) relay(now time.Time, r status.Relay) relayView {
 	v := relayView{
-		Relay: r, Done: r.Confirmed.Repositories + r.Confirmed.Roots, All: r.Want.Repositories + r.Want.Roots,
-		UptimeText: "–", TurnText: r.Turn.Round(time.Second).String(), Covered: "–", Events: r.Counters.Live + r.Counters.Catchup + r.Counters.Daily, Plot: draw(p.history.day(now, r.URL)),
+		Relay: r, Done: r.Confirmed.Items(), All: r.Want.Items(), TurnText: r.Turn.Round(time.Second).String(), Plot: draw(p.history.day(now, r.URL)),
 	}
-	if up, ok := r.Uptime.Ratio(); ok {
-		v.UptimeText = percent(up)
-	}
-	if r.Coverage != nil {
-		v.Covered = percent(*r.Coverage)
+	for _, c := range status.Columns() {
+		v.Cells = append(v.Cells, cellOf(c, &r))
 	}
 	if !r.NextAttempt.IsZero() {
 		v.Next = wait(r.NextAttempt.Sub(now))
@@ -142,8 +144,19 @@ func (p *Pages) relay(now time.Time, r Relay) relayView {
 	return v
 }
 
+func cellOf(c status.Column, r *status.Relay) cell {
+	if c.Count != nil {
+		n := c.Count(r)
+		return cell{number(n), c.Bad && n > 0}
+	}
+	if x := c.Ratio(r); x != nil {
+		return cell{Text: percent(*x)}
+	}
+	return cell{Text: "–"}
+}
+
 // repositories gathers what every relay tells of each; the least complete first.
-func repositories(d map[grasp.RelayURL]Details) []repositoryView {
+func repositories(d map[grasp.RelayURL]plan.Details) []repositoryView {
 	found := make(map[string]*repositoryView)
 	for u, x := range d {
 		for _, part := range x.Parts {
@@ -191,7 +204,7 @@ func owner(address string) (author, d string) {
 const mostGapsShown = 50
 
 // gaps lists the newest of all relays, the newest first.
-func gaps(d map[grasp.RelayURL]Details) []gapView {
+func gaps(d map[grasp.RelayURL]plan.Details) []gapView {
 	var out []gapView
 	for u, x := range d {
 		for _, g := range x.Gaps {

@@ -35,6 +35,7 @@ var layers = map[string]int{
 	"internal/policy":     4,
 	"internal/health":     4,
 	"internal/slots":      4,
+	"internal/status":     4,
 	"internal/plan":       5,
 	"internal/logs":       6,
 	"internal/progress":   6,

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/plan"
 	"graspd/internal/progress"
+	"graspd/internal/status"
 )
 
 // standing is how far yours has come.
@@ -30,9 +30,9 @@ func (d *show) look(ctx context.Context) (s standing, err error) {
 	if err != nil {
 		return s, err
 	}
-	states := make(map[string]plan.Status)
-	for _, r := range d.yours.Engine.Status(ctx) {
-		states[string(r.URL)] = r.Status
+	states := make(map[string]status.Relay)
+	for _, r := range d.yours.Engine.Relays(ctx) {
+		states[string(r.URL)] = r
 	}
 	s.have, s.total = len(held), d.total
 	for _, n := range d.others {
@@ -50,12 +50,12 @@ func (d *show) look(ctx context.Context) (s standing, err error) {
 }
 
 // describe says in a few words what is going on with a relay.
-func describe(s plan.Status, known bool) string {
+func describe(s status.Relay, known bool) string {
 	switch {
 	case !known:
 		return "not heard of yet"
 	case s.Phase == "waiting":
-		return "hung up; again in " + brief(max(0, time.Until(s.NextAttempt)))
+		return "hung up; again in " + brief(max(0, time.Until(s.NextAttempt.Time)))
 	case s.Phase == "idle":
 		return "found in an announcement"
 	}

@@ -14,11 +14,11 @@ func (u *Uptime) Add(connected bool, d time.Duration) {
 	}
 }
 
-// Ratio is the share of the time connected, 0 to 1; false while no time has passed.
-func (u Uptime) Ratio() (float64, bool) {
+// Ratio is the share of the time connected, 0 to 1; nil while no time has passed.
+func (u Uptime) Ratio() *float64 {
 	all := u.Connected + u.Not
 	if all <= 0 {
-		return 0, false
+		return nil
 	}
-	return float64(u.Connected) / float64(all), true
+	return new(float64(u.Connected) / float64(all))
 }

@@ -46,11 +46,3 @@ func (f *family) classes(to chan<- prometheus.Metric, bounds []float64, counts [
 	}
 	to <- prometheus.MustNewConstHistogram(f.desc, n, sum, below, labels...)
 }
-
-// oneOrZero is 1 or 0.
-func oneOrZero(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}

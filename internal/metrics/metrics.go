@@ -13,10 +13,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"graspd/internal/admin"
 	"graspd/internal/contain"
 	"graspd/internal/ingest"
 	"graspd/internal/relay"
+	"graspd/internal/status"
 	"graspd/internal/store"
 )
 
@@ -39,7 +39,7 @@ type Relay interface {
 // Sync is what is asked of the sync engine.
 type Sync interface {
 	// Relays tells how the engine stands with every relay that holds a slot.
-	Relays(ctx context.Context) []admin.Relay
+	Relays(ctx context.Context) []status.Relay
 }
 
 // patience is how long an answer waits for the engine.

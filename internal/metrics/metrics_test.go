@@ -10,13 +10,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"graspd/internal/admin"
 	"graspd/internal/contain"
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
-	"graspd/internal/plan"
 	"graspd/internal/policy"
 	"graspd/internal/relay"
+	"graspd/internal/status"
 	"graspd/internal/store"
 )
 
@@ -27,20 +26,18 @@ type (
 		open   relay.Stats
 		passed relay.Traffic
 	}
-	fakeSync []admin.Relay
+	fakeSync []status.Relay
 )
 
-func (s fakeStore) Stats() store.Stats                   { return store.Stats(s) }
-func (s fakeDoor) Stats() ingest.Stats                   { return ingest.Stats(s) }
-func (s fakeRelay) Stats() relay.Stats                   { return s.open }
-func (s fakeRelay) Traffic() relay.Traffic               { return s.passed }
-func (s *fakeSync) Relays(context.Context) []admin.Relay { return *s }
+func (s fakeStore) Stats() store.Stats                    { return store.Stats(s) }
+func (s fakeDoor) Stats() ingest.Stats                    { return ingest.Stats(s) }
+func (s fakeRelay) Stats() relay.Stats                    { return s.open }
+func (s fakeRelay) Traffic() relay.Traffic                { return s.passed }
+func (s *fakeSync) Relays(context.Context) []status.Relay { return *s }
 
-func named(u string, s plan.Status) admin.Relay {
-	if s.Health == 0 {
-		s.Health = plan.Healthy
-	}
-	return admin.Relay{URL: grasp.RelayURL(u), Status: s}
+func named(u string, s status.Relay) status.Relay {
+	s.URL = grasp.RelayURL(u)
+	return s
 }
 
 // sample is a relay with something to tell of everything.
@@ -56,12 +53,12 @@ func sample() (Config, *fakeSync) {
 	d.Verified, d.Forged = 12, 1
 	covered := 0.5
 	s := &fakeSync{
-		named("wss://a.example", plan.Status{
-			Phase: "live", Connected: true, Want: plan.Count{Repositories: 2, Roots: 30}, Confirmed: plan.Count{Repositories: 1, Roots: 29}, Coverage: &covered,
-			Lacks:    &plan.Lacks{Events: 7, Repositories: 2},
-			Counters: plan.Counters{Attempts: 5, DialFailures: 2, Gaps: 4, Live: 6, Equal: 100, NegSent: 1000, NegReceived: 500, Rounds: 3},
+		named("wss://a.example", status.Relay{
+			Phase: "live", Connected: true, Want: status.Count{Repositories: 2, Roots: 30}, Confirmed: status.Count{Repositories: 1, Roots: 29}, Coverage: &covered,
+			Lacks:    &status.Lacks{Events: 7, Repositories: 2},
+			Counters: status.Counters{Attempts: 5, DialFailures: 2, Gaps: 4, Sources: status.Sources{Live: 6}, Equal: 100, NegSent: 1000, NegReceived: 500, Rounds: 3},
 		}),
-		named("wss://b.example", plan.Status{Phase: "dialing", Health: plan.Dead, Failures: 9, Behind: time.Hour, Counters: plan.Counters{Attempts: 10, DialFailures: 9}}),
+		named("wss://b.example", status.Relay{Phase: "dialing", Health: status.Dead, Failures: 9, Behind: time.Hour, Counters: status.Counters{Attempts: 10, DialFailures: 9}}),
 	}
 	return Config{
 		Version: "v1", Store: fakeStore{Events: 50, DiskBytes: 5000, Head: 60, Repositories: 2}, Door: fakeDoor(d),
@@ -166,7 +163,7 @@ func TestSeriesGoWithTheirRelay(t *testing.T) {
 	if got := scrape(t, c); !strings.Contains(got, "b.example") {
 		t.Fatal("the relay is not told of while it holds its slot")
 	}
-	*s = fakeSync{named("wss://c.example/\xff", plan.Status{Phase: "idle"})}
+	*s = fakeSync{named("wss://c.example/\xff", status.Relay{Phase: "idle"})}
 	got := scrape(t, c)
 	if strings.Contains(got, "a.example") || strings.Contains(got, "b.example") || !strings.Contains(got, "c.example/\uFFFD") {
 		t.Error("series do not follow the slots")

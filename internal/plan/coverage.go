@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"graspd/internal/status"
 )
 
 // How much of what is here a relay has, per repository: what reconciliations tell,
@@ -261,9 +263,9 @@ func (p *Peer) recount() {
 }
 
 // covered returns how much of what is here the relay has, 0 to 1, and what it lacks; nil when that is not known.
-func (p *Peer) covered() (*float64, *Lacks) {
+func (p *Peer) covered() (*float64, *status.Lacks) {
 	if t := p.covers; p.reconciles() && t.held > 0 {
-		return new(1 - float64(t.lacks)/float64(t.held)), &Lacks{Events: t.lacks, Repositories: t.lacking}
+		return new(1 - float64(t.lacks)/float64(t.held)), &status.Lacks{Events: t.lacks, Repositories: t.lacking}
 	}
 	return nil, nil
 }

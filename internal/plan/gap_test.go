@@ -99,7 +99,7 @@ func TestGapsFoundByTheResync(t *testing.T) {
 		t.Errorf("counted %d", n)
 	}
 	var kept []string
-	for _, gap := range g.peer.LastGaps() {
+	for _, gap := range g.peer.Details().Gaps {
 		if gap.By != plan.Daily || gap.Found.Before(gap.Created.Add(time.Minute)) || gap.Created.Before(epoch) {
 			t.Errorf("kept %+v", gap)
 		}

@@ -9,6 +9,7 @@ import (
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
 	"graspd/internal/policy"
+	"graspd/internal/status"
 )
 
 // small makes a Want of one repository with so many root events.
@@ -76,12 +77,12 @@ func TestBackoffIsResetByProgressOnly(t *testing.T) {
 	// Nor is what was wanted and confirmed before, confirmed again.
 	d.refuse = nil
 	d.do(plan.Connected{})
-	if s := d.peer.Status(); s.Failures != 0 || s.Health != plan.Healthy || s.Phase != "live" {
+	if s := d.peer.Status(); s.Failures != 0 || s.Health != status.Healthy || s.Phase != "live" {
 		t.Fatalf("after everything is confirmed: %+v", s)
 	}
 	for i := range 4 {
 		d.do(plan.Disconnected{Reason: "reset"})
-		if s := d.peer.Status(); s.Failures != i+1 || s.Health != plan.Degraded {
+		if s := d.peer.Status(); s.Failures != i+1 || s.Health != status.Degraded {
 			t.Fatalf("after connection %d is lost: %+v", i, s)
 		}
 		d.pass(2 * time.Minute)
@@ -115,7 +116,7 @@ func TestDeadRelay(t *testing.T) {
 			break
 		}
 	}
-	if s := d.peer.Status(); s.Health != plan.Dead {
+	if s := d.peer.Status(); s.Health != status.Dead {
 		t.Fatalf("after days of failure: %+v", s)
 	}
 	d.do(plan.DialFailed{Reason: "refused"})
@@ -952,7 +953,7 @@ func TestSessionLostToARace(t *testing.T) {
 func TestUptime(t *testing.T) {
 	_, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
-	if _, ok := d.peer.Status().Uptime.Ratio(); ok {
+	if d.peer.Status().Uptime != nil {
 		t.Error("known before any time has passed")
 	}
 	d.do(plan.Tick{})
@@ -966,17 +967,17 @@ func TestUptime(t *testing.T) {
 	d.do(plan.DialFailed{Reason: "refused"}) // nothing was dialed
 	d.at(d.clock.Mono + 25*time.Second)
 	d.do(plan.Tick{})
-	u := d.peer.Status().Uptime
+	u := d.peer.Record().Uptime
 	if u.Connected != 3*time.Minute || u.Not != time.Minute {
 		t.Errorf("%+v", u)
 	}
-	if r, ok := u.Ratio(); !ok || r != 0.75 {
-		t.Errorf("ratio %v, %v", r, ok)
+	if r := d.peer.Status().Uptime; r == nil || *r != 0.75 {
+		t.Errorf("%+v", d.peer.Status())
 	}
 	d.do(plan.Wanted{})
 	d.pass(time.Hour)
 	d.do(plan.Tick{})
-	if got := d.peer.Status().Uptime; got != u {
+	if got := d.peer.Record().Uptime; got != u {
 		t.Errorf("wanted no more, and yet %+v", got)
 	}
 }

@@ -2,6 +2,12 @@ package plan
 
 import "slices"
 
+// Details is what is costly to tell of a relay: in proportion to all that is wanted of it.
+type Details struct {
+	Parts []Part
+	Gaps  []Gap // the newest, the last one last
+}
+
 // Part is how a peer stands with one repository.
 type Part struct {
 	Address   string // of the owner's announcement
@@ -14,6 +20,9 @@ type Part struct {
 
 // Complete says whether all that is wanted is known to be here.
 func (x Part) Complete() bool { return x.Confirmed == 1+x.Roots }
+
+// Details tells what Status does not.
+func (p *Peer) Details() Details { return Details{p.Parts(), slices.Clone(p.lastGaps)} }
 
 // Parts describes every repository that is wanted of the relay.
 func (p *Peer) Parts() []Part {
@@ -47,6 +56,3 @@ func (p *Peer) repository(it Item) bool { return p.want.names.repo(it) != nil }
 
 // has says whether an item is confirmed, or was when the relay was last heard.
 func (p *Peer) has(it Item) bool { return p.confirmed.has(it) || p.held.has(it) }
-
-// LastGaps returns the newest gaps, the last one last.
-func (p *Peer) LastGaps() []Gap { return slices.Clone(p.lastGaps) }

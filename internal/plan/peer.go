@@ -5,6 +5,7 @@ import (
 
 	"graspd/internal/health"
 	"graspd/internal/nostr"
+	"graspd/internal/status"
 )
 
 // Config is what one peer needs to know. Zero durations and numbers take the defaults.
@@ -110,7 +111,7 @@ type Peer struct {
 	negLogged bool
 	negDrops  bool // it hung up when it was asked to reconcile
 	kinds     kinding
-	counted   Counters
+	counted   status.Counters
 	uptime    health.Uptime
 	gaps      gapLog
 	lastGaps  []Gap // the newest last
@@ -123,19 +124,6 @@ type Peer struct {
 	likeness  likeness
 	hidden    withheld // of comparisons as a whole
 	suspects  suspects
-}
-
-// Counters are totals over the life of a peer.
-type Counters struct {
-	Attempts, DialFailures uint64
-	Undelivered            uint64 // events that it showed in a reconciliation and never sent
-	Gaps                   uint64 // events that its live subscription should have brought and did not
-	Live, Catchup, Daily   uint64 // events that this relay brought first
-
-	// Of NIP-77.
-	Rounds               uint64 // messages of the relay that were answered or ended a reconciliation
-	NegSent, NegReceived uint64 // bytes of messages, in hex as they travel
-	Equal                uint64 // events that proved to be on both sides, and did not travel
 }
 
 // NewPeer returns an idle peer that wants nothing.

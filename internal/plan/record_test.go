@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"graspd/internal/plan"
+	"graspd/internal/status"
 )
 
 // reborn is a driver whose peer begins with what the one of d left behind, after
@@ -69,7 +70,7 @@ func TestBackoffOutlivesThePeer(t *testing.T) {
 		} else if got := n.wait(); n.dials() != 0 || got != c.want {
 			t.Errorf("%s: %d dials, waits %v, want %v", name, n.dials(), got, c.want)
 		}
-		if s := n.peer.Status(); s.Failures != 6 || s.Health != plan.Degraded {
+		if s := n.peer.Status(); s.Failures != 6 || s.Health != status.Degraded {
 			t.Errorf("%s: %+v", name, s)
 		}
 		if c.want == 0 {
@@ -124,7 +125,7 @@ func TestDeadRelayAfterARestart(t *testing.T) {
 	}
 	n = d.reborn(plan.Config{}, time.Minute, func(r *plan.Record) { *r = r.Restarted(plan.Config{}) })
 	n.do(plan.Wanted{Want: w})
-	if n.dials() != 1 || n.peer.Status().Health != plan.Dead {
+	if n.dials() != 1 || n.peer.Status().Health != status.Dead {
 		t.Errorf("%d dials after a restart, %+v", n.dials(), n.peer.Status())
 	}
 	if got := n.fails(); got != 24*time.Hour {
@@ -139,7 +140,7 @@ func TestTimeOffIsNoFailure(t *testing.T) {
 		n := d.reborn(plan.Config{}, gap, func(r *plan.Record) { r.NextAttempt = time.Time{} })
 		n.do(plan.Wanted{Want: w})
 		n.do(plan.DialFailed{Reason: "the network is not up yet"})
-		if s := n.peer.Status(); s.Health != plan.Degraded || n.wait() > 75*time.Minute {
+		if s := n.peer.Status(); s.Health != status.Degraded || n.wait() > 75*time.Minute {
 			t.Errorf("off for %v: %+v, waits %v", gap, s, n.wait())
 		}
 		before := d.peer.Record().Failing()
@@ -148,12 +149,12 @@ func TestTimeOffIsNoFailure(t *testing.T) {
 		}
 		n.pass(24*time.Hour - before - time.Second)
 		n.do(plan.Tick{})
-		if s := n.peer.Status(); s.Health != plan.Degraded {
+		if s := n.peer.Status(); s.Health != status.Degraded {
 			t.Errorf("dead before its time: %+v", s)
 		}
 		n.pass(time.Second)
 		n.do(plan.Tick{})
-		if s := n.peer.Status(); s.Health != plan.Dead {
+		if s := n.peer.Status(); s.Health != status.Dead {
 			t.Errorf("not dead after 24 h: %+v", s)
 		}
 	}
@@ -169,7 +170,7 @@ func TestUptimeOutlivesThePeer(t *testing.T) {
 	n.do(plan.Wanted{Want: w})
 	n.pass(time.Minute)
 	n.do(plan.Tick{})
-	if u := n.peer.Status().Uptime; u.Connected != 3*time.Minute || u.Not != time.Minute {
+	if u := n.peer.Record().Uptime; u.Connected != 3*time.Minute || u.Not != time.Minute {
 		t.Errorf("%+v", u)
 	}
 }

@@ -25,6 +25,7 @@ func TestStatusWalksNothing(t *testing.T) {
 		s.own = s.neg
 		s.connect(s.want(), plan.Limits{})
 		s.pass(time.Hour)
+		s.do(plan.Tick{}) // both have an uptime
 		before := s.peer.Status()
 		if before.Confirmed.Repositories != n || before.Phase != "live" {
 			t.Fatalf("%+v", before)
@@ -46,7 +47,7 @@ func TestStatusTellsWhyARelayFails(t *testing.T) {
 	d := newDriver(t, plan.Config{})
 	cause := func(want string) {
 		t.Helper()
-		if got := d.peer.Status().Cause; got != want {
+		if got := d.peer.Status().Cause; string(got) != want {
 			t.Errorf("the cause is %q, want %q", got, want)
 		}
 	}

@@ -18,23 +18,23 @@ func TestHowLongATurnTakes(t *testing.T) {
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 4})
 	d.pass(time.Minute)
-	if s := d.peer.Status(); s.SweptRoots == 0 || s.Turn != time.Hour {
+	if s := d.peer.Status(); s.SweptRoots == 0 || s.Turn.Duration != time.Hour {
 		t.Fatalf("%d swept, in turns of %v", s.SweptRoots, s.Turn)
 	}
 	slow := false
 	d.hold = func(e plan.Effect) bool { r, ok := e.(plan.Request); return ok && slow && r.Class == plan.Catchup }
 	slow = true
 	d.pass(time.Hour + 5*time.Minute)
-	if s := d.peer.Status(); s.Turn < 64*time.Minute || s.Turn > 66*time.Minute {
+	if s := d.peer.Status(); s.Turn.Duration < 64*time.Minute || s.Turn.Duration > 66*time.Minute {
 		t.Errorf("under way for some minutes: turns of %v", s.Turn)
 	}
 	slow = false
 	d.pass(10 * time.Minute)
-	if s := d.peer.Status(); s.Turn < 61*time.Minute || s.Turn > 76*time.Minute {
+	if s := d.peer.Status(); s.Turn.Duration < 61*time.Minute || s.Turn.Duration > 76*time.Minute {
 		t.Errorf("when it had answered: turns of %v", s.Turn)
 	}
 	d.pass(2 * time.Hour)
-	if s := d.peer.Status(); s.Turn != time.Hour {
+	if s := d.peer.Status(); s.Turn.Duration != time.Hour {
 		t.Errorf("turns of %v", s.Turn)
 	}
 }

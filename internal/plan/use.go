@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"graspd/internal/slots"
+	"graspd/internal/status"
 )
 
 // failuresToYield is how many failures in a row make a slot unused until the next attempt.
@@ -12,10 +13,10 @@ const failuresToYield = 3
 // stuckAfter is how long a connection may bring nothing to confirm while others wait.
 const stuckAfter = 30 * time.Minute
 
-// Use tells what the relay makes of its slot.
-func (s Status) Use() slots.Use {
+// Use tells what a relay that stands so makes of its slot.
+func Use(s status.Relay) slots.Use {
 	switch {
-	case s.Connected && s.Confirmed.Repositories+s.Confirmed.Roots > 0:
+	case s.Connected && s.Confirmed.Items() > 0:
 		return slots.Firm
 	case s.Connected && s.ConnectedFor >= stuckAfter:
 		return slots.Stuck

@@ -29,7 +29,7 @@ func TestAccount(t *testing.T) {
 func TestUseOfASlot(t *testing.T) {
 	f, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
-	use := func() slots.Use { d.do(plan.Tick{}); return d.peer.Status().Use() }
+	use := func() slots.Use { d.do(plan.Tick{}); return plan.Use(d.peer.Status()) }
 	want := func(what string, got, want slots.Use) {
 		t.Helper()
 		if got != want {

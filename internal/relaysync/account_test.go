@@ -73,9 +73,9 @@ func TestRelaysOfOneStrangerHaveOneTurn(t *testing.T) {
 		if took := flood(2, honest); took > 400*time.Millisecond {
 			t.Errorf("beside two of them, ten events of another's relay took %v", took)
 		}
-		for _, s := range w.engine.Status(t.Context()) {
+		for _, s := range w.engine.Relays(t.Context()) {
 			if s.Failures != 0 || s.Phase != "live" {
-				t.Errorf("%s: %+v", s.URL, s.Status)
+				t.Errorf("%s: %+v", s.URL, s)
 			}
 		}
 	})

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"graspd/internal/nostr"
-	"graspd/internal/plan"
 	"graspd/internal/relaysync"
+	"graspd/internal/status"
 	"graspd/internal/testkit"
 )
 
@@ -100,7 +100,7 @@ func TestRelaysThatTakeNoAUTH(t *testing.T) {
 				if again := verbs(boot); again["REQ"] == after["REQ"] || again["AUTH"] != x.auths {
 					t.Errorf("after more than a day %v", again)
 				}
-				if s, _ := w.status(bootURL); s.Failures != 0 || s.Health != plan.Healthy || !s.Connected || s.Confirmed.Roots != 0 {
+				if s, _ := w.status(bootURL); s.Failures != 0 || s.Health != status.Healthy || !s.Connected || s.Confirmed.Roots != 0 {
 					t.Errorf("%+v", s)
 				}
 			})

@@ -12,10 +12,11 @@ import (
 	"graspd/internal/grasp"
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
+	"graspd/internal/status"
 	"graspd/internal/store"
 )
 
-// Engine owns Desired and the set of peers. Run is its one goroutine; Status
+// Engine owns Desired and the set of peers. Run is its one goroutine; Relays
 // may be called from any.
 type Engine struct {
 	cfg   Config
@@ -25,7 +26,7 @@ type Engine struct {
 	desired *plan.Desired                 // owned by Run
 	wants   map[grasp.RelayURL]*plan.Want // owned by Run; every target, with or without a peer
 	peers   map[grasp.RelayURL]*peer      // owned by Run
-	asks    chan chan []*peer             // Status asks Run for the peers
+	asks    chan chan []*peer             // Relays asks Run for the peers
 	retries chan retry                    // Retry asks Run for a connection
 	lists   chan listing                  // SetLists tells Run
 	calm    chan struct{}                 // one slot: a relay has answered all that it was asked
@@ -214,19 +215,13 @@ func (e *Engine) sorted() []*peer {
 	return out
 }
 
-// RelayStatus is the Status of one relay.
-type RelayStatus struct {
-	URL grasp.RelayURL
-	plan.Status
-}
-
-// Status asks every peer how it stands. It returns what was answered before ctx
+// Relays asks every peer how it stands. It returns what was answered before ctx
 // ended; nothing while Run does not follow the feed yet, or has ended.
-func (e *Engine) Status(ctx context.Context) []RelayStatus {
-	var out []RelayStatus
+func (e *Engine) Relays(ctx context.Context) []status.Relay {
+	var out []status.Relay
 	for _, p := range e.ask(ctx) {
 		if s, ok := p.standing(ctx); ok {
-			out = append(out, RelayStatus{p.url, s.status})
+			out = append(out, s.status)
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"graspd/internal/grasp"
+	"graspd/internal/health"
 )
 
 // Occupy has the shell of a relay do nothing but f.
@@ -23,6 +24,17 @@ func (e *Engine) Load(ctx context.Context, u grasp.RelayURL, f func()) {
 			p.call(ctx, func(context.Context) { p.link.load(func(context.Context) { f() }) })
 		}
 	}
+}
+
+// Watched tells for how long a relay was watched.
+func (e *Engine) Watched(ctx context.Context, u grasp.RelayURL) (up health.Uptime) {
+	for _, p := range e.ask(ctx) {
+		if p.url == u {
+			s, _ := p.standing(ctx)
+			up = s.record.Uptime
+		}
+	}
+	return up
 }
 
 // ReadLess has n entries of the feed read at once. It is called before Run.

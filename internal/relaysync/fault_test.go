@@ -115,7 +115,7 @@ func TestAFaultEndsOneConnection(t *testing.T) {
 					t.Fatalf("%d faults, %+v", n, last)
 				}
 				wait(time.Millisecond)
-				if s, ok := w.status(bootURL); !ok || s.Failures != 1 || !strings.Contains(s.Cause, "internal error") {
+				if s, ok := w.status(bootURL); !ok || s.Failures != 1 || !strings.Contains(string(s.Cause), "internal error") {
 					t.Errorf("after the fault: %v, %+v", ok, s)
 				}
 				if boot.Open() != 0 {

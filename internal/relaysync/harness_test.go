@@ -14,9 +14,9 @@ import (
 	"graspd/internal/ingest"
 	"graspd/internal/nip11"
 	"graspd/internal/nostr"
-	"graspd/internal/plan"
 	"graspd/internal/policy"
 	"graspd/internal/relaysync"
+	"graspd/internal/status"
 	"graspd/internal/store"
 	"graspd/internal/testkit"
 )
@@ -186,14 +186,14 @@ func (w *world) wantAbsent(events ...*nostr.Event) {
 }
 
 // status returns how the engine stands with a relay; false when it has no peer for it.
-func (w *world) status(u grasp.RelayURL) (plan.Status, bool) {
+func (w *world) status(u grasp.RelayURL) (status.Relay, bool) {
 	w.t.Helper()
-	all := w.engine.Status(w.t.Context())
-	i := slices.IndexFunc(all, func(s relaysync.RelayStatus) bool { return s.URL == u })
+	all := w.engine.Relays(w.t.Context())
+	i := slices.IndexFunc(all, func(s status.Relay) bool { return s.URL == u })
 	if i < 0 {
-		return plan.Status{}, false
+		return status.Relay{}, false
 	}
-	return all[i].Status, true
+	return all[i], true
 }
 
 // settle lets time pass until every peer has confirmed all that it wants.
@@ -202,14 +202,14 @@ func (w *world) settle() {
 	for range 400 {
 		wait(30 * time.Second)
 		ready := true
-		for _, s := range w.engine.Status(w.t.Context()) {
+		for _, s := range w.engine.Relays(w.t.Context()) {
 			ready = ready && s.Phase == "live"
 		}
 		if ready {
 			return
 		}
 	}
-	for _, s := range w.engine.Status(w.t.Context()) {
-		w.t.Errorf("%s does not settle: %+v", s.URL, s.Status)
+	for _, s := range w.engine.Relays(w.t.Context()) {
+		w.t.Errorf("%s does not settle: %+v", s.URL, s)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"graspd/internal/plan"
 	"graspd/internal/relaysync"
+	"graspd/internal/status"
 	"graspd/internal/testkit"
 )
 
@@ -34,7 +35,7 @@ func TestAWantThatComesAndGoesDoesNotResetTheBackoff(t *testing.T) {
 			}
 			announce(otherURL)
 			wait(90 * time.Second)
-			if s, _ := w.status(otherURL); s.Failures < 10 || s.Health != plan.Degraded {
+			if s, _ := w.status(otherURL); s.Failures < 10 || s.Health != status.Degraded {
 				t.Fatalf("its failures are forgotten: %+v", s)
 			}
 		}
@@ -99,14 +100,14 @@ func TestARestartGoesOnWithTheBackoff(t *testing.T) {
 		defer w.stop()
 		wait(time.Second)
 		s, _ := w.status(otherURL)
-		if other.Dials() != dials || s.Failures != before.Failures || s.Health != plan.Degraded || !s.NextAttempt.Equal(before.NextAttempt.Truncate(time.Millisecond)) {
+		if other.Dials() != dials || s.Failures != before.Failures || s.Health != status.Degraded || !s.NextAttempt.Equal(before.NextAttempt.Truncate(time.Millisecond)) {
 			t.Errorf("%d dials, was %+v, is %+v", other.Dials()-dials, before, s)
 		}
-		wait(time.Until(before.NextAttempt) + time.Second)
+		wait(time.Until(before.NextAttempt.Time) + time.Second)
 		if s, _ = w.status(otherURL); other.Dials() != dials+1 || s.Failures != before.Failures+1 {
 			t.Errorf("when it is due: %d dials, %+v", other.Dials()-dials, s)
 		}
-		if up := s.Uptime; up.Connected != 0 || up.Not < 3*time.Hour-time.Minute {
+		if up := w.engine.Watched(t.Context(), otherURL); up.Connected != 0 || up.Not < 3*time.Hour-time.Minute {
 			t.Errorf("%+v", up)
 		}
 	})
@@ -117,7 +118,7 @@ func TestARestartTriesADeadRelayOnce(t *testing.T) {
 		w := newWorld(t)
 		other := failFor(t, w, 30*time.Hour)
 		before, _ := w.status(otherURL)
-		if before.Health != plan.Dead {
+		if before.Health != status.Dead {
 			t.Fatalf("%+v", before)
 		}
 		w.stop()
@@ -127,7 +128,7 @@ func TestARestartTriesADeadRelayOnce(t *testing.T) {
 		if n := other.Dials() - dials; n != 1 {
 			t.Errorf("dialed %d times after a restart", n)
 		}
-		if s, _ := w.status(otherURL); s.Health != plan.Dead || s.Failures != before.Failures+1 {
+		if s, _ := w.status(otherURL); s.Health != status.Dead || s.Failures != before.Failures+1 {
 			t.Errorf("%+v", s)
 		}
 		wait(23 * time.Hour)
@@ -139,7 +140,7 @@ func TestARestartTriesADeadRelayOnce(t *testing.T) {
 		w.start()
 		defer w.stop()
 		wait(6 * time.Minute)
-		if s, _ := w.status(otherURL); s.Health != plan.Healthy || s.Failures != 0 {
+		if s, _ := w.status(otherURL); s.Health != status.Healthy || s.Failures != 0 {
 			t.Errorf("it is back: %+v", s)
 		}
 	})
@@ -152,7 +153,7 @@ func TestAPowerCutLosesAMinuteOfHealth(t *testing.T) {
 		w.fs = vfs.NewCrashableMem()
 		w.net.Relay(bootURL)
 		other := failFor(t, w, 3*time.Hour+30*time.Second)
-		up, _ := w.status(bootURL)
+		up := w.engine.Watched(t.Context(), bootURL)
 		failing, _ := w.status(otherURL)
 		disk := w.fs.CrashClone(vfs.CrashCloneCfg{})
 		w.stop()
@@ -161,11 +162,11 @@ func TestAPowerCutLosesAMinuteOfHealth(t *testing.T) {
 		w.start()
 		defer w.stop()
 		wait(time.Second)
-		s, _ := w.status(bootURL)
-		if lost := up.Uptime.Connected - s.Uptime.Connected; lost < -2*time.Second || lost > time.Minute {
-			t.Errorf("connected for %v before and %v after", up.Uptime.Connected, s.Uptime.Connected)
+		after := w.engine.Watched(t.Context(), bootURL)
+		if lost := up.Connected - after.Connected; lost < -2*time.Second || lost > time.Minute {
+			t.Errorf("connected for %v before and %v after", up.Connected, after.Connected)
 		}
-		if s, _ = w.status(otherURL); s.Failures < failing.Failures-1 || other.Dials() > dials+1 {
+		if s, _ := w.status(otherURL); s.Failures < failing.Failures-1 || other.Dials() > dials+1 {
 			t.Errorf("%+v, before %+v", s, failing)
 		}
 	})
@@ -186,7 +187,7 @@ func TestAClockThatWasSetPutsNoRelayOffForEver(t *testing.T) {
 			w.start()
 			defer w.stop()
 			wait(76 * time.Minute)
-			if s, _ := w.status(otherURL); s.Phase != "live" || s.Health != plan.Healthy {
+			if s, _ := w.status(otherURL); s.Phase != "live" || s.Health != status.Healthy {
 				t.Errorf("clock set by %v: %+v", set, s)
 			}
 		})

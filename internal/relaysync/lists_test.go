@@ -71,7 +71,7 @@ func TestListsThatChange(t *testing.T) {
 				wait(time.Minute)
 				w.wantAbsent(later)
 				w.wantStored(good, issue, bad, spam, inBad) // what is here stays
-				for _, s := range w.engine.Status(t.Context()) {
+				for _, s := range w.engine.Relays(t.Context()) {
 					if s.Counters.Gaps != 0 {
 						t.Errorf("%s: %d gaps", s.URL, s.Counters.Gaps)
 					}

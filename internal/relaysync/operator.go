@@ -59,19 +59,13 @@ func (e *Engine) retry(ctx context.Context, u grasp.RelayURL) error {
 	return nil
 }
 
-// Details is what the operator sees of one relay beside its Status.
-type Details struct {
-	Parts []plan.Part
-	Gaps  []plan.Gap // the newest, the last one last
-}
-
 // Details asks every peer for what is costly to tell: in proportion to all that
 // is wanted. It returns what was answered before ctx ended.
-func (e *Engine) Details(ctx context.Context) map[grasp.RelayURL]Details {
-	out := make(map[grasp.RelayURL]Details)
+func (e *Engine) Details(ctx context.Context) map[grasp.RelayURL]plan.Details {
+	out := make(map[grasp.RelayURL]plan.Details)
 	for _, p := range e.ask(ctx) {
-		var d Details
-		if p.call(ctx, func(context.Context) { d = Details{p.machine.Parts(), p.machine.LastGaps()} }) {
+		var d plan.Details
+		if p.call(ctx, func(context.Context) { d = p.machine.Details() }) {
 			out[p.url] = d
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"graspd/internal/grasp"
-	"graspd/internal/plan"
 	"graspd/internal/relaysync"
+	"graspd/internal/status"
 	"graspd/internal/testkit"
 )
 
@@ -25,7 +25,7 @@ func TestTheOperatorHasARelayTriedAgain(t *testing.T) {
 		now := time.Now().Unix()
 		w.publish(testkit.Announcement(testkit.Key(1), now, "proj", ours, otherURL))
 		wait(30 * time.Hour)
-		if s, _ := w.status(otherURL); s.Health != plan.Dead {
+		if s, _ := w.status(otherURL); s.Health != status.Dead {
 			t.Fatalf("it is not dead: %+v", s)
 		}
 		before := dead.Dials()

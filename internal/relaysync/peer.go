@@ -10,6 +10,7 @@ import (
 	"graspd/internal/grasp"
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
+	"graspd/internal/status"
 )
 
 // peer is the shell of one remote relay: it owns its plan.Peer, feeds it what
@@ -90,7 +91,7 @@ func (p *peer) stop() { close(p.quit) }
 
 // standing is how a peer stands.
 type standing struct {
-	status  plan.Status
+	status  status.Relay
 	record  plan.Record
 	through bool // the first catch-up of a bootstrap relay
 }

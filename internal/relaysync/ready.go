@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"graspd/internal/grasp"
-	"graspd/internal/plan"
+	"graspd/internal/status"
 	"graspd/internal/store"
 )
 
@@ -48,7 +48,7 @@ func (e *Engine) Ready(ctx context.Context) (bool, []grasp.RelayURL) {
 	for _, p := range e.ask(ctx) {
 		if p.bootstrap {
 			s, ok := p.standing(ctx)
-			through[p.url] = ok && (s.through || s.status.Ourself || s.status.Health == plan.Dead)
+			through[p.url] = ok && (s.through || s.status.Ourself || s.status.Health == status.Dead)
 		}
 	}
 	var waiting []grasp.RelayURL

@@ -111,7 +111,7 @@ func TestReadyWithoutBootstrapRelays(t *testing.T) {
 		if ok, _ := w.engine.Ready(t.Context()); !ok {
 			t.Error("not ready")
 		}
-		if s := w.engine.Status(t.Context()); s != nil || time.Since(begun) > 0 {
+		if s := w.engine.Relays(t.Context()); s != nil || time.Since(begun) > 0 {
 			t.Errorf("after %v: %+v", time.Since(begun), s)
 		}
 	})
@@ -162,7 +162,7 @@ func TestAskedAfterTheEnd(t *testing.T) {
 		w.start()
 		wait(time.Minute)
 		w.stop()
-		if s := w.engine.Status(t.Context()); s != nil {
+		if s := w.engine.Relays(t.Context()); s != nil {
 			t.Errorf("%+v", s)
 		}
 		if ok, waiting := w.engine.Ready(t.Context()); ok || len(waiting) != 1 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"graspd/internal/grasp"
+	"graspd/internal/plan"
 	"graspd/internal/publicnet"
 	"graspd/internal/slots"
 )
@@ -106,5 +107,5 @@ func (p *peer) use(ctx context.Context) slots.Use {
 	if !ok {
 		return slots.Firm
 	}
-	return s.status.Use()
+	return plan.Use(s.status)
 }

@@ -33,7 +33,7 @@ func (w *world) wanted(u string, owners ...int) {
 func (w *world) phases() map[string][]grasp.RelayURL {
 	w.t.Helper()
 	out := make(map[string][]grasp.RelayURL)
-	for _, s := range w.engine.Status(w.t.Context()) {
+	for _, s := range w.engine.Relays(w.t.Context()) {
 		out[s.Phase] = append(out[s.Phase], s.URL)
 	}
 	return out

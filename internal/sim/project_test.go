@@ -9,9 +9,8 @@ import (
 	"graspd/internal/grasp"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/relaysync"
 	"graspd/internal/sim"
+	"graspd/internal/status"
 	"graspd/internal/testkit"
 )
 
@@ -69,20 +68,20 @@ func commentAt(at int64, on *nostr.Event) *nostr.Event {
 }
 
 // states lists how graspd stands with every relay.
-func states(t *testing.T, g *sim.Graspd) []relaysync.RelayStatus {
+func states(t *testing.T, g *sim.Graspd) []status.Relay {
 	t.Helper()
-	return g.Engine().Status(t.Context())
+	return g.Engine().Relays(t.Context())
 }
 
 // state is how graspd stands with one; zero where there is nothing between them.
-func state(t *testing.T, g *sim.Graspd, u grasp.RelayURL) plan.Status {
+func state(t *testing.T, g *sim.Graspd, u grasp.RelayURL) status.Relay {
 	t.Helper()
 	for _, s := range states(t, g) {
 		if s.URL == u {
-			return s.Status
+			return s
 		}
 	}
-	return plan.Status{}
+	return status.Relay{}
 }
 
 // settle waits until everything that is wanted is confirmed and nothing more comes to be wanted, and tells how long that took.
@@ -91,7 +90,7 @@ func settle(t *testing.T, g *sim.Graspd, patience time.Duration) time.Duration {
 	begun, since := time.Now(), time.Now()
 	for time.Since(begun) < patience {
 		wait(time.Second)
-		if slices.ContainsFunc(states(t, g), func(s relaysync.RelayStatus) bool { return s.Phase != "live" }) {
+		if slices.ContainsFunc(states(t, g), func(s status.Relay) bool { return s.Phase != "live" }) {
 			since = time.Now()
 		}
 		if time.Since(since) > 12*time.Second { // what has just come is wanted after the batch window
@@ -99,7 +98,7 @@ func settle(t *testing.T, g *sim.Graspd, patience time.Duration) time.Duration {
 		}
 	}
 	for _, s := range states(t, g) {
-		t.Errorf("%s is not settled after %v: %+v", s.URL, patience, s.Status)
+		t.Errorf("%s is not settled after %v: %+v", s.URL, patience, s)
 	}
 	return patience
 }

@@ -126,7 +126,7 @@ func (c *chaos) settle() {
 func (c *chaos) quiet() {
 	paged := map[string]bool{}
 	for _, n := range c.nodes {
-		for _, r := range n.Engine().Status(c.t.Context()) {
+		for _, r := range n.Engine().Relays(c.t.Context()) {
 			paged[r.URL.String()] = paged[r.URL.String()] || r.Negentropy == "refused"
 		}
 	}
@@ -190,7 +190,7 @@ func (c *chaos) newcomers() {
 		for _, n := range c.nodes {
 			o := c.oracle(n)
 			w := o.look()
-			for _, s := range n.Engine().Status(c.t.Context()) {
+			for _, s := range n.Engine().Relays(c.t.Context()) {
 				for _, x := range all {
 					if x.from.Kinds == testkit.KindsEmpties { // it may be found out by a full resync only
 						continue
@@ -232,7 +232,7 @@ func (c *chaos) oracle(n *sim.Graspd) oracle {
 		demands[f.URL] = f.Kinds
 	}
 	var peers []grasp.RelayURL
-	for _, s := range n.Engine().Status(c.t.Context()) {
+	for _, s := range n.Engine().Relays(c.t.Context()) {
 		peers = append(peers, s.URL)
 	}
 	return oracle{
@@ -259,10 +259,10 @@ func (c *chaos) wrong() []string {
 func (c *chaos) unsettled(n *sim.Graspd, o oracle) []string {
 	var out []string
 	var connected []grasp.RelayURL
-	for _, s := range n.Engine().Status(c.t.Context()) {
+	for _, s := range n.Engine().Relays(c.t.Context()) {
 		connected = append(connected, s.URL)
 		if s.Phase != "live" && !strings.HasPrefix(string(s.URL), nowhere) || s.Phase == "live" && s.Want != s.Confirmed {
-			out = append(out, fmt.Sprintf("%s: %+v", s.URL, s.Status))
+			out = append(out, fmt.Sprintf("%s: %+v", s.URL, s))
 		}
 	}
 	want := o.wanted()

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"graspd/internal/admin"
+	"graspd/internal/status"
 	"graspd/interop/wire"
 )
 
@@ -148,7 +149,7 @@ func (g *process) until(ctx context.Context, every time.Duration, right func(adm
 }
 
 // brief tells how some relays stand, for an error.
-func brief(all []admin.RelayStatus) string {
+func brief(all []status.Relay) string {
 	var b strings.Builder
 	for _, r := range all[:min(len(all), 3)] {
 		fmt.Fprintf(&b, "%s is %s, wanted %v, confirmed %v; ", r.URL, r.Phase, r.Want, r.Confirmed)

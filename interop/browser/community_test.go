@@ -6,34 +6,36 @@ import (
 	"sync/atomic"
 	"time"
 
-	"graspd/internal/admin"
 	"graspd/internal/grasp"
-	"graspd/internal/health"
 	"graspd/internal/ingest"
 	"graspd/internal/plan"
 	"graspd/internal/policy"
+	"graspd/internal/status"
 	"graspd/internal/store"
 )
 
 // relayOf is one of a hundred relays, each in its own state.
-func relayOf(i int) admin.Relay {
+func relayOf(i int) status.Relay {
 	covered := 1 - float64(i%9)/100
-	r := admin.Relay{URL: grasp.RelayURL(fmt.Sprintf("wss://relay%02d.example.net", i)), Status: plan.Status{
-		Phase: "live", Health: plan.Healthy, Connected: true, Bootstrap: i == 3, Want: plan.Count{Repositories: 50, Roots: 2500},
-		Confirmed: plan.Count{Repositories: 50, Roots: 2500}, LiveREQs: 8, Negentropy: "works", Coverage: &covered,
-		Uptime:   health.Uptime{Connected: time.Duration(90+i%10) * time.Hour, Not: time.Duration(i%11) * time.Hour},
-		Counters: plan.Counters{Live: uint64(i * 7), Catchup: 7400, Gaps: uint64(i % 7 / 6)},
-	}}
+	r := status.Relay{URL: grasp.RelayURL(fmt.Sprintf("wss://relay%02d.example.net", i)),
+		Phase: "live", Health: status.Healthy, Connected: true, Bootstrap: i == 3, Want: status.Count{Repositories: 50, Roots: 2500},
+		Confirmed: status.Count{Repositories: 50, Roots: 2500}, LiveREQs: 8, Negentropy: "works", Coverage: &covered,
+		Uptime:   new(float64(90+i%10) / float64(90+i%10+i%11)),
+		Counters: status.Counters{Sources: status.Sources{Live: uint64(i * 7), Catchup: 7400}, Gaps: uint64(i % 7 / 6)},
+	}
 	switch {
 	case i%10 == 4:
 		r.Phase, r.Confirmed.Roots, r.InFlight = "syncing", 2500*i/100, 40
 	case i%10 == 7:
-		r.Phase, r.Connected, r.Health, r.Failures, r.NextAttempt = "waiting", false, plan.Degraded, 4, time.Now().Add(90*time.Second)
+		r.Phase, r.Connected, r.Health, r.Failures, r.NextAttempt = "waiting", false, status.Degraded, 4, in(90*time.Second)
 	case i%17 == 16:
-		r.Phase, r.Connected, r.Health, r.Failures, r.NextAttempt = "waiting", false, plan.Dead, 61, time.Now().Add(20*time.Hour)
+		r.Phase, r.Connected, r.Health, r.Failures, r.NextAttempt = "waiting", false, status.Dead, 61, in(20*time.Hour)
 	}
 	return r
 }
+
+// in is the moment in so much time.
+func in(d time.Duration) status.Moment { return status.Moment{Time: time.Now().Add(d)} }
 
 // community is what the page shows: a hundred relays, a thousand repositories.
 type community struct {
@@ -42,7 +44,7 @@ type community struct {
 	retried chan grasp.RelayURL
 }
 
-func (c *community) Relays(context.Context) (out []admin.Relay) {
+func (c *community) Relays(context.Context) (out []status.Relay) {
 	for i := range 100 {
 		r := relayOf(i)
 		if i == 0 {
@@ -55,10 +57,10 @@ func (c *community) Relays(context.Context) (out []admin.Relay) {
 
 func (*community) Ready(context.Context) (bool, []grasp.RelayURL) { return true, nil }
 
-func (*community) Details(context.Context) map[grasp.RelayURL]admin.Details {
-	out := map[grasp.RelayURL]admin.Details{}
+func (*community) Details(context.Context) map[grasp.RelayURL]plan.Details {
+	out := map[grasp.RelayURL]plan.Details{}
 	for i := range 100 {
-		var d admin.Details
+		var d plan.Details
 		for j := range 50 {
 			n := (i*10 + j*21) % 1000
 			part := plan.Part{Address: fmt.Sprintf("30617:%064x:%s-%d", n%40, []string{"ngit", "relay", "client", "tools"}[n%4], n), Roots: n % 300, Confirmed: 1 + n%300, Held: 100, Lacks: uint64(max(0, n%29-26))}

@@ -21,10 +21,10 @@ import (
 
 	"graspd/internal/admin"
 	"graspd/internal/grasp"
-	"graspd/internal/health"
 	"graspd/internal/ingest"
 	"graspd/internal/plan"
 	"graspd/internal/policy"
+	"graspd/internal/status"
 	"graspd/internal/store"
 )
 
@@ -125,7 +125,7 @@ var peers = []peerOf{
 	{"wss://old.canyon.example", "dead", 0, 24.1, 0, 0, 0},
 }
 
-func (s *small) Relays(context.Context) (out []admin.Relay) {
+func (s *small) Relays(context.Context) (out []status.Relay) {
 	hours := time.Since(s.begun).Hours()
 	for i, p := range peers {
 		away := hours >= p.from && hours < p.to
@@ -136,11 +136,11 @@ func (s *small) Relays(context.Context) (out []admin.Relay) {
 				live += uint64(1 + (q*31+i)%9*(q%7)*p.busy/20)
 			}
 		}
-		r := admin.Relay{URL: grasp.RelayURL(p.url), Status: plan.Status{
-			Phase: p.phase, Health: plan.Healthy, Connected: !away, Bootstrap: i == 0, Want: plan.Count{Repositories: 12 - i, Roots: 640 - 70*i},
-			Uptime:   health.Uptime{Connected: time.Duration(max(0, hours-(p.to-p.from)) * float64(time.Hour)), Not: time.Duration((p.to - p.from) * float64(time.Hour))},
-			Counters: plan.Counters{Live: live, Catchup: uint64(400 * p.busy), Gaps: p.gaps}, LiveREQs: 3, Negentropy: "works",
-		}}
+		r := status.Relay{URL: grasp.RelayURL(p.url),
+			Phase: p.phase, Health: status.Healthy, Connected: !away, Bootstrap: i == 0, Want: status.Count{Repositories: 12 - i, Roots: 640 - 70*i},
+			Uptime:   new(max(0, hours-(p.to-p.from)) / max(hours, p.to-p.from)),
+			Counters: status.Counters{Sources: status.Sources{Live: live, Catchup: uint64(400 * p.busy)}, Gaps: p.gaps}, LiveREQs: 3, Negentropy: "works",
+		}
 		r.Confirmed = r.Want
 		if p.coverage > 0 {
 			r.Coverage = &p.coverage
@@ -149,9 +149,9 @@ func (s *small) Relays(context.Context) (out []admin.Relay) {
 		case "syncing":
 			r.Confirmed.Roots -= 131
 		case "waiting":
-			r.Health, r.Failures, r.NextAttempt = plan.Degraded, 7, time.Now().Add(11*time.Minute)
+			r.Health, r.Failures, r.NextAttempt = status.Degraded, 7, in(11*time.Minute)
 		case "dead":
-			r.Phase, r.Health, r.Failures, r.NextAttempt, r.Confirmed = "waiting", plan.Dead, 58, time.Now().Add(19*time.Hour), plan.Count{}
+			r.Phase, r.Health, r.Failures, r.NextAttempt, r.Confirmed = "waiting", status.Dead, 58, in(19*time.Hour), status.Count{}
 		}
 		out = append(out, r)
 	}
@@ -161,11 +161,11 @@ func (s *small) Relays(context.Context) (out []admin.Relay) {
 func (*small) Ready(context.Context) (bool, []grasp.RelayURL) { return true, nil }
 func (*small) Retry(context.Context, grasp.RelayURL) error    { return nil }
 
-func (*small) Details(context.Context) map[grasp.RelayURL]admin.Details {
+func (*small) Details(context.Context) map[grasp.RelayURL]plan.Details {
 	names := []string{"atlas", "beacon", "compiler-notes", "dotfiles", "ember", "forge", "glossary", "harvest", "inkwell", "jigsaw", "kestrel", "lantern"}
-	out := map[grasp.RelayURL]admin.Details{}
+	out := map[grasp.RelayURL]plan.Details{}
 	for i, p := range peers {
-		var d admin.Details
+		var d plan.Details
 		for j, name := range names {
 			if (i+j)%3 != 0 && j != i {
 				continue
