@@ -16,14 +16,14 @@ import (
 
 // engine are the packages whose tests have to notice a fault in what fills the
 // relay, in this order: the quickest tests first.
-var engine = []string{"./internal/plan", "./internal/relaysync", "./internal/sim"}
+var engine = []string{"./internal/want", "./internal/plan", "./internal/relaysync", "./internal/sim"}
 
 // packages are those whose tests are asked in turn: the fault's own, then, for what the engine and the safety of events rest
 // on, the engine's.
 func (f fault) packages() []string {
 	own := "./" + f.pkg
 	switch f.pkg {
-	case "internal/store", "internal/ingest", "internal/plan", "internal/relaysync", "internal/grasp", "internal/policy":
+	case "internal/store", "internal/ingest", "internal/want", "internal/plan", "internal/relaysync", "internal/grasp", "internal/policy":
 		return append([]string{own}, slices.DeleteFunc(slices.Clone(engine), func(p string) bool { return p == own })...)
 	case "internal/health", "internal/slots": // by those whose health and slots they are
 		return append([]string{own}, engine...)

@@ -36,29 +36,30 @@ var layers = map[string]int{
 	"internal/health":     4,
 	"internal/slots":      4,
 	"internal/status":     4,
-	"internal/plan":       5,
-	"internal/logs":       6,
-	"internal/progress":   6,
-	"internal/contain":    6,
-	"internal/store":      6,
-	"internal/ingest":     7,
-	"internal/admin":      8,
-	"internal/front":      7,
-	"internal/relay":      8,
-	"internal/publicnet":  7,
-	"internal/relayconn":  8,
-	"internal/metrics":    9,
-	"internal/relaysync":  9,
-	"internal/node":       10,
-	"internal/demo":       11,
-	"cmd/graspd":          12,
+	"internal/want":       5,
+	"internal/plan":       6,
+	"internal/logs":       7,
+	"internal/progress":   7,
+	"internal/contain":    7,
+	"internal/store":      7,
+	"internal/ingest":     8,
+	"internal/admin":      9,
+	"internal/front":      8,
+	"internal/relay":      9,
+	"internal/publicnet":  8,
+	"internal/relayconn":  9,
+	"internal/metrics":    10,
+	"internal/relaysync":  10,
+	"internal/node":       11,
+	"internal/demo":       12,
+	"cmd/graspd":          13,
 }
 
 // testOnly packages are imported by tests and by each other alone.
-var testOnly = []string{"internal/testkit", "internal/testkit/itertest", "internal/testkit/pipe", "internal/store/storetest", "internal/sim"}
+var testOnly = []string{"internal/testkit", "internal/testkit/itertest", "internal/testkit/pipe", "internal/want/wanttest", "internal/store/storetest", "internal/sim"}
 
 // pureBelow is the first layer that may have goroutines, locks, clocks, files and sockets.
-const pureBelow = 6
+const pureBelow = 7
 
 var impure = []string{"context", "sync", "sync/atomic", "net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog"}
 

@@ -2,13 +2,12 @@ package plan_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
-	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
+	"graspd/internal/want/wanttest"
 )
 
 // follows says whether an id of a root event stands in a live REQ.
@@ -23,12 +22,12 @@ func (d *driver) followed() func(nostr.ID) bool {
 // many is a relay of which so many root events are wanted, one a day, and the root events, the oldest first.
 func many(t *testing.T, n int) (*fold, []*nostr.Event) {
 	f := newFold(t)
-	f.add(f.announce(key(0), "x", 1, []string{us, string(here)}))
+	f.AddAll(f.Announce(key(0), "x", 1, []string{us, string(here)}))
 	var roots []*nostr.Event
 	for i := range n {
-		roots = append(roots, f.issue(int64(i+1)*86_400, address(key(0), "x")))
+		roots = append(roots, f.Issue(int64(i+1)*86_400, address(key(0), "x")))
 	}
-	f.add(roots...).step()
+	f.AddAll(roots...).Step()
 	return f, roots
 }
 
@@ -41,7 +40,7 @@ func TestAnOldRootEventThatIsTalkedAboutIsFollowed(t *testing.T) {
 		t.Run(fmt.Sprint(subs, tag), func(t *testing.T) {
 			f, roots := many(t, n)
 			d := newDriver(t, plan.Config{})
-			d.connect(f.wants[here], plan.Limits{MaxSubscriptions: subs})
+			d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: subs})
 			d.pass(10 * time.Minute)
 			before := d.peer.Status()
 			var risen []*nostr.Event
@@ -52,8 +51,8 @@ func TestAnOldRootEventThatIsTalkedAboutIsFollowed(t *testing.T) {
 					t.Fatalf("%d: followed already: %+v", round, d.peer.Status())
 				}
 				d.sent = nil
-				f.add(f.event(nostr.KindComment, key(5), int64(n+round)*86_400, nostr.Tag{tag, old.ID.String()})).step()
-				d.do(plan.Wanted{Want: f.wants[here]})
+				f.AddAll(f.Event(nostr.KindComment, key(5), int64(n+round)*86_400, nostr.Tag{tag, old.ID.String()})).Step()
+				d.do(plan.Wanted{Want: f.Wants[here]})
 				d.pass(10 * time.Second)
 				if !d.follows(old.ID) {
 					t.Fatalf("%d: not followed: %+v", round, d.peer.Status())
@@ -87,19 +86,19 @@ func TestRootEventsRiseOnceAMinute(t *testing.T) {
 	for _, fresh := range []bool{false, true} {
 		f, roots := many(t, 3000)
 		d := newDriver(t, plan.Config{})
-		d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 4})
+		d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 4})
 		d.pass(10 * time.Minute)
 		d.sent = nil
 		swept := d.peer.Status().SweptRoots
 		for i := range 11 {
 			if fresh {
-				roots[i] = f.issue(3000*86_400, address(key(0), "x"))
-				f.add(roots[i])
+				roots[i] = f.Issue(3000*86_400, address(key(0), "x"))
+				f.AddAll(roots[i])
 			} else {
-				f.add(f.event(nostr.KindComment, key(5), 3000*86_400, nostr.Tag{"e", roots[i].ID.String()}))
+				f.AddAll(f.Event(nostr.KindComment, key(5), 3000*86_400, nostr.Tag{"e", roots[i].ID.String()}))
 			}
-			f.step()
-			d.do(plan.Wanted{Want: f.wants[here]})
+			f.Step()
+			d.do(plan.Wanted{Want: f.Wants[here]})
 			if err := d.peer.Check(); err != nil {
 				t.Fatal(err)
 			}
@@ -127,17 +126,17 @@ func TestRootEventsRiseOnceAMinute(t *testing.T) {
 func TestTalkOfLongAgoChangesNothing(t *testing.T) {
 	f, roots := many(t, 3000)
 	d := newDriver(t, plan.Config{})
-	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 4})
 	d.pass(10 * time.Minute)
 	d.sent = nil
-	f.add(f.event(nostr.KindComment, key(5), 160*86_400, nostr.Tag{"e", roots[150].ID.String()})).step()
-	d.do(plan.Wanted{Want: f.wants[here]})
+	f.AddAll(f.Event(nostr.KindComment, key(5), 160*86_400, nostr.Tag{"e", roots[150].ID.String()})).Step()
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	d.pass(10 * time.Minute)
-	if f.wants[here].Ranks()[roots[150].ID] != 160*86_400 || len(d.sent) > 0 {
+	if wanttest.Ranks(f.Wants[here])[roots[150].ID] != 160*86_400 || len(d.sent) > 0 {
 		t.Errorf("%v", d.sent)
 	}
-	f.add(f.issue(170*86_400, address(key(0), "x"))).step() // as little as a root event that is found late
-	d.do(plan.Wanted{Want: f.wants[here]})
+	f.AddAll(f.Issue(170*86_400, address(key(0), "x"))).Step() // as little as a root event that is found late
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	d.pass(10 * time.Minute)
 	if n := len(d.requests(plan.Live)); n > 0 || !d.peer.Settled() {
 		t.Errorf("%d live REQs", n)
@@ -148,13 +147,13 @@ func TestTalkOfLongAgoChangesNothing(t *testing.T) {
 func TestFewRiseAtOnce(t *testing.T) {
 	f, roots := many(t, 3000)
 	d := newDriver(t, plan.Config{})
-	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 4})
 	d.pass(10 * time.Minute)
 	for i := range 300 {
-		f.add(f.event(nostr.KindComment, key(5), int64(3000+i)*86_400, nostr.Tag{"e", roots[i].ID.String()}))
+		f.AddAll(f.Event(nostr.KindComment, key(5), int64(3000+i)*86_400, nostr.Tag{"e", roots[i].ID.String()}))
 	}
-	f.step()
-	d.do(plan.Wanted{Want: f.wants[here]})
+	f.Step()
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	for minute := range 3 {
 		n, follows := 0, d.followed()
 		for i := range 300 {
@@ -178,7 +177,7 @@ func TestWhatRisesIsCountedOnce(t *testing.T) {
 	d := newDriver(t, plan.Config{})
 	var all []*nostr.Event
 	for _, e := range roots[:20] {
-		all = append(all, f.event(nostr.KindComment, key(5), e.CreatedAt, nostr.Tag{"e", e.ID.String()}))
+		all = append(all, f.Event(nostr.KindComment, key(5), e.CreatedAt, nostr.Tag{"e", e.ID.String()}))
 	}
 	matching := func(of []*nostr.Event) func(nostr.Filter) []*nostr.Event {
 		return func(x nostr.Filter) (out []*nostr.Event) {
@@ -191,15 +190,15 @@ func TestWhatRisesIsCountedOnce(t *testing.T) {
 		}
 	}
 	d.own, d.neg = matching(all), matching(all[10:])
-	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 4})
 	d.pass(10 * time.Minute)
 	before := d.peer.Status()
 	if before.Lacks == nil || before.Lacks.Events != 10 {
 		t.Fatalf("%+v", before)
 	}
-	f.add(f.event(nostr.KindComment, key(5), 3000*86_400, nostr.Tag{"e", roots[3].ID.String()}, nostr.Tag{"e", roots[13].ID.String()})).step()
+	f.AddAll(f.Event(nostr.KindComment, key(5), 3000*86_400, nostr.Tag{"e", roots[3].ID.String()}, nostr.Tag{"e", roots[13].ID.String()})).Step()
 	d.sent = nil
-	d.do(plan.Wanted{Want: f.wants[here]})
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	d.pass(time.Minute)
 	if s := d.peer.Status(); s.Lacks.Events != 10 || *s.Coverage != *before.Coverage || !d.follows(roots[3].ID) {
 		t.Errorf("%+v, %v of %v", *s.Lacks, *s.Coverage, *before.Coverage)
@@ -223,13 +222,13 @@ func TestActivityRanksAtAReconnect(t *testing.T) {
 			const n = 5000
 			f, roots := many(t, n)
 			d := newDriver(t, plan.Config{WholeFrom: 1 << 20})
-			d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 10})
+			d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 10})
 			d.pass(10 * time.Minute)
 			for i := range 100 {
-				f.add(f.event(nostr.KindComment, key(5), (n-100)*86_400, nostr.Tag{"e", roots[i].ID.String()}))
+				f.AddAll(f.Event(nostr.KindComment, key(5), (n-100)*86_400, nostr.Tag{"e", roots[i].ID.String()}))
 			}
-			f.add(f.event(nostr.KindComment, key(5), 160*86_400, nostr.Tag{"e", roots[150].ID.String()})).step()
-			d.do(plan.Wanted{Want: f.wants[here]})
+			f.AddAll(f.Event(nostr.KindComment, key(5), 160*86_400, nostr.Tag{"e", roots[150].ID.String()})).Step()
+			d.do(plan.Wanted{Want: f.Wants[here]})
 			again(d)
 			d.pass(10 * time.Minute)
 			follows := d.followed()
@@ -248,175 +247,12 @@ func TestActivityRanksAtAReconnect(t *testing.T) {
 	}
 }
 
-// TestActivityComesOutTheSame in whatever order the events are folded, as from the feed or from the store after a restart.
-func TestActivityComesOutTheSame(t *testing.T) {
-	var m mint
-	r := rand.New(rand.NewPCG(1, 2))
-	announced := m.announce(key(0), "x", 1, []string{us, string(here)})
-	all := []*nostr.Event{announced}
-	var roots []*nostr.Event
-	for i := range 600 {
-		e := m.issue(int64(i)*1000, address(key(0), "x"))
-		roots, all = append(roots, e), append(all, e)
-	}
-	want := map[nostr.ID]int64{}
-	for _, e := range roots {
-		want[e.ID] = e.CreatedAt
-	}
-	for range 2000 {
-		root, at := roots[r.IntN(len(roots))].ID, int64(r.IntN(2_000_000))
-		kind := pick(r, nostr.KindComment, nostr.KindComment, nip34.KindPatch, nostr.KindDeletion)
-		name := pick(r, "e", "E", "q", "p")
-		e := m.event(kind, key(5), at, nostr.Tag{"a", address(key(1), "nobody's")}, nostr.Tag{name, root.String()}, nostr.Tag{"e", "no id"})
-		all = append(all, e)
-		if kind != nostr.KindDeletion && name != "p" {
-			want[root] = max(want[root], at-at%3600)
-		}
-	}
-	for order := range 4 {
-		f := newFold(t)
-		switch order {
-		case 0: // as from the feed, a few at a time
-			for i, e := range all {
-				if f.add(e); i%50 == 0 {
-					f.step()
-				}
-			}
-		case 1: // at once
-			f.add(all...)
-		case 2: // root events first, all else newest first, and all of that twice
-			f.add(all[:601]...)
-			for _, i := range r.Perm(len(all)) {
-				f.add(all[i])
-			}
-		default: // names are made anew in between
-			for i, e := range all {
-				if f.add(e); i%100 == 0 {
-					f.step()
-					f.SweepNames()
-				}
-			}
-		}
-		f.step()
-		got := f.wants[here].Ranks()
-		if len(got) != len(want) {
-			t.Fatalf("%d root events, not %d", len(got), len(want))
-		}
-		for id, at := range want {
-			if got[id] != at {
-				t.Fatalf("order %d: a root event ranks at %d, not %d", order, got[id], at)
-			}
-		}
-		if err := f.Check(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// TestActivityIsTheRelaysThatAreAskedForIt: no other gets a Want for it, and none twice within an hour or for what is older.
-func TestActivityIsTheRelaysThatAreAskedForIt(t *testing.T) {
-	f := newFold(t)
-	f.add(f.announce(key(0), "x", 1, []string{us, relay(1), relay(2)}), f.announce(key(1), "y", 1, []string{us, relay(3)}))
-	root := f.issue(10_000, address(key(0), "x"))
-	f.add(root).step()
-	said := func(at int64, ids ...nostr.ID) int {
-		e := f.event(nostr.KindComment, key(5), at)
-		for _, id := range ids {
-			e.Tags = append(e.Tags, nostr.Tag{"e", id.String()})
-		}
-		f.add(e)
-		changed := f.step()
-		for _, u := range changed {
-			if u == plan.URL(relay(3)) {
-				t.Errorf("at %d: who is not concerned gets a Want", at)
-			}
-			if n, told := f.wants[u].Moved(); !told || n != 0 || f.wants[u].Moves() {
-				t.Errorf("at %d: the Want is told to be another", at)
-			}
-		}
-		return len(changed)
-	}
-	other := nostr.ID{1, 2, 3}
-	var others []nostr.ID
-	for range 16 {
-		others = append(others, other)
-	}
-	for i, c := range []struct {
-		at   int64
-		ids  []nostr.ID
-		want int
-	}{
-		{9_000, []nostr.ID{root.ID}, 0},
-		{10_500, []nostr.ID{root.ID}, 0}, // in the hour in which it was made
-		{50_000, []nostr.ID{root.ID}, 2},
-		{50_100, []nostr.ID{root.ID}, 0},
-		{40_000, []nostr.ID{root.ID}, 0},
-		{54_000, []nostr.ID{other}, 0},
-		{54_000, append(others, root.ID), 0}, // too many names
-		{54_000, append(others[1:], root.ID), 2},
-	} {
-		if got := said(c.at, c.ids...); got != c.want {
-			t.Errorf("%d: %d relays get a Want, not %d", i, got, c.want)
-		}
-	}
-	kept := f.wants[plan.URL(relay(1))]
-	if said(80_000, root.ID) != 2 || kept.Ranks()[root.ID] != 54_000 {
-		t.Errorf("a Want that was handed out ranks it at %d now", kept.Ranks()[root.ID])
-	}
-	f.add(f.event(nostr.KindComment, key(5), 100_000, nostr.Tag{"e", root.ID.String()}))
-	f.Remove(root.ID)
-	heir := f.issue(70_000, address(key(0), "x")) // in its place
-	f.add(heir).step()
-	if at := f.wants[plan.URL(relay(1))].Ranks()[heir.ID]; at != 70_000 {
-		t.Errorf("what was said of one that is gone has another rank at %d", at)
-	}
-	if got := said(90_000, root.ID); got != 0 {
-		t.Error("a root event that is gone is talked about")
-	}
-}
-
-// TestOldActivityIsNotKeptForRelaysThatRest: what a Want keeps of it is bounded, as every relay gets a new one in the end.
-func TestOldActivityIsNotKeptForRelaysThatRest(t *testing.T) {
-	f := newFold(t)
-	f.add(f.announce(key(0), "x", 1, []string{us, relay(1)}), f.announce(key(1), "y", 1, []string{us, relay(3)}))
-	root := f.issue(10_000, address(key(0), "x"))
-	f.add(root).step()
-	for n := range 1000 {
-		f.add(f.event(nostr.KindComment, key(5), int64(n+10)*3600, nostr.Tag{"e", root.ID.String()}))
-		if len(f.step()) == 2 {
-			return
-		}
-	}
-	t.Error("a relay that is not concerned keeps its Want for ever")
-}
-
-// TestActivityIsSmall, also when everything is talked about.
-func TestActivityIsSmall(t *testing.T) {
-	const n = 100_000
-	f, roots := many(t, n)
-	f.step()
-	before := allocated()
-	for i, e := range roots {
-		f.add(f.event(nostr.KindComment, key(5), int64(n)*86_400, nostr.Tag{"e", e.ID.String()}))
-		if i%5000 == 0 {
-			f.step()
-		}
-	}
-	f.step()
-	if after := allocated(); after > before+1<<20 {
-		t.Errorf("%.1f MB for %d root events", mb(after-before), n)
-	}
-	if got := f.wants[here].Ranks()[roots[0].ID]; got != n*86_400 {
-		t.Errorf("it ranks at %d", got)
-	}
-}
-
 // TestWhatIsTalkedAboutWhileItIsAsked in its turn is followed after that.
 func TestWhatIsTalkedAboutWhileItIsAsked(t *testing.T) {
 	const n = 3000
 	f, roots := many(t, n)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 6})
+	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 6})
 	d.pass(10 * time.Minute)
 	held := false
 	var waits []plan.Request
@@ -439,10 +275,10 @@ func TestWhatIsTalkedAboutWhileItIsAsked(t *testing.T) {
 	var talked []*nostr.Event
 	for i := range 50 {
 		talked = append(talked, roots[i*30])
-		f.add(f.event(nostr.KindComment, key(5), n*86_400, nostr.Tag{"e", roots[i*30].ID.String()}))
+		f.AddAll(f.Event(nostr.KindComment, key(5), n*86_400, nostr.Tag{"e", roots[i*30].ID.String()}))
 	}
-	f.step()
-	d.do(plan.Wanted{Want: f.wants[here]})
+	f.Step()
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	if err := d.peer.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -468,11 +304,11 @@ func TestWhatIsTalkedAboutWhileItIsAsked(t *testing.T) {
 func TestRepositoriesRiseToo(t *testing.T) {
 	f, _ := many(t, 3000)
 	d := newDriver(t, plan.Config{})
-	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 4})
 	d.pass(10 * time.Minute)
 	for i := range 5 {
-		f.add(f.announce(key(10+i), "y", 1, []string{us, string(here)})).step()
-		d.do(plan.Wanted{Want: f.wants[here]})
+		f.AddAll(f.Announce(key(10+i), "y", 1, []string{us, string(here)})).Step()
+		d.do(plan.Wanted{Want: f.Wants[here]})
 		d.pass(5 * time.Second)
 	}
 	d.pass(time.Minute)
@@ -491,10 +327,10 @@ func TestWhatIsNotConfirmedKeepsItsPlace(t *testing.T) {
 	f, _ := many(t, 3000)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	d.hold = func(e plan.Effect) bool { r, ok := e.(plan.Request); return ok && r.Class == plan.Catchup }
-	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 4})
 	d.pass(time.Minute)
-	f.add(f.issue(3000*86_400, address(key(0), "x"))).step()
-	d.do(plan.Wanted{Want: f.wants[here]})
+	f.AddAll(f.Issue(3000*86_400, address(key(0), "x"))).Step()
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	for range 30 {
 		d.pass(5 * time.Minute)
 		if err := d.peer.Check(); err != nil {
@@ -519,14 +355,14 @@ func TestWhatRisesIsNoMoreThanIsBorne(t *testing.T) {
 		refused++
 		return nostr.Closed{Sub: r.Sub, Reason: "blocked: too many subscriptions: their filters fill the memory set aside for a connection, close one first"}
 	}
-	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 200})
+	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 200})
 	d.pass(10 * time.Minute)
 	say := func(of []*nostr.Event) {
 		for _, e := range of {
-			f.add(f.event(nostr.KindComment, key(5), 1500*86_400, nostr.Tag{"e", e.ID.String()}))
+			f.AddAll(f.Event(nostr.KindComment, key(5), 1500*86_400, nostr.Tag{"e", e.ID.String()}))
 		}
-		f.step()
-		d.do(plan.Wanted{Want: f.wants[here]})
+		f.Step()
+		d.do(plan.Wanted{Want: f.Wants[here]})
 		d.pass(5 * time.Minute)
 	}
 	var some []*nostr.Event

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"graspd/internal/nostr"
+	"graspd/internal/want"
 )
 
 // What a relay lacks of everything is told per repository by looking at those
@@ -55,7 +56,7 @@ func (p *Peer) attributed(in Attributed) {
 		p.coverage.keepLast()
 		return
 	}
-	owners, lacks := p.belonging(LayerRoots, &p.wanted.itemSet), make(map[uint32]shares)
+	owners, lacks := p.belonging(want.LayerRoots, &p.wanted.itemSet), make(map[uint32]shares)
 	for _, names := range in.Names {
 		for _, root := range []bool{false, true} {
 			// Once, under the first name that counts, as in what is asked together.

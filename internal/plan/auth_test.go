@@ -42,8 +42,8 @@ func (g *gate) refuse(r plan.Request) nostr.RelayMessage {
 
 // grown returns the Want of f with one more root event.
 func grown(f *fold) *plan.Want {
-	f.add(f.issue(9, address(key(0), "x"))).step()
-	return f.wants[here]
+	f.AddAll(f.Issue(9, address(key(0), "x"))).Step()
+	return f.Wants[here]
 }
 
 func gated(t *testing.T, g *gate) *driver {

@@ -16,18 +16,18 @@ import (
 func big(t testing.TB) *fold {
 	f := newFold(t)
 	for i := range 1000 {
-		f.add(f.announce(key(i), fmt.Sprint("repo", i), 1, []string{us, string(here), relay(2), relay(3), relay(4), relay(5)}))
+		f.AddAll(f.Announce(key(i), fmt.Sprint("repo", i), 1, []string{us, string(here), relay(2), relay(3), relay(4), relay(5)}))
 	}
 	for i := range 50_000 {
-		f.add(f.issue(int64(i), address(key(i*i%1000), fmt.Sprint("repo", i*i%1000))))
+		f.AddAll(f.Issue(int64(i), address(key(i*i%1000), fmt.Sprint("repo", i*i%1000))))
 	}
-	f.step()
+	f.Step()
 	return f
 }
 
 func bigPeer(b testing.TB, f *fold) *driver {
 	d := newDriver(b, plan.Config{})
-	d.connect(f.wants[here], plan.Limits{})
+	d.connect(f.Wants[here], plan.Limits{})
 	d.pass(time.Minute)
 	if !d.peer.Settled() {
 		b.Fatalf("not settled: %+v", d.peer.Status())
@@ -57,7 +57,7 @@ func BenchmarkNewRoot(b *testing.B) {
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		b.StopTimer()
-		e := f.issue(int64(60_000+n), address(key(n%1000), fmt.Sprint("repo", n%1000)))
+		e := f.Issue(int64(60_000+n), address(key(n%1000), fmt.Sprint("repo", n%1000)))
 		d.pass(20 * time.Second)
 		d.sent = d.sent[:0]
 		b.StartTimer()
@@ -94,7 +94,7 @@ func TestMemory(t *testing.T) {
 	f := big(t)
 	folded := allocated() - before
 	d := newDriver(t, plan.Config{})
-	d.do(plan.Wanted{Want: f.wants[here]})
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	wanted := allocated() - before - folded
 	t.Logf("fold %d kB, one peer that wants it all %d kB", folded>>10, wanted>>10)
 	if folded > 15<<20 || wanted > 1<<20 {

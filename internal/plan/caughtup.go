@@ -1,12 +1,16 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"graspd/internal/want"
+)
 
 // CaughtUp says that the announcements are confirmed, and everything else that
 // is wanted is confirmed too or was asked in vain and waits for its next turn.
 func (p *Peer) CaughtUp() bool {
 	c := p.conn
-	if c == nil || !p.confirmed.has(Announcements) || p.now.Mono < c.pausedTill {
+	if c == nil || !p.confirmed.has(want.Announcements) || p.now.Mono < c.pausedTill {
 		return false
 	}
 	if slices.ContainsFunc(c.following.live, func(l *liveReq) bool { return !l.open }) ||

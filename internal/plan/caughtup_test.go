@@ -53,8 +53,8 @@ func TestCaughtUp(t *testing.T) {
 		t.Error("nothing is left")
 	}
 	mute = "stored a"
-	f.add(f.announce(key(7), "new", 1, []string{us, string(here)})).step()
-	d.do(plan.Wanted{Want: f.wants[here]})
+	f.AddAll(f.Announce(key(7), "new", 1, []string{us, string(here)})).Step()
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	check("a new repository is asked", false)
 	d.pass(31 * time.Second)
 	check("a new repository was asked in vain", true)
@@ -67,8 +67,8 @@ func TestCaughtUp(t *testing.T) {
 	d.refuse = func(r plan.Request) nostr.RelayMessage {
 		return nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}
 	}
-	f.add(f.announce(key(8), "newer", 1, []string{us, string(here)})).step()
-	d.do(plan.Wanted{Want: f.wants[here]})
+	f.AddAll(f.Announce(key(8), "newer", 1, []string{us, string(here)})).Step()
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	d.pass(time.Second)
 	check("asked to slow down", false)
 	d.do(plan.Disconnected{Reason: "reset"})
@@ -108,9 +108,9 @@ func TestBehind(t *testing.T) {
 	d.refuse = func(r plan.Request) nostr.RelayMessage {
 		return nostr.Closed{Sub: r.Sub, Reason: "restricted: not for you"}
 	}
-	f.add(f.announce(key(7), "new", 1, []string{us, string(here)})).step()
+	f.AddAll(f.Announce(key(7), "new", 1, []string{us, string(here)})).Step()
 	d.pass(time.Minute)
-	d.do(plan.Wanted{Want: f.wants[here]})
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	d.pass(3 * time.Hour)
 	behind("one was refused three hours ago", 3*time.Hour)
 	d.clock.Wall = d.clock.Wall.Add(100 * time.Hour)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"graspd/internal/want"
 )
 
 // session is the state that lives and dies with one connection.
@@ -116,16 +118,16 @@ func (p *Peer) forgive() {
 
 // inOrder returns what is wanted, the lower layers first and of the root events
 // those that rank highest, as they are the last to be left without a live REQ.
-func (p *Peer) inOrder() []Item {
+func (p *Peer) inOrder() []want.Item {
 	var seen itemSet
-	items := make([]Item, 0, p.wanted.n)
-	p.want.each(func(it Item) {
+	items := make([]want.Item, 0, p.wanted.n)
+	p.want.Each(func(it want.Item) {
 		if seen.put(it) {
 			items = append(items, it)
 		}
 	})
-	slices.SortStableFunc(items, func(a, b Item) int {
-		return cmp.Or(cmp.Compare(p.want.layer(a), p.want.layer(b)), cmp.Compare(p.want.rank(b), p.want.rank(a)))
+	slices.SortStableFunc(items, func(a, b want.Item) int {
+		return cmp.Or(cmp.Compare(p.want.Layer(a), p.want.Layer(b)), cmp.Compare(p.want.Rank(b), p.want.Rank(a)))
 	})
 	return items
 }

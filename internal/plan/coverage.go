@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"graspd/internal/status"
+	"graspd/internal/want"
 )
 
 // How much of what is here a relay has, per repository: what reconciliations tell,
@@ -59,13 +60,13 @@ func (c *coverage) end() {
 const mostFormer = 64
 
 // keep forgets repositories that are wanted no more, when they have become many.
-func (c *coverage) keep(w *Want) {
+func (c *coverage) keep(w *want.Want) {
 	for _, m := range []map[uint32]shares{c.last, c.next, c.whole} {
 		if len(m) <= 2*len(w.Repos)+mostFormer {
 			continue
 		}
 		maps.DeleteFunc(m, func(ord uint32, _ shares) bool {
-			_, wanted := slices.BinarySearchFunc(w.Repos, ord, func(r *RepoWant, ord uint32) int { return cmp.Compare(r.ord, ord) })
+			_, wanted := slices.BinarySearchFunc(w.Repos, ord, func(r *want.RepoWant, ord uint32) int { return cmp.Compare(r.Ord, ord) })
 			return !wanted
 		})
 	}
@@ -121,7 +122,7 @@ func (t *task) tallyWindow() {
 
 // cover adds what a group told, if it was asked in full and not before.
 func (p *Peer) cover(g *group) {
-	if g.layer != LayerRepositories && g.layer != LayerRoots || g.whole || g.since > 0 || !p.fresh(g) {
+	if g.layer != want.LayerRepositories && g.layer != want.LayerRoots || g.whole || g.since > 0 || !p.fresh(g) {
 		return
 	}
 	for _, t := range g.tasks {
@@ -146,14 +147,14 @@ func (p *Peer) cover(g *group) {
 }
 
 // add takes what a group told of repositories.
-func (c *coverage) add(l Layer, found map[uint32]share) {
+func (c *coverage) add(l want.Layer, found map[uint32]share) {
 	into := c.last
 	if c.filling {
 		into = c.next
 	}
 	for ord, s := range found {
 		x := into[ord]
-		if l == LayerRepositories { // a new revision is asked in place of the former one
+		if l == want.LayerRepositories { // a new revision is asked in place of the former one
 			x.own = s
 		} else {
 			x.roots = x.roots.plus(s)
@@ -182,33 +183,31 @@ func owned(tag byte, value string) string {
 }
 
 // belonging returns which repositories the values of the filters for items belong to.
-func (p *Peer) belonging(layer Layer, in *itemSet) map[string][]uint32 {
+func (p *Peer) belonging(layer want.Layer, in *itemSet) map[string][]uint32 {
 	out := make(map[string][]uint32)
-	add := func(tag byte, value string, r *RepoWant) {
+	add := func(tag byte, value string, r *want.RepoWant) {
 		k := owned(tag, value)
-		out[k] = append(out[k], r.ord)
+		out[k] = append(out[k], r.Ord)
 	}
 	for _, r := range p.want.Repos {
 		if in.has(r.Item) {
-			x := p.want.names.repo(r.Item)
+			x := p.want.Repository(r.Item)
 			add('d', x.D, r)
 			for _, a := range x.Addresses {
 				add('a', a, r)
 				add('q', a, r)
 			}
 		}
-		if layer != LayerRoots {
+		if layer != want.LayerRoots {
 			continue
 		}
-		for _, c := range r.chunks {
-			for _, it := range *c {
-				if in.has(it) {
-					id := p.want.names.root(it).id.String()
-					add('e', id, r)
-					add('q', id, r)
-				}
+		r.EachRoot(func(it want.Item) {
+			if in.has(it) {
+				id := p.want.Root(it).String()
+				add('e', id, r)
+				add('q', id, r)
 			}
-		}
+		})
 	}
 	return out
 }
@@ -221,13 +220,13 @@ func (p *Peer) tendCoverage() {
 	}
 	c.end()
 	p.recount()
-	worst, lacking := (*RepoWant)(nil), 0
+	worst, lacking := (*want.RepoWant)(nil), 0
 	for _, r := range p.want.Repos {
-		lacks := c.last[r.ord].sum().lacks
+		lacks := c.last[r.Ord].sum().lacks
 		if lacks == 0 {
 			continue
 		}
-		if lacking++; worst == nil || lacks > c.last[worst.ord].sum().lacks {
+		if lacking++; worst == nil || lacks > c.last[worst.Ord].sum().lacks {
 			worst = r
 		}
 	}
@@ -235,8 +234,8 @@ func (p *Peer) tendCoverage() {
 		return
 	}
 	c.told, c.before = p.now.Mono, true
-	p.report(Warn, "relay lacks events that we have", "repository", p.want.names.repo(worst.Item).Addresses[0],
-		"count", c.last[worst.ord].sum().lacks, "repositories", lacking)
+	p.report(Warn, "relay lacks events that we have", "repository", p.want.Repository(worst.Item).Addresses[0],
+		"count", c.last[worst.Ord].sum().lacks, "repositories", lacking)
 }
 
 // reconciles says whether reconciliations tell what the relay has.
@@ -254,7 +253,7 @@ type totals struct {
 func (p *Peer) recount() {
 	p.covers = totals{}
 	for _, r := range p.want.Repos {
-		s := p.coverage.last[r.ord].sum()
+		s := p.coverage.last[r.Ord].sum()
 		p.covers.share = p.covers.plus(s)
 		if s.lacks > 0 {
 			p.covers.lacking++

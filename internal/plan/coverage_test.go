@@ -9,6 +9,7 @@ import (
 
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
+	"graspd/internal/want/wanttest"
 )
 
 // shelves are two sides that reconcile: the events here, and which of them the relay lacks.
@@ -22,7 +23,7 @@ type shelves struct {
 
 func newShelves(t *testing.T, roots int) *shelves {
 	f, _ := small(t, roots)
-	s := &shelves{driver: newDriver(t, plan.Config{}), mint: mint{n: 1 << 32}, f: f, lacks: map[nostr.ID]bool{}}
+	s := &shelves{driver: newDriver(t, plan.Config{}), mint: mint{N: 1 << 32}, f: f, lacks: map[nostr.ID]bool{}}
 	matching := func(f nostr.Filter, all bool) (out []*nostr.Event) {
 		for _, e := range s.ours {
 			if f.Matches(e) && (all || !s.lacks[e.ID]) {
@@ -37,12 +38,12 @@ func newShelves(t *testing.T, roots int) *shelves {
 	return s
 }
 
-func (s *shelves) want() *plan.Want { return s.f.wants[here] }
+func (s *shelves) want() *plan.Want { return s.f.Wants[here] }
 
 // put adds n events of which the relay lacks some.
 func (s *shelves) put(n, lacking int, tags ...nostr.Tag) (out []*nostr.Event) {
 	for i := range n {
-		e := s.mint.event(nostr.KindComment, key(9), 1_700_000_000+int64(len(s.ours)), tags...)
+		e := s.mint.Event(nostr.KindComment, key(9), 1_700_000_000+int64(len(s.ours)), tags...)
 		s.ours = append(s.ours, e)
 		s.lacks[e.ID] = i < lacking
 		out = append(out, e)
@@ -50,7 +51,9 @@ func (s *shelves) put(n, lacking int, tags ...nostr.Tag) (out []*nostr.Event) {
 	return out
 }
 
-func (s *shelves) root(n int) string { return s.want().Repos[0].RootIDs(s.want())[n].String() }
+func (s *shelves) root(n int) string {
+	return wanttest.RootIDs(s.want(), s.want().Repos[0])[n].String()
+}
 
 func (s *shelves) coverage() float64 {
 	if c := s.peer.Status().Coverage; c != nil {
@@ -133,10 +136,10 @@ func TestCoverage(t *testing.T) {
 // A root event of two repositories counts for both, and the one that lacks most is named.
 func TestCoverageOfSeveralRepositories(t *testing.T) {
 	s := newShelves(t, 1)
-	y := s.f.announce(key(1), "y", 1, []string{us, string(here)})
-	s.f.add(y).step()
-	both := s.f.issue(7, address(key(0), "x"), address(key(1), "y"))
-	s.f.add(both).step()
+	y := s.f.Announce(key(1), "y", 1, []string{us, string(here)})
+	s.f.AddAll(y).Step()
+	both := s.f.Issue(7, address(key(0), "x"), address(key(1), "y"))
+	s.f.AddAll(both).Step()
 	s.put(10, 4, nostr.Tag{"a", address(key(0), "x")})
 	s.put(10, 2, nostr.Tag{"a", address(key(1), "y")})
 	s.put(10, 3, nostr.Tag{"E", both.ID.String()})
@@ -157,7 +160,7 @@ func TestCoverageOfSeveralRepositories(t *testing.T) {
 		t.Errorf("warned of %v, want %v", got, want)
 	}
 	s.f.Remove(y.ID)
-	s.f.step()
+	s.f.Step()
 	s.do(plan.Wanted{Want: s.want()})
 	if got, want := s.coverage(), 0.65; got != want { // 7 of 20
 		t.Errorf("with one repository only covered %v, want %v", got, want)
@@ -203,7 +206,7 @@ func TestCoverageIsThatOfTheLastFullCatchUp(t *testing.T) {
 	if s.coverage() != 1 {
 		t.Errorf("after a quick reconnect covered %v", s.coverage())
 	}
-	s.f.add(s.f.issue(9, x)).step()
+	s.f.AddAll(s.f.Issue(9, x)).Step()
 	s.put(10, 10, nostr.Tag{"e", s.root(2)})
 	s.do(plan.Wanted{Want: s.want()})
 	if s.coverage() != 0.5 {
@@ -216,14 +219,14 @@ func TestCoverageOfANewRevision(t *testing.T) {
 	s := newShelves(t, 0)
 	s.put(10, 5, nostr.Tag{"a", address(key(0), "x")})
 	s.connect(s.want(), plan.Limits{})
-	s.f.now += 5
-	s.f.add(s.f.announce(key(0), "x", 5, []string{us, string(here)}, key(1))).step()
-	s.f.add(s.f.announce(key(1), "x", 6, []string{string(here)}, key(0))).step()
-	s.f.now += 5
-	s.f.step()
+	s.f.Now += 5
+	s.f.AddAll(s.f.Announce(key(0), "x", 5, []string{us, string(here)}, key(1))).Step()
+	s.f.AddAll(s.f.Announce(key(1), "x", 6, []string{string(here)}, key(0))).Step()
+	s.f.Now += 5
+	s.f.Step()
 	s.put(10, 0, nostr.Tag{"a", address(key(1), "x")})
 	s.do(plan.Wanted{Want: s.want()})
-	if len(s.want().Repository(s.want().Repos[0]).Addresses) != 2 || s.coverage() != 0.75 {
+	if len(s.want().Repository(s.want().Repos[0].Item).Addresses) != 2 || s.coverage() != 0.75 {
 		t.Errorf("covered %v", s.coverage())
 	}
 }
@@ -302,7 +305,7 @@ func TestCoverageOfWindows(t *testing.T) {
 func TestCoverageComparedTwice(t *testing.T) {
 	s := newShelves(t, 0)
 	s.put(8, 2, nostr.Tag{"a", address(key(0), "x")})
-	theirs := s.mint.event(nostr.KindComment, key(9), 1_700_000_000, nostr.Tag{"a", address(key(0), "x")})
+	theirs := s.mint.Event(nostr.KindComment, key(9), 1_700_000_000, nostr.Tag{"a", address(key(0), "x")})
 	have := s.neg
 	s.neg = func(f nostr.Filter) []*nostr.Event {
 		out := have(f)

@@ -1,13 +1,15 @@
 package plan
 
+import "graspd/internal/want"
+
 // desire is what a peer was told to want.
 type desire struct {
-	want   *Want
+	want   *want.Want
 	wanted bag
 }
 
 // setWant takes a new Want and works out what changed, page by page.
-func (p *Peer) setWant(w *Want) {
+func (p *Peer) setWant(w *want.Want) {
 	p.noteOwners()
 	if w == nil {
 		p.leave()
@@ -16,14 +18,14 @@ func (p *Peer) setWant(w *Want) {
 	old := p.want
 	p.want = w
 	if old == nil {
-		p.wanted.add(Announcements)
+		p.wanted.add(want.Announcements)
 	}
 	p.revive()
-	diff(old, w, func(it Item) {
+	want.Diff(old, w, func(it want.Item) {
 		if p.wanted.add(it) && p.conn != nil {
 			p.conn.queue(p.lotOf(it))
 		}
-	}, func(it Item) {
+	}, func(it want.Item) {
 		if p.wanted.sub(it) {
 			p.confirmed.drop(it)
 			p.proven.drop(it)
@@ -36,10 +38,24 @@ func (p *Peer) setWant(w *Want) {
 		}
 	})
 	if old != nil && p.conn != nil {
-		p.rouse(old.names)
+		p.rouse(old)
 	}
 	p.coverage.keep(w)
 	p.recount()
+}
+
+// reconsider asks for everything again, since what was refused before may be taken now. That it was not taken live is no gap.
+func (p *Peer) reconsider() {
+	p.unprove()
+	if p.conn == nil {
+		p.confirmed.clear()
+		p.held.clear()
+		p.hasMark = false
+		return
+	}
+	p.conn.followed = followed{all: p.now.Wall.Unix()}
+	p.referencesAt = p.now.Mono
+	p.recatch(Catchup)
 }
 
 // noteOwners notes who names a relay that is dead.

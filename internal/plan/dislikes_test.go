@@ -74,14 +74,14 @@ func (w *world) poison() {
 		if w.relay.dislikes == "drop" && d == "disliked" {
 			continue // it would end the connection again and again, and nothing tells for what
 		}
-		w.keep(w.shop.announce(author, d, w.unix()-int64(i), []string{us, string(here)}))
-		w.relay.publish(w.shop.mint.issue(w.unix()-int64(w.r.IntN(100_000)), address(author, d)))
+		w.keep(w.shop.Announce(author, d, w.unix()-int64(i), []string{us, string(here)}))
+		w.relay.publish(w.shop.Mint.Issue(w.unix()-int64(w.r.IntN(100_000)), address(author, d)))
 	}
 }
 
 // dislikedItem says whether the relay is not to be asked for an item.
 func (w *world) dislikedItem(want *plan.Want, it plan.Item) bool {
-	return w.relay.dislikes != "" && w.relay.dislikesAny(want.Asks(it))
+	return w.relay.dislikes != "" && w.relay.dislikesAny(plan.Asks(want, it))
 }
 
 // refusals says whether the relay is taken to refuse what it does refuse.

@@ -293,8 +293,8 @@ func (d *driver) following() []nostr.Filter {
 func wantOf(t testing.TB, events ...*nostr.Event) *plan.Want {
 	t.Helper()
 	f := newFold(t)
-	f.add(events...).step()
-	return f.wants[here]
+	f.AddAll(events...).Step()
+	return f.Wants[here]
 }
 
 // survey reads the driver's own events.

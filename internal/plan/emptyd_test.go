@@ -7,19 +7,21 @@ import (
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
+	"graspd/internal/want"
+	"graspd/internal/want/wanttest"
 )
 
 // A relay may not index an empty value, or refuse a REQ for it with all that stands beside it.
 func TestAnEmptyIdentifierIsNoValueToAskFor(t *testing.T) {
 	owner, member := key(1), key(2)
 	f := newFold(t)
-	f.add(f.announce(owner, "", 10, []string{us, relay(1)}, member), f.announce(member, "", 11, []string{us}, owner))
-	f.step()
-	want := f.wants[plan.URL(relay(1))]
+	f.AddAll(f.Announce(owner, "", 10, []string{us, relay(1)}, member), f.Announce(member, "", 11, []string{us}, owner))
+	f.Step()
+	w := f.Wants[plan.URL(relay(1))]
 	var filters []nostr.Filter
-	for _, it := range want.Items() {
-		if it != plan.Announcements {
-			filters = append(filters, want.Asks(it)...)
+	for _, it := range wanttest.Items(w) {
+		if it != want.Announcements {
+			filters = append(filters, plan.Asks(w, it)...)
 		}
 	}
 	for _, x := range filters {
@@ -30,8 +32,8 @@ func TestAnEmptyIdentifierIsNoValueToAskFor(t *testing.T) {
 		}
 	}
 	for _, e := range []*nostr.Event{
-		f.event(nip34.KindState, owner, 12, nostr.Tag{"d", ""}), f.event(nip34.KindState, member, 12), f.announce(member, "", 13, nil),
-		f.event(nostr.KindDeletion, owner, 14, nostr.Tag{"a", "30618:" + owner.String() + ":"}),
+		f.Event(nip34.KindState, owner, 12, nostr.Tag{"d", ""}), f.Event(nip34.KindState, member, 12), f.Announce(member, "", 13, nil),
+		f.Event(nostr.KindDeletion, owner, 14, nostr.Tag{"a", "30618:" + owner.String() + ":"}),
 	} {
 		if !matchesAny(filters, e) {
 			t.Errorf("does not ask for %v", e)

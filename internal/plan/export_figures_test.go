@@ -1,6 +1,10 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+
+	"graspd/internal/want"
+)
 
 // checkFigures compares what is kept for the status with a walk through all that is wanted.
 func (p *Peer) checkFigures() error {
@@ -15,7 +19,7 @@ func (p *Peer) checkFigures() error {
 		if p.has(r.Item) {
 			repos++
 		}
-		s := p.coverage.last[r.ord].sum()
+		s := p.coverage.last[r.Ord].sum()
 		covers.share = covers.plus(s)
 		if s.lacks > 0 {
 			covers.lacking++
@@ -32,7 +36,6 @@ func (p *Peer) checkFigures() error {
 
 // Blind takes away all that a walk through what is wanted would look at.
 func (p *Peer) Blind() {
-	w := *p.want
-	w.Repos, w.names = make([]*RepoWant, len(w.Repos)), nil
-	p.want, p.coverage = &w, coverage{}
+	w := &want.Want{Bootstrap: p.want.Bootstrap, Owners: p.want.Owners, Repos: make([]*want.RepoWant, len(p.want.Repos))}
+	p.want, p.coverage = w, coverage{}
 }

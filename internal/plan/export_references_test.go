@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"slices"
+
+	"graspd/internal/want"
 )
 
 // The bounds of layer 4.
@@ -33,11 +35,11 @@ func (p *Peer) AsksReferences(sub string) bool {
 		return false
 	}
 	r := p.conn.requests[sub]
-	return r != nil && r.task != nil && r.task.group.layer == LayerReferences
+	return r != nil && r.task != nil && r.task.group.layer == want.LayerReferences
 }
 
-// Values returns what other events are about in an item.
-func (w *Want) Values(it Item) Values { return w.values(it) }
+// ValuesOf returns what other events are about in an item.
+func ValuesOf(w *want.Want, it want.Item) Values { return itemValues(w, it) }
 
 func (w *tour) check() error {
 	if len(w.frames) > mostFrames {
@@ -63,7 +65,7 @@ func (p *Peer) checkReferences() error {
 	t := r.asked.task
 	running := 0
 	for _, x := range c.running {
-		if x.group.layer == LayerReferences {
+		if x.group.layer == want.LayerReferences {
 			running++
 		}
 	}

@@ -120,70 +120,6 @@ func (t *task) bounds(p *Peer) (all []bound) {
 	return all
 }
 
-// Check holds everything that d remembers against what lives.
-func (d *Desired) Check() error {
-	announcements, repos, named := 0, 0, 0
-	for name, same := range d.byD {
-		announcements += len(same)
-		if len(same) == 0 {
-			return fmt.Errorf("no announcement of %q is remembered", name)
-		}
-	}
-	targets, addresses := 0, 0
-	for _, t := range d.targets {
-		if len(t.repos) > 0 || t.bootstrap {
-			targets++
-		}
-		if len(t.owners) > len(t.repos) {
-			return fmt.Errorf("%d owners of %d repositories", len(t.owners), len(t.repos))
-		}
-		if len(t.changed) > 0 || t.wants != nil && len(t.wants) != len(t.repos) {
-			return fmt.Errorf("%d repositories changed, %d of %d handed out", len(t.changed), len(t.wants), len(t.repos))
-		}
-	}
-	for pk, mine := range d.byAuthor {
-		repos += len(mine)
-		for _, r := range mine {
-			if r.item != 0 {
-				named++
-			}
-			if found(d.byD[r.d], pk, byAnnouncer) == nil {
-				return fmt.Errorf("repository %q without an announcement", r.d)
-			}
-			addresses += len(r.joined)
-		}
-	}
-	roots := 0
-	for _, no := range d.roots.byKey {
-		for ; no != 0; no = d.roots.at(no).next {
-			addresses += len(slices.Collect(d.roots.addresses(no)))
-			if d.roots.at(no).item != 0 {
-				named++
-			}
-			roots++
-		}
-	}
-	if roots != d.roots.n {
-		return fmt.Errorf("%d root events of %d are found", roots, d.roots.n)
-	}
-	return hold([]bound{
-		{"ids of announcements", len(d.byID), announcements},
-		{"authors", len(d.byAuthor), repos},
-		{"addresses", len(d.addresses), addresses},
-		{"relays", len(d.targets), targets},
-		{"identifiers that changed", len(d.touched), 0},
-		{"repositories that changed", len(d.pending), 0},
-		{"repositories whose revision waits", len(d.delayed), repos},
-		{"relays that changed", len(d.affected), 0},
-		{"root events that were talked about", len(d.stirred), 0},
-		{"pages of activity", len(d.names.activity), len(d.names.roots)},
-		{"pages of activity that were remade", d.remade, max(leastStirred, 2*len(d.names.activity))},
-		{"names counted", d.names.count(), d.names.kept},
-		{"names", d.names.kept, 1 + named + d.dead},
-		{"dead names", d.dead, max(d.leastDead, d.names.kept/2)},
-	})
-}
-
 // Shares counts the repositories of which it is known what the relay has.
 func (p *Peer) Shares() int {
 	return len(p.coverage.last) + len(p.coverage.next) + len(p.coverage.whole)
@@ -192,8 +128,8 @@ func (p *Peer) Shares() int {
 // Covered counts those of one owner that are wanted.
 func (p *Peer) Covered(owner nostr.PubKey) (n int) {
 	for _, r := range p.want.Repos {
-		_, last := p.coverage.last[r.ord]
-		_, next := p.coverage.next[r.ord]
+		_, last := p.coverage.last[r.Ord]
+		_, next := p.coverage.next[r.Ord]
 		if r.Owner == owner && (last || next) {
 			n++
 		}

@@ -6,8 +6,17 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/grasp"
 	"graspd/internal/nostr"
+	"graspd/internal/want"
+	"graspd/internal/want/wanttest"
+)
+
+// What is wanted, under the names that the tests of this package call it by.
+type (
+	Want     = want.Want
+	RepoWant = want.RepoWant
+	Item     = want.Item
+	URL      = want.URL
 )
 
 // settles says whether the task of r went on while r is decided.
@@ -18,72 +27,11 @@ func (r *request) settles() bool {
 // MostSettling is how many requests by id may wait for the door beside the open one.
 const MostSettling = mostSettling
 
-// Contents lists what a Want asks for, one line per repository: the addresses
-// and the ids of its root events, without the item numbers.
-func (w *Want) Contents() []string {
-	if w == nil {
-		return nil
-	}
-	out := []string{fmt.Sprintf("bootstrap %v, owners %d", w.Bootstrap, w.Owners)}
-	var lines []string
-	for _, r := range w.Repos {
-		repo := w.names.repo(r.Item)
-		var ids []string
-		for _, id := range r.RootIDs(w) {
-			ids = append(ids, id.String()[:16])
-		}
-		slices.Sort(ids)
-		lines = append(lines, fmt.Sprintf("%s of %x: %s: %s", repo.D, r.Owner[:2], strings.Join(repo.Addresses, ","), strings.Join(ids, " ")))
-	}
-	slices.Sort(lines)
-	return append(out, lines...)
-}
-
-// Repository returns what a repository item of w stands for.
-func (w *Want) Repository(r *RepoWant) Repository { return *w.names.repo(r.Item) }
-
-// RootIDs returns the root events of r.
-func (r *RepoWant) RootIDs(w *Want) []nostr.ID {
-	var ids []nostr.ID
-	for _, c := range r.chunks {
-		for _, it := range *c {
-			ids = append(ids, w.names.root(it).id)
-		}
-	}
-	return ids
-}
-
-// Left counts everything that d remembers.
-func (d *Desired) Left() int {
-	return len(d.byD) + len(d.byID) + len(d.byAuthor) + len(d.addresses) + d.roots.n + len(d.targets) +
-		len(d.touched) + len(d.pending) + len(d.delayed) + len(d.affected)
-}
-
-// Ranks tells how the root events of w rank.
-func (w *Want) Ranks() map[nostr.ID]int64 {
-	out := make(map[nostr.ID]int64)
-	for _, it := range w.Items() {
-		if w.layer(it) == LayerRoots {
-			out[w.names.root(it).id] = w.rank(it)
-		}
-	}
-	return out
-}
-
-// Moved returns how many repositories of w are told to be others than in the Want before; false when it is not told.
-func (w *Want) Moved() (int, bool) { return len(w.moved), w.from != nil }
-
-// Differ lists what diff reports between two Wants.
-func Differ(a, b *Want) (add, sub []Item) {
-	diff(a, b, func(it Item) { add = append(add, it) }, func(it Item) { sub = append(sub, it) })
-	return add, sub
-}
-
 // Holds says whether an item is confirmed.
-func (p *Peer) Holds(it Item) bool { return p.confirmed.has(it) }
+func (p *Peer) Holds(it want.Item) bool { return p.confirmed.has(it) }
 
 // Current returns the Want that p works on, and whether it is connected.
-func (p *Peer) Current() (*Want, bool) { return p.want, p.conn != nil }
+func (p *Peer) Current() (*want.Want, bool) { return p.want, p.conn != nil }
 
 // AddsKinds says whether kinds are added to filters without.
 func (p *Peer) AddsKinds() bool { return p.kinds.mode != kindsNone }
@@ -109,8 +57,8 @@ func (p *Peer) SweptIDs() (ids []nostr.ID) {
 	}
 	for _, s := range p.conn.sweeps {
 		for _, it := range s.items {
-			if s.layer == LayerRoots {
-				ids = append(ids, p.want.names.root(it).id)
+			if s.layer == want.LayerRoots {
+				ids = append(ids, p.want.Root(it))
 			}
 		}
 	}
@@ -129,7 +77,7 @@ func (p *Peer) Displaces(rank int64) bool {
 			continue
 		}
 		for _, x := range l.lots {
-			if slices.ContainsFunc(x.items, func(it Item) bool { return p.want.rank(it) < rank && p.confirmed.has(it) }) {
+			if slices.ContainsFunc(x.items, func(it want.Item) bool { return p.want.Rank(it) < rank && p.confirmed.has(it) }) {
 				return true
 			}
 		}
@@ -137,28 +85,14 @@ func (p *Peer) Displaces(rank int64) bool {
 	return false
 }
 
-// Items returns all items of w, each once.
-func (w *Want) Items() []Item {
-	var seen itemSet
-	var out []Item
-	if w != nil {
-		w.each(func(it Item) {
-			if seen.put(it) {
-				out = append(out, it)
-			}
-		})
-	}
-	return out
-}
-
 // Asks returns the stored filters of one item.
-func (w *Want) Asks(it Item) []nostr.Filter {
-	return w.filters(w.layer(it), []Item{it}, false, bounds{values: 1 << 20})
+func Asks(w *want.Want, it want.Item) []nostr.Filter {
+	return filtersOf(w, w.Layer(it), []want.Item{it}, false, bounds{values: 1 << 20})
 }
 
 // Check looks for contradictions in the books of a peer.
 func (p *Peer) Check() error {
-	wanted := p.want.Items()
+	wanted := wanttest.Items(p.want)
 	if len(wanted) != p.wanted.n {
 		return fmt.Errorf("%d items are wanted, %d counted", len(wanted), p.wanted.n)
 	}
@@ -212,8 +146,8 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 			if place[it] != "" {
 				return fmt.Errorf("item %d is in %s and in %s", it, place[it], where)
 			}
-			if p.want.layer(it) != l.layer {
-				return fmt.Errorf("item %d of layer %d in a lot of layer %d", it, p.want.layer(it), l.layer)
+			if p.want.Layer(it) != l.layer {
+				return fmt.Errorf("item %d of layer %d in a lot of layer %d", it, p.want.Layer(it), l.layer)
 			}
 			place[it] = where
 		}
@@ -246,7 +180,7 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 		}
 	}
 	for it := range p.suspects.items.above(0) {
-		if err := put("suspects", lot{layer: LayerRepositories, items: []Item{it}}); err != nil {
+		if err := put("suspects", lot{layer: want.LayerRepositories, items: []want.Item{it}}); err != nil {
 			return err
 		}
 	}
@@ -338,9 +272,9 @@ func (s *suspects) check(wanted map[Item]bool) error {
 }
 
 // Refuses lists the repositories that the relay is taken to refuse.
-func (p *Peer) Refuses() (out []Repository) {
+func (p *Peer) Refuses() (out []want.Repository) {
 	for it := range p.suspects.refused.above(0) {
-		out = append(out, *p.want.names.repo(it))
+		out = append(out, *p.want.Repository(it))
 	}
 	return out
 }
@@ -349,7 +283,7 @@ func (p *Peer) Refuses() (out []Repository) {
 func (p *Peer) Suspects() int { return p.suspects.items.n }
 
 // putOff says whether an item waits for a time to come, with its live REQ or with its stored filters.
-func (c *session) putOff(it Item, now time.Duration) bool {
+func (c *session) putOff(it want.Item, now time.Duration) bool {
 	return slices.ContainsFunc(c.waiting, func(w *waiting) bool { return w.after > now && slices.Contains(w.items, it) }) ||
 		slices.ContainsFunc(c.later, func(t *task) bool { return slices.Contains(t.group.items, it) })
 }
@@ -416,46 +350,5 @@ func (c *session) checkTasks() error {
 // SetMostNeeded bounds the ids that one reconciliation waits for.
 func (p *Peer) SetMostNeeded(n int) { p.needed = n }
 
-// SetLeastDead has the table of names swept when more entries than that are dead, and more than half.
-func (d *Desired) SetLeastDead(n int) { d.leastDead = n }
-
-// SweepNames makes the table of names anew, whatever is dead in it.
-func (d *Desired) SweepNames() { d.sweepNames() }
-
-// Names counts the entries of the table of names.
-func (d *Desired) Names() int { return d.names.count() }
-
-// Names counts the entries of the table that w was made with.
-func (w *Want) Names() int { return w.names.count() }
-
-func (t *names) count() int {
-	n := 0
-	for it := range Item(t.n) {
-		if t.repo(it) != nil || t.hasRoot(it) {
-			n++
-		}
-	}
-	return n
-}
-
-func (t *names) hasRoot(it Item) bool {
-	i := int(it / namePage)
-	return i < len(t.roots) && t.roots[i] != nil && *t.root(it) != rootName{}
-}
-
 // RequestRoom is how many events above its limit are read of a stored REQ.
 const RequestRoom = requestRoom
-
-// Councils counts the sets of maintainers that are kept.
-func (d *Desired) Councils() int {
-	seen := make(map[*grasp.Set]bool)
-	for _, mine := range d.byAuthor {
-		for _, r := range mine {
-			seen[r.people] = true
-		}
-	}
-	return len(seen)
-}
-
-// Derived counts how often the maintainers of a repository were worked out.
-func (d *Desired) Derived() int { return d.derived }

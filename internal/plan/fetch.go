@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"graspd/internal/nostr"
+	"graspd/internal/want"
 )
 
 // mostNeeded is how many ids one reconciliation waits for, over all windows;
@@ -98,7 +99,7 @@ func (n *fetching) putBack(r *request) {
 // elsewhere returns what other tasks ask for by id just now, or will next.
 func (p *Peer) elsewhere(t *task) map[nostr.ID]struct{} {
 	asked := make(map[nostr.ID]struct{})
-	if t.group.layer == LayerReferences { // it makes way for others
+	if t.group.layer == want.LayerReferences { // it makes way for others
 		return asked
 	}
 	for _, o := range p.conn.running {

@@ -5,6 +5,7 @@ import (
 
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/want"
 )
 
 // MaxValues is the most values that one filter list carries by default.
@@ -29,7 +30,7 @@ func announcementFilters(live bool) []nostr.Filter {
 // and states by their d, which no address tag reaches, and deletions of states.
 // An empty d is no value to ask for: some relays do not index it and others
 // refuse the whole REQ. Those announcements and states are asked by author.
-func repositoryFilters(repos []*Repository, b bounds) []nostr.Filter {
+func repositoryFilters(repos []*want.Repository, b bounds) []nostr.Filter {
 	var addresses, states, ds []string
 	var nameless []nostr.PubKey
 	seen, seenD := make(map[string]struct{}), make(map[string]struct{})
@@ -62,7 +63,7 @@ func repositoryFilters(repos []*Repository, b bounds) []nostr.Filter {
 func announcing() []nostr.Kind { return []nostr.Kind{nip34.KindRepository, nip34.KindState} }
 
 // authors returns who owns the addresses of r.
-func authors(r *Repository) []nostr.PubKey {
+func authors(r *want.Repository) []nostr.PubKey {
 	var out []nostr.PubKey
 	for _, s := range r.Addresses {
 		if a, err := nip34.ParseAddress(s); err == nil {
@@ -100,7 +101,7 @@ func appendTagFilters(out []nostr.Filter, kinds []nostr.Kind, key byte, vals []s
 		n, bytes := 0, 0
 		for n < len(vals) && n < b.values {
 			if b.bytes > 0 {
-				bytes += valueBytes(vals[n])
+				bytes += want.ValueBytes(vals[n])
 			}
 			if n > 0 && bytes > b.bytes {
 				break
@@ -113,21 +114,21 @@ func appendTagFilters(out []nostr.Filter, kinds []nostr.Kind, key byte, vals []s
 	return out
 }
 
-// filters returns what asks for items of one layer.
-func (w *Want) filters(l Layer, items []Item, live bool, b bounds) []nostr.Filter {
+// filtersOf returns what asks for items of one layer.
+func filtersOf(w *want.Want, l want.Layer, items []want.Item, live bool, b bounds) []nostr.Filter {
 	switch l {
-	case LayerAnnouncements:
+	case want.LayerAnnouncements:
 		return announcementFilters(live)
-	case LayerRepositories:
-		repos := make([]*Repository, len(items))
+	case want.LayerRepositories:
+		repos := make([]*want.Repository, len(items))
 		for i, it := range items {
-			repos[i] = w.names.repo(it)
+			repos[i] = w.Repository(it)
 		}
 		return repositoryFilters(repos, b)
 	}
 	ids := make([]string, len(items))
 	for i, it := range items {
-		ids[i] = w.names.root(it).id.String()
+		ids[i] = w.Root(it).String()
 	}
 	return rootFilters(ids, b)
 }

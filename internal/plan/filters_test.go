@@ -9,6 +9,7 @@ import (
 
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
+	"graspd/internal/want/wanttest"
 )
 
 func encoded(filters []nostr.Filter) []string {
@@ -31,9 +32,9 @@ func expectFilters(t *testing.T, what string, got []nostr.Filter, want []string)
 // What each layer asks, live and stored, filter by filter.
 func TestFiltersOfTheLayers(t *testing.T) {
 	m := &mint{}
-	root := m.issue(5, address(key(0), "x:y"))
-	w := wantOf(t, m.announce(key(0), "x:y", 1, []string{us, string(here)}, key(1)), m.announce(key(1), "x:y", 1, nil, key(0)),
-		m.announce(key(2), "z", 1, []string{us, string(here)}), root)
+	root := m.Issue(5, address(key(0), "x:y"))
+	w := wantOf(t, m.Announce(key(0), "x:y", 1, []string{us, string(here)}, key(1)), m.Announce(key(1), "x:y", 1, nil, key(0)),
+		m.Announce(key(2), "z", 1, []string{us, string(here)}), root)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	d.connect(w, plan.Limits{})
 
@@ -73,7 +74,7 @@ func asks(filters []nostr.Filter) map[string]int {
 
 // wild makes a random want: names with quotes, colons, emoji, and of 2,000 characters.
 func wild(t testing.TB, r *rand.Rand, repos, roots int) *plan.Want {
-	m, f := &mint{n: r.Uint64() >> 32}, newFold(t)
+	m, f := &mint{N: r.Uint64() >> 32}, newFold(t)
 	var at []string
 	for i := range repos {
 		name := pick(r, "repo", "with space", `quo"te\`, "a:b/c", "é😀", "", strings.Repeat("long", 50), "\x01")
@@ -85,16 +86,16 @@ func wild(t testing.TB, r *rand.Rand, repos, roots int) *plan.Want {
 		var others []nostr.PubKey
 		for j := range r.IntN(3) * r.IntN(2) {
 			others = append(others, key(1000+j))
-			f.add(m.announce(key(1000+j), d, 1, nil, owner))
+			f.AddAll(m.Announce(key(1000+j), d, 1, nil, owner))
 		}
-		f.add(m.announce(owner, d, 1, []string{us, string(here)}, others...))
+		f.AddAll(m.Announce(owner, d, 1, []string{us, string(here)}, others...))
 		at = append(at, address(owner, d))
 	}
 	for i := range roots {
-		f.add(m.issue(int64(i), at[r.IntN(len(at))]))
+		f.AddAll(m.Issue(int64(i), at[r.IntN(len(at))]))
 	}
-	f.step()
-	return f.wants[here]
+	f.Step()
+	return f.Wants[here]
 }
 
 // Live REQs stay within the relay's limits in every respect, their filters ask
@@ -144,8 +145,8 @@ func TestPacking(t *testing.T) {
 			fail("not settled: %+v", d.peer.Status())
 		}
 		var all []nostr.Filter
-		for _, it := range w.Items() {
-			all = append(all, w.Asks(it)...)
+		for _, it := range wanttest.Items(w) {
+			all = append(all, plan.Asks(w, it)...)
 		}
 		var stored []nostr.Filter
 		for _, q := range d.requests(plan.Catchup) {
@@ -171,13 +172,13 @@ func TestPacking(t *testing.T) {
 // The estimate by which REQs are filled is an upper bound, and not a loose one.
 func TestPackingWastesLittle(t *testing.T) {
 	m, f := &mint{}, newFold(t)
-	f.add(m.announce(key(0), "x", 1, []string{us, string(here)}))
+	f.AddAll(m.Announce(key(0), "x", 1, []string{us, string(here)}))
 	for i := range 20_000 {
-		f.add(m.issue(int64(i), address(key(0), "x")))
+		f.AddAll(m.Issue(int64(i), address(key(0), "x")))
 	}
-	f.step()
+	f.Step()
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(f.wants[here], plan.Limits{})
+	d.connect(f.Wants[here], plan.Limits{})
 	live := d.requests(plan.Live)
 	if len(live) != 16 {
 		t.Fatalf("%d live REQs", len(live))
@@ -189,7 +190,7 @@ func TestPackingWastesLittle(t *testing.T) {
 	}
 	// The newest are live, the oldest are swept.
 	oldest := map[string]bool{}
-	for i, id := range f.wants[here].Repos[0].RootIDs(f.wants[here]) {
+	for i, id := range wanttest.RootIDs(f.Wants[here], f.Wants[here].Repos[0]) {
 		if i < 1000 {
 			oldest["[]#e "+id.String()] = true
 		}

@@ -3,6 +3,8 @@ package plan
 import (
 	"slices"
 	"time"
+
+	"graspd/internal/want"
 )
 
 // followed says since when items have had a live REQ on this connection without a
@@ -17,7 +19,7 @@ type followed struct {
 // epoch is the items of live REQs that opened at one time.
 type epoch struct {
 	at    int64
-	items []Item
+	items []want.Item
 }
 
 // How long a connection counts as young, and how long it is remembered that
@@ -53,7 +55,7 @@ func (c *session) follow(lots []lot, now Now) {
 }
 
 // since returns the time for an item that has a live REQ.
-func (f *followed) since(it Item) int64 {
+func (f *followed) since(it want.Item) int64 {
 	for _, e := range slices.Backward(f.late) {
 		if slices.Contains(e.items, it) {
 			return e.at

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"graspd/internal/nostr"
+	"graspd/internal/want"
 )
 
 // A gap is an event that a stored request brought and that the live REQ for the
@@ -35,11 +36,11 @@ func (p *Peer) gapped(r *request, e *nostr.Event) {
 }
 
 // follows says whether the live REQ of an item asks for e.
-func (p *Peer) follows(it Item, e *nostr.Event) bool {
+func (p *Peer) follows(it want.Item, e *nostr.Event) bool {
 	if e.CreatedAt < p.conn.followed.all+gapMargin {
 		return false // as most are, which need no closer look
 	}
-	for _, f := range p.want.filters(p.want.layer(it), []Item{it}, true, bounds{values: denseValues}) {
+	for _, f := range filtersOf(p.want, p.want.Layer(it), []want.Item{it}, true, bounds{values: denseValues}) {
 		if p.kinds.mode.with(f).Matches(e) {
 			return true
 		}

@@ -7,6 +7,7 @@ import (
 
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
+	"graspd/internal/want/wanttest"
 )
 
 // gapWorld is a peer and a relay that shows nothing live, from the moment of connecting on.
@@ -22,7 +23,7 @@ type gapWorld struct {
 func newGapWorld(t *testing.T, roots int) *gapWorld {
 	f, w := small(t, roots)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	g := &gapWorld{driver: d, mint: mint{n: 1 << 32}, f: f, daily: d.dailyAt(w), brought: map[nostr.ID]bool{}}
+	g := &gapWorld{driver: d, mint: mint{N: 1 << 32}, f: f, daily: d.dailyAt(w), brought: map[nostr.ID]bool{}}
 	d.serve = func(_ string, filters []nostr.Filter) (out []*nostr.Event) {
 		for _, f := range filters {
 			for _, e := range g.stored {
@@ -40,13 +41,13 @@ func newGapWorld(t *testing.T, roots int) *gapWorld {
 
 // root returns the id of a root event.
 func (g *gapWorld) root(n int) string {
-	w := g.f.wants[here]
-	return w.Repos[0].RootIDs(w)[n].String()
+	w := g.f.Wants[here]
+	return wanttest.RootIDs(w, w.Repos[0])[n].String()
 }
 
 // has adds an event to the relay that was created so long after the connection began.
 func (g *gapWorld) has(at time.Duration, tag, value string) *nostr.Event {
-	e := g.mint.event(nostr.KindComment, key(9), epoch.Add(at).Unix(), nostr.Tag{tag, value})
+	e := g.mint.Event(nostr.KindComment, key(9), epoch.Add(at).Unix(), nostr.Tag{tag, value})
 	g.stored = append(g.stored, e)
 	return e
 }
@@ -86,7 +87,7 @@ func TestGapsFoundByTheResync(t *testing.T) {
 	} {
 		want = append(want, e.ID.String())
 	}
-	state := g.mint.event(30618, key(0), epoch.Add(time.Hour).Unix(), nostr.Tag{"d", "x"})
+	state := g.mint.Event(30618, key(0), epoch.Add(time.Hour).Unix(), nostr.Tag{"d", "x"})
 	g.stored = append(g.stored, state)
 	want = append(want, state.ID.String())
 	g.pass(g.daily + 10*time.Minute)
@@ -115,7 +116,7 @@ func TestGapsFoundByTheResync(t *testing.T) {
 
 // What is found while the first catch-up goes on is a gap by the same rule, and less grave.
 func TestGapsFoundByCatchUp(t *testing.T) {
-	g := &gapWorld{brought: map[nostr.ID]bool{}, mint: mint{n: 1 << 32}}
+	g := &gapWorld{brought: map[nostr.ID]bool{}, mint: mint{N: 1 << 32}}
 	_, w := small(t, 1)
 	g.driver = newDriver(t, plan.Config{NoNegentropy: true})
 	serving := false
@@ -150,8 +151,8 @@ func TestGapsOfItemsThatCameLater(t *testing.T) {
 	g := newGapWorld(t, 1)
 	g.pass(time.Hour)
 	for range 60 { // until small REQs are merged, more than once
-		g.f.add(g.f.issue(5000, address(key(0), "x"))).step()
-		g.do(plan.Wanted{Want: g.f.wants[here]})
+		g.f.AddAll(g.f.Issue(5000, address(key(0), "x"))).Step()
+		g.do(plan.Wanted{Want: g.f.Wants[here]})
 		g.pass(time.Minute)
 	}
 	if n := g.peer.Status().LiveREQs; n > 30 {
@@ -213,7 +214,7 @@ func TestNoGapsWhereTheClockWasSet(t *testing.T) {
 func TestSweptItemsHaveNoGaps(t *testing.T) {
 	f, w := small(t, 3000)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	m := mint{n: 1 << 32}
+	m := mint{N: 1 << 32}
 	var e *nostr.Event
 	found := false
 	d.serve = func(_ string, filters []nostr.Filter) []*nostr.Event {
@@ -225,8 +226,8 @@ func TestSweptItemsHaveNoGaps(t *testing.T) {
 	}
 	d.connect(w, plan.Limits{MaxSubscriptions: 5})
 	d.pass(30 * time.Minute)
-	oldest := f.wants[here]
-	e = m.event(nostr.KindComment, key(9), epoch.Add(20*time.Minute).Unix(), nostr.Tag{"E", oldest.Repos[0].RootIDs(oldest)[0].String()})
+	oldest := f.Wants[here]
+	e = m.Event(nostr.KindComment, key(9), epoch.Add(20*time.Minute).Unix(), nostr.Tag{"E", wanttest.RootIDs(oldest, oldest.Repos[0])[0].String()})
 	d.pass(2 * time.Hour)
 	if d.peer.Status().SweptRoots == 0 || !found || d.peer.Gaps() != 0 {
 		t.Errorf("%d gaps, found %v, %d swept", d.peer.Gaps(), found, d.peer.Status().SweptRoots)

@@ -5,6 +5,7 @@ import (
 	"graspd/internal/negentropy"
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
+	"graspd/internal/want"
 )
 
 // Now is a reading of both clocks.
@@ -15,7 +16,7 @@ type Input interface{ input() }
 
 type (
 	// Wanted replaces the whole Want; nil means that the relay is wanted no more.
-	Wanted struct{ Want *Want }
+	Wanted struct{ Want *want.Want }
 	// Connected reports an open connection and what the relay tells of itself.
 	Connected struct{ Limits Limits }
 	// DialFailed reports that no connection came about.

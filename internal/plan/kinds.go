@@ -6,6 +6,7 @@ import (
 
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/want"
 )
 
 // Some relays refuse filters that name no kinds, and some answer them with
@@ -105,7 +106,7 @@ func (p *Peer) kindsNotNeeded(r *request) {
 // shows yet that the relay answers such filters. One with NIP-77 is not doubted,
 // and in layer 4 there is mostly nothing.
 func (p *Peer) doubtful(t *task) bool {
-	return t.group.layer != LayerReferences && t.filter.Kinds == nil && !t.doubted &&
+	return t.group.layer != want.LayerReferences && t.filter.Kinds == nil && !t.doubted &&
 		(p.neg == negRefused || p.cfg.NoNegentropy) && t.neg == nil && t.pager.events == 0 && p.kinds == (kinding{noVanish: p.kinds.noVanish})
 }
 
@@ -134,7 +135,7 @@ func (p *Peer) kindsEmptied() {
 // outdated says whether a live REQ does not bring what it asks for, or less than it could.
 func (k *kinding) outdated(l *liveReq) bool {
 	if k.emptied {
-		bare := func(x lot) bool { return x.layer == LayerAnnouncements && x.apart != apartBare }
+		bare := func(x lot) bool { return x.layer == want.LayerAnnouncements && x.apart != apartBare }
 		return l.kindless && l.mode == kindsNone || slices.ContainsFunc(l.lots, bare)
 	}
 	return k.settled && k.mode == kindsNone && l.kindless && l.mode != kindsNone

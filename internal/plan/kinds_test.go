@@ -94,8 +94,8 @@ func TestKindsAreAddedWhereTheyAreDemanded(t *testing.T) {
 	d.refuse = nil
 	d.serve = func(_ string, filters []nostr.Filter) []*nostr.Event {
 		if len(filters) == 1 && len(filters[0].Kinds) == 0 && filters[0].Until == nil {
-			m := mint{n: 1 << 40}
-			return []*nostr.Event{m.event(nostr.KindComment, key(9), 1_700_000_000, nostr.Tag{string(filters[0].Tags[0].Name), filters[0].Tags[0].Values[0]})}
+			m := mint{N: 1 << 40}
+			return []*nostr.Event{m.Event(nostr.KindComment, key(9), 1_700_000_000, nostr.Tag{string(filters[0].Tags[0].Name), filters[0].Tags[0].Values[0]})}
 		}
 		return nil
 	}
@@ -239,7 +239,7 @@ func TestKindsProbeRefused(t *testing.T) {
 // What a reconciliation needs is asked by id with the kinds of its own filter.
 func TestNeededIDsAreAskedWithKinds(t *testing.T) {
 	l := newLibrary(3)
-	other := l.announce(key(7), "other", 1_600_000_000, []string{string(here)})
+	other := l.Announce(key(7), "other", 1_600_000_000, []string{string(here)})
 	l.events = append(l.events, other)
 	d := l.reader(t, 500)
 	d.refuse = demanding(botsText)

@@ -15,12 +15,12 @@ import (
 // small makes a Want of one repository with so many root events.
 func small(t testing.TB, roots int) (*fold, *plan.Want) {
 	f := newFold(t)
-	f.add(f.announce(key(0), "x", 1, []string{us, string(here)}))
+	f.AddAll(f.Announce(key(0), "x", 1, []string{us, string(here)}))
 	for i := range roots {
-		f.add(f.issue(int64(i), address(key(0), "x")))
+		f.AddAll(f.Issue(int64(i), address(key(0), "x")))
 	}
-	f.step()
-	return f, f.wants[here]
+	f.Step()
+	return f, f.Wants[here]
 }
 
 // dials counts the dials so far.
@@ -89,8 +89,8 @@ func TestBackoffIsResetByProgressOnly(t *testing.T) {
 		d.do(plan.Connected{})
 	}
 	// A new item is, and so are five minutes.
-	f.add(f.issue(9, address(key(0), "x"))).step()
-	d.do(plan.Wanted{Want: f.wants[here]})
+	f.AddAll(f.Issue(9, address(key(0), "x"))).Step()
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	if s := d.peer.Status(); s.Failures != 0 {
 		t.Errorf("a newly confirmed item: %+v", s)
 	}
@@ -121,9 +121,9 @@ func TestDeadRelay(t *testing.T) {
 	}
 	d.do(plan.DialFailed{Reason: "refused"})
 	gain := func(owner int) int {
-		f.add(f.announce(key(owner), "y", 1, []string{us, string(here)})).step()
+		f.AddAll(f.Announce(key(owner), "y", 1, []string{us, string(here)})).Step()
 		before := d.dials()
-		d.do(plan.Wanted{Want: f.wants[here]})
+		d.do(plan.Wanted{Want: f.Wants[here]})
 		return d.dials() - before
 	}
 	if gain(1) != 1 {
@@ -240,8 +240,8 @@ func TestQuickReconnect(t *testing.T) {
 	mark := d.clock.Wall
 	d.pass(time.Minute)
 	d.do(plan.Disconnected{Reason: "reset"})
-	f.add(f.issue(9, address(key(0), "x"))).step()
-	d.do(plan.Wanted{Want: f.wants[here]})
+	f.AddAll(f.Issue(9, address(key(0), "x"))).Step()
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	d.pass(10 * time.Minute)
 	d.sent = nil
 	d.do(plan.Connected{})
@@ -451,7 +451,7 @@ func TestTooManySubscriptions(t *testing.T) {
 					}
 					return nostr.Notice{Text: "ERROR: too many concurrent REQs"}
 				}
-				d.connect(f.wants[here], plan.Limits{})
+				d.connect(f.Wants[here], plan.Limits{})
 				d.pass(20 * time.Minute)
 				if !d.peer.Settled() {
 					t.Fatalf("not settled: %+v", d.peer.Status())
@@ -865,8 +865,8 @@ func TestFloodsAreForgivenByTimeOnly(t *testing.T) {
 		if at, _ := d.peer.Wake(); !about(at-d.clock.Mono, want*time.Second) {
 			t.Errorf("flood %d: waits %v", i+1, at-d.clock.Mono)
 		}
-		f.add(f.issue(int64(10+i), address(key(0), "x"))).step() // something new to confirm
-		d.do(plan.Wanted{Want: f.wants[here]})
+		f.AddAll(f.Issue(int64(10+i), address(key(0), "x"))).Step() // something new to confirm
+		d.do(plan.Wanted{Want: f.Wants[here]})
 		d.pass(want * time.Second * 5 / 4)
 		d.do(plan.Connected{})
 		if !d.peer.Settled() {

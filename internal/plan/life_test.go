@@ -10,6 +10,7 @@ import (
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
+	"graspd/internal/want/wanttest"
 )
 
 var (
@@ -75,9 +76,9 @@ func birth(t testing.TB, seed uint64) *world {
 	w := newWorld(t, seed, c, cfg)
 	w.relay.temper, w.door = randomTemper(w.r), pick[int64](r, 120, 120, 3000)
 	for range w.r.IntN(20) {
-		w.local1(w.shop.happen())
+		w.local1(w.shop.Happen())
 	}
-	w.keep(w.shop.announce(key(50), "home", w.unix(), []string{us, string(here)}))
+	w.keep(w.shop.Announce(key(50), "home", w.unix(), []string{us, string(here)}))
 	if w.relay.dislikes != "" || w.r.IntN(4) == 0 {
 		w.poison()
 	}
@@ -88,12 +89,12 @@ func birth(t testing.TB, seed uint64) *world {
 }
 
 // local1 lets clients publish at our own relay.
-func (w *world) local1(entries []feedEntry) {
+func (w *world) local1(entries []wanttest.Entry) {
 	apply(w.desired, entries)
 	for _, x := range entries {
-		if x.added != nil {
-			w.store[x.added.ID] = x.added
-			w.byID = append(w.byID, x.added)
+		if x.Added != nil {
+			w.store[x.Added.ID] = x.Added
+			w.byID = append(w.byID, x.Added)
 		}
 	}
 	w.derive()
@@ -128,7 +129,7 @@ func (w *world) crowded(second int64) bool {
 
 // invent makes an event that somebody might want.
 func (w *world) invent(created int64) *nostr.Event {
-	m, r := &w.shop.mint, w.r
+	m, r := &w.shop.Mint, w.r
 	author, d := key(r.IntN(6)), identifier(r.IntN(3))
 	if r.IntN(4) == 0 {
 		author, d = key(50), "home"
@@ -140,17 +141,17 @@ func (w *world) invent(created int64) *nostr.Event {
 	}
 	switch p := r.IntN(10); {
 	case p == 0:
-		return m.event(nip34.KindState, author, created, nostr.Tag{"d", d})
+		return m.Event(nip34.KindState, author, created, nostr.Tag{"d", d})
 	case p == 1:
-		return m.announce(key(100+r.IntN(20)), fmt.Sprint("e", r.IntN(9)), created, []string{relay(3)})
+		return m.Announce(key(100+r.IntN(20)), fmt.Sprint("e", r.IntN(9)), created, []string{relay(3)})
 	case p == 2:
-		return m.event(nostr.KindDeletion, author, created, nostr.Tag{"a", "30618" + at[5:]})
+		return m.Event(nostr.KindDeletion, author, created, nostr.Tag{"a", "30618" + at[5:]})
 	case p == 3:
-		return m.event(nostr.KindComment, key(200), created, nostr.Tag{pick(r, "A", "q"), at})
+		return m.Event(nostr.KindComment, key(200), created, nostr.Tag{pick(r, "A", "q"), at})
 	case p < 6 || len(roots) == 0:
-		return m.issue(created, at)
+		return m.Issue(created, at)
 	}
-	return m.event(nostr.KindComment, key(201), created, nostr.Tag{pick(r, "e", "E", "q"), roots[r.IntN(len(roots))].ID.String()})
+	return m.Event(nostr.KindComment, key(201), created, nostr.Tag{pick(r, "e", "E", "q"), roots[r.IntN(len(roots))].ID.String()})
 }
 
 // roots returns the root events of both sides.
@@ -176,7 +177,7 @@ func (w *world) live() {
 		case p < 7:
 			w.appear(pick(w.r, 0, 0, int64(w.r.IntN(100)), int64(w.r.IntN(1_000_000))))
 		case p < 10:
-			w.local1(w.shop.happen())
+			w.local1(w.shop.Happen())
 		case p < 12:
 			w.lose("reset")
 		case p == 12:
@@ -249,7 +250,7 @@ func (w *world) talk() {
 		}
 		id := ids[w.r.IntN(len(ids))].String()
 		say := func() *nostr.Event {
-			return w.shop.mint.event(nostr.KindComment, key(202), w.unix(), nostr.Tag{pick(w.r, "e", "E", "q"), id})
+			return w.shop.Mint.Event(nostr.KindComment, key(202), w.unix(), nostr.Tag{pick(w.r, "e", "E", "q"), id})
 		}
 		w.note("something is said of %s", id)
 		bears := w.peer.Bears()

@@ -1,5 +1,7 @@
 package plan
 
+import "graspd/internal/want"
+
 // What a relay is believed to bear where it tells nothing or too little.
 const (
 	defaultSubs    = 19         // REQs: 16 live, two for catch-up, one for merging
@@ -126,15 +128,15 @@ const (
 	idBytes      = 67
 )
 
-func (s *size) add(w *Want, it Item) {
-	if it == Announcements {
+func (s *size) add(w *want.Want, it want.Item) {
+	if it == want.Announcements {
 		s.announcements = 1
 		return
 	}
-	if r := w.names.repo(it); r != nil {
+	if r := w.Repository(it); r != nil {
 		s.addresses += len(r.Addresses)
 		s.ds++
-		s.bytes += 4*r.addressBytes + r.dBytes
+		s.bytes += 4*r.AddressBytes + r.DBytes
 		if r.D == "" {
 			s.authors += len(r.Addresses)
 			s.bytes += idBytes * len(r.Addresses)

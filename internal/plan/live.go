@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"graspd/internal/nostr"
+	"graspd/internal/want"
 )
 
 // following is the live side of a connection. An item that is wanted stands in
@@ -117,18 +118,18 @@ func (f *following) unsettled() bool {
 
 // openLive sends a live REQ for the lots of l and of its parts.
 func (p *Peer) openLive(l *liveReq, values int) {
-	var items [LayerRoots + 1][]Item
+	var items [want.LayerRoots + 1][]want.Item
 	for _, r := range append([]*liveReq{l}, l.parts...) {
 		for _, x := range r.lots {
 			items[x.layer] = append(items[x.layer], x.items...)
 		}
 	}
 	var filters []nostr.Filter
-	for layer := LayerAnnouncements; layer <= LayerRoots; layer++ {
+	for layer := want.LayerAnnouncements; layer <= want.LayerRoots; layer++ {
 		if len(items[layer]) > 0 {
-			filters = append(filters, p.want.filters(layer, items[layer], true, bounds{values: values})...)
+			filters = append(filters, filtersOf(p.want, layer, items[layer], true, bounds{values: values})...)
 		}
-		if layer == LayerAnnouncements && len(filters) > 0 {
+		if layer == want.LayerAnnouncements && len(filters) > 0 {
 			filters = p.withVanish(l, filters)
 		}
 	}
@@ -203,7 +204,7 @@ func (p *Peer) dropLive(l *liveReq) {
 func (p *Peer) shrink() {
 	c := p.conn
 	c.shrunk = false
-	gone := func(it Item) bool { return !p.wanted.has(it) }
+	gone := func(it want.Item) bool { return !p.wanted.has(it) }
 	for _, l := range slices.Clone(c.following.live) {
 		l.lots = prune(l.lots, gone)
 		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
@@ -230,7 +231,7 @@ func (p *Peer) shrink() {
 	p.dropGroups(func(g *group) bool { return len(g.items) == 0 && !g.whole })
 }
 
-func prune(lots []lot, gone func(Item) bool) []lot {
+func prune(lots []lot, gone func(want.Item) bool) []lot {
 	for i := range lots {
 		lots[i].items = slices.DeleteFunc(lots[i].items, gone)
 	}

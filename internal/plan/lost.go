@@ -3,6 +3,8 @@ package plan
 import (
 	"slices"
 	"time"
+
+	"graspd/internal/want"
 )
 
 // liveRefused handles a live REQ that the relay refused or ended: its items are
@@ -112,7 +114,7 @@ func (p *Peer) unfollow(lots []lot, from time.Time) []lot {
 	var out []lot
 	for _, l := range lots {
 		for _, it := range l.items {
-			again := lot{layer: l.layer, apart: l.apart, since: l.since, items: []Item{it}}
+			again := lot{layer: l.layer, apart: l.apart, since: l.since, items: []want.Item{it}}
 			if p.confirmed.drop(it) {
 				again.since = since
 			}

@@ -3,14 +3,16 @@ package plan
 import (
 	"slices"
 	"time"
+
+	"graspd/internal/want"
 )
 
 // lot is items of one layer that stand alike.
 type lot struct {
-	layer Layer
+	layer want.Layer
 	apart apart // kept in REQs of their own
 	since int64 // their stored events are asked from here on; 0 or allAgain = all of them
-	items []Item
+	items []want.Item
 }
 
 // allAgain is the since of items that were confirmed, of which all is to be asked again: what they tell of coverage counts
@@ -46,9 +48,9 @@ func addLot(lots []lot, l lot) []lot {
 }
 
 // lotOf returns a lot of one item of which nothing is known yet.
-func (p *Peer) lotOf(it Item) lot {
-	l := lot{layer: p.want.layer(it), items: []Item{it}}
-	if l.layer == LayerRepositories && p.want.names.repo(it).odd {
+func (p *Peer) lotOf(it want.Item) lot {
+	l := lot{layer: p.want.Layer(it), items: []want.Item{it}}
+	if l.layer == want.LayerRepositories && p.want.Repository(it).Odd {
 		l.apart = apartLong
 	}
 	l.apart = p.apart(l)
@@ -58,7 +60,7 @@ func (p *Peer) lotOf(it Item) lot {
 // apart returns how the items of a lot stand now.
 func (p *Peer) apart(l lot) apart {
 	switch {
-	case l.layer != LayerAnnouncements:
+	case l.layer != want.LayerAnnouncements:
 		return l.apart
 	case p.kinds.emptied:
 		return apartBare

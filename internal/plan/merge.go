@@ -147,7 +147,7 @@ func (l *liveReq) settled() bool { return l.open && l.by == nil && len(l.parts) 
 // evict sweeps root events that rank low in favour of those that rank higher, where all REQs are full: whole REQs, or those
 // of one that rank lowest. It reports whether there was room in the end.
 func (p *Peer) evict(load *liveReq, values int) bool {
-	than := p.want.newest(load.lots)
+	than := newest(p.want, load.lots)
 	for {
 		if !p.shed(than) {
 			return p.thin(load, p.conn.limits.dense())
@@ -177,7 +177,7 @@ func (p *Peer) oldestLive(than int64) (oldest *liveReq) {
 		if !l.settled() {
 			continue
 		}
-		if at := p.want.newest(l.lots); at < than {
+		if at := newest(p.want, l.lots); at < than {
 			oldest, than = l, at
 		}
 	}

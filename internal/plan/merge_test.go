@@ -57,9 +57,9 @@ func TestMerging(t *testing.T) {
 		})
 		d.connect(w, plan.Limits{MaxSubscriptions: subs})
 		for range 400 {
-			e := f.issue(1000, address(key(0), "x"))
-			f.add(e).step()
-			d.do(plan.Wanted{Want: f.wants[here]})
+			e := f.Issue(1000, address(key(0), "x"))
+			f.AddAll(e).Step()
+			d.do(plan.Wanted{Want: f.Wants[here]})
 			d.pass(10 * time.Second)
 			roots = append(roots, e.ID.String())
 		}
@@ -89,8 +89,8 @@ func TestNoMergeWithoutNeed(t *testing.T) {
 	d.connect(w, plan.Limits{})
 	before := len(d.requests(plan.Live))
 	for range 20 {
-		f.add(f.issue(1000, address(key(0), "x"))).step()
-		d.do(plan.Wanted{Want: f.wants[here]})
+		f.AddAll(f.Issue(1000, address(key(0), "x"))).Step()
+		d.do(plan.Wanted{Want: f.Wants[here]})
 		d.pass(10 * time.Second)
 	}
 	if n := len(d.requests(plan.Live)) - before; n > 20+8 {
@@ -127,8 +127,8 @@ func merged(t *testing.T) (d *driver, m string, parts []string) {
 		if n > 10 {
 			t.Fatal("nothing is merged")
 		}
-		f.add(f.issue(1000, address(key(0), "x"))).step()
-		d.do(plan.Wanted{Want: f.wants[here]})
+		f.AddAll(f.Issue(1000, address(key(0), "x"))).Step()
+		d.do(plan.Wanted{Want: f.Wants[here]})
 	}
 	for sub, r := range d.open {
 		if tags := r.Filters[len(r.Filters)-1].Tags; sub != m && slices.Contains(values, tags[0].Values[0]) {
@@ -203,8 +203,8 @@ func TestUnitedRefused(t *testing.T) {
 		return nil
 	}
 	for range 60 {
-		f.add(f.issue(1000, address(key(0), "x"))).step()
-		d.do(plan.Wanted{Want: f.wants[here]})
+		f.AddAll(f.Issue(1000, address(key(0), "x"))).Step()
+		d.do(plan.Wanted{Want: f.Wants[here]})
 		d.pass(10 * time.Second)
 	}
 	if n := len(d.requests(plan.Live)); n > 20 {
@@ -221,8 +221,8 @@ func TestNothingSweptInHaste(t *testing.T) {
 		d.late(&sent)
 		d.connect(w, plan.Limits{MaxSubscriptions: subs})
 		for range 5 {
-			f.add(f.issue(1000, address(key(0), "x"))).step()
-			d.do(plan.Wanted{Want: f.wants[here]})
+			f.AddAll(f.Issue(1000, address(key(0), "x"))).Step()
+			d.do(plan.Wanted{Want: f.Wants[here]})
 		}
 		d.pass(time.Second)
 		for range 20 {
@@ -249,8 +249,8 @@ func TestMergeRefused(t *testing.T) {
 	}
 	d.connect(w, plan.Limits{})
 	for range 12 {
-		f.add(f.issue(1000, address(key(0), "x"))).step()
-		d.do(plan.Wanted{Want: f.wants[here]})
+		f.AddAll(f.Issue(1000, address(key(0), "x"))).Step()
+		d.do(plan.Wanted{Want: f.Wants[here]})
 		d.pass(10 * time.Second)
 	}
 	if !d.peer.Settled() {
@@ -304,9 +304,9 @@ func TestNewestAreFollowed(t *testing.T) {
 	d.connect(w, plan.Limits{MaxSubscriptions: 10})
 	d.pass(time.Minute)
 	for range 20 {
-		e := f.issue(100_000, address(key(0), "x"))
-		f.add(e).step()
-		d.do(plan.Wanted{Want: f.wants[here]})
+		e := f.Issue(100_000, address(key(0), "x"))
+		f.AddAll(e).Step()
+		d.do(plan.Wanted{Want: f.Wants[here]})
 		d.pass(20 * time.Second)
 		if asks(d.following())["[]#e "+e.ID.String()] == 0 {
 			t.Fatal("a new root event is not followed")
@@ -320,25 +320,25 @@ func TestNewestAreFollowed(t *testing.T) {
 // A want that shrinks closes what serves nothing, and asks for nothing again.
 func TestWantShrinks(t *testing.T) {
 	f, _ := small(t, 1)
-	other := f.announce(key(1), "y", 1, []string{us, string(here)})
-	f.add(other).step()
+	other := f.Announce(key(1), "y", 1, []string{us, string(here)})
+	f.AddAll(other).Step()
 	d := newDriver(t, plan.Config{})
-	d.connect(f.wants[here], plan.Limits{})
-	first := f.issue(1, address(key(0), "x"))
-	f.add(first).step()
-	d.do(plan.Wanted{Want: f.wants[here]})
+	d.connect(f.Wants[here], plan.Limits{})
+	first := f.Issue(1, address(key(0), "x"))
+	f.AddAll(first).Step()
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	d.pass(time.Minute)
 	before := len(d.open)
 	f.Remove(first.ID)
-	f.step()
+	f.Step()
 	d.sent = nil
-	d.do(plan.Wanted{Want: f.wants[here]})
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	if len(d.open) != before-1 || len(d.requests(plan.Live, plan.Catchup)) != 0 || !d.peer.Settled() {
 		t.Errorf("%d open, then %d", before, len(d.open))
 	}
 	f.Remove(other.ID)
-	f.step()
-	d.do(plan.Wanted{Want: f.wants[here]})
+	f.Step()
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	if s := d.peer.Status(); s.Want.Repositories != 1 || s.Confirmed.Repositories != 1 || !d.peer.Settled() {
 		t.Errorf("%+v", s)
 	}

@@ -6,6 +6,7 @@ import (
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
+	"graspd/internal/want/wanttest"
 )
 
 // check asserts after every step what must hold at all times, and now and then
@@ -38,7 +39,7 @@ func (w *world) confirmations() {
 	if !connected {
 		return
 	}
-	for _, it := range want.Items() {
+	for _, it := range wanttest.Items(want) {
 		is := w.peer.Holds(it)
 		if is && !w.confirmed[it] {
 			w.complete(want, it)
@@ -51,7 +52,7 @@ func (w *world) complete(want *plan.Want, it plan.Item) {
 	if w.unproven() {
 		return
 	}
-	filters := w.answered(want.Asks(it))
+	filters := w.answered(plan.Asks(want, it))
 	for _, e := range w.relay.events {
 		if w.store[e.ID] == nil && w.relay.born[e.ID] < w.opened && !w.excused[e.ID] && !w.relay.withheld[e.ID] && matchesAny(filters, e) {
 			w.fail("item %d is confirmed without event %v, kind %d, created %d, published at %v", it, e.ID, e.Kind, e.CreatedAt, w.relay.born[e.ID])
@@ -110,7 +111,7 @@ func (w *world) share(v string) int {
 	want, _ := w.peer.Current()
 	n := 0
 	for _, r := range want.Repos {
-		x := want.Repository(r)
+		x := want.Repository(r.Item)
 		if x.D == v || slices.ContainsFunc(x.Addresses, func(a string) bool { return a[5:] == v[min(5, len(v)):] }) {
 			n++
 		}
@@ -127,9 +128,9 @@ func (w *world) missing() []*nostr.Event {
 	var out []*nostr.Event
 	want, _ := w.peer.Current()
 	var filters []nostr.Filter
-	for _, it := range want.Items() {
+	for _, it := range wanttest.Items(want) {
 		if !w.dislikedItem(want, it) {
-			filters = append(filters, w.answered(want.Asks(it))...)
+			filters = append(filters, w.answered(plan.Asks(want, it))...)
 		}
 	}
 	for _, e := range w.relay.events {

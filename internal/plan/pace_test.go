@@ -24,11 +24,11 @@ func TestPausesAndPortions(t *testing.T) {
 		{"never again", []int{1, 3}, []time.Duration{65_000, 0, 32_500, 16_250, 8_125, 4062, 2031, 1015, 507, 253, 0, 0}},
 	} {
 		f := newFold(t)
-		f.add(f.announce(key(0), "x", 1, []string{us, string(here)}))
+		f.AddAll(f.Announce(key(0), "x", 1, []string{us, string(here)}))
 		for i := range 400 {
-			f.add(f.issue(int64(i+1), address(key(0), "x")))
+			f.AddAll(f.Issue(int64(i+1), address(key(0), "x")))
 		}
-		f.step()
+		f.Step()
 		d := newDriver(t, plan.Config{NoNegentropy: true})
 		var at []time.Duration
 		d.refuse = func(r plan.Request) nostr.RelayMessage {
@@ -41,7 +41,7 @@ func TestPausesAndPortions(t *testing.T) {
 			}
 			return nil
 		}
-		d.connect(f.wants[here], plan.Limits{})
+		d.connect(f.Wants[here], plan.Limits{})
 		d.pass(20 * time.Minute)
 		if len(at) <= len(c.want) {
 			t.Fatalf("%s: %d requests", c.name, len(at))
@@ -101,11 +101,11 @@ func TestSeveralRefusalsAreOne(t *testing.T) {
 // TestAPaceIsNotForEver: a relay that was busy for a while, and refused every second request, is asked as before in the end.
 func TestAPaceIsNotForEver(t *testing.T) {
 	f := newFold(t)
-	f.add(f.announce(key(0), "x", 1, []string{us, string(here)}))
+	f.AddAll(f.Announce(key(0), "x", 1, []string{us, string(here)}))
 	for i := range 2000 {
-		f.add(f.issue(int64(i+1), address(key(0), "x")))
+		f.AddAll(f.Issue(int64(i+1), address(key(0), "x")))
 	}
-	f.step()
+	f.Step()
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	n := 0
 	d.refuse = func(r plan.Request) nostr.RelayMessage {
@@ -114,7 +114,7 @@ func TestAPaceIsNotForEver(t *testing.T) {
 		}
 		return nil
 	}
-	d.connect(f.wants[here], plan.Limits{})
+	d.connect(f.Wants[here], plan.Limits{})
 	d.pass(15 * time.Minute)
 	if d.peer.Settled() {
 		t.Fatal("it was not busy")

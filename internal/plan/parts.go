@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"graspd/internal/want"
+)
 
 // Details is what is costly to tell of a relay: in proportion to all that is wanted of it.
 type Details struct {
@@ -11,7 +15,7 @@ type Details struct {
 // Part is how a peer stands with one repository.
 type Part struct {
 	Address   string // of the owner's announcement
-	Relay     URL
+	Relay     want.URL
 	Roots     int    // root events wanted
 	Confirmed int    // of the repository and its root events, how many are known to be complete here
 	Held      uint64 // events that are here, as of the last full catch-up; 0 = not known
@@ -31,19 +35,17 @@ func (p *Peer) Parts() []Part {
 	}
 	out := make([]Part, 0, len(p.want.Repos))
 	for _, r := range p.want.Repos {
-		x := Part{Address: p.want.names.repo(r.Item).Addresses[0], Relay: p.cfg.URL, Roots: r.Roots()}
+		x := Part{Address: p.want.Repository(r.Item).Addresses[0], Relay: p.cfg.URL, Roots: r.Roots()}
 		if p.has(r.Item) {
 			x.Confirmed++
 		}
-		for _, c := range r.chunks {
-			for _, it := range *c {
-				if p.has(it) {
-					x.Confirmed++
-				}
+		r.EachRoot(func(it want.Item) {
+			if p.has(it) {
+				x.Confirmed++
 			}
-		}
+		})
 		if p.reconciles() {
-			s := p.coverage.last[r.ord].sum()
+			s := p.coverage.last[r.Ord].sum()
 			x.Held, x.Lacks = s.held, s.lacks
 		}
 		out = append(out, x)
@@ -52,7 +54,7 @@ func (p *Peer) Parts() []Part {
 }
 
 // repository says whether an item that is wanted is a repository.
-func (p *Peer) repository(it Item) bool { return p.want.names.repo(it) != nil }
+func (p *Peer) repository(it want.Item) bool { return p.want.Repository(it) != nil }
 
 // has says whether an item is confirmed, or was when the relay was last heard.
-func (p *Peer) has(it Item) bool { return p.confirmed.has(it) || p.held.has(it) }
+func (p *Peer) has(it want.Item) bool { return p.confirmed.has(it) || p.held.has(it) }

@@ -6,11 +6,12 @@ import (
 	"graspd/internal/health"
 	"graspd/internal/nostr"
 	"graspd/internal/status"
+	"graspd/internal/want"
 )
 
 // Config is what one peer needs to know. Zero durations and numbers take the defaults.
 type Config struct {
-	URL            URL
+	URL            want.URL
 	Self           nostr.PubKey  // seeds the jitter
 	BaseBackoff    time.Duration // 5 s
 	MaxBackoff     time.Duration // 1 h

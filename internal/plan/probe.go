@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"graspd/internal/nostr"
+	"graspd/internal/want"
 )
 
 // Some relays reconcile only their newest events and do not say so. No comparison
@@ -133,7 +134,7 @@ func (p *Peer) probe(t *task) {
 		most = p.conn.limits.page
 	}
 	switch {
-	case t.group.layer == LayerReferences && e.first.n+e.dark == 0 && p.neg != negTruncates: // mostly there is nothing
+	case t.group.layer == want.LayerReferences && e.first.n+e.dark == 0 && p.neg != negTruncates: // mostly there is nothing
 		p.wholeBelow(t)
 		return
 	case p.neg == negTruncates:

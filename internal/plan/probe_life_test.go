@@ -33,7 +33,7 @@ func readInPart(t *testing.T, seed uint64, telling bool) {
 	}
 	w := newWorld(t, seed, c, plan.Config{MaxTags: pick(r, 0, 10, 3), WholeFrom: pick(r, 0, 1, 500)})
 	w.logging = telling
-	w.keep(w.shop.announce(key(50), "home", w.unix(), []string{us, string(here)}))
+	w.keep(w.shop.Announce(key(50), "home", w.unix(), []string{us, string(here)}))
 	for range 20 + w.r.IntN(120) {
 		w.appear(int64(pick(w.r, w.r.IntN(40), 5000+w.r.IntN(30), w.r.IntN(4_000_000))))
 	}

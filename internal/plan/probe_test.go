@@ -31,7 +31,7 @@ func (d *driver) edgeProbes() []plan.Request {
 func commented(at ...int64) *library {
 	l := newLibrary(0)
 	for _, x := range at {
-		l.events = append(l.events, l.event(nostr.KindComment, key(9), x, nostr.Tag{"A", address(key(0), "x")}))
+		l.events = append(l.events, l.Event(nostr.KindComment, key(9), x, nostr.Tag{"A", address(key(0), "x")}))
 	}
 	return l
 }
@@ -141,7 +141,7 @@ func TestNewsIsNoProof(t *testing.T) {
 					if tags := r.Filters[0].Tags; isEdgeProbe(r) && len(tags) > 0 && tags[0].Name == 'A' && times > 0 {
 						times--
 						at-- // older still
-						l.events = append(l.events, l.event(nostr.KindComment, key(9), at+1, nostr.Tag{"A", address(key(0), "x")}))
+						l.events = append(l.events, l.Event(nostr.KindComment, key(9), at+1, nostr.Tag{"A", address(key(0), "x")}))
 					}
 					return nil
 				}
@@ -179,7 +179,7 @@ func TestASecondComparisonIsDoubtedLikeTheFirst(t *testing.T) {
 	const at = 1_700_000_000
 	l := commented(at+2, at+1, at, at, at, at, at, at, at, at, at, at)
 	for i := range int64(5) { // a probe of these tells that one REQ brings several events
-		l.events = append(l.events, l.announce(key(int(20+i)), "z", at+i, []string{relay(9)}))
+		l.events = append(l.events, l.Announce(key(int(20+i)), "z", at+i, []string{relay(9)}))
 	}
 	_, w := small(t, 0)
 	d := l.reader(t, 500)

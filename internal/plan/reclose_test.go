@@ -21,8 +21,8 @@ func TestWhatWasClosedIsClosedAgain(t *testing.T) {
 	stored := d.requests(plan.Catchup)
 	early := len(stored)
 	d.pass(time.Minute)
-	f.add(f.issue(10, address(key(0), "x"))).step()
-	d.do(plan.Wanted{Want: f.wants[here]}) // more is asked and closed, a minute later
+	f.AddAll(f.Issue(10, address(key(0), "x"))).Step()
+	d.do(plan.Wanted{Want: f.Wants[here]}) // more is asked and closed, a minute later
 	stored = d.requests(plan.Catchup)
 	if len(stored) <= early {
 		t.Fatal("nothing more was asked")

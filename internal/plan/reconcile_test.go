@@ -23,7 +23,7 @@ type library struct {
 func newLibrary(n int) *library {
 	l := &library{ours: map[nostr.ID]bool{}}
 	for i := range n {
-		l.events = append(l.events, l.event(nostr.KindComment, key(9), 1_700_000_000+int64(i)*1000, nostr.Tag{"A", address(key(0), "x")}))
+		l.events = append(l.events, l.Event(nostr.KindComment, key(9), 1_700_000_000+int64(i)*1000, nostr.Tag{"A", address(key(0), "x")}))
 	}
 	return l
 }
@@ -273,7 +273,7 @@ func TestWindows(t *testing.T) {
 	t.Run("one second is too big", func(t *testing.T) {
 		l := newLibrary(0)
 		for range 50 {
-			l.events = append(l.events, l.event(nostr.KindComment, key(9), 1_700_000_000, nostr.Tag{"A", address(key(0), "x")}))
+			l.events = append(l.events, l.Event(nostr.KindComment, key(9), 1_700_000_000, nostr.Tag{"A", address(key(0), "x")}))
 		}
 		_, w := small(t, 0)
 		d := l.reader(t, 500)
@@ -325,7 +325,7 @@ func TestTruncatingRelay(t *testing.T) {
 	t.Run("cut within a second", func(t *testing.T) {
 		l := newLibrary(0)
 		for i := range 400 {
-			l.events = append(l.events, l.event(nostr.KindComment, key(9), 1_700_000_000+int64(i/10)*1000, nostr.Tag{"A", address(key(0), "x")}))
+			l.events = append(l.events, l.Event(nostr.KindComment, key(9), 1_700_000_000+int64(i/10)*1000, nostr.Tag{"A", address(key(0), "x")}))
 		}
 		_, w := small(t, 0)
 		d := l.reader(t, 500)
@@ -396,7 +396,7 @@ func TestWhatTwoFiltersNeedIsFetchedOnce(t *testing.T) {
 	for _, unlucky := range []bool{false, true} {
 		l := newLibrary(0)
 		for i := range 40 {
-			l.events = append(l.events, l.event(nostr.KindComment, key(9), 1_700_000_000+int64(i), nostr.Tag{"a", at}, nostr.Tag{"A", at}))
+			l.events = append(l.events, l.Event(nostr.KindComment, key(9), 1_700_000_000+int64(i), nostr.Tag{"a", at}, nostr.Tag{"A", at}))
 		}
 		_, w := small(t, 0)
 		d := l.reader(t, 500)

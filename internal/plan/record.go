@@ -6,6 +6,7 @@ import (
 
 	"graspd/internal/health"
 	"graspd/internal/nostr"
+	"graspd/internal/want"
 )
 
 // Record is how a relay has behaved, as it is kept while nobody wants the relay
@@ -37,7 +38,7 @@ type owners map[nostr.PubKey]struct{}
 const mostOwners = 1000
 
 // add returns o with the owners of w, and whether any of them is new.
-func (o owners) add(w *Want) (owners, bool) {
+func (o owners) add(w *want.Want) (owners, bool) {
 	all := make(owners, len(o))
 	maps.Copy(all, o)
 	for _, r := range w.Repos {

@@ -187,11 +187,11 @@ func TestOwnersThatComeAndGoDoNotReviveADeadRelay(t *testing.T) {
 	at := int64(1)
 	name := func(owner int, relays ...string) {
 		at++
-		f.add(f.announce(key(owner), "y", at, append([]string{us}, relays...))).step()
+		f.AddAll(f.Announce(key(owner), "y", at, append([]string{us}, relays...))).Step()
 	}
 	gain := func() int {
 		before := d.dials()
-		d.do(plan.Wanted{Want: f.wants[here]})
+		d.do(plan.Wanted{Want: f.Wants[here]})
 		return d.dials() - before
 	}
 	name(1, string(here))
@@ -234,17 +234,17 @@ func TestOwnersThatComeAndGoDoNotReviveADeadRelay(t *testing.T) {
 // Nobody but the operator named it so far.
 func TestFirstOwnerOfADeadBootstrapRelay(t *testing.T) {
 	f := newFold(t, here)
-	f.step()
+	f.Step()
 	d := newDriver(t, plan.Config{})
-	d.do(plan.Wanted{Want: f.wants[here]})
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	for range 60 {
 		d.fails()
 	}
 	d.do(plan.DialFailed{Reason: "refused"})
-	d.do(plan.Wanted{Want: f.wants[here]})
-	f.add(f.announce(key(1), "y", 1, []string{us, string(here)})).step()
+	d.do(plan.Wanted{Want: f.Wants[here]})
+	f.AddAll(f.Announce(key(1), "y", 1, []string{us, string(here)})).Step()
 	before := d.dials()
-	d.do(plan.Wanted{Want: f.wants[here]})
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	if d.dials() != before+1 {
 		t.Error("its first owner does not have it tried")
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"graspd/internal/nostr"
+	"graspd/internal/want"
 )
 
 // Bounds of layer 4 in one full resync of one relay. What is left when they are
@@ -47,7 +48,7 @@ func (p *Peer) tendReferences() {
 	c.references = referencing{active: true}
 	if p.tour.rounds == 0 { // what is kept ends with the process: the next one begins elsewhere
 		day := uint64(p.now.Wall.Unix() / 86_400)
-		p.tour.from = Item(p.cfg.terms().Jitter(day) * float64(p.want.names.n))
+		p.tour.from = want.Item(p.cfg.terms().Jitter(day) * float64(p.want.Numbers()))
 	}
 	p.tour.begin()
 }
@@ -119,7 +120,7 @@ func (p *Peer) question(end bool) *task {
 }
 
 func newQuestion(f nostr.Filter) *task {
-	return &task{group: &group{lot: lot{layer: LayerReferences}, class: Daily}, filter: f}
+	return &task{group: &group{lot: lot{layer: want.LayerReferences}, class: Daily}, filter: f}
 }
 
 func (p *Peer) ask(t *task, done func()) *task {
@@ -144,7 +145,7 @@ func (p *Peer) surveyed(in Surveyed) {
 
 // count notes that something was asked for t.
 func (r *referencing) count(t *task) {
-	if t.group.layer == LayerReferences {
+	if t.group.layer == want.LayerReferences {
 		r.steps++
 	}
 }
@@ -202,7 +203,7 @@ func (p *Peer) makeWay() bool {
 
 // waits says whether a question of a lower layer is ready to be asked.
 func (c *catchup) waits() bool {
-	for layer := LayerAnnouncements; layer <= LayerRoots; layer++ {
+	for layer := want.LayerAnnouncements; layer <= want.LayerRoots; layer++ {
 		for t := range c.ready[layer].All() {
 			if !t.over {
 				return true

@@ -101,7 +101,7 @@ func TestOneBadQuestionHoldsNothingUp(t *testing.T) {
 func TestLayerFourAsksForLessWhereThatIsTooMuch(t *testing.T) {
 	f := newForum(t, 90)
 	likes := []*nostr.Event{f.reaction(f.events[10], key(50)), f.reaction(f.events[80], key(50))}
-	gone := f.event(nostr.KindDeletion, key(108), 1_700_000_000)
+	gone := f.Event(nostr.KindDeletion, key(108), 1_700_000_000)
 	f.theirs(append(likes, gone)...)
 	d := f.refusing(t, func(r plan.Request) nostr.RelayMessage {
 		x := r.Filters[0]
@@ -125,7 +125,7 @@ func TestMissingIDsAreAskedAsLongAsSomethingComes(t *testing.T) {
 	f := newForum(t, 1)
 	var notes []*nostr.Event
 	for i := range 12 {
-		n := f.event(nostr.KindNote, key(60+i), 1_700_000_000)
+		n := f.Event(nostr.KindNote, key(60+i), 1_700_000_000)
 		f.events[2].Tags = append(f.events[2].Tags, nostr.Tag{"q", n.ID.String()})
 		notes = append(notes, n)
 	}
@@ -165,7 +165,7 @@ func TestAQuestionWithoutEndIsGivenUp(t *testing.T) {
 		}
 		var out []*nostr.Event
 		for i := range int64(5) {
-			out = append(out, m.event(nostr.KindDeletion, x.Authors[0], until-i))
+			out = append(out, m.Event(nostr.KindDeletion, x.Authors[0], until-i))
 		}
 		return out
 	}
@@ -289,12 +289,12 @@ func TestLayerFourMakesWay(t *testing.T) {
 			for held == "" {
 				d.pass(time.Second)
 			}
-			issue := f.mint.event(1621, key(1), 1_700_009_000, nostr.Tag{"a", address(key(0), "x")})
+			issue := f.mint.Event(1621, key(1), 1_700_009_000, nostr.Tag{"a", address(key(0), "x")})
 			fold := newFold(t)
-			fold.add(f.events[0], f.issue).step()
-			d.do(plan.Wanted{Want: fold.wants[here]})
-			fold.add(issue).step()
-			d.do(plan.Wanted{Want: fold.wants[here]})
+			fold.AddAll(f.events[0], f.issue).Step()
+			d.do(plan.Wanted{Want: fold.Wants[here]})
+			fold.AddAll(issue).Step()
+			d.do(plan.Wanted{Want: fold.Wants[here]})
 			if !d.peer.Settled() {
 				t.Error("a new item waits for layer 4")
 			}

@@ -39,7 +39,7 @@ func TestManyAuthorsAreAskedInTurn(t *testing.T) {
 	for i := range plan.MostMet + 700 {
 		f.both(f.about(f.issue, key(100+i), nostr.Tag{"E", f.issue.ID.String()}))
 		if i%61 == 0 {
-			gone = append(gone, f.event(nostr.KindDeletion, key(100+i), 1_700_000_000))
+			gone = append(gone, f.Event(nostr.KindDeletion, key(100+i), 1_700_000_000))
 		}
 	}
 	f.theirs(gone...)
@@ -179,12 +179,12 @@ func TestAnswersThatNameTheirRootAreAskedOnce(t *testing.T) {
 
 func TestTheTourGoesAHundredValuesAtATime(t *testing.T) {
 	var m mint
-	events := []*nostr.Event{m.announce(key(0), "x", 1, []string{us, string(here)})}
+	events := []*nostr.Event{m.Announce(key(0), "x", 1, []string{us, string(here)})}
 	for i := range 450 {
-		events = append(events, m.issue(int64(i), address(key(0), "x")))
+		events = append(events, m.Issue(int64(i), address(key(0), "x")))
 	}
 	for i := range 120 {
-		events = append(events, m.announce(key(0), fmt.Sprint("y", i), 1, []string{us, string(here)}))
+		events = append(events, m.Announce(key(0), fmt.Sprint("y", i), 1, []string{us, string(here)}))
 	}
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	d.own = func(nostr.Filter) []*nostr.Event { return events }
@@ -207,9 +207,9 @@ func TestTheTourGoesAHundredValuesAtATime(t *testing.T) {
 // What brings nothing in layer 4 is no reason to doubt the filters.
 func TestLayerFourDoesNotProbeForKinds(t *testing.T) {
 	var m mint
-	ann := m.announce(key(0), "x", 1, []string{us, string(here)})
-	issue := m.issue(2, address(key(0), "x"))
-	comment := m.event(nostr.KindComment, key(3), 3, nostr.Tag{"E", issue.ID.String()})
+	ann := m.Announce(key(0), "x", 1, []string{us, string(here)})
+	issue := m.Issue(2, address(key(0), "x"))
+	comment := m.Event(nostr.KindComment, key(3), 3, nostr.Tag{"E", issue.ID.String()})
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	d.own = func(f nostr.Filter) []*nostr.Event {
 		return slices.DeleteFunc([]*nostr.Event{ann, issue, comment}, func(e *nostr.Event) bool { return !f.Matches(e) })
@@ -231,7 +231,7 @@ func TestLayerFourDoesNotProbeForKinds(t *testing.T) {
 func TestLayerFourLooksUpWhatItNeeds(t *testing.T) {
 	f := newForum(t, 1)
 	like := f.reaction(f.events[2], key(50))
-	loose := f.event(nostr.KindReaction, key(51), 1_700_000_500, nostr.Tag{"x", "y"}) // the relay takes it for an answer
+	loose := f.Event(nostr.KindReaction, key(51), 1_700_000_500, nostr.Tag{"x", "y"}) // the relay takes it for an answer
 	f.both(loose)
 	f.theirs(like)
 	d := f.reader(t, 500)
@@ -259,10 +259,10 @@ func TestLayerFourLooksUpWhatItNeeds(t *testing.T) {
 		t.Fatal("nothing is looked up")
 	}
 	fold := newFold(t)
-	fold.add(f.events[0], f.issue).step()
-	d.do(plan.Wanted{Want: fold.wants[here]})
-	fold.add(f.mint.event(1621, key(1), 1_700_009_000, nostr.Tag{"a", address(key(0), "x")})).step()
-	d.do(plan.Wanted{Want: fold.wants[here]})
+	fold.AddAll(f.events[0], f.issue).Step()
+	d.do(plan.Wanted{Want: fold.Wants[here]})
+	fold.AddAll(f.mint.Event(1621, key(1), 1_700_009_000, nostr.Tag{"a", address(key(0), "x")})).Step()
+	d.do(plan.Wanted{Want: fold.Wants[here]})
 	d.do(d.sift(*sift))
 	d.pass(time.Minute)
 	if _, times := d.byIDs(); times[loose.ID] > 0 || !f.has(like) || !d.peer.Settled() {

@@ -21,8 +21,8 @@ type forum struct {
 // newForum has the repository, the issue and comments on it on both sides.
 func newForum(t *testing.T, comments int) *forum {
 	f := &forum{library: newLibrary(0)}
-	ann := f.announce(key(0), "x", 1_700_000_000, []string{us, string(here)})
-	f.issue = f.mint.event(1621, key(1), 1_700_000_100, nostr.Tag{"a", address(key(0), "x")})
+	ann := f.Announce(key(0), "x", 1_700_000_000, []string{us, string(here)})
+	f.issue = f.mint.Event(1621, key(1), 1_700_000_100, nostr.Tag{"a", address(key(0), "x")})
 	f.want = wantOf(t, ann, f.issue)
 	f.both(ann, f.issue)
 	for i := range comments {
@@ -42,7 +42,7 @@ func (f *forum) theirs(events ...*nostr.Event) { f.events = append(f.events, eve
 
 // about makes an event a minute younger than the newest.
 func (f *forum) about(other *nostr.Event, author nostr.PubKey, tags ...nostr.Tag) *nostr.Event {
-	return f.event(nostr.KindComment, author, 1_700_000_100+60*int64(len(f.events)), tags...)
+	return f.Event(nostr.KindComment, author, 1_700_000_100+60*int64(len(f.events)), tags...)
 }
 
 // reaction makes one that names the other by e only.
@@ -76,18 +76,18 @@ func TestReferencesAreAskedInTheFullResync(t *testing.T) {
 	f.theirs(like)
 	onLike := f.reaction(like, key(51))
 	f.theirs(onLike)
-	note := f.event(nostr.KindNote, key(52), 1_700_000_000)
+	note := f.Event(nostr.KindNote, key(52), 1_700_000_000)
 	f.theirs(note)
 	onNote := f.reaction(note, key(53))
 	f.theirs(onNote)
 	comment.Tags = append(comment.Tags, nostr.Tag{"q", note.ID.String()}, nostr.Tag{"q", nostr.ID{9}.String()})
 	var gone []*nostr.Event
 	for _, by := range []int{0, 1, 100, 50, 51, 52, 53} {
-		gone = append(gone, f.event(nostr.KindDeletion, key(by), 1_700_000_000, nostr.Tag{"e", nostr.ID{8}.String()}))
+		gone = append(gone, f.Event(nostr.KindDeletion, key(by), 1_700_000_000, nostr.Tag{"e", nostr.ID{8}.String()}))
 	}
 	f.theirs(gone...)
-	foreign := f.event(nostr.KindDeletion, key(60), 1_700_000_000, nostr.Tag{"e", nostr.ID{8}.String()})
-	f.theirs(foreign, f.event(nostr.KindNote, key(1), 1_700_000_000))
+	foreign := f.Event(nostr.KindDeletion, key(60), 1_700_000_000, nostr.Tag{"e", nostr.ID{8}.String()})
+	f.theirs(foreign, f.Event(nostr.KindNote, key(1), 1_700_000_000))
 	wanted := append(slices.Concat(gone[:5], gone[6:]), like, onLike, note, onNote)
 
 	d := f.reader(t, 500)

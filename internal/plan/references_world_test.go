@@ -7,6 +7,8 @@ import (
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
+	"graspd/internal/want"
+	"graspd/internal/want/wanttest"
 )
 
 // others returns the events of both sides that are no root events.
@@ -22,21 +24,21 @@ func (w *world) others() []*nostr.Event {
 
 // around makes an event that only layer 4 leads to, or that leads to another.
 func (w *world) around(created int64, other *nostr.Event) *nostr.Event {
-	m, r := &w.shop.mint, w.r
+	m, r := &w.shop.Mint, w.r
 	switch r.IntN(5) {
 	case 0:
-		return m.event(nostr.KindDeletion, other.PubKey, created, nostr.Tag{"e", "deleted"})
+		return m.Event(nostr.KindDeletion, other.PubKey, created, nostr.Tag{"e", "deleted"})
 	case 1: // it names what may come, or what is there
-		e := m.event(nostr.KindComment, key(202+r.IntN(3)), created, nostr.Tag{"e", other.ID.String()})
-		note := m.event(pick(r, nostr.KindNote, nostr.KindComment), key(210+r.IntN(3)), created)
+		e := m.Event(nostr.KindComment, key(202+r.IntN(3)), created, nostr.Tag{"e", other.ID.String()})
+		note := m.Event(pick(r, nostr.KindNote, nostr.KindComment), key(210+r.IntN(3)), created)
 		e.Tags = append(e.Tags, nostr.Tag{"q", note.ID.String()})
 		w.relay.publish(note)
 		w.excused[note.ID] = true
 		return e
 	case 2:
-		return m.event(nostr.KindComment, key(205), created, nostr.Tag{"E", other.ID.String()}) // not reached by it
+		return m.Event(nostr.KindComment, key(205), created, nostr.Tag{"E", other.ID.String()}) // not reached by it
 	}
-	return m.event(nostr.KindReaction, key(206+r.IntN(3)), created, nostr.Tag{"e", other.ID.String()})
+	return m.Event(nostr.KindReaction, key(206+r.IntN(3)), created, nostr.Tag{"e", other.ID.String()})
 }
 
 // references waits until the full resyncs have brought what layer 4 leads to. A
@@ -92,13 +94,13 @@ func (w *world) unreached() []*nostr.Event {
 // about an item, what names them in turn, as far as that is followed, and what
 // they name.
 func (w *world) reach() []*nostr.Event {
-	want, _ := w.peer.Current()
+	current, _ := w.peer.Current()
 	var out []*nostr.Event
 	seen := map[nostr.ID]bool{}
 	var values plan.Values
-	for _, it := range want.Items() {
-		if it != plan.Announcements {
-			v := want.Values(it)
+	for _, it := range wanttest.Items(current) {
+		if it != want.Announcements {
+			v := plan.ValuesOf(current, it)
 			values.IDs, values.Addresses = append(values.IDs, v.IDs...), append(values.Addresses, v.Addresses...)
 		}
 	}

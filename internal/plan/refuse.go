@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"graspd/internal/want"
 )
 
 // closed handles a CLOSED: the request is retried, put off or given up, never
@@ -112,7 +114,7 @@ func valuesOf(t *task) int {
 
 // regroup asks for the items of g in smaller portions.
 func (p *Peer) regroup(g *group) {
-	if g.layer == LayerReferences {
+	if g.layer == want.LayerReferences {
 		p.dropQuestion()
 		return
 	}

@@ -21,7 +21,7 @@ type endless struct {
 
 func newEndless(t *testing.T, c plan.Config) *endless {
 	_, w := small(t, 0)
-	x := &endless{driver: newDriver(t, c), mint: mint{n: 1 << 32}}
+	x := &endless{driver: newDriver(t, c), mint: mint{N: 1 << 32}}
 	x.hold = func(e plan.Effect) bool {
 		r, ok := e.(plan.Request)
 		if !ok || r.Class == plan.Live || len(r.Filters[0].Tags) == 0 || r.Filters[0].Tags[0].Name != 'A' {
@@ -60,7 +60,7 @@ func (x *endless) confirmed() bool {
 // and is asked again after a wait that doubles.
 func TestAnAnswerWithoutEnd(t *testing.T) {
 	x := newEndless(t, plan.Config{NoNegentropy: true})
-	e := x.event(nostr.KindComment, key(1), 1000, nostr.Tag{"A", address(key(0), "x")})
+	e := x.Event(nostr.KindComment, key(1), 1000, nostr.Tag{"A", address(key(0), "x")})
 	var waits []time.Duration
 	for n := range 4 {
 		for range 500 + plan.RequestRoom - 1 {
@@ -92,7 +92,7 @@ func TestAnAnswerThatDrips(t *testing.T) {
 	x := newEndless(t, plan.Config{NoNegentropy: true})
 	begun := x.clock.Mono
 	for n := int64(0); len(x.closed) == 0 && x.clock.Mono < time.Hour; n++ {
-		x.brings(x.event(nostr.KindComment, key(1), n, nostr.Tag{"A", address(key(0), "x")}))
+		x.brings(x.Event(nostr.KindComment, key(1), n, nostr.Tag{"A", address(key(0), "x")}))
 		x.pass(20 * time.Second)
 	}
 	if len(x.closed) == 0 || x.closed[0] != begun+10*time.Minute || x.confirmed() {
@@ -108,7 +108,7 @@ func TestAnAnswerThatDrips(t *testing.T) {
 // TestOneSecondThatDrips is asked for again and again, and never taken for done.
 func TestOneSecondThatDrips(t *testing.T) {
 	x := newEndless(t, plan.Config{NoNegentropy: true})
-	e := x.event(nostr.KindComment, key(1), 1000, nostr.Tag{"A", address(key(0), "x")})
+	e := x.Event(nostr.KindComment, key(1), 1000, nostr.Tag{"A", address(key(0), "x")})
 	drips := x.hold
 	x.hold = func(f plan.Effect) bool {
 		r, ok := f.(plan.Request)
@@ -130,10 +130,10 @@ func TestARelayThatTakesNoNoticeOfLimits(t *testing.T) {
 	for name, order := range map[string]func([]*nostr.Event){"newest first": slices.Reverse[[]*nostr.Event], "oldest first": func([]*nostr.Event) {}} {
 		t.Run(name, func(t *testing.T) {
 			_, w := small(t, 0)
-			d, m := newDriver(t, plan.Config{NoNegentropy: true}), mint{n: 1 << 32}
+			d, m := newDriver(t, plan.Config{NoNegentropy: true}), mint{N: 1 << 32}
 			var all []*nostr.Event
 			for n := range int64(25_000) {
-				all = append(all, m.event(nostr.KindComment, key(1), n, nostr.Tag{"A", address(key(0), "x")}))
+				all = append(all, m.Event(nostr.KindComment, key(1), n, nostr.Tag{"A", address(key(0), "x")}))
 			}
 			order(all)
 			got := make(map[nostr.ID]bool)
@@ -169,9 +169,9 @@ func TestARelayThatTakesNoNoticeOfLimits(t *testing.T) {
 // TestIDsWithoutEnd: what is asked by id and answered with one event over and over fails, and what came is not asked again.
 func TestIDsWithoutEnd(t *testing.T) {
 	_, w := small(t, 0)
-	d, m := newDriver(t, plan.Config{}), mint{n: 1 << 32}
-	one := m.event(nostr.KindComment, key(1), 1000, nostr.Tag{"A", address(key(0), "x")})
-	two := m.event(nostr.KindComment, key(1), 1001, nostr.Tag{"A", address(key(0), "x")})
+	d, m := newDriver(t, plan.Config{}), mint{N: 1 << 32}
+	one := m.Event(nostr.KindComment, key(1), 1000, nostr.Tag{"A", address(key(0), "x")})
+	two := m.Event(nostr.KindComment, key(1), 1001, nostr.Tag{"A", address(key(0), "x")})
 	d.neg = func(f nostr.Filter) (out []*nostr.Event) {
 		for _, e := range []*nostr.Event{one, two} {
 			if f.Matches(e) {

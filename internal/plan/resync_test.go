@@ -35,7 +35,7 @@ func TestFullResyncLearnsLimitsUpward(t *testing.T) {
 		}
 		return nil
 	}
-	d.connect(f.wants[here], plan.Limits{})
+	d.connect(f.Wants[here], plan.Limits{})
 	d.pass(22 * time.Hour)
 	before := d.peer.Status()
 	if before.SweptRoots == 0 || !d.peer.Settled() {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"graspd/internal/want"
 )
 
 // Root events that are talked about, and what found no place when it was new, come from the sweep among what is followed live.
@@ -21,9 +23,9 @@ type rising struct {
 	after time.Duration // no REQ is thinned before, and nothing rises that might need that
 }
 
-// rouse notes the root events that were talked about since the names were those.
-func (p *Peer) rouse(old *names) {
-	p.want.names.roused(old, func(it Item) {
+// rouse notes the root events that were talked about since the peer was told of old.
+func (p *Peer) rouse(old *want.Want) {
+	p.want.Roused(old, func(it want.Item) {
 		if p.wanted.has(it) {
 			p.conn.rising.items.put(it)
 			p.conn.rising.look = true
@@ -39,16 +41,16 @@ func (p *Peer) rise() {
 	if !r.look || p.now.Mono < r.after || c.whole.on {
 		return
 	}
-	var up []Item
+	var up []want.Item
 	least := p.leastLive()
 	for _, s := range c.sweeps {
 		for _, it := range s.items {
-			if r.items.has(it) && p.want.rank(it) > least {
+			if r.items.has(it) && p.want.Rank(it) > least {
 				up = append(up, it)
 			}
 		}
 	}
-	slices.SortFunc(up, func(a, b Item) int { return cmp.Compare(p.want.rank(b), p.want.rank(a)) })
+	slices.SortFunc(up, func(a, b want.Item) int { return cmp.Compare(p.want.Rank(b), p.want.Rank(a)) })
 	var rest itemSet
 	for _, g := range c.groups {
 		for _, it := range g.items {
@@ -76,7 +78,7 @@ func (p *Peer) rise() {
 }
 
 // unsweep takes items out of the sweep.
-func (p *Peer) unsweep(items []Item) {
+func (p *Peer) unsweep(items []want.Item) {
 	c := p.conn
 	var out itemSet
 	for _, it := range items {
@@ -99,13 +101,23 @@ func (p *Peer) riseLater(load *liveReq) {
 	}
 }
 
+// newest returns the highest rank in lots.
+func newest(w *want.Want, lots []lot) (at int64) {
+	for _, l := range lots {
+		for _, it := range l.items {
+			at = max(at, w.Rank(it))
+		}
+	}
+	return at
+}
+
 // leastLive returns the lowest rank of what is followed.
 func (p *Peer) leastLive() int64 {
 	least := int64(forever)
 	for _, l := range p.conn.following.live {
 		for _, x := range l.lots {
 			for _, it := range x.items {
-				least = min(least, p.want.rank(it))
+				least = min(least, p.want.Rank(it))
 			}
 		}
 	}
@@ -120,7 +132,7 @@ func (p *Peer) thin(load *liveReq, values int) bool {
 		p.riseLater(load)
 		return false
 	}
-	than := p.want.newest(load.lots)
+	than := newest(p.want, load.lots)
 	for _, l := range c.following.live {
 		if !l.settled() || l.whole || l.apart != load.apart {
 			continue
@@ -135,7 +147,7 @@ func (p *Peer) thin(load *liveReq, values int) bool {
 		}
 		l.lots, l.size = prune(l.lots, out.has), rest
 		c.rising.after = p.now.Mono + riseInterval
-		p.sweepLater(lot{layer: LayerRoots, items: low})
+		p.sweepLater(lot{layer: want.LayerRoots, items: low})
 		p.uniteWith(load, []*liveReq{l}, values)
 		return true
 	}
@@ -144,15 +156,15 @@ func (p *Peer) thin(load *liveReq, values int) bool {
 
 // lowest returns the root events of l that rank lowest, below that, as many as have to go for load to fit, and the size of
 // the rest; none where that cannot be had. What is not confirmed stays, as it is still asked.
-func (p *Peer) lowest(l, load *liveReq, than int64, values int) (low []Item, rest size) {
+func (p *Peer) lowest(l, load *liveReq, than int64, values int) (low []want.Item, rest size) {
 	for _, x := range l.lots {
 		for _, it := range x.items {
-			if p.want.rank(it) < than && p.confirmed.has(it) {
+			if p.want.Rank(it) < than && p.confirmed.has(it) {
 				low = append(low, it)
 			}
 		}
 	}
-	slices.SortFunc(low, func(a, b Item) int { return cmp.Compare(p.want.rank(a), p.want.rank(b)) })
+	slices.SortFunc(low, func(a, b want.Item) int { return cmp.Compare(p.want.Rank(a), p.want.Rank(b)) })
 	rest = l.size
 	for n := range low {
 		rest.roots--

@@ -51,7 +51,7 @@ func (s scale) fold(t testing.TB) *town {
 		for k := range s.each {
 			urls = append(urls, relay((i*7919+k*[...]int{1, 3, 7}[i%3])%s.relays))
 		}
-		w.Add(w.announce(key(i), fmt.Sprint("repo", i), 1, urls))
+		w.Add(w.Announce(key(i), fmt.Sprint("repo", i), 1, urls))
 	}
 	for i := range s.roots {
 		n := 0
@@ -60,16 +60,16 @@ func (s scale) fold(t testing.TB) *town {
 		}
 		w.Add(w.root(n, int64(i)))
 	}
-	w.fold.step()
+	w.fold.Step()
 	return w
 }
 
 // settle gives every relay a peer and has it settle.
 func (w *town) settle(t testing.TB) {
-	for i, u := range slices.Sorted(maps.Keys(w.wants)) {
+	for i, u := range slices.Sorted(maps.Keys(w.Wants)) {
 		h := newHousehold(t, u, habits[i%len(habits)])
 		w.peers[u] = h
-		h.take(plan.Wanted{Want: w.wants[u]})
+		h.take(plan.Wanted{Want: w.Wants[u]})
 		h.settle(24 * time.Hour)
 	}
 }
@@ -81,14 +81,14 @@ func (w *town) any() int {
 }
 
 func (w *town) root(repository int, at int64) *nostr.Event {
-	return w.issue(at, address(key(repository), fmt.Sprint("repo", repository)))
+	return w.Issue(at, address(key(repository), fmt.Sprint("repo", repository)))
 }
 
 // grow adds a root event and gives every relay concerned its Want. It returns how many those were.
 func (w *town) grow(n int) int {
 	w.Add(w.root(w.any(), int64(1_000_000+n)))
 	changed := 0
-	for u, want := range w.Changed(minutes(w.fold.now)) {
+	for u, want := range w.Changed(minutes(w.fold.Now)) {
 		changed++
 		h := w.peers[u]
 		h.take(plan.Wanted{Want: want})
@@ -271,13 +271,6 @@ func spread[T ~int | ~int64](of []T) string {
 }
 
 func mb(n uint64) float64 { return float64(n) / (1 << 20) }
-
-func allocated() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
 
 // Every relay settles within its limits, whatever the size of the world.
 func TestScale(t *testing.T) {

@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"graspd/internal/want"
+)
 
 // The relay need not wait for our own door: while that decides what one request by id brought, the next one is sent.
 
@@ -10,7 +14,7 @@ const mostSettling = 4
 // settle lets a task go on that has more to ask by id, though not all of what r brought is decided.
 func (p *Peer) settle(r *request) {
 	t, n := r.task, r.neg
-	if n == nil || len(n.need) == 0 || len(n.settling) == mostSettling || t.group.layer == LayerReferences {
+	if n == nil || len(n.need) == 0 || len(n.settling) == mostSettling || t.group.layer == want.LayerReferences {
 		return
 	}
 	n.settling = append(n.settling, r)

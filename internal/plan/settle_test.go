@@ -200,9 +200,9 @@ func TestWhatCouldNotBeStoredAheadIsAskedAgain(t *testing.T) {
 // TestWhatIsUnwantedWhileItIsDecided leaves nothing behind, and verdicts on it nothing to do.
 func TestWhatIsUnwantedWhileItIsDecided(t *testing.T) {
 	s := newSlowDoor(t, 300, 500)
-	s.fold.add(s.fold.announce(key(0), "x", 2, []string{relay(3)}), s.fold.announce(key(1), "other", 1, []string{us, string(here)}))
-	s.fold.step()
-	s.do(plan.Wanted{Want: s.fold.wants[here]})
+	s.fold.AddAll(s.fold.Announce(key(0), "x", 2, []string{relay(3)}), s.fold.Announce(key(1), "other", 1, []string{us, string(here)}))
+	s.fold.Step()
+	s.do(plan.Wanted{Want: s.fold.Wants[here]})
 	for range 2 {
 		if err := s.peer.Check(); err != nil {
 			t.Error(err)

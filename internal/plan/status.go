@@ -2,6 +2,7 @@ package plan
 
 import (
 	"graspd/internal/status"
+	"graspd/internal/want"
 )
 
 // longestCause is how much of a reason is kept. Bytes.
@@ -52,7 +53,7 @@ func (p *Peer) Counted() status.Counters { return p.counted }
 func (p *Peer) confirmedCount() status.Count {
 	n := status.Count{Repositories: p.confirmed.repos.n + p.held.repos.n}
 	n.Roots = p.confirmed.n + p.held.n - n.Repositories
-	if p.has(Announcements) {
+	if p.has(want.Announcements) {
 		n.Roots--
 	}
 	return n
@@ -62,12 +63,12 @@ func (p *Peer) confirmedCount() status.Count {
 func (c *session) sweptRoots() int {
 	n := 0
 	for _, s := range c.sweeps {
-		if s.layer == LayerRoots {
+		if s.layer == want.LayerRoots {
 			n += len(s.items)
 		}
 	}
 	for _, g := range c.groups {
-		if g.swept && g.layer == LayerRoots {
+		if g.swept && g.layer == want.LayerRoots {
 			n += len(g.items)
 		}
 	}

@@ -17,10 +17,10 @@ func TestStatusWalksNothing(t *testing.T) {
 	for _, n := range []int{10, 3000} {
 		f := newFold(t)
 		for i := range n {
-			f.add(f.announce(key(i%70), fmt.Sprint("repo ", i), 1, []string{us, string(here)}))
+			f.AddAll(f.Announce(key(i%70), fmt.Sprint("repo ", i), 1, []string{us, string(here)}))
 		}
-		f.step()
-		s := &shelves{driver: newDriver(t, plan.Config{}), mint: mint{n: 1 << 32}, f: f, lacks: map[nostr.ID]bool{}}
+		f.Step()
+		s := &shelves{driver: newDriver(t, plan.Config{}), mint: mint{N: 1 << 32}, f: f, lacks: map[nostr.ID]bool{}}
 		s.neg = func(nostr.Filter) []*nostr.Event { return nil }
 		s.own = s.neg
 		s.connect(s.want(), plan.Limits{})

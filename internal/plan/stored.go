@@ -6,15 +6,16 @@ import (
 
 	"graspd/internal/fifo"
 	"graspd/internal/nostr"
+	"graspd/internal/want"
 )
 
 // catchup is the stored side of a connection.
 type catchup struct {
 	groups  []*group
-	fresh   [LayerRoots + 1]fifo.Queue[*group] // not begun, in turn; abandoned ones are skipped
-	ready   [LayerRoots + 1]fifo.Queue[*task]  // of groups that were begun, likewise
-	running []*task                            // that have a request open
-	later   []*task                            // put off
+	fresh   [want.LayerRoots + 1]fifo.Queue[*group] // not begun, in turn; abandoned ones are skipped
+	ready   [want.LayerRoots + 1]fifo.Queue[*task]  // of groups that were begun, likewise
+	running []*task                                 // that have a request open
+	later   []*task                                 // put off
 }
 
 // group is up to a hundred items of one layer whose stored filters are asked
@@ -55,9 +56,9 @@ func (p *Peer) addGroups(l lot, class Class, swept bool) {
 	b := p.conn.limits.bounds()
 	items := l.items
 	for len(items) > 0 {
-		n, weight := 1, p.want.weight(items[0])
-		for n < len(items) && weight+p.want.weight(items[n]) <= b.values {
-			weight += p.want.weight(items[n])
+		n, weight := 1, weightOf(p.want, items[0])
+		for n < len(items) && weight+weightOf(p.want, items[n]) <= b.values {
+			weight += weightOf(p.want, items[n])
 			n++
 		}
 		l.items = slices.Clone(items[:n])
@@ -71,7 +72,7 @@ func (p *Peer) addGroups(l lot, class Class, swept bool) {
 // begin makes the tasks of a group.
 func (p *Peer) begin(g *group) {
 	c := p.conn
-	for _, f := range p.want.filters(g.layer, g.items, false, c.limits.bounds()) {
+	for _, f := range filtersOf(p.want, g.layer, g.items, false, c.limits.bounds()) {
 		t := &task{group: g, filter: f}
 		g.tasks = append(g.tasks, t)
 		c.ready[g.layer].Push(t)
@@ -83,9 +84,9 @@ func (p *Peer) begin(g *group) {
 	g.open = len(g.tasks)
 }
 
-// weight is how many values an item adds to the filters of its layer.
-func (w *Want) weight(it Item) int {
-	if r := w.names.repo(it); r != nil {
+// weightOf is how many values an item adds to the filters of its layer.
+func weightOf(w *want.Want, it want.Item) int {
+	if r := w.Repository(it); r != nil {
 		return len(r.Addresses)
 	}
 	return 1
@@ -136,7 +137,7 @@ func (c *catchup) leave(t *task) {
 // were put off hold nothing up.
 func (p *Peer) next() *task {
 	c := p.conn
-	for layer := LayerAnnouncements; layer <= LayerRoots; layer++ {
+	for layer := want.LayerAnnouncements; layer <= want.LayerRoots; layer++ {
 		for c.ready[layer].Len()+c.fresh[layer].Len() > 0 {
 			if c.ready[layer].Len() == 0 {
 				if g := c.fresh[layer].Pop(); !g.over {
@@ -199,7 +200,7 @@ func (p *Peer) proceed(t *task) {
 	switch {
 	case t.group.layer == layerTrial:
 		p.sendTrial(t)
-	case t.group.layer == LayerReferences && p.conn.references.questionSpent():
+	case t.group.layer == want.LayerReferences && p.conn.references.questionSpent():
 		p.questionOver(t)
 	case p.now.Mono < p.conn.pausedTill || len(p.conn.running) > p.atOnce():
 		p.park(t)
@@ -217,7 +218,7 @@ func (p *Peer) proceed(t *task) {
 func (p *Peer) park(t *task) {
 	c := p.conn
 	c.leave(t)
-	if t.group.layer == LayerReferences {
+	if t.group.layer == want.LayerReferences {
 		c.references.asked.parked = true
 		return
 	}
@@ -229,7 +230,7 @@ func (p *Peer) park(t *task) {
 func (p *Peer) putOff(t *task, after time.Duration) {
 	c := p.conn
 	switch {
-	case t.group.layer == LayerReferences:
+	case t.group.layer == want.LayerReferences:
 		p.questionFailed(t)
 		return
 	case t.group.whole:
@@ -288,7 +289,7 @@ func (p *Peer) paced() {
 // taskDone confirms the group when it was the last of it.
 func (p *Peer) taskDone(t *task) {
 	c := p.conn
-	if t.group.layer == LayerReferences {
+	if t.group.layer == want.LayerReferences {
 		c.references.failed = 0
 		p.questionOver(t)
 		return
@@ -370,7 +371,7 @@ func (p *Peer) recatch(class Class) {
 
 // place returns the items that are in live REQs or wait for one, from now on
 // with all that is stored.
-func (f *following) place(wanted func(Item) bool) *itemSet {
+func (f *following) place(wanted func(want.Item) bool) *itemSet {
 	var set itemSet
 	note := func(l *lot) {
 		l.since = 0

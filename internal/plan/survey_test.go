@@ -97,25 +97,25 @@ func (s valueSet) about(e *nostr.Event) bool {
 // Paging finds what one look at everything finds, whatever the pages are cut by.
 func TestSurveyPages(t *testing.T) {
 	var m mint
-	root := m.issue(1, address(key(0), "x"))
+	root := m.Issue(1, address(key(0), "x"))
 	s := shelve(root)
 	want := map[nostr.ID]bool{}
 	missing := map[nostr.ID]bool{}
 	keep := func(e *nostr.Event) *nostr.Event { s.events[e.ID] = e; return e }
 	for i := range 1700 {
-		e := keep(m.event(nostr.KindComment, key(i%13), int64(100+i/7), nostr.Tag{"E", root.ID.String()}))
+		e := keep(m.Event(nostr.KindComment, key(i%13), int64(100+i/7), nostr.Tag{"E", root.ID.String()}))
 		switch i % 10 {
 		case 0: // a root of the repository, too
 			e.Kind, e.Tags = 1617, append(e.Tags, nostr.Tag{"a", address(key(0), "x")})
 			continue
 		case 1:
 			for range i % 9 {
-				absent := m.event(1, key(1), 1)
+				absent := m.Event(1, key(1), 1)
 				missing[absent.ID] = true
 				e.Tags = append(e.Tags, nostr.Tag{"q", absent.ID.String()})
 			}
 		case 2:
-			note := keep(m.event(1, key(20+i), 1))
+			note := keep(m.Event(1, key(20+i), 1))
 			e.Tags = append(e.Tags, nostr.Tag{"q", note.ID.String()})
 			want[note.ID] = true
 		}
@@ -172,12 +172,12 @@ func page(t *testing.T, s *shelf, root *nostr.Event, above ...*nostr.Event) plan
 
 func TestSurveyPage(t *testing.T) {
 	var m mint
-	root, above := m.issue(1, address(key(0), "x")), m.issue(1, address(key(0), "x"))
+	root, above := m.Issue(1, address(key(0), "x")), m.Issue(1, address(key(0), "x"))
 	absent := nostr.ID{1}.String()
 	named := func(e *nostr.Event) nostr.Tag { return nostr.Tag{"q", e.ID.String()} }
 	onRoot := nostr.Tag{"e", root.ID.String()}
-	other, aboutAbove := m.event(1, key(3), 1), m.event(7, key(3), 1, nostr.Tag{"e", above.ID.String()})
-	announcement := m.announce(key(7), "above", 1, nil)
+	other, aboutAbove := m.Event(1, key(3), 1), m.Event(7, key(3), 1, nostr.Tag{"e", above.ID.String()})
+	announcement := m.Announce(key(7), "above", 1, nil)
 	for name, tc := range map[string]struct {
 		kind    nostr.Kind
 		tags    []nostr.Tag
@@ -202,7 +202,7 @@ func TestSurveyPage(t *testing.T) {
 		"what stands at an address above":   {7, []nostr.Tag{named(announcement)}, 1, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := m.event(tc.kind, key(2), 10, append([]nostr.Tag{onRoot}, tc.tags...)...)
+			e := m.Event(tc.kind, key(2), 10, append([]nostr.Tag{onRoot}, tc.tags...)...)
 			s := shelve(root, above, other, aboutAbove, announcement, e)
 			s.refused[nostr.ID{9}] = true
 			in := page(t, s, root, above)
@@ -216,14 +216,14 @@ func TestSurveyPage(t *testing.T) {
 // What one event brings with it is bounded, and comes before what the others do.
 func TestSurveyBounds(t *testing.T) {
 	var m mint
-	root := m.issue(1, address(key(0), "x"))
+	root := m.Issue(1, address(key(0), "x"))
 	s := shelve(root)
-	greedy := m.event(1111, key(2), 10, nostr.Tag{"E", root.ID.String()})
+	greedy := m.Event(1111, key(2), 10, nostr.Tag{"E", root.ID.String()})
 	s.events[greedy.ID] = greedy
 	before := greedy
 	for i := range 200 {
 		greedy.Tags = append(greedy.Tags, nostr.Tag{"q", nostr.ID{1, byte(i)}.String()})
-		note := m.event(1, key(3), 1)
+		note := m.Event(1, key(3), 1)
 		s.events[note.ID] = note
 		if i%2 == 0 { // a chain, else a fan
 			before.Tags = append(before.Tags, nostr.Tag{"q", note.ID.String()})
@@ -250,7 +250,7 @@ func TestSurveyReads(t *testing.T) {
 	var m mint
 	s := shelve()
 	for i := range 1200 {
-		e := m.issue(int64(i), address(key(0), "x"))
+		e := m.Issue(int64(i), address(key(0), "x"))
 		s.events[e.ID] = e
 	}
 	e, pages := plan.Survey{Values: plan.Values{Addresses: []string{address(key(0), "x")}}}, 0

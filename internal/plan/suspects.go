@@ -3,6 +3,8 @@ package plan
 import (
 	"slices"
 	"time"
+
+	"graspd/internal/want"
 )
 
 // Some relays refuse a whole request, or do not answer it, for one value that
@@ -34,7 +36,7 @@ type suspects struct {
 
 // suspected is a set that is tried by one REQ.
 type suspected struct {
-	items []Item
+	items []want.Item
 	free  bool          // they are no suspects before they are refused
 	odd   bool          // known relays refuse a value of each: tried last
 	after time.Duration // not before
@@ -44,9 +46,9 @@ type suspected struct {
 
 // suspect takes items out of all other places. Those that the relay has shown to
 // take on this connection are never suspected: it reports whether there were others.
-func (p *Peer) suspect(items []Item, odd bool) bool {
+func (p *Peer) suspect(items []want.Item, odd bool) bool {
 	s := &p.suspects
-	fresh := slices.DeleteFunc(slices.Clone(items), func(it Item) bool { return !p.dubious(it) || s.items.has(it) })
+	fresh := slices.DeleteFunc(slices.Clone(items), func(it want.Item) bool { return !p.dubious(it) || s.items.has(it) })
 	if len(fresh) == 0 {
 		return false
 	}
@@ -58,9 +60,9 @@ func (p *Peer) suspect(items []Item, odd bool) bool {
 }
 
 // mistrust has items tried that stay where they are until a trial is refused.
-func (p *Peer) mistrust(items []Item) {
+func (p *Peer) mistrust(items []want.Item) {
 	s := &p.suspects
-	fresh := slices.DeleteFunc(slices.Clone(items), func(it Item) bool { return !p.dubious(it) || s.items.has(it) || s.doubted.has(it) })
+	fresh := slices.DeleteFunc(slices.Clone(items), func(it want.Item) bool { return !p.dubious(it) || s.items.has(it) || s.doubted.has(it) })
 	for _, it := range fresh {
 		s.doubted.put(it)
 	}
@@ -70,12 +72,12 @@ func (p *Peer) mistrust(items []Item) {
 }
 
 // dubious says whether an item may be a suspect.
-func (p *Peer) dubious(it Item) bool {
-	return p.wanted.has(it) && p.want.layer(it) == LayerRepositories && (p.conn == nil || !p.conn.borne.has(it))
+func (p *Peer) dubious(it want.Item) bool {
+	return p.wanted.has(it) && p.want.Layer(it) == want.LayerRepositories && (p.conn == nil || !p.conn.borne.has(it))
 }
 
 // accuse makes suspects of items.
-func (p *Peer) accuse(items []Item) {
+func (p *Peer) accuse(items []want.Item) {
 	for _, it := range items {
 		p.suspects.items.put(it)
 		p.suspects.doubted.drop(it)
@@ -122,7 +124,7 @@ func (p *Peer) unplace() {
 }
 
 // cancelMergeOf ends a merge under way that has to do with any of these items.
-func (p *Peer) cancelMergeOf(is func(Item) bool) {
+func (p *Peer) cancelMergeOf(is func(want.Item) bool) {
 	m := p.conn.merging()
 	if m == nil {
 		return
@@ -137,7 +139,7 @@ func (p *Peer) cancelMergeOf(is func(Item) bool) {
 
 // suspectOdd suspects what waits and has values that known relays refuse.
 func (p *Peer) suspectOdd() {
-	var odd []Item
+	var odd []want.Item
 	for _, w := range p.conn.waiting {
 		if w.apart == apartLong {
 			odd = append(odd, w.items...)
@@ -151,13 +153,13 @@ func (p *Peer) suspectOdd() {
 // suspectGroup suspects the repositories of a group that the relay refused or
 // did not answer. It reports whether there are any that may be.
 func (p *Peer) suspectGroup(g *group) bool {
-	return g.layer == LayerRepositories && !g.whole && p.suspect(slices.Clone(g.items), false)
+	return g.layer == want.LayerRepositories && !g.whole && p.suspect(slices.Clone(g.items), false)
 }
 
 // suspectLive suspects the repositories of a live REQ that was refused and is closed.
 func (p *Peer) suspectLive(lots []lot) bool { return p.suspect(itemsOf(lots), false) }
 
-func itemsOf(lots []lot) (items []Item) {
+func itemsOf(lots []lot) (items []want.Item) {
 	for _, l := range lots {
 		items = append(items, l.items...)
 	}
@@ -170,7 +172,7 @@ func (p *Peer) withoutSuspects(lots []lot) []lot { return prune(lots, p.suspects
 // unanswered puts a task off that failed for no known reason. When that was not
 // the first time its values are doubted.
 func (p *Peer) unanswered(r *request, why string) {
-	if t := r.task; t.tries > 0 && r.kind != asksIDs && t.group.layer == LayerRepositories {
+	if t := r.task; t.tries > 0 && r.kind != asksIDs && t.group.layer == want.LayerRepositories {
 		p.mistrust(t.group.items)
 	}
 	p.taskFailed(r.task, why)
@@ -192,7 +194,7 @@ func (p *Peer) valueRefused(text string) bool {
 		found = p.suspectGroup(t.group) || found
 	}
 	for _, l := range slices.Clone(p.conn.following.live) {
-		if !l.open && p.conn.requests[l.sub] != nil && slices.ContainsFunc(l.lots, func(x lot) bool { return x.layer == LayerRepositories }) {
+		if !l.open && p.conn.requests[l.sub] != nil && slices.ContainsFunc(l.lots, func(x lot) bool { return x.layer == want.LayerRepositories }) {
 			p.liveRefused(l, text, l.sent.Wall)
 			found = true
 		}
@@ -210,7 +212,7 @@ func (s *suspects) sure() {
 }
 
 // acquit ends all suspicion, as nothing is asked by a value any more, and returns who was under it.
-func (p *Peer) acquit() []Item {
+func (p *Peer) acquit() []want.Item {
 	p.dropTrial()
 	items := slices.Collect(p.suspects.items.above(0))
 	p.suspects = suspects{}
@@ -218,7 +220,7 @@ func (p *Peer) acquit() []Item {
 }
 
 // drop forgets an item that is wanted no more.
-func (s *suspects) drop(it Item) {
+func (s *suspects) drop(it want.Item) {
 	s.items.drop(it)
 	s.doubted.drop(it)
 	s.refused.drop(it)

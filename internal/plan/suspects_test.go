@@ -20,10 +20,10 @@ func manyRepos(t *testing.T, n int, bad ...int) *plan.Want {
 		if slices.Contains(bad, i) {
 			d = fmt.Sprint("bad ", i)
 		}
-		f.add(f.announce(key(i), d, 1, []string{us, string(here)}))
+		f.AddAll(f.Announce(key(i), d, 1, []string{us, string(here)}))
 	}
-	f.step()
-	return f.wants[here]
+	f.Step()
+	return f.Wants[here]
 }
 
 // hasValue says whether a filter of r lists a value with that in it.
@@ -92,7 +92,7 @@ func TestAValueIsFoundByHalving(t *testing.T) {
 			t.Error("what stood beside such a value is not followed")
 		}
 		for i, r := range w.Repos {
-			if at := w.Repository(r).Addresses[0]; !strings.Contains(at, "bad ") && !hasValue(live, at) {
+			if at := w.Repository(r.Item).Addresses[0]; !strings.Contains(at, "bad ") && !hasValue(live, at) {
 				t.Fatalf("repository %d is not followed", i)
 			}
 		}
@@ -146,10 +146,10 @@ func TestOddValuesComeLastAndApart(t *testing.T) {
 	for _, odd := range []string{strings.Repeat("x", 185), "\x00", "a\tb", "\u0085", strings.Repeat("\"", 100)} {
 		f := newFold(t)
 		for i := range 30 {
-			f.add(f.announce(key(i), fmt.Sprint("repo ", i), 1, []string{us, string(here)}))
-			f.add(f.announce(key(i), fmt.Sprint("odd", odd), 1, []string{us, string(here)}), f.issue(5, address(key(i), fmt.Sprint("repo ", i))))
+			f.AddAll(f.Announce(key(i), fmt.Sprint("repo ", i), 1, []string{us, string(here)}))
+			f.AddAll(f.Announce(key(i), fmt.Sprint("odd", odd), 1, []string{us, string(here)}), f.Issue(5, address(key(i), fmt.Sprint("repo ", i))))
 		}
-		f.step()
+		f.Step()
 		d := newDriver(t, plan.Config{})
 		d.refuse = func(r plan.Request) nostr.RelayMessage {
 			if hasValue(r.Filters, "odd") {
@@ -162,7 +162,7 @@ func TestOddValuesComeLastAndApart(t *testing.T) {
 			}
 			return nil
 		}
-		d.connect(f.wants[here], plan.Limits{})
+		d.connect(f.Wants[here], plan.Limits{})
 		d.pass(minutes(1))
 		if s := d.peer.Status(); s.Confirmed.Repositories != 60 || s.Refused != 0 {
 			t.Errorf("%q: %+v", odd, s)
@@ -172,9 +172,9 @@ func TestOddValuesComeLastAndApart(t *testing.T) {
 		}
 	}
 	f := newFold(t)
-	f.add(f.announce(key(1), strings.Repeat("x", 184), 1, []string{us, string(here)})).step() // 255 bytes with the rest of the address
+	f.AddAll(f.Announce(key(1), strings.Repeat("x", 184), 1, []string{us, string(here)})).Step() // 255 bytes with the rest of the address
 	d := newDriver(t, plan.Config{})
-	d.connect(f.wants[here], plan.Limits{})
+	d.connect(f.Wants[here], plan.Limits{})
 	if n := d.trials(); n != 0 || !d.peer.Settled() {
 		t.Errorf("%d trials of a value that all relays take", n)
 	}
@@ -226,9 +226,9 @@ func TestATextThatSpeaksOfAValue(t *testing.T) {
 func TestTrialsAreNoStorm(t *testing.T) {
 	f := newFold(t)
 	for i := range 300 {
-		f.add(f.announce(key(i), fmt.Sprint("long", strings.Repeat("x", 200), i), 1, []string{us, string(here)}))
+		f.AddAll(f.Announce(key(i), fmt.Sprint("long", strings.Repeat("x", 200), i), 1, []string{us, string(here)}))
 	}
-	f.add(f.announce(key(0), "repo", 1, []string{us, string(here)})).step()
+	f.AddAll(f.Announce(key(0), "repo", 1, []string{us, string(here)})).Step()
 	d := newDriver(t, plan.Config{})
 	var at []time.Duration
 	d.refuse = func(r plan.Request) nostr.RelayMessage {
@@ -241,7 +241,7 @@ func TestTrialsAreNoStorm(t *testing.T) {
 		at = append(at, d.clock.Mono)
 		return nostr.Closed{Sub: r.Sub, Reason: "invalid: filter item too large"}
 	}
-	d.connect(f.wants[here], plan.Limits{})
+	d.connect(f.Wants[here], plan.Limits{})
 	d.pass(2 * time.Second)
 	if s := d.peer.Status(); s.Confirmed.Repositories != 1 {
 		t.Errorf("%+v", s)
@@ -262,8 +262,8 @@ func TestARefusedRepositoryThatIsNoLongerWanted(t *testing.T) {
 		t.Fatalf("%d suspects", n)
 	}
 	f := newFold(t)
-	f.add(f.announce(key(0), "repo 0", 1, []string{us, string(here)})).step()
-	d.do(plan.Wanted{Want: f.wants[here]})
+	f.AddAll(f.Announce(key(0), "repo 0", 1, []string{us, string(here)})).Step()
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	if err := d.peer.Check(); err != nil || d.peer.Suspects() != 0 || d.peer.Status().Refused != 0 {
 		t.Errorf("%v, %d suspects", err, d.peer.Suspects())
 	}
@@ -278,14 +278,14 @@ func TestARefusedRepositoryThatIsNoLongerWanted(t *testing.T) {
 func TestOthersAreTriedBeforeOddValues(t *testing.T) {
 	f := newFold(t)
 	for i := range 40 {
-		f.add(f.announce(key(i), fmt.Sprint("odd\x00 ", i), 1, []string{us, string(here)}))
+		f.AddAll(f.Announce(key(i), fmt.Sprint("odd\x00 ", i), 1, []string{us, string(here)}))
 		d := "repo "
 		if i == 7 {
 			d = "bad "
 		}
-		f.add(f.announce(key(i), fmt.Sprint(d, i), 1, []string{us, string(here)}))
+		f.AddAll(f.Announce(key(i), fmt.Sprint(d, i), 1, []string{us, string(here)}))
 	}
-	f.step()
+	f.Step()
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	d.hold = func(e plan.Effect) bool { r, ok := e.(plan.Request); return ok && hasValue(r.Filters, "odd") }
 	d.refuse = func(r plan.Request) nostr.RelayMessage {
@@ -294,7 +294,7 @@ func TestOthersAreTriedBeforeOddValues(t *testing.T) {
 		}
 		return nil
 	}
-	d.connect(f.wants[here], plan.Limits{})
+	d.connect(f.Wants[here], plan.Limits{})
 	d.pass(45 * time.Second)
 	if s := d.peer.Status(); s.Confirmed.Repositories != 39 || s.Refused != 1 {
 		t.Errorf("%+v", s)
@@ -306,9 +306,9 @@ func TestOthersAreTriedBeforeOddValues(t *testing.T) {
 func TestARelayThatHangsUpAtAValue(t *testing.T) {
 	f := newFold(t)
 	for i, d := range []string{"a", "b", "odd\x00", "c\x01"} {
-		f.add(f.announce(key(i), d, 1, []string{us, string(here)}))
+		f.AddAll(f.Announce(key(i), d, 1, []string{us, string(here)}))
 	}
-	f.step()
+	f.Step()
 	d := newDriver(t, plan.Config{})
 	hangs := 0
 	lost := func() {
@@ -328,7 +328,7 @@ func TestARelayThatHangsUpAtAValue(t *testing.T) {
 		}
 		return false
 	}
-	d.do(plan.Wanted{Want: f.wants[here]})
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	d.pass(3 * time.Hour)
 	if s := d.peer.Status(); s.Refused != 1 || s.Confirmed.Repositories != 3 || hangs > 3 {
 		t.Errorf("after %d times %+v", hangs, s)

@@ -3,18 +3,27 @@ package plan
 import (
 	"testing"
 	"time"
+
+	"graspd/internal/want"
+	"graspd/internal/want/wanttest"
 )
 
 // Only those are asked again whose time has come.
 func TestSweepsInTheOrderOfTime(t *testing.T) {
-	w := &Want{names: newNames()}
+	f := wanttest.NewFold(t)
+	f.AddAll(f.Announce(wanttest.Key(0), "x", 1, []string{wanttest.Us, wanttest.Relay(1)}))
+	for n := range 3 {
+		f.AddAll(f.Issue(int64(n), wanttest.Address(wanttest.Key(0), "x")))
+	}
+	f.Step()
+	w := f.Wants[URL(wanttest.Relay(1))]
+	var roots []Item
+	w.Repos[0].EachRoot(func(it Item) { roots = append(roots, it) })
 	p := NewPeer(Config{})
 	p.want, p.conn = w, &session{limits: Limits{}.capacity(MaxValues)}
-	for n := range 3 {
-		var it Item
-		w.names, it = w.names.addRoot(rootName{created: int64(n)})
+	for n, it := range roots {
 		p.now.Mono = time.Duration(n) * time.Minute
-		p.sweepLater(lot{layer: LayerRoots, items: []Item{it}})
+		p.sweepLater(lot{layer: want.LayerRoots, items: []Item{it}})
 	}
 	for n, at := range []time.Duration{sweepInterval - 1, sweepInterval, sweepInterval + 2*time.Minute - 1, sweepInterval + 2*time.Minute} {
 		p.now.Mono = at

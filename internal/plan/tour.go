@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"graspd/internal/nostr"
+	"graspd/internal/want"
 )
 
 // tour is how far layer 4 has come with a relay. It outlives connections and
@@ -12,9 +13,9 @@ import (
 // the page that was read last of the frame below. So answers to answers are
 // reached, and no more than a few pages are held.
 type tour struct {
-	from    Item // wanted items up to this one are done or in the lowest frame
-	before  Item // up to this one when the lowest frame was made
-	start   Item // where the round began
+	from    want.Item // wanted items up to this one are done or in the lowest frame
+	before  want.Item // up to this one when the lowest frame was made
+	start   want.Item // where the round began
 	wrapped bool
 	frames  []frame
 	missing []nostr.ID     // of the page at hand, not asked yet: fetched by id
@@ -69,7 +70,7 @@ func (w *tour) meet(pk nostr.PubKey) {
 
 // next returns what to read when the page at hand has been asked; false at the
 // end of the round.
-func (w *tour) next(want *Want, wanted *itemSet) (Survey, bool) {
+func (w *tour) next(want *want.Want, wanted *itemSet) (Survey, bool) {
 	if len(w.page) > 0 && len(w.frames) < mostFrames {
 		w.frames = append(w.frames, frame{Values: Values{IDs: w.page}})
 	}
@@ -90,12 +91,12 @@ func (w *tour) next(want *Want, wanted *itemSet) (Survey, bool) {
 
 // nextItems makes the next wanted items, in the order of their numbers, the
 // lowest frame; false when the round is over.
-func (w *tour) nextItems(want *Want, wanted *itemSet) bool {
+func (w *tour) nextItems(from *want.Want, wanted *itemSet) bool {
 	for {
 		w.before = w.from
 		var f frame
 		for it := range wanted.above(w.from) {
-			v := want.values(it)
+			v := itemValues(from, it)
 			if w.wrapped && it > w.start || f.size() > 0 && f.size()+v.size() > frameValues {
 				break
 			}
@@ -109,7 +110,7 @@ func (w *tour) nextItems(want *Want, wanted *itemSet) bool {
 		if w.wrapped {
 			return false
 		}
-		w.from, w.wrapped = Announcements, true
+		w.from, w.wrapped = want.Announcements, true
 	}
 }
 
@@ -134,12 +135,12 @@ func (w *tour) fetched(n *reconciliation) {
 	w.missing = nil
 }
 
-// values returns what other events are about in an item: a root event, or the
+// itemValues returns what other events are about in an item: a root event, or the
 // announcements and states of a repository.
-func (w *Want) values(it Item) Values {
-	r := w.names.repo(it)
+func itemValues(w *want.Want, it want.Item) Values {
+	r := w.Repository(it)
 	if r == nil {
-		return Values{IDs: []nostr.ID{w.names.root(it).id}}
+		return Values{IDs: []nostr.ID{w.Root(it)}}
 	}
 	var v Values
 	for _, a := range r.Addresses {

@@ -6,6 +6,7 @@ import (
 
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/want"
 )
 
 // Times and counts of trials.
@@ -18,7 +19,7 @@ const (
 
 // layerTrial is the layer of the task that tries suspects. It is no layer of
 // items, and comes when nothing else is asked.
-const layerTrial = LayerReferences + 1
+const layerTrial = want.LayerReferences + 1
 
 // trial is the one that is under way.
 type trial struct {
@@ -27,13 +28,13 @@ type trial struct {
 }
 
 // trialParts splits items into what one trial bears.
-func (p *Peer) trialParts(items []Item) (out [][]Item) {
+func (p *Peer) trialParts(items []want.Item) (out [][]want.Item) {
 	b := p.conn.limits.bounds()
 	for len(items) > 0 {
 		n, values, bytes := 0, 0, 0
 		for ; n < len(items); n++ {
-			r := p.want.names.repo(items[n])
-			values, bytes = values+len(r.Addresses), bytes+r.addressBytes+r.dBytes
+			r := p.want.Repository(items[n])
+			values, bytes = values+len(r.Addresses), bytes+r.AddressBytes+r.DBytes
 			if n > 0 && (values > b.values || bytes > b.bytes) {
 				break
 			}
@@ -102,7 +103,7 @@ func (s *suspects) tidySet(x *suspected) {
 	if x.free {
 		in = &s.doubted
 	}
-	x.items = slices.DeleteFunc(x.items, func(it Item) bool { return !in.has(it) })
+	x.items = slices.DeleteFunc(x.items, func(it want.Item) bool { return !in.has(it) })
 }
 
 // sendTrial sends the REQ of the trial.
@@ -127,12 +128,12 @@ func (p *Peer) sendTrial(t *task) {
 
 // trialFilters returns filters with all the values that are asked for items, and
 // with kinds, which some relays demand before they look at anything else.
-func (p *Peer) trialFilters(items []Item) []nostr.Filter {
+func (p *Peer) trialFilters(items []want.Item) []nostr.Filter {
 	b := bounds{values: 1 << 20}
 	var addresses, ds []string
 	seen := make(map[string]struct{})
 	for _, it := range items {
-		r := p.want.names.repo(it)
+		r := p.want.Repository(it)
 		for _, a := range r.Addresses {
 			if firstTime(seen, a) {
 				addresses = append(addresses, a)
@@ -296,7 +297,7 @@ func (p *Peer) convict(set *suspected, sure bool) {
 	}
 	if s.refused.put(it) {
 		p.held.drop(it)
-		p.report(Info, "relay refuses to be asked for a repository", "repository", p.want.names.repo(it).Addresses[0])
+		p.report(Info, "relay refuses to be asked for a repository", "repository", p.want.Repository(it).Addresses[0])
 	}
 }
 

@@ -10,13 +10,13 @@ import (
 // TestHowLongATurnTakes is told while root events are asked in turns: the interval, and what the relay takes to answer.
 func TestHowLongATurnTakes(t *testing.T) {
 	f := newFold(t)
-	f.add(f.announce(key(0), "x", 1, []string{us, string(here)}))
+	f.AddAll(f.Announce(key(0), "x", 1, []string{us, string(here)}))
 	for i := range 5000 {
-		f.add(f.issue(int64(i+1), address(key(0), "x")))
+		f.AddAll(f.Issue(int64(i+1), address(key(0), "x")))
 	}
-	f.step()
+	f.Step()
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(f.wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 4})
 	d.pass(time.Minute)
 	if s := d.peer.Status(); s.SweptRoots == 0 || s.Turn.Duration != time.Hour {
 		t.Fatalf("%d swept, in turns of %v", s.SweptRoots, s.Turn)

@@ -13,11 +13,11 @@ import (
 func TestAccount(t *testing.T) {
 	f := newFold(t, plan.URL(relay(3)))
 	a, b := key(0), key(1)
-	f.add(f.announce(a, "x", 10, []string{us, relay(1), relay(2), relay(3)}), f.announce(a, "y", 10, []string{us, relay(1)}),
-		f.announce(b, "x", 10, []string{us, relay(2)}))
-	f.step()
+	f.AddAll(f.Announce(a, "x", 10, []string{us, relay(1), relay(2), relay(3)}), f.Announce(a, "y", 10, []string{us, relay(1)}),
+		f.Announce(b, "x", 10, []string{us, relay(2)}))
+	f.Step()
 	for n, want := range map[int]string{1: a.String(), 2: "", 3: ""} {
-		if got := f.wants[plan.URL(relay(n))].Account(); got != want {
+		if got := f.Wants[plan.URL(relay(n))].Account(); got != want {
 			t.Errorf("relay %d is on the account of %q, not %q", n, got, want)
 		}
 	}
@@ -75,12 +75,12 @@ func TestUseOfASlot(t *testing.T) {
 	want("the connection is lost", use(), slots.Trying)
 
 	d = newDriver(t, plan.Config{})
-	d.do(plan.Wanted{Want: f.wants[here]})
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	d.do(plan.DialFailed{Ourself: true})
 	want("ourself", use(), slots.Unused)
 	want("ourself, without a slot", next(), slots.Unused)
 	d = d.reborn(plan.Config{}, time.Hour, nil)
-	d.do(plan.Wanted{Want: f.wants[here]})
+	d.do(plan.Wanted{Want: f.Wants[here]})
 	if d.dials() != 0 {
 		t.Error("this relay dials itself again")
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"graspd/internal/nostr"
+	"graspd/internal/want"
 )
 
 // Requests to vanish (NIP-62) are few, and nothing that is asked for leads to those of authors who wrote no repository. They
@@ -27,7 +28,7 @@ func (p *Peer) missedVanish(g *group) *task {
 	if g.since > allAgain {
 		since = g.since
 	}
-	if g.layer != LayerAnnouncements || g.class == Daily || since == 0 || p.kinds.noVanish {
+	if g.layer != want.LayerAnnouncements || g.class == Daily || since == 0 || p.kinds.noVanish {
 		return nil
 	}
 	return &task{group: g, extra: true, filter: nostr.Filter{Kinds: []nostr.Kind{nostr.KindVanish}, Since: &since}}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"graspd/internal/nostr"
+	"graspd/internal/want"
 )
 
 // A relay that holds nearly what is held here, and little else, is asked as a
@@ -119,7 +120,7 @@ func (p *Peer) openWhole() {
 // compareWhole compares all that is here with all that the relay has. That
 // confirms the items; without any it only tells whether the two are alike.
 func (p *Peer) compareWhole(lots []lot, class Class) {
-	g := &group{lot: lot{layer: LayerRoots}, class: class, whole: true}
+	g := &group{lot: lot{layer: want.LayerRoots}, class: class, whole: true}
 	for _, l := range lots {
 		g.items = append(g.items, l.items...)
 	}

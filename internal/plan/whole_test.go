@@ -13,6 +13,7 @@ import (
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
 	"graspd/internal/policy"
+	"graspd/internal/want/wanttest"
 )
 
 // twins are this relay and a remote one that hold about the same.
@@ -29,7 +30,7 @@ func newTwins(t testing.TB, n int, c plan.Config) *twins {
 	if c.WholeFrom == 0 {
 		c.WholeFrom = 1
 	}
-	w := &twins{driver: newDriver(t, c), mint: mint{n: 1 << 32}, f: f}
+	w := &twins{driver: newDriver(t, c), mint: mint{N: 1 << 32}, f: f}
 	w.own = func(f nostr.Filter) []*nostr.Event { return matching(w.ours, f) }
 	w.neg = func(f nostr.Filter) []*nostr.Event { return matching(w.theirs, f) }
 	w.serve = func(_ string, filters []nostr.Filter) (out []*nostr.Event) {
@@ -62,11 +63,11 @@ func matching(all []*nostr.Event, f nostr.Filter) (out []*nostr.Event) {
 
 // comment is about a root event, and so many seconds younger than the first.
 func (w *twins) comment(age int64) *nostr.Event {
-	ids := w.want().Repos[0].RootIDs(w.want())
-	return w.mint.event(nostr.KindComment, key(9), epoch.Unix()-10_000_000+age, nostr.Tag{"E", ids[age%5].String()})
+	ids := wanttest.RootIDs(w.want(), w.want().Repos[0])
+	return w.mint.Event(nostr.KindComment, key(9), epoch.Unix()-10_000_000+age, nostr.Tag{"E", ids[age%5].String()})
 }
 
-func (w *twins) want() *plan.Want { return w.f.wants[here] }
+func (w *twins) want() *plan.Want { return w.f.Wants[here] }
 
 // begin connects for the first time.
 func (w *twins) begin() *twins {
@@ -182,17 +183,17 @@ func TestWhatIsWantedLaterIsFollowedAlready(t *testing.T) {
 	w := newTwins(t, 300, plan.Config{}).begin()
 	w.again(time.Hour)
 	w.sent = nil
-	w.f.add(w.f.issue(77, address(key(0), "x"))).step()
-	old := w.mint.event(nostr.KindComment, key(9), epoch.Unix()-77, nostr.Tag{"e", w.want().Repos[0].RootIDs(w.want())[5].String()})
+	w.f.AddAll(w.f.Issue(77, address(key(0), "x"))).Step()
+	old := w.mint.Event(nostr.KindComment, key(9), epoch.Unix()-77, nostr.Tag{"e", wanttest.RootIDs(w.want(), w.want().Repos[0])[5].String()})
 	w.theirs = append(w.theirs, old)
 	w.do(plan.Wanted{Want: w.want()})
 	if live, negs, all := w.without(); live != 0 || negs != 0 || all != 3 || !w.peer.Settled() || !slices.Contains(w.ours, old) {
 		t.Errorf("%d live REQs, %d reconciliations without a filter, %d in all; here %v", live, negs, all, slices.Contains(w.ours, old))
 	}
-	for _, id := range w.want().Repos[0].RootIDs(w.want()) {
+	for _, id := range wanttest.RootIDs(w.want(), w.want().Repos[0]) {
 		w.f.Remove(id)
 	}
-	w.f.step()
+	w.f.Step()
 	w.do(plan.Wanted{Want: w.want()})
 	if err := w.peer.Check(); err != nil {
 		t.Error(err)
@@ -203,7 +204,7 @@ func TestWhatIsWantedLaterIsFollowedAlready(t *testing.T) {
 func TestWhatIsFullBesideTheWhole(t *testing.T) {
 	w := newTwins(t, 300, plan.Config{}).begin()
 	w.again(time.Hour)
-	w.f.add(w.f.issue(77, address(key(0), "x"))).step()
+	w.f.AddAll(w.f.Issue(77, address(key(0), "x"))).Step()
 	refused := 0
 	w.refuse = func(r plan.Request) nostr.RelayMessage {
 		if r.Class == plan.Live {
@@ -212,7 +213,7 @@ func TestWhatIsFullBesideTheWhole(t *testing.T) {
 		refused++
 		return nostr.Closed{Sub: r.Sub, Reason: "blocked: there are subscriptions from this IP with a total filter cost of 1"}
 	}
-	w.theirs = append(w.theirs, w.mint.event(nostr.KindComment, key(9), epoch.Unix()-77, nostr.Tag{"e", w.want().Repos[0].RootIDs(w.want())[5].String()}))
+	w.theirs = append(w.theirs, w.mint.Event(nostr.KindComment, key(9), epoch.Unix()-77, nostr.Tag{"e", wanttest.RootIDs(w.want(), w.want().Repos[0])[5].String()}))
 	w.do(plan.Wanted{Want: w.want()})
 	if w.refuse = nil; refused == 0 {
 		t.Fatal("nothing is refused")
@@ -405,7 +406,7 @@ func TestAGapEndsTheWhole(t *testing.T) {
 	w := newTwins(t, 300, plan.Config{}).begin()
 	w.again(time.Hour)
 	w.pass(time.Hour)
-	e := w.mint.event(nostr.KindComment, key(9), w.clock.Wall.Unix()-600, nostr.Tag{"E", w.want().Repos[0].RootIDs(w.want())[0].String()})
+	e := w.mint.Event(nostr.KindComment, key(9), w.clock.Wall.Unix()-600, nostr.Tag{"E", wanttest.RootIDs(w.want(), w.want().Repos[0])[0].String()})
 	w.theirs = append(w.theirs, e)
 	w.pass(26 * time.Hour)
 	if w.peer.Gaps() != 1 || !slices.Contains(w.ours, e) {
@@ -459,7 +460,7 @@ func TestCoverageOfTheWhole(t *testing.T) {
 		x := w.comment(int64(i))
 		w.ours, w.remembered[x.ID] = append(w.ours, x), true
 	}
-	w.ours = append(w.ours, w.mint.event(nostr.KindComment, key(9), epoch.Unix()-7, nostr.Tag{"q", address(key(0), "x")}))
+	w.ours = append(w.ours, w.mint.Event(nostr.KindComment, key(9), epoch.Unix()-7, nostr.Tag{"q", address(key(0), "x")}))
 	w.again(time.Hour)
 	w.wholly("the relay lacks something")
 	// Held is as it was when it was asked by items, but at least what is lacked.
@@ -635,7 +636,7 @@ func TestNegentropyIsRefusedDuringTheWhole(t *testing.T) {
 		return nostr.NegErr{Sub: e.Sub, Reason: "unsupported: negentropy"}
 	}
 	w.again(time.Hour)
-	w.f.add(w.f.issue(77, address(key(0), "x"))).step()
+	w.f.AddAll(w.f.Issue(77, address(key(0), "x"))).Step()
 	w.do(plan.Wanted{Want: w.want()})
 	if got := w.peer.Status().Negentropy; got != "refused" {
 		t.Fatalf("negentropy %s", got)
@@ -672,7 +673,7 @@ func TestKindsEndTheWhole(t *testing.T) {
 		}
 		return nil
 	}
-	w.f.add(w.f.issue(77, address(key(0), "x"))).step()
+	w.f.AddAll(w.f.Issue(77, address(key(0), "x"))).Step()
 	w.do(plan.Wanted{Want: w.want()})
 	w.do(plan.Reconsider{})
 	w.pass(time.Minute)
@@ -692,12 +693,12 @@ func TestTheWholeIsComparedWithoutKinds(t *testing.T) {
 		}
 		return nil
 	}
-	w.f.add(w.f.issue(77, address(key(0), "x"))).step()
+	w.f.AddAll(w.f.Issue(77, address(key(0), "x"))).Step()
 	w.do(plan.Wanted{Want: w.want()})
 	if !w.peer.AddsKinds() {
 		t.Fatal("kinds are not added")
 	}
-	other := w.mint.announce(key(7), "other", epoch.Unix()-77, []string{relay(3)})
+	other := w.mint.Announce(key(7), "other", epoch.Unix()-77, []string{relay(3)})
 	w.theirs = append(w.theirs, other)
 	w.sent = nil
 	w.do(plan.Reconsider{})
@@ -716,7 +717,7 @@ func TestAFetchRefusedForItsKindsEndsTheWhole(t *testing.T) {
 				w.begin().again(time.Hour)
 				w.wholly("at first")
 			}
-			w.theirs = append(w.theirs, w.mint.event(nostr.KindNote, key(9), epoch.Unix()-7)) // nothing else leads to it
+			w.theirs = append(w.theirs, w.mint.Event(nostr.KindNote, key(9), epoch.Unix()-7)) // nothing else leads to it
 			refused := 0
 			w.refuse = func(r plan.Request) nostr.RelayMessage {
 				if r.Filters[0].IDs == nil || r.Filters[0].Kinds != nil {
@@ -905,7 +906,7 @@ func TestNothingIsUnfollowedWhereTheWholeEnds(t *testing.T) {
 func TestWhatCameBeforeTheWholeIsNoGap(t *testing.T) {
 	w := newTwins(t, 300, plan.Config{}).begin()
 	w.pass(20 * time.Hour)
-	e := w.mint.event(nostr.KindNote, key(9), w.clock.Wall.Unix()-3600, nostr.Tag{"t", "nothing leads to it"})
+	e := w.mint.Event(nostr.KindNote, key(9), w.clock.Wall.Unix()-3600, nostr.Tag{"t", "nothing leads to it"})
 	w.theirs = append(w.theirs, e)
 	w.sent = nil
 	w.pass(6 * time.Hour)
@@ -1046,7 +1047,7 @@ func TestFindingOutWaitsForWhatComesBack(t *testing.T) {
 // A root event now and then does not put it off.
 func TestFindingOutDoesNotWaitForAnEnd(t *testing.T) {
 	w := newTwins(t, 300, plan.Config{})
-	more := func(n int64) *plan.Want { w.f.add(w.f.issue(n, address(key(0), "x"))).step(); return w.want() }
+	more := func(n int64) *plan.Want { w.f.AddAll(w.f.Issue(n, address(key(0), "x"))).Step(); return w.want() }
 	for i := range int64(60) {
 		more(100 + i)
 	}
@@ -1073,7 +1074,7 @@ func TestFindingOutGoesOnWhereLessIsWanted(t *testing.T) {
 	}
 	w.begin()
 	less, _ := small(t, 4)
-	w.do(plan.Wanted{Want: less.wants[here]})
+	w.do(plan.Wanted{Want: less.Wants[here]})
 	w.pass(time.Second)
 	w.answer(*open)
 	w.do(plan.Tick{})

@@ -14,6 +14,7 @@ import (
 	"graspd/internal/plan"
 	"graspd/internal/status"
 	"graspd/internal/store"
+	"graspd/internal/want"
 )
 
 // Engine owns Desired and the set of peers. Run is its one goroutine; Relays
@@ -23,8 +24,8 @@ type Engine struct {
 	dials chan struct{} // places of dials that have just begun
 	loads chan struct{} // slots of local sets being read
 
-	desired *plan.Desired                 // owned by Run
-	wants   map[grasp.RelayURL]*plan.Want // owned by Run; every target, with or without a peer
+	desired *want.Desired                 // owned by Run
+	wants   map[grasp.RelayURL]*want.Want // owned by Run; every target, with or without a peer
 	peers   map[grasp.RelayURL]*peer      // owned by Run
 	asks    chan chan []*peer             // Relays asks Run for the peers
 	retries chan retry                    // Retry asks Run for a connection
@@ -51,8 +52,8 @@ func New(c Config) *Engine {
 		cfg:     c,
 		dials:   make(chan struct{}, c.DialsAtOnce),
 		loads:   make(chan struct{}, c.LoadsAtOnce),
-		desired: plan.NewDesired(c.Service, c.Bootstrap, c.Bounds),
-		wants:   make(map[grasp.RelayURL]*plan.Want),
+		desired: want.NewDesired(c.Service, c.Bootstrap, c.Bounds),
+		wants:   make(map[grasp.RelayURL]*want.Want),
 		peers:   make(map[grasp.RelayURL]*peer),
 		asks:    make(chan chan []*peer), retries: make(chan retry), following: make(chan struct{}), over: make(chan struct{}),
 		lists: make(chan listing), calm: make(chan struct{}, 1), gather: plan.NewGather(c.BatchWindow), chunk: feedChunk,
@@ -103,7 +104,7 @@ func (e *Engine) foldStored(ctx context.Context) error {
 	v := e.cfg.Store.View()
 	defer v.Close()
 	e.cursor = v.Head()
-	for _, f := range []nostr.Filter{{Kinds: plan.Kinds()}, {Limit: new(plan.MostRecent)}} {
+	for _, f := range []nostr.Filter{{Kinds: want.Kinds()}, {Limit: new(want.MostRecent)}} {
 		for row, err := range v.Query(ctx, f) {
 			if err != nil {
 				return fmt.Errorf("read stored events: %w", err)

@@ -11,6 +11,7 @@ import (
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
 	"graspd/internal/status"
+	"graspd/internal/want"
 )
 
 // peer is the shell of one remote relay: it owns its plan.Peer, feeds it what
@@ -26,8 +27,8 @@ type peer struct {
 	first     first
 	calm      bool // it has answered all that it was asked
 
-	mailbox chan *plan.Want // one slot: the newest Want
-	wanted  *plan.Want      // the last one that was taken from it
+	mailbox chan *want.Want // one slot: the newest Want
+	wanted  *want.Want      // the last one that was taken from it
 	share   string          // the party of its events at the door
 	again   chan struct{}   // one slot: everything is to be asked again
 	inbox   *inbox
@@ -54,13 +55,13 @@ func newPeer(e *Engine, u grasp.RelayURL, m *plan.Peer) *peer {
 	return &peer{
 		engine: e, url: u, machine: m, bootstrap: slices.Contains(e.cfg.Bootstrap, u),
 		logger:  e.cfg.Logger.With(slog.String("component", "peer"), slog.String("relay", string(u))),
-		mailbox: make(chan *plan.Want, 1), again: make(chan struct{}, 1), inbox: newInbox(), dialed: make(chan dialResult),
+		mailbox: make(chan *want.Want, 1), again: make(chan struct{}, 1), inbox: newInbox(), dialed: make(chan dialResult),
 		calls: make(chan func(context.Context)), left: make(chan struct{}), ended: make(chan struct{}), quit: make(chan struct{}),
 	}
 }
 
 // want replaces what waits in the mailbox. Only the engine calls it.
-func (p *peer) want(w *plan.Want) {
+func (p *peer) want(w *want.Want) {
 	select {
 	case <-p.mailbox:
 	default:
@@ -70,7 +71,7 @@ func (p *peer) want(w *plan.Want) {
 
 // regard notes on whose account the relay's events are verified: relays that only one owner names are on his together, so
 // that nobody gets more turns by naming many.
-func (p *peer) regard(w *plan.Want) {
+func (p *peer) regard(w *want.Want) {
 	p.wanted, p.share = w, w.Account()
 	if p.link != nil {
 		p.link.source.Share(p.share)

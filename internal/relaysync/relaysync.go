@@ -17,6 +17,7 @@ import (
 	"graspd/internal/plan"
 	"graspd/internal/policy"
 	"graspd/internal/store"
+	"graspd/internal/want"
 )
 
 // Conn is one open WebSocket connection. Read and Write may be called
@@ -55,7 +56,7 @@ type Config struct {
 	Dialer    Dialer
 	Service   grasp.Service
 	Bootstrap []grasp.RelayURL
-	Bounds    plan.Bounds
+	Bounds    want.Bounds
 	Lists     policy.Lists // those to begin with
 	Peer      plan.Config  // URL is set per relay
 	Self      nostr.PubKey

@@ -1,4 +1,4 @@
-package plan
+package want
 
 import (
 	"maps"
@@ -40,18 +40,4 @@ func (d *Desired) part(pk nostr.PubKey, name string) *announced {
 		return nil
 	}
 	return found(d.byD[name], pk, byAnnouncer)
-}
-
-// reconsider asks for everything again, since what was refused before may be taken now. That it was not taken live is no gap.
-func (p *Peer) reconsider() {
-	p.unprove()
-	if p.conn == nil {
-		p.confirmed.clear()
-		p.held.clear()
-		p.hasMark = false
-		return
-	}
-	p.conn.followed = followed{all: p.now.Wall.Unix()}
-	p.referencesAt = p.now.Mono
-	p.recatch(Catchup)
 }

@@ -1,4 +1,4 @@
-package plan
+package want
 
 import (
 	"cmp"
@@ -226,7 +226,7 @@ func (d *Desired) revise(r *repo, now time.Duration) {
 	if r.want != nil && r.want.Item == r.item && sameChunks(r.want.chunks, r.chunks) {
 		return
 	}
-	r.want = &RepoWant{Item: r.item, Owner: r.owner, chunks: r.chunks, ord: r.ord}
+	r.want = &RepoWant{Item: r.item, Owner: r.owner, chunks: r.chunks, Ord: r.ord}
 	for _, u := range r.relays {
 		d.target(u).change(r)
 		d.affected[u] = struct{}{}

@@ -1,4 +1,4 @@
-package plan
+package want
 
 import (
 	"encoding/binary"

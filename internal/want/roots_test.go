@@ -1,4 +1,4 @@
-package plan_test
+package want_test
 
 import (
 	"maps"
@@ -8,14 +8,15 @@ import (
 	"testing"
 
 	"graspd/internal/nostr"
-	"graspd/internal/plan"
+	"graspd/internal/want"
+	"graspd/internal/want/wanttest"
 )
 
 // Root events come and go, and each is found by its own id, also where ids begin alike.
 func TestRootEventsWhoseIDsBeginAlike(t *testing.T) {
 	f, r := newFold(t), rand.New(rand.NewPCG(1, 2))
 	for n := range 3 {
-		f.add(f.announce(key(n), "x", 1, []string{us, relay(n)}))
+		f.AddAll(f.Announce(key(n), "x", 1, []string{us, relay(n)}))
 	}
 	at := map[int]map[nostr.ID]bool{0: {}, 1: {}, 2: {}} // per repository
 	there := map[nostr.ID][]int{}
@@ -30,12 +31,12 @@ func TestRootEventsWhoseIDsBeginAlike(t *testing.T) {
 			delete(there, id)
 		} else {
 			repos := r.Perm(3)[:1+r.IntN(3)]
-			e := f.issue(int64(step), address(key(repos[0]), "x"))
+			e := f.Issue(int64(step), address(key(repos[0]), "x"))
 			for _, n := range repos[1:] {
 				e.Tags = append(e.Tags, nostr.Tag{"a", address(key(n), "x")})
 			}
 			e.ID = id
-			f.add(e, e)
+			f.AddAll(e, e)
 			for _, n := range repos {
 				at[n][id] = true
 			}
@@ -48,13 +49,13 @@ func TestRootEventsWhoseIDsBeginAlike(t *testing.T) {
 		if r.IntN(4) > 0 {
 			continue
 		}
-		f.step()
+		f.Step()
 		if err := f.Check(); err != nil {
 			t.Fatalf("step %d: %v", step, err)
 		}
 		for n, ids := range at {
-			w := f.wants[plan.URL(relay(n))]
-			got := slices.SortedFunc(slices.Values(w.Repos[0].RootIDs(w)), nostr.ID.Compare)
+			w := f.Wants[want.URL(relay(n))]
+			got := slices.SortedFunc(slices.Values(wanttest.RootIDs(w, w.Repos[0])), nostr.ID.Compare)
 			if want := slices.SortedFunc(maps.Keys(ids), nostr.ID.Compare); !slices.Equal(got, want) {
 				t.Fatalf("step %d: relay %d is asked for %v, not %v", step, n, got, want)
 			}
@@ -65,26 +66,26 @@ func TestRootEventsWhoseIDsBeginAlike(t *testing.T) {
 // A Want is read elsewhere while the fold goes on: the race detector sees whether anything in it is written.
 func TestAWantIsReadWhileTheFoldGoesOn(t *testing.T) {
 	f := newFold(t)
-	f.add(f.announce(key(0), "x", 1, []string{us, relay(0)}))
-	f.step()
+	f.AddAll(f.Announce(key(0), "x", 1, []string{us, relay(0)}))
+	f.Step()
 	var readers sync.WaitGroup
 	for n := range 600 {
-		f.add(f.issue(int64(n), address(key(0), "x")))
+		f.AddAll(f.Issue(int64(n), address(key(0), "x")))
 		if n%50 != 0 {
 			continue
 		}
-		f.step()
+		f.Step()
 		if n%200 == 0 {
 			f.SweepNames()
-			f.step()
+			f.Step()
 		}
-		w := f.wants[plan.URL(relay(0))]
+		w := f.Wants[want.URL(relay(0))]
 		readers.Go(func() {
 			for range 20 {
-				if got := len(w.Repos[0].RootIDs(w)); got != n+1 {
+				if got := len(wanttest.RootIDs(w, w.Repos[0])); got != n+1 {
 					t.Errorf("%d root events, not %d", got, n+1)
 				}
-				w.Contents()
+				wanttest.Contents(w)
 			}
 		})
 	}

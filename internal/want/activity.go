@@ -1,6 +1,7 @@
-package plan
+package want
 
 import (
+	"math"
 	"slices"
 
 	"graspd/internal/nostr"
@@ -113,12 +114,12 @@ func (t *names) spoken(it Item) int64 {
 	return 0
 }
 
-// roused calls f for the items that were talked about since the table was old.
-func (t *names) roused(old *names, f func(Item)) {
-	for i, page := range t.activity {
+// Roused calls f for the root events that were talked about since old was handed out.
+func (w *Want) Roused(old *Want, f func(Item)) {
+	for i, page := range w.names.activity {
 		var was *[namePage]uint32
-		if i < len(old.activity) {
-			was = old.activity[i]
+		if i < len(old.names.activity) {
+			was = old.names.activity[i]
 		}
 		if page == nil || page == was {
 			continue
@@ -131,21 +132,11 @@ func (t *names) roused(old *names, f func(Item)) {
 	}
 }
 
-// rank orders root events for the places in live REQs: by when they were made, or last talked about. Everything else
+// Rank orders root events for the places in live REQs: by when they were made, or last talked about. Everything else
 // ranks above any.
-func (w *Want) rank(it Item) int64 {
-	if w.layer(it) == LayerRoots {
+func (w *Want) Rank(it Item) int64 {
+	if w.Layer(it) == LayerRoots {
 		return max(w.names.root(it).created, w.names.spoken(it))
 	}
-	return forever
-}
-
-// newest returns the highest rank in lots.
-func (w *Want) newest(lots []lot) (at int64) {
-	for _, l := range lots {
-		for _, it := range l.items {
-			at = max(at, w.rank(it))
-		}
-	}
-	return at
+	return math.MaxInt64
 }

@@ -1,4 +1,4 @@
-package plan
+package want
 
 import (
 	"slices"
@@ -13,19 +13,19 @@ type Repository struct {
 	Addresses []string // 30617 addresses: the owner's first, then the maintainers'
 	D         string
 
-	addressBytes int  // of the addresses as JSON strings, commas included
-	dBytes       int  // of D likewise
-	odd          bool // known relays refuse a whole REQ for one of its values
+	AddressBytes int  // of the addresses as JSON strings, commas included
+	DBytes       int  // of D likewise
+	Odd          bool // known relays refuse a whole REQ for one of its values
 }
 
 // longestValue is the longest tag value that the commonest relay takes in a filter.
 const longestValue = 255
 
 func newRepository(addresses []string, d string) *Repository {
-	r := &Repository{Addresses: addresses, D: d, dBytes: valueBytes(d)}
+	r := &Repository{Addresses: addresses, D: d, DBytes: ValueBytes(d)}
 	for _, a := range addresses {
-		r.addressBytes += valueBytes(a)
-		r.odd = r.odd || isOdd(a)
+		r.AddressBytes += ValueBytes(a)
+		r.Odd = r.Odd || isOdd(a)
 	}
 	return r
 }
@@ -33,11 +33,11 @@ func newRepository(addresses []string, d string) *Repository {
 // isOdd says whether known relays refuse a whole REQ for a value, as it is longer there than longestValue or holds a
 // control character.
 func isOdd(v string) bool {
-	return valueBytes(v)-len(`"",`) > longestValue || strings.ContainsFunc(v, unicode.IsControl)
+	return ValueBytes(v)-len(`"",`) > longestValue || strings.ContainsFunc(v, unicode.IsControl)
 }
 
-// valueBytes is the length of a value in a filter's list, with its comma.
-func valueBytes(v string) int {
+// ValueBytes is the length of a value in a filter's list, with its comma.
+func ValueBytes(v string) int {
 	f := nostr.Filter{Tags: []nostr.TagFilter{{Name: 'd', Values: []string{v}}}}
 	return len(f.AppendJSON(nil)) - len(`{"#d":[]}`) + 1
 }
@@ -114,14 +114,14 @@ const leastDead = 1000
 // tendNames has the table swept when more than half of it is dead.
 func (d *Desired) tendNames() {
 	if d.dead > max(d.leastDead, d.names.kept/2) {
-		d.sweepNames()
+		d.SweepNames()
 	}
 }
 
-// sweepNames makes the table anew with what lives. As a Want keeps the table that
+// SweepNames makes the table anew with what lives. As a Want keeps the table that
 // it was made with, every relay then gets a new one, which shares all else with the
 // former.
-func (d *Desired) sweepNames() {
+func (d *Desired) SweepNames() {
 	t := newNames()
 	t.n, t.activity = d.names.n, slices.Clone(d.names.activity)
 	for r := range d.roots.all() {

@@ -1,4 +1,4 @@
-package plan_test
+package want_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"graspd/internal/nostr"
-	"graspd/internal/plan"
+	"graspd/internal/want"
 )
 
 // clique is n keys with one identifier of which each invites the hundred next to it.
@@ -21,7 +21,7 @@ func newClique(t testing.TB, n int) *clique {
 	for i := range n {
 		c.Add(c.announcement(i))
 	}
-	c.step()
+	c.Step()
 	return c
 }
 
@@ -31,7 +31,7 @@ func (c *clique) announcement(i int) *nostr.Event {
 	for k := 1; k <= 50; k++ {
 		others = append(others, key((i+k)%c.n), key((i-k+c.n)%c.n))
 	}
-	return c.announce(key(i), "x", c.at, []string{us, relay(i), relay(i + 1)}, others...)
+	return c.Announce(key(i), "x", c.at, []string{us, relay(i), relay(i + 1)}, others...)
 }
 
 // spent is how many bytes are allocated by so many edits, each derived.
@@ -39,7 +39,7 @@ func (c *clique) spent(edits int) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for i := range edits {
-		c.add(c.announcement(i)).step()
+		c.AddAll(c.announcement(i)).Step()
 	}
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
@@ -56,11 +56,11 @@ func TestManyWhoInviteEachOther(t *testing.T) {
 	if n := many.Councils(); n != 1 {
 		t.Errorf("%d councils are kept of 550 who have one", n)
 	}
-	if w := many.wants[plan.URL(relay(7))]; len(w.Repos) < 20 {
+	if w := many.Wants[want.URL(relay(7))]; len(w.Repos) < 20 {
 		t.Errorf("relay 7 is wanted for %d repositories", len(w.Repos))
 	}
 	// One who names nobody, and one who has left, have their own.
-	many.add(many.announce(key(5000), "x", 1, []string{us, relay(1)}), many.announce(key(3), "x", 10_000, []string{us, relay(1)})).step()
+	many.AddAll(many.Announce(key(5000), "x", 1, []string{us, relay(1)}), many.Announce(key(3), "x", 10_000, []string{us, relay(1)})).Step()
 	if n := many.Councils(); n != 3 {
 		t.Errorf("%d councils, not 3", n)
 	}
@@ -70,12 +70,12 @@ func TestManyWhoInviteEachOther(t *testing.T) {
 func TestAnEditConcernsOnlyItsRepository(t *testing.T) {
 	f := newFold(t)
 	for i := range 50 {
-		f.Add(f.announce(key(0), fmt.Sprint("r", i), 1, []string{us, relay(i)}, key(1)))
-		f.Add(f.announce(key(1), fmt.Sprint("r", i), 1, []string{us, relay(i + 1)}, key(0)))
+		f.Add(f.Announce(key(0), fmt.Sprint("r", i), 1, []string{us, relay(i)}, key(1)))
+		f.Add(f.Announce(key(1), fmt.Sprint("r", i), 1, []string{us, relay(i + 1)}, key(0)))
 	}
-	f.step()
+	f.Step()
 	before := f.Derived()
-	f.add(f.announce(key(0), "r7", 2, []string{us, relay(7), relay(90)}, key(1))).step()
+	f.AddAll(f.Announce(key(0), "r7", 2, []string{us, relay(7), relay(90)}, key(1))).Step()
 	if n := f.Derived() - before; n != 2 {
 		t.Errorf("%d repositories are derived for an edit of one that two have", n)
 	}
@@ -86,7 +86,7 @@ func BenchmarkEditAmong(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			c := newClique(b, n)
 			for i := 0; b.Loop(); i++ {
-				c.add(c.announcement(i % n)).step()
+				c.AddAll(c.announcement(i % n)).Step()
 			}
 		})
 	}
@@ -101,17 +101,17 @@ func TestRelaysMoveUp(t *testing.T) {
 		for k := range 19 {
 			urls = append(urls, relay(100*i+k))
 		}
-		e := f.announce(key(0), fmt.Sprint("r", i), 1, urls)
+		e := f.Announce(key(0), fmt.Sprint("r", i), 1, urls)
 		if f.Add(e); i == 0 {
 			first = e
 		}
 	}
-	f.step()
-	if len(f.wants) != 50 || f.wants[plan.URL(relay(212))] != nil {
-		t.Fatalf("%d relays at first", len(f.wants))
+	f.Step()
+	if len(f.Wants) != 50 || f.Wants[want.URL(relay(212))] != nil {
+		t.Fatalf("%d relays at first", len(f.Wants))
 	}
 	f.Remove(first.ID)
-	if f.step(); len(f.wants) != 38 || f.wants[plan.URL(relay(212))] == nil {
-		t.Errorf("%d relays when one repository has gone", len(f.wants))
+	if f.Step(); len(f.Wants) != 38 || f.Wants[want.URL(relay(212))] == nil {
+		t.Errorf("%d relays when one repository has gone", len(f.Wants))
 	}
 }

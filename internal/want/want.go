@@ -1,9 +1,7 @@
-// Package plan decides what graspd wants of every remote relay and how one
-// relay is asked for it. Desired folds accepted announcements and root events
-// into one immutable Want per relay; Peer turns a Want, the frames of one
-// connection and the passing of time into requests. Both are values and
-// functions only: package relaysync owns the goroutines and performs the effects.
-package plan
+// Package want knows what is wanted of every remote relay, and nothing of how it is asked for. It owns the fold of accepted
+// announcements and root events (Desired), and with it who maintains which repository, and hands out one immutable Want per
+// relay, from which a peer learns what changed at a cost that follows the change. Read desired.go first, then want.go.
+package want
 
 import (
 	"graspd/internal/grasp"
@@ -57,7 +55,7 @@ type RepoWant struct {
 	Item   Item
 	Owner  nostr.PubKey
 	chunks []*chunk
-	ord    uint32 // stable per repository; Repos are in its order
+	Ord    uint32 // stable per repository; Repos are in its order
 }
 
 // Roots returns the number of root events of the repository.
@@ -67,6 +65,15 @@ func (r *RepoWant) Roots() int {
 		n += len(*c)
 	}
 	return n
+}
+
+// EachRoot calls f for the root events of the repository.
+func (r *RepoWant) EachRoot(f func(Item)) {
+	for _, c := range r.chunks {
+		for _, it := range *c {
+			f(it)
+		}
+	}
 }
 
 // Empty says that nothing but the announcements is wanted.
@@ -84,28 +91,37 @@ func (w *Want) Account() string {
 // Moves says whether anything else is asked for than with the Want that was handed out before.
 func (w *Want) Moves() bool { return w.from == nil || len(w.moved) > 0 }
 
-// layer returns the layer of an item.
-func (w *Want) layer(it Item) Layer {
+// Repository returns what a repository item stands for; nil for any other item.
+func (w *Want) Repository(it Item) *Repository { return w.names.repo(it) }
+
+// Root returns the id of a root event that is wanted.
+func (w *Want) Root(it Item) nostr.ID { return w.names.root(it).id }
+
+// Numbers returns how many numbers have been given to items so far, of which some stand for nothing any more.
+func (w *Want) Numbers() int { return int(w.names.n) }
+
+// Layer returns the layer of an item.
+func (w *Want) Layer(it Item) Layer {
 	switch {
 	case it == Announcements:
 		return LayerAnnouncements
-	case w.names.repo(it) != nil:
+	case w.Repository(it) != nil:
 		return LayerRepositories
 	}
 	return LayerRoots
 }
 
-// each calls f for every item of w, Announcements first; an item of several
+// Each calls f for every item of w, Announcements first; an item of several
 // repositories is given once per repository.
-func (w *Want) each(f func(Item)) {
+func (w *Want) Each(f func(Item)) {
 	f(Announcements)
 	walk(nil, w.Repos, f)
 }
 
-// diff calls add for every item of b that a lacks and then sub for every item
+// Diff calls add for every item of b that a lacks and then sub for every item
 // of a that b lacks. It looks only at what the two do not share, so an item may
 // be added and taken back; one of several repositories is reported once for each.
-func diff(a, b *Want, add, sub func(Item)) {
+func Diff(a, b *Want, add, sub func(Item)) {
 	if a != nil && b.from != nil && a.edition == b.from {
 		for _, i := range b.moved {
 			walkRepo(a.Repos[i], b.Repos[i], add)
@@ -131,11 +147,11 @@ func walk(a, b []*RepoWant, f func(Item)) {
 			i++
 			continue
 		}
-		for i < len(a) && a[i].ord < r.ord {
+		for i < len(a) && a[i].Ord < r.Ord {
 			i++
 		}
 		switch {
-		case i == len(a) || a[i].ord != r.ord:
+		case i == len(a) || a[i].Ord != r.Ord:
 			walkRepo(nil, r, f)
 		case a[i] != r:
 			walkRepo(a[i], r, f)
