@@ -3,11 +3,12 @@ package policy
 // Outcome is what becomes of an event.
 type Outcome uint8
 
-// The outcomes. Those from Withdraw to Vanished are of genuine events that are remembered, so that no reconciliation
+// The outcomes. Those from Withdraw to Lapsed are of genuine events that are remembered, so that no reconciliation
 // fetches them again; Discard, Invalid and Failed leave no trace.
 const (
 	Accept     Outcome = iota // stored
 	Duplicate                 // already here
+	Wait                      // kept and not served until the git data that it names is here (GRASP-01, purgatory)
 	Withdraw                  // a newer version of an announcement held here that no longer qualifies: takes its place, unserved, for good
 	Refuse                    // decided against
 	Orphan                    // refused only because what it names, or what names it, is not here (yet)
@@ -15,13 +16,14 @@ const (
 	Deleted                   // its author deleted it (NIP-09)
 	Expired                   // its time is over (NIP-40)
 	Vanished                  // its author vanished (NIP-62)
+	Lapsed                    // it has waited, and the git data that it names did not come in time
 	Discard                   // refused for a reason that may not hold the next time
 	Invalid                   // forged or malformed
 	Failed                    // not decided, for a reason of this relay's own: the disk, a shutdown
 )
 
-var outcomes = [...]string{"accept", "duplicate", "withdraw", "refuse", "orphan", "superseded", "deleted", "expired",
-	"vanished", "discard", "invalid", "failed"}
+var outcomes = [...]string{"accept", "duplicate", "wait", "withdraw", "refuse", "orphan", "superseded", "deleted", "expired",
+	"vanished", "lapsed", "discard", "invalid", "failed"}
 
 // String is the outcome as a word for logs and metrics.
 func (o Outcome) String() string {
@@ -37,5 +39,5 @@ type Verdict struct {
 	Reason  string // the whole OK text with its NIP-01 prefix; "" for a plain accept
 }
 
-// OK is the flag of the OK message: the event is here now.
-func (v Verdict) OK() bool { return v.Outcome == Accept || v.Outcome == Duplicate }
+// OK is the flag of the OK message: the event is here now, served or waiting.
+func (v Verdict) OK() bool { return v.Outcome == Accept || v.Outcome == Duplicate || v.Outcome == Wait }

@@ -82,9 +82,10 @@ var closed = func() <-chan struct{} { c := make(chan struct{}); close(c); return
 func (e *Engine) apply(entries []store.Entry) {
 	for _, x := range entries {
 		e.cursor = max(e.cursor, x.Seq)
-		if x.Event != nil {
+		switch {
+		case x.Event != nil:
 			e.desired.Add(x.Event)
-		} else {
+		case x.Waits == nil: // what waits is not carried yet
 			e.desired.Remove(x.Removed)
 		}
 	}

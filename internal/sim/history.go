@@ -63,6 +63,10 @@ func (g *Graspd) tell(x store.Entry) bool {
 		return false
 	}
 	h.cursor = x.Seq
+	if x.Waits != nil {
+		g.w.log.Info("waits", "graspd", g.Name, "seq", x.Seq, "event", x.Waits.ID, "kind", x.Waits.Kind, "from", x.Source)
+		return true
+	}
 	if x.Event == nil {
 		g.w.log.Info("gone", "graspd", g.Name, "seq", x.Seq, "event", x.Removed, "why", x.Reason)
 		delete(h.present, x.Removed)

@@ -32,8 +32,8 @@ type Batch struct {
 	unfinished int                    // deletions of which not all is done
 	marked     map[nostr.PubKey]marks // of authors whose deletions have left marks in it, or taken some back
 
-	// Where the iterators of the queue and of the expiry table may start; the store's own once committed.
-	queueFrom, expireFrom int64
+	// Where the iterators of the queue, of the expiry table and of the order of waits may start; the store's own once committed.
+	queueFrom, expireFrom, waitFrom int64
 }
 
 // maxUsual is how much room is made for a batch before it grows, at most. The engine uses room again that is no larger
@@ -65,7 +65,7 @@ func (s *Store) Begin() (*Batch, error) {
 	defer s.mu.Unlock()
 	return &Batch{
 		s: s, w: s.db.NewIndexedBatchWithSize(s.usual), epoch: s.cur.epoch, counters: s.cur.counters,
-		queueFrom: s.queueFrom, expireFrom: s.expireFrom, unfinished: s.unfinished,
+		queueFrom: s.queueFrom, expireFrom: s.expireFrom, waitFrom: s.waitFrom, unfinished: s.unfinished,
 	}, nil
 }
 
@@ -140,7 +140,7 @@ func (b *Batch) Commit() (Seq, error) {
 	// The commit point: from here on the batch survives a power cut, and readers may see it.
 	b.done = true
 	b.s.usual = roomFor(b.w.Len())
-	b.s.queueFrom, b.s.expireFrom, b.s.unfinished = b.queueFrom, b.expireFrom, b.unfinished
+	b.s.queueFrom, b.s.expireFrom, b.s.waitFrom, b.s.unfinished = b.queueFrom, b.expireFrom, b.waitFrom, b.unfinished
 	b.s.publish(b.counters, b.epoch, b.entries)
 	return b.head, nil
 }
@@ -196,7 +196,7 @@ func (b *Batch) next() Seq {
 }
 
 // Add stores the event if the store's rules have nothing against it, and says what they said: Accept, or what Judge
-// says. It makes older versions go, and what a deletion names; what a
+// says. One that waits is released by it. It makes older versions go, and what a deletion names; what a
 // request to vanish asks for begins, and Purge does it. Whether the event is genuine and wanted was decided
 // before. It is shared from here on, nobody changes it.
 func (b *Batch) Add(e *nostr.Event, src Source) (policy.Outcome, error) {
@@ -214,6 +214,9 @@ func (b *Batch) Add(e *nostr.Event, src Source) (policy.Outcome, error) {
 }
 
 func (b *Batch) add(e *nostr.Event, seq Seq, src Source) error {
+	if err := b.endWait(e.ID, released); err != nil {
+		return err
+	}
 	if err := b.dropRecord(e.ID); err != nil {
 		return err
 	}

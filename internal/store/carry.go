@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"graspd/internal/nostr"
+	"graspd/internal/policy"
 )
 
 // What follows here does not follow from the stored events and is carried over as it is, where it can be read.
@@ -56,6 +57,9 @@ func (r *rebuild) records() error {
 			r.report.problem("%v", err)
 			return nil
 		}
+		if rec.why == policy.Wait { // it comes with the event
+			return nil
+		}
 		r.epoch = max(r.epoch, rec.epoch)
 		b, err := r.batch()
 		if err != nil {
@@ -63,6 +67,9 @@ func (r *rebuild) records() error {
 		}
 		_, _, stored, err := b.reader().lookup(rec.id)
 		if err != nil || stored {
+			return err
+		}
+		if _, waits, err := b.reader().waits(rec.id); err != nil || waits {
 			return err
 		}
 		if err := b.dropRecord(rec.id); err != nil {

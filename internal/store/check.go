@@ -12,6 +12,7 @@ import (
 type Report struct {
 	Events, Rows               int64 // stored events and their index rows
 	Remembered, RememberedRows int64
+	Waiting                    int64    // events that wait for git data
 	Problems                   []string // at most maxProblems of them
 	More                       bool     // there were more problems than that
 }
@@ -33,7 +34,7 @@ func (v *View) Check(ctx context.Context) (Report, error) { return v.CheckWith(c
 func (v *View) CheckWith(ctx context.Context, o CheckOptions) (Report, error) {
 	c := &checker{reader: v.reader(), counters: v.st.counters, opt: o, newest: make(map[nostr.PubKey]bool)}
 	steps := []func(context.Context) error{
-		c.log, c.ids, c.indexes, c.records, c.queue, c.slots, c.announcements, c.expiries, c.requests, c.purges, c.deletions, c.counts,
+		c.log, c.ids, c.indexes, c.waits, c.records, c.queue, c.slots, c.announcements, c.expiries, c.requests, c.purges, c.deletions, c.counts,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -52,6 +53,8 @@ type checker struct {
 	announced, replaceable, expiring int64 // stored events of that sort
 	queued                           int64 // records that are due some time
 	sum                              Seq   // the numbers of the stored events, added up
+
+	found waitCounts
 
 	newest map[nostr.PubKey]bool // who has a request to vanish that was found to be stored
 }

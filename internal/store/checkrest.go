@@ -6,6 +6,7 @@ import (
 
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/policy"
 )
 
 // records checks that what is remembered is not stored, and has its rows.
@@ -21,13 +22,15 @@ func (c *checker) records(ctx context.Context) error {
 			c.problem("%v", err)
 			return nil
 		}
-		c.report.Remembered++
 		return c.remembered(r)
 	})
 	if err != nil {
 		return err
 	}
-	return c.rowCount(ctx, flagBit, c.report.RememberedRows, "flagged rows")
+	if c.found.records != c.report.Waiting {
+		c.problem("records of what waits: %d there, %d expected", c.found.records, c.report.Waiting)
+	}
+	return c.rowCount(ctx, flagBit, c.report.RememberedRows+c.found.rows, "flagged rows")
 }
 
 func (c *checker) remembered(r record) error {
@@ -42,9 +45,19 @@ func (c *checker) remembered(r record) error {
 			return err
 		}
 	}
+	rows := &c.report.RememberedRows
+	if r.why == policy.Wait {
+		c.found.records++
+		rows = &c.found.rows
+		if err := c.expect(keyID(tableWait, r.id), nil, "wait of %s", r.id); err != nil {
+			return err
+		}
+	} else {
+		c.report.Remembered++
+	}
 	value := r.row().append(make([]byte, 0, maxRow))
 	return r.eachRow(func(p []byte, of cases) error {
-		c.report.RememberedRows++
+		*rows++
 		return c.expect(appendOrder(flagged(p), r.time, r.id), of.append(value), "flagged row %q of %s", p[0], r.id)
 	})
 }
@@ -166,6 +179,8 @@ func (c *checker) counts(context.Context) error {
 		{"remembered", c.flagged, c.report.Remembered},
 		{"remembered rows", c.flaggedRows, c.report.RememberedRows},
 		{"numbers", int64(c.seqs), int64(c.sum)},
+		{"waiting", c.counters.waiting, c.report.Waiting},
+		{"bytes that wait", c.counters.waitingBytes, c.found.bytes},
 	} {
 		if n.have != n.want {
 			c.problem("counter of %s: %d, counted %d", n.name, n.have, n.want)

@@ -76,7 +76,9 @@ func FuzzValues(f *testing.F) {
 	f.Add(slot{state: slotWithdrawn, time: 1, id: nostr.ID{2}, seq: 3, first: 4}.append(nil))
 	f.Add(appendIDRow(nil, 5, row{seq: 1, kind: 2, expiration: 3}))
 	f.Add(appendRemoved(nil, nostr.ID{1}, ReasonExpired))
-	f.Add(counters{1, 2, 3, 4, 5, 6}.append(nil))
+	f.Add(counters{1, 2, 3, 4, 5, 6, 7, 8}.append(nil))
+	f.Add(waitRow{1, 2, 3, "from"}.append(nil))
+	f.Add(appendStamp(nil, nostr.Stamp{CreatedAt: 1, ID: nostr.ID{2}}))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		back := func(what string, again []byte, err error) {
@@ -106,6 +108,10 @@ func FuzzValues(f *testing.F) {
 		back("removal", appendRemoved(nil, rid, why), err)
 		c, err := parseCounters(b)
 		back("counters", c.append(nil), err)
+		wait, err := parseWaitRow(b)
+		back("wait", wait.append(nil), err)
+		stamp, err := parseStamp(b)
+		back("version that waits", appendStamp(nil, stamp), err)
 		if _, json, err := parseLog(b); err == nil && len(json) != len(b)-logHeader {
 			t.Errorf("log: %x", b)
 		}

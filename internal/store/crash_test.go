@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -96,8 +97,14 @@ func commitSome(t testing.TB, s *store.Store, w *storetest.World, now int64) {
 	defer b.Discard()
 	for range 8 {
 		e := w.Event(now)
-		out, err := b.Add(e, store.Live)
-		if err == nil && out != policy.Accept && out != policy.Duplicate {
+		var out policy.Outcome
+		var err error
+		if int(e.ID[0])%4 == 0 {
+			out, err = b.Wait(e, store.Wait{Source: store.Catchup, Came: now, Until: now + int64(e.ID[1])%40, From: "wss://a"})
+		} else {
+			out, err = b.Add(e, store.Live)
+		}
+		if err == nil && out > policy.Wait {
 			err = b.Remember(e, out)
 		}
 		if err != nil {
@@ -106,6 +113,9 @@ func commitSome(t testing.TB, s *store.Store, w *storetest.World, now int64) {
 	}
 	pad := storetest.Event(9, now, 9, strings.Repeat(fmt.Sprint(now), 200))
 	if _, err := b.Add(pad, store.Direct); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.LapseDue(time.Unix(now, 0), 2); err != nil {
 		t.Fatal(err)
 	}
 	if now%3 == 0 {

@@ -45,6 +45,7 @@ func TestDamage(t *testing.T) {
 		{"nothing that leads to the list", func(t *testing.T, o store.Options) { removeLike(t, o, "marker.manifest") }, "data/store", 1},
 		{"no mark of the engine's format", func(t *testing.T, o store.Options) { removeLike(t, o, "marker.format") }, "", 1},
 		{"a flipped byte in the last write to a closed log", func(t *testing.T, o store.Options) {
+			o.TableBytes = 1 << 20 // so that the log goes on
 			s := open(t, o)
 			commitSome(t, s, storetest.NewWorld(99), storetest.Start+1000)
 			if err := s.Close(); err != nil {
@@ -53,6 +54,7 @@ func TestDamage(t *testing.T) {
 			flipAt(t, o, last(t, o, ".log"), 3000)
 		}, ".log", 0.9},
 		{"a flipped byte in the log", func(t *testing.T, o store.Options) {
+			o.TableBytes = 1 << 20 // so that the log goes on
 			s := open(t, o)
 			for i := range int64(4) {
 				commitSome(t, s, storetest.NewWorld(99), storetest.Start+1000+i)

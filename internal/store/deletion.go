@@ -6,6 +6,7 @@ import (
 
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/policy"
 )
 
 // deletable reports whether a deletion has an effect on the kind: not on deletions, nor on requests to vanish.
@@ -96,8 +97,18 @@ func (b *Batch) deleteID(del *nostr.Event, value string) (cost int, err error) {
 			target = nil
 		}
 	}
-	if err := b.mark(deletedIDKey(id, del.PubKey), del, target != nil); err != nil || target == nil {
+	waits, err := b.waitsFor(id, del.PubKey)
+	if err != nil {
+		return 0, err
+	}
+	if err := b.mark(deletedIDKey(id, del.PubKey), del, target != nil || waits != nil); err != nil {
 		return nameCost, err
+	}
+	if waits != nil {
+		return removalCost + len(waits.Tags), b.remember(waits, policy.Deleted)
+	}
+	if target == nil {
+		return nameCost, nil
 	}
 	return removalCost + len(target.Tags), b.remove(target, row, ReasonDeleted)
 }
@@ -124,8 +135,21 @@ func (b *Batch) deleteAddress(del *nostr.Event, value string) (cost int, err err
 		return 0, err
 	}
 	here := ok && s.state == slotLive && s.time <= del.CreatedAt
-	if err := b.mark(keyHash(tableDeletedAddress, h), del, here); err != nil || !here {
+	waits, err := b.waitsAt(h, del.CreatedAt)
+	if err != nil {
+		return 0, err
+	}
+	if err := b.mark(keyHash(tableDeletedAddress, h), del, here || waits != nil); err != nil {
 		return nameCost, err
 	}
-	return removalCost, b.Remove(s.id, ReasonDeleted)
+	if waits != nil {
+		cost = removalCost
+		if err := b.remember(waits, policy.Deleted); err != nil {
+			return cost, err
+		}
+	}
+	if !here {
+		return max(cost, nameCost), nil
+	}
+	return cost + removalCost, b.Remove(s.id, ReasonDeleted)
 }

@@ -47,6 +47,8 @@ const (
 	ReasonExpired                     // NIP-40
 	ReasonVanished                    // NIP-62
 	ReasonWithdrawn                   // an announcement that no longer belongs here
+	ReasonLapsed                      // the git data that it waited for did not come
+	ReasonRefused                     // it waited, and is not wanted any more
 )
 
 // String is a word for the reason.
@@ -62,6 +64,10 @@ func (r Reason) String() string {
 		return "vanished"
 	case ReasonWithdrawn:
 		return "withdrawn"
+	case ReasonLapsed:
+		return "lapsed"
+	case ReasonRefused:
+		return "refused"
 	}
 	return "reason " + strconv.Itoa(int(r))
 }
@@ -81,10 +87,29 @@ func (r Reason) outcome() policy.Outcome {
 	return policy.Superseded
 }
 
-// Entry is one step of the feed: an event was added (Event and Source), or removed (Event is nil, Removed and Reason).
+// reasonOf is why the wait of an event ends that is remembered for this.
+func reasonOf(why policy.Outcome) Reason {
+	switch why {
+	case policy.Superseded:
+		return ReasonReplaced
+	case policy.Deleted:
+		return ReasonDeleted
+	case policy.Expired:
+		return ReasonExpired
+	case policy.Vanished:
+		return ReasonVanished
+	case policy.Lapsed:
+		return ReasonLapsed
+	}
+	return ReasonRefused
+}
+
+// Entry is one step of the feed: an event was added (Event and Source), or began to wait (Waits and Source), or was removed or waits no
+// longer (Removed and Reason). One that waited and is added needs no removal.
 type Entry struct {
 	Seq     Seq
 	Event   *nostr.Event
+	Waits   *nostr.Event
 	Source  Source
 	Removed nostr.ID
 	Reason  Reason

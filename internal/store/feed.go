@@ -27,10 +27,13 @@ type ring struct {
 func (r *ring) start(head Seq) { r.from = head }
 
 func entrySize(e Entry) int {
-	if e.Event == nil {
-		return 128
+	switch {
+	case e.Event != nil:
+		return 2*e.Event.Size() + 512
+	case e.Waits != nil:
+		return 2*e.Waits.Size() + 512
 	}
-	return 2*e.Event.Size() + 512
+	return 128
 }
 
 func (r *ring) push(entries []Entry) {
@@ -92,7 +95,7 @@ func (s *Store) Since(after Seq, max int) ([]Entry, <-chan struct{}, error) {
 	return entries, changed, err
 }
 
-// readLog merges the log with the removals.
+// readLog merges the log with what waits and with the removals.
 func readLog(r pebble.Reader, after Seq, max int) (entries []Entry, err error) {
 	added, err := tableIter(r, tableLog)
 	if err != nil {
@@ -104,24 +107,34 @@ func readLog(r pebble.Reader, after Seq, max int) (entries []Entry, err error) {
 		return nil, err
 	}
 	defer closeAfter(removed.Close, &err)
+	waits, err := tableIter(r, tableWaiting)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAfter(waits.Close, &err)
+	tables := []struct {
+		it    *pebble.Iterator
+		entry func(Seq, []byte) (Entry, error)
+	}{{added, addedEntry}, {removed, removedEntry}, {waits, waitingEntry}}
 	added.SeekGE(logKey(after + 1))
 	removed.SeekGE(removedKey(after + 1))
+	waits.SeekGE(waitingKey(after + 1))
 	for bytes := 0; len(entries) < max && (bytes == 0 || bytes < sinceBytes); {
-		a, r := iterSeq(added), iterSeq(removed)
-		var e Entry
-		switch {
-		case a == 0 && r == 0:
-			return entries, nil
-		case r == 0 || a != 0 && a < r:
-			e, err = addedEntry(a, added.Value())
-			added.Next()
-		default:
-			e, err = removedEntry(r, removed.Value())
-			removed.Next()
+		next := &tables[0]
+		for i := range tables[1:] {
+			if seq := iterSeq(tables[i+1].it); seq != 0 && (iterSeq(next.it) == 0 || seq < iterSeq(next.it)) {
+				next = &tables[i+1]
+			}
 		}
+		seq := iterSeq(next.it)
+		if seq == 0 {
+			return entries, nil
+		}
+		e, err := next.entry(seq, next.it.Value())
 		if err != nil {
 			return nil, err
 		}
+		next.it.Next()
 		bytes += entrySize(e)
 		entries = append(entries, e)
 	}
@@ -150,6 +163,12 @@ func addedEntry(seq Seq, value []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("entry %d: %w: %w", seq, errCorrupt, err)
 	}
 	return Entry{Seq: seq, Event: e, Source: src}, nil
+}
+
+func waitingEntry(seq Seq, value []byte) (Entry, error) {
+	e, err := addedEntry(seq, value)
+	e.Event, e.Waits = nil, e.Event
+	return e, err
 }
 
 func removedEntry(seq Seq, value []byte) (Entry, error) {

@@ -25,6 +25,12 @@ import (
 //	w reason, author                     -> until when, and how far             (removals of an author's events under way)
 //	u author, seq                        -> first tag left, time, id            (deletions of which not all is done)
 //	c author                             -> how many marks d and D his deletions have left
+//	j seq                                -> header, JSON of an event that waits (the log's twin)
+//	o id                                 -> seq, and how it waits
+//	h until, id                          -> nothing                             (in which order waits are over)
+//	z address                            -> time, id                            (the version that waits)
+//	y hash of d, seq                     -> nothing                             (announcements that wait)
+//	f author, seq                        -> nothing                             (what of an author waits)
 //	p name                               -> a note                              (nothing to do with events)
 //
 // Numbers are big endian, so that bytes sort as they do; times in index keys are inverted, so that an index reads as
@@ -52,6 +58,14 @@ const (
 	tableUnfinished     = 'u'
 	tableMarks          = 'c'
 	tableNote           = 'p'
+
+	// Of events that wait.
+	tableWaiting        = 'j'
+	tableWait           = 'o'
+	tableWaitOver       = 'h'
+	tableWaitSlot       = 'z'
+	tableWaitRepository = 'y'
+	tableWaitAuthor     = 'f'
 
 	// Index tables; the flagged one of each is its capital.
 	tableTime       = 't' // of events whose kind is not usual

@@ -120,7 +120,7 @@ func (s *Store) prepare() (c counters, epoch uint32, err error) {
 	return c, epoch, s.Failure()
 }
 
-// hasFormat reports whether the store has a format yet, which must be that of now.
+// hasFormat reports whether the store has a format yet, which must be one that is read.
 func hasFormat(r pebble.Reader) (bool, error) {
 	v, ok, err := get(r, keyMeta(metaFormat))
 	if err != nil || !ok {
@@ -134,7 +134,7 @@ func hasFormat(r pebble.Reader) (bool, error) {
 
 // checkFormat fails for the format of another version.
 func checkFormat(v []byte) error {
-	if n := binary.BigEndian.Uint32(v); n != formatVersion {
+	if n := binary.BigEndian.Uint32(v); n < oldestFormat || n > formatVersion {
 		return fmt.Errorf("%w (format %d, this one knows %d)", ErrFormat, n, formatVersion)
 	}
 	return nil
@@ -149,14 +149,7 @@ func readMeta(r pebble.Reader) (counters, error) {
 	if err != nil || !ok {
 		return counters{}, err
 	}
-	if len(v) != countersLen-8 {
-		return parseCounters(v)
-	}
-	_, seqs, err := countIDs(r) // an older version did not add up the numbers
-	if err != nil {
-		return counters{}, err
-	}
-	return parseCounters(binary.BigEndian.AppendUint64(v, uint64(seqs)))
+	return readCounters(v)
 }
 
 // get copies one value out of the database, a snapshot or an indexed batch.

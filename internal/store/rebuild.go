@@ -25,7 +25,7 @@ type rebuild struct {
 const rebuildOps = 1000
 
 func (r *rebuild) run() error {
-	steps := []func() error{r.meta, r.marks, r.slots, r.events, r.records, r.purges, r.lost, r.notes, r.rules}
+	steps := []func() error{r.meta, r.marks, r.slots, r.events, r.waits, r.records, r.purges, r.lost, r.notes, r.rules}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
@@ -83,7 +83,7 @@ func (r *rebuild) meta() error {
 	return r.from.each(tableMeta, func(key, value []byte) error {
 		switch string(key[1:]) {
 		case metaCounters:
-			c, err := parseCounters(value)
+			c, err := readCounters(value)
 			if err != nil {
 				r.report.problem("%v", err)
 			}

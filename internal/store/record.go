@@ -14,7 +14,7 @@ type record struct {
 	facts
 	why   policy.Outcome
 	epoch uint32 // of the rules that refused it; 0 where they had no part in it
-	due   int64  // unix time at which it is forgotten; 0 is never
+	due   int64  // unix time at which it is forgotten; 0 is never, as of what waits
 }
 
 // The reasons as they are on disk.
@@ -26,6 +26,8 @@ const (
 	remExpired    = 5
 	remVanished   = 6
 	remWithdraw   = 7
+	remWait       = 8
+	remLapsed     = 9
 )
 
 func encodeWhy(o policy.Outcome) (byte, bool) {
@@ -44,6 +46,10 @@ func encodeWhy(o policy.Outcome) (byte, bool) {
 		return remVanished, true
 	case policy.Withdraw:
 		return remWithdraw, true
+	case policy.Wait:
+		return remWait, true
+	case policy.Lapsed:
+		return remLapsed, true
 	}
 	return 0, false
 }
@@ -64,6 +70,10 @@ func decodeWhy(b byte) (policy.Outcome, bool) {
 		return policy.Vanished, true
 	case remWithdraw:
 		return policy.Withdraw, true
+	case remWait:
+		return policy.Wait, true
+	case remLapsed:
+		return policy.Lapsed, true
 	}
 	return 0, false
 }

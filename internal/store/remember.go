@@ -81,6 +81,9 @@ func (b *Batch) withdraw(e *nostr.Event) (policy.Outcome, error) {
 			return 0, err
 		}
 	}
+	if err := b.supersedeWait(h, e); err != nil {
+		return 0, err
+	}
 	b.ops++
 	s := slot{state: slotWithdrawn, time: e.CreatedAt, id: e.ID}
 	return policy.Withdraw, b.set(keyHash(tableSlot, h), s.append(nil))
@@ -103,6 +106,9 @@ func (b *Batch) remember(e *nostr.Event, why policy.Outcome) error {
 
 // writeRecord writes a record and its rows over what may be there. It sets when the record is due and its epoch.
 func (b *Batch) writeRecord(r record) error {
+	if err := b.endWait(r.id, reasonOf(r.why)); err != nil {
+		return err
+	}
 	if err := b.dropRecord(r.id); err != nil {
 		return err
 	}
@@ -136,8 +142,7 @@ func (b *Batch) putRecord(r record) error {
 			return err
 		}
 	}
-	b.flagged++
-	b.flaggedRows += r.rows()
+	b.countRecord(r, 1)
 	if err := b.set(keyID(tableRecord, r.id), r.append(nil)); err != nil {
 		return err
 	}
@@ -153,8 +158,7 @@ func (b *Batch) dropRecord(id nostr.ID) error {
 	if err != nil || !ok {
 		return err
 	}
-	b.flagged--
-	b.flaggedRows -= r.rows()
+	b.countRecord(r, -1)
 	if r.due != 0 {
 		if err := b.delete(timedKey(tableQueue, r.due, id)); err != nil {
 			return err
@@ -166,6 +170,14 @@ func (b *Batch) dropRecord(id nostr.ID) error {
 	return r.eachRow(func(p []byte, _ cases) error {
 		return b.delete(appendOrder(flagged(p), r.time, id))
 	})
+}
+
+// countRecord counts a record that comes or goes. Those of what waits are counted with it.
+func (b *Batch) countRecord(r record, n int64) {
+	if r.why != policy.Wait {
+		b.flagged += n
+		b.flaggedRows += n * r.rows()
+	}
 }
 
 // forgetSurplus keeps the bounds: the oldest go first.

@@ -92,6 +92,10 @@ func whole(t testing.TB, s *store.Store) string {
 			if after = x.Seq; x.Event != nil {
 				text += fmt.Sprintf("entry %d %s %s\n", x.Seq, x.Event.ID, x.Source)
 			}
+			if x.Waits != nil {
+				w, err := v.Waiting(x.Waits.ID)
+				text += fmt.Sprintf("waits %d %s %+v %v\n", x.Seq, x.Waits.ID, w.Wait, err)
+			}
 		}
 	}
 	purging, err := v.Purging()
@@ -254,7 +258,7 @@ func TestRepairWithUnfinishedDeletions(t *testing.T) {
 
 // TestRepairOfAnotherFormat: what another version wrote is left alone, also where only the files can be read.
 func TestRepairOfAnotherFormat(t *testing.T) {
-	for _, format := range []uint32{1, 3} {
+	for _, format := range []uint32{1, 4} {
 		for _, readable := range []bool{true, false} {
 			o, _ := lived(t, 6, 5)
 			s := open(t, o)

@@ -81,7 +81,7 @@ func readTable(fsys vfs.FS, path string, do func(version) error) (bad int, err e
 }
 
 // carried are the tables of which a repair takes what is there; all others follow from these.
-const carried = "mlirpsdDwc"
+const carried = "mlirpsdDwcjo"
 
 // salvageWriter writes into the scratch store.
 type salvageWriter struct {
@@ -137,7 +137,7 @@ func (s *salvaged) close() error {
 func (s *Store) headOf(name string) (head Seq, ok bool) {
 	_, err := readTable(s.opt.FS, s.opt.FS.PathJoin(s.opt.Dir, name), func(v version) error {
 		if !v.gone && bytes.Equal(v.key, keyMeta(metaCounters)) {
-			if c, err := parseCounters(v.value); err == nil {
+			if c, err := readCounters(v.value); err == nil {
 				head, ok = max(head, c.head), true
 			}
 		}

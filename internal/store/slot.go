@@ -26,6 +26,9 @@ func (b *Batch) takeSlot(e *nostr.Event, seq Seq) error {
 	if err := b.set(keyHash(tableSlot, h), s.append(nil)); err != nil {
 		return err
 	}
+	if err := b.supersedeWait(h, e); err != nil {
+		return err
+	}
 	if e.Kind == nip34.KindRepository {
 		d := announcementKey(hashOf(e.Tags.D()), s.first)
 		if err := b.set(d, binary.BigEndian.AppendUint64(nil, uint64(seq))); err != nil {

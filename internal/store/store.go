@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -26,7 +27,10 @@ var (
 )
 
 // formatVersion is the version of the layout in key.go.
-const formatVersion = 2
+const (
+	formatVersion = 3
+	oldestFormat  = 2 // the oldest that is read; it is the same without what waits
+)
 
 // Store is an open event log with its indexes. Reading is safe from any goroutine; there is one Batch at a time, and
 // notes beside it.
@@ -53,6 +57,7 @@ type Store struct {
 	usual      int          // the size of the last batch
 	queueFrom  int64        // nothing in the queue is due before this
 	expireFrom int64        // nothing in the expiry table is due before this
+	waitFrom   int64        // no wait is over before this
 	unfinished int          // deletions of which not all is done
 	finishing  *nostr.Event // the one of them that was gone on with last
 }
@@ -73,15 +78,25 @@ type counters struct {
 	flagged      int64 // remembered events
 	flaggedRows  int64
 	seqs         Seq // the numbers of all stored events, added up
+	waiting      int64
+	waitingBytes int64 // their events as they are encoded
 }
 
-const countersLen = 6 * 8
+const countersLen = 8 * 8
 
 func (c counters) append(dst []byte) []byte {
-	for _, n := range []int64{int64(c.head), c.events, c.repositories, c.flagged, c.flaggedRows, int64(c.seqs)} {
+	for _, n := range []int64{int64(c.head), c.events, c.repositories, c.flagged, c.flaggedRows, int64(c.seqs), c.waiting, c.waitingBytes} {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(n))
 	}
 	return dst
+}
+
+// readCounters parses those of a format that is read: nothing waited in the one before.
+func readCounters(b []byte) (counters, error) {
+	if len(b) == countersLen-2*8 {
+		b = append(bytes.Clone(b), make([]byte, 2*8)...)
+	}
+	return parseCounters(b)
 }
 
 func parseCounters(b []byte) (counters, error) {
@@ -89,7 +104,7 @@ func parseCounters(b []byte) (counters, error) {
 		return counters{}, fmt.Errorf("counters: %w", errCorrupt)
 	}
 	n := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[8*i:])) }
-	return counters{Seq(n(0)), n(1), n(2), n(3), n(4), Seq(n(5))}, nil
+	return counters{Seq(n(0)), n(1), n(2), n(3), n(4), Seq(n(5)), n(6), n(7)}, nil
 }
 
 // Stats are figures of the last durable state.
@@ -99,6 +114,8 @@ type Stats struct {
 	Repositories   int64 // of these, announcements
 	Remembered     int64 // events decided against and remembered
 	RememberedRows int64
+	Waiting        int64 // events that wait for git data
+	WaitingBytes   int64
 	DiskBytes      uint64
 }
 
@@ -114,7 +131,7 @@ func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	c, closed := s.cur.counters, s.closed
 	s.mu.Unlock()
-	st := Stats{Head: c.head, Events: c.events, Repositories: c.repositories, Remembered: c.flagged, RememberedRows: c.flaggedRows}
+	st := Stats{Head: c.head, Events: c.events, Repositories: c.repositories, Remembered: c.flagged, RememberedRows: c.flaggedRows, Waiting: c.waiting, WaitingBytes: c.waitingBytes}
 	if !closed {
 		st.DiskBytes = s.db.Metrics().DiskSpaceUsage()
 	}

@@ -79,6 +79,9 @@ func (b *Batch) applyVanish(e *nostr.Event) error {
 	if err := b.set(vanishedKey(e.PubKey), vanishing{e.CreatedAt, e.ID}.append(nil)); err != nil {
 		return err
 	}
+	if err := b.vanishWaits(e.PubKey, e.CreatedAt); err != nil {
+		return err
+	}
 	return b.setPurge(newPurge(ReasonVanished, e.PubKey, e.CreatedAt))
 }
 

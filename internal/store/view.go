@@ -48,6 +48,7 @@ const (
 	Unknown    State = iota
 	Stored           // it is here, and durable
 	Remembered       // it was verified, decided against, and is remembered
+	InWaiting        // it is here, durable, and not served until its git data is here
 )
 
 // Knowledge is what the store knows of an id.
@@ -142,6 +143,9 @@ func (r reader) known(id nostr.ID) (Knowledge, error) {
 	rec, ok, err := r.record(id)
 	if err != nil || !ok || !r.remembers(rec) {
 		return Knowledge{}, err
+	}
+	if rec.why == policy.Wait {
+		return Knowledge{State: InWaiting, Time: rec.time}, nil
 	}
 	return Knowledge{State: Remembered, Why: rec.why, Time: rec.time}, nil
 }

@@ -40,6 +40,14 @@ type Batch interface {
 	ForgetRepository(d string, max int) (int, bool, error)
 	Purge(max int) (bool, error)
 	ExpireDue(now time.Time, max int) (time.Time, int, error)
+	Wait(e *nostr.Event, w store.Wait) (policy.Outcome, error)
+	Postpone(id nostr.ID, until int64) error
+	EndWait(id nostr.ID, why policy.Outcome) error
+	LapseDue(now time.Time, max int) (time.Time, int, error)
+	Waiting(id nostr.ID) (store.Waiting, error)
+	WaitingAt(address string) (nostr.Stamp, bool, error)
+	WaitingAnnouncements(d string) ([]*nostr.Event, error)
+	EachWaitOf(author nostr.PubKey, do func(store.Waiting) error) error
 	Known(id nostr.ID) (store.Knowledge, error)
 	SetRules(fingerprint string, forget bool) error
 	Len() int
@@ -57,6 +65,8 @@ type View interface {
 	Get(id nostr.ID) (*nostr.Event, bool, error)
 	Known(id nostr.ID) (store.Knowledge, error)
 	Purging() (bool, error)
+	Waiting(id nostr.ID) (store.Waiting, error)
+	EachWait(do func(store.Waiting) error) error
 	Close()
 }
 

@@ -22,7 +22,7 @@ type ModelDisk struct{ data *data }
 func (d *ModelDisk) Open(_ testing.TB, o store.Options) Store {
 	if d.data == nil {
 		d.data = &data{
-			events: map[nostr.ID]stored{}, memory: map[nostr.ID]memory{}, slots: map[string]version{},
+			events: map[nostr.ID]stored{}, waits: map[nostr.ID]store.Waiting{}, memory: map[nostr.ID]memory{}, slots: map[string]version{},
 			deletedIDs: map[mark]int64{}, deletedAddresses: map[string]int64{},
 			vanished: map[nostr.PubKey]request{}, purges: map[nostr.PubKey]int64{}, marks: map[nostr.PubKey]int64{},
 		}
@@ -43,6 +43,7 @@ type data struct {
 	epoch            int
 	rules            string
 	events           map[nostr.ID]stored
+	waits            map[nostr.ID]store.Waiting
 	memory           map[nostr.ID]memory
 	slots            map[string]version
 	deletedIDs       map[mark]int64
@@ -94,6 +95,7 @@ type mark struct {
 
 func (d *data) clone() *data {
 	c := *d
+	c.waits = maps.Clone(d.waits)
 	c.events, c.memory, c.slots = maps.Clone(d.events), maps.Clone(d.memory), maps.Clone(d.slots)
 	c.deletedIDs, c.deletedAddresses = maps.Clone(d.deletedIDs), maps.Clone(d.deletedAddresses)
 	c.vanished, c.purges, c.marks = maps.Clone(d.vanished), maps.Clone(d.purges), maps.Clone(d.marks)
@@ -129,6 +131,10 @@ func (m *model) Stats() store.Stats {
 	for _, r := range d.memory {
 		s.RememberedRows += rowsOf(r.e)
 	}
+	for _, w := range d.waits {
+		s.Waiting++
+		s.WaitingBytes += int64(len(w.Event.AppendJSON(nil)))
+	}
 	return s
 }
 
@@ -158,6 +164,9 @@ func (m *model) Since(after store.Seq, max int) ([]store.Entry, <-chan struct{},
 	var all []store.Entry
 	for _, s := range m.disk.data.events {
 		all = append(all, store.Entry{Seq: s.seq, Event: s.e, Source: s.src})
+	}
+	for _, w := range m.disk.data.waits {
+		all = append(all, store.Entry{Seq: w.Seq, Waits: w.Event, Source: w.Source})
 	}
 	all = append(all, m.disk.data.removed...)
 	all = slices.DeleteFunc(all, func(e store.Entry) bool { return e.Seq <= after })
@@ -200,6 +209,9 @@ func (d *data) known(id nostr.ID) store.Knowledge {
 	if s, ok := d.events[id]; ok {
 		return store.Knowledge{State: store.Stored, Time: s.e.CreatedAt}
 	}
+	if w, ok := d.waits[id]; ok {
+		return store.Knowledge{State: store.InWaiting, Time: w.Event.CreatedAt}
+	}
 	if r, ok := d.memory[id]; ok && d.remembers(r) {
 		return store.Knowledge{State: store.Remembered, Why: r.why, Time: r.e.CreatedAt}
 	}
@@ -231,6 +243,11 @@ func (v *modelView) Pairs(_ context.Context, f nostr.Filter, flagged bool) iter.
 	for id, r := range v.d.memory {
 		if flagged && f.Matches(r.e) && v.d.remembers(r) {
 			pairs = append(pairs, store.Pair{Time: r.e.CreatedAt, ID: id})
+		}
+	}
+	for id, w := range v.d.waits {
+		if flagged && f.Matches(keptOf(w.Event)) {
+			pairs = append(pairs, store.Pair{Time: w.Event.CreatedAt, ID: id})
 		}
 	}
 	slices.SortFunc(pairs, func(a, b store.Pair) int { return order(a.Time, b.Time, a.ID, b.ID) })

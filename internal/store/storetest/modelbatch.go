@@ -97,6 +97,7 @@ func (b *modelBatch) Add(e *nostr.Event, src store.Source) (policy.Outcome, erro
 		return out, nil
 	}
 	delete(b.memory, e.ID)
+	delete(b.waits, e.ID)
 	b.ops++
 	b.head++
 	seq := b.head
@@ -108,6 +109,7 @@ func (b *modelBatch) Add(e *nostr.Event, src store.Source) (policy.Outcome, erro
 			v.first = old.first
 		}
 		b.slots[a] = v
+		b.supersedeWait(e)
 		b.release(old.id)
 		if ok && old.id != e.ID {
 			_ = b.Remove(old.id, store.ReasonReplaced)
@@ -118,6 +120,7 @@ func (b *modelBatch) Add(e *nostr.Event, src store.Source) (policy.Outcome, erro
 		b.delete(stored{e, seq, src}, e.Tags, cmp.Or(b.m.opt.DeleteAtOnce, store.DeleteAtOnce))
 	case nostr.KindVanish:
 		b.vanished[e.PubKey] = request{e.CreatedAt, e.ID}
+		b.vanishWaits(e.PubKey, e.CreatedAt)
 		b.purges[e.PubKey] = e.CreatedAt
 	}
 	return policy.Accept, nil
@@ -184,6 +187,7 @@ func (b *modelBatch) Remember(e *nostr.Event, why policy.Outcome) error {
 		}
 		b.ops++
 		b.slots[a] = version{time: e.CreatedAt, id: e.ID, withdrawn: true}
+		b.supersedeWait(e)
 	case (why == policy.Refuse || why == policy.Orphan) && ok && v.withdrawn && v.id == e.ID:
 		why = policy.Withdraw
 	}

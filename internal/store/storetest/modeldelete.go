@@ -6,6 +6,7 @@ import (
 
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/policy"
 	"graspd/internal/store"
 )
 
@@ -34,8 +35,13 @@ func (b *modelBatch) deleteNamed(del *nostr.Event, t nostr.Tag) {
 		m := mark{id, del.PubKey}
 		s, ok := b.events[id]
 		here := ok && s.e.PubKey == del.PubKey && s.e.Kind != nostr.KindDeletion && s.e.Kind != nostr.KindVanish
-		if at, ok := b.deletedIDs[m]; ok || b.mayMark(del.PubKey, here) {
+		w, waits := b.waits[id]
+		waits = waits && w.Event.PubKey == del.PubKey && w.Event.Kind != nostr.KindDeletion && w.Event.Kind != nostr.KindVanish
+		if at, ok := b.deletedIDs[m]; ok || b.mayMark(del.PubKey, here || waits) {
 			b.deletedIDs[m] = max(del.CreatedAt, at)
+		}
+		if waits {
+			b.remember(w.Event, policy.Deleted)
 		}
 		if here {
 			_ = b.Remove(id, store.ReasonDeleted)
@@ -48,8 +54,13 @@ func (b *modelBatch) deleteNamed(del *nostr.Event, t nostr.Tag) {
 		}
 		v := b.slots[key]
 		here := v.live && v.time <= del.CreatedAt
-		if ok || b.mayMark(del.PubKey, here) {
+		w, waits := b.waitingAt(key)
+		waits = waits && w.Event.CreatedAt <= del.CreatedAt
+		if ok || b.mayMark(del.PubKey, here || waits) {
 			b.deletedAddresses[key] = del.CreatedAt
+		}
+		if waits {
+			b.remember(w.Event, policy.Deleted)
 		}
 		if here {
 			_ = b.Remove(v.id, store.ReasonDeleted)

@@ -16,17 +16,12 @@ import (
 
 func (b *modelBatch) remember(e *nostr.Event, why policy.Outcome) {
 	byRules := why == policy.Refuse || why == policy.Orphan || why == policy.Withdraw
-	other := why == policy.Superseded || why == policy.Deleted || why == policy.Expired || why == policy.Vanished
-	kept := e.Clone()
-	kept.Tags = slices.DeleteFunc(kept.Tags, func(t nostr.Tag) bool {
-		return len(t) < 2 || !slices.Contains([]string{"a", "A", "q", "e", "E", "d"}, t[0])
-	})
-	if !byRules && !other || valuesOf(kept) > 64 && why == policy.Orphan {
+	other := why == policy.Superseded || why == policy.Deleted || why == policy.Expired || why == policy.Vanished || why == policy.Lapsed
+	kept := keptOf(e)
+	if !byRules && !other || valuesOf(named(e)) > 64 && why == policy.Orphan {
 		return
 	}
-	for n := len(kept.Tags); n > 0 && valuesOf(kept) > 64; n-- {
-		kept.Tags = kept.Tags[:n-1]
-	}
+	b.endWait(e.ID, why)
 	b.ops++
 	r := memory{e: kept, why: why, due: b.m.now() + 7*24*3600 + int64(binary.BigEndian.Uint32(e.ID[28:])%(24*3600))}
 	if byRules {
@@ -43,6 +38,24 @@ func (b *modelBatch) remember(e *nostr.Event, why policy.Outcome) {
 		}
 		b.forget(id)
 	}
+}
+
+// keptOf is an event with the tags that are remembered of it.
+func keptOf(e *nostr.Event) *nostr.Event {
+	kept := named(e)
+	for n := len(kept.Tags); n > 0 && valuesOf(kept) > 64; n-- {
+		kept.Tags = kept.Tags[:n-1]
+	}
+	return kept
+}
+
+// named is an event with nothing but what it names and its d.
+func named(e *nostr.Event) *nostr.Event {
+	kept := e.Clone()
+	kept.Tags = slices.DeleteFunc(kept.Tags, func(t nostr.Tag) bool {
+		return len(t) < 2 || !slices.Contains([]string{"a", "A", "q", "e", "E", "d"}, t[0])
+	})
+	return kept
 }
 
 func (b *modelBatch) surplus() bool {

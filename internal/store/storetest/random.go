@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -141,15 +142,37 @@ func firstDifference(x, y string) string {
 func (h *history) operation(b [2]Batch) {
 	e := h.world.Event(h.now)
 	switch n := h.r.IntN(100); {
-	case n < 60:
+	case n < 45:
 		src := store.Source(h.r.IntN(4))
 		h.note("add %d %s", e.Kind, e.ID.String()[:6])
 		both(h, "add", func(i int) (string, error) {
 			out, err := b[i].Add(e, src)
-			if err == nil && out > policy.Duplicate && out < policy.Discard {
+			if err == nil && out > policy.Wait && out < policy.Discard {
 				err = b[i].Remember(e, out)
 			}
 			return fmt.Sprint(out), err
+		})
+	case n < 57:
+		w := store.Wait{Source: store.Source(h.r.IntN(4)), Came: h.now, Until: h.now + int64(h.r.IntN(30)), From: []string{"", "client 1.2.3.4", "wss://a"}[h.r.IntN(3)]}
+		h.note("wait %d %s", e.Kind, e.ID.String()[:6])
+		both(h, "wait", func(i int) (string, error) {
+			out, err := b[i].Wait(e, w)
+			return fmt.Sprint(out), err
+		})
+	case n < 60:
+		until := h.now + int64(h.r.IntN(40)) - 5
+		h.note("postpone %s", e.ID.String()[:6])
+		both(h, "postpone", func(i int) (string, error) { return "", b[i].Postpone(e.ID, until) })
+	case n < 62:
+		why := []policy.Outcome{policy.Refuse, policy.Lapsed, policy.Orphan, policy.Discard}[h.r.IntN(4)]
+		h.note("end wait %v %s", why, e.ID.String()[:6])
+		both(h, "end wait", func(i int) (string, error) { return "", b[i].EndWait(e.ID, why) })
+	case n < 65:
+		max := h.r.IntN(5)
+		h.note("lapse %d", max)
+		both(h, "lapse", func(i int) (string, error) {
+			next, n, err := b[i].LapseDue(time.Unix(h.now, 0), max)
+			return fmt.Sprint(next.Unix(), n), err
 		})
 	case n < 75:
 		whys := []policy.Outcome{policy.Refuse, policy.Orphan, policy.Orphan, policy.Superseded, policy.Vanished, policy.Withdraw, policy.Discard}
@@ -206,6 +229,15 @@ func (h *history) lookups(b [2]Batch) {
 		k, err := b[i].Known(e.ID)
 		return fmt.Sprint(k), err
 	})
+	both(h, "what waits", func(i int) (string, error) {
+		var s strings.Builder
+		w, err1 := b[i].Waiting(e.ID)
+		stamp, at, err2 := b[i].WaitingAt(e.Address())
+		list, err3 := b[i].WaitingAnnouncements(d)
+		fmt.Fprintln(&s, told(w), stamp, at, idsOf(list...))
+		err4 := b[i].EachWaitOf(e.PubKey, func(w store.Waiting) error { fmt.Fprintln(&s, told(w)); return nil })
+		return s.String(), errors.Join(err1, err2, err3, err4)
+	})
 	both(h, "announcements", func(i int) (string, error) {
 		list, err := b[i].Announcements(d)
 		return fmt.Sprint(idsOf(list...)), err
@@ -237,6 +269,11 @@ func (h *history) compare() {
 		s.DiskBytes = 0
 		purging, err := v[i].Purging()
 		return fmt.Sprint(h.stores[i].Head(), v[i].Head(), s, purging), err
+	})
+	both(h, "all that waits", func(i int) (string, error) {
+		var s strings.Builder
+		err := v[i].EachWait(func(w store.Waiting) error { fmt.Fprintln(&s, told(w)); return nil })
+		return s.String(), err
 	})
 	for range 6 {
 		f := h.world.Filter(h.now)
@@ -283,6 +320,14 @@ func (h *history) compare() {
 	h.compareFeeds(v)
 }
 
+// told is all that is known of a wait.
+func told(w store.Waiting) string {
+	if w.Event == nil {
+		return "none"
+	}
+	return fmt.Sprint(w.Seq, " ", string(w.Event.AppendJSON(nil)), w.Wait)
+}
+
 // compareCounts asks how many match some filters.
 func (h *history) compareCounts(v [2]View) {
 	for range 4 {
@@ -321,11 +366,19 @@ func (h *history) compareFeeds(v [2]View) {
 		entries := feed(h.t, h.stores[i], after, page)
 		left := map[nostr.ID]store.Seq{}
 		for _, e := range entries {
-			if e.Event == nil {
+			if e.Event == nil && e.Waits == nil {
 				left[e.Removed] = e.Seq
 			}
 		}
 		for _, e := range entries {
+			if e.Waits != nil {
+				if w, err := v[i].Waiting(e.Waits.ID); err != nil {
+					return "", err
+				} else if w.Seq == e.Seq {
+					fmt.Fprintln(&s, e.Seq, "waits", e.Waits.ID, e.Source)
+				}
+				continue
+			}
 			if e.Event == nil {
 				fmt.Fprintln(&s, e.Seq, "removed", e.Removed, e.Reason)
 				continue

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+)
+
+// waitCounts are what a check finds of what waits.
+type waitCounts struct {
+	bytes, slots, repositories int64
+	records, rows              int64 // of what is remembered of it
+}
+
+// waits checks that every event that waits is whole, may wait, and has all that it should have, and that there is nothing besides.
+func (c *checker) waits(ctx context.Context) error {
+	w := newProver(c.opt.Verifier, func(p proven) error { return c.wait(p) })
+	err := c.each(ctx, tableWaiting, func(key, value []byte) error {
+		if len(key) != 9 {
+			c.problem("what waits: key of %d bytes", len(key))
+			return nil
+		}
+		c.found.bytes += int64(len(value) - logHeader)
+		return w.take(Seq(binary.BigEndian.Uint64(key[1:])), value)
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.flush(); err != nil {
+		return err
+	}
+	for table, want := range map[byte]int64{
+		tableWait: c.report.Waiting, tableWaitOver: c.report.Waiting, tableWaitAuthor: c.report.Waiting,
+		tableWaitSlot: c.found.slots, tableWaitRepository: c.found.repositories,
+	} {
+		if err := c.tableCount(ctx, table, want, "rows of what waits"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checker) wait(p proven) error {
+	if p.err != nil {
+		c.problem("event that waits %d: %v", p.Seq, p.err)
+	}
+	if p.Event == nil {
+		return nil
+	}
+	if p.Seq == 0 || p.Seq > c.head {
+		c.problem("event that waits %d: head is %d", p.Seq, c.head)
+	}
+	c.report.Waiting++
+	e := p.Event
+	if err := c.mayWait(e); err != nil {
+		return err
+	}
+	row, ok, err := c.reader.waits(e.ID)
+	if err != nil {
+		return err
+	}
+	if !ok || row.seq != p.Seq {
+		c.problem("wait of %s: wrong", e.ID)
+		return nil
+	}
+	if at, ok := e.Expiration(); ok && row.until > at {
+		c.problem("%s waits for longer than it lasts", e.ID)
+	}
+	if err := c.expect(timedKey(tableWaitOver, row.until, e.ID), nil, "end of the wait of %s", e.ID); err != nil {
+		return err
+	}
+	if err := c.expect(waitAuthorKey(e.PubKey, p.Seq), nil, "%s among what waits of its author", e.ID); err != nil {
+		return err
+	}
+	if err := c.expect(keyID(tableRecord, e.ID), nil, "record of %s, which waits", e.ID); err != nil {
+		return err
+	}
+	if e.Kind == nip34.KindRepository {
+		c.found.repositories++
+		if err := c.expect(waitRepositoryKey(hashOf(e.Tags.D()), p.Seq), nil, "%s among the announcements that wait", e.ID); err != nil {
+			return err
+		}
+	}
+	if address := e.Address(); address != "" {
+		c.found.slots++
+		return c.expect(keyHash(tableWaitSlot, hashOf(address)), appendStamp(nil, e.Stamp()), "%s as the version that waits", e.ID)
+	}
+	return nil
+}
+
+// mayWait checks that nothing is against an event that waits.
+func (c *checker) mayWait(e *nostr.Event) error {
+	for what, rule := range map[string]rule{
+		"stored": isDuplicate, "deleted": isDeleted, "superseded": isSuperseded, "of an author who vanished": isVanishedAuthors,
+	} {
+		out, err := rule(c.reader, e)
+		if err != nil {
+			return err
+		}
+		if out != policy.Accept {
+			c.problem("%s waits and is %s", e.ID, what)
+		}
+	}
+	return nil
+}
+
+// isVanishedAuthors looks for a request to vanish of the event's author that is as new as the event or newer.
+func isVanishedAuthors(r reader, e *nostr.Event) (policy.Outcome, error) {
+	req, ok, err := r.vanished(e.PubKey)
+	if err != nil || !ok || e.CreatedAt > req.until {
+		return policy.Accept, err
+	}
+	return policy.Vanished, nil
+}

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+)
+
+// TestCheckFindsWhatIsWrongWithWaits: whatever does not agree with the events that wait is found, and named.
+func TestCheckFindsWhatIsWrongWithWaits(t *testing.T) {
+	waits := made(2, 200, nip34.KindRepository, nostr.Tag{"d", "w"}, nostr.Tag{"expiration", "99999999999"})
+	row := keyID(tableWait, waits.ID)
+	at := func(x *exhibit) waitRow { w, _ := parseWaitRow(x.get(row)); return w }
+	for _, c := range []struct {
+		name  string
+		spoil func(x *exhibit)
+		want  string
+	}{
+		{"nothing", func(*exhibit) {}, ""},
+		{"a key", func(x *exhibit) { x.set([]byte{tableWaiting, 1}, []byte{0, 0}) }, "what waits: key of 2 bytes"},
+		{"past the head", func(x *exhibit) { x.b.head = 2 }, "head is 2"},
+		{"another text", func(x *exhibit) {
+			k := waitingKey(at(x).seq)
+			x.set(k, bytes.Replace(x.get(k), []byte(`"content":"c"`), []byte(`"content":"d"`), 1))
+		}, nostr.ErrID.Error()},
+		{"the event is gone", func(x *exhibit) { x.drop(waitingKey(at(x).seq)) }, "rows of what waits: 1 there, 0 expected"},
+		{"its row is gone", func(x *exhibit) { x.drop(row) }, "wait of " + waits.ID.String() + ": wrong"},
+		{"its row names another entry", func(x *exhibit) { x.change(row, func(v []byte) { v[7]++ }) }, "wait of " + waits.ID.String() + ": wrong"},
+		{"it waits for too long", func(x *exhibit) { x.change(row, func(v []byte) { v[16] = 1 }) }, "waits for longer than it lasts"},
+		{"its end is missing", func(x *exhibit) { x.drop(timedKey(tableWaitOver, 260, waits.ID)) }, "end of the wait of "},
+		{"an end of nothing", func(x *exhibit) { x.set(timedKey(tableWaitOver, 5, nostr.ID{1}), nil) }, "rows of what waits: 2 there, 1 expected"},
+		{"not its author's", func(x *exhibit) { x.drop(waitAuthorKey(waits.PubKey, at(x).seq)) }, "among what waits of its author: missing"},
+		{"not announced", func(x *exhibit) { x.drop(waitRepositoryKey(hashOf("w"), at(x).seq)) }, "among the announcements that wait: missing"},
+		{"not in its slot", func(x *exhibit) { x.change(keyHash(tableWaitSlot, hashOf(waits.Address())), flipLast) }, "as the version that waits: wrong"},
+		{"a slot of nothing", func(x *exhibit) { x.set(keyHash(tableWaitSlot, hashOf("x")), appendStamp(nil, waits.Stamp())) }, "rows of what waits: 2 there, 1 expected"},
+		{"unknown", func(x *exhibit) { x.drop(keyID(tableRecord, waits.ID)) }, "record of " + waits.ID.String() + ", which waits: missing"},
+		{"known and not there", func(x *exhibit) {
+			x.set(keyID(tableRecord, x.issue.ID), record{facts: factsOf(x.issue).kept(), why: policy.Wait}.append(nil))
+		}, "wait of " + newExhibit().issue.ID.String() + ": missing"},
+		{"deleted", func(x *exhibit) {
+			x.set(deletedIDKey(waits.ID, waits.PubKey), binary.BigEndian.AppendUint64(nil, 300))
+		}, "waits and is deleted"},
+		{"vanished", func(x *exhibit) { x.set(vanishedKey(waits.PubKey), vanishing{300, nostr.ID{}}.append(nil)) }, "waits and is of an author who vanished"},
+		{"superseded", func(x *exhibit) {
+			x.set(keyHash(tableSlot, hashOf(waits.Address())), slot{state: slotGone, time: 300, id: nostr.ID{1}}.append(nil))
+		}, "waits and is superseded"},
+		{"counter", func(x *exhibit) { x.b.waiting++ }, "counter of waiting: 2, counted 1"},
+		{"counter of bytes", func(x *exhibit) { x.b.waitingBytes-- }, "counter of bytes that wait: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := spoilt(t, Options{Dir: "data", FS: vfs.NewMem()}, newExhibit(), func(x *exhibit) {
+				if out, err := x.b.Wait(waits, Wait{Came: 200, Until: 260}); out != policy.Wait || err != nil {
+					t.Fatal(out, err)
+				}
+				c.spoil(x)
+			})
+			if c.want == "" && len(r.Problems) > 0 ||
+				c.want != "" && !slices.ContainsFunc(r.Problems, func(p string) bool { return strings.Contains(p, c.want) }) {
+				t.Errorf("got %q, want %q", r.Problems, c.want)
+			}
+		})
+	}
+}
+
+// TestOldestFormat: a store of the format in which nothing waited is opened with all that it has, and repaired, and is of the format of now
+// from then on.
+func TestOldestFormat(t *testing.T) {
+	for _, repair := range []bool{false, true} {
+		o, x := Options{Dir: "data", FS: vfs.NewMem()}, newExhibit()
+		s, err := Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.fill(t, s)
+		want := s.cur.counters
+		c := want.append(nil)
+		SetFormat(s, oldestFormat)
+		s.failed = ErrFailed // so that Close signs nothing
+		if err := s.db.Set(keyMeta(metaCounters), c[:len(c)-16], pebble.Sync); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if repair {
+			if r, err := Repair(t.Context(), o, CheckOptions{}); err != nil || len(r.Problems) > 0 {
+				t.Errorf("%+v, %v", r, err)
+			}
+		}
+		if s, err = Open(o); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.cur.counters; got != want {
+			t.Errorf("repaired %v: %+v, want %+v", repair, got, want)
+		}
+		if v, _, _ := get(s.db, keyMeta(metaFormat)); binary.BigEndian.Uint32(v) != formatVersion {
+			t.Errorf("still of format %d", binary.BigEndian.Uint32(v))
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
