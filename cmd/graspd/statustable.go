@@ -10,6 +10,7 @@ import (
 
 	"graspd/internal/admin"
 	"graspd/internal/status"
+	"graspd/internal/words"
 )
 
 // printStatus prints the status for people. now is the time from which the next attempts count.
@@ -38,7 +39,7 @@ func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 	}
 	for _, r := range s.Sync.Relays {
 		if r.Cause != "" {
-			fmt.Fprintf(&b, "\n%s: %s", r.URL, visible(string(r.Cause)))
+			fmt.Fprintf(&b, "\n%s: %s", r.URL, words.Escape(string(r.Cause)))
 			causes = "\n"
 		}
 	}
@@ -112,16 +113,10 @@ func printRepositories(w io.Writer, r admin.Repositories) error {
 		_, rest, _ := strings.Cut(x.Address, ":")
 		owner, name, _ := strings.Cut(rest, ":")
 		for _, p := range x.Relays {
-			fmt.Fprintln(t, strings.Join([]string{visible(name), owner[:min(8, len(owner))], p.URL, of(p.Confirmed, p.Want), known(p.Held), known(p.Lacks)}, "\t"))
+			fmt.Fprintln(t, strings.Join([]string{words.Escape(name), owner[:min(8, len(owner))], p.URL, of(p.Confirmed, p.Want), known(p.Held), known(p.Lacks)}, "\t"))
 		}
 	}
 	return t.Flush()
-}
-
-// visible is a stranger's text without what a terminal would obey.
-func visible(s string) string {
-	q := strconv.Quote(s)
-	return q[1 : len(q)-1]
 }
 
 func known(n *uint64) string {

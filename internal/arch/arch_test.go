@@ -24,6 +24,7 @@ var layers = map[string]int{
 	"internal/bidi":       0,
 	"internal/bip340":     0,
 	"internal/bucket":     0,
+	"internal/words":      0,
 	"internal/nostr":      1,
 	"internal/fifo":       0,
 	"internal/negentropy": 0,

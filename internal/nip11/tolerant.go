@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"graspd/internal/words"
 )
 
 const (
@@ -75,10 +77,8 @@ func text(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &s) != nil {
 		return ""
 	}
-	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText], "")
-	}
-	return strings.Clone(s)
+	s, _ = words.Cut(s, maxText)
+	return s
 }
 
 // number reads an integer, a float (its whole part) or a string that holds either, perhaps as "NIP-77". Numbers beyond 2^53 are

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"graspd/internal/want"
+	"graspd/internal/words"
 )
 
 // session is the state that lives and dies with one connection.
@@ -175,7 +176,7 @@ func (p *Peer) fail(what, reason string) {
 	p.trialLost()
 	p.phase = phaseWaiting
 	wait := p.failures.Count(p.cfg.terms(), p.now)
-	p.cause = reason[:min(len(reason), longestCause)]
+	p.cause, _ = words.Cut(reason, longestCause)
 	p.wakeDial = p.now.Mono + wait
 	if p.failures.Dead(p.cfg.terms(), p.now) {
 		p.report(Error, "relay is dead", "failing", p.now.Since(p.failures.First), "wait", wait, "cause", reason)

@@ -1,10 +1,8 @@
 package plan
 
 import (
-	"strings"
-	"unicode/utf8"
-
 	"graspd/internal/nostr"
+	"graspd/internal/words"
 )
 
 // What a relay may write in a message that is no event. Bytes. An answer may repeat what it is about, but not much of it.
@@ -19,16 +17,16 @@ func Shorten(m nostr.RelayMessage) (short nostr.RelayMessage, long bool) {
 	var sub string
 	switch m := m.(type) {
 	case nostr.Notice:
-		m.Text, long = cut(m.Text)
+		m.Text, long = words.Cut(m.Text, longestText)
 		return m, long
 	case nostr.OK:
-		m.Reason, long = cut(m.Reason)
+		m.Reason, long = words.Cut(m.Reason, longestText)
 		return m, long
 	case nostr.Closed:
-		m.Reason, long = cut(m.Reason)
+		m.Reason, long = words.Cut(m.Reason, longestText)
 		sub, short = m.Sub, m
 	case nostr.NegErr:
-		m.Reason, long = cut(m.Reason)
+		m.Reason, long = words.Cut(m.Reason, longestText)
 		sub, short = m.Sub, m
 	case nostr.AuthChallenge:
 		if len(m.Challenge) > longestChallenge {
@@ -48,16 +46,4 @@ func Shorten(m nostr.RelayMessage) (short nostr.RelayMessage, long bool) {
 		return nil, true
 	}
 	return short, long
-}
-
-// cut returns the beginning of a text that is too long, without the memory of the rest.
-func cut(s string) (string, bool) {
-	if len(s) <= longestText {
-		return s, false
-	}
-	n := longestText
-	for n > longestText-utf8.UTFMax && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return strings.Clone(s[:n]), true
 }

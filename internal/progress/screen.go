@@ -7,7 +7,8 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"unicode"
+
+	"graspd/internal/words"
 )
 
 // Screen is a terminal whose last lines are drawn again while others scroll above them. A nil Screen shows nothing.
@@ -36,7 +37,7 @@ func (s *Screen) Draw(lines ...string) {
 	s.wipe(&b)
 	s.block = s.block[:0]
 	for _, l := range lines {
-		s.block = append(s.block, cut(l, columns))
+		s.block = append(s.block, words.Columns(l, columns))
 	}
 	s.put(&b)
 }
@@ -82,18 +83,4 @@ func (s *Screen) put(b *bytes.Buffer) error {
 	}
 	_, err := s.w.Write(b.Bytes())
 	return err
-}
-
-// cut shortens a line to that many columns and takes out what would move the cursor.
-func cut(line string, columns int) string {
-	line = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, line)
-	if r := []rune(line); len(r) > max(0, columns) {
-		return string(r[:max(0, columns)])
-	}
-	return line
 }

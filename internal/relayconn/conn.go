@@ -9,12 +9,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/coder/websocket"
 
 	"graspd/internal/grasp"
 	"graspd/internal/publicnet"
+	"graspd/internal/words"
 )
 
 // Conn is one open connection. Read belongs to one goroutine; the other methods may be called by any number of them, also during a
@@ -146,14 +146,6 @@ func (c *Conn) Close(reason string) error {
 
 // closeReason gives what fits into a close frame, which must be UTF-8 (RFC 6455, 5.5 and 5.5.1).
 func closeReason(s string) string {
-	const most = 123
-	s = strings.ToValidUTF8(s, "?")
-	if len(s) <= most {
-		return s
-	}
-	s = s[:most]
-	for !utf8.ValidString(s) {
-		s = s[:len(s)-1]
-	}
+	s, _ = words.Cut(strings.ToValidUTF8(s, "?"), 123)
 	return s
 }

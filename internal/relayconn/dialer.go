@@ -16,6 +16,7 @@ import (
 
 	"graspd/internal/grasp"
 	"graspd/internal/publicnet"
+	"graspd/internal/words"
 )
 
 // Config is how connections are made. The zero value is right for production.
@@ -76,7 +77,7 @@ func (d *Dialer) Dial(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
 	defer cancel()
 	c, err := d.dial(ctx, u)
 	if err != nil {
-		return nil, fmt.Errorf("dial %s: %w", publicnet.Printable(string(u)), err)
+		return nil, fmt.Errorf("dial %s: %w", words.Printable(string(u)), err)
 	}
 	return c, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"graspd/internal/publicnet"
+	"graspd/internal/words"
 
 	"github.com/coder/websocket"
 )
@@ -42,7 +43,7 @@ func (e *HandshakeError) Error() string {
 }
 
 func handshakeError(resp *http.Response, body []byte) *HandshakeError {
-	return &HandshakeError{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header.Get("Retry-After")), Text: publicnet.Printable(string(body))}
+	return &HandshakeError{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header.Get("Retry-After")), Text: words.Printable(string(body))}
 }
 
 // retryAfter reads both forms of the header (RFC 9110, 10.2.3).
@@ -76,7 +77,7 @@ func remote(ctx context.Context, op string, err error) error {
 		return fmt.Errorf("%s: %w", op, context.Cause(ctx))
 	}
 	if c, ok := errors.AsType[websocket.CloseError](err); ok {
-		return fmt.Errorf("%s: %w", op, &ClosedError{Code: int(c.Code), Reason: publicnet.Printable(c.Reason)})
+		return fmt.Errorf("%s: %w", op, &ClosedError{Code: int(c.Code), Reason: words.Printable(c.Reason)})
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // without the URL, which the caller adds

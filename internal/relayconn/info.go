@@ -9,6 +9,7 @@ import (
 	"graspd/internal/grasp"
 	"graspd/internal/nip11"
 	"graspd/internal/publicnet"
+	"graspd/internal/words"
 )
 
 // Info fetches the relay's information document (NIP-11) within InfoTimeout, under the same address rule as Dial. A status other than
@@ -19,7 +20,7 @@ func (d *Dialer) Info(ctx context.Context, u grasp.RelayURL) (nip11.Document, er
 	defer cancel()
 	doc, err := d.info(ctx, u)
 	if err != nil {
-		return nip11.Document{}, fmt.Errorf("fetch relay information of %s: %w", publicnet.Printable(string(u)), err)
+		return nip11.Document{}, fmt.Errorf("fetch relay information of %s: %w", words.Printable(string(u)), err)
 	}
 	return doc, nil
 }
@@ -50,7 +51,7 @@ func (d *Dialer) info(ctx context.Context, u grasp.RelayURL) (nip11.Document, er
 
 func readInfo(ctx context.Context, resp *http.Response) (nip11.Document, error) {
 	if resp.StatusCode != http.StatusOK {
-		body, _ := io.ReadAll(io.LimitReader(resp.Body, publicnet.MaxText)) // for the log; the status says enough
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, words.MaxText)) // for the log; the status says enough
 		return nip11.Document{}, handshakeError(resp, body)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, nip11.MaxSize+1))

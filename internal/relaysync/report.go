@@ -3,16 +3,10 @@ package relaysync
 import (
 	"context"
 	"log/slog"
-	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"graspd/internal/plan"
+	"graspd/internal/words"
 )
-
-// remoteText is how many bytes of what another relay wrote go into a log line.
-const remoteText = 200
 
 // report logs what the plan has to say. Its texts may be a stranger's.
 func (p *peer) report(ctx context.Context, r plan.Report) {
@@ -28,18 +22,9 @@ func (p *peer) report(ctx context.Context, r plan.Report) {
 
 // harmless cuts a text and escapes what is not printable.
 func harmless(s string) string {
-	if len(s) > remoteText {
-		s = s[:remoteText]
-		for range utf8.UTFMax - 1 { // not within a letter
-			if r, n := utf8.DecodeLastRuneInString(s); r == utf8.RuneError && n == 1 {
-				s = s[:len(s)-1]
-			}
-		}
+	s, cut := words.Cut(s, words.MaxText)
+	if cut {
 		s += "…"
 	}
-	if utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
-		return s
-	}
-	q := strconv.Quote(s)
-	return q[1 : len(q)-1]
+	return words.Escape(s)
 }
