@@ -16,7 +16,7 @@ import (
 )
 
 // Config is every setting of graspd. The flag table in flags.go gives each its
-// flag, its environment variable and its default, which stands only there.
+// flag, its environment variable and its default, which for a setting of a part is that part's own.
 type Config struct {
 	// Listen is the address of the relay: WebSocket, NIP-11 and the page for browsers, all on /.
 	Listen string

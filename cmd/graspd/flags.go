@@ -16,6 +16,9 @@ import (
 	"graspd/internal/grasp"
 	"graspd/internal/logs"
 	"graspd/internal/nostr"
+	"graspd/internal/plan"
+	"graspd/internal/relaysync"
+	"graspd/internal/store"
 )
 
 // lookup reads an environment variable, as os.LookupEnv does.
@@ -43,10 +46,11 @@ func (s setting) env() string {
 
 // dataSettings are those of every command that opens the store.
 func (c *Config) dataSettings() []setting {
+	o := store.Defaults()
 	return []setting{
 		text("data", "./graspd-data", "directory of the store and of the relay's own key", &c.Data),
-		size("store-cache", "64MiB", 1<<20, "memory for the store's block cache", &c.Cache),
-		size("disk-floor", "1GiB", 0, "free disk space below which nothing more is stored", &c.DiskFloor),
+		size("store-cache", o.CacheBytes, 1<<20, "memory for the store's block cache", &c.Cache),
+		size("disk-floor", int64(o.Floor), 0, "free disk space below which nothing more is stored", &c.DiskFloor),
 		level("log-level", "info", "debug, info, warn or error", &c.LogLevel),
 		oneOf("log-format", "text", "text, or json for machines", &c.LogFormat, logs.Text, logs.JSON),
 		boolean("quiet", "false", "show no progress on a terminal", &c.Quiet),
@@ -58,7 +62,7 @@ func (c *Config) policySettings() []setting {
 	return []setting{
 		text("listen", "127.0.0.1:7334", "address of the relay: WebSocket, NIP-11 and a page for browsers, on /", &c.Listen),
 		text("domain", "", "host[:port] under which announcements list this relay (default: the listen address)", &c.Domain),
-		number("min-pow", "0", 0, 64, "bits of proof of work that an event must show (NIP-13), also from other relays; 0 is none", &c.MinPoW),
+		number("min-pow", 0, 0, 64, "bits of proof of work that an event must show (NIP-13), also from other relays; 0 is none", &c.MinPoW),
 		list("allow-pubkeys", "", "authors whose events are taken, and no others': npub or hex, or @FILE with one a line; reread on SIGHUP", &c.AllowPubKeys),
 		list("deny-pubkeys", "", "authors whose events are not taken, in the same way", &c.DenyPubKeys),
 		list("allow-repositories", "", "repositories that are carried, and no others: 30617:key:identifier, naddr, npub/identifier, or an npub for all of its author's", &c.AllowRepositories),
@@ -68,6 +72,7 @@ func (c *Config) policySettings() []setting {
 
 // serveSettings are those of serve alone.
 func (c *Config) serveSettings() []setting {
+	e, p := relaysync.Defaults(), plan.Defaults()
 	return []setting{
 		text("admin-listen", "127.0.0.1:7335", "private address of the operator's page, /status.json, /metrics, /healthz and /readyz; empty = off", &c.AdminListen),
 		list("admin-hosts", "", "host names under which the private listener may be asked for, beside addresses and names without a dot", &c.AdminHosts),
@@ -75,19 +80,19 @@ func (c *Config) serveSettings() []setting {
 		list("bootstrap", "", "relay URLs to fill from at first; may be repeated or comma-separated", &c.Bootstrap),
 		boolean("sync", "true", "fill from other relays", &c.Sync),
 		boolean("sync-allow-private", "false", "dial loopback, private and link-local addresses too", &c.SyncAllowPrivate),
-		duration("sync-batch-window", "5s", 10*time.Millisecond, "longest time in which changes of what is wanted are gathered", &c.SyncBatchWindow),
-		duration("sync-quick-reconnect", "15m", time.Second, "a connection lost for less asks only for what is new", &c.SyncQuickReconnect),
-		duration("sync-resync-interval", "24h", time.Minute, "time between full resyncs of a relay, ± 1/24", &c.SyncResyncInterval),
-		duration("sync-check-interval", "60s", time.Second, "how often relays that nothing names any more are let go", &c.SyncCheckInterval),
-		duration("sync-startup-delay", "0s", 0, "wait before the first connection", &c.SyncStartupDelay),
-		duration("sync-base-backoff", "5s", 100*time.Millisecond, "first wait after a failed connection; it doubles", &c.SyncBaseBackoff),
-		duration("sync-max-backoff", "1h", time.Second, "longest wait after failed connections", &c.SyncMaxBackoff),
-		duration("sync-dead-after", "24h", time.Minute, "unbroken failure after which a relay is dead", &c.SyncDeadAfter),
-		duration("sync-dead-retry", "24h", time.Minute, "how often a dead relay is tried", &c.SyncDeadRetry),
-		number("sync-max-tags", "100", 1, 2000, "values per filter", &c.SyncMaxTags),
-		number("sync-max-filters", "70", 1, 1000, "live filters per relay before small requests are merged", &c.SyncMaxFilters),
-		number("sync-whole-from", "500", 1, 1_000_000_000, "repositories and root events wanted of a relay from which on it may be asked as a whole", &c.SyncWholeFrom),
-		number("sync-max-relays", "500", 1, 100_000, "relays connected at once, bootstrap relays aside", &c.SyncMaxRelays),
+		duration("sync-batch-window", e.BatchWindow, 10*time.Millisecond, "longest time in which changes of what is wanted are gathered", &c.SyncBatchWindow),
+		duration("sync-quick-reconnect", p.QuickReconnect, time.Second, "a connection lost for less asks only for what is new", &c.SyncQuickReconnect),
+		duration("sync-resync-interval", p.Resync, time.Minute, "time between full resyncs of a relay, ± 1/24", &c.SyncResyncInterval),
+		duration("sync-check-interval", e.CheckEvery, time.Second, "how often relays that nothing names any more are let go", &c.SyncCheckInterval),
+		duration("sync-startup-delay", e.StartupDelay, 0, "wait before the first connection", &c.SyncStartupDelay),
+		duration("sync-base-backoff", p.BaseBackoff, 100*time.Millisecond, "first wait after a failed connection; it doubles", &c.SyncBaseBackoff),
+		duration("sync-max-backoff", p.MaxBackoff, time.Second, "longest wait after failed connections", &c.SyncMaxBackoff),
+		duration("sync-dead-after", p.DeadAfter, time.Minute, "unbroken failure after which a relay is dead", &c.SyncDeadAfter),
+		duration("sync-dead-retry", p.DeadRetry, time.Minute, "how often a dead relay is tried", &c.SyncDeadRetry),
+		number("sync-max-tags", p.MaxTags, 1, 2000, "values per filter", &c.SyncMaxTags),
+		number("sync-max-filters", p.MaxFilters, 1, 1000, "live filters per relay before small requests are merged", &c.SyncMaxFilters),
+		number("sync-whole-from", p.WholeFrom, 1, 1_000_000_000, "repositories and root events wanted of a relay from which on it may be asked as a whole", &c.SyncWholeFrom),
+		number("sync-max-relays", e.MaxRelays, 1, 100_000, "relays connected at once, bootstrap relays aside", &c.SyncMaxRelays),
 		boolean("sync-negentropy", "true", "reconcile by NIP-77 where the remote relay has it", &c.SyncNegentropy),
 		text("name", "graspd", "relay name (NIP-11)", &c.Name),
 		text("description", "A relay for git collaboration over Nostr that keeps itself complete.", "relay description (NIP-11)", &c.Description),
@@ -145,8 +150,8 @@ func boolean(name, def, about string, v *bool) setting {
 	}}
 }
 
-func duration(name, def string, least time.Duration, about string, v *time.Duration) setting {
-	return setting{name: name, def: def, about: about, set: func(s string) error {
+func duration(name string, def, least time.Duration, about string, v *time.Duration) setting {
+	return setting{name: name, def: spanText(def), about: about, set: func(s string) error {
 		d, err := time.ParseDuration(s)
 		if err != nil {
 			return errors.New("want a duration such as 5s, 15m or 24h")
@@ -159,8 +164,20 @@ func duration(name, def string, least time.Duration, about string, v *time.Durat
 	}}
 }
 
-func number(name, def string, least, most int, about string, v *int) setting {
-	return setting{name: name, def: def, about: about, set: func(s string) error {
+// spanText writes a duration without units of which there are none: 24h.
+func spanText(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+func number(name string, def, least, most int, about string, v *int) setting {
+	return setting{name: name, def: strconv.Itoa(def), about: about, set: func(s string) error {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < least || n > most {
 			return fmt.Errorf("want a number from %d to %d", least, most)
@@ -170,8 +187,8 @@ func number(name, def string, least, most int, about string, v *int) setting {
 	}}
 }
 
-func size(name, def string, least int64, about string, v *int64) setting {
-	return setting{name: name, def: def, about: about, set: func(s string) error {
+func size(name string, def, least int64, about string, v *int64) setting {
+	return setting{name: name, def: sizeText(def), about: about, set: func(s string) error {
 		n, err := parseSize(s)
 		if err != nil {
 			return errors.New("want a size such as 512MiB or 2GiB")
@@ -184,12 +201,25 @@ func size(name, def string, least int64, about string, v *int64) setting {
 	}}
 }
 
+// units are those of sizes; the last one is bytes.
+var units = [...]struct {
+	suffix string
+	shift  uint
+}{{"TiB", 40}, {"GiB", 30}, {"MiB", 20}, {"KiB", 10}, {"", 0}}
+
+// sizeText writes a size in the largest unit of which it is a whole number.
+func sizeText(n int64) string {
+	for _, u := range units {
+		if n != 0 && n>>u.shift<<u.shift == n {
+			return strconv.FormatInt(n>>u.shift, 10) + u.suffix
+		}
+	}
+	return "0"
+}
+
 // parseSize reads bytes with an optional unit of 1024s.
 func parseSize(s string) (int64, error) {
-	for _, u := range []struct {
-		suffix string
-		shift  uint
-	}{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}, {"", 0}} {
+	for _, u := range units {
 		digits, ok := strings.CutSuffix(s, u.suffix)
 		if !ok {
 			continue

@@ -44,7 +44,7 @@ func statusCommand(ctx context.Context, args []string, std stdio, env lookup) er
 		boolean("watch", "false", "go on, until Ctrl-C", &o.watch),
 		boolean("health", "false", "ask only whether the relay does its work: for a container's health check", &o.health),
 		text("retry", "", "URL of a relay that is connected to at once, whatever its failures", &o.retry),
-		duration("interval", "2s", 100*time.Millisecond, "time between two looks with --watch", &o.every),
+		duration("interval", 2*time.Second, 100*time.Millisecond, "time between two looks with --watch", &o.every),
 	}
 	rest, problems, err := parse("status", rows, args, std, env)
 	if err != nil {

@@ -4,6 +4,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"runtime"
@@ -41,24 +42,16 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	set := func(v *int, def int) {
-		if *v == 0 {
-			*v = def
-		}
+	return Limits{
+		QueueEvents:  cmp.Or(l.QueueEvents, 1024),
+		QueueBytes:   cmp.Or(l.QueueBytes, 2<<20),
+		LeftBytes:    cmp.Or(l.LeftBytes, 32<<20),
+		BatchEvents:  cmp.Or(l.BatchEvents, 500),
+		BatchDelay:   cmp.Or(l.BatchDelay, 50*time.Millisecond),
+		OrphanEvents: cmp.Or(l.OrphanEvents, 10_000),
+		OrphanBytes:  cmp.Or(l.OrphanBytes, 32<<20),
+		DrainTime:    cmp.Or(l.DrainTime, 5*time.Second),
 	}
-	set(&l.QueueEvents, 1024)
-	set(&l.QueueBytes, 2<<20)
-	set(&l.LeftBytes, 32<<20)
-	set(&l.BatchEvents, 500)
-	set(&l.OrphanEvents, 10_000)
-	set(&l.OrphanBytes, 32<<20)
-	if l.BatchDelay == 0 {
-		l.BatchDelay = 50 * time.Millisecond
-	}
-	if l.DrainTime == 0 {
-		l.DrainTime = 5 * time.Second
-	}
-	return l
 }
 
 // Door is the way in. Build it with New, give its Sources to those who bring events, and Run it once.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"time"
 
 	"graspd/internal/health"
@@ -13,40 +14,32 @@ import (
 type Config struct {
 	URL            want.URL
 	Self           nostr.PubKey  // seeds the jitter
-	BaseBackoff    time.Duration // 5 s
-	MaxBackoff     time.Duration // 1 h
-	DeadAfter      time.Duration // 24 h of unbroken failure
-	DeadRetry      time.Duration // 24 h
-	QuickReconnect time.Duration // 15 min
-	Resync         time.Duration // 24 h, ± 1/24
+	BaseBackoff    time.Duration // after the first failure; it doubles
+	MaxBackoff     time.Duration
+	DeadAfter      time.Duration // of unbroken failure
+	DeadRetry      time.Duration
+	QuickReconnect time.Duration
+	Resync         time.Duration // ± 1/24
 	NoNegentropy   bool
-	MaxTags        int    // values per filter (100)
-	MaxFilters     int    // live filters before small REQs are merged (70)
-	WholeFrom      int    // items wanted from which on a relay may be asked as a whole (500)
+	MaxTags        int    // values per filter
+	MaxFilters     int    // live filters before small REQs are merged
+	WholeFrom      int    // items wanted from which on a relay may be asked as a whole
 	Past           Record // what is remembered of the relay; zero = nothing
 }
 
+// Defaults are what zero fields take.
+func Defaults() Config { return Config{}.withDefaults() }
+
 func (c Config) withDefaults() Config {
-	for _, d := range []struct {
-		v *time.Duration
-		d time.Duration
-	}{
-		{&c.BaseBackoff, 5 * time.Second}, {&c.MaxBackoff, time.Hour}, {&c.DeadAfter, 24 * time.Hour},
-		{&c.DeadRetry, 24 * time.Hour}, {&c.QuickReconnect, 15 * time.Minute}, {&c.Resync, 24 * time.Hour},
-	} {
-		if *d.v == 0 {
-			*d.v = d.d
-		}
-	}
-	if c.MaxTags == 0 {
-		c.MaxTags = MaxValues
-	}
-	if c.MaxFilters == 0 {
-		c.MaxFilters = 70
-	}
-	if c.WholeFrom == 0 {
-		c.WholeFrom = 500
-	}
+	c.BaseBackoff = cmp.Or(c.BaseBackoff, 5*time.Second)
+	c.MaxBackoff = cmp.Or(c.MaxBackoff, time.Hour)
+	c.DeadAfter = cmp.Or(c.DeadAfter, 24*time.Hour)
+	c.DeadRetry = cmp.Or(c.DeadRetry, 24*time.Hour)
+	c.QuickReconnect = cmp.Or(c.QuickReconnect, 15*time.Minute)
+	c.Resync = cmp.Or(c.Resync, 24*time.Hour)
+	c.MaxTags = cmp.Or(c.MaxTags, MaxValues)
+	c.MaxFilters = cmp.Or(c.MaxFilters, 70)
+	c.WholeFrom = cmp.Or(c.WholeFrom, 500)
 	return c
 }
 

@@ -5,6 +5,7 @@
 package relaysync
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -62,42 +63,31 @@ type Config struct {
 	Self      nostr.PubKey
 	Sign      func(*nostr.Event) error // signs as Self, for relays that demand AUTH (NIP-42); nil = it never authenticates
 
-	BatchWindow  time.Duration // 5 s
-	CheckEvery   time.Duration // 60 s
-	KeepEvery    time.Duration // 60 s; how much of the relays' health a crash loses
-	StartupDelay time.Duration
-	MaxRelays    int           // 500
-	DialsAtOnce  int           // 64; one that takes longer than half a second counts no more
-	LoadsAtOnce  int           // local sets read at once (4)
-	PingEvery    time.Duration // 30 s; a connection is dead after two pings without an answer
+	BatchWindow  time.Duration // in which changes of what is wanted are gathered at most
+	CheckEvery   time.Duration // how often relays that nothing names any more are let go
+	KeepEvery    time.Duration // how much of the relays' health a crash loses
+	StartupDelay time.Duration // none
+	MaxRelays    int           // connected at once, bootstrap relays aside
+	DialsAtOnce  int           // one that takes longer than half a second counts no more
+	LoadsAtOnce  int           // local sets read at once
+	PingEvery    time.Duration // a connection is dead after two pings without an answer
 
 	Now    func() plan.Now // nil = the machine's clocks
 	Logger *slog.Logger
 	Faults *contain.Faults // where faults in what serves one relay are noted; nil is nowhere
 }
 
+// Defaults are what zero fields take.
+func Defaults() Config { return Config{}.withDefaults() }
+
 func (c Config) withDefaults() Config {
-	if c.BatchWindow == 0 {
-		c.BatchWindow = 5 * time.Second
-	}
-	if c.CheckEvery == 0 {
-		c.CheckEvery = time.Minute
-	}
-	if c.KeepEvery == 0 {
-		c.KeepEvery = time.Minute
-	}
-	if c.MaxRelays == 0 {
-		c.MaxRelays = 500
-	}
-	if c.DialsAtOnce == 0 {
-		c.DialsAtOnce = 64
-	}
-	if c.LoadsAtOnce == 0 {
-		c.LoadsAtOnce = 4
-	}
-	if c.PingEvery == 0 {
-		c.PingEvery = 30 * time.Second
-	}
+	c.BatchWindow = cmp.Or(c.BatchWindow, 5*time.Second)
+	c.CheckEvery = cmp.Or(c.CheckEvery, time.Minute)
+	c.KeepEvery = cmp.Or(c.KeepEvery, time.Minute)
+	c.MaxRelays = cmp.Or(c.MaxRelays, 500)
+	c.DialsAtOnce = cmp.Or(c.DialsAtOnce, 64)
+	c.LoadsAtOnce = cmp.Or(c.LoadsAtOnce, 4)
+	c.PingEvery = cmp.Or(c.PingEvery, 30*time.Second)
 	if c.Now == nil {
 		start := time.Now()
 		c.Now = func() plan.Now {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -15,9 +16,9 @@ import (
 type Options struct {
 	Dir        string
 	FS         vfs.FS                 // nil is the disk
-	CacheBytes int64                  // decoded blocks kept in memory; 0 is 64 MiB
+	CacheBytes int64                  // decoded blocks kept in memory
 	TableBytes uint64                 // newest data kept in memory before it goes into a table, up to four times; 0 is 16 MiB
-	Floor      uint64                 // bytes of disk to leave free; 0 is 1 GiB
+	Floor      uint64                 // bytes of disk to leave free
 	FreeSpace  func() (uint64, error) // bytes free where Dir is; nil asks FS
 	Now        func() time.Time       // nil is time.Now
 	Rules      string                 // fingerprint: another one forgets what was refused; "" leaves that alone
@@ -32,18 +33,12 @@ type Options struct {
 
 }
 
+// Defaults are what zero fields take.
+func Defaults() Options { return Options{}.withDefaults() }
+
 func (o Options) withDefaults() Options {
 	if o.FS == nil {
 		o.FS = vfs.Default
-	}
-	if o.CacheBytes == 0 {
-		o.CacheBytes = 64 << 20
-	}
-	if o.TableBytes == 0 {
-		o.TableBytes = 16 << 20
-	}
-	if o.Floor == 0 {
-		o.Floor = 1 << 30
 	}
 	if o.FreeSpace == nil {
 		o.FreeSpace = diskSpace(o.FS, o.Dir)
@@ -51,21 +46,14 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.DeleteAtOnce == 0 {
-		o.DeleteAtOnce = DeleteAtOnce
-	}
-	if o.MaxMarks == 0 {
-		o.MaxMarks = 20_000
-	}
-	if o.MaxRemembered == 0 {
-		o.MaxRemembered = 2_000_000
-	}
-	if o.MaxRememberedRows == 0 {
-		o.MaxRememberedRows = 20_000_000
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
+	o.TableBytes = cmp.Or(o.TableBytes, 16<<20)
+	o.Floor = cmp.Or(o.Floor, 1<<30)
+	o.DeleteAtOnce = cmp.Or(o.DeleteAtOnce, DeleteAtOnce)
+	o.MaxMarks = cmp.Or(o.MaxMarks, 20_000)
+	o.MaxRemembered = cmp.Or(o.MaxRemembered, 2_000_000)
+	o.MaxRememberedRows = cmp.Or(o.MaxRememberedRows, 20_000_000)
 	return o
 }
 
