@@ -59,7 +59,7 @@ func TestThePage(t *testing.T) {
 	for _, s := range []string{
 		"<h1>wss://relay.example.org</h1>", "151\u2009000", "1 of 2", "bootstrap relay wss://waiting.example.net is dead",
 		`<span class="state live healthy">live</span>`, `<span class="state waiting dead">dead</span>`, `<progress value="2547" max="2550">`,
-		"2\u2009547", `name="url" value="wss://waiting.example.net"`, 
+		"2\u2009547", `name="url" value="wss://waiting.example.net"`,
 		`<th class="n" title="events that the live subscription should have brought">Gaps</th><th class="n" title="part of the time watched">Uptime</th><th class="n" title="how much of what is here the relay has">Coverage</th>`,
 		"<td class=\"n\">7\u2009413</td><td class=\"n bad\">4</td><td class=\"n\">99.8 %</td><td class=\"n\">97.0 %</td>",
 		`<td class="n">0</td><td class="n">0</td><td class="n">–</td><td class="n">–</td>`,
