@@ -11,7 +11,8 @@ import (
 // Announcer is what decisions need to know of an announcement that is served, as Rules have read it.
 type Announcer struct {
 	grasp.Listing
-	lists    bool // it lists this service
+	lists    bool // it lists this service as a relay
+	clones   bool // it has a clone URL of it
 	admitted bool // the lists let it make a repository of its own
 	barred   bool // they take nothing of it
 }
@@ -27,7 +28,7 @@ func (r Rules) Read(e *nostr.Event) (Announcer, bool) {
 
 func (r Rules) announcer(a *nip34.Announcement) Announcer {
 	return Announcer{
-		Listing: grasp.ListingOf(a), lists: r.Service.Lists(a),
+		Listing: grasp.ListingOf(a), lists: r.Service.Lists(a), clones: r.Service.Clones(a),
 		admitted: r.Lists.Admits(a.Address), barred: r.Lists.Bars(a.Address),
 	}
 }
@@ -123,4 +124,9 @@ func (a *Announced) invites(s *assembly, own Announcer) bool {
 		a.steps += w.Steps()
 	}
 	return w.Invites(own.Author)
+}
+
+// withoutClone reports whether the announcement of that author that is here lists this service as a relay and has no clone URL of it.
+func (a *Announced) withoutClone(author nostr.PubKey) bool {
+	return slices.ContainsFunc(a.list, func(x Announcer) bool { return x.Author == author && x.lists && !x.clones })
 }

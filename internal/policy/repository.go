@@ -3,24 +3,32 @@ package policy
 import (
 	"fmt"
 
+	"graspd/internal/nip19"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 )
 
 // announcement accepts what lists this service, and what is by a maintainer, or somebody invited, of a repository that
-// does (GRASP-01).
+// does (GRASP-01). Where repositories are hosted it takes a clone URL here to list it, but for newer versions of what is here without
+// one: it came before, and stays.
 func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 	a, err := nip34.ParseAnnouncement(e)
 	if err != nil {
 		return Verdict{Refuse, "invalid: " + err.Error() + "; mend it and publish again"}, nil
 	}
 	own := r.announcer(a)
-	if own.lists && own.admitted {
+	if own.lists && (own.clones || !r.Git) && own.admitted {
 		return Verdict{}, nil
 	}
 	same, err := v.Announcements(a.Address.D, r)
 	if err != nil {
 		return Verdict{}, err
+	}
+	relays := own.lists
+	if relays && r.Git && !own.clones {
+		if own.lists = same.withoutClone(own.Author); own.lists && own.admitted {
+			return Verdict{}, nil
+		}
 	}
 	if own.lists || same.invites(same.withoutLists(), own) {
 		return own.admit(same), nil
@@ -29,12 +37,24 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
+	if relays {
+		return r.noClone(a.Address, held), nil
+	}
 	if held {
 		return Verdict{Withdraw, fmt.Sprintf("blocked: this version does not have this relay (%s) in its relays tag, so the "+
 			"announcement leaves it; to stay, add it and publish again", r.Service.RelayURL())}, nil
 	}
 	return Verdict{Orphan, fmt.Sprintf("blocked: this relay (%s) is not in the relays tag of the announcement; "+
 		"add it and publish again", r.Service.RelayURL())}, nil
+}
+
+// noClone turns down an announcement that lists this service as a relay alone.
+func (r Rules) noClone(a nip34.Address, held bool) Verdict {
+	mend := fmt.Sprintf("add %s and publish again", r.Service.CloneURL(nip19.Npub(a.PubKey), a.D))
+	if held {
+		return Verdict{Withdraw, "blocked: this version has no clone URL of this service, so the announcement leaves it; to stay, " + mend}
+	}
+	return Verdict{Orphan, "blocked: the clone tag of the announcement has no URL of this service; " + mend}
 }
 
 // state accepts the word of whoever has an announcement here with the same d. Nobody else can be a maintainer: one who is

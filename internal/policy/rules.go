@@ -18,11 +18,12 @@ type Rules struct {
 	Service grasp.Service // where announcements must list this relay
 	MinPoW  int           // bits of proof of work that an event must show (NIP-13), however it comes; 0 is none
 	Lists   Lists         // authors and repositories that are taken, or not
+	Git     bool          // repositories are hosted, so announcements must have a clone URL of the service too
 }
 
 // Loosens reports whether something that old refused could be accepted now.
 func (r Rules) Loosens(old Rules) bool {
-	return r.Service != old.Service || r.MinPoW < old.MinPoW || r.Lists.Loosens(old.Lists)
+	return r.Service != old.Service || r.MinPoW < old.MinPoW || old.Git && !r.Git || r.Lists.Loosens(old.Lists)
 }
 
 // Fingerprint changes when the same event could be decided otherwise: with the domain, the difficulty, the lists, and with
@@ -31,6 +32,9 @@ func (r Rules) Fingerprint() string {
 	s := fmt.Sprintf("%d %s pow %d", version, r.Service, r.MinPoW)
 	if l := r.Lists.fingerprint(); l != "" {
 		s += " lists " + l
+	}
+	if r.Git {
+		s += " git"
 	}
 	return s
 }
