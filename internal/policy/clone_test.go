@@ -33,6 +33,7 @@ func TestAnnouncementsNeedACloneURL(t *testing.T) {
 		{"a newer version of what came before", []*nostr.Event{old(d, relays)}, event("alice", 30617, d, relays), policy.Accept, ""},
 		{"a newer version that leaves", []*nostr.Event{old(d, relays, clone("alice"))}, event("alice", 30617, d, relays), policy.Withdraw, "no clone URL"},
 		{"a newer version of what came before, which leaves", []*nostr.Event{old(d, relays)}, event("alice", 30617, d, elsewhere), policy.Withdraw, "relays tag"},
+		{"beside another's that came before", []*nostr.Event{old(d, relays)}, event("carol", 30617, d, relays), policy.Orphan, "no URL of this service"},
 		{"invited", []*nostr.Event{old(d, relays, bob)}, event("bob", 30617, d, relays), policy.Accept, ""},
 		{"the state of what came before", []*nostr.Event{old(d, relays)}, event("alice", 30618, d), policy.Accept, ""},
 	} {
