@@ -28,6 +28,7 @@ var layers = map[string]int{
 	"internal/nostr":      1,
 	"internal/fifo":       0,
 	"internal/negentropy": 0,
+	"internal/pktline":    0,
 	"internal/nip11":      2,
 	"internal/nip19":      2,
 	"internal/nip34":      2,

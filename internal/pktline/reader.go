@@ -1,0 +1,131 @@
+package pktline
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Reader takes frames from a stream. It reads each frame to its last byte and no further, so what follows the frames, as a pack
+// follows a list of commands, is still in the stream. Over a connection it wants a bufio.Reader under it.
+type Reader struct {
+	stream  io.Reader
+	most    int64 // bytes of frames that may come
+	taken   int64 // bytes of frames that came
+	digits  [header]byte
+	payload []byte
+	err     error // the first error, for ever
+}
+
+// NewReader reads frames of at most most bytes in all, their lengths included.
+func NewReader(stream io.Reader, most int64) *Reader {
+	return &Reader{stream: stream, most: most}
+}
+
+// Taken is how many bytes of the stream belong to frames that Next gave.
+func (r *Reader) Taken() int64 { return r.taken }
+
+// Next reads a frame. The payload of a Data frame is valid until the next call; other frames have none. Where the stream ends
+// between frames the error is io.EOF itself; where it ends within one, io.ErrUnexpectedEOF is wrapped. Further errors are
+// [ErrMalformed], [ErrTooMuch] and those of the stream. After an error there is only that error.
+func (r *Reader) Next() (Kind, []byte, error) {
+	if r.err != nil {
+		return 0, nil, r.err
+	}
+	kind, payload, err := r.frame()
+	if err != nil {
+		r.err = err
+		return 0, nil, err
+	}
+	r.taken += int64(header + len(payload))
+	return kind, payload, nil
+}
+
+func (r *Reader) frame() (Kind, []byte, error) {
+	if r.most-r.taken < header {
+		return 0, nil, r.beyond()
+	}
+	if _, err := io.ReadFull(r.stream, r.digits[:]); err != nil {
+		return 0, nil, broken(err)
+	}
+	length, err := parseLength(r.digits[:])
+	if err != nil {
+		return 0, nil, err
+	}
+	if length < header {
+		return Kind(length + 1), nil, nil
+	}
+	if r.most-r.taken < int64(length) {
+		return 0, nil, r.beyond()
+	}
+	if size := length - header; size > cap(r.payload) {
+		r.payload = make([]byte, roomFor(size))
+	}
+	r.payload = r.payload[:length-header]
+	if _, err := io.ReadFull(r.stream, r.payload); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return 0, nil, broken(err)
+	}
+	return Data, r.payload, nil
+}
+
+// beyond is the error of a frame that the bound has no room for. The bound is asked for before the stream is, so a stream
+// that ends exactly at the bound reads as one that goes on.
+func (r *Reader) beyond() error {
+	return fmt.Errorf("%w: %d are taken", ErrTooMuch, r.most)
+}
+
+// broken leaves the end of the stream between two frames as it is.
+func broken(err error) error {
+	if err == io.EOF {
+		return io.EOF
+	}
+	return fmt.Errorf("read pkt-line: %w", err)
+}
+
+// roomFor is the size of a buffer for a payload: most frames of a conversation are short, packs come in the longest.
+func roomFor(size int) int {
+	const short = 1 << 10
+	if size <= short {
+		return short
+	}
+	return MaxPayload
+}
+
+// parseLength reads the four digits, which git takes in either case. 3 and what exceeds MaxFrame are no lengths.
+func parseLength(digits []byte) (int, error) {
+	n := 0
+	for _, c := range digits {
+		d, ok := hexDigit(c)
+		if !ok {
+			return 0, fmt.Errorf("%w: bad line length characters %q", ErrMalformed, digits)
+		}
+		n = n<<4 | d
+	}
+	if n == 3 || n > MaxFrame {
+		return 0, fmt.Errorf("%w: bad line length %d", ErrMalformed, n)
+	}
+	return n, nil
+}
+
+func hexDigit(c byte) (int, bool) {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0'), true
+	case 'a' <= c && c <= 'f':
+		return int(c-'a') + 10, true
+	case 'A' <= c && c <= 'F':
+		return int(c-'A') + 10, true
+	}
+	return 0, false
+}
+
+// Line is a payload without the newline that may end it, as git reads lines.
+func Line(payload []byte) []byte {
+	if n := len(payload); n > 0 && payload[n-1] == '\n' {
+		return payload[:n-1]
+	}
+	return payload
+}

@@ -1,0 +1,113 @@
+package pktline
+
+import (
+	"fmt"
+	"io"
+)
+
+// Frame lengths of the two forms of side-band, the four digits and the band included.
+const (
+	SidebandFrame    = 1000     // side-band
+	Sideband64kFrame = MaxFrame // side-band-64k
+)
+
+// Band is the first byte of a frame in which several streams share one.
+type Band byte
+
+const (
+	BandData     Band = 1 // the pack, or the report of a push
+	BandProgress Band = 2 // text that git prints to stderr, with "remote: " before each line
+	BandError    Band = 3 // text of the error that ends the conversation
+)
+
+// Sideband writes several streams into one, in the order of the calls. It has one user at a time.
+type Sideband struct {
+	out  io.Writer
+	most int // bytes of payload in a frame
+	head [header + 1]byte
+}
+
+// NewSideband writes frames of at most frame bytes, [SidebandFrame] or [Sideband64kFrame], to out. Nothing is copied:
+// a frame is written in two pieces, so out wants a buffer for the small ones, as an http.ResponseWriter has it.
+func NewSideband(out io.Writer, frame int) *Sideband {
+	return &Sideband{out: out, most: roomIn(frame)}
+}
+
+// roomIn is how many bytes of a stream fit into a side-band frame.
+func roomIn(frame int) int {
+	if frame <= header+1 || frame > MaxFrame {
+		panic(fmt.Sprintf("pktline: side-band frames of %d bytes", frame))
+	}
+	return frame - header - 1
+}
+
+// Write writes p to the data band, in as many frames as it takes; nothing is written for nothing.
+func (s *Sideband) Write(p []byte) (int, error) { return s.write(BandData, p) }
+
+// Progress writes text to the progress band. git prints each line of it; lines end with \n, or \r where the next one takes the
+// same place.
+func (s *Sideband) Progress(text []byte) error {
+	_, err := s.write(BandProgress, text)
+	return err
+}
+
+// KeepAlive writes an empty frame to the data band, as git does, which tells a client that the server still works.
+func (s *Sideband) KeepAlive() error { return s.frame(BandData, nil) }
+
+// Fail writes the text to the error band: git prints it and ends. A text that is too long for a frame is cut between two of its
+// characters.
+func (s *Sideband) Fail(text string) error {
+	return s.frame(BandError, []byte(cut(text, s.most)))
+}
+
+// Flush ends the streams.
+func (s *Sideband) Flush() error {
+	copy(s.head[:], "0000")
+	return s.all(s.head[:header])
+}
+
+// write cuts p into frames of one band. It returns how much of p stands in frames that were written whole.
+func (s *Sideband) write(band Band, p []byte) (int, error) {
+	done := 0
+	for done < len(p) {
+		n := min(s.most, len(p)-done)
+		if err := s.frame(band, p[done:done+n]); err != nil {
+			return done, err
+		}
+		done += n
+	}
+	return done, nil
+}
+
+func (s *Sideband) frame(band Band, payload []byte) error {
+	putLength(s.head[:], len(s.head)+len(payload))
+	s.head[header] = byte(band)
+	if err := s.all(s.head[:]); err != nil || len(payload) == 0 {
+		return err
+	}
+	return s.all(payload)
+}
+
+// all writes p and holds the writer to its contract.
+func (s *Sideband) all(p []byte) error {
+	n, err := s.out.Write(p)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return fmt.Errorf("write side-band: %w", err)
+	}
+	return nil
+}
+
+// AppendBand appends payload in frames of one band, of at most frame bytes each; nothing for nothing.
+func AppendBand(dst []byte, frame int, band Band, payload []byte) []byte {
+	for most := roomIn(frame); len(payload) > 0; {
+		n := min(most, len(payload))
+		start := len(dst)
+		dst = append(append(Begin(dst), byte(band)), payload[:n]...)
+		dst = End(dst, start)
+		payload = payload[n:]
+	}
+	return dst
+}
