@@ -29,6 +29,7 @@ var layers = map[string]int{
 	"internal/fifo":       0,
 	"internal/negentropy": 0,
 	"internal/pktline":    0,
+	"internal/gitwire":    1,
 	"internal/nip11":      2,
 	"internal/nip19":      2,
 	"internal/nip34":      2,

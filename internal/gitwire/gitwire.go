@@ -1,0 +1,101 @@
+// Package gitwire is git's HTTP protocol as values: what clients ask (gitprotocol-http(5), gitprotocol-v2(5),
+// gitprotocol-pack(5)) and what they are answered, without a connection, a repository or a process. Requests are parsed within
+// bounds and can be written again in one canonical form, so that a git process never reads what was not understood here;
+// advertisements, ls-refs and reports are written from plain values, byte for byte as git writes them. Read [Request] for
+// fetches, [Push] for pushes and [Refs] for what both are shown.
+package gitwire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"graspd/internal/pktline"
+)
+
+// Bounds of one request. What exceeds them is refused, but for haves: those beyond the bound are not looked at, as a client
+// only offers them.
+const (
+	MaxRequest  = 4 << 20 // bytes of the pkt-lines of a request to upload-pack
+	MaxWants    = 16384   // ids and refs wanted, each counted once, and ids asked about
+	MaxHaves    = 32768   // ids that a client says to have, each counted once
+	MaxShallows = 32768   // commits at which a client's history ends
+	MaxExcludes = 256     // refs that a shallow history is to leave out
+	MaxPrefixes = 65536   // prefixes of refs; as git does, from so many on none is regarded
+
+	MaxPush        = 8 << 20 // bytes of the pkt-lines of a list of commands
+	MaxCommands    = 20480   // a state of 10,000 refs, 10,000 deletions, and some pull requests
+	MaxPushOptions = 64
+
+	MaxRefName = 250 // bytes
+	maxAgent   = 128 // bytes that are kept
+)
+
+// RequestError is what is wrong with a request, in words that its sender may read.
+type RequestError struct {
+	Text  string
+	cause error
+}
+
+func (e *RequestError) Error() string { return e.Text }
+
+// Unwrap gives the error of [pktline] that it comes from, if there is one.
+func (e *RequestError) Unwrap() error { return e.cause }
+
+func refuse(format string, args ...any) error {
+	return &RequestError{Text: fmt.Sprintf(format, args...)}
+}
+
+// quote shows bytes of a stranger: one line, printable, and not too much.
+func quote[T string | []byte](p T) string {
+	const most = 100
+	if len(p) > most {
+		return fmt.Sprintf("%q…", p[:most])
+	}
+	return fmt.Sprintf("%q", p)
+}
+
+// lines are the frames of one request.
+type lines struct{ r *pktline.Reader }
+
+func newLines(body io.Reader, most int64) lines { return lines{pktline.NewReader(body, most)} }
+
+// next is the next frame, a line without its newline. io.EOF itself stands where the request ends between two frames. What the
+// client is to blame for is a RequestError; other errors are those of the connection.
+func (l lines) next() (pktline.Kind, []byte, error) {
+	kind, payload, err := l.r.Next()
+	switch {
+	case err == nil:
+		return kind, pktline.Line(payload), nil
+	case err == io.EOF:
+		return 0, nil, io.EOF
+	case errors.Is(err, pktline.ErrMalformed), errors.Is(err, pktline.ErrTooMuch):
+		return 0, nil, &RequestError{Text: err.Error(), cause: err}
+	}
+	return 0, nil, fmt.Errorf("read request: %w", err)
+}
+
+// until reads lines and gives each to take, up to the flush that is to end them.
+func (l lines) until(what string, take func(line []byte) error) error {
+	for {
+		kind, line, err := l.next()
+		switch {
+		case err == io.EOF:
+			return cutShort(what)
+		case err != nil:
+			return err
+		case kind == pktline.Flush:
+			return nil
+		case kind != pktline.Data:
+			return refuse("unexpected %s in %s", kind, what)
+		}
+		if err := take(line); err != nil {
+			return err
+		}
+	}
+}
+
+// cutShort is the error of a request that ends where it may not.
+func cutShort(what string) error {
+	return &RequestError{Text: "the request ends within " + what, cause: io.ErrUnexpectedEOF}
+}

@@ -1,0 +1,29 @@
+package gitwire
+
+import (
+	"crypto/sha256"
+	"slices"
+)
+
+// Key names what answers a fetch, for a cache. Of one repository with one set of refs, fetches of one key and of [WorkPack]
+// get the same pack, in whichever version and bands; those of [WorkUpload] get the same answer.
+type Key [sha256.Size]byte
+
+// Key is the key of the fetch, after Resolve. There is none for a client that has something already, as hardly another one has
+// the same, nor for what needs no process.
+func (f *Fetch) Key() (Key, bool) {
+	work := f.Work()
+	if len(f.Haves) > 0 || len(f.Shallows) > 0 || work == WorkNone || len(f.wanted) != len(f.WantRefs) {
+		return Key{}, false
+	}
+	same := *f
+	if work == WorkPack { // what does not change the pack does not count
+		same = Fetch{Version: 2, Wants: f.Tips(), Filter: f.Filter, OfsDelta: f.OfsDelta, IncludeTag: f.IncludeTag}
+	} else {
+		same.Wants, same.WantRefs = slices.Clone(f.Wants), slices.Clone(f.WantRefs)
+		slices.SortFunc(same.Wants, ObjectID.Compare)
+		slices.Sort(same.WantRefs)
+	}
+	text := append(make([]byte, 0, 256+64*(len(same.Wants)+len(same.WantRefs))), work.String()...)
+	return sha256.Sum256(Request{Version: same.Version, Fetch: &same}.AppendTo(text)), true
+}

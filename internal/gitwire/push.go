@@ -1,0 +1,243 @@
+package gitwire
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+
+	"graspd/internal/pktline"
+)
+
+// Push is the list of commands with which a push begins. The pack follows it in the stream if NeedsPack.
+type Push struct {
+	Commands []Command // in the order of the request, each ref once
+	Invalid  []Invalid // those that no rule could allow
+	Shallows []ObjectID
+	Options  []string
+
+	Report                                   Report
+	Sideband, Quiet, Atomic, WithPushOptions bool
+	Agent                                    string // what the client calls itself; ""
+}
+
+// Command is to change a ref: to create it if Old is zero, to delete it if New is.
+type Command struct {
+	Ref      string
+	Old, New ObjectID
+}
+
+// Invalid is a command for a ref that cannot be, and why.
+type Invalid struct {
+	Command
+	Reason string
+}
+
+// Report is how a client wants to hear what became of its commands.
+type Report uint8
+
+// The forms of reports. The second may tell more of a command than the first, if a server does other than it was told, and is
+// the same here.
+const (
+	ReportNone Report = iota
+	ReportStatus
+	ReportStatusV2
+)
+
+// Empty reports whether nothing is to be done, as when git learns whether it may post (a body of "0000"): the answer to that is
+// empty.
+func (p *Push) Empty() bool { return len(p.Commands)+len(p.Invalid) == 0 }
+
+// NeedsPack reports whether a pack follows the commands: clients send none when they only delete.
+func (p *Push) NeedsPack() bool {
+	return slices.ContainsFunc(p.Commands, func(c Command) bool { return !c.New.IsZero() }) ||
+		slices.ContainsFunc(p.Invalid, func(c Invalid) bool { return !c.New.IsZero() })
+}
+
+// ParsePush reads the list of commands, and nothing of body beyond it. It fails with a *[RequestError], for which
+// [Push.AppendRefusal] of the push as far as it was read is the answer, or with what reading body fails with. Commands for refs
+// that git takes no push for do not fail it; they stand apart.
+func ParsePush(body io.Reader) (*Push, error) {
+	r := &pushReader{push: &Push{}, named: map[string]bool{}}
+	l := newLines(body, MaxPush)
+	kind, line, err := l.next()
+	switch {
+	case err == io.EOF, err == nil && kind == pktline.Flush:
+		return r.push, nil
+	case err != nil:
+		return r.push, err
+	case kind != pktline.Data:
+		return r.push, refuse("unexpected %s in the commands", kind)
+	}
+	if err := r.line(line); err != nil {
+		return r.push, err
+	}
+	if err := l.until("the commands", r.line); err != nil {
+		return r.push, err
+	}
+	if r.push.Empty() { // there is nobody to report to
+		return &Push{Shallows: r.push.Shallows}, nil
+	}
+	if r.push.WithPushOptions {
+		return r.push, l.until("the push options", r.option)
+	}
+	return r.push, nil
+}
+
+type pushReader struct {
+	push     *Push
+	shallows ids
+	named    map[string]bool // the refs of the commands
+}
+
+// line takes a line of the list: a command or a shallow commit, and after a NUL what the client wants besides.
+func (r *pushReader) line(line []byte) error {
+	line, features, more := bytes.Cut(line, []byte{0})
+	if more {
+		for feature := range strings.SplitSeq(string(features), " ") {
+			if err := r.feature(feature); err != nil {
+				return err
+			}
+		}
+	}
+	if string(line) == "push-cert" {
+		return refuse("signed pushes are not taken here, as refs follow signed events: push without --signed")
+	}
+	if text, ok := bytes.CutPrefix(line, []byte("shallow ")); ok {
+		id, err := ParseObjectID(text)
+		if err == nil && !r.shallows.add(id, MaxShallows) {
+			err = refuse("more than %d shallow commits", MaxShallows)
+		}
+		r.push.Shallows = r.shallows.list
+		return err
+	}
+	return r.command(line)
+}
+
+// feature takes a word of what the client wants. Words that are not known change nothing, as with git.
+func (r *pushReader) feature(word string) error {
+	p := r.push
+	switch word {
+	case "report-status":
+		p.Report = max(p.Report, ReportStatus)
+	case "report-status-v2":
+		p.Report = ReportStatusV2
+	case "side-band-64k":
+		p.Sideband = true
+	case "quiet":
+		p.Quiet = true
+	case "atomic":
+		p.Atomic = true
+	case "push-options":
+		p.WithPushOptions = true
+	}
+	if name, ok := strings.CutPrefix(word, "agent="); ok {
+		p.Agent = cleanAgent(name)
+	}
+	if name, ok := strings.CutPrefix(word, "object-format="); ok && name != "sha1" {
+		return refuse("unsupported object format %s: the repositories here are of SHA-1", quote(name))
+	}
+	return nil
+}
+
+// command takes "<old> <new> <ref>".
+func (r *pushReader) command(line []byte) error {
+	parts := bytes.SplitN(line, []byte(" "), 3)
+	if len(parts) < 3 {
+		return refuse("expected old/new/ref, got %s", quote(line))
+	}
+	c := Command{Ref: string(parts[2])}
+	var err error
+	if c.Old, err = ParseObjectID(parts[0]); err != nil {
+		return err
+	}
+	if c.New, err = ParseObjectID(parts[1]); err != nil {
+		return err
+	}
+	p := r.push
+	switch {
+	case !reportable(c.Ref):
+		return refuse("%s is no ref name that git takes", quote(c.Ref))
+	case r.named[c.Ref]:
+		return refuse("multiple updates for ref %s not allowed", quote(c.Ref))
+	case len(p.Commands)+len(p.Invalid) >= MaxCommands:
+		return refuse("more than %d refs in one push: push some at a time", MaxCommands)
+	}
+	r.named[c.Ref] = true
+	if err := CheckRefName(c.Ref); err != nil {
+		p.Invalid = append(p.Invalid, Invalid{c, err.Error()})
+		return nil
+	}
+	p.Commands = append(p.Commands, c)
+	return nil
+}
+
+// reportable reports whether a line of a report can name the ref, so that its client knows which one is meant.
+func reportable(ref string) bool {
+	return ref != "" && len(ref) <= 4*MaxRefName && !strings.ContainsFunc(ref, func(c rune) bool { return c <= ' ' || c == 0x7f })
+}
+
+func (r *pushReader) option(line []byte) error {
+	const most = 1 << 10
+	switch {
+	case len(line) > most:
+		return refuse("a push option of %d bytes, %d at most", len(line), most)
+	case len(r.push.Options) >= MaxPushOptions:
+		return refuse("more than %d push options", MaxPushOptions)
+	}
+	r.push.Options = append(r.push.Options, string(line))
+	return nil
+}
+
+// AppendTo appends the list in its canonical form, which git and ParsePush read as what it is.
+func (p *Push) AppendTo(dst []byte) []byte {
+	dst = appendIDs(dst, "shallow ", p.Shallows)
+	features := p.features()
+	for _, c := range p.Commands {
+		dst = appendCommand(dst, c, features)
+		features = ""
+	}
+	for _, c := range p.Invalid {
+		dst = appendCommand(dst, c.Command, features)
+		features = ""
+	}
+	dst = pktline.AppendFlush(dst)
+	if p.WithPushOptions {
+		for _, option := range p.Options {
+			dst = pktline.Append(dst, option+"\n")
+		}
+		dst = pktline.AppendFlush(dst)
+	}
+	return dst
+}
+
+func appendCommand(dst []byte, c Command, features string) []byte {
+	start := len(dst)
+	dst = c.New.AppendHex(append(c.Old.AppendHex(pktline.Begin(dst)), ' '))
+	dst = append(append(dst, ' '), c.Ref...)
+	if features != "" {
+		dst = append(append(dst, 0), features...)
+	}
+	return pktline.End(dst, start)
+}
+
+// features is what the client wants besides, as git writes it.
+func (p *Push) features() string {
+	var b strings.Builder
+	switch p.Report {
+	case ReportStatus:
+		b.WriteString(" report-status")
+	case ReportStatusV2:
+		b.WriteString(" report-status-v2")
+	}
+	for _, flag := range []flag{{" side-band-64k", &p.Sideband}, {" quiet", &p.Quiet}, {" atomic", &p.Atomic}, {" push-options", &p.WithPushOptions}} {
+		if *flag.set {
+			b.WriteString(flag.word)
+		}
+	}
+	b.WriteString(" object-format=sha1")
+	if p.Agent != "" {
+		b.WriteString(" agent=" + p.Agent)
+	}
+	return b.String()
+}

@@ -1,0 +1,84 @@
+package gitwire
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"graspd/internal/pktline"
+)
+
+// Outcome is what became of a command.
+type Outcome struct {
+	Ref     string
+	Refused string // why nothing came of it; "" for what was done
+}
+
+// AppendReport appends the end of the answer to a push, as the client wants it: what became of the pack ("" when all is well,
+// else why not) and of the commands. A client that wants no report gets none, and only the end of its side-band.
+func (p *Push) AppendReport(dst []byte, unpack string, outcomes []Outcome) []byte {
+	if p.Report != ReportNone {
+		report := appendReport(nil, unpack, outcomes)
+		if p.Sideband {
+			dst = pktline.AppendBand(dst, pktline.Sideband64kFrame, pktline.BandData, report)
+		} else {
+			dst = append(dst, report...)
+		}
+	}
+	if p.Sideband {
+		dst = pktline.AppendFlush(dst)
+	}
+	return dst
+}
+
+func appendReport(dst []byte, unpack string, outcomes []Outcome) []byte {
+	if unpack == "" {
+		unpack = "ok"
+	}
+	dst = pktline.Append(dst, "unpack "+oneLine(unpack)+"\n")
+	for i := range outcomes {
+		if outcomes[i].Refused == "" {
+			dst = pktline.Append(dst, "ok "+outcomes[i].Ref+"\n")
+		} else {
+			dst = pktline.Append(dst, "ng "+outcomes[i].Ref+" "+oneLine(outcomes[i].Refused)+"\n")
+		}
+	}
+	return pktline.AppendFlush(dst)
+}
+
+// oneLine makes a reason fit a line of a report.
+func oneLine(reason string) string {
+	const most = 1000
+	if len(reason) > most {
+		cut := most
+		for cut > 0 && !utf8.RuneStart(reason[cut]) {
+			cut--
+		}
+		reason = reason[:cut]
+	}
+	return strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f {
+			return ' '
+		}
+		return c
+	}, reason)
+}
+
+// RefuseAll are the outcomes of a push of which nothing is done, for one reason; those of invalid commands have their own.
+func (p *Push) RefuseAll(reason string) []Outcome {
+	all := make([]Outcome, 0, len(p.Commands)+len(p.Invalid))
+	for i := range p.Commands {
+		all = append(all, Outcome{p.Commands[i].Ref, reason})
+	}
+	for i := range p.Invalid {
+		all = append(all, Outcome{p.Invalid[i].Ref, p.Invalid[i].Reason})
+	}
+	return all
+}
+
+// AppendRefusal appends an answer that says why the commands are not even considered, in a form that git shows.
+func (p *Push) AppendRefusal(dst []byte, text string) []byte {
+	if p.Sideband {
+		return appendBandError(dst, text)
+	}
+	return pktline.AppendError(dst, text)
+}
