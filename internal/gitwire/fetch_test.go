@@ -78,7 +78,7 @@ func TestRequests(t *testing.T) {
 				Filter: gitwire.Filter{Kind: gitwire.FilterBlobLimit, Limit: 1024}, Bare: true}},
 			frames("want "+one+" multi_ack side-band deepen-relative filter\n", "shallow "+two+"\n", "deepen 2147483647\n", "filter blob:limit=1024\n", "flush")},
 		{"no words at all", 0, frames("want "+one, "flush", "flush"), gitwire.Request{Fetch: &gitwire.Fetch{Wants: []gitwire.ObjectID{id("1")}}}, frames("want "+one+"\n", "flush", "flush")},
-		{"words on the second line", 0, frames("want "+one, "want "+two+" side-band thin-pack multi_ack multi_ack_detailed object-format=sha1", "flush", "flush"),
+		{"words on the second line", 0, frames("want "+one, "want "+two+" side-band thin-pack multi_ack multi_ack_detailed multi_ack object-format=sha1", "flush", "flush"),
 			gitwire.Request{Fetch: &gitwire.Fetch{Wants: []gitwire.ObjectID{id("1"), id("2")}, Sideband: 1000, ThinPack: true, MultiAck: gitwire.MultiAckDetailed}},
 			frames("want "+one+" multi_ack_detailed side-band thin-pack\n", "want "+two+"\n", "flush", "flush")},
 	} {
@@ -132,6 +132,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"a response-end", 2, frames("command=fetch", "end"), "unexpected response-end in the capabilities"},
 		{"an argument of another command", 2, fetch2("peel"), `unexpected line: "peel"`},
 		{"a word with a blank", 2, fetch2("thin-pack "), `unexpected line: "thin-pack "`},
+		{"a word with a tab", 2, fetch2("thin-pack\t"), `unexpected line: "thin-pack\t"`},
 		{"ls-refs of something", 2, frames("command=ls-refs", "delim", "ref-prefix", "flush"), `unexpected line: "ref-prefix"`},
 		{"an empty line", 2, fetch2(""), `unexpected line: ""`},
 		{"object-info of something", 2, frames("command=object-info", "delim", "type", "flush"), `object-info: unexpected line: "type"`},

@@ -60,7 +60,7 @@ func TestCopyAnswer(t *testing.T) {
 		{"nothing", nil, "", "", ""},
 		{"a shallow clone", nil, frames("shallow-info\n", "shallow "+one, "delim"), frames("packfile\n", "\x02progress", "\x01PACK\x00packfile\n", "\x01packfile\n", "flush"), wanted},
 		{"a fetch", nil, frames("acknowledgments\n", "ready\n", "delim"), frames("packfile\n", "\x01PACK", "flush", "end"), wanted},
-		{"all in bands", all, frames("\x01shallow-info\n", "\x02packfile\n", "\x01shallow "+one, "delim"), frames("\x01packfile\n", "\x01PACK", "flush"), banded},
+		{"all in bands", all, frames("\x01shallow-info\n", "\x02packfile\n", "\x01shallow "+one, "delim"), frames("\x01packfile\n", "\x01PACK", "\x01packfile\n", "flush"), banded},
 		{"all in bands, and an error", all, frames("\x01shallow-info\n", "\x03packfile\n"), "", ""},
 	} {
 		var got bytes.Buffer
