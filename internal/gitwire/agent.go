@@ -1,6 +1,6 @@
 package gitwire
 
-// appendAgent appends what programs call themselves, as git cleans it: no blanks and nothing that does not print.
+// cleanAgent is what a program calls itself, as git cleans it: no blanks, nothing that does not print, and not too long.
 func cleanAgent[T string | []byte](name T) string {
 	clean := []byte(name[:min(len(name), maxAgent)])
 	for i, c := range clean {
