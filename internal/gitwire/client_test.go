@@ -298,11 +298,11 @@ func TestGitShowsRefusals(t *testing.T) {
 		want []string
 	}{
 		{"one of two refs", []string{"push", url, "main:refs/heads/yes", "main:refs/heads/no"}, []string{"remote: judged by graspd", "[remote rejected] main -> no (no state event for this push)", "[new branch]      main -> yes"}},
-		{"a ref that cannot be", []string{"push", url, "HEAD:refs/heads/-x"}, []string{`[remote rejected] HEAD -> -x ("refs/heads/-x" begins with a dash after "refs/heads/")`}},
+		{"a ref that cannot be", []string{"push", url, "HEAD:refs/heads/-x"}, []string{`[remote rejected] HEAD -> -x ('refs/heads/-x' begins with a dash after refs/heads/)`}},
 		{"a fetch of nobody's", []string{"fetch", url, hexOf("9")}, []string{"upload-pack: not our ref " + hexOf("9")}},
 		{"a fetch with a costly filter", []string{"clone", "--filter=tree:2", url, "x"}, []string{"tree filter allows max depth 0, but got 2"}},
 		{"a fetch with a costly filter, version 0", []string{"-c", "protocol.version=0", "clone", "--filter=sparse:oid=main", url, "x"}, []string{"filter 'sparse:oid' not supported"}},
-		{"an old clone of a branch that is not there", []string{"-c", "protocol.version=0", "fetch", "--shallow-exclude=--x", url, "yes"}, []string{`deepen-not is not a ref: "--x"`}},
+		{"an old clone of a branch that is not there", []string{"-c", "protocol.version=0", "fetch", "--shallow-exclude=--x", url, "yes"}, []string{`deepen-not is not a ref: '--x'`}},
 	} {
 		out := try(c.args...)
 		for _, want := range c.want {

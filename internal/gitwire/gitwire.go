@@ -11,6 +11,7 @@ import (
 	"io"
 
 	"graspd/internal/pktline"
+	"graspd/internal/words"
 )
 
 // Bounds of one request. What exceeds them is refused, but for haves: those beyond the bound are not looked at, as a client
@@ -46,13 +47,9 @@ func refuse(format string, args ...any) error {
 	return &RequestError{Text: fmt.Sprintf(format, args...)}
 }
 
-// quote shows bytes of a stranger: one line, printable, and not too much.
+// quote shows bytes of a stranger, as git quotes.
 func quote[T string | []byte](p T) string {
-	const most = 100
-	if len(p) > most {
-		return fmt.Sprintf("%q…", p[:most])
-	}
-	return fmt.Sprintf("%q", p)
+	return "'" + words.Printable(string(p[:min(len(p), words.MaxText)])) + "'"
 }
 
 // lines are the frames of one request.

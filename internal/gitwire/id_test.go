@@ -26,21 +26,21 @@ func TestParseObjectID(t *testing.T) {
 		t.Errorf("%v, %v", last, err)
 	}
 	for bad, want := range map[string]string{
-		"":                         `"" is no object id of 40 lower-case hex digits`,
+		"":                         `'' is no object id of 40 lower-case hex digits`,
 		text[1:]:                   "is no object id",
 		text + "0":                 "is no object id",
 		strings.ToUpper(text):      "is no object id",
 		"g" + text[1:]:             "is no object id",
 		text[:39] + "/":            "is no object id",
 		text[:39] + "`":            "is no object id",
-		text[:39] + "\n":           `\n" is no object id`,
+		text[:39] + "\n":           `\n' is no object id`,
 		strings.Repeat("ab", 32):   "is an object id of SHA-256; the repositories here are of SHA-1",
 		strings.Repeat("xy", 32):   "is no object id",
-		strings.Repeat("a", 10000): "…",
+		strings.Repeat("a", 10000): "is no object id",
 	} {
 		_, err := gitwire.ParseObjectID(bad)
 		var refused *gitwire.RequestError
-		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) || len(err.Error()) > 200 {
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) || len(err.Error()) > 250 {
 			t.Errorf("%.80q: %v", bad, err)
 		}
 	}

@@ -40,13 +40,13 @@ func TestPushes(t *testing.T) {
 			frames(zero+" "+one+" refs/heads/main\x00 push-options object-format=sha1", "flush", "ci.skip\n", "a=b\n\n", "\n", "flush"), true},
 		{"names that no rule could allow", frames(zero+" "+one+" HEAD\x00 object-format=sha1", zero+" "+one+" refs/heads/main", zero+" "+one+" refs/heads/a..b", one+" "+zero+" refs/heads/-x", zero+" "+zero+" "+long, "flush"),
 			gitwire.Push{Commands: []gitwire.Command{{"refs/heads/main", id("0"), id("1")}}, Invalid: []gitwire.Invalid{
-				{gitwire.Command{"HEAD", id("0"), id("1")}, `"HEAD" does not begin with refs/`}, {gitwire.Command{"refs/heads/a..b", id("0"), id("1")}, `"refs/heads/a..b" is no ref name that git takes`},
-				{gitwire.Command{"refs/heads/-x", id("1"), id("0")}, `"refs/heads/-x" begins with a dash after "refs/heads/"`},
-				{gitwire.Command{long, id("0"), id("0")}, `the ref name "` + long[:100] + `"… has 311 bytes, 250 at most`},
+				{gitwire.Command{"HEAD", id("0"), id("1")}, `'HEAD' does not begin with refs/`}, {gitwire.Command{"refs/heads/a..b", id("0"), id("1")}, `'refs/heads/a..b' is no ref name that git takes`},
+				{gitwire.Command{"refs/heads/-x", id("1"), id("0")}, `'refs/heads/-x' begins with a dash after refs/heads/`},
+				{gitwire.Command{long, id("0"), id("0")}, "the ref name '" + long[:200] + "' has 311 bytes, 250 at most"},
 			}},
 			frames(zero+" "+one+" refs/heads/main\x00 object-format=sha1", zero+" "+one+" HEAD", zero+" "+one+" refs/heads/a..b", one+" "+zero+" refs/heads/-x", zero+" "+zero+" "+long, "flush"), true},
 		{"a name that no rule could allow, and a pack", frames(zero+" "+one+" HEAD\x00 object-format=sha1", "flush"),
-			gitwire.Push{Invalid: []gitwire.Invalid{{gitwire.Command{"HEAD", id("0"), id("1")}, `"HEAD" does not begin with refs/`}}}, "", true},
+			gitwire.Push{Invalid: []gitwire.Invalid{{gitwire.Command{"HEAD", id("0"), id("1")}, `'HEAD' does not begin with refs/`}}}, "", true},
 		{"git's probe", "0000", gitwire.Push{}, "", false},
 		{"nothing", "", gitwire.Push{}, "0000", false},
 		{"nothing from a shallow clone", frames("shallow "+one+"\x00 report-status side-band-64k push-options agent=x", "flush"), gitwire.Push{Shallows: []gitwire.ObjectID{id("1")}}, frames("shallow "+one+"\n", "flush"), false},
@@ -83,27 +83,27 @@ func TestRefusedPushes(t *testing.T) {
 	zero, one := hexOf("0"), hexOf("1")
 	first := zero + " " + one + " refs/heads/main\x00 report-status side-band-64k"
 	for _, c := range []struct{ name, body, want string }{
-		{"no frame", "PACK", `malformed pkt-line: bad line length characters "PACK"`},
+		{"no frame", "PACK", `malformed pkt-line: bad line length characters 'PACK'`},
 		{"a certificate", frames("push-cert\x00 report-status side-band-64k", "certificate version 0.1", "pusher x", zero+" "+one+" refs/heads/main", "push-cert-end", "flush"), "signed pushes are not taken here, as refs follow signed events: push without --signed"},
 		{"a certificate after commands", frames(first, "push-cert", "flush"), "signed pushes are not taken here"},
-		{"SHA-256", frames(zero + " " + one + " refs/heads/main\x00 object-format=sha256"), `unsupported object format "sha256": the repositories here are of SHA-1`},
+		{"SHA-256", frames(zero + " " + one + " refs/heads/main\x00 object-format=sha256"), `unsupported object format 'sha256': the repositories here are of SHA-1`},
 		{"ids of SHA-256", frames(strings.Repeat("0", 64) + " " + strings.Repeat("1", 64) + " refs/heads/main"), "is an object id of SHA-256"},
 		{"an id in upper case", frames(zero + " " + strings.ToUpper(hexOf("a")) + " refs/heads/main"), "is no object id of 40 lower-case hex digits"},
 		{"an old id in upper case", frames(strings.ToUpper(hexOf("a")) + " " + one + " refs/heads/main"), "is no object id"},
 		{"no ref", frames(zero + " " + one), "expected old/new/ref, got"},
-		{"an empty ref", frames(zero + " " + one + " "), `"" is no ref name that git takes`},
+		{"an empty ref", frames(zero + " " + one + " "), `'' is no ref name that git takes`},
 		{"one id", frames(zero + " refs/heads/main"), "expected old/new/ref, got"},
-		{"an empty line", frames(first, ""), `expected old/new/ref, got ""`},
-		{"a fetch", frames("want " + one + " side-band-64k\n"), `"want" is no object id`},
-		{"a shallow name", frames("shallow main"), `"main" is no object id`},
-		{"a name with a blank", frames(zero + " " + one + " refs/heads/a b"), `"refs/heads/a b" is no ref name`},
-		{"a name with a newline", frames(zero + " " + one + " refs/heads/a\nng refs/heads/b no\n"), `"refs/heads/a\nng refs/heads/b no" is no ref name`},
-		{"a name with a newline alone", frames(zero + " " + one + " refs/heads/a\nb"), `"refs/heads/a\nb" is no ref name`},
+		{"an empty line", frames(first, ""), `expected old/new/ref, got ''`},
+		{"a fetch", frames("want " + one + " side-band-64k\n"), `'want' is no object id`},
+		{"a shallow name", frames("shallow main"), `'main' is no object id`},
+		{"a name with a blank", frames(zero + " " + one + " refs/heads/a b"), `'refs/heads/a b' is no ref name`},
+		{"a name with a newline", frames(zero + " " + one + " refs/heads/a\nng refs/heads/b no\n"), `'refs/heads/a\nng refs/heads/b no' is no ref name`},
+		{"a name with a newline alone", frames(zero + " " + one + " refs/heads/a\nb"), `'refs/heads/a\nb' is no ref name`},
 		{"a name with a delete", frames(zero + " " + one + " refs/heads/a\x7f"), "is no ref name"},
 		{"a very long name", frames(zero + " " + one + " refs/heads/" + strings.Repeat("x", 1000)), "is no ref name"},
-		{"a ref twice", frames(first, one+" "+zero+" refs/heads/main", "flush"), `multiple updates for ref "refs/heads/main" not allowed`},
-		{"a ref twice, and neither goes", frames(first, zero+" "+one+" refs/heads/main", "flush"), `multiple updates for ref "refs/heads/main" not allowed`},
-		{"a ref twice that cannot be", frames(zero+" "+one+" HEAD", one+" "+zero+" HEAD", "flush"), `multiple updates for ref "HEAD" not allowed`},
+		{"a ref twice", frames(first, one+" "+zero+" refs/heads/main", "flush"), `multiple updates for ref 'refs/heads/main' not allowed`},
+		{"a ref twice, and neither goes", frames(first, zero+" "+one+" refs/heads/main", "flush"), `multiple updates for ref 'refs/heads/main' not allowed`},
+		{"a ref twice that cannot be", frames(zero+" "+one+" HEAD", one+" "+zero+" HEAD", "flush"), `multiple updates for ref 'HEAD' not allowed`},
 		{"no flush", frames(first), "the request ends within the commands"},
 		{"a delim", frames("delim"), "unexpected delim in the commands"},
 		{"a delim among the commands", frames(first, "delim"), "unexpected delim in the commands"},
@@ -197,7 +197,7 @@ func TestRefuseAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := p.RefuseAll("no"), []gitwire.Outcome{{"refs/heads/x", "no"}, {"HEAD", `"HEAD" does not begin with refs/`}}; !reflect.DeepEqual(got, want) {
+	if got, want := p.RefuseAll("no"), []gitwire.Outcome{{"refs/heads/x", "no"}, {"HEAD", `'HEAD' does not begin with refs/`}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -15,7 +15,7 @@ func CheckRefName(name string) error {
 		return refuse("%s is no ref name that git takes", quote(name))
 	}
 	if _, short, _ := strings.Cut(rest, "/"); short[0] == '-' {
-		return refuse("%s begins with a dash after %q", quote(name), name[:len(name)-len(short)])
+		return refuse("%s begins with a dash after %s", quote(name), name[:len(name)-len(short)])
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func TestCheckRefName(t *testing.T) {
 		"refs/heads/a b": "no ref name", "refs/heads/a\tb": "no ref name", "refs/heads/a\nb": "no ref name", "refs/heads/a\x00b": "no ref name", "refs/heads/a\x7fb": "no ref name", "refs/heads/x\x1f": "no ref name",
 		"refs/heads/a~1": "no ref name", "refs/heads/a^": "no ref name", "refs/heads/a:b": "no ref name", "refs/heads/?": "no ref name", "refs/heads/*": "no ref name", "refs/heads/[": "no ref name", "refs/heads/a\\b": "no ref name",
 		"refs/heads/@{1}": "no ref name", "refs/../heads/x": "no ref name", "refs/heads/../x": "no ref name",
-		"refs/heads/-x": `begins with a dash after "refs/heads/"`, "refs/tags/--all": `after "refs/tags/"`, "refs/nostr/-": "begins with a dash",
+		"refs/heads/-x": "begins with a dash after refs/heads/", "refs/tags/--all": "after refs/tags/", "refs/nostr/-": "begins with a dash",
 		long + "x": "has 251 bytes, 250 at most",
 	} {
 		if err := gitwire.CheckRefName(name); err == nil || !strings.Contains(err.Error(), want) {

@@ -2,9 +2,9 @@ package gitwire
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"graspd/internal/pktline"
+	"graspd/internal/words"
 )
 
 // Outcome is what became of a command.
@@ -47,14 +47,7 @@ func appendReport(dst []byte, unpack string, outcomes []Outcome) []byte {
 
 // oneLine makes a reason fit a line of a report.
 func oneLine(reason string) string {
-	const most = 1000
-	if len(reason) > most {
-		cut := most
-		for cut > 0 && !utf8.RuneStart(reason[cut]) {
-			cut--
-		}
-		reason = reason[:cut]
-	}
+	reason, _ = words.Cut(reason, 1000)
 	return strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {
 			return ' '

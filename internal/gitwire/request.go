@@ -3,9 +3,9 @@ package gitwire
 import (
 	"bytes"
 	"io"
-	"strings"
 
 	"graspd/internal/pktline"
+	"graspd/internal/words"
 )
 
 // Request is what a client asks of upload-pack in one POST: one of the pointers is set, or none where it asks nothing, as git
@@ -186,10 +186,7 @@ func (q Request) AppendRefusal(dst []byte, text string) []byte {
 
 // appendBandError ends an answer in which all stands in bands.
 func appendBandError(dst []byte, text string) []byte {
-	const most = 4000 // more than anybody reads, and in one frame
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "")
-	}
+	text, _ = words.Cut(text, 4000) // more than anybody reads, and in one frame
 	dst = pktline.AppendBand(dst, pktline.Sideband64kFrame, pktline.BandError, []byte(text))
 	return pktline.AppendFlush(dst)
 }

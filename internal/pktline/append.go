@@ -2,7 +2,8 @@ package pktline
 
 import (
 	"fmt"
-	"unicode/utf8"
+
+	"graspd/internal/words"
 )
 
 // AppendFlush appends 0000.
@@ -48,16 +49,6 @@ func putLength(dst []byte, length int) {
 // too long for a frame is cut between two of its characters.
 func AppendError(dst []byte, text string) []byte {
 	start := len(dst)
-	return End(append(append(Begin(dst), "ERR "...), cut(text, MaxPayload-len("ERR "))...), start)
-}
-
-// cut is text without what exceeds most bytes, and without half a character.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
+	text, _ = words.Cut(text, MaxPayload-len("ERR "))
+	return End(append(append(Begin(dst), "ERR "...), text...), start)
 }

@@ -58,9 +58,6 @@ func TestAppendError(t *testing.T) {
 			t.Errorf("%d bytes, valid %v", len(got), utf8.Valid(got))
 		}
 	}
-	if got := pktline.AppendError(nil, strings.Repeat("\x80", pktline.MaxFrame)); string(got) != "0008ERR " {
-		t.Errorf("%.20q: no character begins in the text", got)
-	}
 }
 
 func TestAppendAllocatesNothing(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"graspd/internal/words"
 )
 
 // Reader takes frames from a stream. It reads each frame to its last byte and no further, so what follows the frames, as a pack
@@ -100,7 +102,7 @@ func parseLength(digits []byte) (int, error) {
 	for _, c := range digits {
 		d, ok := hexDigit(c)
 		if !ok {
-			return 0, fmt.Errorf("%w: bad line length characters %q", ErrMalformed, digits)
+			return 0, fmt.Errorf("%w: bad line length characters '%s'", ErrMalformed, words.Escape(string(digits)))
 		}
 		n = n<<4 | d
 	}

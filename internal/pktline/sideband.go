@@ -3,6 +3,8 @@ package pktline
 import (
 	"fmt"
 	"io"
+
+	"graspd/internal/words"
 )
 
 // Frame lengths of the two forms of side-band, the four digits and the band included.
@@ -57,7 +59,8 @@ func (s *Sideband) KeepAlive() error { return s.frame(BandData, nil) }
 // Fail writes the text to the error band: git prints it and ends. A text that is too long for a frame is cut between two of its
 // characters.
 func (s *Sideband) Fail(text string) error {
-	return s.frame(BandError, []byte(cut(text, s.most)))
+	text, _ = words.Cut(text, s.most)
+	return s.frame(BandError, []byte(text))
 }
 
 // Flush ends the streams.

@@ -88,7 +88,7 @@ func TestSidebandFailFitsOneFrame(t *testing.T) {
 			t.Fatal(err)
 		}
 		streams, lengths, _ := bands(t, out.Bytes())
-		if len(lengths) != 1 || lengths[0] < frame-2 || !utf8.ValidString(streams[3]) {
+		if len(lengths) != 1 || lengths[0] < frame-2 || lengths[0] > frame || !utf8.ValidString(streams[3]) {
 			t.Errorf("%v", lengths)
 		}
 	}
