@@ -53,7 +53,7 @@ func TestCheckFindsWhatIsWrongWithWaits(t *testing.T) {
 		{"superseded", func(x *exhibit) {
 			x.set(keyHash(tableSlot, hashOf(waits.Address())), slot{state: slotGone, time: 300, id: nostr.ID{1}}.append(nil))
 		}, "waits and is superseded"},
-		{"counter", func(x *exhibit) { x.b.waiting++ }, "counter of waiting: 2, counted 1"},
+		{"counter", func(x *exhibit) { x.b.counters.waiting++ }, "counter of waiting: 2, counted 1"},
 		{"counter of bytes", func(x *exhibit) { x.b.waitingBytes-- }, "counter of bytes that wait: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {

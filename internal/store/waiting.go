@@ -51,14 +51,14 @@ func (b *Batch) wait(e *nostr.Event, seq Seq, w Wait) error {
 		return err
 	}
 	b.ops++
-	b.waiting++
+	b.counters.waiting++
 	b.s.scratch = appendLog(b.s.scratch[:0], w.Source, e)
 	b.waitingBytes += int64(len(b.s.scratch) - logHeader)
 	if err := b.set(waitingKey(seq), b.s.scratch); err != nil {
 		return err
 	}
 	b.entries = append(b.entries, Entry{Seq: seq, Waits: e, Source: w.Source})
-	if err := b.setWait(e, waitRow{seq, w.Came, w.Until, w.From}); err != nil {
+	if err := b.setWait(Waiting{e, seq, w}); err != nil {
 		return err
 	}
 	if err := b.set(waitAuthorKey(e.PubKey, seq), nil); err != nil {
@@ -84,36 +84,28 @@ func (b *Batch) wait(e *nostr.Event, seq Seq, w Wait) error {
 }
 
 // setWait writes how an event waits, and its place in the order in which waits are over.
-func (b *Batch) setWait(e *nostr.Event, w waitRow) error {
-	if at, ok := e.Expiration(); ok {
-		w.until = min(w.until, at)
+func (b *Batch) setWait(w Waiting) error {
+	if at, ok := w.Event.Expiration(); ok {
+		w.Until = min(w.Until, at)
 	}
-	w.until = max(w.until, 0)
-	b.waitFrom = min(b.waitFrom, w.until)
-	if err := b.set(timedKey(tableWaitOver, w.until, e.ID), nil); err != nil {
+	w.Until = max(w.Until, 0)
+	b.waitFrom = min(b.waitFrom, w.Until)
+	if err := b.set(timedKey(tableWaitOver, w.Until, w.Event.ID), nil); err != nil {
 		return err
 	}
-	return b.set(keyID(tableWait, e.ID), w.append(nil))
+	return b.set(keyID(tableWait, w.Event.ID), waitRow{w.Seq, w.Came, w.Until, w.From}.append(nil))
 }
 
 // Postpone lets an event that waits do so until then. It does nothing to any other.
 func (b *Batch) Postpone(id nostr.ID, until int64) error {
-	err := func() error {
-		w, ok, err := b.reader().waits(id)
-		if err != nil || !ok {
-			return err
+	w, err := b.waiting(id)
+	if err == nil && w.Event != nil {
+		if err = b.delete(timedKey(tableWaitOver, w.Until, id)); err == nil {
+			b.ops++
+			w.Until = until
+			err = b.setWait(w)
 		}
-		e, err := b.reader().waitingEvent(w.seq)
-		if err != nil {
-			return err
-		}
-		if err := b.delete(timedKey(tableWaitOver, w.until, id)); err != nil {
-			return err
-		}
-		b.ops++
-		w.until = until
-		return b.setWait(e, w)
-	}()
+	}
 	if err != nil {
 		return fmt.Errorf("postpone the wait of %s: %w", id, err)
 	}
@@ -123,24 +115,24 @@ func (b *Batch) Postpone(id nostr.ID, until int64) error {
 // EndWait ends the wait of an event without its being served, and remembers why, if that is remembered. It does nothing to an event
 // that does not wait.
 func (b *Batch) EndWait(id nostr.ID, why policy.Outcome) error {
-	err := func() error {
-		w, ok, err := b.reader().waits(id)
-		if err != nil || !ok {
-			return err
+	w, err := b.waiting(id)
+	if err == nil && w.Event != nil {
+		if err = b.endWait(id, reasonOf(why)); err == nil {
+			err = b.remember(w.Event, why)
 		}
-		e, err := b.reader().waitingEvent(w.seq)
-		if err != nil {
-			return err
-		}
-		if err := b.endWait(id, reasonOf(why)); err != nil {
-			return err
-		}
-		return b.remember(e, why)
-	}()
+	}
 	if err != nil {
 		return fmt.Errorf("end the wait of %s: %w", id, err)
 	}
 	return nil
+}
+
+// waiting is as Waiting, at no cost where nothing waits.
+func (b *Batch) waiting(id nostr.ID) (Waiting, error) {
+	if b.counters.waiting == 0 {
+		return Waiting{}, nil
+	}
+	return b.reader().waiting(id)
 }
 
 // LapseDue ends up to max waits that are over by now, the longest over first. It says how many, and when the next one is over: at
@@ -153,8 +145,11 @@ func (b *Batch) LapseDue(now time.Time, max int) (next time.Time, n int, err err
 	for _, id := range ids {
 		why := policy.Lapsed
 		w, err := b.Waiting(id)
+		if err == nil && w.Event == nil {
+			err = fmt.Errorf("end of the wait of %s: %w", id, errCorrupt)
+		}
 		if err != nil {
-			return next, n, err
+			return next, n, fmt.Errorf("end waits: %w", err)
 		}
 		if at, ok := w.Event.Expiration(); ok && at <= now.Unix() {
 			why = policy.Expired
@@ -165,7 +160,7 @@ func (b *Batch) LapseDue(now time.Time, max int) (next time.Time, n int, err err
 		n++
 	}
 	b.waitFrom = from
-	if b.waiting > 0 {
+	if b.counters.waiting > 0 {
 		next = time.Unix(from, 0)
 	}
 	return next, n, nil
@@ -173,28 +168,21 @@ func (b *Batch) LapseDue(now time.Time, max int) (next time.Time, n int, err err
 
 // endWait takes away everything of an event that waits.
 func (b *Batch) endWait(id nostr.ID, why Reason) error {
-	if b.waiting == 0 {
-		return nil
-	}
-	r := b.reader()
-	w, ok, err := r.waits(id)
-	if err != nil || !ok {
+	w, err := b.waiting(id)
+	if err != nil || w.Event == nil {
 		return err
 	}
-	e, err := r.waitingEvent(w.seq)
-	if err != nil {
-		return err
-	}
+	e := w.Event
 	b.ops++
-	b.waiting--
+	b.counters.waiting--
 	b.waitingBytes -= int64(len(e.AppendJSON(nil)))
-	keys := [][]byte{waitingKey(w.seq), keyID(tableWait, id), timedKey(tableWaitOver, w.until, id), waitAuthorKey(e.PubKey, w.seq)}
+	keys := [][]byte{waitingKey(w.Seq), keyID(tableWait, id), timedKey(tableWaitOver, w.Until, id), waitAuthorKey(e.PubKey, w.Seq)}
 	if e.Kind == nip34.KindRepository {
-		keys = append(keys, waitRepositoryKey(hashOf(e.Tags.D()), w.seq))
+		keys = append(keys, waitRepositoryKey(hashOf(e.Tags.D()), w.Seq))
 	}
 	if address := e.Address(); address != "" {
 		h := hashOf(address)
-		if s, ok, err := r.waitSlot(h); err != nil {
+		if s, ok, err := b.reader().waitSlot(h); err != nil {
 			return err
 		} else if ok && s.ID == id {
 			keys = append(keys, keyHash(tableWaitSlot, h))
@@ -205,7 +193,7 @@ func (b *Batch) endWait(id nostr.ID, why Reason) error {
 			return err
 		}
 	}
-	b.dropEntry(w.seq)
+	b.dropEntry(w.Seq)
 	if err := b.dropRecord(id); err != nil || why == released {
 		return err
 	}
@@ -219,7 +207,7 @@ func (b *Batch) endWait(id nostr.ID, why Reason) error {
 
 // supersedeWait ends the wait of an older version than e under its address.
 func (b *Batch) supersedeWait(address hash, e *nostr.Event) error {
-	if b.waiting == 0 {
+	if b.counters.waiting == 0 {
 		return nil
 	}
 	s, ok, err := b.reader().waitSlot(address)
@@ -251,34 +239,24 @@ func (b *Batch) vanishWaits(author nostr.PubKey, until int64) error {
 
 // waitsFor is the event of that id and author, if it waits and a deletion concerns it; else nil.
 func (b *Batch) waitsFor(id nostr.ID, author nostr.PubKey) (*nostr.Event, error) {
-	if b.waiting == 0 {
-		return nil, nil
-	}
-	w, ok, err := b.reader().waits(id)
-	if err != nil || !ok {
+	w, err := b.waiting(id)
+	if err != nil || w.Event == nil || w.Event.PubKey != author || !deletable(w.Event.Kind) {
 		return nil, err
 	}
-	e, err := b.reader().waitingEvent(w.seq)
-	if err != nil || e.PubKey != author || !deletable(e.Kind) {
-		return nil, err
-	}
-	return e, nil
+	return w.Event, nil
 }
 
 // waitsAt is the event that waits under an address and is no newer than until; nil where there is none.
 func (b *Batch) waitsAt(address hash, until int64) (*nostr.Event, error) {
-	if b.waiting == 0 {
+	if b.counters.waiting == 0 {
 		return nil, nil
 	}
 	s, ok, err := b.reader().waitSlot(address)
 	if err != nil || !ok || s.CreatedAt > until {
 		return nil, err
 	}
-	w, ok, err := b.reader().waits(s.ID)
-	if err != nil || !ok {
-		return nil, err
-	}
-	return b.reader().waitingEvent(w.seq)
+	w, err := b.waiting(s.ID)
+	return w.Event, err
 }
 
 func isWaiting(r reader, e *nostr.Event) (policy.Outcome, error) {
