@@ -269,8 +269,7 @@ func standings(t *testing.T, c *corpus.Corpus) {
 	members, invited, silent := 0, 0, 0
 	for i, r := range c.Repositories {
 		same := byD[r.Address.D]
-		root := same[slices.IndexFunc(same, func(a *nip34.Announcement) bool { return a.Address == r.Address })]
-		sets[i] = grasp.Maintainers(root, same)
+		sets[i] = grasp.NewGroup(same).Maintainers(r.Address.PubKey)
 		members, invited = members+len(sets[i].Members)-1, invited+len(sets[i].Invited)
 		for _, a := range same {
 			if has := sets[i].HasInvited(a.Address.PubKey); has && service.Lists(a) {

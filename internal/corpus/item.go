@@ -23,12 +23,6 @@ const (
 	Noise                         // anything that no relay of the corpus wants
 )
 
-var whatNames = [...]string{"announcement", "maintainer", "state", "patch", "pull request", "pull request update", "issue", "comment",
-	"reply", "status", "cover note", "label", "reaction", "quote", "deletion", "noise"}
-
-// String is the part as a word.
-func (w What) String() string { return name(whatNames[:], int(w)) }
-
 // Fate is what a relay makes of an event in the end, if one of the event's repositories lists it, if it accepts by GRASP-01 and if it
 // gets the whole corpus, in whatever order.
 type Fate uint8
@@ -42,15 +36,3 @@ const (
 	Refused              // no relay of the corpus wants it
 	Loose                // stored or not, as the order of arrival has it: its repository was deleted
 )
-
-var fateNames = [...]string{"held", "replaced", "deleted", "expired", "refused", "loose"}
-
-// String is the fate as a word.
-func (f Fate) String() string { return name(fateNames[:], int(f)) }
-
-func name(names []string, i int) string {
-	if i < len(names) {
-		return names[i]
-	}
-	return "unknown"
-}

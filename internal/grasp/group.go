@@ -64,7 +64,13 @@ func (g *Group) add(pk nostr.PubKey) int {
 	return i
 }
 
-// Maintainers is who maintains the repository of that author, as the function of that name says.
+// Maintainers is who maintains the repository that that author announces. He always does, with an announcement in the group
+// or without. Whoever a member lists is invited, and becomes a member when his own announcement lists any member.
+//
+// Role tags go before the maintainers tag, key by key: a key with role tags in an announcement is listed there if a lead
+// or co-maintainer role of it is active. What somebody's own announcement says of him outranks what others say: with role
+// tags for himself of which none is such, he has declined. An announcement that is a subordinate fork declines as well.
+// Who declined is neither member nor invited, unless he is the author.
 func (g *Group) Maintainers(author nostr.PubKey) Set {
 	root, ok := g.index[author]
 	if !ok {

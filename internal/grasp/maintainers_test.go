@@ -44,6 +44,17 @@ func role(a *nip34.Announcement, letter byte, who string, active bool) *nip34.An
 	return a
 }
 
+// maintainers asks about the repository that root announces, whatever else of its author's or with another d is in same.
+func maintainers(root *nip34.Announcement, same []*nip34.Announcement) grasp.Set {
+	group := []*nip34.Announcement{root}
+	for _, a := range same {
+		if a.Address.D == root.Address.D && a.Address.PubKey != root.Address.PubKey {
+			group = append(group, a)
+		}
+	}
+	return grasp.NewGroup(group).Maintainers(root.Address.PubKey)
+}
+
 func TestMaintainers(t *testing.T) {
 	type list = []*nip34.Announcement
 	fork := func(a *nip34.Announcement) { a.Fork = true }
@@ -108,7 +119,7 @@ func TestMaintainers(t *testing.T) {
 			[]string{"bob"}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := grasp.Maintainers(tc.root, tc.same)
+			got := maintainers(tc.root, tc.same)
 			want := grasp.Set{Members: keys(tc.members...), Invited: keys(tc.invited...)}
 			slices.SortFunc(want.Members, nostr.PubKey.Compare)
 			slices.SortFunc(want.Invited, nostr.PubKey.Compare)
@@ -206,7 +217,7 @@ func TestMaintainersFollowTheRule(t *testing.T) {
 		welcome := map[nostr.PubKey]bool{}
 		for i, root := range same {
 			members, invited := naive(root, same)
-			got := grasp.Maintainers(root, same)
+			got := maintainers(root, same)
 			if len(got.Members) != len(members) || len(got.Invited) != len(invited) {
 				t.Fatalf("seed %d: %v; want members %v, invited %v", seed, got, members, invited)
 			}
@@ -278,10 +289,10 @@ func TestMaintainersDoNotDependOnOrder(t *testing.T) {
 			a.ID[0] = byte(i)
 		}
 		root := ann("0", "1", "2", "3")
-		want := grasp.Maintainers(root, same)
+		want := maintainers(root, same)
 		for range 5 {
 			r.Shuffle(len(same), func(i, j int) { same[i], same[j] = same[j], same[i] })
-			if got := grasp.Maintainers(root, same); !reflect.DeepEqual(got, want) {
+			if got := maintainers(root, same); !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d: %v, in another order %v", seed, want, got)
 			}
 		}
@@ -300,14 +311,14 @@ func TestMaintainersAreBounded(t *testing.T) {
 	for i := range 1000 {
 		root.Maintainers = append(root.Maintainers, key(fmt.Sprint(i)))
 	}
-	got := grasp.Maintainers(root, nil)
+	got := maintainers(root, nil)
 	if len(got.Invited) != grasp.MaxMaintainers || !got.HasInvited(key("99")) || got.HasInvited(key("100")) {
 		t.Errorf("%d invited", len(got.Invited))
 	}
 	for i := range 1000 {
 		role(root, 'm', fmt.Sprint(999-i), true)
 	}
-	got = grasp.Maintainers(root, nil)
+	got = maintainers(root, nil)
 	if len(got.Invited) != grasp.MaxMaintainers || !got.HasInvited(key("900")) || got.HasInvited(key("899")) {
 		t.Errorf("%d invited by role", len(got.Invited))
 	}

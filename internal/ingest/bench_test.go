@@ -9,22 +9,22 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/corpus"
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
 	"graspd/internal/store"
+	"graspd/internal/testkit"
 )
 
 // corpora are about n events as git relays have them, parsed as they come, and signed only where that is asked for.
 func corpora(tb testing.TB, n int, sign bool) []*nostr.Event {
 	tb.Helper()
-	o := corpus.Usual(n, "wss://"+domain)
+	o := testkit.Usual(n, "wss://"+domain)
 	if !sign {
-		o.Sign = corpus.Unsigned
+		o.Sign = testkit.Unsigned
 	}
-	events, err := corpus.Parsed(o)
+	events, err := testkit.Parsed(o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func throughDoor(b *testing.B, events []*nostr.Event, v nostr.Verifier) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	now := func() time.Time { return time.Unix(corpus.Until, 0) }
+	now := func() time.Time { return time.Unix(testkit.Until, 0) }
 	st, err := store.Open(store.Options{Dir: b.TempDir(), Floor: 1, Now: now})
 	if err != nil {
 		b.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"graspd/internal/nostr"
+	"graspd/internal/testkit"
 )
 
 // writeClient is the frame of a client's message.
@@ -20,7 +21,7 @@ func writeClient(m nostr.ClientMessage) []byte {
 	case nostr.Req:
 		return nostr.AppendReq(nil, m.Sub, m.Filters...)
 	case nostr.Count:
-		return nostr.AppendCount(nil, m.Sub, m.Filters...)
+		return testkit.Count(m.Sub, m.Filters...)
 	case nostr.Close:
 		return nostr.AppendClose(nil, m.Sub)
 	case nostr.NegOpen:

@@ -20,11 +20,6 @@ func AppendReq(dst []byte, sub string, filters ...Filter) []byte {
 	return appendFilters(appendVerb(dst, "REQ", sub), filters)
 }
 
-// AppendCount appends ["COUNT", sub, filter...] (NIP-45).
-func AppendCount(dst []byte, sub string, filters ...Filter) []byte {
-	return appendFilters(appendVerb(dst, "COUNT", sub), filters)
-}
-
 // AppendClose appends ["CLOSE", sub].
 func AppendClose(dst []byte, sub string) []byte {
 	return append(appendVerb(dst, "CLOSE", sub), ']')

@@ -203,7 +203,7 @@ func (g *guest) act() error {
 		g.tally.add("sent COUNT", 1)
 		f := g.pool.filter(g.r)
 		g.told.ask(sub, func(a *asked) { a.counts++ })
-		return g.send(nostr.AppendCount(nil, sub, f))
+		return g.send(testkit.Count(sub, f))
 	case 9, 10:
 		return g.reconcile()
 	case 11, 12, 13, 14, 15:

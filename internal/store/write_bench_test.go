@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/corpus"
 	"graspd/internal/nostr"
 	"graspd/internal/store"
+	"graspd/internal/testkit"
 )
 
 // written is how many events BenchmarkWrite writes: enough for tables to be merged.
@@ -17,11 +17,11 @@ const written = 60_000
 
 // parsed are about n events as git relays have them, parsed as they come, and signed only where that is asked for.
 func parsed(n int, sign bool) []*nostr.Event {
-	o := corpus.Usual(n, "wss://relay.example.org")
+	o := testkit.Usual(n, "wss://relay.example.org")
 	if !sign {
-		o.Sign = corpus.Unsigned
+		o.Sign = testkit.Unsigned
 	}
-	events, err := corpus.Parsed(o)
+	events, err := testkit.Parsed(o)
 	if err != nil {
 		panic(err)
 	}
@@ -78,7 +78,7 @@ func BenchmarkWrite(b *testing.B) {
 		runtime.GC()
 		runtime.ReadMemStats(&m)
 		before, bytes := cpu(), m.TotalAlloc
-		s, err := store.Open(store.Options{Dir: b.TempDir(), Floor: 1, Now: func() time.Time { return time.Unix(corpus.Until, 0) }})
+		s, err := store.Open(store.Options{Dir: b.TempDir(), Floor: 1, Now: func() time.Time { return time.Unix(testkit.Until, 0) }})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -106,7 +106,7 @@ func BenchmarkWrite(b *testing.B) {
 // the disk whose events do not fit into its cache, beside the check of an event in the same run.
 func BenchmarkIDs(b *testing.B) {
 	events := corpora()
-	s := open(b, store.Options{Dir: b.TempDir(), Floor: 1, CacheBytes: 8 << 20, Now: func() time.Time { return time.Unix(corpus.Until, 0) }})
+	s := open(b, store.Options{Dir: b.TempDir(), Floor: 1, CacheBytes: 8 << 20, Now: func() time.Time { return time.Unix(testkit.Until, 0) }})
 	writeAll(b, s, events)
 	store.Compact(s)
 	v := s.View()

@@ -13,6 +13,7 @@ import (
 	"graspd/internal/corpus"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/testkit"
 )
 
 // collection is the corpus: events that a relay keeps, on a file, and what filters need to ask for them.
@@ -27,14 +28,14 @@ type collection struct {
 
 // Bounds of created_at, all past.
 const (
-	since = corpus.Since
-	until = corpus.Until
+	since = testkit.Since
+	until = testkit.Until
 )
 
 // shape is a corpus of about n events: 1,000 repositories with 50,000 root events at the full size. A large one has 10,000 with
 // 500,000 in 1,000,000.
 func shape(n int, large bool) corpus.Options {
-	o := corpus.Usual(n, service)
+	o := testkit.Usual(n, service)
 	if large {
 		o.Repositories, o.Roots = max(n/100, 2), n/2
 		o.Others = n - o.Repositories - o.Roots

@@ -1,21 +1,22 @@
-package corpus_test
+package testkit_test
 
 import (
 	"testing"
 
 	"graspd/internal/corpus"
 	"graspd/internal/nostr"
+	"graspd/internal/testkit"
 )
 
 func TestUsual(t *testing.T) {
 	for _, n := range []int{6, 300} {
-		o := corpus.Usual(n, "wss://git.example.org")
-		o.Sign = corpus.Unsigned
+		o := testkit.Usual(n, "wss://git.example.org")
+		o.Sign = testkit.Unsigned
 		made := corpus.Generate(o)
 		if len(made.Items) != n {
 			t.Errorf("%d events, want %d", len(made.Items), n)
 		}
-		events, err := corpus.Parsed(o)
+		events, err := testkit.Parsed(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,7 +26,7 @@ func TestUsual(t *testing.T) {
 		i := 0
 		for e := range made.Events(corpus.Held) {
 			p := events[i]
-			if i++; p.ID != e.ID || p.ID != p.ComputeID() || p.Sig != (nostr.Sig{}) || p.CreatedAt > corpus.Until {
+			if i++; p.ID != e.ID || p.ID != p.ComputeID() || p.Sig != (nostr.Sig{}) || p.CreatedAt > testkit.Until {
 				t.Fatalf("%+v, made from %+v", p, e)
 			}
 		}
