@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 
 	"graspd/internal/nip34"
@@ -74,11 +73,8 @@ func (s Service) Is(u RelayURL) bool {
 	return err == nil && s.matches(p)
 }
 
-func (s Service) matches(p parsedRelay) bool { return p.path == s.path && s.at(p) }
-
-// at reports whether p leads to this service or beside it: the same host and effective port.
-func (s Service) at(p parsedRelay) bool {
-	if p.host != s.host {
+func (s Service) matches(p parsedRelay) bool {
+	if p.host != s.host || p.path != s.path {
 		return false
 	}
 	if p.port == "" && s.port == "" {
@@ -100,29 +96,4 @@ func (s Service) Lists(a *nip34.Announcement) bool {
 		}
 	}
 	return false
-}
-
-// Clones reports whether the announcement has a URL of this service in its clone tag (GRASP-01): http or https, and below the base
-// path an npub and a name that ends with .git. It looks at 1,000 values at most.
-func (s Service) Clones(a *nip34.Announcement) bool {
-	return slices.ContainsFunc(a.Clone[:min(len(a.Clone), maxLooked)], s.hosts)
-}
-
-func (s Service) hosts(raw string) bool {
-	scheme, _, _ := strings.Cut(strings.TrimLeft(raw, " \t\r\n"), "://")
-	if !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
-		return false
-	}
-	p, err := parseRelay(raw)
-	if err != nil || !s.at(p) {
-		return false
-	}
-	rest, below := strings.CutPrefix(p.path, s.path+"/")
-	owner, name, ok := strings.Cut(rest, "/")
-	return below && ok && strings.HasPrefix(owner, "npub1") && len(name) > len(".git") && strings.HasSuffix(name, ".git")
-}
-
-// CloneURL is what a client puts into the clone tag for the repository of an owner, who is an npub, with that identifier.
-func (s Service) CloneURL(owner, identifier string) string {
-	return "http" + strings.TrimPrefix(string(s.RelayURL()), "ws") + "/" + owner + "/" + url.PathEscape(identifier) + ".git"
 }

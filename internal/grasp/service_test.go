@@ -16,50 +16,6 @@ func service(t testing.TB, domain string) grasp.Service {
 	return s
 }
 
-func TestServiceClones(t *testing.T) {
-	const npub = "npub1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqzqujme"
-	for _, tc := range []struct {
-		name, domain, listed string
-		want                 bool
-	}{
-		{"https", "example.com", "https://example.com/" + npub + "/x.git", true},
-		{"http", "127.0.0.1:7334", "http://127.0.0.1:7334/" + npub + "/x.git", true},
-		{"case, port and blanks", "example.com", " HTTPS://Example.com:443/" + npub + "/x.git", true},
-		{"escaped", "example.com", "https://example.com/" + npub + "/a%20b%2Fc.git", true},
-		{"base path", "example.com/base", "https://example.com/base/" + npub + "/x.git", true},
-		{"base path missing", "example.com/base", "https://example.com/" + npub + "/x.git", false},
-		{"another base path", "example.com", "https://example.com/base/" + npub + "/x.git", false},
-		{"no repository", "example.com", "https://example.com/", false},
-		{"no name", "example.com", "https://example.com/" + npub + "/.git", false},
-		{"no npub", "example.com", "https://example.com/alice/x.git", false},
-		{"not .git", "example.com", "https://example.com/" + npub + "/x", false},
-		{"another host", "example.com", "https://example.com.evil.example/" + npub + "/x.git", false},
-		{"the host as a user", "example.com", "https://example.com@evil.example/" + npub + "/x.git", false},
-		{"another port", "example.com", "https://example.com:8443/" + npub + "/x.git", false},
-		{"a relay", "example.com", "wss://example.com/" + npub + "/x.git", false},
-		{"ssh", "example.com", "ssh://example.com/" + npub + "/x.git", false},
-		{"nostr", "example.com", "nostr://" + npub + "/x", false},
-		{"no scheme", "example.com", "example.com/" + npub + "/x.git", false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			a := &nip34.Announcement{Clone: []string{"", "https://elsewhere.example/x.git", tc.listed}}
-			if got := service(t, tc.domain).Clones(a); got != tc.want {
-				t.Errorf("Clones(%q) = %v", tc.listed, got)
-			}
-		})
-	}
-	s := service(t, "git.example.com/base")
-	for _, identifier := range []string{"x", "a b", "a/b", "a:b", "100%", "é", "a.git"} {
-		u := s.CloneURL(npub, identifier)
-		if !s.Clones(&nip34.Announcement{Clone: []string{u}}) {
-			t.Errorf("%s is not taken for what it is", u)
-		}
-	}
-	if u := s.CloneURL(npub, "x"); u != "https://git.example.com/base/"+npub+"/x.git" {
-		t.Error(u)
-	}
-}
-
 func TestServiceIsListed(t *testing.T) {
 	for _, tc := range []struct {
 		name, domain, listed string

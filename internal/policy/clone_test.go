@@ -18,7 +18,9 @@ func TestAnnouncementsNeedACloneURL(t *testing.T) {
 	clone := func(name string) nostr.Tag {
 		return tag("clone", "https://elsewhere.example/x.git", "https://relay.example.org/"+nip19.Npub(key(name))+"/d.git")
 	}
-	old := func(tags ...nostr.Tag) *nostr.Event { return eventAt(now.Add(-time.Hour), "alice", nip34.KindRepository, tags...) }
+	old := func(tags ...nostr.Tag) *nostr.Event {
+		return eventAt(now.Add(-time.Hour), "alice", nip34.KindRepository, tags...)
+	}
 	bob := tag("maintainers", key("bob").String())
 	for _, tc := range []struct {
 		name string

@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 
-	"graspd/internal/nip19"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 )
@@ -50,7 +49,7 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 
 // noClone turns down an announcement that lists this service as a relay alone.
 func (r Rules) noClone(a nip34.Address, held bool) Verdict {
-	mend := fmt.Sprintf("add %s and publish again", r.Service.CloneURL(nip19.Npub(a.PubKey), a.D))
+	mend := fmt.Sprintf("add %s and publish again", r.Service.CloneURL(a.PubKey, a.D))
 	if held {
 		return Verdict{Withdraw, "blocked: this version has no clone URL of this service, so the announcement leaves it; to stay, " + mend}
 	}

@@ -1,0 +1,91 @@
+package grasp
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"graspd/internal/nip19"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// ErrRepositoryPath says that a path names no repository.
+var ErrRepositoryPath = errors.New("not /<npub>/<identifier>.git")
+
+const gitSuffix = ".git"
+
+// CloneURL is what a client puts into the clone tag for a repository that this service hosts (GRASP-01). Of the identifier only
+// unreserved characters stand as they are (RFC 3986).
+func (s Service) CloneURL(owner nostr.PubKey, identifier string) string {
+	return "http" + strings.TrimPrefix(string(s.RelayURL()), "ws") + "/" + nip19.Npub(owner) + "/" + escape(identifier) + gitSuffix
+}
+
+func escape(identifier string) string {
+	var b strings.Builder
+	for _, c := range []byte(identifier) {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// Clones reports whether the clone tag of the announcement has the URL of its own repository on this service (GRASP-01), however
+// spelled. It looks at 1,000 values at most.
+func (s Service) Clones(a *nip34.Announcement) bool {
+	return slices.ContainsFunc(a.Clone[:min(len(a.Clone), maxLooked)], func(raw string) bool {
+		scheme, _, _ := strings.Cut(strings.TrimLeft(raw, " \t\r\n"), "://")
+		if !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+			return false
+		}
+		raw = strings.TrimRight(raw, "/ \t\r\n")
+		at := strings.Index(raw, "/npub1")
+		if at < 0 {
+			return false
+		}
+		p, err := parseRelay(raw[:at]) // an identifier may make the rest longer than any URL of a relay
+		if err != nil || p.query != "" || !s.matches(p) {
+			return false
+		}
+		owner, identifier, rest, err := ParseRepositoryPath(raw[at:])
+		return err == nil && rest == "" && owner == a.Address.PubKey && identifier == a.Address.D
+	})
+}
+
+// ParseRepositoryPath reads an escaped path below the base path of a service: /<npub>/<identifier>.git, and what follows it, which
+// begins with a slash where it is not "". The identifier may be any but the empty one; it is decoded once. Errors wrap
+// ErrRepositoryPath.
+func ParseRepositoryPath(escaped string) (owner nostr.PubKey, identifier, rest string, err error) {
+	fail := func(why error) (nostr.PubKey, string, string, error) {
+		return nostr.PubKey{}, "", "", fmt.Errorf("%w: %w", ErrRepositoryPath, why)
+	}
+	parts := strings.SplitN(escaped, "/", 4)
+	if len(parts) < 3 || parts[0] != "" {
+		return fail(errors.New("too short"))
+	}
+	if len(parts) == 4 {
+		rest = "/" + parts[3]
+	}
+	if owner, err = nip19.ParsePubKey(parts[1]); err != nil {
+		return fail(err)
+	}
+	if parts[1] != nip19.Npub(owner) {
+		return fail(errors.New("the npub is written in another way than usual"))
+	}
+	name, ok := strings.CutSuffix(parts[2], gitSuffix)
+	if !ok || name == "" {
+		return fail(errors.New("the name does not end with .git"))
+	}
+	if identifier, err = url.PathUnescape(name); err != nil {
+		return fail(err)
+	}
+	if len(identifier) > nip34.MaxIdentifier {
+		return fail(fmt.Errorf("the identifier is longer than %d bytes", nip34.MaxIdentifier))
+	}
+	return owner, identifier, rest, nil
+}
