@@ -36,6 +36,7 @@ var layers = map[string]int{
 	"internal/grasp":      3,
 	"internal/corpus":     4,
 	"internal/policy":     4,
+	"internal/refs":       4,
 	"internal/health":     4,
 	"internal/slots":      4,
 	"internal/status":     4,

@@ -1,0 +1,41 @@
+package refs
+
+// Cause is why a ref is refused in a push, for counting.
+type Cause uint8
+
+// The causes.
+const (
+	None              Cause = iota // not refused
+	NoState                        // no state says what the push does
+	OtherState                     // the state that waits has other refs than the push leaves
+	FlawedState                    // no repository can be as the state says
+	OlderState                     // a newer state rules
+	NotMaintainer                  // the state is by somebody who does not decide for the repository
+	Moved                          // the ref is not where the push takes it to be
+	WithOthers                     // another ref of the push was refused, and this one goes with it
+	Twice                          // the push names the ref more than once
+	Namespace                      // no ref of that namespace is kept
+	BadTipName                     // refs/nostr/ and something else than an event id
+	TipDeleted                     // tips of pull requests are not deleted by pushes
+	NoPullRequest                  // the event with that id has no tip
+	OtherRepository                // the event does not name the repository
+	OtherTip                       // the event names another commit
+	PendingOther                   // another commit waits under that name
+	PendingPush                    // too many tips of unknown events: in one push
+	PendingRepository              // in the repository
+	PendingAddress                 // from an address
+	PendingAll                     // in all
+	causes
+)
+
+var causeNames = [causes]string{"none", "no_state", "other_state", "flawed_state", "older_state", "not_maintainer", "moved",
+	"with_others", "twice", "namespace", "bad_tip_name", "tip_deleted", "no_pull_request", "other_repository", "other_tip",
+	"pending_other", "pending_push", "pending_repository", "pending_address", "pending_all"}
+
+// String is the cause as a word for logs and metrics.
+func (c Cause) String() string {
+	if c < causes {
+		return causeNames[c]
+	}
+	return "unknown"
+}

@@ -1,0 +1,77 @@
+package refs
+
+import (
+	"slices"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// Projection is the refs of one repository, as they follow from what is stored about it. It is what a row keeps: the fold
+// goes on from the row with what has come since.
+type Projection struct {
+	Ruling
+	PullRequests Set    // refs/nostr/<event id>: the tips of served pull requests that name the repository
+	Generation   uint64 // how often anything of it has changed
+}
+
+// Change is what has come and gone since a Projection was made.
+type Change struct {
+	Members      *grasp.Set    // who decides for the repository now
+	States       []State       // served ones that are complete here: all of them after a change of Members, else at least the new ones
+	PullRequests []PullRequest // served ones whose tips are complete in this repository: at least the new ones
+	Gone         []nostr.ID    // pull requests that are served no more
+}
+
+// Next is the projection after a change, of the repository at that address. States by others than the members, with another
+// identifier, and pull requests that do not name the repository count for nothing.
+func (p Projection) Next(of nip34.Address, c Change) Projection {
+	return p.to(Projection{
+		Ruling:       p.Ruling.next(of.D, c.Members, c.States),
+		PullRequests: p.PullRequests.with(tipChanges(of, c)),
+	})
+}
+
+// Anew is the projection made from all that is stored, for a row that is in doubt: Change holds everything. Of p only that
+// is believed which what is stored cannot tell: a ruling state that is gone, and where HEAD was.
+func (p Projection) Anew(of nip34.Address, c Change) Projection {
+	return p.to(Projection{
+		Ruling:       p.Ruling.next(of.D, c.Members, c.States),
+		PullRequests: Set(nil).with(tipChanges(of, c)),
+	})
+}
+
+// to is next with its generation.
+func (p Projection) to(next Projection) Projection {
+	if p.same(next) {
+		return p
+	}
+	next.Generation = p.Generation + 1
+	return next
+}
+
+func (p Projection) same(other Projection) bool {
+	return p.Ruled == other.Ruled && p.ID == other.ID && p.Head == other.Head && p.Refs.Equal(other.Refs) &&
+		p.PullRequests.Equal(other.PullRequests)
+}
+
+// tipChanges are the refs of pull requests that come and go. One that both came and went is gone.
+func tipChanges(of nip34.Address, c Change) Set {
+	var list []Ref
+	for _, id := range c.Gone {
+		list = append(list, Ref{Name: TipName(id)})
+	}
+	for _, pr := range c.PullRequests {
+		if pr.Names(of) {
+			list = append(list, Ref{pr.Name(), pr.Tip}) // which is no ref where there is no tip
+		}
+	}
+	return NewSet(list)
+}
+
+// All are all refs of the repository in order: branches, tips of pull requests, tags.
+func (p Projection) All() Set {
+	i, _ := p.Refs.find(tips)
+	return slices.Concat(p.Refs[:i], p.PullRequests, p.Refs[i:])
+}

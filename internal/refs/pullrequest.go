@@ -1,0 +1,51 @@
+package refs
+
+import (
+	"slices"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// PullRequest is a pull request (kind 1618) or an update of one (kind 1619), read for the commit that it wants kept.
+type PullRequest struct {
+	nostr.Stamp
+	Commit       string           // its tip as written; "" if it names none
+	Tip          gitwire.ObjectID // zero where Commit is no object id
+	Repositories []nip34.Address  // that it names
+	Updates      nostr.ID         // the pull request that it updates, zero for none
+	Through      nostr.ID         // the pull request that names the repositories in its place, zero where it does so itself
+}
+
+// ReadPullRequest reads a kind 1618 or 1619 event. It fails with nip34.ErrKind only.
+func ReadPullRequest(e *nostr.Event) (PullRequest, error) {
+	t, err := nip34.ParseTip(e)
+	if err != nil {
+		return PullRequest{}, err
+	}
+	p := PullRequest{Stamp: e.Stamp(), Commit: t.Commit, Repositories: t.Repositories, Updates: t.Updates}
+	if id, err := gitwire.ParseObjectID(t.Commit); err == nil {
+		p.Tip = id
+	}
+	return p, nil
+}
+
+// Of is p with the repositories of the pull request that it updates, where it names none itself.
+func (p PullRequest) Of(updated PullRequest) PullRequest {
+	if len(p.Repositories) == 0 && p.Updates == updated.ID {
+		p.Repositories, p.Through = updated.Repositories, updated.ID
+	}
+	return p
+}
+
+// Names reports whether p is for that repository.
+func (p PullRequest) Names(repository nip34.Address) bool {
+	return slices.Contains(p.Repositories, repository)
+}
+
+// Name is the ref at which a repository has the tip.
+func (p PullRequest) Name() string { return TipName(p.ID) }
+
+// TipName is the ref at which a repository has the tip of the pull request or update with this id (GRASP-01).
+func TipName(event nostr.ID) string { return tips + event.String() }

@@ -1,0 +1,96 @@
+// Package refs says what the refs of a repository are, as a function of what is stored about it, and what a push to it may
+// do (GRASP-01): signed states (NIP-34) are the ref database, and a push brings the objects that one of them waits for. All
+// of it is values; which objects are complete on disk is told by the caller. Read Projection first, then Judge.
+package refs
+
+import (
+	"slices"
+	"strings"
+
+	"graspd/internal/gitwire"
+)
+
+// Ref is a full name and the object at which it stands.
+type Ref struct {
+	Name string
+	ID   gitwire.ObjectID
+}
+
+// Set is refs by name: in the order of their bytes, each name once. A Set is never changed, so many may share one.
+type Set []Ref
+
+// NewSet takes refs in any order. Of several with one name the first counts.
+func NewSet(refs []Ref) Set {
+	s := slices.Clone(Set(refs))
+	slices.SortStableFunc(s, func(a, b Ref) int { return strings.Compare(a.Name, b.Name) })
+	return slices.Clip(slices.CompactFunc(s, func(a, b Ref) bool { return a.Name == b.Name }))
+}
+
+// Get is where the ref of that name stands, the zero id if there is none.
+func (s Set) Get(name string) gitwire.ObjectID {
+	if i, ok := s.find(name); ok {
+		return s[i].ID
+	}
+	return gitwire.ObjectID{}
+}
+
+// find is the place of a name, and whether it is there.
+func (s Set) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(s, name, func(r Ref, name string) int { return strings.Compare(r.Name, name) })
+}
+
+// Equal reports whether both have the same refs at the same objects.
+func (s Set) Equal(other Set) bool { return slices.Equal(s, other) }
+
+// with is s after changes, of which those to the zero id delete.
+func (s Set) with(changes Set) Set {
+	if len(changes) == 0 {
+		return s
+	}
+	out := make(Set, 0, len(s)+len(changes))
+	for _, c := range changes {
+		for len(s) > 0 && s[0].Name < c.Name {
+			out = append(out, s[0])
+			s = s[1:]
+		}
+		if len(s) > 0 && s[0].Name == c.Name {
+			s = s[1:]
+		}
+		if !c.ID.IsZero() {
+			out = append(out, c)
+		}
+	}
+	return append(out, s...)
+}
+
+// difference is a name that stands elsewhere in one set than in another. A zero id stands for a ref that is not there.
+type difference struct {
+	name string
+	a, b gitwire.ObjectID
+}
+
+// differences are the first most names that differ between two sets, in order, and how many differ in all.
+func differences(a, b Set, most int) (first []difference, all int) {
+	for len(a) > 0 || len(b) > 0 {
+		var d difference
+		if len(b) == 0 || len(a) > 0 && a[0].Name <= b[0].Name {
+			d.name, d.a = a[0].Name, a[0].ID
+		} else {
+			d.name = b[0].Name
+		}
+		if len(b) > 0 && b[0].Name == d.name {
+			d.b = b[0].ID
+			b = b[1:]
+		}
+		if !d.a.IsZero() {
+			a = a[1:]
+		}
+		if d.a == d.b {
+			continue
+		}
+		if all++; all <= most {
+			first = append(first, d)
+		}
+	}
+	return first, all
+}

@@ -1,0 +1,163 @@
+package refs
+
+import (
+	"slices"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// Announcement is what matters here of a repository announcement (kind 30617): where it stands and whom it lists.
+type Announcement struct {
+	D string
+	grasp.Listing
+}
+
+// ReadAnnouncement reads a kind 30617 event. Its errors are those of nip34.ParseAnnouncement.
+func ReadAnnouncement(e *nostr.Event) (Announcement, error) {
+	a, err := nip34.ParseAnnouncement(e)
+	if err != nil {
+		return Announcement{}, err
+	}
+	return Announcement{a.Address.D, grasp.ListingOf(a)}, nil
+}
+
+// Address is the repository's.
+func (a Announcement) Address() nip34.Address {
+	return nip34.Address{Kind: nip34.KindRepository, PubKey: a.Author, D: a.D}
+}
+
+// Waiting are events that wait for git data, and of those that are served what has a say in their release. An event that
+// Decide would store is among them when it comes: others may have waited for it.
+type Waiting struct {
+	Announcements []Announcement
+	States        []State
+	PullRequests  []PullRequest
+
+	Served   []Announcement // with an identifier of one of those above
+	Complete []State        // likewise, served and complete here; needed when an announcement has come
+}
+
+// Release gives the ids of the events whose wait is over when the states and pull requests are complete that ready tells,
+// in the order of dependence: announcements, states, pull requests, updates of these; each by time.
+//
+// An announcement is released with a pull request that names it, and with a state by a confirmed maintainer of a repository
+// that its author maintains: his own, or one whose membership rests on what he announced.
+func (w Waiting) Release(ready func(nostr.ID) bool) []nostr.ID {
+	var states []State
+	for _, s := range w.States {
+		if s.Flaw == "" && ready(s.ID) {
+			states = append(states, s)
+		}
+	}
+	first, updates := w.readyPullRequests(ready)
+	out := make([]bool, len(w.Announcements))
+	w.named(out, first)
+	w.named(out, updates)
+	w.ruled(out, slices.Concat(states, w.Complete))
+	var released []Announcement
+	for i, a := range w.Announcements {
+		if out[i] {
+			released = append(released, a)
+		}
+	}
+	ids := inTime(nil, released, func(a Announcement) nostr.Stamp { return nostr.Stamp{CreatedAt: a.CreatedAt, ID: a.ID} })
+	ids = inTime(ids, states, func(s State) nostr.Stamp { return s.Stamp })
+	ids = inTime(ids, first, func(p PullRequest) nostr.Stamp { return p.Stamp })
+	return inTime(ids, updates, func(p PullRequest) nostr.Stamp { return p.Stamp })
+}
+
+// readyPullRequests are those that are complete, apart from the updates of others. An update that lets another event say
+// which repositories it is for comes with that one or after it.
+func (w Waiting) readyPullRequests(ready func(nostr.ID) bool) (first, updates []PullRequest) {
+	stays := map[nostr.ID]bool{}
+	for _, p := range w.PullRequests {
+		stays[p.ID] = p.Tip.IsZero() || !ready(p.ID)
+	}
+	for _, p := range w.PullRequests {
+		switch {
+		case stays[p.ID] || stays[p.Through]:
+		case p.Updates == nostr.ID{}:
+			first = append(first, p)
+		default:
+			updates = append(updates, p)
+		}
+	}
+	return first, updates
+}
+
+// named marks the announcements that pull requests name.
+func (w Waiting) named(out []bool, prs []PullRequest) {
+	names := map[nip34.Address]bool{}
+	for _, p := range prs {
+		for _, a := range p.Repositories {
+			names[a] = true
+		}
+	}
+	for i, a := range w.Announcements {
+		out[i] = out[i] || names[a.Address()]
+	}
+}
+
+// ruled marks the announcements of whoever maintains a repository for which the author of one of these states decides.
+func (w Waiting) ruled(out []bool, states []State) {
+	authors := map[string]map[nostr.PubKey]bool{} // by identifier
+	for _, s := range states {
+		if s.Flaw != "" {
+			continue
+		}
+		if authors[s.D] == nil {
+			authors[s.D] = map[nostr.PubKey]bool{}
+		}
+		authors[s.D][s.Author] = true
+	}
+	for d, decide := range authors {
+		members := w.together(d, decide)
+		for i, a := range w.Announcements {
+			out[i] = out[i] || a.D == d && members[a.Author]
+		}
+	}
+}
+
+// together is who maintains, with anybody of some authors, a repository with that identifier.
+func (w Waiting) together(d string, authors map[nostr.PubKey]bool) map[nostr.PubKey]bool {
+	var listings []grasp.Listing
+	for _, a := range slices.Concat(w.Served, w.Announcements) {
+		if a.D == d {
+			listings = append(listings, a.Listing)
+		}
+	}
+	councils := grasp.GroupOf(listings).Councils()
+	members := map[nostr.PubKey]bool{}
+	seen := map[*grasp.Set]bool{}
+	for _, l := range listings {
+		set := councils.Of(l.Author)
+		if seen[set] || !slices.ContainsFunc(set.Members, func(pk nostr.PubKey) bool { return authors[pk] }) {
+			continue
+		}
+		seen[set] = true
+		for _, pk := range set.Members {
+			members[pk] = true
+		}
+	}
+	return members
+}
+
+// inTime appends the ids of events, the oldest first; of one second the lowest id comes last, as it is the newest.
+func inTime[E any](ids []nostr.ID, list []E, stamp func(E) nostr.Stamp) []nostr.ID {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b E) int {
+		switch {
+		case stamp(b).Newer(stamp(a)):
+			return -1
+		case stamp(a).Newer(stamp(b)):
+			return 1
+		}
+		return 0
+	})
+	for _, e := range list {
+		ids = append(ids, stamp(e).ID)
+	}
+	return ids
+}

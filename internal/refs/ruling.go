@@ -1,0 +1,55 @@
+package refs
+
+import (
+	"graspd/internal/grasp"
+)
+
+// Ruling is the state that rules a repository, or ruled it last: of the states with its identifier by its confirmed
+// maintainers whose objects are complete, the newest, on a tie the one with the lowest id. The zero value is of a
+// repository that no state has ruled yet.
+//
+// It stays as it is when its state is deleted or expires: nobody's clone empties, and nothing older rules again because an
+// event went. When its author maintains the repository no longer, the newest state by those who do takes its place,
+// whatever its age, as soon as there is one.
+type Ruling struct {
+	State      // Refs are those of the repository, and so is Head, which is among them or ""
+	Ruled bool // false in the zero value alone
+}
+
+// yields reports whether s would rule in the place of r, once its objects are complete.
+func (r Ruling) yields(to State, members *grasp.Set) bool {
+	return members.Has(to.Author) && to.Flaw == "" && (!r.Ruled || !members.Has(r.Author) || to.Newer(r.Stamp))
+}
+
+// next is what rules when these states are complete, by whomever they are. After a change of the membership all that are
+// stored count, else those suffice that were not there before.
+func (r Ruling) next(d string, members *grasp.Set, complete []State) Ruling {
+	best := -1
+	for i, s := range complete {
+		if s.D == d && r.yields(s, members) && (best < 0 || s.Newer(complete[best].Stamp)) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return r
+	}
+	s := complete[best]
+	s.Head = headOf(r.Head, s)
+	return Ruling{State: s, Ruled: true}
+}
+
+// headOf is the branch that HEAD is at once s rules: the one that s names, else the one that it was at, else main, master or
+// the first branch. It is "" where there is no branch.
+func headOf(before string, s State) string {
+	for _, name := range []string{s.Head, before, "refs/heads/main", "refs/heads/master"} {
+		if !s.Refs.Get(name).IsZero() && isBranch(name) {
+			return name
+		}
+	}
+	for _, r := range s.Refs {
+		if isBranch(r.Name) {
+			return r.Name
+		}
+	}
+	return ""
+}

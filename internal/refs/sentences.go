@@ -1,0 +1,190 @@
+package refs
+
+import (
+	"fmt"
+	"time"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/grasp"
+	"graspd/internal/nip19"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/words"
+)
+
+// What people are told. Every text is one line without a full stop, and says what to do where something can be done. Names
+// and values by strangers are printable and bounded.
+
+// Answers to events (GRASP-01). They follow the flag true.
+const (
+	okWaits      = "purgatory: won't be served until git data arrives"
+	okStillWaits = "duplicate: in purgatory"
+)
+
+func okWaitsFor(commit string) string { return okWaits + " (commit " + words.Printable(commit) + ")" }
+
+func okWaitsInVain(flaw string) string {
+	return okWaits + "; it never can: " + flaw + ": publish a state without that"
+}
+
+func refusedRefs() string {
+	return fmt.Sprintf("invalid: this state names more than %d branches and tags; publish one with fewer", nip34.MaxRefs)
+}
+
+// Why no repository can be as a state says: clauses. Of names that git refuses gitwire says why.
+
+func flawValue(name, value string) string {
+	return fmt.Sprintf("it has %s at '%s', which is the id of no object here (40 lower-case hex digits)", words.Printable(name), words.Printable(value))
+}
+
+func flawWithin(inner, outer string) string {
+	return fmt.Sprintf("it has both %s and %s, which exclude each other", words.Printable(outer), words.Printable(inner))
+}
+
+// Reasons beside a ref in the report of a push, which git prints in brackets.
+const (
+	refusedNoState    = "no state event for this push"
+	refusedWithOthers = "refused with the others of this push"
+	refusedAtomic     = "atomic push failed"
+	refusedTwice      = "named twice in this push"
+	refusedNamespace  = "only refs/heads/, refs/tags/ and refs/nostr/<event id> are kept here"
+	refusedDeletion   = "tips of pull requests go with their events: delete the event (kind 5) instead"
+	refusedTipName    = "refs/nostr/ takes event ids only: 64 lower-case hex digits"
+	refusedRepository = "the event with this id does not name this repository"
+	refusedAuthor     = "the state for this push is not by a confirmed maintainer"
+)
+
+func refusedState(s State) string { return "not as the state " + short(s.ID.String()) + " says" }
+
+func refusedFlaw(s State) string {
+	return "no repository can be as the state " + short(s.ID.String()) + " says"
+}
+
+func refusedOlder(ruling State) string {
+	return "a newer state (" + short(ruling.ID.String()) + ") rules"
+}
+
+func refusedMoved(now gitwire.ObjectID) string {
+	if now.IsZero() {
+		return "fetch first: it is not here"
+	}
+	return "fetch first: it is at " + short(now.String()) + " here"
+}
+
+func refusedKind(k nostr.Kind) string {
+	return fmt.Sprintf("the event with this id is no pull request (kind %d) and has no tip", k)
+}
+
+func refusedTip(p PullRequest, pushed gitwire.ObjectID) string {
+	if p.Tip.IsZero() {
+		return "event " + p.ID.String() + " names no commit that could be pushed"
+	}
+	return fmt.Sprintf("event %s names commit %s, not %s", p.ID, p.Tip, pushed)
+}
+
+func refusedDeletionOf(p PullRequest) string {
+	return fmt.Sprintf("event %s has its tip %s here: delete the event (kind 5) instead", p.ID, p.Tip)
+}
+
+func refusedPending(held, pushed gitwire.ObjectID) string {
+	return fmt.Sprintf("commit %s was pushed here before and waits for its event, so not %s: publish the event first", held, pushed)
+}
+
+// refusedRoom says why a tip of an unknown event is not taken, by what stands against it.
+func refusedRoom(c Cause) string {
+	why := "too much waits here for its events"
+	switch c {
+	case PendingPush:
+		why = fmt.Sprintf("more than %d tips of unknown pull requests in one push", MaxPushTips)
+	case PendingRepository:
+		why = fmt.Sprintf("in this repository %d tips or %d MiB wait for their events", MaxRepositoryTips, MaxRepositoryBytes>>20)
+	case PendingAddress:
+		why = fmt.Sprintf("your address has pushed %d tips of unknown pull requests within an hour, or %d MiB of them wait", MaxAddressTips, MaxAddressBytes>>20)
+	}
+	return "refused: " + why + ", publish the pull request's event first"
+}
+
+// speech is what sentences about a push are made of beside what they are about.
+type speech struct {
+	relay grasp.RelayURL
+	of    nip34.Address
+	now   int64
+}
+
+func (s speech) noState() string {
+	return fmt.Sprintf("no state event for this push: publish your repository state (kind 30618) to %s first, then push again", s.relay)
+}
+
+// differs is a line for a ref that is not where the state wants it after the push.
+func (s speech) differs(state State, name string, wants, after gitwire.ObjectID, pushed bool) string {
+	head := fmt.Sprintf("the state of %s (%s) ", s.at(state.CreatedAt), short(state.ID.String()))
+	name = words.Printable(name)
+	switch {
+	case after.IsZero() && pushed:
+		return head + fmt.Sprintf("has %s at %s, which this push deletes: leave it, or publish a state without it", name, short(wants.String()))
+	case after.IsZero():
+		return head + fmt.Sprintf("also has %s at %s, which is not here: push it too", name, short(wants.String()))
+	case wants.IsZero() && pushed:
+		return head + fmt.Sprintf("does not have %s: do not push it, or publish a state that has it at %s", name, short(after.String()))
+	case wants.IsZero():
+		return head + fmt.Sprintf("does not have %s, which is here at %s: delete it with this push too", name, short(after.String()))
+	case pushed:
+		return head + fmt.Sprintf("has %s at %s, not at %s: push what it says, or publish a state that has this", name, short(wants.String()), short(after.String()))
+	}
+	return head + fmt.Sprintf("has %s at %s, which is at %s here: push it too", name, short(wants.String()), short(after.String()))
+}
+
+// more stands below lines about refs of which there are more.
+func (s speech) more(n int) string {
+	if n == 1 {
+		return "and so one more ref"
+	}
+	return fmt.Sprintf("and so %d more refs", n)
+}
+
+func (s speech) flawed(state State) string {
+	return fmt.Sprintf("no repository can be as the state of %s (%s) says: %s: publish a state without that, then push again",
+		s.at(state.CreatedAt), short(state.ID.String()), state.Flaw)
+}
+
+func (s speech) older(state, ruling State) string {
+	return fmt.Sprintf("a newer state (%s, %s) rules this repository, not that of %s (%s): fetch, publish a state made after it, then push again",
+		short(ruling.ID.String()), s.at(ruling.CreatedAt), s.at(state.CreatedAt), short(state.ID.String()))
+}
+
+func (s speech) notMaintainer(author nostr.PubKey, invited bool) string {
+	head := fmt.Sprintf("%s is not a confirmed maintainer of %s: ", nip19.Npub(author), s.repository())
+	if invited {
+		return head + "their announcement must list a maintainer back"
+	}
+	return head + "a maintainer's announcement must list them, and theirs must list a maintainer back"
+}
+
+func (s speech) moved(name string, now, old gitwire.ObjectID) string {
+	name = words.Printable(name)
+	switch {
+	case now.IsZero():
+		return fmt.Sprintf("%s is not here, though your git takes it to be at %s: fetch, then push again", name, short(old.String()))
+	case old.IsZero():
+		return fmt.Sprintf("%s is here already, at %s: fetch, then push again", name, short(now.String()))
+	}
+	return fmt.Sprintf("%s is at %s here, though your git takes it to be at %s: fetch, then push again", name, short(now.String()), short(old.String()))
+}
+
+// repository is the repository as it stands in its URL, with its owner's key cut short.
+func (s speech) repository() string {
+	npub := nip19.Npub(s.of.PubKey)
+	return npub[:len("npub1")+8] + "…/" + words.Printable(s.of.D)
+}
+
+// at is a time of an event in seconds, with its day if that is another than the day of the push.
+func (s speech) at(seconds int64) string {
+	t, now := time.Unix(seconds, 0).UTC(), time.Unix(s.now, 0).UTC()
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04:05 UTC")
+	}
+	return t.Format("2006-01-02 15:04:05 UTC")
+}
+
+// short is the beginning of an id in hex.
+func short(hex string) string { return hex[:min(len(hex), 8)] + "…" }

@@ -1,0 +1,80 @@
+package refs
+
+import (
+	"strings"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// State is a repository state (kind 30618), read so that it can be compared with refs.
+type State struct {
+	nostr.Stamp
+	Author nostr.PubKey
+	D      string
+	Refs   Set    // branches and tags that it names
+	Head   string // the branch that HEAD is to be at, "" for none; perhaps none of Refs
+	Flaw   string // why no repository can ever be as it says, as a clause; "" for most
+}
+
+// ReadState reads a kind 30618 event. Its errors are those of nip34.ParseState. Refs lacks what there can be nowhere.
+func ReadState(e *nostr.Event) (State, error) {
+	parsed, err := nip34.ParseState(e)
+	if err != nil {
+		return State{}, err
+	}
+	s := State{Stamp: e.Stamp(), Author: e.PubKey, D: parsed.Address.D, Head: parsed.Head}
+	list := make([]Ref, 0, len(parsed.Refs))
+	for _, r := range parsed.Refs {
+		id, err := gitwire.ParseObjectID(r.OID)
+		bad := gitwire.CheckRefName(r.Name)
+		switch {
+		case bad != nil:
+			s.flaw(bad.Error())
+		case err != nil || id.IsZero():
+			s.flaw(flawValue(r.Name, r.OID))
+		default:
+			list = append(list, Ref{r.Name, id})
+		}
+	}
+	s.Refs = NewSet(list)
+	for _, r := range s.Refs {
+		if outer := within(s.Refs, r.Name); outer != "" {
+			s.flaw(flawWithin(r.Name, outer))
+		}
+	}
+	return s, nil
+}
+
+// flaw keeps the first.
+func (s *State) flaw(why string) {
+	if s.Flaw == "" {
+		s.Flaw = why
+	}
+}
+
+// within is the ref that would be a directory for name, "" if there is none. Where refs are files they exclude each other.
+func within(refs Set, name string) string {
+	for {
+		i := strings.LastIndexByte(name, '/')
+		if i < len(branches) {
+			return "" // the namespace is left
+		}
+		if name = name[:i]; !refs.Get(name).IsZero() {
+			return name
+		}
+	}
+}
+
+// isBranchOrTag reports whether a ref is one that states speak of.
+func isBranchOrTag(name string) bool { return isBranch(name) || strings.HasPrefix(name, tags) }
+
+func isBranch(name string) bool { return strings.HasPrefix(name, branches) }
+
+// The namespaces that repositories have here.
+const (
+	branches = "refs/heads/"
+	tags     = "refs/tags/"
+	tips     = "refs/nostr/"
+)
