@@ -36,7 +36,7 @@ func GroupOf(same []Listing) *Group {
 	newest := make(map[nostr.PubKey]*Listing, len(same))
 	for i := range same {
 		l := &same[i]
-		if old := newest[l.Author]; old == nil || l.stamp().Newer(old.stamp()) {
+		if old := newest[l.Author]; old == nil || l.Stamp().Newer(old.Stamp()) {
 			newest[l.Author] = l
 		}
 	}

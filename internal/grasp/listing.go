@@ -44,7 +44,8 @@ func ListingOf(a *nip34.Announcement) Listing {
 	return l
 }
 
-func (l *Listing) stamp() nostr.Stamp { return nostr.Stamp{CreatedAt: l.CreatedAt, ID: l.ID} }
+// Stamp orders announcements of one author.
+func (l *Listing) Stamp() nostr.Stamp { return nostr.Stamp{CreatedAt: l.CreatedAt, ID: l.ID} }
 
 // declines reports whether the author of a wants no part in other people's repositories with this d.
 func declines(a *nip34.Announcement) bool {

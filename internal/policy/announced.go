@@ -23,14 +23,38 @@ func (r Rules) Read(e *nostr.Event) (Announcer, bool) {
 	if err != nil {
 		return Announcer{}, false
 	}
-	return r.announcer(a), true
+	return r.Announcer(a), true
 }
 
-func (r Rules) announcer(a *nip34.Announcement) Announcer {
-	return Announcer{
-		Listing: grasp.ListingOf(a), lists: r.Service.Lists(a), clones: r.Service.Clones(a),
-		admitted: r.Lists.Admits(a.Address), barred: r.Lists.Bars(a.Address),
+// Announcer is what the rules read in an announcement.
+func (r Rules) Announcer(a *nip34.Announcement) Announcer {
+	return Announcer{Listing: grasp.ListingOf(a), lists: r.Service.Lists(a), clones: r.Service.Clones(a)}.Under(r.Lists, a.Address)
+}
+
+// Under is what other lists make of the announcement, which stands at that address.
+func (a Announcer) Under(l Lists, at nip34.Address) Announcer {
+	a.admitted, a.barred = l.Admits(at), l.Bars(at)
+	return a
+}
+
+// Founds says whether it makes a repository of its own, where it is served: it lists this service, and the lists admit it.
+func (a Announcer) Founds() bool { return a.lists && a.admitted }
+
+// Counts says whether it has a part in any repository: the lists do not bar it.
+func (a Announcer) Counts() bool { return !a.barred }
+
+// Group is announcements with one d, of which those that count have a part in who maintains what: its Councils tell, for every
+// author, the members of the repository, whose word counts there, and who is only invited. It is made here alone, for decisions
+// and for the fold. Whoever else has to know who maintains a repository, say to let somebody write to it, asks
+// want.Desired.Councils.
+func Group(same []Announcer, counts func(Announcer) bool) *grasp.Group {
+	listings := make([]grasp.Listing, 0, len(same))
+	for _, a := range same {
+		if counts(a) {
+			listings = append(listings, a.Listing)
+		}
 	}
+	return grasp.GroupOf(listings)
 }
 
 // Keys is how many keys it names, its author's among them: what it costs in memory.
@@ -88,25 +112,19 @@ func (a *Announced) withoutLists() *assembly {
 // everybody in their maintainer sets.
 func (a *Announced) byLists() *assembly {
 	if a.lists == nil {
-		a.lists = a.assemble(func(x Announcer) bool { return !x.barred }, func(x Announcer) bool { return x.lists && x.admitted })
+		a.lists = a.assemble(Announcer.Counts, Announcer.Founds)
 	}
 	return a.lists
 }
 
 func (a *Announced) assemble(counts, root func(Announcer) bool) *assembly {
-	var listings []grasp.Listing
-	s := &assembly{}
+	s := &assembly{group: Group(a.list, counts)}
 	for _, x := range a.list {
 		a.steps += x.Keys()
-		if !counts(x) {
-			continue
-		}
-		listings = append(listings, x.Listing)
 		if root(x) {
 			s.roots = append(s.roots, x.Author)
 		}
 	}
-	s.group = grasp.GroupOf(listings)
 	s.welcome = s.group.Welcome(s.roots)
 	a.steps += s.welcome.Steps()
 	return s

@@ -15,8 +15,8 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 	if err != nil {
 		return Verdict{Refuse, "invalid: " + err.Error() + "; mend it and publish again"}, nil
 	}
-	own := r.announcer(a)
-	if own.lists && (own.clones || !r.Git) && own.admitted {
+	own := r.Announcer(a)
+	if own.Founds() && (own.clones || !r.Git) {
 		return Verdict{}, nil
 	}
 	same, err := v.Announcements(a.Address.D, r)
@@ -25,7 +25,7 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 	}
 	relays := own.lists
 	if relays && r.Git && !own.clones {
-		if own.lists = same.withoutClone(own.Author); own.lists && own.admitted {
+		if own.lists = same.withoutClone(own.Author); own.Founds() {
 			return Verdict{}, nil
 		}
 	}

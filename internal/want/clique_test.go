@@ -53,7 +53,7 @@ func TestManyWhoInviteEachOther(t *testing.T) {
 	if b > 8*a {
 		t.Errorf("an edit among 550 allocates %d kB, one among 110 %d kB", b>>10, a>>10)
 	}
-	if n := many.Councils(); n != 1 {
+	if n := many.Kept(); n != 1 {
 		t.Errorf("%d councils are kept of 550 who have one", n)
 	}
 	if w := many.Wants[want.URL(relay(7))]; len(w.Repos) < 20 {
@@ -61,7 +61,7 @@ func TestManyWhoInviteEachOther(t *testing.T) {
 	}
 	// One who names nobody, and one who has left, have their own.
 	many.AddAll(many.Announce(key(5000), "x", 1, []string{us, relay(1)}), many.Announce(key(3), "x", 10_000, []string{us, relay(1)})).Step()
-	if n := many.Councils(); n != 3 {
+	if n := many.Kept(); n != 3 {
 		t.Errorf("%d councils, not 3", n)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"graspd/internal/grasp"
-	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 )
 
@@ -81,7 +80,7 @@ func (x derivation) concern(t *touched) {
 	}
 	known := make(map[*grasp.Set]bool) // most share one
 	for _, a := range x.byD[t.d] {
-		pk, r := a.Address.PubKey, x.carried(a.Address)
+		pk, r := a.Author, x.carried(a.at)
 		if r == nil {
 			continue
 		}
@@ -132,13 +131,7 @@ func (x derivation) author(pk nostr.PubKey) {
 func (x derivation) join(r *repo) (moved bool) {
 	c := x.councils[r.d]
 	if c == nil {
-		var same []*nip34.Announcement
-		for _, a := range x.byD[r.d] {
-			if a := x.part(a.Address.PubKey, r.d); a != nil {
-				same = append(same, &a.Announcement)
-			}
-		}
-		c = grasp.NewGroup(same).Councils()
+		c = x.Councils(r.d)
 		x.councils[r.d] = c
 	}
 	x.derived++
@@ -146,8 +139,8 @@ func (x derivation) join(r *repo) (moved bool) {
 	joined := make([]*addressed, 0, min(len(r.people.Members), x.bounds.MaintainersPerRepository+1))
 	sources := make([]*announced, 0, cap(joined))
 	with := func(pk nostr.PubKey) {
-		if a := x.part(pk, r.d); a != nil {
-			joined, sources = append(joined, x.address(a.Address)), append(sources, a)
+		if a := found(x.byD[r.d], pk, byAnnouncer); a != nil {
+			joined, sources = append(joined, x.address(a.at)), append(sources, a)
 		}
 	}
 	with(r.owner)

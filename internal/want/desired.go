@@ -40,9 +40,8 @@ const revisionInterval = time.Minute
 // repositories graspd carries, which root events they have and which relays
 // they name. It belongs to one goroutine.
 type Desired struct {
-	service   grasp.Service
 	bounds    Bounds
-	lists     policy.Lists
+	rules     policy.Rules // by which announcements are read
 	names     *names
 	byD       map[string][]*announced    // by author
 	byID      map[nostr.ID]nip34.Address // of the announcements in byD
@@ -66,7 +65,7 @@ type Desired struct {
 // NewDesired returns an empty fold. Bootstrap relays are targets from the start.
 func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 	d := &Desired{
-		service: service, bounds: b.withDefaults(), names: newNames(), leastDead: leastDead,
+		rules: policy.Rules{Service: service}, bounds: b.withDefaults(), names: newNames(), leastDead: leastDead,
 		byD:       make(map[string][]*announced),
 		byID:      make(map[nostr.ID]nip34.Address),
 		byAuthor:  make(map[nostr.PubKey][]*repo),

@@ -46,8 +46,8 @@ func (t *names) hasRoot(it Item) bool {
 	return i < len(t.roots) && t.roots[i] != nil && *t.root(it) != rootName{}
 }
 
-// Councils counts the sets of maintainers that are kept.
-func (d *Desired) Councils() int {
+// Kept counts the sets of maintainers that are kept.
+func (d *Desired) Kept() int {
 	seen := make(map[*grasp.Set]bool)
 	for _, mine := range d.byAuthor {
 		for _, r := range mine {

@@ -7,48 +7,42 @@ import (
 	"graspd/internal/grasp"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/policy"
 )
 
 // announced is what the fold keeps of an announcement. Its strings are its
 // own, so that the event itself does not stay in memory.
 type announced struct {
-	nip34.Announcement       // identity, maintainers, roles and fork only
-	relays             []URL // the first valid ones, but for this service
-	ours               bool  // lists this service
+	policy.Announcer
+	at     nip34.Address
+	relays []URL // the first valid ones, but for this service
 }
 
 func (d *Desired) kept(a *nip34.Announcement) *announced {
 	at := a.Address
 	at.D = strings.Clone(at.D)
-	return &announced{
-		Announcement: nip34.Announcement{
-			Address: at, ID: a.ID, CreatedAt: a.CreatedAt, Maintainers: a.Maintainers, Roles: a.Roles, Fork: a.Fork,
-		},
-		relays: slices.DeleteFunc(grasp.Relays(a, d.bounds.RelaysPerAnnouncement), d.service.Is),
-		ours:   d.service.Lists(a),
-	}
+	relays := slices.DeleteFunc(grasp.Relays(a, d.bounds.RelaysPerAnnouncement), d.rules.Service.Is)
+	return &announced{d.rules.Announcer(a), at, relays}
 }
-
-func (a *announced) stamp() nostr.Stamp { return nostr.Stamp{CreatedAt: a.CreatedAt, ID: a.ID} }
 
 // announce puts an announcement in the place of the author's former one.
 func (d *Desired) announce(a *announced) {
-	old := d.announcement(a.Address)
+	old := d.announcement(a.at)
 	if old != nil {
-		if !a.stamp().Newer(old.stamp()) {
+		if !a.Stamp().Newer(old.Stamp()) {
 			return
 		}
 		delete(d.byID, old.ID)
 	}
-	d.byID[a.ID] = a.Address
-	same := d.byD[a.Address.D]
-	if i, ok := slices.BinarySearchFunc(same, a.Address.PubKey, byAnnouncer); ok {
+	d.byID[a.ID] = a.at
+	same := d.byD[a.at.D]
+	if i, ok := slices.BinarySearchFunc(same, a.Author, byAnnouncer); ok {
 		same[i] = a
 	} else {
-		d.byD[a.Address.D] = slices.Insert(same, i, a)
+		d.byD[a.at.D] = slices.Insert(same, i, a)
 	}
 	d.place(a)
-	d.touch(a.Address, old)
+	d.touch(a.at, old)
 }
 
 func (d *Desired) retract(at nip34.Address, id nostr.ID) {
@@ -63,7 +57,7 @@ func (d *Desired) announcement(at nip34.Address) *announced {
 	return found(d.byD[at.D], at.PubKey, byAnnouncer)
 }
 
-func byAnnouncer(a *announced, pk nostr.PubKey) int { return a.Address.PubKey.Compare(pk) }
+func byAnnouncer(a *announced, pk nostr.PubKey) int { return a.Author.Compare(pk) }
 
 func byName(r *repo, name string) int { return strings.Compare(r.d, name) }
 
@@ -127,7 +121,7 @@ func (d *Desired) touch(at nip34.Address, old *announced) {
 		d.touched[t.d] = t
 	}
 	t.by[at.PubKey] = struct{}{}
-	t.all = t.all || old != nil && (old.Fork || len(old.Roles) > 0)
+	t.all = t.all || old != nil && old.Declines
 }
 
 // among says whether any of the authors is one of the people of a repository.

@@ -4,17 +4,18 @@ import (
 	"maps"
 	"slices"
 
+	"graspd/internal/grasp"
 	"graspd/internal/nip34"
-	"graspd/internal/nostr"
 	"graspd/internal/policy"
 )
 
 // SetLists has the repositories followed that these lists admit, of those that are stored. Its cost grows with the number of
 // announcements.
 func (d *Desired) SetLists(l policy.Lists) {
-	d.lists = l
+	d.rules.Lists = l
 	for _, name := range slices.Sorted(maps.Keys(d.byD)) { // in an order, so that a run can be repeated
 		for _, a := range d.byD[name] {
+			a.Announcer = a.Under(l, a.at)
 			d.place(a)
 		}
 	}
@@ -27,17 +28,20 @@ func (d *Desired) SetLists(l policy.Lists) {
 
 // place makes a repository of an announcement that lists this service and is admitted, and of no other.
 func (d *Desired) place(a *announced) {
-	if a.ours && d.lists.Admits(a.Address) {
-		d.carry(a.Address)
+	if a.Founds() {
+		d.carry(a.at)
 	} else {
-		d.uncarry(a.Address)
+		d.uncarry(a.at)
 	}
 }
 
-// part is the announcement of somebody that may be part of a repository with that d, or nil.
-func (d *Desired) part(pk nostr.PubKey, name string) *announced {
-	if d.lists.Bars(nip34.Address{Kind: nip34.KindRepository, PubKey: pk, D: name}) {
-		return nil
+// Councils tells who maintains what under an identifier, by the announcements that are folded and the lists in force: the
+// members of the council of an author are the confirmed maintainers of that author's repository (NIP-34, each listed by another
+// member and listing one). It is worked out at every call, in proportion to all that is announced under the identifier.
+func (d *Desired) Councils(name string) *grasp.Councils {
+	same := make([]policy.Announcer, 0, len(d.byD[name]))
+	for _, a := range d.byD[name] {
+		same = append(same, a.Announcer)
 	}
-	return found(d.byD[name], pk, byAnnouncer)
+	return policy.Group(same, policy.Announcer.Counts).Councils()
 }
