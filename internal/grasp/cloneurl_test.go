@@ -55,7 +55,7 @@ func TestServiceClones(t *testing.T) {
 			}
 		})
 	}
-	if u := service(t, "git.example.com/base").CloneURL(owner, "a b"); u != "https://git.example.com/base/"+npub+"/a%20b.git" {
+	if u := service(t, "git.example.com/base").CloneURL(owner, "a b:c 9%"); u != "https://git.example.com/base/"+npub+"/a%20b%3Ac%209%25.git" {
 		t.Error(u)
 	}
 }

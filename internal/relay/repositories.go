@@ -11,6 +11,7 @@ import (
 	"graspd/internal/nip19"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/words"
 )
 
 // Bounds of the list of repositories on the page.
@@ -105,10 +106,8 @@ func escape(s string) string {
 // shorten cuts a text to its first line, and to most bytes.
 func shorten(s string, most int) string {
 	s, _, cut := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD")), "\n")
-	if len(s) > most {
-		s, cut = strings.ToValidUTF8(s[:most], ""), true
-	}
-	if cut {
+	s, long := words.Cut(s, most)
+	if cut || long {
 		s = strings.TrimSpace(s) + "…"
 	}
 	return s
