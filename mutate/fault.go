@@ -11,7 +11,7 @@ import (
 type fault struct {
 	pkg    string // the package's directory, below the root of the module
 	name   string
-	caught string // "package.Test" that noticed it when it was planted last; "" is none
+	caught string // "package.Test" that noticed it when it was planted last, or "package.Fuzz" with its seeds; "" is none
 	old    string // lines that stand in the package's files, tests aside, exactly once
 	new    string
 }
@@ -33,7 +33,7 @@ func parseFault(pkg, block string) (f fault, ok bool, err error) {
 			f.new += line[1:] + "\n"
 		case f.name == "":
 			f.name = line
-		case caught && f.caught == "" && f.old+f.new == "" && strings.Contains(test, ".Test"):
+		case caught && f.caught == "" && f.old+f.new == "" && (strings.Contains(test, ".Test") || strings.Contains(test, ".Fuzz")):
 			f.caught = test
 		default:
 			return f, false, fmt.Errorf("%s: %s: what is %q?", pkg, f.name, line)

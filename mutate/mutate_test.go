@@ -115,7 +115,8 @@ func defined(t *testing.T, q question) bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(b), "\nfunc "+strings.Trim(q.tests, "^$")+"(t *testing.T) {") {
+		begin := "\nfunc " + strings.Trim(q.tests, "^$")
+		if strings.Contains(string(b), begin+"(t *testing.T) {") || strings.Contains(string(b), begin+"(f *testing.F) {") {
 			return true
 		}
 	}
