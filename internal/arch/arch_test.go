@@ -27,6 +27,8 @@ var layers = map[string]int{
 	"internal/words":      0,
 	"internal/nostr":      1,
 	"internal/fifo":       0,
+	"internal/gather":     0,
+	"internal/refusal":    0,
 	"internal/negentropy": 0,
 	"internal/pktline":    1,
 	"internal/gitwire":    2,

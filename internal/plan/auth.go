@@ -3,6 +3,8 @@ package plan
 import (
 	"slices"
 	"time"
+
+	"graspd/internal/refusal"
 )
 
 // auth is NIP-42 on one connection. This relay authenticates once, with its own
@@ -48,9 +50,9 @@ func (p *Peer) answerChallenge() {
 // returns when the request is to be sent again: now, if it was sent before this
 // relay was authenticated, never, if the verdict is awaited; and false if there is
 // nothing to hope for.
-func (p *Peer) authWait(why refusal, as manner) (time.Duration, bool) {
+func (p *Peer) authWait(why refusal.Kind, as manner) (time.Duration, bool) {
 	a := &p.conn.auth
-	if why != refusalAuth {
+	if why != refusal.Auth {
 		return 0, false
 	}
 	switch a.phase {

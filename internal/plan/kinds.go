@@ -6,6 +6,7 @@ import (
 
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/refusal"
 	"graspd/internal/want"
 )
 
@@ -64,7 +65,7 @@ func (p *Peer) moreKinds(sent kindsMode, text string) bool {
 		return false
 	case sent != k.mode:
 		return true
-	case (k.mode == kindsAll || k.mode == kindsNoNotes) && strings.Contains(normalText(text), "too many kinds"):
+	case (k.mode == kindsAll || k.mode == kindsNoNotes) && strings.Contains(refusal.Normal(text), "too many kinds"):
 		k.mode, k.settled = kindsFew, k.emptied
 	case k.mode == kindsAll:
 		k.mode, k.settled = kindsNoNotes, k.emptied
@@ -80,7 +81,7 @@ func (p *Peer) moreKinds(sent kindsMode, text string) bool {
 }
 
 // demandsKinds says whether a refusal may be for want of kinds, or for those named.
-func demandsKinds(text string) bool { return strings.Contains(normalText(text), "kind") }
+func demandsKinds(text string) bool { return strings.Contains(refusal.Normal(text), "kind") }
 
 // kindsAnswered notes that a request was answered: with kinds added that proves
 // that they are of use.

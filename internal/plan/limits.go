@@ -1,6 +1,9 @@
 package plan
 
-import "graspd/internal/want"
+import (
+	"graspd/internal/refusal"
+	"graspd/internal/want"
+)
 
 // What a relay is believed to bear where it tells nothing or too little.
 const (
@@ -65,14 +68,14 @@ func (l Limits) capacity(values int) capacity {
 // learn asks for less in live REQs than in l, which was refused as too big.
 func (c *capacity) learn(text string, l *liveReq) {
 	c.sparse = true
-	what := sizeNamed(text)
-	if what != tooManyValues && what != tooManyBytes {
+	what := refusal.ExcessOf(text)
+	if what != refusal.Values && what != refusal.Bytes {
 		c.filters = min(c.filters, max(fewestFilters, l.filters/2))
 	}
-	if what != tooManyFilters && what != tooManyBytes {
+	if what != refusal.Filters && what != refusal.Bytes {
 		c.values = min(c.values, max(fewestValues, l.longest/2))
 	}
-	if what != tooManyFilters && what != tooManyValues {
+	if what != refusal.Filters && what != refusal.Values {
 		c.bytes = min(c.bytes, max(leastLearned, l.size.message(l.values)/2))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"graspd/internal/refusal"
 	"graspd/internal/want"
 )
 
@@ -33,7 +34,7 @@ func (p *Peer) liveRefused(l *liveReq, text string, from time.Time) {
 	if l.tries > 0 {
 		after += retryDelay(l.tries)
 	}
-	why := classify(text)
+	why := refusal.Of(text)
 	if at, ok := p.authWait(why, l.manner); ok {
 		p.requeue(l.lots, from, at, l.tries)
 		return
@@ -47,25 +48,25 @@ func (p *Peer) liveRefused(l *liveReq, text string, from time.Time) {
 		return
 	}
 	switch {
-	case (demandsKinds(text) || why == refusalRestricted) && p.withoutVanish(l, text, false):
+	case (demandsKinds(text) || why == refusal.Restricted) && p.withoutVanish(l, text, false):
 		p.requeue(l.lots, from, p.now.Mono, l.tries)
 		return
-	case why == refusalRate:
+	case why == refusal.Rate:
 		p.pause()
 		after = c.pausedTill
-	case why == refusalTooMany:
+	case why == refusal.TooMany:
 		p.fewer(l.tries)
-	case why == refusalFull && p.full():
+	case why == refusal.Full && p.full():
 		p.requeue(l.lots, from, p.now.Mono, l.tries)
 		return
-	case why == refusalTooBig || why == refusalFull:
+	case why == refusal.TooBig || why == refusal.Full:
 		if l.apart == together {
 			c.limits.learn(text, l)
 		}
-	case why == refusalAuth, why == refusalRestricted:
+	case why == refusal.Auth, why == refusal.Restricted:
 		after = p.now.Mono + refusedRetry
 		p.reportBarred("live subscription", text)
-	case why == refusalValue && p.suspectLive(l.lots):
+	case why == refusal.Value && p.suspectLive(l.lots):
 		p.requeue(p.withoutSuspects(l.lots), from, p.now.Mono, l.tries)
 		return
 	default:

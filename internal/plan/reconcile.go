@@ -3,6 +3,7 @@ package plan
 import (
 	"graspd/internal/negentropy"
 	"graspd/internal/nostr"
+	"graspd/internal/refusal"
 )
 
 // negSupport is what is known of a relay's NIP-77.
@@ -222,21 +223,21 @@ func (p *Peer) negErr(sub, text string, most int64) {
 	}
 	t := r.task
 	p.endRequest(t)
-	switch why := classify(text); {
+	switch why := refusal.Of(text); {
 	case p.awaitAuth(t, why, r.manner):
 	case r.kindless && p.moreKinds(r.mode, text):
 		p.proceed(t)
-	case why == refusalValue && p.suspectGroup(t.group):
-	case negTooBig(text, most):
+	case why == refusal.Value && p.suspectGroup(t.group):
+	case refusal.NegTooBig(text, most):
 		p.split(t)
-	case why.crowded():
+	case why.Crowded():
 		p.pause()
 		if t.group.whole {
 			p.wholeCrowded(t, text)
 			return
 		}
 		p.park(t)
-	case negLost(text) && !n.reopened:
+	case refusal.NegLost(text) && !n.reopened:
 		n.reopened = true
 		p.proceed(t)
 	default:

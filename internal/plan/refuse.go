@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"graspd/internal/refusal"
 	"graspd/internal/want"
 )
 
@@ -28,24 +29,24 @@ func (p *Peer) closed(sub, text string) {
 // refused handles a stored request that the relay turned down.
 func (p *Peer) refused(r *request, text string) {
 	t := r.task
-	why := classify(text)
+	why := refusal.Of(text)
 	switch {
 	case r.kind == asksTrial:
 		p.trialRefused(r, text)
-	case t.group.whole && (r.kind != asksIDs || why == refusalTooMany || why == refusalFull):
-		if why.crowded() {
+	case t.group.whole && (r.kind != asksIDs || why == refusal.TooMany || why == refusal.Full):
+		if why.Crowded() {
 			p.pause()
 		}
 		p.wholeFailed(t, text)
-	case why == refusalRate:
+	case why == refusal.Rate:
 		p.pause()
 		p.park(t)
-	case why == refusalTooMany:
+	case why == refusal.TooMany:
 		p.fewer(t.tries)
 		if !t.over { // a merge that this ended took its catch-up with it
 			p.taskFailed(t, text)
 		}
-	case why == refusalFull && p.fuller():
+	case why == refusal.Full && p.fuller():
 		if !t.over {
 			p.park(t)
 		}
@@ -55,13 +56,13 @@ func (p *Peer) refused(r *request, text string) {
 	case p.awaitAuth(r.task, why, r.manner):
 	case r.kindless && p.moreKinds(r.mode, text):
 		p.park(t)
-	case why == refusalTooBig:
+	case why == refusal.TooBig:
 		p.tooBig(r, text)
-	case (why == refusalAuth || why == refusalRestricted) && p.extraFailed(t):
-	case why == refusalAuth, why == refusalRestricted:
+	case (why == refusal.Auth || why == refusal.Restricted) && p.extraFailed(t):
+	case why == refusal.Auth, why == refusal.Restricted:
 		p.putOff(t, p.now.Mono+refusedRetry)
 		p.reportBarred("stored request", text)
-	case why == refusalValue && p.suspectGroup(t.group):
+	case why == refusal.Value && p.suspectGroup(t.group):
 	default:
 		p.unanswered(r, text)
 	}
@@ -69,7 +70,7 @@ func (p *Peer) refused(r *request, text string) {
 
 // awaitAuth puts a task off until this relay is authenticated. It reports whether
 // there is hope of that.
-func (p *Peer) awaitAuth(t *task, why refusal, as manner) bool {
+func (p *Peer) awaitAuth(t *task, why refusal.Kind, as manner) bool {
 	at, ok := p.authWait(why, as)
 	if ok {
 		p.putOff(t, at)
@@ -90,7 +91,7 @@ func (p *Peer) reportBarred(what, text string) {
 func (p *Peer) tooBig(r *request, text string) {
 	c, t := &p.conn.limits, r.task
 	switch values := valuesOf(t); {
-	case strings.Contains(normalText(text), "limit too high") && c.page > smallestPage:
+	case strings.Contains(refusal.Normal(text), "limit too high") && c.page > smallestPage:
 		c.page = max(smallestPage, c.page/2)
 		p.proceed(t)
 	case r.kind == asksIDs && len(r.ids) > 1:
@@ -124,31 +125,31 @@ func (p *Peer) regroup(g *group) {
 
 // notice reads a NOTICE, which names no request, and attributes it.
 func (p *Peer) notice(text string) {
-	why := classifyNotice(text)
-	if why == refusalValue && p.valueRefused(text) {
+	why := refusal.OfNotice(text)
+	if why == refusal.Value && p.valueRefused(text) {
 		return
 	}
 	r := p.newestNeg()
-	ofNeg := r != nil && (why == refusalRate || !why.crowded() && negUnsupported(text))
-	if ofNeg || r != nil && (why == refusalAuth || why == refusalRestricted) {
+	ofNeg := r != nil && (why == refusal.Rate || !why.Crowded() && refusal.NegUnsupported(text))
+	if ofNeg || r != nil && (why == refusal.Auth || why == refusal.Restricted) {
 		p.effect(CloseNeg{Sub: r.sub})
-		if why != refusalRate {
+		if why != refusal.Rate {
 			p.conn.echo.expect(text, p.now.Mono)
 		}
 		p.negErr(r.sub, text, 0)
-		if why == refusalOther || strings.Contains(normalText(text), "neg") {
+		if why == refusal.Other || strings.Contains(refusal.Normal(text), "neg") {
 			return
 		}
 	} else if p.conn.echo.heard(text, p.now.Mono) {
 		return
 	}
 	switch why {
-	case refusalNone:
-	case refusalRate:
+	case refusal.None:
+	case refusal.Rate:
 		p.pause()
 		p.conn.closes.unheard(p.now.Mono)
 		p.refuseUnopened(text)
-	case refusalTooMany, refusalFull:
+	case refusal.TooMany, refusal.Full:
 		p.refuseNewest(text)
 	default:
 		p.refuseUnopened(text)

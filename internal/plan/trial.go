@@ -6,6 +6,7 @@ import (
 
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/refusal"
 	"graspd/internal/want"
 )
 
@@ -202,32 +203,32 @@ func (p *Peer) clear(set *suspected) {
 // trialRefused takes a refusal.
 func (p *Peer) trialRefused(r *request, text string) {
 	s := &p.suspects
-	switch why := classify(text); {
-	case why == refusalRate:
+	switch why := refusal.Of(text); {
+	case why == refusal.Rate:
 		p.pause()
 		p.dropTrial()
-	case why.crowded():
-		if why == refusalTooMany {
+	case why.Crowded():
+		if why == refusal.TooMany {
 			p.fewer(s.silent)
 		} else {
 			p.fuller()
 		}
 		p.trialInVain()
-	case why == refusalAuth, why == refusalRestricted:
+	case why == refusal.Auth, why == refusal.Restricted:
 		p.trialBarred(why, r)
-	case why == refusalTooBig && s.trial.set != nil:
+	case why == refusal.TooBig && s.trial.set != nil:
 		if set := p.endTrial(); len(set.items) > 1 {
 			p.convict(set, true)
 		} else {
 			p.clear(set)
 		}
 	default:
-		p.trialFailed(why == refusalValue, text)
+		p.trialFailed(why == refusal.Value, text)
 	}
 }
 
 // trialBarred waits for the verdict on an AUTH, or for long where there is no hope of one.
-func (p *Peer) trialBarred(why refusal, r *request) {
+func (p *Peer) trialBarred(why refusal.Kind, r *request) {
 	s := &p.suspects
 	at, ok := p.authWait(why, r.manner)
 	switch set := p.endTrial(); {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"graspd/internal/policy"
+	"graspd/internal/refusal"
 )
 
 // How asking a relay as a whole ends: well, for this connection, or for a while.
@@ -79,10 +80,10 @@ func (p *Peer) endWhole() {
 // wholeRefused handles a CLOSED of the live REQ.
 func (p *Peer) wholeRefused(l *liveReq, text string, from time.Time) {
 	p.closeLive(l)
-	switch why := classify(text); {
-	case why == refusalRate:
+	switch why := refusal.Of(text); {
+	case why == refusal.Rate:
 		p.pause()
-	case why.crowded(), why == refusalAuth:
+	case why.Crowded(), why == refusal.Auth:
 	default:
 		p.notAlike(p.cfg.Resync, text)
 	}

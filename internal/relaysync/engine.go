@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"graspd/internal/gather"
 	"graspd/internal/grasp"
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
@@ -31,7 +32,7 @@ type Engine struct {
 	retries chan retry                    // Retry asks Run for a connection
 	lists   chan listing                  // SetLists tells Run
 	calm    chan struct{}                 // one slot: a relay has answered all that it was asked
-	gather  *plan.Gather                  // owned by Run
+	gather  *gather.Window                // owned by Run
 	cursor  store.Seq                     // owned by Run
 	chunk   int                           // of the feed; owned by Run
 	ledger  *ledger                       // owned by Run
@@ -56,7 +57,7 @@ func New(c Config) *Engine {
 		wants:   make(map[grasp.RelayURL]*want.Want),
 		peers:   make(map[grasp.RelayURL]*peer),
 		asks:    make(chan chan []*peer), retries: make(chan retry), following: make(chan struct{}), over: make(chan struct{}),
-		lists: make(chan listing), calm: make(chan struct{}, 1), gather: plan.NewGather(c.BatchWindow), chunk: feedChunk,
+		lists: make(chan listing), calm: make(chan struct{}, 1), gather: gather.New(c.BatchWindow), chunk: feedChunk,
 		whole: newWholeSet(),
 	}
 	e.desired.SetLists(c.Lists)

@@ -1,11 +1,12 @@
-package plan
+// Package gather decides for how long what changes is gathered before it is handed out, as a value that is told the time.
+package gather
 
 import "time"
 
-// Gather decides when changes of what is wanted are handed out. They are gathered in a window that starts with the first
+// Window decides when changes of what is wanted are handed out. They are gathered in a window that starts with the first
 // and does not restart. It ends early when a relay has answered all that it was asked: the next step of a catch-up waits
 // for nothing but these changes. In the long run no more windows end early than would end by themselves.
-type Gather struct {
+type Window struct {
 	window time.Duration
 	open   bool
 	ends   time.Duration // of the open window
@@ -16,18 +17,18 @@ type Gather struct {
 // mostEarly is how many windows in a row may end early.
 const mostEarly = 6
 
-// NewGather returns one whose windows last d.
-func NewGather(d time.Duration) *Gather { return &Gather{window: d, credit: mostEarly * d} }
+// New returns one whose windows last d.
+func New(d time.Duration) *Window { return &Window{window: d, credit: mostEarly * d} }
 
 // Changed notes a change at the time now.
-func (g *Gather) Changed(now time.Duration) {
+func (g *Window) Changed(now time.Duration) {
 	if !g.open {
 		g.open, g.ends = true, now+g.window
 	}
 }
 
 // Answered notes that a relay has answered all that it was asked. It reports whether the open window ends with that.
-func (g *Gather) Answered(now time.Duration) bool {
+func (g *Window) Answered(now time.Duration) bool {
 	g.credit = min(g.credit+now-g.at, mostEarly*g.window)
 	g.at = now
 	if !g.open || g.credit < g.window {
@@ -38,7 +39,7 @@ func (g *Gather) Answered(now time.Duration) bool {
 }
 
 // Due returns when the open window ends; false when none is open.
-func (g *Gather) Due() (time.Duration, bool) { return g.ends, g.open }
+func (g *Window) Due() (time.Duration, bool) { return g.ends, g.open }
 
 // Handed notes that everything gathered was handed out.
-func (g *Gather) Handed() { g.open = false }
+func (g *Window) Handed() { g.open = false }

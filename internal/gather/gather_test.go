@@ -1,15 +1,15 @@
-package plan_test
+package gather_test
 
 import (
 	"testing"
 	"time"
 
-	"graspd/internal/plan"
+	"graspd/internal/gather"
 )
 
 // TestAWindowStartsWithTheFirstChange and does not restart.
 func TestAWindowStartsWithTheFirstChange(t *testing.T) {
-	g := plan.NewGather(5 * time.Second)
+	g := gather.New(5 * time.Second)
 	if _, open := g.Due(); open {
 		t.Error("open without a change")
 	}
@@ -31,7 +31,7 @@ func TestAWindowStartsWithTheFirstChange(t *testing.T) {
 // TestAWindowEndsEarlyWhereARelayHasAnswered: a few times in a row, and in the long run no more often than windows end
 // by themselves.
 func TestAWindowEndsEarlyWhereARelayHasAnswered(t *testing.T) {
-	g := plan.NewGather(5 * time.Second)
+	g := gather.New(5 * time.Second)
 	if g.Answered(0) {
 		t.Error("a window ended that was not open")
 	}
