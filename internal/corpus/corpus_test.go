@@ -269,7 +269,11 @@ func standings(t *testing.T, c *corpus.Corpus) {
 	members, invited, silent := 0, 0, 0
 	for i, r := range c.Repositories {
 		same := byD[r.Address.D]
-		sets[i] = grasp.NewGroup(same).Maintainers(r.Address.PubKey)
+		var listings []grasp.Listing
+		for _, a := range same {
+			listings = append(listings, grasp.ListingOf(a))
+		}
+		sets[i] = grasp.GroupOf(listings).Maintainers(r.Address.PubKey)
 		members, invited = members+len(sets[i].Members)-1, invited+len(sets[i].Invited)
 		for _, a := range same {
 			if has := sets[i].HasInvited(a.Address.PubKey); has && service.Lists(a) {

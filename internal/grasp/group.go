@@ -3,7 +3,6 @@ package grasp
 import (
 	"slices"
 
-	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 )
 
@@ -12,7 +11,7 @@ import (
 const MaxMaintainers = 100
 
 // Group is all announcements with one d, prepared for several questions about who maintains what. It is not changed
-// after NewGroup.
+// after GroupOf.
 type Group struct {
 	keys    []nostr.PubKey
 	index   map[nostr.PubKey]int // of keys
@@ -21,17 +20,8 @@ type Group struct {
 	decline []bool               // the key's announcement keeps out of other people's repositories
 }
 
-// NewGroup takes announcements that share a d, in any order. Of several by one author the newest counts, on a tie the one
-// with the lowest id.
-func NewGroup(same []*nip34.Announcement) *Group {
-	listings := make([]Listing, 0, len(same))
-	for _, a := range same {
-		listings = append(listings, ListingOf(a))
-	}
-	return GroupOf(listings)
-}
-
-// GroupOf is NewGroup of what was read of announcements before.
+// GroupOf takes what announcements that share a d say, in any order. Of several by one author the newest counts, on a tie the
+// one with the lowest id.
 func GroupOf(same []Listing) *Group {
 	newest := make(map[nostr.PubKey]*Listing, len(same))
 	for i := range same {

@@ -44,8 +44,8 @@ func (a Announcer) Founds() bool { return a.lists && a.admitted }
 func (a Announcer) Counts() bool { return !a.barred }
 
 // Group is announcements with one d, of which those that count have a part in who maintains what: its Councils tell, for every
-// author, the members of the repository, whose word counts there, and who is only invited. It is made here alone, for decisions
-// and for the fold. Whoever else has to know who maintains a repository, say to let somebody write to it, asks
+// author, the members of the repository, whose word counts there, and who is only invited. Of what is served it is made here
+// alone, for decisions and for the fold. Whoever else has to know who maintains a repository, say to let somebody write to it, asks
 // want.Desired.Councils.
 func Group(same []Announcer, counts func(Announcer) bool) *grasp.Group {
 	listings := make([]grasp.Listing, 0, len(same))

@@ -17,7 +17,7 @@ import (
 func among(t *testing.T, r policy.Rules, served []*nostr.Event, e *nostr.Event) bool {
 	t.Helper()
 	in := func(counts, root func(*nip34.Announcement) bool) bool {
-		var same []*nip34.Announcement
+		var same []grasp.Listing
 		var roots []nostr.PubKey
 		for _, o := range append(slices.Clone(served), e) {
 			a, err := nip34.ParseAnnouncement(o)
@@ -27,12 +27,12 @@ func among(t *testing.T, r policy.Rules, served []*nostr.Event, e *nostr.Event) 
 			if o.PubKey == e.PubKey && o.ID != e.ID || !counts(a) {
 				continue
 			}
-			same = append(same, a)
+			same = append(same, grasp.ListingOf(a))
 			if root(a) {
 				roots = append(roots, a.Address.PubKey)
 			}
 		}
-		return grasp.NewGroup(same).Welcome(roots).Has(e.PubKey)
+		return grasp.GroupOf(same).Welcome(roots).Has(e.PubKey)
 	}
 	all := func(*nip34.Announcement) bool { return true }
 	left := func(a *nip34.Announcement) bool { return !r.Lists.Bars(a.Address) }

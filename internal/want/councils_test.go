@@ -30,7 +30,7 @@ func TestCouncilsAreThoseOfWhatIsServed(t *testing.T) {
 			d.SetLists(lists)
 			for n := range 3 {
 				name := wanttest.Identifier(n)
-				var same []*nip34.Announcement
+				var same []grasp.Listing
 				for _, e := range s.Served {
 					a, err := nip34.ParseAnnouncement(e)
 					if e.Kind != nip34.KindRepository || err != nil || a.Address.D != name {
@@ -40,9 +40,9 @@ func TestCouncilsAreThoseOfWhatIsServed(t *testing.T) {
 						barred++
 						continue
 					}
-					same = append(same, a)
+					same = append(same, grasp.ListingOf(a))
 				}
-				group, councils := grasp.NewGroup(same), d.Councils(name)
+				group, councils := grasp.GroupOf(same), d.Councils(name)
 				for i := range 7 {
 					wanted, got := group.Maintainers(key(i)), councils.Of(key(i))
 					slices.SortFunc(wanted.Members, nostr.PubKey.Compare)
