@@ -30,7 +30,7 @@ func (f fault) packages() []string {
 	case "internal/publicnet": // by whatever dials on it
 		return []string{own, "./internal/relayconn"}
 	case "internal/front": // by what answers behind it
-		return []string{own, "./internal/relay"}
+		return []string{own, "./internal/node", "./internal/relay"}
 	case "internal/node": // in whole worlds, and as a command
 		return []string{own, "./internal/sim", "./cmd/graspd"}
 	}

@@ -52,6 +52,9 @@ func (v *Visitors) SettleLate(one *Visitor, n int) {
 	g, _ := v.Filters.Take(one, n)
 	g.GiveBack()
 	g.Settle(n, func() {})
+	more, _ := v.Filters.Take(one, n)
+	g.Enlarge(more)
+	more.GiveBack()
 }
 
 // Connect counts a connection of any kind.

@@ -26,6 +26,7 @@ type Front struct {
 	proxies  []netip.Prefix
 	visitors *visitors
 	routes   []Route
+	underWay underWay
 	logger   *slog.Logger
 	faults   *contain.Faults
 }

@@ -97,10 +97,13 @@ func (g *Grant) leaveList() {
 	top.tidy(g.pool)
 }
 
-// Enlarge adds to a grant what another one of the same address has, which is no more.
+// Enlarge adds to a grant what another one of the same address has, which is no more. It does nothing to one that was given back.
 func (g *Grant) Enlarge(by *Grant) {
 	g.pool.all.mu.Lock()
 	defer g.pool.all.mu.Unlock()
+	if g.ended {
+		return
+	}
 	g.size += by.size
 	by.size = 0
 }

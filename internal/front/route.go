@@ -12,9 +12,11 @@ type Route struct {
 	Takes func(*http.Request) bool
 	// Serve answers. It may take over the connection; then nothing bounds its time.
 	Serve func(http.ResponseWriter, *http.Request, Client)
-	// Request is how long the request may take, and Answer how long until it is answered, each from the end of its head on; 0 is 20 s.
-	// Serve may set other deadlines as it goes (http.ResponseController).
+	// Request is how long the body of a request may take, and Answer how long until it is answered, each from the end of its head on; 0
+	// is what Server allows. Serve may set other deadlines as it goes (http.ResponseController).
 	Request, Answer time.Duration
+	// Keeps says that Serve takes connections over and ends them itself, so that Settle does not wait for it.
+	Keeps bool
 }
 
 // Client is who sends a request.
@@ -37,8 +39,11 @@ func (f *Front) serve(w http.ResponseWriter, req *http.Request) {
 		http.NotFound(w, req)
 		return
 	}
-	if err := r.extend(w, time.Now()); err != nil {
+	if err := r.extend(w, req, time.Now()); err != nil {
 		f.logger.Debug("a connection takes no deadline", "error", err)
+	}
+	if !r.Keeps {
+		defer f.underWay.enter()()
 	}
 	addr := f.clientAddr(req)
 	one := f.visitors.visit(addr)
@@ -62,9 +67,9 @@ func (f *Front) routeOf(req *http.Request) (rest *Route) {
 }
 
 // extend gives a request the time that its route has, where that is not what the server gives.
-func (r *Route) extend(w http.ResponseWriter, now time.Time) error {
+func (r *Route) extend(w http.ResponseWriter, req *http.Request, now time.Time) error {
 	c := http.NewResponseController(w)
-	if r.Request != 0 {
+	if r.Request != 0 && req.Body != http.NoBody { // without a body the end of a read is taken for the client's leaving
 		if err := c.SetReadDeadline(now.Add(r.Request)); err != nil {
 			return err
 		}

@@ -21,8 +21,7 @@ func (n *Node) newEngine(who Identity) *relaysync.Engine {
 	if e.Logger == nil {
 		e.Logger = c.Logger
 	}
-	begun := time.Now()
-	e.Now = func() plan.Now { return plan.Now{Mono: time.Since(begun), Wall: c.Now()} }
+	e.Now = clock(c.Now)
 	if e.Dialer = s.Dialer; e.Dialer == nil {
 		e.Dialer = dialer{relayconn.New(relayconn.Config{
 			Net:       publicnet.Config{AllowPrivate: s.AllowPrivate, Service: c.Service.Host()},
@@ -31,6 +30,13 @@ func (n *Node) newEngine(who Identity) *relaysync.Engine {
 		})}
 	}
 	return relaysync.New(e)
+}
+
+// clock is the steady clock and the wall clock, which has no monotonic reading, so that one that is set, or a machine that slept, is
+// noticed.
+func clock(wall func() time.Time) func() plan.Now {
+	begun := time.Now()
+	return func() plan.Now { return plan.Now{Mono: time.Since(begun), Wall: wall().Round(0)} }
 }
 
 // dialer gives the engine connections as its own interface.

@@ -17,7 +17,8 @@ import (
 const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = time.Minute
-	stopTimeout   = time.Second // for HTTP requests under way
+	stopTimeout   = time.Second      // for HTTP requests under way
+	settleTimeout = 10 * time.Second // for what serves them, once they were cut
 )
 
 // Listeners are where a node answers.
@@ -50,7 +51,8 @@ type part struct {
 func (n *Node) parts(l Listeners) []part {
 	pages := n.adminPages()
 	public, private := n.Front.Server(), n.adminServer(pages)
-	parts := []part{{"public listener", serving(public, n.Front.Listener(n.limited(l.Public)))}}
+	serve := serving(public, n.Front.Listener(n.limited(l.Public)))
+	parts := []part{{"public listener", func(ctx context.Context) error { return errors.Join(serve(ctx), n.settle()) }}}
 	if n.Engine != nil {
 		parts = append(parts, part{"engine", n.Engine.Run})
 	}
@@ -122,6 +124,16 @@ func serving(s *http.Server, l net.Listener) func(context.Context) error {
 		}
 		return errors.Join(err, down.Wait())
 	}
+}
+
+// settle waits for what serves requests that were cut: nothing of it outlives the data.
+func (n *Node) settle() error {
+	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
+	defer cancel()
+	if err := n.Front.Settle(ctx); err != nil {
+		return fmt.Errorf("requests are still served %v after they were cut", settleTimeout)
+	}
+	return nil
 }
 
 func shutDown(s *http.Server) error {

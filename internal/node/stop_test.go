@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +59,7 @@ func TestARequestUnderWayIsAnsweredAtTheStop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var cut atomic.Bool
 		n.Front.Handle(front.Route{
 			Takes: func(req *http.Request) bool { return req.URL.Path == "/slow" },
 			Serve: func(w http.ResponseWriter, req *http.Request, _ front.Client) {
@@ -65,8 +67,13 @@ func TestARequestUnderWayIsAnsweredAtTheStop(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				time.Sleep(d)
-				io.WriteString(w, "done")
+				select {
+				case <-time.After(d):
+					io.WriteString(w, "done")
+				case <-req.Context().Done():
+					time.Sleep(2 * time.Second) // for what it has under way
+					cut.Store(true)
+				}
 			},
 		})
 		l := listener{make(chan net.Conn), make(chan struct{})}
@@ -92,6 +99,9 @@ func TestARequestUnderWayIsAnsweredAtTheStop(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+		if !cut.Load() {
+			t.Error("what serves a request outlives the node")
+		}
 		if d := time.Since(told); d > 10*time.Second {
 			t.Errorf("stopped after %v", d)
 		}
@@ -104,6 +114,5 @@ func TestARequestUnderWayIsAnsweredAtTheStop(t *testing.T) {
 		if err := n.Close(); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(2 * time.Minute) // for the handler to return
 	})
 }

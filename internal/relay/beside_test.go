@@ -18,10 +18,14 @@ import (
 func beside(path string, lasts, answer time.Duration, requests int) front.Route {
 	return front.Route{
 		Takes:  func(req *http.Request) bool { return req.URL.Path == path },
-		Answer: answer,
+		Answer: answer, Request: answer / 6,
 		Serve: func(w http.ResponseWriter, req *http.Request, from front.Client) {
 			for range lasts / (10 * time.Second) {
-				time.Sleep(10 * time.Second)
+				select {
+				case <-time.After(10 * time.Second):
+				case <-req.Context().Done():
+					return
+				}
 				from.Visitor.Charge(requests * front.StepsPerRequest)
 				io.WriteString(w, "x")
 				if http.NewResponseController(w).Flush() != nil {

@@ -114,7 +114,7 @@ func New(c Config) (*Relay, error) {
 		held:       newRecycled(heldBytes + 4<<10),
 		sessions:   map[*session]context.CancelFunc{},
 	}
-	c.Front.Handle(front.Route{Serve: r.serveHTTP})
+	c.Front.Handle(front.Route{Serve: r.serveHTTP, Keeps: true})
 	return r, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"graspd/internal/ingest"
 	"graspd/internal/nip11"
 	"graspd/internal/nostr"
+	"graspd/internal/plan"
 	"graspd/internal/policy"
 	"graspd/internal/relaysync"
 	"graspd/internal/status"
@@ -92,6 +93,10 @@ func (w *world) start() {
 	}
 	if w.adjust != nil {
 		w.adjust(&c)
+	}
+	if c.Now == nil {
+		begun := time.Now()
+		c.Now = func() plan.Now { return plan.Now{Mono: time.Since(begun), Wall: time.Now().Round(0)} }
 	}
 	w.engine = relaysync.New(c)
 	if w.prepare != nil {

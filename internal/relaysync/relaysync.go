@@ -72,7 +72,7 @@ type Config struct {
 	LoadsAtOnce  int           // local sets read at once
 	PingEvery    time.Duration // a connection is dead after two pings without an answer
 
-	Now    func() plan.Now // nil = the machine's clocks
+	Now    func() plan.Now // needed; the wall clock without a monotonic reading
 	Logger *slog.Logger
 	Faults *contain.Faults // where faults in what serves one relay are noted; nil is nowhere
 }
@@ -88,14 +88,6 @@ func (c Config) withDefaults() Config {
 	c.DialsAtOnce = cmp.Or(c.DialsAtOnce, 64)
 	c.LoadsAtOnce = cmp.Or(c.LoadsAtOnce, 4)
 	c.PingEvery = cmp.Or(c.PingEvery, 30*time.Second)
-	if c.Now == nil {
-		start := time.Now()
-		c.Now = func() plan.Now {
-			t := time.Now()
-			// Without its monotonic reading, so that a clock that is set, or a machine that slept, is noticed.
-			return plan.Now{Mono: t.Sub(start), Wall: t.Round(0)}
-		}
-	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

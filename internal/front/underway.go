@@ -1,0 +1,52 @@
+package front
+
+import (
+	"context"
+	"sync"
+)
+
+// underWay counts the requests that are served, so that somebody can wait for the last.
+type underWay struct {
+	mu   sync.Mutex
+	n    int
+	none chan struct{} // closed when there are none; nil while nobody waits
+}
+
+func (u *underWay) enter() (leave func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.n++
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if u.n--; u.n == 0 && u.none != nil {
+			close(u.none)
+			u.none = nil
+		}
+	}
+}
+
+// Settle waits until no request is served, but by routes that keep connections, or gives the cause why ctx ended. It is called once the
+// server has closed its connections, which ends the contexts of their requests.
+func (f *Front) Settle(ctx context.Context) error {
+	select {
+	case <-f.underWay.over():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (u *underWay) over() <-chan struct{} {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.none == nil {
+		u.none = make(chan struct{})
+	}
+	over := u.none
+	if u.n == 0 {
+		close(u.none)
+		u.none = nil
+	}
+	return over
+}
