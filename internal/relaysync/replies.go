@@ -11,7 +11,8 @@ const (
 	repliesMost     = 2000             // at most to its credit
 )
 
-// replies is what a relay may still send on one connection. It belongs to the reader.
+// replies is what a relay may still send on one connection. It is no token bucket: what is sent there earns more than time does. It
+// belongs to the reader.
 type replies struct {
 	left  int
 	sent  uint64 // frames counted so far

@@ -61,7 +61,7 @@ func (b *Batch) unmark(key []byte, author nostr.PubKey) error {
 	if err != nil {
 		return err
 	}
-	if m.n > 0 { // marks of older versions were not counted
+	if m.n > 0 { // a repair may have found a mark and no count
 		m.n--
 		b.marked[author] = m
 	}

@@ -30,7 +30,6 @@ type Options struct {
 
 	DeleteAtOnce int   // what so many tags of a deletion name is done when it is added, the rest by Purge; 0 is DeleteAtOnce
 	MaxMarks     int64 // how many marks of deletions one author may leave for what is not here; 0 is 20,000
-
 }
 
 // Defaults are what zero fields take.
