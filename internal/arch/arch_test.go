@@ -47,6 +47,7 @@ var layers = map[string]int{
 	"internal/logs":       7,
 	"internal/progress":   7,
 	"internal/contain":    7,
+	"internal/gitproc":    7,
 	"internal/store":      7,
 	"internal/ingest":     8,
 	"internal/admin":      9,
@@ -74,6 +75,7 @@ var impure = []string{"context", "sync", "sync/atomic", "net", "net/http", "os",
 var goroutines = []string{
 	"cmd/graspd/feed.go", "cmd/graspd/import.go", "cmd/graspd/serve.go",
 	"internal/demo/demo.go", "internal/node/run.go",
+	"internal/gitproc/run.go",
 	"internal/ingest/door.go",
 	"internal/relay/session.go", "internal/relay/writer.go",
 	"internal/store/prove.go",
@@ -379,6 +381,24 @@ func exist(t *testing.T, tests map[string]bool, line string) {
 		if !tests[r[1]+"."+r[2]] {
 			t.Errorf("there is no %s.%s, named by %q", r[1], r[2], line)
 		}
+	}
+}
+
+// TestOnePlaceStartsProcesses: what a process is told and may take is bounded where it is started.
+func TestOnePlaceStartsProcesses(t *testing.T) {
+	for _, f := range sources(t) {
+		if f.test || slices.Contains(testOnly, f.pkg) || f.pkg == "internal/gitproc" {
+			continue
+		}
+		if slices.Contains(imports(f), "os/exec") {
+			t.Errorf("%s imports os/exec", f.path)
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && (selects(s, "os", "StartProcess") || selects(s, "syscall", "ForkExec", "StartProcess", "Exec")) {
+				t.Errorf("%s starts a process", f.fset.Position(s.Pos()))
+			}
+			return true
+		})
 	}
 }
 

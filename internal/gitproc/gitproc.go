@@ -1,0 +1,95 @@
+// Package gitproc runs git: no other package of the program starts a process. What git is told stands here (argument vectors of
+// constants, the settings, an environment made from nothing), and what it may take: slots by kind of work, fair between those
+// who wait, and limits on memory, processor and files. Read [Run] first, then the commands.
+package gitproc
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+// Config says how git is run. The zero value is right for production.
+type Config struct {
+	Program string // a path, or a name looked for on PATH; "" is git
+	CPUs    int    // 0: as many as there are; there are slots in proportion
+	Limits  Limits // of each process; a zero field has its default
+	Queue   Queue  // a zero field has its default
+}
+
+// Limits bound one process and those that it starts.
+type Limits struct {
+	Memory int64         // bytes of address space; 1 GiB
+	CPU    time.Duration // of the processor, in whole seconds; 300 s
+	File   int64         // bytes of a file that it writes, where a Run says nothing; 2 GiB
+}
+
+// Queue bounds who waits for a slot of one kind.
+type Queue struct {
+	Places   int // 64
+	PerParty int // 4
+}
+
+// Git runs a git that was found fit. Any number of goroutines may use it.
+type Git struct {
+	program string
+	version Version
+	limits  Limits
+	kinds   [kinds]pool
+}
+
+// Open looks for git and asks it for its version. Its error says what to install.
+func Open(ctx context.Context, cfg Config) (*Git, error) {
+	program, err := look(cfg.Program)
+	if err != nil {
+		return nil, err
+	}
+	g := &Git{program: program, limits: cfg.Limits.orDefault()}
+	cpus := or(cfg.CPUs, runtime.GOMAXPROCS(0))
+	for kind := range g.kinds {
+		g.kinds[kind].slots = newSlots(Kind(kind).slots(cpus), or(cfg.Queue.Places, 64), or(cfg.Queue.PerParty, 4))
+	}
+	g.version, err = g.fit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Version is that of the program.
+func (g *Git) Version() Version { return g.version }
+
+func (l Limits) orDefault() Limits {
+	return Limits{Memory: or(l.Memory, 1<<30), CPU: or(l.CPU, 300*time.Second), File: or(l.File, 2<<30)}
+}
+
+// or is a value, or what stands for zero.
+func or[T int | int64 | time.Duration](value, zero T) T {
+	if value == 0 {
+		return zero
+	}
+	return value
+}
+
+// Kind is what a process is for; each has slots of its own.
+type Kind uint8
+
+// The kinds of work.
+const (
+	Fetch       Kind = iota // packs for clients: 2 slots for each processor
+	Upload                  // packs from clients and what is asked about them: 1 for each processor
+	Maintenance             // whatever nobody waits for: 1
+	kinds
+)
+
+func (k Kind) String() string { return [...]string{"fetch", "upload", "maintenance"}[k] }
+
+func (k Kind) slots(cpus int) int {
+	switch k {
+	case Fetch:
+		return 2 * cpus
+	case Upload:
+		return cpus
+	}
+	return 1
+}

@@ -1,0 +1,64 @@
+package gitproc
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Of every process, beside Limits.
+const (
+	maxFiles = 256 // open at once
+	niceness = 5
+)
+
+// globalConfig is a file that git reads before it does anything. Here it is empty, and has no end until the process is bounded.
+const globalConfig = "/proc/self/fd/3"
+
+// gate holds a process up until it is bounded.
+type gate struct{ read, write *os.File }
+
+func newGate(cmd *exec.Cmd) (gate, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return gate{}, err
+	}
+	cmd.ExtraFiles = []*os.File{r} // the first one is number 3
+	return gate{r, w}, nil
+}
+
+// open lets the process go on. What it starts finds the file at its end, and has its limits.
+func (g gate) open() {
+	_ = g.read.Close() // both were only held
+	_ = g.write.Close()
+}
+
+// limit bounds a process.
+func limit(pid int, l Limits, maxFile int64) error {
+	bounds := []struct {
+		resource int
+		most     uint64
+	}{
+		{unix.RLIMIT_AS, uint64(l.Memory)},
+		{unix.RLIMIT_CPU, uint64((l.CPU + time.Second - 1) / time.Second)},
+		{unix.RLIMIT_FSIZE, uint64(or(maxFile, l.File))},
+		{unix.RLIMIT_NOFILE, maxFiles},
+		{unix.RLIMIT_CORE, 0},
+	}
+	for _, b := range bounds {
+		most := unix.Rlimit{Cur: b.most, Max: b.most}
+		if b.resource == unix.RLIMIT_CPU {
+			most.Max++ // the first second too much is a signal of its own, the next one ends everybody
+		}
+		if err := unix.Prlimit(pid, b.resource, &most, nil); err != nil {
+			return fmt.Errorf("prlimit: %w", err)
+		}
+	}
+	if err := unix.Setpriority(unix.PRIO_PROCESS, pid, niceness); err != nil {
+		return fmt.Errorf("setpriority: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package gitproc_test
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"graspd/internal/gitproc"
+)
+
+// The limits are in force once a process has read its configuration, for all that it starts.
+func TestLimitsAreInForce(t *testing.T) {
+	const show = `echo $(ulimit -v) $(ulimit -t) $(ulimit -f) $(ulimit -n) $(ulimit -c) $(/usr/bin/nice)`
+	body := `read go <"$GIT_CONFIG_GLOBAL"; ` + show + `; read go <"$GIT_CONFIG_GLOBAL"; /bin/sh -c '` + show + `'`
+	shows := func(g *gitproc.Git, r gitproc.Run, want string) {
+		t.Helper()
+		var out bytes.Buffer
+		r.Out = &out
+		if err := g.Run(t.Context(), gitproc.Reach(), r); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want+want {
+			t.Errorf("got %q, want twice %q", out.String(), want)
+		}
+	}
+	limits := gitproc.Limits{Memory: 300 << 20, CPU: 1500 * time.Millisecond, File: 1 << 20}
+	g := open(t, gitproc.Config{Program: script(t, body), Limits: limits})
+	shows(g, gitproc.Run{}, "307200 2 2048 256 0 5\n")
+	shows(g, gitproc.Run{MaxFile: 512 << 10}, "307200 2 1024 256 0 5\n")
+	g = open(t, gitproc.Config{Program: script(t, body)})
+	shows(g, gitproc.Run{}, "1048576 300 4194304 256 0 5\n")
+}
+
+func TestLimitsEndAProcess(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x")
+	for name, c := range map[string]struct {
+		body string
+		want gitproc.Ending
+		text string
+	}{
+		"processor":             {`while :; do :; done`, gitproc.OutOfTime, "ran out of processor time"},
+		"file":                  {`exec /bin/dd if=/dev/zero of=` + file + ` bs=4096 count=10`, gitproc.FileTooLarge, "wrote too large a file"},
+		"memory":                {`echo "fatal: Out of memory, malloc failed (tried to allocate 99 bytes)" >&2; exit 128`, gitproc.OutOfMemory, "ran out of memory"},
+		"memory, mapped":        {`echo "fatal: mmap failed: Cannot allocate memory" >&2; exit 128`, gitproc.OutOfMemory, "ran out of memory"},
+		"processor, of a child": {`echo "error: pack-objects died of signal 24" >&2; exit 128`, gitproc.OutOfTime, "ran out of processor time"},
+		"file, of a child":      {`echo "error: pack-objects died of signal 25" >&2; exit 128`, gitproc.FileTooLarge, "wrote too large a file"},
+		"killed":                {`kill -9 $$`, gitproc.Killed, "was killed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := open(t, gitproc.Config{Program: script(t, "read go <\"$GIT_CONFIG_GLOBAL\"\n"+c.body), Limits: gitproc.Limits{CPU: time.Second, File: 8192}})
+			err := g.Run(t.Context(), gitproc.Reach(), gitproc.Run{Kind: gitproc.Upload})
+			var e *gitproc.Error
+			if !errors.As(err, &e) || e.Ending != c.want {
+				t.Fatalf("%v", err)
+			}
+			mentions(t, err, c.text)
+			st := g.Stats(gitproc.Upload)
+			byLimit := uint64(1)
+			if c.want == gitproc.Killed {
+				byLimit = 0
+			}
+			if st.Ended != 1 || st.Failed != 1 || st.ByLimit != byLimit || st.MaxMemory < 100<<10 || st.CPU <= 0 {
+				t.Errorf("%+v", st)
+			}
+		})
+	}
+}

@@ -1,0 +1,153 @@
+package gitproc
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// queue lets parties ask for slots, one after the other, and tells in which order they got them.
+type queue struct {
+	s     *slots
+	order chan string
+}
+
+func newQueue(s *slots) *queue { return &queue{s, make(chan string, 100)} }
+
+func (q *queue) ask(ctx context.Context, parties ...string) {
+	for _, p := range parties {
+		go func() {
+			if err := q.s.take(ctx, p); err != nil {
+				q.order <- p + "!"
+				return
+			}
+			q.order <- p
+		}()
+		synctest.Wait()
+	}
+}
+
+func (q *queue) got() string {
+	synctest.Wait()
+	var all []string
+	for len(q.order) > 0 {
+		all = append(all, <-q.order)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestSlotsGoInTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(newSlots(1, 64, 4))
+		q.ask(t.Context(), "a", "a", "a", "b", "b", "c")
+		for _, want := range []string{"a", "a", "b", "c", "a", "b", ""} {
+			if got := q.got(); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if want != "" {
+				q.s.give(want)
+			}
+		}
+		if q.s.free != 1 || q.s.queued != 0 || len(q.s.running)+len(q.s.waiting)+len(q.s.turn) != 0 {
+			t.Errorf("left %+v", q.s)
+		}
+	})
+}
+
+func TestWhoHasFewestSlotsGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(newSlots(3, 64, 4))
+		q.ask(t.Context(), "a", "a", "b", "a", "a", "b", "c")
+		if got := q.got(); got != "a a b" {
+			t.Fatalf("got %q", got)
+		}
+		q.s.give("a") // a has 1, b 1, c none
+		if got := q.got(); got != "c" {
+			t.Errorf("got %q", got)
+		}
+		q.s.give("c")
+		if got := q.got(); got != "a" { // who waits longer, of those with one each
+			t.Errorf("got %q", got)
+		}
+		q.s.give("a")
+		if got := q.got(); got != "b" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestPlacesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(newSlots(1, 3, 2))
+		ctx, cancel := context.WithCancel(t.Context())
+		q.ask(ctx, "a", "a", "a", "a", "b", "b", "c", "", "", "")
+		if got := q.got(); got != "a a! b! c!" { // one of b waits as well
+			t.Errorf("got %q", got)
+		}
+		if err := q.s.take(t.Context(), "c"); !errors.Is(err, ErrBusy) {
+			t.Error(err)
+		}
+		if q.s.refused != 4 || q.s.queued != 6 {
+			t.Errorf("%d refused, %d wait", q.s.refused, q.s.queued)
+		}
+		cancel() // all others leave
+		if got := q.got(); strings.Count(got, "!") != 6 || q.s.queued != 0 {
+			t.Errorf("got %q, %d wait", got, q.s.queued)
+		}
+	})
+}
+
+func TestWhoLeavesWaitsNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(newSlots(1, 64, 4))
+		gone, leave := context.WithCancel(t.Context())
+		q.ask(t.Context(), "a")
+		q.ask(gone, "b")
+		q.ask(t.Context(), "c", "b")
+		if got := q.got(); got != "a" {
+			t.Fatalf("got %q", got)
+		}
+		leave()
+		if got := q.got(); got != "b!" {
+			t.Errorf("got %q", got)
+		}
+		q.s.give("a")
+		if got := q.got(); got != "b" { // the other of b, in the turn that b has
+			t.Errorf("got %q", got)
+		}
+		q.s.give("b")
+		if got := q.got(); got != "c" {
+			t.Errorf("got %q", got)
+		}
+		q.s.give("c")
+		if err := q.s.take(gone, "b"); !errors.Is(err, context.Canceled) || q.s.free != 1 {
+			t.Errorf("%v, %d free", err, q.s.free)
+		}
+	})
+}
+
+// A slot that is granted to somebody who leaves at the same moment goes to the next.
+func TestASlotIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 200 {
+			s := newSlots(1, 64, 4)
+			if err := s.take(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			took := make(chan error)
+			go func() { took <- s.take(ctx, "b") }()
+			synctest.Wait()
+			cancel()
+			s.give("a") // mostly before b has seen that
+			if err := <-took; err == nil {
+				s.give("b")
+			}
+			if s.free != 1 || len(s.running) != 0 {
+				t.Fatalf("%d free, %v", s.free, s.running)
+			}
+		}
+	})
+}

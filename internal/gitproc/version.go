@@ -1,0 +1,108 @@
+package gitproc
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Version is one of git.
+type Version struct{ Major, Minor, Patch int }
+
+func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
+
+func (v Version) compare(other Version) int {
+	return cmp.Or(cmp.Compare(v.Major, other.Major), cmp.Compare(v.Minor, other.Minor), cmp.Compare(v.Patch, other.Patch))
+}
+
+// oldest is the oldest release with all that is asked of git here: cruft packs, fsck's classes in index-pack, and the fixes of
+// 2024 without what these broke at first.
+var oldest = Version{2, 39, 5}
+
+// unfixed is the one release that knows GIT_NO_LAZY_FETCH and does not keep to it where it matters (CVE-2024-32465).
+var unfixed = Version{2, 45, 0}
+
+var versionLine = regexp.MustCompile(`^git version (\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?`)
+
+func parseVersion(printed string) (v Version, ok bool) {
+	m := versionLine.FindStringSubmatch(printed)
+	if m == nil {
+		return Version{}, false
+	}
+	for i, into := range []*int{&v.Major, &v.Minor, &v.Patch} {
+		*into, _ = strconv.Atoi(m[i+1]) // digits, or nothing for a third that is not there
+	}
+	return v, true
+}
+
+// UnfitError says why a git cannot be used, and what to do.
+type UnfitError struct{ Text string }
+
+func (e *UnfitError) Error() string { return e.Text }
+
+func unfit(format string, args ...any) error {
+	return &UnfitError{fmt.Sprintf(format, args...) + ": install git " + oldest.String() +
+		" or newer, name another one with --git-program, or host no repositories with --git=false"}
+}
+
+// look finds the program.
+func look(name string) (string, error) {
+	if name == "" {
+		name = "git"
+	}
+	found, err := exec.LookPath(name)
+	switch {
+	case errors.Is(err, exec.ErrDot):
+		return "", unfit("%s is taken from the working directory only by its path", name)
+	case err != nil:
+		return "", unfit("git is not there (%s)", err)
+	}
+	return filepath.Abs(found)
+}
+
+// fit asks the program what it is, and tries whether it keeps from fetching what a repository lacks: the fixes that do so came
+// together with that of CVE-2024-32004, also where a distribution took them into an older release.
+func (g *Git) fit(ctx context.Context) (Version, error) {
+	var out bytes.Buffer
+	if err := g.Run(ctx, version(), Run{Out: &out}); err != nil {
+		return Version{}, unfitOr(ctx, err, "%s does not tell its version (%s)", g.program, err)
+	}
+	v, ok := parseVersion(out.String())
+	switch {
+	case !ok:
+		return v, unfit("%s is no git", g.program)
+	case v.compare(oldest) < 0:
+		return v, unfit("git %s at %s is too old", v, g.program)
+	case v == unfixed:
+		return v, unfit("git %s at %s lacks the fixes of CVE-2024-32004 and CVE-2024-32465", v, g.program)
+	}
+	for line := range strings.Lines(out.String()) { // since 2.50
+		if sha1, ok := strings.CutPrefix(line, "SHA-1: "); ok && strings.TrimSpace(sha1) != "SHA1_DC" {
+			return v, unfit("git %s at %s computes SHA-1 without detecting collisions", v, g.program)
+		}
+	}
+	var ended *Error
+	err := g.Run(ctx, lazyFetch(), Run{})
+	if !errors.As(err, &ended) || ended.Ending != Exited { // it is to find nothing, and to say so by its code
+		return v, unfitOr(ctx, err, "git %s at %s does not work (%v)", v, g.program, err)
+	}
+	if strings.Contains(ended.Stderr, "'"+lazyTransport+"'") {
+		return v, unfit("git %s at %s lacks the fixes of CVE-2024-32004 and CVE-2024-32465", v, g.program)
+	}
+	return v, nil
+}
+
+// unfitOr is the error of a context that ended, or of an unfit program.
+func unfitOr(ctx context.Context, err error, format string, args ...any) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return unfit(format, args...)
+}
