@@ -112,9 +112,6 @@ func (one *Visitor) due(kind int) time.Duration {
 
 // wait is due, called with mu held.
 func (one *Visitor) wait(kind int) time.Duration {
-	if one == nil {
-		return 0
-	}
 	now, rates := one.all.now(), one.all.rates
 	wait := one.own.buckets[kind].Wait(now, rates.of(kind, 1))
 	if one.network != nil {
@@ -125,9 +122,6 @@ func (one *Visitor) wait(kind int) time.Duration {
 
 // spend is pay, called with mu held.
 func (one *Visitor) spend(kind int, tokens float64) {
-	if one == nil {
-		return
-	}
 	now, rates := one.all.now(), one.all.rates
 	one.own.buckets[kind].Charge(now, rates.of(kind, 1), tokens)
 	if one.network != nil {

@@ -79,10 +79,12 @@ func (v *visitors) arrive(one *Visitor) error {
 	case OverAll:
 		return ErrFull
 	}
-	if one.wait(connecting) > 0 {
-		return ErrTooManyNew
+	if one != nil {
+		if one.wait(connecting) > 0 {
+			return ErrTooManyNew
+		}
+		one.spend(connecting, 1)
 	}
-	one.spend(connecting, 1)
 	v.open.hold(one, 1)
 	return nil
 }

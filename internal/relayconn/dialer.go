@@ -4,6 +4,7 @@
 package relayconn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,27 +47,14 @@ type Dialer struct {
 
 // New returns a Dialer with the defaults of Config filled in.
 func New(cfg Config) *Dialer {
-	for _, f := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{
-		{&cfg.DialTimeout, 10 * time.Second}, {&cfg.InfoTimeout, 5 * time.Second},
-		{&cfg.WriteTimeout, 20 * time.Second}, {&cfg.CloseTimeout, 2 * time.Second},
-		{&cfg.PartTime, 20 * time.Second},
-	} {
-		if *f.field == 0 {
-			*f.field = f.value
-		}
-	}
-	if cfg.ReadLimit == 0 {
-		cfg.ReadLimit = 4 << 20
-	}
-	if cfg.Memory == 0 {
-		cfg.Memory = 64 << 20
-	}
-	if cfg.UserAgent == "" {
-		cfg.UserAgent = "graspd"
-	}
+	cfg.DialTimeout = cmp.Or(cfg.DialTimeout, 10*time.Second)
+	cfg.InfoTimeout = cmp.Or(cfg.InfoTimeout, 5*time.Second)
+	cfg.WriteTimeout = cmp.Or(cfg.WriteTimeout, 20*time.Second)
+	cfg.CloseTimeout = cmp.Or(cfg.CloseTimeout, 2*time.Second)
+	cfg.PartTime = cmp.Or(cfg.PartTime, 20*time.Second)
+	cfg.ReadLimit = cmp.Or(cfg.ReadLimit, 4<<20)
+	cfg.Memory = cmp.Or(cfg.Memory, 64<<20)
+	cfg.UserAgent = cmp.Or(cfg.UserAgent, "graspd")
 	return &Dialer{cfg, newMemory(cfg.Memory), publicnet.New(cfg.Net)}
 }
 

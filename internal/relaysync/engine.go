@@ -1,9 +1,11 @@
 package relaysync
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -204,17 +206,7 @@ func (e *Engine) check(ctx context.Context) {
 }
 
 func (e *Engine) sorted() []*peer {
-	out := make([]*peer, 0, len(e.peers))
-	for _, p := range e.peers {
-		out = append(out, p)
-	}
-	slices.SortFunc(out, func(a, b *peer) int {
-		if a.url < b.url {
-			return -1
-		}
-		return 1
-	})
-	return out
+	return slices.SortedFunc(maps.Values(e.peers), func(a, b *peer) int { return cmp.Compare(a.url, b.url) })
 }
 
 // Relays asks every peer how it stands. It returns what was answered before ctx
