@@ -5,6 +5,7 @@
 package corpus
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -51,7 +52,7 @@ type Corpus struct {
 func Generate(o Options) *Corpus {
 	g := newGenerator(o)
 	c := &Corpus{Items: slices.Collect(g.all())}
-	slices.SortStableFunc(c.Items, func(a, b Item) int { return cmpTime(a.Event, b.Event) })
+	slices.SortStableFunc(c.Items, func(a, b Item) int { return cmp.Compare(a.Event.CreatedAt, b.Event.CreatedAt) })
 	for i := range g.o.Repositories {
 		c.Repositories = append(c.Repositories, g.repository(i).Repository)
 	}
@@ -71,14 +72,4 @@ func (c *Corpus) Events(fates ...Fate) iter.Seq[*nostr.Event] {
 			}
 		}
 	}
-}
-
-func cmpTime(a, b *nostr.Event) int {
-	switch {
-	case a.CreatedAt < b.CreatedAt:
-		return -1
-	case a.CreatedAt > b.CreatedAt:
-		return 1
-	}
-	return 0
 }

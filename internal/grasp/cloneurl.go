@@ -20,20 +20,14 @@ const gitSuffix = ".git"
 // CloneURL is what a client puts into the clone tag for a repository that this service hosts (GRASP-01). Of the identifier only
 // unreserved characters stand as they are (RFC 3986).
 func (s Service) CloneURL(owner nostr.PubKey, identifier string) string {
-	return "http" + strings.TrimPrefix(string(s.RelayURL()), "ws") + "/" + nip19.Npub(owner) + "/" + escape(identifier) + gitSuffix
+	return s.WebURL() + "/" + nip19.Npub(owner) + "/" + Escape(identifier) + gitSuffix
 }
 
-func escape(identifier string) string {
-	var b strings.Builder
-	for _, c := range []byte(identifier) {
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
-}
+// WebURL is where the service answers to HTTP, without a slash at the end.
+func (s Service) WebURL() string { return "http" + strings.TrimPrefix(string(s.RelayURL()), "ws") }
+
+// Escape writes a part of a path with nothing but unreserved characters (RFC 3986).
+func Escape(part string) string { return strings.ReplaceAll(url.QueryEscape(part), "+", "%20") }
 
 // Clones reports whether the clone tag of the announcement has the URL of its own repository on this service (GRASP-01), however
 // spelled. It looks at 1,000 values at most.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"graspd/internal/nip34"
@@ -38,6 +39,9 @@ func ParseService(domain string) (Service, error) {
 	}
 	return Service{host: host, port: port, path: strings.TrimRight(u.EscapedPath(), "/")}, nil
 }
+
+// Base is the path below which everything of the service stands, "" or such as "/git".
+func (s Service) Base() string { return s.path }
 
 // Host is the host name or address, without brackets and port.
 func (s Service) Host() string { return s.host }
@@ -90,10 +94,8 @@ func (s Service) matches(p parsedRelay) bool {
 // Lists reports whether the announcement names this service in its relays tag, compared as parsed URLs. It looks at 1,000
 // values at most.
 func (s Service) Lists(a *nip34.Announcement) bool {
-	for _, raw := range a.Relays[:min(len(a.Relays), maxLooked)] {
-		if p, err := parseRelay(raw); err == nil && s.matches(p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.Relays[:min(len(a.Relays), maxLooked)], func(raw string) bool {
+		p, err := parseRelay(raw)
+		return err == nil && s.matches(p)
+	})
 }

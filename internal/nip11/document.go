@@ -6,7 +6,6 @@ package nip11
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 )
 
 // ContentType is the media type of the document, in Accept of the request and in Content-Type of the answer.
@@ -58,6 +57,3 @@ func (d Document) JSON() ([]byte, error) {
 	}
 	return b, nil
 }
-
-// Supports reports whether the document lists the NIP. It is a claim, not a proof: some relays list what they refuse.
-func (d Document) Supports(nip int) bool { return slices.Contains(d.SupportedNIPs, nip) }

@@ -42,7 +42,7 @@ func decode(s string) (prefix string, data []byte, err error) {
 	if checksum(lower[:at], values) != 1 {
 		return "", nil, errChecksum
 	}
-	data, err = regroup(values[:len(values)-checksumLen])
+	data, err = bytesOf(values[:len(values)-checksumLen])
 	return lower[:at], data, err
 }
 
@@ -73,20 +73,25 @@ func checksum(prefix string, values []byte) uint32 {
 	return sum
 }
 
-// regroup makes bytes of groups of five bits. What is left over must be fewer than five bits, all zero.
-func regroup(groups []byte) ([]byte, error) {
-	out := make([]byte, 0, len(groups)*5/8)
-	acc, bits := uint32(0), 0
-	for _, g := range groups {
-		acc, bits = acc<<5|uint32(g), bits+5
-		if bits >= 8 {
-			bits -= 8
-			out = append(out, byte(acc>>bits))
-			acc &= 1<<bits - 1
-		}
-	}
-	if bits >= 5 || acc != 0 {
+// bytesOf makes bytes of groups of five bits. What is left over must be fewer than five bits, all zero.
+func bytesOf(groups []byte) ([]byte, error) {
+	out, rest, bits := regroup(groups, 5, 8)
+	if bits >= 5 || rest != 0 {
 		return nil, errPadding
 	}
 	return out, nil
+}
+
+// regroup makes groups of so many bits of groups of others. It returns what is left over, and how many bits that is.
+func regroup(groups []byte, from, to int) (out []byte, rest uint32, bits int) {
+	out = make([]byte, 0, len(groups)*from/to+1+checksumLen)
+	for _, g := range groups {
+		rest, bits = rest<<from|uint32(g), bits+from
+		for bits >= to {
+			bits -= to
+			out = append(out, byte(rest>>bits))
+			rest &= 1<<bits - 1
+		}
+	}
+	return out, rest, bits
 }

@@ -28,6 +28,3 @@ func IsRoot(k nostr.Kind) bool {
 	}
 	return false
 }
-
-// IsStatus reports whether events of this kind set the status of a root.
-func IsStatus(k nostr.Kind) bool { return KindStatusOpen <= k && k <= KindStatusDraft }

@@ -12,7 +12,6 @@ import (
 var (
 	ErrKind       = errors.New("wrong kind")                                   // not the kind that the parser is for
 	ErrIdentifier = fmt.Errorf("d tag is longer than %d bytes", MaxIdentifier) // see MaxIdentifier
-	ErrIncomplete = errors.New("incomplete")                                   // lacks what nobody can use it without
 )
 
 // MaxTags is how many tags of one event other than a state are looked at, in their order, and MaxValues how many values of

@@ -76,12 +76,9 @@ func (d *distinct[T]) add(v T) {
 // Repositories are the repositories that the a tags of e name, all of them, without repeats and at most MaxReferences.
 func Repositories(e *nostr.Event) []Address {
 	var named distinct[Address]
-	for _, t := range tags(e) {
+	for t := range tags(e).All("a") {
 		if len(named.list) == MaxReferences {
 			break
-		}
-		if t.Name() != "a" {
-			continue
 		}
 		if a, err := ParseAddress(t.Value()); err == nil && a.Kind == KindRepository {
 			named.add(a)

@@ -7,7 +7,7 @@ import (
 )
 
 // Tip is what a pull request (kind 1618) or an update of one (kind 1619) wants git servers to keep. It is there also
-// where ParsePullRequest and ParseUpdate find the event incomplete: a commit can be pushed that no clone URL leads to.
+// where the event lacks something, such as a clone URL: a commit can be pushed that none leads to.
 type Tip struct {
 	Event        nostr.ID
 	Commit       string    // the c tag as written; perhaps no object id; "" without one

@@ -25,3 +25,11 @@ func ParseFilter(b []byte) (Filter, error) {
 	}
 	return f, nil
 }
+
+// IsRegular reports whether every event of this kind is kept.
+func (k Kind) IsRegular() bool {
+	return !k.IsReplaceable() && !k.IsEphemeral() && !k.IsAddressable()
+}
+
+// Equal reports whether f and g ask for the same, whatever the order of their lists.
+func (f Filter) Equal(g Filter) bool { return f.Key() == g.Key() }

@@ -77,6 +77,3 @@ func sortedSet[T comparable](s []T, compare func(a, b T) int) []T {
 
 // Key is the JSON of the canonical form: filters that ask for the same have the same key.
 func (f Filter) Key() string { return string(f.Canonical().AppendJSON(nil)) }
-
-// Equal reports whether f and g ask for the same, whatever the order of their lists.
-func (f Filter) Equal(g Filter) bool { return f.Key() == g.Key() }

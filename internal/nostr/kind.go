@@ -22,11 +22,6 @@ const (
 	KindAuth          Kind = 22242 // NIP-42, never stored or forwarded
 )
 
-// IsRegular reports whether every event of this kind is kept.
-func (k Kind) IsRegular() bool {
-	return !k.IsReplaceable() && !k.IsEphemeral() && !k.IsAddressable()
-}
-
 // IsReplaceable reports whether only the newest event per author and kind is kept.
 func (k Kind) IsReplaceable() bool {
 	return k == KindMetadata || k == KindFollows || 10000 <= k && k < 20000

@@ -90,8 +90,8 @@ func refusedPending(held, pushed gitwire.ObjectID) string {
 	return fmt.Sprintf("commit %s was pushed here before and waits for its event, so not %s: publish the event first", held, pushed)
 }
 
-// refusedRoom says why a tip of an unknown event is not taken, by what stands against it.
-func refusedRoom(c Cause) string {
+// Room says why a tip of an unknown event is not taken, by the bound that stands against it.
+func (c Cause) Room() string {
 	why := "too much waits here for its events"
 	switch c {
 	case PendingPush:

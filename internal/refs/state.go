@@ -68,7 +68,10 @@ func within(refs Set, name string) string {
 }
 
 // isBranchOrTag reports whether a ref is one that states speak of.
-func isBranchOrTag(name string) bool { return isBranch(name) || strings.HasPrefix(name, tags) }
+func isBranchOrTag(name string) bool { return isBranch(name) || IsTag(name) }
+
+// IsTag reports whether a ref is a tag.
+func IsTag(name string) bool { return strings.HasPrefix(name, tags) }
 
 func isBranch(name string) bool { return strings.HasPrefix(name, branches) }
 

@@ -78,7 +78,7 @@ func (j *judge) unknownTip(i int, id nostr.ID) {
 		j.line(j.say.moved(c.Ref, gitwire.ObjectID{}, c.Old))
 	default:
 		if cause := j.in.Pending.room(j.in.Now, j.in.Of, j.push.From, len(j.v.Uploads)); cause != None {
-			j.refuse(i, cause, refusedRoom(cause))
+			j.refuse(i, cause, cause.Room())
 			return
 		}
 		j.v.Uploads = append(j.v.Uploads, Tip{id, c.New})

@@ -63,3 +63,13 @@ func Columns(s string, most int) string {
 	}
 	return s
 }
+
+// Line is the first line of a text, cut at most bytes, with a sign where there was more.
+func Line(s string, most int) string {
+	s, _, more := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD")), "\n")
+	s, cut := Cut(s, most)
+	if more || cut {
+		s = strings.TrimSpace(s) + "…"
+	}
+	return s
+}

@@ -101,3 +101,13 @@ func TestAnyBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", " a b ": "a b", "\n\nfirst \nsecond": "first…", "1234567890": "12345678…", "ééééé": "éééé…", "a\xffb": "a\uFFFDb", "1234567 90": "1234567…",
+	} {
+		if got := Line(in, 8); got != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}

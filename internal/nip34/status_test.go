@@ -6,6 +6,9 @@ import (
 	"graspd/internal/nostr"
 )
 
+// IsStatus reports whether events of this kind set the status of a root.
+func IsStatus(k nostr.Kind) bool { return KindStatusOpen <= k && k <= KindStatusDraft }
+
 // Status sets the state of a patch, pull request or issue (kinds 1630 to 1633).
 type Status struct {
 	ID           nostr.ID

@@ -1,10 +1,14 @@
 package nip34
 
 import (
+	"errors"
 	"fmt"
 
 	"graspd/internal/nostr"
 )
+
+// ErrIncomplete says that an event lacks what nobody can use it without.
+var ErrIncomplete = errors.New("incomplete")
 
 // Patch is a git patch (kind 1617). One after the first of a series may name no repository, only the patch before it.
 type Patch struct {

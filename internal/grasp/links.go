@@ -1,0 +1,41 @@
+package grasp
+
+import (
+	"net/url"
+	"strings"
+
+	"graspd/internal/nip19"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// NostrURL is what ngit clones a repository by, with this service as the relay where it is found. Of a relay wss:// may be left out.
+func (s Service) NostrURL(owner nostr.PubKey, identifier string) string {
+	return "nostr://" + s.clientPath(owner, identifier)
+}
+
+// ClientURL is the page of a repository in a web client.
+func (s Service) ClientURL(owner nostr.PubKey, identifier string) string {
+	return "https://gitworkshop.dev/" + s.clientPath(owner, identifier)
+}
+
+func (s Service) clientPath(owner nostr.PubKey, identifier string) string {
+	hint := strings.TrimPrefix(string(s.RelayURL()), "wss://")
+	return nip19.Npub(owner) + "/" + Escape(hint) + "/" + Escape(identifier)
+}
+
+// maxWebURL is how long a link may be that is shown. Bytes.
+const maxWebURL = 500
+
+// WebPages are the first links of the announcement that people can follow.
+func WebPages(a *nip34.Announcement, most int) (links []string) {
+	for _, w := range a.Web[:min(len(a.Web), maxLooked)] {
+		if len(links) == most {
+			break
+		}
+		if u, err := url.Parse(w); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && len(w) <= maxWebURL {
+			links = append(links, w)
+		}
+	}
+	return links
+}
