@@ -57,6 +57,11 @@ func Describe() Command {
 	return Command{name: "cat-file", args: []word{"--batch-check=%(objectname) %(objecttype)", "--buffer"}}
 }
 
+// Measure reads ids and prints the size of each object in bytes, in order, or "<id> missing".
+func Measure() Command {
+	return Command{name: "cat-file", args: []word{"--batch-check=%(objectsize)", "--buffer"}}
+}
+
 // PackThese reads ids and writes these objects as a pack with its index to base-<checksum>.pack and .idx, of which it prints the
 // checksum. Base is a path of ours.
 func PackThese(base string) Command {

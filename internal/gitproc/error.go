@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// ErrBusy says that too many wait for a slot of the kind already.
+// ErrBusy says that too many wait for a slot of the kind already, or that one has waited for too long.
 var ErrBusy = errors.New("too much waits for git already")
 
 // Error is how a command of git failed.

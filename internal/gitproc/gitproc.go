@@ -1,4 +1,4 @@
-// Package gitproc runs git: no other package of the program starts a process. What git is told stands here (argument vectors of
+// Package gitproc runs git: no other part of a relay starts a process. What git is told stands here (argument vectors of
 // constants, the settings, an environment made from nothing), and what it may take: slots by kind of work, fair between those
 // who wait, and limits on memory, processor and files. Read [Run] first, then the commands.
 package gitproc
@@ -13,6 +13,7 @@ import (
 type Config struct {
 	Program string // a path, or a name looked for on PATH; "" is git
 	CPUs    int    // 0: as many as there are; there are slots in proportion
+	Fetches int    // slots of that kind; 0: in proportion, as of the others
 	Limits  Limits // of each process; a zero field has its default
 	Queue   Queue  // a zero field has its default
 }
@@ -24,10 +25,12 @@ type Limits struct {
 	File   int64         // bytes of a file that it writes, where a Run says nothing; 2 GiB
 }
 
-// Queue bounds who waits for a slot of one kind.
+// Queue bounds who waits for a slot of one kind, and how long.
 type Queue struct {
 	Places   int // 64
 	PerParty int // 4
+	// Wait is how long somebody else's Fetch waits, before it fails with ErrBusy: 1 minute.
+	Wait time.Duration
 }
 
 // Git runs a git that was found fit. Any number of goroutines may use it.
@@ -47,8 +50,13 @@ func Open(ctx context.Context, cfg Config) (*Git, error) {
 	g := &Git{program: program, limits: cfg.Limits.orDefault()}
 	cpus := or(cfg.CPUs, runtime.GOMAXPROCS(0))
 	for kind := range g.kinds {
-		g.kinds[kind].slots = newSlots(Kind(kind).slots(cpus), or(cfg.Queue.Places, 64), or(cfg.Queue.PerParty, 4))
+		n := Kind(kind).slots(cpus)
+		if Kind(kind) == Fetch {
+			n = or(cfg.Fetches, n)
+		}
+		g.kinds[kind].slots = newSlots(n, or(cfg.Queue.Places, 64), or(cfg.Queue.PerParty, 4))
 	}
+	g.kinds[Fetch].slots.most = or(cfg.Queue.Wait, time.Minute)
 	g.version, err = g.fit(ctx)
 	if err != nil {
 		return nil, err

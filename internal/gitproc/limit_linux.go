@@ -12,7 +12,7 @@ import (
 // Of every process, beside Limits.
 const (
 	maxFiles = 256 // open at once
-	niceness = 5
+	nicer    = 5   // than this program is
 )
 
 // globalConfig is a file that git reads before it does anything. Here it is empty, and has no end until the process is bounded.
@@ -49,16 +49,34 @@ func limit(pid int, l Limits, maxFile int64) error {
 		{unix.RLIMIT_CORE, 0},
 	}
 	for _, b := range bounds {
-		most := unix.Rlimit{Cur: b.most, Max: b.most}
-		if b.resource == unix.RLIMIT_CPU {
-			most.Max++ // the first second too much is a signal of its own, the next one ends everybody
-		}
-		if err := unix.Prlimit(pid, b.resource, &most, nil); err != nil {
-			return fmt.Errorf("prlimit: %w", err)
+		if err := bound(pid, b.resource, b.most); err != nil {
+			return err
 		}
 	}
-	if err := unix.Setpriority(unix.PRIO_PROCESS, pid, niceness); err != nil {
+	own, err := unix.Getpriority(unix.PRIO_PROCESS, pid)
+	if err != nil {
+		return fmt.Errorf("getpriority: %w", err)
+	}
+	own = 20 - own // the system call answers with what is never below 0, and takes more than 19 for 19
+	if err := unix.Setpriority(unix.PRIO_PROCESS, pid, own+nicer); err != nil {
 		return fmt.Errorf("setpriority: %w", err)
+	}
+	return nil
+}
+
+// bound lowers what a process may have of a resource. It may have less already, from whoever started this program, and only root
+// could give it more.
+func bound(pid, resource int, most uint64) error {
+	var has unix.Rlimit
+	if err := unix.Prlimit(pid, resource, nil, &has); err != nil {
+		return fmt.Errorf("prlimit: %w", err)
+	}
+	to := unix.Rlimit{Cur: min(most, has.Cur), Max: min(most, has.Max)}
+	if resource == unix.RLIMIT_CPU {
+		to.Max = min(most+1, has.Max) // the first second too much is a signal of its own, the next one ends everybody
+	}
+	if err := unix.Prlimit(pid, resource, &to, nil); err != nil {
+		return fmt.Errorf("prlimit: %w", err)
 	}
 	return nil
 }

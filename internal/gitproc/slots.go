@@ -4,12 +4,14 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // slots are how many processes of a kind run at once. Who waits gets one in turns of parties, those before others that have
 // fewest at the time.
 type slots struct {
-	places, perParty int // who may wait
+	places, perParty int           // who may wait
+	most             time.Duration // how long others than our own wait; 0 is without a bound
 
 	mu      sync.Mutex // guards what follows
 	free    int
@@ -35,15 +37,34 @@ func (s *slots) take(ctx context.Context, party string) error {
 	if w == nil {
 		return ErrBusy
 	}
+	err := s.await(ctx, party, w)
+	if err != nil && !s.leave(party, w) { // it was granted meanwhile
+		s.give(party)
+	}
+	return err
+}
+
+// await waits until w has its slot. It fails when it takes too long, or ctx ends.
+func (s *slots) await(ctx context.Context, party string, w *waiter) error {
 	select {
 	case <-w.granted:
 		return nil
+	default:
+	}
+	var late <-chan time.Time
+	if s.most > 0 && party != "" {
+		t := time.NewTimer(s.most)
+		defer t.Stop()
+		late = t.C
+	}
+	select {
+	case <-w.granted:
+		return nil
+	case <-late:
+		return ErrBusy
 	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	if !s.leave(party, w) { // it was granted meanwhile
-		s.give(party)
-	}
-	return context.Cause(ctx)
 }
 
 // ask takes a slot or a place among those that wait; nil if there is neither. Those of the own party always have a place.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // queue lets parties ask for slots, one after the other, and tells in which order they got them.
@@ -95,6 +96,34 @@ func TestPlacesAreBounded(t *testing.T) {
 		cancel() // all others leave
 		if got := q.got(); strings.Count(got, "!") != 6 || q.s.queued != 0 {
 			t.Errorf("got %q, %d wait", got, q.s.queued)
+		}
+	})
+}
+
+func TestNobodyWaitsForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(1, 64, 4)
+		s.most = time.Minute
+		q := newQueue(s)
+		q.ask(t.Context(), "a", "b", "")
+		q.got()
+		time.Sleep(59 * time.Second)
+		if got := q.got(); got != "" {
+			t.Errorf("got %q", got)
+		}
+		time.Sleep(time.Second)
+		if got := q.got(); got != "b!" {
+			t.Errorf("got %q", got)
+		}
+		if err := s.take(t.Context(), "b"); !errors.Is(err, ErrBusy) {
+			t.Error(err)
+		}
+		q.s.give("a")
+		if got := q.got(); got != "" || s.queued != 0 { // our own, which shows as nothing
+			t.Errorf("got %q, %d wait", got, s.queued)
+		}
+		if err := s.take(t.Context(), "c"); !errors.Is(err, ErrBusy) {
+			t.Errorf("our own has its slot, and c: %v", err)
 		}
 	})
 }

@@ -48,8 +48,7 @@ type UnfitError struct{ Text string }
 func (e *UnfitError) Error() string { return e.Text }
 
 func unfit(format string, args ...any) error {
-	return &UnfitError{fmt.Sprintf(format, args...) + ": install git " + oldest.String() +
-		" or newer, name another one with --git-program, or host no repositories with --git=false"}
+	return &UnfitError{fmt.Sprintf(format, args...) + ": install git " + oldest.String() + " or newer"}
 }
 
 // look finds the program.

@@ -54,7 +54,7 @@ func TestWhichGitIsFit(t *testing.T) {
 				}
 				return
 			}
-			mentions(t, err, c.want, "install git 2.39.5 or newer", "--git-program", "--git=false")
+			mentions(t, err, c.want, "install git 2.39.5 or newer")
 			if unfit := new(gitproc.UnfitError); !errors.As(err, &unfit) {
 				t.Errorf("%T", err)
 			}

@@ -88,7 +88,7 @@ func (r *fetchReader) want(id ObjectID) error {
 func (r *fetchReader) wantRef(name string) error {
 	switch {
 	case name != "HEAD" && CheckRefName(name) != nil:
-		return refuse("unknown ref %s", quote(name))
+		return unknownRef(name)
 	case r.named[name]:
 		return refuse("duplicate want-ref %s", quote(name))
 	case len(r.f.WantRefs)+len(r.f.Wants) >= MaxWants:

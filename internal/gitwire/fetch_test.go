@@ -142,7 +142,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"an id of SHA-256", 2, fetch2("want " + strings.Repeat("ab", 32)), "is an object id of SHA-256"},
 		{"the null id", 2, fetch2("want " + hexOf("0")), "upload-pack: not our ref 0000000000000000000000000000000000000000"},
 		{"a name had", 2, fetch2("have x"), `'x' is no object id`},
-		{"a name that is none", 2, fetch2("want-ref --upload-pack=x"), `unknown ref '--upload-pack=x'`},
+		{"a name that is none", 2, fetch2("want-ref --upload-pack=x"), `unknown ref --upload-pack=x`},
 		{"a name twice", 2, fetch2("want-ref refs/heads/x", "want-ref refs/heads/x"), `duplicate want-ref 'refs/heads/x'`},
 		{"a depth of nothing", 2, fetch2("deepen 0"), `Invalid deepen: '0'`},
 		{"a depth below nothing", 2, fetch2("deepen -1"), `Invalid deepen: '-1'`},

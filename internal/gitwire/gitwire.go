@@ -48,9 +48,14 @@ func refuse(format string, args ...any) error {
 }
 
 // quote shows bytes of a stranger, as git quotes.
-func quote[T string | []byte](p T) string {
-	return "'" + words.Printable(string(p[:min(len(p), words.MaxText)])) + "'"
+func quote[T string | []byte](p T) string { return "'" + printable(p) + "'" }
+
+func printable[T string | []byte](p T) string {
+	return words.Printable(string(p[:min(len(p), words.MaxText)]))
 }
+
+// unknownRef refuses a ref that is wanted by name. git writes it without quotes, and its tests look.
+func unknownRef(name string) error { return refuse("unknown ref %s", printable(name)) }
 
 // lines are the frames of one request.
 type lines struct{ r *pktline.Reader }

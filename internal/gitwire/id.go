@@ -72,6 +72,15 @@ func (id *ObjectID) bytes() []byte {
 	return id.sum[:20]
 }
 
+// ObjectIDOf is the id whose bytes these are, as indexes of packs and rows of stores have them.
+func ObjectIDOf(sha1 [20]byte) (id ObjectID) {
+	copy(id.sum[:], sha1[:])
+	return id
+}
+
+// AppendRaw appends the bytes.
+func (id ObjectID) AppendRaw(dst []byte) []byte { return append(dst, id.bytes()...) }
+
 // AppendHex appends the hex digits.
 func (id ObjectID) AppendHex(dst []byte) []byte { return hex.AppendEncode(dst, id.bytes()) }
 

@@ -45,3 +45,14 @@ func TestParseObjectID(t *testing.T) {
 		}
 	}
 }
+
+func TestObjectIDBytes(t *testing.T) {
+	id, err := gitwire.ParseObjectID("0123456789abcdef0123456789abcdef01234567")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := id.AppendRaw([]byte("x"))
+	if len(raw) != 21 || string(raw[:3]) != "x\x01\x23" || gitwire.ObjectIDOf([20]byte(raw[1:])) != id {
+		t.Errorf("%x", raw)
+	}
+}

@@ -20,10 +20,19 @@ func (q Request) ForUploadPack() Request {
 	return q
 }
 
+// HeadError says why there is no more of upload-pack's answer. Its pack had not begun, and whole frames were copied, so a refusal
+// may follow.
+type HeadError struct{ Err error }
+
+func (e *HeadError) Error() string { return "copy answer: " + e.Err.Error() }
+
+func (e *HeadError) Unwrap() error { return e.Err }
+
 // CopyAnswer copies upload-pack's answer to dst and puts the ids of refs wanted by name where they belong, before the pack. git
-// itself writes them before the shallow commits, where its own clients do not take them.
+// itself writes them before the shallow commits, where its own clients do not take them. It fails with a *HeadError where an answer
+// of version 2 breaks off before its pack.
 func (f *Fetch) CopyAnswer(dst io.Writer, answer io.Reader) error {
-	if len(f.wanted) > 0 {
+	if f.Version == 2 {
 		if over, err := f.copyHead(dst, answer); over || err != nil {
 			return err
 		}
@@ -45,7 +54,7 @@ func (f *Fetch) copyHead(dst io.Writer, answer io.Reader) (over bool, err error)
 			return true, nil
 		}
 		if err != nil {
-			return true, fmt.Errorf("copy answer: %w", err)
+			return true, &HeadError{err}
 		}
 		begins := kind == pktline.Data && string(payload) == first
 		switch kind {

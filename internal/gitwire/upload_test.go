@@ -77,16 +77,27 @@ func TestCopyAnswer(t *testing.T) {
 func TestCopyAnswerTellsWhatBreaks(t *testing.T) {
 	gone := errors.New("gone")
 	answer := frames("acknowledgments\n", "ready\n", "delim", "packfile\n", "\x01PACK", "flush")
+	pack := strings.Index(answer, "packfile\n") + len("packfile\n")
 	for n := range len(answer) {
-		if err := resolved(t).CopyAnswer(io.Discard, io.MultiReader(strings.NewReader(answer[:n]), iotest.ErrReader(gone))); !errors.Is(err, gone) {
+		var head *gitwire.HeadError
+		if err := resolved(t).CopyAnswer(io.Discard, io.MultiReader(strings.NewReader(answer[:n]), iotest.ErrReader(gone))); !errors.Is(err, gone) || errors.As(err, &head) != (n < pack) {
 			t.Errorf("upload-pack breaks after %d bytes: %v", n, err)
 		}
-		if err := resolved(t).CopyAnswer(&short{n, gone}, strings.NewReader(answer)); !errors.Is(err, gone) {
+		if err := resolved(t).CopyAnswer(&short{n, gone}, strings.NewReader(answer)); !errors.Is(err, gone) || errors.As(err, &head) {
 			t.Errorf("the client is gone after %d bytes: %v", n, err)
 		}
 	}
 	if err := resolved(t).CopyAnswer(io.Discard, strings.NewReader(answer[:22])); err == nil {
 		t.Error("an answer that ends within a frame is taken")
+	}
+	var got bytes.Buffer
+	var head *gitwire.HeadError
+	plain := parse(t, 2, fetch2("want "+hexOf("1"), "deepen 1"))
+	if err := plain.CopyAnswer(&got, io.MultiReader(strings.NewReader(answer[:29]), iotest.ErrReader(gone))); !errors.As(err, &head) || got.String() != answer[:20] {
+		t.Errorf("%q, %v", got.String(), err)
+	}
+	if err := parse(t, 0, frames("want "+hexOf("1"), "deepen 1", "flush", "done")).CopyAnswer(&got, iotest.ErrReader(gone)); !errors.Is(err, gone) || errors.As(err, &head) {
+		t.Errorf("version 0: %v", err)
 	}
 }
 

@@ -35,7 +35,7 @@ func (f *Fetch) Resolve(refs *Refs) error {
 	for _, name := range f.WantRefs {
 		ref, ok := refs.Find(name)
 		if !ok {
-			return refuse("unknown ref %s", quote(name))
+			return unknownRef(name)
 		}
 		wanted = append(wanted, ref)
 	}

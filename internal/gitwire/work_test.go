@@ -87,7 +87,7 @@ func TestResolve(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	f = parse(t, 2, fetch2("want-ref refs/heads/none"))
-	if err := f.Resolve(&some); err == nil || err.Error() != `unknown ref 'refs/heads/none'` {
+	if err := f.Resolve(&some); err == nil || err.Error() != `unknown ref refs/heads/none` {
 		t.Errorf("%v", err)
 	}
 }
