@@ -96,9 +96,7 @@ func (p *Peer) authFailed(phase authPhase, why string) {
 // they may have been refused by a NOTICE that came late.
 func (p *Peer) reopenMute() {
 	mute := func(l *liveReq) bool { r := p.conn.requests[l.sub]; return r != nil && !r.answered }
-	if m := p.conn.merging(); m != nil && (mute(m) || slices.ContainsFunc(m.parts, mute)) {
-		p.cancelMerge()
-	}
+	p.cancelMergeOf(mute)
 	for _, l := range slices.Clone(p.conn.following.live) {
 		if mute(l) {
 			p.closeLive(l)

@@ -130,10 +130,7 @@ func (p *Peer) cover(g *group) {
 			return
 		}
 	}
-	var in itemSet
-	for _, it := range g.items {
-		in.put(it)
-	}
+	in := setOf(slices.Values(g.items))
 	found, owners := make(map[uint32]share), p.belonging(g.layer, &in)
 	for _, t := range g.tasks {
 		for i, s := range t.tally.shares {
@@ -165,12 +162,7 @@ func (c *coverage) add(l want.Layer, found map[uint32]share) {
 
 // fresh says whether items of g are not confirmed yet.
 func (p *Peer) fresh(g *group) bool {
-	for _, it := range g.items {
-		if !p.confirmed.has(it) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.items, func(it want.Item) bool { return !p.confirmed.has(it) })
 }
 
 // owned is the key of a filter's value: the same for a repository's address and

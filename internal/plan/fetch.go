@@ -129,14 +129,11 @@ func (n *fetching) leave(others map[nostr.ID]struct{}) {
 	n.need = slices.DeleteFunc(n.need, func(id nostr.ID) bool {
 		_, late := asked[id]
 		_, missing := n.missing[id]
-		return late || missing
-	})
-	n.need = slices.DeleteFunc(n.need, func(id nostr.ID) bool {
 		_, dup := others[id]
-		if dup {
+		if dup && !late && !missing {
 			n.late = append(n.late, id)
 		}
-		return dup
+		return late || missing || dup
 	})
 }
 

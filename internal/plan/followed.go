@@ -39,10 +39,7 @@ func (c *session) follow(lots []lot, now Now) {
 		*f = followed{all: at}
 		return
 	}
-	e := epoch{at: at}
-	for _, l := range lots {
-		e.items = append(e.items, l.items...)
-	}
+	e := epoch{at, itemsOf(lots)}
 	if len(e.items) == 0 { // it stands in for others, which have noted theirs
 		return
 	}

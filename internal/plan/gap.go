@@ -40,12 +40,8 @@ func (p *Peer) follows(it want.Item, e *nostr.Event) bool {
 	if e.CreatedAt < p.conn.followed.all+gapMargin {
 		return false // as most are, which need no closer look
 	}
-	for _, f := range filtersOf(p.want, p.want.Layer(it), []want.Item{it}, true, bounds{values: denseValues}) {
-		if p.kinds.mode.with(f).Matches(e) {
-			return true
-		}
-	}
-	return false
+	filters := filtersOf(p.want, p.want.Layer(it), []want.Item{it}, true, bounds{values: denseValues})
+	return slices.ContainsFunc(filters, func(f nostr.Filter) bool { return p.kinds.mode.with(f).Matches(e) })
 }
 
 // gapLog bounds what the log says of gaps.

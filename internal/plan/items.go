@@ -87,6 +87,13 @@ func (s *itemSet) above(it want.Item) iter.Seq[want.Item] {
 
 func (s *itemSet) clear() { *s = itemSet{} }
 
+func setOf(items iter.Seq[want.Item]) (s itemSet) {
+	for it := range items {
+		s.put(it)
+	}
+	return s
+}
+
 // known is items of which something is known; those that are repositories are told apart, to be counted.
 type known struct {
 	itemSet

@@ -16,3 +16,9 @@ func TestTheSequenceOfItemsEndsWithItsReader(t *testing.T) {
 	}
 	itertest.Seq(t, func(context.Context) iter.Seq[Item] { return s.above(30) })
 }
+
+// Nor does whoever goes through lots see all of them.
+func TestTheItemsOfLotsEndWithTheirReader(t *testing.T) {
+	lots := []lot{{items: []Item{1, 2, 3}}, {}, {items: []Item{4, 5}}}
+	itertest.Seq(t, func(context.Context) iter.Seq[Item] { return each(lots) })
+}

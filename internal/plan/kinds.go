@@ -35,15 +35,15 @@ type kinding struct {
 	emptied  bool // it answers filters without kinds with nothing, and live ones never
 }
 
-// addedKinds are the kinds that name repositories and their root events.
+// naming are the kinds that name repositories and their root events, notes first.
+var naming = []nostr.Kind{nostr.KindNote, nostr.KindDeletion, nostr.KindReaction, nostr.KindComment, nip34.KindPatch, nip34.KindPullRequest,
+	nip34.KindPullRequestUpdate, nip34.KindIssue, nip34.KindReplyOld, nip34.KindCoverNote, nip34.KindStatusOpen, nip34.KindStatusApplied,
+	nip34.KindStatusClosed, nip34.KindStatusDraft, nostr.KindLabel, nostr.KindZap}
+
 var addedKinds = [...][]nostr.Kind{
-	kindsNone: nil,
-	kindsAll: {nostr.KindNote, nostr.KindDeletion, nostr.KindReaction, nostr.KindComment, nip34.KindPatch, nip34.KindPullRequest,
-		nip34.KindPullRequestUpdate, nip34.KindIssue, nip34.KindReplyOld, nip34.KindCoverNote, nip34.KindStatusOpen, nip34.KindStatusApplied,
-		nip34.KindStatusClosed, nip34.KindStatusDraft, nostr.KindLabel, nostr.KindZap},
-	kindsNoNotes: {nostr.KindDeletion, nostr.KindReaction, nostr.KindComment, nip34.KindPatch, nip34.KindPullRequest,
-		nip34.KindPullRequestUpdate, nip34.KindIssue, nip34.KindReplyOld, nip34.KindCoverNote, nip34.KindStatusOpen, nip34.KindStatusApplied,
-		nip34.KindStatusClosed, nip34.KindStatusDraft, nostr.KindLabel, nostr.KindZap},
+	kindsNone:    nil,
+	kindsAll:     naming,
+	kindsNoNotes: naming[1:],
 	kindsFew: {nostr.KindDeletion, nostr.KindComment, nip34.KindPatch, nip34.KindPullRequest, nip34.KindPullRequestUpdate,
 		nip34.KindIssue, nip34.KindStatusOpen, nip34.KindStatusApplied, nip34.KindStatusClosed, nip34.KindStatusDraft},
 }
@@ -146,15 +146,9 @@ func (k *kinding) outdated(l *liveReq) bool {
 // needs, or with kinds that it does not.
 func (p *Peer) tendKinds() {
 	c, outdated := p.conn, p.kinds.outdated
-	if m := c.merging(); m != nil && (outdated(m) || slices.ContainsFunc(m.parts, outdated)) {
-		p.cancelMerge()
-	}
-	for i := 0; i < len(c.following.live); {
+	p.cancelMergeOf(outdated)
+	for i := slices.IndexFunc(c.following.live, outdated); i >= 0; i = slices.IndexFunc(c.following.live, outdated) {
 		l := c.following.live[i]
-		if !outdated(l) {
-			i++
-			continue
-		}
 		p.closeLive(l)
 		p.requeue(l.lots, p.now.Wall, 0, 0)
 	}

@@ -217,18 +217,23 @@ func (p *Peer) shrink() {
 			l.size = l.size.plus(p.sizeOf(r.lots))
 		}
 	}
-	for _, w := range c.waiting {
-		w.items = slices.DeleteFunc(w.items, gone)
-	}
-	c.waiting = slices.DeleteFunc(c.waiting, func(w *waiting) bool { return len(w.items) == 0 })
-	for _, s := range c.sweeps {
-		s.items = slices.DeleteFunc(s.items, gone)
-	}
-	c.sweeps = slices.DeleteFunc(c.sweeps, func(s *sweep) bool { return len(s.items) == 0 })
+	c.lose(gone)
 	for _, g := range c.groups {
 		g.items = slices.DeleteFunc(g.items, gone)
 	}
 	p.dropGroups(func(g *group) bool { return len(g.items) == 0 && !g.whole })
+}
+
+// lose takes items out of what waits and what is swept.
+func (f *following) lose(gone func(want.Item) bool) {
+	for _, w := range f.waiting {
+		w.items = slices.DeleteFunc(w.items, gone)
+	}
+	f.waiting = slices.DeleteFunc(f.waiting, func(w *waiting) bool { return len(w.items) == 0 })
+	for _, s := range f.sweeps {
+		s.items = slices.DeleteFunc(s.items, gone)
+	}
+	f.sweeps = slices.DeleteFunc(f.sweeps, func(s *sweep) bool { return len(s.items) == 0 })
 }
 
 func prune(lots []lot, gone func(want.Item) bool) []lot {
@@ -238,12 +243,9 @@ func prune(lots []lot, gone func(want.Item) bool) []lot {
 	return slices.DeleteFunc(lots, func(l lot) bool { return len(l.items) == 0 })
 }
 
-func (p *Peer) sizeOf(lots []lot) size {
-	var s size
-	for _, l := range lots {
-		for _, it := range l.items {
-			s.add(p.want, it)
-		}
+func (p *Peer) sizeOf(lots []lot) (s size) {
+	for it := range each(lots) {
+		s.add(p.want, it)
 	}
 	return s
 }

@@ -35,20 +35,12 @@ func (p *Peer) liveRefused(l *liveReq, text string, from time.Time) {
 		after += retryDelay(l.tries)
 	}
 	why := refusal.Of(text)
-	if at, ok := p.authWait(why, l.manner); ok {
+	switch at, awaited := p.authWait(why, l.manner); {
+	case awaited:
 		p.requeue(l.lots, from, at, l.tries)
 		return
-	}
-	if p.withoutVanish(l, text, true) {
-		p.requeue(l.lots, from, p.now.Mono, l.tries)
-		return
-	}
-	if l.kindless && p.moreKinds(l.mode, text) {
-		p.requeue(l.lots, from, p.now.Mono, l.tries)
-		return
-	}
-	switch {
-	case (demandsKinds(text) || why == refusal.Restricted) && p.withoutVanish(l, text, false):
+	case p.withoutVanish(l, text, true), l.kindless && p.moreKinds(l.mode, text),
+		(demandsKinds(text) || why == refusal.Restricted) && p.withoutVanish(l, text, false):
 		p.requeue(l.lots, from, p.now.Mono, l.tries)
 		return
 	case why == refusal.Rate:

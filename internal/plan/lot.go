@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -47,6 +48,19 @@ func addLot(lots []lot, l lot) []lot {
 	return append(lots, l)
 }
 
+// each yields the items of lots.
+func each(lots []lot) iter.Seq[want.Item] {
+	return func(yield func(want.Item) bool) {
+		for _, l := range lots {
+			for _, it := range l.items {
+				if !yield(it) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // lotOf returns a lot of one item of which nothing is known yet.
 func (p *Peer) lotOf(it want.Item) lot {
 	l := lot{layer: p.want.Layer(it), items: []want.Item{it}}
@@ -70,12 +84,7 @@ func (p *Peer) apart(l lot) apart {
 
 // holding matches the groups that ask for an item of lots.
 func holding(lots []lot) func(*group) bool {
-	var set itemSet
-	for _, l := range lots {
-		for _, it := range l.items {
-			set.put(it)
-		}
-	}
+	set := setOf(each(lots))
 	return func(g *group) bool { return slices.ContainsFunc(g.items, set.has) }
 }
 

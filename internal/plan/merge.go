@@ -33,16 +33,13 @@ func (p *Peer) unite(load *liveReq, values int) bool {
 }
 
 func (p *Peer) uniteWith(load *liveReq, parts []*liveReq, values int) {
-	c := p.conn
-	var all size
 	for _, l := range parts {
-		all = all.plus(l.size)
+		load.size = load.size.plus(l.size)
 	}
-	if c.limits.spare() == 0 || !p.bears(all.plus(load.size).message(values)) {
+	if p.conn.limits.spare() == 0 || !p.bears(load.size.message(values)) {
 		// No room for the two to overlap: what is missed in between is asked again.
 		for _, l := range parts {
 			p.closeLive(l)
-			load.size = load.size.plus(l.size)
 			for _, x := range p.unfollow(l.lots, p.now.Wall) {
 				load.lots = addLot(load.lots, x)
 			}
@@ -52,7 +49,6 @@ func (p *Peer) uniteWith(load *liveReq, parts []*liveReq, values int) {
 	}
 	for _, l := range parts {
 		l.by = load
-		load.size = load.size.plus(l.size)
 	}
 	load.parts, load.apart = parts, parts[0].apart
 	p.openLive(load, values)
@@ -139,6 +135,13 @@ func (p *Peer) cancelMerge() {
 	p.closeLive(m)
 	p.requeue(m.lots, p.now.Wall, 0, 0)
 	p.conn.mergeAfter = p.now.Mono + firstRetry
+}
+
+// cancelMergeOf does so if one of the REQs that it is about is such.
+func (p *Peer) cancelMergeOf(is func(*liveReq) bool) {
+	if m := p.conn.merging(); m != nil && (is(m) || slices.ContainsFunc(m.parts, is)) {
+		p.cancelMerge()
+	}
 }
 
 // settled says that it neither opens nor is replaced or stands in for others yet.

@@ -190,38 +190,31 @@ func (p *Peer) traffic(in Input) bool {
 	switch in := in.(type) {
 	case Decided:
 		return p.decided(in)
-	case Loaded:
-		p.loaded(in)
-		return true
-	case Sifted:
-		p.sifted(in)
-		return true
-	case Authenticated:
-		p.alive()
-		p.authenticated(in)
-		return true
 	case Received:
 		p.alive()
 		return p.received(in)
 	case Alive:
 		p.alive()
 		return false
+	case Loaded:
+		p.loaded(in)
+	case Sifted:
+		p.sifted(in)
+	case Authenticated:
+		p.alive()
+		p.authenticated(in)
 	case Unasked:
 		p.alive()
 		p.unasked(in.Count)
-		return true
 	case Surveyed:
 		p.surveyed(in)
-		return true
 	case Attributed:
 		p.attributed(in)
-		return true
 	case Frame:
 		p.alive()
 		p.frame(in.Message)
-		return true
 	}
-	return false
+	return true
 }
 
 // alive moves the mark, unless something is held as of where it stands.

@@ -154,27 +154,24 @@ func (r *referencing) count(t *task) {
 func (r *referencing) questionSpent() bool { return r.steps-r.asked.begun >= mostPerQuestion }
 
 // questionOver ends the question: it is answered, or given up.
-func (p *Peer) questionOver(t *task) {
-	r := &p.conn.references
-	t.over = true
-	p.conn.leave(t)
-	r.asked.done()
-	r.asked = question{}
+func (p *Peer) questionOver() {
+	p.conn.references.asked.done()
+	p.dropQuestion()
 }
 
 // questionFailed asks once more in a while what was not answered, and gives it
 // up when the round ends for it.
-func (p *Peer) questionFailed(t *task) {
+func (p *Peer) questionFailed() {
 	r := &p.conn.references
 	if r.failed++; r.failed >= mostRefusals {
-		p.questionOver(t)
+		p.questionOver()
 		return
 	}
 	p.dropQuestion()
 	r.after = p.now.Mono + firstRetry
 }
 
-// dropQuestion forgets that the question was asked; it stays in the tour.
+// dropQuestion forgets that the question was asked; what is not done of it stays in the tour.
 func (p *Peer) dropQuestion() {
 	r := &p.conn.references
 	if t := r.asked.task; t != nil {

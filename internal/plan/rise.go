@@ -68,7 +68,8 @@ func (p *Peer) rise() {
 	if len(up) == 0 {
 		return
 	}
-	p.unsweep(up)
+	out := setOf(slices.Values(up))
+	c.lose(out.has)
 	for _, it := range up {
 		p.confirmed.drop(it)
 		l := p.lotOf(it)
@@ -77,36 +78,19 @@ func (p *Peer) rise() {
 	}
 }
 
-// unsweep takes items out of the sweep.
-func (p *Peer) unsweep(items []want.Item) {
-	c := p.conn
-	var out itemSet
-	for _, it := range items {
-		out.put(it)
-	}
-	for _, s := range c.sweeps {
-		s.items = slices.DeleteFunc(s.items, out.has)
-	}
-	c.sweeps = slices.DeleteFunc(c.sweeps, func(s *sweep) bool { return len(s.items) == 0 })
-}
-
 // riseLater notes what a REQ was to be thinned for too soon after another.
 func (p *Peer) riseLater(load *liveReq) {
 	r := &p.conn.rising
-	for _, l := range load.lots {
-		for _, it := range l.items {
-			r.items.put(it)
-			r.look = true
-		}
+	for it := range each(load.lots) {
+		r.items.put(it)
+		r.look = true
 	}
 }
 
 // newest returns the highest rank in lots.
 func newest(w *want.Want, lots []lot) (at int64) {
-	for _, l := range lots {
-		for _, it := range l.items {
-			at = max(at, w.Rank(it))
-		}
+	for it := range each(lots) {
+		at = max(at, w.Rank(it))
 	}
 	return at
 }
@@ -115,10 +99,8 @@ func newest(w *want.Want, lots []lot) (at int64) {
 func (p *Peer) leastLive() int64 {
 	least := int64(forever)
 	for _, l := range p.conn.following.live {
-		for _, x := range l.lots {
-			for _, it := range x.items {
-				least = min(least, p.want.Rank(it))
-			}
+		for it := range each(l.lots) {
+			least = min(least, p.want.Rank(it))
 		}
 	}
 	return least
@@ -141,10 +123,7 @@ func (p *Peer) thin(load *liveReq, values int) bool {
 		if len(low) == 0 {
 			continue
 		}
-		var out itemSet
-		for _, it := range low {
-			out.put(it)
-		}
+		out := setOf(slices.Values(low))
 		l.lots, l.size = prune(l.lots, out.has), rest
 		c.rising.after = p.now.Mono + riseInterval
 		p.sweepLater(lot{layer: want.LayerRoots, items: low})
@@ -157,11 +136,9 @@ func (p *Peer) thin(load *liveReq, values int) bool {
 // lowest returns the root events of l that rank lowest, below that, as many as have to go for load to fit, and the size of
 // the rest; none where that cannot be had. What is not confirmed stays, as it is still asked.
 func (p *Peer) lowest(l, load *liveReq, than int64, values int) (low []want.Item, rest size) {
-	for _, x := range l.lots {
-		for _, it := range x.items {
-			if p.want.Rank(it) < than && p.confirmed.has(it) {
-				low = append(low, it)
-			}
+	for it := range each(l.lots) {
+		if p.want.Rank(it) < than && p.confirmed.has(it) {
+			low = append(low, it)
 		}
 	}
 	slices.SortFunc(low, func(a, b want.Item) int { return cmp.Compare(p.want.Rank(a), p.want.Rank(b)) })

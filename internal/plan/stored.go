@@ -201,7 +201,7 @@ func (p *Peer) proceed(t *task) {
 	case t.group.layer == layerTrial:
 		p.sendTrial(t)
 	case t.group.layer == want.LayerReferences && p.conn.references.questionSpent():
-		p.questionOver(t)
+		p.questionOver()
 	case p.now.Mono < p.conn.pausedTill || len(p.conn.running) > p.atOnce():
 		p.park(t)
 	case t.pager != nil:
@@ -231,7 +231,7 @@ func (p *Peer) putOff(t *task, after time.Duration) {
 	c := p.conn
 	switch {
 	case t.group.layer == want.LayerReferences:
-		p.questionFailed(t)
+		p.questionFailed()
 		return
 	case t.group.whole:
 		p.wholeFailed(t, "put off")
@@ -291,7 +291,7 @@ func (p *Peer) taskDone(t *task) {
 	c := p.conn
 	if t.group.layer == want.LayerReferences {
 		c.references.failed = 0
-		p.questionOver(t)
+		p.questionOver()
 		return
 	}
 	t.over = true

@@ -93,10 +93,9 @@ func (p *Peer) accuse(items []want.Item) {
 // takes no notice of for a suspect's sake: what else is in it is asked anew.
 func (p *Peer) unplace() {
 	c, is := p.conn, p.suspects.items.has
-	p.cancelMergeOf(is)
+	p.cancelMergeOf(func(l *liveReq) bool { return holds(l.lots, is) })
 	for _, l := range slices.Clone(c.following.live) {
-		had := slices.ContainsFunc(l.lots, func(x lot) bool { return slices.ContainsFunc(x.items, is) })
-		if !had {
+		if !holds(l.lots, is) {
 			continue
 		}
 		l.lots = prune(l.lots, is)
@@ -114,27 +113,12 @@ func (p *Peer) unplace() {
 		p.dropGroups(func(x *group) bool { return x == g })
 		p.addGroups(rest, g.class, g.swept)
 	}
-	for _, w := range c.waiting {
-		w.items = slices.DeleteFunc(w.items, is)
-	}
-	for _, x := range c.sweeps {
-		x.items = slices.DeleteFunc(x.items, is)
-	}
+	c.lose(is)
 	p.shrink()
 }
 
-// cancelMergeOf ends a merge under way that has to do with any of these items.
-func (p *Peer) cancelMergeOf(is func(want.Item) bool) {
-	m := p.conn.merging()
-	if m == nil {
-		return
-	}
-	for _, l := range append([]*liveReq{m}, m.parts...) {
-		if slices.ContainsFunc(l.lots, func(x lot) bool { return slices.ContainsFunc(x.items, is) }) {
-			p.cancelMerge()
-			return
-		}
-	}
+func holds(lots []lot, is func(want.Item) bool) bool {
+	return slices.ContainsFunc(lots, func(x lot) bool { return slices.ContainsFunc(x.items, is) })
 }
 
 // suspectOdd suspects what waits and has values that known relays refuse.
@@ -159,12 +143,7 @@ func (p *Peer) suspectGroup(g *group) bool {
 // suspectLive suspects the repositories of a live REQ that was refused and is closed.
 func (p *Peer) suspectLive(lots []lot) bool { return p.suspect(itemsOf(lots), false) }
 
-func itemsOf(lots []lot) (items []want.Item) {
-	for _, l := range lots {
-		items = append(items, l.items...)
-	}
-	return items
-}
+func itemsOf(lots []lot) []want.Item { return slices.Collect(each(lots)) }
 
 // withoutSuspects returns what is left of lots.
 func (p *Peer) withoutSuspects(lots []lot) []lot { return prune(lots, p.suspects.items.has) }

@@ -40,16 +40,12 @@ func (c *session) wakeLive(now time.Duration) time.Duration {
 		}
 	}
 	for _, x := range c.waiting {
-		if x.after > now {
-			w = min(w, x.after)
-		}
+		w = min(w, later(x.after, now))
 	}
 	if len(c.sweeps) > 0 {
 		w = min(w, c.sweeps[0].at)
 	}
-	if c.mergeAfter > now {
-		w = min(w, c.mergeAfter)
-	}
+	w = min(w, later(c.mergeAfter, now))
 	if c.rising.look {
 		w = min(w, later(c.rising.after, now))
 	}
@@ -92,8 +88,5 @@ func (c *session) wakeTasks(now time.Duration) time.Duration {
 	for _, t := range c.later {
 		w = min(w, t.after)
 	}
-	if c.pausedTill > now {
-		w = min(w, c.pausedTill)
-	}
-	return w
+	return min(w, later(c.pausedTill, now))
 }

@@ -120,10 +120,7 @@ func (p *Peer) openWhole() {
 // compareWhole compares all that is here with all that the relay has. That
 // confirms the items; without any it only tells whether the two are alike.
 func (p *Peer) compareWhole(lots []lot, class Class) {
-	g := &group{lot: lot{layer: want.LayerRoots}, class: class, whole: true}
-	for _, l := range lots {
-		g.items = append(g.items, l.items...)
-	}
+	g := &group{lot: lot{layer: want.LayerRoots, items: itemsOf(lots)}, class: class, whole: true}
 	t := &task{group: g}
 	g.tasks, g.open = []*task{t}, 1
 	p.conn.groups = append(p.conn.groups, g)

@@ -48,13 +48,7 @@ func (a Announcer) Counts() bool { return !a.barred }
 // alone, for decisions and for the fold. Whoever else has to know who maintains a repository, say to let somebody write to it, asks
 // want.Desired.Councils.
 func Group(same []Announcer, counts func(Announcer) bool) *grasp.Group {
-	listings := make([]grasp.Listing, 0, len(same))
-	for _, a := range same {
-		if counts(a) {
-			listings = append(listings, a.Listing)
-		}
-	}
-	return grasp.GroupOf(listings)
+	return grasp.GroupOf(listings(same, counts))
 }
 
 // Keys is how many keys it names, its author's among them: what it costs in memory.
@@ -75,14 +69,40 @@ func NewAnnounced(list []Announcer) *Announced {
 }
 
 // Gather reads the announcements of a View.
-func (r Rules) Gather(events []*nostr.Event) *Announced {
+func (r Rules) Gather(events []*nostr.Event) *Announced { return NewAnnounced(r.ReadAll(events)) }
+
+// ReadAll reads announcements, without those that nobody can read.
+func (r Rules) ReadAll(events []*nostr.Event) []Announcer {
 	list := make([]Announcer, 0, len(events))
 	for _, e := range events {
 		if a, ok := r.Read(e); ok {
 			list = append(list, a)
 		}
 	}
-	return NewAnnounced(list)
+	return list
+}
+
+// With are these and more.
+func (a *Announced) With(more []Announcer) *Announced {
+	if len(more) == 0 {
+		return a
+	}
+	return NewAnnounced(append(a.list[:len(a.list):len(a.list)], more...))
+}
+
+// Listings are what those say that count.
+func (a *Announced) Listings() []grasp.Listing {
+	return listings(a.list, Announcer.Counts)
+}
+
+func listings(same []Announcer, counts func(Announcer) bool) []grasp.Listing {
+	out := make([]grasp.Listing, 0, len(same))
+	for _, a := range same {
+		if counts(a) {
+			out = append(out, a.Listing)
+		}
+	}
+	return out
 }
 
 // Steps is how much the questions since the last call took: keys and listings that were looked at.

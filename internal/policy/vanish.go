@@ -29,10 +29,7 @@ func (r Rules) vanish(e *nostr.Event, v View) (Verdict, error) {
 
 // asked reports whether a request to vanish names this relay or all relays.
 func (r Rules) asked(e *nostr.Event) bool {
-	for _, t := range e.Tags {
-		if t.Name() != "relay" {
-			continue
-		}
+	for t := range e.Tags.All("relay") {
 		if t.Value() == allRelays {
 			return true
 		}

@@ -3,6 +3,7 @@ package publicnet
 import (
 	"errors"
 	"net/netip"
+	"slices"
 )
 
 // ErrForbidden is wrapped by errors of Target and Connect when a host is, or resolves only to, addresses to which URLs of strangers
@@ -54,12 +55,7 @@ func Public(a netip.Addr) bool {
 		}
 		special = special6
 	}
-	for _, p := range special {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 func prefixes(list ...string) []netip.Prefix {

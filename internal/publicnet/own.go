@@ -30,10 +30,6 @@ type remembered struct {
 	at   time.Time
 }
 
-func newOwn(c Config) *own {
-	return &own{interfaces: c.Interfaces, lookup: c.Lookup, service: c.Service}
-}
-
 // has says whether a is this machine at that port. What the service's name resolves to may be a front that it shares with other
 // relays, such as a proxy before many sites: at the ports of the web it does not count. What cannot be found out now is taken as it
 // was known last.

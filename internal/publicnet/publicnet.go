@@ -45,7 +45,7 @@ func New(cfg Config) *Net {
 			cfg.Interfaces = interfaces
 		}
 	}
-	return &Net{cfg, newOwn(cfg)}
+	return &Net{cfg, &own{interfaces: cfg.Interfaces, lookup: cfg.Lookup, service: cfg.Service}}
 }
 
 func lookup(ctx context.Context, host string) ([]netip.Addr, error) {

@@ -62,12 +62,8 @@ func checkName(host string) error {
 	if name == "" || len(name) > 253 {
 		return errors.New("the host is empty or too long")
 	}
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '-', c == '_':
-		default:
-			return errors.New("the host has characters that no host name has")
-		}
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") != "" {
+		return errors.New("the host has characters that no host name has")
 	}
 	last := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
 	if last == "onion" {

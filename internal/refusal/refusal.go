@@ -2,7 +2,10 @@
 // relay words in its own way. It owns the words that known relays use and what each of them means. Read Of first.
 package refusal
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Kind is what a NOTICE, a CLOSED or a NEG-ERR of a remote relay means.
 type Kind uint8
@@ -121,10 +124,5 @@ func Normal(text string) string {
 }
 
 func containsAny(t string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(t, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(t, w) })
 }

@@ -1,7 +1,9 @@
 package want
 
 import (
+	"cmp"
 	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -20,15 +22,10 @@ type Bounds struct {
 }
 
 func (b Bounds) withDefaults() Bounds {
-	set := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	set(&b.RelaysPerAnnouncement, 20)
-	set(&b.RepositoriesPerAuthor, 100)
-	set(&b.RelaysPerAuthor, 50)
-	set(&b.MaintainersPerRepository, 25)
+	b.RelaysPerAnnouncement = cmp.Or(b.RelaysPerAnnouncement, 20)
+	b.RepositoriesPerAuthor = cmp.Or(b.RepositoriesPerAuthor, 100)
+	b.RelaysPerAuthor = cmp.Or(b.RelaysPerAuthor, 50)
+	b.MaintainersPerRepository = cmp.Or(b.MaintainersPerRepository, 25)
 	return b
 }
 
@@ -116,15 +113,6 @@ func (d *Desired) Remove(id nostr.ID) {
 	}
 }
 
-// Repositories returns how many repositories are carried and how many root
-// events are known.
-func (d *Desired) Repositories() (repos, roots int) {
-	for _, m := range d.byAuthor {
-		repos += min(len(m), d.bounds.RepositoriesPerAuthor)
-	}
-	return repos, d.roots.n
-}
-
 // Due tells when a delayed revision may be given out; false when none waits.
 func (d *Desired) Due() (time.Duration, bool) {
 	due, ok := time.Duration(0), false
@@ -143,11 +131,7 @@ func (d *Desired) Due() (time.Duration, bool) {
 func (d *Desired) Changed(now time.Duration) iter.Seq2[URL, *Want] {
 	d.derive(now)
 	d.rouse()
-	urls := make([]URL, 0, len(d.affected))
-	for u := range d.affected {
-		urls = append(urls, u)
-	}
-	slices.Sort(urls)
+	urls := slices.Sorted(maps.Keys(d.affected))
 	return func(yield func(URL, *Want) bool) {
 		for _, u := range urls {
 			delete(d.affected, u)

@@ -131,3 +131,12 @@ func (d *Desired) Check() error {
 	}
 	return nil
 }
+
+// Repositories returns how many repositories are carried and how many root
+// events are known.
+func (d *Desired) Repositories() (repos, roots int) {
+	for _, m := range d.byAuthor {
+		repos += min(len(m), d.bounds.RepositoriesPerAuthor)
+	}
+	return repos, d.roots.n
+}

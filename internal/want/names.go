@@ -81,20 +81,16 @@ func (t *names) next() (*names, Item) {
 // addRoot returns the table with one more root event and the number of that.
 func (t *names) addRoot(x rootName) (*names, Item) {
 	next, it := t.next()
-	next.putRoot(it, x)
+	pageOf(&next.roots, it)[it%namePage] = x
 	return next, it
 }
 
 // addRepo returns the table with one more repository and the number of that.
 func (t *names) addRepo(x *Repository) (*names, Item) {
 	next, it := t.next()
-	next.putRepo(it, x)
+	pageOf(&next.repos, it)[it%namePage] = x
 	return next, it
 }
-
-func (t *names) putRoot(it Item, x rootName) { pageOf(&t.roots, it)[it%namePage] = x }
-
-func (t *names) putRepo(it Item, x *Repository) { pageOf(&t.repos, it)[it%namePage] = x }
 
 // pageOf returns the page for an entry, and makes it in a copy of the list if it is not there.
 func pageOf[T any](pages *[]*[namePage]T, it Item) *[namePage]T {
@@ -126,14 +122,14 @@ func (d *Desired) SweepNames() {
 	t.n, t.activity = d.names.n, slices.Clone(d.names.activity)
 	for r := range d.roots.all() {
 		if r.item != 0 {
-			t.putRoot(r.item, *d.names.root(r.item))
+			pageOf(&t.roots, r.item)[r.item%namePage] = *d.names.root(r.item)
 			t.kept++
 		}
 	}
 	for _, mine := range d.byAuthor {
 		for _, r := range mine {
 			if r.item != 0 {
-				t.putRepo(r.item, d.names.repo(r.item))
+				pageOf(&t.repos, r.item)[r.item%namePage] = d.names.repo(r.item)
 				t.kept++
 			}
 		}
