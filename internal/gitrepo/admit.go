@@ -1,0 +1,69 @@
+package gitrepo
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Admit makes the pack of a quarantine the repository's. It is durable then, and complete in it.
+func (d *Disk) Admit(from Quarantine, repo ID) error {
+	q, ok := from.(*quarantine)
+	if !ok || q.d != d || !q.proven || q.closed || repo.IsZero() {
+		return errors.New("admitting: what is proven in a quarantine can be admitted into a repository, and nothing else")
+	}
+	r, unlock := d.live.lock(repo)
+	defer unlock()
+	if !q.next.is(r) {
+		if err := d.standsAlone(q, repo); err != nil {
+			return fmt.Errorf("admitting into repository %s: %w", repo, err)
+		}
+	}
+	if q.pack == "" {
+		return nil
+	}
+	if err := d.admit(q, repo, r); err != nil {
+		return fmt.Errorf("admitting into repository %s: %w", repo, err)
+	}
+	return nil
+}
+
+// standsAlone fails where a quarantine builds on what a repository does not have.
+func (d *Disk) standsAlone(q *quarantine, repo ID) error {
+	if q.needsOther {
+		return errors.New("the quarantine builds on too many objects of the repository that it is beside")
+	}
+	lacks, err := d.Missing(repo, q.needs)
+	if err == nil && len(lacks) > 0 {
+		err = missing(lacks)
+	}
+	return err
+}
+
+// admit links the pack, and then its index, by which git finds it.
+func (d *Disk) admit(q *quarantine, repo ID, r *repository) error {
+	dir := repo.path()
+	there, err := d.exists(repo)
+	if err == nil && !there {
+		if err = d.skeleton(dir); err == nil {
+			err = d.sync(dir, dir+"/objects", dir[:len("ab/cd")], dir[:len("ab")], ".")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	packs := dir + "/objects/pack/"
+	defer d.indexes.drop(repo)
+	d.demand.forget(repo)
+	if r.maintenance != nil {
+		r.maintenance.admitted(q.pack)
+	}
+	for _, suffix := range []string{".pack", ".idx"} {
+		if err := d.link(q.file(suffix), packs+q.pack+suffix); err != nil {
+			return err
+		}
+	}
+	if err := d.sync(packs); err != nil {
+		return err
+	}
+	return d.rescue(repo, r, q.pack)
+}

@@ -1,0 +1,108 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Copy makes a directory of all repositories while they are used: by links where the file system lets it, as nobody changes files
+// that are there. What it has is at least what the log said when it began.
+func (d *Disk) Copy(ctx context.Context, to string) error {
+	c := &copying{d: d, to: to}
+	err := os.MkdirAll(to, 0o700)
+	if err == nil {
+		if c.root, err = os.OpenRoot(to); err == nil {
+			err = errors.Join(d.each(ctx, c.repository), c.root.Close())
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("copying repositories to %s: %w", to, noted(err))
+	}
+	return nil
+}
+
+type copying struct {
+	d    *Disk
+	to   string
+	root *os.Root
+}
+
+// repository copies one: refs before packs, as objects are there before refs name them.
+func (c *copying) repository(repo ID) error {
+	defer c.d.read(repo)() // nothing goes meanwhile
+	dir := repo.path()
+	if err := c.root.MkdirAll(dir+"/objects/pack", 0o700); err != nil {
+		return err
+	}
+	if err := c.root.MkdirAll(dir+"/refs", 0o700); err != nil {
+		return err
+	}
+	files := []string{dir + "/HEAD", dir + "/packed-refs"}
+	for _, file := range files {
+		if err := c.file(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	packs, err := c.packs(repo)
+	if err != nil {
+		return err
+	}
+	for _, file := range packs {
+		if err := c.file(file); err != nil {
+			return err
+		}
+	}
+	for _, sub := range []string{dir + "/objects/pack", dir + "/objects", dir, dir[:len("ab/cd")], dir[:len("ab")], "."} {
+		f, err := c.root.Open(sub)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// packs are the files of the packs that are a repository's. An index over several is made again when it is worth it.
+func (c *copying) packs(repo ID) ([]string, error) {
+	_, unlock := c.d.live.lock(repo)
+	defer unlock()
+	names, err := c.d.packsOf(repo)
+	if err != nil {
+		return nil, err
+	}
+	files, err := c.d.filesOf(repo, names)
+	slices.SortStableFunc(files, func(a, b string) int { return turn(a) - turn(b) })
+	return files, err
+}
+
+// file links a file, or copies it.
+func (c *copying) file(name string) error {
+	if err := c.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err := os.Link(c.d.abs(name), filepath.Join(c.to, filepath.FromSlash(name)))
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	from, err := c.d.root.Open(name)
+	if err != nil {
+		return err
+	}
+	to, err := c.root.Create(name)
+	if err != nil {
+		return errors.Join(err, from.Close())
+	}
+	_, err = io.Copy(to, from)
+	if err == nil {
+		err = to.Sync()
+	}
+	return errors.Join(err, to.Close(), from.Close())
+}

@@ -1,0 +1,78 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"graspd/internal/gitproc"
+	"graspd/internal/gitwire"
+)
+
+// CopyInto makes a quarantine beside a repository of what tips need of another one, and proves it.
+func (d *Disk) CopyInto(ctx context.Context, from, to ID, p Proving) (Quarantine, Proof, error) {
+	q, err := d.begin(to)
+	if err != nil {
+		return nil, Proof{}, err
+	}
+	var proof Proof
+	if err = q.copyFrom(ctx, from, p); err == nil {
+		proof, err = q.Prove(ctx, p)
+	}
+	if err != nil {
+		return nil, Proof{}, fmt.Errorf("copying out of repository %s: %w", from, errors.Join(err, q.Close()))
+	}
+	return q, proof, nil
+}
+
+// copyFrom packs what tips need, out of another repository.
+func (q *quarantine) copyFrom(ctx context.Context, from ID, p Proving) error {
+	there, err := q.d.exists(from)
+	if err != nil || !there {
+		return err // what is missing, the proof says
+	}
+	tips, err := q.common(from, append(append([]gitwire.ObjectID(nil), p.Tips...), p.Commits...))
+	if err != nil || len(tips) == 0 {
+		return err
+	}
+	haves, err := q.common(from, p.Haves)
+	if err == nil {
+		haves, err = q.common(q.beside, haves)
+	}
+	if err != nil {
+		return err
+	}
+	return q.take(ctx, func(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
+		r.Kind = gitproc.Upload
+		r.At = gitproc.Place{Repository: q.d.abs(q.dir), Alternates: []string{q.d.abs(from.path() + "/objects")}}
+		return q.d.run(ctx, c, r, from)
+	}, tips, haves, p.Party)
+}
+
+// take packs what tips need beyond some objects and the repository beside, as far as git sees it that is run so.
+func (q *quarantine) take(ctx context.Context, run runner, tips, haves []gitwire.ObjectID, party string) error {
+	var wanted []gitwire.ObjectID
+	out := &lines{each: func(line []byte) error {
+		id, err := gitwire.ParseObjectID(line)
+		wanted = append(wanted, id)
+		return err
+	}}
+	in := &idReader{groups: []idGroup{{ids: tips}, {prefix: "^", ids: haves}}}
+	if err := run(ctx, gitproc.Reach(), gitproc.Run{Party: party, In: in, Out: out}); err != nil {
+		return err
+	}
+	absent, err := q.d.absent(q.beside, sums(wanted))
+	if err != nil || len(absent) == 0 {
+		return err
+	}
+	return q.packThese(ctx, run, absent, party)
+}
+
+// common returns those ids that a repository has.
+func (q *quarantine) common(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
+	missing, err := q.d.lacks(repo, ids)
+	if err != nil {
+		return nil, err
+	}
+	return without(ids, missing), nil
+}

@@ -1,0 +1,165 @@
+package gitrepo_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"graspd/internal/gitrepo"
+	"graspd/internal/gitwire"
+)
+
+// until runs do on a disk and ends it before the change of a file that has this number. It reports whether it came so far.
+func until(t *testing.T, d *gitrepo.Disk, n int, do func() error) (ended bool) {
+	t.Helper()
+	type kill struct{}
+	defer func() {
+		if reason := recover(); reason != nil {
+			if reason != (kill{}) {
+				panic(reason)
+			}
+			ended = true
+		}
+	}()
+	d.BeforeChange(func() {
+		if n--; n < 0 {
+			panic(kill{})
+		}
+	})
+	if err := do(); err != nil {
+		t.Fatal(err)
+	}
+	return false
+}
+
+// complete requires that whatever is there of these objects is there with all that it leads to.
+func complete(t *testing.T, d *gitrepo.Disk, dir string, all ids) {
+	t.Helper()
+	missing, err := d.Missing(some(1), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lacks := map[gitwire.ObjectID]bool{}
+	for _, id := range missing {
+		lacks[id] = true
+	}
+	var in strings.Builder
+	for _, id := range all {
+		if !lacks[id] {
+			in.WriteString(id.String() + "\n")
+		}
+	}
+	if in.Len() == 0 {
+		return
+	}
+	out, err := gitIn(pathOf(dir, some(1)), []byte(in.String()), "rev-list", "--objects", "--no-object-names", "--stdin")
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
+		return
+	}
+	for line := range strings.Lines(string(out)) {
+		if lacks[parse(t, strings.TrimSpace(line))] {
+			t.Errorf("%s is said to be missing, and something that is there leads to it", strings.TrimSpace(line))
+		}
+	}
+}
+
+// A kill in the middle of anything leaves what was answered, and nothing without what it leads to. The same is done again then.
+func TestAKillAnywhere(t *testing.T) {
+	c := newClone(t)
+	first := c.commit("main", 1, gitwire.ObjectID{})
+	second := c.commit("main", 1, first)
+	lost := c.commit("lost", 1, gitwire.ObjectID{})
+	all := c.all("main", "lost")
+	before := refsOf("refs/heads/main", "refs/heads/main", first)
+	after := refsOf("refs/heads/main", "refs/heads/main", second)
+
+	empty, one, some2 := tempDir(t), tempDir(t), tempDir(t)
+	d, _ := disk(t)
+	copyTo := func(dir string) {
+		t.Helper()
+		if err := d.Copy(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put := func(tip gitwire.ObjectID, refs *gitwire.Refs, pack ...string) {
+		t.Helper()
+		push(t, d, some(1), c.pack(pack...), gitrepo.Proving{Tips: ids{tip}, Haves: ids{first}})
+		if err := d.Project(some(1), refs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copyTo(empty)
+	put(first, before, first.String())
+	copyTo(one)
+	put(second, after, second.String(), "^"+first.String())
+	put(lost, after, lost.String())
+	copyTo(some2)
+
+	arrive := func(tip gitwire.ObjectID, refs *gitwire.Refs) func(d *gitrepo.Disk) func() error {
+		return func(d *gitrepo.Disk) func() error {
+			q, err := d.Begin(some(1)) // which ends with the process
+			if err != nil {
+				t.Fatal(err)
+			}
+			receive(t, q, c.pack(tip.String()))
+			if _, err := q.Prove(t.Context(), gitrepo.Proving{Tips: ids{tip}, Haves: ids{first}}); err != nil {
+				t.Fatal(err)
+			}
+			return func() error { return errors.Join(d.Admit(q, some(1)), d.Project(some(1), refs)) }
+		}
+	}
+	for name, test := range map[string]struct {
+		from    string
+		prepare func(d *gitrepo.Disk) func() error
+		stays   gitwire.ObjectID
+		refs    *gitwire.Refs
+		begin   int // the first change that counts
+		least   int // changes of files
+	}{
+		"the first push": {empty, arrive(first, before), gitwire.ObjectID{}, before, 0, 8},
+		"another push":   {one, arrive(second, after), first, after, 0, 4},
+		"maintenance": {some2, func(d *gitrepo.Disk) func() error {
+			clones(t, d, second)
+			return func() error {
+				_, err := d.Maintain(t.Context(), some(1), after, nil)
+				return err
+			}
+		}, second, after, 13, 20}, // what comes before is in incoming
+	} {
+		t.Run(name, func(t *testing.T) {
+			later := &clock{time.Now().Add(15 * 24 * time.Hour)}
+			t.Parallel()
+			n := test.begin
+			for ended := true; ended; n++ {
+				if n == 40 {
+					t.Fatal("no end of changes")
+				}
+				dir := tempDir(t)
+				source := openDisk(t, gitrepo.Config{Dir: test.from})
+				if err := source.Copy(t.Context(), dir); err != nil {
+					t.Fatal(err)
+				}
+				d := openDisk(t, gitrepo.Config{Dir: dir, Now: later.now})
+				do := test.prepare(d)
+				ended = until(t, d, n, do)
+				d = openDisk(t, gitrepo.Config{Dir: dir, Now: later.now})
+				complete(t, d, dir, all)
+				if !test.stays.IsZero() {
+					wantMissing(t, d, some(1), c.all(test.stays.String()), 0)
+				}
+				if err := test.prepare(d)(); err != nil {
+					t.Errorf("killed at %d: %v", n, err)
+				}
+				if found, err := d.Check(t.Context(), some(1), test.refs); err != nil || len(found.All()) > 0 {
+					t.Errorf("killed at %d: %q (%v)", n, found.All(), err)
+				}
+				complete(t, d, dir, all)
+			}
+			if n < test.least {
+				t.Errorf("only %d changes", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,105 @@
+package gitrepo
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"graspd/internal/gitproc"
+	"graspd/internal/gitwire"
+)
+
+// maxNamed is how many ids an error names.
+const maxNamed = 10
+
+// MissingError says that objects are neither in a quarantine nor in the repository beside it.
+type MissingError struct {
+	IDs []gitwire.ObjectID // at most ten of them
+}
+
+func (e *MissingError) Error() string {
+	texts := make([]string, len(e.IDs))
+	for i, id := range e.IDs {
+		texts[i] = id.String()
+	}
+	return "objects are needed that were not sent and are not here: " + strings.Join(texts, ", ")
+}
+
+func missing(ids []gitwire.ObjectID) *MissingError {
+	return &MissingError{IDs: slices.Clone(ids[:min(len(ids), maxNamed)])}
+}
+
+// PackError is what is wrong with a pack, in words for whoever sent it.
+type PackError struct {
+	Text    string
+	Check   string // git's id of the check of an object that failed (git-fsck(1)); ""
+	ByLimit bool   // it is not wrong, but more than is taken here
+}
+
+func (e *PackError) Error() string { return e.Text }
+
+// refused is a check of an object that failed.
+var refused = regexp.MustCompile(`(?m)^error: object ([0-9a-f]{40}): ([A-Za-z]+): (.*)$`)
+
+// unpackTexts are what git says of packs, and what to say instead; a %s is where the line of git goes.
+var unpackTexts = []struct {
+	sign, text string
+	byLimit    bool
+}{
+	{"exceeds maximum allowed size", "the pack is larger than one push may be", true},
+	{"early EOF", "the pack ends too early: it was cut off on its way; push again", false},
+	{"signature mismatch", "what was sent is no pack", false},
+	{"unresolved delta", "the pack has deltas against objects that are not here; push again with --no-thin", false},
+	{"COLLISION", "an object was sent that has the id of another one which is here (%s)", false},
+	{"did not receive expected object", "the pack is not complete (%s); is the clone that it comes from shallow?", false},
+}
+
+// packError tells what is wrong with a pack, if that is why git failed.
+func packError(err error) error {
+	var failed *gitproc.Error
+	if err = gitError(err); !errors.As(err, &failed) || errors.Is(err, ErrFull) {
+		return err
+	}
+	if failed.Ending.ByLimit() {
+		return &PackError{Text: fmt.Sprintf("the pack takes more to unpack than is given for one here: git %s", failed.Ending), ByLimit: true}
+	}
+	if failed.Ending == gitproc.Killed {
+		return err
+	}
+	if m := refused.FindStringSubmatch(failed.Stderr); m != nil {
+		return &PackError{Check: m[2], Text: fmt.Sprintf("object %s is not taken: %s: %.200s; "+
+			"take it out of the history (git filter-repo can do that) and push again", m[1], m[2], m[3])}
+	}
+	line := lastLine(failed.Stderr)
+	for _, t := range unpackTexts {
+		if strings.Contains(failed.Stderr, t.sign) {
+			return &PackError{Text: strings.Replace(t.text, "%s", line, 1), ByLimit: t.byLimit}
+		}
+	}
+	return &PackError{Text: "the pack is damaged: " + line}
+}
+
+// lastLine is the last thing that git said, which is why it ended.
+func lastLine(stderr string) string {
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	line := strings.TrimPrefix(strings.TrimPrefix(lines[len(lines)-1], "fatal: "), "error: ")
+	if line == "" {
+		line = "git says nothing more"
+	}
+	return fmt.Sprintf("%.300s", line)
+}
+
+// gitError marks what git fails with on a full disk.
+func gitError(err error) error {
+	var failed *gitproc.Error
+	if errors.As(err, &failed) {
+		for _, text := range []string{"No space left on device", "Disk quota exceeded"} {
+			if strings.Contains(failed.Stderr, text) {
+				return fmt.Errorf("%w: %w", ErrFull, err)
+			}
+		}
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package gitrepo
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+)
+
+// noHead is what HEAD says of a repository without one, as git wants the file, and wants a branch named in it.
+const noHead = "ref: refs/heads/this-repository-has-no-HEAD\n"
+
+// skeleton makes what git takes for a repository, or completes it.
+func (d *Disk) skeleton(dir string) error {
+	for _, sub := range []string{dir + "/refs", dir + "/objects/pack"} {
+		d.changes()
+		if err := d.root.MkdirAll(sub, 0o700); err != nil {
+			return noted(err)
+		}
+	}
+	if _, err := d.root.Stat(dir + "/HEAD"); !errors.Is(err, fs.ErrNotExist) {
+		return noted(err)
+	}
+	return d.replace(dir+"/HEAD", []byte(noHead))
+}
+
+// replace writes a file whole: readers and kills see the old one or this one. Its directory is not made durable.
+func (d *Disk) replace(name string, content []byte) error {
+	d.changes()
+	f, err := d.root.Create(name + ".new")
+	if err != nil {
+		return noted(err)
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		d.changes()
+		err = d.root.Rename(name+".new", name)
+	}
+	return noted(err)
+}
+
+// sync makes files, or the entries of directories, durable.
+func (d *Disk) sync(names ...string) error {
+	for _, name := range names {
+		f, err := d.root.Open(name)
+		if err != nil {
+			return noted(err)
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return noted(fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	return nil
+}
+
+// link gives a file a second name, which it may have already.
+func (d *Disk) link(from, to string) error {
+	d.changes()
+	if err := d.root.Link(from, to); err != nil && !errors.Is(err, fs.ErrExist) {
+		return noted(err)
+	}
+	return nil
+}
+
+// remove removes files, those that are not there too.
+func (d *Disk) remove(names ...string) error {
+	var errs []error
+	for _, name := range names {
+		d.changes()
+		if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// list returns the entries of a directory; none if it is not there.
+func (d *Disk) list(dir string) ([]fs.DirEntry, error) {
+	f, err := d.root.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries, err := f.ReadDir(-1)
+	return entries, errors.Join(err, f.Close())
+}
+
+// noted marks what a full disk makes fail.
+func noted(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
+}
+
+// packNames are the names of the packs in a directory that are complete.
+func packNames(entries []fs.DirEntry) []string {
+	packs := map[string]bool{}
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".pack"); ok {
+			packs[name] = true
+		}
+	}
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".idx"); ok && packs[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,41 @@
+package gitrepo
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+)
+
+// ID is the random name of a repository's directory. The zero value stands for none.
+type ID [16]byte
+
+// NewID makes an id of random bytes.
+func NewID(rand io.Reader) (id ID, err error) {
+	for err == nil && id.IsZero() {
+		_, err = io.ReadFull(rand, id[:])
+	}
+	if err != nil {
+		return ID{}, fmt.Errorf("a repository's id: %w", err)
+	}
+	return id, nil
+}
+
+// ParseID reads what String writes.
+func ParseID(text string) (ID, error) {
+	var id ID
+	if n, err := hex.Decode(id[:], []byte(text[:min(len(text), 2*len(id))])); err != nil || n != len(id) || id.String() != text {
+		return ID{}, fmt.Errorf("%.40q is no repository's id", text)
+	}
+	return id, nil
+}
+
+// IsZero reports whether it stands for no repository.
+func (id ID) IsZero() bool { return id == ID{} }
+
+func (id ID) String() string { return hex.EncodeToString(id[:]) }
+
+// path is where the directory is: two levels keep directories small.
+func (id ID) path() string {
+	name := id.String()
+	return name[:2] + "/" + name[2:4] + "/" + name
+}

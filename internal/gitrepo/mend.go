@@ -1,0 +1,124 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"graspd/internal/gitproc"
+	"graspd/internal/gitwire"
+)
+
+// Mend makes the files of a repository anew that follow from its refs, and puts into the trash what is there and can be done
+// without. A repository without a directory gets none.
+func (d *Disk) Mend(ctx context.Context, repo ID, refs *gitwire.Refs) error {
+	there, err := d.isDir(repo.path())
+	if err != nil || !there {
+		return err
+	}
+	if err = d.clear(ctx, repo); err == nil {
+		err = d.skeleton(repo.path())
+	}
+	if err != nil {
+		return fmt.Errorf("mending repository %s: %w", repo, err)
+	}
+	return d.Project(repo, refs)
+}
+
+// clear puts into the trash what a repository can do without.
+func (d *Disk) clear(ctx context.Context, repo ID) error {
+	_, unlock := d.live.lock(repo)
+	defer unlock()
+	others, err := d.others(ctx, repo)
+	if err != nil || len(others) == 0 {
+		return err
+	}
+	if err := d.root.MkdirAll(trash, 0o700); err != nil {
+		return noted(err)
+	}
+	for i, o := range others {
+		to := fmt.Sprintf("%s/%s.%d-%d", trash, repo, i, d.now().Unix())
+		if err := d.root.Rename(repo.path()+"/"+o.name, to); err != nil {
+			return noted(err)
+		}
+	}
+	return nil
+}
+
+// Salvage makes of a repository, whose packs may be damaged, another one with what is whole of it: all that the ids of a group
+// lead to, for each group for which nothing of that is missing. It returns which groups those are, and how much the new
+// repository takes; if there are none it does not come to be. The old one stays as it is.
+func (d *Disk) Salvage(ctx context.Context, from, to ID, groups [][]gitwire.ObjectID) (whole []bool, bytes int64, err error) {
+	dir, err := d.fresh()
+	if err == nil {
+		if err = d.linkSound(ctx, from, dir); err == nil {
+			whole, bytes, err = d.salvage(ctx, dir, from, to, groups)
+		}
+	}
+	if err = errors.Join(err, d.root.RemoveAll(dir)); err != nil {
+		return nil, 0, fmt.Errorf("saving what is left of repository %s: %w", from, err)
+	}
+	return whole, bytes, nil
+}
+
+// linkSound links the packs of a repository that are not damaged into a directory under construction.
+func (d *Disk) linkSound(ctx context.Context, repo ID, to string) error {
+	return d.eachPackFile(repo, func(dir, file string) error {
+		name, ok := strings.CutSuffix(file, ".idx")
+		if !ok {
+			return nil
+		}
+		sound, err := d.soundPack(ctx, dir+"/"+name)
+		if err != nil || !sound {
+			return err
+		}
+		return errors.Join(d.link(dir+"/"+name+".pack", to+"/objects/pack/"+name+".pack"), d.link(dir+"/"+file, to+"/objects/pack/"+file))
+	})
+}
+
+func (d *Disk) salvage(ctx context.Context, dir string, from, to ID, groups [][]gitwire.ObjectID) (whole []bool, bytes int64, err error) {
+	var tips []gitwire.ObjectID
+	for _, ids := range groups {
+		lost := ""
+		if len(ids) > 0 {
+			if lost, err = d.incomplete(ctx, dir, from, ids); err != nil {
+				return nil, 0, err
+			}
+		}
+		whole = append(whole, lost == "")
+		if lost == "" {
+			tips = append(tips, ids...)
+		}
+	}
+	if len(tips) == 0 {
+		return whole, 0, nil
+	}
+	q, err := d.begin(to)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, q.Close()) }()
+	run := func(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
+		r.Kind = gitproc.Maintenance
+		r.At = gitproc.Place{Repository: d.abs(q.dir), Alternates: []string{d.abs(dir + "/objects")}}
+		return d.run(ctx, c, r, from)
+	}
+	if err := q.take(ctx, run, tips, nil, ""); err != nil {
+		return nil, 0, err
+	}
+	proof, err := q.Prove(ctx, Proving{Tips: tips})
+	if err == nil {
+		err = d.Admit(q, to)
+	}
+	return whole, proof.Bytes, err
+}
+
+func (d *Disk) isFile(name string) (bool, error) {
+	info, err := d.root.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && info.Mode().IsRegular(), err
+}

@@ -1,0 +1,50 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"graspd/internal/gitproc"
+	"graspd/internal/gitwire"
+)
+
+// Part makes a quarantine beside the same repository as another one, of what some of its tips need, and proves it.
+func (d *Disk) Part(ctx context.Context, of Quarantine, p Proving) (Quarantine, Proof, error) {
+	whole, ok := of.(*quarantine)
+	if !ok || whole.d != d || whole.closed {
+		return nil, Proof{}, errors.New("part of a quarantine: there is no such quarantine")
+	}
+	q, err := d.begin(whole.beside)
+	if err != nil {
+		return nil, Proof{}, err
+	}
+	var proof Proof
+	if err = q.copyOf(ctx, whole, p); err == nil {
+		proof, err = q.Prove(ctx, p)
+	}
+	if err != nil {
+		return nil, Proof{}, fmt.Errorf("part of a quarantine: %w", errors.Join(err, q.Close()))
+	}
+	return q, proof, nil
+}
+
+// copyOf packs what tips need, out of another quarantine beside the same repository.
+func (q *quarantine) copyOf(ctx context.Context, whole *quarantine, p Proving) error {
+	haves, err := q.common(q.beside, p.Haves)
+	if err != nil {
+		return err
+	}
+	return q.take(ctx, func(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
+		r.Kind = gitproc.Upload
+		r.At = gitproc.Place{Repository: q.d.abs(q.dir), Alternates: []string{q.d.abs(whole.dir + "/objects")}}
+		there, err := q.d.exists(q.beside)
+		if err != nil {
+			return err
+		}
+		if there {
+			r.At.Alternates = append(r.At.Alternates, q.d.abs(q.beside.path()+"/objects"))
+		}
+		return q.d.run(ctx, c, r, q.beside)
+	}, append(append([]gitwire.ObjectID(nil), p.Tips...), p.Commits...), haves, p.Party)
+}

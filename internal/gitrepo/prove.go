@@ -1,0 +1,231 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"graspd/internal/gitproc"
+	"graspd/internal/gitwire"
+)
+
+// maxNeeds bounds how many objects of the repository beside it a quarantine names that it builds on.
+const maxNeeds = 1 << 16
+
+func (q *quarantine) Prove(ctx context.Context, p Proving) (Proof, error) {
+	if q.closed {
+		return Proof{}, errors.New("quarantine: it is closed")
+	}
+	q.proven = false
+	proof, err := q.prove(ctx, p)
+	q.proven = err == nil
+	if err != nil {
+		return Proof{}, fmt.Errorf("proving: %w", err)
+	}
+	return proof, nil
+}
+
+func (q *quarantine) prove(ctx context.Context, p Proving) (Proof, error) {
+	p.Tips = append(slices.Clone(p.Tips), p.Commits...)
+	c := &content{}
+	var err error
+	if c.all, err = q.sums(); err != nil {
+		return Proof{}, err
+	}
+	tips, err := q.split(c, p.Tips)
+	if err == nil && len(tips.nowhere) > 0 {
+		err = missing(tips.nowhere)
+	}
+	if err != nil {
+		return Proof{}, err
+	}
+	haves, err := q.split(&content{}, p.Haves)
+	if err != nil {
+		return Proof{}, err
+	}
+	q.needs, q.needsOther = append(haves.beside, tips.beside...), false
+	if q.pack != "" {
+		if err := q.reach(ctx, c, p, haves.beside); err != nil {
+			return Proof{}, err
+		}
+	}
+	peeled, err := q.describe(ctx, p)
+	if err != nil {
+		return Proof{}, err
+	}
+	if q.pack != "" {
+		if err := q.tidy(ctx, c, p.Party); err != nil {
+			return Proof{}, err
+		}
+	}
+	return q.proof(peeled)
+}
+
+// proof makes what is left durable, and counts it.
+func (q *quarantine) proof(peeled map[gitwire.ObjectID]gitwire.ObjectID) (Proof, error) {
+	if q.pack != "" {
+		if err := q.d.sync(q.file(".pack"), q.file(".idx")); err != nil {
+			return Proof{}, err
+		}
+	}
+	left, err := q.sums()
+	if err != nil {
+		return Proof{}, err
+	}
+	bytes, err := q.measure()
+	return Proof{Objects: int64(len(left)), Bytes: bytes, Peeled: peeled}, err
+}
+
+// content is the objects of the pack, and which of them something leads to.
+type content struct {
+	all     []sum // in order
+	reached []bool
+}
+
+func (c *content) find(s sum) (int, bool) { return slices.BinarySearchFunc(c.all, s, sum.compare) }
+
+// places are ids, by where the objects are.
+type places struct{ here, beside, nowhere []gitwire.ObjectID }
+
+// split tells where objects are.
+func (q *quarantine) split(c *content, ids []gitwire.ObjectID) (p places, err error) {
+	var others []gitwire.ObjectID
+	for _, id := range ids {
+		s, ok := sumOf(id)
+		if ok {
+			_, ok = c.find(s)
+		}
+		if ok {
+			p.here = append(p.here, id)
+		} else {
+			others = append(others, id)
+		}
+	}
+	if p.nowhere, err = q.d.lacks(q.beside, others); err != nil {
+		return places{}, err
+	}
+	p.beside = without(others, p.nowhere)
+	return p, nil
+}
+
+// reach walks from the tips up to what is in the repository, and marks what of the pack is on the way.
+func (q *quarantine) reach(ctx context.Context, c *content, p Proving, haves []gitwire.ObjectID) error {
+	c.reached = make([]bool, len(c.all))
+	out := &lines{each: func(line []byte) error {
+		id, err := gitwire.ParseObjectID(line)
+		if err != nil {
+			return err
+		}
+		s, _ := sumOf(id)
+		if at, ok := c.find(s); ok {
+			c.reached[at] = true
+		} else {
+			q.need(id)
+		}
+		return nil
+	}}
+	in := &idReader{groups: []idGroup{{ids: p.Tips}, {prefix: "^", ids: haves}}}
+	if len(p.Tips) == 0 {
+		return nil
+	}
+	err := q.run(ctx, gitproc.Reach(), gitproc.Run{Party: p.Party, In: in, Out: out})
+	return q.whyUnreached(c, err)
+}
+
+var anyID = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
+
+// whyUnreached tells which objects git did not find.
+func (q *quarantine) whyUnreached(c *content, err error) error {
+	var failed *gitproc.Error
+	if !errors.As(err, &failed) || failed.Ending != gitproc.Exited || errors.Is(err, ErrFull) {
+		return packError(err)
+	}
+	var named []gitwire.ObjectID
+	for _, text := range anyID.FindAllString(failed.Stderr, -1) {
+		if id, err := gitwire.ParseObjectID(text); err == nil && !slices.Contains(named, id) {
+			named = append(named, id)
+		}
+	}
+	at, other := q.split(c, named)
+	if other != nil {
+		return other
+	}
+	if len(at.nowhere) > 0 {
+		return missing(at.nowhere)
+	}
+	return packError(err)
+}
+
+// tidy keeps of the pack what the repository lacks: the pack as it came, if what it has beyond that is in the repository.
+func (q *quarantine) tidy(ctx context.Context, c *content, party string) error {
+	absent, err := q.d.absent(q.beside, c.all)
+	if err != nil {
+		return err
+	}
+	wanted, whole := c.choose(absent)
+	for at, id := range c.all {
+		_, lacks := slices.BinarySearchFunc(absent, id, sum.compare)
+		if !lacks && c.reached[at] != whole { // it goes with the pack, or comes along with it
+			q.need(id.id())
+		}
+	}
+	switch {
+	case len(wanted) == 0:
+		return q.dropPack()
+	case whole:
+		return nil
+	}
+	old := q.pack
+	if err := q.packThese(ctx, q.run, wanted, party); err != nil {
+		return err
+	}
+	kept := q.pack
+	if q.pack = old; kept != old {
+		err = q.dropPack()
+	}
+	q.pack = kept
+	return err
+}
+
+// choose returns what of the absent objects something leads to, and whether the pack may stay whole.
+func (c *content) choose(absent []sum) (wanted []sum, whole bool) {
+	for _, s := range absent {
+		if at, ok := c.find(s); ok && c.reached[at] {
+			wanted = append(wanted, s)
+		}
+	}
+	return wanted, len(wanted) == len(absent) && len(wanted) > 0
+}
+
+// need notes an object of the repository beside it that the quarantine builds on, or has in its pack without what it leads to.
+func (q *quarantine) need(id gitwire.ObjectID) {
+	if len(q.needs) < maxNeeds {
+		q.needs = append(q.needs, id)
+	} else {
+		q.needsOther = true
+	}
+}
+
+// packThese makes a pack of objects and makes it the quarantine's.
+func (q *quarantine) packThese(ctx context.Context, run runner, wanted []sum, party string) error {
+	ids := make([]gitwire.ObjectID, len(wanted))
+	for i, s := range wanted {
+		ids[i] = s.id()
+	}
+	var out brief
+	err := run(ctx, gitproc.PackThese(q.d.abs(q.dir)+"/objects/pack/pack"),
+		gitproc.Run{Party: party, In: &idReader{groups: []idGroup{{ids: ids}}}, Out: &out})
+	if err != nil {
+		return packError(err)
+	}
+	name, err := gitwire.ParseObjectID(trimLine(out.b))
+	if err != nil {
+		return fmt.Errorf("the name of a pack: %w", err)
+	}
+	q.pack = "pack-" + name.String()
+	return nil
+}
+
+type runner func(context.Context, gitproc.Command, gitproc.Run) error

@@ -1,0 +1,117 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"graspd/internal/gitproc"
+	"graspd/internal/gitwire"
+)
+
+// quarantine is a repository under construction: its objects are its own, and those of the repository beside it are read.
+type quarantine struct {
+	d      *Disk
+	beside ID
+	next   neighbour
+	dir    string
+	bytes  atomic.Int64
+
+	pack   string // the name of its only pack; ""
+	proven bool
+	closed bool
+	// needs are objects of the repository beside it that what is proven builds on. Whoever has them has all that they lead to.
+	needs      []gitwire.ObjectID
+	needsOther bool // more than needs names
+}
+
+// Begin makes a quarantine beside a repository, or beside none.
+func (d *Disk) Begin(repo ID) (Quarantine, error) { return d.begin(repo) }
+
+func (d *Disk) begin(repo ID) (*quarantine, error) {
+	dir, err := d.fresh()
+	if err != nil {
+		return nil, fmt.Errorf("quarantine: %w", errors.Join(err, d.root.RemoveAll(dir)))
+	}
+	return &quarantine{d: d, beside: repo, dir: dir, next: d.live.beside(repo)}, nil
+}
+
+func (q *quarantine) Bytes() int64 { return q.bytes.Load() }
+
+func (q *quarantine) Close() error {
+	if q.closed {
+		return nil
+	}
+	if err := q.d.root.RemoveAll(q.dir); err != nil {
+		return fmt.Errorf("quarantine: %w", err)
+	}
+	q.closed = true
+	q.next.end()
+	q.bytes.Store(0)
+	return nil
+}
+
+// file is the path of a file of its pack.
+func (q *quarantine) file(suffix string) string { return q.dir + "/objects/pack/" + q.pack + suffix }
+
+// run runs git in the quarantine.
+func (q *quarantine) run(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
+	r.Kind = gitproc.Upload
+	r.At = gitproc.Place{Repository: q.d.abs(q.dir)}
+	there, err := q.d.exists(q.beside)
+	if err != nil {
+		return err
+	}
+	if there {
+		r.At.Alternates = []string{q.d.abs(q.beside.path() + "/objects")}
+	}
+	return q.d.run(ctx, c, r, q.beside)
+}
+
+// run runs git, which reads a repository meanwhile, or none.
+func (d *Disk) run(ctx context.Context, c gitproc.Command, r gitproc.Run, reads ID) error {
+	if !reads.IsZero() {
+		defer d.read(reads)()
+	}
+	return gitError(d.git.Run(ctx, c, r))
+}
+
+// measure counts what the pack takes of the disk.
+func (q *quarantine) measure() (int64, error) {
+	var bytes int64
+	if q.pack != "" {
+		for _, suffix := range []string{".pack", ".idx"} {
+			info, err := q.d.root.Stat(q.file(suffix))
+			if err != nil {
+				return 0, err
+			}
+			bytes += info.Size()
+		}
+	}
+	q.bytes.Store(bytes)
+	return bytes, nil
+}
+
+// dropPack removes the pack.
+func (q *quarantine) dropPack() error {
+	if q.pack == "" {
+		return nil
+	}
+	err := q.d.remove(q.file(".idx"), q.file(".pack"))
+	q.pack = ""
+	return err
+}
+
+// sums are the ids of all objects in the pack, in order.
+func (q *quarantine) sums() ([]sum, error) {
+	if q.pack == "" {
+		return nil, nil
+	}
+	x, err := q.d.openIndex(q.file(".idx"))
+	if err != nil {
+		return nil, err
+	}
+	all, err := x.all()
+	return all, errors.Join(err, x.file.Close())
+}

@@ -1,0 +1,174 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"graspd/internal/gitproc"
+	"graspd/internal/gitwire"
+)
+
+// inMemory is how much of a pack waits in memory for its end; the rest waits in a file. git is started when all is here, so
+// nobody takes a slot by sending slowly.
+const inMemory = 1 << 20
+
+func (q *quarantine) Receive(ctx context.Context, pack io.Reader, r Receiving) (Received, error) {
+	if q.closed || q.proven || q.pack != "" {
+		return Received{}, errors.New("quarantine: it takes no other pack")
+	}
+	if r.MaxBytes == 0 {
+		r.MaxBytes = 512 << 20
+	}
+	if r.MaxObjects == 0 {
+		r.MaxObjects = 1_000_000
+	}
+	in := &intake{ended: func() error { return context.Cause(ctx) }, pack: pack, r: r, bytes: q.bytes.Store}
+	whole, err := q.spool(in)
+	if err != nil {
+		return Received{}, fmt.Errorf("receiving a pack: %w", err)
+	}
+	err = q.index(ctx, whole, r)
+	if err = errors.Join(err, whole.Close(), q.d.remove(q.spoolName())); err != nil {
+		return Received{}, err
+	}
+	return q.received()
+}
+
+func (q *quarantine) spoolName() string { return q.dir + "/spool" }
+
+// spool reads a pack to its end.
+func (q *quarantine) spool(in *intake) (io.ReadCloser, error) {
+	head, err := io.ReadAll(io.LimitReader(in, inMemory))
+	if err != nil {
+		return nil, err
+	}
+	if len(head) < inMemory {
+		return io.NopCloser(bytes.NewReader(head)), nil
+	}
+	f, err := q.d.root.Create(q.spoolName())
+	if err != nil {
+		return nil, noted(err)
+	}
+	if _, err = f.Write(head); err == nil {
+		if _, err = io.Copy(f, in); err == nil {
+			_, err = f.Seek(0, io.SeekStart)
+		}
+	}
+	if err != nil {
+		return nil, noted(errors.Join(err, f.Close(), q.d.remove(q.spoolName())))
+	}
+	return f, nil
+}
+
+// index has git make the pack a pack of the quarantine.
+func (q *quarantine) index(ctx context.Context, pack io.Reader, r Receiving) error {
+	var out brief
+	// What a thin pack builds on is added to it.
+	run := gitproc.Run{Party: r.Party, In: pack, Out: &out, MaxFile: 2*r.MaxBytes + 64<<20}
+	if err := q.run(ctx, gitproc.IndexPack(r.MaxBytes), run); err != nil {
+		return packError(err)
+	}
+	name, ok := bytes.CutPrefix(out.b, []byte("pack\t"))
+	name, end := bytes.CutSuffix(name, []byte("\n"))
+	if _, err := gitwire.ParseObjectID(name); err != nil || !ok || !end {
+		return &PackError{Text: "something follows the pack"} // git hands it on
+	}
+	q.pack = "pack-" + string(name)
+	return nil
+}
+
+// received counts what came.
+func (q *quarantine) received() (Received, error) {
+	x, err := q.d.openIndex(q.file(".idx"))
+	if err != nil {
+		return Received{}, err
+	}
+	r := Received{Objects: int64(x.len())}
+	if err := x.file.Close(); err != nil {
+		return Received{}, err
+	}
+	if r.Objects == 0 {
+		if err := q.dropPack(); err != nil {
+			return Received{}, err
+		}
+	}
+	r.Bytes, err = q.measure()
+	return r, err
+}
+
+// intake is a pack as it comes in, within its bounds.
+type intake struct {
+	ended func() error
+	pack  io.Reader
+	r     Receiving
+	bytes func(int64)
+	n     int64
+	head  []byte
+}
+
+func (in *intake) Read(b []byte) (int, error) {
+	if err := in.ended(); err != nil {
+		return 0, err
+	}
+	n, err := in.pack.Read(b)
+	if n > 0 {
+		if refusal := in.take(b[:n]); refusal != nil {
+			return 0, refusal
+		}
+	}
+	return n, err
+}
+
+func (in *intake) take(b []byte) error {
+	in.n += int64(len(b))
+	if in.n > in.r.MaxBytes {
+		return &PackError{Text: fmt.Sprintf("the pack is larger than the %s that one push may have", size(in.r.MaxBytes)), ByLimit: true}
+	}
+	in.bytes(in.n)
+	if in.r.Grown != nil {
+		if err := in.r.Grown(in.n); err != nil {
+			return err
+		}
+	}
+	if missing := packHead - len(in.head); missing > 0 {
+		in.head = append(in.head, b[:min(missing, len(b))]...)
+		return in.checkHead()
+	}
+	return nil
+}
+
+// packHead is the length of what a pack begins with: "PACK", a version, and how many objects follow.
+const packHead = 12
+
+func (in *intake) checkHead() error {
+	if len(in.head) < packHead {
+		return nil
+	}
+	if string(in.head[:4]) != "PACK" {
+		return &PackError{Text: "what was sent is no pack"}
+	}
+	if n := int64(binary.BigEndian.Uint32(in.head[8:])); n > in.r.MaxObjects {
+		return &PackError{Text: fmt.Sprintf("the pack has %d objects, and one push may have %d", n, in.r.MaxObjects), ByLimit: true}
+	}
+	return nil
+}
+
+// size is a number of bytes as people read it.
+func size(bytes int64) string {
+	if bytes >= 1<<20 {
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}
+
+// brief keeps what a command prints that prints little.
+type brief struct{ b []byte }
+
+func (o *brief) Write(b []byte) (int, error) {
+	o.b = append(o.b, b[:min(len(b), 1024-len(o.b))]...)
+	return len(b), nil
+}

@@ -1,0 +1,111 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	trash    = "trash"
+	inTrash  = 30 * 24 * time.Hour // for how long what was removed is kept
+	tooFresh = 24 * time.Hour      // for how long a directory may be there of which nobody knows yet
+)
+
+// Remove moves a repository into the trash. It is gone for readers at once.
+func (d *Disk) Remove(repo ID) error {
+	r, unlock := d.live.lock(repo)
+	defer unlock()
+	if there, err := d.exists(repo); err != nil || !there {
+		return err
+	}
+	err := d.root.MkdirAll(trash, 0o700)
+	if err == nil {
+		err = d.root.Rename(repo.path(), fmt.Sprintf("%s/%s-%d", trash, repo, d.now().Unix()))
+	}
+	d.indexes.drop(repo)
+	d.demand.forget(repo)
+	d.live.mu.Lock()
+	r.removed++
+	d.live.mu.Unlock()
+	if err == nil {
+		err = d.sync(trash, repo.path()[:len("ab/cd")], ".")
+	}
+	if err != nil {
+		return fmt.Errorf("removing repository %s: %w", repo, noted(err))
+	}
+	return nil
+}
+
+// Sweep empties the trash of what is in it for long, and puts directories into it that nobody knows.
+func (d *Disk) Sweep(ctx context.Context, known func(ID) bool) error {
+	if err := d.emptyTrash(ctx); err != nil {
+		return fmt.Errorf("emptying the trash: %w", err)
+	}
+	return d.each(ctx, func(repo ID) error {
+		if known(repo) {
+			return nil
+		}
+		info, err := d.root.Stat(repo.path())
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || d.now().Sub(info.ModTime()) < tooFresh {
+			return err
+		}
+		return d.Remove(repo)
+	})
+}
+
+func (d *Disk) emptyTrash(ctx context.Context) error {
+	entries, err := d.list(trash)
+	for _, e := range entries {
+		_, text, _ := strings.Cut(e.Name(), "-")
+		at, bad := strconv.ParseInt(text, 10, 64)
+		if bad != nil || d.now().Sub(time.Unix(at, 0)) < inTrash {
+			continue
+		}
+		if err := errors.Join(context.Cause(ctx), d.root.RemoveAll(trash+"/"+e.Name())); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// each calls do for each repository that there is.
+func (d *Disk) each(ctx context.Context, do func(ID) error) error {
+	return d.walk(ctx, ".", 2, func(dir string) error {
+		entries, err := d.list(dir)
+		for _, e := range entries {
+			repo, bad := ParseID(e.Name())
+			if bad != nil || repo.path() != dir+"/"+e.Name() {
+				continue
+			}
+			if err := errors.Join(context.Cause(ctx), do(repo)); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+}
+
+// walk calls do for the directories so many levels below one whose names are those of shards.
+func (d *Disk) walk(ctx context.Context, dir string, levels int, do func(string) error) error {
+	if levels == 0 {
+		return do(strings.TrimPrefix(dir, "./"))
+	}
+	entries, err := d.list(dir)
+	for _, e := range entries {
+		if len(e.Name()) != len("ab") || !e.IsDir() {
+			continue
+		}
+		if err := errors.Join(context.Cause(ctx), d.walk(ctx, dir+"/"+e.Name(), levels-1, do)); err != nil {
+			return err
+		}
+	}
+	return err
+}

@@ -1,0 +1,95 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"graspd/internal/gitproc"
+	"graspd/internal/gitwire"
+)
+
+// Pack writes the pack of a fetch by somebody who has nothing.
+func (d *Disk) Pack(ctx context.Context, repo ID, f *gitwire.Fetch, party string, out io.Writer) error {
+	d.demand.count(repo)
+	in := &idReader{groups: []idGroup{{ids: f.Tips()}}}
+	return d.serve(ctx, repo, gitproc.PackReachable(f.OfsDelta, f.IncludeTag, f.Filter), gitproc.Run{Party: party, In: in, Out: out})
+}
+
+// Upload has upload-pack answer a fetch.
+func (d *Disk) Upload(ctx context.Context, repo ID, q gitwire.Request, party string, out io.Writer) error {
+	if q.Fetch == nil {
+		return errors.New("upload-pack: the request is no fetch")
+	}
+	in := bytes.NewReader(q.ForUploadPack().AppendTo(nil))
+	bitmaps := len(q.Fetch.Haves) == 0
+	return d.serve(ctx, repo, gitproc.UploadPack(bitmaps), gitproc.Run{Party: party, Protocol: int(q.Version), In: in, Out: out})
+}
+
+// Sizes asks git for the sizes of objects.
+func (d *Disk) Sizes(ctx context.Context, repo ID, ids []gitwire.ObjectID, party string) ([]int64, error) {
+	sizes := make([]int64, 0, len(ids))
+	out := &lines{each: func(line []byte) error {
+		n := int64(-1)
+		if !strings.HasSuffix(string(line), " missing") {
+			var err error
+			if n, err = strconv.ParseInt(string(line), 10, 64); err != nil {
+				return err
+			}
+		}
+		sizes = append(sizes, n)
+		return nil
+	}}
+	err := d.serve(ctx, repo, gitproc.Measure(), gitproc.Run{Party: party, In: &idReader{groups: []idGroup{{ids: ids}}}, Out: out})
+	if err == nil && len(sizes) != len(ids) {
+		err = fmt.Errorf("git told %d sizes of %d objects", len(sizes), len(ids))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sizes, nil
+}
+
+// serve runs git in a repository for somebody who fetches.
+func (d *Disk) serve(ctx context.Context, repo ID, c gitproc.Command, r gitproc.Run) error {
+	there, err := d.exists(repo)
+	if err == nil && !there {
+		err = ErrNoRepository
+	}
+	if err == nil {
+		r.Kind, r.At = gitproc.Fetch, gitproc.Place{Repository: d.abs(repo.path())}
+		err = d.run(ctx, c, r, repo)
+	}
+	if err != nil {
+		return fmt.Errorf("repository %s: %w", repo, err)
+	}
+	return nil
+}
+
+// Size counts the files of packs.
+func (d *Disk) Size(repo ID) (bytes, packs int64, err error) {
+	names, err := d.packsOf(repo)
+	if err != nil {
+		return 0, 0, err
+	}
+	entries, err := d.list(repo.path() + "/objects/pack")
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // maintenance was faster
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		bytes += info.Size()
+	}
+	return bytes, int64(len(names)), nil
+}

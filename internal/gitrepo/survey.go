@@ -1,0 +1,52 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"graspd/internal/gitwire"
+)
+
+// Each calls do for each repository that has a directory.
+func (d *Disk) Each(ctx context.Context, do func(ID) error) error { return d.each(ctx, do) }
+
+// Refs reads the refs that the files of a repository say. It has none where there are no files.
+func (d *Disk) Refs(repo ID) (*gitwire.Refs, error) {
+	refs, err := d.readRefs(repo)
+	if err != nil {
+		return nil, fmt.Errorf("refs of repository %s: %w", repo, err)
+	}
+	return refs, nil
+}
+
+func (d *Disk) readRefs(repo ID) (*gitwire.Refs, error) {
+	packed, err := d.root.ReadFile(repo.path() + "/packed-refs")
+	if errors.Is(err, fs.ErrNotExist) {
+		return &gitwire.Refs{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	refs := &gitwire.Refs{}
+	for line := range bytes.Lines(packed) {
+		line = trimLine(line)
+		if bytes.HasPrefix(line, []byte("#")) {
+			continue
+		}
+		peeled, isPeeled := bytes.CutPrefix(line, []byte("^"))
+		hex, name, _ := bytes.Cut(peeled, []byte(" "))
+		id, err := gitwire.ParseObjectID(hex)
+		if err != nil || isPeeled && len(refs.List) == 0 {
+			return nil, fmt.Errorf("packed-refs has a line %.100q", line)
+		}
+		if isPeeled {
+			refs.List[len(refs.List)-1].Peeled = id
+		} else {
+			refs.List = append(refs.List, gitwire.Ref{Name: string(name), ID: id})
+		}
+	}
+	return refs, CheckRefs(refs)
+}

@@ -1,0 +1,177 @@
+package gitrepo
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"graspd/internal/gitwire"
+)
+
+const midx = "multi-pack-index"
+
+// swap makes the combined packs the repository's, in the place of those that they were made of.
+func (d *Disk) swap(m *maintenance) (bool, error) {
+	names, entries, err := d.staged(m)
+	if err != nil {
+		return false, err
+	}
+	m.fresh = names
+	lost, lookup := d.lost(m)
+	r, unlock := d.live.lock(m.repo)
+	defer unlock()
+	if there, err := d.exists(m.repo); err != nil || !there {
+		return false, err // removed meanwhile
+	}
+	if lookup != nil {
+		return false, lookup
+	}
+	if err := d.linkAll(m, entries); err != nil {
+		return false, err
+	}
+	past := slices.DeleteFunc(slices.Clone(m.old), func(name string) bool { return slices.Contains(names, name) })
+	for _, name := range names {
+		if err := d.rescue(m.repo, r, name); err != nil {
+			return false, err
+		}
+	}
+	before, err := d.gonePacks(m.repo)
+	if err != nil {
+		return false, err
+	}
+	if err := d.setGone(m.repo, append(slices.Clone(before), past...)); err != nil {
+		return false, err
+	}
+	if len(lost) > 0 && d.wanted(m, r, lost) {
+		return false, d.setGone(m.repo, before)
+	}
+	files, err := d.filesOf(m.repo, past)
+	if err != nil {
+		return false, err
+	}
+	midx, err := d.oldMidx(m, entries)
+	if err != nil {
+		return false, err
+	}
+	d.live.retire(r, append(files, midx...))
+	return true, d.unlinkGone(m.repo, r)
+}
+
+// staged are the packs that were made, with all their files.
+func (d *Disk) staged(m *maintenance) (names []string, entries []fs.DirEntry, err error) {
+	if entries, err = d.list(m.dir + "/objects/pack"); err != nil {
+		return nil, nil, err
+	}
+	return packNames(entries), entries, nil
+}
+
+// lost are the objects that the packs have no more.
+func (d *Disk) lost(m *maintenance) (lost []sum, err error) {
+	fresh, err := d.openIndexes(m.dir+"/objects/pack", m.fresh)
+	if err != nil {
+		return nil, err
+	}
+	now := &packSet{packs: fresh}
+	defer func() { err = errors.Join(err, now.close()) }()
+	old, err := d.openIndexes(m.repo.path()+"/objects/pack", m.old)
+	if err != nil {
+		return nil, err
+	}
+	before := &packSet{packs: old}
+	defer func() { err = errors.Join(err, before.close()) }()
+	for _, x := range before.packs {
+		all, err := x.all()
+		if err != nil {
+			return nil, err
+		}
+		rest, err := now.rest(all)
+		if err != nil {
+			return nil, err
+		}
+		lost = append(lost, rest...)
+	}
+	slices.SortFunc(lost, sum.compare)
+	return lost, nil
+}
+
+// wanted reports whether somebody may count on objects since the packs were combined without them.
+func (d *Disk) wanted(m *maintenance, r *repository, lost []sum) bool {
+	d.claims.swap.Lock() // whoever was told before of these objects has noted them now, and whoever comes later sees that they went
+	defer d.claims.swap.Unlock()
+	d.indexes.drop(m.repo)
+	d.live.mu.Lock()
+	came := r.begun != m.begun || m.again
+	d.live.mu.Unlock()
+	ids, all := d.claims.of(m.repo)
+	return came || !all || slices.ContainsFunc(ids, func(id gitwire.ObjectID) bool {
+		s, _ := sumOf(id)
+		_, lacks := slices.BinarySearchFunc(lost, s, sum.compare)
+		return lacks
+	})
+}
+
+// linkAll links the files of the combined packs, and makes them durable: those first that are found by others.
+func (d *Disk) linkAll(m *maintenance, entries []fs.DirEntry) error {
+	entries = slices.Clone(entries)
+	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(turn(a.Name()), turn(b.Name())) })
+	from, to := m.dir+"/objects/pack/", m.repo.path()+"/objects/pack/"
+	hasMidx := false
+	for _, e := range entries {
+		name := e.Name()
+		if err := d.sync(from + name); err != nil {
+			return err
+		}
+		if name == midx {
+			hasMidx = true
+			if err := d.renew(from+name, to+name); err != nil {
+				return err
+			}
+		} else if err := d.link(from+name, to+name); err != nil {
+			return err
+		}
+	}
+	if !hasMidx { // an old one would name packs that go
+		if err := d.remove(to + midx); err != nil {
+			return err
+		}
+	}
+	return d.sync(to)
+}
+
+// turn is when a file is linked.
+func turn(name string) int {
+	switch {
+	case name == midx:
+		return 3
+	case strings.HasSuffix(name, ".idx"):
+		return 2
+	}
+	return 1
+}
+
+// renew links a file in the place of another one.
+func (d *Disk) renew(from, to string) error {
+	if err := d.remove(to + ".new"); err != nil {
+		return err
+	}
+	if err := d.link(from, to+".new"); err != nil {
+		return err
+	}
+	d.changes()
+	return noted(d.root.Rename(to+".new", to))
+}
+
+// oldMidx are the bitmaps of indexes over several packs that are no more.
+func (d *Disk) oldMidx(m *maintenance, fresh []fs.DirEntry) (files []string, err error) {
+	dir := m.repo.path() + "/objects/pack"
+	entries, err := d.list(dir)
+	for _, e := range entries {
+		now := slices.ContainsFunc(fresh, func(f fs.DirEntry) bool { return f.Name() == e.Name() })
+		if strings.HasPrefix(e.Name(), midx+"-") && !now {
+			files = append(files, dir+"/"+e.Name())
+		}
+	}
+	return files, err
+}
