@@ -45,19 +45,15 @@ func parseAddr(s string) netip.Addr {
 }
 
 // Group is the largest group that an address belongs to, by its first address: for IPv6 its /48, which may be one customer's.
-func Group(addr netip.Addr) netip.Addr {
-	if addr.Is6() {
-		p, _ := addr.Prefix(48)
-		return p.Addr()
-	}
-	return addr
-}
+func Group(addr netip.Addr) netip.Addr { return firstOf(addr, 48) }
 
 // whose is the address whose allowance a client uses up: for IPv6 its /64, which is what one customer has.
-func whose(addr netip.Addr) netip.Addr {
-	if addr.Is6() {
-		p, _ := addr.Prefix(64)
-		return p.Addr()
+func whose(addr netip.Addr) netip.Addr { return firstOf(addr, 64) }
+
+func firstOf(addr netip.Addr, bits int) netip.Addr {
+	if !addr.Is6() {
+		return addr
 	}
-	return addr
+	p, _ := addr.Prefix(bits)
+	return p.Addr()
 }

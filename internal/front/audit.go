@@ -54,14 +54,12 @@ func (f *Front) Unreturned() (out []string) {
 	for _, p := range v.pools {
 		check(p.Name+" in all", p.used)
 		check("addresses that hold "+p.Name, len(p.holders))
-		for _, s := range shares {
-			if h := s.held[p]; h != nil {
-				check(p.Name+" of an address", h.size)
-				check("grants of "+p.Name, h.grants.Len())
-			}
-		}
 	}
 	for _, s := range shares {
+		for p, h := range s.held {
+			check(p.Name+" of an address", h.size)
+			check("grants of "+p.Name, h.grants.Len())
+		}
 		check("connections of any kind", s.raw)
 		check("requests", s.visits)
 		check("turns of a network", len(s.turns))

@@ -4,6 +4,7 @@
 package front
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -36,9 +37,7 @@ func New(c Config) *Front {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return &Front{
 		proxies: c.Proxies, visitors: newVisitors(c.Rates.withDefaults(), c.Now, len(c.Proxies) > 0), logger: c.Logger, faults: c.Faults,
 	}

@@ -34,18 +34,8 @@ func (r Rates) withDefaults() Rates {
 
 // of is the rate of a bucket, of one address or so many.
 func (r Rates) of(kind, addresses int) bucket.Rate {
-	n := addresses * r.perSecond(kind)
+	n := addresses * [bucketKinds]int{
+		connecting: r.Connections, publishing: r.Events, requesting: r.Requests, receiving: r.Bytes, deciding: r.Requests, controlling: r.Requests,
+	}[kind]
 	return bucket.Rate{Tokens: n, In: time.Second, Burst: burstSeconds * n}
-}
-
-func (r Rates) perSecond(kind int) int {
-	switch kind {
-	case connecting:
-		return r.Connections
-	case publishing:
-		return r.Events
-	case receiving:
-		return r.Bytes
-	}
-	return r.Requests
 }

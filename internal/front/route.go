@@ -85,6 +85,7 @@ func allowOrigins(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
 	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Git-Protocol, Accept, Content-Encoding, X-Requested-With")
+	h.Set("Access-Control-Expose-Headers", "WWW-Authenticate")
 	h.Set("Access-Control-Max-Age", "86400")
 	h.Set("X-Content-Type-Options", "nosniff")
 }

@@ -7,7 +7,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -20,30 +19,26 @@ import (
 // Conn is one open connection. Read belongs to one goroutine; the other methods may be called by any number of them, also during a
 // Read. Pings of the remote side are answered, and pongs seen, only while a Read is under way. Close must be called once it is done with.
 type Conn struct {
-	ws           *websocket.Conn
-	raw          net.Conn // under ws and TLS; closing it ends every wait at once
-	url          grasp.RelayURL
-	readLimit    int
-	writeTimeout time.Duration
-	closeTimeout time.Duration
-	leave        sync.Once
-	gone         chan struct{} // closed when this side has ended the connection
-	why          error         // of that, where it is a fault of the relay; nil until gone is closed
-	large        atomic.Int32  // messages that may be as long as readLimit
-	room         *hold         // of the memory for messages
-	scratch      []byte        // Read collects a message here; owned by its goroutine
-	pace         *pace         // Read's
+	ws      *websocket.Conn
+	raw     net.Conn // under ws and TLS; closing it ends every wait at once
+	url     grasp.RelayURL
+	cfg     *Config
+	leave   sync.Once
+	gone    chan struct{} // closed when this side has ended the connection
+	why     error         // of that, where it is a fault of the relay; nil until gone is closed
+	large   chan struct{} // a token for each message that may be as long as ReadLimit
+	room    *hold         // of the memory for messages
+	scratch []byte        // Read collects a message here; owned by its goroutine
+	pace    *pace         // Read's
 }
 
 func (d *Dialer) newConn(ws *websocket.Conn, raw net.Conn, u grasp.RelayURL) *Conn {
-	c := &Conn{
-		ws: ws, raw: raw, url: u, readLimit: d.cfg.ReadLimit, writeTimeout: d.cfg.WriteTimeout, closeTimeout: d.cfg.CloseTimeout,
-	}
-	c.gone = make(chan struct{})
+	c := &Conn{ws: ws, raw: raw, url: u, cfg: &d.cfg}
+	c.gone, c.large = make(chan struct{}), make(chan struct{}, maxLarge)
 	c.room = &hold{of: d.memory, end: c.abandon, gone: c.gone}
 	c.pace = newPace(d.cfg.PartTime, c.abandon)
 	c.Account("")
-	ws.SetReadLimit(int64(c.readLimit))
+	ws.SetReadLimit(int64(c.cfg.ReadLimit))
 	return c
 }
 
@@ -113,7 +108,7 @@ func (c *Conn) next(ctx context.Context) (websocket.MessageType, io.Reader, erro
 
 // Write sends one text message. After WriteTimeout, or at the end of ctx, the connection is closed: half a frame cannot be taken back.
 func (c *Conn) Write(ctx context.Context, b []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, c.writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.WriteTimeout)
 	defer cancel()
 	if err := c.ws.Write(ctx, websocket.MessageText, b); err != nil {
 		return remote(ctx, "write", err)
@@ -135,7 +130,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 func (c *Conn) Close(reason string) error {
 	defer c.room.close()
 	c.leave.Do(func() { close(c.gone) })
-	hurry := time.AfterFunc(c.closeTimeout, func() { c.raw.Close() })
+	hurry := time.AfterFunc(c.cfg.CloseTimeout, func() { c.raw.Close() })
 	defer hurry.Stop()
 	err := c.ws.Close(websocket.StatusNormalClosure, closeReason(reason))
 	if err == nil || errors.Is(err, net.ErrClosed) {

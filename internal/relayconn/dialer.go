@@ -35,9 +35,6 @@ type Config struct {
 	Net publicnet.Config // what is dialed on, and the rule that strangers' URLs lead to public addresses only
 }
 
-// ErrForbiddenAddress is wrapped by errors of Dial and Info where the address rule forbids the host.
-var ErrForbiddenAddress = publicnet.ErrForbidden
-
 // Dialer makes connections to relays, which share its memory for messages. Any number of goroutines may use it.
 type Dialer struct {
 	cfg    Config
@@ -59,7 +56,7 @@ func New(cfg Config) *Dialer {
 }
 
 // Dial opens a WebSocket connection within DialTimeout; ctx bounds the dialing only, not the connection. The error wraps
-// ErrForbiddenAddress where the address rule forbids the host, and *HandshakeError where the relay answered with another HTTP status.
+// publicnet.ErrForbidden where the address rule forbids the host, and *HandshakeError where the relay answered with another HTTP status.
 func (d *Dialer) Dial(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.DialTimeout)
 	defer cancel()

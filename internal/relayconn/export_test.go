@@ -1,5 +1,7 @@
 package relayconn
 
+import "graspd/internal/publicnet"
+
 // Left is how much memory for messages nobody holds. Bytes.
 func (d *Dialer) Left() int {
 	d.memory.mu.Lock()
@@ -27,3 +29,6 @@ func (d *Dialer) Parties() int {
 	defer d.memory.mu.Unlock()
 	return len(d.memory.held)
 }
+
+// ErrForbiddenAddress is wrapped by errors of Dial and Info where the address rule forbids the host.
+var ErrForbiddenAddress = publicnet.ErrForbidden

@@ -24,30 +24,25 @@ const (
 
 // ExpectLarge says that one message more may be as long as ReadLimit: the answer to a message of a reconciliation.
 func (c *Conn) ExpectLarge() {
-	for {
-		n := c.large.Load()
-		if n >= maxLarge || c.large.CompareAndSwap(n, n+1) {
-			return
-		}
+	select {
+	case c.large <- struct{}{}:
+	default:
 	}
 }
 
 // takeLarge uses up one such message.
 func (c *Conn) takeLarge() bool {
-	for {
-		n := c.large.Load()
-		if n == 0 {
-			return false
-		}
-		if c.large.CompareAndSwap(n, n-1) {
-			return true
-		}
+	select {
+	case <-c.large:
+		return true
+	default:
+		return false
 	}
 }
 
 // collect reads a message. Its memory grows as bytes come, never as they are claimed.
 func (c *Conn) collect(ctx context.Context, r io.Reader) ([]byte, error) {
-	limit, b := min(maxUnasked, c.readLimit), c.scratch[:0]
+	limit, b := min(maxUnasked, c.cfg.ReadLimit), c.scratch[:0]
 	var next [1]byte
 	for {
 		into, full := b[len(b):min(cap(b), len(b)+chunk)], len(b) == cap(b)
@@ -72,7 +67,7 @@ func (c *Conn) collect(ctx context.Context, r io.Reader) ([]byte, error) {
 				c.drop()
 				return nil, cmp.Or(c.discard(r), ErrTooLong)
 			}
-			limit = c.readLimit
+			limit = c.cfg.ReadLimit
 		}
 		if b, err = c.enlarge(ctx, b, limit); err != nil {
 			return nil, err

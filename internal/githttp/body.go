@@ -1,0 +1,177 @@
+package githttp
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+var (
+	errSlow  = fmt.Errorf("less than %d KiB came in %s", stallBytes>>10, stallTime)
+	errEnded = errors.New("the request has ended")
+)
+
+// body reads what a client sends as it comes, and fails when too little comes. Only the time counts that somebody waits for it.
+type body struct {
+	src  io.Reader
+	c    *http.ResponseController
+	got  *atomic.Uint64
+	over bool          // all of it was read
+	err  error         // why nothing more is read
+	some int           // bytes of the window
+	took time.Duration // of the window
+
+	mu    sync.Mutex // guards what follows
+	until time.Time  // when all of it has to be here
+	ended bool
+	due   time.Time // when a read that is under way has to have brought something; zero when none is
+	slow  bool      // it came too slowly
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	began := time.Now()
+	if b.err = b.await(began); b.err != nil {
+		return 0, b.err
+	}
+	n, err := b.src.Read(p)
+	b.got.Add(uint64(n))
+	b.some += n
+	b.took += time.Since(began)
+	if b.some >= stallBytes {
+		b.some, b.took = 0, 0
+	}
+	b.err = b.judge(err)
+	return n, b.err
+}
+
+// await sets the time that there is for the next bytes.
+func (b *body) await(now time.Time) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return errEnded
+	}
+	deadline := now.Add(stallTime - b.took)
+	if deadline.After(b.until) {
+		deadline = b.until
+	}
+	b.due = deadline
+	return ignoreUnsupported(b.c.SetReadDeadline(deadline))
+}
+
+// judge tells what became of a read. After the last byte the server itself reads on, to learn when the client leaves.
+func (b *body) judge(err error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.due = time.Time{}
+	switch {
+	case err == io.EOF:
+		b.over = true
+		if err := ignoreUnsupported(b.c.SetReadDeadline(time.Now().Add(longest))); err != nil {
+			return err
+		}
+	case err != nil && b.ended:
+		return errEnded
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		b.slow = true
+		return errSlow
+	}
+	return err
+}
+
+// isSlow reports whether the body is given up because it came too slowly, be that known to its reader yet or not.
+func (b *body) isSlow() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.slow || !b.due.IsZero() && !time.Now().Before(b.due)
+}
+
+// end makes a read that is under way fail, and all later ones.
+func (b *body) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.ended && !b.over {
+		_ = b.c.SetReadDeadline(time.Unix(1, 0)) // else the read ends when its time does
+	}
+	b.ended = true
+}
+
+// drain takes what nobody reads, up to some bytes, so that the client has sent all before it looks for the answer.
+func (b *body) drain(most int64) {
+	if !b.over && b.err == nil {
+		_, _ = io.CopyN(io.Discard, b, most) // who stops sending has stopped waiting
+	}
+}
+
+func ignoreUnsupported(err error) error {
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
+
+// open checks the head of a POST and gives the body, as it was before it was compressed. until is how long it may take.
+func (x *exchange) open(until time.Duration) (raw *body, plain *bufio.Reader, err error) {
+	want := "application/x-" + x.service.String() + "-request"
+	sort, _, _ := strings.Cut(x.req.Header.Get("Content-Type"), ";")
+	if !strings.EqualFold(strings.TrimSpace(sort), want) {
+		return nil, nil, &failure{status: http.StatusUnsupportedMediaType, text: "the content type of this request is " + want}
+	}
+	raw = &body{src: x.req.Body, c: http.NewResponseController(x.w), got: &x.counts.in, until: time.Now().Add(until)}
+	switch strings.ToLower(x.req.Header.Get("Content-Encoding")) {
+	case "", "identity":
+		return raw, bufio.NewReader(raw), nil
+	case "gzip", "x-gzip":
+		return raw, bufio.NewReader(&inflated{src: bufio.NewReader(raw)}), nil
+	}
+	x.w.Header().Set("Accept-Encoding", "gzip")
+	return nil, nil, &failure{status: http.StatusUnsupportedMediaType, text: "of encodings gzip is understood"}
+}
+
+// inflated reads a body that is compressed. Nothing is read before somebody wants it.
+type inflated struct {
+	src *bufio.Reader
+	z   *gzip.Reader
+	err error
+}
+
+func (i *inflated) Read(p []byte) (n int, err error) {
+	if i.z == nil && i.err == nil {
+		i.z, i.err = gzip.NewReader(i.src)
+	}
+	if i.err != nil {
+		return 0, i.err
+	}
+	n, i.err = i.z.Read(p)
+	return n, i.err
+}
+
+// metered counts what is read into memory, and fails when that is more than there is place for.
+type metered struct {
+	src  io.Reader
+	left int // bytes that are paid for
+	pay  func(units int) error
+}
+
+func (m *metered) Read(p []byte) (int, error) {
+	if m.left == 0 {
+		if err := m.pay(1); err != nil {
+			return 0, err
+		}
+		m.left = unitBytes
+	}
+	n, err := m.src.Read(p[:min(len(p), m.left)])
+	m.left -= n
+	return n, err
+}

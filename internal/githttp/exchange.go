@@ -1,0 +1,173 @@
+package githttp
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"graspd/internal/front"
+	"graspd/internal/gitwire"
+	"graspd/internal/grasp"
+	"graspd/internal/nip34"
+)
+
+// exchange is one request and its answer.
+type exchange struct {
+	*Server
+	w       http.ResponseWriter
+	req     *http.Request
+	from    front.Client
+	out     *output
+	of      nip34.Address
+	repo    Repository
+	service gitwire.Service
+	version gitwire.Version
+	grants  []*front.Grant
+}
+
+// failure is an answer that is no part of git's protocol.
+type failure struct {
+	status int
+	text   string
+	wait   time.Duration // until it is worth trying again; 0 says nothing
+}
+
+func (f *failure) Error() string { return f.text }
+
+func (s *Server) serve(w http.ResponseWriter, req *http.Request, from front.Client) {
+	x := &exchange{Server: s, w: w, req: req, from: from, out: newOutput(w, &s.counts.out)}
+	defer x.giveBack()
+	w.Header().Set("Cache-Control", "no-cache, max-age=0, must-revalidate")
+	err := x.answer()
+	var f *failure
+	switch {
+	case err == nil:
+	case errors.As(err, &f):
+		x.fail(f)
+	default:
+		s.logger.Error("a repository cannot be looked up", "error", err)
+		x.fail(&failure{status: http.StatusInternalServerError, text: "this server has a fault: try again later"})
+	}
+}
+
+// answer finds out what is asked for and answers that. What it fails with is what was not answered yet.
+func (x *exchange) answer() error {
+	rest, err := x.locate()
+	if err != nil {
+		return err
+	}
+	serve, err := x.choose(rest)
+	if err != nil {
+		return err
+	}
+	if wait := x.from.Visitor.Admit(); wait > 0 {
+		return &failure{http.StatusTooManyRequests, "too many requests from your address: try again later", wait}
+	}
+	if err := x.hold(4); err != nil { // what it takes to send something
+		return err
+	}
+	var found bool
+	if x.repo, found, err = x.host.Find(x.of); err != nil {
+		return err
+	}
+	if !found {
+		return &failure{status: http.StatusNotFound, text: "there is no such repository here: its announcement (kind 30617) has to be published first"}
+	}
+	return serve()
+}
+
+// locate reads which repository is meant, and gives what follows it in the path.
+func (x *exchange) locate() (string, error) {
+	owner, identifier, rest, err := grasp.ParseRepositoryPath(strings.TrimPrefix(x.req.URL.EscapedPath(), x.base))
+	if err != nil {
+		return "", &failure{status: http.StatusBadRequest, text: err.Error()}
+	}
+	x.of = nip34.Address{Kind: nip34.KindRepository, PubKey: owner, D: identifier}
+	return rest, nil
+}
+
+// choose gives what answers requests for that path.
+func (x *exchange) choose(rest string) (func() error, error) {
+	x.version = gitwire.ParseVersion(x.req.Header.Get("Git-Protocol"))
+	const dumb = "only the smart HTTP protocol is spoken here: use git 1.6.6 or later, or leave GIT_SMART_HTTP unset"
+	switch rest {
+	case "/info/refs":
+		service, ok := gitwire.ParseService(x.req.URL.Query().Get("service"))
+		if !ok {
+			return nil, &failure{status: http.StatusForbidden, text: dumb}
+		}
+		x.service = service
+		return x.advertise, x.allow(http.MethodGet, http.MethodHead)
+	case "/git-upload-pack":
+		return x.fetch, x.allow(http.MethodPost)
+	case "/git-receive-pack":
+		x.service = gitwire.ReceivePack
+		return x.push, x.allow(http.MethodPost)
+	}
+	return nil, &failure{status: http.StatusForbidden, text: dumb}
+}
+
+func (x *exchange) allow(methods ...string) error {
+	for _, m := range methods {
+		if x.req.Method == m {
+			return nil
+		}
+	}
+	x.w.Header().Set("Allow", strings.Join(append(methods, http.MethodOptions), ", "))
+	return &failure{status: http.StatusMethodNotAllowed, text: "this is asked for with " + strings.Join(methods, " or ")}
+}
+
+// hold takes units of memory for as long as the exchange lasts.
+func (x *exchange) hold(units int) error {
+	g, why := x.requests.Take(x.from.Visitor, units)
+	switch why {
+	case front.OverAddress:
+		return &failure{http.StatusTooManyRequests, "too many requests at once from your address: try again later", busyWait}
+	case front.OverAll:
+		return &failure{http.StatusTooManyRequests, "too many requests at once: try again later", busyWait}
+	}
+	x.grants = append(x.grants, g)
+	return nil
+}
+
+func (x *exchange) giveBack() {
+	for _, g := range x.grants {
+		g.GiveBack()
+	}
+}
+
+// fail answers with a text.
+func (x *exchange) fail(f *failure) {
+	if f.wait > 0 {
+		x.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.wait.Seconds()))))
+	}
+	answer := Refused
+	if f.status >= http.StatusInternalServerError {
+		answer = Failed
+	}
+	x.counts.count(x.service, x.version, answer)
+	http.Error(x.w, fmt.Sprint(f.status, " ", f.text), f.status)
+}
+
+// reply answers with a whole text of the sort: advertisement or result.
+func (x *exchange) reply(sort string, text []byte) {
+	x.head(sort)
+	x.w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	x.out.send(text)
+}
+
+func (x *exchange) head(sort string) {
+	x.w.Header().Set("Content-Type", "application/x-"+x.service.String()+"-"+sort)
+}
+
+// party is whose work a process does; "" is the operator's own.
+func (x *exchange) party() string {
+	if x.from.Visitor == nil {
+		return ""
+	}
+	return front.Group(x.from.Addr).String()
+}

@@ -1,0 +1,199 @@
+package githttp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+
+	"graspd/internal/gitproc"
+	"graspd/internal/gitwire"
+	"graspd/internal/pktline"
+	"graspd/internal/words"
+)
+
+// fetch answers a POST to git-upload-pack.
+func (x *exchange) fetch() error {
+	q, err := x.ask()
+	var wrong *gitwire.RequestError
+	switch {
+	case errors.As(err, &wrong):
+		x.refuse(q, wrong.Text)
+		return nil
+	case err != nil:
+		return err
+	}
+	switch {
+	case q.LsRefs != nil:
+		x.list(q)
+	case q.ObjectInfo != nil:
+		return x.describe(q)
+	case q.Fetch != nil:
+		x.counts.fetching.Add(1)
+		defer x.counts.fetching.Add(-1)
+		return x.give(q)
+	default:
+		x.counts.count(x.service, x.version, FromNone)
+		x.reply("result", nil)
+	}
+	return nil
+}
+
+// ask reads the request to its end.
+func (x *exchange) ask() (gitwire.Request, error) {
+	_, plain, err := x.open(askTime)
+	if err != nil {
+		return gitwire.Request{}, err
+	}
+	if x.req.ContentLength > gitwire.MaxRequest {
+		return gitwire.Request{}, tooLarge
+	}
+	q, err := gitwire.ParseRequest(&metered{src: plain, pay: x.hold}, x.version)
+	if err == nil {
+		const behind = 1 << 10 // git reads nothing there
+		_, err = io.CopyN(io.Discard, plain, behind)
+	}
+	var known *failure
+	var wrong *gitwire.RequestError
+	switch {
+	case err == io.EOF:
+		return q, nil
+	case err == nil:
+		return q, &failure{status: http.StatusBadRequest, text: "more follows the request"}
+	case errors.Is(err, pktline.ErrTooMuch):
+		return q, tooLarge
+	case errors.As(err, &known), errors.As(err, &wrong):
+		return q, err
+	case errors.Is(err, errSlow):
+		return q, &failure{status: http.StatusRequestTimeout, text: err.Error()}
+	}
+	return q, &failure{status: http.StatusBadRequest, text: "the request cannot be read to its end"}
+}
+
+var tooLarge = &failure{status: http.StatusRequestEntityTooLarge, text: "the request is too large: fetch some refs at a time"}
+
+// refuse says in a form that git shows why there is no answer.
+func (x *exchange) refuse(q gitwire.Request, text string) {
+	x.counts.count(x.service, x.version, Refused)
+	x.reply("result", q.AppendRefusal(nil, text))
+}
+
+// describe answers object-info.
+func (x *exchange) describe(q gitwire.Request) error {
+	sizes := slices.Repeat([]int64{-1}, len(q.ObjectInfo.IDs))
+	answer := FromNone
+	if x.repo.Dir != "" && len(sizes) > 0 && q.ObjectInfo.Size {
+		ctx := x.req.Context()
+		err := x.host.Settled(ctx, x.of, x.repo.Generation)
+		if err == nil {
+			sizes, err = x.packs.Sizes(ctx, x.repo.Dir, q.ObjectInfo.IDs, x.party())
+		}
+		if err != nil {
+			return x.broken(q, err)
+		}
+		answer = FromUpload
+	}
+	x.counts.count(x.service, x.version, answer)
+	x.reply("result", q.ObjectInfo.AppendAnswer(nil, sizes))
+	return nil
+}
+
+// give answers a fetch.
+func (x *exchange) give(q gitwire.Request) error {
+	f := q.Fetch
+	var wrong *gitwire.RequestError
+	if err := x.check(f); errors.As(err, &wrong) {
+		x.refuse(q, wrong.Text)
+		return nil
+	} else if err != nil {
+		return x.broken(q, err)
+	}
+	work, key := f.Work(), keyOf(&x.repo, f)
+	if work == gitwire.WorkPack && f.Version < 2 && !x.showsAll(f.Wants) {
+		work, key = gitwire.WorkUpload, "" // git itself knows whether refs lead there
+	}
+	switch {
+	case work == gitwire.WorkNone:
+		x.counts.count(x.service, x.version, FromNone)
+		x.reply("result", f.AppendHead(nil))
+		return nil
+	case x.repo.Dir == "":
+		x.refuse(q, "there is nothing here yet")
+		return nil
+	case work == gitwire.WorkPack:
+		return x.sendPack(q, key)
+	}
+	return x.sendUpload(q, key)
+}
+
+// check reports what is wanted and not here, as a *gitwire.RequestError.
+func (x *exchange) check(f *gitwire.Fetch) error {
+	if err := f.Resolve(shownRefs(&x.repo)); err != nil {
+		return err
+	}
+	tips := f.Tips()
+	if len(tips) == 0 {
+		return nil
+	}
+	x.from.Visitor.Charge(len(tips)) // about 1 µs each
+	missing := tips
+	if x.repo.Dir != "" {
+		var err error
+		if missing, err = x.packs.Missing(x.repo.Dir, tips); err != nil {
+			return err
+		}
+	}
+	if len(missing) > 0 {
+		return gitwire.NotOurRef(missing[0])
+	}
+	return nil
+}
+
+// showsAll reports whether refs point to all of the ids.
+func (x *exchange) showsAll(ids []gitwire.ObjectID) bool {
+	refs := shownRefs(&x.repo).List
+	shown := make(map[gitwire.ObjectID]struct{}, len(refs))
+	for i := range refs {
+		shown[refs[i].ID] = struct{}{}
+	}
+	return !slices.ContainsFunc(ids, func(id gitwire.ObjectID) bool { _, ok := shown[id]; return !ok })
+}
+
+// broken answers where this server could not, before anything was sent.
+func (x *exchange) broken(q gitwire.Request, err error) error {
+	switch {
+	case errors.Is(err, gitproc.ErrBusy):
+		return &failure{http.StatusTooManyRequests, busy, busyWait}
+	case x.req.Context().Err() != nil || errors.Is(err, context.Canceled):
+		x.counts.count(x.service, x.version, Refused) // nobody reads it
+		return nil
+	}
+	x.failed(err)
+	x.reply("result", q.AppendRefusal(nil, excuse(err)))
+	return nil
+}
+
+// failed notes that this server could not answer.
+func (x *exchange) failed(err error) {
+	if errors.Is(err, gitproc.ErrBusy) {
+		x.counts.count(x.service, x.version, Refused)
+		return
+	}
+	x.counts.count(x.service, x.version, Failed)
+	x.logger.Error("a fetch failed", "repository", words.Printable(x.of.String()), "error", err)
+}
+
+const busy = "too much is being fetched: try again later"
+
+// excuse says why there is no pack, without what only the operator is to know.
+func excuse(err error) string {
+	var said *gitproc.Error
+	if errors.Is(err, gitproc.ErrBusy) {
+		return busy
+	}
+	if errors.As(err, &said) && said.Ending.ByLimit() {
+		return "this server could not make the pack: git " + said.Ending.String()
+	}
+	return "this server could not make the pack: try again later"
+}

@@ -1,0 +1,139 @@
+package githttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// flight is an answer of a git process on its way: one goroutine has it made and written to a file that has no name, and all who
+// asked for it read there, each at their own pace. So a process never waits for a client. Its end is the answer's.
+type flight struct {
+	key   flightKey
+	party string
+	stop  context.CancelFunc
+	ended chan struct{} // closed once nothing is written any more
+
+	mu   sync.Mutex // guards what follows
+	file *os.File   // nil before there is one
+	size int64
+	over bool
+	err  error         // why it ended, of one that is over
+	more chan struct{} // closed at the next change; nil while nobody waits
+
+	entry // guarded by the cache's mu
+}
+
+// finish says that no more comes, and why.
+func (f *flight) finish(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.over, f.err = true, err
+	f.wake()
+}
+
+// open makes the file. Nobody finds it but who has it open, and nothing is left of it when the process dies.
+func (f *flight) open(dir string) error {
+	file, err := os.CreateTemp(dir, "flight-*")
+	if err != nil {
+		return fmt.Errorf("a place for packs: %w", err)
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		return errors.Join(fmt.Errorf("a place for packs: %w", err), file.Close())
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.file = file
+	return nil
+}
+
+// Write appends to the answer.
+func (f *flight) Write(p []byte) (int, error) {
+	n, err := f.file.Write(p) // who makes the answer has opened it
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.size += int64(n)
+	f.wake()
+	if err != nil {
+		return n, fmt.Errorf("a place for packs: %w", err)
+	}
+	return n, nil
+}
+
+// wake is called with mu held.
+func (f *flight) wake() {
+	if f.more != nil {
+		close(f.more)
+		f.more = nil
+	}
+}
+
+// read reads what is there from an offset on. Where that is nothing yet, more is closed when it may be otherwise. After all of the
+// answer the error is why it ended, or io.EOF.
+func (f *flight) read(p []byte, from int64) (n int, more <-chan struct{}, err error) {
+	file, there, more, err := f.await(from)
+	if there == 0 {
+		return 0, more, err
+	}
+	n, err = file.ReadAt(p[:min(int64(len(p)), there)], from)
+	return n, nil, err
+}
+
+// await tells how much there is from an offset on.
+func (f *flight) await(from int64) (file *os.File, there int64, more <-chan struct{}, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.size > from:
+		return f.file, f.size - from, nil, nil
+	case f.over && f.err != nil:
+		return nil, 0, nil, f.err
+	case f.over:
+		return nil, 0, nil, io.EOF
+	case f.more == nil:
+		f.more = make(chan struct{})
+	}
+	return nil, 0, f.more, nil
+}
+
+// length is how much there is.
+func (f *flight) length() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.size
+}
+
+// close gives the file back. Nobody reads or writes any more.
+func (f *flight) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file != nil {
+		_ = f.file.Close() // nothing in it is wanted
+		f.file = nil
+	}
+}
+
+// reading is one reader's place in a flight.
+type reading struct {
+	*flight
+	cache *cache
+	at    int64
+}
+
+// next reads on; see flight.read.
+func (r *reading) next(p []byte) (n int, more <-chan struct{}, err error) {
+	n, more, err = r.read(p, r.at)
+	r.at += int64(n)
+	return n, more, err
+}
+
+// leave ends the reading. The last one to leave ends a process that still makes the answer, and waits for its end.
+func (r *reading) leave() {
+	if r.cache.leave(r.flight) {
+		<-r.ended
+	}
+	r.cache.tidy(r.flight)
+}

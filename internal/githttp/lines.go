@@ -1,0 +1,36 @@
+package githttp
+
+import "sync"
+
+const mostLines = 1000 // that wait to be sent; those beyond are left out
+
+// lines carry progress from whoever works on a push to the one who writes to the client.
+type lines struct {
+	there chan struct{} // capacity 1: something has come
+
+	mu  sync.Mutex // guards what follows
+	all []string
+}
+
+func newLines() *lines { return &lines{there: make(chan struct{}, 1)} }
+
+func (l *lines) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.all) >= mostLines {
+		return
+	}
+	l.all = append(l.all, line)
+	select {
+	case l.there <- struct{}{}:
+	default: // it is told already
+	}
+}
+
+func (l *lines) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.all
+	l.all = nil
+	return all
+}

@@ -1,0 +1,198 @@
+package githttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/pktline"
+	"graspd/internal/words"
+)
+
+// pusher is a push that is worked on. The goroutine of run alone writes to the client.
+type pusher struct {
+	x     *exchange
+	push  *gitwire.Push
+	raw   *body
+	pack  *pack
+	lines *lines
+}
+
+// run has the push done once it is its turn, and tells how it goes.
+func (p *pusher) run() {
+	var turn *turn
+	if p.push.NeedsPack() {
+		if turn = p.x.uploads.ask(p.x.from.Visitor); turn == nil {
+			p.busy()
+			return
+		}
+	}
+	late, err := p.await(turn)
+	var r PushResult
+	if err == nil && !late {
+		r, err = p.work()
+	}
+	p.x.uploads.leave(turn)
+	switch {
+	case err != nil:
+		p.x.pushed(PushLeft)
+		panic(http.ErrAbortHandler)
+	case late:
+		p.busy()
+	default:
+		p.report(r)
+	}
+}
+
+// await waits for a turn, and reports whether it is too late for that. It fails when the client has left.
+func (p *pusher) await(t *turn) (late bool, err error) {
+	if t.has() {
+		return false, nil
+	}
+	const text = "waiting for other pushes to end"
+	if err := p.say(text); err != nil {
+		return false, err
+	}
+	alive := time.NewTicker(aliveTime)
+	defer alive.Stop()
+	until := time.NewTimer(uploadWait)
+	defer until.Stop()
+	for {
+		select {
+		case <-t.granted:
+			return false, nil
+		case <-until.C:
+			return true, nil
+		case <-alive.C:
+			if err := p.alive(); err != nil {
+				return false, err
+			}
+		case <-p.x.req.Context().Done():
+			return false, context.Cause(p.x.req.Context())
+		}
+	}
+}
+
+// work has the host decide. It fails when the client has left, and then, too, the host is done.
+func (p *pusher) work() (PushResult, error) {
+	// The server takes a body that comes too slowly for the client's leaving; who has left is found out by follow.
+	ctx, stop := context.WithCancel(context.WithoutCancel(p.x.req.Context()))
+	defer stop()
+	done := make(chan PushResult, 1)
+	go func() {
+		defer close(done)
+		p.x.faults.Do("a push", func() { done <- p.x.host.Push(ctx, p.call()) })
+	}()
+	r, err := p.follow(done)
+	if err != nil {
+		stop()
+		p.raw.end()
+		<-done
+	}
+	return r, err
+}
+
+func (p *pusher) call() PushCall {
+	from := ""
+	if p.x.from.Addr.IsValid() {
+		from = p.x.from.Addr.String()
+	}
+	return PushCall{Of: p.x.of, From: from, Push: p.push, Pack: p.pack, Progress: p.lines.add}
+}
+
+// follow tells the client how the push goes until it is done. It fails when the client has left.
+func (p *pusher) follow(done <-chan PushResult) (PushResult, error) {
+	left := p.x.req.Context().Done()
+	alive := time.NewTicker(aliveTime)
+	defer alive.Stop()
+	for {
+		select {
+		case r, ok := <-done:
+			if !ok {
+				const text = "this server has a fault: try again later"
+				r = PushResult{Unpack: text, Outcomes: p.push.RefuseAll(text)}
+			}
+			return r, p.say(p.lines.take()...)
+		case <-p.lines.there:
+			if err := p.say(p.lines.take()...); err != nil {
+				return PushResult{}, err
+			}
+		case <-alive.C:
+			if err := p.alive(); err != nil {
+				return PushResult{}, err
+			}
+		case <-left:
+			if !p.raw.isSlow() {
+				return PushResult{}, context.Cause(p.x.req.Context())
+			}
+			left = nil
+		}
+	}
+}
+
+// say sends lines of progress, if the client wants any.
+func (p *pusher) say(lines ...string) error {
+	if p.push.Quiet {
+		return nil
+	}
+	return p.print(lines)
+}
+
+// print sends lines for the person who pushes.
+func (p *pusher) print(lines []string) error {
+	if !p.push.Sideband || len(lines) == 0 {
+		return nil
+	}
+	var text []byte
+	for _, line := range lines {
+		text = append(append(text, words.Escape(line)...), '\n')
+	}
+	p.x.out.send(pktline.AppendBand(nil, pktline.Sideband64kFrame, pktline.BandProgress, text))
+	return p.x.out.Flush()
+}
+
+// alive tells that the server still works, as git does: by an empty frame, which nobody sees.
+func (p *pusher) alive() error {
+	if !p.push.Sideband {
+		return nil
+	}
+	p.x.out.send(pktline.End(append(pktline.Begin(nil), byte(pktline.BandProgress)), 0))
+	return p.x.out.Flush()
+}
+
+// busy refuses for want of a turn.
+func (p *pusher) busy() {
+	const text = "too many pushes are under way here: try again in a minute"
+	p.x.pushed(PushBusy)
+	p.finish(PushResult{Outcomes: p.push.RefuseAll(text), Lines: []string{text}})
+}
+
+// report answers with what the host has decided.
+func (p *pusher) report(r PushResult) {
+	if p.pack.err != nil && r.Unpack != "" {
+		r.Unpack = complaint(p.pack.err, p.x.maxPush)
+	}
+	switch {
+	case p.pack.err != nil && !errors.Is(p.pack.err, errSlow) && !errors.Is(p.pack.err, errTooLarge):
+		p.x.pushed(PushLeft)
+	case r.Unpack != "":
+		p.x.pushed(PushBroken)
+	case slices.ContainsFunc(r.Outcomes, func(o gitwire.Outcome) bool { return o.Refused != "" }):
+		p.x.pushed(PushRefused)
+	default:
+		p.x.pushed(PushTaken)
+	}
+	p.finish(r)
+}
+
+// finish writes the end of the answer. The last flush is after all of it.
+func (p *pusher) finish(r PushResult) {
+	if p.print(r.Lines) != nil {
+		return
+	}
+	p.x.out.send(p.push.AppendReport(nil, r.Unpack, r.Outcomes))
+	_ = p.x.out.Flush() // who does not read it has left
+}

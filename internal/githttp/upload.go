@@ -1,0 +1,99 @@
+package githttp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"graspd/internal/gitproc"
+	"graspd/internal/gitwire"
+	"graspd/internal/words"
+)
+
+// sendUpload answers with what upload-pack says.
+func (x *exchange) sendUpload(q gitwire.Request, key flightKey) error {
+	r, how, err := x.cache.join(key, x.party(), func(ctx context.Context, w io.Writer) error {
+		if err := x.host.Settled(ctx, x.of, x.repo.Generation); err != nil {
+			return err
+		}
+		return x.packs.Upload(ctx, x.repo.Dir, q.ForUploadPack(), x.party(), w)
+	})
+	if err != nil {
+		return x.broken(q, err)
+	}
+	defer r.leave()
+	x.head("result")
+	if how == FromPack {
+		how = FromUpload
+	}
+	a := &answerReader{x: x, r: r}
+	err = q.Fetch.CopyAnswer(x.out, a)
+	var said *gitproc.Error
+	var head *gitwire.HeadError
+	var tell func(text string) // nil where nothing can be told any more
+	if errors.As(err, &head) {
+		tell = func(text string) { x.out.send(q.AppendRefusal(nil, text)) }
+	}
+	switch {
+	case a.refused: // upload-pack has said so itself, and why
+		x.counts.count(x.service, x.version, Refused)
+		return nil
+	case (!x.out.begun || tell != nil) && errors.As(err, &said) && said.Ending == gitproc.Exited && said.Stderr != "":
+		x.logger.Info("git refused a fetch", "repository", words.Printable(x.of.String()), "error", err)
+		text := strings.TrimPrefix(said.Stderr, "fatal: ")
+		if !x.out.begun {
+			x.refuse(q, text)
+			return nil
+		}
+		x.counts.count(x.service, x.version, Refused)
+		tell(text)
+		return nil
+	}
+	return x.sent(q, how, err, tell)
+}
+
+// answerReader reads what upload-pack answers, as it comes.
+type answerReader struct {
+	x       *exchange
+	r       *reading
+	began   [8]byte // of the answer
+	count   int64
+	refused bool // the answer is a refusal
+}
+
+func (a *answerReader) Read(p []byte) (int, error) {
+	for {
+		n, more, err := a.r.next(p)
+		switch {
+		case n > 0:
+			if a.count < int64(len(a.began)) {
+				copy(a.began[a.count:], p[:n])
+			}
+			a.count += int64(n)
+			return n, nil
+		case err != nil:
+			return 0, a.verdict(err)
+		}
+		if a.x.out.begun {
+			if err := a.x.out.Flush(); err != nil {
+				return 0, err
+			}
+		}
+		select {
+		case <-more:
+		case <-a.x.req.Context().Done():
+			return 0, context.Cause(a.x.req.Context())
+		}
+	}
+}
+
+// verdict takes the end of a process that has said to the client what is wrong for the end of the answer.
+func (a *answerReader) verdict(err error) error {
+	var said *gitproc.Error
+	if errors.As(err, &said) && said.Ending == gitproc.Exited && string(a.began[4:]) == "ERR " {
+		a.refused = true
+		return io.EOF
+	}
+	return err
+}
