@@ -27,6 +27,8 @@ func (f fault) packages() []string {
 		return append([]string{own}, slices.DeleteFunc(slices.Clone(engine), func(p string) bool { return p == own })...)
 	case "internal/health", "internal/slots", "internal/refusal", "internal/gather": // by those that they are parts of
 		return append([]string{own}, engine...)
+	case "internal/ledger": // by what joins it and the disk
+		return []string{own, "./internal/hosting"}
 	case "internal/publicnet": // by whatever dials on it
 		return []string{own, "./internal/relayconn"}
 	case "internal/front": // by what answers behind it

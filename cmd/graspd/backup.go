@@ -29,8 +29,8 @@ func backupCommand(ctx context.Context, args []string, std stdio, env lookup) er
 	if len(rest) != 1 {
 		problems = append(problems, fmt.Sprintf("backup takes one new directory DIR, got %q", rest))
 	}
-	if len(problems) > 0 {
-		return &usageError{problems}
+	if err := misused(problems); err != nil {
+		return err
 	}
 	dir, err := filepath.Abs(rest[0])
 	if err != nil {

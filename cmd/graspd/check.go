@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"graspd/internal/node"
 	"graspd/internal/nostr"
@@ -17,31 +19,30 @@ type unreadable struct{ error }
 
 func (e unreadable) Unwrap() error { return e.error }
 
-// checkCommand verifies a store that no graspd has open, or builds it anew.
+// checkCommand verifies the data of a graspd that does not run, or mends it.
 func checkCommand(ctx context.Context, args []string, std stdio, env lookup) error {
 	var c Config
 	var repair bool
-	rows := append(c.dataSettings(), boolean("repair", "false", "build the store anew from its events; the old one is kept beside it", &repair))
-	rest, problems, err := parse("check", rows, args, std, env)
-	if err != nil {
+	var git gitCheck
+	rows := append(c.dataSettings(),
+		boolean("repair", "false", "build the store anew from its events, and mend the git data; what is damaged is kept beside it", &repair),
+		boolean("git", "true", "check the git data too, if there is any", &git.wanted),
+		text("git-program", "git", "git, by which that is done: a path, or a name on PATH", &git.program))
+	problems, err := parseAlone("check", "", rows, args, std, env)
+	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
 	}
-	for _, a := range rest {
-		problems = append(problems, fmt.Sprintf("check takes no argument %q", a))
-	}
-	if len(problems) > 0 {
-		return &usageError{problems}
-	}
-	p := meterOf(std, c.Quiet, "checking")
+	p := meterOf(std, c.Quiet, "checking", "events")
 	defer p.End()
+	git.meter = meterOf(std, c.Quiet, "checking", "repositories")
+	defer git.meter.End()
 	o := store.CheckOptions{Verifier: nostr.Schnorr{}, Progress: func(done, all int64) { p.Show(done, max(done, all), done) }}
 	if repair {
-		err = c.repair(ctx, std, o, p)
+		err = c.repair(ctx, std, o, p, git)
 	} else {
-		err = c.check(ctx, std, o, p)
+		err = c.check(ctx, std, o, p, git)
 	}
-	var ill *unwell
-	if err != nil && !errors.As(err, &ill) {
+	if _, told := errors.AsType[*trouble](err); err != nil && !told {
 		return unreadable{fmt.Errorf("check: %w", err)}
 	}
 	return err
@@ -59,7 +60,7 @@ func (c *Config) openToRead() (*store.Store, error) {
 }
 
 // check reads everything and prints what is wrong.
-func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *progress.Meter) (err error) {
+func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *progress.Meter, git gitCheck) (err error) {
 	s, err := c.openToRead()
 	if err != nil {
 		return err
@@ -72,16 +73,25 @@ func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *
 	if err = errors.Join(err, s.Failure()); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "%d events with %d index rows, %d remembered with %d rows\n", r.Events, r.Rows, r.Remembered, r.RememberedRows)
-	if len(r.Problems) == 0 {
+	fmt.Fprintf(std.out, "%d events with %d index rows, %d remembered with %d rows, %d named rows\n",
+		r.Events, r.Rows, r.Remembered, r.RememberedRows, r.Named)
+	wrong := listed(r.Problems, r.More)
+	of := node.StoreIn(c.Data)
+	if len(wrong) == 0 { // else the rows of repositories are in doubt, too
+		if wrong, err = git.check(ctx, c, std, s); err != nil {
+			return err
+		}
+		of = node.GitIn(c.Data)
+	}
+	if len(wrong) == 0 {
 		fmt.Fprintln(std.out, "sound")
 		return nil
 	}
-	return &unwell{append(listed(r.Problems, r.More), fmt.Sprintf("%s has problems; stop graspd and run: graspd check --repair --data %s", node.StoreIn(c.Data), c.Data))}
+	return unwell(append(wrong, fmt.Sprintf("%s has problems; stop graspd and run: graspd check --repair --data %s", of, c.Data))...)
 }
 
 // repair builds the store anew and says what became of the old one.
-func (c *Config) repair(ctx context.Context, std stdio, o store.CheckOptions, p *progress.Meter) error {
+func (c *Config) repair(ctx context.Context, std stdio, o store.CheckOptions, p *progress.Meter, git gitCheck) error {
 	so := c.storeOptions()
 	so.Dir = node.StoreIn(c.Data)
 	r, err := store.Repair(ctx, so, o)
@@ -97,10 +107,21 @@ func (c *Config) repair(ctx context.Context, std stdio, o store.CheckOptions, p 
 		fmt.Fprintf(std.out, "; %d entries were left out, being deleted, replaced or there twice", r.LeftOut)
 	}
 	fmt.Fprintf(std.out, "\nthe old one is kept in %s until you remove it\n", r.Old)
-	if len(r.Problems) == 0 {
+	lost, err := git.repair(ctx, c, std)
+	if err != nil {
+		return err
+	}
+	var said []string
+	if len(r.Problems) > 0 {
+		said = append([]string{"not everything could be carried over; what other relays have comes back by itself:"}, listed(r.Problems, r.More)...)
+	}
+	if len(lost) > 0 {
+		said = append(append(said, "git data is lost; the damaged repositories are kept in "+filepath.Join(node.GitIn(c.Data), "trash")+" for 30 days:"), lost...)
+	}
+	if len(said) == 0 {
 		return nil
 	}
-	return &unwell{append([]string{"not everything could be carried over; what other relays have comes back by itself:"}, listed(r.Problems, r.More)...)}
+	return unwell(said...)
 }
 
 func listed(problems []string, more bool) []string {

@@ -18,7 +18,12 @@ import (
 func call(t *testing.T, stdin string, env map[string]string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	code = run(t.Context(), args, stdio{strings.NewReader(stdin), &o, &e}, func(k string) (string, bool) { v, ok := env[k]; return v, ok })
+	code = run(t.Context(), args, stdio{strings.NewReader(stdin), &o, &e}, func(k string) (string, bool) {
+		if v, ok := env[k]; ok {
+			return v, ok
+		}
+		return noEnv(k)
+	})
 	return code, o.String(), e.String()
 }
 

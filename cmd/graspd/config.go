@@ -9,7 +9,6 @@ import (
 	"graspd/internal/grasp"
 	"graspd/internal/nip11"
 	"graspd/internal/node"
-	"graspd/internal/plan"
 	"graspd/internal/policy"
 	"graspd/internal/relaysync"
 	"graspd/internal/store"
@@ -39,6 +38,10 @@ type Config struct {
 	// DiskFloor is the free space in bytes below which nothing more is written.
 	DiskFloor int64
 
+	// HostsGit hosts repositories, and Git says how.
+	HostsGit bool
+	Git      node.Git
+
 	// Bootstrap relays are always connected, and may have private addresses.
 	Bootstrap []string
 	// Sync switches the filling from other relays.
@@ -47,64 +50,50 @@ type Config struct {
 	SyncAllowPrivate bool
 	// SyncBatchWindow is how long changes of what is wanted are gathered at most.
 	SyncBatchWindow time.Duration
-	// SyncQuickReconnect is how long after a lost connection only what is new is asked.
-	SyncQuickReconnect time.Duration
-	// SyncResyncInterval is the time between full resyncs of a relay, ± 1/24.
-	SyncResyncInterval time.Duration
-	// SyncCheckInterval is how often unneeded relays are let go.
-	SyncCheckInterval time.Duration
-	// SyncStartupDelay waits before the first connection.
-	SyncStartupDelay time.Duration
-	// SyncBaseBackoff and SyncMaxBackoff bound the wait after failures.
-	SyncBaseBackoff, SyncMaxBackoff time.Duration
-	// SyncDeadAfter is how long a relay fails until it is dead, SyncDeadRetry how often it is tried then.
-	SyncDeadAfter, SyncDeadRetry time.Duration
-	// SyncMaxTags is the number of values per filter.
-	SyncMaxTags int
-	// SyncMaxFilters is the number of live filters per relay before small requests are merged.
-	SyncMaxFilters int
-	// SyncWholeFrom is how much is wanted of a relay that may be asked as a whole.
-	SyncWholeFrom int
-	// SyncMaxRelays bounds the relays connected at once.
-	SyncMaxRelays int
 	// SyncNegentropy uses NIP-77 where the remote relay has it.
 	SyncNegentropy bool
+	// Engine is what else is set of how relays are followed.
+	Engine relaysync.Config
 
 	LogLevel  slog.Level
 	LogFormat string
 	// Quiet shows no progress on a terminal.
 	Quiet bool
 
-	// Name, Description, Contact and PubKey stand in the NIP-11 document.
-	Name, Description, Contact, PubKey string
+	// Info is what the operator says in the NIP-11 document.
+	Info nip11.Document
 }
 
 // door is what a node and an import have in common.
 func (c *Config) door(service grasp.Service, lists policy.Lists, log *slog.Logger) node.Config {
-	return node.Config{Dir: c.Data, Service: service, MinPoW: c.MinPoW, Lists: lists, Version: versionString(), Store: c.storeOptions(), Logger: log}
+	n := node.Config{Dir: c.Data, Service: service, MinPoW: c.MinPoW, Lists: lists, Version: versionString(), Store: c.storeOptions(), Logger: log}
+	if c.HostsGit {
+		git := c.Git
+		if git.Cache == 0 {
+			git.Cache = -1 // 0 would be the default
+		}
+		n.Git = &git
+	}
+	return n
 }
 
 // node is what the settings make of a node.
 func (c *Config) node(service grasp.Service, lists policy.Lists, bootstrap []grasp.RelayURL, log *slog.Logger) node.Config {
 	n := c.door(service, lists, log)
-	clients, connections := connectionsFor(openFiles(), c.SyncMaxRelays)
+	clients, connections := connectionsFor(openFiles(), c.Engine.MaxRelays)
 	n.Connections, n.Rates, n.Proxies, n.AdminHosts = connections, front.Rates{OpenTotal: clients}, c.TrustedProxies, c.AdminHosts
-	n.Info = nip11.Document{Name: c.Name, Description: c.Description, Contact: c.Contact, PubKey: c.PubKey}
+	n.Info = c.Info
 	if c.Sync {
 		n.Sync = &node.Sync{Bootstrap: bootstrap, AllowPrivate: c.SyncAllowPrivate, Engine: c.engine()}
 	}
 	return n
 }
 
+// engine is what the settings say of how relays are followed.
 func (c *Config) engine() relaysync.Config {
-	return relaysync.Config{
-		Peer: plan.Config{
-			BaseBackoff: c.SyncBaseBackoff, MaxBackoff: c.SyncMaxBackoff, DeadAfter: c.SyncDeadAfter, DeadRetry: c.SyncDeadRetry,
-			QuickReconnect: c.SyncQuickReconnect, Resync: c.SyncResyncInterval, NoNegentropy: !c.SyncNegentropy,
-			MaxTags: c.SyncMaxTags, MaxFilters: c.SyncMaxFilters, WholeFrom: c.SyncWholeFrom,
-		},
-		BatchWindow: c.SyncBatchWindow, CheckEvery: c.SyncCheckInterval, StartupDelay: c.SyncStartupDelay, MaxRelays: c.SyncMaxRelays,
-	}
+	e := c.Engine
+	e.BatchWindow, e.Peer.NoNegentropy = c.SyncBatchWindow, !c.SyncNegentropy
+	return e
 }
 
 // storeOptions are what the settings say of the store.

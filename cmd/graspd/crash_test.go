@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	crashRuns = flag.Int("runs", 2, "how often TestCrash kills")
+	crashRuns = flag.Int("runs", 2, "how often each TestCrash kills")
 	crashSeed = flag.Uint64("seed", 1, "where the chances of TestCrash begin")
 )
 
@@ -54,7 +54,7 @@ func spawnThis(t *testing.T, cmd *exec.Cmd, attr *syscall.SysProcAttr) *child {
 	t.Helper()
 	c := &child{cmd: cmd, out: newOutput(), errs: newOutput(), done: make(chan struct{})}
 	c.cmd.SysProcAttr = attr
-	c.cmd.Env = append(os.Environ(), childMark+"=1", "GORACE=atexit_sleep_ms=0")
+	c.cmd.Env = append(os.Environ(), childMark+"=1", "GRASPD_GIT=false", "GORACE=atexit_sleep_ms=0")
 	c.cmd.Stdout, c.cmd.Stderr = c.out, c.errs
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -18,18 +19,12 @@ func demoCommand(ctx context.Context, args []string, std stdio, env lookup) erro
 		boolean("stay", "false", "go on until Ctrl-C, also where the output is no terminal", &stay),
 		boolean("verbose", "false", "print the log of your relay", &verbose),
 	}
-	rest, problems, err := parse("demo", rows, args, std, env)
-	if err != nil {
-		return err
-	}
-	for _, a := range rest {
-		problems = append(problems, fmt.Sprintf("demo takes no argument %q", a))
-	}
+	problems, err := parseAlone("demo", "", rows, args, std, env)
 	if once && stay {
 		problems = append(problems, "--once and --stay contradict each other")
 	}
-	if len(problems) > 0 {
-		return &usageError{problems}
+	if err = cmp.Or(err, misused(problems)); err != nil {
+		return err
 	}
 	c := demo.Config{Screen: screenOf(std.out, false), Stay: stay || !once && isTerminal(std.out), Logger: slog.New(slog.DiscardHandler), Version: versionString()}
 	c.Out = above(c.Screen, std.out)

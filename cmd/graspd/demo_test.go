@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -17,8 +18,8 @@ func TestDemoEndsByItself(t *testing.T) {
 		t.Fatalf("exit code %d\n%s%s", code, out, errs)
 	}
 	for _, want := range []string{
-		"public page                     http://127.0.0.1:", "\ncomplete: your relay has all ", "on north", "on south", "on flaky",
-		", by catching up\n", "\nYour relay has all ", "All relays have stopped",
+		"public page                     http://127.0.0.1:", " commits pushed to your relay: served, after ", "\ncomplete: your relay has all ", "on north", "on south", "on flaky",
+		", by catching up\n", "\nYour relay has all ", "\ngit clone http://127.0.0.1:", " commits that were pushed, after ", "All relays have stopped",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out)
@@ -35,7 +36,12 @@ func TestDemoStaysUntilInterrupt(t *testing.T) {
 	}
 	t.Parallel()
 	r := start(t, "demo", "--stay")
-	r.out.await(t, `complete: `)
+	url := r.out.await(t, `git clone (http://127\.0\.0\.1:\S+/npub1\S+\.git)`)
+	clone := filepath.Join(t.TempDir(), "clone")
+	git(t, t.TempDir(), "clone", "-q", url, clone)
+	if n := git(t, clone, "rev-list", "--count", "HEAD"); n != "20" {
+		t.Errorf("the clone has %s commits", n)
+	}
 	r.out.await(t, `on north`)
 	if code := r.stop(); code != exitOK {
 		t.Errorf("exit code %d", code)
@@ -50,5 +56,13 @@ func TestDemoTakesNoNonsense(t *testing.T) {
 		if code := run(t.Context(), args, stdio{strings.NewReader(""), io.Discard, io.Discard}, noEnv); code != exitUsage {
 			t.Errorf("%v: exit code %d", args, code)
 		}
+	}
+}
+
+func TestDemoNeedsGit(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	code, _, errs := call(t, "", nil, "demo")
+	if code != exitFail || !strings.Contains(errs, "git is not there") || !strings.Contains(errs, "install git") || strings.Contains(errs, "--git") {
+		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

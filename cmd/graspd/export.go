@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,22 +16,16 @@ const exportChunk = 1000
 // exportCommand writes the stored events in the order in which they were stored.
 func exportCommand(ctx context.Context, args []string, io stdio, env lookup) (err error) {
 	var c Config
-	rest, problems, err := parse("export", c.dataSettings(), args, io, env)
-	if err != nil {
+	problems, err := parseAlone("export", "; it writes to standard output", c.dataSettings(), args, io, env)
+	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
-	}
-	for _, a := range rest {
-		problems = append(problems, fmt.Sprintf("export takes no argument %q; it writes to standard output", a))
-	}
-	if len(problems) > 0 {
-		return &usageError{problems}
 	}
 	s, err := c.openToRead()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	p := meterOf(io, c.Quiet || isTerminal(io.out), "exporting")
+	p := meterOf(io, c.Quiet || isTerminal(io.out), "exporting", "events")
 	defer p.End()
 	w := bufio.NewWriterSize(io.out, 1<<20)
 	var done int64

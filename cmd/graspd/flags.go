@@ -13,7 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"graspd/internal/githttp"
 	"graspd/internal/grasp"
+	"graspd/internal/hosting"
 	"graspd/internal/logs"
 	"graspd/internal/nostr"
 	"graspd/internal/plan"
@@ -23,11 +25,6 @@ import (
 
 // lookup reads an environment variable, as os.LookupEnv does.
 type lookup func(string) (string, bool)
-
-// usageError lists everything that is wrong with a command line.
-type usageError struct{ problems []string }
-
-func (e *usageError) Error() string { return strings.Join(e.problems, "\n") }
 
 var errHelp = errors.New("help was asked for")
 
@@ -62,6 +59,7 @@ func (c *Config) policySettings() []setting {
 	return []setting{
 		text("listen", "127.0.0.1:7334", "address of the relay: WebSocket, NIP-11 and a page for browsers, on /", &c.Listen),
 		text("domain", "", "host[:port] under which announcements list this relay (default: the listen address)", &c.Domain),
+		boolean("git", "true", "host the repositories: clone and push over HTTP (GRASP-01)", &c.HostsGit),
 		number("min-pow", 0, 0, 64, "bits of proof of work that an event must show (NIP-13), also from other relays; 0 is none", &c.MinPoW),
 		list("allow-pubkeys", "", "authors whose events are taken, and no others': npub or hex, or @FILE with one a line; reread on SIGHUP", &c.AllowPubKeys),
 		list("deny-pubkeys", "", "authors whose events are not taken, in the same way", &c.DenyPubKeys),
@@ -73,31 +71,39 @@ func (c *Config) policySettings() []setting {
 // serveSettings are those of serve alone.
 func (c *Config) serveSettings() []setting {
 	e, p := relaysync.Defaults(), plan.Defaults()
+	engine, peer, git := &c.Engine, &c.Engine.Peer, hosting.DefaultLimits()
 	return []setting{
 		text("admin-listen", "127.0.0.1:7335", "private address of the operator's page, /status.json, /metrics, /healthz and /readyz; empty = off", &c.AdminListen),
+		text("git-program", "git", "git, 2.39.5 or newer: a path, or a name on PATH", &c.Git.Program),
+		size("git-max-push", git.Push, 1, "largest pack of one push", &c.Git.Limits.Push),
+		size("git-max-repository", git.Repository, 1, "most that one repository takes of the disk", &c.Git.Limits.Repository),
+		size("git-max-author", git.Author, 1, "most that the repositories of one owner take", &c.Git.Limits.Author),
+		size("git-max-data", 0, 0, "most that all git data takes; 0 = whatever the disk has above its floor", &c.Git.Limits.Total),
+		number("git-processes", 0, 0, 1000, "packs that are made for clients at once; 0 = twice the processors", &c.Git.Processes),
+		size("git-cache", githttp.DefaultCacheBytes, 0, "disk for packs that are kept for those who ask for the same", &c.Git.Cache),
 		list("admin-hosts", "", "host names under which the private listener may be asked for, beside addresses and names without a dot", &c.AdminHosts),
 		prefixes("trusted-proxies", "", "addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed; set it behind one", &c.TrustedProxies),
 		list("bootstrap", "", "relay URLs to fill from at first; may be repeated or comma-separated", &c.Bootstrap),
 		boolean("sync", "true", "fill from other relays", &c.Sync),
 		boolean("sync-allow-private", "false", "dial loopback, private and link-local addresses too", &c.SyncAllowPrivate),
 		duration("sync-batch-window", e.BatchWindow, 10*time.Millisecond, "longest time in which changes of what is wanted are gathered", &c.SyncBatchWindow),
-		duration("sync-quick-reconnect", p.QuickReconnect, time.Second, "a connection lost for less asks only for what is new", &c.SyncQuickReconnect),
-		duration("sync-resync-interval", p.Resync, time.Minute, "time between full resyncs of a relay, ± 1/24", &c.SyncResyncInterval),
-		duration("sync-check-interval", e.CheckEvery, time.Second, "how often relays that nothing names any more are let go", &c.SyncCheckInterval),
-		duration("sync-startup-delay", e.StartupDelay, 0, "wait before the first connection", &c.SyncStartupDelay),
-		duration("sync-base-backoff", p.BaseBackoff, 100*time.Millisecond, "first wait after a failed connection; it doubles", &c.SyncBaseBackoff),
-		duration("sync-max-backoff", p.MaxBackoff, time.Second, "longest wait after failed connections", &c.SyncMaxBackoff),
-		duration("sync-dead-after", p.DeadAfter, time.Minute, "unbroken failure after which a relay is dead", &c.SyncDeadAfter),
-		duration("sync-dead-retry", p.DeadRetry, time.Minute, "how often a dead relay is tried", &c.SyncDeadRetry),
-		number("sync-max-tags", p.MaxTags, 1, 2000, "values per filter", &c.SyncMaxTags),
-		number("sync-max-filters", p.MaxFilters, 1, 1000, "live filters per relay before small requests are merged", &c.SyncMaxFilters),
-		number("sync-whole-from", p.WholeFrom, 1, 1_000_000_000, "repositories and root events wanted of a relay from which on it may be asked as a whole", &c.SyncWholeFrom),
-		number("sync-max-relays", e.MaxRelays, 1, 100_000, "relays connected at once, bootstrap relays aside", &c.SyncMaxRelays),
+		duration("sync-quick-reconnect", p.QuickReconnect, time.Second, "a connection lost for less asks only for what is new", &peer.QuickReconnect),
+		duration("sync-resync-interval", p.Resync, time.Minute, "time between full resyncs of a relay, ± 1/24", &peer.Resync),
+		duration("sync-check-interval", e.CheckEvery, time.Second, "how often relays that nothing names any more are let go", &engine.CheckEvery),
+		duration("sync-startup-delay", e.StartupDelay, 0, "wait before the first connection", &engine.StartupDelay),
+		duration("sync-base-backoff", p.BaseBackoff, 100*time.Millisecond, "first wait after a failed connection; it doubles", &peer.BaseBackoff),
+		duration("sync-max-backoff", p.MaxBackoff, time.Second, "longest wait after failed connections", &peer.MaxBackoff),
+		duration("sync-dead-after", p.DeadAfter, time.Minute, "unbroken failure after which a relay is dead", &peer.DeadAfter),
+		duration("sync-dead-retry", p.DeadRetry, time.Minute, "how often a dead relay is tried", &peer.DeadRetry),
+		number("sync-max-tags", p.MaxTags, 1, 2000, "values per filter", &peer.MaxTags),
+		number("sync-max-filters", p.MaxFilters, 1, 1000, "live filters per relay before small requests are merged", &peer.MaxFilters),
+		number("sync-whole-from", p.WholeFrom, 1, 1_000_000_000, "repositories and root events wanted of a relay from which on it may be asked as a whole", &peer.WholeFrom),
+		number("sync-max-relays", e.MaxRelays, 1, 100_000, "relays connected at once, bootstrap relays aside", &engine.MaxRelays),
 		boolean("sync-negentropy", "true", "reconcile by NIP-77 where the remote relay has it", &c.SyncNegentropy),
-		text("name", "graspd", "relay name (NIP-11)", &c.Name),
-		text("description", "A relay for git collaboration over Nostr that keeps itself complete.", "relay description (NIP-11)", &c.Description),
-		text("contact", "", "contact of the operator, a URI (NIP-11)", &c.Contact),
-		pubkey("pubkey", "", "public key of the operator, 64 hex digits (NIP-11)", &c.PubKey),
+		text("name", "graspd", "relay name (NIP-11)", &c.Info.Name),
+		text("description", "A relay for git collaboration over Nostr that keeps itself complete.", "relay description (NIP-11)", &c.Info.Description),
+		text("contact", "", "contact of the operator, a URI (NIP-11)", &c.Info.Contact),
+		pubkey("pubkey", "", "public key of the operator, 64 hex digits (NIP-11)", &c.Info.PubKey),
 	}
 }
 
@@ -264,11 +270,11 @@ func pubkey(name, def, about string, v *string) setting {
 
 // parse fills the settings from the defaults, the environment and the command
 // line, in that order. It returns the remaining arguments and every problem.
-func parse(command string, rows []setting, args []string, io stdio, env lookup) ([]string, []string, error) {
+func parse(command string, rows []setting, args []string, std stdio, env lookup) ([]string, []string, error) {
 	var problems []string
 	given := make(map[string][]string)
 	fs := flag.NewFlagSet("graspd "+command, flag.ContinueOnError)
-	fs.SetOutput(discard{})
+	fs.SetOutput(io.Discard)
 	for _, r := range rows {
 		keep := func(s string) error { given[r.name] = append(given[r.name], s); return nil }
 		if r.isBool {
@@ -281,7 +287,7 @@ func parse(command string, rows []setting, args []string, io stdio, env lookup) 
 	for len(args) > 0 { // on after a wrong flag or an argument, so that all problems are told
 		err := fs.Parse(args)
 		if errors.Is(err, flag.ErrHelp) {
-			help(io.out, command, rows)
+			help(std.out, command, rows)
 			return nil, nil, errHelp
 		}
 		args = fs.Args()
@@ -315,9 +321,14 @@ func parse(command string, rows []setting, args []string, io stdio, env lookup) 
 	return rest, problems, nil
 }
 
-type discard struct{}
-
-func (discard) Write(b []byte) (int, error) { return len(b), nil }
+// parseAlone is parse for a command that takes no arguments; hint is what else is said to those who give one.
+func parseAlone(command, hint string, rows []setting, args []string, std stdio, env lookup) ([]string, error) {
+	rest, problems, err := parse(command, rows, args, std, env)
+	for _, a := range rest {
+		problems = append(problems, fmt.Sprintf("%s takes no argument %q%s", command, a, hint))
+	}
+	return problems, err
+}
 
 func help(w io.Writer, command string, rows []setting) {
 	for _, c := range commands() {

@@ -37,8 +37,8 @@ func importCommand(ctx context.Context, args []string, std stdio, env lookup) (e
 		problems = append(problems, err.Error())
 	}
 	lists, wrong := c.lists()
-	if problems = append(problems, wrong...); len(problems) > 0 {
-		return &usageError{problems}
+	if err := misused(append(problems, wrong...)); err != nil {
+		return err
 	}
 	file, err := openImport(ctx, rest[0], std.in)
 	if err != nil {
@@ -52,7 +52,7 @@ func importCommand(ctx context.Context, args []string, std stdio, env lookup) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return runImport(ctx, door, file, std, progress.NewMeter(screen, "importing", time.Now))
+	return runImport(ctx, door, file, std, progress.NewMeter(screen, "importing", "events", time.Now))
 }
 
 // runImport runs the door while the file is fed through it.

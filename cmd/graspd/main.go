@@ -50,7 +50,7 @@ func commands() []command {
 		{"import", "[flags] FILE|-", "store the events of a JSON lines file, by the rules of serve", importCommand},
 		{"export", "[flags]", "write all stored events as JSON lines, in the order in which they were stored", exportCommand},
 		{"backup", "[flags] DIR", "copy the data into a new directory, also while the relay runs", backupCommand},
-		{"check", "[flags]", "verify the store of a stopped relay; --repair builds it anew from its events", checkCommand},
+		{"check", "[flags]", "verify the data of a stopped relay; --repair builds the store anew from its events and mends the git data", checkCommand},
 		{"version", "", "print the version", versionCommand},
 	}
 }
@@ -85,24 +85,37 @@ func usage(w io.Writer) {
 	fmt.Fprint(w, "\n\"graspd COMMAND --help\" lists the flags of a command.\n")
 }
 
+// trouble is what the operator is told, a line each, and the exit code that goes with it.
+type trouble struct {
+	code     int
+	problems []string
+}
+
+func (t *trouble) Error() string { return strings.Join(t.problems, "\n") }
+
+// misused says everything that is wrong with a command line; nil where there is nothing.
+func misused(problems []string) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return &trouble{exitUsage, problems}
+}
+
+// unwell says what the operator should look after.
+func unwell(problems ...string) error { return &trouble{exitFail, problems} }
+
 // exitCode prints an error, one line per problem, and chooses the code.
 func exitCode(err error, w io.Writer) int {
-	var bad *usageError
-	var ill *unwell
+	var t *trouble
 	var blind unreadable
 	switch {
 	case err == nil, errors.Is(err, errHelp):
 		return exitOK
-	case errors.As(err, &ill):
-		for _, p := range ill.problems {
+	case errors.As(err, &t):
+		for _, p := range t.problems {
 			fmt.Fprintf(w, "graspd: %s\n", p)
 		}
-		return exitFail
-	case errors.As(err, &bad):
-		for _, p := range bad.problems {
-			fmt.Fprintf(w, "graspd: %s\n", p)
-		}
-		return exitUsage
+		return t.code
 	}
 	fmt.Fprintf(w, "graspd: %s%s\n", oneLine(err), advice(err))
 	if errors.As(err, &blind) {
@@ -141,7 +154,7 @@ func versionString() string {
 
 func versionCommand(_ context.Context, args []string, io stdio, _ lookup) error {
 	if len(args) > 0 {
-		return &usageError{[]string{fmt.Sprintf("version takes no arguments, got %q", args)}}
+		return misused([]string{fmt.Sprintf("version takes no arguments, got %q", args)})
 	}
 	fmt.Fprintf(io.out, "graspd %s\n", versionString())
 	return nil

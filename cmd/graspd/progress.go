@@ -20,8 +20,8 @@ func screenOf(w io.Writer, quiet bool) *progress.Screen {
 }
 
 // meterOf shows on the standard error output how far a command has come.
-func meterOf(std stdio, quiet bool, what string) *progress.Meter {
-	return progress.NewMeter(screenOf(std.err, quiet), what, time.Now)
+func meterOf(std stdio, quiet bool, what, unit string) *progress.Meter {
+	return progress.NewMeter(screenOf(std.err, quiet), what, unit, time.Now)
 }
 
 // above is where lines go while something is drawn at the bottom of the terminal.

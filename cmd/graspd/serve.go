@@ -10,10 +10,12 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sync/errgroup"
 
+	"graspd/internal/gitproc"
 	"graspd/internal/grasp"
 	"graspd/internal/logs"
 	"graspd/internal/node"
@@ -26,13 +28,10 @@ func serveCommand(ctx context.Context, args []string, io stdio, env lookup) erro
 	signal.Notify(hangups, syscall.SIGHUP) // from the start on, so that none ends the process
 	defer signal.Stop(hangups)
 	var c Config
-	rows := append(append(c.policySettings(), c.dataSettings()...), c.serveSettings()...)
-	rest, problems, err := parse("serve", rows, args, io, env)
+	rows := slices.Concat(c.policySettings(), c.dataSettings(), c.serveSettings())
+	problems, err := parseAlone("serve", "; a switch is turned off as --sync=false", rows, args, io, env)
 	if err != nil {
 		return err
-	}
-	for _, a := range rest {
-		problems = append(problems, fmt.Sprintf("serve takes no argument %q; a switch is turned off as --sync=false", a))
 	}
 	service, err := c.service()
 	if err != nil {
@@ -40,8 +39,8 @@ func serveCommand(ctx context.Context, args []string, io stdio, env lookup) erro
 	}
 	bootstrap, bad := c.bootstrap()
 	lists, wrong := c.lists()
-	if problems = append(append(problems, bad...), wrong...); len(problems) > 0 {
-		return &usageError{problems}
+	if err := misused(slices.Concat(problems, bad, wrong)); err != nil {
+		return err
 	}
 	l, err := listen(c)
 	if err != nil {
@@ -56,10 +55,18 @@ func serveCommand(ctx context.Context, args []string, io stdio, env lookup) erro
 	screen := screenOf(io.err, c.Quiet || c.LogFormat == logs.JSON)
 	n, err := node.New(c.node(service, lists, bootstrap, newLogger(c, above(screen, io.err))))
 	if err != nil {
-		return errors.Join(err, l.Close())
+		return errors.Join(orElse(err), l.Close())
 	}
 	greet(io.out, c, n, l)
 	return errors.Join(serveOn(ctx, c, n, l, screen, hangups), n.Close())
+}
+
+// orElse says what else can be done about a git that cannot be used.
+func orElse(err error) error {
+	if unfit := new(gitproc.UnfitError); errors.As(err, &unfit) {
+		return fmt.Errorf("%w, name another one with --git-program, or host no repositories with --git=false", err)
+	}
+	return err
 }
 
 // serveOn runs the node and what goes on beside it.
@@ -104,4 +111,7 @@ func greet(w io.Writer, c Config, n *node.Node, l node.Listeners) {
 		fmt.Fprintf(w, "for programs: status at http://%s/status.json\n", l.Admin.Addr())
 	}
 	fmt.Fprintf(w, "to have a repository kept here, add this to the relays tag of its announcement: %s\n", n.Service().RelayURL())
+	if c.HostsGit {
+		fmt.Fprintf(w, "and this to its clone tag: %s/<npub>/<identifier>.git\n", n.Service().WebURL())
+	}
 }

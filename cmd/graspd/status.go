@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,11 +19,6 @@ const (
 	statusTimeout = 15 * time.Second
 	mostStatus    = 64 << 20
 )
-
-// unwell lists what the operator should look after.
-type unwell struct{ problems []string }
-
-func (e *unwell) Error() string { return strings.Join(e.problems, "\n") }
 
 // statusOptions are the settings of the status command.
 type statusOptions struct {
@@ -46,15 +42,9 @@ func statusCommand(ctx context.Context, args []string, std stdio, env lookup) er
 		text("retry", "", "URL of a relay that is connected to at once, whatever its failures", &o.retry),
 		duration("interval", 2*time.Second, 100*time.Millisecond, "time between two looks with --watch", &o.every),
 	}
-	rest, problems, err := parse("status", rows, args, std, env)
-	if err != nil {
+	problems, err := parseAlone("status", "", rows, args, std, env)
+	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
-	}
-	for _, a := range rest {
-		problems = append(problems, fmt.Sprintf("status takes no argument %q", a))
-	}
-	if len(problems) > 0 {
-		return &usageError{problems}
 	}
 	switch {
 	case o.health:
@@ -109,7 +99,7 @@ func (o statusOptions) show(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if len(p.Problems) > 0 {
-		return &unwell{p.Problems}
+		return unwell(p.Problems...)
 	}
 	return nil
 }
@@ -161,7 +151,7 @@ func (o statusOptions) tell(ctx context.Context, out io.Writer, method, path str
 	}
 	line := strings.TrimSpace(string(b))
 	if code != http.StatusOK {
-		return &unwell{[]string{line}}
+		return unwell(line)
 	}
 	_, err = fmt.Fprintln(out, line)
 	return err

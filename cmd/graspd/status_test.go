@@ -45,6 +45,31 @@ wss://longer.example.net: not dialed for an announcement: port 22 belongs to ano
 	}
 	s.Sync.Relays = nil
 	b.Reset()
+	s.Git = &status.Git{
+		Repositories: 3, Bytes: 5 << 20, Pushes: 1, Fetches: 2, Waiting: 4, Uploads: 6,
+		Processes: []status.Processes{{Kind: "fetch", Running: 1, Queued: 2, Refused: 3, Ended: 40, Failed: 5}},
+		Waits:     []status.Wait{{Kind: 30618, Repository: "30617:aa:tool", Why: "until 2 branches\x1b[2J", Until: next}},
+		Refused:   []status.Refusal{{At: past, Repository: "30617:aa:\ntool", Reason: "no state event"}},
+	}
+	const git = `wss://relay.example.org, graspd v1: 151000 events, 1000 repositories
+git: 3 repositories with data, 5.0 MiB; 1 pushes and 2 fetches under way; 4 events and 6 uploads wait
+
+PROCESSES  RUNNING  QUEUED  REFUSED  ENDED  FAILED
+fetch      1        2       3        40     5
+
+WAITS       REPOSITORY     WHY                      ENDS
+kind 30618  30617:aa:tool  until 2 branches\x1b[2J  in 1h23m0s
+
+REFUSED PUSH          REPOSITORY       REASON
+2026-11-20T11:59:59Z  30617:aa:\ntool  no state event
+
+no relays are followed
+`
+	if err := printStatus(&b, s, now); err != nil || b.String() != git {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	s.Git = nil
+	b.Reset()
 	if err := printStatus(&b, s, now); err != nil || b.String() != "wss://relay.example.org, graspd v1: 151000 events, 1000 repositories\nno relays are followed\n" {
 		t.Errorf("%v\n%s", err, b.String())
 	}

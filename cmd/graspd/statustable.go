@@ -17,6 +17,11 @@ import (
 func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, graspd %s: %d events, %d repositories\n", s.Relay.URL, s.Relay.Version, s.Store.Events, s.Store.Repositories)
+	if s.Git != nil {
+		if err := printGit(&b, *s.Git, now); err != nil {
+			return err
+		}
+	}
 	if len(s.Sync.Relays) == 0 {
 		b.WriteString("no relays are followed\n")
 		_, err := io.WriteString(w, b.String())
@@ -110,10 +115,9 @@ func printRepositories(w io.Writer, r admin.Repositories) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "REPOSITORY\tOWNER\tRELAY\tCONFIRMED\tHERE\tRELAY LACKS")
 	for _, x := range r.Repositories {
-		_, rest, _ := strings.Cut(x.Address, ":")
-		owner, name, _ := strings.Cut(rest, ":")
+		owner := x.Owner()
 		for _, p := range x.Relays {
-			fmt.Fprintln(t, strings.Join([]string{words.Escape(name), owner[:min(8, len(owner))], p.URL, of(p.Confirmed, p.Want), known(p.Held), known(p.Lacks)}, "\t"))
+			fmt.Fprintln(t, strings.Join([]string{words.Escape(x.Name()), owner[:min(8, len(owner))], p.URL, of(p.Confirmed, p.Want), known(p.Held), known(p.Lacks)}, "\t"))
 		}
 	}
 	return t.Flush()

@@ -7,6 +7,7 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -59,6 +60,7 @@ type Config struct {
 	Self    nostr.PubKey                          // the relay's own key
 	Backup  func(dir string) error                // copies everything into a new directory; nil = not offered
 	Faults  *contain.Faults                       // nil = there are none
+	Git     func() *status.Git                    // nil when no repositories are hosted
 }
 
 // Door is what is asked of the way in.
@@ -153,6 +155,17 @@ func answer(w http.ResponseWriter, status int, text string) {
 	head(w, "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = fmt.Fprintln(w, text) // whoever asked may be gone
+}
+
+// answerJSON answers with a document.
+func answerJSON(w http.ResponseWriter, document any) {
+	b, err := json.Marshal(document)
+	if err != nil {
+		answer(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	head(w, "application/json")
+	_, _ = w.Write(append(b, '\n')) // whoever asked may be gone
 }
 
 func head(w http.ResponseWriter, contentType string) {

@@ -64,10 +64,6 @@ func authorized(r *http.Request, body []byte, self nostr.PubKey, now time.Time) 
 }
 
 func tagOf(e *nostr.Event, name string) string {
-	for _, t := range e.Tags {
-		if t.Name() == name {
-			return t.Value()
-		}
-	}
-	return ""
+	v, _ := e.Tags.First(name)
+	return v
 }

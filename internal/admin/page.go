@@ -18,13 +18,13 @@ import (
 var assets embed.FS
 
 // parts are the templates of the page that change, by the id of their element.
-var parts = [...]string{"problems", "facts", "relays", "repositories", "gaps", "refusals"}
+var parts = [...]string{"problems", "facts", "relays", "repositories", "git", "gaps", "refusals"}
 
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"number": number, "number64": func(n int) string { return number(uint64(max(0, n))) }, "short": func(s string) string { return s[:min(len(s), 8)] },
 	"utc":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 	"minute": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
-	"hint":   func(outcome string) string { return hints[outcome] },
+	"hint":   func(outcome string) string { return hints[outcome] }, "host": hostFacts,
 }).ParseFS(assets, "assets/page.html"))
 
 // hints say what an outcome means.
@@ -39,7 +39,7 @@ var hints = map[string]string{
 type rendered struct {
 	at   time.Time
 	self Self
-	html [len(parts)]template.HTML
+	html map[string]template.HTML
 }
 
 // fresh is how long a rendering serves everybody who asks.
@@ -56,13 +56,13 @@ func (p *Pages) render(ctx context.Context) (rendered, error) {
 		return p.last, nil
 	}
 	v := p.see(ctx)
-	r := rendered{at: time.Now(), self: v.Self}
-	for i, name := range parts {
+	r := rendered{at: time.Now(), self: v.Self, html: make(map[string]template.HTML, len(parts))}
+	for _, name := range parts {
 		var b bytes.Buffer
 		if err := pageTemplate.ExecuteTemplate(&b, name, v); err != nil {
 			return rendered{}, fmt.Errorf("render %s: %w", name, err)
 		}
-		r.html[i] = template.HTML(bidi.Escape(b.String())) // made by html/template
+		r.html[name] = template.HTML(bidi.Escape(b.String())) // made by html/template
 	}
 	p.last = r
 	return r, nil
@@ -86,15 +86,11 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	html := make(map[string]template.HTML, len(parts))
-	for i, name := range parts {
-		html[name] = made.html[i]
-	}
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, struct {
 		Self  Self
 		Parts map[string]template.HTML
-	}{made.self, html}); err != nil {
+	}{made.self, made.html}); err != nil {
 		answer(w, http.StatusInternalServerError, err.Error())
 		return
 	}

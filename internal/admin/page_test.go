@@ -32,6 +32,7 @@ const owner = "aa4fc8665f5696e33db7e1a572e3b0f5b3d615837b0f362dcb1c8068b098c7b4"
 // shown is a relay with something of everything.
 func shown() admin.Config {
 	c := here
+	c.Git = hosted
 	var refused ingest.Stats
 	refused.Refused[policy.Orphan][0] = 1234
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -176,11 +177,11 @@ func TestChangesAreSent(t *testing.T) {
 		return "", ""
 	}
 	var parts []string
-	for range 6 {
+	for range 7 {
 		part, _ := next()
 		parts = append(parts, part)
 	}
-	if got := strings.Join(parts, " "); got != "problems facts relays repositories gaps refusals" {
+	if got := strings.Join(parts, " "); got != "problems facts relays repositories git gaps refusals" {
 		t.Errorf("at first: %s", got)
 	}
 	<-clients

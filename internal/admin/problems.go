@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -27,13 +26,7 @@ const faultTold = 24 * time.Hour
 func (c Config) problems(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	b, err := json.Marshal(Problems{Problems: c.look(ctx)})
-	if err != nil {
-		answer(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	head(w, "application/json")
-	_, _ = w.Write(append(b, '\n')) // whoever asked may be gone
+	answerJSON(w, Problems{Problems: c.look(ctx)})
 }
 
 // look lists what is wrong.

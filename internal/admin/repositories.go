@@ -3,9 +3,9 @@ package admin
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"graspd/internal/grasp"
@@ -25,6 +25,18 @@ type RepositoryStatus struct {
 	Relays   []RepositoryPart `json:"relays"`
 }
 
+// Owner is the author of the announcement, in hex.
+func (r RepositoryStatus) Owner() string { owner, _ := r.split(); return owner }
+
+// Name is its identifier.
+func (r RepositoryStatus) Name() string { _, name := r.split(); return name }
+
+func (r RepositoryStatus) split() (owner, name string) {
+	_, rest, _ := strings.Cut(r.Address, ":")
+	owner, name, _ = strings.Cut(rest, ":")
+	return owner, name
+}
+
 // RepositoryPart is how it stands with one of them. Held and Lacks are null where the two were not compared.
 type RepositoryPart struct {
 	URL       string  `json:"url"`
@@ -32,6 +44,25 @@ type RepositoryPart struct {
 	Confirmed int     `json:"confirmed"` // of these, what is known to be complete here
 	Held      *uint64 `json:"held"`      // events that are here
 	Lacks     *uint64 `json:"lacks"`     // of these, what the relay lacks
+}
+
+// State is what is known to be here of what the relay has: complete, partial or none.
+func (x RepositoryPart) State() string {
+	switch x.Confirmed {
+	case x.Want:
+		return "complete"
+	case 0:
+		return "none"
+	}
+	return "partial"
+}
+
+// Lacking is how many events the relay is known to lack.
+func (x RepositoryPart) Lacking() uint64 {
+	if x.Lacks == nil {
+		return 0
+	}
+	return *x.Lacks
 }
 
 func (p *Pages) repositories(w http.ResponseWriter, r *http.Request) {
@@ -44,13 +75,7 @@ func (p *Pages) repositories(w http.ResponseWriter, r *http.Request) {
 		p.rendering.Unlock()
 		out.Repositories = repositoryStatus(d)
 	}
-	b, err := json.Marshal(out)
-	if err != nil {
-		answer(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	head(w, "application/json")
-	_, _ = w.Write(append(b, '\n')) // whoever asked may be gone
+	answerJSON(w, out)
 }
 
 // repositoryStatus gathers what every relay tells of each.

@@ -3,7 +3,6 @@ package admin
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 
@@ -16,6 +15,7 @@ type Status struct {
 	Relay Self        `json:"relay"`
 	Store StoreStatus `json:"store"`
 	Sync  SyncStatus  `json:"sync"`
+	Git   *status.Git `json:"git,omitempty"` // nil where no repositories are hosted
 }
 
 // Self is what this relay is.
@@ -41,13 +41,7 @@ type SyncStatus struct {
 func (c Config) status(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	b, err := json.Marshal(c.now(ctx))
-	if err != nil { // only a ratio that is no number could do that
-		answer(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	head(w, "application/json")
-	_, _ = w.Write(append(b, '\n')) // whoever asked may be gone
+	answerJSON(w, c.now(ctx))
 }
 
 func (c Config) now(ctx context.Context) Status {
@@ -56,6 +50,9 @@ func (c Config) now(ctx context.Context) Status {
 		Relay: Self{URL: string(c.URL), Version: c.Version},
 		Store: StoreStatus{Events: st.Events, Repositories: st.Repositories, Head: uint64(st.Head)},
 		Sync:  SyncStatus{Relays: []status.Relay{}},
+	}
+	if c.Git != nil {
+		s.Git = c.Git()
 	}
 	if c.Sync != nil {
 		s.Sync.Relays = append(s.Sync.Relays, c.sorted(ctx)...)

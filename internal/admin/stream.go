@@ -42,11 +42,11 @@ func (p *Pages) stream(w http.ResponseWriter, r *http.Request) {
 		}
 		// A writer that is not a connection has no deadline.
 		_ = out.SetWriteDeadline(time.Now().Add(writeTime))
-		for i, name := range parts {
-			if now.html[i] == sent.html[i] {
+		for _, name := range parts {
+			if now.html[name] == sent.html[name] {
 				continue
 			}
-			b, err := json.Marshal(change{name, string(now.html[i])})
+			b, err := json.Marshal(change{name, string(now.html[name])})
 			if err != nil {
 				return
 			}

@@ -3,33 +3,22 @@ package admin
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
+
+	"graspd/internal/status"
 )
 
 // number writes a number with a thin space between thousands.
 func number(n uint64) string {
 	s := strconv.FormatUint(n, 10)
-	var b strings.Builder
-	for i, c := range s {
-		if i > 0 && (len(s)-i)%3 == 0 {
-			b.WriteRune('\u2009')
-		}
-		b.WriteRune(c)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "\u2009" + s[i:]
 	}
-	return b.String()
+	return s
 }
 
 // size writes a number of bytes in the unit that fits.
-func size(n uint64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%d KiB", n>>10)
-}
+func size(n uint64) string { return status.Bytes(n).String() }
 
 // percent writes a ratio; what is not all of it is never rounded up to 100 %.
 func percent(r float64) string {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"graspd/internal/grasp"
@@ -23,9 +22,10 @@ type view struct {
 	Facts        []fact
 	Columns      []status.Column
 	Relays       []relayView
-	Repositories []repositoryView
+	Repositories []RepositoryStatus
 	Gaps         []gapView
 	Refusals     []refusalView
+	Git          *status.Git // nil when no repositories are hosted
 }
 
 // fact is one figure of the summary.
@@ -45,24 +45,6 @@ type relayView struct {
 type cell struct {
 	Text string
 	Bad  bool
-}
-
-// repositoryView is one repository with the relays that it names.
-type repositoryView struct {
-	Name, Owner string
-	Roots       int
-	Complete    bool
-	Relays      []partView
-}
-
-// partView is how complete a repository is with one of its relays.
-type partView struct {
-	URL      grasp.RelayURL
-	State    string // complete, partial or none: what is known to be here of what the relay has
-	Done     int
-	All      int
-	Lacks    uint64 // events that the relay lacks
-	Compared bool
 }
 
 // gapView is one gap.
@@ -92,6 +74,9 @@ func (p *Pages) see(ctx context.Context) view {
 		clients, subscriptions := p.c.Clients()
 		v.Facts = append(v.Facts, fact{"clients", number(uint64(clients))}, fact{"subscriptions", number(uint64(subscriptions))})
 	}
+	if p.c.Git != nil {
+		v.Git = p.c.Git()
+	}
 	if p.c.Sync == nil {
 		return v
 	}
@@ -107,7 +92,8 @@ func (p *Pages) see(ctx context.Context) view {
 	})
 	v.Facts = append(v.Facts, fact{"relays live", fmt.Sprintf("%d of %d", live, len(v.Relays))})
 	d := p.details(ctx, now)
-	v.Repositories, v.Gaps = repositories(d), gaps(d)
+	v.Repositories, v.Gaps = repositoryStatus(d), gaps(d)
+	slices.SortFunc(v.Repositories, byName)
 	return v
 }
 
@@ -155,49 +141,9 @@ func cellOf(c status.Column, r *status.Relay) cell {
 	return cell{Text: "–"}
 }
 
-// repositories gathers what every relay tells of each; the least complete first.
-func repositories(d map[grasp.RelayURL]plan.Details) []repositoryView {
-	found := make(map[string]*repositoryView)
-	for u, x := range d {
-		for _, part := range x.Parts {
-			r := found[part.Address]
-			if r == nil {
-				owner, name := owner(part.Address)
-				r = &repositoryView{Name: name, Owner: owner, Complete: true}
-				found[part.Address] = r
-			}
-			r.Roots = max(r.Roots, part.Roots)
-			r.Complete = r.Complete && part.Complete()
-			r.Relays = append(r.Relays, partOf(u, part))
-		}
-	}
-	out := make([]repositoryView, 0, len(found))
-	for _, r := range found {
-		slices.SortFunc(r.Relays, func(a, b partView) int { return cmp.Compare(a.URL, b.URL) })
-		out = append(out, *r)
-	}
-	slices.SortFunc(out, func(a, b repositoryView) int {
-		return cmp.Or(rank(!a.Complete)-rank(!b.Complete), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Owner, b.Owner))
-	})
-	return out
-}
-
-func partOf(u grasp.RelayURL, part plan.Part) partView {
-	v := partView{URL: u, State: "partial", Done: part.Confirmed, All: 1 + part.Roots, Lacks: part.Lacks, Compared: part.Held > 0}
-	switch {
-	case part.Complete():
-		v.State = "complete"
-	case part.Confirmed == 0:
-		v.State = "none"
-	}
-	return v
-}
-
-// owner splits an address into author and d tag.
-func owner(address string) (author, d string) {
-	_, rest, _ := strings.Cut(address, ":")
-	author, d, _ = strings.Cut(rest, ":")
-	return author, d
+// byName puts repositories in the order of the page, the least complete first.
+func byName(a, b RepositoryStatus) int {
+	return cmp.Or(rank(!a.Complete)-rank(!b.Complete), cmp.Compare(a.Name(), b.Name()), cmp.Compare(a.Owner(), b.Owner()))
 }
 
 // mostGapsShown bounds the list of gaps.

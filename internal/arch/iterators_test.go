@@ -77,8 +77,11 @@ func heldIn(f file) map[string]bool {
 		for _, arg := range call.Args {
 			ast.Inspect(arg, func(n ast.Node) bool {
 				if c, ok := n.(*ast.CallExpr); ok {
-					if s, ok := c.Fun.(*ast.SelectorExpr); ok {
-						names[s.Sel.Name] = true
+					switch f := c.Fun.(type) {
+					case *ast.SelectorExpr:
+						names[f.Sel.Name] = true
+					case *ast.Ident:
+						names[f.Name] = true
 					}
 				}
 				return true

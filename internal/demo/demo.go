@@ -36,26 +36,24 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	d := &show{dir: dir, version: c.Version, out: c.Out, screen: c.Screen, stay: c.Stay, log: c.Logger}
+	d := &show{Config: c, dir: dir}
 	err = d.run(ctx)
-	d.screen.Clear()
+	d.Screen.Clear()
 	return errors.Join(err, os.RemoveAll(dir))
 }
 
 // show is what goes on: yours fills from the others.
 type show struct {
-	dir     string
-	version string
-	out     io.Writer
-	screen  *progress.Screen // nil where nobody watches: then it is quicker, and lines stand for the bars
-	stay    bool             // until Ctrl-C
-	log     *slog.Logger
+	Config
+	dir string
 
-	others  []*neighbour
-	address node.Listeners // of yours
-	yours   *node.Node
-	total   int // events that yours is to have
-	written int // events that people wrote since
+	bench    bench
+	projects []*project
+	others   []*neighbour
+	address  node.Listeners // of yours
+	yours    *node.Node
+	total    int // events that yours is to have
+	written  int // events that people wrote since
 }
 
 // run runs the relays, and the show until it is over or ctx ends, which is no error.
@@ -102,7 +100,7 @@ func (d *show) meet(ctx context.Context) (err error) {
 		}
 	}
 	rates := []int{0, 0, 0}
-	if d.screen != nil {
+	if d.Screen != nil {
 		rates = []int{400_000, 300_000, 250_000} // so that there is something to see
 	}
 	for i, name := range []string{"north", "south", "flaky"} {
@@ -112,17 +110,17 @@ func (d *show) meet(ctx context.Context) (err error) {
 		}
 		d.others = append(d.others, n)
 	}
-	// The first connection breaks while it fetches, the second does not come about, the third breaks later.
-	d.others[2].weather.expect(fate{after: 40_000}, fate{status: "503 Service Unavailable"}, fate{after: 120_000})
 	return nil
 }
 
 // prepare fills the others, then builds yours, which knows but the first of them.
 func (d *show) prepare(ctx context.Context) error {
-	fmt.Fprintln(d.out, "Making some git repositories with issues, patches and comments ...")
+	fmt.Fprintln(d.Out, "Making some git repositories, with issues, patches and comments about them ...")
 	if err := d.fill(ctx); err != nil {
 		return err
 	}
+	// The first connection breaks while it fetches, the second does not come about, the third breaks later.
+	d.others[2].weather.expect(fate{after: 40_000}, fate{status: "503 Service Unavailable"}, fate{after: 120_000})
 	c, err := d.config("your relay", d.address.Public.Addr())
 	if err != nil {
 		return err

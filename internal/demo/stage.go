@@ -21,10 +21,17 @@ const (
 // play is the show. It ends early with ctx.
 func (d *show) play(ctx context.Context) error {
 	d.greet()
-	if err := d.converge(ctx); err != nil {
+	begun := time.Now()
+	if err := d.bring(ctx, begun); err != nil {
 		return err
 	}
-	fmt.Fprintln(d.out, "\nPeople write, now here, now there; live subscriptions bring it:")
+	if err := d.converge(ctx, begun); err != nil {
+		return err
+	}
+	if d.Stay {
+		fmt.Fprintf(d.Out, "\nClone one:  git clone %s\n", d.shown().url(d.yours))
+	}
+	fmt.Fprintln(d.Out, "\nPeople write, now here, now there; live subscriptions bring it:")
 	for i := range lives {
 		if err := d.live(ctx, i); err != nil {
 			return err
@@ -33,27 +40,26 @@ func (d *show) play(ctx context.Context) error {
 	if err := d.storm(ctx); err != nil {
 		return err
 	}
-	if !d.stay {
+	if !d.Stay {
 		return d.conclude(ctx)
 	}
 	return d.goOn(ctx)
 }
 
 func (d *show) greet() {
-	fmt.Fprintf(d.out, `
-Three relays on this machine hold %s events about git repositories. None has all of them, each
-repository is on two, and the one called flaky hangs up all the time. Your relay is empty and knows
-the URL of one of them.
+	fmt.Fprintf(d.Out, `
+Three relays on this machine host %d git repositories and hold %s events about them. Each repository
+is on two, none has all events, and the one called flaky hangs up all the time. Your relay is empty
+and knows the URL of one of them.
 
   the operator's page of your relay   http://%s/
   its public page                     http://%s/
 
-`, digits(d.total), d.address.Admin.Addr(), d.address.Public.Addr())
+`, len(d.projects), digits(d.total), d.address.Admin.Addr(), d.address.Public.Addr())
 }
 
 // converge shows how yours fills until it has everything and is through with every relay.
-func (d *show) converge(ctx context.Context) error {
-	begun := time.Now()
+func (d *show) converge(ctx context.Context, begun time.Time) error {
 	late := time.After(patience)
 	told := time.Time{}
 	for {
@@ -61,13 +67,13 @@ func (d *show) converge(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		d.screen.Draw(now.bars()...)
-		if d.screen == nil && time.Since(told) >= time.Second || now.complete() {
+		d.Screen.Draw(now.bars()...)
+		if d.Screen == nil && time.Since(told) >= time.Second || now.complete() {
 			told = time.Now()
 			d.tell(now, time.Since(begun))
 		}
 		if now.complete() {
-			fmt.Fprintf(d.out, "complete: your relay has all %s events, after %.1f s\n", digits(now.have), time.Since(begun).Seconds())
+			fmt.Fprintf(d.Out, "complete: your relay has all %s events, after %.1f s\n", digits(now.have), time.Since(begun).Seconds())
 			return nil
 		}
 		select {
@@ -82,14 +88,14 @@ func (d *show) converge(ctx context.Context) error {
 
 // tell writes how it stands, as a line where no bars are drawn, and as they stood at the end.
 func (d *show) tell(now standing, after time.Duration) {
-	if d.screen == nil {
-		fmt.Fprintf(d.out, "%5.1f s  %s\n", after.Seconds(), now.line())
+	if d.Screen == nil {
+		fmt.Fprintf(d.Out, "%5.1f s  %s\n", after.Seconds(), now.line())
 		return
 	}
 	if now.complete() {
-		d.screen.Clear()
+		d.Screen.Clear()
 		for _, l := range now.bars() {
-			fmt.Fprintln(d.out, l)
+			fmt.Fprintln(d.Out, l)
 		}
 	}
 }
@@ -113,9 +119,7 @@ func (d *show) issue(ctx context.Context, n *neighbour) (*nostr.Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		if a, err := nip34.ParseAnnouncement(ann); err == nil && d.yours.Service().Lists(a) { // not another maintainer's
-			about = append(about, ann)
-		}
+		about = append(about, ann)
 	}
 	if len(about) == 0 {
 		return nil, fmt.Errorf("%s carries no repository to write about", n.name)
@@ -137,7 +141,7 @@ func (d *show) live(ctx context.Context, i int) error {
 		return err
 	}
 	begun := time.Now()
-	if err := publish(ctx, n.weather.Addr(), e); err != nil {
+	if err := publish(ctx, n.Service().RelayURL(), e); err != nil {
 		return err
 	}
 	if err := d.arrive(ctx, n, e, begun, "live"); err != nil {
@@ -163,12 +167,12 @@ func (d *show) arrived(n *neighbour, e *nostr.Event, begun time.Time, how string
 	n.holds = append(n.holds, e.ID)
 	d.total++
 	subject := e.Tags[len(e.Tags)-1][1]
-	fmt.Fprintf(d.out, "  %s  %-38q on %-5s  here after %s, %s\n", time.Now().Format("15:04:05"), subject, n.name, brief(time.Since(begun)), how)
+	fmt.Fprintf(d.Out, "  %s  %-38q on %-5s  here after %s, %s\n", time.Now().Format("15:04:05"), subject, n.name, brief(time.Since(begun)), how)
 }
 
 // storm has flaky hang up, and somebody write there before it is reached again.
 func (d *show) storm(ctx context.Context) error {
-	fmt.Fprintln(d.out, "\nflaky hangs up, and somebody writes there while nobody listens:")
+	fmt.Fprintln(d.Out, "\nflaky hangs up, and somebody writes there while nobody listens:")
 	flaky := d.others[len(d.others)-1]
 	begun := time.Now()
 	e, err := d.cutOff(ctx, flaky)
@@ -197,13 +201,13 @@ func (d *show) conclude(ctx context.Context) error {
 	if now.have != now.total {
 		return fmt.Errorf("your relay lacks something: %s", now.line())
 	}
-	fmt.Fprintf(d.out, "\nYour relay has all %s events of the three.\n", digits(now.have))
-	return nil
+	fmt.Fprintf(d.Out, "\nYour relay has all %s events of the three.\n", digits(now.have))
+	return d.clone(ctx)
 }
 
 // goOn goes on until ctx ends: events now and then, and a relay that asks to be left in peace.
 func (d *show) goOn(ctx context.Context) error {
-	fmt.Fprintln(d.out, "\nNow flaky hangs up and answers 429, Too Many Requests.\nIt is left in peace for a minute; the others go on.")
+	fmt.Fprintln(d.Out, "\nNow flaky hangs up and answers 429, Too Many Requests.\nIt is left in peace for a minute; the others go on.")
 	flaky := d.others[len(d.others)-1]
 	begun := time.Now()
 	missed, err := d.cutOff(ctx, flaky, fate{status: "429 Too Many Requests"})
@@ -230,7 +234,7 @@ func (d *show) goOn(ctx context.Context) error {
 
 // pause keeps the lines at the bottom right for some time. Where nobody watches there is none.
 func (d *show) pause(ctx context.Context, t time.Duration) error {
-	if d.screen == nil && !d.stay {
+	if d.Screen == nil && !d.Stay {
 		return ctx.Err()
 	}
 	over := time.After(t)
@@ -240,7 +244,7 @@ func (d *show) pause(ctx context.Context, t time.Duration) error {
 			return err
 		}
 		lines := append([]string{""}, now.bars()...)
-		d.screen.Draw(append(lines, "", fmt.Sprintf("  Look at http://%s/   Ctrl-C ends the demo.", d.address.Admin.Addr()))...)
+		d.Screen.Draw(append(lines, "", fmt.Sprintf("  Look at http://%s/   Ctrl-C ends the demo.", d.address.Admin.Addr()))...)
 		select {
 		case <-time.After(poll):
 		case <-over:

@@ -7,18 +7,12 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
-	"time"
 
-	"graspd/internal/corpus"
 	"graspd/internal/grasp"
-	"graspd/internal/ingest"
 	"graspd/internal/nip11"
 	"graspd/internal/node"
 	"graspd/internal/nostr"
-	"graspd/internal/policy"
 	"graspd/internal/publicnet"
 	"graspd/internal/relayconn"
 	"graspd/internal/store"
@@ -42,7 +36,7 @@ func (d *show) neighbour(ctx context.Context, name string, rate int) (*neighbour
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	c.Logger = d.log.With("node", name)
+	c.Logger = d.Logger.With("node", name)
 	n, err := node.New(c)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -54,63 +48,10 @@ func (d *show) neighbour(ctx context.Context, name string, rate int) (*neighbour
 func (d *show) config(name string, at net.Addr) (node.Config, error) {
 	service, err := grasp.ParseService(at.String())
 	return node.Config{
-		Dir: filepath.Join(d.dir, strings.ReplaceAll(name, " ", "-")), Service: service, Version: d.version, Logger: d.log,
+		Dir: filepath.Join(d.dir, strings.ReplaceAll(name, " ", "-")), Service: service, Version: d.Version, Logger: d.Logger,
 		Info:  nip11.Document{Name: name, Description: "A relay of the demonstration."},
-		Store: store.Options{CacheBytes: 8 << 20, Floor: 64 << 20},
+		Store: store.Options{CacheBytes: 8 << 20, Floor: 64 << 20}, Git: &node.Git{},
 	}, err
-}
-
-// fill brings events to the others: each repository is on two of them, and neither has all of it.
-func (d *show) fill(ctx context.Context) error {
-	now := time.Now().Unix()
-	o := corpus.Options{Seed: 7, Repositories: 24, Roots: 500, Others: 1300, Since: now - 90*86_400, Until: now, RelaysEach: 2}
-	o.Service = "ws://" + d.address.Public.Addr().String()
-	for _, n := range d.others {
-		o.Relays = append(o.Relays, string(n.Service().RelayURL()))
-	}
-	c := corpus.Generate(o)
-	reach := corpus.NewReach(c.Events())
-	var events []*nostr.Event
-	for _, it := range c.Items {
-		if it.Fate == corpus.Held && it.What != corpus.Deletion && reach.Layer(it.Event) > 0 {
-			events = append(events, it.Event)
-		}
-	}
-	known := make(map[nostr.ID]bool)
-	for i, n := range d.others {
-		err := load(ctx, n.Door, slices.DeleteFunc(slices.Clone(events), func(e *nostr.Event) bool {
-			return !e.Kind.IsAddressable() && int(e.ID[0])%5 == i // no two lack the same
-		}))
-		if err != nil {
-			return err
-		}
-		held, err := heldBy(ctx, n.Store)
-		if err != nil {
-			return err
-		}
-		for id := range held {
-			n.holds = append(n.holds, id)
-			known[id] = true
-		}
-	}
-	d.total = len(known)
-	return nil
-}
-
-// load brings events in through a relay's door and waits for the verdicts.
-func load(ctx context.Context, door *ingest.Door, events []*nostr.Event) error {
-	src := door.Source(ingest.SourceConfig{Label: "demo"})
-	defer src.Close()
-	var open sync.WaitGroup
-	defer open.Wait()
-	for _, e := range events {
-		open.Add(1)
-		if err := src.Submit(ctx, e, store.Direct, func(policy.Verdict) { open.Done() }); err != nil {
-			open.Done()
-			return err
-		}
-	}
-	return nil
 }
 
 // heldBy returns the ids of what a relay has.
@@ -127,27 +68,33 @@ func heldBy(ctx context.Context, s *store.Store) (map[nostr.ID]bool, error) {
 	return out, nil
 }
 
-// publish sends an event to a relay, as a client does, and waits for its OK.
-func publish(ctx context.Context, addr net.Addr, e *nostr.Event) error {
-	u, err := grasp.NormalizeRelay("ws://" + addr.String())
-	if err != nil {
-		return err
-	}
-	c, err := relayconn.New(relayconn.Config{Net: publicnet.Config{AllowPrivate: true}}).Dial(ctx, u)
+// publish sends events to a relay, as a client does, and waits for its OK to each.
+func publish(ctx context.Context, to grasp.RelayURL, events ...*nostr.Event) error {
+	c, err := relayconn.New(relayconn.Config{Net: publicnet.Config{AllowPrivate: true}}).Dial(ctx, to)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.Close("done") }()
-	if err := c.Write(ctx, nostr.AppendEventMsg(nil, e)); err != nil {
-		return err
+	for _, e := range events {
+		if err := c.Write(ctx, nostr.AppendEventMsg(nil, e)); err != nil {
+			return err
+		}
+		if err := accepted(ctx, c, e.ID); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// accepted waits for the OK to an event.
+func accepted(ctx context.Context, c *relayconn.Conn, id nostr.ID) error {
 	for {
 		b, err := c.Read(ctx)
 		if err != nil {
 			return err
 		}
 		if m, err := nostr.ParseRelay(b); err == nil {
-			if ok, is := m.(nostr.OK); is && ok.ID == e.ID {
+			if ok, is := m.(nostr.OK); is && ok.ID == id {
 				if !ok.OK {
 					return fmt.Errorf("an event was refused: %s", ok.Reason)
 				}

@@ -30,7 +30,7 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 	}
 	v, err := w.judge(it.event, by, it.crowd)
 	if err == nil {
-		err = w.apply(it.event, it.from, v.Outcome)
+		err = w.apply(it.event, it.from, it.src.conf.Label, v.Outcome)
 	}
 	if err != nil {
 		return v, err
@@ -56,7 +56,10 @@ func (w *writer) judge(e *nostr.Event, by policy.Bearer, crowd string) (policy.V
 		return verdictStored(outcome), nil
 	}
 	v, err := w.rules.Decide(e, by, w.view(), w.door.now())
-	if err != nil || v.Outcome != policy.Accept {
+	if err == nil {
+		v, err = w.hosted(e, by, v)
+	}
+	if err != nil || v.Outcome != policy.Accept && v.Outcome != policy.Wait {
 		return v, err
 	}
 	if over, err := w.crowded(e, crowd); over || err != nil {
@@ -66,10 +69,12 @@ func (w *writer) judge(e *nostr.Event, by policy.Bearer, crowd string) (policy.V
 }
 
 // apply writes the verdict into the batch, and what follows from it.
-func (w *writer) apply(e *nostr.Event, from store.Source, o policy.Outcome) error {
+func (w *writer) apply(e *nostr.Event, from store.Source, label string, o policy.Outcome) error {
 	switch o {
 	case policy.Accept:
 		return w.accept(e, from)
+	case policy.Wait:
+		return w.await(e, from, label)
 	case policy.Duplicate, policy.Discard, policy.Invalid, policy.Failed:
 		return nil
 	}
@@ -79,9 +84,9 @@ func (w *writer) apply(e *nostr.Event, from store.Source, o policy.Outcome) erro
 	return w.prune()
 }
 
-// accept stores e and does what that entails: what was refused for want of it is asked for or decided again,
+// add stores e and does what that entails: what was refused for want of it is asked for or decided again,
 // announcements whose invitation it ended leave, and its expiry is awaited.
-func (w *writer) accept(e *nostr.Event, from store.Source) error {
+func (w *writer) add(e *nostr.Event, from store.Source) error {
 	if e.Kind == nip34.KindRepository {
 		// Another version may invite others. The first one of an author ends nobody's invitation.
 		replaces, err := w.round.batch.HasAddress(e.Address())
@@ -97,6 +102,11 @@ func (w *writer) accept(e *nostr.Event, from store.Source) error {
 	}
 	if e.Kind == nip34.KindRepository {
 		w.known.changed(e.Tags.D())
+	}
+	if w.ledger != nil {
+		if err := w.ledger.Served(w.turn(), e); err != nil {
+			return err
+		}
 	}
 	if err := w.forgets.forget(e); err != nil {
 		return err

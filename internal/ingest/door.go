@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"graspd/internal/contain"
+	"graspd/internal/ledger"
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
 	"graspd/internal/store"
@@ -27,6 +28,7 @@ type Config struct {
 	Limits   Limits
 	Logger   *slog.Logger    // nil is silence
 	Faults   *contain.Faults // where faults in verifying one event are noted; nil is nowhere
+	Ledger   *ledger.Ledger  // of the repositories that are hosted; nil is none
 }
 
 // Limits bounds what strangers can make a Door hold. A field that is 0 has its default.
@@ -70,6 +72,8 @@ type Door struct {
 	wake chan struct{} // one slot: the writer has something to look at
 
 	rulings chan ruling // one slot: other rules for the writer
+	visits  chan visit  // one slot: somebody wants a turn
+	ledger  *ledger.Ledger
 
 	mu       sync.Mutex // guards what follows and the fields of the sources; held for short steps in memory only
 	work     *sync.Cond // on mu: toCheck has grown, or stopped
@@ -88,8 +92,8 @@ type Door struct {
 func New(c Config) *Door {
 	d := &Door{
 		store: c.Store, rules: c.Rules, verifier: c.Verifier, now: c.Now, workers: c.Workers,
-		limits: c.Limits.withDefaults(), log: c.Logger, faults: c.Faults,
-		stop: make(chan struct{}), wake: make(chan struct{}, 1), rulings: make(chan ruling, 1),
+		limits: c.Limits.withDefaults(), log: c.Logger, faults: c.Faults, ledger: c.Ledger,
+		stop: make(chan struct{}), wake: make(chan struct{}, 1), rulings: make(chan ruling, 1), visits: make(chan visit, 1),
 		copies: make(map[nostr.ID]*proof), parties: make(map[string]*party),
 		toCheck: newTurns(checkLane), toDecide: newTurns(decideLane),
 	}

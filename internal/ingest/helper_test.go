@@ -14,6 +14,7 @@ import (
 
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
+	"graspd/internal/ledger"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
@@ -75,6 +76,7 @@ type setup struct {
 	config ingest.Config
 	pow    int  // the difficulty of the rules
 	idle   bool // Run is not called yet
+	git    func(*store.Store) *ledger.Ledger
 }
 
 const domain = "relay.example.org"
@@ -85,7 +87,7 @@ func newWorld(t *testing.T, s setup) *world {
 		s.fs = vfs.NewMem()
 	}
 	s.opt.Dir, s.opt.FS = "data", s.fs
-	s.config.Rules = policy.Rules{Service: mustService(t), MinPoW: s.pow}
+	s.config.Rules = policy.Rules{Service: mustService(t), MinPoW: s.pow, Git: s.git != nil}
 	s.opt.Rules = s.config.Rules.Fingerprint()
 	st, err := store.Open(s.opt)
 	if err != nil {
@@ -99,6 +101,9 @@ func newWorld(t *testing.T, s setup) *world {
 		w.verifier = v
 	}
 	s.config.Store = st
+	if s.git != nil {
+		s.config.Ledger = s.git(st)
+	}
 	w.door = ingest.New(s.config)
 	var running sync.WaitGroup
 	ctx, cancel := context.WithCancel(context.Background())

@@ -87,5 +87,5 @@ func (w *writer) redecide(x *orphan) (policy.Verdict, error) {
 	if err != nil {
 		return v, err
 	}
-	return v, w.apply(x.event, x.from, v.Outcome)
+	return v, w.apply(x.event, x.from, x.label, v.Outcome)
 }

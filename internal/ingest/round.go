@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -19,6 +20,8 @@ type round struct {
 	extra    int          // of these, what no source waits for
 	answers  []answer
 	soon     bool // a chore wants it committed
+	released int  // events whose wait it ends with their data
+	lapsed   int  // and without
 
 	// For prune: d tags whose announcements have changed, those looked at since, and those that have changed again.
 	changed, pruned, unpruned []string
@@ -70,29 +73,41 @@ func (w *writer) open() error {
 }
 
 // commit makes the batch durable, and only then tells its verdicts.
-func (w *writer) commit() {
-	if err := w.pruneRest(); err != nil {
+func (w *writer) commit() error {
+	if err := errors.Join(w.pruneRest(), w.settle()); err != nil {
 		w.abort(err)
-		return
+		return err
 	}
 	if w.round.batch != nil && w.round.batch.Len() > 0 {
 		// The commit point: after it everything that was decided is durable and seen by readers, before it nothing is.
 		if _, err := w.round.batch.Commit(); err != nil {
 			w.abort(err)
-			return
+			return err
 		}
 		w.recovered()
+		w.door.counts.released.Add(uint64(w.round.released))
+		w.door.counts.lapsed.Add(uint64(w.round.lapsed))
 	} else if w.round.batch != nil {
 		w.round.batch.Discard()
 	}
 	for _, c := range w.chores {
 		c.kept()
 	}
+	if w.ledger != nil {
+		w.ledger.Committed(w.door.now())
+	}
 	w.finish()
+	return nil
 }
 
-// abort drops the batch: nothing of it happened, and everybody in it hears so.
+// abort drops the batch for a failure of ours, which is told.
 func (w *writer) abort(err error) {
+	w.report(err)
+	w.drop(err)
+}
+
+// drop drops the batch: nothing of it happened, and everybody in it hears so.
+func (w *writer) drop(err error) {
 	w.known.reset()
 	if w.round.batch != nil {
 		w.round.batch.Discard()
@@ -105,7 +120,9 @@ func (w *writer) abort(err error) {
 	for _, c := range w.chores {
 		c.undone()
 	}
-	w.report(err)
+	if w.ledger != nil {
+		w.ledger.Undone()
+	}
 	w.finish()
 }
 

@@ -44,6 +44,8 @@ type Stats struct {
 	Waiting    int                             // events submitted and not taken by the writer yet
 	Orphans    int64                           // events in the orphan buffer now
 	OrphanCost int64                           // about what they take of memory, in bytes
+	Released   uint64                          // events that are served as their git data came
+	Lapsed     uint64                          // events whose git data did not come in time
 }
 
 // counters are written by the verifiers and the writer, and read by anybody.
@@ -58,6 +60,8 @@ type counters struct {
 	failures   atomic.Uint64
 	orphans    atomic.Int64
 	orphanCost atomic.Int64
+	released   atomic.Uint64
+	lapsed     atomic.Uint64
 }
 
 type latency struct {
@@ -108,7 +112,7 @@ func (d *Door) Stats() Stats {
 	s := Stats{
 		Verified: c.verified.Load(), Forged: c.forged.Load(), Recognised: c.recognised.Load(),
 		Commits: c.commits.Load(), Failures: c.failures.Load(), Waiting: d.waiting(),
-		Orphans: c.orphans.Load(), OrphanCost: c.orphanCost.Load(),
+		Orphans: c.orphans.Load(), OrphanCost: c.orphanCost.Load(), Released: c.released.Load(), Lapsed: c.lapsed.Load(),
 	}
 	for i := range c.verdicts {
 		for j := range c.verdicts[i] {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"graspd/internal/bucket"
+	"graspd/internal/ledger"
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
 	"graspd/internal/store"
@@ -31,6 +32,7 @@ var quietly = bucket.Rate{Tokens: 1, In: quietGap, Burst: 1 + quietBurst}
 type writer struct {
 	door    *Door
 	rules   policy.Rules
+	ledger  *ledger.Ledger // nil where nothing is hosted
 	orphans *orphans
 	stops   bool // the door closes
 	known   announced
@@ -45,12 +47,13 @@ type writer struct {
 	promotion promotion
 	forgets   forgetting
 	purging   purging
+	lapsing   lapsing
 }
 
 func newWriter(d *Door) *writer {
-	w := &writer{door: d, rules: d.rules, crowds: newCrowds()}
-	w.expiry.w, w.promotion.w, w.forgets.w, w.purging.w = w, w, w, w
-	w.chores = []chore{&w.expiry, &w.promotion, &w.forgets, &w.purging}
+	w := &writer{door: d, rules: d.rules, ledger: d.ledger, crowds: newCrowds()}
+	w.expiry.w, w.promotion.w, w.forgets.w, w.purging.w, w.lapsing.w = w, w, w, w, w
+	w.chores = []chore{&w.expiry, &w.promotion, &w.forgets, &w.purging, &w.lapsing}
 	w.known.reset()
 	w.orphans = newOrphans(d.limits, func(id nostr.ID) { d.forgetCopies([]nostr.ID{id}) })
 	return w
@@ -64,6 +67,7 @@ func (w *writer) run(ctx context.Context) {
 	w.purging.due = w.door.purging()
 	for ctx.Err() == nil {
 		w.rule()
+		w.receive()
 		more := w.fill()
 		if !more && !w.round.idle() && w.door.quiet() {
 			w.round.within(w.commits.Wait(time.Now(), quietly))

@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // family is one metric with all its label values.
 type family struct {
@@ -10,39 +14,71 @@ type family struct {
 	value            prometheus.ValueType
 }
 
-// book lists the families in the order in which they were made.
-type book struct{ families []*family }
+// collector asks every part. It lists the families in the order in which they were made.
+type collector struct {
+	families []*family
+	parts    []func(ctx context.Context, to chan<- prometheus.Metric)
+}
 
-func (b *book) add(kind string, value prometheus.ValueType, name, help string, labels []string) *family {
+func (c *collector) add(kind string, value prometheus.ValueType, name, help string, labels []string) *family {
 	f := &family{name, kind, help, labels, prometheus.NewDesc(name, help, labels, nil), value}
-	b.families = append(b.families, f)
+	c.families = append(c.families, f)
 	return f
 }
 
-func (b *book) gauge(name, help string, labels ...string) *family {
-	return b.add("gauge", prometheus.GaugeValue, name, help, labels)
+// figure is a family, and what tells its values of a part of the program that stands as S says.
+type figure[S any] struct {
+	*family
+	read func(s S, to series)
 }
 
-func (b *book) counter(name, help string, labels ...string) *family {
-	return b.add("counter", prometheus.CounterValue, name, help, labels)
+// gauges and counters tell any number of values, each with those of the labels; gauge and counter tell one.
+func gauges[S any](c *collector, name, help string, labels []string, read func(S, series)) figure[S] {
+	return figure[S]{c.add("gauge", prometheus.GaugeValue, name, help, labels), read}
 }
 
-func (b *book) histogram(name, help string, labels ...string) *family {
-	return b.add("histogram", prometheus.UntypedValue, name, help, labels)
+func counters[S any](c *collector, name, help string, labels []string, read func(S, series)) figure[S] {
+	return figure[S]{c.add("counter", prometheus.CounterValue, name, help, labels), read}
 }
 
-// tell writes one series.
-func (f *family) tell(to chan<- prometheus.Metric, v float64, labels ...string) {
-	to <- prometheus.MustNewConstMetric(f.desc, f.value, v, labels...)
+func gauge[S any, N number](c *collector, name, help string, read func(S) N) figure[S] {
+	return gauges(c, name, help, nil, func(s S, to series) { to.tell(float64(read(s))) })
+}
+
+func counter[S any](c *collector, name, help string, read func(S) uint64) figure[S] {
+	return counters(c, name, help, nil, func(s S, to series) { to.tell(float64(read(s))) })
+}
+
+type number interface{ ~int | ~int64 | ~uint64 }
+
+// part adds a part of the program, all figures of which are told from one look at it.
+func part[S any](c *collector, look func(context.Context) S, figures ...figure[S]) {
+	c.parts = append(c.parts, func(ctx context.Context, to chan<- prometheus.Metric) {
+		s := look(ctx)
+		for _, f := range figures {
+			f.read(s, series{f.family, to})
+		}
+	})
+}
+
+// series takes the values of one family.
+type series struct {
+	of *family
+	to chan<- prometheus.Metric
+}
+
+// tell writes one value, with those of the labels.
+func (s series) tell(v float64, labels ...string) {
+	s.to <- prometheus.MustNewConstMetric(s.of.desc, s.of.value, v, labels...)
 }
 
 // classes writes one histogram, from the numbers of its classes, not summed up.
-func (f *family) classes(to chan<- prometheus.Metric, bounds []float64, counts []uint64, sum float64, labels ...string) {
+func (s series) classes(bounds []float64, counts []uint64, sum float64, labels ...string) {
 	below, n := make(map[float64]uint64, len(bounds)), uint64(0)
 	for i, c := range counts {
 		if n += c; i < len(bounds) {
 			below[bounds[i]] = n
 		}
 	}
-	to <- prometheus.MustNewConstHistogram(f.desc, n, sum, below, labels...)
+	s.to <- prometheus.MustNewConstHistogram(s.of.desc, n, sum, below, labels...)
 }

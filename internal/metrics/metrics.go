@@ -27,6 +27,7 @@ type Config struct {
 	Door    interface{ Stats() ingest.Stats }
 	Relay   Relay
 	Sync    Sync // nil when this relay does not sync
+	Git     *Git // nil when it hosts no repositories
 	Faults  *contain.Faults
 }
 
@@ -45,21 +46,16 @@ type Sync interface {
 // patience is how long an answer waits for the engine.
 const patience = 5 * time.Second
 
-// part writes the figures of one part of the program.
-type part interface {
-	collect(ctx context.Context, to chan<- prometheus.Metric)
-}
-
-// collector asks every part.
-type collector struct {
-	families []*family
-	parts    []part
-}
-
-func newCollector(c Config) *collector {
-	b := &book{}
-	parts := []part{newBuild(b, c.Version), newIngest(b, c.Door), newStore(b, c.Store), newRelay(b, c.Relay), newSync(b, c), newFaults(b, c.Faults)}
-	return &collector{families: b.families, parts: parts}
+func newCollector(from Config) *collector {
+	c := &collector{}
+	ofBuild(c, from.Version)
+	ofDoor(c, from.Door)
+	ofStore(c, from.Store)
+	ofClients(c, from.Relay)
+	ofSync(c, from)
+	ofGit(c, from)
+	ofFaults(c, from.Faults)
+	return c
 }
 
 // Describe implements prometheus.Collector.
@@ -74,7 +70,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for _, p := range c.parts {
-		p.collect(ctx, to)
+		p(ctx, to)
 	}
 }
 
@@ -86,14 +82,16 @@ func Handler(c Config) http.Handler {
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 2 * patience})
 }
 
-// build tells which version this is.
-type build struct {
-	info    *family
-	version string
+// ofBuild tells which version this is.
+func ofBuild(c *collector, version string) {
+	part(c, func(context.Context) string { return version },
+		gauges(c, "graspd_build_info", "1, with the version that runs.", []string{"version"}, func(v string, to series) { to.tell(1, v) }))
 }
 
-func newBuild(b *book, version string) part {
-	return build{b.gauge("graspd_build_info", "1, with the version that runs.", "version"), version}
-}
+const faultsHelp = "Faults in this program that ended what they were found in, such as one client's connection, and nothing else. Each is a defect; the log has its place."
 
-func (p build) collect(_ context.Context, to chan<- prometheus.Metric) { p.info.tell(to, 1, p.version) }
+// ofFaults tells of panics that ended one client or one relay alone.
+func ofFaults(c *collector, from *contain.Faults) {
+	part(c, func(context.Context) uint64 { n, _ := from.Seen(); return n },
+		counter(c, "graspd_faults_total", faultsHelp, func(n uint64) uint64 { return n }))
+}

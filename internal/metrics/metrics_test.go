@@ -177,8 +177,7 @@ func TestSeriesGoWithTheirRelay(t *testing.T) {
 // TestNamesAreByTheBook: units, suffixes and help texts are as Prometheus asks,
 // but for the names that the field has fixed.
 func TestNamesAreByTheBook(t *testing.T) {
-	c, _ := sample()
-	problems, err := testutil.CollectAndLint(newCollector(c))
+	problems, err := testutil.CollectAndLint(newCollector(hosted()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,54 +3,36 @@ package metrics
 import (
 	"context"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"graspd/internal/relay"
 )
 
-// clients tells of those who use this relay.
+// clients is how it stands with those who use this relay.
 type clients struct {
-	from Relay
-
-	open, subscriptions, reconciliations, live *family
-	taken, turnedAway, ended, refused          *family
-	revoked                                    *family
-	frames, bytesIn, bytesOut, events          *family
+	relay.Stats
+	relay.Traffic
 }
 
-func newRelay(b *book, from Relay) part {
-	return clients{
-		from:            from,
-		open:            b.gauge("graspd_relay_connections", "Connected clients."),
-		subscriptions:   b.gauge("graspd_relay_subscriptions", "Their open subscriptions."),
-		reconciliations: b.gauge("graspd_relay_reconciliations", "Their open reconciliations (NIP-77)."),
-		live:            b.gauge("graspd_relay_live_bytes", "Bytes of live events that wait for clients; those that several wait for count for each."),
-		taken:           b.counter("graspd_relay_connections_total", "Connections taken."),
-		turnedAway:      b.counter("graspd_relay_turned_away_total", "Connections refused: too many, too fast, or during a shutdown."),
-		ended:           b.counter("graspd_relay_ended_total", "Connections that this relay ended, by reason: slow (live events piled up), much (pings, or large and unfinished messages, beyond what an address may have) or idle.", "reason"),
-		revoked:         b.counter("graspd_relay_revoked_total", "Subscriptions and reconciliations of those who held most that were ended as others needed their memory."),
-		refused:         b.counter("graspd_relay_refused_events_total", "Events refused before any check, by reason: rate or limit.", "reason"),
-		frames:          b.counter("graspd_relay_received_messages_total", "Messages received."),
-		bytesIn:         b.counter("graspd_relay_received_bytes_total", "Bytes in them."),
-		events:          b.counter("graspd_relay_sent_events_total", "Events sent to subscriptions, stored and live ones."),
-		bytesOut:        b.counter("graspd_relay_sent_bytes_total", "Bytes in all messages sent."),
-	}
-}
-
-func (p clients) collect(_ context.Context, to chan<- prometheus.Metric) {
-	s, t := p.from.Stats(), p.from.Traffic()
-	p.open.tell(to, float64(s.Sessions))
-	p.subscriptions.tell(to, float64(s.Subscriptions))
-	p.reconciliations.tell(to, float64(s.Reconciliations))
-	p.live.tell(to, float64(s.LiveBytes))
-	p.taken.tell(to, float64(t.Taken))
-	p.turnedAway.tell(to, float64(t.TurnedAway))
-	p.ended.tell(to, float64(t.TooSlow), "slow")
-	p.ended.tell(to, float64(t.TooQuiet), "idle")
-	p.ended.tell(to, float64(t.TooMuch), "much")
-	p.revoked.tell(to, float64(t.Revoked))
-	p.refused.tell(to, float64(t.RateLimited), "rate")
-	p.refused.tell(to, float64(t.Refused), "limit")
-	p.frames.tell(to, float64(t.Frames))
-	p.bytesIn.tell(to, float64(t.BytesIn))
-	p.events.tell(to, float64(t.Events))
-	p.bytesOut.tell(to, float64(t.BytesOut))
+func ofClients(c *collector, from Relay) {
+	part(c, func(context.Context) clients { return clients{from.Stats(), from.Traffic()} },
+		gauge(c, "graspd_relay_connections", "Connected clients.", func(p clients) int { return p.Sessions }),
+		gauge(c, "graspd_relay_subscriptions", "Their open subscriptions.", func(p clients) int { return p.Subscriptions }),
+		gauge(c, "graspd_relay_reconciliations", "Their open reconciliations (NIP-77).", func(p clients) int { return p.Reconciliations }),
+		gauge(c, "graspd_relay_live_bytes", "Bytes of live events that wait for clients; those that several wait for count for each.", func(p clients) int64 { return p.LiveBytes }),
+		counter(c, "graspd_relay_connections_total", "Connections taken.", func(p clients) uint64 { return p.Taken }),
+		counter(c, "graspd_relay_turned_away_total", "Connections refused: too many, too fast, or during a shutdown.", func(p clients) uint64 { return p.TurnedAway }),
+		counters(c, "graspd_relay_ended_total", "Connections that this relay ended, by reason: slow (live events piled up), much (pings, or large and unfinished messages, beyond what an address may have) or idle.", []string{"reason"}, func(p clients, to series) {
+			to.tell(float64(p.TooSlow), "slow")
+			to.tell(float64(p.TooQuiet), "idle")
+			to.tell(float64(p.TooMuch), "much")
+		}),
+		counter(c, "graspd_relay_revoked_total", "Subscriptions and reconciliations of those who held most that were ended as others needed their memory.", func(p clients) uint64 { return p.Revoked }),
+		counters(c, "graspd_relay_refused_events_total", "Events refused before any check, by reason: rate or limit.", []string{"reason"}, func(p clients, to series) {
+			to.tell(float64(p.RateLimited), "rate")
+			to.tell(float64(p.Refused), "limit")
+		}),
+		counter(c, "graspd_relay_received_messages_total", "Messages received.", func(p clients) uint64 { return p.Frames }),
+		counter(c, "graspd_relay_received_bytes_total", "Bytes in them.", func(p clients) uint64 { return p.BytesIn }),
+		counter(c, "graspd_relay_sent_events_total", "Events sent to subscriptions, stored and live ones.", func(p clients) uint64 { return p.Events }),
+		counter(c, "graspd_relay_sent_bytes_total", "Bytes in all messages sent.", func(p clients) uint64 { return p.BytesOut }),
+	)
 }

@@ -2,7 +2,9 @@ package node
 
 import (
 	"graspd/internal/admin"
+	"graspd/internal/gitproc"
 	"graspd/internal/metrics"
+	"graspd/internal/status"
 )
 
 // adminPages are what the private listener tells.
@@ -16,6 +18,30 @@ func (n *Node) adminPages() *admin.Pages {
 	if n.Engine != nil {
 		c.Sync, m.Sync = n.Engine, n.Engine
 	}
+	if n.Host != nil {
+		c.Git = n.gitStatus
+		m.Git = &metrics.Git{Host: n.Host, Web: n.Web}
+		if n.git != nil {
+			m.Git.Processes = n.git.Stats
+		}
+	}
 	c.Metrics = metrics.Handler(m)
 	return admin.New(c)
+}
+
+// gitStatus is how hosting stands. What cannot be read is logged and left out.
+func (n *Node) gitStatus() *status.Git {
+	g, err := n.Host.Status()
+	if err != nil {
+		n.log.Error("git data", "error", err)
+	}
+	g.Fetches = n.Web.Stats().Fetching
+	if n.git == nil {
+		return &g
+	}
+	for _, k := range []gitproc.Kind{gitproc.Fetch, gitproc.Upload, gitproc.Maintenance} {
+		s := n.git.Stats(k)
+		g.Processes = append(g.Processes, status.Processes{Kind: k.String(), Running: s.Running, Queued: s.Queued, Refused: s.Refused, Ended: s.Ended, Failed: s.Failed})
+	}
+	return &g
 }

@@ -15,11 +15,14 @@ import (
 // CopyClosed makes a copy of a data directory that no node has open, or fails with store.ErrInUse.
 func CopyClosed(data, dir string, o store.Options) error {
 	o.Dir = StoreIn(data)
-	return copyData(data, dir, func(to string) error { return store.CopyClosed(o, to) })
+	return copyData(data, dir, func(to string) error {
+		return store.CopyClosed(o, StoreIn(to), func() error { return copyClosedGit(data, to) })
+	})
 }
 
-// copyData makes a copy of a data directory, of whose store copyStore makes the copy. Its name is given when it is complete and durable.
-func copyData(data, dir string, copyStore func(to string) error) (err error) {
+// copyData makes a copy of a data directory, of whose store and git data copyContent makes the copies. Its name is given when it is
+// complete and durable.
+func copyData(data, dir string, copyContent func(to string) error) (err error) {
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, &fs.PathError{Op: "copy to", Path: dir, Err: fs.ErrExist})
 	}
@@ -34,11 +37,10 @@ func copyData(data, dir string, copyStore func(to string) error) (err error) {
 			err = errors.Join(err, os.RemoveAll(partial))
 		}
 	}()
-	to := StoreIn(partial)
-	if err := copyStore(to); err != nil {
+	if err := copyContent(partial); err != nil {
 		return err
 	}
-	if err := os.Chmod(to, 0o700); err != nil {
+	if err := os.Chmod(StoreIn(partial), 0o700); err != nil {
 		return err
 	}
 	if err := copyKey(filepath.Join(data, keyFile), filepath.Join(partial, keyFile)); err != nil {
@@ -86,7 +88,12 @@ func (n *Node) Backup(dir string) error {
 	default:
 		return admin.ErrBackupRunning
 	}
-	err := copyData(n.cfg.Dir, dir, n.Store.Copy)
+	err := copyData(n.cfg.Dir, dir, func(to string) error {
+		if err := n.Store.Copy(StoreIn(to)); err != nil {
+			return err
+		}
+		return n.copyGit(to)
+	})
 	if err != nil {
 		n.log.Error("backup", "dir", dir, "error", err)
 		return err

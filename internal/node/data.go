@@ -7,6 +7,7 @@ import (
 
 	"graspd/internal/contain"
 	"graspd/internal/ingest"
+	"graspd/internal/ledger"
 	"graspd/internal/store"
 )
 
@@ -19,27 +20,49 @@ func OpenStore(dir string, o store.Options) (*store.Store, error) {
 	return store.Open(o)
 }
 
-// OpenDoor opens the store and the door in front of it alone, for events that are brought in while nothing is served.
+// OpenDoor opens the store and the door in front of it alone, for events that are brought in while nothing is served. None of them
+// waits for git data.
 func OpenDoor(c Config) (*store.Store, *ingest.Door, error) {
-	return open(c.withDefaults(), nil)
-}
-
-// open opens the data directory and the door in front of it.
-func open(c Config, faults *contain.Faults) (*store.Store, *ingest.Door, error) {
-	if c.Store.FS == nil {
-		if err := os.MkdirAll(c.Dir, 0o750); err != nil {
-			return nil, nil, fmt.Errorf("make data directory: %w", err)
-		}
-	}
-	rules := c.rules(c.Lists)
-	o := c.Store
-	o.Rules, o.Now, o.Logger = rules.Fingerprint(), c.Now, c.Logger.With("component", "store")
-	s, err := OpenStore(c.Dir, o)
+	c = c.withDefaults()
+	s, err := openStore(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	return s, ingest.New(ingest.Config{
-		Store: s, Rules: rules, Verifier: c.Verifier, Now: c.Now, Workers: c.Workers, Limits: c.Door,
-		Logger: c.Logger.With("component", "ingest"), Faults: faults,
-	}), nil
+	return s, newDoor(c, s, nil, nil), nil
+}
+
+// openData opens the data directory and the door in front of it.
+func (n *Node) openData() (err error) {
+	c := n.cfg
+	if n.Store, err = openStore(c); err != nil {
+		return err
+	}
+	if c.Git == nil {
+		n.Door = newDoor(c, n.Store, nil, n.faults)
+		return nil
+	}
+	if err := n.openGit(); err != nil {
+		return err
+	}
+	n.Door = newDoor(c, n.Store, n.Host.Ledger(), n.faults)
+	n.Host.Through(n.Door)
+	return nil
+}
+
+func openStore(c Config) (*store.Store, error) {
+	if c.Store.FS == nil {
+		if err := os.MkdirAll(c.Dir, 0o750); err != nil {
+			return nil, fmt.Errorf("make data directory: %w", err)
+		}
+	}
+	o := c.Store
+	o.Rules, o.Now, o.Logger = c.rules(c.Lists).Fingerprint(), c.Now, c.Logger.With("component", "store")
+	return OpenStore(c.Dir, o)
+}
+
+func newDoor(c Config, s *store.Store, l *ledger.Ledger, faults *contain.Faults) *ingest.Door {
+	return ingest.New(ingest.Config{
+		Store: s, Rules: c.rules(c.Lists), Verifier: c.Verifier, Now: c.Now, Workers: c.Workers, Limits: c.Door,
+		Logger: c.Logger.With("component", "ingest"), Faults: faults, Ledger: l,
+	})
 }

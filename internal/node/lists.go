@@ -10,7 +10,7 @@ import (
 // SetLists puts other lists in force, and says in the log what became of it. The door goes first: what the engine asks for then
 // is decided by the new rules. It is not called twice at once.
 func (n *Node) SetLists(ctx context.Context, l policy.Lists) {
-	rules, before := n.cfg.rules(l), n.cfg.rules(n.lists)
+	rules, before := n.cfg.rules(l), *n.rules.Load()
 	if rules.Fingerprint() == before.Fingerprint() {
 		n.log.Info("lists reread: nothing has changed")
 		return
@@ -19,7 +19,7 @@ func (n *Node) SetLists(ctx context.Context, l policy.Lists) {
 		n.log.Error("the lists stay as they were", "error", err)
 		return
 	}
-	n.lists = l
+	n.rules.Store(&rules)
 	if n.Engine != nil {
 		if err := n.Engine.SetLists(ctx, l, rules.Loosens(before)); err != nil {
 			n.log.Error("the lists hold for what comes, but not for what is asked for", "error", err)

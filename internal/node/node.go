@@ -7,12 +7,18 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"graspd/internal/contain"
 	"graspd/internal/front"
+	"graspd/internal/githttp"
+	"graspd/internal/gitproc"
+	"graspd/internal/gitrepo"
 	"graspd/internal/grasp"
+	"graspd/internal/hosting"
 	"graspd/internal/ingest"
+	"graspd/internal/ledger"
 	"graspd/internal/nip11"
 	"graspd/internal/nostr"
 	"graspd/internal/policy"
@@ -40,6 +46,7 @@ type Config struct {
 	Connections int                      // of clients that are accepted at once, more wait in the kernel's queue; 0 is no bound
 	Info        nip11.Document           // what the operator says; Self, Software, Version and RepoAcceptanceCriteria are filled in
 	AdminHosts  []string                 // names under which the private listener may be asked for
+	Git         *Git                     // nil hosts no repositories
 	Sync        *Sync                    // nil fills from nobody
 	Identity    func() (Identity, error) // asked once the store is open; nil is the key in Dir
 	Now         func() time.Time         // the wall clock; nil is time.Now
@@ -68,26 +75,31 @@ type Node struct {
 	Store  *store.Store
 	Door   *ingest.Door
 	Relay  *relay.Relay
+	Host   *hosting.Host     // nil without Git
+	Web    *githttp.Server   // nil without Git
 	Engine *relaysync.Engine // nil without Sync
 
 	cfg     Config
-	lists   policy.Lists // in force; for whoever calls SetLists
+	rules   atomic.Pointer[policy.Rules] // in force
 	log     *slog.Logger
 	faults  *contain.Faults
 	self    nostr.PubKey
+	git     *gitproc.Git  // nil as the disk is
+	disk    *gitrepo.Disk // nil without Git, and where Git brings its own
 	backups chan struct{} // full while a backup is under way
 }
 
 // New builds a node. It answers only when it runs, and has to be closed.
 func New(c Config) (_ *Node, err error) {
 	c = c.withDefaults()
-	n := &Node{cfg: c, lists: c.Lists, log: c.Logger, faults: contain.New(c.Logger, nil), backups: make(chan struct{}, 1)}
+	n := &Node{cfg: c, log: c.Logger, faults: contain.New(c.Logger, nil), backups: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
 		}
 	}()
-	if n.Store, n.Door, err = open(c, n.faults); err != nil {
+	n.rules.Store(new(c.rules(c.Lists)))
+	if err := n.openData(); err != nil {
 		return nil, err
 	}
 	who, err := c.Identity()
@@ -98,6 +110,11 @@ func New(c Config) (_ *Node, err error) {
 	n.Front = front.New(front.Config{
 		Rates: c.Rates, Proxies: c.Proxies, Now: c.Now, Logger: c.Logger.With("component", "front"), Faults: n.faults,
 	})
+	if c.Git != nil {
+		if err := n.serveGit(); err != nil {
+			return nil, err
+		}
+	}
 	if n.Relay, err = n.newRelay(); err != nil {
 		return nil, err
 	}
@@ -123,25 +140,36 @@ func (c Config) withDefaults() Config {
 
 // rules are those that the settings and these lists make.
 func (c Config) rules(l policy.Lists) policy.Rules {
-	return policy.Rules{Service: c.Service, MinPoW: c.MinPoW, Lists: l}
+	return policy.Rules{Service: c.Service, MinPoW: c.MinPoW, Lists: l, Git: c.Git != nil}
 }
 
 func (n *Node) newRelay() (*relay.Relay, error) {
 	c := n.cfg
 	info := c.Info
-	info.Self, info.Software, info.Version, info.RepoAcceptanceCriteria = n.self.String(), "graspd", c.Version, acceptance(c.Lists)
+	info.Self, info.Software, info.Version, info.RepoAcceptanceCriteria = n.self.String(), "graspd", c.Version, acceptance(c)
+	if c.Git != nil {
+		info.SupportedGRASPs = []string{"GRASP-01"}
+	}
+	var moved func(int) ([]ledger.Repository, error)
+	if n.Host != nil {
+		moved = n.Host.Moved
+	}
 	return relay.New(relay.Config{
-		Front: n.Front, Store: n.Store, Door: n.Door, Service: c.Service, Info: info, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
+		Moved: moved, Front: n.Front, Store: n.Store, Door: n.Door, Service: c.Service, Info: info, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
 		Logger: c.Logger.With("component", "relay"), Faults: n.faults,
 	})
 }
 
 // acceptance is what the information document says about repositories (GRASP-01). Who stands on lists is nobody's business.
-func acceptance(l policy.Lists) string {
-	if l.AllowRepositories.Len()+len(l.AllowPubKeys) > 0 {
-		return "Repositories chosen by the operator whose announcements name this relay in their relays tags."
+func acceptance(c Config) string {
+	names, name := "name this relay in their relays tags.", "names this relay in its relays tag."
+	if c.Git != nil {
+		names, name = "name this service in their relays and clone tags.", "names this service in its relays and clone tags."
 	}
-	return "Any repository whose announcement names this relay in its relays tag."
+	if c.Lists.AllowRepositories.Len()+len(c.Lists.AllowPubKeys) > 0 {
+		return "Repositories chosen by the operator whose announcements " + names
+	}
+	return "Any repository whose announcement " + name
 }
 
 // Service is under which announcements list this relay.
@@ -155,8 +183,15 @@ func (n *Node) Close() error {
 	if err := n.endBackups(); err != nil {
 		return err // a store that is being copied stays open
 	}
-	if n.Store == nil {
-		return nil
+	var errs []error
+	if n.Web != nil {
+		n.Web.Close()
 	}
-	return n.Store.Close()
+	if n.disk != nil {
+		errs = append(errs, n.disk.Close())
+	}
+	if n.Store != nil {
+		errs = append(errs, n.Store.Close())
+	}
+	return errors.Join(errs...)
 }

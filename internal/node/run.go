@@ -56,6 +56,9 @@ func (n *Node) parts(l Listeners) []part {
 	if n.Engine != nil {
 		parts = append(parts, part{"engine", n.Engine.Run})
 	}
+	if n.Host != nil {
+		parts = append(parts, part{"hosting", n.Host.Run})
+	}
 	parts = append(parts, part{"relay", n.Relay.Run}, part{"door", n.Door.Run})
 	if l.Admin != nil {
 		parts = append(parts,

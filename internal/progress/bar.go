@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -35,20 +36,9 @@ func Left(took time.Duration, done, all int64) (time.Duration, bool) {
 
 // Count writes a number with a comma before every third digit from the end.
 func Count(n int64) string {
-	sign := ""
-	if n < 0 {
-		sign, n = "-", -n
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
 	}
-	digits := []byte{}
-	for i := 0; n > 0 || i == 0; i++ {
-		if i > 0 && i%3 == 0 {
-			digits = append(digits, ',')
-		}
-		digits = append(digits, byte('0'+n%10))
-		n /= 10
-	}
-	for i, j := 0, len(digits)-1; i < j; i, j = i+1, j-1 {
-		digits[i], digits[j] = digits[j], digits[i]
-	}
-	return sign + string(digits)
+	return s
 }

@@ -11,24 +11,24 @@ const between = 100 * time.Millisecond
 
 // Meter shows one piece of work in one line. A nil Meter shows nothing.
 type Meter struct {
-	screen *Screen
-	what   string
-	now    func() time.Time
+	screen     *Screen
+	what, unit string
+	now        func() time.Time
 
 	mu          sync.Mutex // guards the rest
 	begun, next time.Time
 }
 
-// NewMeter returns a meter for what is done; nil without a screen.
-func NewMeter(s *Screen, what string, now func() time.Time) *Meter {
+// NewMeter returns a meter for what is done to things of a sort; nil without a screen.
+func NewMeter(s *Screen, what, unit string, now func() time.Time) *Meter {
 	if s == nil {
 		return nil
 	}
-	return &Meter{screen: s, what: what, now: now}
+	return &Meter{screen: s, what: what, unit: unit, now: now}
 }
 
-// Show tells that so much of all is done, in any unit, with so many events. It draws a few times a second only.
-func (m *Meter) Show(done, all, events int64) {
+// Show tells that so much of all is done, in any measure, with so many things. It draws a few times a second only.
+func (m *Meter) Show(done, all, things int64) {
 	if m == nil {
 		return
 	}
@@ -42,13 +42,13 @@ func (m *Meter) Show(done, all, events int64) {
 		return
 	}
 	m.next = now.Add(between)
-	m.screen.Draw(m.line(now.Sub(m.begun), done, all, events))
+	m.screen.Draw(m.line(now.Sub(m.begun), done, all, things))
 }
 
-func (m *Meter) line(took time.Duration, done, all, events int64) string {
-	line := fmt.Sprintf("%s %s %3d %%  %s events", m.what, Bar(24, done, all), 100*min(done, all)/max(1, all), Count(events))
+func (m *Meter) line(took time.Duration, done, all, things int64) string {
+	line := fmt.Sprintf("%s %s %3d %%  %s %s", m.what, Bar(24, done, all), 100*min(done, all)/max(1, all), Count(things), m.unit)
 	if took >= time.Second {
-		line += fmt.Sprintf(", %s a second", Count(int64(float64(events)/took.Seconds())))
+		line += fmt.Sprintf(", %s a second", Count(int64(float64(things)/took.Seconds())))
 	}
 	if left, ok := Left(took, done, all); ok {
 		line += fmt.Sprintf(", %v left", left.Round(time.Second))

@@ -90,7 +90,7 @@ func TestCounts(t *testing.T) {
 func TestMeterIsThrottledAndEstimates(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(1_000_000, 0)
-	m := progress.NewMeter(progress.NewScreen(&out, func() int { return 100 }), "checking", func() time.Time { return now })
+	m := progress.NewMeter(progress.NewScreen(&out, func() int { return 100 }), "checking", "events", func() time.Time { return now })
 	for i := range int64(1000) {
 		m.Show(i, 4000, i)
 		now = now.Add(10 * time.Millisecond)
@@ -108,7 +108,7 @@ func TestWithoutATerminal(t *testing.T) {
 	var s *progress.Screen
 	s.Draw("nothing")
 	s.Clear()
-	m := progress.NewMeter(nil, "checking", time.Now)
+	m := progress.NewMeter(nil, "checking", "events", time.Now)
 	m.Show(1, 2, 1)
 	m.End()
 	if m != nil {

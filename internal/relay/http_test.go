@@ -43,8 +43,9 @@ func checkCORS(t *testing.T, h http.Header) {
 		t.Errorf("Access-Control-Allow-Origin: %q", got)
 	}
 	for key, want := range map[string]string{
-		"Access-Control-Allow-Methods": "GET POST OPTIONS",
-		"Access-Control-Allow-Headers": "Authorization Content-Type Git-Protocol Accept Content-Encoding X-Requested-With",
+		"Access-Control-Allow-Methods":  "GET POST OPTIONS",
+		"Access-Control-Expose-Headers": "WWW-Authenticate",
+		"Access-Control-Allow-Headers":  "Authorization Content-Type Git-Protocol Accept Content-Encoding X-Requested-With",
 	} {
 		got := strings.Split(h.Get(key), ", ")
 		for value := range strings.FieldsSeq(want) {

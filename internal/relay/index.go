@@ -1,6 +1,10 @@
 package relay
 
-import "graspd/internal/nostr"
+import (
+	"slices"
+
+	"graspd/internal/nostr"
+)
 
 // index finds the live filters that an event can match. Each filter stands under every value of one of its lists: the ids, else
 // its shortest list of tag values, else the authors, else the kinds; a filter without lists stands in rest. It is not
@@ -64,12 +68,7 @@ func (x *index) candidates(s *subject, visit func(*liveFilter)) {
 
 // narrowest are the values of the shortest list.
 func narrowest(tags []nostr.TagFilter) []tagValue {
-	best := tags[0]
-	for _, t := range tags[1:] {
-		if len(t.Values) < len(best.Values) {
-			best = t
-		}
-	}
+	best := slices.MinFunc(tags, func(a, b nostr.TagFilter) int { return len(a.Values) - len(b.Values) })
 	keys := make([]tagValue, len(best.Values))
 	for i, v := range best.Values {
 		keys[i] = tagValue{best.Name, v}

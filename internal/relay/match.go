@@ -69,10 +69,5 @@ func intersect(a, b []string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	for _, v := range a {
-		if _, found := slices.BinarySearch(b, v); found {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a, func(v string) bool { _, found := slices.BinarySearch(b, v); return found })
 }

@@ -26,7 +26,7 @@ type reconciles struct {
 	now      func() time.Time
 	limits   ReconcileLimits
 	records  *front.Pool
-	building chan struct{} // holds a token for each set that is being read
+	building places // for sets that are being read
 
 	mu   sync.Mutex
 	open map[*session]map[string]*reconciliation
@@ -44,7 +44,7 @@ type reconciliation struct {
 func newReconciles(st *store.Store, now func() time.Time, limits ReconcileLimits, records *front.Pool) *reconciles {
 	return &reconciles{
 		store: st, now: now, limits: limits, records: records,
-		building: make(chan struct{}, builders),
+		building: make(places, builders),
 		open:     map[*session]map[string]*reconciliation{},
 	}
 }

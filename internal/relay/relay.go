@@ -18,6 +18,7 @@ import (
 	"graspd/internal/front"
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
+	"graspd/internal/ledger"
 	"graspd/internal/nip11"
 	"graspd/internal/store"
 )
@@ -35,11 +36,13 @@ type Config struct {
 	Service grasp.Service  // under which announcements list this relay
 	Info    nip11.Document // what the operator says; limits and supported NIPs are filled in
 	Limits  Limits
-	MinPoW  int              // what the door's rules demand (NIP-13), to be told
-	Now     func() time.Time // nil is time.Now
-	Ping    time.Duration    // between two pings to a client; 0 is 30 s
-	Logger  *slog.Logger     // nil is silent
-	Faults  *contain.Faults  // where faults in what serves one client are noted; nil is nowhere
+	MinPoW  int // what the door's rules demand (NIP-13), to be told
+	// Moved lists the repositories with git data whose refs have changed last, without their refs; nil where none are hosted.
+	Moved  func(most int) ([]ledger.Repository, error)
+	Now    func() time.Time // nil is time.Now
+	Ping   time.Duration    // between two pings to a client; 0 is 30 s
+	Logger *slog.Logger     // nil is silent
+	Faults *contain.Faults  // where faults in what serves one client are noted; nil is nowhere
 
 	// Challenge makes the challenge of a connection (NIP-42), which nobody may be able to guess; nil is rand.Text.
 	Challenge func() string
@@ -58,6 +61,7 @@ type Relay struct {
 	faults    *contain.Faults
 	info      []byte
 	page      *page
+	moved     func(most int) ([]ledger.Repository, error)
 
 	dispatcher *dispatcher
 	reconciles *reconciles
@@ -83,9 +87,7 @@ func New(c Config) (*Relay, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Challenge == nil {
 		c.Challenge = rand.Text
 	}
@@ -103,7 +105,7 @@ func New(c Config) (*Relay, error) {
 	pools := newPools(c.Front, limits)
 	r := &Relay{
 		store: c.Store, door: c.Door, service: c.Service, challenge: c.Challenge, limits: limits, now: c.Now, ping: cmp.Or(c.Ping, pingEvery), logger: c.Logger, faults: c.Faults,
-		info: info, page: page, maxLag: defaultMaxLag,
+		info: info, page: page, moved: c.Moved, maxLag: defaultMaxLag,
 		dispatcher: newDispatcher(c.Store, c.Faults),
 		reconciles: newReconciles(c.Store, c.Now, limits.Reconcile, pools.records),
 		counting:   make(places, counters),

@@ -3,20 +3,21 @@ package relay
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
 
+	"graspd/internal/grasp"
 	"graspd/internal/nip19"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/store"
 	"graspd/internal/words"
 )
 
 // Bounds of the list of repositories on the page.
 const (
-	mostListed = 200 // the newest announcements
+	mostListed = 200 // those last pushed to, and the newest announcements, together
 	mostAbout  = 200 // bytes of a description
 	mostWeb    = 3   // links of one repository
 	listedTime = 30 * time.Second
@@ -35,6 +36,8 @@ type repositoryView struct {
 	Clone              string   // for git with ngit
 	Client             string   // a web client
 	Web                []string // the owner's own links
+	Page               string   // what git clones, and a browser shows; "" without git data
+	Pushed             string   // when the refs changed last
 }
 
 // pageNow returns the page with the repositories of now, or of some seconds ago.
@@ -57,58 +60,74 @@ func (r *Relay) pageNow() ([]byte, error) {
 	return html, nil
 }
 
-// repositories lists the newest announcements that list this relay, and tells
-// how many announcements it did not look at.
+// repositories lists those that have git data, the last pushed to first, then the newest announcements that list this relay; and
+// tells how many announcements it did not look at.
 func (r *Relay) repositories() (out []repositoryView, more int64, err error) {
 	v := r.store.View()
 	defer v.Close()
-	most, seen := mostListed, int64(0)
+	looked := map[string]bool{}
+	if out, err = r.hosted(v, looked); err != nil {
+		return nil, 0, fmt.Errorf("list repositories: %w", err)
+	}
+	most := mostListed
 	for row, err := range v.Query(context.Background(), nostr.Filter{Kinds: []nostr.Kind{nip34.KindRepository}, Limit: &most}) {
 		if err != nil {
 			return nil, 0, fmt.Errorf("list repositories: %w", err)
 		}
-		seen++
 		e, err := row.Event()
 		if err != nil {
 			return nil, 0, fmt.Errorf("list repositories: %w", err)
 		}
+		if looked[e.Address()] || len(looked) >= mostListed {
+			continue
+		}
+		looked[e.Address()] = true
 		if a, err := nip34.ParseAnnouncement(e); err == nil && r.service.Lists(a) {
 			out = append(out, r.repositoryView(a))
 		}
 	}
-	return out, max(0, r.store.Stats().Repositories-seen), nil
+	return out, max(0, r.store.Stats().Repositories-int64(len(looked))), nil
+}
+
+// hosted lists the repositories that have git data, and notes whose announcements it has looked at.
+func (r *Relay) hosted(v *store.View, looked map[string]bool) (out []repositoryView, err error) {
+	if r.moved == nil {
+		return nil, nil
+	}
+	list, err := r.moved(mostListed)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range list {
+		e, ok, err := v.At(x.Of.String())
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		a, err := nip34.ParseAnnouncement(e)
+		if err != nil || !r.service.Lists(a) {
+			continue
+		}
+		looked[x.Of.String()] = true
+		one := r.repositoryView(a)
+		one.Pushed = time.Unix(x.Moved, 0).UTC().Format("2006-01-02 15:04")
+		one.Page = r.service.CloneURL(x.Of.PubKey, x.Of.D)
+		out = append(out, one)
+	}
+	return out, nil
 }
 
 func (r *Relay) repositoryView(a *nip34.Announcement) repositoryView {
-	npub := nip19.Npub(a.Address.PubKey)
-	host := strings.TrimPrefix(strings.TrimPrefix(string(r.service.RelayURL()), "wss://"), "ws://")
-	path := npub + "/" + escape(host) + "/" + escape(a.Address.D)
+	owner, d := a.Address.PubKey, a.Address.D
 	v := repositoryView{
-		Name: a.Name, About: shorten(a.Description, mostAbout), Owner: npub, Clone: "nostr://" + path, Client: "https://gitworkshop.dev/" + path,
+		Name: a.Name, About: words.Line(a.Description, mostAbout), Owner: nip19.Npub(owner), Clone: r.service.NostrURL(owner, d),
+		Client: r.service.ClientURL(owner, d), Web: grasp.WebPages(a, mostWeb),
 	}
 	if strings.TrimSpace(v.Name) == "" {
-		v.Name = a.Address.D
+		v.Name = d
 	}
-	v.Name = shorten(v.Name, mostAbout)
-	for _, w := range a.Web {
-		if u, err := url.Parse(w); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && len(w) <= 500 && len(v.Web) < mostWeb {
-			v.Web = append(v.Web, w)
-		}
-	}
+	v.Name = words.Line(v.Name, mostAbout)
 	return v
-}
-
-// escape writes a part of a path with nothing but unreserved characters (RFC 3986).
-func escape(s string) string {
-	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
-}
-
-// shorten cuts a text to its first line, and to most bytes.
-func shorten(s string, most int) string {
-	s, _, cut := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD")), "\n")
-	s, long := words.Cut(s, most)
-	if cut || long {
-		s = strings.TrimSpace(s) + "…"
-	}
-	return s
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"graspd/internal/ledger"
 	"graspd/internal/nip19"
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
@@ -68,6 +69,52 @@ func TestRepositoriesOnThePage(t *testing.T) {
 		}
 		time.Sleep(31 * time.Second)
 		if body := page(); strings.Count(body, "<details>") != 200 || !strings.Contains(body, "and 13 more announcements") {
+			t.Errorf("%d repositories are listed", strings.Count(body, "<details>"))
+		}
+	})
+}
+
+// TestRepositoriesWithDataComeFirst: the last pushed to first of all, then the newest announcements without data, 200 together.
+func TestRepositoriesWithDataComeFirst(t *testing.T) {
+	var moved []ledger.Repository
+	c := relay.Config{Moved: func(most int) ([]ledger.Repository, error) { return moved[:min(len(moved), most)], nil }}
+	inWorldOf(t, c, func(t *testing.T, w *world) {
+		now := time.Now().Unix()
+		named := func(at int64, d string) *nostr.Event {
+			return event(1, at, nip34.KindRepository, "", nostr.Tag{"d", d}, nostr.Tag{"relays", "wss://" + domain}, nostr.Tag{"maintainers", key(2).String()})
+		}
+		w.put(t, named(now-9, "old"), named(now-8, "older push"), named(now, "new"),
+			event(2, now-1, nip34.KindRepository, "", nostr.Tag{"d", "old"}, nostr.Tag{"name", "elsewhere"}, nostr.Tag{"relays", "wss://other.example"}))
+		add := func(author byte, d string, at int64) {
+			moved = append(moved, ledger.Repository{Of: nip34.Address{Kind: nip34.KindRepository, PubKey: key(author), D: d}, Moved: at})
+		}
+		add(1, "old", 1_700_000_000)
+		add(1, "older push", 1_600_000_000)
+		add(2, "old", 1_600_000_000)
+		add(1, "gone", 1_600_000_000)
+		_, body := w.get(t, "GET", "/", nil)
+		npub := nip19.Npub(key(1))
+		at := 0
+		for _, want := range []string{
+			`<b>old</b> <span class="dim">pushed 2023-11-14 22:13 ·</span>`, `<a href="https://` + domain + "/" + npub + `/old.git">`, "<pre>git clone https://" + domain + "/" + npub + "/old.git</pre>",
+			`<b>older push</b> <span class="dim">pushed 2020-09-13 12:26 ·</span>`, "<b>new</b></summary>",
+		} {
+			i := strings.Index(body[at:], want)
+			if i < 0 {
+				t.Fatalf("the page lacks %s, or not in this order", want)
+			}
+			at += i
+		}
+		if strings.Contains(body, "elsewhere") || strings.Count(body, "<details>") != 3 || strings.Contains(body[at:], "old.git") || strings.Contains(body, "more announcements") {
+			t.Error(body)
+		}
+		moved = nil
+		for i := range 250 {
+			w.put(t, named(now-20, fmt.Sprint("many", i)))
+			add(1, fmt.Sprint("many", i), now)
+		}
+		time.Sleep(31 * time.Second)
+		if _, body := w.get(t, "GET", "/", nil); strings.Count(body, "<details>") != 200 || strings.Contains(body, "<b>new</b>") || !strings.Contains(body, "and 54 more announcements") {
 			t.Errorf("%d repositories are listed", strings.Count(body, "<details>"))
 		}
 	})

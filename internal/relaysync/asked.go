@@ -96,11 +96,5 @@ func (a *asked) answer(sub string, e *nostr.Event) (q *question, late bool) {
 
 // source tells the door where events of the request come from.
 func (q *question) source() store.Source {
-	switch q.class {
-	case plan.Live:
-		return store.Live
-	case plan.Daily:
-		return store.Daily
-	}
-	return store.Catchup
+	return [...]store.Source{plan.Live: store.Live, plan.Catchup: store.Catchup, plan.Daily: store.Daily}[q.class]
 }

@@ -55,7 +55,7 @@ func New(c Config) *Engine {
 		cfg:     c,
 		dials:   make(chan struct{}, c.DialsAtOnce),
 		loads:   make(chan struct{}, c.LoadsAtOnce),
-		desired: want.NewDesired(c.Service, c.Bootstrap, c.Bounds),
+		desired: want.NewDesired(c.Service, c.Bootstrap, want.Bounds{}),
 		wants:   make(map[grasp.RelayURL]*want.Want),
 		peers:   make(map[grasp.RelayURL]*peer),
 		asks:    make(chan chan []*peer), retries: make(chan retry), following: make(chan struct{}), over: make(chan struct{}),

@@ -34,8 +34,13 @@ func (b *inbox) push(from *link, in plan.Input) {
 	b.mu.Lock()
 	b.items = append(b.items, arrival{from, in})
 	b.mu.Unlock()
+	poke(b.ready)
+}
+
+// poke puts a token where there is none.
+func poke(token chan<- struct{}) {
 	select {
-	case b.ready <- struct{}{}:
+	case token <- struct{}{}:
 	default:
 	}
 }

@@ -14,31 +14,30 @@ import (
 // its items stand. Without a set when that fails.
 func (p *peer) load(ctx context.Context, e plan.LoadSet) plan.Loaded {
 	out := plan.Loaded{Sub: e.Sub}
-	v, done, ok := p.view(ctx)
-	if !ok {
-		return out
-	}
-	defer done()
-	var items []negentropy.Item
-	for m, err := range v.Marks(ctx, e.Filter) {
-		if err != nil {
-			p.unreadable(ctx, "local set could not be read", err)
-			return plan.Loaded{Sub: e.Sub}
+	p.reading(ctx, "local set could not be read", func(v *store.View) error {
+		var items []negentropy.Item
+		var values []int16
+		for m, err := range v.Marks(ctx, e.Filter) {
+			if err != nil {
+				return err
+			}
+			if e.Most > 0 && len(items) == e.Most {
+				out.Large = true
+				return nil
+			}
+			value := int16(-1)
+			switch {
+			case m.Shown && len(e.Filter.Tags) == 0:
+				value = 0
+			case m.Shown:
+				value = int16(m.Value)
+			}
+			items, values = append(items, negentropy.Item{Time: uint64(m.Time), ID: m.ID}), append(values, value)
 		}
-		if e.Most > 0 && len(items) == e.Most {
-			return plan.Loaded{Sub: e.Sub, Large: true}
-		}
-		value := int16(-1)
-		switch {
-		case m.Shown && len(e.Filter.Tags) == 0:
-			value = 0
-		case m.Shown:
-			value = int16(m.Value)
-		}
-		items, out.Values = append(items, negentropy.Item{Time: uint64(m.Time), ID: m.ID}), append(out.Values, value)
-	}
-	ascend(items, out.Values)
-	out.Set = negentropy.NewSet(items)
+		ascend(items, values)
+		out.Set, out.Values = negentropy.NewSet(items), values
+		return nil
+	})
 	return out
 }
 
@@ -58,45 +57,40 @@ func ascend(items []negentropy.Item, values []int16) {
 // sift looks needed ids up: which of them are neither stored nor remembered.
 func (p *peer) sift(ctx context.Context, e plan.Sift) plan.Sifted {
 	out := plan.Sifted{Sub: e.Sub}
-	v, done, ok := p.view(ctx)
-	if !ok {
-		out.Failed = true
-		return out
-	}
-	defer done()
-	for _, id := range e.IDs {
-		known, err := v.Known(id)
-		switch {
-		case err != nil:
-			p.unreadable(ctx, "needed ids could not be looked up", err)
-			out.Failed = true
-			return out
-		case known.State == store.Unknown:
-			out.Unknown = append(out.Unknown, id)
-		default:
-			out.Known = append(out.Known, plan.Dated{ID: id, At: known.Time})
+	out.Failed = !p.reading(ctx, "needed ids could not be looked up", func(v *store.View) error {
+		for _, id := range e.IDs {
+			known, err := v.Known(id)
+			switch {
+			case err != nil:
+				return err
+			case known.State == store.Unknown:
+				out.Unknown = append(out.Unknown, id)
+			default:
+				out.Known = append(out.Known, plan.Dated{ID: id, At: known.Time})
+			}
 		}
-	}
+		return nil
+	})
 	return out
 }
 
-// view takes one of the places for reading much of the store, until done is called; not ok when ctx ended.
-func (p *peer) view(ctx context.Context) (v *store.View, done func(), ok bool) {
+// reading takes one of the places for reading much of the store, and reports whether read came to its end. Its failure is logged,
+// unless it is the end of the process.
+func (p *peer) reading(ctx context.Context, what string, read func(*store.View) error) bool {
 	if ctx.Err() != nil {
-		return nil, nil, false // and not either, as select would have it
+		return false // and not either, as select would have it
 	}
 	select {
 	case p.engine.loads <- struct{}{}:
+		defer func() { <-p.engine.loads }()
 	case <-ctx.Done():
-		return nil, nil, false
+		return false
 	}
-	v = p.engine.cfg.Store.View()
-	return v, func() { v.Close(); <-p.engine.loads }, true
-}
-
-// unreadable logs a failure of the store; the end of the process is none.
-func (p *peer) unreadable(ctx context.Context, what string, err error) {
-	if ctx.Err() == nil {
+	v := p.engine.cfg.Store.View()
+	defer v.Close()
+	err := read(v)
+	if err != nil && ctx.Err() == nil {
 		p.logger.Error(what, slog.Any("error", err))
 	}
+	return err == nil
 }

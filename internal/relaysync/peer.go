@@ -80,12 +80,7 @@ func (p *peer) regard(w *want.Want) {
 }
 
 // reconsider has everything asked again. Only the engine calls it.
-func (p *peer) reconsider() {
-	select {
-	case p.again <- struct{}{}:
-	default:
-	}
-}
+func (p *peer) reconsider() { poke(p.again) }
 
 // stop ends the peer; run returns soon after. Only the engine calls it, once.
 func (p *peer) stop() { close(p.quit) }
@@ -192,12 +187,8 @@ func (p *peer) work(ctx context.Context) {
 func (p *peer) noteCalm() {
 	before := p.calm
 	p.calm = len(p.mailbox) == 0 && p.machine.CaughtUp()
-	if before || !p.calm {
-		return
-	}
-	select {
-	case p.engine.calm <- struct{}{}:
-	default:
+	if !before && p.calm {
+		poke(p.engine.calm)
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"graspd/internal/plan"
 	"graspd/internal/policy"
 	"graspd/internal/store"
-	"graspd/internal/want"
 )
 
 // Conn is one open WebSocket connection. Read and Write may be called
@@ -57,7 +56,6 @@ type Config struct {
 	Dialer    Dialer
 	Service   grasp.Service
 	Bootstrap []grasp.RelayURL
-	Bounds    want.Bounds
 	Lists     policy.Lists // those to begin with
 	Peer      plan.Config  // URL is set per relay
 	Self      nostr.PubKey
@@ -88,8 +86,6 @@ func (c Config) withDefaults() Config {
 	c.DialsAtOnce = cmp.Or(c.DialsAtOnce, 64)
 	c.LoadsAtOnce = cmp.Or(c.LoadsAtOnce, 4)
 	c.PingEvery = cmp.Or(c.PingEvery, 30*time.Second)
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }

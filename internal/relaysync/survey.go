@@ -10,14 +10,8 @@ import (
 
 // survey reads one page of what is stored about some events and repositories.
 func (p *peer) survey(ctx context.Context, e plan.Survey) plan.Surveyed {
-	v, done, ok := p.view(ctx)
-	if !ok {
-		return plan.Surveyed{Sub: e.Sub, Failed: true}
-	}
-	defer done()
-	out, err := page(ctx, v, e)
-	if err != nil {
-		p.unreadable(ctx, "stored events could not be surveyed", err)
+	var out plan.Surveyed
+	if !p.reading(ctx, "stored events could not be surveyed", func(v *store.View) (err error) { out, err = page(ctx, v, e); return err }) {
 		return plan.Surveyed{Sub: e.Sub, Failed: true}
 	}
 	return out

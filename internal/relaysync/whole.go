@@ -70,21 +70,17 @@ func (p *peer) loadWhole(ctx context.Context, e plan.LoadSet) plan.Loaded {
 // attribute tells what stored events name.
 func (p *peer) attribute(ctx context.Context, e plan.Attribute) plan.Attributed {
 	out := plan.Attributed{Sub: e.Sub}
-	v, done, ok := p.view(ctx)
-	if !ok {
-		out.Failed = true
-		return out
-	}
-	defer done()
-	for _, id := range e.IDs {
-		ev, ok, err := v.Get(id)
-		if err != nil {
-			p.unreadable(ctx, "stored events could not be read", err)
-			return plan.Attributed{Sub: e.Sub, Failed: true}
+	out.Failed = !p.reading(ctx, "stored events could not be read", func(v *store.View) error {
+		for _, id := range e.IDs {
+			ev, ok, err := v.Get(id)
+			if err != nil {
+				return err
+			}
+			if ok { // it may have been deleted since
+				out.Names = append(out.Names, plan.NamesOf(ev))
+			}
 		}
-		if ok { // it may have been deleted since
-			out.Names = append(out.Names, plan.NamesOf(ev))
-		}
-	}
+		return nil
+	})
 	return out
 }

@@ -10,6 +10,9 @@ import (
 // Moment is a time, to the second in JSON; null where there is none, or none that RFC 3339 can tell.
 type Moment struct{ time.Time }
 
+// Unix is the moment of that unix time.
+func Unix(seconds int64) Moment { return Moment{time.Unix(seconds, 0)} }
+
 // MarshalJSON implements json.Marshaler.
 func (m Moment) MarshalJSON() ([]byte, error) {
 	t := m.UTC().Truncate(time.Second)

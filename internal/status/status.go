@@ -1,6 +1,7 @@
 // Package status says how this relay stands with another one: the one Relay that the plan fills in is what the metrics, the
 // operator's page, status.json and the status command tell. Here every figure is declared, with its name in the document and
-// its metric, and in columns.go what people see of it. Read Counters and Figures to add one.
+// its metric, and in columns.go what people see of it. Git says how it stands as a host of repositories. Read Counters and Figures
+// to add one.
 package status
 
 import (

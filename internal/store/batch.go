@@ -16,11 +16,12 @@ type Batch struct {
 	s       *Store
 	w       *pebble.Batch
 	entries []Entry // for the feed, in order
-	ops     int     // what was added, remembered, removed or forgotten
+	ops     int     // what was added, remembered, removed or forgotten, and rows that were set
 	epoch   uint32  // of the rules
 	counters
-	lost []string // d of the announcements that left, for LostRepositories
-	done bool     // it is durable
+	lost []string       // d of the announcements that left, for LostRepositories
+	gone []*nostr.Event // for Gone
+	done bool           // it is durable
 
 	// The event that Judge had nothing against, and how many writes there were then: it need not be asked again.
 	judged   *nostr.Event
@@ -31,6 +32,8 @@ type Batch struct {
 
 	unfinished int                    // deletions of which not all is done
 	marked     map[nostr.PubKey]marks // of authors whose deletions have left marks in it, or taken some back
+
+	untally []func() // takes back what it has done to the tally, the last first
 
 	// Where the iterators of the queue, of the expiry table and of the order of waits may start; the store's own once committed.
 	queueFrom, expireFrom, waitFrom int64
@@ -164,6 +167,7 @@ func (b *Batch) Discard() {
 	b.closed = true
 	if !b.done {
 		b.s.memo = memo{}
+		b.dropTally()
 	}
 	b.w.Close()
 	b.s.giveBack()
@@ -220,6 +224,7 @@ func (b *Batch) add(e *nostr.Event, seq Seq, src Source) error {
 	if err := b.dropRecord(e.ID); err != nil {
 		return err
 	}
+	b.back(e)
 	b.ops++
 	b.events++
 	b.seqs += seq

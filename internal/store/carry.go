@@ -125,6 +125,17 @@ func (r *rebuild) notes() error {
 	return r.from.each(tableNote, func(key, value []byte) error { return r.put(key, value) })
 }
 
+// rows takes those that may be. What an event that is lost has changed in one stays changed.
+func (r *rebuild) rows() error {
+	return r.from.each(tableRow, func(key, value []byte) error {
+		if err := badRow(string(key[1:]), len(value)); err != nil {
+			r.report.problem("%v", err)
+			return nil
+		}
+		return r.put(key, value)
+	})
+}
+
 // rules takes the fingerprint of the rules and their epoch. Where that cannot be read, what they refused is forgotten.
 func (r *rebuild) rules() error {
 	var rules []byte

@@ -13,6 +13,7 @@ type Report struct {
 	Events, Rows               int64 // stored events and their index rows
 	Remembered, RememberedRows int64
 	Waiting                    int64    // events that wait for git data
+	Named                      int64    // rows of SetRow
 	Problems                   []string // at most maxProblems of them
 	More                       bool     // there were more problems than that
 }
@@ -34,7 +35,7 @@ func (v *View) Check(ctx context.Context) (Report, error) { return v.CheckWith(c
 func (v *View) CheckWith(ctx context.Context, o CheckOptions) (Report, error) {
 	c := &checker{reader: v.reader(), counters: v.st.counters, opt: o, newest: make(map[nostr.PubKey]bool)}
 	steps := []func(context.Context) error{
-		c.log, c.ids, c.indexes, c.waits, c.records, c.queue, c.slots, c.announcements, c.expiries, c.requests, c.purges, c.deletions, c.counts,
+		c.log, c.ids, c.indexes, c.waits, c.records, c.queue, c.slots, c.announcements, c.expiries, c.requests, c.purges, c.deletions, c.named, c.counts,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

@@ -202,6 +202,9 @@ func TestCheckFinds(t *testing.T) {
 		{"counter of repositories", func(x *exhibit) { x.b.repositories-- }, "counter of repositories: 1, counted 2"},
 		{"counter of what is remembered", func(x *exhibit) { x.b.flagged++ }, "counter of remembered: "},
 		{"counter of remembered rows", func(x *exhibit) { x.b.flaggedRows++ }, "counter of remembered rows: "},
+		{"a row: with a long name", func(x *exhibit) { x.set(nameKey(strings.Repeat("n", MaxRowName+1)), nil) }, "a row's name has 1 to 200 bytes, not 201"},
+		{"a row: without a name", func(x *exhibit) { x.set(nameKey(""), nil) }, "a row's name has 1 to 200 bytes, not 0"},
+		{"a row: too large", func(x *exhibit) { x.set(nameKey("n"), make([]byte, MaxRowValue+1)) }, `row "n": a value has at most 4194304 bytes, not 4194305`},
 		{"sum of the numbers", func(x *exhibit) { x.b.seqs++ }, "counter of numbers: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -250,5 +253,33 @@ func TestCheckTellsABoundedNumberOfProblems(t *testing.T) {
 	})
 	if len(r.Problems) != maxProblems || !r.More {
 		t.Errorf("%d problems, more: %v", len(r.Problems), r.More)
+	}
+}
+
+// TestRepairOfRowsThatMayNotBe: they are left out, and told.
+func TestRepairOfRowsThatMayNotBe(t *testing.T) {
+	o, x := Options{Dir: "data", FS: vfs.NewMem()}, newExhibit()
+	spoilt(t, o, x, func(x *exhibit) {
+		x.set(nameKey("sound"), []byte("1"))
+		x.set(nameKey(""), []byte("2"))
+		x.set(nameKey(strings.Repeat("n", MaxRowName+1)), []byte("3"))
+		x.set(nameKey("large"), make([]byte, MaxRowValue+1))
+	})
+	r, err := Repair(t.Context(), o, CheckOptions{})
+	if err != nil || len(r.Problems) != 3 || !strings.Contains(r.Problems[1], `row "large": a value has at most`) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	v := s.View()
+	defer v.Close()
+	if report, err := v.Check(t.Context()); err != nil || report.Named != 1 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if value, err := v.Row("sound"); string(value) != "1" || err != nil {
+		t.Errorf("%q, %v", value, err)
 	}
 }

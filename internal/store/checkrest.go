@@ -165,6 +165,17 @@ func (c *checker) deletions(ctx context.Context) error {
 	})
 }
 
+// named checks that rows are such as could be set.
+func (c *checker) named(ctx context.Context) error {
+	return c.each(ctx, tableRow, func(key, value []byte) error {
+		c.report.Named++
+		if err := badRow(string(key[1:]), len(value)); err != nil {
+			c.problem("%v", err)
+		}
+		return nil
+	})
+}
+
 func (c *checker) expiries(ctx context.Context) error {
 	return c.tableCount(ctx, tableExpiry, c.expiring, "expirations")
 }

@@ -71,10 +71,14 @@ func TestCheckFindsWhatIsWrongWithWaits(t *testing.T) {
 	}
 }
 
-// TestOldestFormat: a store of the format in which nothing waited is opened with all that it has, and repaired, and is of the format of now
-// from then on.
-func TestOldestFormat(t *testing.T) {
-	for _, repair := range []bool{false, true} {
+// TestOldFormats: a store of the format in which nothing waited, and one of that without rows, is opened with all that it has, and repaired,
+// and is of the format of now from then on.
+func TestOldFormats(t *testing.T) {
+	for _, x := range []struct {
+		format uint32
+		repair bool
+	}{{2, false}, {2, true}, {3, false}, {3, true}} {
+		format, repair := x.format, x.repair
 		o, x := Options{Dir: "data", FS: vfs.NewMem()}, newExhibit()
 		s, err := Open(o)
 		if err != nil {
@@ -83,9 +87,12 @@ func TestOldestFormat(t *testing.T) {
 		x.fill(t, s)
 		want := s.cur.counters
 		c := want.append(nil)
-		SetFormat(s, oldestFormat)
+		SetFormat(s, format)
 		s.failed = ErrFailed // so that Close signs nothing
-		if err := s.db.Set(keyMeta(metaCounters), c[:len(c)-16], pebble.Sync); err != nil {
+		if format == 2 {
+			c = c[:len(c)-16]
+		}
+		if err := s.db.Set(keyMeta(metaCounters), c, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {
@@ -100,7 +107,7 @@ func TestOldestFormat(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := s.cur.counters; got != want {
-			t.Errorf("repaired %v: %+v, want %+v", repair, got, want)
+			t.Errorf("format %d, repaired %v: %+v, want %+v", format, repair, got, want)
 		}
 		if v, _, _ := get(s.db, keyMeta(metaFormat)); binary.BigEndian.Uint32(v) != formatVersion {
 			t.Errorf("still of format %d", binary.BigEndian.Uint32(v))

@@ -85,8 +85,9 @@ func (s *Store) opens(head Seq) error {
 }
 
 // CopyClosed makes a copy of the store in o.Dir, which nobody has open (else ErrInUse), in dir, which must not be there.
-// It looks at nothing, so a damaged one is copied as it is.
-func CopyClosed(o Options, dir string) (err error) {
+// It looks at nothing, so a damaged one is copied as it is. Before anybody may open the store again it calls beside, if there is one,
+// for what belongs to the store and is elsewhere.
+func CopyClosed(o Options, dir string, beside func() error) (err error) {
 	o.ReadOnly = true
 	s := newStore(o)
 	defer func() {
@@ -115,7 +116,10 @@ func CopyClosed(o Options, dir string) (err error) {
 	if err := s.copyFiles(dir); err != nil {
 		return errors.Join(err, s.opt.FS.RemoveAll(dir))
 	}
-	return syncParent(s.opt.FS, dir)
+	if err := syncParent(s.opt.FS, dir); err != nil || beside == nil {
+		return err
+	}
+	return beside()
 }
 
 // copyFiles copies every file but the lock.

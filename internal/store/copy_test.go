@@ -202,7 +202,7 @@ func TestACopyThatFails(t *testing.T) {
 
 func TestCopyOfAClosedStore(t *testing.T) {
 	o, before := lived(t, 21, 30)
-	if err := store.CopyClosed(o, "data/copy"); err != nil {
+	if err := store.CopyClosed(o, "data/copy", nil); err != nil {
 		t.Fatal(err)
 	}
 	c := o
@@ -215,15 +215,15 @@ func TestCopyOfAClosedStore(t *testing.T) {
 	if d := difference(before, told(t, o)); d != "" {
 		t.Errorf("the copy wrote into the first one: %s", d)
 	}
-	if err := store.CopyClosed(c, "data/other"); !errors.Is(err, store.ErrInUse) {
+	if err := store.CopyClosed(c, "data/other", nil); !errors.Is(err, store.ErrInUse) {
 		t.Errorf("copy of an open store: %v", err)
 	}
-	if err := store.CopyClosed(o, "data/copy"); !errors.Is(err, fs.ErrExist) {
+	if err := store.CopyClosed(o, "data/copy", nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("copy over a copy: %v", err)
 	}
 	none := o
 	none.Dir = "data/none"
-	if err := store.CopyClosed(none, "data/other"); err == nil {
+	if err := store.CopyClosed(none, "data/other", nil); err == nil {
 		t.Error("a copy of nothing")
 	}
 	if _, err := o.FS.Stat("data/other"); err == nil {
@@ -268,7 +268,7 @@ func TestACopyOfAClosedStoreThatFails(t *testing.T) {
 	b.on.Store(true)
 	failing := o
 	failing.FS = errorfs.Wrap(o.FS, errorfs.InjectorFunc(b.hook))
-	if err := store.CopyClosed(failing, "data/copy"); !errors.Is(err, syscall.ENOSPC) {
+	if err := store.CopyClosed(failing, "data/copy", nil); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("copy: %v", err)
 	}
 	if _, err := o.FS.Stat("data/copy"); err == nil {
@@ -284,7 +284,7 @@ func TestACopyOfAClosedStoreIsDurable(t *testing.T) {
 	o, before := lived(t, 21, 5)
 	disk := crashable(t, o.FS)
 	o.FS = disk
-	if err := store.CopyClosed(o, "data/copy"); err != nil {
+	if err := store.CopyClosed(o, "data/copy", nil); err != nil {
 		t.Fatal(err)
 	}
 	o.Dir, o.FS = "data/copy", disk.CrashClone(vfs.CrashCloneCfg{})
@@ -297,7 +297,7 @@ func TestACopyOfAClosedStoreIsDurable(t *testing.T) {
 func TestACopyOfAClosedStoreSharesTablesOnly(t *testing.T) {
 	o, _ := lived(t, 21, 5)
 	before := files(t, o)
-	if err := store.CopyClosed(o, "data/copy"); err != nil {
+	if err := store.CopyClosed(o, "data/copy", nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range list(t, store.Options{Dir: "data/copy", FS: o.FS}, "") {

@@ -69,7 +69,7 @@ func TestDamage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			o, before := lived(t, 3, 40)
+			o, before := lived(t, 3, 63)
 			c.spoil(t, o)
 			err := readAllOf(t, o)
 			named := err != nil && strings.Contains(err.Error(), c.file)
@@ -91,7 +91,7 @@ func TestDamage(t *testing.T) {
 
 // TestDamagedIndexRows: what follows from the events is made anew, and need not be read for that.
 func TestDamagedIndexRows(t *testing.T) {
-	o, before := lived(t, 3, 40)
+	o, before := lived(t, 3, 63)
 	flipBlocks(t, o, 1, func(tables string) bool { return strings.Trim(tables, "abkgt") == "" })
 	if err := readAllOf(t, o); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), ".sst") {
 		t.Errorf("%v", err)
@@ -175,7 +175,7 @@ func readAllOf(t *testing.T, o store.Options) error {
 
 // TestCutLog: the end of the log that is missing is like a write that a power cut interrupted; what precedes it is there.
 func TestCutLog(t *testing.T) {
-	o, before := lived(t, 3, 60)
+	o, before := lived(t, 3, 63)
 	path := last(t, o, ".log")
 	write(t, o.FS, path, read(t, o.FS, path)[:5000])
 	s := open(t, o)

@@ -32,6 +32,7 @@ import (
 //	y hash of d, seq                     -> nothing                             (announcements that wait)
 //	f author, seq                        -> nothing                             (what of an author waits)
 //	p name                               -> a note                              (nothing to do with events)
+//	R name                               -> a row                               (changes with events)
 //
 // Numbers are big endian, so that bytes sort as they do; times in index keys are inverted, so that an index reads as
 // NIP-01 wants it: newest first, lowest id first. An event has about eight rows. Having its whole id in each takes
@@ -58,6 +59,7 @@ const (
 	tableUnfinished     = 'u'
 	tableMarks          = 'c'
 	tableNote           = 'p'
+	tableRow            = 'R'
 
 	// Of events that wait.
 	tableWaiting        = 'j'

@@ -95,7 +95,7 @@ func TestManyNotes(t *testing.T) {
 // TestNotesAndPowerCuts: what was acknowledged is there, what was not is there as a whole or not at all.
 func TestNotesAndPowerCuts(t *testing.T) {
 	c := &cutter{r: rand.New(rand.NewPCG(5, 5)), fs: vfs.NewCrashableMem()}
-	s := open(t, store.Options{Dir: "data", FS: errorfs.Wrap(c.fs, errorfs.InjectorFunc(c.hook)), TableBytes: 64 << 10})
+	s := open(t, store.Options{Dir: "data", FS: c.disk(), TableBytes: 64 << 10})
 	keepNotes(t, s, map[string][]byte{"a": []byte("first"), "b": []byte("first")})
 	states := []string{notesOf(t, s)}
 	c.mu.Lock()

@@ -74,6 +74,9 @@ func (s *Store) openLocked(lock *pebble.Lock) error {
 		if s.unfinished, err = countUnfinished(db); err != nil {
 			return errors.Join(damaged(err), db.Close())
 		}
+		if s.tally, err = loadTally(db); err != nil {
+			return errors.Join(damaged(err), db.Close())
+		}
 	}
 	s.cur = &state{snap: db.NewSnapshot(), refs: 1, epoch: epoch, counters: c}
 	s.ring.start(c.head)

@@ -30,7 +30,7 @@ func (r *Repaired) problem(format string, args ...any) {
 
 // Repair builds the store in o.Dir anew from its stored events: into a second one beside it, entry by entry under the
 // same numbers and rules, checks that, and puts it into the place of the first, which is kept under the name that Old
-// says. What does not follow from the events (notes, what is remembered, what was deleted by events that are gone) is
+// says. What does not follow from the events (notes, rows, what is remembered, what was deleted by events that are gone) is
 // carried over as far as it can be read. With an error the first store is as it was.
 func Repair(ctx context.Context, o Options, c CheckOptions) (_ Repaired, err error) {
 	old := newStore(o)

@@ -55,7 +55,7 @@ func TestPowerCutsDuringARepair(t *testing.T) {
 				return op.Kind == errorfs.OpRename && !strings.Contains(op.Path, "/store.repair/")
 			}
 			during := o
-			during.FS = errorfs.Wrap(disk, errorfs.InjectorFunc(c.hook))
+			during.FS = c.disk()
 			if r, err := store.Repair(t.Context(), during, store.CheckOptions{}); err != nil {
 				t.Fatal(err, r)
 			}

@@ -48,6 +48,7 @@ func (b *Batch) takeSlot(e *nostr.Event, seq Seq) error {
 func (b *Batch) leaveSlot(e *nostr.Event, why Reason) error {
 	address := e.Address()
 	if address == "" {
+		b.left(e)
 		return nil
 	}
 	h := hashOf(address)
@@ -59,8 +60,8 @@ func (b *Batch) leaveSlot(e *nostr.Event, why Reason) error {
 		if err := b.delete(announcementKey(hashOf(e.Tags.D()), s.first)); err != nil {
 			return err
 		}
-		b.lost = append(b.lost, e.Tags.D())
 	}
+	b.left(e)
 	if why == ReasonVanished { // which keeps older ones away
 		return b.delete(keyHash(tableSlot, h))
 	}
@@ -69,14 +70,6 @@ func (b *Batch) leaveSlot(e *nostr.Event, why Reason) error {
 		s.state = slotWithdrawn
 	}
 	return b.set(keyHash(tableSlot, h), s.append(nil))
-}
-
-// LostRepositories are the d tags of the announcements that left their address without a newer version in this batch,
-// since the last call. Whoever was invited by one of them may be welcome no more.
-func (b *Batch) LostRepositories() []string {
-	lost := b.lost
-	b.lost = nil
-	return lost
 }
 
 // unpin lets what is remembered for ever be forgotten in time.

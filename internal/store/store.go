@@ -28,8 +28,8 @@ var (
 
 // formatVersion is the version of the layout in key.go.
 const (
-	formatVersion = 3
-	oldestFormat  = 2 // the oldest that is read; it is the same without what waits
+	formatVersion = 4
+	oldestFormat  = 2 // the oldest that is read: without what waits; 3 is without rows
 )
 
 // Store is an open event log with its indexes. Reading is safe from any goroutine; there is one Batch at a time, and
@@ -53,6 +53,7 @@ type Store struct {
 
 	// Owned by the writer (the open batch).
 	memo       memo
+	tally      *tally
 	scratch    []byte       // for a value
 	usual      int          // the size of the last batch
 	queueFrom  int64        // nothing in the queue is due before this
@@ -136,6 +137,13 @@ func (s *Store) Stats() Stats {
 		st.DiskBytes = s.db.Metrics().DiskSpaceUsage()
 	}
 	return st
+}
+
+// Waits is how many events wait for git data, as Stats tells, and costs nothing.
+func (s *Store) Waits() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int(s.cur.counters.waiting)
 }
 
 // Failure is the failure of the disk that stopped the store, or nil. It wraps ErrFailed.

@@ -58,7 +58,9 @@ func (b *Batch) wait(e *nostr.Event, seq Seq, w Wait) error {
 		return err
 	}
 	b.entries = append(b.entries, Entry{Seq: seq, Waits: e, Source: w.Source})
-	if err := b.setWait(Waiting{e, seq, w}); err != nil {
+	waits := Waiting{e, seq, w}
+	b.tallyWait(waits)
+	if err := b.setWait(waits); err != nil {
 		return err
 	}
 	if err := b.set(waitAuthorKey(e.PubKey, seq), nil); err != nil {
@@ -160,11 +162,18 @@ func (b *Batch) LapseDue(now time.Time, max int) (next time.Time, n int, err err
 		n++
 	}
 	b.waitFrom = from
+	if b.ops == 0 { // it holds for the store, whatever becomes of the batch
+		b.s.waitFrom = from
+	}
 	if b.counters.waiting > 0 {
 		next = time.Unix(from, 0)
 	}
 	return next, n, nil
 }
+
+// WaitsUntil returns a unix time before which no wait is over, the largest number where nothing waits. It reads nothing. Only
+// the goroutine that begins batches may call it, while none is open.
+func (s *Store) WaitsUntil() int64 { return s.waitFrom }
 
 // endWait takes away everything of an event that waits.
 func (b *Batch) endWait(id nostr.ID, why Reason) error {
@@ -174,6 +183,7 @@ func (b *Batch) endWait(id nostr.ID, why Reason) error {
 	}
 	e := w.Event
 	b.ops++
+	b.tallyEnd(w)
 	b.counters.waiting--
 	b.waitingBytes -= int64(len(e.AppendJSON(nil)))
 	keys := [][]byte{waitingKey(w.Seq), keyID(tableWait, id), timedKey(tableWaitOver, w.Until, id), waitAuthorKey(e.PubKey, w.Seq)}

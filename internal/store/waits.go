@@ -27,8 +27,11 @@ func (w waitRow) append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(w.seq))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(w.came))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(w.until))
-	return append(dst, w.from[:min(len(w.from), maxFrom)]...)
+	return append(dst, sourceOf(w.from)...)
 }
+
+// sourceOf is as much of a source's name as is kept.
+func sourceOf(from string) string { return from[:min(len(from), maxFrom)] }
 
 func parseWaitRow(b []byte) (waitRow, error) {
 	if len(b) < waitHead || len(b) > waitHead+maxFrom {
@@ -114,14 +117,28 @@ func (b *Batch) WaitingAt(address string) (nostr.Stamp, bool, error) {
 // WaitingAnnouncements are the announcements (kind 30617) with that d that wait, those that came first first, at most
 // policy.MaxAnnouncements.
 func (b *Batch) WaitingAnnouncements(d string) (list []*nostr.Event, err error) {
-	r := b.reader()
-	err = r.eachWait(keyHash(tableWaitRepository, hashOf(d)), func(seq Seq) (bool, error) {
-		e, err := r.waitingEvent(seq)
+	err = b.EachWaitingAnnouncement(d, func(seq Seq) error {
+		e, err := b.WaitingEvent(seq)
 		list = append(list, e)
-		return len(list) < policy.MaxAnnouncements, err
+		return err
 	})
 	return list, err
 }
+
+// EachWaitingAnnouncement calls do with the entries of what WaitingAnnouncements gives. A new version has an entry of its own.
+func (b *Batch) EachWaitingAnnouncement(d string, do func(Seq) error) error {
+	if b.counters.waiting == 0 {
+		return nil
+	}
+	n := 0
+	return b.reader().eachWait(keyHash(tableWaitRepository, hashOf(d)), func(seq Seq) (bool, error) {
+		n++
+		return n < policy.MaxAnnouncements, do(seq)
+	})
+}
+
+// WaitingEvent is the event of an entry that waits.
+func (b *Batch) WaitingEvent(seq Seq) (*nostr.Event, error) { return b.reader().waitingEvent(seq) }
 
 // EachWaitOf calls do with each event of an author that waits, those that came first first.
 func (b *Batch) EachWaitOf(author nostr.PubKey, do func(Waiting) error) error {

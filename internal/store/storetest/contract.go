@@ -29,6 +29,8 @@ type Batch interface {
 	Has(id nostr.ID) (bool, error)
 	HasBy(id nostr.ID, author nostr.PubKey) (bool, error)
 	HasAddress(address string) (bool, error)
+	At(address string) (*nostr.Event, bool, error)
+	Get(id nostr.ID) (*nostr.Event, bool, error)
 	Named(id nostr.ID, address string) (bool, error)
 	HasAuthor(pk nostr.PubKey) (bool, error)
 	Add(e *nostr.Event, src store.Source) (policy.Outcome, error)
@@ -37,6 +39,9 @@ type Batch interface {
 	Remove(id nostr.ID, why store.Reason) error
 	ForgetOrphans(e *nostr.Event, max int) (int, bool, error)
 	LostRepositories() []string
+	Gone() []*nostr.Event
+	Row(name string) ([]byte, error)
+	SetRow(name string, value []byte) error
 	ForgetRepository(d string, max int) (int, bool, error)
 	Purge(max int) (bool, error)
 	ExpireDue(now time.Time, max int) (time.Time, int, error)
@@ -48,6 +53,8 @@ type Batch interface {
 	WaitingAt(address string) (nostr.Stamp, bool, error)
 	WaitingAnnouncements(d string) ([]*nostr.Event, error)
 	EachWaitOf(author nostr.PubKey, do func(store.Waiting) error) error
+	WaitTally(author nostr.PubKey, from string) store.WaitTally
+	OldestWait(of store.WaitGroup, author nostr.PubKey, from string) (store.Waiting, bool, error)
 	Known(id nostr.ID) (store.Knowledge, error)
 	SetRules(fingerprint string, forget bool) error
 	Len() int
@@ -63,10 +70,14 @@ type View interface {
 	Count(ctx context.Context, filters []nostr.Filter) (int, error)
 	About(ctx context.Context, ids []nostr.ID, addresses []string, after *store.Pair) iter.Seq2[store.Row, error]
 	Get(id nostr.ID) (*nostr.Event, bool, error)
+	At(address string) (*nostr.Event, bool, error)
+	WaitingAt(address string) (nostr.Stamp, bool, error)
 	Known(id nostr.ID) (store.Knowledge, error)
 	Purging() (bool, error)
 	Waiting(id nostr.ID) (store.Waiting, error)
 	EachWait(do func(store.Waiting) error) error
+	Row(name string) ([]byte, error)
+	EachRow(prefix, after string, do func(name string, value []byte) (more bool, err error)) error
 	Close()
 }
 

@@ -24,7 +24,7 @@ func (d *ModelDisk) Open(_ testing.TB, o store.Options) Store {
 		d.data = &data{
 			events: map[nostr.ID]stored{}, waits: map[nostr.ID]store.Waiting{}, memory: map[nostr.ID]memory{}, slots: map[string]version{},
 			deletedIDs: map[mark]int64{}, deletedAddresses: map[string]int64{},
-			vanished: map[nostr.PubKey]request{}, purges: map[nostr.PubKey]int64{}, marks: map[nostr.PubKey]int64{},
+			vanished: map[nostr.PubKey]request{}, purges: map[nostr.PubKey]int64{}, marks: map[nostr.PubKey]int64{}, rows: map[string][]byte{},
 		}
 	}
 	if d.data.epoch == 0 || o.Rules != "" && d.data.rules != o.Rules {
@@ -53,6 +53,7 @@ type data struct {
 	marks            map[nostr.PubKey]int64 // how many of those of deletions an author has left
 	unfinished       []left                 // deletions of which not all is done
 	removed          []store.Entry
+	rows             map[string][]byte
 }
 
 type stored struct {
@@ -101,6 +102,7 @@ func (d *data) clone() *data {
 	c.vanished, c.purges, c.marks = maps.Clone(d.vanished), maps.Clone(d.purges), maps.Clone(d.marks)
 	c.unfinished = slices.Clone(d.unfinished)
 	c.removed = slices.Clone(d.removed)
+	c.rows = maps.Clone(d.rows)
 	return &c
 }
 
@@ -194,12 +196,24 @@ func expired(e *nostr.Event, now int64) bool {
 }
 
 // Get looks the event up.
-func (v *modelView) Get(id nostr.ID) (*nostr.Event, bool, error) {
-	s, ok := v.d.events[id]
-	if !ok || expired(s.e, v.now) {
+func (v *modelView) Get(id nostr.ID) (*nostr.Event, bool, error) { return v.d.get(id, v.now) }
+
+// At looks the version up.
+func (v *modelView) At(address string) (*nostr.Event, bool, error) { return v.d.at(address, v.now) }
+
+func (d *data) get(id nostr.ID, now int64) (*nostr.Event, bool, error) {
+	s, ok := d.events[id]
+	if !ok || expired(s.e, now) {
 		return nil, false, nil
 	}
 	return s.e, true, nil
+}
+
+func (d *data) at(address string, now int64) (*nostr.Event, bool, error) {
+	if v, ok := d.slots[address]; ok && v.live {
+		return d.get(v.id, now)
+	}
+	return nil, false, nil
 }
 
 // Known looks the id up.

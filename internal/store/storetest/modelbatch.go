@@ -25,6 +25,7 @@ type modelBatch struct {
 	*data
 	ops    int
 	lost   []string
+	gone   []*nostr.Event
 	closed bool
 }
 
@@ -98,6 +99,7 @@ func (b *modelBatch) Add(e *nostr.Event, src store.Source) (policy.Outcome, erro
 	}
 	delete(b.memory, e.ID)
 	delete(b.waits, e.ID)
+	b.back(e.ID)
 	b.ops++
 	b.head++
 	seq := b.head
@@ -144,6 +146,9 @@ func (b *modelBatch) Remove(id nostr.ID, why store.Reason) error {
 	delete(b.events, id)
 	b.unfinished = slices.DeleteFunc(b.unfinished, func(l left) bool { return l.del.e.ID == id })
 	b.removed = append(b.removed, store.Entry{Seq: b.head, Removed: id, Reason: why})
+	if a := s.e.Address(); a == "" || b.slots[a].id == id {
+		b.left(s.e)
+	}
 	if a := s.e.Address(); b.slots[a].id == id {
 		v := b.slots[a]
 		v.live, v.withdrawn = false, why == store.ReasonWithdrawn

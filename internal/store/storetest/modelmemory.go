@@ -212,6 +212,12 @@ func (b *modelBatch) HasAddress(address string) (bool, error) {
 	return b.Has(v.id)
 }
 
+// Get looks.
+func (b *modelBatch) Get(id nostr.ID) (*nostr.Event, bool, error) { return b.get(id, b.m.now()) }
+
+// At looks.
+func (b *modelBatch) At(address string) (*nostr.Event, bool, error) { return b.at(address, b.m.now()) }
+
 // Named looks at every tag.
 func (b *modelBatch) Named(id nostr.ID, address string) (bool, error) {
 	for s := range b.served() {

@@ -40,8 +40,8 @@ func untilOf(e *nostr.Event, until int64) int64 {
 }
 
 // waitingAt is what waits under an address.
-func (b *modelBatch) waitingAt(address string) (store.Waiting, bool) {
-	for _, w := range b.waits {
+func (d *data) waitingAt(address string) (store.Waiting, bool) {
+	for _, w := range d.waits {
 		if address != "" && w.Event.Address() == address {
 			return w, true
 		}
@@ -133,8 +133,13 @@ func (b *modelBatch) Waiting(id nostr.ID) (store.Waiting, error) { return b.wait
 func (v *modelView) Waiting(id nostr.ID) (store.Waiting, error) { return v.d.waits[id], nil }
 
 // WaitingAt looks at every one.
-func (b *modelBatch) WaitingAt(address string) (nostr.Stamp, bool, error) {
-	w, ok := b.waitingAt(address)
+func (b *modelBatch) WaitingAt(address string) (nostr.Stamp, bool, error) { return b.stampAt(address) }
+
+// WaitingAt looks at every one.
+func (v *modelView) WaitingAt(address string) (nostr.Stamp, bool, error) { return v.d.stampAt(address) }
+
+func (d *data) stampAt(address string) (nostr.Stamp, bool, error) {
+	w, ok := d.waitingAt(address)
 	if !ok {
 		return nostr.Stamp{}, false, nil
 	}

@@ -141,7 +141,7 @@ func firstDifference(x, y string) string {
 // operation is one random change.
 func (h *history) operation(b [2]Batch) {
 	e := h.world.Event(h.now)
-	switch n := h.r.IntN(100); {
+	switch n := h.r.IntN(105); {
 	case n < 45:
 		src := store.Source(h.r.IntN(4))
 		h.note("add %d %s", e.Kind, e.ID.String()[:6])
@@ -153,7 +153,7 @@ func (h *history) operation(b [2]Batch) {
 			return fmt.Sprint(out), err
 		})
 	case n < 57:
-		w := store.Wait{Source: store.Source(h.r.IntN(4)), Came: h.now, Until: h.now + int64(h.r.IntN(30)), From: []string{"", "client 1.2.3.4", "wss://a"}[h.r.IntN(3)]}
+		w := store.Wait{Source: store.Source(h.r.IntN(4)), Came: h.now, Until: h.now + int64(h.r.IntN(30)), From: h.world.source()}
 		h.note("wait %d %s", e.Kind, e.ID.String()[:6])
 		both(h, "wait", func(i int) (string, error) {
 			out, err := b[i].Wait(e, w)
@@ -206,6 +206,10 @@ func (h *history) operation(b [2]Batch) {
 			n, more, err := b[i].ForgetRepository(d, 1000)
 			return fmt.Sprint(n, more), err
 		})
+	case n < 99:
+		name, value := h.world.Row()
+		h.note("row %q, %d bytes", name, len(value))
+		both(h, "row", func(i int) (string, error) { return "", b[i].SetRow(name, value) })
 	default:
 		max := h.r.IntN(5)
 		h.note("expire %d", max)
@@ -215,6 +219,9 @@ func (h *history) operation(b [2]Batch) {
 		})
 	}
 	both(h, "lost", func(i int) (string, error) { return fmt.Sprintf("%q", b[i].LostRepositories()), nil })
+	if h.r.IntN(3) > 0 {
+		both(h, "gone", func(i int) (string, error) { return fmt.Sprint(idsOf(b[i].Gone()...)), nil })
+	}
 	both(h, "anything to commit", func(i int) (string, error) { return fmt.Sprint(b[i].Len() > 0), nil })
 }
 
@@ -238,6 +245,22 @@ func (h *history) lookups(b [2]Batch) {
 		err4 := b[i].EachWaitOf(e.PubKey, func(w store.Waiting) error { fmt.Fprintln(&s, told(w)); return nil })
 		return s.String(), errors.Join(err1, err2, err3, err4)
 	})
+	from := h.world.source()
+	both(h, "tally of what waits", func(i int) (string, error) {
+		text := fmt.Sprint(b[i].WaitTally(e.PubKey, from))
+		var errs []error
+		for _, of := range []store.WaitGroup{store.WaitAnnouncements, store.WaitsOfAuthor, store.WaitsOfSource, store.WaitsOfLargest} {
+			w, ok, err := b[i].OldestWait(of, e.PubKey, from)
+			text += fmt.Sprint("\n", ok, told(w))
+			errs = append(errs, err)
+		}
+		return text, errors.Join(errs...)
+	})
+	name, _ := h.world.Row()
+	both(h, "row in batch", func(i int) (string, error) {
+		value, err := b[i].Row(name)
+		return fmt.Sprintf("%x %v", value, value == nil), err
+	})
 	both(h, "announcements", func(i int) (string, error) {
 		list, err := b[i].Announcements(d)
 		return fmt.Sprint(idsOf(list...)), err
@@ -248,12 +271,14 @@ func (h *history) lookups(b [2]Batch) {
 		named, err3 := b[i].Named(e.ID, e.Address())
 		author, err4 := b[i].HasAuthor(e.PubKey)
 		by, err5 := b[i].HasBy(e.ID, e.PubKey)
-		for _, err := range []error{err1, err2, err3, err4, err5} {
+		one, ok, err6 := b[i].Get(e.ID)
+		standing, stands, err7 := b[i].At(e.Address())
+		for _, err := range []error{err1, err2, err3, err4, err5, err6, err7} {
 			if err != nil {
 				return "", err
 			}
 		}
-		return fmt.Sprint(has, at, named, author, by), nil
+		return fmt.Sprint(has, at, named, author, by, ok, jsonOf(one), stands, jsonOf(standing)), nil
 	})
 }
 
@@ -269,6 +294,12 @@ func (h *history) compare() {
 		s.DiskBytes = 0
 		purging, err := v[i].Purging()
 		return fmt.Sprint(h.stores[i].Head(), v[i].Head(), s, purging), err
+	})
+	e := h.world.Event(h.now)
+	both(h, "at its address", func(i int) (string, error) {
+		at, ok, err1 := v[i].At(e.Address())
+		stamp, waits, err2 := v[i].WaitingAt(e.Address())
+		return fmt.Sprint(jsonOf(at), ok, stamp, waits), errors.Join(err1, err2)
 	})
 	both(h, "all that waits", func(i int) (string, error) {
 		var s strings.Builder
@@ -301,6 +332,7 @@ func (h *history) compare() {
 			})
 		}
 	}
+	h.compareRows(v)
 	h.compareCounts(v)
 	h.compareAbout(v)
 	for range 5 {
@@ -318,6 +350,27 @@ func (h *history) compare() {
 		})
 	}
 	h.compareFeeds(v)
+}
+
+// compareRows asks for rows one by one, and for some in order.
+func (h *history) compareRows(v [2]View) {
+	name, _ := h.world.Row()
+	prefix, _ := h.world.Row()
+	prefix = prefix[:h.r.IntN(len(prefix)+1)]
+	after, _ := h.world.Row()
+	after = after[:h.r.IntN(len(after)+1)]
+	max := 1 + h.r.IntN(9)
+	both(h, fmt.Sprintf("rows %q %q %q", name, prefix, after), func(i int) (string, error) {
+		value, err := v[i].Row(name)
+		text := fmt.Sprintf("%x %v", value, value == nil)
+		n := 0
+		err2 := v[i].EachRow(prefix, after, func(name string, value []byte) (bool, error) {
+			n++
+			text += fmt.Sprintf("\n%q %x", name, value)
+			return n < max, nil
+		})
+		return text, errors.Join(err, err2)
+	})
 }
 
 // told is all that is known of a wait.
@@ -394,4 +447,11 @@ func (h *history) compareFeeds(v [2]View) {
 		}
 		return s.String(), nil
 	})
+}
+
+func jsonOf(e *nostr.Event) string {
+	if e == nil {
+		return ""
+	}
+	return string(e.AppendJSON(nil))
 }

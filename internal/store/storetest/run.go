@@ -13,6 +13,7 @@ func Run(t *testing.T, disk Disk) {
 		{"lookup", lookupCases}, {"about", aboutCases},
 		{"count", countCases},
 		{"vanish", vanishCases},
+		{"row", rowCases},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {

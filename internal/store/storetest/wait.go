@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -248,6 +249,76 @@ var waitCases = []testCase{
 			if s, ok, err := b.WaitingAt(x2.Address()); err != nil || !ok || s != x2.Stamp() {
 				t.Errorf("%v %v, %v", s, ok, err)
 			}
+		})
+	}},
+	{"tallied, and the oldest found", func(t *testing.T, d Disk) {
+		r := newRig(t, d, store.Options{})
+		long := strings.Repeat("s", 300)
+		var size int64
+		wait := func(b Batch, e *nostr.Event, from string) {
+			t.Helper()
+			if out, err := b.Wait(e, store.Wait{Until: Start + 60, From: from}); out != policy.Wait || err != nil {
+				t.Fatalf("%v, %v", out, err)
+			}
+			size += int64(len(e.AppendJSON(nil)))
+		}
+		want := func(b Batch, author byte, from string, counts [4]int, oldest ...*nostr.Event) {
+			t.Helper()
+			if got := b.WaitTally(Author(author), from); got != (store.WaitTally{Announcements: counts[0], OfAuthor: counts[1], OfSource: counts[2], All: counts[3], Bytes: size}) {
+				t.Errorf("%+v, want %v and %d bytes", got, counts, size)
+			}
+			for i, e := range oldest {
+				w, ok, err := b.OldestWait(store.WaitGroup(i), Author(author), from)
+				if err != nil || ok != (e != nil) || ok && (w.Event.ID != e.ID || w.Until != Start+60) {
+					t.Errorf("group %d: %v %s, %v", i, ok, told(w), err)
+				}
+			}
+		}
+		p1, a1, a2 := Event(1, Start, 1618, "first"), Announcement(1, Start, "x", ""), Announcement(1, Start-9, "y", "")
+		p2, p3, p4 := Event(2, Start, 1618, "a"), Event(2, Start, 1618, "b"), Event(3, Start, 1618, "c")
+		r.batch(t, func(b Batch) {
+			want(b, 1, "a", [4]int{}, nil, nil, nil, nil)
+			wait(b, p1, "a")
+			wait(b, a1, "a")
+			wait(b, a2, "b")
+			want(b, 1, "a", [4]int{2, 3, 2, 3}, a1, p1, p1, p1)
+			wait(b, p2, "b")
+			want(b, 2, "b", [4]int{0, 1, 2, 4}, nil, p2, a2, p1)
+			wait(b, p3, "b")
+			wait(b, p4, long)
+			want(b, 2, "b", [4]int{0, 2, 3, 6}, nil, p2, a2, a2)
+			want(b, 3, long, [4]int{0, 1, 1, 6}, nil, p4, p4, a2)
+			want(b, 9, "z", [4]int{0, 0, 0, 6}, nil, nil, nil, a2)
+		})
+		r.reopen(t)
+		r.batch(t, func(b Batch) {
+			want(b, 1, "b", [4]int{2, 3, 3, 6}, a1, p1, a2, a2)
+			want(b, 3, long, [4]int{0, 1, 1, 6}, nil, p4, p4, a2)
+			if err := b.EndWait(a2.ID, policy.Lapsed); err != nil {
+				t.Fatal(err)
+			}
+			add(t, b, policy.Accept, a1, "released")
+			size -= int64(len(a2.AppendJSON(nil)) + len(a1.AppendJSON(nil)))
+			want(b, 1, "a", [4]int{0, 1, 1, 4}, nil, p1, p1, p2)
+		})
+		b, err := r.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := size
+		for _, e := range []*nostr.Event{p1, p2, p3, p4} {
+			if err := b.EndWait(e.ID, policy.Lapsed); err != nil {
+				t.Fatal(err)
+			}
+			size -= int64(len(e.AppendJSON(nil)))
+		}
+		want(b, 1, "a", [4]int{}, nil, nil, nil, nil)
+		wait(b, Event(1, Start, 1618, "never"), "c")
+		b.Discard()
+		size = before
+		r.batch(t, func(b Batch) {
+			want(b, 1, "a", [4]int{0, 1, 1, 4}, nil, p1, p1, p2)
+			want(b, 1, "c", [4]int{0, 1, 0, 4}, nil, p1, nil, p2)
 		})
 	}},
 	{"no batch that is dropped changes what waits", func(t *testing.T, d Disk) {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -18,7 +19,7 @@ type World struct {
 func NewWorld(seed uint64) *World { return &World{r: rand.New(rand.NewPCG(seed, 1))} }
 
 var kinds = []nostr.Kind{
-	1, 7, 1111, 1617, 1621, 1621, 10317, 30617, 30617, 30617, 30618, 0, 30019, nostr.KindGiftWrap, nostr.KindGiftWrap,
+	1, 7, 1111, 1617, 1618, 1619, 1621, 1621, 10317, 30617, 30617, 30617, 30618, 0, 30019, nostr.KindGiftWrap, nostr.KindGiftWrap,
 	nostr.KindDeletion, nostr.KindDeletion, nostr.KindDeletion, nostr.KindVanish,
 }
 
@@ -26,6 +27,20 @@ var kinds = []nostr.Kind{
 var unusual = []nostr.Kind{30019, nostr.KindGiftWrap, nostr.KindVanish}
 
 func (w *World) d() string { return []string{"", "x", "y:z", "é"}[w.r.IntN(4)] }
+
+// Row is the name of a row and a value for it, nil now and then.
+func (w *World) Row() (name string, value []byte) {
+	name = []string{"r", "r/x", "r/x/y", "r/y", "s", "s\x00", "\xff", "\xff\xff"}[w.r.IntN(8)]
+	if w.r.IntN(4) > 0 {
+		value = bytes.Repeat([]byte{byte(w.r.IntN(256))}, w.r.IntN(3)*w.r.IntN(300))
+	}
+	return name, value
+}
+
+// source is who may bring what waits.
+func (w *World) source() string {
+	return []string{"", "client 1.2.3.4", "wss://a", "wss://b"}[w.r.IntN(4)]
+}
 
 func (w *World) author() byte { return byte(w.r.IntN(5)) }
 

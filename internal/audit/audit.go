@@ -1,0 +1,156 @@
+// Package audit proves that the git data of a relay which does not run is what the log says, and mends it as far as the log and
+// the disk let it. Read Check, then Repair.
+package audit
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"graspd/internal/gitrepo"
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+	"graspd/internal/store"
+	"graspd/internal/words"
+)
+
+// Config says what is looked at. Nobody else may use it meanwhile.
+type Config struct {
+	Store    *store.Store // to be read, and written by Repair
+	Disk     *gitrepo.Disk
+	Progress func(done, all int64) // nil, or told how many repositories were looked at
+	Rand     io.Reader             // names of new directories; for Repair
+	Now      func() time.Time      // for Repair
+}
+
+// Report is what Check found.
+type Report struct {
+	Repositories int64 // that have data
+	Refs         int64
+	Bytes        int64    // of packs
+	Behind       int64    // repositories whose files are older than their refs, as the log knows: the next start writes them
+	Unnamed      int64    // directories of no repository: what a kill left of a push, and goes by itself
+	Problems     []string // at most maxProblems of them
+	More         bool     // there were more problems than that
+}
+
+const maxProblems = 100
+
+func (r *Report) problem(of fmt.Stringer, text string) {
+	if len(r.Problems) == maxProblems {
+		r.More = true
+		return
+	}
+	r.Problems = append(r.Problems, fmt.Sprintf("repository %s: %s", words.Printable(of.String()), text))
+}
+
+// Check compares every repository that the log has with its directory, reads all packs, and proves that all is there that refs
+// lead to. It changes nothing. An error means that something could not be read.
+func Check(ctx context.Context, c Config) (Report, error) {
+	r, err := c.check(ctx)
+	if err != nil {
+		return r, fmt.Errorf("git data: %w", err)
+	}
+	return r, nil
+}
+
+func (c Config) check(ctx context.Context) (out Report, err error) {
+	v := c.Store.View()
+	defer v.Close()
+	known, err := c.each(ctx, v, func(r ledger.Repository, due bool) error {
+		f, err := c.look(ctx, r, due)
+		if err != nil {
+			return err
+		}
+		for _, text := range f.All() {
+			out.problem(r.Of, text)
+		}
+		return c.count(r, due, &out)
+	})
+	if err != nil {
+		return out, err
+	}
+	lost, unnamed, err := c.unnamed(ctx, v, known)
+	if err != nil {
+		return out, err
+	}
+	out.Unnamed = unnamed
+	for _, x := range lost {
+		out.problem(x.Of, fmt.Sprintf("the log has lost which directory is its own; it is %s, by the state %.8s", gitrepo.ID(x.Dir), x.Refs.ID))
+	}
+	return out, eachStray(v, func(_ string, of nip34.Address) { out.problem(of, "its files are due, and the log does not know it") })
+}
+
+func (c Config) count(r ledger.Repository, due bool, out *Report) error {
+	if r.Dir.IsZero() {
+		return nil
+	}
+	out.Repositories++
+	out.Refs += int64(len(r.Refs.All()))
+	if due {
+		out.Behind++
+	}
+	bytes, _, err := c.Disk.Size(gitrepo.ID(r.Dir))
+	out.Bytes += bytes
+	return err
+}
+
+// look looks at one repository.
+func (c Config) look(ctx context.Context, r ledger.Repository, due bool) (f gitrepo.Findings, err error) {
+	shown := r.Shown()
+	if r.Dir.IsZero() {
+		if len(shown.List) > 0 {
+			f.Data = append(f.Data, "it has refs and no directory")
+		}
+		return f, nil
+	}
+	if f, err = c.Disk.Check(ctx, gitrepo.ID(r.Dir), shown); due {
+		f.Refs = nil
+	}
+	return f, err
+}
+
+// each calls do with all repositories of which the log knows, and whether their files are due. It returns their directories.
+func (c Config) each(ctx context.Context, v *store.View, do func(r ledger.Repository, due bool) error) (map[gitrepo.ID]bool, error) {
+	var all, done int64
+	if err := v.EachRow(ledger.Prefix, "", func(string, []byte) (bool, error) { all++; return true, ctx.Err() }); err != nil {
+		return nil, err
+	}
+	known := map[gitrepo.ID]bool{}
+	return known, v.EachRow(ledger.Prefix, "", func(name string, row []byte) (bool, error) {
+		r, err := ledger.Parse(row)
+		if err != nil {
+			return false, fmt.Errorf("row %s: %w", name, err)
+		}
+		due, err := v.Row(ledger.DueName(r.Of))
+		if err != nil {
+			return false, err
+		}
+		if id := gitrepo.ID(r.Dir); !id.IsZero() {
+			known[id] = true
+		}
+		if err := do(r, due != nil); err != nil {
+			return false, err
+		}
+		if done++; c.Progress != nil {
+			c.Progress(done, all)
+		}
+		return true, context.Cause(ctx)
+	})
+}
+
+// eachStray calls do with the rows that say that files are due of a repository which the log does not know.
+func eachStray(v *store.View, do func(name string, of nip34.Address)) error {
+	return v.EachRow(ledger.DuePrefix, "", func(name string, value []byte) (bool, error) {
+		of, err := nip34.ParseAddress(string(value))
+		if err != nil {
+			return false, fmt.Errorf("row %s: %w", name, err)
+		}
+		row, err := v.Row(ledger.RowName(of))
+		if err == nil && row == nil {
+			do(name, of)
+		}
+		return true, err
+	})
+}

@@ -1,0 +1,237 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"graspd/internal/gitrepo"
+	"graspd/internal/gitwire"
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+	"graspd/internal/refs"
+	"graspd/internal/store"
+)
+
+// Repaired is what a repair did.
+type Repaired struct {
+	Files  int64 // repositories whose files were made anew from the log
+	Found  int64 // repositories whose rows were lost and were made anew from what is stored and their files
+	Report       // what is lost, as problems: it is to be pushed again
+}
+
+// Repair does something about all that Check finds. Files are made anew from the log. Where objects are missing or damaged a new
+// directory gets what is whole of the repository, and the old one goes to the trash: a state is in force again, or a tip shown,
+// when all that it leads to has been pushed again, and until then the log says that it is not. What other repositories here have
+// of it is copied by the next start. A repair that is interrupted can be begun again.
+func Repair(ctx context.Context, c Config) (Repaired, error) {
+	r := repair{Config: c, hurt: map[string]map[nip34.Address]bool{}}
+	if err := r.run(ctx); err != nil {
+		return r.out, fmt.Errorf("git data: %w", err)
+	}
+	return r.out, nil
+}
+
+type repair struct {
+	Config
+	out  Repaired
+	hurt map[string]map[nip34.Address]bool // repositories that lost something, by identifier
+}
+
+func (c *repair) run(ctx context.Context) error {
+	v := c.Store.View()
+	defer v.Close()
+	known, err := c.each(ctx, v, func(r ledger.Repository, due bool) error { return c.one(ctx, r, due) })
+	if err != nil {
+		return err
+	}
+	if err := c.forget(v); err != nil {
+		return err
+	}
+	lost, _, err := c.unnamed(ctx, v, known)
+	if err != nil {
+		return err
+	}
+	for _, r := range lost {
+		if err := c.adopt(ctx, r); err != nil {
+			return err
+		}
+	}
+	return c.rouse(ctx, v)
+}
+
+// forget removes the rows of files that are due of repositories that the log does not know.
+func (c *repair) forget(v *store.View) error {
+	var stray []string
+	err := eachStray(v, func(name string, _ nip34.Address) { stray = append(stray, name) })
+	if err != nil || len(stray) == 0 {
+		return err
+	}
+	return c.write(func(b *store.Batch) error {
+		for _, name := range stray {
+			if err := b.SetRow(name, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// write does something in a batch of its own.
+func (c *repair) write(do func(*store.Batch) error) error {
+	b, err := c.Store.Begin()
+	if err != nil {
+		return err
+	}
+	if err = do(b); err == nil {
+		_, err = b.Commit()
+	}
+	if err != nil {
+		b.Discard()
+	}
+	return err
+}
+
+// one sees to one repository.
+func (c *repair) one(ctx context.Context, r ledger.Repository, due bool) error {
+	f, err := c.look(ctx, r, due)
+	if err != nil {
+		return err
+	}
+	if len(f.Data) == 0 && len(f.All()) > 0 {
+		if err := c.Disk.Mend(ctx, gitrepo.ID(r.Dir), r.Shown()); err != nil {
+			return err
+		}
+		c.out.Files++
+		if f, err = c.look(ctx, r, due); err != nil { // git is asked about what was mended only now
+			return err
+		}
+	}
+	if len(f.Data) == 0 {
+		return nil
+	}
+	return c.salvage(ctx, r)
+}
+
+// salvage takes what is whole of a repository into a new directory.
+func (c *repair) salvage(ctx context.Context, r ledger.Repository) error {
+	id, err := gitrepo.NewID(c.Rand)
+	if err != nil {
+		return err
+	}
+	groups := [][]gitwire.ObjectID{idsOf(r.Refs.Refs)}
+	for _, x := range r.Refs.PullRequests {
+		groups = append(groups, []gitwire.ObjectID{x.ID})
+	}
+	whole, bytes, err := c.Disk.Salvage(ctx, gitrepo.ID(r.Dir), id, groups)
+	if err != nil {
+		return err
+	}
+	left := r
+	left.Dir, left.Bytes = ledger.Dir{}, bytes
+	if bytes > 0 {
+		left.Dir = ledger.Dir(id)
+	}
+	if c.lose(&left, whole) {
+		if c.hurt[r.Of.D] == nil {
+			c.hurt[r.Of.D] = map[nip34.Address]bool{}
+		}
+		c.hurt[r.Of.D][r.Of] = true
+	} else {
+		c.out.Files++
+	}
+	if err := c.write(func(b *store.Batch) error {
+		if err := b.SetRow(ledger.DueName(r.Of), nil); err != nil {
+			return err
+		}
+		return left.Write(b, true)
+	}); err != nil {
+		return err
+	}
+	if r.Dir.IsZero() {
+		return nil
+	}
+	// What has no HEAD counts for no repository, and would stay.
+	return errors.Join(c.Disk.Mend(ctx, gitrepo.ID(r.Dir), &gitwire.Refs{}), c.Disk.Remove(gitrepo.ID(r.Dir)))
+}
+
+// lose takes the refs out of a row of which something is missing, tells of them, and reports whether there are any. The first
+// group is the ruling state's.
+func (c *repair) lose(r *ledger.Repository, whole []bool) (lost bool) {
+	r.Refs.Generation++
+	r.Moved = c.Now().Unix()
+	if !whole[0] {
+		c.out.problem(r.Of, fmt.Sprintf("data is missing that the state %.8s names: push its branches and tags again", r.Refs.ID))
+		r.Refs.Ruling, r.Peeled = refs.Ruling{}, nil
+	}
+	var tips refs.Set
+	for i, x := range r.Refs.PullRequests {
+		if whole[i+1] {
+			tips = append(tips, x)
+		} else {
+			c.out.problem(r.Of, fmt.Sprintf("data is missing of %s: push it again", x.Name))
+		}
+	}
+	r.Refs.PullRequests = tips
+	return slices.Contains(whole, false)
+}
+
+// adopt gives a repository the row back that it had.
+func (c *repair) adopt(ctx context.Context, r ledger.Repository) error {
+	f, err := c.look(ctx, r, true)
+	if err != nil {
+		return err
+	}
+	if len(f.Data) > 0 {
+		c.out.problem(r.Of, fmt.Sprintf("the log has lost which directory is its own, and the one that it may be is damaged: push everything again (%s)", f.Data[0]))
+		return nil
+	}
+	if len(f.All()) > 0 {
+		if err := c.Disk.Mend(ctx, gitrepo.ID(r.Dir), r.Shown()); err != nil {
+			return err
+		}
+	}
+	c.out.Found++
+	return c.write(func(b *store.Batch) error { return r.Write(b, true) })
+}
+
+// rouse has the next start look at the repositories that may have what others with the same identifier lost.
+func (c *repair) rouse(ctx context.Context, v *store.View) error {
+	if len(c.hurt) == 0 {
+		return nil
+	}
+	var names []string
+	var values [][]byte
+	err := v.EachRow(ledger.Prefix, "", func(_ string, row []byte) (bool, error) {
+		r, err := ledger.Parse(row)
+		if hurt := c.hurt[r.Of.D]; err == nil && len(hurt) > 0 && !hurt[r.Of] && !r.Dir.IsZero() {
+			names, values = append(names, ledger.DueName(r.Of)), append(values, []byte(r.Of.String()))
+		}
+		return true, errors.Join(err, context.Cause(ctx))
+	})
+	if err != nil {
+		return err
+	}
+	return c.write(func(b *store.Batch) error {
+		for i, name := range names {
+			if err := b.SetRow(name, values[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// idsOf are the objects that refs stand at, each once.
+func idsOf(s refs.Set) []gitwire.ObjectID {
+	seen := make(map[gitwire.ObjectID]bool, len(s))
+	out := make([]gitwire.ObjectID, 0, len(s))
+	for _, r := range s {
+		if !seen[r.ID] {
+			seen[r.ID] = true
+			out = append(out, r.ID)
+		}
+	}
+	return out
+}

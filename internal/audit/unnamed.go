@@ -1,0 +1,134 @@
+package audit
+
+import (
+	"context"
+	"strings"
+
+	"graspd/internal/gitrepo"
+	"graspd/internal/grasp"
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/refs"
+	"graspd/internal/store"
+)
+
+// unnamed counts the directories that no repository has. Those are told apart which a repository had whose row is lost: its files
+// have exactly the refs of the state that its owner has published. lost are the rows as they were.
+func (c Config) unnamed(ctx context.Context, v *store.View, known map[gitrepo.ID]bool) (lost []ledger.Repository, n int64, err error) {
+	with := map[string]gitrepo.ID{} // by what their heads and tags are
+	err = c.Disk.Each(ctx, func(id gitrepo.ID) error {
+		if known[id] {
+			return nil
+		}
+		n++
+		if set, _, err := c.filed(id); err == nil && len(set) > 0 { // files that cannot be read say nothing
+			with[keyOf(set)] = id
+		}
+		return nil
+	})
+	if err != nil || len(with) == 0 {
+		return nil, n, err
+	}
+	for row, err := range v.Query(ctx, nostr.Filter{Kinds: []nostr.Kind{nip34.KindState}}) {
+		if err != nil {
+			return nil, n, err
+		}
+		e, err := row.Event()
+		if err != nil {
+			return nil, n, err
+		}
+		s, err := refs.ReadState(e)
+		if err != nil {
+			continue // it was stored before such ones were refused
+		}
+		id, ok := with[keyOf(s.Refs)]
+		if !ok {
+			continue
+		}
+		r, ok, err := c.adoptable(v, s, id)
+		if err != nil {
+			return nil, n, err
+		}
+		if ok {
+			delete(with, keyOf(s.Refs))
+			lost = append(lost, r)
+			n--
+		}
+	}
+	return lost, n, nil
+}
+
+// filed are the heads and tags that the files of a directory say, and the tips of pull requests.
+func (c Config) filed(id gitrepo.ID) (set, tips refs.Set, err error) {
+	read, err := c.Disk.Refs(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range read.List {
+		if x := (refs.Ref{Name: r.Name, ID: r.ID}); !strings.HasPrefix(r.Name, pulls) {
+			set = append(set, x)
+		} else {
+			tips = append(tips, x)
+		}
+	}
+	return set, tips, nil
+}
+
+// pulls is what the names of the tips of pull requests begin with.
+const pulls = "refs/nostr/"
+
+func keyOf(set refs.Set) string {
+	var b []byte
+	for _, r := range set {
+		b = append(append(append(r.ID.AppendHex(b), ' '), r.Name...), '\n')
+	}
+	return string(b)
+}
+
+// adoptable is the row of the repository of a state's author, if it is announced and there is none.
+func (c Config) adoptable(v *store.View, s refs.State, id gitrepo.ID) (r ledger.Repository, ok bool, err error) {
+	r.Of = nip34.Address{Kind: nip34.KindRepository, PubKey: s.Author, D: s.D}
+	row, err := v.Row(ledger.RowName(r.Of))
+	if err != nil || row != nil {
+		return r, false, err
+	}
+	e, ok, err := v.At(r.Of.String())
+	if err != nil || !ok {
+		return r, false, err
+	}
+	a, err := refs.ReadAnnouncement(e)
+	if err != nil {
+		return r, false, nil // it announces nothing
+	}
+	change := refs.Change{Members: grasp.GroupOf([]grasp.Listing{a.Listing}).Councils().Of(s.Author), States: []refs.State{s}}
+	if change.PullRequests, err = c.pullRequests(v, id); err != nil {
+		return r, false, err
+	}
+	r.Dir = ledger.Dir(id)
+	r.Refs = r.Refs.Next(r.Of, change)
+	r.Bytes, _, err = c.Disk.Size(id)
+	return r, err == nil, err
+}
+
+// pullRequests are those that are stored and have their tips in a directory, as its files say.
+func (c Config) pullRequests(v *store.View, id gitrepo.ID) (list []refs.PullRequest, err error) {
+	_, tips, err := c.filed(id)
+	for _, x := range tips {
+		event, bad := nostr.ParseID(strings.TrimPrefix(x.Name, pulls))
+		if bad != nil {
+			continue
+		}
+		e, ok, err := v.Get(event)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		if p, err := refs.ReadPullRequest(e); err == nil && p.Tip == x.ID {
+			list = append(list, p)
+		}
+	}
+	return list, err
+}

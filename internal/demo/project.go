@@ -1,0 +1,74 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+
+	"graspd/internal/corpus"
+	"graspd/internal/nip34"
+	"graspd/internal/node"
+	"graspd/internal/nostr"
+)
+
+// project is a repository, as those who maintain it announce and push it.
+type project struct {
+	address   nip34.Address  // the owner's
+	relays    []string       // that it lists
+	announced []*nostr.Event // the owner's announcement, and those of other maintainers
+	states    []*nostr.Event // all with the same refs
+	history   history
+}
+
+// written takes the projects out of a corpus, and of what others write about them all that a sync can find.
+func written(c *corpus.Corpus, h *histories) (projects []*project, about []*nostr.Event) {
+	for _, r := range c.Repositories {
+		projects = append(projects, &project{address: r.Address, relays: r.Relays, history: h.at(r.Address.D)})
+	}
+	reach := corpus.NewReach(c.Events())
+	for _, it := range c.Items {
+		e := it.Event
+		if it.Fate != corpus.Held || reach.Layer(e) == 0 {
+			continue
+		}
+		p := projects[it.Repositories[0]]
+		switch it.What {
+		case corpus.Announcement:
+			p.announced = append(p.announced, e)
+		case corpus.Maintainer:
+			if _, answers := e.Tags.First("maintainers"); answers { // else no state rules that repository
+				p.announced = append(p.announced, e)
+			}
+		case corpus.State:
+			p.states = append(p.states, e)
+		case corpus.Deletion:
+		default:
+			about = append(about, e)
+		}
+	}
+	return projects, about
+}
+
+// url is where a relay has the owner's repository.
+func (p *project) url(n *node.Node) string {
+	return n.Service().CloneURL(p.address.PubKey, p.address.D)
+}
+
+// push announces and pushes the project to a relay, as a git client does to each that the announcement lists, until it is served. Other
+// maintainers' repositories follow the one that is pushed to.
+func (p *project) push(ctx context.Context, from bench, to *node.Node) error {
+	events := append(p.announced[:len(p.announced):len(p.announced)], p.states...)
+	if err := publish(ctx, to.Service().RelayURL(), events...); err != nil {
+		return fmt.Errorf("announce %q: %w", p.address.D, err)
+	}
+	if _, err := from.git(ctx, nil, append([]string{"push", "--quiet", p.url(to)}, p.history.refspecs()...)...); err != nil {
+		return err
+	}
+	patient, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for _, e := range events {
+		if err := awaitEvent(patient, to.Store, e.ID); err != nil {
+			return fmt.Errorf("%q was pushed and is not served: %w", p.address.D, err)
+		}
+	}
+	return nil
+}

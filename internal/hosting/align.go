@@ -1,0 +1,55 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+
+	"graspd/internal/gitrepo"
+	"graspd/internal/ingest"
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+)
+
+// align lets the other repositories follow that the same state rules: what they lack is copied from this one, within this disk.
+// It reports whether that is done, as far as it can be.
+func (h *Host) align(ctx context.Context, of nip34.Address) (done bool, err error) {
+	var from ledger.Repository
+	var others []ledger.Repository
+	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
+		from, others, err = h.ledger.Followers(t.Turn, of)
+		return err
+	})
+	done = err == nil
+	for _, to := range others {
+		failed := h.follow(ctx, from, to)
+		done = done && (failed == nil || hopeless(failed))
+		err = errors.Join(err, failed)
+	}
+	return done, err
+}
+
+// follow copies what the state that rules one repository names into another one, which it rules then.
+func (h *Host) follow(ctx context.Context, from, to ledger.Repository) (err error) {
+	leave, err := h.following.enter(ctx, to.Of)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := h.room(to); err != nil {
+		return err
+	}
+	q, proof, err := h.cfg.Disk.CopyInto(ctx, gitrepo.ID(from.Dir), gitrepo.ID(to.Dir),
+		gitrepo.Proving{Tips: idsOf(from.Refs.Refs), Haves: idsOf(to.Refs.All())})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, q.Close()) }()
+	if err := h.fits(to, proof.Bytes); err != nil {
+		return err
+	}
+	if _, err := h.arrive(ctx, ledger.Arrival{Of: to.Of, Peeled: from.Peeled, Bytes: proof.Bytes}, q); err != nil {
+		return err
+	}
+	h.counts.followed.Add(1)
+	return h.project(ctx, to.Of)
+}

@@ -1,0 +1,102 @@
+// Package hosting serves and takes git repositories for the announcements of this relay (GRASP-01). It joins the log, whose
+// writer decides what refs are and what a push may do, and the disk, where objects are and the refs' files follow. It owns what
+// is under way between the two: pushes, uploads whose events are still to come, and files that are not as the log says yet. Read
+// Host, then push.
+package hosting
+
+import (
+	"cmp"
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"time"
+
+	"graspd/internal/contain"
+	"graspd/internal/gitrepo"
+	"graspd/internal/grasp"
+	"graspd/internal/ingest"
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+	"graspd/internal/store"
+)
+
+// Config says what a Host works with. Disk, Store and Service are needed.
+type Config struct {
+	Disk    gitrepo.Repositories
+	Store   *store.Store
+	Service grasp.Service
+	Limits  Limits
+	Now     func() time.Time // the wall clock; nil is time.Now
+	Rand    io.Reader        // names of directories; nil is the system's
+	Rest    time.Duration    // between two repositories whose packs are combined; 0 is 5 s
+	Logger  *slog.Logger     // nil is silent
+	Faults  *contain.Faults  // nil notes them nowhere
+}
+
+// Limits bound what is stored. A field that is 0 has its default.
+type Limits struct {
+	Push         int64 // bytes of the pack of one push; 512 MiB
+	Objects      int64 // in it; a million
+	Repository   int64 // bytes of one repository on disk; 2 GiB
+	Author       int64 // bytes of all repositories of one owner; 8 GiB
+	Repositories int   // of one owner that have data; 200
+	Total        int64 // bytes of everything; no bound but the room on the disk
+}
+
+// DefaultLimits are what zero fields take.
+func DefaultLimits() Limits { return Limits{}.orDefault() }
+
+func (l Limits) orDefault() Limits {
+	return Limits{
+		Push: cmp.Or(l.Push, 512<<20), Objects: cmp.Or(l.Objects, 1_000_000), Repository: cmp.Or(l.Repository, 2<<30),
+		Author: cmp.Or(l.Author, 8<<30), Repositories: cmp.Or(l.Repositories, 200), Total: l.Total,
+	}
+}
+
+// Host is the hosting of one relay. Any number of goroutines may use it once it has its door.
+type Host struct {
+	cfg       Config
+	door      *ingest.Door
+	ledger    *ledger.Ledger
+	shown     shown
+	files     files
+	following turns // of repositories that follow others
+	uploads   uploads
+	tally     tally
+	jobs      jobs
+	visited   visited
+	counts    counters
+	refusals  refusals
+}
+
+// New prepares a Host, whose Ledger the door is to have.
+func New(c Config) *Host {
+	c.Limits = c.Limits.orDefault()
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.Rest = cmp.Or(c.Rest, 5*time.Second)
+	h := &Host{cfg: c}
+	h.shown.init()
+	h.files.init()
+	h.uploads.held = map[uint64]*upload{}
+	h.jobs.init()
+	h.ledger = ledger.New(ledger.Config{
+		Objects: objects{c.Disk, c.Logger}, Service: c.Service, Store: c.Store,
+		Changed: func(of nip34.Address) { h.jobs.push(job{kind: changed, of: of}) },
+		Found:   h.found, Dropped: func(n uint64) { h.jobs.push(job{kind: dropped, upload: n}) },
+	})
+	return h
+}
+
+// Ledger is the writer's part.
+func (h *Host) Ledger() *ledger.Ledger { return h.ledger }
+
+// Through says which door's writer has the Ledger. It is called once, before anything else.
+func (h *Host) Through(d *ingest.Door) { h.door = d }

@@ -1,0 +1,227 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"graspd/internal/gitrepo"
+	"graspd/internal/ingest"
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// kind is what a job is.
+type kind uint8
+
+const (
+	changed kind = iota // a repository's row is another one: its files, and those who are ruled by the same state, follow
+	found               // an upload has the tip of an event that has come
+	dropped             // an upload waits for nothing any more
+	seen                // nothing is left to do of a repository, which the log is to know
+)
+
+// job is something that follows a commit.
+type job struct {
+	kind   kind
+	of     nip34.Address
+	upload uint64
+	event  nostr.ID
+}
+
+// jobs are those that wait. There are no more of changed repositories than repositories, and no more of uploads than these.
+type jobs struct {
+	mu     sync.Mutex
+	list   []job
+	queued map[nip34.Address]bool // by changed
+	tidy   bool                   // by seen
+	wake   chan struct{}
+}
+
+func (j *jobs) init() { j.queued, j.wake = map[nip34.Address]bool{}, make(chan struct{}, 1) }
+
+func (j *jobs) push(x job) {
+	j.mu.Lock()
+	switch {
+	case x.kind == seen:
+		j.tidy = true
+	case x.kind == changed && j.queued[x.of]:
+	default:
+		if x.kind == changed {
+			j.queued[x.of] = true
+		}
+		j.list = append(j.list, x)
+	}
+	j.mu.Unlock()
+	select {
+	case j.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (j *jobs) pop() (x job, ok bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.list) == 0 {
+		return x, false
+	}
+	x = j.list[0]
+	j.list = j.list[1:]
+	if x.kind == changed {
+		delete(j.queued, x.of)
+	}
+	return x, true
+}
+
+// untidy reports whether files were written since the last call.
+func (j *jobs) untidy() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	due := j.tidy
+	j.tidy = false
+	return due
+}
+
+const (
+	tidyAfter  = time.Second    // that the log learns of files which were written
+	lookEvery  = time.Minute    // for uploads whose time is over
+	sweepEvery = time.Hour      // for repositories whose announcements have gone
+	goneFor    = 24 * time.Hour // until those go to the trash
+)
+
+// Run sees to what follows commits, and to the packs, until ctx ends. First come the files that the last run has left as they were.
+func (h *Host) Run(ctx context.Context) error {
+	var g sync.WaitGroup
+	g.Go(func() { h.attend(ctx) })
+	g.Go(func() { h.maintain(ctx) })
+	g.Wait()
+	return nil
+}
+
+// attend does the jobs.
+func (h *Host) attend(ctx context.Context) {
+	h.report("the refs' files", h.catchUp())
+	look, sweep := time.NewTicker(lookEvery), time.NewTicker(sweepEvery)
+	defer look.Stop()
+	defer sweep.Stop()
+	tidy := time.NewTimer(tidyAfter)
+	defer tidy.Stop()
+	var later []job // what failed is tried again at the next look
+	for ctx.Err() == nil {
+		if x, ok := h.jobs.pop(); ok {
+			err := h.do(ctx, x)
+			h.report("git data", err)
+			if err != nil && !told(err) {
+				later = append(later, x)
+			}
+			continue
+		}
+		select {
+		case <-h.jobs.wake:
+		case <-tidy.C:
+			if h.jobs.untidy() {
+				h.report("the refs' files", h.tidy(ctx))
+			}
+			tidy.Reset(tidyAfter)
+		case <-look.C:
+			h.report("uploads", h.expireUploads(ctx))
+			for _, x := range later {
+				h.jobs.push(x)
+			}
+			later = nil
+		case <-sweep.C:
+			h.report("repositories that have gone", h.sweep(ctx))
+		case <-ctx.Done():
+		}
+	}
+	h.report("the refs' files", h.tidy(context.WithoutCancel(ctx))) // the next start has nothing to do then
+}
+
+// report logs an error unless it comes from the end.
+func (h *Host) report(what string, err error) {
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, ingest.ErrStopped) {
+		h.cfg.Logger.Error("what follows commits", "part", what, "error", err)
+	}
+}
+
+func (h *Host) do(ctx context.Context, x job) error {
+	switch x.kind {
+	case changed:
+		return h.see(ctx, x.of)
+	case found:
+		return h.adopt(ctx, x.of, x.upload, x.event)
+	case dropped:
+		return h.release(x.upload)
+	}
+	return nil
+}
+
+// see sees to what follows the change of a repository. Until all of it is done the next start would do it again.
+func (h *Host) see(ctx context.Context, of nip34.Address) error {
+	if err := h.project(ctx, of); err != nil {
+		return err
+	}
+	generation := h.files.at(of)
+	done, err := h.align(ctx, of)
+	if done {
+		h.files.saw(of, generation)
+		h.jobs.push(job{kind: seen})
+	}
+	return err
+}
+
+// catchUp finds the repositories whose files are due since the last run.
+func (h *Host) catchUp() error {
+	v := h.cfg.Store.View()
+	defer v.Close()
+	return v.EachRow(ledger.DuePrefix, "", func(_ string, value []byte) (bool, error) {
+		of, err := nip34.ParseAddress(string(value))
+		if err != nil {
+			return false, fmt.Errorf("repository whose files are due: %w", err)
+		}
+		h.jobs.push(job{kind: changed, of: of})
+		return true, nil
+	})
+}
+
+// sweep removes the repositories whose announcements went long ago, and what no row names.
+func (h *Host) sweep(ctx context.Context) error {
+	before := h.cfg.Now().Add(-goneFor).Unix()
+	var gone []nip34.Address
+	known := map[ledger.Dir]bool{}
+	v := h.cfg.Store.View()
+	err := v.EachRow(ledger.Prefix, "", func(_ string, row []byte) (bool, error) {
+		r, err := ledger.Parse(row)
+		known[r.Dir] = true
+		if err == nil && r.Gone != 0 && r.Gone < before {
+			gone = append(gone, r.Of)
+		}
+		return ctx.Err() == nil, err
+	})
+	v.Close()
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	for _, of := range gone {
+		err = errors.Join(err, h.remove(ctx, of, before))
+	}
+	return errors.Join(err, h.cfg.Disk.Sweep(ctx, func(id gitrepo.ID) bool { return known[ledger.Dir(id)] }))
+}
+
+func (h *Host) remove(ctx context.Context, of nip34.Address, before int64) error {
+	var r ledger.Repository
+	var ok bool
+	err := h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
+		r, ok, err = h.ledger.Remove(t.Turn, of, before)
+		return err
+	})
+	if err != nil || !ok || r.Dir.IsZero() {
+		return err
+	}
+	h.tally.add(of.PubKey, -1, -r.Bytes)
+	h.cfg.Logger.Info("repository removed", "repository", of.String(), "after", h.cfg.Now().Sub(time.Unix(r.Gone, 0)))
+	return h.cfg.Disk.Remove(gitrepo.ID(r.Dir))
+}

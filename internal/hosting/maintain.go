@@ -1,0 +1,100 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"graspd/internal/gitproc"
+	"graspd/internal/gitrepo"
+	"graspd/internal/gitwire"
+	"graspd/internal/ingest"
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+)
+
+// mostVisited bounds the repositories that are looked at because somebody fetched or pushed. Those beyond it have to be visited again.
+const mostVisited = 10_000
+
+// visited are the repositories that somebody fetched from or pushed to since they were looked at, the longest ago first.
+type visited struct {
+	mu    sync.Mutex
+	known map[nip34.Address]bool
+	list  []nip34.Address
+}
+
+func (v *visited) add(of nip34.Address) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.known[of] || len(v.list) >= mostVisited {
+		return
+	}
+	if v.known == nil {
+		v.known = map[nip34.Address]bool{}
+	}
+	v.known[of] = true
+	v.list = append(v.list, of)
+}
+
+func (v *visited) take() (of nip34.Address, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.list) == 0 {
+		return of, false
+	}
+	of = v.list[0]
+	v.list = v.list[1:]
+	delete(v.known, of)
+	return of, true
+}
+
+// maintain combines packs of repositories that are fetched from, one at a time, until ctx ends.
+func (h *Host) maintain(ctx context.Context) {
+	rest := time.NewTicker(h.cfg.Rest)
+	defer rest.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-rest.C:
+		}
+		for ctx.Err() == nil {
+			of, ok := h.visited.take()
+			if !ok {
+				break
+			}
+			did, err := h.maintainOne(ctx, of)
+			h.report("maintenance", err)
+			if did || err != nil {
+				break
+			}
+		}
+	}
+}
+
+// maintainOne combines the packs of a repository if that is due.
+func (h *Host) maintainOne(ctx context.Context, of nip34.Address) (did bool, err error) {
+	var r ledger.Repository
+	var keep []gitwire.ObjectID
+	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
+		r, keep, err = h.ledger.Kept(t.Turn, of)
+		return err
+	})
+	if err != nil || r.Dir.IsZero() {
+		return false, err
+	}
+	if did, err = h.cfg.Disk.Maintain(ctx, gitrepo.ID(r.Dir), r.Shown(), keep); err != nil || !did {
+		if errors.Is(err, gitproc.ErrBusy) {
+			err = nil // it is due still
+		}
+		return did, err
+	}
+	h.counts.combined.Add(1)
+	bytes, _, err := h.cfg.Disk.Size(gitrepo.ID(r.Dir))
+	if err != nil {
+		return true, err
+	}
+	h.tally.add(of.PubKey, 0, bytes-r.Bytes)
+	return true, h.door.Turn(ctx, func(t *ingest.Turn) error { return h.ledger.Resized(t.Turn, of, bytes) })
+}

@@ -1,0 +1,33 @@
+package hosting
+
+import (
+	"cmp"
+	"slices"
+
+	"graspd/internal/ledger"
+)
+
+// Moved are the repositories with data whose refs have changed last, at most so many, without their refs. It reads all rows.
+func (h *Host) Moved(most int) ([]ledger.Repository, error) {
+	var list []ledger.Repository
+	v := h.cfg.Store.View()
+	defer v.Close()
+	err := v.EachRow(ledger.Prefix, "", func(_ string, row []byte) (bool, error) {
+		r, err := ledger.Brief(row)
+		if err == nil && !r.Dir.IsZero() && r.Gone == 0 {
+			list = append(list, r)
+		}
+		if len(list) >= 2*most {
+			list = newest(list, most)
+		}
+		return true, err
+	})
+	return newest(list, most), err
+}
+
+func newest(list []ledger.Repository, most int) []ledger.Repository {
+	slices.SortFunc(list, func(a, b ledger.Repository) int {
+		return cmp.Or(cmp.Compare(b.Moved, a.Moved), cmp.Compare(a.Of.String(), b.Of.String()))
+	})
+	return list[:min(len(list), most)]
+}

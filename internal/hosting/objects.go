@@ -1,0 +1,78 @@
+package hosting
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"graspd/internal/gitrepo"
+	"graspd/internal/gitwire"
+	"graspd/internal/ledger"
+)
+
+// objects is the disk as the ledger asks it.
+type objects struct {
+	disk gitrepo.Repositories
+	log  *slog.Logger
+}
+
+// Missing asks the disk. What cannot be read counts as not there: the events of one damaged repository wait, and all others go on.
+func (o objects) Missing(dir ledger.Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
+	missing, err := o.disk.Missing(gitrepo.ID(dir), ids)
+	if err != nil {
+		o.log.Error("a repository cannot be read: stop graspd and run graspd check", "dir", gitrepo.ID(dir).String(), "error", err)
+		return ids, nil
+	}
+	return missing, nil
+}
+
+// packs is the disk as HTTP asks it, with directories as text.
+type packs struct{ disk gitrepo.Repositories }
+
+// Packs makes packs of what is served.
+func (h *Host) Packs() packs { return packs{h.cfg.Disk} }
+
+func (p packs) id(dir string) (gitrepo.ID, error) {
+	id, err := gitrepo.ParseID(dir)
+	if err != nil {
+		return id, fmt.Errorf("directory %q: %w", dir, err)
+	}
+	return id, nil
+}
+
+// Missing asks the disk.
+func (p packs) Missing(dir string, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
+	id, err := p.id(dir)
+	if err != nil {
+		return nil, err
+	}
+	return p.disk.Missing(id, ids)
+}
+
+// Pack asks the disk.
+func (p packs) Pack(ctx context.Context, dir string, f *gitwire.Fetch, party string, out io.Writer) error {
+	id, err := p.id(dir)
+	if err != nil {
+		return err
+	}
+	return p.disk.Pack(ctx, id, f, party, out)
+}
+
+// Upload asks the disk.
+func (p packs) Upload(ctx context.Context, dir string, q gitwire.Request, party string, out io.Writer) error {
+	id, err := p.id(dir)
+	if err != nil {
+		return err
+	}
+	return p.disk.Upload(ctx, id, q, party, out)
+}
+
+// Sizes asks the disk.
+func (p packs) Sizes(ctx context.Context, dir string, ids []gitwire.ObjectID, party string) ([]int64, error) {
+	id, err := p.id(dir)
+	if err != nil {
+		return nil, err
+	}
+	return p.disk.Sizes(ctx, id, ids, party)
+}

@@ -1,0 +1,285 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"graspd/internal/githttp"
+	"graspd/internal/gitproc"
+	"graspd/internal/gitrepo"
+	"graspd/internal/gitwire"
+	"graspd/internal/ingest"
+	"graspd/internal/ledger"
+	"graspd/internal/refs"
+	"graspd/internal/store"
+)
+
+// push is one push on its way: judged, received and proven beside the repository, judged again with the commit, shown.
+type push struct {
+	h      *Host
+	call   githttp.PushCall
+	refs   refs.Push
+	opened ledger.Opened
+
+	extended time.Time // when its deadlines were set back last
+	counted  int64     // bytes of it that its uploads were last told of
+	held     bool      // its quarantine waits for events from now on
+}
+
+// reason is why a push failed, for whoever pushed.
+type reason string
+
+func (r reason) Error() string { return string(r) }
+
+// Push does all of a push but HTTP. When it returns, what was released is durable and served, and the files are as the refs.
+func (h *Host) Push(ctx context.Context, c githttp.PushCall) githttp.PushResult {
+	p := &push{h: h, call: c, refs: refs.Push{
+		Commands: c.Push.Commands, Refused: len(c.Push.Invalid) > 0, Atomic: c.Push.Atomic, From: c.From,
+	}}
+	h.counts.pushing.Add(1)
+	defer h.counts.pushing.Add(-1)
+	verdict, err := p.do(ctx)
+	result := p.result(verdict, err)
+	h.counts.pushed(verdict, err)
+	h.refused(c.Of, result, err)
+	if err != nil && !told(err) {
+		h.cfg.Logger.Error("push", "repository", c.Of.String(), "error", err)
+	}
+	return result
+}
+
+func (p *push) do(ctx context.Context) (refs.Verdict, error) {
+	err := p.turn(ctx, func(t *ingest.Turn) (err error) {
+		p.opened, err = p.h.ledger.Open(t.Turn, p.call.Of, p.refs)
+		return err
+	})
+	if err != nil {
+		return refs.Verdict{}, err
+	}
+	if !p.opened.Known {
+		return refs.Verdict{}, reason("the repository is gone: publish its announcement again")
+	}
+	p.refs.Upload, p.extended = p.opened.Upload, p.h.cfg.Now()
+	if !p.opened.Changes() {
+		return p.opened.Verdict, nil
+	}
+	verdict, err := p.carry(ctx)
+	if p.refs.Upload != 0 && !p.held {
+		err = errors.Join(err, p.turn(context.WithoutCancel(ctx), func(*ingest.Turn) error { p.h.ledger.Drop(p.refs.Upload); return nil }))
+	}
+	return verdict, err
+}
+
+func (p *push) turn(ctx context.Context, work func(*ingest.Turn) error) error {
+	return p.h.door.Turn(ctx, work)
+}
+
+// carry brings what the push was allowed.
+func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
+	if len(p.opened.Uploads) > 0 && (p.opened.State != nil || len(p.opened.PullRequests) > 0) {
+		return v, reason("push commits for events that are still to come on their own, as nobody has signed for them yet")
+	}
+	if err := p.h.room(p.opened.Repository); err != nil {
+		return v, err
+	}
+	q, err := p.h.cfg.Disk.Begin(gitrepo.ID(p.opened.Repository.Dir))
+	if err != nil {
+		return v, err
+	}
+	defer func() {
+		if !p.held {
+			err = errors.Join(err, q.Close())
+		}
+	}()
+	if p.call.Push.NeedsPack() {
+		if _, err := q.Receive(ctx, p.call.Pack, p.receiving(ctx)); err != nil {
+			return v, err
+		}
+	}
+	proof, err := q.Prove(ctx, p.proving())
+	if err != nil {
+		return v, err
+	}
+	if err := p.h.fits(p.opened.Repository, proof.Bytes); err != nil {
+		return v, err
+	}
+	if p.refs.Upload != 0 {
+		v, err := p.hold(ctx, q)
+		if !errors.Is(err, errSigned) {
+			return v, err
+		}
+		if len(p.opened.Uploads) > 1 {
+			return v, reason("an event came while you pushed: push again")
+		}
+	}
+	return p.land(ctx, q, proof)
+}
+
+func (p *push) receiving(ctx context.Context) gitrepo.Receiving {
+	l := p.h.cfg.Limits
+	return gitrepo.Receiving{MaxBytes: l.Push, MaxObjects: l.Objects, Party: p.call.From, Grown: func(n int64) error { return p.grown(ctx, n) }}
+}
+
+// tellEvery is how much an upload grows between two looks at whether it may.
+const tellEvery = 4 << 20
+
+// grown keeps what the push is for from lapsing, and its uploads within their bounds.
+func (p *push) grown(ctx context.Context, bytes int64) error {
+	late := p.h.cfg.Now().Sub(p.extended) > time.Minute
+	more := p.refs.Upload != 0 && bytes-p.counted >= tellEvery
+	if !late && !more {
+		return nil
+	}
+	p.extended, p.counted = p.h.cfg.Now(), bytes
+	var cause refs.Cause
+	err := p.turn(ctx, func(t *ingest.Turn) error {
+		cause = p.h.ledger.Resize(p.refs.Upload, bytes)
+		return p.h.ledger.Extend(t.Turn, p.opened)
+	})
+	return errors.Join(err, tooMuch(cause))
+}
+
+func tooMuch(c refs.Cause) error {
+	if c == refs.None {
+		return nil
+	}
+	return reason(c.Room())
+}
+
+func (p *push) proving() gitrepo.Proving {
+	r := p.opened.Repository.Refs
+	out := gitrepo.Proving{Haves: idsOf(r.All()), Party: p.call.From}
+	for i, c := range p.refs.Commands {
+		switch {
+		case c.New.IsZero() || p.opened.Results[i].Cause != refs.None:
+		case refs.IsTag(c.Ref):
+			out.Tips = append(out.Tips, c.New)
+		default:
+			out.Commits = append(out.Commits, c.New)
+		}
+	}
+	return out
+}
+
+// errSigned ends the turn in which uploads turn out to be for events that have come meanwhile.
+var errSigned = errors.New("the events of an upload have come")
+
+// hold keeps the uploads of the push beside the repository until their events come.
+func (p *push) hold(ctx context.Context, q gitrepo.Quarantine) (refs.Verdict, error) {
+	var arrived ledger.Arrived
+	p.h.uploads.put(p.refs.Upload, &upload{of: p.call.Of, q: q, tips: p.opened.Uploads, party: p.call.From})
+	err := p.turn(ctx, func(t *ingest.Turn) (err error) {
+		if err := tooMuch(p.h.ledger.Resize(p.refs.Upload, q.Bytes())); err != nil {
+			return err
+		}
+		arrived, err = p.h.ledger.Arrive(t.Turn, ledger.Arrival{Of: p.call.Of, Push: &p.refs, Admit: func(ledger.Dir) error { return errSigned }})
+		return err
+	})
+	p.held = err == nil && len(arrived.Uploads) > 0
+	if !p.held {
+		p.h.uploads.take(p.refs.Upload)
+	}
+	return arrived.Verdict, err
+}
+
+// land takes what was proven into the repository and lets the log say so.
+func (p *push) land(ctx context.Context, q gitrepo.Quarantine, proof gitrepo.Proof) (v refs.Verdict, err error) {
+	p.call.Progress("everything is here and proven; committing")
+	peeled := peeledOf(p.proving().Tips, proof) // of other tags that the state names nothing was proven now
+	v, err = p.h.arrive(ctx, ledger.Arrival{Of: p.call.Of, Push: &p.refs, Peeled: peeled, Bytes: proof.Bytes}, q)
+	if err != nil {
+		return v, err
+	}
+	return v, p.show(ctx)
+}
+
+// show returns when everybody sees what the push has done.
+func (p *push) show(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx) // it is true whoever listens
+	if err := p.h.project(ctx, p.call.Of); err != nil {
+		return err
+	}
+	_, err := p.h.align(ctx, p.call.Of)
+	return err
+}
+
+// arrive lets the writer take what a quarantine holds into the repository, and everything be served that waited for it.
+func (h *Host) arrive(ctx context.Context, a ledger.Arrival, q gitrepo.Quarantine) (refs.Verdict, error) {
+	dir, err := gitrepo.NewID(h.cfg.Rand)
+	if err != nil {
+		return refs.Verdict{}, err
+	}
+	a.Dir = ledger.Dir(dir)
+	a.Admit = func(d ledger.Dir) error { return h.cfg.Disk.Admit(q, gitrepo.ID(d)) }
+	var arrived ledger.Arrived
+	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
+		if arrived, err = h.ledger.Arrive(t.Turn, a); err != nil {
+			return err
+		}
+		return t.Serve(arrived.Release)
+	})
+	if err == nil && !arrived.Known {
+		err = reason("the repository went while you pushed: publish its announcement again")
+	}
+	if err == nil && arrived.Admitted {
+		began := 0
+		if arrived.Began {
+			began = 1
+		}
+		h.tally.add(a.Of.PubKey, began, a.Bytes)
+	}
+	return arrived.Verdict, err
+}
+
+// told reports whether an error says to whoever pushed what is wrong with their push.
+func told(err error) bool {
+	return hopeless(err) || errors.Is(err, gitproc.ErrBusy) || errors.Is(err, context.Canceled) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// hopeless reports whether an error comes again when the same is tried again.
+func hopeless(err error) bool {
+	var r reason
+	var pack *gitrepo.PackError
+	var missing *gitrepo.MissingError
+	return errors.As(err, &r) || errors.As(err, &pack) || errors.As(err, &missing)
+}
+
+// result is what whoever pushed hears.
+func (p *push) result(v refs.Verdict, err error) githttp.PushResult {
+	if err != nil {
+		text := p.h.explain(err)
+		return githttp.PushResult{Unpack: text, Outcomes: p.call.Push.RefuseAll(text), Lines: v.Lines}
+	}
+	out := githttp.PushResult{Lines: v.Lines}
+	for i, c := range p.call.Push.Commands {
+		out.Outcomes = append(out.Outcomes, gitwire.Outcome{Ref: c.Ref, Refused: v.Results[i].Reason})
+	}
+	for _, c := range p.call.Push.Invalid {
+		out.Outcomes = append(out.Outcomes, gitwire.Outcome{Ref: c.Ref, Refused: c.Reason})
+	}
+	return out
+}
+
+// explain is an error in words that strangers may read.
+func (h *Host) explain(err error) string {
+	var r reason
+	var pack *gitrepo.PackError
+	var missing *gitrepo.MissingError
+	switch {
+	case errors.As(err, &r):
+		return string(r)
+	case errors.As(err, &pack):
+		return pack.Error()
+	case errors.As(err, &missing):
+		return missing.Error()
+	case errors.Is(err, gitproc.ErrBusy):
+		return "too much is pushed here at the moment: try again in a minute"
+	case errors.Is(err, store.ErrFull), errors.Is(err, gitrepo.ErrFull):
+		return "the storage of this server is full: push to another one, or tell its operator"
+	case errors.Is(err, ingest.ErrStopped), errors.Is(err, context.Canceled):
+		return "this server is shutting down: push again later"
+	}
+	return "this server could not store the push: try again later"
+}

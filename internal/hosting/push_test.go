@@ -1,0 +1,207 @@
+package hosting_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"graspd/internal/hosting"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+const now = 1_700_000_000
+
+func TestAStoryOfARepository(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	repo := w.announce(1, "tool", now)
+	w.waits(repo)
+	if _, refs := w.clone(w.cloneURL(repo)); refs != "" {
+		t.Errorf("an empty clone has %s", refs)
+	}
+	r := w.newRepo()
+	first := r.commit("one")
+	r.fails("no state event for this push: publish your repository state (kind 30618) to", "push", w.cloneURL(repo), "main")
+	state := w.state(1, "tool", now, "refs/heads/main", first)
+	w.waits(repo, state)
+	out := r.must("push", w.cloneURL(repo), "main")
+	w.served(repo, state)
+	if !strings.Contains(out, "[new branch]") {
+		t.Error(out)
+	}
+	if got := w.lsRemote(w.cloneURL(repo)); got != lines(first, "HEAD", first, "refs/heads/main") {
+		t.Errorf("refs\n%s", got)
+	}
+	clone, _ := w.clone(w.cloneURL(repo))
+	if got := clone.must("log", "--format=%H %s"); got != first+" one" {
+		t.Errorf("log %s", got)
+	}
+
+	second := r.commit("two")
+	r.must("tag", "-a", "v1", "-m", "the first")
+	tag := r.must("rev-parse", "v1")
+	state = w.state(1, "tool", now+1, "refs/heads/main", second, "refs/tags/v1", tag, "refs/tags/v1^{}", second)
+	r.fails("also has refs/tags/v1 at", "push", w.cloneURL(repo), "main")
+	w.waits(state)
+	r.must("push", w.cloneURL(repo), "main", "v1")
+	w.served(state)
+	want := lines(second, "HEAD", second, "refs/heads/main", tag, "refs/tags/v1", second, "refs/tags/v1^{}")
+	if got := w.lsRemote(w.cloneURL(repo)); got != want {
+		t.Errorf("refs\n%s", got)
+	}
+	clone.must("pull", "-q", "--tags")
+	if got := clone.must("rev-parse", "HEAD", "v1"); got != second+"\n"+tag {
+		t.Errorf("pulled %s", got)
+	}
+	if got := r.must("push", w.cloneURL(repo), "main"); !strings.Contains(got, "up-to-date") {
+		t.Error(got)
+	}
+	state = w.state(1, "tool", now+2, "refs/heads/main", first)
+	w.served(state)
+	if got := w.lsRemote(w.cloneURL(repo)); got != lines(first, "HEAD", first, "refs/heads/main") {
+		t.Errorf("after a state whose commits are here:\n%s", got)
+	}
+}
+
+func TestPullRequestsBothWaysRound(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	base := r.commit("base")
+	w.state(1, "tool", now, "refs/heads/main", base)
+	r.must("push", w.cloneURL(repo), "main")
+	pr := func(commit string) *nostr.Event {
+		return w.event(2, now, nip34.KindPullRequest, nostr.Tag{"c", commit}, nostr.Tag{"a", repo.Address()})
+	}
+	name := func(e *nostr.Event) string { return "refs/nostr/" + e.ID.String() }
+	// The event first.
+	tip := r.commit("fix")
+	e := pr(tip)
+	if v := w.publish(e); !v.OK() || v.Reason != "purgatory: won't be served until git data arrives (commit "+tip+")" {
+		t.Fatalf("%+v", v)
+	}
+	w.waits(e)
+	r.fails("", "push", w.cloneURL(repo), base+":"+name(e))
+	r.must("push", w.cloneURL(repo), tip+":"+name(e))
+	w.served(e)
+	// The commit first.
+	other := r.commit("another fix")
+	e2 := pr(other)
+	r.must("push", w.cloneURL(repo), other+":"+name(e2))
+	if got := w.lsRemote(w.cloneURL(repo)); strings.Contains(got, other) {
+		t.Errorf("nobody has signed for it:\n%s", got)
+	}
+	r.fails("", "push", w.cloneURL(repo), base+":"+name(e2))
+	if s := w.host.Stats(); s.Uploads != 1 || s.UploadBytes <= 0 {
+		t.Errorf("%+v", s)
+	}
+	stranger, _ := w.clone(w.cloneURL(repo))
+	if out, err := w.git(stranger.dir, "fetch", w.cloneURL(repo), other); err == nil {
+		t.Errorf("what nobody signed for is served by id:\n%s", out)
+	}
+	if v := w.publish(e2); !v.OK() {
+		t.Fatalf("%+v", v)
+	}
+	w.eventually("the tip is served", func() bool { return strings.Contains(w.lsRemote(w.cloneURL(repo)), other+" "+name(e2)) })
+	w.served(e2)
+	r.must("fetch", "-q", w.cloneURL(repo), name(e2))
+}
+
+func TestAllWhoAreRuledByAStateFollow(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	both := func(author, other byte) *nostr.Event {
+		pk := key(other)
+		return w.announce(author, "tool", now, nostr.Tag{"maintainers", pk.String()})
+	}
+	mine, theirs := both(1, 2), both(2, 1)
+	r := w.newRepo()
+	tip := r.commit("one")
+	w.state(2, "tool", now, "refs/heads/main", tip)
+	r.must("push", w.cloneURL(mine), "main")
+	w.served(mine, theirs)
+	for _, e := range []*nostr.Event{mine, theirs} {
+		if got := w.lsRemote(w.cloneURL(e)); got != lines(tip, "HEAD", tip, "refs/heads/main") {
+			t.Errorf("refs\n%s", got)
+		}
+		w.clone(w.cloneURL(e))
+	}
+	late := w.announce(1, "tool", now+1) // 2 decides for it no more
+	w.served(late)
+	next := r.commit("two")
+	w.state(2, "tool", now+1, "refs/heads/main", next)
+	r.fails("is not a confirmed maintainer of", "push", w.cloneURL(mine), "main")
+	r.must("push", w.cloneURL(theirs), "main")
+	if got := w.lsRemote(w.cloneURL(mine)); got != lines(tip, "HEAD", tip, "refs/heads/main") {
+		t.Errorf("refs\n%s", got)
+	}
+}
+
+func TestRefusedPushesChangeNothing(t *testing.T) {
+	w := newWorld(t, hosting.Limits{Push: 4000, Repository: 1 << 20, Repositories: 1})
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	tip := r.commit("one")
+	w.state(1, "tool", now, "refs/heads/main", tip)
+	r.must("push", w.cloneURL(repo), "main")
+	r.fails("refs/notes/commits", "push", w.cloneURL(repo), "main:refs/notes/commits")
+	big, chance := make([]byte, 20000), rand.New(rand.NewPCG(1, 2))
+	for i := range big {
+		big[i] = "0123456789abcdef"[chance.IntN(16)]
+	}
+	large := r.commit(string(big))
+	state := w.state(1, "tool", now+1, "refs/heads/main", large)
+	r.fails("larger than", "push", w.cloneURL(repo), "main")
+	w.waits(state)
+	other := w.announce(1, "other", now)
+	w.state(1, "other", now, "refs/heads/main", tip)
+	r.fails("1 repositories with data here", "push", w.cloneURL(other), tip+":refs/heads/main")
+	if got := w.lsRemote(w.cloneURL(repo)); got != lines(tip, "HEAD", tip, "refs/heads/main") {
+		t.Errorf("refs\n%s", got)
+	}
+	if n, bytes, err := w.host.Kept(); n != 1 || bytes <= 0 || err != nil {
+		t.Errorf("%d repositories with %d bytes, %v", n, bytes, err)
+	}
+	told, err := w.host.Status()
+	if err != nil || told.Repositories != 1 || told.Bytes <= 0 || told.Waiting != 3 || len(told.Waits) != 3 || len(told.Refused) != 3 {
+		t.Fatalf("%v, %+v", err, told)
+	}
+	if x := told.Waits[0]; x.ID != state.ID.String() || x.Kind != nip34.KindState || string(x.Repository) != repo.Address() || x.Why != "until 1 branches and tags are complete here" {
+		t.Errorf("%+v", x)
+	}
+	if left := time.Until(told.Waits[0].Until.Time); left < 29*time.Minute || left > 30*time.Minute {
+		t.Errorf("the wait is over in %v", left)
+	}
+	if x := told.Waits[1]; x.ID != other.ID.String() || x.Why != "until a state of it, or a pull request, has its git data here" {
+		t.Errorf("%+v", x)
+	}
+	for i, says := range []string{"1 repositories with data here", "larger than", "only refs/heads/, refs/tags/"} {
+		if x := told.Refused[i]; !strings.Contains(string(x.Reason), says) || time.Since(x.At.Time) > time.Minute || strings.Contains(string(x.Reason), "127.0.0.1") {
+			t.Errorf("%+v, and not %s", x, says)
+		}
+	}
+	s := w.host.Stats()
+	if s.Pushing != 0 || s.Pushed != 1 || s.Failed != 2 || s.Uploads != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// What a tag is about stays known when others are pushed beside it.
+func TestTagsThatWereHereBefore(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	now := time.Now().Unix()
+	a := w.announce(1, "tool", now)
+	url := w.cloneURL(a)
+	r := w.newRepo()
+	first := r.commit("one")
+	r.must("tag", "-a", "-m", "v1", "v1")
+	r.must("tag", "light")
+	tags := []string{"refs/tags/v1", r.must("rev-parse", "v1"), "refs/tags/light", first}
+	w.state(1, "tool", now, append(tags, "refs/heads/main", first)...)
+	r.must("push", "-q", url, "main", "v1", "light")
+	second := r.commit("two")
+	r.must("tag", "-a", "-m", "v2", "v2")
+	w.state(1, "tool", now+1, append(tags, "refs/heads/main", second, "refs/tags/v2", r.must("rev-parse", "v2"))...)
+	r.must("push", "-q", url, "main", "v2")
+	if got, want := w.lsRemote(url), strings.ReplaceAll(r.must("ls-remote", "."), "\t", " "); got != want {
+		t.Errorf("shown is\n%s\nand not\n%s", got, want)
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package hosting_test
+
+const raceDetector = false

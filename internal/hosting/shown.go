@@ -1,0 +1,120 @@
+package hosting
+
+import (
+	"container/list"
+	"sync"
+
+	"graspd/internal/githttp"
+	"graspd/internal/gitrepo"
+	"graspd/internal/gitwire"
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+	"graspd/internal/refs"
+	"graspd/internal/store"
+)
+
+// shownKept is how many refs of repositories are kept as they are shown.
+const shownKept = 200_000
+
+// shown keeps what repositories show, the last asked for first.
+type shown struct {
+	mu    sync.Mutex
+	by    map[nip34.Address]*list.Element // of entry
+	order list.List
+	refs  int
+}
+
+type entry struct {
+	of nip34.Address
+	githttp.Repository
+}
+
+func (s *shown) init() { s.by = map[nip34.Address]*list.Element{} }
+
+// get is what is kept of a repository with that generation and directory.
+func (s *shown) get(of nip34.Address, generation uint64, dir string) (githttp.Repository, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.by[of]
+	if e == nil {
+		return githttp.Repository{}, false
+	}
+	r := e.Value.(*entry).Repository
+	if r.Generation != generation || r.Dir != dir {
+		return githttp.Repository{}, false
+	}
+	s.order.MoveToFront(e)
+	return r, true
+}
+
+func (s *shown) put(of nip34.Address, r githttp.Repository) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.by[of]; e != nil {
+		s.drop(e)
+	}
+	s.by[of] = s.order.PushFront(&entry{of, r})
+	s.refs += cost(r)
+	for s.refs > shownKept && s.order.Len() > 1 {
+		s.drop(s.order.Back())
+	}
+}
+
+func (s *shown) drop(e *list.Element) {
+	x := s.order.Remove(e).(*entry)
+	delete(s.by, x.of)
+	s.refs -= cost(x.Repository)
+}
+
+func cost(r githttp.Repository) int { return 4 + len(r.Refs.List) }
+
+var nothing = githttp.Repository{Refs: &gitwire.Refs{}}
+
+// Find looks a repository up: what is served of it, or an empty one where its announcement waits or nothing has come for it.
+func (h *Host) Find(of nip34.Address) (githttp.Repository, bool, error) {
+	v := h.cfg.Store.View()
+	defer v.Close()
+	if _, ok, err := v.At(of.String()); err != nil || !ok {
+		if err == nil {
+			_, ok, err = v.WaitingAt(of.String())
+		}
+		return nothing, ok, err
+	}
+	r, err := h.show(v, of)
+	return r, true, err
+}
+
+func (h *Host) show(v *store.View, of nip34.Address) (githttp.Repository, error) {
+	row, err := v.Row(ledger.RowName(of))
+	if row == nil || err != nil {
+		return nothing, err
+	}
+	generation, dir, err := ledger.Head(row)
+	if err != nil || dir.IsZero() {
+		return nothing, err
+	}
+	name := gitrepo.ID(dir).String()
+	if r, ok := h.shown.get(of, generation, name); ok {
+		return r, nil
+	}
+	x, err := ledger.Parse(row)
+	if err != nil {
+		return nothing, err
+	}
+	r := githttp.Repository{Dir: name, Generation: generation, Refs: x.Shown()}
+	h.shown.put(of, r)
+	return r, nil
+}
+
+// idsOf are the objects that refs stand at, each once.
+func idsOf(s refs.Set) []gitwire.ObjectID {
+	seen := make(map[gitwire.ObjectID]bool, len(s))
+	out := make([]gitwire.ObjectID, 0, len(s))
+	for _, r := range s {
+		if !seen[r.ID] {
+			seen[r.ID] = true
+			out = append(out, r.ID)
+		}
+	}
+	return out
+}

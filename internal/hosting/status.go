@@ -1,0 +1,126 @@
+package hosting
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"graspd/internal/githttp"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/refs"
+	"graspd/internal/status"
+	"graspd/internal/store"
+	"graspd/internal/words"
+)
+
+// Bounds of what is told one by one.
+const (
+	waitsTold    = 20
+	refusalsTold = 20
+	reasonBytes  = 300
+)
+
+// Status is how hosting stands, without what HTTP and git's processes know of it.
+func (h *Host) Status() (status.Git, error) {
+	s := h.Stats()
+	out := status.Git{
+		Pushes: s.Pushing, Uploads: s.Uploads, UploadBytes: status.Bytes(s.UploadBytes), Waiting: h.cfg.Store.Stats().Waiting,
+		Waits: []status.Wait{}, Refused: h.refusals.newest(), Processes: []status.Processes{},
+	}
+	n, bytes, err := h.Kept()
+	out.Repositories, out.Bytes = n, status.Bytes(bytes)
+	v := h.cfg.Store.View()
+	defer v.Close()
+	enough := errors.New("enough are told")
+	failed := v.EachWait(func(w store.Waiting) error {
+		if len(out.Waits) == waitsTold {
+			return enough
+		}
+		out.Waits = append(out.Waits, status.Wait{
+			ID: w.Event.ID.String(), Kind: w.Event.Kind, Repository: status.Text(repositoryOf(w.Event)), Why: status.Text(whyWaits(w.Event)),
+			Until: status.Unix(w.Until),
+		})
+		return nil
+	})
+	if errors.Is(failed, enough) {
+		failed = nil
+	}
+	return out, errors.Join(err, failed)
+}
+
+// repositoryOf is the first repository that an event concerns which waits.
+func repositoryOf(e *nostr.Event) string {
+	switch e.Kind {
+	case nip34.KindRepository, nip34.KindState:
+		return short(nip34.Address{Kind: nip34.KindRepository, PubKey: e.PubKey, D: e.Tags.D()}.String())
+	}
+	for _, a := range nip34.Repositories(e) {
+		return short(a.String())
+	}
+	return ""
+}
+
+// whyWaits says what an event waits for.
+func whyWaits(e *nostr.Event) string {
+	switch e.Kind {
+	case nip34.KindRepository:
+		return "until a state of it, or a pull request, has its git data here"
+	case nip34.KindState:
+		s, err := refs.ReadState(e)
+		if err != nil || s.Flaw != "" {
+			return "for ever, as no repository can be as it says"
+		}
+		return fmt.Sprintf("until %d branches and tags are complete here", len(s.Refs))
+	}
+	t, err := nip34.ParseTip(e)
+	if err != nil || t.Commit == "" {
+		return "until the pull request that it is about is served"
+	}
+	return short("until commit " + t.Commit + " is complete here")
+}
+
+func short(s string) string {
+	s, _ = words.Cut(s, reasonBytes)
+	return s
+}
+
+// refusals are the last pushes of which something was refused, or that failed.
+type refusals struct {
+	mu   sync.Mutex
+	list []status.Refusal // the newest last
+}
+
+func (r *refusals) add(x status.Refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.list) == refusalsTold {
+		r.list = append(r.list[:0], r.list[1:]...)
+	}
+	r.list = append(r.list, x)
+}
+
+func (r *refusals) newest() []status.Refusal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := append([]status.Refusal{}, r.list...)
+	slices.Reverse(out)
+	return out
+}
+
+// refused notes a push that was not taken as a whole.
+func (h *Host) refused(of nip34.Address, result githttp.PushResult, err error) {
+	why := ""
+	for _, o := range result.Outcomes {
+		why = cmp.Or(why, o.Refused)
+	}
+	if errors.Is(err, context.Canceled) {
+		why = "whoever pushed has left, or this server was stopped"
+	}
+	if why != "" {
+		h.refusals.add(status.Refusal{At: status.Moment{Time: h.cfg.Now()}, Repository: status.Text(short(of.String())), Reason: status.Text(short(why))})
+	}
+}

@@ -1,0 +1,117 @@
+package hosting
+
+import (
+	"fmt"
+	"sync"
+
+	"graspd/internal/ledger"
+	"graspd/internal/nostr"
+)
+
+// tally is how much there is of whom. It is read once, when it is asked for first.
+type tally struct {
+	mu     sync.Mutex
+	loaded bool
+	owners map[nostr.PubKey]owned
+	all    owned
+}
+
+// owned is the repositories that have data, and what they take on disk.
+type owned struct {
+	repositories int
+	bytes        int64
+}
+
+func (t *tally) add(owner nostr.PubKey, repositories int, bytes int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count(owner, repositories, bytes)
+}
+
+func (t *tally) count(owner nostr.PubKey, repositories int, bytes int64) {
+	if !t.loaded {
+		return
+	}
+	o := t.owners[owner]
+	o.repositories += repositories
+	o.bytes += bytes
+	t.owners[owner] = o
+	t.all.repositories += repositories
+	t.all.bytes += bytes
+}
+
+// of is what an owner has, and what everybody has.
+func (h *Host) of(owner nostr.PubKey) (theirs, all owned, err error) {
+	t := &h.tally
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := h.load(); err != nil {
+		return theirs, all, err
+	}
+	return t.owners[owner], t.all, nil
+}
+
+// Kept is how many repositories have data, and about what they take on disk. It reads all rows when it is asked first.
+func (h *Host) Kept() (repositories int, bytes int64, err error) {
+	_, all, err := h.of(nostr.PubKey{})
+	return all.repositories, all.bytes, err
+}
+
+// load reads the rows of all repositories, unless that has been done.
+func (h *Host) load() error {
+	t := &h.tally
+	if t.loaded {
+		return nil
+	}
+	v := h.cfg.Store.View()
+	defer v.Close()
+	t.loaded, t.owners, t.all = true, map[nostr.PubKey]owned{}, owned{}
+	err := v.EachRow(ledger.Prefix, "", func(_ string, row []byte) (bool, error) {
+		r, err := ledger.Brief(row)
+		if err == nil && !r.Dir.IsZero() {
+			t.count(r.Of.PubKey, 1, r.Bytes)
+		}
+		return true, err
+	})
+	t.loaded = err == nil
+	return err
+}
+
+// room reports why a repository may not grow at all.
+func (h *Host) room(r ledger.Repository) error {
+	if err := h.cfg.Store.Room(); err != nil {
+		return err
+	}
+	theirs, _, err := h.of(r.Of.PubKey)
+	if err != nil {
+		return err
+	}
+	if n := h.cfg.Limits.Repositories; r.Dir.IsZero() && theirs.repositories >= n {
+		return reason(fmt.Sprintf("the owner has %d repositories with data here, and may have no more: use another server for this one", n))
+	}
+	return h.fits(r, 0)
+}
+
+// fits reports why a repository may not grow by so many bytes.
+func (h *Host) fits(r ledger.Repository, more int64) error {
+	l := h.cfg.Limits
+	theirs, all, err := h.of(r.Of.PubKey)
+	switch {
+	case err != nil:
+		return err
+	case r.Bytes+more > l.Repository:
+		return reason(fmt.Sprintf("the repository would have %s, and may have %s here", size(r.Bytes+more), size(l.Repository)))
+	case theirs.bytes+more > l.Author:
+		return reason(fmt.Sprintf("its owner's repositories would have %s, and may have %s here", size(theirs.bytes+more), size(l.Author)))
+	case l.Total > 0 && all.bytes+more > l.Total:
+		return reason("this server has as much git data as it may: push to another one, or tell its operator")
+	}
+	return nil
+}
+
+func size(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d KiB", (n+1023)>>10)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
+}

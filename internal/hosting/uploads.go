@@ -1,0 +1,114 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"graspd/internal/gitrepo"
+	"graspd/internal/gitwire"
+	"graspd/internal/ingest"
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/refs"
+)
+
+// uploads are the quarantines of commits whose events are still to come, by the numbers under which the ledger counts them.
+type uploads struct {
+	mu   sync.Mutex
+	held map[uint64]*upload
+}
+
+type upload struct {
+	of    nip34.Address
+	q     gitrepo.Quarantine
+	tips  []refs.Tip
+	party string
+}
+
+// tipsOf are the tips for one event.
+func (x *upload) tipsOf(event nostr.ID) (ids []gitwire.ObjectID) {
+	for _, t := range x.tips {
+		if t.Event == event {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
+}
+
+func (u *uploads) put(n uint64, x *upload) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.held[n] = x
+}
+
+func (u *uploads) get(n uint64) *upload {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.held[n]
+}
+
+// size is how many there are, and what they take on disk.
+func (u *uploads) size() (n int, bytes int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, x := range u.held {
+		bytes += x.q.Bytes()
+	}
+	return len(u.held), bytes
+}
+
+// take gives an upload to whoever asks first.
+func (u *uploads) take(n uint64) *upload {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	x := u.held[n]
+	delete(u.held, n)
+	return x
+}
+
+// found is told by the ledger that the event of an upload's tip has come.
+func (h *Host) found(f refs.Found, event nostr.ID) {
+	h.jobs.push(job{kind: found, of: f.Of, upload: f.Upload, event: event})
+}
+
+// adopt takes the tip of an event that has come from its upload into the repository.
+func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nostr.ID) (err error) {
+	x := h.uploads.get(n)
+	if x == nil {
+		return nil
+	}
+	q := x.q
+	if len(x.tips) > 1 {
+		if q, _, err = h.cfg.Disk.Part(ctx, x.q, gitrepo.Proving{Commits: x.tipsOf(event), Party: x.party}); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, q.Close()) }()
+	}
+	if _, err := h.arrive(ctx, ledger.Arrival{Of: of, Tip: event}, q); err != nil {
+		return err
+	}
+	return h.project(ctx, of)
+}
+
+// release drops an upload that waits for nothing.
+func (h *Host) release(n uint64) error {
+	if x := h.uploads.take(n); x != nil {
+		return x.q.Close()
+	}
+	return nil
+}
+
+// expireUploads drops those whose time is over.
+func (h *Host) expireUploads(ctx context.Context) error {
+	var gone []uint64
+	err := h.door.Turn(ctx, func(t *ingest.Turn) error {
+		gone = h.ledger.ExpireUploads(t.Turn)
+		return nil
+	})
+	for _, n := range gone {
+		err = errors.Join(err, h.release(n))
+	}
+	return err
+}

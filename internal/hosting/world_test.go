@@ -1,0 +1,283 @@
+package hosting_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"graspd/internal/front"
+	"graspd/internal/githttp"
+	"graspd/internal/gitproc"
+	"graspd/internal/gitrepo"
+	"graspd/internal/gitwire"
+	"graspd/internal/grasp"
+	"graspd/internal/hosting"
+	"graspd/internal/ingest"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+// anything is a Verifier for which every signature is genuine.
+type anything struct{}
+
+func (anything) Verify(nostr.PubKey, nostr.ID, nostr.Sig) bool { return true }
+
+// world is a host that is served on loopback.
+type world struct {
+	*testing.T
+	service grasp.Service
+	store   *store.Store
+	disk    *gitrepo.Disk
+	door    *ingest.Door
+	host    *hosting.Host
+	client  *ingest.Source
+	url     string
+	dir     string // of the disk
+	damaged atomic.Bool
+	fs      vfs.FS // of the store
+}
+
+// unreadable is a disk whose packs cannot be read while it is damaged.
+type unreadable struct {
+	*gitrepo.Disk
+	damaged *atomic.Bool
+}
+
+func (u unreadable) Missing(repo gitrepo.ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
+	if u.damaged.Load() {
+		return nil, errors.New("the index of a pack is damaged")
+	}
+	return u.Disk.Missing(repo, ids)
+}
+
+func newWorld(t *testing.T, limits hosting.Limits) *world {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, url: "http://" + l.Addr().String(), dir: t.TempDir(), fs: vfs.NewMem()}
+	w.service = ok(grasp.ParseService(l.Addr().String()))
+	rules := policy.Rules{Service: w.service, Git: true}
+	w.store = ok(store.Open(store.Options{Dir: "data", FS: w.fs, Rules: rules.Fingerprint()}))
+	git := ok(gitproc.Open(ctx, gitproc.Config{}))
+	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
+	w.disk = ok(gitrepo.Open(gitrepo.Config{Dir: w.dir, Git: git, Now: time.Now, Logger: log}))
+	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged}, Store: w.store, Service: w.service, Limits: limits, Rest: 20 * time.Millisecond, Logger: log})
+	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger(), Logger: log})
+	w.host.Through(w.door)
+	w.client = w.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
+	f := front.New(front.Config{Logger: log})
+	f.Handle(githttp.New(githttp.Config{Front: f, Host: w.host, Packs: w.host.Packs(), CacheDir: t.TempDir(), CacheBytes: 1 << 20, Logger: log}).Route())
+	server := f.Server()
+	var running sync.WaitGroup
+	running.Go(func() { _ = w.door.Run(ctx) })
+	running.Go(func() { _ = w.host.Run(ctx) })
+	running.Go(func() { _ = server.Serve(f.Listener(l)) })
+	t.Cleanup(func() {
+		_ = server.Close()
+		if err := f.Settle(t.Context()); err != nil && t.Context().Err() == nil {
+			t.Error(err)
+		}
+		cancel()
+		running.Wait()
+		if err := w.disk.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := w.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+type testLog struct{ testing.TB }
+
+func (l testLog) Write(b []byte) (int, error) {
+	l.Log(strings.TrimSpace(string(b)))
+	return len(b), nil
+}
+
+func ok[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func key(n byte) nostr.PubKey { return nostr.PubKey{1, n} }
+
+func (w *world) publish(e *nostr.Event) policy.Verdict {
+	w.Helper()
+	c := make(chan policy.Verdict, 1)
+	if err := w.client.Submit(context.Background(), e, store.Direct, func(v policy.Verdict) { c <- v }); err != nil {
+		w.Fatal(err)
+	}
+	return <-c
+}
+
+func (w *world) event(author byte, at int64, kind nostr.Kind, tags ...nostr.Tag) *nostr.Event {
+	e := &nostr.Event{PubKey: key(author), CreatedAt: at, Kind: kind, Tags: tags}
+	e.ID = e.ComputeID()
+	return e
+}
+
+// announce announces a repository that is to be here.
+func (w *world) announce(author byte, d string, at int64, more ...nostr.Tag) *nostr.Event {
+	e := w.event(author, at, nip34.KindRepository, append(nostr.Tags{{"d", d}, {"name", d},
+		{"clone", w.service.CloneURL(key(author), d)}, {"relays", w.service.RelayURL().String()}}, more...)...)
+	if v := w.publish(e); !v.OK() {
+		w.Fatalf("announcement: %+v", v)
+	}
+	return e
+}
+
+// state publishes what the refs are to be: names and ids in turns.
+func (w *world) state(author byte, d string, at int64, refs ...string) *nostr.Event {
+	tags := nostr.Tags{{"d", d}, {"HEAD", "ref: refs/heads/main"}}
+	for i := 0; i < len(refs); i += 2 {
+		tags = append(tags, nostr.Tag{refs[i], refs[i+1]})
+	}
+	e := w.event(author, at, nip34.KindState, tags...)
+	if v := w.publish(e); !v.OK() {
+		w.Fatalf("state: %+v", v)
+	}
+	return e
+}
+
+func (w *world) served(events ...*nostr.Event) {
+	w.Helper()
+	v := w.store.View()
+	defer v.Close()
+	for _, e := range events {
+		if _, ok, err := v.Get(e.ID); err != nil || !ok {
+			w.Fatalf("kind %d is not served: %v", e.Kind, err)
+		}
+	}
+}
+
+func (w *world) waits(events ...*nostr.Event) {
+	w.Helper()
+	v := w.store.View()
+	defer v.Close()
+	for _, e := range events {
+		k, err := v.Known(e.ID)
+		if _, served, _ := v.Get(e.ID); err != nil || served || k.State != store.InWaiting {
+			w.Fatalf("kind %d does not wait: %+v, %v", e.Kind, k, err)
+		}
+	}
+}
+
+func (w *world) cloneURL(e *nostr.Event) string { return w.service.CloneURL(e.PubKey, e.Tags.D()) }
+
+// repo is a repository of a contributor.
+type repo struct {
+	*world
+	dir string
+}
+
+// git runs git as a contributor does, without their configuration.
+func (w *world) git(dir string, args ...string) (string, error) {
+	c := exec.Command("git", args...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "HOME=/nonexistent", "GIT_TERMINAL_PROMPT=0",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "LC_ALL=C")
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	err := c.Run()
+	return strings.TrimSpace(out.String()), err
+}
+
+func (w *world) newRepo() *repo {
+	w.Helper()
+	r := &repo{w, w.TempDir()}
+	r.must("init", "-q", "-b", "main")
+	return r
+}
+
+func (r *repo) must(args ...string) string {
+	r.Helper()
+	out, err := r.git(r.dir, args...)
+	if err != nil {
+		r.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// fails runs git, which is to fail and to say so.
+func (r *repo) fails(says string, args ...string) {
+	r.Helper()
+	out, err := r.git(r.dir, args...)
+	if err == nil || !strings.Contains(out, says) {
+		r.Fatalf("git %s: %v, and not %q:\n%s", strings.Join(args, " "), err, says, out)
+	}
+}
+
+// commit makes one that changes a file, and gives its id.
+func (r *repo) commit(text string) string {
+	r.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, "file"), []byte(text), 0o600); err != nil {
+		r.Fatal(err)
+	}
+	r.must("add", ".")
+	r.must("commit", "-q", "-m", text[:min(len(text), 20)])
+	return r.must("rev-parse", "HEAD")
+}
+
+// clone clones a URL and gives its refs, a line each.
+func (w *world) clone(url string) (*repo, string) {
+	w.Helper()
+	r := &repo{w, filepath.Join(w.TempDir(), "clone")}
+	if out, err := w.git(w.TempDir(), "clone", "-q", url, r.dir); err != nil {
+		w.Fatalf("clone: %v\n%s", err, out)
+	}
+	return r, r.must("for-each-ref", "--format=%(refname) %(objectname)")
+}
+
+func (w *world) lsRemote(url string) string {
+	w.Helper()
+	out, err := w.git(w.TempDir(), "ls-remote", "-q", url)
+	if err != nil {
+		w.Fatalf("ls-remote: %v\n%s", err, out)
+	}
+	return strings.ReplaceAll(out, "\t", " ")
+}
+
+// eventually waits for what follows a commit.
+func (w *world) eventually(what string, is func() bool) {
+	w.Helper()
+	look, late := time.NewTicker(5*time.Millisecond), time.After(20*time.Second)
+	defer look.Stop()
+	for !is() {
+		select {
+		case <-look.C:
+		case <-late:
+			w.Fatal("never: " + what)
+		}
+	}
+}
+
+// lines are refs as ls-remote prints them: ids and names in turns.
+func lines(pairs ...string) string {
+	var out []string
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, fmt.Sprint(pairs[i], " ", pairs[i+1]))
+	}
+	return strings.Join(out, "\n")
+}

@@ -1,0 +1,158 @@
+package ingest
+
+import (
+	"fmt"
+
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/refs"
+	"graspd/internal/store"
+)
+
+// turn is the open batch as the ledger works on it.
+func (w *writer) turn() ledger.Turn {
+	v := w.view()
+	return ledger.Turn{Batch: w.round.batch, Now: w.door.now(), Announced: func(d string) (*policy.Announced, error) {
+		return v.Announcements(d, w.rules)
+	}}
+}
+
+// hosted says whether an event that the rules take waits for git data, and takes those that belong to what waits.
+func (w *writer) hosted(e *nostr.Event, by policy.Bearer, v policy.Verdict) (policy.Verdict, error) {
+	if w.ledger == nil || !ledger.Concerns(e.Kind) {
+		return v, nil
+	}
+	claimed := v.Outcome == policy.Orphan && e.Kind != nip34.KindRepository
+	if claimed {
+		x, err := w.rules.Decide(e, by, claims{w.view()}, w.door.now())
+		if err != nil || x.Outcome != policy.Accept {
+			return v, err
+		}
+	} else if v.Outcome != policy.Accept {
+		return v, nil
+	}
+	if newer, err := w.outwaited(e); newer || err != nil {
+		return verdictStored(policy.Superseded), err
+	}
+	d, err := w.ledger.Decide(w.turn(), e)
+	if err != nil {
+		return v, err
+	}
+	switch {
+	case d.Outcome == refs.Wait:
+		return policy.Verdict{Outcome: policy.Wait, Reason: d.OK}, nil
+	case d.Outcome == refs.Refuse:
+		return policy.Verdict{Outcome: policy.Refuse, Reason: d.OK}, nil
+	case claimed && e.Kind != nip34.KindState:
+		return v, nil // it has no data to wait for, and nothing of what it names is served
+	}
+	return policy.Verdict{}, nil
+}
+
+// outwaited reports whether a newer version of an event waits.
+func (w *writer) outwaited(e *nostr.Event) (bool, error) {
+	address := e.Address()
+	if address == "" {
+		return false, nil
+	}
+	s, ok, err := w.round.batch.WaitingAt(address)
+	return ok && s.ID != e.ID && s.Newer(e.Stamp()), err
+}
+
+// claims is what the rules would see if the repositories and pull requests that wait were served.
+type claims struct{ view }
+
+// Announcements gives those that wait, too.
+func (c claims) Announcements(d string, r policy.Rules) (*policy.Announced, error) {
+	same, err := c.view.Announcements(d, r)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := c.WaitingAnnouncements(d)
+	if err != nil {
+		return nil, err
+	}
+	return same.With(r.ReadAll(waiting)), nil
+}
+
+// HasAddress reports also whether a repository's announcement waits.
+func (c claims) HasAddress(address string) (bool, error) {
+	ok, err := c.view.HasAddress(address)
+	if ok || err != nil {
+		return ok, err
+	}
+	a, err := nip34.ParseAddress(address)
+	if err != nil || a.Kind != nip34.KindRepository {
+		return false, nil
+	}
+	_, ok, err = c.WaitingAt(address)
+	return ok, err
+}
+
+// Has reports also whether a pull request waits.
+func (c claims) Has(id nostr.ID) (bool, error) {
+	ok, err := c.view.Has(id)
+	if ok || err != nil {
+		return ok, err
+	}
+	w, err := c.Waiting(id)
+	return w.Event != nil && w.Event.Kind == nip34.KindPullRequest, err
+}
+
+// await keeps e until its git data is here, unless it is kept already.
+func (w *writer) await(e *nostr.Event, from store.Source, label string) error {
+	out, err := w.round.batch.Wait(e, store.Wait{Source: from, Came: w.door.now().Unix(), Until: w.door.now().Add(ledger.WaitFor).Unix(), From: label})
+	if err != nil || out != policy.Wait {
+		return err
+	}
+	if err := w.ledger.Waits(w.turn(), e, label); err != nil {
+		return err
+	}
+	w.lapsing.expect(w.door.now().Add(ledger.WaitFor).Unix(), w.door.now())
+	return nil
+}
+
+// accept stores e, and with it all whose wait it ends.
+func (w *writer) accept(e *nostr.Event, from store.Source) error {
+	if w.ledger == nil || !ledger.Concerns(e.Kind) {
+		return w.add(e, from)
+	}
+	ids, err := w.ledger.Release(w.turn(), e)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if id == e.ID {
+			err = w.add(e, from)
+		} else {
+			err = w.serve(id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serve stores an event that has waited.
+func (w *writer) serve(id nostr.ID) error {
+	x, err := w.round.batch.Waiting(id)
+	if err != nil {
+		return err
+	}
+	if x.Event == nil {
+		return fmt.Errorf("event %s does not wait, and is to be served", id)
+	}
+	w.round.released++
+	return w.add(x.Event, x.Source)
+}
+
+// settle lets the refs of repositories follow what the batch does.
+func (w *writer) settle() error {
+	if w.ledger == nil || w.round.batch == nil {
+		return nil
+	}
+	return w.ledger.Settle(w.turn())
+}

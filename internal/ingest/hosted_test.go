@@ -1,0 +1,556 @@
+package ingest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/ingest"
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/refs"
+	"graspd/internal/store"
+)
+
+// shelf is what is on disk: commits by directory.
+type shelf map[ledger.Dir]map[gitwire.ObjectID]bool
+
+func (s shelf) Missing(dir ledger.Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
+	var out []gitwire.ObjectID
+	for _, id := range ids {
+		if !s[dir][id] {
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
+func (s shelf) put(dir ledger.Dir, ids ...gitwire.ObjectID) {
+	if s[dir] == nil {
+		s[dir] = map[gitwire.ObjectID]bool{}
+	}
+	for _, id := range ids {
+		s[dir][id] = true
+	}
+}
+
+// host is a world that hosts repositories.
+type host struct {
+	*world
+	shelf   shelf
+	ledger  *ledger.Ledger
+	dirs    byte
+	changed []nip34.Address
+	found   []refs.Found
+	dropped []uint64
+}
+
+func newHost(t *testing.T, s setup) *host {
+	h := &host{shelf: shelf{}}
+	s.git = func(st *store.Store) *ledger.Ledger {
+		h.ledger = ledger.New(ledger.Config{
+			Objects: h.shelf, Service: mustService(t), Store: st,
+			Changed: func(of nip34.Address) { h.changed = append(h.changed, of) },
+			Found:   func(f refs.Found, _ nostr.ID) { h.found = append(h.found, f) },
+			Dropped: func(n uint64) { h.dropped = append(h.dropped, n) },
+		})
+		return h.ledger
+	}
+	h.world = newWorld(t, s)
+	return h
+}
+
+func commitID(n int) gitwire.ObjectID {
+	return gitwire.ObjectIDOf([20]byte{1, byte(n >> 8), byte(n)})
+}
+
+// hostedBy is an announcement that lists this relay with a clone URL of its own.
+func hostedBy(t *testing.T, author int, d string, at time.Time, more ...nostr.Tag) *nostr.Event {
+	return event(author, at, nip34.KindRepository, "", append(nostr.Tags{{"d", d}, {"name", d},
+		{"clone", mustService(t).CloneURL(key(author), d)}, {"relays", "wss://" + domain}}, more...)...)
+}
+
+// stateOf has branches at commits: "main=1 dev=2".
+func stateOf(author int, d string, at time.Time, branches string) *nostr.Event {
+	tags := nostr.Tags{{"d", d}}
+	for b := range strings.FieldsSeq(branches) {
+		name, n, _ := strings.Cut(b, "=")
+		tags = append(tags, nostr.Tag{"refs/heads/" + name, commitID(int(n[0] - '0')).String()})
+	}
+	return event(author, at, nip34.KindState, "", append(tags, nostr.Tag{"HEAD", "ref: refs/heads/main"})...)
+}
+
+func pullRequest(author int, at time.Time, commit int, repos ...*nostr.Event) *nostr.Event {
+	tags := nostr.Tags{{"c", commitID(commit).String()}}
+	for _, r := range repos {
+		tags = append(tags, nostr.Tag{"a", r.Address()})
+	}
+	return event(author, at, nip34.KindPullRequest, "", tags...)
+}
+
+func addressOf(e *nostr.Event) nip34.Address {
+	a, _ := nip34.AddressOf(e)
+	return a
+}
+
+func command(ref string, old, to int) gitwire.Command {
+	c := gitwire.Command{Ref: ref}
+	if old > 0 {
+		c.Old = commitID(old)
+	}
+	if to > 0 {
+		c.New = commitID(to)
+	}
+	return c
+}
+
+// push brings commits to a repository, as a client does.
+func (h *host) push(of nip34.Address, commands ...gitwire.Command) refs.Verdict {
+	h.Helper()
+	p := refs.Push{Commands: commands, From: "198.51.100.7"}
+	opened := h.open(of, &p)
+	if opened.Refused() || !opened.Changes() {
+		return opened.Verdict
+	}
+	return h.arrive(of, &p)
+}
+
+func (h *host) open(of nip34.Address, p *refs.Push) (opened ledger.Opened) {
+	h.Helper()
+	err := h.door.Turn(context.Background(), func(t *ingest.Turn) (err error) {
+		opened, err = h.ledger.Open(t.Turn, of, *p)
+		return err
+	})
+	if err != nil || !opened.Known {
+		h.Fatalf("open: %v, known %v", err, opened.Known)
+	}
+	p.Upload = opened.Upload
+	return opened
+}
+
+func (h *host) arrive(of nip34.Address, p *refs.Push) refs.Verdict {
+	h.Helper()
+	h.dirs++
+	var arrived ledger.Arrived
+	err := h.door.Turn(context.Background(), func(t *ingest.Turn) (err error) {
+		arrived, err = h.ledger.Arrive(t.Turn, ledger.Arrival{Of: of, Push: p, Dir: ledger.Dir{h.dirs}, Admit: func(dir ledger.Dir) error {
+			for _, c := range p.Commands {
+				h.shelf.put(dir, c.New)
+			}
+			return nil
+		}})
+		if err != nil {
+			return err
+		}
+		return t.Serve(arrived.Release)
+	})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return arrived.Verdict
+}
+
+// repository is what is kept of one, durably.
+func (h *host) repository(of nip34.Address) ledger.Repository {
+	h.Helper()
+	v := h.store.View()
+	defer v.Close()
+	r, err := ledger.Read(v, of)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return r
+}
+
+// refs are a repository's, as "main=1 dev=2".
+func (h *host) refs(of nip34.Address) string {
+	h.Helper()
+	var out []string
+	for _, r := range h.repository(of).Refs.All() {
+		name := strings.TrimPrefix(r.Name, "refs/heads/")
+		if id, ok := strings.CutPrefix(name, "refs/nostr/"); ok {
+			name = "pr:" + id[:4]
+		}
+		raw := r.ID.AppendRaw(nil)
+		out = append(out, name+"="+string('0'+raw[2]))
+	}
+	return strings.Join(out, " ")
+}
+
+func (h *host) waits(events ...*nostr.Event) {
+	h.Helper()
+	for _, e := range events {
+		if k := h.known(e); k.State != store.InWaiting || h.get(e.ID) != nil {
+			h.Fatalf("kind %d does not wait: %+v, served %v", e.Kind, k, h.get(e.ID) != nil)
+		}
+	}
+}
+
+func (h *host) served(events ...*nostr.Event) {
+	h.Helper()
+	for _, e := range events {
+		if h.get(e.ID) == nil {
+			h.Fatalf("kind %d is not served: %+v", e.Kind, h.known(e))
+		}
+	}
+}
+
+const inPurgatory = "purgatory: won't be served until git data arrives"
+
+func TestWhatIsPushedIsServed(t *testing.T) {
+	h := newHost(t, setup{})
+	defer h.end()
+	now := time.Now()
+	client := h.client()
+	repo := hostedBy(t, 1, "tool", now)
+	if v := h.publish(client, repo); v.Outcome != policy.Wait || !v.OK() || v.Reason != inPurgatory {
+		t.Fatalf("%+v", v)
+	}
+	if v := h.publish(client, repo); v.Outcome != policy.Wait || v.Reason != "duplicate: in purgatory" {
+		t.Fatalf("again: %+v", v)
+	}
+	asked := issue(2, repo, now, "why")
+	h.want(h.publish(client, asked), policy.Orphan)
+	first := stateOf(1, "tool", now, "main=1")
+	h.want(h.publish(client, first), policy.Wait)
+	h.waits(repo, first)
+	of := addressOf(repo)
+	if v := h.push(of, command("refs/heads/main", 0, 2)); !v.Refused() || v.Results[0].Cause != refs.OtherState {
+		t.Fatalf("another commit: %+v", v)
+	}
+	h.waits(repo, first)
+	if v := h.push(of, command("refs/heads/main", 0, 1)); v.Refused() {
+		t.Fatalf("%+v", v)
+	}
+	h.served(repo, first)
+	if got := h.refs(of); got != "main=1" {
+		t.Errorf("refs %s", got)
+	}
+	if r := h.repository(of); r.Dir.IsZero() || r.Refs.Head != "refs/heads/main" || r.Refs.Generation != 1 || !slices.Contains(h.changed, of) {
+		t.Errorf("%+v", r)
+	}
+	if s := h.door.Stats(); s.Released != 2 || s.Lapsed != 0 {
+		t.Errorf("released %d, lapsed %d", s.Released, s.Lapsed)
+	}
+	h.want(h.publish(client, first), policy.Duplicate)
+	second := stateOf(1, "tool", now.Add(time.Second), "main=1 dev=1")
+	if h.want(h.publish(client, second), policy.Accept); h.refs(of) != "dev=1 main=1" {
+		t.Errorf("a state whose objects are here: refs %s", h.refs(of))
+	}
+	h.publish(client, asked)
+	h.served(asked)
+}
+
+func TestAStateOfAnEmptyRepositoryEndsTheWait(t *testing.T) {
+	h := newHost(t, setup{})
+	defer h.end()
+	repo := hostedBy(t, 1, "tool", time.Now())
+	h.want(h.publish(h.client(), repo), policy.Wait)
+	h.want(h.publish(h.client(), stateOf(1, "tool", time.Now(), "")), policy.Accept)
+	h.served(repo)
+}
+
+func TestWhatComesFromRelaysWaitsToo(t *testing.T) {
+	h := newHost(t, setup{})
+	defer h.end()
+	repo, now := hostedBy(t, 1, "tool", time.Now()), time.Now()
+	peer := h.peer("wss://other")
+	h.want(h.fetch(peer, repo), policy.Wait)
+	pr, asked := pullRequest(2, now, 3, repo), issue(2, repo, now, "why")
+	h.want(h.fetch(peer, pr), policy.Wait)
+	h.want(h.fetch(peer, asked), policy.Orphan)
+	h.want(h.fetch(peer, stateOf(3, "tool", now, "main=1")), policy.Orphan)
+	h.waits(repo, pr)
+	if v := h.push(addressOf(repo), command("refs/nostr/"+pr.ID.String(), 0, 3)); v.Refused() {
+		t.Fatalf("%+v", v)
+	}
+	h.served(repo, pr)
+	synctestWait(h, asked)
+	if got := h.refs(addressOf(repo)); got != "pr:"+pr.ID.String()[:4]+"=3" {
+		t.Errorf("refs %s", got)
+	}
+}
+
+// synctestWait waits until an orphan was decided again, which a turn of the writer comes after.
+func synctestWait(h *host, e *nostr.Event) {
+	h.Helper()
+	for range 100 {
+		if h.get(e.ID) != nil {
+			return
+		}
+		if err := h.door.Turn(context.Background(), func(*ingest.Turn) error { return nil }); err != nil {
+			h.Fatal(err)
+		}
+	}
+	h.served(e)
+}
+
+func TestAPullRequestWithoutATipOfWhatWaitsIsAnOrphan(t *testing.T) {
+	h := newHost(t, setup{})
+	defer h.end()
+	repo := hostedBy(t, 1, "tool", time.Now())
+	h.want(h.publish(h.client(), repo), policy.Wait)
+	h.want(h.publish(h.client(), event(2, time.Now(), nip34.KindPullRequest, "", nostr.Tag{"a", repo.Address()})), policy.Orphan)
+}
+
+func TestANewVersionTakesThePlaceOfOneThatWaits(t *testing.T) {
+	h := newHost(t, setup{})
+	defer h.end()
+	now := time.Now()
+	old, newer := hostedBy(t, 1, "tool", now), hostedBy(t, 1, "tool", now.Add(time.Second))
+	h.want(h.publish(h.client(), old), policy.Wait)
+	h.want(h.publish(h.client(), newer), policy.Wait)
+	if h.waits(newer); h.known(old).State == store.InWaiting {
+		t.Error("both wait")
+	}
+	h.want(h.publish(h.client(), old), policy.Superseded)
+	h.want(h.publish(h.client(), stateOf(1, "tool", now, "main=1")), policy.Wait)
+	h.push(addressOf(newer), command("refs/heads/main", 0, 1))
+	h.served(newer)
+	newest := hostedBy(t, 1, "tool", now.Add(2*time.Second), nostr.Tag{"web", "https://example.org"})
+	h.want(h.publish(h.client(), newest), policy.Accept)
+}
+
+func TestMembersAreThoseOfTheCommit(t *testing.T) {
+	h := newHost(t, setup{})
+	defer h.end()
+	now, client := time.Now(), h.client()
+	mine, theirs := hostedBy(t, 1, "tool", now, maintainers(2)), hostedBy(t, 2, "tool", now, maintainers(1))
+	h.publish(client, mine)
+	h.publish(client, theirs)
+	h.want(h.publish(client, stateOf(2, "tool", now, "main=1")), policy.Wait)
+	of := addressOf(mine)
+	if v := h.push(of, command("refs/heads/main", 0, 1)); v.Refused() {
+		t.Fatalf("%+v", v)
+	}
+	h.served(mine, theirs)
+	own := stateOf(1, "tool", now.Add(-time.Minute), "main=1")
+	h.want(h.publish(client, own), policy.Accept)
+	if r := h.repository(of); r.Refs.Author != key(2) {
+		t.Fatalf("an older state rules: %+v", r.Refs.Ruling)
+	}
+	alone := hostedBy(t, 1, "tool", now.Add(time.Second))
+	h.want(h.publish(client, alone), policy.Accept)
+	if r := h.repository(of); r.Refs.Author != key(1) || r.Refs.Generation != 2 {
+		t.Errorf("who is no maintainer any more rules: %+v", r.Refs.Ruling)
+	}
+}
+
+func TestARepositoryGoesWithItsAnnouncement(t *testing.T) {
+	h := newHost(t, setup{})
+	defer h.end()
+	now, client := time.Now(), h.client()
+	repo, first := hostedBy(t, 1, "tool", now), stateOf(1, "tool", now, "main=1")
+	h.publish(client, repo)
+	h.publish(client, first)
+	of := addressOf(repo)
+	h.push(of, command("refs/heads/main", 0, 1))
+	h.want(h.publish(client, deletion(1, now.Add(time.Second), first)), policy.Accept)
+	if h.get(first.ID) != nil || h.refs(of) != "main=1" || h.repository(of).Gone != 0 {
+		t.Errorf("without its state: %s", h.refs(of))
+	}
+	h.want(h.publish(client, deletion(1, now.Add(time.Second), repo)), policy.Accept)
+	if r := h.repository(of); r.Gone == 0 {
+		t.Errorf("%+v", r)
+	}
+	h.publish(client, hostedBy(t, 1, "tool", now.Add(time.Minute)))
+	h.want(h.publish(client, stateOf(1, "tool", now.Add(time.Minute), "main=1")), policy.Accept)
+	if r := h.repository(of); r.Gone != 0 {
+		t.Errorf("it came back: %+v", r)
+	}
+}
+
+func TestAPullRequestThatGoesTakesItsRef(t *testing.T) {
+	h := newHost(t, setup{})
+	defer h.end()
+	now, client := time.Now(), h.client()
+	repo := hostedBy(t, 1, "tool", now)
+	h.publish(client, repo)
+	h.publish(client, stateOf(1, "tool", now, "main=1"))
+	of := addressOf(repo)
+	h.push(of, command("refs/heads/main", 0, 1))
+	pr := pullRequest(2, now, 3, repo)
+	h.want(h.publish(client, pr), policy.Wait)
+	if v := h.push(of, command("refs/nostr/"+pr.ID.String(), 0, 4)); v.Results[0].Cause != refs.OtherTip {
+		t.Errorf("another tip: %+v", v)
+	}
+	h.push(of, command("refs/nostr/"+pr.ID.String(), 0, 3))
+	if h.served(pr); !strings.Contains(h.refs(of), "=3") {
+		t.Fatalf("refs %s", h.refs(of))
+	}
+	h.want(h.publish(client, deletion(2, now.Add(time.Second), pr)), policy.Accept)
+	if h.refs(of) != "main=1" {
+		t.Errorf("refs %s", h.refs(of))
+	}
+}
+
+func TestUploadsWaitForTheirEvents(t *testing.T) {
+	h := newHost(t, setup{})
+	defer h.end()
+	now, client := time.Now(), h.client()
+	repo := hostedBy(t, 1, "tool", now)
+	h.publish(client, repo)
+	of := addressOf(repo)
+	pr, other := pullRequest(2, now, 3, repo), pullRequest(2, now, 5, repo)
+	for _, e := range []*nostr.Event{pr, other} {
+		if v := h.push(of, command("refs/nostr/"+e.ID.String(), 0, 3)); v.Refused() || len(v.Uploads) != 1 {
+			t.Fatalf("%+v", v)
+		}
+	}
+	if v := h.push(of, command("refs/nostr/"+pr.ID.String(), 0, 4)); v.Results[0].Cause != refs.PendingOther {
+		t.Errorf("another commit: %+v", v)
+	}
+	if len(h.shelf) != 0 {
+		t.Fatal("an upload that nobody signed for is in the repository")
+	}
+	h.want(h.publish(client, pr), policy.Wait)
+	if len(h.found) != 1 || h.found[0].Upload != 1 || !slices.Equal(h.dropped, []uint64{1}) {
+		t.Fatalf("found %v, dropped %v", h.found, h.dropped)
+	}
+	h.want(h.publish(client, other), policy.Wait)
+	if len(h.found) != 1 || !slices.Equal(h.dropped, []uint64{1, 2}) {
+		t.Fatalf("another tip: found %v, dropped %v", h.found, h.dropped)
+	}
+	err := h.door.Turn(context.Background(), func(turn *ingest.Turn) error {
+		a, err := h.ledger.Arrive(turn.Turn, ledger.Arrival{Of: of, Tip: pr.ID, Dir: ledger.Dir{9}, Admit: func(dir ledger.Dir) error {
+			h.shelf.put(dir, commitID(3))
+			return nil
+		}})
+		return errors.Join(err, turn.Serve(a.Release))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.served(repo, pr)
+	h.waits(other)
+}
+
+func TestAWaitEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, setup{})
+		defer h.end()
+		time.Sleep(11 * time.Minute) // the clock is believed from then on
+		client := h.client()
+		lost, kept := hostedBy(t, 1, "lost", time.Now()), hostedBy(t, 1, "kept", time.Now())
+		h.publish(client, lost)
+		h.publish(client, kept)
+		time.Sleep(20 * time.Minute)
+		first := stateOf(1, "kept", time.Now(), "main=1")
+		h.want(h.publish(client, first), policy.Wait)
+		time.Sleep(15 * time.Minute)
+		if k := h.known(lost); k.State != store.Remembered || k.Why != policy.Lapsed {
+			t.Errorf("%+v", k)
+		}
+		if s := h.door.Stats(); s.Lapsed != 1 || s.Released != 0 {
+			t.Errorf("released %d, lapsed %d", s.Released, s.Lapsed)
+		}
+		h.waits(kept, first)
+		of := addressOf(kept)
+		p := refs.Push{Commands: []gitwire.Command{command("refs/heads/main", 0, 1)}}
+		h.open(of, &p)
+		time.Sleep(25 * time.Minute)
+		h.waits(kept, first)
+		h.arrive(of, &p)
+		h.served(kept, first)
+		h.want(h.publish(client, lost), policy.Wait)
+	})
+}
+
+func TestATurnThatFailsChangesNothing(t *testing.T) {
+	h := newHost(t, setup{})
+	defer h.end()
+	client := h.client()
+	repo, now := hostedBy(t, 1, "tool", time.Now()), time.Now()
+	h.publish(client, repo)
+	first := stateOf(1, "tool", now, "main=1")
+	h.publish(client, first)
+	of, broken := addressOf(repo), errors.New("the disk broke")
+	p := refs.Push{Commands: []gitwire.Command{command("refs/heads/main", 0, 1)}}
+	err := h.door.Turn(context.Background(), func(turn *ingest.Turn) error {
+		a, err := h.ledger.Arrive(turn.Turn, ledger.Arrival{Of: of, Push: &p, Dir: ledger.Dir{9}, Admit: func(dir ledger.Dir) error {
+			h.shelf.put(dir, commitID(1))
+			return nil
+		}})
+		return errors.Join(err, turn.Serve(a.Release), broken)
+	})
+	if !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	h.waits(repo, first)
+	if r := h.repository(of); !r.Dir.IsZero() {
+		t.Errorf("%+v", r)
+	}
+	if s := h.door.Stats(); s.Released != 0 {
+		t.Errorf("released %d", s.Released)
+	}
+	h.push(of, command("refs/heads/main", 0, 1))
+	h.served(repo, first)
+	if err := h.door.Turn(context.Background(), func(turn *ingest.Turn) error { return turn.Serve([]nostr.ID{repo.ID}) }); err == nil {
+		t.Error("served what does not wait")
+	}
+}
+
+func TestTurnsEndWithTheDoor(t *testing.T) {
+	h := newHost(t, setup{})
+	h.end()
+	if err := h.door.Turn(context.Background(), func(*ingest.Turn) error { return nil }); !errors.Is(err, ingest.ErrStopped) {
+		t.Error(err)
+	}
+}
+
+func TestWhatWaitsHasBounds(t *testing.T) {
+	h := newHost(t, setup{})
+	defer h.end()
+	client, at := h.client(), time.Now()
+	var first []*nostr.Event
+	for i := range ledger.MaxAnnouncements + 2 {
+		e := hostedBy(t, 1, "tool"+string(rune('a'+i)), at)
+		h.want(h.publish(client, e), policy.Wait)
+		first = append(first, e)
+	}
+	for i, e := range first {
+		if k := h.known(e); i < 2 != (k.State == store.Remembered && k.Why == policy.Lapsed) || i >= 2 != (k.State == store.InWaiting) {
+			t.Errorf("%d: %+v", i, k)
+		}
+	}
+	h.want(h.publish(client, first[0]), policy.Wait)
+	if k := h.known(first[2]); k.State != store.Remembered {
+		t.Errorf("the oldest still waits: %+v", k)
+	}
+	crowd := h.door.Source(ingest.SourceConfig{Label: "crowd", Direct: true})
+	var verdicts []<-chan policy.Verdict
+	for i := range ledger.MaxOfSource + 1 {
+		verdicts = append(verdicts, h.submit(crowd, hostedBy(t, 1000+i, "tool"+string(rune('a'+i%40)), at), store.Direct))
+	}
+	for _, v := range verdicts {
+		h.want(<-v, policy.Wait)
+	}
+	if n := h.store.Stats().Waiting; n != ledger.MaxAnnouncements+ledger.MaxOfSource {
+		t.Errorf("%d wait", n)
+	}
+	h.waits(first[0])
+}
+
+func TestWhatWaitsEndsWithoutHosting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs := newMem()
+		h := newHost(t, setup{fs: fs})
+		repo := hostedBy(t, 1, "tool", time.Now())
+		h.want(h.publish(h.client(), repo), policy.Wait)
+		h.end()
+		w := newWorld(t, setup{fs: fs})
+		defer w.end()
+		time.Sleep(45 * time.Minute)
+		if k := w.known(repo); k.State == store.InWaiting || w.store.Stats().Waiting != 0 {
+			t.Errorf("%+v", k)
+		}
+		w.want(w.publish(w.client(), repo), policy.Accept)
+	})
+}

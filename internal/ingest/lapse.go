@@ -1,0 +1,57 @@
+package ingest
+
+import (
+	"fmt"
+	"time"
+)
+
+// lapseAtOnce is how many waits are ended in one step.
+const lapseAtOnce = 100
+
+// lapsing is the chore of ending the waits of events whose git data did not come in time. A clock that was set may be wrong, so
+// nothing ends until it has run evenly for a while, as with what expires.
+type lapsing struct {
+	w *writer
+	expiry
+}
+
+func (x *lapsing) next() time.Time {
+	if x.w.stops || x.w.ledger == nil && x.w.door.store.Waits() == 0 { // what waits from before hosting was turned off ends, too
+		return never
+	}
+	return x.at
+}
+
+func (x *lapsing) step() error {
+	w, now, wall := x.w, time.Now(), x.w.door.now()
+	x.at = now.Add(expiryLook)
+	if wait := x.clock.look(wall, now); wait > 0 {
+		x.at = now.Add(min(wait, expiryLook))
+		return nil
+	}
+	if w.round.batch == nil {
+		if until := w.door.store.WaitsUntil(); until > wall.Unix() {
+			x.expect(until, wall)
+			return nil
+		}
+	}
+	if err := w.open(); err != nil {
+		return err
+	}
+	next, n, err := w.round.batch.LapseDue(wall, lapseAtOnce)
+	if err != nil {
+		return fmt.Errorf("end waits that are over: %w", err)
+	}
+	w.round.decided += n
+	w.round.lapsed += n
+	if n == lapseAtOnce {
+		x.at = time.Time{}
+	} else if !next.IsZero() {
+		x.expect(next.Unix(), wall)
+	}
+	return nil
+}
+
+func (x *lapsing) failed(error) {}
+func (x *lapsing) kept()        {}
+func (x *lapsing) undone()      {}

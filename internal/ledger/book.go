@@ -1,0 +1,113 @@
+package ledger
+
+import (
+	"fmt"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/store"
+)
+
+// book knows which events wait, by the identifiers of the repositories that they concern. What it names may wait no longer, as
+// the store ends waits in many ways; it is made anew when too much of it is such.
+type book struct {
+	store *store.Store
+	by    map[string]map[nostr.ID]bool // nil before the first use
+	size  int
+	fresh []*nostr.Event // those that wait since the open batch began
+}
+
+// surplus is how much more than what waits is kept before it is made anew.
+const surplus = 1000
+
+// load reads all that waits, unless that is known.
+func (b *book) load() error {
+	if b.by != nil && b.size <= 2*b.store.Waits()+surplus {
+		return nil
+	}
+	v := b.store.View()
+	defer v.Close()
+	b.by, b.size = map[string]map[nostr.ID]bool{}, 0
+	err := v.EachWait(func(w store.Waiting) error { b.add(w.Event); return nil })
+	if err != nil {
+		b.by = nil
+		return fmt.Errorf("what waits for git data: %w", err)
+	}
+	return nil
+}
+
+func (b *book) add(e *nostr.Event) {
+	for _, d := range identifiers(e) {
+		if b.by[d] == nil {
+			b.by[d] = map[nostr.ID]bool{}
+		}
+		if !b.by[d][e.ID] {
+			b.by[d][e.ID] = true
+			b.size++
+		}
+	}
+}
+
+func (b *book) kept() {
+	if b.by != nil {
+		for _, e := range b.fresh {
+			b.add(e)
+		}
+	}
+	b.fresh = nil
+}
+
+// of are the events that wait and concern an identifier.
+func (b *book) of(t Turn, d string) ([]*nostr.Event, error) {
+	if err := b.load(); err != nil {
+		return nil, err
+	}
+	var out []*nostr.Event
+	seen := map[nostr.ID]bool{}
+	look := func(id nostr.ID) error {
+		w, err := t.Waiting(id)
+		if err == nil && w.Event != nil && !seen[id] {
+			seen[id] = true
+			out = append(out, w.Event)
+		}
+		return err
+	}
+	for id := range b.by[d] {
+		if err := look(id); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range b.fresh {
+		for _, x := range identifiers(e) {
+			if x == d {
+				if err := look(e.ID); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// anonymous stands for the identifiers of updates that name none: the pull requests that they update do.
+const anonymous = "\x00updates"
+
+// identifiers are those of the repositories that an event concerns, each once.
+func identifiers(e *nostr.Event) []string {
+	switch e.Kind {
+	case nip34.KindRepository, nip34.KindState:
+		return []string{e.Tags.D()}
+	}
+	var out []string
+	seen := map[string]bool{}
+	for _, a := range nip34.Repositories(e) {
+		if !seen[a.D] {
+			seen[a.D] = true
+			out = append(out, a.D)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, anonymous)
+	}
+	return out
+}

@@ -1,0 +1,50 @@
+package ledger
+
+import (
+	"fmt"
+
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+// Bounds of what waits. What came first of whom has too much makes room.
+const (
+	MaxAnnouncements = 64        // of one author
+	MaxOfAuthor      = 256       // events of one author
+	MaxOfSource      = 1024      // events that one client's address or one relay brought
+	MaxWaiting       = 100_000   // events in all
+	MaxWaitingBytes  = 256 << 20 // in all
+)
+
+// bound ends the waits of the oldest where there are too many now that an event waits which somebody brought.
+func (l *Ledger) bound(t Turn, e *nostr.Event, from string) error {
+	for {
+		group, over := surplusOf(t.WaitTally(e.PubKey, from))
+		if !over {
+			return nil
+		}
+		w, ok, err := t.OldestWait(group, e.PubKey, from)
+		if err != nil || !ok {
+			return err
+		}
+		if err := t.EndWait(w.Event.ID, policy.Lapsed); err != nil {
+			return fmt.Errorf("make room for what waits: %w", err)
+		}
+	}
+}
+
+// surplusOf is the group of which there is too much, if there is any.
+func surplusOf(t store.WaitTally) (store.WaitGroup, bool) {
+	switch {
+	case t.Announcements > MaxAnnouncements:
+		return store.WaitAnnouncements, true
+	case t.OfAuthor > MaxOfAuthor:
+		return store.WaitsOfAuthor, true
+	case t.OfSource > MaxOfSource:
+		return store.WaitsOfSource, true
+	case t.All > MaxWaiting || t.Bytes > MaxWaitingBytes:
+		return store.WaitsOfLargest, true
+	}
+	return 0, false
+}

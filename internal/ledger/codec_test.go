@@ -1,0 +1,105 @@
+package ledger_test
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/refs"
+)
+
+func id(n byte) gitwire.ObjectID { return gitwire.ObjectIDOf([20]byte{n}) }
+
+func sample() ledger.Repository {
+	of := nip34.Address{Kind: nip34.KindRepository, PubKey: nostr.PubKey{7}, D: "a:b/c \x00" + strings.Repeat("d", 300)}
+	return ledger.Repository{
+		Of: of, Dir: ledger.Dir{1, 2}, Bytes: 1 << 40, Moved: 1_700_000_000, Gone: 5,
+		Refs: refs.Projection{
+			Generation: 300,
+			Ruling: refs.Ruling{Ruled: true, State: refs.State{
+				Stamp: nostr.Stamp{CreatedAt: -1, ID: nostr.ID{3}}, Author: nostr.PubKey{4}, D: of.D, Head: "refs/heads/main",
+				Refs: refs.NewSet([]refs.Ref{{Name: "refs/heads/main", ID: id(1)}, {Name: "refs/tags/v1", ID: id(2)}}),
+			}},
+			PullRequests: refs.NewSet([]refs.Ref{{Name: refs.TipName(nostr.ID{8}), ID: id(3)}}),
+		},
+		Peeled: map[gitwire.ObjectID]gitwire.ObjectID{id(2): id(1), id(1): {}},
+	}
+}
+
+func TestRowsAreReadAsTheyWereWritten(t *testing.T) {
+	for _, r := range []ledger.Repository{sample(), {Of: sample().Of}} {
+		row := r.Append(nil)
+		got, err := ledger.Parse(row)
+		if err != nil || !reflect.DeepEqual(got, r) {
+			t.Errorf("%v\n%+v\n%+v", err, got, r)
+		}
+		if n, dir, err := ledger.Head(row); err != nil || n != r.Refs.Generation || dir != r.Dir {
+			t.Errorf("head: %d %x %v", n, dir, err)
+		}
+		brief := r
+		brief.Refs, brief.Peeled = refs.Projection{Generation: r.Refs.Generation}, nil
+		if got, err := ledger.Brief(row); err != nil || !reflect.DeepEqual(got, brief) {
+			t.Errorf("in brief: %v\n%+v", err, got)
+		}
+	}
+}
+
+func TestDamagedRowsAreToldApart(t *testing.T) {
+	row := sample().Append(nil)
+	for n := range row {
+		if _, err := ledger.Parse(row[:n]); err == nil {
+			t.Fatalf("cut after %d bytes", n)
+		}
+	}
+	if _, err := ledger.Parse(append(row[:len(row):len(row)], 0)); err == nil {
+		t.Error("one byte more")
+	}
+	other := bytes.Clone(row)
+	other[0]++
+	if _, _, err := ledger.Head(other); err == nil {
+		t.Error("another format")
+	}
+	if _, err := ledger.Brief(other); err == nil {
+		t.Error("another format, in brief")
+	}
+}
+
+func FuzzRow(f *testing.F) {
+	f.Add(sample().Append(nil))
+	f.Add(ledger.Repository{Of: sample().Of}.Append(nil))
+	f.Fuzz(func(t *testing.T, row []byte) {
+		r, err := ledger.Parse(row)
+		if err != nil {
+			return
+		}
+		again, err := ledger.Parse(r.Append(nil))
+		if err != nil || !reflect.DeepEqual(again, r) {
+			t.Fatalf("%v: %+v, %+v", err, r, again)
+		}
+	})
+}
+
+// rows is one row under a name.
+type rows map[string][]byte
+
+func (r rows) Row(name string) ([]byte, error) { return r[name], nil }
+
+func TestARepositoryIsReadFromItsOwnRow(t *testing.T) {
+	r := sample()
+	if got, err := ledger.Read(rows{ledger.RowName(r.Of): r.Append(nil)}, r.Of); err != nil || !reflect.DeepEqual(got, r) {
+		t.Errorf("%v: %+v", err, got)
+	}
+	other := r.Of
+	other.D = "other"
+	if got, err := ledger.Read(rows{}, other); err != nil || !reflect.DeepEqual(got, ledger.Repository{Of: other}) {
+		t.Errorf("without a row: %v: %+v", err, got)
+	}
+	if _, err := ledger.Read(rows{ledger.RowName(other): r.Append(nil)}, other); err == nil {
+		t.Error("the row of another repository")
+	}
+}

@@ -1,0 +1,200 @@
+package ledger
+
+import (
+	"fmt"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/refs"
+)
+
+// Concerns reports whether events of that kind can wait for git data, or end the wait of others.
+func Concerns(k nostr.Kind) bool {
+	switch k {
+	case nip34.KindRepository, nip34.KindState, nip34.KindPullRequest, nip34.KindPullRequestUpdate:
+		return true
+	}
+	return false
+}
+
+// Decide says whether an event that is accepted waits for git data.
+func (l *Ledger) Decide(t Turn, e *nostr.Event) (refs.Decision, error) {
+	about, err := l.about(t, e)
+	if err != nil {
+		return refs.Decision{}, fmt.Errorf("git data of event %s: %w", e.ID, err)
+	}
+	return refs.Decide(e, about), nil
+}
+
+func (l *Ledger) about(t Turn, e *nostr.Event) (about refs.About, err error) {
+	about.Hosting = true
+	w, err := t.Waiting(e.ID)
+	if err != nil {
+		return about, err
+	}
+	about.Again = w.Event != nil
+	var here []gitwire.ObjectID
+	switch e.Kind {
+	case nip34.KindRepository:
+		err = l.aboutAnnouncement(t, e, &about)
+	case nip34.KindState:
+		here, err = l.hereOfState(t, e)
+	case nip34.KindPullRequest, nip34.KindPullRequestUpdate:
+		here, err = l.hereOfPullRequest(t, e)
+	}
+	has := make(map[gitwire.ObjectID]bool, len(here))
+	for _, id := range here {
+		has[id] = true
+	}
+	about.Has = func(id gitwire.ObjectID) bool { return has[id] }
+	return about, err
+}
+
+func (l *Ledger) aboutAnnouncement(t Turn, e *nostr.Event, about *refs.About) error {
+	a, err := nip34.ParseAnnouncement(e)
+	if err != nil {
+		return nil // the policy has refused it
+	}
+	about.Lists = l.Service.Lists(a)
+	if about.Held, err = t.HasAddress(e.Address()); err != nil || about.Held || !about.Lists {
+		return err
+	}
+	f, err := l.family(t, a.Address.D)
+	if err != nil {
+		return err
+	}
+	own, err := refs.ReadAnnouncement(e)
+	if err != nil {
+		return err
+	}
+	about.Announcements = append(f.served[:len(f.served):len(f.served)], f.waiting...)
+	about.States, err = l.completeStates(f.with(own), e.PubKey)
+	return err
+}
+
+// completeStates are the states that are served and complete here by those who maintain some repository with that author.
+func (l *Ledger) completeStates(f *family, author nostr.PubKey) ([]refs.State, error) {
+	var out []refs.State
+	for _, pk := range f.together(author) {
+		s, err := f.state(pk, false)
+		if err != nil {
+			return nil, err
+		}
+		if s == nil {
+			continue
+		}
+		if ok, err := l.complete(f, s); err != nil {
+			return nil, err
+		} else if ok {
+			out = append(out, *s)
+		}
+	}
+	return out, nil
+}
+
+// complete reports whether all that a state names is in a repository for which its author decides.
+func (l *Ledger) complete(f *family, s *refs.State) (bool, error) {
+	if s.Flaw != "" || len(s.Refs) == 0 {
+		return s.Flaw == "", nil
+	}
+	dirs, err := l.homes(f, s.Author)
+	if err != nil {
+		return false, err
+	}
+	return l.completeIn(s, dirs...)
+}
+
+// hereOfState are the objects that a state names and that are in the repository that has most of them, of those for which its
+// author decides.
+func (l *Ledger) hereOfState(t Turn, e *nostr.Event) ([]gitwire.ObjectID, error) {
+	s, err := refs.ReadState(e)
+	if err != nil || s.Flaw != "" || len(s.Refs) == 0 {
+		return nil, nil // the decision says what is wrong with it
+	}
+	f, err := l.family(t, s.D)
+	if err != nil {
+		return nil, err
+	}
+	dirs, err := l.homes(f, s.Author)
+	if err != nil {
+		return nil, err
+	}
+	ids := objectsOf(&s)
+	missing, err := l.least(dirs, ids)
+	if err != nil {
+		return nil, err
+	}
+	return without(ids, missing), nil
+}
+
+func without(ids, missing []gitwire.ObjectID) []gitwire.ObjectID {
+	lacks := make(map[gitwire.ObjectID]bool, len(missing))
+	for _, id := range missing {
+		lacks[id] = true
+	}
+	var out []gitwire.ObjectID
+	for _, id := range ids {
+		if !lacks[id] {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// hereOfPullRequest is its tip, if that is in a repository that it names and nothing else keeps it from being served.
+func (l *Ledger) hereOfPullRequest(t Turn, e *nostr.Event) ([]gitwire.ObjectID, error) {
+	p, err := l.pullRequest(t, e)
+	if err != nil || p.Tip.IsZero() {
+		return nil, err
+	}
+	if p.Through != (nostr.ID{}) {
+		if ok, err := t.Has(p.Through); err != nil || !ok {
+			return nil, err
+		}
+	}
+	ok, err := l.tipIsHere(t, p)
+	if !ok || err != nil {
+		return nil, err
+	}
+	return []gitwire.ObjectID{p.Tip}, nil
+}
+
+// tipIsHere reports whether the tip is in a repository that the pull request names.
+func (l *Ledger) tipIsHere(t Turn, p refs.PullRequest) (bool, error) {
+	for _, of := range p.Repositories {
+		dir, err := l.dirOf(t, of)
+		if err != nil {
+			return false, err
+		}
+		if dir.IsZero() {
+			continue
+		}
+		missing, err := l.Objects.Missing(dir, []gitwire.ObjectID{p.Tip})
+		if err != nil || len(missing) == 0 {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// pullRequest reads one, with the repositories of the one that it updates where it names none.
+func (l *Ledger) pullRequest(t Turn, e *nostr.Event) (refs.PullRequest, error) {
+	p, err := refs.ReadPullRequest(e)
+	if err != nil || len(p.Repositories) > 0 || p.Updates == (nostr.ID{}) {
+		return p, err
+	}
+	first, ok, err := t.Get(p.Updates)
+	if err == nil && !ok {
+		w, failed := t.Waiting(p.Updates)
+		first, err = w.Event, failed
+	}
+	if first == nil || err != nil {
+		return p, err
+	}
+	updated, err := refs.ReadPullRequest(first)
+	if err != nil {
+		return p, nil // what it updates is no pull request
+	}
+	return p.Of(updated), nil
+}

@@ -1,0 +1,227 @@
+package ledger
+
+import (
+	"fmt"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/grasp"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/refs"
+	"graspd/internal/store"
+)
+
+// family is all announcements with one identifier.
+type family struct {
+	t       Turn
+	d       string
+	served  []refs.Announcement
+	waiting []refs.Announcement
+	decide  *grasp.Councils // who maintains what, by those that are served
+	claim   *grasp.Councils // likewise, as if those that wait were served
+}
+
+func (l *Ledger) family(t Turn, d string) (*family, error) {
+	f := &family{t: t, d: d}
+	same, err := t.Announced(d)
+	if err != nil {
+		return nil, fmt.Errorf("announcements of %.40q: %w", d, err)
+	}
+	listings := same.Listings()
+	for _, x := range listings {
+		f.served = append(f.served, refs.Announcement{D: d, Listing: x})
+	}
+	f.decide = grasp.GroupOf(listings).Councils()
+	err = t.EachWaitingAnnouncement(d, func(seq store.Seq) error {
+		a, err := l.claims.read(t, seq)
+		if err == nil && a.readable {
+			f.waiting = append(f.waiting, a.Announcement)
+			listings = append(listings, a.Listing)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("announcements of %.40q that wait: %w", d, err)
+	}
+	if f.claim = f.decide; len(f.waiting) > 0 {
+		f.claim = grasp.GroupOf(listings).Councils()
+	}
+	return f, nil
+}
+
+// claims are announcements that wait, as they were read. An entry is never given another event.
+type claims map[store.Seq]claim
+
+type claim struct {
+	refs.Announcement
+	readable bool
+}
+
+// claimsKept is how many are kept, and claimKeys how many keys one of them may name that is.
+const (
+	claimsKept = 20_000
+	claimKeys  = 20
+)
+
+func (c *claims) read(t Turn, seq store.Seq) (claim, error) {
+	if x, ok := (*c)[seq]; ok {
+		return x, nil
+	}
+	e, err := t.WaitingEvent(seq)
+	if err != nil {
+		return claim{}, err
+	}
+	a, err := refs.ReadAnnouncement(e)
+	x := claim{a, err == nil}
+	if len(a.Listed) > claimKeys {
+		return x, nil
+	}
+	if *c == nil || len(*c) >= claimsKept {
+		*c = claims{}
+	}
+	(*c)[seq] = x
+	return x, nil
+}
+
+// with is the family once an announcement is served, too.
+func (f *family) with(a refs.Announcement) *family {
+	g := *f
+	g.served = append(g.served[:len(g.served):len(g.served)], a)
+	listings := make([]grasp.Listing, 0, len(g.served)+len(g.waiting))
+	for _, x := range g.served {
+		listings = append(listings, x.Listing)
+	}
+	g.decide = grasp.GroupOf(listings).Councils()
+	for _, x := range g.waiting {
+		listings = append(listings, x.Listing)
+	}
+	g.claim = grasp.GroupOf(listings).Councils()
+	return &g
+}
+
+func (f *family) repository(owner nostr.PubKey) nip34.Address {
+	return nip34.Address{Kind: nip34.KindRepository, PubKey: owner, D: f.d}
+}
+
+// everybody is who has an announcement, each once.
+func (f *family) everybody() []nostr.PubKey {
+	var all []nostr.PubKey
+	seen := map[nostr.PubKey]bool{}
+	for _, list := range [][]refs.Announcement{f.served, f.waiting} {
+		for _, a := range list {
+			if !seen[a.Author] {
+				seen[a.Author] = true
+				all = append(all, a.Author)
+			}
+		}
+	}
+	return all
+}
+
+// together is who maintains some repository with that author.
+func (f *family) together(author nostr.PubKey) []nostr.PubKey {
+	var all []nostr.PubKey
+	seen, looked := map[nostr.PubKey]bool{}, map[*grasp.Set]bool{}
+	for _, owner := range append(f.everybody(), author) {
+		set := f.claim.Of(owner)
+		if looked[set] || !set.Has(author) {
+			continue
+		}
+		looked[set] = true
+		for _, pk := range set.Members {
+			if !seen[pk] {
+				seen[pk] = true
+				all = append(all, pk)
+			}
+		}
+	}
+	return all
+}
+
+// state is the state by an author that is served, or that waits where waiting is set; nil where there is none that can be read.
+func (f *family) state(author nostr.PubKey, waiting bool) (*refs.State, error) {
+	address := nip34.Address{Kind: nip34.KindState, PubKey: author, D: f.d}.String()
+	var e *nostr.Event
+	var err error
+	if waiting {
+		var stamp nostr.Stamp
+		var ok bool
+		if stamp, ok, err = f.t.WaitingAt(address); ok && err == nil {
+			w, failed := f.t.Waiting(stamp.ID)
+			e, err = w.Event, failed
+		}
+	} else {
+		e, _, err = f.t.At(address)
+	}
+	if e == nil || err != nil {
+		return nil, err
+	}
+	s, err := refs.ReadState(e)
+	if err != nil {
+		return nil, nil // it was stored before such ones were refused, and says nothing
+	}
+	return &s, nil
+}
+
+// dirOf is the directory of a repository, the zero one if it has no data.
+func (l *Ledger) dirOf(t Turn, of nip34.Address) (Dir, error) {
+	row, err := t.Row(RowName(of))
+	if row == nil || err != nil {
+		return Dir{}, err
+	}
+	_, dir, err := Head(row)
+	return dir, err
+}
+
+// homes are the directories of the repositories for which that author decides.
+func (l *Ledger) homes(f *family, author nostr.PubKey) ([]Dir, error) {
+	var dirs []Dir
+	for _, owner := range f.everybody() {
+		if !f.claim.Of(owner).Has(author) {
+			continue
+		}
+		dir, err := l.dirOf(f.t, f.repository(owner))
+		if err != nil {
+			return nil, err
+		}
+		if !dir.IsZero() {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, nil
+}
+
+// least gives what is missing in the directory that lacks least.
+func (l *Ledger) least(dirs []Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
+	best := ids
+	for _, dir := range dirs {
+		if len(best) == 0 {
+			break
+		}
+		missing, err := l.Objects.Missing(dir, ids)
+		if err != nil {
+			return nil, err
+		}
+		if len(missing) < len(best) {
+			best = missing
+		}
+	}
+	return best, nil
+}
+
+// completeIn reports whether all that a state names is in one directory.
+func (l *Ledger) completeIn(s *refs.State, dirs ...Dir) (bool, error) {
+	if s.Flaw != "" {
+		return false, nil
+	}
+	missing, err := l.least(dirs, objectsOf(s))
+	return len(missing) == 0, err
+}
+
+func objectsOf(s *refs.State) []gitwire.ObjectID {
+	ids := make([]gitwire.ObjectID, 0, len(s.Refs))
+	for _, r := range s.Refs {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}

@@ -1,0 +1,84 @@
+package ledger
+
+import (
+	"fmt"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/nip34"
+)
+
+// followersAtOnce is how many repositories follow another one in a turn. Those that are left follow with the next change of one
+// of them.
+const followersAtOnce = 32
+
+// Followers are the repositories that are hosted here and that the state would rule which rules this one, if its objects were
+// there.
+func (l *Ledger) Followers(t Turn, of nip34.Address) (from Repository, others []Repository, err error) {
+	from, err = Read(t, of)
+	if err != nil || !from.Refs.Ruled || from.Dir.IsZero() {
+		return from, nil, err
+	}
+	f, err := l.family(t, of.D)
+	if err != nil {
+		return from, nil, fmt.Errorf("who follows %s: %w", of, err)
+	}
+	if s, err := f.state(from.Refs.Author, false); err != nil || s == nil || s.ID != from.Refs.ID {
+		return from, nil, err // it is gone, and rules nobody else
+	}
+	for _, a := range f.served {
+		members := f.decide.Of(a.Author)
+		if a.Author == of.PubKey || !members.Has(from.Refs.Author) || len(others) == followersAtOnce {
+			continue
+		}
+		to, err := Read(t, f.repository(a.Author))
+		if err != nil {
+			return from, nil, err
+		}
+		p := to.Refs
+		if p.Ruled && (p.ID == from.Refs.ID || members.Has(p.Author) && !from.Refs.Newer(p.Stamp)) {
+			continue
+		}
+		if serves, err := l.serves(t, to.Of); err != nil {
+			return from, nil, err
+		} else if serves {
+			others = append(others, to)
+		}
+	}
+	return from, others, nil
+}
+
+// Kept are the objects that a repository keeps beside those that its refs lead to: what states and pull requests name that may
+// still come to rule or be shown, by those who decide for it.
+func (l *Ledger) Kept(t Turn, of nip34.Address) (Repository, []gitwire.ObjectID, error) {
+	r, err := Read(t, of)
+	if err != nil || r.Dir.IsZero() {
+		return r, nil, err
+	}
+	f, err := l.family(t, of.D)
+	if err != nil {
+		return r, nil, err
+	}
+	var ids []gitwire.ObjectID
+	for _, pk := range f.claim.Of(of.PubKey).Members {
+		for _, waiting := range []bool{false, true} {
+			s, err := f.state(pk, waiting)
+			if err != nil {
+				return r, nil, err
+			}
+			if s != nil {
+				ids = append(ids, objectsOf(s)...)
+			}
+		}
+	}
+	return r, ids, nil
+}
+
+// serves reports whether the announcement at an address names this service, so that people expect its data here.
+func (l *Ledger) serves(t Turn, of nip34.Address) (bool, error) {
+	e, ok, err := t.At(of.String())
+	if err != nil || !ok {
+		return false, err
+	}
+	a, err := nip34.ParseAnnouncement(e)
+	return err == nil && l.Service.Lists(a), nil
+}

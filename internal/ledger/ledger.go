@@ -1,0 +1,130 @@
+// Package ledger keeps the refs of the repositories that are hosted here in step with the events of the log (GRASP-01), within the
+// batches of its one writer: which events wait for git data, whose wait is over, what a push may do, and what each repository's
+// refs are from the commit on. It reads and writes the open batch alone; that objects are on disk somebody else sees to. Read
+// Ledger, then Repository.
+package ledger
+
+import (
+	"time"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/grasp"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/refs"
+	"graspd/internal/store"
+)
+
+// WaitFor is how long an event waits for its git data, from when it came or when last something was done about that.
+const WaitFor = 30 * time.Minute
+
+// Objects is what is known of repositories on disk.
+type Objects interface {
+	// Missing gives those of ids that a repository has not. What it has is complete there, with all that it reaches.
+	Missing(dir Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error)
+}
+
+// Turn is the open batch in the hands of its writer.
+type Turn struct {
+	*store.Batch
+	// Announced gives the announcements that are served with a d, as the rules in force read them.
+	Announced func(d string) (*policy.Announced, error)
+	Now       time.Time
+}
+
+// Config says what a Ledger works with.
+type Config struct {
+	Objects Objects
+	Service grasp.Service // where announcements list this relay
+	Store   *store.Store
+
+	// Changed is told, after a commit, of each repository whose row is another one since. It must not block.
+	Changed func(nip34.Address)
+	// Found is told, after a commit, of each upload that holds the tip of an event that has come, and Dropped of each that
+	// waits for nothing any more. They must not block.
+	Found   func(refs.Found, nostr.ID)
+	Dropped func(upload uint64)
+}
+
+// Ledger belongs to one goroutine, the writer of the log.
+type Ledger struct {
+	Config
+	pending refs.Pending
+	book    book
+	claims  claims
+	round   round
+}
+
+// round is what the open batch has done so far that concerns repositories.
+type round struct {
+	touched map[string]*touched // by identifier
+	order   []string            // the identifiers, in the order in which they were touched
+	changed []nip34.Address     // rows that were written
+	came    []refs.PullRequest  // accepted, or waiting since
+	filed   []filing
+
+	peeled map[gitwire.ObjectID]gitwire.ObjectID // of annotated tags that came
+}
+
+// filing is an upload whose push ends with the batch.
+type filing struct {
+	upload uint64
+	tips   []refs.Tip
+}
+
+// touched is what has come and gone of one identifier.
+type touched struct {
+	states  []refs.State       // served since
+	tips    []refs.PullRequest // served since
+	gone    []nostr.ID         // pull requests that are served no more
+	members bool               // who decides may have changed, or what is complete: all states are looked at
+	owners  []nostr.PubKey     // whose repository is looked at, announcement or not
+}
+
+// New makes a ledger of which nothing is under way.
+func New(c Config) *Ledger {
+	l := &Ledger{Config: c, book: book{store: c.Store}}
+	l.round.reset()
+	return l
+}
+
+func (r *round) reset() { *r = round{touched: map[string]*touched{}} }
+
+func (r *round) touch(d string) *touched {
+	t := r.touched[d]
+	if t == nil {
+		t = &touched{}
+		r.touched[d] = t
+		r.order = append(r.order, d)
+	}
+	return t
+}
+
+// Committed says that the batch is durable.
+func (l *Ledger) Committed(now time.Time) {
+	done := l.round
+	l.round.reset()
+	l.book.kept()
+	for _, f := range done.filed {
+		l.pending.Hold(now.Unix(), f.upload, f.tips)
+	}
+	for _, pr := range done.came {
+		found, gone := l.pending.Come(pr)
+		for _, f := range found {
+			l.Found(f, pr.ID)
+		}
+		for _, n := range gone {
+			l.Dropped(n)
+		}
+	}
+	for _, of := range done.changed {
+		l.Changed(of)
+	}
+}
+
+// Undone says that the batch was dropped.
+func (l *Ledger) Undone() {
+	l.round.reset()
+	l.book.fresh, l.claims = nil, nil // the numbers of its entries are given again
+}

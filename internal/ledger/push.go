@@ -1,0 +1,284 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/grasp"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/refs"
+)
+
+// Opened is what a push may do, before a byte of its pack is read.
+type Opened struct {
+	refs.Verdict
+	Repository Repository
+	Known      bool   // the repository's announcement is served or waits; else nothing is judged
+	Upload     uint64 // the number under which its uploads are counted; 0 if it brings none
+}
+
+// Open judges a push to a repository. What it brings does not lapse meanwhile.
+func (l *Ledger) Open(t Turn, of nip34.Address, p refs.Push) (Opened, error) {
+	in, r, known, err := l.standing(t, of, p)
+	if err != nil || !known {
+		return Opened{}, wrapPush(of, err)
+	}
+	o := Opened{Verdict: refs.Judge(in, p), Repository: r, Known: true}
+	if len(o.Uploads) > 0 {
+		o.Upload = l.pending.Begin(t.Now.Unix(), of, p.From, o.Uploads)
+	}
+	return o, wrapPush(of, l.Extend(t, o))
+}
+
+// Extend sets back the deadlines of what a push brings, as it goes on.
+func (l *Ledger) Extend(t Turn, o Opened) error {
+	until := t.Now.Add(WaitFor).Unix()
+	ids := o.PullRequests
+	if o.State != nil {
+		ids = append(ids[:len(ids):len(ids)], o.State.ID)
+		if err := l.postpone(t, o.State.Author, o.State.D); err != nil {
+			return err
+		}
+	}
+	for _, id := range ids {
+		if err := t.Postpone(id, until); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Resize says how large the uploads of a push are by now. A cause is one to end it for.
+func (l *Ledger) Resize(upload uint64, bytes int64) refs.Cause {
+	return l.pending.Resize(upload, bytes)
+}
+
+// Drop forgets uploads whose push has failed, or whose objects have gone into a repository.
+func (l *Ledger) Drop(upload uint64) { l.pending.Drop(upload) }
+
+// ExpireUploads forgets the uploads whose events did not come in time, and gives their numbers.
+func (l *Ledger) ExpireUploads(t Turn) []uint64 { return l.pending.Expire(t.Now.Unix()) }
+
+// Uploads tells for how many events commits wait, and how many bytes they have.
+func (l *Ledger) Uploads() (events int, bytes int64) { return l.pending.Tips(), l.pending.Bytes() }
+
+// Arrival is objects that are complete and durable beside a repository.
+type Arrival struct {
+	Of     nip34.Address
+	Push   *refs.Push // that brought them, as it was opened; nil for what nobody pushes here now
+	Tip    nostr.ID   // the event whose tip came in an upload; zero for none
+	Dir    Dir        // the directory that the repository is to have if it has none
+	Bytes  int64      // that it takes on disk
+	Peeled map[gitwire.ObjectID]gitwire.ObjectID
+
+	// Admit makes the objects part of the repository in that directory. When it returns nil they are there for good, which does no
+	// harm if nothing else comes of it.
+	Admit func(Dir) error
+}
+
+// Arrived is what became of an arrival in the open batch: events to be served now, in that order.
+type Arrived struct {
+	refs.Verdict
+	Known    bool
+	Admitted bool // the objects are in the repository
+	Began    bool // which had none before
+	Release  []nostr.ID
+}
+
+// Arrive judges again what has come, takes it into the repository, and says whose wait is over. The refs follow with Settle.
+func (l *Ledger) Arrive(t Turn, a Arrival) (Arrived, error) {
+	out, err := l.arrive(t, a)
+	return out, wrapPush(a.Of, err)
+}
+
+func (l *Ledger) arrive(t Turn, a Arrival) (out Arrived, err error) {
+	var p refs.Push
+	if a.Push != nil {
+		p = *a.Push
+	}
+	in, r, known, err := l.standing(t, a.Of, p)
+	if err != nil || !known {
+		return out, err
+	}
+	out.Known = true
+	if a.Push != nil {
+		out.Verdict = refs.Judge(in, p)
+		if p.Upload != 0 {
+			l.round.filed = append(l.round.filed, filing{p.Upload, out.Uploads})
+		}
+		if out.State == nil && len(out.PullRequests) == 0 {
+			return out, nil
+		}
+	}
+	out.Admitted, out.Began = true, r.Dir.IsZero()
+	if err := l.admit(t, &r, a); err != nil {
+		return out, err
+	}
+	x := l.round.touch(a.Of.D)
+	x.members = true
+	if err := l.touchServed(t, append(out.PullRequests[:len(out.PullRequests):len(out.PullRequests)], a.Tip)); err != nil {
+		return out, err
+	}
+	out.Release, err = l.release(t, l.concerned(a.Of, in.Known), nil)
+	return out, err
+}
+
+// admit takes the objects into the repository, which has a directory from then on.
+func (l *Ledger) admit(t Turn, r *Repository, a Arrival) error {
+	if r.Dir.IsZero() {
+		r.Dir = a.Dir
+	}
+	if err := a.Admit(r.Dir); err != nil {
+		return err
+	}
+	for tag, to := range a.Peeled {
+		if l.round.peeled == nil {
+			l.round.peeled = map[gitwire.ObjectID]gitwire.ObjectID{}
+		}
+		l.round.peeled[tag] = to
+	}
+	r.Bytes += a.Bytes
+	return l.write(t, *r, false)
+}
+
+// touchServed lets the refs of pull requests that are served already follow their tips.
+func (l *Ledger) touchServed(t Turn, ids []nostr.ID) error {
+	for _, id := range ids {
+		e, ok, err := t.Get(id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue // it waits, and is served once it is released
+		}
+		p, err := l.pullRequest(t, e)
+		if err == nil {
+			l.touchTip(p)
+		}
+	}
+	return nil
+}
+
+// concerned are the identifiers of what may have been waiting for objects of a repository.
+func (l *Ledger) concerned(of nip34.Address, known map[nostr.ID]refs.Known) []string {
+	ds := []string{of.D}
+	for _, k := range known {
+		for _, a := range k.Repositories {
+			if !slices.Contains(ds, a.D) {
+				ds = append(ds, a.D)
+			}
+		}
+	}
+	return ds
+}
+
+// standing is what a push is judged by, and whether the repository is known at all.
+func (l *Ledger) standing(t Turn, of nip34.Address, p refs.Push) (in refs.Standing, r Repository, known bool, err error) {
+	known, err = Known(t, of)
+	if err != nil || !known {
+		return in, r, known, err
+	}
+	f, err := l.family(t, of.D)
+	if err != nil {
+		return in, r, true, err
+	}
+	if r, err = Read(t, of); err != nil {
+		return in, r, true, err
+	}
+	in = refs.Standing{
+		Of: of, Members: f.claim.Of(of.PubKey), Projection: r.Refs, Pending: &l.pending, Relay: l.Service.RelayURL(), Now: t.Now.Unix(),
+	}
+	if in.States, err = l.candidates(f, r, in.Members); err != nil {
+		return in, r, true, err
+	}
+	in.Known, err = l.named(t, p)
+	return in, r, true, err
+}
+
+// Addresses tells what stands at an address, or waits there: a batch, or a view of what is durable.
+type Addresses interface {
+	At(address string) (*nostr.Event, bool, error)
+	WaitingAt(address string) (nostr.Stamp, bool, error)
+}
+
+// Known reports whether the announcement of a repository is served or waits.
+func Known(a Addresses, of nip34.Address) (bool, error) {
+	address := of.String()
+	_, ok, err := a.At(address)
+	if !ok && err == nil {
+		_, ok, err = a.WaitingAt(address)
+	}
+	return ok, err
+}
+
+// otherStates is how many states by people who do not decide are looked at, to say why a push is refused.
+const otherStates = 16
+
+// candidates are the states that a push may mean: those that wait, and those that are served and not complete in the repository.
+func (l *Ledger) candidates(f *family, r Repository, members *grasp.Set) ([]refs.State, error) {
+	authors := slices.Clone(members.Members)
+	for _, list := range [][]nostr.PubKey{members.Invited, f.everybody()} {
+		for _, pk := range list {
+			if len(authors) < len(members.Members)+otherStates && !slices.Contains(authors, pk) {
+				authors = append(authors, pk)
+			}
+		}
+	}
+	var out []refs.State
+	for _, pk := range authors {
+		s, err := f.state(pk, true)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			out = append(out, *s)
+		}
+		if s, err = f.state(pk, false); err != nil {
+			return nil, err
+		}
+		if s == nil {
+			continue
+		}
+		complete, err := l.completeIn(s, r.Dir)
+		if err != nil {
+			return nil, err
+		}
+		if !complete {
+			out = append(out, *s)
+		}
+	}
+	return out, nil
+}
+
+// named are the events whose tips a push brings, of those that are served or wait.
+func (l *Ledger) named(t Turn, p refs.Push) (map[nostr.ID]refs.Known, error) {
+	known := map[nostr.ID]refs.Known{}
+	for _, id := range p.Events() {
+		e, ok, err := t.Get(id)
+		if err == nil && !ok {
+			w, failed := t.Waiting(id)
+			e, err = w.Event, failed
+		}
+		if err != nil {
+			return nil, err
+		}
+		if e == nil {
+			continue
+		}
+		k := refs.Known{Kind: e.Kind}
+		if pr, err := l.pullRequest(t, e); err == nil {
+			k.PullRequest = pr
+		}
+		known[id] = k
+	}
+	return known, nil
+}
+
+func wrapPush(of nip34.Address, err error) error {
+	if err != nil {
+		return fmt.Errorf("push to %s: %w", of, err)
+	}
+	return nil
+}

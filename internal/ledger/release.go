@@ -1,0 +1,183 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/refs"
+)
+
+// Release gives the events whose wait is over when e is served, e among them, in the order in which they are to be served.
+func (l *Ledger) Release(t Turn, e *nostr.Event) ([]nostr.ID, error) {
+	alone := []nostr.ID{e.ID}
+	if t.WaitTally(e.PubKey, "").All == 0 {
+		return alone, nil
+	}
+	ids, err := l.release(t, identifiers(e), e)
+	if err != nil {
+		return nil, fmt.Errorf("what waits for event %s: %w", e.ID, err)
+	}
+	if !slices.Contains(ids, e.ID) {
+		ids = append(alone, ids...)
+	}
+	return ids, nil
+}
+
+// release gives what ends its wait among the events that concern some identifiers, now that e is served or, where it is nil,
+// that objects have come.
+func (l *Ledger) release(t Turn, ds []string, e *nostr.Event) ([]nostr.ID, error) {
+	g := &gathering{l: l, t: t, ready: map[nostr.ID]bool{}, seen: map[nostr.ID]bool{}}
+	for _, d := range append(ds[:len(ds):len(ds)], anonymous) {
+		if err := g.identifier(d, e); err != nil {
+			return nil, err
+		}
+	}
+	if e != nil && e.Kind != nip34.KindRepository {
+		g.ready[e.ID] = true
+		if err := g.take(e); err != nil {
+			return nil, err
+		}
+	}
+	return g.w.Release(func(id nostr.ID) bool { return g.ready[id] }), nil
+}
+
+// gathering is what waits and what has a say in it, with the answers to which of it is complete.
+type gathering struct {
+	l     *Ledger
+	t     Turn
+	w     refs.Waiting
+	ready map[nostr.ID]bool
+	seen  map[nostr.ID]bool
+}
+
+func (g *gathering) identifier(d string, e *nostr.Event) error {
+	waiting, err := g.l.book.of(g.t, d)
+	if err != nil || len(waiting) == 0 {
+		return err
+	}
+	if d != anonymous {
+		if err := g.family(d, e); err != nil {
+			return err
+		}
+	}
+	for _, x := range waiting {
+		if e == nil || x.ID != e.ID {
+			if err := g.take(x); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// family gathers who is served, and the states that announcements would be released by.
+func (g *gathering) family(d string, e *nostr.Event) error {
+	f, err := g.l.family(g.t, d)
+	if err != nil {
+		return err
+	}
+	if e != nil && e.Kind == nip34.KindRepository && e.Tags.D() == d {
+		if a, err := refs.ReadAnnouncement(e); err == nil {
+			f = f.with(a)
+			if g.w.Complete, err = g.l.completeStates(f, e.PubKey); err != nil {
+				return err
+			}
+		}
+	}
+	g.w.Served = append(g.w.Served, f.served...)
+	for _, a := range f.waiting {
+		if e == nil || a.ID != e.ID {
+			g.w.Announcements = append(g.w.Announcements, a)
+		}
+	}
+	return nil
+}
+
+// take gathers an event that waits, or is about to be served, and finds out whether it is complete.
+func (g *gathering) take(e *nostr.Event) error {
+	if g.seen[e.ID] {
+		return nil
+	}
+	g.seen[e.ID] = true
+	switch e.Kind {
+	case nip34.KindState:
+		return g.state(e)
+	case nip34.KindPullRequest, nip34.KindPullRequestUpdate:
+		return g.pullRequest(e)
+	}
+	return nil
+}
+
+func (g *gathering) state(e *nostr.Event) error {
+	s, err := refs.ReadState(e)
+	if err != nil {
+		return nil // it says nothing
+	}
+	g.w.States = append(g.w.States, s)
+	if g.ready[e.ID] {
+		return nil
+	}
+	f, err := g.l.family(g.t, s.D)
+	if err != nil {
+		return err
+	}
+	g.ready[e.ID], err = g.l.complete(f, &s)
+	return err
+}
+
+func (g *gathering) pullRequest(e *nostr.Event) error {
+	p, err := g.l.pullRequest(g.t, e)
+	if err != nil {
+		return err
+	}
+	g.w.PullRequests = append(g.w.PullRequests, p)
+	if g.ready[e.ID] || p.Tip.IsZero() {
+		return nil
+	}
+	g.ready[e.ID], err = g.l.tipIsHere(g.t, p)
+	return err
+}
+
+// Waits takes note of an event that waits from the open batch on and came from somebody, sets back the deadlines of what it is about,
+// and ends waits where there are too many.
+func (l *Ledger) Waits(t Turn, e *nostr.Event, from string) error {
+	l.book.fresh = append(l.book.fresh, e)
+	if err := l.bound(t, e, from); err != nil {
+		return err
+	}
+	if e.Kind == nip34.KindState {
+		return l.postpone(t, e.PubKey, e.Tags.D())
+	}
+	return l.came(t, e)
+}
+
+// came takes note of a pull request, which uploads may have waited for.
+func (l *Ledger) came(t Turn, e *nostr.Event) error {
+	if e.Kind != nip34.KindPullRequest && e.Kind != nip34.KindPullRequestUpdate || l.pending.Tips() == 0 {
+		return nil
+	}
+	p, err := l.pullRequest(t, e)
+	if err == nil {
+		l.round.came = append(l.round.came, p)
+	}
+	return err
+}
+
+// postpone lets the announcements that wait for a state by that author do so for as long as a new one would.
+func (l *Ledger) postpone(t Turn, author nostr.PubKey, d string) error {
+	f, err := l.family(t, d)
+	if err != nil || len(f.waiting) == 0 {
+		return err
+	}
+	mates := f.together(author)
+	for _, a := range f.waiting {
+		if slices.Contains(mates, a.Author) {
+			if err := t.Postpone(a.ID, t.Now.Add(WaitFor).Unix()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

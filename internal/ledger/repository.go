@@ -1,0 +1,158 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/nip34"
+	"graspd/internal/refs"
+	"graspd/internal/store"
+)
+
+// Dir names the directory of a repository; the zero value is none.
+type Dir [16]byte
+
+// IsZero reports whether it names none.
+func (d Dir) IsZero() bool { return d == Dir{} }
+
+// Repository is what is kept of one, in one row of the store.
+type Repository struct {
+	Of     nip34.Address
+	Dir    Dir                                   // zero before the first data came
+	Refs   refs.Projection                       // what it serves
+	Peeled map[gitwire.ObjectID]gitwire.ObjectID // what annotated tags are about, of those that are known
+	Bytes  int64                                 // about what it takes on disk
+	Moved  int64                                 // unix time at which the refs changed last
+	Gone   int64                                 // unix time since which its announcement is not served; 0 while it is
+}
+
+// Rows reads rows of the store: a batch, or a view of what is durable.
+type Rows interface {
+	Row(name string) ([]byte, error)
+}
+
+// Prefixes of the names of rows.
+const (
+	Prefix    = "repository/" // of Repository
+	DuePrefix = "due/"        // of those whose files are not as their refs yet
+)
+
+// RowName is the name of a repository's row.
+func RowName(of nip34.Address) string { return Prefix + hashOf(of) }
+
+// DueName is the name of the row that is there while the files of a repository are not as its refs.
+func DueName(of nip34.Address) string { return DuePrefix + hashOf(of) }
+
+func hashOf(of nip34.Address) string {
+	sum := sha256.Sum256([]byte(of.String()))
+	return hex.EncodeToString(sum[:])
+}
+
+// Read reads the row of a repository. One that has none is empty.
+func Read(rows Rows, of nip34.Address) (Repository, error) {
+	b, err := rows.Row(RowName(of))
+	if err != nil {
+		return Repository{}, fmt.Errorf("repository %s: %w", of, err)
+	}
+	if b == nil {
+		return Repository{Of: of}, nil
+	}
+	r, err := Parse(b)
+	if err != nil {
+		return Repository{}, err
+	}
+	if r.Of != of {
+		return Repository{}, fmt.Errorf("repository %s: its row is that of %s", of, r.Of)
+	}
+	return r, nil
+}
+
+// Shown are the refs as they stand in the repository's files and on the wire.
+func (r Repository) Shown() *gitwire.Refs {
+	all := r.Refs.All()
+	out := &gitwire.Refs{Head: r.Refs.Head, List: make([]gitwire.Ref, 0, len(all))}
+	for _, x := range all {
+		out.List = append(out.List, gitwire.Ref{Name: x.Name, ID: x.ID, Peeled: r.Peeled[x.ID]})
+	}
+	return out
+}
+
+// Write puts the row of a repository into a batch. Where the refs have moved its files are due.
+func (r Repository) Write(b *store.Batch, moved bool) error {
+	if err := b.SetRow(RowName(r.Of), r.Append(nil)); err != nil {
+		return err
+	}
+	if moved && !r.Dir.IsZero() {
+		return b.SetRow(DueName(r.Of), []byte(r.Of.String()))
+	}
+	return nil
+}
+
+// write puts the row of a repository into the open batch.
+func (l *Ledger) write(t Turn, r Repository, moved bool) error {
+	if err := r.Write(t.Batch, moved); err != nil {
+		return err
+	}
+	if !slices.Contains(l.round.changed, r.Of) {
+		l.round.changed = append(l.round.changed, r.Of)
+	}
+	return nil
+}
+
+// Written says that the files of a repository are as its refs of that generation.
+func (l *Ledger) Written(t Turn, of nip34.Address, generation uint64) error {
+	row, err := t.Row(RowName(of))
+	if err != nil {
+		return err
+	}
+	if row != nil {
+		now, _, err := Head(row)
+		if err != nil || now > generation {
+			return err
+		}
+	}
+	return t.SetRow(DueName(of), nil)
+}
+
+// Peel takes note of what tags of a repository are about, which makes a new generation of its refs.
+func (l *Ledger) Peel(t Turn, of nip34.Address, peeled map[gitwire.ObjectID]gitwire.ObjectID) (Repository, error) {
+	r, err := Read(t, of)
+	if err != nil {
+		return r, err
+	}
+	known := maps.Clone(r.Peeled)
+	if known == nil {
+		known = map[gitwire.ObjectID]gitwire.ObjectID{}
+	}
+	maps.Copy(known, peeled)
+	r.Peeled = known
+	r.Refs.Generation++
+	return r, l.write(t, r, true)
+}
+
+// Resized says how much a repository takes on disk now.
+func (l *Ledger) Resized(t Turn, of nip34.Address, bytes int64) error {
+	r, err := Read(t, of)
+	if err != nil || r.Dir.IsZero() || r.Bytes == bytes {
+		return err
+	}
+	r.Bytes = bytes
+	return l.write(t, r, false)
+}
+
+// Remove forgets a repository whose announcement has not been here since before a time, and gives what was kept of it; false is
+// for one that stays.
+func (l *Ledger) Remove(t Turn, of nip34.Address, before int64) (Repository, bool, error) {
+	r, err := Read(t, of)
+	if err != nil || r.Gone == 0 || r.Gone >= before {
+		return r, false, err
+	}
+	if err := t.SetRow(RowName(of), nil); err != nil {
+		return r, false, err
+	}
+	return r, true, t.SetRow(DueName(of), nil)
+}

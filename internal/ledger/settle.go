@@ -1,0 +1,197 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/refs"
+)
+
+// Served takes note of an event that the open batch has added.
+func (l *Ledger) Served(t Turn, e *nostr.Event) error {
+	switch e.Kind {
+	case nip34.KindRepository:
+		l.round.touch(e.Tags.D()).members = true
+	case nip34.KindState:
+		if s, err := refs.ReadState(e); err == nil {
+			x := l.round.touch(s.D)
+			x.states = append(x.states, s)
+		}
+	case nip34.KindPullRequest, nip34.KindPullRequestUpdate:
+		p, err := l.pullRequest(t, e)
+		if err != nil {
+			return err
+		}
+		l.touchTip(p)
+		return l.came(t, e)
+	}
+	return nil
+}
+
+func (l *Ledger) touchTip(p refs.PullRequest) {
+	for _, of := range p.Repositories {
+		x := l.round.touch(of.D)
+		x.tips = append(x.tips, p)
+	}
+}
+
+// left takes note of an event that is served no more.
+func (l *Ledger) left(e *nostr.Event) {
+	switch e.Kind {
+	case nip34.KindRepository:
+		l.round.touch(e.Tags.D()).owner(e.PubKey)
+	case nip34.KindPullRequest, nip34.KindPullRequestUpdate:
+		for _, d := range identifiers(e) {
+			x := l.round.touch(d)
+			x.gone = append(x.gone, e.ID)
+			for _, of := range nip34.Repositories(e) {
+				if of.D == d {
+					x.owner(of.PubKey)
+				}
+			}
+		}
+	}
+}
+
+// owner takes note of somebody whose repository is to be looked at though they may have no announcement any more.
+func (x *touched) owner(pk nostr.PubKey) {
+	x.members = true
+	if !slices.Contains(x.owners, pk) {
+		x.owners = append(x.owners, pk)
+	}
+}
+
+// Settle writes what the refs of repositories are once the batch is committed. It is called after all that the batch adds or
+// removes.
+func (l *Ledger) Settle(t Turn) error {
+	for _, e := range t.Gone() {
+		l.left(e)
+	}
+	for _, d := range l.round.order {
+		if err := l.settle(t, d, l.round.touched[d]); err != nil {
+			return fmt.Errorf("refs of %.40q: %w", d, err)
+		}
+	}
+	l.round.order, l.round.touched = nil, map[string]*touched{}
+	return nil
+}
+
+func (l *Ledger) settle(t Turn, d string, x *touched) error {
+	if d == anonymous {
+		return nil
+	}
+	f, err := l.family(t, d)
+	if err != nil {
+		return err
+	}
+	served := map[nostr.PubKey]bool{}
+	owners := x.owners
+	for _, a := range f.served {
+		served[a.Author] = true
+		if !slices.Contains(x.owners, a.Author) {
+			owners = append(owners, a.Author)
+		}
+	}
+	for _, owner := range owners {
+		if err := l.project(f, owner, served[owner], x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// project writes the row of one repository, if it is another one.
+func (l *Ledger) project(f *family, owner nostr.PubKey, served bool, x *touched) error {
+	of := f.repository(owner)
+	before, err := Read(f.t, of)
+	if err != nil {
+		return err
+	}
+	if before.Refs.Generation == 0 && before.Dir.IsZero() && !slices.ContainsFunc(x.states, func(s refs.State) bool { return len(s.Refs) == 0 }) {
+		return nil // nothing has come for it yet
+	}
+	after := before
+	if served {
+		after.Gone = 0
+		change, err := l.change(f, before, x)
+		if err != nil {
+			return err
+		}
+		after.Refs = before.Refs.Next(of, change)
+	} else if before.Gone == 0 {
+		after.Gone = f.t.Now.Unix()
+	}
+	moved := after.Refs.Generation != before.Refs.Generation
+	if !moved && after.Gone == before.Gone {
+		return nil
+	}
+	if moved {
+		after.Moved, after.Peeled = f.t.Now.Unix(), l.peeled(before, after.Refs)
+	}
+	return l.write(f.t, after, moved)
+}
+
+// change is what has come and gone for one repository.
+func (l *Ledger) change(f *family, r Repository, x *touched) (refs.Change, error) {
+	members := f.decide.Of(r.Of.PubKey)
+	c := refs.Change{Members: members, Gone: x.gone}
+	states := x.states
+	if x.members {
+		states = nil
+		for _, pk := range members.Members {
+			s, err := f.state(pk, false)
+			if err != nil {
+				return c, err
+			}
+			if s != nil {
+				states = append(states, *s)
+			}
+		}
+	}
+	for _, s := range states {
+		if !members.Has(s.Author) || r.Refs.Ruled && members.Has(r.Refs.Author) && !s.Newer(r.Refs.Stamp) {
+			continue
+		}
+		ok, err := l.completeIn(&s, r.Dir)
+		if err != nil {
+			return c, err
+		}
+		if ok {
+			c.States = append(c.States, s)
+		}
+	}
+	for _, p := range x.tips {
+		if !p.Names(r.Of) || p.Tip.IsZero() || r.Dir.IsZero() {
+			continue
+		}
+		missing, err := l.Objects.Missing(r.Dir, []gitwire.ObjectID{p.Tip})
+		if err != nil {
+			return c, err
+		}
+		if len(missing) == 0 {
+			c.PullRequests = append(c.PullRequests, p)
+		}
+	}
+	return c, nil
+}
+
+// peeled is what is known about the annotated tags among the refs.
+func (l *Ledger) peeled(before Repository, p refs.Projection) map[gitwire.ObjectID]gitwire.ObjectID {
+	var out map[gitwire.ObjectID]gitwire.ObjectID
+	for _, r := range p.Refs {
+		to, ok := l.round.peeled[r.ID]
+		if !ok {
+			to, ok = before.Peeled[r.ID]
+		}
+		if ok {
+			if out == nil {
+				out = map[gitwire.ObjectID]gitwire.ObjectID{}
+			}
+			out[r.ID] = to
+		}
+	}
+	return out
+}

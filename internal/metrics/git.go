@@ -1,0 +1,148 @@
+package metrics
+
+import (
+	"context"
+	"strconv"
+
+	"graspd/internal/githttp"
+	"graspd/internal/gitproc"
+	"graspd/internal/hosting"
+	"graspd/internal/ingest"
+	"graspd/internal/refs"
+	"graspd/internal/store"
+)
+
+// Git is what is asked of the parts that host repositories.
+type Git struct {
+	Host interface {
+		Stats() hosting.Stats
+		Kept() (repositories int, bytes int64, err error)
+	}
+	Web       interface{ Stats() githttp.Stats }
+	Processes func(gitproc.Kind) gitproc.Stats // nil where no git runs
+}
+
+// repositories is how it stands with those that are hosted.
+type repositories struct {
+	host      hosting.Stats
+	web       githttp.Stats
+	door      ingest.Stats
+	stored    store.Stats
+	processes map[gitproc.Kind]gitproc.Stats
+	kept      *kept // nil where it could not be read
+}
+
+type kept struct {
+	repositories int
+	bytes        int64
+}
+
+func (g *Git) look(from Config) repositories {
+	r := repositories{host: g.Host.Stats(), web: g.Web.Stats(), door: from.Door.Stats(), stored: from.Store.Stats(), processes: map[gitproc.Kind]gitproc.Stats{}}
+	if g.Processes != nil {
+		for _, k := range []gitproc.Kind{gitproc.Fetch, gitproc.Upload, gitproc.Maintenance} {
+			r.processes[k] = g.Processes(k)
+		}
+	}
+	if n, bytes, err := g.Host.Kept(); err == nil {
+		r.kept = &kept{n, bytes}
+	}
+	return r
+}
+
+func ofGit(c *collector, from Config) {
+	figures := []figure[repositories]{
+		gauges(c, "graspd_git_repositories", "Repositories that have git data.", nil, func(r repositories, to series) {
+			if r.kept != nil {
+				to.tell(float64(r.kept.repositories))
+			}
+		}),
+		gauges(c, "graspd_git_repository_bytes", "About what these take on the disk.", nil, func(r repositories, to series) {
+			if r.kept != nil {
+				to.tell(float64(r.kept.bytes))
+			}
+		}),
+		gauge(c, "graspd_git_waiting_events", "Events that wait for their git data: durable, and not served.", func(r repositories) int64 { return r.stored.Waiting }),
+		gauge(c, "graspd_git_waiting_bytes", "Bytes of these.", func(r repositories) int64 { return r.stored.WaitingBytes }),
+		counter(c, "graspd_git_released_events_total", "Events whose wait ended as their git data came.", func(r repositories) uint64 { return r.door.Released }),
+		counter(c, "graspd_git_lapsed_events_total", "Events whose git data did not come in time.", func(r repositories) uint64 { return r.door.Lapsed }),
+	}
+	figures = append(figures, ofPushes(c)...)
+	figures = append(figures, ofRequests(c)...)
+	figures = append(figures, ofProcesses(c)...)
+	if from.Git != nil {
+		part(c, func(context.Context) repositories { return from.Git.look(from) }, figures...)
+	}
+}
+
+func ofPushes(c *collector) []figure[repositories] {
+	return []figure[repositories]{
+		counters(c, "graspd_git_pushes_total", "Pushes by what became of them: ok, refused (some of their refs), pack (it was broken, too large or incomplete), busy, unreadable, left (by the client) or nothing (git's question whether it may push).", []string{"outcome"}, func(r repositories, to series) {
+			for o, n := range r.web.Pushes {
+				to.tell(float64(n), githttp.Outcome(o).String())
+			}
+		}),
+		counters(c, "graspd_git_refused_refs_total", "Refs that pushes were refused, by cause.", []string{"cause"}, func(r repositories, to series) {
+			for cause, n := range r.host.Refused {
+				if refs.Cause(cause) != refs.None {
+					to.tell(float64(n), refs.Cause(cause).String())
+				}
+			}
+		}),
+		gauge(c, "graspd_git_pushes_running", "Pushes under way.", func(r repositories) int64 { return r.host.Pushing }),
+		gauge(c, "graspd_git_pushes_queued", "Pushes that wait for their turn.", func(r repositories) int { return r.web.Waiting }),
+		counter(c, "graspd_git_followed_total", "Repositories that followed another one which the same state rules, without a push of their own.", func(r repositories) uint64 { return r.host.Followed }),
+		counter(c, "graspd_git_combined_total", "How often the packs of a repository were combined, since fetches suffered.", func(r repositories) uint64 { return r.host.Combined }),
+		gauge(c, "graspd_git_uploads", "Commits that were pushed for events which are still to come: pushes that wait for them.", func(r repositories) int { return r.host.Uploads }),
+		gauge(c, "graspd_git_upload_bytes", "What these take on the disk.", func(r repositories) int64 { return r.host.UploadBytes }),
+	}
+}
+
+func ofRequests(c *collector) []figure[repositories] {
+	return []figure[repositories]{
+		counters(c, "graspd_git_requests_total", "Requests by git's clients, by service, version of the protocol, and how they were answered: from the log, with none (nothing was to be sent), from the cache, from a flight that others share, "+
+			"by a pack that was made, by upload-pack (for a push: by the host), refused, or with an error of this server.", []string{"service", "version", "answer"}, func(r repositories, to series) {
+			for _, x := range r.web.Requests {
+				to.tell(float64(x.Count), x.Service.String(), strconv.Itoa(int(x.Version)), x.Answer.String())
+			}
+		}),
+		gauge(c, "graspd_git_fetches_running", "Requests for packs that are answered now.", func(r repositories) int64 { return r.web.Fetching }),
+		counter(c, "graspd_git_received_bytes_total", "Bytes in the bodies of requests.", func(r repositories) uint64 { return r.web.In }),
+		counter(c, "graspd_git_sent_bytes_total", "Bytes in the bodies of answers.", func(r repositories) uint64 { return r.web.Out }),
+		counters(c, "graspd_git_cache_requests_total", "Packs that were asked for, by result: hit (kept), shared (being made or sent for others) or miss (made).", []string{"result"}, func(r repositories, to series) {
+			to.tell(float64(r.web.Cache.Hits), "hit")
+			to.tell(float64(r.web.Cache.Shared), "shared")
+			to.tell(float64(r.web.Cache.Misses), "miss")
+		}),
+		counter(c, "graspd_git_cache_evicted_total", "Kept packs that went for want of place (--git-cache).", func(r repositories) uint64 { return r.web.Cache.Evicted }),
+		gauge(c, "graspd_git_cache_entries", "Packs that are kept.", func(r repositories) int { return r.web.Cache.Entries }),
+		gauge(c, "graspd_git_cache_bytes", "Bytes of these.", func(r repositories) int64 { return r.web.Cache.Bytes }),
+		gauge(c, "graspd_git_cache_flights", "Packs that are being made or sent, or kept.", func(r repositories) int { return r.web.Cache.Flights }),
+	}
+}
+
+func ofProcesses(c *collector) []figure[repositories] {
+	each := func(read func(gitproc.Stats, func(v float64, labels ...string))) func(repositories, series) {
+		return func(r repositories, to series) {
+			for k, s := range r.processes {
+				read(s, func(v float64, labels ...string) { to.tell(v, append([]string{k.String()}, labels...)...) })
+			}
+		}
+	}
+	one := func(read func(gitproc.Stats) float64) func(repositories, series) {
+		return each(func(s gitproc.Stats, tell func(float64, ...string)) { tell(read(s)) })
+	}
+	kind := []string{"kind"}
+	return []figure[repositories]{
+		gauges(c, "graspd_git_processes_running", "Processes of git, by what they are for: fetch, upload or maintenance.", kind, one(func(s gitproc.Stats) float64 { return float64(s.Running) })),
+		gauges(c, "graspd_git_processes_queued", "Processes that wait for a slot of their kind (--git-processes).", kind, one(func(s gitproc.Stats) float64 { return float64(s.Queued) })),
+		counters(c, "graspd_git_processes_refused_total", "Processes that were not begun, as too many waited or one had waited for too long.", kind, one(func(s gitproc.Stats) float64 { return float64(s.Refused) })),
+		counters(c, "graspd_git_processes_ended_total", "Processes that have ended, by how: ok, failed or limit (memory, processor or file size).", append(kind, "outcome"), each(func(s gitproc.Stats, tell func(float64, ...string)) {
+			tell(float64(s.Ended-s.Failed), "ok")
+			tell(float64(s.Failed-s.ByLimit), "failed")
+			tell(float64(s.ByLimit), "limit")
+		})),
+		counters(c, "graspd_git_processes_cpu_seconds_total", "Processor time of those that have ended.", kind, one(func(s gitproc.Stats) float64 { return s.CPU.Seconds() })),
+		gauges(c, "graspd_git_process_most_bytes", "The most memory that one process had.", kind, one(func(s gitproc.Stats) float64 { return float64(s.MaxMemory) })),
+	}
+}

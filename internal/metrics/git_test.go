@@ -1,0 +1,84 @@
+package metrics
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"graspd/internal/githttp"
+	"graspd/internal/gitproc"
+	"graspd/internal/gitwire"
+	"graspd/internal/hosting"
+	"graspd/internal/refs"
+	"graspd/internal/store"
+)
+
+type fakeHost struct {
+	stats hosting.Stats
+	err   error
+}
+
+type fakeWeb githttp.Stats
+
+func (h fakeHost) Stats() hosting.Stats      { return h.stats }
+func (h fakeHost) Kept() (int, int64, error) { return 3, 4096, h.err }
+func (s fakeWeb) Stats() githttp.Stats       { return githttp.Stats(s) }
+
+// hosted is the sample of a relay that hosts repositories.
+func hosted() Config {
+	c, _ := sample()
+	d := c.Door.(fakeDoor)
+	d.Released, d.Lapsed = 21, 22
+	s := c.Store.(fakeStore)
+	s.Waiting, s.WaitingBytes = 23, 24
+	h := hosting.Stats{Pushing: 1, Followed: 2, Combined: 35, Uploads: 3, UploadBytes: 4}
+	h.Refused[refs.None], h.Refused[refs.NoState], h.Refused[refs.PendingAll] = 99, 5, 6
+	w := githttp.Stats{
+		Requests: []githttp.RequestCount{{Service: gitwire.UploadPack, Version: 2, Answer: githttp.FromLog, Count: 7}, {Service: gitwire.ReceivePack, Answer: githttp.Refused, Count: 8}},
+		In:       9, Out: 10, Waiting: 11, Fetching: 12,
+		Cache: githttp.CacheStats{Hits: 13, Shared: 14, Misses: 15, Evicted: 16, Entries: 17, Bytes: 18, Flights: 19},
+	}
+	w.Pushes[githttp.PushTaken], w.Pushes[githttp.PushLeft] = 25, 26
+	c.Door, c.Store = d, s
+	c.Git = &Git{Host: fakeHost{stats: h}, Web: fakeWeb(w), Processes: func(k gitproc.Kind) gitproc.Stats {
+		if k != gitproc.Upload {
+			return gitproc.Stats{}
+		}
+		return gitproc.Stats{Running: 31, Queued: 32, Refused: 33, Ended: 100, Failed: 10, ByLimit: 4, CPU: 1500 * time.Millisecond, MaxMemory: 34}
+	}}
+	return c
+}
+
+func TestTheFiguresOfHosting(t *testing.T) {
+	c := hosted()
+	got := scrape(t, c)
+	for _, line := range []string{
+		`graspd_git_repositories 3`, `graspd_git_repository_bytes 4096`,
+		`graspd_git_waiting_events 23`, `graspd_git_waiting_bytes 24`, `graspd_git_released_events_total 21`, `graspd_git_lapsed_events_total 22`,
+		`graspd_git_pushes_total{outcome="ok"} 25`, `graspd_git_pushes_total{outcome="left"} 26`, `graspd_git_pushes_total{outcome="busy"} 0`,
+		`graspd_git_refused_refs_total{cause="no_state"} 5`, `graspd_git_refused_refs_total{cause="pending_all"} 6`, `graspd_git_refused_refs_total{cause="moved"} 0`,
+		`graspd_git_pushes_running 1`, `graspd_git_pushes_queued 11`, `graspd_git_followed_total 2`, `graspd_git_combined_total 35`, `graspd_git_uploads 3`, `graspd_git_upload_bytes 4`,
+		`graspd_git_requests_total{answer="log",service="git-upload-pack",version="2"} 7`, `graspd_git_requests_total{answer="refused",service="git-receive-pack",version="0"} 8`,
+		`graspd_git_fetches_running 12`, `graspd_git_received_bytes_total 9`, `graspd_git_sent_bytes_total 10`,
+		`graspd_git_cache_requests_total{result="hit"} 13`, `graspd_git_cache_requests_total{result="shared"} 14`, `graspd_git_cache_requests_total{result="miss"} 15`,
+		`graspd_git_cache_evicted_total 16`, `graspd_git_cache_entries 17`, `graspd_git_cache_bytes 18`, `graspd_git_cache_flights 19`,
+		`graspd_git_processes_running{kind="upload"} 31`, `graspd_git_processes_running{kind="fetch"} 0`, `graspd_git_processes_queued{kind="upload"} 32`,
+		`graspd_git_processes_refused_total{kind="upload"} 33`, `graspd_git_processes_ended_total{kind="upload",outcome="ok"} 90`,
+		`graspd_git_processes_ended_total{kind="upload",outcome="failed"} 6`, `graspd_git_processes_ended_total{kind="upload",outcome="limit"} 4`,
+		`graspd_git_processes_cpu_seconds_total{kind="upload"} 1.5`, `graspd_git_process_most_bytes{kind="upload"} 34`,
+	} {
+		if !strings.Contains(got, "\n"+line+"\n") {
+			t.Errorf("no line %s", line)
+		}
+	}
+	if strings.Contains(got, `cause="none"`) {
+		t.Error("refs that were taken count as refused")
+	}
+	c.Git.Host = fakeHost{err: store.ErrFull}
+	if got := scrape(t, c); strings.Contains(got, "graspd_git_repositories ") || !strings.Contains(got, "graspd_git_uploads 0") {
+		t.Error("what is not known is told, or nothing is")
+	}
+	if c.Git = nil; strings.Contains(scrape(t, c), "graspd_git_") {
+		t.Error("hosting is told of without it")
+	}
+}

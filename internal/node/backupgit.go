@@ -1,0 +1,46 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"graspd/internal/gitrepo"
+	"graspd/internal/hosting"
+	"graspd/internal/store"
+)
+
+// copyClosedGit copies the repositories of a data directory that no node has open, if it has any.
+func copyClosedGit(data, to string) error {
+	if _, err := os.Stat(GitIn(data)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	disk, err := gitrepo.Open(gitrepo.Config{Dir: GitIn(data), ReadOnly: true}) // nothing is run
+	if err != nil {
+		return err
+	}
+	return errors.Join(disk.Copy(context.Background(), GitIn(to)), disk.Close())
+}
+
+// copyGit copies the repositories while they are used, after the store, as they have at least what it says. Then the files of refs
+// that have moved meanwhile are written as they were.
+func (n *Node) copyGit(to string) (err error) {
+	if n.disk == nil {
+		return nil
+	}
+	if err := n.disk.Copy(context.Background(), GitIn(to)); err != nil {
+		return err
+	}
+	o := store.Options{FS: n.cfg.Store.FS, Now: n.cfg.Now, ReadOnly: true}
+	copied, err := OpenStore(to, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, copied.Close()) }()
+	disk, err := gitrepo.Open(gitrepo.Config{Dir: GitIn(to), Now: n.cfg.Now})
+	if err != nil {
+		return err
+	}
+	return errors.Join(hosting.RefsAsOf(copied, n.Store, disk), disk.Close())
+}

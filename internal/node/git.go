@@ -1,0 +1,84 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"graspd/internal/githttp"
+	"graspd/internal/gitproc"
+	"graspd/internal/gitrepo"
+	"graspd/internal/hosting"
+	"graspd/internal/nip34"
+	"graspd/internal/policy"
+	"graspd/internal/repopage"
+)
+
+// Git says how a node hosts repositories (GRASP-01). Every field has a default.
+type Git struct {
+	Program   string               // a path, or a name looked for on PATH; "" is git
+	Processes int                  // packs that are made for clients at once; 0 is twice the processors
+	Limits    hosting.Limits       // of what is stored
+	Cache     int64                // bytes of packs that are kept for those who ask again; below 0 none, 0 is githttp.DefaultCacheBytes
+	Disk      gitrepo.Repositories // nil is the data directory, by git
+}
+
+// GitIn is where the repositories of a data directory are.
+func GitIn(dir string) string { return filepath.Join(dir, "git") }
+
+// openGit opens the repositories and what hosts them.
+func (n *Node) openGit() error {
+	c := n.cfg
+	disk := c.Git.Disk
+	if disk == nil {
+		var err error
+		n.git, err = gitproc.Open(context.Background(), gitproc.Config{Program: c.Git.Program, Fetches: c.Git.Processes})
+		if err != nil {
+			return err
+		}
+		n.disk, err = gitrepo.Open(gitrepo.Config{Dir: GitIn(c.Dir), Git: n.git, Now: c.Now, Logger: c.Logger.With("component", "git")})
+		if err != nil {
+			return err
+		}
+		disk = n.disk
+	}
+	n.Host = hosting.New(hosting.Config{
+		Disk: disk, Store: n.Store, Service: c.Service, Limits: c.Git.Limits, Now: c.Now,
+		Logger: c.Logger.With("component", "hosting"), Faults: n.faults,
+	})
+	return nil
+}
+
+// serveGit adds the route of git's clients.
+func (n *Node) serveGit() error {
+	c := n.cfg
+	packs := filepath.Join(GitIn(c.Dir), "packs")
+	if err := os.RemoveAll(packs); err != nil {
+		return fmt.Errorf("packs that were kept: %w", err)
+	}
+	if err := os.MkdirAll(packs, 0o700); err != nil {
+		return fmt.Errorf("packs to keep: %w", err)
+	}
+	kept := c.Git.Cache
+	if kept == 0 {
+		kept = githttp.DefaultCacheBytes
+	}
+	n.Web = githttp.New(githttp.Config{
+		Front: n.Front, Host: n.Host, Packs: n.Host.Packs(), Base: c.Service.Base(), Agent: "graspd/" + c.Version, MaxPush: c.Git.Limits.Push,
+		CacheDir: packs, CacheBytes: max(0, kept), Logger: c.Logger.With("component", "git"), Faults: n.faults,
+	})
+	n.Front.Handle(n.Web.Route())
+	pages := repopage.New(repopage.Config{
+		Store: n.Store, Service: c.Service, Rules: func() policy.Rules { return *n.rules.Load() }, Find: n.find, Now: c.Now,
+		Logger: c.Logger.With("component", "git"),
+	})
+	n.Front.Handle(pages.Route())
+	return nil
+}
+
+// find is what is served of a repository, for people.
+func (n *Node) find(of nip34.Address) (repopage.Repository, bool, error) {
+	r, ok, err := n.Host.Find(of)
+	return repopage.Repository{Data: r.Dir != "", Generation: r.Generation, Refs: r.Refs}, ok, err
+}

@@ -1,0 +1,21 @@
+package node
+
+import (
+	"context"
+	"os"
+
+	"graspd/internal/gitproc"
+	"graspd/internal/gitrepo"
+)
+
+// OpenGitData opens the repositories in a data directory that no node has open, if there are any: else the error is fs.ErrNotExist.
+func OpenGitData(ctx context.Context, dir, program string, readOnly bool) (*gitrepo.Disk, error) {
+	if _, err := os.Stat(GitIn(dir)); err != nil {
+		return nil, err
+	}
+	git, err := gitproc.Open(ctx, gitproc.Config{Program: program})
+	if err != nil {
+		return nil, err
+	}
+	return gitrepo.Open(gitrepo.Config{Dir: GitIn(dir), Git: git, ReadOnly: readOnly})
+}

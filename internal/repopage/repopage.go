@@ -1,0 +1,173 @@
+// Package repopage shows one repository to people, at the URL that git clones: what its announcement says, how to clone it, its
+// branches and tags, and the newest issues, patches and pull requests. It changes nothing, has no script, and shows nothing of
+// what waits for git data. Read Config, then see.
+package repopage
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"graspd/internal/bidi"
+	"graspd/internal/front"
+	"graspd/internal/gitwire"
+	"graspd/internal/grasp"
+	"graspd/internal/nip34"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+// Config says what is shown. Store, Service, Rules and Find are needed.
+type Config struct {
+	Store   *store.Store
+	Service grasp.Service
+	Rules   func() policy.Rules // those in force
+	// Find looks a repository up; false is for one that is neither stored nor waiting.
+	Find   func(of nip34.Address) (Repository, bool, error)
+	Work   int              // steps that reading threads may take for one page, as a store.Meter counts them; 0 is as much as 20 requests
+	Now    func() time.Time // nil is time.Now
+	Logger *slog.Logger     // nil is silent
+}
+
+// Repository is what is served of one to git. Nobody changes its Refs.
+type Repository struct {
+	Data       bool // false before the first data came
+	Generation uint64
+	Refs       *gitwire.Refs
+}
+
+// Pages answers people who open the URL of a repository.
+type Pages struct {
+	Config
+	kept   kept
+	places chan struct{} // a token for each page that is being made
+}
+
+//go:embed page.html
+var source string
+
+var pageTemplate = template.Must(template.New("page").Parse(source))
+
+// New prepares the pages.
+func New(c Config) *Pages {
+	c.Work = cmp.Or(c.Work, 20*front.StepsPerRequest)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	return &Pages{Config: c, places: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+}
+
+// Route is what the front is given.
+func (p *Pages) Route() front.Route { return front.Route{Takes: p.takes, Serve: p.serve} }
+
+// takes reports whether somebody who reads pages asks for a path of the form /<npub>/<identifier>.git.
+func (p *Pages) takes(req *http.Request) bool {
+	below, ok := strings.CutPrefix(req.URL.EscapedPath(), p.Service.Base())
+	parts := strings.SplitN(below, "/", 4)
+	return ok && len(parts) == 3 && parts[0] == "" && strings.HasSuffix(parts[2], ".git") &&
+		(req.Method == http.MethodGet || req.Method == http.MethodHead) && reads(req.Header)
+}
+
+// reads reports whether a client takes a page.
+func reads(h http.Header) bool {
+	accepted := strings.Join(h.Values("Accept"), ",")
+	return accepted == "" || strings.Contains(accepted, "text/html") || strings.Contains(accepted, "*/*")
+}
+
+func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Client) {
+	if wait := from.Visitor.Admit(); wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(1+int(wait/time.Second)))
+		p.fail(w, http.StatusTooManyRequests, "Too many requests from your address", "Try again later.")
+		return
+	}
+	owner, identifier, _, err := grasp.ParseRepositoryPath(strings.TrimPrefix(req.URL.EscapedPath(), p.Service.Base()))
+	if err != nil {
+		p.fail(w, http.StatusBadRequest, "This is not the URL of a repository", err.Error())
+		return
+	}
+	of := nip34.Address{Kind: nip34.KindRepository, PubKey: owner, D: identifier}
+	html, err := p.page(req.Context(), of, from)
+	switch {
+	case errors.Is(err, errNothing):
+		p.fail(w, http.StatusNotFound, "There is no such repository here", "Its announcement (kind 30617) has to be published here first.")
+	case err != nil && req.Context().Err() != nil: // nobody reads an answer
+	case err != nil:
+		p.Logger.Error("the page of a repository cannot be made", "repository", of.String(), "error", err)
+		p.fail(w, http.StatusInternalServerError, "This server has a fault", "Try again later.")
+	default:
+		write(w, http.StatusOK, html)
+	}
+}
+
+// errNothing says that a repository is neither stored nor waiting.
+var errNothing = errors.New("no such repository")
+
+// page is the page of a repository as it is now. Of its branches and tags nothing is old; the rest is so for some seconds.
+func (p *Pages) page(ctx context.Context, of nip34.Address, from front.Client) ([]byte, error) {
+	r, found, err := p.Find(of)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, errNothing
+	}
+	now := p.Now()
+	if html := p.kept.get(of, r.Generation, now); html != nil {
+		return html, nil
+	}
+	select {
+	case p.places <- struct{}{}:
+		defer func() { <-p.places }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	v, err := p.see(ctx, of, r, from.Visitor)
+	if err != nil {
+		return nil, err
+	}
+	html, err := render(v)
+	if err == nil {
+		p.kept.put(of, r.Generation, now, html)
+	}
+	return html, err
+}
+
+func render(v view) ([]byte, error) {
+	var b strings.Builder
+	if err := pageTemplate.Execute(&b, v); err != nil {
+		return nil, err
+	}
+	return []byte(bidi.Escape(b.String())), nil
+}
+
+// fail answers with a page that says what is wrong.
+func (p *Pages) fail(w http.ResponseWriter, status int, title, text string) {
+	html, err := render(view{Title: title, Wrong: text, Relay: p.Service.String()})
+	if err != nil {
+		p.Logger.Error("a page that says what is wrong cannot be made", "error", err)
+		http.Error(w, title, status)
+		return
+	}
+	write(w, status, html)
+}
+
+func write(w http.ResponseWriter, status int, html []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(html)))
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Vary", "Accept")
+	w.WriteHeader(status)
+	_, _ = w.Write(html) // whoever asked may be gone; for HEAD the server leaves it out
+}

@@ -1,0 +1,185 @@
+package repopage
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"graspd/internal/front"
+	"graspd/internal/gitwire"
+	"graspd/internal/grasp"
+	"graspd/internal/nip19"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/store"
+	"graspd/internal/words"
+)
+
+// Bounds of what one page shows.
+const (
+	mostRefs    = 200 // branches, and tags
+	mostMembers = 20
+	mostWeb     = 3
+	mostName    = 200
+	mostAbout   = 4000
+)
+
+// view is all that a page shows.
+type view struct {
+	Title, Wrong string // of a page that says what is wrong; of others Wrong is ""
+	Relay        string
+
+	About        string
+	Owner        string
+	Maintainers  []string // others who decide
+	More         int      // maintainers beyond these
+	Clone, Nostr string
+	Client       string
+	Web          []string
+	Waits        bool // its announcement waits for git data
+	Data         bool
+	Head         string
+	Unborn       bool // there is no such branch
+	Branches     list
+	Tags         list
+	Pulls        int // refs of pull requests
+	Threads      []thread
+	Costly       bool // reading the threads would have taken too much work
+}
+
+// list is some refs, and how many there are.
+type list struct {
+	All   int
+	Shown []ref
+}
+
+// ref is a branch or tag without its prefix, and a short id.
+type ref struct{ Name, ID string }
+
+// errCostly ends the reading of threads.
+var errCostly = errors.New("too much work")
+
+// bill is the work for one page, which its visitor is charged for.
+type bill struct {
+	visitor *front.Visitor
+	left    int
+}
+
+func (b *bill) charge(steps int) error {
+	b.visitor.Charge(steps)
+	b.left -= steps
+	return b.settled()
+}
+
+// settled fails when there was too much.
+func (b *bill) settled() error {
+	if b.left < 0 {
+		return errCostly
+	}
+	return nil
+}
+
+// see gathers what is shown of a repository. The visitor is charged for it.
+func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, visitor *front.Visitor) (view, error) {
+	v := view{
+		Title: of.D, Relay: p.Service.String(), Owner: nip19.Npub(of.PubKey), Clone: p.Service.CloneURL(of.PubKey, of.D),
+		Nostr: p.Service.NostrURL(of.PubKey, of.D), Client: p.Service.ClientURL(of.PubKey, of.D), Data: r.Data,
+	}
+	if r.Refs != nil {
+		v.refs(r.Refs)
+	}
+	b := &bill{visitor: visitor, left: p.Work}
+	s := p.Store.View()
+	defer s.Close()
+	e, ok, err := s.At(of.String())
+	if err != nil {
+		return v, err
+	}
+	if !ok {
+		v.Waits = true // and nobody is shown what it says
+		v.Title = words.Line(v.Title, mostName)
+		return v, nil
+	}
+	if a, err := nip34.ParseAnnouncement(e); err == nil {
+		v.announced(a)
+	}
+	v.Title = words.Line(v.Title, mostName)
+	set, err := p.members(s, of, b)
+	if err != nil {
+		return v, err
+	}
+	v.maintained(set)
+	v.Threads, err = threads(ctx, s.Metered(b.charge), b, of.D, set)
+	if errors.Is(err, errCostly) {
+		v.Costly, err = true, nil
+	}
+	return v, err
+}
+
+func (v *view) announced(a *nip34.Announcement) {
+	if strings.TrimSpace(a.Name) != "" {
+		v.Title = a.Name
+	}
+	about, cut := words.Cut(strings.ToValidUTF8(strings.TrimSpace(a.Description), "\uFFFD"), mostAbout)
+	if cut {
+		about += "…"
+	}
+	v.About, v.Web = about, grasp.WebPages(a, mostWeb)
+}
+
+// members is who decides for the repository.
+func (p *Pages) members(s *store.View, of nip34.Address, b *bill) (*grasp.Set, error) {
+	same, err := s.Announcements(of.D)
+	if err != nil {
+		return nil, err
+	}
+	_ = b.charge(35 * len(same)) // it is read already
+	rules := p.Rules()
+	return grasp.GroupOf(rules.Gather(same).Listings()).Councils().Of(of.PubKey), nil
+}
+
+func (v *view) maintained(set *grasp.Set) {
+	for _, pk := range set.Members {
+		switch npub := nip19.Npub(pk); {
+		case npub == v.Owner:
+		case len(v.Maintainers) < mostMembers:
+			v.Maintainers = append(v.Maintainers, npub)
+		default:
+			v.More++
+		}
+	}
+}
+
+// refs sorts out what git is shown.
+func (v *view) refs(all *gitwire.Refs) {
+	v.Head = strings.TrimPrefix(all.Head, "refs/heads/")
+	_, born := all.Find("HEAD")
+	v.Unborn = all.Head != "" && !born
+	for _, r := range all.List {
+		switch name, id := r.Name, r.ID; {
+		case strings.HasPrefix(name, "refs/heads/"):
+			v.Branches.add(name[len("refs/heads/"):], id)
+		case strings.HasPrefix(name, "refs/tags/"):
+			if !r.Peeled.IsZero() {
+				id = r.Peeled
+			}
+			v.Tags.add(name[len("refs/tags/"):], id)
+		default:
+			v.Pulls++
+		}
+	}
+}
+
+func (l *list) add(name string, id gitwire.ObjectID) {
+	if l.All++; l.All <= mostRefs {
+		l.Shown = append(l.Shown, ref{name, id.String()[:10]})
+	}
+}
+
+// addresses are those of the repositories of the first of some owners.
+func addresses(d string, owners []nostr.PubKey) (all []string) {
+	for _, pk := range owners[:min(len(owners), mostMembers)] {
+		all = append(all, nip34.Address{Kind: nip34.KindRepository, PubKey: pk, D: d}.String())
+	}
+	return all
+}

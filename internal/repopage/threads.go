@@ -1,0 +1,154 @@
+package repopage
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nip19"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/store"
+	"graspd/internal/words"
+)
+
+// Bounds of what is looked at.
+const (
+	mostThreads  = 10
+	mostRead     = 100 // events, for these
+	mostStatuses = 20  // events, for each
+	mostSubject  = 160
+)
+
+// thread is an issue, a patch or a pull request.
+type thread struct{ Kind, Subject, Status, By, Day string }
+
+// names are the kinds that are shown, as people call them.
+var names = map[nostr.Kind]string{nip34.KindIssue: "issue", nip34.KindPatch: "patch", nip34.KindPullRequest: "pull request"}
+
+// threads are the newest of a repository.
+func threads(ctx context.Context, s *store.View, b *bill, d string, set *grasp.Set) (out []thread, err error) {
+	most := mostRead
+	f := nostr.Filter{
+		Kinds: []nostr.Kind{nip34.KindIssue, nip34.KindPatch, nip34.KindPullRequest}, Limit: &most,
+		Tags: []nostr.TagFilter{{Name: 'a', Values: addresses(d, set.Members)}},
+	}
+	var roots []*nostr.Event
+	for row, err := range s.Query(ctx, f) {
+		if err != nil {
+			return nil, err
+		}
+		e, err := row.Event()
+		if err != nil {
+			return nil, err
+		}
+		if begins(e) {
+			roots = append(roots, e)
+		}
+		if len(roots) == mostThreads {
+			break
+		}
+	}
+	for _, e := range roots {
+		if err := b.settled(); err != nil { // a short query is not ended by its meter
+			return nil, err
+		}
+		k, err := statusOf(ctx, s, e, set)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, thread{
+			names[e.Kind], subjectOf(e), statusName(e.Kind, k), nip19.Npub(e.PubKey)[:12], time.Unix(e.CreatedAt, 0).UTC().Format(time.DateOnly),
+		})
+	}
+	return out, nil
+}
+
+// begins reports whether an event begins a thread: later patches of a series name the first one.
+func begins(e *nostr.Event) bool {
+	_, follows := e.Tags.First("e")
+	return e.Kind != nip34.KindPatch || !follows
+}
+
+// statusOf is the kind of the newest status of a thread by whoever may set it: its author and those who decide.
+func statusOf(ctx context.Context, s *store.View, root *nostr.Event, set *grasp.Set) (nostr.Kind, error) {
+	most := mostStatuses
+	f := nostr.Filter{
+		Kinds:   []nostr.Kind{nip34.KindStatusOpen, nip34.KindStatusApplied, nip34.KindStatusClosed, nip34.KindStatusDraft},
+		Authors: append([]nostr.PubKey{root.PubKey}, set.Members[:min(len(set.Members), mostMembers)]...),
+		Tags:    []nostr.TagFilter{{Name: 'e', Values: []string{root.ID.String()}}}, Limit: &most,
+	}
+	for row, err := range s.Query(ctx, f) {
+		if err != nil {
+			return 0, err
+		}
+		e, err := row.Event()
+		if err != nil {
+			return 0, err
+		}
+		if about(e, root.ID) {
+			return e.Kind, nil
+		}
+	}
+	return nip34.KindStatusOpen, nil
+}
+
+// about reports whether a status is that of a thread, and does not only mention it.
+func about(status *nostr.Event, root nostr.ID) bool {
+	for t := range status.Tags.All("e") {
+		if len(t) > 1 && t[1] == root.String() && (len(t) < 4 || t[3] == "" || t[3] == "root") {
+			return true
+		}
+	}
+	return false
+}
+
+func statusName(of, status nostr.Kind) string {
+	switch {
+	case status == nip34.KindStatusApplied && of == nip34.KindIssue:
+		return "resolved"
+	case status == nip34.KindStatusApplied:
+		return "merged"
+	case status == nip34.KindStatusClosed:
+		return "closed"
+	case status == nip34.KindStatusDraft:
+		return "draft"
+	}
+	return "open"
+}
+
+// subjectOf is what a thread is called.
+func subjectOf(e *nostr.Event) string {
+	subject, _ := e.Tags.First("subject")
+	if strings.TrimSpace(subject) == "" && e.Kind == nip34.KindPatch {
+		subject = patchSubject(e.Content)
+	}
+	if strings.TrimSpace(subject) == "" {
+		subject = e.Content
+	}
+	if subject = words.Line(subject, mostSubject); subject == "" {
+		return "(without a subject)"
+	}
+	return subject
+}
+
+// mostHeader is how much of a patch is looked through for its subject. Bytes.
+const mostHeader = 8 << 10
+
+// patchSubject is the subject of a patch as git format-patch writes it, without what stands in brackets before it.
+func patchSubject(content string) string {
+	for line := range strings.Lines(content[:min(len(content), mostHeader)]) {
+		subject, ok := strings.CutPrefix(line, "Subject: ")
+		if !ok {
+			continue
+		}
+		if strings.HasPrefix(subject, "[") {
+			if _, after, ok := strings.Cut(subject, "] "); ok {
+				subject = after
+			}
+		}
+		return subject
+	}
+	return ""
+}

@@ -1,0 +1,60 @@
+package status
+
+import (
+	"fmt"
+
+	"graspd/internal/nostr"
+)
+
+// Git is how this relay stands as a host of repositories. In JSON times are RFC 3339 in UTC.
+type Git struct {
+	Repositories int         `json:"repositories"` // that have data
+	Bytes        Bytes       `json:"bytes"`        // about what these take on the disk
+	Pushes       int64       `json:"pushes_under_way"`
+	Fetches      int64       `json:"fetches_under_way"`
+	Uploads      int         `json:"uploads"` // commits that were pushed for events which are still to come
+	UploadBytes  Bytes       `json:"upload_bytes"`
+	Waiting      int64       `json:"waiting_events"` // all of them
+	Waits        []Wait      `json:"waits"`          // the first of these
+	Refused      []Refusal   `json:"refused_pushes"` // the last ones, and those that failed, the newest first
+	Processes    []Processes `json:"processes"`
+}
+
+// Wait is an event that is not served until its git data is here.
+type Wait struct {
+	ID         string     `json:"id"`
+	Kind       nostr.Kind `json:"kind"`
+	Repository Text       `json:"repository"`
+	Why        Text       `json:"why"`
+	Until      Moment     `json:"until"`
+}
+
+// Refusal is a push of which something was refused, or that failed. Whose it was is not kept.
+type Refusal struct {
+	At         Moment `json:"at"`
+	Repository Text   `json:"repository"`
+	Reason     Text   `json:"reason"`
+}
+
+// Processes are those of git for one kind of work.
+type Processes struct {
+	Kind    string `json:"kind"`
+	Running int    `json:"running"`
+	Queued  int    `json:"queued"`
+	Refused uint64 `json:"refused"` // since the start, as too many waited
+	Ended   uint64 `json:"ended"`
+	Failed  uint64 `json:"failed"` // of these
+}
+
+// Bytes is a size.
+type Bytes int64
+
+func (b Bytes) String() string {
+	switch {
+	case b >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30))
+	case b >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(b)/(1<<20))
+	}
+	return fmt.Sprintf("%d KiB", b>>10)
+}

@@ -1,0 +1,25 @@
+package store
+
+import "graspd/internal/nostr"
+
+// Get is the stored event with that id, unless it has expired.
+func (b *Batch) Get(id nostr.ID) (*nostr.Event, bool, error) { return b.reader().get(id) }
+
+// At is the event that is served at an address ("kind:pubkey:d"), if one is.
+func (b *Batch) At(address string) (*nostr.Event, bool, error) { return b.reader().at(address) }
+
+// At is as Batch.At, on this state.
+func (v *View) At(address string) (*nostr.Event, bool, error) { return v.reader().at(address) }
+
+// WaitingAt is as Batch.WaitingAt, on this state.
+func (v *View) WaitingAt(address string) (nostr.Stamp, bool, error) {
+	return v.reader().waitSlot(hashOf(address))
+}
+
+func (r reader) at(address string) (*nostr.Event, bool, error) {
+	s, ok, err := r.slot(hashOf(address))
+	if err != nil || !ok || s.state != slotLive {
+		return nil, false, err
+	}
+	return r.get(s.id)
+}

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"container/heap"
+	"slices"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// tally knows how much waits of whom and by whom it was brought, and what of it came first, without a read. The writer owns it.
+type tally struct {
+	authors map[nostr.PubKey]*authorWaits
+	sources map[string]*sourceWaits
+	order   largest
+}
+
+// tallied is an event that waits.
+type tallied struct {
+	seq          Seq
+	author       nostr.PubKey
+	from         string
+	announcement bool
+}
+
+// authorWaits are the numbers of what waits of an author, the first one first.
+type authorWaits struct{ all, announcements []Seq }
+
+// sourceWaits are those of what one source brought.
+type sourceWaits struct {
+	from string
+	all  []Seq
+	at   int // its place in the order
+}
+
+func newTally() *tally {
+	return &tally{authors: make(map[nostr.PubKey]*authorWaits), sources: make(map[string]*sourceWaits)}
+}
+
+func talliedOf(w Waiting) tallied {
+	return tallied{w.Seq, w.Event.PubKey, sourceOf(w.From), w.Event.Kind == nip34.KindRepository}
+}
+
+func (t *tally) add(x tallied) {
+	a := t.authors[x.author]
+	if a == nil {
+		a = new(authorWaits)
+		t.authors[x.author] = a
+	}
+	a.all = withSeq(a.all, x.seq)
+	if x.announcement {
+		a.announcements = withSeq(a.announcements, x.seq)
+	}
+	if s := t.sources[x.from]; s != nil {
+		s.all = withSeq(s.all, x.seq)
+		heap.Fix(&t.order, s.at)
+		return
+	}
+	s := &sourceWaits{from: x.from, all: []Seq{x.seq}}
+	t.sources[x.from] = s
+	heap.Push(&t.order, s)
+}
+
+// remove takes out what add put in.
+func (t *tally) remove(x tallied) {
+	if a := t.authors[x.author]; a != nil {
+		a.all, a.announcements = withoutSeq(a.all, x.seq), withoutSeq(a.announcements, x.seq)
+		if len(a.all) == 0 {
+			delete(t.authors, x.author)
+		}
+	}
+	s := t.sources[x.from]
+	if s == nil {
+		return
+	}
+	if s.all = withoutSeq(s.all, x.seq); len(s.all) > 0 {
+		heap.Fix(&t.order, s.at)
+		return
+	}
+	heap.Remove(&t.order, s.at)
+	delete(t.sources, x.from)
+}
+
+// withSeq puts a number into its place, which is mostly the last.
+func withSeq(all []Seq, n Seq) []Seq {
+	i, _ := slices.BinarySearch(all, n)
+	return slices.Insert(all, i, n)
+}
+
+func withoutSeq(all []Seq, n Seq) []Seq {
+	i, ok := slices.BinarySearch(all, n)
+	if !ok {
+		return all
+	}
+	return slices.Delete(all, i, i+1)
+}
+
+// largest is a heap of the sources, for package heap: the first one has the most; of two that have as much, it has the one that came first.
+type largest []*sourceWaits
+
+// Len is of the heap.
+func (l largest) Len() int { return len(l) }
+
+// Less is of the heap.
+func (l largest) Less(i, j int) bool {
+	if a, b := len(l[i].all), len(l[j].all); a != b {
+		return a > b
+	}
+	return l[i].all[0] < l[j].all[0]
+}
+
+// Swap is of the heap.
+func (l largest) Swap(i, j int) {
+	l[i], l[j] = l[j], l[i]
+	l[i].at, l[j].at = i, j
+}
+
+// Push is of the heap.
+func (l *largest) Push(x any) {
+	s := x.(*sourceWaits)
+	s.at = len(*l)
+	*l = append(*l, s)
+}
+
+// Pop is of the heap.
+func (l *largest) Pop() any {
+	last := len(*l) - 1
+	s := (*l)[last]
+	(*l)[last] = nil
+	*l = (*l)[:last]
+	return s
+}

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"graspd/internal/nostr"
+)
+
+// WaitTally says how much waits.
+type WaitTally struct {
+	Announcements int // of the author, kind 30617
+	OfAuthor      int
+	OfSource      int
+	All           int
+	Bytes         int64 // of all, as they are encoded
+}
+
+// WaitGroup is some of what waits.
+type WaitGroup uint8
+
+// The groups of which OldestWait knows the first.
+const (
+	WaitAnnouncements WaitGroup = iota // the announcements of an author
+	WaitsOfAuthor
+	WaitsOfSource
+	WaitsOfLargest // what the source brought that has most; of those that have as much, the one that has the oldest
+)
+
+// WaitTally is what waits of an author and of a source (Wait.From) as this batch has it. It reads nothing.
+func (b *Batch) WaitTally(author nostr.PubKey, from string) WaitTally {
+	t := WaitTally{All: int(b.counters.waiting), Bytes: b.waitingBytes}
+	if a := b.s.tally.authors[author]; a != nil {
+		t.Announcements, t.OfAuthor = len(a.announcements), len(a.all)
+	}
+	if s := b.s.tally.sources[sourceOf(from)]; s != nil {
+		t.OfSource = len(s.all)
+	}
+	return t
+}
+
+// OldestWait is what came first of a group that waits, as this batch has it, if there is something. The author and the source say of
+// whom, where the group is theirs.
+func (b *Batch) OldestWait(of WaitGroup, author nostr.PubKey, from string) (_ Waiting, ok bool, err error) {
+	all := b.s.tally.group(of, author, sourceOf(from))
+	if len(all) == 0 {
+		return Waiting{}, false, nil
+	}
+	w, err := b.reader().waitingNumber(all[0])
+	if err != nil {
+		return Waiting{}, false, fmt.Errorf("oldest wait: %w", err)
+	}
+	return w, true, nil
+}
+
+func (t *tally) group(of WaitGroup, author nostr.PubKey, from string) []Seq {
+	a, s := t.authors[author], t.sources[from]
+	switch {
+	case of == WaitAnnouncements && a != nil:
+		return a.announcements
+	case of == WaitsOfAuthor && a != nil:
+		return a.all
+	case of == WaitsOfSource && s != nil:
+		return s.all
+	case of == WaitsOfLargest && len(t.order) > 0:
+		return t.order[0].all
+	}
+	return nil
+}
+
+// tallyWait counts an event that waits from now on, and tallyEnd one that does so no more; until the commit both can be taken back.
+func (b *Batch) tallyWait(w Waiting) {
+	x := talliedOf(w)
+	b.s.tally.add(x)
+	b.untally = append(b.untally, func() { b.s.tally.remove(x) })
+}
+
+func (b *Batch) tallyEnd(w Waiting) {
+	x := talliedOf(w)
+	b.s.tally.remove(x)
+	b.untally = append(b.untally, func() { b.s.tally.add(x) })
+}
+
+// dropTally takes back what the batch has done to the tally.
+func (b *Batch) dropTally() {
+	for _, undo := range slices.Backward(b.untally) {
+		undo()
+	}
+}
+
+// loadTally counts what waits when a store is opened, without the events themselves.
+func loadTally(r pebble.Reader) (*tally, error) {
+	waits := make(map[Seq]*tallied)
+	err := eachKey(r, tableWaitAuthor, func(key, _ []byte) error {
+		if len(key) != 1+32+8 {
+			return fmt.Errorf("what waits of an author: %w", errCorrupt)
+		}
+		seq := Seq(binary.BigEndian.Uint64(key[1+32:]))
+		waits[seq] = &tallied{seq: seq, author: nostr.PubKey(key[1:])}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	left := len(waits)
+	err = eachKey(r, tableWait, func(_, value []byte) error {
+		row, err := parseWaitRow(value)
+		if err != nil {
+			return err
+		}
+		x := waits[row.seq]
+		if x == nil {
+			return fmt.Errorf("wait %d: %w", row.seq, errCorrupt)
+		}
+		x.from = row.from
+		left--
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if left != 0 {
+		return nil, fmt.Errorf("waits: %w", errCorrupt)
+	}
+	err = eachKey(r, tableWaitRepository, func(key, _ []byte) error {
+		if len(key) != 1+hashLen+8 {
+			return fmt.Errorf("announcements that wait: %w", errCorrupt)
+		}
+		x := waits[Seq(binary.BigEndian.Uint64(key[1+hashLen:]))]
+		if x == nil {
+			return fmt.Errorf("announcements that wait: %w", errCorrupt)
+		}
+		x.announcement = true
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := newTally()
+	for _, x := range slices.SortedFunc(maps.Values(waits), func(a, b *tallied) int { return cmp.Compare(a.seq, b.seq) }) {
+		t.add(*x)
+	}
+	return t, nil
+}

@@ -1,0 +1,64 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+)
+
+// TestWaitsThatCannotBeTallied: a store whose rows of what waits contradict each other is refused as damaged, and a repair mends it.
+func TestWaitsThatCannotBeTallied(t *testing.T) {
+	announced := made(1, 100, nip34.KindRepository, nostr.Tag{"d", "x"})
+	none := waitRow{seq: 77}.append(nil)
+	for name, spoil := range map[string]func(b *pebble.Batch) error{
+		"nothing":                 func(*pebble.Batch) error { return nil },
+		"no author":               func(b *pebble.Batch) error { return b.Delete(waitAuthorKey(announced.PubKey, 1), nil) },
+		"no row":                  func(b *pebble.Batch) error { return b.Delete(keyID(tableWait, announced.ID), nil) },
+		"a row too short":         func(b *pebble.Batch) error { return b.Set(keyID(tableWait, nostr.ID{1}), none[:waitHead-1], nil) },
+		"a row of nothing":        func(b *pebble.Batch) error { return b.Set(keyID(tableWait, nostr.ID{1}), none, nil) },
+		"an author's key":         func(b *pebble.Batch) error { return b.Set([]byte{tableWaitAuthor, 1}, nil, nil) },
+		"an announcement's key":   func(b *pebble.Batch) error { return b.Set([]byte{tableWaitRepository, 1}, nil, nil) },
+		"an announcement unknown": func(b *pebble.Batch) error { return b.Set(waitRepositoryKey(hash{}, 77), nil, nil) },
+	} {
+		o := Options{Dir: "data", FS: vfs.NewMem()}
+		s, err := Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := s.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := b.Wait(announced, Wait{From: "a"}); out != policy.Wait || err != nil {
+			t.Fatal(out, err)
+		}
+		if _, err := b.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		w := s.db.NewBatch()
+		if err := errors.Join(spoil(w), w.Commit(pebble.Sync), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s, err = Open(o)
+		if want := name != "nothing"; errors.Is(err, ErrDamaged) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			err = s.Close()
+		} else {
+			_, err = Repair(t.Context(), o, CheckOptions{})
+		}
+		if s, again := Open(o); again != nil || err != nil {
+			t.Errorf("%s, repaired: %v, %v", name, err, again)
+		} else if got := fmt.Sprint(s.tally.authors[announced.PubKey].announcements); got != "[1]" || s.Close() != nil {
+			t.Errorf("%s, repaired: %s", name, got)
+		}
+	}
+}
