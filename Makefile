@@ -4,7 +4,7 @@ RUNS ?= 200
 FIRST ?= 0
 CHROMIUM ?= chromium
 
-.PHONY: help build test race lint fuzz mutate crash hostile nightly scale load siege bench microbench interop browser libsecp256k1 docs demo sim
+.PHONY: help build test race lint fuzz mutate crash hostile nightly scale load siege bench microbench interop clients browser libsecp256k1 docs demo sim
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -38,8 +38,8 @@ fuzz: ## every fuzz target for FUZZTIME
 mutate: ## plant faults, those of the package ONLY (internal/relay) or whose name contains it, and name the test that catches each
 	cd mutate && go run . -root .. -only '$(ONLY)' -run '$(TESTS)' $(if $(NEW),-new)
 
-crash: ## kill graspd RUNS times under load and check what is on disk after each
-	go test -count=1 -run '^TestCrash$$' -v -timeout 24h ./cmd/graspd -args -runs $(RUNS) $(if $(SEED),-seed $(SEED))
+crash: ## kill graspd RUNS times under load, and RUNS times under pushes, and check what is on disk after each
+	go test -count=1 -run '^TestCrash' -v -timeout 24h ./cmd/graspd -args -runs $(RUNS) $(if $(SEED),-seed $(SEED))
 
 hostile: ## clients that do what chance says, at a relay under the race detector, FOR (1m) so long from SEED (1) on
 	go test -race -count=1 -run '^TestHostile$$' -v -timeout 24h ./internal/relay -args -for $(or $(FOR),1m) -seed $(or $(SEED),1)
@@ -72,7 +72,11 @@ microbench: ## benchmarks of the packages
 	go test -run '^$$' -bench . -benchmem ./internal/...
 
 interop: ## against relays and clients written by others (a module of its own)
-	cd interop && go test -count=1 -timeout 15m $$(go list ./... | grep -vE '/(browser|bench)$$')
+	cd interop && go test -count=1 -timeout 15m $$(go list ./... | grep -vE '/(browser|bench|git)(/|$$)')
+
+clients: ## clients of git that others wrote, at repositories that graspd hosts; installs them
+	interop/git/install
+	cd interop && go test -count=1 -timeout 15m ./git/...
 
 browser: ## the pages in a real browser; installs Debian's Chromium where there is none
 	@command -v $(CHROMIUM) >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; }

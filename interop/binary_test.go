@@ -49,7 +49,7 @@ var listens = regexp.MustCompile(`listens on (ws://\S+)\n`)
 // serve starts graspd on a free port and waits until it listens. It is stopped at the end of the test.
 func serve(t *testing.T, data, domain string, args ...string) *node {
 	t.Helper()
-	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen=", "--data", data, "--domain", domain, "--disk-floor", "0",
+	args = append([]string{"serve", "--git=false", "--listen", "127.0.0.1:0", "--admin-listen=", "--data", data, "--domain", domain, "--disk-floor", "0",
 		"--sync-allow-private", "--sync-batch-window", "200ms", "--sync-base-backoff", "200ms",
 		"--sync-whole-from", "1000000"}, args...) // what is judged is what filters lead to
 	n := &node{t: t, cmd: exec.Command(binary, args...), logs: &output{}}
@@ -129,7 +129,7 @@ func load(t *testing.T, data, domain string, events []*nostr.Event) {
 	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Log(strings.TrimSpace(string(graspd(t, "import", "--data", data, "--domain", domain, "--disk-floor", "0", file))))
+	t.Log(strings.TrimSpace(string(graspd(t, "import", "--git=false", "--data", data, "--domain", domain, "--disk-floor", "0", file))))
 }
 
 var _ io.Writer = (*output)(nil)

@@ -93,7 +93,7 @@ func (m *mirror) live(t *testing.T) {
 	}
 	// khatru walks over its listeners unguarded, and may pass over one while it removes another: nothing is published while
 	// subscriptions are merged.
-	time.Sleep(3 * time.Second)
+	time.Sleep(10 * time.Second)
 	publisher, subscriber := connect(t, m.relay), connect(t, m.node.url)
 	var late []time.Duration
 	for _, root := range issues[:rounds] {

@@ -43,7 +43,7 @@ func TestReport(t *testing.T) {
 }
 
 func TestCommandLine(t *testing.T) {
-	for _, bad := range [][]string{{"-only", "z"}, {"-events", "10"}, {"x"}, {"-graspd", "/nowhere"}} {
+	for _, bad := range [][]string{{"-only", "z"}, {"-renew", "-graspd", "bench_test.go"}, {"-renew", "-only", "a", "-out", "-", "-graspd", "bench_test.go"}, {"-events", "10"}, {"x"}, {"-graspd", "/nowhere"}} {
 		var w bytes.Buffer
 		if _, err := parse(bad, &w); err == nil {
 			t.Errorf("%q is taken", bad)

@@ -39,6 +39,7 @@ var parts = []struct {
 	{"g", "Serving", (*world).serving},
 	{"h", "Start-up", (*world).startUp},
 	{"i", "Writing", (*world).writing},
+	{"j", "Repositories", (*world).repositories},
 }
 
 // run does what the command line says; progress goes to w.
@@ -73,7 +74,7 @@ func run(ctx context.Context, args []string, w io.Writer) (err error) {
 		}
 		made.report.left = made.report.left[1:]
 		if o.out != "-" { // each time, so that an end before the end loses nothing
-			if err := os.WriteFile(o.out, []byte(made.report.markdown()), 0o644); err != nil {
+			if err := made.report.write(o.out, o.renew); err != nil {
 				return err
 			}
 		}
@@ -91,6 +92,7 @@ type options struct {
 	out    string // "-" is the standard output
 	binary string // graspd
 	root   string // of the source
+	renew  bool   // only the sections of the parts that are run
 	engine bool
 	args   []string
 }
@@ -104,6 +106,7 @@ func parse(args []string, w io.Writer) (options, error) {
 	f.StringVar(&o.out, "out", "../docs/PERFORMANCE.md", "the report; - is the standard output")
 	f.StringVar(&o.binary, "graspd", "../graspd", "the binary to measure")
 	f.StringVar(&o.root, "root", "..", "where the source is, for what package plan measures of itself")
+	f.BoolVar(&o.renew, "renew", false, "with -only: leave the sections of other parts as the page has them")
 	f.BoolVar(&o.engine, "engine", true, "measure the engine in the large world too, which takes minutes whatever -events says")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -116,7 +119,9 @@ func parse(args []string, w io.Writer) (options, error) {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("no argument is taken, got %q", f.Args())
 	case strings.Trim(o.only, known+",") != "":
-		return o, fmt.Errorf("-only takes letters from a to i, got %q", o.only)
+		return o, fmt.Errorf("-only takes letters from a to j, got %q", o.only)
+	case o.renew && (o.only == "" || o.out == "-"):
+		return o, errors.New("-renew is for a page (-out) of which some parts are measured (-only)")
 	case o.events < leastSize:
 		return o, fmt.Errorf("-events is at least %d", leastSize)
 	}

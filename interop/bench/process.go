@@ -43,7 +43,7 @@ func start(ctx context.Context, binary, data string, args ...string) (*process, 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data", data, "--domain", domain,
+	args = append([]string{"serve", "--git=false", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data", data, "--domain", domain,
 		"--disk-floor", "0", "--log-level", "error", "--quiet"}, args...)
 	g := &process{cmd: exec.Command(binary, args...)}
 	g.cmd.Stderr = &g.complaints
@@ -128,6 +128,24 @@ func (g *process) metric(ctx context.Context, name string) (v float64, err error
 	return 0, fmt.Errorf("there is no %s", name)
 }
 
+// sum is the sum of the series of a figure from /metrics whose labels begin so.
+func (g *process) sum(ctx context.Context, name, labels string) (sum float64, err error) {
+	b, _, err := g.get(ctx, "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	for l := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(l, name+"{"+labels); ok {
+			var v float64
+			if _, err := fmt.Sscan(rest[strings.LastIndexByte(rest, '}')+1:], &v); err != nil {
+				return 0, err
+			}
+			sum += v
+		}
+	}
+	return sum, nil
+}
+
 // until asks again and again until what is told is right.
 func (g *process) until(ctx context.Context, every time.Duration, right func(admin.Status) bool) error {
 	tick := time.NewTicker(every)
@@ -158,19 +176,27 @@ func brief(all []status.Relay) string {
 }
 
 // cpu is the processor time that it has used, to a hundredth of a second.
-func (g *process) cpu() time.Duration {
+func (g *process) cpu() time.Duration { return g.times(11, 12) }
+
+// tree is cpu and that of the processes that it has started and that have ended.
+func (g *process) tree() time.Duration { return g.times(11, 12, 13, 14) }
+
+// times sums up fields of what the system tells of the process, counted from its state.
+func (g *process) times(fields ...int) (sum time.Duration) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", g.cmd.Process.Pid))
 	if err != nil {
 		return 0
 	}
 	_, rest, _ := strings.Cut(string(b), ") ") // the name before may have spaces
 	f := strings.Fields(rest)
-	var user, system int64
-	if len(f) > 12 {
-		_, _ = fmt.Sscan(f[11], &user)
-		_, _ = fmt.Sscan(f[12], &system)
+	for _, i := range fields {
+		var ticks int64
+		if i < len(f) {
+			_, _ = fmt.Sscan(f[i], &ticks)
+		}
+		sum += time.Duration(ticks) * (time.Second / 100)
 	}
-	return time.Duration(user+system) * (time.Second / 100)
+	return sum
 }
 
 // calm waits until the process does nothing any more: a store that was just opened goes on merging its tables.

@@ -67,19 +67,26 @@ func (r *report) markdown() string {
 	if len(r.left) > 0 {
 		fmt.Fprintf(&b, "- **It was ended early**: not measured were %s.\n", strings.Join(r.left, ", "))
 	}
-	for _, s := range r.sections {
-		fmt.Fprintf(&b, "\n## (%s) %s\n\n", s.letter, s.title)
-		if len(s.lines) > 0 {
-			b.WriteString("| what | measured | compared to | ratio | target | met |\n|---|---|---|---|---|---|\n")
-		}
-		for _, l := range s.lines {
-			fmt.Fprintf(&b, "| %s |\n", strings.Join(l.cells(), " | "))
-		}
-		for _, n := range s.notes {
-			fmt.Fprintf(&b, "\n%s\n", n)
-		}
+	for i := range r.sections {
+		b.WriteString(r.sections[i].markdown())
 	}
 	b.WriteString("\n" + tried)
+	return b.String()
+}
+
+// markdown is the section, with a line break before and after.
+func (s *section) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n## (%s) %s\n\n", s.letter, s.title)
+	if len(s.lines) > 0 {
+		b.WriteString("| what | measured | compared to | ratio | target | met |\n|---|---|---|---|---|---|\n")
+	}
+	for _, l := range s.lines {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(l.cells(), " | "))
+	}
+	for _, n := range s.notes {
+		fmt.Fprintf(&b, "\n%s\n", n)
+	}
 	return b.String()
 }
 

@@ -63,6 +63,9 @@ func benchArgs(o options) string {
 	if o.only != "" {
 		a = append(a, "-only "+o.only)
 	}
+	if o.renew {
+		a = append(a, "-renew")
+	}
 	if len(a) == 0 {
 		return ""
 	}

@@ -36,7 +36,7 @@ func start(binary string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &process{data: data, cmd: exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--data", data, "--domain", domain,
+	g := &process{data: data, cmd: exec.Command(binary, "serve", "--git=false", "--listen", "127.0.0.1:0", "--data", data, "--domain", domain,
 		"--sync=false", "--disk-floor", "0", "--log-level", "warn")}
 	g.cmd.Stderr = os.Stderr
 	out, err := g.cmd.StdoutPipe()

@@ -49,7 +49,7 @@ func newGround(ctx context.Context, o options, w io.Writer) (*ground, error) {
 }
 
 func (g *ground) fill(ctx context.Context, file string) error {
-	out, err := exec.CommandContext(ctx, g.binary, "import", "--data", g.stored, "--domain", domain, "--disk-floor", "0", "--log-level", "error", "--quiet", file).CombinedOutput()
+	out, err := exec.CommandContext(ctx, g.binary, "import", "--git=false", "--data", g.stored, "--domain", domain, "--disk-floor", "0", "--log-level", "error", "--quiet", file).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("import: %w: %s", err, out)
 	}

@@ -29,7 +29,7 @@ var listens = regexp.MustCompile(`listens on (ws://\S+)`)
 // start runs graspd on a free port with that data, and waits until it listens. Strangers' limits hold for loopback, as there
 // is a proxy that is believed.
 func start(binary, data string, flags ...string) (*process, error) {
-	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "", "--data", data, "--domain", domain, "--disk-floor", "0",
+	args := append([]string{"serve", "--git=false", "--listen", "127.0.0.1:0", "--admin-listen", "", "--data", data, "--domain", domain, "--disk-floor", "0",
 		"--log-level", "error", "--quiet", "--trusted-proxies", proxy.String() + "/32"}, flags...)
 	g := &process{cmd: exec.Command(binary, args...), ended: make(chan struct{})}
 	g.cmd.Stderr = &g.says

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"graspd/internal/gitwire"
+)
+
+// question is one about refs: how it is asked over HTTP, and how of a process.
+type question struct {
+	name, method, path, protocol string
+	body                         []byte
+	args                         []string
+}
+
+func questionsOfRefs() []question {
+	ls := gitwire.Request{Version: 2, LsRefs: &gitwire.LsRefs{Peel: true, Symrefs: true, Unborn: true, Prefixes: []string{"HEAD", "refs/heads/", "refs/tags/"}}}
+	return []question{
+		{"`ls-refs`", http.MethodPost, "/git-upload-pack", "version=2", ls.AppendTo(nil), []string{"upload-pack", "--stateless-rpc"}},
+		{"advertisement of fetches (v0)", http.MethodGet, "/info/refs?service=git-upload-pack", "", nil, []string{"upload-pack", "--stateless-rpc", "--advertise-refs"}},
+		{"advertisement of pushes", http.MethodGet, "/info/refs?service=git-receive-pack", "", nil, []string{"receive-pack", "--stateless-rpc", "--advertise-refs"}},
+	}
+}
+
+func (q question) ask(ctx context.Context, url string) (int64, error) {
+	kind := ""
+	if q.method == http.MethodPost {
+		kind = "application/x-git-upload-pack-request"
+	}
+	a, err := ask(ctx, q.method, url+q.path, kind, q.protocol, q.body)
+	if err != nil {
+		return 0, err
+	}
+	defer a.Body.Close()
+	return io.Copy(io.Discard, a.Body)
+}
+
+// refs measures what tells refs.
+func (x *ground) refs(ctx context.Context) error {
+	many := *x.small
+	many.refs = map[string]gitwire.ObjectID{mainRef: many.main}
+	for i := 1; i < 1000; i++ {
+		many.refs[fmt.Sprintf("refs/heads/branch-%d", i)] = many.main
+	}
+	for _, of := range []struct {
+		m     *made
+		name  string
+		bound float64
+	}{{x.small, "1 ref", 0.05}, {&many, "1,000 refs", 0.1}} {
+		p, err := x.place(ctx, of.m)
+		if err != nil {
+			return err
+		}
+		theirs, err := x.backend.add(ctx, of.m, fmt.Sprint("refs-", len(of.m.refs), ".git"))
+		if err != nil {
+			return err
+		}
+		for _, q := range questionsOfRefs() {
+			x.say("%s, %s", q.name, of.name)
+			l, err := x.askedOften(ctx, q, p.url, filepath.Join(x.backend.root, filepath.Base(theirs)))
+			if err != nil {
+				return fmt.Errorf("%s: %w", q.name, err)
+			}
+			l.what = fmt.Sprintf("%s, %s: CPU", q.name, of.name)
+			x.report.add(atMost(l, of.bound))
+		}
+		if err := x.perSecond(ctx, of.name, p.url, theirs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askedOften is what a question takes graspd, beside a process of git.
+func (x *ground) askedOften(ctx context.Context, q question, url, dir string) (line, error) {
+	n, processes := x.scaled(4000, 20), x.scaled(100, 3)
+	if _, err := q.ask(ctx, url); err != nil { // before, since the first one may read something
+		return line{}, err
+	}
+	before := x.g.tree()
+	var bytesOurs int64
+	for range n {
+		var err error
+		if bytesOurs, err = q.ask(ctx, url); err != nil {
+			return line{}, err
+		}
+	}
+	ours := each(x.g.tree()-before, n)
+	var theirs time.Duration
+	var env []string
+	if q.protocol != "" {
+		env = append(env, "GIT_PROTOCOL="+q.protocol)
+	}
+	var bytesTheirs int
+	for range processes {
+		out, took, err := gitWith(ctx, dir, gitEnv(env...), bytes.NewReader(q.body), append(q.args, ".")...)
+		if err != nil {
+			return line{}, err
+		}
+		theirs, bytesTheirs = theirs+took.cpu, len(out)
+	}
+	if int(bytesOurs) < bytesTheirs*9/10 {
+		return line{}, fmt.Errorf("graspd tells %d bytes, git %d", bytesOurs, bytesTheirs)
+	}
+	theirs = each(theirs, processes)
+	return line{measured: span(ours), against: fmt.Sprintf("`git %s`: %s", q.args[0], span(theirs)), ratio: ours.Seconds() / theirs.Seconds()}, nil
+}
+
+// perSecond is how often ls-refs is answered to a few clients at once.
+func (x *ground) perSecond(ctx context.Context, name, ours, theirs string) error {
+	q := questionsOfRefs()[0]
+	rates := [2]float64{}
+	for i, url := range []string{ours, theirs} {
+		const clients = 4
+		lasts := time.Duration(x.scaled(4000, 50)) * time.Millisecond
+		var n atomic.Int64
+		var asking sync.WaitGroup
+		var failed atomic.Value
+		begun := time.Now()
+		for range clients {
+			asking.Go(func() {
+				for time.Since(begun) < lasts && failed.Load() == nil {
+					if _, err := q.ask(ctx, url); err != nil {
+						failed.Store(err)
+					}
+					n.Add(1)
+				}
+			})
+		}
+		asking.Wait()
+		if err, is := failed.Load().(error); is {
+			return err
+		}
+		rates[i] = float64(n.Load()) / time.Since(begun).Seconds()
+	}
+	ratio := rates[0] / rates[1]
+	x.report.add(line{what: fmt.Sprintf("`ls-refs`, %s, asked by 4 clients at once", name), measured: figures(rates[0]) + " requests/s",
+		against: "http-backend: " + figures(rates[1]) + " requests/s", ratio: ratio, target: "≥ 30", met: ratio >= 30})
+	return nil
+}
