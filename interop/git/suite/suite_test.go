@@ -48,6 +48,13 @@ func newPlace(t *testing.T) place {
 	if err != nil {
 		t.Fatal(err)
 	}
+	out, err := exec.Command(git, "version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if has, is := strings.TrimSpace(string(out)), "git version "+versionOf(t); has != is {
+		t.Skipf("%s is installed: the cases are about %s, as source.txt and cases.txt name it", has, is)
+	}
 	dir, err := os.MkdirTemp("", "graspd-suite") // below it everybody finds the way, which they do not below t.TempDir
 	if err != nil {
 		t.Fatal(err)
@@ -65,6 +72,21 @@ func newPlace(t *testing.T) place {
 		do(t, "chown", "-R", strconv.Itoa(nobody), dir)
 	}
 	return p
+}
+
+// versionOf is that of the source that the tests come from.
+func versionOf(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("source.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), " git_")
+	version, _, found := strings.Cut(rest, ".orig.tar")
+	if !found {
+		t.Fatalf("source.txt: %s", b)
+	}
+	return version
 }
 
 func do(t *testing.T, name string, args ...string) {
@@ -89,25 +111,37 @@ func stopAll(t *testing.T, dir string) {
 	})
 }
 
+// given is how many ports there were.
+var given int
+
+// port is one that nobody listens on, below those that connections get: it stays free until a script listens on it.
+func port(t *testing.T) int {
+	t.Helper()
+	for range 1000 {
+		given++
+		port := 10_000 + (os.Getpid()*100+given)%20_000
+		if l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port)); err == nil {
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return 0
+}
+
 // run runs a script and gives its cases, and what the server had to say.
 func (p place) run(t *testing.T, name string) (all []one, log string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	logFile := filepath.Join(p.dir, name+".log")
 	cmd := exec.CommandContext(ctx, "./"+name, "--root="+p.dir)
 	cmd.Dir = filepath.Join(p.dir, "t")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_TEST_INSTALLED=" + p.git, "GIT_TEST_HTTPD=true",
-		"LIB_HTTPD_PATH=" + p.httpd, "LIB_HTTPD_MODULE_PATH=" + p.dir, fmt.Sprint("LIB_HTTPD_PORT=", port), "HTTPD_LOG=" + logFile,
-		"TEST_OUTPUT_DIRECTORY=" + p.dir}
+		"LIB_HTTPD_PATH=" + p.httpd, "LIB_HTTPD_MODULE_PATH=" + p.dir, "HTTPD_LOG=" + logFile, "TEST_OUTPUT_DIRECTORY=" + p.dir,
+		fmt.Sprint("LIB_HTTPD_PORT=", port(t)), fmt.Sprint("LIB_GIT_DAEMON_PORT=", port(t))}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}

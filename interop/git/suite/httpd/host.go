@@ -52,10 +52,14 @@ func (h *host) Find(of nip34.Address) (githttp.Repository, bool, error) {
 	if err != nil {
 		return githttp.Repository{}, false, err
 	}
-	head, _ := gitAt(dir, nil, "symbolic-ref", "-q", "HEAD") // fails where it is detached
+	head, _ := gitAt(dir, nil, "symbolic-ref", "-q", "HEAD")                                 // fails where it is detached
+	hidden, _ := gitAt(dir, nil, "config", "--get-regexp", `^(transfer|receive)\.hiderefs$`) // fails where there are none
 	refs := &gitwire.Refs{Head: strings.TrimSpace(head)}
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
+		if isHidden(f[0], hidden) {
+			continue
+		}
 		r := gitwire.Ref{Name: f[0]}
 		if r.ID, err = gitwire.ParseObjectID(f[1]); err != nil {
 			return githttp.Repository{}, false, err
@@ -75,10 +79,21 @@ func (h *host) Find(of nip34.Address) (githttp.Repository, bool, error) {
 		s = &shown{}
 		h.shown[dir] = s
 	}
-	if text += head; text != s.text {
+	if text += head + hidden; text != s.text {
 		*s = shown{text, s.generation + 1}
 	}
 	return githttp.Repository{Dir: dir, Generation: s.generation, Refs: refs}, true, nil
+}
+
+// isHidden reports whether a ref is below one that the configuration hides: from everybody, as the product hides refs.
+func isHidden(ref, config string) bool {
+	for line := range strings.Lines(config) {
+		_, prefix, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if ref == prefix || strings.HasPrefix(ref, prefix+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // Settled has nothing to wait for.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,7 +17,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"graspd/internal/front"
 	"graspd/internal/githttp"
@@ -84,18 +84,30 @@ func start(root, listen string) error {
 	if err != nil {
 		return err
 	}
+	pid, err := os.OpenFile(pidFile(root), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Flock(int(pid.Fd()), syscall.LOCK_EX); err != nil { // the process holds it as long as it lives
+		return err
+	}
 	cmd := exec.Command(self, "-d", root, "-k", "serve")
-	cmd.ExtraFiles, cmd.Stdout, cmd.Stderr = []*os.File{f}, log, log
+	cmd.ExtraFiles, cmd.Stdout, cmd.Stderr = []*os.File{f, pid}, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	return os.WriteFile(pidFile(root), []byte(strconv.Itoa(cmd.Process.Pid)), 0o600)
+	_, err = pid.WriteString(strconv.Itoa(cmd.Process.Pid))
+	return err
 }
 
 // stop ends that process, and returns when nobody listens any more.
 func stop(root string) error {
-	b, err := os.ReadFile(pidFile(root))
+	f, err := os.Open(pidFile(root))
+	if err != nil {
+		return err
+	}
+	b, err := io.ReadAll(f)
 	if err != nil {
 		return err
 	}
@@ -106,17 +118,16 @@ func stop(root string) error {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return err
 	}
-	for range 500 {
-		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return err
 	}
 	return os.Remove(pidFile(root))
 }
 
 // serve answers on the socket that it was started with, until it is killed.
 func serve(root string) error {
+	syscall.CloseOnExec(3) // what it starts holds neither the socket
+	syscall.CloseOnExec(4) // nor the lock
 	l, err := net.FileListener(os.NewFile(3, "listener"))
 	if err != nil {
 		return err

@@ -43,34 +43,37 @@ func (h *host) Push(ctx context.Context, c githttp.PushCall) githttp.PushResult 
 	for _, command := range c.Push.Commands {
 		fmt.Fprintln(&all, command.Old, command.New, command.Ref)
 	}
-	if !hook(c, dir, all.String(), "pre-receive") {
-		return githttp.PushResult{Outcomes: c.Push.RefuseAll("pre-receive hook declined")}
+	fine, said := hook(dir, all.String(), "pre-receive")
+	if !fine {
+		return githttp.PushResult{Outcomes: c.Push.RefuseAll("pre-receive hook declined"), Lines: said}
 	}
 	if c.Push.Atomic {
 		return atomically(dir, c.Push)
 	}
-	out := githttp.PushResult{}
+	out := githttp.PushResult{Lines: said}
 	for _, command := range c.Push.Commands {
 		refused := "hook declined"
-		if hook(c, dir, "", "update", command.Ref, command.Old.String(), command.New.String()) {
+		fine, said := hook(dir, "", "update", command.Ref, command.Old.String(), command.New.String())
+		out.Lines = append(out.Lines, said...)
+		if fine {
 			refused = update(dir, command)
 		} else {
-			c.Progress("error: hook declined to update " + command.Ref)
+			out.Lines = append(out.Lines, "error: hook declined to update "+command.Ref)
 		}
 		out.Outcomes = append(out.Outcomes, gitwire.Outcome{Ref: command.Ref, Refused: refused})
 	}
 	return withInvalid(out, c.Push)
 }
 
-// hook runs a hook of the repository, if there is one, and reports whether it has nothing against the push.
-func hook(c githttp.PushCall, dir, input, name string, args ...string) bool {
+// hook runs a hook of the repository, if there is one, and reports whether it has nothing against the push, and what it says.
+func hook(dir, input, name string, args ...string) (fine bool, lines []string) {
 	cmd := exec.Command(filepath.Join(dir, "hooks", name), args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = dir, append(os.Environ(), "GIT_DIR=."), strings.NewReader(input)
 	said, err := cmd.CombinedOutput()
 	for line := range strings.Lines(string(said)) {
-		c.Progress(strings.TrimSuffix(line, "\n"))
+		lines = append(lines, strings.TrimSuffix(line, "\n"))
 	}
-	return err == nil || errors.Is(err, fs.ErrNotExist)
+	return err == nil || errors.Is(err, fs.ErrNotExist), lines
 }
 
 // whole proves that all that is pushed is here.
