@@ -30,6 +30,7 @@ func (c *scanner) eventElement(m *MessageError) (*Event, error) {
 		return nil, err
 	}
 	again := *c
+	c.most = MaxStrings
 	e, err := c.event()
 	if err != nil {
 		m.ID, m.HasID = again.findID()

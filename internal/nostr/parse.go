@@ -109,6 +109,9 @@ func (c *scanner) tags() (Tags, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.most > 0 && max(n, elems) > c.most {
+		return nil, c.fail(fmt.Sprintf("more than %d strings or tags", c.most))
+	}
 	tags, all := make(Tags, 0, n), make([]string, 0, elems)
 	err = c.list(func() (err error) {
 		from := len(all)

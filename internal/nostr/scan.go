@@ -15,6 +15,7 @@ type scanner struct {
 	s     string
 	i     int    // the next byte to read
 	loose bool   // whitespace was skipped or a key was written with escapes
+	most  int    // strings that the tags of an event may have; 0 for any number
 	buf   []byte // where escapes are resolved
 }
 
