@@ -130,6 +130,9 @@ func readLog(r pebble.Reader, after Seq, max int) (entries []Entry, err error) {
 		if seq == 0 {
 			return entries, nil
 		}
+		if v := next.it.Value(); bytes > 0 && bytes+2*len(v) > sinceBytes {
+			return entries, nil // large ones are read by themselves
+		}
 		e, err := next.entry(seq, next.it.Value())
 		if err != nil {
 			return nil, err

@@ -169,6 +169,9 @@ func (r reader) open(q *query, at *found, entry []byte) (Row, bool, error) {
 	if err != nil {
 		return Row{}, false, err
 	}
+	if len(json) > windowBytes {
+		r.work.add(len(json) / largeStep)
+	}
 	row := Row{Seq: at.row.seq, ID: at.id(), Time: at.time(), JSON: json}
 	if q.checkEvent {
 		e, err := row.Event()

@@ -12,7 +12,8 @@ import (
 const (
 	firstWindow = 8
 	maxWindow   = 32
-	windowBytes = 256 << 10 // read ahead at once, and the event that exceeds it
+	windowBytes = 256 << 10 // read ahead at once, and the event that exceeds it; a larger event is not read ahead
+	largeStep   = 512       // bytes of such an event that are a step of work
 )
 
 // window is what a query found and has not yielded yet. Its events are read together and in the order of the log, where those
@@ -105,6 +106,9 @@ func (w *window) read() (err error) {
 		v, err := w.it.ValueAndErr()
 		if err != nil {
 			return err
+		}
+		if len(v) > windowBytes {
+			continue
 		}
 		start := len(w.json)
 		w.json = append(w.json, v...)

@@ -182,3 +182,43 @@ func TestAQueryThatEndsEarly(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeEventsAreReadByThemselves: an answer or a page of the feed holds no large event beside others in memory, and each is paid for
+// by its size.
+func TestLargeEventsAreReadByThemselves(t *testing.T) {
+	sizes := make([]int, 20)
+	for n := range sizes {
+		sizes[n] = []int{10, 1_500_000}[n%2]
+	}
+	s, events := filled(t, sizes, func(int) nostr.Kind { return 1621 })
+	told := 0
+	v := s.View().Metered(func(steps int) error { told += steps; return nil })
+	defer v.Close()
+	n := 0
+	for row, err := range v.Query(t.Context(), nostr.Filter{}) {
+		if err != nil || row.ID != events[len(events)-1-n].ID {
+			t.Fatal(row.ID, err)
+		}
+		if n++; len(row.JSON) < 1000 && cap(row.JSON) > 600<<10 {
+			t.Errorf("row %d stands in %d bytes", n, cap(row.JSON))
+		}
+	}
+	if want := 10 * 1_500_000 / 512; n != 20 || told < want || told > want+500 {
+		t.Errorf("%d rows took %d steps, want some more than %d", n, told, want)
+	}
+	entries, _, err := s.Since(0, 100) // the newest are kept in memory
+	for after := store.Seq(0); err == nil && len(entries) > 0 && after < 5; entries, _, err = s.Since(after, 100) {
+		large := 0
+		for _, e := range entries {
+			if after = e.Seq; e.Event.Size() > 1_000_000 {
+				large++
+			}
+		}
+		if large > 1 {
+			t.Errorf("%d large events in a page up to %d", large, after)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
