@@ -2,9 +2,11 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 
 	"graspd/internal/nip34"
 	"graspd/internal/nostr"
+	"graspd/internal/policy"
 	"graspd/internal/store"
 )
 
@@ -15,6 +17,14 @@ type book struct {
 	by    map[string]map[nostr.ID]bool // nil before the first use
 	size  int
 	fresh []*nostr.Event // those that wait since the open batch began
+	large []largeWait    // of by, in the order in which they came
+}
+
+// largeWait is an event that waits and is larger than any but a state may be.
+type largeWait struct {
+	id     nostr.ID
+	author nostr.PubKey
+	size   int
 }
 
 // surplus is how much more than what waits is kept before it is made anew.
@@ -27,7 +37,7 @@ func (b *book) load() error {
 	}
 	v := b.store.View()
 	defer v.Close()
-	b.by, b.size = map[string]map[nostr.ID]bool{}, 0
+	b.by, b.size, b.large = map[string]map[nostr.ID]bool{}, 0, nil
 	err := v.EachWait(func(w store.Waiting) error { b.add(w.Event); return nil })
 	if err != nil {
 		b.by = nil
@@ -37,6 +47,9 @@ func (b *book) load() error {
 }
 
 func (b *book) add(e *nostr.Event) {
+	if e.Size() > policy.MaxEventBytes {
+		b.large = append(b.large, largeWait{e.ID, e.PubKey, e.Size()})
+	}
 	for _, d := range identifiers(e) {
 		if b.by[d] == nil {
 			b.by[d] = map[nostr.ID]bool{}
@@ -87,6 +100,35 @@ func (b *book) of(t Turn, d string) ([]*nostr.Event, error) {
 		}
 	}
 	return out, nil
+}
+
+// largeWaits are the large events that wait, the first to come first.
+func (b *book) largeWaits(t Turn) ([]largeWait, error) {
+	if err := b.load(); err != nil {
+		return nil, err
+	}
+	waits := func(w largeWait) (bool, error) {
+		k, err := t.Known(w.id)
+		return k.State == store.InWaiting, err
+	}
+	all := slices.Clone(b.large)
+	for _, e := range b.fresh {
+		if e.Size() > policy.MaxEventBytes {
+			all = append(all, largeWait{e.ID, e.PubKey, e.Size()})
+		}
+	}
+	seen, left := map[nostr.ID]bool{}, all[:0]
+	for _, w := range all {
+		ok, err := waits(w)
+		if err != nil {
+			return nil, err
+		}
+		if ok && !seen[w.id] {
+			seen[w.id] = true
+			left = append(left, w)
+		}
+	}
+	return left, nil
 }
 
 // anonymous stands for the identifiers of updates that name none: the pull requests that they update do.

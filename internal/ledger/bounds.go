@@ -15,6 +15,10 @@ const (
 	MaxOfSource      = 1024      // events that one client's address or one relay brought
 	MaxWaiting       = 100_000   // events in all
 	MaxWaitingBytes  = 256 << 20 // in all
+
+	// Of states that are larger than other events may be, so that they leave the rest to these.
+	MaxLargeOfAuthor = 16 << 20 // bytes
+	MaxLarge         = 64 << 20 // bytes in all
 )
 
 // bound ends the waits of the oldest where there are too many now that an event waits which somebody brought.
@@ -32,6 +36,40 @@ func (l *Ledger) bound(t Turn, e *nostr.Event, from string) error {
 			return fmt.Errorf("make room for what waits: %w", err)
 		}
 	}
+}
+
+// boundLarge ends the waits of the oldest large states where an event that waits makes them too many.
+func (l *Ledger) boundLarge(t Turn, e *nostr.Event) error {
+	if e.Size() <= policy.MaxEventBytes {
+		return nil
+	}
+	waits, err := l.book.largeWaits(t)
+	if err != nil {
+		return err
+	}
+	all, own := 0, 0
+	for _, w := range waits {
+		all += w.size
+		if w.author == e.PubKey {
+			own += w.size
+		}
+	}
+	for _, w := range waits {
+		its := w.author == e.PubKey
+		if own <= MaxLargeOfAuthor && all <= MaxLarge {
+			return nil
+		}
+		if own > MaxLargeOfAuthor && !its {
+			continue
+		}
+		if err := t.EndWait(w.id, policy.Lapsed); err != nil {
+			return fmt.Errorf("make room for states that wait: %w", err)
+		}
+		if all -= w.size; its {
+			own -= w.size
+		}
+	}
+	return nil
 }
 
 // surplusOf is the group of which there is too much, if there is any.

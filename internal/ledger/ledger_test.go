@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -416,4 +417,34 @@ func TestATipIsShownWhereItIs(t *testing.T) {
 	d.shows(theirs, "main=2")
 	d.push(theirs, 2, command(refs.TipName(pr.ID), 0, 4))
 	d.shows(theirs, "main=2 pr=4")
+}
+
+// TestLargeStatesThatWait: they leave the room for what waits to others. The oldest ones of an author, and of all, go.
+func TestLargeStatesThatWait(t *testing.T) {
+	d := newDesk(t)
+	large := func(author byte, name string) *nostr.Event {
+		d.come(d.announcement(author, name), "")
+		e := d.stateOf(author, name, "main=1")
+		e.Content = strings.Repeat("x", 3<<20)
+		e.ID = e.ComputeID()
+		d.come(e, "")
+		return e
+	}
+	small := d.announcement(1, "small")
+	d.wants(refs.Wait, small, d.stateOf(1, "small", "main=1"))
+	var all []*nostr.Event
+	for author := byte(1); author <= 5; author++ {
+		for i := range 6 {
+			all = append(all, large(author, string(rune('a'+i))))
+		}
+		d.are("lapsed", all[len(all)-6])
+	}
+	d.are("waits", small)
+	d.are("lapsed", all[1:5]...)
+	d.are("waits", all[8:12]...)
+	again := ledger.New(d.ledger.Config)
+	d.ledger = again
+	all = append(all, large(6, "f"))
+	d.are("lapsed", all[5])
+	d.are("waits", append(all[7:12:12], all[len(all)-1])...)
 }

@@ -147,6 +147,9 @@ func (l *Ledger) Waits(t Turn, e *nostr.Event, from string) error {
 	if err := l.bound(t, e, from); err != nil {
 		return err
 	}
+	if err := l.boundLarge(t, e); err != nil {
+		return err
+	}
 	if e.Kind == nip34.KindState {
 		return l.postpone(t, e.PubKey, e.Tags.D())
 	}
