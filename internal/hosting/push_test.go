@@ -1,7 +1,11 @@
 package hosting_test
 
 import (
+	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -204,4 +208,85 @@ func TestTagsThatWereHereBefore(t *testing.T) {
 	if got, want := w.lsRemote(url), strings.ReplaceAll(r.must("ls-remote", "."), "\t", " "); got != want {
 		t.Errorf("shown is\n%s\nand not\n%s", got, want)
 	}
+}
+
+// TestTenThousandRefs: the largest state that there may be is pushed, served, cloned and shown; a push that moves one of its refs, and
+// one with a ref too few, are told apart.
+func TestTenThousandRefs(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	tip := r.commit("one")
+	const long = 250 - len("refs/heads/")
+	var refs, names []string
+	var commands strings.Builder
+	add := func(name string) {
+		refs = append(refs, name, tip)
+		names = append(names, tip+"\t"+name)
+		command := strings.Repeat("0", 40) + " " + tip + " " + name
+		if commands.Len() == 0 {
+			command += "\x00report-status"
+		}
+		fmt.Fprintf(&commands, "%04x%s", 4+len(command), command)
+	}
+	for i := range nip34.MaxRefs - 1 {
+		add(fmt.Sprintf("refs/heads/%0*d", long, i))
+	}
+	add("refs/heads/main")
+	state := w.state(1, "tool", now, refs...)
+	w.waits(repo, state)
+	r.fails("also has refs/heads/", "push", w.cloneURL(repo), "main")
+	// By hand: a client of git takes a minute to find out which refs it pushes.
+	pack := w.pack(r, tip)
+	answer := w.post(w.cloneURL(repo)+"/git-receive-pack", "application/x-git-receive-pack-request", commands.String()+"0000"+pack)
+	if got := strings.Count(answer, "ok refs/heads/"); got != nip34.MaxRefs || !strings.Contains(answer, "unpack ok") {
+		t.Fatalf("%d refs are ok: %.300s", got, answer)
+	}
+	w.served(repo, state)
+	want := tip + "\tHEAD\n" + strings.Join(names, "\n")
+	if got := r.must("ls-remote", w.cloneURL(repo)); got != want {
+		t.Errorf("refs: %d bytes, want %d", len(got), len(want))
+	}
+	clone, _ := w.clone(w.cloneURL(repo))
+	if got := strings.Count(clone.must("branch", "-r"), "\n"); got != nip34.MaxRefs {
+		t.Errorf("a clone has %d lines of branches", got)
+	}
+	second := r.commit("two")
+	refs[len(refs)-1] = second
+	w.state(1, "tool", now+1, refs...)
+	if out := r.must("push", w.cloneURL(repo), "main"); !strings.Contains(out, "main -> main") {
+		t.Error(out)
+	}
+	if got := r.must("ls-remote", w.cloneURL(repo), "HEAD"); got != second+"\tHEAD" {
+		t.Error(got)
+	}
+	w.state(1, "tool", now+2, "refs/heads/main", second)
+	if got := w.lsRemote(w.cloneURL(repo)); got != lines(second, "HEAD", second, "refs/heads/main") {
+		t.Errorf("after a state without them: %.300s", got)
+	}
+}
+
+// pack is a pack of all that a commit leads to.
+func (w *world) pack(r *repo, tip string) string {
+	w.Helper()
+	c := exec.Command("git", "pack-objects", "-q", "--revs", "--stdout")
+	c.Dir, c.Stdin = r.dir, strings.NewReader(tip+"\n")
+	out, err := c.Output()
+	if err != nil {
+		w.Fatal(err)
+	}
+	return string(out)
+}
+
+func (w *world) post(url, kind, body string) string {
+	w.Helper()
+	answer, err := http.Post(url, kind, strings.NewReader(body))
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer answer.Body.Close()
+	b, err := io.ReadAll(answer.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return string(b)
 }

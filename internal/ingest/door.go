@@ -86,6 +86,9 @@ type Door struct {
 	left     int                 // what closed sources have left undecided, in bytes
 	sources  int                 // open ones
 	places   int                 // places taken by all sources
+
+	large     int           // large events that are undecided
+	largeRoom chan struct{} // closed when there is one fewer; nil when nobody waits
 }
 
 // New builds a Door that does nothing until Run, though events may be submitted before.

@@ -3,7 +3,10 @@ package ingest_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,16 +112,16 @@ func TestPipelinedPublishesAreAnsweredInOrder(t *testing.T) {
 }
 
 func TestSubmitWaitsForAPlace(t *testing.T) {
-	big := strings.Repeat("x", 700<<10)
+	big, large := strings.Repeat("x", 240<<10), strings.Repeat("x", 2800<<10)
 	for _, c := range []struct {
 		name    string
 		content []string
 		places  int // how many of them pass while nothing is decided
 	}{
 		{"1,024 events", make([]string, 1030), 1024},
-		{"2 MiB", []string{big, big, big, "x"}, 2},
-		{"one that is larger passes when there are none", []string{big + big + big + big, "x"}, 1},
-		{"a large one waits behind a small one", []string{"x", big + big + big + big}, 1},
+		{"2 MiB", append(slices.Repeat([]string{big}, 9), "x"), 8},
+		{"one that is larger passes when there are none", []string{large, "x"}, 1},
+		{"a large one waits behind a small one", []string{"x", large}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -198,6 +201,60 @@ func TestSubmitEnds(t *testing.T) {
 	}
 }
 
+// Large events are decided one at a time of a party, and few of all; whoever waits comes when it is their turn, and small ones do not
+// wait for them.
+func TestLargeEventsHaveTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{})
+		defer w.end()
+		gate := make(chan struct{})
+		w.verifier.Gate = func(nostr.ID, nostr.Sig) { <-gate }
+		passed, n := map[string]int{}, 0
+		var mu sync.Mutex
+		bring := func(party, text string) {
+			s := w.door.Source(ingest.SourceConfig{Label: party, Share: party, Direct: true, HoldPlaces: true})
+			n++
+			e := event(n, time.Now(), nostr.KindNote, text)
+			go func() {
+				if err := s.Submit(t.Context(), e, store.Direct, nil); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				passed[party]++
+			}()
+			synctest.Wait()
+		}
+		large := strings.Repeat("x", 257<<10)
+		for range 3 {
+			bring("a", large)
+		}
+		bring("b", large)
+		if passed["a"] != 1 || passed["b"] != 1 {
+			t.Errorf("large ones that passed: %v", passed)
+		}
+		bring("a", "small")
+		if passed["a"] != 2 {
+			t.Error("a small one waits for large ones")
+		}
+		for i := range 30 {
+			bring(fmt.Sprint(i), large)
+		}
+		all := 0
+		for _, n := range passed {
+			all += n
+		}
+		if all != 17 {
+			t.Errorf("%d passed, want 16 large ones and a small one", all)
+		}
+		close(gate)
+		synctest.Wait()
+		if passed["a"] != 4 || passed["29"] != 1 {
+			t.Errorf("in the end %v", passed)
+		}
+	})
+}
+
 func TestHeldPlacesWaitForRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, setup{config: ingest.Config{Limits: ingest.Limits{QueueEvents: 2}}})
@@ -207,7 +264,7 @@ func TestHeldPlacesWaitForRelease(t *testing.T) {
 		for i := range 4 {
 			events = append(events, announcement(i, "tool", time.Now()))
 		}
-		s.Release(events[0]) // nothing to release
+		s.Release(events[0].Size()) // nothing to release
 		w.want(w.publish(s, events[0]), policy.Accept)
 		w.want(w.publish(s, events[1]), policy.Accept)
 		third := make(chan policy.Verdict, 1)
@@ -220,11 +277,11 @@ func TestHeldPlacesWaitForRelease(t *testing.T) {
 		if len(third) != 0 {
 			t.Fatal("a third event passed though two places are held")
 		}
-		s.Release(events[0])
+		s.Release(events[0].Size())
 		w.want(<-third, policy.Accept)
-		s.Release(events[1])
-		s.Release(events[2])
-		s.Release(events[2]) // once too often
+		s.Release(events[1].Size())
+		s.Release(events[2].Size())
+		s.Release(events[2].Size()) // once too often
 		w.want(w.publish(s, events[3]), policy.Accept)
 	})
 }

@@ -11,6 +11,7 @@ type party struct {
 	sources int // open ones
 	places  int // places taken by all of them
 	bytes   int
+	large   bool          // a large event of theirs is undecided
 	room    chan struct{} // closed when places become free; nil when nobody waits
 	seats   [lanes]seat
 }

@@ -60,6 +60,12 @@ type Source struct {
 // itemOverhead is about what an undecided event costs beside its bytes.
 const itemOverhead = 512
 
+// Events above largeEvent have turns of their own, so that no more than maxLarge of them are undecided at a time, and of a party one.
+const (
+	largeEvent = 256 << 10
+	maxLarge   = 16
+)
+
 // item is one submitted event on its way.
 type item struct {
 	src   *Source
@@ -70,6 +76,7 @@ type item struct {
 	size  int
 	came  time.Time
 	share string // its part of the orphan buffer
+	large *party // whose turn for a large event it has; nil for one that needs none
 	crowd string // the address that brings it, where that is one among many; see crowds
 
 	// Guarded by src.door.mu until ready, then the writer's.
@@ -83,7 +90,7 @@ type item struct {
 
 // Submit queues e for its decision and returns when it has a place, which it waits for while 1,024 events or 2 MiB of
 // this source's party are undecided, and of the source itself a 32nd of that; one event of any size passes when there are
-// none of the source. The error is ctx's cause, ErrClosed or
+// none of the source, a large one when it is its turn, too. The error is ctx's cause, ErrClosed or
 // ErrStopped, and then reply is never called. Otherwise reply is called exactly once, by the writer, in the order of
 // the source's Submits and after the commit that made the verdict true; it must not block. A nil reply is allowed.
 func (s *Source) Submit(ctx context.Context, e *nostr.Event, from store.Source, reply func(policy.Verdict)) error {
@@ -120,6 +127,11 @@ func (s *Source) enter(it *item) (room <-chan struct{}, err error) {
 		return nil, ErrStopped
 	case s.closed:
 		return nil, ErrClosed
+	case it.size > largeEvent && (s.party.large || d.large >= maxLarge):
+		if d.largeRoom == nil {
+			d.largeRoom = make(chan struct{})
+		}
+		return d.largeRoom, nil
 	case s.places > 0 && s.full(it.size):
 		if s.party.room == nil {
 			s.party.room = make(chan struct{})
@@ -129,6 +141,10 @@ func (s *Source) enter(it *item) (room <-chan struct{}, err error) {
 	it.share = cmp.Or(s.party.name, s.conf.Label)
 	if s.conf.Direct {
 		it.crowd = s.party.name
+	}
+	if it.size > largeEvent {
+		it.large, s.party.large = s.party, true
+		d.large++
 	}
 	s.places++
 	d.places++
@@ -149,9 +165,8 @@ func (s *Source) full(size int) bool {
 		(s.places >= l.QueueEvents/memberPart || s.bytes+size > l.QueueBytes/memberPart)
 }
 
-// Release frees the place of an event whose reply was called. It does nothing without HoldPlaces.
-func (s *Source) Release(e *nostr.Event) {
-	size := e.Size()
+// Release frees the place of an event of that size whose reply was called. It does nothing without HoldPlaces.
+func (s *Source) Release(size int) {
 	s.door.mu.Lock()
 	defer s.door.mu.Unlock()
 	if s.held == 0 {
@@ -175,6 +190,7 @@ func (s *Source) Close() {
 	s.free(s.held, s.heldBytes)
 	s.held, s.heldBytes = 0, 0
 	s.closed = true
+	d.wakeLarge()
 	d.sources--
 	d.leaveParty(s)
 	s.leave(s.places, s.bytes)
@@ -185,6 +201,11 @@ func (s *Source) Close() {
 
 // answered frees the item's place after its reply. The caller holds door.mu.
 func (s *Source) answered(it *item) {
+	if it.large != nil {
+		it.large.large, it.large = false, nil
+		s.door.large--
+		s.door.wakeLarge()
+	}
 	if s.conf.HoldPlaces && !s.closed {
 		s.held++
 		s.heldBytes += it.size
@@ -194,6 +215,14 @@ func (s *Source) answered(it *item) {
 		s.leave(-1, -it.size)
 	}
 	s.free(1, it.size)
+}
+
+// wakeLarge lets everybody who waits with a large event look again. The caller holds door.mu.
+func (d *Door) wakeLarge() {
+	if d.largeRoom != nil {
+		close(d.largeRoom)
+		d.largeRoom = nil
+	}
 }
 
 // leave counts what a closed source has left in the door. The caller holds door.mu.

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,45 @@ func TestDecideAlone(t *testing.T) {
 			got := decide(t, nil, tc.e)
 			if got.Outcome != tc.want || !strings.HasPrefix(got.Reason, tc.reason) {
 				t.Fatalf("got %v %q", got.Outcome, got.Reason)
+			}
+		})
+	}
+}
+
+// TestLargeStates: a state may be larger than anything else, by its branches and tags alone.
+func TestLargeStates(t *testing.T) {
+	refs := make([]nostr.Tag, 0, 2*nip34.MaxRefs)
+	for i := range nip34.MaxRefs {
+		name := fmt.Sprintf("refs/tags/%0210d", i)
+		refs = append(refs, tag(name, strings.Repeat("0", 40)), tag("refs/tags/"+itoa(int64(i))+"^{}", "x"))
+	}
+	state := func(tags ...nostr.Tag) *nostr.Event {
+		return event("alice", nip34.KindState, append(tags, tag("d", "d"))...)
+	}
+	with := func(n int, t nostr.Tag) *nostr.Event {
+		return state(append(slices.Repeat([]nostr.Tag{t}, n), refs...)...)
+	}
+	padded := func(more int) *nostr.Event {
+		e := state(refs...)
+		e.Content = strings.Repeat("x", policy.MaxStateBytes-e.Size()+more)
+		return e
+	}
+	for _, tc := range []struct {
+		name   string
+		e      *nostr.Event
+		reason string
+	}{
+		{"10,000 of each, and as many other tags as other events have", with(policy.MaxEventTags-1, tag("e", "x")), ""},
+		{"one tag more that it is found by", with(policy.MaxEventTags, tag("e", "x")), "invalid: this event has more than 2000 tags"},
+		{"3 MiB", padded(0), ""},
+		{"a byte more", padded(1), "invalid: this event is larger than 3145728 bytes"},
+		{"more tags than a message has", state(slices.Repeat([]nostr.Tag{tag("refs/")}, nostr.MaxStrings)...), "invalid: this event has more than 65536 tags"},
+		{"an announcement like that", event("alice", nip34.KindRepository, append(refs, tag("d", "d"))...), "invalid: this event is larger than 131072 bytes"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := decide(t, carrying(), tc.e)
+			if (got.Outcome == policy.Accept) != (tc.reason == "") || !strings.HasPrefix(got.Reason, tc.reason) {
+				t.Errorf("got %v %q", got.Outcome, got.Reason)
 			}
 		})
 	}

@@ -3,7 +3,9 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 )
 
@@ -11,16 +13,44 @@ import (
 // event has no more index rows than tags and a few.
 const (
 	MaxEventBytes = 128 << 10 // as it is stored
-	MaxEventTags  = 2000
+	MaxEventTags  = 2000      // of a state, beside its branches and tags
+
+	// MaxStateBytes is for repository states (kind 30618): each branch and tag is a tag of at most 300 bytes.
+	MaxStateBytes = 24 * MaxEventBytes
 )
+
+// MaxBytes is how large an event of a kind may be, as it is stored.
+func MaxBytes(k nostr.Kind) int {
+	if k == nip34.KindState {
+		return MaxStateBytes
+	}
+	return MaxEventBytes
+}
+
+// ordinaryTags is how many tags of an event count for MaxEventTags. The branches and tags of a state have a bound of their own, and
+// nothing is found by them.
+func ordinaryTags(e *nostr.Event) int {
+	if e.Kind != nip34.KindState {
+		return len(e.Tags)
+	}
+	n := 0
+	for _, t := range e.Tags {
+		if !strings.HasPrefix(t.Name(), "refs/") {
+			n++
+		}
+	}
+	return n
+}
 
 // misshapen says what is wrong with the form of an event, "" for nothing. Answers to clients have to be able to carry it, and other
 // implementations to read it: many take a tag for a list that has a name.
 func misshapen(e *nostr.Event) string {
 	switch {
-	case e.Size() > MaxEventBytes:
-		return fmt.Sprintf("invalid: this event is larger than %d bytes; shorten it and publish it again", MaxEventBytes)
-	case len(e.Tags) > MaxEventTags:
+	case e.Size() > MaxBytes(e.Kind):
+		return fmt.Sprintf("invalid: this event is larger than %d bytes; shorten it and publish it again", MaxBytes(e.Kind))
+	case len(e.Tags) > nostr.MaxStrings:
+		return fmt.Sprintf("invalid: this event has more than %d tags; remove some and publish it again", nostr.MaxStrings)
+	case ordinaryTags(e) > MaxEventTags:
 		return fmt.Sprintf("invalid: this event has more than %d tags; remove some and publish it again", MaxEventTags)
 	case slices.ContainsFunc(e.Tags, func(t nostr.Tag) bool { return len(t) == 0 }):
 		return "invalid: this event has a tag that is an empty array, which many programs cannot read; remove it and publish it again"

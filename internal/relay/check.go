@@ -4,15 +4,20 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"graspd/internal/nip34"
 	"graspd/internal/nostr"
 )
 
 // refuseEvent says why an event is too large for this relay, as the text of its OK; "" when it is not.
 func (l Limits) refuseEvent(e *nostr.Event) string {
+	most, tags := l.EventBytes, len(e.Tags)
+	if e.Kind == nip34.KindState {
+		most, tags = stateEvent*most, 0 // the policy counts them
+	}
 	switch {
-	case e.Size() > l.EventBytes:
-		return fmt.Sprintf("invalid: event larger than %d bytes; shorten it", l.EventBytes)
-	case len(e.Tags) > l.Tags:
+	case e.Size() > most:
+		return fmt.Sprintf("invalid: event larger than %d bytes; shorten it", most)
+	case tags > l.Tags:
 		return fmt.Sprintf("invalid: event has more than %d tags; remove some", l.Tags)
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ const (
 	heldBytes    = 16 << 10
 	writeTimeout = 20 * time.Second // for what is sent together
 	stallTime    = 200 * time.Millisecond
+	pieceBytes   = 192 << 10 // more than the frame of any event but a large state
 
 	finText  = 0x81 // the first byte of a text message in one frame
 	finClose = 0x88 // of a close frame
@@ -58,10 +60,10 @@ func (c *cork) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// text writes a text message (RFC 6455, 5.2), which waits for release like everything after it, unless that is as much as is to
+// text writes a text message in parts (RFC 6455, 5.2), which waits for release like everything after it, unless that is as much as is to
 // wait. It is what the library would write, without its locks and buffers, and fails once the library has written a close frame.
-func (c *cork) text(p []byte) error {
-	n, err := c.hold(p)
+func (c *cork) text(parts ...[]byte) error {
+	n, err := c.hold(parts...)
 	if err != nil || n < heldBytes {
 		return err
 	}
@@ -69,7 +71,7 @@ func (c *cork) text(p []byte) error {
 }
 
 // hold adds a text message to what waits, and returns how much that is.
-func (c *cork) hold(p []byte) (n int, err error) {
+func (c *cork) hold(parts ...[]byte) (n int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing {
@@ -77,7 +79,13 @@ func (c *cork) hold(p []byte) (n int, err error) {
 	}
 	c.held = true
 	c.begin()
-	*c.buf = append(appendTextHeader(*c.buf, len(p)), p...)
+	for _, p := range parts {
+		n += len(p)
+	}
+	*c.buf = slices.Grow(appendTextHeader(*c.buf, n), n)
+	for _, p := range parts {
+		*c.buf = append(*c.buf, p...)
+	}
 	return len(*c.buf), nil
 }
 
@@ -148,7 +156,7 @@ func (c *cork) drain() error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	for buf := c.take(); buf != nil; buf = c.take() {
-		_, err := c.pass(*buf)
+		err := c.passAll(*buf)
 		c.spare.give(buf, 4*heldBytes)
 		if err != nil {
 			return err
@@ -175,6 +183,18 @@ func (c *cork) take() *[]byte {
 	buf := c.buf
 	c.buf, c.busy = nil, buf != nil
 	return buf
+}
+
+// passAll is called with writing held. What is long is sent in pieces, each of which has its time.
+func (c *cork) passAll(p []byte) error {
+	for len(p) > 0 {
+		n, err := c.pass(p[:min(len(p), pieceBytes)])
+		if err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
 }
 
 // pass is called with writing held.

@@ -134,3 +134,15 @@ func (c *taker) Write(p []byte) (int, error) {
 	c.got = append(c.got, p...)
 	return len(p), nil
 }
+
+// TestALongFrameIsSentInPieces: a client has the time of a frame for each piece of a longer one.
+func TestALongFrameIsSentInPieces(t *testing.T) {
+	conn := &stuck{begun: make(chan struct{}, 1), open: make(chan struct{})}
+	close(conn.open)
+	if err := relay.NewCork(conn).Text(make([]byte, 3<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if all, largest := conn.all.Load(), conn.largest.Load(); all != 3<<20+10 || largest != 192<<10 {
+		t.Errorf("%d bytes, at most %d at a time", all, largest)
+	}
+}

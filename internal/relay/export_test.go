@@ -181,3 +181,9 @@ func (c *cork) Release() error { return c.release() }
 
 // HeldBytes is what waits to be sent together.
 const HeldBytes = heldBytes
+
+// LargeBytes is what large events that are being sent take.
+func (r *Relay) LargeBytes() int { return allLargeBytes - r.pools.large.Left() }
+
+// LeaveLargeBytes takes all but n of what is left for them, until restore.
+func (r *Relay) LeaveLargeBytes(n int) (restore func()) { return leaveOf(r.pools.large, n) }

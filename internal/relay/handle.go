@@ -124,13 +124,13 @@ func (s *session) publish(work context.Context, e *nostr.Event) error {
 	if err := s.repay(work); err != nil {
 		return err
 	}
-	v, err := s.expectVerdict(work, e.ID, e)
+	v, err := s.expectVerdict(work, e.ID, e.Size())
 	if err != nil {
 		return err
 	}
 	err = s.source.Submit(work, e, store.Direct, func(p policy.Verdict) { s.decide(v, p) })
 	if err != nil {
-		v.event = nil
+		v.size = 0
 		s.decide(v, policy.Verdict{Outcome: policy.Discard, Reason: "error: not taken, the connection is being closed"})
 		s.end(shuttingDown)
 	}

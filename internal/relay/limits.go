@@ -26,6 +26,13 @@ type Limits struct {
 	Reconcile     ReconcileLimits
 }
 
+// A repository state (kind 30618) may be so many times as large as other events, and the message that brings it. Information documents
+// have no field for one kind.
+const (
+	stateEvent   = policy.MaxStateBytes / policy.MaxEventBytes
+	stateMessage = 16
+)
+
 // ReconcileLimits bound the reconciliations that this relay answers (NIP-77). A set costs about 42 bytes for each record.
 type ReconcileLimits struct {
 	Sessions int // 8: open at once on one connection

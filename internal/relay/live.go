@@ -102,7 +102,7 @@ func (s *session) sendLive() (busy bool, err error) {
 		}
 		busy = true
 		if err := s.sendEvent(d.sub, d.event.json); err != nil {
-			return busy, err
+			return busy, orGoodbye(err)
 		}
 	}
 	if !busy {
@@ -171,7 +171,7 @@ func (s *session) sendMatching(seq store.Seq, e *nostr.Event, subs []*subscripti
 			return err
 		}
 		if err := s.sendEvent(sub, json); err != nil {
-			return err
+			return orGoodbye(err)
 		}
 	}
 	return nil

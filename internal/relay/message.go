@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"graspd/internal/front"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
 
 	"github.com/coder/websocket"
 )
@@ -65,26 +67,30 @@ func (m *incoming) end() {
 	m.memory = nil
 }
 
-// read reads a message of at most limit bytes. Of a longer one it gives the beginning, and false. What it gives is valid until
-// end.
+// read reads a message of at most limit bytes, or more where the beginning allows it. Of a longer one it gives the beginning, and
+// false. What it gives is valid until end.
 func (m *incoming) read(work context.Context, r io.Reader, limit int) (frame []byte, whole bool, err error) {
 	defer m.late.Stop()
-	buf := *m.buf
+	buf, most := *m.buf, limit
 	for {
 		if len(buf) == cap(buf) {
-			if buf, err = m.grow(work, buf, limit+1); err != nil {
+			if buf, err = m.grow(work, buf, most+1); err != nil {
 				return buf, false, err
 			}
 		}
-		n, err := r.Read(buf[len(buf):min(cap(buf), limit+1)])
+		n, err := r.Read(buf[len(buf):min(cap(buf), most+1)])
 		buf = buf[:len(buf)+n]
 		switch {
-		case len(buf) > limit:
+		case len(buf) > most && most == limit && mayBeState(buf):
+			most = stateMessage * limit
+		case len(buf) > most:
 			return buf[:limit], false, m.skip(r, limit)
 		case errors.Is(err, io.EOF):
 			return buf, true, nil
 		case err != nil:
 			return buf, false, err
+		case len(buf)/limit > (len(buf)-n)/limit:
+			m.late.Reset(messageTime)
 		}
 	}
 }
@@ -146,4 +152,11 @@ func (m *incoming) skip(r io.Reader, limit int) error {
 func mayBeEvent(frame []byte) bool {
 	rest, ok := bytes.CutPrefix(bytes.TrimLeft(frame, " \t\r\n"), []byte("["))
 	return ok && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(`"EVENT"`))
+}
+
+// mayBeState reports whether a message of which the beginning is given can bring a repository state. Most show their kind before
+// their tags; one that does not is read on, and its kind is seen when it is parsed.
+func mayBeState(beginning []byte) bool {
+	kind, shown := nostr.EventKind(beginning)
+	return kind == nip34.KindState || !shown && mayBeEvent(beginning)
 }

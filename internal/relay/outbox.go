@@ -26,7 +26,7 @@ type outbox struct {
 
 // verdict is the OK that an EVENT or AUTH will get. Its fields but the first two are guarded by session.mu.
 type verdict struct {
-	event   *nostr.Event // whose place at the door is freed when the OK is written; nil where it has none
+	size    int // of the event whose place at the door is freed when the OK is written; 0 where it has none
 	id      nostr.ID
 	decided bool
 	policy.Verdict
@@ -71,14 +71,14 @@ func (s *session) post(frame []byte) {
 	s.wakeWriter()
 }
 
-// expectVerdict queues an OK that is not decided yet.
-func (s *session) expectVerdict(work context.Context, id nostr.ID, place *nostr.Event) (*verdict, error) {
+// expectVerdict queues an OK that is not decided yet, of an event of that size at the door or, with 0, of none.
+func (s *session) expectVerdict(work context.Context, id nostr.ID, size int) (*verdict, error) {
 	if err := s.waitForRoom(work); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := &verdict{event: place, id: id}
+	v := &verdict{size: size, id: id}
 	s.out.verdicts.Push(v)
 	return v, nil
 }
@@ -93,7 +93,7 @@ func (s *session) decide(v *verdict, p policy.Verdict) {
 
 // settle queues an OK that the reader decides: true, or false where there is a reason against it.
 func (s *session) settle(work context.Context, id nostr.ID, reason string) error {
-	v, err := s.expectVerdict(work, id, nil)
+	v, err := s.expectVerdict(work, id, 0)
 	if err != nil {
 		return err
 	}
@@ -134,8 +134,8 @@ func (s *session) answer() error {
 			if err := s.send(s.buf); err != nil {
 				return err
 			}
-			if v.event != nil {
-				s.source.Release(v.event)
+			if v.size > 0 {
+				s.source.Release(v.size)
 			}
 		case frame != nil:
 			if err := s.send(frame); err != nil {

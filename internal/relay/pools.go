@@ -7,6 +7,7 @@ type pools struct {
 	filters  *front.Pool // bytes of filters
 	records  *front.Pool // records of the sets of reconciliations
 	messages *front.Pool // bytes of messages that are being read, beyond the first few of each
+	large    *front.Pool // bytes of large events that are being sent
 }
 
 func newPools(f *front.Front, l Limits) pools {
@@ -17,5 +18,6 @@ func newPools(f *front.Front, l Limits) pools {
 			Name: "records of reconciliations", Total: l.Reconcile.Total, Address: max(l.Reconcile.Total/4, l.Reconcile.Records+reserveStep), Little: 2 * reserveStep,
 		}),
 		messages: f.NewPool(front.PoolConfig{Name: "bytes of messages", Total: allMessageBytes, Address: addressMessageBytes, Little: 2 * l.MessageBytes}),
+		large:    f.NewPool(front.PoolConfig{Name: "bytes of large events", Total: allLargeBytes, Address: addressLargeBytes, Little: 4 * largeEvent}),
 	}
 }

@@ -89,6 +89,8 @@ func (s *session) scanFailed(work, limited context.Context, sub *subscription, e
 		reason = "error: sending the stored events took too long; ask for less"
 	case errors.Is(err, errCostly):
 		reason = "error: finding the stored events takes too much work; ask for less"
+	case errors.Is(err, errLarge):
+		reason = "rate-limited: too many large events are being sent to your address; ask again"
 	case errors.Is(err, errQuery):
 		s.relay.logger.Error("stored events cannot be read", "error", err)
 	default:

@@ -267,7 +267,12 @@ func TestOthersDuringScan(t *testing.T) {
 // dialIdle is a client that reads nothing until it is told to.
 func (w *world) dialIdle(t *testing.T) *client {
 	t.Helper()
-	conn, _, err := w.connect("127.0.0.1:9999", nil)
+	return w.dialIdleFrom(t, "127.0.0.1:9999")
+}
+
+func (w *world) dialIdleFrom(t *testing.T, addr string) *client {
+	t.Helper()
+	conn, _, err := w.connect(addr, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,17 +77,22 @@ func (s *session) sendEvent(sub *subscription, json []byte) error {
 
 // sendStill sends an event for a subscription that is known to be open.
 func (s *session) sendStill(sub *subscription, json []byte) error {
+	if len(json) > largeEvent {
+		return s.sendLarge(sub, json)
+	}
 	s.buf = nostr.AppendRelayEvent(s.buf[:0], sub.id, json)
 	s.relay.counts.events.Add(1)
 	return s.send(s.buf)
 }
 
-// send writes one frame, which waits for flush. The time that the client may take is the cork's affair.
-func (s *session) send(frame []byte) error {
-	if err := s.cork.text(frame); err != nil {
+// send writes one frame in parts, which waits for flush. The time that the client may take is the cork's affair.
+func (s *session) send(parts ...[]byte) error {
+	if err := s.cork.text(parts...); err != nil {
 		return gone(err)
 	}
-	s.relay.counts.bytesOut.Add(uint64(len(frame)))
+	for _, p := range parts {
+		s.relay.counts.bytesOut.Add(uint64(len(p)))
+	}
 	return nil
 }
 

@@ -152,6 +152,34 @@ func TestOnlyAnswersOfAReconciliationMayBeLong(t *testing.T) {
 	}
 }
 
+// TestLongStates: only an event that shows to be a state is read beyond what may come unasked, up to what any message may have.
+func TestLongStates(t *testing.T) {
+	for beginning, may := range map[string]bool{
+		`["EVENT","s",{"id":"x","kind":30618,"tags":[["`: true, `["EVENT","s",{"kind":30618, "tags":[["`: true,
+		`["EVENT","s",{"id":"x","kind":30617,"tags":[["`: false, `["EVENT","s",{"tags":[["`: false, `["EOSE","s",{"kind":30618,"`: false,
+		`["EVENT","s",{"kind":1,"kind":30618,"tags":[["`: false, `["EVENT","s",{"x":{"kind":30618},"tags":[["`: false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			message := []byte(beginning + strings.Repeat("x", 3<<20))
+			c := open(t, func(c *websocket.Conn) {
+				c.Write(context.Background(), websocket.MessageText, message)
+				c.Write(context.Background(), websocket.MessageText, []byte("next"))
+				echo(c)
+			})
+			want := error(nil)
+			if !may {
+				want = relayconn.ErrTooLong
+			}
+			if b, err := c.Read(t.Context()); err != want || may && string(b) != string(message) {
+				t.Errorf("%q: %d bytes, %v, want %v", beginning, len(b), err, want)
+			}
+			if b, err := c.Read(t.Context()); err != nil || string(b) != "next" {
+				t.Errorf("after %q: %q, %v", beginning, b, err)
+			}
+		})
+	}
+}
+
 // TestLargeMessagesAreExpected counts them: each ExpectLarge stands for one, and never for more than four at a time.
 func TestLargeMessagesAreExpected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -7,6 +7,9 @@ import (
 	"errors"
 	"io"
 	"time"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
 )
 
 // ErrTooLong is returned by Read for a message longer than anything that was asked for. The connection lives on.
@@ -16,7 +19,7 @@ var ErrTooLong = errors.New("message longer than anything asked for")
 var errDrip = errors.New("a message that comes too slowly")
 
 const (
-	maxUnasked = 512 << 10 // bytes of a message that nothing was expected for: an event of any size that is taken, escaped
+	maxUnasked = 512 << 10 // bytes of a message that nothing was expected for: an event of any size that is taken, escaped, but for states
 	maxLarge   = 4         // messages that may be larger at a time
 	part       = 100 << 10 // bytes of a message that have PartTime
 	chunk      = 4 << 10   // bytes waited for at once
@@ -63,7 +66,7 @@ func (c *Conn) collect(ctx context.Context, r io.Reader) ([]byte, error) {
 			continue
 		}
 		if len(b) >= limit {
-			if !reconciles(b) || !c.takeLarge() {
+			if !brings(b) && (!reconciles(b) || !c.takeLarge()) {
 				c.drop()
 				return nil, cmp.Or(c.discard(r), ErrTooLong)
 			}
@@ -95,6 +98,12 @@ func reconciles(beginning []byte) bool {
 	const space = " \t\r\n"
 	inside, is := bytes.CutPrefix(bytes.TrimLeft(beginning, space), []byte("["))
 	return is && bytes.HasPrefix(bytes.TrimLeft(inside, space), []byte(`"NEG-`))
+}
+
+// brings reports whether a message that begins so brings a repository state, which may be long.
+func brings(beginning []byte) bool {
+	kind, _ := nostr.EventKind(beginning)
+	return kind == nip34.KindState
 }
 
 // drop gives back the memory of a message that was larger than small.

@@ -1,0 +1,49 @@
+package relay
+
+import (
+	"errors"
+
+	"github.com/coder/websocket"
+
+	"graspd/internal/nostr"
+)
+
+// Events above largeEvent, which are states of many branches and tags, are read and sent one at a time to a client, within what all
+// of them may take.
+const (
+	largeEvent        = 256 << 10
+	allLargeBytes     = 64 << 20 // of large events that are being sent
+	addressLargeBytes = 16 << 20
+)
+
+var (
+	// errLarge ends a scan for which there is no room.
+	errLarge = errors.New("too many large events are being sent")
+
+	largeNeeded = &goodbye{code: websocket.StatusTryAgainLater, text: "rate-limited: too many large events at once are for your address; connect again"}
+)
+
+// sendLarge sends a large event. While it is sent there are two copies of it.
+func (s *session) sendLarge(sub *subscription, json []byte) error {
+	room, _, instead := s.relay.pools.large.Try(s.visitor, 2*len(json))
+	if room == nil && instead != nil {
+		instead.Oust()
+	}
+	if room == nil {
+		return errLarge
+	}
+	defer room.GiveBack()
+	room.Settle(2*len(json), func() { s.end(largeNeeded) })
+	s.buf = nostr.AppendRelayEvent(s.buf[:0], sub.id, nil)
+	last := len(s.buf) - 1
+	s.relay.counts.events.Add(1)
+	return s.send(s.buf[:last], json, s.buf[last:])
+}
+
+// orGoodbye ends the session of a client that would miss a live event for want of room.
+func orGoodbye(err error) error {
+	if errors.Is(err, errLarge) {
+		return largeNeeded
+	}
+	return err
+}
