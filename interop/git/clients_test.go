@@ -115,14 +115,32 @@ func (c client) clones(t *testing.T, url string, owner repo) {
 				if got := r.commits("HEAD"); got != "1" {
 					t.Errorf("%s commits in a clone of depth 1", got)
 				}
+				t.Run("deepened", func(t *testing.T) { c.deepens(t, url, r, owner) })
 			case "filter":
 				r.git("", "rev-list", "--quiet", "--objects", "--missing=allow-any", "--filter=blob:none", "HEAD")
 				if got := r.git("", "rev-list", "--objects", "--missing=print", "HEAD"); !strings.Contains(got, "\n?"+owner.id("main:run")) {
 					t.Error("the files are there too")
 				}
+				if c.does(t, "lazily", url, r.dir, "HEAD:run") {
+					if out := r.git("", "rev-list", "--objects", "--missing=print", "--no-walk", "HEAD"); strings.Contains(out, "\n?"+owner.id("main:run")) {
+						t.Error("what was asked for is still not there")
+					}
+				}
 			}
 		})
 	}
+}
+
+// deepens fetches what is behind the end of a shallow clone.
+func (c client) deepens(t *testing.T, url string, shallow, owner repo) {
+	r := repo{t, shallow.dir}
+	if !c.does(t, "deepen", url, r.dir) {
+		t.Skip(c.name, c.lacks["deepen"])
+	}
+	if got, want := r.commits("HEAD"), owner.commits("main"); got != want {
+		t.Errorf("%s commits, not %s", got, want)
+	}
+	r.whole()
 }
 
 func (c client) byID(t *testing.T, url string, owner repo) {

@@ -16,6 +16,8 @@ def main(verb, url, directory, *arguments):
         porcelain.clone(url, directory, checkout=False, filter_spec="blob:none")
     elif verb == "fetch":
         porcelain.fetch(directory, "origin")
+    elif verb == "deepen":
+        porcelain.fetch(directory, "origin", depth=0x7FFFFFFF)
     elif verb == "id":
         client, path = get_transport_and_path(url)
         client.fetch(path, Repo(directory), determine_wants=lambda refs, depth=None: [arguments[0].encode()])

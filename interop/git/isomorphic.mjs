@@ -15,6 +15,7 @@ const verbs = {
   clone: () => git.clone(common),
   shallow: () => git.clone({ ...common, depth: 1, singleBranch: true }),
   fetch: () => git.fetch({ ...common, remote: 'origin', tags: true }),
+  deepen: () => git.fetch({ ...common, remote: 'origin', depth: 0x7fffffff, singleBranch: true }),
   id: () => git.fetch({ ...common, ref: argument, singleBranch: true }),
   push: async () => {
     const [from, to] = argument.split(':')

@@ -27,6 +27,8 @@ def main(verb, url, directory, *arguments):
         pygit2.clone_repository(url, directory, callbacks=callbacks, depth=1)
     elif verb == "fetch":
         pygit2.Repository(directory).remotes["origin"].fetch(callbacks=callbacks)
+    elif verb == "deepen":
+        pygit2.Repository(directory).remotes["origin"].fetch(callbacks=callbacks, depth=0x7FFFFFFF)
     elif verb == "id":
         remote = pygit2.Repository(directory).remotes.create_anonymous(url)
         remote.fetch(list(arguments), callbacks=callbacks)

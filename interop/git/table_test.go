@@ -16,7 +16,11 @@ type client struct {
 	deaf bool
 }
 
-const noFilter = "has no way to ask for a part of the objects"
+// Why clients cannot do something.
+const (
+	noFilter = "has no way to ask for a part of the objects"
+	notLater = "fetches nothing later that it has left out"
+)
 
 var clients = []client{
 	{name: "git-v0", program: machine("0"), report: true, band: true},
@@ -24,6 +28,7 @@ var clients = []client{
 	{name: "git-v2", program: machine("2"), report: true, band: true},
 	{name: "libgit2", program: script("venv/bin/python", "libgit2.py"), report: true, band: true, lacks: map[string]string{"filter": noFilter}},
 	{name: "dulwich", program: script("venv/bin/python", "dulwich_client.py"), report: true, band: true,
+		lacks:   map[string]string{"lazily": notLater},
 		nothing: "neither origin_head nor branch are provided"}, // it wants a HEAD of an empty repository too
 	{name: "isomorphic", program: script("", "isomorphic.mjs"), report: true, band: true, deaf: true, lacks: map[string]string{
 		"filter":  noFilter,
@@ -31,7 +36,10 @@ var clients = []client{
 	}},
 	{name: "go-git", program: func(verb, url, dir string, arguments []string) []string {
 		return append([]string{gogit, verb, url, dir}, arguments...)
-	}, report: true, band: true, nothing: "remote repository is empty", lacks: map[string]string{"filter": noFilter}},
+	}, report: true, band: true, nothing: "remote repository is empty", lacks: map[string]string{
+		"filter": noFilter,
+		"deepen": "takes for up to date what it has the tips of",
+	}},
 }
 
 // script is a client beside this file, run by an interpreter that make clients has installed, or else by node.
@@ -58,6 +66,10 @@ func machine(version string) func(verb, url, dir string, arguments []string) []s
 			args = append(args, "clone", "--filter=blob:none", "--no-checkout", url, dir)
 		case "fetch":
 			args = append(args, "-C", dir, "fetch", "origin")
+		case "deepen":
+			args = append(args, "-C", dir, "fetch", "--unshallow", "origin")
+		case "lazily":
+			args = append(args, "-C", dir, "cat-file", "blob")
 		case "id":
 			args = append(args, "-C", dir, "fetch", url)
 		case "push":

@@ -4,6 +4,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/go-git/go-git/v5"
@@ -41,6 +42,8 @@ func run(verb, url, dir string, arguments []string) error {
 	switch {
 	case verb == "fetch":
 		err = remote.Fetch(&git.FetchOptions{RemoteURL: url, Progress: os.Stderr})
+	case verb == "deepen":
+		err = remote.Fetch(&git.FetchOptions{RemoteURL: url, Progress: os.Stderr, Depth: math.MaxInt32})
 	case verb == "id" && len(arguments) == 1:
 		err = remote.Fetch(&git.FetchOptions{RemoteURL: url, Progress: os.Stderr, RefSpecs: specs(arguments[0] + ":refs/heads/by-id")})
 	case verb == "push":
