@@ -16,6 +16,9 @@ type Request struct {
 	LsRefs     *LsRefs
 	Fetch      *Fetch
 	ObjectInfo *ObjectInfo
+
+	// NoFormat leaves the object format out of what AppendTo writes: servers that offer none refuse a request that names it.
+	NoFormat bool
 }
 
 // ParseRequest reads a request in that version, and nothing of body beyond it. It fails with a *[RequestError], for which
@@ -164,7 +167,10 @@ func (q Request) AppendTo(dst []byte) []byte {
 	if q.Agent != "" {
 		dst = pktline.Append(dst, "agent="+q.Agent+"\n")
 	}
-	dst = pktline.AppendDelim(pktline.Append(dst, "object-format=sha1\n"))
+	if !q.NoFormat {
+		dst = pktline.Append(dst, "object-format=sha1\n")
+	}
+	dst = pktline.AppendDelim(dst)
 	switch {
 	case q.LsRefs != nil:
 		dst = q.LsRefs.appendArguments(dst)

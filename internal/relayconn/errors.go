@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"graspd/internal/publicnet"
@@ -18,9 +16,6 @@ import (
 
 // ErrBinary is returned by Read for a binary frame, which Nostr does not have. The connection lives on.
 var ErrBinary = errors.New("binary frame")
-
-// maxRetryAfter bounds the wait that a remote relay can ask for.
-const maxRetryAfter = 24 * time.Hour
 
 // HandshakeError says that the relay answered with HTTP instead of a WebSocket, or instead of its information document. Redirects are
 // such answers, since none is followed.
@@ -43,20 +38,7 @@ func (e *HandshakeError) Error() string {
 }
 
 func handshakeError(resp *http.Response, body []byte) *HandshakeError {
-	return &HandshakeError{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header.Get("Retry-After")), Text: words.Printable(string(body))}
-}
-
-// retryAfter reads both forms of the header (RFC 9110, 10.2.3).
-func retryAfter(v string) time.Duration {
-	v = strings.TrimSpace(v)
-	if t, err := http.ParseTime(v); err == nil {
-		return min(max(time.Until(t), 0), maxRetryAfter)
-	}
-	n, err := strconv.ParseUint(v, 10, 32)
-	if err != nil {
-		return 0
-	}
-	return min(time.Duration(n)*time.Second, maxRetryAfter)
+	return &HandshakeError{Status: resp.StatusCode, RetryAfter: publicnet.RetryAfter(resp.Header.Get("Retry-After")), Text: words.Printable(string(body))}
 }
 
 // ClosedError says that the relay closed the connection with a close frame (RFC 6455, 7.1.5 and 7.1.6).
