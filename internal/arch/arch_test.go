@@ -59,6 +59,7 @@ var layers = map[string]int{
 	"internal/publicnet":  9,
 	"internal/repopage":   10,
 	"internal/relayconn":  10,
+	"internal/gitfetch":   10,
 	"internal/githttp":    10,
 	"internal/metrics":    12,
 	"internal/relaysync":  11,
@@ -93,6 +94,7 @@ var goroutines = []string{
 // timed names the files in which a timer or the end of a context may run a function, which is a goroutine like any other.
 var timed = []string{
 	"cmd/graspd/main.go", "internal/demo/demo.go",
+	"internal/gitfetch/session.go",
 	"internal/githttp/kept.go",
 	"internal/relay/message.go", "internal/relay/relay.go", "internal/relay/session.go", "internal/relay/writer.go",
 	"internal/relayconn/conn.go", "internal/relayconn/dialer.go", "internal/relayconn/info.go", "internal/relayconn/message.go",

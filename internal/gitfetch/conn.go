@@ -1,0 +1,72 @@
+package gitfetch
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"time"
+)
+
+// maxHeader bounds an answer up to the end of its header, interim (1xx) answers before it included. Bytes.
+const maxHeader = 32 << 10
+
+// conn is an open connection for one request after the other: no proxy, no pool, no decompression, no background reader.
+type conn struct {
+	raw    net.Conn // under TLS; closing it ends every wait at once
+	wire   *wire
+	header *io.LimitedReader
+	buf    *bufio.Reader
+	stop   func() bool // ends what waits for the context
+}
+
+func newConn(c, raw net.Conn, stop func() bool, bounds *Bounds, came func(int)) *conn {
+	w := &wire{Conn: c, bounds: bounds, came: came}
+	h := &io.LimitedReader{R: w}
+	return &conn{raw: raw, wire: w, header: h, buf: bufio.NewReaderSize(h, 64<<10), stop: stop}
+}
+
+func (c *conn) close() {
+	c.stop()
+	c.raw.Close()
+}
+
+// idleEnd reports whether the other side ended the connection before it answered at all, as it may do between requests.
+func (c *conn) idleEnd() bool { return !c.wire.begun && !errors.Is(c.wire.err, ErrSilent) }
+
+// exchange sends a request and reads the header of its answer. Whoever is done with the body reads it to its end or closes the
+// connection; the body's own Close would read on without a bound.
+func (c *conn) exchange(req *http.Request, within time.Duration) (*http.Response, error) {
+	c.wire.begin()
+	if err := c.wire.SetWriteDeadline(time.Now().Add(within)); err != nil {
+		return nil, c.lose(err)
+	}
+	if err := req.Write(c.wire); err != nil {
+		return nil, c.lose(err)
+	}
+	c.header.N = maxHeader
+	for {
+		resp, err := http.ReadResponse(c.buf, req)
+		switch {
+		case err != nil && c.header.N <= 0:
+			return nil, protocol("the header of the answer is too long")
+		case err != nil:
+			return nil, err
+		case resp.StatusCode == http.StatusSwitchingProtocols:
+			return nil, protocol("the server changes to another protocol")
+		case resp.StatusCode >= http.StatusOK:
+			c.header.N = math.MaxInt64
+			return resp, nil
+		}
+	}
+}
+
+// lose notes that the connection is of no use any more, for an error of writing.
+func (c *conn) lose(err error) error {
+	if c.wire.err == nil {
+		c.wire.err = err
+	}
+	return err
+}

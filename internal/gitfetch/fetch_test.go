@@ -1,0 +1,224 @@
+package gitfetch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"graspd/internal/gitfetch"
+	"graspd/internal/gitwire"
+)
+
+// story has a branch, another one, tags of both sorts, a pull request, and a ref that is nobody's.
+func story(t testing.TB) string {
+	t.Helper()
+	dir := repository(t, commits("refs/heads/main", 1, 30, 0)+commits("refs/heads/dev", 101, 5, 20)+tag("v1", 10)+
+		"reset refs/tags/light\nfrom :5\n\nreset refs/nostr/"+strings.Repeat("a", 64)+"\nfrom :7\n\nreset refs/pull/1/head\nfrom :101\n\n"+
+		commits("refs/pull/2/head", 201, 3, 15))
+	git(t, dir, "", "repack", "-adq")
+	return dir
+}
+
+func wantRefs(t testing.TB, dir string) *gitwire.Refs {
+	t.Helper()
+	refs := &gitwire.Refs{Head: "refs/heads/main"}
+	for line := range strings.Lines(git(t, dir, "", "for-each-ref", "--format=%(refname) %(objectname) %(*objectname)", "refs/heads", "refs/tags", "refs/nostr")) {
+		f := strings.Fields(line)
+		ref := gitwire.Ref{Name: f[0], ID: mustID(t, f[1])}
+		if len(f) > 2 {
+			ref.Peeled = mustID(t, f[2])
+		}
+		refs.List = append(refs.List, ref)
+	}
+	refs.Sort()
+	return refs
+}
+
+// TestFetchesFromGit: in each version of the protocol refs are read, and packs are as they were asked for.
+func TestFetchesFromGit(t *testing.T) {
+	dir := story(t)
+	main, dev, v1 := idOf(t, dir, "main"), idOf(t, dir, "dev"), idOf(t, dir, "v1")
+	for version := range 3 {
+		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
+			t.Parallel()
+			h, url := serve(t, dir, version)
+			mine := repository(t, "")
+			var packs []string
+			beats := 0
+			r := gitfetch.Request{
+				URL: url + "/", Groups: [][]gitwire.ObjectID{{main, v1}, {}, {main}, {v1, v1}}, Pack: into(t, mine, &packs), Alive: func() { beats++ },
+			}
+			res, err := local(gitfetch.Bounds{}).Fetch(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			has(t, mine, main, v1)
+			want := []string{main.String(), v1.String()}
+			slices.Sort(want)
+			if !slices.Equal(packs, []string{strings.Join(want, " ")}) || len(res.Lacks) > 0 || res.Bytes < 3000 || beats == 0 {
+				t.Errorf("packs %q, %+v, %d beats", packs, res, beats)
+			}
+			if !reflect.DeepEqual(res.Refs, wantRefs(t, dir)) {
+				t.Errorf("refs %+v", res.Refs)
+			}
+			asked := []string{"GET /some/r.git/info/refs version=2", "POST /some/r.git/git-upload-pack", "POST /some/r.git/git-upload-pack"}
+			if version == 2 {
+				asked[1], asked[2] = asked[1]+" version=2", asked[2]+" version=2"
+			} else {
+				asked = asked[:2]
+				asked[1] += map[int]string{0: " ", 1: " version=1"}[version]
+			}
+			if !slices.Equal(h.asked, asked) || res.Requests != len(asked) || len(h.from) != 1 {
+				t.Errorf("asked %q over %d connections, %d requests told", h.asked, len(h.from), res.Requests)
+			}
+
+			// The rest, thin, for what is here.
+			whole := res.Bytes
+			r.Groups, r.Haves = [][]gitwire.ObjectID{{dev}}, []gitwire.ObjectID{main, v1, main}
+			res, err = local(gitfetch.Bounds{}).Fetch(t.Context(), r)
+			if err != nil || len(res.Lacks) > 0 || res.Bytes >= whole {
+				t.Fatalf("%+v, %v; the first took %d", res, err, whole)
+			}
+			has(t, mine, dev)
+			if strings.Count(h.last, "have ") != 2 || !strings.Contains(h.last, "thin-pack") || !strings.Contains(h.last, "ofs-delta") || !strings.Contains(h.last, "agent=graspd/test") {
+				t.Errorf("asked %q", h.last)
+			}
+
+			// The refs alone.
+			res, err = local(gitfetch.Bounds{}).Advertised(t.Context(), url)
+			if err != nil || !reflect.DeepEqual(res.Refs, wantRefs(t, dir)) || res.Requests != 1+version/2 {
+				t.Errorf("%+v, %v", res, err)
+			}
+		})
+	}
+}
+
+// TestFetchesByID: what is not shown is asked for where the server lets it, each group by itself and whole.
+func TestFetchesByID(t *testing.T) {
+	dir := story(t)
+	main, dev, hidden, old := idOf(t, dir, "main"), idOf(t, dir, "dev"), idOf(t, dir, "refs/pull/2/head"), idOf(t, dir, "main~10")
+	nowhere, nothing := mustID(t, strings.Repeat("1", 40)), mustID(t, strings.Repeat("2", 40))
+	groups := [][]gitwire.ObjectID{{nowhere, main}, {old, dev}, {main}, {hidden}, {nowhere}, {old}, {nothing}}
+	list := func(ids ...gitwire.ObjectID) string {
+		var out []string
+		for _, id := range ids {
+			out = append(out, id.String())
+		}
+		slices.Sort(out)
+		return strings.Join(out, " ")
+	}
+	for _, tt := range []struct {
+		name    string
+		version int
+		config  string
+		byID    int
+		packs   []string
+		lacks   string
+	}{
+		{"version 2 gives whatever is there", 2, "", 4, []string{list(main), list(old, dev), list(hidden)}, list(nowhere, nothing)},
+		{"no more often than allowed", 2, "", 2, []string{list(main), list(old, dev)}, list(nowhere, hidden, nothing)},
+		{"version 0 does not", 0, "", 4, []string{list(main)}, list(nowhere, old, hidden, nothing)},
+		{"version 0 that does", 0, "uploadpack.allowReachableSHA1InWant=true", 4, []string{list(main), list(old, dev), list(hidden)}, list(nowhere, nothing)},
+		// git over HTTP gives what its tips lead to as well.
+		{"version 1 that gives tips", 1, "uploadpack.allowTipSHA1InWant=true", 9, []string{list(main), list(old, dev), list(hidden)}, list(nowhere, nothing)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			config := []string{"transfer.hideRefs=refs/pull/2"}
+			if tt.config != "" {
+				config = append(config, tt.config)
+			}
+			_, url := serve(t, dir, tt.version, config...)
+			mine := repository(t, "")
+			var packs []string
+			res, err := local(gitfetch.Bounds{ByID: tt.byID}).Fetch(t.Context(), gitfetch.Request{URL: url, Groups: groups, Pack: into(t, mine, &packs)})
+			if got := list(res.Lacks...); err != nil || !slices.Equal(packs, tt.packs) || got != tt.lacks {
+				t.Errorf("packs %q, lacks %s, %v", packs, got, err)
+			}
+			if slices.Contains(tt.packs, list(hidden)) {
+				has(t, mine, hidden)
+			}
+		})
+	}
+}
+
+func TestAnEmptyRepository(t *testing.T) {
+	for version := range 3 {
+		_, url := serve(t, repository(t, ""), version, "uploadpack.allowReachableSHA1InWant=true")
+		id := mustID(t, strings.Repeat("1", 40))
+		res, err := local(gitfetch.Bounds{}).Fetch(t.Context(), gitfetch.Request{URL: url, Groups: [][]gitwire.ObjectID{{id, id}, {id}}})
+		if err != nil || res.Refs == nil || len(res.Refs.List) > 0 || !slices.Equal(res.Lacks, []gitwire.ObjectID{id}) || res.Requests != 1+version/2 {
+			t.Errorf("version %d: %+v, %v", version, res, err)
+		}
+	}
+}
+
+// TestFiveThousandTags are read and fetched in three requests.
+func TestFiveThousandTags(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(commits("refs/heads/main", 1, 50, 0))
+	for i := range 5000 {
+		b.WriteString(tag(fmt.Sprintf("t%04d", i), 1+i%50))
+	}
+	dir := repository(t, b.String())
+	git(t, dir, "", "pack-refs", "--all")
+	_, url := serve(t, dir, 2)
+	refs := wantRefs(t, dir)
+	var want []gitwire.ObjectID
+	for _, ref := range refs.List {
+		want = append(want, ref.ID)
+	}
+	mine := repository(t, "")
+	var packs []string
+	res, err := local(gitfetch.Bounds{}).Fetch(t.Context(), gitfetch.Request{URL: url, Groups: [][]gitwire.ObjectID{want}, Pack: into(t, mine, &packs)})
+	if err != nil || len(res.Lacks) > 0 || res.Requests != 3 || len(packs) != 1 || !reflect.DeepEqual(res.Refs, refs) {
+		t.Fatalf("%d refs, lacks %d, %d requests, %d packs, %v", len(res.Refs.List), len(res.Lacks), res.Requests, len(packs), err)
+	}
+	has(t, mine, want[0], want[2500], want[5000])
+	if _, err := local(gitfetch.Bounds{Refs: 5000}).Advertised(t.Context(), url); !errors.Is(err, gitfetch.ErrTooMuch) {
+		t.Errorf("more refs than are allowed: %v", err)
+	}
+	if _, err := local(gitfetch.Bounds{AdvertBytes: 100_000}).Advertised(t.Context(), url); !errors.Is(err, gitfetch.ErrTooMuch) {
+		t.Errorf("more bytes of them than are allowed: %v", err)
+	}
+}
+
+// TestTheCallersErrors come as they are, and end the fetch; what the caller has no use for is not read.
+func TestTheCallersErrors(t *testing.T) {
+	dir := story(t)
+	h, url := serve(t, dir, 2)
+	main, old := idOf(t, dir, "main"), idOf(t, dir, "main~10")
+	own := errors.New("the disk is full")
+	r := gitfetch.Request{URL: url, Groups: [][]gitwire.ObjectID{{main}, {old}}}
+	r.Pack = func(_ context.Context, _ []gitwire.ObjectID, pack io.Reader) error {
+		if _, err := io.ReadFull(pack, make([]byte, 100)); err != nil {
+			t.Error(err)
+		}
+		return own
+	}
+	if res, err := local(gitfetch.Bounds{}).Fetch(t.Context(), r); err != own || res.Requests != 3 || len(res.Lacks) != 1 {
+		t.Errorf("%+v, %v", res, err)
+	}
+	calls := 0
+	r.Pack = func(context.Context, []gitwire.ObjectID, io.Reader) error { calls++; return nil }
+	if res, err := local(gitfetch.Bounds{}).Fetch(t.Context(), r); err != nil || calls != 2 || res.Requests != 4 || len(h.from) != 3 {
+		t.Errorf("%d calls, %+v, %d connections, %v", calls, res, len(h.from), err)
+	}
+	r.Pack, r.MaxBytes = into(t, repository(t, ""), new([]string)), 1000
+	if _, err := local(gitfetch.Bounds{}).Fetch(t.Context(), r); !errors.Is(err, gitfetch.ErrTooMuch) {
+		t.Errorf("a pack of more than a thousand bytes: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r.Pack = func(context.Context, []gitwire.ObjectID, io.Reader) error { cancel(); return ctx.Err() }
+	if _, err := local(gitfetch.Bounds{}).Fetch(ctx, r); !errors.Is(err, context.Canceled) {
+		t.Errorf("a fetch that was ended: %v", err)
+	}
+	if res, err := local(gitfetch.Bounds{}).Fetch(ctx, r); !errors.Is(err, context.Canceled) || res.Refs != nil {
+		t.Errorf("a fetch that had ended before: %+v, %v", res, err)
+	}
+}

@@ -1,0 +1,146 @@
+// Package gitfetch fetches from other git servers over smart HTTP (gitprotocol-http(5), gitprotocol-v2(5)): it reads what a
+// server shows and takes packs of the objects that its caller names. Nothing that a server says chooses what is asked for, and
+// only the public network is reached. It writes nothing: packs go to the caller. When to ask which server is decided by others.
+// Read [Client.Fetch].
+package gitfetch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/publicnet"
+	"graspd/internal/words"
+)
+
+// Config is how fetches are made. The zero value is right for production.
+type Config struct {
+	Net    publicnet.Config      // what is dialed on, and the rule that strangers' URLs lead to public addresses only
+	Exempt func(url string) bool // URLs that the operator typed, free of the address rule; nil: none
+	Agent  string                // "graspd" if empty
+	Bounds Bounds                // zero fields have defaults
+}
+
+// Bounds of one fetch.
+type Bounds struct {
+	Refs        int           // of one advertisement; 50,000
+	AdvertBytes int64         // of one list of refs; 8 MiB
+	Dial        time.Duration // to connect: name, TCP and TLS; 10 s
+	Answer      time.Duration // until the first byte of an answer; 60 s, as a large pack is counted first
+	Silence     time.Duration // without a byte within an answer; 60 s
+	Slow        int64         // bytes a second over a minute below which a transfer ends; 1024
+	Total       time.Duration // for all of it; 30 min
+	ByID        int           // requests for what is not advertised; 4
+}
+
+const (
+	maxPacks     = 512 << 20 // bytes, where the caller says nothing
+	maxHaves     = 256       // ids, of those that the caller offers
+	maxRedirects = 3
+)
+
+// withDefaults fills in what is not set.
+func (b Bounds) withDefaults() Bounds {
+	b.Refs = cmp.Or(b.Refs, 50_000)
+	b.AdvertBytes = cmp.Or(b.AdvertBytes, 8<<20)
+	b.Dial = cmp.Or(b.Dial, 10*time.Second)
+	b.Answer = cmp.Or(b.Answer, time.Minute)
+	b.Silence = cmp.Or(b.Silence, time.Minute)
+	b.Slow = cmp.Or(b.Slow, 1024)
+	b.Total = cmp.Or(b.Total, 30*time.Minute)
+	b.ByID = cmp.Or(b.ByID, 4)
+	return b
+}
+
+// Client fetches. Any number of goroutines may use it; fetches share nothing.
+type Client struct {
+	cfg Config
+	net *publicnet.Net
+}
+
+// New returns a Client with the defaults of Config filled in.
+func New(cfg Config) *Client {
+	cfg.Agent = cmp.Or(cfg.Agent, "graspd")
+	cfg.Bounds = cfg.Bounds.withDefaults()
+	return &Client{cfg, publicnet.New(cfg.Net)}
+}
+
+// Request is what is wanted of one server.
+type Request struct {
+	URL    string               // as the announcement writes it; with or without a slash at the end
+	Groups [][]gitwire.ObjectID // what is wanted; each group is of use only as a whole
+	Haves  []gitwire.ObjectID   // tips that are complete here; the first 256 are told
+	// MaxBytes is for all packs together; 0: 512 MiB.
+	MaxBytes int64
+	// Pack reads one pack to its end. It is called once for all groups of which the server shows every id, and once for each
+	// other group, of which all ids are then asked for by id. ids are those that the pack was asked to have, each group in
+	// one pack; beyond 16,384 of them there is another pack. io.EOF means that the pack is whole and nothing came after it.
+	// A Pack that returns nil before that has no use for the rest, which is not read. It may be thin if Haves are given.
+	Pack func(ctx context.Context, ids []gitwire.ObjectID, pack io.Reader) error
+	// Alive, if not nil, is told whenever bytes come.
+	Alive func()
+}
+
+// Result is what came of a fetch, also of one that failed.
+type Result struct {
+	Refs     *gitwire.Refs      // what the server shows of refs/heads/, refs/tags/, refs/nostr/ and HEAD; nil if it did not get so far
+	Requests int                // HTTP requests that were made
+	Bytes    int64              // that came
+	Lacks    []gitwire.ObjectID // of the wanted, those that it neither shows nor gave by id; each once
+}
+
+// Fetch takes what is wanted from one server. A group of which the server lacks something is not fetched in part. The error wraps
+// publicnet.ErrForbidden, [ErrTooMuch], [ErrSilent], a *[StatusError], *[ServerError] or *[ProtocolError] where it is one of those; an
+// error of Pack comes as it is; what else goes wrong with a connection wraps the error of that.
+func (c *Client) Fetch(ctx context.Context, r Request) (Result, error) {
+	return c.run(ctx, r, func(ctx context.Context, s *session, a *advert) error { return s.take(ctx, r, a) })
+}
+
+// Advertised asks for the refs only. Its errors are those of Fetch.
+func (c *Client) Advertised(ctx context.Context, url string) (Result, error) {
+	return c.run(ctx, Request{URL: url}, func(context.Context, *session, *advert) error { return nil })
+}
+
+// run opens a session, reads the refs, and has the rest done.
+func (c *Client) run(ctx context.Context, r Request, then func(context.Context, *session, *advert) error) (Result, error) {
+	late := fmt.Errorf("%w: not through after %v", ErrSilent, c.cfg.Bounds.Total)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Bounds.Total, late)
+	defer cancel()
+	s := &session{client: c, base: strings.TrimRight(r.URL, "/"), typed: r.URL, alive: r.Alive, left: cmp.Or(r.MaxBytes, maxPacks)}
+	s.ended = func() error { return context.Cause(ctx) }
+	defer s.close()
+	a, err := s.advertised(ctx)
+	if err == nil {
+		s.res.Refs = a.refs.list()
+		err = then(ctx, s, a)
+		s.res.Lacks = s.lacks(r.Groups, a)
+	}
+	if err == nil {
+		return s.res, nil
+	}
+	if own, is := errors.AsType[packError](err); is {
+		return s.res, own.error
+	}
+	return s.res, fmt.Errorf("fetch %s: %w", words.Printable(r.URL), err)
+}
+
+// packError marks an error of the caller's.
+type packError struct{ error }
+
+// lacks are the wanted ids that the server neither shows nor gave.
+func (s *session) lacks(groups [][]gitwire.ObjectID, a *advert) (out []gitwire.ObjectID) {
+	seen := map[gitwire.ObjectID]bool{}
+	for _, id := range slices.Concat(groups...) {
+		if !seen[id] && !a.refs.shows(id) && !s.given[id] {
+			out = append(out, id)
+		}
+		seen[id] = true
+	}
+	return out
+}

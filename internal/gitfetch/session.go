@@ -1,0 +1,208 @@
+package gitfetch
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/publicnet"
+	"graspd/internal/words"
+)
+
+// session is one fetch: the requests that it takes, one after the other, over one connection where the server lets it.
+type session struct {
+	client *Client
+	base   string // the repository's URL without a slash at the end, after redirects
+	typed  string // the same as the operator may have typed it
+	alive  func()
+	ended  func() error // why the context has ended, nil while it has not
+
+	conn  *conn // nil while there is none
+	res   Result
+	left  int64 // bytes of packs that may come
+	given map[gitwire.ObjectID]bool
+}
+
+// ask is one HTTP request.
+type ask struct {
+	path    string // below the repository's URL
+	body    []byte // nil to get
+	version gitwire.Version
+	answer  string // content type that is asked for
+}
+
+const (
+	advertPath = "/info/refs?service=git-upload-pack"
+	uploadPath = "/git-upload-pack"
+	advertType = "application/x-git-upload-pack-advertisement"
+	askType    = "application/x-git-upload-pack-request"
+	answerType = "application/x-git-upload-pack-result"
+)
+
+// request is the HTTP request: no cookies, no credentials, nothing that is packed.
+func (s *session) request(ctx context.Context, q ask) (*http.Request, error) {
+	method, body := http.MethodGet, io.Reader(nil)
+	if q.body != nil {
+		method, body = http.MethodPost, bytes.NewReader(q.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.base+q.path, body)
+	if err != nil {
+		return nil, protocol("not a URL")
+	}
+	req.Header = http.Header{"User-Agent": {s.client.cfg.Agent}, "Accept": {q.answer}, "Accept-Encoding": {"identity"}}
+	if q.body != nil {
+		req.Header.Set("Content-Type", askType)
+	}
+	if q.version > 0 {
+		req.Header.Set("Git-Protocol", fmt.Sprintf("version=%d", q.version))
+	}
+	return req, nil
+}
+
+// do sends a request and reads the head of its answer. A connection that was used before may have ended meanwhile, which is no fault:
+// then the request is made once more on another one.
+func (s *session) do(ctx context.Context, q ask) (*http.Response, error) {
+	for {
+		req, err := s.request(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		again := s.conn != nil
+		if !again {
+			if err := s.connect(ctx, req.URL); err != nil {
+				return nil, err
+			}
+		}
+		s.res.Requests++
+		resp, err := s.conn.exchange(req, s.client.cfg.Bounds.Answer)
+		if err == nil {
+			return resp, nil
+		}
+		stale := again && s.conn.idleEnd() && s.ended() == nil
+		if err = s.fault("request", err); !stale {
+			return nil, err
+		}
+	}
+}
+
+// post asks upload-pack, and checks that git answers.
+func (s *session) post(ctx context.Context, v gitwire.Version, body []byte) (*http.Response, error) {
+	resp, err := s.do(ctx, ask{path: uploadPath, body: body, version: v, answer: answerType})
+	if err != nil {
+		return nil, err
+	}
+	return resp, s.check(resp, answerType)
+}
+
+// connect opens a connection to where the URL leads, under the rule for addresses.
+func (s *session) connect(ctx context.Context, u *url.URL) error {
+	exempt := s.client.cfg.Exempt
+	t, err := s.client.net.Target(u, exempt != nil && exempt(s.typed))
+	if err != nil {
+		return s.notDialed(err)
+	}
+	dial, cancel := context.WithTimeout(ctx, s.client.cfg.Bounds.Dial)
+	defer cancel()
+	c, raw, err := s.client.net.Connect(dial, t)
+	if err != nil {
+		if why := s.ended(); why != nil {
+			return fmt.Errorf("connect: %w", why)
+		}
+		return err
+	}
+	s.conn = newConn(c, raw, context.AfterFunc(ctx, func() { raw.Close() }), &s.client.cfg.Bounds, s.came)
+	return nil
+}
+
+// notDialed is the error of a URL to which nothing is opened.
+func (s *session) notDialed(err error) error {
+	if typed(err) {
+		return err
+	}
+	return protocol("%s", words.Printable(err.Error()))
+}
+
+func (s *session) came(n int) {
+	s.res.Bytes += int64(n)
+	if s.alive != nil {
+		s.alive()
+	}
+}
+
+// close ends the connection; the next request opens another.
+func (s *session) close() {
+	if s.conn != nil {
+		s.conn.close()
+		s.conn = nil
+	}
+}
+
+// check requires status, encoding and content type of an answer by git.
+func (s *session) check(resp *http.Response, contentType string) error {
+	if resp.StatusCode != http.StatusOK {
+		return s.refused(resp)
+	}
+	if packed(resp) {
+		s.close()
+		return protocol("the answer comes as %s, which was not asked for", quote(resp.Header.Get("Content-Encoding")))
+	}
+	got, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err == nil && got == contentType {
+		return nil
+	}
+	defer s.close()
+	start := make([]byte, 64)
+	n, _ := io.ReadFull(resp.Body, start)
+	if contentType == advertType && dumb(start[:n]) {
+		return protocol("no git server, but files of a repository (the dumb protocol)")
+	}
+	return protocol("no git server: the answer is of type %s", quote(resp.Header.Get("Content-Type")))
+}
+
+func packed(resp *http.Response) bool {
+	e := strings.TrimSpace(resp.Header.Get("Content-Encoding"))
+	return e != "" && !strings.EqualFold(e, "identity")
+}
+
+// dumb reports whether an answer begins as the file info/refs of a repository does.
+func dumb(start []byte) bool {
+	text, _, is := bytes.Cut(start, []byte("\t"))
+	_, err := gitwire.ParseObjectID(text)
+	return is && err == nil
+}
+
+// refused is the error of an answer with another status. The connection is given up with what the answer has left.
+func (s *session) refused(resp *http.Response) error {
+	e := &StatusError{Code: resp.StatusCode, RetryAfter: publicnet.RetryAfter(resp.Header.Get("Retry-After"))}
+	if !packed(resp) {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, words.MaxText)) // for the log; the status says enough
+		e.Text = words.Printable(strings.TrimSpace(string(text)))
+	}
+	if why := s.ended(); why != nil {
+		return fmt.Errorf("request: %w", why)
+	}
+	s.close()
+	return e
+}
+
+// finish requires that the answer is over, and keeps the connection for the next request where that can be.
+func (s *session) finish(resp *http.Response) error {
+	var more [1]byte
+	switch n, err := io.ReadFull(resp.Body, more[:]); {
+	case n > 0:
+		s.close()
+		return protocol("the answer goes on after its end")
+	case err != io.EOF:
+		return err
+	}
+	if resp.Close || s.conn != nil && s.conn.buf.Buffered() > 0 {
+		s.close()
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package gitfetch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/pktline"
+)
+
+// maxWants keeps a request below 1 MiB.
+const maxWants = gitwire.MaxWants
+
+// take fetches the groups that the server shows, and then the others as far as it lets it.
+func (s *session) take(ctx context.Context, r Request, a *advert) error {
+	s.given = map[gitwire.ObjectID]bool{}
+	packs, others := sort(r.Groups, a.refs.shows)
+	for _, ids := range packs {
+		if err := s.pack(ctx, r, a, ids); err != nil {
+			return err
+		}
+	}
+	if !a.byID() {
+		return nil
+	}
+	return s.takeByID(ctx, r, a, others)
+}
+
+// sort gives the ids of the groups that are shown, in as few packs as may be, and the other groups.
+func sort(groups [][]gitwire.ObjectID, shows func(gitwire.ObjectID) bool) (packs, others [][]gitwire.ObjectID) {
+	seen := map[gitwire.ObjectID]bool{}
+	var pack []gitwire.ObjectID
+	for _, g := range groups {
+		g = once(g)
+		if slices.ContainsFunc(g, func(id gitwire.ObjectID) bool { return !shows(id) }) {
+			others = append(others, g)
+			continue
+		}
+		if len(pack) > 0 && len(pack)+len(g) > maxWants {
+			packs, pack = append(packs, pack), nil
+			clear(seen)
+		}
+		for _, id := range g {
+			if !seen[id] {
+				seen[id] = true
+				pack = append(pack, id)
+			}
+		}
+	}
+	if len(pack) > 0 {
+		packs = append(packs, pack)
+	}
+	return packs, others
+}
+
+// once leaves each id once.
+func once(ids []gitwire.ObjectID) (out []gitwire.ObjectID) {
+	seen := make(map[gitwire.ObjectID]bool, len(ids))
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// takeByID asks for groups of which not all is shown. A server ends a request at the first id that it does not have, so each group has a
+// request of its own, all of it in one pack.
+func (s *session) takeByID(ctx context.Context, r Request, a *advert, groups [][]gitwire.ObjectID) error {
+	asked := 0
+	var got [][]gitwire.ObjectID
+	missing := map[gitwire.ObjectID]bool{}
+	for _, g := range groups {
+		if asked == s.client.cfg.Bounds.ByID {
+			return nil
+		}
+		if s.covered(g, got) || slices.ContainsFunc(g, func(id gitwire.ObjectID) bool { return missing[id] }) {
+			continue
+		}
+		asked++
+		err := s.pack(ctx, r, a, g)
+		if text, is := notThere(err, g); is {
+			for _, id := range g {
+				missing[id] = strings.Contains(text, id.String())
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		got = append(got, g)
+	}
+	return nil
+}
+
+// covered reports whether one of the packs has the whole group.
+func (s *session) covered(group []gitwire.ObjectID, packs [][]gitwire.ObjectID) bool {
+	return slices.ContainsFunc(packs, func(pack []gitwire.ObjectID) bool {
+		return !slices.ContainsFunc(group, func(id gitwire.ObjectID) bool { return !slices.Contains(pack, id) })
+	})
+}
+
+// notThere reports whether a server refused a request because it does not have one of these objects, or does not give it by id, and
+// in which words.
+func notThere(err error, ids []gitwire.ObjectID) (string, bool) {
+	e, is := errors.AsType[*ServerError](err)
+	if !is {
+		return "", false
+	}
+	return e.Text, strings.Contains(e.Text, "not our ref") ||
+		slices.ContainsFunc(ids, func(id gitwire.ObjectID) bool { return strings.Contains(e.Text, id.String()) })
+}
+
+// pack asks for one pack and has the caller read it.
+func (s *session) pack(ctx context.Context, r Request, a *advert, ids []gitwire.ObjectID) error {
+	body, err := a.askPack(s.client.cfg.Agent, ids, r.Haves)
+	if err != nil {
+		return err
+	}
+	resp, err := s.post(ctx, a.version, body)
+	if err != nil {
+		return err
+	}
+	// Progress and small frames take little beside a pack.
+	frames := lines{pktline.NewReader(resp.Body, s.left+s.left/8+4<<20)}
+	s.conn.wire.measure(paceOver + 4*s.client.cfg.Bounds.Answer) // while the server counts it sends little
+	p, err := openPack(frames, a.version, &s.left)
+	if err != nil {
+		return s.fault("read the answer", err)
+	}
+	p.over = func() error { return s.finish(resp) }
+	p.begun = func() { s.conn.wire.measure(paceOver) }
+	if p.some {
+		p.begun()
+	}
+	err = r.Pack(ctx, ids, p)
+	switch {
+	case p.err != nil && p.err != io.EOF:
+		return s.fault("read the pack", p.err)
+	case err != nil:
+		s.close()
+		return packError{err}
+	case p.err == nil: // the caller had no use for the rest
+		s.close()
+	}
+	for _, id := range ids {
+		s.given[id] = true
+	}
+	return nil
+}
+
+// askPack is the request for a pack.
+func (a *advert) askPack(agent string, ids, haves []gitwire.ObjectID) ([]byte, error) {
+	haves = once(haves)
+	haves = haves[:min(len(haves), maxHaves)]
+	f := &gitwire.Fetch{Version: a.version, Wants: ids, Haves: haves, Done: true, OfsDelta: true, ThinPack: len(haves) > 0}
+	if a.version < 2 {
+		if a.sideband == 0 {
+			return nil, protocol("the server offers no side-band, without which the end of a pack is not seen")
+		}
+		f.Sideband, f.OfsDelta, f.ThinPack = a.sideband, a.ofsDelta, f.ThinPack && a.thinPack
+	}
+	return a.request(agent, gitwire.Request{Fetch: f}), nil
+}
