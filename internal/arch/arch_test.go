@@ -44,6 +44,7 @@ var layers = map[string]int{
 	"internal/status":     4,
 	"internal/want":       5,
 	"internal/plan":       6,
+	"internal/gitplan":    6,
 	"internal/logs":       7,
 	"internal/progress":   7,
 	"internal/contain":    7,

@@ -86,7 +86,7 @@ func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nost
 		}
 		defer func() { err = errors.Join(err, q.Close()) }()
 	}
-	if _, err := h.arrive(ctx, ledger.Arrival{Of: of, Tip: event}, q); err != nil {
+	if _, err := h.arrive(ctx, ledger.Arrival{Of: of, Tips: []nostr.ID{event}}, q); err != nil {
 		return err
 	}
 	return h.project(ctx, of)

@@ -41,6 +41,9 @@ type Config struct {
 
 	// Changed is told, after a commit, of each repository whose row is another one since. It must not block.
 	Changed func(nip34.Address)
+	// Stirred is told, after a commit, of each identifier of whose repositories something has come or gone that may change what they
+	// lack. It must not block. nil: nobody wants to know.
+	Stirred func(d string)
 	// Found is told, after a commit, of each upload that holds the tip of an event that has come, and Dropped of each that
 	// waits for nothing any more. They must not block.
 	Found   func(refs.Found, nostr.ID)
@@ -63,6 +66,7 @@ type round struct {
 	changed []nip34.Address     // rows that were written
 	came    []refs.PullRequest  // accepted, or waiting since
 	filed   []filing
+	stirred map[string]bool // identifiers
 
 	peeled map[gitwire.ObjectID]gitwire.ObjectID // of annotated tags that came
 }
@@ -89,9 +93,10 @@ func New(c Config) *Ledger {
 	return l
 }
 
-func (r *round) reset() { *r = round{touched: map[string]*touched{}} }
+func (r *round) reset() { *r = round{touched: map[string]*touched{}, stirred: map[string]bool{}} }
 
 func (r *round) touch(d string) *touched {
+	r.stirred[d] = true
 	t := r.touched[d]
 	if t == nil {
 		t = &touched{}
@@ -120,6 +125,11 @@ func (l *Ledger) Committed(now time.Time) {
 	}
 	for _, of := range done.changed {
 		l.Changed(of)
+	}
+	if l.Stirred != nil {
+		for d := range done.stirred {
+			l.Stirred(d)
+		}
 	}
 }
 

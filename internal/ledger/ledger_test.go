@@ -319,7 +319,7 @@ func TestUploads(t *testing.T) {
 	if len(d.found) != 1 || d.found[0] != "1 "+pr.ID.String() || len(d.dropped) != 1 {
 		t.Errorf("found %v, dropped %v", d.found, d.dropped)
 	}
-	d.arrive(ledger.Arrival{Of: addressOf(repo), Tip: pr.ID}, id(4))
+	d.arrive(ledger.Arrival{Of: addressOf(repo), Tips: []nostr.ID{pr.ID}}, id(4))
 	d.are("served", pr)
 	d.wants(refs.Wait, wrong)
 	if len(d.found) != 1 || len(d.dropped) != 2 {

@@ -68,7 +68,7 @@ func (l *Ledger) Uploads() (events int, bytes int64) { return l.pending.Tips(), 
 type Arrival struct {
 	Of     nip34.Address
 	Push   *refs.Push // that brought them, as it was opened; nil for what nobody pushes here now
-	Tip    nostr.ID   // the event whose tip came in an upload; zero for none
+	Tips   []nostr.ID // the events whose tips came beside what a push brings
 	Dir    Dir        // the directory that the repository is to have if it has none
 	Bytes  int64      // that it takes on disk
 	Peeled map[gitwire.ObjectID]gitwire.ObjectID
@@ -118,7 +118,7 @@ func (l *Ledger) arrive(t Turn, a Arrival) (out Arrived, err error) {
 	}
 	x := l.round.touch(a.Of.D)
 	x.members = true
-	if err := l.touchServed(t, append(out.PullRequests[:len(out.PullRequests):len(out.PullRequests)], a.Tip)); err != nil {
+	if err := l.touchServed(t, append(out.PullRequests[:len(out.PullRequests):len(out.PullRequests)], a.Tips...)); err != nil {
 		return out, err
 	}
 	out.Release, err = l.release(t, l.concerned(a.Of, in.Known), nil)

@@ -144,6 +144,9 @@ func (g *gathering) pullRequest(e *nostr.Event) error {
 // and ends waits where there are too many.
 func (l *Ledger) Waits(t Turn, e *nostr.Event, from string) error {
 	l.book.fresh = append(l.book.fresh, e)
+	if err := l.stir(t, e); err != nil {
+		return err
+	}
 	if err := l.bound(t, e, from); err != nil {
 		return err
 	}
@@ -154,6 +157,23 @@ func (l *Ledger) Waits(t Turn, e *nostr.Event, from string) error {
 		return l.postpone(t, e.PubKey, e.Tags.D())
 	}
 	return l.came(t, e)
+}
+
+// stir takes note of whom an event that waits concerns.
+func (l *Ledger) stir(t Turn, e *nostr.Event) error {
+	for _, d := range identifiers(e) {
+		l.round.stirred[d] = true
+	}
+	if e.Kind == nip34.KindPullRequestUpdate {
+		p, err := l.pullRequest(t, e)
+		if err != nil {
+			return err
+		}
+		for _, of := range p.Repositories {
+			l.round.stirred[of.D] = true
+		}
+	}
+	return nil
 }
 
 // came takes note of a pull request, which uploads may have waited for.

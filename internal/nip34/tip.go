@@ -12,6 +12,7 @@ type Tip struct {
 	Event        nostr.ID
 	Commit       string    // the c tag as written; perhaps no object id; "" without one
 	Repositories []Address // of the a tags
+	Clone        []string  // of the clone tags as written: where its author has pushed the commit
 	Updates      nostr.ID  // the pull request that a kind 1619 event updates; zero if it names none, and in kind 1618
 }
 
@@ -25,6 +26,8 @@ func ParseTip(e *nostr.Event) (*Tip, error) {
 		switch tag.Name() {
 		case "c":
 			first(&t.Commit, tag)
+		case "clone":
+			merge(&t.Clone, tag)
 		case "E":
 			t.update(e.Kind, tag.Value())
 		}

@@ -1,0 +1,58 @@
+package gitplan
+
+import (
+	"time"
+
+	"graspd/internal/health"
+)
+
+// host is what is known about a server, whatever repositories it has.
+type host struct {
+	running  int
+	proven   bool // it has answered as a git server does
+	failures health.Failures
+	until    time.Duration // mono: not before
+	pace     time.Duration // between two fetches, 0 for none
+	next     time.Duration // mono: of the next one by pace
+	slowed   health.Now    // when it said last that there are too many
+	last     health.Now    // when it was asked last
+}
+
+// free is when the host may be asked again as things stand; it is asked for no more than PerHost at a time besides.
+func (h *host) free() time.Duration { return max(h.until, h.next) }
+
+func (h *host) started(now health.Now) {
+	h.running++
+	h.last = now
+	if h.pace > 0 && now.Since(h.slowed) > paceEases {
+		h.slowed = now
+		if h.pace /= 2; h.pace < limitedPace {
+			h.pace = 0
+		}
+	}
+	h.next = now.Mono + h.pace
+}
+
+func (h *host) ended(now health.Now, t health.Terms, o Outcome) {
+	h.running--
+	switch o.Answer {
+	case Answered, Absent:
+		h.proven = true
+		h.failures.Progress()
+	case Limited:
+		h.pace = min(max(limitedPace, 2*h.pace), slowestPace)
+		h.slowed = now
+		wait := min(o.Retry, maxRetry)
+		if wait <= 0 {
+			wait = t.Backoff(1)
+		}
+		h.until = max(h.until, now.Mono+wait)
+	case Failed:
+		h.until = max(h.until, now.Mono+h.failures.Count(t, now))
+	}
+}
+
+// forget reports whether nothing is worth being remembered of a host.
+func (h *host) forget(now health.Now) bool {
+	return h.running == 0 && now.Since(h.last) > 2*deadRetry && h.free() <= now.Mono
+}

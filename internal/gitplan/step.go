@@ -1,0 +1,326 @@
+package gitplan
+
+import (
+	"container/heap"
+	"slices"
+	"time"
+
+	"graspd/internal/grasp"
+	"graspd/internal/health"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// lookedAt bounds the repositories whose turn it is that one Step looks at. The others have theirs with the next ones.
+const lookedAt = 2048
+
+// Step says what is to be done now. Owners take turns. Servers that have never answered take half of the places at most, so that dead
+// ones hold up nobody for whom there is a living one.
+func (p *Plan) Step(now health.Now) (out Effects) {
+	out.Stop = p.useless()
+	p.dueBy(now)
+	c := p.census(now)
+	p.turns(now, c, &out)
+	p.surveying(now, c, &out)
+	out.Stop = append(out.Stop, p.evict(now, c)...)
+	out.Wake = p.wake(now)
+	p.forget(now)
+	return out
+}
+
+// dueBy lets the repositories take turns whose rounds are due.
+func (p *Plan) dueBy(now health.Now) {
+	for len(p.later) > 0 && p.later[0].at <= now.Mono {
+		x := heap.Pop(&p.later).(entry)
+		if r := p.repos[x.of]; r != nil && r.next() <= now.Mono {
+			p.ready.put(r)
+		}
+	}
+}
+
+// census is what is under way.
+type census struct {
+	young, all, unproven int
+	owners               map[nostr.PubKey]int // young ones
+	ofOwners             map[nostr.PubKey]int // all
+	repos                map[nip34.Address][]*running
+}
+
+func (p *Plan) census(now health.Now) *census {
+	c := &census{owners: map[nostr.PubKey]int{}, ofOwners: map[nostr.PubKey]int{}, repos: map[nip34.Address][]*running{}}
+	for _, f := range p.fetches {
+		c.add(f, p.hosts[f.host].proven, now)
+	}
+	return c
+}
+
+func (c *census) add(f *running, proven bool, now health.Now) {
+	c.all++
+	c.ofOwners[f.Of.PubKey]++
+	if f.young(now) {
+		c.young++
+		c.owners[f.Of.PubKey]++
+		if !proven {
+			c.unproven++
+		}
+	}
+	if len(f.Needs) > 0 {
+		c.repos[f.Of] = append(c.repos[f.Of], f)
+	}
+}
+
+// room says whether anything more may begin.
+func (p *Plan) room(c *census) bool {
+	return c.young < p.cfg.Concurrency && c.all < p.most()
+}
+
+// most is how many fetches there are at a time, those that take long included.
+func (p *Plan) most() int { return p.cfg.Concurrency * (1 + overtimes) }
+
+// hasEnough says whether an owner has all the places that one may have.
+func (p *Plan) hasEnough(c *census, owner nostr.PubKey) bool {
+	return c.owners[owner] >= p.half() || c.ofOwners[owner] >= p.half()*(1+overtimes)
+}
+
+// half is how many of the places one owner has at most, and how many the servers have that never answered.
+func (p *Plan) half() int { return max(1, p.cfg.Concurrency/2) }
+
+// useless are the fetches of which nothing is wanted any more.
+func (p *Plan) useless() (ids []uint64) {
+	for id, f := range p.fetches {
+		if len(f.Needs) == 0 || f.stopped {
+			continue
+		}
+		r := p.repos[f.Of]
+		if f.stopped = r == nil || !slices.ContainsFunc(r.needs, func(n need) bool { return slices.Contains(f.Needs, n.Event) }); f.stopped {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// evict stops what takes longest, quiet ones first, where others wait and all the places are taken by such: those of everybody,
+// of the owner who waits, or of the repository.
+func (p *Plan) evict(now health.Now, c *census) []uint64 {
+	if c.young >= p.cfg.Concurrency {
+		return nil
+	}
+	full := c.all >= p.most()
+	var longest *running
+	for _, f := range p.fetches {
+		switch owner := f.Of.PubKey; {
+		case f.stopped:
+			return nil // there is room in a moment
+		case f.young(now) || len(p.ready.owners) == 0:
+		case !full && !p.crowded(c, f) && (c.ofOwners[owner] < p.half()*(1+overtimes) || len(p.ready.of[owner]) == 0):
+		case longest == nil, f.quiet && !longest.quiet,
+			f.quiet == longest.quiet && (f.began.Mono < longest.began.Mono || f.began.Mono == longest.began.Mono && f.ID < longest.ID):
+			longest = f
+		}
+	}
+	if longest == nil {
+		return nil
+	}
+	longest.stopped, longest.evicted = true, true
+	return []uint64{longest.ID}
+}
+
+// crowded says whether a fetch is one of those for which no other source of its repository is asked.
+func (p *Plan) crowded(c *census, f *running) bool {
+	r := p.repos[f.Of]
+	return r != nil && r.ready && len(c.repos[f.Of]) >= sourcesAtOnce
+}
+
+// turns begins what may begin, one of each owner after the other.
+func (p *Plan) turns(now health.Now, c *census, out *Effects) {
+	q := &p.ready
+	for looked, stuck := 0, 0; len(q.owners) > 0 && stuck < len(q.owners) && looked < lookedAt && p.room(c); {
+		owner := q.owners[0]
+		q.owners = q.owners[1:]
+		list, kept, began := q.of[owner], []*repo(nil), false
+		for len(list) > 0 && !began && looked < lookedAt {
+			r := list[0]
+			list = list[1:]
+			looked++
+			var stays bool
+			if began, stays = p.turn(now, r, c, out); stays {
+				kept = append(kept, r)
+			} else {
+				r.ready = false
+			}
+			if p.hasEnough(c, owner) {
+				break
+			}
+		}
+		if list = append(list, kept...); len(list) == 0 {
+			delete(q.of, owner)
+			continue
+		}
+		q.of[owner] = list
+		q.owners = append(q.owners, owner)
+		if stuck++; began {
+			stuck = 0
+		}
+	}
+}
+
+// turn begins a fetch of a repository, if somebody can be asked now. It reports also whether the repository waits for another turn.
+func (p *Plan) turn(now health.Now, r *repo, c *census, out *Effects) (began, stays bool) {
+	if p.repos[r.of] != r {
+		return false, false
+	}
+	if !mayBegin(now, c.repos[r.of]) || p.hasEnough(c, r.of.PubKey) {
+		return false, true
+	}
+	s, found, more := p.source(now, r, c)
+	switch {
+	case found:
+		r.asked(now, s, p.terms(string(s)).Jitter(uint64(r.turns[s].attempt)))
+		p.begin(now, Fetch{Of: r.of, Source: s, Needs: r.wanted(now, s)}, c, out)
+		return true, true
+	case more:
+		return false, true
+	}
+	p.later.put(r)
+	return false, false
+}
+
+// mayBegin says whether another source is asked beside those that are: where all of these are quiet, or take very long.
+func mayBegin(now health.Now, under []*running) bool {
+	return len(under) < sourcesAtOnce && !slices.ContainsFunc(under, func(f *running) bool { return !f.quiet && now.Since(f.began) < longFor })
+}
+
+// source is whom to ask next for a repository. more says that somebody else has their turn, and cannot be asked yet.
+func (p *Plan) source(now health.Now, r *repo, c *census) (best grasp.Source, found, more bool) {
+	for _, s := range p.order(r) {
+		t := r.turns[s]
+		if t.next > now.Mono || r.due(s) > now.Mono {
+			continue
+		}
+		h := p.host(s.Host(), now)
+		switch {
+		case h.until > now.Mono:
+			t.next = h.until
+		case slices.ContainsFunc(c.repos[r.of], func(f *running) bool { return f.Source == s }),
+			h.running >= PerHost, h.next > now.Mono, !h.proven && c.unproven >= p.half():
+			more = true
+		default:
+			return s, true, true
+		}
+	}
+	return "", false, more
+}
+
+// order is that in which the sources of a repository are asked: first the one that last had something new of its owner.
+func (p *Plan) order(r *repo) []grasp.Source {
+	all := r.all()
+	if i := slices.Index(all, p.gave[r.of.PubKey]); i > 0 {
+		s := all[i]
+		copy(all[1:i+1], all[:i])
+		all[0] = s
+		return all
+	}
+	if last := p.gave[r.of.PubKey]; last != "" { // of another repository of the owner: the same server comes first
+		host := last.Host()
+		slices.SortStableFunc(all, func(a, b grasp.Source) int {
+			switch x, y := a.Host() == host, b.Host() == host; {
+			case x == y:
+				return 0
+			case x:
+				return -1
+			}
+			return 1
+		})
+	}
+	return all
+}
+
+func (p *Plan) host(name string, now health.Now) *host {
+	h := p.hosts[name]
+	if h == nil {
+		h = &host{last: now}
+		p.hosts[name] = h
+	}
+	return h
+}
+
+// begin begins a fetch.
+func (p *Plan) begin(now health.Now, f Fetch, c *census, out *Effects) {
+	p.serial++
+	f.ID = p.serial
+	x := &running{Fetch: f, host: f.Source.Host(), began: now}
+	p.fetches[f.ID] = x
+	h := p.host(x.host, now)
+	h.started(now)
+	c.add(x, h.proven, now)
+	out.Start = append(out.Start, f)
+}
+
+// surveying begins what is of no hurry, in one place of the others at most.
+func (p *Plan) surveying(now health.Now, c *census, out *Effects) {
+	for _, f := range p.fetches {
+		if len(f.Needs) == 0 {
+			return
+		}
+	}
+	for i := 0; i < len(p.surveys) && p.room(c); i++ {
+		f := p.surveys[i]
+		h := p.host(f.Source.Host(), now)
+		if h.free() > now.Mono || h.running >= PerHost {
+			if h.until > now.Mono {
+				p.surveys = slices.Delete(p.surveys, i, i+1) // it comes again with the next sweep
+				i--
+			}
+			continue
+		}
+		p.surveys = slices.Delete(p.surveys, i, i+1)
+		p.begin(now, f, c, out)
+		return
+	}
+}
+
+// wake is when something may begin that cannot now, though nothing happens until then.
+func (p *Plan) wake(now health.Now) time.Duration {
+	first := time.Duration(0)
+	at := func(t time.Duration) {
+		if first == 0 || t < first {
+			first = t
+		}
+	}
+	if len(p.later) > 0 {
+		at(p.later[0].at)
+	}
+	if len(p.ready.owners) > 0 || len(p.surveys) > 0 {
+		for _, h := range p.hosts {
+			if t := h.free(); t > now.Mono {
+				at(t)
+			}
+		}
+		for _, f := range p.fetches { // one that takes long makes room
+			for _, d := range []time.Duration{youngFor, longFor} {
+				if t := f.began.Mono + d; t > now.Mono {
+					at(t)
+				}
+			}
+		}
+	}
+	if first == 0 {
+		return 0
+	}
+	return max(first-now.Mono, time.Millisecond)
+}
+
+// hostsKept is how many servers are known before those are looked for that can be forgotten.
+const hostsKept = 1000
+
+func (p *Plan) forget(now health.Now) {
+	if len(p.hosts) < hostsKept {
+		return
+	}
+	for name, h := range p.hosts {
+		if h.forget(now) {
+			delete(p.hosts, name)
+		}
+	}
+}

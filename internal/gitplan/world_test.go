@@ -1,0 +1,266 @@
+package gitplan_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"graspd/internal/gitplan"
+	"graspd/internal/grasp"
+	"graspd/internal/health"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+var (
+	runs  = flag.Int("runs", 20, "random worlds")
+	first = flag.Uint64("first", 1, "the seed of the first one")
+)
+
+// server is a git server of a world.
+type server struct {
+	name  string
+	kind  string
+	from  time.Duration   // when it begins to have what it has
+	until time.Duration   // dead before
+	took  []time.Duration // when each fetch of it began
+	ends  time.Duration   // of what it asked to be left alone
+	under int
+}
+
+// job is a fetch under way in a world.
+type job struct {
+	gitplan.Fetch
+	s       *server
+	at      time.Duration // when it ends
+	quietAt time.Duration
+	o       gitplan.Outcome
+}
+
+// world is some owners' repositories and the servers that they name.
+type world struct {
+	t       *testing.T
+	r       *rand.Rand
+	now     time.Duration
+	wall    time.Time
+	plan    *gitplan.Plan
+	servers map[string]*server
+	lacks   map[nip34.Address]*gitplan.Lack
+	had     map[nostr.ID]time.Duration // since when some good server has had it
+	jobs    map[uint64]*job
+	brought map[nostr.ID]time.Duration
+	cap     int
+	steps   int
+	worst   time.Duration
+}
+
+func (w *world) clock() health.Now { return health.Now{Mono: w.now, Wall: w.wall.Add(w.now)} }
+
+func source(s *server, d string) grasp.Source {
+	return grasp.Source("https://" + s.name + "/" + d + ".git")
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	r := rand.New(rand.NewPCG(seed, 1))
+	w := &world{
+		t: t, r: r, wall: time.Unix(1_700_000_000, 0), servers: map[string]*server{}, lacks: map[nip34.Address]*gitplan.Lack{},
+		had: map[nostr.ID]time.Duration{}, jobs: map[uint64]*job{}, brought: map[nostr.ID]time.Duration{}, cap: 2 + r.IntN(10),
+	}
+	w.plan = gitplan.New(gitplan.Config{Concurrency: w.cap})
+	kinds := []string{"good", "good", "dead", "empty", "slow", "limited", "lying", "later", "absent", "endless"}
+	var all []*server
+	for i := range 2 + r.IntN(12) {
+		s := &server{name: fmt.Sprintf("s%d.example.org", i), kind: kinds[r.IntN(len(kinds))]}
+		if s.kind == "later" {
+			s.from = time.Duration(r.IntN(72)) * time.Hour
+		}
+		w.servers[s.name] = s
+		all = append(all, s)
+	}
+	event := uint16(0)
+	for i := range 1 + r.IntN(40) {
+		of := nip34.Address{Kind: nip34.KindRepository, PubKey: nostr.PubKey{byte(1 + r.IntN(5))}, D: fmt.Sprintf("d%d", i)}
+		l := &gitplan.Lack{Of: of}
+		for _, k := range r.Perm(len(all))[:1+r.IntN(min(5, len(all)))] {
+			l.Sources = append(l.Sources, source(all[k], of.D))
+		}
+		for range 1 + r.IntN(4) {
+			event++
+			n := gitplan.Need{Event: nostr.ID{byte(event >> 8), byte(event), 1}}
+			if r.IntN(3) == 0 {
+				n.After = gitplan.PushWithin
+			}
+			if r.IntN(4) == 0 {
+				n.Sources = []grasp.Source{source(all[r.IntN(len(all))], "fork")}
+			}
+			l.Needs = append(l.Needs, n)
+			for _, s := range append(slices.Clone(l.Sources), n.Sources...) {
+				if x := w.servers[s.Host()]; x.kind == "good" || x.kind == "later" {
+					since := max(x.from, 0)
+					if at, ok := w.had[n.Event]; !ok || since < at {
+						w.had[n.Event] = since
+					}
+				}
+			}
+		}
+		w.lacks[of] = l
+	}
+	return w
+}
+
+// begin checks what is begun, and decides how it ends.
+func (w *world) begin(f gitplan.Fetch) {
+	s := w.servers[f.Source.Host()]
+	l := w.lacks[f.Of]
+	if l == nil || len(f.Needs) == 0 {
+		w.t.Fatalf("asked for nothing that is lacked: %+v", f)
+	}
+	for _, id := range f.Needs {
+		i := slices.IndexFunc(l.Needs, func(n gitplan.Need) bool { return n.Event == id })
+		if i < 0 {
+			w.t.Fatalf("%v is not lacked by %s", id, f.Of)
+		}
+		if !slices.Contains(l.Sources, f.Source) && !slices.Contains(l.Needs[i].Sources, f.Source) {
+			w.t.Fatalf("%s is asked for %v, which nobody says it has", f.Source, id)
+		}
+	}
+	if s.under++; s.under > gitplan.PerHost {
+		w.t.Fatalf("%d at once of %s", s.under, s.name)
+	}
+	if w.now < s.ends {
+		w.t.Fatalf("%s is asked %v before it wants to be", s.name, s.ends-w.now)
+	}
+	s.took = append(s.took, w.now)
+	j := &job{Fetch: f, s: s, quietAt: w.now + gitplan.QuietFor}
+	took := time.Duration(50+w.r.IntN(2000)) * time.Millisecond
+	switch s.kind {
+	case "good", "later":
+		if w.now >= s.from {
+			j.o.Brought = f.Needs
+		}
+	case "dead":
+		took, j.o.Answer = 10*time.Second, gitplan.Failed
+	case "slow":
+		took, j.o.Answer = 30*time.Minute, gitplan.Failed
+	case "endless":
+		took, j.o.Answer = 20*time.Minute, gitplan.Failed
+	case "limited":
+		if w.r.IntN(2) == 0 {
+			j.o.Answer, j.o.Retry = gitplan.Limited, time.Duration(w.r.IntN(7200))*time.Second
+		}
+	case "lying":
+		j.o.Answer = gitplan.Ours
+	case "absent":
+		j.o.Answer = gitplan.Absent
+	}
+	j.at = w.now + took
+	w.jobs[f.ID] = j
+	if len(w.jobs) > 4*w.cap {
+		w.t.Fatalf("%d fetches at once", len(w.jobs))
+	}
+}
+
+func (w *world) step() time.Duration {
+	if w.steps++; w.steps > 2_000_000 {
+		w.t.Fatal("it does not come to rest")
+	}
+	e := w.plan.Step(w.clock())
+	for _, id := range e.Stop {
+		if w.jobs[id] == nil {
+			w.t.Fatalf("fetch %d is stopped, and is not under way", id)
+		}
+		w.end(w.jobs[id], gitplan.Outcome{Answer: gitplan.Ours})
+	}
+	for _, f := range e.Start {
+		w.begin(f)
+	}
+	if len(e.Stop) > 0 {
+		return w.step()
+	}
+	if e.Wake == 0 {
+		return 1 << 62
+	}
+	return w.now + e.Wake
+}
+
+func (w *world) end(j *job, o gitplan.Outcome) {
+	delete(w.jobs, j.ID)
+	j.s.under--
+	if o.Answer == gitplan.Limited {
+		j.s.ends = w.now + min(o.Retry, time.Hour)
+	}
+	w.plan.Ended(w.clock(), j.ID, o)
+	if l := w.lacks[j.Of]; l != nil && len(o.Brought) > 0 {
+		for _, id := range o.Brought {
+			if _, ok := w.brought[id]; !ok {
+				w.brought[id] = w.now
+			}
+		}
+		l.Needs = slices.DeleteFunc(l.Needs, func(n gitplan.Need) bool { return slices.Contains(o.Brought, n.Event) })
+		w.plan.Lacks(w.clock(), *l)
+	}
+}
+
+func (w *world) run(until time.Duration) {
+	for of := range w.lacks {
+		w.plan.Lacks(w.clock(), *w.lacks[of])
+	}
+	wake := w.step()
+	for w.now < until {
+		next := min(wake, until)
+		for _, j := range w.jobs {
+			next = min(next, j.at)
+			if j.quietAt > w.now && (j.s.kind == "slow" || j.s.kind == "dead") {
+				next = min(next, j.quietAt)
+			}
+		}
+		w.now = next
+		for _, j := range w.jobs {
+			if j.at <= w.now {
+				w.end(j, j.o)
+			} else if j.quietAt <= w.now && (j.s.kind == "slow" || j.s.kind == "dead") {
+				w.plan.Quiet(j.ID)
+			}
+		}
+		wake = w.step()
+	}
+}
+
+// check holds the world to what is promised.
+func (w *world) check(eager bool) {
+	for id, since := range w.had {
+		at, ok := w.brought[id]
+		switch {
+		case !ok:
+			w.t.Errorf("%v has been had since %v, and did not come by %v", id, since, w.now)
+		case at-since > 75*time.Minute:
+			w.t.Errorf("%v has been had since %v, and came at %v", id, since, at)
+		case eager && since == 0 && at > 15*time.Minute:
+			w.t.Errorf("%v was had from the start, and came at %v", id, at)
+		}
+	}
+	for _, s := range w.servers {
+		if s.kind == "dead" && len(s.took) > 200 {
+			w.t.Errorf("%s, which is dead, was asked %d times", s.name, len(s.took))
+		}
+	}
+	if left := w.plan.Stats(w.clock()).Fetching; left != len(w.jobs) {
+		w.t.Errorf("%d fetches are under way, and %d are counted", len(w.jobs), left)
+	}
+}
+
+// TestWorlds runs random worlds of git servers for weeks: whatever others do, what some server has arrives, and nobody is asked for
+// more than they may be.
+func TestWorlds(t *testing.T) {
+	for i := range *runs {
+		seed := *first + uint64(i)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			w := newWorld(t, seed)
+			w.run(5 * 24 * time.Hour)
+			w.check(true)
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package grasp
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+
+	"graspd/internal/nip34"
+)
+
+// ErrSource says that a text is no URL that a repository can be fetched from here.
+var ErrSource = errors.New("clone URL")
+
+// Source is a normalised URL that a repository is fetched from over smart HTTP: equal values are the same repository of the same
+// server. It is "http" or "https", a host in lower case and ASCII, a port unless it is the scheme's own, and an escaped path without
+// a slash at its end.
+type Source string
+
+// ParseSource reads a value of a clone tag. What is not http or https, and whatever NormalizeRelay refuses of a host, is refused, and
+// so is a query. Errors are ErrSource.
+func ParseSource(raw string) (Source, error) {
+	p, err := parseSource(raw)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrSource, err)
+	}
+	return Source("http" + strings.TrimPrefix(p.scheme, "ws") + "://" + joinHost(p.host, p.port) + p.path), nil
+}
+
+func parseSource(raw string) (parsedRelay, error) {
+	scheme, _, _ := strings.Cut(strings.TrimLeft(raw, " \t\r\n"), "://")
+	if !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return parsedRelay{}, errors.New("scheme is not http or https")
+	}
+	p, err := parseRelay(raw)
+	switch {
+	case err != nil:
+		return p, err
+	case p.query != "":
+		return p, errors.New("holds a query")
+	case p.path == "":
+		return p, errors.New("names a server and no repository on it")
+	}
+	return p, nil
+}
+
+// Host is the host without port and brackets.
+func (s Source) Host() string {
+	u, err := url.Parse(string(s))
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// Has reports whether a source is below the base path of this service, however that is spelled: nothing is fetched from oneself.
+func (s Service) Has(source Source) bool {
+	p, err := parseSource(string(source))
+	if err != nil {
+		return false
+	}
+	below := strings.HasPrefix(plain(p.path)+"/", plain(s.path)+"/")
+	p.path = s.path
+	return below && s.matches(p)
+}
+
+// plain is an escaped path as servers read it.
+func plain(escaped string) string {
+	p, err := url.PathUnescape(escaped)
+	if err != nil {
+		p = escaped
+	}
+	return strings.TrimSuffix(path.Clean("/"+p), "/")
+}
+
+// Sources are the first max sources of clone tags, each once, without those of this service. Those on hosts where the
+// announcement has a relay, too, come first: such pairs are GRASP servers. It looks at 1,000 values at most. a may be nil.
+func (s Service) Sources(a *nip34.Announcement, clone []string, max int) []Source {
+	relays := map[string]bool{}
+	if a != nil {
+		for _, u := range Relays(a, maxLooked) {
+			relays[u.Host()] = true
+		}
+	}
+	var pairs, others []Source
+	seen := map[Source]bool{}
+	for _, raw := range clone[:min(len(clone), maxLooked)] {
+		u, err := ParseSource(raw)
+		if err != nil || seen[u] || s.Has(u) {
+			continue
+		}
+		seen[u] = true
+		if relays[u.Host()] {
+			pairs = append(pairs, u)
+		} else {
+			others = append(others, u)
+		}
+	}
+	all := append(pairs, others...)
+	return all[:min(len(all), max)]
+}

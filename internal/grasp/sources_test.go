@@ -1,0 +1,70 @@
+package grasp_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"graspd/internal/grasp"
+	"graspd/internal/nip34"
+)
+
+func TestSource(t *testing.T) {
+	for raw, want := range map[string]grasp.Source{
+		"https://Git.Example.org/a.git":      "https://git.example.org/a.git",
+		" https://git.example.org:443/a/ ":   "https://git.example.org/a",
+		"http://git.example.org:80/a%20b":    "http://git.example.org/a%20b",
+		"HTTPS://git.example.org:8443/x#top": "https://git.example.org:8443/x",
+		"https://[2001:DB8::1]/a":            "https://[2001:db8::1]/a",
+	} {
+		got, err := grasp.ParseSource(raw)
+		if err != nil || got != want {
+			t.Errorf("%q is %q, %v; want %q", raw, got, err, want)
+		}
+	}
+	for _, raw := range []string{"", "git@example.org:a.git", "ssh://example.org/a", "git.example.org/a", "wss://example.org/a",
+		"https://user:secret@example.org/a", "https://example.org/a?service=x", "https://example.org", "https://example.org/",
+		"https://exa mple.org/a", "https://127.1/a", "https://x.onion/a", "https://example.org:0/a"} {
+		if got, err := grasp.ParseSource(raw); !errors.Is(err, grasp.ErrSource) {
+			t.Errorf("%q is %q, %v", raw, got, err)
+		}
+	}
+	if h := grasp.Source("https://[2001:db8::1]:8443/a").Host(); h != "2001:db8::1" {
+		t.Error(h)
+	}
+}
+
+func TestNothingIsFetchedFromOneself(t *testing.T) {
+	s, err := grasp.ParseService("relay.example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, raw := range []string{"https://relay.example.org/npub1x/a.git", "http://RELAY.example.org/anything", "https://relay.example.org:443/a",
+		"http://relay.example.org:80/a/b/c"} {
+		u, err := grasp.ParseSource(raw)
+		if err != nil || !s.Has(u) {
+			t.Errorf("%q is not ours: %v", raw, err)
+		}
+	}
+	below, err := grasp.ParseService("example.org/git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for raw, ours := range map[string]bool{
+		"https://example.org/git/a.git": true, "https://example.org/%67it/a": true, "https://example.org//x/../git/a": true,
+		"https://example.org/gitea/a": false, "https://example.org/a": false,
+	} {
+		if u, err := grasp.ParseSource(raw); err != nil || below.Has(u) != ours {
+			t.Errorf("%q: %v, %v", raw, !ours, err)
+		}
+	}
+	a := &nip34.Announcement{Relays: []string{"wss://relay.example.org", "wss://pair.example.org"}}
+	got := s.Sources(a, []string{"https://forge.example.org/a", "https://relay.example.org/a.git", "ssh://x/a", "https://pair.example.org/a.git",
+		"https://FORGE.example.org/a/"}, 10)
+	if want := []grasp.Source{"https://pair.example.org/a.git", "https://forge.example.org/a"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := s.Sources(nil, []string{"https://a.example.org/a", "https://b.example.org/b"}, 1); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}

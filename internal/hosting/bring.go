@@ -1,0 +1,209 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"graspd/internal/gitproc"
+	"graspd/internal/gitrepo"
+	"graspd/internal/gitwire"
+	"graspd/internal/ingest"
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/store"
+)
+
+// Lacks says what a repository lacks of the git data that events name, and where that may be.
+func (h *Host) Lacks(ctx context.Context, of nip34.Address) (lack ledger.Lack, err error) {
+	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
+		lack, err = h.ledger.Lacks(t.Turn, of)
+		return err
+	})
+	if err != nil {
+		return lack, err
+	}
+	v := h.cfg.Store.View()
+	defer v.Close()
+	return lack, h.ledger.LacksTips(ctx, v, &lack)
+}
+
+// Announced calls do with the address of each announcement with an identifier, served or waiting; with "" of all.
+func (h *Host) Announced(ctx context.Context, d string, do func(nip34.Address) error) error {
+	v := h.cfg.Store.View()
+	defer v.Close()
+	f := nostr.Filter{Kinds: []nostr.Kind{nip34.KindRepository}}
+	if d != "" {
+		f.Tags = []nostr.TagFilter{{Name: 'd', Values: []string{d}}}
+	}
+	each := func(e *nostr.Event) error {
+		if e.Kind != nip34.KindRepository || d != "" && e.Tags.D() != d {
+			return nil
+		}
+		a, err := nip34.ParseAnnouncement(e)
+		if err != nil {
+			return nil // it was stored before such ones were refused
+		}
+		return do(a.Address)
+	}
+	for row, err := range v.Query(ctx, f) {
+		var e *nostr.Event
+		if err == nil {
+			e, err = row.Event()
+		}
+		if err == nil {
+			err = each(e)
+		}
+		if err != nil {
+			return fmt.Errorf("announcements of %.40q: %w", d, err)
+		}
+	}
+	return v.EachWait(func(w store.Waiting) error { return each(w.Event) })
+}
+
+// Taking takes packs that somebody else sent for what a repository lacks.
+type Taking struct {
+	h     *Host
+	lack  ledger.Lack
+	party string
+	told  time.Time // when what waits was prolonged last
+
+	Brought []nostr.ID // the events whose git data is complete since
+}
+
+// Take begins to take what a repository lacks. party is whom the work is for, among those who share the processors.
+func (h *Host) Take(lack ledger.Lack, party string) (*Taking, error) {
+	if err := h.room(lack.Repository); err != nil {
+		return nil, err
+	}
+	return &Taking{h: h, lack: lack, party: party, told: h.cfg.Now()}, nil
+}
+
+// Haves are objects that are complete here, with all that they lead to.
+func (t *Taking) Haves() []gitwire.ObjectID {
+	ids := idsOf(t.lack.Refs.All())
+	missing, err := objects{t.h.cfg.Disk, t.h.cfg.Logger}.Missing(t.lack.Dir, ids)
+	if err != nil || len(missing) == len(ids) {
+		return nil
+	}
+	return without(ids, missing)
+}
+
+func without(ids, others []gitwire.ObjectID) (out []gitwire.ObjectID) {
+	skip := make(map[gitwire.ObjectID]bool, len(others))
+	for _, id := range others {
+		skip[id] = true
+	}
+	for _, id := range ids {
+		if !skip[id] {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// Pack reads one pack with these ids to its end. What is complete by it is served when it returns; nothing else of it is kept.
+func (t *Taking) Pack(ctx context.Context, ids []gitwire.ObjectID, pack io.Reader) (err error) {
+	needs := t.within(ids)
+	if len(needs) == 0 {
+		return nil
+	}
+	q, err := t.h.cfg.Disk.Begin(gitrepo.ID(t.lack.Dir))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, q.Close()) }()
+	l := t.h.cfg.Limits
+	_, err = q.Receive(ctx, pack, gitrepo.Receiving{
+		MaxBytes: l.Push, MaxObjects: l.Objects, Party: t.party, Grown: func(int64) error { return t.grown(ctx, needs) },
+	})
+	if err != nil {
+		return err
+	}
+	proof, err := q.Prove(ctx, t.proving(needs))
+	if err == nil {
+		return t.land(ctx, q, needs, proof)
+	}
+	if len(needs) == 1 || !hopeless(err) {
+		return err
+	}
+	return t.parts(ctx, q, needs, err)
+}
+
+// within are the needs of which every object is among ids.
+func (t *Taking) within(ids []gitwire.ObjectID) (out []ledger.Need) {
+	for _, n := range t.lack.Needs {
+		if len(without(n.IDs, ids)) == 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// grown lets nothing lapse that is on its way here.
+func (t *Taking) grown(ctx context.Context, needs []ledger.Need) error {
+	now := t.h.cfg.Now()
+	if now.Sub(t.told) <= time.Minute {
+		return nil
+	}
+	t.told = now
+	return t.h.door.Turn(ctx, func(x *ingest.Turn) error { return t.h.ledger.Prolong(x.Turn, t.lack.Of, needs) })
+}
+
+// partsAtOnce is how many needs are tried one by one when not all of them are complete.
+const partsAtOnce = 64
+
+// parts lands those needs that are complete by what came, one by one. failed is why not all of them are.
+func (t *Taking) parts(ctx context.Context, of gitrepo.Quarantine, needs []ledger.Need, failed error) error {
+	landed := false
+	for _, n := range needs[:min(len(needs), partsAtOnce)] {
+		one := []ledger.Need{n}
+		q, proof, err := t.h.cfg.Disk.Part(ctx, of, t.proving(one))
+		if err == nil {
+			err = errors.Join(t.land(ctx, q, one, proof), q.Close())
+			landed = landed || err == nil
+		}
+		if ctx.Err() != nil || errors.Is(err, gitproc.ErrBusy) {
+			return err
+		}
+	}
+	if landed {
+		return nil
+	}
+	return failed
+}
+
+func (t *Taking) proving(needs []ledger.Need) gitrepo.Proving {
+	p := gitrepo.Proving{Haves: t.Haves(), Party: t.party}
+	for _, n := range needs {
+		if n.Tip {
+			p.Commits = append(p.Commits, n.IDs...)
+		} else {
+			p.Tips = append(p.Tips, n.IDs...)
+		}
+	}
+	return p
+}
+
+// land takes what is proven into the repository and lets everybody see it.
+func (t *Taking) land(ctx context.Context, q gitrepo.Quarantine, needs []ledger.Need, proof gitrepo.Proof) error {
+	if err := t.h.fits(t.lack.Repository, proof.Bytes); err != nil {
+		return err
+	}
+	a := ledger.Arrival{Of: t.lack.Of, Bytes: proof.Bytes, Peeled: peeledOf(t.proving(needs).Tips, proof)}
+	for _, n := range needs {
+		if n.Tip {
+			a.Tips = append(a.Tips, n.Event)
+		}
+	}
+	if _, err := t.h.arrive(ctx, a, q); err != nil {
+		return err
+	}
+	for _, n := range needs {
+		t.Brought = append(t.Brought, n.Event)
+	}
+	return t.h.project(context.WithoutCancel(ctx), t.lack.Of)
+}

@@ -1,0 +1,311 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"graspd/internal/gitwire"
+	"graspd/internal/grasp"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/refs"
+	"graspd/internal/store"
+)
+
+// Bounds of what is looked for at a time. What is beyond them has its turn when something of that has come.
+const (
+	needsOfStates = 32  // of one repository
+	needsOfTips   = 256 // of one repository
+	sourcesOf     = 64  // of one repository
+	sourcesOfTip  = 8   // of one pull request
+	deciding      = 64  // people whose announcements are read for sources
+)
+
+// Lack is what a repository lacks of the git data that events name which are served or wait (GRASP-02), and where that may be.
+type Lack struct {
+	Repository
+	Hosted  bool           // its announcement names this service, and is served or waits; else nothing is looked for
+	Needs   []Need         // each is of use without the others
+	Sources []grasp.Source // that the announcements of those who decide for it name, without this service
+}
+
+// Need is objects that one event names and the repository does not have.
+type Need struct {
+	Event   nostr.ID
+	Author  nostr.PubKey
+	IDs     []gitwire.ObjectID
+	Tip     bool           // it is the commit of a pull request
+	Came    int64          // unix time at which an event came that waits; 0 for one that is served
+	Pushed  bool           // a client brought the event, and is expected to push
+	Sources []grasp.Source // beside those of the repository
+}
+
+// Lacks says what a repository lacks for the states that may come to rule it, and for pull requests that wait.
+func (l *Ledger) Lacks(t Turn, of nip34.Address) (Lack, error) {
+	out, err := l.lacks(t, of)
+	if err != nil {
+		return out, fmt.Errorf("what %s lacks: %w", of, err)
+	}
+	return out, nil
+}
+
+func (l *Ledger) lacks(t Turn, of nip34.Address) (out Lack, err error) {
+	own, err := l.announcementsOf(t, of)
+	if err != nil {
+		return out, err
+	}
+	out.Of = of
+	if out.Hosted = slices.ContainsFunc(own, l.Service.Lists); !out.Hosted {
+		return out, nil
+	}
+	if out.Repository, err = Read(t, of); err != nil {
+		return out, err
+	}
+	f, err := l.family(t, of.D)
+	if err != nil {
+		return out, err
+	}
+	if err := l.lacksOfStates(f, &out); err != nil {
+		return out, err
+	}
+	if err := l.lacksOfTips(t, &out); err != nil {
+		return out, err
+	}
+	out.Sources, err = l.sources(t, f, of)
+	return out, err
+}
+
+// announcementsOf are the announcements at an address: the one that is served, and the one that waits.
+func (l *Ledger) announcementsOf(t Turn, of nip34.Address) (out []*nip34.Announcement, err error) {
+	address := of.String()
+	e, ok, err := t.At(address)
+	if err != nil {
+		return nil, err
+	}
+	events := []*nostr.Event{}
+	if ok {
+		events = append(events, e)
+	}
+	stamp, ok, err := t.WaitingAt(address)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		w, err := t.Waiting(stamp.ID)
+		if err != nil {
+			return nil, err
+		}
+		if w.Event != nil {
+			events = append(events, w.Event)
+		}
+	}
+	for _, e := range events {
+		if a, err := nip34.ParseAnnouncement(e); err == nil {
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
+
+// lacksOfStates looks at the states of those who decide: those that wait, and those that would rule if they were complete.
+func (l *Ledger) lacksOfStates(f *family, out *Lack) error {
+	members := f.claim.Of(out.Of.PubKey)
+	for _, pk := range members.Members {
+		if len(out.Needs) >= needsOfStates {
+			break
+		}
+		if s, err := f.state(pk, true); err != nil {
+			return err
+		} else if s != nil {
+			if first, err := l.firstHome(f, pk); err != nil {
+				return err
+			} else if first != out.Of.PubKey {
+				continue // it is completed there, and released; then this one follows
+			}
+			w, err := f.t.Waiting(s.ID)
+			if err != nil {
+				return err
+			}
+			if err := l.lackOf(out, s, w); err != nil {
+				return err
+			}
+		}
+		s, err := f.state(pk, false)
+		if err != nil {
+			return err
+		}
+		r := out.Refs
+		if s == nil || r.Ruled && s.ID != r.ID && members.Has(r.Author) && !s.Newer(r.Stamp) {
+			continue
+		}
+		if err := l.lackOf(out, s, store.Waiting{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// firstHome is whose repository a state by somebody is completed in while it waits.
+func (l *Ledger) firstHome(f *family, author nostr.PubKey) (nostr.PubKey, error) {
+	for _, owner := range append([]nostr.PubKey{author}, f.everybody()...) {
+		if !f.claim.Of(owner).Has(author) {
+			continue
+		}
+		own, err := l.announcementsOf(f.t, f.repository(owner))
+		if err != nil {
+			return owner, err
+		}
+		if slices.ContainsFunc(own, l.Service.Lists) {
+			return owner, nil
+		}
+	}
+	return author, nil
+}
+
+func (l *Ledger) lackOf(out *Lack, s *refs.State, w store.Waiting) error {
+	if s.Flaw != "" {
+		return nil
+	}
+	missing, err := l.Objects.Missing(out.Dir, unique(objectsOf(s)))
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	out.Needs = append(out.Needs, Need{Event: s.ID, Author: s.Author, IDs: missing, Came: w.Came, Pushed: w.Event != nil && w.Source == store.Direct})
+	return nil
+}
+
+// lacksOfTips looks at the pull requests that wait and name the repository.
+func (l *Ledger) lacksOfTips(t Turn, out *Lack) error {
+	for _, d := range []string{out.Of.D, anonymous} {
+		waiting, err := l.book.of(t, d)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(waiting, func(a, b *nostr.Event) int { return a.ID.Compare(b.ID) })
+		for _, e := range waiting {
+			if e.Kind != nip34.KindPullRequest && e.Kind != nip34.KindPullRequestUpdate {
+				continue
+			}
+			w, err := t.Waiting(e.ID)
+			if err != nil {
+				return err
+			}
+			p, err := l.pullRequest(t, e)
+			if err != nil {
+				return err
+			}
+			if err := l.lackOfTip(out, p, e, w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) lackOfTip(out *Lack, p refs.PullRequest, e *nostr.Event, w store.Waiting) error {
+	if p.Tip.IsZero() || !p.Names(out.Of) || len(out.Needs) >= needsOfTips {
+		return nil
+	}
+	missing, err := l.Objects.Missing(out.Dir, []gitwire.ObjectID{p.Tip})
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	n := Need{Event: e.ID, Author: e.PubKey, IDs: missing, Tip: true, Came: w.Came, Pushed: w.Event != nil && w.Source == store.Direct}
+	if tip, err := nip34.ParseTip(e); err == nil {
+		n.Sources = l.Service.Sources(nil, tip.Clone, sourcesOfTip)
+	}
+	out.Needs = append(out.Needs, n)
+	return nil
+}
+
+// LacksTips adds the pull requests that are served and whose tips the repository does not have, the newest of them. Any goroutine
+// may call it.
+func (l *Ledger) LacksTips(ctx context.Context, v *store.View, out *Lack) error {
+	if !out.Hosted {
+		return nil
+	}
+	f := nostr.Filter{
+		Kinds: []nostr.Kind{nip34.KindPullRequest, nip34.KindPullRequestUpdate}, Tags: []nostr.TagFilter{{Name: 'a', Values: []string{out.Of.String()}}},
+	}
+	for row, err := range v.Query(ctx, f) {
+		if err == nil && len(out.Needs) >= needsOfTips {
+			break
+		}
+		var e *nostr.Event
+		if err == nil {
+			e, err = row.Event()
+		}
+		if err == nil {
+			err = l.lackOfServed(out, e)
+		}
+		if err != nil {
+			return fmt.Errorf("pull requests that %s lacks: %w", out.Of, err)
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) lackOfServed(out *Lack, e *nostr.Event) error {
+	p, err := refs.ReadPullRequest(e)
+	if err != nil {
+		return err
+	}
+	return l.lackOfTip(out, p, e, store.Waiting{})
+}
+
+// Prolong lets what waits for needs that are being fetched do so for as long as if it had come now.
+func (l *Ledger) Prolong(t Turn, of nip34.Address, needs []Need) error {
+	until := t.Now.Add(WaitFor).Unix()
+	for _, n := range needs {
+		if n.Came == 0 {
+			continue
+		}
+		if err := t.Postpone(n.Event, until); err != nil {
+			return err
+		}
+		if n.Tip {
+			continue
+		}
+		if err := l.postpone(t, n.Author, of.D); err != nil {
+			return fmt.Errorf("what waits for a fetch of %s: %w", of, err)
+		}
+	}
+	return nil
+}
+
+// sources are those that the announcements of everybody name who decides for a repository, its owner's first.
+func (l *Ledger) sources(t Turn, f *family, of nip34.Address) (out []grasp.Source, err error) {
+	authors := []nostr.PubKey{of.PubKey}
+	for _, pk := range f.claim.Of(of.PubKey).Members {
+		if pk != of.PubKey && len(authors) < deciding {
+			authors = append(authors, pk)
+		}
+	}
+	for _, pk := range authors {
+		own, err := l.announcementsOf(t, f.repository(pk))
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range own {
+			for _, s := range l.Service.Sources(a, a.Clone, sourcesOf) {
+				if !slices.Contains(out, s) && len(out) < sourcesOf {
+					out = append(out, s)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+func unique(ids []gitwire.ObjectID) []gitwire.ObjectID {
+	seen := make(map[gitwire.ObjectID]bool, len(ids))
+	out := ids[:0]
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			out = append(out, id)
+		}
+	}
+	return out
+}
