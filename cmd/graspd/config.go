@@ -41,6 +41,9 @@ type Config struct {
 	// HostsGit hosts repositories, and Git says how.
 	HostsGit bool
 	Git      node.Git
+	// GitSync completes them from other git servers, so many fetches at once.
+	GitSync            bool
+	GitSyncConcurrency int
 
 	// Bootstrap relays are always connected, and may have private addresses.
 	Bootstrap []string
@@ -71,6 +74,9 @@ func (c *Config) door(service grasp.Service, lists policy.Lists, log *slog.Logge
 		git := c.Git
 		if git.Cache == 0 {
 			git.Cache = -1 // 0 would be the default
+		}
+		if c.GitSync {
+			git.Sync = &node.GitSync{Concurrency: c.GitSyncConcurrency, AllowPrivate: c.SyncAllowPrivate}
 		}
 		n.Git = &git
 	}

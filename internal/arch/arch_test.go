@@ -62,12 +62,13 @@ var layers = map[string]int{
 	"internal/relayconn":  10,
 	"internal/gitfetch":   10,
 	"internal/githttp":    10,
-	"internal/metrics":    12,
+	"internal/metrics":    13,
 	"internal/relaysync":  11,
 	"internal/hosting":    11,
-	"internal/node":       13,
-	"internal/demo":       14,
-	"cmd/graspd":          15,
+	"internal/gitsync":    12,
+	"internal/node":       14,
+	"internal/demo":       15,
+	"cmd/graspd":          16,
 }
 
 // testOnly packages are imported by tests and by each other alone.
@@ -85,6 +86,7 @@ var goroutines = []string{
 	"internal/demo/demo.go", "internal/node/run.go",
 	"internal/githttp/cache.go", "internal/githttp/pusher.go",
 	"internal/gitproc/run.go",
+	"internal/gitsync/gitsync.go",
 	"internal/hosting/jobs.go",
 	"internal/ingest/door.go",
 	"internal/relay/session.go", "internal/relay/writer.go",
@@ -97,6 +99,7 @@ var timed = []string{
 	"cmd/graspd/main.go", "internal/demo/demo.go",
 	"internal/gitfetch/session.go",
 	"internal/githttp/kept.go",
+	"internal/gitsync/fetch.go",
 	"internal/relay/message.go", "internal/relay/relay.go", "internal/relay/session.go", "internal/relay/writer.go",
 	"internal/relayconn/conn.go", "internal/relayconn/dialer.go", "internal/relayconn/info.go", "internal/relayconn/message.go",
 	"internal/relaysync/dial.go",

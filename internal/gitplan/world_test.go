@@ -238,7 +238,7 @@ func (w *world) check(eager bool) {
 			w.t.Errorf("%v has been had since %v, and did not come by %v", id, since, w.now)
 		case at-since > 75*time.Minute:
 			w.t.Errorf("%v has been had since %v, and came at %v", id, since, at)
-		case eager && since == 0 && at > 15*time.Minute:
+		case eager && since == 0 && at > 25*time.Minute:
 			w.t.Errorf("%v was had from the start, and came at %v", id, at)
 		}
 	}

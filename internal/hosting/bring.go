@@ -82,6 +82,9 @@ func (h *Host) Take(lack ledger.Lack, party string) (*Taking, error) {
 	return &Taking{h: h, lack: lack, party: party, told: h.cfg.Now()}, nil
 }
 
+// MaxBytes is how much is taken at most.
+func (t *Taking) MaxBytes() int64 { return t.h.cfg.Limits.Push }
+
 // Haves are objects that are complete here, with all that they lead to.
 func (t *Taking) Haves() []gitwire.ObjectID {
 	ids := idsOf(t.lack.Refs.All())

@@ -67,6 +67,13 @@ type Host struct {
 	visited   visited
 	counts    counters
 	refusals  refusals
+	watch     Watch
+}
+
+// Watch is told what may be looked for elsewhere. Its functions must not block; nil ones are not called.
+type Watch struct {
+	Stirred    func(d string)         // something has come or gone of the repositories with that identifier
+	PushFailed func(of nip34.Address) // nobody pushes to it any more
 }
 
 // New prepares a Host, whose Ledger the door is to have.
@@ -90,13 +97,21 @@ func New(c Config) *Host {
 	h.ledger = ledger.New(ledger.Config{
 		Objects: objects{c.Disk, c.Logger}, Service: c.Service, Store: c.Store,
 		Changed: func(of nip34.Address) { h.jobs.push(job{kind: changed, of: of}) },
-		Found:   h.found, Dropped: func(n uint64) { h.jobs.push(job{kind: dropped, upload: n}) },
+		Stirred: func(d string) {
+			if h.watch.Stirred != nil {
+				h.watch.Stirred(d)
+			}
+		},
+		Found: h.found, Dropped: func(n uint64) { h.jobs.push(job{kind: dropped, upload: n}) },
 	})
 	return h
 }
 
 // Ledger is the writer's part.
 func (h *Host) Ledger() *ledger.Ledger { return h.ledger }
+
+// Watched says who is told. It is called once, before anything else.
+func (h *Host) Watched(by Watch) { h.watch = by }
 
 // Through says which door's writer has the Ledger. It is called once, before anything else.
 func (h *Host) Through(d *ingest.Door) { h.door = d }

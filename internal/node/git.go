@@ -5,13 +5,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
+	"graspd/internal/gitfetch"
 	"graspd/internal/githttp"
 	"graspd/internal/gitproc"
 	"graspd/internal/gitrepo"
+	"graspd/internal/gitsync"
 	"graspd/internal/hosting"
 	"graspd/internal/nip34"
 	"graspd/internal/policy"
+	"graspd/internal/publicnet"
 	"graspd/internal/repopage"
 )
 
@@ -22,6 +26,16 @@ type Git struct {
 	Limits    hosting.Limits       // of what is stored
 	Cache     int64                // bytes of packs that are kept for those who ask again; below 0 none, 0 is githttp.DefaultCacheBytes
 	Disk      gitrepo.Repositories // nil is the data directory, by git
+	Sync      *GitSync             // nil fetches from nobody
+}
+
+// GitSync says how repositories complete themselves from other git servers (GRASP-02). Every field has a default.
+type GitSync struct {
+	Concurrency  int // fetches at once; 0 is 8
+	AllowPrivate bool
+	Fetcher      gitsync.Fetcher // nil is the network
+	Delay        time.Duration   // before the first look at everything; 0 is 5 s
+	Every        time.Duration   // between two looks at everything; 0 is an hour
 }
 
 // GitIn is where the repositories of a data directory are.
@@ -48,6 +62,22 @@ func (n *Node) openGit() error {
 		Logger: c.Logger.With("component", "hosting"), Faults: n.faults,
 	})
 	return nil
+}
+
+// syncGit prepares what completes the repositories.
+func (n *Node) syncGit() *gitsync.Sync {
+	c, s := n.cfg, *n.cfg.Git.Sync
+	if s.Fetcher == nil {
+		s.Fetcher = gitfetch.New(gitfetch.Config{
+			Net: publicnet.Config{AllowPrivate: s.AllowPrivate, Service: c.Service.Host()}, Agent: "graspd/" + c.Version,
+		})
+	}
+	x := gitsync.New(gitsync.Config{
+		Host: n.Host, Fetcher: s.Fetcher, Self: n.self, Concurrency: s.Concurrency, Delay: s.Delay, SweepEvery: s.Every, Now: clock(c.Now),
+		Logger: c.Logger.With("component", "git sync"), Faults: n.faults,
+	})
+	n.Host.Watched(hosting.Watch{Stirred: x.Stirred, PushFailed: x.PushFailed})
+	return x
 }
 
 // serveGit adds the route of git's clients.

@@ -15,6 +15,7 @@ import (
 	"graspd/internal/githttp"
 	"graspd/internal/gitproc"
 	"graspd/internal/gitrepo"
+	"graspd/internal/gitsync"
 	"graspd/internal/grasp"
 	"graspd/internal/hosting"
 	"graspd/internal/ingest"
@@ -71,13 +72,14 @@ type Identity struct {
 
 // Node is one relay with all its parts.
 type Node struct {
-	Front  *front.Front
-	Store  *store.Store
-	Door   *ingest.Door
-	Relay  *relay.Relay
-	Host   *hosting.Host     // nil without Git
-	Web    *githttp.Server   // nil without Git
-	Engine *relaysync.Engine // nil without Sync
+	Front   *front.Front
+	Store   *store.Store
+	Door    *ingest.Door
+	Relay   *relay.Relay
+	Host    *hosting.Host     // nil without Git
+	Web     *githttp.Server   // nil without Git
+	Engine  *relaysync.Engine // nil without Sync
+	GitSync *gitsync.Sync     // nil without Git.Sync
 
 	cfg     Config
 	rules   atomic.Pointer[policy.Rules] // in force
@@ -121,6 +123,9 @@ func New(c Config) (_ *Node, err error) {
 	if c.Sync != nil {
 		n.Engine = n.newEngine(who)
 	}
+	if c.Git != nil && c.Git.Sync != nil {
+		n.GitSync = n.syncGit()
+	}
 	return n, nil
 }
 
@@ -149,6 +154,9 @@ func (n *Node) newRelay() (*relay.Relay, error) {
 	info.Self, info.Software, info.Version, info.RepoAcceptanceCriteria = n.self.String(), "graspd", c.Version, acceptance(c)
 	if c.Git != nil {
 		info.SupportedGRASPs = []string{"GRASP-01"}
+		if c.Git.Sync != nil && c.Sync != nil {
+			info.SupportedGRASPs = append(info.SupportedGRASPs, "GRASP-02")
+		}
 	}
 	var moved func(int) ([]ledger.Repository, error)
 	if n.Host != nil {

@@ -56,6 +56,9 @@ func (n *Node) parts(l Listeners) []part {
 	if n.Engine != nil {
 		parts = append(parts, part{"engine", n.Engine.Run})
 	}
+	if n.GitSync != nil {
+		parts = append(parts, part{"git sync", n.GitSync.Run})
+	}
 	if n.Host != nil {
 		parts = append(parts, part{"hosting", n.Host.Run})
 	}

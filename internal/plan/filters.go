@@ -40,7 +40,7 @@ func repositoryFilters(repos []*want.Repository, b bounds) []nostr.Filter {
 			seenD[""] = struct{}{}
 		}
 		for _, a := range r.Addresses {
-			if firstTime(seen, a) {
+			if !r.Claimed && firstTime(seen, a) {
 				addresses, states = append(addresses, a), append(states, stateAddress(a))
 			}
 		}

@@ -143,6 +143,9 @@ func itemValues(w *want.Want, it want.Item) Values {
 		return Values{IDs: []nostr.ID{w.Root(it)}}
 	}
 	var v Values
+	if r.Claimed {
+		return v // what refers to it is looked for once it is served
+	}
 	for _, a := range r.Addresses {
 		v.Addresses = append(v.Addresses, a, stateAddress(a))
 	}

@@ -119,7 +119,7 @@ func (e *Engine) foldStored(ctx context.Context) error {
 			e.desired.Add(ev)
 		}
 	}
-	return nil
+	return v.EachWait(func(w store.Waiting) error { e.desired.Await(w.Event); return nil })
 }
 
 // deliver gives every relay whose Want changed its whole new one. It returns

@@ -85,7 +85,9 @@ func (e *Engine) apply(entries []store.Entry) {
 		switch {
 		case x.Event != nil:
 			e.desired.Add(x.Event)
-		case x.Waits == nil: // what waits is not carried yet
+		case x.Waits != nil:
+			e.desired.Await(x.Waits)
+		default:
 			e.desired.Remove(x.Removed)
 		}
 	}

@@ -46,6 +46,7 @@ type Desired struct {
 	addresses map[nip34.Address]*addressed
 	roots     roots
 	targets   map[URL]*target
+	claims    claims
 	nextOrd   uint32
 	dead      int // entries of names that stand for nothing any more
 	leastDead int
@@ -69,6 +70,7 @@ func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 		addresses: make(map[nip34.Address]*addressed),
 		roots:     newRoots(),
 		targets:   make(map[URL]*target),
+		claims:    newClaims(),
 		touched:   make(map[string]*touched),
 		pending:   make(map[*repo]struct{}),
 		delayed:   make(map[*repo]struct{}),
@@ -94,6 +96,7 @@ func (d *Desired) Add(e *nostr.Event) {
 	d.stir(e)
 	switch {
 	case e.Kind == nip34.KindRepository:
+		d.unclaim(e.ID)
 		if a, err := nip34.ParseAnnouncement(e); err == nil {
 			d.announce(d.kept(a))
 		}
@@ -102,8 +105,9 @@ func (d *Desired) Add(e *nostr.Event) {
 	}
 }
 
-// Remove takes back what Add was told under id, if it still counts.
+// Remove takes back what Add or Await was told under id, if it still counts.
 func (d *Desired) Remove(id nostr.ID) {
+	d.unclaim(id)
 	if a, ok := d.byID[id]; ok {
 		d.retract(a, id)
 		return

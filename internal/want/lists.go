@@ -19,6 +19,7 @@ func (d *Desired) SetLists(l policy.Lists) {
 			d.place(a)
 		}
 	}
+	d.readClaims()
 	for pk, mine := range d.byAuthor { // another's announcement may be part of any no more, or again
 		for _, r := range mine {
 			d.touch(nip34.Address{PubKey: pk, D: r.d}, nil)

@@ -12,6 +12,7 @@ import (
 type Repository struct {
 	Addresses []string // 30617 addresses: the owner's first, then the maintainers'
 	D         string
+	Claimed   bool // its announcement waits for git data: only announcements and states are asked for, by D
 
 	AddressBytes int  // of the addresses as JSON strings, commas included
 	DBytes       int  // of D likewise
@@ -27,6 +28,13 @@ func newRepository(addresses []string, d string) *Repository {
 		r.AddressBytes += ValueBytes(a)
 		r.Odd = r.Odd || isOdd(a)
 	}
+	return r
+}
+
+// newClaimed is the repository of an announcement that waits.
+func newClaimed(addresses []string, d string) *Repository {
+	r := newRepository(addresses, d)
+	r.Claimed, r.AddressBytes = true, 0
 	return r
 }
 
@@ -132,6 +140,12 @@ func (d *Desired) SweepNames() {
 				pageOf(&t.repos, r.item)[r.item%namePage] = d.names.repo(r.item)
 				t.kept++
 			}
+		}
+	}
+	for _, c := range d.claims.by {
+		if r := c.repo; r != nil {
+			pageOf(&t.repos, r.item)[r.item%namePage] = d.names.repo(r.item)
+			t.kept++
 		}
 	}
 	for i := range t.activity {

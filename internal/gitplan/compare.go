@@ -1,0 +1,58 @@
+package gitplan
+
+import (
+	"fmt"
+	"strings"
+
+	"graspd/internal/gitwire"
+)
+
+// Difference is how the branches and tags that another server advertises differ from those that are served here.
+type Difference struct {
+	Lacks  int // it has none of that name
+	Other  int // it has another object there
+	Beside int // it has and no event that rules here names them
+}
+
+// Compare compares what is served here with what another server advertises. Refs of pull requests do not matter.
+func Compare(ours, theirs *gitwire.Refs) (d Difference) {
+	at := map[string]gitwire.ObjectID{}
+	for _, r := range theirs.List {
+		if ofStates(r.Name) {
+			at[r.Name] = r.ID
+		}
+	}
+	for _, r := range ours.List {
+		if !ofStates(r.Name) {
+			continue
+		}
+		id, ok := at[r.Name]
+		switch {
+		case !ok:
+			d.Lacks++
+		case id != r.ID:
+			d.Other++
+		}
+		delete(at, r.Name)
+	}
+	d.Beside = len(at)
+	return d
+}
+
+func ofStates(name string) bool {
+	return strings.HasPrefix(name, "refs/heads/") || strings.HasPrefix(name, "refs/tags/")
+}
+
+// String tells people; "" where nothing differs.
+func (d Difference) String() string {
+	var parts []string
+	for _, x := range []struct {
+		n    int
+		text string
+	}{{d.Lacks, "lacks %d branches and tags"}, {d.Other, "has other commits at %d"}, {d.Beside, "has %d that are not signed for"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf(x.text, x.n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

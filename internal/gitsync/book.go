@@ -1,0 +1,216 @@
+package gitsync
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"graspd/internal/gitplan"
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+	"graspd/internal/words"
+)
+
+// booksKept is of how many repositories it is kept how their servers answered. The one looked at longest ago goes first.
+const booksKept = 10_000
+
+// textBytes is how much is kept of what went wrong.
+const textBytes = 200
+
+// book knows how repositories stand with other servers, for people.
+type book struct {
+	mu   sync.Mutex
+	of   map[nip34.Address]*page
+	turn uint64
+}
+
+type page struct {
+	turn    uint64 // when it was touched last
+	lacks   []Lacking
+	sources map[Source]Answer
+}
+
+// Lacking is what an event names that is not here.
+type Lacking struct {
+	Event   string
+	Objects int
+	Tip     bool
+	Waits   bool // it is not served for that reason
+}
+
+// Answer is how a server answered last.
+type Answer struct {
+	At    time.Time
+	Error string // "" where it answered
+	Text  string // how it stands, "" for as here
+}
+
+func (b *book) init() { b.of = map[nip34.Address]*page{} }
+
+func (b *book) page(of nip34.Address) *page {
+	p := b.of[of]
+	if p == nil {
+		if len(b.of) >= booksKept {
+			b.drop()
+		}
+		p = &page{sources: map[Source]Answer{}}
+		b.of[of] = p
+	}
+	b.turn++
+	p.turn = b.turn
+	return p
+}
+
+// drop forgets a tenth of the pages, those touched longest ago.
+func (b *book) drop() {
+	turns := make([]uint64, 0, len(b.of))
+	for _, p := range b.of {
+		turns = append(turns, p.turn)
+	}
+	slices.Sort(turns)
+	before := turns[len(turns)/10]
+	for of, p := range b.of {
+		if p.turn <= before {
+			delete(b.of, of)
+		}
+	}
+}
+
+// looked takes note of what a repository lacks.
+func (b *book) looked(l ledger.Lack) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !l.Hosted {
+		delete(b.of, l.Of)
+		return
+	}
+	if len(l.Needs) == 0 && b.of[l.Of] == nil {
+		return
+	}
+	p := b.page(l.Of)
+	p.lacks = nil
+	for _, n := range l.Needs {
+		p.lacks = append(p.lacks, Lacking{Event: n.Event.String(), Objects: len(n.IDs), Tip: n.Tip, Waits: n.Came != 0})
+	}
+	known := map[Source]bool{}
+	for _, s := range l.Sources {
+		known[s] = true
+	}
+	for _, n := range l.Needs {
+		for _, s := range n.Sources {
+			known[s] = true
+		}
+	}
+	for s := range p.sources {
+		if !known[s] {
+			delete(p.sources, s)
+		}
+	}
+}
+
+// noted takes note of how a server answered.
+func (b *book) noted(f gitplan.Fetch, at time.Time, err error, text string) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := Answer{At: at, Text: text}
+	if err != nil {
+		a.Error, _ = words.Cut(words.Printable(err.Error()), textBytes)
+	}
+	b.page(f.Of).sources[f.Source] = a
+}
+
+// Standing is how a repository stands with other servers.
+type Standing struct {
+	Of      nip34.Address
+	Lacks   []Lacking
+	Sources []SourceStanding
+	Next    time.Duration // from now until somebody is asked again; 0 where nobody is, or now
+}
+
+// SourceStanding is how it stands with one of them.
+type SourceStanding struct {
+	Source
+	Fetching bool
+	Answer   // the zero time: not asked yet
+}
+
+// Standing tells of one repository.
+func (s *Sync) Standing(ctx context.Context, of nip34.Address) Standing {
+	out := Standing{Of: of}
+	q := standingAsk{of, make(chan standing, 1)}
+	var now standing
+	select {
+	case s.told <- q:
+		now = <-q.answer
+	case <-s.over:
+	case <-ctx.Done():
+	}
+	out.Next = now.Next
+	s.book.mu.Lock()
+	defer s.book.mu.Unlock()
+	answers := map[Source]Answer{}
+	if p := s.book.of[of]; p != nil {
+		out.Lacks = slices.Clone(p.lacks)
+		for source, a := range p.sources {
+			answers[source] = a
+		}
+	}
+	for _, source := range now.Sources {
+		if _, ok := answers[source]; !ok {
+			answers[source] = Answer{}
+		}
+	}
+	for source, a := range answers {
+		out.Sources = append(out.Sources, SourceStanding{source, slices.Contains(now.Fetching, source), a})
+	}
+	slices.SortFunc(out.Sources, func(a, b SourceStanding) int { return cmp.Compare(a.Source, b.Source) })
+	return out
+}
+
+// Lacking are up to most of the repositories that lack something or stand otherwise with another server than that has the same, and
+// how many lack something in all.
+func (s *Sync) Lacking(most int) (list []nip34.Address, all int) {
+	s.book.mu.Lock()
+	defer s.book.mu.Unlock()
+	for of, p := range s.book.of {
+		if len(p.lacks) > 0 {
+			all++
+			list = append(list, of)
+		}
+	}
+	slices.SortFunc(list, func(a, b nip34.Address) int { return cmp.Compare(a.String(), b.String()) })
+	return list[:min(len(list), most)], all
+}
+
+// Stats are figures since the start, and of now.
+type Stats struct {
+	Plan           gitplan.Stats
+	Fetches        uint64 // that have ended
+	Failed         uint64 // of them
+	Bytes          uint64 // that came
+	Brought        uint64 // events whose git data came
+	Surveys        uint64
+	Sweeps         uint64 // over all repositories
+	Swept, ToSweep int64  // of the one under way, or the last
+}
+
+// Stats counts.
+func (s *Sync) Stats() Stats {
+	var out Stats
+	answer := make(chan Stats, 1)
+	select {
+	case s.asks <- answer:
+		out = <-answer
+	case <-s.over:
+	}
+	c := &s.counts
+	out.Fetches, out.Failed, out.Bytes, out.Brought, out.Surveys = c.fetches.Load(), c.failed.Load(), c.bytes.Load(), c.brought.Load(), c.surveys.Load()
+	out.Sweeps, out.Swept, out.ToSweep = c.sweeps.Load(), c.swept.Load(), c.toSweep.Load()
+	return out
+}

@@ -1,0 +1,144 @@
+package gitsync
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"graspd/internal/gitfetch"
+	"graspd/internal/gitplan"
+	"graspd/internal/gitproc"
+	"graspd/internal/gitrepo"
+	"graspd/internal/gitwire"
+	"graspd/internal/hosting"
+	"graspd/internal/ledger"
+	"graspd/internal/nostr"
+	"graspd/internal/publicnet"
+)
+
+// party is whom the processes work for that see to what is fetched.
+const party = "git data of other servers"
+
+// fetch is one conversation with one server.
+func (s *Sync) fetch(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
+	if len(f.Needs) == 0 {
+		return s.survey(ctx, f)
+	}
+	lack, err := s.cfg.Host.Lacks(ctx, f.Of)
+	if err != nil {
+		s.report("what a repository lacks", err)
+		return gitplan.Outcome{Answer: gitplan.Ours}
+	}
+	out := gitplan.Outcome{Answer: gitplan.Ours, Brought: noLonger(f.Needs, lack)}
+	lack.Needs = slices.DeleteFunc(lack.Needs, func(n ledger.Need) bool { return !slices.Contains(f.Needs, n.Event) })
+	if !lack.Hosted || len(lack.Needs) == 0 {
+		return out
+	}
+	taking, err := s.cfg.Host.Take(lack, party)
+	if err != nil {
+		s.book.noted(f, s.cfg.Now().Wall, err, "")
+		return out
+	}
+	result, err := s.ask(ctx, f, lack, taking)
+	out.Answer, out.Retry = answerOf(err, result)
+	out.Brought = append(out.Brought, taking.Brought...)
+	s.count(f, result, taking, err)
+	return out
+}
+
+// noLonger are those of events whose data is not lacked any more.
+func noLonger(events []nostr.ID, lack ledger.Lack) (out []nostr.ID) {
+	for _, id := range events {
+		if !slices.ContainsFunc(lack.Needs, func(n ledger.Need) bool { return n.Event == id }) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// ask fetches what is lacked from a server, and tells the plan when that is quiet.
+func (s *Sync) ask(ctx context.Context, f gitplan.Fetch, lack ledger.Lack, taking *hosting.Taking) (gitfetch.Result, error) {
+	r := gitfetch.Request{URL: string(f.Source), Haves: taking.Haves(), MaxBytes: taking.MaxBytes()}
+	for _, n := range lack.Needs {
+		r.Groups = append(r.Groups, n.IDs)
+	}
+	r.Pack = func(ctx context.Context, ids []gitwire.ObjectID, pack io.Reader) error {
+		return taking.Pack(ctx, ids, pack)
+	}
+	silent := time.AfterFunc(gitplan.QuietFor, func() {
+		select {
+		case s.quiet <- f.ID:
+		case <-ctx.Done():
+		}
+	})
+	defer silent.Stop()
+	r.Alive = func() { silent.Reset(gitplan.QuietFor) }
+	return s.cfg.Fetcher.Fetch(ctx, r)
+}
+
+// answerOf says what an error tells about a server.
+func answerOf(err error, r gitfetch.Result) (gitplan.Answer, time.Duration) {
+	var status *gitfetch.StatusError
+	var pack *gitrepo.PackError
+	var missing *gitrepo.MissingError
+	switch {
+	case err == nil:
+		return gitplan.Answered, 0
+	case errors.As(err, &status):
+		switch status.Code {
+		case 401, 403, 404, 410, 451:
+			return gitplan.Absent, 0
+		case 429, 503:
+			return gitplan.Limited, status.RetryAfter
+		}
+		return gitplan.Failed, 0
+	case errors.As(err, &pack), errors.As(err, &missing):
+		return gitplan.Failed, 0 // it sent what it should not have
+	case errors.Is(err, context.Canceled), errors.Is(err, gitproc.ErrBusy), errors.Is(err, gitrepo.ErrFull):
+		return gitplan.Ours, 0
+	case errors.Is(err, publicnet.ErrForbidden):
+		return gitplan.Failed, 0
+	}
+	return gitplan.Failed, 0
+}
+
+func (s *Sync) count(f gitplan.Fetch, r gitfetch.Result, taking *hosting.Taking, err error) {
+	s.counts.fetches.Add(1)
+	s.counts.bytes.Add(uint64(r.Bytes))
+	s.counts.brought.Add(uint64(len(taking.Brought)))
+	if err != nil && !errors.Is(err, context.Canceled) {
+		s.counts.failed.Add(1)
+	}
+	text := ""
+	if err == nil && len(taking.Brought) == 0 {
+		text = "does not have what is lacked here"
+	}
+	s.book.noted(f, s.cfg.Now().Wall, err, text)
+	if len(taking.Brought) > 0 {
+		s.cfg.Logger.Info("git data fetched", "repository", f.Of.String(), "from", string(f.Source), "events", len(taking.Brought), "bytes", r.Bytes)
+	} else if err != nil && !errors.Is(err, context.Canceled) {
+		s.cfg.Logger.Debug("git data not fetched", "repository", f.Of.String(), "from", string(f.Source), "error", err)
+	}
+}
+
+// survey compares what a server advertises with what is served here.
+func (s *Sync) survey(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
+	r, err := s.cfg.Fetcher.Advertised(ctx, string(f.Source))
+	s.counts.surveys.Add(1)
+	text := ""
+	if err == nil {
+		ours, ok, failed := s.cfg.Host.Find(f.Of)
+		if failed != nil {
+			s.report("refs of a repository", failed)
+			return gitplan.Outcome{Answer: gitplan.Ours}
+		}
+		if ok {
+			text = gitplan.Compare(ours.Refs, r.Refs).String()
+		}
+	}
+	s.book.noted(f, s.cfg.Now().Wall, err, text)
+	answer, retry := answerOf(err, r)
+	return gitplan.Outcome{Answer: answer, Retry: retry}
+}

@@ -1,0 +1,217 @@
+// Package gitsync completes the repositories that are hosted here (GRASP-02): it finds out what of the git data they lack that signed
+// events name, and fetches it from the servers that the events name, as gitplan says. Nothing is here because a server said so: what
+// comes is proven, and served because an event names it. Read Sync, then Run.
+package gitsync
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"graspd/internal/contain"
+	"graspd/internal/gitfetch"
+	"graspd/internal/gitplan"
+	"graspd/internal/grasp"
+	"graspd/internal/health"
+	"graspd/internal/hosting"
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// Fetcher asks a git server. *gitfetch.Client is one.
+type Fetcher interface {
+	Fetch(context.Context, gitfetch.Request) (gitfetch.Result, error)
+	Advertised(ctx context.Context, url string) (gitfetch.Result, error)
+}
+
+// Config says what a Sync works with. Host and Fetcher are needed.
+type Config struct {
+	Host        *hosting.Host
+	Fetcher     Fetcher
+	Self        nostr.PubKey  // whose waits are spread by
+	Concurrency int           // fetches at once; 0 is 8
+	Delay       time.Duration // before the first sweep; 0 is 5 s
+	SweepEvery  time.Duration // over all repositories; 0 is an hour
+	Now         func() health.Now
+	Logger      *slog.Logger    // nil is silent
+	Faults      *contain.Faults // nil notes them nowhere
+}
+
+// Sync completes repositories. Any number of goroutines may use it.
+type Sync struct {
+	cfg    Config
+	stirs  stirs
+	looked chan look
+	ended  chan ending
+	quiet  chan uint64
+	asks   chan chan Stats
+	told   chan standingAsk
+	over   chan struct{} // closed when Run does no more
+	book   book
+	counts counters
+
+	plan  *gitplan.Plan                 // owned by Run
+	under map[uint64]context.CancelFunc // owned by Run
+	group sync.WaitGroup
+}
+
+// look is what somebody found a repository to lack.
+type look struct {
+	lack  gitplan.Lack
+	sweep bool // it is to be compared with what others advertise, if it lacks nothing
+	data  bool // it has some
+	at    health.Now
+	push  bool // only that whoever was expected to push has failed
+}
+
+type ending struct {
+	id      uint64
+	outcome gitplan.Outcome
+}
+
+// standingAsk is a question of how it stands with a repository.
+type standingAsk struct {
+	of     nip34.Address
+	answer chan standing
+}
+
+type standing struct {
+	gitplan.Standing
+	lacking bool
+}
+
+type counters struct {
+	fetches, failed, bytes, brought, surveys atomic.Uint64
+	sweeps                                   atomic.Uint64
+	swept, toSweep                           atomic.Int64 // of the sweep under way
+}
+
+// New makes a Sync that does nothing before Run.
+func New(c Config) *Sync {
+	if c.Concurrency <= 0 {
+		c.Concurrency = 8
+	}
+	if c.Delay <= 0 {
+		c.Delay = 5 * time.Second
+	}
+	if c.SweepEvery <= 0 {
+		c.SweepEvery = time.Hour
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Sync{
+		cfg: c, looked: make(chan look), ended: make(chan ending), quiet: make(chan uint64), asks: make(chan chan Stats), told: make(chan standingAsk),
+		over: make(chan struct{}), under: map[uint64]context.CancelFunc{},
+		plan: gitplan.New(gitplan.Config{Self: c.Self, Concurrency: c.Concurrency}),
+	}
+	s.stirs.init()
+	s.book.init()
+	return s
+}
+
+// Stirred takes note that something has come or gone which concerns the repositories with an identifier. It does not block.
+func (s *Sync) Stirred(d string) { s.stirs.put(d) }
+
+// PushFailed takes note that a push to a repository has failed: what it was to bring is looked for elsewhere at once. It does not block.
+func (s *Sync) PushFailed(of nip34.Address) { s.stirs.failed(of) }
+
+// Run completes repositories until ctx ends, and returns when nothing of it is under way.
+func (s *Sync) Run(ctx context.Context) error {
+	defer close(s.over)
+	defer s.group.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.group.Go(func() { s.cfg.Faults.Do("looking for what repositories lack", func() { s.lookAround(ctx) }) })
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		now := s.cfg.Now()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		case x := <-s.looked:
+			s.take(now, x)
+		case x := <-s.ended:
+			delete(s.under, x.id)
+			s.plan.Ended(now, x.id, x.outcome)
+		case id := <-s.quiet:
+			s.plan.Quiet(id)
+		case answer := <-s.asks:
+			answer <- Stats{Plan: s.plan.Stats(now)}
+			continue
+		case q := <-s.told:
+			x, ok := s.plan.Standing(now, q.of)
+			q.answer <- standing{x, ok}
+			continue
+		}
+		s.step(ctx, timer)
+	}
+}
+
+func (s *Sync) take(now health.Now, x look) {
+	switch {
+	case x.push:
+		s.plan.PushFailed(now, x.lack.Of)
+		return
+	case x.sweep && x.data && len(x.lack.Needs) == 0:
+		for _, source := range x.lack.Sources {
+			s.plan.Survey(x.lack.Of, source)
+		}
+	}
+	s.plan.Lacks(now, x.lack)
+}
+
+// step does what the plan says.
+func (s *Sync) step(ctx context.Context, timer *time.Timer) {
+	do := s.plan.Step(s.cfg.Now())
+	for _, id := range do.Stop {
+		if cancel := s.under[id]; cancel != nil {
+			cancel()
+		}
+	}
+	for _, f := range do.Start {
+		own, cancel := context.WithCancel(ctx)
+		s.under[f.ID] = cancel
+		s.group.Go(func() {
+			defer cancel()
+			x := ending{f.ID, gitplan.Outcome{Answer: gitplan.Ours}}
+			s.cfg.Faults.Do("a fetch from another git server", func() { x.outcome = s.fetch(own, f) })
+			select {
+			case s.ended <- x:
+			case <-ctx.Done():
+			}
+		})
+	}
+	if do.Wake > 0 {
+		timer.Reset(do.Wake)
+	} else {
+		timer.Stop()
+	}
+}
+
+// planned is what the plan is to know of what a repository lacks.
+func planned(l ledger.Lack, now time.Time) gitplan.Lack {
+	out := gitplan.Lack{Of: l.Of, Sources: l.Sources}
+	for _, n := range l.Needs {
+		x := gitplan.Need{Event: n.Event, Sources: n.Sources}
+		switch {
+		case n.Pushed:
+			x.After = max(0, gitplan.PushWithin-now.Sub(time.Unix(n.Came, 0)))
+		case n.Came == 0:
+			x.After = servedAfter
+		}
+		out.Needs = append(out.Needs, x)
+	}
+	return out
+}
+
+// servedAfter is what the data of an event that is served is waited for, as another repository here may have it.
+const servedAfter = 2 * time.Second
+
+// Source is one of those that a repository may be fetched from.
+type Source = grasp.Source

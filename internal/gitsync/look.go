@@ -1,0 +1,191 @@
+package gitsync
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"graspd/internal/ingest"
+	"graspd/internal/nip34"
+)
+
+// stirsKept bounds the identifiers that are to be looked at. Beyond it all are looked at.
+const stirsKept = 10_000
+
+// stirs are the identifiers of which something has come or gone since they were looked at.
+type stirs struct {
+	mu    sync.Mutex
+	names map[string]bool
+	push  map[nip34.Address]bool // whose pushes have failed
+	all   bool                   // there were too many
+	wake  chan struct{}
+}
+
+func (x *stirs) init() {
+	x.names, x.push, x.wake = map[string]bool{}, map[nip34.Address]bool{}, make(chan struct{}, 1)
+}
+
+func (x *stirs) put(d string) {
+	x.mu.Lock()
+	if len(x.names) < stirsKept {
+		x.names[d] = true
+	} else {
+		x.all = true
+	}
+	x.mu.Unlock()
+	x.nudge()
+}
+
+func (x *stirs) failed(of nip34.Address) {
+	x.mu.Lock()
+	if len(x.push) < stirsKept {
+		x.push[of] = true
+	}
+	x.mu.Unlock()
+	x.nudge()
+}
+
+func (x *stirs) nudge() {
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (x *stirs) take() (names map[string]bool, push map[nip34.Address]bool, all bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	names, push, all = x.names, x.push, x.all
+	x.names, x.push, x.all = map[string]bool{}, map[nip34.Address]bool{}, false
+	return names, push, all
+}
+
+// sweepRest is between two repositories that a sweep looks at, as the log's writer is asked about each.
+const sweepRest = 5 * time.Millisecond
+
+// lookAround looks at what is stirred, and at everything from time to time.
+func (s *Sync) lookAround(ctx context.Context) {
+	sweep := time.NewTimer(s.cfg.Delay)
+	defer sweep.Stop()
+	first := true
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.stirs.wake:
+			if s.stirred(ctx) {
+				sweep.Reset(0)
+			}
+		case <-sweep.C:
+			s.sweep(ctx, !first)
+			first = false
+			sweep.Reset(s.cfg.SweepEvery)
+		}
+	}
+}
+
+// stirred looks at the repositories of which something has come or gone. It reports whether there were too many to know of each.
+func (s *Sync) stirred(ctx context.Context) (all bool) {
+	names, push, all := s.stirs.take()
+	for d := range names {
+		if err := s.lookAt(ctx, d); err != nil {
+			s.report("what repositories lack", err)
+		}
+	}
+	for of := range push {
+		var x look
+		x.lack.Of, x.push = of, true
+		s.send(ctx, x)
+	}
+	return all
+}
+
+func (s *Sync) lookAt(ctx context.Context, d string) error {
+	list, err := s.announced(ctx, d)
+	for _, of := range list {
+		if err == nil {
+			err = s.look(ctx, of, false)
+		}
+	}
+	return err
+}
+
+func (s *Sync) announced(ctx context.Context, d string) ([]nip34.Address, error) {
+	var list []nip34.Address
+	seen := map[nip34.Address]bool{}
+	err := s.cfg.Host.Announced(ctx, d, func(of nip34.Address) error {
+		if !seen[of] {
+			seen[of] = true
+			list = append(list, of)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// look finds out what a repository lacks, and tells the plan.
+func (s *Sync) look(ctx context.Context, of nip34.Address, sweep bool) error {
+	l, err := s.cfg.Host.Lacks(ctx, of)
+	if err != nil {
+		return err
+	}
+	now := s.cfg.Now()
+	x := look{sweep: sweep, data: !l.Dir.IsZero(), at: now, lack: planned(l, now.Wall)}
+	if !l.Hosted {
+		x.lack.Needs, x.data = nil, false
+	}
+	s.book.looked(l)
+	s.send(ctx, x)
+	return nil
+}
+
+func (s *Sync) send(ctx context.Context, x look) {
+	select {
+	case s.looked <- x:
+	case <-ctx.Done():
+	}
+}
+
+// sweep looks at all repositories, and where survey is set compares those that lack nothing with what other servers advertise. What
+// is stirred meanwhile goes first.
+func (s *Sync) sweep(ctx context.Context, survey bool) {
+	list, err := s.announced(ctx, "")
+	if err != nil {
+		s.report("the repositories", err)
+		return
+	}
+	s.counts.swept.Store(0)
+	s.counts.toSweep.Store(int64(len(list)))
+	rest := sweepRest
+	if survey && len(list) > 0 {
+		rest = max(rest, min(s.cfg.SweepEvery/time.Duration(2*len(list)), time.Second))
+	}
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for _, of := range list {
+		for waits := true; waits; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-s.stirs.wake:
+				s.stirred(ctx)
+			case <-pause.C:
+				waits = false
+			}
+		}
+		if err := s.look(ctx, of, survey); err != nil {
+			s.report("what a repository lacks", err)
+		}
+		s.counts.swept.Add(1)
+		pause.Reset(rest)
+	}
+	s.counts.sweeps.Add(1)
+}
+
+// report logs an error unless it comes from the end.
+func (s *Sync) report(what string, err error) {
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, ingest.ErrStopped) {
+		s.cfg.Logger.Error("git data of other servers", "part", what, "error", err)
+	}
+}

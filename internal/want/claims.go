@@ -1,0 +1,100 @@
+package want
+
+import (
+	"maps"
+	"slices"
+
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// claimsPerAuthor is how many announcements that wait are followed of one author, those that came first.
+const claimsPerAuthor = 20
+
+// claims are the announcements that wait for git data. Of the relays that they name only announcements and states are asked, by the
+// identifier, so that it becomes known where the data is. They are part of nothing else: who maintains what is decided without them.
+type claims struct {
+	by       map[nostr.ID]*claim
+	ofAuthor map[nostr.PubKey][]*claim // in the order in which they came
+}
+
+type claim struct {
+	id nostr.ID
+	*announced
+	repo *repo // nil where its author has too many
+}
+
+func newClaims() claims {
+	return claims{by: make(map[nostr.ID]*claim), ofAuthor: make(map[nostr.PubKey][]*claim)}
+}
+
+// Await takes an announcement that waits for its git data. Remove takes it back, and so does Add once it is served.
+func (d *Desired) Await(e *nostr.Event) {
+	if e.Kind != nip34.KindRepository || d.claims.by[e.ID] != nil {
+		return
+	}
+	a, err := nip34.ParseAnnouncement(e)
+	if err != nil {
+		return
+	}
+	c := &claim{id: e.ID, announced: d.kept(a)}
+	d.claims.by[c.id] = c
+	d.claims.ofAuthor[a.Address.PubKey] = append(d.claims.ofAuthor[a.Address.PubKey], c)
+	d.follow(c.at.PubKey)
+}
+
+// follow makes the first of an author's claims ask for states, within the bounds of one author.
+func (d *Desired) follow(pk nostr.PubKey) {
+	used := make(map[URL]struct{})
+	for i, c := range d.claims.ofAuthor[pk] {
+		if i >= claimsPerAuthor || !c.Founds() {
+			d.unfollow(c)
+			continue
+		}
+		if c.repo == nil {
+			d.nextOrd++
+			c.repo = &repo{ord: d.nextOrd, owner: c.at.PubKey, d: c.at.D}
+			c.repo.addrs = []string{c.at.String()}
+			d.names, c.repo.item = d.names.addRepo(newClaimed(c.repo.addrs, c.at.D))
+			c.repo.want = &RepoWant{Item: c.repo.item, Owner: c.repo.owner, Ord: c.repo.ord}
+		}
+		c.repo.sources = []*announced{c.announced}
+		d.assign(c.repo, d.relaysOf(c.repo, used))
+	}
+}
+
+func (d *Desired) unfollow(c *claim) {
+	if c.repo != nil {
+		d.assign(c.repo, nil)
+		d.dead++
+		c.repo = nil
+	}
+}
+
+// unclaim forgets an announcement that waits no longer.
+func (d *Desired) unclaim(id nostr.ID) {
+	c := d.claims.by[id]
+	if c == nil {
+		return
+	}
+	delete(d.claims.by, id)
+	d.unfollow(c)
+	pk := c.at.PubKey
+	left := slices.DeleteFunc(d.claims.ofAuthor[pk], func(x *claim) bool { return x == c })
+	if len(left) == 0 {
+		delete(d.claims.ofAuthor, pk)
+		return
+	}
+	d.claims.ofAuthor[pk] = left
+	d.follow(pk)
+}
+
+// readClaims looks at all of them again, under other lists.
+func (d *Desired) readClaims() {
+	for _, pk := range slices.SortedFunc(maps.Keys(d.claims.ofAuthor), nostr.PubKey.Compare) { // in an order, so that a run can be repeated
+		for _, c := range d.claims.ofAuthor[pk] {
+			c.Announcer = c.Under(d.rules.Lists, c.at)
+		}
+		d.follow(pk)
+	}
+}
