@@ -13,7 +13,6 @@ import (
 	"graspd/internal/testkit"
 )
 
-
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -26,6 +26,22 @@ func printGit(w io.Writer, g status.Git, now time.Time) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	if s := g.Sync; s != nil {
+		fmt.Fprintf(&b, "\n%d repositories lack git data; %d fetches from other servers under way, %d events completed by such, %s; %d servers are left alone\n",
+			s.Lacking, s.Fetching, s.Brought, s.Bytes, s.Resting)
+		if s.Looked < s.ToLook {
+			fmt.Fprintf(&b, "%d of %d repositories looked at for what they lack\n", s.Looked, s.ToLook)
+		}
+		if len(s.Worst) > 0 {
+			fmt.Fprintln(t, "\nLACKS GIT DATA\tOF\tSERVER\tHOW IT STANDS")
+			for _, x := range s.Worst {
+				gitRows(t, words.Escape(string(x.Address)), x)
+			}
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
 	if len(g.Waits) > 0 {
 		fmt.Fprintln(t, "\nWAITS\tREPOSITORY\tWHY\tENDS")
 		for _, x := range g.Waits {
@@ -47,4 +63,18 @@ func printGit(w io.Writer, g status.Git, now time.Time) error {
 	b.WriteByte('\n')
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// gitRows are the lines of one repository: one for each server.
+func gitRows(t io.Writer, name string, x status.GitLack) {
+	what := "-"
+	if n := len(x.Lacks); n > 0 {
+		what = fmt.Sprintf("%d events", n)
+	}
+	if len(x.Servers) == 0 {
+		fmt.Fprintf(t, "%s\t%s\t-\tnobody is said to have it\n", name, what)
+	}
+	for _, s := range x.Servers {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", name, what, words.Escape(string(s.URL)), words.Escape(s.State()))
+	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -118,6 +119,14 @@ func printRepositories(w io.Writer, r admin.Repositories) error {
 		owner := x.Owner()
 		for _, p := range x.Relays {
 			fmt.Fprintln(t, strings.Join([]string{words.Escape(x.Name()), owner[:min(8, len(owner))], p.URL, of(p.Confirmed, p.Want), known(p.Held), known(p.Lacks)}, "\t"))
+		}
+	}
+	if slices.ContainsFunc(r.Repositories, func(x admin.RepositoryStatus) bool { return x.Git != nil }) {
+		fmt.Fprintln(t, "\nREPOSITORY\tLACKS\tGIT SERVER\tHOW IT STANDS")
+		for _, x := range r.Repositories {
+			if x.Git != nil {
+				gitRows(t, words.Escape(x.Name()), *x.Git)
+			}
 		}
 	}
 	return t.Flush()

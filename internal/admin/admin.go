@@ -61,6 +61,8 @@ type Config struct {
 	Backup  func(dir string) error                // copies everything into a new directory; nil = not offered
 	Faults  *contain.Faults                       // nil = there are none
 	Git     func() *status.Git                    // nil when no repositories are hosted
+	// GitRepositories is how repositories stand with other git servers, by address; nil where nothing is fetched from these.
+	GitRepositories func(context.Context) map[string]status.GitLack
 }
 
 // Door is what is asked of the way in.

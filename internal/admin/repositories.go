@@ -10,6 +10,7 @@ import (
 
 	"graspd/internal/grasp"
 	"graspd/internal/plan"
+	"graspd/internal/status"
 )
 
 // Repositories is the document /repositories.json: every repository that names other relays, the least complete first.
@@ -23,6 +24,7 @@ type RepositoryStatus struct {
 	Roots    int              `json:"roots"`   // root events
 	Complete bool             `json:"complete"`
 	Relays   []RepositoryPart `json:"relays"`
+	Git      *status.GitLack  `json:"git,omitempty"` // how it stands with other git servers; nil where nothing is known of that
 }
 
 // Owner is the author of the announcement, in hex.
@@ -75,7 +77,32 @@ func (p *Pages) repositories(w http.ResponseWriter, r *http.Request) {
 		p.rendering.Unlock()
 		out.Repositories = repositoryStatus(d)
 	}
+	if p.c.GitRepositories != nil {
+		out.Repositories = withGit(out.Repositories, p.c.GitRepositories(ctx))
+	}
 	answerJSON(w, out)
+}
+
+// withGit adds how repositories stand with git servers, those among them that name no other relay included.
+func withGit(list []RepositoryStatus, git map[string]status.GitLack) []RepositoryStatus {
+	for i := range list {
+		if g, ok := git[list[i].Address]; ok {
+			list[i].Git, list[i].Complete = &g, list[i].Complete && len(g.Lacks) == 0
+			delete(git, list[i].Address)
+		}
+	}
+	for address, g := range git {
+		list = append(list, RepositoryStatus{Address: address, Complete: len(g.Lacks) == 0, Relays: []RepositoryPart{}, Git: &g})
+	}
+	inOrder(list)
+	return list
+}
+
+// inOrder puts the least complete first.
+func inOrder(list []RepositoryStatus) {
+	slices.SortFunc(list, func(a, b RepositoryStatus) int {
+		return cmp.Or(rank(!a.Complete)-rank(!b.Complete), cmp.Compare(a.Address, b.Address))
+	})
 }
 
 // repositoryStatus gathers what every relay tells of each.
@@ -102,8 +129,6 @@ func repositoryStatus(d map[grasp.RelayURL]plan.Details) []RepositoryStatus {
 		slices.SortFunc(r.Relays, func(a, b RepositoryPart) int { return cmp.Compare(a.URL, b.URL) })
 		out = append(out, *r)
 	}
-	slices.SortFunc(out, func(a, b RepositoryStatus) int {
-		return cmp.Or(rank(!a.Complete)-rank(!b.Complete), cmp.Compare(a.Address, b.Address))
-	})
+	inOrder(out)
 	return out
 }

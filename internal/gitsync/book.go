@@ -188,6 +188,17 @@ func (s *Sync) Lacking(most int) (list []nip34.Address, all int) {
 	return list[:min(len(list), most)], all
 }
 
+// all are the repositories of which something is known.
+func (b *book) all() []nip34.Address {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := make([]nip34.Address, 0, len(b.of))
+	for of := range b.of {
+		out = append(out, of)
+	}
+	return out
+}
+
 // Stats are figures since the start, and of now.
 type Stats struct {
 	Plan           gitplan.Stats

@@ -117,7 +117,7 @@ func (s *Sync) count(f gitplan.Fetch, r gitfetch.Result, taking *hosting.Taking,
 	}
 	s.book.noted(f, s.cfg.Now().Wall, err, text)
 	if len(taking.Brought) > 0 {
-		s.cfg.Logger.Info("git data fetched", "repository", f.Of.String(), "from", string(f.Source), "events", len(taking.Brought), "bytes", r.Bytes)
+		s.cfg.Logger.Info("git data fetched", "repository", f.Of.String(), "from", string(f.Source), "count", len(taking.Brought))
 	} else if err != nil && !errors.Is(err, context.Canceled) {
 		s.cfg.Logger.Debug("git data not fetched", "repository", f.Of.String(), "from", string(f.Source), "error", err)
 	}

@@ -419,7 +419,7 @@ func TestUploadsWaitForTheirEvents(t *testing.T) {
 		t.Fatalf("another tip: found %v, dropped %v", h.found, h.dropped)
 	}
 	err := h.door.Turn(context.Background(), func(turn *ingest.Turn) error {
-		a, err := h.ledger.Arrive(turn.Turn, ledger.Arrival{Of: of, Tip: pr.ID, Dir: ledger.Dir{9}, Admit: func(dir ledger.Dir) error {
+		a, err := h.ledger.Arrive(turn.Turn, ledger.Arrival{Of: of, Tips: []nostr.ID{pr.ID}, Dir: ledger.Dir{9}, Admit: func(dir ledger.Dir) error {
 			h.shelf.put(dir, commitID(3))
 			return nil
 		}})

@@ -6,6 +6,7 @@ import (
 
 	"graspd/internal/githttp"
 	"graspd/internal/gitproc"
+	"graspd/internal/gitsync"
 	"graspd/internal/hosting"
 	"graspd/internal/ingest"
 	"graspd/internal/refs"
@@ -19,7 +20,8 @@ type Git struct {
 		Kept() (repositories int, bytes int64, err error)
 	}
 	Web       interface{ Stats() githttp.Stats }
-	Processes func(gitproc.Kind) gitproc.Stats // nil where no git runs
+	Sync      interface{ Stats() gitsync.Stats } // nil where nothing is fetched from other servers
+	Processes func(gitproc.Kind) gitproc.Stats   // nil where no git runs
 }
 
 // repositories is how it stands with those that are hosted.
@@ -29,7 +31,8 @@ type repositories struct {
 	door      ingest.Stats
 	stored    store.Stats
 	processes map[gitproc.Kind]gitproc.Stats
-	kept      *kept // nil where it could not be read
+	sync      *gitsync.Stats // nil where nothing is fetched
+	kept      *kept          // nil where it could not be read
 }
 
 type kept struct {
@@ -39,6 +42,9 @@ type kept struct {
 
 func (g *Git) look(from Config) repositories {
 	r := repositories{host: g.Host.Stats(), web: g.Web.Stats(), door: from.Door.Stats(), stored: from.Store.Stats(), processes: map[gitproc.Kind]gitproc.Stats{}}
+	if g.Sync != nil {
+		r.sync = new(g.Sync.Stats())
+	}
 	if g.Processes != nil {
 		for _, k := range []gitproc.Kind{gitproc.Fetch, gitproc.Upload, gitproc.Maintenance} {
 			r.processes[k] = g.Processes(k)
@@ -70,6 +76,7 @@ func ofGit(c *collector, from Config) {
 	figures = append(figures, ofPushes(c)...)
 	figures = append(figures, ofRequests(c)...)
 	figures = append(figures, ofProcesses(c)...)
+	figures = append(figures, ofGitSync(c)...)
 	if from.Git != nil {
 		part(c, func(context.Context) repositories { return from.Git.look(from) }, figures...)
 	}

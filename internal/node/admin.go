@@ -1,6 +1,8 @@
 package node
 
 import (
+	"context"
+
 	"graspd/internal/admin"
 	"graspd/internal/gitproc"
 	"graspd/internal/metrics"
@@ -20,7 +22,13 @@ func (n *Node) adminPages() *admin.Pages {
 	}
 	if n.Host != nil {
 		c.Git = n.gitStatus
+		if n.GitSync != nil {
+			c.GitRepositories = n.GitSync.Repositories
+		}
 		m.Git = &metrics.Git{Host: n.Host, Web: n.Web}
+		if n.GitSync != nil {
+			m.Git.Sync = n.GitSync
+		}
 		if n.git != nil {
 			m.Git.Processes = n.git.Stats
 		}
@@ -36,6 +44,9 @@ func (n *Node) gitStatus() *status.Git {
 		n.log.Error("git data", "error", err)
 	}
 	g.Fetches = n.Web.Stats().Fetching
+	if n.GitSync != nil {
+		g.Sync = new(n.GitSync.Status(context.Background()))
+	}
 	if n.git == nil {
 		return &g
 	}

@@ -18,6 +18,7 @@ type Git struct {
 	Waits        []Wait      `json:"waits"`          // the first of these
 	Refused      []Refusal   `json:"refused_pushes"` // the last ones, and those that failed, the newest first
 	Processes    []Processes `json:"processes"`
+	Sync         *GitSync    `json:"sync,omitempty"` // nil where nothing is fetched
 }
 
 // Wait is an event that is not served until its git data is here.

@@ -29,7 +29,7 @@ func TestAnAnnouncementThatWaitsMakesItsRelaysKnown(t *testing.T) {
 	f.SetLists(policy.Lists{})
 	f.Expect(t, map[int]string{1: "x/1/0"})
 	f.Add(waits)
-	f.Expect(t, map[int]string{1: "x/1,2/1", 2: "x/1,2/1", 3: "x/1,2/1"})
+	f.Expect(t, map[int]string{1: "x/1,2/1 x/2,1/1", 2: "x/1,2/1 x/2,1/1", 3: "x/1,2/1 x/2,1/1"})
 	if w := f.Wants["wss://r1.example.net"]; w.Repository(w.Repos[0].Item).Claimed {
 		t.Error("what is served is asked for by its states alone")
 	}
