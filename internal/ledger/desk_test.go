@@ -30,6 +30,7 @@ type desk struct {
 	changed []nip34.Address
 	found   []string
 	dropped []uint64
+	stirred []string
 }
 
 func newDesk(t *testing.T) *desk {
@@ -59,6 +60,7 @@ func (d *desk) restart() {
 		Changed: func(of nip34.Address) { d.changed = append(d.changed, of) },
 		Found:   func(f refs.Found, event nostr.ID) { d.found = append(d.found, fmt.Sprint(f.Upload, " ", event)) },
 		Dropped: func(n uint64) { d.dropped = append(d.dropped, n) },
+		Stirred: func(name string) { d.stirred = append(d.stirred, name) },
 	})
 }
 

@@ -149,7 +149,7 @@ func (l *Ledger) lacksOfStates(f *family, out *Lack) error {
 // firstHome is whose repository a state by somebody is completed in while it waits.
 func (l *Ledger) firstHome(f *family, author nostr.PubKey) (nostr.PubKey, error) {
 	for _, owner := range append([]nostr.PubKey{author}, f.everybody()...) {
-		if !f.claim.Of(owner).Has(author) {
+		if members := f.claim.Of(owner); !members.Has(author) {
 			continue
 		}
 		own, err := l.announcementsOf(f.t, f.repository(owner))

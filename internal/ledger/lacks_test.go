@@ -1,0 +1,172 @@
+package ledger_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/refs"
+	"graspd/internal/store"
+)
+
+// lacks is what a repository lacks, each need by its objects.
+func (d *desk) lacks(repo *nostr.Event) ledger.Lack {
+	d.Helper()
+	var l ledger.Lack
+	d.must(d.turn(func(t ledger.Turn) (err error) {
+		l, err = d.ledger.Lacks(t, addressOf(repo))
+		return err
+	}))
+	v := d.store.View()
+	defer v.Close()
+	d.must(d.ledger.LacksTips(d.Context(), v, &l))
+	return l
+}
+
+// lacking compares the needs: "1 2 | tip 3".
+func (d *desk) lacking(repo *nostr.Event, want string) ledger.Lack {
+	d.Helper()
+	l := d.lacks(repo)
+	var needs []string
+	for _, n := range l.Needs {
+		var ids []string
+		for _, x := range n.IDs {
+			ids = append(ids, fmt.Sprint(x.AppendRaw(nil)[0]))
+		}
+		text := strings.Join(ids, " ")
+		if n.Tip {
+			text = "tip " + text
+		}
+		needs = append(needs, text)
+	}
+	slices.Sort(needs)
+	if got := strings.Join(needs, " | "); got != want {
+		d.Errorf("lacks %q, want %q", got, want)
+	}
+	return l
+}
+
+func (d *desk) cloned(by byte, ident string, clone ...string) *nostr.Event {
+	return d.event(by, nip34.KindRepository, nostr.Tag{"d", ident}, nostr.Tag{"relays", d.rules.Service.RelayURL().String()},
+		append(nostr.Tag{"clone", d.rules.Service.CloneURL(author(by), ident)}, clone...))
+}
+
+func TestWhatARepositoryLacks(t *testing.T) {
+	d := newDesk(t)
+	repo := d.cloned(1, "d", "https://a.example.org/d.git", "ssh://a.example.org/d", "https://A.example.org/d.git/")
+	d.wants(refs.Wait, repo)
+	if l := d.lacking(repo, ""); !l.Hosted || fmt.Sprint(l.Sources) != "[https://a.example.org/d.git]" {
+		t.Errorf("%v %v", l.Hosted, l.Sources)
+	}
+	state := d.stateOf(1, "d", "main=1 dev=2 old=1")
+	d.stirred = nil
+	d.wants(refs.Wait, state)
+	if !slices.Equal(d.stirred, []string{"d"}) {
+		t.Errorf("stirred: %q", d.stirred)
+	}
+	l := d.lacking(repo, "2 1")
+	if n := l.Needs[0]; n.Event != state.ID || n.Came != d.now.Unix() || !n.Pushed || n.Author != author(1) {
+		t.Errorf("%+v", n)
+	}
+	pr := d.pullRequest(3, 5, repo)
+	pr.Tags = append(pr.Tags, nostr.Tag{"clone", "https://fork.example.org/x", d.rules.Service.CloneURL(author(3), "x")})
+	pr.ID = pr.ComputeID()
+	d.wants(refs.Wait, pr)
+	l = d.lacking(repo, "2 1 | tip 5")
+	if i := slices.IndexFunc(l.Needs, func(n ledger.Need) bool { return n.Tip }); fmt.Sprint(l.Needs[i].Sources) != "[https://fork.example.org/x]" || l.Needs[i].Event != pr.ID {
+		t.Errorf("%+v", l.Needs)
+	}
+	d.arrive(ledger.Arrival{Of: addressOf(repo), Dir: ledger.Dir{1}}, id(1), id(2))
+	d.are("served", repo, state)
+	d.lacking(repo, "tip 5")
+	d.arrive(ledger.Arrival{Of: addressOf(repo), Tips: []nostr.ID{pr.ID}}, id(5))
+	d.are("served", pr)
+	d.shows(repo, "dev=2 main=1 old=1 pr=5")
+	d.lacking(repo, "")
+	delete(d.shelf, ledger.Dir{1})
+	if l := d.lacking(repo, "2 1 | tip 5"); l.Needs[0].Came != 0 || l.Needs[0].Pushed {
+		t.Errorf("of what is served somebody is expected to push: %+v", l.Needs)
+	}
+}
+
+func TestNothingIsLookedForElsewhereThatIsNotAnnouncedHere(t *testing.T) {
+	d := newDesk(t)
+	other := d.event(1, nip34.KindRepository, nostr.Tag{"d", "d"}, nostr.Tag{"relays", "wss://other.example.org"}, nostr.Tag{"clone", "https://a.example.org/d"})
+	d.must(d.turn(func(t ledger.Turn) error { d.add(t, other); return nil }))
+	d.must(d.turn(func(t ledger.Turn) error { d.add(t, d.stateOf(1, "d", "main=1")); return nil }))
+	if l := d.lacking(other, ""); l.Hosted {
+		t.Error("a repository of elsewhere is looked for")
+	}
+}
+
+func TestWhichStatesAreLookedFor(t *testing.T) {
+	d := newDesk(t)
+	mine, theirs := d.cloned(1, "d", "https://a.example.org/d"), d.cloned(2, "d", "https://b.example.org/d")
+	for _, x := range []struct {
+		e  *nostr.Event
+		by byte
+	}{{mine, 2}, {theirs, 1}} {
+		pk := author(x.by)
+		x.e.Tags = append(x.e.Tags, nostr.Tag{"maintainers", pk.String()})
+		x.e.ID = x.e.ComputeID()
+	}
+	stranger := d.cloned(3, "d")
+	d.wants(refs.Wait, mine, theirs, stranger)
+	old := d.stateOf(1, "d", "main=1")
+	d.wants(refs.Wait, old)
+	l := d.lacking(mine, "1")
+	if fmt.Sprint(l.Sources) != "[https://a.example.org/d https://b.example.org/d]" {
+		t.Errorf("%v", l.Sources)
+	}
+	d.lacking(theirs, "") // it is completed in its author's repository first
+	d.lacking(stranger, "")
+	d.arrive(ledger.Arrival{Of: addressOf(mine), Dir: ledger.Dir{1}}, id(1))
+	d.are("served", old, mine, theirs)
+	d.lacking(theirs, "1") // and is to rule the other one, too
+	newer := d.stateOf(2, "d", "main=2")
+	d.wants(refs.Wait, newer)
+	d.lacking(mine, "")
+	d.lacking(theirs, "1 | 2")
+	d.arrive(ledger.Arrival{Of: addressOf(theirs), Dir: ledger.Dir{2}}, id(2))
+	d.are("served", newer)
+	d.lacking(theirs, "") // the older one would not rule
+	d.lacking(mine, "2")
+	flawed := d.event(1, nip34.KindState, nostr.Tag{"d", "d"}, nostr.Tag{"refs/heads/main", "abc"})
+	d.come(flawed)
+	d.lacking(mine, "2")
+}
+
+func TestAFetchThatGoesOnKeepsWhatWaits(t *testing.T) {
+	d := newDesk(t)
+	repo := d.cloned(1, "d", "https://a.example.org/d")
+	state := d.stateOf(1, "d", "main=1")
+	d.wants(refs.Wait, repo, state)
+	l := d.lacks(repo)
+	d.now = d.now.Add(20 * time.Minute)
+	d.must(d.turn(func(t ledger.Turn) error { return d.ledger.Prolong(t, l.Of, l.Needs) }))
+	for _, e := range []*nostr.Event{repo, state} {
+		if got := d.until(e); got != ledger.WaitFor {
+			t.Errorf("kind %d waits for another %v", e.Kind, got)
+		}
+	}
+}
+
+func TestWhomAnEventFromARelayConcerns(t *testing.T) {
+	d := newDesk(t)
+	repo := d.cloned(1, "d", "https://a.example.org/d")
+	d.wants(refs.Wait, repo)
+	state := d.stateOf(1, "d", "main=1")
+	d.must(d.turn(func(t ledger.Turn) error {
+		_, err := t.Wait(state, store.Wait{Source: store.Live, Came: d.now.Unix(), Until: d.now.Add(time.Hour).Unix()})
+		d.must(err)
+		return d.ledger.Waits(t, state, "wss://x.example.org")
+	}))
+	if l := d.lacks(repo); len(l.Needs) != 1 || l.Needs[0].Pushed {
+		t.Errorf("a push is expected by nobody: %+v", l.Needs)
+	}
+}
