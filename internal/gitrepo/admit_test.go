@@ -70,31 +70,37 @@ func TestNothingComesAlongFromBeside(t *testing.T) {
 	first := c.commit("main", 3, gitwire.ObjectID{})
 	second := c.commit("main", 3, first)
 	other := c.commit("other", 3, gitwire.ObjectID{})
+	extra := c.commit("extra", 1, gitwire.ObjectID{})
 	for name, tip := range map[string]gitwire.ObjectID{"all is there": second, "a part is there": c.commit("main", 1, second), "a part comes along": other} {
-		t.Run(name, func(t *testing.T) {
-			d, _ := disk(t)
-			push(t, d, some(1), c.pack(second.String()), gitrepo.Proving{Tips: ids{second}})
-			push(t, d, some(2), c.pack(first.String()), gitrepo.Proving{Tips: ids{first}})
-			q := begin(t, d, some(1))
-			receive(t, q, c.pack(tip.String(), second.String()))
-			if _, err := q.Prove(t.Context(), gitrepo.Proving{Tips: ids{tip}}); err != nil {
-				t.Fatal(err)
-			}
-			var missing *gitrepo.MissingError
-			err := d.Admit(q, some(2))
-			if err == nil {
-				lacks, err := d.Missing(some(2), c.all(tip.String()))
-				if err != nil || len(lacks) > 0 {
-					t.Errorf("%s is there without %d objects (%v)", tip, len(lacks), err)
+		for _, tips := range []ids{{tip}, {tip, extra}} { // git walks where a tip is not in the pack
+			t.Run(name, func(t *testing.T) {
+				d, _ := disk(t)
+				for n := range byte(2) {
+					push(t, d, some(1+n), c.pack(extra.String()), gitrepo.Proving{Tips: ids{extra}})
 				}
-				lacks, err = d.Missing(some(2), c.all(second.String(), "^"+first.String(), "^"+tip.String()))
-				if n := len(c.all(second.String(), "^"+first.String(), "^"+tip.String())); err != nil || len(lacks) != n {
-					t.Errorf("of %d objects that it does not need %d came along (%v)", n, n-len(lacks), err)
+				push(t, d, some(1), c.pack(second.String()), gitrepo.Proving{Tips: ids{second}})
+				push(t, d, some(2), c.pack(first.String()), gitrepo.Proving{Tips: ids{first}})
+				q := begin(t, d, some(1))
+				receive(t, q, c.pack(tip.String(), second.String()))
+				if _, err := q.Prove(t.Context(), gitrepo.Proving{Tips: tips}); err != nil {
+					t.Fatal(err)
 				}
-			} else if !errors.As(err, &missing) {
-				t.Error(err)
-			}
-		})
+				var missing *gitrepo.MissingError
+				err := d.Admit(q, some(2))
+				if err == nil {
+					lacks, err := d.Missing(some(2), c.all(tip.String()))
+					if err != nil || len(lacks) > 0 {
+						t.Errorf("%s is there without %d objects (%v)", tip, len(lacks), err)
+					}
+					lacks, err = d.Missing(some(2), c.all(second.String(), "^"+first.String(), "^"+tip.String()))
+					if n := len(c.all(second.String(), "^"+first.String(), "^"+tip.String())); err != nil || len(lacks) != n {
+						t.Errorf("of %d objects that it does not need %d came along (%v)", n, n-len(lacks), err)
+					}
+				} else if !errors.As(err, &missing) {
+					t.Error(err)
+				}
+			})
+		}
 	}
 }
 

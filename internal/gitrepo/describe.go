@@ -35,7 +35,7 @@ func (q *quarantine) describe(ctx context.Context, p Proving) (map[gitwire.Objec
 			peeled[tip] = id
 		}
 		if !whole && commits[tip] && string(kind) != "commit" {
-			return &PackError{Text: fmt.Sprintf("%s is a %s, and a branch must be a commit", tip, kind)}
+			return notACommit(tip, string(kind))
 		}
 		return nil
 	}}
@@ -48,4 +48,8 @@ func (q *quarantine) describe(ctx context.Context, p Proving) (map[gitwire.Objec
 		return nil, fmt.Errorf("git described %d of %d objects", n/2, len(p.Tips))
 	}
 	return peeled, nil
+}
+
+func notACommit(tip gitwire.ObjectID, kind string) error {
+	return &PackError{Text: fmt.Sprintf("%s is a %s, and a branch must be a commit", tip, kind)}
 }

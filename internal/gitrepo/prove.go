@@ -46,12 +46,7 @@ func (q *quarantine) prove(ctx context.Context, p Proving) (Proof, error) {
 		return Proof{}, err
 	}
 	q.needs, q.needsOther = append(haves.beside, tips.beside...), false
-	if q.pack != "" {
-		if err := q.reach(ctx, c, p, haves.beside); err != nil {
-			return Proof{}, err
-		}
-	}
-	peeled, err := q.describe(ctx, p)
+	peeled, err := q.look(ctx, c, p, tips, haves.beside)
 	if err != nil {
 		return Proof{}, err
 	}
@@ -61,6 +56,25 @@ func (q *quarantine) prove(ctx context.Context, p Proving) (Proof, error) {
 		}
 	}
 	return q.proof(peeled)
+}
+
+// look walks from the tips up to what is in the repository, marks what of the pack is on the way, and finds out what the tips are.
+func (q *quarantine) look(ctx context.Context, c *content, p Proving, tips places, haves []gitwire.ObjectID) (map[gitwire.ObjectID]gitwire.ObjectID, error) {
+	if q.pack != "" {
+		if len(tips.beside) == 0 {
+			w, err := q.walk(c, p.Tips)
+			if err == nil {
+				return w.describe(p)
+			}
+			if !errors.Is(err, errWalk) {
+				return nil, err
+			}
+		}
+		if err := q.reach(ctx, c, p, haves); err != nil {
+			return nil, err
+		}
+	}
+	return q.describe(ctx, p)
 }
 
 // proof makes what is left durable, and counts it.
