@@ -75,7 +75,7 @@ func (c *Config) door(service grasp.Service, lists policy.Lists, log *slog.Logge
 		if git.Cache == 0 {
 			git.Cache = -1 // 0 would be the default
 		}
-		if c.GitSync {
+		if c.GitSync && c.Sync {
 			git.Sync = &node.GitSync{Concurrency: c.GitSyncConcurrency, AllowPrivate: c.SyncAllowPrivate}
 		}
 		n.Git = &git

@@ -7,25 +7,78 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"graspd/internal/gitwire"
 )
 
-// bring has the maintainers push everything to yours.
-func (d *show) bring(ctx context.Context, begun time.Time) error {
-	fmt.Fprintln(d.Out, "Who maintains a repository pushes it to your relay too, which fetches what the others have about it:")
-	commits := 0
-	for i, p := range d.projects {
-		if err := p.push(ctx, d.bench, d.yours); err != nil {
-			return err
+// pushed has a maintainer push a commit to the first of the others that has the project which onlookers are told to clone, and tells
+// when yours, to which nobody has pushed, serves it.
+func (d *show) pushed(ctx context.Context) error {
+	p := d.shown()
+	to, err := d.hosting(p)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(d.Out, "\nA maintainer pushes a commit to %s:\n", to.name)
+	if err := p.commit(ctx, d.bench); err != nil {
+		return err
+	}
+	begun := time.Now()
+	if err := p.push(ctx, d.bench, to.Node); err != nil {
+		return err
+	}
+	for _, e := range p.states[len(p.states)-1:] {
+		to.holds = append(to.holds, e.ID)
+	}
+	patient, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := d.awaitTip(patient, p); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.Out, "  git clone %s\n  has it after %s, with what was signed for it\n", p.url(d.yours), brief(time.Since(begun)))
+	return nil
+}
+
+// hosting is one of the others that has a project.
+func (d *show) hosting(p *project) (*neighbour, error) {
+	for _, n := range d.others {
+		if slices.Contains(p.relays, string(n.Service().RelayURL())) {
+			return n, nil
 		}
-		commits += len(p.history)
-		now, err := d.look(ctx)
+	}
+	return nil, fmt.Errorf("nobody hosts %q", p.address.D)
+}
+
+// awaitTip waits until yours serves the newest commit of a project.
+func (d *show) awaitTip(ctx context.Context, p *project) error {
+	for {
+		r, _, err := d.yours.Host.Find(p.address)
 		if err != nil {
 			return err
 		}
-		d.Screen.Draw(append(now.bars(), "", fmt.Sprintf("  %d of %d repositories pushed to your relay", i+1, len(d.projects)))...)
+		if slices.ContainsFunc(r.Refs.List, func(x gitwire.Ref) bool { return x.Name == branch && x.ID.String() == p.history.tip() }) {
+			return nil
+		}
+		select {
+		case <-time.After(poll):
+		case <-ctx.Done():
+			return fmt.Errorf("%q was pushed elsewhere and has not come: %w", p.address.D, context.Cause(ctx))
+		}
 	}
-	fmt.Fprintf(d.Out, "  %d repositories with %d commits pushed to your relay: served, after %.1f s\n", len(d.projects), commits, time.Since(begun).Seconds())
-	return nil
+}
+
+// hosted is how many of the projects yours serves as they were pushed to others.
+func (d *show) hosted() (n int, err error) {
+	for _, p := range d.projects {
+		r, _, err := d.yours.Host.Find(p.address)
+		if err != nil {
+			return n, err
+		}
+		if slices.ContainsFunc(r.Refs.List, func(x gitwire.Ref) bool { return x.Name == branch && x.ID.String() == p.history.tip() }) {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // shown is the project that onlookers are told to clone: the one with most events.

@@ -129,6 +129,7 @@ func (d *show) prepare(ctx context.Context) error {
 		Bootstrap: []grasp.RelayURL{d.others[0].Service().RelayURL()}, AllowPrivate: true,
 		Engine: relaysync.Config{BatchWindow: 500 * time.Millisecond, Peer: plan.Config{BaseBackoff: 500 * time.Millisecond}},
 	}
+	c.Git.Sync = &node.GitSync{AllowPrivate: true}
 	d.yours, err = node.New(c)
 	return err
 }

@@ -10,11 +10,12 @@ type histories struct {
 	all     []history
 	of      map[string]history
 	request map[nostr.ID]history // of a pull request
+	keys    map[nostr.PubKey]nostr.SecretKey
 	sign    func(nostr.SecretKey, nostr.PubKey, *nostr.Event)
 }
 
 func newHistories(all []history) *histories {
-	return &histories{all: all, of: make(map[string]history), request: make(map[nostr.ID]history), sign: genuine}
+	return &histories{all: all, of: make(map[string]history), request: make(map[nostr.ID]history), keys: make(map[nostr.PubKey]nostr.SecretKey), sign: genuine}
 }
 
 func genuine(key nostr.SecretKey, _ nostr.PubKey, e *nostr.Event) {
@@ -35,6 +36,7 @@ func (h *histories) finish(key nostr.SecretKey, pk nostr.PubKey, e *nostr.Event)
 	var asked history
 	switch e.Kind {
 	case nip34.KindRepository:
+		h.keys[pk] = key
 		h.at(e.Tags.D())
 	case nip34.KindState:
 		e.Tags = h.at(e.Tags.D()).state(e.Tags.D())

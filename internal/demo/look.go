@@ -14,6 +14,8 @@ import (
 type standing struct {
 	relays      []relayStanding
 	have, total int
+
+	hosted, repositories int // with all that was pushed to others
 }
 
 // relayStanding is how much of what a relay has is here, and what is going on with it.
@@ -46,6 +48,10 @@ func (d *show) look(ctx context.Context) (s standing, err error) {
 		r.state, r.live = describe(st, known), st.Phase == "live"
 		s.relays = append(s.relays, r)
 	}
+	if s.hosted, err = d.hosted(); err != nil {
+		return s, err
+	}
+	s.repositories = len(d.projects)
 	return s, ctx.Err()
 }
 
@@ -69,7 +75,7 @@ func (s standing) complete() bool {
 			return false
 		}
 	}
-	return s.have >= s.total
+	return s.have >= s.total && s.hosted == s.repositories
 }
 
 // bars are lines for a terminal.
@@ -78,12 +84,13 @@ func (s standing) bars() []string {
 	for _, r := range s.relays {
 		out = append(out, fmt.Sprintf("  %-12s %s %5s of %5s  %s", r.name, progress.Bar(30, int64(r.have), int64(r.all)), digits(r.have), digits(r.all), r.state))
 	}
-	return append(out, fmt.Sprintf("  %-12s %s %5s of %5s events", "your relay", progress.Bar(30, int64(s.have), int64(s.total)), digits(s.have), digits(s.total)))
+	return append(out, fmt.Sprintf("  %-12s %s %5s of %5s events", "your relay", progress.Bar(30, int64(s.have), int64(s.total)), digits(s.have), digits(s.total)),
+		fmt.Sprintf("  %-12s %s %5s of %5s repositories", "", progress.Bar(30, int64(s.hosted), int64(s.repositories)), digits(s.hosted), digits(s.repositories)))
 }
 
 // line is the same for a file.
 func (s standing) line() string {
-	parts := []string{fmt.Sprintf("your relay has %d of %d", s.have, s.total)}
+	parts := []string{fmt.Sprintf("your relay has %d of %d events, %d of %d repositories", s.have, s.total, s.hosted, s.repositories)}
 	for _, r := range s.relays {
 		parts = append(parts, fmt.Sprintf("%s %d of %d (%s)", r.name, r.have, r.all, r.state))
 	}

@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"graspd/internal/corpus"
 	"graspd/internal/nip34"
@@ -17,12 +18,13 @@ type project struct {
 	announced []*nostr.Event // the owner's announcement, and those of other maintainers
 	states    []*nostr.Event // all with the same refs
 	history   history
+	key       nostr.SecretKey // the owner's
 }
 
 // written takes the projects out of a corpus, and of what others write about them all that a sync can find.
 func written(c *corpus.Corpus, h *histories) (projects []*project, about []*nostr.Event) {
 	for _, r := range c.Repositories {
-		projects = append(projects, &project{address: r.Address, relays: r.Relays, history: h.at(r.Address.D)})
+		projects = append(projects, &project{address: r.Address, relays: r.Relays, history: h.at(r.Address.D), key: h.keys[r.Address.PubKey]})
 	}
 	reach := corpus.NewReach(c.Events())
 	for _, it := range c.Items {
@@ -51,6 +53,23 @@ func written(c *corpus.Corpus, h *histories) (projects []*project, about []*nost
 // url is where a relay has the owner's repository.
 func (p *project) url(n *node.Node) string {
 	return n.Service().CloneURL(p.address.PubKey, p.address.D)
+}
+
+// commit adds a commit, and the owner signs for it.
+func (p *project) commit(ctx context.Context, in bench) error {
+	tip := p.history.tip()
+	id, err := in.git(ctx, nil, "-c", "user.name=Somebody", "-c", "user.email=somebody@example.org",
+		"commit-tree", tip+"^{tree}", "-p", tip, "-m", "Say what changed")
+	if err != nil {
+		return err
+	}
+	p.history = append(p.history[:len(p.history):len(p.history)], id)
+	e := &nostr.Event{CreatedAt: time.Now().Unix(), Kind: nip34.KindState, Tags: p.history.state(p.address.D)}
+	if err := p.key.Sign(e, [32]byte{}); err != nil {
+		return err
+	}
+	p.announced, p.states = nil, []*nostr.Event{e}
+	return nil
 }
 
 // push announces and pushes the project to a relay, as a git client does to each that the announcement lists, until it is served. Other

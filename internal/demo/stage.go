@@ -22,9 +22,6 @@ const (
 func (d *show) play(ctx context.Context) error {
 	d.greet()
 	begun := time.Now()
-	if err := d.bring(ctx, begun); err != nil {
-		return err
-	}
 	if err := d.converge(ctx, begun); err != nil {
 		return err
 	}
@@ -36,6 +33,9 @@ func (d *show) play(ctx context.Context) error {
 		if err := d.live(ctx, i); err != nil {
 			return err
 		}
+	}
+	if err := d.pushed(ctx); err != nil {
+		return err
 	}
 	if err := d.storm(ctx); err != nil {
 		return err
@@ -49,8 +49,8 @@ func (d *show) play(ctx context.Context) error {
 func (d *show) greet() {
 	fmt.Fprintf(d.Out, `
 Three relays on this machine host %d git repositories and hold %s events about them. Each repository
-is on two, none has all events, and the one called flaky hangs up all the time. Your relay is empty
-and knows the URL of one of them.
+is on two, none has all events, and the one called flaky hangs up all the time. Your relay is empty,
+nobody pushes to it, and it knows the URL of one of them.
 
   the operator's page of your relay   http://%s/
   its public page                     http://%s/
@@ -73,7 +73,7 @@ func (d *show) converge(ctx context.Context, begun time.Time) error {
 			d.tell(now, time.Since(begun))
 		}
 		if now.complete() {
-			fmt.Fprintf(d.Out, "complete: your relay has all %s events, after %.1f s\n", digits(now.have), time.Since(begun).Seconds())
+			fmt.Fprintf(d.Out, "complete: your relay has all %s events, and the %d repositories, after %.1f s\n", digits(now.have), now.hosted, time.Since(begun).Seconds())
 			return nil
 		}
 		select {
