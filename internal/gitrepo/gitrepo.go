@@ -143,8 +143,16 @@ func (d *Disk) exists(repo ID) (bool, error) {
 	return err == nil, err
 }
 
-// fresh makes an empty repository under construction, and returns its directory.
+// fresh makes an empty repository under construction, and returns its directory. It does not outlive the process, so nothing of it is
+// made durable.
 func (d *Disk) fresh() (string, error) {
 	dir := fmt.Sprintf("%s/%s-%d", incoming, d.own, d.serial.Add(1))
-	return dir, d.skeleton(dir)
+	for _, sub := range []string{"", "/refs", "/objects", "/objects/pack"} {
+		d.changes()
+		if err := d.root.Mkdir(dir+sub, 0o700); err != nil {
+			return dir, noted(err)
+		}
+	}
+	d.changes()
+	return dir, noted(d.root.WriteFile(dir+"/HEAD", []byte(noHead), 0o600))
 }
