@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"bytes"
 	"container/list"
 	"sync"
 
@@ -74,7 +75,7 @@ var nothing = githttp.Repository{Refs: &gitwire.Refs{}}
 func (h *Host) Find(of nip34.Address) (githttp.Repository, bool, error) {
 	v := h.cfg.Store.View()
 	defer v.Close()
-	if _, ok, err := v.At(of.String()); err != nil || !ok {
+	if ok, err := v.HasAddress(of.String()); err != nil || !ok {
 		if err == nil {
 			_, ok, err = v.WaitingAt(of.String())
 		}
@@ -84,10 +85,18 @@ func (h *Host) Find(of nip34.Address) (githttp.Repository, bool, error) {
 	return r, true, err
 }
 
-func (h *Host) show(v *store.View, of nip34.Address) (githttp.Repository, error) {
-	row, err := v.Row(ledger.RowName(of))
-	if row == nil || err != nil {
-		return nothing, err
+// show reads of a row, which may be long, only the beginning where the rest is known.
+func (h *Host) show(v *store.View, of nip34.Address) (r githttp.Repository, err error) {
+	err = v.ReadRow(ledger.RowName(of), func(row []byte) (err error) {
+		r, err = h.showRow(row, of)
+		return err
+	})
+	return r, err
+}
+
+func (h *Host) showRow(row []byte, of nip34.Address) (githttp.Repository, error) {
+	if row == nil {
+		return nothing, nil
 	}
 	generation, dir, err := ledger.Head(row)
 	if err != nil || dir.IsZero() {
@@ -97,7 +106,7 @@ func (h *Host) show(v *store.View, of nip34.Address) (githttp.Repository, error)
 	if r, ok := h.shown.get(of, generation, name); ok {
 		return r, nil
 	}
-	x, err := ledger.Parse(row)
+	x, err := ledger.Parse(bytes.Clone(row))
 	if err != nil {
 		return nothing, err
 	}

@@ -28,8 +28,9 @@ func (b *Batch) EachAnnouncement(d string, do func(Seq) (more bool, err error)) 
 func (b *Batch) Event(seq Seq) (*nostr.Event, error) { return b.reader().event(seq) }
 
 // Has reports whether the event is stored and served.
-func (b *Batch) Has(id nostr.ID) (bool, error) {
-	r := b.reader()
+func (b *Batch) Has(id nostr.ID) (bool, error) { return b.reader().has(id) }
+
+func (r reader) has(id nostr.ID) (bool, error) {
 	_, at, ok, err := r.lookup(id)
 	return ok && !at.expired(r.now), err
 }
@@ -42,12 +43,18 @@ func (b *Batch) HasBy(id nostr.ID, author nostr.PubKey) (bool, error) {
 
 // HasAddress reports whether a served event stands at this address ("kind:pubkey:d").
 func (b *Batch) HasAddress(address string) (bool, error) {
-	r := b.reader()
+	return b.reader().hasAddress(address)
+}
+
+// HasAddress is as Batch.HasAddress, on this state.
+func (v *View) HasAddress(address string) (bool, error) { return v.reader().hasAddress(address) }
+
+func (r reader) hasAddress(address string) (bool, error) {
 	s, ok, err := r.slot(hashOf(address))
 	if err != nil || !ok || s.state != slotLive {
 		return false, err
 	}
-	return b.Has(s.id)
+	return r.has(s.id)
 }
 
 // Named reports whether some served event names this id (tags e, E, q) or this address (tags a, A, q; "" is none).

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -46,12 +48,28 @@ func (b *Batch) Row(name string) ([]byte, error) { return b.reader().namedRow(na
 // Row is the value of a row, nil where there is none.
 func (v *View) Row(name string) ([]byte, error) { return v.reader().namedRow(name) }
 
-func (r reader) namedRow(name string) ([]byte, error) {
-	value, ok, err := get(r.r, nameKey(name))
-	if err == nil && ok && value == nil {
+// ReadRow calls do with what Row gives, which is valid only during the call.
+func (v *View) ReadRow(name string, do func(value []byte) error) error {
+	return v.reader().readRow(name, do)
+}
+
+func (r reader) namedRow(name string) (out []byte, err error) {
+	err = r.readRow(name, func(value []byte) error { out = bytes.Clone(value); return nil })
+	return out, err
+}
+
+func (r reader) readRow(name string, do func(value []byte) error) error {
+	value, closer, err := r.r.Get(nameKey(name))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return do(nil)
+	}
+	if err != nil {
+		return fmt.Errorf("read a row: %w", err)
+	}
+	if value == nil {
 		value = []byte{}
 	}
-	return value, err
+	return errors.Join(do(value), closer.Close())
 }
 
 // EachRow calls do with the rows whose names begin so and come after that one, in the order of their bytes, until it has

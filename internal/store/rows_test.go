@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -73,5 +74,41 @@ func TestBoundsOfRows(t *testing.T) {
 			t.Errorf("%s: %+v, %v", dir, r, err)
 		}
 		v.Close()
+	}
+}
+
+// TestReadRow: a row is read as Row gives it, and what do says comes back.
+func TestReadRow(t *testing.T) {
+	s, err := store.Open(store.Options{Dir: "data", FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b, err := s.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"some": "thing", "empty": ""} {
+		if err := b.SetRow(name, []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	v := s.View()
+	defer v.Close()
+	for name, want := range map[string]any{"some": "thing", "empty": "", "none": nil} {
+		failed := errors.New(name)
+		var got any
+		err := v.ReadRow(name, func(value []byte) error {
+			if value != nil {
+				got = string(value)
+			}
+			return failed
+		})
+		if got != want || !errors.Is(err, failed) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
 	}
 }
