@@ -26,6 +26,7 @@ type body struct {
 	got  *atomic.Uint64
 	over bool          // all of it was read
 	err  error         // why nothing more is read
+	sum  int64         // bytes that came
 	some int           // bytes of the window
 	took time.Duration // of the window
 
@@ -46,6 +47,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.src.Read(p)
 	b.got.Add(uint64(n))
+	b.sum += int64(n)
 	b.some += n
 	b.took += time.Since(began)
 	if b.some >= stallBytes {
@@ -133,16 +135,26 @@ func (x *exchange) open(until time.Duration) (raw *body, plain *bufio.Reader, er
 	case "", "identity":
 		return raw, bufio.NewReader(raw), nil
 	case "gzip", "x-gzip":
-		return raw, bufio.NewReader(&inflated{src: bufio.NewReader(raw)}), nil
+		return raw, bufio.NewReader(&inflated{raw: raw, src: bufio.NewReader(raw)}), nil
 	}
 	x.w.Header().Set("Accept-Encoding", "gzip")
 	return nil, nil, &failure{status: http.StatusUnsupportedMediaType, text: "of encodings gzip is understood"}
 }
 
-// inflated reads a body that is compressed. Nothing is read before somebody wants it.
+// How far a body may inflate. Packs are compressed already, and requests are ids, most of which are like no other.
+const (
+	mostInflated = 32      // times what was sent
+	freeInflated = 1 << 20 // bytes of a body beyond that
+)
+
+var errInflates = fmt.Errorf("the body inflates to more than %d times what was sent", mostInflated)
+
+// inflated reads a body that is compressed. Nothing is read before somebody wants it, and a few bytes make no work without end.
 type inflated struct {
+	raw *body
 	src *bufio.Reader
 	z   *gzip.Reader
+	n   int64
 	err error
 }
 
@@ -154,6 +166,9 @@ func (i *inflated) Read(p []byte) (n int, err error) {
 		return 0, i.err
 	}
 	n, i.err = i.z.Read(p)
+	if i.n += int64(n); i.n > freeInflated+mostInflated*i.raw.sum {
+		i.err = errInflates
+	}
 	return n, i.err
 }
 

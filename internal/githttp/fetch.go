@@ -61,7 +61,7 @@ func (x *exchange) ask() (gitwire.Request, error) {
 		return q, nil
 	case err == nil:
 		return q, &failure{status: http.StatusBadRequest, text: "more follows the request"}
-	case errors.Is(err, pktline.ErrTooMuch):
+	case errors.Is(err, pktline.ErrTooMuch), errors.Is(err, errInflates):
 		return q, tooLarge
 	case errors.As(err, &known), errors.As(err, &wrong):
 		return q, err

@@ -28,6 +28,8 @@ func (x *exchange) push() error {
 		x.unread(p, wrong.Text)
 	case errors.Is(err, errSlow):
 		x.unread(p, "the push is too slow: "+errSlow.Error())
+	case errors.Is(err, errInflates):
+		x.unread(p, errInflates.Error())
 	case err != nil:
 		x.unread(p, "the list of commands cannot be read to its end")
 	case p.Empty():
@@ -94,6 +96,8 @@ func complaint(err error, most int64) string {
 		return fmt.Sprintf("the pack has more than the %d MiB that may be pushed at once: push some commits at a time", most>>20)
 	case errors.Is(err, errSlow):
 		return "the push is too slow: " + errSlow.Error()
+	case errors.Is(err, errInflates):
+		return errInflates.Error()
 	}
 	return "the pack cannot be read to its end"
 }

@@ -176,7 +176,7 @@ func (p *pusher) report(r PushResult) {
 		r.Unpack = complaint(p.pack.err, p.x.maxPush)
 	}
 	switch {
-	case p.pack.err != nil && !errors.Is(p.pack.err, errSlow) && !errors.Is(p.pack.err, errTooLarge):
+	case p.pack.err != nil && !errors.Is(p.pack.err, errSlow) && !errors.Is(p.pack.err, errTooLarge) && !errors.Is(p.pack.err, errInflates):
 		p.x.pushed(PushLeft)
 	case r.Unpack != "":
 		p.x.pushed(PushBroken)
