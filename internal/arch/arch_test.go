@@ -29,6 +29,7 @@ var layers = map[string]int{
 	"internal/fifo":       0,
 	"internal/gather":     0,
 	"internal/refusal":    0,
+	"internal/lately":     0,
 	"internal/negentropy": 0,
 	"internal/pktline":    1,
 	"internal/gitwire":    2,

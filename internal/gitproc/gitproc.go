@@ -71,6 +71,11 @@ func (l Limits) orDefault() Limits {
 	return Limits{Memory: or(l.Memory, 1<<30), CPU: or(l.CPU, 300*time.Second), File: or(l.File, 2<<30)}
 }
 
+// of are the limits of a run.
+func (l Limits) of(r Run) Limits {
+	return Limits{Memory: l.Memory, CPU: min(l.CPU, or(r.CPU, l.CPU)), File: or(r.MaxFile, l.File)}
+}
+
 // or is a value, or what stands for zero.
 func or[T int | int64 | time.Duration](value, zero T) T {
 	if value == 0 {

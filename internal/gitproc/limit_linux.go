@@ -37,14 +37,14 @@ func (g gate) open() {
 }
 
 // limit bounds a process.
-func limit(pid int, l Limits, maxFile int64) error {
+func limit(pid int, l Limits) error {
 	bounds := []struct {
 		resource int
 		most     uint64
 	}{
 		{unix.RLIMIT_AS, uint64(l.Memory)},
 		{unix.RLIMIT_CPU, uint64((l.CPU + time.Second - 1) / time.Second)},
-		{unix.RLIMIT_FSIZE, uint64(or(maxFile, l.File))},
+		{unix.RLIMIT_FSIZE, uint64(l.File)},
 		{unix.RLIMIT_NOFILE, maxFiles},
 		{unix.RLIMIT_CORE, 0},
 	}

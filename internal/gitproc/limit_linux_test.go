@@ -40,6 +40,8 @@ func TestLimitsAreInForce(t *testing.T) {
 	g := open(t, gitproc.Config{Program: script(t, body), Limits: limits})
 	shows(g, gitproc.Run{}, "307200 2 2048 256 0")
 	shows(g, gitproc.Run{MaxFile: 512 << 10}, "307200 2 1024 256 0")
+	shows(g, gitproc.Run{CPU: 700 * time.Millisecond}, "307200 1 2048 256 0")
+	shows(g, gitproc.Run{CPU: 9 * time.Second}, "307200 2 2048 256 0")
 	g = open(t, gitproc.Config{Program: script(t, body)})
 	shows(g, gitproc.Run{}, "1048576 300 4194304 256 0")
 }

@@ -20,6 +20,8 @@ type Run struct {
 	In       io.Reader // nil: empty. A Read must not outlast the context.
 	Out      io.Writer // nil: what is printed is lost. A Write must not outlast the context.
 	MaxFile  int64     // bytes of a file that it writes; 0 is Limits.File
+	// CPU is what it may take of the processor, in whole seconds; 0, and what is more than Limits.CPU, is that.
+	CPU time.Duration
 }
 
 // Run runs a command once it has a slot, and returns when the process and all that it started have ended. It fails with an
@@ -32,6 +34,7 @@ func (g *Git) Run(ctx context.Context, c Command, r Run) error {
 	}
 	defer pool.slots.give(r.Party)
 	used, err := g.start(ctx, c, r)
+	pool.slots.took(r.Party, used.cpu)
 	pool.count(used, err)
 	return err
 }
@@ -86,7 +89,7 @@ func (g *Git) start(ctx context.Context, c Command, r Run) (usage, error) {
 		p.gate.open()
 		return usage{}, fmt.Errorf("%s: %w", c, err)
 	}
-	unbounded := limit(p.cmd.Process.Pid, g.limits, r.MaxFile)
+	unbounded := limit(p.cmd.Process.Pid, g.limits.of(r))
 	if unbounded != nil {
 		_ = p.kill() // the error that counts is there
 	}

@@ -84,10 +84,10 @@ func TestPlacesAreBounded(t *testing.T) {
 		q := newQueue(newSlots(1, 3, 2))
 		ctx, cancel := context.WithCancel(t.Context())
 		q.ask(ctx, "a", "a", "a", "a", "b", "b", "c", "", "", "")
-		if got := q.got(); got != "a a! b! c!" { // one of b waits as well
+		if got := q.got(); got != "a a! b! a!" { // one of a makes room for c, and one of b waits as well
 			t.Errorf("got %q", got)
 		}
-		if err := q.s.take(t.Context(), "c"); !errors.Is(err, ErrBusy) {
+		if err := q.s.take(t.Context(), "d"); !errors.Is(err, ErrBusy) { // everybody has one now
 			t.Error(err)
 		}
 		if q.s.refused != 4 || q.s.queued != 6 {
@@ -96,6 +96,35 @@ func TestPlacesAreBounded(t *testing.T) {
 		cancel() // all others leave
 		if got := q.got(); strings.Count(got, "!") != 6 || q.s.queued != 0 {
 			t.Errorf("got %q, %d wait", got, q.s.queued)
+		}
+	})
+}
+
+// Of those who have as many slots who took less of the processor lately goes first, and has a place where there is none.
+func TestWhoTookLeastGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(newSlots(1, 3, 4))
+		q.s.took("a", 8*time.Second)
+		q.s.took("b", 2*time.Second)
+		q.s.took("c", 900*time.Millisecond)
+		q.s.took("", time.Hour) // our own pays for nothing
+		q.ask(t.Context(), "x", "a", "b", "c", "d", "a", "")
+		if got := q.got(); got != "x a! a!" { // the first of a makes room for d, and the second finds none
+			t.Errorf("got %q", got)
+		}
+		for _, want := range []string{"c", "d", "", "b"} {
+			q.s.give("x")
+			if got := q.got(); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			q.s.running["x"] = 1
+		}
+		time.Sleep(3 * time.Minute) // it counts for one second now
+		q.ask(t.Context(), "a", "b")
+		q.s.took("b", 2*time.Second)
+		q.s.give("x")
+		if got := q.got(); got != "a" {
+			t.Errorf("got %q", got)
 		}
 	})
 }

@@ -1,10 +1,12 @@
 package gitrepo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"graspd/internal/gitproc"
 	"graspd/internal/gitwire"
@@ -18,7 +20,8 @@ type quarantine struct {
 	dir    string
 	bytes  atomic.Int64
 
-	pack   string // the name of its only pack; ""
+	pack   string        // the name of its only pack; ""
+	cpu    time.Duration // that a process may take to find out about a pack that somebody sent; 0 for what is our own
 	proven bool
 	closed bool
 	// needs are objects of the repository beside it that what is proven builds on. Whoever has them has all that they lead to.
@@ -57,7 +60,7 @@ func (q *quarantine) file(suffix string) string { return q.dir + "/objects/pack/
 
 // run runs git in the quarantine.
 func (q *quarantine) run(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
-	r.Kind = gitproc.Upload
+	r.Kind, r.CPU = gitproc.Upload, cmp.Or(r.CPU, q.cpu)
 	r.At = gitproc.Place{Repository: q.d.abs(q.dir)}
 	there, err := q.d.exists(q.beside)
 	if err != nil {

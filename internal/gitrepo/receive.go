@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"graspd/internal/gitproc"
 	"graspd/internal/gitwire"
@@ -31,7 +32,9 @@ func (q *quarantine) Receive(ctx context.Context, pack io.Reader, r Receiving) (
 	if err != nil {
 		return Received{}, fmt.Errorf("receiving a pack: %w", err)
 	}
-	err = q.index(ctx, whole, r)
+	given := unpackTime(in.n)
+	q.cpu = proveFactor * given
+	err = q.index(ctx, whole, r, given)
 	if err = errors.Join(err, whole.Close(), q.d.remove(q.spoolName())); err != nil {
 		return Received{}, err
 	}
@@ -39,6 +42,18 @@ func (q *quarantine) Receive(ctx context.Context, pack io.Reader, r Receiving) (
 }
 
 func (q *quarantine) spoolName() string { return q.dir + "/spool" }
+
+// How long git may work on a pack: histories take a tenth of it, and bombs are made to take hundreds of times as long.
+const (
+	unpackFree   = 3 * time.Second // of the processor
+	unpackPerMiB = time.Second
+	proveFactor  = 6 // for what is found out about it afterwards, in the repository that it goes to
+)
+
+// unpackTime is what a pack of so many bytes may take to unpack.
+func unpackTime(bytes int64) time.Duration {
+	return unpackFree + time.Duration(bytes>>20)*unpackPerMiB
+}
 
 // spool reads a pack to its end.
 func (q *quarantine) spool(in *intake) (io.ReadCloser, error) {
@@ -65,10 +80,10 @@ func (q *quarantine) spool(in *intake) (io.ReadCloser, error) {
 }
 
 // index has git make the pack a pack of the quarantine.
-func (q *quarantine) index(ctx context.Context, pack io.Reader, r Receiving) error {
+func (q *quarantine) index(ctx context.Context, pack io.Reader, r Receiving, given time.Duration) error {
 	var out brief
 	// What a thin pack builds on is added to it.
-	run := gitproc.Run{Party: r.Party, In: pack, Out: &out, MaxFile: 2*r.MaxBytes + 64<<20}
+	run := gitproc.Run{Party: r.Party, In: pack, Out: &out, MaxFile: 2*r.MaxBytes + 64<<20, CPU: given}
 	if err := q.run(ctx, gitproc.IndexPack(r.MaxBytes), run); err != nil {
 		return packError(err)
 	}

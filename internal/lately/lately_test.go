@@ -1,0 +1,43 @@
+package lately
+
+import (
+	"testing"
+	"time"
+)
+
+func TestWhatWasUsedIsForgotten(t *testing.T) {
+	var u Use[string]
+	at := func(minutes float64) time.Time {
+		return time.Unix(1000, 0).Add(time.Duration(minutes * float64(time.Minute)))
+	}
+	u.Add(at(0), "much", 40*time.Second)
+	u.Add(at(0), "little", 999*time.Millisecond)
+	u.Add(at(1), "much", 12*time.Second) // and half of what was
+	for _, c := range []struct {
+		minutes float64
+		who     string
+		want    int
+	}{
+		{0, "nobody", 0}, {0, "little", 0}, {1, "much", 32}, {2, "much", 16}, {6, "much", 1}, {6.1, "much", 0}, {0, "much", 32}, // a clock that goes back
+	} {
+		if got := u.Seconds(at(c.minutes), c.who); got != c.want {
+			t.Errorf("%s after %g minutes: %d, not %d", c.who, c.minutes, got, c.want)
+		}
+	}
+}
+
+// Of those who count for nothing no more are kept than a bound; who counts stays.
+func TestWhoCountsForNothingGoes(t *testing.T) {
+	var u Use[int]
+	now := time.Unix(1000, 0)
+	u.Add(now, -1, 5*time.Second)
+	for i := range 100 * most {
+		u.Add(now, i, time.Millisecond)
+		if len(u.by) > most {
+			t.Fatalf("%d are kept", len(u.by))
+		}
+	}
+	if u.Seconds(now, -1) != 5 {
+		t.Error("who counts has gone")
+	}
+}
