@@ -215,7 +215,13 @@ func (h *Host) arrive(ctx context.Context, a ledger.Arrival, q gitrepo.Quarantin
 		return refs.Verdict{}, err
 	}
 	a.Dir = ledger.Dir(dir)
-	a.Admit = func(d ledger.Dir) error { return h.cfg.Disk.Admit(q, gitrepo.ID(d)) }
+	undo := func() {}
+	a.Admit = func(d ledger.Dir) (err error) {
+		if undo, err = h.take(a.Of.PubKey, d == a.Dir, a.Bytes); err != nil {
+			return err
+		}
+		return h.cfg.Disk.Admit(q, gitrepo.ID(d))
+	}
 	var arrived ledger.Arrived
 	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
 		if arrived, err = h.ledger.Arrive(t.Turn, a); err != nil {
@@ -226,12 +232,8 @@ func (h *Host) arrive(ctx context.Context, a ledger.Arrival, q gitrepo.Quarantin
 	if err == nil && !arrived.Known {
 		err = reason("the repository went while you pushed: publish its announcement again")
 	}
-	if err == nil && arrived.Admitted {
-		began := 0
-		if arrived.Began {
-			began = 1
-		}
-		h.tally.add(a.Of.PubKey, began, a.Bytes)
+	if err != nil {
+		undo()
 	}
 	return arrived.Verdict, err
 }

@@ -86,11 +86,48 @@ func (h *Host) room(r ledger.Repository) error {
 	if err != nil {
 		return err
 	}
-	if n := h.cfg.Limits.Repositories; r.Dir.IsZero() && theirs.repositories >= n {
-		return reason(fmt.Sprintf("the owner has %d repositories with data here, and may have no more: use another server for this one", n))
+	if r.Dir.IsZero() && theirs.repositories >= h.cfg.Limits.Repositories {
+		return h.noMore()
 	}
 	return h.fits(r, 0)
 }
+
+func (h *Host) noMore() reason {
+	return reason(fmt.Sprintf("the owner has %d repositories with data here, and may have no more: use another server for this one", h.cfg.Limits.Repositories))
+}
+
+// take counts what comes to an owner's repositories at the moment at which it comes, or says why it may not: many pushes at once
+// have all found room before. undo is for what did not come after all.
+func (h *Host) take(owner nostr.PubKey, begins bool, bytes int64) (undo func(), err error) {
+	began := 0
+	if begins {
+		began = 1
+	}
+	undo = func() {}
+	t, l := &h.tally, h.cfg.Limits
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := h.load(); err != nil {
+		return undo, err
+	}
+	theirs := t.owners[owner]
+	switch {
+	case begins && theirs.repositories >= l.Repositories:
+		return undo, h.noMore()
+	case bytes > 0 && theirs.bytes+bytes > l.Author:
+		return undo, l.tooMuch(theirs.bytes + bytes)
+	case bytes > 0 && l.Total > 0 && t.all.bytes+bytes > l.Total:
+		return undo, errTotal
+	}
+	t.count(owner, began, bytes)
+	return func() { t.add(owner, -began, -bytes) }, nil
+}
+
+func (l Limits) tooMuch(bytes int64) reason {
+	return reason(fmt.Sprintf("its owner's repositories would have %s, and may have %s here", size(bytes), size(l.Author)))
+}
+
+const errTotal = reason("this server has as much git data as it may: push to another one, or tell its operator")
 
 // fits reports why a repository may not grow by so many bytes.
 func (h *Host) fits(r ledger.Repository, more int64) error {
@@ -102,9 +139,9 @@ func (h *Host) fits(r ledger.Repository, more int64) error {
 	case r.Bytes+more > l.Repository:
 		return reason(fmt.Sprintf("the repository would have %s, and may have %s here", size(r.Bytes+more), size(l.Repository)))
 	case theirs.bytes+more > l.Author:
-		return reason(fmt.Sprintf("its owner's repositories would have %s, and may have %s here", size(theirs.bytes+more), size(l.Author)))
+		return l.tooMuch(theirs.bytes + more)
 	case l.Total > 0 && all.bytes+more > l.Total:
-		return reason("this server has as much git data as it may: push to another one, or tell its operator")
+		return errTotal
 	}
 	return nil
 }
