@@ -17,7 +17,15 @@ import (
 var (
 	errSlow  = fmt.Errorf("less than %d KiB came in %s", stallBytes>>10, stallTime)
 	errEnded = errors.New("the request has ended")
+	// errYield is another errSlow.
+	errYield error = slowness("others wait for their turn, and this one brings least")
 )
+
+type slowness string
+
+func (s slowness) Error() string { return string(s) }
+
+func (slowness) Is(other error) bool { return other == errSlow }
 
 // body reads what a client sends as it comes, and fails when too little comes. Only the time counts that somebody waits for it.
 type body struct {
@@ -26,7 +34,7 @@ type body struct {
 	got  *atomic.Uint64
 	over bool          // all of it was read
 	err  error         // why nothing more is read
-	sum  int64         // bytes that came
+	sum  int64         // bytes that came; written with mu held
 	some int           // bytes of the window
 	took time.Duration // of the window
 
@@ -35,6 +43,7 @@ type body struct {
 	ended bool
 	due   time.Time // when a read that is under way has to have brought something; zero when none is
 	slow  bool      // it came too slowly
+	gives bool      // it is given up for others
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -47,13 +56,12 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.src.Read(p)
 	b.got.Add(uint64(n))
-	b.sum += int64(n)
 	b.some += n
 	b.took += time.Since(began)
 	if b.some >= stallBytes {
 		b.some, b.took = 0, 0
 	}
-	b.err = b.judge(err)
+	b.err = b.judge(n, err)
 	return n, b.err
 }
 
@@ -64,6 +72,9 @@ func (b *body) await(now time.Time) error {
 	if b.ended {
 		return errEnded
 	}
+	if b.gives {
+		return errYield
+	}
 	deadline := now.Add(stallTime - b.took)
 	if deadline.After(b.until) {
 		deadline = b.until
@@ -73,10 +84,11 @@ func (b *body) await(now time.Time) error {
 }
 
 // judge tells what became of a read. After the last byte the server itself reads on, to learn when the client leaves.
-func (b *body) judge(err error) error {
+func (b *body) judge(n int, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.due = time.Time{}
+	b.sum += int64(n)
 	switch {
 	case err == io.EOF:
 		b.over = true
@@ -85,6 +97,8 @@ func (b *body) judge(err error) error {
 		}
 	case err != nil && b.ended:
 		return errEnded
+	case err != nil && b.gives:
+		return errYield
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		b.slow = true
 		return errSlow
@@ -96,7 +110,24 @@ func (b *body) judge(err error) error {
 func (b *body) isSlow() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.slow || !b.due.IsZero() && !time.Now().Before(b.due)
+	return b.slow || b.gives || !b.due.IsZero() && !time.Now().Before(b.due)
+}
+
+// progress is how many bytes came, and whether that is all.
+func (b *body) progress() (bytes int64, over bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.sum, b.over
+}
+
+// yield makes a read that is under way fail, and all later ones, unless all is here.
+func (b *body) yield() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.over && !b.ended {
+		b.gives = true
+		_ = b.c.SetReadDeadline(time.Unix(1, 0)) // else the read ends when its time does
+	}
 }
 
 // end makes a read that is under way fail, and all later ones.

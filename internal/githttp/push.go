@@ -95,7 +95,7 @@ func complaint(err error, most int64) string {
 	case errors.Is(err, errTooLarge):
 		return fmt.Sprintf("the pack has more than the %d MiB that may be pushed at once: push some commits at a time", most>>20)
 	case errors.Is(err, errSlow):
-		return "the push is too slow: " + errSlow.Error()
+		return "the push is too slow: " + err.Error()
 	case errors.Is(err, errInflates):
 		return errInflates.Error()
 	}

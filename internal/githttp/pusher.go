@@ -25,7 +25,7 @@ type pusher struct {
 func (p *pusher) run() {
 	var turn *turn
 	if p.push.NeedsPack() {
-		if turn = p.x.uploads.ask(p.x.from.Visitor); turn == nil {
+		if turn = p.x.uploads.ask(p.x.from.Visitor, p.x.party(), p.raw); turn == nil {
 			p.busy()
 			return
 		}
@@ -66,7 +66,10 @@ func (p *pusher) await(t *turn) (late bool, err error) {
 			return false, nil
 		case <-until.C:
 			return true, nil
+		case <-t.sent:
+			return true, nil
 		case <-alive.C:
+			p.x.uploads.press(t)
 			if err := p.alive(); err != nil {
 				return false, err
 			}

@@ -204,8 +204,9 @@ func TestPushesTakeTurns(t *testing.T) {
 		if n := w.server.Stats().Waiting; n != 1 {
 			t.Errorf("%d wait", n)
 		}
+		var last *client
 		for range 8 {
-			push(10)
+			last = push(10)
 		}
 		if got := push(10).all(); got != refused(w.commands(), inVain) {
 			t.Errorf("a ninth that waits: %q", got)
@@ -213,7 +214,8 @@ func TestPushesTakeTurns(t *testing.T) {
 		for i := range 55 {
 			push(100 + i)
 		}
-		if got := push(200).all(); got != refused(w.commands(), inVain) {
+		push(200) // for which the last one makes room of those of whom most wait
+		if got := last.all(); got != frame(waits)+refused(w.commands(), inVain) {
 			t.Errorf("a 65th that waits: %q", got)
 		}
 		close(hold.all)
@@ -221,6 +223,108 @@ func TestPushesTakeTurns(t *testing.T) {
 			if got := c.all(); got != frame(waits)+taken(w.commands()) {
 				t.Errorf("%q", got)
 			}
+		}
+	})
+}
+
+// TestWhoHadTurnsForLongGoesLast: of those who have as many under way.
+func TestWhoHadTurnsForLongGoesLast(t *testing.T) {
+	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
+		hold := w.holds("192.0.2.1", "192.0.2.101")
+		push := func(from int) *client {
+			c := w.send(t, fmt.Sprint("192.0.2.", from), w.commands(), 0)
+			synctest.Wait()
+			return c
+		}
+		push(1)
+		time.Sleep(20 * time.Second)
+		hold.one("192.0.2.1")
+		synctest.Wait()
+		for i := range 32 {
+			push(100 + i)
+		}
+		push(1)
+		push(2)
+		w.took()
+		hold.one("192.0.2.101")
+		synctest.Wait()
+		if took := w.took(); took != "push 192.0.2.2" {
+			t.Errorf("%q", took)
+		}
+		close(hold.all)
+	})
+}
+
+// TestTheSlowestMakesRoom: when all places are taken and somebody waits, the push gives way that brings least, of addresses that
+// have more under way. One who has brought all stays, and all others do.
+func TestTheSlowestMakesRoom(t *testing.T) {
+	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
+		whole := make(chan struct{})
+		w.decides(func(_ context.Context, p githttp.PushCall) githttp.PushResult {
+			w.called(p.From)
+			if _, err := io.Copy(io.Discard, p.Pack); err != nil {
+				return githttp.PushResult{Unpack: "index-pack: " + err.Error(), Outcomes: p.Push.RefuseAll("no pack")}
+			}
+			<-whole
+			return githttp.PushResult{Outcomes: p.Push.RefuseAll("")}
+		})
+		const size = 64 << 20
+		var all []*client
+		for i := range 32 {
+			bytes, from := size, fmt.Sprint("192.0.2.", i/4)
+			if i >= 28 {
+				from = fmt.Sprint("192.0.2.", 100+i)
+			}
+			if i == 0 {
+				bytes = 4
+			}
+			all = append(all, w.send(t, from, w.commands(), bytes))
+			synctest.Wait()
+		}
+		all[0].send("pack")
+		ended := make(chan struct{})
+		defer close(ended)
+		for i, c := range all[1:] { // the later ones bring more, and the last ones least
+			piece := 30_000 * (i + 1)
+			if i+1 >= 28 {
+				piece = 20_000
+			}
+			if i+1 == 28 {
+				piece = 10_000
+			}
+			go func() {
+				for {
+					if _, err := c.Write(make([]byte, piece)); err != nil {
+						return
+					}
+					select {
+					case <-time.After(5 * time.Second):
+					case <-ended:
+						return
+					}
+				}
+			}()
+		}
+		w.took()
+		w.send(t, "192.0.2.1", w.commands(), 0) // has four, and makes nobody give way
+		time.Sleep(30 * time.Second)
+		if n := w.server.Stats().Pushes[githttp.PushBroken]; n != 0 {
+			t.Errorf("%d have given way", n)
+		}
+		began, c := time.Now(), w.send(t, another, w.commands(), 0)
+		if got, err := all[28].rest(); err != nil || !strings.Contains(got, "unpack the push is too slow: others wait for their turn, and this one brings least") {
+			t.Errorf("%q, %v", got, err)
+		}
+		synctest.Wait()
+		if took := w.took(); took != "push "+another || time.Since(began) != 5*time.Second {
+			t.Errorf("%q after %s", took, time.Since(began))
+		}
+		if n := w.server.Stats().Pushes[githttp.PushBroken]; n != 1 {
+			t.Errorf("%d have given way", n)
+		}
+		close(whole)
+		if got := c.all(); !strings.HasSuffix(got, taken(w.commands())) {
+			t.Errorf("%q", got)
 		}
 	})
 }

@@ -1,10 +1,13 @@
 package githttp
 
 import (
+	"cmp"
 	"slices"
 	"sync"
+	"time"
 
 	"graspd/internal/front"
+	"graspd/internal/lately"
 )
 
 // Who may wait for a turn to push.
@@ -13,43 +16,114 @@ const (
 	mostWaitingEach = 8 // of one address
 )
 
-// uploads hand out turns to push: those of the address go first that has fewest pushes under way, and among these who came first.
+// Whose push gives way to others that wait: the slowest of those that have been under way for a while and bring less than that.
+const (
+	yieldAfter = stallTime
+	yieldBelow = 64 << 10 // bytes a second
+)
+
+// uploads hand out turns to push: those of the address go first that has fewest pushes under way, of these those of the one that
+// had turns for the shortest time lately, and then who came first.
 type uploads struct {
 	pool *front.Pool
 
 	mu      sync.Mutex // guards what follows
 	waiting []*turn    // in the order in which they came
 	running map[*front.Visitor]int
+	turns   map[*turn]struct{} // that are had
+	had     lately.Use[string] // turns, by party
 }
 
 // turn is one that somebody has, or waits for.
 type turn struct {
 	of      *front.Visitor
+	party   string // "" is the operator's own, who pays for nothing
+	raw     *body
 	granted chan struct{} // closed once it is theirs
+	sent    chan struct{} // closed when it is sent away for others
+	began   time.Time     // when it was granted
 	grant   *front.Grant
 }
 
-func newUploads(p *front.Pool) *uploads { return &uploads{pool: p, running: map[*front.Visitor]int{}} }
+func newUploads(p *front.Pool) *uploads {
+	return &uploads{pool: p, running: map[*front.Visitor]int{}, turns: map[*turn]struct{}{}}
+}
 
 // ask gives a turn or a place among those that wait; nil where there is neither.
-func (u *uploads) ask(one *front.Visitor) *turn {
+func (u *uploads) ask(one *front.Visitor, party string, raw *body) *turn {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	t := &turn{of: one, granted: make(chan struct{})}
+	t := &turn{of: one, party: party, raw: raw, granted: make(chan struct{}), sent: make(chan struct{})}
 	if u.grant(t) {
 		return t
 	}
-	theirs := 0
-	for _, other := range u.waiting {
-		if other.of == one && one != nil {
-			theirs++
-		}
-	}
-	if len(u.waiting) >= mostWaiting || theirs >= mostWaitingEach {
+	if one != nil && u.waits(one) >= mostWaitingEach || len(u.waiting) >= mostWaiting && !u.makeRoom(t) {
 		return nil
 	}
 	u.waiting = append(u.waiting, t)
 	return t
+}
+
+// waits is how many of an address wait. It is called with mu held.
+func (u *uploads) waits(one *front.Visitor) (n int) {
+	for _, t := range u.waiting {
+		if t.of == one {
+			n++
+		}
+	}
+	return n
+}
+
+// makeRoom sends the last one away of the address that has most waiting, if it has more than who asks would have, or as many and
+// had turns for longer lately. It is called with mu held.
+func (u *uploads) makeRoom(t *turn) bool {
+	now := time.Now()
+	more := func(a, b *turn, more int) int {
+		return cmp.Or(u.waits(a.of)-u.waits(b.of)-more, u.had.Seconds(now, a.party)-u.had.Seconds(now, b.party))
+	}
+	worst := u.waiting[0]
+	for _, other := range u.waiting {
+		if more(other, worst, 0) > 0 || other.of == worst.of {
+			worst = other
+		}
+	}
+	if more(worst, t, 1) <= 0 {
+		return false
+	}
+	u.forget(worst)
+	close(worst.sent)
+	return true
+}
+
+// press has a push give way for one that waits: of those of addresses that have more under way than this one the slowest.
+func (u *uploads) press(t *turn) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	now := time.Now()
+	var slowest *turn
+	least := float64(yieldBelow)
+	for other := range u.turns {
+		bytes, over := other.raw.progress()
+		took := now.Sub(other.began)
+		if over || took < yieldAfter || u.running[other.of] <= u.running[t.of] {
+			continue
+		}
+		if rate := float64(bytes) / took.Seconds(); rate < least {
+			slowest, least = other, rate
+		}
+	}
+	if slowest != nil {
+		slowest.raw.yield()
+	}
+}
+
+// forget takes one out of those that wait. It is called with mu held.
+func (u *uploads) forget(t *turn) bool {
+	i := slices.Index(u.waiting, t)
+	if i >= 0 {
+		u.waiting = slices.Delete(u.waiting, i, i+1)
+	}
+	return i >= 0
 }
 
 // grant is called with mu held.
@@ -58,8 +132,9 @@ func (u *uploads) grant(t *turn) bool {
 	if why != front.Granted {
 		return false
 	}
-	t.grant = g
+	t.grant, t.began = g, time.Now()
 	u.running[t.of]++
+	u.turns[t] = struct{}{}
 	close(t.granted)
 	return true
 }
@@ -84,19 +159,26 @@ func (u *uploads) leave(t *turn) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if i := slices.Index(u.waiting, t); i >= 0 {
-		u.waiting = slices.Delete(u.waiting, i, i+1)
+	if t.grant == nil {
+		u.forget(t)
 		return
 	}
 	t.grant.GiveBack()
+	delete(u.turns, t)
+	now := time.Now()
+	if t.party != "" {
+		u.had.Add(now, t.party, now.Sub(t.began))
+	}
 	if u.running[t.of]--; u.running[t.of] == 0 {
 		delete(u.running, t.of)
 	}
 	order := slices.Clone(u.waiting)
-	slices.SortStableFunc(order, func(a, b *turn) int { return u.running[a.of] - u.running[b.of] })
+	slices.SortStableFunc(order, func(a, b *turn) int {
+		return cmp.Or(u.running[a.of]-u.running[b.of], u.had.Seconds(now, a.party)-u.had.Seconds(now, b.party))
+	})
 	for _, next := range order {
 		if u.grant(next) {
-			u.waiting = slices.DeleteFunc(u.waiting, func(w *turn) bool { return w == next })
+			u.forget(next)
 			return
 		}
 	}
