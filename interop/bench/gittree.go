@@ -2,40 +2,13 @@ package main
 
 import (
 	"context"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"graspd/interop/wire"
 )
 
 // descendants are the processes that graspd has started, and that these have.
-func (g *process) descendants() (pids []int) {
-	parents := map[int]int{}
-	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is well-formed
-	for _, dir := range dirs {
-		b, err := os.ReadFile(filepath.Join(dir, "stat"))
-		if err != nil {
-			continue // it has ended
-		}
-		_, rest, _ := strings.Cut(string(b), ") ")
-		pid, _ := strconv.Atoi(filepath.Base(dir))
-		if f := strings.Fields(rest); len(f) > 1 {
-			parents[pid], _ = strconv.Atoi(f[1])
-		}
-	}
-	for pid := range parents {
-		for p := parents[pid]; p != 0; p = parents[p] {
-			if p == g.cmd.Process.Pid {
-				pids = append(pids, pid)
-				break
-			}
-		}
-	}
-	return pids
-}
+func (g *process) descendants() []int { return wire.Descendants(g.cmd.Process.Pid) }
 
 // childless waits until all that it has started has ended, so that the system counts what they took.
 func (g *process) childless(ctx context.Context) error {

@@ -11,11 +11,14 @@ type attack struct {
 	does   string // what the attacker does
 	bound  string // what holds it, for the report
 	flags  []string
+	hosts  bool          // repositories are hosted, and the honest client pushes and clones beside
 	builds time.Duration // until the attack is in full force, which comes before the time that it lasts
 	// prepare makes ready what the attack needs, and is no part of it.
 	prepare func(context.Context, *scene) error
 	// strike attacks until its context ends. What the relay refuses is no error.
 	strike func(context.Context, *scene) error
+	// breaks says which bound does not hold, by the figures that graspd tells after it; nil is none.
+	breaks func(figures map[string]float64) string
 }
 
 // attacks are made in this order.
@@ -28,6 +31,11 @@ var attacks = []attack{
 	values, malformed,
 	filters, customer, reconciliations, connections,
 	pings,
+	inflating, lawless, bombs,
+	manyRefs, strangeNames,
+	unread, dripping,
+	thousand, pending,
+	crawlers,
 }
 
 func names() (all []string) {

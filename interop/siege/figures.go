@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -54,9 +58,55 @@ type tally struct {
 	frames, got             atomic.Int64           // and their bytes
 	refusals                atomic.Int64           // frames that say no: OK false, CLOSED, NEG-ERR, NOTICE
 	refusal                 atomic.Pointer[string] // the first of them, for people
+
+	mu      sync.Mutex     // guards answers
+	answers map[string]int // of requests of git, by what they say
+}
+
+// heard counts an answer to a request of git. Of all that there are many are told apart.
+func (t *tally) heard(verdict string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.answers == nil {
+		t.answers = map[string]int{}
+	}
+	if _, known := t.answers[verdict]; !known && len(t.answers) >= mostAnswers {
+		verdict = "other answers"
+	}
+	t.answers[verdict]++
+}
+
+const (
+	mostAnswers = 100 // that are counted each by itself
+	toldAnswers = 6
+)
+
+// told are the answers that came most, with how often.
+func (t *tally) told() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	names := slices.SortedFunc(maps.Keys(t.answers), func(a, b string) int {
+		return cmp.Or(t.answers[b]-t.answers[a], strings.Compare(a, b))
+	})
+	var said []string
+	others := 0
+	for i, n := range names {
+		if i < toldAnswers {
+			said = append(said, fmt.Sprintf("%d × %s", t.answers[n], n))
+		} else {
+			others += t.answers[n]
+		}
+	}
+	if others > 0 {
+		said = append(said, fmt.Sprintf("%d others", others))
+	}
+	return strings.Join(said, "; ")
 }
 
 func (t *tally) String() string {
+	if told := t.told(); told != "" {
+		return fmt.Sprintf("%d requests, %s; answers of %s: %s", t.messages.Load(), size(t.sent.Load()), size(t.got.Load()), told)
+	}
 	s := fmt.Sprintf("%d connections", t.opened.Load())
 	if n := t.turnedAway.Load(); n > 0 {
 		s += fmt.Sprintf(", %d more refused", n)

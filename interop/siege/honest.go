@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -22,23 +23,27 @@ type honest struct {
 	repository *nostr.Event
 	publisher  *line
 	asker      *line
+	git        *contributor // nil where no repositories are hosted
 }
 
 // line is a connection of the honest client that is made again when it is lost.
 type line struct {
-	url string
-	c   *wire.Client // nil while there is none
+	url  string
+	from netip.Addr
+	c    *wire.Client // nil while there is none
 }
 
 // watched is what the honest client saw for a while.
 type watched struct {
 	publish, query sample
+	push, clone    sample // where repositories are hosted
 }
 
 // sample is the delays of one kind of request.
 type sample struct {
 	took   delays // with the last one, whether it was answered or not
 	failed int    // that had no answer, and connections that could not be made
+	why    error  // the first of those
 }
 
 // String is the median and the 99th percentile, and how many had no answer.
@@ -49,12 +54,20 @@ func (s sample) String() string {
 	return s.took.String()
 }
 
-func newHonest(ctx context.Context, url string) (*honest, error) {
+func newHonest(ctx context.Context, url string, hosts bool) (*honest, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	h := &honest{url: url, repository: announce("honest", "honest", ""), publisher: &line{url: url}, asker: &line{url: url}}
+	one := on(honestNet, 0)
+	h := &honest{url: url, repository: announce("honest", "honest", ""), publisher: &line{url: url, from: one}, asker: &line{url: url, from: one}}
 	if err := h.publisher.up(ctx); err != nil {
 		return nil, err
+	}
+	if hosts { // what waits for its git data has no issues yet
+		var err error
+		if h.git, err = newContributor(ctx, url); err == nil {
+			h.repository = h.git.place.announcement()
+		}
+		return h, err
 	}
 	ok, err := publish(ctx, h.publisher.c, h.repository)
 	if err == nil && !ok {
@@ -71,8 +84,11 @@ func (h *honest) watch(ctx context.Context, d time.Duration) (w watched) {
 	waiting, cancel := context.WithTimeout(ctx, d+grace)
 	defer cancel()
 	var both sync.WaitGroup
-	both.Go(func() { w.publish = h.publisher.repeat(asking, waiting, h.publish) })
-	both.Go(func() { w.query = h.asker.repeat(asking, waiting, h.query) })
+	both.Go(func() { w.publish = h.publisher.repeat(asking, waiting, beat, h.publish) })
+	both.Go(func() { w.query = h.asker.repeat(asking, waiting, beat, h.query) })
+	if h.git != nil {
+		both.Go(func() { h.git.watch(asking, waiting, &w) })
+	}
 	both.Wait()
 	return w
 }
@@ -127,17 +143,30 @@ func ask(ctx context.Context, c *wire.Client, f nostr.Filter) error {
 }
 
 // repeat does it again and again while asking, and waits longer for the answer of the last one.
-func (l *line) repeat(asking, waiting context.Context, do func(context.Context, *wire.Client) error) (s sample) {
-	for asking.Err() == nil {
-		begun := time.Now()
+func (l *line) repeat(asking, waiting context.Context, beat time.Duration, do func(context.Context, *wire.Client) error) sample {
+	return repeat(asking, beat, func() error {
 		err := l.up(waiting)
 		if err == nil {
 			err = do(waiting, l.c)
 		}
+		if err != nil {
+			l.down()
+		}
+		return err
+	})
+}
+
+// repeat measures what is done again and again.
+func repeat(asking context.Context, beat time.Duration, do func() error) (s sample) {
+	for asking.Err() == nil {
+		begun := time.Now()
+		err := do()
 		s.took = append(s.took, time.Since(begun))
 		if err != nil {
 			s.failed++
-			l.down()
+			if s.why == nil {
+				s.why = err
+			}
 		}
 		_ = sleep(asking, beat)
 	}
@@ -146,7 +175,7 @@ func (l *line) repeat(asking, waiting context.Context, do func(context.Context, 
 
 func (l *line) up(ctx context.Context) (err error) {
 	if l.c == nil {
-		l.c, err = wire.DialFrom(ctx, l.url, on(honestNet, 0))
+		l.c, err = wire.DialFrom(ctx, l.url, l.from)
 	}
 	return err
 }

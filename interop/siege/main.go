@@ -81,7 +81,7 @@ func parse(args []string, w io.Writer) (options, error) {
 
 func (o options) wants(a attack) bool { return o.only == nil || slices.Contains(o.only, a.name) }
 
-// run does what the command line says; progress goes to w. It fails where an attack has ended the relay.
+// run does what the command line says; progress goes to w. It fails where an attack has ended the relay or left something in it.
 func run(ctx context.Context, args []string, w io.Writer) (err error) {
 	o, err := parse(args, w)
 	if err != nil {
@@ -103,7 +103,7 @@ func run(ctx context.Context, args []string, w io.Writer) (err error) {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
 		r.rows = append(r.rows, row)
-		if row.died != "" {
+		if row.died != "" || len(row.left) > 0 {
 			lost = append(lost, a.name)
 		}
 		fmt.Fprintln(w, row.line())
@@ -116,7 +116,7 @@ func run(ctx context.Context, args []string, w io.Writer) (err error) {
 		}
 	}
 	if lost != nil {
-		return fmt.Errorf("the relay did not survive %s", strings.Join(lost, ", "))
+		return fmt.Errorf("the relay did not survive %s as it was before", strings.Join(lost, ", "))
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func reconcile(ctx context.Context, c *wire.Client) error {
 
 // arrive announces a repository.
 func arrive(ctx context.Context, c *wire.Client) error {
-	e := announce("newcomer", fmt.Sprint(time.Now().UnixNano()), "")
+	e := newPlace("newcomer", fmt.Sprint(time.Now().UnixNano())).announcement()
 	ok, err := publish(ctx, c, e)
 	if err == nil && !ok {
 		err = errors.New("refused")

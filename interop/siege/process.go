@@ -18,19 +18,28 @@ import (
 // process is a running graspd.
 type process struct {
 	url   string
+	admin string // its private listener, where it hosts repositories; ""
 	cmd   *exec.Cmd
 	says  lastWords
 	ended chan struct{} // closed when it has ended
 	err   error         // why, after that
 }
 
-var listens = regexp.MustCompile(`listens on (ws://\S+)`)
+var (
+	listens  = regexp.MustCompile(`listens on (ws://\S+)`)
+	statusAt = regexp.MustCompile(`(http://\S+)/status\.json`)
+)
 
 // start runs graspd on a free port with that data, and waits until it listens. Strangers' limits hold for loopback, as there
-// is a proxy that is believed.
-func start(binary, data string, flags ...string) (*process, error) {
-	args := append([]string{"serve", "--git=false", "--listen", "127.0.0.1:0", "--admin-listen", "", "--data", data, "--domain", domain, "--disk-floor", "0",
+// is a proxy that is believed. One that hosts repositories tells its figures, too.
+func start(binary, data string, hosts bool, flags ...string) (*process, error) {
+	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", data, "--domain", domain, "--disk-floor", "0",
 		"--log-level", "error", "--quiet", "--trusted-proxies", proxy.String() + "/32"}, flags...)
+	if hosts {
+		args = append(args, "--admin-listen", "127.0.0.1:0")
+	} else {
+		args = append(args, "--git=false", "--admin-listen", "")
+	}
 	g := &process{cmd: exec.Command(binary, args...), ended: make(chan struct{})}
 	g.cmd.Stderr = &g.says
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the siege, which ends it then
@@ -42,9 +51,12 @@ func start(binary, data string, flags ...string) (*process, error) {
 		return nil, err
 	}
 	lines := bufio.NewScanner(out)
-	for g.url == "" && lines.Scan() {
+	for (g.url == "" || hosts && g.admin == "") && lines.Scan() {
 		if m := listens.FindStringSubmatch(lines.Text()); m != nil {
 			g.url = m[1]
+		}
+		if m := statusAt.FindStringSubmatch(lines.Text()); m != nil {
+			g.admin = m[1]
 		}
 	}
 	go func() {

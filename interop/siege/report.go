@@ -18,7 +18,9 @@ type row struct {
 	died          string // how the process ended, or nothing
 	diedAfter     time.Duration
 	note          string
-	refusal       string // the first that the attackers got
+	refusal       string    // the first that the attackers got
+	tree          footprint // where repositories are hosted
+	left          []string  // what was not as before afterwards
 }
 
 // report is all of them.
@@ -36,6 +38,9 @@ func (r row) fate() string {
 		}
 		return fmt.Sprintf("**ended%s**: %s", when, r.died)
 	}
+	if len(r.left) > 0 {
+		return "**lives, and leaves**: " + strings.Join(r.left, "; ")
+	}
 	return "lives; answers " + r.recovers + " after it"
 }
 
@@ -45,6 +50,10 @@ func (r row) line() string {
 		r.before.publish, r.under.publish, ratio(r.before.publish.took, r.under.publish.took),
 		r.before.query, r.under.query, ratio(r.before.query.took, r.under.query.took),
 		size(r.peak), float64(r.disk)/1e6, r.newcomers, r.got, r.fate())
+	if r.hosts {
+		s += fmt.Sprintf("  push    %s -> %s%s\n  clone   %s -> %s%s\n  %s\n", r.before.push, r.under.push, ratio(r.before.push.took, r.under.push.took),
+			r.before.clone, r.under.clone, ratio(r.before.clone.took, r.under.clone.took), &r.tree)
+	}
 	for _, more := range []string{r.note, r.refusal} {
 		if more != "" {
 			s += "  " + more + "\n"
@@ -70,6 +79,7 @@ func (r report) markdown() string {
 			w.before.query, w.under.query, ratio(w.before.query.took, w.under.query.took),
 			size(w.peak), w.newcomers, strings.ReplaceAll(w.fate(), "|", "/"))
 	}
+	r.hosted(&b)
 	b.WriteString("\n| attack | what the attacker got |\n|---|---|\n")
 	for _, w := range r.rows {
 		got := w.got
@@ -79,4 +89,21 @@ func (r report) markdown() string {
 		fmt.Fprintf(&b, "| %s | %s |\n", w.name, got)
 	}
 	return b.String()
+}
+
+// hosted is what there is to tell of those that are about repositories.
+func (r report) hosted(b *strings.Builder) {
+	begun := false
+	for _, w := range r.rows {
+		if !w.hosts {
+			continue
+		}
+		if !begun {
+			b.WriteString("\n| attack | push without | under attack | clone without | under attack | memory with all of git | processes of git | disk |\n|---|---|---|---|---|---|---|---|\n")
+		}
+		begun = true
+		fmt.Fprintf(b, "| %s | %s | %s%s | %s | %s%s | %s | %d | %s |\n", w.name,
+			w.before.push, w.under.push, ratio(w.before.push.took, w.under.push.took),
+			w.before.clone, w.under.clone, ratio(w.before.clone.took, w.under.clone.took), size(w.tree.memory), w.tree.processes, size(w.tree.disk))
+	}
 }

@@ -39,7 +39,7 @@ func (g *ground) suffer(ctx context.Context, a attack) (row row, err error) {
 	if flags == nil {
 		flags = []string{"--sync=false"}
 	}
-	p, err := start(g.binary, data, flags...)
+	p, err := start(g.binary, data, a.hosts, flags...)
 	if err != nil {
 		return row, err
 	}
@@ -51,8 +51,11 @@ func (g *ground) suffer(ctx context.Context, a attack) (row row, err error) {
 		if stopped := p.stop(); stopped != nil {
 			row.died = fmt.Sprintf("when told to stop: %v", stopped)
 		}
+		if err == nil && a.hosts && row.died == "" {
+			row.left = append(row.left, g.unsound(ctx, data)...)
+		}
 	}()
-	h, err := newHonest(ctx, p.url)
+	h, err := newHonest(ctx, p.url, a.hosts)
 	if err != nil {
 		return row, err
 	}
@@ -66,7 +69,11 @@ func (g *ground) suffer(ctx context.Context, a attack) (row row, err error) {
 	row.before = h.watch(ctx, calm)
 	p.forgetPeak()
 	disk := used(data)
+	row.tree.data, row.tree.before = data, disk
 	g.strike(ctx, a, s, h, &row)
+	if a.hosts && p.died() == "" {
+		row.left = p.leftovers(ctx, a, data)
+	}
 	row.got, row.note, row.died = s.got.String(), s.note, p.died()
 	if r := s.got.refusal.Load(); r != nil {
 		row.refusal = *r
@@ -100,6 +107,9 @@ func (g *ground) strike(ctx context.Context, a attack, s *scene, h *honest, row 
 			row.peak = max(row.peak, s.g.peak()) // a process that has ended tells nothing any more
 		}
 	})
+	if a.hosts {
+		parties.Go(func() { row.tree.watch(attack, s.g) })
+	}
 	row.under = h.watch(attack, a.builds+g.lasts)
 	over()
 	left := time.Now()

@@ -3,6 +3,8 @@ package wire
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -21,4 +23,30 @@ func MemoryOf(pid int, name string) int64 {
 		}
 	}
 	return 0
+}
+
+// Descendants are the processes that a process has started, and that these have.
+func Descendants(of int) (pids []int) {
+	parents := map[int]int{}
+	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is well-formed
+	for _, dir := range dirs {
+		b, err := os.ReadFile(filepath.Join(dir, "stat"))
+		if err != nil {
+			continue // it has ended
+		}
+		_, rest, _ := strings.Cut(string(b), ") ")
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if f := strings.Fields(rest); len(f) > 1 {
+			parents[pid], _ = strconv.Atoi(f[1])
+		}
+	}
+	for pid := range parents {
+		for p := parents[pid]; p != 0; p = parents[p] {
+			if p == of {
+				pids = append(pids, pid)
+				break
+			}
+		}
+	}
+	return pids
 }

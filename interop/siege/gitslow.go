@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"graspd/internal/gitwire"
+)
+
+// unread has packs made that nobody reads, each another one.
+var unread = attack{
+	name:    "unread-clones",
+	hosts:   true,
+	does:    "40 addresses, 4 clones at a time each of a repository of 64 MB, each with another filter: nothing of the pack is read",
+	bound:   "a process writes to a file and waits for nobody; 2 GiB of packs on their way, a quarter of it for an address; who reads nothing for a minute is cut",
+	prepare: func(ctx context.Context, s *scene) error { return s.large(ctx) },
+	strike: func(ctx context.Context, s *scene) error {
+		return callers(ctx, s, addresses(40), 4, func(ctx context.Context, c *caller, n int64) {
+			filter := pktline(fmt.Sprintf("filter blob:limit=%d", 1<<30+n))
+			body := want(largeTip(), filter[4:])
+			c.leave(ctx, request{path: largePlace().path, service: "upload-pack", version2: true, body: bytes.NewReader(body)})
+		})
+	},
+}
+
+// dripping has pushes under way that never end.
+var dripping = attack{
+	name:    "dripping-pushes",
+	hosts:   true,
+	does:    "40 addresses, 4 pushes at a time each, of commits that nobody has announced: a byte a second, and a KiB a second",
+	bound:   "32 pushes at once, 4 of an address; 16 KiB in 20 s, and where others wait who is slowest gives way",
+	builds:  25 * time.Second, // until those have gone that are too slow whoever waits
+	prepare: func(ctx context.Context, s *scene) error { return s.settle(ctx, victims(40)...) },
+	strike: func(ctx context.Context, s *scene) error {
+		return callers(ctx, s, addresses(40), 4, func(ctx context.Context, c *caller, n int64) {
+			p := victims(40)[n%40]
+			head := pushBody(gitwire.ObjectID{}, []byte("PACK\x00\x00\x00\x02\x00\x00\x00\x01"), ref{nostrRef(n), someID})
+			each := 1 + 1023*int(n%2)
+			_, _ = c.do(ctx, request{path: p.path, service: "receive-pack", body: io.MultiReader(bytes.NewReader(head), &drip{ctx, each})}) // it is counted
+		})
+	},
+}
+
+// drip is so many bytes a second until ctx ends.
+type drip struct {
+	ctx  context.Context
+	each int
+}
+
+func (d *drip) Read(p []byte) (int, error) {
+	if err := sleep(d.ctx, time.Second); err != nil {
+		return 0, err
+	}
+	n := min(len(p), d.each)
+	clear(p[:n])
+	return n, nil
+}
+
+// leave asks and reads nothing but the head of the answer, for as long as ctx lasts.
+func (c *caller) leave(ctx context.Context, q request) {
+	r, err := q.http(ctx, c.base)
+	if err != nil {
+		return
+	}
+	c.t.messages.Add(1)
+	a, err := c.c.Do(r)
+	if err != nil {
+		if ctx.Err() == nil {
+			c.t.heard((&answer{}).verdict(err))
+		}
+		return
+	}
+	defer a.Body.Close()
+	if a.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(a.Body, mostText)) // it is for the tally
+		c.t.heard((&answer{status: a.StatusCode, text: text}).verdict(nil))
+		return
+	}
+	c.t.heard("ok")
+	<-ctx.Done()
+}
+
+func victims(n int) (all []*place) {
+	for i := range n {
+		all = append(all, newPlace(fmt.Sprint("victim", i), "victim"))
+	}
+	return all
+}
+
+// noise is bytes that cannot be compressed.
+func noise(n int, seed byte) []byte {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(b) // it never fails
+	return b
+}
+
+func largePlace() *place { return newPlace("large", "large") }
+
+// largeObjects are a commit with a file of 64 MB.
+var largeObjects = sync.OnceValue(func() []object {
+	_, objects := withFile(noise(64<<20, 0))
+	return objects
+})
+
+func largeTip() gitwire.ObjectID { return largeObjects()[2].id() }
+
+// large has a repository of 64 MB settled.
+func (s *scene) large(ctx context.Context) error {
+	return s.settleWith(ctx, largePlace(), largeTip(), largeObjects())
+}

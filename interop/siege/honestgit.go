@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"graspd/internal/gitwire"
+	"graspd/interop/wire"
+)
+
+// gitBeat is between an answer and the next request of an honest client of git.
+const gitBeat = 200 * time.Millisecond
+
+// contributor is an honest client of git, with a repository of a hundred commits. It pushes and clones from addresses of its own.
+type contributor struct {
+	place          *place
+	pusher, cloner *caller
+	line           *line // on which its states are published
+	tip            gitwire.ObjectID
+	number         int64
+}
+
+func newContributor(ctx context.Context, url string) (*contributor, error) {
+	c := &contributor{
+		place: newPlace("contributor", "small"), pusher: newCaller(url, on(honestNet, 1), nil), cloner: newCaller(url, on(honestNet, 2), nil),
+		line: &line{url: url, from: on(honestNet, 1)},
+	}
+	if err := c.line.up(ctx); err != nil {
+		return nil, err
+	}
+	if ok, err := publish(ctx, c.line.c, c.place.announcement()); !ok || err != nil {
+		return nil, fmt.Errorf("the contributor's repository is not taken: %w", err)
+	}
+	p := &pack{}
+	for range 100 {
+		c.commit(p)
+	}
+	return c, c.send(ctx, c.line.c, gitwire.ObjectID{}, p)
+}
+
+// commit adds the next commit to a pack: a file of some lines has changed.
+func (c *contributor) commit(p *pack) {
+	c.number++
+	file := blob(fmt.Sprintf("line one\nline two\nthis is version %d of the file\n", c.number))
+	dir := tree(file.sum(), "a", "b", "c", "d", "e")
+	var parents []gitwire.ObjectID
+	if !c.tip.IsZero() {
+		parents = append(parents, c.tip)
+	}
+	next := commit(dir.id(), c.number, parents...)
+	for _, o := range []object{file, dir, next} {
+		p.add(o.sort, nil, o.body)
+	}
+	c.tip = next.id()
+}
+
+// send publishes the state and pushes a pack for it.
+func (c *contributor) send(ctx context.Context, relay *wire.Client, old gitwire.ObjectID, p *pack) error {
+	main := ref{mainRef, c.tip}
+	if ok, err := publish(ctx, relay, c.place.state(main)); !ok || err != nil {
+		return fmt.Errorf("a state is not taken: %w", err)
+	}
+	return c.pusher.push(ctx, c.place, pushBody(old, p.end(), main))
+}
+
+// push is that of one commit, with the state that it is for.
+func (c *contributor) push(ctx context.Context, relay *wire.Client) error {
+	before, number := c.tip, c.number
+	p := &pack{}
+	c.commit(p)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := c.send(ctx, relay, before, p)
+	if err != nil {
+		c.tip, c.number = before, number
+	}
+	return err
+}
+
+// clone is that of all there is, whatever is pushed meanwhile.
+func (c *contributor) clone(ctx context.Context, first gitwire.ObjectID) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return c.cloner.clone(ctx, c.place, first)
+}
+
+// watch pushes and clones until asking ends.
+func (c *contributor) watch(asking, waiting context.Context, w *watched) {
+	var clones, pushes sample
+	done := make(chan struct{})
+	tip := c.tip
+	go func() {
+		defer close(done)
+		clones = repeat(asking, gitBeat, func() error { return c.clone(waiting, tip) })
+	}()
+	pushes = c.line.repeat(asking, waiting, gitBeat, c.push)
+	<-done
+	w.clone, w.push = clones, pushes
+}
