@@ -3,6 +3,7 @@ package gitfetch_test
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -166,12 +167,17 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestARedirectToASaferScheme is followed, one away from it is not.
+// TestARedirectToASaferScheme is followed.
 func TestARedirectToASaferScheme(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := one(t, "HTTP/1.1 308 Moved\r\nLocation: https://git.example/r.git/info/refs?service=git-upload-pack\r\n\r\n")
 		hello := make(chan byte, 1)
-		n.tls = hello
+		n.raw = map[string]func(net.Conn){"1.1.1.1:443": func(c net.Conn) {
+			defer c.Close()
+			b := []byte{0}
+			io.ReadFull(c, b)
+			hello <- b[0]
+		}}
 		_, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), url)
 		if dialed, _ := n.seen(); err == nil || !slices.Equal(dialed, []string{"1.1.1.1:80", "1.1.1.1:443"}) || <-hello != 0x16 {
 			t.Errorf("dialed %q, %v", dialed, err)

@@ -21,6 +21,7 @@ type advert struct {
 	// Below version 2.
 	sideband           int // bytes of a frame; 0 for none
 	ofsDelta, thinPack bool
+	multiAck           bool // some servers insist on being asked so
 	anyID              bool // what is not shown may be asked for
 }
 
@@ -190,6 +191,8 @@ func (a *advert) capability(name, value string) error {
 		a.ofsDelta = true
 	case "thin-pack":
 		a.thinPack = true
+	case "multi_ack_detailed":
+		a.multiAck = true
 	case "allow-tip-sha1-in-want", "allow-reachable-sha1-in-want":
 		a.anyID = true
 	case "symref":

@@ -3,10 +3,12 @@ package gitfetch
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -43,13 +45,20 @@ func (c *conn) exchange(req *http.Request, within time.Duration) (*http.Response
 	if err := c.wire.SetWriteDeadline(time.Now().Add(within)); err != nil {
 		return nil, c.lose(err)
 	}
-	if err := req.Write(c.wire); err != nil {
-		return nil, c.lose(err)
+	sent := req.Write(c.wire)
+	if c.wire.unsent != nil {
+		sent = c.wire.unsent // net/http hides it
 	}
+	if errors.Is(sent, os.ErrDeadlineExceeded) {
+		return nil, c.lose(fmt.Errorf("%w: nothing was taken for %v", ErrSilent, within))
+	}
+	// A server may answer before it has read a request that it refuses, so an error of writing is not the last word.
 	c.header.N = maxHeader
 	for {
 		resp, err := http.ReadResponse(c.buf, req)
 		switch {
+		case err != nil && sent != nil:
+			return nil, c.lose(sent)
 		case err != nil && c.header.N <= 0:
 			return nil, protocol("the header of the answer is too long")
 		case err != nil:
@@ -58,6 +67,7 @@ func (c *conn) exchange(req *http.Request, within time.Duration) (*http.Response
 			return nil, protocol("the server changes to another protocol")
 		case resp.StatusCode >= http.StatusOK:
 			c.header.N = math.MaxInt64
+			resp.Close = resp.Close || sent != nil
 			return resp, nil
 		}
 	}
@@ -65,7 +75,7 @@ func (c *conn) exchange(req *http.Request, within time.Duration) (*http.Response
 
 // lose notes that the connection is of no use any more, for an error of writing.
 func (c *conn) lose(err error) error {
-	if c.wire.err == nil {
+	if c.wire.err == nil || c.wire.err == io.EOF {
 		c.wire.err = err
 	}
 	return err

@@ -85,7 +85,8 @@ func TestFetchesFromGit(t *testing.T) {
 				t.Fatalf("%+v, %v; the first took %d", res, err, whole)
 			}
 			has(t, mine, dev)
-			if strings.Count(h.last, "have ") != 2 || !strings.Contains(h.last, "thin-pack") || !strings.Contains(h.last, "ofs-delta") || !strings.Contains(h.last, "agent=graspd/test") {
+			if strings.Count(h.last, "have ") != 2 || !strings.Contains(h.last, "thin-pack") || !strings.Contains(h.last, "ofs-delta") || !strings.Contains(h.last, "agent=graspd/test") ||
+				strings.Contains(h.last, "multi_ack_detailed") != (version < 2) {
 				t.Errorf("asked %q", h.last)
 			}
 

@@ -3,6 +3,7 @@ package gitfetch
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -111,10 +112,7 @@ func (s *session) connect(ctx context.Context, u *url.URL) error {
 	defer cancel()
 	c, raw, err := s.client.net.Connect(dial, t)
 	if err != nil {
-		if why := s.ended(); why != nil {
-			return fmt.Errorf("connect: %w", why)
-		}
-		return err
+		return s.notConnected(err)
 	}
 	s.conn = newConn(c, raw, context.AfterFunc(ctx, func() { raw.Close() }), &s.client.cfg.Bounds, s.came)
 	return nil
@@ -126,6 +124,17 @@ func (s *session) notDialed(err error) error {
 		return err
 	}
 	return protocol("%s", words.Printable(err.Error()))
+}
+
+// notConnected is the error of a connection that did not come about. Only the caller's own context is told as one that has ended.
+func (s *session) notConnected(err error) error {
+	if why := s.ended(); why != nil {
+		return fmt.Errorf("connect: %w", why)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: no connection within %v", ErrSilent, s.client.cfg.Bounds.Dial)
+	}
+	return err
 }
 
 func (s *session) came(n int) {

@@ -163,6 +163,9 @@ func (a *advert) askPack(agent string, ids, haves []gitwire.ObjectID) ([]byte, e
 			return nil, protocol("the server offers no side-band, without which the end of a pack is not seen")
 		}
 		f.Sideband, f.OfsDelta, f.ThinPack = a.sideband, a.ofsDelta, f.ThinPack && a.thinPack
+		if a.multiAck {
+			f.MultiAck = gitwire.MultiAckDetailed
+		}
 	}
 	return a.request(agent, gitwire.Request{Fetch: f}), nil
 }

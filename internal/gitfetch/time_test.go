@@ -1,10 +1,12 @@
 package gitfetch_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -30,14 +32,16 @@ func then(answers []string, more func(c io.Writer)) site {
 	}
 }
 
-// drip writes a text again and again.
+// drip writes a text again and again, 32 MiB of it, which is as good as without end.
 func drip(text string, every time.Duration) func(io.Writer) {
 	return func(c io.Writer) {
-		for {
+		for n := 0; n < 32<<20; n += len(text) {
 			if _, err := io.WriteString(c, text); err != nil {
 				return
 			}
-			time.Sleep(every)
+			if every > 0 {
+				time.Sleep(every)
+			}
 		}
 	}
 }
@@ -195,7 +199,7 @@ func TestTheContextEndsAFetch(t *testing.T) {
 			t.Error(err)
 		}
 		begun := time.Now()
-		if _, err := n.client(gitfetch.Bounds{}).Fetch(t.Context(), wanted(nil, "1")); err == nil || time.Since(begun) != 10*time.Second {
+		if _, err := n.client(gitfetch.Bounds{}).Fetch(t.Context(), wanted(nil, "1")); !errors.Is(err, gitfetch.ErrSilent) || errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != 10*time.Second {
 			t.Errorf("after %v: %v", time.Since(begun), err)
 		}
 	})
@@ -229,4 +233,59 @@ func TestManyWants(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestARequestThatIsNotRead has an answer all the same, or an end.
+func TestARequestThatIsNotRead(t *testing.T) {
+	var lines []string
+	r := wanted(nil)
+	r.Groups = make([][]gitwire.ObjectID, 1)
+	for i := range 10_000 {
+		id := gitwire.ObjectIDOf([20]byte{1, byte(i >> 8), byte(i)})
+		lines = append(lines, id.String()+" refs/tags/t"+id.String()+"\n")
+		r.Groups[0] = append(r.Groups[0], id)
+	}
+	for name, last := range map[string]func(net.Conn){
+		"refused": func(c net.Conn) {
+			io.ReadFull(c, make([]byte, 1000))
+			io.WriteString(c, "HTTP/1.1 413 Payload Too Large\r\nContent-Length: 3\r\n\r\nno\n")
+		},
+		"cut off": func(c net.Conn) { io.ReadFull(c, make([]byte, 1000)) },
+		"left":    func(c net.Conn) { time.Sleep(2 * time.Minute) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := one(t, "")
+				first := true
+				n.raw = map[string]func(net.Conn){"1.1.1.1:80": func(c net.Conn) {
+					defer c.Close()
+					b := bufio.NewReader(c)
+					for _, a := range []string{offers2, answer("result", append(lines, "flush")...)} {
+						if !first {
+							break
+						}
+						q, err := http.ReadRequest(b)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						io.Copy(io.Discard, q.Body)
+						io.WriteString(c, a)
+					}
+					first = false
+					last(c)
+				}}
+				begun := time.Now()
+				_, err := n.client(gitfetch.Bounds{}).Fetch(t.Context(), r)
+				status, is := errors.AsType[*gitfetch.StatusError](err)
+				_, broken := errors.AsType[*gitfetch.ProtocolError](err)
+				switch {
+				case err == nil || broken || time.Since(begun) > time.Minute,
+					(name == "refused") != is || is && (status.Code != 413 || status.Text != "no"),
+					(name == "left") != errors.Is(err, gitfetch.ErrSilent):
+					t.Errorf("after %v: %v", time.Since(begun), err)
+				}
+			})
+		})
+	}
 }

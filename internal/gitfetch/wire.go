@@ -22,7 +22,8 @@ type wire struct {
 	waited time.Duration // for the bytes of this measurement
 	got    int64         // bytes in it
 	over   time.Duration // that it lasts
-	err    error         // the first error, for ever
+	err    error         // the first error of reading, for ever
+	unsent error         // the first of writing
 }
 
 // begin is told before each answer.
@@ -33,6 +34,14 @@ func (w *wire) begin() {
 
 // measure begins to measure the pace anew, for at least so long.
 func (w *wire) measure(over time.Duration) { w.waited, w.got, w.over = 0, 0, over }
+
+func (w *wire) Write(p []byte) (int, error) {
+	n, err := w.Conn.Write(p)
+	if w.unsent == nil {
+		w.unsent = err
+	}
+	return n, err
+}
 
 func (w *wire) Read(p []byte) (int, error) {
 	if w.err != nil {
