@@ -331,3 +331,15 @@ func TestOldServers(t *testing.T) {
 		}
 	})
 }
+
+// TestADetachedHEAD shows its commit as a branch would.
+func TestADetachedHEAD(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := one(t, answer("advertisement", hexOf("2")+" HEAD\x00side-band-64k\n", hexOf("1")+" refs/heads/main\n", "flush"), pack0)
+		var packs []string
+		res, err := n.client(gitfetch.Bounds{}).Fetch(t.Context(), wanted(&packs, "2"))
+		if err != nil || len(packs) != 1 || len(res.Lacks) > 0 || len(res.Refs.List) != 1 || res.Refs.Head != "" {
+			t.Errorf("%d packs, %+v, %v", len(packs), res, err)
+		}
+	})
+}
