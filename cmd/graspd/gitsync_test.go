@@ -2,7 +2,12 @@ package main
 
 import (
 	"net"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -32,14 +37,17 @@ func cloneURL(t *testing.T, r grasp.RelayURL, owner nostr.PubKey, d string) stri
 	return s.CloneURL(owner, d)
 }
 
-// eventually waits until is, and fails where it does not come.
+// eventually waits until is, and fails where it does not come within a minute.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within half a minute: %s", what)
+	begun := time.Now()
+	for !is() {
+		if time.Since(begun) > time.Minute {
+			t.Fatalf("not within a minute: %s", what)
 		}
+		time.Sleep(50 * time.Millisecond)
 	}
+	t.Logf("%s, after %v", what, time.Since(begun).Round(time.Millisecond))
 }
 
 // TestAPushToOneRelayIsClonedFromTheOther: two relays that one announcement names complete each other.
@@ -80,4 +88,66 @@ func TestAPushToOneRelayIsClonedFromTheOther(t *testing.T) {
 	tip = state(now + 2)
 	b = start(addressB, dataB)
 	eventually(t, "one that was away catches up", func() bool { return at(urlB) == tip })
+	if code := b.stop(); code != exitOK {
+		t.Fatalf("exit code %d", code)
+	}
+	if err := os.RemoveAll(filepath.Join(dataB, "git")); err != nil {
+		t.Fatal(err)
+	}
+	b = start(addressB, dataB)
+	eventually(t, "one that lost its git data has it again", func() bool {
+		into := filepath.Join(t.TempDir(), "copy")
+		return exec.Command("git", "clone", "-q", urlB, into).Run() == nil && git(t, into, "rev-parse", "HEAD") == tip
+	})
+	if code := b.stop(); code != exitOK {
+		t.Fatalf("exit code %d", code)
+	}
+	if code, out, errs := call(t, "", nil, "check", "--data", dataB); code != exitOK {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+}
+
+// TestGitDataComesFromAnyGitServer: from git's own server, once the push that was expected has failed.
+func TestGitDataComesFromAnyGitServer(t *testing.T) {
+	path, err := exec.Command("git", "--exec-path").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	server := httptest.NewServer(&cgi.Handler{
+		Path: filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
+		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull},
+	})
+	defer server.Close()
+	work := t.TempDir()
+	git(t, work, "init", "-q", "-b", "main")
+	tip := commitIn(t, work, "one")
+	git(t, work, "tag", "-a", "-m", "the first", "v1")
+	tag := git(t, work, "rev-parse", "v1")
+	git(t, work, "clone", "-q", "--bare", ".", filepath.Join(root, "tool.git"))
+	us := serve(t, "--git", "--data", t.TempDir(), "--sync-allow-private", "--admin-listen", "127.0.0.1:0")
+	base := us.out.await(t, `at (http://\S+)/status.json\n`)
+	owner, now := testkit.Key(1), time.Now().Unix()
+	url := cloneURL(t, us.url, owner.PubKey(), "tool")
+	c := dial(t, us.url)
+	c.publish(testkit.Sign(owner, now, nip34.KindRepository, "", nostr.Tag{"d", "tool"}, nostr.Tag{"clone", url, "http://127.0.0.1:1/nobody.git", server.URL + "/tool.git"},
+		nostr.Tag{"relays", string(us.url)}))
+	c.publish(testkit.Sign(owner, now, nip34.KindState, "", nostr.Tag{"d", "tool"}, nostr.Tag{"refs/heads/main", tip}, nostr.Tag{"refs/tags/v1", tag}))
+	eventually(t, "it is told what is lacked", func() bool {
+		_, out, _ := call(t, "", nil, "status", "--repositories", "--admin", base)
+		return regexp.MustCompile(`tool +1 events +`+server.URL+`/tool.git +not asked yet`).MatchString(out)
+	})
+	other := t.TempDir()
+	git(t, other, "init", "-q", "-b", "main")
+	commitIn(t, other, "another one")
+	if out, err := gitIn(t, other, "push", url, "main"); err == nil {
+		t.Errorf("not refused: %s", out)
+	}
+	eventually(t, "what was to be pushed comes from elsewhere", func() bool {
+		out, _ := exec.Command("git", "ls-remote", url).Output()
+		return strings.Contains(string(out), tip+"\trefs/heads/main\n"+tag+"\trefs/tags/v1\n"+tip+"\trefs/tags/v1^{}")
+	})
+	if n := strings.Count(read(t, base+"/metrics"), "\ngraspd_git_sync_events_total 1\n"); n != 1 {
+		t.Error("the figures do not say so")
+	}
 }

@@ -14,7 +14,7 @@ import (
 
 // Bounds of what is asked at a time.
 const (
-	PerHost   = 4                // fetches of one host
+	PerHost   = 4                // fetches of one host, whatever its ports
 	QuietFor  = 10 * time.Second // without a byte, after which another source is asked besides
 	youngFor  = time.Minute      // a fetch that takes longer makes room for another one
 	overtimes = 3                // as many more than Concurrency take longer at a time

@@ -44,10 +44,11 @@ type census struct {
 	owners               map[nostr.PubKey]int // young ones
 	ofOwners             map[nostr.PubKey]int // all
 	repos                map[nip34.Address][]*running
+	names                map[string]int // by host, whatever the port
 }
 
 func (p *Plan) census(now health.Now) *census {
-	c := &census{owners: map[nostr.PubKey]int{}, ofOwners: map[nostr.PubKey]int{}, repos: map[nip34.Address][]*running{}}
+	c := &census{owners: map[nostr.PubKey]int{}, ofOwners: map[nostr.PubKey]int{}, repos: map[nip34.Address][]*running{}, names: map[string]int{}}
 	for _, f := range p.fetches {
 		c.add(f, p.hosts[f.host].proven, now)
 	}
@@ -56,6 +57,7 @@ func (p *Plan) census(now health.Now) *census {
 
 func (c *census) add(f *running, proven bool, now health.Now) {
 	c.all++
+	c.names[f.Source.Host()]++
 	c.ofOwners[f.Of.PubKey]++
 	if f.young(now) {
 		c.young++
@@ -198,12 +200,12 @@ func (p *Plan) source(now health.Now, r *repo, c *census) (best grasp.Source, fo
 		if t.next > now.Mono || r.due(s) > now.Mono {
 			continue
 		}
-		h := p.host(s.Host(), now)
+		h := p.host(s.Server(), now)
 		switch {
 		case h.until > now.Mono:
 			t.next = h.until
 		case slices.ContainsFunc(c.repos[r.of], func(f *running) bool { return f.Source == s }),
-			h.running >= PerHost, h.next > now.Mono, !h.proven && c.unproven >= p.half():
+			c.names[s.Host()] >= PerHost, h.next > now.Mono, !h.proven && c.unproven >= p.half():
 			more = true
 		default:
 			return s, true, true
@@ -222,9 +224,9 @@ func (p *Plan) order(r *repo) []grasp.Source {
 		return all
 	}
 	if last := p.gave[r.of.PubKey]; last != "" { // of another repository of the owner: the same server comes first
-		host := last.Host()
+		server := last.Server()
 		slices.SortStableFunc(all, func(a, b grasp.Source) int {
-			switch x, y := a.Host() == host, b.Host() == host; {
+			switch x, y := a.Server() == server, b.Server() == server; {
 			case x == y:
 				return 0
 			case x:
@@ -249,7 +251,7 @@ func (p *Plan) host(name string, now health.Now) *host {
 func (p *Plan) begin(now health.Now, f Fetch, c *census, out *Effects) {
 	p.serial++
 	f.ID = p.serial
-	x := &running{Fetch: f, host: f.Source.Host(), began: now}
+	x := &running{Fetch: f, host: f.Source.Server(), began: now}
 	p.fetches[f.ID] = x
 	h := p.host(x.host, now)
 	h.started(now)
@@ -266,8 +268,8 @@ func (p *Plan) surveying(now health.Now, c *census, out *Effects) {
 	}
 	for i := 0; i < len(p.surveys) && p.room(c); i++ {
 		f := p.surveys[i]
-		h := p.host(f.Source.Host(), now)
-		if h.free() > now.Mono || h.running >= PerHost {
+		h := p.host(f.Source.Server(), now)
+		if h.free() > now.Mono || c.names[f.Source.Host()] >= PerHost {
 			if h.until > now.Mono {
 				p.surveys = slices.Delete(p.surveys, i, i+1) // it comes again with the next sweep
 				i--

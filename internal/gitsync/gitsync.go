@@ -56,6 +56,8 @@ type Sync struct {
 	plan  *gitplan.Plan                 // owned by Run
 	under map[uint64]context.CancelFunc // owned by Run
 	group sync.WaitGroup
+
+	took time.Duration // that the last look at what is stirred has taken; owned by lookAround
 }
 
 // look is what somebody found a repository to lack.

@@ -85,8 +85,19 @@ func (s *Sync) lookAround(ctx context.Context) {
 	}
 }
 
+// Between two looks at what is stirred. The log's writer has most of the time for itself, whatever strangers send.
+const (
+	gatherFor = 100 * time.Millisecond
+	restTimes = 4 // as long as the look has taken
+)
+
 // stirred looks at the repositories of which something has come or gone. It reports whether there were too many to know of each.
 func (s *Sync) stirred(ctx context.Context) (all bool) {
+	if !pause(ctx, max(gatherFor, s.took*restTimes)) {
+		return false
+	}
+	begun := s.cfg.Now().Mono
+	defer func() { s.took = s.cfg.Now().Mono - begun }()
 	names, push, all := s.stirs.take()
 	for d := range names {
 		if err := s.lookAt(ctx, d); err != nil {
@@ -99,6 +110,17 @@ func (s *Sync) stirred(ctx context.Context) (all bool) {
 		s.send(ctx, x)
 	}
 	return all
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func (s *Sync) lookAt(ctx context.Context, d string) error {

@@ -54,6 +54,15 @@ func (s Source) Host() string {
 	return u.Hostname()
 }
 
+// Server is the host with its port where that is not the scheme's own.
+func (s Source) Server() string {
+	u, err := url.Parse(string(s))
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
 // Has reports whether a source is below the base path of this service, however that is spelled: nothing is fetched from oneself.
 func (s Service) Has(source Source) bool {
 	p, err := parseSource(string(source))

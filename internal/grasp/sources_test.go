@@ -29,8 +29,9 @@ func TestSource(t *testing.T) {
 			t.Errorf("%q is %q, %v", raw, got, err)
 		}
 	}
-	if h := grasp.Source("https://[2001:db8::1]:8443/a").Host(); h != "2001:db8::1" {
-		t.Error(h)
+	s := grasp.Source("https://[2001:db8::1]:8443/a")
+	if h, server := s.Host(), s.Server(); h != "2001:db8::1" || server != "[2001:db8::1]:8443" {
+		t.Error(h, server)
 	}
 }
 

@@ -44,7 +44,7 @@ func (h *Host) Push(ctx context.Context, c githttp.PushCall) githttp.PushResult 
 	result := p.result(verdict, err)
 	h.counts.pushed(verdict, err)
 	h.refused(c.Of, result, err)
-	if err != nil && h.watch.PushFailed != nil {
+	if (err != nil || verdict.Refused()) && h.watch.PushFailed != nil {
 		h.watch.PushFailed(c.Of)
 	}
 	if err != nil && !told(err) {
