@@ -41,14 +41,16 @@ type Asked struct {
 
 func newRepo(of nip34.Address) *repo { return &repo{of: of, turns: map[grasp.Source]*turn{}} }
 
-// lacks replaces what the repository lacks, and reports whether something of that is new: everybody is asked again soon then.
-func (r *repo) lacks(now health.Now, l Lack) (fresh bool) {
-	before := r.needs
+// lacks replaces what the repository lacks. Where something of that is new everybody is asked again soon. It reports whether somebody may
+// have their turn earlier than before.
+func (r *repo) lacks(now health.Now, l Lack) (earlier bool) {
+	before, fresh := r.needs, false
 	r.needs = nil
 	for _, n := range l.Needs {
 		due := now.Mono + max(n.After, 0)
 		i := slices.IndexFunc(before, func(b need) bool { return b.Event == n.Event })
 		if i >= 0 {
+			earlier = earlier || due < before[i].due
 			due = min(before[i].due, due)
 		}
 		fresh = fresh || i < 0 || !slices.Equal(before[i].Sources, n.Sources)
@@ -70,7 +72,7 @@ func (r *repo) lacks(now health.Now, l Lack) (fresh bool) {
 	if fresh {
 		r.anew(now)
 	}
-	return fresh
+	return earlier || fresh
 }
 
 // anew lets everybody be asked again as soon as anything is due.

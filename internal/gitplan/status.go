@@ -31,7 +31,7 @@ func (p *Plan) Stats(now health.Now) Stats {
 // Standing is how the search for what a repository lacks stands.
 type Standing struct {
 	Needs    int           // events whose data is looked for
-	Next     time.Duration // from now until somebody is asked again; 0 for now
+	Next     time.Duration // from now until somebody is asked again; 0 for now, and where there is nobody to ask
 	Fetching []grasp.Source
 	Asked    map[grasp.Source]Asked
 	Sources  []grasp.Source
@@ -43,7 +43,10 @@ func (p *Plan) Standing(now health.Now, of nip34.Address) (s Standing, ok bool) 
 	if r == nil {
 		return s, false
 	}
-	s = Standing{Needs: len(r.needs), Next: max(0, r.next()-now.Mono), Asked: map[grasp.Source]Asked{}, Sources: r.all()}
+	s = Standing{Needs: len(r.needs), Asked: map[grasp.Source]Asked{}, Sources: r.all()}
+	if next := r.next(); next != never {
+		s.Next = max(0, next-now.Mono)
+	}
 	for source, t := range r.turns {
 		s.Asked[source] = t.Asked
 	}

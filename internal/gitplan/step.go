@@ -14,26 +14,35 @@ import (
 // lookedAt bounds the repositories whose turn it is that one Step looks at. The others have theirs with the next ones.
 const lookedAt = 2048
 
+// lookOn is when the others are looked at, at the latest.
+const lookOn = time.Second
+
 // Step says what is to be done now. Owners take turns. Servers that have never answered take half of the places at most, so that dead
 // ones hold up nobody for whom there is a living one.
 func (p *Plan) Step(now health.Now) (out Effects) {
 	out.Stop = p.useless()
 	p.dueBy(now)
 	c := p.census(now)
-	p.turns(now, c, &out)
+	whole := p.turns(now, c, &out)
 	p.surveying(now, c, &out)
 	out.Stop = append(out.Stop, p.evict(now, c)...)
-	out.Wake = p.wake(now)
+	if out.Wake = p.wake(now); !whole && (out.Wake == 0 || out.Wake > lookOn) {
+		out.Wake = lookOn
+	}
 	p.forget(now)
 	return out
 }
 
-// dueBy lets the repositories take turns whose rounds are due.
+// dueBy lets the repositories take turns whose rounds are due. One that has less to look for since may have its next round later.
 func (p *Plan) dueBy(now health.Now) {
 	for len(p.later) > 0 && p.later[0].at <= now.Mono {
 		x := heap.Pop(&p.later).(entry)
-		if r := p.repos[x.of]; r != nil && r.next() <= now.Mono {
+		switch r := p.repos[x.of]; {
+		case r == nil || r.ready:
+		case r.next() <= now.Mono:
 			p.ready.put(r)
+		default:
+			p.later.put(r)
 		}
 	}
 }
@@ -108,14 +117,14 @@ func (p *Plan) evict(now health.Now, c *census) []uint64 {
 	if c.young >= p.cfg.Concurrency {
 		return nil
 	}
-	full := c.all >= p.most()
+	full := c.all >= p.most() && p.waits(c, p.ready.owners...)
 	var longest *running
 	for _, f := range p.fetches {
 		switch owner := f.Of.PubKey; {
 		case f.stopped:
 			return nil // there is room in a moment
 		case f.young(now) || len(p.ready.owners) == 0:
-		case !full && !p.crowded(c, f) && (c.ofOwners[owner] < p.half()*(1+overtimes) || len(p.ready.of[owner]) == 0):
+		case !full && !p.crowded(c, f) && (c.ofOwners[owner] < p.half()*(1+overtimes) || !p.waits(c, owner)):
 		case longest == nil, f.quiet && !longest.quiet,
 			f.quiet == longest.quiet && (f.began.Mono < longest.began.Mono || f.began.Mono == longest.began.Mono && f.ID < longest.ID):
 			longest = f
@@ -128,20 +137,27 @@ func (p *Plan) evict(now health.Now, c *census) []uint64 {
 	return []uint64{longest.ID}
 }
 
+// waits says whether a repository of these owners waits of which nothing is under way.
+func (p *Plan) waits(c *census, owners ...nostr.PubKey) bool {
+	return slices.ContainsFunc(owners, func(owner nostr.PubKey) bool {
+		return slices.ContainsFunc(p.ready.of[owner], func(r *repo) bool { return p.repos[r.of] == r && len(c.repos[r.of]) == 0 })
+	})
+}
+
 // crowded says whether a fetch is one of those for which no other source of its repository is asked.
 func (p *Plan) crowded(c *census, f *running) bool {
 	r := p.repos[f.Of]
 	return r != nil && r.ready && len(c.repos[f.Of]) >= sourcesAtOnce
 }
 
-// turns begins what may begin, one of each owner after the other.
-func (p *Plan) turns(now health.Now, c *census, out *Effects) {
-	q := &p.ready
-	for looked, stuck := 0, 0; len(q.owners) > 0 && stuck < len(q.owners) && looked < lookedAt && p.room(c); {
+// turns begins what may begin, one of each owner after the other. It reports whether everybody was looked at for whom there was room.
+func (p *Plan) turns(now health.Now, c *census, out *Effects) (whole bool) {
+	q, looked := &p.ready, 0
+	for stuck := 0; len(q.owners) > 0 && stuck < len(q.owners) && looked < lookedAt && p.room(c); {
 		owner := q.owners[0]
 		q.owners = q.owners[1:]
 		list, kept, began := q.of[owner], []*repo(nil), false
-		for len(list) > 0 && !began && looked < lookedAt {
+		for len(list) > 0 && !began && looked < lookedAt && !p.hasEnough(c, owner) {
 			r := list[0]
 			list = list[1:]
 			looked++
@@ -150,9 +166,6 @@ func (p *Plan) turns(now health.Now, c *census, out *Effects) {
 				kept = append(kept, r)
 			} else {
 				r.ready = false
-			}
-			if p.hasEnough(c, owner) {
-				break
 			}
 		}
 		if list = append(list, kept...); len(list) == 0 {
@@ -165,6 +178,7 @@ func (p *Plan) turns(now health.Now, c *census, out *Effects) {
 			stuck = 0
 		}
 	}
+	return looked < lookedAt || !p.room(c)
 }
 
 // turn begins a fetch of a repository, if somebody can be asked now. It reports also whether the repository waits for another turn.
@@ -172,7 +186,7 @@ func (p *Plan) turn(now health.Now, r *repo, c *census, out *Effects) (began, st
 	if p.repos[r.of] != r {
 		return false, false
 	}
-	if !mayBegin(now, c.repos[r.of]) || p.hasEnough(c, r.of.PubKey) {
+	if !mayBegin(now, c.repos[r.of]) {
 		return false, true
 	}
 	s, found, more := p.source(now, r, c)
