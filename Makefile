@@ -50,13 +50,15 @@ nightly: ## the tests of every package, or of PACKAGES, RUNS times under load; s
 scale: ## the engine at the sizes that it is made for, with a report
 	go test -run '^TestScale$$' -v -count=1 ./internal/plan -args -scale
 
-sim: ## random worlds of whole relays: RUNS of them from seed FIRST on, or the one of SEED, told
+sim: ## random worlds of whole relays: RUNS of them from seed FIRST on, or the one of SEED, told; and ten times as many of git servers
 ifdef SEED
 	go test -count=1 -run '^TestWorlds$$' -v ./internal/sim -args -seed $(SEED)
 else
 	@# One process lives its worlds one after the other, so that a seed is the same run each time; two take half the time.
 	go test -count=1 -run '^TestWorlds$$' -timeout 24h ./internal/sim -args -first $(FIRST) -runs $$(( $(RUNS) / 2 )) & one=$$!; \
 	go test -count=1 -run '^TestWorlds$$' -timeout 24h ./internal/sim -args -first $$(( $(FIRST) + $(RUNS) / 2 )) -runs $$(( ($(RUNS) + 1) / 2 )); other=$$?; wait $$one && exit $$other
+	@# Worlds of git servers take a tenth of a second each.
+	go test -count=1 -run '^TestWorlds$$' -timeout 24h ./internal/gitplan -args -first $$(( 10 * $(FIRST) + 1 )) -runs $$(( 10 * $(RUNS) ))
 endif
 
 load: build ## many clients on loopback for LOAD (10m), with a report, which replaces that in the file REPORT

@@ -1,6 +1,7 @@
 package gitplan_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -54,7 +55,15 @@ type world struct {
 	brought map[nostr.ID]time.Duration
 	cap     int
 	steps   int
-	worst   time.Duration
+	later   []happening
+	sets    bool // its clock is set now and then
+	event   uint16
+}
+
+// happening is what a world does by itself.
+type happening struct {
+	at time.Duration
+	do func()
 }
 
 func (w *world) clock() health.Now { return health.Now{Mono: w.now, Wall: w.wall.Add(w.now)} }
@@ -80,7 +89,6 @@ func newWorld(t *testing.T, seed uint64) *world {
 		w.servers[s.name] = s
 		all = append(all, s)
 	}
-	event := uint16(0)
 	for i := range 1 + r.IntN(40) {
 		of := nip34.Address{Kind: nip34.KindRepository, PubKey: nostr.PubKey{byte(1 + r.IntN(5))}, D: fmt.Sprintf("d%d", i)}
 		l := &gitplan.Lack{Of: of}
@@ -88,27 +96,63 @@ func newWorld(t *testing.T, seed uint64) *world {
 			l.Sources = append(l.Sources, source(all[k], of.D))
 		}
 		for range 1 + r.IntN(4) {
-			event++
-			n := gitplan.Need{Event: nostr.ID{byte(event >> 8), byte(event), 1}}
-			if r.IntN(3) == 0 {
-				n.After = gitplan.PushWithin
-			}
-			if r.IntN(4) == 0 {
-				n.Sources = []grasp.Source{source(all[r.IntN(len(all))], "fork")}
-			}
-			l.Needs = append(l.Needs, n)
-			for _, s := range append(slices.Clone(l.Sources), n.Sources...) {
-				if x := w.servers[s.Host()]; x.kind == "good" || x.kind == "later" {
-					since := max(x.from, 0)
-					if at, ok := w.had[n.Event]; !ok || since < at {
-						w.had[n.Event] = since
-					}
-				}
-			}
+			w.need(l, all)
 		}
 		w.lacks[of] = l
+		if r.IntN(3) == 0 {
+			w.later = append(w.later, happening{w.soon(), func() { w.need(l, all); w.plan.Lacks(w.clock(), *l) }})
+		}
+		if r.IntN(4) == 0 {
+			w.later = append(w.later, happening{w.soon(), func() { w.push(l) }})
+		}
 	}
+	if w.sets = r.IntN(4) == 0; w.sets {
+		for range 3 {
+			w.later = append(w.later, happening{w.soon(), func() { w.wall = w.wall.Add(time.Duration(r.IntN(2000)-1000) * time.Hour) }})
+		}
+	}
+	slices.SortStableFunc(w.later, func(a, b happening) int { return cmp.Compare(a.at, b.at) })
 	return w
+}
+
+// soon is some time of the first three days, of the first minutes mostly.
+func (w *world) soon() time.Duration {
+	if w.r.IntN(2) == 0 {
+		return time.Duration(w.r.IntN(600_000)) * time.Millisecond
+	}
+	return time.Duration(w.r.IntN(72*3600)) * time.Second
+}
+
+// need adds something to what a repository lacks.
+func (w *world) need(l *gitplan.Lack, all []*server) {
+	w.event++
+	n := gitplan.Need{Event: nostr.ID{byte(w.event >> 8), byte(w.event), 1}}
+	if w.r.IntN(3) == 0 {
+		n.After = gitplan.PushWithin
+	}
+	if w.r.IntN(4) == 0 {
+		n.Sources = []grasp.Source{source(all[w.r.IntN(len(all))], "fork")}
+	}
+	l.Needs = append(l.Needs, n)
+	for _, s := range append(slices.Clone(l.Sources), n.Sources...) {
+		if x := w.servers[s.Host()]; x.kind == "good" || x.kind == "later" {
+			since := max(x.from, w.now)
+			if at, ok := w.had[n.Event]; !ok || since < at {
+				w.had[n.Event] = since
+			}
+		}
+	}
+}
+
+// push brings one of the things that a repository lacks, or fails.
+func (w *world) push(l *gitplan.Lack) {
+	if len(l.Needs) == 0 || w.r.IntN(3) == 0 {
+		w.plan.PushFailed(w.clock(), l.Of)
+		return
+	}
+	delete(w.had, l.Needs[0].Event)
+	l.Needs = slices.Delete(slices.Clone(l.Needs), 0, 1)
+	w.plan.Lacks(w.clock(), *l)
 }
 
 // begin checks what is begun, and decides how it ends.
@@ -199,7 +243,7 @@ func (w *world) end(j *job, o gitplan.Outcome) {
 				w.brought[id] = w.now
 			}
 		}
-		l.Needs = slices.DeleteFunc(l.Needs, func(n gitplan.Need) bool { return slices.Contains(o.Brought, n.Event) })
+		l.Needs = slices.DeleteFunc(slices.Clone(l.Needs), func(n gitplan.Need) bool { return slices.Contains(o.Brought, n.Event) })
 		w.plan.Lacks(w.clock(), *l)
 	}
 }
@@ -217,7 +261,14 @@ func (w *world) run(until time.Duration) {
 				next = min(next, j.quietAt)
 			}
 		}
+		if len(w.later) > 0 {
+			next = min(next, w.later[0].at)
+		}
 		w.now = next
+		for len(w.later) > 0 && w.later[0].at <= w.now {
+			w.later[0].do()
+			w.later = w.later[1:]
+		}
 		for _, j := range w.jobs {
 			if j.at <= w.now {
 				w.end(j, j.o)
@@ -230,7 +281,7 @@ func (w *world) run(until time.Duration) {
 }
 
 // check holds the world to what is promised.
-func (w *world) check(eager bool) {
+func (w *world) check() {
 	for id, since := range w.had {
 		at, ok := w.brought[id]
 		switch {
@@ -238,7 +289,7 @@ func (w *world) check(eager bool) {
 			w.t.Errorf("%v has been had since %v, and did not come by %v", id, since, w.now)
 		case at-since > 75*time.Minute:
 			w.t.Errorf("%v has been had since %v, and came at %v", id, since, at)
-		case eager && since == 0 && at > 25*time.Minute:
+		case !w.sets && since == 0 && at > 25*time.Minute:
 			w.t.Errorf("%v was had from the start, and came at %v", id, at)
 		}
 	}
@@ -260,7 +311,7 @@ func TestWorlds(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w := newWorld(t, seed)
 			w.run(5 * 24 * time.Hour)
-			w.check(true)
+			w.check()
 		})
 	}
 }
