@@ -43,6 +43,18 @@ func TestWhoGaveLastIsAskedFirst(t *testing.T) {
 	b.want(b.step(), "b:3")
 	b.want(b.lacks(repository(2, "x"), "c b", needs(4)...), "c:4")
 	b.want(b.lacks(repository(1, "z"), "d e", needs(5)...), "d:5")
+	// Of two repositories of one server the one that gave.
+	two := gitplan.Lack{Of: repository(3, "x"), Needs: needs(6), Sources: []grasp.Source{"https://h.example.org/1.git", "https://h.example.org/2.git"}}
+	b.plan.Lacks(b.clock(), two)
+	b.want(b.step(), "h:6")
+	b.want(b.gives("h"), "h:6")
+	b.want(b.gives("h", 6), "")
+	two.Needs = needs(7)
+	b.plan.Lacks(b.clock(), two)
+	b.want(b.step(), "h:7")
+	if f := b.fetch("h"); f.Source != two.Sources[1] {
+		t.Errorf("%s is asked first", f.Source)
+	}
 }
 
 // A source that one event names is asked for that alone, after those of the repository.
