@@ -205,6 +205,7 @@ func (t *Taking) land(ctx context.Context, q gitrepo.Quarantine, needs []ledger.
 	if _, err := t.h.arrive(ctx, a, q); err != nil {
 		return err
 	}
+	t.lack.Bytes += proof.Bytes
 	for _, n := range needs {
 		t.Brought = append(t.Brought, n.Event)
 	}

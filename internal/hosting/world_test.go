@@ -49,8 +49,15 @@ type world struct {
 	url     string
 	dir     string // of the disk
 	damaged atomic.Bool
-	fs      vfs.FS // of the store
+	fs      vfs.FS       // of the store
+	ahead   atomic.Int64 // what the clock is ahead of the system's
 }
+
+// clock is the wall clock.
+func (w *world) clock() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+
+// pass lets time pass.
+func (w *world) pass(d time.Duration) { w.ahead.Add(int64(d)) }
 
 // unreadable is a disk whose packs cannot be read while it is damaged.
 type unreadable struct {
@@ -79,8 +86,8 @@ func newWorld(t *testing.T, limits hosting.Limits) *world {
 	git := ok(gitproc.Open(ctx, gitproc.Config{}))
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
 	w.disk = ok(gitrepo.Open(gitrepo.Config{Dir: w.dir, Git: git, Now: time.Now, Logger: log}))
-	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged}, Store: w.store, Service: w.service, Limits: limits, Rest: 20 * time.Millisecond, Logger: log})
-	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger(), Logger: log})
+	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged}, Store: w.store, Service: w.service, Limits: limits, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log})
+	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger(), Now: w.clock, Logger: log})
 	w.host.Through(w.door)
 	w.client = w.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
 	f := front.New(front.Config{Logger: log})
@@ -194,14 +201,20 @@ type repo struct {
 
 // git runs git as a contributor does, without their configuration.
 func (w *world) git(dir string, args ...string) (string, error) {
+	out, err := w.gitIn(dir, "", args...)
+	return strings.TrimSpace(out), err
+}
+
+// gitIn gives it something to read, and all that it writes.
+func (w *world) gitIn(dir, in string, args ...string) (string, error) {
 	c := exec.Command("git", args...)
 	c.Dir = dir
 	c.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "HOME=/nonexistent", "GIT_TERMINAL_PROMPT=0",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "LC_ALL=C")
 	var out bytes.Buffer
-	c.Stdout, c.Stderr = &out, &out
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(in), &out, &out
 	err := c.Run()
-	return strings.TrimSpace(out.String()), err
+	return out.String(), err
 }
 
 func (w *world) newRepo() *repo {
