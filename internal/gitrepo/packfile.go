@@ -33,6 +33,9 @@ type packFile struct {
 	at     map[uint32]int // places
 	made   map[int][]byte // contents
 	left   int            // bytes that contents may still take
+
+	compressed bytes.Reader
+	z          io.ReadCloser // reads compressed; nil at first
 }
 
 func newPackFile(raw []byte, c *content, places []uint32) *packFile {
@@ -169,15 +172,24 @@ func (p *packFile) inflate(e entry) ([]byte, error) {
 	if !p.take(e.size) {
 		return nil, errWalk
 	}
-	z, err := zlib.NewReader(bytes.NewReader(e.data))
-	if err != nil {
+	if err := p.open(e.data); err != nil {
 		return nil, errWalk
 	}
 	out := make([]byte, e.size)
-	if _, err := io.ReadFull(z, out); err != nil {
+	if _, err := io.ReadFull(p.z, out); err != nil {
 		return nil, errWalk
 	}
 	return out, nil
+}
+
+// open lets z read what is compressed. One reader does for all objects, as it takes 40 KiB.
+func (p *packFile) open(data []byte) (err error) {
+	p.compressed.Reset(data)
+	if p.z == nil {
+		p.z, err = zlib.NewReader(&p.compressed)
+		return err
+	}
+	return p.z.(zlib.Resetter).Reset(&p.compressed, nil)
 }
 
 // patch makes an object of its base and a delta.

@@ -46,8 +46,11 @@ func (w *world) repositories(ctx context.Context) error {
 	if err := x.open(ctx, w.path("sharing")); err != nil {
 		return err
 	}
-	err = errors.Join(x.crowd(ctx), x.g.stop())
-	w.report.note("Not measured here: the clone of 85,000 commits, the data sync from other git servers, what a coordinate that waits takes, 100,000 repositories, and kills.")
+	if err := errors.Join(x.crowd(ctx), x.g.stop()); err != nil {
+		return err
+	}
+	err = x.completing(ctx)
+	w.report.note("Not measured here: the clone of 85,000 commits, what a coordinate that waits takes, 100,000 repositories, and kills.")
 	return err
 }
 

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"graspd/internal/admin"
+	"graspd/internal/grasp"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+)
+
+// reposOfOne is how many repositories one owner has of those that complete themselves.
+const reposOfOne = 20
+
+// completing measures how repositories come over from another server, whose events are stored and of which nothing else is here, beside
+// git clone of each.
+func (x *ground) completing(ctx context.Context) error {
+	n := x.scaled(1000, 40)
+	x.say("%d repositories that complete themselves", n)
+	base, err := x.backend.add(ctx, x.small, "cold.git")
+	if err != nil {
+		return err
+	}
+	var urls []string
+	for i := range n {
+		name := fmt.Sprintf("cold-%d.git", i)
+		if err := os.Symlink(filepath.Join(x.backend.root, "cold.git"), filepath.Join(x.backend.root, name)); err != nil {
+			return err
+		}
+		urls = append(urls, strings.TrimSuffix(base, "cold.git")+name)
+	}
+	data := x.path("completing")
+	if err := x.import30617(ctx, data, urls); err != nil {
+		return err
+	}
+	if err := x.open(ctx, data, "--sync", "--sync-allow-private"); err != nil {
+		return err
+	}
+	took, err := x.complete(ctx, n)
+	if err := errors.Join(err, x.g.stop()); err != nil {
+		return err
+	}
+	others, err := x.cloneEach(ctx, urls)
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("%d repositories of 100 commits from http-backend, cold", n)
+	wall := line{what: what + ", wall", measured: span(took.wall), against: "`git clone` of each in a loop: " + span(others.wall), ratio: others.wall.Seconds() / took.wall.Seconds()}
+	wall.target, wall.met = "≥ 4", wall.ratio >= 4
+	x.report.add(wall)
+	x.report.add(atMost(line{what: what + ", CPU without the server's", measured: span(took.cpu), against: "`git clone`: " + span(others.cpu), ratio: took.cpu.Seconds() / others.cpu.Seconds()}, 1))
+	x.report.note("That server shares the processors of this machine, and takes %s of CPU for graspd and %s for `git clone`, so that neither can be quicker than it is.",
+		span(took.server), span(others.server))
+	return nil
+}
+
+// bill is what a way to get all of them takes.
+type bill struct{ wall, cpu, server time.Duration }
+
+// complete waits until all repositories are here, from the first fetch on.
+func (x *ground) complete(ctx context.Context, n int) (b bill, err error) {
+	var begun time.Time
+	var own, server time.Duration
+	err = x.g.until(ctx, 100*time.Millisecond, func(s admin.Status) bool {
+		if begun.IsZero() && s.Git != nil && s.Git.Sync != nil && s.Git.Sync.Lacking > 0 {
+			begun, own, server = time.Now(), x.g.tree(), children()
+		}
+		return s.Git != nil && s.Git.Repositories == n && s.Git.Sync.Lacking == 0
+	})
+	if err != nil {
+		return b, err
+	}
+	b.wall = time.Since(begun)
+	x.backend.running.Wait()
+	if err := x.g.childless(ctx); err != nil {
+		return b, err
+	}
+	b.cpu, b.server = x.g.tree()-own, children()-server
+	return b, nil
+}
+
+// cloneEach clones them one after the other.
+func (x *ground) cloneEach(ctx context.Context, urls []string) (b bill, err error) {
+	begun, before := time.Now(), children()
+	for _, u := range urls {
+		to := x.path("cold-clone")
+		_, c, err := git(ctx, x.dir, nil, "clone", "-q", "--bare", u, to)
+		if err != nil {
+			return b, err
+		}
+		b.cpu += c.cpu
+		b.wall = time.Since(begun)
+		if err := os.RemoveAll(to); err != nil {
+			return b, err
+		}
+	}
+	x.backend.running.Wait()
+	b.server = children() - before - b.cpu
+	return b, nil
+}
+
+// import30617 brings the events of such repositories into a data directory, as a graspd without git data would have them.
+func (x *ground) import30617(ctx context.Context, data string, urls []string) error {
+	s, err := grasp.ParseService(domain)
+	if err != nil {
+		return err
+	}
+	file, err := os.Create(x.path("completing.jsonl"))
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(file)
+	at := time.Now().Unix() - 1000
+	for i, u := range urls {
+		owner, d := key(5000+i/reposOfOne), fmt.Sprint("cold-", i)
+		for _, e := range []*nostr.Event{
+			sign(owner, at, nip34.KindRepository, "", nostr.Tag{"d", d}, nostr.Tag{"clone", s.CloneURL(owner.PubKey(), d), u}, nostr.Tag{"relays", service}),
+			sign(owner, at, nip34.KindState, "", nostr.Tag{"d", d}, nostr.Tag{"HEAD", "ref: " + mainRef}, nostr.Tag{mainRef, x.small.main.String()}),
+		} {
+			if _, err := out.Write(append(e.AppendJSON(nil), '\n')); err != nil {
+				return errors.Join(err, file.Close())
+			}
+		}
+	}
+	if err := errors.Join(out.Flush(), file.Close()); err != nil {
+		return err
+	}
+	text, err := exec.CommandContext(ctx, x.binary, "import", "--data", data, "--domain", domain, "--quiet", file.Name()).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("import: %w\n%s", err, text)
+	}
+	return nil
+}
