@@ -135,7 +135,7 @@ func TestGitDataComesFromAnyGitServer(t *testing.T) {
 	c.publish(testkit.Sign(owner, now, nip34.KindState, "", nostr.Tag{"d", "tool"}, nostr.Tag{"refs/heads/main", tip}, nostr.Tag{"refs/tags/v1", tag}))
 	eventually(t, "it is told what is lacked", func() bool {
 		_, out, _ := call(t, "", nil, "status", "--repositories", "--admin", base)
-		return regexp.MustCompile(`tool +1 events +`+server.URL+`/tool.git +not asked yet`).MatchString(out)
+		return regexp.MustCompile(`tool +1 events +` + server.URL + `/tool.git +not asked yet`).MatchString(out)
 	})
 	other := t.TempDir()
 	git(t, other, "init", "-q", "-b", "main")
