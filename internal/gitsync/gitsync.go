@@ -131,23 +131,22 @@ func (s *Sync) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		now := s.cfg.Now()
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
 		case x := <-s.looked:
-			s.take(now, x)
+			s.take(s.cfg.Now(), x)
 		case x := <-s.ended:
 			delete(s.under, x.id)
-			s.plan.Ended(now, x.id, x.outcome)
+			s.plan.Ended(s.cfg.Now(), x.id, x.outcome)
 		case id := <-s.quiet:
 			s.plan.Quiet(id)
 		case answer := <-s.asks:
-			answer <- Stats{Plan: s.plan.Stats(now)}
+			answer <- Stats{Plan: s.plan.Stats(s.cfg.Now())}
 			continue
 		case q := <-s.told:
-			x, ok := s.plan.Standing(now, q.of)
+			x, ok := s.plan.Standing(s.cfg.Now(), q.of)
 			q.answer <- standing{x, ok}
 			continue
 		}

@@ -74,11 +74,14 @@ func (s *Sync) lookAround(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-s.stirs.wake:
-			if s.stirred(ctx) {
+			if pause(ctx, s.gather()) && s.stirred(ctx) {
 				sweep.Reset(0)
 			}
 		case <-sweep.C:
-			s.sweep(ctx, !first)
+			if s.sweep(ctx, !first) {
+				sweep.Reset(0)
+				continue
+			}
 			first = false
 			sweep.Reset(s.cfg.SweepEvery)
 		}
@@ -91,11 +94,11 @@ const (
 	restTimes = 4 // as long as the look has taken
 )
 
+// gather is for how long what is stirred is gathered.
+func (s *Sync) gather() time.Duration { return max(gatherFor, s.took*restTimes) }
+
 // stirred looks at the repositories of which something has come or gone. It reports whether there were too many to know of each.
 func (s *Sync) stirred(ctx context.Context) (all bool) {
-	if !pause(ctx, max(gatherFor, s.took*restTimes)) {
-		return false
-	}
 	begun := s.cfg.Now().Mono
 	defer func() { s.took = s.cfg.Now().Mono - begun }()
 	names, push, all := s.stirs.take()
@@ -170,12 +173,12 @@ func (s *Sync) send(ctx context.Context, x look) {
 }
 
 // sweep looks at all repositories, and where survey is set compares those that lack nothing with what other servers advertise. What
-// is stirred meanwhile goes first.
-func (s *Sync) sweep(ctx context.Context, survey bool) {
+// is stirred meanwhile goes between. It reports whether too much was, so that there has to be another one.
+func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 	list, err := s.announced(ctx, "")
 	if err != nil {
 		s.report("the repositories", err)
-		return
+		return false
 	}
 	s.counts.swept.Store(0)
 	s.counts.toSweep.Store(int64(len(list)))
@@ -185,13 +188,19 @@ func (s *Sync) sweep(ctx context.Context, survey bool) {
 	}
 	pause := time.NewTimer(0)
 	defer pause.Stop()
+	var gathered <-chan time.Time // nil while nothing is stirred
 	for _, of := range list {
 		for waits := true; waits; {
 			select {
 			case <-ctx.Done():
-				return
+				return false
 			case <-s.stirs.wake:
-				s.stirred(ctx)
+				if gathered == nil {
+					gathered = time.After(s.gather())
+				}
+			case <-gathered:
+				gathered = nil
+				again = s.stirred(ctx) || again
 			case <-pause.C:
 				waits = false
 			}
@@ -203,6 +212,10 @@ func (s *Sync) sweep(ctx context.Context, survey bool) {
 		pause.Reset(rest)
 	}
 	s.counts.sweeps.Add(1)
+	if gathered != nil {
+		s.stirs.nudge()
+	}
+	return again
 }
 
 // report logs an error unless it comes from the end.

@@ -134,7 +134,12 @@ func TestAPackThatCompletesOneOfTwo(t *testing.T) {
 	missing := other.commit("elsewhere")
 	first, second := w.pullRequest(repo, tip), w.pullRequest(repo, missing)
 	w.waits(first, second)
-	brought, err := w.comes(repo, w.pack(r, tip))
+	var lack *gitrepo.MissingError
+	brought, err := w.comes(repo, w.pack(r, base))
+	if !errors.As(err, &lack) || len(brought) > 0 {
+		t.Errorf("neither is complete: %v, %v", brought, err)
+	}
+	brought, err = w.comes(repo, w.pack(r, tip))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,10 +150,7 @@ func TestAPackThatCompletesOneOfTwo(t *testing.T) {
 	if got := w.lsRemote(w.cloneURL(repo)); got != want {
 		t.Errorf("refs\n%s", got)
 	}
-	// Nothing of it is complete: an error, which is why.
-	_, err = w.comes(repo, w.pack(r, tip))
-	var lack *gitrepo.MissingError
-	if !errors.As(err, &lack) {
+	if _, err = w.comes(repo, w.pack(r, tip)); !errors.As(err, &lack) {
 		t.Errorf("%v", err)
 	}
 	if brought, err = w.comes(repo, w.pack(other, missing)); err != nil {

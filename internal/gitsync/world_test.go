@@ -1,0 +1,279 @@
+package gitsync_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"graspd/internal/contain"
+	"graspd/internal/gitfetch"
+	"graspd/internal/gitrepo/gitfake"
+	"graspd/internal/gitsync"
+	"graspd/internal/gitwire"
+	"graspd/internal/grasp"
+	"graspd/internal/health"
+	"graspd/internal/hosting"
+	"graspd/internal/ingest"
+	"graspd/internal/nip34"
+	"graspd/internal/nostr"
+	"graspd/internal/policy"
+	"graspd/internal/store"
+)
+
+// anything is a Verifier for which every signature is genuine.
+type anything struct{}
+
+func (anything) Verify(nostr.PubKey, nostr.ID, nostr.Sig) bool { return true }
+
+func ok[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// site is a repository on another git server.
+type site struct {
+	has    map[gitwire.ObjectID]bool
+	fails  error // instead of an answer
+	ends   error // after the packs
+	hangs  bool  // until it is told to end
+	panics bool
+	broken bool // its packs are none
+	shows  *gitwire.Refs
+	meet   func()               // once it has been asked
+	asked  []time.Duration      // when, since the start
+	wanted [][]gitwire.ObjectID // of the last request
+}
+
+// world is a relay with its repositories in memory, in a bubble, and the other servers that there are.
+type world struct {
+	*testing.T
+	gitfake.History
+	disk    *gitfake.Fake
+	fs      *vfs.MemFS
+	service grasp.Service
+	config  gitsync.Config
+	faults  *contain.Faults
+	began   time.Time
+
+	mu    sync.Mutex
+	sites map[string]*site
+
+	store  *store.Store
+	door   *ingest.Door
+	host   *hosting.Host
+	sync   *gitsync.Sync
+	client *ingest.Source
+	relay  *ingest.Source
+	end    func()
+}
+
+// inWorld runs a test in a bubble.
+func inWorld(t *testing.T, c gitsync.Config, test func(*testing.T, *world)) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), config: c, began: time.Now(), sites: map[string]*site{}}
+		w.service = ok(grasp.ParseService("relay.example.org"))
+		w.faults = contain.New(slog.New(slog.DiscardHandler), nil)
+		w.start()
+		defer func() { w.end() }()
+		test(t, w)
+	})
+}
+
+func (w *world) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	rules := policy.Rules{Service: w.service, Git: true}
+	w.store = ok(store.Open(store.Options{Dir: "data", FS: w.fs, Rules: rules.Fingerprint()}))
+	w.host = hosting.New(hosting.Config{Disk: w.disk, Store: w.store, Service: w.service})
+	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger()})
+	w.host.Through(w.door)
+	c := w.config
+	c.Host, c.Fetcher, c.Faults = w.host, w, w.faults
+	c.Now = func() health.Now { return health.Now{Mono: time.Since(w.began), Wall: time.Now()} }
+	w.sync = gitsync.New(c)
+	w.host.Watched(hosting.Watch{Stirred: w.sync.Stirred, PushFailed: w.sync.PushFailed})
+	w.client = w.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
+	w.relay = w.door.Source(ingest.SourceConfig{Label: "wss://other.example.org"})
+	var doors, g sync.WaitGroup
+	inner, stop := context.WithCancel(ctx)
+	doors.Go(func() { _ = w.door.Run(ctx) })
+	g.Go(func() { _ = w.host.Run(inner) })
+	g.Go(func() { _ = w.sync.Run(inner) })
+	w.end = func() {
+		stop()
+		g.Wait()
+		cancel()
+		doors.Wait()
+		if err := w.store.Close(); err != nil {
+			w.Error(err)
+		}
+	}
+}
+
+// at is the URL of a repository on another server, which has these and what they lead to.
+func (w *world) at(server string, tips ...gitwire.ObjectID) string {
+	url := "https://" + server + ".example.org/r.git"
+	s := &site{has: map[gitwire.ObjectID]bool{}, shows: &gitwire.Refs{}}
+	for _, id := range w.All(tips, nil) {
+		s.has[id] = true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sites[url] = s
+	return url
+}
+
+// change changes what a server does.
+func (w *world) change(server string, do func(*site)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	do(w.sites["https://"+server+".example.org/r.git"])
+}
+
+// asked is how often a server was asked.
+func (w *world) asked(server string) (n int) {
+	w.change(server, func(s *site) { n = len(s.asked) })
+	return n
+}
+
+func (w *world) visit(url string) (s site, is bool) {
+	w.mu.Lock()
+	x := w.sites[url]
+	if x == nil {
+		w.mu.Unlock()
+		return s, false
+	}
+	x.asked = append(x.asked, time.Since(w.began))
+	s = *x
+	w.mu.Unlock()
+	if s.meet != nil {
+		s.meet()
+	}
+	return s, true
+}
+
+// Fetch implements gitsync.Fetcher.
+func (w *world) Fetch(ctx context.Context, r gitfetch.Request) (res gitfetch.Result, err error) {
+	s, is := w.visit(r.URL)
+	switch {
+	case !is:
+		return res, errors.New("no such host")
+	case s.panics:
+		panic("a fault")
+	case s.hangs:
+		<-ctx.Done()
+		return res, fmt.Errorf("fetch: %w", context.Cause(ctx))
+	case s.fails != nil:
+		return res, s.fails
+	}
+	var ids []gitwire.ObjectID
+	for _, g := range r.Groups {
+		if !slices.ContainsFunc(g, func(id gitwire.ObjectID) bool { return !s.has[id] }) {
+			ids = append(ids, g...)
+		}
+	}
+	w.mu.Lock()
+	w.sites[r.URL].wanted = r.Groups
+	w.mu.Unlock()
+	if len(ids) == 0 {
+		return res, s.ends
+	}
+	pack := w.Pack(w.All(ids, r.Haves))
+	if s.broken {
+		pack = pack[:len(pack)-5]
+	}
+	r.Alive()
+	res.Bytes = int64(len(pack))
+	if err := r.Pack(ctx, ids, bytes.NewReader(pack)); err != nil {
+		return res, err
+	}
+	return res, s.ends
+}
+
+// Advertised implements gitsync.Fetcher.
+func (w *world) Advertised(_ context.Context, url string) (gitfetch.Result, error) {
+	s, is := w.visit(url)
+	if !is {
+		return gitfetch.Result{}, errors.New("no such host")
+	}
+	return gitfetch.Result{Refs: s.shows}, s.fails
+}
+
+func author(n byte) nostr.PubKey { return nostr.PubKey{1, n} }
+
+func (w *world) event(by byte, kind nostr.Kind, tags ...nostr.Tag) *nostr.Event {
+	e := &nostr.Event{PubKey: author(by), CreatedAt: time.Now().Unix(), Kind: kind, Tags: tags}
+	e.ID = e.ComputeID()
+	return e
+}
+
+// comes gives an event to the relay, from a client or another relay.
+func (w *world) comes(e *nostr.Event, from store.Source) *nostr.Event {
+	w.Helper()
+	c := make(chan policy.Verdict, 1)
+	src := w.client
+	if from != store.Direct {
+		src = w.relay
+	}
+	if err := src.Submit(w.Context(), e, from, func(v policy.Verdict) { c <- v }); err != nil {
+		w.Fatal(err)
+	}
+	if v := <-c; !v.OK() {
+		w.Fatalf("kind %d is answered %+v", e.Kind, v)
+	}
+	return e
+}
+
+// announce is an announcement of a repository that others have as well.
+func (w *world) announce(by byte, d string, clone ...string) *nostr.Event {
+	w.Helper()
+	return w.comes(w.event(by, nip34.KindRepository, nostr.Tag{"d", d}, append(nostr.Tag{"clone", w.service.CloneURL(author(by), d)}, clone...),
+		nostr.Tag{"relays", w.service.RelayURL().String()}), store.Direct)
+}
+
+// state is one with main at a commit.
+func (w *world) state(by byte, d string, from store.Source, main gitwire.ObjectID) *nostr.Event {
+	w.Helper()
+	return w.comes(w.event(by, nip34.KindState, nostr.Tag{"d", d}, nostr.Tag{"HEAD", "ref: refs/heads/main"}, nostr.Tag{"refs/heads/main", main.String()}), from)
+}
+
+func addressOf(e *nostr.Event) nip34.Address {
+	return nip34.Address{Kind: nip34.KindRepository, PubKey: e.PubKey, D: e.Tags.D()}
+}
+
+// pass lets time pass, until nothing happens any more at its end.
+func (w *world) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (w *world) served(e *nostr.Event) bool {
+	v := w.store.View()
+	defer v.Close()
+	_, is, err := v.Get(e.ID)
+	return is && err == nil
+}
+
+func (w *world) wantServed(want bool, events ...*nostr.Event) {
+	w.Helper()
+	for _, e := range events {
+		if w.served(e) != want {
+			w.Fatalf("kind %d is served: %v", e.Kind, !want)
+		}
+	}
+}
+
+// standing is what is told of a repository: its needs and a line for each server.
+func (w *world) standing(repo *nostr.Event) gitsync.Standing {
+	return w.sync.Standing(w.Context(), addressOf(repo))
+}
