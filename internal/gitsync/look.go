@@ -102,6 +102,9 @@ func (s *Sync) stirred(ctx context.Context) (all bool) {
 	begun := s.cfg.Now().Mono
 	defer func() { s.took = s.cfg.Now().Mono - begun }()
 	names, push, all := s.stirs.take()
+	if all {
+		names = nil // a look at everything follows
+	}
 	for d := range names {
 		if err := s.lookAt(ctx, d); err != nil {
 			s.report("what repositories lack", err)

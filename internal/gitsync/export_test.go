@@ -1,0 +1,28 @@
+package gitsync
+
+import (
+	"time"
+
+	"graspd/internal/gitfetch"
+	"graspd/internal/gitplan"
+	"graspd/internal/grasp"
+	"graspd/internal/ledger"
+	"graspd/internal/nip34"
+)
+
+// BooksKept is of how many repositories it is kept how their servers answered.
+const BooksKept = booksKept
+
+// AnswerOf says what an error tells about a server.
+func AnswerOf(err error) (gitplan.Answer, time.Duration) { return answerOf(err, gitfetch.Result{}) }
+
+// Noted takes note of how a server answered.
+func (s *Sync) Noted(of nip34.Address, source grasp.Source, at time.Time, err error) {
+	s.book.noted(gitplan.Fetch{Of: of, Source: source}, at, err, "")
+}
+
+// Looked takes note of what a repository lacks.
+func (s *Sync) Looked(l ledger.Lack) { s.book.looked(l) }
+
+// Known is of how many repositories something is known.
+func (s *Sync) Known() int { return len(s.book.all()) }
