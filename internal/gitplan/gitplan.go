@@ -95,6 +95,7 @@ const (
 	Absent                 // in order: there is no such repository, or none for us
 	Limited                // it wants to be asked less
 	Failed                 // it was not reached, or did not answer as a git server does
+	TooMuch                // in order: it has more than may be here
 	Ours                   // something failed here; nothing is known about the server
 )
 

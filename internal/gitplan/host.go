@@ -36,7 +36,7 @@ func (h *host) started(now health.Now) {
 func (h *host) ended(now health.Now, t health.Terms, o Outcome) {
 	h.running--
 	switch o.Answer {
-	case Answered, Absent:
+	case Answered, Absent, TooMuch:
 		h.proven = true
 		h.failures.Progress()
 	case Limited:

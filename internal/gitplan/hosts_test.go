@@ -199,6 +199,18 @@ func TestWhatTakesLongOfOneOwner(t *testing.T) {
 	b.want(b.ends("a", gitplan.Outcome{Answer: gitplan.Ours}), "")
 }
 
+// A server that has more than may be here is in order, and not asked for the same before an hour has passed.
+func TestAServerThatHasTooMuch(t *testing.T) {
+	b := newBench(t, gitplan.Config{})
+	b.want(b.lacks(repository(1, "x"), "a", needs(1)...), "a:1")
+	b.want(b.ends("a", gitplan.Outcome{Answer: gitplan.TooMuch}), "")
+	b.want(b.lacks(repository(2, "x"), "a", needs(2)...), "a:2")
+	b.want(b.gives("a", 2), "")
+	did, d := b.until(2 * time.Hour)
+	b.want(did, "a:1")
+	b.within(d, gitplan.LazyEvery, gitplan.LazyEvery)
+}
+
 // A host about which nothing is to be remembered is forgotten, once there are many.
 func TestHostsAreForgotten(t *testing.T) {
 	b := newBench(t, gitplan.Config{})

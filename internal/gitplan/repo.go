@@ -147,10 +147,13 @@ func (r *repo) asked(now health.Now, s grasp.Source, jitter float64) {
 	t.next = now.Mono + wait + time.Duration(jitter*float64(wait)/8)
 }
 
-// ended takes note of what a source gave.
+// ended takes note of what a source gave. What was too much is not sent again every two minutes.
 func (r *repo) ended(now health.Now, f Fetch, o Outcome) {
 	if t := r.turns[f.Source]; t != nil {
 		t.Asked = Asked{Last: now.Wall, Answer: o.Answer, Gave: t.Gave || len(o.Brought) > 0}
+		if o.Answer == TooMuch {
+			t.next = max(t.next, now.Mono+LazyEvery)
+		}
 	}
 	r.needs = slices.DeleteFunc(r.needs, func(n need) bool { return slices.Contains(o.Brought, n.Event) })
 }

@@ -79,7 +79,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		had: map[nostr.ID]time.Duration{}, jobs: map[uint64]*job{}, brought: map[nostr.ID]time.Duration{}, cap: 2 + r.IntN(10),
 	}
 	w.plan = gitplan.New(gitplan.Config{Concurrency: w.cap})
-	kinds := []string{"good", "good", "dead", "empty", "slow", "limited", "lying", "later", "absent", "endless"}
+	kinds := []string{"good", "good", "dead", "empty", "slow", "limited", "lying", "later", "absent", "endless", "large"}
 	var all []*server
 	for i := range 2 + r.IntN(12) {
 		s := &server{name: fmt.Sprintf("s%d.example.org", i), kind: kinds[r.IntN(len(kinds))]}
@@ -197,6 +197,8 @@ func (w *world) begin(f gitplan.Fetch) {
 		}
 	case "lying":
 		j.o.Answer = gitplan.Ours
+	case "large":
+		took, j.o.Answer = 4*time.Minute, gitplan.TooMuch
 	case "absent":
 		j.o.Answer = gitplan.Absent
 	}

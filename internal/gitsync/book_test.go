@@ -33,8 +33,9 @@ func TestWhatAnErrorTells(t *testing.T) {
 		{status(401), gitplan.Absent, 0}, {status(403), gitplan.Absent, 0}, {status(404), gitplan.Absent, 0}, {status(410), gitplan.Absent, 0}, {status(451), gitplan.Absent, 0},
 		{status(429), gitplan.Limited, 429 * time.Second}, {status(503), gitplan.Limited, 503 * time.Second},
 		{status(500), gitplan.Failed, 0}, {status(302), gitplan.Failed, 0}, {status(400), gitplan.Failed, 0},
+		{&gitrepo.PackError{Text: "too large", ByLimit: true}, gitplan.TooMuch, 0}, {fmt.Errorf("x: %w", gitfetch.ErrTooMuch), gitplan.TooMuch, 0},
 		{&gitrepo.PackError{Text: "damaged"}, gitplan.Failed, 0}, {fmt.Errorf("x: %w", &gitrepo.MissingError{}), gitplan.Failed, 0},
-		{fmt.Errorf("x: %w", publicnet.ErrForbidden), gitplan.Failed, 0}, {gitfetch.ErrSilent, gitplan.Failed, 0}, {gitfetch.ErrTooMuch, gitplan.Failed, 0},
+		{fmt.Errorf("x: %w", publicnet.ErrForbidden), gitplan.Failed, 0}, {gitfetch.ErrSilent, gitplan.Failed, 0},
 		{&gitfetch.ServerError{Text: "no"}, gitplan.Failed, 0}, {&gitfetch.ProtocolError{Text: "no"}, gitplan.Failed, 0}, {errors.New("what else"), gitplan.Failed, 0},
 		{fmt.Errorf("x: %w", context.Canceled), gitplan.Ours, 0}, {fmt.Errorf("x: %w", gitproc.ErrBusy), gitplan.Ours, 0}, {fmt.Errorf("x: %w", gitrepo.ErrFull), gitplan.Ours, 0},
 	} {

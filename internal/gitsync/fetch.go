@@ -94,6 +94,8 @@ func answerOf(err error, r gitfetch.Result) (gitplan.Answer, time.Duration) {
 			return gitplan.Limited, status.RetryAfter
 		}
 		return gitplan.Failed, 0
+	case hosting.TooMuch(err), errors.Is(err, gitfetch.ErrTooMuch):
+		return gitplan.TooMuch, 0
 	case errors.As(err, &pack), errors.As(err, &missing):
 		return gitplan.Failed, 0 // it sent what it should not have
 	case errors.Is(err, context.Canceled), errors.Is(err, gitproc.ErrBusy), errors.Is(err, gitrepo.ErrFull):

@@ -149,6 +149,23 @@ func TestTipsOfPullRequests(t *testing.T) {
 	})
 }
 
+// A server that only a pull request names is asked for its tip alone.
+func TestAForkIsAskedForItsTip(t *testing.T) {
+	inWorld(t, gitsync.Config{}, func(t *testing.T, w *world) {
+		tip, main := w.Commit("fix"), w.Commit("main")
+		repo := w.announce(1, "tool")
+		w.state(1, "tool", store.Live, main)
+		e := w.comes(w.event(2, nip34.KindPullRequest, nostr.Tag{"c", tip.String()}, nostr.Tag{"a", repo.Address()}, nostr.Tag{"clone", w.at("fork", tip, main)}), store.Live)
+		w.pass(10 * time.Second)
+		w.wantServed(true, repo, e)
+		w.change("fork", func(s *site) {
+			if len(s.asked) != 1 || len(s.wanted) != 1 || len(s.wanted[0]) != 1 || s.wanted[0][0] != tip {
+				t.Errorf("asked %d times, for %v", len(s.asked), s.wanted)
+			}
+		})
+	})
+}
+
 // Whatever is wrong with a server, it is told, and asked again when it may be.
 func TestHowServersFail(t *testing.T) {
 	status := func(code int, retry time.Duration) error {
@@ -254,12 +271,13 @@ func TestSurveys(t *testing.T) {
 		})
 		w.change("c", func(s *site) { s.fails = &gitfetch.StatusError{Code: 404} })
 		w.state(1, "tool", store.Live, tip)
-		w.announce(2, "empty", "https://d.example.org/r.git")
 		w.pass(10 * time.Minute)
 		if s := w.sync.Stats(); s.Surveys != 0 || s.Sweeps != 1 {
 			t.Fatalf("%+v", s)
 		}
-		w.pass(time.Hour)
+		w.pass(45 * time.Minute)
+		w.announce(2, "empty", "https://d.example.org/r.git") // there is nothing to compare
+		w.pass(15 * time.Minute)
 		if s := w.sync.Stats(); s.Surveys != 3 || s.Sweeps != 2 {
 			t.Fatalf("%+v", s)
 		}

@@ -82,6 +82,13 @@ func (h *Host) Take(lack ledger.Lack, party string) (*Taking, error) {
 	return &Taking{h: h, lack: lack, party: party, told: h.cfg.Now()}, nil
 }
 
+// TooMuch reports whether a Taking failed because somebody has more than may be here.
+func TooMuch(err error) bool {
+	var bound reason
+	var pack *gitrepo.PackError
+	return errors.As(err, &bound) || errors.As(err, &pack) && pack.ByLimit
+}
+
 // MaxBytes is how much is taken at most.
 func (t *Taking) MaxBytes() int64 { return t.h.cfg.Limits.Push }
 

@@ -308,6 +308,13 @@ func TestBoundsOfWhatComes(t *testing.T) {
 	}
 	w.waits(next)
 	w.nothingIsLeft()
+	x := w.take(repo)
+	if err := x.Pack(t.Context(), needed(w.lacks(repo)), strings.NewReader(w.packOf(r, big, tip))); !hosting.TooMuch(err) {
+		t.Errorf("too large a repository counts as %v", err)
+	}
+	if err := x.Pack(t.Context(), needed(w.lacks(repo)), strings.NewReader("no pack")); hosting.TooMuch(err) {
+		t.Errorf("%v counts as too much", err)
+	}
 }
 
 func noise(n int) string {
