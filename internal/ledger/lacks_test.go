@@ -141,6 +141,19 @@ func TestWhichStatesAreLookedFor(t *testing.T) {
 	d.lacking(mine, "2")
 }
 
+func TestWhatIsLookedForAtATimeIsBounded(t *testing.T) {
+	d := newDesk(t)
+	repo, other := d.cloned(1, "d", "https://a.example.org/d"), d.cloned(2, "d")
+	d.wants(refs.Wait, repo, other)
+	for i := range 300 {
+		d.wants(refs.Wait, d.pullRequest(byte(2+i%200), byte(1+i/200), repo))
+	}
+	if l := d.lacks(repo); len(l.Needs) != 256 {
+		t.Errorf("%d are looked for", len(l.Needs))
+	}
+	d.lacking(other, "")
+}
+
 func TestAFetchThatGoesOnKeepsWhatWaits(t *testing.T) {
 	d := newDesk(t)
 	repo := d.cloned(1, "d", "https://a.example.org/d")
