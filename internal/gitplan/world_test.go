@@ -26,7 +26,6 @@ type server struct {
 	name  string
 	kind  string
 	from  time.Duration   // when it begins to have what it has
-	until time.Duration   // dead before
 	took  []time.Duration // when each fetch of it began
 	ends  time.Duration   // of what it asked to be left alone
 	under int

@@ -84,6 +84,13 @@ func (w *writer) apply(e *nostr.Event, from store.Source, label string, o policy
 	return w.prune()
 }
 
+// reconsider lets what may have waited for e be decided again.
+func (w *writer) reconsider(e *nostr.Event) {
+	for _, x := range w.orphans.concerned(e) {
+		w.promotion.reconsider(x)
+	}
+}
+
 // add stores e and does what that entails: what was refused for want of it is asked for or decided again,
 // announcements whose invitation it ended leave, and its expiry is awaited.
 func (w *writer) add(e *nostr.Event, from store.Source) error {
@@ -111,9 +118,7 @@ func (w *writer) add(e *nostr.Event, from store.Source) error {
 	if err := w.forgets.forget(e); err != nil {
 		return err
 	}
-	for _, x := range w.orphans.concerned(e) {
-		w.promotion.reconsider(x)
-	}
+	w.reconsider(e)
 	if e.Kind == nostr.KindVanish || w.round.batch.Unfinished() > 0 {
 		w.purging.due = true
 	}

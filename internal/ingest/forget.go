@@ -31,7 +31,11 @@ func (f *forgetting) forget(e *nostr.Event) error {
 	if e.Kind != nip34.KindRepository {
 		return nil
 	}
-	d := e.Tags.D()
+	return f.forgetRepository(e.Tags.D())
+}
+
+// forgetRepository forgets the announcements and states with that d that may be taken now.
+func (f *forgetting) forgetRepository(d string) error {
 	return f.take(func(max int) (int, bool, error) { return f.w.round.batch.ForgetRepository(d, max) })
 }
 

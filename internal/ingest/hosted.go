@@ -111,7 +111,12 @@ func (w *writer) await(e *nostr.Event, from store.Source, label string) error {
 		return err
 	}
 	w.lapsing.expect(w.door.now().Add(ledger.WaitFor).Unix(), w.door.now())
-	return nil
+	if e.Kind != nip34.KindRepository {
+		return nil
+	}
+	// Its states may have come before it, and be taken now.
+	w.reconsider(e)
+	return w.forgets.forgetRepository(e.Tags.D())
 }
 
 // accept stores e, and with it all whose wait it ends.

@@ -11,6 +11,7 @@ import (
 // The order in which the parts of a graspd are to end: against the data, and those that tell of them last.
 var (
 	endsInOrder  = []string{"public listener", "engine", "relay", "door"}
+	gitParts     = []string{"git sync", "hosting"} // after the engine
 	privateParts = []string{"page history", "private listener"}
 )
 
@@ -53,9 +54,12 @@ func (e *ends) WithAttrs(a []slog.Attr) slog.Handler { return &ends{e.Handler.Wi
 func (e *ends) WithGroup(name string) slog.Handler { return &ends{e.Handler.WithGroup(name), e.heard} }
 
 // judge fails the test where the parts have not ended one after another.
-func (e *ends) judge(t testing.TB, private bool) {
+func (e *ends) judge(t testing.TB, git, private bool) {
 	t.Helper()
 	want := endsInOrder
+	if git {
+		want = slices.Insert(slices.Clone(want), 2, gitParts...)
+	}
 	if private {
 		want = slices.Concat(want, privateParts)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"graspd/internal/gitrepo/gitfake"
 	"graspd/internal/grasp"
 	"graspd/internal/ingest"
 	"graspd/internal/nip11"
@@ -35,6 +36,7 @@ type Options struct {
 	Door      ingest.Limits
 	Private   bool                    // it has a private listener, on the host of that name behind "private."
 	Engine    func(*relaysync.Config) // changes what the engine gets
+	Git       bool                    // it hosts repositories
 }
 
 // Graspd is one whole relay: store, door, server and engine, built in the order
@@ -53,6 +55,9 @@ type Graspd struct {
 	full  atomic.Bool // its disk
 	lives int         // so far
 	run   *running    // nil while it is stopped
+	up    *node.Node  // the same for neighbours; guarded by w.mu
+	disk  *gitfake.Fake
+	dir   string // for packs that are kept
 }
 
 // running is one life of the process.
@@ -70,8 +75,32 @@ func (w *World) Graspd(name string, o Options) *Graspd {
 		w.t.Fatal(err)
 	}
 	g := &Graspd{Options: o, Name: name, URL: URL(name), Service: service, w: w, fs: vfs.NewCrashableMem(), host: w.Net.Host(name), past: newHistory()}
+	if o.Git {
+		g.dir = w.t.TempDir()
+		if err := durable(g.fs, g.dir); err != nil {
+			w.t.Fatal(err)
+		}
+	}
 	w.all = append(w.all, g)
 	return g
+}
+
+// durable makes a directory that a power cut leaves.
+func durable(fs vfs.FS, dir string) error {
+	if dir == fs.PathDir(dir) {
+		return nil
+	}
+	if err := durable(fs, fs.PathDir(dir)); err != nil {
+		return err
+	}
+	if err := fs.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	parent, err := fs.OpenDir(fs.PathDir(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(parent.Sync(), parent.Close())
 }
 
 // Key is the relay's own key.
@@ -131,12 +160,23 @@ func (g *Graspd) start() error {
 	if g.Options.Engine != nil {
 		g.Options.Engine(&c.Sync.Engine)
 	}
+	if g.Git {
+		c.Dir, c.Git = g.dir, g.hosting()
+	}
 	n, err := node.New(c)
 	if err != nil {
 		return err
 	}
 	g.run = &running{n, g.serve(n), ends}
+	g.show(n)
 	return nil
+}
+
+// show lets neighbours reach it, or no more.
+func (g *Graspd) show(n *node.Node) {
+	g.w.mu.Lock()
+	defer g.w.mu.Unlock()
+	g.up = n
 }
 
 // identity is that of a relay whose marks are taken for signatures.
@@ -182,10 +222,11 @@ func (g *Graspd) Stop() {
 		return
 	}
 	begun := time.Now()
+	g.show(nil)
 	if err := g.run.stop(); err != nil {
 		g.w.t.Errorf("stop %s: %v", g.Name, err)
 	}
-	g.run.ends.judge(g.w.t, g.Private)
+	g.run.ends.judge(g.w.t, g.Git, g.Private)
 	if d := time.Since(begun); d > 10*time.Second {
 		g.w.t.Errorf("%s took %v to stop", g.Name, d)
 	}
@@ -200,6 +241,7 @@ func (g *Graspd) Crash() {
 	g.past.cut(true)
 	disk := g.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: r})
 	g.host.Cut()
+	g.show(nil)
 	if err := g.run.stop(); err != nil {
 		g.w.t.Errorf("crash %s: %v", g.Name, err)
 	}

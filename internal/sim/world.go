@@ -2,9 +2,11 @@ package sim
 
 import (
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
+	"graspd/internal/gitrepo/gitfake"
 	"graspd/internal/grasp"
 	"graspd/internal/testkit"
 )
@@ -21,6 +23,9 @@ type World struct {
 	Fakes *testkit.Net
 	log   *slog.Logger
 	all   []*Graspd
+
+	History gitfake.History // all git objects of the world
+	mu      sync.Mutex      // guards which of all are up
 }
 
 // New returns an empty world. The same seed gives the same world.

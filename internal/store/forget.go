@@ -66,11 +66,12 @@ var authorKinds = [...]nostr.Kind{nostr.KindDeletion, nostr.KindVanish, nip34.Ki
 
 func isOrphan(r flaggedRow) bool { return r.why == policy.Orphan }
 
-// ForgetRepository forgets the announcements and states with that d that were refused or withdrawn, now that an
-// announcement or a maintainer of that d was accepted. It forgets at most max and reports whether there may be more.
+// ForgetRepository forgets the announcements and states with that d that were refused or withdrawn, and the states that have waited in
+// vain, now that an announcement or a maintainer of that d was accepted, or waits. It forgets at most max and reports whether there may be
+// more.
 func (b *Batch) ForgetRepository(d string, max int) (n int, more bool, err error) {
 	refused := func(r flaggedRow) bool {
-		return byRules(r.why) && (r.kind == nip34.KindRepository || r.kind == nip34.KindState)
+		return byRules(r.why) && (r.kind == nip34.KindRepository || r.kind == nip34.KindState) || r.why == policy.Lapsed && r.kind == nip34.KindState
 	}
 	n, more, err = b.forgetRows([]flaggedRange{{prefix: flagged(tagPrefix('d', hashOf(d))), which: refused}}, max)
 	if err != nil {

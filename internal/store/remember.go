@@ -9,10 +9,13 @@ import (
 )
 
 // How long an event is remembered that is not stored: 7 days and up to one more by its id, so that what was refused
-// together does not come back together.
+// together does not come back together. What has waited for git data in vain is remembered for a day, and up to an hour more: then other
+// relays may bring it again, as the data may be there by now.
 const (
 	rememberSeconds = 7 * 24 * 3600
 	rememberSpread  = 24 * 3600
+	lapsedSeconds   = 24 * 3600
+	lapsedSpread    = 3600
 	forgetPerCommit = 1000 // due ones forgotten in one commit
 )
 
@@ -118,7 +121,7 @@ func (b *Batch) writeRecord(r record) error {
 	}
 	r.due = 0
 	if r.why != policy.Withdraw {
-		r.due = b.s.opt.Now().Unix() + rememberFor(r.id)
+		r.due = b.s.opt.Now().Unix() + r.keptFor()
 	}
 	if err := b.putRecord(r); err != nil {
 		return err
@@ -126,13 +129,17 @@ func (b *Batch) writeRecord(r record) error {
 	return b.forgetSurplus()
 }
 
-// rememberFor is how many seconds the record of an event is kept.
-func rememberFor(id nostr.ID) int64 {
-	return rememberSeconds + int64(binary.BigEndian.Uint32(id[28:])%rememberSpread)
+// keptFor is how many seconds a record is kept that is forgotten some time.
+func (r record) keptFor() int64 {
+	n := binary.BigEndian.Uint32(r.id[28:])
+	if r.why == policy.Lapsed {
+		return lapsedSeconds + int64(n%lapsedSpread)
+	}
+	return rememberSeconds + int64(n%rememberSpread)
 }
 
 // madeAt is the unix time at which a record was made that is forgotten some time.
-func (r record) madeAt() int64 { return r.due - rememberFor(r.id) }
+func (r record) madeAt() int64 { return r.due - r.keptFor() }
 
 // putRecord writes a record as it is, with its rows; there is none of that event.
 func (b *Batch) putRecord(r record) error {

@@ -79,17 +79,19 @@ var forgetCases = []testCase{
 		r.remember(t, policy.Refuse, ann, other, list)
 		r.remember(t, policy.Orphan, state)
 		r.remember(t, policy.Superseded, old)
+		waited, vain := Event(5, Start, 30618, "", nostr.Tag{"d", "x"}), Announcement(5, Start, "x", "in vain")
+		r.remember(t, policy.Lapsed, waited, vain)
 		r.batch(t, func(b Batch) {
-			if n, more, err := b.ForgetRepository("x", 100); n != 3 || more || err != nil {
+			if n, more, err := b.ForgetRepository("x", 100); n != 4 || more || err != nil {
 				t.Errorf("forgot %d, more %v, %v", n, more, err)
 			}
 		})
-		for _, e := range []*nostr.Event{ann, state, left} {
+		for _, e := range []*nostr.Event{ann, state, left, waited} {
 			if k := r.known(t, e.ID); k.State != store.Unknown {
 				t.Errorf("%d %q: known as %v", e.Kind, e.Content, k)
 			}
 		}
-		for _, e := range []*nostr.Event{held, old, other, list} {
+		for _, e := range []*nostr.Event{held, old, other, list, vain} {
 			if k := r.known(t, e.ID); k.State != store.Remembered {
 				t.Errorf("%d %q: known as %v", e.Kind, e.Content, k)
 			}

@@ -23,7 +23,11 @@ func (b *modelBatch) remember(e *nostr.Event, why policy.Outcome) {
 	}
 	b.endWait(e.ID, why)
 	b.ops++
-	r := memory{e: kept, why: why, due: b.m.now() + 7*24*3600 + int64(binary.BigEndian.Uint32(e.ID[28:])%(24*3600))}
+	n := int64(binary.BigEndian.Uint32(e.ID[28:]))
+	r := memory{e: kept, why: why, due: b.m.now() + 7*24*3600 + n%(24*3600)}
+	if why == policy.Lapsed {
+		r.due = b.m.now() + 24*3600 + n%3600
+	}
 	if byRules {
 		r.epoch = b.epoch
 	}
@@ -113,7 +117,7 @@ func (b *modelBatch) LostRepositories() []string {
 // ForgetRepository forgets refused announcements and states.
 func (b *modelBatch) ForgetRepository(d string, max int) (int, bool, error) {
 	return b.forgetIf(max, func(r memory) bool {
-		return r.epoch != 0 && (r.e.Kind == nip34.KindRepository || r.e.Kind == nip34.KindState) &&
+		return (r.epoch != 0 && (r.e.Kind == nip34.KindRepository || r.e.Kind == nip34.KindState) || r.why == policy.Lapsed && r.e.Kind == nip34.KindState) &&
 			slices.ContainsFunc(r.e.Tags, func(t nostr.Tag) bool { return t[0] == "d" && t[1] == d })
 	})
 }
