@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"graspd/internal/gitplan"
+	"graspd/internal/grasp"
 )
 
 // many lets a host have many repositories that lack something, of an owner each.
@@ -25,6 +26,26 @@ func TestAHostIsAskedFourThingsAtATime(t *testing.T) {
 	b.want(b.gives("a", 1), "a:5")
 	b.want(b.gives("a", 2), "a:6")
 	b.want(b.gives("a", 3), "a") // the survey
+}
+
+// A host has its places whatever its ports; what one port does is nothing to another.
+func TestPortsOfAHost(t *testing.T) {
+	b := newBench(t, gitplan.Config{Concurrency: 20})
+	for i := range byte(6) {
+		url := grasp.Source(fmt.Sprintf("https://a.example.org:%d/r.git", 8000+int(i)))
+		b.adds(gitplan.Lack{Of: repository(i+1, "x"), Needs: needs(i + 1), Sources: []grasp.Source{url}})
+	}
+	b.want(b.step(), "a:1 a:2 a:3 a:4")
+	b.want(b.ends("a", gitplan.Outcome{Answer: gitplan.Failed}), "a:5")
+	b.want(b.ends("a", gitplan.Outcome{Answer: gitplan.Limited, Retry: time.Hour}), "a:6")
+	for _, e := range []byte{3, 4, 5, 6} {
+		b.want(b.gives("a", e), "")
+	}
+	b.plan.PushFailed(b.clock(), repository(1, "x"))
+	b.plan.PushFailed(b.clock(), repository(2, "x"))
+	b.want(b.step(), "")
+	did, _ := b.until(time.Minute)
+	b.want(did, "a:1")
 }
 
 // A server that asks for less is left alone for as long as it says, and asked more slowly from then on.

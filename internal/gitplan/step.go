@@ -117,14 +117,14 @@ func (p *Plan) evict(now health.Now, c *census) []uint64 {
 	if c.young >= p.cfg.Concurrency {
 		return nil
 	}
-	full := c.all >= p.most() && p.waits(c, p.ready.owners...)
+	full := c.all >= p.most() && p.waits(now, c, p.ready.owners...)
 	var longest *running
 	for _, f := range p.fetches {
 		switch owner := f.Of.PubKey; {
 		case f.stopped:
 			return nil // there is room in a moment
 		case f.young(now) || len(p.ready.owners) == 0:
-		case !full && !p.crowded(c, f) && (c.ofOwners[owner] < p.half()*(1+overtimes) || !p.waits(c, owner)):
+		case !full && !p.crowded(c, f) && (c.ofOwners[owner] < p.half()*(1+overtimes) || !p.waits(now, c, owner)):
 		case longest == nil, f.quiet && !longest.quiet,
 			f.quiet == longest.quiet && (f.began.Mono < longest.began.Mono || f.began.Mono == longest.began.Mono && f.ID < longest.ID):
 			longest = f
@@ -137,11 +137,23 @@ func (p *Plan) evict(now health.Now, c *census) []uint64 {
 	return []uint64{longest.ID}
 }
 
-// waits says whether a repository of these owners waits of which nothing is under way.
-func (p *Plan) waits(c *census, owners ...nostr.PubKey) bool {
-	return slices.ContainsFunc(owners, func(owner nostr.PubKey) bool {
-		return slices.ContainsFunc(p.ready.of[owner], func(r *repo) bool { return p.repos[r.of] == r && len(c.repos[r.of]) == 0 })
-	})
+// waits says whether a repository of these owners waits for nothing but a place, among the first that are looked at.
+func (p *Plan) waits(now health.Now, c *census, owners ...nostr.PubKey) bool {
+	looked := 0
+	for _, owner := range owners {
+		for _, r := range p.ready.of[owner] {
+			if looked++; looked > lookedAt {
+				return false
+			}
+			if p.repos[r.of] != r || !mayBegin(now, c.repos[r.of]) {
+				continue
+			}
+			if _, found, _ := p.source(now, r, c); found {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // crowded says whether a fetch is one of those for which no other source of its repository is asked.

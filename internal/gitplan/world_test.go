@@ -290,7 +290,7 @@ func (w *world) check() {
 			w.t.Errorf("%v has been had since %v, and did not come by %v", id, since, w.now)
 		case at-since > 95*time.Minute: // an hour and an eighth, and five minutes for each source that sends for long and in vain
 			w.t.Errorf("%v has been had since %v, and came at %v", id, since, at)
-		case !w.sets && since == 0 && at > 25*time.Minute:
+		case !w.sets && since == 0 && at > 30*time.Minute: // five minutes for each such source, and the rounds between
 			w.t.Errorf("%v was had from the start, and came at %v", id, at)
 		}
 	}
