@@ -59,6 +59,20 @@ func TestFiltersOfTheLayers(t *testing.T) {
 	expectFilters(t, "stored", stored, append(rest(500), `{"kinds":[30617],"limit":500}`))
 }
 
+// Of a repository whose announcement waits for git data only announcements and states are asked for, and nobody's who refers to it.
+func TestWhatWaitsIsAskedForByItsIdentifierAlone(t *testing.T) {
+	f := wanttest.NewFold(t)
+	f.Await(f.Announce(key(0), "x", 1, []string{us, string(here)}))
+	f.Step()
+	w := f.Wants[here]
+	d := newDriver(t, plan.Config{NoNegentropy: true})
+	d.connect(w, plan.Limits{})
+	expectFilters(t, "live", d.following(), []string{`{"kinds":[30617,30618],"#d":["x"],"limit":0}`, `{"kinds":[30617,30618,62],"limit":0}`})
+	if v := plan.ValuesOf(w, w.Repos[0].Item); len(v.Addresses)+len(v.IDs) > 0 {
+		t.Errorf("the full resync looks for what refers to %q", v.Addresses)
+	}
+}
+
 // asks collects the values per tag that filters ask for.
 func asks(filters []nostr.Filter) map[string]int {
 	out := map[string]int{}
