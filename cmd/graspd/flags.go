@@ -81,7 +81,7 @@ func (c *Config) serveSettings() []setting {
 		size("git-max-data", 0, 0, "most that all git data takes; 0 = whatever the disk has above its floor", &c.Git.Limits.Total),
 		number("git-processes", 0, 0, 1000, "packs that are made for clients at once; 0 = twice the processors", &c.Git.Processes),
 		size("git-cache", githttp.DefaultCacheBytes, 0, "disk for packs that are kept for those who ask for the same", &c.Git.Cache),
-		boolean("git-sync", "true", "fetch git data that is lacked from the servers that announcements name (GRASP-02)", &c.GitSync),
+		boolean("git-sync", "true", "fetch git data that is lacked from the servers that announcements name (GRASP-02); not without --sync", &c.GitSync),
 		number("git-sync-concurrency", 8, 1, 1000, "such fetches at once", &c.GitSyncConcurrency),
 		list("admin-hosts", "", "host names under which the private listener may be asked for, beside addresses and names without a dot", &c.AdminHosts),
 		prefixes("trusted-proxies", "", "addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed; set it behind one", &c.TrustedProxies),
