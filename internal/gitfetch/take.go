@@ -162,7 +162,8 @@ func (a *advert) askPack(agent string, ids, haves []gitwire.ObjectID) ([]byte, e
 		if a.sideband == 0 {
 			return nil, protocol("the server offers no side-band, without which the end of a pack is not seen")
 		}
-		f.Sideband, f.OfsDelta, f.ThinPack = a.sideband, a.ofsDelta, f.ThinPack && a.thinPack
+		// Without haves no pack is thin; dulwich refuses whoever does not say that they could take one.
+		f.Sideband, f.OfsDelta, f.ThinPack = a.sideband, a.ofsDelta, a.thinPack
 		if a.multiAck {
 			f.MultiAck = gitwire.MultiAckDetailed
 		}

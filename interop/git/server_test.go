@@ -39,12 +39,13 @@ func (o *logs) String() string              { o.mu.Lock(); defer o.mu.Unlock(); 
 
 var listens = regexp.MustCompile(`listens on ws://(\S+)`)
 
-// serve starts graspd on a free port. At the end of the test it has to stop properly, with no word of an error in its log.
-func serve(t *testing.T) *server {
+// serve starts graspd on a free port, with more flags. At the end of the test it has to stop properly, with no word of an error in its log.
+func serve(t *testing.T, more ...string) *server {
 	t.Helper()
 	said := &logs{}
-	cmd := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--admin-listen=", "--data", t.TempDir(), "--domain", "grasp.example.org",
-		"--disk-floor", "0", "--sync=false")
+	args := []string{"serve", "--listen", "127.0.0.1:0", "--admin-listen=", "--data", t.TempDir(), "--domain", "grasp.example.org",
+		"--disk-floor", "0", "--sync=false"}
+	cmd := exec.Command(binary, append(args, more...)...)
 	cmd.Stderr = said
 	out, err := cmd.StdoutPipe()
 	if err != nil {
