@@ -77,6 +77,9 @@ func refused(t *testing.T, url string) {
 func background(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	said := &logs{}
+	if _, err := exec.LookPath(name); err != nil {
+		name = filepath.Join("/usr/sbin", name) // where Debian has servers, and not everybody looks
+	}
 	cmd := exec.Command(name, args...)
 	cmd.Env, cmd.Stderr = environment(), said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
