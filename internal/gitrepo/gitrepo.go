@@ -34,6 +34,7 @@ type Config struct {
 	ReadOnly    bool             // nothing is changed, and the directory must be there
 	OpenIndexes int              // files of packs' indexes that are kept open; 0: 256
 	Large       int64            // bytes from which on a repository's packs are combined in steps, and not all at once; 0: 64 MiB
+	WorthBitmap int64            // bytes from which on a repository's only pack gets a bitmap when it is cloned often; 0: 1 MiB
 }
 
 // Disk keeps repositories in a directory that no other process changes. Any number of goroutines may use it.
@@ -50,6 +51,7 @@ type Disk struct {
 	claims  claims
 	demand  demand
 	large   int64
+	worth   int64
 	changes func() // what tests do before each change of a file
 }
 
@@ -79,6 +81,9 @@ func Open(cfg Config) (*Disk, error) {
 	d.live.m = map[ID]*repository{}
 	if d.large = cfg.Large; d.large == 0 {
 		d.large = 64 << 20
+	}
+	if d.worth = cfg.WorthBitmap; d.worth == 0 {
+		d.worth = 1 << 20
 	}
 	return d, nil
 }

@@ -64,8 +64,13 @@ func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 		return nil, nil, err
 	}
 	old, n, err := d.combinable(repo)
-	if err != nil || n < 2 || n <= maxPacks && d.demand.of(repo) < maxClones {
+	if err != nil || n <= maxPacks && d.demand.of(repo) < maxClones {
 		return nil, nil, err
+	}
+	if n < 2 {
+		if due, err := d.lacksBitmap(repo, old); !due || err != nil {
+			return nil, nil, err
+		}
 	}
 	m := &maintenance{repo: repo, old: old, expire: d.now().Add(-kept).Unix()}
 	d.live.hold(repo)
@@ -97,6 +102,31 @@ func (d *Disk) combinable(repo ID) (packs []string, n int, err error) {
 		}
 	}
 	return packs, n, nil
+}
+
+// lacksBitmap reports whether the packs of a repository that needs no other ones are worth a bitmap, and have none: without one every
+// clone counts all objects.
+func (d *Disk) lacksBitmap(repo ID, packs []string) (bool, error) {
+	entries, err := d.list(repo.path() + "/objects/pack")
+	if err != nil {
+		return false, err
+	}
+	large := false
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".bitmap") {
+			return false, nil
+		}
+		name, isPack := strings.CutSuffix(e.Name(), ".pack")
+		if !isPack || !slices.Contains(packs, name) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return false, err
+		}
+		large = large || info.Size() >= d.worth
+	}
+	return large, nil
 }
 
 func (d *Disk) maintain(ctx context.Context, m *maintenance, refs *gitwire.Refs, keep []gitwire.ObjectID) (bool, error) {

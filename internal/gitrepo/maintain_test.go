@@ -260,6 +260,44 @@ func TestLargeRepositoriesAreCombinedInSteps(t *testing.T) {
 	wantMissing(t, d, some(1), c.all("main", "more2"), 0)
 }
 
+// A repository's only pack gets a bitmap when it is cloned again and again, if it is large enough for that to matter.
+func TestTheOnlyPackGetsABitmap(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		cfg  gitrepo.Config
+		want string // "" leaves it as it is
+	}{
+		"small":  {gitrepo.Config{}, ""},
+		"medium": {gitrepo.Config{WorthBitmap: 1}, "bitmap idx pack"},
+		"large":  {gitrepo.Config{WorthBitmap: 1, Large: 1}, "idx midx midxbitmap pack"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := tempDir(t)
+			x.cfg.Dir = dir
+			d := openDisk(t, x.cfg)
+			c := newClone(t)
+			tip := many(t, d, c, "main", 1)[0]
+			refs := refsOf("", "refs/heads/main", tip)
+			was := packFiles(t, dir)
+			maintain(t, d, refs, nil, false) // nobody clones it
+			clones(t, d, tip)
+			maintain(t, d, refs, nil, x.want != "")
+			if x.want == "" {
+				x.want = was
+			}
+			if got := strings.ReplaceAll(packFiles(t, dir), "rev ", ""); got != x.want {
+				t.Errorf("there are %s, want %s", got, x.want)
+			}
+			fsck(t, dir)
+			wantMissing(t, d, some(1), c.all("main"), 0)
+			d = openDisk(t, x.cfg) // which knows no more how often it was cloned
+			clones(t, d, tip)
+			maintain(t, d, refs, nil, false)
+		})
+	}
+}
+
 // held is a git that waits in the middle of combining packs, until it is let go.
 func held(t *testing.T) (git *gitproc.Git, begun func(), letGo func()) {
 	t.Helper()
