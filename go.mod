@@ -1,4 +1,4 @@
-module graspd
+module github.com/graspd/graspd
 
 go 1.26.0
 

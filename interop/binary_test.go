@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // node is a running graspd.

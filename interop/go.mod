@@ -1,4 +1,4 @@
-module graspd/interop
+module github.com/graspd/graspd/interop
 
 go 1.26.0
 
@@ -11,8 +11,8 @@ require (
 	github.com/fiatjaf/khatru v0.19.1
 	github.com/fiatjaf/relayer/v2 v2.2.11
 	github.com/go-git/go-git/v5 v5.19.3
+	github.com/graspd/graspd v0.0.0
 	github.com/nbd-wtf/go-nostr v0.52.3
-	graspd v0.0.0
 )
 
 require (
@@ -114,4 +114,4 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace graspd => ../
+replace github.com/graspd/graspd => ../

@@ -14,7 +14,7 @@ import (
 	"github.com/fiatjaf/khatru"
 	gonostr "github.com/nbd-wtf/go-nostr"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // startKhatru runs khatru on eventstore's badger with the limits that both have by default, holding events as they are: also those

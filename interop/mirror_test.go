@@ -8,7 +8,7 @@ import (
 
 	gonostr "github.com/nbd-wtf/go-nostr"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // An empty graspd fills itself from khatru and stays live on all of it.

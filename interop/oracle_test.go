@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/corpus"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // oracle says by plain means what a relay holds that takes part in the sync: which events it accepts, and which of another relay's

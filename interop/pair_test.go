@@ -9,7 +9,7 @@ import (
 
 	gonostr "github.com/nbd-wtf/go-nostr"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Two graspd whose repositories list both fill each other from halves that have nothing in common.

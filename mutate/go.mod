@@ -1,3 +1,3 @@
-module graspd/mutate
+module github.com/graspd/graspd/mutate
 
 go 1.26

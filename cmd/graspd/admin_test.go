@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/admin"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // fetch gets one page of the private listener.

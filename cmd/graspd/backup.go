@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/admin"
-	"graspd/internal/node"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // backupCommand copies a data directory: by the graspd that has it open, if there is one.

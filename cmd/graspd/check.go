@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"graspd/internal/node"
-	"graspd/internal/nostr"
-	"graspd/internal/progress"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/progress"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // unreadable is an error after which nothing can be said about a store.

@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"time"
 
-	"graspd/internal/audit"
-	"graspd/internal/node"
-	"graspd/internal/progress"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/audit"
+	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/progress"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // gitCheck is how the git data is looked at.

@@ -5,13 +5,13 @@ import (
 	"net/netip"
 	"time"
 
-	"graspd/internal/front"
-	"graspd/internal/grasp"
-	"graspd/internal/nip11"
-	"graspd/internal/node"
-	"graspd/internal/policy"
-	"graspd/internal/relaysync"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Config is every setting of graspd. The flag table in flags.go gives each its

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/grasp"
 )
 
 // TestCrashOfPushes kills a graspd again and again while people push to repositories that it hosts, and checks after each what is

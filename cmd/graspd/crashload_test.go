@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/publicnet"
-	"graspd/internal/relayconn"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 type event = nostr.Event

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/relayconn"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // contributor maintains a repository, with somebody else whose own follows, and goes on after every kill where they were.

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/relayconn"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // judge requires that all that was acknowledged is there and nothing else is shown, that it can be cloned and is whole, and that

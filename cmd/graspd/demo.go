@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	"graspd/internal/demo"
-	"graspd/internal/logs"
+	"github.com/graspd/graspd/internal/demo"
+	"github.com/graspd/graspd/internal/logs"
 )
 
 // demoCommand shows, on this machine alone, how an empty relay becomes

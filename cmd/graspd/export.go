@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // exportChunk is how many entries are read at once.

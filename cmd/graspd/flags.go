@@ -13,14 +13,14 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/githttp"
-	"graspd/internal/grasp"
-	"graspd/internal/hosting"
-	"graspd/internal/logs"
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/relaysync"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/logs"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // lookup reads an environment variable, as os.LookupEnv does.

@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"graspd/internal/ingest"
-	"graspd/internal/node"
-	"graspd/internal/policy"
-	"graspd/internal/progress"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/progress"
 )
 
 // Bounds of an import.

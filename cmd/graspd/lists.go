@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // Bounds of a file of a list.

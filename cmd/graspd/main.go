@@ -14,7 +14,7 @@ import (
 	"strings"
 	"syscall"
 
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/store"
 )
 
 func main() {

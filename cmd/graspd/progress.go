@@ -6,9 +6,9 @@ import (
 	"io"
 	"time"
 
-	"graspd/internal/progress"
-	"graspd/internal/relaysync"
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/progress"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // screenOf returns a screen where people look at w and want to see progress, else nil.

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/corpus"
-	"graspd/internal/node"
-	"graspd/internal/policy"
-	"graspd/internal/progress"
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/progress"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // events writes a small file of events for git.example.org and returns its name.

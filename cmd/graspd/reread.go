@@ -4,7 +4,7 @@ import (
 	"context"
 	"os"
 
-	"graspd/internal/node"
+	"github.com/graspd/graspd/internal/node"
 )
 
 // rereadOn rereads the lists at each signal until ctx ends. If anything is wrong with one of them, all stay as they are.

@@ -15,11 +15,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/grasp"
-	"graspd/internal/logs"
-	"graspd/internal/node"
-	"graspd/internal/progress"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/logs"
+	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/progress"
 )
 
 // serveCommand runs one relay until it is told to stop.

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/publicnet"
-	"graspd/internal/relayconn"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // noEnv is an environment that says nothing, but that repositories are not hosted: most tests are about events alone.

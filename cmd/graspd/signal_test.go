@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // TestASignalInTheMiddleOfACatchUp: the whole graspd ends well, soon, and the next one carries on.

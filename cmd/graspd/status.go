@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/admin"
+	"github.com/graspd/graspd/internal/admin"
 )
 
 // statusTimeout bounds one request; mostStatus what is read of an answer (bytes).

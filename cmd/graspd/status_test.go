@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/admin"
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/status"
 )
 
 func TestStatusTable(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"graspd/internal/status"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // printGit prints how the hosting of repositories stands.

@@ -9,9 +9,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"graspd/internal/admin"
-	"graspd/internal/status"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // printStatus prints the status for people. now is the time from which the next attempts count.

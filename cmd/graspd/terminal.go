@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/term"
 
-	"graspd/internal/progress"
+	"github.com/graspd/graspd/internal/progress"
 )
 
 // isTerminal says whether people see at once what is written, and lines may be drawn again.

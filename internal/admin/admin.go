@@ -14,13 +14,13 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/contain"
-	"graspd/internal/grasp"
-	"graspd/internal/ingest"
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/status"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Store is what is asked of the event store.

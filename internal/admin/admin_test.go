@@ -13,11 +13,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/admin"
-	"graspd/internal/grasp"
-	"graspd/internal/plan"
-	"graspd/internal/status"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/store"
 )
 
 type fakeStore struct {

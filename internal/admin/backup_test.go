@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/admin"
-	"graspd/internal/nostr"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // TestBackupIsForWhoeverHoldsTheKey: the authorization (NIP-98) is by the relay's own key, for this request, and of now.

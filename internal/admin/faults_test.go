@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/admin"
-	"graspd/internal/contain"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/contain"
 )
 
 // TestAFaultIsAProblem: for a day after the last one.
@@ -30,7 +30,7 @@ func TestAFaultIsAProblem(t *testing.T) {
 		c.Faults.Do("wss://other.example.net", func() { panic("secret") })
 		time.Sleep(24*time.Hour - 1)
 		p := told()
-		if len(p) != 1 || !strings.HasPrefix(p[0], "1 faults in this program") || !strings.Contains(p[0], "wss://other.example.net: panic of type string at graspd/internal/admin_test.") ||
+		if len(p) != 1 || !strings.HasPrefix(p[0], "1 faults in this program") || !strings.Contains(p[0], "wss://other.example.net: panic of type string at github.com/graspd/graspd/internal/admin_test.") ||
 			strings.Contains(p[0], "secret") {
 			t.Errorf("%q", p)
 		}

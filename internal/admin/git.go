@@ -1,6 +1,6 @@
 package admin
 
-import "graspd/internal/status"
+import "github.com/graspd/graspd/internal/status"
 
 // hostFacts are the figures of hosting.
 func hostFacts(g status.Git) []fact {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nip34"
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // hosted is how a host of repositories may stand.

@@ -5,7 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"graspd/internal/admin"
+	"github.com/graspd/graspd/internal/admin"
 )
 
 // TestPagesOfOthersGetNothing: neither by a name that was made to lead here, nor

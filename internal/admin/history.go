@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // The last day of every relay, for the plots.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/status"
 )
 
 func seen(u string, connected bool, live uint64) status.Relay {

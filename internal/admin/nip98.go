@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // kindHTTPAuth is that of an authorised HTTP request (NIP-98), and httpAuthAge how far its clock may be off.

@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"time"
 
-	"graspd/internal/bidi"
-	"graspd/internal/grasp"
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/bidi"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 //go:embed assets

@@ -14,13 +14,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/admin"
-	"graspd/internal/grasp"
-	"graspd/internal/ingest"
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/policy"
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/status"
 )
 
 type fakeDoor ingest.Stats

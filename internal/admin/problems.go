@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"graspd/internal/status"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Problems is the document /problems.json: what the operator should look after,

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/plan"
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // Repositories is the document /repositories.json: every repository that names other relays, the least complete first.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/grasp"
 )
 
 // retry has the relay of the form field url connected to at once.

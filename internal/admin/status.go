@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"slices"
 
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // Status is the document /status.json. Times are RFC 3339 in UTC, ratios 0 to 1;

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // number writes a number with a thin space between thousands.

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/ingest"
-	"graspd/internal/plan"
-	"graspd/internal/policy"
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // view is all that the page shows.

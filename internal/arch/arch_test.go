@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-const module = "graspd/"
+const module = "github.com/graspd/graspd/"
 
 // layers gives every package its place. A package imports only lower layers.
 var layers = map[string]int{

@@ -8,11 +8,11 @@ import (
 	"io"
 	"time"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
-	"graspd/internal/store"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Config says what is looked at. Nobody else may use it meanwhile.

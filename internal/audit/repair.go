@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"slices"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
-	"graspd/internal/refs"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Repaired is what a repair did.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"strings"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/grasp"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/refs"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // unnamed counts the directories that no repository has. Those are told apart which a repository had whose row is lost: its files

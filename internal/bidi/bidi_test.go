@@ -3,7 +3,7 @@ package bidi_test
 import (
 	"testing"
 
-	"graspd/internal/bidi"
+	"github.com/graspd/graspd/internal/bidi"
 )
 
 func TestEscape(t *testing.T) {

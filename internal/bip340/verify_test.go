@@ -9,7 +9,7 @@ import (
 
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 
-	"graspd/internal/bip340"
+	"github.com/graspd/graspd/internal/bip340"
 )
 
 // TestVectors runs the official vectors of BIP-340.

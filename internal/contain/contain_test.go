@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/contain"
+	"github.com/graspd/graspd/internal/contain"
 )
 
 func crash(p *int) int { return *p }

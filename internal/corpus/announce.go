@@ -3,8 +3,8 @@ package corpus
 import (
 	"slices"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // standing is what becomes of somebody whom an owner lists as maintainer.

@@ -9,7 +9,7 @@ import (
 	"iter"
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Options say what a corpus holds. Counts are exact: with Repositories above zero there are Repositories + Roots + Others + Noise

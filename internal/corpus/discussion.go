@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strconv"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // maxDepth is how deep comments answer each other.

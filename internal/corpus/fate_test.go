@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/corpus"
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // model is a relay as plain as can be: the real policy over maps, and the rules of NIP-01, NIP-09 and NIP-40.

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"math/rand/v2"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // generator makes one corpus. Every repository has a source of randomness of its own, so that it comes out the same whatever stands

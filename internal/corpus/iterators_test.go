@@ -5,9 +5,9 @@ import (
 	"iter"
 	"testing"
 
-	"graspd/internal/corpus"
-	"graspd/internal/nostr"
-	"graspd/internal/testkit/itertest"
+	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit/itertest"
 )
 
 func TestSequencesEndWithTheirReaders(t *testing.T) {

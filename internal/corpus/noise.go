@@ -3,8 +3,8 @@ package corpus
 import (
 	"strings"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // noise makes what every relay sees and none of the corpus wants: events of strangers, about repositories that live elsewhere or about

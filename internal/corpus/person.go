@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"strings"
 
-	"graspd/internal/nip19"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Ranges of person numbers, so that the groups do not meet.

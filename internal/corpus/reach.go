@@ -4,8 +4,8 @@ import (
 	"iter"
 	"strings"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Reach knows what can be found by asking for repositories and for their root events: the layers of a sync that asks for all

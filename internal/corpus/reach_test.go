@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/corpus"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // asked is what a sync asks for, as filters without bounds, by layer.

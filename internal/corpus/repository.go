@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"strings"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Repository is one that an owner announces.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // thread is one or several root events that belong together, and what was said about them.

@@ -3,7 +3,7 @@ package corpus
 import (
 	"math/rand/v2"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // writer makes the events of one repository, one after the other.

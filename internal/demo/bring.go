@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // pushed has a maintainer push a commit to the first of the others that has the project which onlookers are told to clone, and tells

@@ -14,11 +14,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"graspd/internal/grasp"
-	"graspd/internal/node"
-	"graspd/internal/plan"
-	"graspd/internal/progress"
-	"graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/progress"
+	"github.com/graspd/graspd/internal/relaysync"
 )
 
 // Config says where and for whom the demo is shown.

@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/corpus"
-	"graspd/internal/ingest"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // repositories is how many there are.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/corpus"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func made(t *testing.T, n int) (bench, []history) {

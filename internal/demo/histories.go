@@ -1,8 +1,8 @@
 package demo
 
 import (
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // histories says which history a repository has, by its identifier. They are given out in the order in which they are asked for.

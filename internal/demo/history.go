@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Refs of every repository of the demo.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/progress"
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/progress"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // standing is how far yours has come.

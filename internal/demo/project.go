@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"graspd/internal/corpus"
-	"graspd/internal/nip34"
-	"graspd/internal/node"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // project is a repository, as those who maintain it announce and push it.

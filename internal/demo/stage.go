@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Times of the demo.

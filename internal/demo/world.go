@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip11"
-	"graspd/internal/node"
-	"graspd/internal/nostr"
-	"graspd/internal/publicnet"
-	"graspd/internal/relayconn"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // neighbour is another relay, which does not sync: it has what was brought to it.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/front"
+	"github.com/graspd/graspd/internal/front"
 )
 
 // FuzzForwarded: nobody but trusted proxies has a say in where a client is, and what a client puts in front of what they

@@ -10,7 +10,7 @@ import (
 	"net/netip"
 	"time"
 
-	"graspd/internal/contain"
+	"github.com/graspd/graspd/internal/contain"
 )
 
 // Config says what the front allows, and to whom. Every field has a default.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/front"
+	"github.com/graspd/graspd/internal/front"
 )
 
 // TestConnectionsOfManyAddresses: some connections are kept for addresses that have few.

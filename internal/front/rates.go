@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"graspd/internal/bucket"
+	"github.com/graspd/graspd/internal/bucket"
 )
 
 // burstSeconds is how many seconds' worth a full bucket holds.

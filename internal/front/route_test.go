@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/contain"
-	"graspd/internal/front"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/front"
 )
 
 // TestRoutes: the first route that takes a request answers it, then one that takes everything, wherever it was added; a fault in one is

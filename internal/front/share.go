@@ -3,7 +3,7 @@ package front
 import (
 	"time"
 
-	"graspd/internal/bucket"
+	"github.com/graspd/graspd/internal/bucket"
 )
 
 // The buckets of an address.

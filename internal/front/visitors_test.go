@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/front"
+	"github.com/graspd/graspd/internal/front"
 )
 
 // clock is a time that tests set.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/gather"
+	"github.com/graspd/graspd/internal/gather"
 )
 
 // TestAWindowStartsWithTheFirstChange and does not restart.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"graspd/internal/gitfetch"
-	"graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/publicnet"
 )
 
 // spellings are URLs of what is not the public network, and whether the rule says so or they are no addresses at all.

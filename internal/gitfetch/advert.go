@@ -5,8 +5,8 @@ import (
 	"context"
 	"strings"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // advert is what a server offers.

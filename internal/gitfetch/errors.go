@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"time"
 
-	"graspd/internal/pktline"
-	"graspd/internal/publicnet"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/words"
 )
 
 var (

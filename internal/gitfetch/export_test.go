@@ -3,8 +3,8 @@ package gitfetch
 import (
 	"io"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // Offer is what a server offers, as it is read.

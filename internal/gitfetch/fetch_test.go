@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitfetch"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // story has a branch, another one, tags of both sorts, a pull request, and a ref that is nobody's.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitfetch"
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // body is that of an HTTP answer.

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/publicnet"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Config is how fetches are made. The zero value is right for production.

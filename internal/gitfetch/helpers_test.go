@@ -15,10 +15,10 @@ import (
 	"sync"
 	"testing"
 
-	"graspd/internal/gitfetch"
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
-	"graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/publicnet"
 )
 
 // git runs git in dir and gives what it prints.

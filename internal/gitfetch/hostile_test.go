@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/gitfetch"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // TestAnswers are those of git, and close to them.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // lines are the frames of one answer. A server may say in any of them that it goes no further.

@@ -14,11 +14,11 @@ import (
 	"sync"
 	"testing"
 
-	"graspd/internal/gitfetch"
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
-	"graspd/internal/publicnet"
-	"graspd/internal/testkit/pipe"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/testkit/pipe"
 )
 
 // network is an internet in memory: names that resolve, addresses at which a function answers each request of a connection. What is not

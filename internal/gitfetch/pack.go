@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // maxAcks is how many lines may stand before a pack. More than there are haves is not needed.

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // open asks for the refs, and follows redirects of that: repositories move. What follows is asked where the last one led.

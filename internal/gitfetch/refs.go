@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // namespaces are those of which refs are looked at.

@@ -11,9 +11,9 @@ import (
 	"net/url"
 	"strings"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/publicnet"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // session is one fetch: the requests that it takes, one after the other, over one connection where the server lets it.

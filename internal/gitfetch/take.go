@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // maxWants keeps a request below 1 MiB.

@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/gitfetch"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // then has a site write something after its answers have been given.

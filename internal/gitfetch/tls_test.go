@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitfetch"
-	"graspd/internal/gitwire"
-	"graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/publicnet"
 )
 
 // TestOverTLS fetches with a certificate that is checked, and follows no redirect away from it.

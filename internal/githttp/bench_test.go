@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/githttp"
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // BenchmarkLsRefs answers ls-refs of a thousand refs: as it was made before, made anew, and by a process.

@@ -14,9 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
-	"graspd/internal/testkit/pipe"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/testkit/pipe"
 )
 
 // memory is a listener whose connections are in memory.

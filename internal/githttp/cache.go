@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/contain"
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/githttp"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 const stranger = "198.51.100.7"

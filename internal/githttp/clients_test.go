@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // TestGitFetches has git clone and fetch in each version of the protocol, and looks at what it took.

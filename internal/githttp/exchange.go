@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/front"
-	"graspd/internal/gitwire"
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 // exchange is one request and its answer.

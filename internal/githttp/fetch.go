@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"slices"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // fetch answers a POST to git-upload-pack.

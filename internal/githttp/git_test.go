@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // environment is one in which git behaves alike everywhere.

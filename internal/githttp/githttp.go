@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/contain"
-	"graspd/internal/front"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // DefaultCacheBytes is how much of finished packs is kept, where the operator says nothing.

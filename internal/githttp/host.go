@@ -4,8 +4,8 @@ import (
 	"context"
 	"io"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 // Host knows which repositories there are and decides about pushes. Its methods are called by many goroutines at once.

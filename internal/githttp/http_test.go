@@ -9,10 +9,10 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"graspd/internal/front"
-	"graspd/internal/githttp"
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // TestPaths: what is answered and how, by path and method; the page of a repository is for others.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/githttp"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // TestBodiesInflateSoFar: a body may be some times as large as what is sent of it, and beyond that is given up, whatever else it

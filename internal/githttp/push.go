@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // push answers a POST to git-receive-pack.

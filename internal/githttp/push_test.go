@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/githttp"
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // takes has the host take pushes to a repository, but for refs that are refused with a reason.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // pusher is a push that is worked on. The goroutine of run alone writes to the client.

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/githttp"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // commands is a push that creates a branch, in side-band and with a report.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // byEvent is where the refs of pull requests are.

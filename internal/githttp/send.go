@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // frames are buffers for one frame each.

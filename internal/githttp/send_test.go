@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // TestWhoWaitsHearsSomething: every five seconds, in the frames that they have, and before there is anything of the pack.

@@ -3,7 +3,7 @@ package githttp
 import (
 	"sync/atomic"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // Answer is how a request was answered.

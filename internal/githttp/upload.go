@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // sendUpload answers with what upload-pack says.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/front"
-	"graspd/internal/lately"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/lately"
 )
 
 // Who may wait for a turn to push.

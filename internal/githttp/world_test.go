@@ -12,14 +12,14 @@ import (
 	"sync"
 	"testing"
 
-	"graspd/internal/contain"
-	"graspd/internal/front"
-	"graspd/internal/githttp"
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
-	"graspd/internal/nip19"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 var owner = nostr.PubKey{1, 2, 3}

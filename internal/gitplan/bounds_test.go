@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/gitplan"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitplan"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // Beyond its bound repositories are not planned for; those that are known are not affected, and one that is done makes room.

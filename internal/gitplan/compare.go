@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // Difference is how the branches and tags that another server advertises differ from those that are served here.

@@ -6,10 +6,10 @@ package gitplan
 import (
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/health"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Bounds of what is asked at a time.

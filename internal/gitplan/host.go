@@ -3,7 +3,7 @@ package gitplan
 import (
 	"time"
 
-	"graspd/internal/health"
+	"github.com/graspd/graspd/internal/health"
 )
 
 // host is what is known about a server, whatever repositories it has.

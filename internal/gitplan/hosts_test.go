@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/gitplan"
-	"graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/gitplan"
+	"github.com/graspd/graspd/internal/grasp"
 )
 
 // many lets a host have many repositories that lack something, of an owner each.

@@ -4,8 +4,8 @@ import (
 	"container/heap"
 	"time"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // later are repositories by when their next round begins. What is put again counts once, by its last time.

@@ -3,9 +3,9 @@ package gitplan
 import (
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/health"
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 // Stats are counts of what is planned.

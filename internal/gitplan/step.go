@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/health"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // lookedAt bounds the repositories whose turn it is that one Step looks at. The others have theirs with the next ones.

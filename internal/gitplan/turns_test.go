@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/gitplan"
-	"graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/gitplan"
+	"github.com/graspd/graspd/internal/grasp"
 )
 
 // eighth is a wait with the most that is added so that not all are asked at once.

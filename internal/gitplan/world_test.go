@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/gitplan"
-	"graspd/internal/grasp"
-	"graspd/internal/health"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/gitplan"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 var (

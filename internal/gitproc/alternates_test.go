@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitproc"
 )
 
 // git finds objects in directories of any name, and only in those that it is told.

@@ -3,7 +3,7 @@ package gitproc
 import (
 	"strconv"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // word is a part of an argument vector. Literals become words by themselves; of what comes from elsewhere only numbers, filters

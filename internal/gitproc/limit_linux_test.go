@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitproc"
 )
 
 // The limits are in force once a process has read its configuration, for all that it starts.

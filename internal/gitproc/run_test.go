@@ -14,8 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 func TestWhatGitIsTold(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitproc"
 )
 
 // script writes a program that passes for git, and does as body says when it is run for anything but its version.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/lately"
+	"github.com/graspd/graspd/internal/lately"
 )
 
 // slots are how many processes of a kind run at once. Who waits gets one in turns of parties, those before others that have

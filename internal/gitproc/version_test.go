@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitproc"
 )
 
 // fake writes a program that is all of body.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // One upload serves several repositories, which share its files and nothing else.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // children is the processor time of all processes that ended.

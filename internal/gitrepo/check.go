@@ -9,8 +9,8 @@ import (
 	"io/fs"
 	"slices"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // Findings is what is wrong with a repository, in words for the operator.

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // claimed is for how long, at least, what was said to be here does not go, so that whoever asked can act upon it.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"graspd/internal/gitrepo/gitfake"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitrepo/gitfake"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 func TestDiskConforms(t *testing.T) {

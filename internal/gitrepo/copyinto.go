@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // CopyInto makes a quarantine beside a repository of what tips need of another one, and proves it.

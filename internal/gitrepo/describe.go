@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // describe looks at what the tips are, and what the tags among them are about in the end.

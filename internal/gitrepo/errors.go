@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // maxNamed is how many ids an error names.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // BeforeChange has a function called before each change of a file.

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitproc"
 )
 
 var (

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 var theGit = sync.OnceValues(func() (*gitproc.Git, error) { return gitproc.Open(context.Background(), gitproc.Config{CPUs: 4}) })

@@ -7,7 +7,7 @@ import (
 	"io"
 	"slices"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // sum is the bytes of an object id.

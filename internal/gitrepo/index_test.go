@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // bufFile is a file in memory.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // maxLine bounds a line that git prints of an object.

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"strings"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // Mend makes the files of a repository anew that follow from its refs, and puts into the trash what is there and can be done

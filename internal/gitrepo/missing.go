@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"slices"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // Missing returns those ids that are not in the repository's packs, in their order: all of them, if there is no such repository.

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // quarantines are the paths of those that are there.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // Part makes a quarantine beside the same repository as another one, of what some of its tips need, and proves it.

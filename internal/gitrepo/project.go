@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // Project writes the files of refs and HEAD, whole, and makes them durable. There are no loose refs ever. A repository without

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // The files are as git writes them, whole, whatever was there before, and git reads what was meant.

@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"slices"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // maxNeeds bounds how many objects of the repository beside it a quarantine names that it builds on.

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // quarantine is a repository under construction: its objects are its own, and those of the repository beside it are read.

@@ -9,8 +9,8 @@ import (
 	"io"
 	"time"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // inMemory is how much of a pack waits in memory for its end; the rest waits in a file. git is started when all is here, so

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // Whatever is wrong with a pack is told in words, and nothing is left of it.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // Repositories is what a Disk does.

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // Pack writes the pack of a fetch by somebody who has nothing.

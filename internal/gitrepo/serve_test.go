@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // served is a repository with a history, and whose it was.

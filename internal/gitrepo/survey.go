@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // Each calls do for each repository that has a directory.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 const midx = "multi-pack-index"

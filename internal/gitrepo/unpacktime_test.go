@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // What git may take of the processor for a pack goes by its size, so that a few bytes make no work for minutes; what is found out

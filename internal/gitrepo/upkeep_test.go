@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // clock is a time that a test sets.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"slices"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // Bounds of packs through which a way is looked for here. Most pushes are far below; git walks through the others.

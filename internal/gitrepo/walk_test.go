@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // submodule makes a commit with a tree that has a commit of another repository in it, a file, a link and a directory.

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/gitplan"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/gitplan"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // booksKept is of how many repositories it is kept how their servers answered. The one looked at longest ago goes first.

@@ -7,16 +7,16 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/gitfetch"
-	"graspd/internal/gitplan"
-	"graspd/internal/gitproc"
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitsync"
-	"graspd/internal/grasp"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/gitplan"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitsync"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/publicnet"
 )
 
 // What an error tells about a server, whether something else failed, and for how long the server is left alone.

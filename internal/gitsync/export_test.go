@@ -3,11 +3,11 @@ package gitsync
 import (
 	"time"
 
-	"graspd/internal/gitfetch"
-	"graspd/internal/gitplan"
-	"graspd/internal/grasp"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/gitplan"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 // BooksKept is of how many repositories it is kept how their servers answered.

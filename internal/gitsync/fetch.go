@@ -7,15 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/gitfetch"
-	"graspd/internal/gitplan"
-	"graspd/internal/gitproc"
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
-	"graspd/internal/hosting"
-	"graspd/internal/ledger"
-	"graspd/internal/nostr"
-	"graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/gitplan"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/publicnet"
 )
 
 // party is whom the processes work for that see to what is fetched.

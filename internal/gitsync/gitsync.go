@@ -10,15 +10,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"graspd/internal/contain"
-	"graspd/internal/gitfetch"
-	"graspd/internal/gitplan"
-	"graspd/internal/grasp"
-	"graspd/internal/health"
-	"graspd/internal/hosting"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/gitplan"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Fetcher asks a git server. *gitfetch.Client is one.

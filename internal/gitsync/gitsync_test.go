@@ -9,15 +9,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/gitfetch"
-	"graspd/internal/gitplan"
-	"graspd/internal/gitproc"
-	"graspd/internal/gitsync"
-	"graspd/internal/gitwire"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/publicnet"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/gitplan"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitsync"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // An event of another relay names what is not here: it is fetched at once, and served.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/ingest"
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 // stirsKept bounds the identifiers that are to be looked at. Beyond it all are looked at.

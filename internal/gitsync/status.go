@@ -3,8 +3,8 @@ package gitsync
 import (
 	"context"
 
-	"graspd/internal/nip34"
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // lacksTold bounds the repositories that are told of one by one.

@@ -14,19 +14,19 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"graspd/internal/contain"
-	"graspd/internal/gitfetch"
-	"graspd/internal/gitrepo/gitfake"
-	"graspd/internal/gitsync"
-	"graspd/internal/gitwire"
-	"graspd/internal/grasp"
-	"graspd/internal/health"
-	"graspd/internal/hosting"
-	"graspd/internal/ingest"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/gitrepo/gitfake"
+	"github.com/graspd/graspd/internal/gitsync"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // anything is a Verifier for which every signature is genuine.

@@ -3,7 +3,7 @@ package gitwire
 import (
 	"slices"
 
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // What is offered, in git's order. Agent and symref stand between and after.

@@ -1,7 +1,7 @@
 package gitwire
 
 import (
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // emptyPack is a pack of version 2 without objects, and its checksum.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // thousand are 1,000 refs, a fifth of them annotated tags.

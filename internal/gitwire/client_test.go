@@ -15,8 +15,8 @@ import (
 	"sync"
 	"testing"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // server serves one repository to git clients with nothing but this package between them and git's plumbing.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // parse0 reads a fetch below version 2: what is wanted, and after a flush what is there.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // argument2 takes a line of a fetch of version 2.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // fetch2 is the body of a fetch of version 2 with these arguments.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // endless is a text that no frame takes.

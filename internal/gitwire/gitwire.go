@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"io"
 
-	"graspd/internal/pktline"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Bounds of one request. What exceeds them is refused, but for haves: those beyond the bound are not looked at, as a client

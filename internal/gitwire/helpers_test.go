@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // offer makes git offer what this package does.

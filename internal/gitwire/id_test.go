@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 func TestParseObjectID(t *testing.T) {

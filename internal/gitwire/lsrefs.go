@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // LsRefs asks for refs (gitprotocol-v2(5)).

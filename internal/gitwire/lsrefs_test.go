@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // TestLsRefsIsGits asks git and this package the same random questions about random repositories.

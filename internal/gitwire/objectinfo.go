@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // ObjectInfo asks about objects (gitprotocol-v2(5)).

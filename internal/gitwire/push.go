@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // Push is the list of commands with which a push begins. The pack follows it in the stream if NeedsPack.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 func TestPushes(t *testing.T) {

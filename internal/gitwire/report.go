@@ -3,8 +3,8 @@ package gitwire
 import (
 	"strings"
 
-	"graspd/internal/pktline"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Outcome is what became of a command.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"io"
 
-	"graspd/internal/pktline"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Request is what a client asks of upload-pack in one POST: one of the pointers is set, or none where it asks nothing, as git

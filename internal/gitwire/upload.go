@@ -5,7 +5,7 @@ import (
 	"io"
 	"math"
 
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // ForUploadPack is the request that upload-pack is to be given for [WorkUpload], after Resolve: refs wanted by name are wanted by

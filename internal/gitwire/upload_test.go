@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 func TestForUploadPack(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 func parse(t testing.TB, v gitwire.Version, body string) *gitwire.Fetch {

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/nip19"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // ErrRepositoryPath says that a path names no repository.

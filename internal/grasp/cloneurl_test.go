@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip19"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func TestServiceClones(t *testing.T) {

@@ -3,7 +3,7 @@ package grasp
 import (
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Councils answers for many authors of a Group. A thousand who all list each other have one council between them, which is

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // TestCouncils: everybody's council is what Maintainers says of his repository alone.

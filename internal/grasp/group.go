@@ -3,7 +3,7 @@ package grasp
 import (
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // MaxMaintainers is how many keys one announcement can list as maintainers; those after them are ignored. With it a

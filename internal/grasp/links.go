@@ -4,9 +4,9 @@ import (
 	"net/url"
 	"strings"
 
-	"graspd/internal/nip19"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // NostrURL is what ngit clones a repository by, with this service as the relay where it is found. Of a relay wss:// may be left out.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nip19"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func TestLinks(t *testing.T) {

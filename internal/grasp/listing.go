@@ -3,8 +3,8 @@ package grasp
 import (
 	"slices"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Listing is what an announcement says about who maintains what, and nothing else of it.

@@ -3,7 +3,7 @@ package grasp
 import (
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Set is who has a say in a repository: its author first, then sorted. The two lists share nobody.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func key(name string) nostr.PubKey { return nostr.PubKey(sha256.Sum256([]byte(name))) }

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 // MaxURL is the longest relay URL in bytes, before and after it is normalised.

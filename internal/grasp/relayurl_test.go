@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 var normalized = []struct{ name, in, want string }{

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 // Service is the place under which announcements list this relay: a host, a port where it is not the scheme's own, and a

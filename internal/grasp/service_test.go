@@ -3,8 +3,8 @@ package grasp_test
 import (
 	"testing"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 func service(t testing.TB, domain string) grasp.Service {

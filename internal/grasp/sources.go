@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 // ErrSource says that a text is no URL that a repository can be fetched from here.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 func TestSource(t *testing.T) {

@@ -1,6 +1,6 @@
 package grasp
 
-import "graspd/internal/nostr"
+import "github.com/graspd/graspd/internal/nostr"
 
 // Welcome tells who has a part in the repository of one of some authors. It is not changed after it was made.
 type Welcome struct {

@@ -8,7 +8,7 @@ import (
 	"encoding/binary"
 	"time"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Now is a reading of both clocks. Ages are the larger of the two differences, so

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/health"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 var terms = health.Terms{

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/ingest"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 // align lets the other repositories follow that the same state rules: what they lack is copied from this one, within this disk.

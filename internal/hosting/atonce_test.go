@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/githttp"
-	"graspd/internal/gitwire"
-	"graspd/internal/hosting"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Of pushes that are under way at once, which all found room when they began, no more come in than there is room for; and what

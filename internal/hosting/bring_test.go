@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
-	"graspd/internal/hosting"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func addressOf(e *nostr.Event) nip34.Address {

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/ledger"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // RefsAsOf writes the files of refs in a copy of all repositories as the copy of the store says that was made before it, where they

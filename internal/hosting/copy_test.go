@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/hosting"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // TestACopyHasTheRefsOfItsStore: refs that move between the copy of the store and that of the repositories are put back in the copy,

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"sync"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
-	"graspd/internal/ingest"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 // files knows of which generation the refs' files of repositories are, and lets one goroutine at a time write those of one.

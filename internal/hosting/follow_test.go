@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/hosting"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func TestSeveralTipsInOnePush(t *testing.T) {

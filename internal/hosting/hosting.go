@@ -11,13 +11,13 @@ import (
 	"log/slog"
 	"time"
 
-	"graspd/internal/contain"
-	"graspd/internal/gitrepo"
-	"graspd/internal/grasp"
-	"graspd/internal/ingest"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Config says what a Host works with. Disk, Store and Service are needed.

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
-	"graspd/internal/ingest"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 // mostVisited bounds the repositories that are looked at because somebody fetched or pushed. Those beyond it have to be visited again.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/ledger"
 )
 
 // Moved are the repositories with data whose refs have changed last, at most so many, without their refs. It reads all rows.

@@ -6,9 +6,9 @@ import (
 	"io"
 	"log/slog"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
-	"graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/ledger"
 )
 
 // objects is the disk as the ledger asks it.

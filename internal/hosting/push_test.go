@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/hosting"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 const now = 1_700_000_000

@@ -5,13 +5,13 @@ import (
 	"container/list"
 	"sync"
 
-	"graspd/internal/githttp"
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
-	"graspd/internal/refs"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // shownKept is how many refs of repositories are kept as they are shown.

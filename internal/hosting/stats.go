@@ -3,7 +3,7 @@ package hosting
 import (
 	"sync/atomic"
 
-	"graspd/internal/refs"
+	"github.com/graspd/graspd/internal/refs"
 )
 
 // Causes is the size of Stats.Refused.

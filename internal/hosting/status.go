@@ -8,13 +8,13 @@ import (
 	"slices"
 	"sync"
 
-	"graspd/internal/githttp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/refs"
-	"graspd/internal/status"
-	"graspd/internal/store"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Bounds of what is told one by one.

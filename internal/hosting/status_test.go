@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/hosting"
-	"graspd/internal/ingest"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // TestWhatIsToldIsBounded: twenty of each, the first that wait and the last that failed, and no long texts of strangers.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"sync"
 
-	"graspd/internal/ledger"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // tally is how much there is of whom. It is read once, when it is asked for first.

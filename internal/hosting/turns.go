@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 // turns lets one goroutine at a time see to a repository.

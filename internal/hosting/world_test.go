@@ -18,18 +18,18 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"graspd/internal/front"
-	"graspd/internal/githttp"
-	"graspd/internal/gitproc"
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
-	"graspd/internal/grasp"
-	"graspd/internal/hosting"
-	"graspd/internal/ingest"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // anything is a Verifier for which every signature is genuine.

@@ -4,8 +4,8 @@ import (
 	"container/list"
 	"math"
 
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 const (

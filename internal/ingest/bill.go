@@ -1,6 +1,6 @@
 package ingest
 
-import "graspd/internal/policy"
+import "github.com/graspd/graspd/internal/policy"
 
 // freeWork is how many steps of work, as a store.Meter counts them, a decision may take that nobody is charged for: usual events
 // take a third of it, and the number of events has a bound of its own.

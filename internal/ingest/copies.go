@@ -1,6 +1,6 @@
 package ingest
 
-import "graspd/internal/nostr"
+import "github.com/graspd/graspd/internal/nostr"
 
 // proof is what is known of an id between its first copy and the commit of its decision, and for as long as it is in
 // the orphan buffer: one copy is verified, and the others take what that gives.

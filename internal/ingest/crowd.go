@@ -3,10 +3,10 @@ package ingest
 import (
 	"time"
 
-	"graspd/internal/bucket"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/bucket"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // Every announcement with an identifier makes work for all others with it, so one address brings few of them: crowdBurst at once,

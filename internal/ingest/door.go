@@ -11,11 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/contain"
-	"graspd/internal/ledger"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Config says what a Door works with. Store is required.

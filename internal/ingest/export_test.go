@@ -3,8 +3,8 @@ package ingest
 import (
 	"time"
 
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Kept is what the door keeps in memory: ids with a proof, and the cost of what closed sources have left.

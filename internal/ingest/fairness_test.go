@@ -11,10 +11,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"graspd/internal/ingest"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // slowSync is a disk in memory that takes that long for every sync of the log.

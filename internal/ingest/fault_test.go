@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/contain"
-	"graspd/internal/ingest"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // TestAFaultOverOneEvent: an event over whose signature this program fails is not decided, and its sender hears so. Other

@@ -3,9 +3,9 @@ package ingest
 import (
 	"time"
 
-	"graspd/internal/fifo"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/fifo"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // forgetAtOnce is how many remembered orphans are forgotten in one step, so that no acceptance holds up the next event.

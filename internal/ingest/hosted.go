@@ -3,12 +3,12 @@ package ingest
 import (
 	"fmt"
 
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/refs"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // turn is the open batch as the ledger works on it.

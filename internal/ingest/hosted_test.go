@@ -9,14 +9,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/ingest"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/refs"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // shelf is what is on disk: commits by directory.

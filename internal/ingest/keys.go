@@ -3,8 +3,8 @@ package ingest
 import (
 	"hash/maphash"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // key is the hash of one thing that an orphan may wait for. Two that collide cost a decision too many, no more.

@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/ingest"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // family is a set of events that belong together in many ways, and what of it is served in the end, whatever the order.

@@ -1,6 +1,6 @@
 package ingest
 
-import "graspd/internal/fifo"
+import "github.com/graspd/graspd/internal/fifo"
 
 // party is who stands behind one or several sources, such as all relays that only one stranger names: they have the turns,
 // the queue memory and the part of the orphan buffer of one source together.

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"time"
 
-	"graspd/internal/fifo"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/fifo"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // promotion is the chore of deciding orphans again. What one accepts may end the wait of others, so that chains resolve one by one.

@@ -6,10 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/ingest"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // as is a client on whose connection these authors have authenticated.

@@ -3,7 +3,7 @@ package ingest
 import (
 	"slices"
 
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // prune removes the announcements that no repository here invites any more, wherever an announcement has changed or

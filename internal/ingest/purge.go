@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // purgeAtOnce is how many index rows one step of a purge goes through: about a hundred events of an author who vanished, or two

@@ -1,6 +1,6 @@
 package ingest
 
-import "graspd/internal/policy"
+import "github.com/graspd/graspd/internal/policy"
 
 // offerCheck gives the source a turn at the verifiers, unless it has one. The caller holds mu.
 func (d *Door) offerCheck(s *Source) {

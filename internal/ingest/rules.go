@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // ruling is a change of the rules on its way to the writer.

@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // What is too large, has too many tags or an empty one is refused whoever brings it, and remembered, so that no relay is asked for

@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/ingest"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Run ends in the middle of a catch-up: what was verified is stored, everything else hears an error, everybody hears

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"graspd/internal/fifo"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/fifo"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // ErrStopped says that the door takes no more events because its Run has ended or is about to.

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Sources, Outcomes and the number of Prefixes are the sizes of the arrays of Stats.

@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/ingest"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // What is told is counted: by source and outcome, refusals by their first word,

@@ -3,8 +3,8 @@ package ingest
 import (
 	"context"
 
-	"graspd/internal/ledger"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Turn is a batch of its own, in the hands of somebody who has the writer's turn.

@@ -3,8 +3,8 @@ package ingest
 import (
 	"errors"
 
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Verdicts on events that were not decided. None is remembered.

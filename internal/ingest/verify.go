@@ -3,10 +3,10 @@ package ingest
 import (
 	"errors"
 
-	"graspd/internal/contain"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // verify is the life of one verifier. It ends when the door stops.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"graspd/internal/bucket"
-	"graspd/internal/ledger"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/bucket"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 const (

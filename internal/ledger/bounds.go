@@ -3,9 +3,9 @@ package ledger
 import (
 	"fmt"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Bounds of what waits. What came first of whom has too much makes room.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/nip34"
-	"graspd/internal/refs"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/refs"
 )
 
 // format is the first byte of a row.

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/ledger"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/refs"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refs"
 )
 
 func id(n byte) gitwire.ObjectID { return gitwire.ObjectIDOf([20]byte{n}) }

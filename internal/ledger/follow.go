@@ -3,8 +3,8 @@ package ledger
 import (
 	"fmt"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 // followersAtOnce is how many repositories follow another one in a turn. Those that are left follow with the next change of one

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/refs"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Bounds of what is looked for at a time. What is beyond them has its turn when something of that has come.

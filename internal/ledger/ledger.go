@@ -7,13 +7,13 @@ package ledger
 import (
 	"time"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/refs"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // WaitFor is how long an event waits for its git data, from when it came or when last something was done about that.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/refs"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refs"
 )
 
 // Release gives the events whose wait is over when e is served, e among them, in the order in which they are to be served.

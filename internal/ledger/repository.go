@@ -7,10 +7,10 @@ import (
 	"maps"
 	"slices"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/nip34"
-	"graspd/internal/refs"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Dir names the directory of a repository; the zero value is none.

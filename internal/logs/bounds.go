@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/bucket"
+	"github.com/graspd/graspd/internal/bucket"
 )
 
 // How often one line is written. Lines are alike if they say the same of the same relay; messages are constants.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/logs"
+	"github.com/graspd/graspd/internal/logs"
 )
 
 // clock is set by hand.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"strconv"
 
-	"graspd/internal/githttp"
-	"graspd/internal/gitproc"
-	"graspd/internal/gitsync"
-	"graspd/internal/hosting"
-	"graspd/internal/ingest"
-	"graspd/internal/refs"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitsync"
+	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Git is what is asked of the parts that host repositories.

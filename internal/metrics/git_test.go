@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/githttp"
-	"graspd/internal/gitproc"
-	"graspd/internal/gitwire"
-	"graspd/internal/hosting"
-	"graspd/internal/refs"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
 )
 
 type fakeHost struct {

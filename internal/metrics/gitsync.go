@@ -1,6 +1,6 @@
 package metrics
 
-import "graspd/internal/gitsync"
+import "github.com/graspd/graspd/internal/gitsync"
 
 // ofGitSync are the figures of what is fetched from other git servers. Where nothing is, there are none.
 func ofGitSync(c *collector) []figure[repositories] {

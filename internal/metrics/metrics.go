@@ -13,11 +13,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"graspd/internal/contain"
-	"graspd/internal/ingest"
-	"graspd/internal/relay"
-	"graspd/internal/status"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/relay"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Config is where the figures come from.

@@ -10,13 +10,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"graspd/internal/contain"
-	"graspd/internal/grasp"
-	"graspd/internal/ingest"
-	"graspd/internal/policy"
-	"graspd/internal/relay"
-	"graspd/internal/status"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/relay"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/store"
 )
 
 type (

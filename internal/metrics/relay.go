@@ -3,7 +3,7 @@ package metrics
 import (
 	"context"
 
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // clients is how it stands with those who use this relay.

@@ -3,7 +3,7 @@ package metrics
 import (
 	"context"
 
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // ofStore tells of what is stored.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"graspd/internal/grasp"
-	"graspd/internal/status"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // engine is how it stands with the relays that hold a slot.

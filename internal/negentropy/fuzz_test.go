@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/negentropy"
 )
 
 // fuzzSets returns two sets of up to 200 items that lie close together, and a

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/negentropy"
 )
 
 // allocated returns how many bytes f allocates, at least: the runtime now and

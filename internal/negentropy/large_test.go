@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/negentropy"
 )
 
 func TestReconcileLarge(t *testing.T) {

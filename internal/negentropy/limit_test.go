@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/negentropy"
 )
 
 // A list that does not fit is cut before the first item left out, and all from

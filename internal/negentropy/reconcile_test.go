@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/negentropy"
 )
 
 func wantError(t *testing.T, msg []byte, err, want error) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/negentropy"
 )
 
 // naiveFingerprint adds up the ids of the items as the protocol words it.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/negentropy"
 )
 
 // rep returns an id that is one byte repeated.

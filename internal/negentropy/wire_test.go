@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/negentropy"
 )
 
 // wireRange is a range as read by a second, simple-minded reader.

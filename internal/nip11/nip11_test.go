@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/nip11"
 )
 
 func TestParse(t *testing.T) {

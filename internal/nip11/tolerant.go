@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/words"
 )
 
 const (

@@ -1,6 +1,6 @@
 package nip19
 
-import "graspd/internal/nostr"
+import "github.com/graspd/graspd/internal/nostr"
 
 // Npub is the public key as people write it.
 func Npub(pk nostr.PubKey) string {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nip19"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 const charset = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"

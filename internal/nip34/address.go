@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // MaxIdentifier is the longest d value in bytes that names anything here: 2,000 characters of four bytes and some more.

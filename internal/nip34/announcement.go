@@ -3,7 +3,7 @@ package nip34
 import (
 	"fmt"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Announcement is a repository announcement (kind 30617). Lists are in the order of the event; a tag that stands several

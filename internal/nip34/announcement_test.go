@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func TestParseAnnouncement(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Comment is a NIP-22 comment (kind 1111).

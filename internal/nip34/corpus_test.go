@@ -3,9 +3,9 @@ package nip34_test
 import (
 	"testing"
 
-	"graspd/internal/corpus"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // TestTheCorpusReads: what tests, benchmarks and the demo draw from is as git clients write it.

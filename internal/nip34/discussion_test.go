@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"testing"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func TestParseStatus(t *testing.T) {

@@ -3,7 +3,7 @@ package nip34
 import (
 	"fmt"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Issue is an issue (kind 1621).

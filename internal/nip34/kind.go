@@ -1,6 +1,6 @@
 package nip34
 
-import "graspd/internal/nostr"
+import "github.com/graspd/graspd/internal/nostr"
 
 // Kinds of NIP-34, and those that git clients use beside it.
 const (

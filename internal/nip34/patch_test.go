@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // ErrIncomplete says that an event lacks what nobody can use it without.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // PullRequest is a pull request (kind 1618) or a newer tip of one (kind 1619).

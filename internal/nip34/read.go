@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Why a parser refuses an event.

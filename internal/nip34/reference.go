@@ -3,7 +3,7 @@ package nip34
 import (
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // MaxReferences is how many distinct addresses and ids References gives, together.

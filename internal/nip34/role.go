@@ -3,7 +3,7 @@ package nip34
 import (
 	"strconv"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Role is one role tag of an announcement: somebody's standing in the project over time. Where an announcement has role

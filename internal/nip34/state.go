@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // State is a repository state (kind 30618): where its branches and tags are, by the word of its author. Which author's

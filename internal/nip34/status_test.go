@@ -3,7 +3,7 @@ package nip34
 import (
 	"fmt"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // IsStatus reports whether events of this kind set the status of a root.

@@ -3,7 +3,7 @@ package nip34
 import (
 	"fmt"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Tip is what a pull request (kind 1618) or an update of one (kind 1619) wants git servers to keep. It is there also

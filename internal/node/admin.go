@@ -3,10 +3,10 @@ package node
 import (
 	"context"
 
-	"graspd/internal/admin"
-	"graspd/internal/gitproc"
-	"graspd/internal/metrics"
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/metrics"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // adminPages are what the private listener tells.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"graspd/internal/admin"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // CopyClosed makes a copy of a data directory that no node has open, or fails with store.ErrInUse.

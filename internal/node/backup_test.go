@@ -9,10 +9,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"graspd/internal/admin"
-	"graspd/internal/grasp"
-	"graspd/internal/node"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/store"
 )
 
 func service(t *testing.T) grasp.Service {

@@ -5,10 +5,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"graspd/internal/contain"
-	"graspd/internal/ingest"
-	"graspd/internal/ledger"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // StoreIn is where the store of a data directory is.

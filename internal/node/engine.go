@@ -5,11 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/plan"
-	"graspd/internal/publicnet"
-	"graspd/internal/relayconn"
-	"graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/relaysync"
 )
 
 func (n *Node) newEngine(who Identity) *relaysync.Engine {

@@ -7,16 +7,16 @@ import (
 	"path/filepath"
 	"time"
 
-	"graspd/internal/gitfetch"
-	"graspd/internal/githttp"
-	"graspd/internal/gitproc"
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitsync"
-	"graspd/internal/hosting"
-	"graspd/internal/nip34"
-	"graspd/internal/policy"
-	"graspd/internal/publicnet"
-	"graspd/internal/repopage"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitsync"
+	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/repopage"
 )
 
 // Git says how a node hosts repositories (GRASP-01). Every field has a default.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"os"
 
-	"graspd/internal/gitproc"
-	"graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitrepo"
 )
 
 // OpenGitData opens the repositories in a data directory that no node has open, if there are any: else the error is fs.ErrNotExist.

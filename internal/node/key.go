@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // keyFile holds the relay's own secret key as hex, readable by its owner alone.

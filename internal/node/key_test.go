@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"graspd/internal/node"
+	"github.com/graspd/graspd/internal/node"
 )
 
 func TestTheKeyIsMadeOnceAndReadableByItsOwnerAlone(t *testing.T) {

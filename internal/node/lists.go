@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // SetLists puts other lists in force, and says in the log what became of it. The door goes first: what the engine asks for then

@@ -13,11 +13,11 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"graspd/internal/front"
-	"graspd/internal/node"
-	"graspd/internal/nostr"
-	"graspd/internal/store"
-	"graspd/internal/testkit/pipe"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/testkit/pipe"
 )
 
 const here = "192.0.2.1:80"

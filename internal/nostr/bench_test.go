@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // benchEvent is a patch of ordinary size: a dozen tags and four kilobytes of text with escapes.

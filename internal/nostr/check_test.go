@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // verifierFunc counts and answers.

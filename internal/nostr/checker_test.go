@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // TestACheckerDoesNotMixUpEvents: what one event left in the buffer is no part of the next.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nostr"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // writeClient is the frame of a client's message.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // seedEvents are texts near the edges of what an event may be.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 var testKey = nostr.SecretKey{31: 3}

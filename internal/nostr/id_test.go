@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func TestHexIsStrict(t *testing.T) {

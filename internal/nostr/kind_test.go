@@ -3,7 +3,7 @@ package nostr_test
 import (
 	"testing"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func TestKindClasses(t *testing.T) {

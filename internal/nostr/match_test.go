@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func TestMatches(t *testing.T) {

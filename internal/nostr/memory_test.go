@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // checkMemory fails the test if reading text as everything that it could be allocates more than a small multiple of its

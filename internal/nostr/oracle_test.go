@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // oracleEvent reads an event with encoding/json, made as strict as NIP-01 is by hand.

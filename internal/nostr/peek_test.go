@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // TestEventKind: the kind is what the whole message would be read with, or it is not shown yet.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // writeRelay is the frame of a relay's message.

@@ -1,6 +1,6 @@
 package nostr
 
-import "graspd/internal/bip340"
+import "github.com/graspd/graspd/internal/bip340"
 
 // Schnorr is the Verifier that Nostr means: BIP-340 over secp256k1.
 type Schnorr struct{}

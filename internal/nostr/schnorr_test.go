@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func unhex(t testing.TB, s string) []byte {

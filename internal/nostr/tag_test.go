@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/nostr"
-	"graspd/internal/testkit/itertest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit/itertest"
 )
 
 func TestTags(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func TestDifficulty(t *testing.T) {

@@ -3,7 +3,7 @@ package pktline
 import (
 	"fmt"
 
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // AppendFlush appends 0000.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 func TestAppend(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"testing"
 
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 func BenchmarkRead(b *testing.B) {

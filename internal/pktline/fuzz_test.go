@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // FuzzReader reads a stream to its end or its first fault: nothing past the frames is taken, nothing past the bound, and the

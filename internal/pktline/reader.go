@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Reader takes frames from a stream. It reads each frame to its last byte and no further, so what follows the frames, as a pack

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 const plenty = 1 << 20

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Frame lengths of the two forms of side-band, the four digits and the band included.

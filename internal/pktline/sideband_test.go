@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"graspd/internal/pktline"
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // bands takes a side-band stream apart: the streams by band, each frame's length, and whether a flush ended it.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/nostr"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // What a relay lacks of everything is told per repository by looking at those

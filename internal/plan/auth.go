@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/refusal"
+	"github.com/graspd/graspd/internal/refusal"
 )
 
 // auth is NIP-42 on one connection. This relay authenticates once, with its own

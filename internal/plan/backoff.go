@@ -3,7 +3,7 @@ package plan
 import (
 	"time"
 
-	"graspd/internal/health"
+	"github.com/graspd/graspd/internal/health"
 )
 
 // terms are those on which the relay is tried again.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func TestResyncInterval(t *testing.T) {

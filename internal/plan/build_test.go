@@ -1,6 +1,6 @@
 package plan_test
 
-import "graspd/internal/want/wanttest"
+import "github.com/graspd/graspd/internal/want/wanttest"
 
 // What the tests of the fold share with those of its peers.
 type (

@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // CaughtUp says that the announcements are confirmed, and everything else that

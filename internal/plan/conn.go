@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/want"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/want"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // session is the state that lives and dies with one connection.

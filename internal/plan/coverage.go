@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/status"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // How much of what is here a relay has, per repository: what reconciliations tell,

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/want/wanttest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
 // shelves are two sides that reconcile: the events here, and which of them the relay lacks.

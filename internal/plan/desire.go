@@ -1,6 +1,6 @@
 package plan
 
-import "graspd/internal/want"
+import "github.com/graspd/graspd/internal/want"
 
 // desire is what a peer was told to want.
 type desire struct {

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // dislike says whether the relay does not take a value in a filter.

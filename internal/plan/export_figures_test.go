@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // checkFigures compares what is kept for the status with a walk through all that is wanted.

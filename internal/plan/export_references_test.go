@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // The bounds of layer 4.

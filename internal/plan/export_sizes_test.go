@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // checkSizes holds everything that can grow against its bound, or against what is wanted and under way.

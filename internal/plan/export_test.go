@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/want"
-	"graspd/internal/want/wanttest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
 // What is wanted, under the names that the tests of this package call it by.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // mostNeeded is how many ids one reconciliation waits for, over all windows;

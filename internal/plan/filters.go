@@ -3,9 +3,9 @@ package plan
 import (
 	"slices"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // MaxValues is the most values that one filter list carries by default.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/want/wanttest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
 func encoded(filters []nostr.Filter) []string {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // followed says since when items have had a live REQ on this connection without a

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // A gap is an event that a stored request brought and that the live REQ for the

@@ -1,11 +1,11 @@
 package plan
 
 import (
-	"graspd/internal/health"
-	"graspd/internal/negentropy"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // Now is a reading of both clocks.

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/want"
 )
 
 const setPage = 64

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"testing"
 
-	"graspd/internal/testkit/itertest"
+	"github.com/graspd/graspd/internal/testkit/itertest"
 )
 
 // Whoever goes through items may stop anywhere.

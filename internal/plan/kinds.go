@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/refusal"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refusal"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // Some relays refuse filters that name no kinds, and some answer them with

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/want/wanttest"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
 var (

@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"graspd/internal/refusal"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/refusal"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // What a relay is believed to bear where it tells nothing or too little.

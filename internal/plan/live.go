@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // following is the live side of a connection. An item that is wanted stands in

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/refusal"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/refusal"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // liveRefused handles a live REQ that the relay refused or ended: its items are

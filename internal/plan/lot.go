@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // lot is items of one layer that stand alike.

@@ -3,10 +3,10 @@ package plan_test
 import (
 	"slices"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/want/wanttest"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
 // check asserts after every step what must hold at all times, and now and then

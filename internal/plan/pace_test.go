@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // TestPausesAndPortions: after the first refusal nothing is asked for 65 s, nor for what a pause did not buy, but once

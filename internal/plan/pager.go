@@ -3,7 +3,7 @@ package plan
 import (
 	"math"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // forever is the end of all time.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // shelf is a relay as a pager sees it: a set of dated events and a habit.

@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // Details is what is costly to tell of a relay: in proportion to all that is wanted of it.

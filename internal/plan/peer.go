@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"time"
 
-	"graspd/internal/health"
-	"graspd/internal/nostr"
-	"graspd/internal/status"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // Config is what one peer needs to know. Zero durations and numbers take the defaults.

@@ -3,8 +3,8 @@ package plan
 import (
 	"slices"
 
-	"graspd/internal/nostr"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // Some relays reconcile only their newest events and do not say so. No comparison

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // TestNoRelayCountsAsCompleteThatWasReadInPart: relays that compare any number of their newest events, the same or another

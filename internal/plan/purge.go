@@ -1,6 +1,6 @@
 package plan
 
-import "graspd/internal/fifo"
+import "github.com/graspd/graspd/internal/fifo"
 
 // purge takes what was abandoned out of the queues when it is more than what waits
 // there: while few requests are answered nothing else does, and items come and go.

@@ -1,9 +1,9 @@
 package plan
 
 import (
-	"graspd/internal/negentropy"
-	"graspd/internal/nostr"
-	"graspd/internal/refusal"
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refusal"
 )
 
 // negSupport is what is known of a relay's NIP-77.

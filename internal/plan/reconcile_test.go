@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // library is what a relay has of one repository: comments on it.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // When what was refused may be taken, everything is asked again at once, without since, over the live subscriptions that

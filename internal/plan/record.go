@@ -4,9 +4,9 @@ import (
 	"maps"
 	"time"
 
-	"graspd/internal/health"
-	"graspd/internal/nostr"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // Record is how a relay has behaved, as it is kept while nobody wants the relay

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/plan"
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // reborn is a driver whose peer begins with what the one of d left behind, after

@@ -3,8 +3,8 @@ package plan
 import (
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // Bounds of layer 4 in one full resync of one relay. What is left when they are

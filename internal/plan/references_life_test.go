@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // refusing makes the relay answer questions of layer 4 as told, by REQ only.

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/want"
-	"graspd/internal/want/wanttest"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/want"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
 // others returns the events of both sides that are no root events.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/refusal"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/refusal"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // closed handles a CLOSED: the request is retried, put off or given up, never

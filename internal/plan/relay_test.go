@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/negentropy"
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // character is what a relay is like for good; a relay that behaves still has it.

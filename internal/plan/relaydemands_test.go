@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // challenge asks for AUTH.

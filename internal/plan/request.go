@@ -3,8 +3,8 @@ package plan
 import (
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // asks says what a request is for.

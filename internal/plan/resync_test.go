@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // What a relay did not bear one day it may bear the next: limits that were

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // Root events that are talked about, and what found no place when it was new, come from the sweep among what is followed live.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 var fullScale = flag.Bool("scale", false, "TestScale at the sizes that graspd is made for")

@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // The relay need not wait for our own door: while that decides what one request by id brought, the next one is sent.

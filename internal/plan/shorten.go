@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"graspd/internal/nostr"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // What a relay may write in a message that is no event. Bytes. An answer may repeat what it is about, but not much of it.

@@ -3,8 +3,8 @@ package plan
 import (
 	"testing"
 
-	"graspd/internal/want"
-	"graspd/internal/want/wanttest"
+	"github.com/graspd/graspd/internal/want"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
 // What is given up for others is told by the newest root event of a live REQ: anything that is no root event is newer than any.

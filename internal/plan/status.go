@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"graspd/internal/status"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // longestCause is how much of a reason is kept. Bytes.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // TestStatusWalksNothing: how much is wanted of a relay makes no difference to what its status costs.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/fifo"
-	"graspd/internal/nostr"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/fifo"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // catchup is the stored side of a connection.

@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Place is where a survey stands: it reads newest first, and the lowest id first within a second.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // Some relays refuse a whole request, or do not answer it, for one value that

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // manyRepos is a Want of n repositories, of which those numbered in bad have an identifier that begins with "bad".

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/want"
-	"graspd/internal/want/wanttest"
+	"github.com/graspd/graspd/internal/want"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
 // Only those are asked again whose time has come.

@@ -3,8 +3,8 @@ package plan
 import (
 	"slices"
 
-	"graspd/internal/nostr"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // tour is how far layer 4 has come with a relay. It outlives connections and

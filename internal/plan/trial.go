@@ -4,10 +4,10 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/refusal"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refusal"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // Times and counts of trials.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // TestHowLongATurnTakes is told while root events are asked in turns: the interval, and what the relay takes to answer.

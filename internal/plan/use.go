@@ -3,8 +3,8 @@ package plan
 import (
 	"time"
 
-	"graspd/internal/slots"
-	"graspd/internal/status"
+	"github.com/graspd/graspd/internal/slots"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // failuresToYield is how many failures in a row make a slot unused until the next attempt.

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/slots"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/slots"
 )
 
 // A relay is on the account of the owner who alone names it, and on nobody's where others do too, or the operator.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/nostr"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // Requests to vanish (NIP-62) are few, and nothing that is asked for leads to those of authors who wrote no repository. They

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // vanishing lists the stored filters for requests to vanish that were asked, but for those of layer 4.

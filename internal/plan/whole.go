@@ -3,8 +3,8 @@ package plan
 import (
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // A relay that holds nearly what is held here, and little else, is asked as a

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/negentropy"
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/policy"
-	"graspd/internal/want/wanttest"
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
 // twins are this relay and a remote one that hold about the same.

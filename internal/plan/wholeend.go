@@ -3,8 +3,8 @@ package plan
 import (
 	"time"
 
-	"graspd/internal/policy"
-	"graspd/internal/refusal"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/refusal"
 )
 
 // How asking a relay as a whole ends: well, for this connection, or for a while.

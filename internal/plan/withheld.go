@@ -3,7 +3,7 @@ package plan
 import (
 	"time"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // withheld remembers what a relay showed in a reconciliation and gave neither by

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/negentropy"
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/policy"
-	"graspd/internal/want"
-	"graspd/internal/want/wanttest"
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/want"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
 // here is the relay whose peer is under test.

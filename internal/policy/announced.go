@@ -3,9 +3,9 @@ package policy
 import (
 	"slices"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Announcer is what decisions need to know of an announcement that is served, as Rules have read it.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // among says whether an announcement is accepted, by the rule itself: with it in the place of its author's, he is the author of one

@@ -3,7 +3,7 @@ package policy
 import (
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Bearer is who brings an event, as far as that is proved. Of two, the greater one is the better word.

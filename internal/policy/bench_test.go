@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 func BenchmarkDecide(b *testing.B) {

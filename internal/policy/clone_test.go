@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nip19"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // TestAnnouncementsNeedACloneURL: where repositories are hosted an announcement lists this service in both of its tags (GRASP-01). What

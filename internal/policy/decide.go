@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Decide says what becomes of a genuine event that the store's own rules have nothing against, and that somebody brings.

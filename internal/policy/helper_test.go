@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 const ours = "wss://relay.example.org"

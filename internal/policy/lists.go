@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Lists are the authors and repositories that the operator takes or does not take. What is denied is denied though it is

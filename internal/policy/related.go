@@ -3,8 +3,8 @@ package policy
 import (
 	"strings"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // related accepts what names something served here or is named by it, and some kinds by authors of whom something is

@@ -3,8 +3,8 @@ package policy
 import (
 	"fmt"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // announcement accepts what lists this service, and what is by a maintainer, or somebody invited, of a repository that

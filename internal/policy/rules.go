@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/grasp"
 )
 
 // MaxAhead is how far the created_at of an event may lie in the future.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Bounds of an event, however it comes: a client, a relay and a file bring the same. Each tag is found by one value at most, so an

@@ -3,8 +3,8 @@ package policy
 import (
 	"fmt"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // allRelays is what a request to vanish names that is meant for every relay (NIP-62).

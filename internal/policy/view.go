@@ -1,6 +1,6 @@
 package policy
 
-import "graspd/internal/nostr"
+import "github.com/graspd/graspd/internal/nostr"
 
 // View is what the decision needs to know of the store: events that are served, and nothing of those that are only
 // remembered. It is called by one goroutine at a time, and shows what was accepted just before. Its errors are those of

@@ -3,9 +3,9 @@ package policy_test
 import (
 	"slices"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // memory is a View over the events that it holds: what a store would serve, without any of its rules but replacement.

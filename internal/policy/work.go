@@ -3,7 +3,7 @@ package policy
 import (
 	"fmt"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // work refuses what would be taken, or kept waiting, and shows too little proof of work (NIP-13). An author's word about

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // mined adds a nonce tag with that target until the id has those bits, no more and no less.

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"graspd/internal/progress"
+	"github.com/graspd/graspd/internal/progress"
 )
 
 // shown is what stands on a terminal after it was sent b: the lines, the last one open.

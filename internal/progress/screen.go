@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Screen is a terminal whose last lines are drawn again while others scroll above them. A nil Screen shows nothing.

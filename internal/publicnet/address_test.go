@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/publicnet"
 )
 
 func TestPublic(t *testing.T) {

@@ -1,6 +1,6 @@
 package publicnet
 
-import "graspd/internal/words"
+import "github.com/graspd/graspd/internal/words"
 
 // Error is an error whose text a stranger may have written: a host name in a certificate, a status line. The text is cut and
 // escaped, the error underneath stays within reach of errors.Is.

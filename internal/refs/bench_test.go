@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/nip34"
-	"graspd/internal/refs"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/refs"
 )
 
 // BenchmarkJudge is a push of ten commands to a repository of ten thousand refs.

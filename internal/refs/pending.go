@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Bounds of what is pushed for events that nobody knows yet. Nobody has signed for it.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nip34"
-	"graspd/internal/refs"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/refs"
 )
 
 func tips(names ...string) (list []refs.Tip) {

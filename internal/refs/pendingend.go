@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 // Found is an upload that holds the tip of an event that has come: what the tip reaches is to be taken into the repository.

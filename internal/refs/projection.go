@@ -3,9 +3,9 @@ package refs
 import (
 	"slices"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Projection is the refs of one repository, as they follow from what is stored about it. It is what a row keeps: the fold

@@ -3,9 +3,9 @@ package refs
 import (
 	"slices"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // PullRequest is a pull request (kind 1618) or an update of one (kind 1619), read for the commit that it wants kept.

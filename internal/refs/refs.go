@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // Ref is a full name and the object at which it stands.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/refs"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/refs"
 )
 
 func TestNewSet(t *testing.T) {

@@ -3,9 +3,9 @@ package refs
 import (
 	"slices"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Announcement is what matters here of a repository announcement (kind 30617): where it stands and whom it lists.

@@ -1,7 +1,7 @@
 package refs
 
 import (
-	"graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/grasp"
 )
 
 // Ruling is the state that rules a repository, or ruled it last: of the states with its identifier by its confirmed

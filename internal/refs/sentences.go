@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"time"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/grasp"
-	"graspd/internal/nip19"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // What people are told. Every text is one line without a full stop, and says what to do where something can be done. Names

@@ -3,9 +3,9 @@ package refs
 import (
 	"strings"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // State is a repository state (kind 30618), read so that it can be compared with refs.

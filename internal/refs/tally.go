@@ -3,7 +3,7 @@ package refs
 import (
 	"time"
 
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 const hour = int64(time.Hour / time.Second)

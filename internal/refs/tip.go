@@ -4,9 +4,9 @@ import (
 	"errors"
 	"strings"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 var errTipName = errors.New("no ref of an event")

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"slices"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Outcome is what becomes of an event that is accepted, on account of its git data.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/refs"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refs"
 )
 
 // world is one service with the repositories of one identifier. Its events come in any order, its objects too.

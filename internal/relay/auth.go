@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 const (

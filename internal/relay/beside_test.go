@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/front"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // beside is a route that sends a byte every ten seconds for as long as it is told, and charges the address for each what so many

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // stuck is a connection that takes nothing until it is told to.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // counters is how many COUNTs are worked on at the same time, from all clients; others wait.

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // TestCostlyCount: a COUNT is exact or refused, never cut short.

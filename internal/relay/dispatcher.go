@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"sync"
 
-	"graspd/internal/contain"
-	"graspd/internal/nostr"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // readAhead is how many entries of the feed are read at once.

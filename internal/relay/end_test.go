@@ -11,8 +11,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/nostr"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // TestShutdown: every client hears CLOSED for what it has open and 1001, after the OKs that it is owed; new ones are refused.

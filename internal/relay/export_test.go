@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net"
 
-	"graspd/internal/front"
-	"graspd/internal/nostr"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Matcher is the dispatcher's index with subscriptions that tests name by number.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/contain"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // TestAFaultEndsOneClient: whatever in this program fails over one client, that one alone is sent away. Everybody else goes on,

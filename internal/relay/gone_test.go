@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/front"
+	"github.com/graspd/graspd/internal/front"
 )
 
 // TestWhatAClientThatLeftHasSent: requests that a client has sent before it left, and that would have to wait for the rate of its

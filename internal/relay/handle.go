@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // handle does what a frame asks. An error ends the session; whatever is wrong with a frame is an answer to the client.

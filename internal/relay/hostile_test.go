@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/contain"
-	"graspd/internal/front"
-	"graspd/internal/relay"
-	"graspd/internal/store"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/relay"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 var (

@@ -15,9 +15,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/negentropy"
-	"graspd/internal/nostr"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // proxyAddr is the proxy whose X-Forwarded-For the relay believes.

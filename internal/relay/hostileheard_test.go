@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // heard is what one connection asked for and was told.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // honest publishes, follows what it published and asks for it, as if nobody else were there. It calls ready once it is connected.

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 const (

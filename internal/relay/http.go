@@ -10,9 +10,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/front"
-	"graspd/internal/ingest"
-	"graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nip11"
 )
 
 // serveHTTP serves WebSocket, the information document (NIP-11) and a page for people on "/", and nothing anywhere else.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"graspd/internal/front"
-	"graspd/internal/nip11"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // get makes a request to the relay over the network.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/front"
-	"graspd/internal/nostr"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // TestQuietClientIsSentAway: who has nothing open and asks for nothing loses the

@@ -3,7 +3,7 @@ package relay
 import (
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // index finds the live filters that an event can match. Each filter stands under every value of one of its lists: the ids, else

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/nostr"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // TestIndexAgainstNaiveMatching compares what the index finds with what each filter says of itself, while

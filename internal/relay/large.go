@@ -5,7 +5,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Events above largeEvent, which are states of many branches and tags, are read and sent one at a time to a client, within what all

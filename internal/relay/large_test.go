@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // state is a state of so many branches, 300 bytes each.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"time"
 
-	"graspd/internal/nip11"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // Limits are what one client may ask of the relay. A zero field takes the default that stands beside it. Those that NIP-11

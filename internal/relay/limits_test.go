@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 const stranger = "198.51.100.1:1"

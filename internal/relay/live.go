@@ -1,9 +1,9 @@
 package relay
 
 import (
-	"graspd/internal/fifo"
-	"graspd/internal/nostr"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/fifo"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // TestStoredThenLive opens and closes subscriptions while events come in from several sides. Each subscription that stays

@@ -14,10 +14,10 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/relay"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relay"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // lockedBuffer is written by many.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // TestMalformed sends what is no message. Each is answered, and the connection lives.

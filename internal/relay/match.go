@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // tagValue is a one-letter tag of an event, or what a filter wants of one.

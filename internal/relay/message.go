@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"graspd/internal/front"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 
 	"github.com/coder/websocket"
 )

@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/front"
-	"graspd/internal/nostr"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // address is one of many IPv4 addresses.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/negentropy"
-	"graspd/internal/nostr"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 func setOf(events []*nostr.Event) *negentropy.Set {

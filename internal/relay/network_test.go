@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"graspd/internal/testkit/pipe"
+	"github.com/graspd/graspd/internal/testkit/pipe"
 )
 
 // network connects clients to one server in memory, so that it works in a synctest bubble.

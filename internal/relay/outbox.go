@@ -3,9 +3,9 @@ package relay
 import (
 	"context"
 
-	"graspd/internal/fifo"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/fifo"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // What may wait for a client that does not read. Past it the reader takes no further frame.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/front"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // stepsPerValue is what a value of a filter costs, to be read, sorted and put into the index of live filters.

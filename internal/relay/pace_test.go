@@ -10,9 +10,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/front"
-	"graspd/internal/nostr"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // TestRequestRate: whoever asks for more than the rate is answered as fast as the rate allows, and refused nothing.

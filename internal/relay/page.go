@@ -8,10 +8,10 @@ import (
 	"net/url"
 	"strings"
 
-	"graspd/internal/bidi"
-	"graspd/internal/front"
-	"graspd/internal/grasp"
-	"graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/bidi"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip11"
 )
 
 //go:embed page.html

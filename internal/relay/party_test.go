@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/front"
-	"graspd/internal/nostr"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // TestClientsOfAnAddressAreOneParty: however many connections of one address publish, others wait for one event of them. Clients

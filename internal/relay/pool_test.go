@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/front"
-	"graspd/internal/nostr"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // valued is a REQ of that id whose filters take about that many bytes.

@@ -1,6 +1,6 @@
 package relay
 
-import "graspd/internal/front"
+import "github.com/graspd/graspd/internal/front"
 
 // pools are what clients share of the relay's memory.
 type pools struct {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // hardLimit is how many times the allowed size a message may have before the connection is closed over it. What is smaller

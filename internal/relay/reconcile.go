@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"graspd/internal/front"
-	"graspd/internal/negentropy"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // negFrame is the longest negentropy message that is sent, in raw bytes; its frame has twice as many.

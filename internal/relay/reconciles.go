@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/front"
-	"graspd/internal/negentropy"
-	"graspd/internal/nostr"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 )
 
 const (

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"graspd/internal/front"
-	"graspd/internal/negentropy"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 const (

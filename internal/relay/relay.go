@@ -14,13 +14,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"graspd/internal/contain"
-	"graspd/internal/front"
-	"graspd/internal/grasp"
-	"graspd/internal/ingest"
-	"graspd/internal/ledger"
-	"graspd/internal/nip11"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/store"
 )
 
 const (

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/ledger"
-	"graspd/internal/nip19"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // TestRepositoriesOnThePage: those that list this relay, the newest first, as of

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // maxScan is how long the stored part of one REQ may take. It bounds how long a slow client holds a view of the store.

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/front"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // TestSilentConnections: what never finishes a request is closed, and takes no more than its address may have.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/contain"
-	"graspd/internal/front"
-	"graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/ingest"
 )
 
 // session is one client's connection. Its reader takes the frames in their order, one at a time; its writer alone sends. What

@@ -12,8 +12,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/nostr"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // several makes issues that differ in their text, which has that size.

@@ -1,7 +1,7 @@
 package relay
 
 import (
-	"graspd/internal/contain"
+	"github.com/graspd/graspd/internal/contain"
 )
 
 // with runs f with the session that has the subscription open.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/front"
-	"graspd/internal/nostr"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // What open REQs may cost. It is reckoned as what their filters take in memory, which is far more than their frames where

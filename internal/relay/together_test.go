@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/front"
-	"graspd/internal/nostr"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // TestAnAnswerGoesOutTogether: the frames of one answer leave in few writes of 16 KiB, in their order, and the last of them at

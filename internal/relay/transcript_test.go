@@ -14,9 +14,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/relay"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relay"
 )
 
 // TestTranscripts plays the conversations in testdata/transcripts.txt, each with a new relay. Lines are

@@ -15,14 +15,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/coder/websocket"
 
-	"graspd/internal/front"
-	"graspd/internal/grasp"
-	"graspd/internal/ingest"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/relay"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/relay"
+	"github.com/graspd/graspd/internal/store"
 )
 
 const (

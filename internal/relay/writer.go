@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 const (

@@ -11,9 +11,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/grasp"
-	"graspd/internal/publicnet"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Conn is one open connection. Read belongs to one goroutine; the other methods may be called by any number of them, also during a

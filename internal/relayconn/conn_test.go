@@ -17,7 +17,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/relayconn"
 )
 
 // open connects to a relay that serves the one connection with f.

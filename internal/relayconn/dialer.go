@@ -15,9 +15,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/grasp"
-	"graspd/internal/publicnet"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Config is how connections are made. The zero value is right for production.

@@ -17,8 +17,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/grasp"
-	"graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/relayconn"
 )
 
 // serve answers one connection with an HTTP server, and returns when the connection and its handler have ended.

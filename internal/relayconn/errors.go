@@ -8,8 +8,8 @@ import (
 	"net/url"
 	"time"
 
-	"graspd/internal/publicnet"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/words"
 
 	"github.com/coder/websocket"
 )

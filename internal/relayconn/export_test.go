@@ -1,6 +1,6 @@
 package relayconn
 
-import "graspd/internal/publicnet"
+import "github.com/graspd/graspd/internal/publicnet"
 
 // Left is how much memory for messages nobody holds. Bytes.
 func (d *Dialer) Left() int {

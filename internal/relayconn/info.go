@@ -6,10 +6,10 @@ import (
 	"io"
 	"net/http"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip11"
-	"graspd/internal/publicnet"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Info fetches the relay's information document (NIP-11) within InfoTimeout, under the same address rule as Dial. A status other than

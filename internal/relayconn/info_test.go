@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/nip11"
-	"graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/relayconn"
 )
 
 func TestInfo(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/relayconn"
 )
 
 // halves is a network of relays each of which sends the beginning of a message, so many bytes of many more, when it is connected to, and

@@ -8,8 +8,8 @@ import (
 	"io"
 	"time"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // ErrTooLong is returned by Read for a message longer than anything that was asked for. The connection lives on.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/publicnet"
-	"graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/relayconn"
 )
 
 // network is an internet in memory: names that resolve, addresses at which a function answers each connection in a goroutine of its own.

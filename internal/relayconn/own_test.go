@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/relayconn"
 )
 
 // TestPortsOfOtherServices: strangers' URLs lead to the ports of the web and to those above 1023.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/publicnet"
-	"graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/relayconn"
 )
 
 // These run over the system's own resolver and network, which the other tests replace.

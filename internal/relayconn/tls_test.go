@@ -14,8 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/relayconn"
 )
 
 // certificate makes a self-signed one for the names, valid for an hour from now.

@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // answers tells which events answer a filter. What a relay is followed by lists thousands of values for as long as the

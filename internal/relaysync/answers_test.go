@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // What answers a filter is told as by the filter itself, with tags looked up by how their values begin, whatever their name.

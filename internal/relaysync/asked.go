@@ -4,9 +4,9 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // lateness is how long events of an ended request are not held against the relay.

@@ -3,8 +3,8 @@ package relaysync
 import (
 	"fmt"
 
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // authenticate signs a challenge with this relay's own key and sends it (NIP-42).

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/store"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // sources returns where every stored event came from.

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/relaysync"
-	"graspd/internal/status"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // verbs counts the frames that a relay was sent by their verb.

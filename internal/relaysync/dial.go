@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // httpRefusal is implemented by dial errors that tell an HTTP status.

@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"graspd/internal/gather"
-	"graspd/internal/grasp"
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/status"
-	"graspd/internal/store"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/gather"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // Engine owns Desired and the set of peers. Run is its one goroutine; Relays

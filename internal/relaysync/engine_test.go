@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // TestFillsFromABootstrapRelay carries announcements, roots and comments from a

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/health"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/health"
 )
 
 // Occupy has the shell of a relay do nothing but f.

@@ -3,7 +3,7 @@ package relaysync
 import (
 	"context"
 
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // contained runs what serves this relay alone and returns its error. A fault in it, which is noted, is an error as well.

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/contain"
-	"graspd/internal/grasp"
-	"graspd/internal/nip11"
-	"graspd/internal/nostr"
-	"graspd/internal/relaysync"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // faulty is a dialer that panics once, over one relay, at one place.

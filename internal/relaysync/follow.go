@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // feedChunk is how many feed entries are read at once.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/relaysync"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // TestACatchUpDoesNotWaitForWindows: what a relay's answers make wanted is asked as soon as it has answered, through all

@@ -6,10 +6,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"graspd/internal/plan"
-	"graspd/internal/relaysync"
-	"graspd/internal/status"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // A relay that comes and goes with what is wanted is tried no more often for that.

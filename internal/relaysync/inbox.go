@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // inboxBound is how many inputs a reader may leave before it waits for the shell.

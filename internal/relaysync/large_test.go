@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nostr"
-	"graspd/internal/relayconn"
-	"graspd/internal/relaysync"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // told notes what connections are told of the messages to come.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/grasp"
-	"graspd/internal/plan"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // mostRecords bounds of how many relays something is kept.

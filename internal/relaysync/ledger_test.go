@@ -12,10 +12,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"graspd/internal/grasp"
-	"graspd/internal/health"
-	"graspd/internal/plan"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/store"
 )
 
 func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {

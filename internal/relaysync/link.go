@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"graspd/internal/ingest"
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/policy"
-	"graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/relayconn"
 )
 
 // Bounds of one connection.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // ErrOver says that Run has ended.

@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"slices"
 
-	"graspd/internal/negentropy"
-	"graspd/internal/plan"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // load reads the local set of a filter, remembered refusals included, and where

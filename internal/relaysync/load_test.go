@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/negentropy"
 )
 
 // What the store yields newest first is brought into the order of the set that is made of it, with its values.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"graspd/internal/grasp"
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // ErrNotWanted says that no repository names a relay and that it is no bootstrap relay.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/relaysync"
-	"graspd/internal/status"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // What the operator has tried again is tried at once: a relay in backoff, and a

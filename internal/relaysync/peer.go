@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/status"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // peer is the shell of one remote relay: it owns its plan.Peer, feeds it what

@@ -3,9 +3,9 @@ package relaysync
 import (
 	"context"
 
-	"graspd/internal/grasp"
-	"graspd/internal/status"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // first watches the first catch-up of a bootstrap relay. It belongs to the shell.

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip11"
-	"graspd/internal/nostr"
-	"graspd/internal/relaysync"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // readyAfter asks every few seconds until the engine is ready; everything must be here by then.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 // recordVersion is the version of the shape below. What another version wrote

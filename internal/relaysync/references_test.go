@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nip11"
-	"graspd/internal/nostr"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // threads is what layers 1 to 3 do not lead to, around the comments of a project.

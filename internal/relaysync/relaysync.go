@@ -10,14 +10,14 @@ import (
 	"log/slog"
 	"time"
 
-	"graspd/internal/contain"
-	"graspd/internal/grasp"
-	"graspd/internal/ingest"
-	"graspd/internal/nip11"
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Conn is one open WebSocket connection. Read and Write may be called

@@ -4,8 +4,8 @@ import (
 	"context"
 	"log/slog"
 
-	"graspd/internal/plan"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // report logs what the plan has to say. Its texts may be a stranger's.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/plan"
+	"github.com/graspd/graspd/internal/plan"
 )
 
 func TestReportsAreLogged(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"net/netip"
 	"slices"
 
-	"graspd/internal/grasp"
-	"graspd/internal/plan"
-	"graspd/internal/publicnet"
-	"graspd/internal/slots"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/slots"
 )
 
 // place starts peers for relays that have none: bootstrap relays always, the

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip11"
-	"graspd/internal/nostr"
-	"graspd/internal/relaysync"
-	"graspd/internal/slots"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/slots"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // capped is a world with so many slots.

@@ -3,9 +3,9 @@ package relaysync
 import (
 	"context"
 
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // survey reads one page of what is stored about some events and repositories.

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // A request to vanish that a relay has is found by the full resync. What it concerns leaves, and is fetched neither the

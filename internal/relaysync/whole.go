@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"graspd/internal/plan"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // How old a set of everything may be when it is used again, and how much may have

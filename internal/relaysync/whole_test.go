@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/relaysync"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // A relay that was found to hold the same is asked by one live REQ and one reconciliation without a filter when it comes

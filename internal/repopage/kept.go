@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nip34"
 )
 
 const (

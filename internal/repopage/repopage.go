@@ -16,13 +16,13 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/bidi"
-	"graspd/internal/front"
-	"graspd/internal/gitwire"
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/bidi"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Config says what is shown. Store, Service, Rules and Find are needed.

@@ -12,15 +12,15 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"graspd/internal/front"
-	"graspd/internal/gitwire"
-	"graspd/internal/grasp"
-	"graspd/internal/nip19"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/repopage"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/repopage"
+	"github.com/graspd/graspd/internal/store"
 )
 
 const (

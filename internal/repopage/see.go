@@ -5,14 +5,14 @@ import (
 	"errors"
 	"strings"
 
-	"graspd/internal/front"
-	"graspd/internal/gitwire"
-	"graspd/internal/grasp"
-	"graspd/internal/nip19"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/store"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Bounds of what one page shows.

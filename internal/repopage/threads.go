@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip19"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/store"
-	"graspd/internal/words"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Bounds of what is looked at.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/repopage"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/repopage"
 )
 
 // row is a line of the table.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/publicnet"
-	"graspd/internal/relayconn"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // reader is a client that follows a repository over the network and counts what it is shown.

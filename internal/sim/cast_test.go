@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nostr"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // cast are the people of a world and what they have written.

@@ -10,15 +10,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/ingest"
-	"graspd/internal/nip11"
-	"graspd/internal/nostr"
-	"graspd/internal/plan"
-	"graspd/internal/relay"
-	"graspd/internal/relaysync"
-	"graspd/internal/sim"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/relay"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/sim"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // chaos is a world in which everything happens that can, as a seed has it.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // TestAClockTwentyMinutesWrong, or an author's that is years behind: what is live comes live.

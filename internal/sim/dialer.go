@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip11"
-	"graspd/internal/publicnet"
-	"graspd/internal/relayconn"
-	"graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/relaysync"
 )
 
 // dialer reaches fake relays frame by frame and everybody else over the network.

@@ -5,11 +5,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/sim"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/sim"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // bubble runs f in a bubble with a world of its own, which ends with it.

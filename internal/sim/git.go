@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/gitfetch"
-	"graspd/internal/githttp"
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitrepo/gitfake"
-	"graspd/internal/gitwire"
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/node"
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitrepo/gitfake"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/node"
 )
 
 // hosting is how a graspd of a world hosts repositories: on a disk in memory, which knows commits as names, and from the others of the

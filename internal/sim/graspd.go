@@ -13,17 +13,17 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"graspd/internal/gitrepo/gitfake"
-	"graspd/internal/grasp"
-	"graspd/internal/ingest"
-	"graspd/internal/nip11"
-	"graspd/internal/node"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/relay"
-	"graspd/internal/relaysync"
-	"graspd/internal/store"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/gitrepo/gitfake"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/relay"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // Options say what one graspd is like. They are read at each start.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"graspd/internal/nostr"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // history is what the feed of one relay has told over all its lives.

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip11"
-	"graspd/internal/nostr"
-	"graspd/internal/relaysync"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // TestNothingIsMissedWhileSubscriptionsAreMerged: comments come every second on issues old and new, while new issues make

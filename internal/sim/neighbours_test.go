@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/sim"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/sim"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // TestSlowDownInTheMiddleOfAPagePausesOneRelay: no other relay notices, and neither does what is live on this one.

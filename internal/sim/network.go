@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/testkit/pipe"
+	"github.com/graspd/graspd/internal/testkit/pipe"
 )
 
 // hostAddr is where every host seems to be.

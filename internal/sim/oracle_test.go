@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nostr"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // ids is a set of events by id.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // TestRelaysThatReconcileInPartAreReadInFull: they compare their newest events of each filter only and do not say so.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/sim"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/sim"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the transcripts anew")

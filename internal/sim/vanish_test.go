@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/sim"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/sim"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // TestTwoRelaysAgreeOnWhoVanished: a request to vanish that one of two graspds is sent is at the other within seconds, and what

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/gitrepo/gitfake"
-	"graspd/internal/grasp"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/gitrepo/gitfake"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // era is how far the clocks of a world are ahead of the bubble's, which begins in

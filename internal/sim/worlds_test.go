@@ -12,11 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/sim"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/sim"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 var (

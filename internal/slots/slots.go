@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/grasp"
 )
 
 // URL is a normalised URL, the identity of a server.

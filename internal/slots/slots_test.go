@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/slots"
+	"github.com/graspd/graspd/internal/slots"
 )
 
 func claim(u slots.URL, owners int, use slots.Use) slots.Claim {

@@ -3,7 +3,7 @@ package status
 import (
 	"fmt"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Git is how this relay stands as a host of repositories. In JSON times are RFC 3339 in UTC.

@@ -7,7 +7,7 @@ package status
 import (
 	"time"
 
-	"graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/grasp"
 )
 
 // Relay is how this relay stands with another one. In JSON times are RFC 3339 in UTC, ratios 0 to 1, and what is not known is

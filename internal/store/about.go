@@ -6,7 +6,7 @@ import (
 	"iter"
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // About yields the stored events that name one of the ids (tags e, E, q) or of the addresses (tags a, A, q) or stand

@@ -1,6 +1,6 @@
 package store
 
-import "graspd/internal/nostr"
+import "github.com/graspd/graspd/internal/nostr"
 
 // Get is the stored event with that id, unless it has expired.
 func (b *Batch) Get(id nostr.ID) (*nostr.Event, bool, error) { return b.reader().get(id) }

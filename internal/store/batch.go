@@ -5,9 +5,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // Batch is the one open batch. It belongs to one goroutine, the ingest writer. What was put into it is seen by its own

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // What follows here does not follow from the stored events and is carried over as it is, where it can be read.

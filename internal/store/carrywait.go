@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // waits keeps the events waiting that did, under their numbers. One of which it cannot be read for how long waits no longer.

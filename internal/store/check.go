@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Report is what Check found.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // log checks that every stored event is whole and has all that it should have.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // FuzzOrder: keys of one prefix sort newest first, then lowest id first, and give back what they were made of.

@@ -16,8 +16,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"graspd/internal/store"
-	"graspd/internal/store/storetest"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/store/storetest"
 )
 
 // TestCopyUnderLoad: a copy made while events are written is sound, has all that was acknowledged before, is no part of

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Count is the number of stored events that match any of the filters, each counted once (NIP-45). Expired events are left

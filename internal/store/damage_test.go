@@ -12,8 +12,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"graspd/internal/store"
-	"graspd/internal/store/storetest"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/store/storetest"
 )
 
 // TestDamage: whatever is wrong with the files, it is said with the name of a file and what to do, nothing that is

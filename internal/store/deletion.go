@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // deletable reports whether a deletion has an effect on the kind: not on deletions, nor on requests to vanish.

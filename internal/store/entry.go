@@ -3,8 +3,8 @@ package store
 import (
 	"strconv"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // Seq numbers the entries of the feed, from 1 on. A number is never given twice, but may never be seen: what it stood

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // ExpireDue removes up to max events that have expired (NIP-40) by now, the longest expired first. It says how many,

@@ -8,9 +8,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"graspd/internal/nostr"
-	"graspd/internal/store"
-	"graspd/internal/store/storetest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/store/storetest"
 )
 
 // TestQuietUntil: what is said without reading is never later than what expires next.

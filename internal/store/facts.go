@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // facts are what an index knows of an event.

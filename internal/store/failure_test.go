@@ -16,9 +16,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"graspd/internal/policy"
-	"graspd/internal/store"
-	"graspd/internal/store/storetest"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/store/storetest"
 )
 
 // breaker is a disk on which some operations fail while it is on.

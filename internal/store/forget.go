@@ -6,9 +6,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // ForgetOrphans forgets what was refused only for want of e, now that e is accepted: the remembered events that name

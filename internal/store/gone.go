@@ -3,8 +3,8 @@ package store
 import (
 	"slices"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // rulesRefs reports whether events of the kind say what the refs of a repository are, or whose it is.

@@ -1,8 +1,8 @@
 package store_test
 
 import (
-	"graspd/internal/nostr"
-	"graspd/internal/store/storetest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store/storetest"
 )
 
 var everything nostr.Filter

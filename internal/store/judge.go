@@ -3,8 +3,8 @@ package store
 import (
 	"fmt"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // Judge says what the store's rules make of an event, without storing it: Accept where they have nothing against it,

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // How many marks an author's deletions have left is counted, so that what is for ever has a bound. A mark for something that was

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"math"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Mark is a Pair and where it was found.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 func TestMarks(t *testing.T) {

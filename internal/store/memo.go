@@ -1,6 +1,6 @@
 package store
 
-import "graspd/internal/nostr"
+import "github.com/graspd/graspd/internal/nostr"
 
 // memo keeps what decisions look up again and again, as the open batch has it: where events stand that others name,
 // and who holds an address. The writer owns it; it is emptied with a batch that is dropped.

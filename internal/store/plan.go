@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // query is a filter made ready: which index ranges to read, and what remains to be checked on what they yield.

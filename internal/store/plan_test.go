@@ -6,9 +6,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"graspd/internal/policy"
-	"graspd/internal/store"
-	"graspd/internal/store/storetest"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/store/storetest"
 )
 
 // TestEveryIndexGivesTheSameAnswer: which index is read is a matter of cost only.

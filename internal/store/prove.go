@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"sync"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // proverLot is how many entries of the log are proven at once, on each core, and proverBytes about how large they may be.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // purge is the removal of an author's events, as far as it has come. It is on disk, so that a restart goes on with it.

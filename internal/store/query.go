@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"iter"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // Row is one stored event of a query's answer.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"graspd/internal/nostr"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 )
 
 const benchEvents = 150_000

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"graspd/internal/nip34"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // rebuild fills a new store from what is left of an old one.

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // record is what is remembered of a genuine event that is not stored: enough to find it in every index row that it

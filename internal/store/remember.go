@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // How long an event is remembered that is not stored: 7 days and up to one more by its id, so that what was refused

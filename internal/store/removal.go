@@ -3,8 +3,8 @@ package store
 import (
 	"fmt"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Remove takes a stored event out: its body goes, its rows become flagged, and the feed says so. It does nothing where

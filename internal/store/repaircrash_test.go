@@ -14,7 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // crashable copies a directory to a disk that can lose its power.

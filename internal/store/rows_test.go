@@ -9,7 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // setRows commits rows.

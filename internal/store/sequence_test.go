@@ -9,9 +9,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"graspd/internal/nostr"
-	"graspd/internal/store"
-	"graspd/internal/testkit/itertest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/testkit/itertest"
 )
 
 // What answers a query ends with its reader, wherever that leaves and whatever its meter says afterwards: a client hangs up

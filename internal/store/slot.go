@@ -3,9 +3,9 @@ package store
 import (
 	"encoding/binary"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // takeSlot makes a replaceable event the newest of its address and removes the version before it.

@@ -4,8 +4,8 @@ import (
 	"container/heap"
 	"slices"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // tally knows how much waits of whom and by whom it was brought, and what of it came first, without a read. The writer owns it.

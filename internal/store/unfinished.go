@@ -7,7 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // unfinished is a deletion of which not all is done that it names. It is on disk with the deletion, so that a restart goes on with

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // errCorrupt says that a key or value on disk does not have the shape that this package writes.

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // vanishing is the newest request to vanish of an author (NIP-62) that is stored.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // Wait is how an event waits for the git data that it names (GRASP-01).

@@ -7,8 +7,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // waitRow is how an event waits, by its id.

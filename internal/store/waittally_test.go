@@ -8,9 +8,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // TestWaitsThatCannotBeTallied: a store whose rows of what waits contradict each other is refused as damaged, and a repair mends it.

@@ -3,8 +3,8 @@ package testkit_test
 import (
 	"testing"
 
-	"graspd/internal/grasp"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // A live filter whose limit cannot be 0 brings an event that nobody wanted; that

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // OddMode is how a fake relay treats a filter with a value that it does not take: one of more than 255 bytes, with a NUL,

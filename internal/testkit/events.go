@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Key returns a secret key that depends on n alone.

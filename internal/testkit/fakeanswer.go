@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // req answers a REQ, or does what the relay does instead.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"graspd/internal/negentropy"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Conn is the client's end of a connection to a fake relay.

@@ -3,7 +3,7 @@ package testkit
 import (
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // AuthMode is how a fake relay demands NIP-42.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
-	"graspd/internal/negentropy"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func (c *fakeConn) negOpen(m nostr.NegOpen) {

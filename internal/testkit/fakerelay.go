@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip11"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // FakeRelay is a remote relay under a test's control. It answers as scripted by

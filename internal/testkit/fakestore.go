@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/negentropy"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // keep stores an event unless an honest relay would not. The caller holds mu.

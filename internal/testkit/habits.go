@@ -1,6 +1,6 @@
 package testkit
 
-import "graspd/internal/nostr"
+import "github.com/graspd/graspd/internal/nostr"
 
 // Habits is what a relay is like for good; one that behaves still has them. The
 // zero value answers everything, completely, newest first.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"sync/atomic"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // judge holds a client to the protocol. It belongs to the goroutine that serves

@@ -10,8 +10,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip11"
 )
 
 // Serve puts a fake relay of its own on a loopback port until the test ends.

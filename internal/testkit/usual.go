@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
-	"graspd/internal/corpus"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Bounds of created_at of what Usual asks for.

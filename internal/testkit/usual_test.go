@@ -3,9 +3,9 @@ package testkit_test
 import (
 	"testing"
 
-	"graspd/internal/corpus"
-	"graspd/internal/nostr"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 func TestUsual(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Where not all root events can be followed live, one that is talked about ranks like one that was made at that time,

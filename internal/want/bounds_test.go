@@ -5,9 +5,9 @@ import (
 	"runtime"
 	"testing"
 
-	"graspd/internal/nostr"
-	"graspd/internal/want"
-	"graspd/internal/want/wanttest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
 // TestNamesAreReleased: what was removed leaves no names behind, whichever relay had them in its Want, and what lives keeps its number.

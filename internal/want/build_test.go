@@ -1,8 +1,8 @@
 package want_test
 
 import (
-	"graspd/internal/want"
-	"graspd/internal/want/wanttest"
+	"github.com/graspd/graspd/internal/want"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
 // What the tests of the fold share with those of its peers.

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // claimsPerAuthor is how many announcements that wait are followed of one author, those that came first.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // An announcement that waits for git data makes its relays known, for states alone, and joins nobody.

@@ -5,8 +5,8 @@ import (
 	"runtime"
 	"testing"
 
-	"graspd/internal/nostr"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // clique is n keys with one identifier of which each invites the hundred next to it.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // repo is a repository whose announcement lists this service.

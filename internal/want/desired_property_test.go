@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/want"
-	"graspd/internal/want/wanttest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/want"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
 // bounds that are small enough to be reached.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/internal/want"
-	"graspd/internal/want/wanttest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
 func TestDesired(t *testing.T) {

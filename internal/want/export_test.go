@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/grasp"
 )
 
 // Left counts everything that d remembers.

@@ -4,9 +4,9 @@ import (
 	"maps"
 	"slices"
 
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // SetLists has the repositories followed that these lists admit, of those that are stored. Its cost grows with the number of

@@ -3,7 +3,7 @@ package want_test
 import (
 	"testing"
 
-	"graspd/internal/policy"
+	"github.com/graspd/graspd/internal/policy"
 )
 
 // lists are lists of which add fills one.

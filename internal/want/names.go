@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Repository is what a repository item asks for at one revision.

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"iter"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // rootNo is the place of a root event in the fold; 0 is none. It is given anew when that is removed.

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"graspd/internal/nostr"
-	"graspd/internal/want"
-	"graspd/internal/want/wanttest"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
 // Root events come and go, and each is found by its own id, also where ids begin alike.

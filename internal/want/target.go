@@ -3,7 +3,7 @@ package want
 import (
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // target is what names one relay.

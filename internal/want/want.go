@@ -4,8 +4,8 @@
 package want
 
 import (
-	"graspd/internal/grasp"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // URL is a normalised relay URL, the identity of a remote relay.

@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 
-	"graspd/internal/nostr"
-	"graspd/interop/wire"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/interop/wire"
 )
 
 // client is one connection to graspd or another relay.

@@ -10,10 +10,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"graspd/internal/corpus"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 // collection is the corpus: events that a relay keeps, on a file, and what filters need to ask for them.

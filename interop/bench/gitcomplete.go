@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/admin"
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // reposOfOne is how many repositories one owner has of those that complete themselves.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // crowd has very many clients clone one repository at once.

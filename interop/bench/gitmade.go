@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // made is a bare repository that was made here, in one pack.

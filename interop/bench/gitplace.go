@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/grasp"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // place is a repository at graspd.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/gitwire"
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // pushesEach is how many commits are pushed to a repository: fewer than packs that are worth combining.

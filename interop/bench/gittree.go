@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"graspd/interop/wire"
+	"github.com/graspd/graspd/interop/wire"
 )
 
 // descendants are the processes that graspd has started, and that these have.

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"graspd/internal/admin"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // The load of (d).

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"graspd/internal/admin"
+	"github.com/graspd/graspd/internal/admin"
 )
 
 var scaled = regexp.MustCompile(`memory: ([\d.]+) MB for what is wanted, ([\d.]+) MB for the peers`)

@@ -17,9 +17,9 @@ import (
 	"syscall"
 	"time"
 
-	"graspd/internal/admin"
-	"graspd/internal/status"
-	"graspd/interop/wire"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/interop/wire"
 )
 
 // process is a running graspd.

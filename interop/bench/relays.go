@@ -10,8 +10,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/nostr"
-	"graspd/interop/wire"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/interop/wire"
 )
 
 // relays are light stand-ins for other relays: they have nothing stored, reconcile (NIP-77), take every live

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"graspd/internal/admin"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // resynced is what a comparison of two sets took.

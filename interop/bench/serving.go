@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"graspd/internal/negentropy"
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 const repeats = 21

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"graspd/internal/corpus"
-	"graspd/internal/nostr"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 )
 
 const batchSize = 500

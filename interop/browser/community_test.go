@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"graspd/internal/grasp"
-	"graspd/internal/ingest"
-	"graspd/internal/plan"
-	"graspd/internal/policy"
-	"graspd/internal/status"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // relayOf is one of a hundred relays, each in its own state.

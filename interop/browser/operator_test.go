@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"graspd/internal/admin"
-	"graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/grasp"
 )
 
 // serve shows the operator's page of a relay among a hundred others.

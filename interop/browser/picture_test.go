@@ -19,13 +19,13 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"graspd/internal/admin"
-	"graspd/internal/grasp"
-	"graspd/internal/ingest"
-	"graspd/internal/plan"
-	"graspd/internal/policy"
-	"graspd/internal/status"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // TestPicture takes the picture in the README: the operator's page of a small community after a day. PICTURE says where

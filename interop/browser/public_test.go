@@ -11,13 +11,13 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"graspd/internal/corpus"
-	"graspd/internal/grasp"
-	"graspd/internal/ingest"
-	"graspd/internal/nip11"
-	"graspd/internal/node"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // TestThePublicPage: what it is, how to add it, and its repositories with their links.

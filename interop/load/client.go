@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"graspd/internal/nostr"
-	"graspd/interop/wire"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/interop/wire"
 )
 
 // client is one connection to graspd or another relay.

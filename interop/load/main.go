@@ -12,7 +12,7 @@ import (
 	"os/signal"
 	"time"
 
-	"graspd/interop/page"
+	"github.com/graspd/graspd/interop/page"
 )
 
 func main() {

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 var (

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"graspd/interop/page"
+	"github.com/graspd/graspd/interop/page"
 )
 
 func TestReplace(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // deletions makes the writer write and remember much for one event.

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // key is that of somebody.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/nostr"
-	"graspd/interop/wire"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/interop/wire"
 )
 
 // fakeRelay is a relay of an attacker, at an address of its own. It has nothing stored, reconciles (NIP-77), takes every

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"graspd/interop/wire"
+	"github.com/graspd/graspd/interop/wire"
 )
 
 // footprint is what graspd takes together with all processes of git that it has started: the most of each at a time.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // bombs has git's processes work much for few bytes, each under a state that its owner has signed.

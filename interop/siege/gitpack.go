@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // sort is what an entry of a pack is (gitformat-pack(5)).

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // lawless pushes packs that are none.

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"graspd/internal/corpus"
-	"graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/corpus"
+	"github.com/graspd/graspd/internal/testkit"
 )
 
 const (

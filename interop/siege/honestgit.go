@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"graspd/internal/gitwire"
-	"graspd/interop/wire"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/interop/wire"
 )
 
 // gitBeat is between an answer and the next request of an honest client of git.

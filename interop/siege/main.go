@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"graspd/interop/page"
+	"github.com/graspd/graspd/interop/page"
 )
 
 func main() {

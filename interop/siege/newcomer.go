@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/interop/wire"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/interop/wire"
 )
 
 // nothing is the first message of a reconciliation by somebody who has nothing.

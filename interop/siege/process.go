@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"graspd/interop/wire"
+	"github.com/graspd/graspd/interop/wire"
 )
 
 // process is a running graspd.

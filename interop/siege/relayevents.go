@@ -7,7 +7,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 const (

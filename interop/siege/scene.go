@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/interop/wire"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/interop/wire"
 )
 
 const (

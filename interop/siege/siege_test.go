@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"graspd/internal/nostr"
-	"graspd/interop/page"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/interop/page"
 )
 
 func TestCommandLine(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // longest is how many bytes of a frame are read.

@@ -6,8 +6,8 @@ import (
 	"io"
 	"slices"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 func (s suite) wrongPacks() {

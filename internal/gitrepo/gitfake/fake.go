@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // Fake keeps repositories in memory. Make one with New; any number of goroutines may use it.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitrepo"
 )
 
 func TestFakeConforms(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"sync"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 // object is one of a made-up history.

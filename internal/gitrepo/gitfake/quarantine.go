@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 type quarantine struct {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"graspd/internal/gitrepo"
-	"graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 func (f *Fake) CopyInto(ctx context.Context, from, to gitrepo.ID, p gitrepo.Proving) (gitrepo.Quarantine, gitrepo.Proof, error) {

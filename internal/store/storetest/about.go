@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // aboutPage lists up to most of what is about ids or addresses, behind a place.

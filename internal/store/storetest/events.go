@@ -3,7 +3,7 @@ package storetest
 import (
 	"strconv"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Event makes an event that is well-formed but for its signature, which no store looks at. Authors are numbered.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 var forgetCases = []testCase{

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // SetRow writes or removes.

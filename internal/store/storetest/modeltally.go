@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"graspd/internal/nip34"
-	"graspd/internal/nostr"
-	"graspd/internal/store"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // group looks at every one.

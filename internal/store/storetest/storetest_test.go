@@ -3,7 +3,7 @@ package storetest_test
 import (
 	"testing"
 
-	"graspd/internal/store/storetest"
+	"github.com/graspd/graspd/internal/store/storetest"
 )
 
 // The model must keep the contract too, or comparing with it proves nothing.

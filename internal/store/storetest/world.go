@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // World makes events that have much to do with each other, and filters that find them.

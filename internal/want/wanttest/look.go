@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"graspd/internal/nostr"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // Contents lists what a Want asks for, one line per repository: the addresses

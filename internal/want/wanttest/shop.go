@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"graspd/internal/nostr"
-	"graspd/internal/policy"
-	"graspd/internal/want"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/want"
 )
 
 // Entry is one entry of the store's feed.

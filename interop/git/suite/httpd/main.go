@@ -18,9 +18,9 @@ import (
 	"strings"
 	"syscall"
 
-	"graspd/internal/front"
-	"graspd/internal/githttp"
-	"graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitproc"
 )
 
 func main() {
