@@ -10,9 +10,9 @@ import (
 
 // adminAt is where the private listener of a graspd on this machine is, as far as the environment tells: in a container the
 // health check has the variables of the relay.
-func adminAt(env lookup) string {
+func adminAt(env environment) string {
 	const usual = "http://127.0.0.1:7335"
-	listen, _ := env("GRASPD_ADMIN_LISTEN")
+	listen := env["GRASPD_ADMIN_LISTEN"]
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil || port == "" || port == "0" {
 		return usual
@@ -28,7 +28,7 @@ func adminAt(env lookup) string {
 
 // adminURL is a flag for the address of a private listener, as URL or as host:port.
 func adminURL(name, def, about string, v *string) setting {
-	return setting{name: name, def: def, about: about, set: func(s string) error {
+	return setting{name: name, place: "URL", def: def, about: about, set: func(s string) error {
 		if !strings.Contains(s, "://") {
 			s = "http://" + s
 		}

@@ -17,7 +17,7 @@ func TestTheHealthCheckFollowsTheRelay(t *testing.T) {
 		"[fd00::1]:9000":  "http://[fd00::1]:9000",
 		"graspd.lan:9000": "http://graspd.lan:9000",
 	} {
-		env := func(name string) (string, bool) { return listen, name == "GRASPD_ADMIN_LISTEN" }
+		env := environment{"GRASPD_ADMIN_LISTEN": listen}
 		if got := adminAt(env); got != want {
 			t.Errorf("%q: %s, want %s", listen, got, want)
 		}

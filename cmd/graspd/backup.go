@@ -17,12 +17,20 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
+// backupOptions are the settings of the backup command.
+type backupOptions struct {
+	Config
+	admin string // the private listener of the relay
+}
+
+func (o *backupOptions) settings(env environment) []setting {
+	return append(o.dataSettings(), adminURL("admin", adminAt(env), "private listener of the relay, if it runs", &o.admin))
+}
+
 // backupCommand copies a data directory: by the graspd that has it open, if there is one.
-func backupCommand(ctx context.Context, args []string, std stdio, env lookup) error {
-	var c Config
-	var base string
-	rows := append(c.dataSettings(), adminURL("admin", adminAt(env), "private listener of the relay, if it runs", &base))
-	rest, problems, err := parse("backup", rows, args, std, env)
+func backupCommand(ctx context.Context, args []string, std stdio, env environment) error {
+	var o backupOptions
+	rest, problems, err := parse("backup", o.settings(env), args, std, env)
 	if err != nil {
 		return err
 	}
@@ -36,9 +44,9 @@ func backupCommand(ctx context.Context, args []string, std stdio, env lookup) er
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	err = node.CopyClosed(c.Data, dir, c.storeOptions())
+	err = node.CopyClosed(o.Data, dir, o.storeOptions())
 	if errors.Is(err, store.ErrInUse) {
-		err = askForBackup(ctx, c.Data, base, dir)
+		err = askForBackup(ctx, o.Data, o.admin, dir)
 	}
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)

@@ -19,25 +19,35 @@ type unreadable struct{ error }
 
 func (e unreadable) Unwrap() error { return e.error }
 
+// checkOptions are the settings of the check command.
+type checkOptions struct {
+	Config
+	repair bool
+	git    gitCheck
+}
+
+func (o *checkOptions) settings() []setting {
+	return append([]setting{
+		boolean("repair", "false", "build the store anew from its events, and mend the git data; what is damaged is kept beside it", &o.repair),
+		boolean("git", "true", "check the git data too, if there is any", &o.git.wanted),
+		text("git-program", "git", "git, by which that is done: a path, or a name on PATH", &o.git.program).as("PATH"),
+	}, o.dataSettings()...)
+}
+
 // checkCommand verifies the data of a graspd that does not run, or mends it.
-func checkCommand(ctx context.Context, args []string, std stdio, env lookup) error {
-	var c Config
-	var repair bool
-	var git gitCheck
-	rows := append(c.dataSettings(),
-		boolean("repair", "false", "build the store anew from its events, and mend the git data; what is damaged is kept beside it", &repair),
-		boolean("git", "true", "check the git data too, if there is any", &git.wanted),
-		text("git-program", "git", "git, by which that is done: a path, or a name on PATH", &git.program))
-	problems, err := parseAlone("check", "", rows, args, std, env)
+func checkCommand(ctx context.Context, args []string, std stdio, env environment) error {
+	var flags checkOptions
+	problems, err := parseAlone("check", "", flags.settings(), args, std, env)
 	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
 	}
+	c, git := &flags.Config, flags.git
 	p := meterOf(std, c.Quiet, "checking", "events")
 	defer p.End()
 	git.meter = meterOf(std, c.Quiet, "checking", "repositories")
 	defer git.meter.End()
 	o := store.CheckOptions{Verifier: nostr.Schnorr{}, Progress: func(done, all int64) { p.Show(done, max(done, all), done) }}
-	if repair {
+	if flags.repair {
 		err = c.repair(ctx, std, o, p, git)
 	} else {
 		err = c.check(ctx, std, o, p, git)

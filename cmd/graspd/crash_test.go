@@ -25,7 +25,7 @@ var (
 )
 
 // childMark makes this test binary be the real command in a process of its own.
-const childMark = "GRASPD_TEST_CHILD"
+const childMark = "CHILD_OF_GRASPD_TEST"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childMark) != "" {

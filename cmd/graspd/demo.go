@@ -10,25 +10,31 @@ import (
 	"github.com/graspd/graspd/internal/logs"
 )
 
+// demoOptions are the settings of the demo command.
+type demoOptions struct{ once, stay, verbose bool }
+
+func (o *demoOptions) settings() []setting {
+	return []setting{
+		boolean("once", "false", "end when everything was shown, on a terminal too", &o.once),
+		boolean("stay", "false", "go on until Ctrl-C, also where the output is no terminal", &o.stay),
+		boolean("verbose", "false", "print the log of your relay", &o.verbose),
+	}
+}
+
 // demoCommand shows, on this machine alone, how an empty relay becomes
 // complete from three others, and stays so.
-func demoCommand(ctx context.Context, args []string, std stdio, env lookup) error {
-	var once, stay, verbose bool
-	rows := []setting{
-		boolean("once", "false", "end when everything was shown, on a terminal too", &once),
-		boolean("stay", "false", "go on until Ctrl-C, also where the output is no terminal", &stay),
-		boolean("verbose", "false", "print the log of your relay", &verbose),
-	}
-	problems, err := parseAlone("demo", "", rows, args, std, env)
-	if once && stay {
+func demoCommand(ctx context.Context, args []string, std stdio, env environment) error {
+	var o demoOptions
+	problems, err := parseAlone("demo", "", o.settings(), args, std, env)
+	if o.once && o.stay {
 		problems = append(problems, "--once and --stay contradict each other")
 	}
 	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
 	}
-	c := demo.Config{Screen: screenOf(std.out, false), Stay: stay || !once && isTerminal(std.out), Logger: slog.New(slog.DiscardHandler), Version: versionString()}
+	c := demo.Config{Screen: screenOf(std.out, false), Stay: o.stay || !o.once && isTerminal(std.out), Logger: slog.New(slog.DiscardHandler), Version: versionString()}
 	c.Out = above(c.Screen, std.out)
-	if verbose {
+	if o.verbose {
 		to := std.err
 		if isTerminal(to) {
 			to = above(c.Screen, to)

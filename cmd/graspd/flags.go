@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -23,29 +21,28 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// lookup reads an environment variable, as os.LookupEnv does.
-type lookup func(string) (string, bool)
-
-var errHelp = errors.New("help was asked for")
-
 // setting is one row of the flag table: how a flag is called, what it means,
 // its default as text and how a text becomes a value.
 type setting struct {
 	name, def, about string
+	place            string // what stands for a value in the help; "" for a switch
 	set              func(string) error
 	isBool           bool
 }
 
+// as is the setting with another word for its value.
+func (s setting) as(place string) setting { s.place = place; return s }
+
 // env returns the environment variable of a flag.
 func (s setting) env() string {
-	return "GRASPD_" + strings.ToUpper(strings.ReplaceAll(s.name, "-", "_"))
+	return variables + strings.ToUpper(strings.ReplaceAll(s.name, "-", "_"))
 }
 
 // dataSettings are those of every command that opens the store.
 func (c *Config) dataSettings() []setting {
 	o := store.Defaults()
 	return []setting{
-		text("data", "./graspd-data", "directory of the store and of the relay's own key", &c.Data),
+		text("data", "./graspd-data", "directory of the store and of the relay's own key", &c.Data).as("DIR"),
 		size("store-cache", o.CacheBytes, 1<<20, "memory for the store's block cache", &c.Cache),
 		size("disk-floor", int64(o.Floor), 0, "free disk space below which nothing more is stored", &c.DiskFloor),
 		level("log-level", "info", "debug, info, warn or error", &c.LogLevel),
@@ -57,24 +54,30 @@ func (c *Config) dataSettings() []setting {
 // policySettings are those of every command that decides what is accepted.
 func (c *Config) policySettings() []setting {
 	return []setting{
-		text("listen", "127.0.0.1:7334", "address of the relay: WebSocket, NIP-11 and a page for browsers, on /", &c.Listen),
-		text("domain", "", "host[:port] under which announcements list this relay (default: the listen address)", &c.Domain),
+		text("listen", "127.0.0.1:7334", "address of the relay: WebSocket, NIP-11 and a page for browsers, on /", &c.Listen).as("HOST:PORT"),
+		text("domain", "", "host[:port] under which announcements list this relay (default: the listen address)", &c.Domain).as("HOST[:PORT]"),
 		boolean("git", "true", "host the repositories: clone and push over HTTP (GRASP-01)", &c.HostsGit),
 		number("min-pow", 0, 0, 64, "bits of proof of work that an event must show (NIP-13), also from other relays; 0 is none", &c.MinPoW),
-		list("allow-pubkeys", "", "authors whose events are taken, and no others': npub or hex, or @FILE with one a line; reread on SIGHUP", &c.AllowPubKeys),
-		list("deny-pubkeys", "", "authors whose events are not taken, in the same way", &c.DenyPubKeys),
-		list("allow-repositories", "", "repositories that are carried, and no others: 30617:key:identifier, naddr, npub/identifier, or an npub for all of its author's", &c.AllowRepositories),
-		list("deny-repositories", "", "repositories that are not carried, in the same way", &c.DenyRepositories),
+		list("allow-pubkeys", "", "authors whose events are taken, and no others': npub or hex, or @FILE with one a line; reread on SIGHUP", &c.AllowPubKeys).as("NPUB,…|@FILE"),
+		list("deny-pubkeys", "", "authors whose events are not taken, in the same way", &c.DenyPubKeys).as("NPUB,…|@FILE"),
+		list("allow-repositories", "", "repositories that are carried, and no others: 30617:key:identifier, naddr, npub/identifier, or an npub for all of its author's", &c.AllowRepositories).as("REPOSITORY,…|@FILE"),
+		list("deny-repositories", "", "repositories that are not carried, in the same way", &c.DenyRepositories).as("REPOSITORY,…|@FILE"),
 	}
 }
+
+// doorSettings are those of a command that stores events by the rules.
+func (c *Config) doorSettings() []setting { return append(c.policySettings(), c.dataSettings()...) }
+
+// settings are those of serve.
+func (c *Config) settings() []setting { return append(c.doorSettings(), c.serveSettings()...) }
 
 // serveSettings are those of serve alone.
 func (c *Config) serveSettings() []setting {
 	e, p := relaysync.Defaults(), plan.Defaults()
 	engine, peer, git := &c.Engine, &c.Engine.Peer, hosting.DefaultLimits()
 	return []setting{
-		text("admin-listen", "127.0.0.1:7335", "private address of the operator's page, /status.json, /metrics, /healthz and /readyz; empty = off", &c.AdminListen),
-		text("git-program", "git", "git, 2.39.5 or newer: a path, or a name on PATH", &c.Git.Program),
+		text("admin-listen", "127.0.0.1:7335", "private address of the operator's page, /status.json, /metrics, /healthz and /readyz; empty = off", &c.AdminListen).as("HOST:PORT"),
+		text("git-program", "git", "git, 2.39.5 or newer: a path, or a name on PATH", &c.Git.Program).as("PATH"),
 		size("git-max-push", git.Push, 1, "largest pack of one push", &c.Git.Limits.Push),
 		size("git-max-repository", git.Repository, 1, "most that one repository takes of the disk", &c.Git.Limits.Repository),
 		size("git-max-author", git.Author, 1, "most that the repositories of one owner take", &c.Git.Limits.Author),
@@ -83,9 +86,9 @@ func (c *Config) serveSettings() []setting {
 		size("git-cache", githttp.DefaultCacheBytes, 0, "disk for packs that are kept for those who ask for the same", &c.Git.Cache),
 		boolean("git-sync", "true", "fetch git data that is lacked from the servers that announcements name (GRASP-02); not without --sync", &c.GitSync),
 		number("git-sync-concurrency", 8, 1, 1000, "such fetches at once", &c.GitSyncConcurrency),
-		list("admin-hosts", "", "host names under which the private listener may be asked for, beside addresses and names without a dot", &c.AdminHosts),
-		prefixes("trusted-proxies", "", "addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed; set it behind one", &c.TrustedProxies),
-		list("bootstrap", "", "relay URLs to fill from at first; may be repeated or comma-separated", &c.Bootstrap),
+		list("admin-hosts", "", "host names under which the private listener may be asked for, beside addresses and names without a dot", &c.AdminHosts).as("HOST,…"),
+		prefixes("trusted-proxies", "", "addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed; set it behind one", &c.TrustedProxies).as("CIDR,…"),
+		list("bootstrap", "", "relay URLs to fill from at first; may be repeated or comma-separated", &c.Bootstrap).as("URL,…"),
 		boolean("sync", "true", "fill from other relays", &c.Sync),
 		boolean("sync-allow-private", "false", "dial loopback, private and link-local addresses too, for events and git data", &c.SyncAllowPrivate),
 		duration("sync-batch-window", e.BatchWindow, 10*time.Millisecond, "longest time in which changes of what is wanted are gathered", &c.SyncBatchWindow),
@@ -104,17 +107,17 @@ func (c *Config) serveSettings() []setting {
 		boolean("sync-negentropy", "true", "reconcile by NIP-77 where the remote relay has it", &c.SyncNegentropy),
 		text("name", "graspd", "relay name (NIP-11)", &c.Info.Name),
 		text("description", "A relay for git collaboration over Nostr that keeps itself complete.", "relay description (NIP-11)", &c.Info.Description),
-		text("contact", "", "contact of the operator, a URI (NIP-11)", &c.Info.Contact),
-		pubkey("pubkey", "", "public key of the operator, 64 hex digits (NIP-11)", &c.Info.PubKey),
+		text("contact", "", "contact of the operator, a URI (NIP-11)", &c.Info.Contact).as("URI"),
+		pubkey("pubkey", "", "public key of the operator, 64 hex digits (NIP-11)", &c.Info.PubKey).as("HEX"),
 	}
 }
 
 func text(name, def, about string, v *string) setting {
-	return setting{name: name, def: def, about: about, set: func(s string) error { *v = s; return nil }}
+	return setting{name: name, place: "TEXT", def: def, about: about, set: func(s string) error { *v = s; return nil }}
 }
 
 func list(name, def, about string, v *[]string) setting {
-	return setting{name: name, def: def, about: about, set: func(s string) error {
+	return setting{name: name, place: "LIST", def: def, about: about, set: func(s string) error {
 		for _, x := range strings.Split(s, ",") {
 			if x = strings.TrimSpace(x); x != "" && !slices.Contains(*v, x) {
 				*v = append(*v, x)
@@ -125,7 +128,7 @@ func list(name, def, about string, v *[]string) setting {
 }
 
 func prefixes(name, def, about string, v *[]netip.Prefix) setting {
-	return setting{name: name, def: def, about: about, set: func(s string) error {
+	return setting{name: name, place: "LIST", def: def, about: about, set: func(s string) error {
 		for _, x := range strings.Split(s, ",") {
 			if x = strings.TrimSpace(x); x == "" {
 				continue
@@ -159,7 +162,7 @@ func boolean(name, def, about string, v *bool) setting {
 }
 
 func duration(name string, def, least time.Duration, about string, v *time.Duration) setting {
-	return setting{name: name, def: spanText(def), about: about, set: func(s string) error {
+	return setting{name: name, place: "DURATION", def: spanText(def), about: about, set: func(s string) error {
 		d, err := time.ParseDuration(s)
 		if err != nil {
 			return errors.New("want a duration such as 5s, 15m or 24h")
@@ -185,7 +188,7 @@ func spanText(d time.Duration) string {
 }
 
 func number(name string, def, least, most int, about string, v *int) setting {
-	return setting{name: name, def: strconv.Itoa(def), about: about, set: func(s string) error {
+	return setting{name: name, place: "N", def: strconv.Itoa(def), about: about, set: func(s string) error {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < least || n > most {
 			return fmt.Errorf("want a number from %d to %d", least, most)
@@ -196,7 +199,7 @@ func number(name string, def, least, most int, about string, v *int) setting {
 }
 
 func size(name string, def, least int64, about string, v *int64) setting {
-	return setting{name: name, def: sizeText(def), about: about, set: func(s string) error {
+	return setting{name: name, place: "SIZE", def: sizeText(def), about: about, set: func(s string) error {
 		n, err := parseSize(s)
 		if err != nil {
 			return errors.New("want a size such as 512MiB or 2GiB")
@@ -242,7 +245,7 @@ func parseSize(s string) (int64, error) {
 }
 
 func level(name, def, about string, v *slog.Level) setting {
-	return setting{name: name, def: def, about: about, set: func(s string) error {
+	return setting{name: name, place: "LEVEL", def: def, about: about, set: func(s string) error {
 		if !slices.Contains([]string{"debug", "info", "warn", "error"}, strings.ToLower(s)) {
 			return errors.New("want debug, info, warn or error")
 		}
@@ -251,7 +254,7 @@ func level(name, def, about string, v *slog.Level) setting {
 }
 
 func oneOf(name, def, about string, v *string, allowed ...string) setting {
-	return setting{name: name, def: def, about: about, set: func(s string) error {
+	return setting{name: name, place: strings.Join(allowed, "|"), def: def, about: about, set: func(s string) error {
 		if !slices.Contains(allowed, s) {
 			return fmt.Errorf("want %s", strings.Join(allowed, " or "))
 		}
@@ -261,90 +264,13 @@ func oneOf(name, def, about string, v *string, allowed ...string) setting {
 }
 
 func pubkey(name, def, about string, v *string) setting {
-	return setting{name: name, def: def, about: about, set: func(s string) error {
+	return setting{name: name, place: "PUBKEY", def: def, about: about, set: func(s string) error {
 		if _, err := nostr.ParsePubKey(s); err != nil && s != "" {
 			return errors.New("want 64 lower-case hex digits")
 		}
 		*v = s
 		return nil
 	}}
-}
-
-// parse fills the settings from the defaults, the environment and the command
-// line, in that order. It returns the remaining arguments and every problem.
-func parse(command string, rows []setting, args []string, std stdio, env lookup) ([]string, []string, error) {
-	var problems []string
-	given := make(map[string][]string)
-	fs := flag.NewFlagSet("graspd "+command, flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	for _, r := range rows {
-		keep := func(s string) error { given[r.name] = append(given[r.name], s); return nil }
-		if r.isBool {
-			fs.BoolFunc(r.name, r.about, keep)
-		} else {
-			fs.Func(r.name, r.about, keep)
-		}
-	}
-	var rest []string
-	for len(args) > 0 { // on after a wrong flag or an argument, so that all problems are told
-		err := fs.Parse(args)
-		if errors.Is(err, flag.ErrHelp) {
-			help(std.out, command, rows)
-			return nil, nil, errHelp
-		}
-		args = fs.Args()
-		switch name, unknown := unknownFlag(err); {
-		case err == nil && len(args) > 0:
-			rest, args = append(rest, args[0]), args[1:]
-		case unknown:
-			problems = append(problems, noSuchFlag(command, name, rows))
-			if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-				args = args[1:] // it was to be its value
-			}
-		case err != nil:
-			problems = append(problems, fmt.Sprintf("%v (see graspd %s --help)", err, command))
-		}
-	}
-	for _, r := range rows {
-		from, values := "--"+r.name, given[r.name]
-		if len(values) == 0 {
-			if s, ok := env(r.env()); ok {
-				from, values = r.env(), []string{s}
-			} else {
-				values = []string{r.def}
-			}
-		}
-		for _, s := range values {
-			if err := r.set(s); err != nil {
-				problems = append(problems, fmt.Sprintf("%s: %q is not allowed: %v", from, s, err))
-			}
-		}
-	}
-	return rest, problems, nil
-}
-
-// parseAlone is parse for a command that takes no arguments; hint is what else is said to those who give one.
-func parseAlone(command, hint string, rows []setting, args []string, std stdio, env lookup) ([]string, error) {
-	rest, problems, err := parse(command, rows, args, std, env)
-	for _, a := range rest {
-		problems = append(problems, fmt.Sprintf("%s takes no argument %q%s", command, a, hint))
-	}
-	return problems, err
-}
-
-func help(w io.Writer, command string, rows []setting) {
-	for _, c := range commands() {
-		if c.name == command {
-			fmt.Fprintf(w, "graspd %s %s: %s\n\nFlags, each with the environment variable that sets it too:\n\n", c.name, c.args, c.about)
-		}
-	}
-	for _, r := range rows {
-		def := r.def
-		if def == "" {
-			def = "none"
-		}
-		fmt.Fprintf(w, "  --%-24s %s\n  %-26s %s, default %s\n", r.name, r.about, "", r.env(), def)
-	}
 }
 
 // service returns the domain under which announcements list this relay. Without

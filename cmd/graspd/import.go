@@ -23,9 +23,9 @@ const (
 )
 
 // importCommand feeds a file through the door, so that the rules of serve decide.
-func importCommand(ctx context.Context, args []string, std stdio, env lookup) (err error) {
+func importCommand(ctx context.Context, args []string, std stdio, env environment) (err error) {
 	var c Config
-	rest, problems, err := parse("import", append(c.policySettings(), c.dataSettings()...), args, std, env)
+	rest, problems, err := parse("import", c.doorSettings(), args, std, env)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	os.Exit(run(ctx, os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}, os.LookupEnv))
+	os.Exit(run(ctx, os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}, environmentOf(os.Environ())))
 }
 
 // stdio is what a command reads and writes.
@@ -39,50 +39,100 @@ const (
 // command is one subcommand.
 type command struct {
 	name, args, about string
-	run               func(ctx context.Context, args []string, io stdio, env lookup) error
+	example           string   // a command line, for its help
+	grouped           bool     // its help has the groups of flags
+	seldom            []string // of its flags that it has from serve, those that hardly matter to it
+	settings          func(env environment) []setting
+	run               func(ctx context.Context, args []string, io stdio, env environment) error
+}
+
+// rows are the flags of a command as the environment has it.
+func (c command) rows(env environment) []setting {
+	if c.settings == nil {
+		return nil
+	}
+	return c.settings(env)
 }
 
 func commands() []command {
 	return []command{
-		{"serve", "[flags]", "run the relay (the default)", serveCommand},
-		{"demo", "[flags]", "show on this machine how a relay fills from three others", demoCommand},
-		{"status", "[flags]", "show how a running relay stands; exit code 1 when something needs looking after", statusCommand},
-		{"import", "[flags] FILE|-", "store the events of a JSON lines file, by the rules of serve", importCommand},
-		{"export", "[flags]", "write all stored events as JSON lines, in the order in which they were stored", exportCommand},
-		{"backup", "[flags] DIR", "copy the data into a new directory, also while the relay runs", backupCommand},
-		{"check", "[flags]", "verify the data of a stopped relay; --repair builds the store anew from its events and mends the git data", checkCommand},
-		{"version", "", "print the version", versionCommand},
+		{name: "serve", args: "[flags]", about: "run the relay (the default)", run: serveCommand, settings: func(environment) []setting { return new(Config).settings() }, grouped: true,
+			example: "graspd serve --domain git.example.org --trusted-proxies 127.0.0.1 --bootstrap wss://relay.example.org --data /var/lib/graspd"},
+		{name: "demo", args: "[flags]", about: "show on this machine how a relay fills from three others", run: demoCommand,
+			settings: func(environment) []setting { return new(demoOptions).settings() }},
+		{name: "status", args: "[flags]", about: "show how a running relay stands; exit code 1 when something needs looking after", run: statusCommand,
+			settings: func(env environment) []setting { return new(statusOptions).settings(env) }, example: "graspd status --watch"},
+		{name: "import", args: "[flags] FILE|-", about: "store the events of a JSON lines file, by the rules of serve", run: importCommand,
+			settings: func(environment) []setting { return new(Config).doorSettings() }, seldom: []string{"listen", "store-cache", "disk-floor", "log-level", "log-format"},
+			example: "graspd import --domain git.example.org --data /var/lib/graspd events.jsonl"},
+		{name: "export", args: "[flags]", about: "write all stored events as JSON lines, in the order in which they were stored", run: exportCommand,
+			settings: func(environment) []setting { return new(Config).dataSettings() }, seldom: besideData, example: "graspd export --data /var/lib/graspd >events.jsonl"},
+		{name: "backup", args: "[flags] DIR", about: "copy the data into a new directory, also while the relay runs", run: backupCommand,
+			settings: func(env environment) []setting { return new(backupOptions).settings(env) }, seldom: besideData,
+			example: "graspd backup --data /var/lib/graspd /var/backups/graspd-monday"},
+		{name: "check", args: "[flags]", about: "verify the data of a stopped relay; --repair builds the store anew from its events and mends the git data", run: checkCommand,
+			settings: func(environment) []setting { return new(checkOptions).settings() }, seldom: besideData, example: "graspd check --data /var/lib/graspd"},
+		{name: "version", about: "print the version", run: versionCommand},
 	}
+}
+
+// besideData are the flags of whatever opens the store that hardly matter where it only reads.
+var besideData = []string{"store-cache", "disk-floor", "log-level", "log-format", "quiet"}
+
+func commandNamed(name string) (command, bool) {
+	for _, c := range commands() {
+		if c.name == name {
+			return c, true
+		}
+	}
+	return command{}, false
 }
 
 // run executes one command line and returns the exit code.
-func run(ctx context.Context, args []string, io stdio, env lookup) int {
-	name := "serve"
-	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
-		name, args = args[0], args[1:]
-	} else if len(args) > 0 && (args[0] == "-h" || args[0] == "--help" || args[0] == "-help") {
-		name = "help"
-	}
+func run(ctx context.Context, args []string, io stdio, env environment) int {
+	name, args := commandOf(args)
 	if name == "help" {
-		usage(io.out)
-		return exitOK
+		return help(args, io, env)
 	}
-	for _, c := range commands() {
-		if c.name == name {
-			return exitCode(c.run(ctx, args, io, env), io.err)
-		}
+	c, ok := commandNamed(name)
+	if !ok {
+		fmt.Fprintf(io.err, "graspd: %s\n", noSuchCommand(name))
+		return exitUsage
 	}
-	fmt.Fprintf(io.err, "graspd: unknown command %q\n\n", name)
-	usage(io.err)
-	return exitUsage
+	return exitCode(c.run(ctx, args, io, env), io.err)
 }
 
-func usage(w io.Writer) {
-	fmt.Fprint(w, "graspd is a Nostr relay for git collaboration that keeps itself complete.\n\nUsage:\n\n")
-	for _, c := range commands() {
-		fmt.Fprintf(w, "  graspd %-8s %-16s %s\n", c.name, c.args, c.about)
+// commandOf is which command a command line means. Flags alone are those of serve.
+func commandOf(args []string) (name string, rest []string) {
+	if len(args) == 0 {
+		return "serve", nil
 	}
-	fmt.Fprint(w, "\n\"graspd COMMAND --help\" lists the flags of a command.\n")
+	switch args[0] {
+	case "-h", "-help", "--help":
+		return "help", nil
+	case "-v", "-version", "--version":
+		return "version", args[1:]
+	}
+	if args[0] == "" || args[0][0] == '-' {
+		return "serve", args
+	}
+	return args[0], args[1:]
+}
+
+// help tells of graspd, or of the commands that are named.
+func help(names []string, io stdio, env environment) int {
+	if len(names) == 0 {
+		usage(io.out)
+	}
+	for _, name := range names {
+		c, ok := commandNamed(name)
+		if !ok {
+			fmt.Fprintf(io.err, "graspd: %s\n", noSuchCommand(name))
+			return exitUsage
+		}
+		helpOn(io.out, name, c.rows(env))
+	}
+	return exitOK
 }
 
 // trouble is what the operator is told, a line each, and the exit code that goes with it.
@@ -152,7 +202,7 @@ func versionString() string {
 	return "dev"
 }
 
-func versionCommand(_ context.Context, args []string, io stdio, _ lookup) error {
+func versionCommand(_ context.Context, args []string, io stdio, _ environment) error {
 	if len(args) > 0 {
 		return misused([]string{fmt.Sprintf("version takes no arguments, got %q", args)})
 	}

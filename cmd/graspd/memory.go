@@ -12,8 +12,8 @@ import (
 const garbagePercent = 50
 
 // boundGarbage sets that, unless the operator has set GOGC.
-func boundGarbage(env lookup) {
-	if _, set := env("GOGC"); !set {
+func boundGarbage(env environment) {
+	if _, set := env["GOGC"]; !set {
 		debug.SetGCPercent(garbagePercent)
 	}
 }

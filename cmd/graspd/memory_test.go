@@ -13,11 +13,11 @@ import (
 func TestTheOperatorsGOGCStays(t *testing.T) {
 	was := debug.SetGCPercent(123)
 	defer debug.SetGCPercent(was)
-	boundGarbage(func(name string) (string, bool) { return "200", name == "GOGC" })
+	boundGarbage(environment{"GOGC": "200"})
 	if got := debug.SetGCPercent(123); got != 123 {
 		t.Errorf("GOGC is set, and becomes %d", got)
 	}
-	boundGarbage(func(string) (string, bool) { return "", false })
+	boundGarbage(nil)
 	if got := debug.SetGCPercent(123); got != garbagePercent {
 		t.Errorf("GOGC is not set, and becomes %d", got)
 	}

@@ -23,13 +23,12 @@ import (
 )
 
 // serveCommand runs one relay until it is told to stop.
-func serveCommand(ctx context.Context, args []string, io stdio, env lookup) error {
+func serveCommand(ctx context.Context, args []string, io stdio, env environment) error {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // from the start on, so that none ends the process
 	defer signal.Stop(hangups)
 	var c Config
-	rows := slices.Concat(c.policySettings(), c.dataSettings(), c.serveSettings())
-	problems, err := parseAlone("serve", "; a switch is turned off as --sync=false", rows, args, io, env)
+	problems, err := parseAlone("serve", "; a switch is turned off as --sync=false", c.settings(), args, io, env)
 	if err != nil {
 		return err
 	}

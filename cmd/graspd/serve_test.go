@@ -20,12 +20,7 @@ import (
 )
 
 // noEnv is an environment that says nothing, but that repositories are not hosted: most tests are about events alone.
-func noEnv(name string) (string, bool) {
-	if name == "GRASPD_GIT" {
-		return "false", true
-	}
-	return "", false
-}
+var noEnv = environment{"GRASPD_GIT": "false"}
 
 // patience bounds what a test waits for; it is no measure of anything.
 const patience = 2 * time.Minute

@@ -30,19 +30,22 @@ type statusOptions struct {
 	every       time.Duration
 }
 
-// statusCommand shows how a running relay stands.
-func statusCommand(ctx context.Context, args []string, std stdio, env lookup) error {
-	var o statusOptions
-	rows := []setting{
+func (o *statusOptions) settings(env environment) []setting {
+	return []setting{
 		adminURL("admin", adminAt(env), "private listener of the relay that is asked", &o.base),
 		boolean("json", "false", "print status.json as it is", &o.json),
 		boolean("repositories", "false", "show how complete each repository is, and what its relays lack of it; with --json repositories.json", &o.repos),
 		boolean("watch", "false", "go on, until Ctrl-C", &o.watch),
 		boolean("health", "false", "ask only whether the relay does its work: for a container's health check", &o.health),
-		text("retry", "", "URL of a relay that is connected to at once, whatever its failures", &o.retry),
+		text("retry", "", "URL of a relay that is connected to at once, whatever its failures", &o.retry).as("URL"),
 		duration("interval", 2*time.Second, 100*time.Millisecond, "time between two looks with --watch", &o.every),
 	}
-	problems, err := parseAlone("status", "", rows, args, std, env)
+}
+
+// statusCommand shows how a running relay stands.
+func statusCommand(ctx context.Context, args []string, std stdio, env environment) error {
+	var o statusOptions
+	problems, err := parseAlone("status", "", o.settings(env), args, std, env)
 	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
 	}

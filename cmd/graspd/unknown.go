@@ -16,16 +16,38 @@ func unknownFlag(err error) (name string, ok bool) {
 // noSuchFlag is what is said of a flag that the command does not have, with the flag that was meant where a slip of one or two
 // letters tells it.
 func noSuchFlag(command, name string, rows []setting) string {
+	names := make([]string, len(rows))
+	for i, r := range rows {
+		names[i] = r.name
+	}
+	if meant, ok := nearest(name, names); ok {
+		return fmt.Sprintf("there is no flag --%s; did you mean --%s?", name, meant)
+	}
+	return fmt.Sprintf("there is no flag --%s (see graspd %s --help)", name, command)
+}
+
+// noSuchCommand is the same for a command.
+func noSuchCommand(name string) string {
+	names := []string{"help"}
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	if meant, ok := nearest(name, names); ok {
+		return fmt.Sprintf("there is no command %q; did you mean graspd %s?", name, meant)
+	}
+	return fmt.Sprintf("there is no command %q (see graspd --help)", name)
+}
+
+// nearest is the first of the names that a slip of one or two letters makes of a word. A word of which that would leave nothing
+// has none.
+func nearest(word string, names []string) (string, bool) {
 	best, within := "", 3
-	for _, r := range rows {
-		if d := slips(name, r.name); d < within {
-			best, within = r.name, d
+	for _, n := range names {
+		if d := slips(word, n); d < within {
+			best, within = n, d
 		}
 	}
-	if best == "" || within >= len(name) {
-		return fmt.Sprintf("there is no flag --%s (see graspd %s --help)", name, command)
-	}
-	return fmt.Sprintf("there is no flag --%s; did you mean --%s?", name, best)
+	return best, best != "" && within < len(word)
 }
 
 // slips is how many letters must be put in, left out, changed or swapped with the next to make one word of the other.

@@ -44,6 +44,15 @@ func TestSlips(t *testing.T) {
 	}
 }
 
+func TestUnknownWordsAreLikeOthers(t *testing.T) {
+	names := []string{"d", "git", "gits", "listen"}
+	for word, want := range map[string]string{"gut": "git", "listens": "listen", "x": "", "": "", "z": "", "gist": "git", "frobnicate": ""} {
+		if got, ok := nearest(word, names); got != want && ok || ok != (want != "") {
+			t.Errorf("%q: %q, %v, want %q", word, got, ok, want)
+		}
+	}
+}
+
 // A proxy's address may be written in the form that IPv4 has inside IPv6; a client's is compared without it.
 func TestTrustedProxies(t *testing.T) {
 	var c Config

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// group is flags of serve that belong together in its help and in docs/FLAGS.md, in their order.
+type group struct {
+	title string
+	names []string
+}
+
+// groups has every flag of serve once.
+func groups() []group {
+	return []group{
+		{"Most people need these five", []string{"domain", "listen", "data", "trusted-proxies", "bootstrap"}},
+		{"What the relay says of itself", []string{"name", "description", "contact", "pubkey"}},
+		{"What is accepted", []string{"min-pow", "allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories"}},
+		{"Repositories", []string{"git", "git-program", "git-max-push", "git-max-repository", "git-max-author", "git-max-data", "git-processes", "git-cache"}},
+		{"Filling from other relays and git servers", []string{"sync", "git-sync", "git-sync-concurrency", "sync-allow-private", "sync-max-relays"}},
+		{"The operator's page and programs that watch", []string{"admin-listen", "admin-hosts"}},
+		{"Disk, memory and log", []string{"disk-floor", "store-cache", "log-level", "log-format", "quiet"}},
+		{"How relays are followed, which hardly anybody has to change", []string{"sync-batch-window", "sync-quick-reconnect", "sync-resync-interval",
+			"sync-check-interval", "sync-startup-delay", "sync-base-backoff", "sync-max-backoff", "sync-dead-after", "sync-dead-retry",
+			"sync-max-tags", "sync-max-filters", "sync-whole-from", "sync-negentropy"}},
+	}
+}
+
+// sorted puts the flags of a command into groups: those of serve into theirs, and of another command what matters to it before
+// the names of what it has from serve.
+func (c command) sorted(rows []setting) (told []section, like []string) {
+	if c.grouped {
+		for _, g := range groups() {
+			s := section{title: g.title}
+			for _, name := range g.names {
+				if i := slices.IndexFunc(rows, func(r setting) bool { return r.name == name }); i >= 0 {
+					s.rows = append(s.rows, rows[i])
+				}
+			}
+			told = append(told, s)
+		}
+		return told, nil
+	}
+	s := section{title: "Flags"}
+	for _, r := range rows {
+		if slices.Contains(c.seldom, r.name) {
+			like = append(like, r.name)
+		} else {
+			s.rows = append(s.rows, r)
+		}
+	}
+	if len(s.rows) > 0 {
+		told = append(told, s)
+	}
+	return told, like
+}
+
+// section is flags under a title.
+type section struct {
+	title string
+	rows  []setting
+}
+
+// helpWidth is how long lines of help are at most, in characters.
+const helpWidth = 100
+
+// usage is the help of graspd as a whole.
+func usage(w io.Writer) {
+	fmt.Fprint(w, "graspd is a Nostr relay for git collaboration that keeps itself complete.\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  graspd %-8s %-16s %s\n", c.name, c.args, c.about)
+	}
+	serve := commands()[0]
+	told, _ := serve.sorted(serve.rows(nil))
+	fmt.Fprintf(w, "\n%s, all of graspd serve:\n\n", told[0].title)
+	for _, r := range told[0].rows {
+		r.tell(w)
+	}
+	fmt.Fprintf(w, "\nFor example:\n\n  %s\n", serve.example)
+	fmt.Fprint(w, "\nTo try it on this machine alone: graspd demo. \"graspd help COMMAND\" lists the flags of a command.\n")
+}
+
+// helpOn is the help of one command.
+func helpOn(w io.Writer, name string, rows []setting) {
+	c, _ := commandNamed(name)
+	fmt.Fprintf(w, "graspd %s: %s\n", strings.TrimSpace(c.name+" "+c.args), c.about)
+	if c.example != "" {
+		fmt.Fprintf(w, "\nFor example:\n\n  %s\n", c.example)
+	}
+	told, like := c.sorted(rows)
+	for _, s := range told {
+		fmt.Fprintf(w, "\n%s:\n\n", s.title)
+		for _, r := range s.rows {
+			r.tell(w)
+		}
+	}
+	if len(like) > 0 {
+		fmt.Fprint(w, "\nSeldom needed here, and as for graspd serve:\n")
+		for _, line := range wrap("--"+strings.Join(like, ", --"), helpWidth-2) {
+			fmt.Fprintf(w, "  %s\n", line)
+		}
+	}
+	if len(rows) > 0 {
+		fmt.Fprintf(w, "\nVariables set flags, too: --log-level is %sLOG_LEVEL. A switch is turned off as --sync=false.\n", variables)
+	}
+}
+
+// tell writes what a flag is for.
+func (s setting) tell(w io.Writer) {
+	name := "--" + s.name
+	if s.place != "" {
+		name += " " + s.place
+	}
+	about := s.about
+	if s.def != "" && s.def != "false" {
+		about += " (default " + s.def + ")"
+	}
+	fmt.Fprintf(w, "  %s\n", name)
+	for _, line := range wrap(about, helpWidth-8) {
+		fmt.Fprintf(w, "        %s\n", line)
+	}
+}
+
+// wrap breaks a text between words into lines of at most so many bytes where its words allow.
+func wrap(text string, most int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case len(line)+1+len(word) <= most:
+			line += " " + word
+		default:
+			lines, line = append(lines, line), word
+		}
+	}
+	return append(lines, line)
+}
