@@ -48,7 +48,7 @@ func TestMadeRepositories(t *testing.T) {
 		t.Skip("git is not here")
 	}
 	w := &world{dir: t.TempDir(), w: &bytes.Buffer{}}
-	m, err := w.makeRepository(t.Context(), "made", 30, 3, 2)
+	m, err := w.makeRepository(t.Context(), "made", recipe{commits: 30, branches: 2, later: 2, ballast: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

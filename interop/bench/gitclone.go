@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 )
 
@@ -72,9 +71,4 @@ func (x *ground) clone(ctx context.Context, url string) (cost, error) {
 	}
 	took.cpu = x.g.tree() - before + children() - others
 	return took, os.RemoveAll(to)
-}
-
-func median(all []time.Duration) time.Duration {
-	s := slices.Sorted(slices.Values(all))
-	return s[len(s)/2]
 }

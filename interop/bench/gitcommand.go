@@ -28,17 +28,31 @@ func git(ctx context.Context, dir string, in io.Reader, args ...string) (string,
 }
 
 func gitWith(ctx context.Context, dir string, env []string, in io.Reader, args ...string) (string, cost, error) {
+	var out bytes.Buffer
+	took, err := gitRun(ctx, dir, env, &out, in, args...)
+	if err != nil {
+		return "", took, err
+	}
+	return out.String(), took, nil
+}
+
+// gitTo is git whose output goes to out.
+func gitTo(ctx context.Context, dir string, out io.Writer, in io.Reader, args ...string) (cost, error) {
+	return gitRun(ctx, dir, gitEnv(), out, in, args...)
+}
+
+func gitRun(ctx context.Context, dir string, env []string, out io.Writer, in io.Reader, args ...string) (cost, error) {
 	c := exec.CommandContext(ctx, "git", args...)
-	var out, errs bytes.Buffer
-	c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr = dir, env, in, &out, &errs
+	var errs bytes.Buffer
+	c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr = dir, env, in, out, &errs
 	begun := time.Now()
 	err := c.Run()
 	took := cost{wall: time.Since(begun)}
 	if err != nil {
-		return "", took, fmt.Errorf("git %s: %w\n%s", strings.Join(args, " "), err, errs.String())
+		return took, fmt.Errorf("git %s: %w\n%s", strings.Join(args, " "), err, errs.String())
 	}
 	took.cpu = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
-	return out.String(), took, nil
+	return took, nil
 }
 
 // children is the processor time of the processes that this one has started and that have ended.

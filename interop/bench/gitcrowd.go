@@ -52,7 +52,7 @@ func (x *ground) crowd(ctx context.Context) error {
 // manyRepositories measures the memory of clones of many repositories at once.
 func (x *ground) manyRepositories(ctx context.Context) error {
 	n, commits := x.scaled(50, 4), x.scaled(1000, 100)
-	m, err := x.makeRepository(ctx, "one-of-many", commits, 1, 0)
+	m, err := x.makeRepository(ctx, "one-of-many", recipe{commits: commits})
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/graspd/graspd/internal/gitwire"
 )
@@ -21,23 +25,29 @@ type made struct {
 
 const mainRef = "refs/heads/main"
 
-// makeRepository makes one with so many commits and refs, and commits that come later.
-func (w *world) makeRepository(ctx context.Context, name string, commits, refs, later int) (*made, error) {
-	w.say("a repository of %d commits", commits)
+// recipe is what a repository that is made has.
+type recipe struct {
+	commits  int
+	branches int // beside main, all where it is
+	later    int // commits that come later
+	ballast  int // bytes that each commit adds and that do not compress
+}
+
+func (w *world) makeRepository(ctx context.Context, name string, of recipe) (*made, error) {
+	w.say("a repository of %d commits", of.commits)
 	m := &made{dir: w.path(name + ".git"), refs: map[string]gitwire.ObjectID{}}
 	if err := os.MkdirAll(m.dir, 0o750); err != nil {
 		return nil, err
 	}
-	for _, x := range []struct {
-		in   []byte
-		args []string
-	}{
-		{nil, []string{"init", "-q", "--bare", "-b", "main"}},
-		{history(commits + later), []string{"fast-import", "--quiet"}},
-	} {
-		if _, _, err := git(ctx, m.dir, bytes.NewReader(x.in), x.args...); err != nil {
-			return nil, err
-		}
+	if _, _, err := git(ctx, m.dir, nil, "init", "-q", "--bare", "-b", "main"); err != nil {
+		return nil, err
+	}
+	in, writes := io.Pipe()
+	go func() { writes.CloseWithError(of.history(writes)) }()
+	_, _, err := git(ctx, m.dir, in, "fast-import", "--quiet")
+	in.Close() // for a git that ends early
+	if err != nil {
+		return nil, err
 	}
 	out, _, err := git(ctx, m.dir, nil, "rev-list", "--reverse", "main")
 	if err != nil {
@@ -51,23 +61,24 @@ func (w *world) makeRepository(ctx context.Context, name string, commits, refs, 
 		}
 		ids = append(ids, id)
 	}
-	m.main, m.next = ids[commits-1], ids[commits:]
+	m.main, m.next = ids[of.commits-1], ids[of.commits:]
 	m.refs[mainRef] = m.main
-	for i := 1; i < refs; i++ {
-		m.refs[fmt.Sprintf("refs/heads/branch-%d", i)] = m.main
+	for i := range of.branches {
+		m.refs[fmt.Sprintf("refs/heads/branch-%d", i+1)] = m.main
 	}
 	_, _, err = git(ctx, m.dir, nil, "repack", "-a", "-d", "-f", "-q")
 	return m, err
 }
 
-// history is a stream for fast-import: each commit changes a line of one of the files, of which there are ever more.
-func history(commits int) []byte {
+// history writes a stream for fast-import: each commit changes a line of one of the files, of which there are ever more.
+func (of recipe) history(to io.Writer) error {
 	const lines = 60
 	r := rand.New(rand.NewPCG(1, 2))
 	word := func() string { return fmt.Sprintf("%x", r.Uint32()>>(4*r.IntN(6))) }
 	var files [][]string
-	var b bytes.Buffer
-	for n := range commits {
+	random := make([]byte, (of.ballast+7)/8*8)
+	b := bufio.NewWriter(to)
+	for n := range of.commits + of.later {
 		i := r.IntN(n/10 + 1)
 		if i >= len(files) {
 			i = len(files)
@@ -78,18 +89,31 @@ func history(commits int) []byte {
 		}
 		files[i][r.IntN(lines)] = fmt.Sprint("now it has ", word(), " and ", word(), " of ", n)
 		text, subject := strings.Join(files[i], "\n")+"\n", fmt.Sprint("change ", n, " of ", word(), "\n")
-		fmt.Fprintf(&b, "commit %s\ncommitter a <a@example.org> %d +0000\ndata %d\n%s", mainRef, 1_700_000_000+60*n, len(subject), subject)
-		fmt.Fprintf(&b, "M 100644 inline dir-%d/file-%d\ndata %d\n%s\n", i%20, i, len(text), text)
+		fmt.Fprintf(b, "commit %s\ncommitter a <a@example.org> %d +0000\ndata %d\n%s", mainRef, 1_700_000_000+60*n, len(subject), subject)
+		fmt.Fprintf(b, "M 100644 inline dir-%d/file-%d\ndata %d\n%s\n", i%20, i, len(text), text)
+		if of.ballast > 0 {
+			for k := 0; k < len(random); k += 8 {
+				binary.LittleEndian.PutUint64(random[k:], r.Uint64())
+			}
+			fmt.Fprintf(b, "M 100644 inline pictures/%d\ndata %d\n%s\n", n%500, of.ballast, random[:of.ballast])
+		}
 	}
-	return b.Bytes()
+	return b.Flush() // which tells of any write that failed
 }
 
 // packOf is a pack with what a commit reaches and another one does not, which is null for nothing.
 func (m *made) packOf(ctx context.Context, tip, not gitwire.ObjectID) ([]byte, error) {
+	var out bytes.Buffer
+	_, err := m.packTo(ctx, &out, tip, not)
+	return out.Bytes(), err
+}
+
+// packTo writes such a pack, and tells what that took of the processor.
+func (m *made) packTo(ctx context.Context, out io.Writer, tip, not gitwire.ObjectID) (time.Duration, error) {
 	revs := tip.String() + "\n"
 	if !not.IsZero() {
 		revs += "^" + not.String() + "\n"
 	}
-	out, _, err := git(ctx, m.dir, strings.NewReader(revs), "pack-objects", "--revs", "--thin", "--stdout", "--delta-base-offset", "-q")
-	return []byte(out), err
+	c, err := gitTo(ctx, m.dir, out, strings.NewReader(revs), "pack-objects", "--revs", "--thin", "--stdout", "--delta-base-offset", "-q")
+	return c.cpu, err
 }

@@ -38,11 +38,11 @@ func (w *world) startUp(ctx context.Context) error {
 }
 
 // starts is the median time until a graspd is ready.
-func (w *world) starts(ctx context.Context, data string) (time.Duration, error) {
+func (w *world) starts(ctx context.Context, data string, args ...string) (time.Duration, error) {
 	w.say("starting on %s", data)
 	var all []time.Duration
 	for range 5 {
-		g, err := w.graspd(ctx, data)
+		g, err := w.graspd(ctx, data, args...)
 		if err != nil {
 			return 0, err
 		}
