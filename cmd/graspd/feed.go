@@ -117,10 +117,10 @@ func (t *tally) decided(line int, v policy.Verdict) {
 		}
 	}
 	t.verdict[o]++
-	switch o {
-	case policy.Orphan:
+	switch {
+	case o.Orphan():
 		t.last[line] = o
-	case policy.Failed:
+	case o == policy.Failed:
 		t.cause = v.Reason
 	}
 }
@@ -131,6 +131,9 @@ func (t *tally) waits(line int) bool {
 	_, ok := t.last[line]
 	return ok
 }
+
+// orphans is how many lines may be decided otherwise when others are stored.
+func (t *tally) orphans() int { t.mu.Lock(); defer t.mu.Unlock(); return len(t.last) }
 
 func (t *tally) count(o policy.Outcome) int { t.mu.Lock(); defer t.mu.Unlock(); return t.verdict[o] }
 

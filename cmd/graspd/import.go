@@ -85,7 +85,7 @@ func feedAll(ctx context.Context, door *ingest.Door, file io.ReadSeeker, t *tall
 		if err := feed(ctx, door, file, pass, t, problems); err != nil {
 			return err
 		}
-		if t.count(policy.Orphan) == 0 || t.stored() == before {
+		if t.orphans() == 0 || t.stored() == before {
 			return nil
 		}
 	}

@@ -29,8 +29,9 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 
 // hints say what an outcome means.
 var hints = map[string]string{
-	"refuse": "against the rules of this relay", "orphan": "nothing that is here names it, or is named by it; taken as soon as that changes",
-	"withdraw": "a newer announcement that no longer lists this relay", "superseded": "a newer version is here", "deleted": "its author deleted it",
+	"refuse": "against the rules of this relay", "unlisted": "an announcement that does not list this relay", "unrelated": "refers to nothing that is here; taken as soon as that changes",
+	"no-maintainer": "its author does not maintain the repository here; taken as soon as that changes",
+	"withdraw":      "a newer announcement that no longer lists this relay", "superseded": "a newer version is here", "deleted": "its author deleted it",
 	"expired": "its time is over", "vanished": "its author asked to be forgotten", "discard": "not taken this time", "invalid": "forged or malformed",
 	"failed": "not decided: disk, shutdown", "duplicate": "already here",
 }

@@ -34,7 +34,7 @@ func shown() admin.Config {
 	c := here
 	c.Git = hosted
 	var refused ingest.Stats
-	refused.Refused[policy.Orphan][0] = 1234
+	refused.Refused[policy.Unrelated][0] = 1234
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	c.Door = fakeDoor(refused)
 	c.Clients = func() (int, int) { return 3, 17 }
@@ -65,7 +65,7 @@ func TestThePage(t *testing.T) {
 		"<td class=\"n\">7\u2009413</td><td class=\"n bad\">4</td><td class=\"n\">99.8 %</td><td class=\"n\">97.0 %</td>",
 		`<td class="n">0</td><td class="n">0</td><td class="n">–</td><td class="n">–</td>`,
 		`class="part complete" title="5 of 5 confirmed"`, `class="part none" title="0 of 5 confirmed"`, `title="3 of 10 confirmed; the relay lacks 8 events that are here"`,
-		"&lt;script&gt;alert(1)&lt;/script&gt;", "2026-11-20 12:00:00", "ab000000", "1\u2009234", "orphan",
+		"&lt;script&gt;alert(1)&lt;/script&gt;", "2026-11-20 12:00:00", "ab000000", "1\u2009234", "unrelated",
 	} {
 		if !strings.Contains(page, s) {
 			t.Errorf("the page does not have %s", s)

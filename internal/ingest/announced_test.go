@@ -127,7 +127,7 @@ func TestAnnouncementsAreReadOnce(t *testing.T) {
 		var charged []int
 		c := w.clientAt("address", func(steps int) { charged = append(charged, steps) })
 		for i := range 20 {
-			w.want(w.publish(c, elsewhere(2000+i, "many", time.Now())), policy.Orphan)
+			w.want(w.publish(c, elsewhere(2000+i, "many", time.Now())), policy.Unlisted)
 		}
 		if len(charged) > 1 { // for the first one they are read
 			t.Errorf("refusals were charged %v", charged)
@@ -139,7 +139,7 @@ func TestAnnouncementsAreReadOnce(t *testing.T) {
 		}
 		charged = nil
 		w.want(w.publish(c, elsewhere(5, "many", time.Now())), policy.Accept)
-		w.want(w.publish(c, elsewhere(6, "many", time.Now())), policy.Orphan)
+		w.want(w.publish(c, elsewhere(6, "many", time.Now())), policy.Unlisted)
 	})
 }
 
@@ -251,7 +251,7 @@ func TestACrowdFromOneAddress(t *testing.T) {
 		}
 		w.want(w.publish(c, announcement(101, "many", time.Now().Add(time.Second))), policy.Accept)
 		w.want(w.publish(c, announcement(101, "one", time.Now())), policy.Accept)
-		w.want(w.publish(c, elsewhere(9999, "many", time.Now())), policy.Orphan)
+		w.want(w.publish(c, elsewhere(9999, "many", time.Now())), policy.Unlisted)
 		for _, s := range []*ingest.Source{other, own} {
 			w.want(w.publish(s, next()), policy.Accept)
 		}
@@ -277,7 +277,7 @@ func TestACrowdOfInvited(t *testing.T) {
 		var invited []int
 		for i := range 100 {
 			invited = append(invited, 100+i)
-			w.want(w.publish(c, elsewhere(100+i, "many", time.Now())), policy.Orphan)
+			w.want(w.publish(c, elsewhere(100+i, "many", time.Now())), policy.Unlisted)
 		}
 		w.want(w.publish(c, announcement(1, "many", time.Now(), maintainers(invited...))), policy.Accept)
 		time.Sleep(time.Second)
@@ -341,6 +341,6 @@ func TestAnnouncementsOfABatchThatFailed(t *testing.T) {
 		w.want(<-second, policy.Failed)
 		on.Store(false)
 		w.want(w.fetch(p, announcement(4, "tool", now)), policy.Accept) // under the number of the one that failed
-		w.want(w.fetch(p, elsewhere(2, "tool", now)), policy.Orphan)
+		w.want(w.fetch(p, elsewhere(2, "tool", now)), policy.Unlisted)
 	})
 }

@@ -199,14 +199,14 @@ func TestForgedBodyUnderARefusedID(t *testing.T) {
 		client, peer := w.client(), w.peer("a")
 		repo := announcement(1, "tool", time.Now())
 		refused := elsewhere(2, "tool", time.Now())
-		w.want(w.publish(client, refused), policy.Orphan)
+		w.want(w.publish(client, refused), policy.Unlisted)
 		w.want(w.publish(client, repo), policy.Accept)
 
 		// A copy of what was refused, with a body that would be accepted.
 		forged := refused.Clone()
 		forged.Tags = repo.Clone().Tags
 		w.want(w.publish(client, forged), policy.Invalid)
-		w.want(w.fetch(peer, forged), policy.Orphan)
+		w.want(w.fetch(peer, forged), policy.Unlisted)
 		if w.get(refused.ID) != nil {
 			t.Error("a forged body was stored")
 		}
@@ -218,14 +218,14 @@ func TestRefusedIsDecidedAgainForAClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, setup{})
 		refused := event(1, time.Now(), nostr.KindNote, "hello")
-		w.want(w.fetch(w.peer("a"), refused), policy.Orphan)
+		w.want(w.fetch(w.peer("a"), refused), policy.Unrelated)
 		w.end()
 
 		// Another process, with nothing but the store's memory.
 		w = newWorld(t, setup{fs: w.fs})
 		defer w.end()
 		client, peer := w.client(), w.peer("a")
-		w.want(w.fetch(peer, refused), policy.Orphan)
+		w.want(w.fetch(peer, refused), policy.Unrelated)
 		if n := w.verifier.checks(refused.ID); n != 0 {
 			t.Errorf("verified %d times for a relay, want never", n)
 		}
@@ -233,7 +233,7 @@ func TestRefusedIsDecidedAgainForAClient(t *testing.T) {
 		for range 2 {
 			// It hears what the policy has to say, also when the event is in the orphan buffer.
 			v := w.publish(client, refused)
-			w.want(v, policy.Orphan)
+			w.want(v, policy.Unrelated)
 			if !strings.Contains(v.Reason, "names no repository") {
 				t.Errorf("the client hears %q", v.Reason)
 			}

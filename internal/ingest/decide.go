@@ -21,7 +21,7 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 		// something to do: it would be fetched again and again.
 		known, err := w.round.batch.Known(it.event.ID)
 		if err != nil || known.State == store.Remembered {
-			return verdictStored(policy.Orphan), err
+			return verdictStored(known.Why), err
 		}
 	}
 	by := it.by
@@ -38,7 +38,7 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 	switch {
 	case x != nil:
 		w.promotion.decidedAgain(x, v.Outcome)
-	case v.Outcome == policy.Orphan:
+	case v.Outcome.Orphan():
 		if x := w.orphans.add(it); x != nil {
 			w.promotion.added = append(w.promotion.added, x)
 		}

@@ -34,7 +34,7 @@ func TestVerdicts(t *testing.T) {
 			{"again", repo, policy.Duplicate, "duplicate: "},
 			{"older version", announcement(1, "tool", now.Add(-time.Hour)), policy.Superseded, "invalid: a newer version"},
 			{"issue", bug, policy.Accept, ""},
-			{"unrelated", event(3, now, nostr.KindNote, "hello"), policy.Orphan, "blocked: "},
+			{"unrelated", event(3, now, nostr.KindNote, "hello"), policy.Unrelated, "blocked: "},
 			{"forged content", forge(issue(2, repo, now, "other")), policy.Invalid, "invalid: id does not match"},
 			{"forged signature", missigned(issue(2, repo, now, "other")), policy.Invalid, "invalid: signature"},
 			{"from the future", issue(2, repo, now.Add(time.Hour), "future"), policy.Discard, "invalid: created_at"},

@@ -55,7 +55,7 @@ func TestStorageFull(t *testing.T) {
 		}
 
 		free.Store(1 << 40)
-		w.want(w.publish(c, reply), policy.Orphan)
+		w.want(w.publish(c, reply), policy.Unrelated)
 		w.want(w.fetch(p, bug), policy.Accept)
 		time.Sleep(5 * time.Second)
 		if w.get(reply.ID) == nil {

@@ -169,7 +169,7 @@ func TestASlowSourceHoldsUpNobody(t *testing.T) {
 			w.want(w.fetch(w.peer("other"), announcement(i, "tool", time.Now())), policy.Accept)
 		}
 		close(release)
-		w.want(<-stuck, policy.Orphan)
+		w.want(<-stuck, policy.Unrelated)
 		w.end()
 	})
 }

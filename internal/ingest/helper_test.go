@@ -195,6 +195,14 @@ func (w *world) want(got policy.Verdict, o policy.Outcome) {
 	}
 }
 
+// wantOrphan is want for any of the three.
+func (w *world) wantOrphan(got policy.Verdict) {
+	w.Helper()
+	if !got.Outcome.Orphan() {
+		w.Fatalf("verdict is %s %q, want one that other events may change", got.Outcome, got.Reason)
+	}
+}
+
 // get is the durable event with that id, or nil.
 func (w *world) get(id nostr.ID) *nostr.Event {
 	w.Helper()

@@ -24,7 +24,7 @@ func (w *writer) hosted(e *nostr.Event, by policy.Bearer, v policy.Verdict) (pol
 	if w.ledger == nil || !ledger.Concerns(e.Kind) {
 		return v, nil
 	}
-	claimed := v.Outcome == policy.Orphan && e.Kind != nip34.KindRepository
+	claimed := v.Outcome.Orphan() && e.Kind != nip34.KindRepository
 	if claimed {
 		x, err := w.rules.Decide(e, by, claims{w.view()}, w.door.now())
 		if err != nil || x.Outcome != policy.Accept {

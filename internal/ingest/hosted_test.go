@@ -217,7 +217,7 @@ func TestWhatIsPushedIsServed(t *testing.T) {
 		t.Fatalf("again: %+v", v)
 	}
 	asked := issue(2, repo, now, "why")
-	h.want(h.publish(client, asked), policy.Orphan)
+	h.want(h.publish(client, asked), policy.Unrelated)
 	first := stateOf(1, "tool", now, "main=1")
 	h.want(h.publish(client, first), policy.Wait)
 	h.waits(repo, first)
@@ -265,8 +265,8 @@ func TestWhatComesFromRelaysWaitsToo(t *testing.T) {
 	h.want(h.fetch(peer, repo), policy.Wait)
 	pr, asked := pullRequest(2, now, 3, repo), issue(2, repo, now, "why")
 	h.want(h.fetch(peer, pr), policy.Wait)
-	h.want(h.fetch(peer, asked), policy.Orphan)
-	h.want(h.fetch(peer, stateOf(3, "tool", now, "main=1")), policy.Orphan)
+	h.want(h.fetch(peer, asked), policy.Unrelated)
+	h.want(h.fetch(peer, stateOf(3, "tool", now, "main=1")), policy.NoMaintainer)
 	h.waits(repo, pr)
 	if v := h.push(addressOf(repo), command("refs/nostr/"+pr.ID.String(), 0, 3)); v.Refused() {
 		t.Fatalf("%+v", v)
@@ -297,7 +297,7 @@ func TestAPullRequestWithoutATipOfWhatWaitsIsAnOrphan(t *testing.T) {
 	defer h.end()
 	repo := hostedBy(t, 1, "tool", time.Now())
 	h.want(h.publish(h.client(), repo), policy.Wait)
-	h.want(h.publish(h.client(), event(2, time.Now(), nip34.KindPullRequest, "", nostr.Tag{"a", repo.Address()})), policy.Orphan)
+	h.want(h.publish(h.client(), event(2, time.Now(), nip34.KindPullRequest, "", nostr.Tag{"a", repo.Address()})), policy.Unrelated)
 }
 
 func TestANewVersionTakesThePlaceOfOneThatWaits(t *testing.T) {

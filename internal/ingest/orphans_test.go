@@ -109,7 +109,7 @@ func TestAChainOfCommentsBackwards(t *testing.T) {
 			chain = append(chain, comment(3, chain[len(chain)-1], time.Now(), fmt.Sprint(i)))
 		}
 		for _, e := range slices.Backward(chain[1:]) {
-			w.want(<-w.submit(p, e, store.Catchup), policy.Orphan)
+			w.want(<-w.submit(p, e, store.Catchup), policy.Unrelated)
 		}
 		start := time.Now()
 		w.want(w.publish(w.client(), repo), policy.Accept)
@@ -296,11 +296,11 @@ func TestWantEndsAndTheRefusedAreForgotten(t *testing.T) {
 			{"deletion by an author unknown yet", deletion(5, now, event(5, now, 1, "gone")), announcement(5, "new", now)},
 			{"list of an author unknown yet", event(6, now, nip34.KindGraspList, ""), announcement(6, "new", now)},
 		} {
-			w.want(w.fetch(p, step.orphan), policy.Orphan)
+			w.wantOrphan(w.fetch(p, step.orphan))
 			if k := w.known(step.orphan); k.State != store.Remembered {
 				t.Errorf("%s: not remembered", step.name)
 			}
-			w.want(w.fetch(p, step.orphan), policy.Orphan)
+			w.wantOrphan(w.fetch(p, step.orphan))
 			w.want(w.publish(c, step.needed), policy.Accept)
 			if k := w.known(step.orphan); k.State != store.Unknown {
 				t.Errorf("%s: still known as %v", step.name, k)
@@ -352,14 +352,14 @@ func TestAnOrphanInTheBufferIsRememberedAgain(t *testing.T) {
 		defer w.end()
 		p := w.peer("a")
 		first, second := event(1, time.Now(), nostr.KindNote, "1"), event(1, time.Now(), nostr.KindNote, "2")
-		w.want(w.fetch(p, first), policy.Orphan)
+		w.want(w.fetch(p, first), policy.Unrelated)
 		time.Sleep(48 * time.Hour) // the store forgets by age, roughly
-		w.want(w.fetch(p, second), policy.Orphan)
+		w.want(w.fetch(p, second), policy.Unrelated)
 		time.Sleep(48 * time.Hour)
 		if w.known(first).State != store.Unknown {
 			t.Fatal("both are remembered")
 		}
-		w.want(w.fetch(p, first), policy.Orphan)
+		w.want(w.fetch(p, first), policy.Unrelated)
 		if w.known(first).State != store.Remembered {
 			t.Error("not remembered")
 		}

@@ -200,7 +200,7 @@ func TestOrphansOfAParty(t *testing.T) {
 		for i := range 20 {
 			s := w.member(fmt.Sprint(i), "stranger")
 			for n := range 10 {
-				w.want(w.fetch(s, event(2, time.Now(), nostr.KindNote, fmt.Sprint(i, " ", n))), policy.Orphan)
+				w.want(w.fetch(s, event(2, time.Now(), nostr.KindNote, fmt.Sprint(i, " ", n))), policy.Unrelated)
 			}
 		}
 		if n := w.door.Stats().Orphans; n != 30 { // an eighth of three quarters

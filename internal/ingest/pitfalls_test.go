@@ -23,7 +23,7 @@ func TestRefusedIsAnsweredFromMemoryUntilItsReasonEnds(t *testing.T) {
 		repo := announcement(1, "tool", time.Now())
 		bug := issue(2, repo, time.Now(), "bug")
 		for range 5 {
-			w.want(w.fetch(p, bug), policy.Orphan)
+			w.want(w.fetch(p, bug), policy.Unrelated)
 		}
 		if n := w.verifier.checks(bug.ID); n != 1 {
 			t.Errorf("verified %d times, want once", n)
@@ -113,7 +113,7 @@ func TestAWithdrawnAnnouncementStaysGone(t *testing.T) {
 		for range 2 {
 			w.want(w.fetch(p, repo), policy.Superseded)
 			w.want(w.publish(c, repo), policy.Superseded)
-			w.want(w.publish(c, invited), policy.Orphan)
+			w.want(w.publish(c, invited), policy.Unlisted)
 		}
 		// The owner comes back, and so does the maintainer, from the orphan buffer.
 		w.want(w.publish(c, announcement(1, "tool", now.Add(2*time.Minute), maintainers(2))), policy.Accept)
@@ -193,7 +193,7 @@ func TestTheEndOfAnInvitationWithinABatch(t *testing.T) {
 		w.run()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		for i, want := range []policy.Outcome{policy.Accept, policy.Orphan, policy.Accept, policy.Accept, policy.Accept} {
+		for i, want := range []policy.Outcome{policy.Accept, policy.NoMaintainer, policy.Accept, policy.Accept, policy.Accept} {
 			if verdicts[i].Outcome != want {
 				t.Errorf("verdict %d is %v, want %v", i, verdicts[i], want)
 			}

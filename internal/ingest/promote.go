@@ -54,7 +54,7 @@ func (p *promotion) failed(err error) {
 
 // decidedAgain lets an orphan leave with the commit unless it is one still.
 func (p *promotion) decidedAgain(x *orphan, o policy.Outcome) {
-	if o != policy.Orphan && !x.leaving {
+	if !o.Orphan() && !x.leaving {
 		x.leaving = true
 		p.leaving = append(p.leaving, x)
 	}

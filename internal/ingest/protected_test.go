@@ -97,9 +97,9 @@ func TestProtectedOrphan(t *testing.T) {
 		repo := announcement(1, "tool", time.Now())
 		patch := event(2, time.Now(), 1617, "", nostr.Tag{"a", repo.Address()}, nostr.Tag{"-"})
 		w.want(w.publish(w.client(), patch), policy.Refuse)
-		w.want(w.publish(w.as(2), patch), policy.Orphan)
-		w.want(w.publish(w.client(), patch), policy.Orphan)
-		w.want(w.fetch(w.peer("a"), patch), policy.Orphan)
+		w.want(w.publish(w.as(2), patch), policy.Unrelated)
+		w.want(w.publish(w.client(), patch), policy.Unrelated)
+		w.want(w.fetch(w.peer("a"), patch), policy.Unrelated)
 		w.want(w.publish(w.client(), repo), policy.Accept)
 		synctest.Wait()
 		if w.get(patch.ID) == nil {

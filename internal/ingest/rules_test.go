@@ -109,7 +109,7 @@ func TestOrphansUnderOtherRules(t *testing.T) {
 		w.setRules(only)
 		bug, spam := issue(2, repo, now, "bug"), issue(3, repo, now, "spam")
 		for _, e := range []*nostr.Event{spam, bug, repo} {
-			w.want(w.fetch(p, e), policy.Orphan)
+			w.wantOrphan(w.fetch(p, e))
 		}
 		stricter := denying(t, 3)
 		stricter.Lists.AllowRepositories = only.Lists.AllowRepositories
@@ -129,7 +129,7 @@ func TestStricterRulesForgetNothing(t *testing.T) {
 		w := newWorld(t, setup{fs: fs})
 		defer w.end()
 		spam := event(4, time.Now(), nostr.KindNote, "spam")
-		w.want(w.fetch(w.peer("a"), spam), policy.Orphan)
+		w.want(w.fetch(w.peer("a"), spam), policy.Unrelated)
 		w.setRules(denying(t, 2))
 		w.setRules(denying(t, 2, 3))
 		if k := w.known(spam); k.State != store.Remembered {
@@ -234,7 +234,7 @@ func TestRulesInTheMiddleOfABatch(t *testing.T) {
 		p, now := w.peer("a"), time.Now()
 		repo := announcement(1, "tool", now)
 		bug := issue(2, repo, now, "bug")
-		w.want(w.fetch(p, bug), policy.Orphan)
+		w.want(w.fetch(p, bug), policy.Unrelated)
 		accepted := w.submit(p, repo, store.Catchup)
 		synctest.Wait() // decided, and not committed
 		w.setRules(denying(t, 9))

@@ -24,7 +24,7 @@ func TestVerdictsAreCounted(t *testing.T) {
 		w.want(w.publish(c, repo), policy.Duplicate)
 		w.want(w.publish(c, missigned(issue(2, repo, now, "a"))), policy.Invalid)
 		w.want(w.fetch(w.peer("a"), issue(2, repo, now, "b")), policy.Accept)
-		w.want(w.fetch(w.peer("a"), elsewhere(3, "other", now)), policy.Orphan)
+		w.want(w.fetch(w.peer("a"), elsewhere(3, "other", now)), policy.Unlisted)
 
 		s := w.door.Stats()
 		if s.Decided[store.Direct][policy.Accept] != 1 || s.Decided[store.Direct][policy.Duplicate] != 1 ||
@@ -32,7 +32,7 @@ func TestVerdictsAreCounted(t *testing.T) {
 			t.Errorf("decided: %v", s.Decided)
 		}
 		invalid, blocked := slices.Index(ingest.Prefixes[:], "invalid"), slices.Index(ingest.Prefixes[:], "blocked")
-		if s.Refused[policy.Invalid][invalid] != 1 || s.Refused[policy.Orphan][blocked] != 1 || s.Refused[policy.Duplicate] != s.Refused[policy.Accept] {
+		if s.Refused[policy.Invalid][invalid] != 1 || s.Refused[policy.Unlisted][blocked] != 1 || s.Refused[policy.Duplicate] != s.Refused[policy.Accept] {
 			t.Errorf("refused: %v", s.Refused)
 		}
 		direct := s.Latency[store.Direct]

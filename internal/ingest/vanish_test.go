@@ -107,7 +107,7 @@ func TestARequestBeforeTheEventsThatItConcerns(t *testing.T) {
 		req := vanish(1, now)
 		old := issue(1, other, now.Add(-time.Minute), "old")
 		w.want(w.fetch(p, other), policy.Accept)
-		w.want(w.fetch(p, req), policy.Orphan)
+		w.want(w.fetch(p, req), policy.Unrelated)
 		w.want(w.fetch(p, old), policy.Accept)
 		synctest.Wait()
 		time.Sleep(time.Second)
@@ -129,7 +129,7 @@ func TestOrphansOfAVanishedAuthor(t *testing.T) {
 		for _, e := range []*nostr.Event{other, issue(1, other, now, "bug")} {
 			w.want(w.fetch(p, e), policy.Accept)
 		}
-		w.want(w.fetch(p, waiting), policy.Orphan)
+		w.want(w.fetch(p, waiting), policy.Unrelated)
 		w.want(w.fetch(p, vanish(1, now)), policy.Accept)
 		w.want(w.fetch(p, later), policy.Accept)
 		synctest.Wait()

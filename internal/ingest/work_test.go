@@ -53,7 +53,7 @@ func TestDeletionNeedsNoWork(t *testing.T) {
 		issue := mine(2, time.Now(), nip34.KindIssue, nostr.Tag{"a", address})
 		other := mine(2, time.Now().Add(time.Second), nip34.KindIssue, nostr.Tag{"a", address})
 		gone := lazy(2, time.Now(), nostr.KindDeletion, nostr.Tag{"e", issue.ID.String()})
-		w.want(w.fetch(w.peer("a"), gone), policy.Orphan)
+		w.want(w.fetch(w.peer("a"), gone), policy.Unrelated)
 		w.want(w.publish(w.client(), other), policy.Accept)
 		synctest.Wait()
 		if w.get(gone.ID) == nil {

@@ -23,7 +23,7 @@ func ofDoor(c *collector, from interface{ Stats() ingest.Stats }) {
 				to.tell(float64(s.Decided[i][policy.Accept]), source)
 			}
 		}),
-		counters(c, "graspd_ingest_events_total", "Events decided, by how they came and by what became of them.", []string{"source", "outcome"}, func(s ingest.Stats, to series) {
+		counters(c, "graspd_ingest_events_total", "Events decided, by how they came and by what became of them: unlisted is an announcement that does not list this relay, unrelated what refers to nothing that is here, no-maintainer what speaks for a repository that its author does not maintain here.", []string{"source", "outcome"}, func(s ingest.Stats, to series) {
 			for i, source := range sources {
 				for o, n := range s.Decided[i] {
 					to.tell(float64(n), source, policy.Outcome(o).String())

@@ -386,7 +386,7 @@ func TestARelayWithMuchElseIsFollowedByItems(t *testing.T) {
 			e := w.comment(int64(i))
 			out := policy.Accept
 			if i%500 < c.unwanted*500/c.of || i < c.unwanted && c.of <= 500 {
-				out = []policy.Outcome{policy.Refuse, policy.Orphan, policy.Discard}[i%3]
+				out = []policy.Outcome{policy.Refuse, policy.Unrelated, policy.Discard}[i%3]
 			}
 			w.do(plan.Received{Sub: sub, ID: e.ID, At: e.CreatedAt})
 			w.do(plan.Decided{Sub: sub, ID: e.ID, Outcome: out})

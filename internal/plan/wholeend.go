@@ -124,7 +124,7 @@ func (w *whole) judge(out policy.Outcome, wait time.Duration) {
 	switch out {
 	case policy.Duplicate:
 		return
-	case policy.Refuse, policy.Orphan, policy.Discard:
+	case policy.Refuse, policy.Unlisted, policy.Unrelated, policy.NoMaintainer, policy.Discard:
 		w.idle++
 	}
 	w.events++

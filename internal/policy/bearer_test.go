@@ -42,7 +42,7 @@ func TestProtected(t *testing.T) {
 		{"from its author", policy.Author, event("bob", 1, in, minus), policy.Accept, ""},
 		{"an announcement from its author", policy.Author, event("bob", nip34.KindRepository, tag("d", "x"), tag("relays", ours), minus), policy.Accept, ""},
 		{"a deletion from a stranger", policy.Stranger, event("alice", nostr.KindDeletion, in, minus), policy.Refuse, "auth-required: "},
-		{"from its author, naming nothing here", policy.Author, event("bob", 1, minus), policy.Orphan, "blocked: "},
+		{"from its author, naming nothing here", policy.Author, event("bob", 1, minus), policy.Unrelated, "blocked: "},
 		{"authentication, from its author", policy.Author, event("bob", nostr.KindAuth, in), policy.Discard, "invalid: kind 22242"},
 		{"a tag of another name", policy.Stranger, event("bob", 1, in, tag("--")), policy.Accept, ""},
 	} {

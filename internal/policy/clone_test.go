@@ -30,12 +30,12 @@ func TestAnnouncementsNeedACloneURL(t *testing.T) {
 		says string
 	}{
 		{"both", nil, event("alice", 30617, d, relays, clone("alice")), policy.Accept, ""},
-		{"a relay alone", nil, event("alice", 30617, d, relays), policy.Orphan, "https://relay.example.org/" + nip19.Npub(key("alice")) + "/d.git"},
-		{"a clone URL alone", nil, event("alice", 30617, d, elsewhere, clone("alice")), policy.Orphan, "is not in the relays tag"},
+		{"a relay alone", nil, event("alice", 30617, d, relays), policy.Unlisted, "https://relay.example.org/" + nip19.Npub(key("alice")) + "/d.git"},
+		{"a clone URL alone", nil, event("alice", 30617, d, elsewhere, clone("alice")), policy.Unlisted, "is not in the relays tag"},
 		{"a newer version of what came before", []*nostr.Event{old(d, relays)}, event("alice", 30617, d, relays), policy.Accept, ""},
 		{"a newer version that leaves", []*nostr.Event{old(d, relays, clone("alice"))}, event("alice", 30617, d, relays), policy.Withdraw, "no clone URL"},
 		{"a newer version of what came before, which leaves", []*nostr.Event{old(d, relays)}, event("alice", 30617, d, elsewhere), policy.Withdraw, "relays tag"},
-		{"beside another's that came before", []*nostr.Event{old(d, relays)}, event("carol", 30617, d, relays), policy.Orphan, "no URL of this service"},
+		{"beside another's that came before", []*nostr.Event{old(d, relays)}, event("carol", 30617, d, relays), policy.Unlisted, "no URL of this service"},
 		{"invited", []*nostr.Event{old(d, relays, bob)}, event("bob", 30617, d, relays), policy.Accept, ""},
 		{"the state of what came before", []*nostr.Event{old(d, relays)}, event("alice", 30618, d), policy.Accept, ""},
 	} {

@@ -88,7 +88,7 @@ func decideBy(t testing.TB, r policy.Rules, by policy.Bearer, v policy.View, e *
 		if verdict.Reason != "" || !verdict.OK() {
 			t.Errorf("accepted with %q", verdict.Reason)
 		}
-	case policy.Withdraw, policy.Refuse, policy.Orphan, policy.Expired, policy.Discard:
+	case policy.Withdraw, policy.Refuse, policy.Unlisted, policy.Unrelated, policy.NoMaintainer, policy.Expired, policy.Discard:
 		if !refusal.MatchString(verdict.Reason) || len(verdict.Reason) > 300 || verdict.OK() {
 			t.Errorf("%v tells the author %q", verdict.Outcome, verdict.Reason)
 		}

@@ -59,7 +59,7 @@ func (a Announcer) admit(same *Announced) Verdict {
 	case same.invites(same.byLists(), a):
 		return Verdict{}
 	}
-	return Verdict{Orphan, barredRepo} // an admitted one may invite its author yet
+	return Verdict{NoMaintainer, barredRepo} // an admitted one may invite its author yet
 }
 
 // carrier answers whether what stands at an address draws other events here.

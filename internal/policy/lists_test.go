@@ -71,7 +71,7 @@ func TestLists(t *testing.T) {
 		{"issue by another", denyBob, event("erin", nip34.KindIssue, tag("a", repo("alice"))), policy.Accept, ""},
 		{"announcement by a denied author", denyBob, announce(1, "bob", "x", ours), policy.Refuse, author},
 		{"answer to what a denied author wrote before", denyBob, event("erin", nostr.KindComment, tag("e", issue.ID.String())), policy.Accept, ""},
-		{"issue in the repository of a denied author", denyAlice, event("erin", nip34.KindIssue, tag("a", repo("alice"))), policy.Orphan, "blocked: this event names no"},
+		{"issue in the repository of a denied author", denyAlice, event("erin", nip34.KindIssue, tag("a", repo("alice"))), policy.Unrelated, "blocked: this event names no"},
 		{"state by a denied author", policy.Lists{DenyPubKeys: authors("dave")}, event("dave", nip34.KindState, tag("d", "d"), tag("n", "2")), policy.Refuse, author},
 		{"denied and allowed", policy.Lists{AllowPubKeys: authors("bob"), DenyPubKeys: authors("bob")}, event("bob", 1, tag("a", repo("alice"))), policy.Refuse, author},
 
@@ -82,7 +82,7 @@ func TestLists(t *testing.T) {
 		{"deletion of nothing by a denied author", denyBob, event("bob", nostr.KindDeletion), policy.Refuse, author},
 		{"request to vanish by a denied author", denyBob, event("bob", nostr.KindVanish, tag("relay", ours)), policy.Accept, ""},
 		{"request to vanish from elsewhere by a denied author", denyBob, event("bob", nostr.KindVanish, tag("relay", "wss://x.example")), policy.Refuse, "blocked: this request"},
-		{"request to vanish by a denied author of whom nothing is here", policy.Lists{DenyPubKeys: authors("erin")}, event("erin", nostr.KindVanish, tag("relay", ours)), policy.Orphan, "blocked: this relay has nothing"},
+		{"request to vanish by a denied author of whom nothing is here", policy.Lists{DenyPubKeys: authors("erin")}, event("erin", nostr.KindVanish, tag("relay", ours)), policy.Unrelated, "blocked: this relay has nothing"},
 		{"a denied author's announcement leaves", denyAlice, event("alice", nip34.KindRepository, tag("d", "d"), elsewhere), policy.Withdraw, "blocked: this version"},
 		{"a denied author's announcement stays", denyAlice, announce(1, "alice", "d", ours), policy.Refuse, author},
 
@@ -94,32 +94,32 @@ func TestLists(t *testing.T) {
 		{"another of the same author", denyRepo, announce(1, "alice", "x", ours), policy.Accept, ""},
 		{"denied repository leaves", denyRepo, event("alice", nip34.KindRepository, tag("d", "d"), elsewhere), policy.Withdraw, "blocked: this version"},
 		{"state of a denied repository", denyRepo, event("alice", nip34.KindState, tag("d", "d")), policy.Refuse, repository},
-		{"issue in a denied repository", denyRepo, event("erin", nip34.KindIssue, tag("a", repo("alice"))), policy.Orphan, "blocked: this event names no"},
+		{"issue in a denied repository", denyRepo, event("erin", nip34.KindIssue, tag("a", repo("alice"))), policy.Unrelated, "blocked: this event names no"},
 		{"issue in a denied one and another", denyRepo, event("erin", nip34.KindIssue, tag("a", repo("alice")), tag("a", repo("dave"))), policy.Accept, ""},
-		{"comment in a denied repository", denyRepo, event("erin", nostr.KindComment, tag("A", repo("alice"))), policy.Orphan, "blocked: this event names no"},
-		{"comment on the state of a denied repository", policy.Lists{DenyRepositories: repositories(repo("dave"))}, event("erin", nostr.KindComment, tag("A", daveState)), policy.Orphan, "blocked: this event names no"},
+		{"comment in a denied repository", denyRepo, event("erin", nostr.KindComment, tag("A", repo("alice"))), policy.Unrelated, "blocked: this event names no"},
+		{"comment on the state of a denied repository", policy.Lists{DenyRepositories: repositories(repo("dave"))}, event("erin", nostr.KindComment, tag("A", daveState)), policy.Unrelated, "blocked: this event names no"},
 		{"comment on the state of another", denyRepo, event("erin", nostr.KindComment, tag("A", daveState)), policy.Accept, ""},
 		{"comment on an issue of a denied repository", denyRepo, event("erin", nostr.KindComment, tag("E", issue.ID.String())), policy.Accept, ""},
 		{"what a denied author writes elsewhere", denyRepo, event("alice", nip34.KindIssue, tag("a", repo("dave"))), policy.Accept, ""},
-		{"who is invited by a denied repository only", denyRepo, announce(1, "carol", "d", "wss://c.example"), policy.Orphan, repository},
-		{"issue in the part of who is invited by a denied repository only", denyRepo, event("erin", nip34.KindIssue, tag("a", repo("carol"))), policy.Orphan, "blocked: this event names no"},
-		{"issue in the part of who is invited by a denied author only", denyAlice, event("erin", nip34.KindIssue, tag("a", repo("carol"))), policy.Orphan, "blocked: this event names no"},
+		{"who is invited by a denied repository only", denyRepo, announce(1, "carol", "d", "wss://c.example"), policy.NoMaintainer, repository},
+		{"issue in the part of who is invited by a denied repository only", denyRepo, event("erin", nip34.KindIssue, tag("a", repo("carol"))), policy.Unrelated, "blocked: this event names no"},
+		{"issue in the part of who is invited by a denied author only", denyAlice, event("erin", nip34.KindIssue, tag("a", repo("carol"))), policy.Unrelated, "blocked: this event names no"},
 		{"all repositories of an author denied", denyAll, announce(1, "alice", "x", ours), policy.Refuse, repository},
 		{"allowed one by one and denied with all", policy.Lists{AllowRepositories: repositories(repo("alice")), DenyRepositories: repositories(key("alice").String())}, announce(1, "alice", "d", ours), policy.Refuse, repository},
 
 		{"allowed repository", onlyRepo, announce(1, "alice", "d", ours), policy.Accept, ""},
-		{"another of its author", onlyRepo, announce(1, "alice", "x", ours), policy.Orphan, repository},
-		{"repository that is not allowed", onlyRepo, announce(1, "erin", "d", ours), policy.Orphan, repository},
+		{"another of its author", onlyRepo, announce(1, "alice", "x", ours), policy.NoMaintainer, repository},
+		{"repository that is not allowed", onlyRepo, announce(1, "erin", "d", ours), policy.NoMaintainer, repository},
 		{"all repositories of an author allowed", onlyHers, announce(1, "alice", "x", ours), policy.Accept, ""},
 		{"maintainer of an allowed repository", onlyRepo, announce(1, "carol", "d", "wss://c.example"), policy.Accept, ""},
 		{"maintainer of an allowed repository who lists us too", onlyRepo, announce(1, "carol", "d", ours), policy.Accept, ""},
 		{"state by a maintainer of an allowed repository", onlyRepo, event("carol", nip34.KindState, tag("d", "d")), policy.Accept, ""},
-		{"state of what was here before", onlyRepo, event("dave", nip34.KindState, tag("d", "d"), tag("n", "2")), policy.Orphan, "blocked: you maintain no"},
+		{"state of what was here before", onlyRepo, event("dave", nip34.KindState, tag("d", "d"), tag("n", "2")), policy.NoMaintainer, "blocked: you maintain no"},
 		{"issue in an allowed repository", onlyRepo, event("erin", nip34.KindIssue, tag("a", repo("alice"))), policy.Accept, ""},
 		{"issue in a maintainer's part of it", onlyRepo, event("erin", nip34.KindIssue, tag("a", repo("carol"))), policy.Accept, ""},
-		{"issue in what was here before", onlyRepo, event("erin", nip34.KindIssue, tag("a", repo("dave"))), policy.Orphan, "blocked: this event names no"},
+		{"issue in what was here before", onlyRepo, event("erin", nip34.KindIssue, tag("a", repo("dave"))), policy.Unrelated, "blocked: this event names no"},
 		{"what is no repository leaves", onlyRepo, event("dave", nip34.KindRepository, tag("d", "d"), elsewhere), policy.Withdraw, "blocked: this version"},
-		{"a newer version of what was here before", onlyRepo, announce(1, "dave", "d", ours), policy.Orphan, repository},
+		{"a newer version of what was here before", onlyRepo, announce(1, "dave", "d", ours), policy.NoMaintainer, repository},
 		{"no lists", no, announce(1, "erin", "d", ours), policy.Accept, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestManyAddressesOfWhatIsNotCarried(t *testing.T) {
 	}
 	counting := &asking{View: v}
 	l := policy.Lists{AllowRepositories: repositories(repo("alice"))}
-	if got := decideBy(t, listing(t, l), policy.Stranger, counting, event("erin", 1, tags...)); got.Outcome != policy.Orphan || counting.lists != 1 {
+	if got := decideBy(t, listing(t, l), policy.Stranger, counting, event("erin", 1, tags...)); got.Outcome != policy.Unrelated || counting.lists != 1 {
 		t.Errorf("%v, asked for announcements %d times", got, counting.lists)
 	}
 }

@@ -40,7 +40,7 @@ func wantServed(t *testing.T, d *door, e *nostr.Event, want bool) {
 func TestRootBeforeItsAnnouncement(t *testing.T) {
 	d := newDoor(t)
 	issue := event("bob", nip34.KindIssue, tag("a", repo("carol")), tag("a", repo("dave")), tag("a", repo("alice")))
-	if got := d.submit(issue); got != policy.Orphan {
+	if got := d.submit(issue); got != policy.Unrelated {
 		t.Fatalf("alone: %v", got)
 	}
 	d.submit(announce(1, "alice", "d", ours))
@@ -56,7 +56,7 @@ func TestCommentBeforeItsIssue(t *testing.T) {
 	quoted := event("erin", 1)
 	quoting := event("bob", 1, tag("a", repo("alice")), tag("q", quoted.ID.String()))
 	for _, e := range []*nostr.Event{quoted, reply, comment, issue, quoting} {
-		if got := d.submit(e); got != policy.Orphan {
+		if got := d.submit(e); got != policy.Unrelated {
 			t.Fatalf("kind %d: %v", e.Kind, got)
 		}
 	}
@@ -91,7 +91,7 @@ func TestArrivedTooEarly(t *testing.T) {
 	deletion := event("erin", nostr.KindDeletion, tag("e", issue.ID.String()))
 	early := []*nostr.Event{carols, carol, bobs, bob, deletion, issue}
 	for _, e := range early {
-		if got := d.submit(e); got != policy.Orphan {
+		if got := d.submit(e); !got.Orphan() {
 			t.Fatalf("kind %d: %v", e.Kind, got)
 		}
 	}
@@ -118,7 +118,7 @@ func TestLeftForGood(t *testing.T) {
 		d.submit(e)
 	}
 	wantServed(t, d, issue, true)
-	if got := d.submit(event("carol", nip34.KindIssue, tag("a", repo("alice")))); got != policy.Orphan {
+	if got := d.submit(event("carol", nip34.KindIssue, tag("a", repo("alice")))); got != policy.Unrelated {
 		t.Errorf("an issue for what left: %v", got)
 	}
 	back := announce(1, "alice", "d", ours)
@@ -160,7 +160,7 @@ func TestStrangeIdentifiers(t *testing.T) {
 				t.Errorf("%.20q, kind %d: %v", d, e.Kind, got)
 			}
 		}
-		if got := decide(t, v, event("bob", nip34.KindIssue, tag("a", address+":"))); got.Outcome != policy.Orphan {
+		if got := decide(t, v, event("bob", nip34.KindIssue, tag("a", address+":"))); got.Outcome != policy.Unrelated {
 			t.Errorf("%.20q with a colon more: %v", d, got)
 		}
 	}
@@ -169,18 +169,18 @@ func TestStrangeIdentifiers(t *testing.T) {
 // A substring of our domain is not our domain, and a thousand ways to write our URL are.
 func TestListedByHostNotBySubstring(t *testing.T) {
 	for url, want := range map[string]policy.Outcome{
-		"https://evil-relay.example.org":         policy.Orphan,
-		"wss://notrelay.example.org":             policy.Orphan,
-		"wss://example.org":                      policy.Orphan,
-		"wss://relay.example.org.evil.com":       policy.Orphan,
-		"wss://evil.com/relay.example.org":       policy.Orphan,
-		"wss://relay.example.org@evil.com":       policy.Orphan,
-		"wss://relay.example.org:7334":           policy.Orphan,
+		"https://evil-relay.example.org":         policy.Unlisted,
+		"wss://notrelay.example.org":             policy.Unlisted,
+		"wss://example.org":                      policy.Unlisted,
+		"wss://relay.example.org.evil.com":       policy.Unlisted,
+		"wss://evil.com/relay.example.org":       policy.Unlisted,
+		"wss://relay.example.org@evil.com":       policy.Unlisted,
+		"wss://relay.example.org:7334":           policy.Unlisted,
 		"WSS://Relay.Example.Org:443/#relay":     policy.Accept,
 		"relay.example.org":                      policy.Accept,
 		"\n wss://relay.example.org///  ":        policy.Accept,
 		"wss://relay.example.org.":               policy.Accept,
-		"wss://relay.example.org, wss://evil.co": policy.Orphan,
+		"wss://relay.example.org, wss://evil.co": policy.Unlisted,
 	} {
 		if got := decide(t, &memory{}, announce(1, "alice", "d", url)); got.Outcome != want {
 			t.Errorf("%q: %v", url, got)
@@ -195,7 +195,7 @@ func TestTenThousandRelays(t *testing.T) {
 		many = append(many, fmt.Sprintf("r%d.io", i))
 	}
 	late := announce(1, "alice", "d", append(many, ours)...)
-	if got := decide(t, &memory{}, late); got.Outcome != policy.Orphan {
+	if got := decide(t, &memory{}, late); got.Outcome != policy.Unlisted {
 		t.Errorf("ours last: %v", got)
 	}
 	early := announce(1, "alice", "d", append([]string{ours}, many...)...)

@@ -16,10 +16,10 @@ func (r Rules) related(e *nostr.Event, v View) (Verdict, error) {
 		}
 	}
 	if fromAuthors(e.Kind) {
-		return Verdict{Orphan, "blocked: this relay has nothing by this author and nothing that this event names; " +
+		return Verdict{Unrelated, "blocked: this relay has nothing by this author and nothing that this event names; " +
 			"publish your repository, issue or patch here first, then this event again"}, nil
 	}
-	return Verdict{Orphan, "blocked: this event names no repository, patch, pull request or issue that this relay has; " +
+	return Verdict{Unrelated, "blocked: this event names no repository, patch, pull request or issue that this relay has; " +
 		"publish what it belongs to here first, then this event again"}, nil
 }
 

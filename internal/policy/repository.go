@@ -43,7 +43,7 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 		return Verdict{Withdraw, fmt.Sprintf("blocked: this version does not have this relay (%s) in its relays tag, so the "+
 			"announcement leaves it; to stay, add it and publish again", r.Service.RelayURL())}, nil
 	}
-	return Verdict{Orphan, fmt.Sprintf("blocked: this relay (%s) is not in the relays tag of the announcement; "+
+	return Verdict{Unlisted, fmt.Sprintf("blocked: this relay (%s) is not in the relays tag of the announcement; "+
 		"add it and publish again", r.Service.RelayURL())}, nil
 }
 
@@ -53,7 +53,7 @@ func (r Rules) noClone(a nip34.Address, held bool) Verdict {
 	if held {
 		return Verdict{Withdraw, "blocked: this version has no clone URL of this service, so the announcement leaves it; to stay, " + mend}
 	}
-	return Verdict{Orphan, "blocked: the clone tag of the announcement has no URL of this service; " + mend}
+	return Verdict{Unlisted, "blocked: the clone tag of the announcement has no URL of this service; " + mend}
 }
 
 // state accepts the word of whoever has an announcement here with the same d. Nobody else can be a maintainer: one who is
@@ -67,7 +67,7 @@ func (r Rules) state(e *nostr.Event, v View) (Verdict, error) {
 	if ok || err != nil {
 		return Verdict{}, err
 	}
-	return Verdict{Orphan, "blocked: you maintain no repository with this d tag on this relay; " +
+	return Verdict{NoMaintainer, "blocked: you maintain no repository with this d tag on this relay; " +
 		"publish your announcement (kind 30617) with the same d tag here first, then this state again"}, nil
 }
 

@@ -21,7 +21,7 @@ func (r Rules) vanish(e *nostr.Event, v View) (Verdict, error) {
 		return Verdict{}, err
 	}
 	if !ok {
-		return Verdict{Orphan, "blocked: this relay has nothing by this author, so nothing is to be forgotten; " +
+		return Verdict{Unrelated, "blocked: this relay has nothing by this author, so nothing is to be forgotten; " +
 			"publish the request again if you find something"}, nil
 	}
 	return Verdict{}, nil

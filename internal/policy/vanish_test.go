@@ -30,9 +30,9 @@ func TestRequestsToVanish(t *testing.T) {
 		{"in another tag", "alice", nostr.Tags{{"r", ours}, {"relays", ours}, {"d", "relay", "ALL_RELAYS"}}, policy.Refuse, "blocked: this request"},
 		{"behind another relay in the tag", "alice", nostr.Tags{{"relay", "wss://a.example.org", ours}}, policy.Refuse, "blocked: this request"},
 		{"no URL", "alice", nostr.Tags{{"relay", "relay.example.org/\x00"}}, policy.Refuse, "blocked: this request"},
-		{"nothing here", "bob", nostr.Tags{{"relay", ours}}, policy.Orphan, "blocked: this relay has nothing by this author"},
-		{"nothing here, all relays", "bob", nostr.Tags{{"relay", "ALL_RELAYS"}}, policy.Orphan, "blocked: this relay has nothing by this author"},
-		{"nothing here, but it names something", "bob", nostr.Tags{{"relay", ours}, {"a", repo("alice")}}, policy.Orphan, "blocked: this relay has nothing"},
+		{"nothing here", "bob", nostr.Tags{{"relay", ours}}, policy.Unrelated, "blocked: this relay has nothing by this author"},
+		{"nothing here, all relays", "bob", nostr.Tags{{"relay", "ALL_RELAYS"}}, policy.Unrelated, "blocked: this relay has nothing by this author"},
+		{"nothing here, but it names something", "bob", nostr.Tags{{"relay", ours}, {"a", repo("alice")}}, policy.Unrelated, "blocked: this relay has nothing"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := decide(t, carrying(), event(tc.author, nostr.KindVanish, tc.tags...))
@@ -54,7 +54,7 @@ func TestTheFingerprintTellsThatRequestsAreTaken(t *testing.T) {
 func TestVanishAfterTheLastEventLeft(t *testing.T) {
 	v := carrying()
 	v.add(event("bob", nip34.KindIssue, tag("a", repo("alice")), tag("p", key("carol").String())))
-	if got := decide(t, v, event("carol", nostr.KindVanish, tag("relay", ours))); got.Outcome != policy.Orphan {
+	if got := decide(t, v, event("carol", nostr.KindVanish, tag("relay", ours))); got.Outcome != policy.Unrelated {
 		t.Errorf("got %v", got)
 	}
 }

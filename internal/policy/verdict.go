@@ -6,23 +6,25 @@ type Outcome uint8
 // The outcomes. Those from Withdraw to Lapsed are of genuine events that are remembered, so that no reconciliation
 // fetches them again; Discard, Invalid and Failed leave no trace.
 const (
-	Accept     Outcome = iota // stored
-	Duplicate                 // already here
-	Wait                      // kept and not served until the git data that it names is here (GRASP-01, purgatory)
-	Withdraw                  // a newer version of an announcement held here that no longer qualifies: takes its place, unserved, for good
-	Refuse                    // decided against
-	Orphan                    // refused only because what it names, or what names it, is not here (yet)
-	Superseded                // a newer version is here
-	Deleted                   // its author deleted it (NIP-09)
-	Expired                   // its time is over (NIP-40)
-	Vanished                  // its author vanished (NIP-62)
-	Lapsed                    // it has waited, and the git data that it names did not come in time
-	Discard                   // refused for a reason that may not hold the next time
-	Invalid                   // forged or malformed
-	Failed                    // not decided, for a reason of this relay's own: the disk, a shutdown
+	Accept       Outcome = iota // stored
+	Duplicate                   // already here
+	Wait                        // kept and not served until the git data that it names is here (GRASP-01, purgatory)
+	Withdraw                    // a newer version of an announcement held here that no longer qualifies: takes its place, unserved, for good
+	Refuse                      // decided against
+	Unlisted                    // an announcement that does not list this service, nor is by anybody invited by one that does
+	Unrelated                   // names nothing that is here, and nothing here names it
+	NoMaintainer                // speaks for a repository that its author does not maintain here
+	Superseded                  // a newer version is here
+	Deleted                     // its author deleted it (NIP-09)
+	Expired                     // its time is over (NIP-40)
+	Vanished                    // its author vanished (NIP-62)
+	Lapsed                      // it has waited, and the git data that it names did not come in time
+	Discard                     // refused for a reason that may not hold the next time
+	Invalid                     // forged or malformed
+	Failed                      // not decided, for a reason of this relay's own: the disk, a shutdown
 )
 
-var outcomes = [...]string{"accept", "duplicate", "wait", "withdraw", "refuse", "orphan", "superseded", "deleted", "expired",
+var outcomes = [...]string{"accept", "duplicate", "wait", "withdraw", "refuse", "unlisted", "unrelated", "no-maintainer", "superseded", "deleted", "expired",
 	"vanished", "lapsed", "discard", "invalid", "failed"}
 
 // String is the outcome as a word for logs and metrics.
@@ -32,6 +34,9 @@ func (o Outcome) String() string {
 	}
 	return "unknown"
 }
+
+// Orphan reports whether an event was refused only for want of another one: it is taken as soon as that comes.
+func (o Outcome) Orphan() bool { return o == Unlisted || o == Unrelated || o == NoMaintainer }
 
 // Verdict is an outcome and what the author is told about it.
 type Verdict struct {

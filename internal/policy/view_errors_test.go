@@ -82,7 +82,7 @@ func TestFailingView(t *testing.T) {
 		event("bob", nostr.KindVanish, tag("relay", ours)),
 	} {
 		counting := &failing{View: carrying()}
-		if got := decide(t, counting, e); got.Outcome != policy.Orphan {
+		if got := decide(t, counting, e); !got.Outcome.Orphan() {
 			t.Fatalf("kind %d: %v", e.Kind, got)
 		}
 		if counting.calls == 0 {
@@ -194,6 +194,9 @@ func TestOutcomes(t *testing.T) {
 			t.Errorf("%d is %q", o, o)
 		}
 		seen[o.String()] = true
+		if orphan := o == policy.Unlisted || o == policy.Unrelated || o == policy.NoMaintainer; o.Orphan() != orphan {
+			t.Errorf("%v: %v", o, o.Orphan())
+		}
 	}
 	if got := policy.Outcome(99).String(); got != "unknown" {
 		t.Errorf("outcome 99 is %q", got)

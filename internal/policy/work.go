@@ -10,7 +10,7 @@ import (
 // what is here already always counts: deletions and requests to vanish by authors of whom something is served, and
 // announcements that leave.
 func (r Rules) work(e *nostr.Event, v View, so Verdict) (Verdict, error) {
-	if so.Outcome != Accept && so.Outcome != Orphan || e.Work() >= r.MinPoW {
+	if so.Outcome != Accept && !so.Outcome.Orphan() || e.Work() >= r.MinPoW {
 		return so, nil
 	}
 	lacking := Verdict{Refuse, fmt.Sprintf("pow: this relay wants %d bits of proof of work (NIP-13) and this event shows %d; "+
@@ -22,6 +22,6 @@ func (r Rules) work(e *nostr.Event, v View, so Verdict) (Verdict, error) {
 	if known || err != nil {
 		return so, err
 	}
-	lacking.Outcome = Orphan
+	lacking.Outcome = Unrelated
 	return lacking, nil
 }

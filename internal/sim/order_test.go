@@ -44,7 +44,7 @@ func TestARootEventOfManyRepositories(t *testing.T) {
 		second.Store(two, comments[1])
 		third.Store(three, comments[2])
 		p.here.Start()
-		if v := p.here.Publish(root); v.Outcome != policy.Orphan {
+		if v := p.here.Publish(root); v.Outcome != policy.Unrelated {
 			t.Fatalf("before any announcement: %v", v)
 		}
 		wait(30 * time.Second)
@@ -77,7 +77,7 @@ func TestACommentBeforeItsIssue(t *testing.T) {
 			c := commentAt(p.w.Unix(), issue)
 			reply := testkit.Mark(testkit.Someone(5), c.CreatedAt+1, nostr.KindComment, "a reply", nostr.Tag{"e", c.ID.String()})
 			for _, e := range []*nostr.Event{reply, c} {
-				if v := p.here.Publish(e); v.Outcome != policy.Orphan {
+				if v := p.here.Publish(e); v.Outcome != policy.Unrelated {
 					t.Fatalf("too early: %v", v)
 				}
 			}
@@ -201,7 +201,7 @@ func TestAForgeryThatIsFaster(t *testing.T) {
 		// One that was refused, genuine, for what it names is not here.
 		late := x.issueAt(p.w.Unix(), "late")
 		answer := commentAt(p.w.Unix(), late)
-		if v := p.here.Publish(answer); v.Outcome != policy.Orphan {
+		if v := p.here.Publish(answer); v.Outcome != policy.Unrelated {
 			t.Fatal(v)
 		}
 		lie := forged(answer)

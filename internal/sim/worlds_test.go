@@ -157,7 +157,7 @@ func (c *chaos) early() {
 		for _, a := range c.oracle(n).repositories() {
 			root := c.cast.sign(testkit.Someone(97), c.w.Unix(), 1621, nostr.Tag{"a", a.Address()})
 			answer := c.cast.sign(testkit.Someone(98), c.w.Unix(), 1111, nostr.Tag{"e", root.ID.String()})
-			if v := n.Publish(answer); v.Outcome != policy.Orphan {
+			if v := n.Publish(answer); v.Outcome != policy.Unrelated {
 				continue // it shows too little work
 			}
 			v := n.Publish(root)

@@ -69,7 +69,7 @@ func TestRepairRemembersWhatItLeavesOut(t *testing.T) {
 func TestRepairForgetsWhatIsStored(t *testing.T) {
 	x := newExhibit()
 	_, s := rebuilt(t, x, func() {
-		x.set(keyID(tableRecord, x.issue.ID), record{facts: factsOf(x.issue).kept(), why: policy.Orphan}.append(nil))
+		x.set(keyID(tableRecord, x.issue.ID), record{facts: factsOf(x.issue).kept(), why: policy.Unrelated}.append(nil))
 	})
 	if _, ok, err := s.View().reader().record(x.issue.ID); ok || err != nil || knows(t, s, x.issue.ID).State != Stored {
 		t.Errorf("remembered: %v, %v", ok, err)

@@ -65,7 +65,7 @@ func FuzzTimedKey(f *testing.F) {
 // the same, as a tag may stand in it twice.
 func FuzzValues(f *testing.F) {
 	e := &nostr.Event{Kind: 30617, CreatedAt: 7, Tags: nostr.Tags{{"d", "x"}, {"a", "y"}, {"e", "z"}, {"p", "q"}}}
-	r := record{facts: factsOf(e).kept(), why: policy.Orphan, epoch: 3, due: 9}
+	r := record{facts: factsOf(e).kept(), why: policy.Unrelated, epoch: 3, due: 9}
 	f.Add(r.append(nil))
 	tag := r.append(nil)[recordHead : recordHead+1+hashLen]
 	f.Add(slices.Concat(r.append(nil), tag, tag))

@@ -64,7 +64,7 @@ type flaggedRange struct {
 // authorKinds are taken from whoever has an event here, so the first one of an author ends the wait of these.
 var authorKinds = [...]nostr.Kind{nostr.KindDeletion, nostr.KindVanish, nip34.KindGraspList}
 
-func isOrphan(r flaggedRow) bool { return r.why == policy.Orphan }
+func isOrphan(r flaggedRow) bool { return r.why.Orphan() }
 
 // ForgetRepository forgets the announcements and states with that d that were refused or withdrawn, and the states that have waited in
 // vain, now that an announcement or a maintainer of that d was accepted, or waits. It forgets at most max and reports whether there may be

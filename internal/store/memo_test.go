@@ -133,7 +133,7 @@ func TestDecisionsHoldOverARestart(t *testing.T) {
 			t.Fatal(out, err)
 		}
 	}
-	if err := b.Remember(orphan, policy.Orphan); err != nil {
+	if err := b.Remember(orphan, policy.Unrelated); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Commit(); err != nil {

@@ -20,7 +20,7 @@ type record struct {
 // The reasons as they are on disk.
 const (
 	remRefuse     = 1
-	remOrphan     = 2
+	remUnrelated  = 2
 	remSuperseded = 3
 	remDeleted    = 4
 	remExpired    = 5
@@ -28,14 +28,20 @@ const (
 	remWithdraw   = 7
 	remWait       = 8
 	remLapsed     = 9
+	remUnlisted   = 10
+	remOutsider   = 11
 )
 
 func encodeWhy(o policy.Outcome) (byte, bool) {
 	switch o {
 	case policy.Refuse:
 		return remRefuse, true
-	case policy.Orphan:
-		return remOrphan, true
+	case policy.Unrelated:
+		return remUnrelated, true
+	case policy.Unlisted:
+		return remUnlisted, true
+	case policy.NoMaintainer:
+		return remOutsider, true
 	case policy.Superseded:
 		return remSuperseded, true
 	case policy.Deleted:
@@ -58,8 +64,12 @@ func decodeWhy(b byte) (policy.Outcome, bool) {
 	switch b {
 	case remRefuse:
 		return policy.Refuse, true
-	case remOrphan:
-		return policy.Orphan, true
+	case remUnrelated:
+		return policy.Unrelated, true
+	case remUnlisted:
+		return policy.Unlisted, true
+	case remOutsider:
+		return policy.NoMaintainer, true
 	case remSuperseded:
 		return policy.Superseded, true
 	case remDeleted:
@@ -80,7 +90,7 @@ func decodeWhy(b byte) (policy.Outcome, bool) {
 
 // byRules reports whether other rules could decide otherwise.
 func byRules(o policy.Outcome) bool {
-	return o == policy.Refuse || o == policy.Orphan || o == policy.Withdraw
+	return o == policy.Refuse || o.Orphan() || o == policy.Withdraw
 }
 
 const recordHead = 1 + 4 + 8 + 8 + 2 + 32 + hashLen

@@ -20,7 +20,7 @@ const (
 )
 
 // Remember keeps the index rows of a genuine event that is not stored, without its body, so that no reconciliation
-// fetches it again: for Refuse, Orphan, Superseded, Deleted, Expired, Vanished and Withdraw; other outcomes are not
+// fetches it again: for Refuse, orphans, Superseded, Deleted, Expired, Vanished and Withdraw; other outcomes are not
 // remembered. With Withdraw the event also takes the place of the older version held here, which is removed, and it is
 // never forgotten while it is the newest. Of the tags only a, A, q, e, E and d are kept, and of these the first 64; an
 // orphan with more is not remembered. Past the bounds of Options the oldest are forgotten.
@@ -33,7 +33,7 @@ func (b *Batch) Remember(e *nostr.Event, why policy.Outcome) error {
 		switch why {
 		case policy.Withdraw:
 			why, err = b.withdraw(e)
-		case policy.Refuse, policy.Orphan:
+		case policy.Refuse, policy.Unlisted, policy.Unrelated, policy.NoMaintainer:
 			why, err = b.stillWithdrawn(e, why)
 		}
 		if err != nil {
@@ -98,7 +98,7 @@ func (b *Batch) remember(e *nostr.Event, why policy.Outcome) error {
 	}
 	f := factsOf(e).kept()
 	if len(f.tags) > maxKeptTags {
-		if why == policy.Orphan {
+		if why.Orphan() {
 			return nil
 		}
 		f.tags = f.tags[:maxKeptTags]

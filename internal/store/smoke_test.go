@@ -35,7 +35,7 @@ func TestSmoke(t *testing.T) {
 		}
 	}
 	ref := event(2, 5000, 5, nostr.Tag{"e", last.ID.String()})
-	if err := b.Remember(ref, policy.Orphan); err != nil {
+	if err := b.Remember(ref, policy.Unrelated); err != nil {
 		t.Fatal(err)
 	}
 	if s.Head() != 0 {

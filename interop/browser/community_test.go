@@ -93,6 +93,6 @@ func (shelf) Room() error    { return nil }
 type door struct{}
 
 func (door) Stats() (s ingest.Stats) {
-	s.Refused[policy.Orphan][0], s.Refused[policy.Invalid][1], s.Refused[policy.Superseded][1] = 5210, 3, 811
+	s.Refused[policy.Unrelated][0], s.Refused[policy.Invalid][1], s.Refused[policy.Superseded][1] = 5210, 3, 811
 	return s
 }

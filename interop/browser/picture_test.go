@@ -198,6 +198,6 @@ func (smallStore) Stats() store.Stats {
 type smallDoor struct{}
 
 func (smallDoor) Stats() (s ingest.Stats) {
-	s.Refused[policy.Orphan][0], s.Refused[policy.Superseded][1], s.Refused[policy.Refuse][0] = 214, 63, 17
+	s.Refused[policy.Unrelated][0], s.Refused[policy.Superseded][1], s.Refused[policy.Refuse][0] = 214, 63, 17
 	return s
 }

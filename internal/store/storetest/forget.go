@@ -20,16 +20,16 @@ var forgetCases = []testCase{
 		byQuote := Event(4, Start, 1, "", nostr.Tag{"q", repo})
 		byID := Event(4, Start, 7, "", nostr.Tag{"e", e.ID.String()})
 		orphans := []*nostr.Event{named, namedList, byAddress, byRoot, byQuote, byID}
-		r.remember(t, policy.Orphan, orphans...)
+		r.remember(t, policy.Unrelated, orphans...)
 		other := Event(4, Start, 1621, "", nostr.Tag{"a", Address(1, 30617, "y")})
 		otherList := Event(3, Start, 30019, "other", nostr.Tag{"d", "other"})
-		r.remember(t, policy.Orphan, other, otherList)
+		r.remember(t, policy.Unrelated, other, otherList)
 		for _, k := range []nostr.Kind{5, 62, 10317} {
 			waiting := Event(1, Start-50, k, "of the same author")
 			orphans = append(orphans, waiting)
-			r.remember(t, policy.Orphan, waiting)
+			r.remember(t, policy.Unrelated, waiting)
 		}
-		r.remember(t, policy.Orphan, Event(1, Start, 1, "of the same author"))
+		r.remember(t, policy.Unrelated, Event(1, Start, 1, "of the same author"))
 		refused := Event(5, Start, 1621, "refused", nostr.Tag{"a", repo})
 		r.remember(t, policy.Refuse, refused)
 		r.batch(t, func(b Batch) {
@@ -54,7 +54,7 @@ var forgetCases = []testCase{
 		r := newRig(t, d, store.Options{})
 		e := Event(1, Start, 1, "")
 		for i := range 25 {
-			r.remember(t, policy.Orphan, Event(2, Start, 7, fmt.Sprint(i), nostr.Tag{"e", e.ID.String()}))
+			r.remember(t, policy.Unrelated, Event(2, Start, 7, fmt.Sprint(i), nostr.Tag{"e", e.ID.String()}))
 		}
 		r.batch(t, func(b Batch) {
 			for want := range 3 {
@@ -77,7 +77,7 @@ var forgetCases = []testCase{
 		r.add(t, policy.Accept, held)
 		r.remember(t, policy.Withdraw, left)
 		r.remember(t, policy.Refuse, ann, other, list)
-		r.remember(t, policy.Orphan, state)
+		r.remember(t, policy.Unrelated, state)
 		r.remember(t, policy.Superseded, old)
 		waited, vain := Event(5, Start, 30618, "", nostr.Tag{"d", "x"}), Announcement(5, Start, "x", "in vain")
 		r.remember(t, policy.Lapsed, waited, vain)

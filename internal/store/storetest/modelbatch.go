@@ -193,7 +193,7 @@ func (b *modelBatch) Remember(e *nostr.Event, why policy.Outcome) error {
 		b.ops++
 		b.slots[a] = version{time: e.CreatedAt, id: e.ID, withdrawn: true}
 		b.supersedeWait(e)
-	case (why == policy.Refuse || why == policy.Orphan) && ok && v.withdrawn && v.id == e.ID:
+	case (why == policy.Refuse || why.Orphan()) && ok && v.withdrawn && v.id == e.ID:
 		why = policy.Withdraw
 	}
 	b.remember(e, why)

@@ -15,10 +15,10 @@ import (
 )
 
 func (b *modelBatch) remember(e *nostr.Event, why policy.Outcome) {
-	byRules := why == policy.Refuse || why == policy.Orphan || why == policy.Withdraw
+	byRules := why == policy.Refuse || why.Orphan() || why == policy.Withdraw
 	other := why == policy.Superseded || why == policy.Deleted || why == policy.Expired || why == policy.Vanished || why == policy.Lapsed
 	kept := keptOf(e)
-	if !byRules && !other || valuesOf(named(e)) > 64 && why == policy.Orphan {
+	if !byRules && !other || valuesOf(named(e)) > 64 && why.Orphan() {
 		return
 	}
 	b.endWait(e.ID, why)
@@ -95,7 +95,7 @@ func (b *modelBatch) forget(id nostr.ID) {
 // ForgetOrphans forgets what e was missing for.
 func (b *modelBatch) ForgetOrphans(e *nostr.Event, max int) (int, bool, error) {
 	return b.forgetIf(max, func(r memory) bool {
-		return r.why == policy.Orphan && (names(r.e, e) || names(e, r.e) ||
+		return r.why.Orphan() && (names(r.e, e) || names(e, r.e) ||
 			r.e.PubKey == e.PubKey && (r.e.Kind == 5 || r.e.Kind == 62 || r.e.Kind == 10317))
 	})
 }

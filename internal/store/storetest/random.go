@@ -164,7 +164,7 @@ func (h *history) operation(b [2]Batch) {
 		h.note("postpone %s", e.ID.String()[:6])
 		both(h, "postpone", func(i int) (string, error) { return "", b[i].Postpone(e.ID, until) })
 	case n < 62:
-		why := []policy.Outcome{policy.Refuse, policy.Lapsed, policy.Orphan, policy.Discard}[h.r.IntN(4)]
+		why := []policy.Outcome{policy.Refuse, policy.Lapsed, policy.Unrelated, policy.Discard}[h.r.IntN(4)]
 		h.note("end wait %v %s", why, e.ID.String()[:6])
 		both(h, "end wait", func(i int) (string, error) { return "", b[i].EndWait(e.ID, why) })
 	case n < 65:
@@ -175,7 +175,7 @@ func (h *history) operation(b [2]Batch) {
 			return fmt.Sprint(next.Unix(), n), err
 		})
 	case n < 75:
-		whys := []policy.Outcome{policy.Refuse, policy.Orphan, policy.Orphan, policy.Superseded, policy.Vanished, policy.Withdraw, policy.Discard}
+		whys := []policy.Outcome{policy.Refuse, policy.Unlisted, policy.Unrelated, policy.NoMaintainer, policy.Superseded, policy.Vanished, policy.Withdraw, policy.Discard}
 		why := whys[h.r.IntN(len(whys))]
 		h.note("remember %v %d %s", why, e.Kind, e.ID.String()[:6])
 		both(h, "remember", func(i int) (string, error) { return "", b[i].Remember(e, why) })

@@ -42,7 +42,7 @@ var rememberCases = []testCase{
 	}},
 	{"known for what it is", func(t *testing.T, d Disk) {
 		r := newRig(t, d, store.Options{})
-		for i, why := range []policy.Outcome{policy.Refuse, policy.Orphan, policy.Superseded, policy.Deleted, policy.Expired, policy.Vanished} {
+		for i, why := range []policy.Outcome{policy.Refuse, policy.Unlisted, policy.Unrelated, policy.NoMaintainer, policy.Superseded, policy.Deleted, policy.Expired, policy.Vanished} {
 			e := Event(1, Start, 1, fmt.Sprint(i))
 			r.remember(t, why, e)
 			if k := r.known(t, e.ID); k.State != store.Remembered || k.Why != why {
@@ -60,7 +60,7 @@ var rememberCases = []testCase{
 	{"the last reason counts, and storing ends it", func(t *testing.T, d Disk) {
 		r := newRig(t, d, store.Options{})
 		e := Event(1, Start, 1, "", nostr.Tag{"e", "x"})
-		r.remember(t, policy.Orphan, e)
+		r.remember(t, policy.Unrelated, e)
 		r.remember(t, policy.Refuse, e, e)
 		if k := r.known(t, e.ID); k.Why != policy.Refuse {
 			t.Errorf("known as %v", k)
@@ -86,7 +86,7 @@ var rememberCases = []testCase{
 		}
 		fits := Event(1, Start, 1, "", slices.Concat(tags, []nostr.Tag{{"e", "0"}})...)
 		over := Event(1, Start, 1, "", slices.Concat(tags, []nostr.Tag{{"e", "64"}})...)
-		r.remember(t, policy.Orphan, fits, over)
+		r.remember(t, policy.Unrelated, fits, over)
 		wantIDs(t, "pairs", r.pairs(t, nostr.Filter{}, true), idsOf(fits))
 		r.remember(t, policy.Refuse, over)
 		wantIDs(t, "pairs", r.pairs(t, nostr.Filter{}, true), idsOf(over, fits))
@@ -155,7 +155,7 @@ var rememberCases = []testCase{
 		r.add(t, policy.Accept, ann)
 		r.remember(t, policy.Withdraw, left)
 		r.remember(t, policy.Refuse, refused)
-		r.remember(t, policy.Orphan, orphan)
+		r.remember(t, policy.Unrelated, orphan)
 		r.remember(t, policy.Superseded, superseded)
 		r.remember(t, policy.Deleted, deleted)
 		r.reopen(t)
