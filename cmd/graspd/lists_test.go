@@ -170,7 +170,16 @@ func TestListsAreRereadOnHangup(t *testing.T) {
 	hangUp(t)
 	us.logs.await(t, `lists reread.* deny_pubkeys=1`)
 	c.refused(issue(4), denied)
-	c.publish(testkit.Sign(spammer, now+1, nostr.KindDeletion, "", nostr.Tag{"e", issue(3).ID.String()}))
+	us.logs.await(t, `taken away by the operator.* subject="author `+spammer.PubKey().String())
+	if c.stored(issue(3)) || c.stored(elsewhere) || !c.stored(ann) {
+		t.Error("what is denied is served, or more has gone")
+	}
+	overwrite(t, list, "# nobody\n")
+	hangUp(t)
+	us.logs.await(t, `put back by the operator`)
+	if !c.stored(issue(3)) {
+		t.Error("what is denied no more is not back")
+	}
 }
 
 // Nobody learns from the information document who is on a list.

@@ -1,8 +1,7 @@
 // Package admin answers the operator on a private listener: how this relay
 // stands, whether it lives and whether it is ready, as a page and for programs.
-// It reads what others know and changes nothing, but that it can have a relay
-// tried again; whoever can reach it sees everything that it has to tell. Who can sign
-// with the relay's own key may have a copy of everything made.
+// It reads what others know and changes nothing itself; whoever can reach it sees everything that it has to tell, may have a relay
+// tried again, and may take away and put back what is here. Who can sign with the relay's own key may have a copy of everything made.
 package admin
 
 import (
@@ -63,6 +62,7 @@ type Config struct {
 	Git     func() *status.Git                    // nil when no repositories are hosted
 	// GitRepositories is how repositories stand with other git servers, by address; nil where nothing is fetched from these.
 	GitRepositories func(context.Context) map[string]status.GitLack
+	Moderation      Moderation // nil = not offered
 }
 
 // Door is what is asked of the way in.
@@ -86,7 +86,7 @@ type Pages struct {
 const patience = 5 * time.Second
 
 // New returns the pages: / for people, /status.json, /repositories.json, /problems.json, /healthz,
-// /readyz and /metrics for programs, POST /retry and POST /backup. Requests that a browser makes
+// /readyz and /metrics for programs, /deletion.json, /cases.json, /journal.json, POST /retry, /delete, /restore and /backup. Requests that a browser makes
 // for another site change nothing.
 func New(c Config) *Pages {
 	p := &Pages{c: c, history: newHistory(), streams: make(chan struct{}, mostStreams), closed: make(chan struct{})}
@@ -103,6 +103,9 @@ func New(c Config) *Pages {
 	m.HandleFunc("GET /readyz", c.ready)
 	if c.Metrics != nil {
 		m.Handle("GET /metrics", c.Metrics)
+	}
+	if c.Moderation != nil {
+		c.handleModeration(m)
 	}
 	if c.Backup != nil {
 		m.HandleFunc("POST /backup", c.backup)

@@ -26,6 +26,9 @@ type view struct {
 	Gaps         []gapView
 	Refusals     []refusalView
 	Git          *status.Git // nil when no repositories are hosted
+	Moderated    bool        // decisions are offered
+	Decisions    []decision
+	Unread       string // why they could not be read
 }
 
 // fact is one figure of the summary.
@@ -76,6 +79,12 @@ func (p *Pages) see(ctx context.Context) view {
 	}
 	if p.c.Git != nil {
 		v.Git = p.c.Git()
+	}
+	if v.Moderated = p.c.Moderation != nil; v.Moderated {
+		var err error
+		if v.Decisions, err = p.c.decisions(); err != nil {
+			v.Unread = err.Error()
+		}
 	}
 	if p.c.Sync == nil {
 		return v

@@ -26,11 +26,12 @@ type Config struct {
 	Store   *store.Store
 	Service grasp.Service
 	Limits  Limits
-	Now     func() time.Time // the wall clock; nil is time.Now
-	Rand    io.Reader        // names of directories; nil is the system's
-	Rest    time.Duration    // between two repositories whose packs are combined; 0 is 5 s
-	Logger  *slog.Logger     // nil is silent
-	Faults  *contain.Faults  // nil notes them nowhere
+	Keeps   func(nip34.Address) bool // whose data stays though the announcement has gone long ago; nil is nobody's
+	Now     func() time.Time         // the wall clock; nil is time.Now
+	Rand    io.Reader                // names of directories; nil is the system's
+	Rest    time.Duration            // between two repositories whose packs are combined; 0 is 5 s
+	Logger  *slog.Logger             // nil is silent
+	Faults  *contain.Faults          // nil notes them nowhere
 }
 
 // Limits bound what is stored. A field that is 0 has its default.

@@ -196,7 +196,7 @@ func (h *Host) sweep(ctx context.Context) error {
 	err := v.EachRow(ledger.Prefix, "", func(_ string, row []byte) (bool, error) {
 		r, err := ledger.Parse(row)
 		known[r.Dir] = true
-		if err == nil && r.Gone != 0 && r.Gone < before {
+		if err == nil && r.Gone != 0 && r.Gone < before && !(h.cfg.Keeps != nil && h.cfg.Keeps(r.Of)) {
 			gone = append(gone, r.Of)
 		}
 		return ctx.Err() == nil, err

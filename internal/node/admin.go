@@ -13,7 +13,7 @@ import (
 func (n *Node) adminPages() *admin.Pages {
 	c := admin.Config{
 		URL: n.cfg.Service.RelayURL(), Version: n.cfg.Version, Store: n.Store, Door: n.Door, Self: n.self, Backup: n.Backup, Hosts: n.cfg.AdminHosts,
-		Faults:  n.faults,
+		Faults: n.faults, Moderation: n.Moderator,
 		Clients: func() (int, int) { s := n.Relay.Stats(); return s.Sessions, s.Subscriptions },
 	}
 	m := metrics.Config{Version: c.Version, Store: n.Store, Door: n.Door, Relay: n.Relay, Faults: n.faults}

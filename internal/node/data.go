@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/contain"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/moderator"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -28,7 +30,33 @@ func OpenDoor(c Config) (*store.Store, *ingest.Door, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return s, newDoor(c, s, nil, nil), nil
+	m, err := moderated(&c, s)
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	d := newDoor(c, s, nil, nil)
+	m.Through(d, nil)
+	return s, d, nil
+}
+
+// moderated reads what the operator has decided, adds that to the lists, and puts the rules that these make into the store.
+func moderated(c *Config, s *store.Store) (*moderator.Moderator, error) {
+	m, err := moderator.Open(moderator.Config{Store: s, Lists: c.Lists, Now: c.Now, Logger: c.Logger.With("component", "moderator")})
+	if err != nil {
+		return nil, err
+	}
+	c.Lists = m.Lists()
+	b, err := s.Begin()
+	if err == nil {
+		if err = b.SetRules(c.rules(c.Lists).Fingerprint(), true); err == nil {
+			_, err = b.Commit()
+		}
+		b.Discard()
+	}
+	if errors.Is(err, store.ErrFull) { // the next start with room does it
+		return m, nil
+	}
+	return m, err
 }
 
 // openData opens the data directory and the door in front of it.
@@ -37,15 +65,23 @@ func (n *Node) openData() (err error) {
 	if n.Store, err = openStore(c); err != nil {
 		return err
 	}
-	if c.Git == nil {
-		n.Door = newDoor(c, n.Store, nil, n.faults)
-		return nil
-	}
-	if err := n.openGit(); err != nil {
+	if n.Moderator, err = moderated(&n.cfg, n.Store); err != nil {
 		return err
 	}
-	n.Door = newDoor(c, n.Store, n.Host.Ledger(), n.faults)
-	n.Host.Through(n.Door)
+	c = n.cfg
+	n.rules.Store(new(c.rules(c.Lists)))
+	var refs *ledger.Ledger
+	if c.Git != nil {
+		if err := n.openGit(); err != nil {
+			return err
+		}
+		refs = n.Host.Ledger()
+	}
+	n.Door = newDoor(c, n.Store, refs, n.faults)
+	n.Moderator.Through(n.Door, n.apply)
+	if n.Host != nil {
+		n.Host.Through(n.Door)
+	}
 	return nil
 }
 
@@ -56,7 +92,7 @@ func openStore(c Config) (*store.Store, error) {
 		}
 	}
 	o := c.Store
-	o.Rules, o.Now, o.Logger = c.rules(c.Lists).Fingerprint(), c.Now, c.Logger.With("component", "store")
+	o.Now, o.Logger = c.Now, c.Logger.With("component", "store")
 	return OpenStore(c.Dir, o)
 }
 

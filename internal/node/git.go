@@ -58,7 +58,7 @@ func (n *Node) openGit() error {
 		disk = n.disk
 	}
 	n.Host = hosting.New(hosting.Config{
-		Disk: disk, Store: n.Store, Service: c.Service, Limits: c.Git.Limits, Now: c.Now,
+		Disk: disk, Keeps: n.Moderator.KeepsData, Store: n.Store, Service: c.Service, Limits: c.Git.Limits, Now: c.Now,
 		Logger: c.Logger.With("component", "hosting"), Faults: n.faults,
 	})
 	return nil

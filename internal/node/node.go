@@ -20,6 +20,7 @@ import (
 	"github.com/graspd/graspd/internal/hosting"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/moderator"
 	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -81,6 +82,8 @@ type Node struct {
 	Engine  *relaysync.Engine // nil without Sync
 	GitSync *gitsync.Sync     // nil without Git.Sync
 
+	Moderator *moderator.Moderator
+
 	cfg     Config
 	rules   atomic.Pointer[policy.Rules] // in force
 	log     *slog.Logger
@@ -100,7 +103,6 @@ func New(c Config) (_ *Node, err error) {
 			err = errors.Join(err, n.Close())
 		}
 	}()
-	n.rules.Store(new(c.rules(c.Lists)))
 	if err := n.openData(); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,10 @@ func (r Rules) Decide(e *nostr.Event, by Bearer, v View, now time.Time) (Verdict
 
 // placed decides by what is here and by the lists.
 func (r Rules) placed(e *nostr.Event, v View) (Verdict, error) {
+	_, denied := r.Lists.DenyEvents[e.ID]
 	switch {
+	case denied:
+		return Verdict{Refuse, barredEvent}, nil
 	case !r.Lists.takes(e.PubKey):
 		return r.barred(e, v)
 	case e.Kind == nip34.KindRepository:

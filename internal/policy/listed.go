@@ -9,6 +9,7 @@ import (
 
 const (
 	barredAuthor = "blocked: this relay does not take events by this author; publish them on another relay, or ask its operator"
+	barredEvent  = "blocked: this relay does not carry this event; publish it on another relay, or ask its operator"
 	barredRepo   = "blocked: this relay does not carry this repository; name other relays in its announcement, or ask its operator"
 )
 

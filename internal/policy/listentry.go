@@ -21,7 +21,7 @@ func IsSecret(err error) bool { return errors.Is(err, errSecretEntry) }
 
 // AddAuthor adds an entry of a list of authors.
 func (p *PubKeys) AddAuthor(entry string) error {
-	pk, err := parseAuthor(entry)
+	pk, err := ParseAuthor(entry)
 	if err != nil {
 		return err
 	}
@@ -38,13 +38,13 @@ func (p *PubKeys) add(pk nostr.PubKey) {
 
 // AddRepository adds an entry of a list of repositories. An author on his own stands for all of his.
 func (r *Repositories) AddRepository(entry string) error {
-	if pk, err := parseAuthor(entry); err == nil {
+	if pk, err := ParseAuthor(entry); err == nil {
 		r.Owners.add(pk)
 		return nil
 	} else if IsSecret(err) {
 		return err
 	}
-	a, err := parseRepository(entry)
+	a, err := ParseRepository(entry)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w (%w)", errRepositoryEntry, err)
@@ -60,7 +60,8 @@ func (r *Repositories) AddRepository(entry string) error {
 	return nil
 }
 
-func parseAuthor(s string) (nostr.PubKey, error) {
+// ParseAuthor reads a public key as operators write it: as npub or hex.
+func ParseAuthor(s string) (nostr.PubKey, error) {
 	if strings.HasPrefix(strings.ToLower(s), "nsec1") {
 		return nostr.PubKey{}, errSecretEntry
 	}
@@ -77,15 +78,15 @@ func parseAuthor(s string) (nostr.PubKey, error) {
 	return pk, nil
 }
 
-// parseRepository reads the three ways to name one event.
-func parseRepository(s string) (nip34.Address, error) {
+// ParseRepository reads the three ways to name one event.
+func ParseRepository(s string) (nip34.Address, error) {
 	if strings.HasPrefix(strings.ToLower(s), "naddr1") {
 		a, err := nip19.ParseAddress(s)
 		return nip34.Address(a), err
 	}
 	// An identifier may hold slashes and colons, a key neither.
 	if author, d, ok := strings.Cut(s, "/"); ok && !strings.Contains(author, ":") {
-		pk, err := parseAuthor(author)
+		pk, err := ParseAuthor(author)
 		return nip34.Address{Kind: nip34.KindRepository, PubKey: pk, D: d}, err
 	}
 	return nip34.ParseAddress(s)

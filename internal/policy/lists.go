@@ -16,7 +16,11 @@ import (
 type Lists struct {
 	AllowPubKeys, DenyPubKeys           PubKeys
 	AllowRepositories, DenyRepositories Repositories
+	DenyEvents                          Events
 }
+
+// Events is a set of single events.
+type Events map[nostr.ID]struct{}
 
 // PubKeys is a set of authors.
 type PubKeys map[nostr.PubKey]struct{}
@@ -63,7 +67,7 @@ func (l Lists) Admits(a nip34.Address) bool {
 func (l Lists) Loosens(old Lists) bool {
 	return lacks(l.DenyPubKeys, old.DenyPubKeys) || widens(l.AllowPubKeys, old.AllowPubKeys) ||
 		lacks(l.DenyRepositories.Owners, old.DenyRepositories.Owners) ||
-		lacks(l.DenyRepositories.Addresses, old.DenyRepositories.Addresses) ||
+		lacks(l.DenyRepositories.Addresses, old.DenyRepositories.Addresses) || lacks(l.DenyEvents, old.DenyEvents) ||
 		old.AllowRepositories.Len() > 0 && (l.AllowRepositories.Len() == 0 ||
 			lacks(old.AllowRepositories.Owners, l.AllowRepositories.Owners) ||
 			lacks(old.AllowRepositories.Addresses, l.AllowRepositories.Addresses))
@@ -84,7 +88,32 @@ func lacks[K comparable](a, b map[K]struct{}) bool {
 
 // none reports whether there are no lists.
 func (l Lists) none() bool {
-	return len(l.AllowPubKeys)+len(l.DenyPubKeys)+l.AllowRepositories.Len()+l.DenyRepositories.Len() == 0
+	return len(l.AllowPubKeys)+len(l.DenyPubKeys)+l.AllowRepositories.Len()+l.DenyRepositories.Len()+len(l.DenyEvents) == 0
+}
+
+// With are these lists and others' entries together. Neither is changed.
+func (l Lists) With(more Lists) Lists {
+	return Lists{
+		AllowPubKeys: union(l.AllowPubKeys, more.AllowPubKeys), DenyPubKeys: union(l.DenyPubKeys, more.DenyPubKeys),
+		AllowRepositories: l.AllowRepositories.with(more.AllowRepositories), DenyRepositories: l.DenyRepositories.with(more.DenyRepositories),
+		DenyEvents: union(l.DenyEvents, more.DenyEvents),
+	}
+}
+
+func (r Repositories) with(more Repositories) Repositories {
+	return Repositories{union(r.Addresses, more.Addresses), union(r.Owners, more.Owners)}
+}
+
+func union[M ~map[K]struct{}, K comparable](a, b M) M {
+	switch {
+	case len(b) == 0:
+		return a
+	case len(a) == 0:
+		return b
+	}
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
 }
 
 // fingerprint is the same for the same entries in any order, and "" for none.
@@ -111,6 +140,9 @@ func (l Lists) fingerprint() string {
 		for _, s := range lines {
 			h.Write([]byte(s))
 		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(l.DenyEvents), nostr.ID.Compare) {
+		fmt.Fprintf(h, "event %s\n", id)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

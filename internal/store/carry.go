@@ -136,6 +136,22 @@ func (r *rebuild) rows() error {
 	})
 }
 
+// aside takes what is put aside and can be read.
+func (r *rebuild) aside() error {
+	return r.from.each(tableAside, func(key, value []byte) error {
+		_, seq, ok := parseAsideKey(key)
+		if !ok {
+			r.report.problem("what is put aside: key of %d bytes", len(key))
+			return nil
+		}
+		if p := (&prover{verifier: r.check.Verifier}).prove(seq, value); p.err != nil {
+			r.report.problem("event that is put aside %d: %v", seq, p.err)
+			return nil
+		}
+		return r.put(key, value)
+	})
+}
+
 // rules takes the fingerprint of the rules and their epoch. Where that cannot be read, what they refused is forgotten.
 func (r *rebuild) rules() error {
 	var rules []byte

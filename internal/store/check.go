@@ -14,6 +14,7 @@ type Report struct {
 	Remembered, RememberedRows int64
 	Waiting                    int64    // events that wait for git data
 	Named                      int64    // rows of SetRow
+	Aside                      int64    // events that are put aside
 	Problems                   []string // at most maxProblems of them
 	More                       bool     // there were more problems than that
 }
@@ -35,7 +36,7 @@ func (v *View) Check(ctx context.Context) (Report, error) { return v.CheckWith(c
 func (v *View) CheckWith(ctx context.Context, o CheckOptions) (Report, error) {
 	c := &checker{reader: v.reader(), counters: v.st.counters, opt: o, newest: make(map[nostr.PubKey]bool)}
 	steps := []func(context.Context) error{
-		c.log, c.ids, c.indexes, c.waits, c.records, c.queue, c.slots, c.announcements, c.expiries, c.requests, c.purges, c.deletions, c.named, c.counts,
+		c.log, c.ids, c.indexes, c.waits, c.records, c.queue, c.slots, c.announcements, c.expiries, c.requests, c.purges, c.deletions, c.named, c.aside, c.counts,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

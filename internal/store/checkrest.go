@@ -176,6 +176,29 @@ func (c *checker) named(ctx context.Context) error {
 	})
 }
 
+// aside checks that what is put aside is whole.
+func (c *checker) aside(ctx context.Context) error {
+	w := newProver(c.opt.Verifier, func(p proven) error {
+		c.report.Aside++
+		if p.err != nil {
+			c.problem("event that is put aside %d: %v", p.Seq, p.err)
+		}
+		return nil
+	})
+	err := c.each(ctx, tableAside, func(key, value []byte) error {
+		_, seq, ok := parseAsideKey(key)
+		if !ok {
+			c.problem("what is put aside: key of %d bytes", len(key))
+			return nil
+		}
+		return w.take(seq, value)
+	})
+	if err != nil {
+		return err
+	}
+	return w.flush()
+}
+
 func (c *checker) expiries(ctx context.Context) error {
 	return c.tableCount(ctx, tableExpiry, c.expiring, "expirations")
 }

@@ -49,6 +49,7 @@ const (
 	ReasonWithdrawn                   // an announcement that no longer belongs here
 	ReasonLapsed                      // the git data that it waited for did not come
 	ReasonRefused                     // it waited, and is not wanted any more
+	ReasonBarred                      // the operator does not want it
 )
 
 // String is a word for the reason.
@@ -68,6 +69,8 @@ func (r Reason) String() string {
 		return "lapsed"
 	case ReasonRefused:
 		return "refused"
+	case ReasonBarred:
+		return "barred"
 	}
 	return "reason " + strconv.Itoa(int(r))
 }
@@ -83,6 +86,8 @@ func (r Reason) outcome() policy.Outcome {
 		return policy.Vanished
 	case ReasonWithdrawn:
 		return policy.Withdraw
+	case ReasonBarred:
+		return policy.Refuse
 	}
 	return policy.Superseded
 }

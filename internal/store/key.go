@@ -31,6 +31,7 @@ import (
 //	z address                            -> time, id                            (the version that waits)
 //	y hash of d, seq                     -> nothing                             (announcements that wait)
 //	f author, seq                        -> nothing                             (what of an author waits)
+//	S case, seq                          -> header, JSON of the event           (put aside, from the log)
 //	p name                               -> a note                              (nothing to do with events)
 //	R name                               -> a row                               (changes with events)
 //
@@ -60,6 +61,7 @@ const (
 	tableMarks          = 'c'
 	tableNote           = 'p'
 	tableRow            = 'R'
+	tableAside          = 'S'
 
 	// Of events that wait.
 	tableWaiting        = 'j'

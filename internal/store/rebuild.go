@@ -25,7 +25,7 @@ type rebuild struct {
 const rebuildOps = 1000
 
 func (r *rebuild) run() error {
-	steps := []func() error{r.meta, r.marks, r.slots, r.events, r.waits, r.records, r.purges, r.lost, r.notes, r.rows, r.rules}
+	steps := []func() error{r.meta, r.marks, r.slots, r.events, r.waits, r.records, r.purges, r.lost, r.notes, r.rows, r.aside, r.rules}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err

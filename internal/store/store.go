@@ -28,8 +28,8 @@ var (
 
 // formatVersion is the version of the layout in key.go.
 const (
-	formatVersion = 5
-	oldestFormat  = 2 // the oldest that is read: without what waits; 3 is without rows, and in 4 all orphans are of one sort
+	formatVersion = 6
+	oldestFormat  = 2 // the oldest that is read: without what waits; 3 is without rows, in 4 all orphans are of one sort, 5 is without what is put aside
 )
 
 // Store is an open event log with its indexes. Reading is safe from any goroutine; there is one Batch at a time, and

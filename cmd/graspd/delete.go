@@ -1,0 +1,274 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os/user"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/moderate"
+	"github.com/graspd/graspd/internal/words"
+)
+
+// deletion is the settings of the delete command.
+type deletion struct {
+	at                            listener
+	authors, repositories, events []string
+	why                           string
+	keep                          time.Duration
+	yes                           bool
+}
+
+func (d *deletion) settings(env environment) []setting {
+	return []setting{
+		list("author", "", "author, as npub or hex: everything of theirs, their repositories included", &d.authors),
+		list("repository", "", "repository, as 30617:key:identifier, naddr or npub/identifier, and what is about it alone", &d.repositories),
+		list("event", "", "id of an event, and what was said to it alone", &d.events),
+		text("reason", "", "why, for the journal", &d.why).as("TEXT"),
+		duration("keep", moderate.Keep, 0, "time for which it is kept aside, so that graspd restore puts it back", &d.keep),
+		boolean("yes", "false", "do it; without, only what would go is told", &d.yes),
+		adminURL("admin", adminAt(env), "private listener of the relay", &d.at.base),
+	}
+}
+
+// deleteCommand takes something away from a running relay, or says what would go.
+func deleteCommand(ctx context.Context, args []string, std stdio, env environment) error {
+	var d deletion
+	problems, err := parseAlone("delete", ": name what is to go with --author, --repository or --event", d.settings(env), args, std, env)
+	if err == nil && len(problems)+len(d.authors)+len(d.repositories)+len(d.events) == 0 {
+		problems = append(problems, "delete wants at least one --author, --repository or --event")
+	}
+	if err = cmp.Or(err, misused(problems)); err != nil {
+		return err
+	}
+	for _, of := range []struct {
+		name   string
+		values []string
+	}{{"author", d.authors}, {"repository", d.repositories}, {"event", d.events}} {
+		for _, value := range of.values {
+			if err := d.one(ctx, std.out, url.Values{of.name: {value}}); err != nil {
+				return err
+			}
+		}
+	}
+	if !d.yes {
+		fmt.Fprintln(std.out, "nothing has changed; add --yes to do it")
+	}
+	return nil
+}
+
+// one deletes one subject, or says what would go.
+func (d deletion) one(ctx context.Context, out io.Writer, subject url.Values) error {
+	if !d.yes {
+		var p moderate.Preview
+		if err := d.at.read(ctx, "/deletion.json?"+subject.Encode(), &p); err != nil {
+			return err
+		}
+		return printPreview(out, p)
+	}
+	form := maps.Clone(subject)
+	form.Set("by", whoAsks("graspd delete"))
+	form.Set("reason", d.why)
+	form.Set("keep", d.keep.String())
+	var c moderate.Case
+	if err := d.at.post(ctx, "/delete", form, &c); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, words.Printable(c.Subject.String()), hasGone(c), day(c.Keep), c.N)
+	return err
+}
+
+func hasGone(c moderate.Case) string {
+	if c.State == moderate.Clearing {
+		return fmt.Sprintf("%d events are gone so far, the rest is going; nothing of it is taken any more", c.Total())
+	}
+	return fmt.Sprintf("%d events are gone, and nothing of it is taken any more", c.Total())
+}
+
+// day is a moment as people write it.
+func day(unix int64) string { return time.Unix(unix, 0).UTC().Format("2006-01-02 15:04 UTC") }
+
+// whoAsks is who gives a command, for the journal.
+func whoAsks(command string) string {
+	u, err := user.Current()
+	if err != nil {
+		return command
+	}
+	return command + " by " + u.Username
+}
+
+func printPreview(out io.Writer, p moderate.Preview) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", words.Printable(p.Subject.String()))
+	total := int64(0)
+	for _, k := range slices.Sorted(maps.Keys(p.Events)) {
+		fmt.Fprintf(&b, "  %7d events of kind %d\n", p.Events[k], k)
+		total += p.Events[k]
+	}
+	more := ""
+	if p.More {
+		more = ", and more"
+	}
+	fmt.Fprintf(&b, "  %7d events would go%s, %d bytes\n", total, more, p.Bytes)
+	for _, a := range p.Repositories {
+		fmt.Fprintf(&b, "          repository %s\n", words.Printable(a))
+	}
+	fmt.Fprintf(&b, "  %7d repositories would go, %d bytes of git data\n", len(p.Repositories), p.GitBytes)
+	if p.Case != 0 {
+		fmt.Fprintf(&b, "  it is barred already, by case %d\n", p.Case)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// restoration is the settings of the restore command.
+type restoration struct {
+	at    listener
+	which int
+	why   string
+}
+
+func (o *restoration) settings(env environment) []setting {
+	return []setting{
+		number("case", 0, 0, 1<<53, "number of the case that is put back; without, the cases are listed", &o.which),
+		text("reason", "", "why, for the journal", &o.why).as("TEXT"),
+		adminURL("admin", adminAt(env), "private listener of the relay", &o.at.base),
+	}
+}
+
+// restoreCommand lists what is kept aside, or puts it back.
+func restoreCommand(ctx context.Context, args []string, std stdio, env environment) error {
+	var o restoration
+	problems, err := parseAlone("restore", ": name it with --case", o.settings(env), args, std, env)
+	if err = cmp.Or(err, misused(problems)); err != nil {
+		return err
+	}
+	if o.which == 0 {
+		var c admin.Cases
+		if err := o.at.read(ctx, "/cases.json", &c); err != nil {
+			return err
+		}
+		return printCases(std.out, c.Cases)
+	}
+	var c moderate.Case
+	form := url.Values{"case": {fmt.Sprint(o.which)}, "by": {whoAsks("graspd restore")}, "reason": {o.why}}
+	if err := o.at.post(ctx, "/restore", form, &c); err != nil {
+		return err
+	}
+	said := "all that was kept of it is back"
+	switch c.State {
+	case moderate.Returning:
+		said = fmt.Sprintf("%d events are still to be put back", c.Total())
+	case moderate.Left:
+		said = fmt.Sprintf("%d events could not be put back, as the rules of now do not take them: restore what they belong to first, then this case again", c.Total())
+	}
+	_, err = fmt.Fprintf(std.out, "case %d: %s\nit is taken again; %s\n", o.which, words.Printable(c.Subject.String()), said)
+	return err
+}
+
+func printCases(out io.Writer, list []moderate.Case) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(out, "nothing is barred, and nothing is kept aside")
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CASE\tSTATE\tEVENTS\tKEPT UNTIL\tWHAT\tBY\tREASON")
+	for _, c := range list {
+		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", c.N, c.State, c.Total(), day(c.Keep), words.Printable(c.Subject.String()), words.Printable(c.By), words.Printable(c.Why))
+	}
+	return w.Flush()
+}
+
+// journalOptions are the settings of the journal command.
+type journalOptions struct {
+	at   listener
+	json bool
+	most int
+}
+
+func (o *journalOptions) settings(env environment) []setting {
+	return []setting{
+		number("last", 50, 1, moderate.MaxEntries, "so many entries, the newest first", &o.most),
+		boolean("json", "false", "print journal.json as it is", &o.json),
+		adminURL("admin", adminAt(env), "private listener of the relay", &o.at.base),
+	}
+}
+
+// journalCommand prints what the operator has decided.
+func journalCommand(ctx context.Context, args []string, std stdio, env environment) error {
+	var o journalOptions
+	problems, err := parseAlone("journal", "", o.settings(env), args, std, env)
+	if err = cmp.Or(err, misused(problems)); err != nil {
+		return err
+	}
+	var j admin.Journal
+	if err := o.at.read(ctx, fmt.Sprintf("/journal.json?most=%d", o.most), &j); err != nil {
+		return err
+	}
+	if o.json {
+		return json.NewEncoder(std.out).Encode(j)
+	}
+	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NO\tWHEN\tDID\tWHAT\tEVENTS\tBY\tREASON")
+	for _, e := range j.Entries {
+		n := int64(0)
+		for _, x := range e.Events {
+			n += x
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%s\t%s\n", e.N, day(e.At), e.Did, words.Printable(e.Subject), n, words.Printable(e.By), words.Printable(e.Why))
+	}
+	return w.Flush()
+}
+
+// listener is the private listener of a running relay.
+type listener struct{ base string }
+
+// decisionTimeout bounds one request about what is here.
+const decisionTimeout = 2 * time.Minute
+
+func (l listener) read(ctx context.Context, path string, to any) error {
+	return l.ask(ctx, http.MethodGet, path, nil, to)
+}
+
+func (l listener) post(ctx context.Context, path string, form url.Values, to any) error {
+	return l.ask(ctx, http.MethodPost, path, strings.NewReader(form.Encode()), to)
+}
+
+// ask makes one request and reads the document with which it is answered. Any other answer is an error, which it tells.
+func (l listener) ask(ctx context.Context, method, path string, body io.Reader, to any) error {
+	ctx, cancel := context.WithTimeout(ctx, decisionTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, l.base+path, body)
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	r, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("no answer from a running graspd (--admin says where its --admin-listen is): %w", err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(r.Body, mostStatus))
+	if err != nil {
+		return fmt.Errorf("read %s%s: %w", l.base, path, err)
+	}
+	if r.StatusCode != http.StatusOK {
+		return unwell(strings.TrimSpace(string(b)))
+	}
+	if err := json.Unmarshal(b, to); err != nil {
+		return fmt.Errorf("%s%s: %w", l.base, path, err)
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/graspd/graspd/internal/moderate"
+)
+
+// Moderation is what is asked of what the operator decides about what is here.
+type Moderation interface {
+	Preview(ctx context.Context, s moderate.Subject) (moderate.Preview, error)
+	Bar(ctx context.Context, o moderate.Order) (moderate.Case, error)
+	Lift(ctx context.Context, n uint64, by, why string) (moderate.Case, error)
+	Settled(ctx context.Context, n uint64) moderate.Case
+	Cases() []moderate.Case
+	Journal(most int) ([]moderate.Entry, error)
+}
+
+// Journal is the document /journal.json, the newest first.
+type Journal struct {
+	Entries []moderate.Entry `json:"entries"`
+}
+
+// Cases is the document /cases.json, the newest first: what is barred, and what is kept aside.
+type Cases struct {
+	Cases []moderate.Case `json:"cases"`
+}
+
+// mostForm bounds the form of a decision, and previewTime how long a preview may take.
+const (
+	mostForm    = 32 << 10
+	previewTime = time.Minute
+)
+
+func (c Config) handleModeration(m *http.ServeMux) {
+	m.HandleFunc("GET /deletion.json", c.preview)
+	m.HandleFunc("POST /delete", c.delete)
+	m.HandleFunc("POST /restore", c.restore)
+	m.HandleFunc("GET /journal.json", c.journal)
+	m.HandleFunc("GET /cases.json", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, Cases{c.Moderation.Cases()}) })
+}
+
+// subjectOf is the one subject that a form names.
+func subjectOf(r *http.Request) (s moderate.Subject, err error) {
+	named := 0
+	for name, parse := range map[string]func(string) (moderate.Subject, error){
+		"author": moderate.ParseAuthor, "repository": moderate.ParseRepository, "event": moderate.ParseEvent,
+	} {
+		if text := r.FormValue(name); text != "" {
+			var failed error
+			s, failed = parse(text)
+			err, named = cmp.Or(err, failed), named+1
+		}
+	}
+	if named != 1 {
+		return s, errors.New("want one of author, repository and event")
+	}
+	return s, err
+}
+
+func (c Config) preview(w http.ResponseWriter, r *http.Request) {
+	s, err := subjectOf(r)
+	if err != nil {
+		answer(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), previewTime)
+	defer cancel()
+	p, err := c.Moderation.Preview(ctx, s)
+	if err != nil {
+		answer(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	answerJSON(w, p)
+}
+
+func (c Config) delete(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	s, err := subjectOf(r)
+	o := moderate.Order{Subject: s, By: r.FormValue("by"), Why: r.FormValue("reason")}
+	if keep := r.FormValue("keep"); err == nil && keep != "" {
+		o.Keep, err = time.ParseDuration(keep)
+	}
+	if err == nil {
+		err = o.Fit()
+	}
+	if err != nil {
+		answer(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	x, err := c.Moderation.Bar(r.Context(), o)
+	c.decided(w, r, x, err)
+}
+
+func (c Config) restore(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	n, err := strconv.ParseUint(r.FormValue("case"), 10, 64)
+	if err != nil {
+		answer(w, http.StatusBadRequest, "case: want its number")
+		return
+	}
+	x, err := c.Moderation.Lift(r.Context(), n, r.FormValue("by"), r.FormValue("reason"))
+	c.decided(w, r, x, err)
+}
+
+// decided answers with a case, once it has come as far as it does or patience is over.
+func (c Config) decided(w http.ResponseWriter, r *http.Request, x moderate.Case, err error) {
+	switch {
+	case err != nil:
+		answer(w, http.StatusConflict, err.Error())
+		return
+	case r.FormValue("back") != "": // the button of the page, without script
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	if now := c.Moderation.Settled(ctx, x.N); now.N == 0 {
+		x.State, x.Events, x.Bytes = "", nil, 0
+	} else {
+		x = now
+	}
+	answerJSON(w, x)
+}
+
+// journal answers with the last entries; the parameter most is how many.
+func (c Config) journal(w http.ResponseWriter, r *http.Request) {
+	most := 100
+	if s := r.FormValue("most"); s != "" {
+		var err error
+		if most, err = strconv.Atoi(s); err != nil || most < 1 || most > moderate.MaxEntries {
+			answer(w, http.StatusBadRequest, "most: want a number from 1 to "+strconv.Itoa(moderate.MaxEntries))
+			return
+		}
+	}
+	list, err := c.Moderation.Journal(most)
+	if err != nil {
+		answer(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	answerJSON(w, Journal{append([]moderate.Entry{}, list...)})
+}
+
+// mostDecisions is how many entries of the journal the page shows.
+const mostDecisions = 20
+
+// decision is one of them.
+type decision struct {
+	moderate.Entry
+	When  time.Time
+	Count int
+	Lifts bool // it can be restored here
+}
+
+// decisions are the last entries of the journal.
+func (c Config) decisions() ([]decision, error) {
+	list, err := c.Moderation.Journal(mostDecisions)
+	if err != nil {
+		return nil, err
+	}
+	open := map[uint64]bool{}
+	for _, x := range c.Moderation.Cases() {
+		open[x.N] = !x.List && x.State != moderate.Returning
+	}
+	out := make([]decision, 0, len(list))
+	for _, x := range list {
+		d := decision{Entry: x, When: time.Unix(x.At, 0), Lifts: x.Did == moderate.Deleted && open[x.Case]}
+		for _, n := range x.Events {
+			d.Count += int(n)
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}

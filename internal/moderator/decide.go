@@ -1,0 +1,158 @@
+package moderator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/moderate"
+)
+
+// Bar has nothing taken of a subject any more, and what is here of it put aside by Run. When it returns, the decision is durable and
+// in force. A subject that is barred already keeps its case.
+func (m *Moderator) Bar(ctx context.Context, o moderate.Order) (moderate.Case, error) {
+	if err := o.Fit(); err != nil {
+		return moderate.Case{}, err
+	}
+	m.deciding.Lock()
+	defer m.deciding.Unlock()
+	if x, ok := m.of(o.Subject); ok && !x.List {
+		return x, nil
+	}
+	x, err := m.open(ctx, o, false)
+	if err != nil {
+		return x, err
+	}
+	if err := m.apply(ctx, m.Lists()); err != nil {
+		return x, fmt.Errorf("it is decided, and in force from the next start on: %w", err)
+	}
+	m.nudge()
+	return x, nil
+}
+
+// of is the case by which a subject is barred.
+func (m *Moderator) of(s moderate.Subject) (moderate.Case, bool) {
+	m.mu.Lock()
+	n, ok := m.by[s]
+	m.mu.Unlock()
+	if !ok {
+		return moderate.Case{}, false
+	}
+	return m.Case(n)
+}
+
+// open makes a case. The caller holds deciding. One that a list has opened for the subject is taken over.
+func (m *Moderator) open(ctx context.Context, o moderate.Order, list bool) (moderate.Case, error) {
+	now := m.cfg.Now()
+	x, taken := m.of(o.Subject)
+	m.mu.Lock()
+	n, many := m.last+1, len(m.cases) >= moderate.MaxCases
+	m.mu.Unlock()
+	if many {
+		return x, ErrMany
+	}
+	e := moderate.Entry{N: n, At: now.Unix(), By: o.By, Did: moderate.Deleted, Subject: o.Subject.String(), Why: o.Why, Case: n}
+	if taken {
+		x.List, x.By, x.Why, x.Keep, e.Case = false, o.By, o.Why, now.Add(o.Keep).Unix(), x.N
+	} else {
+		x = moderate.Case{N: n, Subject: o.Subject, By: o.By, Why: o.Why, Since: now.Unix(), Keep: now.Add(o.Keep).Unix(), List: list, State: moderate.Clearing}
+	}
+	return x, m.write(ctx, e, &x)
+}
+
+// write makes an entry of the journal and a case durable, and then takes them over.
+func (m *Moderator) write(ctx context.Context, e moderate.Entry, x *moderate.Case) error {
+	err := m.door.Turn(ctx, func(t *ingest.Turn) error {
+		if err := setEntry(t, e); err != nil || x == nil {
+			return err
+		}
+		return t.SetRow(rowName(casePrefix, x.N), moderate.Encode(x))
+	})
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.last = max(m.last, e.N)
+	if x != nil {
+		own := x.Clone()
+		m.put(&own)
+	}
+	return nil
+}
+
+// setEntry writes an entry, and forgets the one that is too old.
+func setEntry(t *ingest.Turn, e moderate.Entry) error {
+	if err := t.SetRow(rowName(journalPrefix, e.N), moderate.Encode(e)); err != nil || e.N <= moderate.MaxEntries {
+		return err
+	}
+	return t.SetRow(rowName(journalPrefix, e.N-moderate.MaxEntries), nil)
+}
+
+// Note writes into the journal what was decided about something else.
+func (m *Moderator) Note(ctx context.Context, e moderate.Entry) error {
+	m.deciding.Lock()
+	defer m.deciding.Unlock()
+	m.mu.Lock()
+	e.N, e.At = m.last+1, m.cfg.Now().Unix()
+	m.mu.Unlock()
+	return m.write(ctx, e, nil)
+}
+
+// Lift takes a case back: its subject is taken again, and Run puts back what is kept of it. When it returns, that is durable and in
+// force.
+func (m *Moderator) Lift(ctx context.Context, n uint64, by, why string) (moderate.Case, error) {
+	m.deciding.Lock()
+	defer m.deciding.Unlock()
+	x, ok := m.Case(n)
+	switch {
+	case !ok:
+		return x, ErrNoCase
+	case x.List, m.denies(x.Subject):
+		return x, ErrListed
+	}
+	return m.lift(ctx, x, by, why)
+}
+
+// LiftSubject lifts the case by which a subject is barred, and reports whether there was one.
+func (m *Moderator) LiftSubject(ctx context.Context, s moderate.Subject, by, why string) (bool, error) {
+	x, ok := m.of(s)
+	if !ok {
+		if m.denies(s) {
+			return false, ErrListed
+		}
+		return false, nil
+	}
+	_, err := m.Lift(ctx, x.N, by, why)
+	return err == nil, err
+}
+
+// denies reports whether the lists of the settings deny a subject.
+func (m *Moderator) denies(s moderate.Subject) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return deniedBy(m.listed, s)
+}
+
+func (m *Moderator) lift(ctx context.Context, x moderate.Case, by, why string) (moderate.Case, error) {
+	m.mu.Lock()
+	n := m.last + 1
+	m.mu.Unlock()
+	x.State = moderate.Returning
+	o := moderate.Order{Subject: x.Subject, By: by, Why: why}
+	if err := o.Fit(); err != nil {
+		return x, err
+	}
+	e := moderate.Entry{
+		N: n, At: m.cfg.Now().Unix(), By: o.By, Did: moderate.Restored, Subject: x.Subject.String(), Why: o.Why, Case: x.N,
+		Events: x.Events, Bytes: x.Bytes, Repositories: x.Repositories,
+	}
+	if err := m.write(ctx, e, &x); err != nil {
+		return x, err
+	}
+	if err := m.apply(ctx, m.Lists()); err != nil {
+		return x, fmt.Errorf("it is decided, and in force from the next start on: %w", err)
+	}
+	m.nudge()
+	return x, nil
+}

@@ -1,0 +1,231 @@
+// Package moderator carries out what the operator decides: it keeps the decisions beside the events, has the door take nothing of
+// what is barred, puts aside what is here of it, keeps that for a while, and puts it back. What is decided is durable before
+// anything goes, so a restart goes on with it. Read Moderator, then work.
+package moderator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/moderate"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
+)
+
+// Errors that callers tell apart.
+var (
+	ErrNoCase = errors.New("there is no such case")
+	ErrListed = errors.New("a list of the settings denies it: take it out there and let graspd reread the lists")
+	ErrMany   = fmt.Errorf("more than %d subjects are barred already: lift some first", moderate.MaxCases)
+)
+
+// Names of rows.
+const (
+	casePrefix    = "case/"
+	journalPrefix = "journal/"
+)
+
+func rowName(prefix string, n uint64) string { return fmt.Sprintf("%s%016x", prefix, n) }
+
+// Config says what a Moderator works with.
+type Config struct {
+	Store  *store.Store
+	Lists  policy.Lists // of the settings
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Moderator is the decisions of one relay. Any number of goroutines may use it once it has its door.
+type Moderator struct {
+	cfg   Config
+	door  *ingest.Door
+	apply func(context.Context, policy.Lists) error
+
+	deciding sync.Mutex // held by who decides something, so that numbers follow one another
+
+	mu     sync.Mutex // guards what follows; not held across I/O
+	cases  map[uint64]*moderate.Case
+	by     map[moderate.Subject]uint64 // of those that are barred
+	listed policy.Lists                // of the settings
+	looked bool                        // what these deny was looked for
+	last   uint64                      // entry of the journal
+	moved  chan struct{}               // closes when a case has come further
+	wake   chan struct{}
+}
+
+// Open reads the decisions in a store.
+func Open(c Config) (*Moderator, error) {
+	m := &Moderator{cfg: c, cases: map[uint64]*moderate.Case{}, by: map[moderate.Subject]uint64{}, listed: c.Lists,
+		moved: make(chan struct{}), wake: make(chan struct{}, 1)}
+	v := c.Store.View()
+	defer v.Close()
+	err := v.EachRow(casePrefix, "", func(_ string, row []byte) (bool, error) {
+		x, err := moderate.Decode[moderate.Case](row)
+		if err == nil {
+			m.put(&x)
+		}
+		return true, err
+	})
+	if err == nil {
+		err = v.EachRow(journalPrefix, "", func(_ string, row []byte) (bool, error) {
+			x, err := moderate.Decode[moderate.Entry](row)
+			m.last = max(m.last, x.N)
+			return true, err
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decisions of the operator: %w", err)
+	}
+	return m, nil
+}
+
+// Through says through which door it works, and what puts lists in force. It is called once, before anything else but Lists.
+func (m *Moderator) Through(d *ingest.Door, apply func(context.Context, policy.Lists) error) {
+	m.door, m.apply = d, apply
+}
+
+// put takes a case over. The caller holds mu, or is Open.
+func (m *Moderator) put(x *moderate.Case) {
+	m.cases[x.N] = x
+	m.last = max(m.last, x.N)
+	if x.Barred() {
+		m.by[x.Subject] = x.N
+	} else if m.by[x.Subject] == x.N {
+		delete(m.by, x.Subject)
+	}
+}
+
+// Lists are those of the settings and what is barred beside them.
+func (m *Moderator) Lists() policy.Lists {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.listed.With(moderate.Lists(slices.Collect(maps.Keys(m.barred()))))
+}
+
+// barred are the subjects that are barred by decisions, and not by a list of the settings.
+func (m *Moderator) barred() map[moderate.Subject]uint64 {
+	out := maps.Clone(m.by)
+	maps.DeleteFunc(out, func(_ moderate.Subject, n uint64) bool { return m.cases[n].List })
+	return out
+}
+
+// SetLists puts other lists of the settings in force.
+func (m *Moderator) SetLists(ctx context.Context, l policy.Lists) error {
+	m.deciding.Lock()
+	defer m.deciding.Unlock()
+	m.mu.Lock()
+	before := m.listed
+	m.listed = l
+	m.mu.Unlock()
+	if err := m.apply(ctx, m.Lists()); err != nil {
+		m.mu.Lock()
+		m.listed = before
+		m.mu.Unlock()
+		return err
+	}
+	m.mu.Lock()
+	m.looked = false
+	m.mu.Unlock()
+	m.nudge()
+	return nil
+}
+
+// Cases are all cases, the newest first.
+func (m *Moderator) Cases() []moderate.Case {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]moderate.Case, 0, len(m.cases))
+	for _, x := range m.cases {
+		out = append(out, x.Clone())
+	}
+	slices.SortFunc(out, func(a, b moderate.Case) int { return cmp.Compare(b.N, a.N) })
+	return out
+}
+
+// Case is one of them.
+func (m *Moderator) Case(n uint64) (moderate.Case, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x := m.cases[n]
+	if x == nil {
+		return moderate.Case{}, false
+	}
+	return x.Clone(), true
+}
+
+// KeepsData reports whether the git data of a repository that has gone is kept for a case.
+func (m *Moderator) KeepsData(a nip34.Address) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range m.cases {
+		if x.KeepsData(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// Journal are the last entries, at most so many, the newest first.
+func (m *Moderator) Journal(most int) ([]moderate.Entry, error) {
+	m.mu.Lock()
+	after := ""
+	if m.last > uint64(most) {
+		after = rowName(journalPrefix, m.last-uint64(most))
+	}
+	m.mu.Unlock()
+	var out []moderate.Entry
+	v := m.cfg.Store.View()
+	defer v.Close()
+	err := v.EachRow(journalPrefix, after, func(_ string, row []byte) (bool, error) {
+		x, err := moderate.Decode[moderate.Entry](row)
+		out = append(out, x)
+		return true, err
+	})
+	slices.Reverse(out)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	return out[:min(len(out), most)], nil
+}
+
+func (m *Moderator) nudge() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// step tells those who wait that a case has come further.
+func (m *Moderator) step() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	close(m.moved)
+	m.moved = make(chan struct{})
+}
+
+// Settled waits until a case is neither being cleared nor put back, or ctx ends, and gives it; a zero one where it is over.
+func (m *Moderator) Settled(ctx context.Context, n uint64) moderate.Case {
+	for {
+		m.mu.Lock()
+		moved := m.moved
+		m.mu.Unlock()
+		x, ok := m.Case(n)
+		if !ok || x.State != moderate.Clearing && x.State != moderate.Returning {
+			return x
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return x
+		}
+	}
+}
