@@ -31,6 +31,7 @@ type desk struct {
 	found   []string
 	dropped []uint64
 	stirred []string
+	asked   int // for all announcements with an identifier
 }
 
 func newDesk(t *testing.T) *desk {
@@ -87,6 +88,7 @@ func (d *desk) turn(work func(t ledger.Turn) error) error {
 	b, err := d.store.Begin()
 	d.must(err)
 	t := ledger.Turn{Batch: b, Now: d.now, Announced: func(id string) (*policy.Announced, error) {
+		d.asked++
 		events, err := b.Announcements(id)
 		return d.rules.Gather(events), err
 	}}

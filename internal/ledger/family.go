@@ -19,6 +19,9 @@ type family struct {
 	waiting []refs.Announcement
 	decide  *grasp.Councils // who maintains what, by those that are served
 	claim   *grasp.Councils // likewise, as if those that wait were served
+
+	ruled map[nostr.PubKey][]*grasp.Set // the councils that each author is in; nil before it is asked for
+	seats map[*grasp.Set][]nostr.PubKey // whose repositories each council decides for, by claim
 }
 
 func (l *Ledger) family(t Turn, d string) (*family, error) {
@@ -85,7 +88,7 @@ func (c *claims) read(t Turn, seq store.Seq) (claim, error) {
 
 // with is the family once an announcement is served, too.
 func (f *family) with(a refs.Announcement) *family {
-	g := *f
+	g := family{t: f.t, d: f.d, served: f.served, waiting: f.waiting}
 	g.served = append(g.served[:len(g.served):len(g.served)], a)
 	listings := make([]grasp.Listing, 0, len(g.served)+len(g.waiting))
 	for _, x := range g.served {
@@ -118,16 +121,27 @@ func (f *family) everybody() []nostr.PubKey {
 	return all
 }
 
-// together is who maintains some repository with that author.
-func (f *family) together(author nostr.PubKey) []nostr.PubKey {
-	var all []nostr.PubKey
-	seen, looked := map[nostr.PubKey]bool{}, map[*grasp.Set]bool{}
-	for _, owner := range append(f.everybody(), author) {
-		set := f.claim.Of(owner)
-		if looked[set] || !set.Has(author) {
-			continue
+// councils are those that an author is in, by claim. All are found at once, as who asks for one author asks for many.
+func (f *family) councils(author nostr.PubKey) []*grasp.Set {
+	if f.ruled == nil {
+		f.ruled, f.seats = map[nostr.PubKey][]*grasp.Set{}, map[*grasp.Set][]nostr.PubKey{}
+		for _, owner := range f.everybody() {
+			set := f.claim.Of(owner)
+			if f.seats[set] == nil {
+				for _, pk := range set.Members {
+					f.ruled[pk] = append(f.ruled[pk], set)
+				}
+			}
+			f.seats[set] = append(f.seats[set], owner)
 		}
-		looked[set] = true
+	}
+	return f.ruled[author]
+}
+
+// together is who maintains some repository with that author, who is among them.
+func (f *family) together(author nostr.PubKey) []nostr.PubKey {
+	all, seen := []nostr.PubKey{author}, map[nostr.PubKey]bool{author: true}
+	for _, set := range f.councils(author) {
 		for _, pk := range set.Members {
 			if !seen[pk] {
 				seen[pk] = true
@@ -176,16 +190,15 @@ func (l *Ledger) dirOf(t Turn, of nip34.Address) (Dir, error) {
 // homes are the directories of the repositories for which that author decides.
 func (l *Ledger) homes(f *family, author nostr.PubKey) ([]Dir, error) {
 	var dirs []Dir
-	for _, owner := range f.everybody() {
-		if !f.claim.Of(owner).Has(author) {
-			continue
-		}
-		dir, err := l.dirOf(f.t, f.repository(owner))
-		if err != nil {
-			return nil, err
-		}
-		if !dir.IsZero() {
-			dirs = append(dirs, dir)
+	for _, set := range f.councils(author) {
+		for _, owner := range f.seats[set] {
+			dir, err := l.dirOf(f.t, f.repository(owner))
+			if err != nil {
+				return nil, err
+			}
+			if !dir.IsZero() {
+				dirs = append(dirs, dir)
+			}
 		}
 	}
 	return dirs, nil

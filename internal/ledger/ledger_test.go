@@ -448,3 +448,24 @@ func TestLargeStatesThatWait(t *testing.T) {
 	d.are("lapsed", all[5])
 	d.are("waits", append(all[7:12:12], all[len(all)-1])...)
 }
+
+// However many states of one identifier wait, who decides for whom is worked out as often as if there were two of them.
+func TestWhatWaitsOfManyIsJudgedAtOnce(t *testing.T) {
+	var asked []int
+	for _, many := range []byte{2, 40} {
+		d := newDesk(t)
+		repo := d.hosted()
+		for i := range many {
+			d.wants(refs.Wait, d.announcement(10+i, "d"), d.stateOf(10+i, "d", "main=2"))
+		}
+		d.asked = 0
+		if v := d.push(repo, 1, branch("main", 1, 1)); v.Refused() {
+			t.Fatalf("%+v", v)
+		}
+		d.wants(refs.Store, d.stateOf(1, "d", "dev=1"))
+		asked = append(asked, d.asked)
+	}
+	if asked[0] != asked[1] {
+		t.Errorf("asked for %d and %d times", asked[0], asked[1])
+	}
+}

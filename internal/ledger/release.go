@@ -28,7 +28,7 @@ func (l *Ledger) Release(t Turn, e *nostr.Event) ([]nostr.ID, error) {
 // release gives what ends its wait among the events that concern some identifiers, now that e is served or, where it is nil,
 // that objects have come.
 func (l *Ledger) release(t Turn, ds []string, e *nostr.Event) ([]nostr.ID, error) {
-	g := &gathering{l: l, t: t, ready: map[nostr.ID]bool{}, seen: map[nostr.ID]bool{}}
+	g := &gathering{l: l, t: t, ready: map[nostr.ID]bool{}, seen: map[nostr.ID]bool{}, families: map[string]*family{}}
 	for _, d := range append(ds[:len(ds):len(ds)], anonymous) {
 		if err := g.identifier(d, e); err != nil {
 			return nil, err
@@ -50,6 +50,19 @@ type gathering struct {
 	w     refs.Waiting
 	ready map[nostr.ID]bool
 	seen  map[nostr.ID]bool
+
+	families map[string]*family // by identifier, each made once however many states wait
+}
+
+func (g *gathering) of(d string) (*family, error) {
+	if f := g.families[d]; f != nil {
+		return f, nil
+	}
+	f, err := g.l.family(g.t, d)
+	if err == nil {
+		g.families[d] = f
+	}
+	return f, err
 }
 
 func (g *gathering) identifier(d string, e *nostr.Event) error {
@@ -74,7 +87,7 @@ func (g *gathering) identifier(d string, e *nostr.Event) error {
 
 // family gathers who is served, and the states that announcements would be released by.
 func (g *gathering) family(d string, e *nostr.Event) error {
-	f, err := g.l.family(g.t, d)
+	f, err := g.of(d)
 	if err != nil {
 		return err
 	}
@@ -119,7 +132,7 @@ func (g *gathering) state(e *nostr.Event) error {
 	if g.ready[e.ID] {
 		return nil
 	}
-	f, err := g.l.family(g.t, s.D)
+	f, err := g.of(s.D)
 	if err != nil {
 		return err
 	}
