@@ -126,3 +126,36 @@ func TestADamagedRepositoryHoldsUpNobody(t *testing.T) {
 		t.Errorf("refs\n%s", got)
 	}
 }
+
+// What was pushed before its event counts as what was pushed after it, and is not taken where there is no room for it.
+func TestBoundsOfUploads(t *testing.T) {
+	w := newWorld(t, hosting.Limits{Repository: 80_000})
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	base := r.commit("base")
+	w.state(1, "tool", now, "refs/heads/main", base)
+	r.must("push", w.cloneURL(repo), "main")
+	upload := func(name string) *nostr.Event {
+		r.must("checkout", "-q", "--orphan", name)
+		if err := os.WriteFile(filepath.Join(r.dir, "noise"), []byte(noise(50_000+len(name))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tip := r.commit(name)
+		e := w.event(2, now, nip34.KindPullRequest, nostr.Tag{"c", tip}, nostr.Tag{"a", repo.Address()})
+		r.must("push", w.cloneURL(repo), tip+":refs/nostr/"+e.ID.String())
+		return e
+	}
+	first, second, third := upload("a"), upload("bb"), upload("ccc")
+	for i, e := range []*nostr.Event{first, second} {
+		w.publish(e)
+		w.eventually("it is served", func() bool { return strings.Contains(w.lsRemote(w.cloneURL(repo)), e.ID.String()) })
+		if _, bytes, err := w.host.Kept(); err != nil || bytes < int64(i+1)*30_000 {
+			t.Errorf("after %d of them %d bytes count (%v)", i+1, bytes, err)
+		}
+	}
+	w.publish(third)
+	w.eventually("it is told", func() bool { return len(ok(w.host.Status()).Refused) > 0 })
+	if got := ok(w.host.Status()).Refused[0]; !strings.Contains(string(got.Reason), "the repository would have") {
+		t.Errorf("%+v", got)
+	}
+	w.waits(third)
+}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/gitrepo"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/ledger"
@@ -109,12 +111,18 @@ func (h *Host) attend(ctx context.Context) {
 	defer sweep.Stop()
 	tidy := time.NewTimer(tidyAfter)
 	defer tidy.Stop()
-	var later []job // what failed is tried again at the next look
+	var later backlog
 	for ctx.Err() == nil {
 		if x, ok := h.jobs.pop(); ok {
+			if later.holdsUp(x) {
+				later = append(later, x)
+				continue
+			}
 			err := h.do(ctx, x)
-			h.report("git data", err)
-			if err != nil && !told(err) {
+			if !errors.Is(err, gitproc.ErrBusy) {
+				h.report("git data", err)
+			}
+			if err != nil && !hopeless(err) {
 				later = append(later, x)
 			}
 			continue
@@ -138,6 +146,14 @@ func (h *Host) attend(ctx context.Context) {
 		}
 	}
 	h.report("the refs' files", h.tidy(context.WithoutCancel(ctx))) // the next start has nothing to do then
+}
+
+// backlog is what failed, in its order: it is tried again at the next look, as what failed may have been a full queue or disk.
+type backlog []job
+
+// holdsUp reports whether a job has to wait for one that failed: an upload is dropped only when its tips have been taken from it.
+func (b backlog) holdsUp(x job) bool {
+	return x.kind == dropped && slices.ContainsFunc(b, func(y job) bool { return y.kind == found && y.upload == x.upload })
 }
 
 // report logs an error unless it comes from the end.

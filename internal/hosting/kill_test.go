@@ -376,6 +376,56 @@ func TestWhatFailedIsDoneByTheNextStart(t *testing.T) {
 	}
 }
 
+// An upload whose event has come is taken in later where that could not be done at once, though it waits for nothing else.
+func TestAnUploadIsNotDroppedBeforeItWasTaken(t *testing.T) {
+	for _, method := range []string{"Part", "Admit"} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+			var fails atomic.Bool
+			m.disk.Fail = func(of string, _ gitrepo.ID) error {
+				if of == method && fails.Load() {
+					return fmt.Errorf("packing: %w", gitproc.ErrBusy)
+				}
+				return nil
+			}
+			s := newStory(m)
+			m.start()
+			if done := s.tell(0); done != len(s.steps()) {
+				t.Fatal(done)
+			}
+			var pulls []*nostr.Event
+			tips := map[string]gitwire.ObjectID{}
+			for _, name := range []string{"this", "that"} {
+				tip := m.Commit(name)
+				pulls = append(pulls, m.event(9, nip34.KindPullRequest, s.states[2].CreatedAt, nostr.Tag{"a", s.first.String()}, nostr.Tag{"c", tip.String()}))
+				tips[refs.TipName(pulls[len(pulls)-1].ID)] = tip
+			}
+			m.push(s.first, tips)
+			fails.Store(true)
+			for _, e := range pulls {
+				m.publish(e)
+			}
+			synctest.Wait()
+			if s.served(pulls[0]) || s.served(pulls[1]) {
+				t.Fatal("nothing failed")
+			}
+			fails.Store(false)
+			time.Sleep(2 * time.Minute)
+			synctest.Wait()
+			shown := s.row(s.first).Refs.PullRequests
+			for _, e := range pulls {
+				if name := refs.TipName(e.ID); !s.served(e) || shown.Get(name) != tips[name] {
+					t.Errorf("after %s failed the tip of a pull request is not here: %v", method, shown)
+				}
+			}
+			if n := m.disk.Open(); n != 0 {
+				t.Errorf("%d quarantines are left", n)
+			}
+			m.end()
+		})
+	}
+}
+
 // After a stop in good order the next start has nothing to do.
 func TestAStopLeavesNothingDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

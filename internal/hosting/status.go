@@ -121,6 +121,10 @@ func (h *Host) refused(of nip34.Address, result githttp.PushResult, err error) {
 		why = "whoever pushed has left, or this server was stopped"
 	}
 	if why != "" {
-		h.refusals.add(status.Refusal{At: status.Moment{Time: h.cfg.Now()}, Repository: status.Text(short(of.String())), Reason: status.Text(short(why))})
+		h.refusals.add(h.refusal(of, why))
 	}
+}
+
+func (h *Host) refusal(of nip34.Address, why string) status.Refusal {
+	return status.Refusal{At: status.Moment{Time: h.cfg.Now()}, Repository: status.Text(short(of.String())), Reason: status.Text(short(why))}
 }

@@ -73,20 +73,35 @@ func (h *Host) found(f refs.Found, event nostr.ID) {
 	h.jobs.push(job{kind: found, of: f.Of, upload: f.Upload, event: event})
 }
 
-// adopt takes the tip of an event that has come from its upload into the repository.
+// adopt takes the tip of an event that has come from its upload into the repository, if there is room for it. Where there is none
+// the event waits until its time is over, as it would without the upload.
 func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nostr.ID) (err error) {
 	x := h.uploads.get(n)
 	if x == nil {
 		return nil
 	}
-	q := x.q
+	q, bytes := x.q, x.q.Bytes()
 	if len(x.tips) > 1 {
-		if q, _, err = h.cfg.Disk.Part(ctx, x.q, gitrepo.Proving{Commits: x.tipsOf(event), Party: x.party}); err != nil {
+		var proof gitrepo.Proof
+		if q, proof, err = h.cfg.Disk.Part(ctx, x.q, gitrepo.Proving{Commits: x.tipsOf(event), Party: x.party}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, q.Close()) }()
+		bytes = proof.Bytes
 	}
-	if _, err := h.arrive(ctx, ledger.Arrival{Of: of, Tips: []nostr.ID{event}}, q); err != nil {
+	r, err := h.read(of)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(h.room(r), h.fits(r, bytes)); err == nil {
+		_, err = h.arrive(ctx, ledger.Arrival{Of: of, Tips: []nostr.ID{event}, Bytes: bytes}, q)
+	}
+	var full reason
+	if errors.As(err, &full) {
+		h.refusals.add(h.refusal(of, full.Error()))
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	return h.project(ctx, of)
