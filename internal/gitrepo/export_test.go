@@ -11,6 +11,20 @@ import (
 // BeforeChange has a function called before each change of a file.
 func (d *Disk) BeforeChange(do func()) { d.changes = do }
 
+// BeforeSync has a function called before each file or directory is made durable.
+func (d *Disk) BeforeSync(do func(name string)) { d.syncs = do }
+
+// Locked reports whether somebody changes files of a repository.
+func (d *Disk) Locked(repo ID) bool {
+	r := d.live.hold(repo)
+	defer d.live.release(repo, r)
+	if !r.change.TryLock() {
+		return true
+	}
+	r.change.Unlock()
+	return false
+}
+
 // Walked is what of a quarantine's pack a walk through it finds on the way from tips, and what the tags among them are about; ByGit is
 // what git finds. What the repository has is left out of both. Without a pack that is walked here ok is false.
 func Walked(from Quarantine, p Proving) (reached []gitwire.ObjectID, peeled map[gitwire.ObjectID]gitwire.ObjectID, ok bool, err error) {

@@ -46,6 +46,7 @@ func (d *Disk) replace(name string, content []byte) error {
 // sync makes files, or the entries of directories, durable.
 func (d *Disk) sync(names ...string) error {
 	for _, name := range names {
+		d.syncs(name)
 		f, err := d.root.Open(name)
 		if err != nil {
 			return noted(err)

@@ -52,7 +52,8 @@ type Disk struct {
 	demand  demand
 	large   int64
 	worth   int64
-	changes func() // what tests do before each change of a file
+	changes func()       // what tests do before each change of a file
+	syncs   func(string) // and before a file or a directory is made durable
 }
 
 // incoming holds quarantines and whatever else is under construction: nothing in it outlives the process.
@@ -63,7 +64,7 @@ const dropped = "dropped"
 
 // Open opens the directory, which it makes if there is none, and drops what a crash left of quarantines.
 func Open(cfg Config) (*Disk, error) {
-	d := &Disk{git: cfg.Git, now: cfg.Now, log: cfg.Logger, changes: func() {}}
+	d := &Disk{git: cfg.Git, now: cfg.Now, log: cfg.Logger, changes: func() {}, syncs: func(string) {}}
 	if d.now == nil {
 		d.now = time.Now
 	}

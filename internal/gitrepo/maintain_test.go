@@ -298,6 +298,27 @@ func TestTheOnlyPackGetsABitmap(t *testing.T) {
 	}
 }
 
+// While combined packs are written to the disk, which may take long, something may come in.
+func TestNobodyWaitsUntilCombinedPacksAreDurable(t *testing.T) {
+	d, _ := disk(t)
+	c := newClone(t)
+	tips := many(t, d, c, "main", 2)
+	clones(t, d, tips[1])
+	packs := 0
+	d.BeforeSync(func(name string) {
+		if strings.HasSuffix(name, ".pack") {
+			packs++
+			if d.Locked(some(1)) {
+				t.Errorf("%s is made durable under the repository's lock", name)
+			}
+		}
+	})
+	maintain(t, d, refsOf("", "refs/heads/main", tips[1]), nil, true)
+	if packs == 0 {
+		t.Error("no pack is made durable")
+	}
+}
+
 // held is a git that waits in the middle of combining packs, until it is let go.
 func held(t *testing.T) (git *gitproc.Git, begun func(), letGo func()) {
 	t.Helper()

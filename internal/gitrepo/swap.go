@@ -20,6 +20,11 @@ func (d *Disk) swap(m *maintenance) (bool, error) {
 	}
 	m.fresh = names
 	lost, lookup := d.lost(m)
+	for _, e := range entries { // the disk may take long, and pushes, which the log's writer sees to, wait for the lock
+		if err := d.sync(m.dir + "/objects/pack/" + e.Name()); err != nil {
+			return false, err
+		}
+	}
 	r, unlock := d.live.lock(m.repo)
 	defer unlock()
 	if there, err := d.exists(m.repo); err != nil || !there {
@@ -112,7 +117,7 @@ func (d *Disk) wanted(m *maintenance, r *repository, lost []sum) bool {
 	})
 }
 
-// linkAll links the files of the combined packs, and makes them durable: those first that are found by others.
+// linkAll links the files of the combined packs, which are durable, those first that are found by others.
 func (d *Disk) linkAll(m *maintenance, entries []fs.DirEntry) error {
 	entries = slices.Clone(entries)
 	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(turn(a.Name()), turn(b.Name())) })
@@ -120,9 +125,6 @@ func (d *Disk) linkAll(m *maintenance, entries []fs.DirEntry) error {
 	hasMidx := false
 	for _, e := range entries {
 		name := e.Name()
-		if err := d.sync(from + name); err != nil {
-			return err
-		}
 		if name == midx {
 			hasMidx = true
 			if err := d.renew(from+name, to+name); err != nil {
