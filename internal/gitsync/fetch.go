@@ -36,7 +36,7 @@ func (s *Sync) fetch(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 	if !lack.Hosted || len(lack.Needs) == 0 {
 		return out
 	}
-	taking, err := s.cfg.Host.Take(lack, party)
+	taking, err := s.cfg.Host.Take(ctx, lack, party)
 	if err != nil {
 		s.book.noted(f, s.cfg.Now().Wall, err, "")
 		return out

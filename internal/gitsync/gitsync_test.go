@@ -95,7 +95,7 @@ func TestWhatComesOtherwiseStopsTheFetch(t *testing.T) {
 		if x := w.standing(repo); len(x.Sources) != 1 || !x.Sources[0].Fetching {
 			t.Fatalf("%+v", x)
 		}
-		x := ok(w.host.Take(ok(w.host.Lacks(t.Context(), addressOf(repo))), "a push"))
+		x := ok(w.host.Take(t.Context(), ok(w.host.Lacks(t.Context(), addressOf(repo))), "a push"))
 		if err := x.Pack(t.Context(), []gitwire.ObjectID{tip}, strings.NewReader(string(w.Pack(w.All([]gitwire.ObjectID{tip}, nil))))); err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func (h *Host) follow(ctx context.Context, from, to ledger.Repository) (err erro
 		return err
 	}
 	defer leave()
-	if err := h.room(to); err != nil {
+	if err := h.room(ctx, to); err != nil {
 		return err
 	}
 	q, proof, err := h.cfg.Disk.CopyInto(ctx, gitrepo.ID(from.Dir), gitrepo.ID(to.Dir),
@@ -44,7 +44,7 @@ func (h *Host) follow(ctx context.Context, from, to ledger.Repository) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
-	if err := h.fits(to, proof.Bytes); err != nil {
+	if err := h.fits(ctx, to, proof.Bytes); err != nil {
 		return err
 	}
 	if _, err := h.arrive(ctx, ledger.Arrival{Of: to.Of, Peeled: from.Peeled, Bytes: proof.Bytes}, q); err != nil {

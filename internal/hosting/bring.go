@@ -75,8 +75,8 @@ type Taking struct {
 }
 
 // Take begins to take what a repository lacks. party is whom the work is for, among those who share the processors.
-func (h *Host) Take(lack ledger.Lack, party string) (*Taking, error) {
-	if err := h.room(lack.Repository); err != nil {
+func (h *Host) Take(ctx context.Context, lack ledger.Lack, party string) (*Taking, error) {
+	if err := h.room(ctx, lack.Repository); err != nil {
 		return nil, err
 	}
 	return &Taking{h: h, lack: lack, party: party, told: h.cfg.Now()}, nil
@@ -200,7 +200,7 @@ func (t *Taking) proving(needs []ledger.Need) gitrepo.Proving {
 
 // land takes what is proven into the repository and lets everybody see it.
 func (t *Taking) land(ctx context.Context, q gitrepo.Quarantine, needs []ledger.Need, proof gitrepo.Proof) error {
-	if err := t.h.fits(t.lack.Repository, proof.Bytes); err != nil {
+	if err := t.h.fits(ctx, t.lack.Repository, proof.Bytes); err != nil {
 		return err
 	}
 	a := ledger.Arrival{Of: t.lack.Of, Bytes: proof.Bytes, Peeled: peeledOf(t.proving(needs).Tips, proof)}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ func (w *world) lacks(repo *nostr.Event) ledger.Lack {
 
 func (w *world) take(repo *nostr.Event) *hosting.Taking {
 	w.Helper()
-	return ok(w.host.Take(w.lacks(repo), "others"))
+	return ok(w.host.Take(w.Context(), w.lacks(repo), "others"))
 }
 
 // needed are the ids of all that is lacked, in the order in which they are.
@@ -297,7 +298,7 @@ func TestBoundsOfWhatComes(t *testing.T) {
 		t.Fatalf("%v, %v", brought, err)
 	}
 	w.served(state)
-	if _, err := w.host.Take(w.lacks(other), "others"); err == nil || !strings.Contains(err.Error(), "may have no more") {
+	if _, err := w.host.Take(t.Context(), w.lacks(other), "others"); err == nil || !strings.Contains(err.Error(), "may have no more") {
 		t.Errorf("a second repository: %v", err)
 	}
 	w.waits(more)
@@ -421,5 +422,29 @@ func TestAnnounced(t *testing.T) {
 	cancel()
 	if _, err := w.host.Lacks(ctx, addressOf(served)); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// What is lost on disk counts no more when something comes in its place.
+func TestWhatIsLostLeavesRoomForItself(t *testing.T) {
+	w := newWorld(t, hosting.Limits{Repository: 50_000, Author: 50_000, Total: 50_000})
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	if err := os.WriteFile(filepath.Join(r.dir, "noise"), []byte(noise(60_000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tip := r.commit("base")
+	w.state(1, "tool", now, "refs/heads/main", tip)
+	r.must("push", w.cloneURL(repo), "main")
+	if err := w.disk.Remove(gitrepo.ID(w.lacks(repo).Dir)); err != nil {
+		t.Fatal(err)
+	}
+	if brought, err := w.comes(repo, w.pack(r, tip)); err != nil || len(brought) != 1 {
+		t.Fatal(brought, err)
+	}
+	if n := len(w.lacks(repo).Needs); n != 0 {
+		t.Errorf("%d are lacked still", n)
+	}
+	if _, bytes, err := w.host.Kept(); err != nil || bytes < 30_000 || bytes > 40_000 {
+		t.Errorf("%d bytes count (%v)", bytes, err)
 	}
 }

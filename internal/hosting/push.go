@@ -84,7 +84,7 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 	if len(p.opened.Uploads) > 0 && (p.opened.State != nil || len(p.opened.PullRequests) > 0) {
 		return v, reason("push commits for events that are still to come on their own, as nobody has signed for them yet")
 	}
-	if err := p.h.room(p.opened.Repository); err != nil {
+	if err := p.h.room(ctx, p.opened.Repository); err != nil {
 		return v, err
 	}
 	q, err := p.h.cfg.Disk.Begin(gitrepo.ID(p.opened.Repository.Dir))
@@ -105,7 +105,7 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 	if err != nil {
 		return v, err
 	}
-	if err := p.h.fits(p.opened.Repository, proof.Bytes); err != nil {
+	if err := p.h.fits(ctx, p.opened.Repository, proof.Bytes); err != nil {
 		return v, err
 	}
 	if p.refs.Upload != 0 {

@@ -1,9 +1,13 @@
 package hosting
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -78,7 +82,7 @@ func (h *Host) load() error {
 }
 
 // room reports why a repository may not grow at all.
-func (h *Host) room(r ledger.Repository) error {
+func (h *Host) room(ctx context.Context, r ledger.Repository) error {
 	if err := h.cfg.Store.Room(); err != nil {
 		return err
 	}
@@ -89,7 +93,7 @@ func (h *Host) room(r ledger.Repository) error {
 	if r.Dir.IsZero() && theirs.repositories >= h.cfg.Limits.Repositories {
 		return h.noMore()
 	}
-	return h.fits(r, 0)
+	return h.fits(ctx, r, 0)
 }
 
 func (h *Host) noMore() reason {
@@ -130,7 +134,42 @@ func (l Limits) tooMuch(bytes int64) reason {
 const errTotal = reason("this server has as much git data as it may: push to another one, or tell its operator")
 
 // fits reports why a repository may not grow by so many bytes.
-func (h *Host) fits(r ledger.Repository, more int64) error {
+func (h *Host) fits(ctx context.Context, r ledger.Repository, more int64) error {
+	err := h.within(r, more)
+	if err == nil || r.Dir.IsZero() {
+		return err
+	}
+	now, failed := h.recount(ctx, r)
+	if failed != nil || now.Bytes == r.Bytes {
+		return errors.Join(err, failed)
+	}
+	return h.within(now, more)
+}
+
+// recount looks what a repository takes on disk, and has less count if it has lost something: else nothing could come in its place.
+func (h *Host) recount(ctx context.Context, r ledger.Repository) (ledger.Repository, error) {
+	var fewer int64
+	err := h.door.Turn(ctx, func(t *ingest.Turn) error {
+		now, err := ledger.Read(t, r.Of)
+		if err != nil || now.Dir != r.Dir {
+			return err
+		}
+		bytes, _, err := h.cfg.Disk.Size(gitrepo.ID(r.Dir))
+		if r = now; err != nil || bytes >= now.Bytes {
+			return err
+		}
+		fewer, r.Bytes = now.Bytes-bytes, bytes
+		return h.ledger.Resized(t.Turn, r.Of, bytes)
+	})
+	if err != nil {
+		return r, err
+	}
+	h.tally.add(r.Of.PubKey, 0, -fewer)
+	return r, nil
+}
+
+// within is fits by what is known.
+func (h *Host) within(r ledger.Repository, more int64) error {
 	l := h.cfg.Limits
 	theirs, all, err := h.of(r.Of.PubKey)
 	switch {

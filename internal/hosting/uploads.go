@@ -93,7 +93,7 @@ func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nost
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(h.room(r), h.fits(r, bytes)); err == nil {
+	if err = errors.Join(h.room(ctx, r), h.fits(ctx, r, bytes)); err == nil {
 		_, err = h.arrive(ctx, ledger.Arrival{Of: of, Tips: []nostr.ID{event}, Bytes: bytes}, q)
 	}
 	var full reason
