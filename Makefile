@@ -4,7 +4,7 @@ RUNS ?= 200
 FIRST ?= 0
 CHROMIUM ?= chromium
 
-.PHONY: help build test race lint fuzz mutate crash hostile nightly scale load siege bench microbench interop clients browser libsecp256k1 docs demo sim
+.PHONY: help build test race lint fuzz mutate crash hostile nightly scale load siege bench microbench interop clients browser libsecp256k1 docs demo sim release
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -89,6 +89,10 @@ libsecp256k1: ## the build whose signatures libsecp256k1 checks, and its tests; 
 	CGO_ENABLED=1 go vet -tags libsecp256k1 ./internal/bip340
 	CGO_ENABLED=1 go test -tags libsecp256k1 ./internal/bip340 ./internal/nostr
 	CGO_ENABLED=1 go build -tags libsecp256k1 -o /dev/null ./cmd/graspd
+
+release: ## archives, packages, SBOMs and checksums of the commit that is checked out, made twice, into dist/; VERSION names it
+	@# A module of its own: what makes packages is no part of what is in them.
+	cd release && go run . -root .. -out ../dist $(if $(VERSION),-version '$(VERSION)') $(if $(SYSTEMS),-systems '$(SYSTEMS)') $(if $(ONCE),-once)
 
 docs: ## write the pages that are made from the source, and the picture of the operator's page
 	go test ./internal/arch -run LogLines -args -update

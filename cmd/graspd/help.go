@@ -71,7 +71,7 @@ const helpWidth = 100
 func usage(w io.Writer) {
 	fmt.Fprint(w, "graspd is a Nostr relay for git collaboration that keeps itself complete.\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  graspd %-8s %-16s %s\n", c.name, c.args, c.about)
+		fmt.Fprintf(w, "  graspd %-10s %-16s %s\n", c.name, c.args, c.about)
 	}
 	serve := commands()[0]
 	told, _ := serve.sorted(serve.rows(nil))

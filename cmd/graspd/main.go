@@ -78,6 +78,8 @@ func commands() []command {
 			settings: func(env environment) []setting { return new(restoration).settings(env) }, example: "graspd restore --case 12"},
 		{name: "journal", args: "[flags]", about: "show what was taken away from a running relay: by whom, what and why", run: journalCommand,
 			settings: func(env environment) []setting { return new(journalOptions).settings(env) }},
+		{name: "completion", args: "bash|zsh|fish", about: "write what a shell completes command lines by", run: completionCommand, example: "graspd completion bash >/etc/bash_completion.d/graspd"},
+		{name: "man", about: "write the manual page", run: manCommand, example: "graspd man >/usr/local/share/man/man1/graspd.1"},
 		{name: "version", about: "print the version", run: versionCommand},
 	}
 }

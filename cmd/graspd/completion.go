@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// completers write what a shell completes command lines of graspd by.
+func completers() map[string]func(io.Writer) {
+	return map[string]func(io.Writer){"bash": completeBash, "zsh": completeZsh, "fish": completeFish}
+}
+
+// shells are those that there is a completion for.
+func shells() []string { return slices.Sorted(maps.Keys(completers())) }
+
+// completionCommand writes a shell's completion.
+func completionCommand(_ context.Context, args []string, std stdio, env environment) error {
+	rest, problems, err := parse("completion", nil, args, std, env)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 || completers()[rest[0]] == nil {
+		problems = append(problems, fmt.Sprintf("completion takes one of %s, got %q", strings.Join(shells(), ", "), rest))
+	}
+	if err := misused(problems); err != nil {
+		return err
+	}
+	completers()[rest[0]](std.out)
+	return nil
+}
+
+// choices are the values of a flag that has but a few; nil where whatever fits its place will do.
+func (s setting) choices() []string {
+	switch {
+	case s.place == "LEVEL":
+		return []string{"debug", "info", "warn", "error"}
+	case strings.Contains(s.place, "|") && strings.ToLower(s.place) == s.place:
+		return strings.Split(s.place, "|")
+	}
+	return nil
+}
+
+// commandNames are those of all commands, with help.
+func commandNames() (names []string) {
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return append(names, "help")
+}
+
+func completeBash(w io.Writer) {
+	fmt.Fprintf(w, `# bash completion of graspd, made by "graspd completion bash".
+_graspd() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} cmd=${COMP_WORDS[1]} flags= values=
+	COMPREPLY=()
+	if [[ $COMP_CWORD -eq 1 && $cur != -* ]]; then
+		COMPREPLY=($(compgen -W %q -- "$cur"))
+		return
+	fi
+	if [[ $cmd == -* ]]; then cmd=serve; fi
+	case $cmd in
+	help) COMPREPLY=($(compgen -W %q -- "$cur")); return ;;
+	completion) COMPREPLY=($(compgen -W %q -- "$cur")); return ;;
+`, strings.Join(commandNames(), " "), strings.Join(commandNames(), " "), strings.Join(shells(), " "))
+	for _, c := range commands() {
+		if rows := c.rows(nil); len(rows) > 0 {
+			fmt.Fprintf(w, "\t%s) flags=%q ;;\n", c.name, "--"+strings.Join(namesOf(rows), " --"))
+		}
+	}
+	fmt.Fprint(w, "\tesac\n\tcase $prev in\n")
+	for _, r := range everyFlag() {
+		if values := r.choices(); values != nil {
+			fmt.Fprintf(w, "\t--%s) values=%q ;;\n", r.name, strings.Join(values, " "))
+		}
+	}
+	fmt.Fprint(w, `	esac
+	if [[ -n $values ]]; then
+		COMPREPLY=($(compgen -W "$values" -- "$cur"))
+	elif [[ $cur == -* ]]; then
+		COMPREPLY=($(compgen -W "$flags" -- "$cur"))
+	else
+		COMPREPLY=($(compgen -f -- "$cur"))
+	fi
+}
+complete -o filenames -F _graspd graspd
+`)
+}
+
+func completeZsh(w io.Writer) {
+	fmt.Fprint(w, "#compdef graspd\n# zsh completion of graspd, made by \"graspd completion zsh\".\n\n_graspd() {\n\tlocal cmd=serve\n\tlocal -a commands\n\tcommands=(\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "\t\t%s\n", quoted(c.name+":"+c.about))
+	}
+	fmt.Fprintf(w, `		'help:tell of the commands that are named'
+	)
+	if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then
+		_describe command commands
+		return
+	fi
+	if [[ $words[2] != -* ]]; then
+		cmd=$words[2]
+		shift words
+		(( CURRENT-- ))
+	fi
+	case $cmd in
+	help) _describe command commands ;;
+	completion) _values shell %s ;;
+`, strings.Join(shells(), " "))
+	inZsh := strings.NewReplacer("[", "\\[", "]", "\\]", ":", "\\:")
+	for _, c := range commands() {
+		rows := c.rows(nil)
+		if len(rows) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "\t%s) _arguments", c.name)
+		for _, r := range rows {
+			spec := "*--" + r.name + "[" + inZsh.Replace(r.about) + "]"
+			switch {
+			case r.isBool:
+				spec = "*--" + r.name + "=-[" + inZsh.Replace(r.about) + "]::on or off:(true false)"
+			case r.choices() != nil:
+				spec += ":" + inZsh.Replace(r.place) + ":(" + strings.Join(r.choices(), " ") + ")"
+			default:
+				spec += ":" + inZsh.Replace(r.place) + ":_files"
+			}
+			fmt.Fprintf(w, " \\\n\t\t%s", quoted(spec))
+		}
+		fmt.Fprint(w, " \\\n\t\t'*:file:_files' ;;\n")
+	}
+	fmt.Fprint(w, "\tesac\n}\n\nif [ \"$funcstack[1]\" = _graspd ]; then\n\t_graspd \"$@\"\nelse\n\tcompdef _graspd graspd\nfi\n")
+}
+
+func completeFish(w io.Writer) {
+	fmt.Fprint(w, "# fish completion of graspd, made by \"graspd completion fish\".\n")
+	none := "not __fish_seen_subcommand_from " + strings.Join(commandNames(), " ")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "complete -c graspd -n %s -f -a %s -d %s\n", inFish(none), c.name, inFish(c.about))
+	}
+	fmt.Fprintf(w, "complete -c graspd -n %s -f -a help -d %s\n", inFish(none), inFish("tell of the commands that are named"))
+	fmt.Fprintf(w, "complete -c graspd -n '__fish_seen_subcommand_from help' -f -a %s\n", inFish(strings.Join(commandNames(), " ")))
+	fmt.Fprintf(w, "complete -c graspd -n '__fish_seen_subcommand_from completion' -f -a %s\n", inFish(strings.Join(shells(), " ")))
+	for _, c := range commands() {
+		when := "__fish_seen_subcommand_from " + c.name
+		if c.name == "serve" {
+			when += "; or " + none
+		}
+		for _, r := range c.rows(nil) {
+			fmt.Fprintf(w, "complete -c graspd -n %s -l %s", inFish(when), r.name)
+			switch {
+			case r.isBool:
+			case r.choices() != nil:
+				fmt.Fprintf(w, " -x -a %s", inFish(strings.Join(r.choices(), " ")))
+			default:
+				fmt.Fprint(w, " -r")
+			}
+			fmt.Fprintf(w, " -d %s\n", inFish(r.about))
+		}
+	}
+}
+
+// everyFlag is every flag once, whichever command has it.
+func everyFlag() (all []setting) {
+	for _, c := range commands() {
+		for _, r := range c.rows(nil) {
+			if !slices.ContainsFunc(all, func(x setting) bool { return x.name == r.name }) {
+				all = append(all, r)
+			}
+		}
+	}
+	return all
+}
+
+func namesOf(rows []setting) (names []string) {
+	for _, r := range rows {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// quoted is one word of a POSIX shell.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// inFish is one word of fish.
+func inFish(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'" }

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// manCommand writes the manual page, as man and groff read it.
+func manCommand(_ context.Context, args []string, std stdio, env environment) error {
+	problems, err := parseAlone("man", "", nil, args, std, env)
+	if err != nil {
+		return err
+	}
+	if err := misused(problems); err != nil {
+		return err
+	}
+	manualPage(std.out)
+	return nil
+}
+
+// roff writes a text so that nothing in it is a request of roff.
+func roff(s string) string {
+	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
+	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
+		s = `\&` + s
+	}
+	return s
+}
+
+func manualPage(w io.Writer) {
+	fmt.Fprintf(w, ".\\\" Made by \"graspd man\".\n.TH GRASPD 1 \"\" %q \"graspd\"\n", "graspd "+versionString())
+	fmt.Fprint(w, ".SH NAME\ngraspd \\- a Nostr relay for git collaboration that keeps itself complete\n.SH SYNOPSIS\n")
+	for i, c := range commands() {
+		if i > 0 {
+			fmt.Fprint(w, ".br\n")
+		}
+		fmt.Fprintf(w, ".B graspd %s\n", roff(strings.TrimSpace(c.name+" "+c.args)))
+	}
+	fmt.Fprintf(w, ".SH COMMANDS\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, ".SS graspd %s\n%s\n", roff(strings.TrimSpace(c.name+" "+c.args)), roff(sentence(c.about)))
+		if c.example != "" {
+			fmt.Fprintf(w, ".PP\nFor example:\n.PP\n.nf\n%s\n.fi\n", roff(c.example))
+		}
+		told, like := c.sorted(c.rows(nil))
+		for _, s := range told {
+			if c.grouped {
+				fmt.Fprintf(w, ".PP\n.B %s\n", roff(s.title))
+			}
+			for _, r := range s.rows {
+				about := r.about
+				if r.def != "" {
+					about += " (default " + r.def + ")"
+				}
+				fmt.Fprintf(w, ".TP\n.B %s\n%s\n", roff(strings.TrimSpace("--"+r.name+" "+r.place)), roff(sentence(about)))
+			}
+		}
+		if len(like) > 0 {
+			fmt.Fprintf(w, ".PP\nAs for graspd serve: %s.\n", roff("--"+strings.Join(like, ", --")))
+		}
+	}
+	fmt.Fprintf(w, ".SH ENVIRONMENT\n%s\n", roff("Each flag has a variable: --log-level is "+variables+"LOG_LEVEL. A flag counts more than its variable."))
+	fmt.Fprintf(w, ".SH EXIT STATUS\n%s\n", roff("0 where all is well, 1 where something went wrong or needs looking after, 2 where the command line is wrong; graspd check ends with 2 where the store cannot be read."))
+	fmt.Fprint(w, ".SH SIGNALS\nSIGHUP has lists that stand in files read again. SIGTERM ends graspd in good order.\n.SH SEE ALSO\n.BR git (1)\n")
+}
+
+// sentence is a text with a capital and a full stop.
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + strings.TrimSuffix(s[1:], ".") + "."
+}

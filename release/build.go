@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// build makes everything once.
+type build struct {
+	commit
+	source, out string // directories that it makes
+	cache       string // of the compiler; "" is the usual one
+}
+
+// all makes everything for all systems.
+func (b build) all(ctx context.Context, root string, targets []target) error {
+	if err := b.export(ctx, root, b.source); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(b.out, 0o755); err != nil {
+		return err
+	}
+	made, err := b.describe(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range targets {
+		fmt.Printf("graspd %s for %s\n", b.version, t)
+		binary := filepath.Join(filepath.Dir(b.source), "bin", t.String(), "graspd")
+		if err := b.compile(ctx, t, binary); err != nil {
+			return err
+		}
+		if err := b.pack(t, binary, made); err != nil {
+			return err
+		}
+	}
+	return writeSums(b.out)
+}
+
+// pack makes of a binary what is published of it.
+func (b build) pack(t target, binary string, made []text) error {
+	name := filepath.Join(b.out, fmt.Sprintf("graspd-%s-%s", b.version, t))
+	if err := b.writeBill(name+".cdx.json", binary); err != nil {
+		return err
+	}
+	files, err := b.archived(binary, made)
+	if err != nil {
+		return err
+	}
+	if err := writeArchive(name+".tar.gz", filepath.Base(name), files, b.at); err != nil {
+		return err
+	}
+	if t.os != "linux" {
+		return nil
+	}
+	return b.writePackages(t, binary, made)
+}
+
+// compile builds the program so that nothing of the machine that builds it is in it.
+func (b build) compile(ctx context.Context, t target, to string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+b.version, "-o", to, "./cmd/graspd")
+	cmd.Dir = b.source
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOOS="+t.os, "GOARCH="+t.arch)
+	if b.cache != "" {
+		cmd.Env = append(cmd.Env, "GOCACHE="+b.cache)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build for %s: %w\n%s", t, err, out)
+	}
+	return nil
+}
+
+// text is a file that the program itself writes, by these words of a command line.
+type text struct {
+	args []string
+	to   string // under share/
+	body []byte
+}
+
+// describe has the program write its manual page and what shells complete it by.
+func (b build) describe(ctx context.Context) ([]text, error) {
+	binary := filepath.Join(filepath.Dir(b.source), "bin", "here", "graspd")
+	if err := b.compile(ctx, target{runtime.GOOS, runtime.GOARCH}, binary); err != nil {
+		return nil, err
+	}
+	made := []text{
+		{args: []string{"man"}, to: "man/man1/graspd.1"},
+		{args: []string{"completion", "bash"}, to: "bash-completion/completions/graspd"},
+		{args: []string{"completion", "zsh"}, to: "zsh/site-functions/_graspd"},
+		{args: []string{"completion", "fish"}, to: "fish/vendor_completions.d/graspd.fish"},
+	}
+	for i := range made {
+		cmd := exec.CommandContext(ctx, binary, made[i].args...)
+		cmd.Env = []string{} // what is set here is not what is set elsewhere
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("graspd %s: %w", strings.Join(made[i].args, " "), err)
+		}
+		made[i].body = out
+	}
+	return made, nil
+}
