@@ -92,7 +92,7 @@ libsecp256k1: ## the build whose signatures libsecp256k1 checks, and its tests; 
 
 release: ## archives, packages, SBOMs and checksums of the commit that is checked out, made twice, into dist/; VERSION names it
 	@# A module of its own: what makes packages is no part of what is in them.
-	cd release && go run . -root .. -out ../dist $(if $(VERSION),-version '$(VERSION)') $(if $(SYSTEMS),-systems '$(SYSTEMS)') $(if $(ONCE),-once)
+	cd release && go run . -root .. -out ../dist $(if $(VERSION),-version '$(VERSION)') $(if $(SYSTEMS),-systems '$(SYSTEMS)') $(if $(ONCE),-once) $(if $(WARM),-warm)
 
 docs: ## write the pages that are made from the source, and the picture of the operator's page
 	go test ./internal/arch -run LogLines -args -update

@@ -22,14 +22,23 @@ func main() {
 	version := flag.String("version", "", "the version, such as 1.2.3 (default: the tag of the commit, or one of development)")
 	systems := flag.String("systems", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64", "systems to build for")
 	once := flag.Bool("once", false, "make it once and do not see whether it can be made again")
+	warm := flag.Bool("warm", false, "let the second time use what the compiler has kept of the first, which tells less and is soon done")
 	flag.Parse()
-	if err := run(ctx, *root, *out, *version, *systems, *once); err != nil {
+	times := []string{"", "cache"}
+	switch {
+	case *once:
+		times = times[:1]
+	case *warm:
+		times[1] = ""
+	}
+	if err := run(ctx, *root, *out, *version, *systems, times); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, root, out, version, systems string, once bool) (err error) {
+// run makes everything as many times as there are names of directories in which the compiler keeps what it has made; "" is its usual one.
+func run(ctx context.Context, root, out, version, systems string, times []string) (err error) {
 	targets, err := parseTargets(systems)
 	if err != nil {
 		return err
@@ -45,19 +54,16 @@ func run(ctx context.Context, root, out, version, systems string, once bool) (er
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	// The second tree has another path, of another length: nothing of a path may show in what is made.
 	made := []string{filepath.Join(work, "dist"), filepath.Join(work, "again", "dist")}
-	if once {
-		made = made[:1]
-	}
-	for i, to := range made {
-		b := build{commit: tip, source: filepath.Join(filepath.Dir(to), "source"), out: to}
-		if i > 0 {
-			b.cache = filepath.Join(work, "again", "cache")
+	for i, cache := range times {
+		b := build{commit: tip, source: filepath.Join(filepath.Dir(made[i]), "source"), out: made[i]}
+		if cache != "" {
+			b.cache = filepath.Join(work, cache)
 		}
 		if err := b.all(ctx, root, targets); err != nil {
 			return err
 		}
 	}
-	if !once {
+	if len(times) > 1 {
 		if err := same(made[0], made[1]); err != nil {
 			return err
 		}

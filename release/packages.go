@@ -37,7 +37,8 @@ func (b build) writePackages(t target, binary string, made []text) error {
 }
 
 func writePackage(name, format string, p nfpm.Packager, info *nfpm.Info) error {
-	if err := nfpm.PrepareForPackager(info, format); err != nil {
+	// Version 1.2.3-rc.1 becomes what sorts before 1.2.3 in each format.
+	if err := nfpm.PrepareForPackager(nfpm.WithDefaults(info), format); err != nil {
 		return err
 	}
 	f, err := os.Create(name)
