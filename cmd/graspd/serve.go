@@ -73,6 +73,7 @@ func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, scre
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { rereadOn(gctx, &c, n, hangups); return nil })
 	g.Go(func() error { tendMemory(gctx, readFooting, debug.FreeOSMemory); return nil })
+	g.Go(func() error { sayNothingCarried(gctx, n); return nil })
 	if screen != nil && n.Engine != nil {
 		g.Go(func() error { showCatchup(gctx, n.Engine, c.SyncBatchWindow, screen); return nil })
 	}
@@ -112,5 +113,8 @@ func greet(w io.Writer, c Config, n *node.Node, l node.Listeners) {
 	fmt.Fprintf(w, "to have a repository kept here, add this to the relays tag of its announcement: %s\n", n.Service().RelayURL())
 	if c.HostsGit {
 		fmt.Fprintf(w, "and this to its clone tag: %s/<npub>/<identifier>.git\n", n.Service().WebURL())
+	}
+	if n.Nothing() != nil {
+		fmt.Fprintln(w, "nothing is carried here yet; graspd status says what other relays announce instead")
 	}
 }

@@ -60,6 +60,7 @@ type Config struct {
 	Backup  func(dir string) error                // copies everything into a new directory; nil = not offered
 	Faults  *contain.Faults                       // nil = there are none
 	Git     func() *status.Git                    // nil when no repositories are hosted
+	Nothing func() *status.Nothing                // nil, or gives nil, while something is carried
 	// GitRepositories is how repositories stand with other git servers, by address; nil where nothing is fetched from these.
 	GitRepositories func(context.Context) map[string]status.GitLack
 	Moderation      Moderation // nil = not offered

@@ -18,7 +18,7 @@ import (
 var assets embed.FS
 
 // parts are the templates of the page that change, by the id of their element.
-var parts = [...]string{"problems", "facts", "relays", "repositories", "git", "decisions", "gaps", "refusals"}
+var parts = [...]string{"problems", "nothing", "facts", "relays", "repositories", "git", "decisions", "gaps", "refusals"}
 
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"number": number, "number64": func(n int) string { return number(uint64(max(0, n))) }, "short": func(s string) string { return s[:min(len(s), 8)] },

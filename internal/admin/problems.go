@@ -46,6 +46,11 @@ func (c Config) look(ctx context.Context) []string {
 	if c.Sync == nil {
 		return list
 	}
+	if n := c.nothing(); n != nil && n.Amiss() {
+		if ready, _ := c.Sync.Ready(ctx); ready {
+			list = append(list, "nothing is carried: "+n.Seen())
+		}
+	}
 	for _, r := range c.sorted(ctx) {
 		switch {
 		case r.Health == status.Dead && r.Bootstrap:
@@ -56,6 +61,14 @@ func (c Config) look(ctx context.Context) []string {
 		}
 	}
 	return list
+}
+
+// nothing is what is told while nothing is carried, else nil.
+func (c Config) nothing() *status.Nothing {
+	if c.Nothing == nil {
+		return nil
+	}
+	return c.Nothing()
 }
 
 // missing says how much is not confirmed.

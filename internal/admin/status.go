@@ -16,6 +16,8 @@ type Status struct {
 	Store StoreStatus `json:"store"`
 	Sync  SyncStatus  `json:"sync"`
 	Git   *status.Git `json:"git,omitempty"` // nil where no repositories are hosted
+
+	Nothing *status.Nothing `json:"nothing_carried,omitempty"` // nil while something is carried
 }
 
 // Self is what this relay is.
@@ -51,6 +53,7 @@ func (c Config) now(ctx context.Context) Status {
 		Store: StoreStatus{Events: st.Events, Repositories: st.Repositories, Head: uint64(st.Head)},
 		Sync:  SyncStatus{Relays: []status.Relay{}},
 	}
+	s.Nothing = c.nothing()
 	if c.Git != nil {
 		s.Git = c.Git()
 	}

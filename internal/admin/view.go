@@ -18,6 +18,7 @@ import (
 type view struct {
 	Self         Self
 	Problems     []string
+	Nothing      *status.Nothing // nil while something is carried
 	Sync         bool
 	Facts        []fact
 	Columns      []status.Column
@@ -65,7 +66,7 @@ type refusalView struct {
 // see builds the view of now.
 func (p *Pages) see(ctx context.Context) view {
 	now := time.Now()
-	v := view{Self: Self{URL: string(p.c.URL), Version: p.c.Version}, Problems: p.c.look(ctx), Sync: p.c.Sync != nil, Columns: status.Columns()}
+	v := view{Self: Self{URL: string(p.c.URL), Version: p.c.Version}, Problems: p.c.look(ctx), Nothing: p.c.nothing(), Sync: p.c.Sync != nil, Columns: status.Columns()}
 	st := p.c.Store.Stats()
 	v.Facts = []fact{
 		{"events", number(uint64(max(0, st.Events)))}, {"repositories", number(uint64(max(0, st.Repositories)))}, {"on the disk", size(st.DiskBytes)},

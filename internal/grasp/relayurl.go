@@ -44,6 +44,15 @@ func (u RelayURL) Host() string {
 	return p.host
 }
 
+// Domain is the host, the port unless it is the scheme's own, and the path, as a Service is named.
+func (u RelayURL) Domain() string {
+	p, err := parseRelay(string(u))
+	if err != nil {
+		return ""
+	}
+	return joinHost(p.host, p.port) + p.path
+}
+
 // parsedRelay is a relay URL in parts, each normalised.
 type parsedRelay struct {
 	scheme string // ws or wss

@@ -35,6 +35,9 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 	if err != nil {
 		return v, err
 	}
+	if x == nil {
+		w.door.unlisted.saw(it, v)
+	}
 	switch {
 	case x != nil:
 		w.promotion.decidedAgain(x, v.Outcome)

@@ -67,6 +67,7 @@ type Door struct {
 	log      *slog.Logger
 	faults   *contain.Faults
 	counts   counters
+	unlisted unlisted
 
 	stop chan struct{} // closed when no more Submits are taken
 	wake chan struct{} // one slot: the writer has something to look at

@@ -16,6 +16,7 @@ func (n *Node) adminPages() *admin.Pages {
 		Faults: n.faults, Moderation: n.Moderator,
 		Clients: func() (int, int) { s := n.Relay.Stats(); return s.Sessions, s.Subscriptions },
 	}
+	c.Nothing = n.Nothing
 	m := metrics.Config{Version: c.Version, Store: n.Store, Door: n.Door, Relay: n.Relay, Faults: n.faults}
 	if n.Engine != nil {
 		c.Sync, m.Sync = n.Engine, n.Engine
@@ -35,6 +36,19 @@ func (n *Node) adminPages() *admin.Pages {
 	}
 	c.Metrics = metrics.Handler(m)
 	return admin.New(c)
+}
+
+// Nothing is what an operator is told while no repository is carried, and none waits for its git data; else nil.
+func (n *Node) Nothing() *status.Nothing {
+	if n.Store.Stats().Repositories > 0 || n.Store.Waits() > 0 {
+		return nil
+	}
+	told := n.Door.Unlisted()
+	told.Relay = string(n.cfg.Service.RelayURL())
+	if n.cfg.Git != nil {
+		told.Web = n.cfg.Service.WebURL()
+	}
+	return &told
 }
 
 // gitStatus is how hosting stands. What cannot be read is logged and left out.

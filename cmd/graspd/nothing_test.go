@@ -1,0 +1,69 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graspd/graspd/internal/testkit"
+)
+
+// A relay whose bootstrap relay has no announcement for it says so wherever its operator looks, until it carries something.
+func TestARelayThatCarriesNothingSaysSo(t *testing.T) {
+	source := testkit.Serve(t)
+	now := time.Now().Unix()
+	for i := range 3 {
+		source.Add(testkit.Announcement(testkit.Key(1+i), now-100, "proj", "wss://relay.example.org", "wss://other.example.net"))
+	}
+	us := serve(t, "--data", t.TempDir(), "--domain", "git.example.com", "--bootstrap", string(source.URL), "--sync-batch-window", "50ms", "--admin-listen", "127.0.0.1:0")
+	base := us.out.await(t, `at (http://\S+)/status.json\n`)
+	if !strings.Contains(us.out.String(), "nothing is carried here yet") {
+		t.Errorf("the start says\n%s", us.out)
+	}
+	us.logs.await(t, `(nothing is carried)`)
+	for _, want := range []string{"announcements=3", "relays=1", "they list other.example.net (3), relay.example.org (3)"} {
+		if !strings.Contains(us.logs.String(), want) {
+			t.Errorf("the log has no %q:\n%s", want, us.logs)
+		}
+	}
+	code, out, errs := call(t, "", nil, "status", "--admin", base)
+	for _, want := range []string{"│ Nothing is carried here yet: 3 announcements came from 1 relay since the start, and none of them lists this relay (wss://git.example.com).",
+		"│ They list other.example.net (3), relay.example.org (3).", "publish an announcement (kind 30617) with wss://git.example.com in its relays tag", "graspd import FILE"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("status has no %q:\n%s", want, out)
+		}
+	}
+	if code != exitFail || !strings.Contains(errs, "graspd: nothing is carried: 3 announcements came") {
+		t.Errorf("exit code %d, said %s", code, errs)
+	}
+	if code, b := fetch(t, base+"/"); code != http.StatusOK || !strings.Contains(string(b), "<h2>Nothing is carried here yet</h2>") || !strings.Contains(string(b), "relay.example.org (3)") {
+		t.Errorf("the page: %d %s", code, b)
+	}
+	if code, b := fetch(t, base+"/readyz"); code != http.StatusOK {
+		t.Errorf("readyz: %d %s; nobody could publish the first one", code, b)
+	}
+
+	c := dial(t, us.url)
+	c.publish(testkit.Announcement(testkit.Key(9), now, "mine", "wss://git.example.com"))
+	if code, out, errs := call(t, "", nil, "status", "--admin", base); code != exitOK || strings.Contains(out, "Nothing is carried") {
+		t.Errorf("with a repository: exit code %d\n%s%s", code, out, errs)
+	}
+}
+
+// Where nothing was announced there is nothing to be looked after yet.
+func TestAFreshRelayIsWell(t *testing.T) {
+	us := serve(t, "--data", t.TempDir(), "--domain", "git.example.com", "--admin-listen", "127.0.0.1:0")
+	base := us.out.await(t, `at (http://\S+)/status.json\n`)
+	if code, out, errs := call(t, "", nil, "status", "--admin", base); code != exitOK || !strings.Contains(out, "no announcement that was not refused before") {
+		t.Errorf("exit code %d\n%s%s", code, out, errs)
+	}
+}
+
+func TestABox(t *testing.T) {
+	var b strings.Builder
+	box(&b, []string{"one", "länger\x1b[2J"})
+	if got, want := b.String(), "┌───────────────┐\n│ one           │\n│ länger\\x1b[2J │\n└───────────────┘\n"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}

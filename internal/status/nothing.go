@@ -1,0 +1,92 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Nothing is what an operator is told while nothing is carried here: what came instead since the start, and what can be done.
+type Nothing struct {
+	Relay         string     `json:"relay"`         // this relay's URL, as announcements list it
+	Web           string     `json:"web"`           // where it answers to HTTP, without a slash at the end; "" where no repositories are hosted
+	Announcements uint64     `json:"announcements"` // that do not list this relay
+	From          int        `json:"from"`          // relays that brought them
+	Names         []NameSeen `json:"names"`         // that these list, the most frequent first
+}
+
+// NameSeen is a host[:port] that announcements list, and by how many of them about: bounded counting may count a name too often.
+type NameSeen struct {
+	Name          string `json:"name"`
+	Announcements uint64 `json:"announcements"`
+}
+
+// Amiss reports whether it looks like a mistake: repositories are announced, and none for here.
+func (n Nothing) Amiss() bool { return n.Announcements > 0 }
+
+// Seen says in one sentence what came.
+func (n Nothing) Seen() string {
+	switch {
+	case n.Announcements == 0:
+		return "no announcement that was not refused before has come since the start"
+	case n.From == 0:
+		return fmt.Sprintf("%s came since the start, and %s", many(n.Announcements, "announcement"), n.none())
+	}
+	return fmt.Sprintf("%s came from %s since the start, and %s", many(n.Announcements, "announcement"), many(uint64(n.From), "relay"), n.none())
+}
+
+// Listed says what these announcements list instead; "" where that is nothing.
+func (n Nothing) Listed() string {
+	var names []string
+	for _, x := range n.Names {
+		names = append(names, fmt.Sprintf("%s (%d)", x.Name, x.Announcements))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "they list " + strings.Join(names, ", ")
+}
+
+// Remedies are what can be done, a sentence each.
+func (n Nothing) Remedies() []string {
+	publish := "publish an announcement (kind 30617) with " + n.Relay + " in its relays tag"
+	if n.Web != "" {
+		publish += " and " + n.Web + "/<npub>/<identifier>.git in its clone tag"
+	}
+	out := []string{publish, "or bring events of repositories that list this relay: stop graspd, and graspd import FILE"}
+	if len(n.Names) > 0 {
+		out = append(out, "or, where one of these names is this relay's, start graspd with that as --domain")
+	}
+	return out
+}
+
+// Lines are all of that, for a terminal.
+func (n Nothing) Lines() []string {
+	out := []string{"Nothing is carried here yet: " + n.Seen() + "."}
+	if listed := n.Listed(); listed != "" {
+		out = append(out, strings.ToUpper(listed[:1])+listed[1:]+".")
+	}
+	out = append(out, "To change that:")
+	for _, r := range n.Remedies() {
+		out = append(out, "  "+r)
+	}
+	return out
+}
+
+func many(n uint64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// none says what these announcements lack.
+func (n Nothing) none() string {
+	text := "none of them lists this relay (" + n.Relay + ")"
+	if n.Announcements == 1 {
+		text = "it does not list this relay (" + n.Relay + ")"
+	}
+	if n.Web != "" {
+		text += " in both its relays and its clone tag"
+	}
+	return text
+}
