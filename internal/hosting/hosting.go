@@ -65,6 +65,7 @@ type Host struct {
 	uploads   uploads
 	tally     tally
 	jobs      jobs
+	copies    jobs // of those who are ruled by the same state as others
 	visited   visited
 	counts    counters
 	refusals  refusals
@@ -95,6 +96,7 @@ func New(c Config) *Host {
 	h.files.init()
 	h.uploads.held = map[uint64]*upload{}
 	h.jobs.init()
+	h.copies.init()
 	h.ledger = ledger.New(ledger.Config{
 		Objects: objects{c.Disk, c.Logger}, Service: c.Service, Store: c.Store,
 		Changed: func(of nip34.Address) { h.jobs.push(job{kind: changed, of: of}) },

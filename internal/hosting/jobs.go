@@ -20,7 +20,8 @@ import (
 type kind uint8
 
 const (
-	changed kind = iota // a repository's row is another one: its files, and those who are ruled by the same state, follow
+	changed kind = iota // a repository's row is another one: its files follow
+	shared              // and those who are ruled by the same state
 	found               // an upload has the tip of an event that has come
 	dropped             // an upload waits for nothing any more
 	seen                // nothing is left to do of a repository, which the log is to know
@@ -34,11 +35,14 @@ type job struct {
 	event  nostr.ID
 }
 
+// ofRepository reports whether a job is of whatever a repository is like when it is done: another one of it makes no difference.
+func (x job) ofRepository() bool { return x.kind == changed || x.kind == shared }
+
 // jobs are those that wait. There are no more of changed repositories than repositories, and no more of uploads than these.
 type jobs struct {
 	mu     sync.Mutex
 	list   []job
-	queued map[nip34.Address]bool // by changed
+	queued map[nip34.Address]bool // by changed or shared, of which a list has one
 	tidy   bool                   // by seen
 	wake   chan struct{}
 }
@@ -50,9 +54,9 @@ func (j *jobs) push(x job) {
 	switch {
 	case x.kind == seen:
 		j.tidy = true
-	case x.kind == changed && j.queued[x.of]:
+	case x.ofRepository() && j.queued[x.of]:
 	default:
-		if x.kind == changed {
+		if x.ofRepository() {
 			j.queued[x.of] = true
 		}
 		j.list = append(j.list, x)
@@ -72,7 +76,7 @@ func (j *jobs) pop() (x job, ok bool) {
 	}
 	x = j.list[0]
 	j.list = j.list[1:]
-	if x.kind == changed {
+	if x.ofRepository() {
 		delete(j.queued, x.of)
 	}
 	return x, true
@@ -96,16 +100,52 @@ const (
 
 // Run sees to what follows commits, and to the packs, until ctx ends. First come the files that the last run has left as they were.
 func (h *Host) Run(ctx context.Context) error {
+	h.report("the refs' files", h.catchUp())
 	var g sync.WaitGroup
 	g.Go(func() { h.attend(ctx) })
+	g.Go(func() { h.lead(ctx) })
 	g.Go(func() { h.maintain(ctx) })
 	g.Wait()
+	h.report("the refs' files", h.tidy(context.WithoutCancel(ctx))) // the next start has nothing to do then
 	return nil
 }
 
-// attend does the jobs.
+// lead does the copying. It may take long, and nothing else waits for it.
+func (h *Host) lead(ctx context.Context) {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	var later backlog
+	for ctx.Err() == nil {
+		if x, ok := h.copies.pop(); ok {
+			h.try(ctx, x, &later)
+			continue
+		}
+		select {
+		case <-h.copies.wake:
+		case <-look.C:
+			later.again(&h.copies)
+		case <-ctx.Done():
+		}
+	}
+}
+
+// try does a job, which goes to the backlog if that may succeed later.
+func (h *Host) try(ctx context.Context, x job, later *backlog) {
+	if later.holdsUp(x) {
+		*later = append(*later, x)
+		return
+	}
+	err := h.do(ctx, x)
+	if !errors.Is(err, gitproc.ErrBusy) {
+		h.report("git data", err)
+	}
+	if err != nil && !hopeless(err) {
+		*later = append(*later, x)
+	}
+}
+
+// attend does all other jobs.
 func (h *Host) attend(ctx context.Context) {
-	h.report("the refs' files", h.catchUp())
 	look, sweep := time.NewTicker(lookEvery), time.NewTicker(sweepEvery)
 	defer look.Stop()
 	defer sweep.Stop()
@@ -114,17 +154,7 @@ func (h *Host) attend(ctx context.Context) {
 	var later backlog
 	for ctx.Err() == nil {
 		if x, ok := h.jobs.pop(); ok {
-			if later.holdsUp(x) {
-				later = append(later, x)
-				continue
-			}
-			err := h.do(ctx, x)
-			if !errors.Is(err, gitproc.ErrBusy) {
-				h.report("git data", err)
-			}
-			if err != nil && !hopeless(err) {
-				later = append(later, x)
-			}
+			h.try(ctx, x, &later)
 			continue
 		}
 		select {
@@ -136,16 +166,12 @@ func (h *Host) attend(ctx context.Context) {
 			tidy.Reset(tidyAfter)
 		case <-look.C:
 			h.report("uploads", h.expireUploads(ctx))
-			for _, x := range later {
-				h.jobs.push(x)
-			}
-			later = nil
+			later.again(&h.jobs)
 		case <-sweep.C:
 			h.report("repositories that have gone", h.sweep(ctx))
 		case <-ctx.Done():
 		}
 	}
-	h.report("the refs' files", h.tidy(context.WithoutCancel(ctx))) // the next start has nothing to do then
 }
 
 // backlog is what failed, in its order: it is tried again at the next look, as what failed may have been a full queue or disk.
@@ -154,6 +180,14 @@ type backlog []job
 // holdsUp reports whether a job has to wait for one that failed: an upload is dropped only when its tips have been taken from it.
 func (b backlog) holdsUp(x job) bool {
 	return x.kind == dropped && slices.ContainsFunc(b, func(y job) bool { return y.kind == found && y.upload == x.upload })
+}
+
+// again puts everything back among the jobs.
+func (b *backlog) again(to *jobs) {
+	for _, x := range *b {
+		to.push(x)
+	}
+	*b = nil
 }
 
 // report logs an error unless it comes from the end.
@@ -166,7 +200,12 @@ func (h *Host) report(what string, err error) {
 func (h *Host) do(ctx context.Context, x job) error {
 	switch x.kind {
 	case changed:
-		return h.see(ctx, x.of)
+		if err := h.project(ctx, x.of); err != nil {
+			return err
+		}
+		h.copies.push(job{kind: shared, of: x.of})
+	case shared:
+		return h.share(ctx, x.of)
 	case found:
 		return h.adopt(ctx, x.of, x.upload, x.event)
 	case dropped:
@@ -175,11 +214,8 @@ func (h *Host) do(ctx context.Context, x job) error {
 	return nil
 }
 
-// see sees to what follows the change of a repository. Until all of it is done the next start would do it again.
-func (h *Host) see(ctx context.Context, of nip34.Address) error {
-	if err := h.project(ctx, of); err != nil {
-		return err
-	}
+// share lets others have what a repository has since it changed. Until that is done the next start would do it again.
+func (h *Host) share(ctx context.Context, of nip34.Address) error {
 	generation := h.files.at(of)
 	done, err := h.align(ctx, of)
 	if done {

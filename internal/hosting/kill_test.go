@@ -426,6 +426,44 @@ func TestAnUploadIsNotDroppedBeforeItWasTaken(t *testing.T) {
 	}
 }
 
+// While much is copied for one who follows, everything else goes on.
+func TestCopyingHoldsUpNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mortal{T: t, disk: gitfake.New(), fs: vfs.NewCrashableMem(), service: ok(grasp.ParseService("relay.example.org")), left: 1 << 30}
+		var slow atomic.Bool
+		letGo := make(chan struct{})
+		m.disk.Fail = func(of string, _ gitrepo.ID) error {
+			if of == "CopyInto" && slow.Load() {
+				<-letGo
+			}
+			return nil
+		}
+		s := newStory(m)
+		m.start()
+		if done := s.tell(0); done != len(s.steps()) {
+			t.Fatal(done)
+		}
+		tip, after := m.Commit("tip"), m.Commit("after")
+		pull := m.event(9, nip34.KindPullRequest, s.states[2].CreatedAt, nostr.Tag{"a", s.first.String()}, nostr.Tag{"c", tip.String()})
+		m.push(s.first, map[string]gitwire.ObjectID{refs.TipName(pull.ID): tip})
+		slow.Store(true)
+		m.publish(m.event(1, nip34.KindState, s.states[2].CreatedAt+1, nostr.Tag{"d", "tool"}, nostr.Tag{"refs/heads/main", after.String()}))
+		go m.push(s.first, map[string]gitwire.ObjectID{"refs/heads/main": after})
+		synctest.Wait()
+		m.publish(pull)
+		synctest.Wait()
+		if !s.served(pull) {
+			t.Error("a pull request waits for the copy of another repository")
+		}
+		close(letGo)
+		s.rest()
+		if first, second := s.row(s.first), s.row(s.second); !slices.Equal(first.Refs.Refs, second.Refs.Refs) {
+			t.Errorf("the second shows\n%v\nand the first\n%v", second.Refs.Refs, first.Refs.Refs)
+		}
+		m.end()
+	})
+}
+
 // After a stop in good order the next start has nothing to do.
 func TestAStopLeavesNothingDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
