@@ -1,9 +1,11 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/grasp"
@@ -15,11 +17,13 @@ import (
 
 // Bounds of what is looked for at a time. What is beyond them has its turn when something of that has come.
 const (
-	needsOfStates = 32  // of one repository
-	needsOfTips   = 256 // of one repository
-	sourcesOf     = 64  // of one repository
-	sourcesOfTip  = 8   // of one pull request
-	deciding      = 64  // people whose announcements are read for sources
+	needsOfStates = 32   // of one repository
+	needsOfTips   = 256  // of one repository, with all others of it
+	needsOfWaits  = 160  // of one repository, by pull requests that wait
+	tipsKnown     = 4096 // of one repository that are served, the newest
+	sourcesOf     = 64   // of one repository
+	sourcesOfTip  = 8    // of one pull request
+	deciding      = 64   // people whose announcements are read for sources
 )
 
 // Lack is what a repository lacks of the git data that events name which are served or wait (GRASP-02), and where that may be.
@@ -120,15 +124,14 @@ func (l *Ledger) lacksOfStates(f *family, out *Lack) error {
 		} else if s != nil {
 			if first, err := l.firstHome(f, pk); err != nil {
 				return err
-			} else if first != out.Of.PubKey {
-				continue // it is completed there, and released; then this one follows
-			}
-			w, err := f.t.Waiting(s.ID)
-			if err != nil {
-				return err
-			}
-			if err := l.lackOf(out, s, w); err != nil {
-				return err
+			} else if first == out.Of.PubKey { // else it is completed there, and released; then this one follows
+				w, err := f.t.Waiting(s.ID)
+				if err != nil {
+					return err
+				}
+				if err := l.lackOf(out, s, w); err != nil {
+					return err
+				}
 			}
 		}
 		s, err := f.state(pk, false)
@@ -175,14 +178,15 @@ func (l *Ledger) lackOf(out *Lack, s *refs.State, w store.Waiting) error {
 	return nil
 }
 
-// lacksOfTips looks at the pull requests that wait and name the repository.
+// lacksOfTips looks at the pull requests that wait and name the repository, those first of which their authors have few: nobody keeps
+// others from being looked for.
 func (l *Ledger) lacksOfTips(t Turn, out *Lack) error {
+	var all []Need
 	for _, d := range []string{out.Of.D, anonymous} {
 		waiting, err := l.book.of(t, d)
 		if err != nil {
 			return err
 		}
-		slices.SortFunc(waiting, func(a, b *nostr.Event) int { return a.ID.Compare(b.ID) })
 		for _, e := range waiting {
 			if e.Kind != nip34.KindPullRequest && e.Kind != nip34.KindPullRequestUpdate {
 				continue
@@ -195,41 +199,55 @@ func (l *Ledger) lacksOfTips(t Turn, out *Lack) error {
 			if err != nil {
 				return err
 			}
-			if err := l.lackOfTip(out, p, e, w); err != nil {
+			if all, err = l.lackOfTip(all, out, p, e, w); err != nil {
 				return err
 			}
 		}
 	}
+	out.Needs = append(out.Needs, taken(all, needsOfWaits)...)
 	return nil
 }
 
-func (l *Ledger) lackOfTip(out *Lack, p refs.PullRequest, e *nostr.Event, w store.Waiting) error {
-	if p.Tip.IsZero() || !p.Names(out.Of) || len(out.Needs) >= needsOfTips {
-		return nil
+// taken are the first most of some needs when their authors take turns, each with what came last of theirs.
+func taken(all []Need, most int) []Need {
+	slices.SortFunc(all, func(a, b Need) int { return cmp.Or(cmp.Compare(b.Came, a.Came), a.Event.Compare(b.Event)) })
+	turn, of := make(map[nostr.ID]int, len(all)), map[nostr.PubKey]int{}
+	for _, n := range all {
+		turn[n.Event] = of[n.Author]
+		of[n.Author]++
+	}
+	slices.SortStableFunc(all, func(a, b Need) int { return cmp.Compare(turn[a.Event], turn[b.Event]) })
+	return all[:min(len(all), most)]
+}
+
+// lackOfTip adds what a repository lacks of a pull request to some needs.
+func (l *Ledger) lackOfTip(to []Need, out *Lack, p refs.PullRequest, e *nostr.Event, w store.Waiting) ([]Need, error) {
+	if p.Tip.IsZero() || !p.Names(out.Of) {
+		return to, nil
 	}
 	missing, err := l.Objects.Missing(out.Dir, []gitwire.ObjectID{p.Tip})
 	if err != nil || len(missing) == 0 {
-		return err
+		return to, err
 	}
 	n := Need{Event: e.ID, Author: e.PubKey, IDs: missing, Tip: true, Came: w.Came, Pushed: w.Event != nil && w.Source == store.Direct}
 	if tip, err := nip34.ParseTip(e); err == nil {
 		n.Sources = l.Service.Sources(nil, tip.Clone, sourcesOfTip)
 	}
-	out.Needs = append(out.Needs, n)
-	return nil
+	return append(to, n), nil
 }
 
-// LacksTips adds the pull requests that are served and whose tips the repository does not have, the newest of them. Any goroutine
-// may call it.
-func (l *Ledger) LacksTips(ctx context.Context, v *store.View, out *Lack) error {
+// LacksTips adds the pull requests that are served and whose tips the repository does not have, the newest of them; where these are more
+// than are looked for at a time, others every hour. Any goroutine may call it.
+func (l *Ledger) LacksTips(ctx context.Context, v *store.View, now time.Time, out *Lack) error {
 	if !out.Hosted {
 		return nil
 	}
 	f := nostr.Filter{
 		Kinds: []nostr.Kind{nip34.KindPullRequest, nip34.KindPullRequestUpdate}, Tags: []nostr.TagFilter{{Name: 'a', Values: []string{out.Of.String()}}},
 	}
+	var all []Need
 	for row, err := range v.Query(ctx, f) {
-		if err == nil && len(out.Needs) >= needsOfTips {
+		if err == nil && len(all) >= tipsKnown {
 			break
 		}
 		var e *nostr.Event
@@ -237,21 +255,35 @@ func (l *Ledger) LacksTips(ctx context.Context, v *store.View, out *Lack) error 
 			e, err = row.Event()
 		}
 		if err == nil {
-			err = l.lackOfServed(out, e)
+			all, err = l.lackOfServed(all, out, e)
 		}
 		if err != nil {
 			return fmt.Errorf("pull requests that %s lacks: %w", out.Of, err)
 		}
 	}
+	out.Needs = append(out.Needs, hourly(all, needsOfTips-len(out.Needs), now)...)
 	return nil
 }
 
-func (l *Ledger) lackOfServed(out *Lack, e *nostr.Event) error {
+func (l *Ledger) lackOfServed(to []Need, out *Lack, e *nostr.Event) ([]Need, error) {
 	p, err := refs.ReadPullRequest(e)
 	if err != nil {
-		return err
+		return to, err
 	}
-	return l.lackOfTip(out, p, e, store.Waiting{})
+	return l.lackOfTip(to, out, p, e, store.Waiting{})
+}
+
+// hourly are the most of some needs that have their turn in the hour of now. What can be had nowhere any more keeps nothing away.
+func hourly(all []Need, most int, now time.Time) []Need {
+	if len(all) <= most {
+		return all
+	}
+	if most <= 0 {
+		return nil
+	}
+	pages := (len(all) + most - 1) / most
+	first := int(now.Unix()/3600%int64(pages)) * most
+	return all[first:min(first+most, len(all))]
 }
 
 // Prolong lets what waits for needs that are being fetched do so for as long as if it had come now.

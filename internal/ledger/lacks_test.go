@@ -10,6 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/refs"
 	"github.com/graspd/graspd/internal/store"
 )
@@ -24,7 +25,7 @@ func (d *desk) lacks(repo *nostr.Event) ledger.Lack {
 	}))
 	v := d.store.View()
 	defer v.Close()
-	d.must(d.ledger.LacksTips(d.Context(), v, &l))
+	d.must(d.ledger.LacksTips(d.Context(), v, d.now, &l))
 	return l
 }
 
@@ -139,6 +140,8 @@ func TestWhichStatesAreLookedFor(t *testing.T) {
 	flawed := d.event(1, nip34.KindState, nostr.Tag{"d", "d"}, nostr.Tag{"refs/heads/main", "abc"})
 	d.come(flawed)
 	d.lacking(mine, "2")
+	d.wants(refs.Wait, d.stateOf(2, "d", "main=4"))
+	d.lacking(mine, "2") // what waits is completed elsewhere, and hides nothing that is served
 }
 
 func TestWhatIsLookedForAtATimeIsBounded(t *testing.T) {
@@ -148,10 +151,59 @@ func TestWhatIsLookedForAtATimeIsBounded(t *testing.T) {
 	for i := range 300 {
 		d.wants(refs.Wait, d.pullRequest(byte(2+i%200), byte(1+i/200), repo))
 	}
-	if l := d.lacks(repo); len(l.Needs) != 256 {
+	if l := d.lacks(repo); len(l.Needs) != 160 {
 		t.Errorf("%d are looked for", len(l.Needs))
 	}
 	d.lacking(other, "")
+}
+
+func TestNobodyKeepsOthersTipsFromBeingLookedFor(t *testing.T) {
+	d := newDesk(t)
+	repo := d.cloned(1, "d", "https://a.example.org/d")
+	d.wants(refs.Wait, repo)
+	var others []*nostr.Event
+	for i := range 300 {
+		d.wants(refs.Wait, d.pullRequest(2, byte(1+i%250), repo))
+		if i%100 == 0 {
+			others = append(others, d.pullRequest(byte(3+i/100), 251, repo))
+			d.wants(refs.Wait, others[len(others)-1])
+		}
+	}
+	needs := d.lacks(repo).Needs
+	for _, e := range others {
+		if !slices.ContainsFunc(needs, func(n ledger.Need) bool { return n.Event == e.ID }) {
+			t.Errorf("the pull request by %d is not looked for", e.PubKey[1])
+		}
+	}
+}
+
+// What is served and to be had nowhere any more leaves a turn to what is older.
+func TestServedTipsTakeTurns(t *testing.T) {
+	d := newDesk(t)
+	repo := d.hosted()
+	d.must(d.turn(func(t ledger.Turn) error {
+		for i := range 600 {
+			e := d.event(byte(2+i%200), nip34.KindPullRequest, nostr.Tag{"a", addressOf(repo).String()}, nostr.Tag{"c", id(byte(2 + i%200)).String()}, nostr.Tag{"n", fmt.Sprint(i)})
+			if out, err := t.Add(e, store.Direct); err != nil || out != policy.Accept {
+				return fmt.Errorf("%v: %w", out, err)
+			}
+		}
+		return nil
+	}))
+	looked := map[nostr.ID]bool{}
+	for range 3 {
+		needs := d.lacks(repo).Needs
+		if len(needs) > 256 || len(needs) < 88 {
+			t.Errorf("%d are looked for", len(needs))
+		}
+		for _, n := range needs {
+			looked[n.Event] = true
+		}
+		d.now = d.now.Add(time.Hour)
+	}
+	if len(looked) != 600 {
+		t.Errorf("%d of 600 were looked for in three hours", len(looked))
+	}
 }
 
 func TestAFetchThatGoesOnKeepsWhatWaits(t *testing.T) {
