@@ -18,7 +18,7 @@ import (
 )
 
 // ownDisks marks a run of this test binary that may mount disks of its own.
-const ownDisks = "GRASPD_TEST_DISKS"
+const ownDisks = "TEST_DISKS_OF_GRASPD"
 
 // withDisks runs the test that calls it in a process of its own that may mount disks, where the system allows that to
 // everybody. It reports whether this is that process.
