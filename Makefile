@@ -4,7 +4,7 @@ RUNS ?= 200
 FIRST ?= 0
 CHROMIUM ?= chromium
 
-.PHONY: help build test race lint fuzz mutate crash hostile nightly scale load siege bench microbench interop clients browser libsecp256k1 docs demo sim release
+.PHONY: help build test race quick vuln lint fuzz mutate crash hostile nightly scale load siege bench microbench interop clients browser libsecp256k1 docs demo sim release
 
 help: ## list the targets
 	@grep -E '^[a-z0-9]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -17,6 +17,14 @@ test: ## the tests that need only Go
 
 race: ## the same under the race detector
 	go test -race ./...
+
+quick: ## what every commit should pass, in under three minutes
+	.ci/quick
+
+vuln: ## known vulnerabilities in what is linked in; says so where their database cannot be reached
+	@if curl -sS -o /dev/null -m 20 https://vuln.go.dev/index/db.json 2>/dev/null || [ -n "$(GOVULNDB)" ]; then \
+	  go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 $(if $(GOVULNDB),-db $(GOVULNDB)) ./...; \
+	else echo "not looked for: https://vuln.go.dev cannot be reached from here (GOVULNDB names another place)"; fi
 
 lint: ## gofmt, vet, staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

@@ -33,6 +33,7 @@ func (c *client) count(f nostr.Filter) (n int) {
 // TestARepositoryIsDeletedAndRestored: a dry run changes nothing; then the events and the git data are gone, over a restart too, and
 // kept in a backup; then all of it is back. The journal says who and why, and the data is sound throughout.
 func TestARepositoryIsDeletedAndRestored(t *testing.T) {
+	t.Parallel()
 	h := hostOne(t)
 	host := strings.TrimPrefix(string(h.us.url), "ws://")
 	owner, bob := testkit.Key(1), testkit.Key(2)

@@ -63,6 +63,7 @@ func (c *client) stored(e *nostr.Event) bool {
 }
 
 func TestARepositoryIsHosted(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	us := serve(t, "--git", "--data", data, "--sync=false")
 	host := strings.TrimPrefix(string(us.url), "ws://")

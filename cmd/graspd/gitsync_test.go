@@ -52,6 +52,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 
 // TestAPushToOneRelayIsClonedFromTheOther: two relays that one announcement names complete each other.
 func TestAPushToOneRelayIsClonedFromTheOther(t *testing.T) {
+	t.Parallel()
 	addressA, addressB := freeAddress(t), freeAddress(t)
 	start := func(address, data string) *running {
 		return serve(t, "--git", "--listen", address, "--data", data, "--sync-allow-private", "--sync-base-backoff=200ms", "--admin-listen=")

@@ -125,6 +125,7 @@ func TestTheURLOfARepositoryIsAPage(t *testing.T) {
 
 // TestABackupHasTheRepositories: made of a running relay and of a stopped one, it serves the same refs and takes the next push.
 func TestABackupHasTheRepositories(t *testing.T) {
+	t.Parallel()
 	h := hostOne(t)
 	host := strings.TrimPrefix(string(h.us.url), "ws://")
 	live, closed := filepath.Join(t.TempDir(), "copy"), filepath.Join(t.TempDir(), "copy")

@@ -11,6 +11,7 @@ import (
 
 // A relay whose bootstrap relay has no announcement for it says so wherever its operator looks, until it carries something.
 func TestARelayThatCarriesNothingSaysSo(t *testing.T) {
+	t.Parallel()
 	source := testkit.Serve(t)
 	now := time.Now().Unix()
 	for i := range 3 {

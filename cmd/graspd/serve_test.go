@@ -193,6 +193,7 @@ func TestCarriesEventsFromARelayToASubscriber(t *testing.T) {
 }
 
 func TestStopsAndStartsAgainWithItsEvents(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := serve(t, "--data", dir, "--domain", "relay.example.org")
 	ann := testkit.Announcement(testkit.Key(1), time.Now().Unix(), "proj", "wss://relay.example.org")
