@@ -283,7 +283,11 @@ func TestLives(t *testing.T) {
 		live(t, uint64(*replay), true)
 		return
 	}
-	for seed := range uint64(*lives) {
+	n := *lives
+	if testing.Short() {
+		n = min(n, 50)
+	}
+	for seed := range uint64(n) {
 		live(t, seed, false)
 	}
 }

@@ -29,6 +29,9 @@ var (
 // is small and soon gone, so garbage may gather.
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if testing.Short() {
+		*runs = min(*runs, 5)
+	}
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())
