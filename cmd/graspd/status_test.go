@@ -24,7 +24,7 @@ func TestStatusTable(t *testing.T) {
 			{URL: "wss://a.example.net", Bootstrap: true, Phase: "live", Health: "healthy", Want: status.Count{Repositories: 50, Roots: 2500},
 				Confirmed: status.Count{Repositories: 50, Roots: 2500}, SweptRoots: 7, Turn: status.Seconds{Duration: 3605 * time.Second}, Refused: 1, Counters: status.Counters{Sources: status.Sources{Live: 12, Catchup: 7400, Daily: 3}, Gaps: 2},
 				Uptime: &up, Coverage: &coverage},
-			{URL: "wss://longer.example.net", Phase: "waiting", Health: "dead", Failures: 61, Want: status.Count{Repositories: 1}, NextAttempt: next, Cause: cause},
+			{URL: "wss://longer.example.net", Phase: "waiting", Health: "dead", Failures: 61, Want: status.Count{Repositories: 1}, NextAttempt: next, Cause: cause, FailingSince: status.Moment{Time: now.Add(-30 * time.Hour)}},
 			{URL: "wss://now.example.net", Phase: "dialing", Health: "degraded", Failures: 1, NextAttempt: past, Uptime: &all},
 		}},
 	}
@@ -35,7 +35,8 @@ wss://a.example.net *     live     healthy       50/50 (1 refused)  2500/2500 (7
 wss://longer.example.net  waiting  dead (61)     0/1                0/0                               0     0        0      0     -       -         in 1h23m0s
 wss://now.example.net     dialing  degraded (1)  0/0                0/0                               0     0        0      0     100.0%  -         now
 
-wss://longer.example.net: not dialed for an announcement: port 22 belongs to another service\x1b[2J
+wss://longer.example.net: 61 failures in a row since 2026-11-19T06:00:00Z, the last one: not dialed for an announcement: port 22 belongs to another service\x1b[2J
+wss://now.example.net: 1 failure
 
 * bootstrap relay
 `

@@ -38,7 +38,7 @@ func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 		fmt.Fprint(t, strings.ToUpper(c.Title), "\t")
 	}
 	fmt.Fprintln(t, "NEXT ATTEMPT")
-	bootstrap, causes := false, ""
+	bootstrap := false
 	for _, r := range s.Sync.Relays {
 		fmt.Fprintln(t, strings.Join(row(r, now), "\t"))
 		bootstrap = bootstrap || r.Bootstrap
@@ -46,18 +46,28 @@ func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	for _, r := range s.Sync.Relays {
-		if r.Cause != "" {
-			fmt.Fprintf(&b, "\n%s: %s", r.URL, words.Escape(string(r.Cause)))
-			causes = "\n"
-		}
-	}
-	b.WriteString(causes)
+	printCauses(&b, s.Sync.Relays)
 	if bootstrap {
 		b.WriteString("\n* bootstrap relay\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// printCauses says why relays fail that do, a line each.
+func printCauses(b *strings.Builder, relays []status.Relay) {
+	end := ""
+	for _, r := range relays {
+		text := r.Failing()
+		if text == "" {
+			text = words.Printable(string(r.Cause))
+		}
+		if text != "" {
+			fmt.Fprintf(b, "\n%s: %s", r.URL, text)
+			end = "\n"
+		}
+	}
+	b.WriteString(end)
 }
 
 // row is the line of one relay: of repositories and roots how many are confirmed and wanted, events by how they came.

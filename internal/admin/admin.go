@@ -50,6 +50,7 @@ type Sync interface {
 type Config struct {
 	URL     grasp.RelayURL // of this relay
 	Version string
+	Start   time.Time // of this process; zero = not known
 	Store   Store
 	Sync    Sync                                  // nil when this relay does not sync
 	Metrics http.Handler                          // nil = none

@@ -81,11 +81,11 @@ func TestStatus(t *testing.T) {
 	const self = `{"relay":{"url":"wss://relay.example.org","version":"v1"},"store":{"events":151000,"repositories":1000,"head":151210},"sync":{"relays":[`
 	const other = `{"url":"wss://other.example.net","bootstrap":false,"phase":"live","health":"healthy",` +
 		`"want":{"repositories":50,"roots":2500},"confirmed":{"repositories":49,"roots":2498},"in_flight":3,"live_subscriptions":8,"swept_roots":7,"turn_seconds":3605,"refused_repositories":1,` +
-		`"negentropy":"works","failures":0,"cause":null,"next_attempt":null,"last_alive":"2026-11-20T12:00:00Z",` +
+		`"negentropy":"works","failures":0,"cause":null,"failing_since":null,"next_attempt":null,"last_alive":"2026-11-20T12:00:00Z",` +
 		`"events":{"live":12,"catchup":7400,"daily":1},"gaps":4,"undelivered":5,"uptime":0.998,"coverage":0.97}`
 	const waiting = `{"url":"wss://waiting.example.net","bootstrap":true,"phase":"waiting","health":"dead",` +
 		`"want":{"repositories":1,"roots":2},"confirmed":{"repositories":0,"roots":0},"in_flight":0,"live_subscriptions":0,"swept_roots":0,"turn_seconds":0,"refused_repositories":0,` +
-		`"negentropy":"unknown","failures":61,"cause":"dial: �refused","next_attempt":"2026-11-21T12:30:00Z","last_alive":null,` +
+		`"negentropy":"unknown","failures":61,"cause":"dial: �refused","failing_since":null,"next_attempt":"2026-11-21T12:30:00Z","last_alive":null,` +
 		`"events":{"live":0,"catchup":0,"daily":0},"gaps":0,"undelivered":0,"uptime":null,"coverage":null}`
 	syncing := here
 	syncing.Sync = fakeSync{relays: relays()}
@@ -145,13 +145,18 @@ func TestProblems(t *testing.T) {
 		c.Sync = fakeSync{relays: all}
 		return c
 	}
+	began := time.Now().Add(-time.Hour)
+	since := func(c admin.Config) admin.Config { c.Start = began; return c }
+	reached := status.Relay{Health: status.Degraded, LastAlive: status.Moment{Time: began.Add(time.Minute)}}
 	behind := status.Relay{
 		Health: status.Degraded, Want: status.Count{Repositories: 5, Roots: 40}, Confirmed: status.Count{Repositories: 3, Roots: 39}, Behind: 30 * time.Hour,
 	}
 	late, early, dead := behind, behind, behind
 	late.Want, early.Behind, dead.Health = late.Confirmed, 24*time.Hour-1, status.Dead
 	bootstrap := dead
-	bootstrap.Bootstrap, bootstrap.Failures = true, 61
+	bootstrap.Bootstrap, bootstrap.Failures, bootstrap.Cause = true, 61, "connection\nrefused"
+	bootstrap.FailingSince = status.Moment{Time: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	const told = `bootstrap relay wss://r0.example.net is dead: 61 failures in a row since 2026-11-20T12:00:00Z, the last one: connection\nrefused`
 	for _, c := range []struct {
 		name   string
 		config admin.Config
@@ -160,7 +165,7 @@ func TestProblems(t *testing.T) {
 		{"no sync", here, nil},
 		{"all is well", with(fakeStore{}, status.Relay{Health: status.Healthy}, early), nil},
 		{"a relay that a stranger named is dead", with(fakeStore{}, dead), nil},
-		{"a bootstrap relay is dead", with(fakeStore{}, bootstrap), []string{"bootstrap relay wss://r0.example.net is dead: 61 failures in a row"}},
+		{"a bootstrap relay is dead", with(fakeStore{}, bootstrap), []string{told}},
 		{"items", with(fakeStore{}, early, behind), []string{
 			"relay wss://r1.example.net has been behind for 30 hours; not confirmed: 2 repositories, 1 root events"}},
 		{"announcements", with(fakeStore{}, late), []string{
@@ -168,7 +173,9 @@ func TestProblems(t *testing.T) {
 		{"disk floor", with(fakeStore{room: store.ErrFull}), []string{"nothing is stored: the free disk space is at its floor (--disk-floor)"}},
 		{"disk unknown", with(fakeStore{room: errors.New("gone")}), []string{"whether there is room on the disk is not known: gone"}},
 		{"disk failed", with(fakeStore{room: store.ErrFull, failed: errors.New("broken")}, bootstrap), []string{
-			"nothing is stored until the next start: broken", "bootstrap relay wss://r0.example.net is dead: 61 failures in a row"}},
+			"nothing is stored until the next start: broken", told}},
+		{"none was reached", since(with(fakeStore{}, early)), []string{status.Unreached([]status.Relay{{URL: "wss://r0.example.net", Behind: time.Hour}}, began)}},
+		{"one was reached", since(with(fakeStore{}, early, reached)), nil},
 	} {
 		w := get(t, c.config, "GET", "/problems.json")
 		var got admin.Problems

@@ -58,7 +58,7 @@ func TestThePage(t *testing.T) {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
 	for _, s := range []string{
-		"<h1>wss://relay.example.org</h1>", "151\u2009000", "1 of 2", "bootstrap relay wss://waiting.example.net is dead",
+		"<h1>wss://relay.example.org</h1>", "151\u2009000", "1 of 2", "bootstrap relay wss://waiting.example.net is dead", `<div class="dim why">61 failures in a row, the last one: dial: `,
 		`<span class="state live healthy">live</span>`, `<span class="state waiting dead">dead</span>`, `<progress value="2547" max="2550">`,
 		"2\u2009547", `name="url" value="wss://waiting.example.net"`,
 		`<th class="n" title="events that the live subscription should have brought">Gaps</th><th class="n" title="part of the time watched">Uptime</th><th class="n" title="how much of what is here the relay has">Coverage</th>`,

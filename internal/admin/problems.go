@@ -51,10 +51,14 @@ func (c Config) look(ctx context.Context) []string {
 			list = append(list, "nothing is carried: "+n.Seen())
 		}
 	}
-	for _, r := range c.sorted(ctx) {
+	relays := c.sorted(ctx)
+	if text := status.Unreached(relays, c.Start); text != "" && !c.Start.IsZero() {
+		list = append(list, text)
+	}
+	for _, r := range relays {
 		switch {
 		case r.Health == status.Dead && r.Bootstrap:
-			list = append(list, fmt.Sprintf("bootstrap relay %s is dead: %d failures in a row", r.URL, r.Failures))
+			list = append(list, fmt.Sprintf("bootstrap relay %s is dead: %s", r.URL, r.Failing()))
 		case r.Health == status.Dead: // strangers name whatever they like
 		case r.Behind >= longBehind:
 			list = append(list, fmt.Sprintf("relay %s has been behind for %d hours; not confirmed: %s", r.URL, int(r.Behind.Hours()), missing(r)))

@@ -16,7 +16,7 @@ func (n *Node) adminPages() *admin.Pages {
 		Faults: n.faults, Moderation: n.Moderator,
 		Clients: func() (int, int) { s := n.Relay.Stats(); return s.Sessions, s.Subscriptions },
 	}
-	c.Nothing = n.Nothing
+	c.Nothing, c.Start = n.Nothing, n.start
 	m := metrics.Config{Version: c.Version, Store: n.Store, Door: n.Door, Relay: n.Relay, Faults: n.faults}
 	if n.Engine != nil {
 		c.Sync, m.Sync = n.Engine, n.Engine

@@ -89,6 +89,7 @@ type Node struct {
 	log     *slog.Logger
 	faults  *contain.Faults
 	self    nostr.PubKey
+	start   time.Time
 	git     *gitproc.Git  // nil as the disk is
 	disk    *gitrepo.Disk // nil without Git, and where Git brings its own
 	backups chan struct{} // full while a backup is under way
@@ -97,7 +98,7 @@ type Node struct {
 // New builds a node. It answers only when it runs, and has to be closed.
 func New(c Config) (_ *Node, err error) {
 	c = c.withDefaults()
-	n := &Node{cfg: c, log: c.Logger, faults: contain.New(c.Logger, nil), backups: make(chan struct{}, 1)}
+	n := &Node{cfg: c, start: c.Now(), log: c.Logger, faults: contain.New(c.Logger, nil), backups: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())

@@ -143,10 +143,13 @@ func (p *Peer) dialFailed(in DialFailed) {
 		p.ourself, p.phase = true, phaseIdle
 		p.report(Info, "this is our own relay: not synced")
 	case in.SlowIt && p.slowedBy < mostSlowed:
-		p.slowedBy++
+		wait, ours := p.asked.slowed(p.now)
+		if ours {
+			p.slowedBy++
+		}
 		p.cause = "asked to slow down"
-		p.phase, p.wakeDial = phaseWaiting, p.now.Mono+slowDown
-		p.report(Warn, "connection refused: asked to slow down", "wait", slowDown)
+		p.phase, p.wakeDial = phaseWaiting, p.now.Mono+wait
+		p.report(Warn, "connection refused: asked to slow down", "wait", wait)
 	default:
 		p.fail("connection failed", in.Reason)
 	}
@@ -175,8 +178,8 @@ func (p *Peer) fail(what, reason string) {
 	p.conn = nil
 	p.trialLost()
 	p.phase = phaseWaiting
-	wait := p.failures.Count(p.cfg.terms(), p.now)
-	p.cause, _ = words.Cut(reason, longestCause)
+	wait := p.asked.failed(&p.failures, p.cfg.terms(), p.now)
+	p.cause, _ = words.Cut(reason, LongestCause)
 	p.wakeDial = p.now.Mono + wait
 	if p.failures.Dead(p.cfg.terms(), p.now) {
 		p.report(Error, "relay is dead", "failing", p.now.Since(p.failures.First), "wait", wait, "cause", reason)

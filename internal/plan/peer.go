@@ -90,6 +90,7 @@ type Peer struct {
 	wakeDial time.Duration // no dial before
 	failures health.Failures
 	cause    string // of the last failure
+	asked    asked
 	slowedBy int    // attempts in a row that the relay met by asking to slow down
 	revived  Now    // when a new owner last had it tried while it was dead; zero = never
 	owners   owners // who named it while it was dead
@@ -175,7 +176,7 @@ func (p *Peer) input(in Input) bool {
 	case Disconnected:
 		p.disconnected(in.Reason)
 	case Retry:
-		p.wakeDial = min(p.wakeDial, p.now.Mono)
+		p.retry()
 	case Reconsider:
 		p.reconsider()
 	case Tick:
@@ -257,7 +258,7 @@ func (p *Peer) tend() {
 		return
 	}
 	if p.now.Mono >= p.conn.opened.Mono+stableAfter {
-		p.failures = health.Failures{}
+		p.failures, p.asked = health.Failures{}, asked{}
 	}
 	if p.now.Mono >= p.resyncAt {
 		p.scheduleResync()

@@ -17,6 +17,7 @@ type Record struct {
 	At           time.Time // when this was true
 	Failures     int       // in a row, since the last progress
 	FirstFailure time.Time // of these; zero when there is none
+	Cause        string    // of the last of these, or of the pause that the relay asked for
 	NextAttempt  time.Time // not before; zero = at once
 	LastAlive    time.Time // zero = never connected
 	Revived      time.Time // when a new owner last had it tried while it was dead; zero = never
@@ -24,8 +25,9 @@ type Record struct {
 	Uptime       health.Uptime
 	Alike        bool // it holds nearly what is held here, and is asked as a whole
 
-	Ourself bool // it proved to be this relay; not kept over restarts
-	HangsUp bool // when it is asked to reconcile; not kept over restarts
+	Planned time.Time // when it would be tried if no person had asked for a try; zero = none did. Not kept over restarts
+	Ourself bool      // it proved to be this relay; not kept over restarts
+	HangsUp bool      // when it is asked to reconcile; not kept over restarts
 
 	owners owners // who named it while it was dead; not kept over restarts
 }
@@ -75,7 +77,9 @@ func (r Record) Restarted(c Config) Record {
 
 // Retried is the record of a relay that the operator wants to be tried at once.
 func (r Record) Retried() Record {
-	r.NextAttempt = time.Time{}
+	if !r.NextAttempt.IsZero() {
+		r.Planned, r.NextAttempt = r.NextAttempt, time.Time{}
+	}
 	return r
 }
 
@@ -101,8 +105,12 @@ func (p *Peer) Record() Record {
 	r := Record{
 		At: p.now.Wall, Ourself: p.ourself, HangsUp: p.negDrops, Failures: p.failures.N, LastAlive: p.lastAlive, Revived: p.revived.Wall, Uptime: p.uptime, Alike: p.likeness.alike, owners: p.owners,
 	}
-	if p.failures.N > 0 {
-		r.FirstFailure = p.now.Wall.Add(-p.now.Since(p.failures.First))
+	r.FirstFailure = p.failingSince()
+	if r.Failures > 0 || p.slowedBy > 0 {
+		r.Cause = p.cause
+	}
+	if p.asked.planned > p.now.Mono {
+		r.Planned = p.now.Wall.Add(p.asked.planned - p.now.Mono)
 	}
 	if p.conn == nil && p.wakeDial > p.now.Mono {
 		r.NextAttempt = p.now.Wall.Add(p.wakeDial - p.now.Mono)
@@ -111,6 +119,14 @@ func (p *Peer) Record() Record {
 		r.References = p.now.Wall.Add(p.referencesAt - p.now.Mono)
 	}
 	return r
+}
+
+// failingSince is when the first of the failures in a row was; zero when there are none.
+func (p *Peer) failingSince() time.Time {
+	if p.failures.N == 0 {
+		return time.Time{}
+	}
+	return p.now.Wall.Add(-p.now.Since(p.failures.First))
 }
 
 // recall takes what was kept, at the first Step.
@@ -123,10 +139,15 @@ func (p *Peer) recall(r Record) {
 	if !r.Revived.IsZero() {
 		p.revived = p.now.Before(max(0, p.now.Wall.Sub(r.Revived)))
 	}
+	p.cause = r.Cause
 	if r.Failures > 0 {
 		p.failures = health.Failures{N: r.Failures, First: p.now.Before(r.Failing())}
 	}
 	p.wakeDial = p.now.Mono + r.wait(p.cfg, p.now.Wall)
+	if r.NextAttempt.IsZero() && !r.Planned.IsZero() {
+		r.NextAttempt = r.Planned
+		p.asked.planned = p.now.Mono + r.wait(p.cfg, p.now.Wall)
+	}
 	if !r.References.IsZero() {
 		// A clock that was set does not put it off for longer than a full resync would be.
 		wait := min(max(0, r.References.Sub(p.now.Wall)), p.cfg.Resync+p.cfg.Resync/24)

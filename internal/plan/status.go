@@ -5,8 +5,8 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// longestCause is how much of a reason is kept. Bytes.
-const longestCause = 300
+// LongestCause is how much of a reason is kept. Bytes.
+const LongestCause = 300
 
 var phaseNames = [...]string{phaseIdle: "idle", phaseDialing: "dialing", phaseOpen: "syncing", phaseWaiting: "waiting"}
 
@@ -21,6 +21,7 @@ func (p *Peer) Status() status.Relay {
 	if p.failures.N > 0 || p.slowedBy > 0 {
 		s.Cause = status.Text(p.cause)
 	}
+	s.FailingSince.Time = p.failingSince()
 	if p.phase == phaseWaiting {
 		s.NextAttempt.Time = p.now.Wall.Add(p.wakeDial - p.now.Mono)
 	}

@@ -313,6 +313,7 @@ func (p *Peer) taskDone(t *task) {
 		again := p.held.drop(it)
 		if p.confirmed.put(it, p.repository(it)) && !again {
 			p.failures.Progress()
+			p.asked = asked{}
 		}
 	}
 	if g.swept {

@@ -23,7 +23,7 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	full := plan.Record{
 		At: now, Failures: 17, FirstFailure: now.Add(-3 * time.Hour), NextAttempt: now.Add(time.Hour), LastAlive: now.Add(-4 * time.Hour),
 		Revived: now.Add(-time.Hour), References: now.Add(5 * time.Hour), Uptime: health.Uptime{Connected: 90 * 24 * time.Hour, Not: 5 * time.Second},
-		Alike: true,
+		Alike: true, Cause: "dial tcp: connection refused",
 	}
 	for _, r := range []plan.Record{{}, full, {At: now, LastAlive: time.Date(1969, 12, 31, 23, 0, 0, 0, time.UTC)}} {
 		b := encodeRecord(r)
@@ -43,6 +43,16 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 		if _, err := decodeRecord(b); err == nil {
 			t.Error("another version is taken")
 		}
+		before := r
+		before.Cause = ""
+		b = b[:recordLen]
+		b[0] = causeless
+		if got, err := decodeRecord(b); err != nil || fmt.Sprint(got) != fmt.Sprint(before) {
+			t.Errorf("%+v without a cause became %+v, %v", r, got, err)
+		}
+	}
+	if got, err := decodeRecord(encodeRecord(plan.Record{Cause: strings.Repeat("x", 1000)})); err != nil || len(got.Cause) > plan.LongestCause {
+		t.Errorf("a long cause: %d bytes, %v", len(got.Cause), err)
 	}
 	// Whatever the bytes, nothing absurd comes out of them.
 	r := rand.New(rand.NewPCG(1, 1))

@@ -7,15 +7,17 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/words"
 )
 
-// recordVersion is the version of the shape below. What another version wrote
-// is not read: the relay begins anew.
-const recordVersion = 3
+// recordVersion is the version of the shape below. Version 3, which ends before the cause, is read too; what another version
+// wrote is not: the relay begins anew.
+const recordVersion, causeless = 4, 3
 
-// recordLen is the length of version 3: the version, the number of failures, six
+// recordLen is the length of what stands before the cause: the version, the number of failures, six
 // times and two durations, big endian, and whether the relay is alike, 0 or 1.
-// Times are milliseconds since 1970, 0 for none; durations are milliseconds.
+// Times are milliseconds since 1970, 0 for none; durations are milliseconds. The cause of the last failure is the length in two
+// bytes, and so many bytes.
 const recordLen = 1 + 4 + 6*8 + 2*8 + 1
 
 var errRecord = errors.New("unreadable record of a relay")
@@ -32,20 +34,24 @@ func encodeRecord(r plan.Record) []byte {
 	}
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Uptime.Connected.Milliseconds()))
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Uptime.Not.Milliseconds()))
+	alike := byte(0)
 	if r.Alike {
-		return append(b, 1)
+		alike = 1
 	}
-	return append(b, 0)
+	cause, _ := words.Cut(r.Cause, plan.LongestCause)
+	b = binary.BigEndian.AppendUint16(append(b, alike), uint16(len(cause)))
+	return append(b, cause...)
 }
 
 func decodeRecord(b []byte) (plan.Record, error) {
-	if len(b) == 0 || b[0] != recordVersion {
+	if len(b) == 0 || b[0] != recordVersion && b[0] != causeless {
 		return plan.Record{}, fmt.Errorf("%w: another version", errRecord)
 	}
-	if len(b) != recordLen {
+	cause, ok := causeIn(b)
+	if !ok {
 		return plan.Record{}, fmt.Errorf("%w: %d bytes", errRecord, len(b))
 	}
-	r := plan.Record{Failures: int(binary.BigEndian.Uint32(b[1:]))}
+	r := plan.Record{Failures: int(binary.BigEndian.Uint32(b[1:])), Cause: cause}
 	next := b[5:]
 	number := func() int64 {
 		n := int64(binary.BigEndian.Uint64(next))
@@ -69,6 +75,18 @@ func decodeRecord(b []byte) (plan.Record, error) {
 	}
 	r.Alike = next[0] == 1
 	return r, nil
+}
+
+// causeIn is the cause in a record, or that the record is of another length.
+func causeIn(b []byte) (cause string, ok bool) {
+	if b[0] == causeless {
+		return "", len(b) == recordLen
+	}
+	if len(b) < recordLen+2 {
+		return "", false
+	}
+	n, cause := int(binary.BigEndian.Uint16(b[recordLen:])), string(b[recordLen+2:])
+	return cause, n == len(cause) && n <= plan.LongestCause
 }
 
 // longestUptime is more than any relay was watched.

@@ -13,22 +13,23 @@ import (
 // Relay is how this relay stands with another one. In JSON times are RFC 3339 in UTC, ratios 0 to 1, and what is not known is
 // null.
 type Relay struct {
-	URL         grasp.RelayURL `json:"url"`
-	Bootstrap   bool           `json:"bootstrap"`
-	Phase       string         `json:"phase"` // idle, waiting, dialing, syncing or live
-	Health      Health         `json:"health"`
-	Want        Count          `json:"want"`
-	Confirmed   Count          `json:"confirmed"`
-	InFlight    int            `json:"in_flight"` // items whose stored events are being asked
-	LiveREQs    int            `json:"live_subscriptions"`
-	SweptRoots  int            `json:"swept_roots"`
-	Turn        Seconds        `json:"turn_seconds"`         // how long it takes until each of these has been asked again; 0 = there are none
-	Refused     int            `json:"refused_repositories"` // the relay refuses to be asked for them
-	Negentropy  string         `json:"negentropy"`           // unknown, works, truncates or refused
-	Failures    int            `json:"failures"`             // in a row
-	Cause       Text           `json:"cause"`                // of the last of these, a stranger's text perhaps
-	NextAttempt Moment         `json:"next_attempt"`         // zero when connected
-	LastAlive   Moment         `json:"last_alive"`           // zero when never connected
+	URL          grasp.RelayURL `json:"url"`
+	Bootstrap    bool           `json:"bootstrap"`
+	Phase        string         `json:"phase"` // idle, waiting, dialing, syncing or live
+	Health       Health         `json:"health"`
+	Want         Count          `json:"want"`
+	Confirmed    Count          `json:"confirmed"`
+	InFlight     int            `json:"in_flight"` // items whose stored events are being asked
+	LiveREQs     int            `json:"live_subscriptions"`
+	SweptRoots   int            `json:"swept_roots"`
+	Turn         Seconds        `json:"turn_seconds"`         // how long it takes until each of these has been asked again; 0 = there are none
+	Refused      int            `json:"refused_repositories"` // the relay refuses to be asked for them
+	Negentropy   string         `json:"negentropy"`           // unknown, works, truncates or refused
+	Failures     int            `json:"failures"`             // in a row
+	Cause        Text           `json:"cause"`                // of the last of these, a stranger's text perhaps
+	FailingSince Moment         `json:"failing_since"`        // the first of these failures; zero when there are none
+	NextAttempt  Moment         `json:"next_attempt"`         // zero when connected
+	LastAlive    Moment         `json:"last_alive"`           // zero when never connected
 	Counters
 	Uptime   *float64 `json:"uptime"`   // the share of the time watched
 	Coverage *float64 `json:"coverage"` // how much of what is here the relay has, over its repositories

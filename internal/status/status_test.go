@@ -13,7 +13,8 @@ import (
 var full = Relay{
 	URL: "wss://relay.example", Bootstrap: true, Phase: "dialing", Health: Degraded, Want: Count{5, 40}, Confirmed: Count{4, 39}, InFlight: 2, LiveREQs: 3,
 	SweptRoots: 7, Turn: Seconds{3605*time.Second + 400*time.Millisecond}, Refused: 1, Negentropy: "works", Failures: 6, Cause: "refused by \xff\xfeit",
-	NextAttempt: Moment{time.Date(2026, 11, 21, 13, 30, 0, 987, time.FixedZone("", 3600))}, LastAlive: Moment{time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)},
+	FailingSince: Moment{time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)},
+	NextAttempt:  Moment{time.Date(2026, 11, 21, 13, 30, 0, 987, time.FixedZone("", 3600))}, LastAlive: Moment{time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)},
 	Counters: Counters{Sources: Sources{12, 7400, 3}, Gaps: 4, Undelivered: 5, Attempts: 9, DialFailures: 6, Rounds: 11, NegSent: 1000, NegReceived: 500, Equal: 100},
 	Uptime:   new(0.9996), Coverage: new(0.97), Connected: true, Behind: 90 * time.Second, Lacks: &Lacks{21, 2},
 }
@@ -23,10 +24,10 @@ func TestTheDocumentAndBack(t *testing.T) {
 	for want, r := range map[string]Relay{
 		`{"url":"wss://relay.example","bootstrap":true,"phase":"dialing","health":"degraded","want":{"repositories":5,"roots":40},` +
 			`"confirmed":{"repositories":4,"roots":39},"in_flight":2,"live_subscriptions":3,"swept_roots":7,"turn_seconds":3605,"refused_repositories":1,` +
-			`"negentropy":"works","failures":6,"cause":"refused by ` + "\uFFFD" + `it","next_attempt":"2026-11-21T12:30:00Z","last_alive":"2026-11-20T12:00:00Z",` +
+			`"negentropy":"works","failures":6,"cause":"refused by ` + "\uFFFD" + `it","failing_since":"2026-11-20T12:30:00Z","next_attempt":"2026-11-21T12:30:00Z","last_alive":"2026-11-20T12:00:00Z",` +
 			`"events":{"live":12,"catchup":7400,"daily":3},"gaps":4,"undelivered":5,"uptime":0.9996,"coverage":0.97}`: full,
 		`{"url":"","bootstrap":false,"phase":"idle","health":"healthy","want":{"repositories":0,"roots":0},"confirmed":{"repositories":0,"roots":0},` +
-			`"in_flight":0,"live_subscriptions":0,"swept_roots":0,"turn_seconds":0,"refused_repositories":0,"negentropy":"","failures":0,"cause":null,` +
+			`"in_flight":0,"live_subscriptions":0,"swept_roots":0,"turn_seconds":0,"refused_repositories":0,"negentropy":"","failures":0,"cause":null,"failing_since":null,` +
 			`"next_attempt":null,"last_alive":null,"events":{"live":0,"catchup":0,"daily":0},"gaps":0,"undelivered":0,"uptime":null,"coverage":null}`: {Phase: "idle", Health: Healthy},
 	} {
 		b, err := json.Marshal(r)

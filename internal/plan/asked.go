@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/graspd/graspd/internal/health"
+)
+
+// asked is a try that a person asked for: the next attempt stays as near as it was if this one fails, so that whoever looks for a
+// fault and tries often does not make the relay wait longer. The zero value is none.
+type asked struct {
+	planned time.Duration // when the relay would have been tried anyway; 0 = nobody asked
+}
+
+// retry has a relay that waits tried at once.
+func (p *Peer) retry() {
+	if p.phase == phaseWaiting && p.wakeDial > p.now.Mono {
+		p.asked.planned = p.wakeDial
+	}
+	p.wakeDial = min(p.wakeDial, p.now.Mono)
+}
+
+// failed counts a failure and returns how long to wait before the next attempt: as long as it was to be before a person asked for this
+// one, where that time is still to come.
+func (a *asked) failed(f *health.Failures, t health.Terms, now Now) time.Duration {
+	planned := a.planned
+	*a = asked{}
+	if planned > now.Mono {
+		return planned - now.Mono
+	}
+	return f.Count(t, now)
+}
+
+// slowed returns how long to wait for a relay that asked to slow down, and whether that is the answer to a try of our own.
+func (a *asked) slowed(now Now) (wait time.Duration, ours bool) {
+	planned := a.planned
+	*a = asked{}
+	return max(slowDown, planned-now.Mono), planned <= now.Mono
+}
