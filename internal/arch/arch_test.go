@@ -26,6 +26,7 @@ var layers = map[string]int{
 	"internal/bucket":     0,
 	"internal/words":      0,
 	"internal/nostr":      1,
+	"internal/markdown":   1,
 	"internal/fifo":       0,
 	"internal/gather":     0,
 	"internal/refusal":    0,

@@ -1,0 +1,90 @@
+package markdown
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// tamer changes the parsed text: headings follow each other without a gap, and names of NIP-19 become nodes of their own.
+type tamer struct{ Options }
+
+// reference is a name of NIP-19 in a text.
+type reference struct {
+	ast.BaseInline
+	name string
+}
+
+var kindReference = ast.NewNodeKind("Reference")
+
+func (*reference) Kind() ast.NodeKind              { return kindReference }
+func (r *reference) Dump(source []byte, level int) { ast.DumpHelper(r, source, level, nil, nil) }
+
+// named is a name of NIP-19 as clients write it into texts (NIP-21, NIP-27).
+var named = regexp.MustCompile(`nostr:((?:npub|nprofile|note|nevent|naddr)1[02-9ac-hj-np-z]{20,1000})`)
+
+// Transform implements parser.ASTTransformer.
+func (t tamer) Transform(doc *ast.Document, r text.Reader, _ parser.Context) {
+	source := r.Source()
+	level := t.Heading - 1
+	var texts []*ast.Text
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Heading:
+			n.Level = min(max(n.Level+t.Heading-1, t.Heading), level+1, 6)
+			level = n.Level
+		case *ast.CodeSpan, *ast.Link, *ast.AutoLink, *ast.Image:
+			return ast.WalkSkipChildren, nil
+		case *ast.Text:
+			texts = append(texts, n)
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, n := range texts {
+		split(n, source)
+	}
+}
+
+// split takes the names out of a text.
+func split(n *ast.Text, source []byte) {
+	all := named.FindAllSubmatchIndex(n.Segment.Value(source), -1)
+	if len(all) == 0 {
+		return
+	}
+	parent, from := n.Parent(), n.Segment.Start
+	begin := from
+	for _, at := range all {
+		if s := text.NewSegment(begin, from+at[0]); !s.IsEmpty() {
+			parent.InsertBefore(parent, n, ast.NewTextSegment(s))
+		}
+		parent.InsertBefore(parent, n, &reference{name: string(source[from+at[2] : from+at[3]])})
+		begin = from + at[1]
+	}
+	n.Segment = text.NewSegment(begin, n.Segment.Stop) // which keeps its line break
+}
+
+// safe is the URL that a link may lead to, "" for none.
+func (o Options) safe(url string) string {
+	url = strings.TrimSpace(url)
+	scheme, _, has := strings.Cut(url, ":")
+	if i := strings.IndexAny(scheme, "/?#"); !has || i >= 0 { // a relative one
+		switch {
+		case o.Link == nil || url == "":
+			return ""
+		case strings.HasPrefix(url, "//"):
+			return "https:" + url
+		}
+		return o.Link(url)
+	}
+	switch strings.ToLower(scheme) {
+	case "http", "https", "mailto":
+		return url
+	}
+	return ""
+}
