@@ -59,6 +59,7 @@ func feed(ctx context.Context, door *ingest.Door, in io.Reader, pass int, t *tal
 	var open sync.WaitGroup
 	defer open.Wait()
 	lines := newLineReader(in, importLine)
+	submitted, first := 0, "" // first is what the file looks like, if its first line is no event
 	for {
 		line, err := lines.next()
 		n := lines.n
@@ -80,8 +81,15 @@ func feed(ctx context.Context, door *ingest.Door, in io.Reader, pass int, t *tal
 			if t.unreadable++; t.unreadable <= importProblems {
 				fmt.Fprintf(problems, "graspd: line %d: %v\n", n, err)
 			}
+			if n == 1 {
+				first = looksLike(line)
+			}
+			if t.unreadable == importProblems && submitted == 0 {
+				return fmt.Errorf("import: this is no file of events, one JSON object a line: of the first %d lines none is one%s", n, first)
+			}
 			continue
 		}
+		submitted++
 		open.Add(1)
 		if err := src.Submit(ctx, e, store.Direct, func(v policy.Verdict) { t.decided(n, v); open.Done() }); err != nil {
 			open.Done()
@@ -93,67 +101,3 @@ func feed(ctx context.Context, door *ingest.Door, in io.Reader, pass int, t *tal
 // operator stands in for the authors: what was exported may hold protected
 // events (NIP-70), which they had brought in person.
 func operator(*nostr.Event) policy.Bearer { return policy.Author }
-
-// tally knows the last verdict on every line.
-type tally struct {
-	unreadable int // owned by the reading goroutine
-
-	mu      sync.Mutex // guards the rest
-	verdict [policy.Failed + 1]int
-	last    map[int]policy.Outcome // of the lines that may be decided again
-	cause   string
-}
-
-// decided counts a verdict, and takes back what the line was counted as before.
-func (t *tally) decided(line int, v policy.Verdict) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	o := v.Outcome
-	if before, again := t.last[line]; again {
-		t.verdict[before]--
-		delete(t.last, line)
-		if o == policy.Duplicate { // it had been waiting inside
-			o = policy.Accept
-		}
-	}
-	t.verdict[o]++
-	switch {
-	case o.Orphan():
-		t.last[line] = o
-	case o == policy.Failed:
-		t.cause = v.Reason
-	}
-}
-
-func (t *tally) waits(line int) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, ok := t.last[line]
-	return ok
-}
-
-// orphans is how many lines may be decided otherwise when others are stored.
-func (t *tally) orphans() int { t.mu.Lock(); defer t.mu.Unlock(); return len(t.last) }
-
-func (t *tally) count(o policy.Outcome) int { t.mu.Lock(); defer t.mu.Unlock(); return t.verdict[o] }
-
-// total counts the verdicts on all lines so far.
-func (t *tally) total() (n int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, some := range t.verdict {
-		n += some
-	}
-	return n
-}
-
-func (t *tally) stored() int { return t.count(policy.Accept) }
-
-func (t *tally) String() string {
-	refused := 0
-	for o := policy.Withdraw; o <= policy.Discard; o++ {
-		refused += t.count(o)
-	}
-	return fmt.Sprintf("stored %d, known before %d, refused by the rules %d, forged %d, unreadable %d",
-		t.stored(), t.count(policy.Duplicate), refused, t.count(policy.Invalid), t.unreadable)
-}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/policy"
@@ -52,21 +53,30 @@ func importCommand(ctx context.Context, args []string, std stdio, env environmen
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return runImport(ctx, door, file, std, progress.NewMeter(screen, "importing", "events", time.Now))
+	return runImport(ctx, door, service, file, std, progress.NewMeter(screen, "importing", "events", time.Now))
 }
 
 // runImport runs the door while the file is fed through it.
-func runImport(ctx context.Context, door *ingest.Door, file *os.File, std stdio, p *progress.Meter) error {
+func runImport(ctx context.Context, door *ingest.Door, service grasp.Service, file *os.File, std stdio, p *progress.Meter) error {
 	doorCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var g errgroup.Group
 	g.Go(func() error { return door.Run(doorCtx) })
-	t := &tally{last: make(map[int]policy.Outcome)}
+	t := newTally()
 	err := feedAll(ctx, door, &measured{ReadSeeker: file, size: sizeOf(file), meter: p, tally: t}, t, std.err)
 	p.End()
 	stop()
 	err = errors.Join(err, g.Wait())
 	fmt.Fprintln(std.out, t)
+	for _, line := range t.reasons(service) {
+		fmt.Fprintln(std.out, line)
+	}
+	if hint := elseDomain(door.Unlisted(), service); hint != "" && t.count(policy.Unlisted) > 0 {
+		fmt.Fprintln(std.out, hint)
+	}
+	if err == nil && t.nothing() {
+		err = errors.New("import: nothing was stored")
+	}
 	if failed := t.count(policy.Failed); err == nil && failed > 0 {
 		err = fmt.Errorf("import: %d events could not be stored: %s", failed, t.cause)
 	}

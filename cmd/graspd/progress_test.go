@@ -70,7 +70,7 @@ func TestProgressOfAnImport(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	var drawn, out bytes.Buffer
 	p := progress.NewMeter(progress.NewScreen(&drawn, func() int { return 80 }), "importing", "events", func() time.Time { now = now.Add(time.Second); return now })
-	if err := runImport(t.Context(), door, file, stdio{out: &out, err: &out}, p); err != nil {
+	if err := runImport(t.Context(), door, service, file, stdio{out: &out, err: &out}, p); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(drawn.String(), "importing ████████████████████████ 100 %") || !strings.HasSuffix(drawn.String(), "\r\x1b[J") {
