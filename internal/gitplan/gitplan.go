@@ -69,6 +69,7 @@ type Need struct {
 	Event   nostr.ID
 	After   time.Duration  // from now on until it is looked for
 	Sources []grasp.Source // that may have this alone
+	Alone   bool           // it is asked for by itself, as something of it was not taken before
 }
 
 // Fetch is one conversation with one server.
@@ -81,9 +82,10 @@ type Fetch struct {
 
 // Outcome is how a fetch ended.
 type Outcome struct {
-	Answer  Answer
-	Retry   time.Duration // that a server asked to be left alone for, 0 where it did not say
-	Brought []nostr.ID    // whose git data is complete here since
+	Answer   Answer
+	Retry    time.Duration // that a server asked to be left alone for, 0 where it did not say
+	Brought  []nostr.ID    // whose git data is complete here since
+	Requests int           // that were made; 0 is not known
 }
 
 // Answer is what a server did.
@@ -95,7 +97,8 @@ const (
 	Absent                 // in order: there is no such repository, or none for us
 	Limited                // it wants to be asked less
 	Failed                 // it was not reached, or did not answer as a git server does
-	TooMuch                // in order: it has more than may be here
+	TooMuch                // in order: it shows more than is read
+	Refused                // in order: of what it sent something is not taken here, or is too much, and so nothing is
 	Ours                   // something failed here; nothing is known about the server
 )
 
@@ -117,6 +120,9 @@ type Plan struct {
 	surveys []Fetch
 	gave    map[nostr.PubKey]grasp.Source // who had something new of an owner last
 	serial  uint64
+	forgot  time.Duration // mono: when what is not worth being remembered was looked for last
+
+	allowances map[string]*allowance // by host, whatever the port
 }
 
 // running is a fetch under way.
@@ -124,6 +130,7 @@ type running struct {
 	Fetch
 	host  string
 	quiet bool // nothing has come for a while
+	first bool // it is asked for what it was not asked for before
 	began health.Now
 
 	stopped bool
@@ -143,7 +150,7 @@ func New(c Config) *Plan {
 	}
 	return &Plan{
 		cfg: c, repos: map[nip34.Address]*repo{}, hosts: map[string]*host{}, fetches: map[uint64]*running{},
-		gave: map[nostr.PubKey]grasp.Source{}, ready: newReady(),
+		gave: map[nostr.PubKey]grasp.Source{}, ready: newReady(), allowances: map[string]*allowance{},
 	}
 }
 
@@ -206,13 +213,39 @@ func (p *Plan) Ended(now health.Now, id uint64, o Outcome) {
 	if h := p.hosts[f.host]; h != nil {
 		h.ended(now, p.terms(f.host), o)
 	}
+	p.allowance(f.Source.Host()).ended(now, f.first, o)
 	if len(o.Brought) > 0 {
 		p.remember(f.Of.PubKey, f.Source)
 	}
 	if r := p.repos[f.Of]; r != nil && len(f.Needs) > 0 {
-		r.ended(now, f.Fetch, o)
-		if len(r.needs) == 0 {
+		r.ended(now, f, o)
+		switch {
+		case len(r.needs) == 0:
 			delete(p.repos, f.Of)
+		case !r.ready:
+			p.later.put(r) // somebody may have their turn earlier than before
+		}
+	}
+}
+
+// returnPause is what is between two times that a host is taken for one that has returned.
+const returnPause = time.Minute
+
+// Returned takes note that a host which fails is there again, as is known from elsewhere: it is asked in a moment, and not when its wait
+// is over. One that has asked to be left alone is, all the same.
+func (p *Plan) Returned(now health.Now, name string) {
+	back := map[string]time.Duration{}
+	for server, h := range p.hosts {
+		if h.name == name && h.returns(now) {
+			back[server] = h.until
+		}
+	}
+	if len(back) == 0 {
+		return
+	}
+	for _, r := range p.repos {
+		if r.returns(back) && !r.ready {
+			p.later.put(r)
 		}
 	}
 }

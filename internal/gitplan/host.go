@@ -8,10 +8,13 @@ import (
 
 // host is what is known about a server, whatever repositories it has.
 type host struct {
+	name     string // without a port
 	running  int
 	proven   bool // it has answered as a git server does
 	failures health.Failures
 	until    time.Duration // mono: not before
+	failing  bool          // for no other reason than that it failed
+	returned health.Now    // when it was taken for one that is there again, last
 	pace     time.Duration // between two fetches, 0 for none
 	next     time.Duration // mono: of the next one by pace
 	slowed   health.Now    // when it said last that there are too many
@@ -36,7 +39,7 @@ func (h *host) started(now health.Now) {
 func (h *host) ended(now health.Now, t health.Terms, o Outcome) {
 	h.running--
 	switch o.Answer {
-	case Answered, Absent, TooMuch:
+	case Answered, Absent, TooMuch, Refused:
 		h.proven = true
 		h.failures.Progress()
 	case Limited:
@@ -46,10 +49,25 @@ func (h *host) ended(now health.Now, t health.Terms, o Outcome) {
 		if wait <= 0 {
 			wait = t.Backoff(1)
 		}
-		h.until = max(h.until, now.Mono+wait)
+		h.until, h.failing = max(h.until, now.Mono+wait), false
 	case Failed:
+		if h.until <= now.Mono {
+			h.failing = true
+		}
 		h.until = max(h.until, now.Mono+h.failures.Count(t, now))
 	}
+}
+
+// backIn is when a host is asked that is there again. What it does there first takes a moment.
+const backIn = 2 * time.Second
+
+// returns ends the wait of a host that is there again, and reports whether there was one to be ended.
+func (h *host) returns(now health.Now) bool {
+	if !h.failing || h.until <= now.Mono+backIn || h.returned != (health.Now{}) && now.Since(h.returned) < returnPause {
+		return false
+	}
+	h.returned, h.until = now, now.Mono+backIn
+	return true
 }
 
 // forget reports whether nothing is worth being remembered of a host.

@@ -22,13 +22,27 @@ type repo struct {
 
 type need struct {
 	Need
-	due time.Duration // mono: not before
+	due  time.Duration // mono: not before
+	most int           // events that are asked for together, this one of them; 0 is any number
+	not  map[grasp.Source]rest
 }
 
-// turn is when a source is asked again for a repository.
+// rest is for how long a source is not asked for what was not taken from it.
+type rest struct {
+	until time.Duration // mono
+	wait  time.Duration
+}
+
+// mostRest is the longest of such rests, which begin with LazyEvery and double.
+const mostRest = 6 * time.Hour
+
+// turn is when a source is asked again for a repository. What cannot be asked for together is asked for in parts, one after the other.
 type turn struct {
 	next    time.Duration // mono: not before
 	attempt int           // since something was lacked last that is new
+	open    bool          // there are parts that it was not asked for yet in this round
+	done    map[nostr.ID]bool
+	stopped time.Duration // mono, since it was stopped for others before it was through; 0: it was not
 	Asked
 }
 
@@ -47,14 +61,17 @@ func (r *repo) lacks(now health.Now, l Lack) (earlier bool) {
 	before, fresh := r.needs, false
 	r.needs = nil
 	for _, n := range l.Needs {
-		due := now.Mono + max(n.After, 0)
+		x := need{Need: n, due: now.Mono + max(n.After, 0)}
+		if n.Alone {
+			x.most = 1
+		}
 		i := slices.IndexFunc(before, func(b need) bool { return b.Event == n.Event })
 		if i >= 0 {
-			earlier = earlier || due < before[i].due
-			due = min(before[i].due, due)
+			earlier = earlier || x.due < before[i].due
+			x.due, x.most, x.not = min(before[i].due, x.due), before[i].most, before[i].not
 		}
 		fresh = fresh || i < 0 || !slices.Equal(before[i].Sources, n.Sources)
-		r.needs = append(r.needs, need{n, due})
+		r.needs = append(r.needs, x)
 	}
 	fresh = fresh || !slices.Equal(r.sources, l.Sources)
 	r.sources = l.Sources
@@ -79,7 +96,7 @@ func (r *repo) lacks(now health.Now, l Lack) (earlier bool) {
 func (r *repo) anew(now health.Now) {
 	r.since = now
 	for _, t := range r.turns {
-		t.next, t.attempt = now.Mono, 0
+		t.next, t.attempt, t.open = now.Mono, 0, false
 	}
 }
 
@@ -103,14 +120,17 @@ func (r *repo) next() (first time.Duration) {
 // due is when the first of the needs is that a source may have.
 func (r *repo) due(s grasp.Source) (first time.Duration) {
 	first = never
-	everything := slices.Contains(r.sources, s)
+	everything, t := slices.Contains(r.sources, s), r.turns[s]
 	for _, n := range r.needs {
-		if everything || slices.Contains(n.Sources, s) {
-			first = min(first, n.due)
+		if (everything || slices.Contains(n.Sources, s)) && !t.had(n.Event) {
+			first = min(first, max(n.due, n.not[s].until))
 		}
 	}
 	return first
 }
+
+// had reports whether the source was asked for an event in this round.
+func (t *turn) had(id nostr.ID) bool { return t.open && t.done[id] }
 
 // all are the sources of the repository and of what it lacks, each once.
 func (r *repo) all() []grasp.Source {
@@ -125,35 +145,100 @@ func (r *repo) all() []grasp.Source {
 	return out
 }
 
-// wanted are the events whose data may be at a source, of those that are due.
+// wanted are the events to ask a source for, of those that are due: the first, and those that can be asked for with it.
 func (r *repo) wanted(now health.Now, s grasp.Source) (out []nostr.ID) {
-	everything := slices.Contains(r.sources, s)
-	for _, n := range r.needs {
-		if n.due <= now.Mono && (everything || slices.Contains(n.Sources, s)) {
+	most := -1
+	for _, n := range r.eligible(now, s) {
+		if most < 0 {
+			most = n.most
+		}
+		if n.most == most && (most == 0 || len(out) < most) {
 			out = append(out, n.Event)
 		}
 	}
 	return out
 }
 
-// asked takes note that a source is being asked.
-func (r *repo) asked(now health.Now, s grasp.Source, jitter float64) {
+func (r *repo) eligible(now health.Now, s grasp.Source) (out []need) {
+	everything, t := slices.Contains(r.sources, s), r.turns[s]
+	for _, n := range r.needs {
+		if max(n.due, n.not[s].until) <= now.Mono && (everything || slices.Contains(n.Sources, s)) && !t.had(n.Event) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// asked takes note that a source is being asked for events. Its round is over when there is nothing else to ask it for.
+func (r *repo) asked(now health.Now, s grasp.Source, events []nostr.ID, jitter float64) {
 	t := r.turns[s]
+	if !t.open {
+		t.open, t.done = true, map[nostr.ID]bool{}
+	}
+	for _, id := range events {
+		t.done[id] = true
+	}
+	if t.next = now.Mono; len(r.eligible(now, s)) > 0 {
+		return
+	}
 	wait := LazyEvery
 	if now.Since(r.since) < EagerFor {
 		wait = min(firstWait<<min(t.attempt, 10), eagerWait)
 	}
 	t.attempt++
-	t.next = now.Mono + wait + time.Duration(jitter*float64(wait)/8)
+	t.open, t.next = false, now.Mono+wait+time.Duration(jitter*float64(wait)/8)
 }
 
-// ended takes note of what a source gave. What was too much is not sent again every two minutes.
-func (r *repo) ended(now health.Now, f Fetch, o Outcome) {
+// ended takes note of what a source gave.
+func (r *repo) ended(now health.Now, f *running, o Outcome) {
 	if t := r.turns[f.Source]; t != nil {
 		t.Asked = Asked{Last: now.Wall, Answer: o.Answer, Gave: t.Gave || len(o.Brought) > 0}
-		if o.Answer == TooMuch {
+		switch {
+		case !f.evicted:
+			t.stopped = 0
+		case t.stopped == 0:
+			t.stopped = max(now.Mono, 1)
+		}
+		switch o.Answer {
+		case TooMuch:
 			t.next = max(t.next, now.Mono+LazyEvery)
+		case Refused:
+			r.refused(now, t, f, o)
 		}
 	}
 	r.needs = slices.DeleteFunc(r.needs, func(n need) bool { return slices.Contains(o.Brought, n.Event) })
+}
+
+// refused lets events be asked for in halves after something of them was not taken, in the same round. What was not taken by itself is
+// left for longer and longer, and never asked for with others again.
+func (r *repo) refused(now health.Now, t *turn, f *running, o Outcome) {
+	for i := range r.needs {
+		n := &r.needs[i]
+		if !slices.Contains(f.Needs, n.Event) || slices.Contains(o.Brought, n.Event) {
+			continue
+		}
+		if half := (len(f.Needs) + 1) / 2; n.most == 0 || n.most > half {
+			n.most = half
+		}
+		if len(f.Needs) == 1 {
+			wait := min(max(LazyEvery, 2*n.not[f.Source].wait), mostRest)
+			if n.not == nil {
+				n.not = map[grasp.Source]rest{}
+			}
+			n.not[f.Source] = rest{now.Mono + wait, wait}
+			return
+		}
+		delete(t.done, n.Event)
+		t.open, t.next = true, now.Mono
+	}
+}
+
+// returns brings the turns of servers forward that are there again, and reports whether it has any of them.
+func (r *repo) returns(back map[string]time.Duration) (some bool) {
+	for s, t := range r.turns {
+		if until, ok := back[s.Server()]; ok {
+			t.next, some = min(t.next, until), true
+		}
+	}
+	return some
 }

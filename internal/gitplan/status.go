@@ -19,7 +19,7 @@ type Stats struct {
 
 // Stats counts.
 func (p *Plan) Stats(now health.Now) Stats {
-	s := Stats{Lacking: len(p.repos), Fetching: len(p.fetches), Surveys: len(p.surveys), Hosts: len(p.hosts)}
+	s := Stats{Lacking: len(p.repos), Fetching: len(p.fetches), Surveys: len(p.surveys), Hosts: max(len(p.hosts), len(p.allowances))}
 	for _, h := range p.hosts {
 		if h.until > now.Mono {
 			s.Resting++

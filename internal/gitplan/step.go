@@ -1,7 +1,9 @@
 package gitplan
 
 import (
+	"cmp"
 	"container/heap"
+	"maps"
 	"slices"
 	"time"
 
@@ -118,12 +120,13 @@ func (p *Plan) evict(now health.Now, c *census) []uint64 {
 		return nil
 	}
 	full := c.all >= p.most() && p.waits(now, c, p.ready.owners...)
+	kept := p.aged()
 	var longest *running
 	for _, f := range p.fetches {
 		switch owner := f.Of.PubKey; {
 		case f.stopped:
 			return nil // there is room in a moment
-		case f.young(now) || len(p.ready.owners) == 0:
+		case f.young(now) || len(p.ready.owners) == 0 || kept[f.ID]:
 		case !full && !p.crowded(c, f) && (c.ofOwners[owner] < p.half()*(1+overtimes) || !p.waits(now, c, owner)):
 		case longest == nil, f.quiet && !longest.quiet,
 			f.quiet == longest.quiet && (f.began.Mono < longest.began.Mono || f.began.Mono == longest.began.Mono && f.ID < longest.ID):
@@ -135,6 +138,31 @@ func (p *Plan) evict(now health.Now, c *census) []uint64 {
 	}
 	longest.stopped, longest.evicted = true, true
 	return []uint64{longest.ID}
+}
+
+// aged are the fetches that are not stopped for others, as they were before: one of a repository, and half of the places together, those
+// first that were stopped for the first time the longest ago. So whatever takes long is through at last.
+func (p *Plan) aged() map[uint64]bool {
+	type aged struct {
+		f     *running
+		since time.Duration
+	}
+	var list []aged
+	for _, f := range p.fetches {
+		if r := p.repos[f.Of]; r != nil && len(f.Needs) > 0 {
+			if t := r.turns[f.Source]; t != nil && t.stopped > 0 {
+				list = append(list, aged{f, t.stopped})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b aged) int { return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.f.ID, b.f.ID)) })
+	kept, of := map[uint64]bool{}, map[nip34.Address]bool{}
+	for _, x := range list {
+		if len(kept) < p.most()/2 && !of[x.f.Of] {
+			kept[x.f.ID], of[x.f.Of] = true, true
+		}
+	}
+	return kept
 }
 
 // waits says whether a repository of these owners waits for nothing but a place, among the first that are looked at.
@@ -204,8 +232,9 @@ func (p *Plan) turn(now health.Now, r *repo, c *census, out *Effects) (began, st
 	s, found, more := p.source(now, r, c)
 	switch {
 	case found:
-		r.asked(now, s, p.terms(string(s)).Jitter(uint64(r.turns[s].attempt)))
-		p.begin(now, Fetch{Of: r.of, Source: s, Needs: r.wanted(now, s)}, c, out)
+		t, f := r.turns[s], Fetch{Of: r.of, Source: s, Needs: r.wanted(now, s)}
+		p.begin(now, f, t.attempt == 0, c, out)
+		r.asked(now, s, f.Needs, p.terms(string(s)).Jitter(uint64(t.attempt)))
 		return true, true
 	case more:
 		return false, true
@@ -226,12 +255,13 @@ func (p *Plan) source(now health.Now, r *repo, c *census) (best grasp.Source, fo
 		if t.next > now.Mono || r.due(s) > now.Mono {
 			continue
 		}
-		h := p.host(s.Server(), now)
+		h := p.host(s, now)
 		switch {
 		case h.until > now.Mono:
 			t.next = h.until
 		case slices.ContainsFunc(c.repos[r.of], func(f *running) bool { return f.Source == s }),
-			c.names[s.Host()] >= PerHost, h.next > now.Mono, !h.proven && c.unproven >= p.half():
+			c.names[s.Host()] >= PerHost, h.next > now.Mono, !h.proven && c.unproven >= p.half(),
+			p.allowance(s.Host()).wait(now, t.attempt == 0) > 0:
 			more = true
 		default:
 			return s, true, true
@@ -264,23 +294,25 @@ func (p *Plan) order(r *repo) []grasp.Source {
 	return all
 }
 
-func (p *Plan) host(name string, now health.Now) *host {
-	h := p.hosts[name]
+func (p *Plan) host(s grasp.Source, now health.Now) *host {
+	server := s.Server()
+	h := p.hosts[server]
 	if h == nil {
-		h = &host{last: now}
-		p.hosts[name] = h
+		h = &host{name: s.Host(), last: now}
+		p.hosts[server] = h
 	}
 	return h
 }
 
 // begin begins a fetch.
-func (p *Plan) begin(now health.Now, f Fetch, c *census, out *Effects) {
+func (p *Plan) begin(now health.Now, f Fetch, first bool, c *census, out *Effects) {
 	p.serial++
 	f.ID = p.serial
-	x := &running{Fetch: f, host: f.Source.Server(), began: now}
+	x := &running{Fetch: f, host: f.Source.Server(), first: first, began: now}
 	p.fetches[f.ID] = x
-	h := p.host(x.host, now)
+	h := p.host(f.Source, now)
 	h.started(now)
+	p.allowance(h.name).began(now, first)
 	c.add(x, h.proven, now)
 	out.Start = append(out.Start, f)
 }
@@ -294,8 +326,8 @@ func (p *Plan) surveying(now health.Now, c *census, out *Effects) {
 	}
 	for i := 0; i < len(p.surveys) && p.room(c); i++ {
 		f := p.surveys[i]
-		h := p.host(f.Source.Server(), now)
-		if h.free() > now.Mono || c.names[f.Source.Host()] >= PerHost {
+		h := p.host(f.Source, now)
+		if h.free() > now.Mono || c.names[h.name] >= PerHost || p.allowance(h.name).wait(now, false) > 0 {
 			if h.until > now.Mono {
 				p.surveys = slices.Delete(p.surveys, i, i+1) // it comes again with the next sweep
 				i--
@@ -303,7 +335,7 @@ func (p *Plan) surveying(now health.Now, c *census, out *Effects) {
 			continue
 		}
 		p.surveys = slices.Delete(p.surveys, i, i+1)
-		p.begin(now, f, c, out)
+		p.begin(now, f, false, c, out)
 		return
 	}
 }
@@ -325,6 +357,11 @@ func (p *Plan) wake(now health.Now) time.Duration {
 				at(t)
 			}
 		}
+		for _, a := range p.allowances {
+			if wait := a.next(now); wait > 0 {
+				at(now.Mono + wait)
+			}
+		}
 		for _, f := range p.fetches { // one that takes long makes room
 			for _, d := range []time.Duration{youngFor, longFor} {
 				if t := f.began.Mono + d; t > now.Mono {
@@ -342,13 +379,14 @@ func (p *Plan) wake(now health.Now) time.Duration {
 // hostsKept is how many servers are known before those are looked for that can be forgotten.
 const hostsKept = 1000
 
+// forgetEvery is between two looks for those.
+const forgetEvery = time.Minute
+
 func (p *Plan) forget(now health.Now) {
-	if len(p.hosts) < hostsKept {
+	if max(len(p.hosts), len(p.allowances)) < hostsKept || p.forgot != 0 && now.Mono-p.forgot < forgetEvery {
 		return
 	}
-	for name, h := range p.hosts {
-		if h.forget(now) {
-			delete(p.hosts, name)
-		}
-	}
+	p.forgot = now.Mono
+	maps.DeleteFunc(p.hosts, func(_ string, h *host) bool { return h.forget(now) })
+	maps.DeleteFunc(p.allowances, func(_ string, a *allowance) bool { return a.full(now) })
 }

@@ -29,7 +29,24 @@ type server struct {
 	took  []time.Duration // when each fetch of it began
 	ends  time.Duration   // of what it asked to be left alone
 	under int
+	vain  vain
 }
+
+// vain is what a server was asked without giving anything: what is left of it when it may be asked once a second, and each answer that
+// brought something makes up for some requests.
+type vain struct {
+	left float64
+	at   time.Duration
+}
+
+func (v *vain) count(now time.Duration, requests float64) {
+	v.left = max(0, max(0, v.left-(now-v.at).Seconds())+requests)
+	v.at = now
+}
+
+// mostVain is what a server is asked at once in vain: its allowance of either sort, and what fetches under way take more than they were
+// taken for.
+const mostVain = 2*60 + 40
 
 // job is a fetch under way in a world.
 type job struct {
@@ -55,7 +72,9 @@ type world struct {
 	cap     int
 	steps   int
 	later   []happening
-	sets    bool // its clock is set now and then
+	poison  map[nostr.ID]bool // that is taken from nobody
+	slowly  map[nostr.ID]bool // that some server has, which takes long
+	sets    bool              // its clock is set now and then
 	event   uint16
 }
 
@@ -76,9 +95,10 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, r: r, wall: time.Unix(1_700_000_000, 0), servers: map[string]*server{}, lacks: map[nip34.Address]*gitplan.Lack{},
 		had: map[nostr.ID]time.Duration{}, jobs: map[uint64]*job{}, brought: map[nostr.ID]time.Duration{}, cap: 2 + r.IntN(10),
+		poison: map[nostr.ID]bool{}, slowly: map[nostr.ID]bool{},
 	}
 	w.plan = gitplan.New(gitplan.Config{Concurrency: w.cap})
-	kinds := []string{"good", "good", "dead", "empty", "slow", "limited", "lying", "later", "absent", "endless", "large"}
+	kinds := []string{"good", "good", "dead", "empty", "slow", "limited", "lying", "later", "absent", "endless", "large", "long", "long"}
 	var all []*server
 	for i := range 2 + r.IntN(12) {
 		s := &server{name: fmt.Sprintf("s%d.example.org", i), kind: kinds[r.IntN(len(kinds))]}
@@ -87,6 +107,9 @@ func newWorld(t *testing.T, seed uint64) *world {
 		}
 		w.servers[s.name] = s
 		all = append(all, s)
+	}
+	if r.IntN(5) == 0 {
+		w.crowd(all)
 	}
 	for i := range 1 + r.IntN(40) {
 		of := nip34.Address{Kind: nip34.KindRepository, PubKey: nostr.PubKey{byte(1 + r.IntN(5))}, D: fmt.Sprintf("d%d", i)}
@@ -105,6 +128,9 @@ func newWorld(t *testing.T, seed uint64) *world {
 			w.later = append(w.later, happening{w.soon(), func() { w.push(l) }})
 		}
 	}
+	for range r.IntN(20) {
+		w.later = append(w.later, happening{w.soon(), func() { w.plan.Returned(w.clock(), all[r.IntN(len(all))].name) }})
+	}
 	if w.sets = r.IntN(4) == 0; w.sets {
 		for range 3 {
 			w.later = append(w.later, happening{w.soon(), func() { w.wall = w.wall.Add(time.Duration(r.IntN(2000)-1000) * time.Hour) }})
@@ -112,6 +138,21 @@ func newWorld(t *testing.T, seed uint64) *world {
 	}
 	slices.SortStableFunc(w.later, func(a, b happening) int { return cmp.Compare(a.at, b.at) })
 	return w
+}
+
+// crowd is many repositories of one server, which has none of them.
+func (w *world) crowd(all []*server) {
+	s := &server{name: "crowded.example.org", kind: "empty"}
+	if w.r.IntN(2) == 0 {
+		s.kind = "absent"
+	}
+	w.servers[s.name] = s
+	for i := range 40 + w.r.IntN(80) {
+		of := nip34.Address{Kind: nip34.KindRepository, PubKey: nostr.PubKey{byte(10 + w.r.IntN(1+i))}, D: fmt.Sprintf("c%d", i)}
+		l := &gitplan.Lack{Of: of, Sources: []grasp.Source{source(s, of.D)}}
+		w.need(l, all)
+		w.lacks[of] = l
+	}
 }
 
 // soon is some time of the first three days, of the first minutes mostly.
@@ -133,7 +174,14 @@ func (w *world) need(l *gitplan.Lack, all []*server) {
 		n.Sources = []grasp.Source{source(all[w.r.IntN(len(all))], "fork")}
 	}
 	l.Needs = append(l.Needs, n)
+	if w.r.IntN(8) == 0 {
+		w.poison[n.Event] = true
+		return
+	}
 	for _, s := range append(slices.Clone(l.Sources), n.Sources...) {
+		if w.servers[s.Host()].kind == "long" {
+			w.slowly[n.Event] = true
+		}
 		if x := w.servers[s.Host()]; x.kind == "good" || x.kind == "later" {
 			since := max(x.from, w.now)
 			if at, ok := w.had[n.Event]; !ok || since < at {
@@ -150,6 +198,7 @@ func (w *world) push(l *gitplan.Lack) {
 		return
 	}
 	delete(w.had, l.Needs[0].Event)
+	delete(w.slowly, l.Needs[0].Event)
 	l.Needs = slices.Delete(slices.Clone(l.Needs), 0, 1)
 	w.plan.Lacks(w.clock(), *l)
 }
@@ -177,13 +226,19 @@ func (w *world) begin(f gitplan.Fetch) {
 		w.t.Fatalf("%s is asked %v before it wants to be", s.name, s.ends-w.now)
 	}
 	s.took = append(s.took, w.now)
+	if s.vain.count(w.now, 3); s.vain.left > mostVain {
+		w.t.Fatalf("%s is asked %.0f requests in vain", s.name, s.vain.left)
+	}
 	j := &job{Fetch: f, s: s, quietAt: w.now + gitplan.QuietFor}
 	took := time.Duration(50+w.r.IntN(2000)) * time.Millisecond
 	switch s.kind {
 	case "good", "later":
 		if w.now >= s.from {
-			j.o.Brought = f.Needs
+			j.gives(w.poison)
 		}
+	case "long":
+		took = time.Duration(2+w.r.IntN(20)) * time.Minute
+		j.gives(w.poison)
 	case "dead":
 		took, j.o.Answer = 10*time.Second, gitplan.Failed
 	case "slow":
@@ -205,6 +260,15 @@ func (w *world) begin(f gitplan.Fetch) {
 	w.jobs[f.ID] = j
 	if len(w.jobs) > 4*w.cap {
 		w.t.Fatalf("%d fetches at once", len(w.jobs))
+	}
+}
+
+// gives lets a fetch bring what it is for, or nothing of it if something of that is not taken.
+func (j *job) gives(poison map[nostr.ID]bool) {
+	if slices.ContainsFunc(j.Needs, func(id nostr.ID) bool { return poison[id] }) {
+		j.o.Answer = gitplan.Refused
+	} else {
+		j.o.Brought = j.Needs
 	}
 }
 
@@ -236,6 +300,12 @@ func (w *world) end(j *job, o gitplan.Outcome) {
 	j.s.under--
 	if o.Answer == gitplan.Limited {
 		j.s.ends = w.now + min(o.Retry, time.Hour)
+	}
+	if o.Requests = w.r.IntN(7); o.Requests > 0 {
+		j.s.vain.count(w.now, float64(o.Requests-3))
+	}
+	if len(o.Brought) > 0 {
+		j.s.vain.count(w.now, -3-18)
 	}
 	w.plan.Ended(w.clock(), j.ID, o)
 	if l := w.lacks[j.Of]; l != nil && len(o.Brought) > 0 {
@@ -292,6 +362,11 @@ func (w *world) check() {
 			w.t.Errorf("%v has been had since %v, and came at %v", id, since, at)
 		case !w.sets && since == 0 && at > 30*time.Minute: // five minutes for each such source, and the rounds between
 			w.t.Errorf("%v was had from the start, and came at %v", id, at)
+		}
+	}
+	for id := range w.slowly {
+		if _, ok := w.brought[id]; !ok {
+			w.t.Errorf("%v takes long, and never came", id)
 		}
 	}
 	for _, s := range w.servers {

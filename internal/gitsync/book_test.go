@@ -33,7 +33,8 @@ func TestWhatAnErrorTells(t *testing.T) {
 		{status(401), gitplan.Absent, 0}, {status(403), gitplan.Absent, 0}, {status(404), gitplan.Absent, 0}, {status(410), gitplan.Absent, 0}, {status(451), gitplan.Absent, 0},
 		{status(429), gitplan.Limited, 429 * time.Second}, {status(503), gitplan.Limited, 503 * time.Second},
 		{status(500), gitplan.Failed, 0}, {status(302), gitplan.Failed, 0}, {status(400), gitplan.Failed, 0},
-		{&gitrepo.PackError{Text: "too large", ByLimit: true}, gitplan.TooMuch, 0}, {fmt.Errorf("x: %w", gitfetch.ErrTooMuch), gitplan.TooMuch, 0},
+		{&gitrepo.PackError{Text: "too large", ByLimit: true}, gitplan.Refused, 0}, {&gitrepo.PackError{Check: "badTimezone"}, gitplan.Refused, 0},
+		{fmt.Errorf("x: %w", gitfetch.ErrTooMuch), gitplan.TooMuch, 0},
 		{&gitrepo.PackError{Text: "damaged"}, gitplan.Failed, 0}, {fmt.Errorf("x: %w", &gitrepo.MissingError{}), gitplan.Failed, 0},
 		{fmt.Errorf("x: %w", publicnet.ErrForbidden), gitplan.Failed, 0}, {gitfetch.ErrSilent, gitplan.Failed, 0},
 		{&gitfetch.ServerError{Text: "no"}, gitplan.Failed, 0}, {&gitfetch.ProtocolError{Text: "no"}, gitplan.Failed, 0}, {errors.New("what else"), gitplan.Failed, 0},
@@ -42,6 +43,9 @@ func TestWhatAnErrorTells(t *testing.T) {
 		if answer, retry := gitsync.AnswerOf(tt.err); answer != tt.answer || retry != tt.retry {
 			t.Errorf("%v: %d after %v, want %d after %v", tt.err, answer, retry, tt.answer, tt.retry)
 		}
+	}
+	if answer := gitsync.AnswerAfterRefs(fmt.Errorf("x: %w", gitfetch.ErrTooMuch)); answer != gitplan.Refused {
+		t.Errorf("a pack with too much: %d", answer)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/graspd/graspd/internal/gitfetch"
 	"github.com/graspd/graspd/internal/gitplan"
+	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/nip34"
@@ -15,6 +16,12 @@ const BooksKept = booksKept
 
 // AnswerOf says what an error tells about a server.
 func AnswerOf(err error) (gitplan.Answer, time.Duration) { return answerOf(err, gitfetch.Result{}) }
+
+// AnswerAfterRefs is the same of one that comes after the refs were read.
+func AnswerAfterRefs(err error) gitplan.Answer {
+	answer, _ := answerOf(err, gitfetch.Result{Refs: &gitwire.Refs{}})
+	return answer
+}
 
 // Noted takes note of how a server answered.
 func (s *Sync) Noted(of nip34.Address, source grasp.Source, at time.Time, err error) {

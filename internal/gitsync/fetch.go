@@ -41,9 +41,13 @@ func (s *Sync) fetch(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 		s.book.noted(f, s.cfg.Now().Wall, err, "")
 		return out
 	}
+	defer taking.Close()
 	result, err := s.ask(ctx, f, lack, taking)
 	out.Answer, out.Retry = answerOf(err, result)
-	out.Brought = append(out.Brought, taking.Brought...)
+	out.Brought, out.Requests = append(out.Brought, taking.Brought...), result.Requests
+	if notTaken(err) && len(lack.Needs) == 1 && len(f.Needs) == 1 {
+		s.refused.put(lack.Needs[0].IDs)
+	}
 	s.count(f, result, taking, err)
 	return out
 }
@@ -94,8 +98,10 @@ func answerOf(err error, r gitfetch.Result) (gitplan.Answer, time.Duration) {
 			return gitplan.Limited, status.RetryAfter
 		}
 		return gitplan.Failed, 0
-	case hosting.TooMuch(err), errors.Is(err, gitfetch.ErrTooMuch):
+	case errors.Is(err, gitfetch.ErrTooMuch) && r.Refs == nil:
 		return gitplan.TooMuch, 0
+	case hosting.TooMuch(err), errors.Is(err, gitfetch.ErrTooMuch), notTaken(err):
+		return gitplan.Refused, 0
 	case errors.As(err, &pack), errors.As(err, &missing):
 		return gitplan.Failed, 0 // it sent what it should not have
 	case errors.Is(err, context.Canceled), errors.Is(err, gitproc.ErrBusy), errors.Is(err, gitrepo.ErrFull):
@@ -104,6 +110,12 @@ func answerOf(err error, r gitfetch.Result) (gitplan.Answer, time.Duration) {
 		return gitplan.Failed, 0
 	}
 	return gitplan.Failed, 0
+}
+
+// notTaken reports whether a pack is in order but for an object that is not taken here.
+func notTaken(err error) bool {
+	pack, is := errors.AsType[*gitrepo.PackError](err)
+	return is && pack.Check != ""
 }
 
 func (s *Sync) count(f gitplan.Fetch, r gitfetch.Result, taking *hosting.Taking, err error) {
@@ -142,5 +154,5 @@ func (s *Sync) survey(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 	}
 	s.book.noted(f, s.cfg.Now().Wall, err, text)
 	answer, retry := answerOf(err, r)
-	return gitplan.Outcome{Answer: answer, Retry: retry}
+	return gitplan.Outcome{Answer: answer, Retry: retry, Requests: r.Requests}
 }

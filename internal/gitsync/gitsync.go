@@ -49,9 +49,12 @@ type Sync struct {
 	quiet  chan uint64
 	asks   chan chan Stats
 	told   chan standingAsk
+	back   returned
 	over   chan struct{} // closed when Run does no more
 	book   book
 	counts counters
+
+	refused refused
 
 	plan  *gitplan.Plan                 // owned by Run
 	under map[uint64]context.CancelFunc // owned by Run
@@ -111,6 +114,7 @@ func New(c Config) *Sync {
 		plan: gitplan.New(gitplan.Config{Self: c.Self, Concurrency: c.Concurrency}),
 	}
 	s.stirs.init()
+	s.back.wake = make(chan struct{}, 1)
 	s.book.init()
 	return s
 }
@@ -120,6 +124,10 @@ func (s *Sync) Stirred(d string) { s.stirs.put(d) }
 
 // PushFailed takes note that a push to a repository has failed: what it was to bring is looked for elsewhere at once. It does not block.
 func (s *Sync) PushFailed(of nip34.Address) { s.stirs.failed(of) }
+
+// Returned takes note that a host is there again, as the relay that it is as well is connected: it is asked soon, even if it has failed. It
+// does not block.
+func (s *Sync) Returned(host string) { s.back.put(host) }
 
 // Run completes repositories until ctx ends, and returns when nothing of it is under way.
 func (s *Sync) Run(ctx context.Context) error {
@@ -142,6 +150,10 @@ func (s *Sync) Run(ctx context.Context) error {
 			s.plan.Ended(s.cfg.Now(), x.id, x.outcome)
 		case id := <-s.quiet:
 			s.plan.Quiet(id)
+		case <-s.back.wake:
+			for host := range s.back.take() {
+				s.plan.Returned(s.cfg.Now(), host)
+			}
 		case answer := <-s.asks:
 			answer <- Stats{Plan: s.plan.Stats(s.cfg.Now())}
 			continue
@@ -196,10 +208,10 @@ func (s *Sync) step(ctx context.Context, timer *time.Timer) {
 }
 
 // planned is what the plan is to know of what a repository lacks.
-func planned(l ledger.Lack, now time.Time) gitplan.Lack {
+func (s *Sync) planned(l ledger.Lack, now time.Time) gitplan.Lack {
 	out := gitplan.Lack{Of: l.Of, Sources: l.Sources}
 	for _, n := range l.Needs {
-		x := gitplan.Need{Event: n.Event, Sources: n.Sources}
+		x := gitplan.Need{Event: n.Event, Sources: n.Sources, Alone: s.refused.any(n.IDs)}
 		switch {
 		case n.Pushed:
 			x.After = max(0, gitplan.PushWithin-now.Sub(time.Unix(n.Came, 0)))

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -358,5 +360,114 @@ func TestManyThatAreStirred(t *testing.T) {
 		}
 		w.pass(3 * time.Second)
 		w.wantServed(true, repo, state)
+	})
+}
+
+// Nothing lapses while somebody is being asked for it, from the first moment on; once they have answered it does.
+func TestNothingLapsesWhileItIsAskedFor(t *testing.T) {
+	inWorld(t, gitsync.Config{}, func(t *testing.T, w *world) {
+		tip, fix := w.Commit("one"), w.Commit("fix")
+		repo := w.announce(1, "tool", w.at("a"))
+		state := w.state(1, "tool", store.Live, tip)
+		pull := w.comes(w.event(2, nip34.KindPullRequest, nostr.Tag{"c", fix.String()}, nostr.Tag{"a", repo.Address()}), store.Live)
+		w.pass(29*time.Minute + 30*time.Second)
+		goOn := make(chan struct{})
+		answer := sync.OnceFunc(func() { close(goOn) })
+		defer answer()
+		w.at("a")
+		w.change("a", func(s *site) { s.meet = func() { <-goOn } })
+		w.sync.PushFailed(addressOf(repo)) // it is asked now
+		w.pass(10 * time.Minute)
+		w.wantWaits(true, repo, state, pull)
+		answer()
+		w.pass(5 * time.Minute)
+		w.wantWaits(false, repo, state, pull)
+	})
+}
+
+// Of what servers send something is not taken here: whatever else they have comes all the same, and what is not taken never comes along with
+// others again, whatever event names it.
+func TestWhatIsNotTakenKeepsNothingElseAway(t *testing.T) {
+	inWorld(t, gitsync.Config{}, func(t *testing.T, w *world) {
+		tip := w.Commit("one")
+		repo := w.announce(1, "tool", w.at("a", tip))
+		w.state(1, "tool", store.Live, tip)
+		w.pass(time.Second)
+		w.wantServed(true, repo)
+		var fixes []gitwire.ObjectID
+		for i := range 8 {
+			fixes = append(fixes, w.Commit(fmt.Sprint("fix", i), tip))
+		}
+		bad := fixes[5]
+		w.at("a", fixes...)
+		w.change("a", func(s *site) { s.bad = bad })
+		pull := func(by byte, c gitwire.ObjectID) *nostr.Event {
+			return w.comes(w.event(by, nip34.KindPullRequest, nostr.Tag{"c", c.String()}, nostr.Tag{"a", repo.Address()}), store.Live)
+		}
+		var pulls []*nostr.Event
+		for i, c := range fixes {
+			pulls = append(pulls, pull(byte(10+i), c))
+		}
+		w.pass(10 * time.Second)
+		w.wantServed(true, slices.Delete(slices.Clone(pulls), 5, 6)...)
+		w.wantServed(false, pulls[5])
+		if s := w.sync.Stats(); s.Plan.Resting != 0 || s.Plan.Lacking != 1 {
+			t.Errorf("%+v", s)
+		}
+		n := w.asked("a")
+		good := w.Commit("good", tip)
+		w.change("a", func(s *site) { s.has[good] = true })
+		again := pull(30, bad)
+		last := pull(31, good)
+		w.pass(10 * time.Second)
+		w.wantServed(true, last)
+		w.wantServed(false, again)
+		if n := w.asked("a") - n; n > 2 {
+			t.Errorf("asked %d times, as what is known not to be taken came along", n)
+		}
+	})
+}
+
+// What a server sends is too much to be taken at once, and is in parts.
+func TestWhatIsTooMuchAtOnceComesInParts(t *testing.T) {
+	inWorld(t, gitsync.Config{}, func(t *testing.T, w *world) {
+		tip := w.Commit("one")
+		repo := w.announce(1, "tool", w.at("a", tip))
+		w.state(1, "tool", store.Live, tip)
+		w.pass(time.Second)
+		var pulls []*nostr.Event
+		var fixes []gitwire.ObjectID
+		for i := range byte(8) {
+			fixes = append(fixes, w.Commit(fmt.Sprint("fix", i), tip))
+			pulls = append(pulls, w.comes(w.event(10+i, nip34.KindPullRequest, nostr.Tag{"c", fixes[i].String()}, nostr.Tag{"a", repo.Address()}), store.Live))
+		}
+		w.at("a", fixes...)
+		w.change("a", func(s *site) { s.most, s.shows = 3, &gitwire.Refs{} })
+		w.sync.PushFailed(addressOf(repo))
+		w.pass(10 * time.Second)
+		w.wantServed(true, pulls...)
+	})
+}
+
+// A host that failed for long is asked in a moment when the relay that it is as well is connected again.
+func TestAHostThatIsThereAgain(t *testing.T) {
+	inWorld(t, gitsync.Config{}, func(t *testing.T, w *world) {
+		tip := w.Commit("one")
+		repo := w.announce(1, "tool", w.at("a", tip))
+		w.change("a", func(s *site) { s.fails = errors.New("no route to host") })
+		w.state(1, "tool", store.Live, tip)
+		w.pass(3 * time.Hour)
+		w.comes(w.event(1, nip34.KindRepository, repo.Tags...), store.Direct)
+		state := w.state(1, "tool", store.Live, tip)
+		w.pass(time.Second)
+		w.change("a", func(s *site) { s.fails = nil })
+		w.pass(3 * time.Minute)
+		w.wantServed(false, state)
+		w.sync.Returned("b.example.org")
+		w.pass(10 * time.Second)
+		w.wantServed(false, state)
+		w.sync.Returned("a.example.org")
+		w.pass(10 * time.Second)
+		w.wantServed(true, state)
 	})
 }

@@ -159,7 +159,7 @@ func (s *Sync) look(ctx context.Context, of nip34.Address, sweep bool) error {
 		return err
 	}
 	now := s.cfg.Now()
-	x := look{sweep: sweep, data: !l.Dir.IsZero(), at: now, lack: planned(l, now.Wall)}
+	x := look{sweep: sweep, data: !l.Dir.IsZero(), at: now, lack: s.planned(l, now.Wall)}
 	if !l.Hosted {
 		x.lack.Needs, x.data = nil, false
 	}

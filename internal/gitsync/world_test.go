@@ -16,6 +16,7 @@ import (
 
 	"github.com/graspd/graspd/internal/contain"
 	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/gitrepo"
 	"github.com/graspd/graspd/internal/gitrepo/gitfake"
 	"github.com/graspd/graspd/internal/gitsync"
 	"github.com/graspd/graspd/internal/gitwire"
@@ -48,7 +49,9 @@ type site struct {
 	ends   error // after the packs
 	hangs  bool  // until it is told to end
 	panics bool
-	broken bool // its packs are none
+	broken bool             // its packs are none
+	bad    gitwire.ObjectID // what is not taken: packs with that are refused
+	most   int              // groups whose pack is not too much
 	shows  *gitwire.Refs
 	meet   func()               // once it has been asked
 	asked  []time.Duration      // when, since the start
@@ -188,6 +191,12 @@ func (w *world) Fetch(ctx context.Context, r gitfetch.Request) (res gitfetch.Res
 	if len(ids) == 0 {
 		return res, s.ends
 	}
+	switch {
+	case slices.Contains(ids, s.bad):
+		return res, &gitrepo.PackError{Check: "zeroPaddedFilemode", Text: "object x is not taken"}
+	case s.most > 0 && len(r.Groups) > s.most:
+		return gitfetch.Result{Refs: s.shows, Requests: 3}, fmt.Errorf("fetch: %w", gitfetch.ErrTooMuch)
+	}
 	pack := w.Pack(w.All(ids, r.Haves))
 	if s.broken {
 		pack = pack[:len(pack)-5]
@@ -269,6 +278,18 @@ func (w *world) wantServed(want bool, events ...*nostr.Event) {
 	for _, e := range events {
 		if w.served(e) != want {
 			w.Fatalf("kind %d is served: %v", e.Kind, !want)
+		}
+	}
+}
+
+// wantWaits requires that events wait, or do not and are not served either.
+func (w *world) wantWaits(want bool, events ...*nostr.Event) {
+	w.Helper()
+	v := w.store.View()
+	defer v.Close()
+	for _, e := range events {
+		if k, err := v.Known(e.ID); err != nil || (k.State == store.InWaiting) != want || w.served(e) {
+			w.Fatalf("kind %d: %+v, %v; is it to wait: %v", e.Kind, k, err, want)
 		}
 	}
 }

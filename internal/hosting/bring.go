@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/graspd/graspd/internal/gitproc"
@@ -72,14 +74,21 @@ type Taking struct {
 	told  time.Time // when what waits was prolonged last
 
 	Brought []nostr.ID // the events whose git data is complete since
+	close   func()
 }
 
-// Take begins to take what a repository lacks. party is whom the work is for, among those who share the processors.
+// Close ends it. Until then nothing lapses that waits for what is being taken.
+func (t *Taking) Close() { t.close() }
+
+// Take begins to take what a repository lacks, until Close. party is whom the work is for, among those who share the processors.
 func (h *Host) Take(ctx context.Context, lack ledger.Lack, party string) (*Taking, error) {
 	if err := h.room(ctx, lack.Repository); err != nil {
 		return nil, err
 	}
-	return &Taking{h: h, lack: lack, party: party, told: h.cfg.Now()}, nil
+	h.arriving.add(lack, 1)
+	held := lack
+	held.Needs = slices.Clone(lack.Needs)
+	return &Taking{h: h, lack: lack, party: party, told: h.cfg.Now(), close: sync.OnceFunc(func() { h.arriving.add(held, -1) })}, nil
 }
 
 // TooMuch reports whether a Taking failed because somebody has more than may be here.

@@ -448,3 +448,29 @@ func TestWhatIsLostLeavesRoomForItself(t *testing.T) {
 		t.Errorf("%d bytes count (%v)", bytes, err)
 	}
 }
+
+// What somebody is being asked for goes on waiting, and so does the announcement that it is about, until nobody is asked any more.
+func TestWhatIsOnItsWayGoesOnWaiting(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	repo, tip := w.announce(1, "tool", now), w.newRepo().commit("one")
+	state, other := w.state(1, "tool", now, "refs/heads/main", tip), w.announce(2, "other", now)
+	keeps := func(want bool) {
+		t.Helper()
+		for _, e := range []*nostr.Event{repo, state} {
+			if w.host.Ledger().Keeps(e) != want {
+				t.Errorf("kind %d goes on waiting: %v", e.Kind, !want)
+			}
+		}
+		if w.host.Ledger().Keeps(other) {
+			t.Error("so does another one")
+		}
+	}
+	keeps(false)
+	one, two := w.take(repo), w.take(repo)
+	keeps(true)
+	one.Close()
+	one.Close()
+	keeps(true)
+	two.Close()
+	keeps(false)
+}

@@ -63,6 +63,7 @@ type Host struct {
 	files     files
 	following turns // of repositories that follow others
 	uploads   uploads
+	arriving  arriving
 	tally     tally
 	jobs      jobs
 	copies    jobs // of those who are ruled by the same state as others
@@ -105,7 +106,8 @@ func New(c Config) *Host {
 				h.watch.Stirred(d)
 			}
 		},
-		Found: h.found, Dropped: func(n uint64) { h.jobs.push(job{kind: dropped, upload: n}) },
+		UnderWay: h.arriving.has,
+		Found:    h.found, Dropped: func(n uint64) { h.jobs.push(job{kind: dropped, upload: n}) },
 	})
 	return h
 }

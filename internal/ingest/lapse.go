@@ -3,6 +3,8 @@ package ingest
 import (
 	"fmt"
 	"time"
+
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // lapseAtOnce is how many waits are ended in one step.
@@ -38,12 +40,19 @@ func (x *lapsing) step() error {
 	if err := w.open(); err != nil {
 		return err
 	}
-	next, n, err := w.round.batch.LapseDue(wall, lapseAtOnce)
+	kept := 0
+	next, n, err := w.round.batch.LapseDue(wall, lapseAtOnce, func(e *nostr.Event) bool {
+		keep := w.ledger != nil && w.ledger.Keeps(e)
+		if keep {
+			kept++
+		}
+		return keep
+	})
 	if err != nil {
 		return fmt.Errorf("end waits that are over: %w", err)
 	}
 	w.round.decided += n
-	w.round.lapsed += n
+	w.round.lapsed += n - kept
 	if n == lapseAtOnce {
 		x.at = time.Time{}
 	} else if !next.IsZero() {

@@ -44,6 +44,8 @@ type Config struct {
 	// Stirred is told, after a commit, of each identifier of whose repositories something has come or gone that may change what they
 	// lack. It must not block. nil: nobody wants to know.
 	Stirred func(d string)
+	// UnderWay says of an event that waits whether its git data is on its way here. nil: none is.
+	UnderWay func(*nostr.Event) bool
 	// Found is told, after a commit, of each upload that holds the tip of an event that has come, and Dropped of each that
 	// waits for nothing any more. They must not block.
 	Found   func(refs.Found, nostr.ID)
@@ -105,6 +107,9 @@ func (r *round) touch(d string) *touched {
 	}
 	return t
 }
+
+// Keeps reports whether an event goes on waiting though its time is over, as its git data is on its way here.
+func (l *Ledger) Keeps(e *nostr.Event) bool { return l.UnderWay != nil && l.UnderWay(e) }
 
 // Committed says that the batch is durable.
 func (l *Ledger) Committed(now time.Time) {

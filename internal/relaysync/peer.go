@@ -225,6 +225,9 @@ func (p *peer) dialEnded(ctx context.Context, r dialResult) {
 	p.dialing = nil
 	if r.conn != nil {
 		p.link = p.open(ctx, r.conn)
+		if told := p.engine.cfg.Connected; told != nil {
+			told(p.url)
+		}
 	}
 	p.step(ctx, r.in)
 }

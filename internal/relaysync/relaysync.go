@@ -61,6 +61,8 @@ type Config struct {
 	Self      nostr.PubKey
 	Sign      func(*nostr.Event) error // signs as Self, for relays that demand AUTH (NIP-42); nil = it never authenticates
 
+	Connected func(grasp.RelayURL) // told of each connection that has come about; it must not block. nil: nobody wants to know
+
 	BatchWindow  time.Duration // in which changes of what is wanted are gathered at most
 	CheckEvery   time.Duration // how often relays that nothing names any more are let go
 	KeepEvery    time.Duration // how much of the relays' health a crash loses

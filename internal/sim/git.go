@@ -17,6 +17,7 @@ import (
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/status"
 )
 
 // hosting is how a graspd of a world hosts repositories: on a disk in memory, which knows commits as names, and from the others of the
@@ -148,4 +149,12 @@ func (n neighbours) Fetch(ctx context.Context, r gitfetch.Request) (res gitfetch
 // CloneURL is where it has somebody's repository.
 func (g *Graspd) CloneURL(of nip34.Address) string {
 	return strings.Replace(g.Service.CloneURL(of.PubKey, of.D), "https://", "http://", 1)
+}
+
+// GitSync is how its search for git data stands.
+func (g *Graspd) GitSync(ctx context.Context) status.GitSync { return g.run.GitSync.Status(ctx) }
+
+// Connected reports whether it is connected to a relay.
+func (g *Graspd) Connected(ctx context.Context, to grasp.RelayURL) bool {
+	return slices.ContainsFunc(g.Engine().Relays(ctx), func(r status.Relay) bool { return r.URL == to && r.Connected })
 }

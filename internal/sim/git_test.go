@@ -247,3 +247,34 @@ func lastCopy(projects []*hosted, g *sim.Graspd) bool {
 		return !slices.ContainsFunc(h.on, func(o *sim.Graspd) bool { return o != g && o.Running() && h.has(o) })
 	})
 }
+
+// A server that failed for so long that it rests is asked in a moment once the relay which it is as well is connected again.
+func TestAServerIsAskedWhenItsRelayIsBack(t *testing.T) {
+	bubble(t, func(t *testing.T, w *sim.World) {
+		a, b := twoHosts(w)
+		h := host(t, w, 1, "proj", a, b)
+		for _, g := range h.on {
+			if v := g.Publish(h.announcement()); !v.OK() {
+				t.Fatal(v)
+			}
+		}
+		wait(time.Minute)
+		h.push(a)
+		h.within(10*time.Second, "pushed to the one", b)
+		a.Stop()
+		b.Stop()
+		a.LoseGit()
+		a.Start()
+		wait(7 * time.Hour)
+		if x := a.GitSync(t.Context()); x.Lacking != 1 || x.Resting != 1 {
+			t.Fatalf("%+v", x)
+		}
+		b.Start()
+		for began := time.Now(); !a.Connected(t.Context(), b.URL); wait(time.Second) {
+			if time.Since(began) > 2*time.Hour {
+				t.Fatal("it never connects")
+			}
+		}
+		h.within(10*time.Second, "connected again", a)
+	})
+}

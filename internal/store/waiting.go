@@ -137,9 +137,13 @@ func (b *Batch) waiting(id nostr.ID) (Waiting, error) {
 	return b.reader().waiting(id)
 }
 
-// LapseDue ends up to max waits that are over by now, the longest over first. It says how many, and when the next one is over: at
-// once where there are more, the zero time where nothing waits.
-func (b *Batch) LapseDue(now time.Time, max int) (next time.Time, n int, err error) {
+// KeptFor is for how long a wait goes on that is over and is kept, before it is looked at again.
+const KeptFor = time.Minute
+
+// LapseDue ends up to max waits that are over by now, the longest over first, but for those that keep says are to go on; nil keeps none.
+// What expires ends in any case. It says how many it looked at, and when the next one is over: at once where there are more, the zero time
+// where nothing waits.
+func (b *Batch) LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) (next time.Time, n int, err error) {
 	ids, from, err := b.timed(tableWaitOver, b.waitFrom, now.Unix(), max)
 	if err != nil {
 		return next, 0, fmt.Errorf("end waits: %w", err)
@@ -153,13 +157,24 @@ func (b *Batch) LapseDue(now time.Time, max int) (next time.Time, n int, err err
 		if err != nil {
 			return next, n, fmt.Errorf("end waits: %w", err)
 		}
-		if at, ok := w.Event.Expiration(); ok && at <= now.Unix() {
+		n++
+		at, ok := w.Event.Expiration()
+		if ok && at <= now.Unix() {
 			why = policy.Expired
+		} else if keep != nil && keep(w.Event) {
+			until := now.Add(KeptFor).Unix()
+			if err := b.Postpone(id, until); err != nil {
+				return next, n, err
+			}
+			if ok {
+				until = min(until, at)
+			}
+			from = min(from, until)
+			continue
 		}
 		if err := b.EndWait(id, why); err != nil {
 			return next, n, err
 		}
-		n++
 	}
 	b.waitFrom = from
 	if b.ops == 0 { // it holds for the store, whatever becomes of the batch

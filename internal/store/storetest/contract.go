@@ -48,7 +48,7 @@ type Batch interface {
 	Wait(e *nostr.Event, w store.Wait) (policy.Outcome, error)
 	Postpone(id nostr.ID, until int64) error
 	EndWait(id nostr.ID, why policy.Outcome) error
-	LapseDue(now time.Time, max int) (time.Time, int, error)
+	LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) (time.Time, int, error)
 	Waiting(id nostr.ID) (store.Waiting, error)
 	WaitingAt(address string) (nostr.Stamp, bool, error)
 	WaitingAnnouncements(d string) ([]*nostr.Event, error)

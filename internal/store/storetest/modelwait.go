@@ -107,21 +107,29 @@ func (b *modelBatch) Postpone(id nostr.ID, until int64) error {
 }
 
 // LapseDue ends what is over.
-func (b *modelBatch) LapseDue(now time.Time, max int) (next time.Time, n int, err error) {
+func (b *modelBatch) LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) (next time.Time, n int, err error) {
 	list := b.waiting(func(store.Waiting) bool { return true })
 	slices.SortFunc(list, func(x, y store.Waiting) int {
 		return cmp.Or(cmp.Compare(x.Until, y.Until), x.Event.ID.Compare(y.Event.ID))
 	})
 	for _, w := range list {
 		if w.Until > now.Unix() || n == max {
-			return time.Unix(w.Until, 0), n, nil
+			break
 		}
 		why := policy.Lapsed
+		n++
 		if expired(w.Event, now.Unix()) {
 			why = policy.Expired
+		} else if keep != nil && keep(w.Event) {
+			_ = b.Postpone(w.Event.ID, now.Add(store.KeptFor).Unix())
+			continue
 		}
 		_ = b.EndWait(w.Event.ID, why)
-		n++
+	}
+	for _, w := range b.waiting(func(store.Waiting) bool { return true }) {
+		if at := time.Unix(w.Until, 0); next.IsZero() || at.Before(next) {
+			next = at
+		}
 	}
 	return next, n, nil
 }

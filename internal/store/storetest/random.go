@@ -168,10 +168,11 @@ func (h *history) operation(b [2]Batch) {
 		h.note("end wait %v %s", why, e.ID.String()[:6])
 		both(h, "end wait", func(i int) (string, error) { return "", b[i].EndWait(e.ID, why) })
 	case n < 65:
-		max := h.r.IntN(5)
-		h.note("lapse %d", max)
+		max, odd := h.r.IntN(5), byte(h.r.IntN(3))
+		keep := func(e *nostr.Event) bool { return e.ID[0]%2 == odd }
+		h.note("lapse %d, keep %d", max, odd)
 		both(h, "lapse", func(i int) (string, error) {
-			next, n, err := b[i].LapseDue(time.Unix(h.now, 0), max)
+			next, n, err := b[i].LapseDue(time.Unix(h.now, 0), max, keep)
 			return fmt.Sprint(next.Unix(), n), err
 		})
 	case n < 75:

@@ -28,9 +28,15 @@ func (r *rig) wait(t testing.TB, want policy.Outcome, events ...*nostr.Event) st
 // lapse ends waits.
 func (r *rig) lapse(t testing.TB, max int) (next time.Time, n int) {
 	t.Helper()
+	return r.lapseBut(t, max, nil)
+}
+
+// lapseBut ends waits but those that are kept.
+func (r *rig) lapseBut(t testing.TB, max int, keep func(*nostr.Event) bool) (next time.Time, n int) {
+	t.Helper()
 	r.batch(t, func(b Batch) {
 		var err error
-		if next, n, err = b.LapseDue(time.Unix(r.now, 0), max); err != nil {
+		if next, n, err = b.LapseDue(time.Unix(r.now, 0), max, keep); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -168,6 +174,28 @@ var waitCases = []testCase{
 		r.remember(t, policy.Withdraw, Announcement(1, Start+1, "x", "elsewhere"))
 		if k := r.known(t, e.ID); k.Why != policy.Superseded || r.Stats().Waiting != 0 {
 			t.Errorf("known as %+v", k)
+		}
+	}},
+	{"goes on for a minute at a time while it is kept", func(t *testing.T, d Disk) {
+		r := newRig(t, d, store.Options{})
+		a, b := Event(1, Start, 1618, "a"), Event(1, Start, 1618, "b")
+		c := Event(1, Start, 1618, "c", nostr.Tag{"expiration", fmt.Sprint(Start + 80)})
+		r.wait(t, policy.Wait, a, b, c)
+		r.now = Start + 61
+		kept := func(e *nostr.Event) bool { return e.ID != a.ID }
+		if next, n := r.lapseBut(t, 10, kept); n != 3 || next.Unix() != Start+80 {
+			t.Errorf("%d looked at, the next at %v", n, next)
+		}
+		if r.known(t, a.ID).State == store.InWaiting || r.known(t, b.ID).State != store.InWaiting {
+			t.Error("another one is kept")
+		}
+		r.now = Start + 80
+		if next, n := r.lapseBut(t, 10, kept); n != 1 || next.Unix() != Start+61+60 || r.known(t, c.ID).State == store.InWaiting {
+			t.Errorf("%d looked at, the next at %v", n, next)
+		}
+		r.now = Start + 61 + 60
+		if _, n := r.lapse(t, 10); n != 1 || r.known(t, b.ID).Why != policy.Lapsed {
+			t.Errorf("%d lapsed", n)
 		}
 	}},
 	{"lapses in the order of its ends, and may come again", func(t *testing.T, d Disk) {

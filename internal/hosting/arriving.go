@@ -1,0 +1,43 @@
+package hosting
+
+import (
+	"sync"
+
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// arriving is what somebody is being asked for: its wait does not end meanwhile, nor that of the announcements which it is about.
+type arriving struct {
+	mu     sync.Mutex
+	events map[nostr.ID]int
+	names  map[string]int
+}
+
+// add counts what a repository lacks, once more or once less.
+func (a *arriving) add(l ledger.Lack, n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.events == nil {
+		a.events, a.names = map[nostr.ID]int{}, map[string]int{}
+	}
+	for _, x := range l.Needs {
+		if x.Came != 0 {
+			count(a.events, x.Event, n)
+			count(a.names, l.Of.D, n)
+		}
+	}
+}
+
+func count[K comparable](m map[K]int, k K, n int) {
+	if m[k] += n; m[k] == 0 {
+		delete(m, k)
+	}
+}
+
+func (a *arriving) has(e *nostr.Event) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.events[e.ID] > 0 || e.Kind == nip34.KindRepository && a.names[e.Tags.D()] > 0
+}
