@@ -30,10 +30,10 @@ func TestStatusTable(t *testing.T) {
 	}
 	const want = `wss://relay.example.org, graspd v1: 151000 events, 1000 repositories
 
-RELAY                     PHASE    HEALTH        REPOSITORIES       ROOTS                             LIVE  CATCHUP  DAILY  GAPS  UPTIME  COVERAGE  NEXT ATTEMPT
-wss://a.example.net *     live     healthy       50/50 (1 refused)  2500/2500 (7 in turns of 1h0m5s)  12    7400     3      2     99.9%   29.0%     -
-wss://longer.example.net  waiting  dead (61)     0/1                0/0                               0     0        0      0     -       -         in 1h23m0s
-wss://now.example.net     dialing  degraded (1)  0/0                0/0                               0     0        0      0     100.0%  -         now
+RELAY                     PHASE    HEALTH        REPOSITORIES       ROOTS                                EVENTS  GAPS  UPTIME  COVERAGE  NEXT ATTEMPT
+wss://a.example.net *     live     healthy       50/50 (1 refused)  2500/2500 (7 in turns of 1 h 0 min)  7415    2     99.9%   29.0%     -
+wss://longer.example.net  waiting  dead (61)     0/1                0/0                                  0       0     -       -         in 1 h 23 min
+wss://now.example.net     dialing  degraded (1)  0/0                0/0                                  0       0     100.0%  -         now
 
 wss://longer.example.net: 61 failures in a row since 2026-11-19T06:00:00Z, the last one: not dialed for an announcement: port 22 belongs to another service\x1b[2J
 wss://now.example.net: 1 failure
@@ -59,7 +59,7 @@ PROCESSES  RUNNING  QUEUED  REFUSED  ENDED  FAILED
 fetch      1        2       3        40     5
 
 WAITS       REPOSITORY     WHY                      ENDS
-kind 30618  30617:aa:tool  until 2 branches\x1b[2J  in 1h23m0s
+kind 30618  30617:aa:tool  until 2 branches\x1b[2J  in 1 h 23 min
 
 REFUSED PUSH          REPOSITORY       REASON
 2026-11-20T11:59:59Z  30617:aa:\ntool  no state event

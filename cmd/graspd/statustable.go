@@ -33,7 +33,7 @@ func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 	}
 	b.WriteByte('\n')
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "RELAY\tPHASE\tHEALTH\tREPOSITORIES\tROOTS\tLIVE\tCATCHUP\tDAILY\t")
+	fmt.Fprint(t, "RELAY\tPHASE\tHEALTH\t")
 	for _, c := range status.Columns() {
 		fmt.Fprint(t, strings.ToUpper(c.Title), "\t")
 	}
@@ -72,16 +72,9 @@ func printCauses(b *strings.Builder, relays []status.Relay) {
 
 // row is the line of one relay: of repositories and roots how many are confirmed and wanted, events by how they came.
 func row(r status.Relay, now time.Time) []string {
-	name, roots := string(r.URL), of(r.Confirmed.Roots, r.Want.Roots)
+	name := string(r.URL)
 	if r.Bootstrap {
 		name += " *"
-	}
-	if r.SweptRoots > 0 {
-		roots += fmt.Sprintf(" (%d in turns of %s)", r.SweptRoots, r.Turn)
-	}
-	repos := of(r.Confirmed.Repositories, r.Want.Repositories)
-	if r.Refused > 0 {
-		repos += fmt.Sprintf(" (%d refused)", r.Refused)
 	}
 	health := string(r.Health)
 	if r.Failures > 0 {
@@ -91,34 +84,25 @@ func row(r status.Relay, now time.Time) []string {
 	if !r.NextAttempt.IsZero() {
 		next = until(r.NextAttempt.Time, now)
 	}
-	cells := []string{name, r.Phase, health, repos, roots, fmt.Sprint(r.Live), fmt.Sprint(r.Catchup), fmt.Sprint(r.Daily)}
+	cells := []string{name, r.Phase, health}
 	for _, c := range status.Columns() {
-		if c.Count != nil {
-			cells = append(cells, fmt.Sprint(c.Count(&r)))
-		} else {
-			cells = append(cells, percent(c.Ratio(&r)))
+		text := c.Text(&r, plainNumber)
+		switch {
+		case c.Title == "Repositories" && r.Refused > 0:
+			text += fmt.Sprintf(" (%d refused)", r.Refused)
+		case c.Title == "Roots" && r.SweptRoots > 0:
+			text += fmt.Sprintf(" (%d in turns of %s)", r.SweptRoots, status.Span(r.Turn.Duration))
 		}
+		cells = append(cells, text)
 	}
 	return append(cells, next)
 }
 
 func of(n, all int) string { return fmt.Sprintf("%d/%d", n, all) }
 
-// percent shows a ratio; no more than there is, so that 100% is all of it.
-func percent(r *float64) string {
-	if r == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.1f%%", float64(int(*r*1000+1e-9))/10)
-}
+func plainNumber(n uint64) string { return strconv.FormatUint(n, 10) }
 
-func until(t, now time.Time) string {
-	d := t.Sub(now).Round(time.Second)
-	if d <= 0 {
-		return "now"
-	}
-	return "in " + d.String()
-}
+func until(t, now time.Time) string { return status.Until(t.Sub(now)) }
 
 // printRepositories prints a line for each relay of each repository.
 func printRepositories(w io.Writer, r admin.Repositories) error {

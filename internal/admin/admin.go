@@ -79,9 +79,12 @@ type Pages struct {
 	closed  chan struct{} // ends the streams
 
 	rendering sync.Mutex // guards what follows
-	last      rendered
-	detailed  map[grasp.RelayURL]plan.Details
-	detailsAt time.Time
+	last      *view
+	held      *holdings
+	told      []status.Relay // by the engine
+	toldAt    time.Time
+	looked    time.Time // when somebody last asked for a page
+	recent    recent
 }
 
 // patience is how long an answer waits for the engine.
@@ -93,12 +96,15 @@ const patience = 5 * time.Second
 func New(c Config) *Pages {
 	p := &Pages{c: c, history: newHistory(), streams: make(chan struct{}, mostStreams), closed: make(chan struct{})}
 	m := http.NewServeMux()
-	m.HandleFunc("GET /{$}", p.page)
+	for _, path := range []string{overviewPage + "{$}", relaysPage, repositoriesPage, relayPage, repositoryPage} {
+		m.HandleFunc("GET /"+path, p.page)
+	}
 	m.HandleFunc("GET /page.css", asset("page.css", "text/css; charset=utf-8"))
 	m.HandleFunc("GET /page.js", asset("page.js", "text/javascript; charset=utf-8"))
+	m.HandleFunc("GET /icon.svg", asset("icon.svg", "image/svg+xml"))
 	m.HandleFunc("GET /changes", p.stream)
 	m.HandleFunc("POST /retry", p.retry)
-	m.HandleFunc("GET /status.json", c.status)
+	m.HandleFunc("GET /status.json", p.status)
 	m.HandleFunc("GET /repositories.json", p.repositories)
 	m.HandleFunc("GET /problems.json", c.problems)
 	m.HandleFunc("GET /healthz", c.health)
@@ -116,15 +122,20 @@ func New(c Config) *Pages {
 	return p
 }
 
-// Run notes how relays stand, for the plots, until ctx ends; then it ends what
-// pages are kept up to date. It is called once.
+// Run notes how relays stand, for the plots, and works out how repositories do, until ctx ends; then it ends what pages are kept
+// up to date. It is called once.
 func (p *Pages) Run(ctx context.Context) {
 	defer close(p.closed)
-	if p.c.Sync == nil {
-		<-ctx.Done()
-		return
+	tick := time.NewTicker(sampleTime)
+	defer tick.Stop()
+	for {
+		p.keep(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
 	}
-	p.history.keep(ctx, p.c.Sync)
 }
 
 // health says whether this process does its work: a store that failed takes

@@ -78,7 +78,7 @@ func relays() []status.Relay {
 
 // TestStatus holds the document byte by byte: others read it.
 func TestStatus(t *testing.T) {
-	const self = `{"relay":{"url":"wss://relay.example.org","version":"v1"},"store":{"events":151000,"repositories":1000,"head":151210},"sync":{"relays":[`
+	const self = `{"relay":{"url":"wss://relay.example.org","version":"v1"},"store":{"events":151000,"repositories":1000,"head":151210,"bytes":0},"sync":{`
 	const other = `{"url":"wss://other.example.net","bootstrap":false,"phase":"live","health":"healthy",` +
 		`"want":{"repositories":50,"roots":2500},"confirmed":{"repositories":49,"roots":2498},"in_flight":3,"live_subscriptions":8,"swept_roots":7,"turn_seconds":3605,"refused_repositories":1,` +
 		`"negentropy":"works","failures":0,"cause":null,"failing_since":null,"next_attempt":null,"last_alive":"2026-11-20T12:00:00Z",` +
@@ -90,8 +90,8 @@ func TestStatus(t *testing.T) {
 	syncing := here
 	syncing.Sync = fakeSync{relays: relays()}
 	for want, c := range map[string]admin.Config{
-		self + "]}}\n":                         here,
-		self + other + "," + waiting + "]}}\n": syncing,
+		self + `"tracked":0,"connected":0,"dead":0,"matching":0,"relays":[]}}` + "\n":                         here,
+		self + `"tracked":2,"connected":1,"dead":1,"matching":2,"relays":[` + other + "," + waiting + "]}}\n": syncing,
 	} {
 		w := get(t, c, "GET", "/status.json")
 		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Cache-Control") != "no-store" {

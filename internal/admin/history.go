@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -38,22 +37,6 @@ type history struct {
 }
 
 func newHistory() *history { return &history{rows: make(map[grasp.RelayURL]*row)} }
-
-// keep samples the relays until ctx ends.
-func (h *history) keep(ctx context.Context, s Sync) {
-	tick := time.NewTicker(sampleTime)
-	defer tick.Stop()
-	for {
-		look, cancel := context.WithTimeout(ctx, patience)
-		h.sample(time.Now(), s.Relays(look))
-		cancel()
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
 
 // sample notes how relays stand at the time now.
 func (h *history) sample(now time.Time, relays []status.Relay) {

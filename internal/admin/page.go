@@ -4,104 +4,176 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
-	"time"
+	"strings"
 
 	"github.com/graspd/graspd/internal/bidi"
-	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/cells"
+	"github.com/graspd/graspd/internal/status"
 )
 
 //go:embed assets
 var assets embed.FS
 
-// parts are the templates of the page that change, by the id of their element.
-var parts = [...]string{"problems", "nothing", "facts", "relays", "repositories", "git", "decisions", "gaps", "refusals"}
+// parts are the templates of the overview that change as one cell each, by the id of their element.
+var parts = [...]string{"problems", "nothing", "git", "decisions", "gaps", "refusals"}
 
-var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"number": number, "number64": func(n int) string { return number(uint64(max(0, n))) }, "short": func(s string) string { return s[:min(len(s), 8)] },
-	"utc":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
-	"minute": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
-	"hint":   func(outcome string) string { return hints[outcome] }, "host": hostFacts,
-}).ParseFS(assets, "assets/page.html"))
-
-// hints say what an outcome means.
-var hints = map[string]string{
-	"refuse": "against the rules of this relay", "unlisted": "an announcement that does not list this relay", "unrelated": "refers to nothing that is here; taken as soon as that changes",
-	"no-maintainer": "its author does not maintain the repository here; taken as soon as that changes",
-	"withdraw":      "a newer announcement that no longer lists this relay", "superseded": "a newer version is here", "deleted": "its author deleted it",
-	"expired": "its time is over", "vanished": "its author asked to be forgotten", "discard": "not taken this time", "invalid": "forged or malformed",
-	"failed": "not decided: disk, shutdown", "duplicate": "already here",
+// document is one page as it is now.
+type document struct {
+	where
+	Title   string
+	Heading string // above everything; "" = that of the overview
+	Self    Self
+	View    *view
+	Relay   *status.Relay // of its page
+	Repo    *repository   // of its page
+	Version string
+	cells   cells.Page
 }
 
-// rendered is the page as it was at a time: each part by itself.
-type rendered struct {
-	at   time.Time
-	self Self
-	html map[string]template.HTML
-}
+// Cell is what is in a cell.
+func (d *document) Cell(id string) template.HTML { return template.HTML(d.cells.Cell(id)) } // made by html/template
 
-// fresh is how long a rendering serves everybody who asks.
-const fresh = time.Second
-
-// render makes the parts, or returns those made just before. Who asked may leave
-// meanwhile: others wait for the same.
-func (p *Pages) render(ctx context.Context) (rendered, error) {
-	p.rendering.Lock()
-	defer p.rendering.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
-	if time.Since(p.last.at) < fresh {
-		return p.last, nil
+// Table is a table as an element.
+func (d *document) Table(id string) template.HTML {
+	t := d.cells.Table(id)
+	if t == nil {
+		return ""
 	}
-	v := p.see(ctx)
-	r := rendered{at: time.Now(), self: v.Self, html: make(map[string]template.HTML, len(parts))}
-	for _, name := range parts {
-		var b bytes.Buffer
-		if err := pageTemplate.ExecuteTemplate(&b, name, v); err != nil {
-			return rendered{}, fmt.Errorf("render %s: %w", name, err)
-		}
-		r.html[name] = template.HTML(bidi.Escape(b.String())) // made by html/template
-	}
-	p.last = r
-	return r, nil
+	return template.HTML(t.HTML()) // its cells are made by html/template
 }
 
-// detailsTime is how long details serve; they cost in proportion to all that is wanted.
-const detailsTime = 10 * time.Second
+// Where is the link to the page.
+func (d *document) Where() string { return d.where.String() }
 
-// details asks the engine, or returns what it told just before. The caller holds rendering.
-func (p *Pages) details(ctx context.Context, now time.Time) map[grasp.RelayURL]plan.Details {
-	if p.detailed == nil || now.Sub(p.detailsAt) >= detailsTime {
-		p.detailed, p.detailsAt = p.c.Sync.Details(ctx), now
+// Words are the legend.
+func (d *document) Words() []status.Word { return append(status.Words(), outcomes()...) }
+
+// Nav are the links to the pages that are lists.
+func (d *document) Nav() []chip {
+	return []chip{
+		{Name: "Overview", To: where{Page: 1}, Here: d.Path == overviewPage},
+		{Name: "Relays", To: where{Path: relaysPage, Page: 1}, Here: d.Path == relaysPage},
+		{Name: "Repositories", To: where{Path: repositoriesPage, Page: 1}, Here: d.Path == repositoriesPage},
 	}
-	return p.detailed
 }
 
-// page shows everything as it is now; a script keeps it so.
+// fill puts into a cell what a template makes of a value. Marks of direction stand as escapes.
+func (d *document) fill(id, name string, value any) error {
+	html, err := execute(name, value)
+	d.cells.Cells = append(d.cells.Cells, cells.Cell{ID: id, HTML: html})
+	return err
+}
+
+func execute(name string, value any) (string, error) {
+	var b strings.Builder
+	if err := pageTemplate.ExecuteTemplate(&b, name, value); err != nil {
+		return "", fmt.Errorf("render %s: %w", name, err)
+	}
+	return bidi.Escape(b.String()), nil
+}
+
+// errUnknown says that a page is of something that is not here.
+var errUnknown = errors.New("is not followed here")
+
+// document makes a page, or returns it as it was made just before. The caller holds rendering.
+func (p *Pages) document(ctx context.Context, w where) (*document, error) {
+	v := p.now(ctx)
+	if d := v.made[w]; d != nil {
+		return d, nil
+	}
+	d := &document{where: w, Self: v.Status.Relay, View: v}
+	var err error
+	switch w.Path {
+	case overviewPage:
+		err = d.overview(p.history)
+	case relaysPage:
+		err = d.relays(p.history)
+	case repositoriesPage:
+		err = d.repositories()
+	case relayPage:
+		err = d.relay(p.history)
+	case repositoryPage:
+		err = d.repository(p.history)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.Version = d.cells.Version()
+	if len(v.made) < mostMade {
+		v.made[w] = d
+	}
+	p.recent.put(d.Version, &d.cells)
+	return d, nil
+}
+
+// mostMade bounds the pages that are kept of one view: those that streams show, and some that are loaded at the same time.
+const mostMade = 2 * mostStreams
+
+// recent are the last states of pages, by version: a stream goes on from the one that a page was loaded with.
+type recent struct {
+	versions []string
+	pages    map[string]*cells.Page
+}
+
+func (r *recent) put(version string, p *cells.Page) {
+	if r.pages == nil {
+		r.pages = map[string]*cells.Page{}
+	}
+	if r.pages[version] != nil {
+		return
+	}
+	if len(r.versions) >= mostMade {
+		delete(r.pages, r.versions[0])
+		r.versions = r.versions[1:]
+	}
+	r.versions, r.pages[version] = append(r.versions, version), p
+}
+
+// get is the page of that version, or one of which nothing is known.
+func (r *recent) get(version string) *cells.Page {
+	if p := r.pages[version]; p != nil {
+		return p
+	}
+	return &cells.Page{}
+}
+
+// page shows a page as it is now; a script keeps it so.
 func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
-	made, err := p.render(r.Context())
+	where, err := parseWhere(strings.TrimPrefix(r.URL.Path, "/"), r.URL.Query())
+	if err != nil {
+		answer(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	p.rendering.Lock()
+	d, err := p.document(r.Context(), where)
+	p.rendering.Unlock()
+	code := http.StatusOK
+	var b bytes.Buffer
+	switch {
+	case errors.Is(err, errUnknown):
+		code = http.StatusNotFound
+		err = pageTemplate.ExecuteTemplate(&b, "unknown.html", map[string]any{"Self": p.self(), "Why": err.Error()})
+	case err == nil:
+		err = pageTemplate.ExecuteTemplate(&b, "page.html", d)
+	}
 	if err != nil {
 		answer(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, struct {
-		Self  Self
-		Parts map[string]template.HTML
-	}{made.self, made.html}); err != nil {
-		answer(w, http.StatusInternalServerError, err.Error())
-		return
-	}
 	head(w, "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(code)
 	_, _ = w.Write(b.Bytes()) // whoever asked may be gone
 }
 
-// asset serves the style or the script.
+func (p *Pages) self() Self { return Self{URL: string(p.c.URL), Version: p.c.Version} }
+
+// asset serves the style, the script or the picture.
 func asset(name, contentType string) http.HandlerFunc {
 	b, err := assets.ReadFile("assets/" + name)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/graspd/graspd/internal/status"
 )
 
 // A plot is a day in 144 columns: a strip that tells when the relay was
@@ -24,7 +26,8 @@ type plot struct {
 
 // draw makes the plot of a day. Bars are logarithmic: a full one is 1,000 events or more.
 func draw(day [slots]slot) plot {
-	var up, mixed, down, bars strings.Builder
+	var up, mixed, down runs
+	var bars steps
 	var seen, connected, brought uint64
 	for i := range plotWidth {
 		a, b := day[2*i], day[2*i+1]
@@ -32,23 +35,66 @@ func draw(day [slots]slot) plot {
 		seen, connected, brought = seen+uint64(u)+uint64(d), connected+uint64(u), brought+n
 		switch {
 		case u > 0 && d > 0:
-			column(&mixed, i, plotHeight-stripHeight, stripHeight)
+			mixed.add(i)
 		case u > 0:
-			column(&up, i, plotHeight-stripHeight, stripHeight)
+			up.add(i)
 		case d > 0:
-			column(&down, i, plotHeight-stripHeight, stripHeight)
+			down.add(i)
 		}
+		h := 0
 		if n > 0 {
-			h := min(barHeight, max(1, int(math.Round(barHeight*math.Log10(float64(n)+1)/3))))
-			column(&bars, i, barHeight-h, h)
+			h = min(barHeight, max(1, int(math.Round(barHeight*math.Log10(float64(n)+1)/3))))
 		}
+		bars.add(i, h)
 	}
+	bars.add(plotWidth, 0)
 	p := plot{Up: up.String(), Mixed: mixed.String(), Down: down.String(), Bars: bars.String(), Title: "nothing seen within the last day"}
 	if seen > 0 {
-		p.Title = fmt.Sprintf("last day: connected %.1f %% of the time seen, %d events brought", 100*float64(connected)/float64(seen), brought)
+		p.Title = fmt.Sprintf("last day: connected %s of the time seen, %d events brought", status.Percent(float64(connected)/float64(seen)), brought)
 	}
 	return p
 }
 
-// column adds a bar of width 1.
-func column(b *strings.Builder, x, y, h int) { fmt.Fprintf(b, "M%d %dh1v%dh-1z", x, y, h) }
+// runs are the columns of one colour of the strip; those beside each other are one shape.
+type runs struct{ from, to []int }
+
+func (r *runs) add(i int) {
+	if n := len(r.to); n > 0 && r.to[n-1] == i {
+		r.to[n-1]++
+		return
+	}
+	r.from, r.to = append(r.from, i), append(r.to, i+1)
+}
+
+func (r *runs) String() string {
+	var b strings.Builder
+	for i, from := range r.from {
+		fmt.Fprintf(&b, "M%d %dh%dv%dh-%dz", from, plotHeight-stripHeight, r.to[i]-from, stripHeight, r.to[i]-from)
+	}
+	return b.String()
+}
+
+// steps are bars beside each other as one shape for each group that is not divided by an empty column.
+type steps struct {
+	b      strings.Builder
+	at     int // where the last bar of this height begins
+	height int
+}
+
+// add says how high the bar of column i is.
+func (s *steps) add(i, height int) {
+	if height == s.height {
+		return
+	}
+	if s.height == 0 {
+		fmt.Fprintf(&s.b, "M%d %dv-%d", i, barHeight, height)
+	} else {
+		fmt.Fprintf(&s.b, "h%dv%d", i-s.at, s.height-height)
+		if height == 0 {
+			s.b.WriteByte('z')
+		}
+	}
+	s.at, s.height = i, height
+}
+
+func (s *steps) String() string { return s.b.String() }

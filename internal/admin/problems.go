@@ -29,8 +29,16 @@ func (c Config) problems(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, Problems{Problems: c.look(ctx)})
 }
 
-// look lists what is wrong.
+// look lists what is wrong now.
 func (c Config) look(ctx context.Context) []string {
+	if c.Sync == nil {
+		return c.troubles(ctx, nil)
+	}
+	return c.troubles(ctx, c.sorted(ctx))
+}
+
+// troubles lists what is wrong, these relays included.
+func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 	list := []string{}
 	if err := c.Store.Failure(); err != nil {
 		list = append(list, fmt.Sprintf("nothing is stored until the next start: %v", err))
@@ -51,7 +59,6 @@ func (c Config) look(ctx context.Context) []string {
 			list = append(list, "nothing is carried: "+n.Seen())
 		}
 	}
-	relays := c.sorted(ctx)
 	if text := status.Unreached(relays, c.Start); text != "" && !c.Start.IsZero() {
 		list = append(list, text)
 	}

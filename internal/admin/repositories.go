@@ -6,15 +6,17 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/status"
 )
 
-// Repositories is the document /repositories.json: every repository that names other relays, the least complete first.
+// Repositories is the document /repositories.json: repositories that name other relays or of whose git data something is known,
+// what needs looking after first. They are those that were asked for, as many as fit.
 type Repositories struct {
+	Total        int                `json:"total"`    // all that there are
+	Matching     int                `json:"matching"` // those that fit what was asked for
 	Repositories []RepositoryStatus `json:"repositories"`
 }
 
@@ -67,23 +69,30 @@ func (x RepositoryPart) Lacking() uint64 {
 	return *x.Lacks
 }
 
+// mostRepositories is how many repositories a program gets at once.
+const mostRepositories = 1000
+
+// repositories answers with how the repositories stand. The parameters are those of the page, and most is how many of them.
 func (p *Pages) repositories(w http.ResponseWriter, r *http.Request) {
+	ask, err := parseAsk(r, repositoriesPage, mostRepositories)
+	if err != nil {
+		answer(w, http.StatusBadRequest, err.Error())
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
 	defer cancel()
-	out := Repositories{Repositories: []RepositoryStatus{}}
-	if p.c.Sync != nil {
-		p.rendering.Lock()
-		d := p.details(ctx, time.Now())
-		p.rendering.Unlock()
-		out.Repositories = repositoryStatus(d)
-	}
-	if p.c.GitRepositories != nil {
-		out.Repositories = withGit(out.Repositories, p.c.GitRepositories(ctx))
+	p.rendering.Lock()
+	held := p.holdings(ctx, detailsTime)
+	chosen := held.choose(ask.where)
+	p.rendering.Unlock()
+	out := Repositories{Total: len(held.list), Matching: len(chosen), Repositories: []RepositoryStatus{}}
+	for _, i := range of(ask, chosen) {
+		out.Repositories = append(out.Repositories, held.list[i].RepositoryStatus)
 	}
 	answerJSON(w, out)
 }
 
-// withGit adds how repositories stand with git servers, those among them that name no other relay included.
+// withGit adds how repositories stand with git servers, those among them that name no other relay included, in any order.
 func withGit(list []RepositoryStatus, git map[string]status.GitLack) []RepositoryStatus {
 	for i := range list {
 		if g, ok := git[list[i].Address]; ok {
@@ -94,18 +103,10 @@ func withGit(list []RepositoryStatus, git map[string]status.GitLack) []Repositor
 	for address, g := range git {
 		list = append(list, RepositoryStatus{Address: address, Complete: len(g.Lacks) == 0, Relays: []RepositoryPart{}, Git: &g})
 	}
-	inOrder(list)
 	return list
 }
 
-// inOrder puts the least complete first.
-func inOrder(list []RepositoryStatus) {
-	slices.SortFunc(list, func(a, b RepositoryStatus) int {
-		return cmp.Or(rank(!a.Complete)-rank(!b.Complete), cmp.Compare(a.Address, b.Address))
-	})
-}
-
-// repositoryStatus gathers what every relay tells of each.
+// repositoryStatus gathers what every relay tells of each, in any order.
 func repositoryStatus(d map[grasp.RelayURL]plan.Details) []RepositoryStatus {
 	found := make(map[string]*RepositoryStatus)
 	for u, x := range d {
@@ -129,6 +130,5 @@ func repositoryStatus(d map[grasp.RelayURL]plan.Details) []RepositoryStatus {
 		slices.SortFunc(r.Relays, func(a, b RepositoryPart) int { return cmp.Compare(a.URL, b.URL) })
 		out = append(out, *r)
 	}
-	inOrder(out)
 	return out
 }

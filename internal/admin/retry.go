@@ -26,7 +26,8 @@ func (p *Pages) retry(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.FormValue("back") != "" { // the button of the page, without script
-		http.Redirect(w, r, "/", http.StatusSeeOther)
+		w.Header().Set("Location", whereOf(relayPage, string(u)).String()) // relative, wherever the pages are
+		w.WriteHeader(http.StatusSeeOther)
 		return
 	}
 	answer(w, http.StatusOK, "trying "+string(u))

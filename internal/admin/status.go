@@ -3,8 +3,10 @@ package admin
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/graspd/graspd/internal/status"
 )
@@ -12,10 +14,11 @@ import (
 // Status is the document /status.json. Times are RFC 3339 in UTC, ratios 0 to 1;
 // what is not known is null.
 type Status struct {
-	Relay Self        `json:"relay"`
-	Store StoreStatus `json:"store"`
-	Sync  SyncStatus  `json:"sync"`
-	Git   *status.Git `json:"git,omitempty"` // nil where no repositories are hosted
+	Relay   Self          `json:"relay"`
+	Store   StoreStatus   `json:"store"`
+	Clients *ClientStatus `json:"clients,omitempty"` // nil where nobody counts them
+	Sync    SyncStatus    `json:"sync"`
+	Git     *status.Git   `json:"git,omitempty"` // nil where no repositories are hosted
 
 	Nothing *status.Nothing `json:"nothing_carried,omitempty"` // nil while something is carried
 }
@@ -26,41 +29,104 @@ type Self struct {
 	Version string `json:"version"`
 }
 
-// StoreStatus is what is stored: events, announcements among them, and the
-// number of the last entry of the log.
+// StoreStatus is what is stored: events, announcements among them, the
+// number of the last entry of the log, and bytes on the disk.
 type StoreStatus struct {
-	Events       int64  `json:"events"`
-	Repositories int64  `json:"repositories"`
-	Head         uint64 `json:"head"`
+	Events       int64        `json:"events"`
+	Repositories int64        `json:"repositories"`
+	Head         uint64       `json:"head"`
+	Bytes        status.Bytes `json:"bytes"`
 }
 
-// SyncStatus is how the engine stands with the relays that hold a slot, in the order of their URLs.
+// ClientStatus is who is connected to this relay.
+type ClientStatus struct {
+	Connections   int `json:"connections"`
+	Subscriptions int `json:"subscriptions"`
+}
+
+// SyncStatus is how the engine stands with the relays that hold a slot: how many there are, and those that were asked for.
 type SyncStatus struct {
-	Relays []status.Relay `json:"relays"`
+	Tracked   int            `json:"tracked"` // relays that hold a slot
+	Connected int            `json:"connected"`
+	Dead      int            `json:"dead"`
+	Matching  int            `json:"matching"` // relays that fit what was asked for; Relays are a part of these where not all were wanted
+	Relays    []status.Relay `json:"relays"`
 }
 
-// status answers with how everything stands now.
-func (c Config) status(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
-	defer cancel()
-	answerJSON(w, c.now(ctx))
-}
-
-func (c Config) now(ctx context.Context) Status {
+// tell is how everything stands now, with these relays.
+func (c Config) tell(relays []status.Relay) Status {
 	st := c.Store.Stats()
 	s := Status{
 		Relay: Self{URL: string(c.URL), Version: c.Version},
-		Store: StoreStatus{Events: st.Events, Repositories: st.Repositories, Head: uint64(st.Head)},
-		Sync:  SyncStatus{Relays: []status.Relay{}},
+		Store: StoreStatus{Events: st.Events, Repositories: st.Repositories, Head: uint64(st.Head), Bytes: status.Bytes(st.DiskBytes)},
+		Sync:  SyncStatus{Relays: append([]status.Relay{}, relays...), Matching: len(relays)},
+	}
+	s.Sync.Tracked, s.Sync.Connected, s.Sync.Dead = status.Tally(relays)
+	if c.Clients != nil {
+		s.Clients = new(ClientStatus)
+		s.Clients.Connections, s.Clients.Subscriptions = c.Clients()
 	}
 	s.Nothing = c.nothing()
 	if c.Git != nil {
 		s.Git = c.Git()
 	}
-	if c.Sync != nil {
-		s.Sync.Relays = append(s.Sync.Relays, c.sorted(ctx)...)
-	}
 	return s
+}
+
+// status answers with how everything stands now. The parameters q and state choose among the relays, order=worst puts first what
+// needs looking after, and most and page are how many of them and which.
+func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
+	ask, err := parseAsk(r, relaysPage, mostRelays)
+	if err != nil {
+		answer(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
+	defer cancel()
+	var relays []status.Relay
+	if p.c.Sync != nil {
+		p.rendering.Lock()
+		relays = p.relays(ctx)
+		p.rendering.Unlock()
+	}
+	s := p.c.tell(relays)
+	if r.FormValue("order") == "worst" {
+		worst(s.Sync.Relays)
+	}
+	chosen := chooseRelays(s.Sync.Relays, ask.where)
+	s.Sync.Matching = len(chosen)
+	s.Sync.Relays = append([]status.Relay{}, of(ask, chosen)...)
+	answerJSON(w, s)
+}
+
+// ask is which part of a list a program wants.
+type ask struct {
+	where
+	most int
+}
+
+// mostRelays is how many relays a program may ask for at once; by itself it gets all that hold a slot.
+const mostRelays = 100_000
+
+func parseAsk(r *http.Request, path string, most int) (ask, error) {
+	w, err := parseWhere(path, r.URL.Query())
+	if s := r.FormValue("most"); err == nil && s != "" {
+		n, bad := strconv.Atoi(s)
+		if bad != nil || n < 1 || n > most {
+			return ask{}, fmt.Errorf("most: want a number from 1 to %d", most)
+		}
+		most = n
+	}
+	return ask{w, most}, err
+}
+
+// of is the part of a list that is wanted.
+func of[T any](a ask, list []T) []T {
+	from := len(list)
+	if a.Page-1 <= len(list)/a.most { // a large number times another is any number
+		from = min(from, (a.Page-1)*a.most)
+	}
+	return list[from:min(len(list), from+a.most)]
 }
 
 // sorted asks the engine and puts its relays in order.

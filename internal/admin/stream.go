@@ -1,27 +1,34 @@
 package admin
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
+
+	"github.com/graspd/graspd/internal/cells"
 )
 
 const (
-	streamTime  = 2 * time.Second // between two looks
-	mostStreams = 16              // pages that are kept up to date at once; more are refused, and show what they were loaded with
+	streamTime  = 2 * time.Second  // between two looks
+	quietTime   = 20 * time.Second // and between two signs of life while nothing changes
+	mostStreams = 16               // pages that are kept up to date at once; more are refused, and show what they were loaded with
 	writeTime   = 20 * time.Second
 )
 
-// change is one part of the page as it is now.
-type change struct {
-	Part string `json:"part"`
-	HTML string `json:"html"`
-}
-
-// stream sends what has changed of the page, as server-sent events, until the
-// client leaves or the pages close.
+// stream sends what has changed of a page, as server-sent events, until the client leaves or the pages close. The parameter of is
+// the page, as a link to it; version is the state with which it was loaded. Each event has the version that it leads to as its id,
+// so that a browser that comes back says what it shows.
 func (p *Pages) stream(w http.ResponseWriter, r *http.Request) {
+	where, err := streamOf(r.FormValue("of"))
+	if err != nil {
+		answer(w, http.StatusBadRequest, err.Error())
+		return
+	}
 	select {
 	case p.streams <- struct{}{}:
 		defer func() { <-p.streams }()
@@ -29,38 +36,38 @@ func (p *Pages) stream(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusServiceUnavailable, "too many pages are open")
 		return
 	}
+	version := r.Header.Get("Last-Event-ID")
+	if version == "" {
+		version = r.FormValue("version")
+	}
 	out := http.NewResponseController(w)
 	head(w, "text/event-stream")
 	w.WriteHeader(http.StatusOK)
 	tick := time.NewTicker(streamTime)
 	defer tick.Stop()
-	var sent rendered
+	p.rendering.Lock()
+	shown := p.recent.get(version)
+	p.rendering.Unlock()
+	var said time.Time
 	for {
-		now, err := p.render(r.Context())
-		if err != nil {
-			return
+		message, now := p.changes(r.Context(), where, version, shown)
+		if message == "" && time.Since(said) >= quietTime {
+			message = ":\n\n" // so that a client that left is noticed
 		}
-		// A writer that is not a connection has no deadline.
-		_ = out.SetWriteDeadline(time.Now().Add(writeTime))
-		for _, name := range parts {
-			if now.html[name] == sent.html[name] {
-				continue
-			}
-			b, err := json.Marshal(change{name, string(now.html[name])})
-			if err != nil {
+		if message != "" {
+			// A writer that is not a connection has no deadline.
+			_ = out.SetWriteDeadline(time.Now().Add(writeTime))
+			if _, err := fmt.Fprint(w, message); err != nil {
 				return
 			}
-			if _, err := fmt.Fprintf(w, "data: %s\n\n", b); err != nil {
+			if err := out.Flush(); err != nil {
 				return
 			}
+			said = time.Now()
 		}
-		if _, err := fmt.Fprint(w, ":\n\n"); err != nil { // so that a client that left is noticed
-			return
+		if now != nil {
+			shown, version = &now.cells, now.Version
 		}
-		if err := out.Flush(); err != nil {
-			return
-		}
-		sent = now
 		select {
 		case <-tick.C:
 		case <-r.Context().Done():
@@ -69,4 +76,32 @@ func (p *Pages) stream(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// streamOf is the page of which a stream is asked.
+func streamOf(link string) (where, error) {
+	u, err := url.Parse(link)
+	if err != nil {
+		return where{}, errors.New("of: want a link to a page")
+	}
+	return parseWhere(u.Path, u.Query())
+}
+
+// changes is the event that leads from what is shown to the page as it is now; "" where nothing has changed, or the page is gone.
+func (p *Pages) changes(ctx context.Context, at where, version string, shown *cells.Page) (string, *document) {
+	p.rendering.Lock()
+	now, err := p.document(ctx, at)
+	p.rendering.Unlock()
+	if err != nil || now.Version == version {
+		return "", now
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "id: %s\ndata: ", now.Version)
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false) // a script reads it
+	if err := out.Encode(cells.Diff(shown, &now.cells)); err != nil {
+		return "", nil
+	}
+	b.WriteByte('\n') // after the one of the encoder
+	return b.String(), now
 }

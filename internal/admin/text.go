@@ -1,9 +1,7 @@
 package admin
 
 import (
-	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/graspd/graspd/internal/status"
 )
@@ -19,24 +17,3 @@ func number(n uint64) string {
 
 // size writes a number of bytes in the unit that fits.
 func size(n uint64) string { return status.Bytes(n).String() }
-
-// percent writes a ratio; what is not all of it is never rounded up to 100 %.
-func percent(r float64) string {
-	if r >= 1 {
-		return "100 %"
-	}
-	return fmt.Sprintf("%.1f %%", min(99.9, 100*r))
-}
-
-// wait says how long it is until something happens.
-func wait(d time.Duration) string {
-	switch {
-	case d <= 0:
-		return "now"
-	case d < time.Minute:
-		return fmt.Sprintf("in %d s", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("in %d min", int(d.Minutes()))
-	}
-	return fmt.Sprintf("in %.1f h", d.Hours())
-}

@@ -3,7 +3,6 @@ package admin
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -14,41 +13,22 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// view is all that the page shows.
+// view is how everything stood at one time, shared by all who ask. It is not changed once it is made.
 type view struct {
-	Self         Self
-	Problems     []string
-	Nothing      *status.Nothing // nil while something is carried
-	Sync         bool
-	Facts        []fact
-	Columns      []status.Column
-	Relays       []relayView
-	Repositories []RepositoryStatus
-	Gaps         []gapView
-	Refusals     []refusalView
-	Git          *status.Git // nil when no repositories are hosted
-	Moderated    bool        // decisions are offered
-	Decisions    []decision
-	Unread       string // why they could not be read
-}
-
-// fact is one figure of the summary.
-type fact struct{ Name, Value string }
-
-// relayView is one line of the table of relays.
-type relayView struct {
-	status.Relay
-	Done, All int    // items confirmed and wanted
-	TurnText  string // of what is asked in turns
-	Next      string
-	Cells     []cell // of the columns
-	Plot      plot
-}
-
-// cell is one figure of a relay.
-type cell struct {
-	Text string
-	Bad  bool
+	At        time.Time
+	Status    Status // as in status.json
+	Sync      bool
+	Problems  []string
+	Nothing   *status.Nothing // nil while something is carried
+	Relays    []status.Relay  // the worst first
+	held      *holdings
+	Gaps      []gapView
+	Refusals  []refusalView
+	Git       *status.Git // nil when no repositories are hosted
+	Moderated bool        // decisions are offered
+	Decisions []decision
+	Unread    string              // why they could not be read
+	made      map[where]*document // what was made of this view; the pages' lock guards it
 }
 
 // gapView is one gap.
@@ -63,23 +43,32 @@ type refusalView struct {
 	Count           uint64
 }
 
-// see builds the view of now.
-func (p *Pages) see(ctx context.Context) view {
+// now is the view of now, or one that was made just before. Who asked may leave meanwhile: others wait for the same. The caller
+// holds rendering.
+func (p *Pages) now(ctx context.Context) *view {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
 	now := time.Now()
-	v := view{Self: Self{URL: string(p.c.URL), Version: p.c.Version}, Problems: p.c.look(ctx), Nothing: p.c.nothing(), Sync: p.c.Sync != nil, Columns: status.Columns()}
-	st := p.c.Store.Stats()
-	v.Facts = []fact{
-		{"events", number(uint64(max(0, st.Events)))}, {"repositories", number(uint64(max(0, st.Repositories)))}, {"on the disk", size(st.DiskBytes)},
+	p.looked = now
+	if p.last == nil || now.Sub(p.last.At) >= fresh {
+		p.last = p.see(ctx, now)
 	}
+	return p.last
+}
+
+// see builds the view of now.
+func (p *Pages) see(ctx context.Context, now time.Time) *view {
+	v := &view{At: now, Sync: p.c.Sync != nil, made: map[where]*document{}}
+	var relays []status.Relay
+	if v.Sync {
+		relays = p.relays(ctx)
+	}
+	v.Status = p.c.tell(relays)
+	v.Problems, v.Nothing, v.Git = p.c.troubles(ctx, relays), v.Status.Nothing, v.Status.Git
+	v.Relays = slices.Clone(relays)
+	worst(v.Relays)
 	if p.c.Door != nil {
 		v.Refusals = refusals(p.c.Door.Stats())
-	}
-	if p.c.Clients != nil {
-		clients, subscriptions := p.c.Clients()
-		v.Facts = append(v.Facts, fact{"clients", number(uint64(clients))}, fact{"subscriptions", number(uint64(subscriptions))})
-	}
-	if p.c.Git != nil {
-		v.Git = p.c.Git()
 	}
 	if v.Moderated = p.c.Moderation != nil; v.Moderated {
 		var err error
@@ -87,73 +76,42 @@ func (p *Pages) see(ctx context.Context) view {
 			v.Unread = err.Error()
 		}
 	}
-	if p.c.Sync == nil {
-		return v
-	}
-	live := 0
-	for _, r := range p.c.sorted(ctx) {
-		v.Relays = append(v.Relays, p.relay(now, r))
-		if r.Phase == "live" {
-			live++
-		}
-	}
-	slices.SortStableFunc(v.Relays, func(a, b relayView) int {
-		return cmp.Or(rank(a.Bootstrap)-rank(b.Bootstrap), urgency(a)-urgency(b))
-	})
-	v.Facts = append(v.Facts, fact{"relays live", fmt.Sprintf("%d of %d", live, len(v.Relays))})
-	d := p.details(ctx, now)
-	v.Repositories, v.Gaps = repositoryStatus(d), gaps(d)
-	slices.SortFunc(v.Repositories, byName)
+	v.held = p.holdings(ctx, oldestShown)
+	v.Gaps = v.held.gaps
 	return v
 }
 
-// urgency puts those that somebody may have to look at before those that are well.
-func urgency(r relayView) int {
+// worst puts the relays in the order of the page.
+func worst(relays []status.Relay) {
+	slices.SortStableFunc(relays, func(a, b status.Relay) int { return urgency(a) - urgency(b) })
+}
+
+// urgency puts first what somebody may have to look at: bootstrap relays that are not connected, relays that have been behind for
+// long, those that fail, the dead ones, which strangers name as they like, and those that are not complete.
+func urgency(r status.Relay) int {
 	switch {
-	case r.Health == status.Dead:
+	case r.Bootstrap && !r.Connected:
+		return 0
+	case r.Health != status.Dead && r.Behind >= longBehind:
 		return 1
+	case r.Health == status.Dead:
+		return 3
 	case !r.Connected:
-		return 0
-	case r.Phase != "live":
 		return 2
+	case r.Phase != "live":
+		return 4
+	case r.Gaps > 0:
+		return 5
+	case r.Bootstrap:
+		return 6
 	}
-	return 3
+	return 7
 }
 
-func rank(first bool) int {
-	if first {
-		return 0
-	}
-	return 1
-}
-
-func (p *Pages) relay(now time.Time, r status.Relay) relayView {
-	v := relayView{
-		Relay: r, Done: r.Confirmed.Items(), All: r.Want.Items(), TurnText: r.Turn.Round(time.Second).String(), Plot: draw(p.history.day(now, r.URL)),
-	}
-	for _, c := range status.Columns() {
-		v.Cells = append(v.Cells, cellOf(c, &r))
-	}
-	if !r.NextAttempt.IsZero() {
-		v.Next = wait(r.NextAttempt.Sub(now))
-	}
-	return v
-}
-
-func cellOf(c status.Column, r *status.Relay) cell {
-	if c.Count != nil {
-		n := c.Count(r)
-		return cell{number(n), c.Bad && n > 0}
-	}
-	if x := c.Ratio(r); x != nil {
-		return cell{Text: percent(*x)}
-	}
-	return cell{Text: "–"}
-}
-
-// byName puts repositories in the order of the page, the least complete first.
-func byName(a, b RepositoryStatus) int {
-	return cmp.Or(rank(!a.Complete)-rank(!b.Complete), cmp.Compare(a.Name(), b.Name()), cmp.Compare(a.Owner(), b.Owner()))
+// byName puts repositories in the order of the page, what needs looking after first.
+func byName(a, b repository) int {
+	return cmp.Or(slices.Index(repositoryStates, a.State)-slices.Index(repositoryStates, b.State),
+		cmp.Compare(a.Name(), b.Name()), cmp.Compare(a.Owner(), b.Owner()))
 }
 
 // mostGapsShown bounds the list of gaps.

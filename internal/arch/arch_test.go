@@ -23,6 +23,7 @@ var layers = map[string]int{
 	"internal/arch":       0,
 	"internal/bidi":       0,
 	"internal/bip340":     0,
+	"internal/cells":      0,
 	"internal/bucket":     0,
 	"internal/words":      0,
 	"internal/nostr":      1,

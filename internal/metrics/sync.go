@@ -17,13 +17,9 @@ type engine struct {
 
 func ofSync(c *collector, from Config) {
 	figures := []figure[engine]{
-		gauge(c, "ngit_sync_relays_tracked_total", "Relays that hold a slot.", func(e engine) int { return len(e.relays) }),
-		gauge(c, "ngit_sync_relays_connected_total", "Relays that are connected.", func(e engine) int {
-			return e.count(func(r status.Relay) bool { return r.Connected })
-		}),
-		gauge(c, "ngit_sync_relays_dead_total", "Relays that are dead: failing without a break for --sync-dead-after.", func(e engine) int {
-			return e.count(func(r status.Relay) bool { return r.Health == status.Dead })
-		}),
+		gauge(c, "ngit_sync_relays_tracked_total", "Relays that hold a slot.", func(e engine) int { n, _, _ := status.Tally(e.relays); return n }),
+		gauge(c, "ngit_sync_relays_connected_total", "Relays that are connected.", func(e engine) int { _, n, _ := status.Tally(e.relays); return n }),
+		gauge(c, "ngit_sync_relays_dead_total", "Relays that are dead: failing without a break for --sync-dead-after.", func(e engine) int { _, _, n := status.Tally(e.relays); return n }),
 	}
 	for _, f := range status.Figures() {
 		add := gauges[engine]
@@ -41,15 +37,6 @@ func ofSync(c *collector, from Config) {
 	if from.Sync != nil {
 		part(c, func(ctx context.Context) engine { return engine{from.Sync.Relays(ctx), from.Store.Stats()} }, figures...)
 	}
-}
-
-func (e engine) count(is func(status.Relay) bool) (n int) {
-	for _, r := range e.relays {
-		if is(r) {
-			n++
-		}
-	}
-	return n
 }
 
 func (e engine) saved(to series) {

@@ -1,19 +1,41 @@
 package status
 
-// Column is one figure of a relay in the tables for people, on the operator's page and of the status command. Either Count or
-// Ratio tells it.
+// Column is one figure of a relay in the tables for people, on the operator's page and of the status command. One of Of, Count
+// and Ratio tells it.
 type Column struct {
 	Title, Hint string
-	Bad         bool // more than 0 is worth a look
-	Count       func(r *Relay) uint64
-	Ratio       func(r *Relay) *float64 // 0 to 1; nil = not known
+	Bad         bool                        // more than 0 is worth a look
+	Of          func(r *Relay) (n, all int) // so many of all
+	Count       func(r *Relay) uint64       // how many
+	Ratio       func(r *Relay) *float64     // 0 to 1; nil = not known
 }
 
-// Columns are those that both tables have, in their order.
+// Columns are those that both tables have, in their order. Words tells what they mean at length.
 func Columns() []Column {
 	return []Column{
+		{Title: "Repositories", Hint: "confirmed, of those that are wanted of the relay", Of: func(r *Relay) (int, int) { return r.Confirmed.Repositories, r.Want.Repositories }},
+		{Title: "Roots", Hint: "issues, patches and pull requests confirmed, of those that are wanted of the relay", Of: func(r *Relay) (int, int) { return r.Confirmed.Roots, r.Want.Roots }},
+		{Title: "Events", Hint: "that the relay brought first", Count: func(r *Relay) uint64 { return r.Events() }},
 		{Title: "Gaps", Hint: "events that the live subscription should have brought", Bad: true, Count: func(r *Relay) uint64 { return r.Gaps }},
 		{Title: "Uptime", Hint: "part of the time watched", Ratio: func(r *Relay) *float64 { return r.Uptime }},
 		{Title: "Coverage", Hint: "how much of what is here the relay has", Ratio: func(r *Relay) *float64 { return r.Coverage }},
 	}
 }
+
+// Text is the figure of a relay as people see it, its numbers written by number.
+func (c Column) Text(r *Relay, number func(uint64) string) string {
+	switch {
+	case c.Of != nil:
+		n, all := c.Of(r)
+		return number(uint64(max(0, n))) + "/" + number(uint64(max(0, all)))
+	case c.Count != nil:
+		return number(c.Count(r))
+	}
+	if x := c.Ratio(r); x != nil {
+		return Percent(*x)
+	}
+	return "-"
+}
+
+// Amiss reports whether the figure is worth a look.
+func (c Column) Amiss(r *Relay) bool { return c.Bad && c.Count != nil && c.Count(r) > 0 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -136,23 +137,27 @@ func TestEveryCounterIsTold(t *testing.T) {
 	each(reflect.ValueOf(&r.Counters).Elem())
 }
 
+func rank(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 func TestColumns(t *testing.T) {
+	plain := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	var got []string
 	for _, c := range Columns() {
-		if (c.Count == nil) == (c.Ratio == nil) || c.Hint == "" {
-			t.Errorf("%s tells a count and a ratio, or neither, or says nothing of itself", c.Title)
-			continue
+		if told := rank(c.Of != nil) + rank(c.Count != nil) + rank(c.Ratio != nil); told != 1 || c.Hint == "" {
+			t.Errorf("%s tells %d figures, or says nothing of itself", c.Title, told)
 		}
-		got = append(got, c.Title)
-		switch {
-		case c.Count != nil && c.Count(&full) != 4:
-			t.Errorf("%s is %d", c.Title, c.Count(&full))
-		case c.Title == "Uptime" && c.Ratio(&full) != full.Uptime, c.Title == "Coverage" && c.Ratio(&full) != full.Coverage:
-			t.Errorf("%s is %v", c.Title, *c.Ratio(&full))
+		got = append(got, c.Title+" "+c.Text(&full, plain)+" "+c.Text(&Relay{}, plain))
+		if c.Amiss(&full) != (c.Title == "Gaps") || c.Amiss(&Relay{}) {
+			t.Errorf("%s: %v", c.Title, c.Amiss(&full))
 		}
 	}
-	if want := []string{"Gaps", "Uptime", "Coverage"}; !slices.Equal(got, want) {
-		t.Errorf("%v", got)
+	if want := []string{"Repositories 4/5 0/0", "Roots 39/40 0/0", "Events 7415 0", "Gaps 4 0", "Uptime 99.9% -", "Coverage 97.0% -"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 	if full.Events() != 7415 || full.Want.Items() != 45 {
 		t.Errorf("%d events, %d items", full.Events(), full.Want.Items())

@@ -1,0 +1,51 @@
+package status
+
+import (
+	"fmt"
+	"time"
+)
+
+// Percent is a ratio of 0 to 1 as people see it, everywhere the same: no more than there is, so that 100% is all of it.
+func Percent(r float64) string { return fmt.Sprintf("%.1f%%", float64(int(r*1000+1e-9))/10) }
+
+// Until says how long it is until something happens, everywhere the same.
+func Until(d time.Duration) string {
+	if d < time.Second {
+		return "now"
+	}
+	return "in " + Span(d)
+}
+
+// Span is a length of time, in the two units that tell most of it.
+func Span(d time.Duration) string {
+	d = max(0, d)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%d d %d h", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+}
+
+// State is in one word how the relay stands, by which the page and the status command sort and search: dead, or the phase.
+func (r *Relay) State() string {
+	if r.Health == Dead {
+		return string(Dead)
+	}
+	return r.Phase
+}
+
+// States are all of these with their meaning, what needs looking after first.
+func States() []Word {
+	return []Word{
+		{Name: "dead", Meaning: "has failed without a break for a day; it is tried once a day", JSON: "sync.relays.health", Metric: "ngit_sync_relay_status"},
+		{Name: "waiting", Meaning: "is not connected, and is tried again at the time that is told", JSON: "sync.relays.phase"},
+		{Name: "idle", Meaning: "is not connected, as nothing is wanted of it now", JSON: "sync.relays.phase"},
+		{Name: "dialing", Meaning: "is being connected to", JSON: "sync.relays.phase"},
+		{Name: "syncing", Meaning: "is connected, and is asked for what is not confirmed", JSON: "sync.relays.phase"},
+		{Name: "live", Meaning: "is connected, and everything wanted of it is confirmed or asked in turns", JSON: "sync.relays.phase"},
+	}
+}
