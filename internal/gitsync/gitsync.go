@@ -56,9 +56,10 @@ type Sync struct {
 
 	refused refused
 
-	plan  *gitplan.Plan                 // owned by Run
-	under map[uint64]context.CancelFunc // owned by Run
-	group sync.WaitGroup
+	plan   *gitplan.Plan                 // owned by Run
+	under  map[uint64]context.CancelFunc // owned by Run
+	logged uint64                        // events that were complete when that was logged last; owned by Run
+	group  sync.WaitGroup
 
 	took time.Duration // that the last look at what is stirred has taken; owned by lookAround
 }
@@ -136,13 +137,17 @@ func (s *Sync) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.group.Go(func() { s.cfg.Faults.Do("looking for what repositories lack", func() { s.lookAround(ctx) }) })
-	timer := time.NewTimer(0)
+	timer, tell := time.NewTimer(0), time.NewTicker(tellEvery)
 	defer timer.Stop()
+	defer tell.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
+		case <-tell.C:
+			s.tell()
+			continue
 		case x := <-s.looked:
 			s.take(s.cfg.Now(), x)
 		case x := <-s.ended:
@@ -164,6 +169,19 @@ func (s *Sync) Run(ctx context.Context) error {
 		}
 		s.step(ctx, timer)
 	}
+}
+
+// tellEvery is between two lines of the log that tell how far it has come.
+const tellEvery = time.Minute
+
+// tell logs how far it has come, if it has since the last time.
+func (s *Sync) tell() {
+	brought := s.counts.brought.Load()
+	if brought == s.logged {
+		return
+	}
+	s.logged = brought
+	s.cfg.Logger.Info("git data of events completed, from other servers", "count", brought, "left", s.plan.Stats(s.cfg.Now()).Lacking)
 }
 
 func (s *Sync) take(now health.Now, x look) {

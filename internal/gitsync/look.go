@@ -183,6 +183,10 @@ func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 		s.report("the repositories", err)
 		return false
 	}
+	if n := len(list); survey && n > 0 { // those that there is no room for now have it with a later sweep
+		begin := int(s.counts.sweeps.Load() * uint64(n) * 5 / 8 % uint64(n))
+		list = append(list[begin:], list[:begin]...)
+	}
 	s.counts.swept.Store(0)
 	s.counts.toSweep.Store(int64(len(list)))
 	rest := sweepRest

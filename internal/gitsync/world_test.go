@@ -68,6 +68,7 @@ type world struct {
 	config  gitsync.Config
 	faults  *contain.Faults
 	began   time.Time
+	ungit   bool // it hosts nothing
 
 	mu    sync.Mutex
 	sites map[string]*site
@@ -95,10 +96,14 @@ func inWorld(t *testing.T, c gitsync.Config, test func(*testing.T, *world)) {
 
 func (w *world) start() {
 	ctx, cancel := context.WithCancel(context.Background())
-	rules := policy.Rules{Service: w.service, Git: true}
+	rules := policy.Rules{Service: w.service, Git: !w.ungit}
 	w.store = ok(store.Open(store.Options{Dir: "data", FS: w.fs, Rules: rules.Fingerprint()}))
 	w.host = hosting.New(hosting.Config{Disk: w.disk, Store: w.store, Service: w.service})
-	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger()})
+	door := ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger()}
+	if w.ungit {
+		door.Ledger = nil
+	}
+	w.door = ingest.New(door)
 	w.host.Through(w.door)
 	c := w.config
 	c.Host, c.Fetcher, c.Faults = w.host, w, w.faults
@@ -110,8 +115,10 @@ func (w *world) start() {
 	var doors, g sync.WaitGroup
 	inner, stop := context.WithCancel(ctx)
 	doors.Go(func() { _ = w.door.Run(ctx) })
-	g.Go(func() { _ = w.host.Run(inner) })
-	g.Go(func() { _ = w.sync.Run(inner) })
+	if !w.ungit {
+		g.Go(func() { _ = w.host.Run(inner) })
+		g.Go(func() { _ = w.sync.Run(inner) })
+	}
 	w.end = func() {
 		stop()
 		g.Wait()

@@ -242,35 +242,67 @@ func (l *Ledger) LacksTips(ctx context.Context, v *store.View, now time.Time, ou
 	if !out.Hosted {
 		return nil
 	}
-	f := nostr.Filter{
-		Kinds: []nostr.Kind{nip34.KindPullRequest, nip34.KindPullRequestUpdate}, Tags: []nostr.TagFilter{{Name: 'a', Values: []string{out.Of.String()}}},
-	}
 	var all []Need
-	for row, err := range v.Query(ctx, f) {
-		if err == nil && len(all) >= tipsKnown {
-			break
+	var roots []refs.PullRequest
+	err := l.served(ctx, v, 'a', []string{out.Of.String()}, func(e *nostr.Event, p refs.PullRequest) (err error) {
+		if e.Kind == nip34.KindPullRequest {
+			roots = append(roots, p)
 		}
-		var e *nostr.Event
-		if err == nil {
-			e, err = row.Event()
-		}
-		if err == nil {
-			all, err = l.lackOfServed(all, out, e)
+		all, err = l.lackOfTip(all, out, p, e, store.Waiting{})
+		return err
+	})
+	for some := range slices.Chunk(roots, rootsAtOnce) {
+		of := map[nostr.ID]refs.PullRequest{}
+		var ids []string
+		for _, p := range some {
+			of[p.ID], ids = p, append(ids, p.ID.String())
 		}
 		if err != nil {
-			return fmt.Errorf("pull requests that %s lacks: %w", out.Of, err)
+			break
 		}
+		err = l.served(ctx, v, 'E', ids, func(e *nostr.Event, p refs.PullRequest) (err error) {
+			if len(p.Repositories) == 0 { // else it names the repository itself, or another one
+				all, err = l.lackOfTip(all, out, p.Of(of[p.Updates]), e, store.Waiting{})
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("pull requests that %s lacks: %w", out.Of, err)
 	}
 	out.Needs = append(out.Needs, hourly(all, needsOfTips-len(out.Needs), now)...)
 	return nil
 }
 
-func (l *Ledger) lackOfServed(to []Need, out *Lack, e *nostr.Event) ([]Need, error) {
-	p, err := refs.ReadPullRequest(e)
-	if err != nil {
-		return to, err
+// rootsAtOnce is of how many pull requests the updates are asked for at a time.
+const rootsAtOnce = 200
+
+// served calls do with the newest of the pull requests and updates that are served and have one of these values of a tag.
+func (l *Ledger) served(ctx context.Context, v *store.View, tag byte, values []string, do func(*nostr.Event, refs.PullRequest) error) error {
+	n := 0
+	for row, err := range v.Query(ctx, nostr.Filter{
+		Kinds: []nostr.Kind{nip34.KindPullRequest, nip34.KindPullRequestUpdate}, Tags: []nostr.TagFilter{{Name: tag, Values: values}},
+	}) {
+		if err == nil && n >= tipsKnown {
+			return nil
+		}
+		n++
+		var e *nostr.Event
+		if err == nil {
+			e, err = row.Event()
+		}
+		var p refs.PullRequest
+		if err == nil {
+			p, err = refs.ReadPullRequest(e)
+		}
+		if err == nil {
+			err = do(e, p)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return l.lackOfTip(to, out, p, e, store.Waiting{})
+	return nil
 }
 
 // hourly are the most of some needs that have their turn in the hour of now. What can be had nowhere any more keeps nothing away.

@@ -235,3 +235,42 @@ func TestWhomAnEventFromARelayConcerns(t *testing.T) {
 		t.Errorf("a push is expected by nobody: %+v", l.Needs)
 	}
 }
+
+// An update of a pull request that is served and names no repository is of those that the pull request names.
+func TestServedUpdatesWithoutARepository(t *testing.T) {
+	d := newDesk(t)
+	repo := d.hosted()
+	add := func(e *nostr.Event) *nostr.Event {
+		t.Helper()
+		d.must(d.turn(func(t ledger.Turn) error {
+			if out, err := t.Add(e, store.Direct); err != nil || out != policy.Accept {
+				return fmt.Errorf("%v: %w", out, err)
+			}
+			return nil
+		}))
+		return e
+	}
+	of, elsewhere := nostr.Tag{"a", addressOf(repo).String()}, nostr.Tag{"a", "30617:" + d.event(9, 1).PubKey.String() + ":other"}
+	var updates []*nostr.Event
+	for i := range 201 { // more than are asked for at a time
+		root := add(d.event(2, nip34.KindPullRequest, of, nostr.Tag{"c", id(200).String()}, nostr.Tag{"n", fmt.Sprint(i)}))
+		if i%100 == 0 {
+			updates = append(updates, add(d.event(2, nip34.KindPullRequestUpdate, nostr.Tag{"E", root.ID.String()}, nostr.Tag{"c", id(byte(201 + i/100)).String()})))
+			add(d.event(2, nip34.KindPullRequestUpdate, elsewhere, nostr.Tag{"E", root.ID.String()}, nostr.Tag{"c", id(byte(211 + i/100)).String()}))
+		}
+	}
+	root := add(d.event(2, nip34.KindPullRequest, elsewhere, nostr.Tag{"c", id(220).String()}))
+	add(d.event(2, nip34.KindPullRequestUpdate, nostr.Tag{"E", root.ID.String()}, nostr.Tag{"c", id(221).String()}))
+	var looked []nostr.ID
+	for _, n := range d.lacks(repo).Needs {
+		looked = append(looked, n.Event)
+	}
+	for _, e := range updates {
+		if !slices.Contains(looked, e.ID) {
+			t.Errorf("the update of %s is not looked for", e.Tags[0][1])
+		}
+	}
+	if len(looked) != 201+len(updates) {
+		t.Errorf("%d are looked for", len(looked))
+	}
+}
