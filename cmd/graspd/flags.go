@@ -88,7 +88,7 @@ func (c *Config) serveSettings() []setting {
 		number("git-sync-concurrency", 8, 1, 1000, "such fetches at once", &c.GitSyncConcurrency),
 		list("admin-hosts", "", "host names under which the private listener may be asked for, beside addresses and names without a dot", &c.AdminHosts).as("HOST,…"),
 		prefixes("trusted-proxies", "", "addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed; set it behind one", &c.TrustedProxies).as("CIDR,…"),
-		list("bootstrap", "", "relay URLs to fill from at first; may be repeated or comma-separated", &c.Bootstrap).as("URL,…"),
+		list("bootstrap", "", "relay URLs to fill from, as if every repository named them; may be repeated or comma-separated", &c.Bootstrap).as("URL,…"),
 		boolean("sync", "true", "fill from other relays", &c.Sync),
 		boolean("sync-allow-private", "false", "dial loopback, private and link-local addresses too, for events and git data", &c.SyncAllowPrivate),
 		duration("sync-batch-window", e.BatchWindow, 10*time.Millisecond, "longest time in which changes of what is wanted are gathered", &c.SyncBatchWindow),

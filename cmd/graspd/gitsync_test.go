@@ -108,6 +108,38 @@ func TestAPushToOneRelayIsClonedFromTheOther(t *testing.T) {
 	}
 }
 
+// TestMovingFromABootstrapRelay: a new relay that has the old one as bootstrap holds its repositories whole, events and git data, though
+// nothing but that flag leads there, and private addresses are refused to announcements.
+func TestMovingFromABootstrapRelay(t *testing.T) {
+	t.Parallel()
+	domain := "git.example.org"
+	old := serve(t, "--git", "--domain", domain, "--data", t.TempDir(), "--sync=false", "--admin-listen=")
+	owner, now := testkit.Key(1), time.Now().Unix()
+	dir := t.TempDir()
+	git(t, dir, "init", "-q", "-b", "main")
+	tip := commitIn(t, dir, "one")
+	c := dial(t, old.url)
+	service, err := grasp.ParseService(domain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	announcement := testkit.Sign(owner, now, nip34.KindRepository, "", nostr.Tag{"d", "tool"}, nostr.Tag{"clone", service.CloneURL(owner.PubKey(), "tool")},
+		nostr.Tag{"relays", string(service.RelayURL())})
+	c.publish(announcement)
+	c.publish(testkit.Sign(owner, now, nip34.KindState, "", nostr.Tag{"d", "tool"}, nostr.Tag{"refs/heads/main", tip}, nostr.Tag{"HEAD", "ref: refs/heads/main"}))
+	git(t, dir, "push", "-q", cloneURL(t, old.url, owner.PubKey(), "tool"), "main")
+	c.publish(testkit.Sign(testkit.Key(2), now, nip34.KindIssue, "it does not build", nostr.Tag{"a", announcement.Address()}))
+	fresh := serve(t, "--git", "--domain", domain, "--data", t.TempDir(), "--bootstrap", string(old.url), "--admin-listen=")
+	at := cloneURL(t, fresh.url, owner.PubKey(), "tool")
+	eventually(t, "the new relay has the git data", func() bool {
+		out, _ := exec.Command("git", "ls-remote", at, "refs/heads/main").Output()
+		return strings.HasPrefix(string(out), tip)
+	})
+	eventually(t, "the new relay has the issue", func() bool {
+		return dial(t, fresh.url).count(nostr.Filter{Kinds: []nostr.Kind{nip34.KindIssue}}) == 1
+	})
+}
+
 // TestGitDataComesFromAnyGitServer: from git's own server, once the push that was expected has failed.
 func TestGitDataComesFromAnyGitServer(t *testing.T) {
 	path, err := exec.Command("git", "--exec-path").Output()

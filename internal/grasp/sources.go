@@ -7,7 +7,9 @@ import (
 	"path"
 	"strings"
 
+	"github.com/graspd/graspd/internal/nip19"
 	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // ErrSource says that a text is no URL that a repository can be fetched from here.
@@ -43,6 +45,30 @@ func parseSource(raw string) (parsedRelay, error) {
 		return p, errors.New("names a server and no repository on it")
 	}
 	return p, nil
+}
+
+// Source is where the host of a relay has a repository if it is a GRASP server; false where the URL of the relay holds a query.
+func (u RelayURL) Source(owner nostr.PubKey, identifier string) (Source, bool) {
+	p, err := parseRelay(string(u))
+	if err != nil || p.query != "" {
+		return "", false
+	}
+	p.path += "/" + nip19.Npub(owner) + "/" + Escape(identifier) + gitSuffix
+	return Source("http" + strings.TrimPrefix(p.scheme, "ws") + "://" + joinHost(p.host, p.port) + p.path), true
+}
+
+// IsSource reports whether a URL is that of a repository which the host of a relay may have as a GRASP server, as Source writes it.
+func (u RelayURL) IsSource(raw string) bool {
+	base, ok := strings.CutPrefix(string(u), "ws")
+	if !ok || strings.Contains(base, "?") {
+		return false
+	}
+	path, ok := strings.CutPrefix(raw, "http"+base)
+	if !ok {
+		return false
+	}
+	_, _, rest, err := ParseRepositoryPath(path)
+	return err == nil && rest == ""
 }
 
 // Host is the host without port and brackets.

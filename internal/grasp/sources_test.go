@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip19"
 	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 func TestSource(t *testing.T) {
@@ -67,5 +69,40 @@ func TestNothingIsFetchedFromOneself(t *testing.T) {
 	}
 	if got := s.Sources(nil, []string{"https://a.example.org/a", "https://b.example.org/b"}, 1); len(got) != 1 {
 		t.Errorf("%q", got)
+	}
+}
+
+// Where a relay's host has repositories, as a GRASP server.
+func TestSourceOfARelay(t *testing.T) {
+	pk := nostr.PubKey{1}
+	npub := nip19.Npub(pk)
+	for relay, want := range map[grasp.RelayURL]string{
+		"wss://old.example.org":          "https://old.example.org/" + npub + "/a%20b.git",
+		"ws://10.0.0.1:3000/base":        "http://10.0.0.1:3000/base/" + npub + "/a%20b.git",
+		"wss://old.example.org:8443":     "https://old.example.org:8443/" + npub + "/a%20b.git",
+		"wss://old.example.org/?token=1": "",
+	} {
+		s, ok := relay.Source(pk, "a b")
+		if string(s) != want || ok != (want != "") {
+			t.Errorf("%s: %q %v", relay, s, ok)
+		}
+		if ok && !relay.IsSource(string(s)) {
+			t.Errorf("%s is none of %s", s, relay)
+		}
+		if parsed, err := grasp.ParseSource(string(s)); ok && (err != nil || parsed != s) {
+			t.Errorf("%s is %s to others, %v", s, parsed, err)
+		}
+	}
+	relay := grasp.RelayURL("ws://10.0.0.1")
+	for _, url := range []string{
+		"http://10.0.0.1/admin", "http://10.0.0.1", "http://10.0.0.1:80/" + npub + "/x.git", "http://10.0.0.10/" + npub + "/x.git", "https://10.0.0.1/" + npub + "/x.git",
+		"http://10.0.0.1/" + npub + "/x.git/info", "http://10.0.0.1/" + npub + "/../x.git", "http://10.0.0.1/a/" + npub + "/x.git", "http://10.0.0.1@x/" + npub + "/x.git",
+	} {
+		if relay.IsSource(url) {
+			t.Errorf("%s counts as a repository of %s", url, relay)
+		}
+	}
+	if u := grasp.RelayURL("ws://10.0.0.1/?a=b"); u.IsSource("http://10.0.0.1/?a=b/" + npub + "/x.git") {
+		t.Error("a relay with a query has repositories")
 	}
 }

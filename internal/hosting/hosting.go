@@ -25,6 +25,7 @@ type Config struct {
 	Disk    gitrepo.Repositories
 	Store   *store.Store
 	Service grasp.Service
+	Mirrors []grasp.RelayURL // whose hosts may have every repository, whatever announcements name
 	Limits  Limits
 	Keeps   func(nip34.Address) bool // whose data stays though the announcement has gone long ago; nil is nobody's
 	Now     func() time.Time         // the wall clock; nil is time.Now
@@ -99,7 +100,7 @@ func New(c Config) *Host {
 	h.jobs.init()
 	h.copies.init()
 	h.ledger = ledger.New(ledger.Config{
-		Objects: objects{c.Disk, c.Logger}, Service: c.Service, Store: c.Store,
+		Objects: objects{c.Disk, c.Logger}, Service: c.Service, Mirrors: c.Mirrors, Store: c.Store,
 		Changed: func(of nip34.Address) { h.jobs.push(job{kind: changed, of: of}) },
 		Stirred: func(d string) {
 			if h.watch.Stirred != nil {

@@ -25,6 +25,7 @@ type desk struct {
 	store   *store.Store
 	ledger  *ledger.Ledger
 	rules   policy.Rules
+	mirrors []grasp.RelayURL
 	shelf   map[ledger.Dir]map[gitwire.ObjectID]bool
 	now     time.Time
 	changed []nip34.Address
@@ -57,7 +58,7 @@ func newDesk(t *testing.T) *desk {
 // restart forgets all that is in memory alone.
 func (d *desk) restart() {
 	d.ledger = ledger.New(ledger.Config{
-		Objects: d, Service: d.rules.Service, Store: d.store,
+		Objects: d, Service: d.rules.Service, Mirrors: d.mirrors, Store: d.store,
 		Changed: func(of nip34.Address) { d.changed = append(d.changed, of) },
 		Found:   func(f refs.Found, event nostr.ID) { d.found = append(d.found, fmt.Sprint(f.Upload, " ", event)) },
 		Dropped: func(n uint64) { d.dropped = append(d.dropped, n) },

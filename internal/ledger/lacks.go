@@ -31,7 +31,7 @@ type Lack struct {
 	Repository
 	Hosted  bool           // its announcement names this service, and is served or waits; else nothing is looked for
 	Needs   []Need         // each is of use without the others
-	Sources []grasp.Source // that the announcements of those who decide for it name, without this service
+	Sources []grasp.Source // that the announcements of those who decide for it name, and mirrors, without this service
 }
 
 // Need is objects that one event names and the repository does not have.
@@ -338,7 +338,8 @@ func (l *Ledger) Prolong(t Turn, of nip34.Address, needs []Need) error {
 	return nil
 }
 
-// sources are those that the announcements of everybody name who decides for a repository, its owner's first.
+// sources are those that the announcements of everybody name who decides for a repository, its owner's first, and after them the
+// mirrors, for which there is always room.
 func (l *Ledger) sources(t Turn, f *family, of nip34.Address) (out []grasp.Source, err error) {
 	authors := []nostr.PubKey{of.PubKey}
 	for _, pk := range f.claim.Of(of.PubKey).Members {
@@ -357,6 +358,11 @@ func (l *Ledger) sources(t Turn, f *family, of nip34.Address) (out []grasp.Sourc
 					out = append(out, s)
 				}
 			}
+		}
+	}
+	for _, u := range l.Mirrors {
+		if s, ok := u.Source(of.PubKey, of.D); ok && !l.Service.Has(s) && !slices.Contains(out, s) {
+			out = append(out, s)
 		}
 	}
 	return out, nil

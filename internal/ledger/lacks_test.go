@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip19"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -92,6 +94,29 @@ func TestWhatARepositoryLacks(t *testing.T) {
 	delete(d.shelf, ledger.Dir{1})
 	if l := d.lacking(repo, "2 1 | tip 5"); l.Needs[0].Came != 0 || l.Needs[0].Pushed {
 		t.Errorf("of what is served somebody is expected to push: %+v", l.Needs)
+	}
+}
+
+// The relays that are filled from count as named by every repository, however many servers its announcement names.
+func TestMirrorsAreSourcesOfEveryRepository(t *testing.T) {
+	d := newDesk(t)
+	d.mirrors = []grasp.RelayURL{"wss://old.example.org", d.rules.Service.RelayURL(), "wss://query.example.org/?a=b"}
+	d.restart()
+	mirror := "https://old.example.org/" + nip19.Npub(author(1)) + "/d.git"
+	var many []string
+	for n := range 70 {
+		many = append(many, fmt.Sprintf("https://a%d.example.org/d.git", n))
+	}
+	crowded, plain, named := d.cloned(1, "d", many...), d.cloned(2, "d"), d.cloned(1, "e", "https://old.example.org/"+nip19.Npub(author(1))+"/e.git")
+	d.wants(refs.Wait, crowded, plain, named)
+	if s := d.lacks(crowded).Sources; len(s) != 65 || string(s[64]) != mirror {
+		t.Errorf("%v", s)
+	}
+	if s := d.lacks(plain).Sources; fmt.Sprint(s) != "[https://old.example.org/"+nip19.Npub(author(2))+"/d.git]" {
+		t.Errorf("%v", s)
+	}
+	if s := d.lacks(named).Sources; len(s) != 1 {
+		t.Errorf("%v", s)
 	}
 }
 

@@ -37,6 +37,8 @@ type Turn struct {
 type Config struct {
 	Objects Objects
 	Service grasp.Service // where announcements list this relay
+	// Mirrors are relays whose hosts may have every repository, whatever announcements name: those that the operator fills from.
+	Mirrors []grasp.RelayURL
 	Store   *store.Store
 
 	// Changed is told, after a commit, of each repository whose row is another one since. It must not block.

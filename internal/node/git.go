@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/graspd/graspd/internal/gitfetch"
@@ -12,6 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/gitrepo"
 	"github.com/graspd/graspd/internal/gitsync"
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/hosting"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/policy"
@@ -58,10 +60,18 @@ func (n *Node) openGit() error {
 		disk = n.disk
 	}
 	n.Host = hosting.New(hosting.Config{
-		Disk: disk, Keeps: n.Moderator.KeepsData, Store: n.Store, Service: c.Service, Limits: c.Git.Limits, Now: c.Now,
+		Disk: disk, Keeps: n.Moderator.KeepsData, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Limits: c.Git.Limits, Now: c.Now,
 		Logger: c.Logger.With("component", "hosting"), Faults: n.faults,
 	})
 	return nil
+}
+
+// mirrors are the relays that count as named by every repository, without this one.
+func (c Config) mirrors() []grasp.RelayURL {
+	if c.Sync == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(c.Sync.Bootstrap), c.Service.Is)
 }
 
 // syncGit prepares what completes the repositories.
@@ -70,6 +80,9 @@ func (n *Node) syncGit() *gitsync.Sync {
 	if s.Fetcher == nil {
 		s.Fetcher = gitfetch.New(gitfetch.Config{
 			Net: publicnet.Config{AllowPrivate: s.AllowPrivate, Service: c.Service.Host()}, Agent: "graspd/" + c.Version,
+			Exempt: func(url string) bool {
+				return slices.ContainsFunc(c.mirrors(), func(u grasp.RelayURL) bool { return u.IsSource(url) })
+			},
 		})
 	}
 	x := gitsync.New(gitsync.Config{

@@ -278,3 +278,35 @@ func TestAServerIsAskedWhenItsRelayIsBack(t *testing.T) {
 		h.within(10*time.Second, "connected again", a)
 	})
 }
+
+// Moving: a relay fills from the old one, which it has as bootstrap, with events and git data, though announcements name that no more.
+func TestABootstrapRelayBringsGitData(t *testing.T) {
+	bubble(t, func(t *testing.T, w *sim.World) {
+		old := w.Graspd("old.example.org", sim.Options{Git: true})
+		old.Start()
+		h := host(t, w, 1, "proj", old)
+		fresh := w.Graspd("new.example.org", sim.Options{Git: true, Bootstrap: []grasp.RelayURL{old.URL}})
+		a := h.announcement()
+		if v := old.Publish(a); !v.OK() {
+			t.Fatal(v)
+		}
+		wait(20 * time.Second)
+		h.push(old)
+		h.push(old)
+		// On the new one the owner names only that.
+		b := testkit.Mark(h.owner, h.w.Unix()+1, nip34.KindRepository, "", nostr.Tag{"d", h.of.D}, nostr.Tag{"relays", string(fresh.URL)}, nostr.Tag{"clone", fresh.CloneURL(h.of)})
+		fresh.Start()
+		wait(10 * time.Second)
+		if v := fresh.Publish(b); !v.OK() {
+			t.Fatal(v)
+		}
+		h.within(2*time.Minute, "moving", fresh)
+		old.Stop()
+		fresh.Stop()
+		fresh.Start()
+		wait(time.Minute)
+		if !h.has(fresh) {
+			t.Error("what was moved is gone without the old one")
+		}
+	})
+}

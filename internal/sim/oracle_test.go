@@ -201,10 +201,15 @@ func (w *world) ask(u grasp.RelayURL) *asked {
 	return w.wants[u]
 }
 
-// repository asks the relays that its maintainers name.
+// repository asks the relays that its maintainers name, and those that the operator typed.
 func (w *world) repository(d string, root *nostr.Event, group []*nostr.Event) {
 	members, _ := maintainers(root, group)
 	var from []*asked
+	for _, u := range w.o.boot {
+		if u != w.o.self {
+			from = append(from, w.ask(u))
+		}
+	}
 	for _, m := range members {
 		for _, raw := range list(m, "relays") {
 			if u, err := grasp.NormalizeRelay(raw); err == nil && u != w.o.self {

@@ -38,6 +38,7 @@ const revisionInterval = time.Minute
 // they name. It belongs to one goroutine.
 type Desired struct {
 	bounds    Bounds
+	bootstrap []URL        // named by every repository, without this service
 	rules     policy.Rules // by which announcements are read
 	names     *names
 	byD       map[string][]*announced    // by author
@@ -60,7 +61,7 @@ type Desired struct {
 	remade   int                 // pages of activity, since all relays got a new Want
 }
 
-// NewDesired returns an empty fold. Bootstrap relays are targets from the start.
+// NewDesired returns an empty fold. Bootstrap relays are targets from the start, and count as named by every repository.
 func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 	d := &Desired{
 		rules: policy.Rules{Service: service}, bounds: b.withDefaults(), names: newNames(), leastDead: leastDead,
@@ -78,7 +79,8 @@ func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 		stirred:   make(map[rootNo]int64),
 	}
 	for _, u := range bootstrap {
-		if !service.Is(u) {
+		if !service.Is(u) && !slices.Contains(d.bootstrap, u) {
+			d.bootstrap = append(d.bootstrap, u)
 			d.target(u).bootstrap = true
 			d.affected[u] = struct{}{}
 		}

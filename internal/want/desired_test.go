@@ -12,6 +12,36 @@ import (
 	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
+// A bootstrap relay counts as named by every repository, also by those of an author who names as many relays as one may.
+func TestBootstrapRelaysAreNamedByEveryRepository(t *testing.T) {
+	boot := want.URL(relay(9))
+	f := newFold(t, boot, boot, want.URL(us))
+	a, b := key(0), key(1)
+	many := []string{us}
+	for n := range 60 {
+		many = append(many, fmt.Sprintf("wss://r%d.example.net", n))
+	}
+	x := f.Announce(a, "x", 10, many[:21])
+	f.AddAll(x, f.Announce(a, "y", 10, append([]string{us}, many[21:41]...)), f.Announce(a, "z", 10, append([]string{us}, many[41:]...)), f.Issue(11, address(a, "z")))
+	f.AddAll(f.Announce(b, "w", 10, []string{us, relay(9)}), f.Announce(b, "v", 10, []string{relay(1)}))
+	f.Expect(t, map[int]string{9: "w/2/0 x/1/0 y/1/0 z/1/1"})
+	if n := len(f.Wants); n != 51 { // the bootstrap relay takes none of the author's 50
+		t.Errorf("%d relays are wanted", n)
+	}
+	if w := f.Wants[boot]; !w.Bootstrap || w.Owners != 2 || w.Account() != "" {
+		t.Errorf("bootstrap %v, owners %d, account %q", w.Bootstrap, w.Owners, w.Account())
+	}
+	f.Remove(x.ID)
+	f.Expect(t, map[int]string{9: "w/2/0 y/1/0 z/1/1"})
+}
+
+// What waits for its git data is asked of bootstrap relays, too.
+func TestBootstrapRelaysAreAskedForWhatWaits(t *testing.T) {
+	f := newFold(t, want.URL(relay(9)))
+	f.Await(f.Announce(key(0), "x", 10, []string{us}))
+	f.Expect(t, map[int]string{9: "x/1/0"})
+}
+
 func TestDesired(t *testing.T) {
 	here := func(relays ...int) []string {
 		out := []string{us}

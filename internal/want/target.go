@@ -65,10 +65,10 @@ func (d *Desired) target(u URL) *target {
 	return t
 }
 
-// relaysOf returns the sources of r: its owner's relays, then those of the
-// maintainers, without this service, within what is left of the owner's bound.
+// relaysOf returns the sources of r: the bootstrap relays, its owner's relays, then those of the
+// maintainers, without this service, within what is left of the owner's bound, of which bootstrap relays take nothing.
 func (d *Desired) relaysOf(r *repo, used map[URL]struct{}) []URL {
-	var out []URL
+	out := slices.Clone(d.bootstrap)
 	for _, a := range r.sources {
 		for _, u := range a.relays {
 			if slices.Contains(out, u) {
