@@ -3,9 +3,10 @@ package nip19
 import "github.com/graspd/graspd/internal/nostr"
 
 // Npub is the public key as people write it.
-func Npub(pk nostr.PubKey) string {
-	const prefix = "npub"
-	groups, rest, bits := regroup(pk[:], 8, 5)
+func Npub(pk nostr.PubKey) string { return encode("npub", pk) }
+
+func encode(prefix string, b [32]byte) string {
+	groups, rest, bits := regroup(b[:], 8, 5)
 	groups = append(groups, byte(rest<<(5-bits))) // 256 is no multiple of five: one bit is left
 	sum := checksum(prefix, append(groups, make([]byte, checksumLen)...)) ^ 1
 	for i := range checksumLen {

@@ -62,14 +62,23 @@ func ParseAddress(s string) (Address, error) {
 	return a, nil
 }
 
+// cutField takes the first field off.
+func cutField(data []byte) (field byte, value, rest []byte, err error) {
+	if len(data) < 2 || len(data)-2 < int(data[1]) {
+		return 0, nil, nil, errors.New("a field is cut short")
+	}
+	value = data[2 : 2+int(data[1])]
+	return data[0], value, data[2+len(value):], nil
+}
+
 func parseFields(data []byte) (a Address, err error) {
 	var seen [4]int
 	for len(data) > 0 {
-		if len(data) < 2 || len(data)-2 < int(data[1]) {
-			return Address{}, errors.New("a field is cut short")
+		var field byte
+		var value []byte
+		if field, value, data, err = cutField(data); err != nil {
+			return Address{}, err
 		}
-		field, value := data[0], data[2:2+int(data[1])]
-		data = data[2+len(value):]
 		if int(field) < len(seen) {
 			seen[field]++
 		}

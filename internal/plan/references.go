@@ -113,7 +113,7 @@ func (p *Peer) question(end bool) *task {
 		return p.ask(newQuestion(f), func() { w.ids = w.ids[n:] })
 	case len(w.authors) >= b.values || end && len(w.authors) > 0:
 		n := min(len(w.authors), b.values)
-		f := nostr.Filter{Kinds: []nostr.Kind{nostr.KindDeletion, nostr.KindVanish}, Authors: w.authors[:n:n]}
+		f := nostr.Filter{Kinds: []nostr.Kind{nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish}, Authors: w.authors[:n:n]}
 		return p.ask(newQuestion(f), func() { w.authors = w.authors[n:] })
 	}
 	return nil

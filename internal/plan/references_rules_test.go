@@ -220,7 +220,7 @@ func TestLayerFourDoesNotProbeForKinds(t *testing.T) {
 		t.Fatal("nothing is asked")
 	}
 	for _, x := range d.asked() {
-		if strings.Contains(x, "kinds") && !strings.Contains(x, `"kinds":[5,62]`) {
+		if strings.Contains(x, "kinds") && !strings.Contains(x, `"kinds":[0,5,62]`) {
 			t.Errorf("asked %s", x)
 		}
 	}

@@ -124,7 +124,7 @@ func TestReferencesAreAskedInTheFullResync(t *testing.T) {
 			t.Errorf("%d is asked with class %d", i, x.class)
 		}
 	}
-	if last := ids[len(ids)-2]; !strings.Contains(last, `"kinds":[5,62]`) {
+	if last := ids[len(ids)-2]; !strings.Contains(last, `"kinds":[0,5,62]`) {
 		t.Errorf("asked last: %s", last)
 	}
 	if n := d.peer.Status().Counters.Undelivered; n != 0 {

@@ -310,7 +310,7 @@ func TestListFingerprint(t *testing.T) {
 	if a, b := (policy.Lists{DenyPubKeys: authors("a", "b")}), (policy.Lists{DenyPubKeys: authors("b", "a", "a")}); listing(t, a).Fingerprint() != listing(t, b).Fingerprint() {
 		t.Error("the order counts")
 	}
-	if f := rules(t).Fingerprint(); f != "2 relay.example.org pow 0" {
+	if f := rules(t).Fingerprint(); f != "3 relay.example.org pow 0" {
 		t.Errorf("no lists: %q: a store of before forgets what was refused", f)
 	}
 }

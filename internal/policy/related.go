@@ -24,7 +24,9 @@ func (r Rules) related(e *nostr.Event, v View) (Verdict, error) {
 }
 
 // fromAuthors reports whether events of this kind are taken from whoever has an event here.
-func fromAuthors(k nostr.Kind) bool { return k == nostr.KindDeletion || k == nip34.KindGraspList }
+func fromAuthors(k nostr.Kind) bool {
+	return k == nostr.KindDeletion || k == nip34.KindGraspList || k == nostr.KindMetadata
+}
 
 func byAuthor(e *nostr.Event, v View) (bool, error) {
 	if !fromAuthors(e.Kind) {

@@ -52,7 +52,7 @@ func TestDecideRelated(t *testing.T) {
 		{"note", event("bob", 1), policy.Unrelated},
 		{"note by somebody known", event("alice", 1), policy.Unrelated},
 		{"profile of a stranger", event("bob", 0), policy.Unrelated},
-		{"profile of somebody known", event("alice", 0), policy.Unrelated},
+		{"profile of somebody with a repository", event("alice", 0), policy.Accept},
 		{"relay list of somebody known", event("alice", 10002), policy.Unrelated},
 		{"article that names itself", event("bob", 30023, tag("d", "x"), tag("a", "30023:"+key("bob").String()+":x")), policy.Unrelated},
 
@@ -62,6 +62,8 @@ func TestDecideRelated(t *testing.T) {
 		{"deletion by a stranger that names a repository", event("bob", 5, a), policy.Accept},
 		{"grasp list by somebody known", event("dave", 10317), policy.Accept},
 		{"grasp list of a stranger", event("bob", 10317, tag("g", ours)), policy.Unrelated},
+		{"profile of somebody known", event("dave", 0), policy.Accept},
+		{"profile of a stranger", event("bob", 0), policy.Unrelated},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			v := carrying()

@@ -11,7 +11,7 @@ import (
 const MaxAhead = 15 * time.Minute
 
 // version is raised whenever a change here makes other events acceptable, so that what was refused is asked again.
-const version = 2
+const version = 3
 
 // Rules are what an operator can decide about acceptance. The zero value lists nothing, so it accepts nothing.
 type Rules struct {

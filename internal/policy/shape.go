@@ -17,12 +17,18 @@ const (
 
 	// MaxStateBytes is for repository states (kind 30618): each branch and tag is a tag of at most 300 bytes.
 	MaxStateBytes = 24 * MaxEventBytes
+
+	// MaxProfileBytes is for profiles (kind 0), of which there may be one of everybody who has something here.
+	MaxProfileBytes = 16 << 10
 )
 
 // MaxBytes is how large an event of a kind may be, as it is stored.
 func MaxBytes(k nostr.Kind) int {
-	if k == nip34.KindState {
+	switch k {
+	case nip34.KindState:
 		return MaxStateBytes
+	case nostr.KindMetadata:
+		return MaxProfileBytes
 	}
 	return MaxEventBytes
 }

@@ -160,7 +160,7 @@ func (l *frameLog) tap(_ int, up bool, frame []byte) {
 	if strings.Contains(f, `"until":`) { // a probe, which is part of the question before it
 		return
 	}
-	if strings.Contains(f, `"kinds":[5,62]`) || len(first) > 64 && l.comments[first[:64]] {
+	if strings.Contains(f, `"kinds":[0,5,62]`) || len(first) > 64 && l.comments[first[:64]] {
 		l.questions = append(l.questions, time.Now())
 	}
 }

@@ -6,7 +6,7 @@ package repopage
 import (
 	"cmp"
 	"context"
-	_ "embed"
+	"embed"
 	"errors"
 	"html/template"
 	"log/slog"
@@ -23,6 +23,7 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/web"
 )
 
 // Config says what is shown. Store, Service, Rules and Find are needed.
@@ -51,10 +52,16 @@ type Pages struct {
 	places chan struct{} // a token for each page that is being made
 }
 
-//go:embed page.html
-var source string
+//go:embed page.html item.html
+var sources embed.FS
 
-var pageTemplate = template.Must(template.New("page").Parse(source))
+var pageTemplate = template.Must(template.New("").Funcs(template.FuncMap{
+	"sections": func() map[string]string {
+		return map[string]string{"issues": "Issues", "patches": "Patches", "pulls": "Pull requests"}
+	},
+	"inc": func(n int) int { return n + 1 },
+	"dec": func(n int) int { return n - 1 },
+}).ParseFS(sources, "page.html", "item.html"))
 
 // New prepares the pages.
 func New(c Config) *Pages {
@@ -69,44 +76,83 @@ func New(c Config) *Pages {
 // Route is what the front is given.
 func (p *Pages) Route() front.Route { return front.Route{Takes: p.takes, Serve: p.serve} }
 
-// takes reports whether somebody who reads pages asks for a path of the form /<npub>/<identifier>.git.
+// takes reports whether somebody who reads pages asks for a path of the form /<npub>/<identifier>.git, for what stands below it here, or
+// for an event by its name.
 func (p *Pages) takes(req *http.Request) bool {
 	below, ok := strings.CutPrefix(req.URL.EscapedPath(), p.Service.Base())
+	if !ok || req.Method != http.MethodGet && req.Method != http.MethodHead || !reads(req.Header) {
+		return false
+	}
 	parts := strings.SplitN(below, "/", 4)
-	return ok && len(parts) == 3 && parts[0] == "" && strings.HasSuffix(parts[2], ".git") &&
-		(req.Method == http.MethodGet || req.Method == http.MethodHead) && reads(req.Header)
+	switch {
+	case len(parts) == 2:
+		return parts[0] == "" && (strings.HasPrefix(parts[1], "note1") || strings.HasPrefix(parts[1], "nevent1"))
+	case len(parts) < 3 || parts[0] != "" || !strings.HasSuffix(parts[2], ".git"):
+		return false
+	case len(parts) == 3:
+		return true
+	}
+	section, _, _ := strings.Cut(parts[3], "/")
+	return listed[section].name != "" || feeds[parts[3]] != nil
 }
 
 // reads reports whether a client takes a page.
 func reads(h http.Header) bool {
 	accepted := strings.Join(h.Values("Accept"), ",")
-	return accepted == "" || strings.Contains(accepted, "text/html") || strings.Contains(accepted, "*/*")
+	return accepted == "" || strings.Contains(accepted, "text/html") || strings.Contains(accepted, "*/*") || strings.Contains(accepted, "application/atom+xml")
 }
 
 func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Client) {
 	if wait := from.Visitor.Admit(); wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(1+int(wait/time.Second)))
-		p.fail(w, http.StatusTooManyRequests, "Too many requests from your address", "Try again later.")
+		p.fail(w, req, http.StatusTooManyRequests, "Too many requests from your address", "Try again later.")
 		return
 	}
-	owner, identifier, _, err := grasp.ParseRepositoryPath(strings.TrimPrefix(req.URL.EscapedPath(), p.Service.Base()))
+	path := strings.TrimPrefix(req.URL.EscapedPath(), p.Service.Base())
+	if strings.Count(path, "/") == 1 {
+		p.lead(w, req, path[1:], from)
+		return
+	}
+	owner, identifier, rest, err := grasp.ParseRepositoryPath(path)
 	if err != nil {
-		p.fail(w, http.StatusBadRequest, "This is not the URL of a repository", err.Error())
+		p.fail(w, req, http.StatusBadRequest, "This is not the URL of a repository", err.Error())
 		return
 	}
 	of := nip34.Address{Kind: nip34.KindRepository, PubKey: owner, D: identifier}
-	html, err := p.page(req.Context(), of, from)
+	var body []byte
+	kind := web.HTML
+	switch rest = strings.TrimPrefix(rest, "/"); {
+	case rest == "":
+		body, err = p.page(req.Context(), of, from)
+	case feeds[rest] != nil:
+		kind = web.Atom
+		body, err = p.feed(req.Context(), of, feeds[rest], from)
+	default:
+		body, err = p.below(req.Context(), of, rest, req.URL.Query(), from)
+	}
+	var moved movedTo
 	switch {
+	case errors.As(err, &moved):
+		http.Redirect(w, req, string(moved), http.StatusFound)
+	case errors.Is(err, errNothing) && rest != "":
+		p.fail(w, req, http.StatusNotFound, "There is no such page here", "What it shows may have been deleted, or is not here yet.")
 	case errors.Is(err, errNothing):
-		p.fail(w, http.StatusNotFound, "There is no such repository here", "Its announcement (kind 30617) has to be published here first.")
+		p.fail(w, req, http.StatusNotFound, "There is no such repository here", "Its announcement (kind 30617) has to be published here first.")
+	case errors.Is(err, errCostly):
+		p.fail(w, req, http.StatusServiceUnavailable, "This page takes too much work", "Look at it in a web client.")
 	case err != nil && req.Context().Err() != nil: // nobody reads an answer
 	case err != nil:
 		p.Logger.Error("the page of a repository cannot be made", "repository", of.String(), "error", err)
-		p.fail(w, http.StatusInternalServerError, "This server has a fault", "Try again later.")
+		p.fail(w, req, http.StatusInternalServerError, "This server has a fault", "Try again later.")
 	default:
-		write(w, http.StatusOK, html)
+		web.Answer(w, req, http.StatusOK, kind, body)
 	}
 }
+
+// movedTo is where a page stands that was asked for at another place.
+type movedTo string
+
+func (m movedTo) Error() string { return "stands at " + string(m) }
 
 // errNothing says that a repository is neither stored nor waiting.
 var errNothing = errors.New("no such repository")
@@ -143,31 +189,20 @@ func (p *Pages) page(ctx context.Context, of nip34.Address, from front.Client) (
 
 func render(v view) ([]byte, error) {
 	var b strings.Builder
-	if err := pageTemplate.Execute(&b, v); err != nil {
+	v.Style = web.Style()
+	if err := pageTemplate.ExecuteTemplate(&b, "page.html", v); err != nil {
 		return nil, err
 	}
 	return []byte(bidi.Escape(b.String())), nil
 }
 
 // fail answers with a page that says what is wrong.
-func (p *Pages) fail(w http.ResponseWriter, status int, title, text string) {
+func (p *Pages) fail(w http.ResponseWriter, req *http.Request, status int, title, text string) {
 	html, err := render(view{Title: title, Wrong: text, Relay: p.Service.String()})
 	if err != nil {
 		p.Logger.Error("a page that says what is wrong cannot be made", "error", err)
 		http.Error(w, title, status)
 		return
 	}
-	write(w, status, html)
-}
-
-func write(w http.ResponseWriter, status int, html []byte) {
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(len(html)))
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-cache")
-	h.Set("Vary", "Accept")
-	w.WriteHeader(status)
-	_, _ = w.Write(html) // whoever asked may be gone; for HEAD the server leaves it out
+	web.Answer(w, req, status, web.HTML, html)
 }

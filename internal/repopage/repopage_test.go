@@ -181,12 +181,12 @@ func TestTheWholePage(t *testing.T) {
 	rec := w.ask("GET", pathOf(of), browser)
 	page := rec.Body.String()
 	if rec.Code != http.StatusOK || rec.Header().Get("Content-Type") != "text/html; charset=utf-8" ||
-		!strings.HasPrefix(rec.Header().Get("Content-Security-Policy"), "default-src 'none'; style-src 'unsafe-inline';") || rec.Header().Get("Referrer-Policy") != "no-referrer" {
+		!strings.HasPrefix(rec.Header().Get("Content-Security-Policy"), "default-src 'none'; style-src 'sha256-") || rec.Header().Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("%d %v", rec.Code, rec.Header())
 	}
 	npub := nip19.Npub(key(1))
 	has(t, page, "<h1>&lt;i&gt;Tool&lt;/i&gt;</h1>", `turns\u202e words`+"\nsecond line", "Owner: <code>"+npub, "Maintainer: <code>"+nip19.Npub(key(2)),
-		"<pre>git clone https://git.example.org/"+npub+"/a%20b%2F%C3%BC.git</pre>", "<pre>git clone nostr://"+npub+"/git.example.org/a%20b%2F%C3%BC</pre>",
+		"git clone https://git.example.org/"+npub+"/a%20b%2F%C3%BC.git</pre>", "git clone nostr://"+npub+"/git.example.org/a%20b%2F%C3%BC</pre>",
 		`href="https://gitworkshop.dev/`+npub+`/git.example.org/a%20b%2F%C3%BC"`, `href="https://tool.example/x"`,
 		`Branches <span class="dim">2</span>`, "HEAD is <code>main</code>.", "<td>main</td><td><code>aaaaaaaaaa</code>", "<td>&lt;b&gt;</td><td><code>bbbbbbbbbb</code>",
 		`Tags <span class="dim">1</span>`, "<td>v1</td><td><code>eeeeeeeeee</code>", "Beside these 1 refs of pull requests", "None yet.")

@@ -3,6 +3,7 @@ package repopage
 import (
 	"context"
 	"errors"
+	"html/template"
 	"strings"
 
 	"github.com/graspd/graspd/internal/front"
@@ -28,10 +29,18 @@ const (
 type view struct {
 	Title, Wrong string // of a page that says what is wrong; of others Wrong is ""
 	Relay        string
+	Style        template.CSS
+	Path         string // of the repository's own page
+	Canonical    string // the URL by which this page is known
+	Summary      string // for search engines
+	Name         string // of the repository, where Title is another
+	List         *listing
+	Item         *item
 
 	About        string
 	Owner        string
-	Maintainers  []string // others who decide
+	OwnerName    string
+	Maintainers  []person // others who decide
 	More         int      // maintainers beyond these
 	Clone, Nostr string
 	Client       string
@@ -51,6 +60,14 @@ type view struct {
 type list struct {
 	All   int
 	Shown []ref
+}
+
+// person is somebody's key, and how their profile calls them: "" for nothing.
+type person struct{ Npub, Name string }
+
+// path is where the page of a repository stands.
+func (p *Pages) path(of nip34.Address) string {
+	return p.Service.Base() + "/" + nip19.Npub(of.PubKey) + "/" + grasp.Escape(of.D) + ".git"
 }
 
 // ref is a branch or tag without its prefix, and a short id.
@@ -83,8 +100,9 @@ func (b *bill) settled() error {
 func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, visitor *front.Visitor) (view, error) {
 	v := view{
 		Title: of.D, Relay: p.Service.String(), Owner: nip19.Npub(of.PubKey), Clone: p.Service.CloneURL(of.PubKey, of.D),
-		Nostr: p.Service.NostrURL(of.PubKey, of.D), Client: p.Service.ClientURL(of.PubKey, of.D), Data: r.Data,
+		Nostr: p.Service.NostrURL(of.PubKey, of.D), Client: p.Service.ClientURL(of.PubKey, of.D), Data: r.Data, Path: p.path(of),
 	}
+	v.Canonical = v.Clone
 	if r.Refs != nil {
 		v.refs(r.Refs)
 	}
@@ -108,8 +126,9 @@ func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, visitor
 	if err != nil {
 		return v, err
 	}
-	v.maintained(set)
-	v.Threads, err = threads(ctx, s.Metered(b.charge), b, of.D, set)
+	call := p.people(s, b)
+	v.maintained(set, call)
+	v.Threads, err = p.threads(ctx, s.Metered(b.charge), b, of.D, set, call)
 	if errors.Is(err, errCostly) {
 		v.Costly, err = true, nil
 	}
@@ -124,6 +143,7 @@ func (v *view) announced(a *nip34.Announcement) {
 	if cut {
 		about += "…"
 	}
+	v.Summary = words.Line(about, mostSubject)
 	v.About, v.Web = about, grasp.WebPages(a, mostWeb)
 }
 
@@ -138,12 +158,20 @@ func (p *Pages) members(s *store.View, of nip34.Address, b *bill) (*grasp.Set, e
 	return grasp.GroupOf(rules.Gather(same).Listings()).Councils().Of(of.PubKey), nil
 }
 
-func (v *view) maintained(set *grasp.Set) {
+func (v *view) maintained(set *grasp.Set, call *people) {
+	called := func(pk nostr.PubKey) string {
+		name, _, named := strings.Cut(call.call(pk), " (")
+		if !named {
+			return ""
+		}
+		return name
+	}
 	for _, pk := range set.Members {
 		switch npub := nip19.Npub(pk); {
 		case npub == v.Owner:
+			v.OwnerName = called(pk)
 		case len(v.Maintainers) < mostMembers:
-			v.Maintainers = append(v.Maintainers, npub)
+			v.Maintainers = append(v.Maintainers, person{npub, called(pk)})
 		default:
 			v.More++
 		}

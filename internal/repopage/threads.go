@@ -3,10 +3,8 @@ package repopage
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/nip19"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/store"
@@ -22,13 +20,13 @@ const (
 )
 
 // thread is an issue, a patch or a pull request.
-type thread struct{ Kind, Subject, Status, By, Day string }
+type thread struct{ Kind, Subject, Status, By, Day, Path string }
 
 // names are the kinds that are shown, as people call them.
 var names = map[nostr.Kind]string{nip34.KindIssue: "issue", nip34.KindPatch: "patch", nip34.KindPullRequest: "pull request"}
 
 // threads are the newest of a repository.
-func threads(ctx context.Context, s *store.View, b *bill, d string, set *grasp.Set) (out []thread, err error) {
+func (p *Pages) threads(ctx context.Context, s *store.View, b *bill, d string, set *grasp.Set, call *people) (out []thread, err error) {
 	most := mostRead
 	f := nostr.Filter{
 		Kinds: []nostr.Kind{nip34.KindIssue, nip34.KindPatch, nip34.KindPullRequest}, Limit: &most,
@@ -54,13 +52,11 @@ func threads(ctx context.Context, s *store.View, b *bill, d string, set *grasp.S
 		if err := b.settled(); err != nil { // a short query is not ended by its meter
 			return nil, err
 		}
-		k, err := statusOf(ctx, s, e, set)
+		t, err := p.thread(ctx, s, e, set, call)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, thread{
-			names[e.Kind], subjectOf(e), statusName(e.Kind, k), nip19.Npub(e.PubKey)[:12], time.Unix(e.CreatedAt, 0).UTC().Format(time.DateOnly),
-		})
+		out = append(out, t)
 	}
 	return out, nil
 }

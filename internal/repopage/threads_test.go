@@ -12,7 +12,7 @@ import (
 
 // row is a line of the table.
 func row(subject, kind string) string {
-	return "<tr><td>" + subject + ` <span class="dim">` + kind + " by npub1"
+	return ">" + subject + `</a> <span class="dim">` + kind + " by npub1"
 }
 
 func TestThreads(t *testing.T) {
@@ -50,7 +50,7 @@ func TestThreads(t *testing.T) {
 			continue
 		}
 		line, _, _ := strings.Cut(page[i:], "\n")
-		if !strings.HasSuffix(line, ", 2023-11-14</span></td><td>"+want[2]+"</td></tr>") {
+		if !strings.HasSuffix(line, `, 2023-11-14</span></td><td><span class="state `+want[2]+`">`+want[2]+"</span></td></tr>") {
 			t.Errorf("not %s: %s", want[2], line)
 		}
 	}

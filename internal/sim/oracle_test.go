@@ -442,7 +442,7 @@ func (w *world) accepts(e *nostr.Event) bool {
 		return w.addresses[strings.Replace(e.Address(), "30618:", "30617:", 1)]
 	case nostr.KindVanish:
 		return w.o.named(e) && w.authors[e.PubKey]
-	case nostr.KindDeletion, 10317:
+	case nostr.KindDeletion, nostr.KindMetadata, 10317:
 		if w.authors[e.PubKey] {
 			return true
 		}

@@ -24,7 +24,7 @@ var forgetCases = []testCase{
 		other := Event(4, Start, 1621, "", nostr.Tag{"a", Address(1, 30617, "y")})
 		otherList := Event(3, Start, 30019, "other", nostr.Tag{"d", "other"})
 		r.remember(t, policy.Unrelated, other, otherList)
-		for _, k := range []nostr.Kind{5, 62, 10317} {
+		for _, k := range []nostr.Kind{0, 5, 62, 10317} {
 			waiting := Event(1, Start-50, k, "of the same author")
 			orphans = append(orphans, waiting)
 			r.remember(t, policy.Unrelated, waiting)

@@ -96,7 +96,7 @@ func (b *modelBatch) forget(id nostr.ID) {
 func (b *modelBatch) ForgetOrphans(e *nostr.Event, max int) (int, bool, error) {
 	return b.forgetIf(max, func(r memory) bool {
 		return r.why.Orphan() && (names(r.e, e) || names(e, r.e) ||
-			r.e.PubKey == e.PubKey && (r.e.Kind == 5 || r.e.Kind == 62 || r.e.Kind == 10317))
+			r.e.PubKey == e.PubKey && (r.e.Kind == 0 || r.e.Kind == 5 || r.e.Kind == 62 || r.e.Kind == 10317))
 	})
 }
 

@@ -1,0 +1,217 @@
+package repopage
+
+import (
+	"cmp"
+	"context"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/markdown"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/words"
+)
+
+// Bounds of the page of an issue, a patch or a pull request.
+const (
+	mostTalk     = 5000      // comments, statuses and updates, of each kind of tag, the newest
+	perPage      = 50        // of these
+	mostText     = 24 << 10  // of one
+	mostTexts    = 256 << 10 // of all texts of a page
+	stepsOfEvent = 34
+	bytesPerStep = 20 // Markdown that is rendered
+)
+
+// item is what the page of an issue, a patch or a pull request shows beside its frame.
+type item struct {
+	Kind, Status, By, At string
+	Part                 string // of what it is a part: the page of the first patch
+	Text                 template.HTML
+	Labels               []string
+	Tip, Branch          string
+	Clone                []string
+	Revisions            []revision
+	Talk                 []said
+	Page, Pages          int
+	More                 bool // there is more than is counted
+}
+
+// said is one comment, status or update, in order.
+type said struct {
+	ID, By, At string
+	Did        string // what was done: "closed this"; "" for a comment
+	State      string
+	Text       template.HTML
+}
+
+// sections are where things of a kind stand.
+var sections = map[nostr.Kind]string{nip34.KindIssue: "issues", nip34.KindPatch: "patches", nip34.KindPullRequest: "pulls"}
+
+func moment(t int64) string { return time.Unix(t, 0).UTC().Format("2006-01-02 15:04") }
+
+// item is the page of an event of a repository, as much of its talk as stands on one page.
+func (p *Pages) item(ctx context.Context, s *store.View, v *view, set *grasp.Set, e *nostr.Event, page int, b *bill) error {
+	call := p.people(s, b)
+	left := mostTexts
+	text := func(src string, most int) template.HTML {
+		if strings.TrimSpace(src) == "" {
+			return ""
+		}
+		src, cut := words.Cut(src, min(most, left))
+		left -= len(src)
+		_ = b.charge(len(src) / bytesPerStep)
+		if cut {
+			src += "\n\n… (the rest is left out here)"
+		}
+		return markdown.HTML(src, call.options())
+	}
+	i := &item{Kind: names[e.Kind], By: call.call(e.PubKey), At: moment(e.CreatedAt)}
+	v.Item = i
+	for t := range e.Tags.All("t") {
+		if l := words.Line(t.Value(), 40); l != "" && l != "root" && l != "root-revision" && l != "revision-root" && l != "cover-letter" && len(i.Labels) < 10 {
+			i.Labels = append(i.Labels, l)
+		}
+	}
+	if e.Kind == nip34.KindPatch {
+		if root := patchRoot(e); root != (nostr.ID{}) {
+			i.Part = p.Service.Base() + "/" + nip19.Note(root)
+		}
+		more, err := p.patches(ctx, s, e)
+		if err != nil {
+			return err
+		}
+		i.Revisions = revisions(e, more, call.call, nip19.Note)
+	} else {
+		i.Text = text(e.Content, 100<<10)
+	}
+	if tip, err := nip34.ParseTip(e); err == nil {
+		i.tip(tip)
+		branch, _ := e.Tags.First("branch-name")
+		i.Branch = words.Line(branch, mostName)
+	}
+	k, err := statusOf(ctx, s, e, set)
+	if err != nil {
+		return err
+	}
+	i.Status = statusName(e.Kind, k)
+	return p.talk(ctx, s, i, e, set, page, call, text, b)
+}
+
+func (i *item) tip(t *nip34.Tip) {
+	i.Tip = words.Line(t.Commit, 64)
+	for _, c := range t.Clone[:min(len(t.Clone), 3)] {
+		i.Clone = append(i.Clone, words.Line(c, mostName))
+	}
+}
+
+// patchRoot is the first event that a patch names, zero for one that begins a thread.
+func patchRoot(e *nostr.Event) nostr.ID {
+	first := nostr.ID{}
+	for t := range e.Tags.All("e") {
+		id, err := nostr.ParseID(t.Value())
+		if err != nil {
+			continue
+		}
+		if len(t) > 3 && t[3] == "root" {
+			return id
+		}
+		if first == (nostr.ID{}) {
+			first = id
+		}
+	}
+	return first
+}
+
+// patches are those that name one, the newest of them.
+func (p *Pages) patches(ctx context.Context, s *store.View, root *nostr.Event) (out []*nostr.Event, err error) {
+	most := mostPatches
+	f := nostr.Filter{Kinds: []nostr.Kind{nip34.KindPatch}, Tags: []nostr.TagFilter{{Name: 'e', Values: []string{root.ID.String()}}}, Limit: &most}
+	for row, err := range s.Query(ctx, f) {
+		if err != nil {
+			return nil, err
+		}
+		e, err := row.Event()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// talk is what was said and done about an event, the first first.
+func (p *Pages) talk(ctx context.Context, s *store.View, i *item, root *nostr.Event, set *grasp.Set, page int, call *people, text func(string, int) template.HTML, b *bill) error {
+	id, most := root.ID.String(), mostTalk
+	deciders := append([]nostr.PubKey{root.PubKey}, set.Members[:min(len(set.Members), mostMembers)]...)
+	named := func(name byte) []nostr.TagFilter { return []nostr.TagFilter{{Name: name, Values: []string{id}}} }
+	var all []store.Pair
+	for _, f := range []nostr.Filter{
+		{Kinds: []nostr.Kind{nostr.KindComment}, Tags: named('E')},
+		{Kinds: []nostr.Kind{nostr.KindNote, nip34.KindReplyOld}, Tags: named('e')},
+		{Kinds: []nostr.Kind{nip34.KindPullRequestUpdate}, Tags: named('E'), Authors: deciders},
+		{Kinds: []nostr.Kind{nip34.KindStatusOpen, nip34.KindStatusApplied, nip34.KindStatusClosed, nip34.KindStatusDraft}, Tags: named('e'), Authors: deciders},
+	} {
+		f.Limit = &most
+		n := 0
+		for pair, err := range s.Pairs(ctx, f, false) {
+			if err != nil {
+				return err
+			}
+			all = append(all, pair)
+			n++
+		}
+		i.More = i.More || n == most
+	}
+	slices.SortFunc(all, func(a, b store.Pair) int { return cmp.Or(cmp.Compare(a.Time, b.Time), a.ID.Compare(b.ID)) })
+	all = slices.Compact(all)
+	i.Pages = max(1, (len(all)+perPage-1)/perPage)
+	if i.Page = page; page > i.Pages {
+		return errNothing
+	}
+	from := (page - 1) * perPage
+	for _, pair := range all[from:min(len(all), from+perPage)] {
+		if err := b.charge(stepsOfEvent); err != nil {
+			return err
+		}
+		e, ok, err := s.Get(pair.ID)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		one := said{ID: nip19.Note(e.ID), By: call.call(e.PubKey), At: moment(e.CreatedAt)}
+		switch e.Kind {
+		case nip34.KindPullRequestUpdate:
+			tip, _ := e.Tags.First("c")
+			one.Did = "updated this to " + words.Line(tip, 12)
+		case nip34.KindStatusOpen, nip34.KindStatusApplied, nip34.KindStatusClosed, nip34.KindStatusDraft:
+			if !about(e, root.ID) {
+				continue
+			}
+			one.State = statusName(root.Kind, e.Kind)
+			one.Did = "set this to " + one.State
+		}
+		one.Text = text(e.Content, mostText)
+		i.Talk = append(i.Talk, one)
+	}
+	return nil
+}
+
+// commented is the event that a comment is about, zero for what is none.
+func commented(e *nostr.Event) (id nostr.ID) {
+	if e.Kind != nostr.KindComment {
+		return id
+	}
+	v, _ := e.Tags.First("E")
+	id, err := nostr.ParseID(v)
+	if err != nil {
+		return nostr.ID{}
+	}
+	return id
+}

@@ -1,0 +1,95 @@
+package repopage
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode"
+
+	"github.com/graspd/graspd/internal/markdown"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/words"
+)
+
+// Bounds of what a page looks up.
+const (
+	mostPeople = 200 // whose profiles are read
+	mostLinked = 50  // events that texts name
+	mostCalled = 40  // bytes of a name
+)
+
+// people knows how those are called who stand on one page.
+type people struct {
+	view *store.View
+	b    *bill
+	base string
+	seen map[nostr.PubKey]string
+	refs int
+}
+
+func (p *Pages) people(s *store.View, b *bill) *people {
+	return &people{view: s, b: b, base: p.Service.Base(), seen: map[nostr.PubKey]string{}}
+}
+
+// call is the name in somebody's profile, with the beginning and the end of their key beside it, as anybody may have any name.
+func (p *people) call(pk nostr.PubKey) string {
+	if s, ok := p.seen[pk]; ok {
+		return s
+	}
+	npub := nip19.Npub(pk)
+	called := npub[:12] + "…" + npub[len(npub)-4:]
+	if len(p.seen) < mostPeople {
+		_ = p.b.charge(stepsOfEvent)
+		if e, ok, err := p.view.At("0:" + pk.String() + ":"); err == nil && ok {
+			if name := nameIn(e.Content); name != "" {
+				called = name + " (" + called + ")"
+			}
+		}
+		p.seen[pk] = called
+	}
+	return called
+}
+
+// nameIn is the name in a profile, as one short line of characters that can be seen.
+func nameIn(profile string) string {
+	var said struct {
+		Name    any `json:"name"`
+		Display any `json:"display_name"`
+	}
+	if json.Unmarshal([]byte(profile), &said) != nil {
+		return ""
+	}
+	for _, x := range []any{said.Display, said.Name} {
+		s, _ := x.(string)
+		s = strings.Map(func(r rune) rune {
+			if !unicode.IsPrint(r) || r == '(' || r == ')' { // nobody writes another key beside their own
+				return ' '
+			}
+			return r
+		}, s)
+		if s = words.Line(strings.Join(strings.Fields(s), " "), mostCalled); s != "" && !strings.HasPrefix(s, "npub1") {
+			return s
+		}
+	}
+	return ""
+}
+
+// refer is what is shown for a name of NIP-19 in a text.
+func (p *people) refer(name string) (shown, url string) {
+	shown = name[:min(len(name), 14)] + "…"
+	if pk, err := nip19.ParseProfile(name); err == nil {
+		return "@" + p.call(pk), ""
+	}
+	if id, err := nip19.ParseEvent(name); err == nil && p.refs < mostLinked {
+		p.refs++
+		_ = p.b.charge(stepsOfEvent)
+		if e, ok, err := p.view.Get(id); err == nil && ok && (names[e.Kind] != "" || commented(e) != nostr.ID{}) {
+			return shown, p.base + "/" + nip19.Note(id)
+		}
+	}
+	return shown, ""
+}
+
+// options say how texts of a page are shown whose headings go below that level.
+func (p *people) options() markdown.Options { return markdown.Options{Heading: 3, Reference: p.refer} }

@@ -1,0 +1,101 @@
+// Package web is what the public pages have in common: their style, what a browser may load for them, and how they are sent:
+// compressed where that is asked for, and not at all where they have not changed. Read Answer.
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+//go:embed style.css
+var style string
+
+// Style is the content of the style element of every page.
+func Style() template.CSS { return template.CSS(style) }
+
+// policy lets a page have the style that is above, and forms that lead to this service, and nothing else.
+var policy = func() string {
+	sum := sha256.Sum256([]byte(style))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+}()
+
+// HTML is the type of pages, and Atom that of feeds.
+const (
+	HTML = "text/html; charset=utf-8"
+	Atom = "application/atom+xml; charset=utf-8"
+)
+
+// leastPacked is the size from which on it is worth to compress. Bytes.
+const leastPacked = 1000
+
+// Answer sends a document. One that the client has already (If-None-Match) is not sent again.
+func Answer(w http.ResponseWriter, req *http.Request, status int, contentType string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Vary", "Accept, Accept-Encoding")
+	packed := len(body) >= leastPacked && takesGzip(req.Header)
+	if status == http.StatusOK {
+		sum := sha256.Sum256(body)
+		tag := base64.RawURLEncoding.EncodeToString(sum[:18])
+		if packed {
+			tag += "-gzip"
+		}
+		tag = `"` + tag + `"`
+		h.Set("ETag", tag)
+		if has(req.Header, tag) {
+			h.Del("Content-Type")
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	if packed {
+		var b bytes.Buffer
+		z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+		_, _ = z.Write(body) // memory does not fail
+		_ = z.Close()
+		body = b.Bytes()
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // whoever asked may be gone; for HEAD the server leaves it out
+}
+
+// has reports whether the client has the document with that tag.
+func has(h http.Header, tag string) bool {
+	for _, line := range h.Values("If-None-Match") {
+		for one := range strings.SplitSeq(line, ",") {
+			if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// takesGzip reads Accept-Encoding.
+func takesGzip(h http.Header) bool {
+	for _, line := range h.Values("Accept-Encoding") {
+		for one := range strings.SplitSeq(line, ",") {
+			name, params, _ := strings.Cut(strings.TrimSpace(one), ";")
+			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+				continue
+			}
+			q, found := strings.CutPrefix(strings.ReplaceAll(params, " ", ""), "q=")
+			if v, err := strconv.ParseFloat(q, 64); !found || err == nil && v > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
