@@ -47,8 +47,8 @@ func parseAddr(s string) netip.Addr {
 // Group is the largest group that an address belongs to, by its first address: for IPv6 its /48, which may be one customer's.
 func Group(addr netip.Addr) netip.Addr { return firstOf(addr, 48) }
 
-// whose is the address whose allowance a client uses up: for IPv6 its /64, which is what one customer has.
-func whose(addr netip.Addr) netip.Addr { return firstOf(addr, 64) }
+// Address is the address whose allowance a client uses up: for IPv6 its /64, which is what one customer has.
+func Address(addr netip.Addr) netip.Addr { return firstOf(addr, 64) }
 
 func firstOf(addr netip.Addr, bits int) netip.Addr {
 	if !addr.Is6() {

@@ -126,7 +126,7 @@ func (v *visitors) exempt(addr netip.Addr) bool {
 
 // find is called with mu held.
 func (v *visitors) find(addr netip.Addr) *Visitor {
-	addr = whose(addr)
+	addr = Address(addr)
 	if one := v.byAddr[addr]; one != nil {
 		return one
 	}

@@ -29,7 +29,8 @@ type Repository struct {
 // PushCall is a push whose list of commands was read and is not empty.
 type PushCall struct {
 	Of       nip34.Address
-	From     string // the client's address; "" where there is none
+	From     string // the client's address, for IPv6 its /64; "" where there is none
+	Network  string // the largest group that it belongs to, for IPv6 its /48; whose work processes do for the push
 	Push     *gitwire.Push
 	Pack     io.Reader // what follows the commands; nothing reads it after Push has returned
 	Progress func(line string)

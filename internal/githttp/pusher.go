@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/pktline"
 	"github.com/graspd/graspd/internal/words"
@@ -99,11 +100,11 @@ func (p *pusher) work() (PushResult, error) {
 }
 
 func (p *pusher) call() PushCall {
-	from := ""
-	if p.x.from.Addr.IsValid() {
-		from = p.x.from.Addr.String()
+	c := PushCall{Of: p.x.of, Push: p.push, Pack: p.pack, Progress: p.lines.add}
+	if addr := p.x.from.Addr; addr.IsValid() {
+		c.From, c.Network = front.Address(addr).String(), front.Group(addr).String()
 	}
-	return PushCall{Of: p.x.of, From: from, Push: p.push, Pack: p.pack, Progress: p.lines.add}
+	return c
 }
 
 // follow tells the client how the push goes until it is done. It fails when the client has left.

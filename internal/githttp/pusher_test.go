@@ -506,3 +506,21 @@ func TestARefusedPackIsReadWithinBounds(t *testing.T) {
 		}
 	})
 }
+
+// TestWhoPushes: what a push is counted by is what one customer has, and the largest group that this may be part of.
+func TestWhoPushes(t *testing.T) {
+	for addr, want := range map[string]string{
+		"[2001:db8:1:2:3:4:5:6]": "2001:db8:1:2:: of 2001:db8:1::", "[2001:db8:1::7]": "2001:db8:1:: of 2001:db8:1::", "198.51.100.8": "198.51.100.8 of 198.51.100.8",
+	} {
+		inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
+			w.decides(func(_ context.Context, p githttp.PushCall) githttp.PushResult {
+				w.called(p.From + " of " + p.Network)
+				return githttp.PushResult{Outcomes: p.Push.RefuseAll("")}
+			})
+			w.send(t, addr, w.commands(), 0).all()
+			if got := w.took(); got != "push "+want {
+				t.Errorf("%s: %q", addr, got)
+			}
+		})
+	}
+}

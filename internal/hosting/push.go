@@ -36,7 +36,7 @@ func (r reason) Error() string { return string(r) }
 // Push does all of a push but HTTP. When it returns, what was released is durable and served, and the files are as the refs.
 func (h *Host) Push(ctx context.Context, c githttp.PushCall) githttp.PushResult {
 	p := &push{h: h, call: c, refs: refs.Push{
-		Commands: c.Push.Commands, Refused: len(c.Push.Invalid) > 0, Atomic: c.Push.Atomic, From: c.From,
+		Commands: c.Push.Commands, Refused: len(c.Push.Invalid) > 0, Atomic: c.Push.Atomic, From: refs.From{Address: c.From, Network: c.Network},
 	}}
 	h.counts.pushing.Add(1)
 	defer h.counts.pushing.Add(-1)
@@ -122,7 +122,7 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 
 func (p *push) receiving(ctx context.Context) gitrepo.Receiving {
 	l := p.h.cfg.Limits
-	return gitrepo.Receiving{MaxBytes: l.Push, MaxObjects: l.Objects, Party: p.call.From, Grown: func(n int64) error { return p.grown(ctx, n) }}
+	return gitrepo.Receiving{MaxBytes: l.Push, MaxObjects: l.Objects, Party: p.call.Network, Grown: func(n int64) error { return p.grown(ctx, n) }}
 }
 
 // tellEvery is how much an upload grows between two looks at whether it may.
@@ -153,7 +153,7 @@ func tooMuch(c refs.Cause) error {
 
 func (p *push) proving() gitrepo.Proving {
 	r := p.opened.Repository.Refs
-	out := gitrepo.Proving{Haves: idsOf(r.All()), Party: p.call.From}
+	out := gitrepo.Proving{Haves: idsOf(r.All()), Party: p.call.Network}
 	for i, c := range p.refs.Commands {
 		switch {
 		case c.New.IsZero() || p.opened.Results[i].Cause != refs.None:
@@ -172,7 +172,7 @@ var errSigned = errors.New("the events of an upload have come")
 // hold keeps the uploads of the push beside the repository until their events come.
 func (p *push) hold(ctx context.Context, q gitrepo.Quarantine) (refs.Verdict, error) {
 	var arrived ledger.Arrived
-	p.h.uploads.put(p.refs.Upload, &upload{of: p.call.Of, q: q, tips: p.opened.Uploads, party: p.call.From})
+	p.h.uploads.put(p.refs.Upload, &upload{of: p.call.Of, q: q, tips: p.opened.Uploads, party: p.call.Network})
 	err := p.turn(ctx, func(t *ingest.Turn) (err error) {
 		if err := tooMuch(p.h.ledger.Resize(p.refs.Upload, q.Bytes())); err != nil {
 			return err

@@ -24,13 +24,14 @@ const (
 	PendingPush                    // too many tips of unknown events: in one push
 	PendingRepository              // in the repository
 	PendingAddress                 // from an address
+	PendingNetwork                 // from a network of addresses
 	PendingAll                     // in all
 	causes
 )
 
 var causeNames = [causes]string{"none", "no_state", "other_state", "flawed_state", "older_state", "not_maintainer", "moved",
 	"with_others", "twice", "namespace", "bad_tip_name", "tip_deleted", "no_pull_request", "other_repository", "other_tip",
-	"pending_other", "pending_push", "pending_repository", "pending_address", "pending_all"}
+	"pending_other", "pending_push", "pending_repository", "pending_address", "pending_network", "pending_all"}
 
 // String is the cause as a word for logs and metrics.
 func (c Cause) String() string {

@@ -14,10 +14,12 @@ const (
 	MaxPushTips        = 16         // in one push
 	MaxRepositoryTips  = 64         // in one repository at a time
 	MaxAddressTips     = 256        // from one address within an hour
+	MaxNetworkTips     = 4 * 256    // from one network of addresses within an hour
 	MaxTips            = 16_384     // in all at a time
 	MaxHourTips        = 4 * 16_384 // in all within an hour
 	MaxRepositoryBytes = 256 << 20  // in one repository
 	MaxAddressBytes    = 256 << 20  // from one address
+	MaxNetworkBytes    = 1 << 30    // from one network of addresses
 	MaxPendingBytes    = 4 << 30    // in all
 )
 
@@ -34,9 +36,15 @@ type Pending struct {
 	tallies
 }
 
+// From is where a push comes from, as uploads are counted by it.
+type From struct {
+	Address string // what one customer has; "" where there is none
+	Network string // the largest group that the address belongs to, or the address itself; "" where there is none
+}
+
 type upload struct {
 	of    nip34.Address
-	from  string
+	from  From
 	tips  []Tip
 	bytes int64
 	until int64 // 0 while it is under way
@@ -77,7 +85,7 @@ func (p *Pending) has(n uint64, event nostr.ID) bool {
 }
 
 // Begin takes note of what a push is going to bring, as Judge allowed it, and gives it a number above 0.
-func (p *Pending) Begin(now int64, of nip34.Address, from string, tips []Tip) uint64 {
+func (p *Pending) Begin(now int64, of nip34.Address, from From, tips []Tip) uint64 {
 	if p.uploads == nil {
 		p.uploads, p.events = map[uint64]*upload{}, map[nostr.ID][]uint64{}
 	}

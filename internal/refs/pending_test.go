@@ -18,10 +18,13 @@ func tips(names ...string) (list []refs.Tip) {
 	return list
 }
 
+// at is an address of no network.
+func at(address string) refs.From { return refs.From{Address: address} }
+
 // fill begins uploads of one tip each.
 func fill(pd *refs.Pending, now int64, n int, of nip34.Address, from string) {
 	for i := range n {
-		pd.Begin(now, of, from, tips(fmt.Sprint(of, from, now, i)))
+		pd.Begin(now, of, at(from), tips(fmt.Sprint(of, from, now, i)))
 	}
 }
 
@@ -30,7 +33,7 @@ func try(pd *refs.Pending, now int64, of nip34.Address, from string) refs.Cause 
 	in := standing(refs.Projection{}, members("alice"))
 	in.Of, in.Pending, in.Now = of, pd, now
 	p := push(pending("one more") + ":>1")
-	p.From = from
+	p.From = at(from)
 	return refs.Judge(in, p).Results[0].Cause
 }
 
@@ -50,24 +53,24 @@ func TestBoundsOfUploads(t *testing.T) {
 		{"from another address", func(pd *refs.Pending) { spread(pd, noon, refs.MaxAddressTips, "b") }, refs.None},
 		{"from the address, dropped since", func(pd *refs.Pending) {
 			for i := range refs.MaxAddressTips {
-				pd.Drop(pd.Begin(noon, there, "a", tips(fmt.Sprint(i))))
+				pd.Drop(pd.Begin(noon, there, at("a"), tips(fmt.Sprint(i))))
 			}
 		}, refs.PendingAddress},
 		{"from the address, almost an hour ago", func(pd *refs.Pending) { spread(pd, noon-3599, refs.MaxAddressTips, "a") }, refs.PendingAddress},
 		{"from the address, an hour ago", func(pd *refs.Pending) { spread(pd, noon-3600, refs.MaxAddressTips, "a") }, refs.None},
-		{"bytes in the repository", func(pd *refs.Pending) { pd.Resize(pd.Begin(noon, here, "b", tips("x")), refs.MaxRepositoryBytes) }, refs.PendingRepository},
-		{"almost, in bytes", func(pd *refs.Pending) { pd.Resize(pd.Begin(noon, here, "a", tips("x")), refs.MaxRepositoryBytes-1) }, refs.None},
-		{"bytes from the address", func(pd *refs.Pending) { pd.Resize(pd.Begin(noon, there, "a", tips("x")), refs.MaxAddressBytes) }, refs.PendingAddress},
+		{"bytes in the repository", func(pd *refs.Pending) { pd.Resize(pd.Begin(noon, here, at("b"), tips("x")), refs.MaxRepositoryBytes) }, refs.PendingRepository},
+		{"almost, in bytes", func(pd *refs.Pending) { pd.Resize(pd.Begin(noon, here, at("a"), tips("x")), refs.MaxRepositoryBytes-1) }, refs.None},
+		{"bytes from the address", func(pd *refs.Pending) { pd.Resize(pd.Begin(noon, there, at("a"), tips("x")), refs.MaxAddressBytes) }, refs.PendingAddress},
 		{"in all", func(pd *refs.Pending) { many(pd, noon, refs.MaxTips) }, refs.PendingAll},
 		{"almost in all", func(pd *refs.Pending) { many(pd, noon, refs.MaxTips-1) }, refs.None},
 		{"in all within the hour", func(pd *refs.Pending) {
 			for i := range refs.MaxHourTips {
-				pd.Drop(pd.Begin(noon-3599, there, fmt.Sprint(i/100), tips(fmt.Sprint(i))))
+				pd.Drop(pd.Begin(noon-3599, there, at(fmt.Sprint(i/100)), tips(fmt.Sprint(i))))
 			}
 		}, refs.PendingAll},
 		{"bytes in all", func(pd *refs.Pending) {
 			for i := range 16 {
-				pd.Resize(pd.Begin(noon, repo("bob", fmt.Sprint(i)), fmt.Sprint(i), tips(fmt.Sprint(i))), refs.MaxPendingBytes/16)
+				pd.Resize(pd.Begin(noon, repo("bob", fmt.Sprint(i)), at(fmt.Sprint(i)), tips(fmt.Sprint(i))), refs.MaxPendingBytes/16)
 			}
 		}, refs.PendingAll},
 	} {
@@ -98,7 +101,7 @@ func TestBoundsWithinOnePush(t *testing.T) {
 		in := standing(refs.Projection{}, members("alice"))
 		in.Pending = &pd
 		p := push("refs/nostr/" + strings.Repeat("0", 64) + ":>1 refs/nostr/" + strings.Repeat("1", 64) + ":>2")
-		p.From = "a"
+		p.From = at("a")
 		wantVerdict(t, refs.Judge(in, p), tc.want, "")
 	}
 }
@@ -106,20 +109,20 @@ func TestBoundsWithinOnePush(t *testing.T) {
 // spread fills an address's bound in several repositories.
 func spread(pd *refs.Pending, now int64, n int, from string) {
 	for i := range n {
-		pd.Begin(now, repo("bob", fmt.Sprint(i/8)), from, tips(fmt.Sprint(from, i)))
+		pd.Begin(now, repo("bob", fmt.Sprint(i/8)), at(from), tips(fmt.Sprint(from, i)))
 	}
 }
 
 func many(pd *refs.Pending, now int64, n int) {
 	for i := range n {
-		pd.Begin(now, repo("bob", fmt.Sprint(i/8)), fmt.Sprint(i/8), tips(fmt.Sprint(i)))
+		pd.Begin(now, repo("bob", fmt.Sprint(i/8)), at(fmt.Sprint(i/8)), tips(fmt.Sprint(i)))
 	}
 }
 
 func TestResize(t *testing.T) {
 	var pd refs.Pending
-	a, b := pd.Begin(noon, repo("alice", "d"), "a", tips("1")), pd.Begin(noon, repo("alice", "d"), "b", tips("2"))
-	c, d := pd.Begin(noon, repo("bob", "d"), "c", tips("3")), pd.Begin(noon, repo("bob", "e"), "c", tips("4"))
+	a, b := pd.Begin(noon, repo("alice", "d"), at("a"), tips("1")), pd.Begin(noon, repo("alice", "d"), at("b"), tips("2"))
+	c, d := pd.Begin(noon, repo("bob", "d"), at("c"), tips("3")), pd.Begin(noon, repo("bob", "e"), at("c"), tips("4"))
 	for _, step := range []struct {
 		n     uint64
 		bytes int64
@@ -136,7 +139,7 @@ func TestResize(t *testing.T) {
 		t.Errorf("%d bytes, want %d", pd.Bytes(), want)
 	}
 	for i := range 16 {
-		n := pd.Begin(noon, repo("bob", fmt.Sprint("more", i)), fmt.Sprint("more", i), tips("x"))
+		n := pd.Begin(noon, repo("bob", fmt.Sprint("more", i)), at(fmt.Sprint("more", i)), tips("x"))
 		if got, full := pd.Resize(n, refs.MaxRepositoryBytes), i >= 14; (got == refs.PendingAll) != full {
 			t.Errorf("the %d. more: %v", i, got)
 		}
@@ -164,7 +167,7 @@ func TestEventsFindTheirCommits(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var pd refs.Pending
-			n := pd.Begin(noon, tc.of, "a", tc.tips)
+			n := pd.Begin(noon, tc.of, at("a"), tc.tips)
 			pd.Hold(noon, n, tc.tips)
 			found, gone := pd.Come(tc.pr)
 			if tc.found != slices.Equal(found, []refs.Found{{Upload: n, Of: tc.of}}) || !tc.found && len(found) > 0 {
@@ -184,7 +187,7 @@ func TestEventsFindTheirCommits(t *testing.T) {
 func TestHoldInPart(t *testing.T) {
 	var pd refs.Pending
 	here := repo("alice", "d")
-	n := pd.Begin(noon, here, "a", tips("x", "y"))
+	n := pd.Begin(noon, here, at("a"), tips("x", "y"))
 	pd.Resize(n, 77)
 	pd.Hold(noon, n, tips("y"))
 	if pd.Tips() != 1 || pd.At(here, id("x")) != (refs.Held{}) || !pd.At(here, id("y")).Complete {
@@ -209,10 +212,10 @@ func TestJudgedAgainWithItsOwnUploads(t *testing.T) {
 	in := standing(refs.Projection{}, members("alice"))
 	in.Pending = &pd
 	p := push(pending("x") + ":>1 " + pending("y") + ":>2")
-	p.From = "a"
+	p.From = at("a")
 	v := refs.Judge(in, p)
 	wantVerdict(t, v, "ok ok", "")
-	p.Upload = pd.Begin(noon, here, "a", v.Uploads)
+	p.Upload = pd.Begin(noon, here, at("a"), v.Uploads)
 	again := refs.Judge(in, p)
 	wantVerdict(t, again, "ok ok", "")
 	if len(again.Uploads) != 2 {
@@ -234,12 +237,12 @@ func TestTheSameTipTwiceUnderWay(t *testing.T) {
 	in := standing(refs.Projection{}, members("alice"))
 	in.Pending = &pd
 	p := push(pending("x") + ":>1")
-	a := pd.Begin(noon, here, "a", refs.Judge(in, p).Uploads)
+	a := pd.Begin(noon, here, at("a"), refs.Judge(in, p).Uploads)
 	v := refs.Judge(in, p)
 	if len(v.Uploads) != 1 {
 		t.Fatalf("the second: %+v", v)
 	}
-	b := pd.Begin(noon, here, "b", v.Uploads)
+	b := pd.Begin(noon, here, at("b"), v.Uploads)
 	pd.Drop(a)
 	if held := pd.At(here, id("x")); held != (refs.Held{ID: oid("1")}) {
 		t.Errorf("after the first failed: %+v", held)
@@ -269,7 +272,7 @@ func TestPendingLikeANaiveModel(t *testing.T) {
 			switch n := any(); r.IntN(6) {
 			case 0, 1:
 				u := &naiveUpload{of: repo([]string{"alice", "bob"}[r.IntN(2)], "d"), tips: tips(fmt.Sprint(r.IntN(5)), fmt.Sprint(5+r.IntN(5)))}
-				model[pd.Begin(now, u.of, fmt.Sprint(r.IntN(2)), u.tips)] = u
+				model[pd.Begin(now, u.of, at(fmt.Sprint(r.IntN(2))), u.tips)] = u
 			case 2:
 				size := int64(r.IntN(1000))
 				pd.Resize(n, size)
@@ -338,7 +341,7 @@ func TestPendingLikeANaiveModel(t *testing.T) {
 func TestPendingForgets(t *testing.T) {
 	var pd refs.Pending
 	for i := range 1000 {
-		pd.Drop(pd.Begin(noon+int64(i)*60, repo("alice", fmt.Sprint(i)), fmt.Sprint(i), tips(fmt.Sprint(i))))
+		pd.Drop(pd.Begin(noon+int64(i)*60, repo("alice", fmt.Sprint(i)), at(fmt.Sprint(i)), tips(fmt.Sprint(i))))
 	}
 	if n := refs.Remembered(&pd); n > 200 {
 		t.Errorf("%d things are remembered", n)

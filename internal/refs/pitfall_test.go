@@ -235,7 +235,7 @@ func TestPendingTipsStay(t *testing.T) {
 	first := push(pending("pr") + ":>1")
 	v := refs.Judge(in, first)
 	wantVerdict(t, v, "ok", "")
-	n := pd.Begin(noon, in.Of, "192.0.2.1", v.Uploads)
+	n := pd.Begin(noon, in.Of, at("192.0.2.1"), v.Uploads)
 	for range 2 { // under way, then complete
 		wantVerdict(t, refs.Judge(in, push(pending("pr")+":>2")), "pending_other", "")
 		wantVerdict(t, refs.Judge(in, push(pending("pr")+":1>2")), "pending_other", "")
@@ -255,7 +255,7 @@ func TestPendingTipsStay(t *testing.T) {
 // Uploads that nobody signed for stayed for ever.
 func TestUploadsGo(t *testing.T) {
 	var pd refs.Pending
-	n := pd.Begin(noon, repo("alice", "d"), "a", []refs.Tip{{Event: id("pr"), ID: oid("1")}})
+	n := pd.Begin(noon, repo("alice", "d"), at("a"), []refs.Tip{{Event: id("pr"), ID: oid("1")}})
 	pd.Hold(noon+600, n, []refs.Tip{{Event: id("pr"), ID: oid("1")}})
 	end := int64(noon + 600 + 30*60)
 	if at := pd.Next(); at != end {
@@ -276,7 +276,7 @@ func TestUploadsGo(t *testing.T) {
 func TestNothingExpiresUnderWay(t *testing.T) {
 	var pd refs.Pending
 	tips := []refs.Tip{{Event: id("pr"), ID: oid("1")}}
-	n := pd.Begin(noon, repo("alice", "d"), "a", tips)
+	n := pd.Begin(noon, repo("alice", "d"), at("a"), tips)
 	if gone := pd.Expire(noon + 36_000); len(gone) > 0 || pd.Next() != 0 {
 		t.Errorf("gone under way: %v", gone)
 	}

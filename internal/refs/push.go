@@ -13,9 +13,9 @@ import (
 // Push is the commands of one push in the order in which they came, as the caller read them off the wire.
 type Push struct {
 	Commands []gitwire.Command
-	Refused  bool   // there were others, which are refused already
-	Atomic   bool   // the client wants that all succeed or none
-	From     string // the client's address, as uploads are counted by it
+	Refused  bool // there were others, which are refused already
+	Atomic   bool // the client wants that all succeed or none
+	From     From
 	Upload   uint64 // the number that Pending.Begin gave it, 0 before
 }
 

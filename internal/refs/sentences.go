@@ -100,6 +100,8 @@ func (c Cause) Room() string {
 		why = fmt.Sprintf("in this repository %d tips or %d MiB wait for their events", MaxRepositoryTips, MaxRepositoryBytes>>20)
 	case PendingAddress:
 		why = fmt.Sprintf("your address has pushed %d tips of unknown pull requests within an hour, or %d MiB of them wait", MaxAddressTips, MaxAddressBytes>>20)
+	case PendingNetwork:
+		why = fmt.Sprintf("your network has pushed %d tips of unknown pull requests within an hour, or %d MiB of them wait", MaxNetworkTips, MaxNetworkBytes>>20)
 	}
 	return "refused: " + why + ", publish the pull request's event first"
 }

@@ -84,7 +84,7 @@ func scenes() (list []scene) {
 	add("a tip that was elsewhere", nil, tip("2>1"))
 	add("another tip is pending", func(in *refs.Standing) {
 		in.Pending = &refs.Pending{}
-		in.Pending.Begin(noon, in.Of, "b", []refs.Tip{{Event: id("pr"), ID: oid("2")}})
+		in.Pending.Begin(noon, in.Of, at("b"), []refs.Tip{{Event: id("pr"), ID: oid("2")}})
 	}, tip(">1"))
 	var many refs.Push
 	for i := range refs.MaxPushTips + 1 {
@@ -99,11 +99,19 @@ func scenes() (list []scene) {
 	}
 	add("the repository is full", pendingTips(refs.MaxRepositoryTips, repo("alice", "d"), "b"), tip(">1"))
 	add("the address is full", pendingTips(refs.MaxAddressTips, repo("bob", "d"), ""), tip(">1"))
+	fromNetwork := tip(">1")
+	fromNetwork.From.Network = "net"
+	add("the network is full", func(in *refs.Standing) {
+		in.Pending = &refs.Pending{}
+		for i := range refs.MaxNetworkTips {
+			in.Pending.Begin(noon, repo("bob", fmt.Sprint(i/8)), refs.From{Address: fmt.Sprint(i / 8), Network: "net"}, tips(fmt.Sprint(i)))
+		}
+	}, fromNetwork)
 	add("all is full", func(in *refs.Standing) {
 		in.Pending = &refs.Pending{}
 		many := refs.MaxTips
 		for i := range many {
-			in.Pending.Begin(noon, repo("bob", fmt.Sprint(i/8)), fmt.Sprint(i/8), tips(fmt.Sprint(i)))
+			in.Pending.Begin(noon, repo("bob", fmt.Sprint(i/8)), at(fmt.Sprint(i/8)), tips(fmt.Sprint(i)))
 		}
 	}, tip(">1"))
 	return list

@@ -15,36 +15,40 @@ type tally struct {
 	bytes int64
 }
 
-// tallies are what the uploads of a repository, of an address, and all hold.
+// tallies are what the uploads of a repository, of an address, of a network, and all hold.
 type tallies struct {
 	at    map[nip34.Address]tally
-	from  map[string]tally
+	from  map[string]tally // by address
+	net   map[string]tally // by network
 	all   tally
 	begun []beginning // within an hour of the last one, in order
 }
 
 type beginning struct {
 	at   int64
-	from string
+	from From
 	tips int
 }
 
 // room says what stands against one more tip beside those already taken from the same push.
-func (p *Pending) room(now int64, of nip34.Address, from string, taken int) Cause {
+func (p *Pending) room(now int64, of nip34.Address, from From, taken int) Cause {
 	if taken >= MaxPushTips {
 		return PendingPush
 	}
 	if p == nil {
 		return None
 	}
-	at, by, all := p.at[of], p.from[from], p.all
+	at, by, net, all := p.at[of], p.from[from.Address], p.net[from.Network], p.all
 	for _, b := range p.begun {
 		if b.at > now-hour {
 			break
 		}
 		all.begun -= b.tips
-		if b.from == from {
+		if b.from.Address == from.Address {
 			by.begun -= b.tips
+		}
+		if b.from.Network == from.Network {
+			net.begun -= b.tips
 		}
 	}
 	switch {
@@ -52,6 +56,8 @@ func (p *Pending) room(now int64, of nip34.Address, from string, taken int) Caus
 		return PendingRepository
 	case by.begun+taken >= MaxAddressTips || by.bytes >= MaxAddressBytes:
 		return PendingAddress
+	case net.begun+taken >= MaxNetworkTips || net.bytes >= MaxNetworkBytes:
+		return PendingNetwork
 	case all.tips+taken >= MaxTips || all.begun+taken >= MaxHourTips || all.bytes >= MaxPendingBytes:
 		return PendingAll
 	}
@@ -63,26 +69,36 @@ func (t *tallies) tooMuch(u *upload) Cause {
 	switch {
 	case t.at[u.of].bytes > MaxRepositoryBytes:
 		return PendingRepository
-	case t.from[u.from].bytes > MaxAddressBytes:
+	case t.from[u.from.Address].bytes > MaxAddressBytes:
 		return PendingAddress
+	case t.net[u.from.Network].bytes > MaxNetworkBytes:
+		return PendingNetwork
 	case t.all.bytes > MaxPendingBytes:
 		return PendingAll
 	}
 	return None
 }
 
-// count adds to what the repository and the address of an upload hold, and all.
+// count adds to what the repository, the address and the network of an upload hold, and all.
 func (t *tallies) count(u *upload, d tally) {
 	if t.at == nil {
-		t.at, t.from = map[nip34.Address]tally{}, map[string]tally{}
+		t.at, t.from, t.net = map[nip34.Address]tally{}, map[string]tally{}, map[string]tally{}
 	}
 	t.all = t.all.plus(d)
 	put(t.at, u.of, d)
-	put(t.from, u.from, d)
+	t.put(u.from, d)
+}
+
+// put adds to what an address and its network hold.
+func (t *tallies) put(from From, d tally) {
+	put(t.from, from.Address, d)
+	if from.Network != "" {
+		put(t.net, from.Network, d)
+	}
 }
 
 // begin counts tips within the hour, and lets go of those before it.
-func (t *tallies) begin(now int64, from string, tips int) {
+func (t *tallies) begin(now int64, from From, tips int) {
 	for len(t.begun) > 0 && t.begun[0].at <= now-hour {
 		t.hour(t.begun[0].from, -t.begun[0].tips)
 		t.begun = t.begun[1:]
@@ -91,9 +107,9 @@ func (t *tallies) begin(now int64, from string, tips int) {
 	t.hour(from, tips)
 }
 
-func (t *tallies) hour(from string, tips int) {
+func (t *tallies) hour(from From, tips int) {
 	t.all.begun += tips
-	put(t.from, from, tally{begun: tips})
+	t.put(from, tally{begun: tips})
 }
 
 func (t tally) plus(d tally) tally {
