@@ -114,7 +114,7 @@ func command(ref string, old, to int) gitwire.Command {
 // push brings commits to a repository, as a client does.
 func (h *host) push(of nip34.Address, commands ...gitwire.Command) refs.Verdict {
 	h.Helper()
-	p := refs.Push{Commands: commands, From: "198.51.100.7"}
+	p := refs.Push{Commands: commands, From: refs.From{Address: "198.51.100.7"}}
 	opened := h.open(of, &p)
 	if opened.Refused() || !opened.Changes() {
 		return opened.Verdict
