@@ -38,6 +38,7 @@ func (d *deletion) settings(env environment) []setting {
 		duration("keep", moderate.Keep, 0, "time for which it is kept aside, so that graspd restore puts it back", &d.keep),
 		boolean("yes", "false", "do it; without, only what would go is told", &d.yes),
 		adminURL("admin", adminAt(env), "private listener of the relay", &d.at.base),
+		configSetting(),
 	}
 }
 
@@ -143,6 +144,7 @@ func (o *restoration) settings(env environment) []setting {
 		number("case", 0, 0, 1<<53, "number of the case that is put back; without, the cases are listed", &o.which),
 		text("reason", "", "why, for the journal", &o.why).as("TEXT"),
 		adminURL("admin", adminAt(env), "private listener of the relay", &o.at.base),
+		configSetting(),
 	}
 }
 
@@ -201,6 +203,7 @@ func (o *journalOptions) settings(env environment) []setting {
 		number("last", 50, 1, moderate.MaxEntries, "so many entries, the newest first", &o.most),
 		boolean("json", "false", "print journal.json as it is", &o.json),
 		adminURL("admin", adminAt(env), "private listener of the relay", &o.at.base),
+		configSetting(),
 	}
 }
 

@@ -30,7 +30,7 @@ func (e environment) unknown() (problems []string) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(e)) {
-		if !strings.HasPrefix(name, variables) || slices.Contains(known, name) || ofNeighbours(name, e[name]) {
+		if !strings.HasPrefix(name, variables) || strings.HasSuffix(name, originMark) || slices.Contains(known, name) || ofNeighbours(name, e[name]) {
 			continue
 		}
 		if meant, ok := nearest(name[len(variables):], trimmed(known)); ok {

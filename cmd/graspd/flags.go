@@ -28,6 +28,7 @@ type setting struct {
 	place            string // what stands for a value in the help; "" for a switch
 	set              func(string) error
 	isBool           bool
+	many             bool // it is a list: several values count together
 }
 
 // as is the setting with another word for its value.
@@ -48,6 +49,7 @@ func (c *Config) dataSettings() []setting {
 		level("log-level", "info", "debug, info, warn or error", &c.LogLevel),
 		oneOf("log-format", "text", "text, or json for machines", &c.LogFormat, logs.Text, logs.JSON),
 		boolean("quiet", "false", "show no progress on a terminal", &c.Quiet),
+		configSetting(),
 	}
 }
 
@@ -117,7 +119,7 @@ func text(name, def, about string, v *string) setting {
 }
 
 func list(name, def, about string, v *[]string) setting {
-	return setting{name: name, place: "LIST", def: def, about: about, set: func(s string) error {
+	return setting{name: name, place: "LIST", def: def, about: about, many: true, set: func(s string) error {
 		for _, x := range strings.Split(s, ",") {
 			if x = strings.TrimSpace(x); x != "" && !slices.Contains(*v, x) {
 				*v = append(*v, x)
@@ -128,7 +130,7 @@ func list(name, def, about string, v *[]string) setting {
 }
 
 func prefixes(name, def, about string, v *[]netip.Prefix) setting {
-	return setting{name: name, place: "LIST", def: def, about: about, set: func(s string) error {
+	return setting{name: name, place: "LIST", def: def, about: about, many: true, set: func(s string) error {
 		for _, x := range strings.Split(s, ",") {
 			if x = strings.TrimSpace(x); x == "" {
 				continue

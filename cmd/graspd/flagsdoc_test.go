@@ -27,8 +27,8 @@ func TestTheFlagsPageIsCurrent(t *testing.T) {
 
 func flagsPage(t *testing.T) string {
 	var b strings.Builder
-	b.WriteString("# Flags\n\nEach flag has an environment variable: `--log-level` is `GRASPD_LOG_LEVEL`. A flag goes before its variable, and that before\n" +
-		"the default. A variable `GRASPD_…` that no flag has is an error, as is a flag that there is not. A switch is turned off as\n" +
+	b.WriteString("# Flags\n\nEach flag has an environment variable: `--log-level` is `GRASPD_LOG_LEVEL`. A flag goes before its variable, that before\n" +
+		"a line of the configuration file (`--config`), and that before the default. A variable `GRASPD_…` that no flag has is an error, as is a flag that there is not. A switch is turned off as\n" +
 		"`--sync=false`; lists are comma-separated, and the flag may be repeated. Durations are written as `5s`, `15m`, `24h`, sizes as\n" +
 		"`512MiB`, `2GiB`. All that is wrong with a command line is said at once, with exit code 2. `graspd COMMAND --help` tells the same,\n" +
 		"and [OPERATING.md](OPERATING.md) when to change what.\n\nThis page is generated: `make docs`.\n")

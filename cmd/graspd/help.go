@@ -17,6 +17,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"Most people need these five", []string{"domain", "listen", "data", "trusted-proxies", "bootstrap"}},
+		{"A file with settings", []string{"config"}},
 		{"What the relay says of itself", []string{"name", "description", "contact", "pubkey"}},
 		{"What is accepted", []string{"min-pow", "allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories"}},
 		{"Repositories", []string{"git", "git-program", "git-max-push", "git-max-repository", "git-max-author", "git-max-data", "git-processes", "git-cache"}},

@@ -78,6 +78,8 @@ func commands() []command {
 			settings: func(env environment) []setting { return new(restoration).settings(env) }, example: "graspd restore --case 12"},
 		{name: "journal", args: "[flags]", about: "show what was taken away from a running relay: by whom, what and why", run: journalCommand,
 			settings: func(env environment) []setting { return new(journalOptions).settings(env) }},
+		{name: "config", args: "[flags]", about: "write a configuration file with comments and the settings in force; wrong ones are told as by serve", run: configCommand, grouped: true,
+			settings: func(environment) []setting { return new(Config).settings() }, example: "graspd config --domain git.example.org --data /var/lib/graspd >/etc/graspd.toml"},
 		{name: "completion", args: "bash|zsh|fish", about: "write what a shell completes command lines by", run: completionCommand, example: "graspd completion bash >/etc/bash_completion.d/graspd"},
 		{name: "man", about: "write the manual page", run: manCommand, example: "graspd man >/usr/local/share/man/man1/graspd.1"},
 		{name: "version", about: "print the version", run: versionCommand},
@@ -107,7 +109,7 @@ func run(ctx context.Context, args []string, io stdio, env environment) int {
 		fmt.Fprintf(io.err, "graspd: %s\n", noSuchCommand(name))
 		return exitUsage
 	}
-	return exitCode(c.run(ctx, args, io, env), io.err)
+	return exitCode(c.run(ctx, args, io, env.underFile(c, args)), io.err)
 }
 
 // commandOf is which command a command line means. Flags alone are those of serve.

@@ -5,15 +5,16 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
 var errHelp = errors.New("help was asked for")
 
-// parse fills the settings from the defaults, the environment and the command
+// parse fills the settings from the defaults, the configuration file, the environment and the command
 // line, in that order. It returns the remaining arguments and every problem.
 func parse(command string, rows []setting, args []string, std stdio, env environment) ([]string, []string, error) {
-	problems := env.unknown()
+	problems := slices.Concat(env.flaws(), env.unknown())
 	given := make(map[string][]string)
 	fs := flag.NewFlagSet("graspd "+command, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -49,7 +50,7 @@ func parse(command string, rows []setting, args []string, std stdio, env environ
 		from, values := "--"+r.name, given[r.name]
 		if len(values) == 0 {
 			if s, ok := env[r.env()]; ok {
-				from, values = r.env(), []string{s}
+				from, values = env.origin(r.env()), []string{s}
 			} else {
 				values = []string{r.def}
 			}

@@ -33,6 +33,7 @@ type statusOptions struct {
 func (o *statusOptions) settings(env environment) []setting {
 	return []setting{
 		adminURL("admin", adminAt(env), "private listener of the relay that is asked", &o.base),
+		configSetting(),
 		boolean("json", "false", "print status.json as it is", &o.json),
 		boolean("repositories", "false", "show how complete each repository is, and what its relays lack of it; with --json repositories.json", &o.repos),
 		boolean("watch", "false", "go on, until Ctrl-C", &o.watch),

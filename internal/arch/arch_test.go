@@ -28,6 +28,7 @@ var layers = map[string]int{
 	"internal/words":      0,
 	"internal/nostr":      1,
 	"internal/markdown":   1,
+	"internal/conffile":   0,
 	"internal/fifo":       0,
 	"internal/gather":     0,
 	"internal/refusal":    0,

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/graspd/graspd/internal/conffile"
+)
+
+// configBytes bounds a configuration file.
+const configBytes = 1 << 20
+
+// configSetting is the flag of the configuration file. It is looked for before all others, as it sets them.
+func configSetting() setting {
+	return setting{name: "config", place: "FILE", about: "TOML file with settings, each called as its flag; flags and variables win. graspd config writes one", set: func(string) error { return nil }}
+}
+
+// What an environment knows of a configuration file stands among the variables, under names that no variable can have.
+const (
+	originMark = "=" // behind the name of a variable that the file sets: where it stands there
+	flawsName  = "=" // what is wrong with the file, a line each
+)
+
+// origin is where a variable was set that stands for a line of the configuration file; else its own name.
+func (e environment) origin(name string) string {
+	if at, ok := e[name+originMark]; ok {
+		return at
+	}
+	return name
+}
+
+// flaws says what is wrong with the configuration file.
+func (e environment) flaws() []string {
+	if e[flawsName] == "" {
+		return nil
+	}
+	return strings.Split(e[flawsName], "\n")
+}
+
+// underFile is the environment with what the configuration file of a command line sets, where no variable does.
+func (e environment) underFile(c command, args []string) environment {
+	rows := c.rows(e)
+	if !slices.ContainsFunc(rows, func(r setting) bool { return r.name == "config" }) {
+		return e
+	}
+	name, from := flagValue(rows, args, "config"), "--config"
+	if name == "" {
+		name, from = e[configSetting().env()], configSetting().env()
+	}
+	if name == "" {
+		return e
+	}
+	out := make(environment, len(e))
+	maps.Copy(out, e)
+	text, err := readText(name, configBytes)
+	if err != nil {
+		out[flawsName] = fmt.Sprintf("%s: %v", from, err)
+		return out
+	}
+	out.take(name, text)
+	return out
+}
+
+// flagValue is the value of a flag on a command line, the last one; "" without one.
+func flagValue(rows []setting, args []string, name string) (value string) {
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		flag, given, whole := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		if !strings.HasPrefix(args[i], "-") {
+			continue
+		}
+		at := slices.IndexFunc(rows, func(r setting) bool { return r.name == flag })
+		switch takes := at >= 0 && !rows[at].isBool && !whole; {
+		case takes && i+1 < len(args):
+			i++
+			given = args[i]
+			fallthrough
+		case whole:
+			if flag == name {
+				value = given
+			}
+		}
+	}
+	return value
+}
+
+// take sets what a configuration file sets, and notes what is wrong with it.
+func (e environment) take(name string, text []byte) {
+	rows := new(Config).settings()
+	entries, problems := conffile.Parse(text)
+	lines := make(map[string]int)
+	for _, x := range entries {
+		wrong := func(words string) { problems = append(problems, conffile.Problem{Line: x.Line, Text: words}) }
+		at := slices.IndexFunc(rows, func(r setting) bool { return r.name == x.Key })
+		switch {
+		case at < 0:
+			wrong(noSuchKey(x.Key, rows))
+			continue
+		case x.Key == "config":
+			wrong("config: a file names no other file")
+			continue
+		case lines[x.Key] > 0:
+			wrong(fmt.Sprintf("%s: is set on line %d already", x.Key, lines[x.Key]))
+			continue
+		case x.Kind == conffile.List && !rows[at].many:
+			wrong(x.Key + ": takes one value and no list")
+			continue
+		case x.Kind == conffile.Bool && !rows[at].isBool:
+			wrong(x.Key + ": is no switch; write its value in quotes")
+			continue
+		}
+		lines[x.Key] = x.Line
+		if _, set := e[rows[at].env()]; set {
+			continue // the variable wins
+		}
+		e[rows[at].env()] = strings.Join(x.Values, ",")
+		e[rows[at].env()+originMark] = fmt.Sprintf("%s:%d: %s", name, x.Line, x.Key)
+	}
+	slices.SortStableFunc(problems, func(a, b conffile.Problem) int { return a.Line - b.Line })
+	told := make([]string, len(problems))
+	for i, p := range problems {
+		told[i] = fmt.Sprintf("%s:%d: %s", name, p.Line, strings.ReplaceAll(p.Text, "\n", " "))
+	}
+	e[flawsName] = strings.Join(told, "\n")
+}
+
+// noSuchKey is what is said of a key that is no flag of serve.
+func noSuchKey(key string, rows []setting) string {
+	names := make([]string, len(rows))
+	for i, r := range rows {
+		names[i] = r.name
+	}
+	flag := strings.TrimPrefix(strings.ReplaceAll(strings.ToLower(key), "_", "-"), "graspd-")
+	if slices.Contains(names, flag) {
+		return fmt.Sprintf("there is no setting %q; did you mean %s?", key, flag)
+	}
+	if meant, ok := nearest(key, names); ok {
+		return fmt.Sprintf("there is no setting %q; did you mean %s?", key, meant)
+	}
+	return fmt.Sprintf("there is no setting %q (graspd help serve lists the flags; here they are written without dashes in front)", key)
+}
+
+// readText reads a file of bounded size, without the mark that some editors put in front.
+func readText(name string, most int64) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > most {
+		return nil, fmt.Errorf("%s: larger than %d KiB", name, most>>10)
+	}
+	text, err := readListFile(name)
+	return bytes.TrimPrefix(text, []byte("\ufeff")), err
+}
