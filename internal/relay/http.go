@@ -1,23 +1,31 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/coder/websocket"
 
+	"github.com/graspd/graspd/internal/bidi"
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/web"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // serveHTTP serves WebSocket, the information document (NIP-11) and a page for people on "/", and nothing anywhere else.
 func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request, from front.Client) {
 	switch {
+	case req.URL.Path == "/feed.atom" && (req.Method == http.MethodGet || req.Method == http.MethodHead):
+		r.writePage(w, req, from, r.feedNow)
 	case req.URL.Path != "/":
 		http.Error(w, "404 not found: this relay is on /", http.StatusNotFound)
 	case hasToken(req.Header, "Upgrade", "websocket"):
@@ -28,20 +36,73 @@ func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request, from front.C
 	case hasToken(req.Header, "Accept", nip11.ContentType):
 		write(w, nip11.ContentType, r.info)
 	default:
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src https: data:")
-		r.writePage(w)
+		r.writePage(w, req, from, r.pageNow)
 	}
 }
 
-// writePage answers people.
-func (r *Relay) writePage(w http.ResponseWriter) {
-	html, err := r.pageNow()
-	if err != nil {
-		r.logger.Error("the page cannot be made", "error", err)
-		http.Error(w, "500 internal error", http.StatusInternalServerError)
+// errNoPage says that there is no page with that number.
+var errNoPage = errors.New("no such page")
+
+// writePage answers people, and those who read news for them.
+func (r *Relay) writePage(w http.ResponseWriter, req *http.Request, from front.Client, render func(*http.Request, front.Client) (string, []byte, error)) {
+	if wait := from.Visitor.Admit(); wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(1+int(wait/time.Second)))
+		http.Error(w, "429 too many requests from your address", http.StatusTooManyRequests)
 		return
 	}
-	write(w, "text/html; charset=utf-8", html)
+	kind, body, err := render(req, from)
+	switch {
+	case errors.Is(err, errNoPage):
+		http.Error(w, "404 not found: there is no such page", http.StatusNotFound)
+	case err != nil:
+		r.logger.Error("the page cannot be made", "error", err)
+		http.Error(w, "500 internal error", http.StatusInternalServerError)
+	default:
+		web.Answer(w, req, http.StatusOK, kind, body, r.page.view.Document.Icon, r.page.view.Banner)
+	}
+}
+
+// pageNow is the page for people.
+func (r *Relay) pageNow(req *http.Request, from front.Client) (string, []byte, error) {
+	list, more, err := r.listNow()
+	if err != nil {
+		return "", nil, err
+	}
+	all, number := len(list), 1
+	q := req.URL.Query()
+	query, _ := words.Cut(strings.TrimSpace(strings.ToValidUTF8(q.Get("q"), "")), mostQuery)
+	if query != "" {
+		from.Visitor.Charge(all / 10)
+		list = find(list, query)
+	}
+	if s := q.Get("page"); s != "" {
+		if number, err = strconv.Atoi(s); err != nil || number < 1 || number > 1 && (number-1)*perPage >= len(list) {
+			return "", nil, errNoPage
+		}
+	}
+	html, err := r.page.render(list, all, query, number, more)
+	return web.HTML, html, err
+}
+
+// feedNow is the Atom feed of the repositories that were announced last.
+func (r *Relay) feedNow(*http.Request, front.Client) (string, []byte, error) {
+	list, _, err := r.listNow()
+	if err != nil {
+		return "", nil, err
+	}
+	const most = 30
+	list = slices.SortedStableFunc(slices.Values(list), func(a, b repositoryView) int { return cmp.Compare(b.Announced, a.Announced) })
+	home := r.page.view.HTTP
+	self := strings.TrimSuffix(home, "/") + "/feed.atom"
+	f := web.Feed{Title: bidi.Escape(r.page.view.Name), ID: self, Updated: web.Stamp(0), Links: []web.Link{{Rel: "self", Type: "application/atom+xml", Href: self}, {Rel: "alternate", Type: "text/html", Href: home}}}
+	for i, x := range list[:min(len(list), most)] {
+		if i == 0 {
+			f.Updated = web.Stamp(x.Announced)
+		}
+		f.Entries = append(f.Entries, web.Entry{Title: bidi.Escape(x.Name), ID: x.Clone, Updated: web.Stamp(x.Announced), Author: x.Owner, Summary: bidi.Escape(x.About), Links: []web.Link{{Rel: "alternate", Type: "text/html", Href: cmp.Or(x.Page, x.Client)}}})
+	}
+	b, err := f.Bytes()
+	return web.Atom, b, err
 }
 
 // hasToken reports whether a header that is a list holds the value, whatever its case and parameters.

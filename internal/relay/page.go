@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/graspd/graspd/internal/bidi"
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/web"
 )
 
 //go:embed page.html
@@ -23,8 +25,15 @@ type pageView struct {
 	Rates        front.Rates
 	Relay        grasp.RelayURL // as it stands in a relays tag
 	HTTP         string         // the same place for a browser
+	Style        template.CSS
+	Icon         template.URL
+	Mail         bool // the contact is a link
 	Repositories []repositoryView
-	More         int64 // repositories beyond these
+	More         int64 // announcements beyond those that are listed
+	All, Found   int   // repositories that are listed, and those that are asked for
+	Query        string
+	Page, Pages  int
+	Prev, Next   string // queries of the pages beside this one
 }
 
 // page is the page for people, which is the same for everybody.
@@ -40,16 +49,42 @@ func newPage(d nip11.Document, rates front.Rates, s grasp.Service) (*page, error
 	}
 	view := pageView{Document: d, Rates: rates, Relay: s.RelayURL()}
 	view.HTTP = "http" + strings.TrimPrefix(string(view.Relay), "ws")
+	view.Style, view.Icon = web.Style(), web.Icon
+	if view.Document.Icon != "" && !strings.HasPrefix(view.Document.Icon, "data:") {
+		view.Icon = template.URL(view.Document.Icon)
+	}
+	if u, err := url.Parse(d.Contact); err == nil {
+		view.Mail = u.Scheme == "mailto" || u.Scheme == "https" || u.Scheme == "http"
+	}
 	if view.Name == "" {
 		view.Name = s.String()
 	}
 	return &page{t, view}, nil
 }
 
-// render makes the page with a list of repositories, and says how many more there are.
-func (p *page) render(list []repositoryView, more int64) ([]byte, error) {
+// render makes a page of the list: of those that are asked for, and how many announcements there are beyond the list.
+func (p *page) render(list []repositoryView, all int, query string, number int, more int64) ([]byte, error) {
 	view := p.view
-	view.Repositories, view.More = list, more
+	view.More, view.All, view.Found, view.Query, view.Page = more, all, len(list), query, number
+	view.Pages = max(1, (len(list)+perPage-1)/perPage)
+	from := min(len(list), (number-1)*perPage)
+	view.Repositories = list[from:min(len(list), from+perPage)]
+	at := func(n int) string {
+		q := url.Values{}
+		if query != "" {
+			q.Set("q", query)
+		}
+		if n > 1 {
+			q.Set("page", strconv.Itoa(n))
+		}
+		return "?" + q.Encode()
+	}
+	if number > 1 {
+		view.Prev = at(number - 1)
+	}
+	if number < view.Pages {
+		view.Next = at(number + 1)
+	}
 	var b bytes.Buffer
 	if err := p.template.Execute(&b, view); err != nil {
 		return nil, fmt.Errorf("render the page: %w", err)

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,17 +18,21 @@ import (
 
 // Bounds of the list of repositories on the page.
 const (
-	mostListed = 200 // those last pushed to, and the newest announcements, together
+	mostListed = 10_000 // those last pushed to, and the newest announcements, together
+	perPage    = 50
+	mostQuery  = 200 // bytes of what is searched for
+	perEffort  = 50  // times as long as it took to make it a list is shown
 	mostAbout  = 200 // bytes of a description
 	mostWeb    = 3   // links of one repository
 	listedTime = 30 * time.Second
 )
 
-// listed is the page as it was made last, for everybody who comes soon after.
+// listed is the list as it was made last, for everybody who comes soon after.
 type listed struct {
-	mu   sync.Mutex
-	at   time.Time
-	html []byte
+	mu    sync.Mutex
+	until time.Time
+	list  []repositoryView
+	more  int64
 }
 
 // repositoryView is one repository on the page.
@@ -38,26 +43,41 @@ type repositoryView struct {
 	Web                []string // the owner's own links
 	Page               string   // what git clones, and a browser shows; "" without git data
 	Pushed             string   // when the refs changed last
+	Announced          int64    // unix time
+	search             string   // what is searched, in lower case
 }
 
-// pageNow returns the page with the repositories of now, or of some seconds ago.
-func (r *Relay) pageNow() ([]byte, error) {
+// listNow returns the repositories of now, or of a short while ago.
+func (r *Relay) listNow() ([]repositoryView, int64, error) {
 	l := &r.listed
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.html != nil && time.Since(l.at) < listedTime {
-		return l.html, nil
+	begun := time.Now()
+	if l.list != nil && begun.Before(l.until) {
+		return l.list, l.more, nil
 	}
-	repositories, more, err := r.repositories()
+	list, more, err := r.repositories()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	html, err := r.page.render(repositories, more)
-	if err != nil {
-		return nil, err
+	now := time.Now()
+	l.list, l.more, l.until = append([]repositoryView{}, list...), more, now.Add(max(listedTime, perEffort*now.Sub(begun)))
+	return l.list, more, nil
+}
+
+// find are those of a list in which every word of a query stands.
+func find(list []repositoryView, query string) []repositoryView {
+	wanted := strings.Fields(strings.ToLower(query))
+	if len(wanted) == 0 {
+		return list
 	}
-	l.html, l.at = html, time.Now()
-	return html, nil
+	var out []repositoryView
+	for _, x := range list {
+		if !slices.ContainsFunc(wanted, func(word string) bool { return !strings.Contains(x.search, word) }) {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 // repositories lists those that have git data, the last pushed to first, then the newest announcements that list this relay; and
@@ -129,5 +149,7 @@ func (r *Relay) repositoryView(a *nip34.Announcement) repositoryView {
 		v.Name = d
 	}
 	v.Name = words.Line(v.Name, mostAbout)
+	v.Announced = a.CreatedAt
+	v.search = strings.ToLower(v.Name + " " + words.Line(d, mostAbout) + " " + v.About + " " + v.Owner)
 	return v
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/repopage"
+	"github.com/graspd/graspd/internal/web"
 )
 
 // below is a page below that of a repository.
@@ -200,7 +201,7 @@ func TestFeeds(t *testing.T) {
 	of, a := tool(w)
 	issue := event(7, at+1, nip34.KindIssue, "text \x01 <b>", a, nostr.Tag{"subject", "an <b>issue"})
 	w.put(issue, event(7, at+9, nip34.KindPullRequest, "text", a, nostr.Tag{"c", "a"}))
-	read := func(name string) (f repopage.Feed) {
+	read := func(name string) (f web.Feed) {
 		rec := w.ask("GET", pathOf(of)+"/"+name, "application/atom+xml, */*;q=0.1")
 		if rec.Code != 200 || !strings.HasPrefix(rec.Header().Get("Content-Type"), "application/atom+xml") || rec.Header().Get("ETag") == "" {
 			t.Fatalf("%s: %d %v", name, rec.Code, rec.Header())
@@ -210,11 +211,11 @@ func TestFeeds(t *testing.T) {
 		}
 		return f
 	}
-	if f := read("feed.atom"); len(f.Entries) != 2 || f.Updated != repopage.Stamp(at+9) || f.Title != "Tool" {
+	if f := read("feed.atom"); len(f.Entries) != 2 || f.Updated != web.Stamp(at+9) || f.Title != "Tool" {
 		t.Errorf("%+v", f)
 	}
 	f := read("issues.atom")
-	if len(f.Entries) != 1 || f.Updated != repopage.Stamp(at+1) || f.ID == read("feed.atom").ID {
+	if len(f.Entries) != 1 || f.Updated != web.Stamp(at+1) || f.ID == read("feed.atom").ID {
 		t.Fatalf("%+v", f)
 	}
 	if e := f.Entries[0]; e.Title != "an <b>issue" || e.ID != "nostr:"+nip19.Note(issue.ID) || !strings.HasSuffix(e.Links[0].Href, "/issues/"+nip19.Note(issue.ID)) || e.Author == "" {
@@ -223,7 +224,7 @@ func TestFeeds(t *testing.T) {
 	for i := range 50 {
 		w.put(event(7, at+20+int64(i), nip34.KindIssue, "x", a))
 	}
-	if f := read("issues.atom"); len(f.Entries) != 30 || f.Entries[0].Updated != repopage.Stamp(at+69) {
+	if f := read("issues.atom"); len(f.Entries) != 30 || f.Entries[0].Updated != web.Stamp(at+69) {
 		t.Errorf("%d entries", len(f.Entries))
 	}
 }

@@ -59,8 +59,9 @@ var pageTemplate = template.Must(template.New("").Funcs(template.FuncMap{
 	"sections": func() map[string]string {
 		return map[string]string{"issues": "Issues", "patches": "Patches", "pulls": "Pull requests"}
 	},
-	"inc": func(n int) int { return n + 1 },
-	"dec": func(n int) int { return n - 1 },
+	"icon": func() template.URL { return web.Icon },
+	"inc":  func(n int) int { return n + 1 },
+	"dec":  func(n int) int { return n - 1 },
 }).ParseFS(sources, "page.html", "item.html"))
 
 // New prepares the pages.

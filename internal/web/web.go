@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -20,10 +21,13 @@ var style string
 // Style is the content of the style element of every page.
 func Style() template.CSS { return template.CSS(style) }
 
+// Icon is what stands for the service where the operator has no icon of their own.
+const Icon = template.URL("data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%236b3fa0'/%3E%3Cpath d='M5 4v8M5 8h3a3 3 0 0 0 3-3' stroke='white' stroke-width='1.6' fill='none'/%3E%3Ccircle cx='5' cy='12' r='1.5' fill='white'/%3E%3Ccircle cx='5' cy='4' r='1.5' fill='white'/%3E%3Ccircle cx='11' cy='4.6' r='1.5' fill='white'/%3E%3C/svg%3E")
+
 // policy lets a page have the style that is above, and forms that lead to this service, and nothing else.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(style))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; img-src data:"
 }()
 
 // HTML is the type of pages, and Atom that of feeds.
@@ -35,11 +39,12 @@ const (
 // leastPacked is the size from which on it is worth to compress. Bytes.
 const leastPacked = 1000
 
-// Answer sends a document. One that the client has already (If-None-Match) is not sent again.
-func Answer(w http.ResponseWriter, req *http.Request, status int, contentType string, body []byte) {
+// Answer sends a document, which may load these images from other servers. One that the client has already (If-None-Match) is not sent
+// again.
+func Answer(w http.ResponseWriter, req *http.Request, status int, contentType string, body []byte, images ...string) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", policy+origins(images))
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Vary", "Accept, Accept-Encoding")
@@ -69,6 +74,16 @@ func Answer(w http.ResponseWriter, req *http.Request, status int, contentType st
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // whoever asked may be gone; for HEAD the server leaves it out
+}
+
+// origins are where images are, as a policy names them.
+func origins(images []string) (out string) {
+	for _, raw := range images {
+		if u, err := url.Parse(raw); err == nil && (u.Scheme == "https" || u.Scheme == "http") && !strings.ContainsAny(u.Host, ";, '*") && u.Host != "" {
+			out += " " + u.Scheme + "://" + u.Host
+		}
+	}
+	return out
 }
 
 // has reports whether the client has the document with that tag.

@@ -63,3 +63,11 @@ func TestWhatHasNotChangedIsNotSent(t *testing.T) {
 		t.Errorf("a page that says what is wrong: %d", res.StatusCode)
 	}
 }
+
+func TestImagesOfTheOperator(t *testing.T) {
+	rec, req := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
+	web.Answer(rec, req, 200, web.HTML, nil, "https://a.example/i.png", "", "http://b.example:81/x", "javascript:x", "https://c;script-src *")
+	if p := rec.Header().Get("Content-Security-Policy"); !strings.HasSuffix(p, "; img-src data: https://a.example http://b.example:81") {
+		t.Error(p)
+	}
+}
