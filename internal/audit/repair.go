@@ -122,7 +122,7 @@ func (c *repair) salvage(ctx context.Context, r ledger.Repository) error {
 	}
 	groups := [][]gitwire.ObjectID{idsOf(r.Refs.Refs)}
 	for _, x := range r.Refs.PullRequests {
-		groups = append(groups, []gitwire.ObjectID{x.ID})
+		groups = append(groups, []gitwire.ObjectID{x.Tip})
 	}
 	whole, bytes, err := c.Disk.Salvage(ctx, gitrepo.ID(r.Dir), id, groups)
 	if err != nil {
@@ -165,12 +165,12 @@ func (c *repair) lose(r *ledger.Repository, whole []bool) (lost bool) {
 		c.out.problem(r.Of, fmt.Sprintf("data is missing that the state %.8s names: push its branches and tags again", r.Refs.ID))
 		r.Refs.Ruling, r.Peeled = refs.Ruling{}, nil
 	}
-	var tips refs.Set
+	var tips refs.Pulls
 	for i, x := range r.Refs.PullRequests {
 		if whole[i+1] {
 			tips = append(tips, x)
 		} else {
-			c.out.problem(r.Of, fmt.Sprintf("data is missing of %s: push it again", x.Name))
+			c.out.problem(r.Of, fmt.Sprintf("data is missing of %s: push it again", x.Name()))
 		}
 	}
 	r.Refs.PullRequests = tips

@@ -19,18 +19,20 @@ import (
 const DefaultCacheBytes = 512 << 20
 
 const (
-	stallTime    = 20 * time.Second // in which so many bytes of a body have to come
-	stallBytes   = 16 << 10
-	askTime      = 2 * time.Minute  // for the body of a fetch
-	idleTime     = time.Minute      // in which a client has to read what was sent
-	aliveTime    = 5 * time.Second  // after which a client that waits hears something
-	longest      = time.Hour        // of a push or an answer
-	drainBytes   = 64 << 20         // of a pack that was refused before it was read; beyond that the connection is closed
-	uploadWait   = time.Minute      // for a turn to push
-	busyWait     = 10 * time.Second // what who comes too soon is told to wait
-	unitBytes    = 16 << 10         // of a request that is read into memory
-	shownByEvent = 1000             // refs/nostr/* that are shown to those who cannot ask for some of them
+	stallTime  = 20 * time.Second // in which so many bytes of a body have to come
+	stallBytes = 16 << 10
+	askTime    = 2 * time.Minute  // for the body of a fetch
+	idleTime   = time.Minute      // in which a client has to read what was sent
+	aliveTime  = 5 * time.Second  // after which a client that waits hears something
+	longest    = time.Hour        // of a push or an answer
+	drainBytes = 64 << 20         // of a pack that was refused before it was read; beyond that the connection is closed
+	uploadWait = time.Minute      // for a turn to push
+	busyWait   = 10 * time.Second // what who comes too soon is told to wait
+	unitBytes  = 16 << 10         // of a request that is read into memory
 )
+
+// ShownByEvent is how many refs/nostr/* are shown to those who cannot ask for some of them.
+const ShownByEvent = 1000
 
 // Config says what is served, and how. Front, Host, Packs and CacheDir are needed.
 type Config struct {

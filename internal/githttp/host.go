@@ -24,6 +24,7 @@ type Repository struct {
 	Dir        string // names its data; "" has none and is served as empty
 	Generation uint64
 	Refs       *gitwire.Refs
+	Newest     *gitwire.Refs // for who cannot ask for some: Refs without all but the newest ShownByEvent of refs/nostr/; nil where there are no more
 }
 
 // PushCall is a push whose list of commands was read and is not empty.

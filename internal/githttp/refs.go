@@ -2,19 +2,17 @@ package githttp
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// byEvent is where the refs of pull requests are.
-const byEvent = "refs/nostr/"
-
 // advertise answers info/refs.
 func (x *exchange) advertise() error {
 	make := func() []byte {
-		refs := fewer(shownRefs(&x.repo), shownByEvent)
+		refs := x.repo.Newest
+		if refs == nil {
+			refs = shownRefs(&x.repo)
+		}
 		return gitwire.AppendAdvertisement(nil, x.service, x.version, refs, x.agent)
 	}
 	x.counts.count(x.service, x.version, FromLog)
@@ -52,15 +50,4 @@ func (x *exchange) text(asked string, make func() []byte) []byte {
 		x.texts.put(k, body)
 	}
 	return body
-}
-
-// fewer leaves out refs of pull requests where there are more than that many.
-func fewer(refs *gitwire.Refs, most int) *gitwire.Refs {
-	under := func(r gitwire.Ref, name string) int { return strings.Compare(r.Name, name) }
-	from, _ := slices.BinarySearchFunc(refs.List, byEvent, under)
-	to, _ := slices.BinarySearchFunc(refs.List, strings.TrimSuffix(byEvent, "/")+"0", under) // which follows the slash
-	if to-from <= most {
-		return refs
-	}
-	return &gitwire.Refs{Head: refs.Head, List: slices.Concat(refs.List[:from+most], refs.List[to:])}
 }

@@ -29,6 +29,7 @@ type repo struct {
 	dir        string // "" is none
 	generation uint64
 	refs       *gitwire.Refs
+	newest     *gitwire.Refs
 }
 
 // host serves repositories of git's own making. What a test sets is called instead.
@@ -78,7 +79,7 @@ func (h *host) serve(identifier, dir string) {
 		r = &repo{}
 		h.repos[identifier] = r
 	}
-	h.repos[identifier] = &repo{dir, r.generation + 1, refs}
+	h.repos[identifier] = &repo{dir, r.generation + 1, refs, nil}
 }
 
 func (h *host) Find(of nip34.Address) (githttp.Repository, bool, error) {
@@ -91,7 +92,7 @@ func (h *host) Find(of nip34.Address) (githttp.Repository, bool, error) {
 	if r == nil || of.PubKey != owner || of.Kind != nip34.KindRepository {
 		return githttp.Repository{}, false, nil
 	}
-	return githttp.Repository{Dir: r.dir, Generation: r.generation, Refs: r.refs}, true, nil
+	return githttp.Repository{Dir: r.dir, Generation: r.generation, Refs: r.refs, Newest: r.newest}, true, nil
 }
 
 func (h *host) Settled(ctx context.Context, of nip34.Address, generation uint64) error {

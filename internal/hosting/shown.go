@@ -67,7 +67,13 @@ func (s *shown) drop(e *list.Element) {
 	s.refs -= cost(x.Repository)
 }
 
-func cost(r githttp.Repository) int { return 4 + len(r.Refs.List) }
+func cost(r githttp.Repository) int {
+	n := 4 + len(r.Refs.List)
+	if r.Newest != nil {
+		n += len(r.Newest.List)
+	}
+	return n
+}
 
 var nothing = githttp.Repository{Refs: &gitwire.Refs{}}
 
@@ -111,6 +117,9 @@ func (h *Host) showRow(row []byte, of nip34.Address) (githttp.Repository, error)
 		return nothing, err
 	}
 	r := githttp.Repository{Dir: name, Generation: generation, Refs: x.Shown()}
+	if len(x.Refs.PullRequests) > githttp.ShownByEvent {
+		r.Newest = x.ShownNewest(githttp.ShownByEvent)
+	}
 	h.shown.put(of, r)
 	return r, nil
 }

@@ -8,11 +8,15 @@ import (
 
 	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/refs"
 )
 
-// format is the first byte of a row.
-const format = 1
+// format is the first byte of a row. One of the format before it, undated, has refs of pull requests without their times and authors.
+const (
+	format  = 2
+	undated = 1
+)
 
 const idLen = 20 // of the ids of objects, which are SHA-1
 
@@ -38,7 +42,11 @@ func (r Repository) Append(dst []byte) []byte {
 	} else {
 		dst = append(dst, 0)
 	}
-	dst = appendRefs(dst, p.PullRequests)
+	dst = binary.AppendUvarint(dst, uint64(len(p.PullRequests)))
+	for _, x := range p.PullRequests {
+		dst = binary.AppendVarint(append(dst, x.ID[:]...), x.CreatedAt)
+		dst = appendID(append(dst, x.Author[:]...), x.Tip)
+	}
 	dst = binary.AppendUvarint(dst, uint64(len(r.Peeled)))
 	for _, id := range sortedKeys(r.Peeled) {
 		dst = appendID(appendID(dst, id), r.Peeled[id])
@@ -87,7 +95,7 @@ func Parse(row []byte) (Repository, error) {
 	default:
 		p.fail("ruling")
 	}
-	r.Refs.PullRequests = p.refs()
+	r.Refs.PullRequests = p.pulls()
 	if n := p.count(2 * idLen); n > 0 {
 		r.Peeled = make(map[gitwire.ObjectID]gitwire.ObjectID, n)
 		for range n {
@@ -131,8 +139,9 @@ func sortedKeys(m map[gitwire.ObjectID]gitwire.ObjectID) []gitwire.ObjectID {
 
 // parser takes a row apart. After its first error it gives zero values.
 type parser struct {
-	b   []byte
-	err error
+	b       []byte
+	version byte
+	err     error
 }
 
 func (p *parser) fail(what string) {
@@ -160,8 +169,8 @@ func (p *parser) byte() byte {
 }
 
 func (p *parser) format() {
-	if f := p.byte(); p.err == nil && f != format {
-		p.fail(fmt.Sprintf("format %d", f))
+	if p.version = p.byte(); p.err == nil && p.version != format && p.version != undated {
+		p.fail(fmt.Sprintf("format %d", p.version))
 	}
 }
 
@@ -214,6 +223,28 @@ func (p *parser) refs() refs.Set {
 	for range n {
 		name := p.text()
 		s = append(s, refs.Ref{Name: name, ID: p.id()})
+	}
+	return s
+}
+
+func (p *parser) pulls() (s refs.Pulls) {
+	if p.version == undated {
+		for _, r := range p.refs() {
+			x, err := refs.PullOf(r)
+			if err != nil {
+				p.fail("pull request")
+			}
+			s = append(s, x)
+		}
+		return s
+	}
+	for range p.count(len(nostr.ID{}) + 1 + len(nostr.PubKey{}) + idLen) {
+		var x refs.Pull
+		copy(x.ID[:], p.take(len(x.ID)))
+		x.CreatedAt = p.signed()
+		copy(x.Author[:], p.take(len(x.Author)))
+		x.Tip = p.id()
+		s = append(s, x)
 	}
 	return s
 }

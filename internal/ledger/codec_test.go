@@ -25,7 +25,10 @@ func sample() ledger.Repository {
 				Stamp: nostr.Stamp{CreatedAt: -1, ID: nostr.ID{3}}, Author: nostr.PubKey{4}, D: of.D, Head: "refs/heads/main",
 				Refs: refs.NewSet([]refs.Ref{{Name: "refs/heads/main", ID: id(1)}, {Name: "refs/tags/v1", ID: id(2)}}),
 			}},
-			PullRequests: refs.NewSet([]refs.Ref{{Name: refs.TipName(nostr.ID{8}), ID: id(3)}}),
+			PullRequests: refs.Pulls{
+				{Stamp: nostr.Stamp{CreatedAt: 1_700_000_000, ID: nostr.ID{8}}, Author: nostr.PubKey{5}, Tip: id(3)},
+				{Stamp: nostr.Stamp{CreatedAt: -7, ID: nostr.ID{9}}, Author: nostr.PubKey{6}, Tip: id(4)},
+			},
 		},
 		Peeled: map[gitwire.ObjectID]gitwire.ObjectID{id(2): id(1), id(1): {}},
 	}
@@ -101,5 +104,18 @@ func TestARepositoryIsReadFromItsOwnRow(t *testing.T) {
 	}
 	if _, err := ledger.Read(rows{ledger.RowName(other): r.Append(nil)}, other); err == nil {
 		t.Error("the row of another repository")
+	}
+}
+
+// Rows of the format before have no times and authors of pull requests.
+func TestUndatedRowsAreRead(t *testing.T) {
+	want := sample()
+	for i := range want.Refs.PullRequests {
+		p := &want.Refs.PullRequests[i]
+		p.CreatedAt, p.Author = 0, nostr.PubKey{}
+	}
+	got, err := ledger.Parse(ledger.AppendUndated(nil, want))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v\n%+v\n%+v", err, got, want)
 	}
 }

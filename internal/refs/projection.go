@@ -12,7 +12,7 @@ import (
 // goes on from the row with what has come since.
 type Projection struct {
 	Ruling
-	PullRequests Set    // refs/nostr/<event id>: the tips of served pull requests that name the repository
+	PullRequests Pulls  // refs/nostr/<event id>: the tips of served pull requests that name the repository, within bounds
 	Generation   uint64 // how often anything of it has changed
 }
 
@@ -38,7 +38,7 @@ func (p Projection) Next(of nip34.Address, c Change) Projection {
 func (p Projection) Anew(of nip34.Address, c Change) Projection {
 	return p.to(Projection{
 		Ruling:       p.Ruling.next(of.D, c.Members, c.States),
-		PullRequests: Set(nil).with(tipChanges(of, c)),
+		PullRequests: Pulls(nil).with(tipChanges(of, c)),
 	})
 }
 
@@ -57,21 +57,25 @@ func (p Projection) same(other Projection) bool {
 }
 
 // tipChanges are the refs of pull requests that come and go. One that both came and went is gone.
-func tipChanges(of nip34.Address, c Change) Set {
-	var list []Ref
+func tipChanges(of nip34.Address, c Change) Pulls {
+	var list Pulls
 	for _, id := range c.Gone {
-		list = append(list, Ref{Name: TipName(id)})
+		list = append(list, Pull{Stamp: nostr.Stamp{ID: id}})
 	}
 	for _, pr := range c.PullRequests {
 		if pr.Names(of) {
-			list = append(list, Ref{pr.Name(), pr.Tip}) // which is no ref where there is no tip
+			list = append(list, Pull{pr.Stamp, pr.Author, pr.Tip}) // which is no ref where there is no tip
 		}
 	}
-	return NewSet(list)
+	slices.SortStableFunc(list, byEvent)
+	return slices.CompactFunc(list, func(a, b Pull) bool { return a.ID == b.ID })
 }
 
 // All are all refs of the repository in order: branches, tips of pull requests, tags.
-func (p Projection) All() Set {
+func (p Projection) All() Set { return p.Some(len(p.PullRequests)) }
+
+// Some are All without all but so many pull requests, the newest.
+func (p Projection) Some(most int) Set {
 	i, _ := p.Refs.find(tips)
-	return slices.Concat(p.Refs[:i], p.PullRequests, p.Refs[i:])
+	return slices.Concat(p.Refs[:i], p.PullRequests.Newest(most).Set(), p.Refs[i:])
 }

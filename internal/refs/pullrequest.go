@@ -11,6 +11,7 @@ import (
 // PullRequest is a pull request (kind 1618) or an update of one (kind 1619), read for the commit that it wants kept.
 type PullRequest struct {
 	nostr.Stamp
+	Author       nostr.PubKey
 	Commit       string           // its tip as written; "" if it names none
 	Tip          gitwire.ObjectID // zero where Commit is no object id
 	Repositories []nip34.Address  // that it names
@@ -24,7 +25,7 @@ func ReadPullRequest(e *nostr.Event) (PullRequest, error) {
 	if err != nil {
 		return PullRequest{}, err
 	}
-	p := PullRequest{Stamp: e.Stamp(), Commit: t.Commit, Repositories: t.Repositories, Updates: t.Updates}
+	p := PullRequest{Stamp: e.Stamp(), Author: e.PubKey, Commit: t.Commit, Repositories: t.Repositories, Updates: t.Updates}
 	if id, err := gitwire.ParseObjectID(t.Commit); err == nil {
 		p.Tip = id
 	}

@@ -1,0 +1,158 @@
+package refs
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// Bounds of the refs of pull requests that one repository has. Anybody may publish pull requests. Where there are more, the
+// oldest of those go who have most, as if each author had the same number of places, and an author's newest stay. Their
+// events are served on, and the objects are dropped by maintenance in time.
+const (
+	MaxPulls       = 10_000 // in one repository
+	MaxAuthorPulls = 1000   // of them by one author
+)
+
+// Pull is the ref of a pull request that is served, at the tip that it names.
+type Pull struct {
+	nostr.Stamp // of the event
+	Author      nostr.PubKey
+	Tip         gitwire.ObjectID
+}
+
+// PullOf is what a ref of a pull request says: which, and where it stands. It fails for other refs.
+func PullOf(r Ref) (Pull, error) {
+	id, err := tipEvent(r.Name)
+	return Pull{Stamp: nostr.Stamp{ID: id}, Tip: r.ID}, err
+}
+
+// Name is the ref's.
+func (p Pull) Name() string { return TipName(p.ID) }
+
+// Pulls are refs of pull requests, in the order of the events' ids, which is that of their names. They are never changed, so many
+// may share them.
+type Pulls []Pull
+
+// Get is where the ref of that name stands, the zero id if there is none.
+func (s Pulls) Get(name string) gitwire.ObjectID {
+	id, err := tipEvent(name)
+	if err != nil {
+		return gitwire.ObjectID{}
+	}
+	i, ok := slices.BinarySearchFunc(s, id, func(p Pull, id nostr.ID) int { return bytes.Compare(p.ID[:], id[:]) })
+	if !ok {
+		return gitwire.ObjectID{}
+	}
+	return s[i].Tip
+}
+
+// Equal reports whether both have the same refs at the same objects.
+func (s Pulls) Equal(other Pulls) bool { return slices.Equal(s, other) }
+
+// Set is the same refs without what they are about.
+func (s Pulls) Set() Set {
+	if len(s) == 0 {
+		return nil
+	}
+	out := make(Set, len(s))
+	for i, p := range s {
+		out[i] = Ref{p.Name(), p.Tip}
+	}
+	return out
+}
+
+// Newest are the n newest of them, in order.
+func (s Pulls) Newest(n int) Pulls {
+	if len(s) <= n {
+		return s
+	}
+	out := slices.Clone(s)
+	slices.SortFunc(out, newerPull)
+	out = out[:n:n]
+	slices.SortFunc(out, byEvent)
+	return out
+}
+
+// newerPull orders the newest first, and of one second those with the lower id.
+func newerPull(a, b Pull) int {
+	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), byEvent(a, b))
+}
+
+func byEvent(a, b Pull) int { return bytes.Compare(a.ID[:], b.ID[:]) }
+
+// with is s after changes in order, of which those with no tip delete, within the bounds.
+func (s Pulls) with(changes Pulls) Pulls {
+	if len(changes) == 0 {
+		return s
+	}
+	out := make(Pulls, 0, len(s)+len(changes))
+	for _, c := range changes {
+		for len(s) > 0 && byEvent(s[0], c) < 0 {
+			out = append(out, s[0])
+			s = s[1:]
+		}
+		if len(s) > 0 && s[0].ID == c.ID {
+			s = s[1:]
+		}
+		if !c.Tip.IsZero() {
+			out = append(out, c)
+		}
+	}
+	return append(out, s...).bounded()
+}
+
+// bounded are those that there is room for.
+func (s Pulls) bounded() Pulls {
+	if len(s) <= MaxAuthorPulls {
+		return s
+	}
+	of := map[nostr.PubKey]int{}
+	for _, p := range s {
+		of[p.Author]++
+	}
+	each := share(of)
+	if !surpass(of, each) && len(s) <= MaxPulls {
+		return s
+	}
+	newest := slices.Clone(s)
+	slices.SortFunc(newest, newerPull)
+	clear(of)
+	out := newest[:0]
+	for _, p := range newest {
+		if of[p.Author]++; of[p.Author] <= each && len(out) < MaxPulls {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, byEvent)
+	return slices.Clip(out)
+}
+
+// share is how many refs each author may have, of authors who have so many: as many as there is room for, and one at least.
+func share(of map[nostr.PubKey]int) int {
+	each, most := 1, MaxAuthorPulls
+	for each < most {
+		try, sum := (each+most+1)/2, 0
+		for _, n := range of {
+			sum += min(n, try)
+		}
+		if sum <= MaxPulls {
+			each = try
+		} else {
+			most = try - 1
+		}
+	}
+	return each
+}
+
+func surpass(of map[nostr.PubKey]int, each int) bool {
+	for _, n := range of {
+		if n > each {
+			return true
+		}
+	}
+	return false
+}
