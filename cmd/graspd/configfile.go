@@ -65,6 +65,18 @@ func (e environment) underFile(c command, args []string) environment {
 	return out
 }
 
+// reread is the environment with what the configuration file of serve says now.
+func (e environment) reread(args []string) environment {
+	out := make(environment, len(e))
+	for name, value := range e {
+		if _, file := e[name+originMark]; !file && !strings.HasSuffix(name, originMark) {
+			out[name] = value
+		}
+	}
+	serve, _ := commandNamed("serve")
+	return out.underFile(serve, args)
+}
+
 // flagValue is the value of a flag on a command line, the last one; "" without one.
 func flagValue(rows []setting, args []string, name string) (value string) {
 	for i := 0; i < len(args) && args[i] != "--"; i++ {

@@ -2,26 +2,79 @@ package main
 
 import (
 	"context"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/policy"
 )
 
-// rereadOn rereads the lists at each signal until ctx ends. If anything is wrong with one of them, all stay as they are.
-func rereadOn(ctx context.Context, c *Config, n *node.Node, signals <-chan os.Signal) {
+// settled is what flags, variables and the configuration file say at some time.
+type settled struct {
+	Config
+	lists  policy.Lists
+	values map[string][]string // by flag, as they were written
+}
+
+// live are the settings that change while graspd runs.
+var live = []string{"name", "description", "contact", "pubkey", "min-pow", "allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories"}
+
+// settleServe reads the settings of serve, and says everything that is wrong with them.
+func settleServe(args []string, std stdio, env environment) (s settled, problems []string, err error) {
+	rows := s.settings()
+	s.values = recorded(rows)
+	problems, err = parseAlone("serve", "; a switch is turned off as --sync=false", rows, args, std, env)
+	if err != nil {
+		return s, nil, err
+	}
+	if _, err := s.service(); err != nil {
+		problems = append(problems, err.Error())
+	}
+	_, bad := s.bootstrap()
+	lists, wrong := s.Config.lists()
+	s.lists = lists
+	return s, slices.Concat(problems, bad, wrong), nil
+}
+
+// recorded lets settings note the texts that they are set to, by their flags.
+func recorded(rows []setting) map[string][]string {
+	values := make(map[string][]string)
+	for i, r := range rows {
+		rows[i].set = func(s string) error { values[r.name] = append(values[r.name], s); return r.set(s) }
+	}
+	return values
+}
+
+// restarts names the settings that are others than at the start and take effect after a restart alone.
+func (s settled) restarts(now settled) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(now.values)) {
+		if !slices.Contains(live, name) && name != "config" && !slices.Equal(s.values[name], now.values[name]) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// rereadOn reads all settings anew at each signal until ctx ends, and puts in force what may change. If anything is wrong with one of
+// them, all stay as they are.
+func rereadOn(ctx context.Context, start settled, again func() (settled, []string), n *node.Node, signals <-chan os.Signal) {
 	log := n.Log()
 	for {
 		select {
 		case <-signals:
-			l, problems := c.lists()
+			now, problems := again()
 			for _, p := range problems {
-				log.Error("list not reread", "problem", p)
+				log.Error("setting not reread", "problem", p)
 			}
 			if len(problems) > 0 {
-				log.Error("the lists stay as they were")
+				log.Error("the settings stay as they were")
 				continue
 			}
-			n.SetLists(ctx, l)
+			for _, name := range start.restarts(now) {
+				log.Warn("a setting takes effect after a restart", "setting", name)
+			}
+			n.Set(ctx, node.Settings{Info: now.Info, MinPoW: now.MinPoW, Lists: now.lists})
 		case <-ctx.Done():
 			return
 		}

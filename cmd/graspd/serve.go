@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"slices"
 	"syscall"
 
 	"golang.org/x/sync/errgroup"
@@ -27,18 +27,21 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // from the start on, so that none ends the process
 	defer signal.Stop(hangups)
-	var c Config
-	problems, err := parseAlone("serve", "; a switch is turned off as --sync=false", c.settings(), args, io, env)
-	if err != nil {
+	start, problems, err := settleServe(args, io, env)
+	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
 	}
+	again := func() (settled, []string) {
+		s, problems, err := settleServe(args, io, env.reread(args))
+		if err != nil {
+			problems = append(problems, err.Error())
+		}
+		return s, problems
+	}
+	c := start.Config
+	bootstrap, _ := c.bootstrap()
 	service, err := c.service()
 	if err != nil {
-		problems = append(problems, err.Error())
-	}
-	bootstrap, bad := c.bootstrap()
-	lists, wrong := c.lists()
-	if err := misused(slices.Concat(problems, bad, wrong)); err != nil {
 		return err
 	}
 	l, err := listen(c)
@@ -52,12 +55,13 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	}
 	boundGarbage(env)
 	screen := screenOf(io.err, c.Quiet || c.LogFormat == logs.JSON)
-	n, err := node.New(c.node(service, lists, bootstrap, newLogger(c, above(screen, io.err))))
+	n, err := node.New(c.node(service, start.lists, bootstrap, newLogger(c, above(screen, io.err))))
 	if err != nil {
 		return errors.Join(orElse(err), l.Close())
 	}
 	greet(io.out, c, n, l)
-	return errors.Join(serveOn(ctx, c, n, l, screen, hangups), n.Close())
+	reread := func(ctx context.Context) { rereadOn(ctx, start, again, n, hangups) }
+	return errors.Join(serveOn(ctx, c, n, l, screen, reread), n.Close())
 }
 
 // orElse says what else can be done about a git that cannot be used.
@@ -69,9 +73,9 @@ func orElse(err error) error {
 }
 
 // serveOn runs the node and what goes on beside it.
-func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, screen *progress.Screen, hangups <-chan os.Signal) error {
+func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, screen *progress.Screen, reread func(context.Context)) error {
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { rereadOn(gctx, &c, n, hangups); return nil })
+	g.Go(func() error { reread(gctx); return nil })
 	g.Go(func() error { tendMemory(gctx, readFooting, debug.FreeOSMemory); return nil })
 	g.Go(func() error { sayNothingCarried(gctx, n); return nil })
 	if screen != nil && n.Engine != nil {

@@ -14,10 +14,7 @@ import (
 func configCommand(_ context.Context, args []string, std stdio, env environment) error {
 	var c Config
 	rows := c.settings()
-	inForce := make(map[string][]string)
-	for i, r := range rows {
-		rows[i].set = func(s string) error { inForce[r.name] = append(inForce[r.name], s); return r.set(s) }
-	}
+	inForce := recorded(rows)
 	problems, err := parseAlone("config", "; it writes to its output: graspd config >graspd.toml", rows, args, std, env)
 	if err != nil {
 		return err

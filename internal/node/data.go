@@ -70,6 +70,7 @@ func (n *Node) openData() (err error) {
 	}
 	c = n.cfg
 	n.rules.Store(new(c.rules(c.Lists)))
+	n.minPoW.Store(int64(c.MinPoW))
 	var refs *ledger.Ledger
 	if c.Git != nil {
 		if err := n.openGit(); err != nil {

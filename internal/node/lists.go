@@ -4,27 +4,44 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// SetLists puts other lists of the settings in force, and says in the log what became of it. It is not called twice at once.
-func (n *Node) SetLists(ctx context.Context, l policy.Lists) {
-	before := n.rules.Load().Fingerprint()
-	if err := n.Moderator.SetLists(ctx, l); err != nil {
-		n.log.Error("the lists stay as they were", "error", err)
+// Settings are those that may change while a node runs.
+type Settings struct {
+	Info   nip11.Document // what the operator says, as in Config
+	MinPoW int
+	Lists  policy.Lists
+}
+
+// Set puts other settings in force, all or none of them, and says in the log what became of it. It is not called twice at once.
+func (n *Node) Set(ctx context.Context, s Settings) {
+	before, powBefore := *n.rules.Load(), n.minPoW.Load()
+	present, err := n.Relay.Present(n.information(s.Info, s.Lists), s.MinPoW)
+	if err == nil {
+		n.minPoW.Store(int64(s.MinPoW))
+		if err = n.Moderator.SetLists(ctx, s.Lists); err != nil {
+			n.minPoW.Store(powBefore)
+		}
+	}
+	if err != nil {
+		n.log.Error("the settings stay as they were", "error", err)
 		return
 	}
-	if n.rules.Load().Fingerprint() == before {
-		n.log.Info("lists reread: nothing has changed")
+	present()
+	if n.rules.Load().Fingerprint() == before.Fingerprint() {
+		n.log.Info("settings reread: what is accepted is the same")
 		return
 	}
-	n.log.Info("lists reread", listCounts(l)...)
+	n.log.Info("settings reread", append(listCounts(s.Lists), slog.Int("min_pow", s.MinPoW))...)
 }
 
 // apply puts all lists in force, those of decisions too. The door goes first: what the engine asks for then is decided by the new
 // rules. It is not called twice at once.
 func (n *Node) apply(ctx context.Context, l policy.Lists) error {
 	rules, before := n.cfg.rules(l), *n.rules.Load()
+	rules.MinPoW = int(n.minPoW.Load())
 	if rules.Fingerprint() == before.Fingerprint() {
 		return nil
 	}

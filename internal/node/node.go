@@ -86,6 +86,7 @@ type Node struct {
 
 	cfg     Config
 	rules   atomic.Pointer[policy.Rules] // in force
+	minPoW  atomic.Int64                 // of the settings
 	log     *slog.Logger
 	faults  *contain.Faults
 	self    nostr.PubKey
@@ -151,9 +152,10 @@ func (c Config) rules(l policy.Lists) policy.Rules {
 	return policy.Rules{Service: c.Service, MinPoW: c.MinPoW, Lists: l, Git: c.Git != nil}
 }
 
-func (n *Node) newRelay() (*relay.Relay, error) {
+// information is the information document (NIP-11) with what the operator says, under some lists.
+func (n *Node) information(info nip11.Document, l policy.Lists) nip11.Document {
 	c := n.cfg
-	info := c.Info
+	c.Lists = l
 	info.Self, info.Software, info.Version, info.RepoAcceptanceCriteria = n.self.String(), "graspd", c.Version, acceptance(c)
 	if c.Git != nil {
 		info.SupportedGRASPs = []string{"GRASP-01"}
@@ -161,6 +163,12 @@ func (n *Node) newRelay() (*relay.Relay, error) {
 			info.SupportedGRASPs = append(info.SupportedGRASPs, "GRASP-02")
 		}
 	}
+	return info
+}
+
+func (n *Node) newRelay() (*relay.Relay, error) {
+	c := n.cfg
+	info := n.information(c.Info, c.Lists)
 	var moved func(int) ([]ledger.Repository, error)
 	if n.Host != nil {
 		moved = n.Host.Moved

@@ -34,7 +34,7 @@ func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request, from front.C
 		w.Header().Set("Allow", "GET, HEAD, OPTIONS")
 		http.Error(w, "405 method not allowed", http.StatusMethodNotAllowed)
 	case hasToken(req.Header, "Accept", nip11.ContentType):
-		write(w, nip11.ContentType, r.info)
+		write(w, nip11.ContentType, r.presented.Load().info)
 	default:
 		r.writePage(w, req, from, r.pageNow)
 	}
@@ -58,7 +58,7 @@ func (r *Relay) writePage(w http.ResponseWriter, req *http.Request, from front.C
 		r.logger.Error("the page cannot be made", "error", err)
 		http.Error(w, "500 internal error", http.StatusInternalServerError)
 	default:
-		web.Answer(w, req, http.StatusOK, kind, body, r.page.view.Document.Icon, r.page.view.Banner)
+		web.Answer(w, req, http.StatusOK, kind, body, r.presented.Load().page.view.Document.Icon, r.presented.Load().page.view.Banner)
 	}
 }
 
@@ -80,7 +80,7 @@ func (r *Relay) pageNow(req *http.Request, from front.Client) (string, []byte, e
 			return "", nil, errNoPage
 		}
 	}
-	html, err := r.page.render(list, all, query, number, more)
+	html, err := r.presented.Load().page.render(list, all, query, number, more)
 	return web.HTML, html, err
 }
 
@@ -92,9 +92,9 @@ func (r *Relay) feedNow(*http.Request, front.Client) (string, []byte, error) {
 	}
 	const most = 30
 	list = slices.SortedStableFunc(slices.Values(list), func(a, b repositoryView) int { return cmp.Compare(b.Announced, a.Announced) })
-	home := r.page.view.HTTP
+	home := r.presented.Load().page.view.HTTP
 	self := strings.TrimSuffix(home, "/") + "/feed.atom"
-	f := web.Feed{Title: bidi.Escape(r.page.view.Name), ID: self, Updated: web.Stamp(0), Links: []web.Link{{Rel: "self", Type: "application/atom+xml", Href: self}, {Rel: "alternate", Type: "text/html", Href: home}}}
+	f := web.Feed{Title: bidi.Escape(r.presented.Load().page.view.Name), ID: self, Updated: web.Stamp(0), Links: []web.Link{{Rel: "self", Type: "application/atom+xml", Href: self}, {Rel: "alternate", Type: "text/html", Href: home}}}
 	for i, x := range list[:min(len(list), most)] {
 		if i == 0 {
 			f.Updated = web.Stamp(x.Announced)

@@ -59,8 +59,7 @@ type Relay struct {
 	ping      time.Duration
 	logger    *slog.Logger
 	faults    *contain.Faults
-	info      []byte
-	page      *page
+	presented atomic.Pointer[presented]
 	moved     func(most int) ([]ledger.Repository, error)
 
 	dispatcher *dispatcher
@@ -92,20 +91,14 @@ func New(c Config) (*Relay, error) {
 		c.Challenge = rand.Text
 	}
 	limits := c.Limits.withDefaults()
-	doc := limits.document(c.Info)
-	doc.Limitation.MinPoWDifficulty = c.MinPoW
-	info, err := doc.JSON()
-	if err != nil {
-		return nil, err
-	}
-	page, err := newPage(doc, c.Front.Rates(), c.Service)
+	as, err := present(c.Info, c.MinPoW, limits, c.Front.Rates(), c.Service)
 	if err != nil {
 		return nil, err
 	}
 	pools := newPools(c.Front, limits)
 	r := &Relay{
 		store: c.Store, door: c.Door, service: c.Service, challenge: c.Challenge, limits: limits, now: c.Now, ping: cmp.Or(c.Ping, pingEvery), logger: c.Logger, faults: c.Faults,
-		info: info, page: page, moved: c.Moved, maxLag: defaultMaxLag,
+		moved: c.Moved, maxLag: defaultMaxLag,
 		dispatcher: newDispatcher(c.Store, c.Faults),
 		reconciles: newReconciles(c.Store, c.Now, limits.Reconcile, pools.records),
 		counting:   make(places, counters),
@@ -116,6 +109,7 @@ func New(c Config) (*Relay, error) {
 		held:       newRecycled(heldBytes + 4<<10),
 		sessions:   map[*session]context.CancelFunc{},
 	}
+	r.presented.Store(as)
 	c.Front.Handle(front.Route{Serve: r.serveHTTP, Keeps: true})
 	return r, nil
 }

@@ -1,0 +1,37 @@
+package relay
+
+import (
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip11"
+)
+
+// presented is what the relay says of itself: to programs (NIP-11), and to people.
+type presented struct {
+	info []byte
+	page *page
+}
+
+func present(info nip11.Document, minPoW int, l Limits, rates front.Rates, s grasp.Service) (*presented, error) {
+	doc := l.document(info)
+	doc.Limitation.MinPoWDifficulty = minPoW
+	text, err := doc.JSON()
+	if err != nil {
+		return nil, err
+	}
+	page, err := newPage(doc, rates, s)
+	if err != nil {
+		return nil, err
+	}
+	return &presented{text, page}, nil
+}
+
+// Present prepares what the relay says of itself from then on, as Config has it: put lets it be seen. It fails, and changes nothing,
+// where the information document or the page cannot be made. Any goroutine may call it.
+func (r *Relay) Present(info nip11.Document, minPoW int) (put func(), err error) {
+	as, err := present(info, minPoW, r.limits, r.front.Rates(), r.service)
+	if err != nil {
+		return nil, err
+	}
+	return func() { r.presented.Store(as) }, nil
+}
