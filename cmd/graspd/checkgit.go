@@ -58,6 +58,9 @@ func (g gitCheck) repair(ctx context.Context, c *Config, std stdio) (lost []stri
 		if err != nil {
 			return err
 		}
+		if r.Rows > 0 {
+			fmt.Fprintf(std.out, "the refs of %d repositories were made anew from what is stored\n", r.Rows)
+		}
 		if r.Files > 0 {
 			fmt.Fprintf(std.out, "the files of %d repositories were made anew\n", r.Files)
 		}

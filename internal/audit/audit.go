@@ -45,7 +45,7 @@ func (r *Report) problem(of fmt.Stringer, text string) {
 	r.Problems = append(r.Problems, fmt.Sprintf("repository %s: %s", words.Printable(of.String()), text))
 }
 
-// Check compares every repository that the log has with its directory, reads all packs, and proves that all is there that refs
+// Check compares every repository's row of refs with the events that are stored, and with its directory, reads all packs, and proves that all is there that refs
 // lead to. It changes nothing. An error means that something could not be read.
 func Check(ctx context.Context, c Config) (Report, error) {
 	r, err := c.check(ctx)
@@ -59,11 +59,15 @@ func (c Config) check(ctx context.Context) (out Report, err error) {
 	v := c.Store.View()
 	defer v.Close()
 	known, err := c.each(ctx, v, func(r ledger.Repository, due bool) error {
+		_, said, err := c.row(v, r)
+		if err != nil {
+			return err
+		}
 		f, err := c.look(ctx, r, due)
 		if err != nil {
 			return err
 		}
-		for _, text := range f.All() {
+		for _, text := range append(said, f.All()...) {
 			out.problem(r.Of, text)
 		}
 		return c.count(r, due, &out)

@@ -16,6 +16,7 @@ import (
 
 // Repaired is what a repair did.
 type Repaired struct {
+	Rows   int64 // repositories whose row of refs was made anew from the events that are stored
 	Files  int64 // repositories whose files were made anew from the log
 	Found  int64 // repositories whose rows were lost and were made anew from what is stored and their files
 	Report       // what is lost, as problems: it is to be pushed again
@@ -42,7 +43,7 @@ type repair struct {
 func (c *repair) run(ctx context.Context) error {
 	v := c.Store.View()
 	defer v.Close()
-	known, err := c.each(ctx, v, func(r ledger.Repository, due bool) error { return c.one(ctx, r, due) })
+	known, err := c.each(ctx, v, func(r ledger.Repository, due bool) error { return c.one(ctx, v, r, due) })
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,19 @@ func (c *repair) write(do func(*store.Batch) error) error {
 }
 
 // one sees to one repository.
-func (c *repair) one(ctx context.Context, r ledger.Repository, due bool) error {
+func (c *repair) one(ctx context.Context, v *store.View, r ledger.Repository, due bool) error {
+	to, said, err := c.row(v, r)
+	if err != nil {
+		return err
+	}
+	if len(said) > 0 {
+		r, due = to, true
+		r.Moved = c.Now().Unix()
+		c.out.Rows++
+		if err := c.write(func(b *store.Batch) error { return r.Write(b, true) }); err != nil {
+			return err
+		}
+	}
 	f, err := c.look(ctx, r, due)
 	if err != nil {
 		return err

@@ -1,0 +1,136 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
+)
+
+// row compares a repository's row with the events that are stored: its branches and tags with the state that it says rules and with
+// the one by its owner, and its pull requests with theirs. said is what differs, and to is the row as it should be. A state that is
+// not stored any more is believed, as what it named stays.
+func (c Config) row(v *store.View, r ledger.Repository) (to ledger.Repository, said []string, err error) {
+	to = r
+	change := refs.Change{Members: &grasp.Set{Members: []nostr.PubKey{r.Of.PubKey}}}
+	from := r.Refs
+	if r.Refs.Ruled {
+		s, ok, err := stateOf(v.Get(r.Refs.ID))
+		if err != nil {
+			return r, nil, err
+		}
+		if ok && s.D == r.Of.D {
+			change.Members.Members = append(change.Members.Members, s.Author)
+			if !agree(r.Refs.Ruling, s) {
+				from.Ruling = refs.Ruling{State: refs.State{Head: r.Refs.Head}}
+				said = append(said, fmt.Sprintf("the log's row of refs is not what the state %.8s says", s.ID))
+			}
+			c.whole(&change, r, s)
+		} else if !ok {
+			change.Members.Members = append(change.Members.Members, r.Refs.Author)
+		}
+	}
+	if err := c.own(v, r, &change); err != nil {
+		return r, nil, err
+	}
+	for _, x := range r.Refs.PullRequests {
+		ok, err := named(v, r.Of, x)
+		if err != nil {
+			return r, nil, err
+		}
+		if !ok {
+			change.Gone = append(change.Gone, x.ID)
+			said = append(said, fmt.Sprintf("the log's row has %s at %.8s, which no event says", x.Name(), x.Tip))
+		}
+	}
+	to.Refs = from.Next(r.Of, change)
+	if len(said) == 0 && to.Refs.Generation != r.Refs.Generation {
+		said = append(said, fmt.Sprintf("the log's row of refs is by the state %.8s, though the state %.8s rules", r.Refs.ID, to.Refs.ID))
+	}
+	if len(said) == 0 {
+		return r, nil, nil
+	}
+	to.Refs.Generation = max(to.Refs.Generation, r.Refs.Generation+1)
+	to.Peeled = nil
+	for _, x := range to.Refs.Refs {
+		if id, ok := r.Peeled[x.ID]; ok {
+			if to.Peeled == nil {
+				to.Peeled = map[gitwire.ObjectID]gitwire.ObjectID{}
+			}
+			to.Peeled[x.ID] = id
+		}
+	}
+	return to, said, nil
+}
+
+// agree reports whether a row says what the state says by which it is.
+func agree(r refs.Ruling, s refs.State) bool {
+	head := r.Head == "" || !r.Refs.Get(r.Head).IsZero()
+	if !s.Refs.Get(s.Head).IsZero() {
+		head = r.Head == s.Head
+	}
+	return head && r.Stamp == s.Stamp && r.Author == s.Author && r.Refs.Equal(s.Refs)
+}
+
+// own adds the state by the owner of a repository that is announced.
+func (c Config) own(v *store.View, r ledger.Repository, change *refs.Change) error {
+	if ok, err := v.HasAddress(r.Of.String()); err != nil || !ok {
+		return err
+	}
+	s, ok, err := stateOf(v.At(nip34.Address{Kind: nip34.KindState, PubKey: r.Of.PubKey, D: r.Of.D}.String()))
+	if err != nil || !ok {
+		return err
+	}
+	c.whole(change, r, s)
+	return nil
+}
+
+// whole adds a state if all that it names is in the repository. An index that cannot be read is found by who looks at the files.
+func (c Config) whole(change *refs.Change, r ledger.Repository, s refs.State) {
+	if r.Dir.IsZero() {
+		return // nothing has come for it yet
+	}
+	if missing, err := c.Disk.Missing(gitrepo.ID(r.Dir), idsOf(s.Refs)); err == nil && len(missing) == 0 {
+		change.States = append(change.States, s)
+	}
+}
+
+func stateOf(e *nostr.Event, ok bool, err error) (refs.State, bool, error) {
+	if err != nil || !ok {
+		return refs.State{}, false, err
+	}
+	s, bad := refs.ReadState(e)
+	return s, bad == nil, nil
+}
+
+// named reports whether a pull request is stored that has that tip and is for the repository.
+func named(v *store.View, of nip34.Address, x refs.Pull) (bool, error) {
+	p, ok, err := pullOf(v.Get(x.ID))
+	if err != nil || !ok {
+		return false, err
+	}
+	if len(p.Repositories) == 0 {
+		updated, ok, err := pullOf(v.Get(p.Updates))
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			p = p.Of(updated)
+		}
+	}
+	return p.Tip == x.Tip && p.Names(of), nil
+}
+
+func pullOf(e *nostr.Event, ok bool, err error) (refs.PullRequest, bool, error) {
+	if err != nil || !ok {
+		return refs.PullRequest{}, false, err
+	}
+	p, bad := refs.ReadPullRequest(e)
+	return p, bad == nil, nil
+}

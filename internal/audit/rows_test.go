@@ -1,0 +1,109 @@
+package audit_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/graspd/graspd/internal/audit"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
+)
+
+// The refs of a row are what the events say that are stored, whatever has happened to the row; a repair makes them so.
+func TestRowsAreWhatTheEventsSay(t *testing.T) {
+	for name, test := range map[string]struct {
+		harm func(w *world, r *ledger.Repository)
+		says string
+	}{
+		"a branch elsewhere": {func(w *world, r *ledger.Repository) { r.Refs.Refs = refs.Set{{Name: "refs/heads/main", ID: w.pull}} }, "is not what the state"},
+		"a branch too many": {func(w *world, r *ledger.Repository) {
+			r.Refs.Refs = refs.Set{{Name: "refs/heads/main", ID: w.main}, {Name: "refs/heads/x", ID: w.main}}
+		}, "is not what the state"},
+		"a branch too few": {func(w *world, r *ledger.Repository) { r.Refs.Refs, r.Refs.Head = nil, "" }, "is not what the state"},
+		"HEAD":             {func(w *world, r *ledger.Repository) { r.Refs.Head = "" }, "is not what the state"},
+		"HEAD at nothing":  {func(w *world, r *ledger.Repository) { r.Refs.Head = "refs/heads/none" }, "is not what the state"},
+		"the author":       {func(w *world, r *ledger.Repository) { r.Refs.Author[0]++ }, "is not what the state"},
+		"the time":         {func(w *world, r *ledger.Repository) { r.Refs.CreatedAt += 100 }, "is not what the state"},
+		"no state":         {func(w *world, r *ledger.Repository) { r.Refs.Ruling = refs.Ruling{} }, "rules"},
+		"a tip elsewhere":  {func(w *world, r *ledger.Repository) { r.Refs.PullRequests[0].Tip = w.main }, "which no event says"},
+		"a tip of nothing": {func(w *world, r *ledger.Repository) {
+			r.Refs.PullRequests = append(r.Refs.PullRequests, refs.Pull{Stamp: nostr.Stamp{ID: nostr.ID{255, 255, 255}}, Tip: w.main})
+		}, "which no event says"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			bad := w.row
+			bad.Refs.PullRequests = append(refs.Pulls{}, bad.Refs.PullRequests...)
+			test.harm(w, &bad)
+			w.batch(func(b *store.Batch) error { return bad.Write(b, false) })
+			if err := w.disk.Project(gitrepo.ID(bad.Dir), bad.Shown()); err != nil { // else the files tell
+				t.Fatal(err)
+			}
+			r := w.check()
+			found := ""
+			for _, p := range r.Problems {
+				if strings.Contains(p, test.says) && strings.Contains(p, w.row.Of.String()) {
+					found = p
+				}
+			}
+			if found == "" {
+				t.Fatalf("%q", r.Problems)
+			}
+			if done := must(audit.Repair(t.Context(), w.config())); done.Rows != 1 {
+				t.Errorf("%+v", done)
+			}
+			got, due := w.read(w.row.Of)
+			if want := w.row.Refs.Ruling; fmt.Sprint(got.Refs.Ruling) != fmt.Sprint(want) || !due || got.Refs.Generation <= bad.Refs.Generation {
+				t.Errorf("%+v, due: %v", got, due)
+			}
+			for _, x := range got.Refs.PullRequests {
+				if x.Tip != w.pull {
+					t.Errorf("%+v", x)
+				}
+			}
+			w.sound()
+		})
+	}
+}
+
+// What a state named stays when it is deleted, or replaced by one of which not all is here.
+func TestRowsOfStatesThatAreGone(t *testing.T) {
+	w := newWorld(t)
+	w.add(w.event(1, nip34.KindState, nostr.Tag{"d", "proj"}, nostr.Tag{"refs/heads/main", strings.Repeat("1", 40)}))
+	w.sound()
+	if done := must(audit.Repair(t.Context(), w.config())); done.Rows != 0 {
+		t.Errorf("%+v", done)
+	}
+}
+
+// An update of a pull request may leave it to that one to name the repository.
+func TestRowsWithUpdatesOfPullRequests(t *testing.T) {
+	w := newWorld(t)
+	update := w.event(9, nip34.KindPullRequestUpdate, nostr.Tag{"E", w.row.Refs.PullRequests[0].ID.String()}, nostr.Tag{"c", w.main.String()})
+	other := w.event(9, nip34.KindPullRequestUpdate, nostr.Tag{"E", strings.Repeat("7", 64)}, nostr.Tag{"c", w.main.String()})
+	w.add(update, other)
+	r := w.row
+	p := must(refs.ReadPullRequest(update))
+	p.Repositories = []nip34.Address{r.Of}
+	r.Refs = r.Refs.Next(r.Of, refs.Change{PullRequests: []refs.PullRequest{p}})
+	write := func() {
+		w.batch(func(b *store.Batch) error { return r.Write(b, false) })
+		if err := w.disk.Project(gitrepo.ID(r.Dir), r.Shown()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	w.sound()
+	p = must(refs.ReadPullRequest(other))
+	p.Repositories = []nip34.Address{r.Of}
+	r.Refs = r.Refs.Next(r.Of, refs.Change{PullRequests: []refs.PullRequest{p}})
+	write()
+	if got := w.check(); len(got.Problems) != 1 || !strings.Contains(got.Problems[0], other.ID.String()) {
+		t.Errorf("%q", got.Problems)
+	}
+}
