@@ -53,7 +53,8 @@ type view struct {
 	Tags         list
 	Pulls        int // refs of pull requests
 	Threads      []thread
-	Costly       bool // reading the threads would have taken too much work
+	Plot         template.HTML // "" without events
+	Costly       bool          // reading the threads would have taken too much work
 }
 
 // list is some refs, and how many there are.
@@ -129,6 +130,13 @@ func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, visitor
 	call := p.people(s, b)
 	v.maintained(set, call)
 	v.Threads, err = p.threads(ctx, s.Metered(b.charge), b, of.D, set, call)
+	if err == nil {
+		var weeks [plotWeeks]int
+		var more bool
+		if weeks, more, err = p.activity(ctx, s.Metered(b.charge), of.D, set); err == nil {
+			v.Plot = plot(weeks, more)
+		}
+	}
 	if errors.Is(err, errCostly) {
 		v.Costly, err = true, nil
 	}
