@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"fmt"
 	"unicode/utf8"
 
@@ -37,7 +38,7 @@ func (l Limits) refuseFilters(filters []nostr.Filter) string {
 		return fmt.Sprintf("invalid: too many filters in one REQ: %d, at most %d", len(filters), l.Filters)
 	}
 	for i := range filters {
-		if reason := l.refuseFilter(&filters[i]); reason != "" {
+		if reason := cmp.Or(refuseSearch(filters[i].Search), l.refuseFilter(&filters[i])); reason != "" {
 			return reason
 		}
 	}
@@ -45,9 +46,6 @@ func (l Limits) refuseFilters(filters []nostr.Filter) string {
 }
 
 func (l Limits) refuseFilter(f *nostr.Filter) string {
-	if f.Search != "" {
-		return "unsupported: this relay has no full-text search (NIP-50); ask without it"
-	}
 	for _, list := range []struct {
 		name string
 		n    int
@@ -68,6 +66,16 @@ func (l Limits) tooMany(what string, n int) string {
 	return fmt.Sprintf("invalid: too many %s in a filter: %d, at most %d; split it", what, n, l.Values)
 }
 
+// onlyREQ says that a search is answered in a REQ alone; "" for filters without one.
+func onlyREQ(filters ...nostr.Filter) string {
+	for i := range filters {
+		if filters[i].Search != "" {
+			return "unsupported: this relay searches (NIP-50) for a REQ alone; ask without it"
+		}
+	}
+	return ""
+}
+
 // clamp gives the filter the limit that it will be answered with.
 func (l Limits) clamp(f nostr.Filter) nostr.Filter {
 	limit := l.DefaultLimit
@@ -75,5 +83,5 @@ func (l Limits) clamp(f nostr.Filter) nostr.Filter {
 		limit = min(*f.Limit, l.Limit)
 	}
 	f.Limit = &limit
-	return f
+	return searching(f)
 }

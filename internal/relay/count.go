@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -16,7 +17,7 @@ func (s *session) count(work context.Context, m nostr.Count) error {
 	limits := s.relay.limits
 	reason := limits.refuseSub(m.Sub)
 	if reason == "" {
-		reason = limits.refuseFilters(m.Filters)
+		reason = cmp.Or(limits.refuseFilters(m.Filters), onlyREQ(m.Filters...))
 	}
 	if reason != "" {
 		return s.reply(work, nostr.AppendClosed(nil, m.Sub, reason))

@@ -110,7 +110,7 @@ func TestInformation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(d.SupportedNIPs, []int{1, 9, 11, 13, 40, 42, 45, 62, 70, 77}) || d.SupportedGRASPs != nil {
+		if !slices.Equal(d.SupportedNIPs, []int{1, 9, 11, 13, 40, 42, 45, 50, 62, 70, 77}) || d.SupportedGRASPs != nil {
 			t.Errorf("supported: %v, %v", d.SupportedNIPs, d.SupportedGRASPs)
 		}
 		want := nip11.Limitation{

@@ -34,7 +34,8 @@ func newSubject(e *nostr.Event) *subject {
 }
 
 // liveFilter is a filter in canonical form, so that its lists can be searched: events of 2,000 tags meet filters of 500 values.
-// It says the same as nostr.Filter.Matches.
+// It says the same as nostr.Filter.Matches, and moreover what a search
+// finds.
 type liveFilter struct {
 	nostr.Filter
 	sub     *subscription
@@ -56,7 +57,7 @@ func (f *liveFilter) matches(x *subject) bool {
 			return false
 		}
 	}
-	return true
+	return f.Search == "" || finds(terms(f.Search), e)
 }
 
 func among[T any](sorted []T, v T, compare func(a, b T) int) bool {

@@ -230,7 +230,7 @@ func TestARefusedNegOpen(t *testing.T) {
 		c.send(t, `["NEG-OPEN","n",{},"61"]`)
 		c.expect(t, `["NEG-MSG","n","61"]`)
 		c.send(t, `["NEG-OPEN","n",{"search":"x"},"61"]`)
-		c.expect(t, `["NEG-ERR","n","unsupported: this relay has no full-text search (NIP-50); ask without it"]`)
+		c.expect(t, `["NEG-ERR","n","unsupported: this relay searches (NIP-50) for a REQ alone; ask without it"]`)
 		c.send(t, `["NEG-MSG","n","61"]`)
 		c.expect(t, `["NEG-ERR","n","closed: no reconciliation is open under this id"]`)
 	})

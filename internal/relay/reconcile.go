@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ func (s *session) negOpen(work context.Context, m nostr.NegOpen) error {
 	limits := s.relay.limits
 	reason := limits.refuseSub(m.Sub)
 	if reason == "" {
-		reason = limits.refuseFilter(&m.Filter)
+		reason = cmp.Or(limits.refuseFilter(&m.Filter), onlyREQ(m.Filter))
 	}
 	if reason == "" && s.relay.reconciles.count(s) >= limits.Reconcile.Sessions {
 		reason = fmt.Sprintf("blocked: too many subscriptions: at most %d reconciliations at once, close one first",

@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/graspd/graspd/internal/nostr"
@@ -107,7 +106,8 @@ func (s *session) scanFailed(work, limited context.Context, sub *subscription, e
 func (s *session) sendStored(limited context.Context, sub *subscription) error {
 	view := s.relay.store.View()
 	defer view.Close()
-	metered := view.Metered(s.slowed(limited, s.relay.limits.ScanWork))
+	bill := s.slowed(limited, s.relay.limits.ScanWork)
+	metered := view.Metered(bill)
 	s.mu.Lock()
 	sub.after = view.Head()
 	s.mu.Unlock()
@@ -119,19 +119,17 @@ func (s *session) sendStored(limited context.Context, sub *subscription) error {
 		if *f.Limit == 0 {
 			continue
 		}
-		for row, err := range metered.Query(limited, f.Filter) {
-			if err != nil {
-				return fmt.Errorf("%w: %w", errQuery, err)
-			}
+		err := stored(limited, metered, bill, f.Filter, func(row store.Row) error {
 			if _, twice := sent[row.Seq]; twice {
-				continue
+				return nil
 			}
 			if sent != nil {
 				sent[row.Seq] = struct{}{}
 			}
-			if err := s.sendRow(limited, sub, row.JSON); err != nil {
-				return err
-			}
+			return s.sendRow(limited, sub, row.JSON)
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
