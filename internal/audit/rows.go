@@ -109,7 +109,8 @@ func stateOf(e *nostr.Event, ok bool, err error) (refs.State, bool, error) {
 	return s, bad == nil, nil
 }
 
-// named reports whether a pull request is stored that has that tip and is for the repository.
+// named reports whether a pull request is stored that has that tip and is for the repository. Of an update that leaves it to a pull
+// request which is not stored any more it is believed.
 func named(v *store.View, of nip34.Address, x refs.Pull) (bool, error) {
 	p, ok, err := pullOf(v.Get(x.ID))
 	if err != nil || !ok {
@@ -120,9 +121,10 @@ func named(v *store.View, of nip34.Address, x refs.Pull) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if ok {
-			p = p.Of(updated)
+		if !ok {
+			return p.Tip == x.Tip, nil
 		}
+		p = p.Of(updated)
 	}
 	return p.Tip == x.Tip && p.Names(of), nil
 }

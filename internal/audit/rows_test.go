@@ -85,12 +85,18 @@ func TestRowsOfStatesThatAreGone(t *testing.T) {
 func TestRowsWithUpdatesOfPullRequests(t *testing.T) {
 	w := newWorld(t)
 	update := w.event(9, nip34.KindPullRequestUpdate, nostr.Tag{"E", w.row.Refs.PullRequests[0].ID.String()}, nostr.Tag{"c", w.main.String()})
-	other := w.event(9, nip34.KindPullRequestUpdate, nostr.Tag{"E", strings.Repeat("7", 64)}, nostr.Tag{"c", w.main.String()})
-	w.add(update, other)
+	lone := w.event(9, nip34.KindPullRequestUpdate, nostr.Tag{"E", strings.Repeat("7", 64)}, nostr.Tag{"c", w.main.String()}) // of one that went
+	elsewhere := w.event(9, nip34.KindPullRequest, nostr.Tag{"a", "30617:" + strings.Repeat("5", 64) + ":proj"}, nostr.Tag{"c", w.main.String()})
+	other := w.event(9, nip34.KindPullRequestUpdate, nostr.Tag{"E", elsewhere.ID.String()}, nostr.Tag{"c", w.main.String()})
+	w.add(update, lone, elsewhere, other)
 	r := w.row
-	p := must(refs.ReadPullRequest(update))
-	p.Repositories = []nip34.Address{r.Of}
-	r.Refs = r.Refs.Next(r.Of, refs.Change{PullRequests: []refs.PullRequest{p}})
+	has := func(e *nostr.Event) {
+		p := must(refs.ReadPullRequest(e))
+		p.Repositories = []nip34.Address{r.Of}
+		r.Refs = r.Refs.Next(r.Of, refs.Change{PullRequests: []refs.PullRequest{p}})
+	}
+	has(update)
+	has(lone)
 	write := func() {
 		w.batch(func(b *store.Batch) error { return r.Write(b, false) })
 		if err := w.disk.Project(gitrepo.ID(r.Dir), r.Shown()); err != nil {
@@ -99,9 +105,7 @@ func TestRowsWithUpdatesOfPullRequests(t *testing.T) {
 	}
 	write()
 	w.sound()
-	p = must(refs.ReadPullRequest(other))
-	p.Repositories = []nip34.Address{r.Of}
-	r.Refs = r.Refs.Next(r.Of, refs.Change{PullRequests: []refs.PullRequest{p}})
+	has(other)
 	write()
 	if got := w.check(); len(got.Problems) != 1 || !strings.Contains(got.Problems[0], other.ID.String()) {
 		t.Errorf("%q", got.Problems)

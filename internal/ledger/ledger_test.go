@@ -82,6 +82,30 @@ func TestPullRequestsNeedTheirTip(t *testing.T) {
 	}
 }
 
+// The ref of an update that leaves it to its pull request to name the repository goes with the update, also when both go.
+func TestUpdatesLoseTheirRefs(t *testing.T) {
+	for _, both := range []bool{false, true} {
+		d := newDesk(t)
+		repo := d.hosted()
+		pr := d.pullRequest(2, 1, repo)
+		update := d.event(2, nip34.KindPullRequestUpdate, nostr.Tag{"c", id(1).String()}, nostr.Tag{"E", pr.ID.String()})
+		d.wants(refs.Store, pr, update)
+		tip := func(e *nostr.Event) bool { return !d.kept(repo).Refs.PullRequests.Get(refs.TipName(e.ID)).IsZero() }
+		if !tip(pr) || !tip(update) {
+			t.Fatal("no refs")
+		}
+		d.must(d.turn(func(turn ledger.Turn) error {
+			if both {
+				d.must(turn.Remove(pr.ID, store.ReasonDeleted))
+			}
+			return turn.Remove(update.ID, store.ReasonDeleted)
+		}))
+		if tip(update) || tip(pr) == both {
+			t.Errorf("both went: %v; refs: %v", both, d.kept(repo).Refs.PullRequests)
+		}
+	}
+}
+
 func TestWhatWaitsIsFoundAfterARestart(t *testing.T) {
 	d := newDesk(t)
 	repo := d.announcement(1, "d")

@@ -38,22 +38,30 @@ func (l *Ledger) touchTip(p refs.PullRequest) {
 	}
 }
 
-// left takes note of an event that is served no more.
-func (l *Ledger) left(e *nostr.Event) {
+// left takes note of an event that is served no more, among others.
+func (l *Ledger) left(t Turn, e *nostr.Event, gone []*nostr.Event) error {
 	switch e.Kind {
 	case nip34.KindRepository:
 		l.round.touch(e.Tags.D()).owner(e.PubKey)
 	case nip34.KindPullRequest, nip34.KindPullRequestUpdate:
-		for _, d := range identifiers(e) {
-			x := l.round.touch(d)
-			x.gone = append(x.gone, e.ID)
-			for _, of := range nip34.Repositories(e) {
-				if of.D == d {
-					x.owner(of.PubKey)
-				}
+		p, err := l.pullRequest(t, e)
+		if err != nil {
+			return err
+		}
+		for _, x := range gone { // what it updates may have gone with it
+			if updated, err := refs.ReadPullRequest(x); err == nil && x.ID == p.Updates {
+				p = p.Of(updated)
 			}
 		}
+		for _, of := range p.Repositories {
+			x := l.round.touch(of.D)
+			if !slices.Contains(x.gone, e.ID) {
+				x.gone = append(x.gone, e.ID)
+			}
+			x.owner(of.PubKey)
+		}
 	}
+	return nil
 }
 
 // owner takes note of somebody whose repository is to be looked at though they may have no announcement any more.
@@ -67,8 +75,11 @@ func (x *touched) owner(pk nostr.PubKey) {
 // Settle writes what the refs of repositories are once the batch is committed. It is called after all that the batch adds or
 // removes.
 func (l *Ledger) Settle(t Turn) error {
-	for _, e := range t.Gone() {
-		l.left(e)
+	gone := t.Gone()
+	for _, e := range gone {
+		if err := l.left(t, e, gone); err != nil {
+			return fmt.Errorf("refs without event %s: %w", e.ID, err)
+		}
 	}
 	for _, d := range l.round.order {
 		if err := l.settle(t, d, l.round.touched[d]); err != nil {
