@@ -29,6 +29,10 @@ type Config struct {
 	// AllowPubKeys, DenyPubKeys, AllowRepositories and DenyRepositories are entries of lists, or
 	// @FILE for the entries of a file.
 	AllowPubKeys, DenyPubKeys, AllowRepositories, DenyRepositories []string
+	// Archive is entries of what is carried though it does not list this relay, or @FILE, and
+	// ArchiveReadOnly takes no pushes to that.
+	Archive         []string
+	ArchiveReadOnly bool
 	// TrustedProxies are the reverse proxies whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
 	// Data is the directory of the store and of the relay's own key.
@@ -70,6 +74,9 @@ type Config struct {
 // door is what a node and an import have in common.
 func (c *Config) door(service grasp.Service, lists policy.Lists, log *slog.Logger) node.Config {
 	n := node.Config{Dir: c.Data, Service: service, MinPoW: c.MinPoW, Lists: lists, Version: versionString(), Store: c.storeOptions(), Logger: log}
+	if len(c.Archive) > 0 {
+		n.Archive = &node.Archive{ReadOnly: c.ArchiveReadOnly}
+	}
 	if c.HostsGit {
 		git := c.Git
 		if git.Cache == 0 {

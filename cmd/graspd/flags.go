@@ -64,6 +64,7 @@ func (c *Config) policySettings() []setting {
 		list("deny-pubkeys", "", "authors whose events are not taken, in the same way", &c.DenyPubKeys).as("NPUB,…|@FILE"),
 		list("allow-repositories", "", "repositories that are carried, and no others: 30617:key:identifier, naddr, npub/identifier, or an npub for all of its author's", &c.AllowRepositories).as("REPOSITORY,…|@FILE"),
 		list("deny-repositories", "", "repositories that are not carried, in the same way", &c.DenyRepositories).as("REPOSITORY,…|@FILE"),
+		list("archive", "", "carry repositories that do not list this relay, too (GRASP-05): all, an author, a repository, an identifier, or the wss:// URL of a relay whose repositories are mirrored; reread on SIGHUP", &c.Archive).as("ENTRY,…|@FILE"),
 	}
 }
 
@@ -88,6 +89,7 @@ func (c *Config) serveSettings() []setting {
 		size("git-cache", githttp.DefaultCacheBytes, 0, "disk for packs that are kept for those who ask for the same", &c.Git.Cache),
 		boolean("git-sync", "true", "fetch git data that is lacked from the servers that announcements name (GRASP-02); not without --sync", &c.GitSync),
 		number("git-sync-concurrency", 8, 1, 1000, "such fetches at once", &c.GitSyncConcurrency),
+		boolean("archive-read-only", "false", "take no pushes to repositories that are only archived", &c.ArchiveReadOnly),
 		list("admin-hosts", "", "host names under which the private listener may be asked for, beside addresses and names without a dot", &c.AdminHosts).as("HOST,…"),
 		prefixes("trusted-proxies", "", "addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed; set it behind one", &c.TrustedProxies).as("CIDR,…"),
 		list("bootstrap", "", "relay URLs to fill from, as if every repository named them; may be repeated or comma-separated", &c.Bootstrap).as("URL,…"),

@@ -30,6 +30,7 @@ func (c *Config) lists() (l policy.Lists, problems []string) {
 		{"--deny-pubkeys", c.DenyPubKeys, l.DenyPubKeys.AddAuthor, nil},
 		{"--allow-repositories", c.AllowRepositories, l.AllowRepositories.AddRepository, func() int { return l.AllowRepositories.Len() }},
 		{"--deny-repositories", c.DenyRepositories, l.DenyRepositories.AddRepository, nil},
+		{"--archive", c.Archive, l.Archive.Add, nil},
 	} {
 		bad := readList(row.flag, row.entries, row.add)
 		// A file that was emptied, or is being written, must not let everybody in.
@@ -39,6 +40,19 @@ func (c *Config) lists() (l policy.Lists, problems []string) {
 		problems = append(problems, bad...)
 	}
 	return l, problems
+}
+
+// archive says what is wrong with how repositories are to be archived. Who carries what does not list them has to fetch it.
+func (c *Config) archive() (problems []string) {
+	switch {
+	case len(c.Archive) == 0 && c.ArchiveReadOnly:
+		return []string{"--archive-read-only: nothing is archived; name what is with --archive"}
+	case len(c.Archive) > 0 && !c.Sync:
+		return []string{"--archive: what is archived comes from other relays; leave --sync=false out"}
+	case len(c.Archive) > 0 && c.HostsGit && !c.GitSync:
+		return []string{"--archive: what is archived comes from other git servers; leave --git-sync=false out, or host no repositories with --git=false"}
+	}
+	return nil
 }
 
 // readList adds the entries of one list, those of files in place of their names.

@@ -18,7 +18,7 @@ type settled struct {
 }
 
 // live are the settings that change while graspd runs.
-var live = []string{"name", "description", "contact", "pubkey", "min-pow", "allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories"}
+var live = []string{"name", "description", "contact", "pubkey", "min-pow", "allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories", "archive"}
 
 // settleServe reads the settings of serve, and says everything that is wrong with them.
 func settleServe(args []string, std stdio, env environment) (s settled, problems []string, err error) {
@@ -34,7 +34,7 @@ func settleServe(args []string, std stdio, env environment) (s settled, problems
 	_, bad := s.bootstrap()
 	lists, wrong := s.Config.lists()
 	s.lists = lists
-	return s, slices.Concat(problems, bad, wrong), nil
+	return s, slices.Concat(problems, bad, wrong, s.archive()), nil
 }
 
 // recorded lets settings note the texts that they are set to, by their flags.

@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "write docs/LOGS.md anew")
 // logKeys are all keys of log lines, with what they tell. Whoever adds one thinks of those who search for it.
 var logKeys = map[string]string{
 	"after": "how long something had lasted that is over", "allow_pubkeys": "entries of that list", "allow_repositories": "entries of that list",
+	"archive": "entries of that list",
 	"attempt": "failures in a row", "case": "number of a decision of the operator", "cause": "why, in the words of whoever knows; perhaps another relay's", "client": "a client's address",
 	"component": "the part of graspd: store, ingest, relay or peer", "count": "how many", "created": "created_at of the event",
 	"cut_short": "why it ended before its end", "deny_pubkeys": "entries of that list", "min_pow": "bits of proof of work that events must show", "setting": "flag without its dashes", "deny_repositories": "entries of that list",

@@ -28,6 +28,7 @@ type Config struct {
 	Mirrors []grasp.RelayURL // whose hosts may have every repository, whatever announcements name
 	Limits  Limits
 	Keeps   func(nip34.Address) bool // whose data stays though the announcement has gone long ago; nil is nobody's
+	Closed  bool                     // nobody pushes to repositories that are only archived
 	Now     func() time.Time         // the wall clock; nil is time.Now
 	Rand    io.Reader                // names of directories; nil is the system's
 	Rest    time.Duration            // between two repositories whose packs are combined; 0 is 5 s

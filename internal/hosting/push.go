@@ -55,6 +55,9 @@ func (h *Host) Push(ctx context.Context, c githttp.PushCall) githttp.PushResult 
 
 func (p *push) do(ctx context.Context) (refs.Verdict, error) {
 	err := p.turn(ctx, func(t *ingest.Turn) (err error) {
+		if err := p.closed(t); err != nil {
+			return err
+		}
 		p.opened, err = p.h.ledger.Open(t.Turn, p.call.Of, p.refs)
 		return err
 	})
@@ -73,6 +76,25 @@ func (p *push) do(ctx context.Context) (refs.Verdict, error) {
 		err = errors.Join(err, p.turn(context.WithoutCancel(ctx), func(*ingest.Turn) error { p.h.ledger.Drop(p.refs.Upload); return nil }))
 	}
 	return verdict, err
+}
+
+// toldElsewhere is how many places to push to instead are named.
+const toldElsewhere = 3
+
+// closed refuses what goes to a repository that is only archived, where such are read and no more.
+func (p *push) closed(t *ingest.Turn) error {
+	if !p.h.cfg.Closed {
+		return nil
+	}
+	is, elsewhere, err := p.h.ledger.Archived(t.Turn, p.call.Of)
+	if err != nil || !is {
+		return err
+	}
+	text := "this server archives the repository and takes no pushes to it"
+	for i, s := range elsewhere[:min(len(elsewhere), toldElsewhere)] {
+		text += map[bool]string{true: ": push to ", false: " or "}[i == 0] + string(s)
+	}
+	return reason(text)
 }
 
 func (p *push) turn(ctx context.Context, work func(*ingest.Turn) error) error {

@@ -74,6 +74,12 @@ func (u unreadable) Missing(repo gitrepo.ID, ids []gitwire.ObjectID) ([]gitwire.
 
 func newWorld(t *testing.T, limits hosting.Limits) *world {
 	t.Helper()
+	return archiving(t, limits, false, policy.Archive{})
+}
+
+// archiving is a world that archives, and takes pushes to that or not.
+func archiving(t *testing.T, limits hosting.Limits, closed bool, archive policy.Archive) *world {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -81,12 +87,12 @@ func newWorld(t *testing.T, limits hosting.Limits) *world {
 	}
 	w := &world{T: t, url: "http://" + l.Addr().String(), dir: t.TempDir(), fs: vfs.NewMem()}
 	w.service = ok(grasp.ParseService(l.Addr().String()))
-	rules := policy.Rules{Service: w.service, Git: true}
+	rules := policy.Rules{Service: w.service, Git: true, Lists: policy.Lists{Archive: archive}}
 	w.store = ok(store.Open(store.Options{Dir: "data", FS: w.fs, Rules: rules.Fingerprint()}))
 	git := ok(gitproc.Open(ctx, gitproc.Config{}))
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
 	w.disk = ok(gitrepo.Open(gitrepo.Config{Dir: w.dir, Git: git, Now: time.Now, Logger: log}))
-	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged}, Store: w.store, Service: w.service, Limits: limits, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log})
+	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log})
 	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger(), Now: w.clock, Logger: log})
 	w.host.Through(w.door)
 	w.client = w.door.Source(ingest.SourceConfig{Label: "client", Direct: true})

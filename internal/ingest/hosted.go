@@ -16,7 +16,7 @@ func (w *writer) turn() ledger.Turn {
 	v := w.view()
 	return ledger.Turn{Batch: w.round.batch, Now: w.door.now(), Announced: func(d string) (*policy.Announced, error) {
 		return v.Announcements(d, w.rules)
-	}}
+	}, Serves: w.rules.Serves}
 }
 
 // hosted says whether an event that the rules take waits for git data, and takes those that belong to what waits.

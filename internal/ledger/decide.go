@@ -56,7 +56,7 @@ func (l *Ledger) aboutAnnouncement(t Turn, e *nostr.Event, about *refs.About) er
 	if err != nil {
 		return nil // the policy has refused it
 	}
-	about.Lists = l.Service.Lists(a)
+	about.Lists = t.Serves(a)
 	if about.Held, err = t.HasAddress(e.Address()); err != nil || about.Held || !about.Lists {
 		return err
 	}

@@ -92,7 +92,7 @@ func (d *desk) turn(work func(t ledger.Turn) error) error {
 		d.asked++
 		events, err := b.Announcements(id)
 		return d.rules.Gather(events), err
-	}}
+	}, Serves: d.rules.Serves}
 	if err := work(t); err != nil {
 		b.Discard()
 		d.ledger.Undone()

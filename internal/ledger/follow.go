@@ -80,5 +80,5 @@ func (l *Ledger) serves(t Turn, of nip34.Address) (bool, error) {
 		return false, err
 	}
 	a, err := nip34.ParseAnnouncement(e)
-	return err == nil && l.Service.Lists(a), nil
+	return err == nil && t.Serves(a), nil
 }

@@ -29,7 +29,7 @@ const (
 // Lack is what a repository lacks of the git data that events name which are served or wait (GRASP-02), and where that may be.
 type Lack struct {
 	Repository
-	Hosted  bool           // its announcement names this service, and is served or waits; else nothing is looked for
+	Hosted  bool           // its announcement names this service or is archived, and is served or waits; else nothing is looked for
 	Needs   []Need         // each is of use without the others
 	Sources []grasp.Source // that the announcements of those who decide for it name, and mirrors, without this service
 }
@@ -60,7 +60,7 @@ func (l *Ledger) lacks(t Turn, of nip34.Address) (out Lack, err error) {
 		return out, err
 	}
 	out.Of = of
-	if out.Hosted = slices.ContainsFunc(own, l.Service.Lists); !out.Hosted {
+	if out.Hosted = slices.ContainsFunc(own, t.Serves); !out.Hosted {
 		return out, nil
 	}
 	if out.Repository, err = Read(t, of); err != nil {
@@ -159,7 +159,7 @@ func (l *Ledger) firstHome(f *family, author nostr.PubKey) (nostr.PubKey, error)
 		if err != nil {
 			return owner, err
 		}
-		if slices.ContainsFunc(own, l.Service.Lists) {
+		if slices.ContainsFunc(own, f.t.Serves) {
 			return owner, nil
 		}
 	}

@@ -30,7 +30,9 @@ type Turn struct {
 	*store.Batch
 	// Announced gives the announcements that are served with a d, as the rules in force read them.
 	Announced func(d string) (*policy.Announced, error)
-	Now       time.Time
+	// Serves says whether a repository with this announcement is here by itself, as the rules in force have it.
+	Serves func(*nip34.Announcement) bool
+	Now    time.Time
 }
 
 // Config says what a Ledger works with.

@@ -30,11 +30,17 @@ func (n *Node) newEngine(who Identity) *relaysync.Engine {
 	if e.Dialer = s.Dialer; e.Dialer == nil {
 		e.Dialer = dialer{relayconn.New(relayconn.Config{
 			Net:       publicnet.Config{AllowPrivate: s.AllowPrivate, Service: c.Service.Host()},
-			Exempt:    func(u grasp.RelayURL) bool { return slices.Contains(s.Bootstrap, u) },
+			Exempt:    n.typed,
 			UserAgent: "graspd/" + c.Version,
 		})}
 	}
 	return relaysync.New(e)
+}
+
+// typed reports whether the operator has typed the URL of a relay, to fill from or to archive, whatever its address.
+func (n *Node) typed(u grasp.RelayURL) bool {
+	_, archived := n.rules.Load().Lists.Archive.Hosts[u]
+	return archived || slices.Contains(n.cfg.Sync.Bootstrap, u)
 }
 
 // clock is the steady clock and the wall clock, which has no monotonic reading, so that one that is set, or a machine that slept, is

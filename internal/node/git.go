@@ -60,7 +60,8 @@ func (n *Node) openGit() error {
 		disk = n.disk
 	}
 	n.Host = hosting.New(hosting.Config{
-		Disk: disk, Keeps: n.Moderator.KeepsData, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Limits: c.Git.Limits, Now: c.Now,
+		Closed: c.Archive != nil && c.Archive.ReadOnly,
+		Disk:   disk, Keeps: n.Moderator.KeepsData, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Limits: c.Git.Limits, Now: c.Now,
 		Logger: c.Logger.With("component", "hosting"), Faults: n.faults,
 	})
 	return nil

@@ -62,6 +62,6 @@ func (n *Node) apply(ctx context.Context, l policy.Lists) error {
 func listCounts(l policy.Lists) []any {
 	return []any{
 		slog.Int("allow_pubkeys", len(l.AllowPubKeys)), slog.Int("deny_pubkeys", len(l.DenyPubKeys)),
-		slog.Int("allow_repositories", l.AllowRepositories.Len()), slog.Int("deny_repositories", l.DenyRepositories.Len()),
+		slog.Int("allow_repositories", l.AllowRepositories.Len()), slog.Int("deny_repositories", l.DenyRepositories.Len()), slog.Int("archive", l.Archive.Len()),
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/moderator"
 	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/relay"
@@ -50,6 +51,7 @@ type Config struct {
 	AdminHosts  []string                 // names under which the private listener may be asked for
 	Git         *Git                     // nil hosts no repositories
 	Sync        *Sync                    // nil fills from nobody
+	Archive     *Archive                 // how what Lists.Archive names is archived; nil where that is not to be
 	Identity    func() (Identity, error) // asked once the store is open; nil is the key in Dir
 	Now         func() time.Time         // the wall clock; nil is time.Now
 	Logger      *slog.Logger             // nil is silent
@@ -157,11 +159,21 @@ func (n *Node) information(info nip11.Document, l policy.Lists) nip11.Document {
 	c := n.cfg
 	c.Lists = l
 	info.Self, info.Software, info.Version, info.RepoAcceptanceCriteria = n.self.String(), "graspd", c.Version, acceptance(c)
+	archive := c.Archive
+	if archive == nil && l.Archive.Len() > 0 {
+		archive = &Archive{}
+	}
 	if c.Git != nil {
 		info.SupportedGRASPs = []string{"GRASP-01"}
 		if c.Git.Sync != nil && c.Sync != nil {
 			info.SupportedGRASPs = append(info.SupportedGRASPs, "GRASP-02")
+			if archive != nil {
+				info.SupportedGRASPs = append(info.SupportedGRASPs, "GRASP-05")
+			}
 		}
+	}
+	if archive != nil {
+		info.Curation = archive.curation()
 	}
 	return info
 }
@@ -174,7 +186,7 @@ func (n *Node) newRelay() (*relay.Relay, error) {
 		moved = n.Host.Moved
 	}
 	return relay.New(relay.Config{
-		Moved: moved, Front: n.Front, Store: n.Store, Door: n.Door, Service: c.Service, Info: info, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
+		Moved: moved, Serves: func(a *nip34.Announcement) bool { return n.rules.Load().Serves(a) }, Front: n.Front, Store: n.Store, Door: n.Door, Service: c.Service, Info: info, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
 		Logger: c.Logger.With("component", "relay"), Faults: n.faults,
 	})
 }

@@ -13,6 +13,7 @@ type Announcer struct {
 	grasp.Listing
 	lists    bool // it lists this service as a relay
 	clones   bool // it has a clone URL of it
+	archived bool // it is carried though it does not
 	admitted bool // the lists let it make a repository of its own
 	barred   bool // they take nothing of it
 }
@@ -28,17 +29,19 @@ func (r Rules) Read(e *nostr.Event) (Announcer, bool) {
 
 // Announcer is what the rules read in an announcement.
 func (r Rules) Announcer(a *nip34.Announcement) Announcer {
-	return Announcer{Listing: grasp.ListingOf(a), lists: r.Service.Lists(a), clones: r.Service.Clones(a)}.Under(r.Lists, a.Address)
+	return Announcer{Listing: grasp.ListingOf(a), lists: r.Service.Lists(a), clones: r.Service.Clones(a)}.Under(r.Lists, a.Address, r.relays(a))
 }
 
-// Under is what other lists make of the announcement, which stands at that address.
-func (a Announcer) Under(l Lists, at nip34.Address) Announcer {
-	a.admitted, a.barred = l.Admits(at), l.Bars(at)
+// Under is what other lists make of the announcement, which stands at that address and lists these relays.
+func (a Announcer) Under(l Lists, at nip34.Address, relays []grasp.RelayURL) Announcer {
+	a.admitted, a.barred, a.archived = l.Admits(at), l.Bars(at), l.Archive.takes(at, relays)
 	return a
 }
 
-// Founds says whether it makes a repository of its own, where it is served: it lists this service, and the lists admit it.
-func (a Announcer) Founds() bool { return a.lists && a.admitted }
+// Founds says whether it makes a repository of its own, where it is served: it lists this service or is archived, and the lists admit it.
+func (a Announcer) Founds() bool { return a.here() && a.admitted }
+
+func (a Announcer) here() bool { return a.lists || a.archived }
 
 // Counts says whether it has a part in any repository: the lists do not bar it.
 func (a Announcer) Counts() bool { return !a.barred }
@@ -119,11 +122,11 @@ type assembly struct {
 	welcome *grasp.Welcome
 }
 
-// withoutLists is everybody whose announcement is accepted where there are no lists: authors of those that list this service, and
+// withoutLists is everybody whose announcement is accepted where there are no lists: authors of those that list this service or are archived, and
 // everybody in their maintainer sets.
 func (a *Announced) withoutLists() *assembly {
 	if a.open == nil {
-		a.open = a.assemble(func(Announcer) bool { return true }, func(x Announcer) bool { return x.lists })
+		a.open = a.assemble(func(Announcer) bool { return true }, Announcer.here)
 	}
 	return a.open
 }

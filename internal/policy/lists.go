@@ -17,6 +17,7 @@ type Lists struct {
 	AllowPubKeys, DenyPubKeys           PubKeys
 	AllowRepositories, DenyRepositories Repositories
 	DenyEvents                          Events
+	Archive                             Archive
 }
 
 // Events is a set of single events.
@@ -65,7 +66,7 @@ func (l Lists) Admits(a nip34.Address) bool {
 
 // Loosens reports whether something that is refused under old could be taken now.
 func (l Lists) Loosens(old Lists) bool {
-	return lacks(l.DenyPubKeys, old.DenyPubKeys) || widens(l.AllowPubKeys, old.AllowPubKeys) ||
+	return l.Archive.loosens(old.Archive) || lacks(l.DenyPubKeys, old.DenyPubKeys) || widens(l.AllowPubKeys, old.AllowPubKeys) ||
 		lacks(l.DenyRepositories.Owners, old.DenyRepositories.Owners) ||
 		lacks(l.DenyRepositories.Addresses, old.DenyRepositories.Addresses) || lacks(l.DenyEvents, old.DenyEvents) ||
 		old.AllowRepositories.Len() > 0 && (l.AllowRepositories.Len() == 0 ||
@@ -86,7 +87,7 @@ func lacks[K comparable](a, b map[K]struct{}) bool {
 	return false
 }
 
-// none reports whether there are no lists.
+// none reports whether there are no lists of who is taken.
 func (l Lists) none() bool {
 	return len(l.AllowPubKeys)+len(l.DenyPubKeys)+l.AllowRepositories.Len()+l.DenyRepositories.Len()+len(l.DenyEvents) == 0
 }
@@ -96,7 +97,7 @@ func (l Lists) With(more Lists) Lists {
 	return Lists{
 		AllowPubKeys: union(l.AllowPubKeys, more.AllowPubKeys), DenyPubKeys: union(l.DenyPubKeys, more.DenyPubKeys),
 		AllowRepositories: l.AllowRepositories.with(more.AllowRepositories), DenyRepositories: l.DenyRepositories.with(more.DenyRepositories),
-		DenyEvents: union(l.DenyEvents, more.DenyEvents),
+		DenyEvents: union(l.DenyEvents, more.DenyEvents), Archive: l.Archive.with(more.Archive),
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// announcement accepts what lists this service, and what is by a maintainer, or somebody invited, of a repository that
+// announcement accepts what lists this service, what is archived (GRASP-05), and what is by a maintainer, or somebody invited, of a repository that
 // does (GRASP-01). Where repositories are hosted it takes a clone URL here to list it, but for newer versions of what is here without
 // one: it came before, and stays.
 func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
@@ -16,7 +16,7 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 		return Verdict{Refuse, "invalid: " + err.Error() + "; mend it and publish again"}, nil
 	}
 	own := r.Announcer(a)
-	if own.Founds() && (own.clones || !r.Git) {
+	if own.Founds() && (own.clones || own.archived || !r.Git) {
 		return Verdict{}, nil
 	}
 	same, err := v.Announcements(a.Address.D, r)
@@ -29,7 +29,7 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 			return Verdict{}, nil
 		}
 	}
-	if own.lists || same.invites(same.withoutLists(), own) {
+	if own.here() || same.invites(same.withoutLists(), own) {
 		return own.admit(same), nil
 	}
 	held, err := v.HasAddress(a.Address.String())

@@ -36,5 +36,8 @@ func (r Rules) Fingerprint() string {
 	if r.Git {
 		s += " git"
 	}
+	if a := r.Lists.Archive.fingerprint(); a != "" {
+		s += " archive " + a
+	}
 	return s
 }

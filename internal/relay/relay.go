@@ -20,6 +20,7 @@ import (
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -37,6 +38,8 @@ type Config struct {
 	Info    nip11.Document // what the operator says; limits and supported NIPs are filled in
 	Limits  Limits
 	MinPoW  int // what the door's rules demand (NIP-13), to be told
+	// Serves says whether a repository with this announcement is here by itself; nil: where it lists the service.
+	Serves func(*nip34.Announcement) bool
 	// Moved lists the repositories with git data whose refs have changed last, without their refs; nil where none are hosted.
 	Moved  func(most int) ([]ledger.Repository, error)
 	Now    func() time.Time // nil is time.Now
@@ -53,6 +56,7 @@ type Relay struct {
 	store     *store.Store
 	door      *ingest.Door
 	service   grasp.Service
+	serves    func(*nip34.Announcement) bool
 	challenge func() string
 	limits    Limits
 	now       func() time.Time
@@ -90,6 +94,9 @@ func New(c Config) (*Relay, error) {
 	if c.Challenge == nil {
 		c.Challenge = rand.Text
 	}
+	if c.Serves == nil {
+		c.Serves = c.Service.Lists
+	}
 	limits := c.Limits.withDefaults()
 	as, err := present(c.Info, c.MinPoW, limits, c.Front.Rates(), c.Service)
 	if err != nil {
@@ -98,7 +105,7 @@ func New(c Config) (*Relay, error) {
 	pools := newPools(c.Front, limits)
 	r := &Relay{
 		store: c.Store, door: c.Door, service: c.Service, challenge: c.Challenge, limits: limits, now: c.Now, ping: cmp.Or(c.Ping, pingEvery), logger: c.Logger, faults: c.Faults,
-		moved: c.Moved, maxLag: defaultMaxLag,
+		moved: c.Moved, serves: c.Serves, maxLag: defaultMaxLag,
 		dispatcher: newDispatcher(c.Store, c.Faults),
 		reconciles: newReconciles(c.Store, c.Now, limits.Reconcile, pools.records),
 		counting:   make(places, counters),

@@ -102,7 +102,7 @@ func (r *Relay) repositories() (out []repositoryView, more int64, err error) {
 			continue
 		}
 		looked[e.Address()] = true
-		if a, err := nip34.ParseAnnouncement(e); err == nil && r.service.Lists(a) {
+		if a, err := nip34.ParseAnnouncement(e); err == nil && r.serves(a) {
 			out = append(out, r.repositoryView(a))
 		}
 	}
@@ -127,7 +127,7 @@ func (r *Relay) hosted(v *store.View, looked map[string]bool) (out []repositoryV
 			continue
 		}
 		a, err := nip34.ParseAnnouncement(e)
-		if err != nil || !r.service.Lists(a) {
+		if err != nil || !r.serves(a) {
 			continue
 		}
 		looked[x.Of.String()] = true

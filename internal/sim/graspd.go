@@ -37,6 +37,7 @@ type Options struct {
 	Private   bool                    // it has a private listener, on the host of that name behind "private."
 	Engine    func(*relaysync.Config) // changes what the engine gets
 	Git       bool                    // it hosts repositories
+	Archive   []string                // what it archives, as operators name it
 }
 
 // Graspd is one whole relay: store, door, server and engine, built in the order
@@ -162,6 +163,12 @@ func (g *Graspd) start() error {
 	}
 	if g.Git {
 		c.Dir, c.Git = g.dir, g.hosting()
+	}
+	for _, entry := range g.Archive {
+		c.Archive = &node.Archive{ReadOnly: true}
+		if err := c.Lists.Archive.Add(entry); err != nil {
+			return err
+		}
 	}
 	n, err := node.New(c)
 	if err != nil {

@@ -52,7 +52,8 @@ func (n Nothing) Remedies() []string {
 	if n.Web != "" {
 		publish += " and " + n.Web + "/<npub>/<identifier>.git in its clone tag"
 	}
-	out := []string{publish, "or bring events of repositories that list this relay: stop graspd, and graspd import FILE"}
+	out := []string{publish, "or bring events of repositories that list this relay: stop graspd, and graspd import FILE",
+		"or carry repositories that do not list this relay, too: start graspd with --archive and npubs, identifiers, URLs of relays to mirror (wss://…), or all"}
 	if len(n.Names) > 0 {
 		out = append(out, "or, where one of these names is this relay's, start graspd with that as --domain")
 	}

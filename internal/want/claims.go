@@ -93,7 +93,7 @@ func (d *Desired) unclaim(id nostr.ID) {
 func (d *Desired) readClaims() {
 	for _, pk := range slices.SortedFunc(maps.Keys(d.claims.ofAuthor), nostr.PubKey.Compare) { // in an order, so that a run can be repeated
 		for _, c := range d.claims.ofAuthor[pk] {
-			c.Announcer = c.Under(d.rules.Lists, c.at)
+			c.Announcer = c.Under(d.rules.Lists, c.at, c.relays)
 		}
 		d.follow(pk)
 	}

@@ -57,6 +57,7 @@ type Desired struct {
 	pending  map[*repo]struct{}  // repositories that changed since Changed was last asked
 	delayed  map[*repo]struct{}  // repositories whose new revision waits for its minute
 	affected map[URL]struct{}    // relays whose Want changed and was not handed out
+	archived map[URL]struct{}    // relays that are targets as somebody archives what they carry
 	stirred  map[rootNo]int64    // when root events were talked about, since Changed was last asked
 	remade   int                 // pages of activity, since all relays got a new Want
 }
@@ -76,6 +77,7 @@ func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 		pending:   make(map[*repo]struct{}),
 		delayed:   make(map[*repo]struct{}),
 		affected:  make(map[URL]struct{}),
+		archived:  make(map[URL]struct{}),
 		stirred:   make(map[rootNo]int64),
 	}
 	for _, u := range bootstrap {

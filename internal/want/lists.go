@@ -13,9 +13,10 @@ import (
 // announcements.
 func (d *Desired) SetLists(l policy.Lists) {
 	d.rules.Lists = l
+	d.fillFrom(l.Archive.Hosts)
 	for _, name := range slices.Sorted(maps.Keys(d.byD)) { // in an order, so that a run can be repeated
 		for _, a := range d.byD[name] {
-			a.Announcer = a.Under(l, a.at)
+			a.Announcer = a.Under(l, a.at, a.relays)
 			d.place(a)
 		}
 	}
@@ -27,7 +28,25 @@ func (d *Desired) SetLists(l policy.Lists) {
 	}
 }
 
-// place makes a repository of an announcement that lists this service and is admitted, and of no other.
+// fillFrom has the announcements of these relays asked for as of bootstrap relays, and no more of those that it was told before.
+func (d *Desired) fillFrom(hosts map[URL]struct{}) {
+	for u := range d.archived {
+		if _, ok := hosts[u]; !ok {
+			d.target(u).bootstrap = false
+			d.affected[u] = struct{}{}
+			delete(d.archived, u)
+		}
+	}
+	for u := range hosts {
+		if t := d.targets[u]; d.rules.Service.Is(u) || t != nil && t.bootstrap {
+			continue
+		}
+		d.target(u).bootstrap = true
+		d.affected[u], d.archived[u] = struct{}{}, struct{}{}
+	}
+}
+
+// place makes a repository of an announcement that lists this service or is archived, and is admitted, and of no other.
 func (d *Desired) place(a *announced) {
 	if a.Founds() {
 		d.carry(a.at)

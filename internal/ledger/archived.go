@@ -1,0 +1,25 @@
+package ledger
+
+import (
+	"slices"
+
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+)
+
+// Archived reports whether a repository is here only as it is archived: no announcement of its owner's lists this service. Then it also
+// says where else it may be pushed to, as far as is announced.
+func (l *Ledger) Archived(t Turn, of nip34.Address) (is bool, elsewhere []grasp.Source, err error) {
+	own, err := l.announcementsOf(t, of)
+	if err != nil || len(own) == 0 || slices.ContainsFunc(own, l.Service.Lists) {
+		return false, nil, err
+	}
+	for _, a := range own {
+		for _, s := range l.Service.Sources(a, a.Clone, sourcesOf) {
+			if !slices.Contains(elsewhere, s) {
+				elsewhere = append(elsewhere, s)
+			}
+		}
+	}
+	return true, elsewhere, nil
+}

@@ -1,0 +1,15 @@
+package node
+
+// Archive says how repositories are carried whose announcements do not list this service (GRASP-05).
+type Archive struct {
+	ReadOnly bool // nobody pushes to them here
+}
+
+// curation is what the information document says of it (GRASP-01). Which ones are archived is nobody's business.
+func (a *Archive) curation() string {
+	text := "Beside repositories whose announcements name this service it archives others that its operator has chosen (GRASP-05)"
+	if a.ReadOnly {
+		return text + ", and takes no pushes to those."
+	}
+	return text + "."
+}
