@@ -31,9 +31,9 @@ type deletion struct {
 
 func (d *deletion) settings(env environment) []setting {
 	return []setting{
-		list("author", "", "author, as npub or hex: everything of theirs, their repositories included", &d.authors),
-		list("repository", "", "repository, as 30617:key:identifier, naddr or npub/identifier, and what is about it alone", &d.repositories),
-		list("event", "", "id of an event, and what was said to it alone", &d.events),
+		list("author", "", "author, as npub or hex: everything of theirs, their repositories included", &d.authors).as("NPUB,…"),
+		list("repository", "", "repository, as 30617:key:identifier, naddr or npub/identifier, and what is about it alone", &d.repositories).as("REPOSITORY,…"),
+		list("event", "", "id of an event, and what was said to it alone", &d.events).as("ID,…"),
 		text("reason", "", "why, for the journal", &d.why).as("TEXT"),
 		duration("keep", moderate.Keep, 0, "time for which it is kept aside, so that graspd restore puts it back", &d.keep),
 		boolean("yes", "false", "do it; without, only what would go is told", &d.yes),

@@ -106,6 +106,9 @@ func helpOn(w io.Writer, name string, rows []setting) {
 	}
 	if len(rows) > 0 {
 		fmt.Fprintf(w, "\nVariables set flags, too: --log-level is %sLOG_LEVEL. A switch is turned off as --sync=false.\n", variables)
+		if slices.ContainsFunc(rows, func(r setting) bool { return r.name == "config" }) {
+			fmt.Fprint(w, "A flag goes before its variable, that before the file of --config, and that before the default.\n")
+		}
 	}
 }
 
