@@ -67,6 +67,9 @@ type Config struct {
 	// Quiet shows no progress on a terminal.
 	Quiet bool
 
+	// Check looks at the relay from outside once, soon after the start, and only warns.
+	Check bool
+
 	// Info is what the operator says in the NIP-11 document.
 	Info nip11.Document
 }

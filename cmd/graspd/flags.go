@@ -109,6 +109,7 @@ func (c *Config) serveSettings() []setting {
 		number("sync-whole-from", p.WholeFrom, 1, 1_000_000_000, "repositories and root events wanted of a relay from which on it may be asked as a whole", &peer.WholeFrom),
 		number("sync-max-relays", e.MaxRelays, 1, 100_000, "relays connected at once, bootstrap relays aside", &engine.MaxRelays),
 		boolean("sync-negentropy", "true", "reconcile by NIP-77 where the remote relay has it", &c.SyncNegentropy),
+		boolean("check", "false", "look at this relay and machine once after the start, as graspd doctor does, and warn in the log", &c.Check),
 		text("name", "graspd", "relay name (NIP-11)", &c.Info.Name),
 		text("description", "A relay for git collaboration over Nostr that keeps itself complete.", "relay description (NIP-11)", &c.Info.Description),
 		text("contact", "", "contact of the operator, a URI (NIP-11)", &c.Info.Contact).as("URI"),

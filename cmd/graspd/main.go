@@ -72,6 +72,8 @@ func commands() []command {
 			example: "graspd backup --data /var/lib/graspd /var/backups/graspd-monday"},
 		{name: "check", args: "[flags]", about: "verify the data of a stopped relay; --repair builds the store anew from its events and mends the git data", run: checkCommand,
 			settings: func(environment) []setting { return new(checkOptions).settings() }, seldom: besideData, example: "graspd check --data /var/lib/graspd"},
+		{name: "doctor", args: "[flags] [URL]", about: "look at a relay as its users see it, and at this machine; say what to mend", run: doctorCommand,
+			settings: func(environment) []setting { return new(doctorOptions).settings() }, example: "graspd doctor https://git.example.org"},
 		{name: "delete", args: "[flags]", about: "take an author, a repository or an event away from a running relay; without --yes, say what would go", run: deleteCommand,
 			settings: func(env environment) []setting { return new(deletion).settings(env) }, example: `graspd delete --repository npub1…/tool --reason "stolen code" --yes`},
 		{name: "restore", args: "[flags]", about: "list what was taken away from a running relay, or put it back with --case", run: restoreCommand,

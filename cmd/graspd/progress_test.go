@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,7 +118,9 @@ func TestCatchupOnATerminalEnds(t *testing.T) {
 	window := catchupLook/2 - catchupCalm // it looks twice at most
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- serveOn(ctx, Config{SyncBatchWindow: window}, n, l, screen, nil) }()
+	go func() {
+		ended <- serveOn(ctx, Config{SyncBatchWindow: window}, n, l, screen, slog.New(slog.DiscardHandler), func(context.Context) {})
+	}()
 	cancel()
 	if err := errors.Join(<-ended, n.Close()); err != nil {
 		t.Error(err)

@@ -55,13 +55,14 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	}
 	boundGarbage(env)
 	screen := screenOf(io.err, c.Quiet || c.LogFormat == logs.JSON)
-	n, err := node.New(c.node(service, start.lists, bootstrap, newLogger(c, above(screen, io.err))))
+	log := newLogger(c, above(screen, io.err))
+	n, err := node.New(c.node(service, start.lists, bootstrap, log))
 	if err != nil {
 		return errors.Join(orElse(err), l.Close())
 	}
 	greet(io.out, c, n, l)
 	reread := func(ctx context.Context) { rereadOn(ctx, start, again, n, hangups) }
-	return errors.Join(serveOn(ctx, c, n, l, screen, reread), n.Close())
+	return errors.Join(serveOn(ctx, c, n, l, screen, log, reread), n.Close())
 }
 
 // orElse says what else can be done about a git that cannot be used.
@@ -73,13 +74,16 @@ func orElse(err error) error {
 }
 
 // serveOn runs the node and what goes on beside it.
-func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, screen *progress.Screen, reread func(context.Context)) error {
+func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, screen *progress.Screen, log *slog.Logger, reread func(context.Context)) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { reread(gctx); return nil })
 	g.Go(func() error { tendMemory(gctx, readFooting, debug.FreeOSMemory); return nil })
 	g.Go(func() error { sayNothingCarried(gctx, n); return nil })
 	if screen != nil && n.Engine != nil {
 		g.Go(func() error { showCatchup(gctx, n.Engine, c.SyncBatchWindow, screen); return nil })
+	}
+	if c.Check {
+		g.Go(func() error { checkOnce(gctx, &c, thisWorld(), n.Service(), checkSoon, log); return nil })
 	}
 	g.Go(func() error { return n.Run(gctx, l) })
 	return g.Wait()

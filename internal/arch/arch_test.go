@@ -64,6 +64,7 @@ var layers = map[string]int{
 	"internal/front":      9,
 	"internal/relay":      10,
 	"internal/publicnet":  9,
+	"internal/doctor":     9,
 	"internal/repopage":   10,
 	"internal/web":        9,
 	"internal/relayconn":  10,

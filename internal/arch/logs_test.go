@@ -17,6 +17,9 @@ var update = flag.Bool("update", false, "write docs/LOGS.md anew")
 
 // logKeys are all keys of log lines, with what they tell. Whoever adds one thinks of those who search for it.
 var logKeys = map[string]string{
+	"what":  "what was looked at (`--check`)",
+	"found": "what it is like",
+	"mend":  "what to do about it",
 	"after": "how long something had lasted that is over", "allow_pubkeys": "entries of that list", "allow_repositories": "entries of that list",
 	"archive": "entries of that list",
 	"attempt": "failures in a row", "case": "number of a decision of the operator", "cause": "why, in the words of whoever knows; perhaps another relay's", "client": "a client's address",

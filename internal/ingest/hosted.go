@@ -21,6 +21,9 @@ func (w *writer) turn() ledger.Turn {
 
 // hosted says whether an event that the rules take waits for git data, and takes those that belong to what waits.
 func (w *writer) hosted(e *nostr.Event, by policy.Bearer, v policy.Verdict) (policy.Verdict, error) {
+	if ends, err := w.endsWait(e, v); ends || err != nil {
+		return policy.Verdict{}, err
+	}
 	if w.ledger == nil || !ledger.Concerns(e.Kind) {
 		return v, nil
 	}

@@ -554,3 +554,45 @@ func TestWhatWaitsEndsWithoutHosting(t *testing.T) {
 		w.want(w.publish(w.client(), repo), policy.Accept)
 	})
 }
+
+// TestAnAuthorTakesBackWhatWaits although nothing of theirs is served: by id, by address or as a whole. Nobody else does it for them, and
+// who has nothing that waits is refused as ever.
+func TestAnAuthorTakesBackWhatWaits(t *testing.T) {
+	h := newHost(t, setup{})
+	defer h.end()
+	now := time.Now()
+	client := h.client()
+	repo, other := hostedBy(t, 1, "tool", now), hostedBy(t, 2, "other", now)
+	byID := func(author int, of *nostr.Event) *nostr.Event {
+		return event(author, now.Add(time.Second), nostr.KindDeletion, "", nostr.Tag{"e", of.ID.String()})
+	}
+	byAddress := func(author int, of *nostr.Event) *nostr.Event {
+		return event(author, now.Add(time.Second), nostr.KindDeletion, "no more", nostr.Tag{"e"}, nostr.Tag{"a", of.Address()})
+	}
+	h.want(h.publish(client, repo), policy.Wait)
+	h.want(h.publish(client, other), policy.Wait)
+	for _, e := range []*nostr.Event{
+		byID(3, repo), byAddress(3, repo), byID(2, repo), byAddress(2, repo),
+		event(1, now, nostr.KindDeletion, "", nostr.Tag{"e", other.ID.String()}, nostr.Tag{"a", "30617:nonsense"}),
+		event(3, now, nostr.KindVanish, "", nostr.Tag{"relay", "wss://" + domain}),
+		event(1, now, nostr.KindNote, "hello", nostr.Tag{"e", repo.ID.String()}),
+	} {
+		h.want(h.publish(client, e), policy.Unrelated)
+	}
+	h.waits(repo, other)
+	h.want(h.publish(client, byID(1, repo)), policy.Accept)
+	if k := h.known(repo); k.State == store.InWaiting {
+		t.Errorf("deleted by id: %+v", k)
+	}
+	h.want(h.publish(client, repo), policy.Deleted)
+	again := hostedBy(t, 1, "tool", now.Add(5*time.Second))
+	h.want(h.publish(client, again), policy.Wait)
+	h.want(h.publish(client, event(1, now.Add(6*time.Second), nostr.KindDeletion, "", nostr.Tag{"a", again.Address()})), policy.Accept)
+	if k := h.known(again); k.State == store.InWaiting {
+		t.Errorf("deleted by address: %+v", k)
+	}
+	h.want(h.publish(client, event(2, now.Add(7*time.Second), nostr.KindVanish, "", nostr.Tag{"relay", "wss://" + domain})), policy.Accept)
+	if k := h.known(other); k.State == store.InWaiting {
+		t.Errorf("vanished: %+v", k)
+	}
+}

@@ -118,6 +118,7 @@ func New(c Config) (_ *Node, err error) {
 	n.Front = front.New(front.Config{
 		Rates: c.Rates, Proxies: c.Proxies, Now: c.Now, Logger: c.Logger.With("component", "front"), Faults: n.faults,
 	})
+	n.Front.Handle(front.AddressRoute(c.Service.Base()))
 	if c.Git != nil {
 		if err := n.serveGit(); err != nil {
 			return nil, err

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/graspd/graspd/internal/doctor"
+	"github.com/graspd/graspd/internal/grasp"
+)
+
+// TestTheDoctorLooksAtARelay that runs here, whose only fault is that it is nowhere else; its test announcement leaves nothing.
+func TestTheDoctorLooksAtARelay(t *testing.T) {
+	us := serve(t, "--git", "--data", t.TempDir(), "--sync=false")
+	host := strings.TrimPrefix(string(us.url), "ws://")
+	code, out, errs := call(t, "", nil, "doctor", "--git", "--domain", host, "--data", t.TempDir(), "--disk-floor", "0", "http://"+host)
+	if code != exitOK {
+		t.Errorf("%d %s", code, errs)
+	}
+	for _, want := range []string{"this machine:\n  ok    disk", "  ok    git program", "  ok    relay         \"", "  ok    domain", "  warn  address       the relay takes this client for 127.0.0.1",
+		"  ok    websocket", "  ok    git  ", "  ok    pushes", "  ok    announcement  a test announcement was taken, and withdrawn\n", "  warn  certificate"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	code, out, errs = call(t, "", nil, "doctor", "--git", "--domain", "git.example.org", "--data", t.TempDir(), "--disk-floor", "0", "--publish=false", "ws://"+host)
+	if code != exitFail || !strings.Contains(out, "  FAIL  domain") || !strings.Contains(out, "--domain "+host) || strings.Contains(out, "announcement  ") || !strings.Contains(errs, "mended") {
+		t.Errorf("another domain: %d %s%s", code, out, errs)
+	}
+	us.stop()
+	if code, out, _ = call(t, "", nil, "doctor", "--data", t.TempDir(), "--disk-floor", "0", "http://"+host); code != exitFail || !strings.Contains(out, "  FAIL  connection") {
+		t.Errorf("stopped: %d %s", code, out)
+	}
+	for _, args := range [][]string{{"doctor"}, {"doctor", "a", "b"}, {"doctor", "ftp://x"}, {"doctor", "--domain", "a b"}} {
+		if code, _, errs := call(t, "", nil, args...); code != exitUsage || errs == "" {
+			t.Errorf("%q: %d %s", args, code, errs)
+		}
+	}
+}
+
+// TestCheckOnlyWarns: what serve finds of itself stands in the log, and nothing else comes of it.
+func TestCheckOnlyWarns(t *testing.T) {
+	us := serve(t, "--git", "--data", t.TempDir(), "--sync=false")
+	defer us.stop()
+	service, err := grasp.ParseService(strings.TrimPrefix(string(us.url), "ws://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	c := &Config{Data: t.TempDir(), HostsGit: true, DiskFloor: 1 << 62}
+	checkOnce(t.Context(), c, thisWorld(), service, 0, slog.New(slog.NewTextHandler(&log, nil)))
+	for _, want := range []string{"level=WARN", "what=disk", "what=address", "mend=", "component=check"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%q is not in\n%s", want, log.String())
+		}
+	}
+	if strings.Contains(log.String(), "announcement") || strings.Contains(log.String(), "level=INFO") {
+		t.Errorf("%s", log.String())
+	}
+}
+
+func TestDisksAreLookedAt(t *testing.T) {
+	const floor = 1 << 30
+	for _, c := range []struct {
+		disk         disk
+		free, inodes doctor.Level
+	}{
+		{disk{free: 10 * floor, inodes: 1_000_000, allInodes: 2_000_000}, doctor.Fine, doctor.Fine},
+		{disk{free: floor * 3 / 2, inodes: 1_000_000, allInodes: 2_000_000}, doctor.Warning, doctor.Fine},
+		{disk{free: floor, inodes: 1_000_000, allInodes: 2_000_000}, doctor.Fault, doctor.Fine},
+		{disk{free: 10 * floor, inodes: 50_000, allInodes: 2_000_000}, doctor.Fine, doctor.Warning},
+		{disk{free: 10 * floor, inodes: 500, allInodes: 2_000_000}, doctor.Fine, doctor.Fault},
+		{disk{free: 10 * floor}, doctor.Fine, doctor.Fine}, // btrfs has no number of inodes
+	} {
+		var asked []string
+		got := examineDisk("/data/graspd", floor, func(dir string) (disk, error) {
+			if asked = append(asked, dir); dir != "/" {
+				return disk{}, fs.ErrNotExist
+			}
+			return c.disk, nil
+		})
+		if len(got) != 2 || got[0].Level != c.free || got[1].Level != c.inodes {
+			t.Errorf("%+v: %+v", c.disk, got)
+		}
+		for _, f := range got {
+			if f.Level > doctor.Skipped && f.Mend == "" {
+				t.Errorf("%+v says not what to do", f)
+			}
+		}
+		if strings.Join(asked, " ") != "/data/graspd /data /" {
+			t.Errorf("looked at %s", asked)
+		}
+	}
+	if got := examineDisk("/data", floor, func(string) (disk, error) { return disk{}, errors.New("input/output error") }); len(got) != 1 || got[0].Level != doctor.Skipped {
+		t.Errorf("%+v", got)
+	}
+	if f := examineFiles(1024); f.Level != doctor.Warning || !strings.Contains(f.Mend, "LimitNOFILE") {
+		t.Errorf("%+v", f)
+	}
+	if f := examineFiles(1 << 20); f.Level != doctor.Fine {
+		t.Errorf("%+v", f)
+	}
+	if f := examineGit(t.Context(), "/nonexistent/git"); f.Level != doctor.Fault || f.Mend == "" {
+		t.Errorf("%+v", f)
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+
+	"github.com/graspd/graspd/internal/doctor"
+	"github.com/graspd/graspd/internal/gitproc"
+)
+
+// What a relay should have of this machine at least.
+const (
+	fewFiles  = 4096    // open files
+	fewInodes = 100_000 // free inodes
+)
+
+// examineHere looks at this machine: disk, open files and git.
+func examineHere(ctx context.Context, c *Config, tell func(doctor.Finding)) {
+	for _, f := range examineDisk(c.Data, uint64(max(0, c.DiskFloor)), statDisk) {
+		tell(f)
+	}
+	tell(examineFiles(openFiles()))
+	if c.HostsGit {
+		tell(examineGit(ctx, c.Git.Program))
+	}
+}
+
+// disk is what a file system has left.
+type disk struct{ free, inodes, allInodes uint64 }
+
+func statDisk(dir string) (disk, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return disk{}, err
+	}
+	return disk{free: s.Bavail * uint64(s.Bsize), inodes: s.Ffree, allInodes: s.Files}, nil
+}
+
+// examineDisk looks at the file system of the data, or of the nearest directory above it that there is.
+func examineDisk(dir string, floor uint64, stat func(string) (disk, error)) []doctor.Finding {
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		at = dir
+	}
+	d, err := stat(at)
+	for errors.Is(err, fs.ErrNotExist) && filepath.Dir(at) != at {
+		at = filepath.Dir(at)
+		d, err = stat(at)
+	}
+	if err != nil {
+		return []doctor.Finding{{What: "disk", Level: doctor.Skipped, Text: fmt.Sprintf("%s cannot be looked at: %v", at, err)}}
+	}
+	free := doctor.Finding{What: "disk", Text: fmt.Sprintf("%s free at %s", sizeText(int64(d.free>>20<<20)), at)}
+	switch {
+	case d.free <= floor:
+		free.Level, free.Mend = doctor.Fault, fmt.Sprintf("Below --disk-floor (%s) nothing is stored. Make room, or move the data to a larger disk.", sizeText(int64(floor)))
+	case d.free < 2*floor:
+		free.Level, free.Mend = doctor.Warning, fmt.Sprintf("At --disk-floor (%s) nothing is stored any more. Make room soon.", sizeText(int64(floor)))
+	}
+	inodes := doctor.Finding{What: "inodes", Text: fmt.Sprintf("%d free at %s", d.inodes, at)}
+	switch {
+	case d.allInodes == 0: // file systems that make them as they go
+		inodes.Text = "as many as there is room for"
+	case d.inodes < fewInodes/100:
+		inodes.Level, inodes.Mend = doctor.Fault, "No more files can be made soon, although there is room. Remove small files, or use a file system with more inodes."
+	case d.inodes < fewInodes:
+		inodes.Level, inodes.Mend = doctor.Warning, "Repositories are made of files. Use a file system with more inodes before they run out."
+	}
+	return []doctor.Finding{free, inodes}
+}
+
+// examineFiles looks at how many files a process may have open.
+func examineFiles(n uint64) doctor.Finding {
+	f := doctor.Finding{What: "open files", Text: fmt.Sprintf("a process may have %d", n)}
+	if n > 1<<40 {
+		f.Text = "a process may have as many as it likes"
+	}
+	if n < fewFiles {
+		f.Level = doctor.Warning
+		f.Mend = "That bounds how many clients may be connected.\n  systemd: LimitNOFILE=65536 in the unit\n  docker: --ulimit nofile=65536"
+	}
+	return f
+}
+
+// examineGit asks git what it is.
+func examineGit(ctx context.Context, program string) doctor.Finding {
+	g, err := gitproc.Open(ctx, gitproc.Config{Program: program})
+	if err != nil {
+		return doctor.Finding{What: "git program", Level: doctor.Fault, Text: err.Error(), Mend: "apt install git, or name another one with --git-program, or host no repositories with --git=false"}
+	}
+	return doctor.Finding{What: "git program", Text: fmt.Sprintf("git %s", g.Version())}
+}

@@ -1,0 +1,140 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/coder/websocket"
+
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// testIdentifier is that of the test announcement.
+const testIdentifier = "graspd-doctor"
+
+// talk sends one message on a connection of its own and gives each answer to until, which says when it has heard enough.
+func (x *examination) talk(ctx context.Context, messages []string, until func(nostr.RelayMessage) bool) (status int, err error) {
+	at := "ws" + strings.TrimPrefix(x.at.String(), "http") + "/"
+	c, r, err := websocket.Dial(ctx, at, &websocket.DialOptions{HTTPClient: x.client})
+	if err != nil {
+		if r != nil {
+			status = r.StatusCode
+		}
+		return status, err
+	}
+	defer c.CloseNow()
+	c.SetReadLimit(mostBody)
+	for _, m := range messages {
+		if err := c.Write(ctx, websocket.MessageText, []byte(m)); err != nil {
+			return 0, err
+		}
+	}
+	for {
+		_, b, err := c.Read(ctx)
+		if err != nil {
+			return 0, err
+		}
+		m, err := nostr.ParseRelay(b)
+		if err != nil {
+			return 0, fmt.Errorf("the answer is no message of a relay: %w", err)
+		}
+		if until(m) {
+			c.Close(websocket.StatusNormalClosure, "")
+			return 0, nil
+		}
+	}
+}
+
+// websocket subscribes, and waits for the end of what is stored.
+func (x *examination) websocket(ctx context.Context) bool {
+	refused := ""
+	status, err := x.talk(ctx, []string{`["REQ","doctor",{"kinds":[30617],"limit":1}]`}, func(m nostr.RelayMessage) bool {
+		switch m := m.(type) {
+		case nostr.EOSE:
+			return true
+		case nostr.Closed:
+			refused = m.Reason
+			return true
+		}
+		return false
+	})
+	const mend = "The web server has to pass WebSocket upgrades on.\n" +
+		"  nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection \"upgrade\";\n" +
+		"  Caddy does so by itself."
+	switch {
+	case status == http.StatusTooManyRequests:
+		x.say("websocket", Warning, "the relay has had too many connections from this address; try again later", "")
+	case err != nil:
+		x.say("websocket", Fault, fmt.Sprintf("no subscription: %v", err), mend)
+		return false
+	case refused != "":
+		x.say("websocket", Warning, "the relay refuses subscriptions of strangers: "+refused, "")
+	default:
+		x.fine("websocket", "a subscription is answered")
+	}
+	return true
+}
+
+// announcement publishes one of a key that nobody has, and withdraws it.
+func (x *examination) announcement(ctx context.Context) bool {
+	if !x.Publish {
+		return true
+	}
+	now := x.Now().Unix()
+	tags := nostr.Tags{{"d", testIdentifier}, {"name", "graspd doctor"}, {"description", "a test, withdrawn at once"},
+		{"relays", string(x.service.RelayURL())}, {"clone", x.service.CloneURL(x.Key.PubKey(), testIdentifier)}}
+	announced, withdrawn := &nostr.Event{CreatedAt: now, Kind: nip34.KindRepository, Tags: tags}, &nostr.Event{CreatedAt: now + 1, Kind: nostr.KindDeletion, Tags: nostr.Tags{}}
+	err := x.Key.Sign(announced, [32]byte{})
+	if err == nil {
+		withdrawn.Tags = nostr.Tags{{"e", announced.ID.String()}, {"a", nip34.Address{Kind: nip34.KindRepository, PubKey: x.Key.PubKey(), D: testIdentifier}.String()}}
+		err = x.Key.Sign(withdrawn, [32]byte{})
+	}
+	if err != nil {
+		x.say("announcement", Skipped, fmt.Sprintf("it cannot be signed: %v", err), "")
+		return true
+	}
+	first, err := x.publish(ctx, announced)
+	if err != nil {
+		x.say("announcement", Fault, fmt.Sprintf("a test announcement was not answered: %v", err), "")
+		return true
+	}
+	last, err := x.publish(ctx, withdrawn)
+	switch {
+	case !first.OK && x.limited:
+		x.say("announcement", Warning, "a test announcement is refused, as the relay takes those it knows alone: "+first.Reason, "")
+	case !first.OK:
+		x.say("announcement", Fault, "a test announcement that lists this relay is refused: "+first.Reason, x.mendRefusal(first.Reason))
+	case err != nil || !last.OK:
+		if err != nil {
+			last.Reason = err.Error()
+		}
+		x.say("announcement", Warning, "a test announcement was taken, and withdrawing it was not: "+last.Reason, "It lapses by itself after 30 minutes without git data.")
+	default:
+		x.fine("announcement", "a test announcement was taken, and withdrawn")
+	}
+	return true
+}
+
+// mendRefusal is what to do where an announcement is refused.
+func (x *examination) mendRefusal(reason string) string {
+	if strings.Contains(reason, "relays tag") || strings.Contains(reason, "clone tag") {
+		return fmt.Sprintf("The relay takes itself for another name. Start graspd with\n  --domain %s", x.service)
+	}
+	return ""
+}
+
+func (x *examination) publish(ctx context.Context, e *nostr.Event) (ok nostr.OK, err error) {
+	message := `["EVENT",` + string(e.AppendJSON(nil)) + "]"
+	_, err = x.talk(ctx, []string{message}, func(m nostr.RelayMessage) bool {
+		answer, is := m.(nostr.OK)
+		if is && answer.ID == e.ID {
+			ok = answer
+			return true
+		}
+		return false
+	})
+	return ok, err
+}

@@ -1,0 +1,33 @@
+package front
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// addressPath is where a client learns which address it is taken for, so that who runs the service sees whether their proxy tells it right.
+const addressPath = "/.well-known/graspd/address"
+
+// AddressRoute answers, below a base path, with the address whose limits hold for the client.
+func AddressRoute(base string) Route {
+	return Route{
+		Takes: func(r *http.Request) bool { return r.URL.Path == base+addressPath },
+		Serve: func(w http.ResponseWriter, r *http.Request, c Client) {
+			if r.Method != http.MethodGet && r.Method != http.MethodHead {
+				w.Header().Set("Allow", "GET, HEAD, OPTIONS")
+				http.Error(w, "only GET", http.StatusMethodNotAllowed)
+				return
+			}
+			if c.Visitor != nil && c.Visitor.Admit() > 0 {
+				http.Error(w, "too many requests", http.StatusTooManyRequests)
+				return
+			}
+			h := w.Header()
+			h.Set("Content-Type", "text/plain; charset=utf-8")
+			h.Set("Cache-Control", "no-store")
+			if c.Addr.IsValid() {
+				fmt.Fprintln(w, c.Addr)
+			}
+		},
+	}
+}
