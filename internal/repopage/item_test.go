@@ -116,7 +116,7 @@ func TestPatchSeries(t *testing.T) {
 	againTwo := event(7, at+4, nip34.KindPatch, content("v2 2/2] two again", "better", "y2"), a, e)
 	w.put(root, two, again, againTwo)
 	page := w.below(of, "patches/"+nip19.Note(root.ID))
-	order(t, page, "<h1>one</h1>", "Revision 2", "one again", "y1", "two again", "y2", "<details><summary>Revision 1", "<h3>one</h3>", "why one", `<span class="d">-old &lt;x1&gt;</span>`, `<span class="a">&#43;new &lt;x1&gt;</span>`, "<h3>two</h3>")
+	order(t, page, "<h1>one</h1>", "Revision 2", "one again", "y1", "two again", "y2", "<details><summary>Revision 1", "<h2>one</h2>", "why one", `<span class="d">-old &lt;x1&gt;</span>`, `<span class="a">&#43;new &lt;x1&gt;</span>`, "<h2>two</h2>")
 	lacks(t, page, "From: A", "x1 | 2")
 	alone := w.below(of, "patches/"+nip19.Note(two.ID))
 	has(t, alone, `A part of <a href="/`+nip19.Note(root.ID), "why two")
@@ -134,7 +134,7 @@ func TestPullRequest(t *testing.T) {
 	}
 	w.put(pr, update(7, "b"), update(9, "d"), event(2, at+3, nip34.KindStatusApplied, "", nostr.Tag{"e", pr.ID.String(), "", "root"}))
 	page := w.below(of, "pulls/"+nip19.Note(pr.ID))
-	order(t, page, "<h1>pull</h1>", `<span class="state merged">`, "<h3>Title</h3>", "git fetch https://x.example/a.git "+strings.Repeat("a", 40), "updated this to "+strings.Repeat("b", 12), "set this to merged")
+	order(t, page, "<h1>pull</h1>", `<span class="state merged">`, "<h2>Title</h2>", "git fetch https://x.example/a.git "+strings.Repeat("a", 40), "updated this to "+strings.Repeat("b", 12), "set this to merged")
 	lacks(t, page, strings.Repeat("d", 12))
 	has(t, page, "of the branch <code>topic</code>")
 }

@@ -92,4 +92,4 @@ func (p *people) refer(name string) (shown, url string) {
 }
 
 // options say how texts of a page are shown whose headings go below that level.
-func (p *people) options() markdown.Options { return markdown.Options{Heading: 3, Reference: p.refer} }
+func (p *people) options() markdown.Options { return markdown.Options{Heading: 2, Reference: p.refer} }
