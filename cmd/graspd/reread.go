@@ -18,7 +18,8 @@ type settled struct {
 }
 
 // live are the settings that change while graspd runs.
-var live = []string{"name", "description", "contact", "pubkey", "min-pow", "allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories", "archive"}
+var live = []string{"name", "description", "contact", "pubkey", "min-pow", "allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories", "archive",
+	"git-max-push", "git-max-repository", "git-max-author", "git-max-data"}
 
 // settleServe reads the settings of serve, and says everything that is wrong with them.
 func settleServe(args []string, std stdio, env environment) (s settled, problems []string, err error) {
@@ -74,7 +75,7 @@ func rereadOn(ctx context.Context, start settled, again func() (settled, []strin
 			for _, name := range start.restarts(now) {
 				log.Warn("a setting takes effect after a restart", "setting", name)
 			}
-			n.Set(ctx, node.Settings{Info: now.Info, MinPoW: now.MinPoW, Lists: now.lists})
+			n.Set(ctx, node.Settings{Info: now.Info, MinPoW: now.MinPoW, Lists: now.lists, Git: now.Git.Limits})
 		case <-ctx.Done():
 			return
 		}

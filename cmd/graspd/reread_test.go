@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/testkit"
 )
 
@@ -76,4 +78,38 @@ func TestSettingsAreRereadOnHangup(t *testing.T) {
 	has("back to defaults", `"graspd"`, `"min_pow_difficulty":0`)
 	c.publish(testkit.Announcement(author, time.Now().Unix(), "four", "wss://relay.example.org"))
 	c.refused(testkit.Announcement(testkit.Key(4), time.Now().Unix(), "five", "wss://relay.example.org"), "blocked: ")
+}
+
+// Bounds of git data are read anew, too: a push that was too large is taken once it may be that large.
+func TestBoundsOfGitDataAreRereadOnHangup(t *testing.T) {
+	file := written(t, "git-max-push = 20\n")
+	us := serve(t, "--git", "--data", t.TempDir(), "--config", file, "--sync=false", "--admin-listen=")
+	owner, now, dir := testkit.Key(1), time.Now().Unix(), t.TempDir()
+	git(t, dir, "init", "-q", "-b", "main")
+	tip := commitIn(t, dir, "one")
+	at := cloneURL(t, us.url, owner.PubKey(), "tool")
+	c := dial(t, us.url)
+	c.publish(testkit.Sign(owner, now, nip34.KindRepository, "", nostr.Tag{"d", "tool"}, nostr.Tag{"clone", at}, nostr.Tag{"relays", string(us.url)}))
+	c.publish(testkit.Sign(owner, now, nip34.KindState, "", nostr.Tag{"d", "tool"}, nostr.Tag{"refs/heads/main", tip}))
+	if out, err := gitIn(t, dir, "push", at, "main"); err == nil {
+		t.Fatalf("not refused: %s", out)
+	}
+	for _, step := range []struct{ text, refused string }{
+		{"git-max-push = \"1MiB\"\ngit-max-author = 20\n", "and may have"},
+		{"git-max-push = \"1MiB\"\ngit-max-data = 20\n", "as much git data"},
+	} {
+		if err := os.WriteFile(file, []byte(step.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		hangUp(t)
+		eventually(t, step.refused, func() bool {
+			out, err := gitIn(t, dir, "push", at, "main")
+			return err != nil && strings.Contains(out, step.refused)
+		})
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hangUp(t)
+	eventually(t, "the push is taken", func() bool { _, err := gitIn(t, dir, "push", at, "main"); return err == nil })
 }

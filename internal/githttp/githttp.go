@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/graspd/graspd/internal/contain"
@@ -56,7 +57,7 @@ type Server struct {
 	packs    Packs
 	base     string
 	agent    string
-	maxPush  int64
+	maxPush  atomic.Int64 // bytes of a pack; 0 is without a bound
 	logger   *slog.Logger
 	faults   *contain.Faults
 	requests *front.Pool // in units: what requests take of memory
@@ -69,15 +70,19 @@ type Server struct {
 // New prepares a server. It takes its pools from the front, so nobody is served yet.
 func New(c Config) *Server {
 	s := &Server{
-		host: c.Host, packs: c.Packs, base: strings.TrimRight(c.Base, "/"), agent: cmp.Or(c.Agent, "graspd"), maxPush: c.MaxPush,
+		host: c.Host, packs: c.Packs, base: strings.TrimRight(c.Base, "/"), agent: cmp.Or(c.Agent, "graspd"),
 		logger: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), faults: c.Faults,
 		requests: c.Front.NewPool(front.PoolConfig{Name: "units of git requests", Total: 32768, Address: 4096, Little: 64}),
 		uploads:  newUploads(c.Front.NewPool(front.PoolConfig{Name: "git uploads", Total: 32, Address: 4, Little: 1})),
 		texts:    newTexts(32 << 20),
 	}
+	s.SetMaxPush(c.MaxPush)
 	s.cache = newCache(c.CacheDir, c.CacheBytes, cmp.Or(c.FlightBytes, 2<<30), c.Faults)
 	return s
 }
+
+// SetMaxPush bounds the bytes of packs of pushes that begin from then on, as Config has it.
+func (s *Server) SetMaxPush(bytes int64) { s.maxPush.Store(bytes) }
 
 // Route is what the front is given.
 func (s *Server) Route() front.Route {

@@ -37,7 +37,8 @@ func (x *exchange) push() error {
 		x.reply("result", nil)
 	default:
 		x.head("result")
-		pu := &pusher{x: x, push: p, raw: raw, lines: newLines(), pack: &pack{src: plain, left: x.maxPush, bounded: x.maxPush > 0}}
+		most := x.maxPush.Load()
+		pu := &pusher{x: x, push: p, raw: raw, lines: newLines(), most: most, pack: &pack{src: plain, left: most, bounded: most > 0}}
 		pu.run()
 	}
 	raw.drain(drainBytes)

@@ -20,6 +20,7 @@ type pusher struct {
 	raw   *body
 	pack  *pack
 	lines *lines
+	most  int64 // bytes of its pack; 0 is without a bound
 }
 
 // run has the push done once it is its turn, and tells how it goes.
@@ -177,7 +178,7 @@ func (p *pusher) busy() {
 // report answers with what the host has decided.
 func (p *pusher) report(r PushResult) {
 	if p.pack.err != nil && r.Unpack != "" {
-		r.Unpack = complaint(p.pack.err, p.x.maxPush)
+		r.Unpack = complaint(p.pack.err, p.most)
 	}
 	switch {
 	case p.pack.err != nil && !errors.Is(p.pack.err, errSlow) && !errors.Is(p.pack.err, errTooLarge) && !errors.Is(p.pack.err, errInflates):

@@ -99,7 +99,7 @@ func TooMuch(err error) bool {
 }
 
 // MaxBytes is how much is taken at most.
-func (t *Taking) MaxBytes() int64 { return t.h.cfg.Limits.Push }
+func (t *Taking) MaxBytes() int64 { return t.h.limits().Push }
 
 // Haves are objects that are complete here, with all that they lead to.
 func (t *Taking) Haves() []gitwire.ObjectID {
@@ -135,7 +135,7 @@ func (t *Taking) Pack(ctx context.Context, ids []gitwire.ObjectID, pack io.Reade
 		return err
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
-	l := t.h.cfg.Limits
+	l := t.h.limits()
 	_, err = q.Receive(ctx, pack, gitrepo.Receiving{
 		MaxBytes: l.Push, MaxObjects: l.Objects, Party: t.party, Grown: func(int64) error { return t.grown(ctx, needs) },
 	})

@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/graspd/graspd/internal/contain"
@@ -59,6 +60,7 @@ func (l Limits) orDefault() Limits {
 // Host is the hosting of one relay. Any number of goroutines may use it once it has its door.
 type Host struct {
 	cfg       Config
+	bounds    atomic.Pointer[Limits]
 	door      *ingest.Door
 	ledger    *ledger.Ledger
 	shown     shown
@@ -81,9 +83,13 @@ type Watch struct {
 	PushFailed func(of nip34.Address) // nobody pushes to it any more
 }
 
+// SetLimits bounds what is stored from then on. What is here already stays, and what is being received ends under the former ones.
+func (h *Host) SetLimits(l Limits) { h.bounds.Store(new(l.orDefault())) }
+
+func (h *Host) limits() Limits { return *h.bounds.Load() }
+
 // New prepares a Host, whose Ledger the door is to have.
 func New(c Config) *Host {
-	c.Limits = c.Limits.orDefault()
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -95,6 +101,7 @@ func New(c Config) *Host {
 	}
 	c.Rest = cmp.Or(c.Rest, 5*time.Second)
 	h := &Host{cfg: c}
+	h.SetLimits(c.Limits)
 	h.shown.init()
 	h.files.init()
 	h.uploads.held = map[uint64]*upload{}

@@ -90,14 +90,14 @@ func (h *Host) room(ctx context.Context, r ledger.Repository) error {
 	if err != nil {
 		return err
 	}
-	if r.Dir.IsZero() && theirs.repositories >= h.cfg.Limits.Repositories {
+	if r.Dir.IsZero() && theirs.repositories >= h.limits().Repositories {
 		return h.noMore()
 	}
 	return h.fits(ctx, r, 0)
 }
 
 func (h *Host) noMore() reason {
-	return reason(fmt.Sprintf("the owner has %d repositories with data here, and may have no more: use another server for this one", h.cfg.Limits.Repositories))
+	return reason(fmt.Sprintf("the owner has %d repositories with data here, and may have no more: use another server for this one", h.limits().Repositories))
 }
 
 // take counts what comes to an owner's repositories at the moment at which it comes, or says why it may not: many pushes at once
@@ -108,7 +108,7 @@ func (h *Host) take(owner nostr.PubKey, begins bool, bytes int64) (undo func(), 
 		began = 1
 	}
 	undo = func() {}
-	t, l := &h.tally, h.cfg.Limits
+	t, l := &h.tally, h.limits()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := h.load(); err != nil {
@@ -170,7 +170,7 @@ func (h *Host) recount(ctx context.Context, r ledger.Repository) (ledger.Reposit
 
 // within is fits by what is known.
 func (h *Host) within(r ledger.Repository, more int64) error {
-	l := h.cfg.Limits
+	l := h.limits()
 	theirs, all, err := h.of(r.Of.PubKey)
 	switch {
 	case err != nil:

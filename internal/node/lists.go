@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/graspd/graspd/internal/hosting"
 	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/policy"
 )
@@ -13,6 +14,7 @@ type Settings struct {
 	Info   nip11.Document // what the operator says, as in Config
 	MinPoW int
 	Lists  policy.Lists
+	Git    hosting.Limits // of what is stored; of no effect without Config.Git
 }
 
 // Set puts other settings in force, all or none of them, and says in the log what became of it. It is not called twice at once.
@@ -30,6 +32,10 @@ func (n *Node) Set(ctx context.Context, s Settings) {
 		return
 	}
 	present()
+	if n.Host != nil {
+		n.Host.SetLimits(s.Git)
+		n.Web.SetMaxPush(s.Git.Push)
+	}
 	if n.rules.Load().Fingerprint() == before.Fingerprint() {
 		n.log.Info("settings reread: what is accepted is the same")
 		return
