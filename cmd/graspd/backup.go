@@ -9,10 +9,12 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/backup"
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/store"
 )
@@ -20,14 +22,16 @@ import (
 // backupOptions are the settings of the backup command.
 type backupOptions struct {
 	Config
-	admin string // the private listener of the relay
+	admin   string // the private listener of the relay
+	byRelay bool   // a running relay writes the directory itself
 }
 
 func (o *backupOptions) settings(env environment) []setting {
-	return append(o.dataSettings(), adminURL("admin", adminAt(env), "private listener of the relay, if it runs", &o.admin))
+	return append(o.dataSettings(), adminURL("admin", adminAt(env), "private listener of the relay, if it runs", &o.admin),
+		boolean("by-relay", "false", "have a running relay write DIR itself, as its user and where it may write; on the disk of its data that takes a moment and little room", &o.byRelay))
 }
 
-// backupCommand copies a data directory: by the graspd that has it open, if there is one.
+// backupCommand copies a data directory, with the help of the graspd that has it open, if there is one.
 func backupCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var o backupOptions
 	rest, problems, err := parse("backup", o.settings(env), args, std, env)
@@ -35,51 +39,163 @@ func backupCommand(ctx context.Context, args []string, std stdio, env environmen
 		return err
 	}
 	if len(rest) != 1 {
-		problems = append(problems, fmt.Sprintf("backup takes one new directory DIR, got %q", rest))
+		problems = append(problems, fmt.Sprintf("backup takes one new directory DIR, or - for a tar on the standard output, got %q", rest))
+	}
+	toTar := len(rest) == 1 && rest[0] == "-"
+	if toTar && isTerminal(std.out) {
+		problems = append(problems, "a backup is no text for a terminal: send it into a file or another command, as in graspd backup - >graspd.tar")
+	}
+	if toTar && o.byRelay {
+		problems = append(problems, "--by-relay needs a directory")
 	}
 	if err := misused(problems); err != nil {
 		return err
 	}
-	dir, err := filepath.Abs(rest[0])
+	if toTar {
+		err = o.writeTar(ctx, std)
+	} else {
+		err = o.makeDirectory(ctx, rest[0], std)
+	}
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
+	}
+	return nil
+}
+
+// meter shows how much of a backup was written.
+func (o *backupOptions) meter(std stdio) (show func(size int64) func(int64), end func()) {
+	m := meterOf(std, o.Quiet, "backup", "MiB")
+	return func(size int64) func(int64) {
+		return func(done int64) { m.Show(done, size, done>>20) }
+	}, m.End
+}
+
+// writeTar writes the backup to the standard output.
+func (o *backupOptions) writeTar(ctx context.Context, std stdio) error {
+	show, end := o.meter(std)
+	defer end()
+	err := node.StreamClosed(ctx, o.Data, o.storeOptions(), func(size int64) (io.Writer, func(int64), error) {
+		return std.out, show(size), nil
+	})
+	if !errors.Is(err, store.ErrInUse) {
+		return err
+	}
+	return o.fromRelay(ctx, func(size int64, r io.Reader) error {
+		_, err := io.Copy(&counted{std.out, 0, show(size)}, r)
+		return err
+	})
+}
+
+// counted tells how much was written.
+type counted struct {
+	io.Writer
+	n    int64
+	tell func(int64)
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	c.n += int64(n)
+	c.tell(c.n)
+	return n, err
+}
+
+// makeDirectory writes the backup into a new directory.
+func (o *backupOptions) makeDirectory(ctx context.Context, name string, std stdio) error {
+	dir, err := filepath.Abs(name)
+	if err != nil {
+		return err
 	}
 	err = node.CopyClosed(o.Data, dir, o.storeOptions())
-	if errors.Is(err, store.ErrInUse) {
+	switch {
+	case errors.Is(err, store.ErrInUse) && o.byRelay:
 		err = askForBackup(ctx, o.Data, o.admin, dir)
+	case errors.Is(err, store.ErrInUse):
+		err = node.NewCopy(dir, func(to string) error {
+			show, end := o.meter(std)
+			defer end()
+			return o.fromRelay(ctx, func(size int64, r io.Reader) error { return backup.Unpack(ctx, r, to, show(size)) })
+		})
+	}
+	if err == nil && !o.byRelay {
+		err = ownedAs(o.Data, dir)
 	}
 	if err != nil {
-		return fmt.Errorf("backup: %w", err)
+		return err
 	}
 	fmt.Fprintf(std.out, "copied to %s; to use the copy, start graspd with --data %s\n", dir, dir)
 	return nil
 }
 
-// askForBackup has the running graspd make the copy. Who can read its key may ask.
-func askForBackup(ctx context.Context, data, base, dir string) error {
-	key, err := node.ReadKey(data)
+// fromRelay takes the backup that the running graspd makes.
+func (o *backupOptions) fromRelay(ctx context.Context, take func(size int64, r io.Reader) error) error {
+	r, err := request(ctx, o.Data, o.admin, admin.BackupRequest{Tar: true})
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(admin.BackupRequest{Dir: dir})
+	defer r.Body.Close()
+	size, err := strconv.ParseInt(r.Header.Get(admin.BackupSize), 10, 64)
+	if err != nil {
+		return fmt.Errorf("the graspd at %s answers with no tar; is it older than this command? --by-relay asks as before", o.admin)
+	}
+	body := &broken{Reader: r.Body}
+	if err := take(size, body); body.err == nil {
+		return err
+	}
+	return fmt.Errorf("%w: the graspd at %s ended it (%w); its log says why", backup.ErrCut, o.admin, body.err)
+}
+
+// broken notes that a body did not come to its end.
+type broken struct {
+	io.Reader
+	err error
+}
+
+func (b *broken) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.err = err
+	}
+	return n, err
+}
+
+// askForBackup has the running graspd make the copy.
+func askForBackup(ctx context.Context, data, base, dir string) error {
+	r, err := request(ctx, data, base, admin.BackupRequest{Dir: dir})
 	if err != nil {
 		return err
+	}
+	return r.Body.Close()
+}
+
+// request asks the running graspd for a backup. Who can read its key may ask.
+func request(ctx context.Context, data, base string, q admin.BackupRequest) (*http.Response, error) {
+	key, err := node.ReadKey(data)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/backup", bytes.NewReader(body))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := admin.Authorize(req, body, time.Now(), node.Signer(key)); err != nil {
-		return err
+		return nil, err
 	}
 	r, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("%s is in use, and the graspd that uses it does not answer (--admin says where its --admin-listen is): %w", data, err)
+		return nil, fmt.Errorf("%s is in use, and the graspd that uses it does not answer (--admin says where its --admin-listen is): %w", data, err)
+	}
+	if r.StatusCode == http.StatusOK {
+		return r, nil
 	}
 	defer r.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(r.Body, 16<<10))
-	if err == nil && r.StatusCode != http.StatusOK {
+	if err == nil {
 		err = fmt.Errorf("the graspd at %s: %s", base, strings.TrimSpace(string(text)))
 	}
-	return err
+	return nil, err
 }

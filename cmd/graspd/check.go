@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/graspd/graspd/internal/backup"
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/progress"
@@ -35,13 +36,14 @@ func (o *checkOptions) settings() []setting {
 }
 
 // checkCommand verifies the data of a graspd that does not run, or mends it.
-func checkCommand(ctx context.Context, args []string, std stdio, env environment) error {
+func checkCommand(ctx context.Context, args []string, std stdio, env environment) (err error) {
 	var flags checkOptions
 	problems, err := parseAlone("check", "", flags.settings(), args, std, env)
 	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
 	}
 	c, git := &flags.Config, flags.git
+	defer c.giveBack(&err)
 	p := meterOf(std, c.Quiet, "checking", "events")
 	defer p.End()
 	git.meter = meterOf(std, c.Quiet, "checking", "repositories")
@@ -71,6 +73,9 @@ func (c *Config) openToRead() (*store.Store, error) {
 
 // check reads everything and prints what is wrong.
 func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *progress.Meter, git gitCheck) (err error) {
+	if err := c.checkBackup(ctx, std); err != nil {
+		return err
+	}
 	s, err := c.openToRead()
 	if err != nil {
 		return err
@@ -100,8 +105,29 @@ func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *
 	return unwell(append(wrong, fmt.Sprintf("%s has problems; stop graspd and run: graspd check --repair --data %s", of, c.Data))...)
 }
 
+// checkBackup looks first, in a directory that a tar of a backup has filled, whether it is whole and as it was.
+func (c *Config) checkBackup(ctx context.Context, std stdio) error {
+	if marked, err := backup.Marked(c.Data); err != nil || !marked {
+		return err
+	}
+	problems, err := backup.Verify(ctx, c.Data)
+	if errors.Is(err, backup.ErrCut) {
+		return unwell(fmt.Sprintf("%s: %v: take another one, or save what is here with: graspd check --repair --data %s", c.Data, err, c.Data))
+	}
+	if err == nil && len(problems) > 0 {
+		return unwell(problems...)
+	}
+	if err == nil {
+		fmt.Fprintln(std.out, "the backup is whole")
+	}
+	return err
+}
+
 // repair builds the store anew and says what became of the old one.
 func (c *Config) repair(ctx context.Context, std stdio, o store.CheckOptions, p *progress.Meter, git gitCheck) error {
+	if err := backup.Unmark(c.Data); err != nil {
+		return err
+	}
 	so := c.storeOptions()
 	so.Dir = node.StoreIn(c.Data)
 	r, err := store.Repair(ctx, so, o)

@@ -48,6 +48,7 @@ func importCommand(ctx context.Context, args []string, std stdio, env environmen
 	defer func() { err = errors.Join(err, file.Close()) }()
 	screen := screenOf(std.err, c.Quiet)
 	std.err = above(screen, std.err)
+	defer c.giveBack(&err)
 	s, door, err := node.OpenDoor(c.door(service, lists, newLogger(c, std.err)))
 	if err != nil {
 		return err

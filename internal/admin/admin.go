@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graspd/graspd/internal/backup"
 	"github.com/graspd/graspd/internal/contain"
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ingest"
@@ -52,16 +53,17 @@ type Config struct {
 	Version string
 	Start   time.Time // of this process; zero = not known
 	Store   Store
-	Sync    Sync                                  // nil when this relay does not sync
-	Metrics http.Handler                          // nil = none
-	Hosts   []string                              // names under which the pages may be asked for, beside addresses and names without a dot
-	Door    Door                                  // nil = refusals are not shown
-	Clients func() (connected, subscriptions int) // nil = not shown
-	Self    nostr.PubKey                          // the relay's own key
-	Backup  func(dir string) error                // copies everything into a new directory; nil = not offered
-	Faults  *contain.Faults                       // nil = there are none
-	Git     func() *status.Git                    // nil when no repositories are hosted
-	Nothing func() *status.Nothing                // nil, or gives nil, while something is carried
+	Sync    Sync                                      // nil when this relay does not sync
+	Metrics http.Handler                              // nil = none
+	Hosts   []string                                  // names under which the pages may be asked for, beside addresses and names without a dot
+	Door    Door                                      // nil = refusals are not shown
+	Clients func() (connected, subscriptions int)     // nil = not shown
+	Self    nostr.PubKey                              // the relay's own key
+	Backup  func(dir string) error                    // copies everything into a new directory; nil = not offered
+	Stream  func(context.Context, backup.Start) error // writes everything as one tar; nil = not offered
+	Faults  *contain.Faults                           // nil = there are none
+	Git     func() *status.Git                        // nil when no repositories are hosted
+	Nothing func() *status.Nothing                    // nil, or gives nil, while something is carried
 	// GitRepositories is how repositories stand with other git servers, by address; nil where nothing is fetched from these.
 	GitRepositories func(context.Context) map[string]status.GitLack
 	Moderation      Moderation // nil = not offered

@@ -7,13 +7,18 @@ import (
 	"io/fs"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
 // BackupRequest is the body of POST /backup.
 type BackupRequest struct {
-	Dir string `json:"dir"` // absolute path of the new directory, on the machine of the relay
+	Dir string `json:"dir,omitempty"` // absolute path of the new directory, on the machine of the relay
+	Tar bool   `json:"tar,omitempty"` // the answer is the backup
 }
+
+// BackupSize is the header of an answer that is a backup: the bytes of its files.
+const BackupSize = "Graspd-Backup-Size"
 
 // mostBackupRequest bounds its size.
 const mostBackupRequest = 16 << 10
@@ -33,11 +38,48 @@ func (c Config) backup(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var q BackupRequest
-	if err := json.Unmarshal(body, &q); err != nil || !filepath.IsAbs(q.Dir) {
-		answer(w, http.StatusBadRequest, `want {"dir": "/an/absolute/path"}`)
-		return
+	err = json.Unmarshal(body, &q)
+	switch {
+	case err == nil && q.Tar && q.Dir == "" && c.Stream != nil:
+		c.sendTar(w, r)
+	case err == nil && !q.Tar && filepath.IsAbs(q.Dir):
+		done(w, c.Backup(filepath.Clean(q.Dir)))
+	default:
+		answer(w, http.StatusBadRequest, `want {"tar": true} or {"dir": "/an/absolute/path"}`)
 	}
-	switch err := c.Backup(filepath.Clean(q.Dir)); {
+}
+
+// readPatience is how long who reads a backup may take for a part of it, while the files that have gone meanwhile take room on the disk.
+const readPatience = 15 * time.Minute
+
+// sendTar answers with a tar. One that cannot be finished is cut off, so that nobody takes it for whole.
+func (c Config) sendTar(w http.ResponseWriter, r *http.Request) {
+	begun := false
+	slow := http.NewResponseController(w)
+	err := c.Stream(r.Context(), func(size int64) (io.Writer, func(int64), error) {
+		begun = true
+		head(w, "application/x-tar")
+		w.Header().Set(BackupSize, strconv.FormatInt(size, 10))
+		next := time.Time{}
+		return w, func(int64) {
+			if now := time.Now(); now.After(next) {
+				next = now.Add(time.Minute)
+				_ = slow.SetWriteDeadline(now.Add(readPatience)) // what cannot have one has none
+			}
+		}, nil
+	})
+	_ = slow.SetWriteDeadline(time.Time{})
+	if err != nil && begun {
+		panic(http.ErrAbortHandler)
+	}
+	if err != nil {
+		done(w, err)
+	}
+}
+
+// done tells how a backup ended.
+func done(w http.ResponseWriter, err error) {
+	switch {
 	case err == nil:
 		answer(w, http.StatusOK, "done")
 	case errors.Is(err, ErrBackupRunning), errors.Is(err, fs.ErrExist):

@@ -56,6 +56,7 @@ var layers = map[string]int{
 	"internal/contain":    7,
 	"internal/gitproc":    7,
 	"internal/store":      7,
+	"internal/backup":     7,
 	"internal/gitrepo":    8,
 	"internal/ledger":     8,
 	"internal/ingest":     9,

@@ -12,7 +12,7 @@ import (
 // adminPages are what the private listener tells.
 func (n *Node) adminPages() *admin.Pages {
 	c := admin.Config{
-		URL: n.cfg.Service.RelayURL(), Version: n.cfg.Version, Store: n.Store, Door: n.Door, Self: n.self, Backup: n.Backup, Hosts: n.cfg.AdminHosts,
+		URL: n.cfg.Service.RelayURL(), Version: n.cfg.Version, Store: n.Store, Door: n.Door, Self: n.self, Backup: n.Backup, Stream: n.Stream, Hosts: n.cfg.AdminHosts,
 		Faults: n.faults, Moderation: n.Moderator,
 		Clients: func() (int, int) { s := n.Relay.Stats(); return s.Sessions, s.Subscriptions },
 	}

@@ -20,9 +20,21 @@ func CopyClosed(data, dir string, o store.Options) error {
 	})
 }
 
-// copyData makes a copy of a data directory, of whose store and git data copyContent makes the copies. Its name is given when it is
-// complete and durable.
-func copyData(data, dir string, copyContent func(to string) error) (err error) {
+// copyData makes a copy of a data directory, of whose store and git data copyContent makes the copies.
+func copyData(data, dir string, copyContent func(to string) error) error {
+	return NewCopy(dir, func(partial string) error {
+		if err := copyContent(partial); err != nil {
+			return err
+		}
+		if err := os.Chmod(StoreIn(partial), 0o700); err != nil {
+			return err
+		}
+		return copyKey(filepath.Join(data, keyFile), filepath.Join(partial, keyFile))
+	})
+}
+
+// NewCopy makes a directory that fill fills, for its owner alone. Its name is given when it is complete and durable.
+func NewCopy(dir string, fill func(partial string) error) (err error) {
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, &fs.PathError{Op: "copy to", Path: dir, Err: fs.ErrExist})
 	}
@@ -37,13 +49,7 @@ func copyData(data, dir string, copyContent func(to string) error) (err error) {
 			err = errors.Join(err, os.RemoveAll(partial))
 		}
 	}()
-	if err := copyContent(partial); err != nil {
-		return err
-	}
-	if err := os.Chmod(StoreIn(partial), 0o700); err != nil {
-		return err
-	}
-	if err := copyKey(filepath.Join(data, keyFile), filepath.Join(partial, keyFile)); err != nil {
+	if err := fill(partial); err != nil {
 		return err
 	}
 	if err := syncDir(partial); err != nil {
@@ -88,18 +94,21 @@ func (n *Node) Backup(dir string) error {
 	default:
 		return admin.ErrBackupRunning
 	}
-	err := copyData(n.cfg.Dir, dir, func(to string) error {
-		if err := n.Store.Copy(StoreIn(to)); err != nil {
-			return err
-		}
-		return n.copyGit(to)
-	})
+	err := copyData(n.cfg.Dir, dir, n.copyContent)
 	if err != nil {
 		n.log.Error("backup", "dir", dir, "error", err)
 		return err
 	}
 	n.log.Info("backup", "dir", dir)
 	return nil
+}
+
+// copyContent copies the store and the git data into a directory.
+func (n *Node) copyContent(to string) error {
+	if err := n.Store.Copy(StoreIn(to)); err != nil {
+		return err
+	}
+	return n.copyGit(to)
 }
 
 // backupPatience is how long a stop waits for a backup.
@@ -111,6 +120,6 @@ func (n *Node) endBackups() error {
 	case n.backups <- struct{}{}:
 		return nil
 	case <-time.After(backupPatience):
-		return errors.New("stopped in the middle of a backup: its .partial is left")
+		return errors.New("stopped in the middle of a backup: a part of it is left")
 	}
 }

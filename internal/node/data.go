@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/graspd/graspd/internal/backup"
 	"github.com/graspd/graspd/internal/contain"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/ledger"
@@ -65,6 +66,7 @@ func (n *Node) openData() (err error) {
 	if n.Store, err = openStore(c); err != nil {
 		return err
 	}
+	n.sweepSnapshots()
 	if n.Moderator, err = moderated(&n.cfg, n.Store); err != nil {
 		return err
 	}
@@ -90,6 +92,9 @@ func openStore(c Config) (*store.Store, error) {
 	if c.Store.FS == nil {
 		if err := os.MkdirAll(c.Dir, 0o750); err != nil {
 			return nil, fmt.Errorf("make data directory: %w", err)
+		}
+		if err := backup.Accept(c.Dir); err != nil {
+			return nil, fmt.Errorf("data in %s: %w", c.Dir, err)
 		}
 	}
 	o := c.Store

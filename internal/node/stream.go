@@ -1,0 +1,87 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/backup"
+	"github.com/graspd/graspd/internal/store"
+)
+
+// snapshots is how the directories are called, in the data directory, that are streamed from.
+const snapshots = "backup-*.tmp"
+
+// StreamClosed writes a data directory that no node has open as one tar, or fails with store.ErrInUse.
+func StreamClosed(ctx context.Context, data string, o store.Options, begin backup.Start) error {
+	return streamed(ctx, data, begin, func(to string, then func() error) error {
+		o.Dir = StoreIn(data)
+		return store.CopyClosed(o, StoreIn(to), func() error {
+			if err := copyClosedGit(data, to); err != nil {
+				return err
+			}
+			return then() // before anybody else may open it
+		})
+	})
+}
+
+// Stream writes everything as one tar while this node runs, one backup at a time.
+func (n *Node) Stream(ctx context.Context, begin backup.Start) error {
+	select {
+	case n.backups <- struct{}{}:
+		defer func() { <-n.backups }()
+	default:
+		return admin.ErrBackupRunning
+	}
+	err := streamed(ctx, n.cfg.Dir, begin, func(to string, then func() error) error {
+		if err := n.copyContent(to); err != nil {
+			return err
+		}
+		return then()
+	})
+	if err != nil {
+		n.log.Error("backup", "dir", "-", "error", err)
+		return err
+	}
+	n.log.Info("backup", "dir", "-")
+	return nil
+}
+
+// streamed makes a copy in the data directory, by links where that is possible, and writes that.
+func streamed(ctx context.Context, data string, begin backup.Start, copied func(to string, then func() error) error) (err error) {
+	at := time.Now()
+	dir, err := os.MkdirTemp(data, snapshots)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	return copied(dir, func() error {
+		if err := copyKey(filepath.Join(data, keyFile), filepath.Join(dir, keyFile)); err != nil {
+			return err
+		}
+		size, err := backup.Size(dir)
+		if err != nil {
+			return err
+		}
+		w, done, err := begin(size)
+		if err != nil {
+			return err
+		}
+		return backup.Write(ctx, w, dir, at, done)
+	})
+}
+
+// sweepSnapshots removes what a kill has left of backups. What cannot be removed is logged: the relay runs all the same.
+func (n *Node) sweepSnapshots() {
+	left, err := filepath.Glob(filepath.Join(n.cfg.Dir, snapshots))
+	for _, dir := range left {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	if err != nil {
+		n.log.Warn("what an interrupted backup left cannot be removed", "error", fmt.Sprint(err))
+	}
+}
