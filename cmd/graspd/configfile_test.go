@@ -156,3 +156,11 @@ func TestStatusReadsTheFile(t *testing.T) {
 func sameConfig(a, b Config) bool {
 	return fmt.Sprintf("%+v", a) == fmt.Sprintf("%+v", b)
 }
+
+// The doctor knows the domain from the same file.
+func TestTheDoctorReadsTheFile(t *testing.T) {
+	file := written(t, "domain = \"not a host\"\n")
+	if code, _, errs := call(t, "", nil, "doctor", "--config", file); code != exitUsage || !strings.Contains(errs, "not a host") {
+		t.Errorf("exit code %d, said %q", code, errs)
+	}
+}

@@ -32,6 +32,7 @@ func (o *doctorOptions) settings() []setting {
 		boolean("git", "true", "look at git too", &o.HostsGit),
 		text("git-program", "git", "git, 2.39.5 or newer: a path, or a name on PATH", &o.Git.Program).as("PATH"),
 		boolean("publish", "true", "publish a test announcement by a key of its own, and withdraw it", &o.publish),
+		configSetting(),
 	}
 }
 
