@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,8 +16,8 @@ import (
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/hosting"
 	"github.com/graspd/graspd/internal/logs"
-	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/relaysync"
 	"github.com/graspd/graspd/internal/store"
 )
@@ -113,7 +114,11 @@ func (c *Config) serveSettings() []setting {
 		text("name", "graspd", "relay name (NIP-11)", &c.Info.Name),
 		text("description", "A relay for git collaboration over Nostr that keeps itself complete.", "relay description (NIP-11)", &c.Info.Description),
 		text("contact", "", "contact of the operator, a URI (NIP-11)", &c.Info.Contact).as("URI"),
-		pubkey("pubkey", "", "public key of the operator, 64 hex digits (NIP-11)", &c.Info.PubKey).as("HEX"),
+		pubkey("pubkey", "", "public key of the operator, npub or hex (NIP-11); _@DOMAIN is then their name (NIP-05)", &c.Info.PubKey).as("NPUB"),
+		webURL("icon", "", "square picture of the relay (NIP-11)", &c.Info.Icon),
+		webURL("banner", "", "wide picture of the relay (NIP-11)", &c.Info.Banner),
+		webURL("terms-of-service", "", "page with the terms of service (NIP-11)", &c.Info.TermsOfService),
+		webURL("posting-policy", "", "page that says what may be published here (NIP-11)", &c.Info.PostingPolicy),
 	}
 }
 
@@ -270,8 +275,27 @@ func oneOf(name, def, about string, v *string, allowed ...string) setting {
 
 func pubkey(name, def, about string, v *string) setting {
 	return setting{name: name, place: "PUBKEY", def: def, about: about, set: func(s string) error {
-		if _, err := nostr.ParsePubKey(s); err != nil && s != "" {
-			return errors.New("want 64 lower-case hex digits")
+		*v = s
+		if s == "" {
+			return nil
+		}
+		pk, err := policy.ParseAuthor(s)
+		if err == nil {
+			*v = pk.String()
+		}
+		return err
+	}}
+}
+
+// maxURL bounds an address that the relay says of itself, as others read no more of it.
+const maxURL = 1000
+
+// webURL is a flag for the address of a page or a picture.
+func webURL(name, def, about string, v *string) setting {
+	return setting{name: name, place: "URL", def: def, about: about, set: func(s string) error {
+		u, err := url.Parse(s)
+		if s != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || len(s) > maxURL) {
+			return fmt.Errorf("want a URL such as https://example.org/page, of %d bytes at most", maxURL)
 		}
 		*v = s
 		return nil

@@ -18,8 +18,8 @@ type settled struct {
 }
 
 // live are the settings that change while graspd runs.
-var live = []string{"name", "description", "contact", "pubkey", "min-pow", "allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories", "archive",
-	"git-max-push", "git-max-repository", "git-max-author", "git-max-data"}
+var live = []string{"name", "description", "contact", "pubkey", "icon", "banner", "terms-of-service", "posting-policy", "min-pow",
+	"allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories", "archive", "git-max-push", "git-max-repository", "git-max-author", "git-max-data"}
 
 // settleServe reads the settings of serve, and says everything that is wrong with them.
 func settleServe(args []string, std stdio, env environment) (s settled, problems []string, err error) {

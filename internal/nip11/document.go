@@ -27,6 +27,7 @@ type Document struct {
 	Software               string     `json:"software,omitempty"`                 // URL
 	Version                string     `json:"version,omitempty"`
 	TermsOfService         string     `json:"terms_of_service,omitempty"` // URL
+	PostingPolicy          string     `json:"posting_policy,omitempty"`   // URL
 	Negentropy             int        `json:"negentropy,omitempty"`       // version of the protocol of NIP-77, a common extension
 	Limitation             Limitation `json:"limitation,omitzero"`
 }

@@ -173,7 +173,7 @@ func TestJSONNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	lim, _ := o["limitation"].(map[string]any)
-	for _, name := range strings.Fields("name description banner icon pubkey self contact supported_nips supported_grasps repo_acceptance_criteria curation software version terms_of_service negentropy") {
+	for _, name := range strings.Fields("name description banner icon pubkey self contact supported_nips supported_grasps repo_acceptance_criteria curation software version terms_of_service posting_policy negentropy") {
 		if _, ok := o[name]; !ok {
 			t.Errorf("no %s in %s", name, b)
 		}

@@ -43,6 +43,7 @@ func Parse(b []byte) (Document, error) {
 		Software:               o.text("software"),
 		Version:                o.text("version"),
 		TermsOfService:         o.text("terms_of_service"),
+		PostingPolicy:          o.text("posting_policy"),
 		Negentropy:             o.count("negentropy"),
 		Limitation:             parseLimitation(o.object("limitation")),
 	}, nil

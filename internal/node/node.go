@@ -155,11 +155,14 @@ func (c Config) rules(l policy.Lists) policy.Rules {
 	return policy.Rules{Service: c.Service, MinPoW: c.MinPoW, Lists: l, Git: c.Git != nil}
 }
 
+// software is where graspd comes from (NIP-11).
+const software = "https://github.com/graspd/graspd"
+
 // information is the information document (NIP-11) with what the operator says, under some lists.
 func (n *Node) information(info nip11.Document, l policy.Lists) nip11.Document {
 	c := n.cfg
 	c.Lists = l
-	info.Self, info.Software, info.Version, info.RepoAcceptanceCriteria = n.self.String(), "graspd", c.Version, acceptance(c)
+	info.Self, info.Software, info.Version, info.RepoAcceptanceCriteria = n.self.String(), software, c.Version, acceptance(c)
 	archive := c.Archive
 	if archive == nil && l.Archive.Len() > 0 {
 		archive = &Archive{}

@@ -26,6 +26,8 @@ func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request, from front.C
 	switch {
 	case req.URL.Path == "/feed.atom" && (req.Method == http.MethodGet || req.Method == http.MethodHead):
 		r.writePage(w, req, from, r.feedNow)
+	case req.URL.Path == namesPath && (req.Method == http.MethodGet || req.Method == http.MethodHead):
+		write(w, "application/json", r.presented.Load().named(req.URL.Query().Get("name")))
 	case req.URL.Path != "/":
 		http.Error(w, "404 not found: this relay is on /", http.StatusNotFound)
 	case hasToken(req.Header, "Upgrade", "websocket"):

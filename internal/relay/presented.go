@@ -8,8 +8,9 @@ import (
 
 // presented is what the relay says of itself: to programs (NIP-11), and to people.
 type presented struct {
-	info []byte
-	page *page
+	info     []byte
+	operator []byte // their name (NIP-05); nil where they give no key
+	page     *page
 }
 
 func present(info nip11.Document, minPoW int, l Limits, rates front.Rates, s grasp.Service) (*presented, error) {
@@ -23,7 +24,7 @@ func present(info nip11.Document, minPoW int, l Limits, rates front.Rates, s gra
 	if err != nil {
 		return nil, err
 	}
-	return &presented{text, page}, nil
+	return &presented{text, operatorNamed(info), page}, nil
 }
 
 // Present prepares what the relay says of itself from then on, as Config has it: put lets it be seen. It fails, and changes nothing,
