@@ -60,6 +60,7 @@ func (c *Config) policySettings() []setting {
 		text("listen", "127.0.0.1:7334", "address of the relay: WebSocket, NIP-11 and a page for browsers, on /", &c.Listen).as("HOST:PORT"),
 		text("domain", "", "host[:port] under which announcements list this relay (default: the listen address)", &c.Domain).as("HOST[:PORT]"),
 		boolean("git", "true", "host the repositories: clone and push over HTTP (GRASP-01)", &c.HostsGit),
+		boolean("contributors", "false", "take pull requests that contributors push to /prs/<their npub>/<identifier>.git, also for repositories elsewhere (GRASP-06); not without --git", &c.Git.Contributors),
 		number("min-pow", 0, 0, 64, "bits of proof of work that an event must show (NIP-13), also from other relays; 0 is none", &c.MinPoW),
 		list("allow-pubkeys", "", "authors whose events are taken, and no others': npub or hex, or @FILE with one a line; reread on SIGHUP", &c.AllowPubKeys).as("NPUB,…|@FILE"),
 		list("deny-pubkeys", "", "authors whose events are not taken, in the same way", &c.DenyPubKeys).as("NPUB,…|@FILE"),

@@ -20,7 +20,7 @@ func groups() []group {
 		{"A file with settings", []string{"config"}},
 		{"What the relay says of itself", []string{"name", "description", "contact", "pubkey", "icon", "banner", "terms-of-service", "posting-policy"}},
 		{"What is accepted", []string{"min-pow", "allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories", "archive", "archive-read-only"}},
-		{"Repositories", []string{"git", "git-program", "git-max-push", "git-max-repository", "git-max-author", "git-max-data", "git-processes", "git-cache"}},
+		{"Repositories", []string{"git", "contributors", "git-program", "git-max-push", "git-max-repository", "git-max-author", "git-max-data", "git-processes", "git-cache"}},
 		{"Filling from other relays and git servers", []string{"sync", "git-sync", "git-sync-concurrency", "sync-allow-private", "sync-max-relays"}},
 		{"The operator's page and programs that watch", []string{"admin-listen", "admin-hosts", "check"}},
 		{"Disk, memory and log", []string{"disk-floor", "store-cache", "log-level", "log-format", "quiet"}},

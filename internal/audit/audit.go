@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/store"
@@ -147,7 +148,7 @@ func (c Config) each(ctx context.Context, v *store.View, do func(r ledger.Reposi
 // eachStray calls do with the rows that say that files are due of a repository which the log does not know.
 func eachStray(v *store.View, do func(name string, of nip34.Address)) error {
 	return v.EachRow(ledger.DuePrefix, "", func(name string, value []byte) (bool, error) {
-		of, err := nip34.ParseAddress(string(value))
+		of, err := grasp.ParseHosted(string(value))
 		if err != nil {
 			return false, fmt.Errorf("row %s: %w", name, err)
 		}

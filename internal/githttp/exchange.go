@@ -82,11 +82,15 @@ func (x *exchange) answer() error {
 
 // locate reads which repository is meant, and gives what follows it in the path.
 func (x *exchange) locate() (string, error) {
-	owner, identifier, rest, err := grasp.ParseRepositoryPath(strings.TrimPrefix(x.req.URL.EscapedPath(), x.base))
+	path, contributed := x.contributed(strings.TrimPrefix(x.req.URL.EscapedPath(), x.base))
+	owner, identifier, rest, err := grasp.ParseRepositoryPath(path)
 	if err != nil {
 		return "", &failure{status: http.StatusBadRequest, text: err.Error()}
 	}
 	x.of = nip34.Address{Kind: nip34.KindRepository, PubKey: owner, D: identifier}
+	if contributed {
+		x.of = grasp.Contributed(owner, identifier)
+	}
 	return rest, nil
 }
 

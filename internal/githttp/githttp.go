@@ -14,6 +14,7 @@ import (
 	"github.com/graspd/graspd/internal/contain"
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
 )
 
 // DefaultCacheBytes is how much of finished packs is kept, where the operator says nothing.
@@ -37,14 +38,15 @@ const ShownByEvent = 1000
 
 // Config says what is served, and how. Front, Host, Packs and CacheDir are needed.
 type Config struct {
-	Front      *front.Front // whose pools bound what clients take
-	Host       Host
-	Packs      Packs
-	Base       string // of the paths that are served, escaped; "" or such as "/git"
-	Agent      string // what the server calls itself; "" is graspd
-	MaxPush    int64  // bytes of a pack that is pushed; 0 is without a bound
-	CacheDir   string // where packs are while they are sent
-	CacheBytes int64  // of packs that are kept for those who come later; 0 keeps none
+	Front        *front.Front // whose pools bound what clients take
+	Host         Host
+	Packs        Packs
+	Base         string // of the paths that are served, escaped; "" or such as "/git"
+	Agent        string // what the server calls itself; "" is graspd
+	Contributors bool   // pull requests are taken at /prs/<signer npub>/<identifier>.git (GRASP-06)
+	MaxPush      int64  // bytes of a pack that is pushed; 0 is without a bound
+	CacheDir     string // where packs are while they are sent
+	CacheBytes   int64  // of packs that are kept for those who come later; 0 keeps none
 	// FlightBytes bounds packs that are being sent, kept or not: when there is more, nothing new begins. 0 is 2 GiB.
 	FlightBytes int64
 	Logger      *slog.Logger    // nil is silent
@@ -53,24 +55,25 @@ type Config struct {
 
 // Server answers git's requests.
 type Server struct {
-	host     Host
-	packs    Packs
-	base     string
-	agent    string
-	maxPush  atomic.Int64 // bytes of a pack; 0 is without a bound
-	logger   *slog.Logger
-	faults   *contain.Faults
-	requests *front.Pool // in units: what requests take of memory
-	uploads  *uploads
-	texts    *texts
-	cache    *cache
-	counts   counts
+	host         Host
+	packs        Packs
+	base         string
+	agent        string
+	maxPush      atomic.Int64 // bytes of a pack; 0 is without a bound
+	logger       *slog.Logger
+	faults       *contain.Faults
+	requests     *front.Pool // in units: what requests take of memory
+	uploads      *uploads
+	texts        *texts
+	cache        *cache
+	counts       counts
+	contributors bool
 }
 
 // New prepares a server. It takes its pools from the front, so nobody is served yet.
 func New(c Config) *Server {
 	s := &Server{
-		host: c.Host, packs: c.Packs, base: strings.TrimRight(c.Base, "/"), agent: cmp.Or(c.Agent, "graspd"),
+		host: c.Host, packs: c.Packs, base: strings.TrimRight(c.Base, "/"), agent: cmp.Or(c.Agent, "graspd"), contributors: c.Contributors,
 		logger: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), faults: c.Faults,
 		requests: c.Front.NewPool(front.PoolConfig{Name: "units of git requests", Total: 32768, Address: 4096, Little: 64}),
 		uploads:  newUploads(c.Front.NewPool(front.PoolConfig{Name: "git uploads", Total: 32, Address: 4, Little: 1})),
@@ -98,8 +101,20 @@ func (s *Server) takes(req *http.Request) bool {
 	if !ok {
 		return false
 	}
+	below, _ = s.contributed(below)
 	parts := strings.SplitN(below, "/", 4)
 	return len(parts) == 4 && parts[0] == "" && strings.HasSuffix(parts[2], ".git") && parts[3] != ""
+}
+
+// contributed reports whether a path below the base is one that contributors push to, and gives what follows there.
+func (s *Server) contributed(path string) (below string, ok bool) {
+	if !s.contributors {
+		return path, false
+	}
+	if below, ok = strings.CutPrefix(path, grasp.ContributedPath+"/"); ok {
+		return "/" + below, true
+	}
+	return path, false
 }
 
 // shownRefs are those of a repository that does without data, too.

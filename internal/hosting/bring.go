@@ -30,7 +30,10 @@ func (h *Host) Lacks(ctx context.Context, of nip34.Address) (lack ledger.Lack, e
 	}
 	v := h.cfg.Store.View()
 	defer v.Close()
-	return lack, h.ledger.LacksTips(ctx, v, h.cfg.Now(), &lack)
+	if err := h.ledger.LacksTips(ctx, v, h.cfg.Now(), &lack); err != nil {
+		return lack, err
+	}
+	return lack, h.nearer(v, &lack)
 }
 
 // Announced calls do with the address of each announcement with an identifier, served or waiting; with "" of all.

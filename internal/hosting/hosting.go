@@ -28,13 +28,17 @@ type Config struct {
 	Service grasp.Service
 	Mirrors []grasp.RelayURL // whose hosts may have every repository, whatever announcements name
 	Limits  Limits
-	Keeps   func(nip34.Address) bool // whose data stays though the announcement has gone long ago; nil is nobody's
-	Closed  bool                     // nobody pushes to repositories that are only archived
-	Now     func() time.Time         // the wall clock; nil is time.Now
-	Rand    io.Reader                // names of directories; nil is the system's
-	Rest    time.Duration            // between two repositories whose packs are combined; 0 is 5 s
-	Logger  *slog.Logger             // nil is silent
-	Faults  *contain.Faults          // nil notes them nowhere
+
+	// Contributors takes pull requests at /prs/<signer npub>/<identifier>.git (GRASP-06).
+	Contributors bool
+
+	Keeps  func(nip34.Address) bool // whose data stays though the announcement has gone long ago; nil is nobody's
+	Closed bool                     // nobody pushes to repositories that are only archived
+	Now    func() time.Time         // the wall clock; nil is time.Now
+	Rand   io.Reader                // names of directories; nil is the system's
+	Rest   time.Duration            // between two repositories whose packs are combined; 0 is 5 s
+	Logger *slog.Logger             // nil is silent
+	Faults *contain.Faults          // nil notes them nowhere
 }
 
 // Limits bound what is stored. A field that is 0 has its default.
@@ -108,7 +112,7 @@ func New(c Config) *Host {
 	h.jobs.init()
 	h.copies.init()
 	h.ledger = ledger.New(ledger.Config{
-		Objects: objects{c.Disk, c.Logger}, Service: c.Service, Mirrors: c.Mirrors, Store: c.Store,
+		Objects: objects{c.Disk, c.Logger}, Service: c.Service, Mirrors: c.Mirrors, Store: c.Store, Contributors: c.Contributors,
 		Changed: func(of nip34.Address) { h.jobs.push(job{kind: changed, of: of}) },
 		Stirred: func(d string) {
 			if h.watch.Stirred != nil {

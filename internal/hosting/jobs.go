@@ -10,6 +10,7 @@ import (
 
 	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/nip34"
@@ -217,7 +218,11 @@ func (h *Host) do(ctx context.Context, x job) error {
 // share lets others have what a repository has since it changed. Until that is done the next start would do it again.
 func (h *Host) share(ctx context.Context, of nip34.Address) error {
 	generation := h.files.at(of)
-	done, err := h.align(ctx, of)
+	follow := h.align
+	if grasp.IsContributed(of) {
+		follow = h.mirror
+	}
+	done, err := follow(ctx, of)
 	if done {
 		h.files.saw(of, generation)
 		h.jobs.push(job{kind: seen})
@@ -230,7 +235,7 @@ func (h *Host) catchUp() error {
 	v := h.cfg.Store.View()
 	defer v.Close()
 	return v.EachRow(ledger.DuePrefix, "", func(_ string, value []byte) (bool, error) {
-		of, err := nip34.ParseAddress(string(value))
+		of, err := grasp.ParseHosted(string(value))
 		if err != nil {
 			return false, fmt.Errorf("repository whose files are due: %w", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ledger"
 )
 
@@ -14,7 +15,7 @@ func (h *Host) Moved(most int) ([]ledger.Repository, error) {
 	defer v.Close()
 	err := v.EachRow(ledger.Prefix, "", func(_ string, row []byte) (bool, error) {
 		r, err := ledger.Brief(row)
-		if err == nil && !r.Dir.IsZero() && r.Gone == 0 {
+		if err == nil && !r.Dir.IsZero() && r.Gone == 0 && !grasp.IsContributed(r.Of) {
 			list = append(list, r)
 		}
 		if len(list) >= 2*most {

@@ -10,6 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/gitrepo"
 	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/refs"
@@ -226,7 +227,11 @@ func (p *push) show(ctx context.Context) error {
 	if err := p.h.project(ctx, p.call.Of); err != nil {
 		return err
 	}
-	_, err := p.h.align(ctx, p.call.Of)
+	follow := p.h.align
+	if grasp.IsContributed(p.call.Of) {
+		follow = p.h.mirror
+	}
+	_, err := follow(ctx, p.call.Of)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/githttp"
 	"github.com/graspd/graspd/internal/gitrepo"
 	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/refs"
@@ -81,6 +82,13 @@ var nothing = githttp.Repository{Refs: &gitwire.Refs{}}
 func (h *Host) Find(of nip34.Address) (githttp.Repository, bool, error) {
 	v := h.cfg.Store.View()
 	defer v.Close()
+	if grasp.IsContributed(of) {
+		if !h.cfg.Contributors {
+			return nothing, false, nil
+		}
+		r, err := h.show(v, of)
+		return r, true, err
+	}
 	if ok, err := v.HasAddress(of.String()); err != nil || !ok {
 		if err == nil {
 			_, ok, err = v.WaitingAt(of.String())

@@ -80,6 +80,17 @@ func newWorld(t *testing.T, limits hosting.Limits) *world {
 // archiving is a world that archives, and takes pushes to that or not.
 func archiving(t *testing.T, limits hosting.Limits, closed bool, archive policy.Archive) *world {
 	t.Helper()
+	return openWorld(t, limits, closed, archive, false)
+}
+
+// forContributors is a world that takes what contributors push.
+func forContributors(t *testing.T) *world {
+	t.Helper()
+	return openWorld(t, hosting.Limits{}, false, policy.Archive{}, true)
+}
+
+func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.Archive, contributors bool) *world {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -87,17 +98,17 @@ func archiving(t *testing.T, limits hosting.Limits, closed bool, archive policy.
 	}
 	w := &world{T: t, url: "http://" + l.Addr().String(), dir: t.TempDir(), fs: vfs.NewMem()}
 	w.service = ok(grasp.ParseService(l.Addr().String()))
-	rules := policy.Rules{Service: w.service, Git: true, Lists: policy.Lists{Archive: archive}}
+	rules := policy.Rules{Service: w.service, Git: true, Contributors: contributors, Lists: policy.Lists{Archive: archive}}
 	w.store = ok(store.Open(store.Options{Dir: "data", FS: w.fs, Rules: rules.Fingerprint()}))
 	git := ok(gitproc.Open(ctx, gitproc.Config{}))
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
 	w.disk = ok(gitrepo.Open(gitrepo.Config{Dir: w.dir, Git: git, Now: time.Now, Logger: log}))
-	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log})
+	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log})
 	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger(), Now: w.clock, Logger: log})
 	w.host.Through(w.door)
 	w.client = w.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
 	f := front.New(front.Config{Logger: log})
-	f.Handle(githttp.New(githttp.Config{Front: f, Host: w.host, Packs: w.host.Packs(), CacheDir: t.TempDir(), CacheBytes: 1 << 20, Logger: log}).Route())
+	f.Handle(githttp.New(githttp.Config{Front: f, Host: w.host, Packs: w.host.Packs(), Contributors: contributors, CacheDir: t.TempDir(), CacheBytes: 1 << 20, Logger: log}).Route())
 	server := f.Server()
 	var running sync.WaitGroup
 	running.Go(func() { _ = w.door.Run(ctx) })

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/refs"
@@ -250,8 +251,8 @@ func (p *parser) pulls() (s refs.Pulls) {
 }
 
 func (p *parser) address() nip34.Address {
-	a, err := nip34.ParseAddress(p.text())
-	if err != nil || a.Kind != nip34.KindRepository {
+	a, err := grasp.ParseHosted(p.text())
+	if err != nil {
 		p.fail("address")
 	}
 	return a

@@ -178,10 +178,11 @@ func (l *Ledger) tipIsHere(t Turn, p refs.PullRequest) (bool, error) {
 	return false, nil
 }
 
-// pullRequest reads one, with the repositories of the one that it updates where it names none.
+// pullRequest reads one, with the contributed repositories that it names, and with those of the one that it updates where it names none.
 func (l *Ledger) pullRequest(t Turn, e *nostr.Event) (refs.PullRequest, error) {
 	p, err := refs.ReadPullRequest(e)
 	if err != nil || len(p.Repositories) > 0 || p.Updates == (nostr.ID{}) {
+		p.Repositories = append(p.Repositories, l.contributions(e)...)
 		return p, err
 	}
 	first, ok, err := t.Get(p.Updates)

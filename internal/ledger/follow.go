@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nip34"
 )
 
@@ -51,7 +52,7 @@ func (l *Ledger) Followers(t Turn, of nip34.Address) (from Repository, others []
 // still come to rule or be shown, by those who decide for it.
 func (l *Ledger) Kept(t Turn, of nip34.Address) (Repository, []gitwire.ObjectID, error) {
 	r, err := Read(t, of)
-	if err != nil || r.Dir.IsZero() {
+	if err != nil || r.Dir.IsZero() || grasp.IsContributed(of) {
 		return r, nil, err
 	}
 	f, err := l.family(t, of.D)

@@ -43,6 +43,9 @@ type Config struct {
 	Mirrors []grasp.RelayURL
 	Store   *store.Store
 
+	// Contributors says that pull requests are taken at /prs/<signer npub>/<identifier>.git (GRASP-06).
+	Contributors bool
+
 	// Changed is told, after a commit, of each repository whose row is another one since. It must not block.
 	Changed func(nip34.Address)
 	// Stirred is told, after a commit, of each identifier of whose repositories something has come or gone that may change what they
@@ -90,6 +93,8 @@ type touched struct {
 	gone    []nostr.ID         // pull requests that are served no more
 	members bool               // who decides may have changed, or what is complete: all states are looked at
 	owners  []nostr.PubKey     // whose repository is looked at, announcement or not
+
+	contributed []nip34.Address // contributed repositories of which something has come or gone
 }
 
 // New makes a ledger of which nothing is under way.

@@ -116,8 +116,11 @@ func (l *Ledger) arrive(t Turn, a Arrival) (out Arrived, err error) {
 	if err := l.admit(t, &r, a); err != nil {
 		return out, err
 	}
-	x := l.round.touch(a.Of.D)
-	x.members = true
+	if x := l.round.touch(a.Of.D); grasp.IsContributed(a.Of) {
+		x.contributed = append(x.contributed, a.Of)
+	} else {
+		x.members = true
+	}
 	if err := l.touchServed(t, append(out.PullRequests[:len(out.PullRequests):len(out.PullRequests)], a.Tips...)); err != nil {
 		return out, err
 	}
@@ -176,6 +179,9 @@ func (l *Ledger) concerned(of nip34.Address, known map[nostr.ID]refs.Known) []st
 
 // standing is what a push is judged by, and whether the repository is known at all.
 func (l *Ledger) standing(t Turn, of nip34.Address, p refs.Push) (in refs.Standing, r Repository, known bool, err error) {
+	if grasp.IsContributed(of) {
+		return l.standingContributed(t, of, p)
+	}
 	known, err = Known(t, of)
 	if err != nil || !known {
 		return in, r, known, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/refs"
@@ -58,7 +59,11 @@ func (l *Ledger) left(t Turn, e *nostr.Event, gone []*nostr.Event) error {
 			if !slices.Contains(x.gone, e.ID) {
 				x.gone = append(x.gone, e.ID)
 			}
-			x.owner(of.PubKey)
+			if grasp.IsContributed(of) {
+				x.contributed = append(x.contributed, of)
+			} else {
+				x.owner(of.PubKey)
+			}
 		}
 	}
 	return nil
@@ -93,6 +98,11 @@ func (l *Ledger) Settle(t Turn) error {
 func (l *Ledger) settle(t Turn, d string, x *touched) error {
 	if d == anonymous {
 		return nil
+	}
+	for _, of := range contributedOf(d, x) {
+		if err := l.projectContributed(t, of, x); err != nil {
+			return err
+		}
 	}
 	f, err := l.family(t, d)
 	if err != nil {

@@ -23,12 +23,13 @@ import (
 
 // Git says how a node hosts repositories (GRASP-01). Every field has a default.
 type Git struct {
-	Program   string               // a path, or a name looked for on PATH; "" is git
-	Processes int                  // packs that are made for clients at once; 0 is twice the processors
-	Limits    hosting.Limits       // of what is stored
-	Cache     int64                // bytes of packs that are kept for those who ask again; below 0 none, 0 is githttp.DefaultCacheBytes
-	Disk      gitrepo.Repositories // nil is the data directory, by git
-	Sync      *GitSync             // nil fetches from nobody
+	Program      string               // a path, or a name looked for on PATH; "" is git
+	Processes    int                  // packs that are made for clients at once; 0 is twice the processors
+	Limits       hosting.Limits       // of what is stored
+	Cache        int64                // bytes of packs that are kept for those who ask again; below 0 none, 0 is githttp.DefaultCacheBytes
+	Disk         gitrepo.Repositories // nil is the data directory, by git
+	Contributors bool                 // pull requests are taken at /prs/<signer npub>/<identifier>.git (GRASP-06)
+	Sync         *GitSync             // nil fetches from nobody
 }
 
 // GitSync says how repositories complete themselves from other git servers (GRASP-02). Every field has a default.
@@ -61,7 +62,7 @@ func (n *Node) openGit() error {
 	}
 	n.Host = hosting.New(hosting.Config{
 		Closed: c.Archive != nil && c.Archive.ReadOnly,
-		Disk:   disk, Keeps: n.Moderator.KeepsData, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Limits: c.Git.Limits, Now: c.Now,
+		Disk:   disk, Keeps: n.Moderator.KeepsData, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Limits: c.Git.Limits, Contributors: c.Git.Contributors, Now: c.Now,
 		Logger: c.Logger.With("component", "hosting"), Faults: n.faults,
 	})
 	return nil
@@ -110,7 +111,8 @@ func (n *Node) serveGit() error {
 	}
 	n.Web = githttp.New(githttp.Config{
 		Front: n.Front, Host: n.Host, Packs: n.Host.Packs(), Base: c.Service.Base(), Agent: "graspd/" + c.Version, MaxPush: c.Git.Limits.Push,
-		CacheDir: packs, CacheBytes: max(0, kept), Logger: c.Logger.With("component", "git"), Faults: n.faults,
+		Contributors: c.Git.Contributors,
+		CacheDir:     packs, CacheBytes: max(0, kept), Logger: c.Logger.With("component", "git"), Faults: n.faults,
 	})
 	n.Front.Handle(n.Web.Route())
 	pages := repopage.New(repopage.Config{

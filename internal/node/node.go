@@ -152,7 +152,9 @@ func (c Config) withDefaults() Config {
 
 // rules are those that the settings and these lists make.
 func (c Config) rules(l policy.Lists) policy.Rules {
-	return policy.Rules{Service: c.Service, MinPoW: c.MinPoW, Lists: l, Git: c.Git != nil}
+	return policy.Rules{
+		Service: c.Service, MinPoW: c.MinPoW, Lists: l, Git: c.Git != nil, Contributors: c.Git != nil && c.Git.Contributors,
+	}
 }
 
 // software is where graspd comes from (NIP-11).
@@ -174,6 +176,9 @@ func (n *Node) information(info nip11.Document, l policy.Lists) nip11.Document {
 			if archive != nil {
 				info.SupportedGRASPs = append(info.SupportedGRASPs, "GRASP-05")
 			}
+		}
+		if c.Git.Contributors {
+			info.SupportedGRASPs = append(info.SupportedGRASPs, "GRASP-06")
 		}
 	}
 	if archive != nil {

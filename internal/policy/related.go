@@ -3,6 +3,7 @@ package policy
 import (
 	"strings"
 
+	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -10,7 +11,7 @@ import (
 // related accepts what names something served here or is named by it, and some kinds by authors of whom something is
 // served (GRASP-01).
 func (r Rules) related(e *nostr.Event, v View) (Verdict, error) {
-	for _, question := range []func(*nostr.Event, View) (bool, error){byAuthor, r.names, isNamed} {
+	for _, question := range []func(*nostr.Event, View) (bool, error){byAuthor, r.names, isNamed, r.contributed} {
 		if ok, err := question(e, v); ok || err != nil {
 			return Verdict{}, err
 		}
@@ -50,6 +51,25 @@ func (r Rules) names(e *nostr.Event, v View) (bool, error) {
 	for _, id := range refs.IDs {
 		if ok, err := v.Has(id); ok || err != nil {
 			return ok, err
+		}
+	}
+	return false, nil
+}
+
+// contributed takes a pull request whose commit its signer pushes to a repository of their own here (GRASP-06).
+func (r Rules) contributed(e *nostr.Event, _ View) (bool, error) {
+	t, err := nip34.ParseTip(e)
+	if !r.Contributors || err != nil {
+		return false, nil
+	}
+	if _, err := gitwire.ParseObjectID(t.Commit); err != nil {
+		return false, nil
+	}
+	for _, of := range r.Service.Contributions(e) {
+		for _, a := range t.Repositories {
+			if a.D == of.D && !r.Lists.Bars(a) {
+				return true, nil
+			}
 		}
 	}
 	return false, nil

@@ -15,15 +15,16 @@ const version = 3
 
 // Rules are what an operator can decide about acceptance. The zero value lists nothing, so it accepts nothing.
 type Rules struct {
-	Service grasp.Service // where announcements must list this relay
-	MinPoW  int           // bits of proof of work that an event must show (NIP-13), however it comes; 0 is none
-	Lists   Lists         // authors and repositories that are taken, or not
-	Git     bool          // repositories are hosted, so announcements must have a clone URL of the service too
+	Service      grasp.Service // where announcements must list this relay
+	MinPoW       int           // bits of proof of work that an event must show (NIP-13), however it comes; 0 is none
+	Lists        Lists         // authors and repositories that are taken, or not
+	Contributors bool          // pull requests are taken that name a repository of their signer at /prs (GRASP-06)
+	Git          bool          // repositories are hosted, so announcements must have a clone URL of the service too
 }
 
 // Loosens reports whether something that old refused could be accepted now.
 func (r Rules) Loosens(old Rules) bool {
-	return r.Service != old.Service || r.MinPoW < old.MinPoW || old.Git && !r.Git || r.Lists.Loosens(old.Lists)
+	return r.Service != old.Service || r.MinPoW < old.MinPoW || old.Git && !r.Git || r.Contributors && !old.Contributors || r.Lists.Loosens(old.Lists)
 }
 
 // Fingerprint changes when the same event could be decided otherwise: with the domain, the difficulty, the lists, and with
@@ -35,6 +36,9 @@ func (r Rules) Fingerprint() string {
 	}
 	if r.Git {
 		s += " git"
+	}
+	if r.Contributors {
+		s += " contributors"
 	}
 	if a := r.Lists.Archive.fingerprint(); a != "" {
 		s += " archive " + a

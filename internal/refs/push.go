@@ -126,6 +126,8 @@ func (j *judge) sort() (refs, tipRefs []int) {
 		switch {
 		case at > 0 && name(all[at-1]) == name(i), at+1 < len(all) && name(all[at+1]) == name(i):
 			j.refuse(i, Twice, refusedTwice)
+		case grasp.IsContributed(j.in.Of) && !strings.HasPrefix(name(i), tips):
+			j.refuse(i, Namespace, refusedContributed)
 		case isBranchOrTag(name(i)):
 			refs = append(refs, i)
 		case strings.HasPrefix(name(i), tips):

@@ -43,15 +43,16 @@ func flawWithin(inner, outer string) string {
 
 // Reasons beside a ref in the report of a push, which git prints in brackets.
 const (
-	refusedNoState    = "no state event for this push"
-	refusedWithOthers = "refused with the others of this push"
-	refusedAtomic     = "atomic push failed"
-	refusedTwice      = "named twice in this push"
-	refusedNamespace  = "only refs/heads/, refs/tags/ and refs/nostr/<event id> are kept here"
-	refusedDeletion   = "tips of pull requests go with their events: delete the event (kind 5) instead"
-	refusedTipName    = "refs/nostr/ takes event ids only: 64 lower-case hex digits"
-	refusedRepository = "the event with this id does not name this repository"
-	refusedAuthor     = "the state for this push is not by a confirmed maintainer"
+	refusedNoState     = "no state event for this push"
+	refusedWithOthers  = "refused with the others of this push"
+	refusedAtomic      = "atomic push failed"
+	refusedTwice       = "named twice in this push"
+	refusedNamespace   = "only refs/heads/, refs/tags/ and refs/nostr/<event id> are kept here"
+	refusedContributed = "only refs/nostr/<id of a pull request's event> is taken here: branches and tags are pushed to the repository itself"
+	refusedDeletion    = "tips of pull requests go with their events: delete the event (kind 5) instead"
+	refusedTipName     = "refs/nostr/ takes event ids only: 64 lower-case hex digits"
+	refusedRepository  = "the event with this id does not name this repository"
+	refusedAuthor      = "the state for this push is not by a confirmed maintainer"
 )
 
 func refusedState(s State) string { return "not as the state " + short(s.ID.String()) + " says" }

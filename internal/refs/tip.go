@@ -11,7 +11,7 @@ import (
 
 var errTipName = errors.New("no ref of an event")
 
-// tipEvent reads the name of a ref of a tip (GRASP-01): one spelling of an id only, as another would be found by nobody.
+// tipEvent reads the name of a ref of a tip, refs/nostr/<event id> (GRASP-01): one spelling of an id only, as another would be found by nobody.
 func tipEvent(name string) (nostr.ID, error) {
 	hex, ok := strings.CutPrefix(name, tips)
 	if !ok {

@@ -1,0 +1,214 @@
+package hosting_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/refs"
+)
+
+// prs is where a contributor pushes.
+func (w *world) prs(signer byte, d string) string {
+	return strings.Replace(w.service.CloneURL(key(signer), d), "/npub1", "/prs/npub1", 1)
+}
+
+// contribution is a pull request by somebody for a repository, whose commit they push to their own place.
+func (w *world) contribution(by byte, a, d, commit string, at int64) *nostr.Event {
+	return w.event(by, at, nip34.KindPullRequest, nostr.Tag{"c", commit}, nostr.Tag{"a", a}, nostr.Tag{"clone", "https://elsewhere.example/x.git", w.prs(by, d)})
+}
+
+func (w *world) contributed(by byte, d string) ledger.Repository {
+	w.Helper()
+	v := w.store.View()
+	defer v.Close()
+	return ok(ledger.Read(v, grasp.Contributed(key(by), d)))
+}
+
+const elsewhere = "30617:0100000000000000000000000000000000000000000000000000000000000009:tool"
+
+func TestContributorsPushBothWaysRound(t *testing.T) {
+	w := forContributors(t)
+	r := w.newRepo()
+	tip := r.commit("a fix of what is elsewhere")
+	// Nothing is there, and that takes no row and no directory.
+	if got := w.lsRemote(w.prs(2, "tool")); got != "" {
+		t.Errorf("an empty one shows %q", got)
+	}
+	if x := w.contributed(2, "tool"); x.Refs.Generation != 0 || !x.Dir.IsZero() {
+		t.Errorf("a look has left %+v", x)
+	}
+	// The event first.
+	e := w.contribution(2, elsewhere, "tool", tip, now)
+	if v := w.publish(e); !v.OK() || v.Reason != "purgatory: won't be served until git data arrives (commit "+tip+")" {
+		t.Fatalf("%+v", v)
+	}
+	w.waits(e)
+	r.fails("is taken here", "push", w.prs(2, "tool"), tip+":refs/heads/main")
+	r.fails("is taken here", "push", w.prs(2, "tool"), tip+":refs/tags/v1")
+	r.fails("", "push", w.prs(3, "tool"), tip+":"+refs.TipName(e.ID))
+	r.fails("", "push", w.prs(2, "other"), tip+":"+refs.TipName(e.ID))
+	w.waits(e)
+	r.must("push", w.prs(2, "tool"), tip+":"+refs.TipName(e.ID))
+	w.served(e)
+	if got := w.lsRemote(w.prs(2, "tool")); got != lines(tip, refs.TipName(e.ID)) {
+		t.Errorf("after the push: %q", got)
+	}
+	if got := w.lsRemote(w.prs(3, "tool")); got != "" {
+		t.Errorf("somebody else's shows %q", got)
+	}
+	// The commit first.
+	second := r.commit("another")
+	e2 := w.contribution(2, elsewhere, "tool", second, now+1)
+	r.must("push", w.prs(2, "tool"), second+":"+refs.TipName(e2.ID))
+	if got := w.lsRemote(w.prs(2, "tool")); strings.Contains(got, second) {
+		t.Errorf("nobody has signed for it: %q", got)
+	}
+	if v := w.publish(e2); !v.OK() {
+		t.Fatalf("%+v", v)
+	}
+	w.eventually("the tip is served", func() bool { return strings.Contains(w.lsRemote(w.prs(2, "tool")), second) })
+	w.served(e2)
+	other := w.newRepo()
+	other.must("fetch", "-q", w.prs(2, "tool"), refs.TipName(e2.ID))
+	if got := strings.TrimSpace(other.must("rev-parse", "FETCH_HEAD")); got != second {
+		t.Errorf("fetched %s", got)
+	}
+	// Another commit than the event's is never shown.
+	e3 := w.contribution(2, elsewhere, "tool", tip, now+2)
+	r.must("push", w.prs(2, "tool"), second+":"+refs.TipName(e3.ID))
+	w.publish(e3)
+	w.eventually("the wrong commit is dropped", func() bool { return w.host.Stats().Uploads == 0 })
+	if got := w.lsRemote(w.prs(2, "tool")); !strings.Contains(got, tip+" "+refs.TipName(e3.ID)) || strings.Contains(got, second+" "+refs.TipName(e3.ID)) {
+		t.Errorf("its own commit is here: %q", got)
+	}
+}
+
+// TestContributionsAreMirrored into the announced repository, and never back.
+func TestContributionsAreMirrored(t *testing.T) {
+	w := forContributors(t)
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	base := r.commit("base")
+	w.state(1, "tool", now, "refs/heads/main", base)
+	r.must("push", w.cloneURL(repo), "main")
+	tip := r.commit("fix")
+	e := w.contribution(2, repo.Address(), "tool", tip, now)
+	w.publish(e)
+	r.must("push", w.prs(2, "tool"), tip+":"+refs.TipName(e.ID))
+	if got := w.lsRemote(w.cloneURL(repo)); !strings.Contains(got, tip+" "+refs.TipName(e.ID)) {
+		t.Errorf("not mirrored when the push ends:\n%s", got)
+	}
+	// The commit first.
+	tip2 := r.commit("fix 2")
+	e2 := w.contribution(2, repo.Address(), "tool", tip2, now+1)
+	r.must("push", w.prs(2, "tool"), tip2+":"+refs.TipName(e2.ID))
+	w.publish(e2)
+	w.eventually("mirrored", func() bool { return strings.Contains(w.lsRemote(w.cloneURL(repo)), tip2+" "+refs.TipName(e2.ID)) })
+	// Never back.
+	tip3 := r.commit("fix 3")
+	e3 := w.contribution(2, repo.Address(), "tool", tip3, now+2)
+	w.publish(e3)
+	r.must("push", w.cloneURL(repo), tip3+":"+refs.TipName(e3.ID))
+	w.served(e3)
+	time.Sleep(50 * time.Millisecond)
+	if got := w.lsRemote(w.prs(2, "tool")); strings.Contains(got, tip3) {
+		t.Errorf("mirrored back:\n%s", got)
+	}
+	if got := w.lsRemote(w.cloneURL(repo)); !strings.Contains(got, base+" refs/heads/main") {
+		t.Errorf("branches have moved:\n%s", got)
+	}
+}
+
+// TestContributionsToWhatIsAnnouncedLater are mirrored when somebody looks what that repository lacks, and fetched from nobody.
+func TestContributionsToWhatIsAnnouncedLater(t *testing.T) {
+	w := forContributors(t)
+	r := w.newRepo()
+	base := r.commit("base")
+	tip := r.commit("fix")
+	address := nip34.Address{Kind: nip34.KindRepository, PubKey: key(1), D: "tool"}
+	e := w.contribution(2, address.String(), "tool", tip, now)
+	w.publish(e)
+	r.must("push", w.prs(2, "tool"), tip+":"+refs.TipName(e.ID))
+	w.served(e)
+	repo := w.announce(1, "tool", now)
+	w.state(1, "tool", now, "refs/heads/main", base)
+	r.must("push", w.cloneURL(repo), base+":refs/heads/main")
+	if l := w.lacks(repo); len(l.Needs) != 0 {
+		t.Errorf("it is looked for elsewhere: %+v", l.Needs)
+	}
+	w.eventually("mirrored", func() bool { return strings.Contains(w.lsRemote(w.cloneURL(repo)), tip+" "+refs.TipName(e.ID)) })
+}
+
+// TestAContributionThatIsDeleted takes its ref with it, and the repository goes after its last one.
+func TestAContributionThatIsDeleted(t *testing.T) {
+	w := forContributors(t)
+	r := w.newRepo()
+	tip := r.commit("fix")
+	e := w.contribution(2, elsewhere, "tool", tip, now)
+	w.publish(e)
+	r.must("push", w.prs(2, "tool"), tip+":"+refs.TipName(e.ID))
+	if x := w.contributed(2, "tool"); x.Gone != 0 || x.Dir.IsZero() {
+		t.Fatalf("%+v", x)
+	}
+	w.publish(w.event(2, now+5, nostr.KindDeletion, nostr.Tag{"e", e.ID.String()}))
+	w.eventually("it is empty again", func() bool { return w.lsRemote(w.prs(2, "tool")) == "" })
+	if x := w.contributed(2, "tool"); x.Gone == 0 {
+		t.Errorf("it stays for ever: %+v", x)
+	}
+	again := w.contribution(2, elsewhere, "tool", tip, now+6)
+	w.publish(again)
+	r.must("push", w.prs(2, "tool"), tip+":"+refs.TipName(again.ID))
+	if x := w.contributed(2, "tool"); x.Gone != 0 {
+		t.Errorf("it would go with a pull request in it: %+v", x)
+	}
+}
+
+// TestWhatContributorsMayNot: what names no place of its own signer is refused as before, and nothing is there where it is off.
+func TestWhatContributorsMayNot(t *testing.T) {
+	w := forContributors(t)
+	tip := strings.Repeat("a1", 20)
+	for name, e := range map[string]*nostr.Event{
+		"another's":      w.event(2, now, nip34.KindPullRequest, nostr.Tag{"c", tip}, nostr.Tag{"a", elsewhere}, nostr.Tag{"clone", w.prs(3, "tool")}),
+		"other name":     w.event(2, now, nip34.KindPullRequest, nostr.Tag{"c", tip}, nostr.Tag{"a", elsewhere}, nostr.Tag{"clone", w.prs(2, "tools")}),
+		"no repository":  w.event(2, now, nip34.KindPullRequest, nostr.Tag{"c", tip}, nostr.Tag{"clone", w.prs(2, "tool")}),
+		"no clone":       w.event(2, now, nip34.KindPullRequest, nostr.Tag{"c", tip}, nostr.Tag{"a", elsewhere}),
+		"no commit":      w.event(2, now, nip34.KindPullRequest, nostr.Tag{"a", elsewhere}, nostr.Tag{"clone", w.prs(2, "tool")}),
+		"another server": w.event(2, now, nip34.KindPullRequest, nostr.Tag{"c", tip}, nostr.Tag{"a", elsewhere}, nostr.Tag{"clone", strings.Replace(w.prs(2, "tool"), "//", "//x", 1)}),
+		"an issue":       w.event(2, now, nip34.KindIssue, nostr.Tag{"c", tip}, nostr.Tag{"a", elsewhere}, nostr.Tag{"clone", w.prs(2, "tool")}),
+	} {
+		if v := w.publish(e); v.Outcome != policy.Unrelated {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+	if v := w.publish(w.contribution(2, elsewhere, "tool", tip, now)); !v.OK() {
+		t.Errorf("a good one: %+v", v)
+	}
+	get := func(of *world, path string) int {
+		t.Helper()
+		r, err := http.Get(of.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		return r.StatusCode
+	}
+	const service = "/info/refs?service=git-upload-pack"
+	path := strings.TrimPrefix(w.prs(2, "tool"), w.url)
+	if got := get(w, "/prs/npub1xyz/tool.git"+service); got != http.StatusBadRequest {
+		t.Errorf("a malformed npub: %d", got)
+	}
+	off := newWorld(t, hosting.Limits{})
+	if got := get(off, path+service); got != http.StatusNotFound {
+		t.Errorf("where it is off: %d", got)
+	}
+	if v := off.publish(off.contribution(2, elsewhere, "tool", tip, now)); v.Outcome != policy.Unrelated {
+		t.Errorf("where it is off: %+v", v)
+	}
+}

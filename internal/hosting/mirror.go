@@ -1,0 +1,102 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
+)
+
+// mirror lets the announced repositories have the tips of the pull requests that a contributed one has for them (GRASP-06): they are copied
+// within this disk, and never back. It reports whether that is done, as far as it can be.
+func (h *Host) mirror(ctx context.Context, of nip34.Address) (done bool, err error) {
+	var from ledger.Repository
+	var to []ledger.Mirror
+	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
+		from, to, err = h.ledger.Unmirrored(t.Turn, of)
+		return err
+	})
+	done = err == nil
+	for _, m := range to {
+		failed := h.mirrorTo(ctx, from, m)
+		done = done && (failed == nil || hopeless(failed))
+		if hopeless(failed) { // there is no room for it, which whoever owns that repository is to know
+			h.refusals.add(h.refusal(m.To.Of, h.explain(failed)))
+			failed = nil
+		}
+		err = errors.Join(err, failed)
+	}
+	return done, err
+}
+
+func (h *Host) mirrorTo(ctx context.Context, from ledger.Repository, m ledger.Mirror) (err error) {
+	leave, err := h.following.enter(ctx, m.To.Of)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := h.room(ctx, m.To); err != nil {
+		return err
+	}
+	q, proof, err := h.cfg.Disk.CopyInto(ctx, gitrepo.ID(from.Dir), gitrepo.ID(m.To.Dir),
+		gitrepo.Proving{Commits: m.Tips, Haves: idsOf(m.To.Refs.All())})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, q.Close()) }()
+	if err := h.fits(ctx, m.To, proof.Bytes); err != nil {
+		return err
+	}
+	if _, err := h.arrive(ctx, ledger.Arrival{Of: m.To.Of, Tips: m.Events, Bytes: proof.Bytes}, q); err != nil {
+		return err
+	}
+	return h.project(ctx, m.To.Of)
+}
+
+// nearer takes out of what a repository lacks the tips that contributed repositories have here, and has them mirrored: a repository may have
+// been announced after they came.
+func (h *Host) nearer(v *store.View, lack *ledger.Lack) error {
+	if !h.cfg.Contributors {
+		return nil
+	}
+	needs := lack.Needs[:0]
+	for _, n := range lack.Needs {
+		from, ok, err := h.contributedWith(v, n)
+		if err != nil {
+			return err
+		}
+		if ok {
+			h.copies.push(job{kind: shared, of: from})
+		} else {
+			needs = append(needs, n)
+		}
+	}
+	lack.Needs = needs
+	return nil
+}
+
+// contributedWith is the contributed repository that has the tip of a pull request that is served.
+func (h *Host) contributedWith(v *store.View, n ledger.Need) (of nip34.Address, ok bool, err error) {
+	if !n.Tip || n.Came != 0 {
+		return of, false, nil
+	}
+	e, ok, err := v.Get(n.Event)
+	if err != nil || !ok {
+		return of, false, err
+	}
+	for _, of := range h.cfg.Service.Contributions(e) {
+		r, err := ledger.Read(v, of)
+		if err != nil {
+			return of, false, err
+		}
+		if r.Refs.PullRequests.Get(refs.TipName(n.Event)) == n.IDs[0] {
+			return of, true, nil
+		}
+	}
+	return of, false, nil
+}

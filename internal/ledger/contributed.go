@@ -1,0 +1,161 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refs"
+)
+
+// contributions are the contributed repositories that an event names (GRASP-06).
+func (l *Ledger) contributions(e *nostr.Event) []nip34.Address {
+	if !l.Contributors {
+		return nil
+	}
+	return l.Service.Contributions(e)
+}
+
+// standingContributed is what a push to a contributed repository is judged by: there is one at every path, and nobody decides for it.
+func (l *Ledger) standingContributed(t Turn, of nip34.Address, p refs.Push) (in refs.Standing, r Repository, known bool, err error) {
+	if !l.Contributors {
+		return in, r, false, nil
+	}
+	if r, err = Read(t, of); err != nil {
+		return in, r, true, err
+	}
+	in = refs.Standing{
+		Of: of, Members: &grasp.Set{}, Projection: r.Refs, Pending: &l.pending, Relay: l.Service.RelayURL(), Now: t.Now.Unix(),
+	}
+	in.Known, err = l.named(t, p)
+	return in, r, true, err
+}
+
+// projectContributed writes the row of a contributed repository, if it is another one. It goes some time after its last ref.
+func (l *Ledger) projectContributed(t Turn, of nip34.Address, x *touched) error {
+	before, err := Read(t, of)
+	if err != nil || before.Dir.IsZero() {
+		return err
+	}
+	c := refs.Change{Members: &grasp.Set{}, Gone: x.gone}
+	for _, p := range x.tips {
+		if !p.Names(of) || p.Tip.IsZero() {
+			continue
+		}
+		missing, err := l.Objects.Missing(before.Dir, []gitwire.ObjectID{p.Tip})
+		if err != nil {
+			return err
+		}
+		if len(missing) == 0 {
+			c.PullRequests = append(c.PullRequests, p)
+		}
+	}
+	after := before
+	after.Refs = before.Refs.Next(of, c)
+	switch empty := len(after.Refs.PullRequests) == 0; {
+	case !empty:
+		after.Gone = 0
+	case before.Gone == 0:
+		after.Gone = t.Now.Unix()
+	}
+	moved := after.Refs.Generation != before.Refs.Generation
+	if !moved && after.Gone == before.Gone {
+		return nil
+	}
+	if moved {
+		after.Moved = t.Now.Unix()
+	}
+	return l.write(t, after, moved)
+}
+
+// contributedOf are the contributed repositories with that identifier of which something has come or gone.
+func contributedOf(d string, x *touched) []nip34.Address {
+	all := slices.Clone(x.contributed)
+	for _, p := range x.tips {
+		for _, of := range p.Repositories {
+			if grasp.IsContributed(of) && of.D == d && !slices.Contains(all, of) {
+				all = append(all, of)
+			}
+		}
+	}
+	return all
+}
+
+// Mirror is tips that a contributed repository has and an announced one lacks.
+type Mirror struct {
+	To     Repository
+	Events []nostr.ID
+	Tips   []gitwire.ObjectID // in the order of Events
+}
+
+// mirrorsAtOnce is how many tips are mirrored in a turn. Those that are left are with the next change, or when they are found lacking.
+const mirrorsAtOnce = 256
+
+// Unmirrored says what the announced repositories lack that are hosted here, of the pull requests in a contributed one that name them.
+func (l *Ledger) Unmirrored(t Turn, of nip34.Address) (from Repository, out []Mirror, err error) {
+	if from, err = Read(t, of); err != nil || from.Dir.IsZero() {
+		return from, nil, err
+	}
+	m := mirroring{l: l, t: t, at: map[nip34.Address]int{}}
+	for _, x := range from.Refs.PullRequests {
+		if err := m.tip(x); err != nil {
+			return from, nil, fmt.Errorf("who mirrors %s: %w", of, err)
+		}
+		if m.tips >= mirrorsAtOnce {
+			break
+		}
+	}
+	return from, slices.DeleteFunc(m.out, func(x Mirror) bool { return len(x.Events) == 0 }), nil
+}
+
+type mirroring struct {
+	l    *Ledger
+	t    Turn
+	out  []Mirror
+	at   map[nip34.Address]int // of out; -1 is none that is hosted here
+	tips int
+}
+
+func (m *mirroring) tip(x refs.Pull) error {
+	e, ok, err := m.t.Get(x.ID)
+	if err != nil || !ok {
+		return err
+	}
+	for _, to := range nip34.Repositories(e) {
+		i, err := m.place(to)
+		if err != nil {
+			return err
+		}
+		if i < 0 {
+			continue
+		}
+		r := &m.out[i]
+		if r.To.Refs.PullRequests.Get(x.Name()) != x.Tip {
+			r.Events, r.Tips = append(r.Events, x.ID), append(r.Tips, x.Tip)
+			m.tips++
+		}
+	}
+	return nil
+}
+
+// place is where an announced repository stands in out.
+func (m *mirroring) place(of nip34.Address) (int, error) {
+	if i, ok := m.at[of]; ok {
+		return i, nil
+	}
+	m.at[of] = -1
+	own, err := m.l.announcementsOf(m.t, of)
+	if err != nil || !slices.ContainsFunc(own, m.t.Serves) {
+		return -1, err
+	}
+	r, err := Read(m.t, of)
+	if err != nil {
+		return -1, err
+	}
+	m.out = append(m.out, Mirror{To: r})
+	m.at[of] = len(m.out) - 1
+	return m.at[of], nil
+}
