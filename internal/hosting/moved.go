@@ -15,7 +15,10 @@ func (h *Host) Moved(most int) ([]ledger.Repository, error) {
 	defer v.Close()
 	err := v.EachRow(ledger.Prefix, "", func(_ string, row []byte) (bool, error) {
 		r, err := ledger.Brief(row)
-		if err == nil && !r.Dir.IsZero() && r.Gone == 0 && !grasp.IsContributed(r.Of) {
+		if err == nil && grasp.IsContributed(r.Of) { // there is no page of it
+			return true, nil
+		}
+		if err == nil && !r.Dir.IsZero() && r.Gone == 0 {
 			list = append(list, r)
 		}
 		if len(list) >= 2*most {

@@ -49,20 +49,22 @@ func (l *Ledger) projectContributed(t Turn, of nip34.Address, x *touched) error 
 		if err != nil {
 			return err
 		}
-		if len(missing) == 0 {
-			c.PullRequests = append(c.PullRequests, p)
+		if len(missing) > 0 {
+			continue
 		}
+		c.PullRequests = append(c.PullRequests, p)
 	}
 	after := before
 	after.Refs = before.Refs.Next(of, c)
-	switch empty := len(after.Refs.PullRequests) == 0; {
-	case !empty:
-		after.Gone = 0
-	case before.Gone == 0:
-		after.Gone = t.Now.Unix()
+	gone := before.Gone
+	if len(after.Refs.PullRequests) > 0 {
+		gone = 0
+	} else if gone == 0 {
+		gone = t.Now.Unix()
 	}
+	after.Gone = gone
 	moved := after.Refs.Generation != before.Refs.Generation
-	if !moved && after.Gone == before.Gone {
+	if gone == before.Gone && !moved {
 		return nil
 	}
 	if moved {

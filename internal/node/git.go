@@ -62,8 +62,8 @@ func (n *Node) openGit() error {
 	}
 	n.Host = hosting.New(hosting.Config{
 		Closed: c.Archive != nil && c.Archive.ReadOnly,
-		Disk:   disk, Keeps: n.Moderator.KeepsData, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Limits: c.Git.Limits, Contributors: c.Git.Contributors, Now: c.Now,
-		Logger: c.Logger.With("component", "hosting"), Faults: n.faults,
+		Disk:   disk, Keeps: n.Moderator.KeepsData, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Limits: c.Git.Limits, Now: c.Now,
+		Logger: c.Logger.With("component", "hosting"), Faults: n.faults, Contributors: c.Git.Contributors,
 	})
 	return nil
 }
