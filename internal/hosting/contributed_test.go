@@ -211,4 +211,7 @@ func TestWhatContributorsMayNot(t *testing.T) {
 	if v := off.publish(off.contribution(2, elsewhere, "tool", tip, now)); v.Outcome != policy.Unrelated {
 		t.Errorf("where it is off: %+v", v)
 	}
+	if _, found, err := off.host.Find(grasp.Contributed(key(2), "tool")); found || err != nil {
+		t.Errorf("where it is off it is found: %v", err)
+	}
 }
