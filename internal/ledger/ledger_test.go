@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -441,6 +442,100 @@ func TestATipIsShownWhereItIs(t *testing.T) {
 	d.shows(theirs, "main=2")
 	d.push(theirs, 2, command(refs.TipName(pr.ID), 0, 4))
 	d.shows(theirs, "main=2 pr=4")
+}
+
+// TestATipThatComesWithABranch: a pull request that is served already, as its tip is in another repository, gets its ref in this one once
+// a branch or a fetch brings the commit, over a restart, too.
+func TestATipThatComesWithABranch(t *testing.T) {
+	for _, way := range []string{"push", "fetch", "restart", "first"} {
+		t.Run(way, func(t *testing.T) {
+			d := newDesk(t)
+			mine, theirs := d.hosted(), d.announcement(2, "d")
+			state := d.stateOf(2, "d", "main=2")
+			d.wants(refs.Wait, theirs, state)
+			if way != "first" { // what comes first is the announcement's own
+				d.push(theirs, 2, branch("main", 0, 2))
+			}
+			pr, other := d.pullRequest(3, 4, mine, theirs), d.pullRequest(3, 5, mine, theirs)
+			d.wants(refs.Wait, pr, other)
+			d.push(mine, 1, command(refs.TipName(pr.ID), 0, 4))
+			d.push(mine, 1, command(refs.TipName(other.ID), 0, 5))
+			d.are("served", pr, other)
+			a := ledger.Arrival{Of: addressOf(theirs), Dir: ledger.Dir{2}}
+			want := "main=6 pr=4"
+			switch way {
+			case "first":
+				want = "main=2 pr=4"
+				d.arrive(a, id(2), id(4))
+			case "fetch":
+				want = "main=2 pr=4"
+				d.arrive(a, id(4))
+			default:
+				if way == "restart" {
+					d.restart()
+				}
+				d.wants(refs.Wait, d.stateOf(2, "d", "main=6"))
+				d.put(ledger.Dir{2}, id(4)) // which 6 leads to
+				d.push(theirs, 2, branch("main", 2, 6))
+			}
+			d.shows(theirs, want)
+			d.arrive(a, id(5)) // the other one was not forgotten meanwhile
+			d.shows(theirs, want+" pr=5")
+		})
+	}
+}
+
+// TestAwaitedTipsAreBounded: of those that a repository awaits it remembers so many, the newest; and none that has gone meanwhile.
+func TestAwaitedTipsAreBounded(t *testing.T) {
+	d := newDesk(t)
+	mine, theirs := d.hosted(), d.announcement(2, "d")
+	d.wants(refs.Wait, theirs, d.stateOf(2, "d", "main=2"))
+	d.push(theirs, 2, branch("main", 0, 2))
+	var all []gitwire.ObjectID
+	var last *nostr.Event
+	for n := byte(10); n < 10+70; n++ {
+		d.put(ledger.Dir{1}, id(n))
+		all = append(all, id(n))
+		last = d.pullRequest(3, n, mine, theirs)
+		d.wants(refs.Store, last)
+	}
+	d.must(d.turn(func(t ledger.Turn) error { return t.Remove(last.ID, store.ReasonDeleted) }))
+	d.arrive(ledger.Arrival{Of: addressOf(theirs), Dir: ledger.Dir{2}}, all...)
+	pulls := d.kept(theirs).Refs.PullRequests
+	if len(pulls) != 63 || slices.ContainsFunc(pulls, func(p refs.Pull) bool { return p.Tip == id(10) || p.ID == last.ID }) {
+		t.Errorf("%d refs of pull requests: %v", len(pulls), pulls)
+	}
+}
+
+func TestAwaitedTipsGoWithTheRepository(t *testing.T) {
+	for _, data := range []bool{true, false} {
+		d := newDesk(t)
+		mine, theirs := d.hosted(), d.announcement(2, "d")
+		d.wants(refs.Wait, theirs)
+		if data {
+			d.wants(refs.Wait, d.stateOf(2, "d", "main=2"))
+			d.push(theirs, 2, branch("main", 0, 2))
+		}
+		d.put(ledger.Dir{1}, id(4))
+		d.wants(refs.Store, d.pullRequest(3, 4, mine, theirs))
+		rows := func() (n int) {
+			v := d.store.View()
+			defer v.Close()
+			d.must(v.EachRow(ledger.AwaitedPrefix, "", func(string, []byte) (bool, error) { n++; return true, nil }))
+			return n
+		}
+		if n := rows(); n != 1 {
+			t.Errorf("data %t: %d repositories await tips", data, n)
+		}
+		d.must(d.turn(func(turn ledger.Turn) error { return turn.Remove(theirs.ID, store.ReasonDeleted) }))
+		d.must(d.turn(func(turn ledger.Turn) error {
+			_, _, err := d.ledger.Remove(turn, addressOf(theirs), d.now.Unix()+1)
+			return err
+		}))
+		if n := rows(); n != 0 {
+			t.Errorf("data %t: %d repositories that are gone await tips", data, n)
+		}
+	}
 }
 
 // TestLargeStatesThatWait: they leave the room for what waits to others. The oldest ones of an author, and of all, go.

@@ -121,7 +121,11 @@ func (l *Ledger) arrive(t Turn, a Arrival) (out Arrived, err error) {
 	} else {
 		x.members = true
 	}
-	if err := l.touchServed(t, append(out.PullRequests[:len(out.PullRequests):len(out.PullRequests)], a.Tips...)); err != nil {
+	came, err := l.arrivedTips(t, a.Of, r.Dir)
+	if err != nil {
+		return out, err
+	}
+	if err := l.touchServed(t, slices.Concat(out.PullRequests, a.Tips, came)); err != nil {
 		return out, err
 	}
 	out.Release, err = l.release(t, l.concerned(a.Of, in.Known), nil)

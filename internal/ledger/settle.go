@@ -131,13 +131,20 @@ func (l *Ledger) project(f *family, owner nostr.PubKey, served bool, x *touched)
 	if err != nil {
 		return err
 	}
+	tips, err := l.await(f.t, of, before.Dir, x.tips)
+	if err != nil {
+		return err
+	}
 	if before.Refs.Generation == 0 && before.Dir.IsZero() && !slices.ContainsFunc(x.states, func(s refs.State) bool { return len(s.Refs) == 0 }) {
+		if !served {
+			return f.t.SetRow(awaitedName(of), nil)
+		}
 		return nil // nothing has come for it yet
 	}
 	after := before
 	if served {
 		after.Gone = 0
-		change, err := l.change(f, before, x)
+		change, err := l.change(f, before, x, tips)
 		if err != nil {
 			return err
 		}
@@ -155,10 +162,10 @@ func (l *Ledger) project(f *family, owner nostr.PubKey, served bool, x *touched)
 	return l.write(f.t, after, moved)
 }
 
-// change is what has come and gone for one repository.
-func (l *Ledger) change(f *family, r Repository, x *touched) (refs.Change, error) {
+// change is what has come and gone for one repository, with pull requests that name it and whose tips it has.
+func (l *Ledger) change(f *family, r Repository, x *touched, tips []refs.PullRequest) (refs.Change, error) {
 	members := f.decide.Of(r.Of.PubKey)
-	c := refs.Change{Members: members, Gone: x.gone}
+	c := refs.Change{Members: members, PullRequests: tips, Gone: x.gone}
 	states := x.states
 	if x.members {
 		states = nil
@@ -182,18 +189,6 @@ func (l *Ledger) change(f *family, r Repository, x *touched) (refs.Change, error
 		}
 		if ok {
 			c.States = append(c.States, s)
-		}
-	}
-	for _, p := range x.tips {
-		if !p.Names(r.Of) || p.Tip.IsZero() || r.Dir.IsZero() {
-			continue
-		}
-		missing, err := l.Objects.Missing(r.Dir, []gitwire.ObjectID{p.Tip})
-		if err != nil {
-			return c, err
-		}
-		if len(missing) == 0 {
-			c.PullRequests = append(c.PullRequests, p)
 		}
 	}
 	return c, nil

@@ -1,0 +1,122 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refs"
+)
+
+// awaitedKept is of how many served pull requests a repository remembers that their tips have not come yet. The one that was
+// remembered first makes room.
+const awaitedKept = 64
+
+// AwaitedPrefix is that of the names of rows that remember these.
+const AwaitedPrefix = "awaited/"
+
+func awaitedName(of nip34.Address) string { return AwaitedPrefix + hashOf(of) }
+
+// awaited is a pull request that is served and whose tip a repository that it names does not have.
+type awaited struct {
+	event nostr.ID
+	tip   gitwire.ObjectID
+}
+
+const awaitedLen = len(nostr.ID{}) + idLen
+
+var errAwaited = errors.New("the row of awaited tips is damaged")
+
+func (l *Ledger) awaited(t Turn, of nip34.Address) ([]awaited, error) {
+	row, err := t.Row(awaitedName(of))
+	if err != nil {
+		return nil, fmt.Errorf("tips that %s awaits: %w", of, err)
+	}
+	if len(row)%awaitedLen != 0 {
+		return nil, fmt.Errorf("%s: %w", of, errAwaited)
+	}
+	var out []awaited
+	for x := range slices.Chunk(row, awaitedLen) {
+		n := len(nostr.ID{})
+		out = append(out, awaited{nostr.ID(x[:n]), gitwire.ObjectIDOf([idLen]byte(x[n:]))})
+	}
+	return out, nil
+}
+
+func (l *Ledger) setAwaited(t Turn, of nip34.Address, all []awaited) error {
+	var row []byte // nil where there are none
+	for _, x := range all {
+		row = x.tip.AppendRaw(append(row, x.event[:]...))
+	}
+	return t.SetRow(awaitedName(of), row)
+}
+
+// await remembers the pull requests among some whose tips a repository that they name does not have, and gives the others that name it.
+func (l *Ledger) await(t Turn, of nip34.Address, dir Dir, some []refs.PullRequest) (here []refs.PullRequest, err error) {
+	var lack []awaited
+	for _, p := range some {
+		if !p.Names(of) || p.Tip.IsZero() {
+			continue
+		}
+		missing := []gitwire.ObjectID{p.Tip}
+		if !dir.IsZero() {
+			if missing, err = l.Objects.Missing(dir, missing); err != nil {
+				return nil, err
+			}
+		}
+		if len(missing) == 0 {
+			here = append(here, p)
+		} else {
+			lack = append(lack, awaited{p.ID, p.Tip})
+		}
+	}
+	if len(lack) == 0 {
+		return here, nil
+	}
+	all, err := l.awaited(t, of)
+	if err != nil {
+		return nil, err
+	}
+	n := len(all)
+	for _, x := range lack {
+		if !slices.Contains(all, x) {
+			all = append(all, x)
+		}
+	}
+	if len(all) == n {
+		return here, nil
+	}
+	return here, l.setAwaited(t, of, all[max(0, len(all)-awaitedKept):])
+}
+
+// arrivedTips are the pull requests whose tips a repository has now and awaited. It awaits them no more.
+func (l *Ledger) arrivedTips(t Turn, of nip34.Address, dir Dir) ([]nostr.ID, error) {
+	all, err := l.awaited(t, of)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	tips := make([]gitwire.ObjectID, 0, len(all))
+	for _, x := range all {
+		tips = append(tips, x.tip)
+	}
+	missing, err := l.Objects.Missing(dir, unique(tips))
+	if err != nil {
+		return nil, err
+	}
+	var came []nostr.ID
+	var left []awaited
+	for _, x := range all {
+		if slices.Contains(missing, x.tip) {
+			left = append(left, x)
+		} else {
+			came = append(came, x.event)
+		}
+	}
+	if len(came) == 0 {
+		return nil, nil
+	}
+	return came, l.setAwaited(t, of, left)
+}
