@@ -70,7 +70,7 @@ func TestThePrivateListenerWithoutSync(t *testing.T) {
 	if code, b := fetch(t, base+"/readyz"); code != http.StatusOK {
 		t.Errorf("readyz: %d %s", code, b)
 	}
-	if code, b := fetch(t, base+"/status.json"); code != http.StatusOK || !strings.Contains(string(b), `"sync":{"relays":[]}`) {
+	if code, b := fetch(t, base+"/status.json"); code != http.StatusOK || !strings.Contains(string(b), `"dead":0,"matching":0,"relays":[]}`) {
 		t.Errorf("status.json: %d %s", code, b)
 	}
 }

@@ -78,7 +78,7 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 	}
 	gone()
 	page := read(t, h.base+"/")
-	for _, s := range []string{"spam &amp; worse", "deleted: repository " + address, `<button title="put it back, and take it again">restore</button>`} {
+	for _, s := range []string{"spam &amp; worse", "deleted: repository " + address, `<button title="put it back, and take it again" aria-label="restore `} {
 		if !strings.Contains(page, s) {
 			t.Errorf("the page lacks %q", s)
 		}

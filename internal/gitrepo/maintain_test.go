@@ -334,7 +334,10 @@ func held(t *testing.T) (git *gitproc.Git, begun func(), letGo func()) {
 	}
 	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *' repack '*) %s \"$@\" || exit; echo > '%s/begun'; read x < '%s/go'; exit 0;; esac\nexec %s \"$@\"\n",
 		real, dir, dir, real)
-	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700); err != nil {
+	syscall.ForkLock.RLock() // no process is started that would have the program open
+	err = os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if git, err = gitproc.Open(t.Context(), gitproc.Config{Program: filepath.Join(dir, "git")}); err != nil {
