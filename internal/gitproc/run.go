@@ -29,9 +29,11 @@ type Run struct {
 // the error of In or Out.
 func (g *Git) Run(ctx context.Context, c Command, r Run) error {
 	pool := &g.kinds[r.Kind]
+	asked := time.Now()
 	if err := pool.slots.take(ctx, r.Party); err != nil {
 		return fmt.Errorf("%s: %w", c, err)
 	}
+	pool.waited(time.Since(asked))
 	defer pool.slots.give(r.Party)
 	used, err := g.start(ctx, c, r)
 	pool.slots.took(r.Party, used.cpu)

@@ -15,6 +15,13 @@ type Stats struct {
 	ByLimit         uint64        // of those
 	CPU             time.Duration // of all
 	MaxMemory       int64         // bytes: the most that one process had
+	Waits           [len(Waits) + 1]uint64
+	Waited          time.Duration // by all that got a slot
+}
+
+// Waits are the upper bounds of the classes in which Stats counts how long those waited that got a slot; the last class has none.
+var Waits = [...]time.Duration{
+	time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond, time.Second, 5 * time.Second, 15 * time.Second, time.Minute,
 }
 
 // Stats returns the figures of a kind.
@@ -42,6 +49,18 @@ func (p *pool) ended() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stats
+}
+
+// waited notes how long somebody waited for their slot.
+func (p *pool) waited(d time.Duration) {
+	class := 0
+	for class < len(Waits) && d > Waits[class] {
+		class++
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stats.Waits[class]++
+	p.stats.Waited += d
 }
 
 // count notes a process that has ended.

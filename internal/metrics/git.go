@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/graspd/graspd/internal/githttp"
 	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/gitsync"
@@ -150,6 +152,15 @@ func ofProcesses(c *collector) []figure[repositories] {
 			tell(float64(s.ByLimit), "limit")
 		})),
 		counters(c, "graspd_git_processes_cpu_seconds_total", "Processor time of those that have ended.", kind, one(func(s gitproc.Stats) float64 { return s.CPU.Seconds() })),
+		figure[repositories]{c.add("histogram", prometheus.UntypedValue, "graspd_git_process_wait_seconds", "How long work waited for a slot, of what got one.", kind), func(r repositories, to series) {
+			bounds := make([]float64, len(gitproc.Waits))
+			for i, d := range gitproc.Waits {
+				bounds[i] = d.Seconds()
+			}
+			for k, s := range r.processes {
+				to.classes(bounds, s.Waits[:], s.Waited.Seconds(), k.String())
+			}
+		}},
 		gauges(c, "graspd_git_process_most_bytes", "The most memory that one process had.", kind, one(func(s gitproc.Stats) float64 { return float64(s.MaxMemory) })),
 	}
 }

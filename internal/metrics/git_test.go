@@ -44,7 +44,8 @@ func hosted() Config {
 		if k != gitproc.Upload {
 			return gitproc.Stats{}
 		}
-		return gitproc.Stats{Running: 31, Queued: 32, Refused: 33, Ended: 100, Failed: 10, ByLimit: 4, CPU: 1500 * time.Millisecond, MaxMemory: 34}
+		return gitproc.Stats{Running: 31, Queued: 32, Refused: 33, Ended: 100, Failed: 10, ByLimit: 4, CPU: 1500 * time.Millisecond, MaxMemory: 34,
+			Waits: [len(gitproc.Waits) + 1]uint64{3, 0, 2}, Waited: 1250 * time.Millisecond}
 	}}
 	return c
 }
@@ -66,6 +67,8 @@ func TestTheFiguresOfHosting(t *testing.T) {
 		`graspd_git_processes_refused_total{kind="upload"} 33`, `graspd_git_processes_ended_total{kind="upload",outcome="ok"} 90`,
 		`graspd_git_processes_ended_total{kind="upload",outcome="failed"} 6`, `graspd_git_processes_ended_total{kind="upload",outcome="limit"} 4`,
 		`graspd_git_processes_cpu_seconds_total{kind="upload"} 1.5`, `graspd_git_process_most_bytes{kind="upload"} 34`,
+		`graspd_git_process_wait_seconds_bucket{kind="upload",le="0.01"} 3`, `graspd_git_process_wait_seconds_bucket{kind="upload",le="0.1"} 5`,
+		`graspd_git_process_wait_seconds_sum{kind="upload"} 1.25`, `graspd_git_process_wait_seconds_count{kind="upload"} 5`,
 	} {
 		if !strings.Contains(got, "\n"+line+"\n") {
 			t.Errorf("no line %s", line)
