@@ -20,6 +20,7 @@ import (
 	"github.com/graspd/graspd/internal/logs"
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/progress"
+	"github.com/graspd/graspd/internal/systemd"
 )
 
 // serveCommand runs one relay until it is told to stop.
@@ -76,6 +77,9 @@ func orElse(err error) error {
 // serveOn runs the node and what goes on beside it.
 func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, screen *progress.Screen, log *slog.Logger, reread func(context.Context)) error {
 	g, gctx := errgroup.WithContext(ctx)
+	by := managerOf(log)
+	g.Go(func() error { by.tellEnd(gctx); return nil })
+	l.Public = &served{Listener: l.Public, first: func() { by.tell(systemd.Ready) }}
 	g.Go(func() error { reread(gctx); return nil })
 	g.Go(func() error { tendMemory(gctx, readFooting, debug.FreeOSMemory); return nil })
 	g.Go(func() error { sayNothingCarried(gctx, n); return nil })
