@@ -1,5 +1,5 @@
-// Package backup makes one tar of a data directory, which tells whether it is complete, and reads such a tar; and it says which of
-// the backups in a directory are kept, and when the next one is due. Read Write, Unpack and Verify for the first, Plan for the second.
+// Package backup makes one tar of a data directory, which tells whether it is complete, and reads such a tar. Read Write, Unpack and
+// Verify.
 package backup
 
 import (
