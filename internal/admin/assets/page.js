@@ -48,7 +48,6 @@ function order(id, { order: ids, new: rows = {} }) {
     if (keep.has(row.id)) { row.classList.remove("gone"); continue; }
     if (!row.contains(document.activeElement)) { row.remove(); continue; }
     row.classList.add("gone");
-    row.addEventListener("focusout", () => setTimeout(() => { if (row.classList.contains("gone") && !row.contains(document.activeElement)) row.remove(); }));
   }
   const anchor = [...body.rows].find((row) => row.contains(document.activeElement));
   const cut = anchor ? ids.indexOf(anchor.id) : -1;
@@ -93,7 +92,10 @@ function show({ cells = {}, rows = {}, tables = {} }) {
 
 say("connecting", false);
 times();
-setInterval(times, 1000);
+setInterval(() => {
+  times();
+  for (const row of document.querySelectorAll("tr.gone")) if (!row.contains(document.activeElement)) row.remove();
+}, 1000);
 const { of, version } = document.body.dataset;
 const source = new EventSource("changes?" + new URLSearchParams({ of, version }));
 source.onopen = () => say("live view", false);
@@ -110,7 +112,7 @@ document.addEventListener("submit", (event) => {
   const button = form.querySelector("button");
   button.setAttribute("aria-disabled", "true");
   fetch(form.action, { method: "POST", body: data })
-    .then((answer) => answer.text().then((text) => say(!answer.ok ? text || "it failed" : text.startsWith("{") ? "done" : text, !answer.ok)))
+    .then((answer) => answer.text().then((text) => say(!answer.ok ? text || "it failed" : text.startsWith("{") ? "done" : text.trim(), !answer.ok)))
     .catch(() => say("the relay does not answer", true))
     .finally(() => button.removeAttribute("aria-disabled"));
 });
