@@ -14,13 +14,7 @@ import (
 // open starts a browser of that width and height with one empty page.
 func open(t *testing.T, width, height int) context.Context {
 	t.Helper()
-	name := os.Getenv("CHROMIUM")
-	if name == "" {
-		var err error
-		if name, err = exec.LookPath("chromium"); err != nil {
-			t.Skip("no browser: set CHROMIUM, or run make browser")
-		}
-	}
+	name := chromium(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(name), chromedp.NoSandbox, chromedp.WindowSize(width, height),
@@ -30,6 +24,20 @@ func open(t *testing.T, width, height int) context.Context {
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// chromium is the browser.
+func chromium(t *testing.T) string {
+	t.Helper()
+	name := os.Getenv("CHROMIUM")
+	if name == "" {
+		name = "chromium"
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skip("no browser: set CHROMIUM, or run make browser")
+	}
+	return path
 }
 
 // do runs steps in the browser.

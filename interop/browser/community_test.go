@@ -14,22 +14,30 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// relayOf is one of a hundred relays, each in its own state.
+// How large the community is.
+const (
+	relayCount      = 500
+	repositoryCount = 10_000
+)
+
+// relayOf is one of the relays, each in its own state.
 func relayOf(i int) status.Relay {
 	covered := 1 - float64(i%9)/100
-	r := status.Relay{URL: grasp.RelayURL(fmt.Sprintf("wss://relay%02d.example.net", i)),
-		Phase: "live", Health: status.Healthy, Connected: true, Bootstrap: i == 3, Want: status.Count{Repositories: 50, Roots: 2500},
-		Confirmed: status.Count{Repositories: 50, Roots: 2500}, LiveREQs: 8, Negentropy: "works", Coverage: &covered,
+	r := status.Relay{URL: grasp.RelayURL(fmt.Sprintf("wss://relay%03d.example.net", i)),
+		Phase: "live", Health: status.Healthy, Connected: true, Bootstrap: i == 3, Want: status.Count{Repositories: 100, Roots: 2500},
+		Confirmed: status.Count{Repositories: 100, Roots: 2500}, LiveREQs: 8, Negentropy: "works", Coverage: &covered,
 		Uptime:   new(float64(90+i%10) / float64(90+i%10+i%11)),
 		Counters: status.Counters{Sources: status.Sources{Live: uint64(i * 7), Catchup: 7400}, Gaps: uint64(i % 7 / 6)},
 	}
 	switch {
 	case i%10 == 4:
-		r.Phase, r.Confirmed.Roots, r.InFlight = "syncing", 2500*i/100, 40
+		r.Phase, r.Confirmed.Roots, r.InFlight = "syncing", 5*i, 40
 	case i%10 == 7:
-		r.Phase, r.Connected, r.Health, r.Failures, r.NextAttempt = "waiting", false, status.Degraded, 4, in(90*time.Second)
+		r.Phase, r.Connected, r.Health, r.Failures, r.NextAttempt = "waiting", false, status.Degraded, 4, later
+		r.Cause, r.FailingSince = "dial tcp 203.0.113.9:443: connect: connection refused", status.Moment{Time: begun.Add(-20 * time.Minute)}
 	case i%17 == 16:
-		r.Phase, r.Connected, r.Health, r.Failures, r.NextAttempt = "waiting", false, status.Dead, 61, in(20*time.Hour)
+		r.Phase, r.Connected, r.Health, r.Failures, r.NextAttempt = "waiting", false, status.Dead, 61, muchLater
+		r.Cause, r.FailingSince = "lookup relay: no such host", status.Moment{Time: begun.Add(-75 * time.Hour)}
 	}
 	return r
 }
@@ -37,18 +45,26 @@ func relayOf(i int) status.Relay {
 // in is the moment in so much time.
 func in(d time.Duration) status.Moment { return status.Moment{Time: time.Now().Add(d)} }
 
-// community is what the page shows: a hundred relays, a thousand repositories.
+// Moments of the community: engines tell the same one until an attempt was made.
+var begun, later, muchLater = time.Now(), in(90 * time.Minute), in(20 * time.Hour)
+
+// community is what the page shows: 500 relays, 10,000 repositories.
 type community struct {
 	live    atomic.Int64
 	clients atomic.Int64
+	healed  atomic.Bool // the relay that is first in the table is well
 	retried chan grasp.RelayURL
 }
 
 func (c *community) Relays(context.Context) (out []status.Relay) {
-	for i := range 100 {
+	for i := range relayCount {
 		r := relayOf(i)
-		if i == 0 {
+		if i == 7 {
 			r.Counters.Live = uint64(c.live.Add(1)) // something is new whenever it is asked
+			if c.healed.Load() {
+				r = relayOf(8)
+				r.URL = relayOf(7).URL
+			}
 		}
 		out = append(out, r)
 	}
@@ -59,17 +75,17 @@ func (*community) Ready(context.Context) (bool, []grasp.RelayURL) { return true,
 
 func (*community) Details(context.Context) map[grasp.RelayURL]plan.Details {
 	out := map[grasp.RelayURL]plan.Details{}
-	for i := range 100 {
+	for i := range relayCount {
 		var d plan.Details
-		for j := range 50 {
-			n := (i*10 + j*21) % 1000
-			part := plan.Part{Address: fmt.Sprintf("30617:%064x:%s-%d", n%40, []string{"ngit", "relay", "client", "tools"}[n%4], n), Roots: n % 300, Confirmed: 1 + n%300, Held: 100, Lacks: uint64(max(0, n%29-26))}
+		for j := range 100 {
+			n := (i*20 + j*101) % repositoryCount
+			part := plan.Part{Address: fmt.Sprintf("30617:%064x:%s-%d", n%977, []string{"ngit", "relay", "client", "tools"}[n%4], n), Roots: n % 300, Confirmed: 1 + n%300, Held: 100, Lacks: uint64(max(0, n%29-26))}
 			if i%10 == 4 && j%5 == 0 {
 				part.Confirmed /= 2
 			}
 			d.Parts = append(d.Parts, part)
 		}
-		if i%20 == 6 {
+		if i%100 == 6 {
 			d.Gaps = []plan.Gap{{Found: time.Now(), By: plan.Daily, ID: [32]byte{byte(i)}, Kind: 1111, Created: time.Now().Add(-time.Hour)}}
 		}
 		out[relayOf(i).URL] = d
@@ -95,4 +111,18 @@ type door struct{}
 func (door) Stats() (s ingest.Stats) {
 	s.Refused[policy.Unrelated][0], s.Refused[policy.Invalid][1], s.Refused[policy.Superseded][1] = 5210, 3, 811
 	return s
+}
+
+// hosting is how it stands as a host of repositories.
+func hosting() *status.Git {
+	at := status.Moment{Time: begun.Add(time.Hour)}
+	lack := status.GitLack{Address: "30617:aa4fc8665f5696e33db7e1a572e3b0f5b3d615837b0f362dcb1c8068b098c7b4:relay-1", Lacks: []status.GitNeed{{Event: "ab12", Objects: 3}},
+		Servers: []status.GitServer{{URL: "https://git.example.net", Asked: status.Moment{Time: begun}, Error: "HTTP status 502"}, {URL: "https://code.example.net"}}}
+	return &status.Git{
+		Repositories: 9100, Bytes: 31 << 30, Pushes: 2, Fetches: 14, Waiting: 2, Uploads: 1,
+		Waits:     []status.Wait{{ID: "ab12", Kind: 30618, Repository: "30617:aa4fc8665f5696e33db7e1a572e3b0f5b3d615837b0f362dcb1c8068b098c7b4:relay-1", Why: "until 2 branches and tags are complete here", Until: at}},
+		Refused:   []status.Refusal{{At: at, Repository: "30617:aa4fc8665f5696e33db7e1a572e3b0f5b3d615837b0f362dcb1c8068b098c7b4:relay-1", Reason: "no state event for this push"}},
+		Processes: []status.Processes{{Kind: "fetch", Running: 1, Ended: 40_000, Failed: 5}, {Kind: "upload", Running: 2, Ended: 900}},
+		Sync:      &status.GitSync{Lacking: 1, Worst: []status.GitLack{lack}},
+	}
 }
