@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,23 +161,23 @@ func TestOpenPagesAreBounded(t *testing.T) {
 // countedSync counts what it is asked.
 type countedSync struct {
 	fakeSync
-	relays, details *int
+	relays, details *atomic.Int64
 }
 
 func (s countedSync) Relays(ctx context.Context) []status.Relay {
-	*s.relays++
+	s.relays.Add(1)
 	return s.fakeSync.Relays(ctx)
 }
 
 func (s countedSync) Details(ctx context.Context) map[grasp.RelayURL]plan.Details {
-	*s.details++
+	s.details.Add(1)
 	return s.fakeSync.Details(ctx)
 }
 
 // TestPagesAreMadeForAll: however many ask, the engine is asked once a second, and once in ten for what is costly to tell.
 func TestPagesAreMadeForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var relays, details int
+		var relays, details atomic.Int64
 		c := here
 		c.Sync = countedSync{fakeSync{relays: nil, details: map[grasp.RelayURL]plan.Details{}}, &relays, &details}
 		pages, _ := alive(t, c)
@@ -187,27 +188,28 @@ func TestPagesAreMadeForAll(t *testing.T) {
 			}
 		}
 		ask("/")
-		relays, details = 0, 0
+		relays.Store(0)
+		details.Store(0)
 		for range 50 {
 			ask("/")
 			ask("/repositories.json")
 		}
-		if relays != 0 || details != 0 {
-			t.Errorf("asked %d times, and %d times for details", relays, details)
+		if relays.Load() != 0 || details.Load() != 0 {
+			t.Errorf("asked %d times, and %d times for details", relays.Load(), details.Load())
 		}
 		time.Sleep(time.Second)
 		ask("/")
-		if relays != 1 || details != 0 {
-			t.Errorf("a second later: %d times, and %d times for details", relays, details)
+		if relays.Load() != 1 || details.Load() != 0 {
+			t.Errorf("a second later: %d times, and %d times for details", relays.Load(), details.Load())
 		}
 		time.Sleep(10 * time.Second)
 		ask("/repositories.json")
-		if details != 1 {
-			t.Errorf("ten seconds later: %d times for details", details)
+		if details.Load() != 1 {
+			t.Errorf("ten seconds later: %d times for details", details.Load())
 		}
 		time.Sleep(10 * time.Minute)
-		if details > 16 {
-			t.Errorf("ten minutes later, while nobody looked: %d times for details", details)
+		if details.Load() > 16 {
+			t.Errorf("ten minutes later, while nobody looked: %d times for details", details.Load())
 		}
 	})
 }

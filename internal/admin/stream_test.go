@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,9 +25,48 @@ import (
 // changingSync is an engine whose relays change.
 type changingSync struct {
 	*fakeSync
+	mu *sync.Mutex // guards the relays
 }
 
-func (s changingSync) Relays(context.Context) []status.Relay { return slices.Clone(s.fakeSync.relays) }
+func (s changingSync) Relays(context.Context) []status.Relay {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.fakeSync.relays)
+}
+
+// change gives the engine other relays.
+func (s changingSync) change(do func(relays []status.Relay)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fakeSync.relays = slices.Clone(s.fakeSync.relays)
+	do(s.fakeSync.relays)
+}
+
+// heard is an answer that is read while it is written.
+type heard struct {
+	*httptest.ResponseRecorder
+	mu *sync.Mutex
+}
+
+func (h heard) Write(b []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ResponseRecorder.Write(b)
+}
+
+func (h heard) WriteString(s string) (int, error) { return h.Write([]byte(s)) }
+
+func (h heard) Flush() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ResponseRecorder.Flush()
+}
+
+func (h heard) said() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.Body.String()
+}
 
 // loaded is a page as a browser has it.
 type loaded struct{ of, version string }
@@ -44,13 +85,13 @@ func load(t *testing.T, pages http.Handler, path string) loaded {
 
 // follow opens the stream of a page in a bubble. What came since the last call is told when the bubble rests.
 func follow(ctx context.Context, pages http.Handler, l loaded, lastID string) (came func() string) {
-	w, read := httptest.NewRecorder(), 0
+	w, read := heard{httptest.NewRecorder(), new(sync.Mutex)}, 0
 	r := local(ctx, "/changes?"+url.Values{"of": {l.of}, "version": {l.version}}.Encode())
 	r.Header.Set("Last-Event-ID", lastID)
 	go pages.ServeHTTP(w, r)
 	return func() string {
 		synctest.Wait()
-		s := w.Body.String()[read:]
+		s := w.said()[read:]
 		read += len(s)
 		return s
 	}
@@ -87,17 +128,19 @@ func alive(t *testing.T, c admin.Config) (*admin.Pages, context.Context) {
 func TestOnlyWhatChangedIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := shown()
-		clients := 3
-		c.Clients = func() (int, int) { return clients, 17 }
+		var clients atomic.Int64
+		clients.Store(3)
+		c.Clients = func() (int, int) { return int(clients.Load()), 17 }
 		f := c.Sync.(fakeSync)
-		c.Sync = changingSync{&f}
+		engine := changingSync{&f, new(sync.Mutex)}
+		c.Sync = engine
 		pages, ctx := alive(t, c)
 		page := load(t, pages, "/")
 		came := follow(ctx, pages, page, "")
 		if s := came(); s != ":\n\n" {
 			t.Fatalf("a page that was just loaded hears %s", s)
 		}
-		clients = 4
+		clients.Store(4)
 		time.Sleep(2 * time.Second)
 		s := came()
 		id, p := event(t, s)
@@ -108,8 +151,7 @@ func TestOnlyWhatChangedIsSent(t *testing.T) {
 			t.Errorf("the page is at %s, the stream at %s", again.version, id)
 		}
 
-		f.relays = slices.Clone(f.relays)
-		f.relays[1].Live++
+		engine.change(func(relays []status.Relay) { relays[1].Live++ })
 		time.Sleep(2 * time.Second)
 		s = came()
 		if _, p = event(t, s); len(p.Cells)+len(p.Tables) > 0 || len(p.Rows) != 1 {
@@ -121,8 +163,9 @@ func TestOnlyWhatChangedIsSent(t *testing.T) {
 			}
 		}
 
-		f.relays = slices.Clone(f.relays)
-		f.relays[1].Bootstrap, f.relays[1].Connected, f.relays[1].Phase = true, false, "dialing" // both are the worst, by URL
+		engine.change(func(relays []status.Relay) {
+			relays[1].Bootstrap, relays[1].Connected, relays[1].Phase = true, false, "dialing" // both are the worst, by URL
+		})
 		time.Sleep(2 * time.Second)
 		s = came()
 		if _, p = event(t, s); len(p.Tables["relays"].IDs) != 2 || len(p.Tables["relays"].New) > 0 {
@@ -159,17 +202,17 @@ func TestStreamsOfEveryPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := shown()
 		f := c.Sync.(fakeSync)
-		c.Sync = changingSync{&f}
+		engine := changingSync{&f, new(sync.Mutex)}
+		c.Sync = engine
 		pages, ctx := alive(t, c)
-		heard := map[string]func() string{}
+		told := map[string]func() string{}
 		for _, path := range []string{"/relays?q=other", "/relay?url=wss://other.example.net", "/repository?address=30617:" + owner + ":whole"} {
-			heard[path] = follow(ctx, pages, load(t, pages, path), "")
-			heard[path]()
+			told[path] = follow(ctx, pages, load(t, pages, path), "")
+			told[path]()
 		}
-		f.relays = slices.Clone(f.relays)
-		f.relays[1].Cause, f.relays[1].Failures = "it says no", 1
+		engine.change(func(relays []status.Relay) { relays[1].Cause, relays[1].Failures = "it says no", 1 })
 		time.Sleep(2 * time.Second)
-		for path, came := range heard {
+		for path, came := range told {
 			if s := came(); !strings.Contains(s, "it says no") {
 				t.Errorf("%s hears %s", path, s)
 			}
@@ -185,7 +228,7 @@ func TestStreamsOfEveryPage(t *testing.T) {
 // TestManyViewersShareOneLook: sixteen pages that are kept up to date, of different parts, ask the engine as often as one.
 func TestManyViewersShareOneLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var relays, details int
+		var relays, details atomic.Int64
 		c := here
 		c.Sync = countedSync{fakeSync{details: map[grasp.RelayURL]plan.Details{}}, &relays, &details}
 		pages, ctx := alive(t, c)
@@ -193,10 +236,11 @@ func TestManyViewersShareOneLook(t *testing.T) {
 			follow(ctx, pages, loaded{of: "repositories?q=" + strings.Repeat("x", i)}, "")
 		}
 		synctest.Wait()
-		relays, details = 0, 0
+		relays.Store(0)
+		details.Store(0)
 		time.Sleep(time.Minute)
-		if relays > 30+6+1 || details > 6 {
-			t.Errorf("within a minute the engine is asked %d times, and %d times for what is costly", relays, details)
+		if relays.Load() > 30+6+1 || details.Load() > 6 {
+			t.Errorf("within a minute the engine is asked %d times, and %d times for what is costly", relays.Load(), details.Load())
 		}
 	})
 }
