@@ -320,20 +320,40 @@ func TestLayersMatchTheDocument(t *testing.T) {
 }
 
 var (
-	behaviour = regexp.MustCompile(`(?m)^- .*$`)
+	behaviour = regexp.MustCompile(`(?m)^\| ([a-z0-9-]+) \| ([^|]*) \| .* \|$`)
 	row       = regexp.MustCompile(`(?m)^\|.*$`)
 	reference = regexp.MustCompile("`([a-z]+)\\.(Test[A-Za-z0-9_]+)`")
 )
 
-// TestEveryBehaviourHasItsTest keeps the list of behaviours from naming tests that are gone.
+// TestEveryBehaviourHasItsTest keeps the list of behaviours from naming tests that are gone, and each behaviour to a name of its own, a
+// sentence in bold and few words.
 func TestEveryBehaviourHasItsTest(t *testing.T) {
 	tests := named(t)
-	lines := behaviour.FindAllString(behaviours(t), -1)
-	if len(lines) < 20 {
-		t.Fatalf("only %d behaviours", len(lines))
+	section, _, _ := strings.Cut(behaviours(t), "\n## What goes wrong elsewhere")
+	rows := behaviour.FindAllStringSubmatch(section, -1)
+	if len(rows) < 200 {
+		t.Fatalf("only %d behaviours", len(rows))
 	}
-	for _, line := range lines {
-		exist(t, tests, line)
+	seen := make(map[string]bool)
+	for _, r := range rows {
+		name, text := r[1], r[2]
+		if name == "name" { // the head of a table
+			continue
+		}
+		if seen[name] {
+			t.Errorf("two behaviours are called %s", name)
+		}
+		seen[name] = true
+		if n := len(strings.Fields(text)); n > 45 {
+			t.Errorf("%s takes %d words", name, n)
+		}
+		if !strings.HasPrefix(text, "**") {
+			t.Errorf("%s has no sentence in bold", name)
+		}
+		exist(t, tests, r[0])
+	}
+	if n := strings.Count(section, "\n- "); n > 0 {
+		t.Errorf("%d behaviours stand in no table", n)
 	}
 }
 
