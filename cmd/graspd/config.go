@@ -22,6 +22,8 @@ type Config struct {
 	// AdminListen is the address of the private listener: status.json, healthz, readyz; "" is none.
 	AdminListen string
 	AdminHosts  []string
+	// AdminPubKeys are the keys of those who may manage the relay over its public address (NIP-86), or @FILE.
+	AdminPubKeys []string
 	// Domain is the host[:port] under which announcements list this relay.
 	Domain string
 	// MinPoW is the proof of work that an event must show, in bits.
@@ -99,6 +101,7 @@ func (c *Config) node(service grasp.Service, lists policy.Lists, bootstrap []gra
 	clients, connections := connectionsFor(openFiles(), c.Engine.MaxRelays)
 	n.Connections, n.Rates, n.Proxies, n.AdminHosts = connections, front.Rates{OpenTotal: clients}, c.TrustedProxies, c.AdminHosts
 	n.Info = c.Info
+	n.AdminKeys, _ = c.admins()
 	if c.Sync {
 		n.Sync = &node.Sync{Bootstrap: bootstrap, AllowPrivate: c.SyncAllowPrivate, Engine: c.engine()}
 	}

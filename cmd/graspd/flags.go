@@ -92,6 +92,7 @@ func (c *Config) serveSettings() []setting {
 		boolean("git-sync", "true", "fetch git data that is lacked from the servers that announcements name (GRASP-02); not without --sync", &c.GitSync),
 		number("git-sync-concurrency", 8, 1, 1000, "such fetches at once", &c.GitSyncConcurrency),
 		boolean("archive-read-only", "false", "take no pushes to repositories that are only archived", &c.ArchiveReadOnly),
+		list("admin-pubkeys", "", "who may manage this relay over its public address by signed requests (NIP-86): npub or hex, or @FILE with one a line; none = nobody", &c.AdminPubKeys).as("NPUB,…|@FILE"),
 		list("admin-hosts", "", "host names under which the private listener may be asked for, beside addresses and names without a dot", &c.AdminHosts).as("HOST,…"),
 		prefixes("trusted-proxies", "", "addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed; set it behind one", &c.TrustedProxies).as("CIDR,…"),
 		list("bootstrap", "", "relay URLs to fill from, as if every repository named them; may be repeated or comma-separated", &c.Bootstrap).as("URL,…"),

@@ -22,7 +22,7 @@ func groups() []group {
 		{"What is accepted", []string{"min-pow", "allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories", "archive", "archive-read-only"}},
 		{"Repositories", []string{"git", "contributors", "git-program", "git-max-push", "git-max-repository", "git-max-author", "git-max-data", "git-processes", "git-cache"}},
 		{"Filling from other relays and git servers", []string{"sync", "git-sync", "git-sync-concurrency", "sync-allow-private", "sync-max-relays"}},
-		{"The operator's page and programs that watch", []string{"admin-listen", "admin-hosts", "check"}},
+		{"The operator's page and programs that watch", []string{"admin-listen", "admin-pubkeys", "admin-hosts", "check"}},
 		{"Disk, memory and log", []string{"disk-floor", "store-cache", "log-level", "log-format", "quiet"}},
 		{"How relays are followed, which hardly anybody has to change", []string{"sync-batch-window", "sync-quick-reconnect", "sync-resync-interval",
 			"sync-check-interval", "sync-startup-delay", "sync-base-backoff", "sync-max-backoff", "sync-dead-after", "sync-dead-retry",

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 )
 
@@ -40,6 +42,18 @@ func (c *Config) lists() (l policy.Lists, problems []string) {
 		problems = append(problems, bad...)
 	}
 	return l, problems
+}
+
+// admins are the keys of those who may manage the relay, and what is wrong with them.
+func (c *Config) admins() (keys []nostr.PubKey, problems []string) {
+	problems = readList("--admin-pubkeys", c.AdminPubKeys, func(s string) error {
+		pk, err := policy.ParseAuthor(s)
+		if err == nil && !slices.Contains(keys, pk) {
+			keys = append(keys, pk)
+		}
+		return err
+	})
+	return keys, problems
 }
 
 // archive says what is wrong with how repositories are to be archived. Who carries what does not list them has to fetch it.

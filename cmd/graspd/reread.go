@@ -33,9 +33,10 @@ func settleServe(args []string, std stdio, env environment) (s settled, problems
 		problems = append(problems, err.Error())
 	}
 	_, bad := s.bootstrap()
+	_, strange := s.admins()
 	lists, wrong := s.Config.lists()
 	s.lists = lists
-	return s, slices.Concat(problems, bad, wrong, s.archive()), nil
+	return s, slices.Concat(problems, bad, strange, wrong, s.archive()), nil
 }
 
 // recorded lets settings note the texts that they are set to, by their flags.

@@ -39,6 +39,7 @@ var layers = map[string]int{
 	"internal/nip11":      2,
 	"internal/nip19":      2,
 	"internal/nip34":      2,
+	"internal/nip98":      2,
 	"internal/grasp":      3,
 	"internal/corpus":     4,
 	"internal/policy":     4,
@@ -63,6 +64,7 @@ var layers = map[string]int{
 	"internal/ingest":     9,
 	"internal/audit":      9,
 	"internal/admin":      10,
+	"internal/manage":     10,
 	"internal/front":      9,
 	"internal/relay":      10,
 	"internal/publicnet":  9,
@@ -322,7 +324,7 @@ func TestLayersMatchTheDocument(t *testing.T) {
 var (
 	behaviour = regexp.MustCompile(`(?m)^\| ([a-z0-9-]+) \| ([^|]*) \| .* \|$`)
 	row       = regexp.MustCompile(`(?m)^\|.*$`)
-	reference = regexp.MustCompile("`([a-z]+)\\.(Test[A-Za-z0-9_]+)`")
+	reference = regexp.MustCompile("`([a-z0-9]+)\\.(Test[A-Za-z0-9_]+)`")
 )
 
 // TestEveryBehaviourHasItsTest keeps the list of behaviours from naming tests that are gone, and each behaviour to a name of its own, a

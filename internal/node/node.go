@@ -20,6 +20,7 @@ import (
 	"github.com/graspd/graspd/internal/hosting"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/manage"
 	"github.com/graspd/graspd/internal/moderator"
 	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/nip34"
@@ -48,6 +49,7 @@ type Config struct {
 	Ping        time.Duration            // between two pings to a client; 0 is 30 s
 	Connections int                      // of clients that are accepted at once, more wait in the kernel's queue; 0 is no bound
 	Info        nip11.Document           // what the operator says; Self, Software, Version and RepoAcceptanceCriteria are filled in
+	AdminKeys   []nostr.PubKey           // of those who may manage the relay (NIP-86); none is nobody
 	AdminHosts  []string                 // names under which the private listener may be asked for
 	Git         *Git                     // nil hosts no repositories
 	Sync        *Sync                    // nil fills from nobody
@@ -119,6 +121,9 @@ func New(c Config) (_ *Node, err error) {
 		Rates: c.Rates, Proxies: c.Proxies, Now: c.Now, Logger: c.Logger.With("component", "front"), Faults: n.faults,
 	})
 	n.Front.Handle(front.AddressRoute(c.Service.Base()))
+	if len(c.AdminKeys) > 0 {
+		n.Front.Handle(manage.Route(manage.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Changed: func() { n.Relay.Relist() }, Now: c.Now}))
+	}
 	if c.Git != nil {
 		if err := n.serveGit(); err != nil {
 			return nil, err
@@ -165,6 +170,9 @@ func (n *Node) information(info nip11.Document, l policy.Lists) nip11.Document {
 	c := n.cfg
 	c.Lists = l
 	info.Self, info.Software, info.Version, info.RepoAcceptanceCriteria = n.self.String(), software, c.Version, acceptance(c)
+	if len(c.AdminKeys) > 0 {
+		info.SupportedNIPs = []int{86}
+	}
 	archive := c.Archive
 	if archive == nil && l.Archive.Len() > 0 {
 		archive = &Archive{}

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/graspd/graspd/internal/nip11"
@@ -65,9 +66,11 @@ func (l Limits) withDefaults() Limits {
 // supportedNIPs are those that this package, the store and the policy together keep.
 var supportedNIPs = []int{1, 9, 11, 13, 34, 40, 42, 45, 50, 62, 70, 77}
 
-// document completes what the operator says about the relay with what it does.
+// document completes what the operator says about the relay, and which NIPs others keep beside it, with what it does.
 func (l Limits) document(d nip11.Document) nip11.Document {
-	d.SupportedNIPs = supportedNIPs
+	all := append(slices.Clone(supportedNIPs), d.SupportedNIPs...)
+	slices.Sort(all)
+	d.SupportedNIPs = slices.Compact(all)
 	d.Negentropy = 1
 	d.Limitation = nip11.Limitation{
 		MaxMessageLength:    l.MessageBytes,

@@ -35,7 +35,7 @@ type Config struct {
 	Store   *store.Store
 	Door    *ingest.Door
 	Service grasp.Service  // under which announcements list this relay
-	Info    nip11.Document // what the operator says; limits and supported NIPs are filled in
+	Info    nip11.Document // what the operator says; limits are filled in, and the NIPs that are kept here are added
 	Limits  Limits
 	MinPoW  int // what the door's rules demand (NIP-13), to be told
 	// Serves says whether a repository with this announcement is here by itself; nil: where it lists the service.

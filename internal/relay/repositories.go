@@ -65,6 +65,13 @@ func (r *Relay) listNow() ([]repositoryView, int64, error) {
 	return l.list, more, nil
 }
 
+// Relist has the page list the repositories anew for whoever asks next, as something was taken away or put back.
+func (r *Relay) Relist() {
+	r.listed.mu.Lock()
+	defer r.listed.mu.Unlock()
+	r.listed.until = time.Time{}
+}
+
 // find are those of a list in which every word of a query stands.
 func find(list []repositoryView, query string) []repositoryView {
 	wanted := strings.Fields(strings.ToLower(query))

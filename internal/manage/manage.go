@@ -1,0 +1,127 @@
+// Package manage is the management of a relay by those whom its operator names, over its public address (NIP-86): each request is signed
+// (NIP-98), and what it asks for is decided and noted like what the operator decides. Read Route.
+package manage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/moderate"
+	"github.com/graspd/graspd/internal/nip98"
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// ContentType is the media type of requests and answers.
+const ContentType = "application/nostr+json+rpc"
+
+// MaxBody bounds the body of a request in bytes, and patience how long an answer waits until what is banned is away.
+const (
+	MaxBody  = 64 << 10
+	patience = 10 * time.Second
+)
+
+// Moderation is who decides. Its methods are those of a moderator.Moderator.
+type Moderation interface {
+	Bar(ctx context.Context, o moderate.Order) (moderate.Case, error)
+	LiftSubject(ctx context.Context, s moderate.Subject, by, why string) (bool, error)
+	Settled(ctx context.Context, n uint64) moderate.Case
+	Cases() []moderate.Case
+}
+
+// Config says who may manage what. Every field is needed.
+type Config struct {
+	Service    grasp.Service
+	Keys       []nostr.PubKey // who may
+	Moderation Moderation
+	Changed    func() // called when something was taken away or put back
+	Now        func() time.Time
+}
+
+// manager answers; it keeps which authorizations were used.
+type manager struct {
+	Config
+	urls []string
+
+	mu   sync.Mutex // guards what follows
+	seen nip98.Seen
+}
+
+// Route answers the requests that manage a relay.
+func Route(c Config) front.Route {
+	m := &manager{Config: c, urls: []string{string(c.Service.RelayURL()), c.Service.WebURL()}}
+	return front.Route{Takes: m.takes, Serve: m.serve}
+}
+
+// takes is whether a request is one of management. A proxy may or may not take the service's path off.
+func (m *manager) takes(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	base := m.Service.Base()
+	return err == nil && kind == ContentType && r.Method == http.MethodPost && slices.Contains([]string{"/", base, base + "/"}, r.URL.Path)
+}
+
+func (m *manager) serve(w http.ResponseWriter, r *http.Request, from front.Client) {
+	if wait := max(from.Visitor.MayReceive(), from.Visitor.Admit()); wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(1+int(wait/time.Second)))
+		answer(w, http.StatusTooManyRequests, nil, errors.New("too many requests from your address"))
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	from.Visitor.Received(len(body))
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		answer(w, http.StatusRequestEntityTooLarge, nil, errors.New("a request has at most 64 KiB"))
+		return
+	}
+	if err != nil {
+		answer(w, http.StatusBadRequest, nil, errors.New("the request cannot be read"))
+		return
+	}
+	by, err := m.authorized(r.Header.Get("Authorization"), body)
+	if err != nil {
+		answer(w, http.StatusUnauthorized, nil, err)
+		return
+	}
+	result, err := m.do(r.Context(), body, by)
+	answer(w, http.StatusOK, result, err)
+}
+
+// authorized is the key that has signed a request. What strangers sign is not remembered, so that they take nobody's room.
+func (m *manager) authorized(header string, body []byte) (nostr.PubKey, error) {
+	now := m.Now()
+	e, err := nip98.Check(header, nip98.Request{
+		URLs: m.urls, Method: http.MethodPost, Body: body, May: func(pk nostr.PubKey) bool { return slices.Contains(m.Keys, pk) },
+	}, now)
+	if err != nil {
+		return nostr.PubKey{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return e.PubKey, m.seen.Use(e.ID, now)
+}
+
+// reply is the body of an answer.
+type reply struct {
+	Result any    `json:"result,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// answer sends a result or an error. Whoever has gone needs none.
+func answer(w http.ResponseWriter, code int, result any, err error) {
+	p := reply{Result: result}
+	if err != nil {
+		p = reply{Error: err.Error()}
+	}
+	w.Header().Set("Content-Type", ContentType)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(p)
+}

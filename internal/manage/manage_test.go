@@ -1,0 +1,180 @@
+package manage_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/manage"
+	"github.com/graspd/graspd/internal/moderate"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nip98"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/testkit"
+)
+
+// board decides in memory, and notes who decided what.
+type board struct {
+	cases []moderate.Case
+	notes []string
+}
+
+func (b *board) Bar(_ context.Context, o moderate.Order) (moderate.Case, error) {
+	b.notes = append(b.notes, "bar "+o.Subject.String()+" by "+o.By+": "+o.Why)
+	x := moderate.Case{N: uint64(len(b.cases) + 1), Subject: o.Subject, By: o.By, Why: o.Why, State: moderate.Aside}
+	b.cases = append(b.cases, x)
+	return x, nil
+}
+
+func (b *board) LiftSubject(_ context.Context, s moderate.Subject, by, why string) (bool, error) {
+	for i := range b.cases {
+		if x := &b.cases[i]; x.Subject == s && x.Barred() {
+			b.notes = append(b.notes, "lift "+s.String()+" by "+by+": "+why)
+			x.State = moderate.Left
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (b *board) Settled(_ context.Context, n uint64) moderate.Case { return b.cases[n-1] }
+func (b *board) Cases() []moderate.Case                            { return slices.Clone(b.cases) }
+
+var now = time.Unix(1_800_000_000, 0)
+
+// desk is a relay that testkit.Key(1) manages.
+type desk struct {
+	t *testing.T
+	board
+	front *front.Front
+	n     int64 // makes each authorization another one
+}
+
+func newDesk(t *testing.T, rates front.Rates) *desk {
+	service, err := grasp.ParseService("relay.example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := func() time.Time { return now }
+	d := &desk{t: t, front: front.New(front.Config{Rates: rates, Now: clock})}
+	d.front.Handle(front.Route{Serve: func(w http.ResponseWriter, _ *http.Request, _ front.Client) { io.WriteString(w, "rest") }})
+	d.front.Handle(manage.Route(manage.Config{Service: service, Keys: []nostr.PubKey{testkit.Key(1).PubKey()}, Moderation: &d.board, Changed: func() {}, Now: clock}))
+	return d
+}
+
+func (d *desk) sign(key int64, body string) string {
+	d.n++
+	sum := sha256.Sum256([]byte(body))
+	e := testkit.Sign(testkit.Key(int(key)), now.Unix(), nip98.Kind, strconv.FormatInt(d.n, 10),
+		nostr.Tag{"u", "wss://relay.example.org"}, nostr.Tag{"method", "POST"}, nostr.Tag{"payload", hex.EncodeToString(sum[:])})
+	return "Nostr " + base64.StdEncoding.EncodeToString(e.AppendJSON(nil))
+}
+
+func (d *desk) send(path, kind, auth, body string) (int, string) {
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+	r.RemoteAddr = "198.51.100.1:5"
+	r.Header.Set("Content-Type", kind)
+	r.Header.Set("Authorization", auth)
+	w := httptest.NewRecorder()
+	d.front.Handler().ServeHTTP(w, r)
+	if w.Header().Get("Access-Control-Allow-Origin") != "*" {
+		d.t.Error("no web page may use it")
+	}
+	return w.Code, strings.TrimSpace(w.Body.String())
+}
+
+// TestMethods: each does what it says, and the decision names who took it.
+func TestMethods(t *testing.T) {
+	d := newDesk(t, front.Rates{})
+	key, id := testkit.Key(7).PubKey(), strings.Repeat("ab", 32)
+	npub := nip19.Npub(key)
+	for _, tt := range []struct{ body, want string }{
+		{`{"method":"supportedmethods","params":[]}`, `{"result":["allowevent","banevent","banpubkey","listbannedevents","listbannedpubkeys","unbanpubkey","supportedmethods"]}`},
+		{`{"method":"listbannedpubkeys"}`, `{"result":[]}`},
+		{`{"method":"banpubkey","params":["` + key.String() + `","spam"]}`, `{"result":true}`},
+		{`{"method":"banevent","params":["` + id + `"]}`, `{"result":true}`},
+		{`{"method":"listbannedpubkeys","params":[]}`, `{"result":[{"pubkey":"` + key.String() + `","reason":"spam"}]}`},
+		{`{"method":"listbannedevents","params":[]}`, `{"result":[{"id":"` + id + `"}]}`},
+		{`{"method":"unbanpubkey","params":["` + npub + `","sorry"]}`, `{"result":true}`},
+		{`{"method":"unbanpubkey","params":["` + npub + `"]}`, `{"error":"it is not banned"}`},
+		{`{"method":"allowevent","params":["` + id + `"]}`, `{"result":true}`},
+		{`{"method":"listbannedpubkeys","params":[]}`, `{"result":[]}`},
+		{`{"method":"listbannedevents","params":[]}`, `{"result":[]}`},
+		{`{"method":"banpubkey","params":[]}`, `{"error":"banpubkey: want one parameter and perhaps a reason"}`},
+		{`{"method":"banpubkey","params":[5]}`, `{"error":"banpubkey: the first parameter is no text"}`},
+		{`{"method":"banpubkey","params":["` + npub + `",5]}`, `{"error":"banpubkey: the reason is no text"}`},
+		{`{"method":"changerelayname","params":["x"]}`, `{"error":"no such method; supportedmethods names those that there are"}`},
+		{`[]`, `{"error":"want {\"method\": \"...\", \"params\": [...]}"}`},
+	} {
+		if code, got := d.send("/", manage.ContentType, d.sign(1, tt.body), tt.body); code != http.StatusOK || got != tt.want {
+			t.Errorf("%s: %d %s\nwant %s", tt.body, code, got, tt.want)
+		}
+	}
+	for _, method := range []string{"banpubkey", "banevent"} {
+		body := `{"method":"` + method + `","params":["nobody"]}`
+		if code, got := d.send("/", manage.ContentType, d.sign(1, body), body); code != http.StatusOK || !strings.HasPrefix(got, `{"error":`) {
+			t.Errorf("%s: %d %s", body, code, got)
+		}
+	}
+	by := " by " + nip19.Npub(testkit.Key(1).PubKey()) + ": "
+	want := []string{"bar author " + key.String() + by + "spam", "bar event " + id + by, "lift author " + key.String() + by + "sorry", "lift event " + id + by}
+	if !slices.Equal(d.notes, want) {
+		t.Errorf("decided\n%s\nwant\n%s", strings.Join(d.notes, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestRequests: a stranger, a replay, a large body and what is no request of management get nothing done.
+func TestRequests(t *testing.T) {
+	d := newDesk(t, front.Rates{})
+	body := `{"method":"banpubkey","params":["` + testkit.Key(7).PubKey().String() + `"]}`
+	once := d.sign(1, body)
+	large := body + strings.Repeat(" ", manage.MaxBody)
+	fits := body + strings.Repeat(" ", manage.MaxBody-len(body))
+	for _, tt := range []struct {
+		name, path, kind, auth, body string
+		code                         int
+		want                         string
+	}{
+		{"unsigned", "/", manage.ContentType, "", body, 401, `{"error":"the request must be signed (NIP-98)"}`},
+		{"stranger", "/", manage.ContentType, d.sign(2, body), body, 401, `{"error":"the authorization is by a key that may not do this"}`},
+		{"another body", "/", manage.ContentType, d.sign(1, body), body + " ", 401, `{"error":"the authorization is for another request"}`},
+		{"good", "/", manage.ContentType + "; charset=utf-8", once, body, 200, `{"result":true}`},
+		{"replay", "/", manage.ContentType, once, body, 401, `{"error":"the authorization was used before"}`},
+		{"large", "/", manage.ContentType, d.sign(1, large), large, 413, `{"error":"a request has at most 64 KiB"}`},
+		{"just not", "/", manage.ContentType, d.sign(1, fits), fits, 200, `{"result":true}`},
+		{"another type", "/", "application/json", d.sign(1, body), body, 200, "rest"},
+		{"another path", "/x", manage.ContentType, d.sign(1, body), body, 200, "rest"},
+	} {
+		if code, got := d.send(tt.path, tt.kind, tt.auth, tt.body); code != tt.code || got != tt.want {
+			t.Errorf("%s: %d %s, want %d %s", tt.name, code, got, tt.code, tt.want)
+		}
+	}
+	if len(d.notes) != 2 {
+		t.Errorf("decided: %q", d.notes)
+	}
+}
+
+// TestRequestsAreCharged: what strangers send uses up what their address may have, in requests and in bytes.
+func TestRequestsAreCharged(t *testing.T) {
+	for name, rates := range map[string]front.Rates{"requests": {Requests: 1}, "bytes": {Bytes: 10}} {
+		d, codes := newDesk(t, rates), []int{}
+		for range 11 {
+			code, _ := d.send("/", manage.ContentType, "", strings.Repeat(" ", 99))
+			codes = append(codes, code)
+		}
+		if codes[0] != 401 || codes[10] != 429 {
+			t.Errorf("%s: %v", name, codes)
+		}
+	}
+}

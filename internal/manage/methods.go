@@ -1,0 +1,146 @@
+package manage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/graspd/graspd/internal/moderate"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// call is the body of a request.
+type call struct {
+	Method string            `json:"method"`
+	Params []json.RawMessage `json:"params"`
+}
+
+// asked is a call by somebody.
+type asked struct {
+	call
+	by string // an npub
+}
+
+// methods are what can be asked for, beside supportedmethods.
+var methods = map[string]func(*manager, context.Context, asked) (any, error){
+	"banpubkey":         banning(moderate.ParseAuthor),
+	"unbanpubkey":       lifting(moderate.ParseAuthor),
+	"listbannedpubkeys": listing(moderate.Author, func(s moderate.Subject, why string) any { return bannedKey{s.PubKey.String(), why} }),
+	"banevent":          banning(moderate.ParseEvent),
+	"allowevent":        lifting(moderate.ParseEvent),
+	"listbannedevents":  listing(moderate.Event, func(s moderate.Subject, why string) any { return bannedEvent{s.ID.String(), why} }),
+}
+
+type bannedKey struct {
+	PubKey string `json:"pubkey"`
+	Reason string `json:"reason,omitempty"`
+}
+
+type bannedEvent struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// do does what the body of a request asks for.
+func (m *manager) do(ctx context.Context, body []byte, by nostr.PubKey) (any, error) {
+	a := asked{by: nip19.Npub(by)}
+	if err := json.Unmarshal(body, &a.call); err != nil {
+		return nil, errors.New(`want {"method": "...", "params": [...]}`)
+	}
+	if a.Method == "supportedmethods" {
+		return append(slices.Sorted(maps.Keys(methods)), a.Method), nil
+	}
+	f := methods[a.Method]
+	if f == nil {
+		return nil, errors.New("no such method; supportedmethods names those that there are")
+	}
+	return f(m, ctx, a)
+}
+
+// subject is the first parameter, and the reason that may follow.
+func (c call) subject(parse func(string) (moderate.Subject, error)) (s moderate.Subject, why string, err error) {
+	if len(c.Params) < 1 || len(c.Params) > 2 {
+		return s, "", fmt.Errorf("%s: want one parameter and perhaps a reason", c.Method)
+	}
+	var text string
+	if err := json.Unmarshal(c.Params[0], &text); err != nil {
+		return s, "", fmt.Errorf("%s: the first parameter is no text", c.Method)
+	}
+	if len(c.Params) == 2 {
+		if err := json.Unmarshal(c.Params[1], &why); err != nil {
+			return s, "", fmt.Errorf("%s: the reason is no text", c.Method)
+		}
+	}
+	s, err = parse(text)
+	return s, why, err
+}
+
+// banning has a subject barred, and waits a while until it is away.
+func banning(parse func(string) (moderate.Subject, error)) func(*manager, context.Context, asked) (any, error) {
+	return func(m *manager, ctx context.Context, a asked) (any, error) {
+		s, why, err := a.subject(parse)
+		if err != nil {
+			return nil, err
+		}
+		x, err := m.Moderation.Bar(ctx, moderate.Order{Subject: s, By: a.by, Why: why})
+		if err != nil {
+			return nil, err
+		}
+		m.settle(ctx, x.N)
+		return true, nil
+	}
+}
+
+// lifting takes a ban back, and waits a while until what was kept is back.
+func lifting(parse func(string) (moderate.Subject, error)) func(*manager, context.Context, asked) (any, error) {
+	return func(m *manager, ctx context.Context, a asked) (any, error) {
+		s, why, err := a.subject(parse)
+		if err != nil {
+			return nil, err
+		}
+		n := m.caseOf(s)
+		switch was, err := m.Moderation.LiftSubject(ctx, s, a.by, why); {
+		case err != nil:
+			return nil, err
+		case !was:
+			return nil, errors.New("it is not banned")
+		}
+		m.settle(ctx, n)
+		return true, nil
+	}
+}
+
+// settle waits until a case has come as far as it does, or patience is over. What is decided is in force already.
+func (m *manager) settle(ctx context.Context, n uint64) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	m.Moderation.Settled(ctx, n)
+	m.Changed()
+}
+
+// caseOf is the number of the case by which a subject is barred; 0 is none.
+func (m *manager) caseOf(s moderate.Subject) uint64 {
+	for _, x := range m.Moderation.Cases() {
+		if x.Subject == s && x.Barred() {
+			return x.N
+		}
+	}
+	return 0
+}
+
+// listing lists what is barred of a sort, the newest first.
+func listing(sort moderate.Sort, show func(moderate.Subject, string) any) func(*manager, context.Context, asked) (any, error) {
+	return func(m *manager, _ context.Context, _ asked) (any, error) {
+		out := []any{}
+		for _, x := range m.Moderation.Cases() {
+			if x.Subject.Sort == sort && x.Barred() {
+				out = append(out, show(x.Subject, x.Why))
+			}
+		}
+		return out, nil
+	}
+}

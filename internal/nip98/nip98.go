@@ -1,0 +1,94 @@
+// Package nip98 is the authorization of an HTTP request by a signed event (NIP-98): it makes one, and tells whether one is good for a
+// request. It reads no clock and remembers nothing but in a Seen that somebody keeps.
+package nip98
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// Kind is that of the event, and Age how far its clock may be off.
+const (
+	Kind = nostr.Kind(27235)
+	Age  = time.Minute
+)
+
+// Errors of Check, in the order in which it looks.
+var (
+	ErrNone      = errors.New("the request must be signed (NIP-98)")
+	ErrBase64    = errors.New("the authorization is not base64")
+	ErrEvent     = errors.New("the authorization is no event")
+	ErrKind      = errors.New("the authorization is of another kind")
+	ErrKey       = errors.New("the authorization is by a key that may not do this")
+	ErrTime      = errors.New("the authorization is too old, or of the future")
+	ErrOther     = errors.New("the authorization is for another request")
+	ErrSignature = errors.New("the signature of the authorization is wrong")
+)
+
+// Request is what an authorization has to be for.
+type Request struct {
+	URLs   []string // those that it may name; a slash at the end makes no difference
+	Method string
+	Body   []byte
+	May    func(nostr.PubKey) bool // whether a key may ask for it
+}
+
+// Sign is the value of the Authorization header of a request.
+func Sign(method, url string, body []byte, now time.Time, sign func(*nostr.Event) error) (string, error) {
+	sum := sha256.Sum256(body)
+	e := &nostr.Event{Kind: Kind, CreatedAt: now.Unix(), Tags: nostr.Tags{
+		{"u", url}, {"method", method}, {"payload", hex.EncodeToString(sum[:])},
+	}}
+	if err := sign(e); err != nil {
+		return "", err
+	}
+	return "Nostr " + base64.StdEncoding.EncodeToString(e.AppendJSON(nil)), nil
+}
+
+// Check reads the value of an Authorization header. It returns the event if that is good for a request at some time, or one of the
+// errors above. The signature, which costs the most, is looked at last.
+func Check(header string, q Request, now time.Time) (*nostr.Event, error) {
+	text, ok := strings.CutPrefix(header, "Nostr ")
+	if !ok {
+		return nil, ErrNone
+	}
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, ErrBase64
+	}
+	e, err := nostr.ParseEvent(b)
+	if err != nil {
+		return nil, ErrEvent
+	}
+	named, sum := tagOf(e, "u"), sha256.Sum256(q.Body)
+	is := func(u string) bool { return strings.TrimSuffix(u, "/") == strings.TrimSuffix(named, "/") }
+	switch {
+	case e.Kind != Kind:
+		return nil, ErrKind
+	case !q.May(e.PubKey):
+		return nil, ErrKey
+	case now.Sub(time.Unix(e.CreatedAt, 0)).Abs() > Age:
+		return nil, ErrTime
+	case !slices.ContainsFunc(q.URLs, is):
+		return nil, ErrOther
+	case tagOf(e, "method") != q.Method:
+		return nil, ErrOther
+	case tagOf(e, "payload") != hex.EncodeToString(sum[:]):
+		return nil, ErrOther
+	case nostr.Check(e, nostr.Schnorr{}) != nil:
+		return nil, ErrSignature
+	}
+	return e, nil
+}
+
+func tagOf(e *nostr.Event, name string) string {
+	v, _ := e.Tags.First(name)
+	return v
+}

@@ -1,0 +1,43 @@
+package nip98
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// MaxSeen is how many authorizations a Seen remembers, and seenFor for how long: the longest that one can be good for after it came.
+const (
+	MaxSeen = 1000
+	seenFor = 2 * Age
+)
+
+// Errors of Seen.
+var (
+	ErrReplayed = errors.New("the authorization was used before")
+	ErrMany     = errors.New("too many authorizations in two minutes: try again later")
+)
+
+// Seen is the authorizations that were used, so that each is good for one request. The zero value has seen none. One goroutine uses it
+// at a time.
+type Seen struct{ used []used } // the oldest first
+
+type used struct {
+	id nostr.ID
+	at time.Time
+}
+
+// Use notes an authorization that Check has found good, or says why it counts no more.
+func (s *Seen) Use(id nostr.ID, now time.Time) error {
+	s.used = slices.DeleteFunc(s.used, func(u used) bool { return now.Sub(u.at) > seenFor })
+	switch {
+	case slices.ContainsFunc(s.used, func(u used) bool { return u.id == id }):
+		return ErrReplayed
+	case len(s.used) >= MaxSeen:
+		return ErrMany
+	}
+	s.used = append(s.used, used{id, now})
+	return nil
+}
