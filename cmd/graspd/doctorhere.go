@@ -54,7 +54,7 @@ func examineDisk(dir string, floor uint64, stat func(string) (disk, error)) []do
 	if err != nil {
 		return []doctor.Finding{{What: "disk", Level: doctor.Skipped, Text: fmt.Sprintf("%s cannot be looked at: %v", at, err)}}
 	}
-	free := doctor.Finding{What: "disk", Text: fmt.Sprintf("%s free at %s", sizeText(int64(d.free>>20<<20)), at)}
+	free := doctor.Finding{What: "disk", Text: fmt.Sprintf("%s free at %s", sizeText(int64(wholeUnits(d.free))), at)}
 	switch {
 	case d.free <= floor:
 		free.Level, free.Mend = doctor.Fault, fmt.Sprintf("Below --disk-floor (%s) nothing is stored. Make room, or move the data to a larger disk.", sizeText(int64(floor)))
@@ -71,6 +71,14 @@ func examineDisk(dir string, floor uint64, stat func(string) (disk, error)) []do
 		inodes.Level, inodes.Mend = doctor.Warning, "Repositories are made of files. Use a file system with more inodes before they run out."
 	}
 	return []doctor.Finding{free, inodes}
+}
+
+// wholeUnits rounds a size down to whole GiB, or MiB where it is less than ten of these.
+func wholeUnits(n uint64) uint64 {
+	if n >= 10<<30 {
+		return n >> 30 << 30
+	}
+	return n >> 20 << 20
 }
 
 // examineFiles looks at how many files a process may have open.

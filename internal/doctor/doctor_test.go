@@ -22,6 +22,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/graspd/graspd/internal/doctor"
+	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/testkit"
@@ -60,7 +61,7 @@ func (p *patient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case p.down:
 		w.WriteHeader(http.StatusBadGateway)
-	case r.URL.Path == doctor.AddressPath:
+	case r.URL.Path == front.AddressPath:
 		seen := p.sees
 		if said := r.Header.Get("X-Forwarded-For"); said != "" && p.believes {
 			seen = said

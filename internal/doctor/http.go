@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/nip19"
 )
@@ -23,9 +24,6 @@ const (
 	clocksWarn  = time.Minute
 	clocksFault = 10 * time.Minute
 )
-
-// AddressPath is where the service says which address it takes a client for.
-const AddressPath = "/.well-known/graspd/address"
 
 func (x *examination) ask(ctx context.Context, method, path string, header http.Header, body []byte) (*http.Response, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, x.at.String()+path, bytes.NewReader(body))
@@ -110,13 +108,13 @@ func (x *examination) domain(context.Context) bool {
 // address asks for whom the service takes a client, also one that lies about it.
 func (x *examination) address(ctx context.Context) bool {
 	const lie = "192.0.2.77"
-	r, body, err := x.ask(ctx, http.MethodGet, AddressPath, nil, nil)
+	r, body, err := x.ask(ctx, http.MethodGet, front.AddressPath, nil, nil)
 	seen, bad := netip.ParseAddr(strings.TrimSpace(string(body)))
 	if err != nil || r.StatusCode != http.StatusOK || bad != nil {
 		x.say("address", Skipped, "the relay does not say which address it takes a client for", "")
 		return true
 	}
-	_, body, err = x.ask(ctx, http.MethodGet, AddressPath, http.Header{"X-Forwarded-For": {lie}}, nil)
+	_, body, err = x.ask(ctx, http.MethodGet, front.AddressPath, http.Header{"X-Forwarded-For": {lie}}, nil)
 	switch {
 	case err == nil && strings.TrimSpace(string(body)) == lie && seen.String() != lie:
 		x.say("address", Fault, "the relay believes every client which address it has: limits hold for nobody",

@@ -5,13 +5,13 @@ import (
 	"net/http"
 )
 
-// addressPath is where a client learns which address it is taken for, so that who runs the service sees whether their proxy tells it right.
-const addressPath = "/.well-known/graspd/address"
+// AddressPath is where a client learns which address it is taken for, so that who runs the service sees whether their proxy tells it right.
+const AddressPath = "/.well-known/graspd/address"
 
 // AddressRoute answers, below a base path, with the address whose limits hold for the client.
 func AddressRoute(base string) Route {
 	return Route{
-		Takes: func(r *http.Request) bool { return r.URL.Path == base+addressPath },
+		Takes: func(r *http.Request) bool { return r.URL.Path == base+AddressPath },
 		Serve: func(w http.ResponseWriter, r *http.Request, c Client) {
 			if r.Method != http.MethodGet && r.Method != http.MethodHead {
 				w.Header().Set("Allow", "GET, HEAD, OPTIONS")
