@@ -21,7 +21,8 @@ type model struct {
 	at      map[string]*nostr.Event // by address
 	named   map[string]int          // how many held events name an id or address
 	authors map[nostr.PubKey]int
-	gone    map[string]int64 // author and id or address of what was deleted, and up to when
+	parts   map[nostr.PubKey]int // of their events, those that make them participants
+	gone    map[string]int64     // author and id or address of what was deleted, and up to when
 }
 
 func newModel(t *testing.T, relay string) *model {
@@ -36,7 +37,7 @@ func newModel(t *testing.T, relay string) *model {
 		t.Fatal(err)
 	}
 	return &model{policy.Rules{Service: service}, time.Unix(until, 0), map[nostr.ID]*nostr.Event{}, map[string]*nostr.Event{},
-		map[string]int{}, map[nostr.PubKey]int{}, map[string]int64{}}
+		map[string]int{}, map[nostr.PubKey]int{}, map[nostr.PubKey]int{}, map[string]int64{}}
 }
 
 func cut(u string) (scheme, rest string, ok bool) {
@@ -63,6 +64,7 @@ func (m *model) HasBy(id nostr.ID, by nostr.PubKey) (bool, error) {
 }
 func (m *model) HasAddress(a string) (bool, error)      { return m.at[a] != nil, nil }
 func (m *model) HasAuthor(p nostr.PubKey) (bool, error) { return m.authors[p] > 0, nil }
+func (m *model) TakesPart(p nostr.PubKey) (bool, error) { return m.parts[p] > 0, nil }
 func (m *model) Named(id nostr.ID, a string) (bool, error) {
 	return m.named[id.String()] > 0 || a != "" && m.named[a] > 0, nil
 }
@@ -117,6 +119,9 @@ func (m *model) delete(e *nostr.Event) {
 
 func (m *model) count(e *nostr.Event, by int) {
 	m.authors[e.PubKey] += by
+	if policy.Partakes(e.Kind) {
+		m.parts[e.PubKey] += by
+	}
 	for _, tag := range e.Tags {
 		switch tag.Name() {
 		case "a", "A", "e", "E", "q":

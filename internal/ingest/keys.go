@@ -49,7 +49,7 @@ func (h hasher) waitsFor(e *nostr.Event) []key {
 	switch e.Kind {
 	case nip34.KindRepository, nip34.KindState:
 		keys = append(keys, h.key(withD, e.Tags.D()))
-	case nip34.KindGraspList, nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish:
+	case nip34.KindGraspList, nostr.KindRelayList, nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish:
 		keys = append(keys, h.key(byAuthor, string(e.PubKey[:])))
 	}
 	return keys

@@ -32,14 +32,14 @@ func (s Subject) Covers(a nip34.Address) bool {
 }
 
 // Leaves reports whether an event that names something which has gone goes, too: it does where nothing else that it names is
-// here, as it would not be taken then. What stands for itself, an announcement, a state, a deletion, a request to vanish a list
+// here, as it would not be taken then. What stands for itself, an announcement, a state, a deletion, a request to vanish, a list
 // or a profile, goes only where it is barred itself. An event that stays is asked about again when more has gone.
 func Leaves(s Subject, e *nostr.Event, here Here) (bool, error) {
 	if s.Owns(e) {
 		return true, nil
 	}
 	switch e.Kind {
-	case nip34.KindRepository, nip34.KindState, nip34.KindGraspList, nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish:
+	case nip34.KindRepository, nip34.KindState, nip34.KindGraspList, nostr.KindRelayList, nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish:
 		return false, nil
 	}
 	refs := nip34.References(e)

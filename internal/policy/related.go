@@ -11,12 +11,12 @@ import (
 // related accepts what names something served here or is named by it, and some kinds by authors of whom something is
 // served (GRASP-01).
 func (r Rules) related(e *nostr.Event, v View) (Verdict, error) {
-	for _, question := range []func(*nostr.Event, View) (bool, error){byAuthor, r.names, isNamed, r.contributed} {
+	for _, question := range []func(*nostr.Event, View) (bool, error){r.byAuthor, r.names, isNamed, r.contributed} {
 		if ok, err := question(e, v); ok || err != nil {
 			return Verdict{}, err
 		}
 	}
-	if fromAuthors(e.Kind) {
+	if r.fromAuthors(e.Kind) {
 		return Verdict{Unrelated, "blocked: this relay has nothing by this author and nothing that this event names; " +
 			"publish your repository, issue or patch here first, then this event again"}, nil
 	}
@@ -25,15 +25,34 @@ func (r Rules) related(e *nostr.Event, v View) (Verdict, error) {
 }
 
 // fromAuthors reports whether events of this kind are taken from whoever has an event here.
-func fromAuthors(k nostr.Kind) bool {
-	return k == nostr.KindDeletion || k == nip34.KindGraspList || k == nostr.KindMetadata
+func (r Rules) fromAuthors(k nostr.Kind) bool {
+	return k == nostr.KindDeletion || r.fromParticipants(k)
 }
 
-func byAuthor(e *nostr.Event, v View) (bool, error) {
-	if !fromAuthors(e.Kind) {
-		return false, nil
+// fromParticipants reports whether events of this kind are taken from whoever takes part here: what people say of themselves. Lists of
+// relays (NIP-65) are of use only where mailboxes are asked (GRASP-03).
+func (r Rules) fromParticipants(k nostr.Kind) bool {
+	return k == nip34.KindGraspList || k == nostr.KindMetadata || k == nostr.KindRelayList && r.Mailboxes
+}
+
+// Partakes reports whether an event of this kind makes its author one of those who take part here. Profiles and lists do not, as they
+// are taken from participants alone, and no more when what these took part in has gone; nor do deletions.
+func Partakes(k nostr.Kind) bool {
+	switch k {
+	case nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish, nostr.KindRelayList, nip34.KindGraspList:
+		return false
 	}
-	return v.HasAuthor(e.PubKey)
+	return true
+}
+
+func (r Rules) byAuthor(e *nostr.Event, v View) (bool, error) {
+	switch {
+	case r.fromParticipants(e.Kind):
+		return v.TakesPart(e.PubKey)
+	case e.Kind == nostr.KindDeletion:
+		return v.HasAuthor(e.PubKey)
+	}
+	return false, nil
 }
 
 func (r Rules) names(e *nostr.Event, v View) (bool, error) {

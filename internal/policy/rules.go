@@ -19,12 +19,14 @@ type Rules struct {
 	MinPoW       int           // bits of proof of work that an event must show (NIP-13), however it comes; 0 is none
 	Lists        Lists         // authors and repositories that are taken, or not
 	Contributors bool          // pull requests are taken that name a repository of their signer at /prs (GRASP-06)
+	Mailboxes    bool          // lists of relays (kind 10002) of those who take part are taken (GRASP-03)
 	Git          bool          // repositories are hosted, so announcements must have a clone URL of the service too
 }
 
 // Loosens reports whether something that old refused could be accepted now.
 func (r Rules) Loosens(old Rules) bool {
-	return r.Service != old.Service || r.MinPoW < old.MinPoW || old.Git && !r.Git || r.Contributors && !old.Contributors || r.Lists.Loosens(old.Lists)
+	return r.Service != old.Service || r.MinPoW < old.MinPoW || old.Git && !r.Git || r.Contributors && !old.Contributors ||
+		r.Mailboxes && !old.Mailboxes || r.Lists.Loosens(old.Lists)
 }
 
 // Fingerprint changes when the same event could be decided otherwise: with the domain, the difficulty, the lists, and with
@@ -39,6 +41,9 @@ func (r Rules) Fingerprint() string {
 	}
 	if r.Contributors {
 		s += " contributors"
+	}
+	if r.Mailboxes {
+		s += " mailboxes"
 	}
 	if a := r.Lists.Archive.fingerprint(); a != "" {
 		s += " archive " + a

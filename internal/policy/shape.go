@@ -18,7 +18,8 @@ const (
 	// MaxStateBytes is for repository states (kind 30618): each branch and tag is a tag of at most 300 bytes.
 	MaxStateBytes = 24 * MaxEventBytes
 
-	// MaxProfileBytes is for profiles (kind 0), of which there may be one of everybody who has something here.
+	// MaxProfileBytes is for profiles (kind 0) and lists of relays (kinds 10002 and 10317), of which there may be one of each of
+	// everybody who has something here.
 	MaxProfileBytes = 16 << 10
 )
 
@@ -27,7 +28,7 @@ func MaxBytes(k nostr.Kind) int {
 	switch k {
 	case nip34.KindState:
 		return MaxStateBytes
-	case nostr.KindMetadata:
+	case nostr.KindMetadata, nostr.KindRelayList, nip34.KindGraspList:
 		return MaxProfileBytes
 	}
 	return MaxEventBytes

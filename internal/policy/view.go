@@ -20,6 +20,8 @@ type View interface {
 	Named(id nostr.ID, address string) (bool, error)
 	// HasAuthor reports whether an event of this author is served.
 	HasAuthor(pk nostr.PubKey) (bool, error)
+	// TakesPart reports whether an event of this author is served whose kind is one of Partakes.
+	TakesPart(pk nostr.PubKey) (bool, error)
 }
 
 // MaxAnnouncements is how many announcements with one d a View gives.

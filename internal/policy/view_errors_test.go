@@ -71,6 +71,13 @@ func (f *failing) HasAuthor(pk nostr.PubKey) (bool, error) {
 	return f.View.HasAuthor(pk)
 }
 
+func (f *failing) TakesPart(pk nostr.PubKey) (bool, error) {
+	if err := f.call(); err != nil {
+		return f.said, err
+	}
+	return f.View.TakesPart(pk)
+}
+
 // A view that fails, in whichever call, is never taken for a yes or a no.
 func TestFailingView(t *testing.T) {
 	for _, e := range []*nostr.Event{
@@ -217,6 +224,7 @@ func (y yes) HasBy(nostr.ID, nostr.PubKey) (bool, error) { return bool(y), nil }
 func (y yes) HasAddress(string) (bool, error)            { return bool(y), nil }
 func (y yes) Named(nostr.ID, string) (bool, error)       { return bool(y), nil }
 func (y yes) HasAuthor(nostr.PubKey) (bool, error)       { return bool(y), nil }
+func (y yes) TakesPart(nostr.PubKey) (bool, error)       { return bool(y), nil }
 
 // FuzzDecide decides any event twice: no panic, the same verdict, and one that may be told.
 func FuzzDecide(f *testing.F) {

@@ -56,6 +56,10 @@ func (m *memory) HasAuthor(pk nostr.PubKey) (bool, error) {
 	return m.any(func(e *nostr.Event) bool { return e.PubKey == pk })
 }
 
+func (m *memory) TakesPart(pk nostr.PubKey) (bool, error) {
+	return m.any(func(e *nostr.Event) bool { return e.PubKey == pk && policy.Partakes(e.Kind) })
+}
+
 func (m *memory) Named(id nostr.ID, address string) (bool, error) {
 	return m.any(func(e *nostr.Event) bool {
 		return slices.ContainsFunc(e.Tags, func(t nostr.Tag) bool {

@@ -62,7 +62,7 @@ type flaggedRange struct {
 }
 
 // authorKinds are taken from whoever has an event here, so the first one of an author ends the wait of these.
-var authorKinds = [...]nostr.Kind{nostr.KindDeletion, nostr.KindVanish, nip34.KindGraspList, nostr.KindMetadata}
+var authorKinds = [...]nostr.Kind{nostr.KindDeletion, nostr.KindVanish, nip34.KindGraspList, nostr.KindMetadata, nostr.KindRelayList}
 
 func isOrphan(r flaggedRow) bool { return r.why.Orphan() }
 

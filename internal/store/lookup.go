@@ -67,6 +67,34 @@ func (b *Batch) HasAuthor(pk nostr.PubKey) (bool, error) {
 	return b.reader().any([]span{{prefix: ownPrefix(pk)}})
 }
 
+// TakesPart reports whether a served event is by this author and of a kind that makes them a participant (policy.Partakes).
+func (b *Batch) TakesPart(pk nostr.PubKey) (bool, error) { return b.reader().takesPart(pk) }
+
+func (r reader) takesPart(pk nostr.PubKey) (ok bool, err error) {
+	prefix := ownPrefix(pk)
+	if r.sketch.lacks(prefix) {
+		return false, nil
+	}
+	it, err := r.r.NewIter(nil)
+	if err != nil {
+		return false, err
+	}
+	defer closeAfter(it.Close, &err)
+	for valid := it.SeekGE(prefix); valid && bytes.HasPrefix(it.Key(), prefix) && len(it.Key()) >= len(prefix)+2; {
+		k := nostr.Kind(binary.BigEndian.Uint16(it.Key()[len(prefix):]))
+		if !policy.Partakes(k) { // all of that kind at once
+			valid = it.SeekGE(authorKindPrefix(pk, k+1))
+			continue
+		}
+		at, err := parseRow(it.Value())
+		if err != nil || !at.expired(r.now) {
+			return err == nil, err
+		}
+		valid = it.Next()
+	}
+	return false, it.Error()
+}
+
 // Known looks an id up, what this batch has done included.
 func (b *Batch) Known(id nostr.ID) (Knowledge, error) { return b.reader().known(id) }
 

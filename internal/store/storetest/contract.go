@@ -33,6 +33,7 @@ type Batch interface {
 	Get(id nostr.ID) (*nostr.Event, bool, error)
 	Named(id nostr.ID, address string) (bool, error)
 	HasAuthor(pk nostr.PubKey) (bool, error)
+	TakesPart(pk nostr.PubKey) (bool, error)
 	Add(e *nostr.Event, src store.Source) (policy.Outcome, error)
 	Judge(e *nostr.Event) (policy.Outcome, error)
 	Remember(e *nostr.Event, why policy.Outcome) error

@@ -28,6 +28,9 @@ var lookupCases = []testCase{
 			}
 			fresh := Event(9, Start, 1621, "", nostr.Tag{"a", "fresh"})
 			add(t, b, policy.Accept, fresh, "fresh")
+			for i, k := range []nostr.Kind{nostr.KindMetadata, nostr.KindDeletion, nostr.KindRelayList, 10317, nostr.KindMetadata, 30618} {
+				add(t, b, policy.Accept, Event(byte(10+i/4), Start, k, "", nostr.Tag{"d", "x"}), "what people say of themselves")
+			}
 			for _, q := range []struct {
 				what string
 				ask  func() (bool, error)
@@ -53,6 +56,13 @@ var lookupCases = []testCase{
 				{"author of what is gone", func() (bool, error) { return b.HasAuthor(Author(6)) }, false},
 				{"author of what expired", func() (bool, error) { return b.HasAuthor(Author(7)) }, false},
 				{"author of what is remembered", func() (bool, error) { return b.HasAuthor(Author(8)) }, false},
+				{"takes part", func() (bool, error) { return b.TakesPart(Author(1)) }, true},
+				{"takes part by this batch", func() (bool, error) { return b.TakesPart(Author(9)) }, true},
+				{"takes part by what is gone", func() (bool, error) { return b.TakesPart(Author(6)) }, false},
+				{"takes part by what expired", func() (bool, error) { return b.TakesPart(Author(7)) }, false},
+				{"takes part by what is remembered", func() (bool, error) { return b.TakesPart(Author(8)) }, false},
+				{"takes part by a profile, a list and a deletion", func() (bool, error) { return b.TakesPart(Author(10)) }, false},
+				{"takes part by a profile and a state", func() (bool, error) { return b.TakesPart(Author(11)) }, true},
 				{"named by e", func() (bool, error) { return b.Named(id("1"), "") }, true},
 				{"named by E", func() (bool, error) { return b.Named(id("2"), "") }, true},
 				{"id named by q", func() (bool, error) { return b.Named(id("3"), "") }, true},

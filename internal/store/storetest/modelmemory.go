@@ -246,6 +246,16 @@ func (b *modelBatch) Named(id nostr.ID, address string) (bool, error) {
 	return false, nil
 }
 
+// TakesPart looks.
+func (b *modelBatch) TakesPart(pk nostr.PubKey) (bool, error) {
+	for s := range b.served() {
+		if s.e.PubKey == pk && policy.Partakes(s.e.Kind) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // HasAuthor looks.
 func (b *modelBatch) HasAuthor(pk nostr.PubKey) (bool, error) {
 	for s := range b.served() {

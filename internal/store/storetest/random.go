@@ -271,15 +271,16 @@ func (h *history) lookups(b [2]Batch) {
 		at, err2 := b[i].HasAddress(e.Address())
 		named, err3 := b[i].Named(e.ID, e.Address())
 		author, err4 := b[i].HasAuthor(e.PubKey)
+		part, err8 := b[i].TakesPart(e.PubKey)
 		by, err5 := b[i].HasBy(e.ID, e.PubKey)
 		one, ok, err6 := b[i].Get(e.ID)
 		standing, stands, err7 := b[i].At(e.Address())
-		for _, err := range []error{err1, err2, err3, err4, err5, err6, err7} {
+		for _, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8} {
 			if err != nil {
 				return "", err
 			}
 		}
-		return fmt.Sprint(has, at, named, author, by, ok, jsonOf(one), stands, jsonOf(standing)), nil
+		return fmt.Sprint(has, at, named, author, part, by, ok, jsonOf(one), stands, jsonOf(standing)), nil
 	})
 }
 
