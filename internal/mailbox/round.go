@@ -1,0 +1,189 @@
+package mailbox
+
+import (
+	"slices"
+
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// mostTogether is for how many people one question is asked.
+const mostTogether = 20
+
+// Round is the turn over what one relay is asked: first, where it is an index, for everybody's profile and lists, then for what its
+// people write, twenty at a time and one question after the other. People of whom so much comes that the question is given up are
+// asked for by half as many, at the end, so that they take nobody else's turn. The zero value asks nothing.
+type Round struct {
+	index  []nostr.PubKey // left
+	people []Person       // left, in turn
+	size   int            // of the batch whose turn it is; 0 = it has not begun
+	ask    int            // which question of it
+	again  []part
+}
+
+// part is a question that was too much at once.
+type part struct {
+	people []Person
+	ask    int
+}
+
+// Begin starts over for s. The turn begins with the person at that place, 0 to 1, unless the last round was cut short: then it goes on
+// with whose turn it was.
+func (r *Round) Begin(s *Share, place float64) {
+	var at int
+	switch {
+	case s == nil:
+		*r = Round{}
+		return
+	case len(r.people) > 0:
+		at, _ = slices.BinarySearchFunc(s.People, r.people[0].PubKey, func(p Person, pk nostr.PubKey) int { return p.PubKey.Compare(pk) })
+	default:
+		at = int(place * float64(len(s.People)))
+	}
+	at = min(max(at, 0), len(s.People))
+	*r = Round{index: s.Index, people: append(slices.Clone(s.People[at:]), s.People[:at]...)}
+}
+
+// Next is what to ask now, with at most so many values in a list; false when the turn is over. It stays the same until Done.
+func (r *Round) Next(values int) (nostr.Filter, bool) {
+	values = max(1, values)
+	if len(r.index) > 0 {
+		n := min(values, len(r.index))
+		return nostr.Filter{Kinds: sayings(), Authors: r.index[:n:n]}, true
+	}
+	for len(r.people) > 0 {
+		if r.size == 0 {
+			r.size, r.ask = min(mostTogether, len(r.people)), 0
+		}
+		batch := fitting(r.people[:r.size], values)
+		if f, ok := question(batch, r.ask, values); ok {
+			r.size = len(batch)
+			return f, true
+		}
+		r.size = len(batch)
+		r.step()
+	}
+	for len(r.again) > 0 {
+		p := &r.again[0]
+		if batch := fitting(p.people, values); len(batch) < len(p.people) {
+			r.again = append(r.again, part{p.people[len(batch):], p.ask})
+			p = &r.again[0]
+			p.people = batch
+		}
+		if f, ok := question(p.people, p.ask, values); ok {
+			return f, true
+		}
+		r.again = r.again[1:]
+	}
+	return nostr.Filter{}, false
+}
+
+// Done says that what Next gave was asked: answered as a whole, or given up as too much.
+func (r *Round) Done(f nostr.Filter, whole bool) {
+	switch {
+	case len(r.index) > 0:
+		r.index = r.index[min(len(f.Authors), len(r.index)):]
+	case len(r.people) > 0:
+		if !whole && r.size > 1 {
+			r.halve(part{slices.Clone(r.people[:r.size]), r.ask})
+		}
+		r.step()
+	case len(r.again) > 0:
+		p := r.again[0]
+		r.again = r.again[1:]
+		if !whole && len(p.people) > 1 {
+			r.halve(p)
+		}
+	}
+}
+
+// step goes to the next question, or the next people.
+func (r *Round) step() {
+	if r.ask++; r.ask < len(asks) {
+		return
+	}
+	r.people, r.size = r.people[r.size:], 0
+}
+
+func (r *Round) halve(p part) {
+	n := len(p.people) / 2
+	r.again = append(r.again, part{p.people[:n], p.ask}, part{p.people[n:], p.ask})
+}
+
+// fitting are the first people whose threads fit into one list.
+func fitting(people []Person, values int) []Person {
+	ids, addresses := make(map[nostr.ID]struct{}), make(map[string]struct{})
+	for i, p := range people {
+		for _, id := range p.IDs {
+			ids[id] = struct{}{}
+		}
+		for _, a := range p.Addresses {
+			addresses[a] = struct{}{}
+		}
+		if i > 0 && (i >= values || max(len(ids), len(addresses)) > values) {
+			return people[:i]
+		}
+	}
+	return people
+}
+
+// asks are the questions about some people: what they say of themselves, what they write of the kinds of git, and what else they
+// write about what they take part in.
+var asks = [...]func(people []Person) (nostr.Filter, bool){
+	func([]Person) (nostr.Filter, bool) { return nostr.Filter{Kinds: sayings()}, true },
+	func([]Person) (nostr.Filter, bool) { return nostr.Filter{Kinds: writings()}, true },
+	func(people []Person) (nostr.Filter, bool) { return naming('e', idsOf(people)) },
+	func(people []Person) (nostr.Filter, bool) { return naming('a', addressesOf(people)) },
+	func(people []Person) (nostr.Filter, bool) { return naming('q', idsOf(people)) },
+}
+
+func question(people []Person, ask, values int) (nostr.Filter, bool) {
+	f, ok := asks[ask](people)
+	if !ok {
+		return f, false
+	}
+	for i := range f.Tags { // one person's alone may be more
+		f.Tags[i].Values = f.Tags[i].Values[:min(values, len(f.Tags[i].Values))]
+	}
+	for _, p := range people {
+		f.Authors = append(f.Authors, p.PubKey)
+	}
+	return f, true
+}
+
+// sayings are the kinds by which people tell of themselves. Deletions are asked for by what they name alone: where people write about
+// everything, most are of what was never here.
+func sayings() []nostr.Kind {
+	return []nostr.Kind{nostr.KindMetadata, nostr.KindVanish, nostr.KindRelayList, nip34.KindGraspList}
+}
+
+// writings are the kinds that are hardly used but for git. Reactions, notes and whatever else are asked for by what they name.
+func writings() []nostr.Kind {
+	return []nostr.Kind{
+		nostr.KindComment, nip34.KindPatch, nip34.KindPullRequest, nip34.KindPullRequestUpdate, nip34.KindIssue, nip34.KindReplyOld,
+		nip34.KindCoverNote, nip34.KindStatusOpen, nip34.KindStatusApplied, nip34.KindStatusClosed, nip34.KindStatusDraft,
+		nostr.KindLabel, nip34.KindRepository, nip34.KindState,
+	}
+}
+
+func naming(tag byte, values []string) (nostr.Filter, bool) {
+	return nostr.Filter{Tags: []nostr.TagFilter{{Name: tag, Values: values}}}, len(values) > 0
+}
+
+func idsOf(people []Person) (out []string) {
+	for _, p := range people {
+		for _, id := range p.IDs {
+			out = append(out, id.String())
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func addressesOf(people []Person) (out []string) {
+	for _, p := range people {
+		out = append(out, p.Addresses...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,57 @@
+// Package mailbox knows where those who take part keep what they write (GRASP-03): it folds accepted events into people and their lists
+// of relays (NIP-65), and these into what is worth asking of which relay. Read share.go, then fold.go, then round.go.
+package mailbox
+
+import (
+	"slices"
+
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// URL is a normalised relay URL, the identity of a remote relay.
+type URL = grasp.RelayURL
+
+// Share is what one relay is asked for on behalf of people who take part. It is immutable.
+type Share struct {
+	People []Person       // who say that they write there, in order of their keys
+	Index  []nostr.PubKey // whose profiles and lists are asked for, as the operator named the relay for that; in order
+}
+
+// Person is somebody who takes part, and what they lately took part in.
+type Person struct {
+	PubKey    nostr.PubKey
+	IDs       []nostr.ID // their newest events, and what these name; in order
+	Addresses []string   // likewise
+}
+
+// Size is the number of people whose mailbox the relay is.
+func (s *Share) Size() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.People)
+}
+
+func (s *Share) equal(o *Share) bool {
+	return slices.Equal(s.Index, o.Index) && slices.EqualFunc(s.People, o.People, func(a, b Person) bool {
+		return a.PubKey == b.PubKey && slices.Equal(a.IDs, b.IDs) && slices.Equal(a.Addresses, b.Addresses)
+	})
+}
+
+// WriteRelays are the relays that a list (kind 10002) says its author writes to, normalised and without repeats: the first most of
+// them, in the order of the list. Those that are marked read are left out, and what is no relay URL.
+func WriteRelays(e *nostr.Event, most int, not func(URL) bool) (urls []URL) {
+	for t := range e.Tags.All("r") {
+		if len(urls) == most {
+			break
+		}
+		if len(t) > 2 && t[2] != "" && t[2] != "write" {
+			continue
+		}
+		if u, err := grasp.NormalizeRelay(t.Value()); err == nil && !not(u) && !slices.Contains(urls, u) {
+			urls = append(urls, u)
+		}
+	}
+	return urls
+}
