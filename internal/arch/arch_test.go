@@ -43,6 +43,7 @@ var layers = map[string]int{
 	"internal/grasp":      3,
 	"internal/corpus":     4,
 	"internal/policy":     4,
+	"internal/mailbox":    4,
 	"internal/refs":       4,
 	"internal/health":     4,
 	"internal/slots":      4,
