@@ -4,21 +4,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/unasked"
 )
 
-// lateness is how long events of an ended request are not held against the relay.
+// lateness is how long a request that has ended is known, for events that were under way.
 const lateness = time.Minute
-
-// How many events of one request are not held against the relay though they are
-// dropped: from outside the time that was asked for, and of a request that has
-// ended, as a relay that takes no notice of limits may have much under way.
-const (
-	mostOutside = 1000
-	mostLate    = 100_000
-)
 
 // asked knows what is open on a connection. The shell writes it, the reader
 // looks requests up.
@@ -28,17 +20,11 @@ type asked struct {
 	old  []ended // in order of their end
 }
 
+// question is a request that was sent: what it asks is the reader's.
 type question struct {
-	class   plan.Class
-	asks    []answers
-	over    bool
-	dropped int // events; the reader's
-}
-
-// drop counts an event that is dropped and reports whether it is not held against the relay.
-func (q *question) drop(most int) bool {
-	q.dropped++
-	return q.dropped <= most
+	*unasked.Question
+	class plan.Class
+	over  bool
 }
 
 type ended struct {
@@ -49,7 +35,7 @@ type ended struct {
 func newAsked() *asked { return &asked{subs: make(map[string]*question)} }
 
 func (a *asked) open(r plan.Request) {
-	q := &question{class: r.Class, asks: newAnswers(r.Filters)}
+	q := &question{Question: unasked.Ask(r.Filters), class: r.Class}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.subs[r.Sub] = q
@@ -60,7 +46,7 @@ func (a *asked) end(sub string, now time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if q := a.subs[sub]; q != nil && !q.over {
-		a.subs[sub] = &question{over: true}
+		a.subs[sub] = &question{Question: unasked.Over(), over: true}
 		a.old = append(a.old, ended{sub, now})
 	}
 	for len(a.old) > 0 && now-a.old[0].at > lateness {
@@ -69,29 +55,11 @@ func (a *asked) end(sub string, now time.Duration) {
 	}
 }
 
-// answer says what to do with an event for sub: q is the request that it
-// answers, and late that it is to be dropped without holding it against the relay.
-// Only the reader asks.
-func (a *asked) answer(sub string, e *nostr.Event) (q *question, late bool) {
+// find returns the request with that subscription id; nil where there is none, or none any more. Only the reader asks.
+func (a *asked) find(sub string) *question {
 	a.mu.Lock()
-	q = a.subs[sub]
-	a.mu.Unlock()
-	if q == nil {
-		return nil, false
-	}
-	if q.over {
-		return nil, q.drop(mostLate)
-	}
-	for _, a := range q.asks {
-		if !a.near(e) {
-			continue
-		}
-		if a.within(e) {
-			return q, false
-		}
-		late = true
-	}
-	return nil, late && q.drop(mostOutside)
+	defer a.mu.Unlock()
+	return a.subs[sub]
 }
 
 // source tells the door where events of the request come from.

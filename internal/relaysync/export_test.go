@@ -2,7 +2,6 @@ package relaysync
 
 import (
 	"context"
-	"time"
 
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/health"
@@ -59,12 +58,3 @@ func (e *Engine) HoldLoads() (release func()) {
 		}
 	}
 }
-
-// Replies is what a relay may still send.
-type Replies struct{ replies }
-
-// NewReplies is that of a new connection.
-func NewReplies(now time.Duration) *Replies { return &Replies{newReplies(now)} }
-
-// Take counts a frame.
-func (r *Replies) Take(now time.Duration, sent uint64) bool { return r.take(now, sent) }

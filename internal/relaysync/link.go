@@ -11,6 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/unasked"
 )
 
 // Bounds of one connection.
@@ -28,7 +29,7 @@ type link struct {
 	auth    nostr.ID                    // of the AUTH that was sent; the shell's
 	frames  atomic.Uint64               // read so far
 	sent    atomic.Uint64               // frames
-	replies replies                     // the reader's
+	replies unasked.Replies             // the reader's
 	busy    atomic.Bool                 // the reader handles a frame, perhaps waiting for the door, and sees no pong
 	load    func(func(context.Context)) // runs in a goroutine that is told to end with the connection, after those before it, so that a run can be repeated
 	cancel  context.CancelCauseFunc
@@ -46,7 +47,7 @@ func (p *peer) open(ctx context.Context, conn Conn) *link {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &link{
 		conn: conn, asked: newAsked(), out: make(chan []byte, outboxBound), cancel: cancel,
-		replies: newReplies(p.engine.cfg.Now().Mono),
+		replies: unasked.NewReplies(p.engine.cfg.Now().Mono),
 		source:  p.engine.cfg.Door.Source(ingest.SourceConfig{Label: string(p.url), Share: p.share}),
 	}
 	conn.Account(p.share)
@@ -178,7 +179,7 @@ func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
 		in = plan.Unasked{Count: 1}
 	} else if ev, ok := m.(nostr.RelayEvent); ok {
 		return l.event(ctx, p, ev)
-	} else if !l.replies.take(p.engine.cfg.Now().Mono, l.sent.Load()) {
+	} else if !l.replies.Take(p.engine.cfg.Now().Mono, l.sent.Load()) {
 		in = plan.Unasked{Count: 1}
 	} else if short, long := plan.Shorten(m); long {
 		p.inbox.push(l, plan.Unasked{Count: 1})
@@ -195,9 +196,12 @@ func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
 
 // event hands one event to the door, if it was asked for.
 func (l *link) event(ctx context.Context, p *peer, m nostr.RelayEvent) error {
-	q, late := l.asked.answer(m.Sub, m.Event)
-	if q == nil {
-		if !late && !p.inbox.pushWaiting(ctx, l, plan.Unasked{Count: 1}) {
+	q, answer := l.asked.find(m.Sub), unasked.Unasked
+	if q != nil {
+		answer = q.Hear(m.Event)
+	}
+	if answer != unasked.Asked {
+		if answer == unasked.Unasked && !p.inbox.pushWaiting(ctx, l, plan.Unasked{Count: 1}) {
 			return ctx.Err()
 		}
 		return nil

@@ -15,8 +15,8 @@ import (
 )
 
 // peer is the shell of one remote relay: it owns its plan.Peer, feeds it what
-// happens and performs its effects. It makes no decision and never waits but in
-// its select.
+// happens and performs its effects. What to ask, and what the relay sends unasked, is
+// decided by the values in plan and unasked. The shell never waits but in its select.
 type peer struct {
 	engine  *Engine
 	url     grasp.RelayURL
@@ -24,7 +24,7 @@ type peer struct {
 	logger  *slog.Logger
 
 	bootstrap bool
-	first     first
+	first     plan.FirstCatchup
 	calm      bool // it has answered all that it was asked
 
 	mailbox chan *want.Want // one slot: the newest Want
@@ -108,7 +108,7 @@ func (p *peer) call(ctx context.Context, f func(context.Context)) (came bool) {
 
 // standing asks the shell; false when it has ended or ctx ended first.
 func (p *peer) standing(ctx context.Context) (s standing, ok bool) {
-	ok = p.call(ctx, func(context.Context) { s = standing{p.machine.Status(), p.machine.Record(), p.first.through} })
+	ok = p.call(ctx, func(context.Context) { s = standing{p.machine.Status(), p.machine.Record(), p.first.Through()} })
 	return s, ok
 }
 

@@ -5,34 +5,17 @@ import (
 
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/status"
-	"github.com/graspd/graspd/internal/store"
 )
 
-// first watches the first catch-up of a bootstrap relay. It belongs to the shell.
-type first struct {
-	through bool
-	seen    bool      // it has caught up with what was wanted once
-	head    store.Seq // the head of the store then
-	brought uint64    // how many events the relay had brought by catch-up then
-}
-
-// noteFirst looks whether the first catch-up is through: the peer has caught up,
-// with a Want that knows whatever the relay brought. Events of others do not put
-// it off.
+// noteFirst looks whether the first catch-up of a bootstrap relay is through.
 func (p *peer) noteFirst() {
-	if p.first.through || !p.bootstrap {
+	if p.first.Through() || !p.bootstrap {
 		return
 	}
-	delivered := store.Seq(p.engine.delivered.Load()) // before the mailbox, which is filled first
-	if len(p.mailbox) > 0 || !p.machine.CaughtUp() {
-		return
-	}
-	brought := p.machine.Counted().Catchup
-	if !p.first.seen || p.first.brought != brought {
-		p.first = first{seen: true, head: p.engine.cfg.Store.Head(), brought: brought}
-	}
-	p.first.through = delivered >= p.first.head
-	if p.first.through {
+	known := p.engine.delivered.Load() // before the mailbox, which is filled first
+	caughtUp := len(p.mailbox) == 0 && p.machine.CaughtUp()
+	p.first.Look(caughtUp, p.machine.Counted().Catchup, uint64(p.engine.cfg.Store.Head()), known)
+	if p.first.Through() {
 		p.logger.Info("first catch-up is through")
 	}
 }

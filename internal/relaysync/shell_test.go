@@ -18,6 +18,7 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/store"
 	"github.com/graspd/graspd/internal/testkit"
+	"github.com/graspd/graspd/internal/unasked"
 )
 
 // shelf is a peer over a store that holds one event and remembers another.
@@ -85,81 +86,27 @@ func TestOnlyWhatIsUnknownIsFetched(t *testing.T) {
 	}
 }
 
-// What answers a request, what comes too late for it, and what nobody asked for.
-func TestWhatAnswersARequest(t *testing.T) {
-	since := int64(100)
+// A request is known while it is open, and for a minute after its end.
+func TestRequestsAreKnownAMinuteLonger(t *testing.T) {
 	a := newAsked()
-	a.open(plan.Request{Sub: "s1", Class: plan.Daily, Filters: []nostr.Filter{
-		{Kinds: []nostr.Kind{30617}},
-		{Tags: []nostr.TagFilter{{Name: 'A', Values: []string{"30617:aa:x"}}}, Since: &since},
-	}})
-	event := func(at int64, kind nostr.Kind, tags ...nostr.Tag) *nostr.Event {
-		return &nostr.Event{Kind: kind, CreatedAt: at, Tags: tags}
+	a.open(plan.Request{Sub: "s1", Class: plan.Daily, Filters: []nostr.Filter{{Kinds: []nostr.Kind{1}}}})
+	e := &nostr.Event{Kind: 1}
+	if q := a.find("s1"); q == nil || q.Hear(e) != unasked.Asked || q.source() != store.Daily {
+		t.Errorf("open: %+v", q)
 	}
-	for _, c := range []struct {
-		what        string
-		sub         string
-		e           *nostr.Event
-		taken, late bool
-	}{
-		{"what was asked for by kind", "s1", event(1, 30617), true, false},
-		{"what was asked for by tag", "s1", event(200, 1, nostr.Tag{"A", "30617:aa:x"}), true, false},
-		{"the value under another name", "s1", event(200, 1, nostr.Tag{"a", "30617:aa:x"}), true, false},
-		{"a value that begins alike", "s1", event(200, 1, nostr.Tag{"A", "30617:aa:xy"}), true, false},
-		{"the same from before that time", "s1", event(99, 1, nostr.Tag{"A", "30617:aa:xy"}), false, true},
-		{"another value", "s1", event(200, 1, nostr.Tag{"A", "30617:bb:x"}), false, false},
-		{"a tag that relays do not index", "s1", event(200, 1, nostr.Tag{"alt", "30617:aa:x"}), false, false},
-		{"no tag", "s1", event(200, 1), false, false},
-		{"another request", "s2", event(1, 30617), false, false},
-	} {
-		if q, late := a.answer(c.sub, c.e); (q != nil) != c.taken || late != c.late {
-			t.Errorf("%s: taken %t, late %t", c.what, q != nil, late)
-		}
-	}
-	if q, _ := a.answer("s1", event(1, 30617)); q.source() != store.Daily {
-		t.Errorf("it comes from %v", q.source())
+	if a.find("s2") != nil {
+		t.Error("another request is known")
 	}
 	a.end("s1", 10*time.Minute)
 	a.end("s1", 11*time.Minute) // a second CLOSE
-	for _, e := range []*nostr.Event{event(1, 30617), event(200, 1)} {
-		if q, late := a.answer("s1", e); q != nil || !late {
-			t.Errorf("after its end: taken %t, late %t", q != nil, late)
-		}
+	if q := a.find("s1"); q == nil || q.Hear(e) != unasked.Late {
+		t.Errorf("after its end: %+v", q)
 	}
 	a.open(plan.Request{Sub: "s3"})
 	a.end("s3", 11*time.Minute+time.Second)
-	if _, late := a.answer("s1", event(1, 30617)); late || len(a.subs) != 1 {
-		t.Errorf("a minute later: late %t, %d requests kept", late, len(a.subs))
+	if a.find("s1") != nil || len(a.subs) != 1 {
+		t.Errorf("a minute later %d requests are kept", len(a.subs))
 	}
-}
-
-// TestWhatIsDroppedIsCounted: events from outside the time that was asked for, and those of a request that has ended, are
-// held against the relay when there are too many; what answers a request never is.
-func TestWhatIsDroppedIsCounted(t *testing.T) {
-	since := int64(100)
-	a := newAsked()
-	filters := []nostr.Filter{{Kinds: []nostr.Kind{1}, Since: &since}}
-	for _, sub := range []string{"s1", "s2"} {
-		a.open(plan.Request{Sub: sub, Filters: filters})
-	}
-	early, asked := &nostr.Event{Kind: 1, CreatedAt: 99}, &nostr.Event{Kind: 1, CreatedAt: 100}
-	late := func(sub string, e *nostr.Event, most int) {
-		t.Helper()
-		for n := range most + 2 {
-			if q, late := a.answer(sub, e); q != nil || late != (n < most) {
-				t.Fatalf("event %d of %s: taken %v, late %v", n, sub, q != nil, late)
-			}
-		}
-	}
-	late("s1", early, mostOutside)
-	for _, sub := range []string{"s1", "s2"} {
-		if q, _ := a.answer(sub, asked); q == nil {
-			t.Errorf("%s is not answered", sub)
-		}
-	}
-	late("s2", early, mostOutside)
-	a.end("s1", 0)
-	late("s1", asked, mostLate)
 }
 
 // mute is a connection on which nothing comes, and no pong either until it answers.

@@ -1,4 +1,4 @@
-package relaysync
+package unasked
 
 import "time"
 
@@ -11,19 +11,19 @@ const (
 	repliesMost     = 2000             // at most to its credit
 )
 
-// replies is what a relay may still send on one connection. It is no token bucket: what is sent there earns more than time does. It
-// belongs to the reader.
-type replies struct {
+// Replies is what a relay may still send on one connection. It is no token bucket: what is sent there earns more than time does.
+type Replies struct {
 	left  int
 	sent  uint64 // frames counted so far
 	since time.Duration
 }
 
-func newReplies(now time.Duration) replies { return replies{left: repliesAtFirst, since: now} }
+// NewReplies is that of a connection that opens at the time now, by the steady clock.
+func NewReplies(now time.Duration) Replies { return Replies{left: repliesAtFirst, since: now} }
 
-// take counts a frame that is no event, and reports whether the relay had reason to send it. sent is the number of frames
+// Take counts a frame that is no event, and reports whether the relay had reason to send it. sent is the number of frames
 // that were sent to it.
-func (r *replies) take(now time.Duration, sent uint64) bool {
+func (r *Replies) Take(now time.Duration, sent uint64) bool {
 	idle := max(0, now-r.since) / repliesEvery
 	r.since += idle * repliesEvery
 	r.left = min(repliesMost, r.left+int(idle)+repliesPerFrame*int(sent-r.sent))

@@ -1,4 +1,4 @@
-package relaysync
+package unasked
 
 import (
 	"hash/maphash"
