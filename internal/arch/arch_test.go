@@ -29,6 +29,7 @@ var layers = map[string]int{
 	"internal/nostr":      1,
 	"internal/markdown":   1,
 	"internal/conffile":   0,
+	"internal/durations":  0,
 	"internal/fifo":       0,
 	"internal/gather":     0,
 	"internal/refusal":    0,

@@ -27,6 +27,7 @@ type exchange struct {
 	service gitwire.Service
 	version gitwire.Version
 	grants  []*front.Grant
+	began   time.Time // when it was known which pack is wanted
 }
 
 // failure is an answer that is no part of git's protocol.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/gitwire"
@@ -30,6 +31,7 @@ func (x *exchange) fetch() error {
 	case q.ObjectInfo != nil:
 		return x.describe(q)
 	case q.Fetch != nil:
+		x.began = time.Now()
 		x.counts.fetching.Add(1)
 		defer x.counts.fetching.Add(-1)
 		return x.give(q)

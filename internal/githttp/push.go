@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/graspd/graspd/internal/gitwire"
 )
@@ -38,7 +39,7 @@ func (x *exchange) push() error {
 	default:
 		x.head("result")
 		most := x.maxPush.Load()
-		pu := &pusher{x: x, push: p, raw: raw, lines: newLines(), most: most, pack: &pack{src: plain, left: most, bounded: most > 0}}
+		pu := &pusher{x: x, push: p, raw: raw, lines: newLines(), most: most, pack: &pack{src: plain, left: most, bounded: most > 0}, began: time.Now()}
 		pu.run()
 	}
 	raw.drain(drainBytes)

@@ -21,6 +21,7 @@ type pusher struct {
 	pack  *pack
 	lines *lines
 	most  int64 // bytes of its pack; 0 is without a bound
+	began time.Time
 }
 
 // run has the push done once it is its turn, and tells how it goes.
@@ -40,7 +41,7 @@ func (p *pusher) run() {
 	p.x.uploads.leave(turn)
 	switch {
 	case err != nil:
-		p.x.pushed(PushLeft)
+		p.became(PushLeft)
 		panic(http.ErrAbortHandler)
 	case late:
 		p.busy()
@@ -168,10 +169,16 @@ func (p *pusher) alive() error {
 	return p.x.out.Flush()
 }
 
+// became counts what has become of the push, before its client hears of it.
+func (p *pusher) became(o Outcome) {
+	p.x.pushed(o)
+	p.x.counts.time(&p.x.counts.pushed[o], p.began)
+}
+
 // busy refuses for want of a turn.
 func (p *pusher) busy() {
 	const text = "too many pushes are under way here: try again in a minute"
-	p.x.pushed(PushBusy)
+	p.became(PushBusy)
 	p.finish(PushResult{Outcomes: p.push.RefuseAll(text), Lines: []string{text}})
 }
 
@@ -182,13 +189,13 @@ func (p *pusher) report(r PushResult) {
 	}
 	switch {
 	case p.pack.err != nil && !errors.Is(p.pack.err, errSlow) && !errors.Is(p.pack.err, errTooLarge) && !errors.Is(p.pack.err, errInflates):
-		p.x.pushed(PushLeft)
+		p.became(PushLeft)
 	case r.Unpack != "":
-		p.x.pushed(PushBroken)
+		p.became(PushBroken)
 	case slices.ContainsFunc(r.Outcomes, func(o gitwire.Outcome) bool { return o.Refused != "" }):
-		p.x.pushed(PushRefused)
+		p.became(PushRefused)
 	default:
-		p.x.pushed(PushTaken)
+		p.became(PushTaken)
 	}
 	p.finish(r)
 }

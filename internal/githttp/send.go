@@ -16,10 +16,7 @@ var frames = sync.Pool{New: func() any { return new([pktline.MaxFrame]byte) }}
 
 // sendPack answers with a pack that pack-objects makes, in the frames that the client wants.
 func (x *exchange) sendPack(q gitwire.Request, key flightKey) error {
-	r, how, err := x.cache.join(key, x.party(), func(ctx context.Context, w io.Writer) error {
-		if err := x.host.Settled(ctx, x.of, x.repo.Generation); err != nil {
-			return err
-		}
+	r, how, err := x.have(key, FromPack, func(ctx context.Context, w io.Writer) error {
 		return x.packs.Pack(ctx, x.repo.Dir, q.Fetch, x.party(), w)
 	})
 	if err != nil {
@@ -32,12 +29,32 @@ func (x *exchange) sendPack(q gitwire.Request, key flightKey) error {
 	return x.sent(q, how, err, p.fail)
 }
 
+// have joins the answer of that key, or has it made, how says by what.
+func (x *exchange) have(key flightKey, how Answer, write func(ctx context.Context, w io.Writer) error) (*reading, Answer, error) {
+	r, joined, err := x.cache.join(key, x.party(), func(ctx context.Context, w io.Writer) error {
+		began := time.Now()
+		if err := x.host.Settled(ctx, x.of, x.repo.Generation); err != nil {
+			return err
+		}
+		if err := write(ctx, w); err != nil {
+			return err
+		}
+		x.counts.time(&x.counts.made[how], began)
+		return nil
+	})
+	if joined == FromPack {
+		joined = how
+	}
+	return r, joined, err
+}
+
 // sent sees to how an answer ended. tell says to a client who has read some of it why there is no more; without it the connection
 // is cut, which git notices.
 func (x *exchange) sent(q gitwire.Request, how Answer, err error, tell func(text string)) error {
 	switch {
 	case err == nil:
 		x.counts.count(x.service, x.version, how)
+		x.counts.time(&x.counts.given[how], x.began)
 		return nil
 	case x.out.err != nil, x.req.Context().Err() != nil: // the client has left, or does not read
 		x.counts.count(x.service, x.version, how)

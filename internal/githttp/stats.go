@@ -1,8 +1,11 @@
 package githttp
 
 import (
+	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/graspd/graspd/internal/durations"
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
@@ -53,9 +56,22 @@ type counts struct {
 	pushes   [outcomes]atomic.Uint64
 	in, out  atomic.Uint64
 	fetching atomic.Int64
+
+	mu     sync.Mutex // guards what follows
+	pushed [outcomes]durations.Counts
+	made   [answers]durations.Counts
+	given  [answers]durations.Counts
 }
 
 func (c *counts) count(s gitwire.Service, v gitwire.Version, a Answer) { c.requests[s][v][a].Add(1) }
+
+// time notes how long something has taken since it began.
+func (c *counts) time(in *durations.Counts, began time.Time) {
+	took := time.Since(began)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	in.Add(took)
+}
 
 // RequestCount is how often requests were answered so.
 type RequestCount struct {
@@ -73,6 +89,10 @@ type Stats struct {
 	Cache    CacheStats
 	Waiting  int   // pushes that wait for their turn
 	Fetching int64 // requests for packs that are answered now
+
+	Pushed [outcomes]durations.Counts // pushes whose commands could be read and ask for something, from then to the verdict
+	Made   [answers]durations.Counts  // packs, FromPack and FromUpload, with the wait for a process
+	Given  [answers]durations.Counts  // packs that were sent to their end, as fast as clients read
 }
 
 // Stats returns the figures.
@@ -91,5 +111,8 @@ func (s *Server) Stats() Stats {
 	for o := range outcomes {
 		st.Pushes[o] = s.counts.pushes[o].Load()
 	}
+	s.counts.mu.Lock()
+	defer s.counts.mu.Unlock()
+	st.Pushed, st.Made, st.Given = s.counts.pushed, s.counts.made, s.counts.given
 	return st
 }

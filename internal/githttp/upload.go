@@ -13,10 +13,7 @@ import (
 
 // sendUpload answers with what upload-pack says.
 func (x *exchange) sendUpload(q gitwire.Request, key flightKey) error {
-	r, how, err := x.cache.join(key, x.party(), func(ctx context.Context, w io.Writer) error {
-		if err := x.host.Settled(ctx, x.of, x.repo.Generation); err != nil {
-			return err
-		}
+	r, how, err := x.have(key, FromUpload, func(ctx context.Context, w io.Writer) error {
 		return x.packs.Upload(ctx, x.repo.Dir, q.ForUploadPack(), x.party(), w)
 	})
 	if err != nil {
@@ -24,9 +21,6 @@ func (x *exchange) sendUpload(q gitwire.Request, key flightKey) error {
 	}
 	defer r.leave()
 	x.head("result")
-	if how == FromPack {
-		how = FromUpload
-	}
 	a := &answerReader{x: x, r: r}
 	err = q.Fetch.CopyAnswer(x.out, a)
 	var said *gitproc.Error

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graspd/graspd/internal/durations"
 	"github.com/graspd/graspd/internal/gitplan"
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/nip34"
@@ -209,6 +210,8 @@ type Stats struct {
 	Surveys        uint64
 	Sweeps         uint64 // over all repositories
 	Swept, ToSweep int64  // of the one under way, or the last
+
+	Took, TookFailed durations.Counts // fetches that were not stopped from here
 }
 
 // Stats counts.
@@ -223,5 +226,8 @@ func (s *Sync) Stats() Stats {
 	c := &s.counts
 	out.Fetches, out.Failed, out.Bytes, out.Brought, out.Surveys = c.fetches.Load(), c.failed.Load(), c.bytes.Load(), c.brought.Load(), c.surveys.Load()
 	out.Sweeps, out.Swept, out.ToSweep = c.sweeps.Load(), c.swept.Load(), c.toSweep.Load()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out.Took, out.TookFailed = c.took[0], c.took[1]
 	return out
 }

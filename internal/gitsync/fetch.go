@@ -42,7 +42,11 @@ func (s *Sync) fetch(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 		return out
 	}
 	defer taking.Close()
+	began := s.cfg.Now()
 	result, err := s.ask(ctx, f, lack, taking)
+	if !errors.Is(err, context.Canceled) {
+		s.counts.time(err != nil, s.cfg.Now().Mono-began.Mono)
+	}
 	out.Answer, out.Retry = answerOf(err, result)
 	out.Brought, out.Requests = append(out.Brought, taking.Brought...), result.Requests
 	if notTaken(err) && len(lack.Needs) == 1 && len(f.Needs) == 1 {

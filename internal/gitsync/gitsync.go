@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/contain"
+	"github.com/graspd/graspd/internal/durations"
 	"github.com/graspd/graspd/internal/gitfetch"
 	"github.com/graspd/graspd/internal/gitplan"
 	"github.com/graspd/graspd/internal/grasp"
@@ -93,6 +94,20 @@ type counters struct {
 	fetches, failed, bytes, brought, surveys atomic.Uint64
 	sweeps                                   atomic.Uint64
 	swept, toSweep                           atomic.Int64 // of the sweep under way
+
+	mu   sync.Mutex // guards took
+	took [2]durations.Counts
+}
+
+// time notes how long a fetch took since it began, by whether it failed.
+func (c *counters) time(failed bool, took time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if failed {
+		c.took[1].Add(took)
+	} else {
+		c.took[0].Add(took)
+	}
 }
 
 // New makes a Sync that does nothing before Run.

@@ -1,6 +1,7 @@
 package gitsync_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/graspd/graspd/internal/durations"
 	"github.com/graspd/graspd/internal/gitfetch"
 	"github.com/graspd/graspd/internal/gitplan"
 	"github.com/graspd/graspd/internal/gitproc"
@@ -469,5 +471,38 @@ func TestAHostThatIsThereAgain(t *testing.T) {
 		w.sync.Returned("a.example.org")
 		w.pass(10 * time.Second)
 		w.wantServed(true, state)
+	})
+}
+
+// How long fetches take is counted, by how they end; those that are stopped from here are not.
+func TestHowLongFetchesTake(t *testing.T) {
+	inWorld(t, gitsync.Config{}, func(t *testing.T, w *world) {
+		tip := w.Commit("one")
+		repo := w.announce(1, "tool", w.at("failing"), w.at("a", tip))
+		w.change("failing", func(s *site) { s.fails, s.meet = errors.New("planted"), func() { time.Sleep(3 * time.Second) } })
+		w.change("a", func(s *site) { s.meet = func() { time.Sleep(7 * time.Second) } })
+		state := w.state(1, "tool", store.Live, tip)
+		w.pass(time.Minute)
+		w.wantServed(true, repo, state)
+		var good, bad durations.Counts
+		good.Add(7 * time.Second)
+		bad.Add(3 * time.Second)
+		if s := w.sync.Stats(); s.Took != good || s.TookFailed != bad {
+			t.Errorf("%v, %v", s.Took, s.TookFailed)
+		}
+		for _, server := range []string{"failing", "a"} {
+			w.change(server, func(s *site) { s.hangs, s.meet = true, nil })
+		}
+		next := w.Commit("two", tip)
+		w.state(1, "tool", store.Live, next)
+		w.pass(time.Second)
+		x := ok(w.host.Take(t.Context(), ok(w.host.Lacks(t.Context(), addressOf(repo))), "a push"))
+		if err := x.Pack(t.Context(), []gitwire.ObjectID{next}, bytes.NewReader(w.Pack(w.All([]gitwire.ObjectID{next}, nil)))); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(time.Second)
+		if s := w.sync.Stats(); s.Plan.Fetching != 0 || s.Took != good || s.TookFailed != bad {
+			t.Errorf("one that was stopped counts: %v, %v", s.Took, s.TookFailed)
+		}
 	})
 }

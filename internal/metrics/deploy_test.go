@@ -65,10 +65,12 @@ func TestTheDashboard(t *testing.T) {
 		Title         string
 		SchemaVersion int
 		Panels        []struct {
-			ID      int
-			Type    string
-			GridPos struct{ X, Y, W, H int }
-			Targets []struct{ Expr string }
+			ID          int
+			Type        string
+			Title       string
+			Description string
+			GridPos     struct{ X, Y, W, H int }
+			Targets     []struct{ Expr string }
 		}
 	}
 	if err := json.Unmarshal(b, &d); err != nil {
@@ -98,6 +100,9 @@ func TestTheDashboard(t *testing.T) {
 			if !strings.Contains(target.Expr, `job=~"$job"`) {
 				t.Errorf("panel %d does not choose the job: %s", p.ID, target.Expr)
 			}
+		}
+		if p.Type != "row" && (p.Title == "" || !strings.HasSuffix(p.Description, ".")) {
+			t.Errorf("panel %d (%q) does not say what it shows: %q", p.ID, p.Title, p.Description)
 		}
 		if p.Type != "row" && len(p.Targets) == 0 {
 			t.Errorf("panel %d asks nothing", p.ID)

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/graspd/graspd/internal/durations"
 )
 
 // family is one metric with all its label values.
@@ -32,13 +34,17 @@ type figure[S any] struct {
 	read func(s S, to series)
 }
 
-// gauges and counters tell any number of values, each with those of the labels; gauge and counter tell one.
+// gauges, counters and histograms tell any number of values, each with those of the labels; gauge and counter tell one.
 func gauges[S any](c *collector, name, help string, labels []string, read func(S, series)) figure[S] {
 	return figure[S]{c.add("gauge", prometheus.GaugeValue, name, help, labels), read}
 }
 
 func counters[S any](c *collector, name, help string, labels []string, read func(S, series)) figure[S] {
 	return figure[S]{c.add("counter", prometheus.CounterValue, name, help, labels), read}
+}
+
+func histograms[S any](c *collector, name, help string, labels []string, read func(S, series)) figure[S] {
+	return figure[S]{c.add("histogram", prometheus.UntypedValue, name, help, labels), read}
 }
 
 func gauge[S any, N number](c *collector, name, help string, read func(S) N) figure[S] {
@@ -81,4 +87,9 @@ func (s series) classes(bounds []float64, counts []uint64, sum float64, labels .
 		}
 	}
 	s.to <- prometheus.MustNewConstHistogram(s.of.desc, n, sum, below, labels...)
+}
+
+// durations writes one histogram of how long pieces of work took.
+func (s series) durations(c durations.Counts, labels ...string) {
+	s.classes(durations.Seconds(), c.Classes[:], c.Sum.Seconds(), labels...)
 }

@@ -98,6 +98,11 @@ func ofPushes(c *collector) []figure[repositories] {
 				}
 			}
 		}),
+		histograms(c, "graspd_git_push_seconds", "How long pushes took, by what became of them as above: from their commands, which ask for something, to the verdict, with the wait for a turn and for the pack.", []string{"outcome"}, func(r repositories, to series) {
+			for _, o := range []githttp.Outcome{githttp.PushTaken, githttp.PushRefused, githttp.PushBroken, githttp.PushBusy, githttp.PushLeft} {
+				to.durations(r.web.Pushed[o], o.String())
+			}
+		}),
 		gauge(c, "graspd_git_pushes_running", "Pushes under way.", func(r repositories) int64 { return r.host.Pushing }),
 		gauge(c, "graspd_git_pushes_queued", "Pushes that wait for their turn.", func(r repositories) int { return r.web.Waiting }),
 		counter(c, "graspd_git_followed_total", "Repositories that followed another one which the same state rules, without a push of their own.", func(r repositories) uint64 { return r.host.Followed }),
@@ -113,6 +118,16 @@ func ofRequests(c *collector) []figure[repositories] {
 			"by a pack that was made, by upload-pack (for a push: by the host), refused, or with an error of this server.", []string{"service", "version", "answer"}, func(r repositories, to series) {
 			for _, x := range r.web.Requests {
 				to.tell(float64(x.Count), x.Service.String(), strconv.Itoa(int(x.Version)), x.Answer.String())
+			}
+		}),
+		histograms(c, "graspd_git_pack_seconds", "How long it took to make a pack, by pack-objects (pack) or upload-pack (upload), with the wait for a process.", []string{"answer"}, func(r repositories, to series) {
+			for _, a := range []githttp.Answer{githttp.FromPack, githttp.FromUpload} {
+				to.durations(r.web.Made[a], a.String())
+			}
+		}),
+		histograms(c, "graspd_git_fetch_seconds", "How long it took to answer clones and fetches to their end, by where the pack came from as above: with the wait for a process, and as fast as the client reads.", []string{"answer"}, func(r repositories, to series) {
+			for _, a := range []githttp.Answer{githttp.FromCache, githttp.FromFlight, githttp.FromPack, githttp.FromUpload} {
+				to.durations(r.web.Given[a], a.String())
 			}
 		}),
 		gauge(c, "graspd_git_fetches_running", "Requests for packs that are answered now.", func(r repositories) int64 { return r.web.Fetching }),

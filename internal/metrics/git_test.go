@@ -7,6 +7,7 @@ import (
 
 	"github.com/graspd/graspd/internal/githttp"
 	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitsync"
 	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/hosting"
 	"github.com/graspd/graspd/internal/refs"
@@ -20,9 +21,12 @@ type fakeHost struct {
 
 type fakeWeb githttp.Stats
 
+type fakeGitSync gitsync.Stats
+
 func (h fakeHost) Stats() hosting.Stats      { return h.stats }
 func (h fakeHost) Kept() (int, int64, error) { return 3, 4096, h.err }
 func (s fakeWeb) Stats() githttp.Stats       { return githttp.Stats(s) }
+func (s fakeGitSync) Stats() gitsync.Stats   { return gitsync.Stats(s) }
 
 // hosted is the sample of a relay that hosts repositories.
 func hosted() Config {
@@ -39,6 +43,10 @@ func hosted() Config {
 		Cache: githttp.CacheStats{Hits: 13, Shared: 14, Misses: 15, Evicted: 16, Entries: 17, Bytes: 18, Flights: 19},
 	}
 	w.Pushes[githttp.PushTaken], w.Pushes[githttp.PushLeft] = 25, 26
+	w.Pushed[githttp.PushTaken].Add(2 * time.Second)
+	w.Pushed[githttp.PushNothing].Add(time.Second) // there is none
+	w.Made[githttp.FromUpload].Add(20 * time.Minute)
+	w.Given[githttp.FromCache].Add(20 * time.Millisecond)
 	c.Door, c.Store = d, s
 	c.Git = &Git{Host: fakeHost{stats: h}, Web: fakeWeb(w), Processes: func(k gitproc.Kind) gitproc.Stats {
 		if k != gitproc.Upload {
@@ -68,14 +76,36 @@ func TestTheFiguresOfHosting(t *testing.T) {
 		`graspd_git_processes_ended_total{kind="upload",outcome="failed"} 6`, `graspd_git_processes_ended_total{kind="upload",outcome="limit"} 4`,
 		`graspd_git_processes_cpu_seconds_total{kind="upload"} 1.5`, `graspd_git_process_most_bytes{kind="upload"} 34`,
 		`graspd_git_process_wait_seconds_bucket{kind="upload",le="0.01"} 3`, `graspd_git_process_wait_seconds_bucket{kind="upload",le="0.1"} 5`,
+		`graspd_git_push_seconds_bucket{outcome="ok",le="1"} 0`, `graspd_git_push_seconds_bucket{outcome="ok",le="2.5"} 1`, `graspd_git_push_seconds_sum{outcome="ok"} 2`,
+		`graspd_git_push_seconds_count{outcome="busy"} 0`,
+		`graspd_git_pack_seconds_bucket{answer="upload",le="900"} 0`, `graspd_git_pack_seconds_bucket{answer="upload",le="+Inf"} 1`, `graspd_git_pack_seconds_count{answer="pack"} 0`,
+		`graspd_git_fetch_seconds_bucket{answer="cache",le="0.05"} 1`, `graspd_git_fetch_seconds_sum{answer="cache"} 0.02`, `graspd_git_fetch_seconds_count{answer="flight"} 0`,
 		`graspd_git_process_wait_seconds_sum{kind="upload"} 1.25`, `graspd_git_process_wait_seconds_count{kind="upload"} 5`,
 	} {
 		if !strings.Contains(got, "\n"+line+"\n") {
 			t.Errorf("no line %s", line)
 		}
 	}
+	if strings.Contains(got, `push_seconds_count{outcome="nothing"}`) || strings.Contains(got, "graspd_git_sync_") {
+		t.Error("there are figures of what there is not")
+	}
 	if strings.Contains(got, `cause="none"`) {
 		t.Error("refs that were taken count as refused")
+	}
+	s := fakeGitSync{Fetches: 3, Failed: 1}
+	s.Took.Add(400 * time.Millisecond)
+	s.Took.Add(time.Hour)
+	s.TookFailed.Add(time.Second)
+	c.Git.Sync = s
+	got = scrape(t, c)
+	for _, line := range []string{
+		`graspd_git_sync_fetches_total{outcome="ok"} 2`,
+		`graspd_git_sync_fetch_seconds_bucket{outcome="ok",le="0.5"} 1`, `graspd_git_sync_fetch_seconds_sum{outcome="ok"} 3600.4`,
+		`graspd_git_sync_fetch_seconds_bucket{outcome="failed",le="1"} 1`, `graspd_git_sync_fetch_seconds_count{outcome="failed"} 1`,
+	} {
+		if !strings.Contains(got, "\n"+line+"\n") {
+			t.Errorf("no line %s", line)
+		}
 	}
 	c.Git.Host = fakeHost{err: store.ErrFull}
 	if got := scrape(t, c); strings.Contains(got, "graspd_git_repositories ") || !strings.Contains(got, "graspd_git_uploads 0") {

@@ -22,6 +22,12 @@ func ofGitSync(c *collector) []figure[repositories] {
 				to.tell(float64(r.sync.Failed), "failed")
 			}
 		}),
+		histograms(c, "graspd_git_sync_fetch_seconds", "How long fetches from other git servers took, by outcome, with the check of what they brought. Those that were stopped from here, as what they were for came otherwise, are left out.", []string{"outcome"}, func(r repositories, to series) {
+			if r.sync != nil {
+				to.durations(r.sync.Took, "ok")
+				to.durations(r.sync.TookFailed, "failed")
+			}
+		}),
 		counters(c, "graspd_git_sync_bytes_total", "Bytes that came by these.", nil, one(func(s gitsync.Stats) float64 { return float64(s.Bytes) })),
 		counters(c, "graspd_git_sync_events_total", "Events whose git data is complete by these.", nil, one(func(s gitsync.Stats) float64 { return float64(s.Brought) })),
 		counters(c, "graspd_git_sync_surveys_total", "Comparisons of what another server advertises with what is served here.", nil, one(func(s gitsync.Stats) float64 { return float64(s.Surveys) })),
