@@ -26,12 +26,12 @@ type Bucket struct {
 
 // Charge takes tokens whether they are there or not. Those that were not there come back first.
 func (b *Bucket) Charge(now time.Time, r Rate, tokens float64) {
-	b.owed, b.at = b.owedAt(now)+r.time(tokens), now
+	b.owed, b.at = b.Owed(now)+r.time(tokens), now
 }
 
 // Spend takes tokens as far as they are there.
 func (b *Bucket) Spend(now time.Time, r Rate, tokens float64) {
-	owed := b.owedAt(now)
+	owed := b.Owed(now)
 	b.owed, b.at = max(owed, min(owed+r.time(tokens), r.time(float64(r.Burst)))), now
 }
 
@@ -46,13 +46,13 @@ func (b *Bucket) Take(now time.Time, r Rate) bool {
 
 // Wait is the time until there is a token; 0 when there is one.
 func (b *Bucket) Wait(now time.Time, r Rate) time.Duration {
-	return max(0, b.owedAt(now)+r.time(1)-r.time(float64(r.Burst)))
+	return max(0, b.Owed(now)+r.time(1)-r.time(float64(r.Burst)))
 }
 
 // Full reports whether the bucket is like a new one.
-func (b *Bucket) Full(now time.Time) bool { return b.owedAt(now) == 0 }
+func (b *Bucket) Full(now time.Time) bool { return b.Owed(now) == 0 }
 
-// owedAt is how long the bucket takes from now on until it is full. A clock that was set back gives nothing back.
-func (b *Bucket) owedAt(now time.Time) time.Duration {
+// Owed is how long the bucket takes from now on until it is full. A clock that was set back gives nothing back.
+func (b *Bucket) Owed(now time.Time) time.Duration {
 	return max(0, b.owed-max(0, now.Sub(b.at)))
 }

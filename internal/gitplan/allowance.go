@@ -32,8 +32,11 @@ func (a *allowance) sort(first bool) *bucket.Bucket {
 // at is a reading of the steady clock as buckets take it.
 func at(now health.Now) time.Time { return time.Unix(0, 0).Add(now.Mono) }
 
-// wait is how long it takes until something may be asked.
+// wait is how long it takes until something may be asked. Of nil, which is a host that was not asked, nothing was taken yet.
 func (a *allowance) wait(now health.Now, first bool) time.Duration {
+	if a == nil {
+		return 0
+	}
 	return a.sort(first).Wait(at(now), vain)
 }
 
@@ -43,6 +46,9 @@ func (a *allowance) began(now health.Now, first bool) {
 
 // ended counts the requests that a fetch has taken. What brought something costs nothing, and earns more.
 func (a *allowance) ended(now health.Now, first bool, o Outcome) {
+	if a == nil { // it is not remembered any more
+		return
+	}
 	n := float64(0)
 	if o.Requests > 0 {
 		n = float64(o.Requests - perFetch)
@@ -53,26 +59,11 @@ func (a *allowance) ended(now health.Now, first bool, o Outcome) {
 	a.sort(first).Charge(at(now), vain, n)
 }
 
-// next is when more may be asked of some sort, 0 where that is now.
-func (a *allowance) next(now health.Now) (wait time.Duration) {
-	for _, first := range []bool{true, false} {
-		if w := a.wait(now, first); w > 0 && (wait == 0 || w < wait) {
-			wait = w
-		}
-	}
-	return wait
-}
-
 func (a *allowance) full(now health.Now) bool {
 	return a.first.Full(at(now)) && a.again.Full(at(now))
 }
 
-// allowance is that of a host.
-func (p *Plan) allowance(host string) *allowance {
-	a := p.allowances[host]
-	if a == nil {
-		a = &allowance{}
-		p.allowances[host] = a
-	}
-	return a
+// owed is how long it takes until as much may be asked as of a host that is new, of both sorts together.
+func (a *allowance) owed(now health.Now) time.Duration {
+	return a.first.Owed(at(now)) + a.again.Owed(at(now))
 }

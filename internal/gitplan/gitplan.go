@@ -55,6 +55,7 @@ type Config struct {
 	Self         nostr.PubKey // whose waits are spread by
 	Concurrency  int          // fetches at once; 0 is 8
 	Repositories int          // that are planned for at once; 0 is 100,000. What lacks something beyond them comes with a later sweep
+	Hosts        int          // that are remembered, and servers; 0 is 20,000. Beyond them those go of which the least is lost
 }
 
 // Lack is what a repository lacks. It replaces what was known of it.
@@ -121,6 +122,10 @@ type Plan struct {
 	gave    map[nostr.PubKey]grasp.Source // who had something new of an owner last
 	serial  uint64
 	forgot  time.Duration // mono: when what is not worth being remembered was looked for last
+	blocked time.Duration // mono: when the first host may be asked that somebody waits for; of the last Step
+
+	back     map[string]bool // hosts that are there again, and were not looked for
+	lookBack time.Duration   // mono: not before, for those
 
 	allowances map[string]*allowance // by host, whatever the port
 }
@@ -148,9 +153,12 @@ func New(c Config) *Plan {
 	if c.Repositories <= 0 {
 		c.Repositories = 100_000
 	}
+	if c.Hosts <= 0 {
+		c.Hosts = 20_000
+	}
 	return &Plan{
 		cfg: c, repos: map[nip34.Address]*repo{}, hosts: map[string]*host{}, fetches: map[uint64]*running{},
-		gave: map[nostr.PubKey]grasp.Source{}, ready: newReady(), allowances: map[string]*allowance{},
+		gave: map[nostr.PubKey]grasp.Source{}, ready: newReady(), allowances: map[string]*allowance{}, back: map[string]bool{},
 	}
 }
 
@@ -158,7 +166,7 @@ func New(c Config) *Plan {
 func (p *Plan) Lacks(now health.Now, l Lack) {
 	r := p.repos[l.Of]
 	if len(l.Needs) == 0 {
-		delete(p.repos, l.Of)
+		p.drop(r)
 		return
 	}
 	if r == nil {
@@ -170,6 +178,14 @@ func (p *Plan) Lacks(now health.Now, l Lack) {
 	}
 	if r.lacks(now, l) {
 		p.later.put(r)
+	}
+}
+
+// drop forgets a repository that lacks nothing any more; nil is none.
+func (p *Plan) drop(r *repo) {
+	if r != nil {
+		delete(p.repos, r.of)
+		p.later.take(r)
 	}
 }
 
@@ -213,7 +229,7 @@ func (p *Plan) Ended(now health.Now, id uint64, o Outcome) {
 	if h := p.hosts[f.host]; h != nil {
 		h.ended(now, p.terms(f.host), o)
 	}
-	p.allowance(f.Source.Host()).ended(now, f.first, o)
+	p.allowances[f.Source.Host()].ended(now, f.first, o)
 	if len(o.Brought) > 0 {
 		p.remember(f.Of.PubKey, f.Source)
 	}
@@ -221,32 +237,18 @@ func (p *Plan) Ended(now health.Now, id uint64, o Outcome) {
 		r.ended(now, f, o)
 		switch {
 		case len(r.needs) == 0:
-			delete(p.repos, f.Of)
+			p.drop(r)
 		case !r.ready:
 			p.later.put(r) // somebody may have their turn earlier than before
 		}
 	}
 }
 
-// returnPause is what is between two times that a host is taken for one that has returned.
-const returnPause = time.Minute
-
 // Returned takes note that a host which fails is there again, as is known from elsewhere: it is asked in a moment, and not when its wait
 // is over. One that has asked to be left alone is, all the same.
-func (p *Plan) Returned(now health.Now, name string) {
-	back := map[string]time.Duration{}
-	for server, h := range p.hosts {
-		if h.name == name && h.returns(now) {
-			back[server] = h.until
-		}
-	}
-	if len(back) == 0 {
-		return
-	}
-	for _, r := range p.repos {
-		if r.returns(back) && !r.ready {
-			p.later.put(r)
-		}
+func (p *Plan) Returned(name string) {
+	if len(p.back) < returnsKept {
+		p.back[name] = true
 	}
 }
 

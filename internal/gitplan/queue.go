@@ -1,36 +1,67 @@
 package gitplan
 
 import (
+	"bytes"
+	"cmp"
 	"container/heap"
-	"time"
 
-	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// later are repositories by when their next round begins. What is put again counts once, by its last time.
-type later []entry
+// later are repositories by when their next round begins, each once. Of several whose round begins in the same moment the addresses decide,
+// so that the same happenings always have the same effects.
+type later []*repo
 
-type entry struct {
-	at time.Duration
-	of nip34.Address
+func (l later) Len() int { return len(l) }
+
+func (l later) Less(i, j int) bool {
+	a, b := l[i], l[j]
+	if a.at != b.at {
+		return a.at < b.at
+	}
+	return cmp.Or(bytes.Compare(a.of.PubKey[:], b.of.PubKey[:]), cmp.Compare(a.of.D, b.of.D)) < 0
 }
 
-func (l later) Len() int           { return len(l) }
-func (l later) Less(i, j int) bool { return l[i].at < l[j].at }
-func (l later) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
-func (l *later) Push(x any)        { *l = append(*l, x.(entry)) }
+func (l later) Swap(i, j int) {
+	l[i], l[j] = l[j], l[i]
+	l[i].place, l[j].place = i+1, j+1
+}
+
+// Push is for the heap alone.
+func (l *later) Push(x any) {
+	r := x.(*repo)
+	*l = append(*l, r)
+	r.place = len(*l)
+}
+
+// Pop is for the heap alone.
 func (l *later) Pop() any {
 	last := len(*l) - 1
-	x := (*l)[last]
-	*l = (*l)[:last]
-	return x
+	r := (*l)[last]
+	(*l)[last] = nil
+	*l, r.place = (*l)[:last], 0
+	return r
 }
 
-// put puts a repository in, if there is anybody to ask.
+// put puts a repository where its next round is, if there is anybody to ask and it is not its turn already.
 func (l *later) put(r *repo) {
-	if at := r.next(); at != never {
-		heap.Push(l, entry{at, r.of})
+	at := r.next()
+	switch {
+	case at == never || r.ready:
+		l.take(r)
+	case r.place == 0:
+		r.at = at
+		heap.Push(l, r)
+	default:
+		r.at = at
+		heap.Fix(l, r.place-1)
+	}
+}
+
+// take takes a repository out.
+func (l *later) take(r *repo) {
+	if r.place > 0 {
+		heap.Remove(l, r.place-1)
 	}
 }
 

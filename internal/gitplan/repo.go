@@ -17,7 +17,9 @@ type repo struct {
 	sources []grasp.Source
 	since   health.Now // when something was lacked last that is new
 	turns   map[grasp.Source]*turn
-	ready   bool // it stands in its owner's queue
+	ready   bool          // it stands in its owner's queue
+	at      time.Duration // mono: of its next round, as later has it
+	place   int           // in later, from 1; 0 for none
 }
 
 type need struct {
@@ -38,11 +40,12 @@ const mostRest = 6 * time.Hour
 
 // turn is when a source is asked again for a repository. What cannot be asked for together is asked for in parts, one after the other.
 type turn struct {
-	next    time.Duration // mono: not before
-	attempt int           // since something was lacked last that is new
-	open    bool          // there are parts that it was not asked for yet in this round
-	done    map[nostr.ID]bool
-	stopped time.Duration // mono, since it was stopped for others before it was through; 0: it was not
+	host, server string        // of the source, without a port and with it
+	next         time.Duration // mono: not before
+	attempt      int           // since something was lacked last that is new
+	open         bool          // there are parts that it was not asked for yet in this round
+	done         map[nostr.ID]bool
+	stopped      time.Duration // mono, since it was stopped for others before it was through; 0: it was not
 	Asked
 }
 
@@ -83,7 +86,7 @@ func (r *repo) lacks(now health.Now, l Lack) (earlier bool) {
 	}
 	for _, s := range known {
 		if r.turns[s] == nil {
-			r.turns[s] = &turn{}
+			r.turns[s] = &turn{host: s.Host(), server: s.Server()}
 		}
 	}
 	if fresh {
@@ -235,8 +238,8 @@ func (r *repo) refused(now health.Now, t *turn, f *running, o Outcome) {
 
 // returns brings the turns of servers forward that are there again, and reports whether it has any of them.
 func (r *repo) returns(back map[string]time.Duration) (some bool) {
-	for s, t := range r.turns {
-		if until, ok := back[s.Server()]; ok {
+	for _, t := range r.turns {
+		if until, ok := back[t.server]; ok {
 			t.next, some = min(t.next, until), true
 		}
 	}

@@ -3,7 +3,6 @@ package gitplan
 import (
 	"cmp"
 	"container/heap"
-	"maps"
 	"slices"
 	"time"
 
@@ -23,7 +22,9 @@ const lookOn = time.Second
 // ones hold up nobody for whom there is a living one.
 func (p *Plan) Step(now health.Now) (out Effects) {
 	out.Stop = p.useless()
+	p.returns(now)
 	p.dueBy(now)
+	p.blocked = never
 	c := p.census(now)
 	whole := p.turns(now, c, &out)
 	p.surveying(now, c, &out)
@@ -38,12 +39,10 @@ func (p *Plan) Step(now health.Now) (out Effects) {
 // dueBy lets the repositories take turns whose rounds are due. One that has less to look for since may have its next round later.
 func (p *Plan) dueBy(now health.Now) {
 	for len(p.later) > 0 && p.later[0].at <= now.Mono {
-		x := heap.Pop(&p.later).(entry)
-		switch r := p.repos[x.of]; {
-		case r == nil || r.ready:
-		case r.next() <= now.Mono:
+		r := heap.Pop(&p.later).(*repo)
+		if r.next() <= now.Mono {
 			p.ready.put(r)
-		default:
+		} else {
 			p.later.put(r)
 		}
 	}
@@ -204,8 +203,6 @@ func (p *Plan) turns(now health.Now, c *census, out *Effects) (whole bool) {
 			var stays bool
 			if began, stays = p.turn(now, r, c, out); stays {
 				kept = append(kept, r)
-			} else {
-				r.ready = false
 			}
 		}
 		if list = append(list, kept...); len(list) == 0 {
@@ -239,6 +236,7 @@ func (p *Plan) turn(now health.Now, r *repo, c *census, out *Effects) (began, st
 	case more:
 		return false, true
 	}
+	r.ready = false
 	p.later.put(r)
 	return false, false
 }
@@ -255,14 +253,16 @@ func (p *Plan) source(now health.Now, r *repo, c *census) (best grasp.Source, fo
 		if t.next > now.Mono || r.due(s) > now.Mono {
 			continue
 		}
-		h := p.host(s, now)
-		switch {
-		case h.until > now.Mono:
+		h := p.known(t.server)
+		if h.until > now.Mono {
 			t.next = h.until
+			continue
+		}
+		more = true
+		switch {
 		case slices.ContainsFunc(c.repos[r.of], func(f *running) bool { return f.Source == s }),
-			c.names[s.Host()] >= PerHost, h.next > now.Mono, !h.proven && c.unproven >= p.half(),
-			p.allowance(s.Host()).wait(now, t.attempt == 0) > 0:
-			more = true
+			c.names[t.host] >= PerHost, !h.proven && c.unproven >= p.half():
+		case p.blocks(now, max(h.next, now.Mono+p.allowances[t.host].wait(now, t.attempt == 0))):
 		default:
 			return s, true, true
 		}
@@ -294,14 +294,13 @@ func (p *Plan) order(r *repo) []grasp.Source {
 	return all
 }
 
-func (p *Plan) host(s grasp.Source, now health.Now) *host {
-	server := s.Server()
-	h := p.hosts[server]
-	if h == nil {
-		h = &host{name: s.Host(), last: now}
-		p.hosts[server] = h
+// blocks reports whether a host that somebody waits for may not be asked before a time, and has the plan wake then.
+func (p *Plan) blocks(now health.Now, until time.Duration) bool {
+	if until <= now.Mono {
+		return false
 	}
-	return h
+	p.blocked = min(p.blocked, until)
+	return true
 }
 
 // begin begins a fetch.
@@ -310,9 +309,9 @@ func (p *Plan) begin(now health.Now, f Fetch, first bool, c *census, out *Effect
 	f.ID = p.serial
 	x := &running{Fetch: f, host: f.Source.Server(), first: first, began: now}
 	p.fetches[f.ID] = x
-	h := p.host(f.Source, now)
+	h := p.host(now, f.Source)
 	h.started(now)
-	p.allowance(h.name).began(now, first)
+	p.allowance(now, h.name).began(now, first)
 	c.add(x, h.proven, now)
 	out.Start = append(out.Start, f)
 }
@@ -326,15 +325,16 @@ func (p *Plan) surveying(now health.Now, c *census, out *Effects) {
 	}
 	for i := 0; i < len(p.surveys) && p.room(c); i++ {
 		f := p.surveys[i]
-		h := p.host(f.Source, now)
-		if h.free() > now.Mono || c.names[h.name] >= PerHost || p.allowance(h.name).wait(now, false) > 0 {
-			if h.until > now.Mono {
-				p.surveys = slices.Delete(p.surveys, i, i+1) // it comes again with the next sweep
-				i--
-			}
+		h, name := p.known(f.Source.Server()), f.Source.Host()
+		rests := h.until > now.Mono
+		if !rests && (c.names[name] >= PerHost || p.blocks(now, max(h.next, now.Mono+p.allowances[name].wait(now, false)))) {
 			continue
 		}
 		p.surveys = slices.Delete(p.surveys, i, i+1)
+		if rests { // it comes again with the next sweep
+			i--
+			continue
+		}
 		p.begin(now, f, false, c, out)
 		return
 	}
@@ -342,26 +342,15 @@ func (p *Plan) surveying(now health.Now, c *census, out *Effects) {
 
 // wake is when something may begin that cannot now, though nothing happens until then.
 func (p *Plan) wake(now health.Now) time.Duration {
-	first := time.Duration(0)
-	at := func(t time.Duration) {
-		if first == 0 || t < first {
-			first = t
-		}
-	}
+	first := p.blocked
+	at := func(t time.Duration) { first = min(first, t) }
 	if len(p.later) > 0 {
 		at(p.later[0].at)
 	}
+	if len(p.back) > 0 {
+		at(p.lookBack)
+	}
 	if len(p.ready.owners) > 0 || len(p.surveys) > 0 {
-		for _, h := range p.hosts {
-			if t := h.free(); t > now.Mono {
-				at(t)
-			}
-		}
-		for _, a := range p.allowances {
-			if wait := a.next(now); wait > 0 {
-				at(now.Mono + wait)
-			}
-		}
 		for _, f := range p.fetches { // one that takes long makes room
 			for _, d := range []time.Duration{youngFor, longFor} {
 				if t := f.began.Mono + d; t > now.Mono {
@@ -370,23 +359,8 @@ func (p *Plan) wake(now health.Now) time.Duration {
 			}
 		}
 	}
-	if first == 0 {
+	if first == never {
 		return 0
 	}
 	return max(first-now.Mono, time.Millisecond)
-}
-
-// hostsKept is how many servers are known before those are looked for that can be forgotten.
-const hostsKept = 1000
-
-// forgetEvery is between two looks for those.
-const forgetEvery = time.Minute
-
-func (p *Plan) forget(now health.Now) {
-	if max(len(p.hosts), len(p.allowances)) < hostsKept || p.forgot != 0 && now.Mono-p.forgot < forgetEvery {
-		return
-	}
-	p.forgot = now.Mono
-	maps.DeleteFunc(p.hosts, func(_ string, h *host) bool { return h.forget(now) })
-	maps.DeleteFunc(p.allowances, func(_ string, a *allowance) bool { return a.full(now) })
 }

@@ -1,9 +1,11 @@
 package gitplan_test
 
 import (
+	"bytes"
 	"cmp"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -76,6 +78,25 @@ type world struct {
 	slowly  map[nostr.ID]bool // that some server has, which takes long
 	sets    bool              // its clock is set now and then
 	event   uint16
+	said    []string // what it saw, if it keeps that
+	keeps   bool
+}
+
+// says writes down what happens.
+func (w *world) says(format string, args ...any) {
+	if w.keeps {
+		w.said = append(w.said, fmt.Sprint(w.now, " ", fmt.Sprintf(format, args...)))
+	}
+}
+
+// ids are the fetches under way, the oldest first.
+func (w *world) ids() []uint64 { return slices.Sorted(maps.Keys(w.jobs)) }
+
+// addresses are the repositories that lacked something, in the order of their owners and names.
+func (w *world) addresses() []nip34.Address {
+	return slices.SortedFunc(maps.Keys(w.lacks), func(a, b nip34.Address) int {
+		return cmp.Or(bytes.Compare(a.PubKey[:], b.PubKey[:]), cmp.Compare(a.D, b.D))
+	})
 }
 
 // happening is what a world does by itself.
@@ -129,7 +150,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		}
 	}
 	for range r.IntN(20) {
-		w.later = append(w.later, happening{w.soon(), func() { w.plan.Returned(w.clock(), all[r.IntN(len(all))].name) }})
+		w.later = append(w.later, happening{w.soon(), func() { w.plan.Returned(all[r.IntN(len(all))].name) }})
 	}
 	if w.sets = r.IntN(4) == 0; w.sets {
 		for range 3 {
@@ -229,6 +250,7 @@ func (w *world) begin(f gitplan.Fetch) {
 	if s.vain.count(w.now, 3); s.vain.left > mostVain {
 		w.t.Fatalf("%s is asked %.0f requests in vain", s.name, s.vain.left)
 	}
+	w.says("%s of %s is asked for %v", f.Source, f.Of, f.Needs)
 	j := &job{Fetch: f, s: s, quietAt: w.now + gitplan.QuietFor}
 	took := time.Duration(50+w.r.IntN(2000)) * time.Millisecond
 	switch s.kind {
@@ -278,6 +300,7 @@ func (w *world) step() time.Duration {
 	}
 	e := w.plan.Step(w.clock())
 	for _, id := range e.Stop {
+		w.says("%d is stopped", id)
 		if w.jobs[id] == nil {
 			w.t.Fatalf("fetch %d is stopped, and is not under way", id)
 		}
@@ -307,6 +330,7 @@ func (w *world) end(j *job, o gitplan.Outcome) {
 	if len(o.Brought) > 0 {
 		j.s.vain.count(w.now, -3-18)
 	}
+	w.says("%d ends: %v %v", j.ID, o.Answer, o.Brought)
 	w.plan.Ended(w.clock(), j.ID, o)
 	if l := w.lacks[j.Of]; l != nil && len(o.Brought) > 0 {
 		for _, id := range o.Brought {
@@ -320,7 +344,7 @@ func (w *world) end(j *job, o gitplan.Outcome) {
 }
 
 func (w *world) run(until time.Duration) {
-	for of := range w.lacks {
+	for _, of := range w.addresses() {
 		w.plan.Lacks(w.clock(), *w.lacks[of])
 	}
 	wake := w.step()
@@ -340,8 +364,8 @@ func (w *world) run(until time.Duration) {
 			w.later[0].do()
 			w.later = w.later[1:]
 		}
-		for _, j := range w.jobs {
-			if j.at <= w.now {
+		for _, id := range w.ids() {
+			if j := w.jobs[id]; j.at <= w.now {
 				w.end(j, j.o)
 			} else if j.quietAt <= w.now && (j.s.kind == "slow" || j.s.kind == "dead") {
 				w.plan.Quiet(j.ID)
@@ -389,5 +413,26 @@ func TestWorlds(t *testing.T) {
 			w.run(5 * 24 * time.Hour)
 			w.check()
 		})
+	}
+}
+
+// TestAWorldIsLivedTheSameWay: the same seed is the same life, fetch by fetch.
+func TestAWorldIsLivedTheSameWay(t *testing.T) {
+	for seed := range uint64(12) {
+		var lives [2][]string
+		for i := range lives {
+			w := newWorld(t, seed)
+			w.keeps = true
+			w.run(24 * time.Hour)
+			lives[i] = w.said
+		}
+		for i := range min(len(lives[0]), len(lives[1])) {
+			if lives[0][i] != lives[1][i] {
+				t.Fatalf("world %d, line %d\n%s\n%s", seed, i+1, lives[0][i], lives[1][i])
+			}
+		}
+		if len(lives[0]) != len(lives[1]) || len(lives[0]) == 0 {
+			t.Fatalf("world %d: %d and %d lines", seed, len(lives[0]), len(lives[1]))
+		}
 	}
 }

@@ -172,7 +172,7 @@ func (s *Sync) Run(ctx context.Context) error {
 			s.plan.Quiet(id)
 		case <-s.back.wake:
 			for host := range s.back.take() {
-				s.plan.Returned(s.cfg.Now(), host)
+				s.plan.Returned(host)
 			}
 		case answer := <-s.asks:
 			answer <- Stats{Plan: s.plan.Stats(s.cfg.Now())}
