@@ -82,6 +82,116 @@ func TestWhoGaveIsBounded(t *testing.T) {
 	b.want(b.lacks(last, "b a", needs(3)...), "a:3")
 }
 
+// Of hosts so many are remembered. Those go first of which the least is lost: one that asked for less is left alone all the same, one that
+// fails goes before it, and one that was asked too much in vain stays so.
+func TestHostsAreBounded(t *testing.T) {
+	b := newBench(t, gitplan.Config{Hosts: 10})
+	n := 0
+	asked := func(name string, o gitplan.Outcome) bool {
+		n++
+		of := repository(7, fmt.Sprint(n))
+		began := b.lacks(of, name, needs(1)...) != ""
+		if began {
+			b.ends(name, o)
+		}
+		b.lacks(of, "")
+		b.now += time.Millisecond
+		return began
+	}
+	absent, failed := gitplan.Outcome{Answer: gitplan.Absent}, gitplan.Outcome{Answer: gitplan.Failed}
+	for asked("vain", absent) {
+	}
+	asked("limited", gitplan.Outcome{Answer: gitplan.Limited, Retry: 30 * time.Second})
+	asked("failing", failed)
+	rest := func(names string) {
+		t.Helper()
+		for name := range strings.FieldsSeq(names) {
+			if asked(name, absent) {
+				t.Errorf("%s is not left alone", name)
+			}
+		}
+		if s := b.plan.Stats(b.clock()); s.Hosts > 10 {
+			t.Errorf("%d hosts are known", s.Hosts)
+		}
+	}
+	for i := range 100 {
+		if !asked(fmt.Sprint("s", i), absent) {
+			t.Fatalf("s%d is not asked", i)
+		}
+		rest("vain limited failing")
+	}
+	for i := range 100 {
+		asked(fmt.Sprint("f", i), failed)
+		rest("vain limited")
+	}
+	if !asked("failing", absent) {
+		t.Error("one that failed long ago is remembered, and those that failed since are not")
+	}
+}
+
+// Where nothing is lacked any more nothing is waited for.
+func TestNothingIsWaitedFor(t *testing.T) {
+	b := newBench(t, gitplan.Config{})
+	pushed := gitplan.Need{Event: event(1), After: gitplan.PushWithin}
+	b.want(b.lacks(repository(1, "x"), "a", pushed), "")
+	b.within(b.wake, gitplan.PushWithin, gitplan.PushWithin)
+	b.want(b.lacks(repository(1, "x"), "a"), "")
+	b.within(b.wake, 0, 0)
+	b.want(b.lacks(repository(1, "x"), "a", needs(1)...), "a:1")
+	b.want(b.gives("a", 1), "")
+	b.within(b.wake, 0, 0)
+}
+
+// However many hosts return at once, all that they concern is looked for once a second, and those beyond a thousand have to wait.
+func TestManyReturn(t *testing.T) {
+	b := newBench(t, gitplan.Config{})
+	rests := func(name string, n byte) {
+		b.want(b.lacks(repository(n, "x"), name, needs(n)...), fmt.Sprint(name, ":", n))
+		for range 5 {
+			b.want(b.ends(name, gitplan.Outcome{Answer: gitplan.Failed}), "")
+			b.until(time.Hour)
+		}
+		b.want(b.ends(name, gitplan.Outcome{Answer: gitplan.Failed}), "")
+	}
+	soon := func(name string, n byte, least, most time.Duration) {
+		t.Helper()
+		did, d := b.until(time.Hour)
+		b.want(did, fmt.Sprint(name, ":", n))
+		b.within(d, least, most)
+		b.ends(name, gitplan.Outcome{Answer: gitplan.Absent})
+		b.lacks(repository(n, "x"), "")
+	}
+	rests("a", 1)
+	rests("b", 2)
+	b.plan.Returned("a.example.org")
+	b.want(b.step(), "")
+	b.plan.Returned("b.example.org")
+	b.want(b.after(time.Millisecond), "")
+	soon("a", 1, 1900*time.Millisecond, 2*time.Second)
+	soon("b", 2, 900*time.Millisecond, time.Second)
+	rests("c", 3)
+	for i := range 1000 {
+		b.plan.Returned(fmt.Sprint("other", i, ".example.org"))
+	}
+	b.plan.Returned("c.example.org")
+	soon("c", 3, 9*time.Minute, 15*time.Minute)
+}
+
+// What is under way is remembered, however little is.
+func TestHostsUnderWayAreRemembered(t *testing.T) {
+	b := newBench(t, gitplan.Config{Hosts: 1})
+	for i, name := range strings.Fields("a b c d") {
+		b.want(b.lacks(repository(byte(i), "x"), name, needs(byte(i))...), fmt.Sprint(name, ":", i))
+	}
+	for i, name := range strings.Fields("a b c d") {
+		b.want(b.gives(name, byte(i)), "")
+	}
+	b.want(b.lacks(repository(9, "x"), "e", needs(9)...), "e:9")
+	if s := b.plan.Stats(b.clock()); s.Hosts > 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // A clock that is set, and a machine that sleeps, put nothing off.
 func TestClocksThatAreSet(t *testing.T) {
 	b := newBench(t, gitplan.Config{})

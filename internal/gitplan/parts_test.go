@@ -181,6 +181,49 @@ func TestWhatTakesLongIsThroughAtLast(t *testing.T) {
 	}
 }
 
+// Those are kept on first that were stopped for the first time the longest ago, whenever they began again.
+func TestWhoWasStoppedFirstIsKeptOn(t *testing.T) {
+	b := newBench(t, gitplan.Config{Concurrency: 2})
+	prove(b, "a b c d e f g h i z")
+	begins := func(name string) {
+		t.Helper()
+		n := name[0]
+		b.want(b.lacks(repository(n, "x"), name, needs(n)...), fmt.Sprint(name, ":", n))
+		b.after(61 * time.Second)
+	}
+	stops := func(name string) { // as z waits
+		t.Helper()
+		b.want(b.lacks(repository('z', "x"), "z", needs('z')...), "")
+		if fmt.Sprint(b.stopped) != fmt.Sprint([]uint64{b.fetch(name).ID}) {
+			t.Fatalf("stopped %v, and not %s, which is %d", b.stopped, name, b.fetch(name).ID)
+		}
+		b.want(b.ends(name, gitplan.Outcome{Answer: gitplan.Ours}), "z:122")
+	}
+	again := func(name string) {
+		t.Helper()
+		b.plan.Quiet(b.fetch(name).ID)
+		stops(name)
+		b.want(b.gives("z", 'z'), "")
+		began, _ := b.until(time.Minute)
+		b.want(began, fmt.Sprint(name, ":", name[0]))
+		b.after(61 * time.Second)
+	}
+	for name := range strings.FieldsSeq("a b c d e f g h") {
+		begins(name)
+	}
+	for name := range strings.FieldsSeq("c a d b g h e f g") {
+		again(name)
+	}
+	b.want(b.gives("c"), "c:99") // it was through, and counts as any other
+	b.after(61 * time.Second)
+	again("c")
+	b.want(b.gives("c", 'c'), "")
+	begins("i")
+	b.plan.Quiet(b.fetch("a").ID)
+	b.plan.Quiet(b.fetch("g").ID)
+	stops("h")
+}
+
 // One of a repository is kept on for having been stopped before, whatever its number of sources.
 func TestOneOfARepositoryIsKeptOn(t *testing.T) {
 	b := newBench(t, gitplan.Config{Concurrency: 4})

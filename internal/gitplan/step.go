@@ -250,12 +250,11 @@ func mayBegin(now health.Now, under []*running) bool {
 func (p *Plan) source(now health.Now, r *repo, c *census) (best grasp.Source, found, more bool) {
 	for _, s := range p.order(r) {
 		t := r.turns[s]
-		if t.next > now.Mono || r.due(s) > now.Mono {
-			continue
-		}
 		h := p.known(t.server)
 		if h.until > now.Mono {
-			t.next = h.until
+			t.next = max(t.next, h.until)
+		}
+		if p.blocks(now, max(t.next, r.due(s))) {
 			continue
 		}
 		more = true

@@ -213,6 +213,20 @@ func TestOwnersTakeTurns(t *testing.T) {
 	b.want(b.gives("b", 11), "a:40") // it has waited longer than the first owner's next one
 }
 
+// While one source of a repository cannot be asked, another one is as soon as its time comes.
+func TestASourceWhoseTimeComes(t *testing.T) {
+	b := newBench(t, gitplan.Config{Concurrency: 4})
+	prove(b, "known")
+	for i, name := range strings.Fields("new other") {
+		b.want(b.lacks(repository(byte(10+i), "x"), name, needs(byte(10+i))...), fmt.Sprint(name, ":", 10+i))
+	}
+	b.want(b.lacks(repository(1, "x"), "known third", needs(1)...), "known:1")
+	b.want(b.gives("known"), "")
+	did, d := b.until(time.Minute)
+	b.want(did, "known:1")
+	b.within(d, 20*time.Second, eighth(20*time.Second))
+}
+
 // Servers that have never answered take half of the places.
 func TestServersThatNeverAnsweredTakeHalf(t *testing.T) {
 	b := newBench(t, gitplan.Config{Concurrency: 4})

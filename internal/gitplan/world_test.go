@@ -359,6 +359,7 @@ func (w *world) run(until time.Duration) {
 		if len(w.later) > 0 {
 			next = min(next, w.later[0].at)
 		}
+		w.early(next)
 		w.now = next
 		for len(w.later) > 0 && w.later[0].at <= w.now {
 			w.later[0].do()
@@ -372,6 +373,18 @@ func (w *world) run(until time.Duration) {
 			}
 		}
 		wake = w.step()
+	}
+}
+
+// early steps before anything has happened and before the plan wants to: it has nothing to do yet, as it would have been late by its own
+// time otherwise.
+func (w *world) early(next time.Duration) {
+	if w.sets || next-w.now <= time.Millisecond || w.r.IntN(4) > 0 {
+		return
+	}
+	w.now += time.Duration(w.r.Int64N(int64(next - w.now)))
+	if e := w.plan.Step(w.clock()); len(e.Start)+len(e.Stop) > 0 {
+		w.t.Fatalf("%v: it would have slept, and begins %v and stops %v", w.now, e.Start, e.Stop)
 	}
 }
 
