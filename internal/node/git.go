@@ -114,12 +114,12 @@ func (n *Node) serveGit() error {
 		Contributors: c.Git.Contributors,
 		CacheDir:     packs, CacheBytes: max(0, kept), Logger: c.Logger.With("component", "git"), Faults: n.faults,
 	})
-	n.Front.Handle(n.Web.Route())
 	pages := repopage.New(repopage.Config{
 		Store: n.Store, Service: c.Service, Rules: func() policy.Rules { return *n.rules.Load() }, Find: n.find, Now: c.Now,
 		Logger: c.Logger.With("component", "git"),
 	})
-	n.Front.Handle(pages.Route())
+	n.Front.Handle(pages.Route()) // before git, which takes whatever stands below a repository
+	n.Front.Handle(n.Web.Route())
 	return nil
 }
 

@@ -75,7 +75,9 @@ func New(c Config) *Pages {
 }
 
 // Route is what the front is given.
-func (p *Pages) Route() front.Route { return front.Route{Takes: p.takes, Serve: p.serve} }
+func (p *Pages) Route() front.Route {
+	return front.Route{Name: "repository pages", Door: front.Signed, Takes: p.takes, Serve: p.serve}
+}
 
 // takes reports whether somebody who reads pages asks for a path of the form /<npub>/<identifier>.git, for what stands below it here, or
 // for an event by its name.
