@@ -35,6 +35,9 @@ type Config struct {
 	// ArchiveReadOnly takes no pushes to that.
 	Archive         []string
 	ArchiveReadOnly bool
+	// Private serves nobody but the owners of Members, which are keys, or @FILE for the keys in a file.
+	Private bool
+	Members []string
 	// TrustedProxies are the reverse proxies whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
 	// Data is the directory of the store and of the relay's own key.
@@ -102,6 +105,10 @@ func (c *Config) node(service grasp.Service, lists policy.Lists, bootstrap []gra
 	n.Connections, n.Rates, n.Proxies, n.AdminHosts = connections, front.Rates{OpenTotal: clients}, c.TrustedProxies, c.AdminHosts
 	n.Info = c.Info
 	n.AdminKeys, _ = c.admins()
+	if c.Private {
+		keys, _ := c.members()
+		n.Private = &node.Private{Members: keys}
+	}
 	if c.Sync {
 		n.Sync = &node.Sync{Bootstrap: bootstrap, AllowPrivate: c.SyncAllowPrivate, Engine: c.engine()}
 	}

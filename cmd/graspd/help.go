@@ -20,6 +20,7 @@ func groups() []group {
 		{"A file with settings", []string{"config"}},
 		{"What the relay says of itself", []string{"name", "description", "contact", "pubkey", "icon", "banner", "terms-of-service", "posting-policy"}},
 		{"What is accepted", []string{"min-pow", "allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories", "archive", "archive-read-only"}},
+		{"A service for its members alone", []string{"private", "members"}},
 		{"Repositories", []string{"git", "contributors", "git-program", "git-max-push", "git-max-repository", "git-max-author", "git-max-data", "git-processes", "git-cache"}},
 		{"Filling from other relays and git servers", []string{"sync", "git-sync", "git-sync-concurrency", "sync-allow-private", "sync-max-relays"}},
 		{"The operator's page and programs that watch", []string{"admin-listen", "admin-pubkeys", "admin-hosts", "check"}},

@@ -56,6 +56,19 @@ func (c *Config) admins() (keys []nostr.PubKey, problems []string) {
 	return keys, problems
 }
 
+// members are the keys of those for whom a private service is, and what is wrong with them.
+func (c *Config) members() (keys policy.PubKeys, problems []string) {
+	problems = readList("--members", c.Members, keys.AddAuthor)
+	switch {
+	case len(problems) > 0:
+	case c.Private && len(keys) == 0:
+		problems = []string{"--private: nobody is a member, so nobody could use it; name members with --members"}
+	case !c.Private && len(c.Members) > 0:
+		problems = []string{"--members: of no effect without --private, and everybody would be served; add --private, or leave it out"}
+	}
+	return keys, problems
+}
+
 // archive says what is wrong with how repositories are to be archived. Who carries what does not list them has to fetch it.
 func (c *Config) archive() (problems []string) {
 	switch {

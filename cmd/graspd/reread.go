@@ -14,12 +14,13 @@ import (
 type settled struct {
 	Config
 	lists  policy.Lists
+	circle policy.PubKeys      // the members
 	values map[string][]string // by flag, as they were written
 }
 
 // live are the settings that change while graspd runs.
 var live = []string{"name", "description", "contact", "pubkey", "icon", "banner", "terms-of-service", "posting-policy", "min-pow",
-	"allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories", "archive", "git-max-push", "git-max-repository", "git-max-author", "git-max-data"}
+	"allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories", "archive", "members", "git-max-push", "git-max-repository", "git-max-author", "git-max-data"}
 
 // settleServe reads the settings of serve, and says everything that is wrong with them.
 func settleServe(args []string, std stdio, env environment) (s settled, problems []string, err error) {
@@ -35,8 +36,9 @@ func settleServe(args []string, std stdio, env environment) (s settled, problems
 	_, bad := s.bootstrap()
 	_, strange := s.admins()
 	lists, wrong := s.Config.lists()
-	s.lists = lists
-	return s, slices.Concat(problems, bad, strange, wrong, s.archive()), nil
+	circle, unknown := s.members()
+	s.lists, s.circle = lists, circle
+	return s, slices.Concat(problems, bad, strange, unknown, wrong, s.archive()), nil
 }
 
 // recorded lets settings note the texts that they are set to, by their flags.
@@ -76,7 +78,7 @@ func rereadOn(ctx context.Context, start settled, again func() (settled, []strin
 			for _, name := range start.restarts(now) {
 				log.Warn("a setting takes effect after a restart", "setting", name)
 			}
-			n.Set(ctx, node.Settings{Info: now.Info, MinPoW: now.MinPoW, Lists: now.lists, Git: now.Git.Limits})
+			n.Set(ctx, node.Settings{Info: now.Info, MinPoW: now.MinPoW, Lists: now.lists, Git: now.Git.Limits, Members: now.circle})
 		case <-ctx.Done():
 			return
 		}

@@ -126,6 +126,9 @@ func greet(w io.Writer, c Config, n *node.Node, l node.Listeners) {
 	if c.HostsGit {
 		fmt.Fprintf(w, "and this to its clone tag: %s/<npub>/<identifier>.git\n", n.Service().WebURL())
 	}
+	if c.Private {
+		fmt.Fprintln(w, "it is private: --members alone read and publish, and sign what they ask for")
+	}
 	if n.Nothing() != nil {
 		fmt.Fprintln(w, "nothing is carried here yet; graspd status says what other relays announce instead")
 	}

@@ -56,6 +56,7 @@ var layers = map[string]int{
 	"internal/plan":       6,
 	"internal/gitplan":    6,
 	"internal/logs":       7,
+	"internal/members":    7,
 	"internal/progress":   7,
 	"internal/contain":    7,
 	"internal/gitproc":    7,

@@ -24,7 +24,7 @@ var logKeys = map[string]string{
 	"archive": "entries of that list",
 	"attempt": "failures in a row", "case": "number of a decision of the operator", "cause": "why, in the words of whoever knows; perhaps another relay's", "client": "a client's address",
 	"component": "the part of graspd: store, ingest, relay or peer", "count": "how many", "created": "created_at of the event",
-	"cut_short": "why it ended before its end", "deny_pubkeys": "entries of that list", "min_pow": "bits of proof of work that events must show", "setting": "flag without its dashes", "deny_repositories": "entries of that list",
+	"cut_short": "why it ended before its end", "deny_pubkeys": "entries of that list", "members": "for whom a private service is", "min_pow": "bits of proof of work that events must show", "setting": "flag without its dashes", "deny_repositories": "entries of that list",
 	"dir": "a directory", "error": "an error of graspd's own", "event": "id of an event", "failing": "for how long it has failed", "filter": "a filter (NIP-01)",
 	"found_by": "what found it: catchup or daily", "fault_in": "what a fault ended: a relay's URL, or the kind of thing", "from": "who brought it: a relay's URL, a client's address", "kind": "kind of the event",
 	"left": "how many are left", "left_out": "lines like this one that were not written, as there were too many", "message": "what the key-value store says",

@@ -20,6 +20,7 @@ type Config struct {
 	Now     func() time.Time // nil is time.Now
 	Logger  *slog.Logger     // nil is silent
 	Faults  *contain.Faults  // where faults in what answers a request are noted; nil is nowhere
+	Members Members          // who may ask for what the service has; nil is everybody
 }
 
 // Front answers on the public listener. Routes and pools are added before it does.
@@ -30,6 +31,8 @@ type Front struct {
 	underWay underWay
 	logger   *slog.Logger
 	faults   *contain.Faults
+	members  Members // nil for everybody
+	visits   visits  // of members
 }
 
 // New prepares a front without a route.
@@ -39,7 +42,7 @@ func New(c Config) *Front {
 	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return &Front{
-		proxies: c.Proxies, visitors: newVisitors(c.Rates.withDefaults(), c.Now, len(c.Proxies) > 0), logger: c.Logger, faults: c.Faults,
+		proxies: c.Proxies, visitors: newVisitors(c.Rates.withDefaults(), c.Now, len(c.Proxies) > 0), logger: c.Logger, faults: c.Faults, members: c.Members,
 	}
 }
 

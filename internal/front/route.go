@@ -3,11 +3,15 @@ package front
 import (
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 )
 
 // Route is a part of the service, by what it answers.
 type Route struct {
+	Name string // for tests and logs
+	// Door is what a private service demands of who asks.
+	Door Door
 	// Takes reports whether the route answers the request; nil is any that no other route takes.
 	Takes func(*http.Request) bool
 	// Serve answers. It may take over the connection; then nothing bounds its time.
@@ -28,6 +32,9 @@ type Client struct {
 // Handle adds a route. Of several that take a request the one that was added first answers.
 func (f *Front) Handle(r Route) { f.routes = append(f.routes, r) }
 
+// Routes are those that were added, in this order.
+func (f *Front) Routes() []Route { return slices.Clone(f.routes) }
+
 func (f *Front) serve(w http.ResponseWriter, req *http.Request) {
 	allowOrigins(w.Header())
 	if req.Method == http.MethodOptions {
@@ -36,8 +43,23 @@ func (f *Front) serve(w http.ResponseWriter, req *http.Request) {
 	}
 	r := f.routeOf(req)
 	if r == nil {
+		if f.members != nil {
+			Unauthorized(w)
+			return
+		}
 		http.NotFound(w, req)
 		return
+	}
+	addr := f.clientAddr(req)
+	one := f.visitors.visit(addr)
+	defer f.visitors.leave(one)
+	if f.members != nil && r.Door != Open && r.Door != Own {
+		in, as, leave, ok := f.admit(w, req, one)
+		if !ok {
+			return
+		}
+		defer leave()
+		w, req = in, as
 	}
 	if err := r.extend(w, req, time.Now()); err != nil {
 		f.logger.Debug("a connection takes no deadline", "error", err)
@@ -45,9 +67,6 @@ func (f *Front) serve(w http.ResponseWriter, req *http.Request) {
 	if !r.Keeps {
 		defer f.underWay.enter()()
 	}
-	addr := f.clientAddr(req)
-	one := f.visitors.visit(addr)
-	defer f.visitors.leave(one)
 	r.Serve(w, req, Client{addr, one})
 }
 

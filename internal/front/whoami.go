@@ -11,6 +11,7 @@ const AddressPath = "/.well-known/graspd/address"
 // AddressRoute answers, below a base path, with the address whose limits hold for the client.
 func AddressRoute(base string) Route {
 	return Route{
+		Name: "address", Door: Open,
 		Takes: func(r *http.Request) bool { return r.URL.Path == base+AddressPath },
 		Serve: func(w http.ResponseWriter, r *http.Request, c Client) {
 			if r.Method != http.MethodGet && r.Method != http.MethodHead {

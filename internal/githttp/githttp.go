@@ -89,7 +89,7 @@ func (s *Server) SetMaxPush(bytes int64) { s.maxPush.Store(bytes) }
 
 // Route is what the front is given.
 func (s *Server) Route() front.Route {
-	return front.Route{Takes: s.takes, Serve: s.serve, Answer: longest}
+	return front.Route{Name: "git", Door: front.Signed, Takes: s.takes, Serve: s.serve, Answer: longest}
 }
 
 // Close gives back what is kept on disk. It is called when no request is served any more.

@@ -45,6 +45,7 @@ type Config struct {
 	Moderation Moderation
 	Changed    func() // called when something was taken away or put back
 	Now        func() time.Time
+	Private    bool // whom it does not know hears what a private service says to strangers; false tells them what is wrong
 }
 
 // manager answers; it keeps which authorizations were used.
@@ -59,7 +60,7 @@ type manager struct {
 // Route answers the requests that manage a relay.
 func Route(c Config) front.Route {
 	m := &manager{Config: c, urls: []string{string(c.Service.RelayURL()), c.Service.WebURL()}}
-	return front.Route{Takes: m.takes, Serve: m.serve}
+	return front.Route{Name: "management", Door: front.Own, Takes: m.takes, Serve: m.serve}
 }
 
 // takes is whether a request is one of management. A proxy may or may not take the service's path off.
@@ -77,6 +78,10 @@ func (m *manager) serve(w http.ResponseWriter, r *http.Request, from front.Clien
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	from.Visitor.Received(len(body))
+	if err != nil && m.Private {
+		front.Unauthorized(w)
+		return
+	}
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		answer(w, http.StatusRequestEntityTooLarge, nil, errors.New("a request has at most 64 KiB"))
 		return
@@ -87,6 +92,10 @@ func (m *manager) serve(w http.ResponseWriter, r *http.Request, from front.Clien
 	}
 	by, err := m.authorized(r.Header.Get("Authorization"), body)
 	if err != nil {
+		if m.Private {
+			front.Unauthorized(w)
+			return
+		}
 		answer(w, http.StatusUnauthorized, nil, err)
 		return
 	}

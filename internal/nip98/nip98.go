@@ -43,29 +43,17 @@ type Request struct {
 // Sign is the value of the Authorization header of a request.
 func Sign(method, url string, body []byte, now time.Time, sign func(*nostr.Event) error) (string, error) {
 	sum := sha256.Sum256(body)
-	e := &nostr.Event{Kind: Kind, CreatedAt: now.Unix(), Tags: nostr.Tags{
+	return header(&nostr.Event{Kind: Kind, CreatedAt: now.Unix(), Tags: nostr.Tags{
 		{"u", url}, {"method", method}, {"payload", hex.EncodeToString(sum[:])},
-	}}
-	if err := sign(e); err != nil {
-		return "", err
-	}
-	return "Nostr " + base64.StdEncoding.EncodeToString(e.AppendJSON(nil)), nil
+	}}, sign)
 }
 
 // Check reads the value of an Authorization header. It returns the event if that is good for a request at some time, or one of the
 // errors above. The signature, which costs the most, is looked at last.
 func Check(header string, q Request, now time.Time) (*nostr.Event, error) {
-	text, ok := strings.CutPrefix(header, "Nostr ")
-	if !ok {
-		return nil, ErrNone
-	}
-	b, err := base64.StdEncoding.DecodeString(text)
+	e, err := read(header)
 	if err != nil {
-		return nil, ErrBase64
-	}
-	e, err := nostr.ParseEvent(b)
-	if err != nil {
-		return nil, ErrEvent
+		return nil, err
 	}
 	named, sum := tagOf(e, "u"), sha256.Sum256(q.Body)
 	is := func(u string) bool { return strings.TrimSuffix(u, "/") == strings.TrimSuffix(named, "/") }
@@ -84,6 +72,61 @@ func Check(header string, q Request, now time.Time) (*nostr.Event, error) {
 		return nil, ErrOther
 	case nostr.Check(e, nostr.Schnorr{}) != nil:
 		return nil, ErrSignature
+	}
+	return e, nil
+}
+
+// CheckStanding reads the value of an Authorization header in the form of GRASP-08, which is good for every request at and below the URL
+// that it names, with any method and body, for as long as its time is right: it says GET and has no payload. It returns the event, whoever
+// has signed it, or one of the errors above. The signature is looked at last.
+func CheckStanding(header string, names func(url string) bool, now time.Time) (*nostr.Event, error) {
+	e, err := read(header)
+	if err != nil {
+		return nil, err
+	}
+	_, payload := e.Tags.First("payload")
+	switch {
+	case e.Kind != Kind:
+		return nil, ErrKind
+	case now.Sub(time.Unix(e.CreatedAt, 0)).Abs() > Age:
+		return nil, ErrTime
+	case payload || tagOf(e, "method") != standing || !names(tagOf(e, "u")):
+		return nil, ErrOther
+	case nostr.Check(e, nostr.Schnorr{}) != nil:
+		return nil, ErrSignature
+	}
+	return e, nil
+}
+
+// SignStanding is the value of the Authorization header of requests at and below a URL, in the form of GRASP-08.
+func SignStanding(url string, now time.Time, sign func(*nostr.Event) error) (string, error) {
+	return header(&nostr.Event{Kind: Kind, CreatedAt: now.Unix(), Tags: nostr.Tags{{"u", url}, {"method", standing}}}, sign)
+}
+
+// standing is the method that a credential of GRASP-08 names, whatever is asked with it.
+const standing = "GET"
+
+func header(e *nostr.Event, sign func(*nostr.Event) error) (string, error) {
+	if err := sign(e); err != nil {
+		return "", err
+	}
+	return scheme + base64.StdEncoding.EncodeToString(e.AppendJSON(nil)), nil
+}
+
+const scheme = "Nostr "
+
+// read is the event of a header.
+func read(header string) (*nostr.Event, error) {
+	if len(header) < len(scheme) || !strings.EqualFold(header[:len(scheme)], scheme) {
+		return nil, ErrNone
+	}
+	b, err := base64.StdEncoding.DecodeString(header[len(scheme):])
+	if err != nil {
+		return nil, ErrBase64
+	}
+	e, err := nostr.ParseEvent(b)
+	if err != nil {
+		return nil, ErrEvent
 	}
 	return e, nil
 }

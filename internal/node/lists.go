@@ -15,6 +15,8 @@ type Settings struct {
 	MinPoW int
 	Lists  policy.Lists
 	Git    hosting.Limits // of what is stored; of no effect without Config.Git
+	// Members are those of a private node, nil those of before; of no effect without Config.Private.
+	Members policy.PubKeys
 }
 
 // Set puts other settings in force, all or none of them, and says in the log what became of it. It is not called twice at once.
@@ -32,15 +34,16 @@ func (n *Node) Set(ctx context.Context, s Settings) {
 		return
 	}
 	present()
+	n.setMembers(s.Members)
 	if n.Host != nil {
 		n.Host.SetLimits(s.Git)
 		n.Web.SetMaxPush(s.Git.Push)
 	}
 	if n.rules.Load().Fingerprint() == before.Fingerprint() {
-		n.log.Info("settings reread: what is accepted is the same")
+		n.log.Info("settings reread: what is accepted is the same", n.memberCount()...)
 		return
 	}
-	n.log.Info("settings reread", append(listCounts(s.Lists), slog.Int("min_pow", s.MinPoW))...)
+	n.log.Info("settings reread", append(append(listCounts(s.Lists), slog.Int("min_pow", s.MinPoW)), n.memberCount()...)...)
 }
 
 // apply puts all lists in force, those of decisions too. The door goes first: what the engine asks for then is decided by the new

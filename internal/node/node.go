@@ -21,6 +21,7 @@ import (
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/manage"
+	"github.com/graspd/graspd/internal/members"
 	"github.com/graspd/graspd/internal/moderator"
 	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/nip34"
@@ -53,6 +54,7 @@ type Config struct {
 	AdminHosts  []string                 // names under which the private listener may be asked for
 	Git         *Git                     // nil hosts no repositories
 	Sync        *Sync                    // nil fills from nobody
+	Private     *Private                 // nil is for everybody
 	Archive     *Archive                 // how what Lists.Archive names is archived; nil where that is not to be
 	Identity    func() (Identity, error) // asked once the store is open; nil is the key in Dir
 	Now         func() time.Time         // the wall clock; nil is time.Now
@@ -95,15 +97,16 @@ type Node struct {
 	faults  *contain.Faults
 	self    nostr.PubKey
 	start   time.Time
-	git     *gitproc.Git  // nil as the disk is
-	disk    *gitrepo.Disk // nil without Git, and where Git brings its own
-	backups chan struct{} // full while a backup is under way
+	git     *gitproc.Git    // nil as the disk is
+	disk    *gitrepo.Disk   // nil without Git, and where Git brings its own
+	circle  *members.Circle // nil where everybody is served
+	backups chan struct{}   // full while a backup is under way
 }
 
 // New builds a node. It answers only when it runs, and has to be closed.
 func New(c Config) (_ *Node, err error) {
 	c = c.withDefaults()
-	n := &Node{cfg: c, start: c.Now(), log: c.Logger, faults: contain.New(c.Logger, nil), backups: make(chan struct{}, 1)}
+	n := &Node{cfg: c, start: c.Now(), log: c.Logger, faults: contain.New(c.Logger, nil), circle: c.newCircle(), backups: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -119,10 +122,11 @@ func New(c Config) (_ *Node, err error) {
 	n.self = who.PubKey
 	n.Front = front.New(front.Config{
 		Rates: c.Rates, Proxies: c.Proxies, Now: c.Now, Logger: c.Logger.With("component", "front"), Faults: n.faults,
+		Members: n.signers(),
 	})
 	n.Front.Handle(front.AddressRoute(c.Service.Base()))
 	if len(c.AdminKeys) > 0 {
-		n.Front.Handle(manage.Route(manage.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Changed: func() { n.Relay.Relist() }, Now: c.Now}))
+		n.Front.Handle(manage.Route(manage.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Private: c.Private != nil, Changed: func() { n.Relay.Relist() }, Now: c.Now}))
 	}
 	if c.Git != nil {
 		if err := n.serveGit(); err != nil {
@@ -189,6 +193,11 @@ func (n *Node) information(info nip11.Document, l policy.Lists) nip11.Document {
 			info.SupportedGRASPs = append(info.SupportedGRASPs, "GRASP-06")
 		}
 	}
+	if c.Private != nil {
+		info.SupportedGRASPs = append(info.SupportedGRASPs, "GRASP-08")
+		info.SupportedNIPs = append(info.SupportedNIPs, 98)
+		info.Limitation.AuthRequired = true
+	}
 	if archive != nil {
 		info.Curation = archive.curation()
 	}
@@ -204,7 +213,7 @@ func (n *Node) newRelay() (*relay.Relay, error) {
 	}
 	return relay.New(relay.Config{
 		Moved: moved, Serves: func(a *nip34.Announcement) bool { return n.rules.Load().Serves(a) }, Front: n.Front, Store: n.Store, Door: n.Door, Service: c.Service, Info: info, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
-		Logger: c.Logger.With("component", "relay"), Faults: n.faults,
+		Logger: c.Logger.With("component", "relay"), Faults: n.faults, Members: n.readers(),
 	})
 }
 
@@ -214,11 +223,17 @@ func acceptance(c Config) string {
 	if c.Git != nil {
 		names, name = "name this service in their relays and clone tags.", "names this service in its relays and clone tags."
 	}
+	if c.Private != nil {
+		names, name = names+forMembers, name+forMembers
+	}
 	if c.Lists.AllowRepositories.Len()+len(c.Lists.AllowPubKeys) > 0 {
 		return "Repositories chosen by the operator whose announcements " + names
 	}
 	return "Any repository whose announcement " + name
 }
+
+// forMembers is what a private service says besides (GRASP-08). Who is a member is nobody's business.
+const forMembers = " Members alone publish and read here."
 
 // Service is under which announcements list this relay.
 func (n *Node) Service() grasp.Service { return n.cfg.Service }

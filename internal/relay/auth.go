@@ -69,6 +69,9 @@ func (s *session) authenticate(work context.Context, e *nostr.Event) error {
 		reason = forged(e)
 	}
 	if reason == "" {
+		reason = s.admit(e.PubKey)
+	}
+	if reason == "" {
 		s.who.add(e.PubKey)
 	}
 	return s.settle(work, e.ID, reason)

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -31,6 +32,9 @@ func (s *session) handle(work context.Context, in *incoming, frame []byte) error
 			return s.malformed(work, bad)
 		}
 		return s.reply(work, nostr.AppendNotice(nil, "invalid: not understood"))
+	}
+	if reply, refused := refuseOutside(msg, s.outside()); refused {
+		return s.reply(work, reply)
 	}
 	switch m := msg.(type) {
 	case nostr.Req:
@@ -72,7 +76,9 @@ func (s *session) understand(work context.Context, in *incoming, frame []byte) (
 	switch m := msg.(type) {
 	case nostr.Req:
 		s.chargeValues(m.Filters...)
-		refusal = s.request(m, len(frame))
+		if s.outside() == "" {
+			refusal = s.request(m, len(frame))
+		}
 	case nostr.Count:
 		s.chargeValues(m.Filters...)
 	case nostr.NegOpen:
@@ -107,7 +113,7 @@ func (s *session) malformed(work context.Context, bad *nostr.MessageError) error
 // publish hands an event to the door. It returns when the door has room for the next one, so a client that does not read its OKs,
 // or sends faster than events are decided, is read no further.
 func (s *session) publish(work context.Context, e *nostr.Event) error {
-	reason := s.relay.limits.refuseEvent(e)
+	reason := cmp.Or(s.outside(), s.relay.limits.refuseEvent(e))
 	switch {
 	case reason != "":
 		s.relay.counts.refused.Add(1)

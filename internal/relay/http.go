@@ -42,6 +42,19 @@ func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request, from front.C
 	}
 }
 
+// tellsNothing reports whether the answer tells nothing of what is stored: the WebSocket, where sessions see to that themselves, and what
+// the relay says of itself.
+func tellsNothing(req *http.Request) bool {
+	gets := req.Method == http.MethodGet || req.Method == http.MethodHead
+	switch req.URL.Path {
+	case namesPath:
+		return gets
+	case "/":
+		return hasToken(req.Header, "Upgrade", "websocket") || gets && hasToken(req.Header, "Accept", nip11.ContentType)
+	}
+	return false
+}
+
 // errNoPage says that there is no page with that number.
 var errNoPage = errors.New("no such page")
 

@@ -80,6 +80,7 @@ func (l Limits) document(d nip11.Document) nip11.Document {
 		MaxSubIDLength:      l.SubIDLength,
 		MaxEventTags:        l.Tags,
 		MaxContentLength:    l.EventBytes, // no event of that size can hold more
+		AuthRequired:        d.Limitation.AuthRequired,
 		RestrictedWrites:    true,
 		CreatedAtUpperLimit: int64(policy.MaxAhead.Seconds()),
 		DefaultLimit:        l.DefaultLimit,

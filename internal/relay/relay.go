@@ -40,6 +40,8 @@ type Config struct {
 	MinPoW  int // what the door's rules demand (NIP-13), to be told
 	// Serves says whether a repository with this announcement is here by itself; nil: where it lists the service.
 	Serves func(*nip34.Announcement) bool
+	// Members are those for whom the relay is; nil is everybody.
+	Members Members
 	// Moved lists the repositories with git data whose refs have changed last, without their refs; nil where none are hosted.
 	Moved  func(most int) ([]ledger.Repository, error)
 	Now    func() time.Time // nil is time.Now
@@ -57,6 +59,7 @@ type Relay struct {
 	door      *ingest.Door
 	service   grasp.Service
 	serves    func(*nip34.Announcement) bool
+	members   Members // nil is everybody
 	challenge func() string
 	limits    Limits
 	now       func() time.Time
@@ -105,7 +108,7 @@ func New(c Config) (*Relay, error) {
 	pools := newPools(c.Front, limits)
 	r := &Relay{
 		store: c.Store, door: c.Door, service: c.Service, challenge: c.Challenge, limits: limits, now: c.Now, ping: cmp.Or(c.Ping, pingEvery), logger: c.Logger, faults: c.Faults,
-		moved: c.Moved, serves: c.Serves, maxLag: defaultMaxLag,
+		moved: c.Moved, serves: c.Serves, members: c.Members, maxLag: defaultMaxLag,
 		dispatcher: newDispatcher(c.Store, c.Faults),
 		reconciles: newReconciles(c.Store, c.Now, limits.Reconcile, pools.records),
 		counting:   make(places, counters),
@@ -117,7 +120,8 @@ func New(c Config) (*Relay, error) {
 		sessions:   map[*session]context.CancelFunc{},
 	}
 	r.presented.Store(as)
-	c.Front.Handle(front.Route{Serve: r.serveHTTP, Keeps: true})
+	c.Front.Handle(front.Route{Name: "relay", Door: front.Open, Takes: tellsNothing, Serve: r.serveHTTP, Keeps: true})
+	c.Front.Handle(front.Route{Name: "relay pages", Door: front.Signed, Serve: r.serveHTTP, Keeps: true})
 	return r, nil
 }
 
@@ -151,6 +155,9 @@ func (r *Relay) endAll(bye *goodbye) {
 	r.running.Wait()
 	late.Stop()
 }
+
+// afterGrace ends a session at once that has not ended in good order by then.
+func afterGrace(kill context.CancelFunc) { time.AfterFunc(goodbyeGrace, kill) }
 
 // join adds a session, unless the relay takes no more.
 func (r *Relay) join(s *session, kill context.CancelFunc) bool {

@@ -11,6 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/contain"
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // session is one client's connection. Its reader takes the frames in their order, one at a time; its writer alone sends. What
@@ -37,6 +38,7 @@ type session struct {
 	waiting     []*subscription          // those whose stored events are to be sent, in the order of their REQs
 	scanning    *subscription            // the one whose stored events are being sent
 	filterBytes int                      // sum of the costs of subs
+	shown       []nostr.PubKey           // those of who, where the relay is private
 	out         outbox
 	live        liveQueue
 }

@@ -1,0 +1,185 @@
+package front
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// Members is who may ask a private service for what it has (GRASP-08).
+type Members interface {
+	Signer(*http.Request) (nostr.PubKey, bool) // the member who has signed a request
+	Has(nostr.PubKey) bool
+}
+
+// Door is what a private service demands of who asks a route. The zero value is as Signed; every route says which one it is.
+type Door uint8
+
+// Doors of routes.
+const (
+	_      Door = iota
+	Signed      // a member's signature; the front looks at it
+	Open        // nothing: it tells nothing of what the service has
+	Own         // what the route itself demands; it refuses with Unauthorized
+)
+
+// Unauthorized is the answer of a private service to everybody whose signature does not let them in, whatever is wrong with it and
+// whether or not there is what they ask for.
+func Unauthorized(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("WWW-Authenticate", `Nostr method="GET"`)
+	h.Set("Cache-Control", "private, no-store")
+	h.Set("Vary", "Authorization")
+	h.Set("Content-Length", "0")
+	w.WriteHeader(http.StatusUnauthorized)
+}
+
+// admit lets a member in through a door that demands a signature, or answers the request. What it gives is to be used in place of the
+// response and the request, and leave is called when they were served.
+func (f *Front) admit(w http.ResponseWriter, req *http.Request, one *Visitor) (in http.ResponseWriter, as *http.Request, leave func(), ok bool) {
+	// A signature costs more than most answers. Whether it is good makes no difference.
+	if wait := one.Debt(); wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(1+int(wait/time.Second)))
+		http.Error(w, "429 too many requests from your address", http.StatusTooManyRequests)
+		return nil, nil, nil, false
+	}
+	pk, ok := f.members.Signer(req)
+	if !ok {
+		one.pay(requesting, 1)
+		Unauthorized(w)
+		return nil, nil, nil, false
+	}
+	ctx, cancel := context.WithCancelCause(req.Context())
+	v := &visit{of: pk, cancel: cancel, control: http.NewResponseController(w)}
+	f.visits.add(v)
+	if !f.members.Has(pk) { // who was sent away meanwhile was not among those whom Expel found
+		v.end()
+	}
+	as = req.WithContext(ctx)
+	if as.Body != nil && as.Body != http.NoBody {
+		as.Body = &memberBody{as.Body, v}
+	}
+	c := &confidential{ResponseWriter: w, of: v}
+	return c, as, func() { c.seal(); f.visits.remove(v); cancel(nil) }, true
+}
+
+// Expel ends the requests under way of those who are members no more.
+func (f *Front) Expel() {
+	f.visits.each(func(v *visit) {
+		if !f.members.Has(v.of) {
+			v.end()
+		}
+	})
+}
+
+// errExpelled is what a request ends with.
+var errExpelled = errors.New("no longer a member")
+
+// visit is a member's request that is served.
+type visit struct {
+	of      nostr.PubKey
+	cancel  context.CancelCauseFunc
+	control *http.ResponseController
+	ended   atomic.Bool
+}
+
+// end has the request read and write no more. It is called while the request is served.
+func (v *visit) end() {
+	v.ended.Store(true)
+	v.cancel(errExpelled)
+	now := time.Now()
+	// What waits for the client is cut; a transport without deadlines lets it go on until its next step.
+	_, _ = v.control.SetReadDeadline(now), v.control.SetWriteDeadline(now)
+}
+
+// visits are those under way.
+type visits struct {
+	mu  sync.Mutex
+	all map[*visit]struct{}
+}
+
+func (s *visits) add(v *visit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[*visit]struct{}{}
+	}
+	s.all[v] = struct{}{}
+}
+
+func (s *visits) remove(v *visit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, v)
+}
+
+// each runs do while none of them can end by itself.
+func (s *visits) each(do func(*visit)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for v := range s.all {
+		do(v)
+	}
+}
+
+// memberBody is read while its sender is a member.
+type memberBody struct {
+	io.ReadCloser
+	of *visit
+}
+
+func (b *memberBody) Read(p []byte) (int, error) {
+	if b.of.ended.Load() {
+		return 0, errExpelled
+	}
+	return b.ReadCloser.Read(p)
+}
+
+// confidential is an answer that no cache shares, for as long as its reader is a member.
+type confidential struct {
+	http.ResponseWriter
+	of     *visit
+	sealed bool
+}
+
+// Unwrap is for http.ResponseController.
+func (c *confidential) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// WriteHeader sends the head.
+func (c *confidential) WriteHeader(status int) {
+	c.seal()
+	c.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends a part of the body.
+func (c *confidential) Write(b []byte) (int, error) {
+	c.seal()
+	if c.of.ended.Load() {
+		return 0, errExpelled
+	}
+	return c.ResponseWriter.Write(b)
+}
+
+// seal says of an answer to whom it belongs, before its head is sent.
+func (c *confidential) seal() {
+	if c.sealed {
+		return
+	}
+	c.sealed = true
+	h := c.Header()
+	keep := "no-cache"
+	if strings.Contains(h.Get("Cache-Control"), "no-store") {
+		keep = "no-store"
+	}
+	h.Set("Cache-Control", "private, "+keep)
+	vary := append(h.Values("Vary"), "Authorization")
+	h.Set("Vary", strings.Join(vary, ", "))
+}

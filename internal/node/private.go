@@ -1,0 +1,58 @@
+package node
+
+import (
+	"log/slog"
+
+	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/members"
+	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/relay"
+)
+
+// Private says that a node is for its members alone (GRASP-08): they authenticate before anything is read or written over the WebSocket,
+// and sign every other request that tells of what is here.
+type Private struct {
+	Members policy.PubKeys // those to begin with
+}
+
+// newCircle makes the members of a private node.
+func (c Config) newCircle() *members.Circle {
+	if c.Private == nil {
+		return nil
+	}
+	return members.New(c.Private.Members)
+}
+
+// signers are the members for whom the front answers; nil is everybody.
+func (n *Node) signers() front.Members {
+	if n.circle == nil {
+		return nil
+	}
+	return members.Signer{Circle: n.circle, Service: n.cfg.Service, Now: n.cfg.Now}
+}
+
+// readers are the members for whom the relay is; nil is everybody.
+func (n *Node) readers() relay.Members {
+	if n.circle == nil {
+		return nil
+	}
+	return n.circle
+}
+
+// setMembers makes these the members, and sends those away who are none any more.
+func (n *Node) setMembers(keys policy.PubKeys) {
+	if n.circle == nil || keys == nil {
+		return
+	}
+	n.circle.Set(keys)
+	n.Front.Expel()
+	n.Relay.Expel()
+}
+
+// memberCount is what the log says of the members.
+func (n *Node) memberCount() []any {
+	if n.circle == nil {
+		return nil
+	}
+	return []any{slog.Int("members", n.circle.Len())}
+}
