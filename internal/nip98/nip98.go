@@ -84,15 +84,16 @@ func CheckStanding(header string, names func(url string) bool, now time.Time) (*
 	if err != nil {
 		return nil, err
 	}
-	_, payload := e.Tags.First("payload")
-	switch {
-	case e.Kind != Kind:
+	if e.Kind != Kind {
 		return nil, ErrKind
-	case now.Sub(time.Unix(e.CreatedAt, 0)).Abs() > Age:
+	}
+	if off := now.Sub(time.Unix(e.CreatedAt, 0)); off > Age || off < -Age {
 		return nil, ErrTime
-	case payload || tagOf(e, "method") != standing || !names(tagOf(e, "u")):
+	}
+	if _, payload := e.Tags.First("payload"); payload || tagOf(e, "method") != standing || !names(tagOf(e, "u")) {
 		return nil, ErrOther
-	case nostr.Check(e, nostr.Schnorr{}) != nil:
+	}
+	if nostr.Check(e, nostr.Schnorr{}) != nil {
 		return nil, ErrSignature
 	}
 	return e, nil
