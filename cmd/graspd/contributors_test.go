@@ -62,6 +62,9 @@ func TestContributorsWithGitAlone(t *testing.T) {
 	if got := git(t, other, "rev-parse", "FETCH_HEAD"); got != tip {
 		t.Errorf("fetched %s", got)
 	}
+	if code, empty := statusOf(t, http.MethodGet, prs), statusOf(t, http.MethodGet, strings.Replace(prs, "tool", "empty", 1)); code != http.StatusOK || empty != http.StatusNotFound {
+		t.Errorf("its page: %d, that of an empty one: %d", code, empty)
+	}
 	if out, err := gitIn(t, dir, "push", prs, "main"); err == nil || !strings.Contains(out, "is taken here") {
 		t.Errorf("a branch: %v\n%s", err, out)
 	}
@@ -86,6 +89,9 @@ func TestContributorsWithGitAlone(t *testing.T) {
 	us = serve(t, "--data", data, "--sync=false", "--git", "--listen", host)
 	if code := statusOf(t, http.MethodGet, prs+"/info/refs?service=git-upload-pack"); code != http.StatusNotFound {
 		t.Errorf("without the flag: %d", code)
+	}
+	if code := statusOf(t, http.MethodGet, prs); code != http.StatusNotFound {
+		t.Errorf("its page without the flag: %d", code)
 	}
 	if doc := information(t, us.url); slices.Contains(doc.SupportedGRASPs, "GRASP-06") {
 		t.Errorf("%v", doc.SupportedGRASPs)

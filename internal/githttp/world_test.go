@@ -17,6 +17,7 @@ import (
 	"github.com/graspd/graspd/internal/githttp"
 	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nip19"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -39,6 +40,7 @@ type host struct {
 
 	mu      sync.Mutex
 	repos   map[string]*repo // by identifier
+	prs     bool             // everybody has contributed repositories, empty but those by owner
 	calls   []string         // what was asked of git, and of the host
 	settled func(ctx context.Context) error
 	pack    func(ctx context.Context, out io.Writer) error
@@ -89,6 +91,12 @@ func (h *host) Find(of nip34.Address) (githttp.Repository, bool, error) {
 		return githttp.Repository{}, false, fmt.Errorf("planted")
 	}
 	r := h.repos[of.D]
+	if grasp.IsContributed(of) {
+		if r = h.repos["prs/"+of.D]; r == nil || of.PubKey != owner {
+			return githttp.Repository{}, h.prs, nil
+		}
+		return githttp.Repository{Dir: r.dir, Generation: r.generation, Refs: r.refs}, h.prs, nil
+	}
 	if r == nil || of.PubKey != owner || of.Kind != nip34.KindRepository {
 		return githttp.Repository{}, false, nil
 	}

@@ -23,6 +23,11 @@ func (s Service) CloneURL(owner nostr.PubKey, identifier string) string {
 	return s.WebURL() + "/" + nip19.Npub(owner) + "/" + Escape(identifier) + gitSuffix
 }
 
+// ContributedURL is where the service takes what that signer contributes to repositories with an identifier (GRASP-06).
+func (s Service) ContributedURL(signer nostr.PubKey, identifier string) string {
+	return s.WebURL() + ContributedPath + "/" + nip19.Npub(signer) + "/" + Escape(identifier) + gitSuffix
+}
+
 // WebURL is where the service answers to HTTP, without a slash at the end.
 func (s Service) WebURL() string { return "http" + strings.TrimPrefix(string(s.RelayURL()), "ws") }
 

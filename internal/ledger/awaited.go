@@ -54,9 +54,8 @@ func (l *Ledger) setAwaited(t Turn, of nip34.Address, all []awaited) error {
 	return t.SetRow(awaitedName(of), row)
 }
 
-// await remembers the pull requests among some whose tips a repository that they name does not have, and gives the others that name it.
-func (l *Ledger) await(t Turn, of nip34.Address, dir Dir, some []refs.PullRequest) (here []refs.PullRequest, err error) {
-	var lack []awaited
+// tipsIn are the pull requests among some that name a repository: those whose tips it has, and those whose tips it lacks.
+func (l *Ledger) tipsIn(of nip34.Address, dir Dir, some []refs.PullRequest) (here, lack []refs.PullRequest, err error) {
 	for _, p := range some {
 		if !p.Names(of) || p.Tip.IsZero() {
 			continue
@@ -64,14 +63,23 @@ func (l *Ledger) await(t Turn, of nip34.Address, dir Dir, some []refs.PullReques
 		missing := []gitwire.ObjectID{p.Tip}
 		if !dir.IsZero() {
 			if missing, err = l.Objects.Missing(dir, missing); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		if len(missing) == 0 {
 			here = append(here, p)
 		} else {
-			lack = append(lack, awaited{p.ID, p.Tip})
+			lack = append(lack, p)
 		}
+	}
+	return here, lack, nil
+}
+
+// await remembers the pull requests among some whose tips a repository that they name does not have, and gives the others that name it.
+func (l *Ledger) await(t Turn, of nip34.Address, dir Dir, some []refs.PullRequest) (here []refs.PullRequest, err error) {
+	here, lack, err := l.tipsIn(of, dir, some)
+	if err != nil {
+		return nil, err
 	}
 	if len(lack) == 0 {
 		return here, nil
@@ -81,8 +89,8 @@ func (l *Ledger) await(t Turn, of nip34.Address, dir Dir, some []refs.PullReques
 		return nil, err
 	}
 	n := len(all)
-	for _, x := range lack {
-		if !slices.Contains(all, x) {
+	for _, p := range lack {
+		if x := (awaited{p.ID, p.Tip}); !slices.Contains(all, x) {
 			all = append(all, x)
 		}
 	}

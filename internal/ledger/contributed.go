@@ -40,22 +40,12 @@ func (l *Ledger) projectContributed(t Turn, of nip34.Address, x *touched) error 
 	if err != nil || before.Dir.IsZero() {
 		return err
 	}
-	c := refs.Change{Members: &grasp.Set{}, Gone: x.gone}
-	for _, p := range x.tips {
-		if !p.Names(of) || p.Tip.IsZero() {
-			continue
-		}
-		missing, err := l.Objects.Missing(before.Dir, []gitwire.ObjectID{p.Tip})
-		if err != nil {
-			return err
-		}
-		if len(missing) > 0 {
-			continue
-		}
-		c.PullRequests = append(c.PullRequests, p)
+	here, _, err := l.tipsIn(of, before.Dir, x.tips)
+	if err != nil {
+		return err
 	}
 	after := before
-	after.Refs = before.Refs.Next(of, c)
+	after.Refs = before.Refs.Next(of, refs.Change{Members: &grasp.Set{}, PullRequests: here, Gone: x.gone})
 	gone := before.Gone
 	if len(after.Refs.PullRequests) > 0 {
 		gone = 0

@@ -26,6 +26,8 @@ type desk struct {
 	ledger  *ledger.Ledger
 	rules   policy.Rules
 	mirrors []grasp.RelayURL
+	prs     bool       // contributed repositories are taken
+	broken  ledger.Dir // cannot be read
 	shelf   map[ledger.Dir]map[gitwire.ObjectID]bool
 	now     time.Time
 	changed []nip34.Address
@@ -58,7 +60,7 @@ func newDesk(t *testing.T) *desk {
 // restart forgets all that is in memory alone.
 func (d *desk) restart() {
 	d.ledger = ledger.New(ledger.Config{
-		Objects: d, Service: d.rules.Service, Mirrors: d.mirrors, Store: d.store,
+		Objects: d, Service: d.rules.Service, Mirrors: d.mirrors, Store: d.store, Contributors: d.prs,
 		Changed: func(of nip34.Address) { d.changed = append(d.changed, of) },
 		Found:   func(f refs.Found, event nostr.ID) { d.found = append(d.found, fmt.Sprint(f.Upload, " ", event)) },
 		Dropped: func(n uint64) { d.dropped = append(d.dropped, n) },
@@ -68,6 +70,9 @@ func (d *desk) restart() {
 
 // Missing looks.
 func (d *desk) Missing(dir ledger.Dir, ids []gitwire.ObjectID) (missing []gitwire.ObjectID, err error) {
+	if dir == d.broken && !dir.IsZero() {
+		return nil, errDisk
+	}
 	for _, id := range ids {
 		if !d.shelf[dir][id] {
 			missing = append(missing, id)
@@ -172,7 +177,12 @@ func (d *desk) wants(o refs.Outcome, events ...*nostr.Event) {
 // push is one whose objects come with it. The repository has that directory if it has none.
 func (d *desk) push(repo *nostr.Event, dir byte, commands ...gitwire.Command) refs.Verdict {
 	d.Helper()
-	of, p := addressOf(repo), refs.Push{Commands: commands}
+	return d.pushTo(addressOf(repo), dir, commands...)
+}
+
+func (d *desk) pushTo(of nip34.Address, dir byte, commands ...gitwire.Command) refs.Verdict {
+	d.Helper()
+	p := refs.Push{Commands: commands}
 	var opened ledger.Opened
 	d.must(d.turn(func(t ledger.Turn) (err error) {
 		opened, err = d.ledger.Open(t, of, p)

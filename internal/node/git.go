@@ -115,7 +115,7 @@ func (n *Node) serveGit() error {
 		CacheDir:     packs, CacheBytes: max(0, kept), Logger: c.Logger.With("component", "git"), Faults: n.faults,
 	})
 	pages := repopage.New(repopage.Config{
-		Store: n.Store, Service: c.Service, Rules: func() policy.Rules { return *n.rules.Load() }, Find: n.find, Now: c.Now,
+		Store: n.Store, Service: c.Service, Rules: func() policy.Rules { return *n.rules.Load() }, Find: n.find, Contributors: c.Git.Contributors, Now: c.Now,
 		Logger: c.Logger.With("component", "git"),
 	})
 	n.Front.Handle(pages.Route()) // before git, which takes whatever stands below a repository

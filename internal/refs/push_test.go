@@ -10,6 +10,8 @@ import (
 
 	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/refs"
 )
 
@@ -283,5 +285,41 @@ func wantAgain(t *testing.T, in refs.Standing, p refs.Push, v refs.Verdict) {
 	in.States = slices.DeleteFunc(slices.Clone(in.States), func(s refs.State) bool { return s.ID == released.ID })
 	if again := refs.Judge(in, p); again.Refused() {
 		t.Fatalf("refused after another push had released it: %+v", again)
+	}
+}
+
+// TestJudgeContributed: at a contributed repository nothing but pull requests of its signer is taken, whatever states there are (GRASP-06).
+func TestJudgeContributed(t *testing.T) {
+	of := grasp.Contributed(key("carol"), "d")
+	known := pullRequest("known", 10, "tip", "alice")
+	known.Repositories = append(known.Repositories, of)
+	announced := pullRequest("announced", 10, "tip", "alice") // names no contributed repository
+	others := pullRequest("others", 10, "tip", "alice")
+	others.Repositories = append(others.Repositories, grasp.Contributed(key("dave"), "d"))
+	tip := func(name string) string { return "nostr/" + id(name).String() }
+	for _, c := range []struct{ name, push, want string }{
+		{"its pull request", tip("known") + ":>tip", "ok"},
+		{"another commit", tip("known") + ":>other", "other_tip"},
+		{"one that names the announced repository alone", tip("announced") + ":>tip", "other_repository"},
+		{"somebody else's", tip("others") + ":>tip", "other_repository"},
+		{"before its event", tip("unknown") + ":>tip", "ok"},
+		{"a branch that a state names", "main:1>4", "namespace"},
+		{"a tag", "tags/v1:>3", "namespace"},
+		{"what is no ref of ours", "refs/notes/x:>3 HEAD:>3 refs/pull/1/head:>3", "namespace namespace namespace"},
+		{"a branch beside it", "main:>4 " + tip("known") + ":>tip", "namespace ok"},
+	} {
+		in := standing(ruled(members("carol"), state("now", "carol", 10, "main=1")), members("carol"), state("next", "carol", 20, "main=4"))
+		in.Of, in.Pending = of, &refs.Pending{}
+		in.Known = map[nostr.ID]refs.Known{}
+		for _, p := range []refs.PullRequest{known, announced, others} {
+			in.Known[p.ID] = refs.Known{Kind: nip34.KindPullRequest, PullRequest: p}
+		}
+		v := refs.Judge(in, push(c.push))
+		if got := causes(v); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		if v.State != nil {
+			t.Errorf("%s: a state decides: %+v", c.name, v.State)
+		}
 	}
 }

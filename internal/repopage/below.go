@@ -142,8 +142,13 @@ func (p *Pages) placeOf(name string, from front.Client) (string, error) {
 	s := p.Store.View()
 	defer s.Close()
 	from.Visitor.Charge(10 * stepsOfEvent)
+	return p.place(s, id)
+}
+
+// place is the path of the page that shows an event, or what it is about; "" for none.
+func (p *Pages) place(s *store.View, id nostr.ID) (string, error) {
 	at := ""
-	for range 2 { // a comment, and what it is about
+	for range 2 { // a comment or an update, and what it is about
 		e, ok, err := s.Get(id)
 		if err != nil || !ok {
 			return "", err
@@ -151,6 +156,9 @@ func (p *Pages) placeOf(name string, from front.Client) (string, error) {
 		if sections[e.Kind] == "" {
 			at = "#" + nip19.Note(id)
 			if id = commented(e); id == (nostr.ID{}) {
+				id = updated(e)
+			}
+			if id == (nostr.ID{}) {
 				return "", nil
 			}
 			continue

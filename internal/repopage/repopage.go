@@ -32,10 +32,12 @@ type Config struct {
 	Service grasp.Service
 	Rules   func() policy.Rules // those in force
 	// Find looks a repository up; false is for one that is neither stored nor waiting.
-	Find   func(of nip34.Address) (Repository, bool, error)
-	Work   int              // steps that reading threads may take for one page, as a store.Meter counts them; 0 is as much as 20 requests
-	Now    func() time.Time // nil is time.Now
-	Logger *slog.Logger     // nil is silent
+	Find func(of nip34.Address) (Repository, bool, error)
+	// Contributors says that there are pages of what contributors push to, at /prs/<signer npub>/<identifier>.git (GRASP-06).
+	Contributors bool
+	Work         int              // steps that reading threads may take for one page, as a store.Meter counts them; 0 is as much as 20 requests
+	Now          func() time.Time // nil is time.Now
+	Logger       *slog.Logger     // nil is silent
 }
 
 // Repository is what is served of one to git. Nobody changes its Refs.
@@ -52,7 +54,7 @@ type Pages struct {
 	places chan struct{} // a token for each page that is being made
 }
 
-//go:embed page.html item.html
+//go:embed page.html item.html contributed.html
 var sources embed.FS
 
 var pageTemplate = template.Must(template.New("").Funcs(template.FuncMap{
@@ -62,7 +64,7 @@ var pageTemplate = template.Must(template.New("").Funcs(template.FuncMap{
 	"icon": func() template.URL { return web.Icon },
 	"inc":  func(n int) int { return n + 1 },
 	"dec":  func(n int) int { return n - 1 },
-}).ParseFS(sources, "page.html", "item.html"))
+}).ParseFS(sources, "page.html", "item.html", "contributed.html"))
 
 // New prepares the pages.
 func New(c Config) *Pages {
@@ -86,8 +88,11 @@ func (p *Pages) takes(req *http.Request) bool {
 	if !ok || req.Method != http.MethodGet && req.Method != http.MethodHead || !reads(req.Header) {
 		return false
 	}
+	below, prs := p.contributed(below)
 	parts := strings.SplitN(below, "/", 4)
 	switch {
+	case prs:
+		return len(parts) == 3 && strings.HasSuffix(parts[2], ".git")
 	case len(parts) == 2:
 		return parts[0] == "" && (strings.HasPrefix(parts[1], "note1") || strings.HasPrefix(parts[1], "nevent1"))
 	case len(parts) < 3 || parts[0] != "" || !strings.HasSuffix(parts[2], ".git"):
@@ -116,6 +121,7 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 		p.lead(w, req, path[1:], from)
 		return
 	}
+	path, prs := p.contributed(path)
 	owner, identifier, rest, err := grasp.ParseRepositoryPath(path)
 	if err != nil {
 		p.fail(w, req, http.StatusBadRequest, "This is not the URL of a repository", err.Error())
@@ -125,6 +131,9 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 	var body []byte
 	kind := web.HTML
 	switch rest = strings.TrimPrefix(rest, "/"); {
+	case prs:
+		of = grasp.Contributed(owner, identifier)
+		body, err = p.contributedPage(req.Context(), of, from)
 	case rest == "":
 		body, err = p.page(req.Context(), of, from)
 	case feeds[rest] != nil:
@@ -137,6 +146,8 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 	switch {
 	case errors.As(err, &moved):
 		http.Redirect(w, req, string(moved), http.StatusFound)
+	case errors.Is(err, errNothing) && prs:
+		p.fail(w, req, http.StatusNotFound, "Nothing has been contributed here yet", "A pull request of this person that names this URL is shown once its commit is pushed here, to refs/nostr/<id of its event>.")
 	case errors.Is(err, errNothing) && rest != "":
 		p.fail(w, req, http.StatusNotFound, "There is no such page here", "What it shows may have been deleted, or is not here yet.")
 	case errors.Is(err, errNothing):
@@ -169,8 +180,13 @@ func (p *Pages) page(ctx context.Context, of nip34.Address, from front.Client) (
 	if !found {
 		return nil, errNothing
 	}
+	return p.made(ctx, of, r.Generation, func() (view, error) { return p.see(ctx, of, r, from.Visitor) })
+}
+
+// made is a page as it is kept, or made now.
+func (p *Pages) made(ctx context.Context, of nip34.Address, generation uint64, see func() (view, error)) ([]byte, error) {
 	now := p.Now()
-	if html := p.kept.get(of, r.Generation, now); html != nil {
+	if html := p.kept.get(of, generation, now); html != nil {
 		return html, nil
 	}
 	select {
@@ -179,13 +195,13 @@ func (p *Pages) page(ctx context.Context, of nip34.Address, from front.Client) (
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	v, err := p.see(ctx, of, r, from.Visitor)
+	v, err := see()
 	if err != nil {
 		return nil, err
 	}
 	html, err := render(v)
 	if err == nil {
-		p.kept.put(of, r.Generation, now, html)
+		p.kept.put(of, generation, now, html)
 	}
 	return html, err
 }

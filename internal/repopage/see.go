@@ -36,6 +36,7 @@ type view struct {
 	Name         string // of the repository, where Title is another
 	List         *listing
 	Item         *item
+	Contributed  *contributed
 
 	About        string
 	Owner        string
