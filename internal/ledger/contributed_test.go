@@ -179,6 +179,7 @@ func TestWhatIsNotMirrored(t *testing.T) {
 	repo, theirs := d.hosted(), d.announcement(5, "d")
 	theirs.Tags = slices.DeleteFunc(theirs.Tags, func(t nostr.Tag) bool { return t[0] != "d" }) // lists another service
 	theirs.ID = theirs.ComputeID()
+	d.wants(refs.Store, theirs) // as an invited maintainer's is, or one that was here before
 	of := grasp.Contributed(author(2), "d")
 	here, both, there := d.contribution(2, 3, repo), d.contribution(2, 4, repo, theirs), d.contribution(2, 5, theirs)
 	for _, e := range []*nostr.Event{here, both, there} {
