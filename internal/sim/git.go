@@ -26,7 +26,7 @@ func (g *Graspd) hosting() *node.Git {
 	if g.disk == nil {
 		g.disk = gitfake.New()
 	}
-	return &node.Git{Disk: g.disk, Sync: &node.GitSync{Fetcher: neighbours{g}}}
+	return &node.Git{Disk: g.disk, Contributors: g.Contributors, Sync: &node.GitSync{Fetcher: neighbours{g}}}
 }
 
 // LoseGit takes all its git data away, while it is stopped.
@@ -107,11 +107,16 @@ func (n neighbours) find(ctx context.Context, source string) (*Graspd, *gitwire.
 	if i < 0 || w.all[i].up == nil {
 		return nil, nil, errUnreachable
 	}
-	owner, d, _, err := grasp.ParseRepositoryPath(u.EscapedPath())
+	path, contributed := strings.CutPrefix(u.EscapedPath(), grasp.ContributedPath)
+	owner, d, _, err := grasp.ParseRepositoryPath(path)
 	if err != nil {
 		return nil, nil, &gitfetch.StatusError{Code: 404}
 	}
-	r, ok, err := w.all[i].up.Host.Find(nip34.Address{Kind: nip34.KindRepository, PubKey: owner, D: d})
+	of := nip34.Address{Kind: nip34.KindRepository, PubKey: owner, D: d}
+	if contributed {
+		of = grasp.Contributed(owner, d)
+	}
+	r, ok, err := w.all[i].up.Host.Find(of)
 	if err != nil || !ok {
 		return nil, nil, errors.Join(err, &gitfetch.StatusError{Code: 404})
 	}
@@ -148,7 +153,11 @@ func (n neighbours) Fetch(ctx context.Context, r gitfetch.Request) (res gitfetch
 
 // CloneURL is where it has somebody's repository.
 func (g *Graspd) CloneURL(of nip34.Address) string {
-	return strings.Replace(g.Service.CloneURL(of.PubKey, of.D), "https://", "http://", 1)
+	at := g.Service.CloneURL
+	if grasp.IsContributed(of) {
+		at = g.Service.ContributedURL
+	}
+	return strings.Replace(at(of.PubKey, of.D), "https://", "http://", 1)
 }
 
 // GitSync is how its search for git data stands.

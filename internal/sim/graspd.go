@@ -28,16 +28,17 @@ import (
 
 // Options say what one graspd is like. They are read at each start.
 type Options struct {
-	Bootstrap []grasp.RelayURL
-	Verifier  nostr.Verifier // nil takes marks
-	Limits    relay.Limits
-	MinPoW    int           // bits that events must show (NIP-13)
-	Ping      time.Duration // between two pings, to clients and to relays; 0 is 30 s
-	Door      ingest.Limits
-	Private   bool                    // it has a private listener, on the host of that name behind "private."
-	Engine    func(*relaysync.Config) // changes what the engine gets
-	Git       bool                    // it hosts repositories
-	Archive   []string                // what it archives, as operators name it
+	Bootstrap    []grasp.RelayURL
+	Verifier     nostr.Verifier // nil takes marks
+	Limits       relay.Limits
+	MinPoW       int           // bits that events must show (NIP-13)
+	Ping         time.Duration // between two pings, to clients and to relays; 0 is 30 s
+	Door         ingest.Limits
+	Private      bool                    // it has a private listener, on the host of that name behind "private."
+	Engine       func(*relaysync.Config) // changes what the engine gets
+	Git          bool                    // it hosts repositories
+	Archive      []string                // what it archives, as operators name it
+	Contributors bool                    // pull requests are pushed to it (GRASP-06)
 }
 
 // Graspd is one whole relay: store, door, server and engine, built in the order
