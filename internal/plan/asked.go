@@ -18,6 +18,9 @@ func (p *Peer) retry() {
 		p.asked.planned = p.wakeDial
 	}
 	p.wakeDial = min(p.wakeDial, p.now.Mono)
+	if p.want.OnlyMailbox() && p.conn == nil {
+		p.referencesAt = max(1, p.now.Mono)
+	}
 }
 
 // failed counts a failure and returns how long to wait before the next attempt: as long as it was to be before a person asked for this

@@ -82,6 +82,7 @@ func (p *Peer) connected(in Connected) {
 		p.mark, p.hasMark = p.now, true
 		p.coverage.begin()
 	}
+	p.visit()
 	if p.resyncAt == 0 || !quick {
 		p.scheduleResync()
 	}
@@ -174,6 +175,7 @@ func (p *Peer) disconnected(reason string) {
 // What was in flight is forgotten; the mark stays where it was.
 func (p *Peer) fail(what, reason string) {
 	p.forgetSwept()
+	p.cutShort()
 	p.tour.end()
 	p.conn = nil
 	p.trialLost()

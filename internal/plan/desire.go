@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/graspd/graspd/internal/want"
+import (
+	"github.com/graspd/graspd/internal/mailbox"
+	"github.com/graspd/graspd/internal/want"
+)
 
 // desire is what a peer was told to want.
 type desire struct {
@@ -17,15 +20,13 @@ func (p *Peer) setWant(w *want.Want) {
 	}
 	old := p.want
 	p.want = w
-	if old == nil {
-		p.wanted.add(want.Announcements)
-	}
 	p.revive()
-	want.Diff(old, w, func(it want.Item) {
+	add := func(it want.Item) {
 		if p.wanted.add(it) && p.conn != nil {
 			p.conn.queue(p.lotOf(it))
 		}
-	}, func(it want.Item) {
+	}
+	sub := func(it want.Item) {
 		if p.wanted.sub(it) {
 			p.confirmed.drop(it)
 			p.proven.drop(it)
@@ -36,7 +37,14 @@ func (p *Peer) setWant(w *want.Want) {
 				p.conn.shrunk = true
 			}
 		}
-	})
+	}
+	switch first, last := p.wantAnnouncements(old); {
+	case first:
+		add(want.Announcements)
+	case last:
+		sub(want.Announcements)
+	}
+	want.Diff(old, w, add, sub)
 	if old != nil && p.conn != nil {
 		p.rouse(old)
 	}
@@ -95,7 +103,7 @@ func (p *Peer) leave() {
 	p.proven.clear()
 	p.held.clear()
 	p.hasMark = false
-	p.tour = tour{}
+	p.tour, p.round = tour{}, mailbox.Round{}
 	p.coverage.last, p.coverage.next, p.coverage.whole, p.coverage.filling = nil, nil, nil, false
 	p.covers = totals{}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/want"
@@ -21,6 +22,7 @@ type Config struct {
 	QuickReconnect time.Duration
 	Resync         time.Duration // ± 1/24
 	NoNegentropy   bool
+	Mailboxes      bool   // lists of relays (NIP-65) of those who take part are asked for too (GRASP-03)
 	MaxTags        int    // values per filter
 	MaxFilters     int    // live filters before small REQs are merged
 	WholeFrom      int    // items wanted from which on a relay may be asked as a whole
@@ -99,6 +101,7 @@ type Peer struct {
 
 	referencesAt time.Duration // layer 4 is due; 0 = not known yet
 	tour         tour
+	round        mailbox.Round
 	conn         *session // everything that dies with the connection
 
 	subs      uint64
@@ -251,7 +254,7 @@ func (p *Peer) tend() {
 	if p.phase == phaseIdle && p.want != nil && !p.ourself {
 		p.phase = phaseWaiting
 	}
-	if p.phase == phaseWaiting && p.now.Mono >= p.wakeDial {
+	if p.phase == phaseWaiting && p.now.Mono >= p.dialAt() {
 		p.dial()
 	}
 	if p.conn == nil {
@@ -281,6 +284,7 @@ func (p *Peer) tend() {
 		p.tendTasks()
 	}
 	p.tendCoverage()
+	p.tendVisit()
 }
 
 func (p *Peer) effect(e Effect) { p.out = append(p.out, e) }

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -38,10 +39,13 @@ type question struct {
 	done   func() // takes from the tour what was asked
 }
 
+// referencesDue says whether layer 4 is to be asked now; 1 is as early as a time can be, since 0 is not known.
+func (p *Peer) referencesDue() bool { return p.referencesAt <= max(1, p.now.Mono) }
+
 // tendReferences begins layer 4 when the catch-up of a full resync is through.
 func (p *Peer) tendReferences() {
 	c := p.conn
-	if p.now.Mono < p.referencesAt || !p.Settled() && p.now.Mono < c.caughtBy {
+	if !p.referencesDue() || !p.Settled() && p.now.Mono < c.caughtBy {
 		return
 	}
 	p.referencesAt = p.resyncAt
@@ -51,6 +55,7 @@ func (p *Peer) tendReferences() {
 		p.tour.from = want.Item(p.cfg.terms().Jitter(day) * float64(p.want.Numbers()))
 	}
 	p.tour.begin()
+	p.round.Begin(p.want.Mailbox, p.cfg.terms().Jitter(uint64(p.now.Wall.Unix()/86_400)))
 }
 
 // nextReference takes the next step of layer 4. It returns the task to run now;
@@ -73,22 +78,33 @@ func (p *Peer) nextReference() *task {
 		return nil
 	}
 	r.after = p.now.Mono + referencePace
-	if t := p.question(false); t != nil {
-		return t
+	if r.steps < p.tourSteps() {
+		if t, more := p.nextOfTour(); more {
+			return t
+		}
 	}
-	s, ok := p.tour.next(p.want, &p.wanted.itemSet)
-	if ok {
-		r.steps++
-		r.sub = p.newSub("v")
-		s.Sub = r.sub
-		p.effect(s)
-		return nil
-	}
-	if t := p.question(true); t != nil {
+	if t := p.mailQuestion(); t != nil {
 		return t
 	}
 	p.endReferences("")
 	return nil
+}
+
+// nextOfTour asks what the tour has found, or surveys the next page; false when the tour is through.
+func (p *Peer) nextOfTour() (t *task, more bool) {
+	if t := p.question(false); t != nil {
+		return t, true
+	}
+	if s, ok := p.tour.next(p.want, &p.wanted.itemSet); ok {
+		r := &p.conn.references
+		r.steps++
+		r.sub = p.newSub("v")
+		s.Sub = r.sub
+		p.effect(s)
+		return nil, true
+	}
+	t = p.question(true)
+	return t, t != nil
 }
 
 // question asks the next thing that the tour has found; the authors only when
@@ -113,10 +129,19 @@ func (p *Peer) question(end bool) *task {
 		return p.ask(newQuestion(f), func() { w.ids = w.ids[n:] })
 	case len(w.authors) >= b.values || end && len(w.authors) > 0:
 		n := min(len(w.authors), b.values)
-		f := nostr.Filter{Kinds: []nostr.Kind{nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish}, Authors: w.authors[:n:n]}
+		f := nostr.Filter{Kinds: p.sayings(), Authors: w.authors[:n:n]}
 		return p.ask(newQuestion(f), func() { w.authors = w.authors[n:] })
 	}
 	return nil
+}
+
+// sayings are the kinds that are asked for by author.
+func (p *Peer) sayings() []nostr.Kind {
+	kinds := []nostr.Kind{nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish}
+	if p.cfg.Mailboxes {
+		kinds = append(kinds, nostr.KindRelayList, nip34.KindGraspList)
+	}
+	return kinds
 }
 
 func newQuestion(f nostr.Filter) *task {

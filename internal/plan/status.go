@@ -23,12 +23,15 @@ func (p *Peer) Status() status.Relay {
 	}
 	s.FailingSince.Time = p.failingSince()
 	if p.phase == phaseWaiting {
-		s.NextAttempt.Time = p.now.Wall.Add(p.wakeDial - p.now.Mono)
+		s.NextAttempt.Time = p.now.Wall.Add(p.dialAt() - p.now.Mono)
 	}
 	if p.want != nil {
-		s.Behind = p.now.Mono - p.complete
-		s.Bootstrap = p.want.Bootstrap
-		s.Want = status.Count{Repositories: len(p.want.Repos), Roots: p.wanted.n - 1 - len(p.want.Repos)}
+		s.Bootstrap, s.Mailbox, s.OnlyMailbox = p.want.Bootstrap, p.want.Mailbox.Size(), p.want.OnlyMailbox()
+		s.Index = p.want.Mailbox != nil && len(p.want.Mailbox.Index) > 0
+		if !s.OnlyMailbox {
+			s.Behind = p.now.Mono - p.complete
+			s.Want = status.Count{Repositories: len(p.want.Repos), Roots: p.wanted.n - 1 - len(p.want.Repos)}
+		}
 		s.Confirmed = p.confirmedCount()
 		s.Refused = p.suspects.refused.n
 	}
@@ -40,7 +43,7 @@ func (p *Peer) Status() status.Relay {
 		if s.LiveREQs, s.SweptRoots = len(c.live), c.sweptRoots(); s.SweptRoots > 0 {
 			s.Turn.Duration = c.turnOf(p.now.Mono)
 		}
-		if p.Settled() {
+		if p.Settled() && !s.OnlyMailbox {
 			s.Phase = "live"
 		}
 	}

@@ -16,6 +16,10 @@ const stuckAfter = 30 * time.Minute
 // Use tells what a relay that stands so makes of its slot.
 func Use(s status.Relay) slots.Use {
 	switch {
+	case s.OnlyMailbox && s.Phase == phaseNames[phaseWaiting]:
+		return slots.Unused
+	case s.OnlyMailbox: // a visit comes to an end
+		return slots.Trying
 	case s.Connected && s.Confirmed.Items() > 0:
 		return slots.Firm
 	case s.Connected && s.ConnectedFor >= stuckAfter:

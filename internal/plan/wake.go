@@ -13,7 +13,7 @@ func (p *Peer) Wake() (time.Duration, bool) { return p.wakeAt, p.wakeAt < never 
 func (p *Peer) wake() time.Duration {
 	w := p.gaps.due()
 	if p.phase == phaseWaiting {
-		return min(w, p.wakeDial)
+		return min(w, p.dialAt())
 	}
 	if p.conn == nil {
 		return w

@@ -13,6 +13,7 @@ import (
 
 	"github.com/graspd/graspd/internal/gather"
 	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/status"
@@ -40,7 +41,10 @@ type Engine struct {
 	ledger  *ledger                       // owned by Run
 	crowded bool                          // owned by Run; more relays are wanted than there are slots
 	whole   *wholeSet                     // shared by the peers
-	group   sync.WaitGroup                // the peers' goroutines
+
+	mailboxes *mailbox.Fold // owned by Run; nil = none are asked
+
+	group sync.WaitGroup // the peers' goroutines
 
 	following chan struct{} // closed when Run answers asks
 	over      chan struct{} // closed when it does no more
@@ -60,7 +64,7 @@ func New(c Config) *Engine {
 		peers:   make(map[grasp.RelayURL]*peer),
 		asks:    make(chan chan []*peer), retries: make(chan retry), following: make(chan struct{}), over: make(chan struct{}),
 		lists: make(chan listing), calm: make(chan struct{}, 1), gather: gather.New(c.BatchWindow), chunk: feedChunk,
-		whole: newWholeSet(),
+		whole: newWholeSet(), mailboxes: newMailboxes(c),
 	}
 	e.desired.SetLists(c.Lists)
 	return e
@@ -87,6 +91,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 		return err
 	}
+	e.shareMailboxes()
 	return e.follow(ctx, e.deliver(ctx))
 }
 
@@ -107,7 +112,7 @@ func (e *Engine) foldStored(ctx context.Context) error {
 	v := e.cfg.Store.View()
 	defer v.Close()
 	e.cursor = v.Head()
-	for _, f := range []nostr.Filter{{Kinds: want.Kinds()}, {Limit: new(want.MostRecent)}} {
+	for _, f := range []nostr.Filter{{Kinds: e.stored()}, {Limit: new(want.MostRecent)}} {
 		for row, err := range v.Query(ctx, f) {
 			if err != nil {
 				return fmt.Errorf("read stored events: %w", err)
@@ -116,7 +121,7 @@ func (e *Engine) foldStored(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("read event %s: %w", row.ID, err)
 			}
-			e.desired.Add(ev)
+			e.fold(ev)
 		}
 	}
 	return v.EachWait(func(w store.Waiting) error { e.desired.Await(w.Event); return nil })
@@ -129,10 +134,10 @@ func (e *Engine) deliver(ctx context.Context) <-chan time.Time {
 		if w.Moves() {
 			e.whole.outdate() // what was an orphan, or nobody's, may be somebody's now
 		}
-		e.wants[u] = w
-		if p := e.peers[u]; p != nil {
-			p.want(w)
+		if s := e.mailboxOf(u); s != nil {
+			w = w.WithMailbox(s)
 		}
+		e.hand(u, w)
 	}
 	e.gather.Handed()
 	e.delivered.Store(uint64(e.cursor))
@@ -191,8 +196,9 @@ func (e *Engine) writeLedger() {
 
 // check ends the peers of relays that nothing names any more.
 func (e *Engine) check(ctx context.Context) {
+	e.shareMailboxes()
 	for u, w := range e.wants {
-		if !w.Empty() || w.Bootstrap {
+		if w.Needed() {
 			continue
 		}
 		delete(e.wants, u)

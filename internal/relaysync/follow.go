@@ -84,11 +84,11 @@ func (e *Engine) apply(entries []store.Entry) {
 		e.cursor = max(e.cursor, x.Seq)
 		switch {
 		case x.Event != nil:
-			e.desired.Add(x.Event)
+			e.fold(x.Event)
 		case x.Waits != nil:
 			e.desired.Await(x.Waits)
 		default:
-			e.desired.Remove(x.Removed)
+			e.unfold(x.Removed)
 		}
 	}
 }

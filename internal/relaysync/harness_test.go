@@ -52,6 +52,7 @@ type world struct {
 	prepare func(*relaysync.Engine) // before it runs
 	lists   policy.Lists            // those to begin with
 	doorway ingest.Config           // what the door is to have beside the usual
+	mail    bool                    // mailboxes are asked
 
 	store  *store.Store
 	door   *ingest.Door
@@ -77,7 +78,7 @@ func service(t testing.TB) grasp.Service {
 func (w *world) start() {
 	w.t.Helper()
 	log := slog.New(slog.NewTextHandler(w.t.Output(), nil))
-	rules := policy.Rules{Service: service(w.t), Lists: w.lists}
+	rules := policy.Rules{Service: service(w.t), Lists: w.lists, Mailboxes: w.mail}
 	var err error
 	w.store, err = store.Open(store.Options{Dir: "store", FS: w.fs, CacheBytes: 1 << 20, Rules: rules.Fingerprint(), Logger: log})
 	if err != nil {
@@ -91,6 +92,7 @@ func (w *world) start() {
 		Self: testkit.Key(999).PubKey(), Logger: log,
 		Sign: func(e *nostr.Event) error { return testkit.Key(999).Sign(e, [32]byte{}) },
 	}
+	c.Peer.Mailboxes = w.mail
 	if w.adjust != nil {
 		w.adjust(&c)
 	}

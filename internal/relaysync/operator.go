@@ -48,10 +48,14 @@ func (e *Engine) retry(ctx context.Context, u grasp.RelayURL) error {
 		}
 		return nil
 	}
-	if e.wants[u] == nil {
+	switch w := e.wants[u]; {
+	case w == nil:
 		return ErrNotWanted
+	case w.OnlyMailbox():
+		e.ledger.put(u, e.ledger.past(u).VisitNow())
+	default:
+		e.ledger.put(u, e.ledger.past(u).Retried())
 	}
-	e.ledger.put(u, e.ledger.past(u).Retried())
 	e.place(ctx, true)
 	if e.peers[u] == nil {
 		return ErrNoSlot

@@ -56,8 +56,9 @@ type Config struct {
 	Dialer    Dialer
 	Service   grasp.Service
 	Bootstrap []grasp.RelayURL
-	Lists     policy.Lists // those to begin with
-	Peer      plan.Config  // URL is set per relay
+	Index     []grasp.RelayURL // asked for participants' lists of relays, where Peer.Mailboxes is on (GRASP-03)
+	Lists     policy.Lists     // those to begin with
+	Peer      plan.Config      // URL is set per relay
 	Self      nostr.PubKey
 	Sign      func(*nostr.Event) error // signs as Self, for relays that demand AUTH (NIP-42); nil = it never authenticates
 

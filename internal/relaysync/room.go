@@ -16,12 +16,14 @@ import (
 // others as far as there are slots. With room it also takes slots from relays
 // that make less use of them than others would.
 func (e *Engine) place(ctx context.Context, room bool) {
-	waiting := 0
+	waiting, mailboxes := 0, 0
 	for u, w := range e.wants {
 		switch {
-		case e.peers[u] != nil || w.Empty() && !w.Bootstrap:
+		case e.peers[u] != nil || !w.Needed():
 		case w.Bootstrap:
 			e.start(ctx, u)
+		case w.OnlyMailbox():
+			mailboxes++
 		default:
 			waiting++
 		}
@@ -30,11 +32,11 @@ func (e *Engine) place(ctx context.Context, room bool) {
 	if full && !e.crowded {
 		e.cfg.Logger.Warn("more relays are wanted than are connected at once", slog.Int("most", e.cfg.MaxRelays), slog.Int("waiting", waiting))
 	}
-	if e.crowded = full; waiting == 0 {
+	if e.crowded = full; waiting+mailboxes == 0 {
 		return
 	}
 	claims := e.claims()
-	if hosts := slots.Hosts(claims); room && (full || slices.ContainsFunc(claims, func(c slots.Claim) bool { return !c.Held && hosts.Full(c) })) {
+	if hosts := slots.Hosts(claims); room && (full || mailboxes > 0 || slices.ContainsFunc(claims, func(c slots.Claim) bool { return !c.Held && hosts.Full(c) })) {
 		e.askUses(ctx, claims)
 	}
 	for _, m := range slots.Assign(claims, e.cfg.MaxRelays) {
@@ -48,11 +50,11 @@ func (e *Engine) place(ctx context.Context, room bool) {
 	}
 }
 
-// slots counts the peers that take one; bootstrap relays are besides.
+// slots counts the peers that take one; bootstrap relays are besides, and those that are only mailboxes give theirs up to any other.
 func (e *Engine) slots() int {
 	n := 0
 	for u := range e.peers {
-		if !e.wants[u].Bootstrap {
+		if w := e.wants[u]; !w.Bootstrap && !w.OnlyMailbox() {
 			n++
 		}
 	}
@@ -68,6 +70,12 @@ func (e *Engine) claims() []slots.Claim {
 			continue
 		}
 		c := slots.Claim{URL: u, Host: crowdable(u), Owners: w.Owners, Account: w.Account()}
+		if w.OnlyMailbox() {
+			if c, ok := e.visit(c, w, e.ledger.past(u)); ok {
+				claims = append(claims, c)
+			}
+			continue
+		}
 		switch {
 		case e.peers[u] != nil:
 			c.Held, c.Use = true, slots.Firm

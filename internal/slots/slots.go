@@ -22,6 +22,8 @@ type Claim struct {
 	Owners int    // distinct owners whose repositories name the relay
 	// Account is the owner who alone names it; "" = there are several.
 	Account string
+	// Mailbox says that no repository names it: it gets what nobody else has use for, and gives it up to whoever has.
+	Mailbox bool
 	Held    bool
 	Use     Use
 	Last    time.Time // when one that waits last held a slot; zero = never
@@ -45,12 +47,17 @@ type Move struct{ Give, Take URL }
 // and paths: announcements are not to aim hundreds of connections at somebody.
 const PerHost = 4
 
+// PerMailbox is how many slots relays have at most that are only mailboxes.
+const PerMailbox = 16
+
 // Assign decides who gets and who loses one of n slots. Those wanted by most
 // owners go first, among as many those whose account has the fewest slots, and
 // then those that held a slot longest ago. Nobody
 // loses a slot in firm use; one that is stuck or in no use goes to whoever has use
 // for it, so that dead relays take no place but while they are tried. Who waits
 // while his host has all that it may have gets a slot of that host or none.
+// Relays that are only mailboxes come after all others and take no slot from
+// them, few have one at a time, and each gives it up to any other that has use for it.
 func Assign(claims []Claim, n int) []Move {
 	var waiting, held []Claim
 	for _, c := range claims {
@@ -63,15 +70,23 @@ func Assign(claims []Claim, n int) []Move {
 	has := accounts(held)
 	inTurn(waiting, has)
 	slices.SortFunc(held, func(a, b Claim) int { // those that yield first in front
-		return cmp.Or(cmp.Compare(b.Use, a.Use), a.Owners-b.Owners, has[b.Account]-has[a.Account], cmp.Compare(a.URL, b.URL))
+		return cmp.Or(order(b.Mailbox, a.Mailbox), cmp.Compare(b.Use, a.Use), a.Owners-b.Owners, has[b.Account]-has[a.Account], cmp.Compare(a.URL, b.URL))
 	})
 	var moves []Move
-	hosts := Hosts(claims)
+	hosts, mailboxes := Hosts(claims), 0
+	for _, h := range held {
+		if h.Mailbox {
+			mailboxes++
+		}
+	}
 	for free := n - len(held); len(waiting) > 0; waiting = waiting[1:] {
 		w := waiting[0]
 		full := hosts.Full(w)
-		if free > 0 && !full {
+		if free > 0 && !full && (!w.Mailbox || mailboxes < PerMailbox) {
 			free--
+			if w.Mailbox {
+				mailboxes++
+			}
 			moves = append(moves, Move{Give: w.URL})
 			has.add(w, 1)
 			hosts[w.Host]++
@@ -84,6 +99,9 @@ func Assign(claims []Claim, n int) []Move {
 			has.add(held[i], -1)
 			hosts[w.Host]++
 			hosts[held[i].Host]--
+			if held[i].Mailbox && !w.Mailbox {
+				mailboxes--
+			}
 			held = slices.Delete(held, i, i+1)
 		}
 	}
@@ -107,6 +125,17 @@ func Hosts(claims []Claim) OfHosts {
 // Full says whether the host of c has all the slots that it may have.
 func (s OfHosts) Full(c Claim) bool { return c.Host != "" && s[c.Host] >= PerHost }
 
+// order puts what is not before what is.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
 // slotsOf counts the slots on each account.
 type slotsOf map[string]int
 
@@ -128,7 +157,7 @@ func (s slotsOf) add(c Claim, n int) {
 func inTurn(waiting []Claim, has slotsOf) {
 	by := func(rank func(Claim) int) {
 		slices.SortFunc(waiting, func(a, b Claim) int {
-			return cmp.Or(cmp.Compare(a.Use, b.Use), b.Owners-a.Owners, rank(a)-rank(b), a.Last.Compare(b.Last), cmp.Compare(a.URL, b.URL))
+			return cmp.Or(order(a.Mailbox, b.Mailbox), cmp.Compare(a.Use, b.Use), b.Owners-a.Owners, rank(a)-rank(b), a.Last.Compare(b.Last), cmp.Compare(a.URL, b.URL))
 		})
 	}
 	by(func(Claim) int { return 0 })
@@ -142,8 +171,11 @@ func inTurn(waiting []Claim, has slotsOf) {
 
 // yields says whether h gives its slot to w, of the slots that the accounts have.
 func (h Claim) yields(w Claim, has slotsOf) bool {
-	if w.Use == Unused {
+	switch {
+	case w.Use == Unused, w.Mailbox && !h.Mailbox:
 		return false
+	case h.Mailbox && !w.Mailbox:
+		return true
 	}
 	switch h.Use {
 	case Unused, Stuck:

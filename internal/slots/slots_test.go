@@ -18,6 +18,17 @@ func holding(c slots.Claim) slots.Claim { c.Held = true; return c }
 
 func on(account string, c slots.Claim) slots.Claim { c.Account = account; return c }
 
+func mailbox(c slots.Claim) slots.Claim { c.Mailbox = true; return c }
+
+// mailboxes hold all the slots that mailboxes may have, the first in no use and the others while they are asked.
+func mailboxes() (claims []slots.Claim) {
+	for i := range slots.PerMailbox {
+		claims = append(claims, mailbox(holding(claim(slots.URL(fmt.Sprintf("m%02d", i)), 0, slots.Trying))))
+	}
+	claims[0].Use = slots.Unused
+	return claims
+}
+
 func host(h string, c slots.Claim) slots.Claim { c.Host = h; return c }
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
@@ -86,6 +97,16 @@ func TestSlots(t *testing.T) {
 			host("j", holding(claim("c", 1, slots.Unused)))), 5, "+b-c +a-h0"},
 		"a host that gave one up has room for one": {append(crowd("h", slots.Unused), host("i", claim("b", 2, slots.Trying)), host("h", claim("a", 1, slots.Trying)),
 			host("j", holding(claim("c", 1, slots.Stuck)))), 5, "+b-h0 +a-c"},
+		"mailboxes last":                   {[]slots.Claim{mailbox(claim("a", 9, slots.Trying)), claim("b", 1, slots.Trying), claim("c", 1, slots.Unused)}, 3, "+b +c +a"},
+		"no mailbox for one in no use":     {[]slots.Claim{holding(claim("a", 1, slots.Unused)), mailbox(claim("b", 9, slots.Trying))}, 1, ""},
+		"no mailbox for one that is stuck": {[]slots.Claim{holding(claim("a", 1, slots.Stuck)), mailbox(claim("b", 9, slots.Trying))}, 1, ""},
+		"from a mailbox, whatever its use": {[]slots.Claim{mailbox(holding(claim("a", 9, slots.Firm))), holding(claim("b", 1, slots.Unused)), claim("c", 1, slots.Trying)}, 2, "+c-a"},
+		"no mailbox for a dead relay":      {[]slots.Claim{mailbox(holding(claim("a", 0, slots.Trying))), claim("b", 9, slots.Unused)}, 1, ""},
+		"from mailbox to mailbox":          {[]slots.Claim{mailbox(holding(claim("a", 0, slots.Unused))), mailbox(holding(claim("b", 0, slots.Trying))), mailbox(claim("c", 0, slots.Trying)), mailbox(claim("d", 0, slots.Trying))}, 2, "+c-a"},
+		"few mailboxes at once":            {append(mailboxes(), mailbox(claim("x", 0, slots.Trying)), mailbox(claim("y", 0, slots.Trying)), claim("z", 1, slots.Trying)), 99, "+z +x-m00"},
+		"a mailbox makes room on its host": {append(crowd("h")[1:], mailbox(host("h", holding(claim("a", 0, slots.Trying)))), host("h", claim("b", 1, slots.Trying))), 9, "+b-a"},
+		"no mailbox on a full host":        {append(crowd("h", slots.Unused), mailbox(host("h", claim("a", 0, slots.Trying)))), 9, ""},
+		"the mailbox that waited longest":  {[]slots.Claim{mailbox(since(claim("a", 0, slots.Trying), 2)), mailbox(since(claim("b", 0, slots.Trying), 1))}, 1, "+b"},
 	} {
 		got := ""
 		for i, m := range slots.Assign(c.claims, c.n) {
@@ -118,6 +139,7 @@ func TestSlotsOfRandomClaims(t *testing.T) {
 			} else if c.Use == slots.Stuck {
 				c.Use = slots.Trying
 			}
+			c.Mailbox = r.IntN(3) == 0
 			claims = append(claims, c)
 		}
 		moves := slots.Assign(claims, places)
@@ -131,7 +153,7 @@ func TestSlotsOfRandomClaims(t *testing.T) {
 		}
 		for _, m := range moves {
 			if m.Take != "" {
-				if c := at(m.Take); !c.Held || c.Use == slots.Firm {
+				if c, to := at(m.Take), at(m.Give); !c.Held || c.Use == slots.Firm && !c.Mailbox || to.Mailbox && !c.Mailbox {
 					t.Fatalf("%v loses its slot: %v of %+v", m.Take, moves, claims)
 				}
 				at(m.Take).Held = false
@@ -149,7 +171,7 @@ func TestSlotsOfRandomClaims(t *testing.T) {
 			taken++
 			for _, w := range after {
 				if before := *at(w.URL); !w.Held && !slices.ContainsFunc(moves, func(m slots.Move) bool { return m.Take == w.URL }) &&
-					before.Use == slots.Trying && (h.Use == slots.Unused || h.Use == slots.Stuck || h.Use == slots.Trying && h.Owners < w.Owners) {
+					before.Use == slots.Trying && (h.Mailbox && !w.Mailbox || h.Mailbox == w.Mailbox && (h.Use == slots.Unused || h.Use == slots.Stuck || h.Use == slots.Trying && h.Owners < w.Owners)) {
 					t.Fatalf("%v waits and %v has a slot: %v of %+v", w.URL, h.URL, moves, claims)
 				}
 			}

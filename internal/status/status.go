@@ -15,7 +15,9 @@ import (
 type Relay struct {
 	URL          grasp.RelayURL `json:"url"`
 	Bootstrap    bool           `json:"bootstrap"`
-	Phase        string         `json:"phase"` // idle, waiting, dialing, syncing or live
+	Mailbox      int            `json:"mailbox_people"` // whose mailbox it is (GRASP-03)
+	Index        bool           `json:"index"`          // the operator named it for lists of relays
+	Phase        string         `json:"phase"`          // idle, waiting, dialing, syncing or live
 	Health       Health         `json:"health"`
 	Want         Count          `json:"want"`
 	Confirmed    Count          `json:"confirmed"`
@@ -34,6 +36,7 @@ type Relay struct {
 	Uptime   *float64 `json:"uptime"`   // the share of the time watched
 	Coverage *float64 `json:"coverage"` // how much of what is here the relay has, over its repositories
 
+	OnlyMailbox  bool          `json:"-"` // it is wanted for nothing but mailboxes
 	Connected    bool          `json:"-"`
 	ConnectedFor time.Duration `json:"-"`
 	Ourself      bool          `json:"-"` // the relay proved to be this one

@@ -5,6 +5,7 @@ package want
 
 import (
 	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -40,6 +41,7 @@ type Want struct {
 	Bootstrap bool
 	Owners    int // distinct owners whose repositories name the relay
 	Repos     []*RepoWant
+	Mailbox   *mailbox.Share // what people who take part keep there; nil = nothing
 	names     *names
 
 	edition *edition
@@ -79,6 +81,25 @@ func (r *RepoWant) EachRoot(f func(Item)) {
 // Empty says that nothing but the announcements is wanted.
 func (w *Want) Empty() bool { return w == nil || len(w.Repos) == 0 }
 
+// WithMailbox is w with another share of mailboxes.
+func (w *Want) WithMailbox(s *mailbox.Share) *Want {
+	v := *w
+	v.Mailbox = s
+	return &v
+}
+
+// nothing is the Want of a relay that nothing has ever named.
+var nothing = &Want{names: newNames()}
+
+// Nothing is the Want of a relay that no repository names, for WithMailbox.
+func Nothing() *Want { return nothing }
+
+// Needed says whether the relay is to be connected to at all.
+func (w *Want) Needed() bool { return !w.Empty() || w != nil && (w.Bootstrap || w.Mailbox != nil) }
+
+// OnlyMailbox says that the relay is wanted for mailboxes and nothing else: not even the announcements are.
+func (w *Want) OnlyMailbox() bool { return w.Empty() && w != nil && !w.Bootstrap && w.Mailbox != nil }
+
 // Account is on whose account the relay is connected: the owner's who alone
 // names it; "" where several do, or the operator.
 func (w *Want) Account() string {
@@ -111,10 +132,12 @@ func (w *Want) Layer(it Item) Layer {
 	return LayerRoots
 }
 
-// Each calls f for every item of w, Announcements first; an item of several
+// Each calls f for every item of w, Announcements first, unless it is only a mailbox; an item of several
 // repositories is given once per repository.
 func (w *Want) Each(f func(Item)) {
-	f(Announcements)
+	if !w.OnlyMailbox() {
+		f(Announcements)
+	}
 	walk(nil, w.Repos, f)
 }
 

@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/want"
+)
+
+// What a relay is asked for as the mailbox of people who take part (GRASP-03) comes last in layer 4: one question at a time, as
+// mailbox.Round has them in turn, within what a full resync may cost. A relay that is wanted for nothing else is visited: connected to
+// once per full resync, asked, and left.
+
+// roundSteps is how many steps of a full resync layer 4 leaves to the mailboxes of a relay that has any.
+const roundSteps = referenceSteps / 4
+
+// tourSteps is after how many steps of a full resync nothing is surveyed any more.
+func (p *Peer) tourSteps() int {
+	if p.want.Mailbox != nil {
+		return referenceSteps - roundSteps
+	}
+	return referenceSteps
+}
+
+// mailQuestion asks the next thing on behalf of people; nil when there is none.
+func (p *Peer) mailQuestion() *task {
+	f, ok := p.round.Next(p.conn.limits.bounds().values)
+	if !ok {
+		return nil
+	}
+	return p.ask(newQuestion(f), func() { p.round.Done(f, !p.conn.references.questionSpent()) })
+}
+
+// dialAt is when the relay may be dialed. One that is only visited is so when it has something to be asked.
+func (p *Peer) dialAt() time.Duration {
+	if p.want.OnlyMailbox() {
+		return max(p.wakeDial, p.referencesAt)
+	}
+	return p.wakeDial
+}
+
+// visit has a relay that was not visited before asked at once.
+func (p *Peer) visit() {
+	if p.referencesAt == 0 && p.want.OnlyMailbox() {
+		p.referencesAt = max(1, p.now.Mono)
+	}
+}
+
+// tendVisit leaves a relay that was asked for all that it is wanted for.
+func (p *Peer) tendVisit() {
+	c := p.conn
+	if !p.want.OnlyMailbox() || c.references.active || p.referencesDue() || len(c.running) > 0 {
+		return
+	}
+	p.effect(HangUp{Reason: "asked for all"})
+	p.phase, p.conn, p.hasMark, p.wakeDial = phaseWaiting, nil, false, p.now.Mono
+	p.failures, p.asked, p.cause, p.slowedBy = health.Failures{}, asked{}, "", 0
+}
+
+// cutShort has a visit that ended before all was asked go on when the relay is connected to again.
+func (p *Peer) cutShort() {
+	if p.conn != nil && p.conn.references.active && p.want.OnlyMailbox() {
+		p.referencesAt = max(1, p.now.Mono)
+	}
+}
+
+// wantAnnouncements adds the item of layer 1 where it is wanted, as it is of every relay but those that are only visited, and takes
+// it back. old is nil at first.
+func (p *Peer) wantAnnouncements(old *want.Want) (add, sub bool) {
+	had, has := old != nil && !old.OnlyMailbox(), !p.want.OnlyMailbox()
+	return has && !had, had && !has
+}
+
+// VisitDue says whether a relay that is only visited may be visited at the time now. A clock that was set does not put it off for
+// longer than a full resync would be.
+func (r Record) VisitDue(c Config, now time.Time) bool {
+	c = c.withDefaults()
+	wait := r.References.Sub(now)
+	return !r.Ourself && r.Due(c, now) && (wait <= 0 || wait > c.Resync+c.Resync/24)
+}
+
+// VisitNow is the record of a relay that the operator wants to be visited at once.
+func (r Record) VisitNow() Record {
+	r.References = time.Time{}
+	return r.Retried()
+}
