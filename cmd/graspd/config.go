@@ -67,6 +67,9 @@ type Config struct {
 	// Engine is what else is set of how relays are followed.
 	Engine relaysync.Config
 
+	// Backups are those that graspd makes by itself; Dir "" makes none.
+	Backups node.Backups
+
 	LogLevel  slog.Level
 	LogFormat string
 	// Quiet shows no progress on a terminal.
@@ -108,6 +111,9 @@ func (c *Config) node(service grasp.Service, lists policy.Lists, bootstrap []gra
 	if c.Private {
 		keys, _ := c.members()
 		n.Private = &node.Private{Members: keys}
+	}
+	if c.Backups.Dir != "" {
+		n.Backups = &c.Backups
 	}
 	if c.Sync {
 		n.Sync = &node.Sync{Bootstrap: bootstrap, AllowPrivate: c.SyncAllowPrivate, Engine: c.engine()}

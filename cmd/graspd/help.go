@@ -24,6 +24,7 @@ func groups() []group {
 		{"Repositories", []string{"git", "contributors", "git-program", "git-max-push", "git-max-repository", "git-max-author", "git-max-data", "git-processes", "git-cache"}},
 		{"Filling from other relays and git servers", []string{"sync", "git-sync", "git-sync-concurrency", "sync-allow-private", "sync-max-relays"}},
 		{"The operator's page and programs that watch", []string{"admin-listen", "admin-pubkeys", "admin-hosts", "check"}},
+		{"Backups that graspd makes by itself", []string{"backup-dir", "backup-every", "backup-keep", "backup-rate"}},
 		{"Disk, memory and log", []string{"disk-floor", "store-cache", "log-level", "log-format", "quiet"}},
 		{"How relays are followed, which hardly anybody has to change", []string{"sync-batch-window", "sync-quick-reconnect", "sync-resync-interval",
 			"sync-check-interval", "sync-startup-delay", "sync-base-backoff", "sync-max-backoff", "sync-dead-after", "sync-dead-retry",

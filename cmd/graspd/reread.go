@@ -38,7 +38,7 @@ func settleServe(args []string, std stdio, env environment) (s settled, problems
 	lists, wrong := s.Config.lists()
 	circle, unknown := s.members()
 	s.lists, s.circle = lists, circle
-	return s, slices.Concat(problems, bad, strange, unknown, wrong, s.archive()), nil
+	return s, slices.Concat(problems, bad, strange, unknown, wrong, s.archive(), s.backupsBeside()), nil
 }
 
 // recorded lets settings note the texts that they are set to, by their flags.

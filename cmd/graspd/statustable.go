@@ -26,6 +26,9 @@ func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 			return err
 		}
 	}
+	if s.Backups != nil {
+		fmt.Fprintln(&b, s.Backups.Line(now))
+	}
 	if len(s.Sync.Relays) == 0 {
 		b.WriteString("no relays are followed\n")
 		_, err := io.WriteString(w, b.String())

@@ -21,7 +21,7 @@ func configCommand(_ context.Context, args []string, std stdio, env environment)
 	}
 	_, bad := c.bootstrap()
 	_, wrong := c.lists()
-	if err := misused(slices.Concat(problems, bad, wrong)); err != nil {
+	if err := misused(slices.Concat(problems, bad, wrong, c.backupsBeside())); err != nil {
 		return err
 	}
 	writeConfig(std.out, rows, inForce)

@@ -66,7 +66,8 @@ type Config struct {
 	Nothing func() *status.Nothing                    // nil, or gives nil, while something is carried
 	// GitRepositories is how repositories stand with other git servers, by address; nil where nothing is fetched from these.
 	GitRepositories func(context.Context) map[string]status.GitLack
-	Moderation      Moderation // nil = not offered
+	Moderation      Moderation            // nil = not offered
+	Backups         func() status.Backups // nil when this relay makes none by itself
 }
 
 // Door is what is asked of the way in.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/graspd/graspd/internal/backup"
 )
 
 // BackupRequest is the body of POST /backup.
@@ -24,7 +26,7 @@ const BackupSize = "Graspd-Backup-Size"
 const mostBackupRequest = 16 << 10
 
 // ErrBackupRunning says that there is one at a time.
-var ErrBackupRunning = errors.New("a backup is under way")
+var ErrBackupRunning = backup.ErrRunning
 
 // backup makes a copy of everything, if the one who asks could as well read everything.
 func (c Config) backup(w http.ResponseWriter, r *http.Request) {

@@ -51,6 +51,12 @@ func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 		list = append(list, fmt.Sprintf("%d faults in this program were contained since the start, the last one at %s in what serves %s: %s at %s; please report it with its lines of the log",
 			n, last.Time.UTC().Format(time.RFC3339), last.In, last.Value, last.Place))
 	}
+	if c.Backups != nil {
+		b := c.Backups()
+		if text := b.Problem(time.Now()); text != "" {
+			list = append(list, text)
+		}
+	}
 	if c.Sync == nil {
 		return list
 	}

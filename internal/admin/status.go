@@ -20,6 +20,8 @@ type Status struct {
 	Sync    SyncStatus    `json:"sync"`
 	Git     *status.Git   `json:"git,omitempty"` // nil where no repositories are hosted
 
+	Backups *status.Backups `json:"backups,omitempty"` // nil where this relay makes none by itself
+
 	Nothing *status.Nothing `json:"nothing_carried,omitempty"` // nil while something is carried
 }
 
@@ -67,6 +69,9 @@ func (c Config) tell(relays []status.Relay) Status {
 		s.Clients.Connections, s.Clients.Subscriptions = c.Clients()
 	}
 	s.Nothing = c.nothing()
+	if c.Backups != nil {
+		s.Backups = new(c.Backups())
+	}
 	if c.Git != nil {
 		s.Git = c.Git()
 	}

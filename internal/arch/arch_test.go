@@ -62,6 +62,7 @@ var layers = map[string]int{
 	"internal/gitproc":    7,
 	"internal/store":      7,
 	"internal/backup":     7,
+	"internal/backups":    8,
 	"internal/systemd":    7,
 	"internal/gitrepo":    8,
 	"internal/ledger":     8,

@@ -17,6 +17,9 @@ import (
 	"strings"
 )
 
+// ErrRunning says that one backup of a relay is made at a time.
+var ErrRunning = errors.New("a backup is under way")
+
 // ErrCut says that a backup ends too early: what wrote or read it was interrupted.
 var ErrCut = errors.New("this backup is cut short")
 
@@ -193,6 +196,35 @@ func listed(dir string) ([]line, error) {
 	lines, err := readEnd(f)
 	return lines, errors.Join(err, f.Close())
 }
+
+// Ended says how large a file is, and whether it ends as a tar by Write does: what was cut short does not.
+func Ended(name string) (size int64, ended bool, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return 0, false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, false, err
+	}
+	b := make([]byte, min(tail, info.Size()))
+	if _, err := f.ReadAt(b, info.Size()-int64(len(b))); err != nil && !errors.Is(err, io.EOF) {
+		return 0, false, err
+	}
+	body, zeros := bytes.CutSuffix(b, make([]byte, 2*block))
+	body = bytes.TrimRight(body, "\x00")
+	i := bytes.LastIndexByte(bytes.TrimSuffix(body, []byte("\n")), '\n')
+	var files int
+	n, _ := fmt.Sscanf(string(body[i+1:]), lastLine, &files)
+	return info.Size(), zeros && n == 1 && string(body[i+1:]) == last(files), nil
+}
+
+// A tar ends with two blocks of zeros, behind the last line and what fills its block; tail has all that.
+const (
+	block = 512
+	tail  = 4 * block
+)
 
 func sumOf(name string) (string, error) {
 	f, err := os.Open(name)

@@ -80,8 +80,10 @@ func stoppedBy(ctx context.Context) func() error {
 	return func() error { return context.Cause(ctx) }
 }
 
+const lastLine = "# complete: %d files\n"
+
 // last is the last line of End.
-func last(files int) string { return fmt.Sprintf("# complete: %d files\n", files) }
+func last(files int) string { return fmt.Sprintf(lastLine, files) }
 
 type writing struct {
 	stopped func() error

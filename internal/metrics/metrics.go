@@ -29,6 +29,7 @@ type Config struct {
 	Sync    Sync // nil when this relay does not sync
 	Git     *Git // nil when it hosts no repositories
 	Faults  *contain.Faults
+	Backups func() status.Backups // nil when this relay makes none by itself
 }
 
 // Relay is what is asked of the side that serves clients.
@@ -55,6 +56,7 @@ func newCollector(from Config) *collector {
 	ofSync(c, from)
 	ofGit(c, from)
 	ofFaults(c, from.Faults)
+	ofBackups(c, from.Backups)
 	return c
 }
 

@@ -210,3 +210,35 @@ func TestFaultsAreCounted(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestBackupsAreTold where a relay makes some by itself, and nowhere else.
+func TestBackupsAreTold(t *testing.T) {
+	c, _ := sample()
+	names := []string{"graspd_backup_last_success_timestamp_seconds", "graspd_backup_interval_seconds", "graspd_backup_failures", "graspd_backup_kept", "graspd_backup_bytes"}
+	if n := testutil.CollectAndCount(newCollector(c), names...); n != 0 {
+		t.Errorf("%d series without backups", n)
+	}
+	b := status.Backups{Every: status.Seconds{Duration: time.Hour}, Kept: 3, Bytes: 4096, Failures: 2}
+	c.Backups = func() status.Backups { return b }
+	told := func(last string) {
+		t.Helper()
+		for name, want := range map[string]string{names[0]: last, names[1]: "3600", names[2]: "2", names[3]: "3", names[4]: "4096"} {
+			text := "# TYPE " + name + " gauge\n" + name + " " + want + "\n"
+			if err := testutil.CollectAndCompare(newCollector(c), strings.NewReader("# HELP "+name+" "+helpOf(c, name)+"\n"+text), name); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	told("0")
+	b.Last = status.Unix(1_700_000_000)
+	told("1.7e+09")
+}
+
+func helpOf(c Config, name string) string {
+	for _, f := range newCollector(c).families {
+		if f.name == name {
+			return f.help
+		}
+	}
+	return ""
+}

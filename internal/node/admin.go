@@ -18,6 +18,9 @@ func (n *Node) adminPages() *admin.Pages {
 	}
 	c.Nothing, c.Start = n.Nothing, n.start
 	m := metrics.Config{Version: c.Version, Store: n.Store, Door: n.Door, Relay: n.Relay, Faults: n.faults}
+	if n.Backups != nil {
+		c.Backups, m.Backups = n.Backups.Status, n.Backups.Status
+	}
 	if n.Engine != nil {
 		c.Sync, m.Sync = n.Engine, n.Engine
 	}

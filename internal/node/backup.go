@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -94,7 +95,7 @@ func (n *Node) Backup(dir string) error {
 	default:
 		return admin.ErrBackupRunning
 	}
-	err := copyData(n.cfg.Dir, dir, n.copyContent)
+	err := copyData(n.cfg.Dir, dir, func(to string) error { return n.copyContent(context.Background(), to) })
 	if err != nil {
 		n.log.Error("backup", "dir", dir, "error", err)
 		return err
@@ -104,11 +105,11 @@ func (n *Node) Backup(dir string) error {
 }
 
 // copyContent copies the store and the git data into a directory.
-func (n *Node) copyContent(to string) error {
+func (n *Node) copyContent(ctx context.Context, to string) error {
 	if err := n.Store.Copy(StoreIn(to)); err != nil {
 		return err
 	}
-	return n.copyGit(to)
+	return n.copyGit(ctx, to)
 }
 
 // backupPatience is how long a stop waits for a backup.

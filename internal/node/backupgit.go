@@ -25,11 +25,11 @@ func copyClosedGit(data, to string) error {
 
 // copyGit copies the repositories while they are used, after the store, as they have at least what it says. Then the files of refs
 // that have moved meanwhile are written as they were.
-func (n *Node) copyGit(to string) (err error) {
+func (n *Node) copyGit(ctx context.Context, to string) (err error) {
 	if n.disk == nil {
 		return nil
 	}
-	if err := n.disk.Copy(context.Background(), GitIn(to)); err != nil {
+	if err := n.disk.Copy(ctx, GitIn(to)); err != nil {
 		return err
 	}
 	o := store.Options{FS: n.cfg.Store.FS, Now: n.cfg.Now, ReadOnly: true}

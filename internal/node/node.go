@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/graspd/graspd/internal/backups"
 	"github.com/graspd/graspd/internal/contain"
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/githttp"
@@ -55,6 +56,7 @@ type Config struct {
 	Git         *Git                     // nil hosts no repositories
 	Sync        *Sync                    // nil fills from nobody
 	Private     *Private                 // nil is for everybody
+	Backups     *Backups                 // nil makes none by itself
 	Archive     *Archive                 // how what Lists.Archive names is archived; nil where that is not to be
 	Identity    func() (Identity, error) // asked once the store is open; nil is the key in Dir
 	Now         func() time.Time         // the wall clock; nil is time.Now
@@ -87,6 +89,7 @@ type Node struct {
 	Web     *githttp.Server   // nil without Git
 	Engine  *relaysync.Engine // nil without Sync
 	GitSync *gitsync.Sync     // nil without Git.Sync
+	Backups *backups.Backups  // nil without Config.Backups
 
 	Moderator *moderator.Moderator
 
@@ -141,6 +144,9 @@ func New(c Config) (_ *Node, err error) {
 	}
 	if c.Git != nil && c.Git.Sync != nil {
 		n.GitSync = n.syncGit()
+	}
+	if c.Backups != nil {
+		n.Backups = n.newBackups()
 	}
 	return n, nil
 }

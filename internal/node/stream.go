@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
 	"github.com/graspd/graspd/internal/backup"
 	"github.com/graspd/graspd/internal/store"
 )
@@ -31,24 +30,30 @@ func StreamClosed(ctx context.Context, data string, o store.Options, begin backu
 
 // Stream writes everything as one tar while this node runs, one backup at a time.
 func (n *Node) Stream(ctx context.Context, begin backup.Start) error {
-	select {
-	case n.backups <- struct{}{}:
-		defer func() { <-n.backups }()
-	default:
-		return admin.ErrBackupRunning
-	}
-	err := streamed(ctx, n.cfg.Dir, begin, func(to string, then func() error) error {
-		if err := n.copyContent(to); err != nil {
-			return err
-		}
-		return then()
-	})
-	if err != nil {
+	if err := n.stream(ctx, begin); errors.Is(err, backup.ErrRunning) {
+		return err
+	} else if err != nil {
 		n.log.Error("backup", "dir", "-", "error", err)
 		return err
 	}
 	n.log.Info("backup", "dir", "-")
 	return nil
+}
+
+// stream writes everything as one tar, or fails with backup.ErrRunning.
+func (n *Node) stream(ctx context.Context, begin backup.Start) error {
+	select {
+	case n.backups <- struct{}{}:
+		defer func() { <-n.backups }()
+	default:
+		return backup.ErrRunning
+	}
+	return streamed(ctx, n.cfg.Dir, begin, func(to string, then func() error) error {
+		if err := n.copyContent(ctx, to); err != nil {
+			return err
+		}
+		return then()
+	})
 }
 
 // streamed makes a copy in the data directory, by links where that is possible, and writes that.

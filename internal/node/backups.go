@@ -1,0 +1,31 @@
+package node
+
+import (
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/graspd/graspd/internal/backups"
+)
+
+// Backups says where a node puts backups that it makes by itself.
+type Backups struct {
+	Dir   string // has to be there
+	Every time.Duration
+	Keep  int
+	Rate  int64 // bytes a second; 0 is as fast as can be
+}
+
+func (n *Node) newBackups() *backups.Backups {
+	c := n.cfg.Backups
+	return backups.New(backups.Config{
+		Dir: c.Dir, Every: c.Every, Keep: c.Keep, Rate: c.Rate, Floor: n.cfg.Store.Floor, Make: n.stream, Free: freeIn, Now: n.cfg.Now,
+		Name: "graspd-" + n.self.String()[:8], Logger: n.log.With("component", "backups"),
+	})
+}
+
+// freeIn is how many bytes are free for this user on the disk of a directory.
+func freeIn(dir string) (uint64, error) {
+	usage, err := vfs.Default.GetDiskUsage(dir)
+	return usage.AvailBytes, err
+}
