@@ -62,6 +62,12 @@ func Measure() Command {
 	return Command{name: "cat-file", args: []word{"--batch-check=%(objectsize)", "--buffer"}}
 }
 
+// Inspect reads commands of cat-file (info, contents and flush) with expressions of ids, and answers each in order: a line of the id, the
+// type and the size in bytes, behind which an object's contents follow with a line feed; or "<expression> missing".
+func Inspect() Command {
+	return Command{name: "cat-file", args: []word{"--batch-command", "--buffer"}}
+}
+
 // PackThese reads ids and writes these objects as a pack with its index to base-<checksum>.pack and .idx, of which it prints the
 // checksum. Base is a path of ours.
 func PackThese(base string) Command {

@@ -22,6 +22,10 @@ type Run struct {
 	MaxFile  int64     // bytes of a file that it writes; 0 is Limits.File
 	// CPU is what it may take of the processor, in whole seconds; 0, and what is more than Limits.CPU, is that.
 	CPU time.Duration
+	// AtOnce has it fail with ErrBusy where it would wait for a slot.
+	AtOnce bool
+	// Ended, where not nil, is called when the process has ended, before Run waits for the last Read of In.
+	Ended func()
 }
 
 // Run runs a command once it has a slot, and returns when the process and all that it started have ended. It fails with an
@@ -30,7 +34,11 @@ type Run struct {
 func (g *Git) Run(ctx context.Context, c Command, r Run) error {
 	pool := &g.kinds[r.Kind]
 	asked := time.Now()
-	if err := pool.slots.take(ctx, r.Party); err != nil {
+	take := pool.slots.take
+	if r.AtOnce {
+		take = pool.slots.takeFree
+	}
+	if err := take(ctx, r.Party); err != nil {
 		return fmt.Errorf("%s: %w", c, err)
 	}
 	pool.waited(time.Since(asked))
@@ -52,6 +60,7 @@ type process struct {
 	cmd    *exec.Cmd
 	gate   gate
 	in     input
+	ended  func()    // or nil
 	stdout io.Reader // nil if nobody wants it
 	out    output
 	stderr *tail
@@ -63,6 +72,7 @@ func (g *Git) prepare(ctx context.Context, c Command, r Run) (*process, error) {
 	p := &process{
 		cmd: exec.CommandContext(ctx, argv[0], argv[1:]...),
 		in:  input{r: r.In}, out: output{w: r.Out}, stderr: newTail(r.At),
+		ended: r.Ended,
 	}
 	p.cmd.Env, p.cmd.Dir = g.environ(c, r.At, r.Protocol), "/"
 	p.cmd.SysProcAttr = ownGroup()
@@ -124,6 +134,9 @@ func (p *process) live() error {
 		}
 	}
 	<-ended
+	if p.ended != nil {
+		p.ended()
+	}
 	return p.cmd.Wait()
 }
 

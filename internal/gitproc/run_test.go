@@ -220,3 +220,41 @@ func TestAProcessThatDoesNotRead(t *testing.T) {
 		t.Errorf("without input: %v", err)
 	}
 }
+
+// Who asks on while a process answers is told when it has ended, so that nothing waits for their next question.
+func TestWhoAsksOnHearsOfTheEnd(t *testing.T) {
+	for end, code := range map[string]int{"exit 0": 0, "exit 5": 5, "kill -9 $$": -1} {
+		in, question := io.Pipe()
+		var out bytes.Buffer
+		go func() { _, _ = question.Write([]byte("x\n")) }()
+		late := time.AfterFunc(20*time.Second, func() { _ = question.CloseWithError(errors.New("nobody heard")) })
+		err := misbehave(t, `read x; echo "$x"; `+end, gitproc.Run{In: in, Out: &out, Ended: func() { _ = question.Close() }})
+		var e *gitproc.Error
+		if !late.Stop() || out.String() != "x\n" || (err == nil) != (code == 0) || code > 0 && (!errors.As(err, &e) || e.Code != code) {
+			t.Errorf("%s: %q, %v", end, out.String(), err)
+		}
+	}
+}
+
+// Nobody waits for a slot who does not want to.
+func TestAtOnce(t *testing.T) {
+	g := open(t, gitproc.Config{Program: script(t, `read x`), Fetches: 1})
+	in, question := io.Pipe()
+	first := make(chan error, 1)
+	go func() { first <- g.Run(t.Context(), gitproc.Reach(), gitproc.Run{In: in, AtOnce: true}) }()
+	if _, err := question.Write([]byte("x")); err != nil { // it runs
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := g.Run(ctx, gitproc.Reach(), gitproc.Run{AtOnce: true}); !errors.Is(err, gitproc.ErrBusy) {
+		t.Error(err)
+	}
+	if err := question.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-first
+	if err := g.Run(t.Context(), gitproc.Reach(), gitproc.Run{In: strings.NewReader("x\n"), AtOnce: true}); err != nil {
+		t.Error(err)
+	}
+}

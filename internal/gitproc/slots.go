@@ -55,6 +55,21 @@ func (s *slots) take(ctx context.Context, party string) error {
 	return err
 }
 
+// takeFree takes a slot that is free.
+func (s *slots) takeFree(ctx context.Context, party string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.free == 0 {
+		return ErrBusy
+	}
+	s.free--
+	s.running[party]++
+	return nil
+}
+
 // await waits until w has its slot. It fails when it takes too long, or ctx ends.
 func (s *slots) await(ctx context.Context, party string, w *waiter) error {
 	select {

@@ -129,6 +129,36 @@ func TestWhoTookLeastGoesFirst(t *testing.T) {
 	})
 }
 
+// Who takes only what is free neither waits nor counts among those who do, and hands on what they had.
+func TestAtOnceOrNotAtAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(newSlots(1, 64, 4))
+		if err := q.s.takeFree(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		q.ask(t.Context(), "b")
+		for _, party := range []string{"a", "c", ""} {
+			if err := q.s.takeFree(t.Context(), party); !errors.Is(err, ErrBusy) {
+				t.Errorf("%q: %v", party, err)
+			}
+		}
+		if got := q.got(); got != "" || q.s.queued != 1 || q.s.refused != 0 {
+			t.Errorf("%q, %d wait, %d refused", got, q.s.queued, q.s.refused)
+		}
+		q.s.give("a")
+		if got := q.got(); got != "b" || len(q.s.running) != 1 {
+			t.Errorf("%q, %v", got, q.s.running)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cause := errors.New("left")
+		cancel(cause)
+		q.s.give("b")
+		if err := q.s.takeFree(ctx, "a"); !errors.Is(err, cause) || q.s.free != 1 {
+			t.Errorf("%v, %d are free", err, q.s.free)
+		}
+	})
+}
+
 func TestNobodyWaitsForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1, 64, 4)

@@ -114,8 +114,13 @@ func (n *Node) serveGit() error {
 		Contributors: c.Git.Contributors,
 		CacheDir:     packs, CacheBytes: max(0, kept), Logger: c.Logger.With("component", "git"), Faults: n.faults,
 	})
+	var reader repopage.Reader
+	if n.disk != nil {
+		reader = onDisk{n.disk}
+	}
 	pages := repopage.New(repopage.Config{
-		Store: n.Store, Service: c.Service, Rules: func() policy.Rules { return *n.rules.Load() }, Find: n.find, Contributors: c.Git.Contributors, Now: c.Now,
+		Reader: reader,
+		Store:  n.Store, Service: c.Service, Rules: func() policy.Rules { return *n.rules.Load() }, Find: n.find, Contributors: c.Git.Contributors, Now: c.Now,
 		Logger: c.Logger.With("component", "git"),
 	})
 	n.Front.Handle(pages.Route()) // before git, which takes whatever stands below a repository
@@ -126,5 +131,17 @@ func (n *Node) serveGit() error {
 // find is what is served of a repository, for people.
 func (n *Node) find(of nip34.Address) (repopage.Repository, bool, error) {
 	r, ok, err := n.Host.Find(of)
-	return repopage.Repository{Data: r.Dir != "", Generation: r.Generation, Refs: r.Refs}, ok, err
+	return repopage.Repository{Dir: r.Dir, Generation: r.Generation, Refs: r.Refs}, ok, err
+}
+
+// onDisk is the repositories as pages ask for them, with directories as text.
+type onDisk struct{ disk *gitrepo.Disk }
+
+// Look asks the disk.
+func (d onDisk) Look(ctx context.Context, dir string, l gitrepo.Looking) (gitrepo.Look, error) {
+	id, err := gitrepo.ParseID(dir)
+	if err != nil {
+		return gitrepo.Look{}, err
+	}
+	return d.disk.Look(ctx, id, l)
 }

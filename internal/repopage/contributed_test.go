@@ -20,7 +20,7 @@ func forContributors(c *repopage.Config) { c.Contributors = true }
 // contribute has these pull requests be served from the contributed repository of somebody.
 func (w *world) contribute(by byte, d string, generation uint64, events ...*nostr.Event) nip34.Address {
 	of := grasp.Contributed(key(by), d)
-	r := repopage.Repository{Data: true, Generation: generation, Refs: &gitwire.Refs{}}
+	r := repopage.Repository{Dir: "d", Generation: generation, Refs: &gitwire.Refs{}}
 	for _, e := range events {
 		r.Refs.List = append(r.Refs.List, gitwire.Ref{Name: refs.TipName(e.ID), ID: id("c")})
 	}

@@ -1,5 +1,5 @@
 // Package repopage shows one repository to people, at the URL that git clones: what its announcement says, how to clone it, its
-// branches and tags, and the newest issues, patches and pull requests. It changes nothing, has no script, and shows nothing of
+// branches and tags, the README, and the newest issues, patches and pull requests. It changes nothing, has no script, and shows nothing of
 // what waits for git data. Read Config, then see.
 package repopage
 
@@ -35,6 +35,7 @@ type Config struct {
 	Find func(of nip34.Address) (Repository, bool, error)
 	// Contributors says that there are pages of what contributors push to, at /prs/<signer npub>/<identifier>.git (GRASP-06).
 	Contributors bool
+	Reader       Reader           // nil: pages have no README and no times of branches
 	Work         int              // steps that reading threads may take for one page, as a store.Meter counts them; 0 is as much as 20 requests
 	Now          func() time.Time // nil is time.Now
 	Logger       *slog.Logger     // nil is silent
@@ -42,8 +43,8 @@ type Config struct {
 
 // Repository is what is served of one to git. Nobody changes its Refs.
 type Repository struct {
-	Data       bool // false before the first data came
-	Generation uint64
+	Dir        string // where its data is; "" before the first came
+	Generation uint64 // of its refs
 	Refs       *gitwire.Refs
 }
 
@@ -51,6 +52,7 @@ type Repository struct {
 type Pages struct {
 	Config
 	kept   kept
+	looks  looks
 	places chan struct{} // a token for each page that is being made
 }
 
@@ -180,7 +182,13 @@ func (p *Pages) page(ctx context.Context, of nip34.Address, from front.Client) (
 	if !found {
 		return nil, errNothing
 	}
-	return p.made(ctx, of, r.Generation, func() (view, error) { return p.see(ctx, of, r, from.Visitor) })
+	return p.made(ctx, of, r.Generation, func() (view, error) {
+		l, err := p.read(ctx, of, r, from)
+		if err != nil {
+			return view{}, err
+		}
+		return p.see(ctx, of, r, l, from.Visitor)
+	})
 }
 
 // made is a page as it is kept, or made now.

@@ -1,6 +1,7 @@
 package repopage_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -109,7 +110,7 @@ func (w *world) announce(author byte, d string, tags ...nostr.Tag) *nostr.Event 
 
 // serve has git be shown some refs: names and hex digits that ids are made of.
 func (w *world) serve(of nip34.Address, generation uint64, head string, pairs ...string) {
-	r := repopage.Repository{Data: true, Generation: generation, Refs: &gitwire.Refs{Head: head}}
+	r := repopage.Repository{Dir: "d", Generation: generation, Refs: &gitwire.Refs{Head: head}}
 	for i := 0; i < len(pairs); i += 2 {
 		r.Refs.List = append(r.Refs.List, gitwire.Ref{Name: pairs[i], ID: id(pairs[i+1])})
 	}
@@ -127,8 +128,13 @@ func id(digit string) gitwire.ObjectID {
 
 func (w *world) ask(method, path, accept string) *httptest.ResponseRecorder {
 	w.Helper()
+	return w.askAs(context.Background(), method, path, accept)
+}
+
+func (w *world) askAs(ctx context.Context, method, path, accept string) *httptest.ResponseRecorder {
+	w.Helper()
 	rec := httptest.NewRecorder()
-	req := httptest.NewRequest(method, "http://"+domain+path, nil)
+	req := httptest.NewRequestWithContext(ctx, method, "http://"+domain+path, nil)
 	req.RemoteAddr = "198.51.100.7:1234"
 	if accept != "" {
 		req.Header.Set("Accept", accept)

@@ -1,14 +1,17 @@
 package repopage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"html/template"
+	"slices"
 	"strings"
 
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/markdown"
 	"github.com/graspd/graspd/internal/nip19"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -50,18 +53,20 @@ type view struct {
 	Data         bool
 	Head         string
 	Unborn       bool // there is no such branch
-	Branches     list
-	Tags         list
+	Branches     refList
+	Tags         refList
+	Readme       readme
 	Pulls        int // refs of pull requests
 	Threads      []thread
 	Plot         template.HTML // "" without events
 	Costly       bool          // reading the threads would have taken too much work
 }
 
-// list is some refs, and how many there are.
-type list struct {
+// refList is some refs, and how many there are.
+type refList struct {
 	All   int
 	Shown []ref
+	Dated bool // the newest are shown, and not the first by name
 }
 
 // person is somebody's key, and how their profile calls them: "" for nothing.
@@ -72,8 +77,8 @@ func (p *Pages) path(of nip34.Address) string {
 	return p.Service.Base() + "/" + nip19.Npub(of.PubKey) + "/" + grasp.Escape(of.D) + ".git"
 }
 
-// ref is a branch or tag without its prefix, and a short id.
-type ref struct{ Name, ID string }
+// ref is a branch or tag without its prefix, a short id, and the day when that was committed, "" where it is not known.
+type ref struct{ Name, ID, Day string }
 
 // errCostly ends the reading of threads.
 var errCostly = errors.New("too much work")
@@ -99,14 +104,14 @@ func (b *bill) settled() error {
 }
 
 // see gathers what is shown of a repository. The visitor is charged for it.
-func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, visitor *front.Visitor) (view, error) {
+func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, l looked, visitor *front.Visitor) (view, error) {
 	v := view{
 		Title: of.D, Relay: p.Service.String(), Owner: nip19.Npub(of.PubKey), Clone: p.Service.CloneURL(of.PubKey, of.D),
-		Nostr: p.Service.NostrURL(of.PubKey, of.D), Client: p.Service.ClientURL(of.PubKey, of.D), Data: r.Data, Path: p.path(of),
+		Nostr: p.Service.NostrURL(of.PubKey, of.D), Client: p.Service.ClientURL(of.PubKey, of.D), Data: r.Dir != "", Path: p.path(of),
 	}
 	v.Canonical = v.Clone
 	if r.Refs != nil {
-		v.refs(r.Refs)
+		v.refs(r.Refs, l)
 	}
 	b := &bill{visitor: visitor, left: p.Work}
 	s := p.Store.View()
@@ -130,6 +135,10 @@ func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, visitor
 	}
 	call := p.people(s, b)
 	v.maintained(set, call)
+	if v.Readme = l.readme; l.text != "" {
+		_ = b.charge(len(l.text) / bytesPerStep)
+		v.Readme.Text = renderReadme(l.readme.Name, l.text, markdown.Options{Reference: call.refer})
+	}
 	v.Threads, err = p.threads(ctx, s.Metered(b.charge), b, of.D, set, call)
 	if err == nil {
 		var weeks [plotWeeks]int
@@ -188,29 +197,48 @@ func (v *view) maintained(set *grasp.Set, call *people) {
 }
 
 // refs sorts out what git is shown.
-func (v *view) refs(all *gitwire.Refs) {
+func (v *view) refs(all *gitwire.Refs, l looked) {
 	v.Head = strings.TrimPrefix(all.Head, "refs/heads/")
 	_, born := all.Find("HEAD")
 	v.Unborn = all.Head != "" && !born
-	for _, r := range all.List {
-		switch name, id := r.Name, r.ID; {
-		case strings.HasPrefix(name, "refs/heads/"):
-			v.Branches.add(name[len("refs/heads/"):], id)
-		case strings.HasPrefix(name, "refs/tags/"):
-			if !r.Peeled.IsZero() {
-				id = r.Peeled
-			}
-			v.Tags.add(name[len("refs/tags/"):], id)
-		default:
-			v.Pulls++
-		}
+	if v.Branches, v.Tags = l.branches, l.tags; v.Branches.All+v.Tags.All == 0 {
+		v.Branches, v.Tags = newest(all, nil)
 	}
+	v.Pulls = len(all.List) - v.Branches.All - v.Tags.All
 }
 
-func (l *list) add(name string, id gitwire.ObjectID) {
-	if l.All++; l.All <= mostRefs {
-		l.Shown = append(l.Shown, ref{name, id.String()[:10]})
+// newest are the branches and tags that are shown, the newest first, by the times of what they are about in the end, and then those whose
+// time is not known. Without times they are the first by name.
+func newest(all *gitwire.Refs, times map[gitwire.ObjectID]int64) (branches, tags refList) {
+	var heads, marks []gitwire.Ref
+	for _, r := range all.List {
+		switch {
+		case strings.HasPrefix(r.Name, "refs/heads/"):
+			heads = append(heads, r)
+		case strings.HasPrefix(r.Name, "refs/tags/"):
+			marks = append(marks, r)
+		}
 	}
+	return listOf(heads, len("refs/heads/"), times), listOf(marks, len("refs/tags/"), times)
+}
+
+func listOf(refs []gitwire.Ref, prefix int, times map[gitwire.ObjectID]int64) refList {
+	l := refList{All: len(refs), Dated: len(times) > 0}
+	when := func(r gitwire.Ref) int64 {
+		if t, ok := times[tipOf(r)]; ok {
+			return t
+		}
+		return -1
+	}
+	slices.SortStableFunc(refs, func(a, b gitwire.Ref) int { return cmp.Compare(when(b), when(a)) })
+	for _, r := range refs[:min(len(refs), mostRefs)] {
+		x := ref{Name: r.Name[prefix:], ID: tipOf(r).String()[:10]}
+		if t := when(r); t >= 0 {
+			x.Day = dayOf(t)
+		}
+		l.Shown = append(l.Shown, x)
+	}
+	return l
 }
 
 // addresses are those of the repositories of the first of some owners.

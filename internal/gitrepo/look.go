@@ -1,0 +1,170 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
+)
+
+// Bounds of one look.
+const (
+	lookTime     = 10 * time.Second
+	lookCPU      = 3 * time.Second
+	lookTree     = 1 << 20  // bytes of a directory in which a file is looked for
+	lookCommit   = 16 << 10 // of a commit whose time is read
+	lookTips     = 10_000
+	lastSecond   = 253402300799 // of the year 9999
+	fileMode     = "100644"
+	programMode  = "100755"
+	oldGroupMode = "100664"
+)
+
+// Looking says what a page shows of a repository.
+type Looking struct {
+	Commit gitwire.ObjectID // in whose uppermost directory a file is looked for; zero is none
+	// Choose names one of the files of that directory, "" for none. Links and directories are not among them.
+	Choose   func(names []string) string
+	MaxBytes int64              // of the file; a larger one is not read
+	Tips     []gitwire.ObjectID // of which the time is asked, at most 10,000
+	Party    string
+}
+
+// Look is what was found.
+type Look struct {
+	Name  string // of the file, "" for none
+	Text  []byte // what it holds
+	Large bool   // it has more than MaxBytes, and was not read
+	// Times are when the commits among the tips were committed, in seconds since 1970. What is no commit has none.
+	Times map[gitwire.ObjectID]int64
+}
+
+// Look reads a file and the times of commits by one process. It never waits for a slot: it fails with [gitproc.ErrBusy] where none is free.
+func (d *Disk) Look(ctx context.Context, repo ID, l Looking) (Look, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	x := &looking{Looking: l}
+	x.questions = newQuestions(ctx)
+	x.found.Times = map[gitwire.ObjectID]int64{}
+	if x.start(); len(x.expected) == 0 {
+		return x.found, nil
+	}
+	err := d.serve(ctx, repo, gitproc.Inspect(), gitproc.Run{
+		Party: l.Party, In: &x.questions, Out: x, CPU: lookCPU, AtOnce: true, Ended: x.questions.end,
+	})
+	if err == nil && len(x.expected) > 0 {
+		err = fmt.Errorf("repository %s: git did not answer all it was asked", repo)
+	}
+	if err != nil {
+		return Look{}, err
+	}
+	return x.found, nil
+}
+
+// looking is one look under way. All but the questions is touched by whoever hands on what git prints.
+type looking struct {
+	inspection
+	Looking
+	found Look
+	tree  object
+	dates []gitwire.ObjectID // of commits that are small enough
+	file  gitwire.ObjectID
+}
+
+func (x *looking) start() {
+	if !x.Commit.IsZero() && x.Choose != nil {
+		x.info(x.Commit, "^{tree}", func(o object) error { x.tree = o; return nil })
+	}
+	seen := map[gitwire.ObjectID]bool{}
+	for _, id := range x.Tips[:min(len(x.Tips), lookTips)] {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		x.info(id, "", func(o object) error {
+			if o.kind == "commit" && o.size <= lookCommit {
+				x.dates = append(x.dates, id)
+			}
+			return nil
+		})
+	}
+	_ = x.round(x.readAll)
+}
+
+func (x *looking) readAll() error {
+	if x.tree.kind == "tree" && x.tree.size <= lookTree {
+		x.read(x.Commit, "^{tree}", x.choose)
+	}
+	for _, id := range x.dates {
+		x.read(id, "", func(o object) error {
+			if t, ok := committed(o.contents); ok {
+				x.found.Times[id] = t
+			}
+			return nil
+		})
+	}
+	return x.round(x.measure)
+}
+
+func (x *looking) choose(o object) error {
+	var names []string
+	var ids []gitwire.ObjectID
+	for tree := o.contents; len(tree) > 0; {
+		mode, rest, ok := bytes.Cut(tree, []byte(" "))
+		name, rest, end := bytes.Cut(rest, []byte{0})
+		if !ok || !end || len(rest) < len(sum{}) {
+			return errors.New("a directory cannot be read")
+		}
+		switch string(mode) {
+		case fileMode, programMode, oldGroupMode:
+			names, ids = append(names, string(name)), append(ids, sum(rest[:len(sum{})]).id())
+		}
+		tree = rest[len(sum{}):]
+	}
+	name := x.Choose(names)
+	if i := slices.Index(names, name); name != "" && i >= 0 {
+		x.found.Name, x.file = name, ids[i]
+	}
+	return nil
+}
+
+func (x *looking) measure() error {
+	if x.found.Name == "" {
+		return x.round(nil)
+	}
+	var file object
+	x.info(x.file, "", func(o object) error { file = o; return nil })
+	return x.round(func() error {
+		switch {
+		case file.kind != "blob":
+			return fmt.Errorf("the file %s is not there", x.file)
+		case file.size > x.MaxBytes:
+			x.found.Large = true
+		default:
+			x.read(x.file, "", func(o object) error { x.found.Text = bytes.Clone(o.contents); return nil })
+		}
+		return x.round(func() error { return x.round(nil) })
+	})
+}
+
+// committed is the time in the line of a commit that says who committed it.
+func committed(commit []byte) (int64, bool) {
+	head, _, _ := bytes.Cut(commit, []byte("\n\n"))
+	for line := range bytes.Lines(head) {
+		who, ok := bytes.CutPrefix(line, []byte("committer "))
+		if !ok {
+			continue
+		}
+		_, when, _ := bytes.Cut(who[bytes.LastIndexByte(who, '>')+1:], []byte(" "))
+		seconds, _, _ := bytes.Cut(when, []byte(" "))
+		t, err := strconv.ParseInt(string(bytes.TrimSpace(seconds)), 10, 64)
+		return t, err == nil && t >= 0 && t <= lastSecond
+	}
+	return 0, false
+}
