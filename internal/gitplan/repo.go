@@ -45,6 +45,7 @@ type turn struct {
 	attempt      int           // since something was lacked last that is new
 	open         bool          // there are parts that it was not asked for yet in this round
 	done         map[nostr.ID]bool
+	began        time.Duration // mono: when it was asked last since something was lacked that is new; 0: it was not
 	stopped      time.Duration // mono, since it was stopped for others before it was through; 0: it was not
 	Asked
 }
@@ -99,7 +100,7 @@ func (r *repo) lacks(now health.Now, l Lack) (earlier bool) {
 func (r *repo) anew(now health.Now) {
 	r.since = now
 	for _, t := range r.turns {
-		t.next, t.attempt, t.open = now.Mono, 0, false
+		t.next, t.attempt, t.open, t.began = now.Mono, 0, false, 0
 	}
 }
 
@@ -130,6 +131,17 @@ func (r *repo) due(s grasp.Source) (first time.Duration) {
 		}
 	}
 	return first
+}
+
+// rank is before which others a source is asked: 0 is first.
+func (t *turn) rank() int {
+	switch {
+	case t.began == 0:
+		return 0
+	case t.open:
+		return 1
+	}
+	return 2
 }
 
 // had reports whether the source was asked for an event in this round.
@@ -175,6 +187,7 @@ func (r *repo) eligible(now health.Now, s grasp.Source) (out []need) {
 // asked takes note that a source is being asked for events. Its round is over when there is nothing else to ask it for.
 func (r *repo) asked(now health.Now, s grasp.Source, events []nostr.ID, jitter float64) {
 	t := r.turns[s]
+	t.began = max(now.Mono, 1)
 	if !t.open {
 		t.open, t.done = true, map[nostr.ID]bool{}
 	}

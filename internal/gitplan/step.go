@@ -269,8 +269,19 @@ func (p *Plan) source(now health.Now, r *repo, c *census) (best grasp.Source, fo
 	return "", false, more
 }
 
-// order is that in which the sources of a repository are asked: first the one that last had something new of its owner.
+// order is that in which the sources of a repository are asked. Those that were not asked since something was lacked that is new come first,
+// then those that were asked for a part, then who was asked the longest ago: nobody is asked again before the others of a round.
 func (p *Plan) order(r *repo) []grasp.Source {
+	all := p.preferred(r)
+	slices.SortStableFunc(all, func(a, b grasp.Source) int {
+		x, y := r.turns[a], r.turns[b]
+		return cmp.Or(cmp.Compare(x.rank(), y.rank()), cmp.Compare(x.began, y.began))
+	})
+	return all
+}
+
+// preferred are the sources of a repository in the order of a round: first the one that last had something new of its owner.
+func (p *Plan) preferred(r *repo) []grasp.Source {
 	all := r.all()
 	if i := slices.Index(all, p.gave[r.of.PubKey]); i > 0 {
 		s := all[i]

@@ -227,6 +227,27 @@ func TestASourceWhoseTimeComes(t *testing.T) {
 	b.within(d, 20*time.Second, eighth(20*time.Second))
 }
 
+// Nobody is asked again, and nobody for a part, before the others of a round were asked, however long these are waited for.
+func TestEachIsAskedBeforeOneIsAskedAgain(t *testing.T) {
+	b := newBench(t, gitplan.Config{})
+	ends := func(name string, o gitplan.Outcome, then string) {
+		t.Helper()
+		b.want(b.after(100*time.Second), "") // all have their turns
+		b.want(b.ends(name, o), then)
+	}
+	b.want(b.lacks(repository(1, "x"), "a b c", needs(1, 2)...), "a:1,2")
+	ends("a", gitplan.Outcome{}, "b:1,2")
+	ends("b", gitplan.Outcome{Answer: gitplan.Refused}, "c:1")
+	ends("c", gitplan.Outcome{}, "b:1")
+	ends("b", gitplan.Outcome{}, "c:2")
+	ends("c", gitplan.Outcome{}, "b:2")
+	ends("b", gitplan.Outcome{}, "a:1")
+	ends("a", gitplan.Outcome{}, "a:2")
+	ends("a", gitplan.Outcome{}, "c:1")
+	b.want(b.lacks(repository(1, "x"), "a b c", needs(1, 3)...), "") // which is new: a round begins
+	ends("c", gitplan.Outcome{}, "a:1")
+}
+
 // Servers that have never answered take half of the places.
 func TestServersThatNeverAnsweredTakeHalf(t *testing.T) {
 	b := newBench(t, gitplan.Config{Concurrency: 4})
