@@ -24,6 +24,8 @@ type Config struct {
 	Net    publicnet.Config      // what is dialed on, and the rule that strangers' URLs lead to public addresses only
 	Exempt func(url string) bool // URLs that the operator typed, free of the address rule; nil: none
 	Agent  string                // "graspd" if empty
+	// Authorization is the value of that header for requests to a repository, by its URL after redirects; "" is none. Nil: none.
+	Authorization func(repository string) string
 	Bounds Bounds                // zero fields have defaults
 }
 

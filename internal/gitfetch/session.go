@@ -46,7 +46,7 @@ const (
 	answerType = "application/x-git-upload-pack-result"
 )
 
-// request is the HTTP request: no cookies, no credentials, nothing that is packed.
+// request is the HTTP request: no cookies, no credentials but those that the caller has for this server, nothing that is packed.
 func (s *session) request(ctx context.Context, q ask) (*http.Request, error) {
 	method, body := http.MethodGet, io.Reader(nil)
 	if q.body != nil {
@@ -59,6 +59,11 @@ func (s *session) request(ctx context.Context, q ask) (*http.Request, error) {
 	req.Header = http.Header{"User-Agent": {s.client.cfg.Agent}, "Accept": {q.answer}, "Accept-Encoding": {"identity"}}
 	if q.body != nil {
 		req.Header.Set("Content-Type", askType)
+	}
+	if sign := s.client.cfg.Authorization; sign != nil {
+		if value := sign(s.base); value != "" {
+			req.Header.Set("Authorization", value)
+		}
 	}
 	if q.version > 0 {
 		req.Header.Set("Git-Protocol", fmt.Sprintf("version=%d", q.version))

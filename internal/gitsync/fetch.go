@@ -69,6 +69,9 @@ func noLonger(events []nostr.ID, lack ledger.Lack) (out []nostr.ID) {
 // ask fetches what is lacked from a server, and tells the plan when that is quiet.
 func (s *Sync) ask(ctx context.Context, f gitplan.Fetch, lack ledger.Lack, taking *hosting.Taking) (gitfetch.Result, error) {
 	r := gitfetch.Request{URL: string(f.Source), Haves: taking.Haves(), MaxBytes: taking.MaxBytes()}
+	if s.cfg.Reticent && !slices.Contains(lack.Sources, f.Source) {
+		r.Haves = nil
+	}
 	for _, n := range lack.Needs {
 		r.Groups = append(r.Groups, n.IDs)
 	}

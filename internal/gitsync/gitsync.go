@@ -33,6 +33,7 @@ type Config struct {
 	Host        *hosting.Host
 	Fetcher     Fetcher
 	Self        nostr.PubKey  // whose waits are spread by
+	Reticent    bool          // what is here is told to no server that announcements do not name
 	Concurrency int           // fetches at once; 0 is 8
 	Delay       time.Duration // before the first sweep; 0 is 5 s
 	SweepEvery  time.Duration // over all repositories; 0 is an hour

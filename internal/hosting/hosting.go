@@ -26,6 +26,7 @@ type Config struct {
 	Disk    gitrepo.Repositories
 	Store   *store.Store
 	Service grasp.Service
+	Private bool             // private repositories are looked for only where their announcements say (GRASP-08)
 	Mirrors []grasp.RelayURL // whose hosts may have every repository, whatever announcements name
 	Limits  Limits
 
@@ -112,7 +113,7 @@ func New(c Config) *Host {
 	h.jobs.init()
 	h.copies.init()
 	h.ledger = ledger.New(ledger.Config{
-		Objects: objects{c.Disk, c.Logger}, Service: c.Service, Mirrors: c.Mirrors, Store: c.Store, Contributors: c.Contributors,
+		Objects: objects{c.Disk, c.Logger}, Service: c.Service, Mirrors: c.Mirrors, Private: c.Private, Store: c.Store, Contributors: c.Contributors,
 		Changed: func(of nip34.Address) { h.jobs.push(job{kind: changed, of: of}) },
 		Stirred: func(d string) {
 			if h.watch.Stirred != nil {

@@ -28,6 +28,7 @@ type desk struct {
 	mirrors []grasp.RelayURL
 	prs     bool       // contributed repositories are taken
 	broken  ledger.Dir // cannot be read
+	private bool
 	shelf   map[ledger.Dir]map[gitwire.ObjectID]bool
 	now     time.Time
 	changed []nip34.Address
@@ -60,7 +61,7 @@ func newDesk(t *testing.T) *desk {
 // restart forgets all that is in memory alone.
 func (d *desk) restart() {
 	d.ledger = ledger.New(ledger.Config{
-		Objects: d, Service: d.rules.Service, Mirrors: d.mirrors, Store: d.store, Contributors: d.prs,
+		Objects: d, Service: d.rules.Service, Mirrors: d.mirrors, Private: d.private, Store: d.store, Contributors: d.prs,
 		Changed: func(of nip34.Address) { d.changed = append(d.changed, of) },
 		Found:   func(f refs.Found, event nostr.ID) { d.found = append(d.found, fmt.Sprint(f.Upload, " ", event)) },
 		Dropped: func(n uint64) { d.dropped = append(d.dropped, n) },

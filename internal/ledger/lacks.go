@@ -341,6 +341,7 @@ func (l *Ledger) Prolong(t Turn, of nip34.Address, needs []Need) error {
 // sources are those that the announcements of everybody name who decides for a repository, its owner's first, and after them the
 // mirrors, for which there is always room.
 func (l *Ledger) sources(t Turn, f *family, of nip34.Address) (out []grasp.Source, err error) {
+	private := false
 	authors := []nostr.PubKey{of.PubKey}
 	for _, pk := range f.claim.Of(of.PubKey).Members {
 		if pk != of.PubKey && len(authors) < deciding {
@@ -353,12 +354,16 @@ func (l *Ledger) sources(t Turn, f *family, of nip34.Address) (out []grasp.Sourc
 			return nil, err
 		}
 		for _, a := range own {
+			private = private || a.Private
 			for _, s := range l.Service.Sources(a, a.Clone, sourcesOf) {
 				if !slices.Contains(out, s) && len(out) < sourcesOf {
 					out = append(out, s)
 				}
 			}
 		}
+	}
+	if l.Private && private {
+		return out, nil
 	}
 	for _, u := range l.Mirrors {
 		if s, ok := u.Source(of.PubKey, of.D); ok && !l.Service.Has(s) && !slices.Contains(out, s) {

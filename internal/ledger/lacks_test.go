@@ -120,6 +120,30 @@ func TestMirrorsAreSourcesOfEveryRepository(t *testing.T) {
 	}
 }
 
+// But where the service is private they are no sources of a repository that some announcement of it says is private.
+func TestMirrorsAreNoSourcesOfPrivateRepositories(t *testing.T) {
+	for _, private := range []bool{true, false} {
+		d := newDesk(t)
+		d.mirrors, d.private = []grasp.RelayURL{"wss://old.example.org"}, private
+		d.restart()
+		with := func(by byte, ident string, tags ...nostr.Tag) *nostr.Event {
+			return d.event(by, nip34.KindRepository, append(tags, nostr.Tag{"d", ident}, nostr.Tag{"relays", d.rules.Service.RelayURL().String()},
+				nostr.Tag{"clone", d.rules.Service.CloneURL(author(by), ident), "https://named.example.org/r.git"})...)
+		}
+		open, hidden := with(1, "open"), with(1, "hidden", nostr.Tag{"private", "true"})
+		led, mate := with(1, "led", nostr.Tag{"maintainers", author(2).String()}), with(2, "led", nostr.Tag{"maintainers", author(1).String()}, nostr.Tag{"private", "true"})
+		d.wants(refs.Wait, open, hidden, led, mate)
+		for _, tt := range []struct {
+			of   *nostr.Event
+			want int
+		}{{open, 2}, {hidden, map[bool]int{true: 1, false: 2}[private]}, {led, map[bool]int{true: 1, false: 2}[private]}} {
+			if s := d.lacks(tt.of).Sources; len(s) != tt.want || string(s[0]) != "https://named.example.org/r.git" {
+				t.Errorf("private %v: %v", private, s)
+			}
+		}
+	}
+}
+
 func TestNothingIsLookedForElsewhereThatIsNotAnnouncedHere(t *testing.T) {
 	d := newDesk(t)
 	other := d.event(1, nip34.KindRepository, nostr.Tag{"d", "d"}, nostr.Tag{"relays", "wss://other.example.org"}, nostr.Tag{"clone", "https://a.example.org/d"})

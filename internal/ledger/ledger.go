@@ -41,6 +41,8 @@ type Config struct {
 	Service grasp.Service // where announcements list this relay
 	// Mirrors are relays whose hosts may have every repository, whatever announcements name: those that the operator fills from.
 	Mirrors []grasp.RelayURL
+	// Private asks those for no repository of which an announcement says that it is private (GRASP-08).
+	Private bool
 	Store   *store.Store
 
 	// Contributors says that pull requests are taken at /prs/<signer npub>/<identifier>.git (GRASP-06).

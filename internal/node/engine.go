@@ -18,6 +18,9 @@ func (n *Node) newEngine(who Identity) *relaysync.Engine {
 	e.Store, e.Door, e.Service, e.Bootstrap, e.Lists = n.Store, n.Door, c.Service, s.Bootstrap, c.Lists
 	e.Self, e.Sign = who.PubKey, who.Sign
 	e.Faults = n.faults
+	if n.peers != nil {
+		e.Guard = n.peers
+	}
 	e.Connected = func(u grasp.RelayURL) {
 		if n.GitSync != nil {
 			n.GitSync.Returned(u.Host())

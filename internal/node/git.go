@@ -62,7 +62,7 @@ func (n *Node) openGit() error {
 	}
 	n.Host = hosting.New(hosting.Config{
 		Closed: c.Archive != nil && c.Archive.ReadOnly,
-		Disk:   disk, Keeps: n.Moderator.KeepsData, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Limits: c.Git.Limits, Now: c.Now,
+		Disk:   disk, Keeps: n.Moderator.KeepsData, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Private: c.Private != nil, Limits: c.Git.Limits, Now: c.Now,
 		Logger: c.Logger.With("component", "hosting"), Faults: n.faults, Contributors: c.Git.Contributors,
 	})
 	return nil
@@ -77,18 +77,19 @@ func (c Config) mirrors() []grasp.RelayURL {
 }
 
 // syncGit prepares what completes the repositories.
-func (n *Node) syncGit() *gitsync.Sync {
+func (n *Node) syncGit(who Identity) *gitsync.Sync {
 	c, s := n.cfg, *n.cfg.Git.Sync
 	if s.Fetcher == nil {
 		s.Fetcher = gitfetch.New(gitfetch.Config{
 			Net: publicnet.Config{AllowPrivate: s.AllowPrivate, Service: c.Service.Host()}, Agent: "graspd/" + c.Version,
+			Authorization: n.credentials(who),
 			Exempt: func(url string) bool {
 				return slices.ContainsFunc(c.mirrors(), func(u grasp.RelayURL) bool { return u.IsSource(url) })
 			},
 		})
 	}
 	x := gitsync.New(gitsync.Config{
-		Host: n.Host, Fetcher: s.Fetcher, Self: n.self, Concurrency: s.Concurrency, Delay: s.Delay, SweepEvery: s.Every, Now: clock(c.Now),
+		Host: n.Host, Fetcher: s.Fetcher, Self: n.self, Reticent: c.Private != nil, Concurrency: s.Concurrency, Delay: s.Delay, SweepEvery: s.Every, Now: clock(c.Now),
 		Logger: c.Logger.With("component", "git sync"), Faults: n.faults,
 	})
 	n.Host.Watched(hosting.Watch{Stirred: x.Stirred, PushFailed: x.PushFailed})

@@ -103,6 +103,7 @@ type Node struct {
 	git     *gitproc.Git    // nil as the disk is
 	disk    *gitrepo.Disk   // nil without Git, and where Git brings its own
 	circle  *members.Circle // nil where everybody is served
+	peers   *members.Peers  // nil likewise
 	backups chan struct{}   // full while a backup is under way
 }
 
@@ -123,6 +124,9 @@ func New(c Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.self = who.PubKey
+	if n.circle != nil {
+		n.peers = members.NewPeers(n.circle, n.typed)
+	}
 	n.Front = front.New(front.Config{
 		Rates: c.Rates, Proxies: c.Proxies, Now: c.Now, Logger: c.Logger.With("component", "front"), Faults: n.faults,
 		Members: n.signers(),
@@ -143,7 +147,7 @@ func New(c Config) (_ *Node, err error) {
 		n.Engine = n.newEngine(who)
 	}
 	if c.Git != nil && c.Git.Sync != nil {
-		n.GitSync = n.syncGit()
+		n.GitSync = n.syncGit(who)
 	}
 	if c.Backups != nil {
 		n.Backups = n.newBackups()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/members"
+	"github.com/graspd/graspd/internal/nip98"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/relay"
 )
@@ -47,6 +48,23 @@ func (n *Node) setMembers(keys policy.PubKeys) {
 	n.circle.Set(keys)
 	n.Front.Expel()
 	n.Relay.Expel()
+}
+
+// credentials are those by which a private node asks the servers of other ones that are members for git data; nil for a public one.
+func (n *Node) credentials(who Identity) func(repository string) string {
+	if n.peers == nil {
+		return nil
+	}
+	return func(repository string) string {
+		if !n.peers.TrustsServer(repository) {
+			return ""
+		}
+		value, err := nip98.SignStanding(repository, n.cfg.Now(), who.Sign)
+		if err != nil {
+			n.log.Error("a request for git data cannot be signed", "error", err)
+		}
+		return value
+	}
 }
 
 // memberCount is what the log says of the members.

@@ -18,7 +18,10 @@ type (
 	// Wanted replaces the whole Want; nil means that the relay is wanted no more.
 	Wanted struct{ Want *want.Want }
 	// Connected reports an open connection and what the relay tells of itself.
-	Connected struct{ Limits Limits }
+	Connected struct {
+		Limits   Limits
+		Outsider bool // it is not to be shown what is here: nothing is reconciled with it on this connection
+	}
 	// DialFailed reports that no connection came about.
 	DialFailed struct {
 		Reason  string

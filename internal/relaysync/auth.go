@@ -13,6 +13,10 @@ func (p *peer) authenticate(l *link, challenge string) {
 		Kind: nostr.KindAuth, CreatedAt: p.engine.cfg.Now().Wall.Unix(),
 		Tags: nostr.Tags{{"relay", string(p.url)}, {"challenge", challenge}},
 	}
+	if p.outsider() {
+		p.inbox.push(l, plan.Authenticated{Reason: errOutsider.Error()})
+		return
+	}
 	if p.engine.cfg.Sign == nil {
 		p.inbox.push(l, plan.Authenticated{Reason: "this relay has no key"})
 		return

@@ -67,15 +67,16 @@ func (p *peer) connect(ctx context.Context, a *attempt) dialResult {
 	}()
 	doc, err := p.engine.cfg.Dialer.Info(ctx, p.url)
 	kept = true
+	outsider := p.met(doc)
 	if err != nil {
-		return dialResult{of: a, conn: conn, in: plan.Connected{}}
+		return dialResult{of: a, conn: conn, in: plan.Connected{Outsider: outsider}}
 	}
 	if doc.Self == p.engine.cfg.Self.String() {
 		_ = conn.Close("this is ourself")
 		return failed(plan.DialFailed{Ourself: true})
 	}
 	l := doc.Limitation
-	return dialResult{of: a, conn: conn, in: plan.Connected{Limits: plan.Limits{
+	return dialResult{of: a, conn: conn, in: plan.Connected{Outsider: outsider, Limits: plan.Limits{
 		MaxSubscriptions: l.MaxSubscriptions, MaxMessage: l.MaxMessageLength, MaxLimit: l.MaxLimit,
 	}}}
 }

@@ -67,6 +67,7 @@ func New(c Config) *Engine {
 		whole: newWholeSet(), mailboxes: newMailboxes(c),
 	}
 	e.desired.SetLists(c.Lists)
+	e.desired.SetGuarded(c.Guard != nil)
 	return e
 }
 

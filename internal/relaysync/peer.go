@@ -283,9 +283,17 @@ func (p *peer) transmit(e plan.Effect) {
 	case plan.Forget:
 		l.asked.end(e.Sub, p.engine.cfg.Now().Mono)
 	case plan.OpenNeg:
+		if p.outsider() { // it was none when it was connected to
+			l.cancel(errOutsider)
+			return
+		}
 		l.conn.ExpectLarge()
 		l.send(nostr.AppendNegOpen(nil, e.Sub, e.Filter, e.Msg))
 	case plan.ContinueNeg:
+		if p.outsider() {
+			l.cancel(errOutsider)
+			return
+		}
 		l.conn.ExpectLarge()
 		l.send(nostr.AppendNegMsg(nil, e.Sub, e.Msg))
 	case plan.Authenticate:

@@ -49,6 +49,14 @@ type Dialer interface {
 	Info(ctx context.Context, u grasp.RelayURL) (nip11.Document, error)
 }
 
+// Guard knows which relays are those of members.
+type Guard interface {
+	// Met is told what a relay says of itself at each connection; nothing where it does not say.
+	Met(grasp.RelayURL, nip11.Document)
+	// Trusts reports whether the relay may be authenticated to, and shown what is stored here. It may become false at any time.
+	Trusts(grasp.RelayURL) bool
+}
+
 // Config is what the Engine needs. Zero durations and numbers take the defaults.
 type Config struct {
 	Store     *store.Store
@@ -61,6 +69,9 @@ type Config struct {
 	Peer      plan.Config      // URL is set per relay
 	Self      nostr.PubKey
 	Sign      func(*nostr.Event) error // signs as Self, for relays that demand AUTH (NIP-42); nil = it never authenticates
+
+	// Guard says which relays a private service trusts (GRASP-08); nil is a public one, which authenticates to all.
+	Guard Guard
 
 	Connected func(grasp.RelayURL) // told of each connection that has come about; it must not block. nil: nobody wants to know
 

@@ -155,7 +155,7 @@ func (x derivation) join(r *repo) (moved bool) {
 	if !slices.Equal(joined, r.joined) {
 		x.attach(r, joined)
 	}
-	moved = r.sources == nil || !slices.EqualFunc(sources, r.sources, func(a, b *announced) bool { return slices.Equal(a.relays, b.relays) })
+	moved = r.sources == nil || !slices.EqualFunc(sources, r.sources, func(a, b *announced) bool { return a.private == b.private && slices.Equal(a.relays, b.relays) })
 	r.sources = sources
 	return moved
 }

@@ -39,6 +39,7 @@ const revisionInterval = time.Minute
 type Desired struct {
 	bounds    Bounds
 	bootstrap []URL        // named by every repository, without this service
+	guarded   bool         // but not by those that are private
 	rules     policy.Rules // by which announcements are read
 	names     *names
 	byD       map[string][]*announced    // by author
@@ -89,6 +90,10 @@ func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 	}
 	return d
 }
+
+// SetGuarded says whether this service is private (GRASP-08): then a repository is wanted only of relays that its announcements name,
+// where one of them says that it is private. It is called before anything is added.
+func (d *Desired) SetGuarded(guarded bool) { d.guarded = guarded }
 
 // Kinds are those that the fold reads.
 func Kinds() []nostr.Kind {

@@ -14,15 +14,16 @@ import (
 // own, so that the event itself does not stay in memory.
 type announced struct {
 	policy.Announcer
-	at     nip34.Address
-	relays []URL // the first valid ones, but for this service
+	at      nip34.Address
+	relays  []URL // the first valid ones, but for this service
+	private bool  // GRASP-08
 }
 
 func (d *Desired) kept(a *nip34.Announcement) *announced {
 	at := a.Address
 	at.D = strings.Clone(at.D)
 	relays := slices.DeleteFunc(grasp.Relays(a, d.bounds.RelaysPerAnnouncement), d.rules.Service.Is)
-	return &announced{d.rules.Announcer(a), at, relays}
+	return &announced{d.rules.Announcer(a), at, relays, a.Private}
 }
 
 // announce puts an announcement in the place of the author's former one.

@@ -65,10 +65,13 @@ func (d *Desired) target(u URL) *target {
 	return t
 }
 
-// relaysOf returns the sources of r: the bootstrap relays, its owner's relays, then those of the
+// relaysOf returns the sources of r: the bootstrap relays unless it is guarded from them, its owner's relays, then those of the
 // maintainers, without this service, within what is left of the owner's bound, of which bootstrap relays take nothing.
 func (d *Desired) relaysOf(r *repo, used map[URL]struct{}) []URL {
 	out := slices.Clone(d.bootstrap)
+	if d.guarded && slices.ContainsFunc(r.sources, func(a *announced) bool { return a.private }) {
+		out = nil
+	}
 	for _, a := range r.sources {
 		for _, u := range a.relays {
 			if slices.Contains(out, u) {

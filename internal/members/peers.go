@@ -1,0 +1,91 @@
+package members
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// mostPeers bounds the servers that are remembered; those beyond are not trusted.
+const mostPeers = 1000
+
+// grasp08 is what a private service says that it is.
+const grasp08 = "GRASP-08"
+
+// Peers are the other private services, as far as they are members. One is where it says so itself over an encrypted connection, or at a
+// URL that the operator has typed: its information document names GRASP-08, and a key of its own that is a member's. Any goroutine may
+// use it.
+type Peers struct {
+	circle *Circle
+	typed  func(grasp.RelayURL) bool
+
+	mu   sync.Mutex
+	keys map[string]nostr.PubKey // by server
+}
+
+// NewPeers knows no service yet. Typed reports whether the operator has typed the URL of a relay.
+func NewPeers(c *Circle, typed func(grasp.RelayURL) bool) *Peers {
+	return &Peers{circle: c, typed: typed, keys: map[string]nostr.PubKey{}}
+}
+
+// Met notes what a relay says of itself, each time that it was connected to; a document without a key takes back what it said before.
+func (p *Peers) Met(u grasp.RelayURL, d nip11.Document) {
+	server, ok := serverOf(string(u))
+	if !ok {
+		return
+	}
+	key, err := nostr.ParsePubKey(d.Self)
+	private := err == nil && slices.Contains(d.SupportedGRASPs, grasp08) && p.circle.Has(key) && (strings.HasPrefix(string(u), "wss://") || p.typed(u))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, known := p.keys[server]
+	switch {
+	case !private:
+		delete(p.keys, server)
+	case known || len(p.keys) < mostPeers:
+		p.keys[server] = key
+	}
+}
+
+// Trusts reports whether a relay is a member's, so that this one authenticates to it, and shows it what it has.
+func (p *Peers) Trusts(u grasp.RelayURL) bool { return p.TrustsServer(string(u)) }
+
+// TrustsServer reports whether a URL leads to the server of such a relay.
+func (p *Peers) TrustsServer(raw string) bool {
+	server, ok := serverOf(raw)
+	if !ok {
+		return false
+	}
+	p.mu.Lock()
+	key, known := p.keys[server]
+	p.mu.Unlock()
+	return known && p.circle.Has(key)
+}
+
+// serverOf is the host and port that a URL leads to, and whether encrypted: the same for a relay and for the repositories beside it.
+func serverOf(raw string) (string, bool) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.User != nil {
+		return "", false
+	}
+	port, kind := u.Port(), "encrypted"
+	switch u.Scheme {
+	case "wss", "https":
+		if port == "" {
+			port = "443"
+		}
+	case "ws", "http":
+		kind = "plain"
+		if port == "" {
+			port = "80"
+		}
+	default:
+		return "", false
+	}
+	return kind + " " + strings.ToLower(u.Hostname()) + " " + port, true
+}

@@ -1,0 +1,23 @@
+package relaysync
+
+import (
+	"errors"
+
+	"github.com/graspd/graspd/internal/nip11"
+)
+
+var errOutsider = errors.New("this relay is private, and signs for and compares itself with relays of its members alone")
+
+// met tells the guard what the relay says of itself, and reports whether it is an outsider.
+func (p *peer) met(d nip11.Document) bool {
+	if g := p.engine.cfg.Guard; g != nil {
+		g.Met(p.url, d)
+	}
+	return p.outsider()
+}
+
+// outsider reports whether this relay is private, and the other one is no member's.
+func (p *peer) outsider() bool {
+	g := p.engine.cfg.Guard
+	return g != nil && !g.Trusts(p.url)
+}

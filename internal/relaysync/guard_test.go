@@ -1,0 +1,134 @@
+package relaysync_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/testkit"
+)
+
+// guard trusts all relays or none, and notes what it is told.
+type guard struct {
+	mu     sync.Mutex
+	trusts bool
+	met    int
+}
+
+func (g *guard) Met(grasp.RelayURL, nip11.Document) { g.mu.Lock(); defer g.mu.Unlock(); g.met++ }
+func (g *guard) Trusts(grasp.RelayURL) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.trusts && g.met > 0
+}
+func (g *guard) set(trusts bool) { g.mu.Lock(); defer g.mu.Unlock(); g.trusts = trusts }
+
+// TestAPrivateRelayShowsItselfToMembersAlone: to others it signs nothing, shows them in no reconciliation what it has, and asks them
+// nothing about private repositories that do not name them; what they have of others comes nevertheless.
+func TestAPrivateRelayShowsItselfToMembersAlone(t *testing.T) {
+	for _, trusts := range []bool{true, false} {
+		bubble(t, func(t *testing.T) {
+			w := newWorld(t, bootURL)
+			g := &guard{trusts: trusts}
+			w.adjust = func(c *relaysync.Config) { c.Guard = g }
+			boot := w.net.Relay(bootURL)
+			boot.Neg = testkit.NegWorks
+			p := newProject("proj", 30)
+			boot.Store(p.all()...)
+			w.start()
+			defer w.stop()
+			owner := testkit.Key(7)
+			hidden := testkit.Sign(owner, time.Now().Unix(), nip34.KindRepository, "", nostr.Tag{"d", "hidden"}, nostr.Tag{"private", "true"}, nostr.Tag{"relays", ours})
+			issue := testkit.Issue(owner, time.Now().Unix(), testkit.RepositoryAddress(owner, "hidden"), "secret")
+			for _, e := range []*nostr.Event{hidden, issue} {
+				if v := w.publish(e); !v.OK() {
+					t.Fatalf("%+v", v)
+				}
+			}
+			wait(time.Minute)
+			w.wantStored(p.all()...)
+			boot.Drop()
+			wait(25 * time.Hour)
+			n := verbs(boot)
+			if (n["NEG-OPEN"] > 0) != trusts || n["REQ"] == 0 {
+				t.Errorf("trusted %v: %v", trusts, n)
+			}
+			for _, f := range boot.Frames() {
+				for _, secret := range []string{`"hidden"`, ":hidden", issue.ID.String(), hidden.ID.String(), owner.PubKey().String()} {
+					if strings.HasPrefix(f, `["REQ"`) && strings.Contains(f, secret) {
+						t.Errorf("trusted %v: the relay is asked about what does not name it: %.300s", trusts, f)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestAPrivateRelayAuthenticatesToMembersAlone, and to none any more whose membership has ended.
+func TestAPrivateRelayAuthenticatesToMembersAlone(t *testing.T) {
+	for _, trusts := range []bool{true, false} {
+		bubble(t, func(t *testing.T) {
+			w := newWorld(t, bootURL)
+			g := &guard{trusts: trusts}
+			w.adjust = func(c *relaysync.Config) { c.Guard = g }
+			boot := w.net.Relay(bootURL)
+			boot.Auth = testkit.AuthFirst
+			p := newProject("proj", 3)
+			boot.Store(p.all()...)
+			w.start()
+			defer w.stop()
+			wait(time.Minute)
+			if n := len(boot.Authors()); (n > 0) != trusts || (verbs(boot)["AUTH"] > 0) != trusts {
+				t.Errorf("trusted %v: authenticated %d times", trusts, n)
+			}
+			if !trusts {
+				w.wantAbsent(p.all()...)
+				return
+			}
+			w.wantStored(p.all()...)
+			before := len(boot.Authors())
+			g.set(false)
+			boot.Drop()
+			wait(time.Hour)
+			if n := len(boot.Authors()); n != before {
+				t.Errorf("authenticated %d times more to who is no member any more", n-before)
+			}
+		})
+	}
+}
+
+// TestWhoIsNoMemberAnyMoreIsComparedWithNoMore: the connection over which it was ends when the next comparison is due.
+func TestWhoIsNoMemberAnyMoreIsComparedWithNoMore(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, bootURL)
+		g := &guard{trusts: true}
+		w.adjust = func(c *relaysync.Config) { c.Guard = g }
+		boot := w.net.Relay(bootURL)
+		boot.Neg = testkit.NegWorks
+		p := newProject("proj", 3)
+		boot.Store(p.all()...)
+		w.start()
+		defer w.stop()
+		wait(time.Minute)
+		before := verbs(boot)
+		if before["NEG-OPEN"] == 0 {
+			t.Fatal("nothing was compared")
+		}
+		g.set(false)
+		wait(30 * time.Hour)
+		after := verbs(boot)
+		if after["NEG-OPEN"] != before["NEG-OPEN"] || after["NEG-MSG"] != before["NEG-MSG"] || after["REQ"] == before["REQ"] {
+			t.Errorf("before %v, after %v", before, after)
+		}
+		late := p.later("late")
+		boot.Add(late)
+		wait(time.Minute)
+		w.wantStored(late)
+	})
+}
