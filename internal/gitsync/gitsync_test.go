@@ -170,6 +170,35 @@ func TestAForkIsAskedForItsTip(t *testing.T) {
 	})
 }
 
+// A private service tells what it has to those servers alone that announcements name, and fetches from others nevertheless.
+func TestWhatIsHereIsToldToNamedServersAlone(t *testing.T) {
+	for _, reticent := range []bool{true, false} {
+		inWorld(t, gitsync.Config{Reticent: reticent}, func(t *testing.T, w *world) {
+			base := w.Commit("base")
+			repo := w.announce(1, "tool", w.at("a", base))
+			w.state(1, "tool", store.Live, base)
+			w.pass(time.Second)
+			tip, next := w.Commit("fix", base), w.Commit("next", base)
+			e := w.comes(w.event(2, nip34.KindPullRequest, nostr.Tag{"c", tip.String()}, nostr.Tag{"a", repo.Address()}, nostr.Tag{"clone", w.at("fork", tip)}), store.Live)
+			w.pass(time.Second)
+			w.wantServed(true, e)
+			w.at("a", next)
+			w.state(1, "tool", store.Live, next)
+			w.pass(time.Second)
+			w.change("fork", func(s *site) {
+				if len(s.told) > 0 == reticent {
+					t.Errorf("reticent %v: a server that only a pull request names is told %v", reticent, s.told)
+				}
+			})
+			w.change("a", func(s *site) {
+				if len(s.told) == 0 {
+					t.Errorf("reticent %v: one that the announcement names is told nothing", reticent)
+				}
+			})
+		})
+	}
+}
+
 // Whatever is wrong with a server, it is told, and asked again when it may be.
 func TestHowServersFail(t *testing.T) {
 	status := func(code int, retry time.Duration) error {

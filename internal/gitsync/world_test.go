@@ -56,6 +56,7 @@ type site struct {
 	meet   func()               // once it has been asked
 	asked  []time.Duration      // when, since the start
 	wanted [][]gitwire.ObjectID // of the last request
+	told   []gitwire.ObjectID   // tips that are here, at the last request
 }
 
 // world is a relay with its repositories in memory, in a bubble, and the other servers that there are.
@@ -193,7 +194,7 @@ func (w *world) Fetch(ctx context.Context, r gitfetch.Request) (res gitfetch.Res
 		}
 	}
 	w.mu.Lock()
-	w.sites[r.URL].wanted = r.Groups
+	w.sites[r.URL].wanted, w.sites[r.URL].told = r.Groups, r.Haves
 	w.mu.Unlock()
 	if len(ids) == 0 {
 		return res, s.ends
