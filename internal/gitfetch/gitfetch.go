@@ -26,7 +26,7 @@ type Config struct {
 	Agent  string                // "graspd" if empty
 	// Authorization is the value of that header for requests to a repository, by its URL after redirects; "" is none. Nil: none.
 	Authorization func(repository string) string
-	Bounds Bounds                // zero fields have defaults
+	Bounds        Bounds // zero fields have defaults
 }
 
 // Bounds of one fetch.
