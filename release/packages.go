@@ -87,6 +87,7 @@ func (b build) packageOf(t target, binary string, made []text) (*nfpm.Info, erro
 	}{
 		{binary, "/usr/bin/graspd", 0o755, ""},
 		{"deploy/graspd.service", "/usr/lib/systemd/system/graspd.service", 0o644, ""},
+		{"deploy/graspd.socket", "/usr/lib/systemd/system/graspd.socket", 0o644, ""},
 		{"deploy/graspd.sysusers", "/usr/lib/sysusers.d/graspd.conf", 0o644, ""},
 		{"deploy/graspd.env", "/etc/graspd.env", 0o600, files.TypeConfigNoReplace},
 		{"LICENSE", "/usr/share/doc/graspd/copyright", 0o644, ""},

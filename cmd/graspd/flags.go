@@ -22,6 +22,12 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
+// Where graspd listens by default.
+const (
+	usualListen      = "127.0.0.1:7334"
+	usualAdminListen = "127.0.0.1:7335"
+)
+
 // setting is one row of the flag table: how a flag is called, what it means,
 // its default as text and how a text becomes a value.
 type setting struct {
@@ -57,7 +63,7 @@ func (c *Config) dataSettings() []setting {
 // policySettings are those of every command that decides what is accepted.
 func (c *Config) policySettings() []setting {
 	return []setting{
-		text("listen", "127.0.0.1:7334", "address of the relay: WebSocket, NIP-11 and a page for browsers, on /", &c.Listen).as("HOST:PORT"),
+		text("listen", usualListen, "address of the relay: WebSocket, NIP-11 and a page for browsers, on /", &c.Listen).as("HOST:PORT"),
 		text("domain", "", "host[:port] under which announcements list this relay (default: the listen address)", &c.Domain).as("HOST[:PORT]"),
 		boolean("git", "true", "host the repositories: clone and push over HTTP (GRASP-01)", &c.HostsGit),
 		boolean("contributors", "false", "take pull requests that contributors push to /prs/<their npub>/<identifier>.git, also for repositories elsewhere (GRASP-06); not without --git", &c.Git.Contributors),
@@ -81,7 +87,7 @@ func (c *Config) serveSettings() []setting {
 	e, p := relaysync.Defaults(), plan.Defaults()
 	engine, peer, git := &c.Engine, &c.Engine.Peer, hosting.DefaultLimits()
 	return []setting{
-		text("admin-listen", "127.0.0.1:7335", "private address of the operator's page, /status.json, /metrics, /healthz and /readyz; empty = off", &c.AdminListen).as("HOST:PORT"),
+		text("admin-listen", usualAdminListen, "private address of the operator's page, /status.json, /metrics, /healthz and /readyz; empty = off", &c.AdminListen).as("HOST:PORT"),
 		text("git-program", "git", "git, 2.39.5 or newer: a path, or a name on PATH", &c.Git.Program).as("PATH"),
 		size("git-max-push", git.Push, 1, "largest pack of one push", &c.Git.Limits.Push),
 		size("git-max-repository", git.Repository, 1, "most that one repository takes of the disk", &c.Git.Limits.Repository),

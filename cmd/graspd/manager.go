@@ -37,6 +37,19 @@ func (m manager) tellEnd(ctx context.Context) {
 	m.tell(systemd.Stopping)
 }
 
+// during tells it that settings are read anew while f does so.
+func (m manager) during(f func()) {
+	state, err := systemd.Reloading()
+	if err != nil {
+		m.log.Warn("the service manager cannot be told", "what", "RELOADING=1", "error", err)
+		f()
+		return
+	}
+	m.tell(state)
+	f()
+	m.tell(systemd.Ready)
+}
+
 // served is a listener that calls first when the first connection is about to be accepted.
 type served struct {
 	net.Listener

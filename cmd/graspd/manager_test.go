@@ -3,6 +3,7 @@ package main
 import (
 	"net"
 	"path/filepath"
+	"regexp"
 	"syscall"
 	"testing"
 	"time"
@@ -39,6 +40,15 @@ func TestTheServiceManagerOfTheRelay(t *testing.T) {
 	k := dial(t, grasp.RelayURL(url))
 	k.send([]byte(`["REQ","s",{"kinds":[1],"limit":1}]`))
 	k.next()
+	if err := c.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if s := told(); !regexp.MustCompile(`^RELOADING=1\nMONOTONIC_USEC=[1-9]\d+$`).MatchString(s) {
+		t.Errorf("at a reload %q", s)
+	}
+	if s := told(); s != "READY=1" {
+		t.Errorf("after a reload %q", s)
+	}
 	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -119,7 +119,7 @@ func TestCatchupOnATerminalEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serveOn(ctx, Config{SyncBatchWindow: window}, n, l, screen, slog.New(slog.DiscardHandler), func(context.Context) {})
+		ended <- serveOn(ctx, Config{SyncBatchWindow: window}, n, l, screen, slog.New(slog.DiscardHandler), manager{}, func(context.Context) {})
 	}()
 	cancel()
 	if err := errors.Join(<-ended, n.Close()); err != nil {

@@ -60,27 +60,31 @@ func (s settled) restarts(now settled) (names []string) {
 	return names
 }
 
-// rereadOn reads all settings anew at each signal until ctx ends, and puts in force what may change. If anything is wrong with one of
-// them, all stay as they are.
-func rereadOn(ctx context.Context, start settled, again func() (settled, []string), n *node.Node, signals <-chan os.Signal) {
-	log := n.Log()
+// rereadOn reads all settings anew at each signal until ctx ends, and puts in force what may change.
+func rereadOn(ctx context.Context, start settled, again func() (settled, []string), n *node.Node, signals <-chan os.Signal, by manager) {
 	for {
 		select {
 		case <-signals:
-			now, problems := again()
-			for _, p := range problems {
-				log.Error("setting not reread", "problem", p)
-			}
-			if len(problems) > 0 {
-				log.Error("the settings stay as they were")
-				continue
-			}
-			for _, name := range start.restarts(now) {
-				log.Warn("a setting takes effect after a restart", "setting", name)
-			}
-			n.Set(ctx, node.Settings{Info: now.Info, MinPoW: now.MinPoW, Lists: now.lists, Git: now.Git.Limits, Members: now.circle})
+			by.during(func() { reread(ctx, start, again, n) })
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// reread does so once. If anything is wrong with one of the settings, all stay as they are.
+func reread(ctx context.Context, start settled, again func() (settled, []string), n *node.Node) {
+	log := n.Log()
+	now, problems := again()
+	for _, p := range problems {
+		log.Error("setting not reread", "problem", p)
+	}
+	if len(problems) > 0 {
+		log.Error("the settings stay as they were")
+		return
+	}
+	for _, name := range start.restarts(now) {
+		log.Warn("a setting takes effect after a restart", "setting", name)
+	}
+	n.Set(ctx, node.Settings{Info: now.Info, MinPoW: now.MinPoW, Lists: now.lists, Git: now.Git.Limits, Members: now.circle})
 }

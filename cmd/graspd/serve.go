@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -16,7 +15,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/graspd/graspd/internal/gitproc"
-	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/logs"
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/progress"
@@ -49,8 +47,9 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	if err != nil {
 		return err
 	}
-	if c.Domain == "" { // the port may have been chosen just now
-		if service, err = grasp.ParseService(l.Public.Addr().String()); err != nil {
+	if c.Domain == "" { // the port may have been chosen just now, or the service manager has chosen the address
+		c.Listen = l.Public.Addr().String()
+		if service, err = c.service(); err != nil {
 			return errors.Join(err, l.Close())
 		}
 	}
@@ -61,9 +60,13 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	if err != nil {
 		return errors.Join(orElse(err), l.Close())
 	}
+	for _, flag := range overruled(start.Config, l) {
+		log.Warn("the service manager has chosen another address", "setting", flag)
+	}
 	greet(io.out, c, n, l)
-	reread := func(ctx context.Context) { rereadOn(ctx, start, again, n, hangups) }
-	return errors.Join(serveOn(ctx, c, n, l, screen, log, reread), n.Close())
+	by := managerOf(log)
+	reread := func(ctx context.Context) { rereadOn(ctx, start, again, n, hangups, by) }
+	return errors.Join(serveOn(ctx, c, n, l, screen, log, by, reread), n.Close())
 }
 
 // orElse says what else can be done about a git that cannot be used.
@@ -75,9 +78,8 @@ func orElse(err error) error {
 }
 
 // serveOn runs the node and what goes on beside it.
-func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, screen *progress.Screen, log *slog.Logger, reread func(context.Context)) error {
+func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, screen *progress.Screen, log *slog.Logger, by manager, reread func(context.Context)) error {
 	g, gctx := errgroup.WithContext(ctx)
-	by := managerOf(log)
 	g.Go(func() error { by.tellEnd(gctx); return nil })
 	l.Public = &served{Listener: l.Public, first: func() { by.tell(systemd.Ready) }}
 	g.Go(func() error { reread(gctx); return nil })
@@ -96,19 +98,6 @@ func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, scre
 // newLogger writes for people or for machines.
 func newLogger(c Config, w io.Writer) *slog.Logger {
 	return logs.New(w, logs.Config{Level: c.LogLevel, Format: c.LogFormat, Terminal: isTerminal(w)})
-}
-
-func listen(c Config) (l node.Listeners, err error) {
-	if l.Public, err = net.Listen("tcp", c.Listen); err != nil {
-		return l, fmt.Errorf("--listen: %w", err)
-	}
-	if c.AdminListen == "" {
-		return l, nil
-	}
-	if l.Admin, err = net.Listen("tcp", c.AdminListen); err != nil {
-		return l, errors.Join(fmt.Errorf("--admin-listen: %w (give another address, or none to do without)", err), l.Close())
-	}
-	return l, nil
 }
 
 // greet prints the first lines: where it listens, where the data is, what to

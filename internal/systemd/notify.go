@@ -1,4 +1,5 @@
-// Package systemd tells the service manager that started this process how it fares (sd_notify(3)). Read Tell.
+// Package systemd tells the service manager that started this process how it fares (sd_notify(3)), and takes the sockets that it hands
+// over (sd_listen_fds(3)). Read Tell and Listeners.
 package systemd
 
 import (
@@ -7,6 +8,8 @@ import (
 	"net"
 	"os"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // What is told: that clients are served, and that this process is about to end.
@@ -14,6 +17,15 @@ const (
 	Ready    = "READY=1"
 	Stopping = "STOPPING=1"
 )
+
+// Reloading says that settings are read anew, and Ready follows when that is done.
+func Reloading() (string, error) {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return "", fmt.Errorf("monotonic clock: %w", err)
+	}
+	return fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", now.Nano()/1000), nil
+}
 
 // Socket returns where to tell, from NOTIFY_SOCKET, and takes that out of the environment, so that no process which this one starts
 // tells anything. It is "" where no service manager wants to know.
