@@ -247,31 +247,49 @@ func (l listener) post(ctx context.Context, path string, form url.Values, to any
 	return l.ask(ctx, http.MethodPost, path, strings.NewReader(form.Encode()), to)
 }
 
-// ask makes one request and reads the document with which it is answered. Any other answer is an error, which it tells.
+// tell makes one request and prints the line with which it is answered.
+func (l listener) tell(ctx context.Context, out io.Writer, path string, form url.Values) error {
+	b, err := l.send(ctx, http.MethodPost, path, strings.NewReader(form.Encode()))
+	if err == nil {
+		_, err = fmt.Fprintln(out, words.Printable(strings.TrimSpace(string(b))))
+	}
+	return err
+}
+
+// ask makes one request and reads the document with which it is answered.
 func (l listener) ask(ctx context.Context, method, path string, body io.Reader, to any) error {
+	b, err := l.send(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, to); err != nil {
+		return fmt.Errorf("%s%s: %w", l.base, path, err)
+	}
+	return nil
+}
+
+// send makes one request. An answer that is not 200 is an error, which it tells.
+func (l listener) send(ctx context.Context, method, path string, body io.Reader) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, decisionTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, l.base+path, body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	r, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("no answer from a running graspd (--admin says where its --admin-listen is): %w", err)
+		return nil, fmt.Errorf("no answer from a running graspd (--admin says where its --admin-listen is): %w", err)
 	}
 	defer r.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(r.Body, mostStatus))
 	if err != nil {
-		return fmt.Errorf("read %s%s: %w", l.base, path, err)
+		return nil, fmt.Errorf("read %s%s: %w", l.base, path, err)
 	}
 	if r.StatusCode != http.StatusOK {
-		return unwell(strings.TrimSpace(string(b)))
+		return nil, unwell(strings.TrimSpace(string(b)))
 	}
-	if err := json.Unmarshal(b, to); err != nil {
-		return fmt.Errorf("%s%s: %w", l.base, path, err)
-	}
-	return nil
+	return b, nil
 }

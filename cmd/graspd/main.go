@@ -80,6 +80,8 @@ func commands() []command {
 			settings: func(env environment) []setting { return new(restoration).settings(env) }, example: "graspd restore --case 12"},
 		{name: "journal", args: "[flags]", about: "show what was taken away from a running relay: by whom, what and why", run: journalCommand,
 			settings: func(env environment) []setting { return new(journalOptions).settings(env) }, example: "graspd journal"},
+		{name: "reports", args: "[flags]", about: "list what people have reported of what a running relay has, take it away or dismiss the reports", run: reportsCommand,
+			settings: func(env environment) []setting { return new(reportOptions).settings(env) }, example: `graspd reports --dismiss "event 3bf0…"`},
 		{name: "config", args: "[flags]", about: "write a configuration file with comments and the settings in force; wrong ones are told as by serve", run: configCommand, grouped: true,
 			settings: func(environment) []setting { return new(Config).settings() }, example: "graspd config --domain git.example.org --data /var/lib/graspd >/etc/graspd.toml"},
 		{name: "completion", args: "bash|zsh|fish", about: "write what a shell completes command lines by", run: completionCommand, example: "graspd completion bash >/etc/bash_completion.d/graspd"},

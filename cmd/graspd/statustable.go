@@ -21,6 +21,9 @@ func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 	if s.Nothing != nil {
 		box(&b, s.Nothing.Lines())
 	}
+	if q := s.Reports; q != nil && q.Open > 0 {
+		fmt.Fprintf(&b, "reports that wait for a decision: %d, about %d authors, repositories and events; graspd reports lists them\n", q.Open, q.Subjects)
+	}
 	if s.Git != nil {
 		if err := printGit(&b, *s.Git, now); err != nil {
 			return err

@@ -68,6 +68,7 @@ type Config struct {
 	GitRepositories func(context.Context) map[string]status.GitLack
 	Moderation      Moderation            // nil = not offered
 	Backups         func() status.Backups // nil when this relay makes none by itself
+	Reports         Reports               // nil = not offered; not without Moderation
 }
 
 // Door is what is asked of the way in.
@@ -78,6 +79,8 @@ type Pages struct {
 	http.Handler
 	c       Config
 	history *history
+	mux     *http.ServeMux
+	paths   []string      // the patterns that mux knows
 	streams chan struct{} // a token for each stream
 	closed  chan struct{} // ends the streams
 
@@ -90,38 +93,54 @@ type Pages struct {
 	recent    recent
 }
 
+// routes are what the pages answer.
+type routes struct {
+	mux   *http.ServeMux
+	paths []string
+}
+
+func (m *routes) handle(pattern string, h http.HandlerFunc) {
+	m.mux.HandleFunc(pattern, h)
+	m.paths = append(m.paths, pattern)
+}
+
 // patience is how long an answer waits for the engine.
 const patience = 5 * time.Second
 
 // New returns the pages: / for people, /status.json, /repositories.json, /problems.json, /healthz,
-// /readyz and /metrics for programs, /deletion.json, /cases.json, /journal.json, POST /retry, /delete, /restore and /backup. Requests that a browser makes
+// /readyz and /metrics for programs, /deletion.json, /cases.json, /journal.json, /reports.json, POST /retry, /delete,
+// /restore, /remove, /dismiss and /backup. Requests that a browser makes
 // for another site change nothing.
 func New(c Config) *Pages {
 	p := &Pages{c: c, history: newHistory(), streams: make(chan struct{}, mostStreams), closed: make(chan struct{})}
-	m := http.NewServeMux()
+	m := &routes{mux: http.NewServeMux()}
 	for _, path := range []string{overviewPage + "{$}", relaysPage, repositoriesPage, relayPage, repositoryPage} {
-		m.HandleFunc("GET /"+path, p.page)
+		m.handle("GET /"+path, p.page)
 	}
-	m.HandleFunc("GET /page.css", asset("page.css", "text/css; charset=utf-8"))
-	m.HandleFunc("GET /page.js", asset("page.js", "text/javascript; charset=utf-8"))
-	m.HandleFunc("GET /icon.svg", asset("icon.svg", "image/svg+xml"))
-	m.HandleFunc("GET /changes", p.stream)
-	m.HandleFunc("POST /retry", p.retry)
-	m.HandleFunc("GET /status.json", p.status)
-	m.HandleFunc("GET /repositories.json", p.repositories)
-	m.HandleFunc("GET /problems.json", c.problems)
-	m.HandleFunc("GET /healthz", c.health)
-	m.HandleFunc("GET /readyz", c.ready)
+	m.handle("GET /page.css", asset("page.css", "text/css; charset=utf-8"))
+	m.handle("GET /page.js", asset("page.js", "text/javascript; charset=utf-8"))
+	m.handle("GET /icon.svg", asset("icon.svg", "image/svg+xml"))
+	m.handle("GET /changes", p.stream)
+	m.handle("POST /retry", p.retry)
+	m.handle("GET /status.json", p.status)
+	m.handle("GET /repositories.json", p.repositories)
+	m.handle("GET /problems.json", c.problems)
+	m.handle("GET /healthz", c.health)
+	m.handle("GET /readyz", c.ready)
 	if c.Metrics != nil {
-		m.Handle("GET /metrics", c.Metrics)
+		m.handle("GET /metrics", c.Metrics.ServeHTTP)
 	}
 	if c.Moderation != nil {
 		c.handleModeration(m)
 	}
-	if c.Backup != nil {
-		m.HandleFunc("POST /backup", c.backup)
+	if c.Reports != nil {
+		c.handleReports(m)
 	}
-	p.Handler = guard(c.Hosts, http.NewCrossOriginProtection().Handler(m))
+	if c.Backup != nil {
+		m.handle("POST /backup", c.backup)
+	}
+	p.mux, p.paths = m.mux, m.paths
+	p.Handler = guard(c.Hosts, http.NewCrossOriginProtection().Handler(m.mux))
 	return p
 }
 

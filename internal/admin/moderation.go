@@ -37,12 +37,12 @@ const (
 	previewTime = time.Minute
 )
 
-func (c Config) handleModeration(m *http.ServeMux) {
-	m.HandleFunc("GET /deletion.json", c.preview)
-	m.HandleFunc("POST /delete", c.delete)
-	m.HandleFunc("POST /restore", c.restore)
-	m.HandleFunc("GET /journal.json", c.journal)
-	m.HandleFunc("GET /cases.json", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, Cases{c.Moderation.Cases()}) })
+func (c Config) handleModeration(m *routes) {
+	m.handle("GET /deletion.json", c.preview)
+	m.handle("POST /delete", c.delete)
+	m.handle("POST /restore", c.restore)
+	m.handle("GET /journal.json", c.journal)
+	m.handle("GET /cases.json", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, Cases{c.Moderation.Cases()}) })
 }
 
 // subjectOf is the one subject that a form names.
@@ -82,7 +82,7 @@ func (c Config) preview(w http.ResponseWriter, r *http.Request) {
 func (c Config) delete(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	s, err := subjectOf(r)
-	o := moderate.Order{Subject: s, By: r.FormValue("by"), Why: r.FormValue("reason")}
+	o := moderate.Order{Subject: s, By: operatorOf(r), Why: r.FormValue("reason")}
 	if keep := r.FormValue("keep"); err == nil && keep != "" {
 		o.Keep, err = time.ParseDuration(keep)
 	}
@@ -104,7 +104,7 @@ func (c Config) restore(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, "case: want its number")
 		return
 	}
-	x, err := c.Moderation.Lift(r.Context(), n, r.FormValue("by"), r.FormValue("reason"))
+	x, err := c.Moderation.Lift(r.Context(), n, operatorOf(r), r.FormValue("reason"))
 	c.decided(w, r, x, err)
 }
 
@@ -115,7 +115,7 @@ func (c Config) decided(w http.ResponseWriter, r *http.Request, x moderate.Case,
 		answer(w, http.StatusConflict, err.Error())
 		return
 	case r.FormValue("back") != "": // the button of the page, without script
-		http.Redirect(w, r, "/", http.StatusSeeOther)
+		backToOverview(w)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)

@@ -19,7 +19,7 @@ import (
 var assets embed.FS
 
 // parts are the templates of the overview that change as one cell each, by the id of their element.
-var parts = [...]string{"problems", "nothing", "git", "decisions", "gaps", "refusals"}
+var parts = [...]string{"problems", "nothing", "reports", "git", "decisions", "gaps", "refusals"}
 
 // document is one page as it is now.
 type document struct {

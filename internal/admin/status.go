@@ -21,6 +21,7 @@ type Status struct {
 	Git     *status.Git   `json:"git,omitempty"` // nil where no repositories are hosted
 
 	Backups *status.Backups `json:"backups,omitempty"` // nil where this relay makes none by itself
+	Reports *ReportQueue    `json:"reports,omitempty"` // nil where none are kept
 
 	Nothing *status.Nothing `json:"nothing_carried,omitempty"` // nil while something is carried
 }
@@ -72,6 +73,7 @@ func (c Config) tell(relays []status.Relay) Status {
 	if c.Backups != nil {
 		s.Backups = new(c.Backups())
 	}
+	s.Reports = c.queue(mostReportedTold)
 	if c.Git != nil {
 		s.Git = c.Git()
 	}

@@ -27,6 +27,8 @@ type view struct {
 	Git       *status.Git // nil when no repositories are hosted
 	Moderated bool        // decisions are offered
 	Decisions []decision
+	Queue     *ReportQueue // nil where reports are not offered
+	Reported  []reportedView
 	Unread    string              // why they could not be read
 	made      map[where]*document // what was made of this view; the pages' lock guards it
 }
@@ -76,6 +78,8 @@ func (p *Pages) see(ctx context.Context, now time.Time) *view {
 			v.Unread = err.Error()
 		}
 	}
+	v.Queue = p.c.queue(mostReportedShown)
+	v.Reported = p.c.reportedViews(v.Queue)
 	v.held = p.holdings(ctx, oldestShown)
 	v.Gaps = v.held.gaps
 	return v

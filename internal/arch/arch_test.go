@@ -82,6 +82,7 @@ var layers = map[string]int{
 	"internal/metrics":    13,
 	"internal/moderator":  10,
 	"internal/relaysync":  11,
+	"internal/reports":    11,
 	"internal/hosting":    11,
 	"internal/gitsync":    12,
 	"internal/node":       14,

@@ -344,3 +344,30 @@ func TestAnnouncementsOfABatchThatFailed(t *testing.T) {
 		w.want(w.fetch(p, elsewhere(2, "tool", now)), policy.Unlisted)
 	})
 }
+
+// One address brings few reports at once, and more in time; what another relay brings does not count.
+func TestReportsFromOneAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{})
+		defer w.end()
+		c, peer := w.clientAt("a", nil), w.member("relay", "owner")
+		w.want(w.publish(w.client(), announcement(1, "d", time.Now())), policy.Accept)
+		n := 0
+		next := func() *nostr.Event {
+			n++
+			return event(100+n, time.Now(), nostr.KindReport, "", nostr.Tag{"p", key(1).String(), "spam"})
+		}
+		for range ingest.ReportBurst {
+			w.want(w.publish(c, next()), policy.Accept)
+		}
+		if v := w.publish(c, next()); v.Outcome != policy.Discard || !strings.HasPrefix(v.Reason, "rate-limited: ") {
+			t.Errorf("one too many: %v", v)
+		}
+		w.want(w.fetch(peer, next()), policy.Accept)
+		time.Sleep(ingest.ReportEvery)
+		w.want(w.publish(c, next()), policy.Accept)
+		if v := w.publish(c, next()); v.Outcome != policy.Discard {
+			t.Errorf("after a while: %v", v)
+		}
+	})
+}

@@ -15,15 +15,23 @@ import (
 const (
 	crowdBurst = 64
 	crowdEvery = 10 * time.Minute
-	crowdsKept = 50_000 // pairs of an address and an identifier in each of two halves; when one is full the older one is forgotten
+	// ReportBurst is how many reports (NIP-56) one address may bring at once, and ReportEvery how long until it may bring one more.
+	ReportBurst = 60
+	ReportEvery = time.Minute
+	crowdsKept  = 50_000 // pairs of an address and an identifier in each of two halves; when one is full the older one is forgotten
 )
 
-var crowding = bucket.Rate{Tokens: 1, In: crowdEvery, Burst: crowdBurst}
+var (
+	crowding  = bucket.Rate{Tokens: 1, In: crowdEvery, Burst: crowdBurst}
+	reporting = bucket.Rate{Tokens: 1, In: ReportEvery, Burst: ReportBurst}
+)
 
 var verdictCrowd = policy.Verdict{Outcome: policy.Discard, Reason: "rate-limited: your address has announced many repositories with this " +
 	"identifier; publish this one later, or under another d tag"}
 
-// crowds is how many announcements with one identifier came from one address. The writer owns it.
+var verdictReports = policy.Verdict{Outcome: policy.Discard, Reason: "rate-limited: your address has sent many reports; send this one later"}
+
+// crowds is how many announcements with one identifier, or reports, came from one address. The writer owns it.
 type crowds struct {
 	hash       hasher
 	young, old map[key]bucket.Bucket
@@ -33,12 +41,20 @@ func newCrowds() *crowds { return &crowds{hash: newHasher(), young: make(map[key
 
 // take counts one more announcement with that d, or says that there are too many.
 func (c *crowds) take(address, d string, now time.Time) bool {
-	k := c.hash.key('c', address+"\x00"+d)
+	return c.takeOf(c.hash.key('c', address+"\x00"+d), crowding, now)
+}
+
+// report counts one more report, or says that there are too many.
+func (c *crowds) report(address string, now time.Time) bool {
+	return c.takeOf(c.hash.key('r', address), reporting, now)
+}
+
+func (c *crowds) takeOf(k key, rate bucket.Rate, now time.Time) bool {
 	had, ok := c.young[k]
 	if !ok {
 		had = c.old[k]
 	}
-	if !had.Take(now, crowding) {
+	if !had.Take(now, rate) {
 		return false
 	}
 	if !ok && len(c.young) >= crowdsKept {
@@ -48,15 +64,26 @@ func (c *crowds) take(address, d string, now time.Time) bool {
 	return true
 }
 
-// crowded reports whether an announcement that would be accepted is one too many with its identifier from that address; "" is
-// nobody's in particular.
-func (w *writer) crowded(e *nostr.Event, address string) (bool, error) {
-	if e.Kind != nip34.KindRepository || address == "" {
-		return false, nil
+// crowded gives v, or why an event that would be accepted is one too many from that address: an announcement with its identifier, or
+// a report. "" is nobody's address in particular.
+func (w *writer) crowded(e *nostr.Event, address string, v policy.Verdict) (policy.Verdict, error) {
+	switch {
+	case address == "":
+		return v, nil
+	case e.Kind == nostr.KindReport:
+		if !w.crowds.report(address, time.Now()) {
+			return verdictReports, nil
+		}
+		return v, nil
+	case e.Kind != nip34.KindRepository:
+		return v, nil
 	}
 	replaces, err := w.round.batch.HasAddress(e.Address())
-	if replaces || err != nil {
-		return false, err
+	if err != nil {
+		return v, err
 	}
-	return !w.crowds.take(address, e.Tags.D(), time.Now()), nil
+	if !replaces && !w.crowds.take(address, e.Tags.D(), time.Now()) {
+		return verdictCrowd, nil
+	}
+	return v, nil
 }

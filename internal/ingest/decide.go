@@ -65,10 +65,7 @@ func (w *writer) judge(e *nostr.Event, by policy.Bearer, crowd string) (policy.V
 	if err != nil || v.Outcome != policy.Accept && v.Outcome != policy.Wait {
 		return v, err
 	}
-	if over, err := w.crowded(e, crowd); over || err != nil {
-		return verdictCrowd, err
-	}
-	return v, nil
+	return w.crowded(e, crowd, v)
 }
 
 // apply writes the verdict into the batch, and what follows from it.

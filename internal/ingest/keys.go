@@ -51,6 +51,10 @@ func (h hasher) waitsFor(e *nostr.Event) []key {
 		keys = append(keys, h.key(withD, e.Tags.D()))
 	case nip34.KindGraspList, nostr.KindRelayList, nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish:
 		keys = append(keys, h.key(byAuthor, string(e.PubKey[:])))
+	case nostr.KindReport:
+		if of, ok := nip34.Accused(e); ok {
+			keys = append(keys, h.key(byAuthor, string(of[:])))
+		}
 	}
 	return keys
 }

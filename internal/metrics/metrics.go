@@ -15,6 +15,7 @@ import (
 
 	"github.com/graspd/graspd/internal/contain"
 	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/moderate"
 	"github.com/graspd/graspd/internal/relay"
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/store"
@@ -30,7 +31,11 @@ type Config struct {
 	Git     *Git // nil when it hosts no repositories
 	Faults  *contain.Faults
 	Backups func() status.Backups // nil when this relay makes none by itself
+	Reports Reports               // nil when none are kept
 }
+
+// Reports is what is asked of what people report.
+type Reports interface{ Open() []moderate.Reported }
 
 // Relay is what is asked of the side that serves clients.
 type Relay interface {
@@ -57,6 +62,7 @@ func newCollector(from Config) *collector {
 	ofGit(c, from)
 	ofFaults(c, from.Faults)
 	ofBackups(c, from.Backups)
+	ofReports(c, from.Reports)
 	return c
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/moderate"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // Bar has nothing taken of a subject any more, and what is here of it put aside by Run. When it returns, the decision is durable and
@@ -57,12 +58,17 @@ func (m *Moderator) open(ctx context.Context, o moderate.Order, list bool) (mode
 	} else {
 		x = moderate.Case{N: n, Subject: o.Subject, By: o.By, Why: o.Why, Since: now.Unix(), Keep: now.Add(o.Keep).Unix(), List: list, State: moderate.Clearing}
 	}
-	return x, m.write(ctx, e, &x)
+	return x, m.write(ctx, e, &x, nil)
 }
 
-// write makes an entry of the journal and a case durable, and then takes them over.
-func (m *Moderator) write(ctx context.Context, e moderate.Entry, x *moderate.Case) error {
+// write makes an entry of the journal and a case durable, with what also does in the same turn, and then takes them over.
+func (m *Moderator) write(ctx context.Context, e moderate.Entry, x *moderate.Case, also func(*ingest.Turn) error) error {
 	err := m.door.Turn(ctx, func(t *ingest.Turn) error {
+		if also != nil {
+			if err := also(t); err != nil {
+				return err
+			}
+		}
 		if err := setEntry(t, e); err != nil || x == nil {
 			return err
 		}
@@ -89,14 +95,25 @@ func setEntry(t *ingest.Turn, e moderate.Entry) error {
 	return t.SetRow(rowName(journalPrefix, e.N-moderate.MaxEntries), nil)
 }
 
-// Note writes into the journal what was decided about something else.
-func (m *Moderator) Note(ctx context.Context, e moderate.Entry) error {
+// Note writes into the journal what was decided about something else, and in the same turn of the writer does what goes with it; also
+// may be nil. It fills in the number and the time, and cuts what is too long.
+func (m *Moderator) Note(ctx context.Context, e moderate.Entry, also func(*ingest.Turn) error) error {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
 	m.mu.Lock()
 	e.N, e.At = m.last+1, m.cfg.Now().Unix()
 	m.mu.Unlock()
-	return m.write(ctx, e, nil)
+	e.By, _ = words.Cut(e.By, moderate.MaxBy)
+	e.Why, _ = words.Cut(e.Why, moderate.MaxWhy)
+	return m.write(ctx, e, nil, also)
+}
+
+// Bars reports whether nothing of a subject is taken, by a decision or by the lists of the settings.
+func (m *Moderator) Bars(s moderate.Subject) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, ok := m.by[s]
+	return ok || deniedBy(m.listed, s)
 }
 
 // Lift takes a case back: its subject is taken again, and Run puts back what is kept of it. When it returns, that is durable and in
@@ -147,7 +164,7 @@ func (m *Moderator) lift(ctx context.Context, x moderate.Case, by, why string) (
 		N: n, At: m.cfg.Now().Unix(), By: o.By, Did: moderate.Restored, Subject: x.Subject.String(), Why: o.Why, Case: x.N,
 		Events: x.Events, Bytes: x.Bytes, Repositories: x.Repositories,
 	}
-	if err := m.write(ctx, e, &x); err != nil {
+	if err := m.write(ctx, e, &x, nil); err != nil {
 		return x, err
 	}
 	if err := m.apply(ctx, m.Lists()); err != nil {

@@ -13,11 +13,11 @@ import (
 func (n *Node) adminPages() *admin.Pages {
 	c := admin.Config{
 		URL: n.cfg.Service.RelayURL(), Version: n.cfg.Version, Store: n.Store, Door: n.Door, Self: n.self, Backup: n.Backup, Stream: n.Stream, Hosts: n.cfg.AdminHosts,
-		Faults: n.faults, Moderation: n.Moderator,
+		Faults: n.faults, Moderation: n.Moderator, Reports: n.Reports,
 		Clients: func() (int, int) { s := n.Relay.Stats(); return s.Sessions, s.Subscriptions },
 	}
 	c.Nothing, c.Start = n.Nothing, n.start
-	m := metrics.Config{Version: c.Version, Store: n.Store, Door: n.Door, Relay: n.Relay, Faults: n.faults}
+	m := metrics.Config{Version: c.Version, Store: n.Store, Door: n.Door, Relay: n.Relay, Faults: n.faults, Reports: n.Reports}
 	if n.Backups != nil {
 		c.Backups, m.Backups = n.Backups.Status, n.Backups.Status
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/moderator"
+	"github.com/graspd/graspd/internal/reports"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -82,6 +84,10 @@ func (n *Node) openData() (err error) {
 	}
 	n.Door = newDoor(c, n.Store, refs, n.faults)
 	n.Moderator.Through(n.Door, n.apply)
+	n.Reports, err = reports.Open(context.Background(), reports.Config{Store: n.Store, Door: n.Door, Moderator: n.Moderator, Now: c.Now, Logger: c.Logger.With("component", "reports")})
+	if err != nil {
+		return err
+	}
 	if n.Host != nil {
 		n.Host.Through(n.Door)
 	}

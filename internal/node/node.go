@@ -30,6 +30,7 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/relay"
 	"github.com/graspd/graspd/internal/relaysync"
+	"github.com/graspd/graspd/internal/reports"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -92,6 +93,7 @@ type Node struct {
 	Backups *backups.Backups  // nil without Config.Backups
 
 	Moderator *moderator.Moderator
+	Reports   *reports.Desk
 
 	cfg     Config
 	rules   atomic.Pointer[policy.Rules] // in force

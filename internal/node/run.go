@@ -65,7 +65,7 @@ func (n *Node) parts(l Listeners) []part {
 	if n.Host != nil {
 		parts = append(parts, part{"hosting", n.Host.Run})
 	}
-	parts = append(parts, part{"moderator", n.Moderator.Run}, part{"relay", n.Relay.Run}, part{"door", n.Door.Run})
+	parts = append(parts, part{"reports", n.Reports.Run}, part{"moderator", n.Moderator.Run}, part{"relay", n.Relay.Run}, part{"door", n.Door.Run})
 	if l.Admin != nil {
 		parts = append(parts,
 			part{"page history", func(ctx context.Context) error { pages.Run(ctx); return nil }},

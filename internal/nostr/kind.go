@@ -16,6 +16,7 @@ const (
 	KindVanish        Kind = 62    // NIP-62
 	KindGiftWrap      Kind = 1059  // NIP-59
 	KindComment       Kind = 1111  // NIP-22
+	KindReport        Kind = 1984  // NIP-56
 	KindLabel         Kind = 1985  // NIP-32
 	KindZap           Kind = 9735  // NIP-57
 	KindRelayList     Kind = 10002 // NIP-65

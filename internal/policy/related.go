@@ -11,7 +11,7 @@ import (
 // related accepts what names something served here or is named by it, and some kinds by authors of whom something is
 // served (GRASP-01).
 func (r Rules) related(e *nostr.Event, v View) (Verdict, error) {
-	for _, question := range []func(*nostr.Event, View) (bool, error){r.byAuthor, r.names, isNamed, r.contributed} {
+	for _, question := range []func(*nostr.Event, View) (bool, error){r.byAuthor, r.names, isNamed, r.contributed, reports} {
 		if ok, err := question(e, v); ok || err != nil {
 			return Verdict{}, err
 		}
@@ -92,6 +92,18 @@ func (r Rules) contributed(e *nostr.Event, _ View) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// reports takes a report (NIP-56) of somebody of whom something is served.
+func reports(e *nostr.Event, v View) (bool, error) {
+	if e.Kind != nostr.KindReport {
+		return false, nil
+	}
+	of, ok := nip34.Accused(e)
+	if !ok {
+		return false, nil
+	}
+	return v.HasAuthor(of)
 }
 
 func isNamed(e *nostr.Event, v View) (bool, error) {

@@ -110,7 +110,7 @@ func TestInformation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(d.SupportedNIPs, []int{1, 9, 11, 13, 34, 40, 42, 45, 50, 62, 70, 77}) || d.SupportedGRASPs != nil {
+		if !slices.Equal(d.SupportedNIPs, []int{1, 9, 11, 13, 34, 40, 42, 45, 50, 56, 62, 70, 77}) || d.SupportedGRASPs != nil {
 			t.Errorf("supported: %v, %v", d.SupportedNIPs, d.SupportedGRASPs)
 		}
 		want := nip11.Limitation{
@@ -133,7 +133,7 @@ func TestPage(t *testing.T) {
 		resp, body := w.get(t, "GET", "/", nil)
 		for _, want := range []string{
 			"&lt;b&gt;Tom &amp; Jerry&lt;/b&gt;", "&lt;script&gt;", ">wss://relay.example.org<", "mailto:op@example.org",
-			"https://relay.example.org", "256 KiB", "1, 9, 11, 13, 34, 40, 42, 45, 50, 62, 70, 77",
+			"https://relay.example.org", "256 KiB", "1, 9, 11, 13, 34, 40, 42, 45, 50, 56, 62, 70, 77",
 		} {
 			if !strings.Contains(body, want) {
 				t.Errorf("the page lacks %s", want)

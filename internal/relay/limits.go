@@ -64,7 +64,7 @@ func (l Limits) withDefaults() Limits {
 }
 
 // supportedNIPs are those that this package, the store and the policy together keep.
-var supportedNIPs = []int{1, 9, 11, 13, 34, 40, 42, 45, 50, 62, 70, 77}
+var supportedNIPs = []int{1, 9, 11, 13, 34, 40, 42, 45, 50, 56, 62, 70, 77}
 
 // document completes what the operator says about the relay, and which NIPs others keep beside it, with what it does.
 func (l Limits) document(d nip11.Document) nip11.Document {

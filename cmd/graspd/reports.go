@@ -1,0 +1,93 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/moderate"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/words"
+)
+
+// reportOptions are the settings of the reports command.
+type reportOptions struct {
+	at                   listener
+	remove, dismiss, why string
+	json                 bool
+}
+
+func (o *reportOptions) settings(env environment) []setting {
+	return []setting{
+		text("remove", "", "take away what was reported: its line of the list, as \"event ID\", \"author KEY\" or \"repository ADDRESS\"", &o.remove).as("WHAT"),
+		text("dismiss", "", "close the reports of something, in the same way; it stays", &o.dismiss).as("WHAT"),
+		text("reason", "", "why, for the journal", &o.why).as("TEXT"),
+		boolean("json", "false", "print reports.json as it is", &o.json),
+		adminURL("admin", adminAt(env), "private listener of the relay", &o.at.base),
+		configSetting(),
+	}
+}
+
+// reportsCommand lists what people have reported, or decides about it.
+func reportsCommand(ctx context.Context, args []string, std stdio, env environment) error {
+	var o reportOptions
+	problems, err := parseAlone("reports", ": name what is meant with --remove or --dismiss", o.settings(env), args, std, env)
+	if err == nil && o.remove != "" && o.dismiss != "" {
+		problems = append(problems, "reports wants --remove or --dismiss, not both")
+	}
+	for name, value := range map[string]string{"remove": o.remove, "dismiss": o.dismiss} {
+		if _, bad := moderate.ParseSubject(value); err == nil && value != "" && bad != nil {
+			problems = append(problems, fmt.Sprintf("--%s: %q is not allowed: %v", name, value, bad))
+		}
+	}
+	if err = cmp.Or(err, misused(problems)); err != nil {
+		return err
+	}
+	form := url.Values{"subject": {o.remove + o.dismiss}, "by": {whoAsks("graspd reports")}, "reason": {o.why}}
+	switch {
+	case o.remove != "":
+		var c moderate.Case
+		if err := o.at.post(ctx, "/remove", form, &c); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(std.out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, words.Printable(c.Subject.String()), hasGone(c), day(c.Keep), c.N)
+		return err
+	case o.dismiss != "":
+		return o.at.tell(ctx, std.out, "/dismiss", form)
+	}
+	var q admin.ReportQueue
+	if err := o.at.read(ctx, "/reports.json", &q); err != nil {
+		return err
+	}
+	if o.json {
+		return json.NewEncoder(std.out).Encode(q)
+	}
+	return printReports(std.out, q)
+}
+
+func printReports(out io.Writer, q admin.ReportQueue) error {
+	if q.Open == 0 {
+		_, err := fmt.Fprintln(out, "no reports are open")
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "WHAT\tREPORTED AS\tREPORTS\tPEOPLE\tLAST\tLAST BY\tTHEIR WORDS")
+	for _, x := range q.Reported {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", words.Printable(x.Subject.String()), strings.Join(x.Kinds, ", "), x.Reports, x.People,
+			day(x.Last.At), nip19.Npub(x.Last.By), words.Printable(x.Last.Text))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if more := q.Subjects - len(q.Reported); more > 0 {
+		fmt.Fprintf(out, "and %d more\n", more)
+	}
+	_, err := fmt.Fprintln(out, `to decide: graspd reports --remove "WHAT", or --dismiss "WHAT"`)
+	return err
+}

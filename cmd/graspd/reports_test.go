@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/graspd/graspd/internal/testkit"
+)
+
+// TestAReportAsItsPeopleSeeIt: somebody reports an issue; graspd status and graspd reports tell, the operator dismisses it and takes
+// another thing away, and the journal has both.
+func TestAReportAsItsPeopleSeeIt(t *testing.T) {
+	t.Parallel()
+	us := serve(t, "--data", t.TempDir(), "--git=false", "--sync=false", "--domain", "relay.example.org", "--admin-listen", "127.0.0.1:0")
+	at := us.out.await(t, `at (http://\S+)/status.json\n`)
+	now := time.Now().Unix()
+	announcement := testkit.Announcement(testkit.Key(1), now-100, "proj", "wss://relay.example.org")
+	owner, reporter := testkit.Key(1).PubKey().String(), testkit.Key(2)
+	one := testkit.Sign(reporter, now-10, 1984, "not theirs\x1b[2J", []string{"p", owner, "impersonation"})
+	two := testkit.Sign(reporter, now-9, 1984, "bad", []string{"e", hex.EncodeToString(announcement.ID[:]), "malware"}, []string{"p", owner})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	c, _, err := websocket.Dial(ctx, string(us.url), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.CloseNow()
+	for _, e := range [][]byte{announcement.AppendJSON(nil), one.AppendJSON(nil), two.AppendJSON(nil)} {
+		if err := c.Write(ctx, websocket.MessageText, []byte(`["EVENT",`+string(e)+`]`)); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			_, b, err := c.Read(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(string(b), `["OK"`) {
+				if !strings.Contains(string(b), ",true,") {
+					t.Fatalf("%s", b)
+				}
+				break
+			}
+		}
+	}
+	author, event := "author "+owner, "event "+hex.EncodeToString(announcement.ID[:])
+	var out string
+	for deadline := time.Now().Add(patience); !strings.Contains(out, "malware") || !strings.Contains(out, "impersonation"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("graspd reports: %s", out)
+		}
+		_, out, _ = call(t, "", nil, "reports", "--admin", at)
+	}
+	if !strings.Contains(out, author) || !strings.Contains(out, event) || strings.Contains(out, "\x1b") {
+		t.Errorf("graspd reports: %q", out)
+	}
+	if _, out, _ := call(t, "", nil, "status", "--admin", at); !strings.Contains(out, "reports that wait for a decision: 2, about 2") {
+		t.Errorf("graspd status: %s", out)
+	}
+	if code, b := fetch(t, at+"/metrics"); code != http.StatusOK || !strings.Contains(string(b), "\ngraspd_reports_open 2\n") || !strings.Contains(string(b), "\ngraspd_reports_subjects 2\n") {
+		t.Errorf("metrics: %d", code)
+	}
+	for _, tt := range []struct {
+		args []string
+		code int
+		said string
+	}{
+		{[]string{"--dismiss", author, "--reason", "known to us"}, exitOK, "dismissed"},
+		{[]string{"--dismiss", author}, exitFail, "no report about it is open"},
+		{[]string{"--dismiss", "nonsense"}, exitUsage, "want an author"},
+		{[]string{"--dismiss", author, "--remove", event}, exitUsage, "not both"},
+		{[]string{"--remove", event}, exitOK, "nothing of it is taken any more"},
+		{nil, exitOK, "no reports are open"},
+		{[]string{"--json"}, exitOK, `{"open":0,"subjects":0,"reported":[]}`},
+	} {
+		code, out, errs := call(t, "", nil, append([]string{"reports", "--admin", at}, tt.args...)...)
+		if code != tt.code || !strings.Contains(out+errs, tt.said) {
+			t.Errorf("%q: %d %s%s", tt.args, code, out, errs)
+		}
+	}
+	if _, out, _ := call(t, "", nil, "journal", "--admin", at); !strings.Contains(out, "known to us; reported as impersonation by npub1") || !strings.Contains(out, "reported as malware by npub1") {
+		t.Errorf("graspd journal: %s", out)
+	}
+}

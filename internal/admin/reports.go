@@ -1,0 +1,142 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/graspd/graspd/internal/moderate"
+	"github.com/graspd/graspd/internal/nip19"
+)
+
+// Reports is what is asked of what people report (NIP-56).
+type Reports interface {
+	Open() []moderate.Reported
+	Remove(ctx context.Context, s moderate.Subject, by, why string) (moderate.Case, error)
+	Dismiss(ctx context.Context, s moderate.Subject, by, why string) error
+}
+
+// ReportQueue is the document /reports.json, the newest first.
+type ReportQueue struct {
+	Open     int                 `json:"open"`     // reports
+	Subjects int                 `json:"subjects"` // that they are about
+	Reported []moderate.Reported `json:"reported"` // at most 1,000 of the subjects, in status.json 10
+}
+
+// Bounds of what is told of reports.
+const (
+	mostReported      = 1000
+	mostReportedShown = 20
+	mostReportedTold  = 10
+)
+
+func (c Config) handleReports(m *routes) {
+	m.handle("GET /reports.json", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, *c.queue(mostReported)) })
+	m.handle("POST /remove", c.removeReported)
+	m.handle("POST /dismiss", c.dismissReported)
+}
+
+// queue is what is open, of so many subjects at most; nil where nothing is kept of reports.
+func (c Config) queue(most int) *ReportQueue {
+	if c.Reports == nil {
+		return nil
+	}
+	list := c.Reports.Open()
+	q := &ReportQueue{Subjects: len(list), Reported: append([]moderate.Reported{}, list[:min(most, len(list))]...)}
+	for _, x := range list {
+		q.Open += x.Reports
+	}
+	return q
+}
+
+// reportedOf is the subject that a form names.
+func reportedOf(w http.ResponseWriter, r *http.Request) (moderate.Subject, bool) {
+	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	s, err := moderate.ParseSubject(r.FormValue("subject"))
+	if err != nil {
+		answer(w, http.StatusBadRequest, "subject: "+err.Error())
+	}
+	return s, err == nil
+}
+
+func (c Config) removeReported(w http.ResponseWriter, r *http.Request) {
+	s, ok := reportedOf(w, r)
+	if !ok {
+		return
+	}
+	x, err := c.Reports.Remove(r.Context(), s, operatorOf(r), r.FormValue("reason"))
+	c.decided(w, r, x, err)
+}
+
+func (c Config) dismissReported(w http.ResponseWriter, r *http.Request) {
+	s, ok := reportedOf(w, r)
+	if !ok {
+		return
+	}
+	switch err := c.Reports.Dismiss(r.Context(), s, operatorOf(r), r.FormValue("reason")); {
+	case err != nil:
+		answer(w, http.StatusConflict, err.Error())
+	case r.FormValue("back") != "":
+		backToOverview(w)
+	default:
+		answer(w, http.StatusOK, "dismissed")
+	}
+}
+
+// reportedView is one subject on the page.
+type reportedView struct {
+	moderate.Reported
+	When time.Time
+	By   string // who reported it last
+	Link string // to what it is about, on the public pages; "" is none
+	Why  string
+}
+
+// reportedViews are those that the page shows.
+func (c Config) reportedViews(q *ReportQueue) (out []reportedView) {
+	if q == nil {
+		return nil
+	}
+	for _, x := range q.Reported[:min(mostReportedShown, len(q.Reported))] {
+		out = append(out, reportedView{Reported: x, When: time.Unix(x.Last.At, 0), By: nip19.Npub(x.Last.By), Link: c.linkTo(x.Subject), Why: strings.Join(x.Kinds, ", ")})
+	}
+	return out
+}
+
+// linkTo is the public page of a subject; "" is none.
+func (c Config) linkTo(s moderate.Subject) string {
+	if c.Git == nil {
+		return "" // there are none
+	}
+	base := "http" + strings.TrimSuffix(strings.TrimPrefix(string(c.URL), "ws"), "/")
+	switch s.Sort {
+	case moderate.Event:
+		return base + "/" + nip19.Note(s.ID)
+	case moderate.Repository:
+		return base + "/" + nip19.Npub(s.PubKey) + "/" + url.PathEscape(s.D)
+	}
+	return ""
+}
+
+type operatorKey struct{}
+
+// AsOperator notes in the context of a request who makes it, for the journal: it goes before what the request says itself.
+func AsOperator(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, operatorKey{}, name)
+}
+
+// operatorOf is who makes a request.
+func operatorOf(r *http.Request) string {
+	if name, ok := r.Context().Value(operatorKey{}).(string); ok {
+		return name
+	}
+	return r.FormValue("by")
+}
+
+// backToOverview leads a browser without script back. The link is relative, wherever the pages are.
+func backToOverview(w http.ResponseWriter) {
+	w.Header().Set("Location", "./")
+	w.WriteHeader(http.StatusSeeOther)
+}

@@ -1,0 +1,122 @@
+package admin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/moderate"
+	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/testkit"
+)
+
+// desk is moderation and reports, in memory.
+type desk struct {
+	open  []moderate.Reported
+	notes []string
+}
+
+func (d *desk) Preview(context.Context, moderate.Subject) (moderate.Preview, error) {
+	return moderate.Preview{}, nil
+}
+func (d *desk) Bar(_ context.Context, o moderate.Order) (moderate.Case, error) {
+	d.notes = append(d.notes, "bar "+o.Subject.String()+" by "+o.By)
+	return moderate.Case{N: 1, Subject: o.Subject, State: moderate.Aside}, nil
+}
+func (d *desk) Lift(_ context.Context, n uint64, by, _ string) (moderate.Case, error) {
+	d.notes = append(d.notes, "lift by "+by)
+	return moderate.Case{N: n, State: moderate.Left}, nil
+}
+func (d *desk) Settled(_ context.Context, n uint64) moderate.Case { return moderate.Case{N: n} }
+func (d *desk) Cases() []moderate.Case                            { return nil }
+func (d *desk) Journal(int) ([]moderate.Entry, error)             { return nil, nil }
+func (d *desk) Open() []moderate.Reported                         { return d.open }
+func (d *desk) Remove(ctx context.Context, s moderate.Subject, by, why string) (moderate.Case, error) {
+	if !d.has(s) {
+		return moderate.Case{}, errors.New("not open")
+	}
+	return d.Bar(ctx, moderate.Order{Subject: s, By: by, Why: why})
+}
+func (d *desk) Dismiss(_ context.Context, s moderate.Subject, by, why string) error {
+	if !d.has(s) {
+		return errors.New("not open")
+	}
+	d.notes = append(d.notes, "dismiss "+s.String()+" by "+by+": "+why)
+	return nil
+}
+func (d *desk) has(s moderate.Subject) bool {
+	return slices.ContainsFunc(d.open, func(x moderate.Reported) bool { return x.Subject == s })
+}
+
+func reported(s moderate.Subject, text string) moderate.Reported {
+	return moderate.Reported{Subject: s, Reports: 3, People: 2, Kinds: []string{"malware", "spam"}, Last: moderate.Report{Subject: s, By: testkit.Key(3).PubKey(), Text: text, At: 1_700_000_000}}
+}
+
+// TestReports: the page shows them with their buttons and nobody's markup, programs get them, and both ways of deciding work.
+func TestReports(t *testing.T) {
+	author := moderate.Of(testkit.Key(1).PubKey())
+	event := moderate.Subject{Sort: moderate.Event}
+	event.ID[0] = 7
+	d := &desk{open: []moderate.Reported{reported(event, "<b>look</b>"), reported(author, "")}}
+	for range 20 {
+		event.ID[1]++
+		d.open = append(d.open, reported(event, ""))
+	}
+	c := here
+	c.Moderation, c.Reports, c.Git = d, d, func() *status.Git { return nil }
+	page := get(t, c, "GET", "/").Body.String()
+	for _, want := range []string{
+		"<h2>Reports ", d.open[0].Subject.String(), author.String(), "malware, spam", "&lt;b&gt;look&lt;/b&gt;", `action="remove"`, `action="dismiss"`, `href="https://relay.example.org/note1`, "and 2 more",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	var q admin.ReportQueue
+	if err := json.Unmarshal(get(t, c, "GET", "/reports.json").Body.Bytes(), &q); err != nil || q.Open != 66 || q.Subjects != 22 || len(q.Reported) != 22 {
+		t.Errorf("%+v, %v", q, err)
+	}
+	var s admin.Status
+	if err := json.Unmarshal(get(t, c, "GET", "/status.json").Body.Bytes(), &s); err != nil || s.Reports == nil || s.Reports.Open != 66 || len(s.Reports.Reported) != 10 {
+		t.Errorf("%+v, %v", s.Reports, err)
+	}
+	for _, tt := range []struct {
+		path string
+		form url.Values
+		code int
+		said string
+	}{
+		{"/dismiss", url.Values{"subject": {author.String()}, "by": {"me"}, "reason": {"fine"}}, 200, "dismissed\n"},
+		{"/dismiss", url.Values{"subject": {author.String()}, "back": {"1"}}, 303, ""},
+		{"/dismiss", url.Values{"subject": {"author nobody"}}, 400, ""},
+		{"/dismiss", url.Values{"subject": {moderate.Of(testkit.Key(2).PubKey()).String()}}, 409, "not open\n"},
+		{"/remove", url.Values{"subject": {author.String()}, "by": {"me"}}, 200, ""},
+		{"/remove", url.Values{"subject": {author.String()}, "back": {"1"}}, 303, ""},
+		{"/remove", url.Values{}, 400, ""},
+		{"/remove", url.Values{"subject": {moderate.Of(testkit.Key(2).PubKey()).String()}}, 409, "not open\n"},
+	} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodPost, tt.path, strings.NewReader(tt.form.Encode()))
+		r.Host = "127.0.0.1:7335"
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		admin.New(c).ServeHTTP(w, r)
+		if w.Code != tt.code || tt.said != "" && w.Body.String() != tt.said || tt.code == 303 && w.Header().Get("Location") != "./" {
+			t.Errorf("%s %v: %d %s", tt.path, tt.form, w.Code, w.Body)
+		}
+	}
+	want := []string{"dismiss " + author.String() + " by me: fine", "dismiss " + author.String() + " by : ", "bar " + author.String() + " by me", "bar " + author.String() + " by "}
+	if !slices.Equal(d.notes, want) {
+		t.Errorf("%q", d.notes)
+	}
+	d.open = nil
+	if page := get(t, c, "GET", "/").Body.String(); strings.Contains(page, "<h2>Reports") {
+		t.Error("the page tells of reports where there are none")
+	}
+}
