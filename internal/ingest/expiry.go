@@ -63,7 +63,7 @@ func (x *expiring) step() error {
 func (x *expiring) due(wall time.Time) error {
 	w := x.w
 	if w.round.batch == nil {
-		if quiet := w.door.store.QuietUntil(); quiet > wall.Unix() {
+		if quiet := min(w.door.store.QuietUntil(), w.door.store.UnusedQuietUntil()); quiet > wall.Unix() {
 			x.expect(quiet, wall)
 			return nil
 		}
@@ -81,7 +81,35 @@ func (x *expiring) due(wall time.Time) error {
 	} else if !next.IsZero() {
 		x.expect(next.Unix(), wall)
 	}
+	if err := x.ageDeletions(wall); err != nil {
+		return err
+	}
 	return w.prune()
+}
+
+// sweepAtOnce is how many marks of deletions are looked at in one step.
+const sweepAtOnce = 1000
+
+// ageDeletions removes deletions that have removed nothing and whose time is over, and then the marks of such.
+func (x *expiring) ageDeletions(wall time.Time) error {
+	b := x.w.round.batch
+	next, n, err := b.AgeDue(wall, expireAtOnce)
+	if err != nil {
+		return err
+	}
+	x.w.round.decided += n
+	if n == expireAtOnce {
+		x.at = time.Time{}
+		return nil
+	}
+	if !next.IsZero() {
+		x.expect(next.Unix(), wall)
+	}
+	more, err := b.SweepMarks(wall, sweepAtOnce)
+	if more {
+		x.at = time.Time{}
+	}
+	return err
 }
 
 func (x *expiring) failed(error) {}

@@ -38,6 +38,8 @@ func verdictStored(o policy.Outcome) policy.Verdict {
 		reason = "invalid: this event has expired (NIP-40); publish one with a later expiration"
 	case policy.Vanished:
 		reason = "blocked: its author asked this relay to forget everything published before (NIP-62)"
+	case policy.Unused:
+		reason = "blocked: this deletion request names nothing that was here, and is too old to be served"
 	case policy.Invalid:
 		reason = "invalid: this event is forged"
 	default:

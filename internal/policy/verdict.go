@@ -3,7 +3,7 @@ package policy
 // Outcome is what becomes of an event.
 type Outcome uint8
 
-// The outcomes. Those from Withdraw to Lapsed are of genuine events that are remembered, so that no reconciliation
+// The outcomes. Those from Withdraw to Unused are of genuine events that are remembered, so that no reconciliation
 // fetches them again; Discard, Invalid and Failed leave no trace.
 const (
 	Accept       Outcome = iota // stored
@@ -19,13 +19,14 @@ const (
 	Expired                     // its time is over (NIP-40)
 	Vanished                    // its author vanished (NIP-62)
 	Lapsed                      // it has waited, and the git data that it names did not come in time
+	Unused                      // a deletion that has removed nothing, and is served no longer
 	Discard                     // refused for a reason that may not hold the next time
 	Invalid                     // forged or malformed
 	Failed                      // not decided, for a reason of this relay's own: the disk, a shutdown
 )
 
 var outcomes = [...]string{"accept", "duplicate", "wait", "withdraw", "refuse", "unlisted", "unrelated", "no-maintainer", "superseded", "deleted", "expired",
-	"vanished", "lapsed", "discard", "invalid", "failed"}
+	"vanished", "lapsed", "unused", "discard", "invalid", "failed"}
 
 // String is the outcome as a word for logs and metrics.
 func (o Outcome) String() string {

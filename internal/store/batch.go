@@ -36,7 +36,9 @@ type Batch struct {
 	untally []func() // takes back what it has done to the tally, the last first
 
 	// Where the iterators of the queue, of the expiry table and of the order of waits may start; the store's own once committed.
-	queueFrom, expireFrom, waitFrom int64
+	queueFrom, expireFrom, waitFrom, ageFrom int64
+
+	used bool // the deletion that was looked at last has removed something
 }
 
 // maxUsual is how much room is made for a batch before it grows, at most. The engine uses room again that is no larger
@@ -68,7 +70,7 @@ func (s *Store) Begin() (*Batch, error) {
 	defer s.mu.Unlock()
 	return &Batch{
 		s: s, w: s.db.NewIndexedBatchWithSize(s.usual), epoch: s.cur.epoch, counters: s.cur.counters,
-		queueFrom: s.queueFrom, expireFrom: s.expireFrom, waitFrom: s.waitFrom, unfinished: s.unfinished,
+		queueFrom: s.queueFrom, expireFrom: s.expireFrom, waitFrom: s.waitFrom, ageFrom: s.ageFrom, unfinished: s.unfinished,
 	}, nil
 }
 
@@ -144,6 +146,7 @@ func (b *Batch) Commit() (Seq, error) {
 	b.done = true
 	b.s.usual = roomFor(b.w.Len())
 	b.s.queueFrom, b.s.expireFrom, b.s.waitFrom, b.s.unfinished = b.queueFrom, b.expireFrom, b.waitFrom, b.unfinished
+	b.s.ageFrom = b.ageFrom
 	b.s.publish(b.counters, b.epoch, b.entries)
 	return b.head, nil
 }
@@ -200,7 +203,7 @@ func (b *Batch) next() Seq {
 }
 
 // Add stores the event if the store's rules have nothing against it, and says what they said: Accept, or what Judge
-// says. One that waits is released by it. It makes older versions go, and what a deletion names; what a
+// says. One that waits is released by it. A deletion that removes nothing may have left again when it returns. It makes older versions go, and what a deletion names; what a
 // request to vanish asks for begins, and Purge does it. Whether the event is genuine and wanted was decided
 // before. It is shared from here on, nobody changes it.
 func (b *Batch) Add(e *nostr.Event, src Source) (policy.Outcome, error) {
@@ -209,7 +212,10 @@ func (b *Batch) Add(e *nostr.Event, src Source) (policy.Outcome, error) {
 		out, err = b.Judge(e)
 	}
 	if err == nil && out == policy.Accept {
-		err = b.add(e, b.next(), src)
+		seq := b.next()
+		if err = b.add(e, seq, src); err == nil && e.Kind == nostr.KindDeletion {
+			err = b.limitUnused(e, seq)
+		}
 	}
 	if err != nil {
 		return 0, fmt.Errorf("add %s: %w", e.ID, err)

@@ -12,10 +12,10 @@ import (
 
 // marks takes the marks of deletions, before the events that they keep away: the deletion may have expired since.
 func (r *rebuild) marks() error {
-	for table, size := range map[byte][2]int{tableDeletedID: {1 + 32 + 32, 8}, tableDeletedAddress: {1 + hashLen, 8}, tableMarks: {1 + 32, marksLen}} {
+	for _, table := range []byte{tableDeletedID, tableDeletedAddress} {
 		err := r.from.each(table, func(key, value []byte) error {
-			if len(key) != size[0] || len(value) != size[1] {
-				r.report.problem("mark of a deletion: %v", errCorrupt)
+			if _, err := parseMark(key, value); err != nil {
+				r.report.problem("%v", err)
 				return nil
 			}
 			return r.put(key, value)
@@ -24,7 +24,38 @@ func (r *rebuild) marks() error {
 			return err
 		}
 	}
-	return nil
+	err := r.from.each(tableMarks, func(key, value []byte) error {
+		m, err := parseMarks(value)
+		if err != nil || len(key) != 1+32 {
+			r.report.problem("number of marks: %v", errCorrupt)
+			return nil
+		}
+		m.unused, m.aged = 0, 0 // they are counted anew
+		if m == (marks{}) {
+			return nil
+		}
+		return r.put(key, m.append(nil))
+	})
+	if err != nil {
+		return err
+	}
+	return r.from.each(tableUnused, func(key, value []byte) error {
+		u, err := parseUnused(key, value)
+		if err != nil {
+			r.report.problem("%v", err)
+			return nil
+		}
+		r.unused[u.id] = u.due
+		return nil
+	})
+}
+
+// deletion lets one that was added age as it did, or stand for ever.
+func (r *rebuild) deletion(b *Batch, e *nostr.Event) error {
+	if due, ok := r.unused[e.ID]; ok {
+		return b.setUnused(e.ID, e.PubKey, due)
+	}
+	return b.keepMarks(e)
 }
 
 // slots takes those whose newest version is gone, and of the others only since when they are live.

@@ -34,9 +34,9 @@ func (v *View) Check(ctx context.Context) (Report, error) { return v.CheckWith(c
 
 // CheckWith is Check with options.
 func (v *View) CheckWith(ctx context.Context, o CheckOptions) (Report, error) {
-	c := &checker{reader: v.reader(), counters: v.st.counters, opt: o, newest: make(map[nostr.PubKey]bool)}
+	c := &checker{reader: v.reader(), counters: v.st.counters, opt: o, newest: make(map[nostr.PubKey]bool), ages: make(map[nostr.PubKey]marks)}
 	steps := []func(context.Context) error{
-		c.log, c.ids, c.indexes, c.waits, c.records, c.queue, c.slots, c.announcements, c.expiries, c.requests, c.purges, c.deletions, c.named, c.aside, c.counts,
+		c.log, c.ids, c.indexes, c.waits, c.records, c.queue, c.slots, c.announcements, c.expiries, c.requests, c.purges, c.deletions, c.unused, c.named, c.aside, c.counts,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -57,6 +57,8 @@ type checker struct {
 	sum                              Seq   // the numbers of the stored events, added up
 
 	found waitCounts
+
+	ages map[nostr.PubKey]marks // of unused deletions, how many there are of each author
 
 	newest map[nostr.PubKey]bool // who has a request to vanish that was found to be stored
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -205,10 +206,26 @@ func TestCheckFinds(t *testing.T) {
 		{"a row: with a long name", func(x *exhibit) { x.set(nameKey(strings.Repeat("n", MaxRowName+1)), nil) }, "a row's name has 1 to 200 bytes, not 201"},
 		{"a row: without a name", func(x *exhibit) { x.set(nameKey(""), nil) }, "a row's name has 1 to 200 bytes, not 0"},
 		{"a row: too large", func(x *exhibit) { x.set(nameKey("n"), make([]byte, MaxRowValue+1)) }, `row "n": a value has at most 4194304 bytes, not 4194305`},
+		{"a mark: cut", func(x *exhibit) { x.set(deletedIDKey(nostr.ID{8}, x.delID.PubKey), make([]byte, 9)) }, "mark of a deletion: "},
+		{"what ages: missing", func(x *exhibit) { x.drop(timedKey(tableUnused, agesAt(107, 200), x.delID.ID)) }, "deletions that age: 2 there, 1 expected"},
+		{"what ages: at another time", func(x *exhibit) { x.change(keyID(tableUnusedDue, x.delID.ID), flipLast) }, "when " + newExhibit().delID.ID.String() + " ages: wrong"},
+		{"what ages: nothing", func(x *exhibit) {
+			x.set(timedKey(tableUnused, 300, nostr.ID{7}), x.delID.PubKey[:])
+			x.set(keyID(tableUnusedDue, nostr.ID{7}), binary.BigEndian.AppendUint64(nil, 300))
+		}, "0700000000000000000000000000000000000000000000000000000000000000 ages and is not there"},
+		{"what ages: an issue", func(x *exhibit) {
+			x.set(timedKey(tableUnused, 300, x.issue.ID), x.issue.PubKey[:])
+			x.set(keyID(tableUnusedDue, x.issue.ID), binary.BigEndian.AppendUint64(nil, 300))
+		}, "ages and is no deletion by"},
+		{"what ages: by another author", func(x *exhibit) { x.set(timedKey(tableUnused, agesAt(107, 200), x.delID.ID), x.other.PubKey[:]) }, "ages and is no deletion by"},
+		{"what ages: cut", func(x *exhibit) { x.set(timedKey(tableUnused, 300, x.issue.ID), nil) }, "unused deletion: "},
+		{"what ages: counted wrong", func(x *exhibit) { x.set(marksKey(x.delID.PubKey), marks{n: 2, unused: 3}.append(nil)) }, "3 and 0 are counted, 2 and 0 there"},
+		{"what has aged: counted wrong", func(x *exhibit) { x.set(marksKey(x.delID.PubKey), marks{n: 2, unused: 2, aged: 1}.append(nil)) }, "2 and 1 are counted, 2 and 0 there"},
+		{"what ages: not counted", func(x *exhibit) { x.drop(marksKey(x.delID.PubKey)) }, "unused deletions of 1 authors are not counted"},
 		{"sum of the numbers", func(x *exhibit) { x.b.seqs++ }, "counter of numbers: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o, x := Options{Dir: "data", FS: vfs.NewMem()}, newExhibit()
+			o, x := Options{Dir: "data", FS: vfs.NewMem(), Now: func() time.Time { return time.Unix(200, 0) }}, newExhibit()
 			r := spoilt(t, o, x, c.spoil)
 			if c.want == "" && len(r.Problems) > 0 ||
 				c.want != "" && !slices.ContainsFunc(r.Problems, func(p string) bool { return strings.Contains(p, c.want) }) {
@@ -246,7 +263,7 @@ func spoilt(t *testing.T, o Options, x *exhibit, spoil func(*exhibit)) Report {
 
 // TestCheckTellsABoundedNumberOfProblems: a store that is all wrong makes no report that is as large.
 func TestCheckTellsABoundedNumberOfProblems(t *testing.T) {
-	r := spoilt(t, Options{Dir: "data", FS: vfs.NewMem()}, newExhibit(), func(x *exhibit) {
+	r := spoilt(t, Options{Dir: "data", FS: vfs.NewMem(), Now: func() time.Time { return time.Unix(200, 0) }}, newExhibit(), func(x *exhibit) {
 		for i := range uint64(3 * maxProblems) {
 			x.set(logKey(Seq(100+i)), []byte{0})
 		}
@@ -258,7 +275,7 @@ func TestCheckTellsABoundedNumberOfProblems(t *testing.T) {
 
 // TestRepairOfRowsThatMayNotBe: they are left out, and told.
 func TestRepairOfRowsThatMayNotBe(t *testing.T) {
-	o, x := Options{Dir: "data", FS: vfs.NewMem()}, newExhibit()
+	o, x := Options{Dir: "data", FS: vfs.NewMem(), Now: func() time.Time { return time.Unix(200, 0) }}, newExhibit()
 	spoilt(t, o, x, func(x *exhibit) {
 		x.set(nameKey("sound"), []byte("1"))
 		x.set(nameKey(""), []byte("2"))

@@ -157,20 +157,20 @@ func (c *checker) deletion(e *nostr.Event) error {
 	}
 	for _, t := range e.Tags[:done] {
 		if id, err := nostr.ParseID(t.Value()); err == nil && t.Name() == "e" {
-			at, ok, err := c.deletedID(id, e.PubKey)
+			at, ok, err := c.markAt(deletedIDKey(id, e.PubKey))
 			if err != nil {
 				return err
 			}
-			if !ok && !m.refused || ok && at < e.CreatedAt {
+			if !ok && !m.refused || ok && at.time < e.CreatedAt {
 				c.problem("mark of deletion %s for an id: missing", e.ID)
 			}
 		}
 		if a, err := nip34.ParseAddress(t.Value()); err == nil && t.Name() == "a" && a.PubKey == e.PubKey {
-			at, ok, err := c.deletedUntil(hashOf(a.String()))
+			at, ok, err := c.markAt(keyHash(tableDeletedAddress, hashOf(a.String())))
 			if err != nil {
 				return err
 			}
-			if !ok && !m.refused || ok && at < e.CreatedAt {
+			if !ok && !m.refused || ok && at.time < e.CreatedAt {
 				c.problem("mark of deletion %s for an address: missing", e.ID)
 			}
 		}

@@ -55,6 +55,11 @@ func (c *checker) remembered(r record) error {
 	} else {
 		c.report.Remembered++
 	}
+	if r.why == policy.Unused {
+		m := c.ages[r.author]
+		m.aged++
+		c.ages[r.author] = m
+	}
 	value := r.row().append(make([]byte, 0, maxRow))
 	return r.eachRow(func(p []byte, of cases) error {
 		*rows++
@@ -163,6 +168,69 @@ func (c *checker) deletions(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// unused checks that the deletions that have removed nothing age, and that their authors' are counted; and that marks can be read.
+func (c *checker) unused(ctx context.Context) error {
+	var n int64
+	err := c.each(ctx, tableUnused, func(key, value []byte) error {
+		u, err := parseUnused(key, value)
+		if err != nil {
+			c.problem("%v", err)
+			return nil
+		}
+		m := c.ages[u.author]
+		m.unused++
+		c.ages[u.author] = m
+		n++
+		if err := c.expect(keyID(tableUnusedDue, u.id), key[1:9], "when %s ages", u.id); err != nil {
+			return err
+		}
+		_, at, ok, err := c.lookup(u.id)
+		if err != nil || !ok {
+			c.problem("%s ages and is not there", u.id)
+			return err
+		}
+		e, err := c.event(at.seq)
+		if err == nil && (e.Kind != nostr.KindDeletion || e.PubKey != u.author) {
+			c.problem("%s ages and is no deletion by %s", u.id, u.author)
+		}
+		return err
+	})
+	if err == nil {
+		err = c.tableCount(ctx, tableUnusedDue, n, "deletions that age")
+	}
+	for _, table := range []byte{tableDeletedID, tableDeletedAddress} {
+		if err != nil {
+			return err
+		}
+		err = c.each(ctx, table, func(key, value []byte) error {
+			if _, err := parseMark(key, value); err != nil {
+				c.problem("%v", err)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return err
+	}
+	err = c.each(ctx, tableMarks, func(key, value []byte) error {
+		m, err := parseMarks(value)
+		if err != nil || len(key) != 1+32 {
+			c.problem("number of marks: %v", errCorrupt)
+			return nil
+		}
+		author := nostr.PubKey(key[1:])
+		if have := c.ages[author]; have.unused != m.unused || have.aged != m.aged {
+			c.problem("unused deletions of %s: %d and %d are counted, %d and %d there", author, m.unused, m.aged, have.unused, have.aged)
+		}
+		delete(c.ages, author)
+		return nil
+	})
+	if len(c.ages) > 0 {
+		c.problem("unused deletions of %d authors are not counted", len(c.ages))
+	}
+	return err
 }
 
 // named checks that rows are such as could be set.

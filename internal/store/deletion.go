@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/graspd/graspd/internal/nip34"
@@ -12,7 +11,7 @@ import (
 // deletable reports whether a deletion has an effect on the kind: not on deletions, nor on requests to vanish.
 func deletable(k nostr.Kind) bool { return k != nostr.KindDeletion && k != nostr.KindVanish }
 
-// deletedUntil is the time up to which the versions of an address are deleted.
+// deletedUntil is the time up to which the versions of an address are deleted, by a mark that is not over.
 func (r reader) deletedUntil(address hash) (int64, bool, error) {
 	return r.deletion(keyHash(tableDeletedAddress, address))
 }
@@ -23,20 +22,15 @@ func (r reader) deletedID(id nostr.ID, author nostr.PubKey) (int64, bool, error)
 }
 
 func (r reader) deletion(key []byte) (int64, bool, error) {
-	v, ok, err := r.read(key)
-	if err != nil || !ok {
-		return 0, false, err
-	}
-	if len(v) != 8 {
-		return 0, false, fmt.Errorf("deletion: %w", errCorrupt)
-	}
-	return int64(binary.BigEndian.Uint64(v)), true, nil
+	m, ok, err := r.markAt(key)
+	return m.time, ok && !m.over(r.now), err
 }
 
 // applyDeletion performs a deletion (NIP-09) and leaves a mark for each thing it names, for what comes later. Only the
 // author's own events are concerned; that is part of the mark of an id and of an address itself. Of a deletion that names many
 // things a part is done at once, and Purge does the rest.
 func (b *Batch) applyDeletion(e *nostr.Event, seq Seq) error {
+	b.used = false
 	next, _, err := b.deleteNamed(e, 0, b.s.opt.DeleteAtOnce)
 	if err != nil {
 		return fmt.Errorf("deletion: %w", err)

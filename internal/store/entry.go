@@ -50,6 +50,7 @@ const (
 	ReasonLapsed                      // the git data that it waited for did not come
 	ReasonRefused                     // it waited, and is not wanted any more
 	ReasonBarred                      // the operator does not want it
+	ReasonUnused                      // a deletion that has removed nothing, and is served no longer
 )
 
 // String is a word for the reason.
@@ -71,6 +72,8 @@ func (r Reason) String() string {
 		return "refused"
 	case ReasonBarred:
 		return "barred"
+	case ReasonUnused:
+		return "unused"
 	}
 	return "reason " + strconv.Itoa(int(r))
 }
@@ -88,6 +91,8 @@ func (r Reason) outcome() policy.Outcome {
 		return policy.Withdraw
 	case ReasonBarred:
 		return policy.Refuse
+	case ReasonUnused:
+		return policy.Unused
 	}
 	return policy.Superseded
 }

@@ -221,7 +221,7 @@ func TestSecondProcess(t *testing.T) {
 
 // TestAnotherFormat: what another version wrote is left alone.
 func TestAnotherFormat(t *testing.T) {
-	for _, format := range []uint32{1, 7} {
+	for _, format := range []uint32{1, 8} {
 		mem := vfs.NewMem()
 		s, err := store.Open(store.Options{Dir: "data", FS: mem})
 		if err != nil {

@@ -56,7 +56,7 @@ func isDeleted(r reader, e *nostr.Event) (policy.Outcome, error) {
 	if !deletable(e.Kind) {
 		return policy.Accept, nil
 	}
-	_, ok, err := r.read(deletedIDKey(e.ID, e.PubKey))
+	_, ok, err := r.deletedID(e.ID, e.PubKey)
 	if err != nil {
 		return policy.Accept, err
 	}

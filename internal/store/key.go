@@ -19,12 +19,13 @@ import (
 //	q due, id                            -> nothing                             (in which order they are forgotten)
 //	s address                            -> the newest version ever accepted
 //	n hash of d, seq                     -> seq of the announcement             (in order of first acceptance)
-//	d id, author / D address             -> time of the newest deletion
+//	d id, author / D address             -> time of the newest deletion, end    (D with an end: author)
 //	e expiration, id                     -> nothing
 //	v author                             -> the author's newest request to vanish
 //	w reason, author                     -> until when, and how far             (removals of an author's events under way)
 //	u author, seq                        -> first tag left, time, id            (deletions of which not all is done)
-//	c author                             -> how many marks d and D his deletions have left
+//	c author                             -> how many marks d and D his deletions have left, and how many of these are unused
+//	U due, id / C id                     -> author / due                        (deletions that have removed nothing, as they age)
 //	j seq                                -> header, JSON of an event that waits (the log's twin)
 //	o id                                 -> seq, and how it waits
 //	h until, id                          -> nothing                             (in which order waits are over)
@@ -59,6 +60,8 @@ const (
 	tablePurge          = 'w'
 	tableUnfinished     = 'u'
 	tableMarks          = 'c'
+	tableUnused         = 'U'
+	tableUnusedDue      = 'C'
 	tableNote           = 'p'
 	tableRow            = 'R'
 	tableAside          = 'S'

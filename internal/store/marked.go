@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// How many marks an author's deletions have left is counted, so that what is for ever has a bound. A mark for something that was
+// How many marks an author's deletions have left is counted, so that there is a bound to them. A mark for something that was
 // here is paid for by that; beyond the bound none is left for what is not here: a deletion of it is stored and served, and has no
 // effect on what comes later.
 
@@ -16,7 +16,9 @@ func marksKey(author nostr.PubKey) []byte { return keyID(tableMarks, nostr.ID(au
 // marks are those of one author.
 type marks struct {
 	n       uint32
-	refused bool // there was one too many some time
+	refused bool   // there was one too many some time
+	unused  uint32 // of his deletions that are served and whose time may end
+	aged    uint32 // and that are remembered since theirs has
 }
 
 func (r reader) marksOf(author nostr.PubKey) (marks, error) {
@@ -24,20 +26,56 @@ func (r reader) marksOf(author nostr.PubKey) (marks, error) {
 	if err != nil || !ok {
 		return marks{}, err
 	}
-	if len(v) != marksLen || v[4] > 1 {
-		return marks{}, fmt.Errorf("number of marks: %w", errCorrupt)
-	}
-	return marks{binary.BigEndian.Uint32(v), v[4] == 1}, nil
+	return parseMarks(v)
 }
 
-const marksLen = 4 + 1
+// Before format 7 nothing was counted but marks.
+const (
+	marksLen    = 4 + 1 + 4 + 4
+	marksLenOld = 4 + 1
+)
 
-// mark leaves a mark of a deletion, or makes the one that is there as new as it.
+func parseMarks(v []byte) (marks, error) {
+	if len(v) != marksLen && len(v) != marksLenOld || v[4] > 1 {
+		return marks{}, fmt.Errorf("number of marks: %w", errCorrupt)
+	}
+	m := marks{n: binary.BigEndian.Uint32(v), refused: v[4] == 1}
+	if len(v) == marksLen {
+		m.unused, m.aged = binary.BigEndian.Uint32(v[5:]), binary.BigEndian.Uint32(v[9:])
+	}
+	return m, nil
+}
+
+func (m marks) append(dst []byte) []byte {
+	dst = append(binary.BigEndian.AppendUint32(dst, m.n), 0)
+	if m.refused {
+		dst[len(dst)-1] = 1
+	}
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(dst, m.unused), m.aged)
+}
+
+// mark leaves a mark of a deletion, or makes the one that is there as new as it. One for what was not here has an end.
 func (b *Batch) mark(key []byte, del *nostr.Event, here bool) error {
+	b.used = b.used || here
 	r := b.reader()
-	at, ok, err := r.deletion(key)
-	if err != nil || ok && at >= del.CreatedAt {
+	at, ok, err := r.markAt(key)
+	if err != nil {
 		return err
+	}
+	next := deletionMark{time: del.CreatedAt, until: gateUntil(del.CreatedAt, r.now), author: del.PubKey}
+	if here {
+		next.until = 0
+	}
+	if ok && !at.over(r.now) {
+		next.time = max(next.time, at.time)
+		if at.until == 0 || next.until == 0 {
+			next.until = 0
+		} else {
+			next.until = max(next.until, at.until)
+		}
+		if next == at || next.until == 0 && next.time == at.time && at.until == 0 {
+			return nil
+		}
 	}
 	if !ok {
 		m, err := b.marksOf(del.PubKey)
@@ -52,7 +90,7 @@ func (b *Batch) mark(key []byte, del *nostr.Event, here bool) error {
 		m.n++
 		b.marked[del.PubKey] = m
 	}
-	return b.set(key, binary.BigEndian.AppendUint64(nil, uint64(del.CreatedAt)))
+	return b.set(key, next.append(nil, key[0]))
 }
 
 // unmark takes a mark back.
@@ -82,15 +120,11 @@ func (b *Batch) marksOf(author nostr.PubKey) (marks, error) {
 // writeMarks writes what has changed, once for all marks of the batch.
 func (b *Batch) writeMarks() error {
 	for author, m := range b.marked {
-		v := append(binary.BigEndian.AppendUint32(nil, m.n), 0)
-		if m.refused {
-			v[4] = 1
-		}
 		err := error(nil)
 		if m == (marks{}) {
 			err = b.delete(marksKey(author))
 		} else {
-			err = b.set(marksKey(author), v)
+			err = b.set(marksKey(author), m.append(nil))
 		}
 		if err != nil {
 			return err

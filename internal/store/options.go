@@ -30,6 +30,7 @@ type Options struct {
 
 	DeleteAtOnce int   // what so many tags of a deletion name is done when it is added, the rest by Purge; 0 is DeleteAtOnce
 	MaxMarks     int64 // how many marks of deletions one author may leave for what is not here; 0 is 20,000
+	MaxUnused    int64 // how many deletions of one author that have removed nothing are served, and remembered for long; 0 is MaxUnused
 }
 
 // Defaults are what zero fields take.
@@ -51,6 +52,7 @@ func (o Options) withDefaults() Options {
 	o.Floor = cmp.Or(o.Floor, 1<<30)
 	o.DeleteAtOnce = cmp.Or(o.DeleteAtOnce, DeleteAtOnce)
 	o.MaxMarks = cmp.Or(o.MaxMarks, 20_000)
+	o.MaxUnused = cmp.Or(o.MaxUnused, MaxUnused)
 	o.MaxRemembered = cmp.Or(o.MaxRemembered, 2_000_000)
 	o.MaxRememberedRows = cmp.Or(o.MaxRememberedRows, 20_000_000)
 	return o

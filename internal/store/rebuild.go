@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 )
 
@@ -18,6 +19,7 @@ type rebuild struct {
 	head, all int64        // what the old counters say
 	done      int64        // entries looked at
 	epoch     uint32       // of the rules; 0 where that cannot be read
+	unused    unusedOnes   // deletions that have removed nothing, and when they are due
 	firsts    map[hash]Seq // where an address was accepted first before its version of now
 }
 
@@ -155,8 +157,14 @@ func (r *rebuild) entry(p proven) error {
 
 // add stores an entry, in the place among the announcements that its address had.
 func (r *rebuild) add(b *Batch, x Entry) error {
-	if err := b.add(x.Event, x.Seq, x.Source); err != nil || x.Event.Kind != nip34.KindRepository {
+	if err := b.add(x.Event, x.Seq, x.Source); err != nil {
 		return err
+	}
+	if x.Event.Kind == nostr.KindDeletion {
+		return r.deletion(b, x.Event)
+	}
+	if x.Event.Kind != nip34.KindRepository {
+		return nil
 	}
 	h := hashOf(x.Event.Address())
 	first, ok := r.firsts[h]

@@ -30,6 +30,7 @@ const (
 	remLapsed     = 9
 	remUnlisted   = 10
 	remOutsider   = 11
+	remUnused     = 12
 )
 
 func encodeWhy(o policy.Outcome) (byte, bool) {
@@ -56,6 +57,8 @@ func encodeWhy(o policy.Outcome) (byte, bool) {
 		return remWait, true
 	case policy.Lapsed:
 		return remLapsed, true
+	case policy.Unused:
+		return remUnused, true
 	}
 	return 0, false
 }
@@ -84,6 +87,8 @@ func decodeWhy(b byte) (policy.Outcome, bool) {
 		return policy.Wait, true
 	case remLapsed:
 		return policy.Lapsed, true
+	case remUnused:
+		return policy.Unused, true
 	}
 	return 0, false
 }

@@ -10,7 +10,7 @@ import (
 
 // How long an event is remembered that is not stored: 7 days and up to one more by its id, so that what was refused
 // together does not come back together. What has waited for git data in vain is remembered for a day, and up to an hour more: then other
-// relays may bring it again, as the data may be there by now.
+// relays may bring it again, as the data may be there by now. How long unused deletions are remembered says UnusedGate.
 const (
 	rememberSeconds = 7 * 24 * 3600
 	rememberSpread  = 24 * 3600
@@ -35,6 +35,8 @@ func (b *Batch) Remember(e *nostr.Event, why policy.Outcome) error {
 			why, err = b.withdraw(e)
 		case policy.Refuse, policy.Unlisted, policy.Unrelated, policy.NoMaintainer:
 			why, err = b.stillWithdrawn(e, why)
+		case policy.Deleted:
+			err = b.usedMarks(e)
 		}
 		if err != nil {
 			return err
@@ -104,6 +106,12 @@ func (b *Batch) remember(e *nostr.Event, why policy.Outcome) error {
 		f.tags = f.tags[:maxKeptTags]
 	}
 	b.ops++
+	if why == policy.Unused {
+		var err error
+		if why, err = b.agedAs(e.PubKey); err != nil {
+			return err
+		}
+	}
 	return b.writeRecord(record{facts: f, why: why})
 }
 
@@ -132,8 +140,11 @@ func (b *Batch) writeRecord(r record) error {
 // keptFor is how many seconds a record is kept that is forgotten some time.
 func (r record) keptFor() int64 {
 	n := binary.BigEndian.Uint32(r.id[28:])
-	if r.why == policy.Lapsed {
+	switch r.why {
+	case policy.Lapsed:
 		return lapsedSeconds + int64(n%lapsedSpread)
+	case policy.Unused:
+		return unusedGate + int64(n%rememberSpread)
 	}
 	return rememberSeconds + int64(n%rememberSpread)
 }
@@ -150,6 +161,9 @@ func (b *Batch) putRecord(r record) error {
 		}
 	}
 	b.countRecord(r, 1)
+	if err := b.countAged(r, 1); err != nil {
+		return err
+	}
 	if err := b.set(keyID(tableRecord, r.id), r.append(nil)); err != nil {
 		return err
 	}
@@ -166,6 +180,9 @@ func (b *Batch) dropRecord(id nostr.ID) error {
 		return err
 	}
 	b.countRecord(r, -1)
+	if err := b.countAged(r, -1); err != nil {
+		return err
+	}
 	if r.due != 0 {
 		if err := b.delete(timedKey(tableQueue, r.due, id)); err != nil {
 			return err

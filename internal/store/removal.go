@@ -45,6 +45,9 @@ func (b *Batch) remove(e *nostr.Event, at row, why Reason) error {
 		if err := b.dropUnfinished(e, at.seq); err != nil {
 			return err
 		}
+		if err := b.dropUnused(e.ID, e.PubKey); err != nil {
+			return err
+		}
 	}
 	seq := b.next()
 	if err := b.set(removedKey(seq), appendRemoved(nil, e.ID, why)); err != nil {

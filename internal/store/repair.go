@@ -136,7 +136,7 @@ func (r *repair) build(ctx context.Context, from source) error {
 	if err != nil {
 		return err
 	}
-	b := &rebuild{repair: r, from: from, to: to, firsts: make(map[hash]Seq)}
+	b := &rebuild{repair: r, from: from, to: to, firsts: make(map[hash]Seq), unused: unusedOnes{}}
 	err = b.run()
 	if err == nil {
 		err = r.sound(ctx, to)

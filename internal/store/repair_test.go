@@ -258,7 +258,7 @@ func TestRepairWithUnfinishedDeletions(t *testing.T) {
 
 // TestRepairOfAnotherFormat: what another version wrote is left alone, also where only the files can be read.
 func TestRepairOfAnotherFormat(t *testing.T) {
-	for _, format := range []uint32{1, 7} {
+	for _, format := range []uint32{1, 8} {
 		for _, readable := range []bool{true, false} {
 			o, _ := lived(t, 6, 5)
 			s := open(t, o)

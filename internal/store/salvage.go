@@ -81,7 +81,7 @@ func readTable(fsys vfs.FS, path string, do func(version) error) (bad int, err e
 }
 
 // carried are the tables of which a repair takes what is there; all others follow from these.
-const carried = "mlirpsdDwcjoRS"
+const carried = "mlirpsdDwcjoRSU"
 
 // salvageWriter writes into the scratch store.
 type salvageWriter struct {

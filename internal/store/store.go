@@ -28,8 +28,8 @@ var (
 
 // formatVersion is the version of the layout in key.go.
 const (
-	formatVersion = 6
-	oldestFormat  = 2 // the oldest that is read: without what waits; 3 is without rows, in 4 all orphans are of one sort, 5 is without what is put aside
+	formatVersion = 7
+	oldestFormat  = 2 // the oldest that is read: without what waits; 3 is without rows, in 4 all orphans are of one sort, 5 is without what is put aside, in 6 no mark has an end
 )
 
 // Store is an open event log with its indexes. Reading is safe from any goroutine; there is one Batch at a time, and
@@ -59,6 +59,9 @@ type Store struct {
 	queueFrom  int64        // nothing in the queue is due before this
 	expireFrom int64        // nothing in the expiry table is due before this
 	waitFrom   int64        // no wait is over before this
+	ageFrom    int64        // no unused deletion is due before this
+	sweepFrom  int64        // when all marks of deletions are looked at again
+	swept      []byte       // the mark that was looked at last; nil is none
 	unfinished int          // deletions of which not all is done
 	finishing  *nostr.Event // the one of them that was gone on with last
 }

@@ -124,8 +124,8 @@ func (b *Batch) undeleteID(author nostr.PubKey, value string, until int64) error
 		return nil
 	}
 	r := b.reader()
-	at, ok, err := r.deletedID(id, author)
-	if err != nil || !ok || at > until {
+	at, ok, err := r.markAt(deletedIDKey(id, author))
+	if err != nil || !ok || at.time > until {
 		return err
 	}
 	if err := b.unmark(deletedIDKey(id, author), author); err != nil {
@@ -143,8 +143,8 @@ func (b *Batch) undeleteAddress(author nostr.PubKey, value string, until int64) 
 	if !ok {
 		return nil
 	}
-	at, ok, err := b.reader().deletedUntil(h)
-	if err != nil || !ok || at > until {
+	at, ok, err := b.reader().markAt(keyHash(tableDeletedAddress, h))
+	if err != nil || !ok || at.time > until {
 		return err
 	}
 	if err := b.unmark(keyHash(tableDeletedAddress, h), author); err != nil {

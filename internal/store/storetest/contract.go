@@ -46,6 +46,8 @@ type Batch interface {
 	ForgetRepository(d string, max int) (int, bool, error)
 	Purge(max int) (bool, error)
 	ExpireDue(now time.Time, max int) (time.Time, int, error)
+	AgeDue(now time.Time, max int) (time.Time, int, error)
+	SweepMarks(now time.Time, max int) (bool, error)
 	Wait(e *nostr.Event, w store.Wait) (policy.Outcome, error)
 	Postpone(id nostr.ID, until int64) error
 	EndWait(id nostr.ID, why policy.Outcome) error

@@ -23,14 +23,14 @@ func (d *ModelDisk) Open(_ testing.TB, o store.Options) Store {
 	if d.data == nil {
 		d.data = &data{
 			events: map[nostr.ID]stored{}, waits: map[nostr.ID]store.Waiting{}, memory: map[nostr.ID]memory{}, slots: map[string]version{},
-			deletedIDs: map[mark]int64{}, deletedAddresses: map[string]int64{},
+			deletedIDs: map[mark]force{}, deletedAddresses: map[string]force{}, ages: map[nostr.ID]ageing{},
 			vanished: map[nostr.PubKey]request{}, purges: map[nostr.PubKey]int64{}, marks: map[nostr.PubKey]int64{}, rows: map[string][]byte{},
 		}
 	}
 	if d.data.epoch == 0 || o.Rules != "" && d.data.rules != o.Rules {
 		d.data.epoch, d.data.rules = d.data.epoch+1, o.Rules
 	}
-	d.data.removed = nil
+	d.data.removed, d.data.sweepFrom = nil, 0
 	return &model{disk: d, opt: o, changed: make(chan struct{})}
 }
 
@@ -46,8 +46,10 @@ type data struct {
 	waits            map[nostr.ID]store.Waiting
 	memory           map[nostr.ID]memory
 	slots            map[string]version
-	deletedIDs       map[mark]int64
-	deletedAddresses map[string]int64
+	deletedIDs       map[mark]force
+	deletedAddresses map[string]force
+	ages             map[nostr.ID]ageing // deletions that have removed nothing
+	sweepFrom        int64               // of this process
 	vanished         map[nostr.PubKey]request
 	purges           map[nostr.PubKey]int64
 	marks            map[nostr.PubKey]int64 // how many of those of deletions an author has left
@@ -98,7 +100,7 @@ func (d *data) clone() *data {
 	c := *d
 	c.waits = maps.Clone(d.waits)
 	c.events, c.memory, c.slots = maps.Clone(d.events), maps.Clone(d.memory), maps.Clone(d.slots)
-	c.deletedIDs, c.deletedAddresses = maps.Clone(d.deletedIDs), maps.Clone(d.deletedAddresses)
+	c.deletedIDs, c.deletedAddresses, c.ages = maps.Clone(d.deletedIDs), maps.Clone(d.deletedAddresses), maps.Clone(d.ages)
 	c.vanished, c.purges, c.marks = maps.Clone(d.vanished), maps.Clone(d.purges), maps.Clone(d.marks)
 	c.unfinished = slices.Clone(d.unfinished)
 	c.removed = slices.Clone(d.removed)

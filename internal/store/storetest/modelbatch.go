@@ -76,13 +76,13 @@ func (b *modelBatch) Judge(e *nostr.Event) (policy.Outcome, error) {
 		return policy.Vanished, nil
 	}
 	if e.Kind != nostr.KindDeletion && e.Kind != nostr.KindVanish {
-		if _, ok := b.deletedIDs[mark{e.ID, e.PubKey}]; ok {
+		if b.stands(b.deletedIDs[mark{e.ID, e.PubKey}]) {
 			return policy.Deleted, nil
 		}
 		if b.isBeingDeleted(e) {
 			return policy.Deleted, nil
 		}
-		if at, ok := b.deletedAddresses[e.Address()]; ok && e.CreatedAt <= at {
+		if f := b.deletedAddresses[e.Address()]; b.stands(f) && e.CreatedAt <= f.time {
 			return policy.Deleted, nil
 		}
 	}
@@ -119,7 +119,8 @@ func (b *modelBatch) Add(e *nostr.Event, src store.Source) (policy.Outcome, erro
 	}
 	switch e.Kind {
 	case nostr.KindDeletion:
-		b.delete(stored{e, seq, src}, e.Tags, cmp.Or(b.m.opt.DeleteAtOnce, store.DeleteAtOnce))
+		used := b.delete(stored{e, seq, src}, e.Tags, cmp.Or(b.m.opt.DeleteAtOnce, store.DeleteAtOnce))
+		b.limitUnused(e, used)
 	case nostr.KindVanish:
 		b.vanished[e.PubKey] = request{e.CreatedAt, e.ID}
 		b.vanishWaits(e.PubKey, e.CreatedAt)
@@ -145,6 +146,7 @@ func (b *modelBatch) Remove(id nostr.ID, why store.Reason) error {
 	b.head++
 	delete(b.events, id)
 	b.unfinished = slices.DeleteFunc(b.unfinished, func(l left) bool { return l.del.e.ID == id })
+	delete(b.ages, id)
 	b.removed = append(b.removed, store.Entry{Seq: b.head, Removed: id, Reason: why})
 	if a := s.e.Address(); a == "" || b.slots[a].id == id {
 		b.left(s.e)
@@ -168,7 +170,7 @@ func (b *modelBatch) Remove(id nostr.ID, why store.Reason) error {
 		delete(b.purges, s.e.PubKey)
 	}
 	out := map[store.Reason]policy.Outcome{store.ReasonDeleted: policy.Deleted, store.ReasonReplaced: policy.Superseded,
-		store.ReasonExpired: policy.Expired, store.ReasonVanished: policy.Vanished, store.ReasonWithdrawn: policy.Withdraw}[why]
+		store.ReasonExpired: policy.Expired, store.ReasonVanished: policy.Vanished, store.ReasonWithdrawn: policy.Withdraw, store.ReasonUnused: policy.Unused}[why]
 	b.remember(s.e, out)
 	return nil
 }
@@ -180,6 +182,9 @@ func (b *modelBatch) Remember(e *nostr.Event, why policy.Outcome) error {
 	}
 	a := e.Address()
 	v, ok := b.slots[a]
+	if why == policy.Deleted {
+		b.usedMarks(e)
+	}
 	switch {
 	case why == policy.Withdraw && a == "":
 		why = policy.Refuse

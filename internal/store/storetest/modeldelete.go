@@ -11,23 +11,24 @@ import (
 )
 
 // delete does what most of the tags name, and keeps the rest for later.
-func (b *modelBatch) delete(del stored, tags nostr.Tags, most int) {
+func (b *modelBatch) delete(del stored, tags nostr.Tags, most int) (used bool) {
 	for i, t := range tags {
 		if most == 0 {
 			b.unfinished = append(b.unfinished, left{del, tags[i:]})
 			slices.SortFunc(b.unfinished, func(x, y left) int {
 				return cmp.Or(x.del.e.PubKey.Compare(y.del.e.PubKey), cmp.Compare(x.del.seq, y.del.seq))
 			})
-			return
+			return used
 		}
 		if t.Name() == "e" || t.Name() == "a" {
 			most--
-			b.deleteNamed(del.e, t)
+			used = b.deleteNamed(del.e, t) || used
 		}
 	}
+	return used
 }
 
-func (b *modelBatch) deleteNamed(del *nostr.Event, t nostr.Tag) {
+func (b *modelBatch) deleteNamed(del *nostr.Event, t nostr.Tag) (used bool) {
 	id, idErr := nostr.ParseID(t.Value())
 	a, aErr := nip34.ParseAddress(t.Value())
 	switch {
@@ -37,8 +38,9 @@ func (b *modelBatch) deleteNamed(del *nostr.Event, t nostr.Tag) {
 		here := ok && s.e.PubKey == del.PubKey && s.e.Kind != nostr.KindDeletion && s.e.Kind != nostr.KindVanish
 		w, waits := b.waits[id]
 		waits = waits && w.Event.PubKey == del.PubKey && w.Event.Kind != nostr.KindDeletion && w.Event.Kind != nostr.KindVanish
-		if at, ok := b.deletedIDs[m]; ok || b.mayMark(del.PubKey, here || waits) {
-			b.deletedIDs[m] = max(del.CreatedAt, at)
+		used = here || waits
+		if f, ok := b.deletedIDs[m]; ok || b.mayMark(del.PubKey, used) {
+			b.deletedIDs[m] = b.newer(f, del, used)
 		}
 		if waits {
 			b.remember(w.Event, policy.Deleted)
@@ -48,16 +50,19 @@ func (b *modelBatch) deleteNamed(del *nostr.Event, t nostr.Tag) {
 		}
 	case t.Name() == "a" && aErr == nil && a.PubKey == del.PubKey:
 		key := a.String()
-		at, ok := b.deletedAddresses[key]
-		if ok && at >= del.CreatedAt {
-			return
+		f, ok := b.deletedAddresses[key]
+		if b.stands(f) && f.time >= del.CreatedAt {
+			return false
 		}
 		v := b.slots[key]
 		here := v.live && v.time <= del.CreatedAt
 		w, waits := b.waitingAt(key)
 		waits = waits && w.Event.CreatedAt <= del.CreatedAt
-		if ok || b.mayMark(del.PubKey, here || waits) {
-			b.deletedAddresses[key] = del.CreatedAt
+		used = here || waits
+		if ok || b.mayMark(del.PubKey, used) {
+			f = b.newer(f, del, used)
+			f.author = del.PubKey
+			b.deletedAddresses[key] = f
 		}
 		if waits {
 			b.remember(w.Event, policy.Deleted)
@@ -66,6 +71,7 @@ func (b *modelBatch) deleteNamed(del *nostr.Event, t nostr.Tag) {
 			_ = b.Remove(v.id, store.ReasonDeleted)
 		}
 	}
+	return used
 }
 
 // mayMark counts another mark, unless there are too many and it is for nothing that is here.

@@ -15,8 +15,11 @@ import (
 )
 
 func (b *modelBatch) remember(e *nostr.Event, why policy.Outcome) {
+	if why == policy.Unused && b.agedOf(e.PubKey) >= b.m.maxUnused() {
+		why = policy.Refuse
+	}
 	byRules := why == policy.Refuse || why.Orphan() || why == policy.Withdraw
-	other := why == policy.Superseded || why == policy.Deleted || why == policy.Expired || why == policy.Vanished || why == policy.Lapsed
+	other := why == policy.Superseded || why == policy.Deleted || why == policy.Expired || why == policy.Vanished || why == policy.Lapsed || why == policy.Unused
 	kept := keptOf(e)
 	if !byRules && !other || valuesOf(named(e)) > 64 && why.Orphan() {
 		return
@@ -27,6 +30,9 @@ func (b *modelBatch) remember(e *nostr.Event, why policy.Outcome) {
 	r := memory{e: kept, why: why, due: b.m.now() + 7*24*3600 + n%(24*3600)}
 	if why == policy.Lapsed {
 		r.due = b.m.now() + 24*3600 + n%3600
+	}
+	if why == policy.Unused {
+		r.due = b.m.now() + gate + n%(24*3600)
 	}
 	if byRules {
 		r.epoch = b.epoch

@@ -89,7 +89,7 @@ func (b *modelBatch) undelete(del *nostr.Event) {
 		m := mark{id, del.PubKey}
 		switch {
 		case t.Name() == "e" && idErr == nil:
-			if at, ok := b.deletedIDs[m]; ok && at <= r.until {
+			if f, ok := b.deletedIDs[m]; ok && f.time <= r.until {
 				delete(b.deletedIDs, m)
 				b.marks[del.PubKey]--
 				if rec, ok := b.memory[id]; ok && rec.e.PubKey == del.PubKey {
@@ -97,7 +97,7 @@ func (b *modelBatch) undelete(del *nostr.Event) {
 				}
 			}
 		case t.Name() == "a" && aErr == nil && a.PubKey == del.PubKey:
-			if at, ok := b.deletedAddresses[a.String()]; ok && at <= r.until {
+			if f, ok := b.deletedAddresses[a.String()]; ok && f.time <= r.until {
 				delete(b.deletedAddresses, a.String())
 				b.marks[del.PubKey]--
 				b.vacate(a.String(), r.until)

@@ -26,6 +26,9 @@ func Compare(t *testing.T, seed uint64, steps int, a, b Disk) {
 	if h.r.IntN(2) == 0 {
 		h.opt.DeleteAtOnce, h.opt.MaxMarks = 1+h.r.IntN(2), int64(1+h.r.IntN(6))
 	}
+	if h.r.IntN(2) == 0 {
+		h.opt.MaxUnused = int64(1 + h.r.IntN(4))
+	}
 	h.disks = [2]Disk{a.Fresh(t), b.Fresh(t)}
 	for i, d := range h.disks {
 		h.stores[i] = d.Open(t, h.opt)
@@ -65,6 +68,10 @@ func (h *history) step() {
 	}
 	if h.r.IntN(60) == 0 {
 		h.now += int64(h.r.IntN(9 * day))
+		h.note("clock +%d", h.now-Start)
+	}
+	if h.r.IntN(80) == 0 {
+		h.now += int64(h.r.IntN(120 * day))
 		h.note("clock +%d", h.now-Start)
 	}
 	if h.r.IntN(25) == 0 {
@@ -141,7 +148,7 @@ func firstDifference(x, y string) string {
 // operation is one random change.
 func (h *history) operation(b [2]Batch) {
 	e := h.world.Event(h.now)
-	switch n := h.r.IntN(105); {
+	switch n := h.r.IntN(111); {
 	case n < 45:
 		src := store.Source(h.r.IntN(4))
 		h.note("add %d %s", e.Kind, e.ID.String()[:6])
@@ -211,6 +218,19 @@ func (h *history) operation(b [2]Batch) {
 		name, value := h.world.Row()
 		h.note("row %q, %d bytes", name, len(value))
 		both(h, "row", func(i int) (string, error) { return "", b[i].SetRow(name, value) })
+	case n < 103:
+		max := h.r.IntN(5)
+		h.note("age %d", max)
+		both(h, "age", func(i int) (string, error) {
+			next, n, err := b[i].AgeDue(time.Unix(h.now, 0), max)
+			return fmt.Sprint(next.Unix(), n), err
+		})
+	case n < 105:
+		h.note("sweep")
+		both(h, "sweep", func(i int) (string, error) {
+			more, err := b[i].SweepMarks(time.Unix(h.now, 0), 1<<30)
+			return fmt.Sprint(more), err
+		})
 	default:
 		max := h.r.IntN(5)
 		h.note("expire %d", max)
