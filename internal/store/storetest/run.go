@@ -9,7 +9,7 @@ func Run(t *testing.T, disk Disk) {
 		cases []testCase
 	}{
 		{"batch", batchCases}, {"feed", feedCases}, {"query", queryCases}, {"replace", replaceCases},
-		{"delete", deleteCases}, {"expire", expireCases}, {"remember", rememberCases}, {"forget", forgetCases}, {"wait", waitCases},
+		{"delete", deleteCases}, {"unused", unusedCases}, {"expire", expireCases}, {"remember", rememberCases}, {"forget", forgetCases}, {"wait", waitCases},
 		{"lookup", lookupCases}, {"about", aboutCases},
 		{"count", countCases},
 		{"vanish", vanishCases},
