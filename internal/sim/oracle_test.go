@@ -279,13 +279,13 @@ func (o oracle) faults() []string {
 	newest, visible := o.newest()
 	for _, u := range o.connected() {
 		for _, e := range o.sources[u] {
-			if o.served[e.ID] == nil && o.gives(u, w.wants[u], e) && (w.reaches(w.wants[u], e) || w.reachesLate(w.wants[u], e)) && w.accepts(e) && o.against(e, newest, o.ever) == "" {
+			if o.served[e.ID] == nil && !o.mayBeAged(e) && o.gives(u, w.wants[u], e) && (w.reaches(w.wants[u], e) || w.reachesLate(w.wants[u], e)) && w.accepts(e) && o.against(e, newest, o.ever) == "" {
 				out = append(out, fmt.Sprintf("%s is missing and on %s", tell(e), u))
 			}
 		}
 	}
 	for _, e := range o.ever {
-		if o.served[e.ID] == nil && o.against(e, newest, o.ever) == "" && (e.Kind != 30617 || w.accepts(e)) {
+		if o.served[e.ID] == nil && !o.mayBeAged(e) && o.against(e, newest, o.ever) == "" && (e.Kind != 30617 || w.accepts(e)) {
 			out = append(out, fmt.Sprintf("%s was served and is gone", tell(e)))
 		}
 	}
@@ -296,12 +296,36 @@ func (o oracle) faults() []string {
 			out = append(out, fmt.Sprintf("%s is forged", tell(e)))
 		case o.against(e, visible, o.served) != "":
 			out = append(out, fmt.Sprintf("%s is served though %s", tell(e), o.against(e, visible, o.served)))
+		case o.isAged(e):
+			out = append(out, fmt.Sprintf("%s is served though it is old and deletes nothing", tell(e)))
 		case e.Kind == 30617 && !w.accepts(e), possible[e.ID] == nil:
 			out = append(out, fmt.Sprintf("%s is served without a reason", tell(e)))
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// skewed is by how much a relay's clock may have been wrong.
+const skewed = 3 * 24 * 3600
+
+// mayBeAged reports whether a deletion may be served no more, as it is old: what it has removed or kept away here nobody can tell from
+// the outside.
+func (o oracle) mayBeAged(e *nostr.Event) bool {
+	return e.Kind == nostr.KindDeletion && e.CreatedAt+30*24*3600 <= o.now+skewed
+}
+
+// isAged reports whether a deletion is to be served no more: nothing was ever made that it deletes.
+func (o oracle) isAged(e *nostr.Event) bool {
+	if e.Kind != nostr.KindDeletion || e.CreatedAt+30*24*3600 > o.now-skewed {
+		return false
+	}
+	for _, x := range o.all {
+		if deletes(e, x) {
+			return false
+		}
+	}
+	return true
 }
 
 // possible is everything that may have been accepted in some order of arrival, with everything that has ever been made.
