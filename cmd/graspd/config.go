@@ -56,6 +56,9 @@ type Config struct {
 
 	// Bootstrap relays are always connected, and may have private addresses.
 	Bootstrap []string
+	// Mailboxes asks the relays that participants write to, and IndexRelays are asked which these are.
+	Mailboxes   bool
+	IndexRelays []string
 	// Sync switches the filling from other relays.
 	Sync bool
 	// SyncAllowPrivate allows loopback, private and link-local addresses in announcements.
@@ -84,7 +87,7 @@ type Config struct {
 
 // door is what a node and an import have in common.
 func (c *Config) door(service grasp.Service, lists policy.Lists, log *slog.Logger) node.Config {
-	n := node.Config{Dir: c.Data, Service: service, MinPoW: c.MinPoW, Lists: lists, Version: versionString(), Store: c.storeOptions(), Logger: log}
+	n := node.Config{Dir: c.Data, Service: service, MinPoW: c.MinPoW, Lists: lists, Mailboxes: c.Mailboxes, Version: versionString(), Store: c.storeOptions(), Logger: log}
 	if len(c.Archive) > 0 {
 		n.Archive = &node.Archive{ReadOnly: c.ArchiveReadOnly}
 	}
@@ -116,7 +119,8 @@ func (c *Config) node(service grasp.Service, lists policy.Lists, bootstrap []gra
 		n.Backups = &c.Backups
 	}
 	if c.Sync {
-		n.Sync = &node.Sync{Bootstrap: bootstrap, AllowPrivate: c.SyncAllowPrivate, Engine: c.engine()}
+		index, _ := c.index()
+		n.Sync = &node.Sync{Bootstrap: bootstrap, Index: index, AllowPrivate: c.SyncAllowPrivate, Engine: c.engine()}
 	}
 	return n
 }

@@ -73,6 +73,7 @@ func (c *Config) policySettings() []setting {
 		list("allow-repositories", "", "repositories that are carried, and no others: 30617:key:identifier, naddr, npub/identifier, or an npub for all of its author's", &c.AllowRepositories).as("REPOSITORY,…|@FILE"),
 		list("deny-repositories", "", "repositories that are not carried, in the same way", &c.DenyRepositories).as("REPOSITORY,…|@FILE"),
 		list("archive", "", "carry repositories that do not list this relay, too (GRASP-05): all, an author, a repository, an identifier, or the wss:// URL of a relay whose repositories are mirrored; reread on SIGHUP", &c.Archive).as("ENTRY,…|@FILE"),
+		boolean("mailboxes", "false", "take participants' lists of relays, and fill from those that they write to, once a day and after all else (GRASP-03); not without --sync, nor with --private", &c.Mailboxes),
 	}
 }
 
@@ -104,6 +105,7 @@ func (c *Config) serveSettings() []setting {
 		list("admin-hosts", "", "host names under which the private listener may be asked for, beside addresses and names without a dot", &c.AdminHosts).as("HOST,…"),
 		prefixes("trusted-proxies", "", "addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed; set it behind one", &c.TrustedProxies).as("CIDR,…"),
 		list("bootstrap", "", "relay URLs to fill from, as if every repository named them; may be repeated or comma-separated", &c.Bootstrap).as("URL,…"),
+		list("index-relays", "", "relay URLs that are asked for the lists of participants, where --mailboxes is on; may be repeated or comma-separated", &c.IndexRelays).as("URL,…"),
 		boolean("sync", "true", "fill from other relays", &c.Sync),
 		boolean("sync-allow-private", "false", "dial loopback, private and link-local addresses too, for events and git data", &c.SyncAllowPrivate),
 		duration("sync-batch-window", e.BatchWindow, 10*time.Millisecond, "longest time in which changes of what is wanted are gathered", &c.SyncBatchWindow),
@@ -343,14 +345,33 @@ func (c *Config) service() (grasp.Service, error) {
 }
 
 // bootstrap returns the normalised bootstrap relays and what is wrong with the others.
-func (c *Config) bootstrap() (urls []grasp.RelayURL, problems []string) {
-	for _, raw := range c.Bootstrap {
+func (c *Config) bootstrap() ([]grasp.RelayURL, []string) {
+	return relayURLs("--bootstrap", c.Bootstrap)
+}
+
+// index returns the normalised index relays, and what is wrong with the others and with asking for mailboxes.
+func (c *Config) index() ([]grasp.RelayURL, []string) {
+	urls, problems := relayURLs("--index-relays", c.IndexRelays)
+	switch {
+	case c.Mailboxes && !c.Sync:
+		problems = append(problems, "--mailboxes: what participants write comes from other relays; leave --sync=false out")
+	case c.Mailboxes && c.Private:
+		problems = append(problems, "--mailboxes: other relays would learn who takes part in a service that is --private; leave one of the two out")
+	case !c.Mailboxes && len(c.IndexRelays) > 0:
+		problems = append(problems, "--index-relays: of no effect without --mailboxes; add that, or leave it out")
+	}
+	return urls, problems
+}
+
+// relayURLs returns the normalised URLs of a list, and what is wrong with the others.
+func relayURLs(flag string, list []string) (urls []grasp.RelayURL, problems []string) {
+	for _, raw := range list {
 		u, err := grasp.NormalizeRelay(raw)
 		if err == nil && !strings.ContainsAny(raw, ".:") {
 			err = errors.New("want a relay URL such as wss://relay.example.org")
 		}
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("--bootstrap: %q is not allowed: %v", raw, err))
+			problems = append(problems, fmt.Sprintf("%s: %q is not allowed: %v", flag, raw, err))
 			continue
 		}
 		if !slices.Contains(urls, u) {

@@ -22,7 +22,7 @@ func groups() []group {
 		{"What is accepted", []string{"min-pow", "allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories", "archive", "archive-read-only"}},
 		{"A service for its members alone", []string{"private", "members"}},
 		{"Repositories", []string{"git", "contributors", "git-program", "git-max-push", "git-max-repository", "git-max-author", "git-max-data", "git-processes", "git-cache"}},
-		{"Filling from other relays and git servers", []string{"sync", "git-sync", "git-sync-concurrency", "sync-allow-private", "sync-max-relays"}},
+		{"Filling from other relays and git servers", []string{"sync", "git-sync", "git-sync-concurrency", "mailboxes", "index-relays", "sync-allow-private", "sync-max-relays"}},
 		{"The operator's page and programs that watch", []string{"admin-listen", "admin-pubkeys", "admin-hosts", "check"}},
 		{"Backups that graspd makes by itself", []string{"backup-dir", "backup-every", "backup-keep", "backup-rate"}},
 		{"Disk, memory and log", []string{"disk-floor", "store-cache", "log-level", "log-format", "quiet"}},

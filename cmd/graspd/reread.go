@@ -34,11 +34,12 @@ func settleServe(args []string, std stdio, env environment) (s settled, problems
 		problems = append(problems, err.Error())
 	}
 	_, bad := s.bootstrap()
+	_, amiss := s.index()
 	_, strange := s.admins()
 	lists, wrong := s.Config.lists()
 	circle, unknown := s.members()
 	s.lists, s.circle = lists, circle
-	return s, slices.Concat(problems, bad, strange, unknown, wrong, s.archive(), s.backupsBeside()), nil
+	return s, slices.Concat(problems, bad, amiss, strange, unknown, wrong, s.archive(), s.backupsBeside()), nil
 }
 
 // recorded lets settings note the texts that they are set to, by their flags.

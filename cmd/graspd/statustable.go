@@ -43,10 +43,18 @@ func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 	for _, c := range status.Columns() {
 		fmt.Fprint(t, strings.ToUpper(c.Title), "\t")
 	}
-	fmt.Fprintln(t, "NEXT ATTEMPT")
-	bootstrap := false
+	fmt.Fprint(t, "NEXT ATTEMPT")
+	bootstrap, why := false, slices.ContainsFunc(s.Sync.Relays, func(r status.Relay) bool { return r.Mailbox > 0 || r.Index })
+	if why {
+		fmt.Fprint(t, "\tWHY")
+	}
+	fmt.Fprintln(t)
 	for _, r := range s.Sync.Relays {
-		fmt.Fprintln(t, strings.Join(row(r, now), "\t"))
+		cells := row(r, now)
+		if why {
+			cells = append(cells, r.Why())
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
 		bootstrap = bootstrap || r.Bootstrap
 	}
 	if err := t.Flush(); err != nil {

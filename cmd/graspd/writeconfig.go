@@ -20,8 +20,9 @@ func configCommand(_ context.Context, args []string, std stdio, env environment)
 		return err
 	}
 	_, bad := c.bootstrap()
+	_, amiss := c.index()
 	_, wrong := c.lists()
-	if err := misused(slices.Concat(problems, bad, wrong, c.backupsBeside())); err != nil {
+	if err := misused(slices.Concat(problems, bad, amiss, wrong, c.backupsBeside())); err != nil {
 		return err
 	}
 	writeConfig(std.out, rows, inForce)

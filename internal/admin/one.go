@@ -87,7 +87,7 @@ func relayFacts(r *status.Relay, now time.Time) []fact {
 		turn = status.Span(r.Turn.Duration)
 	}
 	return []fact{
-		{"phase", "phase", r.Phase}, {"health", "health", string(r.Health)}, {"bootstrap", "bootstrap", yes(r.Bootstrap)},
+		{"phase", "phase", r.Phase}, {"health", "health", string(r.Health)}, {"bootstrap", "bootstrap", yes(r.Bootstrap)}, {"why", "known as", r.Why()},
 		{"alive", "last alive", moment(r.LastAlive)}, {"failures", "failures in a row", count(r.Failures)}, {"failing", "failing since", moment(r.FailingSince)},
 		{"behind", "behind for", status.Span(r.Behind.Truncate(time.Minute))},
 		{"want-repositories", "repositories wanted", count(r.Want.Repositories)}, {"confirmed-repositories", "repositories confirmed", count(r.Confirmed.Repositories)},

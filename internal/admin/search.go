@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// chooseRelays are those that fit a search: a part of their URL or of why they fail, a state, or "bootstrap".
+// chooseRelays are those that fit a search: a part of their URL or of why they fail, a state, "bootstrap" or "mailbox".
 func chooseRelays(all []status.Relay, w where) []status.Relay {
 	if w.Query == "" && w.State == "" {
 		return all
@@ -19,7 +19,7 @@ func chooseRelays(all []status.Relay, w where) []status.Relay {
 		if w.State != "" && r.State() != w.State {
 			continue
 		}
-		if strings.Contains(string(r.URL), q) || q == r.State() || q == "bootstrap" && r.Bootstrap || strings.Contains(strings.ToLower(string(r.Cause)), q) {
+		if strings.Contains(string(r.URL), q) || q == r.State() || q == "bootstrap" && r.Bootstrap || q == "mailbox" && r.Mailbox > 0 || strings.Contains(strings.ToLower(string(r.Cause)), q) {
 			out = append(out, *r)
 		}
 	}

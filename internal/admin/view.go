@@ -96,6 +96,8 @@ func urgency(r status.Relay) int {
 	switch {
 	case r.Bootstrap && !r.Connected:
 		return 0
+	case r.OnlyMailbox && r.Failures == 0: // between two visits
+		return 7
 	case r.Health != status.Dead && r.Behind >= longBehind:
 		return 1
 	case r.Health == status.Dead:

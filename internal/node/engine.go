@@ -16,6 +16,7 @@ func (n *Node) newEngine(who Identity) *relaysync.Engine {
 	c, s := n.cfg, n.cfg.Sync
 	e := s.Engine
 	e.Store, e.Door, e.Service, e.Bootstrap, e.Lists = n.Store, n.Door, c.Service, s.Bootstrap, c.Lists
+	e.Index, e.Peer.Mailboxes = s.Index, c.Mailboxes
 	e.Self, e.Sign = who.PubKey, who.Sign
 	e.Faults = n.faults
 	if n.peers != nil {
@@ -40,10 +41,10 @@ func (n *Node) newEngine(who Identity) *relaysync.Engine {
 	return relaysync.New(e)
 }
 
-// typed reports whether the operator has typed the URL of a relay, to fill from or to archive, whatever its address.
+// typed reports whether the operator has typed the URL of a relay, to fill from, to archive or as an index, whatever its address.
 func (n *Node) typed(u grasp.RelayURL) bool {
 	_, archived := n.rules.Load().Lists.Archive.Hosts[u]
-	return archived || slices.Contains(n.cfg.Sync.Bootstrap, u)
+	return archived || slices.Contains(n.cfg.Sync.Bootstrap, u) || slices.Contains(n.cfg.Sync.Index, u)
 }
 
 // clock is the steady clock and the wall clock, which has no monotonic reading, so that one that is set, or a machine that slept, is

@@ -58,6 +58,7 @@ type Config struct {
 	Sync        *Sync                    // nil fills from nobody
 	Private     *Private                 // nil is for everybody
 	Backups     *Backups                 // nil makes none by itself
+	Mailboxes   bool                     // lists of relays are taken of participants, who are asked for where they write (GRASP-03)
 	Archive     *Archive                 // how what Lists.Archive names is archived; nil where that is not to be
 	Identity    func() (Identity, error) // asked once the store is open; nil is the key in Dir
 	Now         func() time.Time         // the wall clock; nil is time.Now
@@ -67,10 +68,11 @@ type Config struct {
 // Sync says how a node fills itself from other relays.
 type Sync struct {
 	Bootstrap    []grasp.RelayURL
+	Index        []grasp.RelayURL // asked for participants' lists of relays, where mailboxes are asked
 	AllowPrivate bool             // dial private addresses too
 	Dialer       relaysync.Dialer // nil is the network
 
-	// Engine is the rest; Store, Door, Service, Bootstrap, Lists, Self, Sign, Dialer, Now and Faults are filled in, and Logger where it is nil.
+	// Engine is the rest; Store, Door, Service, Bootstrap, Index, Peer.Mailboxes, Lists, Self, Sign, Dialer, Now and Faults are filled in, and Logger where it is nil.
 	Engine relaysync.Config
 }
 
@@ -174,7 +176,7 @@ func (c Config) withDefaults() Config {
 // rules are those that the settings and these lists make.
 func (c Config) rules(l policy.Lists) policy.Rules {
 	return policy.Rules{
-		Service: c.Service, MinPoW: c.MinPoW, Lists: l, Git: c.Git != nil, Contributors: c.Git != nil && c.Git.Contributors,
+		Service: c.Service, MinPoW: c.MinPoW, Lists: l, Git: c.Git != nil, Contributors: c.Git != nil && c.Git.Contributors, Mailboxes: c.Mailboxes,
 	}
 }
 
@@ -197,6 +199,9 @@ func (n *Node) information(info nip11.Document, l policy.Lists) nip11.Document {
 		info.SupportedGRASPs = []string{"GRASP-01"}
 		if c.Git.Sync != nil && c.Sync != nil {
 			info.SupportedGRASPs = append(info.SupportedGRASPs, "GRASP-02")
+			if c.Mailboxes {
+				info.SupportedGRASPs = append(info.SupportedGRASPs, "GRASP-03")
+			}
 			if archive != nil {
 				info.SupportedGRASPs = append(info.SupportedGRASPs, "GRASP-05")
 			}

@@ -38,6 +38,8 @@ type Options struct {
 	Engine       func(*relaysync.Config) // changes what the engine gets
 	Git          bool                    // it hosts repositories
 	Archive      []string                // what it archives, as operators name it
+	Mailboxes    bool                    // it asks participants\' mailboxes
+	Index        []grasp.RelayURL        // which these are it asks there
 	Contributors bool                    // pull requests are pushed to it (GRASP-06)
 }
 
@@ -151,11 +153,11 @@ func (g *Graspd) start() error {
 		verifier = testkit.Marks{}
 	}
 	c := node.Config{
-		Service: g.Service, MinPoW: g.MinPoW, Verifier: verifier, Door: g.Door, Limits: g.Limits, Ping: g.Ping, Now: g.now, Identity: g.identity,
+		Service: g.Service, MinPoW: g.MinPoW, Mailboxes: g.Mailboxes, Verifier: verifier, Door: g.Door, Limits: g.Limits, Ping: g.Ping, Now: g.now, Identity: g.identity,
 		Workers: 1, // several would take the events of one moment in an order of their own
 		Store:   store.Options{FS: g.fs, CacheBytes: 1 << 20, TableBytes: 256 << 10, FreeSpace: g.space},
 		Info:    nip11.Document{Name: g.Name},
-		Sync:    &node.Sync{Bootstrap: g.Bootstrap, Dialer: newDialer(g), Engine: relaysync.Config{PingEvery: g.Ping}},
+		Sync:    &node.Sync{Bootstrap: g.Bootstrap, Index: g.Index, Dialer: newDialer(g), Engine: relaysync.Config{PingEvery: g.Ping}},
 	}
 	ends := newEnds(g.w.log.Handler())
 	c.Logger = slog.New(ends).With(slog.String("graspd", g.Name))

@@ -15,9 +15,11 @@ func Words() []Word {
 		{"on the disk", "bytes that the event store takes", "store.bytes", "graspd_store_bytes"},
 		{"clients", "connected clients", "clients.connections", "graspd_relay_connections"},
 		{"subscriptions", "their open subscriptions", "clients.subscriptions", "graspd_relay_subscriptions"},
-		{"relays followed", "relays that hold a slot (--sync-max-relays): bootstrap relays, and those that repositories name", "sync.tracked", "ngit_sync_relays_tracked_total"},
+		{"relays followed", "relays that hold a slot (--sync-max-relays): bootstrap relays, those that repositories name, and mailboxes while they are asked", "sync.tracked", "ngit_sync_relays_tracked_total"},
 		{"connected", "of these, those with a connection now", "sync.connected", "ngit_sync_relays_connected_total"},
 		{"bootstrap", "a relay that was named with --bootstrap", "sync.relays.bootstrap", ""},
+		{"mailbox", "a relay to which so many people write who take part here (--mailboxes); where no repository names it, it is asked once a day", "sync.relays.mailbox_people", "graspd_sync_mailbox_people"},
+		{"index relay", "one that was named with --index-relays", "sync.relays.index", ""},
 	}, append(States(), []Word{
 		{"failures", "failures in a row since the relay last brought anything; the last one's cause stands beside", "sync.relays.failures", "ngit_sync_relay_failures"},
 		{"wanted", "repositories that are kept here and name the relay, and the root events of these", "sync.relays.want", "graspd_sync_wanted"},

@@ -15,9 +15,9 @@ import (
 type Relay struct {
 	URL          grasp.RelayURL `json:"url"`
 	Bootstrap    bool           `json:"bootstrap"`
-	Mailbox      int            `json:"mailbox_people"` // whose mailbox it is (GRASP-03)
-	Index        bool           `json:"index"`          // the operator named it for lists of relays
-	Phase        string         `json:"phase"`          // idle, waiting, dialing, syncing or live
+	Mailbox      int            `json:"mailbox_people,omitempty"` // whose mailbox it is (GRASP-03)
+	Index        bool           `json:"index,omitempty"`          // the operator named it for lists of relays
+	Phase        string         `json:"phase"`                    // idle, waiting, dialing, syncing or live
 	Health       Health         `json:"health"`
 	Want         Count          `json:"want"`
 	Confirmed    Count          `json:"confirmed"`
@@ -105,6 +105,7 @@ func Figures() []Figure {
 		{"ngit_sync_relay_status", "1 healthy, 2 degraded, 3 dead.", false, nil, func(r *Relay, tell told) { tell(r.Health.number()) }},
 		{"ngit_sync_relay_failures", "Failures in a row.", false, nil, func(r *Relay, tell told) { tell(float64(r.Failures)) }},
 		{"ngit_sync_gap_events_total", "Events that a live subscription should have brought and did not, found later.", true, nil, func(r *Relay, tell told) { tell(float64(r.Gaps)) }},
+		{"graspd_sync_mailbox_people", "Participants who say that they write to the relay (GRASP-03).", false, nil, func(r *Relay, tell told) { tell(float64(r.Mailbox)) }},
 		{"graspd_sync_wanted", "What is wanted of the relay, by item: repositories or roots (issues, patches, pull requests).", false, []string{"item"}, func(r *Relay, tell told) {
 			tell(float64(r.Want.Repositories), "repositories")
 			tell(float64(r.Want.Roots), "roots")

@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -36,6 +37,30 @@ func (r *Relay) State() string {
 		return string(Dead)
 	}
 	return r.Phase
+}
+
+// Why says for what the relay is known here: who names it, and whose mailbox it is.
+func (r *Relay) Why() string {
+	var why []string
+	if r.Bootstrap {
+		why = append(why, "bootstrap relay")
+	}
+	if r.Index {
+		why = append(why, "index relay")
+	}
+	switch n := r.Want.Repositories; {
+	case n == 1:
+		why = append(why, "named by 1 repository")
+	case n > 1:
+		why = append(why, fmt.Sprintf("named by %d repositories", n))
+	}
+	switch {
+	case r.Mailbox == 1:
+		why = append(why, "mailbox of 1 person")
+	case r.Mailbox > 1:
+		why = append(why, fmt.Sprintf("mailbox of %d people", r.Mailbox))
+	}
+	return strings.Join(why, ", ")
 }
 
 // States are all of these with their meaning, what needs looking after first.
