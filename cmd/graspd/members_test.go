@@ -59,7 +59,7 @@ func TestAPrivateService(t *testing.T) {
 	base := us.out.await(t, `at (http://\S+)/status.json\n`)
 	url, dir, now := cloneURL(t, us.url, owner.PubKey(), "tool"), t.TempDir(), time.Now().Unix()
 	as := func(key nostr.SecretKey, args ...string) []string {
-		return append([]string{"-c", "http.extraHeader=Authorization: " + credential(t, url, key)}, args...)
+		return append([]string{"-c", "http.http" + strings.TrimPrefix(string(us.url), "ws") + "/.extraHeader=Authorization: " + credential(t, url, key)}, args...)
 	}
 	git(t, dir, "init", "-q", "-b", "main")
 	tip := commitIn(t, dir, "one")

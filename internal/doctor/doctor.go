@@ -74,6 +74,7 @@ type examination struct {
 	told    func(Finding)
 	hosts   bool // the relay says that it hosts repositories
 	limited bool // the relay says that it is restricted
+	private bool // and that it is for members alone (GRASP-08)
 }
 
 // Examine looks at the relay and tells each finding as soon as there is one. It returns the worst level, and stops looking where nothing

@@ -46,6 +46,8 @@ type patient struct {
 	down      bool   // the web server does not reach graspd
 	noHosting bool
 	private   bool // subscriptions are refused
+	grasp08   bool // it says that it is private
+	shut      bool // and git is refused
 
 	published []string
 }
@@ -69,6 +71,11 @@ func (p *patient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(w, seen)
 	case strings.Contains(r.URL.Path, ".git/"):
 		io.Copy(io.Discard, r.Body)
+		if p.shut {
+			h.Set("WWW-Authenticate", `Nostr method="GET"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
 		if p.noGit != 0 {
 			h.Del("Access-Control-Allow-Origin")
 			w.WriteHeader(p.noGit)
@@ -83,6 +90,9 @@ func (p *patient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		grasps := `"GRASP-01"`
 		if p.noHosting {
 			grasps = ""
+		}
+		if p.grasp08 {
+			grasps += `,"GRASP-08"`
 		}
 		fmt.Fprintf(w, `{"name":"a relay","software":"graspd","version":"1","supported_grasps":[%s]}`, grasps)
 	default:
@@ -220,6 +230,19 @@ func TestAHealthyRelay(t *testing.T) {
 	}
 }
 
+// TestAHealthyPrivateRelay: that it refuses strangers is as it should be.
+func TestAHealthyPrivateRelay(t *testing.T) {
+	found, worst := examined(t, &patient{private: true, grasp08: true, shut: true, refuses: "auth-required: "}, nil)
+	for _, what := range []string{"websocket", "git", "pushes", "announcement"} {
+		if f, ok := found[what]; !ok || f.Level != doctor.Fine {
+			t.Errorf("%s: %+v", what, f)
+		}
+	}
+	if worst != doctor.Fine {
+		t.Errorf("%v %v", worst, found)
+	}
+}
+
 // TestAilments: each is found, told at its level with what to do, and what cannot be looked at behind it is not.
 func TestAilments(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -251,6 +274,8 @@ func TestAilments(t *testing.T) {
 		"sees nothing":        {p: patient{sees: "nobody"}, what: "address", level: doctor.Skipped},
 		"no upgrade":          {p: patient{noSocket: true}, what: "websocket", level: doctor.Fault, says: "Upgrade $http_upgrade"},
 		"members only":        {p: patient{private: true}, what: "websocket", level: doctor.Warning, says: "members only"},
+		"private, and reads":  {p: patient{grasp08: true, shut: true, refuses: "auth-required: "}, what: "websocket", level: doctor.Fault, says: "--private"},
+		"private, and clones": {p: patient{grasp08: true, private: true, refuses: "auth-required: "}, what: "git", level: doctor.Fault, says: "not by a 401"},
 		"no git":              {p: patient{noGit: http.StatusOK}, what: "git", level: doctor.Fault, says: "location /"},
 		"no git, no page":     {p: patient{noGit: http.StatusNotFound}, what: "git", level: doctor.Fault, says: "location /"},
 		"no hosting":          {p: patient{noHosting: true}, what: "git", level: doctor.Warning, says: "--git=false"},

@@ -65,6 +65,7 @@ func (x *examination) document(ctx context.Context) bool {
 		return false
 	}
 	x.hosts, x.limited = slices.Contains(d.SupportedGRASPs, "GRASP-01"), d.Limitation.RestrictedWrites || d.Limitation.AuthRequired
+	x.private = slices.Contains(d.SupportedGRASPs, "GRASP-08")
 	x.fine("relay", "%q, %s %s", d.Name, d.Software, d.Version)
 	x.clock(r.Header.Get("Date"), before)
 	return true
@@ -151,12 +152,21 @@ func (x *examination) gitRefs(ctx context.Context) bool {
 	switch {
 	case err != nil:
 		x.say("git", Fault, fmt.Sprintf("git's requests are not answered: %v", err), mend)
+	case x.private && x.shut(r) && r.Header.Get("Access-Control-Allow-Origin") == "*":
+		x.fine("git", "its requests get to graspd, which is private and refuses strangers")
+	case x.private:
+		x.say("git", Fault, fmt.Sprintf("the relay says that it is private, and a stranger's request of git is answered with %d, not by a 401 of graspd", r.StatusCode), mend)
 	case r.StatusCode != http.StatusNotFound || r.Header.Get("Access-Control-Allow-Origin") != "*":
 		x.say("git", Fault, fmt.Sprintf("git's requests do not get to graspd: %d for a repository that there is not", r.StatusCode), mend)
 	default:
 		x.fine("git", "its requests get to graspd")
 	}
 	return true
+}
+
+// shut reports whether an answer is that of a private service to strangers (GRASP-08).
+func (x *examination) shut(r *http.Response) bool {
+	return r.StatusCode == http.StatusUnauthorized && strings.HasPrefix(r.Header.Get("WWW-Authenticate"), "Nostr ")
 }
 
 // gitBodies sends a body that is larger than what web servers take where nobody told them.
@@ -169,7 +179,7 @@ func (x *examination) gitBodies(ctx context.Context) bool {
 	switch {
 	case err == nil && r.StatusCode == http.StatusRequestEntityTooLarge:
 		x.say("pushes", Fault, "the web server refuses bodies of more than a MiB: larger pushes fail", "nginx: client_max_body_size 0; proxy_request_buffering off;")
-	case err == nil && r.StatusCode == http.StatusNotFound, err != nil && ctx.Err() == nil:
+	case err == nil && r.StatusCode == http.StatusNotFound, err == nil && x.private && x.shut(r), err != nil && ctx.Err() == nil:
 		// graspd may hang up on a body that nobody asked for; that is an answer of its own.
 		x.fine("pushes", "large bodies get to graspd")
 	case err != nil:

@@ -70,6 +70,10 @@ func (x *examination) websocket(ctx context.Context) bool {
 	case err != nil:
 		x.say("websocket", Fault, fmt.Sprintf("no subscription: %v", err), mend)
 		return false
+	case x.private && strings.HasPrefix(refused, "auth-required:"):
+		x.fine("websocket", "a stranger's subscription is refused, as the relay is private")
+	case x.private:
+		x.say("websocket", Fault, "the relay says that it is private, and answers a stranger's subscription", "What answers is not graspd with --private: look at where the web server leads.")
 	case refused != "":
 		x.say("websocket", Warning, "the relay refuses subscriptions of strangers: "+refused, "")
 	default:
@@ -103,6 +107,8 @@ func (x *examination) announcement(ctx context.Context) bool {
 	}
 	last, err := x.publish(ctx, withdrawn)
 	switch {
+	case !first.OK && x.private && strings.HasPrefix(first.Reason, "auth-required:"):
+		x.fine("announcement", "a stranger's is refused, as the relay is private")
 	case !first.OK && x.limited:
 		x.say("announcement", Warning, "a test announcement is refused, as the relay takes those it knows alone: "+first.Reason, "")
 	case !first.OK:

@@ -132,3 +132,23 @@ func TestWhoIsNoMemberAnyMoreIsComparedWithNoMore(t *testing.T) {
 		w.wantStored(late)
 	})
 }
+
+// TestAPrivateRelayAsksNoMailboxes: where participants write is no member's, and what they take part in is nobody's business there.
+func TestAPrivateRelayAsksNoMailboxes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.mail = true
+		w.adjust = func(c *relaysync.Config) { c.Index, c.Guard = []grasp.RelayURL{indexURL}, &guard{} }
+		index, home := w.net.Relay(indexURL), w.net.Relay(homeURL)
+		w.start()
+		defer w.stop()
+		now := time.Now().Unix()
+		w.publish(testkit.Announcement(testkit.Key(1), now, "proj", ours))
+		w.publish(testkit.Issue(testkit.Key(2), now, testkit.RepositoryAddress(testkit.Key(1), "proj"), "broken"))
+		w.publish(relayList(2, homeURL))
+		wait(26 * time.Hour)
+		if n := index.Dials() + home.Dials(); n > 0 {
+			t.Errorf("%d dials", n)
+		}
+	})
+}

@@ -10,9 +10,10 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// newMailboxes returns an empty fold of participants' mailboxes; nil where none are asked.
+// newMailboxes returns an empty fold of participants' mailboxes; nil where none are asked, and of a private service, whose participants'
+// relays are no members'.
 func newMailboxes(c Config) *mailbox.Fold {
-	if !c.Peer.Mailboxes {
+	if !c.Peer.Mailboxes || c.Guard != nil {
 		return nil
 	}
 	return mailbox.New(c.Service, c.Index, policy.Partakes, mailbox.Bounds{})
