@@ -134,5 +134,9 @@ func (c *Config) engine() relaysync.Config {
 
 // storeOptions are what the settings say of the store.
 func (c *Config) storeOptions() store.Options {
-	return store.Options{CacheBytes: c.Cache, Floor: uint64(max(1, c.DiskFloor))} // a floor of 0 bytes would be the default
+	o := store.Options{CacheBytes: c.Cache, Floor: uint64(c.DiskFloor)}
+	if c.DiskFloor <= 0 { // which would be the defaults
+		o.Floor, o.InodeFloor = 1, 1
+	}
+	return o
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 	"github.com/graspd/graspd/internal/testkit"
 )
 
@@ -164,6 +165,54 @@ func TestDiskFull(t *testing.T) {
 }
 
 // TestReadOnlyDisk: the relay says so and does not start; what only reads works.
+// TestNoInodes: files that take all inodes of the disk end the storing before they are gone, and not the serving; when they go it
+// goes on.
+func TestNoInodes(t *testing.T) {
+	if !withDisks(t) {
+		return
+	}
+	disk := mount(t, "80m,nr_inodes=1000") // of which 50 stay free
+	serving := serveChild(t, filepath.Join(disk, "data"), "--disk-floor", "1MiB")
+	u := address(t, serving)
+	c := dial(t, u)
+	at := serving.out.await(t, `at (http://\S+)/status.json\n`)
+	now := time.Now().Unix()
+	ann := testkit.Announcement(testkit.Key(1), now, "proj", "wss://relay.example.org")
+	c.publish(ann)
+	inodes, err := store.InodesOf(disk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(disk, "other")
+	if err := os.Mkdir(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range inodes.Free - 49 {
+		if err := os.WriteFile(filepath.Join(other, fmt.Sprint(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := testkit.Issue(testkit.Key(2), now, testkit.RepositoryAddress(testkit.Key(1), "proj"), "no inode")
+	c.send(nostr.AppendEventMsg(nil, refused))
+	if ok, is := c.next().(nostr.OK); !is || ok.OK || !strings.HasPrefix(ok.Reason, "error: storage full") {
+		t.Errorf("%+v", ok)
+	}
+	code, out, errs := call(t, "", nil, "status", "--admin", at)
+	if code != exitFail || !strings.Contains(errs, "no free inodes left") || !strings.Contains(out, " free on the disk, 4") {
+		t.Errorf("status: %d %s%s", code, out, errs)
+	}
+	reader := dial(t, u)
+	reader.send(nostr.AppendReq(nil, "s", nostr.Filter{IDs: []nostr.ID{ann.ID}}))
+	reader.awaitEvent(ann)
+	if err := os.RemoveAll(other); err != nil {
+		t.Fatal(err)
+	}
+	c.publish(refused)
+	if code, out, errs := call(t, "", nil, "status", "--admin", at); code != exitOK {
+		t.Errorf("status: %d %s%s", code, out, errs)
+	}
+}
+
 func TestReadOnlyDisk(t *testing.T) {
 	if !withDisks(t) {
 		return

@@ -10,6 +10,7 @@ import (
 
 	"github.com/graspd/graspd/internal/doctor"
 	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // TestTheDoctorLooksAtARelay that runs here, whose only fault is that it is nowhere else; its test announcement leaves nothing.
@@ -68,11 +69,15 @@ func TestDisksAreLookedAt(t *testing.T) {
 		disk         disk
 		free, inodes doctor.Level
 	}{
-		{disk{free: 10 * floor, inodes: 1_000_000, allInodes: 2_000_000}, doctor.Fine, doctor.Fine},
-		{disk{free: floor * 3 / 2, inodes: 1_000_000, allInodes: 2_000_000}, doctor.Warning, doctor.Fine},
-		{disk{free: floor, inodes: 1_000_000, allInodes: 2_000_000}, doctor.Fault, doctor.Fine},
-		{disk{free: 10 * floor, inodes: 50_000, allInodes: 2_000_000}, doctor.Fine, doctor.Warning},
-		{disk{free: 10 * floor, inodes: 500, allInodes: 2_000_000}, doctor.Fine, doctor.Fault},
+		{disk{10 * floor, store.Inodes{Free: 1_000_000, All: 2_000_000}}, doctor.Fine, doctor.Fine},
+		{disk{floor * 3 / 2, store.Inodes{Free: 1_000_000, All: 2_000_000}}, doctor.Warning, doctor.Fine},
+		{disk{floor, store.Inodes{Free: 1_000_000, All: 2_000_000}}, doctor.Fault, doctor.Fine},
+		{disk{10 * floor, store.Inodes{Free: 50_000, All: 2_000_000}}, doctor.Fine, doctor.Warning},
+		{disk{10 * floor, store.Inodes{Free: 10_000, All: 2_000_000}}, doctor.Fine, doctor.Warning},
+		{disk{10 * floor, store.Inodes{Free: 9_999, All: 2_000_000}}, doctor.Fine, doctor.Fault},
+		{disk{10 * floor, store.Inodes{Free: 40_000, All: 65_536}}, doctor.Fine, doctor.Fine},
+		{disk{10 * floor, store.Inodes{Free: 5_000, All: 65_536}}, doctor.Fine, doctor.Warning},
+		{disk{10 * floor, store.Inodes{Free: 3_000, All: 65_536}}, doctor.Fine, doctor.Fault},
 		{disk{free: 10 * floor}, doctor.Fine, doctor.Fine}, // btrfs has no number of inodes
 	} {
 		var asked []string
@@ -93,6 +98,10 @@ func TestDisksAreLookedAt(t *testing.T) {
 		if strings.Join(asked, " ") != "/data/graspd /data /" {
 			t.Errorf("looked at %s", asked)
 		}
+	}
+	low := func(string) (disk, error) { return disk{floor, store.Inodes{Free: 1, All: 2_000_000}}, nil }
+	if got := examineDisk("/data", 0, low); len(got) != 2 || got[1].Level != doctor.Warning { // the operator wants no floor
+		t.Errorf("%+v", got)
 	}
 	if got := examineDisk("/data", floor, func(string) (disk, error) { return disk{}, errors.New("input/output error") }); len(got) != 1 || got[0].Level != doctor.Skipped {
 		t.Errorf("%+v", got)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/graspd/graspd/internal/doctor"
 	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // What a relay should have of this machine at least.
@@ -30,14 +31,17 @@ func examineHere(ctx context.Context, c *Config, tell func(doctor.Finding)) {
 }
 
 // disk is what a file system has left.
-type disk struct{ free, inodes, allInodes uint64 }
+type disk struct {
+	free   uint64
+	inodes store.Inodes
+}
 
 func statDisk(dir string) (disk, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {
 		return disk{}, err
 	}
-	return disk{free: s.Bavail * uint64(s.Bsize), inodes: s.Ffree, allInodes: s.Files}, nil
+	return disk{free: s.Bavail * uint64(s.Bsize), inodes: store.Inodes{Free: s.Ffree, All: s.Files}}, nil
 }
 
 // examineDisk looks at the file system of the data, or of the nearest directory above it that there is.
@@ -61,14 +65,18 @@ func examineDisk(dir string, floor uint64, stat func(string) (disk, error)) []do
 	case d.free < 2*floor:
 		free.Level, free.Mend = doctor.Warning, fmt.Sprintf("At --disk-floor (%s) nothing is stored any more. Make room soon.", sizeText(int64(floor)))
 	}
-	inodes := doctor.Finding{What: "inodes", Text: fmt.Sprintf("%d free at %s", d.inodes, at)}
+	inodes := doctor.Finding{What: "inodes", Text: fmt.Sprintf("%d free at %s", d.inodes.Free, at)}
+	kept := uint64(1)
+	if floor > 0 {
+		kept = d.inodes.Floor(store.DefaultInodeFloor)
+	}
 	switch {
-	case d.allInodes == 0: // file systems that make them as they go
+	case d.inodes.All == 0: // file systems that make them as they go
 		inodes.Text = "as many as there is room for"
-	case d.inodes < fewInodes/100:
-		inodes.Level, inodes.Mend = doctor.Fault, "No more files can be made soon, although there is room. Remove small files, or use a file system with more inodes."
-	case d.inodes < fewInodes:
-		inodes.Level, inodes.Mend = doctor.Warning, "Repositories are made of files. Use a file system with more inodes before they run out."
+	case d.inodes.Full(kept):
+		inodes.Level, inodes.Mend = doctor.Fault, fmt.Sprintf("Below %d free inodes nothing is stored, although there is room. Remove small files, or use a file system with more inodes.", kept)
+	case d.inodes.Free < max(2*kept, min(fewInodes, d.inodes.All/4)):
+		inodes.Level, inodes.Mend = doctor.Warning, fmt.Sprintf("Repositories are made of files, and below %d free inodes nothing is stored any more. Use a file system with more inodes before they run out.", kept)
 	}
 	return []doctor.Finding{free, inodes}
 }

@@ -52,7 +52,7 @@ func (c *Config) dataSettings() []setting {
 	return []setting{
 		text("data", "./graspd-data", "directory of the store and of the relay's own key", &c.Data).as("DIR"),
 		size("store-cache", o.CacheBytes, 1<<20, "memory for the store's block cache", &c.Cache),
-		size("disk-floor", int64(o.Floor), 0, "free disk space below which nothing more is stored", &c.DiskFloor),
+		size("disk-floor", int64(o.Floor), 0, "free disk space below which nothing more is stored; 10,000 inodes stay free too, unless it is 0", &c.DiskFloor),
 		level("log-level", "info", "debug, info, warn or error", &c.LogLevel),
 		oneOf("log-format", "text", "text, or json for machines", &c.LogFormat, logs.Text, logs.JSON),
 		boolean("quiet", "false", "show no progress on a terminal", &c.Quiet),

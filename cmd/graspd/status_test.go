@@ -46,6 +46,7 @@ wss://now.example.net: 1 failure
 	}
 	s.Sync.Relays = nil
 	b.Reset()
+	s.Store.Disk = &admin.DiskStatus{FreeBytes: 5 << 30, FreeInodes: new(uint64(12345))}
 	s.Git = &status.Git{
 		Repositories: 3, Bytes: 5 << 20, Pushes: 1, Fetches: 2, Waiting: 4, Uploads: 6,
 		Processes: []status.Processes{{Kind: "fetch", Running: 1, Queued: 2, Refused: 3, Ended: 40, Failed: 5}},
@@ -53,6 +54,7 @@ wss://now.example.net: 1 failure
 		Refused:   []status.Refusal{{At: past, Repository: "30617:aa:\ntool", Reason: "no state event"}},
 	}
 	const git = `wss://relay.example.org, graspd v1: 151000 events, 1000 repositories
+5.0 GiB free on the disk, 12345 inodes
 git: 3 repositories with data, 5.0 MiB; 1 pushes and 2 fetches under way; 4 events and 6 uploads wait
 
 PROCESSES  RUNNING  QUEUED  REFUSED  ENDED  FAILED
@@ -69,7 +71,7 @@ no relays are followed
 	if err := printStatus(&b, s, now); err != nil || b.String() != git {
 		t.Errorf("%v\n%s", err, b.String())
 	}
-	s.Git = nil
+	s.Git, s.Store.Disk = nil, nil
 	b.Reset()
 	if err := printStatus(&b, s, now); err != nil || b.String() != "wss://relay.example.org, graspd v1: 151000 events, 1000 repositories\nno relays are followed\n" {
 		t.Errorf("%v\n%s", err, b.String())

@@ -18,6 +18,9 @@ import (
 func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, graspd %s: %d events, %d repositories\n", s.Relay.URL, s.Relay.Version, s.Store.Events, s.Store.Repositories)
+	if s.Store.Disk != nil {
+		fmt.Fprintln(&b, s.Store.Disk)
+	}
 	if s.Nothing != nil {
 		box(&b, s.Nothing.Lines())
 	}

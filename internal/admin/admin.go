@@ -29,8 +29,10 @@ type Store interface {
 	Stats() store.Stats
 	// Failure returns what stopped the store, or nil.
 	Failure() error
-	// Room returns store.ErrFull while the free disk is at its floor.
+	// Room returns store.ErrFull while the free disk is at its floor, in bytes or in inodes.
 	Room() error
+	// Disk looks at the file system.
+	Disk() (store.Disk, error)
 }
 
 // Sync is what is asked of the sync engine. All methods may be called at any

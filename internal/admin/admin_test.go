@@ -24,11 +24,18 @@ type fakeStore struct {
 	stats  store.Stats
 	failed error
 	room   error
+	disk   store.Disk
 }
 
 func (s fakeStore) Stats() store.Stats { return s.stats }
 func (s fakeStore) Failure() error     { return s.failed }
 func (s fakeStore) Room() error        { return s.room }
+func (s fakeStore) Disk() (store.Disk, error) {
+	if s.disk == (store.Disk{}) {
+		return s.disk, errors.New("not looked at")
+	}
+	return s.disk, nil
+}
 
 type fakeSync struct {
 	relays  []status.Relay
@@ -78,18 +85,24 @@ func relays() []status.Relay {
 
 // TestStatus holds the document byte by byte: others read it.
 func TestStatus(t *testing.T) {
-	const self = `{"relay":{"url":"wss://relay.example.org","version":"v1"},"store":{"events":151000,"repositories":1000,"head":151210,"bytes":0},"sync":{`
-	const other = `{"url":"wss://other.example.net","bootstrap":false,"phase":"live","health":"healthy",` +
+	const self = `{"relay":{"url":"wss://relay.example.org","version":"v1"},"store":{"events":151000,"repositories":1000,"head":151210,"bytes":0,"disk":null},"sync":{`
+	const other = `{"url":"wss://other.example.net","bootstrap":false,"mailbox_people":0,"index":false,"phase":"live","health":"healthy",` +
 		`"want":{"repositories":50,"roots":2500},"confirmed":{"repositories":49,"roots":2498},"in_flight":3,"live_subscriptions":8,"swept_roots":7,"turn_seconds":3605,"refused_repositories":1,` +
 		`"negentropy":"works","failures":0,"cause":null,"failing_since":null,"next_attempt":null,"last_alive":"2026-11-20T12:00:00Z",` +
 		`"events":{"live":12,"catchup":7400,"daily":1},"gaps":4,"undelivered":5,"uptime":0.998,"coverage":0.97}`
-	const waiting = `{"url":"wss://waiting.example.net","bootstrap":true,"phase":"waiting","health":"dead",` +
+	const waiting = `{"url":"wss://waiting.example.net","bootstrap":true,"mailbox_people":0,"index":false,"phase":"waiting","health":"dead",` +
 		`"want":{"repositories":1,"roots":2},"confirmed":{"repositories":0,"roots":0},"in_flight":0,"live_subscriptions":0,"swept_roots":0,"turn_seconds":0,"refused_repositories":0,` +
 		`"negentropy":"unknown","failures":61,"cause":"dial: �refused","failing_since":null,"next_attempt":"2026-11-21T12:30:00Z","last_alive":null,` +
 		`"events":{"live":0,"catchup":0,"daily":0},"gaps":0,"undelivered":0,"uptime":null,"coverage":null}`
-	syncing := here
+	const disk = `{"free_bytes":5000,"floor_bytes":4000,"free_inodes":`
+	syncing, counted, uncounted := here, here, here
 	syncing.Sync = fakeSync{relays: relays()}
+	counted.Store = fakeStore{stats: here.Store.Stats(), disk: store.Disk{Free: 5000, Floor: 4000, Inodes: store.Inodes{All: 9}, InodeFloor: 3}}
+	uncounted.Store = fakeStore{stats: here.Store.Stats(), disk: store.Disk{Free: 5000, Floor: 4000}}
+	const alone = `"tracked":0,"connected":0,"dead":0,"matching":0,"relays":[]}}` + "\n"
 	for want, c := range map[string]admin.Config{
+		strings.Replace(self, "null", disk+`0,"floor_inodes":3}`, 1) + alone:                                  counted,
+		strings.Replace(self, "null", disk+`null,"floor_inodes":null}`, 1) + alone:                            uncounted,
 		self + `"tracked":0,"connected":0,"dead":0,"matching":0,"relays":[]}}` + "\n":                         here,
 		self + `"tracked":2,"connected":1,"dead":1,"matching":2,"relays":[` + other + "," + waiting + "]}}\n": syncing,
 	} {
@@ -171,6 +184,7 @@ func TestProblems(t *testing.T) {
 		{"announcements", with(fakeStore{}, late), []string{
 			"relay wss://r0.example.net has been behind for 30 hours; not confirmed: the list of announcements"}},
 		{"disk floor", with(fakeStore{room: store.ErrFull}), []string{"nothing is stored: the free disk space is at its floor (--disk-floor)"}},
+		{"no inodes", with(fakeStore{room: fmt.Errorf("room: %w", store.ErrNoInodes)}), []string{"nothing is stored: the disk has no free inodes left but those that are kept free (--disk-floor): remove small files, or use a file system with more inodes"}},
 		{"disk unknown", with(fakeStore{room: errors.New("gone")}), []string{"whether there is room on the disk is not known: gone"}},
 		{"disk failed", with(fakeStore{room: store.ErrFull, failed: errors.New("broken")}, bootstrap), []string{
 			"nothing is stored until the next start: broken", told}},

@@ -42,7 +42,9 @@ func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 	list := []string{}
 	if err := c.Store.Failure(); err != nil {
 		list = append(list, fmt.Sprintf("nothing is stored until the next start: %v", err))
-	} else if err := c.Store.Room(); errors.Is(err, store.ErrFull) {
+	} else if err := c.Store.Room(); errors.Is(err, store.ErrNoInodes) {
+		list = append(list, "nothing is stored: the disk has no free inodes left but those that are kept free (--disk-floor): remove small files, or use a file system with more inodes")
+	} else if errors.Is(err, store.ErrFull) {
 		list = append(list, "nothing is stored: the free disk space is at its floor (--disk-floor)")
 	} else if err != nil {
 		list = append(list, fmt.Sprintf("whether there is room on the disk is not known: %v", err))

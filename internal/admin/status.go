@@ -39,6 +39,37 @@ type StoreStatus struct {
 	Repositories int64        `json:"repositories"`
 	Head         uint64       `json:"head"`
 	Bytes        status.Bytes `json:"bytes"`
+	Disk         *DiskStatus  `json:"disk"` // nil where it cannot be looked at
+}
+
+// DiskStatus is what the file system of the data has left. Below one of the floors nothing is stored.
+type DiskStatus struct {
+	FreeBytes   status.Bytes `json:"free_bytes"`
+	FloorBytes  status.Bytes `json:"floor_bytes"`
+	FreeInodes  *uint64      `json:"free_inodes"` // null on a file system that makes them as it goes
+	FloorInodes *uint64      `json:"floor_inodes"`
+}
+
+// disk is what the file system has left.
+func (c Config) disk() *DiskStatus {
+	d, err := c.Store.Disk()
+	if err != nil {
+		return nil
+	}
+	s := &DiskStatus{FreeBytes: status.Bytes(d.Free), FloorBytes: status.Bytes(d.Floor)}
+	if d.Inodes.All > 0 {
+		s.FreeInodes, s.FloorInodes = new(d.Inodes.Free), new(d.InodeFloor)
+	}
+	return s
+}
+
+// String is a line for people.
+func (d *DiskStatus) String() string {
+	text := d.FreeBytes.String() + " free on the disk"
+	if d.FreeInodes != nil {
+		text += ", " + strconv.FormatUint(*d.FreeInodes, 10) + " inodes"
+	}
+	return text
 }
 
 // ClientStatus is who is connected to this relay.
@@ -61,7 +92,7 @@ func (c Config) tell(relays []status.Relay) Status {
 	st := c.Store.Stats()
 	s := Status{
 		Relay: Self{URL: string(c.URL), Version: c.Version},
-		Store: StoreStatus{Events: st.Events, Repositories: st.Repositories, Head: uint64(st.Head), Bytes: status.Bytes(st.DiskBytes)},
+		Store: StoreStatus{Events: st.Events, Repositories: st.Repositories, Head: uint64(st.Head), Bytes: status.Bytes(st.DiskBytes), Disk: c.disk()},
 		Sync:  SyncStatus{Relays: append([]status.Relay{}, relays...), Matching: len(relays)},
 	}
 	s.Sync.Tracked, s.Sync.Connected, s.Sync.Dead = status.Tally(relays)

@@ -24,7 +24,7 @@ import (
 // Config is where the figures come from.
 type Config struct {
 	Version string
-	Store   interface{ Stats() store.Stats }
+	Store   Store
 	Door    interface{ Stats() ingest.Stats }
 	Relay   Relay
 	Sync    Sync // nil when this relay does not sync
@@ -36,6 +36,13 @@ type Config struct {
 
 // Reports is what is asked of what people report.
 type Reports interface{ Open() []moderate.Reported }
+
+// Store is what is asked of the event store.
+type Store interface {
+	Stats() store.Stats
+	// Disk looks at the file system.
+	Disk() (store.Disk, error)
+}
 
 // Relay is what is asked of the side that serves clients.
 type Relay interface {

@@ -29,7 +29,17 @@ type (
 	fakeSync []status.Relay
 )
 
-func (s fakeStore) Stats() store.Stats                    { return store.Stats(s) }
+func (s fakeStore) Stats() store.Stats { return store.Stats(s) }
+func (s fakeStore) Disk() (store.Disk, error) {
+	if s.Head == 0 {
+		return store.Disk{}, store.ErrClosed
+	}
+	d := store.Disk{Free: 7000, Floor: 6000, InodeFloor: 400}
+	if s.Head != 1 {
+		d.Inodes = store.Inodes{Free: 500, All: 8000}
+	}
+	return d, nil
+}
 func (s fakeDoor) Stats() ingest.Stats                    { return ingest.Stats(s) }
 func (s fakeRelay) Stats() relay.Stats                    { return s.open }
 func (s fakeRelay) Traffic() relay.Traffic                { return s.passed }
@@ -128,6 +138,7 @@ func TestTheFiguresOfTheParts(t *testing.T) {
 		`graspd_ingest_seconds_bucket{source="direct",le="+Inf"} 5`,
 		`graspd_ingest_seconds_sum{source="direct"} 0.009`,
 		`graspd_ingest_signatures_total{result="forged"} 1`,
+		`graspd_disk_free_bytes 7000`, `graspd_disk_floor_bytes 6000`, `graspd_disk_free_inodes 500`, `graspd_disk_floor_inodes 400`,
 		`graspd_store_events 50`, `graspd_store_head 60`, `graspd_store_bytes 5000`,
 		`graspd_relay_connections 2`, `graspd_relay_subscriptions 3`, `graspd_relay_reconciliations 4`, `graspd_relay_live_bytes 5`,
 		`graspd_relay_connections_total 8`, `graspd_relay_turned_away_total 4`, `graspd_relay_revoked_total 5`,
@@ -241,4 +252,22 @@ func helpOf(c Config, name string) string {
 		}
 	}
 	return ""
+}
+
+// TestFiguresOfTheDisk: what is not counted, or cannot be looked at, is not told.
+func TestFiguresOfTheDisk(t *testing.T) {
+	for head, want := range map[store.Seq]string{0: "", 1: "free_bytes floor_bytes", 2: "free_bytes floor_bytes free_inodes floor_inodes"} {
+		c, _ := sample()
+		c.Store = fakeStore{Head: head}
+		text := scrape(t, c)
+		var got []string
+		for _, name := range []string{"free_bytes", "floor_bytes", "free_inodes", "floor_inodes"} {
+			if strings.Contains(text, "\ngraspd_disk_"+name+" ") {
+				got = append(got, name)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%d: %v, not %s", head, got, want)
+		}
+	}
 }

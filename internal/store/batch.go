@@ -98,18 +98,6 @@ func (s *Store) giveBack() {
 	s.writing = false
 }
 
-// room reports ErrFull where writing n bytes more would pass the floor.
-func (s *Store) room(n int) error {
-	free, err := s.opt.FreeSpace()
-	if err != nil {
-		return fmt.Errorf("free disk space: %w", err)
-	}
-	if free < s.opt.Floor+uint64(n) {
-		return ErrFull
-	}
-	return nil
-}
-
 // Full reports whether the batch is as large as a usual one should be: the memory of a larger one is not used again.
 func (b *Batch) Full() bool { return b.w.Len() >= maxReused-maxReused/16 }
 

@@ -186,6 +186,97 @@ func TestFloorOfFreeDisk(t *testing.T) {
 	check(t, s)
 }
 
+// TestFloorOfFreeInodes: nothing is written where few are left, whatever room there is; a file system that has no number of them
+// has no bound.
+func TestFloorOfFreeInodes(t *testing.T) {
+	var now atomic.Pointer[store.Inodes]
+	have := func(free, all uint64) { now.Store(&store.Inodes{Free: free, All: all}) }
+	have(1_000_000, 2_000_000)
+	s := open(t, store.Options{Dir: "data", FS: vfs.NewMem(), FreeInodes: func() (store.Inodes, error) { return *now.Load(), nil }})
+	if n := len(fill(s, 0, 3)); n != 3 || s.Room() != nil {
+		t.Fatalf("%d commits with room", n)
+	}
+	b, err := s.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Add(storetest.Event(1, 1, 1, "no room"), store.Live); err != nil {
+		t.Fatal(err)
+	}
+	have(store.DefaultInodeFloor-1, 2_000_000)
+	if _, err := b.Commit(); !errors.Is(err, store.ErrFull) || !errors.Is(err, store.ErrNoInodes) {
+		t.Errorf("commit: %v", err)
+	}
+	if _, err := s.Begin(); !errors.Is(err, store.ErrNoInodes) {
+		t.Errorf("begin: %v", err)
+	}
+	if err := s.Room(); !errors.Is(err, store.ErrNoInodes) {
+		t.Errorf("room: %v", err)
+	}
+	if d, err := s.Disk(); err != nil || d.Inodes != *now.Load() || d.InodeFloor != store.DefaultInodeFloor || d.Floor != 1<<30 || d.Free == 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	have(0, 0)
+	if n := len(fill(s, 3, 1)); n != 1 || s.Failure() != nil {
+		t.Errorf("%d commits where there is no number of them; %v", n, s.Failure())
+	}
+	if d, err := s.Disk(); err != nil || d.Inodes.All != 0 || d.InodeFloor != 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	check(t, s)
+}
+
+func TestFloorsOfInodes(t *testing.T) {
+	for _, c := range []struct {
+		free, all, most, floor uint64
+		full                   bool
+	}{
+		{10_000, 10_000_000, 10_000, 10_000, false},
+		{9_999, 10_000_000, 10_000, 10_000, true},
+		{3_276, 65_536, 10_000, 3_276, false},
+		{3_275, 65_536, 10_000, 3_276, true},
+		{1, 10, 10_000, 0, false},
+		{0, 10, 10_000, 0, true},
+		{0, 0, 10_000, 0, false},
+		{1, 10_000_000, 1, 1, false},
+		{0, 10_000_000, 1, 1, true},
+	} {
+		i := store.Inodes{Free: c.free, All: c.all}
+		if floor, full := i.Floor(c.most), i.Full(c.most); floor != c.floor || full != c.full {
+			t.Errorf("%+v, at most %d: floor %d, full %v", i, c.most, floor, full)
+		}
+	}
+}
+
+func TestInodesThatCannotBeTold(t *testing.T) {
+	broken := errors.New("no such call")
+	s := open(t, store.Options{Dir: "data", FS: vfs.NewMem(), FreeInodes: func() (store.Inodes, error) { return store.Inodes{}, broken }})
+	if _, err := s.Begin(); !errors.Is(err, broken) {
+		t.Errorf("begin: %v", err)
+	}
+	if _, err := s.Disk(); !errors.Is(err, broken) {
+		t.Errorf("disk: %v", err)
+	}
+	if _, err := store.InodesOf("/nowhere/at/all"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestInodesOfTheDisk: those that the system tells of are counted.
+func TestInodesOfTheDisk(t *testing.T) {
+	s := open(t, store.Options{Dir: t.TempDir(), Floor: 1})
+	d, err := s.Disk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Inodes.All == 0 {
+		t.Skip("the file system of the tests has no number of inodes")
+	}
+	if d.Inodes.Free == 0 || d.Inodes.Free >= d.Inodes.All || d.InodeFloor == 0 { // there is a directory
+		t.Errorf("%+v", d)
+	}
+}
+
 func TestFreeSpaceThatCannotBeTold(t *testing.T) {
 	broken := errors.New("no such call")
 	s := open(t, store.Options{Dir: "data", FS: vfs.NewMem(), FreeSpace: func() (uint64, error) { return 0, broken }})

@@ -20,6 +20,8 @@ type Options struct {
 	TableBytes uint64                 // newest data kept in memory before it goes into a table, up to four times; 0 is 16 MiB
 	Floor      uint64                 // bytes of disk to leave free
 	FreeSpace  func() (uint64, error) // bytes free where Dir is; nil asks FS
+	InodeFloor uint64                 // inodes to leave free, or a twentieth of all where that is less; 0 is DefaultInodeFloor
+	FreeInodes func() (Inodes, error) // where Dir is; nil asks the disk
 	Now        func() time.Time       // nil is time.Now
 	Rules      string                 // fingerprint: another one forgets what was refused; "" leaves that alone
 	Logger     *slog.Logger           // nil is silent
@@ -43,6 +45,9 @@ func (o Options) withDefaults() Options {
 	if o.FreeSpace == nil {
 		o.FreeSpace = diskSpace(o.FS, o.Dir)
 	}
+	if o.FreeInodes == nil {
+		o.FreeInodes = diskInodes(o.FS, o.Dir)
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -50,23 +55,13 @@ func (o Options) withDefaults() Options {
 	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
 	o.TableBytes = cmp.Or(o.TableBytes, 16<<20)
 	o.Floor = cmp.Or(o.Floor, 1<<30)
+	o.InodeFloor = cmp.Or(o.InodeFloor, DefaultInodeFloor)
 	o.DeleteAtOnce = cmp.Or(o.DeleteAtOnce, DeleteAtOnce)
 	o.MaxMarks = cmp.Or(o.MaxMarks, 20_000)
 	o.MaxUnused = cmp.Or(o.MaxUnused, MaxUnused)
 	o.MaxRemembered = cmp.Or(o.MaxRemembered, 2_000_000)
 	o.MaxRememberedRows = cmp.Or(o.MaxRememberedRows, 20_000_000)
 	return o
-}
-
-// diskSpace asks the file system; one that cannot tell has no end.
-func diskSpace(fs vfs.FS, dir string) func() (uint64, error) {
-	return func() (uint64, error) {
-		usage, err := fs.GetDiskUsage(dir)
-		if err == vfs.ErrUnsupported {
-			return 1 << 62, nil
-		}
-		return usage.AvailBytes, err
-	}
 }
 
 // pebbleOptions tunes the key-value store for a small machine: few and small memtables, one compaction at a time, and

@@ -14,12 +14,14 @@ import (
 
 // Errors of the store that callers tell apart.
 var (
-	ErrFull   = errors.New("storage full") // the floor of free disk is reached; nothing was written
-	ErrInUse  = errors.New("data directory is in use by another process: stop that first")
-	ErrFormat = errors.New("the data has the format of another version")
-	ErrFailed = errors.New("storage failed") // the disk failed; nothing is written until the next start
-	ErrBusy   = errors.New("a batch is already open")
-	ErrClosed = errors.New("store is closed")
+	ErrFull = errors.New("storage full") // the floor of free disk is reached; nothing was written
+	// ErrNoInodes is an ErrFull for want of inodes.
+	ErrNoInodes = fmt.Errorf("%w: no inodes are free", ErrFull)
+	ErrInUse    = errors.New("data directory is in use by another process: stop that first")
+	ErrFormat   = errors.New("the data has the format of another version")
+	ErrFailed   = errors.New("storage failed") // the disk failed; nothing is written until the next start
+	ErrBusy     = errors.New("a batch is already open")
+	ErrClosed   = errors.New("store is closed")
 
 	ErrNone     = errors.New("there is no store")
 	ErrReadOnly = errors.New("store is open for reading only")
@@ -246,6 +248,3 @@ func (s *Store) mayClose() error {
 	}
 	return nil
 }
-
-// Room returns ErrFull while the free disk is at its floor and nothing is written, another error where that is not known, and else nil.
-func (s *Store) Room() error { return s.room(0) }

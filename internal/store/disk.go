@@ -1,0 +1,95 @@
+package store
+
+import (
+	"fmt"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Disk is what the file system of the store has left, and what is left free of it. Where it has nothing more to give than a floor,
+// nothing is written.
+type Disk struct {
+	Free, Floor uint64 // bytes
+	Inodes      Inodes
+	InodeFloor  uint64 // 0 where there is no bound
+}
+
+// Inodes are what files are made of: how many are free, of how many. All is 0 on a file system that makes them as it goes
+// (btrfs): then there is no bound.
+type Inodes struct{ Free, All uint64 }
+
+// DefaultInodeFloor is how many inodes are left free where nothing else is said.
+const DefaultInodeFloor = 10_000
+
+// inodeFraction is the part of a small file system's inodes that is left free at most.
+const inodeFraction = 20
+
+// Floor is how many of them are left free where up to most are to be: no more than a twentieth of all.
+func (i Inodes) Floor(most uint64) uint64 {
+	return min(most, i.All/inodeFraction)
+}
+
+// Full reports whether no more than the floor is free.
+func (i Inodes) Full(most uint64) bool { return i.All > 0 && i.Free < max(1, i.Floor(most)) }
+
+// InodesOf asks the file system of a directory.
+func InodesOf(dir string) (Inodes, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return Inodes{}, fmt.Errorf("free inodes of %s: %w", dir, err)
+	}
+	return Inodes{Free: s.Ffree, All: s.Files}, nil
+}
+
+// diskSpace asks the file system; one that cannot tell has no end.
+func diskSpace(fs vfs.FS, dir string) func() (uint64, error) {
+	return func() (uint64, error) {
+		usage, err := fs.GetDiskUsage(dir)
+		if err == vfs.ErrUnsupported {
+			return 1 << 62, nil
+		}
+		return usage.AvailBytes, err
+	}
+}
+
+// diskInodes asks the disk. What is no disk has no inodes.
+func diskInodes(fs vfs.FS, dir string) func() (Inodes, error) {
+	if fs != vfs.Default {
+		return func() (Inodes, error) { return Inodes{}, nil }
+	}
+	return func() (Inodes, error) { return InodesOf(dir) }
+}
+
+// Disk looks at the file system.
+func (s *Store) Disk() (Disk, error) {
+	free, err := s.opt.FreeSpace()
+	if err != nil {
+		return Disk{}, fmt.Errorf("free disk space: %w", err)
+	}
+	inodes, err := s.opt.FreeInodes()
+	if err != nil {
+		return Disk{}, err
+	}
+	return Disk{Free: free, Floor: s.opt.Floor, Inodes: inodes, InodeFloor: inodes.Floor(s.opt.InodeFloor)}, nil
+}
+
+// Room returns ErrFull while the free disk is at its floor and nothing is written, ErrNoInodes, which is one too, where that is
+// for want of inodes, another error where it is not known, and else nil.
+func (s *Store) Room() error { return s.room(0) }
+
+// room reports ErrFull where writing n bytes more would pass the floor.
+func (s *Store) room(n int) error {
+	free, err := s.opt.FreeSpace()
+	if err != nil {
+		return fmt.Errorf("free disk space: %w", err)
+	}
+	if free < s.opt.Floor+uint64(n) {
+		return ErrFull
+	}
+	inodes, err := s.opt.FreeInodes()
+	if err == nil && inodes.Full(s.opt.InodeFloor) {
+		err = ErrNoInodes
+	}
+	return err
+}
