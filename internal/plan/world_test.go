@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
@@ -36,6 +37,7 @@ type world struct {
 	cfg     plan.Config
 	desired *want.Desired
 	want    *plan.Want
+	letters *mailbox.Share // of people who write to the relay
 	shop    *shop
 	window  bool
 	store   map[nostr.ID]*nostr.Event
@@ -396,6 +398,9 @@ func (w *world) derive() {
 		}
 		for u, want := range w.desired.Changed(w.mono) {
 			if u == here {
+				if w.letters != nil {
+					want = want.WithMailbox(w.letters)
+				}
 				if w.logging {
 					w.note("want: %v", wanttest.Contents(want))
 				}
