@@ -45,6 +45,7 @@ func (p *Peer) setWant(w *want.Want) {
 		sub(want.Announcements)
 	}
 	want.Diff(old, w, add, sub)
+	p.becomeIndex(old)
 	if old != nil && p.conn != nil {
 		p.rouse(old)
 	}

@@ -46,6 +46,15 @@ func (p *Peer) visit() {
 	}
 }
 
+// becomeIndex has layer 4 asked at once, where it never was, of a relay that is to tell lists of relays from now on: on a fresh start
+// nobody takes part yet, and what an index tells leads to all else.
+func (p *Peer) becomeIndex(old *want.Want) {
+	is := func(w *want.Want) bool { return w.Mailbox != nil && len(w.Mailbox.Index) > 0 }
+	if old != nil && !is(old) && is(p.want) && p.tour.rounds == 0 {
+		p.referencesAt = max(1, p.now.Mono)
+	}
+}
+
 // tendVisit leaves a relay that was asked for all that it is wanted for.
 func (p *Peer) tendVisit() {
 	c := p.conn

@@ -128,6 +128,32 @@ func TestANamedRelayIsAMailboxToo(t *testing.T) {
 	}
 }
 
+// A relay that is followed anyway, as bootstrap relays are, is asked as an index when there is somebody to ask for, and then daily.
+func TestANamedRelayBecomesAnIndex(t *testing.T) {
+	c := newCorrespondence(t, 0)
+	list := c.Event(nostr.KindRelayList, key(300), 1_700_000_000)
+	c.theirs(list)
+	d := c.visited(t)
+	d.do(plan.Wanted{Want: c.want})
+	d.pass(time.Minute)
+	index := &mailbox.Share{Index: []nostr.PubKey{key(300)}}
+	d.do(plan.Wanted{Want: c.want.WithMailbox(index)})
+	d.pass(time.Minute)
+	if s := d.peer.Status(); !c.has(list) || !s.Index || s.Phase != "live" || d.dials() != 1 {
+		t.Fatalf("has the list %v, %+v", c.has(list), s)
+	}
+	asked := len(d.layer4)
+	for range 50 { // who comes and goes does not make it be asked in a loop
+		d.do(plan.Wanted{Want: c.want})
+		d.pass(time.Minute)
+		d.do(plan.Wanted{Want: c.want.WithMailbox(index)})
+		d.pass(time.Minute)
+	}
+	if n := len(d.layer4) - asked; n > 0 {
+		t.Errorf("it is asked %d times more", n)
+	}
+}
+
 func TestAMailboxBecomesNamedAndBack(t *testing.T) {
 	c := newCorrespondence(t, 30)
 	d := c.visited(t)
