@@ -61,6 +61,10 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 		t.Errorf("%d events after a dry run", n)
 	}
 	refs := git(t, h.dir, "ls-remote", h.url)
+	onPage := func() bool { return strings.Contains(read(t, "http://"+host+"/"), "tool") } // which is kept for half a minute
+	if !onPage() {
+		t.Error("the page of all repositories lacks it")
+	}
 	graspd("3 events are gone", "delete", "--repository", address, "--reason", "spam & worse", "--yes")
 	gone := func() {
 		t.Helper()
@@ -77,6 +81,9 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 		}
 	}
 	gone()
+	if onPage() {
+		t.Error("the page of all repositories has it still")
+	}
 	page := read(t, h.base+"/")
 	for _, s := range []string{"spam &amp; worse", "deleted: repository " + address, `<button title="put it back, and take it again" aria-label="restore `} {
 		if !strings.Contains(page, s) {

@@ -114,12 +114,12 @@ func printFinding(w io.Writer, f doctor.Finding) {
 // checkSoon is how long after the start serve looks at itself with --check.
 const checkSoon = 5 * time.Second
 
-// checkOnce tells the log what the doctor finds of this relay. It only warns.
-func checkOnce(ctx context.Context, c *Config, w world, service grasp.Service, after time.Duration, log *slog.Logger) {
+// checkOnce tells the log, when soon says so, what the doctor finds of this relay. It only warns.
+func checkOnce(ctx context.Context, c *Config, w world, service grasp.Service, soon <-chan time.Time, log *slog.Logger) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-time.After(after):
+	case <-soon:
 	}
 	log = log.With("component", "check")
 	tell := func(f doctor.Finding) {

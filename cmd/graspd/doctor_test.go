@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/graspd/graspd/internal/doctor"
 	"github.com/graspd/graspd/internal/grasp"
@@ -52,7 +53,9 @@ func TestCheckOnlyWarns(t *testing.T) {
 	}
 	var log bytes.Buffer
 	c := &Config{Data: t.TempDir(), HostsGit: true, DiskFloor: 1 << 62}
-	checkOnce(t.Context(), c, thisWorld(), service, 0, slog.New(slog.NewTextHandler(&log, nil)))
+	soon := make(chan time.Time, 1)
+	soon <- time.Now()
+	checkOnce(t.Context(), c, thisWorld(), service, soon, slog.New(slog.NewTextHandler(&log, nil)))
 	for _, want := range []string{"level=WARN", "what=disk", "what=address", "mend=", "component=check"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("%q is not in\n%s", want, log.String())

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -89,7 +90,7 @@ func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, scre
 		g.Go(func() error { showCatchup(gctx, n.Engine, c.SyncBatchWindow, screen); return nil })
 	}
 	if c.Check {
-		g.Go(func() error { checkOnce(gctx, &c, thisWorld(), n.Service(), checkSoon, log); return nil })
+		g.Go(func() error { checkOnce(gctx, &c, thisWorld(), n.Service(), time.After(checkSoon), log); return nil })
 	}
 	g.Go(func() error { return n.Run(gctx, l) })
 	return g.Wait()

@@ -69,6 +69,7 @@ type Config struct {
 	// GitRepositories is how repositories stand with other git servers, by address; nil where nothing is fetched from these.
 	GitRepositories func(context.Context) map[string]status.GitLack
 	Moderation      Moderation            // nil = not offered
+	Changed         func()                // told when a decision was carried out as far as it has come; needed with Moderation
 	Backups         func() status.Backups // nil when this relay makes none by itself
 	Reports         Reports               // nil = not offered; not without Moderation
 }

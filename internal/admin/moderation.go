@@ -115,6 +115,7 @@ func (c Config) decided(w http.ResponseWriter, r *http.Request, x moderate.Case,
 		answer(w, http.StatusConflict, err.Error())
 		return
 	case r.FormValue("back") != "": // the button of the page, without script
+		c.Changed()
 		backToOverview(w)
 		return
 	}
@@ -125,6 +126,7 @@ func (c Config) decided(w http.ResponseWriter, r *http.Request, x moderate.Case,
 	} else {
 		x = now
 	}
+	c.Changed()
 	answerJSON(w, x)
 }
 

@@ -43,6 +43,7 @@ func (n *Node) Set(ctx context.Context, s Settings) {
 		n.log.Info("settings reread: what is accepted is the same", n.memberCount()...)
 		return
 	}
+	n.Relay.Relist()
 	n.log.Info("settings reread", append(append(listCounts(s.Lists), slog.Int("min_pow", s.MinPoW)), n.memberCount()...)...)
 }
 
