@@ -72,6 +72,8 @@ func commands() []command {
 			example: "graspd backup --data /var/lib/graspd - | zstd >graspd-monday.tar.zst"},
 		{name: "check", args: "[flags]", about: "verify the data of a stopped relay; --repair builds the store anew from its events and mends the git data", run: checkCommand,
 			settings: func(environment) []setting { return new(checkOptions).settings() }, seldom: besideData, example: "graspd check --data /var/lib/graspd"},
+		{name: "key", args: "[export|import FILE|-] [flags]", about: "show the public key of a relay, or carry its secret key to another data directory", run: keyCommand,
+			settings: func(environment) []setting { return new(keyOptions).settings() }, seldom: besideData, example: "graspd key export --data /var/lib/graspd relay.key"},
 		{name: "doctor", args: "[flags] [URL]", about: "look at a relay as its users see it, and at this machine; say what to mend", run: doctorCommand,
 			settings: func(environment) []setting { return new(doctorOptions).settings() }, example: "graspd doctor https://git.example.org"},
 		{name: "delete", args: "[flags]", about: "take an author, a repository or an event away from a running relay; without --yes, say what would go", run: deleteCommand,

@@ -1,16 +1,18 @@
 package node
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // keyFile holds the relay's own secret key as hex, readable by its owner alone.
@@ -41,11 +43,85 @@ func ReadKey(dir string) (nostr.SecretKey, error) {
 	if err != nil {
 		return nostr.SecretKey{}, fmt.Errorf("read the relay's key: %w", err)
 	}
-	var key nostr.SecretKey
-	if n, err := hex.Decode(key[:], []byte(strings.TrimSpace(string(b)))); err != nil || n != len(key) {
-		return key, fmt.Errorf("read the relay's key: %s does not hold 64 hex digits", path)
+	key, err := ParseKey(b)
+	if err != nil {
+		err = fmt.Errorf("read the relay's key: %s: %w", path, err)
+	}
+	return key, err
+}
+
+// ParseKey reads a secret key as WriteKey writes it: 64 hex digits, with white space around them.
+func ParseKey(b []byte) (key nostr.SecretKey, err error) {
+	b = bytes.TrimSpace(b)
+	if len(b) != hex.EncodedLen(len(key)) {
+		return nostr.SecretKey{}, errors.New("it does not hold 64 hex digits")
+	}
+	if _, err := hex.Decode(key[:], b); err != nil {
+		return nostr.SecretKey{}, errors.New("it does not hold 64 hex digits")
+	}
+	if key.PubKey() == (nostr.PubKey{}) {
+		return nostr.SecretKey{}, errors.New("these 64 hex digits are no secret key")
 	}
 	return key, nil
+}
+
+// WriteKey writes a secret key as a relay keeps it.
+func WriteKey(w io.Writer, key nostr.SecretKey) error {
+	_, err := fmt.Fprintf(w, "%x\n", key[:])
+	return err
+}
+
+// ErrOtherKey says that a data directory has another key.
+var ErrOtherKey = errors.New("this relay has another key")
+
+// SetKey makes a key that of a relay which does not run, else it fails with store.ErrInUse; and with ErrOtherKey where it has another one
+// that is not to be replaced. It makes the data directory where there is none.
+func SetKey(dir string, key nostr.SecretKey, replace bool) (err error) {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return fmt.Errorf("make data directory: %w", err)
+	}
+	held, err := store.Hold(StoreIn(dir))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, held.Close()) }()
+	before, err := ReadKey(dir)
+	switch {
+	case err == nil && before == key:
+		return nil
+	case err == nil && !replace:
+		return ErrOtherKey
+	case err != nil && !errors.Is(err, fs.ErrNotExist) && !replace:
+		return err
+	}
+	path := filepath.Join(dir, keyFile)
+	if err := writeKeyFile(path+".new", key); err != nil {
+		return err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return errors.Join(err, os.Remove(path+".new"))
+	}
+	return syncDir(dir)
+}
+
+// writeKeyFile makes a file with a key, for its owner alone.
+func writeKeyFile(path string, key nostr.SecretKey) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return NewKeyFile(path, key)
+}
+
+// NewKeyFile makes a new file with a key, for its owner alone, and makes it durable.
+func NewKeyFile(path string, key nostr.SecretKey) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the relay's key: %w", err)
+	}
+	if err = errors.Join(WriteKey(f, key), f.Sync(), f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("write the relay's key: %w", err), os.Remove(path))
+	}
+	return nil
 }
 
 func makeKey(path string) (nostr.SecretKey, error) {
@@ -53,15 +129,7 @@ func makeKey(path string) (nostr.SecretKey, error) {
 	if err != nil {
 		return key, fmt.Errorf("make the relay's key: %w", err)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return key, fmt.Errorf("write the relay's key: %w", err)
-	}
-	_, err = fmt.Fprintf(f, "%x\n", key[:])
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return key, errors.Join(fmt.Errorf("write the relay's key: %w", err), os.Remove(path))
-	}
-	return key, nil
+	return key, NewKeyFile(path, key)
 }
 
 // Signer signs as the relay.

@@ -39,6 +39,22 @@ func (s *Store) lockDirectory() (*pebble.Lock, error) {
 	return nil, fmt.Errorf("%w (%w)", ErrInUse, err)
 }
 
+// Hold keeps every process from opening the store in a directory until it is closed, and fails with ErrInUse where one has it open. Where
+// no store is there it holds nobody off.
+func Hold(dir string) (io.Closer, error) {
+	s := newStore(Options{Dir: dir})
+	if _, err := s.opt.FS.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return io.NopCloser(nil), nil
+	} else if err != nil {
+		return nil, err
+	}
+	lock, err := s.lockDirectory()
+	if err != nil {
+		return nil, err
+	}
+	return lock, nil
+}
+
 // unlocked is a file system whose locks hold nobody off.
 type unlocked struct{ vfs.FS }
 
