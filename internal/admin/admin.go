@@ -69,7 +69,7 @@ type Config struct {
 	// GitRepositories is how repositories stand with other git servers, by address; nil where nothing is fetched from these.
 	GitRepositories func(context.Context) map[string]status.GitLack
 	Moderation      Moderation            // nil = not offered
-	Changed         func()                // told when a decision was carried out as far as it has come; needed with Moderation
+	Changed         func()                // told when a decision was carried out as far as it has come; nil = nobody
 	Backups         func() status.Backups // nil when this relay makes none by itself
 	Reports         Reports               // nil = not offered; not without Moderation
 }
@@ -115,6 +115,9 @@ const patience = 5 * time.Second
 // /restore, /remove, /dismiss and /backup. Requests that a browser makes
 // for another site change nothing.
 func New(c Config) *Pages {
+	if c.Changed == nil {
+		c.Changed = func() {}
+	}
 	p := &Pages{c: c, history: newHistory(), streams: make(chan struct{}, mostStreams), closed: make(chan struct{})}
 	m := &routes{mux: http.NewServeMux()}
 	for _, path := range []string{overviewPage + "{$}", relaysPage, repositoriesPage, relayPage, repositoryPage} {
