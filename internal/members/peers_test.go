@@ -67,11 +67,14 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// TestPeersAreBounded: of those beyond a thousand none is trusted.
+// TestPeersAreBounded: of those beyond a thousand none is trusted; strangers take nobody's room.
 func TestPeersAreBounded(t *testing.T) {
 	p := members.NewPeers(members.New(keys(1)), func(grasp.RelayURL) bool { return false })
 	d := nip11.Document{Self: testkit.Key(1).PubKey().String(), SupportedGRASPs: []string{"GRASP-08"}}
 	at := func(n int) grasp.RelayURL { return grasp.RelayURL(fmt.Sprintf("wss://a%d.example.org", n)) }
+	for n := range 1000 {
+		p.Met(grasp.RelayURL(fmt.Sprintf("wss://b%d.example.org", n)), nip11.Document{Self: testkit.Key(2).PubKey().String(), SupportedGRASPs: d.SupportedGRASPs})
+	}
 	for n := range 1001 {
 		p.Met(at(n), d)
 	}
