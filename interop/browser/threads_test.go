@@ -71,7 +71,7 @@ func threads(t *testing.T) (home string, paths map[string]string) {
 	rules := policy.Rules{Service: service}
 	n.Front.Handle(repopage.New(repopage.Config{Store: n.Store, Service: service, Rules: func() policy.Rules { return rules },
 		Find: func(nip34.Address) (repopage.Repository, bool, error) {
-			return repopage.Repository{Data: true, Refs: &gitwire.Refs{Head: "refs/heads/main"}}, true, nil
+			return repopage.Repository{Dir: "data", Refs: &gitwire.Refs{Head: "refs/heads/main"}}, true, nil
 		}}).Route())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
