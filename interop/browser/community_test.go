@@ -105,6 +105,9 @@ func (shelf) Stats() store.Stats {
 }
 func (shelf) Failure() error { return nil }
 func (shelf) Room() error    { return nil }
+func (shelf) Disk() (store.Disk, error) {
+	return store.Disk{Free: 120 << 30, Floor: 1 << 30, Inodes: store.Inodes{Free: 9_000_000, All: 10_000_000}, InodeFloor: 10_000}, nil
+}
 
 type door struct{}
 
