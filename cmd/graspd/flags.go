@@ -99,7 +99,7 @@ func (c *Config) serveSettings() []setting {
 		boolean("git-sync", "true", "fetch git data that is lacked from the servers that announcements name (GRASP-02); not without --sync", &c.GitSync),
 		number("git-sync-concurrency", 8, 1, 1000, "such fetches at once", &c.GitSyncConcurrency),
 		boolean("archive-read-only", "false", "take no pushes to repositories that are only archived", &c.ArchiveReadOnly),
-		list("admin-pubkeys", "", "who may manage this relay over its public address by signed requests (NIP-86): npub or hex, or @FILE with one a line; none = nobody", &c.AdminPubKeys).as("NPUB,…|@FILE"),
+		list("admin-pubkeys", "", "who may manage this relay over its public address, by signed requests (NIP-86) and on the operator's page at /operator/ (NIP-07): npub or hex, or @FILE with one a line; none = nobody", &c.AdminPubKeys).as("NPUB,…|@FILE"),
 		boolean("private", "false", "serve members alone (GRASP-08): they authenticate to the relay (NIP-42), and sign every request of git and for pages (NIP-98)", &c.Private),
 		list("members", "", "who may use a --private service, other private services that fill from it among them: npub or hex, or @FILE with one a line; reread on SIGHUP, which sends away who is no member any more", &c.Members).as("NPUB,…|@FILE"),
 		list("admin-hosts", "", "host names under which the private listener may be asked for, beside addresses and names without a dot", &c.AdminHosts).as("HOST,…"),

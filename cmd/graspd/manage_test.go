@@ -59,11 +59,17 @@ func TestAnAuthorIsBannedOverThePublicAddress(t *testing.T) {
 	if code, _ := managed(t, url, boss, ban); code != http.StatusMethodNotAllowed {
 		t.Errorf("without --admin-pubkeys: %d", code)
 	}
+	if code := statusOf(t, http.MethodGet, url+"/operator/"); code != http.StatusNotFound {
+		t.Errorf("the operator's page without --admin-pubkeys: %d", code)
+	}
 	if code := h.us.stop(); code != exitOK {
 		t.Fatalf("exit code %d", code)
 	}
 	h.us = serve(t, "--git", "--data", h.data, "--sync=false", "--listen", host, "--admin-listen", "127.0.0.1:0", "--admin-pubkeys", nip19.Npub(boss.PubKey()))
 	h.base = h.us.out.await(t, `at (http://\S+)/status.json\n`)
+	if code := statusOf(t, http.MethodGet, url+"/operator/"); code != http.StatusUnauthorized {
+		t.Errorf("the operator's page for a stranger: %d", code)
+	}
 	here := func(want bool) {
 		t.Helper()
 		if n := dial(t, h.us.url).count(nostr.Filter{}); (n > 0) != want {

@@ -19,6 +19,7 @@ import (
 	"github.com/graspd/graspd/internal/logs"
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/progress"
+	"github.com/graspd/graspd/internal/signin"
 	"github.com/graspd/graspd/internal/systemd"
 )
 
@@ -111,6 +112,9 @@ func greet(w io.Writer, c Config, n *node.Node, l node.Listeners) {
 	if l.Admin != nil {
 		fmt.Fprintf(w, "for the operator: open http://%s/\n", l.Admin.Addr())
 		fmt.Fprintf(w, "for programs: status at http://%s/status.json\n", l.Admin.Addr())
+	}
+	if n.Remote() {
+		fmt.Fprintf(w, "for who signs in by an extension: open %s%s\n", n.Service().WebURL(), signin.Path)
 	}
 	fmt.Fprintf(w, "to have a repository kept here, add this to the relays tag of its announcement: %s\n", n.Service().RelayURL())
 	if c.HostsGit {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -148,6 +149,17 @@ func New(c Config) *Pages {
 	p.mux, p.paths = m.mux, m.paths
 	p.Handler = guard(c.Hosts, http.NewCrossOriginProtection().Handler(m.mux))
 	return p
+}
+
+// Inner answers like the pages, to who has been let in already: who asks it has seen to it that no page of another site does.
+func (p *Pages) Inner() http.Handler { return p.mux }
+
+// Routes are the patterns (http.ServeMux) that are answered, for tests that try each.
+func (p *Pages) Routes() []string { return slices.Clone(p.paths) }
+
+// IsPage reports whether a path, without the slash that it begins with, is one of a page for people.
+func IsPage(path string) bool {
+	return slices.Contains([]string{overviewPage, relaysPage, repositoriesPage, relayPage, repositoryPage}, path)
 }
 
 // Run notes how relays stand, for the plots, and works out how repositories do, until ctx ends; then it ends what pages are kept

@@ -141,6 +141,15 @@ func (r *recent) get(version string) *cells.Page {
 	return &cells.Page{}
 }
 
+// signed is a page for who has signed in; By is "" on the private listener.
+type signed struct {
+	*document
+	By string
+}
+
+// Shown is the page itself.
+func (s signed) Shown() *document { return s.document }
+
 // page shows a page as it is now; a script keeps it so.
 func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 	where, err := parseWhere(strings.TrimPrefix(r.URL.Path, "/"), r.URL.Query())
@@ -158,7 +167,8 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 		code = http.StatusNotFound
 		err = pageTemplate.ExecuteTemplate(&b, "unknown.html", map[string]any{"Self": p.self(), "Why": err.Error()})
 	case err == nil:
-		err = pageTemplate.ExecuteTemplate(&b, "page.html", d)
+		name, _ := r.Context().Value(operatorKey{}).(string)
+		err = pageTemplate.ExecuteTemplate(&b, "page.html", signed{d, name})
 	}
 	if err != nil {
 		answer(w, http.StatusInternalServerError, err.Error())

@@ -83,6 +83,7 @@ var layers = map[string]int{
 	"internal/moderator":  10,
 	"internal/relaysync":  11,
 	"internal/reports":    11,
+	"internal/signin":     11,
 	"internal/hosting":    11,
 	"internal/gitsync":    12,
 	"internal/node":       14,
@@ -122,6 +123,7 @@ var timed = []string{
 	"internal/relay/message.go", "internal/relay/relay.go", "internal/relay/session.go", "internal/relay/writer.go",
 	"internal/relayconn/conn.go", "internal/relayconn/dialer.go", "internal/relayconn/info.go", "internal/relayconn/message.go",
 	"internal/relaysync/dial.go",
+	"internal/signin/signin.go",
 }
 
 type file struct {

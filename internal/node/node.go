@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/graspd/graspd/internal/admin"
 	"github.com/graspd/graspd/internal/backups"
 	"github.com/graspd/graspd/internal/contain"
 	"github.com/graspd/graspd/internal/front"
@@ -31,6 +32,7 @@ import (
 	"github.com/graspd/graspd/internal/relay"
 	"github.com/graspd/graspd/internal/relaysync"
 	"github.com/graspd/graspd/internal/reports"
+	"github.com/graspd/graspd/internal/signin"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -98,6 +100,7 @@ type Node struct {
 	Reports   *reports.Desk
 
 	cfg     Config
+	pages   *admin.Pages
 	rules   atomic.Pointer[policy.Rules] // in force
 	minPoW  atomic.Int64                 // of the settings
 	log     *slog.Logger
@@ -156,8 +159,15 @@ func New(c Config) (_ *Node, err error) {
 	if c.Backups != nil {
 		n.Backups = n.newBackups()
 	}
+	n.pages = n.adminPages()
+	if n.Remote() {
+		n.Front.Handle(signin.Route(signin.Config{Service: c.Service, Keys: c.AdminKeys, Pages: n.pages, Now: c.Now}))
+	}
 	return n, nil
 }
+
+// Remote is whether the operator's page is opened to who signs in. A private service shows strangers nothing, a page to sign in neither.
+func (n *Node) Remote() bool { return len(n.cfg.AdminKeys) > 0 && n.cfg.Private == nil }
 
 func (c Config) withDefaults() Config {
 	if c.Now == nil {

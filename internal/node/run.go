@@ -49,7 +49,7 @@ type part struct {
 
 // parts are all of them, in the order in which they end: against the data, so that each finds what it gives its data to.
 func (n *Node) parts(l Listeners) []part {
-	pages := n.adminPages()
+	pages := n.pages
 	public, private := n.Front.Server(), n.adminServer(pages)
 	serve := serving(public, n.Front.Listener(n.limited(l.Public)))
 	parts := []part{{"public listener", func(ctx context.Context) error { return errors.Join(serve(ctx), n.settle()) }}}
@@ -66,10 +66,11 @@ func (n *Node) parts(l Listeners) []part {
 		parts = append(parts, part{"hosting", n.Host.Run})
 	}
 	parts = append(parts, part{"reports", n.Reports.Run}, part{"moderator", n.Moderator.Run}, part{"relay", n.Relay.Run}, part{"door", n.Door.Run})
+	if l.Admin != nil || n.Remote() {
+		parts = append(parts, part{"page history", func(ctx context.Context) error { pages.Run(ctx); return nil }})
+	}
 	if l.Admin != nil {
-		parts = append(parts,
-			part{"page history", func(ctx context.Context) error { pages.Run(ctx); return nil }},
-			part{"private listener", serving(private, l.Admin)})
+		parts = append(parts, part{"private listener", serving(private, l.Admin)})
 	}
 	return parts
 }

@@ -105,7 +105,7 @@ source.onmessage = (message) => show(JSON.parse(message.data));
 // Buttons that change something: without script they lead to another page.
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (form.method !== "post") return;
+  if (form.method !== "post" || form.dataset.leaves) return;
   event.preventDefault();
   const data = new URLSearchParams(new FormData(form));
   data.delete("back");
