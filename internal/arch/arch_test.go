@@ -123,7 +123,6 @@ var timed = []string{
 	"internal/relay/message.go", "internal/relay/relay.go", "internal/relay/session.go", "internal/relay/writer.go",
 	"internal/relayconn/conn.go", "internal/relayconn/dialer.go", "internal/relayconn/info.go", "internal/relayconn/message.go",
 	"internal/relaysync/dial.go",
-	"internal/signin/signin.go",
 }
 
 type file struct {

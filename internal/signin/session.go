@@ -15,8 +15,7 @@ import (
 // begin makes a session and gives its secret, of which only the hash is kept.
 func (d *desk) begin(by nostr.PubKey, from front.Client, now time.Time) string {
 	secret := d.Token()
-	s := &session{by: by, from: group(from), ends: now.Add(Lifetime)}
-	s.over, s.close = context.WithCancel(context.Background())
+	s := &session{by: by, from: group(from), ends: now.Add(Lifetime), underWay: map[int]context.CancelFunc{}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sessions[sha256.Sum256([]byte(secret))] = s
@@ -64,10 +63,31 @@ func (d *desk) end(r *http.Request) {
 	d.drop(sha256.Sum256([]byte(c.Value)))
 }
 
+// enter notes a request of a session, which cancel ends; leave forgets it.
+func (d *desk) enter(s *session, cancel context.CancelFunc) (leave func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s.underWay == nil { // it has just ended
+		cancel()
+		return func() {}
+	}
+	s.last++
+	n := s.last
+	s.underWay[n] = cancel
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(s.underWay, n)
+	}
+}
+
 // drop is called with mu held.
 func (d *desk) drop(key [32]byte) {
 	if s := d.sessions[key]; s != nil {
-		s.close()
+		for _, cancel := range s.underWay {
+			cancel()
+		}
+		s.underWay = nil
 		delete(d.sessions, key)
 	}
 }

@@ -58,11 +58,11 @@ type Config struct {
 
 // session is one browser of an operator.
 type session struct {
-	by    nostr.PubKey
-	from  netip.Addr // the address, or the network of an IPv6 one, from which it was begun
-	ends  time.Time
-	over  context.Context // ends with it
-	close context.CancelFunc
+	by       nostr.PubKey
+	from     netip.Addr // the address, or the network of an IPv6 one, from which it was begun
+	ends     time.Time
+	underWay map[int]context.CancelFunc // requests, by a number; nil once it has ended
+	last     int
 }
 
 // desk keeps who is signed in.
@@ -163,7 +163,7 @@ func (d *desk) sameOrigin(r *http.Request) bool {
 func (d *desk) show(w http.ResponseWriter, r *http.Request, rest string, s *session) {
 	ctx, cancel := context.WithTimeout(admin.AsOperator(r.Context(), nip19.Npub(s.by)), s.ends.Sub(d.Now()))
 	defer cancel()
-	defer context.AfterFunc(s.over, cancel)()
+	defer d.enter(s, cancel)()
 	r = r.Clone(ctx)
 	r.Header.Del("Cookie")
 	r.URL.Path, r.URL.RawPath = "/"+rest, ""
