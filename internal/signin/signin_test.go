@@ -24,9 +24,10 @@ import (
 
 type fakeStore struct{}
 
-func (fakeStore) Stats() store.Stats { return store.Stats{} }
-func (fakeStore) Failure() error     { return nil }
-func (fakeStore) Room() error        { return nil }
+func (fakeStore) Stats() store.Stats        { return store.Stats{} }
+func (fakeStore) Failure() error            { return nil }
+func (fakeStore) Room() error               { return nil }
+func (fakeStore) Disk() (store.Disk, error) { return store.Disk{}, nil }
 
 // bench is moderation that notes who decided.
 type bench struct{ notes []string }
