@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,48 @@ type statusOptions struct {
 	health      bool   // only whether it does its work
 	retry       string // a relay to connect to at once
 	every       time.Duration
+	part
+}
+
+// part is which part of a long list is shown.
+type part struct {
+	find, state string
+	most, page  int
+}
+
+// mostShown is how many relays or repositories people are shown at once, the worst first.
+const mostShown = 20
+
+// query asks for it, the worst first. A document has all that fit, where nobody says how many.
+func (p part) query(document bool) string {
+	q := url.Values{}
+	for name, value := range map[string]string{"q": p.find, "state": p.state} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if p.page > 1 {
+		q.Set("page", strconv.Itoa(p.page))
+	}
+	if p.most > 0 || !document {
+		q.Set("most", strconv.Itoa(cmp.Or(p.most, mostShown)))
+	}
+	if !document {
+		q.Set("order", "worst")
+	}
+	if len(q) == 0 {
+		return ""
+	}
+	return "?" + q.Encode()
+}
+
+// more says how many are not shown of those that fit; "" where all are.
+func (p part) more(shown, matching int, what string) string {
+	rest := matching - (p.page-1)*cmp.Or(p.most, mostShown) - shown
+	if shown == 0 || rest <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("\nand %d more %s: --page %d shows the next, --most more at once; --find and --state choose\n", rest, what, p.page+1)
 }
 
 func (o *statusOptions) settings(env environment) []setting {
@@ -39,6 +82,10 @@ func (o *statusOptions) settings(env environment) []setting {
 		boolean("watch", "false", "go on, until Ctrl-C", &o.watch),
 		boolean("health", "false", "ask only whether the relay does its work: for a container's health check", &o.health),
 		text("retry", "", "URL of a relay that is connected to at once, whatever its failures", &o.retry).as("URL"),
+		text("find", "", "only relays or repositories with this in their name", &o.find).as("WORDS"),
+		text("state", "", "only relays or repositories in this state, as the operator's page calls it", &o.state).as("STATE"),
+		number("most", 0, 0, 1000, "how many of them at most, the worst first; 0 = 20, and with --json all", &o.most),
+		number("page", 1, 1, 1_000_000, "which part of them, where there are more", &o.page),
 		duration("interval", 2*time.Second, 100*time.Millisecond, "time between two looks with --watch", &o.every),
 	}
 }
@@ -116,7 +163,7 @@ func (o statusOptions) print(ctx context.Context, out io.Writer) error {
 	if o.repos {
 		path, to = "/repositories.json", &r
 	}
-	text, err := o.read(ctx, path, to)
+	text, err := o.read(ctx, path+o.query(o.json), to)
 	if err != nil {
 		return err
 	}
@@ -124,9 +171,13 @@ func (o statusOptions) print(ctx context.Context, out io.Writer) error {
 	case o.json:
 		_, err = out.Write(text)
 	case o.repos:
-		err = printRepositories(out, r)
+		if err = printRepositories(out, r); err == nil {
+			_, err = io.WriteString(out, o.more(len(r.Repositories), r.Matching, "repositories"))
+		}
 	default:
-		err = printStatus(out, s, time.Now())
+		if err = printStatus(out, s, time.Now()); err == nil {
+			_, err = io.WriteString(out, o.more(len(s.Sync.Relays), s.Sync.Matching, "relays"))
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("print status: %w", err)
@@ -164,6 +215,9 @@ func (o statusOptions) tell(ctx context.Context, out io.Writer, method, path str
 // get reads one page of the private listener.
 func (o statusOptions) get(ctx context.Context, path string) ([]byte, error) {
 	code, b, err := o.ask(ctx, http.MethodGet, path)
+	if err == nil && code == http.StatusBadRequest {
+		return nil, misused([]string{strings.TrimSpace(string(b))})
+	}
 	if err == nil && code != http.StatusOK {
 		return nil, fmt.Errorf("%s%s: HTTP status %d; is this the private listener of a graspd?", o.base, path, code)
 	}

@@ -36,7 +36,11 @@ func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 		fmt.Fprintln(&b, s.Backups.Line(now))
 	}
 	if len(s.Sync.Relays) == 0 {
-		b.WriteString("no relays are followed\n")
+		if s.Sync.Tracked > 0 {
+			fmt.Fprintf(&b, "none of the %d relays that are followed fits, or is on that page\n", s.Sync.Tracked)
+		} else {
+			b.WriteString("no relays are followed\n")
+		}
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
@@ -123,6 +127,10 @@ func until(t, now time.Time) string { return status.Until(t.Sub(now)) }
 
 // printRepositories prints a line for each relay of each repository.
 func printRepositories(w io.Writer, r admin.Repositories) error {
+	if len(r.Repositories) == 0 && r.Total > 0 {
+		_, err := fmt.Fprintf(w, "none of %d repositories fits, or is on that page\n", r.Total)
+		return err
+	}
 	if len(r.Repositories) == 0 {
 		_, err := io.WriteString(w, "no repository here names another relay\n")
 		return err
