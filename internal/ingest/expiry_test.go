@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -147,5 +149,49 @@ func TestNothingExpires(t *testing.T) {
 		if s := w.door.Stats(); s.Commits != 1 || s.Failures != 0 {
 			t.Errorf("%d commits and %d failures, want 1 and 0", s.Commits, s.Failures)
 		}
+	})
+}
+
+// TestDeletionsThatRemoveNothingAge: the writer removes them in time, some at a time, also those that another process has left; and then
+// their marks.
+func TestDeletionsThatRemoveNothingAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := &wallClock{}
+		open := func(fs vfs.FS) *world {
+			return newWorld(t, setup{fs: fs, opt: store.Options{Now: clock.now}, config: ingest.Config{Now: clock.now}})
+		}
+		w := open(nil)
+		defer func() { w.end() }()
+		start := time.Now()
+		repo := announcement(1, "tool", start)
+		w.want(w.publish(w.client(), repo), policy.Accept)
+		w.want(w.publish(w.client(), issue(2, repo, start, "bug")), policy.Accept)
+		var targets, dels []*nostr.Event
+		for i := range 150 {
+			targets = append(targets, event(2, start, 1621, fmt.Sprint("never here ", i), nostr.Tag{"a", repo.Address()}))
+			dels = append(dels, deletion(2, start, targets[i]))
+			w.want(w.publish(w.client(), dels[i]), policy.Accept)
+		}
+		time.Sleep(20 * time.Minute)
+		clock.jump(store.UnusedServed - 50*time.Minute)
+		time.Sleep(11 * time.Minute) // until the clock is believed
+		w.end()
+		w = open(w.fs)
+		for _, e := range dels {
+			if w.get(e.ID) == nil {
+				t.Fatal("gone before its time")
+			}
+		}
+		time.Sleep(30 * time.Minute)
+		for _, e := range dels {
+			if k := w.known(e); k.Why != policy.Unused {
+				t.Fatalf("known as %v", k)
+			}
+		}
+		w.want(w.publish(w.client(), targets[0]), policy.Deleted)
+		clock.jump(store.UnusedGate)
+		time.Sleep(25 * time.Hour)
+		w.want(w.publish(w.client(), targets[1]), policy.Accept)
+		w.want(w.publish(w.client(), targets[0]), policy.Deleted) // it was kept away once
 	})
 }

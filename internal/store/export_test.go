@@ -112,3 +112,10 @@ func KeysOf(s *Store, tables string) (n int) {
 	}
 	return n
 }
+
+// TableBytes is what the tables have that are in use.
+func TableBytes(s *Store) int64 {
+	m := s.db.Metrics()
+	total := m.Total()
+	return total.TablesSize
+}

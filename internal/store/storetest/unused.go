@@ -105,7 +105,7 @@ var unusedCases = []testCase{
 		}
 	}},
 	{"a deletion that has removed something stays", func(t *testing.T, d Disk) {
-		for _, which := range []string{"stored", "address", "waits", "later in steps"} {
+		for _, which := range []string{"stored", "address", "waits", "others", "later in steps"} {
 			r := newRig(t, d.Fresh(t), store.Options{DeleteAtOnce: 1})
 			target, absent := Event(1, Start-5, 1, "target"), Event(1, Start-5, 1, "absent")
 			del := Deletion(1, Start, nostr.Tag{"e", target.ID.String()}, nostr.Tag{"k", "1"})
@@ -118,6 +118,11 @@ var unusedCases = []testCase{
 				del = Deletion(1, Start, nostr.Tag{"a", ann.Address()})
 			case "waits":
 				r.wait(t, policy.Wait, target)
+			case "others":
+				r.opt.DeleteAtOnce = 9
+				r.reopen(t)
+				r.add(t, policy.Accept, target)
+				del = deletionOf(Start, absent, target)
 			case "later in steps":
 				r.add(t, policy.Accept, target)
 				del = deletionOf(Start, absent, target)
@@ -133,7 +138,7 @@ var unusedCases = []testCase{
 			r.now += 500 * day
 			r.age(t, 10)
 			wantIDs(t, which, r.query(t, nostr.Filter{IDs: idsOf(del)}), idsOf(del))
-			if which == "later in steps" {
+			if which == "others" || which == "later in steps" {
 				if out := r.judged(t, absent); out != policy.Deleted {
 					t.Errorf("what else it names: %v", out)
 				}
