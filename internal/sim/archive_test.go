@@ -3,7 +3,6 @@ package sim_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,11 +15,20 @@ import (
 	"github.com/graspd/graspd/internal/testkit"
 )
 
-// What lists another relay alone is mirrored with its git data, and nobody pushes to the mirror.
+// What lists another relay alone is mirrored with its git data, and nobody pushes to the mirror, be that relay a bootstrap relay as well or not.
 func TestAnArchiveOfARelay(t *testing.T) {
+	for _, bootstrap := range []bool{false, true} {
+		t.Run(fmt.Sprint(bootstrap), func(t *testing.T) { anArchive(t, bootstrap) })
+	}
+}
+
+func anArchive(t *testing.T, bootstrap bool) {
 	bubble(t, func(t *testing.T, w *sim.World) {
 		a := w.Graspd("a.example.org", sim.Options{Git: true})
 		m := w.Graspd("mirror.example.org", sim.Options{Git: true, Archive: []string{string(a.URL)}})
+		if bootstrap {
+			m.Bootstrap = []grasp.RelayURL{a.URL}
+		}
 		a.Start()
 		m.Start()
 		h := host(t, w, 1, "proj", a)
@@ -112,13 +120,11 @@ func archivedMonth(t *testing.T, seed uint64) {
 	if len(projects) < 3 || len(events) < 10 {
 		t.Errorf("%d repositories and %d issues", len(projects), len(events))
 	}
-	if served := slices.Collect(func(yield func(nostr.ID) bool) {
+	for _, g := range []*sim.Graspd{mirror, all} {
 		for id := range a.Served() {
-			if _, ok := mirror.Served()[id]; !ok && !yield(id) {
-				return
+			if g.Served()[id] == nil {
+				t.Errorf("%s lacks %s", g.Name, id)
 			}
 		}
-	}); len(served) > 0 {
-		t.Errorf("the mirror lacks %d events", len(served))
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // The order in which the parts of a graspd are to end: against the data, and those that tell of them last.
 var (
-	endsInOrder  = []string{"public listener", "engine", "moderator", "relay", "door"}
+	endsInOrder  = []string{"public listener", "engine", "reports", "moderator", "relay", "door"}
 	gitParts     = []string{"git sync", "hosting"} // after the engine
 	privateParts = []string{"page history", "private listener"}
 )
