@@ -55,6 +55,9 @@ func TestAPrivateRelayShowsItselfToMembersAlone(t *testing.T) {
 			w.wantStored(p.all()...)
 			boot.Drop()
 			wait(25 * time.Hour)
+			if dials := boot.Dials(); dials != 2 {
+				t.Errorf("trusted %v: %d connections", trusts, dials)
+			}
 			n := verbs(boot)
 			if (n["NEG-OPEN"] > 0) != trusts || n["REQ"] == 0 {
 				t.Errorf("trusted %v: %v", trusts, n)
