@@ -86,11 +86,11 @@ func relays() []status.Relay {
 // TestStatus holds the document byte by byte: others read it.
 func TestStatus(t *testing.T) {
 	const self = `{"relay":{"url":"wss://relay.example.org","version":"v1"},"store":{"events":151000,"repositories":1000,"head":151210,"bytes":0,"disk":null},"sync":{`
-	const other = `{"url":"wss://other.example.net","bootstrap":false,"mailbox_people":0,"index":false,"phase":"live","health":"healthy",` +
+	const other = `{"url":"wss://other.example.net","bootstrap":false,"phase":"live","health":"healthy",` +
 		`"want":{"repositories":50,"roots":2500},"confirmed":{"repositories":49,"roots":2498},"in_flight":3,"live_subscriptions":8,"swept_roots":7,"turn_seconds":3605,"refused_repositories":1,` +
 		`"negentropy":"works","failures":0,"cause":null,"failing_since":null,"next_attempt":null,"last_alive":"2026-11-20T12:00:00Z",` +
 		`"events":{"live":12,"catchup":7400,"daily":1},"gaps":4,"undelivered":5,"uptime":0.998,"coverage":0.97}`
-	const waiting = `{"url":"wss://waiting.example.net","bootstrap":true,"mailbox_people":0,"index":false,"phase":"waiting","health":"dead",` +
+	const waiting = `{"url":"wss://waiting.example.net","bootstrap":true,"phase":"waiting","health":"dead",` +
 		`"want":{"repositories":1,"roots":2},"confirmed":{"repositories":0,"roots":0},"in_flight":0,"live_subscriptions":0,"swept_roots":0,"turn_seconds":0,"refused_repositories":0,` +
 		`"negentropy":"unknown","failures":61,"cause":"dial: �refused","failing_since":null,"next_attempt":"2026-11-21T12:30:00Z","last_alive":null,` +
 		`"events":{"live":0,"catchup":0,"daily":0},"gaps":0,"undelivered":0,"uptime":null,"coverage":null}`
