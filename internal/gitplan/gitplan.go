@@ -133,9 +133,10 @@ type Plan struct {
 // running is a fetch under way.
 type running struct {
 	Fetch
-	host  string
-	quiet bool // nothing has come for a while
-	first bool // it is asked for what it was not asked for before
+	host  string // with a port
+	name  string // without one
+	quiet bool   // nothing has come for a while
+	first bool   // it is asked for what it was not asked for before
 	began health.Now
 
 	stopped bool
@@ -229,7 +230,7 @@ func (p *Plan) Ended(now health.Now, id uint64, o Outcome) {
 	if h := p.hosts[f.host]; h != nil {
 		h.ended(now, p.terms(f.host), o)
 	}
-	p.allowances[f.Source.Host()].ended(now, f.first, o)
+	p.allowances[f.name].ended(now, f.first, o)
 	if len(o.Brought) > 0 {
 		p.remember(f.Of.PubKey, f.Source)
 	}

@@ -67,7 +67,7 @@ func (p *Plan) census(now health.Now) *census {
 
 func (c *census) add(f *running, proven bool, now health.Now) {
 	c.all++
-	c.names[f.Source.Host()]++
+	c.names[f.name]++
 	c.ofOwners[f.Of.PubKey]++
 	if f.young(now) {
 		c.young++
@@ -292,7 +292,7 @@ func (p *Plan) preferred(r *repo) []grasp.Source {
 	if last := p.gave[r.of.PubKey]; last != "" { // of another repository of the owner: the same server comes first
 		server := last.Server()
 		slices.SortStableFunc(all, func(a, b grasp.Source) int {
-			switch x, y := a.Server() == server, b.Server() == server; {
+			switch x, y := r.turns[a].server == server, r.turns[b].server == server; {
 			case x == y:
 				return 0
 			case x:
@@ -317,9 +317,9 @@ func (p *Plan) blocks(now health.Now, until time.Duration) bool {
 func (p *Plan) begin(now health.Now, f Fetch, first bool, c *census, out *Effects) {
 	p.serial++
 	f.ID = p.serial
-	x := &running{Fetch: f, host: f.Source.Server(), first: first, began: now}
-	p.fetches[f.ID] = x
 	h := p.host(now, f.Source)
+	x := &running{Fetch: f, host: f.Source.Server(), name: h.name, first: first, began: now}
+	p.fetches[f.ID] = x
 	h.started(now)
 	p.allowance(now, h.name).began(now, first)
 	c.add(x, h.proven, now)

@@ -1,0 +1,46 @@
+package gitplan_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/graspd/graspd/internal/gitplan"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// BenchmarkStep is a fetch from its beginning to its end while so many repositories wait, each for a host of its own that has failed. It is
+// to take as long beside many as beside few.
+func BenchmarkStep(b *testing.B) {
+	for _, n := range []int{1000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			p := gitplan.New(gitplan.Config{Hosts: 2 * n, Repositories: 2 * n})
+			now := health.Now{Mono: time.Hour, Wall: time.Unix(1_700_000_000, 0)}
+			address := func(i int) nip34.Address {
+				return nip34.Address{Kind: nip34.KindRepository, PubKey: nostr.PubKey{byte(i), byte(i >> 8), byte(i >> 16)}, D: "x"}
+			}
+			needs := []gitplan.Need{{Event: nostr.ID{1}}}
+			end := func(o gitplan.Outcome) {
+				for _, f := range p.Step(now).Start {
+					p.Ended(now, f.ID, o)
+				}
+				p.Step(now)
+			}
+			for i := range n {
+				p.Lacks(now, gitplan.Lack{Of: address(i), Needs: needs, Sources: []grasp.Source{grasp.Source(fmt.Sprintf("https://h%d.example.org/x.git", i))}})
+				end(gitplan.Outcome{Answer: gitplan.Failed})
+			}
+			one := gitplan.Lack{Of: address(n), Needs: needs, Sources: []grasp.Source{"https://good.example.org/x.git"}}
+			for b.Loop() {
+				p.Lacks(now, one)
+				end(gitplan.Outcome{Brought: []nostr.ID{{1}}})
+			}
+			if s := p.Stats(now); s.Lacking != n || s.Resting != n {
+				b.Fatalf("%+v", s)
+			}
+		})
+	}
+}
