@@ -1,8 +1,6 @@
 package gitplan
 
 import (
-	"bytes"
-	"cmp"
 	"container/heap"
 
 	"github.com/graspd/graspd/internal/nostr"
@@ -19,7 +17,7 @@ func (l later) Less(i, j int) bool {
 	if a.at != b.at {
 		return a.at < b.at
 	}
-	return cmp.Or(bytes.Compare(a.of.PubKey[:], b.of.PubKey[:]), cmp.Compare(a.of.D, b.of.D)) < 0
+	return a.of.Compare(b.of) < 0
 }
 
 func (l later) Swap(i, j int) {

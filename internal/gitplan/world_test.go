@@ -1,7 +1,6 @@
 package gitplan_test
 
 import (
-	"bytes"
 	"cmp"
 	"flag"
 	"fmt"
@@ -100,9 +99,7 @@ func (w *world) ids() []uint64 { return slices.Sorted(maps.Keys(w.jobs)) }
 
 // addresses are the repositories that lacked something, in the order of their owners and names.
 func (w *world) addresses() []nip34.Address {
-	return slices.SortedFunc(maps.Keys(w.lacks), func(a, b nip34.Address) int {
-		return cmp.Or(bytes.Compare(a.PubKey[:], b.PubKey[:]), cmp.Compare(a.D, b.D))
-	})
+	return slices.SortedFunc(maps.Keys(w.lacks), nip34.Address.Compare)
 }
 
 // tale is what has happened to a repository.

@@ -3,6 +3,8 @@ package gitsync
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -105,12 +107,12 @@ func (s *Sync) stirred(ctx context.Context) (all bool) {
 	if all {
 		names = nil // a look at everything follows
 	}
-	for d := range names {
+	for _, d := range slices.Sorted(maps.Keys(names)) {
 		if err := s.lookAt(ctx, d); err != nil {
 			s.report("what repositories lack", err)
 		}
 	}
-	for of := range push {
+	for _, of := range slices.SortedFunc(maps.Keys(push), nip34.Address.Compare) {
 		var x look
 		x.lack.Of, x.push = of, true
 		s.send(ctx, x)

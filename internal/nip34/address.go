@@ -1,6 +1,7 @@
 package nip34
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -26,6 +27,11 @@ type Address struct {
 // String is the form that stands in tags and filters.
 func (a Address) String() string {
 	return strconv.Itoa(int(a.Kind)) + ":" + a.PubKey.String() + ":" + a.D
+}
+
+// Compare orders addresses by kind, author and identifier.
+func (a Address) Compare(b Address) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), a.PubKey.Compare(b.PubKey), cmp.Compare(a.D, b.D))
 }
 
 // ParseAddress reads "kind:pubkey:d". Everything after the second colon is d, which may hold colons itself. The kind is

@@ -1,6 +1,7 @@
 package nip34_test
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"testing"
@@ -123,4 +124,18 @@ func FuzzParseAddress(f *testing.F) {
 			t.Fatalf("%q read again as %+v, %v", a, again, err)
 		}
 	})
+}
+
+func TestAddressesHaveAnOrder(t *testing.T) {
+	all := []nip34.Address{
+		{Kind: 30617, PubKey: nostr.PubKey{1}, D: "b"}, {Kind: 30617, PubKey: nostr.PubKey{1}, D: "c"}, {Kind: 30617, PubKey: nostr.PubKey{2}, D: "a"},
+		{Kind: 30618, PubKey: nostr.PubKey{1}, D: "a"},
+	}
+	for i, a := range all {
+		for j, b := range all {
+			if got := a.Compare(b); got != cmp.Compare(i, j) {
+				t.Errorf("%v beside %v: %d", a, b, got)
+			}
+		}
+	}
 }
