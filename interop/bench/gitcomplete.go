@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,10 @@ func (x *ground) completing(ctx context.Context) error {
 		return err
 	}
 	took, err := x.complete(ctx, n)
+	var calm time.Duration
+	if err == nil {
+		calm, err = x.asks(ctx, max(20, len(took.asked)))
+	}
 	if err := errors.Join(err, x.g.stop()); err != nil {
 		return err
 	}
@@ -57,34 +62,86 @@ func (x *ground) completing(ctx context.Context) error {
 	wall.target, wall.met = "≥ 4", wall.ratio >= 4
 	x.report.add(wall)
 	x.report.add(atMost(line{what: what + ", CPU without the server's", measured: span(took.cpu), against: "`git clone`: " + span(others.cpu), ratio: took.cpu.Seconds() / others.cpu.Seconds()}, 1))
+	during := late(took.asked)
+	x.report.add(line{what: fmt.Sprintf("a client's query for an announcement while those %d come over, 95 of 100", n), measured: "within " + span(during),
+		against: "afterwards: " + span(calm), ratio: during.Seconds() / calm.Seconds(), target: "≤ 100 ms", met: during <= 100*time.Millisecond})
+	x.report.note("The status told of %d steps of the way while they came over, and was asked every tenth of a second.", took.steps)
 	x.report.note("That server shares the processors of this machine, and takes %s of CPU for graspd and %s for `git clone`, so that neither can be quicker than it is.",
 		span(took.server), span(others.server))
 	return nil
 }
 
 // bill is what a way to get all of them takes.
-type bill struct{ wall, cpu, server time.Duration }
+type bill struct {
+	wall, cpu, server time.Duration
 
-// complete waits until all repositories are here, from the first fetch on.
+	asked []time.Duration // that queries of a client took meanwhile
+	steps int             // different numbers of repositories that the status told to lack something
+}
+
+// complete waits until all repositories are here, from the first fetch on, and is a client meanwhile.
 func (x *ground) complete(ctx context.Context, n int) (b bill, err error) {
 	var begun time.Time
 	var own, server time.Duration
+	c, err := connect(ctx, x.g.url)
+	if err != nil {
+		return b, err
+	}
+	defer c.CloseNow()
+	told := map[int]bool{}
+	var failed error
 	err = x.g.until(ctx, 100*time.Millisecond, func(s admin.Status) bool {
+		if s.Git != nil && s.Git.Sync != nil {
+			told[s.Git.Sync.Lacking] = true
+		}
+		d, _, err := timed(func() (int, error) { return c.ask(ctx, announcements) })
+		if b.asked = append(b.asked, d); err != nil {
+			failed = err
+			return true
+		}
 		if begun.IsZero() && s.Git != nil && s.Git.Sync != nil && s.Git.Sync.Lacking > 0 {
 			begun, own, server = time.Now(), x.g.tree(), children()
 		}
 		return s.Git != nil && s.Git.Repositories == n && s.Git.Sync.Lacking == 0
 	})
-	if err != nil {
+	if err := errors.Join(err, failed); err != nil {
 		return b, err
 	}
-	b.wall = time.Since(begun)
+	b.wall, b.steps = time.Since(begun), len(told)
 	x.backend.running.Wait()
 	if err := x.g.childless(ctx); err != nil {
 		return b, err
 	}
 	b.cpu, b.server = x.g.tree()-own, children()-server
 	return b, nil
+}
+
+// announcements asks for the newest one.
+var announcements = nostr.Filter{Kinds: []nostr.Kind{nip34.KindRepository}, Limit: new(1)}
+
+// asks is the time within which 95 of 100 queries are answered, of so many with a pause between.
+func (x *ground) asks(ctx context.Context, n int) (time.Duration, error) {
+	c, err := connect(ctx, x.g.url)
+	if err != nil {
+		return 0, err
+	}
+	defer c.CloseNow()
+	var all []time.Duration
+	for range n {
+		d, _, err := timed(func() (int, error) { return c.ask(ctx, announcements) })
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, d)
+		time.Sleep(10 * time.Millisecond)
+	}
+	return late(all), nil
+}
+
+// late is the time within which 95 of 100 are; there is one at least.
+func late(all []time.Duration) time.Duration {
+	all = slices.Sorted(slices.Values(all))
+	return all[len(all)*95/100]
 }
 
 // cloneEach clones them one after the other.
