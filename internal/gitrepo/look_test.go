@@ -70,9 +70,11 @@ from refs/heads/main
 	main, wordy, tree := c.id("main"), c.id("wordy"), c.id("main^{tree}")
 	tag := c.tag("v1", main)
 	c.git(nil, "update-ref", "refs/tags/tree", tree.String())
-	push(t, d, some(1), c.pack(c.refs()...), gitrepo.Proving{Tips: ids{main, wordy, tag, tree}})
+	blob := parse(t, c.git([]byte("tree x\ncommitter a <a@example.com> 5 +0000\n"), "hash-object", "-w", "--stdin"))
+	c.git(nil, "update-ref", "refs/tags/blob", blob.String())
+	push(t, d, some(1), c.pack(c.refs()...), gitrepo.Proving{Tips: ids{main, wordy, tag, tree, blob}})
 	absent := parse(t, strings.Repeat("e", 40))
-	tips := ids{main, wordy, tag, tree, absent, main}
+	tips := ids{main, wordy, tag, tree, blob, absent, main}
 	for name, want := range map[string]string{"readme": text, "run": "#!/x", "empty": "", "link": "-", "directory": "-", "nothing": "-"} {
 		got, err := d.Look(t.Context(), some(1), gitrepo.Looking{Commit: main, Choose: called(name), MaxBytes: 1 << 20, Tips: tips})
 		if err != nil {

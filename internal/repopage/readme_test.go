@@ -27,10 +27,15 @@ type data struct {
 	large bool
 	asked []gitrepo.Looking
 	dirs  []string
+	leave func() // called meanwhile, where not nil
 }
 
 func (d *data) Look(ctx context.Context, dir string, l gitrepo.Looking) (gitrepo.Look, error) {
 	d.asked, d.dirs = append(d.asked, l), append(d.dirs, dir)
+	if d.leave != nil {
+		d.leave()
+		return gitrepo.Look{}, context.Cause(ctx)
+	}
 	if d.fails != nil {
 		return gitrepo.Look{}, d.fails
 	}
@@ -196,12 +201,11 @@ func TestReadmesAreKept(t *testing.T) {
 // TestWhoLeavesWhileGitReads: they get no page, and nobody gets one that lacks what was not read for them.
 func TestWhoLeavesWhileGitReads(t *testing.T) {
 	w, d := withData(t, "README.md", "text")
-	d.fails = context.Canceled
 	of := address(1, "tool")
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
+	d.leave = cancel
 	rec := w.askAs(ctx, "GET", pathOf(of), browser)
-	d.fails = nil
+	d.leave = nil
 	if has(t, w.page(of), "text"); rec.Body.Len() != 0 {
 		t.Errorf("%q", rec.Body)
 	}
