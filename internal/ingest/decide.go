@@ -81,6 +81,11 @@ func (w *writer) apply(e *nostr.Event, from store.Source, label string, o policy
 	if err := w.round.batch.Remember(e, o); err != nil {
 		return err
 	}
+	if o.Orphan() && e.Kind == nip34.KindState && w.ledger != nil {
+		if err := w.forgets.forgetLapsed(e); err != nil {
+			return err
+		}
+	}
 	return w.prune()
 }
 

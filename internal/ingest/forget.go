@@ -39,6 +39,13 @@ func (f *forgetting) forgetRepository(d string) error {
 	return f.take(func(max int) (int, bool, error) { return f.w.round.batch.ForgetRepository(d, max) })
 }
 
+// forgetLapsed lets relays bring the announcement again that a state lacks and that has waited in vain.
+func (f *forgetting) forgetLapsed(state *nostr.Event) error {
+	of := nip34.Address{Kind: nip34.KindRepository, PubKey: state.PubKey, D: state.Tags.D()}
+	_, err := f.w.round.batch.ForgetLapsed(of, forgetAtOnce)
+	return err
+}
+
 // take takes one step, and leaves the rest for after the commit.
 func (f *forgetting) take(step forget) error {
 	_, more, err := step(forgetAtOnce)

@@ -596,3 +596,63 @@ func TestAnAuthorTakesBackWhatWaits(t *testing.T) {
 		t.Errorf("vanished: %+v", k)
 	}
 }
+
+// TestWhatHasLapsedComesBack: by whoever sends it again, and by relays once a state comes that lacks it, or a day later. What lapsed or was
+// refused for want of an announcement waits with it again.
+func TestWhatHasLapsedComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, setup{})
+		defer h.end()
+		time.Sleep(11 * time.Minute) // the clock is believed from then on
+		client, peer := h.client(), h.peer("wss://other")
+		lapse := func(events ...*nostr.Event) {
+			t.Helper()
+			time.Sleep(45 * time.Minute)
+			for _, e := range events {
+				if k := h.known(e); k.State != store.Remembered || k.Why != policy.Lapsed {
+					t.Fatalf("kind %d: %+v", e.Kind, k)
+				}
+			}
+		}
+		mine, others := hostedBy(t, 1, "tool", time.Now()), hostedBy(t, 2, "tool", time.Now())
+		first := stateOf(1, "tool", time.Now(), "main=1")
+		for _, e := range []*nostr.Event{mine, others, first} {
+			h.want(h.publish(client, e), policy.Wait)
+		}
+		lapse(mine, others, first)
+
+		// Their author sends them, in either order.
+		h.want(h.publish(client, mine), policy.Wait)
+		h.want(h.publish(client, first), policy.Wait)
+		lapse(mine, first)
+		h.want(h.publish(client, first), policy.NoMaintainer)
+		h.want(h.publish(client, mine), policy.Wait)
+		h.waits(mine, first) // which was still in the buffer
+		lapse(mine, others, first)
+
+		// Relays bring them.
+		h.want(h.fetch(peer, mine), policy.Lapsed) // they had their time
+		second := stateOf(1, "tool", time.Now(), "main=1")
+		h.want(h.fetch(peer, second), policy.NoMaintainer)
+		if k := h.known(mine); k.State != store.Unknown {
+			t.Errorf("the announcement of a state that came: %+v", k)
+		}
+		if k := h.known(others); k.Why != policy.Lapsed {
+			t.Errorf("that of somebody else: %+v", k)
+		}
+		h.want(h.fetch(peer, mine), policy.Wait)
+		h.waits(mine, second)
+		if k := h.known(first); k.State != store.Unknown {
+			t.Errorf("a state of an announcement that came: %+v", k)
+		}
+		lapse(mine, second)
+		time.Sleep(26 * time.Hour)
+		h.want(h.publish(client, hostedBy(t, 3, "tool", time.Now())), policy.Wait) // any commit forgets what is due
+		h.want(h.fetch(peer, mine), policy.Wait)
+		h.want(h.fetch(peer, second), policy.Wait)
+		if v := h.push(addressOf(mine), command("refs/heads/main", 0, 1)); v.Refused() {
+			t.Fatalf("%+v", v)
+		}
+		h.served(mine, second)
+	})
+}

@@ -80,6 +80,21 @@ func (b *Batch) ForgetRepository(d string, max int) (n int, more bool, err error
 	return n, more, err
 }
 
+// ForgetLapsed forgets up to max announcements at an address that have waited in vain, now that a state of that repository came, so that the
+// next reconciliation fetches them.
+func (b *Batch) ForgetLapsed(of nip34.Address, max int) (n int, err error) {
+	prefix := flagged(appendAuthorKind(make([]byte, 0, maxPrefix), of.PubKey, of.Kind))
+	if b.flagged == 0 || b.s.sketch.lacks(prefix) {
+		return 0, nil
+	}
+	lapsed := func(r flaggedRow) bool { return r.why == policy.Lapsed }
+	n, _, err = b.forgetRows([]flaggedRange{{prefix, lapsed, hashOf(of.String())}}, max)
+	if err != nil {
+		err = fmt.Errorf("forget what waited in vain at %s: %w", of, err)
+	}
+	return n, err
+}
+
 // forgetOrphan forgets the orphan with that id, if there is one and n is below max.
 func (b *Batch) forgetOrphan(id nostr.ID, n, max int) (int, bool, error) {
 	r, ok, err := b.reader().record(id)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/store"
@@ -44,6 +45,7 @@ type Batch interface {
 	Row(name string) ([]byte, error)
 	SetRow(name string, value []byte) error
 	ForgetRepository(d string, max int) (int, bool, error)
+	ForgetLapsed(of nip34.Address, max int) (int, error)
 	Purge(max int) (bool, error)
 	ExpireDue(now time.Time, max int) (time.Time, int, error)
 	AgeDue(now time.Time, max int) (time.Time, int, error)

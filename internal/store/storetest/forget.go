@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/store"
@@ -94,6 +95,20 @@ var forgetCases = []testCase{
 		for _, e := range []*nostr.Event{held, old, other, list, vain} {
 			if k := r.known(t, e.ID); k.State != store.Remembered {
 				t.Errorf("%d %q: known as %v", e.Kind, e.Content, k)
+			}
+		}
+		later := Announcement(5, Start+1, "x", "in vain again")
+		r.remember(t, policy.Lapsed, later, Announcement(6, Start, "x", "in vain"), Announcement(5, Start, "y", "in vain"))
+		r.batch(t, func(b Batch) {
+			for i, want := range []int{1, 1, 0} {
+				if n, err := b.ForgetLapsed(nip34.Address{Kind: 30617, PubKey: later.PubKey, D: "x"}, 1); n != want || err != nil {
+					t.Errorf("call %d: %d, %v", i, n, err)
+				}
+			}
+		})
+		for e, want := range map[*nostr.Event]store.State{vain: store.Unknown, later: store.Unknown, old: store.Remembered} {
+			if k := r.known(t, e.ID); k.State != want {
+				t.Errorf("%q: known as %v", e.Content, k)
 			}
 		}
 		r.add(t, policy.Superseded, held) // the slot of what left stays

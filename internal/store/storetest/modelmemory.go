@@ -128,6 +128,15 @@ func (b *modelBatch) ForgetRepository(d string, max int) (int, bool, error) {
 	})
 }
 
+// ForgetLapsed forgets announcements that have waited in vain.
+func (b *modelBatch) ForgetLapsed(of nip34.Address, max int) (int, error) {
+	n, _, err := b.forgetIf(max, func(r memory) bool {
+		at, ok := nip34.AddressOf(r.e)
+		return r.why == policy.Lapsed && ok && at == of
+	})
+	return n, err
+}
+
 func (b *modelBatch) forgetIf(max int, which func(memory) bool) (n int, more bool, err error) {
 	for id, r := range b.memory {
 		if !which(r) {

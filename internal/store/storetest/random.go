@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/store"
@@ -213,6 +214,12 @@ func (h *history) operation(b [2]Batch) {
 		both(h, "forget repository", func(i int) (string, error) {
 			n, more, err := b[i].ForgetRepository(d, 1000)
 			return fmt.Sprint(n, more), err
+		})
+		of := nip34.Address{Kind: nip34.KindRepository, PubKey: Event(h.world.author(), Start, 1, "").PubKey, D: d}
+		h.note("forget lapsed %s", of)
+		both(h, "forget lapsed", func(i int) (string, error) {
+			n, err := b[i].ForgetLapsed(of, 1000)
+			return fmt.Sprint(n), err
 		})
 	case n < 99:
 		name, value := h.world.Row()
