@@ -33,6 +33,9 @@ func (g gitCheck) check(ctx context.Context, c *Config, std stdio, s *store.Stor
 		if r.Behind > 0 {
 			fmt.Fprintf(std.out, "the files of %d repositories are older than their refs: the next start writes them\n", r.Behind)
 		}
+		if r.Unshown > 0 {
+			fmt.Fprintf(std.out, "%d pull requests have no ref though their commits are here: graspd check --repair adds them\n", r.Unshown)
+		}
 		if r.Unnamed > 0 {
 			fmt.Fprintf(std.out, "%d directories belong to no repository: graspd removes them when it runs\n", r.Unnamed)
 		}
@@ -63,6 +66,9 @@ func (g gitCheck) repair(ctx context.Context, c *Config, std stdio) (lost []stri
 		}
 		if r.Files > 0 {
 			fmt.Fprintf(std.out, "the files of %d repositories were made anew\n", r.Files)
+		}
+		if r.Tips > 0 {
+			fmt.Fprintf(std.out, "%d pull requests got the refs that they lacked\n", r.Tips)
 		}
 		if r.Found > 0 {
 			fmt.Fprintf(std.out, "%d repositories that the store had lost were found again by their files\n", r.Found)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,8 +9,11 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 	"github.com/graspd/graspd/internal/testkit"
 )
 
@@ -204,4 +208,62 @@ func TestASiblingsDataIsCopied(t *testing.T) {
 	if out := p.sound(); !strings.Contains(out, "\n2 repositories with 2 refs") {
 		t.Error(out)
 	}
+}
+
+// TestRepairShowsPullRequests: one that has lost its ref has it again, and git gets it, when a relay serves the data.
+func TestRepairShowsPullRequests(t *testing.T) {
+	p := newPushed(t)
+	service, err := grasp.ParseService(p.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, owner := service.CloneURL(testkit.Key(1).PubKey(), "proj"), testkit.Key(1).PubKey()
+	us := p.serve()
+	tip := commitIn(t, p.dir, "proposed")
+	pr := testkit.Sign(testkit.Key(2), time.Now().Unix(), nip34.KindPullRequest, "", nostr.Tag{"a", "30617:" + owner.String() + ":proj"}, nostr.Tag{"c", tip})
+	c := dial(t, us.url)
+	c.publish(pr)
+	git(t, p.dir, "push", of, "main:refs/nostr/"+pr.ID.String())
+	_ = c.c.Close("over")
+	want := git(t, p.dir, "ls-remote", of)
+	us.stop()
+	p.sound()
+
+	s, err := node.OpenStore(p.data, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := s.View()
+	r, err := ledger.Read(v, nip34.Address{Kind: nip34.KindRepository, PubKey: owner, D: "proj"})
+	v.Close()
+	if err != nil || len(r.Refs.PullRequests) != 1 {
+		t.Fatalf("%+v, %v", r.Refs, err)
+	}
+	r.Refs.PullRequests = nil
+	r.Refs.Generation++
+	b, err := s.Begin()
+	if err == nil {
+		err = r.Write(b, true)
+	}
+	if err == nil {
+		_, err = b.Commit()
+	}
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if out := p.sound(); !strings.Contains(out, "1 pull requests have no ref though their commits are here: graspd check --repair adds them\n") {
+		t.Error(out)
+	}
+	if code, out, errs := p.check("--repair"); code != exitOK || !strings.Contains(out, "1 pull requests got the refs that they lacked\n") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	if out := p.sound(); strings.Contains(out, "pull requests") {
+		t.Error(out)
+	}
+	us = p.serve()
+	if got := git(t, p.dir, "ls-remote", of); got != want || !strings.Contains(got, tip+"\trefs/nostr/"+pr.ID.String()) {
+		t.Errorf("%s, want %s", got, want)
+	}
+	us.stop()
+	p.sound()
 }

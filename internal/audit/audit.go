@@ -31,6 +31,7 @@ type Report struct {
 	Refs         int64
 	Bytes        int64    // of packs
 	Behind       int64    // repositories whose files are older than their refs, as the log knows: the next start writes them
+	Unshown      int64    // pull requests without a ref though their commits are here: Repair adds them
 	Unnamed      int64    // directories of no repository: what a kill left of a push, and goes by itself
 	Problems     []string // at most maxProblems of them
 	More         bool     // there were more problems than that
@@ -71,6 +72,12 @@ func (c Config) check(ctx context.Context) (out Report, err error) {
 		for _, text := range append(said, f.All()...) {
 			out.problem(r.Of, text)
 		}
+		some, err := c.unshown(ctx, v, r)
+		if err != nil {
+			return err
+		}
+		_, n := shows(r, some)
+		out.Unshown += n
 		return c.count(r, due, &out)
 	})
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 type Repaired struct {
 	Rows   int64 // repositories whose row of refs was made anew from the events that are stored
 	Files  int64 // repositories whose files were made anew from the log
+	Tips   int64 // pull requests that got the ref which they lacked
 	Found  int64 // repositories whose rows were lost and were made anew from what is stored and their files
 	Report       // what is lost, as problems: it is to be pushed again
 }
@@ -122,9 +123,27 @@ func (c *repair) one(ctx context.Context, v *store.View, r ledger.Repository, du
 		}
 	}
 	if len(f.Data) == 0 {
-		return nil
+		return c.show(ctx, v, r)
 	}
 	return c.salvage(ctx, r)
+}
+
+// show gives pull requests the refs that they lack, where all that these lead to is there.
+func (c *repair) show(ctx context.Context, v *store.View, r ledger.Repository) error {
+	some, err := c.unshown(ctx, v, r)
+	if err != nil {
+		return err
+	}
+	r, n := shows(r, some)
+	if n == 0 {
+		return nil
+	}
+	if f, err := c.look(ctx, r, true); err != nil || len(f.Data) > 0 {
+		return err
+	}
+	r.Moved = c.Now().Unix()
+	c.out.Tips += n
+	return c.write(func(b *store.Batch) error { return r.Write(b, true) })
 }
 
 // salvage takes what is whole of a repository into a new directory.

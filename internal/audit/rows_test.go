@@ -2,11 +2,14 @@ package audit_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/graspd/graspd/internal/audit"
 	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -110,4 +113,72 @@ func TestRowsWithUpdatesOfPullRequests(t *testing.T) {
 	if got := w.check(); len(got.Problems) != 1 || !strings.Contains(got.Problems[0], other.ID.String()) {
 		t.Errorf("%q", got.Problems)
 	}
+}
+
+// A pull request whose commit is here gets the ref that it lacks, also one that leaves it to another to name the repository; what is not
+// here, names another one or is for one that is not announced gets none. A check tells of them, and they are no problem.
+func TestRefsThatPullRequestsLack(t *testing.T) {
+	w := newWorld(t)
+	of, root := w.row.Of.String(), w.row.Refs.PullRequests[0].ID.String()
+	lacking := w.event(9, nip34.KindPullRequest, nostr.Tag{"a", of}, nostr.Tag{"c", w.main.String()})
+	update := w.event(8, nip34.KindPullRequestUpdate, nostr.Tag{"E", root}, nostr.Tag{"c", w.pull.String()})
+	own := w.event(8, nip34.KindPullRequestUpdate, nostr.Tag{"E", root}, nostr.Tag{"a", of}, nostr.Tag{"c", w.main.String()})
+	away := w.event(9, nip34.KindPullRequest, nostr.Tag{"a", of}, nostr.Tag{"c", strings.Repeat("7", 40)})
+	other := w.event(9, nip34.KindPullRequest, nostr.Tag{"a", "30617:" + strings.Repeat("5", 64) + ":proj"}, nostr.Tag{"c", w.main.String()})
+	elsewhere := w.event(9, nip34.KindPullRequestUpdate, nostr.Tag{"E", root}, nostr.Tag{"a", "30617:" + strings.Repeat("5", 64) + ":proj"}, nostr.Tag{"c", w.main.String()})
+	bare := w.event(9, nip34.KindPullRequest, nostr.Tag{"a", of})
+	w.add(lacking, update, own, away, other, elsewhere, bare)
+	if r := w.sound(); r.Unshown != 3 {
+		t.Errorf("%+v", r)
+	}
+	if done := must(audit.Repair(t.Context(), w.config())); done.Tips != 3 || done.Rows+done.Files != 0 || len(done.Problems) != 0 {
+		t.Errorf("%+v", done)
+	}
+	got, due := w.read(w.row.Of)
+	want := map[nostr.ID]string{lacking.ID: w.main.String(), update.ID: w.pull.String(), own.ID: w.main.String(), w.row.Refs.PullRequests[0].ID: w.pull.String()}
+	for _, x := range got.Refs.PullRequests {
+		if want[x.ID] != x.Tip.String() || x.Author == (nostr.PubKey{}) || x.CreatedAt == 0 {
+			t.Errorf("%+v", x)
+		}
+		delete(want, x.ID)
+	}
+	if len(want) != 0 || !due || fmt.Sprint(got.Refs.Ruling) != fmt.Sprint(w.row.Refs.Ruling) || got.Refs.Generation != w.row.Refs.Generation+1 {
+		t.Errorf("%v are lacking, due %v, %+v", want, due, got.Refs)
+	}
+	if r := w.sound(); r.Unshown != 0 || r.Behind != 1 {
+		t.Errorf("%+v", r)
+	}
+	if done := must(audit.Repair(t.Context(), w.config())); done.Tips != 0 {
+		t.Errorf("again: %+v", done)
+	}
+}
+
+// A commit of which not all is here gets no ref: it would be missing for whoever clones.
+func TestARefOfWhatIsNotWhole(t *testing.T) {
+	w := newWorld(t)
+	lacking := w.event(9, nip34.KindPullRequest, nostr.Tag{"a", w.row.Of.String()}, nostr.Tag{"c", w.commit("third", w.commit("second", w.pull)).String()})
+	w.add(lacking)
+	id := gitrepo.ID(w.row.Dir)
+	tip := must(refs.ReadPullRequest(lacking)).Tip
+	pack := w.git(tip.String()+"\n", "pack-objects", "--stdout", "-q")
+	w.put(w.path(w.row, "objects/pack"), pack)
+	if missing := must(w.disk.Missing(id, []gitwire.ObjectID{tip})); len(missing) != 0 {
+		t.Fatal("the commit is not in a pack")
+	}
+	if done := must(audit.Repair(t.Context(), w.config())); done.Tips != 0 || len(done.Problems) != 0 {
+		t.Errorf("%+v", done)
+	}
+	if got, _ := w.read(w.row.Of); len(got.Refs.PullRequests) != 1 {
+		t.Errorf("%+v", got.Refs.PullRequests)
+	}
+}
+
+// put adds a pack to a directory as no relay does.
+func (w *world) put(dir, pack string) {
+	w.Helper()
+	name := filepath.Join(dir, "pack-"+strings.Repeat("3", 40)+".pack")
+	if err := os.WriteFile(name, []byte(pack), 0o600); err != nil {
+		w.Fatal(err)
+	}
+	w.git("", "index-pack", name)
 }

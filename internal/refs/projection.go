@@ -33,6 +33,11 @@ func (p Projection) Next(of nip34.Address, c Change) Projection {
 	})
 }
 
+// Tips is the projection with refs of more pull requests, as far as there is room for them. Its branches and tags stay.
+func (p Projection) Tips(of nip34.Address, more []PullRequest) Projection {
+	return p.to(Projection{Ruling: p.Ruling, PullRequests: p.PullRequests.with(tipChanges(of, Change{PullRequests: more}))})
+}
+
 // Anew is the projection made from all that is stored, for a row that is in doubt: Change holds everything. Of p only that
 // is believed which what is stored cannot tell: a ruling state that is gone, and where HEAD was.
 func (p Projection) Anew(of nip34.Address, c Change) Projection {
