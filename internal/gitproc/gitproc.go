@@ -90,7 +90,7 @@ type Kind uint8
 // The kinds of work.
 const (
 	Fetch       Kind = iota // packs for clients: 2 slots for each processor
-	Upload                  // packs from clients and what is asked about them: 1 for each processor
+	Upload                  // packs from clients and what is asked about them: 1 for each processor, and 2 at least
 	Maintenance             // whatever nobody waits for: 1
 	kinds
 )
@@ -102,7 +102,7 @@ func (k Kind) slots(cpus int) int {
 	case Fetch:
 		return 2 * cpus
 	case Upload:
-		return cpus
+		return max(2, cpus) // a light one beside a heavy one
 	}
 	return 1
 }

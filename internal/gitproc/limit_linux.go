@@ -10,10 +10,7 @@ import (
 )
 
 // Of every process, beside Limits.
-const (
-	maxFiles = 256 // open at once
-	nicer    = 5   // than this program is
-)
+const maxFiles = 256 // open at once
 
 // globalConfig is a file that git reads before it does anything. Here it is empty, and has no end until the process is bounded.
 const globalConfig = "/proc/self/fd/3"
@@ -36,8 +33,8 @@ func (g gate) open() {
 	_ = g.write.Close()
 }
 
-// limit bounds a process.
-func limit(pid int, l Limits) error {
+// limit bounds a process, and makes it so much nicer than this program.
+func limit(pid int, l Limits, nicer int) error {
 	bounds := []struct {
 		resource int
 		most     uint64

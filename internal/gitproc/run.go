@@ -15,6 +15,8 @@ import (
 type Run struct {
 	Kind     Kind
 	Party    string // whose work it is, for turns; "" is our own, which is never refused a place among those that wait
+	Owner    string // for whom it is, in turns of those who have as many and took as much; "" is nobody
+	Heavy    bool   // it may take seconds of the processor: it does not keep others from their slots
 	At       Place
 	Protocol int       // 1 or 2 of git's protocol; else 0
 	In       io.Reader // nil: empty. A Read must not outlast the context.
@@ -34,19 +36,33 @@ type Run struct {
 func (g *Git) Run(ctx context.Context, c Command, r Run) error {
 	pool := &g.kinds[r.Kind]
 	asked := time.Now()
+	want := claim{r.Party, r.Owner, r.Heavy}
 	take := pool.slots.take
 	if r.AtOnce {
 		take = pool.slots.takeFree
 	}
-	if err := take(ctx, r.Party); err != nil {
+	if err := take(ctx, want); err != nil {
 		return fmt.Errorf("%s: %w", c, err)
 	}
 	pool.waited(time.Since(asked))
-	defer pool.slots.give(r.Party)
+	defer pool.slots.give(want)
 	used, err := g.start(ctx, c, r)
-	pool.slots.took(r.Party, used.cpu)
+	pool.slots.took(want, used.cpu)
 	pool.count(used, err)
 	return err
+}
+
+// How much nicer processes are than this program.
+const (
+	niceLight = 5
+	niceHeavy = 10
+)
+
+func (r Run) nicer() int {
+	if r.Heavy {
+		return niceHeavy
+	}
+	return niceLight
 }
 
 // usage is what a process took of the machine, with all that it waited for.
@@ -101,7 +117,7 @@ func (g *Git) start(ctx context.Context, c Command, r Run) (usage, error) {
 		p.gate.open()
 		return usage{}, fmt.Errorf("%s: %w", c, err)
 	}
-	unbounded := limit(p.cmd.Process.Pid, g.limits.of(r))
+	unbounded := limit(p.cmd.Process.Pid, g.limits.of(r), r.nicer())
 	if unbounded != nil {
 		_ = p.kill() // the error that counts is there
 	}

@@ -11,74 +11,96 @@ import (
 	"github.com/graspd/graspd/internal/lately"
 )
 
-// slots are how many processes of a kind run at once. Who waits gets one in turns of parties, those before others that have
-// fewest at the time, and of these who took least of the processor lately.
+// slots are how many processes of a kind run at once. Heavy work has half of them, rounded up, and the rest is for light work alone,
+// which otherwise goes first: nobody with a little waits for those with much. One of heavy work runs as soon as any waits. Who waits
+// gets a slot in turns of parties, those before others that have fewest at the time, of these who took least of the processor lately,
+// and of these the work for whom others did least.
 type slots struct {
 	places, perParty int           // who may wait
 	most             time.Duration // how long others than our own wait; 0 is without a bound
+	heavies          int           // how many of the slots heavy work may have
 
 	mu      sync.Mutex // guards what follows
 	free    int
 	running map[string]int // slots of each party that has any
+	theirs  map[string]int // and of each owner
+	heavy   int            // slots of heavy work
 	waiting map[string][]*waiter
 	turn    []string // the parties that wait, who waits longest for a turn in front
 	queued  int
+	burden  int // of those, heavy ones
 	refused uint64
-	taken   lately.Use[string] // of the processor
+	taken   lately.Use[string] // of the processor, by party
+	spent   lately.Use[string] // and by owner
+}
+
+// claim is work that needs a slot.
+type claim struct {
+	party string // who has it done; "" is our own
+	owner string // for whom, as far as that is signed; "" is nobody
+	heavy bool
 }
 
 type waiter struct {
+	claim
 	granted chan struct{}
 	sent    chan struct{} // closed when it is sent away for others
 }
 
+// heavyFraction is the part of the places that heavy work may wait in.
+const heavyFraction = 4
+
 func newSlots(n, places, perParty int) *slots {
-	return &slots{places: places, perParty: perParty, free: n, running: map[string]int{}, waiting: map[string][]*waiter{}}
+	return &slots{
+		places: places, perParty: perParty, free: n, heavies: (n + 1) / 2,
+		running: map[string]int{}, theirs: map[string]int{}, waiting: map[string][]*waiter{},
+	}
 }
 
 // take waits for a slot.
-func (s *slots) take(ctx context.Context, party string) error {
+func (s *slots) take(ctx context.Context, c claim) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	w := s.ask(party)
+	w := s.ask(c)
 	if w == nil {
 		return ErrBusy
 	}
-	err := s.await(ctx, party, w)
+	err := s.await(ctx, w)
 	if err == errSent {
 		return ErrBusy
 	}
-	if err != nil && !s.leave(party, w) { // it was granted meanwhile
-		s.give(party)
+	if err != nil && !s.leave(w) { // it was granted meanwhile
+		s.give(c)
 	}
 	return err
 }
 
 // takeFree takes a slot that is free.
-func (s *slots) takeFree(ctx context.Context, party string) error {
+func (s *slots) takeFree(ctx context.Context, c claim) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.free == 0 {
+	w := &waiter{claim: c, granted: make(chan struct{})}
+	if s.free == 0 || !s.may(w) {
 		return ErrBusy
 	}
 	s.free--
-	s.running[party]++
+	s.grant(w)
 	return nil
 }
 
 // await waits until w has its slot. It fails when it takes too long, or ctx ends.
-func (s *slots) await(ctx context.Context, party string, w *waiter) error {
+func (s *slots) await(ctx context.Context, w *waiter) error {
 	select {
 	case <-w.granted:
 		return nil
 	default:
 	}
 	var late <-chan time.Time
-	if s.most > 0 && party != "" {
+	if s.most > 0 && w.party != "" {
 		t := time.NewTimer(s.most)
 		defer t.Stop()
 		late = t.C
@@ -96,81 +118,119 @@ func (s *slots) await(ctx context.Context, party string, w *waiter) error {
 }
 
 // ask takes a slot or a place among those that wait; nil if there is neither. Those of the own party always have a place.
-func (s *slots) ask(party string) *waiter {
+func (s *slots) ask(c claim) *waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := &waiter{make(chan struct{}), make(chan struct{})}
-	if s.free > 0 {
+	w := &waiter{claim: c, granted: make(chan struct{}), sent: make(chan struct{})}
+	if s.free > 0 && s.may(w) {
 		s.free--
-		s.grant(party, w)
+		s.grant(w)
 		return w
 	}
-	if party != "" && (len(s.waiting[party]) >= s.perParty || s.queued >= s.places && !s.makeRoom(party)) {
+	if c.party != "" && (len(s.waiting[c.party]) >= s.perParty || !s.place(c)) {
 		s.refused++
 		return nil
 	}
-	if len(s.waiting[party]) == 0 {
-		s.turn = append(s.turn, party)
+	if len(s.waiting[c.party]) == 0 {
+		s.turn = append(s.turn, c.party)
 	}
-	s.waiting[party] = append(s.waiting[party], w)
+	s.waiting[c.party] = append(s.waiting[c.party], w)
 	s.queued++
+	if c.heavy {
+		s.burden++
+	}
 	return w
+}
+
+// may reports whether a slot that is free is for w. It is called with mu held.
+func (s *slots) may(w *waiter) bool { return !w.heavy || s.heavy < s.heavies }
+
+// place finds or makes a place among those that wait. It is called with mu held.
+func (s *slots) place(c claim) bool {
+	if c.heavy && s.burden >= max(1, s.places/heavyFraction) {
+		return s.makeRoom(c)
+	}
+	return s.queued < s.places || s.makeRoom(claim{party: c.party})
 }
 
 // errSent is why somebody waits no more.
 var errSent = errors.New("others who have fewer came")
 
 // makeRoom sends the last one away of the party that has most waiting, if it has more than who asks would have, or as many and
-// took more of the processor lately. It is called with mu held.
-func (s *slots) makeRoom(party string) bool {
+// took more of the processor lately. For heavy work only such gives way. It is called with mu held.
+func (s *slots) makeRoom(c claim) bool {
 	now := time.Now()
-	others := slices.DeleteFunc(slices.Clone(s.turn), func(p string) bool { return p == "" })
+	has := func(party string) (n, last int) {
+		for i, w := range s.waiting[party] {
+			if w.heavy || !c.heavy {
+				n, last = n+1, i
+			}
+		}
+		return n, last
+	}
+	more := func(a, b string, more int) int {
+		n, _ := has(a)
+		m, _ := has(b)
+		return cmp.Or(n-m-more, s.taken.Seconds(now, a)-s.taken.Seconds(now, b))
+	}
+	others := slices.DeleteFunc(slices.Clone(s.turn), func(p string) bool { n, _ := has(p); return p == "" || n == 0 })
 	if len(others) == 0 {
 		return false
 	}
-	worst := slices.MaxFunc(others, func(a, b string) int {
-		return cmp.Or(len(s.waiting[a])-len(s.waiting[b]), s.taken.Seconds(now, a)-s.taken.Seconds(now, b))
-	})
-	n := len(s.waiting[worst])
-	if cmp.Or(n-len(s.waiting[party])-1, s.taken.Seconds(now, worst)-s.taken.Seconds(now, party)) <= 0 {
+	worst := slices.MaxFunc(others, func(a, b string) int { return more(a, b, 0) })
+	if more(worst, c.party, 1) <= 0 {
 		return false
 	}
-	close(s.waiting[worst][n-1].sent)
-	s.drop(worst, n-1)
+	_, last := has(worst)
+	close(s.waiting[worst][last].sent)
+	s.drop(worst, last)
 	s.refused++
 	return true
 }
 
-// took notes what a process of a party took of the processor.
-func (s *slots) took(party string, cpu time.Duration) {
-	if party == "" {
+// took notes what a process took of the processor.
+func (s *slots) took(c claim, cpu time.Duration) {
+	if c.party == "" {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.taken.Add(time.Now(), party, cpu)
+	now := time.Now()
+	s.taken.Add(now, c.party, cpu)
+	if c.owner != "" {
+		s.spent.Add(now, c.owner, cpu)
+	}
 }
 
-func (s *slots) grant(party string, w *waiter) {
-	s.running[party]++
+func (s *slots) grant(w *waiter) {
+	s.running[w.party]++
+	if w.owner != "" {
+		s.theirs[w.owner]++
+	}
+	if w.heavy {
+		s.heavy++
+	}
 	close(w.granted)
 }
 
 // leave takes back what w waits for, unless it was granted.
-func (s *slots) leave(party string, w *waiter) bool {
+func (s *slots) leave(w *waiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.Index(s.waiting[party], w)
+	i := slices.Index(s.waiting[w.party], w)
 	if i < 0 {
 		return false
 	}
-	s.drop(party, i)
+	s.drop(w.party, i)
 	return true
 }
 
 // drop takes one out of those that wait.
 func (s *slots) drop(party string, i int) {
 	s.queued--
+	if s.waiting[party][i].heavy {
+		s.burden--
+	}
 	if s.waiting[party] = slices.Delete(s.waiting[party], i, i+1); len(s.waiting[party]) == 0 {
 		delete(s.waiting, party)
 		s.turn = slices.DeleteFunc(s.turn, func(p string) bool { return p == party })
@@ -178,24 +238,64 @@ func (s *slots) drop(party string, i int) {
 }
 
 // give hands a slot on.
-func (s *slots) give(party string) {
+func (s *slots) give(c claim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running[party]--; s.running[party] == 0 {
-		delete(s.running, party)
+	less(s.running, c.party)
+	if c.owner != "" {
+		less(s.theirs, c.owner)
 	}
-	if len(s.turn) == 0 {
-		s.free++
+	if c.heavy {
+		s.heavy--
+	}
+	s.free++
+	w := s.next()
+	if w == nil {
 		return
 	}
-	now := time.Now()
-	next := slices.MinFunc(s.turn, func(a, b string) int {
-		return cmp.Or(s.running[a]-s.running[b], s.taken.Seconds(now, a)-s.taken.Seconds(now, b))
-	})
-	w := s.waiting[next][0]
-	s.drop(next, 0)
-	if i := slices.Index(s.turn, next); i >= 0 { // it has had its turn
-		s.turn = append(slices.Delete(s.turn, i, i+1), next)
+	s.free--
+	s.drop(w.party, slices.Index(s.waiting[w.party], w))
+	if i := slices.Index(s.turn, w.party); i >= 0 { // it has had its turn
+		s.turn = append(slices.Delete(s.turn, i, i+1), w.party)
 	}
-	s.grant(next, w)
+	s.grant(w)
+}
+
+func less(of map[string]int, key string) {
+	if of[key]--; of[key] == 0 {
+		delete(of, key)
+	}
+}
+
+// next is who gets a free slot; nil where nobody waits who may have it. It is called with mu held.
+func (s *slots) next() *waiter {
+	if w := s.first(s.heavy == 0 && s.burden > 0); w != nil {
+		return w
+	}
+	if s.heavy >= s.heavies {
+		return nil
+	}
+	return s.first(true)
+}
+
+// first is whose turn it is of those whose work is heavy, or is not; nil where there are none. It is called with mu held.
+func (s *slots) first(heavy bool) *waiter {
+	now := time.Now()
+	var best *waiter
+	for _, party := range s.turn {
+		for _, w := range s.waiting[party] {
+			if w.heavy == heavy && (best == nil || s.order(now, w, best) < 0) {
+				best = w
+			}
+		}
+	}
+	return best
+}
+
+// order is below 0 where a goes before b, which has waited longer for its turn. It is called with mu held.
+func (s *slots) order(now time.Time, a, b *waiter) int {
+	return cmp.Or(
+		s.running[a.party]-s.running[b.party], s.taken.Seconds(now, a.party)-s.taken.Seconds(now, b.party),
+		s.theirs[a.owner]-s.theirs[b.owner], s.spent.Seconds(now, a.owner)-s.spent.Seconds(now, b.owner),
+	)
 }

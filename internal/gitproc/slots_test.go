@@ -20,7 +20,7 @@ func newQueue(s *slots) *queue { return &queue{s, make(chan string, 100)} }
 func (q *queue) ask(ctx context.Context, parties ...string) {
 	for _, p := range parties {
 		go func() {
-			if err := q.s.take(ctx, p); err != nil {
+			if err := q.s.take(ctx, parse(p)); err != nil {
 				q.order <- p + "!"
 				return
 			}
@@ -28,6 +28,13 @@ func (q *queue) ask(ctx context.Context, parties ...string) {
 		}()
 		synctest.Wait()
 	}
+}
+
+// parse is a claim of such as "party*/owner", where a star says that the work is heavy.
+func parse(text string) (c claim) {
+	c.party, c.owner, _ = strings.Cut(text, "/")
+	c.party, c.heavy = strings.CutSuffix(c.party, "*")
+	return c
 }
 
 func (q *queue) got() string {
@@ -48,7 +55,7 @@ func TestSlotsGoInTurns(t *testing.T) {
 				t.Errorf("got %q, want %q", got, want)
 			}
 			if want != "" {
-				q.s.give(want)
+				q.s.give(parse(want))
 			}
 		}
 		if q.s.free != 1 || q.s.queued != 0 || len(q.s.running)+len(q.s.waiting)+len(q.s.turn) != 0 {
@@ -64,15 +71,15 @@ func TestWhoHasFewestSlotsGoesFirst(t *testing.T) {
 		if got := q.got(); got != "a a b" {
 			t.Fatalf("got %q", got)
 		}
-		q.s.give("a") // a has 1, b 1, c none
+		q.s.give(parse("a")) // a has 1, b 1, c none
 		if got := q.got(); got != "c" {
 			t.Errorf("got %q", got)
 		}
-		q.s.give("c")
+		q.s.give(parse("c"))
 		if got := q.got(); got != "a" { // who waits longer, of those with one each
 			t.Errorf("got %q", got)
 		}
-		q.s.give("a")
+		q.s.give(parse("a"))
 		if got := q.got(); got != "b" {
 			t.Errorf("got %q", got)
 		}
@@ -87,7 +94,7 @@ func TestPlacesAreBounded(t *testing.T) {
 		if got := q.got(); got != "a a! b! a!" { // one of a makes room for c, and one of b waits as well
 			t.Errorf("got %q", got)
 		}
-		if err := q.s.take(t.Context(), "d"); !errors.Is(err, ErrBusy) { // everybody has one now
+		if err := q.s.take(t.Context(), parse("d")); !errors.Is(err, ErrBusy) { // everybody has one now
 			t.Error(err)
 		}
 		if q.s.refused != 4 || q.s.queued != 6 {
@@ -104,16 +111,16 @@ func TestPlacesAreBounded(t *testing.T) {
 func TestWhoTookLeastGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(newSlots(1, 3, 4))
-		q.s.took("a", 8*time.Second)
-		q.s.took("b", 2*time.Second)
-		q.s.took("c", 900*time.Millisecond)
-		q.s.took("", time.Hour) // our own pays for nothing
+		q.s.took(parse("a"), 8*time.Second)
+		q.s.took(parse("b"), 2*time.Second)
+		q.s.took(parse("c"), 900*time.Millisecond)
+		q.s.took(parse(""), time.Hour) // our own pays for nothing
 		q.ask(t.Context(), "x", "a", "b", "c", "d", "a", "")
 		if got := q.got(); got != "x a! a!" { // the first of a makes room for d, and the second finds none
 			t.Errorf("got %q", got)
 		}
 		for _, want := range []string{"c", "d", "", "b"} {
-			q.s.give("x")
+			q.s.give(parse("x"))
 			if got := q.got(); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
@@ -121,8 +128,8 @@ func TestWhoTookLeastGoesFirst(t *testing.T) {
 		}
 		time.Sleep(3 * time.Minute) // it counts for one second now
 		q.ask(t.Context(), "a", "b")
-		q.s.took("b", 2*time.Second)
-		q.s.give("x")
+		q.s.took(parse("b"), 2*time.Second)
+		q.s.give(parse("x"))
 		if got := q.got(); got != "a" {
 			t.Errorf("got %q", got)
 		}
@@ -133,27 +140,27 @@ func TestWhoTookLeastGoesFirst(t *testing.T) {
 func TestAtOnceOrNotAtAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(newSlots(1, 64, 4))
-		if err := q.s.takeFree(t.Context(), "a"); err != nil {
+		if err := q.s.takeFree(t.Context(), parse("a")); err != nil {
 			t.Fatal(err)
 		}
 		q.ask(t.Context(), "b")
 		for _, party := range []string{"a", "c", ""} {
-			if err := q.s.takeFree(t.Context(), party); !errors.Is(err, ErrBusy) {
+			if err := q.s.takeFree(t.Context(), parse(party)); !errors.Is(err, ErrBusy) {
 				t.Errorf("%q: %v", party, err)
 			}
 		}
 		if got := q.got(); got != "" || q.s.queued != 1 || q.s.refused != 0 {
 			t.Errorf("%q, %d wait, %d refused", got, q.s.queued, q.s.refused)
 		}
-		q.s.give("a")
+		q.s.give(parse("a"))
 		if got := q.got(); got != "b" || len(q.s.running) != 1 {
 			t.Errorf("%q, %v", got, q.s.running)
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cause := errors.New("left")
 		cancel(cause)
-		q.s.give("b")
-		if err := q.s.takeFree(ctx, "a"); !errors.Is(err, cause) || q.s.free != 1 {
+		q.s.give(parse("b"))
+		if err := q.s.takeFree(ctx, parse("a")); !errors.Is(err, cause) || q.s.free != 1 {
 			t.Errorf("%v, %d are free", err, q.s.free)
 		}
 	})
@@ -174,14 +181,14 @@ func TestNobodyWaitsForLong(t *testing.T) {
 		if got := q.got(); got != "b!" {
 			t.Errorf("got %q", got)
 		}
-		if err := s.take(t.Context(), "b"); !errors.Is(err, ErrBusy) {
+		if err := s.take(t.Context(), parse("b")); !errors.Is(err, ErrBusy) {
 			t.Error(err)
 		}
-		q.s.give("a")
+		q.s.give(parse("a"))
 		if got := q.got(); got != "" || s.queued != 0 { // our own, which shows as nothing
 			t.Errorf("got %q, %d wait", got, s.queued)
 		}
-		if err := s.take(t.Context(), "c"); !errors.Is(err, ErrBusy) {
+		if err := s.take(t.Context(), parse("c")); !errors.Is(err, ErrBusy) {
 			t.Errorf("our own has its slot, and c: %v", err)
 		}
 	})
@@ -201,16 +208,16 @@ func TestWhoLeavesWaitsNoMore(t *testing.T) {
 		if got := q.got(); got != "b!" {
 			t.Errorf("got %q", got)
 		}
-		q.s.give("a")
+		q.s.give(parse("a"))
 		if got := q.got(); got != "b" { // the other of b, in the turn that b has
 			t.Errorf("got %q", got)
 		}
-		q.s.give("b")
+		q.s.give(parse("b"))
 		if got := q.got(); got != "c" {
 			t.Errorf("got %q", got)
 		}
-		q.s.give("c")
-		if err := q.s.take(gone, "b"); !errors.Is(err, context.Canceled) || q.s.free != 1 {
+		q.s.give(parse("c"))
+		if err := q.s.take(gone, parse("b")); !errors.Is(err, context.Canceled) || q.s.free != 1 {
 			t.Errorf("%v, %d free", err, q.s.free)
 		}
 	})
@@ -221,17 +228,17 @@ func TestASlotIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 200 {
 			s := newSlots(1, 64, 4)
-			if err := s.take(t.Context(), "a"); err != nil {
+			if err := s.take(t.Context(), parse("a")); err != nil {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			took := make(chan error)
-			go func() { took <- s.take(ctx, "b") }()
+			go func() { took <- s.take(ctx, parse("b")) }()
 			synctest.Wait()
 			cancel()
-			s.give("a") // mostly before b has seen that
+			s.give(parse("a")) // mostly before b has seen that
 			if err := <-took; err == nil {
-				s.give("b")
+				s.give(parse("b"))
 			}
 			if s.free != 1 || len(s.running) != 0 {
 				t.Fatalf("%d free, %v", s.free, s.running)

@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 
 	"github.com/graspd/graspd/internal/gitwire"
@@ -115,3 +116,6 @@ func PackOf(from Quarantine) (raw []byte, ids []gitwire.ObjectID, places []uint3
 	}
 	return p.raw, ids, p.places, nil
 }
+
+// Heavy reports whether a pack is much work.
+func Heavy(pack io.Reader) bool { return heavy(pack) }

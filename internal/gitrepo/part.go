@@ -19,6 +19,7 @@ func (d *Disk) Part(ctx context.Context, of Quarantine, p Proving) (Quarantine, 
 	if err != nil {
 		return nil, Proof{}, err
 	}
+	q.owner, q.heavy = whole.owner, whole.heavy
 	var proof Proof
 	if err = q.copyOf(ctx, whole, p); err == nil {
 		proof, err = q.Prove(ctx, p)
@@ -36,7 +37,7 @@ func (q *quarantine) copyOf(ctx context.Context, whole *quarantine, p Proving) e
 		return err
 	}
 	return q.take(ctx, func(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
-		r.Kind = gitproc.Upload
+		r.Kind, r.Owner, r.Heavy = gitproc.Upload, q.owner, q.heavy
 		r.At = gitproc.Place{Repository: q.d.abs(q.dir), Alternates: []string{q.d.abs(whole.dir + "/objects")}}
 		there, err := q.d.exists(q.beside)
 		if err != nil {

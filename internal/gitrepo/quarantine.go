@@ -22,6 +22,8 @@ type quarantine struct {
 
 	pack   string        // the name of its only pack; ""
 	cpu    time.Duration // that a process may take to find out about a pack that somebody sent; 0 for what is our own
+	owner  string        // for whom that is
+	heavy  bool          // the pack that came is much work
 	proven bool
 	closed bool
 	// needs are objects of the repository beside it that what is proven builds on. Whoever has them has all that they lead to.
@@ -60,7 +62,7 @@ func (q *quarantine) file(suffix string) string { return q.dir + "/objects/pack/
 
 // run runs git in the quarantine.
 func (q *quarantine) run(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
-	r.Kind, r.CPU = gitproc.Upload, cmp.Or(r.CPU, q.cpu)
+	r.Kind, r.CPU, r.Owner, r.Heavy = gitproc.Upload, cmp.Or(r.CPU, q.cpu), q.owner, q.heavy
 	r.At = gitproc.Place{Repository: q.d.abs(q.dir)}
 	there, err := q.d.exists(q.beside)
 	if err != nil {

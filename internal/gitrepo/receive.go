@@ -33,8 +33,10 @@ func (q *quarantine) Receive(ctx context.Context, pack io.Reader, r Receiving) (
 		return Received{}, fmt.Errorf("receiving a pack: %w", err)
 	}
 	given := unpackTime(in.n)
-	q.cpu = proveFactor * given
-	err = q.index(ctx, whole, r, given)
+	q.cpu, q.owner, q.heavy = proveFactor*given, r.Owner, heavy(whole)
+	if _, err = whole.Seek(0, io.SeekStart); err == nil {
+		err = q.index(ctx, whole, r, given)
+	}
 	if err = errors.Join(err, whole.Close(), q.d.remove(q.spoolName())); err != nil {
 		return Received{}, err
 	}
@@ -55,14 +57,24 @@ func unpackTime(bytes int64) time.Duration {
 	return unpackFree + time.Duration(bytes>>20)*unpackPerMiB
 }
 
+// spooled is a pack that is here, and may be read more than once.
+type spooled interface {
+	io.ReadSeeker
+	io.Closer
+}
+
+type inMind struct{ *bytes.Reader }
+
+func (inMind) Close() error { return nil }
+
 // spool reads a pack to its end.
-func (q *quarantine) spool(in *intake) (io.ReadCloser, error) {
+func (q *quarantine) spool(in *intake) (spooled, error) {
 	head, err := io.ReadAll(io.LimitReader(in, inMemory))
 	if err != nil {
 		return nil, err
 	}
 	if len(head) < inMemory {
-		return io.NopCloser(bytes.NewReader(head)), nil
+		return inMind{bytes.NewReader(head)}, nil
 	}
 	f, err := q.d.root.Create(q.spoolName())
 	if err != nil {

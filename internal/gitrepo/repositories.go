@@ -64,6 +64,7 @@ type Receiving struct {
 	MaxBytes   int64 // 512 MiB if 0
 	MaxObjects int64 // a million if 0
 	Party      string
+	Owner      string                  // for whom the work is
 	Grown      func(bytes int64) error // nil, or told how much came in so far; its error ends the transfer
 }
 

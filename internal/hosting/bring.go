@@ -140,7 +140,7 @@ func (t *Taking) Pack(ctx context.Context, ids []gitwire.ObjectID, pack io.Reade
 	defer func() { err = errors.Join(err, q.Close()) }()
 	l := t.h.limits()
 	_, err = q.Receive(ctx, pack, gitrepo.Receiving{
-		MaxBytes: l.Push, MaxObjects: l.Objects, Party: t.party, Grown: func(int64) error { return t.grown(ctx, needs) },
+		MaxBytes: l.Push, MaxObjects: l.Objects, Party: t.party, Owner: t.lack.Of.PubKey.String(), Grown: func(int64) error { return t.grown(ctx, needs) },
 	})
 	if err != nil {
 		return err

@@ -145,7 +145,7 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 
 func (p *push) receiving(ctx context.Context) gitrepo.Receiving {
 	l := p.h.limits()
-	return gitrepo.Receiving{MaxBytes: l.Push, MaxObjects: l.Objects, Party: p.call.Network, Grown: func(n int64) error { return p.grown(ctx, n) }}
+	return gitrepo.Receiving{MaxBytes: l.Push, MaxObjects: l.Objects, Party: p.call.Network, Owner: p.call.Of.PubKey.String(), Grown: func(n int64) error { return p.grown(ctx, n) }}
 }
 
 // tellEvery is how much an upload grows between two looks at whether it may.
