@@ -96,7 +96,7 @@ func (x *inspection) Write(b []byte) (int, error) {
 
 // answer reads the first answer, and how many bytes it has: 0 where more is to come.
 func answer(b []byte, contents bool) (o object, size int, err error) {
-	line, rest, ended := bytes.Cut(b[:min(len(b), maxLine)], []byte("\n"))
+	line, _, ended := bytes.Cut(b[:min(len(b), maxLine)], []byte("\n"))
 	if !ended {
 		if len(b) >= maxLine {
 			return o, 0, errors.New("git printed a line that is too long")
@@ -118,7 +118,8 @@ func answer(b []byte, contents bool) (o object, size int, err error) {
 	if !contents {
 		return o, size, nil
 	}
-	if rest = b[size:]; int64(len(rest)) <= o.size {
+	rest := b[size:]
+	if int64(len(rest)) <= o.size {
 		return o, 0, nil
 	}
 	o.contents = rest[:o.size]
