@@ -107,6 +107,11 @@ func (n neighbours) find(ctx context.Context, source string) (*Graspd, *gitwire.
 	if i < 0 || w.all[i].up == nil {
 		return nil, nil, errUnreachable
 	}
+	if members := w.all[i].Members; members != nil {
+		if _, ok := members[n.g.Key()]; !ok {
+			return nil, nil, &gitfetch.StatusError{Code: 401}
+		}
+	}
 	path, contributed := strings.CutPrefix(u.EscapedPath(), grasp.ContributedPath)
 	owner, d, _, err := grasp.ParseRepositoryPath(path)
 	if err != nil {

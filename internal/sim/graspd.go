@@ -41,6 +41,7 @@ type Options struct {
 	Mailboxes    bool                    // it asks participants\' mailboxes
 	Index        []grasp.RelayURL        // which these are it asks there
 	Contributors bool                    // pull requests are pushed to it (GRASP-06)
+	Members      policy.PubKeys          // for whom alone it is (GRASP-08), and then it signs as other relays check; nil is everybody
 }
 
 // Graspd is one whole relay: store, door, server and engine, built in the order
@@ -107,8 +108,22 @@ func durable(fs vfs.FS, dir string) error {
 	return errors.Join(parent.Sync(), parent.Close())
 }
 
+// secret is the key of a relay that has to show who it is.
+func (g *Graspd) secret() nostr.SecretKey { return nostr.SecretKey(sha256.Sum256([]byte(g.Name))) }
+
 // Key is the relay's own key.
-func (g *Graspd) Key() nostr.PubKey { return nostr.PubKey(sha256.Sum256([]byte(g.Name))) }
+func (g *Graspd) Key() nostr.PubKey {
+	if g.Members != nil {
+		return g.secret().PubKey()
+	}
+	return nostr.PubKey(sha256.Sum256([]byte(g.Name)))
+}
+
+// SetMembers makes these the members of a private one that runs.
+func (g *Graspd) SetMembers(keys policy.PubKeys) {
+	g.Members = keys
+	g.run.Set(context.Background(), node.Settings{Info: nip11.Document{Name: g.Name}, MinPoW: g.MinPoW, Members: keys})
+}
 
 // Skew sets the relay's wall clock that far ahead of the true time.
 func (g *Graspd) Skew(d time.Duration) { g.skew.Store(int64(d)) }
@@ -167,6 +182,9 @@ func (g *Graspd) start() error {
 	if g.Git {
 		c.Dir, c.Git = g.dir, g.hosting()
 	}
+	if g.Members != nil {
+		c.Private = &node.Private{Members: g.Members}
+	}
 	for _, entry := range g.Archive {
 		c.Archive = &node.Archive{ReadOnly: true}
 		if err := c.Lists.Archive.Add(entry); err != nil {
@@ -189,8 +207,11 @@ func (g *Graspd) show(n *node.Node) {
 	g.up = n
 }
 
-// identity is that of a relay whose marks are taken for signatures.
+// identity is that of a relay whose marks are taken for signatures, unless it has to show who it is.
 func (g *Graspd) identity() (node.Identity, error) {
+	if g.Members != nil {
+		return node.Identity{PubKey: g.Key(), Sign: func(e *nostr.Event) error { return g.secret().Sign(e, [32]byte{}) }}, nil
+	}
 	return node.Identity{PubKey: g.Key(), Sign: func(e *nostr.Event) error {
 		*e = *testkit.Mark(g.Key(), e.CreatedAt, e.Kind, e.Content, e.Tags...)
 		return nil
