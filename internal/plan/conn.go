@@ -28,6 +28,7 @@ type session struct {
 	frames     frames
 	auth       auth
 	followed   followed
+	outsider   bool // as Connected has it
 	barred     bool // the log says that the relay allows something only to others
 	whole      whole
 	away       int64   // when the relay was last heard before, or shortly before that, in Unix seconds; 0 = never
@@ -88,7 +89,7 @@ func (p *Peer) connected(in Connected) {
 		p.scheduleResync()
 	}
 	told := in.Limits.capacity(p.cfg.MaxTags)
-	p.conn = &session{opened: p.now, told: told, limits: told, requests: make(map[string]*request), away: away}
+	p.conn = &session{opened: p.now, told: told, limits: told, requests: make(map[string]*request), away: away, outsider: in.Outsider}
 	p.conn.frames.since, p.conn.caughtBy = p.now.Mono, p.now.Mono+catchUpGrace
 	p.conn.whole.on = p.likeness.alike && p.bearsWhole()
 	since := max(1, p.mark.Wall.Add(-p.cfg.QuickReconnect).Unix())

@@ -20,7 +20,7 @@ type (
 	// Connected reports an open connection and what the relay tells of itself.
 	Connected struct {
 		Limits   Limits
-		Outsider bool // it is not to be shown what is here: nothing is reconciled with it on this connection
+		Outsider bool // it is not to be shown what is here: nothing is reconciled with it on this connection, nor surveyed for it
 	}
 	// DialFailed reports that no connection came about.
 	DialFailed struct {

@@ -271,6 +271,10 @@ func (p *peer) transmit(e plan.Effect) {
 	case plan.Sift:
 		l.load(func(ctx context.Context) { p.inbox.push(l, p.sift(ctx, e)) })
 	case plan.Survey:
+		if p.outsider() {
+			l.cancel(errOutsider)
+			return
+		}
 		l.load(func(ctx context.Context) { p.inbox.push(l, p.survey(ctx, e)) })
 	case plan.Attribute:
 		l.load(func(ctx context.Context) { p.inbox.push(l, p.attribute(ctx, e)) })

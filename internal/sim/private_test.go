@@ -96,9 +96,17 @@ func (c *circle) begin() {
 	}
 	h, e := announce(1, "hidden", "true")
 	c.hidden, c.secret = h, append(c.secret, e)
+	h0 := h
 	h, e = announce(2, "open", "", c.public.URL)
 	c.open, c.known = h, append(c.known, e)
-	announce(3, "wide", "", c.beside.URL, c.pretender.URL)
+	wide, _ := announce(3, "wide", "", c.beside.URL, c.pretender.URL)
+	outside := testkit.Mark(testkit.Someone(8), c.w.Unix(), nip34.KindIssue, "for the others", nostr.Tag{"a", wide.of.String()})
+	inside := testkit.Mark(testkit.Someone(20), c.w.Unix(), nip34.KindIssue, "they have the same", nostr.Tag{"a", h0.of.String()}, nostr.Tag{"q", outside.ID.String()})
+	answer := testkit.Mark(testkit.Someone(21), c.w.Unix(), nostr.KindComment, "so they have", nostr.Tag{"E", inside.ID.String()}, nostr.Tag{"e", inside.ID.String()})
+	for _, e := range []*nostr.Event{outside, inside, answer} {
+		c.publish(c.a, e)
+	}
+	c.secret = append(c.secret, inside, answer)
 	c.publish(c.public, e)
 	c.hidden.within(5*time.Minute, "announced and pushed to the one", c.b)
 	c.open.within(5*time.Minute, "announced and pushed to the one", c.b)
@@ -281,6 +289,9 @@ func (c *circle) silentAbout(to grasp.RelayURL, frame string) {
 	words := []string{`"hidden"`, c.hidden.of.String(), c.hidden.owner.String()}
 	for _, e := range c.secret {
 		words = append(words, e.ID.String())
+		if n := e.PubKey; n == testkit.Someone(20) || n == testkit.Someone(21) {
+			words = append(words, n.String())
+		}
 	}
 	for _, word := range words {
 		if strings.Contains(frame, word) {

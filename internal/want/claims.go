@@ -89,6 +89,19 @@ func (d *Desired) unclaim(id nostr.ID) {
 	d.follow(pk)
 }
 
+// followAgain is for announcements that wait, when another one with their d is served.
+func (d *Desired) followAgain(name string) {
+	authors := map[nostr.PubKey]struct{}{}
+	for _, c := range d.claims.by {
+		if c.at.D == name {
+			authors[c.at.PubKey] = struct{}{}
+		}
+	}
+	for _, pk := range slices.SortedFunc(maps.Keys(authors), nostr.PubKey.Compare) {
+		d.follow(pk)
+	}
+}
+
 // readClaims looks at all of them again, under other lists.
 func (d *Desired) readClaims() {
 	for _, pk := range slices.SortedFunc(maps.Keys(d.claims.ofAuthor), nostr.PubKey.Compare) { // in an order, so that a run can be repeated

@@ -44,6 +44,9 @@ func (d *Desired) announce(a *announced) {
 	}
 	d.place(a)
 	d.touch(a.at, old)
+	if d.guarded {
+		d.followAgain(a.at.D)
+	}
 }
 
 func (d *Desired) retract(at nip34.Address, id nostr.ID) {

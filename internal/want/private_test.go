@@ -72,5 +72,14 @@ func TestPrivateRepositoriesAreWantedOnlyWhereTheyAreNamed(t *testing.T) {
 		expect("private for a maintainer", hidden(named, second)...)
 		d.Remove(theirs.ID)
 		expect("and no more", boot, named)
+		waiting := announce(mate, 16, "", second)
+		d.Await(waiting)
+		expect("one waits", boot, named, second)
+		d.Add(announce(owner, 17, "true", named))
+		expect("one waits that does not say so", hidden(named, second)...)
+		d.Remove(waiting.ID)
+		expect("it lapses", hidden(named)...)
+		d.Await(waiting)
+		expect("and comes again", hidden(named, second)...)
 	}
 }

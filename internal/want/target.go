@@ -65,11 +65,18 @@ func (d *Desired) target(u URL) *target {
 	return t
 }
 
+// hides reports whether r is asked for only where it is named. Of what waits nobody knows yet to whose repository it belongs, so what one of
+// that name says counts for it.
+func (d *Desired) hides(r *repo) bool {
+	private := func(a *announced) bool { return a.private }
+	return d.guarded && (slices.ContainsFunc(r.sources, private) || r.joined == nil && slices.ContainsFunc(d.byD[r.d], private))
+}
+
 // relaysOf returns the sources of r: the bootstrap relays unless it is guarded from them, its owner's relays, then those of the
 // maintainers, without this service, within what is left of the owner's bound, of which bootstrap relays take nothing.
 func (d *Desired) relaysOf(r *repo, used map[URL]struct{}) []URL {
 	out := slices.Clone(d.bootstrap)
-	if d.guarded && slices.ContainsFunc(r.sources, func(a *announced) bool { return a.private }) {
+	if d.hides(r) {
 		out = nil
 	}
 	for _, a := range r.sources {
