@@ -38,8 +38,8 @@ func noSuchCommand(name string) string {
 	return fmt.Sprintf("there is no command %q (see graspd --help)", name)
 }
 
-// nearest is the first of the names that a slip of one or two letters makes of a word. A word of which that would leave nothing
-// has none.
+// nearest is the first of the names that a slip of one or two letters makes of a word. A word of which that would leave no more than half
+// has none, as chance makes other names of short words.
 func nearest(word string, names []string) (string, bool) {
 	best, within := "", 3
 	for _, n := range names {
@@ -47,7 +47,7 @@ func nearest(word string, names []string) (string, bool) {
 			best, within = n, d
 		}
 	}
-	return best, best != "" && within < len(word)
+	return best, best != "" && 2*within < len(word)
 }
 
 // slips is how many letters must be put in, left out, changed or swapped with the next to make one word of the other.
