@@ -146,6 +146,7 @@ func TestRedirects(t *testing.T) {
 		{"to the dumb protocol", []string{to("/r.git/info/refs")}, nil, "not info/refs"},
 		{"to another service", []string{to("/r.git/info/refs?service=git-receive-pack")}, nil, "not info/refs"},
 		{"with more in the query", []string{to("/r.git" + query + "&x=y")}, nil, "not info/refs"},
+		{"to a query before it", []string{to("/x?q=" + query), offers0}, []string{"GET git.example /r.git" + query}, "not info/refs"},
 		{"to a file", []string{to("file:///etc" + query)}, nil, "another scheme"},
 		{"to another protocol", []string{to("gopher://git.example" + query)}, nil, "another scheme"},
 		{"to no URL", []string{to("http://[::1" + query)}, nil, "no URL"},

@@ -55,7 +55,7 @@ func (s *session) follow(to string) error {
 	}
 	u.Fragment, u.RawFragment = "", ""
 	base, is := strings.CutSuffix(u.String(), advertPath)
-	if !is {
+	if !is || strings.Contains(base, "?") {
 		return protocol("redirected to %s, which is not info/refs of a repository", quote(to))
 	}
 	s.base, s.typed = base, base
