@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/testkit"
@@ -142,25 +140,22 @@ func statusOf(t *testing.T, method, url string) int {
 	return res.StatusCode
 }
 
+// TestWhatIsHostedIsSaid: GRASP-01 while repositories are hosted, GRASP-02 while they complete themselves besides, and not a word of
+// either elsewhere.
 func TestWhatIsHostedIsSaid(t *testing.T) {
-	for _, hosts := range []string{"true", "false"} {
-		us := serve(t, "--git="+hosts, "--data", t.TempDir(), "--sync=false")
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http"+strings.TrimPrefix(string(us.url), "ws"), nil)
-		if err != nil {
-			t.Fatal(err)
+	for _, tc := range []struct{ git, gitSync, sync, want string }{
+		{"true", "true", "true", "GRASP-01 GRASP-02"},
+		{"true", "false", "true", "GRASP-01"},
+		{"true", "true", "false", "GRASP-01"},
+		{"false", "true", "true", ""},
+	} {
+		us := serve(t, "--git="+tc.git, "--git-sync="+tc.gitSync, "--sync="+tc.sync, "--data", t.TempDir())
+		d := document(t, us)
+		if got := strings.Join(d.SupportedGRASPs, " "); got != tc.want || strings.Contains(d.RepoAcceptanceCriteria, "clone") != (tc.git == "true") {
+			t.Errorf("%+v: %q, %q", tc, got, d.RepoAcceptanceCriteria)
 		}
-		req.Header.Set("Accept", nip11.ContentType)
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var d nip11.Document
-		if err := json.NewDecoder(res.Body).Decode(&d); err != nil {
-			t.Fatal(err)
-		}
-		res.Body.Close()
-		if got := strings.Join(d.SupportedGRASPs, " "); got == "GRASP-01" != (hosts == "true") || strings.Contains(d.RepoAcceptanceCriteria, "clone") != (hosts == "true") {
-			t.Errorf("git %s: %q, %q", hosts, got, d.RepoAcceptanceCriteria)
+		if code := us.stop(); code != exitOK {
+			t.Errorf("exit code %d", code)
 		}
 	}
 }
