@@ -187,6 +187,7 @@ func (c Config) withDefaults() Config {
 func (c Config) rules(l policy.Lists) policy.Rules {
 	return policy.Rules{
 		Service: c.Service, MinPoW: c.MinPoW, Lists: l, Git: c.Git != nil, Contributors: c.Git != nil && c.Git.Contributors, Mailboxes: c.Mailboxes,
+		Private: c.Private != nil,
 	}
 }
 

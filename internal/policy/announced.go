@@ -14,6 +14,7 @@ type Announcer struct {
 	lists    bool // it lists this service as a relay
 	clones   bool // it has a clone URL of it
 	archived bool // it is carried though it does not
+	sealed   bool // it is never archived, as it says that it is private and this service is not
 	admitted bool // the lists let it make a repository of its own
 	barred   bool // they take nothing of it
 }
@@ -29,12 +30,12 @@ func (r Rules) Read(e *nostr.Event) (Announcer, bool) {
 
 // Announcer is what the rules read in an announcement.
 func (r Rules) Announcer(a *nip34.Announcement) Announcer {
-	return Announcer{Listing: grasp.ListingOf(a), lists: r.Service.Lists(a), clones: r.Service.Clones(a)}.Under(r.Lists, a.Address, r.relays(a))
+	return Announcer{Listing: grasp.ListingOf(a), lists: r.Service.Lists(a), clones: r.Service.Clones(a), sealed: r.seals(a)}.Under(r.Lists, a.Address, r.relays(a))
 }
 
 // Under is what other lists make of the announcement, which stands at that address and lists these relays.
 func (a Announcer) Under(l Lists, at nip34.Address, relays []grasp.RelayURL) Announcer {
-	a.admitted, a.barred, a.archived = l.Admits(at), l.Bars(at), l.Archive.takes(at, relays)
+	a.admitted, a.barred, a.archived = l.Admits(at), l.Bars(at), !a.sealed && l.Archive.takes(at, relays)
 	return a
 }
 

@@ -118,8 +118,11 @@ func (a Archive) fingerprint() string {
 
 // Serves reports whether a repository with this announcement is here by itself: it lists this service, or is archived.
 func (r Rules) Serves(a *nip34.Announcement) bool {
-	return r.Service.Lists(a) || r.Lists.Archive.takes(a.Address, r.relays(a))
+	return r.Service.Lists(a) || !r.seals(a) && r.Lists.Archive.takes(a.Address, r.relays(a))
 }
+
+// seals reports whether a repository is kept from an archive that everybody reads, as its announcement says that it is private (GRASP-08).
+func (r Rules) seals(a *nip34.Announcement) bool { return a.Private && !r.Private }
 
 // relays are those of an announcement by which it may be archived.
 func (r Rules) relays(a *nip34.Announcement) []grasp.RelayURL {

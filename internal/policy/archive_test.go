@@ -83,6 +83,30 @@ func TestWhatIsArchived(t *testing.T) {
 	}
 }
 
+// What says that it is private is archived by a private service alone; whom it names may carry it (GRASP-08).
+func TestPrivateRepositoriesAreNotArchived(t *testing.T) {
+	for _, entry := range []string{"all", "d", repo("alice"), "wss://elsewhere.example"} {
+		for _, private := range []bool{false, true} {
+			r := rules(t)
+			r.Private, r.Lists.Archive = private, archive(t, entry)
+			for what, tc := range map[string]struct {
+				e    *nostr.Event
+				want bool
+			}{
+				"private":           {event("alice", nip34.KindRepository, tag("d", "d"), tag("relays", "wss://elsewhere.example"), tag("private", "true")), private},
+				"not so":            {event("alice", nip34.KindRepository, tag("d", "d"), tag("relays", "wss://elsewhere.example"), tag("private", "false")), true},
+				"private and named": {event("alice", nip34.KindRepository, tag("d", "d"), tag("relays", "wss://relay.example.org"), tag("private", "true")), true},
+			} {
+				got, err := r.Decide(tc.e, policy.Stranger, &memory{}, now)
+				a, parsed := nip34.ParseAnnouncement(tc.e)
+				if err != nil || parsed != nil || (got.Outcome == policy.Accept) != tc.want || r.Serves(a) != tc.want {
+					t.Errorf("%s, private service %v, %s: %v, serves %v (%v, %v)", entry, private, what, got, r.Serves(a), err, parsed)
+				}
+			}
+		}
+	}
+}
+
 // Whoever maintains an archived repository with its owner is part of it.
 func TestMaintainersOfWhatIsArchived(t *testing.T) {
 	r := rules(t)

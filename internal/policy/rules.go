@@ -20,13 +20,14 @@ type Rules struct {
 	Lists        Lists         // authors and repositories that are taken, or not
 	Contributors bool          // pull requests are taken that name a repository of their signer at /prs (GRASP-06)
 	Mailboxes    bool          // lists of relays (kind 10002) of those who take part are taken (GRASP-03)
+	Private      bool          // only members read here (GRASP-08), so private repositories may be archived
 	Git          bool          // repositories are hosted, so announcements must have a clone URL of the service too
 }
 
 // Loosens reports whether something that old refused could be accepted now.
 func (r Rules) Loosens(old Rules) bool {
 	return r.Service != old.Service || r.MinPoW < old.MinPoW || old.Git && !r.Git || r.Contributors && !old.Contributors ||
-		r.Mailboxes && !old.Mailboxes || r.Lists.Loosens(old.Lists)
+		r.Mailboxes && !old.Mailboxes || r.Private && !old.Private || r.Lists.Loosens(old.Lists)
 }
 
 // Fingerprint changes when the same event could be decided otherwise: with the domain, the difficulty, the lists, and with
@@ -44,6 +45,9 @@ func (r Rules) Fingerprint() string {
 	}
 	if r.Mailboxes {
 		s += " mailboxes"
+	}
+	if r.Private {
+		s += " private"
 	}
 	if a := r.Lists.Archive.fingerprint(); a != "" {
 		s += " archive " + a

@@ -93,7 +93,7 @@ func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 
 // SetGuarded says whether this service is private (GRASP-08): then a repository is wanted only of relays that its announcements name,
 // where one of them says that it is private. It is called before anything is added.
-func (d *Desired) SetGuarded(guarded bool) { d.guarded = guarded }
+func (d *Desired) SetGuarded(guarded bool) { d.guarded, d.rules.Private = guarded, guarded }
 
 // Kinds are those that the fold reads.
 func Kinds() []nostr.Kind {
