@@ -33,3 +33,6 @@ func (s *Sync) Looked(l ledger.Lack) { s.book.looked(l) }
 
 // Known is of how many repositories something is known.
 func (s *Sync) Known() int { return len(s.book.all()) }
+
+// InTurn puts the groups of a fetch in the order in which they are asked for.
+func InTurn(fetch uint64, groups []int) { inTurn(fetch, groups) }

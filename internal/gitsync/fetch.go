@@ -75,6 +75,7 @@ func (s *Sync) ask(ctx context.Context, f gitplan.Fetch, lack ledger.Lack, takin
 	for _, n := range lack.Needs {
 		r.Groups = append(r.Groups, n.IDs)
 	}
+	inTurn(f.ID, r.Groups)
 	r.Pack = func(ctx context.Context, ids []gitwire.ObjectID, pack io.Reader) error {
 		return taking.Pack(ctx, ids, pack)
 	}

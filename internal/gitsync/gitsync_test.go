@@ -170,6 +170,56 @@ func TestAForkIsAskedForItsTip(t *testing.T) {
 	})
 }
 
+// A server is asked for few objects at a time that it does not show. Those that it does not have keep nobody else's from coming.
+func TestWhatIsLostKeepsNothingElseAway(t *testing.T) {
+	inWorld(t, gitsync.Config{}, func(t *testing.T, w *world) {
+		base := w.Commit("base")
+		tip := w.Commit("fix", base)
+		repo := w.announce(1, "tool", w.at("a", base))
+		w.change("a", func(s *site) { s.byID = 4 })
+		w.state(1, "tool", store.Live, base)
+		w.pass(time.Second)
+		pull := func(by byte, tip gitwire.ObjectID) *nostr.Event {
+			return w.comes(w.event(by, nip34.KindPullRequest, nostr.Tag{"c", tip.String()}, nostr.Tag{"a", repo.Address()}), store.Live)
+		}
+		e := pull(2, tip)
+		for by := range byte(20) {
+			w.pass(time.Second)
+			pull(3+by, w.Commit(fmt.Sprint("lost ", by), base))
+		}
+		w.change("a", func(s *site) { s.has[tip] = true })
+		w.pass(2 * time.Hour)
+		w.wantServed(true, e)
+	})
+}
+
+// What comes first is asked for each time, and everything else has its turn.
+func TestTurnsOfGroups(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 3, 4, 256} {
+		ahead := map[int]bool{}
+		for fetch := range uint64(64 * 20) {
+			groups := make([]int, n)
+			for i := range groups {
+				groups[i] = i
+			}
+			gitsync.InTurn(fetch, groups)
+			seen := map[int]bool{}
+			for i, g := range groups {
+				seen[g] = true
+				if i < 4 {
+					ahead[g] = true
+				}
+			}
+			if len(seen) != n || n > 1 && (groups[0] != 0 || groups[1] != 1) {
+				t.Fatalf("%d groups, fetch %d: %v", n, fetch, groups)
+			}
+		}
+		if len(ahead) != n {
+			t.Errorf("of %d groups %d were ever among the first four", n, len(ahead))
+		}
+	}
+}
+
 // A private service tells what it has to those servers alone that announcements name, and fetches from others nevertheless.
 func TestWhatIsHereIsToldToNamedServersAlone(t *testing.T) {
 	for _, reticent := range []bool{true, false} {

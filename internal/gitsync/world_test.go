@@ -52,6 +52,7 @@ type site struct {
 	broken bool             // its packs are none
 	bad    gitwire.ObjectID // what is not taken: packs with that are refused
 	most   int              // groups whose pack is not too much
+	byID   int              // groups that it is asked for in one request, as it shows none of its ids; 0: any number
 	shows  *gitwire.Refs
 	meet   func()               // once it has been asked
 	asked  []time.Duration      // when, since the start
@@ -188,7 +189,10 @@ func (w *world) Fetch(ctx context.Context, r gitfetch.Request) (res gitfetch.Res
 		return res, s.fails
 	}
 	var ids []gitwire.ObjectID
-	for _, g := range r.Groups {
+	for i, g := range r.Groups {
+		if s.byID > 0 && i >= s.byID {
+			break
+		}
 		if !slices.ContainsFunc(g, func(id gitwire.ObjectID) bool { return !s.has[id] }) {
 			ids = append(ids, g...)
 		}
