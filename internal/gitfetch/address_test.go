@@ -100,6 +100,20 @@ func TestEveryConnectionIsChecked(t *testing.T) {
 	})
 }
 
+// TestNoProxy of the environment is asked.
+func TestNoProxy(t *testing.T) {
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "ALL_PROXY"} {
+		t.Setenv(name, "http://9.9.9.9:3128")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		n := one(t, offers2, refs2)
+		_, err := n.client(gitfetch.Bounds{}).Advertised(t.Context(), url)
+		if dialed, _ := n.seen(); err != nil || !slices.Equal(dialed, []string{"1.1.1.1:80"}) {
+			t.Errorf("dialed %q, %v", dialed, err)
+		}
+	})
+}
+
 // TestWhatTheOperatorTyped is free of the rule, and where it redirects to is not.
 func TestWhatTheOperatorTyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
