@@ -17,9 +17,9 @@ const mostPeers = 1000
 // grasp08 is what a private service says that it is.
 const grasp08 = "GRASP-08"
 
-// Peers are the other private services, as far as they are members. One is where it says so itself over an encrypted connection, or at a
-// URL that the operator has typed: its information document names GRASP-08, and a key of its own that is a member's. Any goroutine may
-// use it.
+// Peers are the other private services, as far as they are members. One is where its information document names GRASP-08, and a key of its
+// own that is a member's. As anybody can write that, it is believed at a URL that the operator has typed, and over an encrypted connection
+// to a relay that a member's repository names. Any goroutine may use it.
 type Peers struct {
 	circle *Circle
 	typed  func(grasp.RelayURL) bool
@@ -33,14 +33,14 @@ func NewPeers(c *Circle, typed func(grasp.RelayURL) bool) *Peers {
 	return &Peers{circle: c, typed: typed, keys: map[string]nostr.PubKey{}}
 }
 
-// Met notes what a relay says of itself, each time that it was connected to; a document without a key takes back what it said before.
-func (p *Peers) Met(u grasp.RelayURL, d nip11.Document) {
+// Met notes what a relay says of itself, each time that it was connected to, and whether a repository names it whose owner is among some people; a document without a key takes back what it said before.
+func (p *Peers) Met(u grasp.RelayURL, d nip11.Document, named func(among func(nostr.PubKey) bool) bool) {
 	server, ok := serverOf(string(u))
 	if !ok {
 		return
 	}
 	key, err := nostr.ParsePubKey(d.Self)
-	private := err == nil && slices.Contains(d.SupportedGRASPs, grasp08) && p.circle.Has(key) && (strings.HasPrefix(string(u), "wss://") || p.typed(u))
+	private := err == nil && slices.Contains(d.SupportedGRASPs, grasp08) && p.circle.Has(key) && (p.typed(u) || strings.HasPrefix(string(u), "wss://") && named(p.circle.Has))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_, known := p.keys[server]

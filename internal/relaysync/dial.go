@@ -67,7 +67,7 @@ func (p *peer) connect(ctx context.Context, a *attempt) dialResult {
 	}()
 	doc, err := p.engine.cfg.Dialer.Info(ctx, p.url)
 	kept = true
-	outsider := p.met(doc)
+	outsider := p.met(doc, a.of)
 	if err != nil {
 		return dialResult{of: a, conn: conn, in: plan.Connected{Outsider: outsider}}
 	}

@@ -1,6 +1,7 @@
 package relaysync_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,9 +20,17 @@ type guard struct {
 	mu     sync.Mutex
 	trusts bool
 	met    int
+	owners []nostr.PubKey // of the repositories that named the relay at last
 }
 
-func (g *guard) Met(grasp.RelayURL, nip11.Document) { g.mu.Lock(); defer g.mu.Unlock(); g.met++ }
+func (g *guard) Met(_ grasp.RelayURL, _ nip11.Document, named func(func(nostr.PubKey) bool) bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.met++
+	g.owners = nil
+	named(func(pk nostr.PubKey) bool { g.owners = append(g.owners, pk); return false })
+}
+
 func (g *guard) Trusts(grasp.RelayURL) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,6 +66,9 @@ func TestAPrivateRelayShowsItselfToMembersAlone(t *testing.T) {
 			w.wantStored(p.all()...)
 			boot.Drop()
 			wait(25 * time.Hour)
+			if owner := testkit.Key(1).PubKey(); !slices.Equal(g.owners, []nostr.PubKey{owner}) {
+				t.Errorf("trusted %v: it is named by %v, not by %v", trusts, g.owners, owner)
+			}
 			if dials := boot.Dials(); dials != 2 {
 				t.Errorf("trusted %v: %d connections", trusts, dials)
 			}

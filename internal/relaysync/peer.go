@@ -43,7 +43,10 @@ type peer struct {
 }
 
 // attempt is one dial under way; a result of another one is thrown away.
-type attempt struct{ cancel context.CancelFunc }
+type attempt struct {
+	cancel context.CancelFunc
+	of     *want.Want // what the relay is wanted for as it is dialed
+}
 
 type dialResult struct {
 	of   *attempt
@@ -244,7 +247,7 @@ func (p *peer) perform(ctx context.Context, e plan.Effect) {
 	switch e := e.(type) {
 	case plan.Dial:
 		dctx, cancel := context.WithCancel(ctx)
-		a := &attempt{cancel}
+		a := &attempt{cancel, p.wanted}
 		p.dialing = a
 		p.group.Go(func() { p.deliver(dctx, p.dial(dctx, a)) })
 	case plan.HangUp:

@@ -51,8 +51,9 @@ type Dialer interface {
 
 // Guard knows which relays are those of members.
 type Guard interface {
-	// Met is told what a relay says of itself at each connection; nothing where it does not say.
-	Met(grasp.RelayURL, nip11.Document)
+	// Met is told what a relay says of itself at each connection; nothing where it does not say. Named reports whether it is named by a
+	// repository of which an owner is among some people.
+	Met(u grasp.RelayURL, d nip11.Document, named func(among func(nostr.PubKey) bool) bool)
 	// Trusts reports whether the relay may be authenticated to, and shown what is stored here. It may become false at any time.
 	Trusts(grasp.RelayURL) bool
 }
