@@ -136,7 +136,11 @@ func (c *circle) change(day int) {
 
 // disturb stops one for a while, or cuts its connections.
 func (c *circle) disturb() {
-	g := []*sim.Graspd{c.a, c.b}[c.r.IntN(2)]
+	g, other := c.a, c.b
+	if c.r.IntN(2) == 0 {
+		g, other = other, g
+	}
+	lost := false
 	switch c.r.IntN(5) {
 	case 0:
 		g.Crash()
@@ -149,20 +153,26 @@ func (c *circle) disturb() {
 		c.pretender.Drop()
 		c.public.Host().Cut()
 	default:
+		lost = c.hidden.has(other) && c.open.has(other) // or else nobody had it
 		g.Stop()
-		g.LoseGit()
+		if lost {
+			g.LoseGit()
+		}
 	}
 	wait(time.Duration(c.r.IntN(90)) * time.Minute)
 	if !g.Running() {
 		g.Start()
 		wait(time.Minute)
 	}
+	if lost {
+		wait(2 * time.Hour)
+	}
 }
 
-// converges sees that each of the two gets everything within an hour.
+// converges sees that each of the two gets everything once whoever has failed to connect was to try again: an hour and a quarter at most.
 func (c *circle) converges(when string) {
 	c.Helper()
-	wait(time.Hour)
+	wait(2 * time.Hour)
 	for _, g := range []*sim.Graspd{c.a, c.b} {
 		g.WantStored(c.secret...)
 		g.WantStored(c.known...)
