@@ -154,6 +154,9 @@ func (p *pair) heals(tip string) {
 	}
 	server := regexp.QuoteMeta(strings.TrimSuffix(p.url[0], ".git"))
 	eventually(p.t, "it is told what is lacked and why", told(`tool +1 events +`+server+`\S* +.*refused`))
+	if out, err := gitIn(p.t, p.t.TempDir(), "clone", p.url[1], "copy"); err == nil || !strings.Contains(out, "it has been lost here") {
+		p.t.Errorf("who clones hears: %s", out)
+	}
 	p.start(0)
 	p.follows("one that lost its git data has it again", 1, tip)
 	eventually(p.t, "it is told that nothing is lacked", told(`tool +- +`+server+`\S* +as here`))

@@ -146,6 +146,9 @@ func (x *exchange) check(f *gitwire.Fetch) error {
 			return err
 		}
 	}
+	if len(missing) > 0 && x.showsAll(missing[:1]) {
+		return gitwire.Lost(missing[0])
+	}
 	if len(missing) > 0 {
 		return gitwire.NotOurRef(missing[0])
 	}

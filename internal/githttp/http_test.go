@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -212,6 +213,27 @@ func TestRefusalsOfFetchesAreRead(t *testing.T) {
 	}
 	if got := w.answers(); got != "upload-pack 0 refused 1, upload-pack 1 refused 1, upload-pack 2 refused 6" {
 		t.Errorf("counted %s", got)
+	}
+}
+
+// TestWhatIsLostIsSaid: where refs are shown whose objects are gone from the disk, git tells people so.
+func TestWhatIsLostIsSaid(t *testing.T) {
+	w := open(t, settings{})
+	dir := emptyRepository(t)
+	history(t, dir, 1, 10)
+	w.serve("r", dir)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	w.serve("waiting", emptyRepository(t))
+	w.repos["r"].dir = w.repos["waiting"].dir
+	tip := w.repos["r"].refs.List[0].ID
+	for version := range 3 {
+		f := &gitwire.Fetch{Version: gitwire.Version(version), Wants: []gitwire.ObjectID{tip}, Done: true, Sideband: pktline.Sideband64kFrame}
+		got := w.post(t, "upload-pack", string(gitwire.Request{Version: f.Version, Fetch: f}.AppendTo(nil)), "Git-Protocol", fmt.Sprint("version=", version))
+		if want := "ERR upload-pack: not our ref " + tip.String() + ": it has been lost here"; got.status != 200 || !strings.Contains(got.body, want) {
+			t.Errorf("version %d: %+v", version, got)
+		}
 	}
 }
 

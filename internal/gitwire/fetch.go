@@ -115,6 +115,12 @@ func (r *fetchReader) have(id ObjectID) {
 // NotOurRef refuses a fetch of an object that is not here.
 func NotOurRef(id ObjectID) error { return refuse("upload-pack: not our ref %s", id) }
 
+// Lost refuses a fetch of an object that a ref names and that is not here any more. It begins as [NotOurRef] does, by which other servers
+// know what it means.
+func Lost(id ObjectID) error {
+	return refuse("upload-pack: not our ref %s: it has been lost here, and can be cloned again once it is back; other servers may have it", id)
+}
+
 // common takes the lines that all versions have, and reports whether this is one.
 func (r *fetchReader) common(word, rest string) (bool, error) {
 	switch word {
