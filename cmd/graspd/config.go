@@ -105,22 +105,20 @@ func (c *Config) door(service grasp.Service, lists policy.Lists, log *slog.Logge
 }
 
 // node is what the settings make of a node.
-func (c *Config) node(service grasp.Service, lists policy.Lists, bootstrap []grasp.RelayURL, log *slog.Logger) node.Config {
-	n := c.door(service, lists, log)
+func (c *Config) node(service grasp.Service, named named, log *slog.Logger) node.Config {
+	n := c.door(service, named.lists, log)
 	clients, connections := connectionsFor(openFiles(), c.Engine.MaxRelays)
 	n.Connections, n.Rates, n.Proxies, n.AdminHosts = connections, front.Rates{OpenTotal: clients}, c.TrustedProxies, c.AdminHosts
 	n.Info = c.Info
-	n.AdminKeys, _ = c.admins()
+	n.AdminKeys = named.admins
 	if c.Private {
-		keys, _ := c.members()
-		n.Private = &node.Private{Members: keys}
+		n.Private = &node.Private{Members: named.members}
 	}
 	if c.Backups.Dir != "" {
 		n.Backups = &c.Backups
 	}
 	if c.Sync {
-		index, _ := c.index()
-		n.Sync = &node.Sync{Bootstrap: bootstrap, Index: index, AllowPrivate: c.SyncAllowPrivate, Engine: c.engine()}
+		n.Sync = &node.Sync{Bootstrap: named.bootstrap, Index: named.index, AllowPrivate: c.SyncAllowPrivate, Engine: c.engine()}
 	}
 	return n
 }

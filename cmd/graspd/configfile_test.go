@@ -139,8 +139,13 @@ func TestConfigWritesAFile(t *testing.T) {
 	if code, twice, errs := call(t, "", nil, "config", "--config", again); code != exitOK || twice != out {
 		t.Errorf("%d %s: written anew it is another file", code, errs)
 	}
-	if code, out, errs := call(t, "", nil, "config", "--min-pow", "x"); code != exitUsage || out != "" || errs == "" {
-		t.Errorf("%d %q %q", code, out, errs)
+	for _, wrong := range [][]string{ // as serve says it, of the first flag
+		{"--min-pow", "x"}, {"--domain", "not a host"}, {"--bootstrap", "nobody"}, {"--index-relays", "wss://a.example.org"}, {"--admin-pubkeys", "nobody"}, {"--private"},
+		{"--members", "nobody"}, {"--deny-pubkeys", "nobody"}, {"--archive-read-only"}, {"--backup-dir", "/data/backups", "--data", "/data"},
+	} {
+		if code, out, errs := call(t, "", nil, append([]string{"config"}, wrong...)...); code != exitUsage || out != "" || !strings.Contains(errs, wrong[0]) {
+			t.Errorf("%q: %d %q %q", wrong, code, out, errs)
+		}
 	}
 }
 

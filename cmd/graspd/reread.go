@@ -7,14 +7,12 @@ import (
 	"slices"
 
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/policy"
 )
 
 // settled is what flags, variables and the configuration file say at some time.
 type settled struct {
 	Config
-	lists  policy.Lists
-	circle policy.PubKeys      // the members
+	named  named
 	values map[string][]string // by flag, as they were written
 }
 
@@ -30,16 +28,9 @@ func settleServe(args []string, std stdio, env environment) (s settled, problems
 	if err != nil {
 		return s, nil, err
 	}
-	if _, err := s.service(); err != nil {
-		problems = append(problems, err.Error())
-	}
-	_, bad := s.bootstrap()
-	_, amiss := s.index()
-	_, strange := s.admins()
-	lists, wrong := s.Config.lists()
-	circle, unknown := s.members()
-	s.lists, s.circle = lists, circle
-	return s, slices.Concat(problems, bad, amiss, strange, unknown, wrong, s.archive(), s.backupsBeside()), nil
+	read, wrong := s.read()
+	s.named = read
+	return s, append(problems, wrong...), nil
 }
 
 // recorded lets settings note the texts that they are set to, by their flags.
@@ -87,5 +78,5 @@ func reread(ctx context.Context, start settled, again func() (settled, []string)
 	for _, name := range start.restarts(now) {
 		log.Warn("a setting takes effect after a restart", "setting", name)
 	}
-	n.Set(ctx, node.Settings{Info: now.Info, MinPoW: now.MinPoW, Lists: now.lists, Git: now.Git.Limits, Members: now.circle})
+	n.Set(ctx, node.Settings{Info: now.Info, MinPoW: now.MinPoW, Lists: now.named.lists, Git: now.Git.Limits, Members: now.named.members})
 }

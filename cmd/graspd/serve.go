@@ -40,7 +40,6 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 		return s, problems
 	}
 	c := start.Config
-	bootstrap, _ := c.bootstrap()
 	service, err := c.service()
 	if err != nil {
 		return err
@@ -58,7 +57,7 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	boundGarbage(env)
 	screen := screenOf(io.err, c.Quiet || c.LogFormat == logs.JSON)
 	log := newLogger(c, above(screen, io.err))
-	n, err := node.New(c.node(service, start.lists, bootstrap, log))
+	n, err := node.New(c.node(service, start.named, log))
 	if err != nil {
 		return errors.Join(orElse(err), l.Close())
 	}

@@ -19,10 +19,8 @@ func configCommand(_ context.Context, args []string, std stdio, env environment)
 	if err != nil {
 		return err
 	}
-	_, bad := c.bootstrap()
-	_, amiss := c.index()
-	_, wrong := c.lists()
-	if err := misused(slices.Concat(problems, bad, amiss, wrong, c.backupsBeside())); err != nil {
+	_, wrong := c.read()
+	if err := misused(append(problems, wrong...)); err != nil {
 		return err
 	}
 	writeConfig(std.out, rows, inForce)

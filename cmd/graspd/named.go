@@ -1,0 +1,31 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
+)
+
+// named is whom and what the settings name, read once: relays, keys and lists, many of them in files.
+type named struct {
+	bootstrap, index []grasp.RelayURL
+	admins           []nostr.PubKey
+	members          policy.PubKeys
+	lists            policy.Lists
+}
+
+// read reads all of that, and says everything that is wrong with it, or with settings that do not go together.
+func (c *Config) read() (n named, problems []string) {
+	if _, err := c.service(); err != nil {
+		problems = append(problems, err.Error())
+	}
+	var found [5][]string
+	n.bootstrap, found[0] = c.bootstrap()
+	n.index, found[1] = c.index()
+	n.admins, found[2] = c.admins()
+	n.members, found[3] = c.members()
+	n.lists, found[4] = c.lists()
+	return n, slices.Concat(problems, slices.Concat(found[:]...), c.archive(), c.backupsBeside())
+}
