@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -110,12 +109,12 @@ func (c Config) linkTo(s moderate.Subject) string {
 	if c.Git == nil {
 		return "" // there are none
 	}
-	base := "http" + strings.TrimSuffix(strings.TrimPrefix(string(c.URL), "ws"), "/")
 	switch s.Sort {
 	case moderate.Event:
-		return base + "/" + nip19.Note(s.ID)
+		return "http" + strings.TrimSuffix(strings.TrimPrefix(string(c.URL), "ws"), "/") + "/" + nip19.Note(s.ID)
 	case moderate.Repository:
-		return base + "/" + nip19.Npub(s.PubKey) + "/" + url.PathEscape(s.D)
+		page, _ := c.URL.Source(s.PubKey, s.D)
+		return string(page)
 	}
 	return ""
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/graspd/graspd/internal/admin"
 	"github.com/graspd/graspd/internal/moderate"
+	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/testkit"
 )
@@ -64,8 +66,9 @@ func TestReports(t *testing.T) {
 	author := moderate.Of(testkit.Key(1).PubKey())
 	event := moderate.Subject{Sort: moderate.Event}
 	event.ID[0] = 7
-	d := &desk{open: []moderate.Reported{reported(event, "<b>look</b>"), reported(author, "")}}
-	for range 20 {
+	repository := moderate.At(nip34.Address{Kind: nip34.KindRepository, PubKey: author.PubKey, D: "a tool"})
+	d := &desk{open: []moderate.Reported{reported(event, "<b>look</b>"), reported(author, ""), reported(repository, "")}}
+	for range 19 {
 		event.ID[1]++
 		d.open = append(d.open, reported(event, ""))
 	}
@@ -73,7 +76,7 @@ func TestReports(t *testing.T) {
 	c.Moderation, c.Reports, c.Git = d, d, func() *status.Git { return nil }
 	page := get(t, c, "GET", "/").Body.String()
 	for _, want := range []string{
-		"<h2>Reports ", d.open[0].Subject.String(), author.String(), "malware, spam", "&lt;b&gt;look&lt;/b&gt;", `action="remove"`, `action="dismiss"`, `href="https://relay.example.org/note1`, "and 2 more",
+		"<h2>Reports ", d.open[0].Subject.String(), author.String(), "malware, spam", "&lt;b&gt;look&lt;/b&gt;", `action="remove"`, `action="dismiss"`, `href="https://relay.example.org/note1`, `href="https://relay.example.org/` + nip19.Npub(author.PubKey) + `/a%20tool.git"`, "and 2 more",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
