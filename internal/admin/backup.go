@@ -25,9 +25,6 @@ const BackupSize = "Graspd-Backup-Size"
 // mostBackupRequest bounds its size.
 const mostBackupRequest = 16 << 10
 
-// ErrBackupRunning says that there is one at a time.
-var ErrBackupRunning = backup.ErrRunning
-
 // backup makes a copy of everything, if the one who asks could as well read everything.
 func (c Config) backup(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBackupRequest))
@@ -84,7 +81,7 @@ func done(w http.ResponseWriter, err error) {
 	switch {
 	case err == nil:
 		answer(w, http.StatusOK, "done")
-	case errors.Is(err, ErrBackupRunning), errors.Is(err, fs.ErrExist):
+	case errors.Is(err, backup.ErrRunning), errors.Is(err, fs.ErrExist):
 		answer(w, http.StatusConflict, err.Error())
 	default:
 		answer(w, http.StatusInternalServerError, err.Error())

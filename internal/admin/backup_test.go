@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/backup"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/testkit"
 )
@@ -68,7 +69,7 @@ func TestBackupIsForWhoeverHoldsTheKey(t *testing.T) {
 				case strings.HasSuffix(dir, "there"):
 					return fmt.Errorf("make %s: %w", dir, fs.ErrExist)
 				case strings.HasSuffix(dir, "running"):
-					return admin.ErrBackupRunning
+					return backup.ErrRunning
 				case strings.HasSuffix(dir, "fails"):
 					return fmt.Errorf("no")
 				}

@@ -33,14 +33,16 @@ func NewPeers(c *Circle, typed func(grasp.RelayURL) bool) *Peers {
 	return &Peers{circle: c, typed: typed, keys: map[string]nostr.PubKey{}}
 }
 
-// Met notes what a relay says of itself, each time that it was connected to, and whether a repository names it whose owner is among some people; a document without a key takes back what it said before.
-func (p *Peers) Met(u grasp.RelayURL, d nip11.Document, named func(among func(nostr.PubKey) bool) bool) {
+// Met notes what a relay says of itself, each time that it was connected to; owners are those whose repositories name it. A document
+// without a key takes back what it said before.
+func (p *Peers) Met(u grasp.RelayURL, d nip11.Document, owners []nostr.PubKey) {
 	server, ok := serverOf(string(u))
 	if !ok {
 		return
 	}
 	key, err := nostr.ParsePubKey(d.Self)
-	private := err == nil && slices.Contains(d.SupportedGRASPs, grasp08) && p.circle.Has(key) && (p.typed(u) || strings.HasPrefix(string(u), "wss://") && named(p.circle.Has))
+	says := err == nil && slices.Contains(d.SupportedGRASPs, grasp08) && p.circle.Has(key)
+	private := says && (p.typed(u) || strings.HasPrefix(string(u), "wss://") && slices.ContainsFunc(owners, p.circle.Has))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_, known := p.keys[server]

@@ -11,13 +11,16 @@ import (
 	"github.com/graspd/graspd/internal/testkit"
 )
 
-// Who names a relay: an owner of a repository who is a member, one who is not, or nobody.
-func byMember(among func(nostr.PubKey) bool) bool   { return among(testkit.Key(1).PubKey()) }
-func byStranger(among func(nostr.PubKey) bool) bool { return among(testkit.Key(2).PubKey()) }
-func byNobody(func(nostr.PubKey) bool) bool         { return false }
+// Who names a relay: a member among others, somebody who is none, or nobody.
+var (
+	byMember   = []nostr.PubKey{testkit.Key(2).PubKey(), testkit.Key(1).PubKey()}
+	byStranger = []nostr.PubKey{testkit.Key(2).PubKey()}
+	byNobody   []nostr.PubKey
+)
 
 // TestPeers: a server is trusted where it says with a member's key that it is private, over an encrypted connection to where a member's
-// repository leads, or at a URL that the operator has typed, and for as long as it says so and the key is a member's; so are the repositories at the same port, and nothing else.
+// repository leads, or at a URL that the operator has typed, and for as long as it says so and the key is a member's; so are the
+// repositories at the same port, and nothing else.
 func TestPeers(t *testing.T) {
 	const typed = grasp.RelayURL("ws://10.0.0.1:7334")
 	circle := members.New(keys(1))
@@ -30,7 +33,7 @@ func TestPeers(t *testing.T) {
 		name string
 		url  grasp.RelayURL
 		says nip11.Document
-		by   func(func(nostr.PubKey) bool) bool
+		by   []nostr.PubKey
 		want bool
 	}{
 		{"a member's", "wss://git.example.org", private, byMember, true},

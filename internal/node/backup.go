@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/backup"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -90,10 +90,10 @@ func syncDir(dir string) error {
 // Backup copies everything while this node runs, one copy at a time.
 func (n *Node) Backup(dir string) error {
 	select {
-	case n.backups <- struct{}{}:
-		defer func() { <-n.backups }()
+	case n.copying <- struct{}{}:
+		defer func() { <-n.copying }()
 	default:
-		return admin.ErrBackupRunning
+		return backup.ErrRunning
 	}
 	err := copyData(n.cfg.Dir, dir, func(to string) error { return n.copyContent(context.Background(), to) })
 	if err != nil {
@@ -118,7 +118,7 @@ const backupPatience = 5 * time.Second
 // endBackups waits for the backup under way and lets no other begin.
 func (n *Node) endBackups() error {
 	select {
-	case n.backups <- struct{}{}:
+	case n.copying <- struct{}{}:
 		return nil
 	case <-time.After(backupPatience):
 		return errors.New("stopped in the middle of a backup: a part of it is left")

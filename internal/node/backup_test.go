@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/backup"
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/store"
@@ -44,7 +44,7 @@ func TestOneBackupAtATime(t *testing.T) {
 	if err := n.Backup(filepath.Join(t.TempDir(), "copy")); err != nil {
 		t.Error(err)
 	}
-	if len(during) != 1 || !errors.Is(during[0], admin.ErrBackupRunning) {
+	if len(during) != 1 || !errors.Is(during[0], backup.ErrRunning) {
 		t.Errorf("the second one: %v", during)
 	}
 	if err := n.Backup(filepath.Join(t.TempDir(), "copy")); err != nil {

@@ -111,13 +111,13 @@ type Node struct {
 	disk    *gitrepo.Disk   // nil without Git, and where Git brings its own
 	circle  *members.Circle // nil where everybody is served
 	peers   *members.Peers  // nil likewise
-	backups chan struct{}   // full while a backup is under way
+	copying chan struct{}   // full while a backup is under way
 }
 
 // New builds a node. It answers only when it runs, and has to be closed.
 func New(c Config) (_ *Node, err error) {
 	c = c.withDefaults()
-	n := &Node{cfg: c, start: c.Now(), log: c.Logger, faults: contain.New(c.Logger, nil), circle: c.newCircle(), backups: make(chan struct{}, 1)}
+	n := &Node{cfg: c, start: c.Now(), log: c.Logger, faults: contain.New(c.Logger, nil), circle: c.newCircle(), copying: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())

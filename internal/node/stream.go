@@ -43,8 +43,8 @@ func (n *Node) Stream(ctx context.Context, begin backup.Start) error {
 // stream writes everything as one tar, or fails with backup.ErrRunning.
 func (n *Node) stream(ctx context.Context, begin backup.Start) error {
 	select {
-	case n.backups <- struct{}{}:
-		defer func() { <-n.backups }()
+	case n.copying <- struct{}{}:
+		defer func() { <-n.copying }()
 	default:
 		return backup.ErrRunning
 	}

@@ -74,7 +74,6 @@ func (p *Peer) connected(in Connected) {
 		return
 	}
 	away := p.awaySince()
-	p.cfg.NoNegentropy = p.never || in.Outsider
 	p.phase, p.lastAlive, p.slowedBy = phaseOpen, p.now.Wall, 0
 	quick := p.hasMark && p.now.Since(p.mark) < p.cfg.QuickReconnect
 	if !quick {

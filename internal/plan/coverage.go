@@ -232,7 +232,7 @@ func (p *Peer) tendCoverage() {
 
 // reconciles says whether reconciliations tell what the relay has.
 func (p *Peer) reconciles() bool {
-	return !p.cfg.NoNegentropy && p.neg != negRefused && p.neg != negTruncates
+	return !p.pagesOnly() && p.neg != negRefused && p.neg != negTruncates
 }
 
 // totals is what is known of all repositories that are wanted. It is kept, as they are many.

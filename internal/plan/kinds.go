@@ -108,7 +108,7 @@ func (p *Peer) kindsNotNeeded(r *request) {
 // and in layer 4 there is mostly nothing.
 func (p *Peer) doubtful(t *task) bool {
 	return t.group.layer != want.LayerReferences && t.filter.Kinds == nil && !t.doubted &&
-		(p.neg == negRefused || p.cfg.NoNegentropy) && t.neg == nil && t.pager.events == 0 && p.kinds == (kinding{noVanish: p.kinds.noVanish})
+		(p.neg == negRefused || p.pagesOnly()) && t.neg == nil && t.pager.events == 0 && p.kinds == (kinding{noVanish: p.kinds.noVanish})
 }
 
 // kindsProbed is how many events are asked for to see whether there are any.

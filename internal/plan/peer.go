@@ -74,8 +74,7 @@ const (
 // Peer is the life of one remote relay: state in, input in, effects out. It
 // holds no clock and no lock and belongs to one goroutine.
 type Peer struct {
-	cfg    Config // NoNegentropy is that of the connection
-	never  bool   // NoNegentropy of the settings
+	cfg    Config
 	now    Now
 	begun  bool
 	wakeAt time.Duration
@@ -126,9 +125,7 @@ type Peer struct {
 }
 
 // NewPeer returns an idle peer that wants nothing.
-func NewPeer(c Config) *Peer {
-	return &Peer{cfg: c.withDefaults(), never: c.NoNegentropy, wakeAt: never, needed: mostNeeded}
-}
+func NewPeer(c Config) *Peer { return &Peer{cfg: c.withDefaults(), wakeAt: never, needed: mostNeeded} }
 
 // Step takes one input at the time now and returns what has to be done, in
 // order. The slice is valid until the next Step.

@@ -42,6 +42,9 @@ type reconciliation struct {
 	cut      bool // not all was compared, the rest was paged
 }
 
+// pagesOnly says whether nothing is reconciled on this connection, whatever the relay can do.
+func (p *Peer) pagesOnly() bool { return p.cfg.NoNegentropy || p.conn != nil && p.conn.outsider }
+
 // reconcile takes a task to its next step: fetch, compare, ask again, or end.
 func (p *Peer) reconcile(t *task) {
 	if t.neg == nil {

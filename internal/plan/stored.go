@@ -206,7 +206,7 @@ func (p *Peer) proceed(t *task) {
 		p.park(t)
 	case t.pager != nil:
 		p.askPage(t)
-	case t.neg == nil && (t.group.since > allAgain || p.cfg.NoNegentropy || p.neg == negRefused):
+	case t.neg == nil && (t.group.since > allAgain || p.pagesOnly() || p.neg == negRefused):
 		t.pager = newPager(span{since: t.group.since, until: forever})
 		p.askPage(t)
 	default:

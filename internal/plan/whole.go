@@ -45,7 +45,7 @@ type whole struct {
 
 // bearsWhole says whether there may be a reason to ask the relay as a whole.
 func (p *Peer) bearsWhole() bool {
-	return p.now.Mono >= p.likeness.after && p.wanted.n >= p.cfg.WholeFrom && !p.cfg.NoNegentropy &&
+	return p.now.Mono >= p.likeness.after && p.wanted.n >= p.cfg.WholeFrom && !p.pagesOnly() &&
 		(p.neg == negUnknown || p.neg == negWorks) && p.kinds.mode == kindsNone && p.conn.limits.live() > 0
 }
 

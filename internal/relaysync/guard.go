@@ -2,10 +2,10 @@ package relaysync
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -14,11 +14,24 @@ var errOutsider = errors.New("this relay is private, and signs for and compares 
 // met tells the guard what the relay says of itself and who names it, and reports whether it is an outsider.
 func (p *peer) met(d nip11.Document, of *want.Want) bool {
 	if g := p.engine.cfg.Guard; g != nil {
-		g.Met(p.url, d, func(has func(nostr.PubKey) bool) bool {
-			return of != nil && slices.ContainsFunc(of.Repos, func(r *want.RepoWant) bool { return has(r.Owner) })
-		})
+		var owners []nostr.PubKey
+		if of != nil {
+			for _, r := range of.Repos {
+				owners = append(owners, r.Owner)
+			}
+		}
+		g.Met(p.url, d, owners)
 	}
 	return p.outsider()
+}
+
+// shows reports whether what an effect leads to shows the relay what is here: which events it has as we do, or what belongs to them.
+func shows(e plan.Effect) bool {
+	switch e.(type) {
+	case plan.Survey, plan.OpenNeg, plan.ContinueNeg:
+		return true
+	}
+	return false
 }
 
 // outsider reports whether this relay is private, and the other one is no member's.

@@ -23,12 +23,11 @@ type guard struct {
 	owners []nostr.PubKey // of the repositories that named the relay at last
 }
 
-func (g *guard) Met(_ grasp.RelayURL, _ nip11.Document, named func(func(nostr.PubKey) bool) bool) {
+func (g *guard) Met(_ grasp.RelayURL, _ nip11.Document, owners []nostr.PubKey) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.met++
-	g.owners = nil
-	named(func(pk nostr.PubKey) bool { g.owners = append(g.owners, pk); return false })
+	g.owners = owners
 }
 
 func (g *guard) Trusts(grasp.RelayURL) bool {

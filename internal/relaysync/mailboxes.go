@@ -13,10 +13,7 @@ import (
 // newMailboxes returns an empty fold of participants' mailboxes; nil where none are asked, and of a private service, whose participants'
 // relays are no members'.
 func newMailboxes(c Config) *mailbox.Fold {
-	if c.Guard != nil {
-		return nil
-	}
-	if !c.Peer.Mailboxes {
+	if c.Guard != nil || !c.Peer.Mailboxes {
 		return nil
 	}
 	return mailbox.New(c.Service, c.Index, policy.Partakes, mailbox.Bounds{})

@@ -264,6 +264,10 @@ func (p *peer) perform(ctx context.Context, e plan.Effect) {
 // transmit turns an effect into a frame, or has the store read for the connection.
 func (p *peer) transmit(e plan.Effect) {
 	l := p.link
+	if shows(e) && p.outsider() { // it was none when it was connected to
+		l.cancel(errOutsider)
+		return
+	}
 	switch e := e.(type) {
 	case plan.LoadSet:
 		read := p.load
@@ -274,10 +278,6 @@ func (p *peer) transmit(e plan.Effect) {
 	case plan.Sift:
 		l.load(func(ctx context.Context) { p.inbox.push(l, p.sift(ctx, e)) })
 	case plan.Survey:
-		if p.outsider() {
-			l.cancel(errOutsider)
-			return
-		}
 		l.load(func(ctx context.Context) { p.inbox.push(l, p.survey(ctx, e)) })
 	case plan.Attribute:
 		l.load(func(ctx context.Context) { p.inbox.push(l, p.attribute(ctx, e)) })
@@ -290,17 +290,9 @@ func (p *peer) transmit(e plan.Effect) {
 	case plan.Forget:
 		l.asked.end(e.Sub, p.engine.cfg.Now().Mono)
 	case plan.OpenNeg:
-		if p.outsider() { // it was none when it was connected to
-			l.cancel(errOutsider)
-			return
-		}
 		l.conn.ExpectLarge()
 		l.send(nostr.AppendNegOpen(nil, e.Sub, e.Filter, e.Msg))
 	case plan.ContinueNeg:
-		if p.outsider() {
-			l.cancel(errOutsider)
-			return
-		}
 		l.conn.ExpectLarge()
 		l.send(nostr.AppendNegMsg(nil, e.Sub, e.Msg))
 	case plan.Authenticate:

@@ -51,9 +51,8 @@ type Dialer interface {
 
 // Guard knows which relays are those of members.
 type Guard interface {
-	// Met is told what a relay says of itself at each connection; nothing where it does not say. Named reports whether it is named by a
-	// repository of which an owner is among some people.
-	Met(u grasp.RelayURL, d nip11.Document, named func(among func(nostr.PubKey) bool) bool)
+	// Met is told at each connection what a relay says of itself, nothing where it does not say, and whose repositories name it.
+	Met(u grasp.RelayURL, d nip11.Document, owners []nostr.PubKey)
 	// Trusts reports whether the relay may be authenticated to, and shown what is stored here. It may become false at any time.
 	Trusts(grasp.RelayURL) bool
 }

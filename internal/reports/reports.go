@@ -58,13 +58,13 @@ type Desk struct {
 	cfg Config
 
 	dismissing sync.Mutex // held by who dismisses something
+	next       store.Seq  // of the feed, up to which Run has read it
 
 	mu        sync.Mutex // guards what follows; not held across I/O
 	all       map[nostr.ID]moderate.Report
 	dismissed map[nostr.ID]int64        // when, unix time
 	lacks     map[moderate.Subject]bool // of what was reported, what is not here
 	more      bool                      // some have come since it was last seen to that they are not too many
-	next      store.Seq                 // of the feed, up to which it was read
 }
 
 // Open reads the reports in a store.
@@ -158,12 +158,12 @@ func told(ctx context.Context, err error) bool {
 // follow reads a part of the feed, and reports whether anything moved that may have been reported. changed closes when there is more; nil
 // is at once.
 func (d *Desk) follow() (changed <-chan struct{}, moved bool, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	entries, changed, err := d.cfg.Store.Since(d.next, atOnce)
 	if err != nil || len(entries) == 0 {
 		return changed, false, err
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, x := range entries {
 		d.next = x.Seq
 		switch {
