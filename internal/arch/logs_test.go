@@ -118,7 +118,7 @@ func (s *logScan) call(f file, fn *ast.FuncDecl, c *ast.CallExpr) {
 			skip = 1
 		}
 		s.line(f, fn, strings.ToUpper(strings.TrimSuffix(name, "Context")), c, skip)
-	case f.pkg == "internal/plan" && name == "report" && on == "p":
+	case f.pkg == "internal/plan" && name == "report":
 		s.line(f, fn, strings.ToUpper(nameOf(c.Args[0])), c, 1)
 	}
 }

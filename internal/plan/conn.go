@@ -1,11 +1,8 @@
 package plan
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
-	"github.com/graspd/graspd/internal/want"
 	"github.com/graspd/graspd/internal/words"
 )
 
@@ -78,8 +75,7 @@ func (p *Peer) connected(in Connected) {
 	quick := p.hasMark && p.now.Since(p.mark) < p.cfg.QuickReconnect
 	if !quick {
 		p.forgive()
-		p.confirmed.clear()
-		p.held.clear()
+		p.unconfirm()
 		p.mark, p.hasMark = p.now, true
 		p.coverage.begin()
 	}
@@ -117,22 +113,6 @@ func (p *Peer) forgive() {
 	if !p.negDrops {
 		p.neg = negUnknown
 	}
-}
-
-// inOrder returns what is wanted, the lower layers first and of the root events
-// those that rank highest, as they are the last to be left without a live REQ.
-func (p *Peer) inOrder() []want.Item {
-	var seen itemSet
-	items := make([]want.Item, 0, p.wanted.n)
-	p.want.Each(func(it want.Item) {
-		if seen.put(it) {
-			items = append(items, it)
-		}
-	})
-	slices.SortStableFunc(items, func(a, b want.Item) int {
-		return cmp.Or(cmp.Compare(p.want.Layer(a), p.want.Layer(b)), cmp.Compare(p.want.Rank(b), p.want.Rank(a)))
-	})
-	return items
 }
 
 func (p *Peer) dialFailed(in DialFailed) {

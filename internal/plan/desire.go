@@ -5,12 +5,6 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// desire is what a peer was told to want.
-type desire struct {
-	want   *want.Want
-	wanted bag
-}
-
 // setWant takes a new Want and works out what changed, page by page.
 func (p *Peer) setWant(w *want.Want) {
 	p.noteOwners()
@@ -57,8 +51,7 @@ func (p *Peer) setWant(w *want.Want) {
 func (p *Peer) reconsider() {
 	p.unprove()
 	if p.conn == nil {
-		p.confirmed.clear()
-		p.held.clear()
+		p.unconfirm()
 		p.hasMark = false
 		return
 	}
@@ -98,11 +91,8 @@ func (p *Peer) leave() {
 		p.effect(HangUp{Reason: "no longer needed"})
 	}
 	p.phase, p.conn = phaseIdle, nil
-	p.desire = desire{}
+	p.books = books{met: p.met}
 	p.suspects = suspects{}
-	p.confirmed.clear()
-	p.proven.clear()
-	p.held.clear()
 	p.hasMark = false
 	p.tour, p.round = tour{}, mailbox.Round{}
 	p.coverage.last, p.coverage.next, p.coverage.whole, p.coverage.filling = nil, nil, nil, false

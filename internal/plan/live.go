@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/graspd/graspd/internal/nostr"
@@ -41,11 +40,6 @@ type liveReq struct {
 	longest int // list of its filters
 	tries   int
 	sent    Now
-}
-
-func (p *Peer) newSub(prefix string) string {
-	p.subs++
-	return prefix + strconv.FormatUint(p.subs, 36)
 }
 
 // values returns how many values a live filter carries: more where the usual
@@ -241,11 +235,4 @@ func prune(lots []lot, gone func(want.Item) bool) []lot {
 		lots[i].items = slices.DeleteFunc(lots[i].items, gone)
 	}
 	return slices.DeleteFunc(lots, func(l lot) bool { return len(l.items) == 0 })
-}
-
-func (p *Peer) sizeOf(lots []lot) (s size) {
-	for it := range each(lots) {
-		s.add(p.want, it)
-	}
-	return s
 }

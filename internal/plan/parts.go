@@ -52,9 +52,3 @@ func (p *Peer) Parts() []Part {
 	}
 	return out
 }
-
-// repository says whether an item that is wanted is a repository.
-func (p *Peer) repository(it want.Item) bool { return p.want.Repository(it) != nil }
-
-// has says whether an item is confirmed, or was when the relay was last heard.
-func (p *Peer) has(it want.Item) bool { return p.confirmed.has(it) || p.held.has(it) }

@@ -7,7 +7,6 @@ import (
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -74,19 +73,13 @@ const (
 // Peer is the life of one remote relay: state in, input in, effects out. It
 // holds no clock and no lock and belongs to one goroutine.
 type Peer struct {
-	cfg    Config
-	now    Now
-	begun  bool
-	wakeAt time.Duration
-	out    []Effect
+	desk
+	books
 
-	desire
-	confirmed known   // completely answered and followed since
-	proven    itemSet // completely answered once: what was stored then is here
-	met       bool    // it was asked before this process began, and is not caught up with yet
-	held      known   // confirmed as of the mark; only what came since is not asked yet
-	mark      Now     // last sign of life; it stands still while anything is held
-	hasMark   bool    // false: never connected, or the clock slipped
+	begun   bool
+	wakeAt  time.Duration
+	mark    Now  // last sign of life; it stands still while anything is held
+	hasMark bool // false: never connected, or the clock slipped
 
 	phase    phase
 	wakeDial time.Duration // no dial before
@@ -104,12 +97,10 @@ type Peer struct {
 	round        mailbox.Round
 	conn         *session // everything that dies with the connection
 
-	subs      uint64
 	neg       negSupport
 	negLogged bool
 	negDrops  bool // it hung up when it was asked to reconcile
 	kinds     kinding
-	counted   status.Counters
 	uptime    health.Uptime
 	gaps      gapLog
 	lastGaps  []Gap // the newest last
@@ -125,13 +116,13 @@ type Peer struct {
 }
 
 // NewPeer returns an idle peer that wants nothing.
-func NewPeer(c Config) *Peer { return &Peer{cfg: c.withDefaults(), wakeAt: never, needed: mostNeeded} }
+func NewPeer(c Config) *Peer {
+	return &Peer{desk: desk{cfg: c.withDefaults()}, wakeAt: never, needed: mostNeeded}
+}
 
 // Step takes one input at the time now and returns what has to be done, in
 // order. The slice is valid until the next Step.
 func (p *Peer) Step(now Now, in Input) []Effect {
-	clear(p.out) // what was asked last is large
-	p.out = p.out[:0]
 	slipped, before := p.clock(now), p.conn
 	p.noteComplete()
 	changed := p.input(in)
@@ -154,7 +145,7 @@ func (p *Peer) clock(now Now) bool {
 	if p.begun && p.phase != phaseIdle {
 		p.uptime.Add(p.conn != nil, now.Mono-p.now.Mono)
 	}
-	p.now = now
+	p.start(now)
 	if !p.begun {
 		p.begun = true
 		p.recall(p.cfg.Past)
@@ -285,10 +276,4 @@ func (p *Peer) tend() {
 	}
 	p.tendCoverage()
 	p.tendVisit()
-}
-
-func (p *Peer) effect(e Effect) { p.out = append(p.out, e) }
-
-func (p *Peer) report(l Level, text string, args ...any) {
-	p.effect(Report{Level: l, Text: text, Args: args})
 }

@@ -277,24 +277,3 @@ func (n *reconciliation) next() {
 
 // release frees what is not needed any more once a window is compared.
 func (n *reconciliation) release() { n.set, n.values, n.init, n.have = nil, nil, nil, nil }
-
-// unprove forgets that anything was read in full.
-func (p *Peer) unprove() {
-	p.proven.clear()
-	p.met = false
-}
-
-// provenBefore says whether all that g asks for was read in full before, as it
-// was before a restart where the relay shows nothing that is not here. What it had
-// in the oldest second is here then, and need not be sent again.
-func (p *Peer) provenBefore(g *group, e *edge) bool {
-	if p.met && !e.news {
-		return true
-	}
-	for _, it := range g.items {
-		if !p.proven.has(it) {
-			return false
-		}
-	}
-	return true // where nothing is to be confirmed, too
-}

@@ -331,8 +331,7 @@ func (p *Peer) recatch(class Class) {
 	c := p.conn
 	p.coverage.begin()
 	c.whole.asking = ""
-	p.confirmed.clear()
-	p.held.clear()
+	p.unconfirm()
 	p.cancelMerge()
 	p.closeUnanswered()
 	p.dropGroups(func(*group) bool { return true })

@@ -1,0 +1,74 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/graspd/graspd/internal/want"
+)
+
+// books say what is wanted of the relay and what is known to be here of that. They outlive connections.
+type books struct {
+	want      *want.Want // nil = nothing
+	wanted    bag
+	confirmed known   // completely answered and followed since
+	proven    itemSet // completely answered once: what was stored then is here
+	met       bool    // it was asked before this process began, and is not caught up with yet
+	held      known   // confirmed as of the mark; only what came since is not asked yet
+}
+
+// repository says whether an item that is wanted is a repository.
+func (b *books) repository(it want.Item) bool { return b.want.Repository(it) != nil }
+
+// has says whether an item is confirmed, or was when the relay was last heard.
+func (b *books) has(it want.Item) bool { return b.confirmed.has(it) || b.held.has(it) }
+
+// unconfirm forgets what is confirmed, and what was when the relay was last heard.
+func (b *books) unconfirm() {
+	b.confirmed.clear()
+	b.held.clear()
+}
+
+// unprove forgets that anything was read in full.
+func (b *books) unprove() {
+	b.proven.clear()
+	b.met = false
+}
+
+// provenBefore says whether all that g asks for was read in full before, as it
+// was before a restart where the relay shows nothing that is not here. What it had
+// in the oldest second is here then, and need not be sent again.
+func (b *books) provenBefore(g *group, e *edge) bool {
+	if b.met && !e.news {
+		return true
+	}
+	for _, it := range g.items {
+		if !b.proven.has(it) {
+			return false
+		}
+	}
+	return true // where nothing is to be confirmed, too
+}
+
+// inOrder returns what is wanted, the lower layers first and of the root events
+// those that rank highest, as they are the last to be left without a live REQ.
+func (b *books) inOrder() []want.Item {
+	var seen itemSet
+	items := make([]want.Item, 0, b.wanted.n)
+	b.want.Each(func(it want.Item) {
+		if seen.put(it) {
+			items = append(items, it)
+		}
+	})
+	slices.SortStableFunc(items, func(x, y want.Item) int {
+		return cmp.Or(cmp.Compare(b.want.Layer(x), b.want.Layer(y)), cmp.Compare(b.want.Rank(y), b.want.Rank(x)))
+	})
+	return items
+}
+
+func (b *books) sizeOf(lots []lot) (s size) {
+	for it := range each(lots) {
+		s.add(b.want, it)
+	}
+	return s
+}
