@@ -113,7 +113,7 @@ func greet(w io.Writer, c Config, n *node.Node, l node.Listeners) {
 		fmt.Fprintf(w, "for programs: status at http://%s/status.json\n", l.Admin.Addr())
 	}
 	if n.Remote() {
-		fmt.Fprintf(w, "for who signs in by an extension: open %s%s\n", n.Service().WebURL(), signin.Path)
+		fmt.Fprintf(w, "for whoever signs in by an extension: open %s%s\n", n.Service().WebURL(), signin.Path)
 	}
 	fmt.Fprintf(w, "to have a repository kept here, add this to the relays tag of its announcement: %s\n", n.Service().RelayURL())
 	if c.HostsGit {

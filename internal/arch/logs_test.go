@@ -30,7 +30,7 @@ var logKeys = map[string]string{
 	"left": "how many are left", "left_out": "lines like this one that were not written, as there were too many", "message": "what the key-value store says",
 	"most": "a bound", "node": "one of the demo's relays", "part": "what runs for as long as graspd does", "place": "the function and line that is at fault", "problem": "a sentence about a setting", "quick": "whether only what is new is asked for",
 	"relay": "URL of another relay", "repositories": "how many", "repository": "address of a repository", "stack": "of the goroutine, once for each place", "steps": "how many", "subject": "what the operator has decided about", "text": "what another relay wrote",
-	"file": "name of a file", "bytes": "how many", "took": "how long it took",
+	"operator": "npub of whoever runs the relay", "file": "name of a file", "bytes": "how many", "took": "how long it took",
 	"to": "the other relay", "wait": "time until the next try", "waiting": "relays that wait for a slot",
 }
 

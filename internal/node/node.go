@@ -161,7 +161,7 @@ func New(c Config) (_ *Node, err error) {
 	}
 	n.pages = n.adminPages()
 	if n.Remote() {
-		n.Front.Handle(signin.Route(signin.Config{Service: c.Service, Keys: c.AdminKeys, Pages: n.pages, Now: c.Now}))
+		n.Front.Handle(signin.Route(signin.Config{Service: c.Service, Keys: c.AdminKeys, Pages: n.pages, Now: c.Now, Logger: c.Logger.With("component", "signin")}))
 	}
 	return n, nil
 }

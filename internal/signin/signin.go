@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"html/template"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -47,13 +48,14 @@ var assets embed.FS
 
 var loginPage = template.Must(template.ParseFS(assets, "assets/login.html"))
 
-// Config says who sees what. Every field but Token is needed.
+// Config says who sees what. Every field but Token and Logger is needed.
 type Config struct {
 	Service grasp.Service
 	Keys    []nostr.PubKey // who may
 	Pages   *admin.Pages
 	Now     func() time.Time
 	Token   func() string // makes the secret of a session; nil is crypto/rand
+	Logger  *slog.Logger  // told who signs in and out, and what is refused; nil is silent
 }
 
 // session is one browser of an operator.
@@ -81,6 +83,9 @@ type desk struct {
 func Route(c Config) front.Route {
 	if c.Token == nil {
 		c.Token = rand.Text
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	d := &desk{Config: c, at: c.Service.Base() + Path, url: c.Service.WebURL() + Path, sessions: map[[32]byte]*session{}}
 	if u, err := url.Parse(d.url); err == nil {
@@ -133,6 +138,7 @@ func (d *desk) serve(w http.ResponseWriter, r *http.Request, from front.Client) 
 		http.NotFound(w, r)
 	case !get && rest == "logout":
 		d.end(r)
+		d.Logger.Info("an operator has signed out", "operator", nip19.Npub(s.by), "client", from.Addr)
 		http.SetCookie(w, d.cookie("", -1))
 		w.Header().Set("Location", "./")
 		w.WriteHeader(http.StatusSeeOther)
@@ -215,9 +221,11 @@ func (d *desk) login(w http.ResponseWriter, r *http.Request, from front.Client) 
 		err = d.use(e.ID, now)
 	}
 	if err != nil {
+		d.Logger.Info("a sign-in was refused", "client", from.Addr, "error", err)
 		http.Error(w, err.Error(), http.StatusUnauthorized)
 		return
 	}
+	d.Logger.Info("an operator has signed in", "operator", nip19.Npub(e.PubKey), "client", from.Addr)
 	http.SetCookie(w, d.cookie(d.begin(e.PubKey, from, now), int(Lifetime/time.Second)))
 	w.WriteHeader(http.StatusNoContent)
 }

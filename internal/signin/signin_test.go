@@ -3,6 +3,7 @@ package signin_test
 import (
 	"bufio"
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -66,6 +67,7 @@ type relay struct {
 	pages *admin.Pages
 	front http.Handler
 	now   time.Time
+	log   strings.Builder
 	made  int64
 }
 
@@ -81,9 +83,19 @@ func newRelay(t *testing.T) *relay {
 		URL: s.RelayURL(), Store: fakeStore{}, Moderation: &r.bench, Reports: &r.bench, Metrics: metrics, Backup: func(string) error { return nil },
 	})
 	f := front.New(front.Config{Now: clock})
-	f.Handle(signin.Route(signin.Config{Service: s, Keys: []nostr.PubKey{boss.PubKey()}, Pages: r.pages, Now: clock}))
+	f.Handle(signin.Route(signin.Config{Service: s, Keys: []nostr.PubKey{boss.PubKey()}, Pages: r.pages, Now: clock, Logger: r.logger()}))
 	r.front = f.Handler()
 	return r
+}
+
+// logger writes into log, without times.
+func (r *relay) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
 }
 
 // ask sends a request from an address, with headers in pairs.
@@ -312,5 +324,21 @@ func TestSigningOutEndsWhatIsOpen(t *testing.T) {
 	}
 	for err = nil; err == nil; {
 		_, err = lines.ReadString('\n')
+	}
+}
+
+// TestTheLogSaysWhoSignsIn: who has signed in and out and from where, and what was refused; but nothing with which somebody else could.
+func TestTheLogSaysWhoSignsIn(t *testing.T) {
+	r := newRelay(t)
+	cookie := r.session()
+	r.ask("POST", "/operator/logout", home, "Cookie", cookie, "Origin", origin)
+	r.ask("POST", "/operator/logout", home, "Cookie", cookie, "Origin", origin) // has ended already
+	forged := r.authorization(stranger, origin+"/operator/login")
+	r.login(forged, "sign in to graspd", origin)
+	by := "operator=" + nip19.Npub(boss.PubKey()) + " client=" + home + "\n"
+	want := `level=INFO msg="an operator has signed in" ` + by + `level=INFO msg="an operator has signed out" ` + by +
+		`level=INFO msg="a sign-in was refused" client=` + home + ` error="the authorization is by a key that may not do this"` + "\n"
+	if got := r.log.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
