@@ -23,12 +23,10 @@ type session struct {
 	references referencing
 	caughtBy   time.Duration // layer 4 waits no longer than that for the catch-up
 	frames     frames
-	auth       auth
 	followed   followed
 	outsider   bool // as Connected has it
 	barred     bool // the log says that the relay allows something only to others
 	whole      whole
-	away       int64   // when the relay was last heard before, or shortly before that, in Unix seconds; 0 = never
 	borne      itemSet // repositories that were suspected and whose values the relay takes
 	brings     int     // the most events that one probe brought
 }
@@ -70,7 +68,7 @@ func (p *Peer) connected(in Connected) {
 	if p.phase != phaseDialing {
 		return
 	}
-	away := p.awaySince()
+	p.demands.connected(p.lastAlive)
 	p.phase, p.lastAlive, p.slowedBy = phaseOpen, p.now.Wall, 0
 	quick := p.hasMark && p.now.Since(p.mark) < p.cfg.QuickReconnect
 	if !quick {
@@ -84,7 +82,7 @@ func (p *Peer) connected(in Connected) {
 		p.scheduleResync()
 	}
 	told := in.Limits.capacity(p.cfg.MaxTags)
-	p.conn = &session{opened: p.now, told: told, limits: told, requests: make(map[string]*request), away: away, outsider: in.Outsider}
+	p.conn = &session{opened: p.now, told: told, limits: told, requests: make(map[string]*request), outsider: in.Outsider}
 	p.conn.frames.since, p.conn.caughtBy = p.now.Mono, p.now.Mono+catchUpGrace
 	p.conn.whole.on = p.likeness.alike && p.bearsWhole()
 	since := max(1, p.mark.Wall.Add(-p.cfg.QuickReconnect).Unix())
@@ -108,7 +106,7 @@ func (p *Peer) connected(in Connected) {
 // now. One that hangs up when it is asked to reconcile is not asked again before
 // the full resync, or it might never get so far.
 func (p *Peer) forgive() {
-	p.kinds = kinding{}
+	p.demands.kinds.Forget()
 	p.suspects.again(false)
 	if !p.negDrops {
 		p.neg = negUnknown

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/want"
 	"github.com/graspd/graspd/internal/want/wanttest"
@@ -34,7 +35,7 @@ func (p *Peer) Holds(it want.Item) bool { return p.confirmed.has(it) }
 func (p *Peer) Current() (*want.Want, bool) { return p.want, p.conn != nil }
 
 // AddsKinds says whether kinds are added to filters without.
-func (p *Peer) AddsKinds() bool { return p.kinds.mode != kindsNone }
+func (p *Peer) AddsKinds() bool { return p.demands.kinds.Mode() != demands.NoKinds }
 
 // Gaps counts the gaps so far.
 func (p *Peer) Gaps() uint64 { return p.counted.Gaps }
@@ -228,7 +229,7 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 		}
 	}
 	for _, x := range c.waiting {
-		if x.after == never && !c.auth.awaited() {
+		if x.after == never && !p.demands.auth.Awaited() {
 			return fmt.Errorf("items wait for a verdict on AUTH that is not to come")
 		}
 	}
@@ -242,7 +243,7 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 			}
 		}
 	}
-	return c.checkTasks()
+	return c.checkTasks(p.demands.auth.Awaited())
 }
 
 // check looks for suspects in no set or in several.
@@ -288,7 +289,7 @@ func (c *session) putOff(it want.Item, now time.Duration) bool {
 		slices.ContainsFunc(c.later, func(t *task) bool { return slices.Contains(t.group.items, it) })
 }
 
-func (c *session) checkTasks() error {
+func (c *session) checkTasks(awaited bool) error {
 	queued := make(map[*task]int)
 	for _, q := range c.ready {
 		for t := range q.All() {
@@ -335,7 +336,7 @@ func (c *session) checkTasks() error {
 		if t.pager != nil && len(t.pager.seen) > 0 {
 			return fmt.Errorf("a task that was put off knows %d ids", len(t.pager.seen))
 		}
-		if t.after == never && !c.auth.awaited() {
+		if t.after == never && !awaited {
 			return fmt.Errorf("a task waits for a verdict on AUTH that is not to come")
 		}
 	}

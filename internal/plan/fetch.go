@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -43,11 +44,11 @@ func (p *Peer) fetch(t *task) {
 	}
 	n.need = n.need[k:]
 	f := nostr.Filter{IDs: ids, Limit: new(len(ids))}
-	if mode := p.mannerOf(t, t.filter).mode; mode != kindsNone { // the filter's own, where it has some
-		f.Kinds = mode.with(t.filter).Kinds
+	if mode := p.demands.mannerOf(t, t.filter).Mode; mode != demands.NoKinds { // the filter's own, where it has some
+		f.Kinds = mode.With(t.filter).Kinds
 	}
 	r := p.request(t, asksIDs, f)
-	r.kindless = !t.group.whole
+	r.Kindless = !t.group.whole
 	r.neg, r.ids, r.want = n, ids, want
 }
 

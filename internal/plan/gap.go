@@ -41,7 +41,7 @@ func (p *Peer) follows(it want.Item, e *nostr.Event) bool {
 		return false // as most are, which need no closer look
 	}
 	filters := filtersOf(p.want, p.want.Layer(it), []want.Item{it}, true, bounds{values: denseValues})
-	return slices.ContainsFunc(filters, func(f nostr.Filter) bool { return p.kinds.mode.with(f).Matches(e) })
+	return slices.ContainsFunc(filters, func(f nostr.Filter) bool { return p.demands.kinds.Mode().With(f).Matches(e) })
 }
 
 // gapLog bounds what the log says of gaps.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -22,7 +23,7 @@ type following struct {
 
 // liveReq is one live REQ. What is looked at of every one whenever anything happens comes first, in one line of the cache.
 type liveReq struct {
-	manner
+	demands.Manner
 	apart   apart
 	open    bool
 	whole   bool // it follows everything, whatever it is for
@@ -124,7 +125,7 @@ func (p *Peer) openLive(l *liveReq, values int) {
 			filters = append(filters, filtersOf(p.want, layer, items[layer], true, bounds{values: values})...)
 		}
 		if layer == want.LayerAnnouncements && len(filters) > 0 {
-			filters = p.withVanish(l, filters)
+			filters = p.demands.withVanish(l, filters)
 		}
 	}
 	p.sendLive(l, filters, values)
@@ -133,9 +134,9 @@ func (p *Peer) openLive(l *liveReq, values int) {
 // sendLive sends it.
 func (p *Peer) sendLive(l *liveReq, filters []nostr.Filter, values int) {
 	l.limit = p.conn.limits.limit
-	l.manner = p.manner(slices.ContainsFunc(filters, func(f nostr.Filter) bool { return f.Kinds == nil }))
+	l.Manner = p.demands.manner(slices.ContainsFunc(filters, func(f nostr.Filter) bool { return f.Kinds == nil }))
 	for i := range filters {
-		filters[i] = l.mode.with(filters[i])
+		filters[i] = l.Mode.With(filters[i])
 		filters[i].Limit = &l.limit
 		for _, t := range filters[i].Tags {
 			l.longest = max(l.longest, len(t.Values))
@@ -143,7 +144,7 @@ func (p *Peer) sendLive(l *liveReq, filters []nostr.Filter, values int) {
 	}
 	l.sub, l.sent, l.values, l.filters = p.newSub("l"), p.now, values, len(filters)
 	p.conn.following.live = append(p.conn.following.live, l)
-	p.conn.requests[l.sub] = &request{sub: l.sub, live: l, manner: l.manner}
+	p.conn.requests[l.sub] = &request{sub: l.sub, live: l, Manner: l.Manner}
 	p.paced()
 	p.effect(Request{Sub: l.sub, Class: Live, Filters: filters})
 }
@@ -235,4 +236,38 @@ func prune(lots []lot, gone func(want.Item) bool) []lot {
 		lots[i].items = slices.DeleteFunc(lots[i].items, gone)
 	}
 	return slices.DeleteFunc(lots, func(l lot) bool { return len(l.items) == 0 })
+}
+
+// takeBack sets the time of all that waits for a verdict on AUTH.
+func (f *following) takeBack(at time.Duration) {
+	for _, w := range f.waiting {
+		if w.after == never {
+			w.after = at
+		}
+	}
+}
+
+// reopenMute sends live REQs again that count as open and were never answered:
+// they may have been refused by a NOTICE that came late.
+func (p *Peer) reopenMute() {
+	mute := func(l *liveReq) bool { r := p.conn.requests[l.sub]; return r != nil && !r.answered }
+	p.cancelMergeOf(mute)
+	for _, l := range slices.Clone(p.conn.following.live) {
+		if mute(l) {
+			p.closeLive(l)
+			p.requeue(l.lots, l.sent.Wall, p.now.Mono, l.tries)
+		}
+	}
+}
+
+// reopenOutdated sends live REQs again that were opened without the kinds that a relay
+// needs, or with kinds that it does not.
+func (p *Peer) reopenOutdated() {
+	c, outdated := p.conn, p.demands.outdated
+	p.cancelMergeOf(outdated)
+	for i := slices.IndexFunc(c.following.live, outdated); i >= 0; i = slices.IndexFunc(c.following.live, outdated) {
+		l := c.following.live[i]
+		p.closeLive(l)
+		p.requeue(l.lots, p.now.Wall, 0, 0)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/refusal"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -35,12 +36,12 @@ func (p *Peer) liveRefused(l *liveReq, text string, from time.Time) {
 		after += retryDelay(l.tries)
 	}
 	why := refusal.Of(text)
-	switch at, awaited := p.authWait(why, l.manner); {
+	switch at, awaited := p.demands.wait(why, l.Manner); {
 	case awaited:
 		p.requeue(l.lots, from, at, l.tries)
 		return
-	case p.withoutVanish(l, text, true), l.kindless && p.moreKinds(l.mode, text),
-		(demandsKinds(text) || why == refusal.Restricted) && p.withoutVanish(l, text, false):
+	case p.demands.withoutVanish(l, text, true), l.Kindless && p.demands.kinds.Refused(l.Mode, text),
+		(demands.AboutKinds(text) || why == refusal.Restricted) && p.demands.withoutVanish(l, text, false):
 		p.requeue(l.lots, from, p.now.Mono, l.tries)
 		return
 	case why == refusal.Rate:

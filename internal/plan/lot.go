@@ -76,7 +76,7 @@ func (p *Peer) apart(l lot) apart {
 	switch {
 	case l.layer != want.LayerAnnouncements:
 		return l.apart
-	case p.kinds.emptied:
+	case p.demands.kinds.Emptied():
 		return apartBare
 	}
 	return together

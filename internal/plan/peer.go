@@ -96,11 +96,11 @@ type Peer struct {
 	tour         tour
 	round        mailbox.Round
 	conn         *session // everything that dies with the connection
+	demands      demanded
 
 	neg       negSupport
 	negLogged bool
 	negDrops  bool // it hung up when it was asked to reconcile
-	kinds     kinding
 	uptime    health.Uptime
 	gaps      gapLog
 	lastGaps  []Gap // the newest last
@@ -117,7 +117,9 @@ type Peer struct {
 
 // NewPeer returns an idle peer that wants nothing.
 func NewPeer(c Config) *Peer {
-	return &Peer{desk: desk{cfg: c.withDefaults()}, wakeAt: never, needed: mostNeeded}
+	p := &Peer{desk: desk{cfg: c.withDefaults()}, wakeAt: never, needed: mostNeeded}
+	p.demands.desk = &p.desk
+	return p
 }
 
 // Step takes one input at the time now and returns what has to be done, in
@@ -197,7 +199,9 @@ func (p *Peer) traffic(in Input) bool {
 		p.sifted(in)
 	case Authenticated:
 		p.alive()
-		p.authenticated(in)
+		if p.demands.verdict(in) {
+			p.authSettled()
+		}
 	case Unasked:
 		p.alive()
 		p.unasked(in.Count)
@@ -229,7 +233,7 @@ func (p *Peer) frame(m nostr.RelayMessage) {
 	case nostr.Notice:
 		p.notice(m.Text)
 	case nostr.AuthChallenge:
-		p.challenged(m.Challenge)
+		p.demands.challenged(m.Challenge)
 	case nostr.NegMsg:
 		p.negMsg(m.Sub, m.Msg)
 	case nostr.NegErr:
@@ -256,14 +260,17 @@ func (p *Peer) tend() {
 	}
 	if p.now.Mono >= p.resyncAt {
 		p.scheduleResync()
-		p.neg, p.negDrops, p.kinds, p.conn.limits, p.conn.slow = negUnknown, false, kinding{}, p.conn.told, false
+		p.neg, p.negDrops, p.conn.limits, p.conn.slow = negUnknown, false, p.conn.told, false
+		p.demands.kinds.Forget()
 		p.conn.pace = pace{}
 		p.recatch(Daily)
 	}
 	p.expire()
 	p.closeAgain()
-	p.tendAuth()
-	p.tendKinds()
+	if p.demands.overdue() {
+		p.authSettled()
+	}
+	p.reopenOutdated()
 	p.tendWhole()
 	p.tendLive()
 	p.tendSweeps()
@@ -276,4 +283,15 @@ func (p *Peer) tend() {
 	}
 	p.tendCoverage()
 	p.tendVisit()
+}
+
+// authSettled has what waited for a verdict on AUTH go on: at once where the relay accepts this one, else when it may have
+// changed its mind.
+func (p *Peer) authSettled() {
+	at := p.demands.retryAt()
+	p.conn.catchup.takeBack(at)
+	p.conn.following.takeBack(at)
+	if p.demands.auth.Granted() {
+		p.reopenMute()
+	}
 }

@@ -84,9 +84,9 @@ func (p *Peer) load(t *task) {
 	n := t.neg
 	n.opened, n.heard, n.have = false, false, nil
 	t.req = &request{sub: p.newSub("n"), kind: asksNeg, task: t, progress: p.now.Mono}
-	t.req.manner = p.mannerOf(t, t.filter)
+	t.req.Manner = p.demands.mannerOf(t, t.filter)
 	p.conn.requests[t.req.sub] = t.req
-	n.filter = t.req.mode.with(n.window().narrow(t.filter))
+	n.filter = t.req.Mode.With(n.window().narrow(t.filter))
 	e := LoadSet{Sub: t.req.sub, Filter: n.filter}
 	if t.group.whole {
 		e.Most = mostWhole
@@ -129,7 +129,7 @@ func (p *Peer) loaded(in Loaded) {
 	p.conn.references.count(r.task)
 	p.paced()
 	r.progress = p.now.Mono
-	r.authorized = p.conn.auth.phase == authGranted
+	r.Authorized = p.demands.auth.Granted()
 	first := n.init.Start()
 	p.counted.NegSent += hexLen(first)
 	p.effect(OpenNeg{Sub: in.Sub, Filter: n.filter, Msg: first})
@@ -227,8 +227,8 @@ func (p *Peer) negErr(sub, text string, most int64) {
 	t := r.task
 	p.endRequest(t)
 	switch why := refusal.Of(text); {
-	case p.awaitAuth(t, why, r.manner):
-	case r.kindless && p.moreKinds(r.mode, text):
+	case p.awaitAuth(t, why, r.Manner):
+	case r.Kindless && p.demands.kinds.Refused(r.Mode, text):
 		p.proceed(t)
 	case why == refusal.Value && p.suspectGroup(t.group):
 	case refusal.NegTooBig(text, most):

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/refusal"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -53,8 +54,8 @@ func (p *Peer) refused(r *request, text string) {
 	case r.kind == asksKinds: // it tells nothing
 		t.doubted = true
 		p.proceed(t)
-	case p.awaitAuth(r.task, why, r.manner):
-	case r.kindless && p.moreKinds(r.mode, text):
+	case p.awaitAuth(r.task, why, r.Manner):
+	case r.Kindless && p.demands.kinds.Refused(r.Mode, text):
 		p.park(t)
 	case why == refusal.TooBig:
 		p.tooBig(r, text)
@@ -70,8 +71,8 @@ func (p *Peer) refused(r *request, text string) {
 
 // awaitAuth puts a task off until this relay is authenticated. It reports whether
 // there is hope of that.
-func (p *Peer) awaitAuth(t *task, why refusal.Kind, as manner) bool {
-	at, ok := p.authWait(why, as)
+func (p *Peer) awaitAuth(t *task, why refusal.Kind, as demands.Manner) bool {
+	at, ok := p.demands.wait(why, as)
 	if ok {
 		p.putOff(t, at)
 	}

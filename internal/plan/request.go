@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 )
@@ -21,30 +22,9 @@ const (
 	asksTrial // for anything about suspects
 )
 
-// manner is how a request went out.
-type manner struct {
-	authorized bool // after the relay had accepted this one's AUTH
-	kindless   bool // a filter names no kinds of its own
-	mode       kindsMode
-}
-
-func (p *Peer) manner(kindless bool) manner {
-	return manner{authorized: p.conn.auth.phase == authGranted, kindless: kindless, mode: p.kinds.mode}
-}
-
-// mannerOf returns how a request of a task goes out for what f asks. What compares
-// everything asks without kinds, whatever the relay demands: a refusal ends it.
-func (p *Peer) mannerOf(t *task, f nostr.Filter) manner {
-	m := p.manner(f.Kinds == nil)
-	if t.group.whole {
-		m.kindless, m.mode = false, kindsNone
-	}
-	return m
-}
-
 // request is one REQ or reconciliation that the relay has not finished.
 type request struct {
-	manner
+	demands.Manner
 	sub       string
 	kind      asks
 	live      *liveReq        // of asksLive
@@ -66,11 +46,11 @@ type request struct {
 // request opens a stored REQ for a running task.
 func (p *Peer) request(t *task, kind asks, f nostr.Filter) *request {
 	t.req = &request{sub: p.newSub("s"), kind: kind, task: t, most: *f.Limit + requestRoom, begun: p.now.Mono, progress: p.now.Mono}
-	t.req.manner = p.mannerOf(t, f)
+	t.req.Manner = p.demands.mannerOf(t, f)
 	p.conn.requests[t.req.sub] = t.req
 	p.conn.references.count(t)
 	p.paced()
-	p.effect(Request{Sub: t.req.sub, Class: t.group.class, Filters: []nostr.Filter{t.req.mode.with(f)}})
+	p.effect(Request{Sub: t.req.sub, Class: t.group.class, Filters: []nostr.Filter{t.req.Mode.With(f)}})
 	return t.req
 }
 
@@ -104,7 +84,7 @@ func (p *Peer) received(in Received) bool {
 		if n := r.task.neg; n != nil {
 			n.edge.pageReceived(Dated{in.ID, in.At})
 		}
-		p.kindsNotNeeded(r)
+		p.demands.kinds.Brought(r.Manner)
 	case asksKinds:
 		r.proofs++
 	case asksIDs:
@@ -183,7 +163,7 @@ func (p *Peer) eose(sub string) {
 		return
 	}
 	r.answered = true
-	p.kindsAnswered(r)
+	p.demands.answered(r)
 	if r.live != nil {
 		p.liveOpened(r.live)
 		return
@@ -282,8 +262,8 @@ func (p *Peer) askPage(t *task) {
 		return
 	}
 	s, ok := t.pager.next()
-	if !ok && p.doubtful(t) {
-		p.doubt(t)
+	if !ok && p.demands.doubtful(t, p.neg != negRefused && !p.pagesOnly()) {
+		p.request(t, asksKinds, doubt(t))
 		return
 	}
 	if !ok {
@@ -312,4 +292,15 @@ func (s span) narrow(f nostr.Filter) nostr.Filter {
 		f.Until = &s.until
 	}
 	return f
+}
+
+// kindsEmptied begins anew with a relay that was found to answer filters without kinds with nothing:
+// nothing that it was asked so far counts, and what is live is not.
+func (p *Peer) kindsEmptied() {
+	p.demands.emptied()
+	p.unprove()
+	p.recatch(Catchup)
+	for _, w := range p.conn.waiting {
+		w.apart = p.apart(w.lot)
+	}
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/words"
 )
@@ -29,7 +30,7 @@ func Shorten(m nostr.RelayMessage) (short nostr.RelayMessage, long bool) {
 		m.Reason, long = words.Cut(m.Reason, longestText)
 		sub, short = m.Sub, m
 	case nostr.AuthChallenge:
-		if len(m.Challenge) > longestChallenge {
+		if len(m.Challenge) > demands.LongestChallenge {
 			return nil, true
 		}
 		return m, false

@@ -77,7 +77,7 @@ func (p *Peer) begin(g *group) {
 		g.tasks = append(g.tasks, t)
 		c.ready[g.layer].Push(t)
 	}
-	if t := p.missedVanish(g); t != nil {
+	if t := p.demands.missedVanish(g); t != nil {
 		g.tasks = append(g.tasks, t)
 		c.ready[g.layer].Push(t)
 	}
@@ -390,4 +390,23 @@ func (f *following) place(wanted func(want.Item) bool) *itemSet {
 		note(&w.lot)
 	}
 	return &set
+}
+
+// extraFailed ends a task that nobody waits for. It reports whether t is one.
+func (p *Peer) extraFailed(t *task) bool {
+	if !t.extra {
+		return false
+	}
+	p.abandon(t)
+	p.taskDone(t)
+	return true
+}
+
+// takeBack sets the time of all that waits for a verdict on AUTH.
+func (c *catchup) takeBack(at time.Duration) {
+	for _, t := range c.later {
+		if t.after == never {
+			t.after = at
+		}
+	}
 }

@@ -49,7 +49,7 @@ func (p *Peer) trialParts(items []want.Item) (out [][]want.Item) {
 // nextTrial returns the task that tries the next suspects; nil when there is none.
 func (p *Peer) nextTrial() *task {
 	s := &p.suspects
-	if s.trial.task != nil || p.now.Mono < s.after || p.conn.unsettled() || p.conn.auth.awaited() {
+	if s.trial.task != nil || p.now.Mono < s.after || p.conn.unsettled() || p.demands.auth.Awaited() {
 		return nil
 	}
 	if s.accused == nil {
@@ -120,7 +120,7 @@ func (p *Peer) sendTrial(t *task) {
 		filters[i].Limit = new(1)
 	}
 	t.filter = filters[0]
-	r := &request{manner: p.manner(false), sub: p.newSub("t"), kind: asksTrial, task: t, most: requestRoom, begun: p.now.Mono, progress: p.now.Mono}
+	r := &request{Manner: p.demands.manner(false), sub: p.newSub("t"), kind: asksTrial, task: t, most: requestRoom, begun: p.now.Mono, progress: p.now.Mono}
 	t.req = r
 	p.conn.requests[r.sub] = r
 	p.paced()
@@ -230,7 +230,7 @@ func (p *Peer) trialRefused(r *request, text string) {
 // trialBarred waits for the verdict on an AUTH, or for long where there is no hope of one.
 func (p *Peer) trialBarred(why refusal.Kind, r *request) {
 	s := &p.suspects
-	at, ok := p.authWait(why, r.manner)
+	at, ok := p.demands.wait(why, r.Manner)
 	switch set := p.endTrial(); {
 	case set == nil:
 		p.trialInVain()

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -46,7 +47,7 @@ type whole struct {
 // bearsWhole says whether there may be a reason to ask the relay as a whole.
 func (p *Peer) bearsWhole() bool {
 	return p.now.Mono >= p.likeness.after && p.wanted.n >= p.cfg.WholeFrom && !p.pagesOnly() &&
-		(p.neg == negUnknown || p.neg == negWorks) && p.kinds.mode == kindsNone && p.conn.limits.live() > 0
+		(p.neg == negUnknown || p.neg == negWorks) && p.demands.kinds.Mode() == demands.NoKinds && p.conn.limits.live() > 0
 }
 
 // tendWhole ends what has turned out not to be worth it, and finds out about

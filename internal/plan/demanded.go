@@ -1,0 +1,185 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/graspd/graspd/internal/demands"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refusal"
+	"github.com/graspd/graspd/internal/want"
+)
+
+// demanded is what the relay demands of requests, and how they go out for that.
+type demanded struct {
+	*desk
+	kinds demands.Kinds
+	auth  demands.Auth // on the connection
+	away  int64        // when the relay was last heard before the connection, or shortly before that, in Unix seconds; 0 = never
+}
+
+// connected begins a connection. The relay was last heard at the time heard, if ever.
+func (d *demanded) connected(heard time.Time) {
+	d.auth, d.away = demands.Auth{}, 0
+	if !heard.IsZero() {
+		d.away = max(1, heard.Add(-d.cfg.QuickReconnect).Unix())
+	}
+}
+
+// manner is how a request goes out now.
+func (d *demanded) manner(kindless bool) demands.Manner {
+	return demands.Manner{Authorized: d.auth.Granted(), Kindless: kindless, Mode: d.kinds.Mode()}
+}
+
+// mannerOf returns how a request of a task goes out for what f asks. What compares
+// everything asks without kinds, whatever the relay demands: a refusal ends it.
+func (d *demanded) mannerOf(t *task, f nostr.Filter) demands.Manner {
+	m := d.manner(f.Kinds == nil)
+	if t.group.whole {
+		m.Kindless, m.Mode = false, demands.NoKinds
+	}
+	return m
+}
+
+// challenged takes what the relay wants to see signed.
+func (d *demanded) challenged(text string) {
+	if d.auth.Challenged(text, d.now.Mono) {
+		d.sign()
+	}
+}
+
+func (d *demanded) sign() { d.effect(Authenticate{Challenge: d.auth.Challenge()}) }
+
+// wait handles the refusal of a request. It returns when the request is to be sent
+// again: now, if it was sent before this relay was authenticated, never, if the
+// verdict is awaited; and false if authentication gives nothing to hope for.
+func (d *demanded) wait(why refusal.Kind, as demands.Manner) (time.Duration, bool) {
+	if why != refusal.Auth {
+		return 0, false
+	}
+	h, sign := d.auth.Refused(as, d.now.Mono)
+	if sign {
+		d.sign()
+	}
+	switch h {
+	case demands.Now:
+		return d.now.Mono, true
+	case demands.Verdict:
+		return never, true
+	}
+	return 0, false
+}
+
+// verdict takes the relay's answer to our AUTH. It reports whether what waited for one is settled.
+func (d *demanded) verdict(in Authenticated) bool {
+	if !d.auth.Answered(in.OK) {
+		return false
+	}
+	if in.OK {
+		d.report(Info, "authenticated to the relay")
+	} else {
+		d.unauthorized(in.Reason)
+	}
+	return true
+}
+
+// overdue ends the wait for a challenge or a verdict that does not come. It reports whether what waited is settled.
+func (d *demanded) overdue() bool {
+	missed := d.auth.Expire(d.now.Mono)
+	if missed != "" {
+		d.unauthorized(missed)
+	}
+	return missed != ""
+}
+
+func (d *demanded) unauthorized(why string) {
+	d.report(Warn, "relay demands authentication and this relay gets none", "cause", why)
+}
+
+// retryAt is when what waited for the verdict is sent again, once that is settled.
+func (d *demanded) retryAt() time.Duration {
+	if d.auth.Granted() {
+		return d.now.Mono
+	}
+	return d.now.Mono + refusedRetry
+}
+
+// wake names the time at which a challenge or a verdict is waited for no more.
+func (d *demanded) wake() time.Duration {
+	if d.auth.Awaited() {
+		return d.auth.Until()
+	}
+	return never
+}
+
+// answered notes that a request was answered.
+func (d *demanded) answered(r *request) {
+	if r.task != nil && r.task.filter.Kinds != nil {
+		return // it was asked by id, with kinds of its own
+	}
+	if d.kinds.Answered(r.Manner) {
+		d.report(Info, "relay refuses filters without kinds, they are added")
+	}
+}
+
+// doubtful says whether nothing came for a filter without kinds and nothing
+// shows yet that the relay answers such filters. One that compares is not doubted,
+// and in layer 4 there is mostly nothing.
+func (d *demanded) doubtful(t *task, compares bool) bool {
+	return t.group.layer != want.LayerReferences && t.filter.Kinds == nil && !t.doubted &&
+		!compares && t.neg == nil && t.pager.events == 0 && d.kinds.Untold()
+}
+
+// kindsProbed is how many events are asked for to see whether there are any.
+const kindsProbed = 5
+
+// doubt asks with kinds for a few events of what brought nothing without.
+func doubt(t *task) nostr.Filter {
+	f := span{since: t.group.since, until: forever}.narrow(demands.AllKinds.With(t.filter))
+	f.Limit = new(kindsProbed)
+	return f
+}
+
+// emptied adds kinds for a relay that silently answers nothing without.
+func (d *demanded) emptied() {
+	d.kinds.AnswersNothing()
+	d.report(Info, "relay answers filters without kinds with nothing, they are added")
+}
+
+// outdated says whether a live REQ does not bring what it asks for, or less than it could.
+func (d *demanded) outdated(l *liveReq) bool {
+	bare := func(x lot) bool { return x.layer == want.LayerAnnouncements && x.apart != apartBare }
+	return d.kinds.Outdated(l.Manner) || d.kinds.Emptied() && slices.ContainsFunc(l.lots, bare)
+}
+
+// Requests to vanish (NIP-62) are few, and nothing that is asked for leads to those of authors who wrote no repository. They
+// are followed with the announcements. What came while a relay was not connected is asked for from shortly before it was last
+// heard; older ones are left to layer 4, which asks by author. Nothing waits for what the relay refuses of this.
+
+// withVanish returns live filters of layer 1 that ask for requests to vanish too.
+func (d *demanded) withVanish(l *liveReq, filters []nostr.Filter) []nostr.Filter {
+	if d.kinds.NoVanish() {
+		return filters
+	}
+	l.vanish = true
+	filters[0].Kinds = append(slices.Clip(filters[0].Kinds), nostr.KindVanish)
+	return filters
+}
+
+// withoutVanish handles the refusal of a live REQ, where requests to vanish may be the reason: the relay
+// names their kind, or nothing better is known. It reports whether the REQ is to be sent again at once, without them.
+func (d *demanded) withoutVanish(l *liveReq, text string, named bool) bool {
+	return l.vanish && d.kinds.VanishRefused(text, named)
+}
+
+// missedVanish returns the task that asks for those of the time away; nil where there is none.
+func (d *demanded) missedVanish(g *group) *task {
+	since := d.away
+	if g.since > allAgain {
+		since = g.since
+	}
+	if g.layer != want.LayerAnnouncements || g.class == Daily || since == 0 || d.kinds.NoVanish() {
+		return nil
+	}
+	return &task{group: g, extra: true, filter: nostr.Filter{Kinds: []nostr.Kind{nostr.KindVanish}, Since: &since}}
+}
