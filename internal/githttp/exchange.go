@@ -148,7 +148,7 @@ func (x *exchange) giveBack() {
 // fail answers with a text.
 func (x *exchange) fail(f *failure) {
 	if f.wait > 0 {
-		x.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.wait.Seconds()))))
+		x.retryAfter(f.wait)
 	}
 	answer := Refused
 	if f.status >= http.StatusInternalServerError {
@@ -157,6 +157,13 @@ func (x *exchange) fail(f *failure) {
 	x.counts.count(x.service, x.version, answer)
 	http.Error(x.w, fmt.Sprint(f.status, " ", f.text), f.status)
 }
+
+// retryAfter says in the head of an answer when it is worth trying again.
+func (x *exchange) retryAfter(wait time.Duration) {
+	x.w.Header().Set("Retry-After", strconv.Itoa(seconds(wait)))
+}
+
+func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 // reply answers with a whole text of the sort: advertisement or result.
 func (x *exchange) reply(sort string, text []byte) {

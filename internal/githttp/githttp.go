@@ -64,6 +64,7 @@ type Server struct {
 	faults       *contain.Faults
 	requests     *front.Pool // in units: what requests take of memory
 	uploads      *uploads
+	penalties    penalties
 	texts        *texts
 	cache        *cache
 	counts       counts

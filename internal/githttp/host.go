@@ -42,6 +42,7 @@ type PushResult struct {
 	Unpack   string // what is wrong with the pack; "" is nothing
 	Outcomes []gitwire.Outcome
 	Lines    []string // for the person who pushes, after all progress
+	Costly   bool     // the pack was refused for the work that it is to git: its address is to wait
 }
 
 // Packs makes packs out of a repository's data, each call within its context. What waits for too long a queue fails with

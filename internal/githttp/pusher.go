@@ -3,6 +3,7 @@ package githttp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -28,6 +29,10 @@ type pusher struct {
 func (p *pusher) run() {
 	var turn *turn
 	if p.push.NeedsPack() {
+		if wait := p.x.penalties.wait(time.Now(), p.address()); wait > 0 {
+			p.tooSoon(wait)
+			return
+		}
 		if turn = p.x.uploads.ask(p.x.from.Visitor, p.x.party(), p.raw); turn == nil {
 			p.busy()
 			return
@@ -104,10 +109,13 @@ func (p *pusher) work() (PushResult, error) {
 func (p *pusher) call() PushCall {
 	c := PushCall{Of: p.x.of, Push: p.push, Pack: p.pack, Progress: p.lines.add}
 	if addr := p.x.from.Addr; addr.IsValid() {
-		c.From, c.Network = front.Address(addr).String(), front.Group(addr).String()
+		c.From, c.Network = p.address(), front.Group(addr).String()
 	}
 	return c
 }
+
+// address is whose allowance the push uses up.
+func (p *pusher) address() string { return front.Address(p.x.from.Addr).String() }
 
 // follow tells the client how the push goes until it is done. It fails when the client has left.
 func (p *pusher) follow(done <-chan PushResult) (PushResult, error) {
@@ -182,8 +190,20 @@ func (p *pusher) busy() {
 	p.finish(PushResult{Outcomes: p.push.RefuseAll(text), Lines: []string{text}})
 }
 
+// tooSoon refuses for what came from the address before.
+func (p *pusher) tooSoon(wait time.Duration) {
+	text := fmt.Sprintf("the last pack from your address was more work than one may be here: try again in %d s", seconds(wait))
+	p.became(PushTooSoon)
+	p.x.retryAfter(wait)
+	p.finish(PushResult{Outcomes: p.push.RefuseAll(text), Lines: []string{text}})
+}
+
 // report answers with what the host has decided.
 func (p *pusher) report(r PushResult) {
+	if r.Costly && p.x.from.Visitor != nil {
+		wait := p.x.penalties.add(time.Now(), p.address())
+		r.Lines = append(r.Lines, fmt.Sprintf("the next pack from your address is taken in %d s", seconds(wait)))
+	}
 	if p.pack.err != nil && r.Unpack != "" {
 		r.Unpack = complaint(p.pack.err, p.most)
 	}

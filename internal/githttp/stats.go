@@ -38,6 +38,7 @@ const (
 	PushRefused                // some of its refs
 	PushBroken                 // its pack
 	PushBusy                   // for too many others
+	PushTooSoon                // after a pack from its address that was refused for the work that it is
 	PushUnread                 // its commands make no sense
 	PushLeft                   // by who pushed
 	PushNothing                // git's question whether it may post
@@ -45,7 +46,7 @@ const (
 )
 
 func (o Outcome) String() string {
-	return [...]string{"ok", "refused", "pack", "busy", "unreadable", "left", "nothing"}[o]
+	return [...]string{"ok", "refused", "pack", "busy", "too_soon", "unreadable", "left", "nothing"}[o]
 }
 
 const versions = 3

@@ -36,9 +36,19 @@ type PackError struct {
 	Text    string
 	Check   string // git's id of the check of an object that failed (git-fsck(1)); ""
 	ByLimit bool   // it is not wrong, but more than is taken here
+	Costly  bool   // and git has found that out at some cost
 }
 
 func (e *PackError) Error() string { return e.Text }
+
+// ErrHeavy says, beside gitproc.ErrBusy, that a pack is much work for git, for which there was no place.
+var ErrHeavy = errors.New("the pack is much work")
+
+// Costly reports whether a pack was not taken because of the work that it is to git.
+func Costly(err error) bool {
+	var pack *PackError
+	return errors.Is(err, ErrHeavy) || errors.As(err, &pack) && pack.Costly
+}
 
 // refused is a check of an object that failed.
 var refused = regexp.MustCompile(`(?m)^error: object ([0-9a-f]{40}): ([A-Za-z]+): (.*)$`)
@@ -63,7 +73,7 @@ func packError(err error) error {
 		return err
 	}
 	if failed.Ending.ByLimit() {
-		return &PackError{Text: fmt.Sprintf("the pack takes more to unpack than is given for one here: git %s", failed.Ending), ByLimit: true}
+		return &PackError{Text: fmt.Sprintf("the pack takes more to unpack than is given for one here: git %s", failed.Ending), ByLimit: true, Costly: true}
 	}
 	if failed.Ending == gitproc.Killed {
 		return err

@@ -71,7 +71,10 @@ func (q *quarantine) run(ctx context.Context, c gitproc.Command, r gitproc.Run) 
 	if there {
 		r.At.Alternates = []string{q.d.abs(q.beside.path() + "/objects")}
 	}
-	return q.d.run(ctx, c, r, q.beside)
+	if err = q.d.run(ctx, c, r, q.beside); q.heavy && errors.Is(err, gitproc.ErrBusy) {
+		return fmt.Errorf("%w: %w", ErrHeavy, err)
+	}
+	return err
 }
 
 // run runs git, which reads a repository meanwhile, or none.

@@ -102,7 +102,7 @@ func TestAPackThatTakesTooMuch(t *testing.T) {
 	pack := c.packOf(parse(t, c.git(make([]byte, 15<<20), "hash-object", "-w", "--stdin")))
 	_, err = begin(t, d, gitrepo.ID{}).Receive(t.Context(), bytes.NewReader(pack), gitrepo.Receiving{})
 	var refused *gitrepo.PackError
-	if !errors.As(err, &refused) || !refused.ByLimit || !strings.Contains(refused.Text, "ran out of memory") {
+	if !errors.As(err, &refused) || !refused.ByLimit || !gitrepo.Costly(err) || !strings.Contains(refused.Text, "ran out of memory") {
 		t.Errorf("%d bytes: %v", len(pack), err)
 	}
 }
@@ -151,7 +151,7 @@ func TestNobodyReadsWhatIsTooMuch(t *testing.T) {
 	q := begin(t, d, gitrepo.ID{})
 	_, err := q.Receive(t.Context(), in, gitrepo.Receiving{MaxBytes: 2 << 20})
 	var refused *gitrepo.PackError
-	if !errors.As(err, &refused) || !refused.ByLimit || !strings.Contains(refused.Text, "2 MiB") {
+	if !errors.As(err, &refused) || !refused.ByLimit || gitrepo.Costly(err) || !strings.Contains(refused.Text, "2 MiB") {
 		t.Error(err)
 	}
 	if left := rest.Len(); left < 13<<20 {

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha1"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -134,7 +135,7 @@ exec %s "$@"
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gitproc.Open(t.Context(), gitproc.Config{Program: program, CPUs: 1})
+	g, err := gitproc.Open(t.Context(), gitproc.Config{Program: program, CPUs: 1, Queue: gitproc.Queue{Places: 8}}) // two of them for what is heavy
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,6 +163,10 @@ exec %s "$@"
 		if len(ended) > 0 {
 			t.Fatalf("%+v", s)
 		}
+	}
+	_, err = begin(t, d, gitrepo.ID{}).Receive(t.Context(), bytes.NewReader(bomb), gitrepo.Receiving{Party: "address 3"})
+	if !errors.Is(err, gitproc.ErrBusy) || !gitrepo.Costly(err) {
+		t.Errorf("one more bomb: %v", err)
 	}
 	q, err := d.Begin(gitrepo.ID{})
 	if err != nil {

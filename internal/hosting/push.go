@@ -282,7 +282,7 @@ func hopeless(err error) bool {
 func (p *push) result(v refs.Verdict, err error) githttp.PushResult {
 	if err != nil {
 		text := p.h.explain(err)
-		return githttp.PushResult{Unpack: text, Outcomes: p.call.Push.RefuseAll(text), Lines: v.Lines}
+		return githttp.PushResult{Unpack: text, Outcomes: p.call.Push.RefuseAll(text), Lines: v.Lines, Costly: gitrepo.Costly(err)}
 	}
 	out := githttp.PushResult{Lines: v.Lines}
 	for i, c := range p.call.Push.Commands {

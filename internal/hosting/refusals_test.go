@@ -2,15 +2,18 @@ package hosting_test
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/hosting"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/refs"
 )
 
@@ -292,4 +295,18 @@ func TestGitPrintsWhatIsTooMuch(t *testing.T) {
 			r.fails(c.want, args...)
 		}
 	}
+}
+
+// TestGitPrintsHowLongToWait: a pack that was too much work for git is not the address's last one, and it reads when the next is taken.
+func TestGitPrintsHowLongToWait(t *testing.T) {
+	w := openWorld(t, hosting.Limits{}, false, policy.Archive{}, false,
+		extra{gitproc.Limits{Memory: 16 << 20}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	w.state(1, "tool", now, "refs/heads/main", r.commit(strings.Repeat("0", 15<<20)))
+	const why = "the pack takes more to unpack than is given for one here: git ran out of memory"
+	push := []string{"-c", "http.extraHeader=X-Forwarded-For: 198.51.100.7", "push", w.cloneURL(repo), "main"}
+	r.prints([]string{"error: remote unpack failed: " + why, rejected("main", "main", why), "remote: the next pack from your address is taken in 60 s"}, push...)
+	r.fails("(the last pack from your address was more work than one may be here: try again in ", push...)
+	push[1] = "http.extraHeader=X-Forwarded-For: 198.51.100.8"
+	r.prints([]string{rejected("main", "main", why)}, push...)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,7 +90,13 @@ func forContributors(t *testing.T) *world {
 	return openWorld(t, hosting.Limits{}, false, policy.Archive{}, true)
 }
 
-func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.Archive, contributors bool) *world {
+// extra is what few worlds have.
+type extra struct {
+	processes gitproc.Limits
+	proxies   []netip.Prefix // who is believed where requests come from
+}
+
+func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.Archive, contributors bool, more ...extra) *world {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -100,14 +107,17 @@ func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.
 	w.service = ok(grasp.ParseService(l.Addr().String()))
 	rules := policy.Rules{Service: w.service, Git: true, Contributors: contributors, Lists: policy.Lists{Archive: archive}}
 	w.store = ok(store.Open(store.Options{Dir: "data", FS: w.fs, Rules: rules.Fingerprint()}))
-	git := ok(gitproc.Open(ctx, gitproc.Config{}))
+	var x extra
+	for _, x = range more {
+	}
+	git := ok(gitproc.Open(ctx, gitproc.Config{Limits: x.processes}))
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
 	w.disk = ok(gitrepo.Open(gitrepo.Config{Dir: w.dir, Git: git, Now: time.Now, Logger: log}))
 	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log})
 	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger(), Now: w.clock, Logger: log})
 	w.host.Through(w.door)
 	w.client = w.door.Source(ingest.SourceConfig{Label: "client", Direct: true})
-	f := front.New(front.Config{Logger: log})
+	f := front.New(front.Config{Proxies: x.proxies, Logger: log})
 	f.Handle(githttp.New(githttp.Config{Front: f, Host: w.host, Packs: w.host.Packs(), Contributors: contributors, CacheDir: t.TempDir(), CacheBytes: 1 << 20, Logger: log}).Route())
 	server := f.Server()
 	var running sync.WaitGroup

@@ -86,7 +86,7 @@ func ofGit(c *collector, from Config) {
 
 func ofPushes(c *collector) []figure[repositories] {
 	return []figure[repositories]{
-		counters(c, "graspd_git_pushes_total", "Pushes by what became of them: ok, refused (some of their refs), pack (it was broken, too large or incomplete), busy, unreadable, left (by the client) or nothing (git's question whether it may push).", []string{"outcome"}, func(r repositories, to series) {
+		counters(c, "graspd_git_pushes_total", "Pushes by what became of them: ok, refused (some of their refs), pack (it was broken, too large or incomplete), busy, too_soon (after a pack from the same address that was refused for the work that it is), unreadable, left (by the client) or nothing (git's question whether it may push).", []string{"outcome"}, func(r repositories, to series) {
 			for o, n := range r.web.Pushes {
 				to.tell(float64(n), githttp.Outcome(o).String())
 			}
@@ -99,7 +99,7 @@ func ofPushes(c *collector) []figure[repositories] {
 			}
 		}),
 		histograms(c, "graspd_git_push_seconds", "How long pushes took, by what became of them as above: from their commands, which ask for something, to the verdict, with the wait for a turn and for the pack.", []string{"outcome"}, func(r repositories, to series) {
-			for _, o := range []githttp.Outcome{githttp.PushTaken, githttp.PushRefused, githttp.PushBroken, githttp.PushBusy, githttp.PushLeft} {
+			for _, o := range []githttp.Outcome{githttp.PushTaken, githttp.PushRefused, githttp.PushBroken, githttp.PushBusy, githttp.PushTooSoon, githttp.PushLeft} {
 				to.durations(r.web.Pushed[o], o.String())
 			}
 		}),

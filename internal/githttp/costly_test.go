@@ -1,0 +1,63 @@
+package githttp_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitwire"
+)
+
+// TestWhoPushesWhatIsMuchWorkWaits: the next pack from its address is refused before it is read, and says when to try again. Others,
+// and pushes without a pack, go on.
+func TestWhoPushesWhatIsMuchWorkWaits(t *testing.T) {
+	inBubble(t, settings{}, func(t *testing.T, w *bubbled) {
+		costly := true
+		w.decides(func(_ context.Context, p githttp.PushCall) githttp.PushResult {
+			w.called("from " + p.From)
+			if costly {
+				return githttp.PushResult{Unpack: "a bomb", Outcomes: p.Push.RefuseAll("a bomb"), Costly: true}
+			}
+			return githttp.PushResult{Outcomes: p.Push.RefuseAll("")}
+		})
+		p := w.commands()
+		bomb := func(seconds int) string {
+			return frame(fmt.Sprintf("\x02the next pack from your address is taken in %d s\n", seconds)) + string(p.AppendReport(nil, "a bomb", p.RefuseAll("a bomb")))
+		}
+		tooSoon := func(seconds int) string {
+			return refused(p, fmt.Sprintf("the last pack from your address was more work than one may be here: try again in %d s", seconds))
+		}
+		if got := w.send(t, stranger, p, 0).all(); got != bomb(60) {
+			t.Errorf("%q", got)
+		}
+		costly = false
+		w.took()
+		time.Sleep(10500 * time.Millisecond)
+		c := w.send(t, stranger, p, 0)
+		head := c.answer().Header
+		if got := c.all(); got != tooSoon(50) || head.Get("Retry-After") != "50" || w.took() != "" {
+			t.Errorf("%q, %v", got, head)
+		}
+		deletion := w.commands()
+		deletion.Commands[0] = gitwire.Command{Ref: "refs/heads/x", Old: w.tip}
+		if got := w.send(t, stranger, deletion, 0).all(); got != taken(deletion) {
+			t.Errorf("a push without a pack: %q", got)
+		}
+		if got := w.send(t, another, p, 0).all(); got != taken(p) {
+			t.Errorf("another address: %q", got)
+		}
+		if s := w.server.Stats(); s.Pushes[githttp.PushTooSoon] != 1 || s.Pushes[githttp.PushBroken] != 1 || s.Pushes[githttp.PushTaken] != 2 {
+			t.Errorf("%v", s.Pushes)
+		}
+		time.Sleep(50 * time.Second)
+		if got := w.send(t, stranger, p, 0).all(); got != taken(p) {
+			t.Errorf("a minute later: %q", got)
+		}
+		costly = true
+		if got := w.send(t, stranger, p, 0).all(); got != bomb(120) {
+			t.Errorf("once more: %q", got)
+		}
+	})
+}
