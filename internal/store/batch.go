@@ -13,15 +13,15 @@ import (
 // Batch is the one open batch. It belongs to one goroutine, the ingest writer. What was put into it is seen by its own
 // methods at once and by everybody else when Commit has returned. After an error only Discard makes sense.
 type Batch struct {
-	s       *Store
-	w       *pebble.Batch
-	entries []Entry // for the feed, in order
-	ops     int     // what was added, remembered, removed or forgotten, and rows that were set
-	epoch   uint32  // of the rules
-	counters
-	lost []string       // d of the announcements that left, for LostRepositories
-	gone []*nostr.Event // for Gone
-	done bool           // it is durable
+	s        *Store
+	w        *pebble.Batch
+	entries  []Entry // for the feed, in order
+	ops      int     // what was added, remembered, removed or forgotten, and rows that were set
+	epoch    uint32  // of the rules
+	counters counters
+	lost     []string       // d of the announcements that left, for LostRepositories
+	gone     []*nostr.Event // for Gone
+	done     bool           // it is durable
 
 	// The event that Judge had nothing against, and how many writes there were then: it need not be asked again.
 	judged   *nostr.Event
@@ -136,7 +136,7 @@ func (b *Batch) Commit() (Seq, error) {
 	b.s.queueFrom, b.s.expireFrom, b.s.waitFrom, b.s.unfinished = b.queueFrom, b.expireFrom, b.waitFrom, b.unfinished
 	b.s.ageFrom = b.ageFrom
 	b.s.publish(b.counters, b.epoch, b.entries)
-	return b.head, nil
+	return b.counters.head, nil
 }
 
 // apply writes and syncs. Whatever goes wrong here leaves it open what a restart will find, so it stops the store.
@@ -186,8 +186,8 @@ func (b *Batch) delete(key []byte) error {
 }
 
 func (b *Batch) next() Seq {
-	b.head++
-	return b.head
+	b.counters.head++
+	return b.counters.head
 }
 
 // Add stores the event if the store's rules have nothing against it, and says what they said: Accept, or what Judge
@@ -220,10 +220,10 @@ func (b *Batch) add(e *nostr.Event, seq Seq, src Source) error {
 	}
 	b.back(e)
 	b.ops++
-	b.events++
-	b.seqs += seq
+	b.counters.events++
+	b.counters.seqs += seq
 	if e.Kind == nip34.KindRepository {
-		b.repositories++
+		b.counters.repositories++
 	}
 	b.s.scratch = appendLog(b.s.scratch[:0], src, e)
 	if err := b.set(logKey(seq), b.s.scratch); err != nil {

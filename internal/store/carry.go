@@ -135,7 +135,7 @@ func (r *rebuild) purges() error {
 func (r *rebuild) lost() error {
 	v := r.to.View()
 	defer v.Close()
-	if missing := r.all - v.st.events - r.report.LeftOut; missing > 0 {
+	if missing := r.all - v.st.counters.events - r.report.LeftOut; missing > 0 {
 		r.report.problem("%d of the %d events that were counted are not there", missing, r.all)
 	}
 	return r.from.each(tableID, func(key, _ []byte) error {

@@ -58,7 +58,7 @@ func (r *rebuild) wait(x Entry, row waitRow) error {
 	}
 	out, err := b.judge(x.Event, isDuplicate, isVanished, isDeleted, isSuperseded, isWaiting, isOutwaited)
 	if err == nil && out == policy.Accept {
-		b.head = max(b.head, x.Seq)
+		b.counters.head = max(b.counters.head, x.Seq)
 		err = b.wait(x.Event, x.Seq, Wait{x.Source, row.came, row.until, row.from})
 	}
 	if err != nil {

@@ -48,9 +48,9 @@ func (v *View) CheckWith(ctx context.Context, o CheckOptions) (Report, error) {
 
 type checker struct {
 	reader
-	counters
-	opt    CheckOptions
-	report Report
+	counters counters
+	opt      CheckOptions
+	report   Report
 
 	announced, replaceable, expiring int64 // stored events of that sort
 	queued                           int64 // records that are due some time

@@ -115,7 +115,7 @@ func TestCheckFinds(t *testing.T) {
 		{"nothing", func(*exhibit) {}, ""},
 		{"log: a key", func(x *exhibit) { x.set([]byte{tableLog, 1}, []byte{0, 0}) }, "log: key of 2 bytes"},
 		{"log: number zero", func(x *exhibit) { x.set(logKey(0), appendLog(nil, Live, made(1, 1, 1))) }, "entry 0: head is 11"},
-		{"log: past the head", func(x *exhibit) { x.b.head = 9 }, "entry 10: head is 9"},
+		{"log: past the head", func(x *exhibit) { x.b.counters.head = 9 }, "entry 10: head is 9"},
 		{"log: short", func(x *exhibit) { x.set(logKey(1), []byte{0}) }, "entry 1: log entry: corrupt record"},
 		{"log: no event", func(x *exhibit) { x.set(logKey(1), []byte("\x00\x00{}")) }, "entry 1: "},
 		{"log: another text", func(x *exhibit) {
@@ -199,10 +199,10 @@ func TestCheckFinds(t *testing.T) {
 			p := newPurge(ReasonVanished, x.bye.PubKey, 5)
 			x.set(p.key(), p.append(nil))
 		}, "events of 0400"},
-		{"counter of events", func(x *exhibit) { x.b.events++ }, "counter of events: 10, counted 9"},
-		{"counter of repositories", func(x *exhibit) { x.b.repositories-- }, "counter of repositories: 1, counted 2"},
-		{"counter of what is remembered", func(x *exhibit) { x.b.flagged++ }, "counter of remembered: "},
-		{"counter of remembered rows", func(x *exhibit) { x.b.flaggedRows++ }, "counter of remembered rows: "},
+		{"counter of events", func(x *exhibit) { x.b.counters.events++ }, "counter of events: 10, counted 9"},
+		{"counter of repositories", func(x *exhibit) { x.b.counters.repositories-- }, "counter of repositories: 1, counted 2"},
+		{"counter of what is remembered", func(x *exhibit) { x.b.counters.flagged++ }, "counter of remembered: "},
+		{"counter of remembered rows", func(x *exhibit) { x.b.counters.flaggedRows++ }, "counter of remembered rows: "},
 		{"a row: with a long name", func(x *exhibit) { x.set(nameKey(strings.Repeat("n", MaxRowName+1)), nil) }, "a row's name has 1 to 200 bytes, not 201"},
 		{"a row: without a name", func(x *exhibit) { x.set(nameKey(""), nil) }, "a row's name has 1 to 200 bytes, not 0"},
 		{"a row: too large", func(x *exhibit) { x.set(nameKey("n"), make([]byte, MaxRowValue+1)) }, `row "n": a value has at most 4194304 bytes, not 4194305`},
@@ -222,7 +222,7 @@ func TestCheckFinds(t *testing.T) {
 		{"what ages: counted wrong", func(x *exhibit) { x.set(marksKey(x.delID.PubKey), marks{n: 2, unused: 3}.append(nil)) }, "3 and 0 are counted, 2 and 0 there"},
 		{"what has aged: counted wrong", func(x *exhibit) { x.set(marksKey(x.delID.PubKey), marks{n: 2, unused: 2, aged: 1}.append(nil)) }, "2 and 1 are counted, 2 and 0 there"},
 		{"what ages: not counted", func(x *exhibit) { x.drop(marksKey(x.delID.PubKey)) }, "unused deletions of 1 authors are not counted"},
-		{"sum of the numbers", func(x *exhibit) { x.b.seqs++ }, "counter of numbers: "},
+		{"sum of the numbers", func(x *exhibit) { x.b.counters.seqs++ }, "counter of numbers: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o, x := Options{Dir: "data", FS: vfs.NewMem(), Now: func() time.Time { return time.Unix(200, 0) }}, newExhibit()

@@ -32,13 +32,13 @@ func (c *checker) entry(p proven) error {
 	if p.Event == nil {
 		return nil
 	}
-	if p.Seq == 0 || p.Seq > c.head {
-		c.problem("entry %d: head is %d", p.Seq, c.head)
+	if p.Seq == 0 || p.Seq > c.counters.head {
+		c.problem("entry %d: head is %d", p.Seq, c.counters.head)
 	}
 	c.report.Events++
 	c.sum += p.Seq
 	if c.opt.Progress != nil && c.report.Events%1000 == 0 {
-		c.opt.Progress(c.report.Events, c.events)
+		c.opt.Progress(c.report.Events, c.counters.events)
 	}
 	return c.stored(p.Seq, p.Event)
 }

@@ -276,11 +276,11 @@ func (c *checker) counts(context.Context) error {
 		name       string
 		have, want int64
 	}{
-		{"events", c.events, c.report.Events},
-		{"repositories", c.repositories, c.announced},
-		{"remembered", c.flagged, c.report.Remembered},
-		{"remembered rows", c.flaggedRows, c.report.RememberedRows},
-		{"numbers", int64(c.seqs), int64(c.sum)},
+		{"events", c.counters.events, c.report.Events},
+		{"repositories", c.counters.repositories, c.announced},
+		{"remembered", c.counters.flagged, c.report.Remembered},
+		{"remembered rows", c.counters.flaggedRows, c.report.RememberedRows},
+		{"numbers", int64(c.counters.seqs), int64(c.sum)},
 		{"waiting", c.counters.waiting, c.report.Waiting},
 		{"bytes that wait", c.counters.waitingBytes, c.found.bytes},
 	} {

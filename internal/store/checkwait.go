@@ -50,8 +50,8 @@ func (c *checker) wait(p proven) error {
 	if p.Event == nil {
 		return nil
 	}
-	if p.Seq == 0 || p.Seq > c.head {
-		c.problem("event that waits %d: head is %d", p.Seq, c.head)
+	if p.Seq == 0 || p.Seq > c.counters.head {
+		c.problem("event that waits %d: head is %d", p.Seq, c.counters.head)
 	}
 	c.report.Waiting++
 	e := p.Event

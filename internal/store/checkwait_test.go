@@ -27,7 +27,7 @@ func TestCheckFindsWhatIsWrongWithWaits(t *testing.T) {
 	}{
 		{"nothing", func(*exhibit) {}, ""},
 		{"a key", func(x *exhibit) { x.set([]byte{tableWaiting, 1}, []byte{0, 0}) }, "what waits: key of 2 bytes"},
-		{"past the head", func(x *exhibit) { x.b.head = 2 }, "head is 2"},
+		{"past the head", func(x *exhibit) { x.b.counters.head = 2 }, "head is 2"},
 		{"another text", func(x *exhibit) {
 			k := waitingKey(at(x).seq)
 			x.set(k, bytes.Replace(x.get(k), []byte(`"content":"c"`), []byte(`"content":"d"`), 1))
@@ -54,7 +54,7 @@ func TestCheckFindsWhatIsWrongWithWaits(t *testing.T) {
 			x.set(keyHash(tableSlot, hashOf(waits.Address())), slot{state: slotGone, time: 300, id: nostr.ID{1}}.append(nil))
 		}, "waits and is superseded"},
 		{"counter", func(x *exhibit) { x.b.counters.waiting++ }, "counter of waiting: 2, counted 1"},
-		{"counter of bytes", func(x *exhibit) { x.b.waitingBytes-- }, "counter of bytes that wait: "},
+		{"counter of bytes", func(x *exhibit) { x.b.counters.waitingBytes-- }, "counter of bytes that wait: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := spoilt(t, Options{Dir: "data", FS: vfs.NewMem()}, newExhibit(), func(x *exhibit) {

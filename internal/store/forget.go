@@ -15,7 +15,7 @@ import (
 // its id or its address, those that it names, and the deletions and lists of its author. So the next reconciliation
 // fetches them. It forgets at most max and reports whether there may be more, for another call.
 func (b *Batch) ForgetOrphans(e *nostr.Event, max int) (n int, more bool, err error) {
-	if b.flagged == 0 {
+	if b.counters.flagged == 0 {
 		return 0, false, nil
 	}
 	refs := nip34.References(e)
@@ -84,7 +84,7 @@ func (b *Batch) ForgetRepository(d string, max int) (n int, more bool, err error
 // next reconciliation fetches them.
 func (b *Batch) ForgetLapsed(of nip34.Address, max int) (n int, err error) {
 	prefix := flagged(appendAuthorKind(make([]byte, 0, maxPrefix), of.PubKey, of.Kind))
-	if b.flagged == 0 || b.s.sketch.lacks(prefix) {
+	if b.counters.flagged == 0 || b.s.sketch.lacks(prefix) {
 		return 0, nil
 	}
 	lapsed := func(r flaggedRow) bool { return r.why == policy.Lapsed }

@@ -22,6 +22,9 @@ type purge struct {
 	next   [orderLen]byte
 }
 
+// purgeRanges is how many parts a purge has.
+const purgeRanges = 3
+
 func newPurge(why Reason, author nostr.PubKey, until int64) purge {
 	return purge{why: why, author: author, until: until, next: orderOf(until, nostr.ID{})}
 }
@@ -42,7 +45,7 @@ func (p purge) append(dst []byte) []byte {
 }
 
 func parsePurge(key, b []byte) (purge, error) {
-	if len(key) != 2+32 || len(b) != 8+1+2+orderLen || int(b[8]) >= len(purgeParts) {
+	if len(key) != 2+32 || len(b) != 8+1+2+orderLen || b[8] >= purgeRanges {
 		return purge{}, fmt.Errorf("purge: %w", errCorrupt)
 	}
 	return purge{
@@ -184,7 +187,7 @@ type purgePart struct {
 }
 
 // purgeParts are gone through in this order; their places in it are on disk.
-var purgeParts = [...]purgePart{
+var purgeParts = [purgeRanges]purgePart{
 	{false, (*purge).ownPrefix, (*Batch).purgeOwn, (*Batch).nextKind},
 	{true, (*purge).withdrawnPrefix, (*Batch).purgeWithdrawn, nil},
 	{true, (*purge).addresseePrefix, (*Batch).purgeWrap, nil},

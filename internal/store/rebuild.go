@@ -16,11 +16,11 @@ type rebuild struct {
 	to   *Store
 	b    *Batch // the open one, nil for none
 
-	head, all int64        // what the old counters say
-	done      int64        // entries looked at
-	epoch     uint32       // of the rules; 0 where that cannot be read
-	unused    unusedOnes   // deletions that have removed nothing, and when they are due
-	firsts    map[hash]Seq // where an address was accepted first before its version of now
+	head, all int64              // what the old counters say
+	done      int64              // entries looked at
+	epoch     uint32             // of the rules; 0 where that cannot be read
+	unused    map[nostr.ID]int64 // deletions that have removed nothing, and when they are due
+	firsts    map[hash]Seq       // where an address was accepted first before its version of now
 }
 
 // rebuildOps is how much is done in a commit.
@@ -46,7 +46,7 @@ func (r *rebuild) batch() (*Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.head = max(b.head, Seq(r.head))
+		b.counters.head = max(b.counters.head, Seq(r.head))
 		r.b = b
 	}
 	return r.b, nil

@@ -16,8 +16,10 @@ const (
 	rememberSpread  = 24 * 3600
 	lapsedSeconds   = 24 * 3600
 	lapsedSpread    = 3600
-	forgetPerCommit = 1000 // due ones forgotten in one commit
 )
+
+// forgetPerCommit is how many due records are forgotten in one commit.
+const forgetPerCommit = 1000
 
 // Remember keeps the index rows of a genuine event that is not stored, without its body, so that no reconciliation
 // fetches it again: for Refuse, orphans, Superseded, Deleted, Expired, Vanished and Withdraw; other outcomes are not
@@ -199,14 +201,14 @@ func (b *Batch) dropRecord(id nostr.ID) error {
 // countRecord counts a record that comes or goes. Those of what waits are counted with it.
 func (b *Batch) countRecord(r record, n int64) {
 	if r.why != policy.Wait {
-		b.flagged += n
-		b.flaggedRows += n * r.rows()
+		b.counters.flagged += n
+		b.counters.flaggedRows += n * r.rows()
 	}
 }
 
 // forgetSurplus keeps the bounds: the oldest go first.
 func (b *Batch) forgetSurplus() error {
-	for b.flagged > b.s.opt.MaxRemembered || b.flaggedRows > b.s.opt.MaxRememberedRows {
+	for b.counters.flagged > b.s.opt.MaxRemembered || b.counters.flaggedRows > b.s.opt.MaxRememberedRows {
 		n, err := b.forgetQueued(1<<62, 1)
 		if err != nil || n == 0 {
 			return err

@@ -27,10 +27,10 @@ func (b *Batch) Remove(id nostr.ID, why Reason) error {
 
 func (b *Batch) remove(e *nostr.Event, at row, why Reason) error {
 	b.ops++
-	b.events--
-	b.seqs -= at.seq
+	b.counters.events--
+	b.counters.seqs -= at.seq
 	if e.Kind == nip34.KindRepository {
-		b.repositories--
+		b.counters.repositories--
 	}
 	if err := b.unindex(e, at); err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Repaired is what a repair did.
@@ -136,7 +138,7 @@ func (r *repair) build(ctx context.Context, from source) error {
 	if err != nil {
 		return err
 	}
-	b := &rebuild{repair: r, from: from, to: to, firsts: make(map[hash]Seq), unused: unusedOnes{}}
+	b := &rebuild{repair: r, from: from, to: to, firsts: make(map[hash]Seq), unused: map[nostr.ID]int64{}}
 	err = b.run()
 	if err == nil {
 		err = r.sound(ctx, to)

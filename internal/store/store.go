@@ -18,7 +18,6 @@ var (
 	// ErrNoInodes is an ErrFull for want of inodes.
 	ErrNoInodes = fmt.Errorf("%w: no inodes are free", ErrFull)
 	ErrInUse    = errors.New("data directory is in use by another process: stop that first")
-	ErrFormat   = errors.New("the data has the format of another version")
 	ErrFailed   = errors.New("storage failed") // the disk failed; nothing is written until the next start
 	ErrBusy     = errors.New("a batch is already open")
 	ErrClosed   = errors.New("store is closed")
@@ -27,6 +26,9 @@ var (
 	ErrReadOnly = errors.New("store is open for reading only")
 	ErrDamaged  = errors.New("the data is damaged, \"graspd check --repair\" saves what can be read")
 )
+
+// ErrFormat says that another version wrote the data.
+var ErrFormat = errors.New("the data has the format of another version")
 
 // formatVersion is the version of the layout in key.go.
 const (
@@ -70,10 +72,10 @@ type Store struct {
 
 // state is one durable state. Its snapshot is closed when the store has moved on and the last View is closed.
 type state struct {
-	snap  *pebble.Snapshot
-	refs  int    // guarded by Store.mu; the store itself holds one while it is current
-	epoch uint32 // of the rules
-	counters
+	snap     *pebble.Snapshot
+	refs     int    // guarded by Store.mu; the store itself holds one while it is current
+	epoch    uint32 // of the rules
+	counters counters
 }
 
 // counters are kept with every commit.
@@ -129,7 +131,7 @@ type Stats struct {
 func (s *Store) Head() Seq {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cur.head
+	return s.cur.counters.head
 }
 
 // Stats are the figures of now.

@@ -24,10 +24,14 @@ func unfinishedKey(author nostr.PubKey, seq Seq) []byte {
 	return binary.BigEndian.AppendUint64(keyID(tableUnfinished, nostr.ID(author)), uint64(seq))
 }
 
+func (u unfinished) append(dst []byte) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, uint32(u.next))
+	dst = binary.BigEndian.AppendUint64(dst, uint64(u.time))
+	return append(dst, u.id[:]...)
+}
+
 func (b *Batch) setUnfinished(author nostr.PubKey, seq Seq, u unfinished) error {
-	v := binary.BigEndian.AppendUint32(nil, uint32(u.next))
-	v = binary.BigEndian.AppendUint64(v, uint64(u.time))
-	return b.set(unfinishedKey(author, seq), append(v, u.id[:]...))
+	return b.set(unfinishedKey(author, seq), u.append(nil))
 }
 
 func parseUnfinished(key, v []byte) (u unfinished, seq Seq, err error) {

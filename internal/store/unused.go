@@ -25,9 +25,9 @@ const (
 
 	unusedServed = int64(UnusedServed / time.Second)
 	unusedGate   = int64(UnusedGate / time.Second)
-
-	daySeconds = 24 * 3600
 )
+
+const daySeconds = 24 * 3600
 
 // MaxUnused is how many unused deletion requests of one author are served, and how many are remembered for UnusedGate, unless Options
 // say otherwise. Beyond that one is not served, and remembered for a week.
@@ -440,6 +440,3 @@ func (b *Batch) countAged(r record, n int) error {
 	b.marked[r.author] = m
 	return nil
 }
-
-// unusedOnes are when unused deletions are due.
-type unusedOnes map[nostr.ID]int64

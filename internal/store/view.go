@@ -33,7 +33,7 @@ func (v *View) Close() {
 }
 
 // Head is the number of the last entry that the view contains.
-func (v *View) Head() Seq { return v.st.head }
+func (v *View) Head() Seq { return v.st.counters.head }
 
 // Get is the stored event with that id, unless it has expired.
 func (v *View) Get(id nostr.ID) (*nostr.Event, bool, error) {

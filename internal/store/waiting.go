@@ -53,7 +53,7 @@ func (b *Batch) wait(e *nostr.Event, seq Seq, w Wait) error {
 	b.ops++
 	b.counters.waiting++
 	b.s.scratch = appendLog(b.s.scratch[:0], w.Source, e)
-	b.waitingBytes += int64(len(b.s.scratch) - logHeader)
+	b.counters.waitingBytes += int64(len(b.s.scratch) - logHeader)
 	if err := b.set(waitingKey(seq), b.s.scratch); err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (b *Batch) endWait(id nostr.ID, why Reason) error {
 	b.ops++
 	b.tallyEnd(w)
 	b.counters.waiting--
-	b.waitingBytes -= int64(len(e.AppendJSON(nil)))
+	b.counters.waitingBytes -= int64(len(e.AppendJSON(nil)))
 	keys := [][]byte{waitingKey(w.Seq), keyID(tableWait, id), timedKey(tableWaitOver, w.Until, id), waitAuthorKey(e.PubKey, w.Seq)}
 	if e.Kind == nip34.KindRepository {
 		keys = append(keys, waitRepositoryKey(hashOf(e.Tags.D()), w.Seq))

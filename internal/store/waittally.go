@@ -34,7 +34,7 @@ const (
 
 // WaitTally is what waits of an author and of a source (Wait.From) as this batch has it. It reads nothing.
 func (b *Batch) WaitTally(author nostr.PubKey, from string) WaitTally {
-	t := WaitTally{All: int(b.counters.waiting), Bytes: b.waitingBytes}
+	t := WaitTally{All: int(b.counters.waiting), Bytes: b.counters.waitingBytes}
 	if a := b.s.tally.authors[author]; a != nil {
 		t.Announcements, t.OfAuthor = len(a.announcements), len(a.all)
 	}

@@ -21,7 +21,7 @@ func TestWaitsThatCannotBeTallied(t *testing.T) {
 		"nothing":                 func(*pebble.Batch) error { return nil },
 		"no author":               func(b *pebble.Batch) error { return b.Delete(waitAuthorKey(announced.PubKey, 1), nil) },
 		"no row":                  func(b *pebble.Batch) error { return b.Delete(keyID(tableWait, announced.ID), nil) },
-		"a row too short":         func(b *pebble.Batch) error { return b.Set(keyID(tableWait, nostr.ID{1}), none[:waitHead-1], nil) },
+		"a row too short":         func(b *pebble.Batch) error { return b.Set(keyID(tableWait, nostr.ID{1}), none[:len(none)-1], nil) },
 		"a row of nothing":        func(b *pebble.Batch) error { return b.Set(keyID(tableWait, nostr.ID{1}), none, nil) },
 		"an author's key":         func(b *pebble.Batch) error { return b.Set([]byte{tableWaitAuthor, 1}, nil, nil) },
 		"an announcement's key":   func(b *pebble.Batch) error { return b.Set([]byte{tableWaitRepository, 1}, nil, nil) },
