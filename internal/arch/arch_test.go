@@ -52,6 +52,7 @@ var layers = map[string]int{
 	"internal/slots":      4,
 	"internal/status":     4,
 	"internal/elsewhere":  5,
+	"internal/layout":     5,
 	"internal/want":       5,
 	"internal/moderate":   5,
 	"internal/plan":       8,

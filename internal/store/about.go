@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -23,7 +24,7 @@ func (r reader) about(ctx context.Context, ids []nostr.ID, addresses []string, a
 	q := newQuery(nostr.Filter{})
 	q.driver.spans = namingAny(ids, addresses)
 	if after != nil {
-		q.first = behind(orderOf(after.Time, after.ID))
+		q.first = layout.Behind(layout.OrderOf(after.Time, after.ID))
 	}
 	standing, err := r.standing(q, addresses)
 	if err != nil {
@@ -57,18 +58,18 @@ func (r reader) about(ctx context.Context, ids []nostr.ID, addresses []string, a
 func (r reader) standing(q *query, addresses []string) ([]found, error) {
 	var all []found
 	for _, a := range addresses {
-		s, ok, err := r.slot(hashOf(a))
+		s, ok, err := r.slot(layout.HashOf(a))
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			continue
 		}
-		time, at, ok, err := r.lookup(s.id)
+		time, at, ok, err := r.lookup(s.ID)
 		if err != nil {
 			return nil, err
 		}
-		f := found{order: orderOf(time, s.id), row: at}
+		f := found{order: layout.OrderOf(time, s.ID), row: at}
 		if ok && r.shows(q, &f, false) && bytes.Compare(f.order[:], q.first[:]) >= 0 {
 			all = append(all, f)
 		}
@@ -80,24 +81,13 @@ func (r reader) standing(q *query, addresses []string) ([]found, error) {
 // namingAny are the index ranges of events that name one of these.
 func namingAny(ids []nostr.ID, addresses []string) (all []span) {
 	for _, id := range ids {
-		h := hashOf(id.String())
+		h := layout.HashOf(id.String())
 		all = append(all, bothCases('e', h), tagSpan('q', h))
 	}
 	for _, a := range addresses {
-		h := hashOf(a)
+		h := layout.HashOf(a)
 		all = append(all, bothCases('a', h), tagSpan('q', h))
 	}
 	slices.SortFunc(all, bySpan)
 	return all
-}
-
-// behind is the place right after o; after the last place of all it is the last.
-func behind(o [orderLen]byte) [orderLen]byte {
-	next := o
-	for i := orderLen - 1; i >= 0; i-- {
-		if next[i]++; next[i] != 0 {
-			return next
-		}
-	}
-	return o
 }

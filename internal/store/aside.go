@@ -1,29 +1,14 @@
 package store
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 )
-
-// What is put aside is kept out of sight: it is not stored, nothing serves it, and its id is remembered as refused. It stands
-// under the number of a case, which means something only to who puts it there, and under the number of its entry in the log.
-
-func asideKey(of uint64, s Seq) []byte {
-	return binary.BigEndian.AppendUint64(keyU64(tableAside, of), uint64(s))
-}
-
-// parseAsideKey reads the case and the entry's number.
-func parseAsideKey(k []byte) (of uint64, s Seq, ok bool) {
-	if len(k) != 1+8+8 {
-		return 0, 0, false
-	}
-	return binary.BigEndian.Uint64(k[1:]), Seq(binary.BigEndian.Uint64(k[9:])), true
-}
 
 // PutAside takes a stored event out, as Remove does, and keeps it under that case. It gives the event; nil is for one
 // that is not stored.
@@ -33,18 +18,18 @@ func (b *Batch) PutAside(id nostr.ID, of uint64) (e *nostr.Event, err error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	value, ok, err := get(b.w, logKey(at.seq))
+	value, ok, err := get(b.w, layout.LogKey(at.Seq))
 	if err == nil && !ok {
-		err = fmt.Errorf("entry %d is indexed and not there: %w", at.seq, errCorrupt)
+		err = fmt.Errorf("entry %d is indexed and not there: %w", at.Seq, layout.ErrCorrupt)
 	}
 	if err == nil {
-		e, err = r.event(at.seq)
+		e, err = r.event(at.Seq)
 	}
 	if err == nil {
-		err = b.set(asideKey(of, at.seq), value)
+		err = b.set(layout.AsideKey(of, at.Seq), value)
 	}
 	if err == nil {
-		err = b.remove(e, at, ReasonBarred)
+		err = b.remove(e, at, layout.ReasonBarred)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("put %s aside: %w", id, err)
@@ -53,22 +38,22 @@ func (b *Batch) PutAside(id nostr.ID, of uint64) (e *nostr.Event, err error) {
 }
 
 // Aside are up to max events that are kept under a case, behind the entry after, in the order in which they had been stored.
-func (v *View) Aside(of uint64, after Seq, max int) ([]Entry, error) {
+func (v *View) Aside(of uint64, after layout.Seq, max int) ([]layout.Entry, error) {
 	return v.reader().aside(of, after, max)
 }
 
-func (r reader) aside(of uint64, after Seq, max int) (list []Entry, err error) {
-	it, err := r.r.NewIter(&pebble.IterOptions{LowerBound: asideKey(of, after+1), UpperBound: asideKey(of+1, 0)})
+func (r reader) aside(of uint64, after layout.Seq, max int) (list []layout.Entry, err error) {
+	it, err := r.r.NewIter(&pebble.IterOptions{LowerBound: layout.AsideKey(of, after+1), UpperBound: layout.AsideKey(of+1, 0)})
 	if err != nil {
 		return nil, fmt.Errorf("what is put aside: %w", err)
 	}
 	defer closeAfter(it.Close, &err)
 	for it.First(); it.Valid() && len(list) < max; it.Next() {
-		_, seq, ok := parseAsideKey(it.Key())
+		_, seq, ok := layout.ParseAsideKey(it.Key())
 		if !ok {
-			return nil, fmt.Errorf("what is put aside: %w", errCorrupt)
+			return nil, fmt.Errorf("what is put aside: %w", layout.ErrCorrupt)
 		}
-		x, err := addedEntry(seq, it.Value())
+		x, err := layout.AddedEntry(seq, it.Value())
 		if err != nil {
 			return nil, fmt.Errorf("what is put aside: %w", err)
 		}
@@ -78,15 +63,15 @@ func (r reader) aside(of uint64, after Seq, max int) (list []Entry, err error) {
 }
 
 // DropAside forgets what was kept of an entry under a case. It does nothing where that is nothing.
-func (b *Batch) DropAside(of uint64, s Seq) error {
+func (b *Batch) DropAside(of uint64, s layout.Seq) error {
 	b.ops++
-	return b.delete(asideKey(of, s))
+	return b.delete(layout.AsideKey(of, s))
 }
 
 // EndWaitsOf ends the waits of all events of an author for git data, and remembers them as refused.
 func (b *Batch) EndWaitsOf(author nostr.PubKey) error {
 	var ids []nostr.ID
-	err := b.EachWaitOf(author, func(w Waiting) error { ids = append(ids, w.Event.ID); return nil })
+	err := b.EachWaitOf(author, func(w layout.Waiting) error { ids = append(ids, w.Event.ID); return nil })
 	for _, id := range ids {
 		if err == nil {
 			err = b.EndWait(id, policy.Refuse)

@@ -1,6 +1,9 @@
 package store
 
-import "github.com/graspd/graspd/internal/nostr"
+import (
+	"github.com/graspd/graspd/internal/layout"
+	"github.com/graspd/graspd/internal/nostr"
+)
 
 // Get is the stored event with that id, unless it has expired.
 func (b *Batch) Get(id nostr.ID) (*nostr.Event, bool, error) { return b.reader().get(id) }
@@ -13,13 +16,13 @@ func (v *View) At(address string) (*nostr.Event, bool, error) { return v.reader(
 
 // WaitingAt is as Batch.WaitingAt, on this state.
 func (v *View) WaitingAt(address string) (nostr.Stamp, bool, error) {
-	return v.reader().waitSlot(hashOf(address))
+	return v.reader().waitSlot(layout.HashOf(address))
 }
 
 func (r reader) at(address string) (*nostr.Event, bool, error) {
-	s, ok, err := r.slot(hashOf(address))
-	if err != nil || !ok || s.state != slotLive {
+	s, ok, err := r.slot(layout.HashOf(address))
+	if err != nil || !ok || s.State != layout.SlotLive {
 		return nil, false, err
 	}
-	return r.get(s.id)
+	return r.get(s.ID)
 }

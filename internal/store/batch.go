@@ -5,6 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -15,10 +16,10 @@ import (
 type Batch struct {
 	s        *Store
 	w        *pebble.Batch
-	entries  []Entry // for the feed, in order
-	ops      int     // what was added, remembered, removed or forgotten, and rows that were set
-	epoch    uint32  // of the rules
-	counters counters
+	entries  []layout.Entry // for the feed, in order
+	ops      int            // what was added, remembered, removed or forgotten, and rows that were set
+	epoch    uint32         // of the rules
+	counters layout.Counters
 	lost     []string       // d of the announcements that left, for LostRepositories
 	gone     []*nostr.Event // for Gone
 	done     bool           // it is durable
@@ -30,8 +31,8 @@ type Batch struct {
 	closed bool
 	steps  int // for Steps
 
-	unfinished int                    // deletions of which not all is done
-	marked     map[nostr.PubKey]marks // of authors whose deletions have left marks in it, or taken some back
+	unfinished int                               // deletions of which not all is done
+	marked     map[nostr.PubKey]layout.MarkCount // of authors whose deletions have left marks in it, or taken some back
 
 	untally []func() // takes back what it has done to the tally, the last first
 
@@ -107,7 +108,7 @@ func (b *Batch) Len() int { return b.ops }
 // Commit makes the batch durable and then visible, and returns the number of its last entry (or of the last one before
 // it, where it has none). After an error nothing of it is visible, and it may be that nothing can be written any more:
 // then the error wraps ErrFailed. With ErrFull nothing was written. Either way the batch is closed.
-func (b *Batch) Commit() (Seq, error) {
+func (b *Batch) Commit() (layout.Seq, error) {
 	defer b.Discard()
 	if b.closed {
 		return 0, ErrClosed
@@ -121,7 +122,7 @@ func (b *Batch) Commit() (Seq, error) {
 	if err := b.writeMarks(); err != nil {
 		return 0, fmt.Errorf("commit: %w", err)
 	}
-	if err := b.w.Set(keyMeta(metaCounters), b.counters.append(nil), nil); err != nil {
+	if err := b.w.Set(layout.MetaKey(layout.MetaCounters), b.counters.Append(nil), nil); err != nil {
 		return 0, fmt.Errorf("commit: %w", err)
 	}
 	if err := b.s.room(2 * b.w.Len()); err != nil {
@@ -136,7 +137,7 @@ func (b *Batch) Commit() (Seq, error) {
 	b.s.queueFrom, b.s.expireFrom, b.s.waitFrom, b.s.unfinished = b.queueFrom, b.expireFrom, b.waitFrom, b.unfinished
 	b.s.ageFrom = b.ageFrom
 	b.s.publish(b.counters, b.epoch, b.entries)
-	return b.counters.head, nil
+	return b.counters.Head, nil
 }
 
 // apply writes and syncs. Whatever goes wrong here leaves it open what a restart will find, so it stops the store.
@@ -185,16 +186,16 @@ func (b *Batch) delete(key []byte) error {
 	return b.w.Delete(key, nil)
 }
 
-func (b *Batch) next() Seq {
-	b.counters.head++
-	return b.counters.head
+func (b *Batch) next() layout.Seq {
+	b.counters.Head++
+	return b.counters.Head
 }
 
 // Add stores the event if the store's rules have nothing against it, and says what they said: Accept, or what Judge
 // says. One that waits is released by it. A deletion that removes nothing may have left again when it returns. It makes older versions go, and what a deletion names; what a
 // request to vanish asks for begins, and Purge does it. Whether the event is genuine and wanted was decided
 // before. It is shared from here on, nobody changes it.
-func (b *Batch) Add(e *nostr.Event, src Source) (policy.Outcome, error) {
+func (b *Batch) Add(e *nostr.Event, src layout.Source) (policy.Outcome, error) {
 	out, err := policy.Accept, error(nil)
 	if b.judged != e || b.judgedAt != b.w.Count() {
 		out, err = b.Judge(e)
@@ -211,7 +212,7 @@ func (b *Batch) Add(e *nostr.Event, src Source) (policy.Outcome, error) {
 	return out, nil
 }
 
-func (b *Batch) add(e *nostr.Event, seq Seq, src Source) error {
+func (b *Batch) add(e *nostr.Event, seq layout.Seq, src layout.Source) error {
 	if err := b.endWait(e.ID, released); err != nil {
 		return err
 	}
@@ -220,19 +221,19 @@ func (b *Batch) add(e *nostr.Event, seq Seq, src Source) error {
 	}
 	b.back(e)
 	b.ops++
-	b.counters.events++
-	b.counters.seqs += seq
+	b.counters.Events++
+	b.counters.Seqs += seq
 	if e.Kind == nip34.KindRepository {
-		b.counters.repositories++
+		b.counters.Repositories++
 	}
-	b.s.scratch = appendLog(b.s.scratch[:0], src, e)
-	if err := b.set(logKey(seq), b.s.scratch); err != nil {
+	b.s.scratch = layout.AppendLog(b.s.scratch[:0], src, e)
+	if err := b.set(layout.LogKey(seq), b.s.scratch); err != nil {
 		return err
 	}
 	if err := b.index(e, seq); err != nil {
 		return err
 	}
-	b.entries = append(b.entries, Entry{Seq: seq, Event: e, Source: src})
+	b.entries = append(b.entries, layout.Entry{Seq: seq, Event: e, Source: src})
 	if err := b.takeSlot(e, seq); err != nil {
 		return err
 	}
@@ -246,27 +247,19 @@ func (b *Batch) add(e *nostr.Event, seq Seq, src Source) error {
 }
 
 // index writes the rows of an event.
-func (b *Batch) index(e *nostr.Event, seq Seq) error {
-	r := rowOf(e, seq)
-	if err := b.set(keyID(tableID, e.ID), appendIDRow(nil, e.CreatedAt, r)); err != nil {
+func (b *Batch) index(e *nostr.Event, seq layout.Seq) error {
+	r := layout.RowOf(e, seq)
+	if err := b.set(layout.IDKey(layout.TableID, e.ID), layout.AppendIDRow(nil, e.CreatedAt, r)); err != nil {
 		return err
 	}
-	if r.expiration != noExpiration {
-		b.expireFrom = min(b.expireFrom, r.expiration)
-		if err := b.set(timedKey(tableExpiry, r.expiration, e.ID), nil); err != nil {
+	if r.Expiration != layout.NoExpiration {
+		b.expireFrom = min(b.expireFrom, r.Expiration)
+		if err := b.set(layout.TimedKey(layout.TableExpiry, r.Expiration, e.ID), nil); err != nil {
 			return err
 		}
 	}
-	value := r.append(make([]byte, 0, maxRow))
-	return factsOf(e).eachRow(func(p []byte, of cases) error {
-		return b.set(appendOrder(p, e.CreatedAt, e.ID), of.append(value))
+	value := r.Append(make([]byte, 0, layout.MaxRow))
+	return layout.FactsOf(e).EachRow(func(p []byte, of layout.Cases) error {
+		return b.set(layout.AppendOrder(p, e.CreatedAt, e.ID), of.Append(value))
 	})
-}
-
-func rowOf(e *nostr.Event, seq Seq) row {
-	r := row{seq: seq, kind: e.Kind, expiration: noExpiration}
-	if at, ok := e.Expiration(); ok {
-		r.expiration = at
-	}
-	return r
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 )
@@ -12,9 +13,9 @@ import (
 
 // marks takes the marks of deletions, before the events that they keep away: the deletion may have expired since.
 func (r *rebuild) marks() error {
-	for _, table := range []byte{tableDeletedID, tableDeletedAddress} {
+	for _, table := range []byte{layout.TableDeletedID, layout.TableDeletedAddress} {
 		err := r.from.each(table, func(key, value []byte) error {
-			if _, err := parseMark(key, value); err != nil {
+			if _, err := layout.ParseDeletionMark(key, value); err != nil {
 				r.report.problem("%v", err)
 				return nil
 			}
@@ -24,28 +25,28 @@ func (r *rebuild) marks() error {
 			return err
 		}
 	}
-	err := r.from.each(tableMarks, func(key, value []byte) error {
-		m, err := parseMarks(value)
+	err := r.from.each(layout.TableMarks, func(key, value []byte) error {
+		m, err := layout.ParseMarkCount(value)
 		if err != nil || len(key) != 1+32 {
-			r.report.problem("number of marks: %v", errCorrupt)
+			r.report.problem("number of marks: %v", layout.ErrCorrupt)
 			return nil
 		}
-		m.unused, m.aged = 0, 0 // they are counted anew
-		if m == (marks{}) {
+		m.Unused, m.Aged = 0, 0 // they are counted anew
+		if m == (layout.MarkCount{}) {
 			return nil
 		}
-		return r.put(key, m.append(nil))
+		return r.put(key, m.Append(nil))
 	})
 	if err != nil {
 		return err
 	}
-	return r.from.each(tableUnused, func(key, value []byte) error {
-		u, err := parseUnused(key, value)
+	return r.from.each(layout.TableUnused, func(key, value []byte) error {
+		u, err := layout.ParseUnused(key, value)
 		if err != nil {
 			r.report.problem("%v", err)
 			return nil
 		}
-		r.unused[u.id] = u.due
+		r.unused[u.ID] = u.Due
 		return nil
 	})
 }
@@ -60,17 +61,17 @@ func (r *rebuild) deletion(b *Batch, e *nostr.Event) error {
 
 // slots takes those whose newest version is gone, and of the others only since when they are live.
 func (r *rebuild) slots() error {
-	return r.from.each(tableSlot, func(key, value []byte) error {
-		s, err := parseSlot(value)
-		if err != nil || len(key) != 1+hashLen {
-			r.report.problem("slot: %v", errCorrupt)
+	return r.from.each(layout.TableSlot, func(key, value []byte) error {
+		s, err := layout.ParseSlot(value)
+		if err != nil || len(key) != 1+layout.HashLen {
+			r.report.problem("slot: %v", layout.ErrCorrupt)
 			return nil
 		}
-		if s.state != slotLive {
+		if s.State != layout.SlotLive {
 			return r.put(key, value)
 		}
-		if s.first != s.seq {
-			r.firsts[hash(key[1:])] = s.first
+		if s.First != s.Seq {
+			r.firsts[layout.Hash(key[1:])] = s.First
 		}
 		return nil
 	})
@@ -78,32 +79,32 @@ func (r *rebuild) slots() error {
 
 // records takes what is remembered of events that are not stored.
 func (r *rebuild) records() error {
-	return r.from.each(tableRecord, func(key, value []byte) error {
+	return r.from.each(layout.TableRecord, func(key, value []byte) error {
 		if len(key) != 1+32 {
 			r.report.problem("record: key of %d bytes", len(key))
 			return nil
 		}
-		rec, err := parseRecord(nostr.ID(key[1:]), value)
+		rec, err := layout.ParseRecord(nostr.ID(key[1:]), value)
 		if err != nil {
 			r.report.problem("%v", err)
 			return nil
 		}
-		if rec.why == policy.Wait { // it comes with the event
+		if rec.Why == policy.Wait { // it comes with the event
 			return nil
 		}
-		r.epoch = max(r.epoch, rec.epoch)
+		r.epoch = max(r.epoch, rec.Epoch)
 		b, err := r.batch()
 		if err != nil {
 			return err
 		}
-		_, _, stored, err := b.reader().lookup(rec.id)
+		_, _, stored, err := b.reader().lookup(rec.ID)
 		if err != nil || stored {
 			return err
 		}
-		if _, waits, err := b.reader().waits(rec.id); err != nil || waits {
+		if _, waits, err := b.reader().waits(rec.ID); err != nil || waits {
 			return err
 		}
-		if err := b.dropRecord(rec.id); err != nil {
+		if err := b.dropRecord(rec.ID); err != nil {
 			return err
 		}
 		b.ops++
@@ -117,17 +118,17 @@ func (r *rebuild) records() error {
 // purges lets removals of an author's events that were under way begin again. Those of authors who vanished have begun
 // with the request.
 func (r *rebuild) purges() error {
-	return r.from.each(tablePurge, func(key, value []byte) error {
-		p, err := parsePurge(key, value)
+	return r.from.each(layout.TablePurge, func(key, value []byte) error {
+		p, err := layout.ParsePurge(key, value)
 		if err != nil {
 			r.report.problem("%v", err)
 			return nil
 		}
-		if p.why == ReasonVanished {
+		if p.Why == layout.ReasonVanished {
 			return nil
 		}
-		p = newPurge(p.why, p.author, p.until)
-		return r.put(p.key(), p.append(nil))
+		p = layout.NewPurge(p.Why, p.Author, p.Until)
+		return r.put(p.Key(), p.Append(nil))
 	})
 }
 
@@ -135,10 +136,10 @@ func (r *rebuild) purges() error {
 func (r *rebuild) lost() error {
 	v := r.to.View()
 	defer v.Close()
-	if missing := r.all - v.st.counters.events - r.report.LeftOut; missing > 0 {
+	if missing := r.all - v.st.counters.Events - r.report.LeftOut; missing > 0 {
 		r.report.problem("%d of the %d events that were counted are not there", missing, r.all)
 	}
-	return r.from.each(tableID, func(key, _ []byte) error {
+	return r.from.each(layout.TableID, func(key, _ []byte) error {
 		if len(key) != 1+32 {
 			r.report.problem("id row: key of %d bytes", len(key))
 			return nil
@@ -153,13 +154,13 @@ func (r *rebuild) lost() error {
 }
 
 func (r *rebuild) notes() error {
-	return r.from.each(tableNote, func(key, value []byte) error { return r.put(key, value) })
+	return r.from.each(layout.TableNote, func(key, value []byte) error { return r.put(key, value) })
 }
 
 // rows takes those that may be. What an event that is lost has changed in one stays changed.
 func (r *rebuild) rows() error {
-	return r.from.each(tableRow, func(key, value []byte) error {
-		if err := badRow(string(key[1:]), len(value)); err != nil {
+	return r.from.each(layout.TableRow, func(key, value []byte) error {
+		if err := layout.BadRow(string(key[1:]), len(value)); err != nil {
 			r.report.problem("%v", err)
 			return nil
 		}
@@ -169,8 +170,8 @@ func (r *rebuild) rows() error {
 
 // aside takes what is put aside and can be read.
 func (r *rebuild) aside() error {
-	return r.from.each(tableAside, func(key, value []byte) error {
-		_, seq, ok := parseAsideKey(key)
+	return r.from.each(layout.TableAside, func(key, value []byte) error {
+		_, seq, ok := layout.ParseAsideKey(key)
 		if !ok {
 			r.report.problem("what is put aside: key of %d bytes", len(key))
 			return nil
@@ -186,8 +187,8 @@ func (r *rebuild) aside() error {
 // rules takes the fingerprint of the rules and their epoch. Where that cannot be read, what they refused is forgotten.
 func (r *rebuild) rules() error {
 	var rules []byte
-	err := r.from.each(tableMeta, func(key, value []byte) error {
-		if string(key[1:]) == metaRules && len(value) >= 4 {
+	err := r.from.each(layout.TableMeta, func(key, value []byte) error {
+		if string(key[1:]) == layout.MetaRules && len(value) >= 4 {
 			rules = bytes.Clone(value)
 		}
 		return nil
@@ -198,5 +199,5 @@ func (r *rebuild) rules() error {
 	if rules == nil {
 		rules = binary.BigEndian.AppendUint32(nil, r.epoch+1)
 	}
-	return r.put(keyMeta(metaRules), rules)
+	return r.put(layout.MetaKey(layout.MetaRules), rules)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -55,9 +56,9 @@ func TestRepairRemembersWhatItLeavesOut(t *testing.T) {
 	} {
 		x := newExhibit()
 		r, s := rebuilt(t, x, func() {
-			x.drop(keyID(tableRecord, e.ID))
-			x.set(deletedIDKey(deleted.ID, deleted.PubKey), binary.BigEndian.AppendUint64(nil, 60)) // by one that has expired
-			x.set(logKey(100), appendLog(nil, Direct, e))
+			x.drop(layout.IDKey(layout.TableRecord, e.ID))
+			x.set(layout.DeletedIDKey(deleted.ID, deleted.PubKey), binary.BigEndian.AppendUint64(nil, 60)) // by one that has expired
+			x.set(layout.LogKey(100), layout.AppendLog(nil, layout.Direct, e))
 		})
 		if k := knows(t, s, e.ID); k.State != want.State || k.Why != want.Why || r.LeftOut != 1 {
 			t.Errorf("%+v, %+v; want %+v", k, r, want)
@@ -69,7 +70,7 @@ func TestRepairRemembersWhatItLeavesOut(t *testing.T) {
 func TestRepairForgetsWhatIsStored(t *testing.T) {
 	x := newExhibit()
 	_, s := rebuilt(t, x, func() {
-		x.set(keyID(tableRecord, x.issue.ID), record{facts: factsOf(x.issue).kept(), why: policy.Unrelated}.append(nil))
+		x.set(layout.IDKey(layout.TableRecord, x.issue.ID), layout.Record{Facts: layout.FactsOf(x.issue).Kept(), Why: policy.Unrelated}.Append(nil))
 	})
 	if _, ok, err := s.View().reader().record(x.issue.ID); ok || err != nil || knows(t, s, x.issue.ID).State != Stored {
 		t.Errorf("remembered: %v, %v", ok, err)
@@ -79,8 +80,8 @@ func TestRepairForgetsWhatIsStored(t *testing.T) {
 // TestRepairBeginsRemovalsAgain: what was removed so far may be there again.
 func TestRepairBeginsRemovalsAgain(t *testing.T) {
 	x := newExhibit()
-	p := newPurge(ReasonWithdrawn, x.other.PubKey, x.other.CreatedAt)
-	p.part = byte(len(purgeParts) - 1)
+	p := layout.NewPurge(layout.ReasonWithdrawn, x.other.PubKey, x.other.CreatedAt)
+	p.Part = byte(len(purgeParts) - 1)
 	_, s := rebuilt(t, x, func() { _ = x.b.setPurge(p) })
 	b, err := s.Begin()
 	if err != nil {
@@ -96,14 +97,14 @@ func TestRepairBeginsRemovalsAgain(t *testing.T) {
 // TestRepairTellsWhatIsLost: how many events there should be, and the ids of those that are still named.
 func TestRepairTellsWhatIsLost(t *testing.T) {
 	x := newExhibit()
-	r, _ := rebuilt(t, x, func() { x.drop(logKey(x.seq(x.issue))) })
+	r, _ := rebuilt(t, x, func() { x.drop(layout.LogKey(x.seq(x.issue))) })
 	if len(r.Problems) != 2 || !strings.HasPrefix(r.Problems[0], "1 of the ") || !strings.Contains(r.Problems[1], x.issue.ID.String()) {
 		t.Errorf("%q", r.Problems)
 	}
 	x = newExhibit()
 	r, _ = rebuilt(t, x, func() {
-		x.drop(logKey(x.seq(x.issue)))
-		x.drop(keyID(tableID, x.issue.ID))
+		x.drop(layout.LogKey(x.seq(x.issue)))
+		x.drop(layout.IDKey(layout.TableID, x.issue.ID))
 	})
 	if len(r.Problems) != 1 || !strings.HasPrefix(r.Problems[0], "1 of the ") {
 		t.Errorf("without its id: %q", r.Problems)
@@ -116,7 +117,7 @@ func TestRepairWithoutTheRules(t *testing.T) {
 		x := newExhibit()
 		_, s := rebuilt(t, x, func() {
 			if !readable {
-				x.drop(keyMeta(metaRules))
+				x.drop(layout.MetaKey(layout.MetaRules))
 			}
 		})
 		if k := knows(t, s, x.refused.ID); (k.State == Remembered) != readable {

@@ -4,17 +4,18 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 )
 
 // waits keeps the events waiting that did, under their numbers. One of which it cannot be read for how long waits no longer.
 func (r *rebuild) waits() error {
-	rows := make(map[nostr.ID]waitRow)
-	err := r.from.each(tableWait, func(key, value []byte) error {
-		row, err := parseWaitRow(value)
+	rows := make(map[nostr.ID]layout.WaitRow)
+	err := r.from.each(layout.TableWait, func(key, value []byte) error {
+		row, err := layout.ParseWaitRow(value)
 		if err != nil || len(key) != 1+32 {
-			r.report.problem("wait: %v", errCorrupt)
+			r.report.problem("wait: %v", layout.ErrCorrupt)
 			return nil
 		}
 		rows[nostr.ID(key[1:])] = row
@@ -32,12 +33,12 @@ func (r *rebuild) waits() error {
 		delete(rows, p.Event.ID)
 		return r.wait(p.Entry, row)
 	})
-	err = r.from.each(tableWaiting, func(key, value []byte) error {
+	err = r.from.each(layout.TableWaiting, func(key, value []byte) error {
 		if len(key) != 9 || binary.BigEndian.Uint64(key[1:]) == 0 {
 			r.report.problem("what waits: key of %d bytes", len(key))
 			return nil
 		}
-		return p.take(Seq(binary.BigEndian.Uint64(key[1:])), value)
+		return p.take(layout.Seq(binary.BigEndian.Uint64(key[1:])), value)
 	})
 	if err != nil {
 		return err
@@ -51,15 +52,15 @@ func (r *rebuild) waits() error {
 	return nil
 }
 
-func (r *rebuild) wait(x Entry, row waitRow) error {
+func (r *rebuild) wait(x layout.Entry, row layout.WaitRow) error {
 	b, err := r.batch()
 	if err != nil {
 		return err
 	}
 	out, err := b.judge(x.Event, isDuplicate, isVanished, isDeleted, isSuperseded, isWaiting, isOutwaited)
 	if err == nil && out == policy.Accept {
-		b.counters.head = max(b.counters.head, x.Seq)
-		err = b.wait(x.Event, x.Seq, Wait{x.Source, row.came, row.until, row.from})
+		b.counters.Head = max(b.counters.Head, x.Seq)
+		err = b.wait(x.Event, x.Seq, layout.Wait{Source: x.Source, Came: row.Came, Until: row.Until, From: row.From})
 	}
 	if err != nil {
 		return fmt.Errorf("event that waits %d: %w", x.Seq, err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -34,7 +35,7 @@ func (v *View) Check(ctx context.Context) (Report, error) { return v.CheckWith(c
 
 // CheckWith is Check with options.
 func (v *View) CheckWith(ctx context.Context, o CheckOptions) (Report, error) {
-	c := &checker{reader: v.reader(), counters: v.st.counters, opt: o, newest: make(map[nostr.PubKey]bool), ages: make(map[nostr.PubKey]marks)}
+	c := &checker{reader: v.reader(), counters: v.st.counters, opt: o, newest: make(map[nostr.PubKey]bool), ages: make(map[nostr.PubKey]layout.MarkCount)}
 	steps := []func(context.Context) error{
 		c.log, c.ids, c.indexes, c.waits, c.records, c.queue, c.slots, c.announcements, c.expiries, c.requests, c.purges, c.deletions, c.unused, c.named, c.aside, c.counts,
 	}
@@ -48,17 +49,17 @@ func (v *View) CheckWith(ctx context.Context, o CheckOptions) (Report, error) {
 
 type checker struct {
 	reader
-	counters counters
+	counters layout.Counters
 	opt      CheckOptions
 	report   Report
 
-	announced, replaceable, expiring int64 // stored events of that sort
-	queued                           int64 // records that are due some time
-	sum                              Seq   // the numbers of the stored events, added up
+	announced, replaceable, expiring int64      // stored events of that sort
+	queued                           int64      // records that are due some time
+	sum                              layout.Seq // the numbers of the stored events, added up
 
 	found waitCounts
 
-	ages map[nostr.PubKey]marks // of unused deletions, how many there are of each author
+	ages map[nostr.PubKey]layout.MarkCount // of unused deletions, how many there are of each author
 
 	newest map[nostr.PubKey]bool // who has a request to vanish that was found to be stored
 }
@@ -107,10 +108,10 @@ func (c *checker) tableCount(ctx context.Context, table byte, want int64, what s
 
 // ids: every stored event has its row, so equal numbers mean that there is none besides.
 func (c *checker) ids(ctx context.Context) error {
-	return c.tableCount(ctx, tableID, c.report.Events, "id rows")
+	return c.tableCount(ctx, layout.TableID, c.report.Events, "id rows")
 }
 
-var indexTables = [...]byte{tableTime, tableKind, tableAuthor, tableAuthorKind, tableTag}
+var indexTables = [...]byte{layout.TableTime, layout.TableKind, layout.TableAuthor, layout.TableAuthorKind, layout.TableTag}
 
 func (c *checker) indexes(ctx context.Context) error {
 	return c.rowCount(ctx, 0, c.report.Rows, "index rows")

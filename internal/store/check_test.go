@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -55,7 +56,7 @@ func (x *exhibit) fill(t *testing.T, s *Store) {
 		t.Fatal(err)
 	}
 	for _, e := range []*nostr.Event{x.issue, x.temporary, x.wrap, x.first, x.other, x.second, x.list, x.delID, x.delAddr, x.bye} {
-		if out, err := b.Add(e, Direct); err != nil || out != policy.Accept {
+		if out, err := b.Add(e, layout.Direct); err != nil || out != policy.Accept {
 			t.Fatal(e, out, err)
 		}
 	}
@@ -85,102 +86,112 @@ func (x *exhibit) change(key []byte, change func(v []byte)) {
 	x.set(key, v)
 }
 
-func (x *exhibit) seq(e *nostr.Event) Seq {
-	_, at, _ := parseIDRow(x.get(keyID(tableID, e.ID)))
-	return at.seq
+func (x *exhibit) seq(e *nostr.Event) layout.Seq {
+	_, at, _ := layout.ParseIDRow(x.get(layout.IDKey(layout.TableID, e.ID)))
+	return at.Seq
 }
 
 // row is the key of the index row by kind.
 func (x *exhibit) row(e *nostr.Event) []byte {
-	return appendOrder(kindPrefix(e.Kind), e.CreatedAt, e.ID)
+	return layout.AppendOrder(layout.KindPrefix(e.Kind), e.CreatedAt, e.ID)
 }
 
-func (x *exhibit) slot(e *nostr.Event) []byte { return keyHash(tableSlot, hashOf(e.Address())) }
+func (x *exhibit) slot(e *nostr.Event) []byte {
+	return layout.HashKey(layout.TableSlot, layout.HashOf(e.Address()))
+}
 
 func (x *exhibit) place(e *nostr.Event) []byte {
-	s, _ := parseSlot(x.get(x.slot(e)))
-	return announcementKey(hashOf(e.Tags.D()), s.first)
+	s, _ := layout.ParseSlot(x.get(x.slot(e)))
+	return layout.AnnouncementKey(layout.HashOf(e.Tags.D()), s.First)
 }
 
 func flipLast(v []byte) { v[len(v)-1] ^= 1 }
 
 // TestCheckFinds: whatever does not agree with the log is found, and named.
 func TestCheckFinds(t *testing.T) {
-	var none [hashLen]byte
+	var none [layout.HashLen]byte
 	for _, c := range []struct {
 		name  string
 		spoil func(x *exhibit)
 		want  string
 	}{
 		{"nothing", func(*exhibit) {}, ""},
-		{"log: a key", func(x *exhibit) { x.set([]byte{tableLog, 1}, []byte{0, 0}) }, "log: key of 2 bytes"},
-		{"log: number zero", func(x *exhibit) { x.set(logKey(0), appendLog(nil, Live, made(1, 1, 1))) }, "entry 0: head is 11"},
-		{"log: past the head", func(x *exhibit) { x.b.counters.head = 9 }, "entry 10: head is 9"},
-		{"log: short", func(x *exhibit) { x.set(logKey(1), []byte{0}) }, "entry 1: log entry: corrupt record"},
-		{"log: no event", func(x *exhibit) { x.set(logKey(1), []byte("\x00\x00{}")) }, "entry 1: "},
+		{"log: a key", func(x *exhibit) { x.set([]byte{layout.TableLog, 1}, []byte{0, 0}) }, "log: key of 2 bytes"},
+		{"log: number zero", func(x *exhibit) { x.set(layout.LogKey(0), layout.AppendLog(nil, layout.Live, made(1, 1, 1))) }, "entry 0: head is 11"},
+		{"log: past the head", func(x *exhibit) { x.b.counters.Head = 9 }, "entry 10: head is 9"},
+		{"log: short", func(x *exhibit) { x.set(layout.LogKey(1), []byte{0}) }, "entry 1: log entry: corrupt record"},
+		{"log: no event", func(x *exhibit) { x.set(layout.LogKey(1), []byte("\x00\x00{}")) }, "entry 1: "},
 		{"log: another text", func(x *exhibit) {
-			x.set(logKey(1), bytes.Replace(x.get(logKey(1)), []byte(`"content":"c"`), []byte(`"content":"d"`), 1))
+			x.set(layout.LogKey(1), bytes.Replace(x.get(layout.LogKey(1)), []byte(`"content":"c"`), []byte(`"content":"d"`), 1))
 		}, "entry 1: " + nostr.ErrID.Error()},
-		{"id row: missing", func(x *exhibit) { x.drop(keyID(tableID, x.issue.ID)) }, "id row of " + newExhibit().issue.ID.String() + ": missing"},
-		{"id row: wrong", func(x *exhibit) { x.change(keyID(tableID, x.issue.ID), flipLast) }, "id row of " + newExhibit().issue.ID.String() + ": wrong"},
-		{"id row: of nothing", func(x *exhibit) { x.set(keyID(tableID, nostr.ID{1}), x.get(keyID(tableID, x.issue.ID))) }, "id rows: 10 there, 9 expected"},
+		{"id row: missing", func(x *exhibit) { x.drop(layout.IDKey(layout.TableID, x.issue.ID)) }, "id row of " + newExhibit().issue.ID.String() + ": missing"},
+		{"id row: wrong", func(x *exhibit) { x.change(layout.IDKey(layout.TableID, x.issue.ID), flipLast) }, "id row of " + newExhibit().issue.ID.String() + ": wrong"},
+		{"id row: of nothing", func(x *exhibit) {
+			x.set(layout.IDKey(layout.TableID, nostr.ID{1}), x.get(layout.IDKey(layout.TableID, x.issue.ID)))
+		}, "id rows: 10 there, 9 expected"},
 		{"row: missing", func(x *exhibit) { x.drop(x.row(x.issue)) }, "row 'k' of " + newExhibit().issue.ID.String() + ": missing"},
 		{"row: wrong", func(x *exhibit) { x.change(x.row(x.issue), flipLast) }, "row 'k' of " + newExhibit().issue.ID.String() + ": wrong"},
 		{"row: of nothing", func(x *exhibit) { x.set(x.row(made(1, 1, 1)), x.get(x.row(x.issue))) }, "index rows: "},
 		{"tag row: of nothing", func(x *exhibit) {
-			x.set(appendOrder(tagPrefix('a', none), 1, nostr.ID{}), x.get(x.row(x.issue)))
+			x.set(layout.AppendOrder(layout.TagPrefix('a', none), 1, nostr.ID{}), x.get(x.row(x.issue)))
 		}, "index rows: "},
-		{"expiration: missing", func(x *exhibit) { x.drop(timedKey(tableExpiry, 99_999_999_999, x.temporary.ID)) }, "expiration of "},
-		{"expiration: of nothing", func(x *exhibit) { x.set(timedKey(tableExpiry, 5, x.issue.ID), nil) }, "expirations: 2 there, 1 expected"},
+		{"expiration: missing", func(x *exhibit) { x.drop(layout.TimedKey(layout.TableExpiry, 99_999_999_999, x.temporary.ID)) }, "expiration of "},
+		{"expiration: of nothing", func(x *exhibit) { x.set(layout.TimedKey(layout.TableExpiry, 5, x.issue.ID), nil) }, "expirations: 2 there, 1 expected"},
 		{"stored and deleted by id", func(x *exhibit) {
-			x.set(deletedIDKey(x.issue.ID, x.issue.PubKey), binary.BigEndian.AppendUint64(nil, 200))
+			x.set(layout.DeletedIDKey(x.issue.ID, x.issue.PubKey), binary.BigEndian.AppendUint64(nil, 200))
 		}, "is stored and deleted"},
 		{"stored and deleted by address", func(x *exhibit) {
-			x.set(keyHash(tableDeletedAddress, hashOf(x.second.Address())), binary.BigEndian.AppendUint64(nil, 200))
+			x.set(layout.HashKey(layout.TableDeletedAddress, layout.HashOf(x.second.Address())), binary.BigEndian.AppendUint64(nil, 200))
 		}, "is stored and deleted"},
 		{"a slot: missing", func(x *exhibit) { x.drop(x.slot(x.list)) }, "is stored and not the newest of its address"},
-		{"a slot: gone", func(x *exhibit) { x.change(x.slot(x.list), func(v []byte) { v[0] = byte(slotGone) }) }, "is stored and not the newest of its address"},
+		{"a slot: gone", func(x *exhibit) { x.change(x.slot(x.list), func(v []byte) { v[0] = byte(layout.SlotGone) }) }, "is stored and not the newest of its address"},
 		{"a slot: of another time", func(x *exhibit) { x.change(x.slot(x.list), func(v []byte) { v[8]++ }) }, "is stored and not the newest of its address"},
 		{"a slot: of another event", func(x *exhibit) { x.change(x.slot(x.list), func(v []byte) { v[9]++ }) }, "is stored and not the newest of its address"},
 		{"a slot: of another entry", func(x *exhibit) { x.change(x.slot(x.list), func(v []byte) { v[48]++ }) }, "is stored and not the newest of its address"},
-		{"a slot: corrupt", func(x *exhibit) { x.set(keyHash(tableSlot, none), []byte{1}) }, "slot: corrupt record"},
-		{"a slot: of nothing", func(x *exhibit) { x.set(keyHash(tableSlot, none), x.get(x.slot(x.list))) }, "newest versions: 4 there, 3 expected"},
-		{"stored and vanished", func(x *exhibit) { x.set(vanishedKey(x.issue.PubKey), vanishing{100, nostr.ID{}}.append(nil)) }, "is stored and 0100"},
-		{"a wrap for who has vanished", func(x *exhibit) { x.set(vanishedKey(nostr.PubKey{7}), vanishing{200, nostr.ID{}}.append(nil)) }, "is stored and 0700"},
-		{"a removal that ends too early", func(x *exhibit) {
-			x.set(vanishedKey(x.issue.PubKey), vanishing{100, nostr.ID{}}.append(nil))
-			p := newPurge(ReasonVanished, x.issue.PubKey, 99)
-			x.set(p.key(), p.append(nil))
+		{"a slot: corrupt", func(x *exhibit) { x.set(layout.HashKey(layout.TableSlot, none), []byte{1}) }, "slot: corrupt record"},
+		{"a slot: of nothing", func(x *exhibit) { x.set(layout.HashKey(layout.TableSlot, none), x.get(x.slot(x.list))) }, "newest versions: 4 there, 3 expected"},
+		{"stored and vanished", func(x *exhibit) {
+			x.set(layout.VanishedKey(x.issue.PubKey), layout.Vanishing{Until: 100, ID: nostr.ID{}}.Append(nil))
 		}, "is stored and 0100"},
-		{"a request that does not count", func(x *exhibit) { x.drop(vanishedKey(x.bye.PubKey)) }, "request to vanish " + newExhibit().bye.ID.String() + " does not count"},
-		{"a request of which another counts", func(x *exhibit) { x.change(vanishedKey(x.bye.PubKey), func(v []byte) { v[7]-- }) }, "request to vanish " + newExhibit().bye.ID.String() + " does not count"},
-		{"a request that is not stored", func(x *exhibit) { x.set(vanishedKey(nostr.PubKey{8}), vanishing{1, nostr.ID{}}.append(nil)) }, "the request of 0800"},
-		{"a request under a wrong key", func(x *exhibit) { x.set([]byte{tableVanished, 1}, nil) }, "request to vanish: key of 2 bytes"},
-		{"a request: corrupt", func(x *exhibit) { x.set(vanishedKey(nostr.PubKey{8}), []byte{1}) }, "request to vanish: corrupt record"},
-		{"a mark by id: missing", func(x *exhibit) { x.drop(deletedIDKey(nostr.ID{9}, x.delID.PubKey)) }, "mark of deletion " + newExhibit().delID.ID.String() + " for an id: missing"},
+		{"a wrap for who has vanished", func(x *exhibit) {
+			x.set(layout.VanishedKey(nostr.PubKey{7}), layout.Vanishing{Until: 200, ID: nostr.ID{}}.Append(nil))
+		}, "is stored and 0700"},
+		{"a removal that ends too early", func(x *exhibit) {
+			x.set(layout.VanishedKey(x.issue.PubKey), layout.Vanishing{Until: 100, ID: nostr.ID{}}.Append(nil))
+			p := layout.NewPurge(layout.ReasonVanished, x.issue.PubKey, 99)
+			x.set(p.Key(), p.Append(nil))
+		}, "is stored and 0100"},
+		{"a request that does not count", func(x *exhibit) { x.drop(layout.VanishedKey(x.bye.PubKey)) }, "request to vanish " + newExhibit().bye.ID.String() + " does not count"},
+		{"a request of which another counts", func(x *exhibit) { x.change(layout.VanishedKey(x.bye.PubKey), func(v []byte) { v[7]-- }) }, "request to vanish " + newExhibit().bye.ID.String() + " does not count"},
+		{"a request that is not stored", func(x *exhibit) {
+			x.set(layout.VanishedKey(nostr.PubKey{8}), layout.Vanishing{Until: 1, ID: nostr.ID{}}.Append(nil))
+		}, "the request of 0800"},
+		{"a request under a wrong key", func(x *exhibit) { x.set([]byte{layout.TableVanished, 1}, nil) }, "request to vanish: key of 2 bytes"},
+		{"a request: corrupt", func(x *exhibit) { x.set(layout.VanishedKey(nostr.PubKey{8}), []byte{1}) }, "request to vanish: corrupt record"},
+		{"a mark by id: missing", func(x *exhibit) { x.drop(layout.DeletedIDKey(nostr.ID{9}, x.delID.PubKey)) }, "mark of deletion " + newExhibit().delID.ID.String() + " for an id: missing"},
 		{"a mark by id: older", func(x *exhibit) {
-			x.set(deletedIDKey(nostr.ID{9}, x.delID.PubKey), binary.BigEndian.AppendUint64(nil, 1))
+			x.set(layout.DeletedIDKey(nostr.ID{9}, x.delID.PubKey), binary.BigEndian.AppendUint64(nil, 1))
 		}, "mark of deletion " + newExhibit().delID.ID.String() + " for an id: missing"},
 		{"a mark by address: missing", func(x *exhibit) {
-			x.drop(keyHash(tableDeletedAddress, hashOf(x.delAddr.Tags[0].Value())))
+			x.drop(layout.HashKey(layout.TableDeletedAddress, layout.HashOf(x.delAddr.Tags[0].Value())))
 		}, "mark of deletion " + newExhibit().delAddr.ID.String() + " for an address: missing"},
 		{"a mark by address: older", func(x *exhibit) {
-			x.set(keyHash(tableDeletedAddress, hashOf(x.delAddr.Tags[0].Value())), binary.BigEndian.AppendUint64(nil, 1))
+			x.set(layout.HashKey(layout.TableDeletedAddress, layout.HashOf(x.delAddr.Tags[0].Value())), binary.BigEndian.AppendUint64(nil, 1))
 		}, "mark of deletion " + newExhibit().delAddr.ID.String() + " for an address: missing"},
 		{"stored and remembered", func(x *exhibit) {
-			x.set(keyID(tableRecord, x.issue.ID), record{facts: factsOf(x.issue).kept(), why: policy.Refuse, due: 7}.append(nil))
+			x.set(layout.IDKey(layout.TableRecord, x.issue.ID), layout.Record{Facts: layout.FactsOf(x.issue).Kept(), Why: policy.Refuse, Due: 7}.Append(nil))
 		}, "is stored and remembered"},
-		{"a record under a wrong key", func(x *exhibit) { x.set([]byte{tableRecord, 1}, nil) }, "record: key of 2 bytes"},
-		{"a record: corrupt", func(x *exhibit) { x.set(keyID(tableRecord, nostr.ID{1}), []byte{1}) }, "record of 0100"},
+		{"a record under a wrong key", func(x *exhibit) { x.set([]byte{layout.TableRecord, 1}, nil) }, "record: key of 2 bytes"},
+		{"a record: corrupt", func(x *exhibit) { x.set(layout.IDKey(layout.TableRecord, nostr.ID{1}), []byte{1}) }, "record of 0100"},
 		{"the queue: missing", func(x *exhibit) {
-			r, _ := parseRecord(x.refused.ID, x.get(keyID(tableRecord, x.refused.ID)))
-			x.drop(timedKey(tableQueue, r.due, r.id))
+			r, _ := layout.ParseRecord(x.refused.ID, x.get(layout.IDKey(layout.TableRecord, x.refused.ID)))
+			x.drop(layout.TimedKey(layout.TableQueue, r.Due, r.ID))
 		}, "place of " + newExhibit().refused.ID.String() + " in the queue: missing"},
-		{"the queue: of nothing", func(x *exhibit) { x.set(timedKey(tableQueue, 5, x.issue.ID), nil) }, "places in the queue: 3 there, 2 expected"},
+		{"the queue: of nothing", func(x *exhibit) { x.set(layout.TimedKey(layout.TableQueue, 5, x.issue.ID), nil) }, "places in the queue: 3 there, 2 expected"},
 		{"a flagged row: missing", func(x *exhibit) {
-			x.drop(appendOrder(flagged(kindPrefix(x.refused.Kind)), x.refused.CreatedAt, x.refused.ID))
+			x.drop(layout.AppendOrder(layout.Flagged(layout.KindPrefix(x.refused.Kind)), x.refused.CreatedAt, x.refused.ID))
 		}, "flagged row 'K' of " + newExhibit().refused.ID.String() + ": missing"},
-		{"a flagged row: of nothing", func(x *exhibit) { x.set(appendOrder(flagged(timePrefix()), 1, nostr.ID{}), nil) }, "flagged rows: "},
+		{"a flagged row: of nothing", func(x *exhibit) { x.set(layout.AppendOrder(layout.Flagged(layout.TimePrefix()), 1, nostr.ID{}), nil) }, "flagged rows: "},
 		{"a place: missing", func(x *exhibit) { x.drop(x.place(x.second)) }, "announcement list: 1 there, 2 expected"},
 		{"a place: of nothing", func(x *exhibit) { x.set(x.place(x.second), binary.BigEndian.AppendUint64(nil, 77)) }, "announcement list: entry 77 is not there"},
 		{"a place: of another event", func(x *exhibit) {
@@ -189,40 +200,46 @@ func TestCheckFinds(t *testing.T) {
 		{"a place: of another repository", func(x *exhibit) {
 			x.set(x.place(x.second), binary.BigEndian.AppendUint64(nil, uint64(x.seq(x.other))))
 		}, "does not belong there"},
-		{"a place: corrupt", func(x *exhibit) { x.set([]byte{tableAnnouncement, 1}, nil) }, "announcement list: corrupt record"},
-		{"a removal: corrupt", func(x *exhibit) { x.set([]byte{tablePurge, 1}, nil) }, "purge: corrupt record"},
+		{"a place: corrupt", func(x *exhibit) { x.set([]byte{layout.TableAnnouncement, 1}, nil) }, "announcement list: corrupt record"},
+		{"a removal: corrupt", func(x *exhibit) { x.set([]byte{layout.TablePurge, 1}, nil) }, "purge: corrupt record"},
 		{"a removal: without a request", func(x *exhibit) {
-			p := newPurge(ReasonVanished, nostr.PubKey{8}, 5)
-			x.set(p.key(), p.append(nil))
+			p := layout.NewPurge(layout.ReasonVanished, nostr.PubKey{8}, 5)
+			x.set(p.Key(), p.Append(nil))
 		}, "events of 0800"},
 		{"a removal: of another request", func(x *exhibit) {
-			p := newPurge(ReasonVanished, x.bye.PubKey, 5)
-			x.set(p.key(), p.append(nil))
+			p := layout.NewPurge(layout.ReasonVanished, x.bye.PubKey, 5)
+			x.set(p.Key(), p.Append(nil))
 		}, "events of 0400"},
-		{"counter of events", func(x *exhibit) { x.b.counters.events++ }, "counter of events: 10, counted 9"},
-		{"counter of repositories", func(x *exhibit) { x.b.counters.repositories-- }, "counter of repositories: 1, counted 2"},
-		{"counter of what is remembered", func(x *exhibit) { x.b.counters.flagged++ }, "counter of remembered: "},
-		{"counter of remembered rows", func(x *exhibit) { x.b.counters.flaggedRows++ }, "counter of remembered rows: "},
-		{"a row: with a long name", func(x *exhibit) { x.set(nameKey(strings.Repeat("n", MaxRowName+1)), nil) }, "a row's name has 1 to 200 bytes, not 201"},
-		{"a row: without a name", func(x *exhibit) { x.set(nameKey(""), nil) }, "a row's name has 1 to 200 bytes, not 0"},
-		{"a row: too large", func(x *exhibit) { x.set(nameKey("n"), make([]byte, MaxRowValue+1)) }, `row "n": a value has at most 4194304 bytes, not 4194305`},
-		{"a mark: cut", func(x *exhibit) { x.set(deletedIDKey(nostr.ID{8}, x.delID.PubKey), make([]byte, 9)) }, "mark of a deletion: "},
-		{"what ages: missing", func(x *exhibit) { x.drop(timedKey(tableUnused, agesAt(107, 200), x.delID.ID)) }, "deletions that age: 2 there, 1 expected"},
-		{"what ages: at another time", func(x *exhibit) { x.change(keyID(tableUnusedDue, x.delID.ID), flipLast) }, "when " + newExhibit().delID.ID.String() + " ages: wrong"},
+		{"counter of events", func(x *exhibit) { x.b.counters.Events++ }, "counter of events: 10, counted 9"},
+		{"counter of repositories", func(x *exhibit) { x.b.counters.Repositories-- }, "counter of repositories: 1, counted 2"},
+		{"counter of what is remembered", func(x *exhibit) { x.b.counters.Flagged++ }, "counter of remembered: "},
+		{"counter of remembered rows", func(x *exhibit) { x.b.counters.FlaggedRows++ }, "counter of remembered rows: "},
+		{"a row: with a long name", func(x *exhibit) { x.set(layout.NamedKey(strings.Repeat("n", layout.MaxRowName+1)), nil) }, "a row's name has 1 to 200 bytes, not 201"},
+		{"a row: without a name", func(x *exhibit) { x.set(layout.NamedKey(""), nil) }, "a row's name has 1 to 200 bytes, not 0"},
+		{"a row: too large", func(x *exhibit) { x.set(layout.NamedKey("n"), make([]byte, layout.MaxRowValue+1)) }, `row "n": a value has at most 4194304 bytes, not 4194305`},
+		{"a mark: cut", func(x *exhibit) { x.set(layout.DeletedIDKey(nostr.ID{8}, x.delID.PubKey), make([]byte, 9)) }, "mark of a deletion: "},
+		{"what ages: missing", func(x *exhibit) { x.drop(layout.TimedKey(layout.TableUnused, layout.AgesAt(107, 200), x.delID.ID)) }, "deletions that age: 2 there, 1 expected"},
+		{"what ages: at another time", func(x *exhibit) { x.change(layout.IDKey(layout.TableUnusedDue, x.delID.ID), flipLast) }, "when " + newExhibit().delID.ID.String() + " ages: wrong"},
 		{"what ages: nothing", func(x *exhibit) {
-			x.set(timedKey(tableUnused, 300, nostr.ID{7}), x.delID.PubKey[:])
-			x.set(keyID(tableUnusedDue, nostr.ID{7}), binary.BigEndian.AppendUint64(nil, 300))
+			x.set(layout.TimedKey(layout.TableUnused, 300, nostr.ID{7}), x.delID.PubKey[:])
+			x.set(layout.IDKey(layout.TableUnusedDue, nostr.ID{7}), binary.BigEndian.AppendUint64(nil, 300))
 		}, "0700000000000000000000000000000000000000000000000000000000000000 ages and is not there"},
 		{"what ages: an issue", func(x *exhibit) {
-			x.set(timedKey(tableUnused, 300, x.issue.ID), x.issue.PubKey[:])
-			x.set(keyID(tableUnusedDue, x.issue.ID), binary.BigEndian.AppendUint64(nil, 300))
+			x.set(layout.TimedKey(layout.TableUnused, 300, x.issue.ID), x.issue.PubKey[:])
+			x.set(layout.IDKey(layout.TableUnusedDue, x.issue.ID), binary.BigEndian.AppendUint64(nil, 300))
 		}, "ages and is no deletion by"},
-		{"what ages: by another author", func(x *exhibit) { x.set(timedKey(tableUnused, agesAt(107, 200), x.delID.ID), x.other.PubKey[:]) }, "ages and is no deletion by"},
-		{"what ages: cut", func(x *exhibit) { x.set(timedKey(tableUnused, 300, x.issue.ID), nil) }, "unused deletion: "},
-		{"what ages: counted wrong", func(x *exhibit) { x.set(marksKey(x.delID.PubKey), marks{n: 2, unused: 3}.append(nil)) }, "3 and 0 are counted, 2 and 0 there"},
-		{"what has aged: counted wrong", func(x *exhibit) { x.set(marksKey(x.delID.PubKey), marks{n: 2, unused: 2, aged: 1}.append(nil)) }, "2 and 1 are counted, 2 and 0 there"},
-		{"what ages: not counted", func(x *exhibit) { x.drop(marksKey(x.delID.PubKey)) }, "unused deletions of 1 authors are not counted"},
-		{"sum of the numbers", func(x *exhibit) { x.b.counters.seqs++ }, "counter of numbers: "},
+		{"what ages: by another author", func(x *exhibit) {
+			x.set(layout.TimedKey(layout.TableUnused, layout.AgesAt(107, 200), x.delID.ID), x.other.PubKey[:])
+		}, "ages and is no deletion by"},
+		{"what ages: cut", func(x *exhibit) { x.set(layout.TimedKey(layout.TableUnused, 300, x.issue.ID), nil) }, "unused deletion: "},
+		{"what ages: counted wrong", func(x *exhibit) {
+			x.set(layout.MarkCountKey(x.delID.PubKey), layout.MarkCount{N: 2, Unused: 3}.Append(nil))
+		}, "3 and 0 are counted, 2 and 0 there"},
+		{"what has aged: counted wrong", func(x *exhibit) {
+			x.set(layout.MarkCountKey(x.delID.PubKey), layout.MarkCount{N: 2, Unused: 2, Aged: 1}.Append(nil))
+		}, "2 and 1 are counted, 2 and 0 there"},
+		{"what ages: not counted", func(x *exhibit) { x.drop(layout.MarkCountKey(x.delID.PubKey)) }, "unused deletions of 1 authors are not counted"},
+		{"sum of the numbers", func(x *exhibit) { x.b.counters.Seqs++ }, "counter of numbers: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o, x := Options{Dir: "data", FS: vfs.NewMem(), Now: func() time.Time { return time.Unix(200, 0) }}, newExhibit()
@@ -265,7 +282,7 @@ func spoilt(t *testing.T, o Options, x *exhibit, spoil func(*exhibit)) Report {
 func TestCheckTellsABoundedNumberOfProblems(t *testing.T) {
 	r := spoilt(t, Options{Dir: "data", FS: vfs.NewMem(), Now: func() time.Time { return time.Unix(200, 0) }}, newExhibit(), func(x *exhibit) {
 		for i := range uint64(3 * maxProblems) {
-			x.set(logKey(Seq(100+i)), []byte{0})
+			x.set(layout.LogKey(layout.Seq(100+i)), []byte{0})
 		}
 	})
 	if len(r.Problems) != maxProblems || !r.More {
@@ -277,10 +294,10 @@ func TestCheckTellsABoundedNumberOfProblems(t *testing.T) {
 func TestRepairOfRowsThatMayNotBe(t *testing.T) {
 	o, x := Options{Dir: "data", FS: vfs.NewMem(), Now: func() time.Time { return time.Unix(200, 0) }}, newExhibit()
 	spoilt(t, o, x, func(x *exhibit) {
-		x.set(nameKey("sound"), []byte("1"))
-		x.set(nameKey(""), []byte("2"))
-		x.set(nameKey(strings.Repeat("n", MaxRowName+1)), []byte("3"))
-		x.set(nameKey("large"), make([]byte, MaxRowValue+1))
+		x.set(layout.NamedKey("sound"), []byte("1"))
+		x.set(layout.NamedKey(""), []byte("2"))
+		x.set(layout.NamedKey(strings.Repeat("n", layout.MaxRowName+1)), []byte("3"))
+		x.set(layout.NamedKey("large"), make([]byte, layout.MaxRowValue+1))
 	})
 	r, err := Repair(t.Context(), o, CheckOptions{})
 	if err != nil || len(r.Problems) != 3 || !strings.Contains(r.Problems[1], `row "large": a value has at most`) {

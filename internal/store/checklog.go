@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -11,12 +12,12 @@ import (
 // log checks that every stored event is whole and has all that it should have.
 func (c *checker) log(ctx context.Context) error {
 	w := newProver(c.opt.Verifier, func(p proven) error { return c.entry(p) })
-	err := c.each(ctx, tableLog, func(key, value []byte) error {
+	err := c.each(ctx, layout.TableLog, func(key, value []byte) error {
 		if len(key) != 9 {
 			c.problem("log: key of %d bytes", len(key))
 			return nil
 		}
-		return w.take(Seq(binary.BigEndian.Uint64(key[1:])), value)
+		return w.take(layout.Seq(binary.BigEndian.Uint64(key[1:])), value)
 	})
 	if err != nil {
 		return err
@@ -32,44 +33,44 @@ func (c *checker) entry(p proven) error {
 	if p.Event == nil {
 		return nil
 	}
-	if p.Seq == 0 || p.Seq > c.counters.head {
-		c.problem("entry %d: head is %d", p.Seq, c.counters.head)
+	if p.Seq == 0 || p.Seq > c.counters.Head {
+		c.problem("entry %d: head is %d", p.Seq, c.counters.Head)
 	}
 	c.report.Events++
 	c.sum += p.Seq
 	if c.opt.Progress != nil && c.report.Events%1000 == 0 {
-		c.opt.Progress(c.report.Events, c.counters.events)
+		c.opt.Progress(c.report.Events, c.counters.Events)
 	}
 	return c.stored(p.Seq, p.Event)
 }
 
-func (c *checker) stored(seq Seq, e *nostr.Event) error {
-	r := rowOf(e, seq)
-	if err := c.expect(keyID(tableID, e.ID), appendIDRow(nil, e.CreatedAt, r), "id row of %s", e.ID); err != nil {
+func (c *checker) stored(seq layout.Seq, e *nostr.Event) error {
+	r := layout.RowOf(e, seq)
+	if err := c.expect(layout.IDKey(layout.TableID, e.ID), layout.AppendIDRow(nil, e.CreatedAt, r), "id row of %s", e.ID); err != nil {
 		return err
 	}
 	if e.Kind == nip34.KindRepository {
 		c.announced++
 	}
-	if r.expiration != noExpiration {
+	if r.Expiration != layout.NoExpiration {
 		c.expiring++
-		if err := c.expect(timedKey(tableExpiry, r.expiration, e.ID), nil, "expiration of %s", e.ID); err != nil {
+		if err := c.expect(layout.TimedKey(layout.TableExpiry, r.Expiration, e.ID), nil, "expiration of %s", e.ID); err != nil {
 			return err
 		}
 	}
 	if err := c.rules(seq, e); err != nil {
 		return err
 	}
-	value := r.append(make([]byte, 0, maxRow))
-	return factsOf(e).eachRow(func(p []byte, of cases) error {
+	value := r.Append(make([]byte, 0, layout.MaxRow))
+	return layout.FactsOf(e).EachRow(func(p []byte, of layout.Cases) error {
 		c.report.Rows++
 		table := p[0]
-		return c.expect(appendOrder(p, e.CreatedAt, e.ID), of.append(value), "row %q of %s", table, e.ID)
+		return c.expect(layout.AppendOrder(p, e.CreatedAt, e.ID), of.Append(value), "row %q of %s", table, e.ID)
 	})
 }
 
 // rules checks that a stored event is one that may be stored: not deleted, the newest of its address.
-func (c *checker) rules(seq Seq, e *nostr.Event) error {
+func (c *checker) rules(seq layout.Seq, e *nostr.Event) error {
 	out, err := isDeleted(c.reader, e)
 	if err != nil {
 		return err
@@ -91,11 +92,11 @@ func (c *checker) rules(seq Seq, e *nostr.Event) error {
 		return nil
 	}
 	c.replaceable++
-	s, ok, err := c.slot(hashOf(address))
+	s, ok, err := c.slot(layout.HashOf(address))
 	if err != nil {
 		return err
 	}
-	if !ok || s.state != slotLive || s.id != e.ID || s.seq != seq || s.time != e.CreatedAt {
+	if !ok || s.State != layout.SlotLive || s.ID != e.ID || s.Seq != seq || s.Time != e.CreatedAt {
 		c.problem("%s is stored and not the newest of its address", e.ID)
 	}
 	return nil
@@ -108,11 +109,11 @@ func (c *checker) vanishes(e *nostr.Event) (leaving bool, err error) {
 		return false, err
 	}
 	if gone {
-		p, ok, err := c.purge(ReasonVanished, whose)
+		p, ok, err := c.purge(layout.ReasonVanished, whose)
 		if err != nil {
 			return false, err
 		}
-		if !ok || p.until < e.CreatedAt {
+		if !ok || p.Until < e.CreatedAt {
 			c.problem("%s is stored and %s has vanished", e.ID, whose)
 		}
 		return true, nil
@@ -122,7 +123,7 @@ func (c *checker) vanishes(e *nostr.Event) (leaving bool, err error) {
 	}
 	if req, ok, err := c.vanished(e.PubKey); err != nil {
 		return false, err
-	} else if !ok || req != (vanishing{e.CreatedAt, e.ID}) {
+	} else if !ok || req != (layout.Vanishing{Until: e.CreatedAt, ID: e.ID}) {
 		c.problem("request to vanish %s does not count", e.ID)
 	} else {
 		c.newest[e.PubKey] = true
@@ -136,13 +137,13 @@ func (c *checker) done(e *nostr.Event) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	key := unfinishedKey(e.PubKey, at.seq)
+	key := layout.UnfinishedKey(e.PubKey, at.Seq)
 	v, ok, err := get(c.r, key)
 	if err != nil || !ok {
 		return len(e.Tags), err
 	}
-	u, _, err := parseUnfinished(key, v)
-	return min(u.next, len(e.Tags)), err
+	u, _, err := layout.ParseUnfinished(key, v)
+	return min(u.Next, len(e.Tags)), err
 }
 
 // deletion checks that a stored deletion left its marks, as far as it is done and its author had any left.
@@ -157,20 +158,20 @@ func (c *checker) deletion(e *nostr.Event) error {
 	}
 	for _, t := range e.Tags[:done] {
 		if id, err := nostr.ParseID(t.Value()); err == nil && t.Name() == "e" {
-			at, ok, err := c.markAt(deletedIDKey(id, e.PubKey))
+			at, ok, err := c.markAt(layout.DeletedIDKey(id, e.PubKey))
 			if err != nil {
 				return err
 			}
-			if !ok && !m.refused || ok && at.time < e.CreatedAt {
+			if !ok && !m.Refused || ok && at.Time < e.CreatedAt {
 				c.problem("mark of deletion %s for an id: missing", e.ID)
 			}
 		}
 		if a, err := nip34.ParseAddress(t.Value()); err == nil && t.Name() == "a" && a.PubKey == e.PubKey {
-			at, ok, err := c.markAt(keyHash(tableDeletedAddress, hashOf(a.String())))
+			at, ok, err := c.markAt(layout.HashKey(layout.TableDeletedAddress, layout.HashOf(a.String())))
 			if err != nil {
 				return err
 			}
-			if !ok && !m.refused || ok && at.time < e.CreatedAt {
+			if !ok && !m.Refused || ok && at.Time < e.CreatedAt {
 				c.problem("mark of deletion %s for an address: missing", e.ID)
 			}
 		}

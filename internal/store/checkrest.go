@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -11,13 +12,13 @@ import (
 
 // records checks that what is remembered is not stored, and has its rows.
 func (c *checker) records(ctx context.Context) error {
-	err := c.each(ctx, tableRecord, func(key, value []byte) error {
+	err := c.each(ctx, layout.TableRecord, func(key, value []byte) error {
 		if len(key) != 33 {
 			c.problem("record: key of %d bytes", len(key))
 			return nil
 		}
 		id := nostr.ID(key[1:])
-		r, err := parseRecord(id, value)
+		r, err := layout.ParseRecord(id, value)
 		if err != nil {
 			c.problem("%v", err)
 			return nil
@@ -30,54 +31,54 @@ func (c *checker) records(ctx context.Context) error {
 	if c.found.records != c.report.Waiting {
 		c.problem("records of what waits: %d there, %d expected", c.found.records, c.report.Waiting)
 	}
-	return c.rowCount(ctx, flagBit, c.report.RememberedRows+c.found.rows, "flagged rows")
+	return c.rowCount(ctx, layout.FlagBit, c.report.RememberedRows+c.found.rows, "flagged rows")
 }
 
-func (c *checker) remembered(r record) error {
-	if _, _, stored, err := c.lookup(r.id); err != nil {
+func (c *checker) remembered(r layout.Record) error {
+	if _, _, stored, err := c.lookup(r.ID); err != nil {
 		return err
 	} else if stored {
-		c.problem("%s is stored and remembered", r.id)
+		c.problem("%s is stored and remembered", r.ID)
 	}
-	if r.due != 0 {
+	if r.Due != 0 {
 		c.queued++
-		if err := c.expect(timedKey(tableQueue, r.due, r.id), nil, "place of %s in the queue", r.id); err != nil {
+		if err := c.expect(layout.TimedKey(layout.TableQueue, r.Due, r.ID), nil, "place of %s in the queue", r.ID); err != nil {
 			return err
 		}
 	}
 	rows := &c.report.RememberedRows
-	if r.why == policy.Wait {
+	if r.Why == policy.Wait {
 		c.found.records++
 		rows = &c.found.rows
-		if err := c.expect(keyID(tableWait, r.id), nil, "wait of %s", r.id); err != nil {
+		if err := c.expect(layout.IDKey(layout.TableWait, r.ID), nil, "wait of %s", r.ID); err != nil {
 			return err
 		}
 	} else {
 		c.report.Remembered++
 	}
-	if r.why == policy.Unused {
-		m := c.ages[r.author]
-		m.aged++
-		c.ages[r.author] = m
+	if r.Why == policy.Unused {
+		m := c.ages[r.Author]
+		m.Aged++
+		c.ages[r.Author] = m
 	}
-	value := r.row().append(make([]byte, 0, maxRow))
-	return r.eachRow(func(p []byte, of cases) error {
+	value := r.Row().Append(make([]byte, 0, layout.MaxRow))
+	return r.EachRow(func(p []byte, of layout.Cases) error {
 		*rows++
-		return c.expect(appendOrder(flagged(p), r.time, r.id), of.append(value), "flagged row %q of %s", p[0], r.id)
+		return c.expect(layout.AppendOrder(layout.Flagged(p), r.Time, r.ID), of.Append(value), "flagged row %q of %s", p[0], r.ID)
 	})
 }
 
 func (c *checker) queue(ctx context.Context) error {
-	return c.tableCount(ctx, tableQueue, c.queued, "places in the queue")
+	return c.tableCount(ctx, layout.TableQueue, c.queued, "places in the queue")
 }
 
 func (c *checker) slots(ctx context.Context) error {
 	var live int64
-	err := c.each(ctx, tableSlot, func(_, value []byte) error {
-		s, err := parseSlot(value)
+	err := c.each(ctx, layout.TableSlot, func(_, value []byte) error {
+		s, err := layout.ParseSlot(value)
 		if err != nil {
 			c.problem("%v", err)
-		} else if s.state == slotLive {
+		} else if s.State == layout.SlotLive {
 			live++
 		}
 		return nil
@@ -91,14 +92,14 @@ func (c *checker) slots(ctx context.Context) error {
 // announcements checks the list by d: every entry leads to a stored announcement with that d, and there are as many.
 func (c *checker) announcements(ctx context.Context) error {
 	var n int64
-	err := c.each(ctx, tableAnnouncement, func(key, value []byte) error {
+	err := c.each(ctx, layout.TableAnnouncement, func(key, value []byte) error {
 		n++
-		if len(key) != 1+hashLen+8 || len(value) != 8 {
-			c.problem("announcement list: %v", errCorrupt)
+		if len(key) != 1+layout.HashLen+8 || len(value) != 8 {
+			c.problem("announcement list: %v", layout.ErrCorrupt)
 			return nil
 		}
-		seq := Seq(binary.BigEndian.Uint64(value))
-		v, ok, err := get(c.r, logKey(seq))
+		seq := layout.Seq(binary.BigEndian.Uint64(value))
+		v, ok, err := get(c.r, layout.LogKey(seq))
 		if err != nil {
 			return err
 		}
@@ -106,8 +107,8 @@ func (c *checker) announcements(ctx context.Context) error {
 			c.problem("announcement list: entry %d is not there", seq)
 			return nil
 		}
-		e, err := addedEntry(seq, v)
-		if err == nil && (e.Event.Kind != nip34.KindRepository || hashOf(e.Event.Tags.D()) != hash(key[1:1+hashLen])) {
+		e, err := layout.AddedEntry(seq, v)
+		if err == nil && (e.Event.Kind != nip34.KindRepository || layout.HashOf(e.Event.Tags.D()) != layout.Hash(key[1:1+layout.HashLen])) {
 			c.problem("announcement list: entry %d does not belong there", seq)
 		}
 		return nil
@@ -120,13 +121,13 @@ func (c *checker) announcements(ctx context.Context) error {
 
 // requests checks that what keeps an author's events away is a request that is stored.
 func (c *checker) requests(ctx context.Context) error {
-	return c.each(ctx, tableVanished, func(key, value []byte) error {
+	return c.each(ctx, layout.TableVanished, func(key, value []byte) error {
 		if len(key) != 1+32 {
 			c.problem("request to vanish: key of %d bytes", len(key))
 			return nil
 		}
 		author := nostr.PubKey(key[1:])
-		if _, err := parseVanishing(value); err != nil {
+		if _, err := layout.ParseVanishing(value); err != nil {
 			c.problem("%v", err)
 		} else if !c.newest[author] {
 			c.problem("the request of %s to vanish is not there", author)
@@ -137,14 +138,14 @@ func (c *checker) requests(ctx context.Context) error {
 
 // purges checks that removals under way can go on.
 func (c *checker) purges(ctx context.Context) error {
-	return c.each(ctx, tablePurge, func(key, value []byte) error {
-		if p, err := parsePurge(key, value); err != nil {
+	return c.each(ctx, layout.TablePurge, func(key, value []byte) error {
+		if p, err := layout.ParsePurge(key, value); err != nil {
 			c.problem("%v", err)
-		} else if p.why == ReasonVanished {
-			if req, ok, err := c.vanished(p.author); err != nil {
+		} else if p.Why == layout.ReasonVanished {
+			if req, ok, err := c.vanished(p.Author); err != nil {
 				return err
-			} else if !ok || req.until != p.until {
-				c.problem("events of %s are being removed and there is no such request", p.author)
+			} else if !ok || req.Until != p.Until {
+				c.problem("events of %s are being removed and there is no such request", p.Author)
 			}
 		}
 		return nil
@@ -153,18 +154,18 @@ func (c *checker) purges(ctx context.Context) error {
 
 // deletions checks that what is left of deletions can be done.
 func (c *checker) deletions(ctx context.Context) error {
-	return c.each(ctx, tableUnfinished, func(key, value []byte) error {
-		u, seq, err := parseUnfinished(key, value)
+	return c.each(ctx, layout.TableUnfinished, func(key, value []byte) error {
+		u, seq, err := layout.ParseUnfinished(key, value)
 		if err != nil {
 			c.problem("%v", err)
 			return nil
 		}
-		_, at, ok, err := c.lookup(u.id)
+		_, at, ok, err := c.lookup(u.ID)
 		if err != nil {
 			return err
 		}
-		if !ok || at.seq != seq || at.kind != nostr.KindDeletion {
-			c.problem("what %s deletes is being removed and there is no such deletion", u.id)
+		if !ok || at.Seq != seq || at.Kind != nostr.KindDeletion {
+			c.problem("what %s deletes is being removed and there is no such deletion", u.ID)
 		}
 		return nil
 	})
@@ -173,39 +174,39 @@ func (c *checker) deletions(ctx context.Context) error {
 // unused checks that the deletions that have removed nothing age, and that their authors' are counted; and that marks can be read.
 func (c *checker) unused(ctx context.Context) error {
 	var n int64
-	err := c.each(ctx, tableUnused, func(key, value []byte) error {
-		u, err := parseUnused(key, value)
+	err := c.each(ctx, layout.TableUnused, func(key, value []byte) error {
+		u, err := layout.ParseUnused(key, value)
 		if err != nil {
 			c.problem("%v", err)
 			return nil
 		}
-		m := c.ages[u.author]
-		m.unused++
-		c.ages[u.author] = m
+		m := c.ages[u.Author]
+		m.Unused++
+		c.ages[u.Author] = m
 		n++
-		if err := c.expect(keyID(tableUnusedDue, u.id), key[1:9], "when %s ages", u.id); err != nil {
+		if err := c.expect(layout.IDKey(layout.TableUnusedDue, u.ID), key[1:9], "when %s ages", u.ID); err != nil {
 			return err
 		}
-		_, at, ok, err := c.lookup(u.id)
+		_, at, ok, err := c.lookup(u.ID)
 		if err != nil || !ok {
-			c.problem("%s ages and is not there", u.id)
+			c.problem("%s ages and is not there", u.ID)
 			return err
 		}
-		e, err := c.event(at.seq)
-		if err == nil && (e.Kind != nostr.KindDeletion || e.PubKey != u.author) {
-			c.problem("%s ages and is no deletion by %s", u.id, u.author)
+		e, err := c.event(at.Seq)
+		if err == nil && (e.Kind != nostr.KindDeletion || e.PubKey != u.Author) {
+			c.problem("%s ages and is no deletion by %s", u.ID, u.Author)
 		}
 		return err
 	})
 	if err == nil {
-		err = c.tableCount(ctx, tableUnusedDue, n, "deletions that age")
+		err = c.tableCount(ctx, layout.TableUnusedDue, n, "deletions that age")
 	}
-	for _, table := range []byte{tableDeletedID, tableDeletedAddress} {
+	for _, table := range []byte{layout.TableDeletedID, layout.TableDeletedAddress} {
 		if err != nil {
 			return err
 		}
 		err = c.each(ctx, table, func(key, value []byte) error {
-			if _, err := parseMark(key, value); err != nil {
+			if _, err := layout.ParseDeletionMark(key, value); err != nil {
 				c.problem("%v", err)
 			}
 			return nil
@@ -214,15 +215,15 @@ func (c *checker) unused(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.each(ctx, tableMarks, func(key, value []byte) error {
-		m, err := parseMarks(value)
+	err = c.each(ctx, layout.TableMarks, func(key, value []byte) error {
+		m, err := layout.ParseMarkCount(value)
 		if err != nil || len(key) != 1+32 {
-			c.problem("number of marks: %v", errCorrupt)
+			c.problem("number of marks: %v", layout.ErrCorrupt)
 			return nil
 		}
 		author := nostr.PubKey(key[1:])
-		if have := c.ages[author]; have.unused != m.unused || have.aged != m.aged {
-			c.problem("unused deletions of %s: %d and %d are counted, %d and %d there", author, m.unused, m.aged, have.unused, have.aged)
+		if have := c.ages[author]; have.Unused != m.Unused || have.Aged != m.Aged {
+			c.problem("unused deletions of %s: %d and %d are counted, %d and %d there", author, m.Unused, m.Aged, have.Unused, have.Aged)
 		}
 		delete(c.ages, author)
 		return nil
@@ -235,9 +236,9 @@ func (c *checker) unused(ctx context.Context) error {
 
 // named checks that rows are such as could be set.
 func (c *checker) named(ctx context.Context) error {
-	return c.each(ctx, tableRow, func(key, value []byte) error {
+	return c.each(ctx, layout.TableRow, func(key, value []byte) error {
 		c.report.Named++
-		if err := badRow(string(key[1:]), len(value)); err != nil {
+		if err := layout.BadRow(string(key[1:]), len(value)); err != nil {
 			c.problem("%v", err)
 		}
 		return nil
@@ -253,8 +254,8 @@ func (c *checker) aside(ctx context.Context) error {
 		}
 		return nil
 	})
-	err := c.each(ctx, tableAside, func(key, value []byte) error {
-		_, seq, ok := parseAsideKey(key)
+	err := c.each(ctx, layout.TableAside, func(key, value []byte) error {
+		_, seq, ok := layout.ParseAsideKey(key)
 		if !ok {
 			c.problem("what is put aside: key of %d bytes", len(key))
 			return nil
@@ -268,7 +269,7 @@ func (c *checker) aside(ctx context.Context) error {
 }
 
 func (c *checker) expiries(ctx context.Context) error {
-	return c.tableCount(ctx, tableExpiry, c.expiring, "expirations")
+	return c.tableCount(ctx, layout.TableExpiry, c.expiring, "expirations")
 }
 
 func (c *checker) counts(context.Context) error {
@@ -276,13 +277,13 @@ func (c *checker) counts(context.Context) error {
 		name       string
 		have, want int64
 	}{
-		{"events", c.counters.events, c.report.Events},
-		{"repositories", c.counters.repositories, c.announced},
-		{"remembered", c.counters.flagged, c.report.Remembered},
-		{"remembered rows", c.counters.flaggedRows, c.report.RememberedRows},
-		{"numbers", int64(c.counters.seqs), int64(c.sum)},
-		{"waiting", c.counters.waiting, c.report.Waiting},
-		{"bytes that wait", c.counters.waitingBytes, c.found.bytes},
+		{"events", c.counters.Events, c.report.Events},
+		{"repositories", c.counters.Repositories, c.announced},
+		{"remembered", c.counters.Flagged, c.report.Remembered},
+		{"remembered rows", c.counters.FlaggedRows, c.report.RememberedRows},
+		{"numbers", int64(c.counters.Seqs), int64(c.sum)},
+		{"waiting", c.counters.Waiting, c.report.Waiting},
+		{"bytes that wait", c.counters.WaitingBytes, c.found.bytes},
 	} {
 		if n.have != n.want {
 			c.problem("counter of %s: %d, counted %d", n.name, n.have, n.want)

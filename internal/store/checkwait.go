@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -18,13 +19,13 @@ type waitCounts struct {
 // waits checks that every event that waits is whole, may wait, and has all that it should have, and that there is nothing besides.
 func (c *checker) waits(ctx context.Context) error {
 	w := newProver(c.opt.Verifier, func(p proven) error { return c.wait(p) })
-	err := c.each(ctx, tableWaiting, func(key, value []byte) error {
+	err := c.each(ctx, layout.TableWaiting, func(key, value []byte) error {
 		if len(key) != 9 {
 			c.problem("what waits: key of %d bytes", len(key))
 			return nil
 		}
-		c.found.bytes += int64(len(value) - logHeader)
-		return w.take(Seq(binary.BigEndian.Uint64(key[1:])), value)
+		c.found.bytes += int64(len(value) - layout.LogHeader)
+		return w.take(layout.Seq(binary.BigEndian.Uint64(key[1:])), value)
 	})
 	if err != nil {
 		return err
@@ -33,8 +34,8 @@ func (c *checker) waits(ctx context.Context) error {
 		return err
 	}
 	for table, want := range map[byte]int64{
-		tableWait: c.report.Waiting, tableWaitOver: c.report.Waiting, tableWaitAuthor: c.report.Waiting,
-		tableWaitSlot: c.found.slots, tableWaitRepository: c.found.repositories,
+		layout.TableWait: c.report.Waiting, layout.TableWaitOver: c.report.Waiting, layout.TableWaitAuthor: c.report.Waiting,
+		layout.TableWaitSlot: c.found.slots, layout.TableWaitRepository: c.found.repositories,
 	} {
 		if err := c.tableCount(ctx, table, want, "rows of what waits"); err != nil {
 			return err
@@ -50,8 +51,8 @@ func (c *checker) wait(p proven) error {
 	if p.Event == nil {
 		return nil
 	}
-	if p.Seq == 0 || p.Seq > c.counters.head {
-		c.problem("event that waits %d: head is %d", p.Seq, c.counters.head)
+	if p.Seq == 0 || p.Seq > c.counters.Head {
+		c.problem("event that waits %d: head is %d", p.Seq, c.counters.Head)
 	}
 	c.report.Waiting++
 	e := p.Event
@@ -62,31 +63,31 @@ func (c *checker) wait(p proven) error {
 	if err != nil {
 		return err
 	}
-	if !ok || row.seq != p.Seq {
+	if !ok || row.Seq != p.Seq {
 		c.problem("wait of %s: wrong", e.ID)
 		return nil
 	}
-	if at, ok := e.Expiration(); ok && row.until > at {
+	if at, ok := e.Expiration(); ok && row.Until > at {
 		c.problem("%s waits for longer than it lasts", e.ID)
 	}
-	if err := c.expect(timedKey(tableWaitOver, row.until, e.ID), nil, "end of the wait of %s", e.ID); err != nil {
+	if err := c.expect(layout.TimedKey(layout.TableWaitOver, row.Until, e.ID), nil, "end of the wait of %s", e.ID); err != nil {
 		return err
 	}
-	if err := c.expect(waitAuthorKey(e.PubKey, p.Seq), nil, "%s among what waits of its author", e.ID); err != nil {
+	if err := c.expect(layout.WaitAuthorKey(e.PubKey, p.Seq), nil, "%s among what waits of its author", e.ID); err != nil {
 		return err
 	}
-	if err := c.expect(keyID(tableRecord, e.ID), nil, "record of %s, which waits", e.ID); err != nil {
+	if err := c.expect(layout.IDKey(layout.TableRecord, e.ID), nil, "record of %s, which waits", e.ID); err != nil {
 		return err
 	}
 	if e.Kind == nip34.KindRepository {
 		c.found.repositories++
-		if err := c.expect(waitRepositoryKey(hashOf(e.Tags.D()), p.Seq), nil, "%s among the announcements that wait", e.ID); err != nil {
+		if err := c.expect(layout.WaitRepositoryKey(layout.HashOf(e.Tags.D()), p.Seq), nil, "%s among the announcements that wait", e.ID); err != nil {
 			return err
 		}
 	}
 	if address := e.Address(); address != "" {
 		c.found.slots++
-		return c.expect(keyHash(tableWaitSlot, hashOf(address)), appendStamp(nil, e.Stamp()), "%s as the version that waits", e.ID)
+		return c.expect(layout.HashKey(layout.TableWaitSlot, layout.HashOf(address)), layout.AppendStamp(nil, e.Stamp()), "%s as the version that waits", e.ID)
 	}
 	return nil
 }
@@ -110,7 +111,7 @@ func (c *checker) mayWait(e *nostr.Event) error {
 // isVanishedAuthors looks for a request to vanish of the event's author that is as new as the event or newer.
 func isVanishedAuthors(r reader, e *nostr.Event) (policy.Outcome, error) {
 	req, ok, err := r.vanished(e.PubKey)
-	if err != nil || !ok || e.CreatedAt > req.until {
+	if err != nil || !ok || e.CreatedAt > req.Until {
 		return policy.Accept, err
 	}
 	return policy.Vanished, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -18,47 +19,53 @@ import (
 // TestCheckFindsWhatIsWrongWithWaits: whatever does not agree with the events that wait is found, and named.
 func TestCheckFindsWhatIsWrongWithWaits(t *testing.T) {
 	waits := made(2, 200, nip34.KindRepository, nostr.Tag{"d", "w"}, nostr.Tag{"expiration", "99999999999"})
-	row := keyID(tableWait, waits.ID)
-	at := func(x *exhibit) waitRow { w, _ := parseWaitRow(x.get(row)); return w }
+	row := layout.IDKey(layout.TableWait, waits.ID)
+	at := func(x *exhibit) layout.WaitRow { w, _ := layout.ParseWaitRow(x.get(row)); return w }
 	for _, c := range []struct {
 		name  string
 		spoil func(x *exhibit)
 		want  string
 	}{
 		{"nothing", func(*exhibit) {}, ""},
-		{"a key", func(x *exhibit) { x.set([]byte{tableWaiting, 1}, []byte{0, 0}) }, "what waits: key of 2 bytes"},
-		{"past the head", func(x *exhibit) { x.b.counters.head = 2 }, "head is 2"},
+		{"a key", func(x *exhibit) { x.set([]byte{layout.TableWaiting, 1}, []byte{0, 0}) }, "what waits: key of 2 bytes"},
+		{"past the head", func(x *exhibit) { x.b.counters.Head = 2 }, "head is 2"},
 		{"another text", func(x *exhibit) {
-			k := waitingKey(at(x).seq)
+			k := layout.WaitingKey(at(x).Seq)
 			x.set(k, bytes.Replace(x.get(k), []byte(`"content":"c"`), []byte(`"content":"d"`), 1))
 		}, nostr.ErrID.Error()},
-		{"the event is gone", func(x *exhibit) { x.drop(waitingKey(at(x).seq)) }, "rows of what waits: 1 there, 0 expected"},
+		{"the event is gone", func(x *exhibit) { x.drop(layout.WaitingKey(at(x).Seq)) }, "rows of what waits: 1 there, 0 expected"},
 		{"its row is gone", func(x *exhibit) { x.drop(row) }, "wait of " + waits.ID.String() + ": wrong"},
 		{"its row names another entry", func(x *exhibit) { x.change(row, func(v []byte) { v[7]++ }) }, "wait of " + waits.ID.String() + ": wrong"},
 		{"it waits for too long", func(x *exhibit) { x.change(row, func(v []byte) { v[16] = 1 }) }, "waits for longer than it lasts"},
-		{"its end is missing", func(x *exhibit) { x.drop(timedKey(tableWaitOver, 260, waits.ID)) }, "end of the wait of "},
-		{"an end of nothing", func(x *exhibit) { x.set(timedKey(tableWaitOver, 5, nostr.ID{1}), nil) }, "rows of what waits: 2 there, 1 expected"},
-		{"not its author's", func(x *exhibit) { x.drop(waitAuthorKey(waits.PubKey, at(x).seq)) }, "among what waits of its author: missing"},
-		{"not announced", func(x *exhibit) { x.drop(waitRepositoryKey(hashOf("w"), at(x).seq)) }, "among the announcements that wait: missing"},
-		{"not in its slot", func(x *exhibit) { x.change(keyHash(tableWaitSlot, hashOf(waits.Address())), flipLast) }, "as the version that waits: wrong"},
-		{"a slot of nothing", func(x *exhibit) { x.set(keyHash(tableWaitSlot, hashOf("x")), appendStamp(nil, waits.Stamp())) }, "rows of what waits: 2 there, 1 expected"},
-		{"unknown", func(x *exhibit) { x.drop(keyID(tableRecord, waits.ID)) }, "record of " + waits.ID.String() + ", which waits: missing"},
+		{"its end is missing", func(x *exhibit) { x.drop(layout.TimedKey(layout.TableWaitOver, 260, waits.ID)) }, "end of the wait of "},
+		{"an end of nothing", func(x *exhibit) { x.set(layout.TimedKey(layout.TableWaitOver, 5, nostr.ID{1}), nil) }, "rows of what waits: 2 there, 1 expected"},
+		{"not its author's", func(x *exhibit) { x.drop(layout.WaitAuthorKey(waits.PubKey, at(x).Seq)) }, "among what waits of its author: missing"},
+		{"not announced", func(x *exhibit) { x.drop(layout.WaitRepositoryKey(layout.HashOf("w"), at(x).Seq)) }, "among the announcements that wait: missing"},
+		{"not in its slot", func(x *exhibit) {
+			x.change(layout.HashKey(layout.TableWaitSlot, layout.HashOf(waits.Address())), flipLast)
+		}, "as the version that waits: wrong"},
+		{"a slot of nothing", func(x *exhibit) {
+			x.set(layout.HashKey(layout.TableWaitSlot, layout.HashOf("x")), layout.AppendStamp(nil, waits.Stamp()))
+		}, "rows of what waits: 2 there, 1 expected"},
+		{"unknown", func(x *exhibit) { x.drop(layout.IDKey(layout.TableRecord, waits.ID)) }, "record of " + waits.ID.String() + ", which waits: missing"},
 		{"known and not there", func(x *exhibit) {
-			x.set(keyID(tableRecord, x.issue.ID), record{facts: factsOf(x.issue).kept(), why: policy.Wait}.append(nil))
+			x.set(layout.IDKey(layout.TableRecord, x.issue.ID), layout.Record{Facts: layout.FactsOf(x.issue).Kept(), Why: policy.Wait}.Append(nil))
 		}, "wait of " + newExhibit().issue.ID.String() + ": missing"},
 		{"deleted", func(x *exhibit) {
-			x.set(deletedIDKey(waits.ID, waits.PubKey), binary.BigEndian.AppendUint64(nil, 300))
+			x.set(layout.DeletedIDKey(waits.ID, waits.PubKey), binary.BigEndian.AppendUint64(nil, 300))
 		}, "waits and is deleted"},
-		{"vanished", func(x *exhibit) { x.set(vanishedKey(waits.PubKey), vanishing{300, nostr.ID{}}.append(nil)) }, "waits and is of an author who vanished"},
+		{"vanished", func(x *exhibit) {
+			x.set(layout.VanishedKey(waits.PubKey), layout.Vanishing{Until: 300, ID: nostr.ID{}}.Append(nil))
+		}, "waits and is of an author who vanished"},
 		{"superseded", func(x *exhibit) {
-			x.set(keyHash(tableSlot, hashOf(waits.Address())), slot{state: slotGone, time: 300, id: nostr.ID{1}}.append(nil))
+			x.set(layout.HashKey(layout.TableSlot, layout.HashOf(waits.Address())), layout.Slot{State: layout.SlotGone, Time: 300, ID: nostr.ID{1}}.Append(nil))
 		}, "waits and is superseded"},
-		{"counter", func(x *exhibit) { x.b.counters.waiting++ }, "counter of waiting: 2, counted 1"},
-		{"counter of bytes", func(x *exhibit) { x.b.counters.waitingBytes-- }, "counter of bytes that wait: "},
+		{"counter", func(x *exhibit) { x.b.counters.Waiting++ }, "counter of waiting: 2, counted 1"},
+		{"counter of bytes", func(x *exhibit) { x.b.counters.WaitingBytes-- }, "counter of bytes that wait: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := spoilt(t, Options{Dir: "data", FS: vfs.NewMem()}, newExhibit(), func(x *exhibit) {
-				if out, err := x.b.Wait(waits, Wait{Came: 200, Until: 260}); out != policy.Wait || err != nil {
+				if out, err := x.b.Wait(waits, layout.Wait{Came: 200, Until: 260}); out != policy.Wait || err != nil {
 					t.Fatal(out, err)
 				}
 				c.spoil(x)
@@ -86,13 +93,13 @@ func TestOldFormats(t *testing.T) {
 		}
 		x.fill(t, s)
 		want := s.cur.counters
-		c := want.append(nil)
+		c := want.Append(nil)
 		SetFormat(s, format)
 		s.failed = ErrFailed // so that Close signs nothing
 		if format == 2 {
 			c = c[:len(c)-16]
 		}
-		if err := s.db.Set(keyMeta(metaCounters), c, pebble.Sync); err != nil {
+		if err := s.db.Set(layout.MetaKey(layout.MetaCounters), c, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {
@@ -109,7 +116,7 @@ func TestOldFormats(t *testing.T) {
 		if got := s.cur.counters; got != want {
 			t.Errorf("format %d, repaired %v: %+v, want %+v", format, repair, got, want)
 		}
-		if v, _, _ := get(s.db, keyMeta(metaFormat)); binary.BigEndian.Uint32(v) != formatVersion {
+		if v, _, _ := get(s.db, layout.MetaKey(layout.MetaFormat)); binary.BigEndian.Uint32(v) != layout.FormatVersion {
 			t.Errorf("still of format %d", binary.BigEndian.Uint32(v))
 		}
 		if err := s.Close(); err != nil {

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/graspd/graspd/internal/layout"
 )
 
 // Copy makes a copy of the store in dir, which must not be there, while the store is written and read. It has
@@ -42,7 +44,7 @@ func (s *Store) Copy(dir string) error {
 const copyTries = 3
 
 // copyOnce makes a copy that can be opened and has everything up to there, or leaves nothing.
-func (s *Store) copyOnce(dir string, head Seq) error {
+func (s *Store) copyOnce(dir string, head layout.Seq) error {
 	if err := s.db.Checkpoint(dir); err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func writeFile(fsys vfs.FS, path string, b []byte) error {
 }
 
 // opens checks that the copy can be opened and has everything up to there.
-func (s *Store) opens(head Seq) error {
+func (s *Store) opens(head layout.Seq) error {
 	if err := s.open(); err != nil {
 		return err
 	}

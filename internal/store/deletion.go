@@ -3,33 +3,30 @@ package store
 import (
 	"fmt"
 
-	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// deletable reports whether a deletion has an effect on the kind: not on deletions, nor on requests to vanish.
-func deletable(k nostr.Kind) bool { return k != nostr.KindDeletion && k != nostr.KindVanish }
-
 // deletedUntil is the time up to which the versions of an address are deleted, by a mark that is not over.
-func (r reader) deletedUntil(address hash) (int64, bool, error) {
-	return r.deletion(keyHash(tableDeletedAddress, address))
+func (r reader) deletedUntil(address layout.Hash) (int64, bool, error) {
+	return r.deletion(layout.HashKey(layout.TableDeletedAddress, address))
 }
 
 // deletedID is the time of the author's newest deletion that names the id.
 func (r reader) deletedID(id nostr.ID, author nostr.PubKey) (int64, bool, error) {
-	return r.deletion(deletedIDKey(id, author))
+	return r.deletion(layout.DeletedIDKey(id, author))
 }
 
 func (r reader) deletion(key []byte) (int64, bool, error) {
 	m, ok, err := r.markAt(key)
-	return m.time, ok && !m.over(r.now), err
+	return m.Time, ok && !m.Over(r.now), err
 }
 
 // applyDeletion performs a deletion (NIP-09) and leaves a mark for each thing it names, for what comes later. Only the
 // author's own events are concerned; that is part of the mark of an id and of an address itself. Of a deletion that names many
 // things a part is done at once, and Purge does the rest.
-func (b *Batch) applyDeletion(e *nostr.Event, seq Seq) error {
+func (b *Batch) applyDeletion(e *nostr.Event, seq layout.Seq) error {
 	b.used = false
 	next, _, err := b.deleteNamed(e, 0, b.s.opt.DeleteAtOnce)
 	if err != nil {
@@ -40,7 +37,7 @@ func (b *Batch) applyDeletion(e *nostr.Event, seq Seq) error {
 	}
 	b.steps += 2 * seekCost * (len(e.Tags) - next) // it is who brings the deletion that makes this work
 	b.unfinished++
-	return b.setUnfinished(e.PubKey, seq, unfinished{next, e.CreatedAt, e.ID})
+	return b.setUnfinished(e.PubKey, seq, layout.Unfinished{Next: next, Time: e.CreatedAt, ID: e.ID})
 }
 
 // deleteNamed goes through the tags of a deletion from that one on, until it has done what max of them name, and gives the first that
@@ -83,8 +80,8 @@ func (b *Batch) deleteID(del *nostr.Event, value string) (cost int, err error) {
 		return 0, err
 	}
 	var target *nostr.Event
-	if ok && deletable(row.kind) {
-		if target, err = r.event(row.seq); err != nil {
+	if ok && layout.Deletable(row.Kind) {
+		if target, err = r.event(row.Seq); err != nil {
 			return 0, err
 		}
 		if target.PubKey != del.PubKey {
@@ -95,7 +92,7 @@ func (b *Batch) deleteID(del *nostr.Event, value string) (cost int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := b.mark(deletedIDKey(id, del.PubKey), del, target != nil || waits != nil); err != nil {
+	if err := b.mark(layout.DeletedIDKey(id, del.PubKey), del, target != nil || waits != nil); err != nil {
 		return nameCost, err
 	}
 	if waits != nil {
@@ -104,18 +101,12 @@ func (b *Batch) deleteID(del *nostr.Event, value string) (cost int, err error) {
 	if target == nil {
 		return nameCost, nil
 	}
-	return removalCost + len(target.Tags), b.remove(target, row, ReasonDeleted)
-}
-
-// ownAddress is the hash of an address, if it is one of this author.
-func ownAddress(author nostr.PubKey, value string) (hash, bool) {
-	a, err := nip34.ParseAddress(value)
-	return hashOf(a.String()), err == nil && a.PubKey == author
+	return removalCost + len(target.Tags), b.remove(target, row, layout.ReasonDeleted)
 }
 
 func (b *Batch) deleteAddress(del *nostr.Event, value string) (cost int, err error) {
 	b.steps += seekCost
-	h, ok := ownAddress(del.PubKey, value)
+	h, ok := layout.OwnAddress(del.PubKey, value)
 	if !ok {
 		return 1, nil
 	}
@@ -128,12 +119,12 @@ func (b *Batch) deleteAddress(del *nostr.Event, value string) (cost int, err err
 	if err != nil {
 		return 0, err
 	}
-	here := ok && s.state == slotLive && s.time <= del.CreatedAt
+	here := ok && s.State == layout.SlotLive && s.Time <= del.CreatedAt
 	waits, err := b.waitsAt(h, del.CreatedAt)
 	if err != nil {
 		return 0, err
 	}
-	if err := b.mark(keyHash(tableDeletedAddress, h), del, here || waits != nil); err != nil {
+	if err := b.mark(layout.HashKey(layout.TableDeletedAddress, h), del, here || waits != nil); err != nil {
 		return nameCost, err
 	}
 	if waits != nil {
@@ -145,5 +136,5 @@ func (b *Batch) deleteAddress(del *nostr.Event, value string) (cost int, err err
 	if !here {
 		return max(cost, nameCost), nil
 	}
-	return cost + removalCost, b.Remove(s.id, ReasonDeleted)
+	return cost + removalCost, b.Remove(s.ID, layout.ReasonDeleted)
 }

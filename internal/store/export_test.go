@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -69,7 +70,7 @@ func PairsBy(v *View, f nostr.Filter, flagged bool) (answers [][]Pair, err error
 
 // SetFormat writes another format version.
 func SetFormat(s *Store, n uint32) {
-	if err := s.db.Set(keyMeta(metaFormat), binary.BigEndian.AppendUint32(nil, n), pebble.Sync); err != nil {
+	if err := s.db.Set(layout.MetaKey(layout.MetaFormat), binary.BigEndian.AppendUint32(nil, n), pebble.Sync); err != nil {
 		panic(err)
 	}
 }

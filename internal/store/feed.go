@@ -6,7 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/layout"
 )
 
 // Bounds of the ring of recent entries, and of one answer of Since that has to be read from the log.
@@ -19,14 +19,14 @@ const (
 // ring holds the newest entries of the feed, so that readers that keep up share one parsed event. It is complete after
 // from. Guarded by Store.mu.
 type ring struct {
-	from    Seq // every entry after this one is in entries
-	entries []Entry
+	from    layout.Seq // every entry after this one is in entries
+	entries []layout.Entry
 	bytes   int
 }
 
-func (r *ring) start(head Seq) { r.from = head }
+func (r *ring) start(head layout.Seq) { r.from = head }
 
-func entrySize(e Entry) int {
+func entrySize(e layout.Entry) int {
 	switch {
 	case e.Event != nil:
 		return 2*e.Event.Size() + 512
@@ -36,7 +36,7 @@ func entrySize(e Entry) int {
 	return 128
 }
 
-func (r *ring) push(entries []Entry) {
+func (r *ring) push(entries []layout.Entry) {
 	for _, e := range entries {
 		r.bytes += entrySize(e)
 	}
@@ -45,14 +45,14 @@ func (r *ring) push(entries []Entry) {
 	for r.bytes > ringBytes || len(r.entries)-drop > ringEntries {
 		r.bytes -= entrySize(r.entries[drop])
 		r.from = r.entries[drop].Seq
-		r.entries[drop] = Entry{}
+		r.entries[drop] = layout.Entry{}
 		drop++
 	}
 	r.entries = r.entries[drop:]
 }
 
 // since copies up to limit entries after the given one, and reports whether the ring reaches back that far.
-func (r *ring) since(after Seq, limit int) ([]Entry, bool) {
+func (r *ring) since(after layout.Seq, limit int) ([]layout.Entry, bool) {
 	if after < r.from {
 		return nil, false
 	}
@@ -65,14 +65,14 @@ func (r *ring) since(after Seq, limit int) ([]Entry, bool) {
 		}
 	}
 	tail := r.entries[lo:]
-	return append([]Entry(nil), tail[:min(limit, len(tail))]...), true
+	return append([]layout.Entry(nil), tail[:min(limit, len(tail))]...), true
 }
 
 // Since is the feed: the durable entries after `after`, in order, at most max (fewer where they are large, but at least
 // one). The channel is closed at the next commit that adds an entry; it was taken before the entries were read, so a
 // reader that comes to the end and then waits on it misses nothing. Entries are shared: nobody changes their events.
 // An event that has left the store is skipped; removals are kept only as long as the process lives.
-func (s *Store) Since(after Seq, max int) ([]Entry, <-chan struct{}, error) {
+func (s *Store) Since(after layout.Seq, max int) ([]layout.Entry, <-chan struct{}, error) {
 	s.mu.Lock()
 	changed := s.changed
 	if s.closed {
@@ -96,29 +96,29 @@ func (s *Store) Since(after Seq, max int) ([]Entry, <-chan struct{}, error) {
 }
 
 // readLog merges the log with what waits and with the removals.
-func readLog(r pebble.Reader, after Seq, max int) (entries []Entry, err error) {
-	added, err := tableIter(r, tableLog)
+func readLog(r pebble.Reader, after layout.Seq, max int) (entries []layout.Entry, err error) {
+	added, err := tableIter(r, layout.TableLog)
 	if err != nil {
 		return nil, err
 	}
 	defer closeAfter(added.Close, &err)
-	removed, err := tableIter(r, tableRemoved)
+	removed, err := tableIter(r, layout.TableRemoved)
 	if err != nil {
 		return nil, err
 	}
 	defer closeAfter(removed.Close, &err)
-	waits, err := tableIter(r, tableWaiting)
+	waits, err := tableIter(r, layout.TableWaiting)
 	if err != nil {
 		return nil, err
 	}
 	defer closeAfter(waits.Close, &err)
 	tables := []struct {
 		it    *pebble.Iterator
-		entry func(Seq, []byte) (Entry, error)
-	}{{added, addedEntry}, {removed, removedEntry}, {waits, waitingEntry}}
-	added.SeekGE(logKey(after + 1))
-	removed.SeekGE(removedKey(after + 1))
-	waits.SeekGE(waitingKey(after + 1))
+		entry func(layout.Seq, []byte) (layout.Entry, error)
+	}{{added, layout.AddedEntry}, {removed, layout.RemovedEntry}, {waits, layout.WaitingEntry}}
+	added.SeekGE(layout.LogKey(after + 1))
+	removed.SeekGE(layout.RemovedKey(after + 1))
+	waits.SeekGE(layout.WaitingKey(after + 1))
 	for bytes := 0; len(entries) < max && (bytes == 0 || bytes < sinceBytes); {
 		next := &tables[0]
 		for i := range tables[1:] {
@@ -149,32 +149,9 @@ func tableIter(r pebble.Reader, table byte) (*pebble.Iterator, error) {
 }
 
 // iterSeq is the sequence number under the iterator, 0 at the end.
-func iterSeq(it *pebble.Iterator) Seq {
+func iterSeq(it *pebble.Iterator) layout.Seq {
 	if k := it.Key(); it.Valid() && len(k) == 9 {
-		return Seq(binary.BigEndian.Uint64(k[1:]))
+		return layout.Seq(binary.BigEndian.Uint64(k[1:]))
 	}
 	return 0
-}
-
-func addedEntry(seq Seq, value []byte) (Entry, error) {
-	src, json, err := parseLog(value)
-	if err != nil {
-		return Entry{}, err
-	}
-	e, err := nostr.ParseEvent(json)
-	if err != nil {
-		return Entry{}, fmt.Errorf("entry %d: %w: %w", seq, errCorrupt, err)
-	}
-	return Entry{Seq: seq, Event: e, Source: src}, nil
-}
-
-func waitingEntry(seq Seq, value []byte) (Entry, error) {
-	e, err := addedEntry(seq, value)
-	e.Event, e.Waits = nil, e.Event
-	return e, err
-}
-
-func removedEntry(seq Seq, value []byte) (Entry, error) {
-	id, why, err := parseRemoved(value)
-	return Entry{Seq: seq, Removed: id, Reason: why}, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -15,7 +16,7 @@ import (
 // its id or its address, those that it names, and the deletions and lists of its author. So the next reconciliation
 // fetches them. It forgets at most max and reports whether there may be more, for another call.
 func (b *Batch) ForgetOrphans(e *nostr.Event, max int) (n int, more bool, err error) {
-	if b.counters.flagged == 0 {
+	if b.counters.Flagged == 0 {
 		return 0, false, nil
 	}
 	refs := nip34.References(e)
@@ -34,21 +35,21 @@ func (b *Batch) ForgetOrphans(e *nostr.Event, max int) (n int, more bool, err er
 
 // orphanRanges are where orphans may stand that e ends the wait of, but for those that it names by their id.
 func (b *Batch) orphanRanges(e *nostr.Event, refs nip34.Refs) (ranges []flaggedRange) {
-	buf := make([]byte, 0, maxPrefix)
-	add := func(prefix []byte, at hash) {
-		if p := flagged(prefix); !b.s.sketch.lacks(p) {
+	buf := make([]byte, 0, layout.MaxPrefix)
+	add := func(prefix []byte, at layout.Hash) {
+		if p := layout.Flagged(prefix); !b.s.sketch.lacks(p) {
 			ranges = append(ranges, flaggedRange{bytes.Clone(p), isOrphan, at})
 		}
 	}
 	for _, s := range naming(e.ID, e.Address()) {
-		add(s.prefix, hash{})
+		add(s.prefix, layout.Hash{})
 	}
 	for _, k := range authorKinds {
-		add(appendAuthorKind(buf, e.PubKey, k), hash{})
+		add(layout.AppendAuthorKind(buf, e.PubKey, k), layout.Hash{})
 	}
 	for _, a := range refs.Addresses {
-		if p := flagged(appendAuthorKind(buf, a.PubKey, a.Kind)); !b.s.sketch.lacks(p) {
-			ranges = append(ranges, flaggedRange{bytes.Clone(p), isOrphan, hashOf(a.String())})
+		if p := layout.Flagged(layout.AppendAuthorKind(buf, a.PubKey, a.Kind)); !b.s.sketch.lacks(p) {
+			ranges = append(ranges, flaggedRange{bytes.Clone(p), isOrphan, layout.HashOf(a.String())})
 		}
 	}
 	return ranges
@@ -57,23 +58,23 @@ func (b *Batch) orphanRanges(e *nostr.Event, refs nip34.Refs) (ranges []flaggedR
 // flaggedRange is a range of a flagged index, and what is picked from it.
 type flaggedRange struct {
 	prefix []byte
-	which  func(flaggedRow) bool
-	at     hash // only what stands at this address; zero is everything
+	which  func(layout.FlaggedRow) bool
+	at     layout.Hash // only what stands at this address; zero is everything
 }
 
 // authorKinds are taken from whoever has an event here, so the first one of an author ends the wait of these.
 var authorKinds = [...]nostr.Kind{nostr.KindDeletion, nostr.KindVanish, nip34.KindGraspList, nostr.KindMetadata, nostr.KindRelayList}
 
-func isOrphan(r flaggedRow) bool { return r.why.Orphan() }
+func isOrphan(r layout.FlaggedRow) bool { return r.Why.Orphan() }
 
 // ForgetRepository forgets the announcements and states with that d that were refused or withdrawn, and the states that have waited in
 // vain, now that an announcement or a maintainer of that d was accepted, or waits. It forgets at most max and reports whether there may be
 // more.
 func (b *Batch) ForgetRepository(d string, max int) (n int, more bool, err error) {
-	refused := func(r flaggedRow) bool {
-		return byRules(r.why) && (r.kind == nip34.KindRepository || r.kind == nip34.KindState) || r.why == policy.Lapsed && r.kind == nip34.KindState
+	refused := func(r layout.FlaggedRow) bool {
+		return layout.ByRules(r.Why) && (r.Kind == nip34.KindRepository || r.Kind == nip34.KindState) || r.Why == policy.Lapsed && r.Kind == nip34.KindState
 	}
-	n, more, err = b.forgetRows([]flaggedRange{{prefix: flagged(tagPrefix('d', hashOf(d))), which: refused}}, max)
+	n, more, err = b.forgetRows([]flaggedRange{{prefix: layout.Flagged(layout.TagPrefix('d', layout.HashOf(d))), which: refused}}, max)
 	if err != nil {
 		err = fmt.Errorf("forget repository: %w", err)
 	}
@@ -83,12 +84,12 @@ func (b *Batch) ForgetRepository(d string, max int) (n int, more bool, err error
 // ForgetLapsed forgets up to max announcements at an address that have waited in vain, now that a state of that repository came, so that the
 // next reconciliation fetches them.
 func (b *Batch) ForgetLapsed(of nip34.Address, max int) (n int, err error) {
-	prefix := flagged(appendAuthorKind(make([]byte, 0, maxPrefix), of.PubKey, of.Kind))
-	if b.counters.flagged == 0 || b.s.sketch.lacks(prefix) {
+	prefix := layout.Flagged(layout.AppendAuthorKind(make([]byte, 0, layout.MaxPrefix), of.PubKey, of.Kind))
+	if b.counters.Flagged == 0 || b.s.sketch.lacks(prefix) {
 		return 0, nil
 	}
-	lapsed := func(r flaggedRow) bool { return r.why == policy.Lapsed }
-	n, _, err = b.forgetRows([]flaggedRange{{prefix, lapsed, hashOf(of.String())}}, max)
+	lapsed := func(r layout.FlaggedRow) bool { return r.Why == policy.Lapsed }
+	n, _, err = b.forgetRows([]flaggedRange{{prefix, lapsed, layout.HashOf(of.String())}}, max)
 	if err != nil {
 		err = fmt.Errorf("forget what waited in vain at %s: %w", of, err)
 	}
@@ -98,7 +99,7 @@ func (b *Batch) ForgetLapsed(of nip34.Address, max int) (n int, err error) {
 // forgetOrphan forgets the orphan with that id, if there is one and n is below max.
 func (b *Batch) forgetOrphan(id nostr.ID, n, max int) (int, bool, error) {
 	r, ok, err := b.reader().record(id)
-	if err != nil || !ok || !isOrphan(r.row()) {
+	if err != nil || !ok || !isOrphan(r.Row()) {
 		return n, false, err
 	}
 	if n == max {
@@ -136,16 +137,16 @@ func (b *Batch) forgetRows(ranges []flaggedRange, max int) (n int, more bool, er
 }
 
 func (b *Batch) forgetRow(it *pebble.Iterator, g flaggedRange) (bool, error) {
-	row, err := parseFlaggedRow(it.Value())
+	row, err := layout.ParseFlaggedRow(it.Value())
 	if err != nil || !g.which(row) {
 		return false, err
 	}
-	id, ok := rowID(it.Key())
+	id, ok := layout.RowID(it.Key())
 	if !ok {
-		return false, fmt.Errorf("flagged row: %w", errCorrupt)
+		return false, fmt.Errorf("flagged row: %w", layout.ErrCorrupt)
 	}
 	rec, ok, err := b.reader().record(id)
-	if err != nil || !ok || g.at != (hash{}) && g.at != rec.address {
+	if err != nil || !ok || g.at != (layout.Hash{}) && g.at != rec.Address {
 		return false, err
 	}
 	return true, b.forget(id)

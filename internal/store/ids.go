@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -17,7 +18,7 @@ func (r reader) runIDs(ctx context.Context, q *query, withFlagged bool, do func(
 	all := make([]found, 0, len(q.ids))
 	ids := slices.Clone(q.ids) // sorted: each is found from where the one before was
 	slices.SortFunc(ids, nostr.ID.Compare)
-	it, err := r.r.NewIter(&pebble.IterOptions{LowerBound: []byte{tableID}, UpperBound: []byte{tableID + 1}})
+	it, err := r.r.NewIter(&pebble.IterOptions{LowerBound: []byte{layout.TableID}, UpperBound: []byte{layout.TableID + 1}})
 	if err != nil {
 		return err
 	}
@@ -51,13 +52,13 @@ func (r reader) runIDs(ctx context.Context, q *query, withFlagged bool, do func(
 
 // find looks an id up among the stored events and, where asked, the remembered ones.
 func (r reader) find(it *pebble.Iterator, id nostr.ID, withFlagged bool) (found, bool, error) {
-	if it.SeekPrefixGE(keyID(tableID, id)) {
+	if it.SeekPrefixGE(layout.IDKey(layout.TableID, id)) {
 		v, err := it.ValueAndErr()
 		if err != nil {
 			return found{}, false, err
 		}
-		time, at, err := parseIDRow(v)
-		return found{order: orderOf(time, id), row: at}, err == nil, err
+		time, at, err := layout.ParseIDRow(v)
+		return found{order: layout.OrderOf(time, id), row: at}, err == nil, err
 	}
 	if err := it.Error(); err != nil || !withFlagged {
 		return found{}, false, err
@@ -66,5 +67,5 @@ func (r reader) find(it *pebble.Iterator, id nostr.ID, withFlagged bool) (found,
 	if !ok || err != nil {
 		return found{}, false, err
 	}
-	return found{order: orderOf(rec.time, id), flagged: true, memory: rec.row()}, true, nil
+	return found{order: layout.OrderOf(rec.Time, id), flagged: true, memory: rec.Row()}, true, nil
 }

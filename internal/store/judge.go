@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 )
@@ -53,7 +54,7 @@ func isExpired(r reader, e *nostr.Event) (policy.Outcome, error) {
 
 // isDeleted looks for a deletion that names the event or, if it is as old or older, its address.
 func isDeleted(r reader, e *nostr.Event) (policy.Outcome, error) {
-	if !deletable(e.Kind) {
+	if !layout.Deletable(e.Kind) {
 		return policy.Accept, nil
 	}
 	_, ok, err := r.deletedID(e.ID, e.PubKey)
@@ -73,7 +74,7 @@ func isDeleted(r reader, e *nostr.Event) (policy.Outcome, error) {
 	if address == "" {
 		return policy.Accept, nil
 	}
-	at, ok, err := r.deletedUntil(hashOf(address))
+	at, ok, err := r.deletedUntil(layout.HashOf(address))
 	if err == nil && ok && e.CreatedAt <= at {
 		return policy.Deleted, nil
 	}
@@ -87,11 +88,11 @@ func isSuperseded(r reader, e *nostr.Event) (policy.Outcome, error) {
 	if address == "" {
 		return policy.Accept, nil
 	}
-	s, ok, err := r.slot(hashOf(address))
+	s, ok, err := r.slot(layout.HashOf(address))
 	if err != nil || !ok {
 		return policy.Accept, err
 	}
-	if s.stamp().Newer(e.Stamp()) {
+	if s.Stamp().Newer(e.Stamp()) {
 		return policy.Superseded, nil
 	}
 	return policy.Accept, nil

@@ -8,31 +8,15 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// usualKinds are what nearly all events of a git relay are, in ascending order. Of these there are no rows by time alone
-// and by author alone: their rows by kind and by author and kind are merged instead. Each costs every such query a seek;
-// events of any other kind have two rows more, so that a query meets few ranges whatever strangers send. The list is part
-// of the layout.
-var usualKinds = [...]nostr.Kind{
-	nostr.KindMetadata, nostr.KindNote, nostr.KindDeletion, nostr.KindReaction, nostr.KindComment,
-	nip34.KindPatch, nip34.KindPullRequest, nip34.KindPullRequestUpdate, nip34.KindIssue, nip34.KindReplyOld,
-	nip34.KindCoverNote, nip34.KindStatusOpen, nip34.KindStatusApplied, nip34.KindStatusClosed, nip34.KindStatusDraft,
-	nostr.KindLabel, nostr.KindRelayList, nip34.KindGraspList, nip34.KindRepository, nip34.KindState,
-}
-
-func isUsual(k nostr.Kind) bool {
-	_, ok := slices.BinarySearch(usualKinds[:], k)
-	return ok
-}
-
 // everything is all events.
 func everything() []span {
-	all := []span{{prefix: timePrefix()}}
-	for _, k := range usualKinds {
-		all = append(all, span{prefix: kindPrefix(k)})
+	all := []span{{prefix: layout.TimePrefix()}}
+	for _, k := range layout.UsualKinds {
+		all = append(all, span{prefix: layout.KindPrefix(k)})
 	}
 	return all
 }
@@ -47,20 +31,20 @@ func (r reader) own(ctx context.Context, authors []nostr.PubKey, kinds []nostr.K
 	}
 	defer closeAfter(it.Close, &err)
 	kinds = slices.Sorted(slices.Values(kinds))
-	usual := usualKinds[:]
+	usual := layout.UsualKinds[:]
 	if kinds != nil {
-		usual = slices.DeleteFunc(slices.Clone(kinds), func(k nostr.Kind) bool { return !isUsual(k) })
+		usual = slices.DeleteFunc(slices.Clone(kinds), func(k nostr.Kind) bool { return !layout.IsUsual(k) })
 	}
 	for _, a := range authors {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		w := wrote{reader: r, it: it, author: a, kinds: kinds, usual: usual}
-		if err := w.read(ownPrefix(a)); err != nil {
+		if err := w.read(layout.OwnPrefix(a)); err != nil {
 			return nil, err
 		}
 		if withFlagged {
-			if err := w.read(flagged(ownPrefix(a))); err != nil {
+			if err := w.read(layout.Flagged(layout.OwnPrefix(a))); err != nil {
 				return nil, err
 			}
 		}
@@ -93,7 +77,7 @@ func (w *wrote) read(prefix []byte) error {
 		}
 		k = nostr.Kind(binary.BigEndian.Uint16(w.it.Key()[len(prefix):]))
 		w.take(k)
-		if k == maxKind {
+		if k == layout.MaxKind {
 			return nil
 		}
 		k, ok = w.next(k + 1)
@@ -101,13 +85,11 @@ func (w *wrote) read(prefix []byte) error {
 	return nil
 }
 
-const maxKind = nostr.Kind(1<<16 - 1)
-
 func (w *wrote) take(k nostr.Kind) {
 	if _, ok := slices.BinarySearch(w.kinds, k); !ok && w.kinds != nil {
 		return
 	}
-	if isUsual(k) {
+	if layout.IsUsual(k) {
 		w.found = append(w.found, k)
 	} else {
 		w.others = true
@@ -131,10 +113,10 @@ func (w *wrote) next(k nostr.Kind) (nostr.Kind, bool) {
 
 func (w *wrote) spans() (all []span) {
 	for _, k := range unique(w.found) {
-		all = append(all, span{prefix: authorKindPrefix(w.author, k)})
+		all = append(all, span{prefix: layout.AuthorKindPrefix(w.author, k)})
 	}
 	if w.others {
-		all = append(all, span{prefix: authorPrefix(w.author)})
+		all = append(all, span{prefix: layout.AuthorPrefix(w.author)})
 	}
 	return all
 }

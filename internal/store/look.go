@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/graspd/graspd/internal/layout"
 )
 
 // damaged marks an error of the engine that is about what stands on the disk, not about reaching it, and names the file
@@ -18,7 +20,7 @@ func damaged(err error) error {
 	var errno syscall.Errno
 	info := pebble.ExtractDataCorruptionInfo(err)
 	switch {
-	case err == nil, errors.Is(err, ErrDamaged), errors.Is(err, ErrFormat), errors.Is(err, ErrFull), errors.Is(err, ErrFailed), errors.Is(err, fs.ErrPermission):
+	case err == nil, errors.Is(err, ErrDamaged), errors.Is(err, layout.ErrFormat), errors.Is(err, ErrFull), errors.Is(err, ErrFailed), errors.Is(err, fs.ErrPermission):
 		return err
 	case errors.As(err, &errno) && errno != syscall.ENOENT:
 		return err
@@ -63,12 +65,12 @@ func (s *Store) look(lock *pebble.Lock) (err error) {
 	if err != nil {
 		return damaged(err)
 	}
-	if n != c.events || sum != c.seqs {
+	if n != c.Events || sum != c.Seqs {
 		return fmt.Errorf("%w: %s: it does not list %s, and without that the events are not those that were counted", ErrDamaged,
 			s.manifest(), strings.Join(unlisted, ", "))
 	}
 	for _, name := range unlisted {
-		if head, ok := s.headOf(name); ok && head > c.head {
+		if head, ok := s.headOf(name); ok && head > c.Head {
 			return fmt.Errorf("%w: %s: it does not list %s, which is newer than all that it lists", ErrDamaged, s.manifest(), name)
 		}
 	}
@@ -112,10 +114,10 @@ func (s *Store) damagedLogs(do func(path string, w *walFile, at int) error) erro
 func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
 
 // countIDs counts the stored events, and adds up their numbers.
-func countIDs(r pebble.Reader) (n int64, seqs Seq, err error) {
-	err = eachKey(r, tableID, func(_, value []byte) error {
-		_, at, err := parseIDRow(value)
-		n, seqs = n+1, seqs+at.seq
+func countIDs(r pebble.Reader) (n int64, seqs layout.Seq, err error) {
+	err = eachKey(r, layout.TableID, func(_, value []byte) error {
+		_, at, err := layout.ParseIDRow(value)
+		n, seqs = n+1, seqs+at.Seq
 		return err
 	})
 	return n, seqs, err

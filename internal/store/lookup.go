@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 )
@@ -20,19 +21,19 @@ func (b *Batch) Announcements(d string) ([]*nostr.Event, error) { return b.reade
 // EachAnnouncement calls do with the entries of the announcements (kind 30617) with that d that are stored, one per author, those
 // accepted first first, until it has enough. Those that have expired are among them. A new version keeps its author's place and
 // has an entry of its own.
-func (b *Batch) EachAnnouncement(d string, do func(Seq) (more bool, err error)) error {
+func (b *Batch) EachAnnouncement(d string, do func(layout.Seq) (more bool, err error)) error {
 	return b.reader().eachAnnouncement(d, do)
 }
 
 // Event is the event of an entry that is stored.
-func (b *Batch) Event(seq Seq) (*nostr.Event, error) { return b.reader().event(seq) }
+func (b *Batch) Event(seq layout.Seq) (*nostr.Event, error) { return b.reader().event(seq) }
 
 // Has reports whether the event is stored and served.
 func (b *Batch) Has(id nostr.ID) (bool, error) { return b.reader().has(id) }
 
 func (r reader) has(id nostr.ID) (bool, error) {
 	_, at, ok, err := r.lookup(id)
-	return ok && !at.expired(r.now), err
+	return ok && !at.Expired(r.now), err
 }
 
 // HasBy reports whether the event is stored and served, and by this author.
@@ -50,11 +51,11 @@ func (b *Batch) HasAddress(address string) (bool, error) {
 func (v *View) HasAddress(address string) (bool, error) { return v.reader().hasAddress(address) }
 
 func (r reader) hasAddress(address string) (bool, error) {
-	s, ok, err := r.slot(hashOf(address))
-	if err != nil || !ok || s.state != slotLive {
+	s, ok, err := r.slot(layout.HashOf(address))
+	if err != nil || !ok || s.State != layout.SlotLive {
 		return false, err
 	}
-	return r.has(s.id)
+	return r.has(s.ID)
 }
 
 // Named reports whether some served event names this id (tags e, E, q) or this address (tags a, A, q; "" is none).
@@ -64,14 +65,14 @@ func (b *Batch) Named(id nostr.ID, address string) (bool, error) {
 
 // HasAuthor reports whether a served event is by this author.
 func (b *Batch) HasAuthor(pk nostr.PubKey) (bool, error) {
-	return b.reader().any([]span{{prefix: ownPrefix(pk)}})
+	return b.reader().any([]span{{prefix: layout.OwnPrefix(pk)}})
 }
 
 // TakesPart reports whether a served event is by this author and of a kind that makes them a participant (policy.Partakes).
 func (b *Batch) TakesPart(pk nostr.PubKey) (bool, error) { return b.reader().takesPart(pk) }
 
 func (r reader) takesPart(pk nostr.PubKey) (ok bool, err error) {
-	prefix := ownPrefix(pk)
+	prefix := layout.OwnPrefix(pk)
 	if r.sketch.lacks(prefix) {
 		return false, nil
 	}
@@ -83,11 +84,11 @@ func (r reader) takesPart(pk nostr.PubKey) (ok bool, err error) {
 	for valid := it.SeekGE(prefix); valid && bytes.HasPrefix(it.Key(), prefix) && len(it.Key()) >= len(prefix)+2; {
 		k := nostr.Kind(binary.BigEndian.Uint16(it.Key()[len(prefix):]))
 		if !policy.Partakes(k) { // all of that kind at once
-			valid = it.SeekGE(authorKindPrefix(pk, k+1))
+			valid = it.SeekGE(layout.AuthorKindPrefix(pk, k+1))
 			continue
 		}
-		at, err := parseRow(it.Value())
-		if err != nil || !at.expired(r.now) {
+		at, err := layout.ParseRow(it.Value())
+		if err != nil || !at.Expired(r.now) {
 			return err == nil, err
 		}
 		valid = it.Next()
@@ -102,7 +103,7 @@ func (b *Batch) Known(id nostr.ID) (Knowledge, error) { return b.reader().known(
 func (v *View) Announcements(d string) ([]*nostr.Event, error) { return v.reader().announcements(d) }
 
 func (r reader) announcements(d string) (events []*nostr.Event, err error) {
-	err = r.eachAnnouncement(d, func(seq Seq) (bool, error) {
+	err = r.eachAnnouncement(d, func(seq layout.Seq) (bool, error) {
 		e, err := r.event(seq)
 		if err != nil {
 			return false, err
@@ -118,9 +119,9 @@ func (r reader) announcements(d string) (events []*nostr.Event, err error) {
 	return events, nil
 }
 
-func (r reader) eachAnnouncement(d string, do func(Seq) (more bool, err error)) (err error) {
-	prefix := keyHash(tableAnnouncement, hashOf(d))
-	it, err := r.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix)})
+func (r reader) eachAnnouncement(d string, do func(layout.Seq) (more bool, err error)) (err error) {
+	prefix := layout.HashKey(layout.TableAnnouncement, layout.HashOf(d))
+	it, err := r.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: layout.PrefixEnd(prefix)})
 	if err != nil {
 		return err
 	}
@@ -128,9 +129,9 @@ func (r reader) eachAnnouncement(d string, do func(Seq) (more bool, err error)) 
 	for it.First(); it.Valid(); it.Next() {
 		v := it.Value()
 		if len(v) != 8 {
-			return fmt.Errorf("announcements: %w", errCorrupt)
+			return fmt.Errorf("announcements: %w", layout.ErrCorrupt)
 		}
-		if more, err := do(Seq(binary.BigEndian.Uint64(v))); !more || err != nil {
+		if more, err := do(layout.Seq(binary.BigEndian.Uint64(v))); !more || err != nil {
 			return err
 		}
 	}
@@ -139,17 +140,6 @@ func (r reader) eachAnnouncement(d string, do func(Seq) (more bool, err error)) 
 
 func (r reader) named(id nostr.ID, address string) (bool, error) {
 	return r.any(naming(id, address))
-}
-
-// naming are the index ranges of events that name an id or, where it is not "", an address.
-func naming(id nostr.ID, address string) []span {
-	h := hashOf(id.String())
-	spans := []span{bothCases('e', h), tagSpan('q', h)}
-	if address != "" {
-		h = hashOf(address)
-		spans = append(spans, bothCases('a', h), tagSpan('q', h))
-	}
-	return spans
 }
 
 // any reports whether one of the ranges holds an event that has not expired.
@@ -165,11 +155,11 @@ func (r reader) any(spans []span) (ok bool, err error) {
 	defer closeAfter(it.Close, &err)
 	for _, s := range spans {
 		for it.SeekGE(s.prefix); it.Valid() && bytes.HasPrefix(it.Key(), s.prefix); it.Next() {
-			at, err := parseRow(it.Value())
+			at, err := layout.ParseRow(it.Value())
 			if err != nil {
 				return false, err
 			}
-			if at.cases.meets(s.cases) && !at.expired(r.now) {
+			if at.Cases.Meets(s.cases) && !at.Expired(r.now) {
 				return true, nil
 			}
 		}

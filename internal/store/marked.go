@@ -1,57 +1,16 @@
 package store
 
 import (
-	"encoding/binary"
-	"fmt"
-
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// How many marks an author's deletions have left is counted, so that there is a bound to them. A mark for something that was
-// here is paid for by that; beyond the bound none is left for what is not here: a deletion of it is stored and served, and has no
-// effect on what comes later.
-
-func marksKey(author nostr.PubKey) []byte { return keyID(tableMarks, nostr.ID(author)) }
-
-// marks are those of one author.
-type marks struct {
-	n       uint32
-	refused bool   // there was one too many some time
-	unused  uint32 // of his deletions that are served and whose time may end
-	aged    uint32 // and that are remembered since theirs has
-}
-
-func (r reader) marksOf(author nostr.PubKey) (marks, error) {
-	v, ok, err := get(r.r, marksKey(author))
+func (r reader) marksOf(author nostr.PubKey) (layout.MarkCount, error) {
+	v, ok, err := get(r.r, layout.MarkCountKey(author))
 	if err != nil || !ok {
-		return marks{}, err
+		return layout.MarkCount{}, err
 	}
-	return parseMarks(v)
-}
-
-// Before format 7 nothing was counted but marks.
-const (
-	marksLen    = 4 + 1 + 4 + 4
-	marksLenOld = 4 + 1
-)
-
-func parseMarks(v []byte) (marks, error) {
-	if len(v) != marksLen && len(v) != marksLenOld || v[4] > 1 {
-		return marks{}, fmt.Errorf("number of marks: %w", errCorrupt)
-	}
-	m := marks{n: binary.BigEndian.Uint32(v), refused: v[4] == 1}
-	if len(v) == marksLen {
-		m.unused, m.aged = binary.BigEndian.Uint32(v[5:]), binary.BigEndian.Uint32(v[9:])
-	}
-	return m, nil
-}
-
-func (m marks) append(dst []byte) []byte {
-	dst = append(binary.BigEndian.AppendUint32(dst, m.n), 0)
-	if m.refused {
-		dst[len(dst)-1] = 1
-	}
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(dst, m.unused), m.aged)
+	return layout.ParseMarkCount(v)
 }
 
 // mark leaves a mark of a deletion, or makes the one that is there as new as it. One for what was not here has an end.
@@ -62,18 +21,18 @@ func (b *Batch) mark(key []byte, del *nostr.Event, here bool) error {
 	if err != nil {
 		return err
 	}
-	next := deletionMark{time: del.CreatedAt, until: gateUntil(del.CreatedAt, r.now), author: del.PubKey}
+	next := layout.DeletionMark{Time: del.CreatedAt, Until: layout.GateUntil(del.CreatedAt, r.now), Author: del.PubKey}
 	if here {
-		next.until = 0
+		next.Until = 0
 	}
-	if ok && !at.over(r.now) {
-		next.time = max(next.time, at.time)
-		if at.until == 0 || next.until == 0 {
-			next.until = 0
+	if ok && !at.Over(r.now) {
+		next.Time = max(next.Time, at.Time)
+		if at.Until == 0 || next.Until == 0 {
+			next.Until = 0
 		} else {
-			next.until = max(next.until, at.until)
+			next.Until = max(next.Until, at.Until)
 		}
-		if next == at || next.until == 0 && next.time == at.time && at.until == 0 {
+		if next == at || next.Until == 0 && next.Time == at.Time && at.Until == 0 {
 			return nil
 		}
 	}
@@ -82,15 +41,15 @@ func (b *Batch) mark(key []byte, del *nostr.Event, here bool) error {
 		if err != nil {
 			return err
 		}
-		if !here && int64(m.n) >= b.s.opt.MaxMarks {
-			m.refused = true
+		if !here && int64(m.N) >= b.s.opt.MaxMarks {
+			m.Refused = true
 			b.marked[del.PubKey] = m
 			return nil
 		}
-		m.n++
+		m.N++
 		b.marked[del.PubKey] = m
 	}
-	return b.set(key, next.append(nil, key[0]))
+	return b.set(key, next.Append(nil, key[0]))
 }
 
 // unmark takes a mark back.
@@ -99,20 +58,20 @@ func (b *Batch) unmark(key []byte, author nostr.PubKey) error {
 	if err != nil {
 		return err
 	}
-	if m.n > 0 { // a repair may have found a mark and no count
-		m.n--
+	if m.N > 0 { // a repair may have found a mark and no count
+		m.N--
 		b.marked[author] = m
 	}
 	return b.delete(key)
 }
 
 // marksOf is as this batch has it.
-func (b *Batch) marksOf(author nostr.PubKey) (marks, error) {
+func (b *Batch) marksOf(author nostr.PubKey) (layout.MarkCount, error) {
 	if m, ok := b.marked[author]; ok {
 		return m, nil
 	}
 	if b.marked == nil {
-		b.marked = make(map[nostr.PubKey]marks)
+		b.marked = make(map[nostr.PubKey]layout.MarkCount)
 	}
 	return b.reader().marksOf(author)
 }
@@ -121,15 +80,71 @@ func (b *Batch) marksOf(author nostr.PubKey) (marks, error) {
 func (b *Batch) writeMarks() error {
 	for author, m := range b.marked {
 		err := error(nil)
-		if m == (marks{}) {
-			err = b.delete(marksKey(author))
+		if m == (layout.MarkCount{}) {
+			err = b.delete(layout.MarkCountKey(author))
 		} else {
-			err = b.set(marksKey(author), m.append(nil))
+			err = b.set(layout.MarkCountKey(author), m.Append(nil))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	b.marked = nil
+	return nil
+}
+
+// markAt is a mark as it stands, also one that is over and still there.
+func (r reader) markAt(key []byte) (m layout.DeletionMark, ok bool, err error) {
+	v, ok, err := r.read(key)
+	if err != nil || !ok {
+		return m, false, err
+	}
+	m, err = layout.ParseDeletionMark(key, v)
+	return m, err == nil, err
+}
+
+// keepMarks lets what a deletion names be kept away for ever.
+func (b *Batch) keepMarks(del *nostr.Event) error {
+	r := b.reader()
+	for _, key := range layout.DeletionMarkKeys(del) {
+		m, ok, err := r.markAt(key)
+		if err != nil {
+			return err
+		}
+		if !ok || m.Until == 0 {
+			continue
+		}
+		m.Until = 0
+		if err := b.set(key, m.Append(nil, key[0])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usedMarks lets the marks stand longer that have kept an event away just now.
+func (b *Batch) usedMarks(e *nostr.Event) error {
+	if !layout.Deletable(e.Kind) {
+		return nil
+	}
+	keys := [][]byte{layout.DeletedIDKey(e.ID, e.PubKey)}
+	if a := e.Address(); a != "" {
+		keys = append(keys, layout.HashKey(layout.TableDeletedAddress, layout.HashOf(a)))
+	}
+	r := b.reader()
+	until := r.now + 2*layout.UnusedGateSeconds
+	for _, key := range keys {
+		m, ok, err := r.markAt(key)
+		if err != nil {
+			return err
+		}
+		if !ok || m.Until == 0 || m.Over(r.now) || until-m.Until < daySeconds { // which spares a write for each copy
+			continue
+		}
+		m.Until = until
+		if err := b.set(key, m.Append(nil, key[0])); err != nil {
+			return err
+		}
+	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -28,7 +29,7 @@ func (v *View) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[Mark, error]
 				return true, err
 			}
 			n++
-			m := Mark{Pair: Pair{at.time(), at.id()}, Shown: !at.flagged && !at.row.expired(r.now), Value: int(at.value)}
+			m := Mark{Pair: Pair{at.time(), at.id()}, Shown: !at.flagged && !at.row.Expired(r.now), Value: int(at.value)}
 			return yield(m, nil) && n < q.limit, nil
 		})
 	})
@@ -42,7 +43,7 @@ func (q *query) markValues() {
 	t := q.filter.Tags[0]
 	q.values = make(map[string]int16, len(t.Values))
 	for i, v := range t.Values {
-		p := string(tagPrefix(t.Name, hashOf(v)))
+		p := string(layout.TagPrefix(t.Name, layout.HashOf(v)))
 		if _, dup := q.values[p]; !dup {
 			q.values[p] = int16(i)
 		}

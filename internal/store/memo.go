@@ -1,18 +1,21 @@
 package store
 
-import "github.com/graspd/graspd/internal/nostr"
+import (
+	"github.com/graspd/graspd/internal/layout"
+	"github.com/graspd/graspd/internal/nostr"
+)
 
 // memo keeps what decisions look up again and again, as the open batch has it: where events stand that others name,
 // and who holds an address. The writer owns it; it is emptied with a batch that is dropped.
 type memo struct {
 	ids   generations[nostr.ID, idRow]
-	slots generations[hash, slot]
+	slots generations[layout.Hash, layout.Slot]
 }
 
 // idRow is a row of the id table.
 type idRow struct {
 	time int64
-	row  row
+	row  layout.Row
 }
 
 const memoKeys = 16 << 10 // in a generation of each; together a few MB
@@ -20,13 +23,13 @@ const memoKeys = 16 << 10 // in a generation of each; together a few MB
 // wrote takes over what is put into the open batch.
 func (m *memo) wrote(key, value []byte) {
 	switch key[0] {
-	case tableID:
-		if time, at, err := parseIDRow(value); err == nil {
+	case layout.TableID:
+		if time, at, err := layout.ParseIDRow(value); err == nil {
 			m.ids.put(nostr.ID(key[1:]), idRow{time, at})
 		}
-	case tableSlot:
-		if s, err := parseSlot(value); err == nil {
-			m.slots.put(hash(key[1:]), s)
+	case layout.TableSlot:
+		if s, err := layout.ParseSlot(value); err == nil {
+			m.slots.put(layout.Hash(key[1:]), s)
 		}
 	}
 }
@@ -34,10 +37,10 @@ func (m *memo) wrote(key, value []byte) {
 // deleted forgets what leaves in the open batch.
 func (m *memo) deleted(key []byte) {
 	switch key[0] {
-	case tableID:
+	case layout.TableID:
 		m.ids.drop(nostr.ID(key[1:]))
-	case tableSlot:
-		m.slots.drop(hash(key[1:]))
+	case layout.TableSlot:
+		m.slots.drop(layout.Hash(key[1:]))
 	}
 }
 

@@ -1,6 +1,10 @@
 package store
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/graspd/graspd/internal/layout"
+)
 
 // Notes are all values that KeepNotes was given, by name. They are small, have
 // nothing to do with events, and mean something only to who wrote them.
@@ -11,7 +15,7 @@ func (s *Store) Notes() (_ map[string][]byte, err error) {
 	if closed {
 		return nil, ErrClosed
 	}
-	it, err := tableIter(s.db, tableNote)
+	it, err := tableIter(s.db, layout.TableNote)
 	if err != nil {
 		return nil, fmt.Errorf("read notes: %w", err)
 	}
@@ -37,12 +41,12 @@ func (s *Store) KeepNotes(set map[string][]byte, remove []string) error {
 	w := s.db.NewBatch()
 	defer w.Close()
 	for name, value := range set {
-		if err := w.Set(noteKey(name), value, nil); err != nil {
+		if err := w.Set(layout.NoteKey(name), value, nil); err != nil {
 			return fmt.Errorf("keep notes: %w", err)
 		}
 	}
 	for _, name := range remove {
-		if err := w.Delete(noteKey(name), nil); err != nil {
+		if err := w.Delete(layout.NoteKey(name), nil); err != nil {
 			return fmt.Errorf("keep notes: %w", err)
 		}
 	}

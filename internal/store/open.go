@@ -6,13 +6,8 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
-)
 
-// Names in the meta table.
-const (
-	metaFormat   = "format"
-	metaCounters = "counters"
-	metaRules    = "rules" // see rules.go
+	"github.com/graspd/graspd/internal/layout"
 )
 
 // Open opens the store in o.Dir or makes a new one. It fails with ErrInUse where another process has it open, with
@@ -79,7 +74,7 @@ func (s *Store) openLocked(lock *pebble.Lock) error {
 		}
 	}
 	s.cur = &state{snap: db.NewSnapshot(), refs: 1, epoch: epoch, counters: c}
-	s.ring.start(c.head)
+	s.ring.start(c.Head)
 	return nil
 }
 
@@ -99,7 +94,7 @@ func (s *Store) engine(lock *pebble.Lock, readOnly bool) (*pebble.DB, error) {
 
 // prepare reads the meta data, writes what is missing, and forgets removals, which only readers of a past process
 // could have wanted.
-func (s *Store) prepare() (c counters, epoch uint32, err error) {
+func (s *Store) prepare() (c layout.Counters, epoch uint32, err error) {
 	if err := s.Failure(); err != nil {
 		return c, 0, err
 	}
@@ -111,10 +106,10 @@ func (s *Store) prepare() (c counters, epoch uint32, err error) {
 	if epoch, err = s.startEpoch(w); err != nil || s.opt.ReadOnly {
 		return c, epoch, err
 	}
-	if err := w.Set(keyMeta(metaFormat), binary.BigEndian.AppendUint32(nil, formatVersion), nil); err != nil {
+	if err := w.Set(layout.MetaKey(layout.MetaFormat), binary.BigEndian.AppendUint32(nil, layout.FormatVersion), nil); err != nil {
 		return c, 0, err
 	}
-	if err := w.DeleteRange([]byte{tableRemoved}, []byte{tableRemoved + 1}, nil); err != nil {
+	if err := w.DeleteRange([]byte{layout.TableRemoved}, []byte{layout.TableRemoved + 1}, nil); err != nil {
 		return c, 0, err
 	}
 	if err := w.Commit(pebble.Sync); err != nil {
@@ -125,34 +120,26 @@ func (s *Store) prepare() (c counters, epoch uint32, err error) {
 
 // hasFormat reports whether the store has a format yet, which must be one that is read.
 func hasFormat(r pebble.Reader) (bool, error) {
-	v, ok, err := get(r, keyMeta(metaFormat))
+	v, ok, err := get(r, layout.MetaKey(layout.MetaFormat))
 	if err != nil || !ok {
 		return false, err
 	}
 	if len(v) != 4 {
-		return false, fmt.Errorf("format version: %w", errCorrupt)
+		return false, fmt.Errorf("format version: %w", layout.ErrCorrupt)
 	}
-	return true, checkFormat(v)
-}
-
-// checkFormat fails for the format of another version.
-func checkFormat(v []byte) error {
-	if n := binary.BigEndian.Uint32(v); n < oldestFormat || n > formatVersion {
-		return fmt.Errorf("%w (format %d, this one knows %d)", ErrFormat, n, formatVersion)
-	}
-	return nil
+	return true, layout.CheckFormat(v)
 }
 
 // readMeta checks the version of the format and reads the counters.
-func readMeta(r pebble.Reader) (counters, error) {
+func readMeta(r pebble.Reader) (layout.Counters, error) {
 	if ok, err := hasFormat(r); err != nil || !ok {
-		return counters{}, err
+		return layout.Counters{}, err
 	}
-	v, ok, err := get(r, keyMeta(metaCounters))
+	v, ok, err := get(r, layout.MetaKey(layout.MetaCounters))
 	if err != nil || !ok {
-		return counters{}, err
+		return layout.Counters{}, err
 	}
-	return readCounters(v)
+	return layout.ReadCounters(v)
 }
 
 // get copies one value out of the database, a snapshot or an indexed batch.

@@ -10,6 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable/block"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/graspd/graspd/internal/layout"
 )
 
 // Options say where the store is and what it may use. The zero value of every field but Dir is its default.
@@ -106,10 +108,10 @@ var logCompression = func() *block.CompressionProfile {
 // is left to the log. Tables of before may have another; each block says which.
 func spans(key []byte) (policy pebble.SpanPolicy, end []byte, err error) {
 	switch table := key[0]; {
-	case table < tableLog:
-		return pebble.SpanPolicy{PreferFastCompression: true}, []byte{tableLog}, nil
-	case table == tableLog:
-		return pebble.SpanPolicy{}, []byte{tableLog + 1}, nil
+	case table < layout.TableLog:
+		return pebble.SpanPolicy{PreferFastCompression: true}, []byte{layout.TableLog}, nil
+	case table == layout.TableLog:
+		return pebble.SpanPolicy{}, []byte{layout.TableLog + 1}, nil
 	}
 	return pebble.SpanPolicy{PreferFastCompression: true}, nil, nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -12,7 +13,7 @@ import (
 type query struct {
 	filter       nostr.Filter
 	since, until int64
-	first        [orderLen]byte // nothing before this place is an answer
+	first        [layout.OrderLen]byte // nothing before this place is an answer
 	limit        int
 	ids          []nostr.ID // of a filter that names ids: they are looked up, not scanned
 	kinds        []nostr.Kind
@@ -35,13 +36,13 @@ type query struct {
 // tagSet is a tag filter by the hashes of its values.
 type tagSet struct {
 	name   byte
-	hashes map[hash]bool
+	hashes map[layout.Hash]bool
 }
 
 // has reports whether an event with this tag meets the filter.
-func (t tagSet) has(f tagFact) bool {
-	name, asked := shared(t.name)
-	return f.name == name && f.cases.meets(asked) && t.hashes[f.hash]
+func (t tagSet) has(f layout.TagFact) bool {
+	name, asked := layout.Shared(t.name)
+	return f.Name == name && f.Cases.Meets(asked) && t.hashes[f.Hash]
 }
 
 // group is a condition as index ranges: an event meets it if one of them has it.
@@ -74,9 +75,9 @@ func newQuery(f nostr.Filter) *query {
 	}
 	q.ids, q.kinds = unique(f.IDs), unique(f.Kinds)
 	for _, t := range f.Tags {
-		set := tagSet{t.Name, make(map[hash]bool, len(t.Values))}
+		set := tagSet{t.Name, make(map[layout.Hash]bool, len(t.Values))}
 		for _, v := range t.Values {
-			set.hashes[hashOf(v)] = true
+			set.hashes[layout.HashOf(v)] = true
 		}
 		q.tags = append(q.tags, set)
 	}
@@ -118,7 +119,7 @@ func (q *query) group() {
 	if q.kinds != nil && len(q.kinds) <= maxProduct {
 		g := group{kinds: true, rows: rowsOfKind * len(q.kinds)}
 		for _, k := range q.kinds {
-			g.spans = append(g.spans, span{prefix: kindPrefix(k)})
+			g.spans = append(g.spans, span{prefix: layout.KindPrefix(k)})
 		}
 		q.groups = append(q.groups, g)
 	}
@@ -174,7 +175,7 @@ func authorGroup(authors []nostr.PubKey, kinds []nostr.Kind) group {
 	g.kinds = true
 	for _, a := range authors {
 		for _, k := range kinds {
-			g.spans = append(g.spans, span{prefix: authorKindPrefix(a, k)})
+			g.spans = append(g.spans, span{prefix: layout.AuthorKindPrefix(a, k)})
 		}
 	}
 	return g
@@ -215,7 +216,7 @@ func (g group) probes() int {
 }
 
 // isKinds reports whether the group is about kinds only, which every row tells.
-func isKinds(g group) bool { return len(g.spans) > 0 && g.spans[0].prefix[0] == tableKind }
+func isKinds(g group) bool { return len(g.spans) > 0 && g.spans[0].prefix[0] == layout.TableKind }
 
 // wantsKind settles the kind from a row.
 func (q *query) wantsKind(k nostr.Kind) bool {
@@ -223,14 +224,14 @@ func (q *query) wantsKind(k nostr.Kind) bool {
 }
 
 // matches checks the whole filter on the facts of a remembered event.
-func (q *query) matches(f facts) bool {
-	if f.time < q.since || f.time > q.until ||
-		q.kinds != nil && !slices.Contains(q.kinds, f.kind) ||
-		q.filter.Authors != nil && !slices.Contains(q.filter.Authors, f.author) {
+func (q *query) matches(f layout.Facts) bool {
+	if f.Time < q.since || f.Time > q.until ||
+		q.kinds != nil && !slices.Contains(q.kinds, f.Kind) ||
+		q.filter.Authors != nil && !slices.Contains(q.filter.Authors, f.Author) {
 		return false
 	}
 	for _, t := range q.tags {
-		if !slices.ContainsFunc(f.tags, t.has) {
+		if !slices.ContainsFunc(f.Tags, t.has) {
 			return false
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -29,7 +30,7 @@ func newProbe(r pebble.Reader, groups []group) (*probe, error) {
 }
 
 // has reports whether the row's event is in every group, or the first place after it where one may be.
-func (p *probe) has(f *found, w *work) (bool, [orderLen]byte, error) {
+func (p *probe) has(f *found, w *work) (bool, [layout.OrderLen]byte, error) {
 	if p == nil {
 		return true, f.order, nil
 	}
@@ -39,7 +40,7 @@ func (p *probe) has(f *found, w *work) (bool, [orderLen]byte, error) {
 		}
 		if g.authors != nil {
 			if ok, err := p.by(g.authors, f); err != nil || !ok {
-				return false, behind(f.order), err
+				return false, layout.Behind(f.order), err
 			}
 			continue
 		}
@@ -53,14 +54,14 @@ func (p *probe) has(f *found, w *work) (bool, [orderLen]byte, error) {
 
 // by reports whether one of the authors wrote it. Its kind is known from its row, so that takes a seek for each.
 func (p *probe) by(authors []nostr.PubKey, f *found) (bool, error) {
-	kind := f.row.kind
+	kind := f.row.Kind
 	if f.flagged {
-		kind = f.memory.kind
+		kind = f.memory.Kind
 	}
 	for _, a := range authors {
-		p.key = appendAuthorKind(p.key[:0], a, kind)
+		p.key = layout.AppendAuthorKind(p.key[:0], a, kind)
 		if f.flagged {
-			flagged(p.key)
+			layout.Flagged(p.key)
 		}
 		p.key = append(p.key, f.order[:]...)
 		if p.it.SeekGE(p.key) && bytes.Equal(p.it.Key(), p.key) {
@@ -71,14 +72,14 @@ func (p *probe) by(authors []nostr.PubKey, f *found) (bool, error) {
 }
 
 // first is the place of the first row of the group from that of f on; the last place of all where there is none.
-func (p *probe) first(g group, f *found, w *work) (best [orderLen]byte, err error) {
+func (p *probe) first(g group, f *found, w *work) (best [layout.OrderLen]byte, err error) {
 	for i := range best {
 		best[i] = 0xff
 	}
 	for _, s := range g.spans {
 		p.key = append(p.key[:0], s.prefix...)
 		if f.flagged {
-			flagged(p.key)
+			layout.Flagged(p.key)
 		}
 		p.key = append(p.key, f.order[:]...)
 		order, err := p.seek(len(s.prefix), s.cases, f.flagged, w)
@@ -96,7 +97,7 @@ func (p *probe) first(g group, f *found, w *work) (best [orderLen]byte, err erro
 }
 
 // seek is the place of the first row from key on that has the cases and shares this much of the key; nil where there is none.
-func (p *probe) seek(prefix int, asked cases, flagged bool, w *work) ([]byte, error) {
+func (p *probe) seek(prefix int, asked layout.Cases, flagged bool, w *work) ([]byte, error) {
 	for p.it.SeekGE(p.key); p.it.Valid(); p.it.Next() {
 		k := p.it.Key()
 		if len(k) != len(p.key) || !bytes.HasPrefix(k, p.key[:prefix]) {
@@ -105,8 +106,8 @@ func (p *probe) seek(prefix int, asked cases, flagged bool, w *work) ([]byte, er
 		if asked == 0 {
 			return k[prefix:], nil
 		}
-		of, err := casesOf(p.it.Value(), flagged)
-		if err != nil || of.meets(asked) {
+		of, err := layout.CasesOf(p.it.Value(), flagged)
+		if err != nil || of.Meets(asked) {
 			return k[prefix:], err
 		}
 		if err := w.spend(1); err != nil {

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -16,7 +17,7 @@ const (
 
 // proven is an entry of the log and what is wrong with it. Without an event it could not even be parsed.
 type proven struct {
-	Entry
+	layout.Entry
 	err error
 }
 
@@ -24,7 +25,7 @@ type proven struct {
 type prover struct {
 	verifier nostr.Verifier // nil leaves the signatures out
 	next     func(proven) error
-	seqs     []Seq
+	seqs     []layout.Seq
 	values   [][]byte
 	bytes    int
 }
@@ -34,7 +35,7 @@ func newProver(v nostr.Verifier, next func(proven) error) *prover {
 }
 
 // take adds an entry; value is valid only during the call.
-func (p *prover) take(seq Seq, value []byte) error {
+func (p *prover) take(seq layout.Seq, value []byte) error {
 	p.seqs = append(p.seqs, seq)
 	p.values = append(p.values, bytes.Clone(value))
 	p.bytes += len(value)
@@ -66,17 +67,17 @@ func (p *prover) flush() error {
 	return nil
 }
 
-func (p *prover) prove(seq Seq, value []byte) proven {
-	src, json, err := parseLog(value)
+func (p *prover) prove(seq layout.Seq, value []byte) proven {
+	src, json, err := layout.ParseLog(value)
 	if err != nil {
-		return proven{Entry{Seq: seq}, err}
+		return proven{layout.Entry{Seq: seq}, err}
 	}
 	e, err := nostr.ParseEvent(json)
 	if err != nil {
-		return proven{Entry{Seq: seq}, err}
+		return proven{layout.Entry{Seq: seq}, err}
 	}
 	if err = e.CheckID(); err == nil && p.verifier != nil && !p.verifier.Verify(e.PubKey, e.ID, e.Sig) {
 		err = nostr.ErrSig
 	}
-	return proven{Entry{Seq: seq, Event: e, Source: src}, err}
+	return proven{layout.Entry{Seq: seq, Event: e, Source: src}, err}
 }

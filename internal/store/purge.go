@@ -7,54 +7,12 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// purge is the removal of an author's events, as far as it has come. It is on disk, so that a restart goes on with it.
-type purge struct {
-	why    Reason
-	author nostr.PubKey
-	until  int64      // what was created later stays
-	part   byte       // of purgeParts: which one is under way
-	kind   nostr.Kind // where it goes on: the kind, in the part that goes from kind to kind, and the place
-	next   [orderLen]byte
-}
-
-// purgeRanges is how many parts a purge has.
-const purgeRanges = 3
-
-func newPurge(why Reason, author nostr.PubKey, until int64) purge {
-	return purge{why: why, author: author, until: until, next: orderOf(until, nostr.ID{})}
-}
-
-// begin goes on with a part, or with a kind of one, at what was created last.
-func (p *purge) begin(part byte, k nostr.Kind) {
-	p.part, p.kind, p.next = part, k, orderOf(p.until, nostr.ID{})
-}
-
-func (p purge) key() []byte {
-	return append([]byte{tablePurge, byte(p.why)}, p.author[:]...)
-}
-
-func (p purge) append(dst []byte) []byte {
-	dst = binary.BigEndian.AppendUint64(dst, uint64(p.until))
-	dst = binary.BigEndian.AppendUint16(append(dst, p.part), uint16(p.kind))
-	return append(dst, p.next[:]...)
-}
-
-func parsePurge(key, b []byte) (purge, error) {
-	if len(key) != 2+32 || len(b) != 8+1+2+orderLen || b[8] >= purgeRanges {
-		return purge{}, fmt.Errorf("purge: %w", errCorrupt)
-	}
-	return purge{
-		Reason(key[1]), nostr.PubKey(key[2:]), int64(binary.BigEndian.Uint64(b)), b[8],
-		nostr.Kind(binary.BigEndian.Uint16(b[9:])), [orderLen]byte(b[11:]),
-	}, nil
-}
-
-func (b *Batch) setPurge(p purge) error { return b.set(p.key(), p.append(nil)) }
+func (b *Batch) setPurge(p layout.Purge) error { return b.set(p.Key(), p.Append(nil)) }
 
 // Purging reports whether there is something for Purge to do.
 func (v *View) Purging() (bool, error) {
@@ -66,19 +24,19 @@ func (v *View) Purging() (bool, error) {
 }
 
 // purge is the removal of that author's events for that reason, if it is under way.
-func (r reader) purge(why Reason, author nostr.PubKey) (purge, bool, error) {
-	key := newPurge(why, author, 0).key()
+func (r reader) purge(why layout.Reason, author nostr.PubKey) (layout.Purge, bool, error) {
+	key := layout.NewPurge(why, author, 0).Key()
 	v, ok, err := get(r.r, key)
 	if err != nil || !ok {
-		return purge{}, false, err
+		return layout.Purge{}, false, err
 	}
-	p, err := parsePurge(key, v)
+	p, err := layout.ParsePurge(key, v)
 	return p, err == nil, err
 }
 
 // firstPurge is the one that is under way.
-func firstPurge(r pebble.Reader) (p purge, ok bool, err error) {
-	it, err := tableIter(r, tablePurge)
+func firstPurge(r pebble.Reader) (p layout.Purge, ok bool, err error) {
+	it, err := tableIter(r, layout.TablePurge)
 	if err != nil {
 		return p, false, err
 	}
@@ -86,7 +44,7 @@ func firstPurge(r pebble.Reader) (p purge, ok bool, err error) {
 	if !it.First() {
 		return p, false, it.Error()
 	}
-	p, err = parsePurge(it.Key(), it.Value())
+	p, err = layout.ParsePurge(it.Key(), it.Value())
 	return p, err == nil, err
 }
 
@@ -116,11 +74,11 @@ func (b *Batch) Purge(max int) (more bool, err error) {
 }
 
 // purge takes one author's removal as far as max rows go, and says what is left of them.
-func (b *Batch) purge(p purge, max int) (int, error) {
+func (b *Batch) purge(p layout.Purge, max int) (int, error) {
 	b.ops++
-	for int(p.part) < len(purgeParts) {
-		part := purgeParts[p.part]
-		if !part.vanished || p.why == ReasonVanished {
+	for int(p.Part) < len(purgeParts) {
+		part := purgeParts[p.Part]
+		if !part.vanished || p.Why == layout.ReasonVanished {
 			left, done, err := b.purgePart(&p, part, max)
 			if err != nil {
 				return 0, err
@@ -130,13 +88,13 @@ func (b *Batch) purge(p purge, max int) (int, error) {
 			}
 			max = left
 		}
-		p.begin(p.part+1, 0)
+		p.Begin(p.Part+1, 0)
 	}
-	return max - 1, b.delete(p.key())
+	return max - 1, b.delete(p.Key())
 }
 
 // purgePart goes through one index range after the other, and reports whether it came to the end of the last.
-func (b *Batch) purgePart(p *purge, part purgePart, max int) (left int, done bool, err error) {
+func (b *Batch) purgePart(p *layout.Purge, part purgePart, max int) (left int, done bool, err error) {
 	for {
 		if max, done, err = b.purgeRange(p, part, max); err != nil || !done || part.next == nil {
 			return max, done, err
@@ -145,7 +103,7 @@ func (b *Batch) purgePart(p *purge, part purgePart, max int) (left int, done boo
 		if err != nil || !ok {
 			return max, err == nil, err
 		}
-		p.begin(p.part, k)
+		p.Begin(p.Part, k)
 		if max--; max <= 0 {
 			return 0, false, nil
 		}
@@ -153,20 +111,20 @@ func (b *Batch) purgePart(p *purge, part purgePart, max int) (left int, done boo
 }
 
 // purgeRange goes through the rows of one index range, and reports whether it came to the end.
-func (b *Batch) purgeRange(p *purge, part purgePart, max int) (left int, done bool, err error) {
+func (b *Batch) purgeRange(p *layout.Purge, part purgePart, max int) (left int, done bool, err error) {
 	prefix := part.prefix(p)
-	it, err := b.w.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix)})
+	it, err := b.w.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: layout.PrefixEnd(prefix)})
 	if err != nil {
 		return 0, false, err
 	}
 	defer closeAfter(it.Close, &err)
-	for it.SeekGE(append(bytes.Clone(prefix), p.next[:]...)); it.Valid(); it.Next() {
-		id, ok := rowID(it.Key())
-		if !ok || len(it.Key()) != len(prefix)+orderLen {
-			return 0, false, fmt.Errorf("index %q: %w", prefix[:1], errCorrupt)
+	for it.SeekGE(append(bytes.Clone(prefix), p.Next[:]...)); it.Valid(); it.Next() {
+		id, ok := layout.RowID(it.Key())
+		if !ok || len(it.Key()) != len(prefix)+layout.OrderLen {
+			return 0, false, fmt.Errorf("index %q: %w", prefix[:1], layout.ErrCorrupt)
 		}
 		if max <= 0 {
-			copy(p.next[:], it.Key()[len(prefix):])
+			copy(p.Next[:], it.Key()[len(prefix):])
 			return 0, false, nil
 		}
 		cost, err := part.do(b, p, id, it.Value())
@@ -181,33 +139,25 @@ func (b *Batch) purgeRange(p *purge, part purgePart, max int) (left int, done bo
 // purgePart is one index range that a purge goes through, or one for each kind that next finds.
 type purgePart struct {
 	vanished bool // only where the author vanished
-	prefix   func(*purge) []byte
-	do       func(b *Batch, p *purge, id nostr.ID, row []byte) (cost int, err error)
-	next     func(b *Batch, p *purge) (nostr.Kind, bool, error)
+	prefix   func(*layout.Purge) []byte
+	do       func(b *Batch, p *layout.Purge, id nostr.ID, row []byte) (cost int, err error)
+	next     func(b *Batch, p *layout.Purge) (nostr.Kind, bool, error)
 }
 
 // purgeParts are gone through in this order; their places in it are on disk.
-var purgeParts = [purgeRanges]purgePart{
-	{false, (*purge).ownPrefix, (*Batch).purgeOwn, (*Batch).nextKind},
-	{true, (*purge).withdrawnPrefix, (*Batch).purgeWithdrawn, nil},
-	{true, (*purge).addresseePrefix, (*Batch).purgeWrap, nil},
+var purgeParts = [layout.PurgeParts]purgePart{
+	{false, (*layout.Purge).OwnPrefix, (*Batch).purgeOwn, (*Batch).nextKind},
+	{true, (*layout.Purge).WithdrawnPrefix, (*Batch).purgeWithdrawn, nil},
+	{true, (*layout.Purge).AddresseePrefix, (*Batch).purgeWrap, nil},
 }
-
-func (p *purge) ownPrefix() []byte { return authorKindPrefix(p.author, p.kind) }
-
-func (p *purge) withdrawnPrefix() []byte {
-	return flagged(authorKindPrefix(p.author, nip34.KindRepository))
-}
-
-func (p *purge) addresseePrefix() []byte { return tagPrefix('p', hashOf(p.author.String())) }
 
 // nextKind is the next kind of which the author has something.
-func (b *Batch) nextKind(p *purge) (_ nostr.Kind, ok bool, err error) {
-	if p.kind == maxKind {
+func (b *Batch) nextKind(p *layout.Purge) (_ nostr.Kind, ok bool, err error) {
+	if p.Kind == layout.MaxKind {
 		return 0, false, nil
 	}
-	own := ownPrefix(p.author)
-	it, err := b.w.NewIter(&pebble.IterOptions{LowerBound: authorKindPrefix(p.author, p.kind+1), UpperBound: prefixEnd(own)})
+	own := layout.OwnPrefix(p.Author)
+	it, err := b.w.NewIter(&pebble.IterOptions{LowerBound: layout.AuthorKindPrefix(p.Author, p.Kind+1), UpperBound: layout.PrefixEnd(own)})
 	if err != nil {
 		return 0, false, err
 	}
@@ -216,21 +166,21 @@ func (b *Batch) nextKind(p *purge) (_ nostr.Kind, ok bool, err error) {
 		return 0, false, it.Error()
 	}
 	if len(it.Key()) < len(own)+2 {
-		return 0, false, fmt.Errorf("index %q: %w", own[:1], errCorrupt)
+		return 0, false, fmt.Errorf("index %q: %w", own[:1], layout.ErrCorrupt)
 	}
 	return nostr.Kind(binary.BigEndian.Uint16(it.Key()[len(own):])), true, nil
 }
 
 // purgeOwn removes an event of the author. Requests to vanish stay in force whatever else happens, so of these only
 // one makes others go.
-func (b *Batch) purgeOwn(p *purge, id nostr.ID, value []byte) (int, error) {
-	at, err := parseRow(value)
+func (b *Batch) purgeOwn(p *layout.Purge, id nostr.ID, value []byte) (int, error) {
+	at, err := layout.ParseRow(value)
 	if err != nil {
 		return 0, err
 	}
-	if at.kind == nostr.KindVanish {
-		req, _, err := b.reader().vanished(p.author)
-		if err != nil || p.why != ReasonVanished || req.id == id {
+	if at.Kind == nostr.KindVanish {
+		req, _, err := b.reader().vanished(p.Author)
+		if err != nil || p.Why != layout.ReasonVanished || req.ID == id {
 			return 1, err
 		}
 	}
@@ -238,25 +188,25 @@ func (b *Batch) purgeOwn(p *purge, id nostr.ID, value []byte) (int, error) {
 }
 
 // purgeWrap removes a gift wrap that is addressed to the author.
-func (b *Batch) purgeWrap(p *purge, _ nostr.ID, value []byte) (int, error) {
-	at, err := parseRow(value)
-	if err != nil || at.kind != nostr.KindGiftWrap || !at.cases.meets(lowerCase) {
+func (b *Batch) purgeWrap(p *layout.Purge, _ nostr.ID, value []byte) (int, error) {
+	at, err := layout.ParseRow(value)
+	if err != nil || at.Kind != nostr.KindGiftWrap || !at.Cases.Meets(layout.LowerCase) {
 		return 1, err
 	}
 	return b.purgeEvent(p, at)
 }
 
-func (b *Batch) purgeEvent(p *purge, at row) (int, error) {
-	e, err := b.reader().event(at.seq)
+func (b *Batch) purgeEvent(p *layout.Purge, at layout.Row) (int, error) {
+	e, err := b.reader().event(at.Seq)
 	if err != nil {
 		return 0, err
 	}
-	return 4 + len(e.Tags), b.remove(e, at, p.why)
+	return 4 + len(e.Tags), b.remove(e, at, p.Why)
 }
 
-func (b *Batch) purgeWithdrawn(_ *purge, id nostr.ID, value []byte) (int, error) {
-	r, err := parseFlaggedRow(value)
-	if err != nil || r.why != policy.Withdraw {
+func (b *Batch) purgeWithdrawn(_ *layout.Purge, id nostr.ID, value []byte) (int, error) {
+	r, err := layout.ParseFlaggedRow(value)
+	if err != nil || r.Why != policy.Withdraw {
 		return 1, err
 	}
 	return 4, b.releaseWithdrawn(id)

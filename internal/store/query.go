@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 )
 
 // Row is one stored event of a query's answer.
 type Row struct {
-	Seq  Seq
+	Seq  layout.Seq
 	ID   nostr.ID
 	Time int64
 	JSON []byte // the bytes that are sent; valid until the next step of the iteration
@@ -139,10 +140,10 @@ func closeAfter(close func() error, err *error) {
 // shows settles from the row alone what can be settled: kind, expiration, rules.
 func (r reader) shows(q *query, at *found, withFlagged bool) bool {
 	if at.flagged {
-		return q.wantsKind(at.memory.kind) && (at.memory.epoch == 0 || at.memory.epoch == r.epoch)
+		return q.wantsKind(at.memory.Kind) && (at.memory.Epoch == 0 || at.memory.Epoch == r.epoch)
 	}
 	// What has expired and is not swept yet is as good as remembered: nobody is to send it again.
-	return q.wantsKind(at.row.kind) && (withFlagged || !at.row.expired(r.now))
+	return q.wantsKind(at.row.Kind) && (withFlagged || !at.row.Expired(r.now))
 }
 
 // cost is what it takes to open a stored event.
@@ -156,27 +157,27 @@ func (q *query) cost() int {
 // open reads a stored event, unless its entry is given, and checks what is left of the filter.
 func (r reader) open(q *query, at *found, entry []byte) (Row, bool, error) {
 	if len(entry) == 0 {
-		v, ok, err := get(r.r, logKey(at.row.seq))
+		v, ok, err := get(r.r, layout.LogKey(at.row.Seq))
 		if err != nil {
 			return Row{}, false, err
 		}
 		if !ok {
-			return Row{}, false, fmt.Errorf("entry %d is indexed and not there: %w", at.row.seq, errCorrupt)
+			return Row{}, false, fmt.Errorf("entry %d is indexed and not there: %w", at.row.Seq, layout.ErrCorrupt)
 		}
 		entry = v
 	}
-	_, json, err := parseLog(entry)
+	_, json, err := layout.ParseLog(entry)
 	if err != nil {
 		return Row{}, false, err
 	}
 	if len(json) > windowBytes {
 		r.work.add(len(json) / largeStep)
 	}
-	row := Row{Seq: at.row.seq, ID: at.id(), Time: at.time(), JSON: json}
+	row := Row{Seq: at.row.Seq, ID: at.id(), Time: at.time(), JSON: json}
 	if q.checkEvent {
 		e, err := row.Event()
 		if err != nil {
-			return Row{}, false, fmt.Errorf("entry %d: %w: %w", row.Seq, errCorrupt, err)
+			return Row{}, false, fmt.Errorf("entry %d: %w: %w", row.Seq, layout.ErrCorrupt, err)
 		}
 		return row, q.filter.Matches(e), nil
 	}
@@ -185,7 +186,7 @@ func (r reader) open(q *query, at *found, entry []byte) (Row, bool, error) {
 
 // settle checks what is left of the filter, reading the event or what is remembered of it only where needed.
 func (r reader) settle(q *query, at *found) (bool, error) {
-	if at.flagged && at.memory.why == policy.Expired {
+	if at.flagged && at.memory.Why == policy.Expired {
 		if err := r.work.spend(seekCost); err != nil {
 			return false, err
 		}
@@ -204,5 +205,5 @@ func (r reader) settle(q *query, at *found) (bool, error) {
 		return ok, err
 	}
 	rec, ok, err := r.record(at.id())
-	return ok && q.matches(rec.facts), err
+	return ok && q.matches(rec.Facts), err
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -16,11 +17,11 @@ type rebuild struct {
 	to   *Store
 	b    *Batch // the open one, nil for none
 
-	head, all int64              // what the old counters say
-	done      int64              // entries looked at
-	epoch     uint32             // of the rules; 0 where that cannot be read
-	unused    map[nostr.ID]int64 // deletions that have removed nothing, and when they are due
-	firsts    map[hash]Seq       // where an address was accepted first before its version of now
+	head, all int64                      // what the old counters say
+	done      int64                      // entries looked at
+	epoch     uint32                     // of the rules; 0 where that cannot be read
+	unused    map[nostr.ID]int64         // deletions that have removed nothing, and when they are due
+	firsts    map[layout.Hash]layout.Seq // where an address was accepted first before its version of now
 }
 
 // rebuildOps is how much is done in a commit.
@@ -46,7 +47,7 @@ func (r *rebuild) batch() (*Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.counters.head = max(b.counters.head, Seq(r.head))
+		b.counters.Head = max(b.counters.Head, layout.Seq(r.head))
 		r.b = b
 	}
 	return r.b, nil
@@ -82,21 +83,21 @@ func (r *rebuild) put(key, value []byte) error {
 
 // meta reads what the old store counted.
 func (r *rebuild) meta() error {
-	return r.from.each(tableMeta, func(key, value []byte) error {
+	return r.from.each(layout.TableMeta, func(key, value []byte) error {
 		switch string(key[1:]) {
-		case metaCounters:
-			c, err := readCounters(value)
+		case layout.MetaCounters:
+			c, err := layout.ReadCounters(value)
 			if err != nil {
 				r.report.problem("%v", err)
 			}
-			r.head, r.all = int64(c.head), c.events
-		case metaRules:
+			r.head, r.all = int64(c.Head), c.Events
+		case layout.MetaRules:
 			if len(value) >= 4 {
 				r.epoch = binary.BigEndian.Uint32(value)
 			}
-		case metaFormat:
+		case layout.MetaFormat:
 			if len(value) == 4 {
-				return checkFormat(value)
+				return layout.CheckFormat(value)
 			}
 		}
 		return nil
@@ -106,7 +107,7 @@ func (r *rebuild) meta() error {
 // events adds the entries of the log in their order under their numbers. What has expired stays: it goes in the usual
 // way, and the clock of the moment has no part in a repair.
 func (r *rebuild) events() error {
-	if err := r.from.each(tableLog, func(key, _ []byte) error {
+	if err := r.from.each(layout.TableLog, func(key, _ []byte) error {
 		if len(key) == 9 {
 			r.head = max(r.head, int64(binary.BigEndian.Uint64(key[1:])))
 		}
@@ -115,12 +116,12 @@ func (r *rebuild) events() error {
 		return err
 	}
 	p := newProver(r.check.Verifier, r.entry)
-	err := r.from.each(tableLog, func(key, value []byte) error {
+	err := r.from.each(layout.TableLog, func(key, value []byte) error {
 		if len(key) != 9 || binary.BigEndian.Uint64(key[1:]) == 0 {
 			r.report.problem("log: key of %d bytes", len(key))
 			return nil
 		}
-		return p.take(Seq(binary.BigEndian.Uint64(key[1:])), value)
+		return p.take(layout.Seq(binary.BigEndian.Uint64(key[1:])), value)
 	})
 	if err != nil {
 		return err
@@ -156,7 +157,7 @@ func (r *rebuild) entry(p proven) error {
 }
 
 // add stores an entry, in the place among the announcements that its address had.
-func (r *rebuild) add(b *Batch, x Entry) error {
+func (r *rebuild) add(b *Batch, x layout.Entry) error {
 	if err := b.add(x.Event, x.Seq, x.Source); err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func (r *rebuild) add(b *Batch, x Entry) error {
 	if x.Event.Kind != nip34.KindRepository {
 		return nil
 	}
-	h := hashOf(x.Event.Address())
+	h := layout.HashOf(x.Event.Address())
 	first, ok := r.firsts[h]
 	if !ok || first >= x.Seq {
 		return nil
@@ -175,13 +176,13 @@ func (r *rebuild) add(b *Batch, x Entry) error {
 	if err != nil {
 		return err
 	}
-	d := hashOf(x.Event.Tags.D())
-	if err := b.delete(announcementKey(d, s.first)); err != nil {
+	d := layout.HashOf(x.Event.Tags.D())
+	if err := b.delete(layout.AnnouncementKey(d, s.First)); err != nil {
 		return err
 	}
-	s.first = first
-	if err := b.set(announcementKey(d, first), binary.BigEndian.AppendUint64(nil, uint64(x.Seq))); err != nil {
+	s.First = first
+	if err := b.set(layout.AnnouncementKey(d, first), binary.BigEndian.AppendUint64(nil, uint64(x.Seq))); err != nil {
 		return err
 	}
-	return b.set(keyHash(tableSlot, h), s.append(nil))
+	return b.set(layout.HashKey(layout.TableSlot, h), s.Append(nil))
 }

@@ -1,21 +1,11 @@
 package store
 
 import (
-	"encoding/binary"
 	"fmt"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
-)
-
-// How long an event is remembered that is not stored: 7 days and up to one more by its id, so that what was refused
-// together does not come back together. What has waited for git data in vain is remembered for a day, and up to an hour more: then other
-// relays may bring it again, as the data may be there by now. How long unused deletions are remembered says UnusedGate.
-const (
-	rememberSeconds = 7 * 24 * 3600
-	rememberSpread  = 24 * 3600
-	lapsedSeconds   = 24 * 3600
-	lapsedSpread    = 3600
 )
 
 // forgetPerCommit is how many due records are forgotten in one commit.
@@ -57,8 +47,8 @@ func (b *Batch) stillWithdrawn(e *nostr.Event, why policy.Outcome) (policy.Outco
 	if address == "" {
 		return why, nil
 	}
-	s, ok, err := b.reader().slot(hashOf(address))
-	if err == nil && ok && s.state == slotWithdrawn && s.id == e.ID {
+	s, ok, err := b.reader().slot(layout.HashOf(address))
+	if err == nil && ok && s.State == layout.SlotWithdrawn && s.ID == e.ID {
 		return policy.Withdraw, nil
 	}
 	return why, err
@@ -70,21 +60,21 @@ func (b *Batch) withdraw(e *nostr.Event) (policy.Outcome, error) {
 	if address == "" {
 		return policy.Refuse, nil
 	}
-	h := hashOf(address)
+	h := layout.HashOf(address)
 	old, ok, err := b.reader().slot(h)
 	if err != nil {
 		return 0, err
 	}
-	if ok && old.stamp().Newer(e.Stamp()) {
+	if ok && old.Stamp().Newer(e.Stamp()) {
 		return policy.Superseded, nil
 	}
-	if ok && old.state == slotLive {
-		if err := b.Remove(old.id, ReasonReplaced); err != nil {
+	if ok && old.State == layout.SlotLive {
+		if err := b.Remove(old.ID, layout.ReasonReplaced); err != nil {
 			return 0, err
 		}
 	}
-	if ok && old.state == slotWithdrawn && old.id != e.ID {
-		if err := b.unpin(old.id); err != nil {
+	if ok && old.State == layout.SlotWithdrawn && old.ID != e.ID {
+		if err := b.unpin(old.ID); err != nil {
 			return 0, err
 		}
 	}
@@ -92,20 +82,20 @@ func (b *Batch) withdraw(e *nostr.Event) (policy.Outcome, error) {
 		return 0, err
 	}
 	b.ops++
-	s := slot{state: slotWithdrawn, time: e.CreatedAt, id: e.ID}
-	return policy.Withdraw, b.set(keyHash(tableSlot, h), s.append(nil))
+	s := layout.Slot{State: layout.SlotWithdrawn, Time: e.CreatedAt, ID: e.ID}
+	return policy.Withdraw, b.set(layout.HashKey(layout.TableSlot, h), s.Append(nil))
 }
 
 func (b *Batch) remember(e *nostr.Event, why policy.Outcome) error {
-	if _, ok := encodeWhy(why); !ok {
+	if _, ok := layout.EncodeWhy(why); !ok {
 		return nil
 	}
-	f := factsOf(e).kept()
-	if len(f.tags) > maxKeptTags {
+	f := layout.FactsOf(e).Kept()
+	if len(f.Tags) > layout.MaxKeptTags {
 		if why.Orphan() {
 			return nil
 		}
-		f.tags = f.tags[:maxKeptTags]
+		f.Tags = f.Tags[:layout.MaxKeptTags]
 	}
 	b.ops++
 	if why == policy.Unused {
@@ -114,24 +104,24 @@ func (b *Batch) remember(e *nostr.Event, why policy.Outcome) error {
 			return err
 		}
 	}
-	return b.writeRecord(record{facts: f, why: why})
+	return b.writeRecord(layout.Record{Facts: f, Why: why})
 }
 
 // writeRecord writes a record and its rows over what may be there. It sets when the record is due and its epoch.
-func (b *Batch) writeRecord(r record) error {
-	if err := b.endWait(r.id, reasonOf(r.why)); err != nil {
+func (b *Batch) writeRecord(r layout.Record) error {
+	if err := b.endWait(r.ID, layout.ReasonOf(r.Why)); err != nil {
 		return err
 	}
-	if err := b.dropRecord(r.id); err != nil {
+	if err := b.dropRecord(r.ID); err != nil {
 		return err
 	}
-	r.epoch = 0
-	if byRules(r.why) {
-		r.epoch = b.epoch
+	r.Epoch = 0
+	if layout.ByRules(r.Why) {
+		r.Epoch = b.epoch
 	}
-	r.due = 0
-	if r.why != policy.Withdraw {
-		r.due = b.s.opt.Now().Unix() + r.keptFor()
+	r.Due = 0
+	if r.Why != policy.Withdraw {
+		r.Due = b.s.opt.Now().Unix() + r.KeptFor()
 	}
 	if err := b.putRecord(r); err != nil {
 		return err
@@ -139,26 +129,11 @@ func (b *Batch) writeRecord(r record) error {
 	return b.forgetSurplus()
 }
 
-// keptFor is how many seconds a record is kept that is forgotten some time.
-func (r record) keptFor() int64 {
-	n := binary.BigEndian.Uint32(r.id[28:])
-	switch r.why {
-	case policy.Lapsed:
-		return lapsedSeconds + int64(n%lapsedSpread)
-	case policy.Unused:
-		return unusedGate + int64(n%rememberSpread)
-	}
-	return rememberSeconds + int64(n%rememberSpread)
-}
-
-// madeAt is the unix time at which a record was made that is forgotten some time.
-func (r record) madeAt() int64 { return r.due - r.keptFor() }
-
 // putRecord writes a record as it is, with its rows; there is none of that event.
-func (b *Batch) putRecord(r record) error {
-	if r.due != 0 {
-		b.queueFrom = min(b.queueFrom, r.due)
-		if err := b.set(timedKey(tableQueue, r.due, r.id), nil); err != nil {
+func (b *Batch) putRecord(r layout.Record) error {
+	if r.Due != 0 {
+		b.queueFrom = min(b.queueFrom, r.Due)
+		if err := b.set(layout.TimedKey(layout.TableQueue, r.Due, r.ID), nil); err != nil {
 			return err
 		}
 	}
@@ -166,12 +141,12 @@ func (b *Batch) putRecord(r record) error {
 	if err := b.countAged(r, 1); err != nil {
 		return err
 	}
-	if err := b.set(keyID(tableRecord, r.id), r.append(nil)); err != nil {
+	if err := b.set(layout.IDKey(layout.TableRecord, r.ID), r.Append(nil)); err != nil {
 		return err
 	}
-	value := r.row().append(make([]byte, 0, maxRow))
-	return r.eachRow(func(p []byte, of cases) error {
-		return b.set(appendOrder(flagged(p), r.time, r.id), of.append(value))
+	value := r.Row().Append(make([]byte, 0, layout.MaxRow))
+	return r.EachRow(func(p []byte, of layout.Cases) error {
+		return b.set(layout.AppendOrder(layout.Flagged(p), r.Time, r.ID), of.Append(value))
 	})
 }
 
@@ -185,30 +160,30 @@ func (b *Batch) dropRecord(id nostr.ID) error {
 	if err := b.countAged(r, -1); err != nil {
 		return err
 	}
-	if r.due != 0 {
-		if err := b.delete(timedKey(tableQueue, r.due, id)); err != nil {
+	if r.Due != 0 {
+		if err := b.delete(layout.TimedKey(layout.TableQueue, r.Due, id)); err != nil {
 			return err
 		}
 	}
-	if err := b.delete(keyID(tableRecord, id)); err != nil {
+	if err := b.delete(layout.IDKey(layout.TableRecord, id)); err != nil {
 		return err
 	}
-	return r.eachRow(func(p []byte, _ cases) error {
-		return b.delete(appendOrder(flagged(p), r.time, id))
+	return r.EachRow(func(p []byte, _ layout.Cases) error {
+		return b.delete(layout.AppendOrder(layout.Flagged(p), r.Time, id))
 	})
 }
 
 // countRecord counts a record that comes or goes. Those of what waits are counted with it.
-func (b *Batch) countRecord(r record, n int64) {
-	if r.why != policy.Wait {
-		b.counters.flagged += n
-		b.counters.flaggedRows += n * r.rows()
+func (b *Batch) countRecord(r layout.Record, n int64) {
+	if r.Why != policy.Wait {
+		b.counters.Flagged += n
+		b.counters.FlaggedRows += n * r.Rows()
 	}
 }
 
 // forgetSurplus keeps the bounds: the oldest go first.
 func (b *Batch) forgetSurplus() error {
-	for b.counters.flagged > b.s.opt.MaxRemembered || b.counters.flaggedRows > b.s.opt.MaxRememberedRows {
+	for b.counters.Flagged > b.s.opt.MaxRemembered || b.counters.FlaggedRows > b.s.opt.MaxRememberedRows {
 		n, err := b.forgetQueued(1<<62, 1)
 		if err != nil || n == 0 {
 			return err
@@ -228,7 +203,7 @@ func (b *Batch) forgetQueued(until int64, max int) (n int, err error) {
 	if b.queueFrom > until {
 		return 0, nil
 	}
-	ids, next, err := b.timed(tableQueue, b.queueFrom, until, max)
+	ids, next, err := b.timed(layout.TableQueue, b.queueFrom, until, max)
 	if err != nil {
 		return 0, err
 	}
@@ -250,13 +225,13 @@ func (b *Batch) forget(id nostr.ID) error {
 		return err
 	}
 	b.ops++
-	if r.why == policy.Expired && r.address != (hash{}) {
-		s, ok, err := b.reader().slot(r.address)
+	if r.Why == policy.Expired && r.Address != (layout.Hash{}) {
+		s, ok, err := b.reader().slot(r.Address)
 		if err != nil {
 			return err
 		}
-		if ok && s.state == slotGone && s.id == id {
-			if err := b.delete(keyHash(tableSlot, r.address)); err != nil {
+		if ok && s.State == layout.SlotGone && s.ID == id {
+			if err := b.delete(layout.HashKey(layout.TableSlot, r.Address)); err != nil {
 				return err
 			}
 		}

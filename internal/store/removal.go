@@ -3,19 +3,20 @@ package store
 import (
 	"fmt"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Remove takes a stored event out: its body goes, its rows become flagged, and the feed says so. It does nothing where
 // the event is not stored.
-func (b *Batch) Remove(id nostr.ID, why Reason) error {
+func (b *Batch) Remove(id nostr.ID, why layout.Reason) error {
 	r := b.reader()
 	_, at, ok, err := r.lookup(id)
 	if err != nil || !ok {
 		return err
 	}
-	e, err := r.event(at.seq)
+	e, err := r.event(at.Seq)
 	if err == nil {
 		err = b.remove(e, at, why)
 	}
@@ -25,12 +26,12 @@ func (b *Batch) Remove(id nostr.ID, why Reason) error {
 	return nil
 }
 
-func (b *Batch) remove(e *nostr.Event, at row, why Reason) error {
+func (b *Batch) remove(e *nostr.Event, at layout.Row, why layout.Reason) error {
 	b.ops++
-	b.counters.events--
-	b.counters.seqs -= at.seq
+	b.counters.Events--
+	b.counters.Seqs -= at.Seq
 	if e.Kind == nip34.KindRepository {
-		b.counters.repositories--
+		b.counters.Repositories--
 	}
 	if err := b.unindex(e, at); err != nil {
 		return err
@@ -42,7 +43,7 @@ func (b *Batch) remove(e *nostr.Event, at row, why Reason) error {
 		return err
 	}
 	if e.Kind == nostr.KindDeletion {
-		if err := b.dropUnfinished(e, at.seq); err != nil {
+		if err := b.dropUnfinished(e, at.Seq); err != nil {
 			return err
 		}
 		if err := b.dropUnused(e.ID, e.PubKey); err != nil {
@@ -50,28 +51,28 @@ func (b *Batch) remove(e *nostr.Event, at row, why Reason) error {
 		}
 	}
 	seq := b.next()
-	if err := b.set(removedKey(seq), appendRemoved(nil, e.ID, why)); err != nil {
+	if err := b.set(layout.RemovedKey(seq), layout.AppendRemoved(nil, e.ID, why)); err != nil {
 		return err
 	}
-	b.dropEntry(at.seq)
-	b.entries = append(b.entries, Entry{Seq: seq, Removed: e.ID, Reason: why})
-	return b.remember(e, why.outcome())
+	b.dropEntry(at.Seq)
+	b.entries = append(b.entries, layout.Entry{Seq: seq, Removed: e.ID, Reason: why})
+	return b.remember(e, why.Outcome())
 }
 
 // endForce takes back what a deletion or a request to vanish that leaves has kept away. Deletions leave otherwise only
 // when they expire, and what they concerned does not come back then.
-func (b *Batch) endForce(e *nostr.Event, why Reason) error {
+func (b *Batch) endForce(e *nostr.Event, why layout.Reason) error {
 	switch {
 	case e.Kind == nostr.KindVanish:
 		return b.undoVanish(e)
-	case e.Kind == nostr.KindDeletion && why == ReasonVanished:
+	case e.Kind == nostr.KindDeletion && why == layout.ReasonVanished:
 		return b.undoDeletion(e)
 	}
 	return nil
 }
 
 // dropEntry takes an event that came and went in this batch out of its feed.
-func (b *Batch) dropEntry(seq Seq) {
+func (b *Batch) dropEntry(seq layout.Seq) {
 	for i := len(b.entries) - 1; i >= 0 && b.entries[i].Seq >= seq; i-- {
 		if b.entries[i].Seq == seq {
 			b.entries = append(b.entries[:i], b.entries[i+1:]...)
@@ -80,19 +81,19 @@ func (b *Batch) dropEntry(seq Seq) {
 	}
 }
 
-func (b *Batch) unindex(e *nostr.Event, at row) error {
-	if err := b.delete(logKey(at.seq)); err != nil {
+func (b *Batch) unindex(e *nostr.Event, at layout.Row) error {
+	if err := b.delete(layout.LogKey(at.Seq)); err != nil {
 		return err
 	}
-	if err := b.delete(keyID(tableID, e.ID)); err != nil {
+	if err := b.delete(layout.IDKey(layout.TableID, e.ID)); err != nil {
 		return err
 	}
-	if at.expiration != noExpiration {
-		if err := b.delete(timedKey(tableExpiry, at.expiration, e.ID)); err != nil {
+	if at.Expiration != layout.NoExpiration {
+		if err := b.delete(layout.TimedKey(layout.TableExpiry, at.Expiration, e.ID)); err != nil {
 			return err
 		}
 	}
-	return factsOf(e).eachRow(func(p []byte, _ cases) error {
-		return b.delete(appendOrder(p, e.CreatedAt, e.ID))
+	return layout.FactsOf(e).EachRow(func(p []byte, _ layout.Cases) error {
+		return b.delete(layout.AppendOrder(p, e.CreatedAt, e.ID))
 	})
 }

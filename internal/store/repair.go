@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -138,7 +139,7 @@ func (r *repair) build(ctx context.Context, from source) error {
 	if err != nil {
 		return err
 	}
-	b := &rebuild{repair: r, from: from, to: to, firsts: make(map[hash]Seq), unused: map[nostr.ID]int64{}}
+	b := &rebuild{repair: r, from: from, to: to, firsts: make(map[layout.Hash]layout.Seq), unused: map[nostr.ID]int64{}}
 	err = b.run()
 	if err == nil {
 		err = r.sound(ctx, to)

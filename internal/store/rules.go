@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/graspd/graspd/internal/layout"
 )
 
 // The rules by which events are refused are known by an epoch, which every record of a refused event has, and a
@@ -13,18 +15,18 @@ import (
 
 // readRules reads the epoch and the fingerprint; false where there are none yet.
 func readRules(r pebble.Reader) (epoch uint32, fingerprint string, ok bool, err error) {
-	v, ok, err := get(r, keyMeta(metaRules))
+	v, ok, err := get(r, layout.MetaKey(layout.MetaRules))
 	if err != nil || !ok {
 		return 0, "", false, err
 	}
 	if len(v) < 4 {
-		return 0, "", false, fmt.Errorf("rules: %w", errCorrupt)
+		return 0, "", false, fmt.Errorf("rules: %w", layout.ErrCorrupt)
 	}
 	return binary.BigEndian.Uint32(v), string(v[4:]), true, nil
 }
 
 func writeRules(w *pebble.Batch, epoch uint32, fingerprint string) error {
-	return w.Set(keyMeta(metaRules), append(binary.BigEndian.AppendUint32(nil, epoch), fingerprint...), nil)
+	return w.Set(layout.MetaKey(layout.MetaRules), append(binary.BigEndian.AppendUint32(nil, epoch), fingerprint...), nil)
 }
 
 // startEpoch begins another epoch where the rules are not those of before.

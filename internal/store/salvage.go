@@ -9,6 +9,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/graspd/graspd/internal/layout"
 )
 
 // salvaged is what the files of a store say that the engine cannot read, gathered in a scratch store of the engine:
@@ -115,7 +117,7 @@ func (s *salvaged) each(table byte, do func(key, value []byte) error) error {
 	var last []byte
 	return eachKey(s.db, table, func(key, value []byte) error {
 		if len(key) <= 8 || len(value) == 0 {
-			return errCorrupt // of the scratch store
+			return layout.ErrCorrupt // of the scratch store
 		}
 		key = key[:len(key)-8]
 		if bytes.Equal(key, last) {
@@ -134,11 +136,11 @@ func (s *salvaged) close() error {
 }
 
 // headOf is the newest head that a table tells of, if it does.
-func (s *Store) headOf(name string) (head Seq, ok bool) {
+func (s *Store) headOf(name string) (head layout.Seq, ok bool) {
 	_, err := readTable(s.opt.FS, s.opt.FS.PathJoin(s.opt.Dir, name), func(v version) error {
-		if !v.gone && bytes.Equal(v.key, keyMeta(metaCounters)) {
-			if c, err := readCounters(v.value); err == nil {
-				head, ok = max(head, c.head), true
+		if !v.gone && bytes.Equal(v.key, layout.MetaKey(layout.MetaCounters)) {
+			if c, err := layout.ReadCounters(v.value); err == nil {
+				head, ok = max(head, c.Head), true
 			}
 		}
 		return nil

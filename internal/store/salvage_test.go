@@ -6,11 +6,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/graspd/graspd/internal/layout"
 )
 
 // TestSalvageTakesEveryTable: of all that does not follow from the events the newest is taken.
 func TestSalvageTakesEveryTable(t *testing.T) {
-	tables := []byte{tableMeta, tableLog, tableID, tableRecord, tableNote, tableSlot, tableDeletedID, tableDeletedAddress, tablePurge, tableMarks}
+	tables := []byte{layout.TableMeta, layout.TableLog, layout.TableID, layout.TableRecord, layout.TableNote, layout.TableSlot, layout.TableDeletedID, layout.TableDeletedAddress, layout.TablePurge, layout.TableMarks}
 	o := Options{Dir: "data", FS: vfs.NewMem()}.withDefaults()
 	s, err := Open(o)
 	if err != nil {
@@ -71,7 +73,7 @@ func TestATableWithAnUnreadableBlock(t *testing.T) {
 	}
 	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), sstable.WriterOptions{BlockSize: 100, TableFormat: sstable.TableFormatMax})
 	for i := range byte(40) {
-		if err := w.Set([]byte{tableNote, i}, []byte("as good as any")); err != nil {
+		if err := w.Set([]byte{layout.TableNote, i}, []byte("as good as any")); err != nil {
 			t.Fatal(err)
 		}
 	}

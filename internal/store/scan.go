@@ -8,21 +8,22 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
 // found is one index row: where it stands in the order of results, and its value.
 type found struct {
-	order   [orderLen]byte // inverted time, id: results come in ascending order of it
+	order   [layout.OrderLen]byte // inverted time, id: results come in ascending order of it
 	flagged bool
-	value   int16      // of the range, as valueOf has it
-	row     row        // where it is not flagged
-	memory  flaggedRow // where it is
+	value   int16             // of the range, as valueOf has it
+	row     layout.Row        // where it is not flagged
+	memory  layout.FlaggedRow // where it is
 }
 
-func (f *found) cases() cases { return f.row.cases | f.memory.cases }
-func (f *found) time() int64  { return timeOf(f.order) }
-func (f *found) id() nostr.ID { return nostr.ID(f.order[8:]) }
+func (f *found) cases() layout.Cases { return f.row.Cases | f.memory.Cases }
+func (f *found) time() int64         { return layout.TimeOf(f.order) }
+func (f *found) id() nostr.ID        { return nostr.ID(f.order[8:]) }
 
 // scan merges the index ranges of a query over one iterator. Each range reads ahead in chunks that grow with what is
 // taken from it, so that a filter with hundreds of values neither needs as many iterators nor reads them to the end.
@@ -37,16 +38,16 @@ type scan struct {
 	any    bool // prev is set
 
 	// Where to go on: nothing before can be an answer. Rows that are flagged have their own place.
-	floor [2][orderLen]byte
+	floor [2][layout.OrderLen]byte
 }
 
 // cursor is the place in one range.
 type cursor struct {
 	prefix  []byte
-	cases   cases
+	cases   layout.Cases
 	flagged bool
 	value   int16
-	next    [orderLen]byte // where to go on
+	next    [layout.OrderLen]byte // where to go on
 	rows    []found
 	pos     int
 	chunk   int
@@ -90,7 +91,7 @@ func (r reader) newScan(ctx context.Context, q *query, spans []span, withFlagged
 
 // cursors are at the beginnings of the ranges that may have something.
 func (r reader) cursors(q *query, spans []span, withFlagged bool) (all cursors) {
-	start := orderOf(q.until, nostr.ID{})
+	start := layout.OrderOf(q.until, nostr.ID{})
 	if bytes.Compare(start[:], q.first[:]) < 0 {
 		start = q.first
 	}
@@ -128,7 +129,7 @@ func (s *scan) fill(ctx context.Context, c *cursor) error {
 			c.done = true
 			return err
 		}
-		if f.cases().meets(c.cases) {
+		if f.cases().Meets(c.cases) {
 			c.rows = append(c.rows, f)
 		} else if err := s.work.spend(1); err != nil {
 			return err
@@ -168,7 +169,7 @@ func (s *scan) place(c *cursor) ([]byte, bool) {
 		return nil, false
 	}
 	order, ok := bytes.CutPrefix(s.it.Key(), c.prefix)
-	return order, ok && len(order) == orderLen
+	return order, ok && len(order) == layout.OrderLen
 }
 
 // read takes the row under the iterator, if it belongs to the range and is not too old.
@@ -187,9 +188,9 @@ func (s *scan) read(c *cursor) (found, bool, error) {
 		return f, false, err
 	}
 	if c.flagged {
-		f.memory, err = parseFlaggedRow(v)
+		f.memory, err = layout.ParseFlaggedRow(v)
 	} else {
-		f.row, err = parseRow(v)
+		f.row, err = layout.ParseRow(v)
 	}
 	if err != nil {
 		err = fmt.Errorf("index %q: %w", c.prefix[:1], err)
@@ -226,7 +227,7 @@ func (s *scan) step(ctx context.Context) (found, bool, error) {
 }
 
 // skip says that no row before that place is an answer.
-func (s *scan) skip(flagged bool, to [orderLen]byte) { s.floor[flag(flagged)] = to }
+func (s *scan) skip(flagged bool, to [layout.OrderLen]byte) { s.floor[flag(flagged)] = to }
 
 func (s *scan) close() error {
 	if s.it == nil {

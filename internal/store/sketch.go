@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/graspd/graspd/internal/layout"
 )
 
 // sketch tells of keys that they are not there, without a read: most of what a decision asks for is not. It is a Bloom
@@ -33,8 +35,8 @@ const (
 )
 
 // sketched are the tables that decisions look into for what is mostly not there.
-var sketched = []byte{tableID, tableRecord, tableDeletedID, tableDeletedAddress, tableVanished, tableSlot,
-	tableTag - flagBit, tableAuthorKind - flagBit}
+var sketched = []byte{layout.TableID, layout.TableRecord, layout.TableDeletedID, layout.TableDeletedAddress, layout.TableVanished, layout.TableSlot,
+	layout.TableTag - layout.FlagBit, layout.TableAuthorKind - layout.FlagBit}
 
 // sketchedTags are the tags that name events, e in either case. Sync asks by each new event who names it, and mostly nobody does.
 const sketchedTags = "eq"
@@ -48,8 +50,8 @@ func newSketch() *sketch {
 // sketchKey is the part of a key that is known by: of an index row the value that it stands under.
 func sketchKey(key []byte) []byte {
 	switch key[0] {
-	case tableTag, tableTag - flagBit, tableAuthorKind - flagBit:
-		return key[:max(len(key)-orderLen, 1)]
+	case layout.TableTag, layout.TableTag - layout.FlagBit, layout.TableAuthorKind - layout.FlagBit:
+		return key[:max(len(key)-layout.OrderLen, 1)]
 	}
 	return key
 }
@@ -61,13 +63,13 @@ func (k *sketch) load(r pebble.Reader) {
 		k.covers[table] = whole && err == nil
 	}
 	for _, name := range []byte(sketchedTags) {
-		whole, err := k.loadRange(r, []byte{tableTag, name})
+		whole, err := k.loadRange(r, []byte{layout.TableTag, name})
 		k.tags[name] = whole && err == nil
 	}
 }
 
 func (k *sketch) loadRange(r pebble.Reader, prefix []byte) (whole bool, err error) {
-	it, err := r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix)})
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: layout.PrefixEnd(prefix)})
 	if err != nil {
 		return false, err
 	}
@@ -91,7 +93,7 @@ func (k *sketch) wrote(key []byte) {
 
 // knows reports whether keys like this one are covered.
 func (k *sketch) knows(key []byte) bool {
-	return k.covers[key[0]] || key[0] == tableTag && k.tags[key[1]]
+	return k.covers[key[0]] || key[0] == layout.TableTag && k.tags[key[1]]
 }
 
 // lacks reports whether a key, or what stands under that value of a flagged index or of a tag, is certainly not there.

@@ -8,29 +8,30 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
 func numberedKey(table byte, n int) []byte {
-	return keyHash(table, hashOf(fmt.Sprint(n)))
+	return layout.HashKey(table, layout.HashOf(fmt.Sprint(n)))
 }
 
 func TestASketchForgetsNoKeyAndKnowsFewThatAreNotThere(t *testing.T) {
 	k := newSketch()
-	k.covers[tableSlot] = true
+	k.covers[layout.TableSlot] = true
 	const n = firstKeys * (1 + layerGrowth + 1) // into the third layer
 	for i := range n {
-		k.wrote(numberedKey(tableSlot, i))
+		k.wrote(numberedKey(layout.TableSlot, i))
 	}
 	if layers := len(*k.layers.Load()); layers != 3 {
 		t.Errorf("%d layers", layers)
 	}
 	passed := 0
 	for i := range n {
-		if k.lacks(numberedKey(tableSlot, i)) {
+		if k.lacks(numberedKey(layout.TableSlot, i)) {
 			t.Fatalf("key %d is lost", i)
 		}
-		if !k.lacks(numberedKey(tableSlot, -1-i)) {
+		if !k.lacks(numberedKey(layout.TableSlot, -1-i)) {
 			passed++
 		}
 	}
@@ -41,8 +42,8 @@ func TestASketchForgetsNoKeyAndKnowsFewThatAreNotThere(t *testing.T) {
 
 func TestASketchSaysNothingOfOtherTables(t *testing.T) {
 	k := newSketch()
-	k.covers[tableSlot] = true
-	for _, table := range []byte{tableID, tableLog, tableTag} {
+	k.covers[layout.TableSlot] = true
+	for _, table := range []byte{layout.TableID, layout.TableLog, layout.TableTag} {
 		k.wrote(numberedKey(table, 1))
 		if k.lacks(numberedKey(table, 2)) {
 			t.Errorf("%q", table)
@@ -57,12 +58,12 @@ func TestASketchSaysNothingOfOtherTables(t *testing.T) {
 func TestASketchKnowsFlaggedRowsByTheirValue(t *testing.T) {
 	k := newSketch()
 	k.load(emptyDB(t))
-	p := flagged(tagPrefix('e', hashOf("x")))
+	p := layout.Flagged(layout.TagPrefix('e', layout.HashOf("x")))
 	if !k.lacks(p) {
 		t.Error("it is there before")
 	}
-	k.wrote(appendOrder(p[:len(p):len(p)], 7, nostr.ID{1}))
-	if k.lacks(p) || !k.lacks(flagged(tagPrefix('e', hashOf("y")))) || !k.lacks(flagged(tagPrefix('q', hashOf("x")))) {
+	k.wrote(layout.AppendOrder(p[:len(p):len(p)], 7, nostr.ID{1}))
+	if k.lacks(p) || !k.lacks(layout.Flagged(layout.TagPrefix('e', layout.HashOf("y")))) || !k.lacks(layout.Flagged(layout.TagPrefix('q', layout.HashOf("x")))) {
 		t.Error("it is not told by its value")
 	}
 }
@@ -71,7 +72,7 @@ func TestASketchKnowsFlaggedRowsByTheirValue(t *testing.T) {
 func TestASketchKnowsWhoIsNamed(t *testing.T) {
 	db := emptyDB(t)
 	row := func(name byte, value string, n byte) []byte {
-		return appendOrder(tagPrefix(name, hashOf(value)), 7, nostr.ID{n})
+		return layout.AppendOrder(layout.TagPrefix(name, layout.HashOf(value)), 7, nostr.ID{n})
 	}
 	for n := range byte(3) {
 		if err := db.Set(row('q', "loaded", n), nil, nil); err != nil {
@@ -90,7 +91,7 @@ func TestASketchKnowsWhoIsNamed(t *testing.T) {
 		for _, tag := range []byte("eEqap") {
 			covered := tag != 'a' && tag != 'p' && (tag != 'q' || most == 3)
 			for value, there := range map[string]bool{"written": true, "loaded": tag == 'q', "nowhere": false} {
-				if lacks := k.lacks(tagPrefix(tag, hashOf(value))); lacks != (covered && !there) {
+				if lacks := k.lacks(layout.TagPrefix(tag, layout.HashOf(value))); lacks != (covered && !there) {
 					t.Errorf("%s: %c %s: lacks %v", name, tag, value, lacks)
 				}
 			}
@@ -114,8 +115,8 @@ func emptyDB(t *testing.T) *pebble.DB {
 func TestASketchLoadsWhatIsThereUpToABound(t *testing.T) {
 	db := emptyDB(t)
 	for i := range 100 {
-		for _, table := range []byte{tableSlot, tableRecord} {
-			if table == tableSlot && i >= 50 {
+		for _, table := range []byte{layout.TableSlot, layout.TableRecord} {
+			if table == layout.TableSlot && i >= 50 {
 				continue
 			}
 			if err := db.Set(numberedKey(table, i), binary.BigEndian.AppendUint64(nil, 1), nil); err != nil {
@@ -127,14 +128,14 @@ func TestASketchLoadsWhatIsThereUpToABound(t *testing.T) {
 	k.most = 50
 	k.load(db)
 	for i := range 50 {
-		if k.lacks(numberedKey(tableSlot, i)) {
+		if k.lacks(numberedKey(layout.TableSlot, i)) {
 			t.Fatalf("key %d is not loaded", i)
 		}
 	}
-	if !k.covers[tableSlot] || !k.covers[tableVanished] || k.covers[tableRecord] {
-		t.Errorf("covered: %v, %v, %v", k.covers[tableSlot], k.covers[tableVanished], k.covers[tableRecord])
+	if !k.covers[layout.TableSlot] || !k.covers[layout.TableVanished] || k.covers[layout.TableRecord] {
+		t.Errorf("covered: %v, %v, %v", k.covers[layout.TableSlot], k.covers[layout.TableVanished], k.covers[layout.TableRecord])
 	}
-	if k.lacks(numberedKey(tableRecord, 1000)) {
+	if k.lacks(numberedKey(layout.TableRecord, 1000)) {
 		t.Error("a table with too many keys is answered for")
 	}
 }

@@ -1,14 +1,13 @@
 package store
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -25,15 +24,6 @@ var (
 	ErrNone     = errors.New("there is no store")
 	ErrReadOnly = errors.New("store is open for reading only")
 	ErrDamaged  = errors.New("the data is damaged, \"graspd check --repair\" saves what can be read")
-)
-
-// ErrFormat says that another version wrote the data.
-var ErrFormat = errors.New("the data has the format of another version")
-
-// formatVersion is the version of the layout in key.go.
-const (
-	formatVersion = 7
-	oldestFormat  = 2 // the oldest that is read: without what waits; 3 is without rows, in 4 all orphans are of one sort, 5 is without what is put aside, in 6 no mark has an end
 )
 
 // Store is an open event log with its indexes. Reading is safe from any goroutine; there is one Batch at a time, and
@@ -75,49 +65,12 @@ type state struct {
 	snap     *pebble.Snapshot
 	refs     int    // guarded by Store.mu; the store itself holds one while it is current
 	epoch    uint32 // of the rules
-	counters counters
-}
-
-// counters are kept with every commit.
-type counters struct {
-	head         Seq
-	events       int64
-	repositories int64 // announcements, kind 30617
-	flagged      int64 // remembered events
-	flaggedRows  int64
-	seqs         Seq // the numbers of all stored events, added up
-	waiting      int64
-	waitingBytes int64 // their events as they are encoded
-}
-
-const countersLen = 8 * 8
-
-func (c counters) append(dst []byte) []byte {
-	for _, n := range []int64{int64(c.head), c.events, c.repositories, c.flagged, c.flaggedRows, int64(c.seqs), c.waiting, c.waitingBytes} {
-		dst = binary.BigEndian.AppendUint64(dst, uint64(n))
-	}
-	return dst
-}
-
-// readCounters parses those of a format that is read: nothing waited in the one before.
-func readCounters(b []byte) (counters, error) {
-	if len(b) == countersLen-2*8 {
-		b = append(bytes.Clone(b), make([]byte, 2*8)...)
-	}
-	return parseCounters(b)
-}
-
-func parseCounters(b []byte) (counters, error) {
-	if len(b) != countersLen {
-		return counters{}, fmt.Errorf("counters: %w", errCorrupt)
-	}
-	n := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[8*i:])) }
-	return counters{Seq(n(0)), n(1), n(2), n(3), n(4), Seq(n(5)), n(6), n(7)}, nil
+	counters layout.Counters
 }
 
 // Stats are figures of the last durable state.
 type Stats struct {
-	Head           Seq
+	Head           layout.Seq
 	Events         int64 // stored
 	Repositories   int64 // of these, announcements
 	Remembered     int64 // events decided against and remembered
@@ -128,10 +81,10 @@ type Stats struct {
 }
 
 // Head is the number of the last durable entry, 0 while there is none.
-func (s *Store) Head() Seq {
+func (s *Store) Head() layout.Seq {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cur.counters.head
+	return s.cur.counters.Head
 }
 
 // Stats are the figures of now.
@@ -139,7 +92,7 @@ func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	c, closed := s.cur.counters, s.closed
 	s.mu.Unlock()
-	st := Stats{Head: c.head, Events: c.events, Repositories: c.repositories, Remembered: c.flagged, RememberedRows: c.flaggedRows, Waiting: c.waiting, WaitingBytes: c.waitingBytes}
+	st := Stats{Head: c.Head, Events: c.Events, Repositories: c.Repositories, Remembered: c.Flagged, RememberedRows: c.FlaggedRows, Waiting: c.Waiting, WaitingBytes: c.WaitingBytes}
 	if !closed {
 		st.DiskBytes = s.db.Metrics().DiskSpaceUsage()
 	}
@@ -150,7 +103,7 @@ func (s *Store) Stats() Stats {
 func (s *Store) Waits() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return int(s.cur.counters.waiting)
+	return int(s.cur.counters.Waiting)
 }
 
 // Failure is the failure of the disk that stopped the store, or nil. It wraps ErrFailed.
@@ -178,7 +131,7 @@ func (s *Store) fail(err error) error {
 }
 
 // publish makes the state after a commit the one that readers see, and wakes them.
-func (s *Store) publish(c counters, epoch uint32, entries []Entry) {
+func (s *Store) publish(c layout.Counters, epoch uint32, entries []layout.Entry) {
 	next := &state{snap: s.db.NewSnapshot(), refs: 1, epoch: epoch, counters: c}
 	s.mu.Lock()
 	old := s.cur
@@ -234,7 +187,7 @@ func (s *Store) sign() error {
 	}
 	w := s.db.NewBatch()
 	defer w.Close()
-	if err := w.Set(keyMeta(metaCounters), s.cur.counters.append(nil), nil); err != nil {
+	if err := w.Set(layout.MetaKey(layout.MetaCounters), s.cur.counters.Append(nil), nil); err != nil {
 		return err
 	}
 	return s.apply(w)

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"slices"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -17,19 +18,19 @@ type tally struct {
 
 // tallied is an event that waits.
 type tallied struct {
-	seq          Seq
+	seq          layout.Seq
 	author       nostr.PubKey
 	from         string
 	announcement bool
 }
 
 // authorWaits are the numbers of what waits of an author, the first one first.
-type authorWaits struct{ all, announcements []Seq }
+type authorWaits struct{ all, announcements []layout.Seq }
 
 // sourceWaits are those of what one source brought.
 type sourceWaits struct {
 	from string
-	all  []Seq
+	all  []layout.Seq
 	at   int // its place in the order
 }
 
@@ -37,8 +38,8 @@ func newTally() *tally {
 	return &tally{authors: make(map[nostr.PubKey]*authorWaits), sources: make(map[string]*sourceWaits)}
 }
 
-func talliedOf(w Waiting) tallied {
-	return tallied{w.Seq, w.Event.PubKey, sourceOf(w.From), w.Event.Kind == nip34.KindRepository}
+func talliedOf(w layout.Waiting) tallied {
+	return tallied{w.Seq, w.Event.PubKey, layout.SourceOf(w.From), w.Event.Kind == nip34.KindRepository}
 }
 
 func (t *tally) add(x tallied) {
@@ -56,7 +57,7 @@ func (t *tally) add(x tallied) {
 		heap.Fix(&t.order, s.at)
 		return
 	}
-	s := &sourceWaits{from: x.from, all: []Seq{x.seq}}
+	s := &sourceWaits{from: x.from, all: []layout.Seq{x.seq}}
 	t.sources[x.from] = s
 	heap.Push(&t.order, s)
 }
@@ -82,12 +83,12 @@ func (t *tally) remove(x tallied) {
 }
 
 // withSeq puts a number into its place, which is mostly the last.
-func withSeq(all []Seq, n Seq) []Seq {
+func withSeq(all []layout.Seq, n layout.Seq) []layout.Seq {
 	i, _ := slices.BinarySearch(all, n)
 	return slices.Insert(all, i, n)
 }
 
-func withoutSeq(all []Seq, n Seq) []Seq {
+func withoutSeq(all []layout.Seq, n layout.Seq) []layout.Seq {
 	i, ok := slices.BinarySearch(all, n)
 	if !ok {
 		return all

@@ -1,45 +1,16 @@
 package store
 
 import (
-	"encoding/binary"
-	"fmt"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// unfinished is a deletion of which not all is done that it names. It is on disk with the deletion, so that a restart goes on with
-// it. Until it is done nothing that it names is taken: its own index rows say what that is.
-type unfinished struct {
-	next int   // the first tag that is left
-	time int64 // created_at of the deletion
-	id   nostr.ID
-}
-
-const unfinishedLen = 4 + 8 + 32
-
-func unfinishedKey(author nostr.PubKey, seq Seq) []byte {
-	return binary.BigEndian.AppendUint64(keyID(tableUnfinished, nostr.ID(author)), uint64(seq))
-}
-
-func (u unfinished) append(dst []byte) []byte {
-	dst = binary.BigEndian.AppendUint32(dst, uint32(u.next))
-	dst = binary.BigEndian.AppendUint64(dst, uint64(u.time))
-	return append(dst, u.id[:]...)
-}
-
-func (b *Batch) setUnfinished(author nostr.PubKey, seq Seq, u unfinished) error {
-	return b.set(unfinishedKey(author, seq), u.append(nil))
-}
-
-func parseUnfinished(key, v []byte) (u unfinished, seq Seq, err error) {
-	if len(key) != 1+32+8 || len(v) != unfinishedLen {
-		return u, 0, fmt.Errorf("unfinished deletion: %w", errCorrupt)
-	}
-	u = unfinished{int(binary.BigEndian.Uint32(v)), int64(binary.BigEndian.Uint64(v[4:])), nostr.ID(v[12:])}
-	return u, Seq(binary.BigEndian.Uint64(key[33:])), nil
+func (b *Batch) setUnfinished(author nostr.PubKey, seq layout.Seq, u layout.Unfinished) error {
+	return b.set(layout.UnfinishedKey(author, seq), u.Append(nil))
 }
 
 // DeleteAtOnce is how much of what a deletion names is done at once, unless Options say otherwise.
@@ -53,7 +24,7 @@ func (b *Batch) Unfinished() int { return b.unfinished }
 
 // countUnfinished counts them when a store is opened.
 func countUnfinished(r pebble.Reader) (n int, err error) {
-	err = eachKey(r, tableUnfinished, func(_, _ []byte) error { n++; return nil })
+	err = eachKey(r, layout.TableUnfinished, func(_, _ []byte) error { n++; return nil })
 	return n, err
 }
 
@@ -70,21 +41,21 @@ func (b *Batch) finishDeletions(max int) (left int, err error) {
 		}
 		b.ops++
 		e := b.s.finishing // an event of thousands of tags is not parsed anew at each step
-		if e == nil || e.ID != u.id {
+		if e == nil || e.ID != u.ID {
 			if e, err = b.reader().event(seq); err != nil {
 				return 0, err
 			}
 			b.s.finishing = e
 		}
-		for max > 0 && u.next < len(e.Tags) {
-			next, cost, err := b.deleteNamed(e, u.next, 1)
+		for max > 0 && u.Next < len(e.Tags) {
+			next, cost, err := b.deleteNamed(e, u.Next, 1)
 			if err != nil {
 				return 0, err
 			}
-			u.next = next
+			u.Next = next
 			max -= cost
 		}
-		if u.next < len(e.Tags) {
+		if u.Next < len(e.Tags) {
 			return 0, b.setUnfinished(e.PubKey, seq, u)
 		}
 		if err := b.delete(key); err != nil {
@@ -97,8 +68,8 @@ func (b *Batch) finishDeletions(max int) (left int, err error) {
 	return max, nil
 }
 
-func (b *Batch) firstUnfinished() (key []byte, u unfinished, seq Seq, ok bool, err error) {
-	it, err := tableIter(b.w, tableUnfinished)
+func (b *Batch) firstUnfinished() (key []byte, u layout.Unfinished, seq layout.Seq, ok bool, err error) {
+	it, err := tableIter(b.w, layout.TableUnfinished)
 	if err != nil {
 		return nil, u, 0, false, err
 	}
@@ -107,16 +78,16 @@ func (b *Batch) firstUnfinished() (key []byte, u unfinished, seq Seq, ok bool, e
 		return nil, u, 0, false, it.Error()
 	}
 	key = append([]byte(nil), it.Key()...)
-	u, seq, err = parseUnfinished(key, it.Value())
+	u, seq, err = layout.ParseUnfinished(key, it.Value())
 	return key, u, seq, err == nil, err
 }
 
 // dropUnfinished ends what is left of a deletion that leaves.
-func (b *Batch) dropUnfinished(e *nostr.Event, seq Seq) error {
+func (b *Batch) dropUnfinished(e *nostr.Event, seq layout.Seq) error {
 	if b.unfinished == 0 {
 		return nil
 	}
-	key := unfinishedKey(e.PubKey, seq)
+	key := layout.UnfinishedKey(e.PubKey, seq)
 	_, ok, err := get(b.w, key)
 	if err != nil || !ok {
 		return err
@@ -130,14 +101,14 @@ func (r reader) isBeingDeleted(e *nostr.Event) (_ bool, err error) {
 	if r.unfinished == 0 {
 		return false, nil
 	}
-	prefix := keyID(tableUnfinished, nostr.ID(e.PubKey))
-	it, err := r.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix)})
+	prefix := layout.IDKey(layout.TableUnfinished, nostr.ID(e.PubKey))
+	it, err := r.r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: layout.PrefixEnd(prefix)})
 	if err != nil {
 		return false, err
 	}
 	defer closeAfter(it.Close, &err)
 	for it.First(); it.Valid(); it.Next() {
-		u, _, err := parseUnfinished(it.Key(), it.Value())
+		u, _, err := layout.ParseUnfinished(it.Key(), it.Value())
 		if err != nil {
 			return false, err
 		}
@@ -149,10 +120,10 @@ func (r reader) isBeingDeleted(e *nostr.Event) (_ bool, err error) {
 }
 
 // namedBy asks the index rows of the deletion.
-func (r reader) namedBy(u unfinished, e *nostr.Event) (bool, error) {
+func (r reader) namedBy(u layout.Unfinished, e *nostr.Event) (bool, error) {
 	named, err := r.hasTag(u, 'e', e.ID.String())
 	address := e.Address()
-	if named || err != nil || address == "" || e.CreatedAt > u.time {
+	if named || err != nil || address == "" || e.CreatedAt > u.Time {
 		return named, err
 	}
 	if named, err = r.hasTag(u, 'a', address); named || err != nil || !e.Kind.IsReplaceable() {
@@ -161,11 +132,11 @@ func (r reader) namedBy(u unfinished, e *nostr.Event) (bool, error) {
 	return r.hasTag(u, 'a', strings.TrimSuffix(address, ":")) // as some clients write it
 }
 
-func (r reader) hasTag(u unfinished, name byte, value string) (bool, error) {
-	v, ok, err := get(r.r, appendOrder(tagPrefix(name, hashOf(value)), u.time, u.id))
+func (r reader) hasTag(u layout.Unfinished, name byte, value string) (bool, error) {
+	v, ok, err := get(r.r, layout.AppendOrder(layout.TagPrefix(name, layout.HashOf(value)), u.Time, u.ID))
 	if err != nil || !ok {
 		return false, err
 	}
-	at, err := parseRow(v)
-	return err == nil && at.cases.meets(lowerCase), err
+	at, err := layout.ParseRow(v)
+	return err == nil && at.Cases.Meets(layout.LowerCase), err
 }

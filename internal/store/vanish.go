@@ -1,39 +1,18 @@
 package store
 
 import (
-	"encoding/binary"
-	"fmt"
-
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// vanishing is the newest request to vanish of an author (NIP-62) that is stored.
-type vanishing struct {
-	until int64 // created_at of the request: nothing of the author up to then is here
-	id    nostr.ID
-}
-
-func (v vanishing) append(dst []byte) []byte {
-	return append(binary.BigEndian.AppendUint64(dst, uint64(v.until)), v.id[:]...)
-}
-
-func parseVanishing(b []byte) (vanishing, error) {
-	if len(b) != 8+32 {
-		return vanishing{}, fmt.Errorf("request to vanish: %w", errCorrupt)
-	}
-	return vanishing{int64(binary.BigEndian.Uint64(b)), nostr.ID(b[8:])}, nil
-}
-
-func vanishedKey(author nostr.PubKey) []byte { return keyID(tableVanished, nostr.ID(author)) }
-
 // vanished is the author's newest request, if there is one.
-func (r reader) vanished(author nostr.PubKey) (vanishing, bool, error) {
-	v, ok, err := r.read(vanishedKey(author))
+func (r reader) vanished(author nostr.PubKey) (layout.Vanishing, bool, error) {
+	v, ok, err := r.read(layout.VanishedKey(author))
 	if err != nil || !ok {
-		return vanishing{}, false, err
+		return layout.Vanishing{}, false, err
 	}
-	req, err := parseVanishing(v)
+	req, err := layout.ParseVanishing(v)
 	return req, err == nil, err
 }
 
@@ -51,7 +30,7 @@ func isVanished(r reader, e *nostr.Event) (policy.Outcome, error) {
 // itself.
 func (r reader) vanishedFor(e *nostr.Event) (nostr.PubKey, bool, error) {
 	req, ok, err := r.vanished(e.PubKey)
-	if err != nil || ok && e.CreatedAt <= req.until && e.ID != req.id {
+	if err != nil || ok && e.CreatedAt <= req.Until && e.ID != req.ID {
 		return e.PubKey, err == nil, err
 	}
 	if e.Kind != nostr.KindGiftWrap {
@@ -66,7 +45,7 @@ func (r reader) vanishedFor(e *nostr.Event) (nostr.PubKey, bool, error) {
 			continue
 		}
 		req, ok, err := r.vanished(p)
-		if err != nil || ok && e.CreatedAt <= req.until {
+		if err != nil || ok && e.CreatedAt <= req.Until {
 			return p, err == nil, err
 		}
 	}
@@ -76,25 +55,25 @@ func (r reader) vanishedFor(e *nostr.Event) (nostr.PubKey, bool, error) {
 // applyVanish makes a request count from now on and leaves the work to Purge. Only the newest of an author's requests
 // stays: it asks for all that the others did.
 func (b *Batch) applyVanish(e *nostr.Event) error {
-	if err := b.set(vanishedKey(e.PubKey), vanishing{e.CreatedAt, e.ID}.append(nil)); err != nil {
+	if err := b.set(layout.VanishedKey(e.PubKey), layout.Vanishing{Until: e.CreatedAt, ID: e.ID}.Append(nil)); err != nil {
 		return err
 	}
 	if err := b.vanishWaits(e.PubKey, e.CreatedAt); err != nil {
 		return err
 	}
-	return b.setPurge(newPurge(ReasonVanished, e.PubKey, e.CreatedAt))
+	return b.setPurge(layout.NewPurge(layout.ReasonVanished, e.PubKey, e.CreatedAt))
 }
 
 // undoVanish ends the force of a request, unless a newer one has taken its place.
 func (b *Batch) undoVanish(e *nostr.Event) error {
 	req, ok, err := b.reader().vanished(e.PubKey)
-	if err != nil || !ok || req.id != e.ID {
+	if err != nil || !ok || req.ID != e.ID {
 		return err
 	}
-	if err := b.delete(vanishedKey(e.PubKey)); err != nil {
+	if err := b.delete(layout.VanishedKey(e.PubKey)); err != nil {
 		return err
 	}
-	return b.delete(newPurge(ReasonVanished, e.PubKey, 0).key())
+	return b.delete(layout.NewPurge(layout.ReasonVanished, e.PubKey, 0).Key())
 }
 
 // undoDeletion takes back what a deletion left when its author vanishes, except where a newer one says the same.
@@ -107,9 +86,9 @@ func (b *Batch) undoDeletion(del *nostr.Event) error {
 	for _, t := range del.Tags {
 		switch t.Name() {
 		case "e":
-			err = b.undeleteID(del.PubKey, t.Value(), req.until)
+			err = b.undeleteID(del.PubKey, t.Value(), req.Until)
 		case "a":
-			err = b.undeleteAddress(del.PubKey, t.Value(), req.until)
+			err = b.undeleteAddress(del.PubKey, t.Value(), req.Until)
 		}
 		if err != nil {
 			return err
@@ -124,60 +103,60 @@ func (b *Batch) undeleteID(author nostr.PubKey, value string, until int64) error
 		return nil
 	}
 	r := b.reader()
-	at, ok, err := r.markAt(deletedIDKey(id, author))
-	if err != nil || !ok || at.time > until {
+	at, ok, err := r.markAt(layout.DeletedIDKey(id, author))
+	if err != nil || !ok || at.Time > until {
 		return err
 	}
-	if err := b.unmark(deletedIDKey(id, author), author); err != nil {
+	if err := b.unmark(layout.DeletedIDKey(id, author), author); err != nil {
 		return err
 	}
 	rec, ok, err := r.record(id)
-	if err != nil || !ok || rec.author != author || rec.address == (hash{}) {
+	if err != nil || !ok || rec.Author != author || rec.Address == (layout.Hash{}) {
 		return err
 	}
-	return b.vacate(rec.address, until)
+	return b.vacate(rec.Address, until)
 }
 
 func (b *Batch) undeleteAddress(author nostr.PubKey, value string, until int64) error {
-	h, ok := ownAddress(author, value)
+	h, ok := layout.OwnAddress(author, value)
 	if !ok {
 		return nil
 	}
-	at, ok, err := b.reader().markAt(keyHash(tableDeletedAddress, h))
-	if err != nil || !ok || at.time > until {
+	at, ok, err := b.reader().markAt(layout.HashKey(layout.TableDeletedAddress, h))
+	if err != nil || !ok || at.Time > until {
 		return err
 	}
-	if err := b.unmark(keyHash(tableDeletedAddress, h), author); err != nil {
+	if err := b.unmark(layout.HashKey(layout.TableDeletedAddress, h), author); err != nil {
 		return err
 	}
 	return b.vacate(h, until)
 }
 
 // vacate drops the slot of an address whose newest version is gone and was no newer than until.
-func (b *Batch) vacate(address hash, until int64) error {
+func (b *Batch) vacate(address layout.Hash, until int64) error {
 	s, ok, err := b.reader().slot(address)
-	if err != nil || !ok || s.state != slotGone || s.time > until {
+	if err != nil || !ok || s.State != layout.SlotGone || s.Time > until {
 		return err
 	}
-	return b.delete(keyHash(tableSlot, address))
+	return b.delete(layout.HashKey(layout.TableSlot, address))
 }
 
 // releaseWithdrawn ends the remembering for ever of a withdrawn announcement whose author vanished.
 func (b *Batch) releaseWithdrawn(id nostr.ID) error {
 	rec, ok, err := b.reader().record(id)
-	if err != nil || !ok || rec.why != policy.Withdraw {
+	if err != nil || !ok || rec.Why != policy.Withdraw {
 		return err
 	}
-	s, ok, err := b.reader().slot(rec.address)
+	s, ok, err := b.reader().slot(rec.Address)
 	if err != nil {
 		return err
 	}
-	if ok && s.state == slotWithdrawn && s.id == id {
-		if err := b.delete(keyHash(tableSlot, rec.address)); err != nil {
+	if ok && s.State == layout.SlotWithdrawn && s.ID == id {
+		if err := b.delete(layout.HashKey(layout.TableSlot, rec.Address)); err != nil {
 			return err
 		}
 	}
 	b.ops++
-	rec.why = policy.Vanished
+	rec.Why = policy.Vanished
 	return b.writeRecord(rec)
 }

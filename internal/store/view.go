@@ -5,6 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 )
@@ -20,7 +21,7 @@ type View struct {
 // Unknown reports that an id is certainly neither stored nor remembered, where that can be told without reading. If not,
 // ask a View.
 func (s *Store) Unknown(id nostr.ID) bool {
-	return s.sketch.lacks(keyID(tableID, id)) && s.sketch.lacks(keyID(tableRecord, id))
+	return s.sketch.lacks(layout.IDKey(layout.TableID, id)) && s.sketch.lacks(layout.IDKey(layout.TableRecord, id))
 }
 
 // View is the durable state of now. Close it.
@@ -33,7 +34,7 @@ func (v *View) Close() {
 }
 
 // Head is the number of the last entry that the view contains.
-func (v *View) Head() Seq { return v.st.counters.head }
+func (v *View) Head() layout.Seq { return v.st.counters.Head }
 
 // Get is the stored event with that id, unless it has expired.
 func (v *View) Get(id nostr.ID) (*nostr.Event, bool, error) {
@@ -93,17 +94,17 @@ func (r reader) read(key []byte) ([]byte, bool, error) {
 }
 
 // lookup is the index row of a stored event and its time.
-func (r reader) lookup(id nostr.ID) (time int64, at row, ok bool, err error) {
+func (r reader) lookup(id nostr.ID) (time int64, at layout.Row, ok bool, err error) {
 	if r.memo != nil {
 		if known, ok := r.memo.ids.get(id); ok {
 			return known.time, known.row, true, nil
 		}
 	}
-	v, ok, err := r.read(keyID(tableID, id))
+	v, ok, err := r.read(layout.IDKey(layout.TableID, id))
 	if err != nil || !ok {
 		return 0, at, false, err
 	}
-	time, at, err = parseIDRow(v)
+	time, at, err = layout.ParseIDRow(v)
 	if err == nil && r.memo != nil {
 		r.memo.ids.put(id, idRow{time, at})
 	}
@@ -111,24 +112,24 @@ func (r reader) lookup(id nostr.ID) (time int64, at row, ok bool, err error) {
 }
 
 // event reads and parses an entry of the log.
-func (r reader) event(seq Seq) (*nostr.Event, error) {
-	v, ok, err := get(r.r, logKey(seq))
+func (r reader) event(seq layout.Seq) (*nostr.Event, error) {
+	v, ok, err := get(r.r, layout.LogKey(seq))
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return nil, fmt.Errorf("entry %d is indexed and not there: %w", seq, errCorrupt)
+		return nil, fmt.Errorf("entry %d is indexed and not there: %w", seq, layout.ErrCorrupt)
 	}
-	e, err := addedEntry(seq, v)
+	e, err := layout.AddedEntry(seq, v)
 	return e.Event, err
 }
 
 func (r reader) get(id nostr.ID) (*nostr.Event, bool, error) {
 	_, at, ok, err := r.lookup(id)
-	if err != nil || !ok || at.expired(r.now) {
+	if err != nil || !ok || at.Expired(r.now) {
 		return nil, false, err
 	}
-	e, err := r.event(at.seq)
+	e, err := r.event(at.Seq)
 	return e, err == nil, err
 }
 
@@ -144,38 +145,38 @@ func (r reader) known(id nostr.ID) (Knowledge, error) {
 	if err != nil || !ok || !r.remembers(rec) {
 		return Knowledge{}, err
 	}
-	if rec.why == policy.Wait {
-		return Knowledge{State: InWaiting, Time: rec.time}, nil
+	if rec.Why == policy.Wait {
+		return Knowledge{State: InWaiting, Time: rec.Time}, nil
 	}
-	return Knowledge{State: Remembered, Why: rec.why, Time: rec.time}, nil
+	return Knowledge{State: Remembered, Why: rec.Why, Time: rec.Time}, nil
 }
 
-func (r reader) record(id nostr.ID) (record, bool, error) {
-	v, ok, err := r.read(keyID(tableRecord, id))
+func (r reader) record(id nostr.ID) (layout.Record, bool, error) {
+	v, ok, err := r.read(layout.IDKey(layout.TableRecord, id))
 	if err != nil || !ok {
-		return record{}, false, err
+		return layout.Record{}, false, err
 	}
-	rec, err := parseRecord(id, v)
+	rec, err := layout.ParseRecord(id, v)
 	return rec, err == nil, err
 }
 
 // remembers reports whether a record counts under the rules and by the clock of now. One of an event that had expired does not while
 // it was made later than now: the clock was ahead then, and the event may not have expired.
-func (r reader) remembers(rec record) bool {
-	return (rec.epoch == 0 || rec.epoch == r.epoch) && (rec.why != policy.Expired || rec.madeAt() <= r.now)
+func (r reader) remembers(rec layout.Record) bool {
+	return (rec.Epoch == 0 || rec.Epoch == r.epoch) && (rec.Why != policy.Expired || rec.MadeAt() <= r.now)
 }
 
-func (r reader) slot(address hash) (slot, bool, error) {
+func (r reader) slot(address layout.Hash) (layout.Slot, bool, error) {
 	if r.memo != nil {
 		if known, ok := r.memo.slots.get(address); ok {
 			return known, true, nil
 		}
 	}
-	v, ok, err := r.read(keyHash(tableSlot, address))
+	v, ok, err := r.read(layout.HashKey(layout.TableSlot, address))
 	if err != nil || !ok {
-		return slot{}, false, err
+		return layout.Slot{}, false, err
 	}
-	sl, err := parseSlot(v)
+	sl, err := layout.ParseSlot(v)
 	if err == nil && r.memo != nil {
 		r.memo.slots.put(address, sl)
 	}

@@ -1,38 +1,23 @@
 package store
 
 import (
-	"encoding/binary"
 	"fmt"
 	"time"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Wait is how an event waits for the git data that it names (GRASP-01).
-type Wait struct {
-	Source Source
-	Came   int64  // unix time at which it came
-	Until  int64  // unix time from which on the wait is over; with NIP-40 no later than the event expires
-	From   string // who brought it
-}
-
-// Waiting is an event that waits. It is durable, and nothing that serves events shows it.
-type Waiting struct {
-	Event *nostr.Event
-	Seq   Seq // of its entry in the feed
-	Wait
-}
-
 // released is why a wait ends with the event in the log.
-const released = Reason(0)
+const released = layout.Reason(0)
 
 // Wait keeps an event that is not served until its git data is here, if the store's rules have nothing against it, and says what they
 // said: Wait, or what Judge says, or Duplicate where the event waits already, or Superseded where a newer version of its address waits. An
 // older version that waits gives way; the version that is served stays. Add releases it. What is known of an event that waits is
 // what is known of one that is remembered, so our own reconciliations do not fetch it.
-func (b *Batch) Wait(e *nostr.Event, w Wait) (policy.Outcome, error) {
+func (b *Batch) Wait(e *nostr.Event, w layout.Wait) (policy.Outcome, error) {
 	out, err := b.Judge(e)
 	if err == nil && out == policy.Accept {
 		out, err = b.judge(e, isWaiting, isOutwaited)
@@ -46,63 +31,63 @@ func (b *Batch) Wait(e *nostr.Event, w Wait) (policy.Outcome, error) {
 	return out, nil
 }
 
-func (b *Batch) wait(e *nostr.Event, seq Seq, w Wait) error {
+func (b *Batch) wait(e *nostr.Event, seq layout.Seq, w layout.Wait) error {
 	if err := b.dropRecord(e.ID); err != nil {
 		return err
 	}
 	b.ops++
-	b.counters.waiting++
-	b.s.scratch = appendLog(b.s.scratch[:0], w.Source, e)
-	b.counters.waitingBytes += int64(len(b.s.scratch) - logHeader)
-	if err := b.set(waitingKey(seq), b.s.scratch); err != nil {
+	b.counters.Waiting++
+	b.s.scratch = layout.AppendLog(b.s.scratch[:0], w.Source, e)
+	b.counters.WaitingBytes += int64(len(b.s.scratch) - layout.LogHeader)
+	if err := b.set(layout.WaitingKey(seq), b.s.scratch); err != nil {
 		return err
 	}
-	b.entries = append(b.entries, Entry{Seq: seq, Waits: e, Source: w.Source})
-	waits := Waiting{e, seq, w}
+	b.entries = append(b.entries, layout.Entry{Seq: seq, Waits: e, Source: w.Source})
+	waits := layout.Waiting{Event: e, Seq: seq, Wait: w}
 	b.tallyWait(waits)
 	if err := b.setWait(waits); err != nil {
 		return err
 	}
-	if err := b.set(waitAuthorKey(e.PubKey, seq), nil); err != nil {
+	if err := b.set(layout.WaitAuthorKey(e.PubKey, seq), nil); err != nil {
 		return err
 	}
 	if e.Kind == nip34.KindRepository {
-		if err := b.set(waitRepositoryKey(hashOf(e.Tags.D()), seq), nil); err != nil {
+		if err := b.set(layout.WaitRepositoryKey(layout.HashOf(e.Tags.D()), seq), nil); err != nil {
 			return err
 		}
 	}
 	if address := e.Address(); address != "" {
-		h := hashOf(address)
+		h := layout.HashOf(address)
 		if err := b.supersedeWait(h, e); err != nil {
 			return err
 		}
-		if err := b.set(keyHash(tableWaitSlot, h), appendStamp(nil, e.Stamp())); err != nil {
+		if err := b.set(layout.HashKey(layout.TableWaitSlot, h), layout.AppendStamp(nil, e.Stamp())); err != nil {
 			return err
 		}
 	}
-	f := factsOf(e).kept()
-	f.tags = f.tags[:min(len(f.tags), maxKeptTags)]
-	return b.putRecord(record{facts: f, why: policy.Wait})
+	f := layout.FactsOf(e).Kept()
+	f.Tags = f.Tags[:min(len(f.Tags), layout.MaxKeptTags)]
+	return b.putRecord(layout.Record{Facts: f, Why: policy.Wait})
 }
 
 // setWait writes how an event waits, and its place in the order in which waits are over.
-func (b *Batch) setWait(w Waiting) error {
+func (b *Batch) setWait(w layout.Waiting) error {
 	if at, ok := w.Event.Expiration(); ok {
 		w.Until = min(w.Until, at)
 	}
 	w.Until = max(w.Until, 0)
 	b.waitFrom = min(b.waitFrom, w.Until)
-	if err := b.set(timedKey(tableWaitOver, w.Until, w.Event.ID), nil); err != nil {
+	if err := b.set(layout.TimedKey(layout.TableWaitOver, w.Until, w.Event.ID), nil); err != nil {
 		return err
 	}
-	return b.set(keyID(tableWait, w.Event.ID), waitRow{w.Seq, w.Came, w.Until, w.From}.append(nil))
+	return b.set(layout.IDKey(layout.TableWait, w.Event.ID), layout.WaitRow{Seq: w.Seq, Came: w.Came, Until: w.Until, From: w.From}.Append(nil))
 }
 
 // Postpone lets an event that waits do so until then. It does nothing to any other.
 func (b *Batch) Postpone(id nostr.ID, until int64) error {
 	w, err := b.waiting(id)
 	if err == nil && w.Event != nil {
-		if err = b.delete(timedKey(tableWaitOver, w.Until, id)); err == nil {
+		if err = b.delete(layout.TimedKey(layout.TableWaitOver, w.Until, id)); err == nil {
 			b.ops++
 			w.Until = until
 			err = b.setWait(w)
@@ -119,7 +104,7 @@ func (b *Batch) Postpone(id nostr.ID, until int64) error {
 func (b *Batch) EndWait(id nostr.ID, why policy.Outcome) error {
 	w, err := b.waiting(id)
 	if err == nil && w.Event != nil {
-		if err = b.endWait(id, reasonOf(why)); err == nil {
+		if err = b.endWait(id, layout.ReasonOf(why)); err == nil {
 			err = b.remember(w.Event, why)
 		}
 	}
@@ -130,9 +115,9 @@ func (b *Batch) EndWait(id nostr.ID, why policy.Outcome) error {
 }
 
 // waiting is as Waiting, at no cost where nothing waits.
-func (b *Batch) waiting(id nostr.ID) (Waiting, error) {
-	if b.counters.waiting == 0 {
-		return Waiting{}, nil
+func (b *Batch) waiting(id nostr.ID) (layout.Waiting, error) {
+	if b.counters.Waiting == 0 {
+		return layout.Waiting{}, nil
 	}
 	return b.reader().waiting(id)
 }
@@ -144,7 +129,7 @@ const KeptFor = time.Minute
 // What expires ends in any case. It says how many it looked at, and when the next one is over: at once where there are more, the zero time
 // where nothing waits.
 func (b *Batch) LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) (next time.Time, n int, err error) {
-	ids, from, err := b.timed(tableWaitOver, b.waitFrom, now.Unix(), max)
+	ids, from, err := b.timed(layout.TableWaitOver, b.waitFrom, now.Unix(), max)
 	if err != nil {
 		return next, 0, fmt.Errorf("end waits: %w", err)
 	}
@@ -152,7 +137,7 @@ func (b *Batch) LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) (
 		why := policy.Lapsed
 		w, err := b.Waiting(id)
 		if err == nil && w.Event == nil {
-			err = fmt.Errorf("end of the wait of %s: %w", id, errCorrupt)
+			err = fmt.Errorf("end of the wait of %s: %w", id, layout.ErrCorrupt)
 		}
 		if err != nil {
 			return next, n, fmt.Errorf("end waits: %w", err)
@@ -180,7 +165,7 @@ func (b *Batch) LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) (
 	if b.ops == 0 { // it holds for the store, whatever becomes of the batch
 		b.s.waitFrom = from
 	}
-	if b.counters.waiting > 0 {
+	if b.counters.Waiting > 0 {
 		next = time.Unix(from, 0)
 	}
 	return next, n, nil
@@ -191,7 +176,7 @@ func (b *Batch) LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) (
 func (s *Store) WaitsUntil() int64 { return s.waitFrom }
 
 // endWait takes away everything of an event that waits.
-func (b *Batch) endWait(id nostr.ID, why Reason) error {
+func (b *Batch) endWait(id nostr.ID, why layout.Reason) error {
 	w, err := b.waiting(id)
 	if err != nil || w.Event == nil {
 		return err
@@ -199,18 +184,18 @@ func (b *Batch) endWait(id nostr.ID, why Reason) error {
 	e := w.Event
 	b.ops++
 	b.tallyEnd(w)
-	b.counters.waiting--
-	b.counters.waitingBytes -= int64(len(e.AppendJSON(nil)))
-	keys := [][]byte{waitingKey(w.Seq), keyID(tableWait, id), timedKey(tableWaitOver, w.Until, id), waitAuthorKey(e.PubKey, w.Seq)}
+	b.counters.Waiting--
+	b.counters.WaitingBytes -= int64(len(e.AppendJSON(nil)))
+	keys := [][]byte{layout.WaitingKey(w.Seq), layout.IDKey(layout.TableWait, id), layout.TimedKey(layout.TableWaitOver, w.Until, id), layout.WaitAuthorKey(e.PubKey, w.Seq)}
 	if e.Kind == nip34.KindRepository {
-		keys = append(keys, waitRepositoryKey(hashOf(e.Tags.D()), w.Seq))
+		keys = append(keys, layout.WaitRepositoryKey(layout.HashOf(e.Tags.D()), w.Seq))
 	}
 	if address := e.Address(); address != "" {
-		h := hashOf(address)
+		h := layout.HashOf(address)
 		if s, ok, err := b.reader().waitSlot(h); err != nil {
 			return err
 		} else if ok && s.ID == id {
-			keys = append(keys, keyHash(tableWaitSlot, h))
+			keys = append(keys, layout.HashKey(layout.TableWaitSlot, h))
 		}
 	}
 	for _, k := range keys {
@@ -223,16 +208,16 @@ func (b *Batch) endWait(id nostr.ID, why Reason) error {
 		return err
 	}
 	seq := b.next()
-	if err := b.set(removedKey(seq), appendRemoved(nil, id, why)); err != nil {
+	if err := b.set(layout.RemovedKey(seq), layout.AppendRemoved(nil, id, why)); err != nil {
 		return err
 	}
-	b.entries = append(b.entries, Entry{Seq: seq, Removed: id, Reason: why})
+	b.entries = append(b.entries, layout.Entry{Seq: seq, Removed: id, Reason: why})
 	return nil
 }
 
 // supersedeWait ends the wait of an older version than e under its address.
-func (b *Batch) supersedeWait(address hash, e *nostr.Event) error {
-	if b.counters.waiting == 0 {
+func (b *Batch) supersedeWait(address layout.Hash, e *nostr.Event) error {
+	if b.counters.Waiting == 0 {
 		return nil
 	}
 	s, ok, err := b.reader().waitSlot(address)
@@ -245,7 +230,7 @@ func (b *Batch) supersedeWait(address hash, e *nostr.Event) error {
 // vanishWaits ends the waits of an author's events up to then. There are few of one author.
 func (b *Batch) vanishWaits(author nostr.PubKey, until int64) error {
 	var gone []nostr.ID
-	err := b.EachWaitOf(author, func(w Waiting) error {
+	err := b.EachWaitOf(author, func(w layout.Waiting) error {
 		if w.Event.CreatedAt <= until {
 			gone = append(gone, w.Event.ID)
 		}
@@ -265,15 +250,15 @@ func (b *Batch) vanishWaits(author nostr.PubKey, until int64) error {
 // waitsFor is the event of that id and author, if it waits and a deletion concerns it; else nil.
 func (b *Batch) waitsFor(id nostr.ID, author nostr.PubKey) (*nostr.Event, error) {
 	w, err := b.waiting(id)
-	if err != nil || w.Event == nil || w.Event.PubKey != author || !deletable(w.Event.Kind) {
+	if err != nil || w.Event == nil || w.Event.PubKey != author || !layout.Deletable(w.Event.Kind) {
 		return nil, err
 	}
 	return w.Event, nil
 }
 
 // waitsAt is the event that waits under an address and is no newer than until; nil where there is none.
-func (b *Batch) waitsAt(address hash, until int64) (*nostr.Event, error) {
-	if b.counters.waiting == 0 {
+func (b *Batch) waitsAt(address layout.Hash, until int64) (*nostr.Event, error) {
+	if b.counters.Waiting == 0 {
 		return nil, nil
 	}
 	s, ok, err := b.reader().waitSlot(address)
@@ -297,19 +282,9 @@ func isOutwaited(r reader, e *nostr.Event) (policy.Outcome, error) {
 	if address == "" {
 		return policy.Accept, nil
 	}
-	s, ok, err := r.waitSlot(hashOf(address))
+	s, ok, err := r.waitSlot(layout.HashOf(address))
 	if err != nil || !ok || !s.Newer(e.Stamp()) {
 		return policy.Accept, err
 	}
 	return policy.Superseded, nil
-}
-
-func waitingKey(s Seq) []byte { return keyU64(tableWaiting, uint64(s)) }
-
-func waitAuthorKey(author nostr.PubKey, s Seq) []byte {
-	return binary.BigEndian.AppendUint64(keyID(tableWaitAuthor, nostr.ID(author)), uint64(s))
-}
-
-func waitRepositoryKey(d hash, s Seq) []byte {
-	return binary.BigEndian.AppendUint64(keyHash(tableWaitRepository, d), uint64(s))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -34,11 +35,11 @@ const (
 
 // WaitTally is what waits of an author and of a source (Wait.From) as this batch has it. It reads nothing.
 func (b *Batch) WaitTally(author nostr.PubKey, from string) WaitTally {
-	t := WaitTally{All: int(b.counters.waiting), Bytes: b.counters.waitingBytes}
+	t := WaitTally{All: int(b.counters.Waiting), Bytes: b.counters.WaitingBytes}
 	if a := b.s.tally.authors[author]; a != nil {
 		t.Announcements, t.OfAuthor = len(a.announcements), len(a.all)
 	}
-	if s := b.s.tally.sources[sourceOf(from)]; s != nil {
+	if s := b.s.tally.sources[layout.SourceOf(from)]; s != nil {
 		t.OfSource = len(s.all)
 	}
 	return t
@@ -46,19 +47,19 @@ func (b *Batch) WaitTally(author nostr.PubKey, from string) WaitTally {
 
 // OldestWait is what came first of a group that waits, as this batch has it, if there is something. The author and the source say of
 // whom, where the group is theirs.
-func (b *Batch) OldestWait(of WaitGroup, author nostr.PubKey, from string) (_ Waiting, ok bool, err error) {
-	all := b.s.tally.group(of, author, sourceOf(from))
+func (b *Batch) OldestWait(of WaitGroup, author nostr.PubKey, from string) (_ layout.Waiting, ok bool, err error) {
+	all := b.s.tally.group(of, author, layout.SourceOf(from))
 	if len(all) == 0 {
-		return Waiting{}, false, nil
+		return layout.Waiting{}, false, nil
 	}
 	w, err := b.reader().waitingNumber(all[0])
 	if err != nil {
-		return Waiting{}, false, fmt.Errorf("oldest wait: %w", err)
+		return layout.Waiting{}, false, fmt.Errorf("oldest wait: %w", err)
 	}
 	return w, true, nil
 }
 
-func (t *tally) group(of WaitGroup, author nostr.PubKey, from string) []Seq {
+func (t *tally) group(of WaitGroup, author nostr.PubKey, from string) []layout.Seq {
 	a, s := t.authors[author], t.sources[from]
 	switch {
 	case of == WaitAnnouncements && a != nil:
@@ -74,13 +75,13 @@ func (t *tally) group(of WaitGroup, author nostr.PubKey, from string) []Seq {
 }
 
 // tallyWait counts an event that waits from now on, and tallyEnd one that does so no more; until the commit both can be taken back.
-func (b *Batch) tallyWait(w Waiting) {
+func (b *Batch) tallyWait(w layout.Waiting) {
 	x := talliedOf(w)
 	b.s.tally.add(x)
 	b.untally = append(b.untally, func() { b.s.tally.remove(x) })
 }
 
-func (b *Batch) tallyEnd(w Waiting) {
+func (b *Batch) tallyEnd(w layout.Waiting) {
 	x := talliedOf(w)
 	b.s.tally.remove(x)
 	b.untally = append(b.untally, func() { b.s.tally.add(x) })
@@ -95,12 +96,12 @@ func (b *Batch) dropTally() {
 
 // loadTally counts what waits when a store is opened, without the events themselves.
 func loadTally(r pebble.Reader) (*tally, error) {
-	waits := make(map[Seq]*tallied)
-	err := eachKey(r, tableWaitAuthor, func(key, _ []byte) error {
+	waits := make(map[layout.Seq]*tallied)
+	err := eachKey(r, layout.TableWaitAuthor, func(key, _ []byte) error {
 		if len(key) != 1+32+8 {
-			return fmt.Errorf("what waits of an author: %w", errCorrupt)
+			return fmt.Errorf("what waits of an author: %w", layout.ErrCorrupt)
 		}
-		seq := Seq(binary.BigEndian.Uint64(key[1+32:]))
+		seq := layout.Seq(binary.BigEndian.Uint64(key[1+32:]))
 		waits[seq] = &tallied{seq: seq, author: nostr.PubKey(key[1:])}
 		return nil
 	})
@@ -108,16 +109,16 @@ func loadTally(r pebble.Reader) (*tally, error) {
 		return nil, err
 	}
 	left := len(waits)
-	err = eachKey(r, tableWait, func(_, value []byte) error {
-		row, err := parseWaitRow(value)
+	err = eachKey(r, layout.TableWait, func(_, value []byte) error {
+		row, err := layout.ParseWaitRow(value)
 		if err != nil {
 			return err
 		}
-		x := waits[row.seq]
+		x := waits[row.Seq]
 		if x == nil {
-			return fmt.Errorf("wait %d: %w", row.seq, errCorrupt)
+			return fmt.Errorf("wait %d: %w", row.Seq, layout.ErrCorrupt)
 		}
-		x.from = row.from
+		x.from = row.From
 		left--
 		return nil
 	})
@@ -125,15 +126,15 @@ func loadTally(r pebble.Reader) (*tally, error) {
 		return nil, err
 	}
 	if left != 0 {
-		return nil, fmt.Errorf("waits: %w", errCorrupt)
+		return nil, fmt.Errorf("waits: %w", layout.ErrCorrupt)
 	}
-	err = eachKey(r, tableWaitRepository, func(key, _ []byte) error {
-		if len(key) != 1+hashLen+8 {
-			return fmt.Errorf("announcements that wait: %w", errCorrupt)
+	err = eachKey(r, layout.TableWaitRepository, func(key, _ []byte) error {
+		if len(key) != 1+layout.HashLen+8 {
+			return fmt.Errorf("announcements that wait: %w", layout.ErrCorrupt)
 		}
-		x := waits[Seq(binary.BigEndian.Uint64(key[1+hashLen:]))]
+		x := waits[layout.Seq(binary.BigEndian.Uint64(key[1+layout.HashLen:]))]
 		if x == nil {
-			return fmt.Errorf("announcements that wait: %w", errCorrupt)
+			return fmt.Errorf("announcements that wait: %w", layout.ErrCorrupt)
 		}
 		x.announcement = true
 		return nil

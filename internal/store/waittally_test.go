@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -16,16 +17,18 @@ import (
 // TestWaitsThatCannotBeTallied: a store whose rows of what waits contradict each other is refused as damaged, and a repair mends it.
 func TestWaitsThatCannotBeTallied(t *testing.T) {
 	announced := made(1, 100, nip34.KindRepository, nostr.Tag{"d", "x"})
-	none := waitRow{seq: 77}.append(nil)
+	none := layout.WaitRow{Seq: 77}.Append(nil)
 	for name, spoil := range map[string]func(b *pebble.Batch) error{
-		"nothing":                 func(*pebble.Batch) error { return nil },
-		"no author":               func(b *pebble.Batch) error { return b.Delete(waitAuthorKey(announced.PubKey, 1), nil) },
-		"no row":                  func(b *pebble.Batch) error { return b.Delete(keyID(tableWait, announced.ID), nil) },
-		"a row too short":         func(b *pebble.Batch) error { return b.Set(keyID(tableWait, nostr.ID{1}), none[:len(none)-1], nil) },
-		"a row of nothing":        func(b *pebble.Batch) error { return b.Set(keyID(tableWait, nostr.ID{1}), none, nil) },
-		"an author's key":         func(b *pebble.Batch) error { return b.Set([]byte{tableWaitAuthor, 1}, nil, nil) },
-		"an announcement's key":   func(b *pebble.Batch) error { return b.Set([]byte{tableWaitRepository, 1}, nil, nil) },
-		"an announcement unknown": func(b *pebble.Batch) error { return b.Set(waitRepositoryKey(hash{}, 77), nil, nil) },
+		"nothing":   func(*pebble.Batch) error { return nil },
+		"no author": func(b *pebble.Batch) error { return b.Delete(layout.WaitAuthorKey(announced.PubKey, 1), nil) },
+		"no row":    func(b *pebble.Batch) error { return b.Delete(layout.IDKey(layout.TableWait, announced.ID), nil) },
+		"a row too short": func(b *pebble.Batch) error {
+			return b.Set(layout.IDKey(layout.TableWait, nostr.ID{1}), none[:len(none)-1], nil)
+		},
+		"a row of nothing":        func(b *pebble.Batch) error { return b.Set(layout.IDKey(layout.TableWait, nostr.ID{1}), none, nil) },
+		"an author's key":         func(b *pebble.Batch) error { return b.Set([]byte{layout.TableWaitAuthor, 1}, nil, nil) },
+		"an announcement's key":   func(b *pebble.Batch) error { return b.Set([]byte{layout.TableWaitRepository, 1}, nil, nil) },
+		"an announcement unknown": func(b *pebble.Batch) error { return b.Set(layout.WaitRepositoryKey(layout.Hash{}, 77), nil, nil) },
 	} {
 		o := Options{Dir: "data", FS: vfs.NewMem()}
 		s, err := Open(o)
@@ -36,7 +39,7 @@ func TestWaitsThatCannotBeTallied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out, err := b.Wait(announced, Wait{From: "a"}); out != policy.Wait || err != nil {
+		if out, err := b.Wait(announced, layout.Wait{From: "a"}); out != policy.Wait || err != nil {
 			t.Fatal(out, err)
 		}
 		if _, err := b.Commit(); err != nil {

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/graspd/graspd/internal/layout"
 )
 
 const (
@@ -87,19 +89,19 @@ func (w *window) read() (err error) {
 		return nil
 	}
 	if w.it == nil {
-		if w.it, err = w.r.r.NewIter(&pebble.IterOptions{LowerBound: []byte{tableLog}, UpperBound: []byte{tableLog + 1}}); err != nil {
+		if w.it, err = w.r.r.NewIter(&pebble.IterOptions{LowerBound: []byte{layout.TableLog}, UpperBound: []byte{layout.TableLog + 1}}); err != nil {
 			return err
 		}
 	}
 	for i := range w.rows {
 		w.order = append(w.order, i)
 	}
-	slices.SortFunc(w.order, func(a, b int) int { return cmp.Compare(w.rows[a].row.seq, w.rows[b].row.seq) })
+	slices.SortFunc(w.order, func(a, b int) int { return cmp.Compare(w.rows[a].row.Seq, w.rows[b].row.Seq) })
 	for _, i := range w.order {
 		if len(w.json) > windowBytes {
 			break
 		}
-		key := logKey(w.rows[i].row.seq)
+		key := layout.LogKey(w.rows[i].row.Seq)
 		if !w.it.SeekPrefixGE(key) || !bytes.Equal(w.it.Key(), key) {
 			continue
 		}

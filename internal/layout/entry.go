@@ -1,6 +1,7 @@
-package store
+package layout
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/graspd/graspd/internal/nostr"
@@ -78,8 +79,8 @@ func (r Reason) String() string {
 	return "reason " + strconv.Itoa(int(r))
 }
 
-// outcome is what a removed event is remembered as.
-func (r Reason) outcome() policy.Outcome {
+// Outcome is what a removed event is remembered as.
+func (r Reason) Outcome() policy.Outcome {
 	switch r {
 	case ReasonDeleted:
 		return policy.Deleted
@@ -97,8 +98,8 @@ func (r Reason) outcome() policy.Outcome {
 	return policy.Superseded
 }
 
-// reasonOf is why the wait of an event ends that is remembered for this.
-func reasonOf(why policy.Outcome) Reason {
+// ReasonOf is why the wait of an event ends that is remembered for this.
+func ReasonOf(why policy.Outcome) Reason {
 	switch why {
 	case policy.Superseded:
 		return ReasonReplaced
@@ -123,4 +124,30 @@ type Entry struct {
 	Source  Source
 	Removed nostr.ID
 	Reason  Reason
+}
+
+// AddedEntry parses a row of the log.
+func AddedEntry(seq Seq, value []byte) (Entry, error) {
+	src, json, err := ParseLog(value)
+	if err != nil {
+		return Entry{}, err
+	}
+	e, err := nostr.ParseEvent(json)
+	if err != nil {
+		return Entry{}, fmt.Errorf("entry %d: %w: %w", seq, ErrCorrupt, err)
+	}
+	return Entry{Seq: seq, Event: e, Source: src}, nil
+}
+
+// WaitingEntry parses a row of what waits.
+func WaitingEntry(seq Seq, value []byte) (Entry, error) {
+	e, err := AddedEntry(seq, value)
+	e.Event, e.Waits = nil, e.Event
+	return e, err
+}
+
+// RemovedEntry parses a row of the removals.
+func RemovedEntry(seq Seq, value []byte) (Entry, error) {
+	id, why, err := parseRemoved(value)
+	return Entry{Seq: seq, Removed: id, Reason: why}, err
 }

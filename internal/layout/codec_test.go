@@ -1,4 +1,4 @@
-package store
+package layout
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func FuzzOrder(f *testing.F) {
 		var id1, id2 nostr.ID
 		copy(id1[:], b1)
 		copy(id2[:], b2)
-		k1, k2 := appendOrder(kindPrefix(1), t1, id1), appendOrder(kindPrefix(1), t2, id2)
+		k1, k2 := AppendOrder(KindPrefix(1), t1, id1), AppendOrder(KindPrefix(1), t2, id2)
 		want := id1.Compare(id2)
 		if t1 > t2 {
 			want = -1
@@ -34,8 +34,8 @@ func FuzzOrder(f *testing.F) {
 		if got := bytes.Compare(k1, k2); got != want {
 			t.Errorf("%d %s and %d %s: %d, want %d", t1, id1, t2, id2, got, want)
 		}
-		o := orderOf(t1, id1)
-		if id, ok := rowID(k1); !ok || id != id1 || timeOf(o) != t1 {
+		o := OrderOf(t1, id1)
+		if id, ok := RowID(k1); !ok || id != id1 || TimeOf(o) != t1 {
 			t.Errorf("%d %s: not given back", t1, id1)
 		}
 	})
@@ -48,14 +48,14 @@ func FuzzTimedKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, t1, t2 int64, b []byte) {
 		var id nostr.ID
 		copy(id[:], b)
-		k1, k2 := timedKey(tableQueue, t1, id), timedKey(tableQueue, t2, id)
+		k1, k2 := TimedKey(TableQueue, t1, id), TimedKey(TableQueue, t2, id)
 		if c := bytes.Compare(k1, k2); (max(t1, 0) < max(t2, 0)) != (c < 0) {
 			t.Errorf("%d and %d: %d", t1, t2, c)
 		}
-		if at, got, ok := parseTimedKey(k1); !ok || at != max(t1, 0) || got != id {
+		if at, got, ok := ParseTimedKey(k1); !ok || at != max(t1, 0) || got != id {
 			t.Errorf("%d: not given back", t1)
 		}
-		if _, _, ok := parseTimedKey(b); ok && len(b) != len(k1) {
+		if _, _, ok := ParseTimedKey(b); ok && len(b) != len(k1) {
 			t.Errorf("%x was taken for a key", b)
 		}
 	})
@@ -65,20 +65,20 @@ func FuzzTimedKey(f *testing.F) {
 // the same, as a tag may stand in it twice.
 func FuzzValues(f *testing.F) {
 	e := &nostr.Event{Kind: 30617, CreatedAt: 7, Tags: nostr.Tags{{"d", "x"}, {"a", "y"}, {"e", "z"}, {"p", "q"}}}
-	r := record{facts: factsOf(e).kept(), why: policy.Unrelated, epoch: 3, due: 9}
-	f.Add(r.append(nil))
-	tag := r.append(nil)[recordHead : recordHead+1+hashLen]
-	f.Add(slices.Concat(r.append(nil), tag, tag))
-	f.Add(slices.Concat(r.append(nil), []byte{tag[0] ^ lowerBit}, tag[1:]))
-	f.Add(r.row().append(nil))
-	f.Add(row{seq: 1, kind: 2, expiration: 3}.append(nil))
-	f.Add(row{seq: 1, kind: 2, expiration: noExpiration}.append(nil))
-	f.Add(slot{state: slotWithdrawn, time: 1, id: nostr.ID{2}, seq: 3, first: 4}.append(nil))
-	f.Add(appendIDRow(nil, 5, row{seq: 1, kind: 2, expiration: 3}))
-	f.Add(appendRemoved(nil, nostr.ID{1}, ReasonExpired))
-	f.Add(counters{1, 2, 3, 4, 5, 6, 7, 8}.append(nil))
-	f.Add(waitRow{1, 2, 3, "from"}.append(nil))
-	f.Add(appendStamp(nil, nostr.Stamp{CreatedAt: 1, ID: nostr.ID{2}}))
+	r := Record{Facts: FactsOf(e).Kept(), Why: policy.Unrelated, Epoch: 3, Due: 9}
+	f.Add(r.Append(nil))
+	tag := r.Append(nil)[recordHead : recordHead+1+HashLen]
+	f.Add(slices.Concat(r.Append(nil), tag, tag))
+	f.Add(slices.Concat(r.Append(nil), []byte{tag[0] ^ lowerBit}, tag[1:]))
+	f.Add(r.Row().Append(nil))
+	f.Add(Row{Seq: 1, Kind: 2, Expiration: 3}.Append(nil))
+	f.Add(Row{Seq: 1, Kind: 2, Expiration: NoExpiration}.Append(nil))
+	f.Add(Slot{State: SlotWithdrawn, Time: 1, ID: nostr.ID{2}, Seq: 3, First: 4}.Append(nil))
+	f.Add(AppendIDRow(nil, 5, Row{Seq: 1, Kind: 2, Expiration: 3}))
+	f.Add(AppendRemoved(nil, nostr.ID{1}, ReasonExpired))
+	f.Add(Counters{1, 2, 3, 4, 5, 6, 7, 8}.Append(nil))
+	f.Add(WaitRow{1, 2, 3, "from"}.Append(nil))
+	f.Add(AppendStamp(nil, nostr.Stamp{CreatedAt: 1, ID: nostr.ID{2}}))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		back := func(what string, again []byte, err error) {
@@ -87,32 +87,32 @@ func FuzzValues(f *testing.F) {
 			}
 		}
 		id := nostr.ID{1}
-		if rec, err := parseRecord(id, b); err == nil {
-			written := rec.append(nil)
-			again, err := parseRecord(id, written)
+		if rec, err := ParseRecord(id, b); err == nil {
+			written := rec.Append(nil)
+			again, err := ParseRecord(id, written)
 			if err != nil || !reflect.DeepEqual(again, rec) || len(written) > len(b) {
 				t.Errorf("record: %x became %x, %v", b, written, err)
 			}
 		}
-		fr, err := parseFlaggedRow(b)
-		back("flagged row", fr.append(nil), err)
-		if r, err := parseRow(b); err == nil && (len(b) <= 11 || r.expiration != noExpiration) {
-			back("row", r.append(nil), nil)
+		fr, err := ParseFlaggedRow(b)
+		back("flagged row", fr.Append(nil), err)
+		if r, err := ParseRow(b); err == nil && (len(b) <= 11 || r.Expiration != NoExpiration) {
+			back("row", r.Append(nil), nil)
 		}
-		s, err := parseSlot(b)
-		back("slot", s.append(nil), err)
-		if at, r, err := parseIDRow(b); err == nil && (len(b) == 18 || r.expiration != noExpiration) {
-			back("id row", appendIDRow(nil, at, r), nil)
+		s, err := ParseSlot(b)
+		back("slot", s.Append(nil), err)
+		if at, r, err := ParseIDRow(b); err == nil && (len(b) == 18 || r.Expiration != NoExpiration) {
+			back("id row", AppendIDRow(nil, at, r), nil)
 		}
 		rid, why, err := parseRemoved(b)
-		back("removal", appendRemoved(nil, rid, why), err)
+		back("removal", AppendRemoved(nil, rid, why), err)
 		c, err := parseCounters(b)
-		back("counters", c.append(nil), err)
-		wait, err := parseWaitRow(b)
-		back("wait", wait.append(nil), err)
-		stamp, err := parseStamp(b)
-		back("version that waits", appendStamp(nil, stamp), err)
-		if _, json, err := parseLog(b); err == nil && len(json) != len(b)-logHeader {
+		back("counters", c.Append(nil), err)
+		wait, err := ParseWaitRow(b)
+		back("wait", wait.Append(nil), err)
+		stamp, err := ParseStamp(b)
+		back("version that waits", AppendStamp(nil, stamp), err)
+		if _, json, err := ParseLog(b); err == nil && len(json) != len(b)-LogHeader {
 			t.Errorf("log: %x", b)
 		}
 	})
@@ -121,11 +121,11 @@ func FuzzValues(f *testing.F) {
 func TestRecordRoundTrip(t *testing.T) {
 	e := &nostr.Event{Kind: 30617, CreatedAt: math.MaxInt64, PubKey: nostr.PubKey{1, 2}, Tags: nostr.Tags{{"d", "x"}, {"a", "y"}, {"a", "y"}, {"e"}, {"E", ""}, {"p", "q"}, {"dd", "x"}}}
 	e.ID = e.ComputeID()
-	want := record{facts: factsOf(e).kept(), why: policy.Vanished, epoch: math.MaxUint32, due: math.MaxInt64}
-	if n := len(want.tags); n != 3 {
+	want := Record{Facts: FactsOf(e).Kept(), Why: policy.Vanished, Epoch: math.MaxUint32, Due: math.MaxInt64}
+	if n := len(want.Tags); n != 3 {
 		t.Errorf("%d tags kept", n)
 	}
-	got, err := parseRecord(e.ID, want.append(nil))
+	got, err := ParseRecord(e.ID, want.Append(nil))
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
@@ -133,13 +133,13 @@ func TestRecordRoundTrip(t *testing.T) {
 
 // TestPrefixesAreNoPrefixesOfEachOther: no index range can run into another one.
 func TestPrefixesAreNoPrefixesOfEachOther(t *testing.T) {
-	h := hashOf("x")
-	prefixes := [][]byte{timePrefix(), kindPrefix(1), kindPrefix(257), authorPrefix(nostr.PubKey{1}), authorKindPrefix(nostr.PubKey{1}, 1),
-		tagPrefix('a', h), tagPrefix('b', h), tagPrefix('a', hashOf("y"))}
+	h := HashOf("x")
+	prefixes := [][]byte{TimePrefix(), KindPrefix(1), KindPrefix(257), AuthorPrefix(nostr.PubKey{1}), AuthorKindPrefix(nostr.PubKey{1}, 1),
+		TagPrefix('a', h), TagPrefix('b', h), TagPrefix('a', HashOf("y"))}
 	for _, p := range slices.Clone(prefixes) {
-		prefixes = append(prefixes, flagged(bytes.Clone(p)))
+		prefixes = append(prefixes, Flagged(bytes.Clone(p)))
 	}
-	tables := []byte{tableMeta, tableLog, tableRemoved, tableID, tableRecord, tableQueue, tableSlot, tableAnnouncement, tableDeletedID, tableDeletedAddress, tableExpiry}
+	tables := []byte{TableMeta, TableLog, TableRemoved, TableID, TableRecord, TableQueue, TableSlot, TableAnnouncement, TableDeletedID, TableDeletedAddress, TableExpiry}
 	for i, p := range prefixes {
 		for j, q := range prefixes {
 			if i != j && bytes.HasPrefix(q, p) {
@@ -149,28 +149,28 @@ func TestPrefixesAreNoPrefixesOfEachOther(t *testing.T) {
 		if bytes.IndexByte(tables, p[0]) >= 0 {
 			t.Errorf("%q is in the table of something else", p)
 		}
-		if end := prefixEnd(p); bytes.Compare(appendOrder(bytes.Clone(p), 0, nostr.ID{0xff}), end) >= 0 || bytes.HasPrefix(end, p) {
+		if end := PrefixEnd(p); bytes.Compare(AppendOrder(bytes.Clone(p), 0, nostr.ID{0xff}), end) >= 0 || bytes.HasPrefix(end, p) {
 			t.Errorf("%q ends at %q", p, end)
 		}
 	}
-	if prefixEnd([]byte{0xff, 0xff}) != nil {
+	if PrefixEnd([]byte{0xff, 0xff}) != nil {
 		t.Error("there is something after the last key")
 	}
 }
 
 // TestCasesThatAreNone: what stands behind the value of a row is one of three bytes.
 func TestCasesThatAreNone(t *testing.T) {
-	row, memory := row{seq: 1, kind: 1, expiration: noExpiration}.append(nil), flaggedRow{kind: 1, why: policy.Refuse}.append(nil)
+	row, memory := Row{Seq: 1, Kind: 1, Expiration: NoExpiration}.Append(nil), FlaggedRow{Kind: 1, Why: policy.Refuse}.Append(nil)
 	for c := range 256 {
-		_, err := parseRow(append(slices.Clone(row), byte(c)))
-		_, flaggedErr := parseFlaggedRow(append(slices.Clone(memory), byte(c)))
+		_, err := ParseRow(append(slices.Clone(row), byte(c)))
+		_, flaggedErr := ParseFlaggedRow(append(slices.Clone(memory), byte(c)))
 		want := c < 1 || c > 3
-		if errors.Is(err, errCorrupt) != want || errors.Is(flaggedErr, errCorrupt) != want {
+		if errors.Is(err, ErrCorrupt) != want || errors.Is(flaggedErr, ErrCorrupt) != want {
 			t.Errorf("%d: %v, %v", c, err, flaggedErr)
 		}
 	}
 	for n := range 24 {
-		if _, err := parseRow(make([]byte, n)); (err == nil) != (n == 10 || n == 18) {
+		if _, err := ParseRow(make([]byte, n)); (err == nil) != (n == 10 || n == 18) {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}

@@ -1,0 +1,19 @@
+package layout
+
+import "encoding/binary"
+
+// What is put aside is kept out of sight: it is not stored, nothing serves it, and its id is remembered as refused. It stands
+// under the number of a case, which means something only to who puts it there, and under the number of its entry in the log.
+
+// AsideKey is the key of an entry that is put aside under a case.
+func AsideKey(of uint64, s Seq) []byte {
+	return binary.BigEndian.AppendUint64(NumberKey(TableAside, of), uint64(s))
+}
+
+// ParseAsideKey reads the case and the entry's number.
+func ParseAsideKey(k []byte) (of uint64, s Seq, ok bool) {
+	if len(k) != 1+8+8 {
+		return 0, 0, false
+	}
+	return binary.BigEndian.Uint64(k[1:]), Seq(binary.BigEndian.Uint64(k[9:])), true
+}

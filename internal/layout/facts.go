@@ -1,0 +1,137 @@
+package layout
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// Facts are what an index knows of an event.
+type Facts struct {
+	ID     nostr.ID
+	Time   int64
+	Kind   nostr.Kind
+	Author nostr.PubKey
+	Tags   []TagFact        // each value of a tag once
+	places map[tagValue]int // where each is in tags, while many are added; nil else
+
+	Address Hash // of a replaceable event; zero for all others
+}
+
+// TagFact is a one-letter tag, the hash of its value, and in which cases the event has it where these share a row.
+type TagFact struct {
+	tagValue
+	Cases Cases
+}
+
+// tagValue is the name under which a tag's rows stand and the hash of its value.
+type tagValue struct {
+	Name byte
+	Hash Hash
+}
+
+// keptTags are the tags that are remembered of an event that is not stored: those that sync asks by, a and e in either case.
+const keptTags = "aeqd"
+
+// MaxKeptTags is how many of them are remembered, the first ones. An orphan with more is not remembered at all: it may wait for what
+// any of them names.
+const MaxKeptTags = 64
+
+// FactsOf lists what the indexes hold of an event: every one-letter tag that has a value.
+func FactsOf(e *nostr.Event) Facts {
+	f := Facts{ID: e.ID, Time: e.CreatedAt, Kind: e.Kind, Author: e.PubKey}
+	if a := e.Address(); a != "" {
+		f.Address = HashOf(a)
+	}
+	f.Tags = make([]TagFact, 0, len(e.Tags))
+	for _, t := range e.Tags {
+		if len(t) >= 2 && len(t[0]) == 1 && isLetter(t[0][0]) {
+			f.add(t[0][0], HashOf(t[1]))
+		}
+	}
+	f.places = nil
+	return f
+}
+
+// add takes up a tag.
+func (f *Facts) add(name byte, h Hash) {
+	name, c := Shared(name)
+	v := tagValue{name, h}
+	if i, ok := f.place(v); ok {
+		f.Tags[i].Cases |= c
+		return
+	}
+	if f.places != nil {
+		f.places[v] = len(f.Tags)
+	}
+	f.Tags = append(f.Tags, TagFact{v, c})
+}
+
+// place is where a tag's value stands among the tags.
+func (f *Facts) place(v tagValue) (int, bool) {
+	if len(f.Tags) < fewTags {
+		i := slices.IndexFunc(f.Tags, func(t TagFact) bool { return t.tagValue == v })
+		return i, i >= 0
+	}
+	if f.places == nil {
+		f.places = make(map[tagValue]int, 2*fewTags)
+		for i, t := range f.Tags {
+			f.places[t.tagValue] = i
+		}
+	}
+	i, ok := f.places[v]
+	return i, ok
+}
+
+// fewTags are compared one by one; more need a map.
+const fewTags = 16
+
+func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
+
+// Kept is f with only the tags that are remembered.
+func (f Facts) Kept() Facts {
+	var tags []TagFact
+	for _, t := range f.Tags {
+		if strings.IndexByte(keptTags, t.Name) >= 0 {
+			tags = append(tags, t)
+		}
+	}
+	f.Tags = tags
+	return f
+}
+
+// EachRow calls do with the prefix of every index row that the event has, and the cases of one that both share; 0 of all others. The
+// slice is reused, and has room for a key.
+func (f Facts) EachRow(do func(prefix []byte, of Cases) error) error {
+	buf := append(make([]byte, 0, MaxPrefix+OrderLen), KindPrefix(f.Kind)...)
+	if err := do(buf, 0); err != nil {
+		return err
+	}
+	if err := do(AppendAuthorKind(buf[:0], f.Author, f.Kind), 0); err != nil {
+		return err
+	}
+	if !IsUsual(f.Kind) {
+		if err := do(append(buf[:0], TimePrefix()...), 0); err != nil {
+			return err
+		}
+		if err := do(append(buf[:0], AuthorPrefix(f.Author)...), 0); err != nil {
+			return err
+		}
+	}
+	for _, t := range f.Tags {
+		if err := do(appendTagPrefix(buf[:0], t.Name, t.Hash), t.Cases); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Rows is the number of index rows that the event has.
+func (f Facts) Rows() int64 {
+	n := int64(2 + len(f.Tags))
+	if !IsUsual(f.Kind) {
+		n += 2
+	}
+	return n
+}

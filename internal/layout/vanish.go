@@ -1,0 +1,30 @@
+package layout
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// Vanishing is the newest request to vanish of an author (NIP-62) that is stored.
+type Vanishing struct {
+	Until int64 // created_at of the request: nothing of the author up to then is here
+	ID    nostr.ID
+}
+
+// Append is the value of its row.
+func (v Vanishing) Append(dst []byte) []byte {
+	return append(binary.BigEndian.AppendUint64(dst, uint64(v.Until)), v.ID[:]...)
+}
+
+// ParseVanishing reads a request.
+func ParseVanishing(b []byte) (Vanishing, error) {
+	if len(b) != 8+32 {
+		return Vanishing{}, fmt.Errorf("request to vanish: %w", ErrCorrupt)
+	}
+	return Vanishing{int64(binary.BigEndian.Uint64(b)), nostr.ID(b[8:])}, nil
+}
+
+// VanishedKey is the key of an author's request.
+func VanishedKey(author nostr.PubKey) []byte { return IDKey(TableVanished, nostr.ID(author)) }

@@ -1,0 +1,83 @@
+package layout
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// Wait is how an event waits for the git data that it names (GRASP-01).
+type Wait struct {
+	Source Source
+	Came   int64  // unix time at which it came
+	Until  int64  // unix time from which on the wait is over; with NIP-40 no later than the event expires
+	From   string // who brought it
+}
+
+// Waiting is an event that waits. It is durable, and nothing that serves events shows it.
+type Waiting struct {
+	Event *nostr.Event
+	Seq   Seq // of its entry in the feed
+	Wait
+}
+
+// WaitingKey is the key of an event that waits, by the number of its entry.
+func WaitingKey(s Seq) []byte { return NumberKey(TableWaiting, uint64(s)) }
+
+// WaitAuthorKey is the key by which what waits of an author is found.
+func WaitAuthorKey(author nostr.PubKey, s Seq) []byte {
+	return binary.BigEndian.AppendUint64(IDKey(TableWaitAuthor, nostr.ID(author)), uint64(s))
+}
+
+// WaitRepositoryKey is the key by which the announcements with a d that wait are found.
+func WaitRepositoryKey(d Hash, s Seq) []byte {
+	return binary.BigEndian.AppendUint64(HashKey(TableWaitRepository, d), uint64(s))
+}
+
+// WaitRow is how an event waits, by its id.
+type WaitRow struct {
+	Seq         Seq
+	Came, Until int64
+	From        string
+}
+
+const (
+	waitHead = 8 + 8 + 8
+	maxFrom  = 255
+)
+
+// Append is the value of its row.
+func (w WaitRow) Append(dst []byte) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, uint64(w.Seq))
+	dst = binary.BigEndian.AppendUint64(dst, uint64(w.Came))
+	dst = binary.BigEndian.AppendUint64(dst, uint64(w.Until))
+	return append(dst, SourceOf(w.From)...)
+}
+
+// SourceOf is as much of a source's name as is kept.
+func SourceOf(from string) string { return from[:min(len(from), maxFrom)] }
+
+// ParseWaitRow reads a WaitRow.
+func ParseWaitRow(b []byte) (WaitRow, error) {
+	if len(b) < waitHead || len(b) > waitHead+maxFrom {
+		return WaitRow{}, fmt.Errorf("wait: %w", ErrCorrupt)
+	}
+	n := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[8*i:])) }
+	return WaitRow{Seq(n(0)), n(1), n(2), string(b[waitHead:])}, nil
+}
+
+const stampLen = 8 + 32
+
+// AppendStamp appends the value of a version that waits under an address.
+func AppendStamp(dst []byte, s nostr.Stamp) []byte {
+	return append(binary.BigEndian.AppendUint64(dst, uint64(s.CreatedAt)), s.ID[:]...)
+}
+
+// ParseStamp reads the stamp of a version that waits.
+func ParseStamp(b []byte) (nostr.Stamp, error) {
+	if len(b) != stampLen {
+		return nostr.Stamp{}, fmt.Errorf("version that waits: %w", ErrCorrupt)
+	}
+	return nostr.Stamp{CreatedAt: int64(binary.BigEndian.Uint64(b)), ID: nostr.ID(b[8:])}, nil
+}

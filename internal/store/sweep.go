@@ -1,0 +1,79 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/graspd/graspd/internal/layout"
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// sweepEvery is between two looks at all marks.
+const sweepEvery = daySeconds
+
+// SweepMarks looks at the next max marks of deletions and takes those away that are over. It says whether there are more to be looked at;
+// else it begins again a day later.
+func (b *Batch) SweepMarks(now time.Time, max int) (more bool, err error) {
+	if b.s.sweepFrom > now.Unix() {
+		return false, nil
+	}
+	over, last, err := b.marksOver(now.Unix(), max)
+	if err != nil {
+		return false, fmt.Errorf("sweep marks of deletions: %w", err)
+	}
+	for _, x := range over {
+		b.ops++
+		if err := b.unmark(x.key, x.author); err != nil {
+			return false, fmt.Errorf("sweep marks of deletions: %w", err)
+		}
+	}
+	if b.s.swept = last; last != nil {
+		return true, nil
+	}
+	b.s.sweepFrom = now.Unix() + sweepEvery
+	return false, nil
+}
+
+type markOver struct {
+	key    []byte
+	author nostr.PubKey
+}
+
+// marksOver goes on from the mark that was looked at last, and gives where it has stopped: nil at the end.
+func (b *Batch) marksOver(now int64, max int) (over []markOver, last []byte, err error) {
+	it, err := b.w.NewIter(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer closeAfter(it.Close, &err)
+	n := 0
+	for _, table := range []byte{layout.TableDeletedAddress, layout.TableDeletedID} { // in the order of keys
+		from := []byte{table}
+		if b.s.swept != nil {
+			if b.s.swept[0] > table {
+				continue
+			}
+			if b.s.swept[0] == table {
+				from = append(slices.Clone(b.s.swept), 0)
+			}
+		}
+		for it.SeekGE(from); it.Valid() && it.Key()[0] == table; it.Next() {
+			m, err := layout.ParseDeletionMark(it.Key(), it.Value())
+			if err != nil {
+				return nil, nil, err
+			}
+			if m.Over(now) {
+				over = append(over, markOver{bytes.Clone(it.Key()), m.Author})
+			}
+			if n++; n == max {
+				return over, bytes.Clone(it.Key()), nil
+			}
+		}
+		if err := it.Error(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return over, nil, nil
+}

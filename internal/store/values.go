@@ -1,0 +1,46 @@
+package store
+
+import "github.com/graspd/graspd/internal/layout"
+
+// What the store's methods speak of, as it stands on disk.
+type (
+	Seq     = layout.Seq     // Seq numbers the entries of the feed.
+	Source  = layout.Source  // Source says which way an event came.
+	Reason  = layout.Reason  // Reason says why an event was removed.
+	Entry   = layout.Entry   // Entry is one step of the feed.
+	Wait    = layout.Wait    // Wait is how an event waits for the git data that it names.
+	Waiting = layout.Waiting // Waiting is an event that waits.
+)
+
+// The sources of an event, as layout has them.
+const (
+	Direct  = layout.Direct
+	Live    = layout.Live
+	Catchup = layout.Catchup
+	Daily   = layout.Daily
+)
+
+// The reasons of a removal, as layout has them.
+const (
+	ReasonDeleted   = layout.ReasonDeleted
+	ReasonReplaced  = layout.ReasonReplaced
+	ReasonExpired   = layout.ReasonExpired
+	ReasonVanished  = layout.ReasonVanished
+	ReasonWithdrawn = layout.ReasonWithdrawn
+	ReasonLapsed    = layout.ReasonLapsed
+	ReasonRefused   = layout.ReasonRefused
+	ReasonBarred    = layout.ReasonBarred
+	ReasonUnused    = layout.ReasonUnused
+)
+
+// Bounds of a row (SetRow), in bytes, and for how long a deletion request that has removed nothing is served and keeps away what it names.
+const (
+	MaxRowName  = layout.MaxRowName
+	MaxRowValue = layout.MaxRowValue
+
+	UnusedServed = layout.UnusedServed
+	UnusedGate   = layout.UnusedGate
+)
+
+// ErrFormat says that another version wrote the data.
+var ErrFormat = layout.ErrFormat
