@@ -41,13 +41,13 @@ func (p *Peer) coverWhole(t *task) {
 		p.recount()
 		return
 	}
-	p.conn.whole.asking = p.newSub("w")
-	p.effect(Attribute{Sub: p.conn.whole.asking, IDs: lacks})
+	p.conn.asking = p.newSub("w")
+	p.effect(Attribute{Sub: p.conn.asking, IDs: lacks})
 }
 
 // attributed takes what the events name that the relay lacks.
 func (p *Peer) attributed(in Attributed) {
-	w := &p.conn.whole
+	w := p.conn
 	if w.asking == "" || in.Sub != w.asking {
 		return
 	}

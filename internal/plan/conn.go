@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/words"
 )
 
@@ -10,23 +11,13 @@ import (
 type session struct {
 	following
 	catchup
-	closes
-	opened     Now
-	told       capacity // as the relay tells
-	limits     capacity // as learned
-	requests   map[string]*request
-	doorAt     time.Duration // when the door last decided something of a stored request
-	pausedTill time.Duration
-	pace       pace
-	slow       bool // asked to slow down: half the concurrency
+	wire
 	echo       echo
 	references referencing
+	asking     string        // Sub of an Attribute that is not answered
 	caughtBy   time.Duration // layer 4 waits no longer than that for the catch-up
 	frames     frames
-	followed   followed
-	outsider   bool // as Connected has it
-	barred     bool // the log says that the relay allows something only to others
-	whole      whole
+	outsider   bool    // as Connected has it
 	borne      itemSet // repositories that were suspected and whose values the relay takes
 	brings     int     // the most events that one probe brought
 }
@@ -82,15 +73,16 @@ func (p *Peer) connected(in Connected) {
 		p.scheduleResync()
 	}
 	told := in.Limits.capacity(p.cfg.MaxTags)
-	p.conn = &session{opened: p.now, told: told, limits: told, requests: make(map[string]*request), outsider: in.Outsider}
+	p.conn = &session{wire: newWire(&p.desk, told), outsider: in.Outsider}
+	p.conn.following.begin(p)
 	p.conn.frames.since, p.conn.caughtBy = p.now.Mono, p.now.Mono+catchUpGrace
-	p.conn.whole.on = p.likeness.alike && p.bearsWhole()
+	p.whole.begin(&p.conn.following, &p.conn.catchup)
 	since := max(1, p.mark.Wall.Add(-p.cfg.QuickReconnect).Unix())
 	for _, it := range p.inOrder() {
 		if p.suspects.items.has(it) {
 			continue
 		}
-		l := p.lotOf(it)
+		l := p.conn.lotOf(it)
 		if p.confirmed.drop(it) {
 			p.held.put(it, p.repository(it))
 		}
@@ -146,14 +138,16 @@ func (p *Peer) disconnected(reason string) {
 			p.negDrops = true
 		}
 	}
-	p.wholeLost()
+	p.whole.hungUp()
 	p.fail("connection lost", reason)
 }
 
 // fail ends the connection or the attempt and sets the time of the next one.
 // What was in flight is forgotten; the mark stays where it was.
 func (p *Peer) fail(what, reason string) {
-	p.forgetSwept()
+	if p.conn != nil {
+		p.conn.forgetSwept()
+	}
 	p.cutShort()
 	p.tour.end()
 	p.conn = nil
@@ -183,3 +177,21 @@ func (p *Peer) unasked(n int) {
 		p.failures.Flooded = true
 	}
 }
+
+// mayCompare says whether the relay may bear to be compared with as a whole.
+func (p *Peer) mayCompare() bool {
+	return !p.pagesOnly() && (p.neg == negUnknown || p.neg == negWorks) && p.demands.kinds.Mode() == demands.NoKinds
+}
+
+// compares says whether the relay has shown that it compares.
+func (p *Peer) compares() bool { return p.neg == negWorks }
+
+// unlearn leaves what a comparison told uncounted, if that is not known yet.
+func (p *Peer) unlearn() {
+	if p.conn.asking != "" {
+		p.coverage.keepLast()
+	}
+}
+
+func (p *Peer) eachSwept(visit func(*group)) { p.conn.catchup.eachSwept(visit) }
+func (p *Peer) openREQs() int                { return p.conn.catchup.openREQs() }

@@ -207,7 +207,7 @@ func (p *Peer) belonging(layer want.Layer, in *itemSet) map[string][]uint32 {
 // tendCoverage ends a full catch-up: what it told is what counts now.
 func (p *Peer) tendCoverage() {
 	c := &p.coverage
-	if !c.filling || !p.Settled() || p.conn.whole.asking != "" {
+	if !c.filling || !p.Settled() || p.conn.asking != "" {
 		return
 	}
 	c.end()

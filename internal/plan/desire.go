@@ -17,7 +17,7 @@ func (p *Peer) setWant(w *want.Want) {
 	p.revive()
 	add := func(it want.Item) {
 		if p.wanted.add(it) && p.conn != nil {
-			p.conn.queue(p.lotOf(it))
+			p.conn.queue(p.conn.lotOf(it))
 		}
 	}
 	sub := func(it want.Item) {
@@ -27,8 +27,7 @@ func (p *Peer) setWant(w *want.Want) {
 			p.held.drop(it)
 			p.suspects.drop(it)
 			if p.conn != nil {
-				p.conn.rising.items.drop(it)
-				p.conn.shrunk = true
+				p.conn.unwanted(it)
 			}
 		}
 	}
@@ -41,7 +40,7 @@ func (p *Peer) setWant(w *want.Want) {
 	want.Diff(old, w, add, sub)
 	p.becomeIndex(old)
 	if old != nil && p.conn != nil {
-		p.rouse(old)
+		p.conn.rouse(old)
 	}
 	p.coverage.keep(w)
 	p.recount()
@@ -55,7 +54,7 @@ func (p *Peer) reconsider() {
 		p.hasMark = false
 		return
 	}
-	p.conn.followed = followed{all: p.now.Wall.Unix()}
+	p.conn.followed.restart(p.now.Wall.Unix())
 	p.referencesAt = p.now.Mono
 	p.recatch(Catchup)
 }

@@ -23,7 +23,7 @@ func (p *Peer) checkSizes() error {
 		{"owners of a dead relay", len(p.owners), mostOwners},
 		{"last gaps", len(p.lastGaps), mostGaps},
 		{"withheld", len(p.withheld), mostWithheld},
-		{"withheld of the whole", len(p.hidden), mostWithheld},
+		{"withheld of the whole", len(p.whole.hidden), mostWithheld},
 	}
 	for _, m := range []map[uint32]shares{p.coverage.last, p.coverage.next, p.coverage.whole} {
 		bounds = append(bounds, bound{"repositories with a share", len(m), 3*repos + mostFormer})

@@ -190,7 +190,7 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
 			return fmt.Errorf("live REQ %s serves nothing", l.sub)
 		}
-		if size := p.sizeOf(l.lots); !l.whole && !c.shrunk {
+		if size := p.sizeOf(l.lots); l.keeper == nil && !c.shrunk {
 			for _, x := range l.parts {
 				size = size.plus(p.sizeOf(x.lots))
 			}

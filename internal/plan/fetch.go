@@ -177,7 +177,7 @@ func (n *fetching) secondRound() bool {
 func (p *Peer) lastRound(t *task) bool {
 	n, known := t.neg, p.withheld
 	if t.group.whole {
-		known = p.hidden
+		known = p.whole.hidden
 	}
 	if n.round == 2 || known.all(n.missing, p.now.Mono) {
 		return false

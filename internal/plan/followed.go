@@ -32,10 +32,10 @@ const (
 	mostLate      = 10_000 // items, one that came several times counted each time
 )
 
-// follow notes that live REQs for lots have just opened.
-func (c *session) follow(lots []lot, now Now) {
-	f, at := &c.followed, now.Wall.Unix()
-	if now.Mono < c.opened.Mono+followedYoung {
+// follow notes that live REQs for lots have just opened, on a connection of the time opened.
+func (f *followed) follow(lots []lot, opened, now Now) {
+	at := now.Wall.Unix()
+	if now.Mono < opened.Mono+followedYoung {
 		*f = followed{all: at}
 		return
 	}
@@ -50,6 +50,9 @@ func (c *session) follow(lots []lot, now Now) {
 	}
 	f.late = slices.Delete(f.late, 0, gone)
 }
+
+// restart counts nothing as followed before the time at.
+func (f *followed) restart(at int64) { *f = followed{all: at} }
 
 // since returns the time for an item that has a live REQ.
 func (f *followed) since(it want.Item) int64 {

@@ -9,8 +9,9 @@ import (
 // nothing grow, and what is forgotten counts as followed later than it was, never sooner.
 func TestWhatCameLaterIsBounded(t *testing.T) {
 	start := time.Unix(1_700_000_000, 0)
-	c := &session{opened: Now{Wall: start}}
-	c.follow([]lot{{items: []Item{1, 2}}}, Now{Wall: start})
+	var f followed
+	begun := Now{Wall: start}
+	f.follow([]lot{{items: []Item{1, 2}}}, begun, Now{Wall: start})
 	var all []Item
 	for it := range Item(mostLate / 20) {
 		all = append(all, it)
@@ -22,37 +23,37 @@ func TestWhatCameLaterIsBounded(t *testing.T) {
 	opened := make(map[Item]int64)
 	for n := range 200 {
 		lots := []lot{{items: all[n:]}}
-		c.follow(lots, at(n))
+		f.follow(lots, begun, at(n))
 		for _, it := range lots[0].items {
 			opened[it] = at(n).Wall.Unix()
 		}
 		sum := 0
-		for _, e := range c.followed.late {
+		for _, e := range f.late {
 			sum += len(e.items)
 		}
-		if sum != c.followed.items || sum > mostLate {
-			t.Fatalf("%d items are held, %d counted", sum, c.followed.items)
+		if sum != f.items || sum > mostLate {
+			t.Fatalf("%d items are held, %d counted", sum, f.items)
 		}
 	}
 	for it, since := range opened {
-		if got := c.followed.since(it); got < since {
+		if got := f.since(it); got < since {
 			t.Fatalf("item %d is taken to be followed since %d, not %d", it, got, since)
 		}
 	}
-	if last := all[len(all)-1]; c.followed.since(last) != at(199).Wall.Unix() {
+	if last := all[len(all)-1]; f.since(last) != at(199).Wall.Unix() {
 		t.Error("the newest is forgotten")
 	}
-	if old := c.followed.since(0); old > at(185).Wall.Unix() {
+	if old := f.since(0); old > at(185).Wall.Unix() {
 		t.Errorf("more is forgotten than has to be: since %v", time.Unix(old, 0).Sub(start))
 	}
-	c.follow([]lot{{items: make([]Item, mostLate+1)}}, at(200))
-	if f := c.followed; f.items != 0 || len(f.late) != 0 || f.all != at(200).Wall.Unix() {
+	f.follow([]lot{{items: make([]Item, mostLate+1)}}, begun, at(200))
+	if f.items != 0 || len(f.late) != 0 || f.all != at(200).Wall.Unix() {
 		t.Errorf("more than fits: %d items, all since %d", f.items, f.all)
 	}
 	day := at(200 + 27*60)
-	c.follow([]lot{{items: []Item{7}}}, day)
-	c.follow([]lot{{items: []Item{8}}}, at(200+54*60))
-	if f := c.followed; f.all != day.Wall.Unix() || f.items != 1 {
+	f.follow([]lot{{items: []Item{7}}}, begun, day)
+	f.follow([]lot{{items: []Item{8}}}, begun, at(200+54*60))
+	if f.all != day.Wall.Unix() || f.items != 1 {
 		t.Errorf("after a day: %+v", f)
 	}
 }

@@ -12,31 +12,29 @@ func (f *following) held() (sum int) {
 }
 
 // bears says whether the relay is believed to bear so many bytes of live REQs more.
-func (p *Peer) bears(more int) bool {
-	c := p.conn
-	return c.limits.total == 0 || c.held()+more <= c.limits.total
+func (f *following) bears(more int) bool {
+	return f.limits.total == 0 || f.held()+more <= f.limits.total
 }
 
 // full learns that the live REQs that are left are all that the relay bears, after one was refused for that. It reports
 // whether any is left. Those that wait go on when all refusals that may be under way have come.
-func (p *Peer) full() bool {
-	c := p.conn
-	p.cancelMerge()
-	held := c.held()
-	if held == 0 || c.whole.on {
+func (f *following) full() bool {
+	f.cancelMerge()
+	held := f.held()
+	if held == 0 || f.all.followsAll() {
 		return false
 	}
-	c.limits.total = held
-	c.pausedTill = max(c.pausedTill, p.now.Mono+liveOpenAfter)
+	f.limits.total = held
+	f.pausedTill = max(f.pausedTill, f.now.Mono+liveOpenAfter)
 	return true
 }
 
 // fuller learns likewise that there must be room for stored requests beside the live REQs. It reports whether there is
 // one that can be given up for that.
-func (p *Peer) fuller() bool {
-	if !p.full() || p.oldestLive(forever) == nil {
+func (f *following) fuller() bool {
+	if !f.full() || f.oldestLive(forever) == nil {
 		return false
 	}
-	p.conn.limits.total = max(1, p.conn.limits.total*15/16)
+	f.limits.total = max(1, f.limits.total*15/16)
 	return true
 }

@@ -22,7 +22,7 @@ func (p *Peer) gapped(r *request, e *nostr.Event) {
 		return
 	}
 	if r.task.group.whole {
-		if c.whole.on && e.CreatedAt >= max(c.followed.all, c.whole.opened)+gapMargin {
+		if from, is := p.whole.gapFrom(); is && e.CreatedAt >= from+gapMargin {
 			p.gap(r.task.group.class, e)
 		}
 		return
@@ -78,9 +78,7 @@ const gapLines = 10
 func (p *Peer) gap(class Class, e *nostr.Event) {
 	p.counted.Gaps++
 	p.noteGap(class, e)
-	if p.conn.whole.on {
-		p.conn.whole.leave = wholeGapWait
-	}
+	p.whole.gap()
 	level := Warn
 	if class == Daily {
 		level = Error

@@ -6,12 +6,20 @@ import (
 
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/want"
 )
 
 // following is the live side of a connection. An item that is wanted stands in
 // exactly one place: it waits, or it is in the lots of one live REQ, or it is swept.
 type following struct {
+	*desk
+	*books
+	*wire
+	demands *demanded
+	rest    beside
+	all     forAll
+
 	live       []*liveReq
 	waiting    []*waiting
 	sweeps     []*sweep      // in order of time
@@ -19,6 +27,38 @@ type following struct {
 	turn       time.Duration // what the last of them took
 	shrunk     bool          // items were taken back since the last look
 	mergeAfter time.Duration // a refused merge is not tried again before
+	followed   followed
+}
+
+// beside is what the live side asks of the other parts.
+type beside interface {
+	addGroups(l lot, class Class, swept bool) // has stored events asked
+	askSwept(l lot, due time.Duration)        // likewise, where they are swept and their turn came
+	dropGroups(match func(*group) bool)       // has them asked no more
+	lose(gone func(want.Item) bool)           // has those of items asked no more
+	eachSwept(visit func(*group))             // the groups of swept items
+	openREQs() int                            // stored ones
+	pause()                                   // as the relay asked to slow down
+	suspect(items []want.Item, odd bool) bool // takes items out of all places; false where none may be under suspicion
+	suspectOdd()                              // likewise those that wait and that known relays refuse
+	withoutSuspects(lots []lot) []lot         // what is left of lots
+	mistrust(items []want.Item)               // has items tried that stay where they are
+}
+
+// forAll is how everything is followed at once, where it is.
+type forAll interface {
+	followsAll() bool // whether one live REQ is to follow everything
+	standing() bool   // whether it was sent
+	open(lots []lot)  // has lots followed by it
+}
+
+// keeper is who opened a live REQ that is not for items, and is told what becomes of it.
+type keeper interface {
+	opened(l *liveReq)
+	closed()
+	refused(l *liveReq, text string, from time.Time)
+	decided(out policy.Outcome)
+	askAgain(l *liveReq, class Class)
 }
 
 // liveReq is one live REQ. What is looked at of every one whenever anything happens comes first, in one line of the cache.
@@ -26,7 +66,6 @@ type liveReq struct {
 	demands.Manner
 	apart   apart
 	open    bool
-	whole   bool // it follows everything, whatever it is for
 	vanish  bool // requests to vanish too
 	filters int
 	parts   []*liveReq // it is to stand in for these as well
@@ -35,7 +74,8 @@ type liveReq struct {
 
 	sub     string
 	lots    []lot
-	size    size // with that of its parts
+	size    size   // with that of its parts
+	keeper  keeper // nil = the live side itself
 	limit   int
 	values  int
 	longest int // list of its filters
@@ -45,65 +85,111 @@ type liveReq struct {
 
 // values returns how many values a live filter carries: more where the usual
 // number would not fit the relay's limits.
-func (p *Peer) values() int {
-	c := p.conn.limits
-	repos := len(p.want.Repos)
-	need := 1 + 5*ceil(repos, c.values) + 3*ceil(p.wanted.n-repos, c.values)
+func (f *following) values() int {
+	c := f.limits
+	repos := len(f.want.Repos)
+	need := 1 + 5*ceil(repos, c.values) + 3*ceil(f.wanted.n-repos, c.values)
 	if need > c.filters*c.live() {
 		return c.dense()
 	}
 	return c.values
 }
 
-// tendLive opens, merges and closes live REQs.
-func (p *Peer) tendLive() {
-	f := &p.conn.following
+// tend opens, merges and closes live REQs.
+func (f *following) tend() {
 	if f.shrunk {
-		p.shrink()
+		f.shrink()
 	}
 	for _, l := range slices.Clone(f.live) {
-		if !l.open && p.now.Mono >= l.sent.Mono+liveOpenAfter {
-			p.liveOpened(l)
+		if !l.open && f.now.Mono >= l.sent.Mono+liveOpenAfter {
+			f.liveOpened(l)
 		}
-		if len(l.parts) > 0 && l.open && p.now.Mono >= l.openAt+mergeLinger {
-			p.absorb(l)
+		if len(l.parts) > 0 && l.open && f.now.Mono >= l.openAt+mergeLinger {
+			f.absorb(l)
 		}
 	}
-	p.closeExcess()
-	p.rise()
-	p.openWaiting()
-	p.mergeFilters()
+	f.closeExcess()
+	f.rise()
+	f.openWaiting()
+	f.mergeFilters()
 }
 
 // openWaiting opens live REQs for waiting items as far as the relay's limit
 // goes; beyond it they are united with small ones, and what then does not fit
 // is swept.
-func (p *Peer) openWaiting() {
-	c := p.conn
-	if c.whole.on {
-		p.openWhole()
+func (f *following) openWaiting() {
+	if f.all.followsAll() {
+		f.openAll()
 		return
 	}
-	p.suspectOdd()
-	values := p.values()
-	for p.now.Mono >= c.pausedTill {
-		room := c.standing() < c.limits.live()
-		if !room && (c.unsettled() || p.now.Mono < c.mergeAfter) {
+	f.rest.suspectOdd()
+	values := f.values()
+	for !f.paused() {
+		room := f.standing() < f.limits.live()
+		if !room && (f.unsettled() || f.now.Mono < f.mergeAfter) {
 			return
 		}
-		load := p.fill(values)
-		fits := load != nil && p.bears(load.size.message(values))
+		load := f.fill(values)
+		fits := load != nil && f.bears(load.size.message(values))
 		switch {
 		case load == nil:
 			return
 		case room && fits:
-			p.openLive(load, values)
-		case fits && (p.unite(load, values) || p.unite(load, c.limits.dense())):
-		case p.evict(load, values):
+			f.openLive(load, values)
+		case fits && (f.unite(load, values) || f.unite(load, f.limits.dense())):
+		case f.evict(load, values):
 		default:
-			p.sweepInstead(load.lots)
+			f.sweepInstead(load.lots)
 		}
 	}
+}
+
+// openAll has everything that waits followed by one live REQ.
+func (f *following) openAll() {
+	if f.paused() {
+		return
+	}
+	if f.all.standing() {
+		f.rest.suspectOdd()
+	}
+	var lots []lot
+	left := f.waiting[:0]
+	for _, w := range f.waiting {
+		if w.after > f.now.Mono {
+			left = append(left, w)
+			continue
+		}
+		lots = addLot(lots, w.lot)
+	}
+	clear(f.waiting[len(left):])
+	f.waiting = left
+	if len(lots) > 0 {
+		f.all.open(lots)
+	}
+}
+
+// closeAll closes all live REQs and has what they followed wait, with all that is stored.
+func (f *following) closeAll() {
+	for len(f.live) > 0 {
+		l := f.live[0]
+		f.closeLive(l)
+		for _, x := range l.lots {
+			x.since = 0
+			f.waiting = append(f.waiting, &waiting{lot: x})
+		}
+	}
+}
+
+// catchUp has the stored events of lots asked.
+func (f *following) catchUp(lots []lot, class Class) {
+	for _, x := range lots {
+		f.rest.addGroups(x, class, false)
+	}
+}
+
+// begin begins with nothing followed.
+func (f *following) begin(p *Peer) {
+	*f = following{desk: &p.desk, books: &p.books, wire: &p.conn.wire, demands: &p.demands, rest: p, all: &p.whole}
 }
 
 // unsettled says that a live REQ is about to open or to be replaced.
@@ -112,7 +198,7 @@ func (f *following) unsettled() bool {
 }
 
 // openLive sends a live REQ for the lots of l and of its parts.
-func (p *Peer) openLive(l *liveReq, values int) {
+func (f *following) openLive(l *liveReq, values int) {
 	var items [want.LayerRoots + 1][]want.Item
 	for _, r := range append([]*liveReq{l}, l.parts...) {
 		for _, x := range r.lots {
@@ -122,19 +208,19 @@ func (p *Peer) openLive(l *liveReq, values int) {
 	var filters []nostr.Filter
 	for layer := want.LayerAnnouncements; layer <= want.LayerRoots; layer++ {
 		if len(items[layer]) > 0 {
-			filters = append(filters, filtersOf(p.want, layer, items[layer], true, bounds{values: values})...)
+			filters = append(filters, filtersOf(f.want, layer, items[layer], true, bounds{values: values})...)
 		}
 		if layer == want.LayerAnnouncements && len(filters) > 0 {
-			filters = p.demands.withVanish(l, filters)
+			filters = f.demands.withVanish(l, filters)
 		}
 	}
-	p.sendLive(l, filters, values)
+	f.sendLive(l, filters, values)
 }
 
 // sendLive sends it.
-func (p *Peer) sendLive(l *liveReq, filters []nostr.Filter, values int) {
-	l.limit = p.conn.limits.limit
-	l.Manner = p.demands.manner(slices.ContainsFunc(filters, func(f nostr.Filter) bool { return f.Kinds == nil }))
+func (f *following) sendLive(l *liveReq, filters []nostr.Filter, values int) {
+	l.limit = f.limits.limit
+	l.Manner = f.demands.manner(slices.ContainsFunc(filters, func(f nostr.Filter) bool { return f.Kinds == nil }))
 	for i := range filters {
 		filters[i] = l.Mode.With(filters[i])
 		filters[i].Limit = &l.limit
@@ -142,81 +228,70 @@ func (p *Peer) sendLive(l *liveReq, filters []nostr.Filter, values int) {
 			l.longest = max(l.longest, len(t.Values))
 		}
 	}
-	l.sub, l.sent, l.values, l.filters = p.newSub("l"), p.now, values, len(filters)
-	p.conn.following.live = append(p.conn.following.live, l)
-	p.conn.requests[l.sub] = &request{sub: l.sub, live: l, Manner: l.Manner}
-	p.paced()
-	p.effect(Request{Sub: l.sub, Class: Live, Filters: filters})
+	l.sub, l.sent, l.values, l.filters = f.newSub("l"), f.now, values, len(filters)
+	f.live = append(f.live, l)
+	f.requests[l.sub] = &request{sub: l.sub, live: l, Manner: l.Manner}
+	f.paced()
+	f.effect(Request{Sub: l.sub, Class: Live, Filters: filters})
 }
 
 // liveOpened begins the catch-up of the items.
-func (p *Peer) liveOpened(l *liveReq) {
+func (f *following) liveOpened(l *liveReq) {
 	if l.open {
 		return
 	}
-	l.open, l.openAt = true, p.now.Mono
-	p.conn.follow(l.lots, p.now)
-	if l.whole {
-		p.conn.whole.opened = p.now.Wall.Unix()
-		for _, it := range p.acquit() {
-			l.lots = addLot(l.lots, p.lotOf(it))
-		}
-		p.compareWhole(l.lots, Catchup)
+	l.open, l.openAt = true, f.now.Mono
+	f.followed.follow(l.lots, f.opened, f.now)
+	if l.keeper != nil {
+		l.keeper.opened(l)
 		return
 	}
-	for _, x := range l.lots {
-		p.addGroups(x, Catchup, false)
-	}
+	f.catchUp(l.lots, Catchup)
 }
 
 // closeUnanswered ends the live REQs that never got an EOSE, for others to ask
 // for their items. Such a REQ may have been lost, and nothing else would tell.
-func (p *Peer) closeUnanswered() {
-	for _, l := range slices.Clone(p.conn.following.live) {
-		if r := p.conn.requests[l.sub]; l.open && !r.answered {
-			p.closeLive(l)
+func (f *following) closeUnanswered() {
+	for _, l := range slices.Clone(f.live) {
+		if r := f.requests[l.sub]; l.open && !r.answered {
+			f.closeLive(l)
 		}
 	}
 }
 
 // closeLive ends a live REQ whose items something else follows or nobody wants.
-func (p *Peer) closeLive(l *liveReq) {
-	p.closeReq(l.sub)
-	p.dropLive(l)
-	if l.whole {
-		p.conn.whole.on, p.conn.whole.live, p.conn.whole.ended = false, nil, true
+func (f *following) closeLive(l *liveReq) {
+	f.closeReq(l.sub)
+	f.dropLive(l)
+	if l.keeper != nil {
+		l.keeper.closed()
 	}
 }
 
-func (p *Peer) dropLive(l *liveReq) {
-	f := &p.conn.following
+func (f *following) dropLive(l *liveReq) {
 	f.live = slices.DeleteFunc(f.live, func(x *liveReq) bool { return x == l })
-	delete(p.conn.requests, l.sub)
+	delete(f.requests, l.sub)
 }
 
 // shrink takes items that are wanted no more out of the books and closes live
 // REQs that serve nothing.
-func (p *Peer) shrink() {
-	c := p.conn
-	c.shrunk = false
-	gone := func(it want.Item) bool { return !p.wanted.has(it) }
-	for _, l := range slices.Clone(c.following.live) {
+func (f *following) shrink() {
+	f.shrunk = false
+	gone := func(it want.Item) bool { return !f.wanted.has(it) }
+	for _, l := range slices.Clone(f.live) {
 		l.lots = prune(l.lots, gone)
 		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
-			p.closeLive(l)
+			f.closeLive(l)
 		}
 	}
-	for _, l := range c.following.live {
-		l.size = p.sizeOf(l.lots)
+	for _, l := range f.live {
+		l.size = f.sizeOf(l.lots)
 		for _, r := range l.parts {
-			l.size = l.size.plus(p.sizeOf(r.lots))
+			l.size = l.size.plus(f.sizeOf(r.lots))
 		}
 	}
-	c.lose(gone)
-	for _, g := range c.groups {
-		g.items = slices.DeleteFunc(g.items, gone)
-	}
-	p.dropGroups(func(g *group) bool { return len(g.items) == 0 && !g.whole })
+	f.lose(gone)
+	f.rest.lose(gone)
 }
 
 // lose takes items out of what waits and what is swept.
@@ -249,25 +324,76 @@ func (f *following) takeBack(at time.Duration) {
 
 // reopenMute sends live REQs again that count as open and were never answered:
 // they may have been refused by a NOTICE that came late.
-func (p *Peer) reopenMute() {
-	mute := func(l *liveReq) bool { r := p.conn.requests[l.sub]; return r != nil && !r.answered }
-	p.cancelMergeOf(mute)
-	for _, l := range slices.Clone(p.conn.following.live) {
+func (f *following) reopenMute() {
+	mute := func(l *liveReq) bool { r := f.requests[l.sub]; return r != nil && !r.answered }
+	f.cancelMergeOf(mute)
+	for _, l := range slices.Clone(f.live) {
 		if mute(l) {
-			p.closeLive(l)
-			p.requeue(l.lots, l.sent.Wall, p.now.Mono, l.tries)
+			f.closeLive(l)
+			f.requeue(l.lots, l.sent.Wall, f.now.Mono, l.tries)
 		}
 	}
 }
 
 // reopenOutdated sends live REQs again that were opened without the kinds that a relay
 // needs, or with kinds that it does not.
-func (p *Peer) reopenOutdated() {
-	c, outdated := p.conn, p.demands.outdated
-	p.cancelMergeOf(outdated)
-	for i := slices.IndexFunc(c.following.live, outdated); i >= 0; i = slices.IndexFunc(c.following.live, outdated) {
-		l := c.following.live[i]
-		p.closeLive(l)
-		p.requeue(l.lots, p.now.Wall, 0, 0)
+func (f *following) reopenOutdated() {
+	outdated := f.demands.outdated
+	f.cancelMergeOf(outdated)
+	for i := slices.IndexFunc(f.live, outdated); i >= 0; i = slices.IndexFunc(f.live, outdated) {
+		l := f.live[i]
+		f.closeLive(l)
+		f.requeue(l.lots, f.now.Wall, 0, 0)
 	}
+}
+
+// unwanted notes that an item is wanted no more; it is taken out of all places in one go.
+func (f *following) unwanted(it want.Item) {
+	f.rising.items.drop(it)
+	f.shrunk = true
+}
+
+// askAgain has all that is wanted asked again with all that is stored, but for what is excepted. What is swept is tried live.
+func (f *following) askAgain(class Class, except func(want.Item) bool) {
+	placed := f.place(f.wanted.has)
+	f.sweeps = nil
+	for _, it := range f.inOrder() {
+		if placed.put(it) && !except(it) {
+			f.queue(f.lotOf(it))
+		}
+	}
+	for _, l := range f.live {
+		if l.keeper != nil && l.open {
+			l.keeper.askAgain(l, class)
+		}
+		for i := range l.lots {
+			l.lots[i].since = 0
+		}
+		if l.open && l.keeper == nil {
+			f.catchUp(l.lots, class)
+		}
+	}
+}
+
+// place returns the items that are in live REQs or wait for one, from now on
+// with all that is stored.
+func (f *following) place(wanted func(want.Item) bool) *itemSet {
+	var set itemSet
+	note := func(l *lot) {
+		l.since = 0
+		for _, it := range l.items {
+			if wanted(it) {
+				set.put(it)
+			}
+		}
+	}
+	for _, l := range f.live {
+		for i := range l.lots {
+			note(&l.lots[i])
+		}
+	}
+	for _, w := range f.waiting {
+		note(&w.lot)
+	}
+	return &set
 }

@@ -12,71 +12,70 @@ import (
 // liveRefused handles a live REQ that the relay refused or ended: its items are
 // unconfirmed and go into other REQs, and what was stored from shortly before
 // `from` on is asked again.
-func (p *Peer) liveRefused(l *liveReq, text string, from time.Time) {
-	c := p.conn
-	if l.whole {
-		p.wholeRefused(l, text, from)
+func (f *following) liveRefused(l *liveReq, text string, from time.Time) {
+	if l.keeper != nil {
+		l.keeper.refused(l, text, from)
 		return
 	}
-	p.closeLive(l) // a relay may have kept some of its filters
-	if p.partLost(l) {
+	f.closeLive(l) // a relay may have kept some of its filters
+	if f.partLost(l) {
 		return
 	}
 	if len(l.parts) > 0 {
 		for _, r := range l.parts {
 			r.by = nil
 		}
-		c.mergeAfter = p.now.Mono + firstRetry
+		f.mergeAfter = f.now.Mono + firstRetry
 	}
-	after := p.now.Mono
-	if l.open && p.now.Mono >= l.openAt+stableAfter {
+	after := f.now.Mono
+	if l.open && f.now.Mono >= l.openAt+stableAfter {
 		l.tries = 0
 	}
 	if l.tries > 0 {
 		after += retryDelay(l.tries)
 	}
 	why := refusal.Of(text)
-	switch at, awaited := p.demands.wait(why, l.Manner); {
+	switch at, awaited := f.demands.wait(why, l.Manner); {
 	case awaited:
-		p.requeue(l.lots, from, at, l.tries)
+		f.requeue(l.lots, from, at, l.tries)
 		return
-	case p.demands.withoutVanish(l, text, true), l.Kindless && p.demands.kinds.Refused(l.Mode, text),
-		(demands.AboutKinds(text) || why == refusal.Restricted) && p.demands.withoutVanish(l, text, false):
-		p.requeue(l.lots, from, p.now.Mono, l.tries)
+	case f.demands.withoutVanish(l, text, true), l.Kindless && f.demands.kinds.Refused(l.Mode, text),
+		(demands.AboutKinds(text) || why == refusal.Restricted) && f.demands.withoutVanish(l, text, false):
+		f.requeue(l.lots, from, f.now.Mono, l.tries)
 		return
 	case why == refusal.Rate:
-		p.pause()
-		after = c.pausedTill
+		f.rest.pause()
+		after = f.pausedTill
 	case why == refusal.TooMany:
-		p.fewer(l.tries)
-	case why == refusal.Full && p.full():
-		p.requeue(l.lots, from, p.now.Mono, l.tries)
+		f.fewer(l.tries)
+	case why == refusal.Full && f.full():
+		f.requeue(l.lots, from, f.now.Mono, l.tries)
 		return
 	case why == refusal.TooBig || why == refusal.Full:
 		if l.apart == together {
-			c.limits.learn(text, l)
+			f.limits.learn(text, l)
 		}
 	case why == refusal.Auth, why == refusal.Restricted:
-		after = p.now.Mono + refusedRetry
-		p.reportBarred("live subscription", text)
-	case why == refusal.Value && p.suspectLive(l.lots):
-		p.requeue(p.withoutSuspects(l.lots), from, p.now.Mono, l.tries)
+		after = f.now.Mono + refusedRetry
+		f.reportBarred("live subscription", text)
+	case why == refusal.Value && f.rest.suspect(itemsOf(l.lots), false):
+		f.requeue(f.rest.withoutSuspects(l.lots), from, f.now.Mono, l.tries)
 		return
 	default:
 		if l.tries > 0 {
-			p.mistrust(itemsOf(l.lots))
+			f.rest.mistrust(itemsOf(l.lots))
 		}
 		if !l.open { // it may be the limit that is refused
-			c.limits.limit = 1 - l.limit
+			f.limits.limit = 1 - l.limit
 		}
-		after = p.now.Mono + retryDelay(l.tries+1)
+		after = f.now.Mono + retryDelay(l.tries+1)
 	}
-	p.requeue(l.lots, from, after, l.tries+1)
+	f.requeue(l.lots, from, after, l.tries+1)
 }
 
 // partLost handles the end of a REQ that another one is to stand in for. It
 // reports whether that one is open and simply takes over.
-func (p *Peer) partLost(l *liveReq) bool {
+func (f *following) partLost(l *liveReq) bool {
 	m := l.by
 	if m == nil {
 		return false
@@ -87,29 +86,29 @@ func (p *Peer) partLost(l *liveReq) bool {
 		return true
 	}
 	// What m asks for is a superset now; shrink closes it if nothing else is in it.
-	p.conn.shrunk = true
+	f.shrunk = true
 	return false
 }
 
 // requeue takes items that no live REQ serves any more back among those that wait.
-func (p *Peer) requeue(lots []lot, from time.Time, after time.Duration, tries int) {
-	for _, l := range p.unfollow(lots, from) {
-		l.apart = p.apart(l)
-		p.conn.waiting = append(p.conn.waiting, &waiting{lot: l, after: after, tries: tries})
+func (f *following) requeue(lots []lot, from time.Time, after time.Duration, tries int) {
+	for _, l := range f.unfollow(lots, from) {
+		l.apart = f.apart(l)
+		f.waiting = append(f.waiting, &waiting{lot: l, after: after, tries: tries})
 	}
 }
 
 // unfollow unconfirms items that no live REQ serves any more. It returns them as
 // they are to be asked again: those that were confirmed from shortly before the
 // time from on.
-func (p *Peer) unfollow(lots []lot, from time.Time) []lot {
-	since := max(1, from.Add(-p.cfg.QuickReconnect).Unix())
-	p.dropGroups(holding(lots))
+func (f *following) unfollow(lots []lot, from time.Time) []lot {
+	since := max(1, from.Add(-f.cfg.QuickReconnect).Unix())
+	f.rest.dropGroups(holding(lots))
 	var out []lot
 	for _, l := range lots {
 		for _, it := range l.items {
 			again := lot{layer: l.layer, apart: l.apart, since: l.since, items: []want.Item{it}}
-			if p.confirmed.drop(it) {
+			if f.confirmed.drop(it) {
 				again.since = since
 			}
 			out = addLot(out, again)
@@ -118,54 +117,37 @@ func (p *Peer) unfollow(lots []lot, from time.Time) []lot {
 	return out
 }
 
-// fewer learns that the relay bears no more REQs than are left after one was
-// refused as too many. New ones wait until all refusals that may be under way
-// have come: a NOTICE does not say which REQ it is about. Where none is left, it
-// is believed only after some tries.
-func (p *Peer) fewer(tries int) {
-	c := p.conn
-	open := len(c.following.live)
-	for _, t := range c.running {
-		if r := t.req; r != nil && r.kind != asksNeg {
-			open++
-		}
-	}
-	switch {
-	case open > 0:
-		c.limits.subs = min(c.limits.subs, open)
-	case tries >= 2:
-		c.limits.subs = max(1, c.limits.subs/2)
-	}
-	c.pausedTill = max(c.pausedTill, p.now.Mono+liveOpenAfter)
-	p.cancelMerge()
+// fewer learns that the relay bears no more REQs than are left after one was refused as too many.
+func (f *following) fewer(tries int) {
+	f.wire.fewer(len(f.live)+f.rest.openREQs(), tries)
+	f.cancelMerge()
 }
 
 // closeExcess closes the smallest REQs where the relay turned out to bear fewer, and those with the oldest root events
 // where all of them are too much together.
-func (p *Peer) closeExcess() {
-	c := p.conn
-	for p.now.Mono >= c.pausedTill && c.standing() > c.limits.live() {
-		p.cancelMerge()
-		l := slices.MinFunc(c.following.live, func(a, b *liveReq) int { return a.size.items() - b.size.items() })
-		p.closeLive(l)
-		p.requeue(l.lots, p.now.Wall, 0, 0)
+func (f *following) closeExcess() {
+	for !f.paused() && f.standing() > f.limits.live() {
+		f.cancelMerge()
+		l := slices.MinFunc(f.live, func(a, b *liveReq) int { return a.size.items() - b.size.items() })
+		f.closeLive(l)
+		f.requeue(l.lots, f.now.Wall, 0, 0)
 	}
-	for p.now.Mono >= c.pausedTill && !p.bears(0) && p.shed(forever) {
+	for !f.paused() && !f.bears(0) && f.shed(forever) {
 	}
 }
 
 // liveFailed handles a live event that could not be stored for a reason of our
 // own: everything that its REQ serves is asked again later.
-func (p *Peer) liveFailed(l *liveReq) {
+func (f *following) liveFailed(l *liveReq) {
 	if l.by != nil || len(l.parts) > 0 {
-		p.cancelMerge()
+		f.cancelMerge()
 	}
-	if p.conn.requests[l.sub] == nil {
+	if f.requests[l.sub] == nil {
 		return
 	}
-	p.closeLive(l)
+	f.closeLive(l)
 	for i := range l.lots {
 		l.lots[i].since = min(l.lots[i].since, allAgain)
 	}
-	p.requeue(l.lots, time.Unix(allAgain, 0), p.now.Mono+retryDelay(l.tries+1), l.tries+1)
+	f.requeue(l.lots, time.Unix(allAgain, 0), f.now.Mono+retryDelay(l.tries+1), l.tries+1)
 }

@@ -62,21 +62,21 @@ func each(lots []lot) iter.Seq[want.Item] {
 }
 
 // lotOf returns a lot of one item of which nothing is known yet.
-func (p *Peer) lotOf(it want.Item) lot {
-	l := lot{layer: p.want.Layer(it), items: []want.Item{it}}
-	if l.layer == want.LayerRepositories && p.want.Repository(it).Odd {
+func (f *following) lotOf(it want.Item) lot {
+	l := lot{layer: f.want.Layer(it), items: []want.Item{it}}
+	if l.layer == want.LayerRepositories && f.want.Repository(it).Odd {
 		l.apart = apartLong
 	}
-	l.apart = p.apart(l)
+	l.apart = f.apart(l)
 	return l
 }
 
 // apart returns how the items of a lot stand now.
-func (p *Peer) apart(l lot) apart {
+func (f *following) apart(l lot) apart {
 	switch {
 	case l.layer != want.LayerAnnouncements:
 		return l.apart
-	case p.demands.kinds.Emptied():
+	case f.demands.kinds.Emptied():
 		return apartBare
 	}
 	return together
@@ -108,16 +108,15 @@ func (f *following) queue(l lot) {
 
 // fill takes as many waiting items as one REQ bears; nil when none wait. What
 // does not fit even alone is swept.
-func (p *Peer) fill(values int) *liveReq {
-	f := &p.conn.following
+func (f *following) fill(values int) *liveReq {
 	load := &liveReq{}
 	for i := 0; i < len(f.waiting); {
 		w := f.waiting[i]
-		if w.after > p.now.Mono || len(load.lots) > 0 && w.apart != load.apart {
+		if w.after > f.now.Mono || len(load.lots) > 0 && w.apart != load.apart {
 			i++
 			continue
 		}
-		n := p.take(load, w, values)
+		n := f.take(load, w, values)
 		switch {
 		case n == len(w.items):
 			f.waiting = slices.Delete(f.waiting, i, i+1)
@@ -126,7 +125,7 @@ func (p *Peer) fill(values int) *liveReq {
 			w.items = w.items[n:]
 			return load
 		}
-		p.sweepInstead([]lot{{layer: w.layer, apart: w.apart, since: w.since, items: w.items[:1]}})
+		f.sweepInstead([]lot{{layer: w.layer, apart: w.apart, since: w.since, items: w.items[:1]}})
 		if w.items = w.items[1:]; len(w.items) == 0 {
 			f.waiting = slices.Delete(f.waiting, i, i+1)
 		}
@@ -139,11 +138,11 @@ func (p *Peer) fill(values int) *liveReq {
 
 // take moves items of w into load until it is full and returns how many. They
 // stay in w for the caller to remove.
-func (p *Peer) take(load *liveReq, w *waiting, values int) int {
+func (f *following) take(load *liveReq, w *waiting, values int) int {
 	n := 0
 	for _, it := range w.items {
 		s := load.size
-		if s.add(p.want, it); !s.fits(p.conn.limits, values) {
+		if s.add(f.want, it); !s.fits(f.limits, values) {
 			break
 		}
 		load.size = s

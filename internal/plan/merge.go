@@ -23,43 +23,43 @@ func (f *following) merging() *liveReq {
 
 // unite opens one REQ for load and for small REQs that fit with it, which are
 // closed when it has settled. It reports whether there are such.
-func (p *Peer) unite(load *liveReq, values int) bool {
-	parts := p.conn.unitable(load, values)
+func (f *following) unite(load *liveReq, values int) bool {
+	parts := f.unitable(load, values)
 	if len(parts) == 0 {
 		return false
 	}
-	p.uniteWith(load, parts, values)
+	f.uniteWith(load, parts, values)
 	return true
 }
 
-func (p *Peer) uniteWith(load *liveReq, parts []*liveReq, values int) {
+func (f *following) uniteWith(load *liveReq, parts []*liveReq, values int) {
 	for _, l := range parts {
 		load.size = load.size.plus(l.size)
 	}
-	if p.conn.limits.spare() == 0 || !p.bears(load.size.message(values)) {
+	if f.limits.spare() == 0 || !f.bears(load.size.message(values)) {
 		// No room for the two to overlap: what is missed in between is asked again.
 		for _, l := range parts {
-			p.closeLive(l)
-			for _, x := range p.unfollow(l.lots, p.now.Wall) {
+			f.closeLive(l)
+			for _, x := range f.unfollow(l.lots, f.now.Wall) {
 				load.lots = addLot(load.lots, x)
 			}
 		}
-		p.openLive(load, values)
+		f.openLive(load, values)
 		return
 	}
 	for _, l := range parts {
 		l.by = load
 	}
 	load.parts, load.apart = parts, parts[0].apart
-	p.openLive(load, values)
+	f.openLive(load, values)
 }
 
 // unitable returns the smallest open REQs that fit into one with load. A REQ
 // much larger than all before it is left alone, or every new root event would
 // repeat the largest; unless nothing else is there.
-func (c *session) unitable(load *liveReq, values int) []*liveReq {
+func (f *following) unitable(load *liveReq, values int) []*liveReq {
 	var open []*liveReq
-	for _, l := range c.following.live {
+	for _, l := range f.live {
 		if l.settled() && l.apart == load.apart {
 			open = append(open, l)
 		}
@@ -68,7 +68,7 @@ func (c *session) unitable(load *liveReq, values int) []*liveReq {
 	total := load.size
 	for i, l := range open {
 		with := total.plus(l.size)
-		if !with.fits(c.limits, values) || i > 0 && l.size.items() > 2*total.items() {
+		if !with.fits(f.limits, values) || i > 0 && l.size.items() > 2*total.items() {
 			return open[:i]
 		}
 		total = with
@@ -78,17 +78,16 @@ func (c *session) unitable(load *liveReq, values int) []*liveReq {
 
 // mergeFilters unites small REQs where the filters have become too many and
 // enough of them are saved to be worth it.
-func (p *Peer) mergeFilters() {
-	c := p.conn
+func (f *following) mergeFilters() {
 	count := 0
-	for _, l := range c.following.live {
+	for _, l := range f.live {
 		count += l.filters
 	}
-	if count <= p.cfg.MaxFilters || c.merging() != nil || c.limits.spare() == 0 || !p.bears(c.held()) || p.now.Mono < max(c.mergeAfter, c.pausedTill) {
+	if count <= f.cfg.MaxFilters || f.merging() != nil || f.limits.spare() == 0 || !f.bears(f.held()) || f.now.Mono < max(f.mergeAfter, f.pausedTill) {
 		return
 	}
-	values := p.values()
-	parts := c.unitable(&liveReq{}, values)
+	values := f.values()
+	parts := f.unitable(&liveReq{}, values)
 	var total size
 	for _, l := range parts {
 		count -= l.filters
@@ -99,7 +98,7 @@ func (p *Peer) mergeFilters() {
 		saved += l.filters
 	}
 	if saved >= leastSaved {
-		p.unite(&liveReq{}, values)
+		f.unite(&liveReq{}, values)
 	}
 }
 
@@ -107,9 +106,9 @@ func (p *Peer) mergeFilters() {
 const leastSaved = 6
 
 // absorb ends the REQs that l stands in for.
-func (p *Peer) absorb(l *liveReq) {
+func (f *following) absorb(l *liveReq) {
 	for _, r := range l.parts {
-		p.closeLive(r)
+		f.closeLive(r)
 		l.adopt(r)
 	}
 	l.parts = nil
@@ -124,23 +123,23 @@ func (l *liveReq) adopt(r *liveReq) {
 }
 
 // cancelMerge closes a REQ that has not replaced its parts yet.
-func (p *Peer) cancelMerge() {
-	m := p.conn.merging()
+func (f *following) cancelMerge() {
+	m := f.merging()
 	if m == nil {
 		return
 	}
 	for _, r := range m.parts {
 		r.by = nil
 	}
-	p.closeLive(m)
-	p.requeue(m.lots, p.now.Wall, 0, 0)
-	p.conn.mergeAfter = p.now.Mono + firstRetry
+	f.closeLive(m)
+	f.requeue(m.lots, f.now.Wall, 0, 0)
+	f.mergeAfter = f.now.Mono + firstRetry
 }
 
 // cancelMergeOf does so if one of the REQs that it is about is such.
-func (p *Peer) cancelMergeOf(is func(*liveReq) bool) {
-	if m := p.conn.merging(); m != nil && (is(m) || slices.ContainsFunc(m.parts, is)) {
-		p.cancelMerge()
+func (f *following) cancelMergeOf(is func(*liveReq) bool) {
+	if m := f.merging(); m != nil && (is(m) || slices.ContainsFunc(m.parts, is)) {
+		f.cancelMerge()
 	}
 }
 
@@ -149,38 +148,38 @@ func (l *liveReq) settled() bool { return l.open && l.by == nil && len(l.parts) 
 
 // evict sweeps root events that rank low in favour of those that rank higher, where all REQs are full: whole REQs, or those
 // of one that rank lowest. It reports whether there was room in the end.
-func (p *Peer) evict(load *liveReq, values int) bool {
-	than := newest(p.want, load.lots)
+func (f *following) evict(load *liveReq, values int) bool {
+	than := newest(f.want, load.lots)
 	for {
-		if !p.shed(than) {
-			return p.thin(load, p.conn.limits.dense())
+		if !f.shed(than) {
+			return f.thin(load, f.limits.dense())
 		}
-		if p.conn.standing() < p.conn.limits.live() && p.bears(load.size.message(values)) {
-			p.openLive(load, values)
+		if f.standing() < f.limits.live() && f.bears(load.size.message(values)) {
+			f.openLive(load, values)
 			return true
 		}
 	}
 }
 
 // shed sweeps the REQ whose root events rank lowest, if they all rank below that. It reports whether there was one.
-func (p *Peer) shed(than int64) bool {
-	l := p.oldestLive(than)
+func (f *following) shed(than int64) bool {
+	l := f.oldestLive(than)
 	if l == nil {
 		return false
 	}
-	p.closeLive(l)
-	p.dropGroups(holding(l.lots))
-	p.sweepInstead(l.lots)
+	f.closeLive(l)
+	f.rest.dropGroups(holding(l.lots))
+	f.sweepInstead(l.lots)
 	return true
 }
 
 // oldestLive returns the open REQ whose root events rank lowest, all below that; nil where there is none.
-func (p *Peer) oldestLive(than int64) (oldest *liveReq) {
-	for _, l := range p.conn.following.live {
+func (f *following) oldestLive(than int64) (oldest *liveReq) {
+	for _, l := range f.live {
 		if !l.settled() {
 			continue
 		}
-		if at := newest(p.want, l.lots); at < than {
+		if at := newest(f.want, l.lots); at < than {
 			oldest, than = l, at
 		}
 	}

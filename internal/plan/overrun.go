@@ -18,7 +18,7 @@ func (r *request) streams() bool { return r.task != nil && r.kind != asksNeg && 
 func (p *Peer) overrun(r *request) {
 	t := r.task
 	if r.kind == asksTrial {
-		p.closeReq(r.sub)
+		p.conn.closeReq(r.sub)
 		r.answered = true
 		p.trialAnswered()
 		return

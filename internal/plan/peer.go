@@ -97,6 +97,7 @@ type Peer struct {
 	round        mailbox.Round
 	conn         *session // everything that dies with the connection
 	demands      demanded
+	whole        whole
 
 	neg       negSupport
 	negLogged bool
@@ -110,8 +111,6 @@ type Peer struct {
 	coverage  coverage
 	covers    totals // of coverage, over what is wanted
 	withheld  withheld
-	likeness  likeness
-	hidden    withheld // of comparisons as a whole
 	suspects  suspects
 }
 
@@ -119,6 +118,7 @@ type Peer struct {
 func NewPeer(c Config) *Peer {
 	p := &Peer{desk: desk{cfg: c.withDefaults()}, wakeAt: never, needed: mostNeeded}
 	p.demands.desk = &p.desk
+	p.whole = whole{desk: &p.desk, books: &p.books, rest: p}
 	return p
 }
 
@@ -154,7 +154,7 @@ func (p *Peer) clock(now Now) bool {
 	}
 	p.hasMark = p.hasMark && !slipped
 	if slipped && p.conn != nil {
-		p.conn.followed = followed{all: now.Wall.Unix()}
+		p.conn.followed.restart(now.Wall.Unix())
 	}
 	return slipped
 }
@@ -260,25 +260,25 @@ func (p *Peer) tend() {
 	}
 	if p.now.Mono >= p.resyncAt {
 		p.scheduleResync()
-		p.neg, p.negDrops, p.conn.limits, p.conn.slow = negUnknown, false, p.conn.told, false
+		p.neg, p.negDrops = negUnknown, false
 		p.demands.kinds.Forget()
-		p.conn.pace = pace{}
+		p.conn.anew()
 		p.recatch(Daily)
 	}
 	p.expire()
-	p.closeAgain()
+	p.conn.closeAgain()
 	if p.demands.overdue() {
 		p.authSettled()
 	}
-	p.reopenOutdated()
-	p.tendWhole()
-	p.tendLive()
-	p.tendSweeps()
+	p.conn.reopenOutdated()
+	p.whole.tend()
+	p.conn.tend()
+	p.conn.tendSweeps()
 	p.tendReferences()
-	p.conn.whole.ended = false
+	p.whole.hasEnded()
 	p.tendTasks()
-	if p.conn.whole.ended { // its items wait
-		p.tendLive()
+	if p.whole.hasEnded() { // its items wait
+		p.conn.tend()
 		p.tendTasks()
 	}
 	p.tendCoverage()
@@ -292,6 +292,6 @@ func (p *Peer) authSettled() {
 	p.conn.catchup.takeBack(at)
 	p.conn.following.takeBack(at)
 	if p.demands.auth.Granted() {
-		p.reopenMute()
+		p.conn.reopenMute()
 	}
 }

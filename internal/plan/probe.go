@@ -135,7 +135,7 @@ func (p *Peer) probe(t *task) {
 	}
 	switch {
 	case t.group.layer == want.LayerReferences && e.first.n+e.dark == 0 && p.neg != negTruncates: // mostly there is nothing
-		p.wholeBelow(t)
+		p.noneBelow(t)
 		return
 	case p.neg == negTruncates:
 		p.pageBelow(t)
@@ -158,7 +158,7 @@ func (p *Peer) probe(t *task) {
 		until, limit = e.first.at, limit+e.first.n
 	}
 	if until < w.since {
-		p.wholeBelow(t)
+		p.noneBelow(t)
 		return
 	}
 	s := span{w.since, until}
@@ -198,7 +198,7 @@ func (p *Peer) probeDone(t *task, b *probed) {
 	p.conn.brings = max(most, came)
 	switch {
 	case b.hidden != nil && t.group.whole:
-		p.unlike(p.cfg.Resync, "it reconciles its newest events only")
+		p.whole.unlike(p.cfg.Resync, "it reconciles its newest events only")
 	case b.hidden != nil && e.hidden == nil:
 		n.again(b.hidden)
 		p.proceed(t)
@@ -206,14 +206,14 @@ func (p *Peer) probeDone(t *task, b *probed) {
 		p.pageBelow(t)
 		p.proceed(t)
 	case e.first.n == 0 || b.within.until < e.first.at, most > came && b.within.until == e.first.at:
-		p.wholeBelow(t)
+		p.noneBelow(t)
 	default:
 		p.probe(t)
 	}
 }
 
-// wholeBelow goes on to the next window: nothing is hidden in this one.
-func (p *Peer) wholeBelow(t *task) {
+// noneBelow goes on to the next window: nothing is hidden in this one.
+func (p *Peer) noneBelow(t *task) {
 	t.neg.next()
 	p.proceed(t)
 }
@@ -234,7 +234,7 @@ func (p *Peer) paged(t *task) {
 	n := t.neg
 	switch e := &n.edge; {
 	case e.found == nil:
-		p.wholeBelow(t)
+		p.noneBelow(t)
 		return
 	case e.hidden == nil && p.neg != negTruncates:
 		n.again(e.found)

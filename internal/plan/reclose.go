@@ -24,13 +24,13 @@ type sentClose struct {
 }
 
 // closeReq sends CLOSE for a REQ.
-func (p *Peer) closeReq(sub string) {
-	c := &p.conn.closes
-	for len(c.sent) > 0 && (len(c.sent) >= mostReclosed || p.now.Mono-c.sent[0].at > closedLately) {
+func (w *wire) closeReq(sub string) {
+	c := &w.closes
+	for len(c.sent) > 0 && (len(c.sent) >= mostReclosed || w.now.Mono-c.sent[0].at > closedLately) {
 		c.sent = c.sent[1:]
 	}
-	c.sent = append(c.sent, sentClose{sub, p.now.Mono})
-	p.effect(CloseRequest{Sub: sub})
+	c.sent = append(c.sent, sentClose{sub, w.now.Mono})
+	w.effect(CloseRequest{Sub: sub})
 }
 
 // unheard notes that what was closed just now may not have been.
@@ -44,14 +44,13 @@ func (c *closes) unheard(now time.Duration) {
 }
 
 // closeAgain sends the CLOSEs that may have been thrown away, after the pause.
-func (p *Peer) closeAgain() {
-	c := p.conn
-	if p.now.Mono < c.pausedTill {
+func (w *wire) closeAgain() {
+	if w.paused() {
 		return
 	}
-	again := c.again
-	c.again = nil
+	again := w.again
+	w.again = nil
 	for _, sub := range again {
-		p.closeReq(sub)
+		w.closeReq(sub)
 	}
 }

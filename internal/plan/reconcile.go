@@ -113,7 +113,7 @@ func (p *Peer) loaded(in Loaded) {
 		return
 	}
 	if in.Large {
-		p.unlike(p.cfg.Resync, "too much is here")
+		p.whole.unlike(p.cfg.Resync, "too much is here")
 		return
 	}
 	if in.Set == nil {
@@ -127,7 +127,7 @@ func (p *Peer) loaded(in Loaded) {
 	}
 	n.opens++
 	p.conn.references.count(r.task)
-	p.paced()
+	p.conn.paced()
 	r.progress = p.now.Mono
 	r.Authorized = p.demands.auth.Granted()
 	first := n.init.Start()
@@ -236,7 +236,7 @@ func (p *Peer) negErr(sub, text string, most int64) {
 	case why.Crowded():
 		p.pause()
 		if t.group.whole {
-			p.wholeCrowded(t, text)
+			p.whole.crowded(t, text)
 			return
 		}
 		p.park(t)
@@ -279,7 +279,7 @@ func (p *Peer) negSilent(t *task) {
 // resync if the relay never answered a reconciliation.
 func (p *Peer) negFailed(t *task, why string) {
 	if t.group.whole {
-		p.unlike(p.cfg.Resync, why)
+		p.whole.unlike(p.cfg.Resync, why)
 		return
 	}
 	if p.neg == negUnknown && !t.neg.heard {

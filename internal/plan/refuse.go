@@ -19,7 +19,7 @@ func (p *Peer) closed(sub, text string) {
 	case r.kind == asksNeg:
 		p.negErr(sub, text, 0)
 	case r.live != nil:
-		p.liveRefused(r.live, text, p.now.Wall)
+		p.conn.liveRefused(r.live, text, p.now.Wall)
 	default:
 		p.effect(Forget{Sub: sub})
 		p.endRequest(r.task)
@@ -38,16 +38,16 @@ func (p *Peer) refused(r *request, text string) {
 		if why.Crowded() {
 			p.pause()
 		}
-		p.wholeFailed(t, text)
+		p.whole.failed(t, text)
 	case why == refusal.Rate:
 		p.pause()
 		p.park(t)
 	case why == refusal.TooMany:
-		p.fewer(t.tries)
+		p.conn.following.fewer(t.tries)
 		if !t.over { // a merge that this ended took its catch-up with it
 			p.taskFailed(t, text)
 		}
-	case why == refusal.Full && p.fuller():
+	case why == refusal.Full && p.conn.fuller():
 		if !t.over {
 			p.park(t)
 		}
@@ -62,7 +62,7 @@ func (p *Peer) refused(r *request, text string) {
 	case (why == refusal.Auth || why == refusal.Restricted) && p.extraFailed(t):
 	case why == refusal.Auth, why == refusal.Restricted:
 		p.putOff(t, p.now.Mono+refusedRetry)
-		p.reportBarred("stored request", text)
+		p.conn.reportBarred("stored request", text)
 	case why == refusal.Value && p.suspectGroup(t.group):
 	default:
 		p.unanswered(r, text)
@@ -77,15 +77,6 @@ func (p *Peer) awaitAuth(t *task, why refusal.Kind, as demands.Manner) bool {
 		p.putOff(t, at)
 	}
 	return ok
-}
-
-// reportBarred says once per connection that the relay allows something only to others.
-func (p *Peer) reportBarred(what, text string) {
-	level := Debug
-	if !p.conn.barred {
-		level, p.conn.barred = Warn, true
-	}
-	p.report(level, what+" refused", "text", text, "wait", refusedRetry)
 }
 
 // tooBig asks for less at once.
@@ -189,7 +180,7 @@ func (e *echo) heard(text string, now time.Duration) bool {
 func (p *Peer) refuseUnopened(text string) {
 	for _, l := range slices.Clone(p.conn.following.live) {
 		if !l.open && p.conn.requests[l.sub] != nil {
-			p.liveRefused(l, text, l.sent.Wall)
+			p.conn.liveRefused(l, text, l.sent.Wall)
 		}
 	}
 }
@@ -208,7 +199,7 @@ func (p *Peer) refuseNewest(text string) {
 	}
 	switch n := len(live) - 1; {
 	case n >= 0 && (last == nil || p.now.Mono < live[n].sent.Mono+2*liveOpenAfter):
-		p.liveRefused(live[n], text, live[n].sent.Wall)
+		p.conn.liveRefused(live[n], text, live[n].sent.Wall)
 	case last != nil:
 		p.refuseStored(last, text)
 	}
@@ -216,7 +207,7 @@ func (p *Peer) refuseNewest(text string) {
 
 // refuseStored ends a stored request that a NOTICE was about.
 func (p *Peer) refuseStored(r *request, text string) {
-	p.closeReq(r.sub)
+	p.conn.closeReq(r.sub)
 	p.endRequest(r.task)
 	p.refused(r, text)
 }

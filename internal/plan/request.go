@@ -49,7 +49,7 @@ func (p *Peer) request(t *task, kind asks, f nostr.Filter) *request {
 	t.req.Manner = p.demands.mannerOf(t, f)
 	p.conn.requests[t.req.sub] = t.req
 	p.conn.references.count(t)
-	p.paced()
+	p.conn.paced()
 	p.effect(Request{Sub: t.req.sub, Class: t.group.class, Filters: []nostr.Filter{t.req.Mode.With(f)}})
 	return t.req
 }
@@ -122,13 +122,13 @@ func (p *Peer) decided(in Decided) bool {
 		p.gapped(r, in.Event)
 	}
 	if r.live != nil {
-		if r.live.whole {
-			p.conn.whole.judge(in.Outcome, p.cfg.Resync)
+		if r.live.keeper != nil {
+			r.live.keeper.decided(in.Outcome)
 		}
 		if in.Failed {
-			p.liveFailed(r.live)
+			p.conn.liveFailed(r.live)
 		}
-		return in.Failed || p.conn.whole.leave > 0
+		return in.Failed || p.whole.leaving()
 	}
 	if !in.Failed && in.Outcome != policy.Invalid {
 		delete(r.want, in.ID)
@@ -165,10 +165,10 @@ func (p *Peer) eose(sub string) {
 	r.answered = true
 	p.demands.answered(r)
 	if r.live != nil {
-		p.liveOpened(r.live)
+		p.conn.liveOpened(r.live)
 		return
 	}
-	p.closeReq(sub)
+	p.conn.closeReq(sub)
 	if r.undecided == 0 {
 		p.answered(r)
 		return
@@ -246,10 +246,6 @@ func (r *request) patience() time.Duration {
 	return silence
 }
 
-// silentSince returns since when the relay may be silent about r: while the door decides what other requests brought,
-// the answer may have come and be unread.
-func (c *session) silentSince(r *request) time.Duration { return max(r.progress, c.doorAt) }
-
 // awaited says whether it is the relay's turn.
 func (r *request) awaited() bool {
 	return r.undecided == 0 && !r.answered && (r.kind != asksNeg || r.task.neg.opened)
@@ -258,7 +254,7 @@ func (r *request) awaited() bool {
 // askPage sends the pager's next query, or goes on at its end.
 func (p *Peer) askPage(t *task) {
 	if t.group.whole {
-		p.wholePaged(t)
+		p.whole.paged(t)
 		return
 	}
 	s, ok := t.pager.next()
@@ -301,6 +297,6 @@ func (p *Peer) kindsEmptied() {
 	p.unprove()
 	p.recatch(Catchup)
 	for _, w := range p.conn.waiting {
-		w.apart = p.apart(w.lot)
+		w.apart = p.conn.apart(w.lot)
 	}
 }

@@ -118,7 +118,7 @@ func (p *Peer) abandon(t *task) {
 	switch {
 	case t.req.answered: // closed already
 	case t.req.kind != asksNeg:
-		p.closeReq(t.req.sub)
+		p.conn.closeReq(t.req.sub)
 	case t.neg.opened:
 		p.effect(CloseNeg{Sub: t.req.sub})
 	}
@@ -234,7 +234,7 @@ func (p *Peer) putOff(t *task, after time.Duration) {
 		p.questionFailed()
 		return
 	case t.group.whole:
-		p.wholeFailed(t, "put off")
+		p.whole.failed(t, "put off")
 		return
 	}
 	c.leave(t)
@@ -265,25 +265,10 @@ func retryDelay(tries int) time.Duration {
 	return min(d, maxRetry)
 }
 
-// pause stops catch-up for a while and halves it afterwards.
+// pause stops catch-up for a while, as the relay asked to slow down.
 func (p *Peer) pause() {
-	c := p.conn
-	if p.now.Mono >= c.pace.till {
-		wait := c.pace.refused(p.now.Mono)
-		if p.Settled() { // nothing that is waited for is missing
-			wait = slowDown
-		}
-		c.pace.till = p.now.Mono + wait
-	}
-	c.pausedTill = max(c.pausedTill, c.pace.till)
-	c.slow = true
+	p.conn.slower(p.Settled())
 	p.conn.references.slowed++
-}
-
-// paced counts a request, and rests when the relay is known to take no more for now.
-func (p *Peer) paced() {
-	c := p.conn
-	c.pausedTill = max(c.pausedTill, c.pace.asked(p.now.Mono))
 }
 
 // taskDone confirms the group when it was the last of it.
@@ -301,7 +286,7 @@ func (p *Peer) taskDone(t *task) {
 		return
 	}
 	if g.whole {
-		p.wholeDone(t)
+		p.whole.done(t)
 	}
 	p.cover(g)
 	g.over = true
@@ -317,11 +302,7 @@ func (p *Peer) taskDone(t *task) {
 		}
 	}
 	if g.swept {
-		if g.due > 0 {
-			c.turn = p.now.Mono - g.due
-		}
-		p.sweepLater(g.lot)
-		c.rising.look = c.rising.look || c.rising.items.n > 0
+		c.sweptDone(g.lot, g.due)
 	}
 }
 
@@ -330,66 +311,26 @@ func (p *Peer) taskDone(t *task) {
 func (p *Peer) recatch(class Class) {
 	c := p.conn
 	p.coverage.begin()
-	c.whole.asking = ""
+	c.asking = ""
 	p.unconfirm()
-	p.cancelMerge()
-	p.closeUnanswered()
+	c.cancelMerge()
+	c.closeUnanswered()
 	p.dropGroups(func(*group) bool { return true })
 	p.dropQuestion()
 	p.dropTrial()
 	c.catchup = catchup{}
 	c.caughtBy = p.now.Mono + catchUpGrace
 	if class == Daily {
-		p.becomeWhole()
+		p.whole.become()
 	}
 	switch {
-	case c.whole.live != nil && c.whole.live.open:
+	case p.whole.asksAll():
 		p.acquit()
 	case class == Daily:
 		p.suspects.again(true)
 		c.borne.clear()
 	}
-	placed := c.place(p.wanted.has)
-	c.sweeps = nil
-	for _, it := range p.inOrder() {
-		if placed.put(it) && !p.suspects.items.has(it) {
-			c.queue(p.lotOf(it))
-		}
-	}
-	for _, l := range c.following.live {
-		if l.whole && l.open {
-			p.compareWhole(l.lots, class)
-		}
-		for i := range l.lots {
-			l.lots[i].since = 0
-			if l.open && !l.whole {
-				p.addGroups(l.lots[i], class, false)
-			}
-		}
-	}
-}
-
-// place returns the items that are in live REQs or wait for one, from now on
-// with all that is stored.
-func (f *following) place(wanted func(want.Item) bool) *itemSet {
-	var set itemSet
-	note := func(l *lot) {
-		l.since = 0
-		for _, it := range l.items {
-			if wanted(it) {
-				set.put(it)
-			}
-		}
-	}
-	for _, l := range f.live {
-		for i := range l.lots {
-			note(&l.lots[i])
-		}
-	}
-	for _, w := range f.waiting {
-		note(&w.lot)
-	}
-	return &set
+	c.askAgain(class, p.suspects.items.has)
 }
 
 // extraFailed ends a task that nobody waits for. It reports whether t is one.
@@ -409,4 +350,50 @@ func (c *catchup) takeBack(at time.Duration) {
 			t.after = at
 		}
 	}
+}
+
+// addBegun adds a group of one task that is ready to be asked.
+func (c *catchup) addBegun(g *group, t *task) {
+	g.tasks, g.open = []*task{t}, 1
+	c.groups = append(c.groups, g)
+	c.ready[g.layer].Push(t)
+}
+
+// askSwept has the stored events of swept items asked, whose turn came at the time due.
+func (p *Peer) askSwept(l lot, due time.Duration) {
+	n := len(p.conn.groups)
+	p.addGroups(l, Catchup, true)
+	for _, g := range p.conn.groups[n:] {
+		g.due = due
+	}
+}
+
+// eachSwept visits the groups of swept items.
+func (c *catchup) eachSwept(visit func(*group)) {
+	for _, g := range c.groups {
+		if g.swept {
+			visit(g)
+		}
+	}
+}
+
+// openREQs counts the stored REQs that are under way.
+func (c *catchup) openREQs() (n int) {
+	for _, t := range c.running {
+		if r := t.req; r != nil && r.kind != asksNeg {
+			n++
+		}
+	}
+	return n
+}
+
+// empty says whether nothing is left of a group that was asked for its items.
+func (g *group) empty() bool { return len(g.items) == 0 && !g.whole }
+
+// lose has items asked no more.
+func (p *Peer) lose(gone func(want.Item) bool) {
+	for _, g := range p.conn.groups {
+		g.items = slices.DeleteFunc(g.items, gone)
+	}
+	p.dropGroups(func(g *group) bool { return g.empty() })
 }

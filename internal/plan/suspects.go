@@ -93,15 +93,15 @@ func (p *Peer) accuse(items []want.Item) {
 // takes no notice of for a suspect's sake: what else is in it is asked anew.
 func (p *Peer) unplace() {
 	c, is := p.conn, p.suspects.items.has
-	p.cancelMergeOf(func(l *liveReq) bool { return holds(l.lots, is) })
+	p.conn.cancelMergeOf(func(l *liveReq) bool { return holds(l.lots, is) })
 	for _, l := range slices.Clone(c.following.live) {
 		if !holds(l.lots, is) {
 			continue
 		}
 		l.lots = prune(l.lots, is)
-		if r := c.requests[l.sub]; !l.whole && r != nil && !r.answered && l.by == nil && len(l.parts) == 0 {
-			p.closeLive(l)
-			p.requeue(l.lots, l.sent.Wall, p.now.Mono, l.tries)
+		if r := c.requests[l.sub]; l.keeper == nil && r != nil && !r.answered && l.by == nil && len(l.parts) == 0 {
+			p.conn.closeLive(l)
+			p.conn.requeue(l.lots, l.sent.Wall, p.now.Mono, l.tries)
 		}
 	}
 	for _, g := range slices.Clone(c.groups) {
@@ -114,7 +114,7 @@ func (p *Peer) unplace() {
 		p.addGroups(rest, g.class, g.swept)
 	}
 	c.lose(is)
-	p.shrink()
+	p.conn.shrink()
 }
 
 func holds(lots []lot, is func(want.Item) bool) bool {
@@ -139,9 +139,6 @@ func (p *Peer) suspectOdd() {
 func (p *Peer) suspectGroup(g *group) bool {
 	return g.layer == want.LayerRepositories && !g.whole && p.suspect(slices.Clone(g.items), false)
 }
-
-// suspectLive suspects the repositories of a live REQ that was refused and is closed.
-func (p *Peer) suspectLive(lots []lot) bool { return p.suspect(itemsOf(lots), false) }
 
 func itemsOf(lots []lot) []want.Item { return slices.Collect(each(lots)) }
 
@@ -174,7 +171,7 @@ func (p *Peer) valueRefused(text string) bool {
 	}
 	for _, l := range slices.Clone(p.conn.following.live) {
 		if !l.open && p.conn.requests[l.sub] != nil && slices.ContainsFunc(l.lots, func(x lot) bool { return x.layer == want.LayerRepositories }) {
-			p.liveRefused(l, text, l.sent.Wall)
+			p.conn.liveRefused(l, text, l.sent.Wall)
 			found = true
 		}
 	}

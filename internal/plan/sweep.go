@@ -13,63 +13,60 @@ type sweep struct {
 
 // sweepInstead catches up items for which there is no room live. Those that are
 // confirmed were followed until now.
-func (p *Peer) sweepInstead(lots []lot) {
+func (f *following) sweepInstead(lots []lot) {
 	for _, l := range lots {
 		fresh, known := l, lot{layer: l.layer, apart: l.apart}
 		fresh.items = nil
 		for _, it := range l.items {
-			if p.confirmed.has(it) {
+			if f.confirmed.has(it) {
 				known.items = append(known.items, it)
 			} else {
 				fresh.items = append(fresh.items, it)
 			}
 		}
-		p.sweepLater(known)
-		p.addGroups(fresh, Catchup, true)
+		f.sweepLater(known)
+		f.rest.addGroups(fresh, Catchup, true)
 	}
 }
 
 // sweepLater puts confirmed items off to the next sweep.
-func (p *Peer) sweepLater(l lot) {
+func (f *following) sweepLater(l lot) {
 	if len(l.items) > 0 {
 		l.since = 0
-		p.conn.sweeps = append(p.conn.sweeps, &sweep{lot: l, at: p.now.Mono + sweepInterval})
+		f.sweeps = append(f.sweeps, &sweep{lot: l, at: f.now.Mono + sweepInterval})
 	}
 }
 
 // forgetSwept unconfirms what was not followed to the end of the connection: the
 // mark says nothing about it.
-func (p *Peer) forgetSwept() {
-	if p.conn == nil {
-		return
-	}
+func (f *following) forgetSwept() {
 	drop := func(l lot) {
 		for _, it := range l.items {
-			p.confirmed.drop(it)
+			f.confirmed.drop(it)
 		}
 	}
-	for _, s := range p.conn.sweeps {
+	for _, s := range f.sweeps {
 		drop(s.lot)
 	}
-	for _, g := range p.conn.groups {
-		if g.swept {
-			drop(g.lot)
-		}
+	f.rest.eachSwept(func(g *group) { drop(g.lot) })
+}
+
+// sweptDone puts off what a sweep has confirmed. due is when its turn came; 0 = it had none before.
+func (f *following) sweptDone(l lot, due time.Duration) {
+	if due > 0 {
+		f.turn = f.now.Mono - due
 	}
+	f.sweepLater(l)
+	f.rising.look = f.rising.look || f.rising.items.n > 0
 }
 
 // tendSweeps asks swept items again whose time has come.
-func (p *Peer) tendSweeps() {
-	c := p.conn
+func (f *following) tendSweeps() {
 	due := 0
-	for ; due < len(c.sweeps) && c.sweeps[due].at <= p.now.Mono; due++ {
-		n := len(c.groups)
-		p.addGroups(c.sweeps[due].lot, Catchup, true)
-		for _, g := range c.groups[n:] {
-			g.due = c.sweeps[due].at
-		}
+	for ; due < len(f.sweeps) && f.sweeps[due].at <= f.now.Mono; due++ {
+		f.rest.askSwept(f.sweeps[due].lot, f.sweeps[due].at)
 	}
-	c.sweeps = slices.Delete(c.sweeps, 0, due)
+	f.sweeps = slices.Delete(f.sweeps, 0, due)
 }
 
 // turnOf returns how long it takes until a swept item is asked again and answered, as far as that is known: the interval, and

@@ -20,14 +20,15 @@ func TestSweepsInTheOrderOfTime(t *testing.T) {
 	var roots []Item
 	w.Repos[0].EachRoot(func(it Item) { roots = append(roots, it) })
 	p := NewPeer(Config{})
-	p.want, p.conn = w, &session{limits: Limits{}.capacity(MaxValues)}
+	p.want, p.conn = w, &session{wire: newWire(&p.desk, Limits{}.capacity(MaxValues))}
+	p.conn.following.begin(p)
 	for n, it := range roots {
 		p.now.Mono = time.Duration(n) * time.Minute
-		p.sweepLater(lot{layer: want.LayerRoots, items: []Item{it}})
+		p.conn.sweepLater(lot{layer: want.LayerRoots, items: []Item{it}})
 	}
 	for n, at := range []time.Duration{sweepInterval - 1, sweepInterval, sweepInterval + 2*time.Minute - 1, sweepInterval + 2*time.Minute} {
 		p.now.Mono = at
-		p.tendSweeps()
+		p.conn.tendSweeps()
 		if len(p.conn.groups) != n || len(p.conn.sweeps) != 3-n {
 			t.Errorf("at %v: %d asked, %d wait", at, len(p.conn.groups), len(p.conn.sweeps))
 		}

@@ -123,7 +123,7 @@ func (p *Peer) sendTrial(t *task) {
 	r := &request{Manner: p.demands.manner(false), sub: p.newSub("t"), kind: asksTrial, task: t, most: requestRoom, begun: p.now.Mono, progress: p.now.Mono}
 	t.req = r
 	p.conn.requests[r.sub] = r
-	p.paced()
+	p.conn.paced()
 	p.effect(Request{Sub: r.sub, Class: Catchup, Filters: filters})
 }
 
@@ -196,7 +196,7 @@ func (p *Peer) clear(set *suspected) {
 			continue
 		}
 		s.refused.drop(it)
-		p.conn.queue(p.lotOf(it))
+		p.conn.queue(p.conn.lotOf(it))
 	}
 }
 
@@ -209,9 +209,9 @@ func (p *Peer) trialRefused(r *request, text string) {
 		p.dropTrial()
 	case why.Crowded():
 		if why == refusal.TooMany {
-			p.fewer(s.silent)
+			p.conn.following.fewer(s.silent)
 		} else {
-			p.fuller()
+			p.conn.fuller()
 		}
 		p.trialInVain()
 	case why == refusal.Auth, why == refusal.Restricted:

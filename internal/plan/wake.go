@@ -22,7 +22,7 @@ func (p *Peer) wake() time.Duration {
 	if p.failures.N > 0 {
 		w = min(w, p.conn.opened.Mono+stableAfter)
 	}
-	return min(w, p.demands.wake(), p.conn.wakeLive(p.now.Mono), p.conn.wakeTasks(p.now.Mono), p.wakeReferences(), p.suspects.wake(p.now.Mono), later(p.conn.whole.calmAt, p.now.Mono))
+	return min(w, p.demands.wake(), p.conn.wakeLive(p.now.Mono), p.conn.wakeTasks(p.now.Mono), p.wakeReferences(), p.suspects.wake(p.now.Mono), p.whole.wake())
 }
 
 // wakeLive names the time at which live REQs need attention.

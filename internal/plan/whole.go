@@ -3,8 +3,8 @@ package plan
 import (
 	"time"
 
-	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -23,6 +23,18 @@ const (
 	wholeGapWait  = 7 * 24 * time.Hour // after a live REQ without a filter did not bring everything
 )
 
+// whole is how a relay stands in this regard, and who asks it so.
+type whole struct {
+	*desk
+	*books
+	rest   besideWhole
+	live   *following // of the connection
+	stored *catchup   // likewise
+	likeness
+	hidden withheld // of comparisons as a whole
+	wholly
+}
+
 // likeness is what is known of a relay in this regard. It outlives connections.
 type likeness struct {
 	alike bool
@@ -30,121 +42,158 @@ type likeness struct {
 	lost  int           // connections in a row that ended before a comparison did
 }
 
-// whole is how a connection stands in this regard.
-type whole struct {
+// wholly is how a connection stands in this regard.
+type wholly struct {
 	on     bool          // one live REQ is to follow everything
-	live   *liveReq      // that one, when it was sent
-	opened int64         // when that one opened, in Unix seconds
+	req    *liveReq      // that one, when it was sent
+	since  int64         // when that one opened, in Unix seconds
 	ended  bool          // this ended in the current step
 	events int           // that the live REQ brought
 	idle   int           // of those, what nobody wants
 	leave  time.Duration // this is to end, and not to be tried again for so long
-	asking string        // Sub of an Attribute that is not answered
 	items  int           // were wanted when everything was confirmed
 	calmAt time.Duration // when that is long ago
 }
 
-// bearsWhole says whether there may be a reason to ask the relay as a whole.
-func (p *Peer) bearsWhole() bool {
-	return p.now.Mono >= p.likeness.after && p.wanted.n >= p.cfg.WholeFrom && !p.pagesOnly() &&
-		(p.neg == negUnknown || p.neg == negWorks) && p.demands.kinds.Mode() == demands.NoKinds && p.conn.limits.live() > 0
+// besideWhole is what this asks of the other parts.
+type besideWhole interface {
+	mayCompare() bool                   // whether the relay may bear to be compared with as a whole
+	compares() bool                     // whether it has shown that it compares
+	Settled() bool                      // whether all that is wanted is confirmed
+	abandon(t *task)                    // ends what a task has open
+	park(t *task)                       // has it asked again in its turn
+	dropGroups(match func(*group) bool) // has stored events asked no more
+	acquit() []want.Item                // ends all suspicion and returns who was under it
+	coverWhole(t *task)                 // counts what a comparison told
+	unlearn()                           // what it told will not be learnt
 }
 
-// tendWhole ends what has turned out not to be worth it, and finds out about
+// begin has a connection begin as a whole, where that is known to be worth it.
+func (w *whole) begin(live *following, stored *catchup) {
+	w.live, w.stored, w.wholly = live, stored, wholly{}
+	w.on = w.alike && w.bears()
+}
+
+// bears says whether there may be a reason to ask the relay as a whole.
+func (w *whole) bears() bool {
+	return w.now.Mono >= w.after && w.wanted.n >= w.cfg.WholeFrom && w.rest.mayCompare() && w.live.limits.live() > 0
+}
+
+// tend ends what has turned out not to be worth it, and finds out about
 // relays of which nothing is known.
-func (p *Peer) tendWhole() {
-	c := p.conn
-	if w := &c.whole; w.leave > 0 {
-		p.unlike(w.leave, "it brings what is not wanted, or not what is")
+func (w *whole) tend() {
+	if w.leave > 0 {
+		w.unlike(w.leave, "it brings what is not wanted, or not what is")
 		w.leave = 0
 	}
-	if c.whole.on || p.likeness.alike || p.neg != negWorks || !p.bearsWhole() || !p.Settled() ||
-		p.now.Mono < c.pausedTill || c.slow || len(c.groups)+len(c.waiting) > 0 || c.unsettled() {
+	if w.on || w.alike || !w.rest.compares() || !w.bears() || !w.rest.Settled() ||
+		w.live.paused() || w.live.slow || len(w.stored.groups)+len(w.live.waiting) > 0 || w.live.unsettled() {
 		return
 	}
 	// What is confirmed first leads to more: each repository to its root events.
-	if n := p.wanted.n; n > c.whole.items+c.whole.items/20 {
-		c.whole.items, c.whole.calmAt = n, p.now.Mono+wholeCalm
+	if n := w.wanted.n; n > w.items+w.items/20 {
+		w.items, w.calmAt = n, w.now.Mono+wholeCalm
 	} else {
-		c.whole.items = min(c.whole.items, n)
+		w.items = min(w.items, n)
 	}
-	if p.now.Mono < c.whole.calmAt {
+	if w.now.Mono < w.calmAt {
 		return
 	}
-	p.likeness.after = p.now.Mono + p.cfg.Resync // unless it comes to an end
-	p.compareWhole(nil, Catchup)
+	w.after = w.now.Mono + w.cfg.Resync // unless it comes to an end
+	w.compare(nil, Catchup)
 }
 
-// openWhole has everything that waits followed by the one live REQ.
-func (p *Peer) openWhole() {
-	c := p.conn
-	if p.now.Mono < c.pausedTill {
-		return
-	}
-	if c.whole.live != nil {
-		p.suspectOdd()
-	}
-	var lots []lot
-	left := c.waiting[:0]
-	for _, w := range c.waiting {
-		if w.after > p.now.Mono {
-			left = append(left, w)
-			continue
-		}
-		lots = addLot(lots, w.lot)
-	}
-	clear(c.waiting[len(left):])
-	c.waiting = left
-	if len(lots) == 0 {
-		return
-	}
-	l := c.whole.live
+// wake names the time at which it is to be found out about the relay.
+func (w *whole) wake() time.Duration { return later(w.calmAt, w.now.Mono) }
+
+// followsAll says whether one live REQ is to follow everything.
+func (w *whole) followsAll() bool { return w.on }
+
+// open has lots followed by the one live REQ.
+func (w *whole) open(lots []lot) {
+	l := w.req
 	if l == nil {
-		l = &liveReq{whole: true}
-		c.whole.live = l
+		l = &liveReq{keeper: w}
+		w.req = l
 		l.lots = lots
-		p.sendLive(l, []nostr.Filter{{}}, 1)
+		w.live.sendLive(l, []nostr.Filter{{}}, 1)
 		return
 	}
 	for _, x := range lots {
 		l.lots = addLot(l.lots, x)
 	}
-	if !l.open {
-		return
-	}
-	c.follow(lots, p.now)
-	for _, x := range lots {
-		p.addGroups(x, Catchup, false)
+	if l.open {
+		w.live.followed.follow(lots, w.live.opened, w.now)
+		w.live.catchUp(lots, Catchup)
 	}
 }
 
-// compareWhole compares all that is here with all that the relay has. That
+// standing says whether the one live REQ was sent.
+func (w *whole) standing() bool { return w.req != nil }
+
+// asksAll says whether it is open.
+func (w *whole) asksAll() bool { return w.req != nil && w.req.open }
+
+// opened has everything compared when the one live REQ has opened.
+func (w *whole) opened(l *liveReq) {
+	w.since = w.now.Wall.Unix()
+	for _, it := range w.rest.acquit() {
+		l.lots = addLot(l.lots, w.live.lotOf(it))
+	}
+	w.compare(l.lots, Catchup)
+}
+
+// askAgain compares everything once more.
+func (w *whole) askAgain(l *liveReq, class Class) { w.compare(l.lots, class) }
+
+// compare compares all that is here with all that the relay has. That
 // confirms the items; without any it only tells whether the two are alike.
-func (p *Peer) compareWhole(lots []lot, class Class) {
+func (w *whole) compare(lots []lot, class Class) {
 	g := &group{lot: lot{layer: want.LayerRoots, items: itemsOf(lots)}, class: class, whole: true}
-	t := &task{group: g}
-	g.tasks, g.open = []*task{t}, 1
-	p.conn.groups = append(p.conn.groups, g)
-	p.conn.ready[g.layer].Push(t)
+	w.stored.addBegun(g, &task{group: g})
 }
 
 // mayDiffer returns in how many events both sides may differ in the window at hand.
 func (t *task) mayDiffer() int { return wholeSlack + (t.held+t.neg.set.Len())/20 - t.differ }
 
-// becomeWhole has a connection go on with everything as a whole, where that is
+// become has a connection go on with everything as a whole, where that is
 // known to be worth it. What is followed by items is to be asked again anyway.
-func (p *Peer) becomeWhole() {
-	c := p.conn
-	if c.whole.on || !p.likeness.alike || !p.bearsWhole() {
+func (w *whole) become() {
+	if w.on || !w.alike || !w.bears() {
 		return
 	}
-	for len(c.following.live) > 0 {
-		l := c.following.live[0]
-		p.closeLive(l)
-		for _, x := range l.lots {
-			x.since = 0
-			c.waiting = append(c.waiting, &waiting{lot: x})
-		}
-	}
-	c.whole.on = true
+	w.live.closeAll()
+	w.on = true
 }
+
+// decided notes what the live REQ brought. What another relay brought before tells
+// nothing.
+func (w *whole) decided(out policy.Outcome) {
+	switch out {
+	case policy.Duplicate:
+		return
+	case policy.Refuse, policy.Unlisted, policy.Unrelated, policy.NoMaintainer, policy.Discard:
+		w.idle++
+	}
+	w.events++
+	if w.events < leastJudged {
+		return
+	}
+	if w.idle > w.events/2 {
+		w.leave = max(w.leave, w.cfg.Resync)
+	}
+	w.events, w.idle = 0, 0
+}
+
+// leaving says whether this is to end with the step under way.
+func (w *whole) leaving() bool { return w.leave > 0 }
+
+// gap notes that a live REQ did not bring an event, which that for everything should have where it stands.
+func (w *whole) gap() {
+	if w.on {
+		w.leave = wholeGapWait
+	}
+}
+
+// gapFrom returns from when on the live REQ for everything has brought all events; false where it does not stand.
+func (w *whole) gapFrom() (int64, bool) { return max(w.live.followed.all, w.since), w.on }

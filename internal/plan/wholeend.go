@@ -3,105 +3,110 @@ package plan
 import (
 	"time"
 
-	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/refusal"
 )
 
 // How asking a relay as a whole ends: well, for this connection, or for a while.
 
-// wholeDone takes the end of a comparison.
-func (p *Peer) wholeDone(t *task) {
-	g := t.group
-	if !p.likeness.alike {
-		p.report(Info, "relay holds nearly what we hold, it is asked as a whole from now on", "count", len(t.lacks))
+// done takes the end of a comparison.
+func (w *whole) done(t *task) {
+	if !w.alike {
+		w.report(Info, "relay holds nearly what we hold, it is asked as a whole from now on", "count", len(t.lacks))
 	}
-	p.likeness = likeness{alike: true}
-	if len(g.items) > 0 {
-		p.coverWhole(t)
+	w.likeness = likeness{alike: true}
+	if len(t.group.items) > 0 {
+		w.rest.coverWhole(t)
 	}
 }
 
-// wholeFailed has everything asked by items on this connection, after a
+// failed has everything asked by items on this connection, after a
 // comparison as a whole that came to nothing for a reason that may be gone the
 // next time.
-func (p *Peer) wholeFailed(t *task, why string) {
-	p.report(Debug, "comparison as a whole failed", "cause", why)
-	p.abandon(t)
-	p.endWhole()
+func (w *whole) failed(t *task, why string) {
+	w.report(Debug, "comparison as a whole failed", "cause", why)
+	w.rest.abandon(t)
+	w.end()
 }
 
-// wholePaged takes what would have to be paged, which is too much: either
+// paged takes what would have to be paged, which is too much: either
 // something is withheld, and by items it is known where to look, or the relay does
 // not compare everything.
-func (p *Peer) wholePaged(t *task) {
+func (w *whole) paged(t *task) {
 	n := t.neg
 	if n == nil || n.round < 2 {
-		p.unlike(p.cfg.Resync, "too much differs, or it cannot be compared")
+		w.unlike(w.cfg.Resync, "too much differs, or it cannot be compared")
 		return
 	}
-	p.hidden.note(n.missing, true, p.now.Mono)
-	p.wholeFailed(t, "something is withheld")
+	w.hidden.note(n.missing, true, w.now.Mono)
+	w.failed(t, "something is withheld")
 }
 
-// wholeCrowded asks once more after a pause.
-func (p *Peer) wholeCrowded(t *task, text string) {
+// crowded asks once more after a pause.
+func (w *whole) crowded(t *task, text string) {
 	if t.tries++; t.tries > 1 {
-		p.unlike(p.cfg.Resync, text)
+		w.unlike(w.cfg.Resync, text)
 		return
 	}
-	p.park(t)
+	w.rest.park(t)
 }
 
 // unlike does so, and does not try it again for a while.
-func (p *Peer) unlike(wait time.Duration, why string) {
-	p.notAlike(wait, why)
-	p.endWhole()
+func (w *whole) unlike(wait time.Duration, why string) {
+	w.notAlike(wait, why)
+	w.end()
 }
 
 // notAlike has no connection begin as a whole for a while.
-func (p *Peer) notAlike(wait time.Duration, why string) {
-	if p.likeness.alike {
-		p.report(Info, "relay is no longer asked as a whole", "cause", why, "wait", wait)
+func (w *whole) notAlike(wait time.Duration, why string) {
+	if w.alike {
+		w.report(Info, "relay is no longer asked as a whole", "cause", why, "wait", wait)
 	}
-	p.likeness = likeness{after: max(p.likeness.after, p.now.Mono+wait)}
+	w.likeness = likeness{after: max(w.after, w.now.Mono+wait)}
 }
 
-// endWhole has everything followed and asked by items.
-func (p *Peer) endWhole() {
-	c := p.conn
-	p.dropGroups(func(g *group) bool { return g.whole })
-	c.whole.on, c.whole.ended = false, true
-	if l := c.whole.live; l != nil {
-		p.closeLive(l)
-		p.requeue(l.lots, p.now.Wall, 0, 0)
+// end has everything followed and asked by items.
+func (w *whole) end() {
+	w.rest.dropGroups(func(g *group) bool { return g.whole })
+	w.on, w.ended = false, true
+	if l := w.req; l != nil {
+		w.live.closeLive(l)
+		w.live.requeue(l.lots, w.now.Wall, 0, 0)
 	}
 }
 
-// wholeRefused handles a CLOSED of the live REQ.
-func (p *Peer) wholeRefused(l *liveReq, text string, from time.Time) {
-	p.closeLive(l)
+// closed takes the end of the live REQ.
+func (w *whole) closed() { w.on, w.req, w.ended = false, nil, true }
+
+// hasEnded says whether this ended since it was asked last: its items wait.
+func (w *whole) hasEnded() bool {
+	ended := w.ended
+	w.ended = false
+	return ended
+}
+
+// refused handles a CLOSED of the live REQ.
+func (w *whole) refused(l *liveReq, text string, from time.Time) {
+	w.live.closeLive(l)
 	switch why := refusal.Of(text); {
 	case why == refusal.Rate:
-		p.pause()
+		w.live.rest.pause()
 	case why.Crowded(), why == refusal.Auth:
 	default:
-		p.notAlike(p.cfg.Resync, text)
+		w.notAlike(w.cfg.Resync, text)
 	}
-	p.requeue(l.lots, from, p.now.Mono, 0)
+	w.live.requeue(l.lots, from, w.now.Mono, 0)
 }
 
-// wholeLost takes the end of the connection. What ended it again and again, or at
+// hungUp takes the end of the connection. What ended it again and again, or at
 // once, is not asked again for a while.
-func (p *Peer) wholeLost() {
-	if p.conn.whole.asking != "" { // what it told will not be learnt
-		p.coverage.keepLast()
-	}
-	w, under := &p.conn.whole, false
+func (w *whole) hungUp() {
+	w.rest.unlearn()
+	under := false
 	at := time.Duration(0) // when the last of it was asked
-	if w.live != nil && !w.live.open {
-		under, at = true, w.live.sent.Mono
+	if w.req != nil && !w.req.open {
+		under, at = true, w.req.sent.Mono
 	}
-	for _, g := range p.conn.groups {
+	for _, g := range w.stored.groups {
 		if g.whole {
 			under = true
 			if r := g.tasks[0].req; r != nil && r.kind == asksNeg && g.tasks[0].neg.opened && !g.tasks[0].neg.heard {
@@ -112,27 +117,8 @@ func (p *Peer) wholeLost() {
 	if !under {
 		return
 	}
-	p.likeness.lost++
-	if at > 0 && p.now.Mono < at+dropAfterOpen || p.likeness.lost >= mostWholeLost {
-		p.notAlike(p.cfg.Resync, "connections end with it")
+	w.lost++
+	if at > 0 && w.now.Mono < at+dropAfterOpen || w.lost >= mostWholeLost {
+		w.notAlike(w.cfg.Resync, "connections end with it")
 	}
-}
-
-// judge notes what the live REQ brought. What another relay brought before tells
-// nothing.
-func (w *whole) judge(out policy.Outcome, wait time.Duration) {
-	switch out {
-	case policy.Duplicate:
-		return
-	case policy.Refuse, policy.Unlisted, policy.Unrelated, policy.NoMaintainer, policy.Discard:
-		w.idle++
-	}
-	w.events++
-	if w.events < leastJudged {
-		return
-	}
-	if w.idle > w.events/2 {
-		w.leave = max(w.leave, wait)
-	}
-	w.events, w.idle = 0, 0
 }

@@ -1,0 +1,76 @@
+package plan
+
+import "time"
+
+// wire is what is under way on a connection, and what the relay is known to bear on it.
+type wire struct {
+	*desk
+	closes
+	opened     Now
+	told       capacity // as the relay tells
+	limits     capacity // as learned
+	requests   map[string]*request
+	doorAt     time.Duration // when the door last decided something of a stored request
+	pausedTill time.Duration
+	pace       pace
+	slow       bool // asked to slow down: half the concurrency
+	barred     bool // the log says that the relay allows something only to others
+}
+
+// newWire is that of a connection that has just opened.
+func newWire(d *desk, told capacity) wire {
+	return wire{desk: d, opened: d.now, told: told, limits: told, requests: make(map[string]*request)}
+}
+
+// paused says whether nothing is to be sent yet.
+func (w *wire) paused() bool { return w.now.Mono < w.pausedTill }
+
+// rest has nothing sent for a while.
+func (w *wire) rest(wait time.Duration) { w.pausedTill = max(w.pausedTill, w.now.Mono+wait) }
+
+// paced counts a request, and rests when the relay is known to take no more for now.
+func (w *wire) paced() { w.pausedTill = max(w.pausedTill, w.pace.asked(w.now.Mono)) }
+
+// slower stops for a while, and halves what is asked at once afterwards. idle says that nothing that is waited for is missing.
+func (w *wire) slower(idle bool) {
+	if w.now.Mono >= w.pace.till {
+		wait := w.pace.refused(w.now.Mono)
+		if idle {
+			wait = slowDown
+		}
+		w.pace.till = w.now.Mono + wait
+	}
+	w.pausedTill = max(w.pausedTill, w.pace.till)
+	w.slow = true
+}
+
+// anew forgets what was learned of what the relay bears: it may bear more now.
+func (w *wire) anew() {
+	w.limits, w.slow, w.pace = w.told, false, pace{}
+}
+
+// fewer learns that the relay bears no more REQs than are open after one was refused as too many. New ones wait until all
+// refusals that may be under way have come: a NOTICE does not say which REQ it is about. Where none is open, that is
+// believed only after some tries.
+func (w *wire) fewer(open, tries int) {
+	switch {
+	case open > 0:
+		w.limits.subs = min(w.limits.subs, open)
+	case tries >= 2:
+		w.limits.subs = max(1, w.limits.subs/2)
+	}
+	w.rest(liveOpenAfter)
+}
+
+// silentSince returns since when the relay may be silent about r: while the door decides what other requests brought,
+// the answer may have come and be unread.
+func (w *wire) silentSince(r *request) time.Duration { return max(r.progress, w.doorAt) }
+
+// reportBarred says once per connection that the relay allows something only to others.
+func (w *wire) reportBarred(what, text string) {
+	level := Debug
+	if !w.barred {
+		level, w.barred = Warn, true
+	}
+	w.report(level, what+" refused", "text", text, "wait", refusedRetry)
+}
