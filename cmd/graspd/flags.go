@@ -108,7 +108,7 @@ func (c *Config) serveSettings() []setting {
 		list("index-relays", "", "relay URLs that are asked for the lists of participants, where --mailboxes is on; may be repeated or comma-separated", &c.IndexRelays).as("URL,…"),
 		boolean("sync", "true", "fill from other relays", &c.Sync),
 		boolean("sync-allow-private", "false", "dial loopback, private and link-local addresses too, for events and git data", &c.SyncAllowPrivate),
-		duration("sync-batch-window", e.BatchWindow, 10*time.Millisecond, "longest time in which changes of what is wanted are gathered", &c.SyncBatchWindow),
+		duration("sync-batch-window", e.BatchWindow, 10*time.Millisecond, "longest time in which changes of what is wanted are gathered; after a rest, a tenth of it", &c.SyncBatchWindow),
 		duration("sync-quick-reconnect", p.QuickReconnect, time.Second, "a connection lost for less asks only for what is new", &peer.QuickReconnect),
 		duration("sync-resync-interval", p.Resync, time.Minute, "time between full resyncs of a relay, ± 1/24", &peer.Resync),
 		duration("sync-check-interval", e.CheckEvery, time.Second, "how often relays that nothing names any more are let go", &engine.CheckEvery),

@@ -13,18 +13,54 @@ func TestAWindowStartsWithTheFirstChange(t *testing.T) {
 	if _, open := g.Due(); open {
 		t.Error("open without a change")
 	}
+	g.Handed(time.Minute-time.Second, true)
 	g.Changed(time.Minute)
 	g.Changed(time.Minute + 3*time.Second)
 	if at, open := g.Due(); !open || at != time.Minute+5*time.Second {
 		t.Errorf("due at %v, %v", at, open)
 	}
-	g.Handed()
+	g.Handed(time.Minute+5*time.Second, true)
 	if _, open := g.Due(); open {
 		t.Error("open after all was handed out")
 	}
-	g.Changed(2 * time.Minute)
-	if at, _ := g.Due(); at != 2*time.Minute+5*time.Second {
+	g.Changed(time.Minute + 9*time.Second)
+	if at, _ := g.Due(); at != time.Minute+14*time.Second {
 		t.Errorf("due at %v", at)
+	}
+}
+
+// TestAChangeAfterARest waits for a tenth of a window only, and yet changes are handed out no more often than once in a window.
+func TestAChangeAfterARest(t *testing.T) {
+	const window = 5 * time.Second
+	g := gather.New(window)
+	g.Changed(time.Second)
+	if at, _ := g.Due(); at != time.Second+window/10 {
+		t.Errorf("the first is due at %v", at)
+	}
+	g.Handed(time.Second+window/10, true)
+	g.Changed(time.Second + window/10 + window)
+	if at, _ := g.Due(); at != time.Second+window/5+window {
+		t.Errorf("after a rest of one window: due at %v", at)
+	}
+	g.Handed(time.Minute, false)
+	g.Changed(time.Minute)
+	if at, _ := g.Due(); at != time.Minute+window/10 {
+		t.Errorf("after nothing was handed out: due at %v", at)
+	}
+	for _, every := range []time.Duration{10 * time.Millisecond, time.Second, 5010 * time.Millisecond} {
+		g, n := gather.New(window), 0
+		for now := time.Duration(0); now < 1000*time.Second; now += 10 * time.Millisecond {
+			if now%every == 0 {
+				g.Changed(now)
+			}
+			if at, open := g.Due(); open && now >= at {
+				g.Handed(now, true)
+				n++
+			}
+		}
+		if n < 100 || n > 201 {
+			t.Errorf("a change every %v: handed out %d times in 1000 s, want at most 201", every, n)
+		}
 	}
 }
 
@@ -39,7 +75,7 @@ func TestAWindowEndsEarlyWhereARelayHasAnswered(t *testing.T) {
 		for now := from; now < to; now += every {
 			g.Changed(now)
 			if g.Answered(now) {
-				g.Handed()
+				g.Handed(now, true)
 				n++
 			}
 		}

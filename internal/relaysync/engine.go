@@ -131,7 +131,9 @@ func (e *Engine) foldStored(ctx context.Context) error {
 // deliver gives every relay whose Want changed its whole new one. It returns
 // what tells that a delayed revision is due; nil when none is delayed.
 func (e *Engine) deliver(ctx context.Context) <-chan time.Time {
-	for u, w := range e.desired.Changed(e.cfg.Now().Mono) {
+	now, moved := e.cfg.Now().Mono, false
+	for u, w := range e.desired.Changed(now) {
+		moved = true
 		if w.Moves() {
 			e.whole.outdate() // what was an orphan, or nobody's, may be somebody's now
 		}
@@ -140,9 +142,11 @@ func (e *Engine) deliver(ctx context.Context) <-chan time.Time {
 		}
 		e.hand(u, w)
 	}
-	e.gather.Handed()
+	e.gather.Handed(now, moved)
 	e.delivered.Store(uint64(e.cursor))
-	e.place(ctx, false)
+	if moved {
+		e.place(ctx, false)
+	}
 	due, ok := e.desired.Due()
 	if !ok {
 		return nil

@@ -76,6 +76,39 @@ func TestLiveChangesAreGathered(t *testing.T) {
 	})
 }
 
+// TestTheFirstChangeAfterARestIsAskedForSoon: what changes nothing that is wanted is no reason to wait, what does is.
+func TestTheFirstChangeAfterARestIsAskedForSoon(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, bootURL)
+		boot := w.net.Relay(bootURL)
+		p := newProject("proj", 1)
+		boot.Store(p.all()...)
+		w.start()
+		defer w.stop()
+		wait(time.Minute)
+		asked := func(after time.Duration) int {
+			before := liveREQs(boot)
+			boot.Add(p.later(time.Now().String()))
+			wait(after)
+			return liveREQs(boot) - before
+		}
+		if n := asked(time.Second); n != 1 {
+			t.Errorf("%d live REQs within a second of the first change after a minute, want 1", n)
+		}
+		if n := asked(4 * time.Second); n != 0 {
+			t.Errorf("%d live REQs within four seconds of the next one, want 0", n)
+		}
+		for range 2 { // the first one makes its issue an active one, the second changes nothing
+			wait(time.Minute)
+			boot.Add(testkit.Comment(testkit.Key(1), time.Now().Unix(), p.issues[0], "thanks"))
+			wait(time.Second)
+		}
+		if n := asked(time.Second); n != 1 {
+			t.Errorf("%d live REQs within a second, after what changes nothing, want 1", n)
+		}
+	})
+}
+
 // liveREQs is how many a relay was sent so far.
 func liveREQs(r *testkit.FakeRelay) (n int) {
 	for _, f := range r.Frames() {

@@ -104,11 +104,12 @@ func TestGitDataFollowsToTheOtherServer(t *testing.T) {
 		if v := a.Publish(h.announcement()); !v.OK() {
 			t.Fatal(v)
 		}
-		wait(20 * time.Second)
 		h.push(a)
-		h.within(5*time.Second, "a push to the one", b)
+		h.within(2*time.Second, "the first push of a new repository", b)
+		h.push(a)
+		h.within(time.Second, "a push to the one", b)
 		h.push(b)
-		h.within(5*time.Second, "a push to the other", a)
+		h.within(time.Second, "a push to the other", a)
 		b.Stop()
 		h.push(a)
 		h.push(a)
