@@ -17,9 +17,8 @@ type session struct {
 	asking     string        // Sub of an Attribute that is not answered
 	caughtBy   time.Duration // layer 4 waits no longer than that for the catch-up
 	frames     frames
-	outsider   bool    // as Connected has it
-	borne      itemSet // repositories that were suspected and whose values the relay takes
-	brings     int     // the most events that one probe brought
+	outsider   bool // as Connected has it
+	brings     int  // the most events that one probe brought
 }
 
 // echo is the NOTICE by which a relay turned NIP-77 down: it comes once more for
@@ -76,6 +75,7 @@ func (p *Peer) connected(in Connected) {
 	p.conn = &session{wire: newWire(&p.desk, told), outsider: in.Outsider}
 	p.conn.following.begin(p)
 	p.conn.frames.since, p.conn.caughtBy = p.now.Mono, p.now.Mono+catchUpGrace
+	p.suspects.begin(&p.conn.following, &p.conn.catchup)
 	p.whole.begin(&p.conn.following, &p.conn.catchup)
 	since := max(1, p.mark.Wall.Add(-p.cfg.QuickReconnect).Unix())
 	for _, it := range p.inOrder() {
@@ -151,7 +151,7 @@ func (p *Peer) fail(what, reason string) {
 	p.cutShort()
 	p.tour.end()
 	p.conn = nil
-	p.trialLost()
+	p.suspects.lost()
 	p.phase = phaseWaiting
 	wait := p.asked.failed(&p.failures, p.cfg.terms(), p.now)
 	p.cause, _ = words.Cut(reason, LongestCause)

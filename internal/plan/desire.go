@@ -91,7 +91,7 @@ func (p *Peer) leave() {
 	}
 	p.phase, p.conn = phaseIdle, nil
 	p.books = books{met: p.met}
-	p.suspects = suspects{}
+	p.suspects.forget()
 	p.hasMark = false
 	p.tour, p.round = tour{}, mailbox.Round{}
 	p.coverage.last, p.coverage.next, p.coverage.whole, p.coverage.filling = nil, nil, nil, false

@@ -19,6 +19,7 @@ type following struct {
 	demands *demanded
 	rest    beside
 	all     forAll
+	wary    wary
 
 	live       []*liveReq
 	waiting    []*waiting
@@ -39,10 +40,16 @@ type beside interface {
 	eachSwept(visit func(*group))             // the groups of swept items
 	openREQs() int                            // stored ones
 	pause()                                   // as the relay asked to slow down
-	suspect(items []want.Item, odd bool) bool // takes items out of all places; false where none may be under suspicion
-	suspectOdd()                              // likewise those that wait and that known relays refuse
-	withoutSuspects(lots []lot) []lot         // what is left of lots
+	regroupWithout(is func(want.Item) bool)   // has groups asked without items
+}
+
+// wary is who takes items out of all places that the relay may refuse a request for.
+type wary interface {
+	suspect(items []want.Item, odd bool) bool // false where none may be under suspicion
+	suspectOdd()                              // suspects those that wait and that known relays refuse
 	mistrust(items []want.Item)               // has items tried that stay where they are
+	acquit() []want.Item                      // ends all suspicion and returns who was under it
+	withoutSuspects(lots []lot) []lot         // what is left of lots
 }
 
 // forAll is how everything is followed at once, where it is.
@@ -122,7 +129,7 @@ func (f *following) openWaiting() {
 		f.openAll()
 		return
 	}
-	f.rest.suspectOdd()
+	f.wary.suspectOdd()
 	values := f.values()
 	for !f.paused() {
 		room := f.standing() < f.limits.live()
@@ -150,7 +157,7 @@ func (f *following) openAll() {
 		return
 	}
 	if f.all.standing() {
-		f.rest.suspectOdd()
+		f.wary.suspectOdd()
 	}
 	var lots []lot
 	left := f.waiting[:0]
@@ -189,7 +196,7 @@ func (f *following) catchUp(lots []lot, class Class) {
 
 // begin begins with nothing followed.
 func (f *following) begin(p *Peer) {
-	*f = following{desk: &p.desk, books: &p.books, wire: &p.conn.wire, demands: &p.demands, rest: p, all: &p.whole}
+	*f = following{desk: &p.desk, books: &p.books, wire: &p.conn.wire, demands: &p.demands, rest: p, all: &p.whole, wary: &p.suspects}
 }
 
 // unsettled says that a live REQ is about to open or to be replaced.
@@ -396,4 +403,52 @@ func (f *following) place(wanted func(want.Item) bool) *itemSet {
 		note(&w.lot)
 	}
 	return &set
+}
+
+// unplace takes suspects out of live REQs, groups and sweeps, and from among
+// those that wait. A live REQ that never was answered may be one that the relay
+// takes no notice of for a suspect's sake: what else is in it is asked anew.
+func (f *following) unplace(is func(want.Item) bool) {
+	f.cancelMergeOf(func(l *liveReq) bool { return holds(l.lots, is) })
+	for _, l := range slices.Clone(f.live) {
+		if !holds(l.lots, is) {
+			continue
+		}
+		l.lots = prune(l.lots, is)
+		if r := f.requests[l.sub]; l.keeper == nil && r != nil && !r.answered && l.by == nil && len(l.parts) == 0 {
+			f.closeLive(l)
+			f.requeue(l.lots, l.sent.Wall, f.now.Mono, l.tries)
+		}
+	}
+	f.rest.regroupWithout(is)
+	f.lose(is)
+	f.shrink()
+}
+
+func holds(lots []lot, is func(want.Item) bool) bool {
+	return slices.ContainsFunc(lots, func(x lot) bool { return slices.ContainsFunc(x.items, is) })
+}
+
+// wake names the time at which live REQs need attention.
+func (f *following) wake() time.Duration {
+	w := never
+	for _, l := range f.live {
+		switch {
+		case !l.open:
+			w = min(w, l.sent.Mono+liveOpenAfter)
+		case len(l.parts) > 0:
+			w = min(w, l.openAt+mergeLinger)
+		}
+	}
+	for _, x := range f.waiting {
+		w = min(w, later(x.after, f.now.Mono))
+	}
+	if len(f.sweeps) > 0 {
+		w = min(w, f.sweeps[0].at)
+	}
+	w = min(w, later(f.mergeAfter, f.now.Mono))
+	if f.rising.look {
+		w = min(w, later(f.rising.after, f.now.Mono))
+	}
+	return w
 }

@@ -58,12 +58,12 @@ func (f *following) liveRefused(l *liveReq, text string, from time.Time) {
 	case why == refusal.Auth, why == refusal.Restricted:
 		after = f.now.Mono + refusedRetry
 		f.reportBarred("live subscription", text)
-	case why == refusal.Value && f.rest.suspect(itemsOf(l.lots), false):
-		f.requeue(f.rest.withoutSuspects(l.lots), from, f.now.Mono, l.tries)
+	case why == refusal.Value && f.wary.suspect(itemsOf(l.lots), false):
+		f.requeue(f.wary.withoutSuspects(l.lots), from, f.now.Mono, l.tries)
 		return
 	default:
 		if l.tries > 0 {
-			f.rest.mistrust(itemsOf(l.lots))
+			f.wary.mistrust(itemsOf(l.lots))
 		}
 		if !l.open { // it may be the limit that is refused
 			f.limits.limit = 1 - l.limit

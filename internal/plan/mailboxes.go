@@ -66,6 +66,7 @@ func (p *Peer) tendVisit() {
 		return
 	}
 	p.effect(HangUp{Reason: "asked for all"})
+	p.suspects.end()
 	p.phase, p.conn, p.hasMark, p.wakeDial = phaseWaiting, nil, false, p.now.Mono
 	p.failures, p.asked, p.cause, p.slowedBy = health.Failures{}, asked{}, "", 0
 }

@@ -20,7 +20,7 @@ func (p *Peer) overrun(r *request) {
 	if r.kind == asksTrial {
 		p.conn.closeReq(r.sub)
 		r.answered = true
-		p.trialAnswered()
+		p.suspects.trialAnswered()
 		return
 	}
 	if r.kind == asksPage && t.pager.cut(r.full()) {

@@ -118,6 +118,7 @@ type Peer struct {
 func NewPeer(c Config) *Peer {
 	p := &Peer{desk: desk{cfg: c.withDefaults()}, wakeAt: never, needed: mostNeeded}
 	p.demands.desk = &p.desk
+	p.suspects = suspects{desk: &p.desk, books: &p.books, rest: p}
 	p.whole = whole{desk: &p.desk, books: &p.books, rest: p}
 	return p
 }
@@ -243,7 +244,17 @@ func (p *Peer) frame(m nostr.RelayMessage) {
 	}
 }
 
-// tend does what the state asks for now.
+// tend has every part do what its state asks for now. The order matters:
+//   - Without a connection there is only the hour of gaps to be ended and a dial to be made.
+//   - A full resync comes first, as it forgets what the others would go by.
+//   - What was not answered in time ends next: that frees places, and has items wait that those below then find.
+//   - A CLOSE that was thrown away is sent again before anything new counts against the relay's limit.
+//   - What the relay demands is settled before anything is sent, or it would go out in a manner that is refused again.
+//   - The whole ends before the live side looks, so that its items are followed in the same step.
+//   - The live side comes before the stored one: who is followed before they are caught up with misses nothing in between.
+//   - Sweeps and layer 4 only say what is due; then the stored side asks what fits. Where that ended the whole, both sides
+//     go through what waits once more.
+//   - Coverage and the end of a visit go by how everything stands in the end.
 func (p *Peer) tend() {
 	p.tendGaps()
 	if p.phase == phaseIdle && p.want != nil && !p.ourself {

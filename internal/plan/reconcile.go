@@ -230,7 +230,7 @@ func (p *Peer) negErr(sub, text string, most int64) {
 	case p.awaitAuth(t, why, r.Manner):
 	case r.Kindless && p.demands.kinds.Refused(r.Mode, text):
 		p.proceed(t)
-	case why == refusal.Value && p.suspectGroup(t.group):
+	case why == refusal.Value && p.suspects.suspectGroup(t.group):
 	case refusal.NegTooBig(text, most):
 		p.split(t)
 	case why.Crowded():

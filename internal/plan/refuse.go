@@ -33,7 +33,7 @@ func (p *Peer) refused(r *request, text string) {
 	why := refusal.Of(text)
 	switch {
 	case r.kind == asksTrial:
-		p.trialRefused(r, text)
+		p.suspects.trialRefused(r, text)
 	case t.group.whole && (r.kind != asksIDs || why == refusal.TooMany || why == refusal.Full):
 		if why.Crowded() {
 			p.pause()
@@ -63,7 +63,7 @@ func (p *Peer) refused(r *request, text string) {
 	case why == refusal.Auth, why == refusal.Restricted:
 		p.putOff(t, p.now.Mono+refusedRetry)
 		p.conn.reportBarred("stored request", text)
-	case why == refusal.Value && p.suspectGroup(t.group):
+	case why == refusal.Value && p.suspects.suspectGroup(t.group):
 	default:
 		p.unanswered(r, text)
 	}
@@ -145,8 +145,8 @@ func (p *Peer) notice(text string) {
 		p.refuseNewest(text)
 	default:
 		p.refuseUnopened(text)
-		if t := p.suspects.trial.task; !ofNeg && t != nil && t.req != nil && !t.req.answered {
-			p.refuseStored(t.req, text)
+		if r := p.suspects.asked(); !ofNeg && r != nil {
+			p.refuseStored(r, text)
 			return
 		}
 		for _, t := range slices.Clone(p.conn.running) {
@@ -230,4 +230,37 @@ func newerSub(a, b string) bool {
 		return len(a) > len(b)
 	}
 	return a[1:] > b[1:]
+}
+
+// unanswered puts a task off that failed for no known reason. When that was not
+// the first time its values are doubted.
+func (p *Peer) unanswered(r *request, why string) {
+	if t := r.task; t.tries > 0 && r.kind != asksIDs && t.group.layer == want.LayerRepositories {
+		p.suspects.mistrust(t.group.items)
+	}
+	p.taskFailed(r.task, why)
+}
+
+// valueRefused takes a NOTICE that speaks of a value, for whoever it may be
+// about. It reports whether there is anybody.
+func (p *Peer) valueRefused(text string) bool {
+	if r := p.suspects.asked(); r != nil {
+		p.refuseStored(r, text)
+		return true
+	}
+	found := false
+	for _, t := range slices.Clone(p.conn.running) {
+		r := t.req
+		if r == nil || r.answered || r.kind == asksIDs || r.kind == asksStore || r.kind == asksNeg && !t.neg.opened {
+			continue
+		}
+		found = p.suspects.suspectGroup(t.group) || found
+	}
+	for _, l := range slices.Clone(p.conn.following.live) {
+		if !l.open && p.conn.requests[l.sub] != nil && slices.ContainsFunc(l.lots, func(x lot) bool { return x.layer == want.LayerRepositories }) {
+			p.conn.liveRefused(l, text, l.sent.Wall)
+			found = true
+		}
+	}
+	return found
 }

@@ -187,7 +187,7 @@ func (p *Peer) answered(r *request) {
 		return
 	}
 	if r.kind == asksTrial {
-		p.trialAnswered()
+		p.suspects.trialAnswered()
 		return
 	}
 	delete(p.conn.requests, r.sub)
@@ -226,7 +226,7 @@ func (p *Peer) expire() {
 			p.overrun(r)
 		case !r.awaited() || p.now.Mono < p.conn.silentSince(r)+r.patience():
 		case r.kind == asksTrial:
-			p.trialFailed(false, "no answer")
+			p.suspects.trialFailed(false, "no answer")
 		case r.kind == asksNeg:
 			p.negSilent(t)
 		default:

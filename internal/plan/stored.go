@@ -153,7 +153,7 @@ func (p *Peer) next() *task {
 			return nil
 		}
 	}
-	if t := p.nextTrial(); t != nil {
+	if t := p.suspects.nextTrial(); t != nil {
 		return t
 	}
 	return p.nextReference()
@@ -199,7 +199,7 @@ func (p *Peer) atOnce() int {
 func (p *Peer) proceed(t *task) {
 	switch {
 	case t.group.layer == layerTrial:
-		p.sendTrial(t)
+		p.suspects.sendTrial(t)
 	case t.group.layer == want.LayerReferences && p.conn.references.questionSpent():
 		p.questionOver()
 	case p.now.Mono < p.conn.pausedTill || len(p.conn.running) > p.atOnce():
@@ -317,7 +317,7 @@ func (p *Peer) recatch(class Class) {
 	c.closeUnanswered()
 	p.dropGroups(func(*group) bool { return true })
 	p.dropQuestion()
-	p.dropTrial()
+	p.suspects.dropTrial()
 	c.catchup = catchup{}
 	c.caughtBy = p.now.Mono + catchUpGrace
 	if class == Daily {
@@ -325,10 +325,9 @@ func (p *Peer) recatch(class Class) {
 	}
 	switch {
 	case p.whole.asksAll():
-		p.acquit()
+		p.suspects.acquit()
 	case class == Daily:
 		p.suspects.again(true)
-		c.borne.clear()
 	}
 	c.askAgain(class, p.suspects.items.has)
 }
@@ -396,4 +395,17 @@ func (p *Peer) lose(gone func(want.Item) bool) {
 		g.items = slices.DeleteFunc(g.items, gone)
 	}
 	p.dropGroups(func(g *group) bool { return g.empty() })
+}
+
+// regroupWithout has groups asked without the items that match.
+func (p *Peer) regroupWithout(is func(want.Item) bool) {
+	for _, g := range slices.Clone(p.conn.groups) {
+		if !slices.ContainsFunc(g.items, is) || g.whole {
+			continue
+		}
+		rest := g.lot
+		rest.items = slices.DeleteFunc(slices.Clone(g.items), is)
+		p.dropGroups(func(x *group) bool { return x == g })
+		p.addGroups(rest, g.class, g.swept)
+	}
 }

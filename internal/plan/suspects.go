@@ -19,9 +19,25 @@ import (
 // Before a refusal counts that does not speak of a value, a trial with a value
 // that nobody can object to shows that the relay answers at all.
 
-// suspects are the repositories under suspicion at one relay. They outlive
-// connections; what is remembered of them is bounded by what is wanted.
+// suspects try the repositories under suspicion at one relay.
 type suspects struct {
+	*desk
+	*books
+	suspicion
+	rest   besideSuspects
+	live   *following // of the connection; nil = there is none
+	stored *catchup   // likewise
+	borne  itemSet    // repositories that were suspected and whose values the relay takes on it
+}
+
+// besideSuspects is what they ask of the other parts.
+type besideSuspects interface {
+	abandon(t *task) // ends what a task has open
+	pause()          // as the relay asked to slow down
+}
+
+// suspicion is who is under it. It outlives connections; what is remembered is bounded by what is wanted.
+type suspicion struct {
 	items   itemSet // all of them
 	doubted itemSet // no suspects yet, and to be tried
 	refused itemSet // of these, what the relay is taken to refuse
@@ -46,137 +62,69 @@ type suspected struct {
 
 // suspect takes items out of all other places. Those that the relay has shown to
 // take on this connection are never suspected: it reports whether there were others.
-func (p *Peer) suspect(items []want.Item, odd bool) bool {
-	s := &p.suspects
-	fresh := slices.DeleteFunc(slices.Clone(items), func(it want.Item) bool { return !p.dubious(it) || s.items.has(it) })
+func (s *suspects) suspect(items []want.Item, odd bool) bool {
+	fresh := slices.DeleteFunc(slices.Clone(items), func(it want.Item) bool { return !s.dubious(it) || s.items.has(it) })
 	if len(fresh) == 0 {
 		return false
 	}
-	for _, part := range p.trialParts(fresh) {
+	for _, part := range s.trialParts(fresh) {
 		s.sets = append(s.sets, &suspected{items: part, odd: odd})
 	}
-	p.accuse(fresh)
+	s.accuse(fresh)
 	return true
 }
 
 // mistrust has items tried that stay where they are until a trial is refused.
-func (p *Peer) mistrust(items []want.Item) {
-	s := &p.suspects
-	fresh := slices.DeleteFunc(slices.Clone(items), func(it want.Item) bool { return !p.dubious(it) || s.items.has(it) || s.doubted.has(it) })
+func (s *suspects) mistrust(items []want.Item) {
+	fresh := slices.DeleteFunc(slices.Clone(items), func(it want.Item) bool { return !s.dubious(it) || s.items.has(it) || s.doubted.has(it) })
 	for _, it := range fresh {
 		s.doubted.put(it)
 	}
-	for _, part := range p.trialParts(fresh) {
+	for _, part := range s.trialParts(fresh) {
 		s.sets = append(s.sets, &suspected{items: part, free: true})
 	}
 }
 
 // dubious says whether an item may be a suspect.
-func (p *Peer) dubious(it want.Item) bool {
-	return p.wanted.has(it) && p.want.Layer(it) == want.LayerRepositories && (p.conn == nil || !p.conn.borne.has(it))
+func (s *suspects) dubious(it want.Item) bool {
+	return s.wanted.has(it) && s.want.Layer(it) == want.LayerRepositories && (s.live == nil || !s.borne.has(it))
 }
 
 // accuse makes suspects of items.
-func (p *Peer) accuse(items []want.Item) {
+func (s *suspects) accuse(items []want.Item) {
 	for _, it := range items {
-		p.suspects.items.put(it)
-		p.suspects.doubted.drop(it)
-		p.confirmed.drop(it)
+		s.items.put(it)
+		s.doubted.drop(it)
+		s.confirmed.drop(it)
 	}
-	if p.conn != nil {
-		p.unplace()
+	if s.live != nil {
+		s.live.unplace(s.items.has)
 	}
-}
-
-// unplace takes suspects out of live REQs, groups and sweeps, and from among
-// those that wait. A live REQ that never was answered may be one that the relay
-// takes no notice of for a suspect's sake: what else is in it is asked anew.
-func (p *Peer) unplace() {
-	c, is := p.conn, p.suspects.items.has
-	p.conn.cancelMergeOf(func(l *liveReq) bool { return holds(l.lots, is) })
-	for _, l := range slices.Clone(c.following.live) {
-		if !holds(l.lots, is) {
-			continue
-		}
-		l.lots = prune(l.lots, is)
-		if r := c.requests[l.sub]; l.keeper == nil && r != nil && !r.answered && l.by == nil && len(l.parts) == 0 {
-			p.conn.closeLive(l)
-			p.conn.requeue(l.lots, l.sent.Wall, p.now.Mono, l.tries)
-		}
-	}
-	for _, g := range slices.Clone(c.groups) {
-		if !slices.ContainsFunc(g.items, is) || g.whole {
-			continue
-		}
-		rest := g.lot
-		rest.items = slices.DeleteFunc(slices.Clone(g.items), is)
-		p.dropGroups(func(x *group) bool { return x == g })
-		p.addGroups(rest, g.class, g.swept)
-	}
-	c.lose(is)
-	p.conn.shrink()
-}
-
-func holds(lots []lot, is func(want.Item) bool) bool {
-	return slices.ContainsFunc(lots, func(x lot) bool { return slices.ContainsFunc(x.items, is) })
 }
 
 // suspectOdd suspects what waits and has values that known relays refuse.
-func (p *Peer) suspectOdd() {
+func (s *suspects) suspectOdd() {
 	var odd []want.Item
-	for _, w := range p.conn.waiting {
+	for _, w := range s.live.waiting {
 		if w.apart == apartLong {
 			odd = append(odd, w.items...)
 		}
 	}
 	if len(odd) > 0 {
-		p.suspect(odd, true)
+		s.suspect(odd, true)
 	}
 }
 
 // suspectGroup suspects the repositories of a group that the relay refused or
 // did not answer. It reports whether there are any that may be.
-func (p *Peer) suspectGroup(g *group) bool {
-	return g.layer == want.LayerRepositories && !g.whole && p.suspect(slices.Clone(g.items), false)
+func (s *suspects) suspectGroup(g *group) bool {
+	return g.layer == want.LayerRepositories && !g.whole && s.suspect(slices.Clone(g.items), false)
 }
 
 func itemsOf(lots []lot) []want.Item { return slices.Collect(each(lots)) }
 
 // withoutSuspects returns what is left of lots.
-func (p *Peer) withoutSuspects(lots []lot) []lot { return prune(lots, p.suspects.items.has) }
-
-// unanswered puts a task off that failed for no known reason. When that was not
-// the first time its values are doubted.
-func (p *Peer) unanswered(r *request, why string) {
-	if t := r.task; t.tries > 0 && r.kind != asksIDs && t.group.layer == want.LayerRepositories {
-		p.mistrust(t.group.items)
-	}
-	p.taskFailed(r.task, why)
-}
-
-// valueRefused takes a NOTICE that speaks of a value, for whoever it may be
-// about. It reports whether there is anybody.
-func (p *Peer) valueRefused(text string) bool {
-	if t := p.suspects.trial.task; t != nil && t.req != nil && !t.req.answered {
-		p.refuseStored(t.req, text)
-		return true
-	}
-	found := false
-	for _, t := range slices.Clone(p.conn.running) {
-		r := t.req
-		if r == nil || r.answered || r.kind == asksIDs || r.kind == asksStore || r.kind == asksNeg && !t.neg.opened {
-			continue
-		}
-		found = p.suspectGroup(t.group) || found
-	}
-	for _, l := range slices.Clone(p.conn.following.live) {
-		if !l.open && p.conn.requests[l.sub] != nil && slices.ContainsFunc(l.lots, func(x lot) bool { return x.layer == want.LayerRepositories }) {
-			p.conn.liveRefused(l, text, l.sent.Wall)
-			found = true
-		}
-	}
-	return found
-}
+func (s *suspects) withoutSuspects(lots []lot) []lot { return prune(lots, s.items.has) }
 
 // sure forgets what is only doubted.
 func (s *suspects) sure() {
@@ -188,11 +136,33 @@ func (s *suspects) sure() {
 }
 
 // acquit ends all suspicion, as nothing is asked by a value any more, and returns who was under it.
-func (p *Peer) acquit() []want.Item {
-	p.dropTrial()
-	items := slices.Collect(p.suspects.items.above(0))
-	p.suspects = suspects{}
+func (s *suspects) acquit() []want.Item {
+	s.dropTrial()
+	items := slices.Collect(s.items.above(0))
+	s.suspicion = suspicion{}
 	return items
+}
+
+// begin begins a connection, on which no value was shown to be taken.
+func (s *suspects) begin(live *following, stored *catchup) {
+	s.live, s.stored, s.borne = live, stored, itemSet{}
+}
+
+// forget ends all suspicion and the connection, as nothing is wanted of the relay any more.
+func (s *suspects) forget() {
+	s.suspicion = suspicion{}
+	s.end()
+}
+
+// end ends the connection.
+func (s *suspects) end() { s.live, s.stored = nil, nil }
+
+// asked returns the request that tries suspects, if the relay has not answered it.
+func (s *suspects) asked() *request {
+	if t := s.trial.task; t != nil && t.req != nil && !t.req.answered {
+		return t.req
+	}
+	return nil
 }
 
 // drop forgets an item that is wanted no more.
@@ -217,5 +187,6 @@ func (s *suspects) again(resync bool) {
 	s.after, s.retrial, s.silent = 0, 0, 0
 	if resync {
 		s.losses = 0
+		s.borne.clear()
 	}
 }

@@ -32,7 +32,7 @@ func TestSweepsInTheOrderOfTime(t *testing.T) {
 		if len(p.conn.groups) != n || len(p.conn.sweeps) != 3-n {
 			t.Errorf("at %v: %d asked, %d wait", at, len(p.conn.groups), len(p.conn.sweeps))
 		}
-		if w := p.conn.wakeLive(at); n < 3 && w != p.conn.sweeps[0].at {
+		if w := p.conn.following.wake(); n < 3 && w != p.conn.sweeps[0].at {
 			t.Errorf("at %v: wakes at %v", at, w)
 		}
 	}

@@ -29,12 +29,12 @@ type trial struct {
 }
 
 // trialParts splits items into what one trial bears.
-func (p *Peer) trialParts(items []want.Item) (out [][]want.Item) {
-	b := p.conn.limits.bounds()
+func (s *suspects) trialParts(items []want.Item) (out [][]want.Item) {
+	b := s.live.limits.bounds()
 	for len(items) > 0 {
 		n, values, bytes := 0, 0, 0
 		for ; n < len(items); n++ {
-			r := p.want.Repository(items[n])
+			r := s.want.Repository(items[n])
 			values, bytes = values+len(r.Addresses), bytes+r.AddressBytes+r.DBytes
 			if n > 0 && (values > b.values || bytes > b.bytes) {
 				break
@@ -47,19 +47,18 @@ func (p *Peer) trialParts(items []want.Item) (out [][]want.Item) {
 }
 
 // nextTrial returns the task that tries the next suspects; nil when there is none.
-func (p *Peer) nextTrial() *task {
-	s := &p.suspects
-	if s.trial.task != nil || p.now.Mono < s.after || p.conn.unsettled() || p.demands.auth.Awaited() {
+func (s *suspects) nextTrial() *task {
+	if s.trial.task != nil || s.now.Mono < s.after || s.live.unsettled() || s.live.demands.auth.Awaited() {
 		return nil
 	}
 	if s.accused == nil {
-		set := s.next(p.now.Mono)
+		set := s.next()
 		if set == nil {
 			return nil
 		}
 		s.trial.set = set
 		if s.refused.has(set.items[0]) {
-			s.retrial = p.now.Mono + retrialPace
+			s.retrial = s.now.Mono + retrialPace
 		}
 	}
 	s.trial.task = &task{group: &group{lot: lot{layer: layerTrial}, class: Catchup}}
@@ -67,11 +66,11 @@ func (p *Peer) nextTrial() *task {
 }
 
 // next takes out the set whose turn it is: those that known relays refuse last.
-func (s *suspects) next(now time.Duration) *suspected {
+func (s *suspects) next() *suspected {
 	s.tidy()
 	best := -1
 	for i, x := range s.sets {
-		if at := s.dueAt(x); at <= now && (best < 0 || !x.odd && s.sets[best].odd) {
+		if at := s.dueAt(x); at <= s.now.Mono && (best < 0 || !x.odd && s.sets[best].odd) {
 			best = i
 		}
 	}
@@ -108,33 +107,32 @@ func (s *suspects) tidySet(x *suspected) {
 }
 
 // sendTrial sends the REQ of the trial.
-func (p *Peer) sendTrial(t *task) {
-	s := &p.suspects
+func (s *suspects) sendTrial(t *task) {
 	var filters []nostr.Filter
 	if s.accused != nil {
-		filters = []nostr.Filter{harmless(p.cfg.Self)}
+		filters = []nostr.Filter{harmless(s.cfg.Self)}
 	} else {
-		filters = p.trialFilters(s.trial.set.items)
+		filters = s.trialFilters(s.trial.set.items)
 	}
 	for i := range filters {
 		filters[i].Limit = new(1)
 	}
 	t.filter = filters[0]
-	r := &request{Manner: p.demands.manner(false), sub: p.newSub("t"), kind: asksTrial, task: t, most: requestRoom, begun: p.now.Mono, progress: p.now.Mono}
+	r := &request{Manner: s.live.demands.manner(false), sub: s.newSub("t"), kind: asksTrial, task: t, most: requestRoom, begun: s.now.Mono, progress: s.now.Mono}
 	t.req = r
-	p.conn.requests[r.sub] = r
-	p.conn.paced()
-	p.effect(Request{Sub: r.sub, Class: Catchup, Filters: filters})
+	s.live.requests[r.sub] = r
+	s.live.paced()
+	s.effect(Request{Sub: r.sub, Class: Catchup, Filters: filters})
 }
 
 // trialFilters returns filters with all the values that are asked for items, and
 // with kinds, which some relays demand before they look at anything else.
-func (p *Peer) trialFilters(items []want.Item) []nostr.Filter {
+func (s *suspects) trialFilters(items []want.Item) []nostr.Filter {
 	b := bounds{values: 1 << 20}
 	var addresses, ds []string
 	seen := make(map[string]struct{})
 	for _, it := range items {
-		r := p.want.Repository(it)
+		r := s.want.Repository(it)
 		for _, a := range r.Addresses {
 			if firstTime(seen, a) {
 				addresses = append(addresses, a)
@@ -154,129 +152,121 @@ func harmless(self nostr.PubKey) nostr.Filter {
 }
 
 // endTrial ends the one under way and returns what it was about.
-func (p *Peer) endTrial() *suspected {
-	s := &p.suspects
+func (s *suspects) endTrial() *suspected {
 	if s.trial.task == nil {
 		return nil
 	}
-	p.abandon(s.trial.task)
-	p.conn.leave(s.trial.task)
+	s.rest.abandon(s.trial.task)
+	s.stored.leave(s.trial.task)
 	set := s.trial.set
 	s.trial = trial{}
 	return set
 }
 
 // dropTrial forgets that suspects were tried.
-func (p *Peer) dropTrial() {
-	if set := p.endTrial(); set != nil {
-		p.suspects.sets = append(p.suspects.sets, set)
+func (s *suspects) dropTrial() {
+	if set := s.endTrial(); set != nil {
+		s.sets = append(s.sets, set)
 	}
 }
 
 // trialAnswered takes the answer of the relay, whatever it brought.
-func (p *Peer) trialAnswered() {
-	s := &p.suspects
-	set := p.endTrial()
+func (s *suspects) trialAnswered() {
+	set := s.endTrial()
 	s.silent = 0
 	if set == nil {
 		set, s.accused = s.accused, nil
-		p.convict(set, false)
+		s.convict(set, false)
 		return
 	}
-	p.clear(set)
+	s.clear(set)
 }
 
 // clear has a set asked like others.
-func (p *Peer) clear(set *suspected) {
-	s := &p.suspects
+func (s *suspects) clear(set *suspected) {
 	for _, it := range set.items {
-		p.conn.borne.put(it)
+		s.borne.put(it)
 		s.doubted.drop(it)
 		if !s.items.drop(it) {
 			continue
 		}
 		s.refused.drop(it)
-		p.conn.queue(p.conn.lotOf(it))
+		s.live.queue(s.live.lotOf(it))
 	}
 }
 
 // trialRefused takes a refusal.
-func (p *Peer) trialRefused(r *request, text string) {
-	s := &p.suspects
+func (s *suspects) trialRefused(r *request, text string) {
 	switch why := refusal.Of(text); {
 	case why == refusal.Rate:
-		p.pause()
-		p.dropTrial()
+		s.rest.pause()
+		s.dropTrial()
 	case why.Crowded():
 		if why == refusal.TooMany {
-			p.conn.following.fewer(s.silent)
+			s.live.fewer(s.silent)
 		} else {
-			p.conn.fuller()
+			s.live.fuller()
 		}
-		p.trialInVain()
+		s.trialInVain()
 	case why == refusal.Auth, why == refusal.Restricted:
-		p.trialBarred(why, r)
+		s.trialBarred(why, r)
 	case why == refusal.TooBig && s.trial.set != nil:
-		if set := p.endTrial(); len(set.items) > 1 {
-			p.convict(set, true)
+		if set := s.endTrial(); len(set.items) > 1 {
+			s.convict(set, true)
 		} else {
-			p.clear(set)
+			s.clear(set)
 		}
 	default:
-		p.trialFailed(why == refusal.Value, text)
+		s.trialFailed(why == refusal.Value, text)
 	}
 }
 
 // trialBarred waits for the verdict on an AUTH, or for long where there is no hope of one.
-func (p *Peer) trialBarred(why refusal.Kind, r *request) {
-	s := &p.suspects
-	at, ok := p.demands.wait(why, r.Manner)
-	switch set := p.endTrial(); {
+func (s *suspects) trialBarred(why refusal.Kind, r *request) {
+	at, ok := s.live.demands.wait(why, r.Manner)
+	switch set := s.endTrial(); {
 	case set == nil:
-		p.trialInVain()
+		s.trialInVain()
 	case !ok:
-		set.after = p.now.Mono + refusedRetry
+		set.after = s.now.Mono + refusedRetry
 		s.sets = append(s.sets, set)
 	default:
-		s.after = max(s.after, min(at, p.now.Mono+silence))
+		s.after = max(s.after, min(at, s.now.Mono+silence))
 		s.sets = append(s.sets, set)
 	}
 }
 
 // trialFailed takes the refusal of a trial, or that it was not answered.
-func (p *Peer) trialFailed(sure bool, why string) {
-	s := &p.suspects
-	p.report(Debug, "trial of repositories failed", "cause", why)
-	set := p.endTrial()
-	s.after = p.now.Mono + trialPace
+func (s *suspects) trialFailed(sure bool, why string) {
+	s.report(Debug, "trial of repositories failed", "cause", why)
+	set := s.endTrial()
+	s.after = s.now.Mono + trialPace
 	switch {
 	case set == nil:
-		p.trialInVain()
+		s.trialInVain()
 	case sure:
-		p.convict(set, true)
+		s.convict(set, true)
 	default:
 		s.accused = set
 	}
 }
 
 // trialInVain waits until the relay may answer again.
-func (p *Peer) trialInVain() {
-	s := &p.suspects
-	p.dropTrial()
+func (s *suspects) trialInVain() {
+	s.dropTrial()
 	if s.accused != nil {
 		s.sets, s.accused = append(s.sets, s.accused), nil
 	}
 	s.silent++
-	s.after = p.now.Mono + retryDelay(s.silent)
+	s.after = s.now.Mono + retryDelay(s.silent)
 }
 
 // convict halves a set that the relay refuses, or takes the only item of it for refused.
-func (p *Peer) convict(set *suspected, sure bool) {
-	s := &p.suspects
+func (s *suspects) convict(set *suspected, sure bool) {
 	s.tidySet(set)
 	if set.free {
 		set.free = false
-		p.accuse(set.items)
+		s.accuse(set.items)
 	}
 	if n := len(set.items); n > 1 {
 		a := &suspected{items: slices.Clone(set.items[:n/2]), odd: set.odd, hangs: set.hangs}
@@ -288,7 +278,7 @@ func (p *Peer) convict(set *suspected, sure bool) {
 	}
 	it := set.items[0]
 	set.tries++
-	set.after = p.now.Mono + retryDelay(set.tries)
+	set.after = s.now.Mono + retryDelay(set.tries)
 	if sure {
 		set.after = never
 	}
@@ -297,28 +287,28 @@ func (p *Peer) convict(set *suspected, sure bool) {
 		return
 	}
 	if s.refused.put(it) {
-		p.held.drop(it)
-		p.report(Info, "relay refuses to be asked for a repository", "repository", p.want.Repository(it).Addresses[0])
+		s.held.drop(it)
+		s.report(Info, "relay refuses to be asked for a repository", "repository", s.want.Repository(it).Addresses[0])
 	}
 }
 
-// trialLost takes the end of the connection: what was tried just before ended it.
-func (p *Peer) trialLost() {
-	s := &p.suspects
+// lost takes the end of the connection: what was tried just before ended it.
+func (s *suspects) lost() {
+	s.end()
 	t, set := s.trial.task, s.trial.set
 	if t == nil {
 		s.sure()
 		return
 	}
-	hungUp := t.req != nil && p.now.Mono < t.req.begun+dropAfterOpen
+	hungUp := t.req != nil && s.now.Mono < t.req.begun+dropAfterOpen
 	s.trial = trial{}
 	switch {
 	case set == nil:
 	case hungUp:
 		s.losses++
-		s.after = p.now.Mono + retryDelay(s.losses)
+		s.after = s.now.Mono + retryDelay(s.losses)
 		set.hangs = true
-		p.convict(set, set.tries > 0)
+		s.convict(set, set.tries > 0)
 	default:
 		s.sets = append(s.sets, set)
 	}
@@ -326,16 +316,16 @@ func (p *Peer) trialLost() {
 }
 
 // wake names the time at which the next trial is due.
-func (s *suspects) wake(now time.Duration) time.Duration {
+func (s *suspects) wake() time.Duration {
 	if s.trial.task != nil {
 		return never
 	}
 	if s.accused != nil {
-		return later(s.after, now)
+		return later(s.after, s.now.Mono)
 	}
 	w := never
 	for _, x := range s.sets {
-		w = min(w, later(max(s.after, s.dueAt(x)), now))
+		w = min(w, later(max(s.after, s.dueAt(x)), s.now.Mono))
 	}
 	return w
 }

@@ -9,7 +9,7 @@ const never = time.Duration(1<<63 - 1)
 // false when nothing waits for time. After a Step it is later than that Step.
 func (p *Peer) Wake() (time.Duration, bool) { return p.wakeAt, p.wakeAt < never }
 
-// wake works out the next time at which something is due.
+// wake works out the next time at which something is due: the first that any part names.
 func (p *Peer) wake() time.Duration {
 	w := p.gaps.due()
 	if p.phase == phaseWaiting {
@@ -22,31 +22,7 @@ func (p *Peer) wake() time.Duration {
 	if p.failures.N > 0 {
 		w = min(w, p.conn.opened.Mono+stableAfter)
 	}
-	return min(w, p.demands.wake(), p.conn.wakeLive(p.now.Mono), p.conn.wakeTasks(p.now.Mono), p.wakeReferences(), p.suspects.wake(p.now.Mono), p.whole.wake())
-}
-
-// wakeLive names the time at which live REQs need attention.
-func (c *session) wakeLive(now time.Duration) time.Duration {
-	w := never
-	for _, l := range c.following.live {
-		switch {
-		case !l.open:
-			w = min(w, l.sent.Mono+liveOpenAfter)
-		case len(l.parts) > 0:
-			w = min(w, l.openAt+mergeLinger)
-		}
-	}
-	for _, x := range c.waiting {
-		w = min(w, later(x.after, now))
-	}
-	if len(c.sweeps) > 0 {
-		w = min(w, c.sweeps[0].at)
-	}
-	w = min(w, later(c.mergeAfter, now))
-	if c.rising.look {
-		w = min(w, later(c.rising.after, now))
-	}
-	return w
+	return min(w, p.demands.wake(), p.conn.following.wake(), p.conn.wakeTasks(p.now.Mono), p.wakeReferences(), p.suspects.wake(), p.whole.wake())
 }
 
 // wakeReferences names the time at which layer 4 is due or goes on.

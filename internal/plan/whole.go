@@ -63,7 +63,6 @@ type besideWhole interface {
 	abandon(t *task)                    // ends what a task has open
 	park(t *task)                       // has it asked again in its turn
 	dropGroups(match func(*group) bool) // has stored events asked no more
-	acquit() []want.Item                // ends all suspicion and returns who was under it
 	coverWhole(t *task)                 // counts what a comparison told
 	unlearn()                           // what it told will not be learnt
 }
@@ -137,7 +136,7 @@ func (w *whole) asksAll() bool { return w.req != nil && w.req.open }
 // opened has everything compared when the one live REQ has opened.
 func (w *whole) opened(l *liveReq) {
 	w.since = w.now.Wall.Unix()
-	for _, it := range w.rest.acquit() {
+	for _, it := range w.live.wary.acquit() {
 		l.lots = addLot(l.lots, w.live.lotOf(it))
 	}
 	w.compare(l.lots, Catchup)
