@@ -2,10 +2,8 @@ package store
 
 import (
 	"encoding/binary"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -143,21 +141,5 @@ func TestRepairKeepsTheSlotsOfWhatIsGone(t *testing.T) {
 	older := made(3, 199, nip34.KindRepository, nostr.Tag{"d", "z"})
 	if out, err := b.Judge(older); out != policy.Superseded || err != nil {
 		t.Errorf("%v, %v", out, err)
-	}
-}
-
-// TestBrokenStoresAreKept: each repair keeps the store that it found.
-func TestBrokenStoresAreKept(t *testing.T) {
-	fs, now := vfs.NewMem(), time.Unix(1, 0)
-	var kept []string
-	for _, want := range []string{"", "-2", "-3"} {
-		name, err := brokenName(fs, "data/store", now)
-		if err != nil || !strings.HasSuffix(name, "Z"+want) || slices.Contains(kept, name) {
-			t.Errorf("%q among %q, %v", name, kept, err)
-		}
-		if err := fs.MkdirAll(name, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		kept = append(kept, name)
 	}
 }

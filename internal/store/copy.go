@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
+	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
 )
 
@@ -33,7 +32,7 @@ func (s *Store) Copy(dir string) error {
 		if err == nil {
 			return nil
 		}
-		if try == copyTries || !errors.Is(err, ErrDamaged) || s.Failure() != nil {
+		if try == copyTries || !errors.Is(err, kv.ErrDamaged) || s.Failure() != nil {
 			return fmt.Errorf("copy store: %w", err)
 		}
 	}
@@ -49,29 +48,12 @@ func (s *Store) copyOnce(dir string, head layout.Seq) error {
 		return err
 	}
 	o := s.opt
-	o.Dir, o.FS, o.ReadOnly = dir, unlocked{o.FS}, true
+	o.Dir, o.FS, o.ReadOnly = dir, kv.Unlocked{FS: o.FS}, true
 	c := newStore(o)
-	if err := errors.Join(s.Failure(), c.trimLogs(), c.opens(head), syncParent(s.opt.FS, dir)); err != nil {
+	if err := errors.Join(s.Failure(), kv.TrimLogs(s.opt.FS, dir), c.opens(head), kv.SyncParent(s.opt.FS, dir)); err != nil {
 		return errors.Join(err, s.opt.FS.RemoveAll(dir))
 	}
 	return nil
-}
-
-// trimLogs cuts a log that was copied while it was written: of what came after the copy had begun there may be a later
-// part and not an earlier one.
-func (s *Store) trimLogs() error {
-	return s.damagedLogs(func(path string, w *walFile, at int) error {
-		return errors.Join(writeFile(s.opt.FS, path, w.b[:at]), syncParent(s.opt.FS, path))
-	})
-}
-
-func writeFile(fsys vfs.FS, path string, b []byte) error {
-	f, err := fsys.Create(path, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // opens checks that the copy can be opened and has everything up to there.
@@ -81,7 +63,7 @@ func (s *Store) opens(head layout.Seq) error {
 	}
 	var err error
 	if s.Head() < head {
-		err = fmt.Errorf("%w: it ends at %d of %d", ErrDamaged, s.Head(), head)
+		err = fmt.Errorf("%w: it ends at %d of %d", kv.ErrDamaged, s.Head(), head)
 	}
 	return errors.Join(err, s.Close())
 }
@@ -100,56 +82,26 @@ func CopyClosed(o Options, dir string, beside func() error) (err error) {
 	if err := s.makeDirectory(); err != nil {
 		return err
 	}
-	lock, err := s.lockDirectory()
+	lock, err := kv.LockDirectory(s.opt.FS, s.opt.Dir, s.opt.ReadOnly)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	used, err := s.used()
+	used, err := kv.HasFiles(s.opt.FS, s.opt.Dir)
 	if err != nil {
 		return err
 	}
 	if !used {
 		return ErrNone
 	}
-	if there, err := exists(s.opt.FS, dir); err != nil || there {
+	if there, err := kv.Exists(s.opt.FS, dir); err != nil || there {
 		return errors.Join(err, fmt.Errorf("%s: %w", dir, fs.ErrExist))
 	}
-	if err := s.copyFiles(dir); err != nil {
+	if err := kv.CopyFiles(s.opt.FS, s.opt.Dir, dir); err != nil {
 		return errors.Join(err, s.opt.FS.RemoveAll(dir))
 	}
-	if err := syncParent(s.opt.FS, dir); err != nil || beside == nil {
+	if err := kv.SyncParent(s.opt.FS, dir); err != nil || beside == nil {
 		return err
 	}
 	return beside()
-}
-
-// copyFiles copies every file but the lock.
-func (s *Store) copyFiles(dir string) error {
-	f := vfs.NewSyncingFS(s.opt.FS, vfs.SyncingFileOptions{})
-	names, err := f.List(s.opt.Dir)
-	if err != nil {
-		return err
-	}
-	if err := f.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	for _, name := range names {
-		from, to := f.PathJoin(s.opt.Dir, name), f.PathJoin(dir, name)
-		switch {
-		case name == "LOCK":
-		case isTable(name):
-			err = vfs.LinkOrCopy(f, from, to)
-		default: // the engine writes into these again
-			err = vfs.Copy(f, from, to)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	d, err := f.OpenDir(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

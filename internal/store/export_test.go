@@ -3,11 +3,13 @@ package store
 import (
 	"context"
 	"encoding/binary"
-	"slices"
+	"fmt"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -77,26 +79,15 @@ func SetFormat(s *Store, n uint32) {
 
 // Blocks are the data blocks of a table of the engine: where each begins, and of which of the store's tables its keys are.
 func Blocks(fs vfs.FS, path string) map[int]string {
-	t, err := openTable(fs, path)
-	if err != nil {
-		panic(err)
-	}
-	defer t.r.Close()
-	layout, err := t.r.Layout()
-	if err != nil {
-		panic(err)
-	}
 	blocks := make(map[int]string)
-	for _, b := range layout.Data {
-		versions, err := t.block(b.Handle)
-		if err != nil {
-			panic(err)
+	bad, err := kv.ReadTable(fs, path, func(v kv.Version) error {
+		if b := blocks[int(v.Block)]; !strings.HasSuffix(b, string(v.Key[:1])) {
+			blocks[int(v.Block)] = b + string(v.Key[:1])
 		}
-		var tables []byte
-		for _, v := range versions {
-			tables = append(tables, v.key[0])
-		}
-		blocks[int(b.Offset)] = string(slices.Compact(tables))
+		return nil
+	})
+	if bad > 0 || err != nil {
+		panic(fmt.Sprint(path, bad, err))
 	}
 	return blocks
 }

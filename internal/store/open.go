@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
 )
 
@@ -29,7 +30,7 @@ func (s *Store) open() error {
 	if err := s.makeDirectory(); err != nil {
 		return err
 	}
-	lock, err := s.lockDirectory()
+	lock, err := kv.LockDirectory(s.opt.FS, s.opt.Dir, s.opt.ReadOnly)
 	if err != nil {
 		return err
 	}
@@ -42,8 +43,8 @@ func (s *Store) open() error {
 
 // openLocked opens the store under a lock, which stays the caller's where it fails.
 func (s *Store) openLocked(lock *pebble.Lock) error {
-	s.disk = newGuard(s.opt.FS, s.opt.Dir, func(err error) { s.fail(err) })
-	used, err := s.used()
+	s.disk = kv.NewGuard(s.opt.FS, s.opt.Dir, func(err error) { s.fail(err) })
+	used, err := kv.HasFiles(s.opt.FS, s.opt.Dir)
 	if err != nil {
 		return err
 	}
@@ -80,12 +81,12 @@ func (s *Store) openLocked(lock *pebble.Lock) error {
 
 // engine opens the key-value store.
 func (s *Store) engine(lock *pebble.Lock, readOnly bool) (*pebble.DB, error) {
-	p := s.opt.pebbleOptions(s.disk, lock, &pebbleLogger{s.opt.Logger, func(err error) { s.fail(err) }})
+	p := s.opt.tune(s.disk, lock, func(err error) { s.fail(err) }).Options()
 	p.ReadOnly = readOnly
 	db, err := pebble.Open(s.opt.Dir, p)
 	if err != nil {
-		if err = damaged(err); errors.Is(err, ErrDamaged) {
-			err = fmt.Errorf("%w (by %s)", err, s.manifest())
+		if err = damaged(err); errors.Is(err, kv.ErrDamaged) {
+			err = fmt.Errorf("%w (by %s)", err, kv.Manifest(s.opt.FS, s.opt.Dir))
 		}
 		return nil, errors.Join(err, s.Failure())
 	}

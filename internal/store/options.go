@@ -2,16 +2,13 @@ package store
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/bloom"
-	"github.com/cockroachdb/pebble/v2/sstable/block"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/graspd/graspd/internal/layout"
+	"github.com/graspd/graspd/internal/kv"
 )
 
 // Options say where the store is and what it may use. The zero value of every field but Dir is its default.
@@ -66,80 +63,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// pebbleOptions tunes the key-value store for a small machine: few and small memtables, one compaction at a time, and
-// filters, since most lookups are for what is not there.
-func (o Options) pebbleOptions(fs vfs.FS, lock *pebble.Lock, log *pebbleLogger) *pebble.Options {
-	p := &pebble.Options{
-		FS:                          fs,
-		Lock:                        lock,
-		CacheSize:                   o.CacheBytes,
-		FormatMajorVersion:          pebble.FormatNewest,
-		MemTableSize:                o.TableBytes,
-		MemTableStopWritesThreshold: 4,
-		MaxOpenFiles:                500,
-		Logger:                      log,
-		EventListener:               log.events(),
-	}
-	if o.FS != vfs.Default {
-		// The usual one looks for work ten times a second, which would make up nearly all of a simulated day.
-		p.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
-	}
-	for i := range p.Levels {
-		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
-		p.Levels[i].FilterType = pebble.TableFilter
-		p.Levels[i].BlockSize = 8 << 10
-		p.Levels[i].Compression = func() *block.CompressionProfile { return logCompression }
-	}
-	p.Experimental.SpanPolicyFunc = spans
-	return p
-}
-
-// logCompression is MinLZ at the first of its levels for the data: the second one takes twice as long for 4 % less disk.
-// zstd takes less still, but events are read one by one, and without cgo the engine sets up a decoder for every block.
-var logCompression = func() *block.CompressionProfile {
-	p := *block.MinLZCompression // under its name, which the engine looks up
-	p.DataBlocks.Level = 1       // minlz.LevelFastest
-	p.MinReductionPercent = 5
-	return &p
-}()
-
-// spans keeps the log in tables of its own. Its keys only grow, so these tables overlap nothing, and the merging of the
-// index rows does not write the events again and again. Index rows hardly shrink under the costlier compression, which
-// is left to the log. Tables of before may have another; each block says which.
-func spans(key []byte) (policy pebble.SpanPolicy, end []byte, err error) {
-	switch table := key[0]; {
-	case table < layout.TableLog:
-		return pebble.SpanPolicy{PreferFastCompression: true}, []byte{layout.TableLog}, nil
-	case table == layout.TableLog:
-		return pebble.SpanPolicy{}, []byte{layout.TableLog + 1}, nil
-	}
-	return pebble.SpanPolicy{PreferFastCompression: true}, nil, nil
-}
-
-// pebbleLogger takes what the key-value store has to say. Failures of the disk become the store's failure.
-type pebbleLogger struct {
-	log  *slog.Logger
-	fail func(error)
-}
-
-// Infof is silent: it is about the inner life of the key-value store.
-func (l *pebbleLogger) Infof(string, ...any) {}
-
-// Errorf logs.
-func (l *pebbleLogger) Errorf(format string, args ...any) {
-	l.log.Error("storage", "message", fmt.Sprintf(format, args...))
-}
-
-// Fatalf is called where the key-value store cannot go on. It must not end the process: whoever commits next is told.
-func (l *pebbleLogger) Fatalf(format string, args ...any) {
-	l.fail(fmt.Errorf(format, args...))
-}
-
-func (l *pebbleLogger) events() *pebble.EventListener {
-	return &pebble.EventListener{
-		BackgroundError: func(err error) { l.fail(err) },
-		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			l.fail(fmt.Errorf("%w: %s: %v", ErrDamaged, info.Path, info.Details))
-		},
-	}
+// tune is how the key-value store is opened, on this file system.
+func (o Options) tune(fsys vfs.FS, lock *pebble.Lock, fail func(error)) kv.Tuning {
+	return kv.Tuning{FS: fsys, Lock: lock, CacheBytes: o.CacheBytes, TableBytes: o.TableBytes, Simulated: o.FS != vfs.Default, Logger: o.Logger, Fail: fail}
 }

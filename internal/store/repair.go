@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -39,10 +40,10 @@ func Repair(ctx context.Context, o Options, c CheckOptions) (_ Repaired, err err
 	old := newStore(o)
 	old.opt.ReadOnly = true
 	wrap := func(err error) error { return fmt.Errorf("repair store %s: %w", o.Dir, err) }
-	if err := finishSwap(old.opt.FS, o.Dir); err != nil {
+	if err := kv.FinishSwap(old.opt.FS, o.Dir); err != nil {
 		return Repaired{}, wrap(err)
 	}
-	lock, err := old.lockDirectory()
+	lock, err := kv.LockDirectory(old.opt.FS, o.Dir, true)
 	if err != nil {
 		return Repaired{}, wrap(err)
 	}
@@ -64,7 +65,7 @@ type repair struct {
 }
 
 func (r *repair) run(ctx context.Context, old *Store, lock *pebble.Lock) (err error) {
-	for _, suffix := range []string{suffixBuilding, suffixComplete, suffixSalvage} {
+	for _, suffix := range []string{kv.SuffixBuilding, kv.SuffixComplete, kv.SuffixSalvage} {
 		if err := r.opt.FS.RemoveAll(r.opt.Dir + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -74,10 +75,10 @@ func (r *repair) run(ctx context.Context, old *Store, lock *pebble.Lock) (err er
 		return err
 	}
 	if err := errors.Join(r.build(ctx, from), from.close()); err != nil {
-		return errors.Join(err, r.opt.FS.RemoveAll(r.opt.Dir+suffixBuilding))
+		return errors.Join(err, r.opt.FS.RemoveAll(r.opt.Dir+kv.SuffixBuilding))
 	}
-	if r.report.Old, err = swapIn(r.opt.FS, r.opt.Dir, r.opt.Now()); err != nil {
-		return errors.Join(err, abandonSwap(r.opt.FS, r.opt.Dir))
+	if r.report.Old, err = kv.SwapIn(r.opt.FS, r.opt.Dir, r.opt.Now()); err != nil {
+		return errors.Join(err, kv.AbandonSwap(r.opt.FS, r.opt.Dir))
 	}
 	return nil
 }
@@ -101,7 +102,7 @@ func (r *repair) source(old *Store, lock *pebble.Lock) (source, error) {
 			return nil, err
 		}
 	}
-	if !errors.Is(err, ErrDamaged) {
+	if !errors.Is(err, kv.ErrDamaged) {
 		return nil, err
 	}
 	r.report.Salvaged = err
@@ -133,7 +134,7 @@ func (o opened) close() error {
 // build makes the new store and checks it.
 func (r *repair) build(ctx context.Context, from source) error {
 	o := r.opt
-	o.Dir += suffixBuilding
+	o.Dir += kv.SuffixBuilding
 	o.Rules = ""
 	to, err := Open(o)
 	if err != nil {
@@ -150,7 +151,7 @@ func (r *repair) build(ctx context.Context, from source) error {
 	if err = errors.Join(err, to.Close()); err != nil {
 		return err
 	}
-	return syncParent(o.FS, o.Dir)
+	return kv.SyncParent(o.FS, o.Dir)
 }
 
 // sound checks the new store.

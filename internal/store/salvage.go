@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
 )
 
@@ -24,11 +25,11 @@ type salvaged struct {
 
 // salvage reads every file in the store's directory. problem is told what cannot be read.
 func salvage(o Options, problem func(format string, args ...any)) (_ *salvaged, err error) {
-	dir := o.Dir + suffixSalvage
+	dir := o.Dir + kv.SuffixSalvage
 	if err := o.FS.RemoveAll(dir); err != nil {
 		return nil, err
 	}
-	p := o.pebbleOptions(o.FS, nil, &pebbleLogger{o.Logger, func(error) {}})
+	p := o.tune(o.FS, nil, func(error) {}).Options()
 	p.DisableWAL = true
 	db, err := pebble.Open(dir, p)
 	if err != nil {
@@ -59,27 +60,17 @@ func (s *salvaged) file(path string, problem func(string, ...any)) error {
 	bad, err := 0, error(nil)
 	what := ""
 	switch name := s.fs.PathBase(path); {
-	case isTable(name):
+	case kv.IsTable(name):
 		what = "blocks"
-		bad, err = readTable(s.fs, path, w.take)
-	case isWAL(name):
+		bad, err = kv.ReadTable(s.fs, path, w.take)
+	case kv.IsWAL(name):
 		what = "places"
-		bad, err = readWAL(s.fs, path, w.take)
+		bad, err = kv.ReadWAL(s.fs, path, w.take)
 	}
 	if bad > 0 {
 		problem("%s: %d unreadable %s", path, bad, what)
 	}
 	return errors.Join(err, w.flush())
-}
-
-// readTable reads a whole table; one that cannot even be opened counts as one unreadable block.
-func readTable(fsys vfs.FS, path string, do func(version) error) (bad int, err error) {
-	t, err := openTable(fsys, path)
-	if err != nil {
-		return 1, nil
-	}
-	bad, err = t.each(do)
-	return bad, errors.Join(err, t.r.Close())
 }
 
 // carried are the tables of which a repair takes what is there; all others follow from these.
@@ -91,16 +82,16 @@ type salvageWriter struct {
 	b  *pebble.Batch
 }
 
-func (w *salvageWriter) take(v version) error {
-	if len(v.key) == 0 || bytes.IndexByte([]byte(carried), v.key[0]) < 0 {
+func (w *salvageWriter) take(v kv.Version) error {
+	if len(v.Key) == 0 || bytes.IndexByte([]byte(carried), v.Key[0]) < 0 {
 		return nil
 	}
-	key := binary.BigEndian.AppendUint64(bytes.Clone(v.key), ^v.number)
+	key := binary.BigEndian.AppendUint64(bytes.Clone(v.Key), ^v.Number)
 	value := []byte{1}
-	if v.gone {
+	if v.Gone {
 		value[0] = 0
 	}
-	if err := w.b.Set(key, append(value, v.value...), nil); err != nil || w.b.Len() < 1<<20 {
+	if err := w.b.Set(key, append(value, v.Value...), nil); err != nil || w.b.Len() < 1<<20 {
 		return err
 	}
 	err := w.flush()
@@ -137,9 +128,9 @@ func (s *salvaged) close() error {
 
 // headOf is the newest head that a table tells of, if it does.
 func (s *Store) headOf(name string) (head layout.Seq, ok bool) {
-	_, err := readTable(s.opt.FS, s.opt.FS.PathJoin(s.opt.Dir, name), func(v version) error {
-		if !v.gone && bytes.Equal(v.key, layout.MetaKey(layout.MetaCounters)) {
-			if c, err := layout.ReadCounters(v.value); err == nil {
+	_, err := kv.ReadTable(s.opt.FS, s.opt.FS.PathJoin(s.opt.Dir, name), func(v kv.Version) error {
+		if !v.Gone && bytes.Equal(v.Key, layout.MetaKey(layout.MetaCounters)) {
+			if c, err := layout.ReadCounters(v.Value); err == nil {
 				head, ok = max(head, c.Head), true
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -16,14 +17,12 @@ var (
 	ErrFull = errors.New("storage full") // the floor of free disk is reached; nothing was written
 	// ErrNoInodes is an ErrFull for want of inodes.
 	ErrNoInodes = fmt.Errorf("%w: no inodes are free", ErrFull)
-	ErrInUse    = errors.New("data directory is in use by another process: stop that first")
 	ErrFailed   = errors.New("storage failed") // the disk failed; nothing is written until the next start
 	ErrBusy     = errors.New("a batch is already open")
 	ErrClosed   = errors.New("store is closed")
 
 	ErrNone     = errors.New("there is no store")
 	ErrReadOnly = errors.New("store is open for reading only")
-	ErrDamaged  = errors.New("the data is damaged, \"graspd check --repair\" saves what can be read")
 )
 
 // Store is an open event log with its indexes. Reading is safe from any goroutine; there is one Batch at a time, and
@@ -32,7 +31,7 @@ type Store struct {
 	opt  Options
 	db   *pebble.DB
 	lock *pebble.Lock
-	disk *guard
+	disk *kv.Guard
 
 	sketch *sketch
 
@@ -123,7 +122,7 @@ func (s *Store) fail(err error) error {
 	}
 	failed, open := s.failed, s.cur != nil
 	s.mu.Unlock()
-	s.disk.trip()
+	s.disk.Trip()
 	if first && open {
 		s.opt.Logger.Error("storage failed, nothing is written until the next start", "error", err)
 	}

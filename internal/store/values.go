@@ -1,6 +1,9 @@
 package store
 
-import "github.com/graspd/graspd/internal/layout"
+import (
+	"github.com/graspd/graspd/internal/kv"
+	"github.com/graspd/graspd/internal/layout"
+)
 
 // What the store's methods speak of, as it stands on disk.
 type (
@@ -42,5 +45,9 @@ const (
 	UnusedGate   = layout.UnusedGate
 )
 
-// ErrFormat says that another version wrote the data.
-var ErrFormat = layout.ErrFormat
+// Errors of what lies below the store.
+var (
+	ErrFormat  = layout.ErrFormat // another version wrote the data
+	ErrInUse   = kv.ErrInUse      // another process has the store open
+	ErrDamaged = kv.ErrDamaged    // what is on the disk is not what was written
+)

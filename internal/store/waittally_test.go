@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -50,7 +51,7 @@ func TestWaitsThatCannotBeTallied(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, err = Open(o)
-		if want := name != "nothing"; errors.Is(err, ErrDamaged) != want {
+		if want := name != "nothing"; errors.Is(err, kv.ErrDamaged) != want {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err == nil {

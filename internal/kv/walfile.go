@@ -1,4 +1,4 @@
-package store
+package kv
 
 import (
 	"bytes"
@@ -140,7 +140,7 @@ func (w *walFile) blank(at int) bool {
 }
 
 // eachVersion reads one committed batch.
-func eachVersion(repr []byte, do func(version) error) error {
+func eachVersion(repr []byte, do func(Version) error) error {
 	h, ok := batchrepr.ReadHeader(repr)
 	if !ok {
 		return nil
@@ -152,15 +152,15 @@ func eachVersion(repr []byte, do func(version) error) error {
 			return nil // what the record's checksum covers is whole
 		}
 		if sets, ok := kindOf(kind); ok {
-			if err := do(version{key: key, value: value, number: number, gone: !sets}); err != nil {
+			if err := do(Version{Key: key, Value: value, Number: number, Gone: !sets}); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// readWAL calls do with all that a log file says, and tells how many places of it are damaged.
-func readWAL(fsys vfs.FS, path string, do func(version) error) (bad int, err error) {
+// ReadWAL calls do with all that a log file says, and tells how many places of it are damaged.
+func ReadWAL(fsys vfs.FS, path string, do func(Version) error) (bad int, err error) {
 	w, err := openWAL(fsys, path)
 	if err != nil {
 		return 1, nil

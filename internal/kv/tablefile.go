@@ -1,4 +1,4 @@
-package store
+package kv
 
 import (
 	"context"
@@ -15,12 +15,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// version is what one file of the engine says of a key: a value, or that it is gone. Of several the one with the
+// Version is what one file of the engine says of a key: a value, or that it is gone. Of several the one with the
 // highest number counts.
-type version struct {
-	key, value []byte
-	number     uint64
-	gone       bool
+type Version struct {
+	Key, Value []byte
+	Number     uint64
+	Gone       bool
+	Block      int64 // of a table: where the block begins that it stands in
 }
 
 // tableFile is a table of the engine, read without the engine and block by block, so that a damaged block costs no
@@ -57,7 +58,7 @@ const keysPerBundle = 16
 
 // each calls do with all that the table says, and tells how many of its blocks could not be read. What do is given is
 // valid during the call.
-func (t *tableFile) each(do func(version) error) (bad int, err error) {
+func (t *tableFile) each(do func(Version) error) (bad int, err error) {
 	layout, err := t.r.Layout()
 	if err != nil {
 		return 1, nil // its index is gone, and with it the way to all that it holds
@@ -78,7 +79,7 @@ func (t *tableFile) each(do func(version) error) (bad int, err error) {
 }
 
 // block reads a data block. What its checksum lets through and is wrong all the same may make the engine panic.
-func (t *tableFile) block(at block.Handle) (versions []version, err error) {
+func (t *tableFile) block(at block.Handle) (versions []Version, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("block: %v", r)
@@ -103,9 +104,9 @@ func (t *tableFile) block(at block.Handle) (versions []version, err error) {
 		if !ok || !kv.V.IsInPlaceValue() { // what is kept apart is an older version than the one before it
 			continue
 		}
-		v := version{key: append([]byte(nil), kv.K.UserKey...), number: uint64(kv.K.SeqNum()), gone: !value}
+		v := Version{Key: append([]byte(nil), kv.K.UserKey...), Number: uint64(kv.K.SeqNum()), Gone: !value, Block: int64(at.Offset)}
 		if value {
-			v.value = append([]byte(nil), kv.V.InPlaceValue()...)
+			v.Value = append([]byte(nil), kv.V.InPlaceValue()...)
 		}
 		versions = append(versions, v)
 	}
@@ -121,4 +122,14 @@ func kindOf(k pebble.InternalKeyKind) (value, ok bool) {
 		return false, true
 	}
 	return false, false
+}
+
+// ReadTable reads a whole table; one that cannot even be opened counts as one unreadable block.
+func ReadTable(fsys vfs.FS, path string, do func(Version) error) (bad int, err error) {
+	t, err := openTable(fsys, path)
+	if err != nil {
+		return 1, nil
+	}
+	bad, err = t.each(do)
+	return bad, errors.Join(err, t.r.Close())
 }

@@ -1,4 +1,4 @@
-package store
+package kv
 
 // holes are the places of a log that cannot be read, in order. A crash leaves such places where something was being
 // written, so one is damage only when it is known that it was durable.

@@ -1,4 +1,4 @@
-package store
+package kv
 
 import (
 	"strings"
@@ -7,12 +7,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// guard stands between the key-value store and the disk. Pebble ends the process when its write-ahead log cannot be
+// Guard stands between the key-value store and the disk. Pebble ends the process when its write-ahead log cannot be
 // written, tries for ever where a table cannot, and stalls whoever commits meanwhile. With a guard the first failure is
 // the last thing that reaches the disk, as if the power had been cut then: what was acknowledged is there, and nothing
 // is removed any more. The key-value store goes on in memory, for its readers, and never learns of it; the store tells
 // whoever opens it or writes.
-type guard struct {
+type Guard struct {
 	vfs.FS
 	dir     string      // what is outside is not this store's, and nothing is guarded there
 	memory  *vfs.MemFS  // what is written after the failure
@@ -20,18 +20,19 @@ type guard struct {
 	tripped atomic.Bool
 }
 
-func newGuard(fs vfs.FS, dir string, fail func(error)) *guard {
-	return &guard{FS: fs, dir: dir, memory: vfs.NewMem(), fail: fail}
+// NewGuard guards the files of a directory. fail is told of each failure, on the goroutine that meets it, and trips the guard.
+func NewGuard(fs vfs.FS, dir string, fail func(error)) *Guard {
+	return &Guard{FS: fs, dir: dir, memory: vfs.NewMem(), fail: fail}
 }
 
 // outside reports whether a path is not in the guarded directory: a copy is written there.
-func (g *guard) outside(name string) bool { return name != g.dir && g.FS.PathDir(name) != g.dir }
+func (g *Guard) outside(name string) bool { return name != g.dir && g.FS.PathDir(name) != g.dir }
 
-// trip keeps everything from the disk from now on.
-func (g *guard) trip() { g.tripped.Store(true) }
+// Trip keeps everything from the disk from now on.
+func (g *Guard) Trip() { g.tripped.Store(true) }
 
 // failed notes how an operation ended, and reports whether this one or an earlier one failed.
-func (g *guard) failed(err error) bool {
+func (g *Guard) failed(err error) bool {
 	if err != nil {
 		g.fail(err) // which trips
 	}
@@ -39,7 +40,7 @@ func (g *guard) failed(err error) bool {
 }
 
 // Create implements vfs.FS.
-func (g *guard) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+func (g *Guard) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if g.outside(name) {
 		return g.FS.Create(name, c)
 	}
@@ -51,7 +52,7 @@ func (g *guard) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 }
 
 // ReuseForWrite implements vfs.FS.
-func (g *guard) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+func (g *Guard) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if g.failed(nil) {
 		return g.inMemory(name, c)
 	}
@@ -60,7 +61,7 @@ func (g *guard) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.Fi
 }
 
 // opened guards a file that was opened for writing, or takes one in memory for one that could not be.
-func (g *guard) opened(f vfs.File, err error, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+func (g *Guard) opened(f vfs.File, err error, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err == nil {
 		return &guardedFile{File: f, g: g, name: name, category: c, log: isLog(g.FS.PathBase(name))}, nil
 	}
@@ -74,7 +75,7 @@ func isLog(base string) bool {
 	return strings.HasSuffix(base, ".log") || strings.HasPrefix(base, "MANIFEST")
 }
 
-func (g *guard) inMemory(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+func (g *Guard) inMemory(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := g.memory.MkdirAll(g.memory.PathDir(name), 0o700); err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func (g *guard) inMemory(name string, c vfs.DiskWriteCategory) (vfs.File, error)
 }
 
 // Open implements vfs.FS.
-func (g *guard) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+func (g *Guard) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	if g.failed(nil) {
 		if f, err := g.memory.Open(name, opts...); err == nil {
 			return f, nil
@@ -92,7 +93,7 @@ func (g *guard) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 }
 
 // Stat implements vfs.FS.
-func (g *guard) Stat(name string) (vfs.FileInfo, error) {
+func (g *Guard) Stat(name string) (vfs.FileInfo, error) {
 	if g.failed(nil) {
 		if info, err := g.memory.Stat(name); err == nil {
 			return info, nil
@@ -102,7 +103,7 @@ func (g *guard) Stat(name string) (vfs.FileInfo, error) {
 }
 
 // Remove implements vfs.FS. A restart needs what is on the disk.
-func (g *guard) Remove(name string) error {
+func (g *Guard) Remove(name string) error {
 	if g.failed(nil) && !g.outside(name) {
 		_ = g.memory.Remove(name) // it may be on the disk
 		return nil
@@ -111,7 +112,7 @@ func (g *guard) Remove(name string) error {
 }
 
 // Rename implements vfs.FS.
-func (g *guard) Rename(old, name string) error {
+func (g *Guard) Rename(old, name string) error {
 	if g.outside(name) {
 		return g.FS.Rename(old, name)
 	}
@@ -127,7 +128,7 @@ func (g *guard) Rename(old, name string) error {
 }
 
 // OpenDir implements vfs.FS. Directories are opened to be synced.
-func (g *guard) OpenDir(name string) (vfs.File, error) {
+func (g *Guard) OpenDir(name string) (vfs.File, error) {
 	f, err := g.FS.OpenDir(name)
 	if g.outside(name) {
 		return f, err
@@ -140,4 +141,4 @@ func (g *guard) OpenDir(name string) (vfs.File, error) {
 }
 
 // Unwrap implements vfs.FS.
-func (g *guard) Unwrap() vfs.FS { return g.FS }
+func (g *Guard) Unwrap() vfs.FS { return g.FS }

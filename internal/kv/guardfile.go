@@ -1,4 +1,4 @@
-package store
+package kv
 
 import (
 	"io"
@@ -10,7 +10,7 @@ import (
 // table, which will be read, is taken into memory as far as it got and goes on there.
 type guardedFile struct {
 	vfs.File // the one on disk, then the one in memory
-	g        *guard
+	g        *Guard
 	name     string
 	category vfs.DiskWriteCategory
 	log      bool

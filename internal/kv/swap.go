@@ -1,4 +1,4 @@
-package store
+package kv
 
 import (
 	"errors"
@@ -14,23 +14,23 @@ import (
 // the old one moves away, kept until the operator removes it; then the new one takes its place. Where a crash came
 // before this last step, finishSwap takes it.
 const (
-	suffixBuilding = ".repair"   // may be left by a crash; the next repair removes it
-	suffixComplete = ".repaired" // whole, checked and durable
-	suffixSalvage  = ".salvage"  // what a repair gathers from a store that the engine cannot read
+	SuffixBuilding = ".repair"   // may be left by a crash; the next repair removes it
+	SuffixComplete = ".repaired" // whole, checked and durable
+	SuffixSalvage  = ".salvage"  // what a repair gathers from a store that the engine cannot read
 	suffixBroken   = ".broken-"  // and the time
 )
 
-// swapIn puts the complete new store in the place of dir and says where the old one is.
-func swapIn(fsys vfs.FS, dir string, now time.Time) (old string, err error) {
+// SwapIn puts the complete new store in the place of dir and says where the old one is.
+func SwapIn(fsys vfs.FS, dir string, now time.Time) (old string, err error) {
 	old, err = brokenName(fsys, dir, now)
 	if err != nil {
 		return "", err
 	}
-	for _, step := range [][2]string{{dir + suffixBuilding, dir + suffixComplete}, {dir, old}, {dir + suffixComplete, dir}} {
+	for _, step := range [][2]string{{dir + SuffixBuilding, dir + SuffixComplete}, {dir, old}, {dir + SuffixComplete, dir}} {
 		if err := fsys.Rename(step[0], step[1]); err != nil {
 			return "", fmt.Errorf("put the repaired store in its place: %w", err)
 		}
-		if err := syncParent(fsys, dir); err != nil {
+		if err := SyncParent(fsys, dir); err != nil {
 			return "", fmt.Errorf("put the repaired store in its place: %w", err)
 		}
 	}
@@ -42,7 +42,7 @@ func brokenName(fsys vfs.FS, dir string, now time.Time) (string, error) {
 	base := dir + suffixBroken + now.UTC().Format("20060102T150405Z")
 	name := base
 	for i := 2; ; i++ {
-		there, err := exists(fsys, name)
+		there, err := Exists(fsys, name)
 		if err != nil || !there {
 			return name, err
 		}
@@ -50,30 +50,30 @@ func brokenName(fsys vfs.FS, dir string, now time.Time) (string, error) {
 	}
 }
 
-// finishSwap takes the last step of a repair that was interrupted before it.
-func finishSwap(fsys vfs.FS, dir string) error {
-	there, err := exists(fsys, dir)
+// FinishSwap takes the last step of a repair that was interrupted before it.
+func FinishSwap(fsys vfs.FS, dir string) error {
+	there, err := Exists(fsys, dir)
 	if err != nil || there {
 		return err
 	}
-	complete, err := exists(fsys, dir+suffixComplete)
+	complete, err := Exists(fsys, dir+SuffixComplete)
 	if err != nil || !complete {
 		return err
 	}
-	if err := fsys.Rename(dir+suffixComplete, dir); err != nil {
+	if err := fsys.Rename(dir+SuffixComplete, dir); err != nil {
 		return fmt.Errorf("finish a repair: %w", err)
 	}
-	return syncParent(fsys, dir)
+	return SyncParent(fsys, dir)
 }
 
-// abandonSwap removes the new store of a swap that failed, unless the old one has moved away already: then the new one
+// AbandonSwap removes the new store of a swap that failed, unless the old one has moved away already: then the new one
 // is what finishSwap puts into its place.
-func abandonSwap(fsys vfs.FS, dir string) error {
-	there, err := exists(fsys, dir)
+func AbandonSwap(fsys vfs.FS, dir string) error {
+	there, err := Exists(fsys, dir)
 	if err != nil || !there {
 		return err
 	}
-	for _, suffix := range []string{suffixBuilding, suffixComplete} {
+	for _, suffix := range []string{SuffixBuilding, SuffixComplete} {
 		if err := fsys.RemoveAll(dir + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -81,7 +81,8 @@ func abandonSwap(fsys vfs.FS, dir string) error {
 	return nil
 }
 
-func syncParent(fsys vfs.FS, path string) error {
+// SyncParent makes durable what the directory around a path says.
+func SyncParent(fsys vfs.FS, path string) error {
 	d, err := fsys.OpenDir(fsys.PathDir(path))
 	if err != nil {
 		return err
@@ -89,7 +90,8 @@ func syncParent(fsys vfs.FS, path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-func exists(fsys vfs.FS, path string) (bool, error) {
+// Exists reports whether there is something under a path.
+func Exists(fsys vfs.FS, path string) (bool, error) {
 	_, err := fsys.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

@@ -1,4 +1,4 @@
-package store
+package kv
 
 import (
 	"bytes"
@@ -277,7 +277,7 @@ func FuzzLogWalk(f *testing.F) {
 			t.Errorf("%q, the engine reads %q", got, want)
 		}
 		for _, r := range got {
-			_ = eachVersion(r, func(version) error { return nil })
+			_ = eachVersion(r, func(Version) error { return nil })
 		}
 	})
 }
@@ -311,14 +311,13 @@ func TestDamagedLogsAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := newStore(Options{Dir: "data", FS: fs})
-	if err := s.lookAtLogs(); !errors.Is(err, ErrDamaged) || err.Error() != ErrDamaged.Error()+": data/000007.log: it cannot be read at byte 0" {
+	if err := CheckLogs(fs, "data"); !errors.Is(err, ErrDamaged) || err.Error() != ErrDamaged.Error()+": data/000007.log: it cannot be read at byte 0" {
 		t.Errorf("%v", err)
 	}
-	if err := s.trimLogs(); err != nil {
+	if err := TrimLogs(fs, "data"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.lookAtLogs(); err != nil {
+	if err := CheckLogs(fs, "data"); err != nil {
 		t.Errorf("after it was cut: %v", err)
 	}
 }
@@ -333,8 +332,8 @@ func TestThePartsOfACommitAreNumbered(t *testing.T) {
 	repr := bytes.Clone(b.Repr())
 	batchrepr.SetSeqNum(repr, 7)
 	var got []string
-	err = eachVersion(repr, func(v version) error {
-		got = append(got, fmt.Sprintf("%s=%s %d %v", v.key, v.value, v.number, v.gone))
+	err = eachVersion(repr, func(v Version) error {
+		got = append(got, fmt.Sprintf("%s=%s %d %v", v.Key, v.Value, v.Number, v.Gone))
 		return nil
 	})
 	if want := []string{"k=1 7 false", "k= 8 true", "k=2 9 false"}; err != nil || !slices.Equal(got, want) {

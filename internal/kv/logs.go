@@ -1,0 +1,55 @@
+package kv
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// TrimLogs cuts the logs of a copy that were copied while they were written: of what came after the copy had begun there may be a later
+// part and not an earlier one.
+func TrimLogs(fsys vfs.FS, dir string) error {
+	return damagedLogs(fsys, dir, func(path string, w *walFile, at int) error {
+		return errors.Join(writeFile(fsys, path, w.b[:at]), SyncParent(fsys, path))
+	})
+}
+
+// CheckLogs looks for places in the engine's logs that were durable and cannot be read.
+func CheckLogs(fsys vfs.FS, dir string) error {
+	return damagedLogs(fsys, dir, func(path string, _ *walFile, at int) error {
+		return fmt.Errorf("%w: %s: it cannot be read at byte %d", ErrDamaged, path, at)
+	})
+}
+
+// damagedLogs calls do for each of the engine's logs with a place that was durable and cannot be read, the first in it.
+func damagedLogs(fsys vfs.FS, dir string, do func(path string, w *walFile, at int) error) error {
+	names, err := fsys.List(dir)
+	if err != nil {
+		return err
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return !IsWAL(n) })
+	newest := slices.MaxFunc(append(names, ".log"), byNumber)
+	for _, name := range names {
+		path := fsys.PathJoin(dir, name)
+		w, err := openWAL(fsys, path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		w.newest = name == newest
+		damaged, err := w.each(func([]byte) error { return nil })
+		if err == nil && len(damaged) > 0 {
+			err = do(path, w, damaged[0])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byNumber compares the names of logs, which are numbers of six digits or more.
+func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
