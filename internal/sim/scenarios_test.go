@@ -135,7 +135,7 @@ func TestMergeOnAdd(t *testing.T) {
 			issue := s.issue(s.proj)
 			s.say("%s appears", s.names[issue.ID.String()])
 			s.relay.Add(issue)
-			wait(5*time.Second + 100*time.Millisecond)
+			wait(600 * time.Millisecond)
 			comment := s.comment(issue)
 			s.say("%s appears", s.names[comment.ID.String()])
 			s.relay.Add(comment)
