@@ -29,6 +29,7 @@ func TestProfilesAndListsOfParticipants(t *testing.T) {
 		{"relays, of one whose profile is left", on, event("dave", nostr.KindMetadata), nostr.KindRelayList, policy.Unrelated},
 		{"relays, of one whose servers are left", on, event("dave", nip34.KindGraspList), nostr.KindRelayList, policy.Unrelated},
 		{"servers, of one whose relays are left", on, event("dave", nostr.KindRelayList), nip34.KindGraspList, policy.Unrelated},
+		{"relays, of one who has reported somebody", on, event("dave", nostr.KindReport, tag("p", key("alice").String())), nostr.KindRelayList, policy.Unrelated},
 		{"relays of a stranger", on, event("erin", nip34.KindIssue, tag("a", repo("alice"))), nostr.KindRelayList, policy.Unrelated},
 		{"follows", on, issue, nostr.KindFollows, policy.Unrelated},
 	} {

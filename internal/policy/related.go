@@ -36,10 +36,11 @@ func (r Rules) fromParticipants(k nostr.Kind) bool {
 }
 
 // Partakes reports whether an event of this kind makes its author one of those who take part here. Profiles and lists do not, as they
-// are taken from participants alone, and no more when what these took part in has gone; nor do deletions.
+// are taken from participants alone, and no more when what these took part in has gone; nor do deletions, nor reports, which are for
+// the operator.
 func Partakes(k nostr.Kind) bool {
 	switch k {
-	case nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish, nostr.KindRelayList, nip34.KindGraspList:
+	case nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish, nostr.KindReport, nostr.KindRelayList, nip34.KindGraspList:
 		return false
 	}
 	return true
