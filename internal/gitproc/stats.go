@@ -4,24 +4,20 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/graspd/graspd/internal/durations"
 )
 
 // Stats are figures of one kind of processes since the start.
 type Stats struct {
-	Running, Queued int           // at the time
-	Refused         uint64        // for too many that waited
-	Ended           uint64        // in all
-	Failed          uint64        // of them, by themselves, by a limit or by something else that killed them
-	ByLimit         uint64        // of those
-	CPU             time.Duration // of all
-	MaxMemory       int64         // bytes: the most that one process had
-	Waits           [len(Waits) + 1]uint64
-	Waited          time.Duration // by all that got a slot
-}
-
-// Waits are the upper bounds of the classes in which Stats counts how long those waited that got a slot; the last class has none.
-var Waits = [...]time.Duration{
-	time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond, time.Second, 5 * time.Second, 15 * time.Second, time.Minute,
+	Running, Queued int              // at the time
+	Refused         uint64           // for too many that waited
+	Ended           uint64           // in all
+	Failed          uint64           // of them, by themselves, by a limit or by something else that killed them
+	ByLimit         uint64           // of those
+	CPU             time.Duration    // of all
+	MaxMemory       int64            // bytes: the most that one process had
+	Waited          durations.Counts // for a slot, of those that got one
 }
 
 // Stats returns the figures of a kind.
@@ -53,14 +49,9 @@ func (p *pool) ended() Stats {
 
 // waited notes how long somebody waited for their slot.
 func (p *pool) waited(d time.Duration) {
-	class := 0
-	for class < len(Waits) && d > Waits[class] {
-		class++
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stats.Waits[class]++
-	p.stats.Waited += d
+	p.stats.Waited.Add(d)
 }
 
 // count notes a process that has ended.

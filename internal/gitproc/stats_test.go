@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/durations"
 	"github.com/graspd/graspd/internal/gitproc"
 )
 
@@ -34,16 +35,16 @@ func TestHowLongSlotsAreWaitedFor(t *testing.T) {
 	<-ended
 	st := g.Stats(gitproc.Maintenance)
 	n, late := uint64(0), uint64(0)
-	for class, k := range st.Waits {
+	for class, k := range st.Waited.Classes {
 		if n += k; class > 1 { // above 10 ms
 			late += k
 		}
 	}
-	if n != 2 || late < 1 || st.Waited < least {
-		t.Errorf("%d waited, %d of them long, %s in all", n, late, st.Waited)
+	if n != 2 || late < 1 || st.Waited.Sum < least {
+		t.Errorf("%d waited, %d of them long, %s in all", n, late, st.Waited.Sum)
 	}
-	if st := g.Stats(gitproc.Upload); st.Waited != 0 {
-		t.Errorf("others: %s", st.Waited)
+	if st := g.Stats(gitproc.Upload); st.Waited != (durations.Counts{}) {
+		t.Errorf("others: %+v", st.Waited)
 	}
 }
 

@@ -29,11 +29,6 @@ type push struct {
 	held     bool      // its quarantine waits for events from now on
 }
 
-// reason is why a push failed, for whoever pushed.
-type reason string
-
-func (r reason) Error() string { return string(r) }
-
 // Push does all of a push but HTTP. When it returns, what was released is durable and served, and the files are as the refs.
 func (h *Host) Push(ctx context.Context, c githttp.PushCall) githttp.PushResult {
 	p := &push{h: h, call: c, refs: refs.Push{
@@ -66,7 +61,7 @@ func (p *push) do(ctx context.Context) (refs.Verdict, error) {
 		return refs.Verdict{}, err
 	}
 	if !p.opened.Known {
-		return refs.Verdict{}, reason("the repository is gone: publish its announcement again")
+		return refs.Verdict{}, reason{Gone, "the repository is gone: publish its announcement again"}
 	}
 	p.refs.Upload, p.extended = p.opened.Upload, p.h.cfg.Now()
 	if !p.opened.Changes() {
@@ -95,7 +90,7 @@ func (p *push) closed(t *ingest.Turn) error {
 	for i, s := range elsewhere[:min(len(elsewhere), toldElsewhere)] {
 		text += map[bool]string{true: ": push to ", false: " or "}[i == 0] + string(s)
 	}
-	return reason(text)
+	return reason{Archived, text}
 }
 
 func (p *push) turn(ctx context.Context, work func(*ingest.Turn) error) error {
@@ -105,7 +100,7 @@ func (p *push) turn(ctx context.Context, work func(*ingest.Turn) error) error {
 // carry brings what the push was allowed.
 func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 	if len(p.opened.Uploads) > 0 && (p.opened.State != nil || len(p.opened.PullRequests) > 0) {
-		return v, reason("push commits for events that are still to come on their own, as nobody has signed for them yet")
+		return v, reason{Mixed, "push commits for events that are still to come on their own, as nobody has signed for them yet"}
 	}
 	if err := p.h.room(ctx, p.opened.Repository); err != nil {
 		return v, err
@@ -137,7 +132,7 @@ func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 			return v, err
 		}
 		if len(p.opened.Uploads) > 1 {
-			return v, reason("an event came while you pushed: push again")
+			return v, reason{Mixed, "an event came while you pushed: push again"}
 		}
 	}
 	return p.land(ctx, q, proof)
@@ -171,7 +166,7 @@ func tooMuch(c refs.Cause) error {
 	if c == refs.None {
 		return nil
 	}
-	return reason(c.Room())
+	return reason{PendingFull, c.Room()}
 }
 
 func (p *push) proving() gitrepo.Proving {
@@ -257,7 +252,7 @@ func (h *Host) arrive(ctx context.Context, a ledger.Arrival, q gitrepo.Quarantin
 		return t.Serve(arrived.Release)
 	})
 	if err == nil && !arrived.Known {
-		err = reason("the repository went while you pushed: publish its announcement again")
+		err = reason{Gone, "the repository went while you pushed: publish its announcement again"}
 	}
 	if err != nil {
 		undo()
@@ -301,7 +296,7 @@ func (h *Host) explain(err error) string {
 	var missing *gitrepo.MissingError
 	switch {
 	case errors.As(err, &r):
-		return string(r)
+		return r.text
 	case errors.As(err, &pack):
 		return pack.Error()
 	case errors.As(err, &missing):

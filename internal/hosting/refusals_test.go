@@ -263,12 +263,13 @@ func TestGitPrintsWhatIsTooMuch(t *testing.T) {
 	for _, c := range []struct {
 		limits hosting.Limits
 		want   string
+		counts hosting.Failure
 	}{
-		{hosting.Limits{Push: 20_000}, "the pack is larger than the 20000 bytes that one push may have"},
-		{hosting.Limits{Objects: 2}, "the pack has 3 objects, and one push may have 2"},
-		{hosting.Limits{Repository: 20_000}, "the repository would have %d KiB, and may have 20 KiB here"},
-		{hosting.Limits{Author: 20_000}, "its owner's repositories would have %d KiB, and may have 20 KiB here"},
-		{hosting.Limits{Total: 20_000}, "this server has as much git data as it may: push to another one, or tell its operator"},
+		{hosting.Limits{Push: 20_000}, "the pack is larger than the 20000 bytes that one push may have", hosting.LargePack},
+		{hosting.Limits{Objects: 2}, "the pack has 3 objects, and one push may have 2", hosting.LargePack},
+		{hosting.Limits{Repository: 20_000}, "the repository would have %d KiB, and may have 20 KiB here", hosting.RepositoryFull},
+		{hosting.Limits{Author: 20_000}, "its owner's repositories would have %d KiB, and may have 20 KiB here", hosting.OwnerFull},
+		{hosting.Limits{Total: 20_000}, "this server has as much git data as it may: push to another one, or tell its operator", hosting.ServerFull},
 	} {
 		w := newWorld(t, c.limits)
 		repo, r := w.announce(1, "tool", now), w.newRepo()
@@ -277,6 +278,9 @@ func TestGitPrintsWhatIsTooMuch(t *testing.T) {
 		before, after, _ := strings.Cut(c.want, "%d")
 		if err == nil || !strings.Contains(out, "remote unpack failed: "+before) || !strings.Contains(out, after+")") {
 			t.Errorf("%+v: %v\n%s", c.limits, err, out)
+		}
+		if got := w.host.Stats().Failures; got != failures(c.counts) {
+			t.Errorf("%+v counts as %v", c.limits, got)
 		}
 	}
 	w := newWorld(t, hosting.Limits{})
@@ -287,6 +291,9 @@ func TestGitPrintsWhatIsTooMuch(t *testing.T) {
 	shallow := &repo{w, filepath.Join(t.TempDir(), "shallow")}
 	r.must("clone", "-q", "--depth", "1", "file://"+r.dir, shallow.dir)
 	shallow.fails("is the clone that it comes from shallow?", "push", w.cloneURL(announced), "main")
+	if got := w.host.Stats().Failures; got != failures(hosting.BadPack) {
+		t.Errorf("%v", got)
+	}
 	for _, c := range []struct{ url, want string }{
 		{w.service.CloneURL(key(9), "tool"), "remote: 404 there is no such repository here: its announcement (kind 30617) has to be published first"},
 		{strings.Replace(w.cloneURL(announced), "npub1", "npub1b", 1), "remote: 400 "},
@@ -309,4 +316,7 @@ func TestGitPrintsHowLongToWait(t *testing.T) {
 	r.fails("(the last pack from your address was more work than one may be here: try again in ", push...)
 	push[1] = "http.extraHeader=X-Forwarded-For: 198.51.100.8"
 	r.prints([]string{rejected("main", "main", why)}, push...)
+	if got := w.host.Stats().Failures; got != failures(hosting.CostlyPack, hosting.CostlyPack) {
+		t.Errorf("%v", got)
+	}
 }

@@ -11,12 +11,12 @@ const Causes = int(refs.PendingAll) + 1
 
 // Stats are figures since the Host was made, but for those of now.
 type Stats struct {
-	Pushing  int64          // pushes under way now
-	Pushed   uint64         // pushes of which something was done, or nothing was to be done
-	Failed   uint64         // pushes that were allowed and did not come to their end
-	Refused  [Causes]uint64 // refs that pushes were refused, by refs.Cause
-	Followed uint64         // repositories that followed another one
-	Combined uint64         // how often the packs of a repository were combined
+	Pushing  int64            // pushes under way now
+	Pushed   uint64           // pushes of which something was done, or nothing was to be done
+	Refused  [Causes]uint64   // refs that pushes were refused, by refs.Cause
+	Failures [Failures]uint64 // pushes of which nothing came, by Failure
+	Followed uint64           // repositories that followed another one
+	Combined uint64           // how often the packs of a repository were combined
 
 	Uploads     int   // that wait for their events now
 	UploadBytes int64 // of those, on disk
@@ -25,7 +25,7 @@ type Stats struct {
 type counters struct {
 	pushing  atomic.Int64
 	done     atomic.Uint64
-	failed   atomic.Uint64
+	failures [Failures]atomic.Uint64
 	refused  [Causes]atomic.Uint64
 	followed atomic.Uint64
 	combined atomic.Uint64
@@ -34,7 +34,7 @@ type counters struct {
 func (c *counters) pushed(v refs.Verdict, err error) {
 	switch {
 	case err != nil:
-		c.failed.Add(1)
+		c.failures[failureOf(err)].Add(1)
 	case !v.Refused():
 		c.done.Add(1)
 	}
@@ -49,12 +49,15 @@ func (c *counters) pushed(v refs.Verdict, err error) {
 func (h *Host) Stats() Stats {
 	c := &h.counts
 	s := Stats{
-		Pushing: c.pushing.Load(), Pushed: c.done.Load(), Failed: c.failed.Load(), Followed: c.followed.Load(),
+		Pushing: c.pushing.Load(), Pushed: c.done.Load(), Followed: c.followed.Load(),
 		Combined: c.combined.Load(),
 	}
 	s.Uploads, s.UploadBytes = h.uploads.size()
 	for i := range c.refused {
 		s.Refused[i] = c.refused[i].Load()
+	}
+	for i := range c.failures {
+		s.Failures[i] = c.failures[i].Load()
 	}
 	return s
 }

@@ -97,7 +97,7 @@ func (h *Host) room(ctx context.Context, r ledger.Repository) error {
 }
 
 func (h *Host) noMore() reason {
-	return reason(fmt.Sprintf("the owner has %d repositories with data here, and may have no more: use another server for this one", h.limits().Repositories))
+	return reason{OwnerFull, fmt.Sprintf("the owner has %d repositories with data here, and may have no more: use another server for this one", h.limits().Repositories)}
 }
 
 // take counts what comes to an owner's repositories at the moment at which it comes, or says why it may not: many pushes at once
@@ -128,10 +128,10 @@ func (h *Host) take(owner nostr.PubKey, begins bool, bytes int64) (undo func(), 
 }
 
 func (l Limits) tooMuch(bytes int64) reason {
-	return reason(fmt.Sprintf("its owner's repositories would have %s, and may have %s here", size(bytes), size(l.Author)))
+	return reason{OwnerFull, fmt.Sprintf("its owner's repositories would have %s, and may have %s here", size(bytes), size(l.Author))}
 }
 
-const errTotal = reason("this server has as much git data as it may: push to another one, or tell its operator")
+var errTotal = reason{ServerFull, "this server has as much git data as it may: push to another one, or tell its operator"}
 
 // fits reports why a repository may not grow by so many bytes.
 func (h *Host) fits(ctx context.Context, r ledger.Repository, more int64) error {
@@ -176,7 +176,7 @@ func (h *Host) within(r ledger.Repository, more int64) error {
 	case err != nil:
 		return err
 	case r.Bytes+more > l.Repository:
-		return reason(fmt.Sprintf("the repository would have %s, and may have %s here", size(r.Bytes+more), size(l.Repository)))
+		return reason{RepositoryFull, fmt.Sprintf("the repository would have %s, and may have %s here", size(r.Bytes+more), size(l.Repository))}
 	case theirs.bytes+more > l.Author:
 		return l.tooMuch(theirs.bytes + more)
 	case l.Total > 0 && all.bytes+more > l.Total:

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/graspd/graspd/internal/githttp"
 	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/gitsync"
@@ -98,6 +96,11 @@ func ofPushes(c *collector) []figure[repositories] {
 				}
 			}
 		}),
+		counters(c, "graspd_git_failed_pushes_total", "Pushes of which nothing came as a whole, by cause: bad_pack, large_pack, costly_pack (work for git), incomplete_pack, repository_full, owner_full, server_full, pending_full (what waits for its events), mixed (such commits beside others), archived, gone, busy, left (by the client, or at a stop) or fault (of this server).", []string{"cause"}, func(r repositories, to series) {
+			for f, n := range r.host.Failures {
+				to.tell(float64(n), hosting.Failure(f).String())
+			}
+		}),
 		histograms(c, "graspd_git_push_seconds", "How long pushes took, by what became of them as above: from their commands, which ask for something, to the verdict, with the wait for a turn and for the pack.", []string{"outcome"}, func(r repositories, to series) {
 			for _, o := range []githttp.Outcome{githttp.PushTaken, githttp.PushRefused, githttp.PushBroken, githttp.PushBusy, githttp.PushTooSoon, githttp.PushLeft} {
 				to.durations(r.web.Pushed[o], o.String())
@@ -167,15 +170,11 @@ func ofProcesses(c *collector) []figure[repositories] {
 			tell(float64(s.ByLimit), "limit")
 		})),
 		counters(c, "graspd_git_processes_cpu_seconds_total", "Processor time of those that have ended.", kind, one(func(s gitproc.Stats) float64 { return s.CPU.Seconds() })),
-		figure[repositories]{c.add("histogram", prometheus.UntypedValue, "graspd_git_process_wait_seconds", "How long work waited for a slot, of what got one.", kind), func(r repositories, to series) {
-			bounds := make([]float64, len(gitproc.Waits))
-			for i, d := range gitproc.Waits {
-				bounds[i] = d.Seconds()
-			}
+		histograms(c, "graspd_git_process_wait_seconds", "How long work waited for a slot, of what got one.", kind, func(r repositories, to series) {
 			for k, s := range r.processes {
-				to.classes(bounds, s.Waits[:], s.Waited.Seconds(), k.String())
+				to.durations(s.Waited, k.String())
 			}
-		}},
+		}),
 		gauges(c, "graspd_git_process_most_bytes", "The most memory that one process had.", kind, one(func(s gitproc.Stats) float64 { return float64(s.MaxMemory) })),
 	}
 }

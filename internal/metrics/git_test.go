@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/durations"
 	"github.com/graspd/graspd/internal/githttp"
 	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/gitsync"
@@ -36,6 +37,7 @@ func hosted() Config {
 	s := c.Store.(fakeStore)
 	s.Waiting, s.WaitingBytes = 23, 24
 	h := hosting.Stats{Pushing: 1, Followed: 2, Combined: 35, Uploads: 3, UploadBytes: 4}
+	h.Failures[hosting.CostlyPack], h.Failures[hosting.Left] = 41, 42
 	h.Refused[refs.None], h.Refused[refs.NoState], h.Refused[refs.PendingAll] = 99, 5, 6
 	w := githttp.Stats{
 		Requests: []githttp.RequestCount{{Service: gitwire.UploadPack, Version: 2, Answer: githttp.FromLog, Count: 7}, {Service: gitwire.ReceivePack, Answer: githttp.Refused, Count: 8}},
@@ -53,7 +55,7 @@ func hosted() Config {
 			return gitproc.Stats{}
 		}
 		return gitproc.Stats{Running: 31, Queued: 32, Refused: 33, Ended: 100, Failed: 10, ByLimit: 4, CPU: 1500 * time.Millisecond, MaxMemory: 34,
-			Waits: [len(gitproc.Waits) + 1]uint64{3, 0, 2}, Waited: 1250 * time.Millisecond}
+			Waited: durations.Counts{Classes: [len(durations.Bounds) + 1]uint64{1, 2, 0, 2}, Sum: 1250 * time.Millisecond}}
 	}}
 	return c
 }
@@ -80,6 +82,7 @@ func TestTheFiguresOfHosting(t *testing.T) {
 		`graspd_git_push_seconds_count{outcome="busy"} 0`,
 		`graspd_git_pack_seconds_bucket{answer="upload",le="900"} 0`, `graspd_git_pack_seconds_bucket{answer="upload",le="+Inf"} 1`, `graspd_git_pack_seconds_count{answer="pack"} 0`,
 		`graspd_git_fetch_seconds_bucket{answer="cache",le="0.05"} 1`, `graspd_git_fetch_seconds_sum{answer="cache"} 0.02`, `graspd_git_fetch_seconds_count{answer="flight"} 0`,
+		`graspd_git_failed_pushes_total{cause="costly_pack"} 41`, `graspd_git_failed_pushes_total{cause="left"} 42`, `graspd_git_failed_pushes_total{cause="fault"} 0`,
 		`graspd_git_process_wait_seconds_sum{kind="upload"} 1.25`, `graspd_git_process_wait_seconds_count{kind="upload"} 5`,
 	} {
 		if !strings.Contains(got, "\n"+line+"\n") {

@@ -1,0 +1,76 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/store"
+)
+
+// Failure is why nothing came of a push as a whole, for counting. What is refused ref by ref has a refs.Cause.
+type Failure uint8
+
+// The failures.
+const (
+	Fault          Failure = iota // of this server
+	BadPack                       // the pack is damaged, or has objects that are not taken
+	LargePack                     // it has more than one push may have
+	CostlyPack                    // it is more work for git than is given, or than there is a place for
+	IncompletePack                // not all is there that it leads to
+	RepositoryFull                // the repository would have more than it may
+	OwnerFull                     // its owner's repositories
+	ServerFull                    // all together, or the disk has no room
+	PendingFull                   // what waits for its events
+	Mixed                         // commits for events that are still to come, beside others or as these came
+	Archived                      // nobody pushes to what is only archived
+	Gone                          // the repository went, or its announcement
+	Busy                          // too much else
+	Left                          // by who pushed, or the server is shutting down
+	failures
+)
+
+// Failures is the size of Stats.Failures.
+const Failures = int(failures)
+
+// String is the failure as a word for metrics.
+func (f Failure) String() string {
+	return [...]string{"fault", "bad_pack", "large_pack", "costly_pack", "incomplete_pack", "repository_full", "owner_full", "server_full",
+		"pending_full", "mixed", "archived", "gone", "busy", "left"}[f]
+}
+
+// reason is why a push failed, for whoever pushed.
+type reason struct {
+	why  Failure
+	text string
+}
+
+func (r reason) Error() string { return r.text }
+
+// failureOf is what an error of a push counts as.
+func failureOf(err error) Failure {
+	var r reason
+	var pack *gitrepo.PackError
+	var missing *gitrepo.MissingError
+	switch {
+	case errors.As(err, &r):
+		return r.why
+	case gitrepo.Costly(err):
+		return CostlyPack
+	case errors.As(err, &pack) && pack.ByLimit:
+		return LargePack
+	case errors.As(err, &pack):
+		return BadPack
+	case errors.As(err, &missing):
+		return IncompletePack
+	case errors.Is(err, gitproc.ErrBusy):
+		return Busy
+	case errors.Is(err, store.ErrFull), errors.Is(err, gitrepo.ErrFull):
+		return ServerFull
+	case errors.Is(err, ingest.ErrStopped), errors.Is(err, context.Canceled):
+		return Left
+	}
+	return Fault
+}
