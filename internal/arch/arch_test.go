@@ -34,6 +34,7 @@ var layers = map[string]int{
 	"internal/gather":     0,
 	"internal/refusal":    0,
 	"internal/lately":     0,
+	"internal/lru":        0,
 	"internal/negentropy": 0,
 	"internal/pktline":    1,
 	"internal/gitwire":    2,

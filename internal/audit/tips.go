@@ -26,10 +26,7 @@ func (c Config) unshown(ctx context.Context, v *store.View, r ledger.Repository)
 	if ok, err := v.HasAddress(r.Of.String()); err != nil || !ok || r.Dir.IsZero() {
 		return nil, err
 	}
-	has := make(map[nostr.ID]bool, len(r.Refs.PullRequests))
-	for _, x := range r.Refs.PullRequests {
-		has[x.ID] = true
-	}
+	has := shown(r)
 	var all []refs.PullRequest
 	take := func(p refs.PullRequest) {
 		if !has[p.ID] && !p.Tip.IsZero() && p.Names(r.Of) {
@@ -57,6 +54,15 @@ func (c Config) unshown(ctx context.Context, v *store.View, r ledger.Repository)
 		return nil, fmt.Errorf("pull requests of %s: %w", r.Of, err)
 	}
 	return c.here(r, all), nil
+}
+
+// shown are the pull requests that have a ref in a row.
+func shown(r ledger.Repository) map[nostr.ID]bool {
+	has := make(map[nostr.ID]bool, len(r.Refs.PullRequests))
+	for _, x := range r.Refs.PullRequests {
+		has[x.ID] = true
+	}
+	return has
 }
 
 // here are those whose tips a directory has. An index that cannot be read is found by who looks at the files.
@@ -101,10 +107,7 @@ func eachPull(ctx context.Context, v *store.View, tag byte, values []string, do 
 
 // shows is a row with refs of such pull requests, and how many it has got: none where there is no room for them.
 func shows(r ledger.Repository, some []refs.PullRequest) (ledger.Repository, int64) {
-	before := make(map[nostr.ID]bool, len(r.Refs.PullRequests))
-	for _, x := range r.Refs.PullRequests {
-		before[x.ID] = true
-	}
+	before := shown(r)
 	next := r.Refs.Tips(r.Of, some)
 	n := int64(0)
 	for _, x := range next.PullRequests {

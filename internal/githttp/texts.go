@@ -1,8 +1,9 @@
 package githttp
 
 import (
-	"container/list"
 	"sync"
+
+	"github.com/graspd/graspd/internal/lru"
 )
 
 // textKey names an answer that follows from a repository's refs.
@@ -14,50 +15,32 @@ type textKey struct {
 
 // texts are answers that were made and may be asked for again, those that were wanted last within a bound.
 type texts struct {
-	most int
+	largest int // bytes of one that is kept
 
-	mu    sync.Mutex // guards what follows
-	byKey map[textKey]*list.Element
-	order list.List // of *text, the one that was wanted last in front
-	bytes int
+	mu   sync.Mutex // guards what follows
+	kept *lru.Cache[textKey, []byte]
 }
 
-type text struct {
-	key  textKey
-	body []byte
+func newTexts(most int) *texts {
+	return &texts{largest: most / 8, kept: lru.New[textKey, []byte](most)}
 }
-
-func newTexts(most int) *texts { return &texts{most: most, byKey: map[textKey]*list.Element{}} }
 
 // size is what a text takes.
-func (t *text) size() int { return len(t.body) + len(t.key.asked) + len(t.key.dir) + 200 }
+func (k *textKey) size(body []byte) int { return len(body) + len(k.asked) + len(k.dir) + 200 }
 
 func (s *texts) get(k textKey) ([]byte, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.byKey[k]
-	if e == nil {
-		return nil, false
-	}
-	s.order.MoveToFront(e)
-	return e.Value.(*text).body, true
+	return s.kept.Get(k)
 }
 
 // put keeps a text, unless it is larger than an eighth of all. Nobody may change it from then on.
 func (s *texts) put(k textKey, body []byte) {
-	t := &text{k, body}
-	if t.size() > s.most/8 {
+	size := k.size(body)
+	if size > s.largest {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.byKey[k] != nil { // somebody else made the same
-		return
-	}
-	s.byKey[k] = s.order.PushFront(t)
-	for s.bytes += t.size(); s.bytes > s.most; {
-		last := s.order.Remove(s.order.Back()).(*text)
-		delete(s.byKey, last.key)
-		s.bytes -= last.size()
-	}
+	s.kept.Put(k, body, size)
 }

@@ -52,14 +52,13 @@ func (x *inspection) ask(command string, id gitwire.ObjectID, suffix string, e e
 }
 
 // round ends the questions that were asked up to now. Then goes on when they are answered; where it asks nothing it is over.
-func (x *inspection) round(then func() error) error {
+func (x *inspection) round(then func() error) {
 	if len(x.expected) == 0 {
 		x.questions.end()
-		return nil
+		return
 	}
 	x.next = then
 	x.questions.write(func(b []byte) []byte { return append(b, "flush\n"...) })
-	return nil
 }
 
 // Write implements io.Writer: it takes what git prints.

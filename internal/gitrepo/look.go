@@ -94,7 +94,7 @@ func (x *looking) start() {
 			return nil
 		})
 	}
-	_ = x.round(x.readAll)
+	x.round(x.readAll)
 }
 
 func (x *looking) readAll() error {
@@ -109,7 +109,8 @@ func (x *looking) readAll() error {
 			return nil
 		})
 	}
-	return x.round(x.measure)
+	x.round(x.measure)
+	return nil
 }
 
 func (x *looking) choose(o object) error {
@@ -136,11 +137,12 @@ func (x *looking) choose(o object) error {
 
 func (x *looking) measure() error {
 	if x.found.Name == "" {
-		return x.round(nil)
+		x.round(nil)
+		return nil
 	}
 	var file object
 	x.info(x.file, "", func(o object) error { file = o; return nil })
-	return x.round(func() error {
+	x.round(func() error {
 		switch {
 		case file.kind != "blob":
 			return fmt.Errorf("the file %s is not there", x.file)
@@ -149,8 +151,10 @@ func (x *looking) measure() error {
 		default:
 			x.read(x.file, "", func(o object) error { x.found.Text = bytes.Clone(o.contents); return nil })
 		}
-		return x.round(func() error { return x.round(nil) })
+		x.round(func() error { x.round(nil); return nil })
+		return nil
 	})
+	return nil
 }
 
 // committed is the time in the line of a commit that says who committed it.

@@ -2,7 +2,6 @@ package hosting
 
 import (
 	"bytes"
-	"container/list"
 	"sync"
 
 	"github.com/graspd/graspd/internal/githttp"
@@ -10,6 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/lru"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/refs"
 	"github.com/graspd/graspd/internal/store"
@@ -20,52 +20,27 @@ const shownKept = 200_000
 
 // shown keeps what repositories show, the last asked for first.
 type shown struct {
-	mu    sync.Mutex
-	by    map[nip34.Address]*list.Element // of entry
-	order list.List
-	refs  int
+	mu   sync.Mutex
+	kept *lru.Cache[nip34.Address, githttp.Repository]
 }
 
-type entry struct {
-	of nip34.Address
-	githttp.Repository
-}
-
-func (s *shown) init() { s.by = map[nip34.Address]*list.Element{} }
+func (s *shown) init() { s.kept = lru.New[nip34.Address, githttp.Repository](shownKept) }
 
 // get is what is kept of a repository with that generation and directory.
 func (s *shown) get(of nip34.Address, generation uint64, dir string) (githttp.Repository, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.by[of]
-	if e == nil {
+	r, ok := s.kept.Get(of)
+	if !ok || r.Generation != generation || r.Dir != dir {
 		return githttp.Repository{}, false
 	}
-	r := e.Value.(*entry).Repository
-	if r.Generation != generation || r.Dir != dir {
-		return githttp.Repository{}, false
-	}
-	s.order.MoveToFront(e)
 	return r, true
 }
 
 func (s *shown) put(of nip34.Address, r githttp.Repository) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.by[of]; e != nil {
-		s.drop(e)
-	}
-	s.by[of] = s.order.PushFront(&entry{of, r})
-	s.refs += cost(r)
-	for s.refs > shownKept && s.order.Len() > 1 {
-		s.drop(s.order.Back())
-	}
-}
-
-func (s *shown) drop(e *list.Element) {
-	x := s.order.Remove(e).(*entry)
-	delete(s.by, x.of)
-	s.refs -= cost(x.Repository)
+	s.kept.Put(of, r, cost(r))
 }
 
 func cost(r githttp.Repository) int {

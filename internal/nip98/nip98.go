@@ -62,7 +62,7 @@ func Check(header string, q Request, now time.Time) (*nostr.Event, error) {
 		return nil, ErrKind
 	case !q.May(e.PubKey):
 		return nil, ErrKey
-	case now.Sub(time.Unix(e.CreatedAt, 0)).Abs() > Age:
+	case !timely(e, now):
 		return nil, ErrTime
 	case !slices.ContainsFunc(q.URLs, is):
 		return nil, ErrOther
@@ -87,7 +87,7 @@ func CheckStanding(header string, names func(url string) bool, now time.Time) (*
 	if e.Kind != Kind {
 		return nil, ErrKind
 	}
-	if off := now.Sub(time.Unix(e.CreatedAt, 0)); off > Age || off < -Age {
+	if !timely(e, now) {
 		return nil, ErrTime
 	}
 	if _, payload := e.Tags.First("payload"); payload || tagOf(e, "method") != standing || !names(tagOf(e, "u")) {
@@ -102,6 +102,11 @@ func CheckStanding(header string, names func(url string) bool, now time.Time) (*
 // SignStanding is the value of the Authorization header of requests at and below a URL, in the form of GRASP-08.
 func SignStanding(url string, now time.Time, sign func(*nostr.Event) error) (string, error) {
 	return header(&nostr.Event{Kind: Kind, CreatedAt: now.Unix(), Tags: nostr.Tags{{"u", url}, {"method", standing}}}, sign)
+}
+
+// timely reports whether an event is about as old as now.
+func timely(e *nostr.Event, now time.Time) bool {
+	return now.Sub(time.Unix(e.CreatedAt, 0)).Abs() <= Age
 }
 
 // standing is the method that a credential of GRASP-08 names, whatever is asked with it.

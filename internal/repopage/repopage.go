@@ -75,7 +75,7 @@ func New(c Config) *Pages {
 		c.Now = time.Now
 	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
-	return &Pages{Config: c, places: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+	return &Pages{Config: c, looks: newLooks(), places: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
 // Route is what the front is given.
