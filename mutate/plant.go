@@ -27,7 +27,7 @@ func (f fault) packages() []string {
 		return append([]string{own}, slices.DeleteFunc(slices.Clone(engine), func(p string) bool { return p == own })...)
 	case "internal/layout", "internal/kv": // by those who write and read by it
 		return []string{own, "./internal/store"}
-	case "internal/health", "internal/slots", "internal/refusal", "internal/gather", "internal/demands": // by those that they are parts of
+	case "internal/health", "internal/slots", "internal/refusal", "internal/gather", "internal/demands", "internal/coverage": // by those that they are parts of
 		return append([]string{own}, engine...)
 	case "internal/ledger": // by what joins it and the disk
 		return []string{own, "./internal/hosting"}

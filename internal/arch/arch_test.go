@@ -56,6 +56,7 @@ var layers = map[string]int{
 	"internal/layout":     5,
 	"internal/want":       5,
 	"internal/moderate":   5,
+	"internal/coverage":   6,
 	"internal/plan":       8,
 	"internal/gitplan":    6,
 	"internal/logs":       9,

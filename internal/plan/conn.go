@@ -14,7 +14,6 @@ type session struct {
 	wire
 	echo       echo
 	references referencing
-	asking     string        // Sub of an Attribute that is not answered
 	caughtBy   time.Duration // layer 4 waits no longer than that for the catch-up
 	frames     frames
 	outsider   bool // as Connected has it
@@ -65,7 +64,7 @@ func (p *Peer) connected(in Connected) {
 		p.forgive()
 		p.unconfirm()
 		p.mark, p.hasMark = p.now, true
-		p.coverage.begin()
+		p.coverage.Begin()
 	}
 	p.visit()
 	if p.resyncAt == 0 || !quick {
@@ -151,6 +150,7 @@ func (p *Peer) fail(what, reason string) {
 	p.cutShort()
 	p.tour.end()
 	p.conn = nil
+	p.coverage.Drop()
 	p.suspects.lost()
 	p.phase = phaseWaiting
 	wait := p.asked.failed(&p.failures, p.cfg.terms(), p.now)
@@ -187,11 +187,7 @@ func (p *Peer) mayCompare() bool {
 func (p *Peer) compares() bool { return p.neg == negWorks }
 
 // unlearn leaves what a comparison told uncounted, if that is not known yet.
-func (p *Peer) unlearn() {
-	if p.conn.asking != "" {
-		p.coverage.keepLast()
-	}
-}
+func (p *Peer) unlearn() { p.coverage.Unanswered() }
 
 func (p *Peer) eachSwept(visit func(*group)) { p.conn.catchup.eachSwept(visit) }
 func (p *Peer) openREQs() int                { return p.conn.catchup.openREQs() }

@@ -42,8 +42,7 @@ func (p *Peer) setWant(w *want.Want) {
 	if old != nil && p.conn != nil {
 		p.conn.rouse(old)
 	}
-	p.coverage.keep(w)
-	p.recount()
+	p.coverage.Want(w)
 }
 
 // reconsider asks for everything again, since what was refused before may be taken now. That it was not taken live is no gap.
@@ -94,6 +93,5 @@ func (p *Peer) leave() {
 	p.suspects.forget()
 	p.hasMark = false
 	p.tour, p.round = tour{}, mailbox.Round{}
-	p.coverage.last, p.coverage.next, p.coverage.whole, p.coverage.filling = nil, nil, nil, false
-	p.covers = totals{}
+	p.coverage.Leave()
 }

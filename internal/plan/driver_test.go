@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
@@ -315,7 +316,7 @@ func (d *driver) attribute(e plan.Attribute) plan.Attributed {
 	in := plan.Attributed{Sub: e.Sub}
 	for _, x := range d.own(nostr.Filter{}) {
 		if slices.Contains(e.IDs, x.ID) {
-			in.Names = append(in.Names, plan.NamesOf(x))
+			in.Names = append(in.Names, coverage.NamesOf(x))
 		}
 	}
 	return in

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
@@ -21,13 +22,11 @@ func (p *Peer) checkSizes() error {
 		{"proven items", p.proven.n, p.wanted.n},
 		{"pages of the proven", len(p.proven.pages), p.proven.n},
 		{"owners of a dead relay", len(p.owners), mostOwners},
-		{"last gaps", len(p.lastGaps), mostGaps},
+		{"last gaps", len(p.gaps.last), mostGaps},
 		{"withheld", len(p.withheld), mostWithheld},
 		{"withheld of the whole", len(p.whole.hidden), mostWithheld},
 	}
-	for _, m := range []map[uint32]shares{p.coverage.last, p.coverage.next, p.coverage.whole} {
-		bounds = append(bounds, bound{"repositories with a share", len(m), 3*repos + mostFormer})
-	}
+	bounds = append(bounds, bound{"shares of repositories", p.Shares(), 3 * (3*repos + coverage.MostFormer)})
 	if p.conn != nil {
 		bounds = append(bounds, p.conn.bounds(p)...)
 	}
@@ -122,15 +121,13 @@ func (t *task) bounds(p *Peer) (all []bound) {
 
 // Shares counts the repositories of which it is known what the relay has.
 func (p *Peer) Shares() int {
-	return len(p.coverage.last) + len(p.coverage.next) + len(p.coverage.whole)
+	return len(slices.Collect(p.coverage.Kept()))
 }
 
 // Covered counts those of one owner that are wanted.
 func (p *Peer) Covered(owner nostr.PubKey) (n int) {
 	for _, r := range p.want.Repos {
-		_, last := p.coverage.last[r.Ord]
-		_, next := p.coverage.next[r.Ord]
-		if r.Owner == owner && (last || next) {
+		if r.Owner == owner && slices.Contains(slices.Collect(p.coverage.Kept()), r.Ord) {
 			n++
 		}
 	}

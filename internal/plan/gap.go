@@ -15,37 +15,38 @@ import (
 // gapMargin is kept from both ends, in seconds: events take time to arrive.
 const gapMargin = 60
 
-// gapped counts and reports a gap if e, which request r brought first, is one.
-func (p *Peer) gapped(r *request, e *nostr.Event) {
-	c := p.conn
+// noteGap counts and reports a gap if e, which request r brought first, is one.
+func (p *Peer) noteGap(r *request, e *nostr.Event) {
 	if r.task == nil || r.task.group.swept || e == nil || e.CreatedAt > p.now.Wall.Unix()-gapMargin {
 		return
 	}
-	if r.task.group.whole {
-		if from, is := p.whole.gapFrom(); is && e.CreatedAt >= from+gapMargin {
-			p.gap(r.task.group.class, e)
-		}
+	g := r.task.group
+	if from, is := p.whole.gapFrom(); g.whole && !(is && e.CreatedAt >= from+gapMargin) || !g.whole && !p.conn.missed(g.items, e) {
 		return
 	}
-	for _, it := range r.task.group.items {
-		if p.follows(it, e) && e.CreatedAt >= c.followed.since(it)+gapMargin {
-			p.gap(r.task.group.class, e)
-			return
-		}
+	p.counted.Gaps++
+	p.whole.gap()
+	if level, tell := p.gaps.note(p.now, g.class, e); tell {
+		p.report(level, "gap: an event that the live subscription did not bring",
+			"event", e.ID.String(), "kind", e.Kind, "created", time.Unix(e.CreatedAt, 0).UTC(), "found_by", g.class.String())
 	}
 }
 
-// follows says whether the live REQ of an item asks for e.
-func (p *Peer) follows(it want.Item, e *nostr.Event) bool {
-	if e.CreatedAt < p.conn.followed.all+gapMargin {
+// missed says whether the live REQ of one of the items should have brought e, and did not.
+func (f *following) missed(items []want.Item, e *nostr.Event) bool {
+	if e.CreatedAt < f.followed.all+gapMargin {
 		return false // as most are, which need no closer look
 	}
-	filters := filtersOf(p.want, p.want.Layer(it), []want.Item{it}, true, bounds{values: denseValues})
-	return slices.ContainsFunc(filters, func(f nostr.Filter) bool { return p.demands.kinds.Mode().With(f).Matches(e) })
+	return slices.ContainsFunc(items, func(it want.Item) bool {
+		filters := filtersOf(f.want, f.want.Layer(it), []want.Item{it}, true, bounds{values: denseValues})
+		asks := slices.ContainsFunc(filters, func(x nostr.Filter) bool { return f.demands.kinds.Mode().With(x).Matches(e) })
+		return asks && e.CreatedAt >= f.followed.since(it)+gapMargin
+	})
 }
 
-// gapLog bounds what the log says of gaps.
-type gapLog struct {
+// gaps are those of one relay: the newest, and what the log says of them within an hour.
+type gaps struct {
+	last  []Gap         // the newest last
 	begun time.Duration // of the hour
 	lines int
 	rest  int   // not told one by one
@@ -64,54 +65,44 @@ type Gap struct {
 // mostGaps is how many gaps of one relay are kept for the operator to see.
 const mostGaps = 10
 
-// noteGap keeps the newest gaps.
-func (p *Peer) noteGap(class Class, e *nostr.Event) {
-	if len(p.lastGaps) == mostGaps {
-		p.lastGaps = slices.Delete(p.lastGaps, 0, 1)
-	}
-	p.lastGaps = append(p.lastGaps, Gap{p.now.Wall, class, e.ID, e.Kind, time.Unix(e.CreatedAt, 0)})
-}
-
 // gapLines is how many gaps are told one by one within an hour.
 const gapLines = 10
 
-func (p *Peer) gap(class Class, e *nostr.Event) {
-	p.counted.Gaps++
-	p.noteGap(class, e)
-	p.whole.gap()
-	level := Warn
+// note takes one. It returns how much weight it has, and whether it is told now and not summed up when the hour is over.
+func (g *gaps) note(now Now, class Class, e *nostr.Event) (level Level, tell bool) {
+	if len(g.last) == mostGaps {
+		g.last = slices.Delete(g.last, 0, 1)
+	}
+	g.last = append(g.last, Gap{now.Wall, class, e.ID, e.Kind, time.Unix(e.CreatedAt, 0)})
+	level = Warn
 	if class == Daily {
 		level = Error
 	}
-	g := &p.gaps
 	if g.lines == 0 {
-		*g = gapLog{begun: p.now.Mono}
+		g.begun = now.Mono
 	}
 	if g.lines++; g.lines > gapLines {
 		g.rest++
 		g.worst = max(g.worst, level)
-		return
+		return level, false
 	}
-	p.report(level, "gap: an event that the live subscription did not bring",
-		"event", e.ID.String(), "kind", e.Kind, "created", time.Unix(e.CreatedAt, 0).UTC(), "found_by", class.String())
+	return level, true
 }
 
 // due returns when the hour is over; never when none has begun.
-func (g *gapLog) due() time.Duration {
+func (g *gaps) due() time.Duration {
 	if g.lines == 0 {
 		return never
 	}
 	return g.begun + time.Hour
 }
 
-// tendGaps ends the hour with the sum of what was not told.
-func (p *Peer) tendGaps() {
-	g := &p.gaps
-	if p.now.Mono < g.due() {
-		return
+// end ends the hour if it is over. It returns how many were not told within it, and the most weight that one of them had.
+func (g *gaps) end(now time.Duration) (rest int, worst Level) {
+	if now < g.due() {
+		return 0, 0
 	}
-	if g.rest > 0 {
-		p.report(g.worst, "more gaps within the hour", "count", g.rest)
-	}
-	*g = gapLog{}
+	rest, worst = g.rest, g.worst
+	*g = gaps{last: g.last}
+	return rest, worst
 }

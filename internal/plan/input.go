@@ -86,7 +86,7 @@ type (
 	// Attributed answers an Attribute.
 	Attributed struct {
 		Sub    string
-		Names  [][]string // of each event that is here: NamesOf
+		Names  [][]string // of each event that is here: coverage.NamesOf
 		Failed bool       // the store could not be read
 	}
 	// Frame brings an EOSE, CLOSED, NOTICE, NEG-MSG, NEG-ERR, NEG-CLOSE or AUTH message.

@@ -26,7 +26,7 @@ type Part struct {
 func (x Part) Complete() bool { return x.Confirmed == 1+x.Roots }
 
 // Details tells what Status does not.
-func (p *Peer) Details() Details { return Details{p.Parts(), slices.Clone(p.lastGaps)} }
+func (p *Peer) Details() Details { return Details{p.Parts(), slices.Clone(p.gaps.last)} }
 
 // Parts describes every repository that is wanted of the relay.
 func (p *Peer) Parts() []Part {
@@ -45,8 +45,8 @@ func (p *Peer) Parts() []Part {
 			}
 		})
 		if p.reconciles() {
-			s := p.coverage.last[r.Ord].sum()
-			x.Held, x.Lacks = s.held, s.lacks
+			s := p.coverage.Of(r.Ord)
+			x.Held, x.Lacks = s.Held, s.Lacks
 		}
 		out = append(out, x)
 	}

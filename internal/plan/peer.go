@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/nostr"
@@ -103,13 +104,11 @@ type Peer struct {
 	negLogged bool
 	negDrops  bool // it hung up when it was asked to reconcile
 	uptime    health.Uptime
-	gaps      gapLog
-	lastGaps  []Gap // the newest last
-	needed    int   // how many ids one reconciliation may wait for
+	gaps      gaps
+	needed    int // how many ids one reconciliation may wait for
 	lastAlive time.Time
 	complete  time.Duration // when everything wanted was last confirmed; before that, when it was first wanted
-	coverage  coverage
-	covers    totals // of coverage, over what is wanted
+	coverage  coverage.Book
 	withheld  withheld
 	suspects  suspects
 }
@@ -209,7 +208,7 @@ func (p *Peer) traffic(in Input) bool {
 	case Surveyed:
 		p.surveyed(in)
 	case Attributed:
-		p.attributed(in)
+		p.coverage.Attributed(in.Sub, p.want, p.wanted.has, in.Names, in.Failed)
 	case Frame:
 		p.alive()
 		p.frame(in.Message)
@@ -256,7 +255,9 @@ func (p *Peer) frame(m nostr.RelayMessage) {
 //     go through what waits once more.
 //   - Coverage and the end of a visit go by how everything stands in the end.
 func (p *Peer) tend() {
-	p.tendGaps()
+	if rest, worst := p.gaps.end(p.now.Mono); rest > 0 {
+		p.report(worst, "more gaps within the hour", "count", rest)
+	}
 	if p.phase == phaseIdle && p.want != nil && !p.ourself {
 		p.phase = phaseWaiting
 	}

@@ -74,7 +74,7 @@ func (p *Peer) reconcile(t *task) {
 			p.counted.Undelivered += uint64(len(n.missing))
 			p.withheld.note(n.missing, n.round == 2, p.now.Mono)
 		}
-		t.tally.complete = !n.cut
+		t.tally.Complete = !n.cut
 		p.taskDone(t)
 	}
 }

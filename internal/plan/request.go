@@ -119,7 +119,7 @@ func (p *Peer) decided(in Decided) bool {
 	r.failed = r.failed || in.Failed
 	if in.New {
 		p.count(r)
-		p.gapped(r, in.Event)
+		p.noteGap(r, in.Event)
 	}
 	if r.live != nil {
 		if r.live.keeper != nil {

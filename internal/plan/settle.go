@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -51,7 +52,7 @@ func (p *Peer) settled(r *request) {
 // forgetFound has a task begin again.
 func (p *Peer) forgetFound(t *task) {
 	p.forgetSettling(t)
-	t.pager, t.neg, t.tally = nil, nil, tally{}
+	t.pager, t.neg, t.tally = nil, nil, coverage.Tally{}
 	p.conn.letGo(p.now.Mono)
 }
 

@@ -17,7 +17,10 @@ func (p *Peer) Status() status.Relay {
 		Failures: p.failures.N, Counters: p.counted, Negentropy: p.neg.String(), Uptime: p.uptime.Ratio(),
 		LastAlive: status.Moment{Time: p.lastAlive},
 	}
-	s.Coverage, s.Lacks = p.covered()
+	if share, lacking := p.coverage.Total(); p.reconciles() && share.Held > 0 {
+		s.Coverage = new(1 - float64(share.Lacks)/float64(share.Held))
+		s.Lacks = &status.Lacks{Events: share.Lacks, Repositories: lacking}
+	}
 	if p.failures.N > 0 || p.slowedBy > 0 {
 		s.Cause = status.Text(p.cause)
 	}

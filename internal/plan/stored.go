@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/fifo"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/want"
@@ -43,7 +44,7 @@ type task struct {
 	doubted bool // it was asked whether the relay answers filters without kinds
 	req     *request
 	pager   *pager
-	tally   tally
+	tally   coverage.Tally
 	neg     *reconciliation
 	differ  int        // events of one side only, in the windows that were compared
 	held    int        // events here, likewise
@@ -288,7 +289,10 @@ func (p *Peer) taskDone(t *task) {
 	if g.whole {
 		p.whole.done(t)
 	}
-	p.cover(g)
+	if told := g.told(p.confirmed.has); told != nil {
+		asked := setOf(slices.Values(g.items))
+		p.coverage.Add(p.want, g.layer, asked.has, told)
+	}
 	g.over = true
 	c.groups = slices.DeleteFunc(c.groups, func(x *group) bool { return x == g })
 	for _, it := range g.items {
@@ -310,8 +314,7 @@ func (p *Peer) taskDone(t *task) {
 // Swept items are tried live again.
 func (p *Peer) recatch(class Class) {
 	c := p.conn
-	p.coverage.begin()
-	c.asking = ""
+	p.coverage.Begin()
 	p.unconfirm()
 	c.cancelMerge()
 	c.closeUnanswered()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
@@ -554,7 +555,7 @@ func (w *world) survey(e plan.Survey) plan.Surveyed {
 func (w *world) attribute(e plan.Attribute) plan.Attributed {
 	in := plan.Attributed{Sub: e.Sub, Failed: w.relay.chance(w.relay.storeFails)}
 	for _, id := range e.IDs {
-		in.Names = append(in.Names, plan.NamesOf(w.store[id]))
+		in.Names = append(in.Names, coverage.NamesOf(w.store[id]))
 	}
 	return in
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/store"
 )
@@ -77,7 +78,7 @@ func (p *peer) attribute(ctx context.Context, e plan.Attribute) plan.Attributed 
 				return err
 			}
 			if ok { // it may have been deleted since
-				out.Names = append(out.Names, plan.NamesOf(ev))
+				out.Names = append(out.Names, coverage.NamesOf(ev))
 			}
 		}
 		return nil

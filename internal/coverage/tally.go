@@ -1,0 +1,85 @@
+package coverage
+
+import (
+	"encoding/binary"
+	"iter"
+	"slices"
+
+	"github.com/graspd/graspd/internal/negentropy"
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// Window is one range of times that a reconciliation has compared.
+type Window struct {
+	Set    *negentropy.Set       // what is here
+	Values []int16               // per item of Set: the place of its value in the filter's only list, 0 without a list; -1 = it does not count
+	Lacks  map[[32]byte]struct{} // ids of Set that the relay lacks
+}
+
+// Told says whether it is known of each event whether it counts.
+func (w Window) Told() bool { return len(w.Values) == w.Set.Len() }
+
+// Tally is what the comparison of one filter told. Zero is nothing yet.
+type Tally struct {
+	Complete bool     // all that the filter asks for was compared
+	shares   []Share  // by the filter's values; nil = no tag tells the repository
+	counted  []uint64 // the events in them, sorted
+}
+
+func key(id [32]byte) uint64 { return binary.BigEndian.Uint64(id[:]) }
+
+func (y *Tally) has(k uint64) bool {
+	_, ok := slices.BinarySearch(y.counted, k)
+	return ok
+}
+
+// Add counts what one window told of a filter with so many values in its list. An event that is in one of others, the tallies
+// of what is asked together, counts there.
+func (y *Tally) Add(w Window, values int, others iter.Seq[*Tally]) {
+	if y.shares == nil {
+		y.shares = make([]Share, values)
+	}
+	before := *y // it may be the second comparison of the same
+	for i, v := range w.Values {
+		if v < 0 || int(v) >= len(y.shares) {
+			continue
+		}
+		id := w.Set.At(i).ID
+		k := key(id)
+		if before.has(k) || countedIn(others, y, k) {
+			continue
+		}
+		y.counted = append(y.counted, k)
+		y.shares[v].Held++
+		if _, lacks := w.Lacks[id]; lacks {
+			y.shares[v].Lacks++
+		}
+	}
+	slices.Sort(y.counted)
+}
+
+func countedIn(others iter.Seq[*Tally], except *Tally, k uint64) bool {
+	for o := range others {
+		if o != except && o.has(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// Lacking returns what the relay lacks of what counts in the window.
+func (w Window) Lacking() (ids []nostr.ID) {
+	if len(w.Lacks) == 0 {
+		return nil
+	}
+	for i, v := range w.Values {
+		if v < 0 {
+			continue
+		}
+		id := w.Set.At(i).ID
+		if _, lacks := w.Lacks[id]; lacks {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
