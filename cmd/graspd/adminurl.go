@@ -10,9 +10,11 @@ import (
 
 // adminAt is where the private listener of a graspd on this machine is, as far as the environment tells: in a container the
 // health check has the variables of the relay.
-func adminAt(env environment) string {
+func adminAt(env environment) string { return adminBehind(env["GRASPD_ADMIN_LISTEN"]) }
+
+// adminBehind is where a private listener is asked that listens there.
+func adminBehind(listen string) string {
 	const usual = "http://127.0.0.1:7335"
-	listen := env["GRASPD_ADMIN_LISTEN"]
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil || port == "" || port == "0" {
 		return usual

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/hosting"
 	"github.com/graspd/graspd/internal/logs"
+	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/relaysync"
@@ -303,15 +303,11 @@ func pubkey(name, def, about string, v *string) setting {
 	}}
 }
 
-// maxURL bounds an address that the relay says of itself, as others read no more of it.
-const maxURL = 1000
-
 // webURL is a flag for the address of a page or a picture.
 func webURL(name, def, about string, v *string) setting {
 	return setting{name: name, place: "URL", def: def, about: about, set: func(s string) error {
-		u, err := url.Parse(s)
-		if s != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || len(s) > maxURL) {
-			return fmt.Errorf("want a URL such as https://example.org/page, of %d bytes at most", maxURL)
+		if err := nip11.CheckURL(s); err != nil {
+			return err
 		}
 		*v = s
 		return nil

@@ -131,3 +131,137 @@ func TestAdminPubKeysAreRead(t *testing.T) {
 		t.Errorf("no key: %d %s", code, errs)
 	}
 }
+
+// TestTheRelayIsRenamedOverThePublicAddress: name, description and icon are seen at once, also after a restart and a SIGHUP, are in the
+// journal and in graspd config; what the settings say counts again once it is changed there, or when it is asked for.
+func TestTheRelayIsRenamedOverThePublicAddress(t *testing.T) {
+	boss, data := testkit.Key(5), t.TempDir()
+	file := written(t, "name = \"Quay\"\n")
+	start := func() (us *running, url string, base []string) {
+		us = serve(t, "--data", data, "--sync=false", "--config", file, "--admin-listen", "127.0.0.1:0", "--admin-pubkeys", nip19.Npub(boss.PubKey()))
+		return us, "http" + strings.TrimPrefix(string(us.url), "ws"), []string{"--admin", us.out.await(t, `at (http://\S+)/status.json\n`)}
+	}
+	us, url, admin := start()
+	document := func() nip11.Document {
+		t.Helper()
+		r, err := http.NewRequest(http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", nip11.ContentType)
+		w, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Body.Close()
+		b, err := io.ReadAll(w.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := nip11.Parse(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	said := func(when, name, description, icon string) {
+		t.Helper()
+		d := document()
+		if d.Name != name || d.Description != description || d.Icon != icon {
+			t.Errorf("%s: %q, %q, %q", when, d.Name, d.Description, d.Icon)
+		}
+		if page := read(t, url+"/"); !strings.Contains(page, name) || !strings.Contains(page, description) {
+			t.Errorf("%s: the page says something else", when)
+		}
+	}
+	asked := 0
+	change := func(setting, value string) {
+		t.Helper()
+		asked++ // so that no authorization is used twice
+		body := `{"method":"changerelay` + setting + `","params":["` + value + `"]}` + strings.Repeat(" ", asked)
+		if code, answer := managed(t, url, boss, body); code != http.StatusOK || answer != `{"result":true}` {
+			t.Fatalf("%s: %d %s", body, code, answer)
+		}
+	}
+	const picture = "https://example.org/icon.png"
+	usual := document().Description
+	said("at first", "Quay", usual, "")
+	change("name", "Harbor")
+	change("name", "Harbor")
+	change("description", "Boats & more")
+	change("icon", picture)
+	if code, answer := managed(t, url, boss, `{"method":"changerelayicon","params":["javascript:x"]}`); code != http.StatusOK || !strings.Contains(answer, "want a URL") {
+		t.Errorf("%d %s", code, answer)
+	}
+	d := "Boats & more"
+	if name := document().Name; name != "Harbor" {
+		t.Errorf("changed: %q", name)
+	}
+	code, out, errs := call(t, "", nil, append([]string{"journal"}, admin...)...)
+	if code != exitOK || strings.Count(out, "set") != 3 || !strings.Contains(out, "Harbor") || strings.Count(out, nip19.Npub(boss.PubKey())) != 3 {
+		t.Errorf("journal: %d %s%s", code, out, errs)
+	}
+	inForce := func() string {
+		t.Helper()
+		code, out, errs := call(t, "", nil, "config", "--config", file, "--admin-pubkeys", nip19.Npub(boss.PubKey()), "--admin-listen", strings.TrimPrefix(admin[1], "http://"))
+		if code != exitOK {
+			t.Fatalf("config: %d %s", code, errs)
+		}
+		return out
+	}
+	if out := inForce(); !strings.Contains(out, "\nname = \"Harbor\"\n") || !strings.Contains(out, "\nicon = \""+picture+"\"\n") || !strings.Contains(out, "Changed by "+nip19.Npub(boss.PubKey())) {
+		t.Errorf("config: %s", out)
+	}
+	if code, out, errs := call(t, "", nil, append([]string{"status"}, admin...)...); code != exitOK || !strings.Contains(out, `name was changed to "Harbor" by npub1`) {
+		t.Errorf("status: %d %s%s", code, out, errs)
+	}
+	hangUp(t)
+	us.logs.await(t, "settings reread")
+	if name := document().Name; name != "Harbor" {
+		t.Errorf("after a SIGHUP: %q", name)
+	}
+	if code := us.stop(); code != exitOK {
+		t.Fatalf("exit code %d", code)
+	}
+	if out := inForce(); !strings.Contains(out, "\nname = \"Quay\"\n") || !strings.Contains(out, "no running graspd answers") {
+		t.Errorf("config beside no relay: %s", out)
+	}
+
+	us, url, admin = start()
+	if got := document(); got.Name != "Harbor" || got.Description != d || got.Icon != picture {
+		t.Errorf("after a restart: %+v", got)
+	}
+	change("icon", "")
+	if err := os.WriteFile(file, []byte("name = \"Wharf\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hangUp(t)
+	us.logs.await(t, "they count.*setting=name")
+	us.logs.await(t, "settings reread")
+	if got := document(); got.Name != "Wharf" || got.Description != d || got.Icon != "" {
+		t.Errorf("the settings were changed: %+v", got)
+	}
+	if err := os.WriteFile(file, []byte("name = \"Quay\"\ndescription = \"Boats\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := us.stop(); code != exitOK {
+		t.Fatalf("exit code %d", code)
+	}
+	us, url, admin = start()
+	us.logs.await(t, "they count.*setting=description")
+	said("as the settings say", "Quay", "Boats", "")
+	change("name", "Pier")
+	change("name", "")
+	said("taken back", "Quay", "Boats", "")
+	if out := inForce(); strings.Contains(out, "Changed by") {
+		t.Errorf("config: %s", out)
+	}
+	if err := os.WriteFile(file, []byte("name = \"Quay\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := us.stop(); code != exitOK {
+		t.Fatalf("exit code %d", code)
+	}
+	_, url, _ = start()
+	said("as the settings said at first", "Quay", usual, "")
+}

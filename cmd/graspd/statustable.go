@@ -21,6 +21,9 @@ func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 	if s.Store.Disk != nil {
 		fmt.Fprintln(&b, s.Store.Disk)
 	}
+	for _, c := range s.Changed {
+		fmt.Fprintf(&b, "%s was changed to %q by %s on %s (NIP-86)\n", words.Printable(c.Setting), words.Line(c.Value, 100), words.Printable(c.By), day(c.At))
+	}
 	if s.Nothing != nil {
 		box(&b, s.Nothing.Lines())
 	}

@@ -6,12 +6,16 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/changed"
 	"github.com/graspd/graspd/internal/conffile"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // configCommand writes a configuration file with what is in force: flags, variables and another file count as for serve.
-func configCommand(_ context.Context, args []string, std stdio, env environment) error {
+func configCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var c Config
 	rows := c.settings()
 	inForce := recorded(rows)
@@ -23,14 +27,46 @@ func configCommand(_ context.Context, args []string, std stdio, env environment)
 	if err := misused(append(problems, wrong...)); err != nil {
 		return err
 	}
-	writeConfig(std.out, rows, inForce)
+	changes, note := c.changes(ctx)
+	writeConfig(std.out, rows, inForce, changes, note)
 	return nil
 }
 
+// patienceForChanges is how long a running relay is waited for.
+const patienceForChanges = 3 * time.Second
+
+// changes are those of what the relay says of itself that hold beside these settings, as a running relay tells, by setting; and what is
+// to be noted where it tells nothing. It is asked only where somebody may change anything.
+func (c *Config) changes(ctx context.Context) (map[string]changed.Change, string) {
+	if len(c.AdminPubKeys) == 0 {
+		return nil, ""
+	}
+	const unknown = "What keys of admin-pubkeys have changed (NIP-86) is not known: "
+	if c.AdminListen == "" {
+		return nil, unknown + "there is no private listener."
+	}
+	ctx, cancel := context.WithTimeout(ctx, patienceForChanges)
+	defer cancel()
+	var s admin.Status
+	if _, err := (statusOptions{base: adminBehind(c.AdminListen)}).read(ctx, "/status.json?most=1", &s); err != nil {
+		return nil, unknown + "no running graspd answers on " + c.AdminListen + "."
+	}
+	_, hold, _ := changed.Over(c.Info, s.Changed)
+	out := make(map[string]changed.Change, len(hold))
+	for _, x := range hold {
+		out[x.Setting] = x
+	}
+	return out, ""
+}
+
 // writeConfig writes each setting with its help. What is as by default is commented out, so that it follows the default of a later version.
-func writeConfig(w io.Writer, rows []setting, inForce map[string][]string) {
+// What was changed over the public address stands there as it is in force.
+func writeConfig(w io.Writer, rows []setting, inForce map[string][]string, changes map[string]changed.Change, note string) {
 	fmt.Fprint(w, "# Settings of graspd. Use it as graspd serve --config FILE, or with the variable GRASPD_CONFIG.\n"+
 		"# Flags and variables go before what stands here. What is commented out is the default.\n")
+	if note != "" {
+		fmt.Fprintf(w, "# %s\n", note)
+	}
 	told, _ := command{grouped: true}.sorted(rows)
 	for _, s := range told {
 		rows := slices.DeleteFunc(s.rows, func(r setting) bool { return r.name == "config" })
@@ -44,6 +80,13 @@ func writeConfig(w io.Writer, rows []setting, inForce map[string][]string) {
 				fmt.Fprintf(w, "# %s\n", line)
 			}
 			values := inForce[r.name]
+			if x, ok := changes[r.name]; ok {
+				about := fmt.Sprintf("Changed by %s on %s (NIP-86), when the settings said %q. As soon as they say something else, they count again.", words.Printable(x.By), day(x.At), words.Line(x.Instead, 200))
+				for _, line := range wrap(about, helpWidth-2) {
+					fmt.Fprintf(w, "# %s\n", line)
+				}
+				values = []string{x.Value}
+			}
 			if slices.Equal(values, []string{r.def}) {
 				fmt.Fprint(w, "# ")
 			}

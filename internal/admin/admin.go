@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/backup"
+	"github.com/graspd/graspd/internal/changed"
 	"github.com/graspd/graspd/internal/contain"
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ingest"
@@ -69,10 +70,11 @@ type Config struct {
 	Nothing func() *status.Nothing                    // nil, or gives nil, while something is carried
 	// GitRepositories is how repositories stand with other git servers, by address; nil where nothing is fetched from these.
 	GitRepositories func(context.Context) map[string]status.GitLack
-	Moderation      Moderation            // nil = not offered
-	Changed         func()                // told when a decision was carried out as far as it has come; nil = nobody
-	Backups         func() status.Backups // nil when this relay makes none by itself
-	Reports         Reports               // nil = not offered; not without Moderation
+	Moderation      Moderation              // nil = not offered
+	Changed         func()                  // told when a decision was carried out as far as it has come; nil = nobody
+	Changes         func() []changed.Change // of what the settings say, over the public address; nil where there are none
+	Backups         func() status.Backups   // nil when this relay makes none by itself
+	Reports         Reports                 // nil = not offered; not without Moderation
 }
 
 // Door is what is asked of the way in.

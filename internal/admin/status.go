@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/graspd/graspd/internal/changed"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -24,6 +25,8 @@ type Status struct {
 	Reports *ReportQueue    `json:"reports,omitempty"` // nil where none are kept
 
 	Nothing *status.Nothing `json:"nothing_carried,omitempty"` // nil while something is carried
+
+	Changed []changed.Change `json:"changed,omitempty"` // settings that were changed over the public address
 }
 
 // Self is what this relay is.
@@ -101,6 +104,9 @@ func (c Config) tell(relays []status.Relay) Status {
 		s.Clients.Connections, s.Clients.Subscriptions = c.Clients()
 	}
 	s.Nothing = c.nothing()
+	if c.Changes != nil {
+		s.Changed = c.Changes()
+	}
 	if c.Backups != nil {
 		s.Backups = new(c.Backups())
 	}

@@ -44,6 +44,7 @@ var layers = map[string]int{
 	"internal/nip98":      2,
 	"internal/unasked":    2,
 	"internal/demands":    3,
+	"internal/changed":    3,
 	"internal/grasp":      3,
 	"internal/corpus":     4,
 	"internal/policy":     4,

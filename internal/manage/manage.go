@@ -44,8 +44,10 @@ type Config struct {
 	Keys       []nostr.PubKey // who may
 	Moderation Moderation
 	Changed    func() // called when something was taken away or put back
-	Now        func() time.Time
-	Private    bool // whom it does not know hears what a private service says to strangers; false tells them what is wrong
+	// Change has the relay say something else of itself, by a setting of package changed.
+	Change  func(ctx context.Context, setting, value, by string) error
+	Now     func() time.Time
+	Private bool // whom it does not know hears what a private service says to strangers; false tells them what is wrong
 }
 
 // manager answers; it keeps which authorizations were used.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -48,6 +49,14 @@ func (b *board) LiftSubject(_ context.Context, s moderate.Subject, by, why strin
 	return false, nil
 }
 
+func (b *board) change(_ context.Context, setting, value, by string) error {
+	if value == "bad" {
+		return errors.New("want a better one")
+	}
+	b.notes = append(b.notes, "set "+setting+" by "+by+": "+value)
+	return nil
+}
+
 func (b *board) Settled(_ context.Context, n uint64) moderate.Case { return b.cases[n-1] }
 func (b *board) Cases() []moderate.Case                            { return slices.Clone(b.cases) }
 
@@ -69,7 +78,7 @@ func newDesk(t *testing.T, rates front.Rates) *desk {
 	clock := func() time.Time { return now }
 	d := &desk{t: t, front: front.New(front.Config{Rates: rates, Now: clock})}
 	d.front.Handle(front.Route{Serve: func(w http.ResponseWriter, _ *http.Request, _ front.Client) { io.WriteString(w, "rest") }})
-	d.front.Handle(manage.Route(manage.Config{Service: service, Keys: []nostr.PubKey{testkit.Key(1).PubKey()}, Moderation: &d.board, Changed: func() {}, Now: clock}))
+	d.front.Handle(manage.Route(manage.Config{Service: service, Keys: []nostr.PubKey{testkit.Key(1).PubKey()}, Moderation: &d.board, Changed: func() {}, Change: d.change, Now: clock}))
 	return d
 }
 
@@ -100,7 +109,7 @@ func TestMethods(t *testing.T) {
 	key, id := testkit.Key(7).PubKey(), strings.Repeat("ab", 32)
 	npub := nip19.Npub(key)
 	for _, tt := range []struct{ body, want string }{
-		{`{"method":"supportedmethods","params":[]}`, `{"result":["allowevent","banevent","banpubkey","listbannedevents","listbannedpubkeys","unbanpubkey","supportedmethods"]}`},
+		{`{"method":"supportedmethods","params":[]}`, `{"result":["allowevent","banevent","banpubkey","changerelaydescription","changerelayicon","changerelayname","listbannedevents","listbannedpubkeys","unbanpubkey","supportedmethods"]}`},
 		{`{"method":"listbannedpubkeys"}`, `{"result":[]}`},
 		{`{"method":"banpubkey","params":["` + key.String() + `","spam"]}`, `{"result":true}`},
 		{`{"method":"banevent","params":["` + id + `"]}`, `{"result":true}`},
@@ -114,7 +123,14 @@ func TestMethods(t *testing.T) {
 		{`{"method":"banpubkey","params":[]}`, `{"error":"banpubkey: want one parameter and perhaps a reason"}`},
 		{`{"method":"banpubkey","params":[5]}`, `{"error":"banpubkey: the first parameter is no text"}`},
 		{`{"method":"banpubkey","params":["` + npub + `",5]}`, `{"error":"banpubkey: the reason is no text"}`},
-		{`{"method":"changerelayname","params":["x"]}`, `{"error":"no such method; supportedmethods names those that there are"}`},
+		{`{"method":"changerelayname","params":["Harbor"]}`, `{"result":true}`},
+		{`{"method":"changerelaydescription","params":["Of two\nlines"]}`, `{"result":true}`},
+		{`{"method":"changerelayicon","params":["https://example.org/i.png"]}`, `{"result":true}`},
+		{`{"method":"changerelayname","params":["bad"]}`, `{"error":"want a better one"}`},
+		{`{"method":"changerelayname","params":[]}`, `{"error":"changerelayname: want one parameter"}`},
+		{`{"method":"changerelayname","params":["a","b"]}`, `{"error":"changerelayname: want one parameter"}`},
+		{`{"method":"changerelayname","params":[5]}`, `{"error":"changerelayname: the parameter is no text"}`},
+		{`{"method":"changerelaydomain","params":["x"]}`, `{"error":"no such method; supportedmethods names those that there are"}`},
 		{`[]`, `{"error":"want {\"method\": \"...\", \"params\": [...]}"}`},
 	} {
 		if code, got := d.send("/", manage.ContentType, d.sign(1, tt.body), tt.body); code != http.StatusOK || got != tt.want {
@@ -128,7 +144,8 @@ func TestMethods(t *testing.T) {
 		}
 	}
 	by := " by " + nip19.Npub(testkit.Key(1).PubKey()) + ": "
-	want := []string{"bar author " + key.String() + by + "spam", "bar event " + id + by, "lift author " + key.String() + by + "sorry", "lift event " + id + by}
+	want := []string{"bar author " + key.String() + by + "spam", "bar event " + id + by, "lift author " + key.String() + by + "sorry", "lift event " + id + by,
+		"set name" + by + "Harbor", "set description" + by + "Of two\nlines", "set icon" + by + "https://example.org/i.png"}
 	if !slices.Equal(d.notes, want) {
 		t.Errorf("decided\n%s\nwant\n%s", strings.Join(d.notes, "\n"), strings.Join(want, "\n"))
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/graspd/graspd/internal/changed"
 	"github.com/graspd/graspd/internal/moderate"
 	"github.com/graspd/graspd/internal/nip19"
 	"github.com/graspd/graspd/internal/nostr"
@@ -33,6 +34,10 @@ var methods = map[string]func(*manager, context.Context, asked) (any, error){
 	"banevent":          banning(moderate.ParseEvent),
 	"allowevent":        lifting(moderate.ParseEvent),
 	"listbannedevents":  listing(moderate.Event, func(s moderate.Subject, why string) any { return bannedEvent{s.ID.String(), why} }),
+
+	"changerelayname":        changing(changed.Name),
+	"changerelaydescription": changing(changed.Description),
+	"changerelayicon":        changing(changed.Icon),
 }
 
 type bannedKey struct {
@@ -130,6 +135,20 @@ func (m *manager) caseOf(s moderate.Subject) uint64 {
 		}
 	}
 	return 0
+}
+
+// changing changes what the relay says of itself.
+func changing(setting string) func(*manager, context.Context, asked) (any, error) {
+	return func(m *manager, ctx context.Context, a asked) (any, error) {
+		var value string
+		if len(a.Params) != 1 {
+			return nil, fmt.Errorf("%s: want one parameter", a.Method)
+		}
+		if err := json.Unmarshal(a.Params[0], &value); err != nil {
+			return nil, fmt.Errorf("%s: the parameter is no text", a.Method)
+		}
+		return true, m.Change(ctx, setting, value, a.by)
+	}
 }
 
 // listing lists what is barred of a sort, the newest first.

@@ -13,7 +13,7 @@ import (
 func (n *Node) adminPages() *admin.Pages {
 	c := admin.Config{
 		URL: n.cfg.Service.RelayURL(), Version: n.cfg.Version, Store: n.Store, Door: n.Door, Self: n.self, Backup: n.Backup, Stream: n.Stream, Hosts: n.cfg.AdminHosts,
-		Faults: n.faults, Moderation: n.Moderator, Changed: n.Relay.Relist, Reports: n.Reports,
+		Faults: n.faults, Moderation: n.Moderator, Changed: n.Relay.Relist, Changes: n.Changes, Reports: n.Reports,
 		Clients: func() (int, int) { s := n.Relay.Stats(); return s.Sessions, s.Subscriptions },
 	}
 	c.Nothing, c.Start = n.Nothing, n.start

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/graspd/graspd/internal/changed"
 	"github.com/graspd/graspd/internal/hosting"
 	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/policy"
@@ -21,8 +22,11 @@ type Settings struct {
 
 // Set puts other settings in force, all or none of them, and says in the log what became of it. It is not called twice at once.
 func (n *Node) Set(ctx context.Context, s Settings) {
+	n.said.mu.Lock()
+	defer n.said.mu.Unlock()
 	before, powBefore := *n.rules.Load(), n.minPoW.Load()
-	present, err := n.Relay.Present(n.information(s.Info, s.Lists), s.MinPoW)
+	info, hold, over := changed.Over(s.Info, n.Changes())
+	present, err := n.Relay.Present(n.information(info, s.Lists), s.MinPoW)
 	if err == nil {
 		n.minPoW.Store(int64(s.MinPoW))
 		if err = n.Moderator.SetLists(ctx, s.Lists); err != nil {
@@ -34,6 +38,7 @@ func (n *Node) Set(ctx context.Context, s Settings) {
 		return
 	}
 	present()
+	n.settleChanges(ctx, s, hold, over)
 	n.setMembers(s.Members)
 	if n.Host != nil {
 		n.Host.SetLimits(s.Git)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/graspd/graspd/internal/admin"
 	"github.com/graspd/graspd/internal/backups"
+	"github.com/graspd/graspd/internal/changed"
 	"github.com/graspd/graspd/internal/contain"
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/githttp"
@@ -101,6 +102,7 @@ type Node struct {
 
 	cfg     Config
 	pages   *admin.Pages
+	said    said
 	rules   atomic.Pointer[policy.Rules] // in force
 	minPoW  atomic.Int64                 // of the settings
 	log     *slog.Logger
@@ -140,12 +142,15 @@ func New(c Config) (_ *Node, err error) {
 	})
 	n.Front.Handle(front.AddressRoute(c.Service.Base()))
 	if len(c.AdminKeys) > 0 {
-		n.Front.Handle(manage.Route(manage.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Private: c.Private != nil, Changed: func() { n.Relay.Relist() }, Now: c.Now}))
+		n.Front.Handle(manage.Route(manage.Config{Service: c.Service, Keys: c.AdminKeys, Moderation: n.Moderator, Private: c.Private != nil, Changed: func() { n.Relay.Relist() }, Change: n.Change, Now: c.Now}))
 	}
 	if c.Git != nil {
 		if err := n.serveGit(); err != nil {
 			return nil, err
 		}
+	}
+	if err := n.readChanges(); err != nil {
+		return nil, err
 	}
 	if n.Relay, err = n.newRelay(); err != nil {
 		return nil, err
@@ -234,7 +239,8 @@ func (n *Node) information(info nip11.Document, l policy.Lists) nip11.Document {
 
 func (n *Node) newRelay() (*relay.Relay, error) {
 	c := n.cfg
-	info := n.information(c.Info, c.Lists)
+	info, _, _ := changed.Over(c.Info, n.Changes())
+	info = n.information(info, c.Lists)
 	var moved func(int) ([]ledger.Repository, error)
 	if n.Host != nil {
 		moved = n.Host.Moved

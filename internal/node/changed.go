@@ -1,0 +1,125 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/graspd/graspd/internal/changed"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/moderate"
+	"github.com/graspd/graspd/internal/store"
+)
+
+// bySettings is who ends a change, for the journal, where the settings say something else by now.
+const bySettings = "the settings"
+
+// said is what the relay says of itself: what the settings say, and what was changed of that over the public address.
+type said struct {
+	mu       sync.Mutex // held by who changes it, also while that is written
+	settings Settings   // those of the start, or of the last Set
+	changes  atomic.Pointer[[]changed.Change]
+}
+
+// Changes are what was changed over the public address and holds.
+func (n *Node) Changes() []changed.Change {
+	if p := n.said.changes.Load(); p != nil {
+		return slices.Clone(*p)
+	}
+	return nil
+}
+
+// readChanges reads what was changed in former lives, and forgets what the settings have changed since.
+func (n *Node) readChanges() error {
+	var all []changed.Change
+	v := n.Store.View()
+	err := v.EachRow(changed.Row, "", func(_ string, row []byte) (bool, error) {
+		c, err := changed.Decode(row)
+		all = append(all, c)
+		return true, err
+	})
+	v.Close()
+	if err != nil {
+		return err
+	}
+	n.said.settings = Settings{Info: n.cfg.Info, MinPoW: n.cfg.MinPoW, Lists: n.cfg.Lists}
+	_, hold, over := changed.Over(n.cfg.Info, all)
+	n.said.changes.Store(&hold)
+	if len(over) == 0 {
+		return nil
+	}
+	b, err := n.Store.Begin()
+	if err != nil {
+		return full(err)
+	}
+	defer b.Discard()
+	for _, c := range over {
+		n.log.Info("the settings say something else than when this was changed: they count", "setting", c.Setting)
+		if err := b.SetRow(changed.Row+c.Setting, nil); err != nil {
+			return full(err)
+		}
+	}
+	_, err = b.Commit()
+	return full(err)
+}
+
+// full is err where that is not for want of room on the disk: the next start with room does what could not be done.
+func full(err error) error {
+	if errors.Is(err, store.ErrFull) {
+		return nil
+	}
+	return err
+}
+
+// Change has the relay say something else of itself from now on, as by asks for, until the settings do; an empty value takes that back.
+// When it returns nil that is durable, in the journal and to be seen.
+func (n *Node) Change(ctx context.Context, setting, value, by string) error {
+	if err := changed.Fit(setting, value); err != nil {
+		return err
+	}
+	n.said.mu.Lock()
+	defer n.said.mu.Unlock()
+	s, before := n.said.settings, n.Changes()
+	c := changed.Change{Setting: setting, Value: value, Instead: *changed.Of(&s.Info, setting), By: by, At: n.cfg.Now().Unix()}
+	all := changed.With(before, c)
+	info, hold, _ := changed.Over(s.Info, all)
+	if was, _, _ := changed.Over(s.Info, before); *changed.Of(&was, setting) == *changed.Of(&info, setting) && len(all) == len(before) {
+		return nil // it is so already
+	}
+	show, err := n.Relay.Present(n.information(info, s.Lists), s.MinPoW)
+	if err != nil {
+		return err
+	}
+	var row []byte
+	if len(all) > 0 && all[len(all)-1] == c {
+		row = changed.Encode(c)
+	}
+	if err := n.note(ctx, c, row); err != nil {
+		return err
+	}
+	show()
+	n.said.changes.Store(&hold)
+	n.log.Info("a setting was changed over the public address", "setting", setting, "operator", by)
+	return nil
+}
+
+// note writes a change into the journal and its row, which is nil where that goes.
+func (n *Node) note(ctx context.Context, c changed.Change, row []byte) error {
+	e := moderate.Entry{By: c.By, Did: moderate.Set, Subject: c.Setting, Why: c.Value}
+	return n.Moderator.Note(ctx, e, func(t *ingest.Turn) error { return t.SetRow(changed.Row+c.Setting, row) })
+}
+
+// settleChanges takes over what the settings say by now, and forgets the changes that are over by that. The caller holds said.mu.
+func (n *Node) settleChanges(ctx context.Context, s Settings, hold, over []changed.Change) {
+	n.said.settings = s
+	n.said.changes.Store(&hold)
+	for _, c := range over {
+		n.log.Info("the settings say something else than when this was changed: they count", "setting", c.Setting)
+		c.By, c.Value = bySettings, *changed.Of(&s.Info, c.Setting)
+		if err := n.note(ctx, c, nil); err != nil { // it holds no more all the same, and the next start forgets it
+			n.log.Error("a change is not forgotten", "setting", c.Setting, "error", err)
+		}
+	}
+}
