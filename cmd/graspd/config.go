@@ -83,6 +83,8 @@ type Config struct {
 
 	// Info is what the operator says in the NIP-11 document.
 	Info nip11.Document
+	// About is Markdown that the start page begins with, or @FILE, and Color and ColorDark are colours of public pages.
+	About, Color, ColorDark string
 }
 
 // door is what a node and an import have in common.
@@ -109,7 +111,7 @@ func (c *Config) node(service grasp.Service, named named, log *slog.Logger) node
 	n := c.door(service, named.lists, log)
 	clients, connections := connectionsFor(openFiles(), c.Engine.MaxRelays)
 	n.Connections, n.Rates, n.Proxies, n.AdminHosts = connections, front.Rates{OpenTotal: clients}, c.TrustedProxies, c.AdminHosts
-	n.Info = c.Info
+	n.Info, n.About, n.Look = c.Info, named.about, named.look
 	n.AdminKeys = named.admins
 	if c.Private {
 		n.Private = &node.Private{Members: named.members}

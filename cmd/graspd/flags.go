@@ -135,6 +135,9 @@ func (c *Config) serveSettings() []setting {
 		webURL("banner", "", "wide picture of the relay (NIP-11)", &c.Info.Banner),
 		webURL("terms-of-service", "", "page with the terms of service (NIP-11)", &c.Info.TermsOfService),
 		webURL("posting-policy", "", "page that says what may be published here (NIP-11)", &c.Info.PostingPolicy),
+		text("about", "", "Markdown that the start page begins with, of 32 KiB at most, or @FILE; reread on SIGHUP", &c.About).as("TEXT|@FILE"),
+		text("color", "", "colour of links on public pages, as #rgb or #rrggbb, that can be read on white; empty = graspd's own", &c.Color).as("COLOR"),
+		text("color-dark", "", "the same for those who have dark pages, that can be read on black; empty = made of --color", &c.ColorDark).as("COLOR"),
 	}
 }
 

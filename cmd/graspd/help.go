@@ -18,7 +18,7 @@ func groups() []group {
 	return []group{
 		{"Most people need these five", []string{"domain", "listen", "data", "trusted-proxies", "bootstrap"}},
 		{"A file with settings", []string{"config"}},
-		{"What the relay says of itself", []string{"name", "description", "contact", "pubkey", "icon", "banner", "terms-of-service", "posting-policy"}},
+		{"What the relay says of itself", []string{"name", "description", "contact", "pubkey", "icon", "banner", "terms-of-service", "posting-policy", "about", "color", "color-dark"}},
 		{"What is accepted", []string{"min-pow", "allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories", "archive", "archive-read-only"}},
 		{"A service for its members alone", []string{"private", "members"}},
 		{"Repositories", []string{"git", "contributors", "git-program", "git-max-push", "git-max-repository", "git-max-author", "git-max-data", "git-processes", "git-cache"}},

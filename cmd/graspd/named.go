@@ -6,6 +6,7 @@ import (
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/web"
 )
 
 // named is whom and what the settings name, read once: relays, keys and lists, many of them in files.
@@ -14,6 +15,8 @@ type named struct {
 	admins           []nostr.PubKey
 	members          policy.PubKeys
 	lists            policy.Lists
+	about            string // Markdown
+	look             web.Look
 }
 
 // read reads all of that, and says everything that is wrong with it, or with settings that do not go together.
@@ -21,11 +24,13 @@ func (c *Config) read() (n named, problems []string) {
 	if _, err := c.service(); err != nil {
 		problems = append(problems, err.Error())
 	}
-	var found [5][]string
+	var found [7][]string
 	n.bootstrap, found[0] = c.bootstrap()
 	n.index, found[1] = c.index()
 	n.admins, found[2] = c.admins()
 	n.members, found[3] = c.members()
 	n.lists, found[4] = c.lists()
+	n.about, found[5] = c.about()
+	n.look, found[6] = c.look()
 	return n, slices.Concat(problems, slices.Concat(found[:]...), c.archive(), c.backupsBeside())
 }

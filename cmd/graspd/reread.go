@@ -17,7 +17,7 @@ type settled struct {
 }
 
 // live are the settings that change while graspd runs.
-var live = []string{"name", "description", "contact", "pubkey", "icon", "banner", "terms-of-service", "posting-policy", "min-pow",
+var live = []string{"name", "description", "contact", "pubkey", "icon", "banner", "terms-of-service", "posting-policy", "about", "min-pow",
 	"allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories", "archive", "members", "git-max-push", "git-max-repository", "git-max-author", "git-max-data"}
 
 // settleServe reads the settings of serve, and says everything that is wrong with them.
@@ -78,5 +78,5 @@ func reread(ctx context.Context, start settled, again func() (settled, []string)
 	for _, name := range start.restarts(now) {
 		log.Warn("a setting takes effect after a restart", "setting", name)
 	}
-	n.Set(ctx, node.Settings{Info: now.Info, MinPoW: now.MinPoW, Lists: now.named.lists, Git: now.Git.Limits, Members: now.named.members})
+	n.Set(ctx, node.Settings{Info: now.Info, About: now.named.about, MinPoW: now.MinPoW, Lists: now.named.lists, Git: now.Git.Limits, Members: now.named.members})
 }

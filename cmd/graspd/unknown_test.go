@@ -14,8 +14,8 @@ func TestUnknownFlag(t *testing.T) {
 	}{
 		{[]string{"--domian", "git.example.com"}, []string{"there is no flag --domian; did you mean --domain?"}},
 		{[]string{"-lisen=127.0.0.1:0"}, []string{"there is no flag --lisen; did you mean --listen?"}},
-		{[]string{"--colour", "--domian", "x", "--quiet"}, []string{
-			"there is no flag --colour (see graspd serve --help)", "there is no flag --domian; did you mean --domain?"}},
+		{[]string{"--flavour", "--domian", "x", "--quiet"}, []string{
+			"there is no flag --flavour (see graspd serve --help)", "there is no flag --domian; did you mean --domain?"}},
 		{[]string{"--zz"}, []string{"there is no flag --zz (see graspd serve --help)"}},
 		{[]string{"--domain"}, []string{"flag needs an argument: -domain (see graspd serve --help)"}},
 	} {

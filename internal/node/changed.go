@@ -44,7 +44,7 @@ func (n *Node) readChanges() error {
 	if err != nil {
 		return err
 	}
-	n.said.settings = Settings{Info: n.cfg.Info, MinPoW: n.cfg.MinPoW, Lists: n.cfg.Lists}
+	n.said.settings = Settings{Info: n.cfg.Info, About: n.cfg.About, MinPoW: n.cfg.MinPoW, Lists: n.cfg.Lists}
 	_, hold, over := changed.Over(n.cfg.Info, all)
 	n.said.changes.Store(&hold)
 	if len(over) == 0 {
@@ -88,7 +88,7 @@ func (n *Node) Change(ctx context.Context, setting, value, by string) error {
 	if was, _, _ := changed.Over(s.Info, before); *changed.Of(&was, setting) == *changed.Of(&info, setting) && len(all) == len(before) {
 		return nil // it is so already
 	}
-	show, err := n.Relay.Present(n.information(info, s.Lists), s.MinPoW)
+	show, err := n.Relay.Present(n.information(info, s.Lists), s.About, s.MinPoW)
 	if err != nil {
 		return err
 	}

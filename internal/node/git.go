@@ -120,8 +120,8 @@ func (n *Node) serveGit() error {
 		reader = onDisk{n.disk}
 	}
 	pages := repopage.New(repopage.Config{
-		Reader: reader,
-		Store:  n.Store, Service: c.Service, Rules: func() policy.Rules { return *n.rules.Load() }, Find: n.find, Contributors: c.Git.Contributors, Now: c.Now,
+		Reader: reader, Look: c.Look,
+		Store: n.Store, Service: c.Service, Rules: func() policy.Rules { return *n.rules.Load() }, Find: n.find, Contributors: c.Git.Contributors, Now: c.Now,
 		Logger: c.Logger.With("component", "git"),
 	})
 	n.Front.Handle(pages.Route()) // before git, which takes whatever stands below a repository

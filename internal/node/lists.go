@@ -13,6 +13,7 @@ import (
 // Settings are those that may change while a node runs.
 type Settings struct {
 	Info   nip11.Document // what the operator says, as in Config
+	About  string         // likewise
 	MinPoW int
 	Lists  policy.Lists
 	Git    hosting.Limits // of what is stored; of no effect without Config.Git
@@ -26,7 +27,7 @@ func (n *Node) Set(ctx context.Context, s Settings) {
 	defer n.said.mu.Unlock()
 	before, powBefore := *n.rules.Load(), n.minPoW.Load()
 	info, hold, over := changed.Over(s.Info, n.Changes())
-	present, err := n.Relay.Present(n.information(info, s.Lists), s.MinPoW)
+	present, err := n.Relay.Present(n.information(info, s.Lists), s.About, s.MinPoW)
 	if err == nil {
 		n.minPoW.Store(int64(s.MinPoW))
 		if err = n.Moderator.SetLists(ctx, s.Lists); err != nil {

@@ -35,6 +35,7 @@ import (
 	"github.com/graspd/graspd/internal/reports"
 	"github.com/graspd/graspd/internal/signin"
 	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/web"
 )
 
 // Config says what a node is like. Dir and Service are needed; everything else has a default.
@@ -55,6 +56,8 @@ type Config struct {
 	Ping        time.Duration            // between two pings to a client; 0 is 30 s
 	Connections int                      // of clients that are accepted at once, more wait in the kernel's queue; 0 is no bound
 	Info        nip11.Document           // what the operator says; Self, Software, Version and RepoAcceptanceCriteria are filled in
+	About       string                   // Markdown that the page for people begins with
+	Look        web.Look                 // of public pages
 	AdminKeys   []nostr.PubKey           // of those who may manage the relay (NIP-86); none is nobody
 	AdminHosts  []string                 // names under which the private listener may be asked for
 	Git         *Git                     // nil hosts no repositories
@@ -246,7 +249,7 @@ func (n *Node) newRelay() (*relay.Relay, error) {
 		moved = n.Host.Moved
 	}
 	return relay.New(relay.Config{
-		Moved: moved, Serves: func(a *nip34.Announcement) bool { return n.rules.Load().Serves(a) }, Front: n.Front, Store: n.Store, Door: n.Door, Service: c.Service, Info: info, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
+		Moved: moved, Serves: func(a *nip34.Announcement) bool { return n.rules.Load().Serves(a) }, Front: n.Front, Store: n.Store, Door: n.Door, Service: c.Service, Info: info, About: c.About, Look: c.Look, Limits: c.Limits, MinPoW: c.MinPoW, Now: c.Now, Ping: c.Ping,
 		Logger: c.Logger.With("component", "relay"), Faults: n.faults, Members: n.readers(),
 	})
 }

@@ -73,7 +73,7 @@ func (r *Relay) writePage(w http.ResponseWriter, req *http.Request, from front.C
 		r.logger.Error("the page cannot be made", "error", err)
 		http.Error(w, "500 internal error", http.StatusInternalServerError)
 	default:
-		web.Answer(w, req, http.StatusOK, kind, body, r.presented.Load().page.view.Document.Icon, r.presented.Load().page.view.Banner)
+		r.look.Answer(w, req, http.StatusOK, kind, body, r.presented.Load().page.view.Document.Icon, r.presented.Load().page.view.Banner)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/graspd/graspd/internal/bidi"
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/markdown"
 	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/web"
 )
@@ -26,6 +27,7 @@ type pageView struct {
 	Relay        grasp.RelayURL // as it stands in a relays tag
 	HTTP         string         // the same place for a browser
 	Style        template.CSS
+	About        template.HTML // the operator's own text; "" is none
 	Icon         template.URL
 	Mail         bool // the contact is a link
 	Repositories []repositoryView
@@ -42,19 +44,22 @@ type page struct {
 	view     pageView
 }
 
-func newPage(d nip11.Document, rates front.Rates, s grasp.Service) (*page, error) {
+func newPage(d nip11.Document, about string, look web.Look, rates front.Rates, s grasp.Service) (*page, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{"bytes": inBytes, "host": hostOf}).Parse(pageSource)
 	if err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)
 	}
 	view := pageView{Document: d, Rates: rates, Relay: s.RelayURL()}
 	view.HTTP = "http" + strings.TrimPrefix(string(view.Relay), "ws")
-	view.Style, view.Icon = web.Style(), web.Icon
+	view.Style, view.Icon = look.Style(), look.Icon()
 	if view.Document.Icon != "" && !strings.HasPrefix(view.Document.Icon, "data:") {
 		view.Icon = template.URL(view.Document.Icon)
 	}
 	if u, err := url.Parse(d.Contact); err == nil {
 		view.Mail = u.Scheme == "mailto" || u.Scheme == "https" || u.Scheme == "http"
+	}
+	if strings.TrimSpace(about) != "" {
+		view.About = markdown.HTML(about, markdown.Options{Heading: 2})
 	}
 	if view.Name == "" {
 		view.Name = s.String()

@@ -4,6 +4,7 @@ import (
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nip11"
+	"github.com/graspd/graspd/internal/web"
 )
 
 // presented is what the relay says of itself: to programs (NIP-11), and to people.
@@ -13,14 +14,14 @@ type presented struct {
 	page     *page
 }
 
-func present(info nip11.Document, minPoW int, l Limits, rates front.Rates, s grasp.Service) (*presented, error) {
+func present(info nip11.Document, about string, minPoW int, look web.Look, l Limits, rates front.Rates, s grasp.Service) (*presented, error) {
 	doc := l.document(info)
 	doc.Limitation.MinPoWDifficulty = minPoW
 	text, err := doc.JSON()
 	if err != nil {
 		return nil, err
 	}
-	page, err := newPage(doc, rates, s)
+	page, err := newPage(doc, about, look, rates, s)
 	if err != nil {
 		return nil, err
 	}
@@ -29,8 +30,8 @@ func present(info nip11.Document, minPoW int, l Limits, rates front.Rates, s gra
 
 // Present prepares what the relay says of itself from then on, as Config has it: put lets it be seen. It fails, and changes nothing,
 // where the information document or the page cannot be made. Any goroutine may call it.
-func (r *Relay) Present(info nip11.Document, minPoW int) (put func(), err error) {
-	as, err := present(info, minPoW, r.limits, r.front.Rates(), r.service)
+func (r *Relay) Present(info nip11.Document, about string, minPoW int) (put func(), err error) {
+	as, err := present(info, about, minPoW, r.look, r.limits, r.front.Rates(), r.service)
 	if err != nil {
 		return nil, err
 	}

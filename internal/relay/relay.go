@@ -22,6 +22,7 @@ import (
 	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/store"
+	"github.com/graspd/graspd/internal/web"
 )
 
 const (
@@ -36,6 +37,8 @@ type Config struct {
 	Door    *ingest.Door
 	Service grasp.Service  // under which announcements list this relay
 	Info    nip11.Document // what the operator says; limits are filled in, and the NIPs that are kept here are added
+	About   string         // Markdown that the page for people begins with, the operator's; "" is none
+	Look    web.Look       // of the page
 	Limits  Limits
 	MinPoW  int // what the door's rules demand (NIP-13), to be told
 	// Serves says whether a repository with this announcement is here by itself; nil: where it lists the service.
@@ -58,6 +61,7 @@ type Relay struct {
 	store     *store.Store
 	door      *ingest.Door
 	service   grasp.Service
+	look      web.Look
 	serves    func(*nip34.Announcement) bool
 	members   Members // nil is everybody
 	challenge func() string
@@ -101,14 +105,14 @@ func New(c Config) (*Relay, error) {
 		c.Serves = c.Service.Lists
 	}
 	limits := c.Limits.withDefaults()
-	as, err := present(c.Info, c.MinPoW, limits, c.Front.Rates(), c.Service)
+	as, err := present(c.Info, c.About, c.MinPoW, c.Look, limits, c.Front.Rates(), c.Service)
 	if err != nil {
 		return nil, err
 	}
 	pools := newPools(c.Front, limits)
 	r := &Relay{
 		store: c.Store, door: c.Door, service: c.Service, challenge: c.Challenge, limits: limits, now: c.Now, ping: cmp.Or(c.Ping, pingEvery), logger: c.Logger, faults: c.Faults,
-		moved: c.Moved, serves: c.Serves, members: c.Members, maxLag: defaultMaxLag,
+		moved: c.Moved, serves: c.Serves, members: c.Members, look: c.Look, maxLag: defaultMaxLag,
 		dispatcher: newDispatcher(c.Store, c.Faults),
 		reconciles: newReconciles(c.Store, c.Now, limits.Reconcile, pools.records),
 		counting:   make(places, counters),

@@ -81,7 +81,7 @@ func (p *Pages) below(ctx context.Context, of nip34.Address, rest string, q url.
 		if err := p.list(ctx, k.view, v, of.D, k.set, section, q, k.b); err != nil {
 			return nil, err
 		}
-		return render(*v)
+		return p.render(*v)
 	}
 	id, err := nip19.ParseEvent(name)
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *Pages) below(ctx context.Context, of nip34.Address, rest string, q url.
 	if err := p.item(ctx, k.view.Metered(k.b.charge), v, k.set, e, page, k.b); err != nil {
 		return nil, err
 	}
-	return render(*v)
+	return p.render(*v)
 }
 
 // belongs reports whether a thread names the repository of one of those who decide.

@@ -35,6 +35,7 @@ type Config struct {
 	Find func(of nip34.Address) (Repository, bool, error)
 	// Contributors says that there are pages of what contributors push to, at /prs/<signer npub>/<identifier>.git (GRASP-06).
 	Contributors bool
+	Look         web.Look
 	Reader       Reader           // nil: pages have no README and no times of branches
 	Work         int              // steps that reading threads may take for one page, as a store.Meter counts them; 0 is as much as 20 requests
 	Now          func() time.Time // nil is time.Now
@@ -63,9 +64,8 @@ var pageTemplate = template.Must(template.New("").Funcs(template.FuncMap{
 	"sections": func() map[string]string {
 		return map[string]string{"issues": "Issues", "patches": "Patches", "pulls": "Pull requests"}
 	},
-	"icon": func() template.URL { return web.Icon },
-	"inc":  func(n int) int { return n + 1 },
-	"dec":  func(n int) int { return n - 1 },
+	"inc": func(n int) int { return n + 1 },
+	"dec": func(n int) int { return n - 1 },
 }).ParseFS(sources, "page.html", "item.html", "contributed.html"))
 
 // New prepares the pages.
@@ -161,7 +161,7 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 		p.Logger.Error("the page of a repository cannot be made", "repository", of.String(), "error", err)
 		p.fail(w, req, http.StatusInternalServerError, "This server has a fault", "Try again later.")
 	default:
-		web.Answer(w, req, http.StatusOK, kind, body)
+		p.Look.Answer(w, req, http.StatusOK, kind, body)
 	}
 }
 
@@ -207,16 +207,16 @@ func (p *Pages) made(ctx context.Context, of nip34.Address, generation uint64, s
 	if err != nil {
 		return nil, err
 	}
-	html, err := render(v)
+	html, err := p.render(v)
 	if err == nil {
 		p.kept.put(of, generation, now, html)
 	}
 	return html, err
 }
 
-func render(v view) ([]byte, error) {
+func (p *Pages) render(v view) ([]byte, error) {
 	var b strings.Builder
-	v.Style = web.Style()
+	v.Style, v.Icon = p.Look.Style(), p.Look.Icon()
 	if err := pageTemplate.ExecuteTemplate(&b, "page.html", v); err != nil {
 		return nil, err
 	}
@@ -225,11 +225,11 @@ func render(v view) ([]byte, error) {
 
 // fail answers with a page that says what is wrong.
 func (p *Pages) fail(w http.ResponseWriter, req *http.Request, status int, title, text string) {
-	html, err := render(view{Title: title, Wrong: text, Relay: p.Service.String()})
+	html, err := p.render(view{Title: title, Wrong: text, Relay: p.Service.String()})
 	if err != nil {
 		p.Logger.Error("a page that says what is wrong cannot be made", "error", err)
 		http.Error(w, title, status)
 		return
 	}
-	web.Answer(w, req, status, web.HTML, html)
+	p.Look.Answer(w, req, status, web.HTML, html)
 }

@@ -33,6 +33,7 @@ type view struct {
 	Title, Wrong string // of a page that says what is wrong; of others Wrong is ""
 	Relay        string
 	Style        template.CSS
+	Icon         template.URL
 	Path         string // of the repository's own page
 	Canonical    string // the URL by which this page is known
 	Summary      string // for search engines

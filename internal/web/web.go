@@ -1,5 +1,5 @@
 // Package web is what the public pages have in common: their style, what a browser may load for them, and how they are sent:
-// compressed where that is asked for, and not at all where they have not changed. Read Answer.
+// compressed where that is asked for, and not at all where they have not changed. Read Look.
 package web
 
 import (
@@ -18,17 +18,8 @@ import (
 //go:embed style.css
 var style string
 
-// Style is the content of the style element of every page.
-func Style() template.CSS { return template.CSS(style) }
-
-// Icon is what stands for the service where the operator has no icon of their own.
-const Icon = template.URL("data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%236b3fa0'/%3E%3Cpath d='M5 4v8M5 8h3a3 3 0 0 0 3-3' stroke='white' stroke-width='1.6' fill='none'/%3E%3Ccircle cx='5' cy='12' r='1.5' fill='white'/%3E%3Ccircle cx='5' cy='4' r='1.5' fill='white'/%3E%3Ccircle cx='11' cy='4.6' r='1.5' fill='white'/%3E%3C/svg%3E")
-
-// policy lets a page have the style that is above, and forms that lead to this service, and nothing else.
-var policy = func() string {
-	sum := sha256.Sum256([]byte(style))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; img-src data:"
-}()
+// icon is what stands for the service, in graspd's own colours.
+const icon = template.URL("data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%236b3fa0'/%3E%3Cpath d='M5 4v8M5 8h3a3 3 0 0 0 3-3' stroke='white' stroke-width='1.6' fill='none'/%3E%3Ccircle cx='5' cy='12' r='1.5' fill='white'/%3E%3Ccircle cx='5' cy='4' r='1.5' fill='white'/%3E%3Ccircle cx='11' cy='4.6' r='1.5' fill='white'/%3E%3C/svg%3E")
 
 // HTML is the type of pages, and Atom that of feeds.
 const (
@@ -39,12 +30,11 @@ const (
 // leastPacked is the size from which on it is worth to compress. Bytes.
 const leastPacked = 1000
 
-// Answer sends a document, which may load these images from other servers. One that the client has already (If-None-Match) is not sent
-// again.
-func Answer(w http.ResponseWriter, req *http.Request, status int, contentType string, body []byte, images ...string) {
+// send sends a document under a policy of what it may load. One that the client has already (If-None-Match) is not sent again.
+func send(w http.ResponseWriter, req *http.Request, status int, contentType string, body []byte, policy string) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
-	h.Set("Content-Security-Policy", policy+origins(images))
+	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Vary", "Accept, Accept-Encoding")

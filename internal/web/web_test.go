@@ -16,7 +16,7 @@ func ask(body string, status int, headers ...string) *http.Response {
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Add(headers[i], headers[i+1])
 	}
-	web.Answer(rec, req, status, web.HTML, []byte(body))
+	web.Look{}.Answer(rec, req, status, web.HTML, []byte(body))
 	return rec.Result()
 }
 
@@ -66,7 +66,7 @@ func TestWhatHasNotChangedIsNotSent(t *testing.T) {
 
 func TestImagesOfTheOperator(t *testing.T) {
 	rec, req := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
-	web.Answer(rec, req, 200, web.HTML, nil, "https://a.example/i.png", "", "http://b.example:81/x", "javascript:x", "https://c;script-src *")
+	web.Look{}.Answer(rec, req, 200, web.HTML, nil, "https://a.example/i.png", "", "http://b.example:81/x", "javascript:x", "https://c;script-src *")
 	if p := rec.Header().Get("Content-Security-Policy"); !strings.HasSuffix(p, "; img-src data: https://a.example http://b.example:81") {
 		t.Error(p)
 	}
