@@ -16,8 +16,19 @@ type session struct {
 	references referencing
 	caughtBy   time.Duration // layer 4 waits no longer than that for the catch-up
 	frames     frames
-	outsider   bool // as Connected has it
-	brings     int  // the most events that one probe brought
+}
+
+// newSession puts the parts of a connection together that has just opened.
+func newSession(p *Peer, told capacity) *session {
+	c := &session{wire: newWire(&p.desk, told)}
+	c.following = following{
+		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, stored: &c.catchup, all: &p.whole, wary: &p.suspects,
+	}
+	c.catchup = catchup{
+		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, live: &c.following, suspects: &p.suspects, whole: &p.whole,
+		comparing: &p.comparing, coverage: &p.coverage, rest: p,
+	}
+	return c
 }
 
 // echo is the NOTICE by which a relay turned NIP-77 down: it comes once more for
@@ -71,8 +82,8 @@ func (p *Peer) connected(in Connected) {
 		p.scheduleResync()
 	}
 	told := in.Limits.capacity(p.cfg.MaxTags)
-	p.conn = &session{wire: newWire(&p.desk, told), outsider: in.Outsider}
-	p.conn.following.begin(p)
+	p.conn = newSession(p, told)
+	p.comparing.begin(&p.conn.catchup, in.Outsider)
 	p.conn.frames.since, p.conn.caughtBy = p.now.Mono, p.now.Mono+catchUpGrace
 	p.suspects.begin(&p.conn.following, &p.conn.catchup)
 	p.whole.begin(&p.conn.following, &p.conn.catchup)
@@ -99,9 +110,7 @@ func (p *Peer) connected(in Connected) {
 func (p *Peer) forgive() {
 	p.demands.kinds.Forget()
 	p.suspects.again(false)
-	if !p.negDrops {
-		p.neg = negUnknown
-	}
+	p.comparing.forgive(false)
 }
 
 func (p *Peer) dialFailed(in DialFailed) {
@@ -130,13 +139,7 @@ func (p *Peer) disconnected(reason string) {
 	if p.phase != phaseOpen {
 		return
 	}
-	for _, t := range p.conn.running {
-		r := t.req
-		if r != nil && r.kind == asksNeg && !t.group.whole && t.neg.opened && !t.neg.heard && p.neg == negUnknown && p.now.Mono < r.progress+dropAfterOpen {
-			p.noNegentropy("connection lost right after it was asked")
-			p.negDrops = true
-		}
-	}
+	p.comparing.hungUp()
 	p.whole.hungUp()
 	p.fail("connection lost", reason)
 }
@@ -151,6 +154,7 @@ func (p *Peer) fail(what, reason string) {
 	p.tour.end()
 	p.conn = nil
 	p.coverage.Drop()
+	p.comparing.end()
 	p.suspects.lost()
 	p.phase = phaseWaiting
 	wait := p.asked.failed(&p.failures, p.cfg.terms(), p.now)
@@ -180,14 +184,8 @@ func (p *Peer) unasked(n int) {
 
 // mayCompare says whether the relay may bear to be compared with as a whole.
 func (p *Peer) mayCompare() bool {
-	return !p.pagesOnly() && (p.neg == negUnknown || p.neg == negWorks) && p.demands.kinds.Mode() == demands.NoKinds
+	return p.comparing.mayWork() && p.demands.kinds.Mode() == demands.NoKinds
 }
 
 // compares says whether the relay has shown that it compares.
-func (p *Peer) compares() bool { return p.neg == negWorks }
-
-// unlearn leaves what a comparison told uncounted, if that is not known yet.
-func (p *Peer) unlearn() { p.coverage.Unanswered() }
-
-func (p *Peer) eachSwept(visit func(*group)) { p.conn.catchup.eachSwept(visit) }
-func (p *Peer) openREQs() int                { return p.conn.catchup.openREQs() }
+func (p *Peer) compares() bool { return p.comparing.works() }

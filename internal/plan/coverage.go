@@ -53,7 +53,7 @@ func (p *Peer) tendCoverage() {
 		return
 	}
 	c.End(p.want)
-	if !p.reconciles() {
+	if !p.comparing.tells() {
 		return
 	}
 	if r := c.Tell(p.want, p.now.Mono); r != nil {
@@ -61,18 +61,4 @@ func (p *Peer) tendCoverage() {
 		p.report(Warn, "relay lacks events that we have", "repository", p.want.Repository(r.Item).Addresses[0],
 			"count", c.Of(r.Ord).Lacks, "repositories", lacking)
 	}
-}
-
-// coverWhole takes what a comparison of everything told. What the relay lacks is looked at, to tell it per repository.
-func (p *Peer) coverWhole(t *task) {
-	if p.coverage.Compared(p.want, t.lacks, !t.untold) {
-		sub := p.newSub("w")
-		p.coverage.Ask(sub)
-		p.effect(Attribute{Sub: sub, IDs: t.lacks})
-	}
-}
-
-// reconciles says whether reconciliations tell what the relay has.
-func (p *Peer) reconciles() bool {
-	return !p.pagesOnly() && p.neg != negRefused && p.neg != negTruncates
 }

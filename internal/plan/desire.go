@@ -91,6 +91,7 @@ func (p *Peer) leave() {
 	p.phase, p.conn = phaseIdle, nil
 	p.books = books{met: p.met}
 	p.suspects.forget()
+	p.comparing.end()
 	p.hasMark = false
 	p.tour, p.round = tour{}, mailbox.Round{}
 	p.coverage.Leave()

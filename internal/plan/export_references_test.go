@@ -82,7 +82,7 @@ func (p *Peer) checkReferences() error {
 		return fmt.Errorf("layer 4 goes on and has ended")
 	case r.steps > referenceSteps+mostPerQuestion:
 		return fmt.Errorf("%d steps in one full resync", r.steps)
-	case running == 1 && len(c.running) >= p.atOnce() && c.waits() && t.req.kind != asksStore && p.now.Mono >= c.pausedTill:
+	case running == 1 && len(c.running) >= p.conn.atOnce() && c.waits() && t.req.kind != asksStore && p.now.Mono >= c.pausedTill:
 		return fmt.Errorf("layer 4 is in the way of others")
 	}
 	return nil

@@ -23,7 +23,7 @@ func (p *Peer) checkSizes() error {
 		{"pages of the proven", len(p.proven.pages), p.proven.n},
 		{"owners of a dead relay", len(p.owners), mostOwners},
 		{"last gaps", len(p.gaps.last), mostGaps},
-		{"withheld", len(p.withheld), mostWithheld},
+		{"withheld", len(p.comparing.withheld), mostWithheld},
 		{"withheld of the whole", len(p.whole.hidden), mostWithheld},
 	}
 	bounds = append(bounds, bound{"shares of repositories", p.Shares(), 3 * (3*repos + coverage.MostFormer)})
@@ -71,14 +71,14 @@ func (c *session) bounds(p *Peer) []bound {
 		}
 	}
 	all := []bound{
-		{"live REQs", len(c.live), mostSubs},
+		{"live REQs", len(c.following.live), mostSubs},
 		{"lots that wait", len(c.waiting), p.wanted.n},
 		{"sweeps", len(c.sweeps), p.wanted.n},
 		{"root events that rise", c.rising.items.n, p.wanted.n},
 		{"groups", len(c.groups), p.wanted.n + 1}, // one that compares everything
 		{"tasks that run", len(c.running), requestsAtOnce},
 		{"tasks that were put off", len(c.later), open},
-		{"requests", len(c.requests), len(c.live) + len(c.running) + settling},
+		{"requests", len(c.requests), len(c.following.live) + len(c.running) + settling},
 		{"CLOSEs that are remembered", len(c.sent), mostReclosed},
 		{"CLOSEs to be sent again", len(c.again), mostReclosed},
 		{"items that came late", late, mostLate},
@@ -103,7 +103,7 @@ func (t *task) bounds(p *Peer) (all []bound) {
 			bound{"ranges to be asked", len(g.todo), 1 + 3*g.pages}, bound{"pages", g.pages, maxPages})
 	}
 	if n := t.neg; n != nil {
-		all = append(all, bound{"ids that are needed", len(n.need) + len(n.late) + len(n.missing), p.needed},
+		all = append(all, bound{"ids that are needed", len(n.need) + len(n.late) + len(n.missing), p.comparing.needed},
 			bound{"requests that are being decided", len(n.settling), mostSettling}, bound{"windows", len(n.windows), 1 + n.opens}, bound{"NEG-OPENs", n.opens, mostOpens})
 		if n.set != nil {
 			all = append(all, bound{"ids that the relay lacks", len(n.have), n.set.Len()})

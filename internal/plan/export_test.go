@@ -73,7 +73,7 @@ func (p *Peer) Bears() any { return p.conn.limits }
 // still bear.
 func (p *Peer) Displaces(rank int64) bool {
 	limits := p.conn.limits
-	for _, l := range p.conn.live {
+	for _, l := range p.conn.following.live {
 		if l.apart != together || !l.size.fits(limits, limits.dense()) {
 			continue
 		}
@@ -186,7 +186,7 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 		}
 	}
 	open := make(map[Item]bool)
-	for _, l := range c.live {
+	for _, l := range c.following.live {
 		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
 			return fmt.Errorf("live REQ %s serves nothing", l.sub)
 		}
@@ -328,7 +328,7 @@ func (c *session) checkTasks(awaited bool) error {
 		}
 	}
 	for sub, r := range c.requests {
-		if r.sub != sub || r.task != nil && r.task.req != r && !r.settles() || r.live != nil && !slices.Contains(c.live, r.live) {
+		if r.sub != sub || r.task != nil && r.task.req != r && !r.settles() || r.live != nil && !slices.Contains(c.following.live, r.live) {
 			return fmt.Errorf("request %s belongs to nothing", sub)
 		}
 	}
@@ -349,7 +349,7 @@ func (c *session) checkTasks(awaited bool) error {
 }
 
 // SetMostNeeded bounds the ids that one reconciliation waits for.
-func (p *Peer) SetMostNeeded(n int) { p.needed = n }
+func (p *Peer) SetMostNeeded(n int) { p.comparing.needed = n }
 
 // RequestRoom is how many events above its limit are read of a stored REQ.
 const RequestRoom = requestRoom

@@ -29,9 +29,9 @@ type fetching struct {
 }
 
 // fetch asks for the next needed ids.
-func (p *Peer) fetch(t *task) {
+func (c *catchup) fetch(t *task) {
 	n := t.neg
-	k := min(len(n.need), p.conn.limits.ids)
+	k := min(len(n.need), c.limits.ids)
 	if n.chunk > 0 {
 		k = min(k, n.chunk)
 	}
@@ -44,10 +44,10 @@ func (p *Peer) fetch(t *task) {
 	}
 	n.need = n.need[k:]
 	f := nostr.Filter{IDs: ids, Limit: new(len(ids))}
-	if mode := p.demands.mannerOf(t, t.filter).Mode; mode != demands.NoKinds { // the filter's own, where it has some
+	if mode := c.demands.mannerOf(t, t.filter).Mode; mode != demands.NoKinds { // the filter's own, where it has some
 		f.Kinds = mode.With(t.filter).Kinds
 	}
-	r := p.request(t, asksIDs, f)
+	r := c.request(t, asksIDs, f)
 	r.Kindless = !t.group.whole
 	r.neg, r.ids, r.want = n, ids, want
 }
@@ -98,12 +98,12 @@ func (n *fetching) putBack(r *request) {
 }
 
 // elsewhere returns what other tasks ask for by id just now, or will next.
-func (p *Peer) elsewhere(t *task) map[nostr.ID]struct{} {
+func (c *catchup) elsewhere(t *task) map[nostr.ID]struct{} {
 	asked := make(map[nostr.ID]struct{})
 	if t.group.layer == want.LayerReferences { // it makes way for others
 		return asked
 	}
-	for _, o := range p.conn.running {
+	for _, o := range c.running {
 		if o == t || o.neg == nil {
 			continue
 		}
@@ -140,17 +140,17 @@ func (n *fetching) leave(others map[nostr.ID]struct{}) {
 
 // waitBehind has a task wait for others that ask for what it still needs. It
 // reports whether there are such.
-func (p *Peer) waitBehind(t *task) bool {
+func (c *catchup) waitBehind(t *task) bool {
 	n := t.neg
 	if n.round > 0 || len(n.late) == 0 {
 		return false
 	}
-	others := p.elsewhere(t)
+	others := c.elsewhere(t)
 	if !slices.ContainsFunc(n.late, func(id nostr.ID) bool { _, ok := others[id]; return ok }) {
 		return false
 	}
 	t.behind = true
-	p.putOff(t, p.now.Mono+silence)
+	c.putOff(t, c.now.Mono+silence)
 	return true
 }
 
@@ -174,12 +174,12 @@ func (n *fetching) secondRound() bool {
 
 // lastRound says that what is missing is to be looked for by paging, but for
 // what was looked for in vain not long ago.
-func (p *Peer) lastRound(t *task) bool {
-	n, known := t.neg, p.withheld
+func (c *catchup) lastRound(t *task) bool {
+	n, known := t.neg, c.comparing.withheld
 	if t.group.whole {
-		known = p.whole.hidden
+		known = c.whole.hidden
 	}
-	if n.round == 2 || known.all(n.missing, p.now.Mono) {
+	if n.round == 2 || known.all(n.missing, c.now.Mono) {
 		return false
 	}
 	n.round = 2

@@ -17,7 +17,7 @@ type following struct {
 	*books
 	*wire
 	demands *demanded
-	rest    beside
+	stored  beside
 	all     forAll
 	wary    wary
 
@@ -190,13 +190,8 @@ func (f *following) closeAll() {
 // catchUp has the stored events of lots asked.
 func (f *following) catchUp(lots []lot, class Class) {
 	for _, x := range lots {
-		f.rest.addGroups(x, class, false)
+		f.stored.addGroups(x, class, false)
 	}
-}
-
-// begin begins with nothing followed.
-func (f *following) begin(p *Peer) {
-	*f = following{desk: &p.desk, books: &p.books, wire: &p.conn.wire, demands: &p.demands, rest: p, all: &p.whole, wary: &p.suspects}
 }
 
 // unsettled says that a live REQ is about to open or to be replaced.
@@ -298,7 +293,7 @@ func (f *following) shrink() {
 		}
 	}
 	f.lose(gone)
-	f.rest.lose(gone)
+	f.stored.lose(gone)
 }
 
 // lose takes items out of what waits and what is swept.
@@ -420,7 +415,7 @@ func (f *following) unplace(is func(want.Item) bool) {
 			f.requeue(l.lots, l.sent.Wall, f.now.Mono, l.tries)
 		}
 	}
-	f.rest.regroupWithout(is)
+	f.stored.regroupWithout(is)
 	f.lose(is)
 	f.shrink()
 }

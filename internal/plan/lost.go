@@ -44,7 +44,7 @@ func (f *following) liveRefused(l *liveReq, text string, from time.Time) {
 		f.requeue(l.lots, from, f.now.Mono, l.tries)
 		return
 	case why == refusal.Rate:
-		f.rest.pause()
+		f.stored.pause()
 		after = f.pausedTill
 	case why == refusal.TooMany:
 		f.fewer(l.tries)
@@ -103,7 +103,7 @@ func (f *following) requeue(lots []lot, from time.Time, after time.Duration, tri
 // time from on.
 func (f *following) unfollow(lots []lot, from time.Time) []lot {
 	since := max(1, from.Add(-f.cfg.QuickReconnect).Unix())
-	f.rest.dropGroups(holding(lots))
+	f.stored.dropGroups(holding(lots))
 	var out []lot
 	for _, l := range lots {
 		for _, it := range l.items {
@@ -119,7 +119,7 @@ func (f *following) unfollow(lots []lot, from time.Time) []lot {
 
 // fewer learns that the relay bears no more REQs than are left after one was refused as too many.
 func (f *following) fewer(tries int) {
-	f.wire.fewer(len(f.live)+f.rest.openREQs(), tries)
+	f.wire.fewer(len(f.live)+f.stored.openREQs(), tries)
 	f.cancelMerge()
 }
 

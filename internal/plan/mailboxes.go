@@ -18,7 +18,7 @@ const roundSteps = referenceSteps / 4
 // answers an event that it has, and who wrote that, may belong to a repository that does not name it.
 func (p *Peer) tourSteps() int {
 	switch {
-	case p.conn.outsider:
+	case p.comparing.outsider:
 		return 0
 	case p.want.Mailbox != nil:
 		return referenceSteps - roundSteps
@@ -67,6 +67,7 @@ func (p *Peer) tendVisit() {
 	}
 	p.effect(HangUp{Reason: "asked for all"})
 	p.suspects.end()
+	p.comparing.end()
 	p.phase, p.conn, p.hasMark, p.wakeDial = phaseWaiting, nil, false, p.now.Mono
 	p.failures, p.asked, p.cause, p.slowedBy = health.Failures{}, asked{}, "", 0
 }

@@ -168,7 +168,7 @@ func (f *following) shed(than int64) bool {
 		return false
 	}
 	f.closeLive(l)
-	f.rest.dropGroups(holding(l.lots))
+	f.stored.dropGroups(holding(l.lots))
 	f.sweepInstead(l.lots)
 	return true
 }

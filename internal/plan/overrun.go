@@ -15,18 +15,18 @@ func (r *request) streams() bool { return r.task != nil && r.kind != asksNeg && 
 
 // overrun ends a stored REQ that the relay does not end. It has failed; but a relay
 // that takes no notice of limits gets there in steps, and is not put off longer each time.
-func (p *Peer) overrun(r *request) {
+func (c *catchup) overrun(r *request) {
 	t := r.task
 	if r.kind == asksTrial {
-		p.conn.closeReq(r.sub)
+		c.closeReq(r.sub)
 		r.answered = true
-		p.suspects.trialAnswered()
+		c.suspects.trialAnswered()
 		return
 	}
 	if r.kind == asksPage && t.pager.cut(r.full()) {
 		t.tries = 0
 	}
-	p.taskFailed(t, "an answer without end")
+	c.taskFailed(t, "an answer without end")
 }
 
 // full says whether all events have come that are read.

@@ -44,7 +44,7 @@ func (p *Peer) Parts() []Part {
 				x.Confirmed++
 			}
 		})
-		if p.reconciles() {
+		if p.comparing.tells() {
 			s := p.coverage.Of(r.Ord)
 			x.Held, x.Lacks = s.Held, s.Lacks
 		}

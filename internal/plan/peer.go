@@ -100,25 +100,22 @@ type Peer struct {
 	demands      demanded
 	whole        whole
 
-	neg       negSupport
-	negLogged bool
-	negDrops  bool // it hung up when it was asked to reconcile
+	comparing comparing
 	uptime    health.Uptime
 	gaps      gaps
-	needed    int // how many ids one reconciliation may wait for
 	lastAlive time.Time
 	complete  time.Duration // when everything wanted was last confirmed; before that, when it was first wanted
 	coverage  coverage.Book
-	withheld  withheld
 	suspects  suspects
 }
 
 // NewPeer returns an idle peer that wants nothing.
 func NewPeer(c Config) *Peer {
-	p := &Peer{desk: desk{cfg: c.withDefaults()}, wakeAt: never, needed: mostNeeded}
+	p := &Peer{desk: desk{cfg: c.withDefaults()}, wakeAt: never}
 	p.demands.desk = &p.desk
-	p.suspects = suspects{desk: &p.desk, books: &p.books, rest: p}
-	p.whole = whole{desk: &p.desk, books: &p.books, rest: p}
+	p.suspects = suspects{desk: &p.desk, books: &p.books}
+	p.comparing = comparing{desk: &p.desk, needed: mostNeeded}
+	p.whole = whole{desk: &p.desk, books: &p.books, coverage: &p.coverage, rest: p}
 	return p
 }
 
@@ -194,9 +191,9 @@ func (p *Peer) traffic(in Input) bool {
 		p.alive()
 		return false
 	case Loaded:
-		p.loaded(in)
+		p.comparing.loaded(in)
 	case Sifted:
-		p.sifted(in)
+		p.comparing.sifted(in)
 	case Authenticated:
 		p.alive()
 		if p.demands.verdict(in) {
@@ -235,11 +232,11 @@ func (p *Peer) frame(m nostr.RelayMessage) {
 	case nostr.AuthChallenge:
 		p.demands.challenged(m.Challenge)
 	case nostr.NegMsg:
-		p.negMsg(m.Sub, m.Msg)
+		p.comparing.negMsg(m.Sub, m.Msg)
 	case nostr.NegErr:
-		p.negErr(m.Sub, m.Reason, m.Max)
+		p.comparing.negErr(m.Sub, m.Reason, m.Max)
 	case nostr.NegClose:
-		p.negErr(m.Sub, "closed: by the relay", 0)
+		p.comparing.negErr(m.Sub, "closed: by the relay", 0)
 	}
 }
 
@@ -272,12 +269,12 @@ func (p *Peer) tend() {
 	}
 	if p.now.Mono >= p.resyncAt {
 		p.scheduleResync()
-		p.neg, p.negDrops = negUnknown, false
+		p.comparing.forgive(true)
 		p.demands.kinds.Forget()
 		p.conn.anew()
 		p.recatch(Daily)
 	}
-	p.expire()
+	p.conn.expire()
 	p.conn.closeAgain()
 	if p.demands.overdue() {
 		p.authSettled()
@@ -288,10 +285,10 @@ func (p *Peer) tend() {
 	p.conn.tendSweeps()
 	p.tendReferences()
 	p.whole.hasEnded()
-	p.tendTasks()
+	p.conn.tendTasks()
 	if p.whole.hasEnded() { // its items wait
 		p.conn.tend()
-		p.tendTasks()
+		p.conn.tendTasks()
 	}
 	p.tendCoverage()
 	p.tendVisit()
@@ -306,4 +303,10 @@ func (p *Peer) authSettled() {
 	if p.demands.auth.Granted() {
 		p.conn.reopenMute()
 	}
+}
+
+// progress takes that an item is confirmed that was not before: the relay is worth trying again soon.
+func (p *Peer) progress() {
+	p.failures.Progress()
+	p.asked = asked{}
 }

@@ -122,35 +122,35 @@ func (n *reconciliation) shows(x Dated) bool {
 
 // probe asks for what the relay did not show, pages that part where it is known
 // to hide something or where a small REQ could not tell, or goes on.
-func (p *Peer) probe(t *task) {
+func (c *comparing) probe(t *task) {
 	n := t.neg
 	e, w := &n.edge, n.window()
 	until, limit, most := w.until, e.dark+1, mostProbed
 	if e.paged {
-		p.paged(t)
+		c.paged(t)
 		return
 	}
 	if t.group.whole { // it is not paged
-		most = p.conn.limits.page
+		most = c.stored.limits.page
 	}
 	switch {
-	case t.group.layer == want.LayerReferences && e.first.n+e.dark == 0 && p.neg != negTruncates: // mostly there is nothing
-		p.noneBelow(t)
+	case t.group.layer == want.LayerReferences && e.first.n+e.dark == 0 && c.support != negTruncates: // mostly there is nothing
+		c.noneBelow(t)
 		return
-	case p.neg == negTruncates:
-		p.pageBelow(t)
+	case c.support == negTruncates:
+		c.pageBelow(t)
 		n.next()
-		p.proceed(t)
+		c.stored.proceed(t)
 		return
 	case e.first.n+e.dark >= most:
-		p.pageBelow(t)
-		p.proceed(t)
+		c.pageBelow(t)
+		c.stored.proceed(t)
 		return
 	case e.first.n == 0:
-	case e.probed == probedAt, p.provenBefore(t.group, e):
+	case e.probed == probedAt, c.stored.provenBefore(t.group, e):
 		e.probed = probedAt
 		until = e.first.at - 1
-	case e.probed == probedNot && p.conn.brings <= e.first.n && e.second.n > 0 && e.first.n+e.second.n+e.dark < most:
+	case e.probed == probedNot && c.brings <= e.first.n && e.second.n > 0 && e.first.n+e.second.n+e.dark < most:
 		e.probed = probedAbove
 		until, limit = e.second.at, limit+e.first.n+e.second.n
 	default:
@@ -158,13 +158,13 @@ func (p *Peer) probe(t *task) {
 		until, limit = e.first.at, limit+e.first.n
 	}
 	if until < w.since {
-		p.noneBelow(t)
+		c.noneBelow(t)
 		return
 	}
 	s := span{w.since, until}
 	f := s.narrow(t.filter)
 	f.Limit = new(max(limit, leastProbed))
-	r := p.request(t, asksProbe, f)
+	r := c.stored.request(t, asksProbe, f)
 	r.probe.within = s
 }
 
@@ -191,35 +191,35 @@ func (b *probed) received(e *edge, x Dated) {
 }
 
 // probeDone takes the answer.
-func (p *Peer) probeDone(t *task, b *probed) {
+func (c *comparing) probeDone(t *task, b *probed) {
 	n := t.neg
 	e := &n.edge
-	came, most := len(b.came), p.conn.brings
-	p.conn.brings = max(most, came)
+	came, most := len(b.came), c.brings
+	c.brings = max(most, came)
 	switch {
 	case b.hidden != nil && t.group.whole:
-		p.whole.unlike(p.cfg.Resync, "it reconciles its newest events only")
+		c.stored.whole.unlike(c.cfg.Resync, "it reconciles its newest events only")
 	case b.hidden != nil && e.hidden == nil:
 		n.again(b.hidden)
-		p.proceed(t)
+		c.stored.proceed(t)
 	case b.hidden != nil, b.unsure:
-		p.pageBelow(t)
-		p.proceed(t)
+		c.pageBelow(t)
+		c.stored.proceed(t)
 	case e.first.n == 0 || b.within.until < e.first.at, most > came && b.within.until == e.first.at:
-		p.noneBelow(t)
+		c.noneBelow(t)
 	default:
-		p.probe(t)
+		c.probe(t)
 	}
 }
 
 // noneBelow goes on to the next window: nothing is hidden in this one.
-func (p *Peer) noneBelow(t *task) {
+func (c *comparing) noneBelow(t *task) {
 	t.neg.next()
-	p.proceed(t)
+	c.stored.proceed(t)
 }
 
 // pageBelow reads from the oldest second that the relay showed something of.
-func (p *Peer) pageBelow(t *task) {
+func (c *comparing) pageBelow(t *task) {
 	n := t.neg
 	s := n.window()
 	if n.edge.first.n > 0 {
@@ -230,19 +230,19 @@ func (p *Peer) pageBelow(t *task) {
 }
 
 // paged goes on where what a probe could not tell was paged.
-func (p *Peer) paged(t *task) {
+func (c *comparing) paged(t *task) {
 	n := t.neg
 	switch e := &n.edge; {
 	case e.found == nil:
-		p.noneBelow(t)
+		c.noneBelow(t)
 		return
-	case e.hidden == nil && p.neg != negTruncates:
+	case e.hidden == nil && c.support != negTruncates:
 		n.again(e.found)
 	default:
 		n.cut = true
 		n.next()
 	}
-	p.proceed(t)
+	c.stored.proceed(t)
 }
 
 // pageReceived takes one event of such a page.
@@ -260,12 +260,12 @@ func (n *reconciliation) again(hidden *Dated) {
 
 // doubted takes a second comparison: what the relay had not shown and does not
 // show even now proves that it compares its newest events only.
-func (p *Peer) doubted(n *reconciliation) {
-	if n.edge.hidden == nil || n.shows(*n.edge.hidden) || p.neg == negTruncates {
+func (c *comparing) doubted(n *reconciliation) {
+	if n.edge.hidden == nil || n.shows(*n.edge.hidden) || c.support == negTruncates {
 		return
 	}
-	p.neg = negTruncates
-	p.report(Info, "relay reconciles its newest events only, the rest is paged")
+	c.support = negTruncates
+	c.report(Info, "relay reconciles its newest events only, the rest is paged")
 }
 
 // next goes on to the next window.

@@ -42,56 +42,116 @@ type reconciliation struct {
 	cut      bool // not all was compared, the rest was paged
 }
 
+// comparing is how stored events are compared with the relay (NIP-77), and what is known of its answers.
+type comparing struct {
+	*desk
+	stored   *catchup   // of the connection
+	support  negSupport // of the relay, which outlives connections
+	logged   bool       // that it has none
+	hangsUp  bool       // when it is asked to reconcile
+	needed   int        // how many ids one reconciliation may wait for
+	withheld withheld
+	outsider bool // it is not to be shown what is here: nothing is reconciled on the connection
+	brings   int  // the most events that one probe brought on it
+}
+
+// begin begins a connection. One that hangs up when it is asked to reconcile is not asked again before
+// the full resync, or it might never get so far.
+func (c *comparing) begin(stored *catchup, outsider bool) {
+	c.stored, c.outsider, c.brings = stored, outsider, 0
+}
+
+// end ends the connection.
+func (c *comparing) end() { c.stored, c.outsider = nil, false }
+
+// forgive has the relay asked once more; with all that is known forgotten also where it hung up for that.
+func (c *comparing) forgive(all bool) {
+	if all {
+		c.hangsUp = false
+	}
+	if !c.hangsUp {
+		c.support = negUnknown
+	}
+}
+
+// hungUp takes the end of a connection, for which a reconciliation that was just opened is to blame.
+func (c *comparing) hungUp() {
+	for _, t := range c.stored.running {
+		r := t.req
+		if r != nil && r.kind == asksNeg && !t.group.whole && t.neg.opened && !t.neg.heard && c.support == negUnknown && c.now.Mono < r.progress+dropAfterOpen {
+			c.noNegentropy("connection lost right after it was asked")
+			c.hangsUp = true
+		}
+	}
+}
+
+// recall takes from a record that the relay hangs up when it is asked to reconcile.
+func (c *comparing) recall() { c.support, c.hangsUp = negRefused, true }
+
 // pagesOnly says whether nothing is reconciled on this connection, whatever the relay can do.
-func (p *Peer) pagesOnly() bool { return p.cfg.NoNegentropy || p.conn != nil && p.conn.outsider }
+func (c *comparing) pagesOnly() bool { return c.cfg.NoNegentropy || c.outsider }
+
+// pages says whether the relay is paged, as it does not reconcile.
+func (c *comparing) pages() bool { return c.pagesOnly() || c.support == negRefused }
+
+// tells says whether reconciliations tell what the relay has.
+func (c *comparing) tells() bool { return !c.pages() && c.support != negTruncates }
+
+// works says whether the relay has shown that it compares.
+func (c *comparing) works() bool { return c.support == negWorks }
+
+// mayWork says whether the relay may compare everything.
+func (c *comparing) mayWork() bool {
+	return !c.pagesOnly() && (c.support == negUnknown || c.support == negWorks)
+}
 
 // reconcile takes a task to its next step: fetch, compare, ask again, or end.
-func (p *Peer) reconcile(t *task) {
+func (c *comparing) reconcile(t *task) {
 	if t.neg == nil {
 		t.neg = &reconciliation{windows: []span{{since: t.group.since, until: forever}}}
 	}
 	n := t.neg
 	switch {
 	case len(n.need) > 0 && n.unread: // also what a comparison showed before it was interrupted
-		p.sift(t)
+		c.sift(t)
 	case len(n.need) > 0:
-		p.fetch(t)
+		c.stored.fetch(t)
 	case len(n.settling) > 0: // goes on when the last one is decided
-	case n.ended() && !t.group.whole && p.waitBehind(t):
+	case n.ended() && !t.group.whole && c.stored.waitBehind(t):
 	case n.ended() && n.secondRound():
-		p.sift(t)
+		c.sift(t)
 	case n.probe:
-		p.probe(t)
-	case len(n.windows) > 0 && (p.neg == negRefused || n.opens >= mostOpens):
-		p.pageWindows(t)
+		c.probe(t)
+	case len(n.windows) > 0 && (c.support == negRefused || n.opens >= mostOpens):
+		c.pageWindows(t)
 	case len(n.windows) > 0:
-		p.load(t)
-	case p.lastRound(t):
+		c.load(t)
+	case c.stored.lastRound(t):
 		t.pager = newPager(span{since: t.group.since, until: forever})
-		p.askPage(t)
+		c.stored.askPage(t)
 	default:
 		if t.filter.IDs == nil { // or the relay never said that it has them
-			p.counted.Undelivered += uint64(len(n.missing))
-			p.withheld.note(n.missing, n.round == 2, p.now.Mono)
+			c.counted.Undelivered += uint64(len(n.missing))
+			c.withheld.note(n.missing, n.round == 2, c.now.Mono)
 		}
 		t.tally.Complete = !n.cut
-		p.taskDone(t)
+		c.stored.taskDone(t)
 	}
 }
 
 // load asks for the local set first; the NEG-OPEN follows when it is there.
-func (p *Peer) load(t *task) {
+func (c *comparing) load(t *task) {
 	n := t.neg
 	n.opened, n.heard, n.have = false, false, nil
-	t.req = &request{sub: p.newSub("n"), kind: asksNeg, task: t, progress: p.now.Mono}
-	t.req.Manner = p.demands.mannerOf(t, t.filter)
-	p.conn.requests[t.req.sub] = t.req
+	t.req = &request{sub: c.newSub("n"), kind: asksNeg, task: t, progress: c.now.Mono}
+	t.req.Manner = c.stored.demands.mannerOf(t, t.filter)
+	c.stored.requests[t.req.sub] = t.req
 	n.filter = t.req.Mode.With(n.window().narrow(t.filter))
 	e := LoadSet{Sub: t.req.sub, Filter: n.filter}
 	if t.group.whole {
 		e.Most = mostWhole
 	}
-	p.effect(e)
+	c.effect(e)
 }
 
 // ended says that nothing is being compared: what a window showed is being fetched, or all is compared.
@@ -100,62 +160,62 @@ func (n *reconciliation) ended() bool { return n.probe || len(n.windows) == 0 }
 func (n *reconciliation) window() span { return n.windows[len(n.windows)-1] }
 
 // session returns the open reconciliation of sub.
-func (p *Peer) session(sub string) (*request, *reconciliation) {
-	if r := p.conn.requests[sub]; r != nil && r.kind == asksNeg {
+func (c *comparing) session(sub string) (*request, *reconciliation) {
+	if r := c.stored.requests[sub]; r != nil && r.kind == asksNeg {
 		return r, r.task.neg
 	}
 	return nil, nil
 }
 
-func (p *Peer) loaded(in Loaded) {
-	r, n := p.session(in.Sub)
+func (c *comparing) loaded(in Loaded) {
+	r, n := c.session(in.Sub)
 	if r == nil || n.opened {
 		return
 	}
 	if in.Large {
-		p.whole.unlike(p.cfg.Resync, "too much is here")
+		c.stored.whole.unlike(c.cfg.Resync, "too much is here")
 		return
 	}
 	if in.Set == nil {
-		p.taskFailed(r.task, "local set could not be read")
+		c.stored.taskFailed(r.task, "local set could not be read")
 		return
 	}
 	n.values = in.Values
-	n.set, n.init, n.opened = in.Set, negentropy.NewInitiator(in.Set, p.conn.limits.frame()), true
+	n.set, n.init, n.opened = in.Set, negentropy.NewInitiator(in.Set, c.stored.limits.frame()), true
 	if r.task.group.whole {
 		n.init.Bound(max(1, r.task.mayDiffer()))
 	}
 	n.opens++
-	p.conn.references.count(r.task)
-	p.conn.paced()
-	r.progress = p.now.Mono
-	r.Authorized = p.demands.auth.Granted()
+	c.stored.rest.countStep(r.task)
+	c.stored.paced()
+	r.progress = c.now.Mono
+	r.Authorized = c.stored.demands.auth.Granted()
 	first := n.init.Start()
-	p.counted.NegSent += hexLen(first)
-	p.effect(OpenNeg{Sub: in.Sub, Filter: n.filter, Msg: first})
+	c.counted.NegSent += hexLen(first)
+	c.effect(OpenNeg{Sub: in.Sub, Filter: n.filter, Msg: first})
 }
 
-func (p *Peer) negMsg(sub string, msg []byte) {
-	r, n := p.session(sub)
+func (c *comparing) negMsg(sub string, msg []byte) {
+	r, n := c.session(sub)
 	if r == nil || !n.opened {
 		return
 	}
 	t := r.task
-	n.heard, r.progress = true, p.now.Mono
+	n.heard, r.progress = true, c.now.Mono
 	reply, have, need, err := n.init.Step(msg)
 	n.learn(have, need)
-	p.counted.Rounds++
-	p.counted.NegReceived += hexLen(msg)
-	p.counted.NegSent += hexLen(reply)
+	c.counted.Rounds++
+	c.counted.NegReceived += hexLen(msg)
+	c.counted.NegSent += hexLen(reply)
 	switch {
-	case err != nil || len(n.need)+len(n.late)+len(n.missing) > p.needed:
-		p.abandon(t)
-		p.report(Debug, "reconciliation failed, paging", "cause", err)
-		p.pageWindows(t)
+	case err != nil || len(n.need)+len(n.late)+len(n.missing) > c.needed:
+		c.stored.abandon(t)
+		c.report(Debug, "reconciliation failed, paging", "cause", err)
+		c.pageWindows(t)
 	case reply != nil:
-		p.effect(ContinueNeg{Sub: sub, Msg: reply})
+		c.effect(ContinueNeg{Sub: sub, Msg: reply})
 	default:
-		p.compared(t)
+		c.compared(t)
 	}
 }
 
@@ -163,47 +223,47 @@ func (p *Peer) negMsg(sub string, msg []byte) {
 func hexLen(msg []byte) uint64 { return 2 * uint64(len(msg)) }
 
 // compared ends one window.
-func (p *Peer) compared(t *task) {
+func (c *comparing) compared(t *task) {
 	n := t.neg
-	if p.neg != negTruncates {
-		p.neg = negWorks
+	if c.support != negTruncates {
+		c.support = negWorks
 	}
-	p.abandon(t)
+	c.stored.abandon(t)
 	t.tallyWindow()
 	t.differ, t.held = t.differ+len(n.have)+len(n.need), t.held+n.set.Len()
 	if n.edge.hidden == nil {
-		p.counted.Equal += uint64(n.set.Len() - len(n.have))
+		c.counted.Equal += uint64(n.set.Len() - len(n.have))
 	}
-	p.doubted(n)
+	c.doubted(n)
 	n.dateLocal()
 	n.release()
 	n.probe = true
 	n.reopened = false
 	if len(n.need) > 0 {
-		p.sift(t)
+		c.sift(t)
 		return
 	}
-	p.proceed(t)
+	c.stored.proceed(t)
 }
 
 // sift has the needed ids looked up here. A relay may take more for a match
 // than the filter says, such as events with the value under another tag: its
 // set then holds what the local set for the filter does not, though it is here.
-func (p *Peer) sift(t *task) {
-	t.req = &request{sub: p.newSub("k"), kind: asksStore, task: t, answered: true}
-	p.conn.requests[t.req.sub] = t.req
-	p.effect(Sift{Sub: t.req.sub, IDs: t.neg.need})
+func (c *comparing) sift(t *task) {
+	t.req = &request{sub: c.newSub("k"), kind: asksStore, task: t, answered: true}
+	c.stored.requests[t.req.sub] = t.req
+	c.effect(Sift{Sub: t.req.sub, IDs: t.neg.need})
 }
 
-func (p *Peer) sifted(in Sifted) {
-	r := p.conn.requests[in.Sub]
+func (c *comparing) sifted(in Sifted) {
+	r := c.stored.requests[in.Sub]
 	if r == nil || r.kind != asksStore {
 		return
 	}
 	t := r.task
-	p.endRequest(t)
+	c.stored.endRequest(t)
 	if in.Failed {
-		p.taskFailed(t, "needed ids could not be looked up")
+		c.stored.taskFailed(t, "needed ids could not be looked up")
 		return
 	}
 	t.neg.need, t.neg.unread = in.Unknown, false
@@ -211,51 +271,51 @@ func (p *Peer) sifted(in Sifted) {
 		t.neg.edge.date(x.ID, x.At)
 	}
 	if t.neg.round == 0 && !t.group.whole {
-		t.neg.leave(p.elsewhere(t))
+		t.neg.leave(c.stored.elsewhere(t))
 	}
-	p.fetchEnded(t)
-	p.proceed(t)
+	c.stored.fetchEnded(t)
+	c.stored.proceed(t)
 }
 
 // negErr handles an error of a reconciliation, under whatever label it comes.
 // The relay has ended the session.
-func (p *Peer) negErr(sub, text string, most int64) {
-	r, n := p.session(sub)
+func (c *comparing) negErr(sub, text string, most int64) {
+	r, n := c.session(sub)
 	if r == nil || !n.opened {
 		return
 	}
 	t := r.task
-	p.endRequest(t)
+	c.stored.endRequest(t)
 	switch why := refusal.Of(text); {
-	case p.awaitAuth(t, why, r.Manner):
-	case r.Kindless && p.demands.kinds.Refused(r.Mode, text):
-		p.proceed(t)
-	case why == refusal.Value && p.suspects.suspectGroup(t.group):
+	case c.stored.awaitAuth(t, why, r.Manner):
+	case r.Kindless && c.stored.demands.kinds.Refused(r.Mode, text):
+		c.stored.proceed(t)
+	case why == refusal.Value && c.stored.suspects.suspectGroup(t.group):
 	case refusal.NegTooBig(text, most):
-		p.split(t)
+		c.split(t)
 	case why.Crowded():
-		p.pause()
+		c.stored.pause()
 		if t.group.whole {
-			p.whole.crowded(t, text)
+			c.stored.whole.crowded(t, text)
 			return
 		}
-		p.park(t)
+		c.stored.park(t)
 	case refusal.NegLost(text) && !n.reopened:
 		n.reopened = true
-		p.proceed(t)
+		c.stored.proceed(t)
 	default:
-		p.negFailed(t, text)
+		c.negFailed(t, text)
 	}
 }
 
 // split halves the window that the relay finds too big: where the local set
 // has its middle, or in time.
-func (p *Peer) split(t *task) {
+func (c *comparing) split(t *task) {
 	n := t.neg
 	w := n.window()
-	lo, hi := max(w.since, oldestPlausible), min(w.until, max(p.now.Wall.Unix(), oldestPlausible))
+	lo, hi := max(w.since, oldestPlausible), min(w.until, max(c.now.Wall.Unix(), oldestPlausible))
 	if n.opens >= mostOpens || lo >= hi {
-		p.pageWindows(t)
+		c.pageWindows(t)
 		return
 	}
 	at := lo + (hi-lo)/2
@@ -263,41 +323,41 @@ func (p *Peer) split(t *task) {
 		at = min(max(int64(n.set.At(k/2).Time)-1, lo), hi-1)
 	}
 	n.windows = append(n.windows[:len(n.windows)-1], span{w.since, at}, span{at + 1, w.until})
-	p.proceed(t)
+	c.stored.proceed(t)
 }
 
 // oldestPlausible is the creation time before which hardly any event lies (2020).
 const oldestPlausible = 1_577_836_800
 
 // negSilent handles a NEG-OPEN or NEG-MSG without answer.
-func (p *Peer) negSilent(t *task) {
-	p.abandon(t)
-	p.negFailed(t, "no answer")
+func (c *comparing) negSilent(t *task) {
+	c.stored.abandon(t)
+	c.negFailed(t, "no answer")
 }
 
 // negFailed reads the filter by paging, and all others until the next full
 // resync if the relay never answered a reconciliation.
-func (p *Peer) negFailed(t *task, why string) {
+func (c *comparing) negFailed(t *task, why string) {
 	if t.group.whole {
-		p.whole.unlike(p.cfg.Resync, why)
+		c.stored.whole.unlike(c.cfg.Resync, why)
 		return
 	}
-	if p.neg == negUnknown && !t.neg.heard {
-		p.noNegentropy(why)
+	if c.support == negUnknown && !t.neg.heard {
+		c.noNegentropy(why)
 	}
-	p.pageWindows(t)
+	c.pageWindows(t)
 }
 
-func (p *Peer) noNegentropy(why string) {
-	p.neg = negRefused
-	if !p.negLogged {
-		p.negLogged = true
-		p.report(Info, "no negentropy, paging instead", "cause", why)
+func (c *comparing) noNegentropy(why string) {
+	c.support = negRefused
+	if !c.logged {
+		c.logged = true
+		c.report(Info, "no negentropy, paging instead", "cause", why)
 	}
 }
 
 // pageWindows reads what has not been compared by paging.
-func (p *Peer) pageWindows(t *task) {
+func (c *comparing) pageWindows(t *task) {
 	n := t.neg
 	s := n.windows[0]
 	for _, w := range n.windows {
@@ -305,5 +365,5 @@ func (p *Peer) pageWindows(t *task) {
 	}
 	n.windows, n.need, n.probe, n.cut = nil, nil, false, true
 	t.pager = newPager(s)
-	p.proceed(t)
+	c.stored.proceed(t)
 }

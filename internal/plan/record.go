@@ -103,7 +103,7 @@ func (r Record) wait(c Config, now time.Time) time.Duration {
 func (p *Peer) Record() Record {
 	p.noteOwners()
 	r := Record{
-		At: p.now.Wall, Ourself: p.ourself, HangsUp: p.negDrops, Failures: p.failures.N, LastAlive: p.lastAlive, Revived: p.revived.Wall, Uptime: p.uptime, Alike: p.whole.alike, owners: p.owners,
+		At: p.now.Wall, Ourself: p.ourself, HangsUp: p.comparing.hangsUp, Failures: p.failures.N, LastAlive: p.lastAlive, Revived: p.revived.Wall, Uptime: p.uptime, Alike: p.whole.alike, owners: p.owners,
 	}
 	r.FirstFailure = p.failingSince()
 	if r.Failures > 0 || p.slowedBy > 0 {
@@ -134,7 +134,7 @@ func (p *Peer) recall(r Record) {
 	p.lastAlive, p.uptime, p.owners, p.ourself, p.whole.alike = r.LastAlive, r.Uptime, r.owners, r.Ourself, r.Alike
 	p.met = !r.LastAlive.IsZero()
 	if r.HangsUp {
-		p.neg, p.negDrops = negRefused, true
+		p.comparing.recall()
 	}
 	if !r.Revived.IsZero() {
 		p.revived = p.now.Before(max(0, p.now.Wall.Sub(r.Revived)))

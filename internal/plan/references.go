@@ -200,7 +200,7 @@ func (p *Peer) questionFailed() {
 func (p *Peer) dropQuestion() {
 	r := &p.conn.references
 	if t := r.asked.task; t != nil {
-		p.abandon(t)
+		p.conn.abandon(t)
 		t.over = true
 		p.conn.leave(t)
 	}
@@ -218,8 +218,8 @@ func (p *Peer) makeWay() bool {
 	if t.req.kind == asksStore {
 		return false // it asks nothing of the relay, and ends soon
 	}
-	p.abandon(t)
-	p.park(t)
+	p.conn.abandon(t)
+	p.conn.park(t)
 	return true
 }
 
@@ -247,4 +247,22 @@ func (p *Peer) endReferences(why string) {
 	p.tour.end()
 	p.report(Debug, "references compared", "steps", r.steps, "cut_short", why)
 	*r = referencing{}
+}
+
+// countStep notes that something was asked for t.
+func (p *Peer) countStep(t *task) { p.conn.references.count(t) }
+
+// slowedDown notes that the relay asked to slow down.
+func (p *Peer) slowedDown() { p.conn.references.slowed++ }
+
+// questionSpent says whether the question has had its share of requests.
+func (p *Peer) questionSpent() bool { return p.conn.references.questionSpent() }
+
+// questionParked has the question wait for its next turn.
+func (p *Peer) questionParked() { p.conn.references.asked.parked = true }
+
+// questionAnswered ends the question well.
+func (p *Peer) questionAnswered() {
+	p.conn.references.failed = 0
+	p.questionOver()
 }

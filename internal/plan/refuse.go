@@ -17,83 +17,83 @@ func (p *Peer) closed(sub, text string) {
 	switch {
 	case r == nil || r.task != nil && r.answered:
 	case r.kind == asksNeg:
-		p.negErr(sub, text, 0)
+		p.comparing.negErr(sub, text, 0)
 	case r.live != nil:
 		p.conn.liveRefused(r.live, text, p.now.Wall)
 	default:
 		p.effect(Forget{Sub: sub})
-		p.endRequest(r.task)
-		p.refused(r, text)
+		p.conn.endRequest(r.task)
+		p.conn.refused(r, text)
 	}
 }
 
 // refused handles a stored request that the relay turned down.
-func (p *Peer) refused(r *request, text string) {
+func (c *catchup) refused(r *request, text string) {
 	t := r.task
 	why := refusal.Of(text)
 	switch {
 	case r.kind == asksTrial:
-		p.suspects.trialRefused(r, text)
+		c.suspects.trialRefused(r, text)
 	case t.group.whole && (r.kind != asksIDs || why == refusal.TooMany || why == refusal.Full):
 		if why.Crowded() {
-			p.pause()
+			c.pause()
 		}
-		p.whole.failed(t, text)
+		c.whole.failed(t, text)
 	case why == refusal.Rate:
-		p.pause()
-		p.park(t)
+		c.pause()
+		c.park(t)
 	case why == refusal.TooMany:
-		p.conn.following.fewer(t.tries)
+		c.live.fewer(t.tries)
 		if !t.over { // a merge that this ended took its catch-up with it
-			p.taskFailed(t, text)
+			c.taskFailed(t, text)
 		}
-	case why == refusal.Full && p.conn.fuller():
+	case why == refusal.Full && c.live.fuller():
 		if !t.over {
-			p.park(t)
+			c.park(t)
 		}
 	case r.kind == asksKinds: // it tells nothing
 		t.doubted = true
-		p.proceed(t)
-	case p.awaitAuth(r.task, why, r.Manner):
-	case r.Kindless && p.demands.kinds.Refused(r.Mode, text):
-		p.park(t)
+		c.proceed(t)
+	case c.awaitAuth(r.task, why, r.Manner):
+	case r.Kindless && c.demands.kinds.Refused(r.Mode, text):
+		c.park(t)
 	case why == refusal.TooBig:
-		p.tooBig(r, text)
-	case (why == refusal.Auth || why == refusal.Restricted) && p.extraFailed(t):
+		c.tooBig(r, text)
+	case (why == refusal.Auth || why == refusal.Restricted) && c.extraFailed(t):
 	case why == refusal.Auth, why == refusal.Restricted:
-		p.putOff(t, p.now.Mono+refusedRetry)
-		p.conn.reportBarred("stored request", text)
-	case why == refusal.Value && p.suspects.suspectGroup(t.group):
+		c.putOff(t, c.now.Mono+refusedRetry)
+		c.reportBarred("stored request", text)
+	case why == refusal.Value && c.suspects.suspectGroup(t.group):
 	default:
-		p.unanswered(r, text)
+		c.unanswered(r, text)
 	}
 }
 
 // awaitAuth puts a task off until this relay is authenticated. It reports whether
 // there is hope of that.
-func (p *Peer) awaitAuth(t *task, why refusal.Kind, as demands.Manner) bool {
-	at, ok := p.demands.wait(why, as)
+func (c *catchup) awaitAuth(t *task, why refusal.Kind, as demands.Manner) bool {
+	at, ok := c.demands.wait(why, as)
 	if ok {
-		p.putOff(t, at)
+		c.putOff(t, at)
 	}
 	return ok
 }
 
 // tooBig asks for less at once.
-func (p *Peer) tooBig(r *request, text string) {
-	c, t := &p.conn.limits, r.task
+func (c *catchup) tooBig(r *request, text string) {
+	t := r.task
 	switch values := valuesOf(t); {
-	case strings.Contains(refusal.Normal(text), "limit too high") && c.page > smallestPage:
-		c.page = max(smallestPage, c.page/2)
-		p.proceed(t)
+	case strings.Contains(refusal.Normal(text), "limit too high") && c.limits.page > smallestPage:
+		c.limits.page = max(smallestPage, c.limits.page/2)
+		c.proceed(t)
 	case r.kind == asksIDs && len(r.ids) > 1:
-		c.ids = min(c.ids, max(1, len(r.ids)/2))
-		p.proceed(t)
+		c.limits.ids = min(c.limits.ids, max(1, len(r.ids)/2))
+		c.proceed(t)
 	case r.kind != asksIDs && values > fewestValues:
-		c.values, c.sparse = min(c.values, max(fewestValues, values/2)), true
-		p.regroup(t.group)
+		c.limits.values, c.limits.sparse = min(c.limits.values, max(fewestValues, values/2)), true
+		c.regroup(t.group)
 	default:
-		p.taskFailed(t, text)
+		c.taskFailed(t, text)
 	}
 }
 
@@ -106,13 +106,13 @@ func valuesOf(t *task) int {
 }
 
 // regroup asks for the items of g in smaller portions.
-func (p *Peer) regroup(g *group) {
+func (c *catchup) regroup(g *group) {
 	if g.layer == want.LayerReferences {
-		p.dropQuestion()
+		c.rest.dropQuestion()
 		return
 	}
-	p.dropGroups(func(x *group) bool { return x == g })
-	p.addGroups(g.lot, g.class, g.swept)
+	c.dropGroups(func(x *group) bool { return x == g })
+	c.addGroups(g.lot, g.class, g.swept)
 }
 
 // notice reads a NOTICE, which names no request, and attributes it.
@@ -121,14 +121,14 @@ func (p *Peer) notice(text string) {
 	if why == refusal.Value && p.valueRefused(text) {
 		return
 	}
-	r := p.newestNeg()
+	r := p.conn.newestNeg()
 	ofNeg := r != nil && (why == refusal.Rate || !why.Crowded() && refusal.NegUnsupported(text))
 	if ofNeg || r != nil && (why == refusal.Auth || why == refusal.Restricted) {
 		p.effect(CloseNeg{Sub: r.sub})
 		if why != refusal.Rate {
 			p.conn.echo.expect(text, p.now.Mono)
 		}
-		p.negErr(r.sub, text, 0)
+		p.comparing.negErr(r.sub, text, 0)
 		if why == refusal.Other || strings.Contains(refusal.Normal(text), "neg") {
 			return
 		}
@@ -138,7 +138,7 @@ func (p *Peer) notice(text string) {
 	switch why {
 	case refusal.None:
 	case refusal.Rate:
-		p.pause()
+		p.conn.pause()
 		p.conn.closes.unheard(p.now.Mono)
 		p.refuseUnopened(text)
 	case refusal.TooMany, refusal.Full:
@@ -146,12 +146,12 @@ func (p *Peer) notice(text string) {
 	default:
 		p.refuseUnopened(text)
 		if r := p.suspects.asked(); !ofNeg && r != nil {
-			p.refuseStored(r, text)
+			p.conn.refuseStored(r, text)
 			return
 		}
 		for _, t := range slices.Clone(p.conn.running) {
 			if r := t.req; !ofNeg && r != nil && r.kind != asksNeg && !r.answered {
-				p.refuseStored(r, text)
+				p.conn.refuseStored(r, text)
 			}
 		}
 	}
@@ -201,21 +201,21 @@ func (p *Peer) refuseNewest(text string) {
 	case n >= 0 && (last == nil || p.now.Mono < live[n].sent.Mono+2*liveOpenAfter):
 		p.conn.liveRefused(live[n], text, live[n].sent.Wall)
 	case last != nil:
-		p.refuseStored(last, text)
+		p.conn.refuseStored(last, text)
 	}
 }
 
 // refuseStored ends a stored request that a NOTICE was about.
-func (p *Peer) refuseStored(r *request, text string) {
-	p.conn.closeReq(r.sub)
-	p.endRequest(r.task)
-	p.refused(r, text)
+func (c *catchup) refuseStored(r *request, text string) {
+	c.closeReq(r.sub)
+	c.endRequest(r.task)
+	c.refused(r, text)
 }
 
 // newestNeg returns the reconciliation opened last that has no answer yet.
-func (p *Peer) newestNeg() *request {
+func (c *catchup) newestNeg() *request {
 	var found *request
-	for _, t := range p.conn.running {
+	for _, t := range c.running {
 		r := t.req
 		if r != nil && r.kind == asksNeg && t.neg.opened && !t.neg.heard && (found == nil || newerSub(r.sub, found.sub)) {
 			found = r
@@ -234,18 +234,18 @@ func newerSub(a, b string) bool {
 
 // unanswered puts a task off that failed for no known reason. When that was not
 // the first time its values are doubted.
-func (p *Peer) unanswered(r *request, why string) {
+func (c *catchup) unanswered(r *request, why string) {
 	if t := r.task; t.tries > 0 && r.kind != asksIDs && t.group.layer == want.LayerRepositories {
-		p.suspects.mistrust(t.group.items)
+		c.suspects.mistrust(t.group.items)
 	}
-	p.taskFailed(r.task, why)
+	c.taskFailed(r.task, why)
 }
 
 // valueRefused takes a NOTICE that speaks of a value, for whoever it may be
 // about. It reports whether there is anybody.
 func (p *Peer) valueRefused(text string) bool {
 	if r := p.suspects.asked(); r != nil {
-		p.refuseStored(r, text)
+		p.conn.refuseStored(r, text)
 		return true
 	}
 	found := false

@@ -44,27 +44,27 @@ type request struct {
 }
 
 // request opens a stored REQ for a running task.
-func (p *Peer) request(t *task, kind asks, f nostr.Filter) *request {
-	t.req = &request{sub: p.newSub("s"), kind: kind, task: t, most: *f.Limit + requestRoom, begun: p.now.Mono, progress: p.now.Mono}
-	t.req.Manner = p.demands.mannerOf(t, f)
-	p.conn.requests[t.req.sub] = t.req
-	p.conn.references.count(t)
-	p.conn.paced()
-	p.effect(Request{Sub: t.req.sub, Class: t.group.class, Filters: []nostr.Filter{t.req.Mode.With(f)}})
+func (c *catchup) request(t *task, kind asks, f nostr.Filter) *request {
+	t.req = &request{sub: c.newSub("s"), kind: kind, task: t, most: *f.Limit + requestRoom, begun: c.now.Mono, progress: c.now.Mono}
+	t.req.Manner = c.demands.mannerOf(t, f)
+	c.requests[t.req.sub] = t.req
+	c.rest.countStep(t)
+	c.paced()
+	c.effect(Request{Sub: t.req.sub, Class: t.group.class, Filters: []nostr.Filter{t.req.Mode.With(f)}})
 	return t.req
 }
 
 // endRequest forgets what a task has open, for it to be asked again.
-func (p *Peer) endRequest(t *task) {
+func (c *catchup) endRequest(t *task) {
 	r := t.req
-	delete(p.conn.requests, r.sub)
+	delete(c.requests, r.sub)
 	t.req = nil
 	switch r.kind {
 	case asksPage:
 		t.pager.again()
 	case asksIDs:
 		t.neg.putBack(r)
-		p.conn.letGo(p.now.Mono)
+		c.letGo(c.now.Mono)
 	}
 }
 
@@ -93,7 +93,7 @@ func (p *Peer) received(in Received) bool {
 		r.probe.received(&r.task.neg.edge, Dated{in.ID, in.At})
 	}
 	if r.streams() && r.full() {
-		p.overrun(r)
+		p.conn.overrun(r)
 		return true
 	}
 	return false
@@ -137,7 +137,7 @@ func (p *Peer) decided(in Decided) bool {
 		}
 	}
 	if r.answered && r.undecided == 0 {
-		p.answered(r)
+		p.conn.answered(r)
 		return true
 	}
 	return false
@@ -170,31 +170,31 @@ func (p *Peer) eose(sub string) {
 	}
 	p.conn.closeReq(sub)
 	if r.undecided == 0 {
-		p.answered(r)
+		p.conn.answered(r)
 		return
 	}
-	p.settle(r)
+	p.conn.settle(r)
 }
 
 // whyNotStored: what could not be stored is not known to be here, so its task starts over.
 const whyNotStored = "events could not be stored"
 
 // answered goes on with a task whose request is answered and decided.
-func (p *Peer) answered(r *request) {
+func (c *catchup) answered(r *request) {
 	t := r.task
 	if t.req != r {
-		p.settled(r)
+		c.settled(r)
 		return
 	}
 	if r.kind == asksTrial {
-		p.suspects.trialAnswered()
+		c.suspects.trialAnswered()
 		return
 	}
-	delete(p.conn.requests, r.sub)
+	delete(c.requests, r.sub)
 	t.req = nil
 	if r.failed {
-		p.forgetFound(t)
-		p.taskFailed(t, whyNotStored)
+		c.forgetFound(t)
+		c.taskFailed(t, whyNotStored)
 		return
 	}
 	switch r.kind {
@@ -202,38 +202,38 @@ func (p *Peer) answered(r *request) {
 		t.pager.done()
 	case asksIDs:
 		t.neg.chunkDone(r)
-		p.fetchEnded(t)
+		c.fetchEnded(t)
 	case asksProbe:
-		p.probeDone(t, &r.probe)
+		c.comparing.probeDone(t, &r.probe)
 		return
 	case asksKinds:
 		t.doubted = true
 		if r.proofs > 0 {
-			p.kindsEmptied()
+			c.rest.kindsEmptied()
 			return
 		}
 	}
-	p.proceed(t)
+	c.proceed(t)
 }
 
 // expire fails requests without progress, and those that go on for too long. Time in which our own door decides
 // what was received does not count, nor does the reading of our own set.
-func (p *Peer) expire() {
-	for _, t := range append([]*task(nil), p.conn.running...) {
+func (c *catchup) expire() {
+	for _, t := range append([]*task(nil), c.running...) {
 		switch r := t.req; {
 		case r == nil:
-		case r.streams() && p.now.Mono >= r.begun+longestRequest:
-			p.overrun(r)
-		case !r.awaited() || p.now.Mono < p.conn.silentSince(r)+r.patience():
+		case r.streams() && c.now.Mono >= r.begun+longestRequest:
+			c.overrun(r)
+		case !r.awaited() || c.now.Mono < c.silentSince(r)+r.patience():
 		case r.kind == asksTrial:
-			p.suspects.trialFailed(false, "no answer")
+			c.suspects.trialFailed(false, "no answer")
 		case r.kind == asksNeg:
-			p.negSilent(t)
+			c.comparing.negSilent(t)
 		default:
 			if r.kind == asksIDs { // it may be too much for a relay that does not say so
-				p.conn.limits.ids = min(p.conn.limits.ids, idsPerFetch)
+				c.limits.ids = min(c.limits.ids, idsPerFetch)
 			}
-			p.unanswered(r, "no answer")
+			c.unanswered(r, "no answer")
 		}
 	}
 }
@@ -252,31 +252,31 @@ func (r *request) awaited() bool {
 }
 
 // askPage sends the pager's next query, or goes on at its end.
-func (p *Peer) askPage(t *task) {
+func (c *catchup) askPage(t *task) {
 	if t.group.whole {
-		p.whole.paged(t)
+		c.whole.paged(t)
 		return
 	}
 	s, ok := t.pager.next()
-	if !ok && p.demands.doubtful(t, p.neg != negRefused && !p.pagesOnly()) {
-		p.request(t, asksKinds, doubt(t))
+	if !ok && c.demands.doubtful(t, !c.comparing.pages()) {
+		c.request(t, asksKinds, doubt(t))
 		return
 	}
 	if !ok {
 		if t.pager.gap || t.pager.exhausted() {
-			p.report(Warn, "possible gap: more events of one second than a page holds", "filter", t.filter.Key())
+			c.report(Warn, "possible gap: more events of one second than a page holds", "filter", t.filter.Key())
 		}
 		t.pager = nil
 		if t.neg == nil {
-			p.taskDone(t)
+			c.taskDone(t)
 			return
 		}
-		p.reconcile(t)
+		c.comparing.reconcile(t)
 		return
 	}
 	f := s.narrow(t.filter)
-	f.Limit = new(p.conn.limits.page)
-	p.request(t, asksPage, f)
+	f.Limit = new(c.limits.page)
+	c.request(t, asksPage, f)
 }
 
 // narrow returns f for the span only.

@@ -51,7 +51,7 @@ func (f *following) rise() {
 	}
 	slices.SortFunc(up, func(a, b want.Item) int { return cmp.Compare(f.want.Rank(b), f.want.Rank(a)) })
 	var rest itemSet
-	f.rest.eachSwept(func(g *group) {
+	f.stored.eachSwept(func(g *group) {
 		for _, it := range g.items {
 			if r.items.has(it) {
 				rest.put(it)

@@ -14,10 +14,10 @@ var phaseNames = [...]string{phaseIdle: "idle", phaseDialing: "dialing", phaseOp
 func (p *Peer) Status() status.Relay {
 	s := status.Relay{
 		URL: p.cfg.URL, Phase: phaseNames[p.phase], Ourself: p.ourself, Health: p.health(), Connected: p.conn != nil,
-		Failures: p.failures.N, Counters: p.counted, Negentropy: p.neg.String(), Uptime: p.uptime.Ratio(),
+		Failures: p.failures.N, Counters: p.counted, Negentropy: p.comparing.support.String(), Uptime: p.uptime.Ratio(),
 		LastAlive: status.Moment{Time: p.lastAlive},
 	}
-	if share, lacking := p.coverage.Total(); p.reconciles() && share.Held > 0 {
+	if share, lacking := p.coverage.Total(); p.comparing.tells() && share.Held > 0 {
 		s.Coverage = new(1 - float64(share.Lacks)/float64(share.Held))
 		s.Lacks = &status.Lacks{Events: share.Lacks, Repositories: lacking}
 	}
@@ -43,7 +43,7 @@ func (p *Peer) Status() status.Relay {
 		for _, g := range c.groups {
 			s.InFlight += len(g.items)
 		}
-		if s.LiveREQs, s.SweptRoots = len(c.live), c.sweptRoots(); s.SweptRoots > 0 {
+		if s.LiveREQs, s.SweptRoots = len(c.following.live), c.sweptRoots(); s.SweptRoots > 0 {
 			s.Turn.Duration = c.turnOf(p.now.Mono)
 		}
 		if p.Settled() && !s.OnlyMailbox {

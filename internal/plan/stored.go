@@ -10,8 +10,45 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// catchup is the stored side of a connection.
+// catchup is the stored side of a connection: what was stored at the relay before it is followed.
 type catchup struct {
+	*desk
+	*books
+	*wire
+	queues
+	demands   *demanded
+	live      *following
+	suspects  *suspects
+	whole     *whole
+	comparing *comparing
+	coverage  *coverage.Book
+	rest      besideStored
+}
+
+// besideStored is what the stored side asks of the other parts.
+type besideStored interface {
+	lastLayer
+	Settled() bool // whether all that is wanted is confirmed
+	progress()     // an item is confirmed that was not before
+	kindsEmptied() // begins anew with a relay that answers nothing without kinds
+}
+
+// lastLayer is layer 4, which asks one question at a time when nothing else is to be asked.
+type lastLayer interface {
+	nextReference() *task // the question whose turn it is; nil = none
+	makeWay() bool        // puts an open question off; false where none is
+	countStep(t *task)    // something was asked for t, which may be a question
+	slowedDown()          // the relay asked to slow down
+	questionSpent() bool  // the question has had its share
+	questionParked()      // it waits for its next turn
+	questionAnswered()
+	questionOver() // it is given up
+	questionFailed()
+	dropQuestion() // it is asked anew in another round
+}
+
+// queues are what waits and what is under way.
+type queues struct {
 	groups  []*group
 	fresh   [want.LayerRoots + 1]fifo.Queue[*group] // not begun, in turn; abandoned ones are skipped
 	ready   [want.LayerRoots + 1]fifo.Queue[*task]  // of groups that were begun, likewise
@@ -53,32 +90,31 @@ type task struct {
 }
 
 // addGroups splits a lot into groups that fit stored filters.
-func (p *Peer) addGroups(l lot, class Class, swept bool) {
-	b := p.conn.limits.bounds()
+func (c *catchup) addGroups(l lot, class Class, swept bool) {
+	b := c.limits.bounds()
 	items := l.items
 	for len(items) > 0 {
-		n, weight := 1, weightOf(p.want, items[0])
-		for n < len(items) && weight+weightOf(p.want, items[n]) <= b.values {
-			weight += weightOf(p.want, items[n])
+		n, weight := 1, weightOf(c.want, items[0])
+		for n < len(items) && weight+weightOf(c.want, items[n]) <= b.values {
+			weight += weightOf(c.want, items[n])
 			n++
 		}
 		l.items = slices.Clone(items[:n])
 		g := &group{lot: l, class: class, swept: swept}
-		p.conn.groups = append(p.conn.groups, g)
-		p.conn.fresh[l.layer].Push(g)
+		c.groups = append(c.groups, g)
+		c.fresh[l.layer].Push(g)
 		items = items[n:]
 	}
 }
 
-// begin makes the tasks of a group.
-func (p *Peer) begin(g *group) {
-	c := p.conn
-	for _, f := range filtersOf(p.want, g.layer, g.items, false, c.limits.bounds()) {
+// beginGroup makes the tasks of a group.
+func (c *catchup) beginGroup(g *group) {
+	for _, f := range filtersOf(c.want, g.layer, g.items, false, c.limits.bounds()) {
 		t := &task{group: g, filter: f}
 		g.tasks = append(g.tasks, t)
 		c.ready[g.layer].Push(t)
 	}
-	if t := p.demands.missedVanish(g); t != nil {
+	if t := c.demands.missedVanish(g); t != nil {
 		g.tasks = append(g.tasks, t)
 		c.ready[g.layer].Push(t)
 	}
@@ -94,16 +130,15 @@ func weightOf(w *want.Want, it want.Item) int {
 }
 
 // dropGroups abandons the catch-up of the groups that match.
-func (p *Peer) dropGroups(match func(*group) bool) {
-	c := p.conn
+func (c *catchup) dropGroups(match func(*group) bool) {
 	c.groups = slices.DeleteFunc(c.groups, func(g *group) bool {
 		if !match(g) {
 			return false
 		}
 		g.over = true
 		for _, t := range g.tasks {
-			p.abandon(t)
-			p.forgetSettling(t)
+			c.abandon(t)
+			c.forgetSettling(t)
 			t.over = true
 			c.leave(t)
 		}
@@ -112,18 +147,18 @@ func (p *Peer) dropGroups(match func(*group) bool) {
 }
 
 // abandon closes what a task has open.
-func (p *Peer) abandon(t *task) {
+func (c *catchup) abandon(t *task) {
 	if t.req == nil {
 		return
 	}
 	switch {
 	case t.req.answered: // closed already
 	case t.req.kind != asksNeg:
-		p.conn.closeReq(t.req.sub)
+		c.closeReq(t.req.sub)
 	case t.neg.opened:
-		p.effect(CloseNeg{Sub: t.req.sub})
+		c.effect(CloseNeg{Sub: t.req.sub})
 	}
-	p.endRequest(t)
+	c.endRequest(t)
 }
 
 // leave takes t out of those running and put off.
@@ -136,13 +171,12 @@ func (c *catchup) leave(t *task) {
 // next takes the task whose turn it is: of the lowest layer, because what that
 // brings decides what the next one accepts; nil when there is none. Tasks that
 // were put off hold nothing up.
-func (p *Peer) next() *task {
-	c := p.conn
+func (c *catchup) next() *task {
 	for layer := want.LayerAnnouncements; layer <= want.LayerRoots; layer++ {
 		for c.ready[layer].Len()+c.fresh[layer].Len() > 0 {
 			if c.ready[layer].Len() == 0 {
 				if g := c.fresh[layer].Pop(); !g.over {
-					p.begin(g)
+					c.beginGroup(g)
 				}
 				continue
 			}
@@ -154,73 +188,71 @@ func (p *Peer) next() *task {
 			return nil
 		}
 	}
-	if t := p.suspects.nextTrial(); t != nil {
+	if t := c.suspects.nextTrial(); t != nil {
 		return t
 	}
-	return p.nextReference()
+	return c.rest.nextReference()
 }
 
 // tendTasks starts stored requests: few at once, none while the relay asked
 // for a pause.
-func (p *Peer) tendTasks() {
-	c := p.conn
+func (c *catchup) tendTasks() {
 	c.purge()
 	c.later = slices.DeleteFunc(c.later, func(t *task) bool {
-		if t.after > p.now.Mono {
+		if t.after > c.now.Mono {
 			return false
 		}
 		c.ready[t.group.layer].Push(t)
 		return true
 	})
-	for p.now.Mono >= c.pausedTill {
-		if len(c.running) >= p.atOnce() {
-			if p.makeWay() {
+	for c.now.Mono >= c.pausedTill {
+		if len(c.running) >= c.atOnce() {
+			if c.rest.makeWay() {
 				continue
 			}
 			return
 		}
-		t := p.next()
+		t := c.next()
 		if t == nil {
 			return
 		}
 		c.running = append(c.running, t)
-		p.proceed(t)
+		c.proceed(t)
 	}
 }
 
 // atOnce returns how many stored requests may be in flight.
-func (p *Peer) atOnce() int {
-	if p.conn.slow {
+func (c *catchup) atOnce() int {
+	if c.slow {
 		return 1
 	}
-	return p.conn.limits.stored()
+	return c.limits.stored()
 }
 
 // proceed takes a running task to its next request.
-func (p *Peer) proceed(t *task) {
+func (c *catchup) proceed(t *task) {
 	switch {
 	case t.group.layer == layerTrial:
-		p.suspects.sendTrial(t)
-	case t.group.layer == want.LayerReferences && p.conn.references.questionSpent():
-		p.questionOver()
-	case p.now.Mono < p.conn.pausedTill || len(p.conn.running) > p.atOnce():
-		p.park(t)
+		c.suspects.sendTrial(t)
+	case t.group.layer == want.LayerReferences && c.rest.questionSpent():
+		c.rest.questionOver()
+	case c.now.Mono < c.pausedTill || len(c.running) > c.atOnce():
+		c.park(t)
 	case t.pager != nil:
-		p.askPage(t)
-	case t.neg == nil && (t.group.since > allAgain || p.pagesOnly() || p.neg == negRefused):
+		c.askPage(t)
+	case t.neg == nil && (t.group.since > allAgain || c.comparing.pages()):
 		t.pager = newPager(span{since: t.group.since, until: forever})
-		p.askPage(t)
+		c.askPage(t)
 	default:
-		p.reconcile(t)
+		c.comparing.reconcile(t)
 	}
 }
 
 // park puts a running task back in front of those that are ready.
-func (p *Peer) park(t *task) {
-	c := p.conn
+func (c *catchup) park(t *task) {
 	c.leave(t)
 	if t.group.layer == want.LayerReferences {
-		c.references.asked.parked = true
+		c.rest.questionParked()
 		return
 	}
 	c.ready[t.group.layer].PushFront(t)
@@ -228,14 +260,13 @@ func (p *Peer) park(t *task) {
 
 // putOff makes a task wait for its time. What it has learned so far is kept, but
 // for the ids that it saw.
-func (p *Peer) putOff(t *task, after time.Duration) {
-	c := p.conn
+func (c *catchup) putOff(t *task, after time.Duration) {
 	switch {
 	case t.group.layer == want.LayerReferences:
-		p.questionFailed()
+		c.rest.questionFailed()
 		return
 	case t.group.whole:
-		p.whole.failed(t, "put off")
+		c.whole.failed(t, "put off")
 		return
 	}
 	c.leave(t)
@@ -247,14 +278,14 @@ func (p *Peer) putOff(t *task, after time.Duration) {
 }
 
 // taskFailed puts a task off; others go on.
-func (p *Peer) taskFailed(t *task, why string) {
-	if why != whyNotStored && p.extraFailed(t) {
+func (c *catchup) taskFailed(t *task, why string) {
+	if why != whyNotStored && c.extraFailed(t) {
 		return
 	}
-	p.abandon(t)
+	c.abandon(t)
 	t.tries++
-	p.putOff(t, p.now.Mono+retryDelay(t.tries))
-	p.report(Debug, "stored request failed", "cause", why, "wait", retryDelay(t.tries))
+	c.putOff(t, c.now.Mono+retryDelay(t.tries))
+	c.report(Debug, "stored request failed", "cause", why, "wait", retryDelay(t.tries))
 }
 
 // retryDelay doubles from a minute to an hour.
@@ -267,17 +298,15 @@ func retryDelay(tries int) time.Duration {
 }
 
 // pause stops catch-up for a while, as the relay asked to slow down.
-func (p *Peer) pause() {
-	p.conn.slower(p.Settled())
-	p.conn.references.slowed++
+func (c *catchup) pause() {
+	c.slower(c.rest.Settled())
+	c.rest.slowedDown()
 }
 
 // taskDone confirms the group when it was the last of it.
-func (p *Peer) taskDone(t *task) {
-	c := p.conn
+func (c *catchup) taskDone(t *task) {
 	if t.group.layer == want.LayerReferences {
-		c.references.failed = 0
-		p.questionOver()
+		c.rest.questionAnswered()
 		return
 	}
 	t.over = true
@@ -287,26 +316,25 @@ func (p *Peer) taskDone(t *task) {
 		return
 	}
 	if g.whole {
-		p.whole.done(t)
+		c.whole.done(t)
 	}
-	if told := g.told(p.confirmed.has); told != nil {
+	if told := g.told(c.confirmed.has); told != nil {
 		asked := setOf(slices.Values(g.items))
-		p.coverage.Add(p.want, g.layer, asked.has, told)
+		c.coverage.Add(c.want, g.layer, asked.has, told)
 	}
 	g.over = true
 	c.groups = slices.DeleteFunc(c.groups, func(x *group) bool { return x == g })
 	for _, it := range g.items {
 		if g.since <= allAgain {
-			p.proven.put(it)
+			c.proven.put(it)
 		}
-		again := p.held.drop(it)
-		if p.confirmed.put(it, p.repository(it)) && !again {
-			p.failures.Progress()
-			p.asked = asked{}
+		again := c.held.drop(it)
+		if c.confirmed.put(it, c.repository(it)) && !again {
+			c.rest.progress()
 		}
 	}
 	if g.swept {
-		c.sweptDone(g.lot, g.due)
+		c.live.sweptDone(g.lot, g.due)
 	}
 }
 
@@ -318,10 +346,10 @@ func (p *Peer) recatch(class Class) {
 	p.unconfirm()
 	c.cancelMerge()
 	c.closeUnanswered()
-	p.dropGroups(func(*group) bool { return true })
+	p.conn.dropGroups(func(*group) bool { return true })
 	p.dropQuestion()
 	p.suspects.dropTrial()
-	c.catchup = catchup{}
+	c.queues = queues{}
 	c.caughtBy = p.now.Mono + catchUpGrace
 	if class == Daily {
 		p.whole.become()
@@ -336,12 +364,12 @@ func (p *Peer) recatch(class Class) {
 }
 
 // extraFailed ends a task that nobody waits for. It reports whether t is one.
-func (p *Peer) extraFailed(t *task) bool {
+func (c *catchup) extraFailed(t *task) bool {
 	if !t.extra {
 		return false
 	}
-	p.abandon(t)
-	p.taskDone(t)
+	c.abandon(t)
+	c.taskDone(t)
 	return true
 }
 
@@ -362,10 +390,10 @@ func (c *catchup) addBegun(g *group, t *task) {
 }
 
 // askSwept has the stored events of swept items asked, whose turn came at the time due.
-func (p *Peer) askSwept(l lot, due time.Duration) {
-	n := len(p.conn.groups)
-	p.addGroups(l, Catchup, true)
-	for _, g := range p.conn.groups[n:] {
+func (c *catchup) askSwept(l lot, due time.Duration) {
+	n := len(c.groups)
+	c.addGroups(l, Catchup, true)
+	for _, g := range c.groups[n:] {
 		g.due = due
 	}
 }
@@ -393,22 +421,22 @@ func (c *catchup) openREQs() (n int) {
 func (g *group) empty() bool { return len(g.items) == 0 && !g.whole }
 
 // lose has items asked no more.
-func (p *Peer) lose(gone func(want.Item) bool) {
-	for _, g := range p.conn.groups {
+func (c *catchup) lose(gone func(want.Item) bool) {
+	for _, g := range c.groups {
 		g.items = slices.DeleteFunc(g.items, gone)
 	}
-	p.dropGroups(func(g *group) bool { return g.empty() })
+	c.dropGroups(func(g *group) bool { return g.empty() })
 }
 
 // regroupWithout has groups asked without the items that match.
-func (p *Peer) regroupWithout(is func(want.Item) bool) {
-	for _, g := range slices.Clone(p.conn.groups) {
+func (c *catchup) regroupWithout(is func(want.Item) bool) {
+	for _, g := range slices.Clone(c.groups) {
 		if !slices.ContainsFunc(g.items, is) || g.whole {
 			continue
 		}
 		rest := g.lot
 		rest.items = slices.DeleteFunc(slices.Clone(g.items), is)
-		p.dropGroups(func(x *group) bool { return x == g })
-		p.addGroups(rest, g.class, g.swept)
+		c.dropGroups(func(x *group) bool { return x == g })
+		c.addGroups(rest, g.class, g.swept)
 	}
 }

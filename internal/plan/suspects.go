@@ -24,16 +24,9 @@ type suspects struct {
 	*desk
 	*books
 	suspicion
-	rest   besideSuspects
 	live   *following // of the connection; nil = there is none
 	stored *catchup   // likewise
 	borne  itemSet    // repositories that were suspected and whose values the relay takes on it
-}
-
-// besideSuspects is what they ask of the other parts.
-type besideSuspects interface {
-	abandon(t *task) // ends what a task has open
-	pause()          // as the relay asked to slow down
 }
 
 // suspicion is who is under it. It outlives connections; what is remembered is bounded by what is wanted.

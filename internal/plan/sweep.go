@@ -25,7 +25,7 @@ func (f *following) sweepInstead(lots []lot) {
 			}
 		}
 		f.sweepLater(known)
-		f.rest.addGroups(fresh, Catchup, true)
+		f.stored.addGroups(fresh, Catchup, true)
 	}
 }
 
@@ -48,7 +48,7 @@ func (f *following) forgetSwept() {
 	for _, s := range f.sweeps {
 		drop(s.lot)
 	}
-	f.rest.eachSwept(func(g *group) { drop(g.lot) })
+	f.stored.eachSwept(func(g *group) { drop(g.lot) })
 }
 
 // sweptDone puts off what a sweep has confirmed. due is when its turn came; 0 = it had none before.
@@ -64,7 +64,7 @@ func (f *following) sweptDone(l lot, due time.Duration) {
 func (f *following) tendSweeps() {
 	due := 0
 	for ; due < len(f.sweeps) && f.sweeps[due].at <= f.now.Mono; due++ {
-		f.rest.askSwept(f.sweeps[due].lot, f.sweeps[due].at)
+		f.stored.askSwept(f.sweeps[due].lot, f.sweeps[due].at)
 	}
 	f.sweeps = slices.Delete(f.sweeps, 0, due)
 }

@@ -20,8 +20,7 @@ func TestSweepsInTheOrderOfTime(t *testing.T) {
 	var roots []Item
 	w.Repos[0].EachRoot(func(it Item) { roots = append(roots, it) })
 	p := NewPeer(Config{})
-	p.want, p.conn = w, &session{wire: newWire(&p.desk, Limits{}.capacity(MaxValues))}
-	p.conn.following.begin(p)
+	p.want, p.conn = w, newSession(p, Limits{}.capacity(MaxValues))
 	for n, it := range roots {
 		p.now.Mono = time.Duration(n) * time.Minute
 		p.conn.sweepLater(lot{layer: want.LayerRoots, items: []Item{it}})

@@ -156,7 +156,7 @@ func (s *suspects) endTrial() *suspected {
 	if s.trial.task == nil {
 		return nil
 	}
-	s.rest.abandon(s.trial.task)
+	s.stored.abandon(s.trial.task)
 	s.stored.leave(s.trial.task)
 	set := s.trial.set
 	s.trial = trial{}
@@ -199,7 +199,7 @@ func (s *suspects) clear(set *suspected) {
 func (s *suspects) trialRefused(r *request, text string) {
 	switch why := refusal.Of(text); {
 	case why == refusal.Rate:
-		s.rest.pause()
+		s.stored.pause()
 		s.dropTrial()
 	case why.Crowded():
 		if why == refusal.TooMany {

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/want"
@@ -27,9 +28,10 @@ const (
 type whole struct {
 	*desk
 	*books
-	rest   besideWhole
-	live   *following // of the connection
-	stored *catchup   // likewise
+	coverage *coverage.Book
+	rest     besideWhole
+	live     *following // of the connection
+	stored   *catchup   // likewise
 	likeness
 	hidden withheld // of comparisons as a whole
 	wholly
@@ -57,14 +59,9 @@ type wholly struct {
 
 // besideWhole is what this asks of the other parts.
 type besideWhole interface {
-	mayCompare() bool                   // whether the relay may bear to be compared with as a whole
-	compares() bool                     // whether it has shown that it compares
-	Settled() bool                      // whether all that is wanted is confirmed
-	abandon(t *task)                    // ends what a task has open
-	park(t *task)                       // has it asked again in its turn
-	dropGroups(match func(*group) bool) // has stored events asked no more
-	coverWhole(t *task)                 // counts what a comparison told
-	unlearn()                           // what it told will not be learnt
+	mayCompare() bool // whether the relay may bear to be compared with as a whole
+	compares() bool   // whether it has shown that it compares
+	Settled() bool    // whether all that is wanted is confirmed
 }
 
 // begin has a connection begin as a whole, where that is known to be worth it.

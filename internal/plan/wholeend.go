@@ -15,7 +15,7 @@ func (w *whole) done(t *task) {
 	}
 	w.likeness = likeness{alike: true}
 	if len(t.group.items) > 0 {
-		w.rest.coverWhole(t)
+		w.cover(t)
 	}
 }
 
@@ -24,7 +24,7 @@ func (w *whole) done(t *task) {
 // next time.
 func (w *whole) failed(t *task, why string) {
 	w.report(Debug, "comparison as a whole failed", "cause", why)
-	w.rest.abandon(t)
+	w.stored.abandon(t)
 	w.end()
 }
 
@@ -47,7 +47,7 @@ func (w *whole) crowded(t *task, text string) {
 		w.unlike(w.cfg.Resync, text)
 		return
 	}
-	w.rest.park(t)
+	w.stored.park(t)
 }
 
 // unlike does so, and does not try it again for a while.
@@ -66,7 +66,7 @@ func (w *whole) notAlike(wait time.Duration, why string) {
 
 // end has everything followed and asked by items.
 func (w *whole) end() {
-	w.rest.dropGroups(func(g *group) bool { return g.whole })
+	w.stored.dropGroups(func(g *group) bool { return g.whole })
 	w.on, w.ended = false, true
 	if l := w.req; l != nil {
 		w.live.closeLive(l)
@@ -89,7 +89,7 @@ func (w *whole) refused(l *liveReq, text string, from time.Time) {
 	w.live.closeLive(l)
 	switch why := refusal.Of(text); {
 	case why == refusal.Rate:
-		w.live.rest.pause()
+		w.stored.pause()
 	case why.Crowded(), why == refusal.Auth:
 	default:
 		w.notAlike(w.cfg.Resync, text)
@@ -100,7 +100,7 @@ func (w *whole) refused(l *liveReq, text string, from time.Time) {
 // hungUp takes the end of the connection. What ended it again and again, or at
 // once, is not asked again for a while.
 func (w *whole) hungUp() {
-	w.rest.unlearn()
+	w.coverage.Unanswered() // what a comparison told will not be learnt
 	under := false
 	at := time.Duration(0) // when the last of it was asked
 	if w.req != nil && !w.req.open {
@@ -120,5 +120,14 @@ func (w *whole) hungUp() {
 	w.lost++
 	if at > 0 && w.now.Mono < at+dropAfterOpen || w.lost >= mostWholeLost {
 		w.notAlike(w.cfg.Resync, "connections end with it")
+	}
+}
+
+// cover takes what a comparison of everything told. What the relay lacks is looked at, to tell it per repository.
+func (w *whole) cover(t *task) {
+	if w.coverage.Compared(w.want, t.lacks, !t.untold) {
+		sub := w.newSub("w")
+		w.coverage.Ask(sub)
+		w.effect(Attribute{Sub: sub, IDs: t.lacks})
 	}
 }
