@@ -25,7 +25,7 @@ func (f fault) packages() []string {
 	switch f.pkg {
 	case "internal/store", "internal/ingest", "internal/want", "internal/plan", "internal/relaysync", "internal/grasp", "internal/policy":
 		return append([]string{own}, slices.DeleteFunc(slices.Clone(engine), func(p string) bool { return p == own })...)
-	case "internal/layout", "internal/kv": // by those who write and read by it
+	case "internal/layout", "internal/kv", "internal/index": // by those who write and read by it
 		return []string{own, "./internal/store"}
 	case "internal/health", "internal/slots", "internal/refusal", "internal/gather", "internal/demands", "internal/coverage": // by those that they are parts of
 		return append([]string{own}, engine...)

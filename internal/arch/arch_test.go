@@ -94,6 +94,7 @@ var layers = map[string]int{
 	"internal/node":       17,
 	"internal/demo":       18,
 	"cmd/graspd":          19,
+	"internal/index":      9,
 	"internal/kv":         9,
 }
 

@@ -3,8 +3,7 @@ package store
 import (
 	"fmt"
 
-	"github.com/cockroachdb/pebble/v2"
-
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -14,16 +13,16 @@ import (
 // that is not stored.
 func (b *Batch) PutAside(id nostr.ID, of uint64) (e *nostr.Event, err error) {
 	r := b.reader()
-	_, at, ok, err := r.lookup(id)
+	_, at, ok, err := r.Lookup(id)
 	if err != nil || !ok {
 		return nil, err
 	}
-	value, ok, err := get(b.w, layout.LogKey(at.Seq))
+	value, ok, err := index.Get(b.w, layout.LogKey(at.Seq))
 	if err == nil && !ok {
 		err = fmt.Errorf("entry %d is indexed and not there: %w", at.Seq, layout.ErrCorrupt)
 	}
 	if err == nil {
-		e, err = r.event(at.Seq)
+		e, err = r.Event(at.Seq)
 	}
 	if err == nil {
 		err = b.set(layout.AsideKey(of, at.Seq), value)
@@ -39,27 +38,7 @@ func (b *Batch) PutAside(id nostr.ID, of uint64) (e *nostr.Event, err error) {
 
 // Aside are up to max events that are kept under a case, behind the entry after, in the order in which they had been stored.
 func (v *View) Aside(of uint64, after layout.Seq, max int) ([]layout.Entry, error) {
-	return v.reader().aside(of, after, max)
-}
-
-func (r reader) aside(of uint64, after layout.Seq, max int) (list []layout.Entry, err error) {
-	it, err := r.r.NewIter(&pebble.IterOptions{LowerBound: layout.AsideKey(of, after+1), UpperBound: layout.AsideKey(of+1, 0)})
-	if err != nil {
-		return nil, fmt.Errorf("what is put aside: %w", err)
-	}
-	defer closeAfter(it.Close, &err)
-	for it.First(); it.Valid() && len(list) < max; it.Next() {
-		_, seq, ok := layout.ParseAsideKey(it.Key())
-		if !ok {
-			return nil, fmt.Errorf("what is put aside: %w", layout.ErrCorrupt)
-		}
-		x, err := layout.AddedEntry(seq, it.Value())
-		if err != nil {
-			return nil, fmt.Errorf("what is put aside: %w", err)
-		}
-		list = append(list, x)
-	}
-	return list, it.Error()
+	return v.Reader().Aside(of, after, max)
 }
 
 // DropAside forgets what was kept of an entry under a case. It does nothing where that is nothing.

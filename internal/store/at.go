@@ -6,23 +6,15 @@ import (
 )
 
 // Get is the stored event with that id, unless it has expired.
-func (b *Batch) Get(id nostr.ID) (*nostr.Event, bool, error) { return b.reader().get(id) }
+func (b *Batch) Get(id nostr.ID) (*nostr.Event, bool, error) { return b.reader().Get(id) }
 
 // At is the event that is served at an address ("kind:pubkey:d"), if one is.
-func (b *Batch) At(address string) (*nostr.Event, bool, error) { return b.reader().at(address) }
+func (b *Batch) At(address string) (*nostr.Event, bool, error) { return b.reader().At(address) }
 
 // At is as Batch.At, on this state.
-func (v *View) At(address string) (*nostr.Event, bool, error) { return v.reader().at(address) }
+func (v *View) At(address string) (*nostr.Event, bool, error) { return v.Reader().At(address) }
 
 // WaitingAt is as Batch.WaitingAt, on this state.
 func (v *View) WaitingAt(address string) (nostr.Stamp, bool, error) {
-	return v.reader().waitSlot(layout.HashOf(address))
-}
-
-func (r reader) at(address string) (*nostr.Event, bool, error) {
-	s, ok, err := r.slot(layout.HashOf(address))
-	if err != nil || !ok || s.State != layout.SlotLive {
-		return nil, false, err
-	}
-	return r.get(s.ID)
+	return v.Reader().WaitSlot(layout.HashOf(address))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -158,15 +159,15 @@ func (b *Batch) Discard() {
 	}
 	b.closed = true
 	if !b.done {
-		b.s.memo = memo{}
+		b.s.memo = index.Memo{}
 		b.dropTally()
 	}
 	b.w.Close()
 	b.s.giveBack()
 }
 
-func (b *Batch) reader() reader {
-	return reader{r: b.w, epoch: b.epoch, now: b.s.opt.Now().Unix(), sketch: b.s.sketch, memo: &b.s.memo, unfinished: b.unfinished}
+func (b *Batch) reader() index.Reader {
+	return index.Reader{From: b.w, Epoch: b.epoch, Now: b.s.opt.Now().Unix(), Sketch: b.s.sketch, Memo: &b.s.memo, Unfinished: b.unfinished}
 }
 
 // Steps is how much work was done in this batch, as Meter counts it, a row that is written or deleted being 4. What is only
@@ -174,15 +175,15 @@ func (b *Batch) reader() reader {
 func (b *Batch) Steps() int { return b.steps }
 
 func (b *Batch) set(key, value []byte) error {
-	b.steps += seekCost
-	b.s.sketch.wrote(key)
-	b.s.memo.wrote(key, value)
+	b.steps += index.SeekCost
+	b.s.sketch.Wrote(key)
+	b.s.memo.Wrote(key, value)
 	return b.w.Set(key, value, nil)
 }
 
 func (b *Batch) delete(key []byte) error {
-	b.steps += seekCost
-	b.s.memo.deleted(key)
+	b.steps += index.SeekCost
+	b.s.memo.Deleted(key)
 	return b.w.Delete(key, nil)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -97,11 +98,11 @@ func (r *rebuild) records() error {
 		if err != nil {
 			return err
 		}
-		_, _, stored, err := b.reader().lookup(rec.ID)
+		_, _, stored, err := b.reader().Lookup(rec.ID)
 		if err != nil || stored {
 			return err
 		}
-		if _, waits, err := b.reader().waits(rec.ID); err != nil || waits {
+		if _, waits, err := b.reader().Waits(rec.ID); err != nil || waits {
 			return err
 		}
 		if err := b.dropRecord(rec.ID); err != nil {
@@ -146,7 +147,7 @@ func (r *rebuild) lost() error {
 		}
 		id := nostr.ID(key[1:])
 		k, err := v.Known(id)
-		if err == nil && k.State == Unknown {
+		if err == nil && k.State == index.Unknown {
 			r.report.problem("event %s is lost with its entry", id)
 		}
 		return err

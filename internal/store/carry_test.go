@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -30,7 +31,7 @@ func rebuilt(t *testing.T, x *exhibit, spoil func()) (Repaired, *Store) {
 	return r, s
 }
 
-func knows(t *testing.T, s *Store, id nostr.ID) Knowledge {
+func knows(t *testing.T, s *Store, id nostr.ID) index.Knowledge {
 	t.Helper()
 	v := s.View()
 	defer v.Close()
@@ -46,11 +47,11 @@ func knows(t *testing.T, s *Store, id nostr.ID) Knowledge {
 func TestRepairRemembersWhatItLeavesOut(t *testing.T) {
 	x := newExhibit()
 	left, deleted := made(4, 50, nip34.KindIssue), made(6, 50, nip34.KindIssue)
-	for e, want := range map[*nostr.Event]Knowledge{
-		x.issue: {State: Stored},
-		x.first: {State: Remembered, Why: policy.Superseded},
-		left:    {State: Remembered, Why: policy.Vanished},
-		deleted: {State: Remembered, Why: policy.Deleted},
+	for e, want := range map[*nostr.Event]index.Knowledge{
+		x.issue: {State: index.Stored},
+		x.first: {State: index.Remembered, Why: policy.Superseded},
+		left:    {State: index.Remembered, Why: policy.Vanished},
+		deleted: {State: index.Remembered, Why: policy.Deleted},
 	} {
 		x := newExhibit()
 		r, s := rebuilt(t, x, func() {
@@ -70,7 +71,7 @@ func TestRepairForgetsWhatIsStored(t *testing.T) {
 	_, s := rebuilt(t, x, func() {
 		x.set(layout.IDKey(layout.TableRecord, x.issue.ID), layout.Record{Facts: layout.FactsOf(x.issue).Kept(), Why: policy.Unrelated}.Append(nil))
 	})
-	if _, ok, err := s.View().reader().record(x.issue.ID); ok || err != nil || knows(t, s, x.issue.ID).State != Stored {
+	if _, ok, err := s.View().Reader().Record(x.issue.ID); ok || err != nil || knows(t, s, x.issue.ID).State != index.Stored {
 		t.Errorf("remembered: %v, %v", ok, err)
 	}
 }
@@ -118,7 +119,7 @@ func TestRepairWithoutTheRules(t *testing.T) {
 				x.drop(layout.MetaKey(layout.MetaRules))
 			}
 		})
-		if k := knows(t, s, x.refused.ID); (k.State == Remembered) != readable {
+		if k := knows(t, s, x.refused.ID); (k.State == index.Remembered) != readable {
 			t.Errorf("the rules are readable: %v, %+v", readable, k)
 		}
 	}

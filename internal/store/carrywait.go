@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -57,7 +58,7 @@ func (r *rebuild) wait(x layout.Entry, row layout.WaitRow) error {
 	if err != nil {
 		return err
 	}
-	out, err := b.judge(x.Event, isDuplicate, isVanished, isDeleted, isSuperseded, isWaiting, isOutwaited)
+	out, err := b.judge(x.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded, index.IsWaiting, index.IsOutwaited)
 	if err == nil && out == policy.Accept {
 		b.counters.Head = max(b.counters.Head, x.Seq)
 		err = b.wait(x.Event, x.Seq, layout.Wait{Source: x.Source, Came: row.Came, Until: row.Until, From: row.From})

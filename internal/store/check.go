@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -35,7 +36,7 @@ func (v *View) Check(ctx context.Context) (Report, error) { return v.CheckWith(c
 
 // CheckWith is Check with options.
 func (v *View) CheckWith(ctx context.Context, o CheckOptions) (Report, error) {
-	c := &checker{reader: v.reader(), counters: v.st.counters, opt: o, newest: make(map[nostr.PubKey]bool), ages: make(map[nostr.PubKey]layout.MarkCount)}
+	c := &checker{Reader: v.Reader(), counters: v.st.counters, opt: o, newest: make(map[nostr.PubKey]bool), ages: make(map[nostr.PubKey]layout.MarkCount)}
 	steps := []func(context.Context) error{
 		c.log, c.ids, c.indexes, c.waits, c.records, c.queue, c.slots, c.announcements, c.expiries, c.requests, c.purges, c.deletions, c.unused, c.named, c.aside, c.counts,
 	}
@@ -48,7 +49,7 @@ func (v *View) CheckWith(ctx context.Context, o CheckOptions) (Report, error) {
 }
 
 type checker struct {
-	reader
+	index.Reader
 	counters layout.Counters
 	opt      CheckOptions
 	report   Report
@@ -74,7 +75,7 @@ func (c *checker) problem(format string, args ...any) {
 
 // each calls do with every key of a table.
 func (c *checker) each(ctx context.Context, table byte, do func(key, value []byte) error) error {
-	return eachKey(c.r, table, func(key, value []byte) error {
+	return index.EachKey(c.From, table, func(key, value []byte) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -84,7 +85,7 @@ func (c *checker) each(ctx context.Context, table byte, do func(key, value []byt
 
 // expect checks that a key is there with that value.
 func (c *checker) expect(key, value []byte, what string, args ...any) error {
-	have, ok, err := get(c.r, key)
+	have, ok, err := index.Get(c.From, key)
 	if err != nil {
 		return err
 	}

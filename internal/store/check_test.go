@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -75,7 +76,7 @@ func (x *exhibit) set(key, value []byte) { _ = x.b.set(key, value) }
 func (x *exhibit) drop(key []byte)       { _ = x.b.delete(key) }
 
 func (x *exhibit) get(key []byte) []byte {
-	v, _, _ := get(x.b.w, key)
+	v, _, _ := index.Get(x.b.w, key)
 	return v
 }
 

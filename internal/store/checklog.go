@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -71,7 +72,7 @@ func (c *checker) stored(seq layout.Seq, e *nostr.Event) error {
 
 // rules checks that a stored event is one that may be stored: not deleted, the newest of its address.
 func (c *checker) rules(seq layout.Seq, e *nostr.Event) error {
-	out, err := isDeleted(c.reader, e)
+	out, err := index.IsDeleted(c.Reader, e)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func (c *checker) rules(seq layout.Seq, e *nostr.Event) error {
 		return nil
 	}
 	c.replaceable++
-	s, ok, err := c.slot(layout.HashOf(address))
+	s, ok, err := c.Slot(layout.HashOf(address))
 	if err != nil {
 		return err
 	}
@@ -104,12 +105,12 @@ func (c *checker) rules(seq layout.Seq, e *nostr.Event) error {
 
 // vanishes checks that a stored request to vanish counts, and that an event that is to go is about to: it reports so.
 func (c *checker) vanishes(e *nostr.Event) (leaving bool, err error) {
-	whose, gone, err := c.vanishedFor(e)
+	whose, gone, err := c.VanishedFor(e)
 	if err != nil {
 		return false, err
 	}
 	if gone {
-		p, ok, err := c.purge(layout.ReasonVanished, whose)
+		p, ok, err := c.Purge(layout.ReasonVanished, whose)
 		if err != nil {
 			return false, err
 		}
@@ -121,7 +122,7 @@ func (c *checker) vanishes(e *nostr.Event) (leaving bool, err error) {
 	if e.Kind != nostr.KindVanish {
 		return false, nil
 	}
-	if req, ok, err := c.vanished(e.PubKey); err != nil {
+	if req, ok, err := c.Vanished(e.PubKey); err != nil {
 		return false, err
 	} else if !ok || req != (layout.Vanishing{Until: e.CreatedAt, ID: e.ID}) {
 		c.problem("request to vanish %s does not count", e.ID)
@@ -133,12 +134,12 @@ func (c *checker) vanishes(e *nostr.Event) (leaving bool, err error) {
 
 // done is how many tags of a stored deletion are done.
 func (c *checker) done(e *nostr.Event) (int, error) {
-	_, at, _, err := c.lookup(e.ID)
+	_, at, _, err := c.Lookup(e.ID)
 	if err != nil {
 		return 0, err
 	}
 	key := layout.UnfinishedKey(e.PubKey, at.Seq)
-	v, ok, err := get(c.r, key)
+	v, ok, err := index.Get(c.From, key)
 	if err != nil || !ok {
 		return len(e.Tags), err
 	}
@@ -152,13 +153,13 @@ func (c *checker) deletion(e *nostr.Event) error {
 	if err != nil {
 		return err
 	}
-	m, err := c.marksOf(e.PubKey)
+	m, err := c.MarkCount(e.PubKey)
 	if err != nil {
 		return err
 	}
 	for _, t := range e.Tags[:done] {
 		if id, err := nostr.ParseID(t.Value()); err == nil && t.Name() == "e" {
-			at, ok, err := c.markAt(layout.DeletedIDKey(id, e.PubKey))
+			at, ok, err := c.MarkAt(layout.DeletedIDKey(id, e.PubKey))
 			if err != nil {
 				return err
 			}
@@ -167,7 +168,7 @@ func (c *checker) deletion(e *nostr.Event) error {
 			}
 		}
 		if a, err := nip34.ParseAddress(t.Value()); err == nil && t.Name() == "a" && a.PubKey == e.PubKey {
-			at, ok, err := c.markAt(layout.HashKey(layout.TableDeletedAddress, layout.HashOf(a.String())))
+			at, ok, err := c.MarkAt(layout.HashKey(layout.TableDeletedAddress, layout.HashOf(a.String())))
 			if err != nil {
 				return err
 			}

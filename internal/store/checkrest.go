@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -35,7 +36,7 @@ func (c *checker) records(ctx context.Context) error {
 }
 
 func (c *checker) remembered(r layout.Record) error {
-	if _, _, stored, err := c.lookup(r.ID); err != nil {
+	if _, _, stored, err := c.Lookup(r.ID); err != nil {
 		return err
 	} else if stored {
 		c.problem("%s is stored and remembered", r.ID)
@@ -99,7 +100,7 @@ func (c *checker) announcements(ctx context.Context) error {
 			return nil
 		}
 		seq := layout.Seq(binary.BigEndian.Uint64(value))
-		v, ok, err := get(c.r, layout.LogKey(seq))
+		v, ok, err := index.Get(c.From, layout.LogKey(seq))
 		if err != nil {
 			return err
 		}
@@ -142,7 +143,7 @@ func (c *checker) purges(ctx context.Context) error {
 		if p, err := layout.ParsePurge(key, value); err != nil {
 			c.problem("%v", err)
 		} else if p.Why == layout.ReasonVanished {
-			if req, ok, err := c.vanished(p.Author); err != nil {
+			if req, ok, err := c.Vanished(p.Author); err != nil {
 				return err
 			} else if !ok || req.Until != p.Until {
 				c.problem("events of %s are being removed and there is no such request", p.Author)
@@ -160,7 +161,7 @@ func (c *checker) deletions(ctx context.Context) error {
 			c.problem("%v", err)
 			return nil
 		}
-		_, at, ok, err := c.lookup(u.ID)
+		_, at, ok, err := c.Lookup(u.ID)
 		if err != nil {
 			return err
 		}
@@ -187,12 +188,12 @@ func (c *checker) unused(ctx context.Context) error {
 		if err := c.expect(layout.IDKey(layout.TableUnusedDue, u.ID), key[1:9], "when %s ages", u.ID); err != nil {
 			return err
 		}
-		_, at, ok, err := c.lookup(u.ID)
+		_, at, ok, err := c.Lookup(u.ID)
 		if err != nil || !ok {
 			c.problem("%s ages and is not there", u.ID)
 			return err
 		}
-		e, err := c.event(at.Seq)
+		e, err := c.Event(at.Seq)
 		if err == nil && (e.Kind != nostr.KindDeletion || e.PubKey != u.Author) {
 			c.problem("%s ages and is no deletion by %s", u.ID, u.Author)
 		}

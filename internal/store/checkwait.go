@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -59,7 +60,7 @@ func (c *checker) wait(p proven) error {
 	if err := c.mayWait(e); err != nil {
 		return err
 	}
-	row, ok, err := c.reader.waits(e.ID)
+	row, ok, err := c.Reader.Waits(e.ID)
 	if err != nil {
 		return err
 	}
@@ -94,10 +95,10 @@ func (c *checker) wait(p proven) error {
 
 // mayWait checks that nothing is against an event that waits.
 func (c *checker) mayWait(e *nostr.Event) error {
-	for what, rule := range map[string]rule{
-		"stored": isDuplicate, "deleted": isDeleted, "superseded": isSuperseded, "of an author who vanished": isVanishedAuthors,
+	for what, rule := range map[string]index.Rule{
+		"stored": index.IsDuplicate, "deleted": index.IsDeleted, "superseded": index.IsSuperseded, "of an author who vanished": isVanishedAuthors,
 	} {
-		out, err := rule(c.reader, e)
+		out, err := rule(c.Reader, e)
 		if err != nil {
 			return err
 		}
@@ -109,8 +110,8 @@ func (c *checker) mayWait(e *nostr.Event) error {
 }
 
 // isVanishedAuthors looks for a request to vanish of the event's author that is as new as the event or newer.
-func isVanishedAuthors(r reader, e *nostr.Event) (policy.Outcome, error) {
-	req, ok, err := r.vanished(e.PubKey)
+func isVanishedAuthors(r index.Reader, e *nostr.Event) (policy.Outcome, error) {
+	req, ok, err := r.Vanished(e.PubKey)
 	if err != nil || !ok || e.CreatedAt > req.Until {
 		return policy.Accept, err
 	}

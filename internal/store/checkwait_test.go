@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -116,7 +117,7 @@ func TestOldFormats(t *testing.T) {
 		if got := s.cur.counters; got != want {
 			t.Errorf("format %d, repaired %v: %+v, want %+v", format, repair, got, want)
 		}
-		if v, _, _ := get(s.db, layout.MetaKey(layout.MetaFormat)); binary.BigEndian.Uint32(v) != layout.FormatVersion {
+		if v, _, _ := index.Get(s.db, layout.MetaKey(layout.MetaFormat)); binary.BigEndian.Uint32(v) != layout.FormatVersion {
 			t.Errorf("still of format %d", binary.BigEndian.Uint32(v))
 		}
 		if err := s.Close(); err != nil {

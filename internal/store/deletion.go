@@ -3,25 +3,11 @@ package store
 import (
 	"fmt"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 )
-
-// deletedUntil is the time up to which the versions of an address are deleted, by a mark that is not over.
-func (r reader) deletedUntil(address layout.Hash) (int64, bool, error) {
-	return r.deletion(layout.HashKey(layout.TableDeletedAddress, address))
-}
-
-// deletedID is the time of the author's newest deletion that names the id.
-func (r reader) deletedID(id nostr.ID, author nostr.PubKey) (int64, bool, error) {
-	return r.deletion(layout.DeletedIDKey(id, author))
-}
-
-func (r reader) deletion(key []byte) (int64, bool, error) {
-	m, ok, err := r.markAt(key)
-	return m.Time, ok && !m.Over(r.now), err
-}
 
 // applyDeletion performs a deletion (NIP-09) and leaves a mark for each thing it names, for what comes later. Only the
 // author's own events are concerned; that is part of the mark of an id and of an address itself. Of a deletion that names many
@@ -35,7 +21,7 @@ func (b *Batch) applyDeletion(e *nostr.Event, seq layout.Seq) error {
 	if next == len(e.Tags) {
 		return nil
 	}
-	b.steps += 2 * seekCost * (len(e.Tags) - next) // it is who brings the deletion that makes this work
+	b.steps += 2 * index.SeekCost * (len(e.Tags) - next) // it is who brings the deletion that makes this work
 	b.unfinished++
 	return b.setUnfinished(e.PubKey, seq, layout.Unfinished{Next: next, Time: e.CreatedAt, ID: e.ID})
 }
@@ -69,19 +55,19 @@ const (
 )
 
 func (b *Batch) deleteID(del *nostr.Event, value string) (cost int, err error) {
-	b.steps += seekCost
+	b.steps += index.SeekCost
 	id, err := nostr.ParseID(value)
 	if err != nil {
 		return 1, nil // names nothing
 	}
 	r := b.reader()
-	_, row, ok, err := r.lookup(id)
+	_, row, ok, err := r.Lookup(id)
 	if err != nil {
 		return 0, err
 	}
 	var target *nostr.Event
 	if ok && layout.Deletable(row.Kind) {
-		if target, err = r.event(row.Seq); err != nil {
+		if target, err = r.Event(row.Seq); err != nil {
 			return 0, err
 		}
 		if target.PubKey != del.PubKey {
@@ -105,17 +91,17 @@ func (b *Batch) deleteID(del *nostr.Event, value string) (cost int, err error) {
 }
 
 func (b *Batch) deleteAddress(del *nostr.Event, value string) (cost int, err error) {
-	b.steps += seekCost
+	b.steps += index.SeekCost
 	h, ok := layout.OwnAddress(del.PubKey, value)
 	if !ok {
 		return 1, nil
 	}
 	r := b.reader()
-	until, ok, err := r.deletedUntil(h)
+	until, ok, err := r.DeletedUntil(h)
 	if err != nil || ok && until >= del.CreatedAt {
 		return nameCost, err
 	}
-	s, ok, err := r.slot(h)
+	s, ok, err := r.Slot(h)
 	if err != nil {
 		return 0, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -46,7 +47,7 @@ func (b *Batch) timed(table byte, from, until int64, max int) (ids []nostr.ID, n
 	if err != nil {
 		return nil, from, err
 	}
-	defer closeAfter(it.Close, &err)
+	defer index.CloseAfter(it.Close, &err)
 	for it.First(); it.Valid(); it.Next() {
 		at, id, ok := layout.ParseTimedKey(it.Key())
 		if !ok {

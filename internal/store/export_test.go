@@ -9,9 +9,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
-	"github.com/graspd/graspd/internal/nostr"
 )
 
 // Compact brings the store into its final shape on disk.
@@ -40,36 +40,6 @@ func Size(s *Store, table byte) uint64 {
 	return n
 }
 
-// PairsBy runs a filter over each of the indexes that could serve it, whichever would be chosen.
-func PairsBy(v *View, f nostr.Filter, flagged bool) (answers [][]Pair, err error) {
-	r := v.reader()
-	for i := 0; ; i++ {
-		q := newQuery(f)
-		if q.empty() || f.IDs != nil {
-			return nil, nil
-		}
-		q.group()
-		if i >= max(1, len(q.groups)) {
-			return answers, nil
-		}
-		if err := r.drive(context.Background(), q, i, flagged); err != nil {
-			return nil, err
-		}
-		pairs := []Pair{}
-		err := r.runScan(context.Background(), q, flagged, func(at *found) (bool, error) {
-			ok, err := r.settle(q, at)
-			if ok {
-				pairs = append(pairs, Pair{at.time(), at.id()})
-			}
-			return len(pairs) < q.limit, err
-		})
-		if err != nil {
-			return nil, err
-		}
-		answers = append(answers, pairs)
-	}
-}
-
 // SetFormat writes another format version.
 func SetFormat(s *Store, n uint32) {
 	if err := s.db.Set(layout.MetaKey(layout.MetaFormat), binary.BigEndian.AppendUint32(nil, n), pebble.Sync); err != nil {
@@ -92,13 +62,10 @@ func Blocks(fs vfs.FS, path string) map[int]string {
 	return blocks
 }
 
-// SequenceOf is what answers a query are made by.
-var SequenceOf = sequence[int]
-
 // KeysOf is how many keys some tables have.
 func KeysOf(s *Store, tables string) (n int) {
 	for _, t := range []byte(tables) {
-		if err := eachKey(s.db, t, func(_, _ []byte) error { n++; return nil }); err != nil {
+		if err := index.EachKey(s.db, t, func(_, _ []byte) error { n++; return nil }); err != nil {
 			panic(err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 )
 
@@ -97,21 +98,21 @@ func (s *Store) Since(after layout.Seq, max int) ([]layout.Entry, <-chan struct{
 
 // readLog merges the log with what waits and with the removals.
 func readLog(r pebble.Reader, after layout.Seq, max int) (entries []layout.Entry, err error) {
-	added, err := tableIter(r, layout.TableLog)
+	added, err := index.TableIter(r, layout.TableLog)
 	if err != nil {
 		return nil, err
 	}
-	defer closeAfter(added.Close, &err)
-	removed, err := tableIter(r, layout.TableRemoved)
+	defer index.CloseAfter(added.Close, &err)
+	removed, err := index.TableIter(r, layout.TableRemoved)
 	if err != nil {
 		return nil, err
 	}
-	defer closeAfter(removed.Close, &err)
-	waits, err := tableIter(r, layout.TableWaiting)
+	defer index.CloseAfter(removed.Close, &err)
+	waits, err := index.TableIter(r, layout.TableWaiting)
 	if err != nil {
 		return nil, err
 	}
-	defer closeAfter(waits.Close, &err)
+	defer index.CloseAfter(waits.Close, &err)
 	tables := []struct {
 		it    *pebble.Iterator
 		entry func(layout.Seq, []byte) (layout.Entry, error)
@@ -142,10 +143,6 @@ func readLog(r pebble.Reader, after layout.Seq, max int) (entries []layout.Entry
 		entries = append(entries, e)
 	}
 	return entries, nil
-}
-
-func tableIter(r pebble.Reader, table byte) (*pebble.Iterator, error) {
-	return r.NewIter(&pebble.IterOptions{LowerBound: []byte{table}, UpperBound: []byte{table + 1}})
 }
 
 // iterSeq is the sequence number under the iterator, 0 at the end.

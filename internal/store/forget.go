@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -37,18 +38,18 @@ func (b *Batch) ForgetOrphans(e *nostr.Event, max int) (n int, more bool, err er
 func (b *Batch) orphanRanges(e *nostr.Event, refs nip34.Refs) (ranges []flaggedRange) {
 	buf := make([]byte, 0, layout.MaxPrefix)
 	add := func(prefix []byte, at layout.Hash) {
-		if p := layout.Flagged(prefix); !b.s.sketch.lacks(p) {
+		if p := layout.Flagged(prefix); !b.s.sketch.Lacks(p) {
 			ranges = append(ranges, flaggedRange{bytes.Clone(p), isOrphan, at})
 		}
 	}
-	for _, s := range naming(e.ID, e.Address()) {
-		add(s.prefix, layout.Hash{})
+	for _, p := range index.NamingPrefixes(e.ID, e.Address()) {
+		add(p, layout.Hash{})
 	}
 	for _, k := range authorKinds {
 		add(layout.AppendAuthorKind(buf, e.PubKey, k), layout.Hash{})
 	}
 	for _, a := range refs.Addresses {
-		if p := layout.Flagged(layout.AppendAuthorKind(buf, a.PubKey, a.Kind)); !b.s.sketch.lacks(p) {
+		if p := layout.Flagged(layout.AppendAuthorKind(buf, a.PubKey, a.Kind)); !b.s.sketch.Lacks(p) {
 			ranges = append(ranges, flaggedRange{bytes.Clone(p), isOrphan, layout.HashOf(a.String())})
 		}
 	}
@@ -85,7 +86,7 @@ func (b *Batch) ForgetRepository(d string, max int) (n int, more bool, err error
 // next reconciliation fetches them.
 func (b *Batch) ForgetLapsed(of nip34.Address, max int) (n int, err error) {
 	prefix := layout.Flagged(layout.AppendAuthorKind(make([]byte, 0, layout.MaxPrefix), of.PubKey, of.Kind))
-	if b.counters.Flagged == 0 || b.s.sketch.lacks(prefix) {
+	if b.counters.Flagged == 0 || b.s.sketch.Lacks(prefix) {
 		return 0, nil
 	}
 	lapsed := func(r layout.FlaggedRow) bool { return r.Why == policy.Lapsed }
@@ -98,7 +99,7 @@ func (b *Batch) ForgetLapsed(of nip34.Address, max int) (n int, err error) {
 
 // forgetOrphan forgets the orphan with that id, if there is one and n is below max.
 func (b *Batch) forgetOrphan(id nostr.ID, n, max int) (int, bool, error) {
-	r, ok, err := b.reader().record(id)
+	r, ok, err := b.reader().Record(id)
 	if err != nil || !ok || !isOrphan(r.Row()) {
 		return n, false, err
 	}
@@ -117,7 +118,7 @@ func (b *Batch) forgetRows(ranges []flaggedRange, max int) (n int, more bool, er
 	if err != nil {
 		return 0, false, err
 	}
-	defer closeAfter(it.Close, &err)
+	defer index.CloseAfter(it.Close, &err)
 	for _, g := range ranges {
 		p := g.prefix
 		for it.SeekGE(p); it.Valid() && bytes.HasPrefix(it.Key(), p); it.Next() {
@@ -145,7 +146,7 @@ func (b *Batch) forgetRow(it *pebble.Iterator, g flaggedRange) (bool, error) {
 	if !ok {
 		return false, fmt.Errorf("flagged row: %w", layout.ErrCorrupt)
 	}
-	rec, ok, err := b.reader().record(id)
+	rec, ok, err := b.reader().Record(id)
 	if err != nil || !ok || g.at != (layout.Hash{}) && g.at != rec.Address {
 		return false, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
 )
@@ -41,7 +42,7 @@ func (s *Store) look(lock *pebble.Lock) (err error) {
 	if err != nil {
 		return err
 	}
-	defer closeAfter(db.Close, &err)
+	defer index.CloseAfter(db.Close, &err)
 	c, err := readMeta(db)
 	if err != nil {
 		return damaged(err)
@@ -68,25 +69,10 @@ func (s *Store) look(lock *pebble.Lock) (err error) {
 
 // countIDs counts the stored events, and adds up their numbers.
 func countIDs(r pebble.Reader) (n int64, seqs layout.Seq, err error) {
-	err = eachKey(r, layout.TableID, func(_, value []byte) error {
+	err = index.EachKey(r, layout.TableID, func(_, value []byte) error {
 		_, at, err := layout.ParseIDRow(value)
 		n, seqs = n+1, seqs+at.Seq
 		return err
 	})
 	return n, seqs, err
-}
-
-// eachKey calls do with every key of a table.
-func eachKey(r pebble.Reader, table byte, do func(key, value []byte) error) (err error) {
-	it, err := tableIter(r, table)
-	if err != nil {
-		return err
-	}
-	defer closeAfter(it.Close, &err)
-	for it.First(); it.Valid(); it.Next() {
-		if err := do(it.Key(), it.Value()); err != nil {
-			return err
-		}
-	}
-	return it.Error()
 }

@@ -5,27 +5,19 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-func (r reader) marksOf(author nostr.PubKey) (layout.MarkCount, error) {
-	v, ok, err := get(r.r, layout.MarkCountKey(author))
-	if err != nil || !ok {
-		return layout.MarkCount{}, err
-	}
-	return layout.ParseMarkCount(v)
-}
-
 // mark leaves a mark of a deletion, or makes the one that is there as new as it. One for what was not here has an end.
 func (b *Batch) mark(key []byte, del *nostr.Event, here bool) error {
 	b.used = b.used || here
 	r := b.reader()
-	at, ok, err := r.markAt(key)
+	at, ok, err := r.MarkAt(key)
 	if err != nil {
 		return err
 	}
-	next := layout.DeletionMark{Time: del.CreatedAt, Until: layout.GateUntil(del.CreatedAt, r.now), Author: del.PubKey}
+	next := layout.DeletionMark{Time: del.CreatedAt, Until: layout.GateUntil(del.CreatedAt, r.Now), Author: del.PubKey}
 	if here {
 		next.Until = 0
 	}
-	if ok && !at.Over(r.now) {
+	if ok && !at.Over(r.Now) {
 		next.Time = max(next.Time, at.Time)
 		if at.Until == 0 || next.Until == 0 {
 			next.Until = 0
@@ -73,7 +65,7 @@ func (b *Batch) marksOf(author nostr.PubKey) (layout.MarkCount, error) {
 	if b.marked == nil {
 		b.marked = make(map[nostr.PubKey]layout.MarkCount)
 	}
-	return b.reader().marksOf(author)
+	return b.reader().MarkCount(author)
 }
 
 // writeMarks writes what has changed, once for all marks of the batch.
@@ -93,21 +85,11 @@ func (b *Batch) writeMarks() error {
 	return nil
 }
 
-// markAt is a mark as it stands, also one that is over and still there.
-func (r reader) markAt(key []byte) (m layout.DeletionMark, ok bool, err error) {
-	v, ok, err := r.read(key)
-	if err != nil || !ok {
-		return m, false, err
-	}
-	m, err = layout.ParseDeletionMark(key, v)
-	return m, err == nil, err
-}
-
 // keepMarks lets what a deletion names be kept away for ever.
 func (b *Batch) keepMarks(del *nostr.Event) error {
 	r := b.reader()
 	for _, key := range layout.DeletionMarkKeys(del) {
-		m, ok, err := r.markAt(key)
+		m, ok, err := r.MarkAt(key)
 		if err != nil {
 			return err
 		}
@@ -132,13 +114,13 @@ func (b *Batch) usedMarks(e *nostr.Event) error {
 		keys = append(keys, layout.HashKey(layout.TableDeletedAddress, layout.HashOf(a)))
 	}
 	r := b.reader()
-	until := r.now + 2*layout.UnusedGateSeconds
+	until := r.Now + 2*layout.UnusedGateSeconds
 	for _, key := range keys {
-		m, ok, err := r.markAt(key)
+		m, ok, err := r.MarkAt(key)
 		if err != nil {
 			return err
 		}
-		if !ok || m.Until == 0 || m.Over(r.now) || until-m.Until < daySeconds { // which spares a write for each copy
+		if !ok || m.Until == 0 || m.Over(r.Now) || until-m.Until < daySeconds { // which spares a write for each copy
 			continue
 		}
 		m.Until = until

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 )
 
@@ -15,11 +16,11 @@ func (s *Store) Notes() (_ map[string][]byte, err error) {
 	if closed {
 		return nil, ErrClosed
 	}
-	it, err := tableIter(s.db, layout.TableNote)
+	it, err := index.TableIter(s.db, layout.TableNote)
 	if err != nil {
 		return nil, fmt.Errorf("read notes: %w", err)
 	}
-	defer closeAfter(it.Close, &err)
+	defer index.CloseAfter(it.Close, &err)
 	notes := make(map[string][]byte)
 	for it.First(); it.Valid(); it.Next() {
 		notes[string(it.Key()[1:])] = append([]byte(nil), it.Value()...)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
 )
@@ -23,7 +24,7 @@ func Open(o Options) (*Store, error) {
 }
 
 func newStore(o Options) *Store {
-	return &Store{opt: o.withDefaults(), changed: make(chan struct{}), sketch: newSketch()}
+	return &Store{opt: o.withDefaults(), changed: make(chan struct{}), sketch: index.NewSketch()}
 }
 
 func (s *Store) open() error {
@@ -66,8 +67,8 @@ func (s *Store) openLocked(lock *pebble.Lock) error {
 		return errors.Join(damaged(err), db.Close())
 	}
 	if !s.opt.ReadOnly {
-		s.sketch.load(db)
-		if s.unfinished, err = countUnfinished(db); err != nil {
+		s.sketch.Load(db)
+		if s.unfinished, err = index.CountUnfinished(db); err != nil {
 			return errors.Join(damaged(err), db.Close())
 		}
 		if s.tally, err = loadTally(db); err != nil {
@@ -121,7 +122,7 @@ func (s *Store) prepare() (c layout.Counters, epoch uint32, err error) {
 
 // hasFormat reports whether the store has a format yet, which must be one that is read.
 func hasFormat(r pebble.Reader) (bool, error) {
-	v, ok, err := get(r, layout.MetaKey(layout.MetaFormat))
+	v, ok, err := index.Get(r, layout.MetaKey(layout.MetaFormat))
 	if err != nil || !ok {
 		return false, err
 	}
@@ -136,22 +137,9 @@ func readMeta(r pebble.Reader) (layout.Counters, error) {
 	if ok, err := hasFormat(r); err != nil || !ok {
 		return layout.Counters{}, err
 	}
-	v, ok, err := get(r, layout.MetaKey(layout.MetaCounters))
+	v, ok, err := index.Get(r, layout.MetaKey(layout.MetaCounters))
 	if err != nil || !ok {
 		return layout.Counters{}, err
 	}
 	return layout.ReadCounters(v)
-}
-
-// get copies one value out of the database, a snapshot or an indexed batch.
-func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
-	v, closer, err := r.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("read %q: %w", key[:1], err)
-	}
-	v = append([]byte(nil), v...)
-	return v, true, closer.Close()
 }

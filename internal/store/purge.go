@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -16,36 +17,11 @@ func (b *Batch) setPurge(p layout.Purge) error { return b.set(p.Key(), p.Append(
 
 // Purging reports whether there is something for Purge to do.
 func (v *View) Purging() (bool, error) {
-	if _, ok, err := firstPurge(v.st.snap); ok || err != nil {
+	if _, ok, err := index.FirstPurge(v.st.snap); ok || err != nil {
 		return ok, err
 	}
-	n, err := countUnfinished(v.st.snap)
+	n, err := index.CountUnfinished(v.st.snap)
 	return n > 0, err
-}
-
-// purge is the removal of that author's events for that reason, if it is under way.
-func (r reader) purge(why layout.Reason, author nostr.PubKey) (layout.Purge, bool, error) {
-	key := layout.NewPurge(why, author, 0).Key()
-	v, ok, err := get(r.r, key)
-	if err != nil || !ok {
-		return layout.Purge{}, false, err
-	}
-	p, err := layout.ParsePurge(key, v)
-	return p, err == nil, err
-}
-
-// firstPurge is the one that is under way.
-func firstPurge(r pebble.Reader) (p layout.Purge, ok bool, err error) {
-	it, err := tableIter(r, layout.TablePurge)
-	if err != nil {
-		return p, false, err
-	}
-	defer closeAfter(it.Close, &err)
-	if !it.First() {
-		return p, false, it.Error()
-	}
-	p, err = layout.ParsePurge(it.Key(), it.Value())
-	return p, err == nil, err
 }
 
 // Purge goes on with deletions that name much, and then with removing the events of authors who have vanished, and reports whether
@@ -58,7 +34,7 @@ func (b *Batch) Purge(max int) (more bool, err error) {
 		return false, fmt.Errorf("purge: %w", err)
 	}
 	for max > 0 {
-		p, ok, err := firstPurge(b.w)
+		p, ok, err := index.FirstPurge(b.w)
 		if err == nil && ok {
 			max, err = b.purge(p, max)
 		}
@@ -69,7 +45,7 @@ func (b *Batch) Purge(max int) (more bool, err error) {
 			return false, nil
 		}
 	}
-	_, more, err = firstPurge(b.w)
+	_, more, err = index.FirstPurge(b.w)
 	return more || b.unfinished > 0, err
 }
 
@@ -117,7 +93,7 @@ func (b *Batch) purgeRange(p *layout.Purge, part purgePart, max int) (left int, 
 	if err != nil {
 		return 0, false, err
 	}
-	defer closeAfter(it.Close, &err)
+	defer index.CloseAfter(it.Close, &err)
 	for it.SeekGE(append(bytes.Clone(prefix), p.Next[:]...)); it.Valid(); it.Next() {
 		id, ok := layout.RowID(it.Key())
 		if !ok || len(it.Key()) != len(prefix)+layout.OrderLen {
@@ -161,7 +137,7 @@ func (b *Batch) nextKind(p *layout.Purge) (_ nostr.Kind, ok bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	defer closeAfter(it.Close, &err)
+	defer index.CloseAfter(it.Close, &err)
 	if !it.First() {
 		return 0, false, it.Error()
 	}
@@ -179,7 +155,7 @@ func (b *Batch) purgeOwn(p *layout.Purge, id nostr.ID, value []byte) (int, error
 		return 0, err
 	}
 	if at.Kind == nostr.KindVanish {
-		req, _, err := b.reader().vanished(p.Author)
+		req, _, err := b.reader().Vanished(p.Author)
 		if err != nil || p.Why != layout.ReasonVanished || req.ID == id {
 			return 1, err
 		}
@@ -197,7 +173,7 @@ func (b *Batch) purgeWrap(p *layout.Purge, _ nostr.ID, value []byte) (int, error
 }
 
 func (b *Batch) purgeEvent(p *layout.Purge, at layout.Row) (int, error) {
-	e, err := b.reader().event(at.Seq)
+	e, err := b.reader().Event(at.Seq)
 	if err != nil {
 		return 0, err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -141,7 +142,7 @@ func (r *rebuild) entry(p proven) error {
 	if err != nil {
 		return err
 	}
-	out, err := b.judge(p.Event, isDuplicate, isVanished, isDeleted, isSuperseded)
+	out, err := b.judge(p.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded)
 	if err != nil {
 		return err
 	}
@@ -172,7 +173,7 @@ func (r *rebuild) add(b *Batch, x layout.Entry) error {
 	if !ok || first >= x.Seq {
 		return nil
 	}
-	s, _, err := b.reader().slot(h)
+	s, _, err := b.reader().Slot(h)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ const forgetPerCommit = 1000
 // orphan with more is not remembered. Past the bounds of Options the oldest are forgotten.
 func (b *Batch) Remember(e *nostr.Event, why policy.Outcome) error {
 	err := func() error {
-		_, _, stored, err := b.reader().lookup(e.ID)
+		_, _, stored, err := b.reader().Lookup(e.ID)
 		if err != nil || stored {
 			return err
 		}
@@ -47,7 +47,7 @@ func (b *Batch) stillWithdrawn(e *nostr.Event, why policy.Outcome) (policy.Outco
 	if address == "" {
 		return why, nil
 	}
-	s, ok, err := b.reader().slot(layout.HashOf(address))
+	s, ok, err := b.reader().Slot(layout.HashOf(address))
 	if err == nil && ok && s.State == layout.SlotWithdrawn && s.ID == e.ID {
 		return policy.Withdraw, nil
 	}
@@ -61,7 +61,7 @@ func (b *Batch) withdraw(e *nostr.Event) (policy.Outcome, error) {
 		return policy.Refuse, nil
 	}
 	h := layout.HashOf(address)
-	old, ok, err := b.reader().slot(h)
+	old, ok, err := b.reader().Slot(h)
 	if err != nil {
 		return 0, err
 	}
@@ -152,7 +152,7 @@ func (b *Batch) putRecord(r layout.Record) error {
 
 // dropRecord forgets an event, if it is remembered.
 func (b *Batch) dropRecord(id nostr.ID) error {
-	r, ok, err := b.reader().record(id)
+	r, ok, err := b.reader().Record(id)
 	if err != nil || !ok {
 		return err
 	}
@@ -220,13 +220,13 @@ func (b *Batch) forgetQueued(until int64, max int) (n int, err error) {
 // forget drops a record, and with an event that expired the slot that it still holds: what outlives a record must be
 // paid for by something that is stored.
 func (b *Batch) forget(id nostr.ID) error {
-	r, ok, err := b.reader().record(id)
+	r, ok, err := b.reader().Record(id)
 	if err != nil || !ok {
 		return err
 	}
 	b.ops++
 	if r.Why == policy.Expired && r.Address != (layout.Hash{}) {
-		s, ok, err := b.reader().slot(r.Address)
+		s, ok, err := b.reader().Slot(r.Address)
 		if err != nil {
 			return err
 		}

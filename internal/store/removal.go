@@ -12,11 +12,11 @@ import (
 // the event is not stored.
 func (b *Batch) Remove(id nostr.ID, why layout.Reason) error {
 	r := b.reader()
-	_, at, ok, err := r.lookup(id)
+	_, at, ok, err := r.Lookup(id)
 	if err != nil || !ok {
 		return err
 	}
-	e, err := r.event(at.Seq)
+	e, err := r.Event(at.Seq)
 	if err == nil {
 		err = b.remove(e, at, why)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
@@ -113,7 +114,7 @@ func (r *repair) source(old *Store, lock *pebble.Lock) (source, error) {
 type opened struct{ *Store }
 
 func (o opened) each(table byte, do func(key, value []byte) error) error {
-	return eachKey(o.db, table, do)
+	return index.EachKey(o.db, table, do)
 }
 
 // readable reads all that is to be carried over.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 )
 
@@ -15,7 +16,7 @@ import (
 
 // readRules reads the epoch and the fingerprint; false where there are none yet.
 func readRules(r pebble.Reader) (epoch uint32, fingerprint string, ok bool, err error) {
-	v, ok, err := get(r, layout.MetaKey(layout.MetaRules))
+	v, ok, err := index.Get(r, layout.MetaKey(layout.MetaRules))
 	if err != nil || !ok {
 		return 0, "", false, err
 	}

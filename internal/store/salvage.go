@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
 )
@@ -106,7 +107,7 @@ func (w *salvageWriter) flush() error {
 // each calls do with the newest value of every key of a table, in order.
 func (s *salvaged) each(table byte, do func(key, value []byte) error) error {
 	var last []byte
-	return eachKey(s.db, table, func(key, value []byte) error {
+	return index.EachKey(s.db, table, func(key, value []byte) error {
 		if len(key) <= 8 || len(value) == 0 {
 			return layout.ErrCorrupt // of the scratch store
 		}

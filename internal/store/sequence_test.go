@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"testing"
@@ -29,18 +28,6 @@ func TestAnAnswerEndsWithItsReader(t *testing.T) {
 	}
 	itertest.Seq2(t, func(ctx context.Context) iter.Seq2[store.Row, error] {
 		return metered(ctx, t, s).About(ctx, ids[:3], nil, nil)
-	})
-}
-
-// What goes on after its reader has left, and fails then, is not heard.
-func TestWhatGoesOnIsNotHeard(t *testing.T) {
-	itertest.Seq2(t, func(context.Context) iter.Seq2[int, error] {
-		return store.SequenceOf("count", func(yield func(int, error) bool) error {
-			for i := range 5 {
-				yield(i, nil)
-			}
-			return errors.New("too late")
-		})
 	})
 }
 

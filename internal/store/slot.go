@@ -16,7 +16,7 @@ func (b *Batch) takeSlot(e *nostr.Event, seq layout.Seq) error {
 		return nil
 	}
 	h := layout.HashOf(address)
-	old, ok, err := b.reader().slot(h)
+	old, ok, err := b.reader().Slot(h)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (b *Batch) leaveSlot(e *nostr.Event, why layout.Reason) error {
 		return nil
 	}
 	h := layout.HashOf(address)
-	s, ok, err := b.reader().slot(h)
+	s, ok, err := b.reader().Slot(h)
 	if err != nil || !ok || s.ID != e.ID {
 		return err // a newer version has taken it
 	}
@@ -75,7 +75,7 @@ func (b *Batch) leaveSlot(e *nostr.Event, why layout.Reason) error {
 
 // unpin lets what is remembered for ever be forgotten in time.
 func (b *Batch) unpin(id nostr.ID) error {
-	rec, ok, err := b.reader().record(id)
+	rec, ok, err := b.reader().Record(id)
 	if err != nil || !ok || rec.Due != 0 {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
@@ -33,7 +34,7 @@ type Store struct {
 	lock *pebble.Lock
 	disk *kv.Guard
 
-	sketch *sketch
+	sketch *index.Sketch
 
 	mu      sync.Mutex // guards what follows; never held across I/O
 	cur     *state     // what readers see: the last durable state
@@ -45,7 +46,7 @@ type Store struct {
 	closed  bool
 
 	// Owned by the writer (the open batch).
-	memo       memo
+	memo       index.Memo
 	tally      *tally
 	scratch    []byte       // for a value
 	usual      int          // the size of the last batch

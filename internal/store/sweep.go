@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -47,7 +48,7 @@ func (b *Batch) marksOver(now int64, max int) (over []markOver, last []byte, err
 	if err != nil {
 		return nil, nil, err
 	}
-	defer closeAfter(it.Close, &err)
+	defer index.CloseAfter(it.Close, &err)
 	n := 0
 	for _, table := range []byte{layout.TableDeletedAddress, layout.TableDeletedID} { // in the order of keys
 		from := []byte{table}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -37,7 +38,7 @@ func (b *Batch) setUnused(id nostr.ID, author nostr.PubKey, due int64) error {
 
 // dropUnused has a request not be looked at any more, if it is to be.
 func (b *Batch) dropUnused(id nostr.ID, author nostr.PubKey) error {
-	v, ok, err := get(b.w, layout.IDKey(layout.TableUnusedDue, id))
+	v, ok, err := index.Get(b.w, layout.IDKey(layout.TableUnusedDue, id))
 	if err != nil || !ok {
 		return err
 	}
@@ -60,8 +61,8 @@ func (b *Batch) dropUnused(id nostr.ID, author nostr.PubKey) error {
 // limitUnused sees to it that a deletion that was added goes in time if it is unused, at once where it is too old or its author has
 // many. What an unfinished one does is found out when it is done.
 func (b *Batch) limitUnused(e *nostr.Event, seq layout.Seq) error {
-	now := b.reader().now
-	_, unfinished, err := get(b.w, layout.UnfinishedKey(e.PubKey, seq))
+	now := b.reader().Now
+	_, unfinished, err := index.Get(b.w, layout.UnfinishedKey(e.PubKey, seq))
 	switch {
 	case err != nil:
 		return err
@@ -110,7 +111,7 @@ func (b *Batch) unusedDue(until int64, max int) (due []layout.UnusedRow, next in
 	if err != nil {
 		return nil, b.ageFrom, err
 	}
-	defer closeAfter(it.Close, &err)
+	defer index.CloseAfter(it.Close, &err)
 	for it.First(); it.Valid(); it.Next() {
 		u, err := layout.ParseUnused(it.Key(), it.Value())
 		if err != nil {
@@ -130,19 +131,19 @@ func (b *Batch) age(u layout.UnusedRow, now int64) error {
 		return err
 	}
 	r := b.reader()
-	_, at, ok, err := r.lookup(u.ID)
+	_, at, ok, err := r.Lookup(u.ID)
 	if err == nil && !ok {
 		err = layout.ErrCorrupt
 	}
 	if err != nil {
 		return err
 	}
-	if _, unfinished, err := get(b.w, layout.UnfinishedKey(u.Author, at.Seq)); err != nil {
+	if _, unfinished, err := index.Get(b.w, layout.UnfinishedKey(u.Author, at.Seq)); err != nil {
 		return err
 	} else if unfinished {
 		return b.setUnused(u.ID, u.Author, now+daySeconds)
 	}
-	e, err := r.event(at.Seq)
+	e, err := r.Event(at.Seq)
 	if err != nil {
 		return err
 	}
@@ -162,8 +163,8 @@ func (b *Batch) age(u layout.UnusedRow, now int64) error {
 func (b *Batch) force(e *nostr.Event) (used bool, until int64, err error) {
 	r := b.reader()
 	for _, key := range layout.DeletionMarkKeys(e) {
-		b.steps += seekCost
-		m, ok, err := r.markAt(key)
+		b.steps += index.SeekCost
+		m, ok, err := r.MarkAt(key)
 		if err != nil {
 			return false, 0, err
 		}

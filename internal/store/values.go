@@ -1,6 +1,7 @@
 package store
 
 import (
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
 )
@@ -13,6 +14,24 @@ type (
 	Entry   = layout.Entry   // Entry is one step of the feed.
 	Wait    = layout.Wait    // Wait is how an event waits for the git data that it names.
 	Waiting = layout.Waiting // Waiting is an event that waits.
+)
+
+// What queries answer with.
+type (
+	Row       = index.Row       // Row is one stored event of a query's answer.
+	Pair      = index.Pair      // Pair is what a reconciliation (NIP-77) compares.
+	Mark      = index.Mark      // Mark is a Pair and where it was found.
+	Meter     = index.Meter     // Meter is told how much work an answer takes.
+	Knowledge = index.Knowledge // Knowledge is what the store knows of an id.
+	State     = index.State     // State says whether an event is known.
+)
+
+// The states of an id, as index has them.
+const (
+	Unknown    = index.Unknown
+	Stored     = index.Stored
+	Remembered = index.Remembered
+	InWaiting  = index.InWaiting
 )
 
 // The sources of an event, as layout has them.

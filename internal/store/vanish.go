@@ -6,52 +6,6 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// vanished is the author's newest request, if there is one.
-func (r reader) vanished(author nostr.PubKey) (layout.Vanishing, bool, error) {
-	v, ok, err := r.read(layout.VanishedKey(author))
-	if err != nil || !ok {
-		return layout.Vanishing{}, false, err
-	}
-	req, err := layout.ParseVanishing(v)
-	return req, err == nil, err
-}
-
-// isVanished looks for a request to vanish that is as new as the event or newer: by its author or, where it is a gift
-// wrap, by one of those it is addressed to.
-func isVanished(r reader, e *nostr.Event) (policy.Outcome, error) {
-	_, gone, err := r.vanishedFor(e)
-	if err != nil || !gone {
-		return policy.Accept, err
-	}
-	return policy.Vanished, nil
-}
-
-// vanishedFor is whose request makes an event leave or stay away, and whether there is one. A request does not concern
-// itself.
-func (r reader) vanishedFor(e *nostr.Event) (nostr.PubKey, bool, error) {
-	req, ok, err := r.vanished(e.PubKey)
-	if err != nil || ok && e.CreatedAt <= req.Until && e.ID != req.ID {
-		return e.PubKey, err == nil, err
-	}
-	if e.Kind != nostr.KindGiftWrap {
-		return nostr.PubKey{}, false, nil
-	}
-	for _, t := range e.Tags {
-		if t.Name() != "p" {
-			continue
-		}
-		p, err := nostr.ParsePubKey(t.Value())
-		if err != nil {
-			continue
-		}
-		req, ok, err := r.vanished(p)
-		if err != nil || ok && e.CreatedAt <= req.Until {
-			return p, err == nil, err
-		}
-	}
-	return nostr.PubKey{}, false, nil
-}
-
 // applyVanish makes a request count from now on and leaves the work to Purge. Only the newest of an author's requests
 // stays: it asks for all that the others did.
 func (b *Batch) applyVanish(e *nostr.Event) error {
@@ -66,7 +20,7 @@ func (b *Batch) applyVanish(e *nostr.Event) error {
 
 // undoVanish ends the force of a request, unless a newer one has taken its place.
 func (b *Batch) undoVanish(e *nostr.Event) error {
-	req, ok, err := b.reader().vanished(e.PubKey)
+	req, ok, err := b.reader().Vanished(e.PubKey)
 	if err != nil || !ok || req.ID != e.ID {
 		return err
 	}
@@ -79,7 +33,7 @@ func (b *Batch) undoVanish(e *nostr.Event) error {
 // undoDeletion takes back what a deletion left when its author vanishes, except where a newer one says the same.
 // Nothing that it could concern is welcome any more, so nothing comes back.
 func (b *Batch) undoDeletion(del *nostr.Event) error {
-	req, ok, err := b.reader().vanished(del.PubKey)
+	req, ok, err := b.reader().Vanished(del.PubKey)
 	if err != nil || !ok {
 		return err
 	}
@@ -103,14 +57,14 @@ func (b *Batch) undeleteID(author nostr.PubKey, value string, until int64) error
 		return nil
 	}
 	r := b.reader()
-	at, ok, err := r.markAt(layout.DeletedIDKey(id, author))
+	at, ok, err := r.MarkAt(layout.DeletedIDKey(id, author))
 	if err != nil || !ok || at.Time > until {
 		return err
 	}
 	if err := b.unmark(layout.DeletedIDKey(id, author), author); err != nil {
 		return err
 	}
-	rec, ok, err := r.record(id)
+	rec, ok, err := r.Record(id)
 	if err != nil || !ok || rec.Author != author || rec.Address == (layout.Hash{}) {
 		return err
 	}
@@ -122,7 +76,7 @@ func (b *Batch) undeleteAddress(author nostr.PubKey, value string, until int64) 
 	if !ok {
 		return nil
 	}
-	at, ok, err := b.reader().markAt(layout.HashKey(layout.TableDeletedAddress, h))
+	at, ok, err := b.reader().MarkAt(layout.HashKey(layout.TableDeletedAddress, h))
 	if err != nil || !ok || at.Time > until {
 		return err
 	}
@@ -134,7 +88,7 @@ func (b *Batch) undeleteAddress(author nostr.PubKey, value string, until int64) 
 
 // vacate drops the slot of an address whose newest version is gone and was no newer than until.
 func (b *Batch) vacate(address layout.Hash, until int64) error {
-	s, ok, err := b.reader().slot(address)
+	s, ok, err := b.reader().Slot(address)
 	if err != nil || !ok || s.State != layout.SlotGone || s.Time > until {
 		return err
 	}
@@ -143,11 +97,11 @@ func (b *Batch) vacate(address layout.Hash, until int64) error {
 
 // releaseWithdrawn ends the remembering for ever of a withdrawn announcement whose author vanished.
 func (b *Batch) releaseWithdrawn(id nostr.ID) error {
-	rec, ok, err := b.reader().record(id)
+	rec, ok, err := b.reader().Record(id)
 	if err != nil || !ok || rec.Why != policy.Withdraw {
 		return err
 	}
-	s, ok, err := b.reader().slot(rec.Address)
+	s, ok, err := b.reader().Slot(rec.Address)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -20,7 +21,7 @@ const released = layout.Reason(0)
 func (b *Batch) Wait(e *nostr.Event, w layout.Wait) (policy.Outcome, error) {
 	out, err := b.Judge(e)
 	if err == nil && out == policy.Accept {
-		out, err = b.judge(e, isWaiting, isOutwaited)
+		out, err = b.judge(e, index.IsWaiting, index.IsOutwaited)
 	}
 	if err == nil && out == policy.Accept {
 		out, err = policy.Wait, b.wait(e, b.next(), w)
@@ -119,7 +120,7 @@ func (b *Batch) waiting(id nostr.ID) (layout.Waiting, error) {
 	if b.counters.Waiting == 0 {
 		return layout.Waiting{}, nil
 	}
-	return b.reader().waiting(id)
+	return b.reader().Waiting(id)
 }
 
 // KeptFor is for how long a wait goes on that is over and is kept, before it is looked at again.
@@ -192,7 +193,7 @@ func (b *Batch) endWait(id nostr.ID, why layout.Reason) error {
 	}
 	if address := e.Address(); address != "" {
 		h := layout.HashOf(address)
-		if s, ok, err := b.reader().waitSlot(h); err != nil {
+		if s, ok, err := b.reader().WaitSlot(h); err != nil {
 			return err
 		} else if ok && s.ID == id {
 			keys = append(keys, layout.HashKey(layout.TableWaitSlot, h))
@@ -220,7 +221,7 @@ func (b *Batch) supersedeWait(address layout.Hash, e *nostr.Event) error {
 	if b.counters.Waiting == 0 {
 		return nil
 	}
-	s, ok, err := b.reader().waitSlot(address)
+	s, ok, err := b.reader().WaitSlot(address)
 	if err != nil || !ok || s.ID == e.ID || !e.Stamp().Newer(s) {
 		return err
 	}
@@ -261,30 +262,10 @@ func (b *Batch) waitsAt(address layout.Hash, until int64) (*nostr.Event, error) 
 	if b.counters.Waiting == 0 {
 		return nil, nil
 	}
-	s, ok, err := b.reader().waitSlot(address)
+	s, ok, err := b.reader().WaitSlot(address)
 	if err != nil || !ok || s.CreatedAt > until {
 		return nil, err
 	}
 	w, err := b.waiting(s.ID)
 	return w.Event, err
-}
-
-func isWaiting(r reader, e *nostr.Event) (policy.Outcome, error) {
-	if _, ok, err := r.waits(e.ID); err != nil || !ok {
-		return policy.Accept, err
-	}
-	return policy.Duplicate, nil
-}
-
-// isOutwaited looks at the version that waits under the event's address.
-func isOutwaited(r reader, e *nostr.Event) (policy.Outcome, error) {
-	address := e.Address()
-	if address == "" {
-		return policy.Accept, nil
-	}
-	s, ok, err := r.waitSlot(layout.HashOf(address))
-	if err != nil || !ok || !s.Newer(e.Stamp()) {
-		return policy.Accept, err
-	}
-	return policy.Superseded, nil
 }

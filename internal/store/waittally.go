@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
@@ -52,7 +53,7 @@ func (b *Batch) OldestWait(of WaitGroup, author nostr.PubKey, from string) (_ la
 	if len(all) == 0 {
 		return layout.Waiting{}, false, nil
 	}
-	w, err := b.reader().waitingNumber(all[0])
+	w, err := b.reader().WaitingNumber(all[0])
 	if err != nil {
 		return layout.Waiting{}, false, fmt.Errorf("oldest wait: %w", err)
 	}
@@ -97,7 +98,7 @@ func (b *Batch) dropTally() {
 // loadTally counts what waits when a store is opened, without the events themselves.
 func loadTally(r pebble.Reader) (*tally, error) {
 	waits := make(map[layout.Seq]*tallied)
-	err := eachKey(r, layout.TableWaitAuthor, func(key, _ []byte) error {
+	err := index.EachKey(r, layout.TableWaitAuthor, func(key, _ []byte) error {
 		if len(key) != 1+32+8 {
 			return fmt.Errorf("what waits of an author: %w", layout.ErrCorrupt)
 		}
@@ -109,7 +110,7 @@ func loadTally(r pebble.Reader) (*tally, error) {
 		return nil, err
 	}
 	left := len(waits)
-	err = eachKey(r, layout.TableWait, func(_, value []byte) error {
+	err = index.EachKey(r, layout.TableWait, func(_, value []byte) error {
 		row, err := layout.ParseWaitRow(value)
 		if err != nil {
 			return err
@@ -128,7 +129,7 @@ func loadTally(r pebble.Reader) (*tally, error) {
 	if left != 0 {
 		return nil, fmt.Errorf("waits: %w", layout.ErrCorrupt)
 	}
-	err = eachKey(r, layout.TableWaitRepository, func(key, _ []byte) error {
+	err = index.EachKey(r, layout.TableWaitRepository, func(key, _ []byte) error {
 		if len(key) != 1+layout.HashLen+8 {
 			return fmt.Errorf("announcements that wait: %w", layout.ErrCorrupt)
 		}

@@ -1,4 +1,4 @@
-package store
+package index
 
 import (
 	"cmp"
@@ -29,31 +29,25 @@ type Pair struct {
 	ID   nostr.ID
 }
 
-// compare orders pairs as queries yield them.
-func (p Pair) compare(o Pair) int { return cmp.Or(cmp.Compare(o.Time, p.Time), p.ID.Compare(o.ID)) }
+// Compare orders pairs as queries yield them.
+func (p Pair) Compare(o Pair) int { return cmp.Or(cmp.Compare(o.Time, p.Time), p.ID.Compare(o.ID)) }
 
-// Query yields the stored events that match the filter, newest first and the lowest id first within a second, at most
-// filter.Limit. Each range of an index is read only as far as the answer needs. Expired events are left out. After an
-// error, which is the last thing yielded, what came before is not the whole answer; so it is when ctx ends.
-func (v *View) Query(ctx context.Context, f nostr.Filter) iter.Seq2[Row, error] {
-	return sequence("query", func(yield func(Row, error) bool) error {
-		return v.reader().query(ctx, newQuery(f), yield)
-	})
+// Query is store.View.Query on this state.
+func (r Reader) Query(ctx context.Context, f nostr.Filter) iter.Seq2[Row, error] {
+	return sequence("query", func(yield func(Row, error) bool) error { return r.begun().rows(ctx, newQuery(f), yield) })
 }
 
-func (r reader) query(ctx context.Context, q *query, yield func(Row, error) bool) (err error) {
+func (r Reader) rows(ctx context.Context, q *query, yield func(Row, error) bool) (err error) {
 	w := newWindow(r, q, yield)
-	defer closeAfter(w.close, &err)
+	defer CloseAfter(w.close, &err)
 	q.pause = w.flush
 	return r.run(ctx, q, false, w.add)
 }
 
-// Pairs yields (time, id) of what matches the filter, in the order of Query and with its limit. Events are read only
-// where the indexes do not settle the filter. With flagged it also yields what is remembered without being stored; of
-// those only the tags a, A, q, e, E and d are known, so they match no filter by others.
-func (v *View) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Seq2[Pair, error] {
+// Pairs is store.View.Pairs on this state.
+func (r Reader) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Seq2[Pair, error] {
 	return sequence("query pairs", func(yield func(Pair, error) bool) error {
-		r, q := v.reader(), newQuery(f)
+		r, q := r.begun(), newQuery(f)
 		n := 0
 		return r.run(ctx, q, flagged, func(at *found) (bool, error) {
 			ok, err := r.settle(q, at)
@@ -67,7 +61,7 @@ func (v *View) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Seq
 }
 
 // run passes what the indexes say matches to do, in the order of results, until it says no more.
-func (r reader) run(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) error {
+func (r Reader) run(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) error {
 	defer r.work.end()
 	if r.work != nil {
 		r.work.pause = q.pause
@@ -85,7 +79,7 @@ func (r reader) run(ctx context.Context, q *query, withFlagged bool, do func(*fo
 	return err
 }
 
-func (r reader) runAny(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) error {
+func (r Reader) runAny(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) error {
 	if q.filter.IDs != nil {
 		return r.runIDs(ctx, q, withFlagged, do)
 	}
@@ -95,17 +89,17 @@ func (r reader) runAny(ctx context.Context, q *query, withFlagged bool, do func(
 	return r.runScan(ctx, q, withFlagged, do)
 }
 
-func (r reader) runScan(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) (err error) {
+func (r Reader) runScan(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) (err error) {
 	s, err := r.newScan(ctx, q, q.driver.spans, withFlagged)
 	if err != nil {
 		return err
 	}
-	defer closeAfter(s.close, &err)
-	p, err := newProbe(r.r, q.others)
+	defer CloseAfter(s.close, &err)
+	p, err := newProbe(r.From, q.others)
 	if err != nil {
 		return err
 	}
-	defer closeAfter(p.close, &err)
+	defer CloseAfter(p.close, &err)
 	var at found // one for all rows: what it points to is taken over by whoever keeps it
 	for {
 		var ok bool
@@ -130,20 +124,13 @@ func (r reader) runScan(ctx context.Context, q *query, withFlagged bool, do func
 	}
 }
 
-// closeAfter closes something at the end of a function and keeps its error, unless there is one already.
-func closeAfter(close func() error, err *error) {
-	if e := close(); *err == nil {
-		*err = e
-	}
-}
-
 // shows settles from the row alone what can be settled: kind, expiration, rules.
-func (r reader) shows(q *query, at *found, withFlagged bool) bool {
+func (r Reader) shows(q *query, at *found, withFlagged bool) bool {
 	if at.flagged {
-		return q.wantsKind(at.memory.Kind) && (at.memory.Epoch == 0 || at.memory.Epoch == r.epoch)
+		return q.wantsKind(at.memory.Kind) && (at.memory.Epoch == 0 || at.memory.Epoch == r.Epoch)
 	}
 	// What has expired and is not swept yet is as good as remembered: nobody is to send it again.
-	return q.wantsKind(at.row.Kind) && (withFlagged || !at.row.Expired(r.now))
+	return q.wantsKind(at.row.Kind) && (withFlagged || !at.row.Expired(r.Now))
 }
 
 // cost is what it takes to open a stored event.
@@ -151,13 +138,13 @@ func (q *query) cost() int {
 	if q.checkEvent {
 		return eventCost
 	}
-	return seekCost
+	return SeekCost
 }
 
 // open reads a stored event, unless its entry is given, and checks what is left of the filter.
-func (r reader) open(q *query, at *found, entry []byte) (Row, bool, error) {
+func (r Reader) open(q *query, at *found, entry []byte) (Row, bool, error) {
 	if len(entry) == 0 {
-		v, ok, err := get(r.r, layout.LogKey(at.row.Seq))
+		v, ok, err := Get(r.From, layout.LogKey(at.row.Seq))
 		if err != nil {
 			return Row{}, false, err
 		}
@@ -185,12 +172,12 @@ func (r reader) open(q *query, at *found, entry []byte) (Row, bool, error) {
 }
 
 // settle checks what is left of the filter, reading the event or what is remembered of it only where needed.
-func (r reader) settle(q *query, at *found) (bool, error) {
+func (r Reader) settle(q *query, at *found) (bool, error) {
 	if at.flagged && at.memory.Why == policy.Expired {
-		if err := r.work.spend(seekCost); err != nil {
+		if err := r.work.spend(SeekCost); err != nil {
 			return false, err
 		}
-		if rec, ok, err := r.record(at.id()); err != nil || !ok || !r.remembers(rec) {
+		if rec, ok, err := r.Record(at.id()); err != nil || !ok || !r.remembers(rec) {
 			return false, err
 		}
 	}
@@ -204,6 +191,6 @@ func (r reader) settle(q *query, at *found) (bool, error) {
 		_, ok, err := r.open(q, at, nil)
 		return ok, err
 	}
-	rec, ok, err := r.record(at.id())
+	rec, ok, err := r.Record(at.id())
 	return ok && q.matches(rec.Facts), err
 }

@@ -1,4 +1,4 @@
-package store
+package index
 
 import (
 	"context"
@@ -16,11 +16,10 @@ type Mark struct {
 	Value int  // the place, in the only list of tag values, of one that it has; -1 where the index that was read does not tell
 }
 
-// Marks yields what Pairs yields with what is remembered, in the same order, and tells of each under which value of
-// the filter's only tag it stands. An event under several values is told under one of them.
-func (v *View) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[Mark, error] {
+// Marks is store.View.Marks on this state.
+func (r Reader) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[Mark, error] {
 	return sequence("query marks", func(yield func(Mark, error) bool) error {
-		r, q := v.reader(), newQuery(f)
+		r, q := r.begun(), newQuery(f)
 		q.markValues()
 		n := 0
 		return r.run(ctx, q, true, func(at *found) (bool, error) {
@@ -29,7 +28,7 @@ func (v *View) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[Mark, error]
 				return true, err
 			}
 			n++
-			m := Mark{Pair: Pair{at.time(), at.id()}, Shown: !at.flagged && !at.row.Expired(r.now), Value: int(at.value)}
+			m := Mark{Pair: Pair{at.time(), at.id()}, Shown: !at.flagged && !at.row.Expired(r.Now), Value: int(at.value)}
 			return yield(m, nil) && n < q.limit, nil
 		})
 	})

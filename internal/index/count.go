@@ -1,4 +1,4 @@
-package store
+package index
 
 import (
 	"context"
@@ -9,9 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Count is the number of stored events that match any of the filters, each counted once (NIP-45). Expired events are left
-// out, and limits do not matter. It holds nothing but its place in each filter's answer.
-func (v *View) Count(ctx context.Context, filters []nostr.Filter) (int, error) {
+// Count is store.View.Count on this state.
+func (r Reader) Count(ctx context.Context, filters []nostr.Filter) (int, error) {
 	var answers []*answer
 	defer func() {
 		for _, a := range answers {
@@ -21,7 +20,7 @@ func (v *View) Count(ctx context.Context, filters []nostr.Filter) (int, error) {
 	for _, f := range filters {
 		f.Limit = nil
 		a := &answer{}
-		a.next, a.stop = iter.Pull2(v.Pairs(ctx, f, false))
+		a.next, a.stop = iter.Pull2(r.Pairs(ctx, f, false))
 		answers = append(answers, a)
 		if err := a.advance(); err != nil {
 			return 0, err
@@ -59,7 +58,7 @@ func (a *answer) advance() error {
 
 // step takes the event that comes next from all answers that have it.
 func step(answers []*answer) error {
-	first := slices.MinFunc(answers, func(a, b *answer) int { return a.at.compare(b.at) }).at
+	first := slices.MinFunc(answers, func(a, b *answer) int { return a.at.Compare(b.at) }).at
 	for _, a := range answers {
 		if a.at != first {
 			continue

@@ -1,4 +1,4 @@
-package store
+package index
 
 import (
 	"slices"
@@ -32,4 +32,12 @@ func naming(id nostr.ID, address string) []span {
 		spans = append(spans, bothCases('a', h), tagSpan('q', h))
 	}
 	return spans
+}
+
+// NamingPrefixes are the prefixes of the rows of events that name an id or, where it is not "", an address.
+func NamingPrefixes(id nostr.ID, address string) (all [][]byte) {
+	for _, s := range naming(id, address) {
+		all = append(all, s.prefix)
+	}
+	return all
 }

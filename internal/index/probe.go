@@ -1,4 +1,4 @@
-package store
+package index
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ func (p *probe) has(f *found, w *work) (bool, [layout.OrderLen]byte, error) {
 		return true, f.order, nil
 	}
 	for _, g := range p.groups {
-		if err := w.spend(seekCost * g.probes()); err != nil {
+		if err := w.spend(SeekCost * g.probes()); err != nil {
 			return false, f.order, err
 		}
 		if g.authors != nil {
@@ -128,7 +128,7 @@ func (p *probe) close() error {
 const fewRows = 256
 
 // choose decides which group to read: the one that looks cheapest, unless it has many rows and another has few.
-func (r reader) choose(ctx context.Context, q *query, withFlagged bool) error {
+func (r Reader) choose(ctx context.Context, q *query, withFlagged bool) error {
 	q.group()
 	if len(q.groups) > 1 {
 		order := []int{q.best}
@@ -152,7 +152,7 @@ func (r reader) choose(ctx context.Context, q *query, withFlagged bool) error {
 }
 
 // drive has the query read groups[i].
-func (r reader) drive(ctx context.Context, q *query, i int, withFlagged bool) error {
+func (r Reader) drive(ctx context.Context, q *query, i int, withFlagged bool) error {
 	if len(q.groups) > 0 {
 		if err := r.lookFor(ctx, q, i, withFlagged); err != nil {
 			return err
@@ -163,7 +163,7 @@ func (r reader) drive(ctx context.Context, q *query, i int, withFlagged bool) er
 }
 
 // lookFor finds the ranges of a group that consists of authors.
-func (r reader) lookFor(ctx context.Context, q *query, i int, withFlagged bool) (err error) {
+func (r Reader) lookFor(ctx context.Context, q *query, i int, withFlagged bool) (err error) {
 	g := &q.groups[i]
 	if g.authors != nil && !g.looked {
 		g.spans, err = r.own(ctx, g.authors, q.kinds, withFlagged)
@@ -173,7 +173,7 @@ func (r reader) lookFor(ctx context.Context, q *query, i int, withFlagged bool) 
 }
 
 // few reports whether a group has few rows in the query's time.
-func (r reader) few(ctx context.Context, q *query, i int, withFlagged bool) (few bool, err error) {
+func (r Reader) few(ctx context.Context, q *query, i int, withFlagged bool) (few bool, err error) {
 	if len(q.groups[i].authors) > fewRows {
 		return false, nil
 	}
@@ -184,7 +184,7 @@ func (r reader) few(ctx context.Context, q *query, i int, withFlagged bool) (few
 	if err != nil {
 		return false, err
 	}
-	defer closeAfter(s.close, &err)
+	defer CloseAfter(s.close, &err)
 	for range fewRows {
 		if _, ok, err := s.step(ctx); err != nil || !ok {
 			return err == nil, err

@@ -1,4 +1,4 @@
-package store
+package index
 
 import (
 	"bytes"
@@ -12,22 +12,22 @@ import (
 )
 
 // runIDs answers a filter that names ids: each is looked up.
-func (r reader) runIDs(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) (err error) {
+func (r Reader) runIDs(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) (err error) {
 	q.checkKind = q.kinds != nil
 	q.checkEvent = q.filter.Authors != nil || len(q.tags) > 0
 	all := make([]found, 0, len(q.ids))
 	ids := slices.Clone(q.ids) // sorted: each is found from where the one before was
 	slices.SortFunc(ids, nostr.ID.Compare)
-	it, err := r.r.NewIter(&pebble.IterOptions{LowerBound: []byte{layout.TableID}, UpperBound: []byte{layout.TableID + 1}})
+	it, err := r.From.NewIter(&pebble.IterOptions{LowerBound: []byte{layout.TableID}, UpperBound: []byte{layout.TableID + 1}})
 	if err != nil {
 		return err
 	}
-	defer closeAfter(it.Close, &err)
+	defer CloseAfter(it.Close, &err)
 	for _, id := range ids {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := r.work.spend(seekCost); err != nil {
+		if err := r.work.spend(SeekCost); err != nil {
 			return err
 		}
 		f, ok, err := r.find(it, id, withFlagged)
@@ -51,7 +51,7 @@ func (r reader) runIDs(ctx context.Context, q *query, withFlagged bool, do func(
 }
 
 // find looks an id up among the stored events and, where asked, the remembered ones.
-func (r reader) find(it *pebble.Iterator, id nostr.ID, withFlagged bool) (found, bool, error) {
+func (r Reader) find(it *pebble.Iterator, id nostr.ID, withFlagged bool) (found, bool, error) {
 	if it.SeekPrefixGE(layout.IDKey(layout.TableID, id)) {
 		v, err := it.ValueAndErr()
 		if err != nil {
@@ -63,7 +63,7 @@ func (r reader) find(it *pebble.Iterator, id nostr.ID, withFlagged bool) (found,
 	if err := it.Error(); err != nil || !withFlagged {
 		return found{}, false, err
 	}
-	rec, ok, err := r.record(id)
+	rec, ok, err := r.Record(id)
 	if !ok || err != nil {
 		return found{}, false, err
 	}

@@ -1,4 +1,4 @@
-package store
+package index
 
 import (
 	"bytes"
@@ -10,23 +10,20 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// About yields the stored events that name one of the ids (tags e, E, q) or of the addresses (tags a, A, q) or stand
-// at one of the addresses, each once, in the order of Query: those behind the place after, which need not be there any
-// more; nil is the beginning. So a reader that stops when it has enough goes on later, on another View, where it
-// stopped. Expired events are left out. Errors are as of Query.
-func (v *View) About(ctx context.Context, ids []nostr.ID, addresses []string, after *Pair) iter.Seq2[Row, error] {
+// About is store.View.About on this state.
+func (r Reader) About(ctx context.Context, ids []nostr.ID, addresses []string, after *Pair) iter.Seq2[Row, error] {
 	return sequence("query what is about something", func(yield func(Row, error) bool) error {
-		return v.reader().about(ctx, ids, addresses, after, yield)
+		return r.begun().eachAbout(ctx, ids, addresses, after, yield)
 	})
 }
 
-func (r reader) about(ctx context.Context, ids []nostr.ID, addresses []string, after *Pair, yield func(Row, error) bool) error {
+func (r Reader) eachAbout(ctx context.Context, ids []nostr.ID, addresses []string, after *Pair, yield func(Row, error) bool) error {
 	q := newQuery(nostr.Filter{})
 	q.driver.spans = namingAny(ids, addresses)
 	if after != nil {
 		q.first = layout.Behind(layout.OrderOf(after.Time, after.ID))
 	}
-	standing, err := r.standing(q, addresses)
+	standing, err := standingAt(r, q, addresses)
 	if err != nil {
 		return err
 	}
@@ -54,18 +51,18 @@ func (r reader) about(ctx context.Context, ids []nostr.ID, addresses []string, a
 	return err
 }
 
-// standing are the events at these addresses, in the order of results.
-func (r reader) standing(q *query, addresses []string) ([]found, error) {
+// standingAt are the events at these addresses, in the order of results.
+func standingAt(r Reader, q *query, addresses []string) ([]found, error) {
 	var all []found
 	for _, a := range addresses {
-		s, ok, err := r.slot(layout.HashOf(a))
+		s, ok, err := r.Slot(layout.HashOf(a))
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			continue
 		}
-		time, at, ok, err := r.lookup(s.ID)
+		time, at, ok, err := r.Lookup(s.ID)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package store
+package index
 
 import "errors"
 
@@ -8,12 +8,9 @@ import "errors"
 type Meter func(steps int) error
 
 const (
-	seekCost   = 4
+	SeekCost   = 4
 	meterEvery = 250 // steps
 )
-
-// Metered is the same view with a meter on its queries. Only one of the two is to be closed.
-func (v *View) Metered(m Meter) *View { return &View{s: v.s, st: v.st, meter: m} }
 
 // errEnough ends a query whose reader wants no more. It stays inside the package.
 var errEnough = errors.New("enough")

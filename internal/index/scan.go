@@ -1,4 +1,4 @@
-package store
+package index
 
 import (
 	"bytes"
@@ -60,16 +60,16 @@ const (
 )
 
 // newScan opens ranges from until and first on, their flagged twins included where asked for.
-func (r reader) newScan(ctx context.Context, q *query, spans []span, withFlagged bool) (s *scan, err error) {
+func (r Reader) newScan(ctx context.Context, q *query, spans []span, withFlagged bool) (s *scan, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	s = &scan{since: q.since, work: r.work}
-	s.heap = r.cursors(q, spans, withFlagged)
+	s.heap = beginnings(r, q, spans, withFlagged)
 	if len(s.heap) == 0 {
 		return s, nil
 	}
-	if s.it, err = r.r.NewIter(nil); err != nil {
+	if s.it, err = r.From.NewIter(nil); err != nil {
 		return nil, err
 	}
 	s.budget = max(1, chunkBudget/len(s.heap))
@@ -89,14 +89,14 @@ func (r reader) newScan(ctx context.Context, q *query, spans []span, withFlagged
 	return s, nil
 }
 
-// cursors are at the beginnings of the ranges that may have something.
-func (r reader) cursors(q *query, spans []span, withFlagged bool) (all cursors) {
+// beginnings are cursors at the beginnings of the ranges that may have something.
+func beginnings(r Reader, q *query, spans []span, withFlagged bool) (all cursors) {
 	start := layout.OrderOf(q.until, nostr.ID{})
 	if bytes.Compare(start[:], q.first[:]) < 0 {
 		start = q.first
 	}
 	add := func(p span, flagged bool, value int16) {
-		if !r.sketch.lacks(p.prefix) {
+		if !r.Sketch.Lacks(p.prefix) {
 			all = append(all, &cursor{prefix: p.prefix, cases: p.cases, flagged: flagged, value: value, next: start})
 		}
 	}
@@ -119,7 +119,7 @@ func (s *scan) fill(ctx context.Context, c *cursor) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := s.work.spend(seekCost); err != nil {
+	if err := s.work.spend(SeekCost); err != nil {
 		return err
 	}
 	s.seek(c)

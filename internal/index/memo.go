@@ -1,13 +1,13 @@
-package store
+package index
 
 import (
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// memo keeps what decisions look up again and again, as the open batch has it: where events stand that others name,
+// Memo keeps what decisions look up again and again, as the open batch has it: where events stand that others name,
 // and who holds an address. The writer owns it; it is emptied with a batch that is dropped.
-type memo struct {
+type Memo struct {
 	ids   generations[nostr.ID, idRow]
 	slots generations[layout.Hash, layout.Slot]
 }
@@ -20,8 +20,8 @@ type idRow struct {
 
 const memoKeys = 16 << 10 // in a generation of each; together a few MB
 
-// wrote takes over what is put into the open batch.
-func (m *memo) wrote(key, value []byte) {
+// Wrote takes over what is put into the open batch.
+func (m *Memo) Wrote(key, value []byte) {
 	switch key[0] {
 	case layout.TableID:
 		if time, at, err := layout.ParseIDRow(value); err == nil {
@@ -34,8 +34,8 @@ func (m *memo) wrote(key, value []byte) {
 	}
 }
 
-// deleted forgets what leaves in the open batch.
-func (m *memo) deleted(key []byte) {
+// Deleted forgets what leaves in the open batch.
+func (m *Memo) Deleted(key []byte) {
 	switch key[0] {
 	case layout.TableID:
 		m.ids.drop(nostr.ID(key[1:]))

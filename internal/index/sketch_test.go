@@ -1,4 +1,4 @@
-package store
+package index
 
 import (
 	"encoding/binary"
@@ -17,21 +17,21 @@ func numberedKey(table byte, n int) []byte {
 }
 
 func TestASketchForgetsNoKeyAndKnowsFewThatAreNotThere(t *testing.T) {
-	k := newSketch()
+	k := NewSketch()
 	k.covers[layout.TableSlot] = true
 	const n = firstKeys * (1 + layerGrowth + 1) // into the third layer
 	for i := range n {
-		k.wrote(numberedKey(layout.TableSlot, i))
+		k.Wrote(numberedKey(layout.TableSlot, i))
 	}
 	if layers := len(*k.layers.Load()); layers != 3 {
 		t.Errorf("%d layers", layers)
 	}
 	passed := 0
 	for i := range n {
-		if k.lacks(numberedKey(layout.TableSlot, i)) {
+		if k.Lacks(numberedKey(layout.TableSlot, i)) {
 			t.Fatalf("key %d is lost", i)
 		}
-		if !k.lacks(numberedKey(layout.TableSlot, -1-i)) {
+		if !k.Lacks(numberedKey(layout.TableSlot, -1-i)) {
 			passed++
 		}
 	}
@@ -41,11 +41,11 @@ func TestASketchForgetsNoKeyAndKnowsFewThatAreNotThere(t *testing.T) {
 }
 
 func TestASketchSaysNothingOfOtherTables(t *testing.T) {
-	k := newSketch()
+	k := NewSketch()
 	k.covers[layout.TableSlot] = true
 	for _, table := range []byte{layout.TableID, layout.TableLog, layout.TableTag} {
-		k.wrote(numberedKey(table, 1))
-		if k.lacks(numberedKey(table, 2)) {
+		k.Wrote(numberedKey(table, 1))
+		if k.Lacks(numberedKey(table, 2)) {
 			t.Errorf("%q", table)
 		}
 	}
@@ -56,14 +56,14 @@ func TestASketchSaysNothingOfOtherTables(t *testing.T) {
 
 // What is known of a flagged row is the value that it stands under, since that is what is asked.
 func TestASketchKnowsFlaggedRowsByTheirValue(t *testing.T) {
-	k := newSketch()
-	k.load(emptyDB(t))
+	k := NewSketch()
+	k.Load(emptyDB(t))
 	p := layout.Flagged(layout.TagPrefix('e', layout.HashOf("x")))
-	if !k.lacks(p) {
+	if !k.Lacks(p) {
 		t.Error("it is there before")
 	}
-	k.wrote(layout.AppendOrder(p[:len(p):len(p)], 7, nostr.ID{1}))
-	if k.lacks(p) || !k.lacks(layout.Flagged(layout.TagPrefix('e', layout.HashOf("y")))) || !k.lacks(layout.Flagged(layout.TagPrefix('q', layout.HashOf("x")))) {
+	k.Wrote(layout.AppendOrder(p[:len(p):len(p)], 7, nostr.ID{1}))
+	if k.Lacks(p) || !k.Lacks(layout.Flagged(layout.TagPrefix('e', layout.HashOf("y")))) || !k.Lacks(layout.Flagged(layout.TagPrefix('q', layout.HashOf("x")))) {
 		t.Error("it is not told by its value")
 	}
 }
@@ -80,18 +80,18 @@ func TestASketchKnowsWhoIsNamed(t *testing.T) {
 		}
 	}
 	for name, most := range map[string]int{"as many": 3, "too many": 2} {
-		k := newSketch()
+		k := NewSketch()
 		k.most = most
-		k.load(db)
+		k.Load(db)
 		for n := range byte(100) {
 			for _, tag := range []byte("eEqa") {
-				k.wrote(row(tag, "written", n))
+				k.Wrote(row(tag, "written", n))
 			}
 		}
 		for _, tag := range []byte("eEqap") {
 			covered := tag != 'a' && tag != 'p' && (tag != 'q' || most == 3)
 			for value, there := range map[string]bool{"written": true, "loaded": tag == 'q', "nowhere": false} {
-				if lacks := k.lacks(layout.TagPrefix(tag, layout.HashOf(value))); lacks != (covered && !there) {
+				if lacks := k.Lacks(layout.TagPrefix(tag, layout.HashOf(value))); lacks != (covered && !there) {
 					t.Errorf("%s: %c %s: lacks %v", name, tag, value, lacks)
 				}
 			}
@@ -124,18 +124,18 @@ func TestASketchLoadsWhatIsThereUpToABound(t *testing.T) {
 			}
 		}
 	}
-	k := newSketch()
+	k := NewSketch()
 	k.most = 50
-	k.load(db)
+	k.Load(db)
 	for i := range 50 {
-		if k.lacks(numberedKey(layout.TableSlot, i)) {
+		if k.Lacks(numberedKey(layout.TableSlot, i)) {
 			t.Fatalf("key %d is not loaded", i)
 		}
 	}
 	if !k.covers[layout.TableSlot] || !k.covers[layout.TableVanished] || k.covers[layout.TableRecord] {
 		t.Errorf("covered: %v, %v, %v", k.covers[layout.TableSlot], k.covers[layout.TableVanished], k.covers[layout.TableRecord])
 	}
-	if k.lacks(numberedKey(layout.TableRecord, 1000)) {
+	if k.Lacks(numberedKey(layout.TableRecord, 1000)) {
 		t.Error("a table with too many keys is answered for")
 	}
 }

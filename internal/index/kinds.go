@@ -1,4 +1,4 @@
-package store
+package index
 
 import (
 	"bytes"
@@ -24,12 +24,12 @@ func everything() []span {
 // own are the ranges that hold what these authors wrote, of the kinds if there are any; with a kind that is not usual also
 // what else he wrote of such. Ranges that are empty, which most would be, are left out, so that an author costs a seek for
 // each of his kinds and one more, and has one range more than there are usual kinds at most.
-func (r reader) own(ctx context.Context, authors []nostr.PubKey, kinds []nostr.Kind, withFlagged bool) (all []span, err error) {
-	it, err := r.r.NewIter(nil)
+func (r Reader) own(ctx context.Context, authors []nostr.PubKey, kinds []nostr.Kind, withFlagged bool) (all []span, err error) {
+	it, err := r.From.NewIter(nil)
 	if err != nil {
 		return nil, err
 	}
-	defer closeAfter(it.Close, &err)
+	defer CloseAfter(it.Close, &err)
 	kinds = slices.Sorted(slices.Values(kinds))
 	usual := layout.UsualKinds[:]
 	if kinds != nil {
@@ -39,7 +39,7 @@ func (r reader) own(ctx context.Context, authors []nostr.PubKey, kinds []nostr.K
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		w := wrote{reader: r, it: it, author: a, kinds: kinds, usual: usual}
+		w := wrote{Reader: r, it: it, author: a, kinds: kinds, usual: usual}
 		if err := w.read(layout.OwnPrefix(a)); err != nil {
 			return nil, err
 		}
@@ -55,7 +55,7 @@ func (r reader) own(ctx context.Context, authors []nostr.PubKey, kinds []nostr.K
 
 // wrote finds out of which kinds there is something by an author.
 type wrote struct {
-	reader
+	Reader
 	it     *pebble.Iterator
 	author nostr.PubKey
 	kinds  []nostr.Kind // those wanted, ascending; nil is any
@@ -68,7 +68,7 @@ type wrote struct {
 // read goes from kind to kind in an index of authors and kinds.
 func (w *wrote) read(prefix []byte) error {
 	for k, ok := w.next(0); ok; {
-		if err := w.work.spend(seekCost); err != nil {
+		if err := w.work.spend(SeekCost); err != nil {
 			return err
 		}
 		w.it.SeekGE(binary.BigEndian.AppendUint16(prefix[:len(prefix):len(prefix)], uint16(k)))

@@ -1,4 +1,4 @@
-package store
+package index
 
 import (
 	"hash/maphash"
@@ -7,12 +7,13 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/graspd/graspd/internal/layout"
+	"github.com/graspd/graspd/internal/nostr"
 )
 
-// sketch tells of keys that they are not there, without a read: most of what a decision asks for is not. It is a Bloom
+// Sketch tells of keys that they are not there, without a read: most of what a decision asks for is not. It is a Bloom
 // filter of every key of some tables that was written or found at the start, so it holds for every state there has been
 // since. Nothing leaves it: a key that is gone, or was never committed, costs a read. One goroutine adds, any may ask.
-type sketch struct {
+type Sketch struct {
 	seed   maphash.Seed
 	covers [256]bool // tables of which it knows all keys; set before others see the sketch
 	tags   [256]bool // names of tags of which it knows under which values stored events stand; likewise
@@ -41,8 +42,9 @@ var sketched = []byte{layout.TableID, layout.TableRecord, layout.TableDeletedID,
 // sketchedTags are the tags that name events, e in either case. Sync asks by each new event who names it, and mostly nobody does.
 const sketchedTags = "eq"
 
-func newSketch() *sketch {
-	k := &sketch{seed: maphash.MakeSeed(), most: maxSketched}
+// NewSketch is a sketch that covers no table yet.
+func NewSketch() *Sketch {
+	k := &Sketch{seed: maphash.MakeSeed(), most: maxSketched}
 	k.layers.Store(new([]*layer))
 	return k
 }
@@ -56,8 +58,8 @@ func sketchKey(key []byte) []byte {
 	return key
 }
 
-// load reads what the store holds. A table that cannot be read is not covered: who needs it meets the failure.
-func (k *sketch) load(r pebble.Reader) {
+// Load reads what the store holds. A table that cannot be read is not covered: who needs it meets the failure.
+func (k *Sketch) Load(r pebble.Reader) {
 	for _, table := range sketched {
 		whole, err := k.loadRange(r, []byte{table})
 		k.covers[table] = whole && err == nil
@@ -68,12 +70,12 @@ func (k *sketch) load(r pebble.Reader) {
 	}
 }
 
-func (k *sketch) loadRange(r pebble.Reader, prefix []byte) (whole bool, err error) {
+func (k *Sketch) loadRange(r pebble.Reader, prefix []byte) (whole bool, err error) {
 	it, err := r.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: layout.PrefixEnd(prefix)})
 	if err != nil {
 		return false, err
 	}
-	defer closeAfter(it.Close, &err)
+	defer CloseAfter(it.Close, &err)
 	n := 0
 	for it.First(); it.Valid(); it.Next() {
 		if n++; n > k.most {
@@ -84,25 +86,30 @@ func (k *sketch) loadRange(r pebble.Reader, prefix []byte) (whole bool, err erro
 	return true, it.Error()
 }
 
-// wrote takes note of a key that is put into the open batch.
-func (k *sketch) wrote(key []byte) {
+// Wrote takes note of a key that is put into the open batch.
+func (k *Sketch) Wrote(key []byte) {
 	if k.knows(key) {
 		k.add(sketchKey(key))
 	}
 }
 
 // knows reports whether keys like this one are covered.
-func (k *sketch) knows(key []byte) bool {
+func (k *Sketch) knows(key []byte) bool {
 	return k.covers[key[0]] || key[0] == layout.TableTag && k.tags[key[1]]
 }
 
-// lacks reports whether a key, or what stands under that value of a flagged index or of a tag, is certainly not there.
-func (k *sketch) lacks(key []byte) bool {
+// Lacks reports whether a key, or what stands under that value of a flagged index or of a tag, is certainly not there.
+func (k *Sketch) Lacks(key []byte) bool {
 	return k.knows(key) && !k.has(key)
 }
 
+// Unknown reports whether an id is certainly neither stored nor remembered.
+func (k *Sketch) Unknown(id nostr.ID) bool {
+	return k.Lacks(layout.IDKey(layout.TableID, id)) && k.Lacks(layout.IDKey(layout.TableRecord, id))
+}
+
 // add takes up a key that it does not have; many rows stand under one value.
-func (k *sketch) add(key []byte) {
+func (k *Sketch) add(key []byte) {
 	if k.has(key) {
 		return
 	}
@@ -126,7 +133,7 @@ func (k *sketch) add(key []byte) {
 	}
 }
 
-func (k *sketch) has(key []byte) bool {
+func (k *Sketch) has(key []byte) bool {
 	h := maphash.Bytes(k.seed, key)
 	for _, l := range *k.layers.Load() {
 		if l.has(h) {

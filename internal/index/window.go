@@ -1,4 +1,4 @@
-package store
+package index
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ const (
 // that came at about one time stand side by side: looking each up by itself costs several times as much.
 type window struct {
 	*pane
-	r     reader
+	r     Reader
 	q     *query
 	it    *pebble.Iterator // over the log; nil before the first read
 	size  int              // rows that it may hold now
@@ -43,7 +43,7 @@ var panes = sync.Pool{New: func() any { return new(pane) }}
 // place is where an event stands in the bytes of a window; with end 0 it was not read.
 type place struct{ start, end int }
 
-func newWindow(r reader, q *query, yield func(Row, error) bool) *window {
+func newWindow(r Reader, q *query, yield func(Row, error) bool) *window {
 	return &window{pane: panes.Get().(*pane), r: r, q: q, size: firstWindow, yield: yield, left: q.limit}
 }
 
@@ -89,7 +89,7 @@ func (w *window) read() (err error) {
 		return nil
 	}
 	if w.it == nil {
-		if w.it, err = w.r.r.NewIter(&pebble.IterOptions{LowerBound: []byte{layout.TableLog}, UpperBound: []byte{layout.TableLog + 1}}); err != nil {
+		if w.it, err = w.r.From.NewIter(&pebble.IterOptions{LowerBound: []byte{layout.TableLog}, UpperBound: []byte{layout.TableLog + 1}}); err != nil {
 			return err
 		}
 	}
