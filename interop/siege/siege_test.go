@@ -162,11 +162,11 @@ func TestReport(t *testing.T) {
 
 // The page that is named has its place.
 func TestThePageHasAPlace(t *testing.T) {
-	b, err := os.ReadFile("../../SECURITY.md")
+	b, err := os.ReadFile("../../docs/LOADS.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "SECURITY.md")
+	file := filepath.Join(t.TempDir(), "LOADS.md")
 	if err := os.WriteFile(file, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
