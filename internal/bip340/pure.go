@@ -3,4 +3,4 @@
 package bip340
 
 // Verify reports whether sig, the bytes of R and then those of s, is a signature of msg by the key with that x coordinate.
-func Verify(pk *[32]byte, msg []byte, sig *[64]byte) bool { return verify(pk, msg, sig) }
+func Verify(pk *[32]byte, msg []byte, sig *[64]byte) bool { return verifyInGo(pk, msg, sig) }

@@ -6,8 +6,8 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
 )
 
-// verify is Verify in Go alone.
-func verify(pk *[32]byte, msg []byte, sig *[64]byte) bool {
+// verifyInGo is Verify in Go alone.
+func verifyInGo(pk *[32]byte, msg []byte, sig *[64]byte) bool {
 	var p affine
 	rx, s, ok := parse(sig)
 	if !ok || !liftX(&p, pk) {

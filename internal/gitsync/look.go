@@ -76,7 +76,7 @@ func (s *Sync) lookAround(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-s.stirs.wake:
-			if pause(ctx, s.gather()) && s.stirred(ctx) {
+			if pause(ctx, s.gather()) && s.lookAtStirred(ctx) {
 				sweep.Reset(0)
 			}
 		case <-sweep.C:
@@ -99,8 +99,8 @@ const (
 // gather is for how long what is stirred is gathered.
 func (s *Sync) gather() time.Duration { return max(gatherFor, s.took*restTimes) }
 
-// stirred looks at the repositories of which something has come or gone. It reports whether there were too many to know of each.
-func (s *Sync) stirred(ctx context.Context) (all bool) {
+// lookAtStirred looks at the repositories of which something has come or gone. It reports whether there were too many to know of each.
+func (s *Sync) lookAtStirred(ctx context.Context) (all bool) {
 	begun := s.cfg.Now().Mono
 	defer func() { s.took = s.cfg.Now().Mono - begun }()
 	names, push, all := s.stirs.take()
@@ -209,7 +209,7 @@ func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 				}
 			case <-gathered:
 				gathered = nil
-				again = s.stirred(ctx) || again
+				again = s.lookAtStirred(ctx) || again
 			case <-pause.C:
 				waits = false
 			}

@@ -23,14 +23,14 @@ type Source string
 // ParseSource reads a value of a clone tag. What is not http or https, and whatever NormalizeRelay refuses of a host, is refused, and
 // so is a query. Errors are ErrSource.
 func ParseSource(raw string) (Source, error) {
-	p, err := parseSource(raw)
+	p, err := readSource(raw)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	return Source("http" + strings.TrimPrefix(p.scheme, "ws") + "://" + joinHost(p.host, p.port) + p.path), nil
 }
 
-func parseSource(raw string) (parsedRelay, error) {
+func readSource(raw string) (parsedRelay, error) {
 	scheme, _, _ := strings.Cut(strings.TrimLeft(raw, " \t\r\n"), "://")
 	if !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
 		return parsedRelay{}, errors.New("scheme is not http or https")
@@ -91,7 +91,7 @@ func (s Source) Server() string {
 
 // Has reports whether a source is below the base path of this service, however that is spelled: nothing is fetched from oneself.
 func (s Service) Has(source Source) bool {
-	p, err := parseSource(string(source))
+	p, err := readSource(string(source))
 	if err != nil {
 		return false
 	}

@@ -159,10 +159,10 @@ func (p *push) grown(ctx context.Context, bytes int64) error {
 		cause = p.h.ledger.Resize(p.refs.Upload, bytes)
 		return p.h.ledger.Extend(t.Turn, p.opened)
 	})
-	return errors.Join(err, tooMuch(cause))
+	return errors.Join(err, noRoomFor(cause))
 }
 
-func tooMuch(c refs.Cause) error {
+func noRoomFor(c refs.Cause) error {
 	if c == refs.None {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (p *push) hold(ctx context.Context, q gitrepo.Quarantine) (refs.Verdict, er
 	var arrived ledger.Arrived
 	p.h.uploads.put(p.refs.Upload, &upload{of: p.call.Of, q: q, tips: p.opened.Uploads, party: p.call.Network})
 	err := p.turn(ctx, func(t *ingest.Turn) (err error) {
-		if err := tooMuch(p.h.ledger.Resize(p.refs.Upload, q.Bytes())); err != nil {
+		if err := noRoomFor(p.h.ledger.Resize(p.refs.Upload, q.Bytes())); err != nil {
 			return err
 		}
 		arrived, err = p.h.ledger.Arrive(t.Turn, ledger.Arrival{Of: p.call.Of, Push: &p.refs, Admit: func(ledger.Dir) error { return errSigned }})
@@ -239,7 +239,7 @@ func (h *Host) arrive(ctx context.Context, a ledger.Arrival, q gitrepo.Quarantin
 	a.Dir = ledger.Dir(dir)
 	undo := func() {}
 	a.Admit = func(d ledger.Dir) (err error) {
-		if undo, err = h.take(a.Of.PubKey, d == a.Dir, a.Bytes); err != nil {
+		if undo, err = h.countIn(a.Of.PubKey, d == a.Dir, a.Bytes); err != nil {
 			return err
 		}
 		return h.cfg.Disk.Admit(q, gitrepo.ID(d))

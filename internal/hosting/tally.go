@@ -100,9 +100,9 @@ func (h *Host) noMore() reason {
 	return reason{OwnerFull, fmt.Sprintf("the owner has %d repositories with data here, and may have no more: use another server for this one", h.limits().Repositories)}
 }
 
-// take counts what comes to an owner's repositories at the moment at which it comes, or says why it may not: many pushes at once
+// countIn counts what comes to an owner's repositories at the moment at which it comes, or says why it may not: many pushes at once
 // have all found room before. undo is for what did not come after all.
-func (h *Host) take(owner nostr.PubKey, begins bool, bytes int64) (undo func(), err error) {
+func (h *Host) countIn(owner nostr.PubKey, begins bool, bytes int64) (undo func(), err error) {
 	began := 0
 	if begins {
 		began = 1

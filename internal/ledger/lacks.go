@@ -47,14 +47,14 @@ type Need struct {
 
 // Lacks says what a repository lacks for the states that may come to rule it, and for pull requests that wait.
 func (l *Ledger) Lacks(t Turn, of nip34.Address) (Lack, error) {
-	out, err := l.lacks(t, of)
+	out, err := l.findLacks(t, of)
 	if err != nil {
 		return out, fmt.Errorf("what %s lacks: %w", of, err)
 	}
 	return out, nil
 }
 
-func (l *Ledger) lacks(t Turn, of nip34.Address) (out Lack, err error) {
+func (l *Ledger) findLacks(t Turn, of nip34.Address) (out Lack, err error) {
 	own, err := l.announcementsOf(t, of)
 	if err != nil {
 		return out, err
@@ -244,7 +244,7 @@ func (l *Ledger) LacksTips(ctx context.Context, v *store.View, now time.Time, ou
 	}
 	var all []Need
 	var roots []refs.PullRequest
-	err := l.served(ctx, v, 'a', []string{out.Of.String()}, func(e *nostr.Event, p refs.PullRequest) (err error) {
+	err := l.eachServed(ctx, v, 'a', []string{out.Of.String()}, func(e *nostr.Event, p refs.PullRequest) (err error) {
 		if e.Kind == nip34.KindPullRequest {
 			roots = append(roots, p)
 		}
@@ -260,7 +260,7 @@ func (l *Ledger) LacksTips(ctx context.Context, v *store.View, now time.Time, ou
 		if err != nil {
 			break
 		}
-		err = l.served(ctx, v, 'E', ids, func(e *nostr.Event, p refs.PullRequest) (err error) {
+		err = l.eachServed(ctx, v, 'E', ids, func(e *nostr.Event, p refs.PullRequest) (err error) {
 			if len(p.Repositories) == 0 { // else it names the repository itself, or another one
 				all, err = l.lackOfTip(all, out, p.Of(of[p.Updates]), e, store.Waiting{})
 			}
@@ -277,8 +277,8 @@ func (l *Ledger) LacksTips(ctx context.Context, v *store.View, now time.Time, ou
 // rootsAtOnce is of how many pull requests the updates are asked for at a time.
 const rootsAtOnce = 200
 
-// served calls do with the newest of the pull requests and updates that are served and have one of these values of a tag.
-func (l *Ledger) served(ctx context.Context, v *store.View, tag byte, values []string, do func(*nostr.Event, refs.PullRequest) error) error {
+// eachServed calls do with the newest of the pull requests and updates that are served and have one of these values of a tag.
+func (l *Ledger) eachServed(ctx context.Context, v *store.View, tag byte, values []string, do func(*nostr.Event, refs.PullRequest) error) error {
 	n := 0
 	for row, err := range v.Query(ctx, nostr.Filter{
 		Kinds: []nostr.Kind{nip34.KindPullRequest, nip34.KindPullRequestUpdate}, Tags: []nostr.TagFilter{{Name: tag, Values: values}},

@@ -89,11 +89,11 @@ type Arrived struct {
 
 // Arrive judges again what has come, takes it into the repository, and says whose wait is over. The refs follow with Settle.
 func (l *Ledger) Arrive(t Turn, a Arrival) (Arrived, error) {
-	out, err := l.arrive(t, a)
+	out, err := l.takeIn(t, a)
 	return out, wrapPush(a.Of, err)
 }
 
-func (l *Ledger) arrive(t Turn, a Arrival) (out Arrived, err error) {
+func (l *Ledger) takeIn(t Turn, a Arrival) (out Arrived, err error) {
 	var p refs.Push
 	if a.Push != nil {
 		p = *a.Push
@@ -128,7 +128,7 @@ func (l *Ledger) arrive(t Turn, a Arrival) (out Arrived, err error) {
 	if err := l.touchServed(t, slices.Concat(out.PullRequests, a.Tips, came)); err != nil {
 		return out, err
 	}
-	out.Release, err = l.release(t, l.concerned(a.Of, in.Known), nil)
+	out.Release, err = l.endWaits(t, l.concerned(a.Of, in.Known), nil)
 	return out, err
 }
 

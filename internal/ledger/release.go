@@ -15,7 +15,7 @@ func (l *Ledger) Release(t Turn, e *nostr.Event) ([]nostr.ID, error) {
 	if t.WaitTally(e.PubKey, "").All == 0 {
 		return alone, nil
 	}
-	ids, err := l.release(t, identifiers(e), e)
+	ids, err := l.endWaits(t, identifiers(e), e)
 	if err != nil {
 		return nil, fmt.Errorf("what waits for event %s: %w", e.ID, err)
 	}
@@ -25,9 +25,9 @@ func (l *Ledger) Release(t Turn, e *nostr.Event) ([]nostr.ID, error) {
 	return ids, nil
 }
 
-// release gives what ends its wait among the events that concern some identifiers, now that e is served or, where it is nil,
+// endWaits gives what ends its wait among the events that concern some identifiers, now that e is served or, where it is nil,
 // that objects have come.
-func (l *Ledger) release(t Turn, ds []string, e *nostr.Event) ([]nostr.ID, error) {
+func (l *Ledger) endWaits(t Turn, ds []string, e *nostr.Event) ([]nostr.ID, error) {
 	g := &gathering{l: l, t: t, ready: map[nostr.ID]bool{}, seen: map[nostr.ID]bool{}, families: map[string]*family{}}
 	for _, d := range append(ds[:len(ds):len(ds)], anonymous) {
 		if err := g.identifier(d, e); err != nil {

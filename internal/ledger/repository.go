@@ -72,12 +72,12 @@ func Read(rows Rows, of nip34.Address) (Repository, error) {
 }
 
 // Shown are the refs as they stand in the repository's files and on the wire.
-func (r Repository) Shown() *gitwire.Refs { return r.shown(r.Refs.All()) }
+func (r Repository) Shown() *gitwire.Refs { return r.shownOf(r.Refs.All()) }
 
 // ShownNewest are Shown without all but so many refs of pull requests, the newest.
-func (r Repository) ShownNewest(most int) *gitwire.Refs { return r.shown(r.Refs.Some(most)) }
+func (r Repository) ShownNewest(most int) *gitwire.Refs { return r.shownOf(r.Refs.Some(most)) }
 
-func (r Repository) shown(all refs.Set) *gitwire.Refs {
+func (r Repository) shownOf(all refs.Set) *gitwire.Refs {
 	out := &gitwire.Refs{Head: r.Refs.Head, List: make([]gitwire.Ref, 0, len(all))}
 	for _, x := range all {
 		out.List = append(out.List, gitwire.Ref{Name: x.Name, ID: x.ID, Peeled: r.Peeled[x.ID]})

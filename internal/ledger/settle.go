@@ -87,7 +87,7 @@ func (l *Ledger) Settle(t Turn) error {
 		}
 	}
 	for _, d := range l.round.order {
-		if err := l.settle(t, d, l.round.touched[d]); err != nil {
+		if err := l.settleIdentifier(t, d, l.round.touched[d]); err != nil {
 			return fmt.Errorf("refs of %.40q: %w", d, err)
 		}
 	}
@@ -95,7 +95,7 @@ func (l *Ledger) Settle(t Turn) error {
 	return nil
 }
 
-func (l *Ledger) settle(t Turn, d string, x *touched) error {
+func (l *Ledger) settleIdentifier(t Turn, d string, x *touched) error {
 	if d == anonymous {
 		return nil
 	}

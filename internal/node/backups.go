@@ -19,7 +19,7 @@ type Backups struct {
 func (n *Node) newBackups() *backups.Backups {
 	c := n.cfg.Backups
 	return backups.New(backups.Config{
-		Dir: c.Dir, Every: c.Every, Keep: c.Keep, Rate: c.Rate, Floor: n.cfg.Store.Floor, Make: n.stream, Free: freeIn, Now: n.cfg.Now,
+		Dir: c.Dir, Every: c.Every, Keep: c.Keep, Rate: c.Rate, Floor: n.cfg.Store.Floor, Make: n.writeTar, Free: freeIn, Now: n.cfg.Now,
 		Name: "graspd-" + n.self.String()[:8], Logger: n.log.With("component", "backups"),
 	})
 }

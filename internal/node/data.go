@@ -29,7 +29,7 @@ func OpenStore(dir string, o store.Options) (*store.Store, error) {
 // waits for git data.
 func OpenDoor(c Config) (*store.Store, *ingest.Door, error) {
 	c = c.withDefaults()
-	s, err := openStore(c)
+	s, err := openOwnStore(c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,7 +65,7 @@ func moderated(c *Config, s *store.Store) (*moderator.Moderator, error) {
 // openData opens the data directory and the door in front of it.
 func (n *Node) openData() (err error) {
 	c := n.cfg
-	if n.Store, err = openStore(c); err != nil {
+	if n.Store, err = openOwnStore(c); err != nil {
 		return err
 	}
 	n.sweepSnapshots()
@@ -94,7 +94,7 @@ func (n *Node) openData() (err error) {
 	return nil
 }
 
-func openStore(c Config) (*store.Store, error) {
+func openOwnStore(c Config) (*store.Store, error) {
 	if c.Store.FS == nil {
 		if err := os.MkdirAll(c.Dir, 0o750); err != nil {
 			return nil, fmt.Errorf("make data directory: %w", err)

@@ -30,7 +30,7 @@ func StreamClosed(ctx context.Context, data string, o store.Options, begin backu
 
 // Stream writes everything as one tar while this node runs, one backup at a time.
 func (n *Node) Stream(ctx context.Context, begin backup.Start) error {
-	if err := n.stream(ctx, begin); errors.Is(err, backup.ErrRunning) {
+	if err := n.writeTar(ctx, begin); errors.Is(err, backup.ErrRunning) {
 		return err
 	} else if err != nil {
 		n.log.Error("backup", "dir", "-", "error", err)
@@ -40,8 +40,8 @@ func (n *Node) Stream(ctx context.Context, begin backup.Start) error {
 	return nil
 }
 
-// stream writes everything as one tar, or fails with backup.ErrRunning.
-func (n *Node) stream(ctx context.Context, begin backup.Start) error {
+// writeTar writes everything as one tar, or fails with backup.ErrRunning.
+func (n *Node) writeTar(ctx context.Context, begin backup.Start) error {
 	select {
 	case n.copying <- struct{}{}:
 		defer func() { <-n.copying }()

@@ -44,12 +44,12 @@ func roomIn(frame int) int {
 }
 
 // Write writes p to the data band, in as many frames as it takes; nothing is written for nothing.
-func (s *Sideband) Write(p []byte) (int, error) { return s.write(BandData, p) }
+func (s *Sideband) Write(p []byte) (int, error) { return s.writeBand(BandData, p) }
 
 // Progress writes text to the progress band. git prints each line of it; lines end with \n, or \r where the next one takes the
 // same place.
 func (s *Sideband) Progress(text []byte) error {
-	_, err := s.write(BandProgress, text)
+	_, err := s.writeBand(BandProgress, text)
 	return err
 }
 
@@ -69,8 +69,8 @@ func (s *Sideband) Flush() error {
 	return s.all(s.head[:header])
 }
 
-// write cuts p into frames of one band. It returns how much of p stands in frames that were written whole.
-func (s *Sideband) write(band Band, p []byte) (int, error) {
+// writeBand cuts p into frames of one band. It returns how much of p stands in frames that were written whole.
+func (s *Sideband) writeBand(band Band, p []byte) (int, error) {
 	done := 0
 	for done < len(p) {
 		n := min(s.most, len(p)-done)

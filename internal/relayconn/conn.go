@@ -64,7 +64,7 @@ func (c *Conn) Account(party string) {
 // given, and the connection lives on; any other error ends it: *ClosedError where the relay said goodbye. So does the end of ctx.
 func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 	c.drop()
-	b, err := c.read(ctx)
+	b, err := c.readMessage(ctx)
 	if err == nil || err == ErrBinary || err == ErrTooLong {
 		return b, err
 	}
@@ -79,7 +79,7 @@ func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 	return nil, remote(ctx, "read", err)
 }
 
-func (c *Conn) read(ctx context.Context) ([]byte, error) {
+func (c *Conn) readMessage(ctx context.Context) ([]byte, error) {
 	kind, r, err := c.next(ctx)
 	if err != nil {
 		return nil, err

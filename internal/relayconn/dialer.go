@@ -60,14 +60,14 @@ func New(cfg Config) *Dialer {
 func (d *Dialer) Dial(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.DialTimeout)
 	defer cancel()
-	c, err := d.dial(ctx, u)
+	c, err := d.handshake(ctx, u)
 	if err != nil {
 		return nil, fmt.Errorf("dial %s: %w", words.Printable(string(u)), err)
 	}
 	return c, nil
 }
 
-func (d *Dialer) dial(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
+func (d *Dialer) handshake(ctx context.Context, u grasp.RelayURL) (*Conn, error) {
 	t, err := d.target(u)
 	if err != nil {
 		return nil, err

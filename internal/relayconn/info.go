@@ -18,14 +18,14 @@ import (
 func (d *Dialer) Info(ctx context.Context, u grasp.RelayURL) (nip11.Document, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.InfoTimeout)
 	defer cancel()
-	doc, err := d.info(ctx, u)
+	doc, err := d.fetchInfo(ctx, u)
 	if err != nil {
 		return nip11.Document{}, fmt.Errorf("fetch relay information of %s: %w", words.Printable(string(u)), err)
 	}
 	return doc, nil
 }
 
-func (d *Dialer) info(ctx context.Context, u grasp.RelayURL) (nip11.Document, error) {
+func (d *Dialer) fetchInfo(ctx context.Context, u grasp.RelayURL) (nip11.Document, error) {
 	t, err := d.target(u)
 	if err != nil {
 		return nip11.Document{}, err

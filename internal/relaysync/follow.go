@@ -52,7 +52,7 @@ func (e *Engine) follow(ctx context.Context, delayed <-chan time.Time) error {
 		case ask := <-e.asks:
 			ask <- e.sorted()
 		case r := <-e.retries:
-			r.done <- e.retry(ctx, r.url)
+			r.done <- e.retryNow(ctx, r.url)
 		case l := <-e.lists:
 			delayed = e.list(ctx, l)
 		case <-ctx.Done():

@@ -41,7 +41,7 @@ func (e *Engine) Retry(ctx context.Context, u grasp.RelayURL) error {
 	return ErrNotRunning
 }
 
-func (e *Engine) retry(ctx context.Context, u grasp.RelayURL) error {
+func (e *Engine) retryNow(ctx context.Context, u grasp.RelayURL) error {
 	if p := e.peers[u]; p != nil {
 		if !p.call(ctx, func(ctx context.Context) { p.step(ctx, plan.Retry{}) }) {
 			return ErrNotRunning

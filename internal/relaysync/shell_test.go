@@ -181,12 +181,12 @@ func TestARetryThatNobodyTakes(t *testing.T) {
 		"wss://stuck.example.net": {calls: make(chan func(context.Context)), left: make(chan struct{})},
 	}}
 	close(left)
-	if err := e.retry(t.Context(), "wss://gone.example.net"); !errors.Is(err, ErrNotRunning) {
+	if err := e.retryNow(t.Context(), "wss://gone.example.net"); !errors.Is(err, ErrNotRunning) {
 		t.Errorf("the shell has ended: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := e.retry(ctx, "wss://stuck.example.net"); !errors.Is(err, ErrNotRunning) {
+	if err := e.retryNow(ctx, "wss://stuck.example.net"); !errors.Is(err, ErrNotRunning) {
 		t.Errorf("the engine stops: %v", err)
 	}
 }

@@ -27,12 +27,12 @@ func Cut(s string, most int) (string, bool) {
 }
 
 // Escape escapes what is not printable in one line: control characters, invalid UTF-8, marks of direction.
-func Escape(s string) string { return printable(s, math.MaxInt) }
+func Escape(s string) string { return escapeUpTo(s, math.MaxInt) }
 
 // Printable escapes a text and cuts the result at MaxText bytes, not within an escape.
-func Printable(s string) string { return printable(s, MaxText) }
+func Printable(s string) string { return escapeUpTo(s, MaxText) }
 
-func printable(s string, most int) string {
+func escapeUpTo(s string, most int) string {
 	var b strings.Builder
 	for len(s) > 0 {
 		r, n := utf8.DecodeRuneInString(s)

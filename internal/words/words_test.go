@@ -53,7 +53,7 @@ func TestPrintable(t *testing.T) {
 		"1234567890": "1234567890", "12345678901": "1234567890", "123456789é": "123456789", "12345678é": "12345678é", "1234567\x00": "1234567", "123456\x00": `123456\x00`,
 		"1234567\x00x": "1234567",
 	} {
-		if got := printable(in, 10); got != want {
+		if got := escapeUpTo(in, 10); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
@@ -83,7 +83,7 @@ func TestAnyBytes(t *testing.T) {
 			}
 		}
 		s, most := string(b), r.IntN(45)
-		got, whole := printable(s, most), Escape(s)
+		got, whole := escapeUpTo(s, most), Escape(s)
 		if len(got) > most || !strings.HasPrefix(whole, got) {
 			t.Fatalf("%q at %d: %q of %q", s, most, got, whole)
 		}
