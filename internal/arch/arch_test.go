@@ -109,7 +109,7 @@ var impure = []string{"context", "sync", "sync/atomic", "net", "net/http", "os",
 // goroutines names the files in which `go` or a Go method may stand, as the
 // goroutine table of docs/ARCHITECTURE.md does.
 var goroutines = []string{
-	"cmd/graspd/feed.go", "cmd/graspd/import.go", "cmd/graspd/serve.go",
+	"cmd/graspd/importing.go", "cmd/graspd/import.go", "cmd/graspd/serve.go",
 	"internal/demo/demo.go", "internal/node/run.go",
 	"internal/githttp/cache.go", "internal/githttp/pusher.go",
 	"internal/gitproc/run.go",
