@@ -19,7 +19,7 @@ func (p *Peer) CaughtUp() bool {
 	}
 	open := 0
 	for _, g := range c.groups {
-		if g.whole && len(g.items) == 0 { // nobody waits for what it finds
+		if !g.byItems() && len(g.items) == 0 { // nobody waits for what it finds
 			continue
 		}
 		if g.tasks == nil {

@@ -25,7 +25,7 @@ func newSession(p *Peer, told capacity) *session {
 		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, stored: &c.catchup, all: &p.whole, wary: &p.suspects,
 	}
 	c.catchup = catchup{
-		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, live: &c.following, suspects: &p.suspects, whole: &p.whole,
+		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, live: &c.following, suspects: &p.suspects,
 		comparing: &p.comparing, coverage: &p.coverage, rest: p,
 	}
 	return c
@@ -87,7 +87,7 @@ func (p *Peer) connected(in Connected) {
 	p.conn.frames.since, p.conn.caughtBy = p.now.Mono, p.now.Mono+catchUpGrace
 	p.suspects.begin(&p.conn.following, &p.conn.catchup)
 	p.whole.begin(&p.conn.following, &p.conn.catchup)
-	since := max(1, p.mark.Wall.Add(-p.cfg.QuickReconnect).Unix())
+	since := sinceTime(p.mark.Wall.Add(-p.cfg.QuickReconnect))
 	for _, it := range p.inOrder() {
 		if p.suspects.items.has(it) {
 			continue

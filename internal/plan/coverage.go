@@ -14,7 +14,7 @@ func (t *task) tallyWindow() {
 	switch {
 	case !w.Told():
 		t.untold = true
-	case t.group.whole:
+	case !t.group.byItems():
 		t.lacks = append(t.lacks, w.Lacking()...)
 	case len(t.filter.Tags) > 0:
 		t.tally.Add(w, len(t.filter.Tags[0].Values), t.group.tallies)
@@ -33,7 +33,7 @@ func (g *group) tallies(yield func(*coverage.Tally) bool) {
 // told returns what the comparisons told of the filters of a group; nil where they count already, or for no repository.
 func (g *group) told(confirmed func(want.Item) bool) (told []coverage.Filter) {
 	again := !slices.ContainsFunc(g.items, func(it want.Item) bool { return !confirmed(it) })
-	if g.layer != want.LayerRepositories && g.layer != want.LayerRoots || g.whole || g.since > 0 || again {
+	if g.layer != want.LayerRepositories && g.layer != want.LayerRoots || !g.byItems() || g.since.counted() || again {
 		return nil
 	}
 	for _, t := range g.tasks {

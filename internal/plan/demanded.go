@@ -31,12 +31,11 @@ func (d *demanded) manner(kindless bool) demands.Manner {
 	return demands.Manner{Authorized: d.auth.Granted(), Kindless: kindless, Mode: d.kinds.Mode()}
 }
 
-// mannerOf returns how a request of a task goes out for what f asks. What compares
-// everything asks without kinds, whatever the relay demands: a refusal ends it.
+// mannerOf returns how a request of a task goes out for what f asks.
 func (d *demanded) mannerOf(t *task, f nostr.Filter) demands.Manner {
 	m := d.manner(f.Kinds == nil)
-	if t.group.whole {
-		m.Kindless, m.Mode = false, demands.NoKinds
+	if t.group.course != nil {
+		return t.group.course.manner(m)
 	}
 	return m
 }
@@ -65,7 +64,7 @@ func (d *demanded) wait(why refusal.Kind, as demands.Manner) (time.Duration, boo
 	case demands.Now:
 		return d.now.Mono, true
 	case demands.Verdict:
-		return never, true
+		return untilVerdict, true
 	}
 	return 0, false
 }
@@ -135,7 +134,7 @@ const kindsProbed = 5
 
 // doubt asks with kinds for a few events of what brought nothing without.
 func doubt(t *task) nostr.Filter {
-	f := span{since: t.group.since, until: forever}.narrow(demands.AllKinds.With(t.filter))
+	f := t.group.since.span().narrow(demands.AllKinds.With(t.filter))
 	f.Limit = new(kindsProbed)
 	return f
 }
@@ -175,8 +174,8 @@ func (d *demanded) withoutVanish(l *liveReq, text string, named bool) bool {
 // missedVanish returns the task that asks for those of the time away; nil where there is none.
 func (d *demanded) missedVanish(g *group) *task {
 	since := d.away
-	if g.since > allAgain {
-		since = g.since
+	if g.since.bounded() {
+		since = int64(g.since)
 	}
 	if g.layer != want.LayerAnnouncements || g.class == Daily || since == 0 || d.kinds.NoVanish() {
 		return nil

@@ -108,7 +108,7 @@ func (t *task) bounds(p *Peer) (all []bound) {
 		if n.set != nil {
 			all = append(all, bound{"ids that the relay lacks", len(n.have), n.set.Len()})
 		}
-		if t.group.whole {
+		if !t.group.byItems() {
 			all = append(all, bound{"ids that the relay lacks of everything", len(t.lacks), t.differ})
 		}
 	}

@@ -48,7 +48,7 @@ func (c *catchup) fetch(t *task) {
 		f.Kinds = mode.With(t.filter).Kinds
 	}
 	r := c.request(t, asksIDs, f)
-	r.Kindless = !t.group.whole
+	r.Kindless = t.group.byItems()
 	r.neg, r.ids, r.want = n, ids, want
 }
 
@@ -176,8 +176,8 @@ func (n *fetching) secondRound() bool {
 // what was looked for in vain not long ago.
 func (c *catchup) lastRound(t *task) bool {
 	n, known := t.neg, c.comparing.withheld
-	if t.group.whole {
-		known = c.whole.hidden
+	if t.group.course != nil {
+		known = t.group.course.missing()
 	}
 	if n.round == 2 || known.all(n.missing, c.now.Mono) {
 		return false

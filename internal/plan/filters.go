@@ -29,7 +29,7 @@ func announcementFilters(live bool) []nostr.Filter {
 // repositoryFilters asks for layer 2: what names the addresses, announcements
 // and states by their d, which no address tag reaches, and deletions of states.
 // An empty d is no value to ask for: some relays do not index it and others
-// refuse the whole REQ. Those announcements and states are asked by author.
+// refuse all of the REQ. Those announcements and states are asked by author.
 func repositoryFilters(repos []*want.Repository, b bounds) []nostr.Filter {
 	var addresses, states, ds []string
 	var nameless []nostr.PubKey

@@ -4,8 +4,8 @@ package plan
 // tells that bound but a refusal.
 
 // held returns how much all live REQs ask for together, in bytes of their messages.
-func (f *following) held() (sum int) {
-	for _, l := range f.live {
+func (rs reqs) held() (sum int) {
+	for _, l := range rs {
 		sum += l.size.message(l.values)
 	}
 	return sum
@@ -13,14 +13,14 @@ func (f *following) held() (sum int) {
 
 // bears says whether the relay is believed to bear so many bytes of live REQs more.
 func (f *following) bears(more int) bool {
-	return f.limits.total == 0 || f.held()+more <= f.limits.total
+	return f.limits.total == 0 || f.live.held()+more <= f.limits.total
 }
 
 // full learns that the live REQs that are left are all that the relay bears, after one was refused for that. It reports
 // whether any is left. Those that wait go on when all refusals that may be under way have come.
 func (f *following) full() bool {
 	f.cancelMerge()
-	held := f.held()
+	held := f.live.held()
 	if held == 0 || f.all.followsAll() {
 		return false
 	}
@@ -32,7 +32,7 @@ func (f *following) full() bool {
 // fuller learns likewise that there must be room for stored requests beside the live REQs. It reports whether there is
 // one that can be given up for that.
 func (f *following) fuller() bool {
-	if !f.full() || f.oldestLive(forever) == nil {
+	if !f.full() || f.live.oldest(f.want, forever) == nil {
 		return false
 	}
 	f.limits.total = max(1, f.limits.total*15/16)

@@ -21,7 +21,7 @@ func (p *Peer) noteGap(r *request, e *nostr.Event) {
 		return
 	}
 	g := r.task.group
-	if from, is := p.whole.gapFrom(); g.whole && !(is && e.CreatedAt >= from+gapMargin) || !g.whole && !p.conn.missed(g.items, e) {
+	if g.byItems() && !p.conn.missed(g.items, e) || !g.byItems() && !g.course.missed(e) {
 		return
 	}
 	p.counted.Gaps++

@@ -15,7 +15,7 @@ type Now = health.Now
 type Input interface{ input() }
 
 type (
-	// Wanted replaces the whole Want; nil means that the relay is wanted no more.
+	// Wanted replaces all of the Want; nil means that the relay is wanted no more.
 	Wanted struct{ Want *want.Want }
 	// Connected reports an open connection and what the relay tells of itself.
 	Connected struct {

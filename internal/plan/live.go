@@ -21,7 +21,7 @@ type following struct {
 	all     forAll
 	wary    wary
 
-	live       []*liveReq
+	live       reqs
 	waiting    []*waiting
 	sweeps     []*sweep      // in order of time
 	rising     rising        // of those that are swept
@@ -67,6 +67,9 @@ type keeper interface {
 	decided(out policy.Outcome)
 	askAgain(l *liveReq, class Class)
 }
+
+// reqs are live REQs in the order in which they were sent.
+type reqs []*liveReq
 
 // liveReq is one live REQ. What is looked at of every one whenever anything happens comes first, in one line of the cache.
 type liveReq struct {
@@ -132,7 +135,7 @@ func (f *following) openWaiting() {
 	f.wary.suspectOdd()
 	values := f.values()
 	for !f.paused() {
-		room := f.standing() < f.limits.live()
+		room := f.live.standing() < f.limits.live()
 		if !room && (f.unsettled() || f.now.Mono < f.mergeAfter) {
 			return
 		}
@@ -181,7 +184,7 @@ func (f *following) closeAll() {
 		l := f.live[0]
 		f.closeLive(l)
 		for _, x := range l.lots {
-			x.since = 0
+			x.since = allStored
 			f.waiting = append(f.waiting, &waiting{lot: x})
 		}
 	}
@@ -318,7 +321,7 @@ func prune(lots []lot, gone func(want.Item) bool) []lot {
 // takeBack sets the time of all that waits for a verdict on AUTH.
 func (f *following) takeBack(at time.Duration) {
 	for _, w := range f.waiting {
-		if w.after == never {
+		if w.after == untilVerdict {
 			w.after = at
 		}
 	}
@@ -369,7 +372,7 @@ func (f *following) askAgain(class Class, except func(want.Item) bool) {
 			l.keeper.askAgain(l, class)
 		}
 		for i := range l.lots {
-			l.lots[i].since = 0
+			l.lots[i].since = allStored
 		}
 		if l.open && l.keeper == nil {
 			f.catchUp(l.lots, class)
@@ -382,7 +385,7 @@ func (f *following) askAgain(class Class, except func(want.Item) bool) {
 func (f *following) place(wanted func(want.Item) bool) *itemSet {
 	var set itemSet
 	note := func(l *lot) {
-		l.since = 0
+		l.since = allStored
 		for _, it := range l.items {
 			if wanted(it) {
 				set.put(it)

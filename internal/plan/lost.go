@@ -102,7 +102,7 @@ func (f *following) requeue(lots []lot, from time.Time, after time.Duration, tri
 // they are to be asked again: those that were confirmed from shortly before the
 // time from on.
 func (f *following) unfollow(lots []lot, from time.Time) []lot {
-	since := max(1, from.Add(-f.cfg.QuickReconnect).Unix())
+	since := sinceTime(from.Add(-f.cfg.QuickReconnect))
 	f.stored.dropGroups(holding(lots))
 	var out []lot
 	for _, l := range lots {
@@ -126,7 +126,7 @@ func (f *following) fewer(tries int) {
 // closeExcess closes the smallest REQs where the relay turned out to bear fewer, and those with the oldest root events
 // where all of them are too much together.
 func (f *following) closeExcess() {
-	for !f.paused() && f.standing() > f.limits.live() {
+	for !f.paused() && f.live.standing() > f.limits.live() {
 		f.cancelMerge()
 		l := slices.MinFunc(f.live, func(a, b *liveReq) int { return a.size.items() - b.size.items() })
 		f.closeLive(l)
@@ -149,5 +149,5 @@ func (f *following) liveFailed(l *liveReq) {
 	for i := range l.lots {
 		l.lots[i].since = min(l.lots[i].since, allAgain)
 	}
-	f.requeue(l.lots, time.Unix(allAgain, 0), f.now.Mono+retryDelay(l.tries+1), l.tries+1)
+	f.requeue(l.lots, time.Unix(int64(allAgain), 0), f.now.Mono+retryDelay(l.tries+1), l.tries+1)
 }

@@ -12,13 +12,29 @@ import (
 type lot struct {
 	layer want.Layer
 	apart apart // kept in REQs of their own
-	since int64 // their stored events are asked from here on; 0 or allAgain = all of them
+	since since // their stored events are asked from here on
 	items []want.Item
 }
 
-// allAgain is the since of items that were confirmed, of which all is to be asked again: what they tell of coverage counts
-// already.
-const allAgain = 1
+// since is from when on the stored events of items are asked, in Unix seconds by the local clock.
+type since int64
+
+const (
+	allStored since = 0 // all of them
+	allAgain  since = 1 // all of them, of items that were confirmed: what they tell of coverage counts already
+)
+
+// sinceTime is the since of items that are known to have been complete at a time.
+func sinceTime(t time.Time) since { return max(allAgain, since(t.Unix())) }
+
+// bounded says whether less than all is asked.
+func (s since) bounded() bool { return s > allAgain }
+
+// counted says whether what the stored events tell of coverage counts already.
+func (s since) counted() bool { return s > allStored }
+
+// span is the times that are asked.
+func (s since) span() span { return span{since: int64(s), until: forever} }
 
 // apart says why items are not to stand in one REQ with others.
 type apart uint8

@@ -1,19 +1,23 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/graspd/graspd/internal/want"
+)
 
 // standing counts the live REQs that occupy the relay's limit, one that has not
 // replaced its parts yet not among them: a slot is reserved for it.
-func (f *following) standing() int {
-	if f.merging() != nil {
-		return len(f.live) - 1
+func (rs reqs) standing() int {
+	if rs.merging() != nil {
+		return len(rs) - 1
 	}
-	return len(f.live)
+	return len(rs)
 }
 
 // merging returns the REQ that has not replaced its parts yet; there is at most one.
-func (f *following) merging() *liveReq {
-	for _, l := range f.live {
+func (rs reqs) merging() *liveReq {
+	for _, l := range rs {
 		if len(l.parts) > 0 {
 			return l
 		}
@@ -83,7 +87,7 @@ func (f *following) mergeFilters() {
 	for _, l := range f.live {
 		count += l.filters
 	}
-	if count <= f.cfg.MaxFilters || f.merging() != nil || f.limits.spare() == 0 || !f.bears(f.held()) || f.now.Mono < max(f.mergeAfter, f.pausedTill) {
+	if count <= f.cfg.MaxFilters || f.live.merging() != nil || f.limits.spare() == 0 || !f.bears(f.live.held()) || f.now.Mono < max(f.mergeAfter, f.pausedTill) {
 		return
 	}
 	values := f.values()
@@ -124,7 +128,7 @@ func (l *liveReq) adopt(r *liveReq) {
 
 // cancelMerge closes a REQ that has not replaced its parts yet.
 func (f *following) cancelMerge() {
-	m := f.merging()
+	m := f.live.merging()
 	if m == nil {
 		return
 	}
@@ -138,7 +142,7 @@ func (f *following) cancelMerge() {
 
 // cancelMergeOf does so if one of the REQs that it is about is such.
 func (f *following) cancelMergeOf(is func(*liveReq) bool) {
-	if m := f.merging(); m != nil && (is(m) || slices.ContainsFunc(m.parts, is)) {
+	if m := f.live.merging(); m != nil && (is(m) || slices.ContainsFunc(m.parts, is)) {
 		f.cancelMerge()
 	}
 }
@@ -146,7 +150,7 @@ func (f *following) cancelMergeOf(is func(*liveReq) bool) {
 // settled says that it neither opens nor is replaced or stands in for others yet.
 func (l *liveReq) settled() bool { return l.open && l.by == nil && len(l.parts) == 0 }
 
-// evict sweeps root events that rank low in favour of those that rank higher, where all REQs are full: whole REQs, or those
+// evict sweeps root events that rank low in favour of those that rank higher, where all REQs are full: all of a REQ, or those
 // of one that rank lowest. It reports whether there was room in the end.
 func (f *following) evict(load *liveReq, values int) bool {
 	than := newest(f.want, load.lots)
@@ -154,7 +158,7 @@ func (f *following) evict(load *liveReq, values int) bool {
 		if !f.shed(than) {
 			return f.thin(load, f.limits.dense())
 		}
-		if f.standing() < f.limits.live() && f.bears(load.size.message(values)) {
+		if f.live.standing() < f.limits.live() && f.bears(load.size.message(values)) {
 			f.openLive(load, values)
 			return true
 		}
@@ -163,7 +167,7 @@ func (f *following) evict(load *liveReq, values int) bool {
 
 // shed sweeps the REQ whose root events rank lowest, if they all rank below that. It reports whether there was one.
 func (f *following) shed(than int64) bool {
-	l := f.oldestLive(than)
+	l := f.live.oldest(f.want, than)
 	if l == nil {
 		return false
 	}
@@ -173,13 +177,13 @@ func (f *following) shed(than int64) bool {
 	return true
 }
 
-// oldestLive returns the open REQ whose root events rank lowest, all below that; nil where there is none.
-func (f *following) oldestLive(than int64) (oldest *liveReq) {
-	for _, l := range f.live {
+// oldest returns the open REQ whose root events rank lowest, all below that; nil where there is none.
+func (rs reqs) oldest(w *want.Want, than int64) (oldest *liveReq) {
+	for _, l := range rs {
 		if !l.settled() {
 			continue
 		}
-		if at := newest(f.want, l.lots); at < than {
+		if at := newest(w, l.lots); at < than {
 			oldest, than = l, at
 		}
 	}

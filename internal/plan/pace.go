@@ -6,7 +6,7 @@ import "time"
 // asking: how many requests it takes after a pause, and how short a pause buys as
 // many. So it is asked in portions with rests in between instead of until it
 // refuses again and again. That is no bucket.Bucket: rate and burst are not known
-// but searched for, and a rest buys a whole portion at once.
+// but searched for, and a rest buys all of a portion at once.
 
 const (
 	soonerPause = slowDown / 4           // the second pause in a row that bought nothing

@@ -310,3 +310,28 @@ func (p *Peer) progress() {
 	p.failures.Progress()
 	p.asked = asked{}
 }
+
+// recatch forgets what is confirmed and asks everything again, with live open.
+// Swept items are tried live again.
+func (p *Peer) recatch(class Class) {
+	c := p.conn
+	p.coverage.Begin()
+	p.unconfirm()
+	c.cancelMerge()
+	c.closeUnanswered()
+	p.conn.dropGroups(func(*group) bool { return true })
+	p.dropQuestion()
+	p.suspects.dropTrial()
+	c.queues = queues{}
+	c.caughtBy = p.now.Mono + catchUpGrace
+	if class == Daily {
+		p.whole.become()
+	}
+	switch {
+	case p.whole.asksAll():
+		p.suspects.acquit()
+	case class == Daily:
+		p.suspects.again(true)
+	}
+	c.askAgain(class, p.suspects.items.has)
+}

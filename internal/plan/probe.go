@@ -8,7 +8,7 @@ import (
 )
 
 // Some relays reconcile only their newest events and do not say so. No comparison
-// is believed to be whole for that reason, however little the relay showed: it is
+// is believed to be complete for that reason, however little the relay showed: it is
 // asked by a small REQ for the oldest second that it showed something of and for
 // what lies below. Whatever comes that it did not show is compared once more, as
 // it may be news; what the relay does not show even then proves that it cuts.
@@ -130,7 +130,7 @@ func (c *comparing) probe(t *task) {
 		c.paged(t)
 		return
 	}
-	if t.group.whole { // it is not paged
+	if !t.group.byItems() { // it is not paged
 		most = c.stored.limits.page
 	}
 	switch {
@@ -197,8 +197,8 @@ func (c *comparing) probeDone(t *task, b *probed) {
 	came, most := len(b.came), c.brings
 	c.brings = max(most, came)
 	switch {
-	case b.hidden != nil && t.group.whole:
-		c.stored.whole.unlike(c.cfg.Resync, "it reconciles its newest events only")
+	case b.hidden != nil && t.group.course != nil:
+		t.group.course.unfit("it reconciles its newest events only")
 	case b.hidden != nil && e.hidden == nil:
 		n.again(b.hidden)
 		c.stored.proceed(t)

@@ -78,7 +78,7 @@ func (c *comparing) forgive(all bool) {
 func (c *comparing) hungUp() {
 	for _, t := range c.stored.running {
 		r := t.req
-		if r != nil && r.kind == asksNeg && !t.group.whole && t.neg.opened && !t.neg.heard && c.support == negUnknown && c.now.Mono < r.progress+dropAfterOpen {
+		if r != nil && r.kind == asksNeg && t.group.byItems() && t.neg.opened && !t.neg.heard && c.support == negUnknown && c.now.Mono < r.progress+dropAfterOpen {
 			c.noNegentropy("connection lost right after it was asked")
 			c.hangsUp = true
 		}
@@ -108,7 +108,7 @@ func (c *comparing) mayWork() bool {
 // reconcile takes a task to its next step: fetch, compare, ask again, or end.
 func (c *comparing) reconcile(t *task) {
 	if t.neg == nil {
-		t.neg = &reconciliation{windows: []span{{since: t.group.since, until: forever}}}
+		t.neg = &reconciliation{windows: []span{t.group.since.span()}}
 	}
 	n := t.neg
 	switch {
@@ -117,7 +117,7 @@ func (c *comparing) reconcile(t *task) {
 	case len(n.need) > 0:
 		c.stored.fetch(t)
 	case len(n.settling) > 0: // goes on when the last one is decided
-	case n.ended() && !t.group.whole && c.stored.waitBehind(t):
+	case n.ended() && t.group.byItems() && c.stored.waitBehind(t):
 	case n.ended() && n.secondRound():
 		c.sift(t)
 	case n.probe:
@@ -127,7 +127,7 @@ func (c *comparing) reconcile(t *task) {
 	case len(n.windows) > 0:
 		c.load(t)
 	case c.stored.lastRound(t):
-		t.pager = newPager(span{since: t.group.since, until: forever})
+		t.pager = newPager(t.group.since.span())
 		c.stored.askPage(t)
 	default:
 		if t.filter.IDs == nil { // or the relay never said that it has them
@@ -148,8 +148,8 @@ func (c *comparing) load(t *task) {
 	c.stored.requests[t.req.sub] = t.req
 	n.filter = t.req.Mode.With(n.window().narrow(t.filter))
 	e := LoadSet{Sub: t.req.sub, Filter: n.filter}
-	if t.group.whole {
-		e.Most = mostWhole
+	if t.group.course != nil {
+		e.Most = t.group.course.most()
 	}
 	c.effect(e)
 }
@@ -172,8 +172,8 @@ func (c *comparing) loaded(in Loaded) {
 	if r == nil || n.opened {
 		return
 	}
-	if in.Large {
-		c.stored.whole.unlike(c.cfg.Resync, "too much is here")
+	if course := r.task.group.course; in.Large && course != nil {
+		course.unfit("too much is here")
 		return
 	}
 	if in.Set == nil {
@@ -182,8 +182,8 @@ func (c *comparing) loaded(in Loaded) {
 	}
 	n.values = in.Values
 	n.set, n.init, n.opened = in.Set, negentropy.NewInitiator(in.Set, c.stored.limits.frame()), true
-	if r.task.group.whole {
-		n.init.Bound(max(1, r.task.mayDiffer()))
+	if course := r.task.group.course; course != nil {
+		n.init.Bound(max(1, course.mayDiffer(r.task)))
 	}
 	n.opens++
 	c.stored.rest.countStep(r.task)
@@ -270,7 +270,7 @@ func (c *comparing) sifted(in Sifted) {
 	for _, x := range in.Known {
 		t.neg.edge.date(x.ID, x.At)
 	}
-	if t.neg.round == 0 && !t.group.whole {
+	if t.neg.round == 0 && t.group.byItems() {
 		t.neg.leave(c.stored.elsewhere(t))
 	}
 	c.stored.fetchEnded(t)
@@ -295,8 +295,8 @@ func (c *comparing) negErr(sub, text string, most int64) {
 		c.split(t)
 	case why.Crowded():
 		c.stored.pause()
-		if t.group.whole {
-			c.stored.whole.crowded(t, text)
+		if t.group.course != nil {
+			t.group.course.crowded(t, text)
 			return
 		}
 		c.stored.park(t)
@@ -338,8 +338,8 @@ func (c *comparing) negSilent(t *task) {
 // negFailed reads the filter by paging, and all others until the next full
 // resync if the relay never answered a reconciliation.
 func (c *comparing) negFailed(t *task, why string) {
-	if t.group.whole {
-		c.stored.whole.unlike(c.cfg.Resync, why)
+	if t.group.course != nil {
+		t.group.course.unfit(why)
 		return
 	}
 	if c.support == negUnknown && !t.neg.heard {

@@ -34,11 +34,7 @@ func (c *catchup) refused(r *request, text string) {
 	switch {
 	case r.kind == asksTrial:
 		c.suspects.trialRefused(r, text)
-	case t.group.whole && (r.kind != asksIDs || why == refusal.TooMany || why == refusal.Full):
-		if why.Crowded() {
-			c.pause()
-		}
-		c.whole.failed(t, text)
+	case t.group.course != nil && t.group.course.turnedDown(r, why, text):
 	case why == refusal.Rate:
 		c.pause()
 		c.park(t)

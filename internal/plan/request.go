@@ -253,8 +253,8 @@ func (r *request) awaited() bool {
 
 // askPage sends the pager's next query, or goes on at its end.
 func (c *catchup) askPage(t *task) {
-	if t.group.whole {
-		c.whole.paged(t)
+	if t.group.course != nil {
+		t.group.course.paged(t)
 		return
 	}
 	s, ok := t.pager.next()
@@ -281,7 +281,7 @@ func (c *catchup) askPage(t *task) {
 
 // narrow returns f for the span only.
 func (s span) narrow(f nostr.Filter) nostr.Filter {
-	if s.since > allAgain {
+	if since(s.since).bounded() {
 		f.Since = &s.since
 	}
 	if s.until < forever {

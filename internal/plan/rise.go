@@ -41,7 +41,7 @@ func (f *following) rise() {
 		return
 	}
 	var up []want.Item
-	least := f.leastLive()
+	least := f.live.least(f.want)
 	for _, s := range f.sweeps {
 		for _, it := range s.items {
 			if r.items.has(it) && f.want.Rank(it) > least {
@@ -94,12 +94,12 @@ func newest(w *want.Want, lots []lot) (at int64) {
 	return at
 }
 
-// leastLive returns the lowest rank of what is followed.
-func (f *following) leastLive() int64 {
+// least returns the lowest rank of what is followed.
+func (rs reqs) least(w *want.Want) int64 {
 	least := int64(forever)
-	for _, l := range f.live {
+	for _, l := range rs {
 		for it := range each(l.lots) {
-			least = min(least, f.want.Rank(it))
+			least = min(least, w.Rank(it))
 		}
 	}
 	return least

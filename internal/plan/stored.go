@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/coverage"
+	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/fifo"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refusal"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -19,7 +21,6 @@ type catchup struct {
 	demands   *demanded
 	live      *following
 	suspects  *suspects
-	whole     *whole
 	comparing *comparing
 	coverage  *coverage.Book
 	rest      besideStored
@@ -60,14 +61,32 @@ type queues struct {
 // together and that are confirmed together.
 type group struct {
 	lot
-	class Class
-	swept bool          // there is no live REQ for them
-	over  bool          // done or abandoned
-	whole bool          // everything is compared
-	due   time.Duration // of swept items that were confirmed before: when their turn came
-	tasks []*task       // made when it is begun: thousands of groups may wait
-	open  int           // tasks not done
+	class  Class
+	swept  bool          // there is no live REQ for them
+	over   bool          // done or abandoned
+	course course        // nil = by filters of its items
+	due    time.Duration // of swept items that were confirmed before: when their turn came
+	tasks  []*task       // made when it is begun: thousands of groups may wait
+	open   int           // tasks not done
 }
+
+// course is how a group is compared that is not asked by filters of its items, and what becomes of it where that cannot be.
+type course interface {
+	manner(m demands.Manner) demands.Manner                    // how a request goes out that would go out like m
+	most() int                                                 // events here that it may be compared with
+	mayDiffer(t *task) int                                     // events in which both sides may differ in the window at hand
+	missing() withheld                                         // what is known not to be given
+	missed(e *nostr.Event) bool                                // whether what is live should have brought e, and did not
+	unfit(why string)                                          // the relay does not bear it, or does not answer it in full
+	crowded(t *task, text string)                              // the relay has no room for it now
+	paged(t *task)                                             // it would have to be paged
+	turnedDown(r *request, why refusal.Kind, text string) bool // whether a refusal ends it
+	failed(t *task, why string)                                // it came to nothing this time
+	done(t *task)
+}
+
+// byItems says whether a group is asked by filters of its items.
+func (g *group) byItems() bool { return g.course == nil }
 
 // task reads everything that one stored filter matches from the relay.
 type task struct {
@@ -240,8 +259,8 @@ func (c *catchup) proceed(t *task) {
 		c.park(t)
 	case t.pager != nil:
 		c.askPage(t)
-	case t.neg == nil && (t.group.since > allAgain || c.comparing.pages()):
-		t.pager = newPager(span{since: t.group.since, until: forever})
+	case t.neg == nil && (t.group.since.bounded() || c.comparing.pages()):
+		t.pager = newPager(t.group.since.span())
 		c.askPage(t)
 	default:
 		c.comparing.reconcile(t)
@@ -265,8 +284,8 @@ func (c *catchup) putOff(t *task, after time.Duration) {
 	case t.group.layer == want.LayerReferences:
 		c.rest.questionFailed()
 		return
-	case t.group.whole:
-		c.whole.failed(t, "put off")
+	case t.group.course != nil:
+		t.group.course.failed(t, "put off")
 		return
 	}
 	c.leave(t)
@@ -315,8 +334,8 @@ func (c *catchup) taskDone(t *task) {
 	if g.open--; g.open > 0 {
 		return
 	}
-	if g.whole {
-		c.whole.done(t)
+	if g.course != nil {
+		g.course.done(t)
 	}
 	if told := g.told(c.confirmed.has); told != nil {
 		asked := setOf(slices.Values(g.items))
@@ -325,7 +344,7 @@ func (c *catchup) taskDone(t *task) {
 	g.over = true
 	c.groups = slices.DeleteFunc(c.groups, func(x *group) bool { return x == g })
 	for _, it := range g.items {
-		if g.since <= allAgain {
+		if !g.since.bounded() {
 			c.proven.put(it)
 		}
 		again := c.held.drop(it)
@@ -336,31 +355,6 @@ func (c *catchup) taskDone(t *task) {
 	if g.swept {
 		c.live.sweptDone(g.lot, g.due)
 	}
-}
-
-// recatch forgets what is confirmed and asks everything again, with live open.
-// Swept items are tried live again.
-func (p *Peer) recatch(class Class) {
-	c := p.conn
-	p.coverage.Begin()
-	p.unconfirm()
-	c.cancelMerge()
-	c.closeUnanswered()
-	p.conn.dropGroups(func(*group) bool { return true })
-	p.dropQuestion()
-	p.suspects.dropTrial()
-	c.queues = queues{}
-	c.caughtBy = p.now.Mono + catchUpGrace
-	if class == Daily {
-		p.whole.become()
-	}
-	switch {
-	case p.whole.asksAll():
-		p.suspects.acquit()
-	case class == Daily:
-		p.suspects.again(true)
-	}
-	c.askAgain(class, p.suspects.items.has)
 }
 
 // extraFailed ends a task that nobody waits for. It reports whether t is one.
@@ -376,7 +370,7 @@ func (c *catchup) extraFailed(t *task) bool {
 // takeBack sets the time of all that waits for a verdict on AUTH.
 func (c *catchup) takeBack(at time.Duration) {
 	for _, t := range c.later {
-		if t.after == never {
+		if t.after == untilVerdict {
 			t.after = at
 		}
 	}
@@ -418,7 +412,7 @@ func (c *catchup) openREQs() (n int) {
 }
 
 // empty says whether nothing is left of a group that was asked for its items.
-func (g *group) empty() bool { return len(g.items) == 0 && !g.whole }
+func (g *group) empty() bool { return len(g.items) == 0 && g.byItems() }
 
 // lose has items asked no more.
 func (c *catchup) lose(gone func(want.Item) bool) {
@@ -431,7 +425,7 @@ func (c *catchup) lose(gone func(want.Item) bool) {
 // regroupWithout has groups asked without the items that match.
 func (c *catchup) regroupWithout(is func(want.Item) bool) {
 	for _, g := range slices.Clone(c.groups) {
-		if !slices.ContainsFunc(g.items, is) || g.whole {
+		if !slices.ContainsFunc(g.items, is) || !g.byItems() {
 			continue
 		}
 		rest := g.lot

@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// Some relays refuse a whole request, or do not answer it, for one value that
+// Some relays refuse all of a request, or do not answer it, for one value that
 // they do not take: one that is too long, or that holds a control character. The
 // values of repositories are chosen by strangers. So that nobody's value keeps
 // away what others wrote, repositories are suspected: those with a value that
@@ -111,7 +111,7 @@ func (s *suspects) suspectOdd() {
 // suspectGroup suspects the repositories of a group that the relay refused or
 // did not answer. It reports whether there are any that may be.
 func (s *suspects) suspectGroup(g *group) bool {
-	return g.layer == want.LayerRepositories && !g.whole && s.suspect(slices.Clone(g.items), false)
+	return g.layer == want.LayerRepositories && g.byItems() && s.suspect(slices.Clone(g.items), false)
 }
 
 func itemsOf(lots []lot) []want.Item { return slices.Collect(each(lots)) }

@@ -32,7 +32,7 @@ func (f *following) sweepInstead(lots []lot) {
 // sweepLater puts confirmed items off to the next sweep.
 func (f *following) sweepLater(l lot) {
 	if len(l.items) > 0 {
-		l.since = 0
+		l.since = allStored
 		f.sweeps = append(f.sweeps, &sweep{lot: l, at: f.now.Mono + sweepInterval})
 	}
 }

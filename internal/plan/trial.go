@@ -280,7 +280,7 @@ func (s *suspects) convict(set *suspected, sure bool) {
 	set.tries++
 	set.after = s.now.Mono + retryDelay(set.tries)
 	if sure {
-		set.after = never
+		set.after = untilResync
 	}
 	s.sets = append(s.sets, set)
 	if !sure && set.tries < trialsToRefuse {

@@ -5,6 +5,12 @@ import "time"
 // never is later than any time.
 const never = time.Duration(1<<63 - 1)
 
+// What waits for something else than a time waits for ever, until that takes it back.
+const (
+	untilVerdict = never // on AUTH
+	untilResync  = never // the next full one
+)
+
 // Wake returns the next time, as Now.Mono counts, at which Step wants a Tick;
 // false when nothing waits for time. After a Step it is later than that Step.
 func (p *Peer) Wake() (time.Duration, bool) { return p.wakeAt, p.wakeAt < never }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/coverage"
+	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/want"
@@ -145,12 +146,29 @@ func (w *whole) askAgain(l *liveReq, class Class) { w.compare(l.lots, class) }
 // compare compares all that is here with all that the relay has. That
 // confirms the items; without any it only tells whether the two are alike.
 func (w *whole) compare(lots []lot, class Class) {
-	g := &group{lot: lot{layer: want.LayerRoots, items: itemsOf(lots)}, class: class, whole: true}
+	g := &group{lot: lot{layer: want.LayerRoots, items: itemsOf(lots)}, class: class, course: w}
 	w.stored.addBegun(g, &task{group: g})
 }
 
+// manner has everything compared without kinds, whatever the relay demands: a refusal ends it.
+func (w *whole) manner(m demands.Manner) demands.Manner {
+	m.Kindless, m.Mode = false, demands.NoKinds
+	return m
+}
+
+// most is how many events here everything may be compared with.
+func (w *whole) most() int { return mostWhole }
+
 // mayDiffer returns in how many events both sides may differ in the window at hand.
-func (t *task) mayDiffer() int { return wholeSlack + (t.held+t.neg.set.Len())/20 - t.differ }
+func (w *whole) mayDiffer(t *task) int { return wholeSlack + (t.held+t.neg.set.Len())/20 - t.differ }
+
+// missing is what the relay is known not to give.
+func (w *whole) missing() withheld { return w.hidden }
+
+// missed says whether the live REQ for everything should have brought e, and did not.
+func (w *whole) missed(e *nostr.Event) bool {
+	return w.on && e.CreatedAt >= max(w.live.followed.all, w.since)+gapMargin
+}
 
 // become has a connection go on with everything as a whole, where that is
 // known to be worth it. What is followed by items is to be asked again anyway.
@@ -190,6 +208,3 @@ func (w *whole) gap() {
 		w.leave = wholeGapWait
 	}
 }
-
-// gapFrom returns from when on the live REQ for everything has brought all events; false where it does not stand.
-func (w *whole) gapFrom() (int64, bool) { return max(w.live.followed.all, w.since), w.on }

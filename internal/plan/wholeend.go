@@ -41,6 +41,21 @@ func (w *whole) paged(t *task) {
 	w.failed(t, "something is withheld")
 }
 
+// turnedDown takes the refusal of a request. It reports whether that ends the comparison.
+func (w *whole) turnedDown(r *request, why refusal.Kind, text string) bool {
+	if r.kind == asksIDs && why != refusal.TooMany && why != refusal.Full {
+		return false
+	}
+	if why.Crowded() {
+		w.stored.pause()
+	}
+	w.failed(r.task, text)
+	return true
+}
+
+// unfit takes that the relay does not bear it, or does not answer it in full.
+func (w *whole) unfit(why string) { w.unlike(w.cfg.Resync, why) }
+
 // crowded asks once more after a pause.
 func (w *whole) crowded(t *task, text string) {
 	if t.tries++; t.tries > 1 {
@@ -66,7 +81,7 @@ func (w *whole) notAlike(wait time.Duration, why string) {
 
 // end has everything followed and asked by items.
 func (w *whole) end() {
-	w.stored.dropGroups(func(g *group) bool { return g.whole })
+	w.stored.dropGroups(func(g *group) bool { return !g.byItems() })
 	w.on, w.ended = false, true
 	if l := w.req; l != nil {
 		w.live.closeLive(l)
@@ -107,7 +122,7 @@ func (w *whole) hungUp() {
 		under, at = true, w.req.sent.Mono
 	}
 	for _, g := range w.stored.groups {
-		if g.whole {
+		if !g.byItems() {
 			under = true
 			if r := g.tasks[0].req; r != nil && r.kind == asksNeg && g.tasks[0].neg.opened && !g.tasks[0].neg.heard {
 				at = r.progress
