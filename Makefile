@@ -88,9 +88,9 @@ clients: ## clients of git that others wrote, at repositories that graspd hosts;
 	interop/git/install
 	cd interop && go test -count=1 -timeout 15m ./git/...
 
-browser: ## the pages in a real browser; installs Debian's Chromium where there is none
-	@command -v $(CHROMIUM) >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
-	cd interop && CHROMIUM=$(CHROMIUM) go test -count=1 -timeout 10m ./browser
+browser: ## the pages in a real browser, under axe and Lighthouse; installs what it needs
+	@CHROMIUM=$(CHROMIUM) interop/browser/install
+	cd interop && CHROMIUM=$(CHROMIUM) go test -count=1 -timeout 20m ./browser
 
 libsecp256k1: ## the build whose signatures libsecp256k1 checks, and its tests; installs Debian's package where there is none
 	@test -e /usr/include/secp256k1_schnorrsig.h || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends libsecp256k1-dev >/dev/null; }

@@ -214,12 +214,13 @@ func journalCommand(ctx context.Context, args []string, std stdio, env environme
 	if err = cmp.Or(err, misused(problems)); err != nil {
 		return err
 	}
-	var j admin.Journal
-	if err := o.at.read(ctx, fmt.Sprintf("/journal.json?most=%d", o.most), &j); err != nil {
-		return err
-	}
+	path := fmt.Sprintf("/journal.json?most=%d", o.most)
 	if o.json {
-		return json.NewEncoder(std.out).Encode(j)
+		return o.at.pass(ctx, std.out, path)
+	}
+	var j admin.Journal
+	if err := o.at.read(ctx, path, &j); err != nil {
+		return err
 	}
 	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NO\tWHEN\tDID\tWHAT\tEVENTS\tBY\tREASON")
@@ -245,6 +246,15 @@ func (l listener) read(ctx context.Context, path string, to any) error {
 
 func (l listener) post(ctx context.Context, path string, form url.Values, to any) error {
 	return l.ask(ctx, http.MethodPost, path, strings.NewReader(form.Encode()), to)
+}
+
+// pass prints a document as it is.
+func (l listener) pass(ctx context.Context, out io.Writer, path string) error {
+	b, err := l.send(ctx, http.MethodGet, path, nil)
+	if err == nil {
+		_, err = out.Write(b)
+	}
+	return err
 }
 
 // tell makes one request and prints the line with which it is answered.

@@ -43,7 +43,7 @@ func TestStatusSaysWhyRelaysAreKnown(t *testing.T) {
 	}}}
 	for _, on := range []bool{true, false} {
 		var b strings.Builder
-		if err := printStatus(&b, s, time.Now()); err != nil {
+		if err := printStatus(&b, s, time.Now(), 0); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"NEXT ATTEMPT  WHY\n", "named by 2 repositories\n", "mailbox of 12 people\n", "index relay\n"} {

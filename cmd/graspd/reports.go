@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -61,12 +60,12 @@ func reportsCommand(ctx context.Context, args []string, std stdio, env environme
 	case o.dismiss != "":
 		return o.at.tell(ctx, std.out, "/dismiss", form)
 	}
+	if o.json {
+		return o.at.pass(ctx, std.out, "/reports.json")
+	}
 	var q admin.ReportQueue
 	if err := o.at.read(ctx, "/reports.json", &q); err != nil {
 		return err
-	}
-	if o.json {
-		return json.NewEncoder(std.out).Encode(q)
 	}
 	return printReports(std.out, q)
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/hex"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -85,5 +87,24 @@ func TestAReportAsItsPeopleSeeIt(t *testing.T) {
 	}
 	if _, out, _ := call(t, "", nil, "journal", "--admin", at); !strings.Contains(out, "known to us; reported as impersonation by npub1") || !strings.Contains(out, "reported as malware by npub1") {
 		t.Errorf("graspd journal: %s", out)
+	}
+}
+
+// TestDocumentsArePassedOnAsTheyAre: --json prints what the relay answers, with what this graspd does not know.
+func TestDocumentsArePassedOnAsTheyAre(t *testing.T) {
+	const document = "{\n  \"open\": 0,\n  \"of a later version\": \"<&>\"\n}\n"
+	asked := ""
+	relay := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked += r.URL.Path + " "
+		_, _ = io.WriteString(w, document)
+	}))
+	t.Cleanup(relay.Close)
+	for _, command := range []string{"reports", "journal"} {
+		if code, out, errs := call(t, "", nil, command, "--json", "--admin", relay.URL); code != exitOK || out != document {
+			t.Errorf("%s: %d %q %s", command, code, out, errs)
+		}
+	}
+	if asked != "/reports.json /journal.json " {
+		t.Error(asked)
 	}
 }

@@ -29,6 +29,8 @@ type statusOptions struct {
 	health      bool   // only whether it does its work
 	retry       string // a relay to connect to at once
 	every       time.Duration
+	wide        bool // whatever the terminal's width
+	width       int  // of the table of relays, in characters; 0 is any
 	part
 }
 
@@ -82,6 +84,7 @@ func (o *statusOptions) settings(env environment) []setting {
 		boolean("watch", "false", "go on, until Ctrl-C", &o.watch),
 		boolean("health", "false", "ask only whether the relay does its work: for a container's health check", &o.health),
 		text("retry", "", "URL of a relay that is connected to at once, whatever its failures", &o.retry).as("URL"),
+		boolean("wide", "false", "show all columns of the relays, also on a narrow terminal; elsewhere than on a terminal all are shown", &o.wide),
 		text("find", "", "only relays or repositories with this in their name", &o.find).as("WORDS"),
 		text("state", "", "only relays or repositories in this state, as the operator's page calls it", &o.state).as("STATE"),
 		number("most", 0, 0, 1000, "how many of them at most, the worst first; 0 = 20, and with --json all", &o.most),
@@ -103,9 +106,18 @@ func statusCommand(ctx context.Context, args []string, std stdio, env environmen
 	case o.retry != "":
 		return o.tell(ctx, std.out, http.MethodPost, "/retry?url="+url.QueryEscape(o.retry))
 	case !o.watch:
+		o.width = o.room(std.out)
 		return o.show(ctx, std.out)
 	}
 	return o.follow(ctx, std.out)
+}
+
+// room is how many characters a line may have.
+func (o statusOptions) room(out io.Writer) int {
+	if o.wide || !isTerminal(out) {
+		return 0
+	}
+	return terminalWidth(out)
 }
 
 // follow shows it again and again until ctx ends. Troubles are shown and outlived.
@@ -114,6 +126,7 @@ func (o statusOptions) follow(ctx context.Context, out io.Writer) error {
 	defer tick.Stop()
 	for {
 		var page strings.Builder
+		o.width = o.room(out)
 		err := o.show(ctx, &page)
 		if ctx.Err() != nil {
 			return nil
@@ -175,7 +188,7 @@ func (o statusOptions) print(ctx context.Context, out io.Writer) error {
 			_, err = io.WriteString(out, o.more(len(r.Repositories), r.Matching, "repositories"))
 		}
 	default:
-		if err = printStatus(out, s, time.Now()); err == nil {
+		if err = printStatus(out, s, time.Now(), o.width); err == nil {
 			_, err = io.WriteString(out, o.more(len(s.Sync.Relays), s.Sync.Matching, "relays"))
 		}
 	}

@@ -41,7 +41,20 @@ wss://now.example.net: 1 failure
 * bootstrap relay
 `
 	var b strings.Builder
-	if err := printStatus(&b, s, now); err != nil || b.String() != want {
+	if err := printStatus(&b, s, now, 0); err != nil || b.String() != want {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	const narrow = `wss://relay.example.org, graspd v1: 151000 events, 1000 repositories
+
+RELAY                     PHASE    HEALTH        REPOSITORIES
+wss://a.example.net *     live     healthy       50/50 (1 refused)
+wss://longer.example.net  waiting  dead (61)     0/1
+wss://now.example.net     dialing  degraded (1)  0/0
+
+not in 80 columns: uptime, events, coverage, gaps, roots, next attempt; --wide has them
+`
+	b.Reset()
+	if err := printStatus(&b, s, now, 80); err != nil || !strings.HasPrefix(b.String(), narrow) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	s.Sync.Relays = nil
@@ -68,12 +81,12 @@ REFUSED PUSH          REPOSITORY       REASON
 
 no relays are followed
 `
-	if err := printStatus(&b, s, now); err != nil || b.String() != git {
+	if err := printStatus(&b, s, now, 0); err != nil || b.String() != git {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	s.Git, s.Store.Disk = nil, nil
 	b.Reset()
-	if err := printStatus(&b, s, now); err != nil || b.String() != "wss://relay.example.org, graspd v1: 151000 events, 1000 repositories\nno relays are followed\n" {
+	if err := printStatus(&b, s, now, 0); err != nil || b.String() != "wss://relay.example.org, graspd v1: 151000 events, 1000 repositories\nno relays are followed\n" {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

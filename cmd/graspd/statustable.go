@@ -14,8 +14,9 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// printStatus prints the status for people. now is the time from which the next attempts count.
-func printStatus(w io.Writer, s admin.Status, now time.Time) error {
+// printStatus prints the status for people. now is the time from which the next attempts count, and width how many characters the table
+// of relays may have in a line; 0 is any number.
+func printStatus(w io.Writer, s admin.Status, now time.Time, width int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, graspd %s: %d events, %d repositories\n", s.Relay.URL, s.Relay.Version, s.Store.Events, s.Store.Repositories)
 	if s.Store.Disk != nil {
@@ -48,27 +49,34 @@ func printStatus(w io.Writer, s admin.Status, now time.Time) error {
 		return err
 	}
 	b.WriteByte('\n')
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "RELAY\tPHASE\tHEALTH\t")
+	titles := []string{"RELAY", "PHASE", "HEALTH"}
 	for _, c := range status.Columns() {
-		fmt.Fprint(t, strings.ToUpper(c.Title), "\t")
+		titles = append(titles, strings.ToUpper(c.Title))
 	}
-	fmt.Fprint(t, "NEXT ATTEMPT")
+	titles = append(titles, "NEXT ATTEMPT")
 	bootstrap, why := false, slices.ContainsFunc(s.Sync.Relays, func(r status.Relay) bool { return r.Mailbox > 0 || r.Index })
 	if why {
-		fmt.Fprint(t, "\tWHY")
+		titles = append(titles, "WHY")
 	}
-	fmt.Fprintln(t)
+	table := [][]string{titles}
 	for _, r := range s.Sync.Relays {
 		cells := row(r, now)
 		if why {
 			cells = append(cells, r.Why())
 		}
-		fmt.Fprintln(t, strings.Join(cells, "\t"))
+		table = append(table, cells)
 		bootstrap = bootstrap || r.Bootstrap
+	}
+	table, left := fit(table, width)
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, cells := range table {
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	if err := t.Flush(); err != nil {
 		return err
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(&b, "\nnot in %d columns: %s; --wide has them\n", width, strings.ToLower(strings.Join(left, ", ")))
 	}
 	printCauses(&b, s.Sync.Relays)
 	if bootstrap {

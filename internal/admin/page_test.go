@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -283,5 +284,34 @@ func TestRelaysInTroubleComeFirst(t *testing.T) {
 			t.Errorf("wss://%s stands at %d, after what comes behind it", name, i)
 		}
 		last = i
+	}
+}
+
+// TestTheLegendHasEveryState: whatever the pages call the state of a relay or a repository, the legend explains it.
+func TestTheLegendHasEveryState(t *testing.T) {
+	pages := admin.New(large(0))
+	page := askPage(t.Context(), pages, "/").Body.String()
+	chips := regexp.MustCompile(`<a class="chip" href="[^"]*"[^>]*>([^<]*) <b>`)
+	shown := regexp.MustCompile(`<span class="state [^"]*">([^<]*)</span>`)
+	words := map[string]bool{}
+	for _, re := range []*regexp.Regexp{chips, shown} {
+		for _, m := range re.FindAllStringSubmatch(page, -1) {
+			words[m[1]] = true
+		}
+	}
+	delete(words, "all")
+	for _, state := range status.States() {
+		words[state.Name] = true
+	}
+	for _, state := range admin.RepositoryStates() {
+		words[state] = true
+	}
+	if !words["incomplete"] || !words["syncing"] {
+		t.Fatalf("the states that are shown are not found: %v", words)
+	}
+	for word := range words {
+		if !strings.Contains(page, "<dt>"+word+"</dt>") {
+			t.Errorf("the legend lacks %q", word)
+		}
 	}
 }

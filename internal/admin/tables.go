@@ -14,7 +14,7 @@ type relayRow struct {
 // The columns of a table of relays before and after those that every table of relays has, and the template of each of their cells.
 var (
 	relayFirst = []cells.Column{{Title: "Relay", Class: "name"}, {Title: "State", Class: "how"}}
-	relayLast  = []cells.Column{{Title: "Last day", Hint: "below: connected or not; above: events brought", Class: "plot"}, {Class: "act"}}
+	relayLast  = []cells.Column{{Title: "Last day", Hint: "below: connected or not; above: events brought", Class: "plot"}, {Title: "Retry", Class: "act"}}
 )
 
 // relayTable is a table of these relays, in this order.

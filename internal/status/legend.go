@@ -32,6 +32,8 @@ func Words() []Word {
 		{"coverage", "how much of what is here the relay has, over the repositories that name it", "sync.relays.coverage", "graspd_sync_coverage_ratio"},
 		{"last day", "a column for ten minutes: below green for connected, red for not connected and yellow for both; above how many events came first from there, the full height for 1,000", "", ""},
 		{"complete", "everything that its relays have of a repository is known to be here, and all git data that events name", "repositories.complete", ""},
+		{"incomplete", "not everything that its relays have of a repository is known to be here", "repositories.complete", ""},
+		{"lacks git data", "events of a repository name git data that is not here; it is fetched from the servers that they name", "repositories.git", ""},
 		{"lacks", "of a relay: events that are here and that it does not have; of git data: events whose git data is not here", "repositories.relays.lacks", "graspd_sync_lacked_events"},
 	}...)...)
 }

@@ -1,0 +1,4 @@
+package admin
+
+// RepositoryStates are all states that a repository may have.
+func RepositoryStates() []string { return repositoryStates }
