@@ -176,7 +176,7 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 	}
 	head(w, "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
-	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("Referrer-Policy", "same-origin") // with none browsers hide the origin of a form, which has to be this relay
 	w.WriteHeader(code)
 	_, _ = w.Write(b.Bytes()) // whoever asked may be gone
 }

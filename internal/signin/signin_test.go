@@ -198,6 +198,9 @@ func TestAnOperatorAtEveryDoor(t *testing.T) {
 		}
 	}
 	name := nip19.Npub(boss.PubKey())
+	if p := r.ask("GET", "/operator/", home, "Cookie", cookie).Header().Get("Referrer-Policy"); p != "same-origin" {
+		t.Errorf("browsers hide whose form it is: %q", p)
+	}
 	if page := r.ask("GET", "/operator/", home, "Cookie", cookie).Body.String(); !strings.Contains(page, "Sign out") || !strings.Contains(page, name) {
 		t.Error("the page does not say who has signed in")
 	}
