@@ -25,7 +25,7 @@ func (f *following) full() bool {
 		return false
 	}
 	f.limits.total = held
-	f.pausedTill = max(f.pausedTill, f.now.Mono+liveOpenAfter)
+	f.wire.rest(liveOpenAfter)
 	return true
 }
 

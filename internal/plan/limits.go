@@ -80,6 +80,20 @@ func (c *capacity) learn(text string, l *liveReq) {
 	}
 }
 
+// fewerREQs asks for no more than n REQs at once from now on.
+func (c *capacity) fewerREQs(n int) { c.subs = min(c.subs, max(1, n)) }
+
+// fewerIDs asks for no more than n ids at once.
+func (c *capacity) fewerIDs(n int) { c.ids = min(c.ids, max(1, n)) }
+
+// fewerValues asks for no more than n values in a list, even where that leaves items out.
+func (c *capacity) fewerValues(n int) {
+	c.values, c.sparse = min(c.values, max(fewestValues, n)), true
+}
+
+// halvePage asks for half as many events in a page.
+func (c *capacity) halvePage() { c.page = max(smallestPage, c.page/2) }
+
 // stored returns how many stored requests may be in flight.
 func (c capacity) stored() int {
 	if c.subs < 4 {
@@ -155,6 +169,13 @@ func (s size) plus(o size) size {
 		announcements: max(s.announcements, o.announcements), addresses: s.addresses + o.addresses,
 		ds: s.ds + o.ds, authors: s.authors + o.authors, roots: s.roots + o.roots, bytes: s.bytes + o.bytes,
 	}
+}
+
+// withoutRoot is the size with a root event less.
+func (s size) withoutRoot() size {
+	s.roots--
+	s.bytes -= 3 * idBytes
+	return s
 }
 
 // filters returns how many filters are needed, at most.

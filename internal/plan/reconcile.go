@@ -367,3 +367,23 @@ func (c *comparing) pageWindows(t *task) {
 	t.pager = newPager(s)
 	c.stored.proceed(t)
 }
+
+// doubted takes a second comparison: what the relay had not shown and does not
+// show even now proves that it compares its newest events only.
+func (c *comparing) doubted(n *reconciliation) {
+	if n.edge.hidden == nil || n.shows(*n.edge.hidden) || c.support == negTruncates {
+		return
+	}
+	c.support = negTruncates
+	c.report(Info, "relay reconciles its newest events only, the rest is paged")
+}
+
+// next goes on to the next window.
+func (n *reconciliation) next() {
+	n.windows = n.windows[:len(n.windows)-1]
+	n.probe, n.round, n.edge = false, 0, edge{}
+	n.release()
+}
+
+// release frees what is not needed any more once a window is compared.
+func (n *reconciliation) release() { n.set, n.values, n.init, n.have = nil, nil, nil, nil }

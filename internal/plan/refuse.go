@@ -80,13 +80,13 @@ func (c *catchup) tooBig(r *request, text string) {
 	t := r.task
 	switch values := valuesOf(t); {
 	case strings.Contains(refusal.Normal(text), "limit too high") && c.limits.page > smallestPage:
-		c.limits.page = max(smallestPage, c.limits.page/2)
+		c.limits.halvePage()
 		c.proceed(t)
 	case r.kind == asksIDs && len(r.ids) > 1:
-		c.limits.ids = min(c.limits.ids, max(1, len(r.ids)/2))
+		c.limits.fewerIDs(len(r.ids) / 2)
 		c.proceed(t)
 	case r.kind != asksIDs && values > fewestValues:
-		c.limits.values, c.limits.sparse = min(c.limits.values, max(fewestValues, values/2)), true
+		c.limits.fewerValues(values / 2)
 		c.regroup(t.group)
 	default:
 		c.taskFailed(t, text)

@@ -231,7 +231,7 @@ func (c *catchup) expire() {
 			c.comparing.negSilent(t)
 		default:
 			if r.kind == asksIDs { // it may be too much for a relay that does not say so
-				c.limits.ids = min(c.limits.ids, idsPerFetch)
+				c.limits.fewerIDs(idsPerFetch)
 			}
 			c.unanswered(r, "no answer")
 		}

@@ -142,8 +142,7 @@ func (f *following) lowest(l, load *liveReq, than int64, values int) (low []want
 	slices.SortFunc(low, func(a, b want.Item) int { return cmp.Compare(f.want.Rank(a), f.want.Rank(b)) })
 	rest = l.size
 	for n := range low {
-		rest.roots--
-		rest.bytes -= 3 * idBytes
+		rest = rest.withoutRoot()
 		with := rest.plus(load.size)
 		if with.fits(f.limits, values) && f.bears(with.message(values)-l.size.message(l.values)) {
 			return low[:n+1], rest

@@ -434,3 +434,20 @@ func (c *catchup) regroupWithout(is func(want.Item) bool) {
 		c.addGroups(rest, g.class, g.swept)
 	}
 }
+
+// wake names the time at which stored requests need attention.
+func (c *catchup) wake() time.Duration {
+	w := never
+	for _, t := range c.running {
+		if t.req != nil && t.req.awaited() {
+			w = min(w, c.silentSince(t.req)+t.req.patience())
+		}
+		if t.req != nil && t.req.streams() {
+			w = min(w, t.req.begun+longestRequest)
+		}
+	}
+	for _, t := range c.later {
+		w = min(w, t.after)
+	}
+	return min(w, later(c.pausedTill, c.now.Mono))
+}

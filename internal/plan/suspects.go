@@ -119,15 +119,6 @@ func itemsOf(lots []lot) []want.Item { return slices.Collect(each(lots)) }
 // withoutSuspects returns what is left of lots.
 func (s *suspects) withoutSuspects(lots []lot) []lot { return prune(lots, s.items.has) }
 
-// sure forgets what is only doubted.
-func (s *suspects) sure() {
-	s.doubted.clear()
-	if s.accused != nil && s.accused.free {
-		s.accused = nil
-	}
-	s.tidy()
-}
-
 // acquit ends all suspicion, as nothing is asked by a value any more, and returns who was under it.
 func (s *suspects) acquit() []want.Item {
 	s.dropTrial()
@@ -163,23 +154,4 @@ func (s *suspects) drop(it want.Item) {
 	s.items.drop(it)
 	s.doubted.drop(it)
 	s.refused.drop(it)
-}
-
-// again has everything tried anew that is taken for refused. What the relay hung up for waits for a full resync, or a
-// relay that is long in coming back would never get further.
-func (s *suspects) again(resync bool) {
-	for _, x := range s.sets {
-		if x.hangs && !resync {
-			continue
-		}
-		x.after, x.tries, x.hangs = 0, 0, false
-		for _, it := range x.items {
-			s.refused.drop(it)
-		}
-	}
-	s.after, s.retrial, s.silent = 0, 0, 0
-	if resync {
-		s.losses = 0
-		s.borne.clear()
-	}
 }

@@ -329,3 +329,31 @@ func (s *suspects) wake() time.Duration {
 	}
 	return w
 }
+
+// sure forgets what is only doubted.
+func (s *suspects) sure() {
+	s.doubted.clear()
+	if s.accused != nil && s.accused.free {
+		s.accused = nil
+	}
+	s.tidy()
+}
+
+// again has everything tried anew that is taken for refused. What the relay hung up for waits for a full resync, or a
+// relay that is long in coming back would never get further.
+func (s *suspects) again(resync bool) {
+	for _, x := range s.sets {
+		if x.hangs && !resync {
+			continue
+		}
+		x.after, x.tries, x.hangs = 0, 0, false
+		for _, it := range x.items {
+			s.refused.drop(it)
+		}
+	}
+	s.after, s.retrial, s.silent = 0, 0, 0
+	if resync {
+		s.losses = 0
+		s.borne.clear()
+	}
+}

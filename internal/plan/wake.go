@@ -28,7 +28,7 @@ func (p *Peer) wake() time.Duration {
 	if p.failures.N > 0 {
 		w = min(w, p.conn.opened.Mono+stableAfter)
 	}
-	return min(w, p.demands.wake(), p.conn.following.wake(), p.conn.wakeTasks(p.now.Mono), p.wakeReferences(), p.suspects.wake(), p.whole.wake())
+	return min(w, p.demands.wake(), p.conn.following.wake(), p.conn.catchup.wake(), p.wakeReferences(), p.suspects.wake(), p.whole.wake())
 }
 
 // wakeReferences names the time at which layer 4 is due or goes on.
@@ -51,21 +51,4 @@ func later(at, now time.Duration) time.Duration {
 		return at
 	}
 	return never
-}
-
-// wakeTasks names the time at which stored requests need attention.
-func (c *session) wakeTasks(now time.Duration) time.Duration {
-	w := never
-	for _, t := range c.running {
-		if t.req != nil && t.req.awaited() {
-			w = min(w, c.silentSince(t.req)+t.req.patience())
-		}
-		if t.req != nil && t.req.streams() {
-			w = min(w, t.req.begun+longestRequest)
-		}
-	}
-	for _, t := range c.later {
-		w = min(w, t.after)
-	}
-	return min(w, later(c.pausedTill, now))
 }

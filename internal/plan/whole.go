@@ -208,3 +208,23 @@ func (w *whole) gap() {
 		w.leave = wholeGapWait
 	}
 }
+
+// end has everything followed and asked by items.
+func (w *whole) end() {
+	w.stored.dropGroups(func(g *group) bool { return !g.byItems() })
+	w.on, w.ended = false, true
+	if l := w.req; l != nil {
+		w.live.closeLive(l)
+		w.live.requeue(l.lots, w.now.Wall, 0, 0)
+	}
+}
+
+// closed takes the end of the live REQ.
+func (w *whole) closed() { w.on, w.req, w.ended = false, nil, true }
+
+// hasEnded says whether this ended since it was asked last: its items wait.
+func (w *whole) hasEnded() bool {
+	ended := w.ended
+	w.ended = false
+	return ended
+}

@@ -55,9 +55,9 @@ func (w *wire) anew() {
 func (w *wire) fewer(open, tries int) {
 	switch {
 	case open > 0:
-		w.limits.subs = min(w.limits.subs, open)
+		w.limits.fewerREQs(open)
 	case tries >= 2:
-		w.limits.subs = max(1, w.limits.subs/2)
+		w.limits.fewerREQs(w.limits.subs / 2)
 	}
 	w.rest(liveOpenAfter)
 }
