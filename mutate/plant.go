@@ -23,9 +23,13 @@ var engine = []string{"./internal/want", "./internal/plan", "./internal/relaysyn
 func (f fault) packages() []string {
 	own := "./" + f.pkg
 	switch f.pkg {
-	case "internal/store", "internal/ingest", "internal/want", "internal/plan", "internal/relaysync", "internal/grasp", "internal/policy":
+	case "internal/store": // and by what mends it
+		return append([]string{own, "./internal/mend"}, engine...)
+	case "internal/ingest", "internal/want", "internal/plan", "internal/relaysync", "internal/grasp", "internal/policy":
 		return append([]string{own}, slices.DeleteFunc(slices.Clone(engine), func(p string) bool { return p == own })...)
 	case "internal/layout", "internal/kv", "internal/index": // by those who write and read by it
+		return []string{own, "./internal/store", "./internal/mend"}
+	case "internal/mend":
 		return []string{own, "./internal/store"}
 	case "internal/health", "internal/slots", "internal/refusal", "internal/gather", "internal/demands", "internal/coverage": // by those that they are parts of
 		return append([]string{own}, engine...)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/graspd/graspd/internal/backup"
+	"github.com/graspd/graspd/internal/mend"
 	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/progress"
@@ -48,7 +49,7 @@ func checkCommand(ctx context.Context, args []string, std stdio, env environment
 	defer p.End()
 	git.meter = meterOf(std, c.Quiet, "checking", "repositories")
 	defer git.meter.End()
-	o := store.CheckOptions{Verifier: nostr.Schnorr{}, Progress: func(done, all int64) { p.Show(done, max(done, all), done) }}
+	o := mend.CheckOptions{Verifier: nostr.Schnorr{}, Progress: func(done, all int64) { p.Show(done, max(done, all), done) }}
 	if flags.repair {
 		err = c.repair(ctx, std, o, p, git)
 	} else {
@@ -72,7 +73,7 @@ func (c *Config) openToRead() (*store.Store, error) {
 }
 
 // check reads everything and prints what is wrong.
-func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *progress.Meter, git gitCheck) (err error) {
+func (c *Config) check(ctx context.Context, std stdio, o mend.CheckOptions, p *progress.Meter, git gitCheck) (err error) {
 	if err := c.checkBackup(ctx, std); err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (c *Config) check(ctx context.Context, std stdio, o store.CheckOptions, p *
 	defer func() { err = errors.Join(err, s.Close()) }()
 	v := s.View()
 	defer v.Close()
-	r, err := v.CheckWith(ctx, o)
+	r, err := mend.CheckWith(ctx, v, o)
 	p.End()
 	if err = errors.Join(err, s.Failure()); err != nil {
 		return err
@@ -124,13 +125,13 @@ func (c *Config) checkBackup(ctx context.Context, std stdio) error {
 }
 
 // repair builds the store anew and says what became of the old one.
-func (c *Config) repair(ctx context.Context, std stdio, o store.CheckOptions, p *progress.Meter, git gitCheck) error {
+func (c *Config) repair(ctx context.Context, std stdio, o mend.CheckOptions, p *progress.Meter, git gitCheck) error {
 	if err := backup.Unmark(c.Data); err != nil {
 		return err
 	}
 	so := c.storeOptions()
 	so.Dir = node.StoreIn(c.Data)
-	r, err := store.Repair(ctx, so, o)
+	r, err := mend.Repair(ctx, so, o)
 	p.End()
 	if err != nil {
 		return err

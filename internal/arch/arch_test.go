@@ -95,6 +95,7 @@ var layers = map[string]int{
 	"internal/demo":       18,
 	"cmd/graspd":          19,
 	"internal/index":      9,
+	"internal/mend":       11,
 	"internal/kv":         9,
 }
 
@@ -117,7 +118,7 @@ var goroutines = []string{
 	"internal/hosting/jobs.go",
 	"internal/ingest/door.go",
 	"internal/relay/session.go", "internal/relay/writer.go",
-	"internal/store/prove.go",
+	"internal/mend/prove.go",
 	"internal/relaysync/engine.go", "internal/relaysync/link.go", "internal/relaysync/peer.go",
 }
 

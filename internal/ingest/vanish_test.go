@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/mend"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/store"
@@ -23,7 +24,7 @@ func (w *world) check() {
 	w.Helper()
 	v := w.store.View()
 	defer v.Close()
-	r, err := v.Check(context.Background())
+	r, err := mend.Check(context.Background(), v)
 	if err != nil || len(r.Problems) > 0 {
 		w.Fatalf("check: %v, %v", r.Problems, err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/mend"
 	"github.com/graspd/graspd/internal/moderate"
 	"github.com/graspd/graspd/internal/moderator"
 	"github.com/graspd/graspd/internal/nip34"
@@ -133,7 +134,7 @@ func (w *world) sound() {
 	w.Helper()
 	v := w.store.View()
 	defer v.Close()
-	r, err := v.Check(context.Background())
+	r, err := mend.Check(context.Background(), v)
 	if err != nil || len(r.Problems) > 0 {
 		w.Errorf("the store is not sound: %v, %v", r.Problems, err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/mend"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/store"
@@ -26,7 +27,7 @@ func asideOf(t *testing.T, s *store.Store, of uint64) (ids []nostr.ID) {
 			t.Errorf("source %v", x.Source)
 		}
 	}
-	r, err := v.Check(t.Context())
+	r, err := mend.Check(t.Context(), v)
 	if err != nil || len(r.Problems) > 0 {
 		t.Errorf("check: %v, %v", r.Problems, err)
 	}
@@ -114,7 +115,7 @@ func TestPutAside(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := store.Repair(context.Background(), o, store.CheckOptions{})
+	r, err := mend.Repair(context.Background(), o, mend.CheckOptions{})
 	if err != nil || len(r.Problems) > 0 {
 		t.Fatalf("%v, %v", r.Problems, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/mend"
 	"github.com/graspd/graspd/internal/store"
 	"github.com/graspd/graspd/internal/store/storetest"
 )
@@ -56,7 +57,7 @@ func check(t testing.TB, s *store.Store) {
 	t.Helper()
 	v := s.View()
 	defer v.Close()
-	report, err := v.Check(context.Background())
+	report, err := mend.Check(context.Background(), v)
 	if err != nil {
 		t.Errorf("check: %v", err)
 	}

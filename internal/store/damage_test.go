@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/mend"
 	"github.com/graspd/graspd/internal/store"
 	"github.com/graspd/graspd/internal/store/storetest"
 )
@@ -154,7 +155,7 @@ func readAllOf(t *testing.T, o store.Options) error {
 	s, err := store.Open(o)
 	if err == nil {
 		v := s.View()
-		report, err := v.Check(context.Background())
+		report, err := mend.Check(context.Background(), v)
 		if err == nil {
 			t.Errorf("nothing is wrong: %+v", report)
 		}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -75,4 +76,17 @@ func countIDs(r pebble.Reader) (n int64, seqs layout.Seq, err error) {
 		return err
 	})
 	return n, seqs, err
+}
+
+// headOf is the newest head that a table tells of, if it does.
+func (s *Store) headOf(name string) (head layout.Seq, ok bool) {
+	_, err := kv.ReadTable(s.opt.FS, s.opt.FS.PathJoin(s.opt.Dir, name), func(v kv.Version) error {
+		if !v.Gone && bytes.Equal(v.Key, layout.MetaKey(layout.MetaCounters)) {
+			if c, err := layout.ReadCounters(v.Value); err == nil {
+				head, ok = max(head, c.Head), true
+			}
+		}
+		return nil
+	})
+	return head, ok && err == nil
 }

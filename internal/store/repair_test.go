@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/graspd/graspd/internal/mend"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/store"
@@ -113,9 +114,9 @@ func whole(t testing.TB, s *store.Store) string {
 }
 
 // repaired repairs and returns what the store tells then.
-func repaired(t testing.TB, o store.Options) (store.Repaired, string) {
+func repaired(t testing.TB, o store.Options) (mend.Repaired, string) {
 	t.Helper()
-	r, err := store.Repair(t.Context(), o, store.CheckOptions{})
+	r, err := mend.Repair(t.Context(), o, mend.CheckOptions{})
 	if err != nil {
 		t.Fatalf("%v; %+v", err, r)
 	}
@@ -270,7 +271,7 @@ func TestRepairOfAnotherFormat(t *testing.T) {
 				removeLike(t, o, "marker.manifest")
 			}
 			before := files(t, o)
-			if r, err := store.Repair(t.Context(), o, store.CheckOptions{}); !errors.Is(err, store.ErrFormat) {
+			if r, err := mend.Repair(t.Context(), o, mend.CheckOptions{}); !errors.Is(err, store.ErrFormat) {
 				t.Errorf("format %d: %+v, %v", format, r, err)
 			}
 			if !readable && !maps.EqualFunc(before, files(t, o), bytes.Equal) {
@@ -287,7 +288,7 @@ func TestRepairOnADiskThatFails(t *testing.T) {
 	b.on.Store(true)
 	failing := o
 	failing.FS = errorfs.Wrap(o.FS, errorfs.InjectorFunc(b.hook))
-	if r, err := store.Repair(t.Context(), failing, store.CheckOptions{}); !errors.Is(err, syscall.EIO) || r.Salvaged != nil {
+	if r, err := mend.Repair(t.Context(), failing, mend.CheckOptions{}); !errors.Is(err, syscall.EIO) || r.Salvaged != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if d := difference(before, told(t, o)); d != "" {

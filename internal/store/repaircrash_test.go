@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/graspd/graspd/internal/mend"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -56,7 +57,7 @@ func TestPowerCutsDuringARepair(t *testing.T) {
 			}
 			during := o
 			during.FS = c.disk()
-			if r, err := store.Repair(t.Context(), during, store.CheckOptions{}); err != nil {
+			if r, err := mend.Repair(t.Context(), during, mend.CheckOptions{}); err != nil {
 				t.Fatal(err, r)
 			}
 			c.mu.Lock()
@@ -73,7 +74,7 @@ func TestPowerCutsDuringARepair(t *testing.T) {
 					s.Close()
 				} else if sound || !errors.Is(err, store.ErrDamaged) {
 					t.Fatalf("cut %d: %v", i, err)
-				} else if _, err := store.Repair(t.Context(), after, store.CheckOptions{}); err != nil {
+				} else if _, err := mend.Repair(t.Context(), after, mend.CheckOptions{}); err != nil {
 					t.Fatalf("cut %d: %v", i, err)
 				}
 				if d := difference(before, told(t, after)); d != "" {
@@ -105,7 +106,7 @@ func TestARepairThatFails(t *testing.T) {
 			}
 			return nil
 		}))
-		_, err := store.Repair(t.Context(), during, store.CheckOptions{})
+		_, err := mend.Repair(t.Context(), during, mend.CheckOptions{})
 		if err == nil {
 			break
 		}
@@ -146,7 +147,7 @@ func TestARepairWhoseSwapFails(t *testing.T) {
 				}
 				return nil
 			}))
-			if _, err := store.Repair(t.Context(), during, store.CheckOptions{}); !errors.Is(err, broken) {
+			if _, err := mend.Repair(t.Context(), during, mend.CheckOptions{}); !errors.Is(err, broken) {
 				t.Errorf("step %d: %v", k, err)
 			}
 			s, err := store.Open(c)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/mend"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -60,7 +61,7 @@ func TestBoundsOfRows(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := store.Repair(t.Context(), o, store.CheckOptions{}); err != nil || len(r.Problems) > 0 {
+	if r, err := mend.Repair(t.Context(), o, mend.CheckOptions{}); err != nil || len(r.Problems) > 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	for _, dir := range []string{"data", "copy"} {
@@ -70,7 +71,7 @@ func TestBoundsOfRows(t *testing.T) {
 		if got, err := v.Row(name); !bytes.Equal(got, value) || err != nil {
 			t.Errorf("%s: %d bytes, %v", dir, len(got), err)
 		}
-		if r, err := v.Check(t.Context()); r.Named != 1 || len(r.Problems) > 0 || err != nil {
+		if r, err := mend.Check(t.Context(), v); r.Named != 1 || len(r.Problems) > 0 || err != nil {
 			t.Errorf("%s: %+v, %v", dir, r, err)
 		}
 		v.Close()

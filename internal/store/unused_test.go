@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/graspd/graspd/internal/mend"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/store"
@@ -77,7 +78,7 @@ func (a *ageing) sound() {
 	a.Helper()
 	v := a.s.View()
 	defer v.Close()
-	r, err := v.Check(a.Context())
+	r, err := mend.Check(a.Context(), v)
 	if err != nil || len(r.Problems) > 0 {
 		a.Errorf("%q, %v", r.Problems, err)
 	}
@@ -163,7 +164,7 @@ func TestRepairKeepsTheAgeOfDeletions(t *testing.T) {
 	if err := a.s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := store.Repair(t.Context(), a.o, store.CheckOptions{}); err != nil || len(r.Problems) > 0 {
+	if r, err := mend.Repair(t.Context(), a.o, mend.CheckOptions{}); err != nil || len(r.Problems) > 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	a.s = open(t, a.o)

@@ -51,6 +51,9 @@ func (v *View) Reader() index.Reader {
 	return r.Metered(v.meter)
 }
 
+// Counters are what is counted with every commit. They are a door for what mends a store, as Reader is.
+func (v *View) Counters() layout.Counters { return v.st.counters }
+
 // About yields the stored events that name one of the ids (tags e, E, q) or of the addresses (tags a, A, q) or stand
 // at one of the addresses, each once, in the order of Query: those behind the place after, which need not be there any
 // more; nil is the beginning. So a reader that stops when it has enough goes on later, on another View, where it

@@ -1,8 +1,7 @@
-package store
+package mend
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -13,6 +12,7 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // TestWaitsThatCannotBeTallied: a store whose rows of what waits contradict each other is refused as damaged, and a repair mends it.
@@ -31,8 +31,8 @@ func TestWaitsThatCannotBeTallied(t *testing.T) {
 		"an announcement's key":   func(b *pebble.Batch) error { return b.Set([]byte{layout.TableWaitRepository, 1}, nil, nil) },
 		"an announcement unknown": func(b *pebble.Batch) error { return b.Set(layout.WaitRepositoryKey(layout.Hash{}, 77), nil, nil) },
 	} {
-		o := Options{Dir: "data", FS: vfs.NewMem()}
-		s, err := Open(o)
+		o := store.Options{Dir: "data", FS: vfs.NewMem()}
+		s, err := store.Open(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,11 +46,14 @@ func TestWaitsThatCannotBeTallied(t *testing.T) {
 		if _, err := b.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		w := s.db.NewBatch()
-		if err := errors.Join(spoil(w), w.Commit(pebble.Sync), s.Close()); err != nil {
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		s, err = Open(o)
+		behind(t, o, func(db *pebble.DB) error {
+			w := db.NewBatch()
+			return errors.Join(spoil(w), w.Commit(pebble.Sync))
+		})
+		s, err = store.Open(o)
 		if want := name != "nothing"; errors.Is(err, kv.ErrDamaged) != want {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -59,10 +62,22 @@ func TestWaitsThatCannotBeTallied(t *testing.T) {
 		} else {
 			_, err = Repair(t.Context(), o, CheckOptions{})
 		}
-		if s, again := Open(o); again != nil || err != nil {
+		s, again := store.Open(o)
+		if again != nil || err != nil {
 			t.Errorf("%s, repaired: %v, %v", name, err, again)
-		} else if got := fmt.Sprint(s.tally.authors[announced.PubKey].announcements); got != "[1]" || s.Close() != nil {
-			t.Errorf("%s, repaired: %s", name, got)
+			continue
+		}
+		if b, err = s.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		tally := b.WaitTally(announced.PubKey, "a")
+		oldest, ok, err := b.OldestWait(store.WaitAnnouncements, announced.PubKey, "a")
+		if tally.Announcements != 1 || !ok || oldest.Seq != 1 || err != nil {
+			t.Errorf("%s, repaired: %+v, %+v, %v", name, tally, oldest, err)
+		}
+		b.Discard()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

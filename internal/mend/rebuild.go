@@ -1,22 +1,22 @@
-package store
+package mend
 
 import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // rebuild fills a new store from what is left of an old one.
 type rebuild struct {
 	*repair
 	from source
-	to   *Store
-	b    *Batch // the open one, nil for none
+	to   *store.Store
+	f    *store.Refill // the open one, nil for none
 
 	head, all int64                      // what the old counters say
 	done      int64                      // entries looked at
@@ -41,17 +41,16 @@ func (r *rebuild) run() error {
 	return nil
 }
 
-// batch is the open batch.
-func (r *rebuild) batch() (*Batch, error) {
-	if r.b == nil {
-		b, err := r.to.Begin()
+// refill is the open one.
+func (r *rebuild) refill() (*store.Refill, error) {
+	if r.f == nil {
+		f, err := r.to.Refill(layout.Seq(r.head))
 		if err != nil {
 			return nil, err
 		}
-		b.counters.Head = max(b.counters.Head, layout.Seq(r.head))
-		r.b = b
+		r.f = f
 	}
-	return r.b, nil
+	return r.f, nil
 }
 
 // commit commits when enough is done.
@@ -59,24 +58,21 @@ func (r *rebuild) commit(enough int) error {
 	if err := r.stopped(); err != nil {
 		return err
 	}
-	if r.b == nil || r.b.ops < enough && r.b.w.Len() < 4<<20 {
+	if r.f == nil || r.f.Len() < enough && r.f.Size() < 4<<20 {
 		return nil
 	}
-	b := r.b
-	r.b = nil
-	b.ops++ // marks alone are work, too
-	_, err := b.Commit()
-	return err
+	f := r.f
+	r.f = nil
+	return f.Commit()
 }
 
-// put writes a key as it was, in the batch.
+// put writes a key as it was.
 func (r *rebuild) put(key, value []byte) error {
-	b, err := r.batch()
+	f, err := r.refill()
 	if err != nil {
 		return err
 	}
-	b.ops++
-	if err := b.set(key, value); err != nil {
+	if err := f.Put(key, value); err != nil {
 		return err
 	}
 	return r.commit(rebuildOps)
@@ -84,7 +80,7 @@ func (r *rebuild) put(key, value []byte) error {
 
 // meta reads what the old store counted.
 func (r *rebuild) meta() error {
-	return r.from.each(layout.TableMeta, func(key, value []byte) error {
+	return r.from.Each(layout.TableMeta, func(key, value []byte) error {
 		switch string(key[1:]) {
 		case layout.MetaCounters:
 			c, err := layout.ReadCounters(value)
@@ -108,7 +104,7 @@ func (r *rebuild) meta() error {
 // events adds the entries of the log in their order under their numbers. What has expired stays: it goes in the usual
 // way, and the clock of the moment has no part in a repair.
 func (r *rebuild) events() error {
-	if err := r.from.each(layout.TableLog, func(key, _ []byte) error {
+	if err := r.from.Each(layout.TableLog, func(key, _ []byte) error {
 		if len(key) == 9 {
 			r.head = max(r.head, int64(binary.BigEndian.Uint64(key[1:])))
 		}
@@ -117,7 +113,7 @@ func (r *rebuild) events() error {
 		return err
 	}
 	p := newProver(r.check.Verifier, r.entry)
-	err := r.from.each(layout.TableLog, func(key, value []byte) error {
+	err := r.from.Each(layout.TableLog, func(key, value []byte) error {
 		if len(key) != 9 || binary.BigEndian.Uint64(key[1:]) == 0 {
 			r.report.problem("log: key of %d bytes", len(key))
 			return nil
@@ -138,52 +134,28 @@ func (r *rebuild) entry(p proven) error {
 		r.report.problem("entry %d: %v", p.Seq, p.err)
 		return nil
 	}
-	b, err := r.batch()
+	f, err := r.refill()
 	if err != nil {
 		return err
 	}
-	out, err := b.judge(p.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded)
-	if err != nil {
-		return err
-	}
-	if out == policy.Accept {
-		err = r.add(b, p.Entry)
-	} else if r.report.LeftOut++; out != policy.Duplicate {
-		err = b.remember(p.Event, out)
-	}
+	out, err := f.Add(p.Entry, r.origin(p.Entry))
 	if err != nil {
 		return fmt.Errorf("entry %d: %w", p.Seq, err)
+	}
+	if out != policy.Accept {
+		r.report.LeftOut++
 	}
 	return r.commit(rebuildOps)
 }
 
-// add stores an entry, in the place among the announcements that its address had.
-func (r *rebuild) add(b *Batch, x layout.Entry) error {
-	if err := b.add(x.Event, x.Seq, x.Source); err != nil {
-		return err
+// origin is what the old store said of an entry beside it: the place among the announcements that its address had, and whether a deletion
+// ages or stands for ever.
+func (r *rebuild) origin(x layout.Entry) (o store.Origin) {
+	switch x.Event.Kind {
+	case nostr.KindDeletion:
+		o.Due, o.Ages = r.unused[x.Event.ID]
+	case nip34.KindRepository:
+		o.First = r.firsts[layout.HashOf(x.Event.Address())]
 	}
-	if x.Event.Kind == nostr.KindDeletion {
-		return r.deletion(b, x.Event)
-	}
-	if x.Event.Kind != nip34.KindRepository {
-		return nil
-	}
-	h := layout.HashOf(x.Event.Address())
-	first, ok := r.firsts[h]
-	if !ok || first >= x.Seq {
-		return nil
-	}
-	s, _, err := b.reader().Slot(h)
-	if err != nil {
-		return err
-	}
-	d := layout.HashOf(x.Event.Tags.D())
-	if err := b.delete(layout.AnnouncementKey(d, s.First)); err != nil {
-		return err
-	}
-	s.First = first
-	if err := b.set(layout.AnnouncementKey(d, first), binary.BigEndian.AppendUint64(nil, uint64(x.Seq))); err != nil {
-		return err
-	}
-	return b.set(layout.HashKey(layout.TableSlot, h), s.Append(nil))
+	return o
 }

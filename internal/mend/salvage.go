@@ -1,4 +1,4 @@
-package store
+package mend
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // salvaged is what the files of a store say that the engine cannot read, gathered in a scratch store of the engine:
@@ -25,12 +26,14 @@ type salvaged struct {
 }
 
 // salvage reads every file in the store's directory. problem is told what cannot be read.
-func salvage(o Options, problem func(format string, args ...any)) (_ *salvaged, err error) {
+func salvage(o store.Options, problem func(format string, args ...any)) (_ *salvaged, err error) {
 	dir := o.Dir + kv.SuffixSalvage
 	if err := o.FS.RemoveAll(dir); err != nil {
 		return nil, err
 	}
-	p := o.tune(o.FS, nil, func(error) {}).Options()
+	p := kv.Tuning{
+		FS: o.FS, CacheBytes: o.CacheBytes, TableBytes: o.TableBytes, Simulated: o.FS != vfs.Default, Logger: o.Logger, Fail: func(error) {},
+	}.Options()
 	p.DisableWAL = true
 	db, err := pebble.Open(dir, p)
 	if err != nil {
@@ -39,7 +42,7 @@ func salvage(o Options, problem func(format string, args ...any)) (_ *salvaged, 
 	s := &salvaged{db, o.FS, dir}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("salvage: %w", err), s.close())
+			err = errors.Join(fmt.Errorf("salvage: %w", err), s.Close())
 		}
 	}()
 	names, err := o.FS.List(o.Dir)
@@ -104,8 +107,8 @@ func (w *salvageWriter) flush() error {
 	return errors.Join(w.b.Commit(pebble.NoSync), w.b.Close())
 }
 
-// each calls do with the newest value of every key of a table, in order.
-func (s *salvaged) each(table byte, do func(key, value []byte) error) error {
+// Each calls do with the newest value of every key of a table, in order.
+func (s *salvaged) Each(table byte, do func(key, value []byte) error) error {
 	var last []byte
 	return index.EachKey(s.db, table, func(key, value []byte) error {
 		if len(key) <= 8 || len(value) == 0 {
@@ -123,19 +126,7 @@ func (s *salvaged) each(table byte, do func(key, value []byte) error) error {
 	})
 }
 
-func (s *salvaged) close() error {
+// Close removes what was gathered.
+func (s *salvaged) Close() error {
 	return errors.Join(s.db.Close(), s.fs.RemoveAll(s.dir))
-}
-
-// headOf is the newest head that a table tells of, if it does.
-func (s *Store) headOf(name string) (head layout.Seq, ok bool) {
-	_, err := kv.ReadTable(s.opt.FS, s.opt.FS.PathJoin(s.opt.Dir, name), func(v kv.Version) error {
-		if !v.Gone && bytes.Equal(v.Key, layout.MetaKey(layout.MetaCounters)) {
-			if c, err := layout.ReadCounters(v.Value); err == nil {
-				head, ok = max(head, c.Head), true
-			}
-		}
-		return nil
-	})
-	return head, ok && err == nil
 }

@@ -1,19 +1,17 @@
-package store
+package mend
 
 import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/policy"
 )
 
 // waits keeps the events waiting that did, under their numbers. One of which it cannot be read for how long waits no longer.
 func (r *rebuild) waits() error {
 	rows := make(map[nostr.ID]layout.WaitRow)
-	err := r.from.each(layout.TableWait, func(key, value []byte) error {
+	err := r.from.Each(layout.TableWait, func(key, value []byte) error {
 		row, err := layout.ParseWaitRow(value)
 		if err != nil || len(key) != 1+32 {
 			r.report.problem("wait: %v", layout.ErrCorrupt)
@@ -34,7 +32,7 @@ func (r *rebuild) waits() error {
 		delete(rows, p.Event.ID)
 		return r.wait(p.Entry, row)
 	})
-	err = r.from.each(layout.TableWaiting, func(key, value []byte) error {
+	err = r.from.Each(layout.TableWaiting, func(key, value []byte) error {
 		if len(key) != 9 || binary.BigEndian.Uint64(key[1:]) == 0 {
 			r.report.problem("what waits: key of %d bytes", len(key))
 			return nil
@@ -54,16 +52,12 @@ func (r *rebuild) waits() error {
 }
 
 func (r *rebuild) wait(x layout.Entry, row layout.WaitRow) error {
-	b, err := r.batch()
+	f, err := r.refill()
 	if err != nil {
 		return err
 	}
-	out, err := b.judge(x.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded, index.IsWaiting, index.IsOutwaited)
-	if err == nil && out == policy.Accept {
-		b.counters.Head = max(b.counters.Head, x.Seq)
-		err = b.wait(x.Event, x.Seq, layout.Wait{Source: x.Source, Came: row.Came, Until: row.Until, From: row.From})
-	}
-	if err != nil {
+	w := layout.Waiting{Event: x.Event, Seq: x.Seq, Wait: layout.Wait{Source: x.Source, Came: row.Came, Until: row.Until, From: row.From}}
+	if err := f.Wait(w); err != nil {
 		return fmt.Errorf("event that waits %d: %w", x.Seq, err)
 	}
 	return r.commit(rebuildOps)

@@ -1,13 +1,15 @@
-package store
+package mend
 
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/graspd/graspd/internal/index"
@@ -15,6 +17,7 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // exhibit is a store with one event of every sort that a check has something to say about.
@@ -23,7 +26,9 @@ type exhibit struct {
 	first, second, other      *nostr.Event // versions of one announcement, and another one
 	list, delID, delAddr, bye *nostr.Event
 	refused                   *nostr.Event
-	b                         *Batch // what is spoilt goes in here
+	again                     func(b *store.Batch) // puts in what else there is to be; nil is nothing
+	w                         *pebble.Batch        // what is spoilt goes in here, behind the store's back
+	c                         layout.Counters
 }
 
 func made(author byte, at int64, kind nostr.Kind, tags ...nostr.Tag) *nostr.Event {
@@ -50,7 +55,7 @@ func newExhibit() *exhibit {
 }
 
 // fill adds everything in a commit.
-func (x *exhibit) fill(t *testing.T, s *Store) {
+func (x *exhibit) fill(t *testing.T, s *store.Store) {
 	t.Helper()
 	b, err := s.Begin()
 	if err != nil {
@@ -72,11 +77,11 @@ func (x *exhibit) fill(t *testing.T, s *Store) {
 	}
 }
 
-func (x *exhibit) set(key, value []byte) { _ = x.b.set(key, value) }
-func (x *exhibit) drop(key []byte)       { _ = x.b.delete(key) }
+func (x *exhibit) set(key, value []byte) { _ = x.w.Set(key, value, nil) }
+func (x *exhibit) drop(key []byte)       { _ = x.w.Delete(key, nil) }
 
 func (x *exhibit) get(key []byte) []byte {
-	v, _, _ := index.Get(x.b.w, key)
+	v, _, _ := index.Get(x.w, key)
 	return v
 }
 
@@ -119,7 +124,7 @@ func TestCheckFinds(t *testing.T) {
 		{"nothing", func(*exhibit) {}, ""},
 		{"log: a key", func(x *exhibit) { x.set([]byte{layout.TableLog, 1}, []byte{0, 0}) }, "log: key of 2 bytes"},
 		{"log: number zero", func(x *exhibit) { x.set(layout.LogKey(0), layout.AppendLog(nil, layout.Live, made(1, 1, 1))) }, "entry 0: head is 11"},
-		{"log: past the head", func(x *exhibit) { x.b.counters.Head = 9 }, "entry 10: head is 9"},
+		{"log: past the head", func(x *exhibit) { x.c.Head = 9 }, "entry 10: head is 9"},
 		{"log: short", func(x *exhibit) { x.set(layout.LogKey(1), []byte{0}) }, "entry 1: log entry: corrupt record"},
 		{"log: no event", func(x *exhibit) { x.set(layout.LogKey(1), []byte("\x00\x00{}")) }, "entry 1: "},
 		{"log: another text", func(x *exhibit) {
@@ -211,10 +216,10 @@ func TestCheckFinds(t *testing.T) {
 			p := layout.NewPurge(layout.ReasonVanished, x.bye.PubKey, 5)
 			x.set(p.Key(), p.Append(nil))
 		}, "events of 0400"},
-		{"counter of events", func(x *exhibit) { x.b.counters.Events++ }, "counter of events: 10, counted 9"},
-		{"counter of repositories", func(x *exhibit) { x.b.counters.Repositories-- }, "counter of repositories: 1, counted 2"},
-		{"counter of what is remembered", func(x *exhibit) { x.b.counters.Flagged++ }, "counter of remembered: "},
-		{"counter of remembered rows", func(x *exhibit) { x.b.counters.FlaggedRows++ }, "counter of remembered rows: "},
+		{"counter of events", func(x *exhibit) { x.c.Events++ }, "counter of events: 10, counted 9"},
+		{"counter of repositories", func(x *exhibit) { x.c.Repositories-- }, "counter of repositories: 1, counted 2"},
+		{"counter of what is remembered", func(x *exhibit) { x.c.Flagged++ }, "counter of remembered: "},
+		{"counter of remembered rows", func(x *exhibit) { x.c.FlaggedRows++ }, "counter of remembered rows: "},
 		{"a row: with a long name", func(x *exhibit) { x.set(layout.NamedKey(strings.Repeat("n", layout.MaxRowName+1)), nil) }, "a row's name has 1 to 200 bytes, not 201"},
 		{"a row: without a name", func(x *exhibit) { x.set(layout.NamedKey(""), nil) }, "a row's name has 1 to 200 bytes, not 0"},
 		{"a row: too large", func(x *exhibit) { x.set(layout.NamedKey("n"), make([]byte, layout.MaxRowValue+1)) }, `row "n": a value has at most 4194304 bytes, not 4194305`},
@@ -240,10 +245,10 @@ func TestCheckFinds(t *testing.T) {
 			x.set(layout.MarkCountKey(x.delID.PubKey), layout.MarkCount{N: 2, Unused: 2, Aged: 1}.Append(nil))
 		}, "2 and 1 are counted, 2 and 0 there"},
 		{"what ages: not counted", func(x *exhibit) { x.drop(layout.MarkCountKey(x.delID.PubKey)) }, "unused deletions of 1 authors are not counted"},
-		{"sum of the numbers", func(x *exhibit) { x.b.counters.Seqs++ }, "counter of numbers: "},
+		{"sum of the numbers", func(x *exhibit) { x.c.Seqs++ }, "counter of numbers: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o, x := Options{Dir: "data", FS: vfs.NewMem(), Now: func() time.Time { return time.Unix(200, 0) }}, newExhibit()
+			o, x := store.Options{Dir: "data", FS: vfs.NewMem(), Now: func() time.Time { return time.Unix(200, 0) }}, newExhibit()
 			r := spoilt(t, o, x, c.spoil)
 			if c.want == "" && len(r.Problems) > 0 ||
 				c.want != "" && !slices.ContainsFunc(r.Problems, func(p string) bool { return strings.Contains(p, c.want) }) {
@@ -254,34 +259,63 @@ func TestCheckFinds(t *testing.T) {
 }
 
 // spoilt fills a store, spoils it, and checks it.
-func spoilt(t *testing.T, o Options, x *exhibit, spoil func(*exhibit)) Report {
+func spoilt(t *testing.T, o store.Options, x *exhibit, spoil func(*exhibit)) Report {
 	t.Helper()
-	s, err := Open(o)
+	s, err := store.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
 	x.fill(t, s)
-	if x.b, err = s.Begin(); err != nil {
-		t.Fatal(err)
-	}
-	spoil(x)
-	x.b.ops++
-	if _, err := x.b.Commit(); err != nil {
-		t.Fatal(err)
+	if x.again != nil {
+		b, err := s.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.again(b)
+		if _, err := b.Commit(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	v := s.View()
+	x.c = v.Counters()
+	v.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	behind(t, o, func(db *pebble.DB) error {
+		x.w = db.NewIndexedBatch()
+		spoil(x)
+		return errors.Join(x.w.Set(layout.MetaKey(layout.MetaCounters), x.c.Append(nil), nil), x.w.Commit(pebble.Sync))
+	})
+	o.ReadOnly = true // as who checks a store opens it
+	if s, err = store.Open(o); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	v = s.View()
 	defer v.Close()
-	r, err := v.Check(t.Context())
+	r, err := Check(t.Context(), v)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
+// behind opens what is under a closed store.
+func behind(t *testing.T, o store.Options, do func(db *pebble.DB) error) {
+	t.Helper()
+	db, err := pebble.Open(o.Dir, &pebble.Options{FS: o.FS, FormatMajorVersion: pebble.FormatNewest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(do(db), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestCheckTellsABoundedNumberOfProblems: a store that is all wrong makes no report that is as large.
 func TestCheckTellsABoundedNumberOfProblems(t *testing.T) {
-	r := spoilt(t, Options{Dir: "data", FS: vfs.NewMem(), Now: func() time.Time { return time.Unix(200, 0) }}, newExhibit(), func(x *exhibit) {
+	r := spoilt(t, store.Options{Dir: "data", FS: vfs.NewMem(), Now: func() time.Time { return time.Unix(200, 0) }}, newExhibit(), func(x *exhibit) {
 		for i := range uint64(3 * maxProblems) {
 			x.set(layout.LogKey(layout.Seq(100+i)), []byte{0})
 		}
@@ -293,7 +327,7 @@ func TestCheckTellsABoundedNumberOfProblems(t *testing.T) {
 
 // TestRepairOfRowsThatMayNotBe: they are left out, and told.
 func TestRepairOfRowsThatMayNotBe(t *testing.T) {
-	o, x := Options{Dir: "data", FS: vfs.NewMem(), Now: func() time.Time { return time.Unix(200, 0) }}, newExhibit()
+	o, x := store.Options{Dir: "data", FS: vfs.NewMem(), Now: func() time.Time { return time.Unix(200, 0) }}, newExhibit()
 	spoilt(t, o, x, func(x *exhibit) {
 		x.set(layout.NamedKey("sound"), []byte("1"))
 		x.set(layout.NamedKey(""), []byte("2"))
@@ -304,14 +338,14 @@ func TestRepairOfRowsThatMayNotBe(t *testing.T) {
 	if err != nil || len(r.Problems) != 3 || !strings.Contains(r.Problems[1], `row "large": a value has at most`) {
 		t.Errorf("%+v, %v", r, err)
 	}
-	s, err := Open(o)
+	s, err := store.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	v := s.View()
 	defer v.Close()
-	if report, err := v.Check(t.Context()); err != nil || report.Named != 1 {
+	if report, err := Check(t.Context(), v); err != nil || report.Named != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
 	if value, err := v.Row("sound"); string(value) != "1" || err != nil {

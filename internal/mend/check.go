@@ -1,4 +1,4 @@
-package store
+package mend
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Report is what Check found.
@@ -32,11 +33,13 @@ type CheckOptions struct {
 // Check reads the whole view and compares the log with everything that is derived from it: every index row, the newest
 // versions, deletions, expirations, what is remembered, and the counters; and every event with its id. An error means
 // that it could not be read.
-func (v *View) Check(ctx context.Context) (Report, error) { return v.CheckWith(ctx, CheckOptions{}) }
+func Check(ctx context.Context, v *store.View) (Report, error) {
+	return CheckWith(ctx, v, CheckOptions{})
+}
 
 // CheckWith is Check with options.
-func (v *View) CheckWith(ctx context.Context, o CheckOptions) (Report, error) {
-	c := &checker{Reader: v.Reader(), counters: v.st.counters, opt: o, newest: make(map[nostr.PubKey]bool), ages: make(map[nostr.PubKey]layout.MarkCount)}
+func CheckWith(ctx context.Context, v *store.View, o CheckOptions) (Report, error) {
+	c := &checker{Reader: v.Reader(), counters: v.Counters(), opt: o, newest: make(map[nostr.PubKey]bool), ages: make(map[nostr.PubKey]layout.MarkCount)}
 	steps := []func(context.Context) error{
 		c.log, c.ids, c.indexes, c.waits, c.records, c.queue, c.slots, c.announcements, c.expiries, c.requests, c.purges, c.deletions, c.unused, c.named, c.aside, c.counts,
 	}

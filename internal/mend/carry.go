@@ -1,4 +1,4 @@
-package store
+package mend
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 // marks takes the marks of deletions, before the events that they keep away: the deletion may have expired since.
 func (r *rebuild) marks() error {
 	for _, table := range []byte{layout.TableDeletedID, layout.TableDeletedAddress} {
-		err := r.from.each(table, func(key, value []byte) error {
+		err := r.from.Each(table, func(key, value []byte) error {
 			if _, err := layout.ParseDeletionMark(key, value); err != nil {
 				r.report.problem("%v", err)
 				return nil
@@ -26,7 +26,7 @@ func (r *rebuild) marks() error {
 			return err
 		}
 	}
-	err := r.from.each(layout.TableMarks, func(key, value []byte) error {
+	err := r.from.Each(layout.TableMarks, func(key, value []byte) error {
 		m, err := layout.ParseMarkCount(value)
 		if err != nil || len(key) != 1+32 {
 			r.report.problem("number of marks: %v", layout.ErrCorrupt)
@@ -41,7 +41,7 @@ func (r *rebuild) marks() error {
 	if err != nil {
 		return err
 	}
-	return r.from.each(layout.TableUnused, func(key, value []byte) error {
+	return r.from.Each(layout.TableUnused, func(key, value []byte) error {
 		u, err := layout.ParseUnused(key, value)
 		if err != nil {
 			r.report.problem("%v", err)
@@ -52,17 +52,9 @@ func (r *rebuild) marks() error {
 	})
 }
 
-// deletion lets one that was added age as it did, or stand for ever.
-func (r *rebuild) deletion(b *Batch, e *nostr.Event) error {
-	if due, ok := r.unused[e.ID]; ok {
-		return b.setUnused(e.ID, e.PubKey, due)
-	}
-	return b.keepMarks(e)
-}
-
 // slots takes those whose newest version is gone, and of the others only since when they are live.
 func (r *rebuild) slots() error {
-	return r.from.each(layout.TableSlot, func(key, value []byte) error {
+	return r.from.Each(layout.TableSlot, func(key, value []byte) error {
 		s, err := layout.ParseSlot(value)
 		if err != nil || len(key) != 1+layout.HashLen {
 			r.report.problem("slot: %v", layout.ErrCorrupt)
@@ -80,7 +72,7 @@ func (r *rebuild) slots() error {
 
 // records takes what is remembered of events that are not stored.
 func (r *rebuild) records() error {
-	return r.from.each(layout.TableRecord, func(key, value []byte) error {
+	return r.from.Each(layout.TableRecord, func(key, value []byte) error {
 		if len(key) != 1+32 {
 			r.report.problem("record: key of %d bytes", len(key))
 			return nil
@@ -94,22 +86,11 @@ func (r *rebuild) records() error {
 			return nil
 		}
 		r.epoch = max(r.epoch, rec.Epoch)
-		b, err := r.batch()
+		f, err := r.refill()
 		if err != nil {
 			return err
 		}
-		_, _, stored, err := b.reader().Lookup(rec.ID)
-		if err != nil || stored {
-			return err
-		}
-		if _, waits, err := b.reader().Waits(rec.ID); err != nil || waits {
-			return err
-		}
-		if err := b.dropRecord(rec.ID); err != nil {
-			return err
-		}
-		b.ops++
-		if err := b.putRecord(rec); err != nil {
+		if err := f.Remember(rec); err != nil {
 			return err
 		}
 		return r.commit(rebuildOps)
@@ -119,7 +100,7 @@ func (r *rebuild) records() error {
 // purges lets removals of an author's events that were under way begin again. Those of authors who vanished have begun
 // with the request.
 func (r *rebuild) purges() error {
-	return r.from.each(layout.TablePurge, func(key, value []byte) error {
+	return r.from.Each(layout.TablePurge, func(key, value []byte) error {
 		p, err := layout.ParsePurge(key, value)
 		if err != nil {
 			r.report.problem("%v", err)
@@ -137,10 +118,10 @@ func (r *rebuild) purges() error {
 func (r *rebuild) lost() error {
 	v := r.to.View()
 	defer v.Close()
-	if missing := r.all - v.st.counters.Events - r.report.LeftOut; missing > 0 {
+	if missing := r.all - v.Counters().Events - r.report.LeftOut; missing > 0 {
 		r.report.problem("%d of the %d events that were counted are not there", missing, r.all)
 	}
-	return r.from.each(layout.TableID, func(key, _ []byte) error {
+	return r.from.Each(layout.TableID, func(key, _ []byte) error {
 		if len(key) != 1+32 {
 			r.report.problem("id row: key of %d bytes", len(key))
 			return nil
@@ -155,12 +136,12 @@ func (r *rebuild) lost() error {
 }
 
 func (r *rebuild) notes() error {
-	return r.from.each(layout.TableNote, func(key, value []byte) error { return r.put(key, value) })
+	return r.from.Each(layout.TableNote, func(key, value []byte) error { return r.put(key, value) })
 }
 
 // rows takes those that may be. What an event that is lost has changed in one stays changed.
 func (r *rebuild) rows() error {
-	return r.from.each(layout.TableRow, func(key, value []byte) error {
+	return r.from.Each(layout.TableRow, func(key, value []byte) error {
 		if err := layout.BadRow(string(key[1:]), len(value)); err != nil {
 			r.report.problem("%v", err)
 			return nil
@@ -171,7 +152,7 @@ func (r *rebuild) rows() error {
 
 // aside takes what is put aside and can be read.
 func (r *rebuild) aside() error {
-	return r.from.each(layout.TableAside, func(key, value []byte) error {
+	return r.from.Each(layout.TableAside, func(key, value []byte) error {
 		_, seq, ok := layout.ParseAsideKey(key)
 		if !ok {
 			r.report.problem("what is put aside: key of %d bytes", len(key))
@@ -188,7 +169,7 @@ func (r *rebuild) aside() error {
 // rules takes the fingerprint of the rules and their epoch. Where that cannot be read, what they refused is forgotten.
 func (r *rebuild) rules() error {
 	var rules []byte
-	err := r.from.each(layout.TableMeta, func(key, value []byte) error {
+	err := r.from.Each(layout.TableMeta, func(key, value []byte) error {
 		if string(key[1:]) == layout.MetaRules && len(value) >= 4 {
 			rules = bytes.Clone(value)
 		}

@@ -1,4 +1,4 @@
-package store
+package mend
 
 import (
 	"context"
@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/cockroachdb/pebble/v2"
-
-	"github.com/graspd/graspd/internal/index"
 	"github.com/graspd/graspd/internal/kv"
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Repaired is what a repair did.
@@ -37,21 +35,15 @@ func (r *Repaired) problem(format string, args ...any) {
 // same numbers and rules, checks that, and puts it into the place of the first, which is kept under the name that Old
 // says. What does not follow from the events (notes, rows, what is remembered, what was deleted by events that are gone) is
 // carried over as far as it can be read. With an error the first store is as it was.
-func Repair(ctx context.Context, o Options, c CheckOptions) (_ Repaired, err error) {
-	old := newStore(o)
-	old.opt.ReadOnly = true
+func Repair(ctx context.Context, o store.Options, c CheckOptions) (_ Repaired, err error) {
 	wrap := func(err error) error { return fmt.Errorf("repair store %s: %w", o.Dir, err) }
-	if err := kv.FinishSwap(old.opt.FS, o.Dir); err != nil {
-		return Repaired{}, wrap(err)
-	}
-	lock, err := kv.LockDirectory(old.opt.FS, o.Dir, true)
+	old, err := store.HoldBroken(o)
 	if err != nil {
 		return Repaired{}, wrap(err)
 	}
-	r := &repair{opt: old.opt, check: c, stopped: func() error { return context.Cause(ctx) }}
-	r.opt.ReadOnly = false
-	err = r.run(ctx, old, lock)
-	if err = errors.Join(err, lock.Close()); err != nil {
+	r := &repair{opt: old.Options(), check: c, stopped: func() error { return context.Cause(ctx) }}
+	err = r.run(ctx, old)
+	if err = errors.Join(err, old.Release()); err != nil {
 		return r.report, wrap(err)
 	}
 	return r.report, nil
@@ -59,23 +51,23 @@ func Repair(ctx context.Context, o Options, c CheckOptions) (_ Repaired, err err
 
 // repair is one under way.
 type repair struct {
-	opt     Options
+	opt     store.Options
 	check   CheckOptions
 	stopped func() error // why it is to end, nil while it is not
 	report  Repaired
 }
 
-func (r *repair) run(ctx context.Context, old *Store, lock *pebble.Lock) (err error) {
+func (r *repair) run(ctx context.Context, old *store.Broken) (err error) {
 	for _, suffix := range []string{kv.SuffixBuilding, kv.SuffixComplete, kv.SuffixSalvage} {
 		if err := r.opt.FS.RemoveAll(r.opt.Dir + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	from, err := r.source(old, lock)
+	from, err := r.source(old)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(r.build(ctx, from), from.close()); err != nil {
+	if err := errors.Join(r.build(ctx, old, from), from.Close()); err != nil {
 		return errors.Join(err, r.opt.FS.RemoveAll(r.opt.Dir+kv.SuffixBuilding))
 	}
 	if r.report.Old, err = kv.SwapIn(r.opt.FS, r.opt.Dir, r.opt.Now()); err != nil {
@@ -86,58 +78,27 @@ func (r *repair) run(ctx context.Context, old *Store, lock *pebble.Lock) (err er
 
 // source is what is left of a store.
 type source interface {
-	// each calls do with every key of a table; both slices are valid only during the call.
-	each(table byte, do func(key, value []byte) error) error
-	close() error
+	// Each calls do with every key of a table; both slices are valid only during the call.
+	Each(table byte, do func(key, value []byte) error) error
+	Close() error
 }
 
 // source opens the old store. Where the engine cannot read it, or not all of it, the files are read without it.
-func (r *repair) source(old *Store, lock *pebble.Lock) (source, error) {
-	err := old.openLocked(lock)
+func (r *repair) source(old *store.Broken) (source, error) {
+	err := old.Open(carried)
 	if err == nil {
-		s := opened{old}
-		if err = s.readable(); err == nil {
-			return s, nil
-		}
-		if err := s.close(); err != nil {
-			return nil, err
-		}
+		return old, nil
 	}
-	if !errors.Is(err, kv.ErrDamaged) {
+	if !errors.Is(err, store.ErrDamaged) {
 		return nil, err
 	}
 	r.report.Salvaged = err
 	return salvage(r.opt, r.report.problem)
 }
 
-// opened is a source that the engine can read.
-type opened struct{ *Store }
-
-func (o opened) each(table byte, do func(key, value []byte) error) error {
-	return index.EachKey(o.db, table, do)
-}
-
-// readable reads all that is to be carried over.
-func (o opened) readable() error {
-	for _, table := range []byte(carried) {
-		if err := o.each(table, func(_, _ []byte) error { return nil }); err != nil {
-			return damaged(err)
-		}
-	}
-	return o.Failure()
-}
-
-func (o opened) close() error {
-	o.release(o.cur)
-	return o.db.Close()
-}
-
 // build makes the new store and checks it.
-func (r *repair) build(ctx context.Context, from source) error {
-	o := r.opt
-	o.Dir += kv.SuffixBuilding
-	o.Rules = ""
-	to, err := Open(o)
+func (r *repair) build(ctx context.Context, old *store.Broken, from source) error {
+	to, err := old.Beside()
 	if err != nil {
 		return err
 	}
@@ -146,20 +107,20 @@ func (r *repair) build(ctx context.Context, from source) error {
 	if err == nil {
 		err = r.sound(ctx, to)
 	}
-	if b.b != nil {
-		b.b.Discard()
+	if b.f != nil {
+		b.f.Discard()
 	}
 	if err = errors.Join(err, to.Close()); err != nil {
 		return err
 	}
-	return kv.SyncParent(o.FS, o.Dir)
+	return kv.SyncParent(r.opt.FS, r.opt.Dir)
 }
 
 // sound checks the new store.
-func (r *repair) sound(ctx context.Context, to *Store) error {
+func (r *repair) sound(ctx context.Context, to *store.Store) error {
 	v := to.View()
 	defer v.Close()
-	report, err := v.Check(ctx)
+	report, err := Check(ctx, v)
 	if err == nil && len(report.Problems) > 0 {
 		err = fmt.Errorf("the new store is not sound: %s", report.Problems[0])
 	}

@@ -1,8 +1,9 @@
-package store
+package mend
 
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // TestCheckFindsWhatIsWrongWithWaits: whatever does not agree with the events that wait is found, and named.
@@ -29,7 +31,7 @@ func TestCheckFindsWhatIsWrongWithWaits(t *testing.T) {
 	}{
 		{"nothing", func(*exhibit) {}, ""},
 		{"a key", func(x *exhibit) { x.set([]byte{layout.TableWaiting, 1}, []byte{0, 0}) }, "what waits: key of 2 bytes"},
-		{"past the head", func(x *exhibit) { x.b.counters.Head = 2 }, "head is 2"},
+		{"past the head", func(x *exhibit) { x.c.Head = 2 }, "head is 2"},
 		{"another text", func(x *exhibit) {
 			k := layout.WaitingKey(at(x).Seq)
 			x.set(k, bytes.Replace(x.get(k), []byte(`"content":"c"`), []byte(`"content":"d"`), 1))
@@ -61,16 +63,17 @@ func TestCheckFindsWhatIsWrongWithWaits(t *testing.T) {
 		{"superseded", func(x *exhibit) {
 			x.set(layout.HashKey(layout.TableSlot, layout.HashOf(waits.Address())), layout.Slot{State: layout.SlotGone, Time: 300, ID: nostr.ID{1}}.Append(nil))
 		}, "waits and is superseded"},
-		{"counter", func(x *exhibit) { x.b.counters.Waiting++ }, "counter of waiting: 2, counted 1"},
-		{"counter of bytes", func(x *exhibit) { x.b.counters.WaitingBytes-- }, "counter of bytes that wait: "},
+		{"counter", func(x *exhibit) { x.c.Waiting++ }, "counter of waiting: 2, counted 1"},
+		{"counter of bytes", func(x *exhibit) { x.c.WaitingBytes-- }, "counter of bytes that wait: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := spoilt(t, Options{Dir: "data", FS: vfs.NewMem()}, newExhibit(), func(x *exhibit) {
-				if out, err := x.b.Wait(waits, layout.Wait{Came: 200, Until: 260}); out != policy.Wait || err != nil {
+			x := newExhibit()
+			x.again = func(b *store.Batch) {
+				if out, err := b.Wait(waits, layout.Wait{Came: 200, Until: 260}); out != policy.Wait || err != nil {
 					t.Fatal(out, err)
 				}
-				c.spoil(x)
-			})
+			}
+			r := spoilt(t, store.Options{Dir: "data", FS: vfs.NewMem()}, x, c.spoil)
 			if c.want == "" && len(r.Problems) > 0 ||
 				c.want != "" && !slices.ContainsFunc(r.Problems, func(p string) bool { return strings.Contains(p, c.want) }) {
 				t.Errorf("got %q, want %q", r.Problems, c.want)
@@ -87,41 +90,50 @@ func TestOldFormats(t *testing.T) {
 		repair bool
 	}{{2, false}, {2, true}, {3, false}, {3, true}} {
 		format, repair := x.format, x.repair
-		o, x := Options{Dir: "data", FS: vfs.NewMem()}, newExhibit()
-		s, err := Open(o)
+		o, x := store.Options{Dir: "data", FS: vfs.NewMem()}, newExhibit()
+		s, err := store.Open(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		x.fill(t, s)
-		want := s.cur.counters
-		c := want.Append(nil)
-		SetFormat(s, format)
-		s.failed = ErrFailed // so that Close signs nothing
-		if format == 2 {
-			c = c[:len(c)-16]
-		}
-		if err := s.db.Set(layout.MetaKey(layout.MetaCounters), c, pebble.Sync); err != nil {
-			t.Fatal(err)
-		}
+		want := counted(s)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+		behind(t, o, func(db *pebble.DB) error {
+			c := want.Append(nil)
+			if format == 2 {
+				c = c[:len(c)-16]
+			}
+			return errors.Join(db.Set(layout.MetaKey(layout.MetaFormat), binary.BigEndian.AppendUint32(nil, format), pebble.Sync),
+				db.Set(layout.MetaKey(layout.MetaCounters), c, pebble.Sync))
+		})
 		if repair {
 			if r, err := Repair(t.Context(), o, CheckOptions{}); err != nil || len(r.Problems) > 0 {
 				t.Errorf("%+v, %v", r, err)
 			}
 		}
-		if s, err = Open(o); err != nil {
+		if s, err = store.Open(o); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.cur.counters; got != want {
+		if got := counted(s); got != want {
 			t.Errorf("format %d, repaired %v: %+v, want %+v", format, repair, got, want)
-		}
-		if v, _, _ := index.Get(s.db, layout.MetaKey(layout.MetaFormat)); binary.BigEndian.Uint32(v) != layout.FormatVersion {
-			t.Errorf("still of format %d", binary.BigEndian.Uint32(v))
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+		behind(t, o, func(db *pebble.DB) error {
+			v, _, err := index.Get(db, layout.MetaKey(layout.MetaFormat))
+			if err == nil && binary.BigEndian.Uint32(v) != layout.FormatVersion {
+				t.Errorf("still of format %d", binary.BigEndian.Uint32(v))
+			}
+			return err
+		})
 	}
+}
+
+func counted(s *store.Store) layout.Counters {
+	v := s.View()
+	defer v.Close()
+	return v.Counters()
 }

@@ -1,4 +1,4 @@
-package store
+package mend
 
 import (
 	"encoding/binary"
@@ -12,18 +12,19 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // rebuilt spoils an exhibit and repairs it; it does not look at what a check says of it before.
-func rebuilt(t *testing.T, x *exhibit, spoil func()) (Repaired, *Store) {
+func rebuilt(t *testing.T, x *exhibit, spoil func()) (Repaired, *store.Store) {
 	t.Helper()
-	o := Options{Dir: "data/store", FS: vfs.NewMem()}
+	o := store.Options{Dir: "data/store", FS: vfs.NewMem()}
 	spoilt(t, o, x, func(*exhibit) { spoil() })
 	r, err := Repair(t.Context(), o, CheckOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(o)
+	s, err := store.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func rebuilt(t *testing.T, x *exhibit, spoil func()) (Repaired, *Store) {
 	return r, s
 }
 
-func knows(t *testing.T, s *Store, id nostr.ID) index.Knowledge {
+func knows(t *testing.T, s *store.Store, id nostr.ID) index.Knowledge {
 	t.Helper()
 	v := s.View()
 	defer v.Close()
@@ -80,8 +81,8 @@ func TestRepairForgetsWhatIsStored(t *testing.T) {
 func TestRepairBeginsRemovalsAgain(t *testing.T) {
 	x := newExhibit()
 	p := layout.NewPurge(layout.ReasonWithdrawn, x.other.PubKey, x.other.CreatedAt)
-	p.Part = byte(len(purgeParts) - 1)
-	_, s := rebuilt(t, x, func() { _ = x.b.setPurge(p) })
+	p.Part = layout.PurgeParts - 1
+	_, s := rebuilt(t, x, func() { x.set(p.Key(), p.Append(nil)) })
 	b, err := s.Begin()
 	if err != nil {
 		t.Fatal(err)
@@ -129,11 +130,12 @@ func TestRepairWithoutTheRules(t *testing.T) {
 func TestRepairKeepsTheSlotsOfWhatIsGone(t *testing.T) {
 	x := newExhibit()
 	newer := made(3, 200, nip34.KindRepository, nostr.Tag{"d", "z"})
-	_, s := rebuilt(t, x, func() {
-		if err := x.b.Remember(newer, policy.Withdraw); err != nil {
+	x.again = func(b *store.Batch) {
+		if err := b.Remember(newer, policy.Withdraw); err != nil {
 			t.Fatal(err)
 		}
-	})
+	}
+	_, s := rebuilt(t, x, func() {})
 	b, err := s.Begin()
 	if err != nil {
 		t.Fatal(err)

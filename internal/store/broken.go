@@ -1,0 +1,83 @@
+package store
+
+import (
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/graspd/graspd/internal/index"
+	"github.com/graspd/graspd/internal/kv"
+)
+
+// Broken is a store that is held for its repair: no other process opens it until Release. It is the door by which a repair reads.
+type Broken struct {
+	s    *Store
+	lock *pebble.Lock
+}
+
+// HoldBroken holds the store in o.Dir, after the last step of a repair that was interrupted before it. It fails with ErrInUse where another
+// process has it open.
+func HoldBroken(o Options) (*Broken, error) {
+	o.ReadOnly = true
+	s := newStore(o)
+	if err := kv.FinishSwap(s.opt.FS, o.Dir); err != nil {
+		return nil, err
+	}
+	lock, err := kv.LockDirectory(s.opt.FS, o.Dir, true)
+	if err != nil {
+		return nil, err
+	}
+	return &Broken{s, lock}, nil
+}
+
+// Options are those that it was held with, with their defaults, for a store that is written.
+func (b *Broken) Options() Options {
+	o := b.s.opt
+	o.ReadOnly = false
+	return o
+}
+
+// Open opens it for reading, and reads these tables once. It fails with ErrDamaged where the engine cannot read it, or not all of them: then
+// it is not open.
+func (b *Broken) Open(tables string) error {
+	err := b.s.openLocked(b.lock)
+	if err != nil {
+		return err
+	}
+	if err = b.readable(tables); err == nil {
+		return nil
+	}
+	if err := b.Close(); err != nil {
+		return err
+	}
+	return err
+}
+
+func (b *Broken) readable(tables string) error {
+	for _, table := range []byte(tables) {
+		if err := b.Each(table, func(_, _ []byte) error { return nil }); err != nil {
+			return damaged(err)
+		}
+	}
+	return b.s.Failure()
+}
+
+// Each calls do with every key of a table; both slices are valid only during the call.
+func (b *Broken) Each(table byte, do func(key, value []byte) error) error {
+	return index.EachKey(b.s.db, table, do)
+}
+
+// Beside opens the new store, which is to take its place: in a directory beside it, and without rules, which the old one may tell.
+func (b *Broken) Beside() (*Store, error) {
+	o := b.Options()
+	o.Dir += kv.SuffixBuilding
+	o.Rules = ""
+	return Open(o)
+}
+
+// Close ends what Open began. The store is held still.
+func (b *Broken) Close() error {
+	b.s.release(b.s.cur)
+	return b.s.db.Close()
+}
+
+// Release lets others open the store.
+func (b *Broken) Release() error { return b.lock.Close() }
