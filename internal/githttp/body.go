@@ -164,12 +164,23 @@ func (x *exchange) open(until time.Duration) (raw *body, plain *bufio.Reader, er
 	raw = &body{src: x.req.Body, c: http.NewResponseController(x.w), got: &x.counts.in, until: time.Now().Add(until)}
 	switch strings.ToLower(x.req.Header.Get("Content-Encoding")) {
 	case "", "identity":
-		return raw, bufio.NewReader(raw), nil
+		return raw, x.reader(raw), nil
 	case "gzip", "x-gzip":
-		return raw, bufio.NewReader(&inflated{raw: raw, src: bufio.NewReader(raw)}), nil
+		return raw, x.reader(&inflated{raw: raw, src: bufio.NewReader(raw)}), nil
 	}
 	x.w.Header().Set("Accept-Encoding", "gzip")
 	return nil, nil, &failure{status: http.StatusUnsupportedMediaType, text: "of encodings gzip is understood"}
+}
+
+// readers are those of bodies. They are most of what a request for refs would take of memory.
+var readers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
+
+// reader reads ahead, for as long as the exchange lasts.
+func (x *exchange) reader(from io.Reader) *bufio.Reader {
+	r := readers.Get().(*bufio.Reader)
+	r.Reset(from)
+	x.lent = r
+	return r
 }
 
 // How far a body may inflate. Packs are compressed already, and requests are ids, most of which are like no other.

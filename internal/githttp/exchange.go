@@ -1,6 +1,7 @@
 package githttp
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"math"
@@ -27,7 +28,8 @@ type exchange struct {
 	service gitwire.Service
 	version gitwire.Version
 	grants  []*front.Grant
-	began   time.Time // when it was known which pack is wanted
+	lent    *bufio.Reader // from readers; nil is none
+	began   time.Time     // when it was known which pack is wanted
 }
 
 // failure is an answer that is no part of git's protocol.
@@ -142,6 +144,10 @@ func (x *exchange) hold(units int) error {
 func (x *exchange) giveBack() {
 	for _, g := range x.grants {
 		g.GiveBack()
+	}
+	if x.lent != nil {
+		x.lent.Reset(nil)
+		readers.Put(x.lent)
 	}
 }
 
