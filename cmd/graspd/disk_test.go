@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/store"
 	"github.com/graspd/graspd/internal/testkit"
@@ -208,6 +209,52 @@ func TestNoInodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.publish(refused)
+	if code, out, errs := call(t, "", nil, "status", "--admin", at); code != exitOK {
+		t.Errorf("status: %d %s%s", code, out, errs)
+	}
+}
+
+// TestGitDataOnAnotherDisk: where the git data lies on a disk of its own, and that one is full, events are stored and no push is taken.
+func TestGitDataOnAnotherDisk(t *testing.T) {
+	if !withDisks(t) {
+		return
+	}
+	data, disk := filepath.Join(mount(t, "80m"), "data"), mount(t, "80m")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(disk, filepath.Join(data, "git")); err != nil {
+		t.Fatal(err)
+	}
+	filler := filepath.Join(disk, "filler")
+	if err := os.WriteFile(filler, make([]byte, 70<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	us := spawn(t, "serve", "--git", "--data", data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--sync=false", "--store-cache", "1MiB", "--disk-floor", "24MiB")
+	u := address(t, us)
+	service, err := grasp.ParseService(strings.TrimPrefix(string(u), "ws://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, now := testkit.Key(1), time.Now().Unix()
+	url := service.CloneURL(owner.PubKey(), "tool")
+	dir := t.TempDir()
+	git(t, dir, "init", "-q", "-b", "main")
+	tip := commitIn(t, dir, "one")
+	c := dial(t, u)
+	c.publish(testkit.Sign(owner, now, nip34.KindRepository, "", nostr.Tag{"d", "tool"}, nostr.Tag{"clone", url}, nostr.Tag{"relays", string(u)}))
+	c.publish(testkit.Sign(owner, now, nip34.KindState, "", nostr.Tag{"d", "tool"}, nostr.Tag{"refs/heads/main", tip}))
+	if out, err := gitIn(t, dir, "push", url, "main"); err == nil || !strings.Contains(out, "the storage of this server is full") {
+		t.Errorf("%v: %s", err, out)
+	}
+	at := us.out.await(t, `at (http://\S+)/status.json\n`)
+	if code, out, errs := call(t, "", nil, "status", "--admin", at); code != exitFail || !strings.Contains(errs, "no push is taken") {
+		t.Errorf("status: %d %s%s", code, out, errs)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "push", url, "main")
 	if code, out, errs := call(t, "", nil, "status", "--admin", at); code != exitOK {
 		t.Errorf("status: %d %s%s", code, out, errs)
 	}

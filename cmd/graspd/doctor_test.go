@@ -102,6 +102,25 @@ func TestDisksAreLookedAt(t *testing.T) {
 			t.Errorf("looked at %s", asked)
 		}
 	}
+	for _, git := range []bool{true, false} {
+		for _, same := range []bool{true, false} {
+			got := examineDisks(&Config{Data: "/data", DiskFloor: floor, HostsGit: git}, func(dir string) (disk, error) {
+				if dir == "/data/git" {
+					return disk{floor, store.Inodes{Free: 9, All: 2_000_000}}, nil
+				}
+				return disk{10 * floor, store.Inodes{Free: 1_000_000, All: 2_000_000}}, nil
+			}, func(a, b string) bool { return same })
+			if !git || same {
+				if len(got) != 2 {
+					t.Errorf("%v, %v: %+v", git, same, got)
+				}
+				continue
+			}
+			if len(got) != 4 || got[2].What != "git disk" || got[2].Level != doctor.Fault || !strings.Contains(got[2].Mend, "no push is taken") || got[3].What != "git inodes" || got[3].Level != doctor.Fault {
+				t.Errorf("%+v", got)
+			}
+		}
+	}
 	low := func(string) (disk, error) { return disk{floor, store.Inodes{Free: 1, All: 2_000_000}}, nil }
 	if got := examineDisk("/data", 0, low); len(got) != 2 || got[1].Level != doctor.Warning { // the operator wants no floor
 		t.Errorf("%+v", got)

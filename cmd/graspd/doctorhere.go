@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/graspd/graspd/internal/doctor"
 	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/node"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -21,7 +23,7 @@ const (
 
 // examineHere looks at this machine: disk, open files and git.
 func examineHere(ctx context.Context, c *Config, tell func(doctor.Finding)) {
-	for _, f := range examineDisk(c.Data, uint64(max(0, c.DiskFloor)), statDisk) {
+	for _, f := range examineDisks(c, statDisk, onOneDisk) {
 		tell(f)
 	}
 	tell(examineFiles(openFiles()))
@@ -42,6 +44,26 @@ func statDisk(dir string) (disk, error) {
 		return disk{}, err
 	}
 	return disk{free: s.Bavail * uint64(s.Bsize), inodes: store.Inodes{Free: s.Ffree, All: s.Files}}, nil
+}
+
+// onOneDisk reports whether two directories are on one file system, or one of them is not there yet.
+func onOneDisk(a, b string) bool {
+	var x, y syscall.Stat_t
+	return syscall.Stat(a, &x) != nil || syscall.Stat(b, &y) != nil || x.Dev == y.Dev
+}
+
+// examineDisks looks at the file system of the data, and at that of the git data where that is another one.
+func examineDisks(c *Config, stat func(string) (disk, error), same func(a, b string) bool) []doctor.Finding {
+	floor := uint64(max(0, c.DiskFloor))
+	all, at := examineDisk(c.Data, floor, stat), node.GitIn(c.Data)
+	if !c.HostsGit || same(c.Data, at) {
+		return all
+	}
+	for _, f := range examineDisk(at, floor, stat) {
+		f.What, f.Mend = "git "+f.What, strings.ReplaceAll(f.Mend, "nothing is stored", "no push is taken")
+		all = append(all, f)
+	}
+	return all
 }
 
 // examineDisk looks at the file system of the data, or of the nearest directory above it that there is.

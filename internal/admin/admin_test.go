@@ -169,6 +169,11 @@ func TestProblems(t *testing.T) {
 	bootstrap := dead
 	bootstrap.Bootstrap, bootstrap.Failures, bootstrap.Cause = true, 61, "connection\nrefused"
 	bootstrap.FailingSince = status.Moment{Time: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	withGit := func(err error) admin.Config {
+		c := here
+		c.GitRoom = func() error { return err }
+		return c
+	}
 	const told = `bootstrap relay wss://r0.example.net is dead: 61 failures in a row since 2026-11-20T12:00:00Z, the last one: connection\nrefused`
 	for _, c := range []struct {
 		name   string
@@ -184,6 +189,9 @@ func TestProblems(t *testing.T) {
 		{"announcements", with(fakeStore{}, late), []string{
 			"relay wss://r0.example.net has been behind for 30 hours; not confirmed: the list of announcements"}},
 		{"disk floor", with(fakeStore{room: store.ErrFull}), []string{"nothing is stored: the free disk space is at its floor (--disk-floor)"}},
+		{"disk floor of git", withGit(store.ErrFull), []string{"no push is taken and no git data fetched: the disk of the git data has no more room or inodes than are kept free (--disk-floor)"}},
+		{"disk of git", withGit(errors.New("input/output error")), []string{"whether there is room on the disk of the git data is not known: input/output error"}},
+		{"room for git", withGit(nil), nil},
 		{"no inodes", with(fakeStore{room: fmt.Errorf("room: %w", store.ErrNoInodes)}), []string{"nothing is stored: the disk has no free inodes left but those that are kept free (--disk-floor): remove small files, or use a file system with more inodes"}},
 		{"disk unknown", with(fakeStore{room: errors.New("gone")}), []string{"whether there is room on the disk is not known: gone"}},
 		{"disk failed", with(fakeStore{room: store.ErrFull, failed: errors.New("broken")}, bootstrap), []string{

@@ -48,6 +48,12 @@ func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 		list = append(list, "nothing is stored: the free disk space is at its floor (--disk-floor)")
 	} else if err != nil {
 		list = append(list, fmt.Sprintf("whether there is room on the disk is not known: %v", err))
+	} else if c.GitRoom != nil {
+		if err := c.GitRoom(); errors.Is(err, store.ErrFull) {
+			list = append(list, "no push is taken and no git data fetched: the disk of the git data has no more room or inodes than are kept free (--disk-floor)")
+		} else if err != nil {
+			list = append(list, fmt.Sprintf("whether there is room on the disk of the git data is not known: %v", err))
+		}
 	}
 	if n, last := c.Faults.Seen(); n > 0 && time.Since(last.Time) < faultTold {
 		list = append(list, fmt.Sprintf("%d faults in this program were contained since the start, the last one at %s in what serves %s: %s at %s; please report it with its lines of the log",

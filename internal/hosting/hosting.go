@@ -33,6 +33,9 @@ type Config struct {
 	// Contributors takes pull requests at /prs/<signer npub>/<identifier>.git (GRASP-06).
 	Contributors bool
 
+	// Room reports store.ErrFull while the disk of the git data has no room, where that may be another one than the store's; nil is none.
+	Room func() error
+
 	Keeps  func(nip34.Address) bool // whose data stays though the announcement has gone long ago; nil is nobody's
 	Closed bool                     // nobody pushes to repositories that are only archived
 	Now    func() time.Time         // the wall clock; nil is time.Now

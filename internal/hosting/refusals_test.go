@@ -1,6 +1,7 @@
 package hosting_test
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // prints runs git, which is to fail, and gives each of these lines to read, from their beginning to their end.
@@ -304,10 +306,37 @@ func TestGitPrintsWhatIsTooMuch(t *testing.T) {
 	}
 }
 
+// The disk of the git data may be another one than that of the events: where it is full nothing is begun there.
+func TestTheDiskOfTheGitDataIsFull(t *testing.T) {
+	full := false
+	w := openWorld(t, hosting.Limits{}, false, policy.Archive{}, false, extra{room: func() error {
+		if full {
+			return store.ErrNoInodes
+		}
+		return nil
+	}})
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	tip := r.commit("one")
+	state := w.state(1, "tool", now, "refs/heads/main", tip)
+	full = true
+	r.fails("the storage of this server is full", "push", w.cloneURL(repo), "main")
+	w.waits(repo, state)
+	lack := ok(w.host.Lacks(t.Context(), nip34.Address{Kind: nip34.KindRepository, PubKey: repo.PubKey, D: "tool"}))
+	if _, err := w.host.Take(t.Context(), lack, ""); !errors.Is(err, store.ErrFull) {
+		t.Errorf("a fetch: %v", err)
+	}
+	if got := w.host.Stats().Failures; got != failures(hosting.ServerFull) {
+		t.Errorf("%v", got)
+	}
+	full = false
+	r.must("push", w.cloneURL(repo), "main")
+	w.served(state)
+}
+
 // TestGitPrintsHowLongToWait: a pack that was too much work for git is not the address's last one, and it reads when the next is taken.
 func TestGitPrintsHowLongToWait(t *testing.T) {
 	w := openWorld(t, hosting.Limits{}, false, policy.Archive{}, false,
-		extra{gitproc.Limits{Memory: 16 << 20}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+		extra{processes: gitproc.Limits{Memory: 16 << 20}, proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	repo, r := w.announce(1, "tool", now), w.newRepo()
 	w.state(1, "tool", now, "refs/heads/main", r.commit(strings.Repeat("0", 15<<20)))
 	const why = "the pack takes more to unpack than is given for one here: git ran out of memory"

@@ -86,6 +86,11 @@ func (h *Host) room(ctx context.Context, r ledger.Repository) error {
 	if err := h.cfg.Store.Room(); err != nil {
 		return err
 	}
+	if h.cfg.Room != nil {
+		if err := h.cfg.Room(); err != nil {
+			return err
+		}
+	}
 	theirs, _, err := h.of(r.Of.PubKey)
 	if err != nil {
 		return err

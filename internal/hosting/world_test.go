@@ -94,6 +94,7 @@ func forContributors(t *testing.T) *world {
 type extra struct {
 	processes gitproc.Limits
 	proxies   []netip.Prefix // who is believed where requests come from
+	room      func() error   // whether the disk has room
 }
 
 func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.Archive, contributors bool, more ...extra) *world {
@@ -113,7 +114,7 @@ func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.
 	git := ok(gitproc.Open(ctx, gitproc.Config{Limits: x.processes}))
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
 	w.disk = ok(gitrepo.Open(gitrepo.Config{Dir: w.dir, Git: git, Now: time.Now, Logger: log}))
-	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log})
+	w.host = hosting.New(hosting.Config{Disk: unreadable{w.disk, &w.damaged}, Store: w.store, Service: w.service, Limits: limits, Closed: closed, Contributors: contributors, Room: x.room, Rest: 20 * time.Millisecond, Now: w.clock, Logger: log})
 	w.door = ingest.New(ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger(), Now: w.clock, Logger: log})
 	w.host.Through(w.door)
 	w.client = w.door.Source(ingest.SourceConfig{Label: "client", Direct: true})

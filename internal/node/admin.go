@@ -25,7 +25,7 @@ func (n *Node) adminPages() *admin.Pages {
 		c.Sync, m.Sync = n.Engine, n.Engine
 	}
 	if n.Host != nil {
-		c.Git = n.gitStatus
+		c.Git, c.GitRoom = n.gitStatus, n.gitRoom
 		if n.GitSync != nil {
 			c.GitRepositories = n.GitSync.Repositories
 		}

@@ -63,9 +63,17 @@ func (n *Node) openGit() error {
 	n.Host = hosting.New(hosting.Config{
 		Closed: c.Archive != nil && c.Archive.ReadOnly,
 		Disk:   disk, Keeps: n.Moderator.KeepsData, Store: n.Store, Service: c.Service, Mirrors: c.mirrors(), Private: c.Private != nil, Limits: c.Git.Limits, Now: c.Now,
-		Logger: c.Logger.With("component", "hosting"), Faults: n.faults, Contributors: c.Git.Contributors,
+		Logger: c.Logger.With("component", "hosting"), Faults: n.faults, Contributors: c.Git.Contributors, Room: n.gitRoom,
 	})
 	return nil
+}
+
+// gitRoom is Room of the store for the repositories, which may be on a disk of their own.
+func (n *Node) gitRoom() error {
+	if n.disk == nil {
+		return nil
+	}
+	return n.Store.RoomIn(GitIn(n.cfg.Dir))
 }
 
 // mirrors are the relays that count as named by every repository, without this one.

@@ -74,20 +74,27 @@ func (s *Store) Disk() (Disk, error) {
 	return Disk{Free: free, Floor: s.opt.Floor, Inodes: inodes, InodeFloor: inodes.Floor(s.opt.InodeFloor)}, nil
 }
 
+// RoomIn is Room for what is written beside the store in another directory, which may be on another file system.
+func (s *Store) RoomIn(dir string) error {
+	return s.enough(diskSpace(vfs.Default, dir), diskInodes(vfs.Default, dir), 0)
+}
+
 // Room returns ErrFull while the free disk is at its floor and nothing is written, ErrNoInodes, which is one too, where that is
 // for want of inodes, another error where it is not known, and else nil.
 func (s *Store) Room() error { return s.room(0) }
 
 // room reports ErrFull where writing n bytes more would pass the floor.
-func (s *Store) room(n int) error {
-	free, err := s.opt.FreeSpace()
+func (s *Store) room(n int) error { return s.enough(s.opt.FreeSpace, s.opt.FreeInodes, n) }
+
+func (s *Store) enough(space func() (uint64, error), of func() (Inodes, error), n int) error {
+	free, err := space()
 	if err != nil {
 		return fmt.Errorf("free disk space: %w", err)
 	}
 	if free < s.opt.Floor+uint64(n) {
 		return ErrFull
 	}
-	inodes, err := s.opt.FreeInodes()
+	inodes, err := of()
 	if err == nil && inodes.Full(s.opt.InodeFloor) {
 		err = ErrNoInodes
 	}

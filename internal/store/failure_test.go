@@ -226,6 +226,23 @@ func TestFloorOfFreeInodes(t *testing.T) {
 	check(t, s)
 }
 
+// What is written beside the store has the same floors, on the file system where it is.
+func TestRoomInAnotherDirectory(t *testing.T) {
+	none := func() (store.Inodes, error) { return store.Inodes{}, nil }
+	for _, c := range []struct {
+		bytes, inodes uint64
+		want          error
+	}{{1, 1, nil}, {1 << 62, 1, store.ErrFull}} {
+		s := open(t, store.Options{Dir: "data", FS: vfs.NewMem(), FreeInodes: none, FreeSpace: func() (uint64, error) { return 1 << 63, nil }, Floor: c.bytes, InodeFloor: c.inodes})
+		if err := s.RoomIn(t.TempDir()); !errors.Is(err, c.want) || s.Room() != nil {
+			t.Errorf("%+v: %v, %v", c, err, s.Room())
+		}
+		if err := s.RoomIn(t.TempDir() + "/none"); err == nil || errors.Is(err, store.ErrFull) {
+			t.Errorf("what is not there: %v", err)
+		}
+	}
+}
+
 func TestFloorsOfInodes(t *testing.T) {
 	for _, c := range []struct {
 		free, all, most, floor uint64
