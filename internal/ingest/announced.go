@@ -23,30 +23,30 @@ type view struct {
 
 func (w *writer) view() view { return view{w.round.batch, w} }
 
-// Announcements gives what is known, and reads what is not.
+// Announcements gives what the announcements with that d tag say. Those that are not known are read from the open batch.
 func (v view) Announcements(d string, r policy.Rules) (*policy.Announced, error) {
 	return v.w.known.gather(d, v.Batch, r, v.w.door.now().Unix())
 }
 
-// announced is what the last identifiers that were asked for have for announcements, as far as the rules are concerned: each
-// announcement is read once, and who is welcome is worked out once between two changes. The writer owns it, says what changes,
-// and empties it with a batch that is dropped.
+// announced keeps what the rules need of the announcements of the identifiers that were asked for last. Each announcement is read
+// once, and who is welcome is worked out once between two changes. The writer owns it, calls changed for every change, and reset
+// when a batch is dropped.
 type announced struct {
 	of    map[string]*identifier
-	order list.List // of *identifier, the last one asked for in front
-	keys  int       // named by all of them
-	steps int       // work that spent has not told yet
-	asked []*identifier
+	order list.List     // of *identifier, the last one asked for in front
+	keys  int           // named by all of them
+	steps int           // work since spent was called last
+	asked []*identifier // since then: what their lookups cost counts, too
 }
 
-// identifier is what one d has.
+// identifier is what one d tag has for announcements.
 type identifier struct {
-	d     string
-	read  map[store.Seq]announcement
-	same  *policy.Announced // nil where something has changed since
-	until int64             // unix time at which the first of them expires
-	keys  int
-	place *list.Element
+	d       string
+	read    map[store.Seq]announcement
+	same    *policy.Announced // nil where something has changed since
+	until   int64             // unix time at which the first of them expires
+	keys    int
+	element *list.Element
 }
 
 type announcement struct {
@@ -60,7 +60,7 @@ func (a *announced) reset() {
 	a.of, a.order, a.keys = make(map[string]*identifier), list.List{}, 0
 }
 
-// changed says that an announcement with that d came or left.
+// changed notes that an announcement with that d tag came or went.
 func (a *announced) changed(d string) {
 	if x := a.of[d]; x != nil {
 		x.same = nil
@@ -79,14 +79,16 @@ func (a *announced) spent() int {
 	return n
 }
 
+// gather gives what is known of a d tag, after reading what has changed. It then drops the identifiers that were asked for longest ago,
+// until the bounds hold.
 func (a *announced) gather(d string, b *store.Batch, r policy.Rules, now int64) (*policy.Announced, error) {
 	x := a.of[d]
 	if x == nil {
 		x = &identifier{d: d}
-		x.place = a.order.PushFront(x)
+		x.element = a.order.PushFront(x)
 		a.of[d] = x
 	}
-	a.order.MoveToFront(x.place)
+	a.order.MoveToFront(x.element)
 	a.asked = append(a.asked, x)
 	if x.same != nil && now < x.until {
 		return x.same, nil
@@ -101,7 +103,7 @@ func (a *announced) gather(d string, b *store.Batch, r policy.Rules, now int64) 
 	return x.same, nil
 }
 
-// renew reads what was not read before.
+// renew reads the announcements that x does not know yet, up to policy.MaxAnnouncements that have not expired.
 func (a *announced) renew(x *identifier, b *store.Batch, r policy.Rules, now int64) error {
 	read, until, keys := make(map[store.Seq]announcement, len(x.read)), int64(math.MaxInt64), len(x.d)/32
 	var same []policy.Announcer
@@ -151,6 +153,6 @@ func (a *announced) readOne(seq store.Seq, b *store.Batch, r policy.Rules) (anno
 
 func (a *announced) drop(x *identifier) {
 	a.keys -= x.keys
-	a.order.Remove(x.place)
+	a.order.Remove(x.element)
 	delete(a.of, x.d)
 }

@@ -19,7 +19,7 @@ import (
 
 // client of an address that is one among many.
 func (w *world) clientAt(address string, charge func(int)) *ingest.Source {
-	return w.door.Source(ingest.SourceConfig{Label: "client", Share: address, Direct: true, Charge: charge})
+	return w.door.Source(ingest.SourceConfig{Label: "client", Party: address, Direct: true, Charge: charge})
 }
 
 // What is kept of announcements is what a fresh reading gives, whatever came, left, expired or failed in between.

@@ -2,16 +2,16 @@ package ingest
 
 import "github.com/graspd/graspd/internal/policy"
 
-// freeWork is how many steps of work, as a store.Meter counts them, a decision may take that nobody is charged for: usual events
-// take a third of it, and the number of events has a bound of its own.
+// freeWork is how many steps of work, as a store.Meter counts them, a decision takes free of charge. Usual events take a third of
+// that, and a bound of its own limits how many events come.
 const freeWork = 500
 
-// billed decides an item, and tells its source what work that was.
+// billed decides an item, and charges its source for the work beyond freeWork.
 func (w *writer) billed(it *item) (policy.Verdict, error) {
 	if err := w.open(); err != nil {
 		return policy.Verdict{}, err
 	}
-	w.known.spent() // by what nobody is charged for
+	w.known.spent() // before this item: nobody is charged for that
 	before := w.round.batch.Steps()
 	v, err := w.decide(it)
 	steps := w.round.batch.Steps() - before + w.known.spent()

@@ -2,18 +2,18 @@ package ingest
 
 import "time"
 
-// chore is work that no source waits for: the writer takes a bounded step of one between events, in the batch that is open, and not
-// while that has held up a client for long enough, or just after a failed commit.
+// chore is work that no source waits for. The writer takes bounded steps of chores between events, in the batch that is open. It takes
+// none while choresWait.
 type chore interface {
-	// next is when there is a step to take; the zero time is now, and never is not before something happens.
-	next() time.Time
-	// step takes one, in a batch that it opens if it needs one. After an error that is dropped.
+	// dueAt is when there is a step to take. The zero time is now; never means: not before something happens.
+	dueAt() time.Time
+	// step takes one step, in the open batch. It opens a batch if it needs one. After an error the writer drops the batch.
 	step() error
-	// failed says what its own step failed with, once the batch was dropped.
+	// failed hears the error of the chore's own step, after undone.
 	failed(error)
-	// kept says that the batch is durable, and its steps with it.
+	// kept hears that the batch is durable, and with it all steps taken in it.
 	kept()
-	// undone says that the batch was dropped: none of its steps has happened.
+	// undone hears that the batch was dropped: no step taken in it has happened.
 	undone()
 }
 
@@ -30,12 +30,12 @@ func soonIf(due bool) time.Time {
 
 // doChore takes a step of the first chore that is due, and reports whether there was one.
 func (w *writer) doChore() bool {
-	if w.held() {
+	if w.choresWait() {
 		return false
 	}
 	now := time.Now()
 	for _, c := range w.chores {
-		if !now.Before(c.next()) {
+		if !now.Before(c.dueAt()) {
 			w.take(c)
 			return true
 		}
@@ -43,6 +43,7 @@ func (w *writer) doChore() bool {
 	return false
 }
 
+// take takes a step of a chore, which counts as a decision of the batch where there is one.
 func (w *writer) take(c chore) {
 	err := c.step()
 	if w.round.batch != nil {
@@ -55,11 +56,11 @@ func (w *writer) take(c chore) {
 	}
 }
 
-// nextChore is when the next step is to be taken.
-func (w *writer) nextChore() time.Time {
+// firstDue is when the next step of any chore is to be taken.
+func (w *writer) firstDue() time.Time {
 	first := never
 	for _, c := range w.chores {
-		if at := c.next(); at.Before(first) {
+		if at := c.dueAt(); at.Before(first) {
 			first = at
 		}
 	}
@@ -69,8 +70,9 @@ func (w *writer) nextChore() time.Time {
 	return first
 }
 
-// held reports whether chores are put off: a client waits for the batch, a commit failed just now, or the door closes.
-func (w *writer) held() bool {
+// choresWait reports whether chores are put off: a client has waited for extraWork steps of them already, a commit failed just now, or
+// DrainTime is over.
+func (w *writer) choresWait() bool {
 	return w.late || w.round.direct && w.round.extra >= extraWork || w.paused()
 }
 

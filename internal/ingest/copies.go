@@ -2,16 +2,16 @@ package ingest
 
 import "github.com/graspd/graspd/internal/nostr"
 
-// proof is what is known of an id between its first copy and the commit of its decision, and for as long as it is in
-// the orphan buffer: one copy is verified, and the others take what that gives.
-type proof struct {
+// sameID is what is known of an id from its first copy to the commit of its decision, and for as long as its event is in the orphan
+// buffer. One copy, the leader, is verified; the others take the event that it proved genuine.
+type sameID struct {
 	event   *nostr.Event // the genuine event; nil while the leader is being verified
 	leader  *item
-	waiting []*item // copies that arrived meanwhile
+	waiting []*item // copies that arrived while the leader is being verified
 }
 
-// follow joins an item to an earlier copy of its id: it gives the genuine event where one is known, or reports that
-// the item now waits for the copy that is being verified. With lead, the item becomes that copy where there is none.
+// follow joins an item to an earlier copy of its id. It gives the genuine event where that is known, or reports that the item now waits
+// for the leader. With lead, the item becomes the leader where there is none.
 func (d *Door) follow(it *item, lead bool) (genuine *nostr.Event, waits bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -19,7 +19,7 @@ func (d *Door) follow(it *item, lead bool) (genuine *nostr.Event, waits bool) {
 	switch {
 	case p == nil:
 		if lead {
-			d.copies[it.event.ID] = &proof{leader: it}
+			d.copies[it.event.ID] = &sameID{leader: it}
 		}
 		return nil, false
 	case p.event != nil:
@@ -31,15 +31,15 @@ func (d *Door) follow(it *item, lead bool) (genuine *nostr.Event, waits bool) {
 	return nil, true
 }
 
-// proved hands a verified item to the writer and keeps its event for the copies; it gives those that wait for it. That
-// is one step: no copy that takes the event is ready before the one that brought it.
-func (d *Door) proved(it *item) []*item {
+// verified hands a verified item to the writer, keeps its event for later copies, and gives the copies that waited for it. All that
+// happens under one lock, so that no copy is ready before the item that it takes the event from.
+func (d *Door) verified(it *item) []*item {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.finish(it)
 	p := d.copies[it.event.ID]
 	if p == nil {
-		p = &proof{}
+		p = &sameID{}
 		d.copies[it.event.ID] = p
 	}
 	if p.event != nil {
@@ -51,7 +51,7 @@ func (d *Door) proved(it *item) []*item {
 	return waiting
 }
 
-// forged ends what an id's leader had led: each copy that waited is verified for itself, in its own source's turn, so
+// forged deposes a leader that is no genuine event. Each copy that waited for it is verified alone, in the turn of its own source, so
 // that no number of forgeries holds up the genuine one.
 func (d *Door) forged(it *item) {
 	d.mu.Lock()
@@ -66,7 +66,7 @@ func (d *Door) forged(it *item) {
 	}
 }
 
-// forgetCopies drops what was kept of ids that the store knows now, or that were turned down without being remembered.
+// forgetCopies drops what was kept of ids that are decided: the store knows them now, or they were turned down without being remembered.
 func (d *Door) forgetCopies(ids []nostr.ID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,16 +9,16 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// decide judges a genuine event on the open batch, as the store's rules and then the policy have it, and does what the
-// verdict says. An error means that the batch is good for nothing any more.
+// decide finds the verdict on a genuine event and writes what follows from it into the open batch. After an error the batch is good for
+// nothing any more.
 func (w *writer) decide(it *item) (policy.Verdict, error) {
 	if err := w.open(); err != nil {
 		return policy.Verdict{}, err
 	}
 	x := w.orphans.byID[it.event.ID]
 	if x != nil && !x.leaving && !it.src.conf.Direct {
-		// It waits in the buffer, so nothing has changed for it. Only where the store has forgotten it is there
-		// something to do: it would be fetched again and again.
+		// The event waits in the buffer, so nothing has changed for it. But where the store has forgotten it, it is decided
+		// again, as a relay's comparison would have it fetched again and again.
 		known, err := w.round.batch.Known(it.event.ID)
 		if err != nil || known.State == store.Remembered {
 			return verdictStored(known.Why), err
@@ -26,9 +26,9 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 	}
 	by := it.by
 	if x != nil {
-		by = max(by, x.by) // the author has brought it, though this copy may come from somebody else
+		by = max(by, x.by) // the author may have brought the copy in the buffer, and somebody else this one
 	}
-	v, err := w.judge(it.event, by, it.crowd)
+	v, err := w.verdictOn(it.event, by, it.crowd)
 	if err == nil {
 		err = w.apply(it.event, it.from, it.src.conf.Label, v.Outcome)
 	}
@@ -49,8 +49,9 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 	return v, nil
 }
 
-// judge says what becomes of e. What it would accept of an address that has brought too many of its like is turned down.
-func (w *writer) judge(e *nostr.Event, by policy.Bearer, crowd string) (policy.Verdict, error) {
+// verdictOn asks the store's rules, then the policy, then the ledger, and last the bounds of the address that brings e, and gives the first
+// refusal.
+func (w *writer) verdictOn(e *nostr.Event, by policy.Bearer, crowd string) (policy.Verdict, error) {
 	outcome, err := w.round.batch.Judge(e)
 	if err != nil {
 		return policy.Verdict{}, fmt.Errorf("judge event %s: %w", e.ID, err)
@@ -68,7 +69,7 @@ func (w *writer) judge(e *nostr.Event, by policy.Bearer, crowd string) (policy.V
 	return w.crowded(e, crowd, v)
 }
 
-// apply writes the verdict into the batch, and what follows from it.
+// apply writes into the batch what follows from a verdict. What is refused for good, or for want of another event, is remembered.
 func (w *writer) apply(e *nostr.Event, from store.Source, label string, o policy.Outcome) error {
 	switch o {
 	case policy.Accept:
@@ -89,15 +90,15 @@ func (w *writer) apply(e *nostr.Event, from store.Source, label string, o policy
 	return w.prune()
 }
 
-// reconsider lets what may have waited for e be decided again.
+// reconsider has the orphans decided again that may have waited for e.
 func (w *writer) reconsider(e *nostr.Event) {
 	for _, x := range w.orphans.concerned(e) {
 		w.promotion.reconsider(x)
 	}
 }
 
-// add stores e and does what that entails: what was refused for want of it is asked for or decided again,
-// announcements whose invitation it ended leave, and its expiry is awaited.
+// add stores e and does what that entails. What was refused for want of e is forgotten, so that it is fetched again, or decided again.
+// Announcements that e no longer invites are removed. The expiry of e is noted.
 func (w *writer) add(e *nostr.Event, from store.Source) error {
 	if e.Kind == nip34.KindRepository {
 		// Another version may invite others. The first one of an author ends nobody's invitation.

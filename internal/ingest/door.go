@@ -1,6 +1,6 @@
 // Package ingest is the one door: every event enters the store through it, whether a client or a remote relay sent it.
-// Verifiers check the sources' events in turn on all cores; one writer decides them in the order of each source and
-// commits them in batches. It never reads from a network and never tells a verdict before the commit that makes it true.
+// Verifiers check the events on all cores, the sources taking turns. One writer decides the events of each source in their order and
+// commits them in batches. The door never reads from a network. It tells no verdict before the commit that makes the verdict true.
 package ingest
 
 import (
@@ -33,11 +33,11 @@ type Config struct {
 
 // Limits bounds what strangers can make a Door hold. A field that is 0 has its default.
 type Limits struct {
-	QueueEvents  int           // undecided events of one source, beyond which Submit waits; 1,024
+	QueueEvents  int           // undecided events of one party, beyond which Submit waits; 1,024
 	QueueBytes   int           // their size; 2 MiB
-	LeftBytes    int           // what closed sources have left undecided, beyond which unverified events are dropped; 32 MiB
+	LeftBytes    int           // size of what closed sources have left undecided, beyond which their unverified events are dropped; 32 MiB
 	BatchEvents  int           // decisions in one commit; 500, and of large events fewer
-	BatchDelay   time.Duration // how long a commit waits for what is on its way when no client waits for it; 50 ms
+	BatchDelay   time.Duration // how long a commit that no client waits for stays open for what is on its way; 50 ms
 	OrphanEvents int           // events in the orphan buffer; the oldest go first; 10,000
 	OrphanBytes  int           // their size in memory; 32 MiB
 	DrainTime    time.Duration // how long Run goes on deciding what is verified after its context ended; 5 s
@@ -59,7 +59,7 @@ func (l Limits) withDefaults() Limits {
 // Door is the way in. Build it with New, give its Sources to those who bring events, and Run it once.
 type Door struct {
 	store    *store.Store
-	rules    policy.Rules // those to begin with; the writer has those of now
+	rules    policy.Rules // those to begin with; those in force are the writer's
 	verifier nostr.Verifier
 	now      func() time.Time
 	workers  int
@@ -72,21 +72,21 @@ type Door struct {
 	stop chan struct{} // closed when no more Submits are taken
 	wake chan struct{} // one slot: the writer has something to look at
 
-	rulings chan ruling // one slot: other rules for the writer
-	visits  chan visit  // one slot: somebody wants a turn
-	ledger  *ledger.Ledger
+	ruleChanges  chan ruleChange  // one slot: other rules for the writer
+	turnRequests chan turnRequest // one slot: somebody wants a turn
+	ledger       *ledger.Ledger
 
 	mu       sync.Mutex // guards what follows and the fields of the sources; held for short steps in memory only
 	work     *sync.Cond // on mu: toCheck has grown, or stopped
 	stopped  bool
-	toCheck  turns               // sources with unchecked items
-	toDecide turns               // sources whose next item is ready
-	copies   map[nostr.ID]*proof // ids in the hands of a verifier, the writer or the orphan buffer
-	parties  map[string]*party   // those with a name
-	coming   int                 // items that the writer has not taken yet
-	left     int                 // what closed sources have left undecided, in bytes
-	sources  int                 // open ones
-	places   int                 // places taken by all sources
+	toCheck  fairQueue            // sources with unchecked items
+	toDecide fairQueue            // sources whose next item is ready
+	copies   map[nostr.ID]*sameID // ids in the hands of a verifier, the writer or the orphan buffer
+	parties  map[string]*party    // those with a name
+	coming   int                  // items that the writer has not taken yet
+	left     int                  // bytes that closed sources have left undecided
+	sources  int                  // open ones
+	places   int                  // places taken by all sources
 
 	large     int           // large events that are undecided
 	largeRoom chan struct{} // closed when there is one fewer; nil when nobody waits
@@ -97,9 +97,9 @@ func New(c Config) *Door {
 	d := &Door{
 		store: c.Store, rules: c.Rules, verifier: c.Verifier, now: c.Now, workers: c.Workers,
 		limits: c.Limits.withDefaults(), log: c.Logger, faults: c.Faults, ledger: c.Ledger,
-		stop: make(chan struct{}), wake: make(chan struct{}, 1), rulings: make(chan ruling, 1), visits: make(chan visit, 1),
-		copies: make(map[nostr.ID]*proof), parties: make(map[string]*party),
-		toCheck: newTurns(checkLane), toDecide: newTurns(decideLane),
+		stop: make(chan struct{}), wake: make(chan struct{}, 1), ruleChanges: make(chan ruleChange, 1), turnRequests: make(chan turnRequest, 1),
+		copies: make(map[nostr.ID]*sameID), parties: make(map[string]*party),
+		toCheck: newFairQueue(checkLane), toDecide: newFairQueue(decideLane),
 	}
 	d.work = sync.NewCond(&d.mu)
 	if d.verifier == nil {
@@ -117,23 +117,23 @@ func New(c Config) *Door {
 	return d
 }
 
-// Source adds a queue. It lives until it is closed and empty; the door holds nothing of an idle one.
+// Source adds a source. It lives until it is closed and everything in it is decided. The door keeps nothing of an idle source.
 func (d *Door) Source(c SourceConfig) *Source {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sources++
-	return &Source{door: d, conf: c, party: d.joinParty(c.Share)}
+	return &Source{door: d, conf: c, party: d.joinParty(c.Party)}
 }
 
-// Held tells how many sources are open, and how many places the events of all sources take.
-func (d *Door) Held() (sources, places int) {
+// Occupied tells how many sources are open, and how many places the events of all sources take.
+func (d *Door) Occupied() (sources, places int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.sources, d.places
 }
 
-// Run verifies, decides and commits until ctx ends. Then Submits are refused and the verifiers stop; what they have
-// verified is decided and committed, within DrainTime; everything else hears an error; and Run returns, with nil.
+// Run verifies, decides and commits until ctx ends. Then it refuses Submits, stops the verifiers, decides and commits within DrainTime
+// what is verified, and answers everything else with an error. It returns nil.
 func (d *Door) Run(ctx context.Context) error {
 	var verifiers sync.WaitGroup
 	for range d.workers {
@@ -147,7 +147,7 @@ func (d *Door) Run(ctx context.Context) error {
 	return nil
 }
 
-// halt refuses new Submits, wakes those that wait, and lets each verifier end after the event in its hands.
+// halt refuses new Submits, wakes the waiting ones, and lets each verifier end after the event in its hands.
 func (d *Door) halt() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -156,7 +156,7 @@ func (d *Door) halt() {
 	d.work.Broadcast()
 }
 
-// nudge lets the writer look again. It never waits.
+// nudge wakes the writer. It never waits.
 func (d *Door) nudge() {
 	select {
 	case d.wake <- struct{}{}:

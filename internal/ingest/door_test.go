@@ -212,7 +212,7 @@ func TestLargeEventsHaveTurns(t *testing.T) {
 		passed, n := map[string]int{}, 0
 		var mu sync.Mutex
 		bring := func(party, text string) {
-			s := w.door.Source(ingest.SourceConfig{Label: party, Share: party, Direct: true, HoldPlaces: true})
+			s := w.door.Source(ingest.SourceConfig{Label: party, Party: party, Direct: true, HoldPlaces: true})
 			n++
 			e := event(n, time.Now(), nostr.KindNote, text)
 			go func() {

@@ -6,8 +6,8 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// endsWait reports whether an event that the rules refuse, as its author has nothing that is served, takes back what waits of theirs: a
-// deletion that names some of it, or a request to vanish (NIP-09, NIP-62).
+// endsWait reports whether e takes back something of its author's that waits: e is a deletion (NIP-09) that names a waiting event, or a
+// request to vanish (NIP-62). It is asked about events that the rules refuse because nothing of their author's is served.
 func (w *writer) endsWait(e *nostr.Event, v policy.Verdict) (bool, error) {
 	if w.ledger == nil || v.Outcome != policy.Unrelated || e.Kind != nostr.KindDeletion && e.Kind != nostr.KindVanish {
 		return false, nil

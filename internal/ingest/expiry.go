@@ -5,27 +5,28 @@ import (
 	"time"
 )
 
-// expireAtOnce is how many are deleted in one step, so that no client waits for many.
+// expireAtOnce is how many expired events are deleted in one step, so that no client waits for many.
 const expireAtOnce = 100
 
-// expiryLook is the longest time between two looks at what expires, so that a clock that was set is noticed.
+// expiryLook is the longest time between two looks at what has expired, so that the writer notices a clock that was set.
 const expiryLook = time.Minute
 
-// expiry says when to delete next what has expired. A clock that was set may be wrong, so nothing is deleted until it
-// has run evenly for ten minutes.
+// expiry is when to look next at what has expired. A wall clock that was just set may be wrong, so nothing is deleted until it has run
+// evenly for clockTrust.
 type expiry struct {
 	clock steadiness
-	at    time.Time // of the next look, by the monotonic clock; the zero time is now
+	at    time.Time // of the next look, with a monotonic reading; the zero time is now
 }
 
-// expect makes sure of a look at that unix time.
+// expect makes sure of a look by that unix time, which wall is compared with.
 func (x *expiry) expect(at int64, wall time.Time) {
 	if wait := until(at, wall); wait < time.Until(x.at) {
 		x.at = time.Now().Add(wait)
 	}
 }
 
-// until is the time from wall to a unix time, at most expiryLook, whatever a stranger wrote there.
+// until is the time from wall to a unix time, at least 0 and at most expiryLook. A stranger may have written any number there, so it
+// must not overflow.
 func until(at int64, wall time.Time) time.Duration {
 	switch now := wall.Unix(); {
 	case at <= now:
@@ -37,13 +38,13 @@ func until(at int64, wall time.Time) time.Duration {
 	}
 }
 
-// expiring is the chore of deleting what has expired, some of it at a time.
+// expiring is the chore of deleting expired events, some at a time.
 type expiring struct {
 	w *writer
 	expiry
 }
 
-func (x *expiring) next() time.Time {
+func (x *expiring) dueAt() time.Time {
 	if x.w.stops {
 		return never
 	}
@@ -60,6 +61,7 @@ func (x *expiring) step() error {
 	return x.due(wall)
 }
 
+// due deletes what has expired by wall. While the store says that nothing is due it opens no batch.
 func (x *expiring) due(wall time.Time) error {
 	w := x.w
 	if w.round.batch == nil {
@@ -90,7 +92,7 @@ func (x *expiring) due(wall time.Time) error {
 // sweepAtOnce is how many marks of deletions are looked at in one step.
 const sweepAtOnce = 1000
 
-// ageDeletions removes deletions that have removed nothing and whose time is over, and then the marks of such.
+// ageDeletions removes deletion requests whose time is over and that have deleted nothing, and then the marks that such requests left.
 func (x *expiring) ageDeletions(wall time.Time) error {
 	b := x.w.round.batch
 	next, n, err := b.AgeDue(wall, expireAtOnce)

@@ -25,7 +25,7 @@ func (d *Door) Parties() int {
 func (d *Door) ProveFirst() {
 	first := d.takeUnchecked()
 	d.recognised(first)
-	d.proved(first)
+	d.verified(first)
 	for range d.waiting() - 1 {
 		d.recognised(d.takeUnchecked())
 	}

@@ -8,22 +8,22 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// forgetAtOnce is how many remembered orphans are forgotten in one step, so that no acceptance holds up the next event.
+// forgetAtOnce is how many remembered refusals are forgotten in one step, so that no acceptance holds up the next event for long.
 const forgetAtOnce = 100
 
-// forgetting is the chore of forgetting what the store remembers as refused only for want of what has been accepted.
+// forgetting is the chore of forgetting refusals that the store remembers, where an event that they were for want of has been accepted.
 type forgetting struct {
 	w     *writer
-	left  fifo.Queue[forget] // what is left of it, the oldest first
-	tried []forget           // taken in the open batch
-	rest  []forget           // what that leaves
+	left  fifo.Queue[forget] // not done yet, the oldest first
+	tried []forget           // taken from left in the open batch
+	rest  []forget           // go back to left when the batch is committed, as there is more of them
 }
 
-// forget is a step of which a part may be left: it forgets up to max and reports whether there may be more.
+// forget forgets up to max refusals and reports whether there may be more.
 type forget func(max int) (n int, more bool, err error)
 
-// forget forgets what the store remembers as refused only for want of e, so that the next reconciliation fetches it:
-// a part at once, the rest step by step.
+// forget forgets the refusals that were only for want of e, so that the next reconciliation fetches those events. It forgets
+// forgetAtOnce of them in the open batch, and leaves the rest to later steps.
 func (f *forgetting) forget(e *nostr.Event) error {
 	if err := f.take(func(max int) (int, bool, error) { return f.w.round.batch.ForgetOrphans(e, max) }); err != nil {
 		return err
@@ -34,19 +34,19 @@ func (f *forgetting) forget(e *nostr.Event) error {
 	return f.forgetRepository(e.Tags.D())
 }
 
-// forgetRepository forgets the announcements and states with that d that may be taken now.
+// forgetRepository forgets the refused announcements and states with that d tag, which the rules may accept now.
 func (f *forgetting) forgetRepository(d string) error {
 	return f.take(func(max int) (int, bool, error) { return f.w.round.batch.ForgetRepository(d, max) })
 }
 
-// forgetLapsed lets relays bring the announcement again that a state lacks and that has waited in vain.
+// forgetLapsed forgets that the announcement of a state has waited in vain, so that relays bring it again.
 func (f *forgetting) forgetLapsed(state *nostr.Event) error {
 	of := nip34.Address{Kind: nip34.KindRepository, PubKey: state.PubKey, D: state.Tags.D()}
 	_, err := f.w.round.batch.ForgetLapsed(of, forgetAtOnce)
 	return err
 }
 
-// take takes one step, and leaves the rest for after the commit.
+// take takes one step in the open batch. Where there is more, it asks for a commit, and the rest follows after that.
 func (f *forgetting) take(step forget) error {
 	_, more, err := step(forgetAtOnce)
 	if more {
@@ -56,14 +56,14 @@ func (f *forgetting) take(step forget) error {
 	return err
 }
 
-func (f *forgetting) next() time.Time { return soonIf(f.left.Len() > 0) }
+func (f *forgetting) dueAt() time.Time { return soonIf(f.left.Len() > 0) }
 
 func (f *forgetting) step() error {
 	if err := f.w.open(); err != nil {
 		return err
 	}
 	step := f.left.Pop()
-	if err := f.take(step); err != nil { // the step may be what makes the store fail, so it is not tried again
+	if err := f.take(step); err != nil { // not tried again, as this step may be what makes the store fail
 		return err
 	}
 	f.tried = append(f.tried, step)

@@ -19,7 +19,8 @@ func (w *writer) turn() ledger.Turn {
 	}, Serves: w.rules.Serves}
 }
 
-// hosted says whether an event that the rules take waits for git data, and takes those that belong to what waits.
+// hosted gives the final verdict on an event after the rules' verdict v: accepted, or waiting for git data. It also accepts what the rules
+// refuse only because the repository or pull request that it belongs to waits.
 func (w *writer) hosted(e *nostr.Event, by policy.Bearer, v policy.Verdict) (policy.Verdict, error) {
 	if ends, err := w.endsWait(e, v); ends || err != nil {
 		return policy.Verdict{}, err
@@ -49,12 +50,12 @@ func (w *writer) hosted(e *nostr.Event, by policy.Bearer, v policy.Verdict) (pol
 	case d.Outcome == refs.Refuse:
 		return policy.Verdict{Outcome: policy.Refuse, Reason: d.OK}, nil
 	case claimed && e.Kind != nip34.KindState:
-		return v, nil // it has no data to wait for, and nothing of what it names is served
+		return v, nil // it needs no git data itself, and nothing that it names is served
 	}
 	return policy.Verdict{}, nil
 }
 
-// outwaited reports whether a newer version of an event waits.
+// outwaited reports whether a newer version of e, at the same address, waits.
 func (w *writer) outwaited(e *nostr.Event) (bool, error) {
 	address := e.Address()
 	if address == "" {
@@ -64,10 +65,10 @@ func (w *writer) outwaited(e *nostr.Event) (bool, error) {
 	return ok && s.ID != e.ID && s.Newer(e.Stamp()), err
 }
 
-// claims is what the rules would see if the repositories and pull requests that wait were served.
+// claims is what the rules would see if all waiting repositories and pull requests were served.
 type claims struct{ view }
 
-// Announcements gives those that wait, too.
+// Announcements gives the waiting ones, too.
 func (c claims) Announcements(d string, r policy.Rules) (*policy.Announced, error) {
 	same, err := c.view.Announcements(d, r)
 	if err != nil {
@@ -104,7 +105,7 @@ func (c claims) Has(id nostr.ID) (bool, error) {
 	return w.Event != nil && w.Event.Kind == nip34.KindPullRequest, err
 }
 
-// await keeps e until its git data is here, unless it is kept already.
+// await makes e a waiting event: its git data is to come within ledger.WaitFor. It does nothing where e waits already.
 func (w *writer) await(e *nostr.Event, from store.Source, label string) error {
 	out, err := w.round.batch.Wait(e, store.Wait{Source: from, Came: w.door.now().Unix(), Until: w.door.now().Add(ledger.WaitFor).Unix(), From: label})
 	if err != nil || out != policy.Wait {
@@ -117,12 +118,12 @@ func (w *writer) await(e *nostr.Event, from store.Source, label string) error {
 	if e.Kind != nip34.KindRepository {
 		return nil
 	}
-	// Its states may have come before it, and be taken now.
+	// States of this repository may have come before its announcement, and may be accepted now.
 	w.reconsider(e)
 	return w.forgets.forgetRepository(e.Tags.D())
 }
 
-// accept stores e, and with it all whose wait it ends.
+// accept stores e, and with it every waiting event whose wait e ends, in the order that the ledger gives.
 func (w *writer) accept(e *nostr.Event, from store.Source) error {
 	if w.ledger == nil || !ledger.Concerns(e.Kind) {
 		return w.add(e, from)
@@ -144,7 +145,7 @@ func (w *writer) accept(e *nostr.Event, from store.Source) error {
 	return nil
 }
 
-// serve stores an event that has waited.
+// serve makes a waiting event a served one.
 func (w *writer) serve(id nostr.ID) error {
 	x, err := w.round.batch.Waiting(id)
 	if err != nil {
@@ -157,7 +158,7 @@ func (w *writer) serve(id nostr.ID) error {
 	return w.add(x.Event, x.Source)
 }
 
-// settle lets the refs of repositories follow what the batch does.
+// settle brings the refs of repositories in line with what the batch does to events. It comes last before the commit.
 func (w *writer) settle() error {
 	if w.ledger == nil || w.round.batch == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 // key is the hash of one thing that an orphan may wait for. Two that collide cost a decision too many, no more.
 type key uint64
 
-// The kinds of keys. An acceptance ends a wait when it has a key in common with the orphan.
+// The kinds of keys. An accepted event may end the wait of an orphan with which it has a key in common.
 const (
 	namesID      = 'i' // the orphan names this event id
 	namesAddress = 'a' // the orphan names this address
@@ -33,7 +33,7 @@ func (h hasher) key(kind byte, s string) key {
 	return key(m.Sum64())
 }
 
-// waitsFor gives the keys under which an orphan stands.
+// waitsFor gives the keys of what an orphan may wait for.
 func (h hasher) waitsFor(e *nostr.Event) []key {
 	keys := []key{h.key(hasID, string(e.ID[:]))}
 	if a := e.Address(); a != "" {
@@ -59,7 +59,7 @@ func (h hasher) waitsFor(e *nostr.Event) []key {
 	return keys
 }
 
-// ends gives the keys of the waits that the acceptance of e may end.
+// ends gives the keys that orphans have whose wait may end when e is accepted.
 func (h hasher) ends(e *nostr.Event) []key {
 	keys := []key{h.key(namesID, string(e.ID[:])), h.key(byAuthor, string(e.PubKey[:]))}
 	if a := e.Address(); a != "" {

@@ -10,15 +10,15 @@ import (
 // lapseAtOnce is how many waits are ended in one step.
 const lapseAtOnce = 100
 
-// lapsing is the chore of ending the waits of events whose git data did not come in time. A clock that was set may be wrong, so
-// nothing ends until it has run evenly for a while, as with what expires.
+// lapsing is the chore of ending waits whose git data did not come in time. As with expiry, no wait ends until the wall clock has run
+// evenly for clockTrust.
 type lapsing struct {
 	w *writer
 	expiry
 }
 
-func (x *lapsing) next() time.Time {
-	if x.w.stops || x.w.ledger == nil && x.w.door.store.Waits() == 0 { // what waits from before hosting was turned off ends, too
+func (x *lapsing) dueAt() time.Time {
+	if x.w.stops || x.w.ledger == nil && x.w.door.store.Waits() == 0 { // without a ledger there may be waits from before hosting was turned off
 		return never
 	}
 	return x.at
@@ -40,7 +40,7 @@ func (x *lapsing) step() error {
 	if err := w.open(); err != nil {
 		return err
 	}
-	kept := 0
+	kept := 0 // events that the ledger keeps beyond their time
 	next, n, err := w.round.batch.LapseDue(wall, lapseAtOnce, func(e *nostr.Event) bool {
 		keep := w.ledger != nil && w.ledger.Keeps(e)
 		if keep {

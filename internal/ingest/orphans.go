@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	orphanShare   = 8   // one source may hold one part in so many
-	deletionShare = 4   // deletions and vanish requests have one part in so many to themselves
+	orphanShare   = 8   // one party, or label, has at most one part in so many of a pool
+	deletionShare = 4   // deletions and vanish requests have one part in so many to themselves, so that other orphans cannot push them out
 	tagOverhead   = 64  // about what a tag or a key costs in memory beside its bytes
 	eventOverhead = 512 // about what an event costs in memory beside its bytes
 )
 
-// orphan is a genuine event that was refused only because what it names, or what names it, is not here yet.
+// orphan is a genuine event that was refused only because an event that it names, or that names it, is not here yet.
 type orphan struct {
 	event *nostr.Event
 	from  store.Source
@@ -29,19 +29,19 @@ type orphan struct {
 	pool    *pool
 	inPool  *list.Element
 	inShare *list.Element
-	due     bool // it stands in the writer's list of those to decide again
-	leaving bool // decided in the open batch, and gone with its commit
+	due     bool // it stands in promotion.again
+	leaving bool // no orphan any more by a decision of the open batch: it leaves the buffer with the commit
 }
 
-// orphans is the buffer of them, in memory only: bounded, the oldest going first, each source in a share of its own.
-// The writer owns it.
+// orphans is the buffer of orphans, in memory only. It is bounded, and the oldest go first. Each party, or label, has a share of its
+// own. The writer owns it.
 type orphans struct {
 	byID      map[nostr.ID]*orphan
 	byKey     map[key][]*orphan
 	deletions *pool // kinds 5 and 62
 	others    *pool
 	hash      hasher
-	dropped   func(nostr.ID) // called for each that leaves
+	dropped   func(nostr.ID) // called for each orphan that leaves the buffer
 }
 
 // pool is one part of the buffer with bounds of its own.
@@ -52,7 +52,7 @@ type pool struct {
 	shares        map[string]*share
 }
 
-// share is what one source has in a pool.
+// share is what one party, or label, has in a pool.
 type share struct {
 	all  list.List
 	cost int
@@ -68,10 +68,10 @@ func newOrphans(l Limits, dropped func(nostr.ID)) *orphans {
 	return o
 }
 
-// add keeps the item's event, at the cost of the oldest ones. It gives nil for one that is here already or larger than a
-// source's share, which is not kept.
+// add keeps the item's event, and drops the oldest orphans for it. It keeps nothing, and gives nil, where the event is here already or
+// larger than a share may be.
 func (o *orphans) add(it *item) *orphan {
-	e, label := it.event, it.share
+	e, label := it.event, it.label
 	if o.has(e.ID) {
 		return nil
 	}
@@ -100,7 +100,8 @@ func (o *orphans) add(it *item) *orphan {
 	return x
 }
 
-// makeRoom drops the oldest of the source until its share has room, then the oldest of the pool.
+// makeRoom drops the oldest orphans of the label's share until the share has room, then the oldest of the pool. It gives false where the
+// cost alone is more than a share may have.
 func (o *orphans) makeRoom(p *pool, label string, cost int) bool {
 	events, bytes := max(1, p.events/orphanShare), p.bytes/orphanShare
 	if cost > bytes {
@@ -115,7 +116,7 @@ func (o *orphans) makeRoom(p *pool, label string, cost int) bool {
 	return true
 }
 
-// remove drops x, which may be gone already.
+// remove drops x from the buffer, unless it is gone already.
 func (o *orphans) remove(x *orphan) {
 	if o.byID[x.event.ID] != x {
 		return
@@ -142,7 +143,7 @@ func (o *orphans) remove(x *orphan) {
 
 func (o *orphans) has(id nostr.ID) bool { return o.byID[id] != nil }
 
-// concerned gives those that the acceptance of e may end the wait of, each once, the oldest of a key first.
+// concerned gives the orphans whose wait may end when e is accepted: each once, and of each key the oldest first.
 func (o *orphans) concerned(e *nostr.Event) []*orphan {
 	if len(o.byID) == 0 {
 		return nil
@@ -160,10 +161,10 @@ func (o *orphans) concerned(e *nostr.Event) []*orphan {
 	return list
 }
 
-// size is the number of events held, and their cost in bytes.
+// size is the number of orphans in the buffer, and their cost in bytes of memory.
 func (o *orphans) size() (events, bytes int) { return len(o.byID), o.deletions.cost + o.others.cost }
 
-// each calls do with all of them, the oldest of each pool first.
+// each calls do with all orphans, the oldest of each pool first.
 func (o *orphans) each(do func(*orphan)) {
 	for _, p := range []*pool{o.deletions, o.others} {
 		for x := p.all.Front(); x != nil; x = x.Next() {

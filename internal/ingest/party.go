@@ -2,8 +2,8 @@ package ingest
 
 import "github.com/graspd/graspd/internal/fifo"
 
-// party is who stands behind one or several sources, such as all relays that only one stranger names: they have the turns,
-// the queue memory and the part of the orphan buffer of one source together.
+// party is who stands behind one or several sources, such as an owner who alone names several relays. The sources of a party together
+// have the turns, the places and the share of the orphan buffer that one source has.
 type party struct {
 	name string // "" for the party of one source alone
 
@@ -12,18 +12,19 @@ type party struct {
 	places  int // places taken by all of them
 	bytes   int
 	large   bool          // a large event of theirs is undecided
-	room    chan struct{} // closed when places become free; nil when nobody waits
+	room    chan struct{} // closed when places become free; nil while nobody waits for one
 	seats   [lanes]seat
 }
 
-// A party waits for its turn in several lanes at once.
+// The lanes. A party waits for its turn in both at once.
 const (
 	checkLane = iota
 	decideLane
 	lanes
 )
 
-// memberPart is the part of a party's places that each of its sources has to itself, beside those for all: one in so many.
+// memberPart is the part, one in so many, of a party's places that each of its sources has beside those for all of them, so that no
+// source of the party can keep another one out.
 const memberPart = 32
 
 // seat is where the sources of a party wait for its turns in one lane.
@@ -65,7 +66,7 @@ func (l *lane) pop() *Source {
 // len is the number of parties that wait.
 func (l *lane) len() int { return l.parties.Len() }
 
-// charge counts places that are taken or, below 0, given back.
+// charge counts places and bytes that are taken, or given back where they are negative. The caller holds Door.mu.
 func (p *party) charge(places, bytes int) {
 	p.places += places
 	p.bytes += bytes
@@ -74,7 +75,7 @@ func (p *party) charge(places, bytes int) {
 	}
 }
 
-// wake lets everybody who waits for a place look again.
+// wake lets everybody who waits for a place of the party look again. The caller holds Door.mu.
 func (p *party) wake() {
 	if p.room != nil {
 		close(p.room)
@@ -82,9 +83,10 @@ func (p *party) wake() {
 	}
 }
 
-// Share puts the source into the party of that name, which has the turns, the queue memory and the part of the orphan buffer
-// of one source for all its sources; "" makes it one of its own again.
-func (s *Source) Share(name string) {
+// Join moves the source into the party of that name, with the places that its events take. The sources of a party together have the
+// turns, the places and the share of the orphan buffer of one source. "" makes the source a party of its own again. It does nothing
+// after Close.
+func (s *Source) Join(name string) {
 	d := s.door
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,7 +101,7 @@ func (s *Source) Share(name string) {
 	old.wake()
 }
 
-// joinParty is called with mu held.
+// joinParty gives the party of that name with one more source. The caller holds mu.
 func (d *Door) joinParty(name string) *party {
 	if name == "" {
 		return &party{}
@@ -113,7 +115,7 @@ func (d *Door) joinParty(name string) *party {
 	return p
 }
 
-// leaveParty is called with mu held. What the source has left undecided still counts for its party.
+// leaveParty takes the source out of its party, which what the source has left undecided still counts for. The caller holds mu.
 func (d *Door) leaveParty(s *Source) {
 	if s.party.name != "" {
 		s.party.sources--
@@ -121,7 +123,7 @@ func (d *Door) leaveParty(s *Source) {
 	}
 }
 
-// forgetParty drops a party of which nothing is left. It is called with mu held.
+// forgetParty drops a party that has no source and no place any more. The caller holds mu.
 func (d *Door) forgetParty(p *party) {
 	if p.name != "" && p.sources == 0 && p.places == 0 {
 		delete(d.parties, p.name)

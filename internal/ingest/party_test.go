@@ -17,7 +17,7 @@ import (
 )
 
 func (w *world) member(label, share string) *ingest.Source {
-	return w.door.Source(ingest.SourceConfig{Label: label, Share: share})
+	return w.door.Source(ingest.SourceConfig{Label: label, Party: share})
 }
 
 // However many relays of one party bring events, another relay's are verified and decided as if they were one; also when it
@@ -57,7 +57,7 @@ func TestManyRelaysOfOnePartyHaveOneTurn(t *testing.T) {
 				}
 				if tc.later {
 					for _, s := range sources {
-						s.Share(tc.share)
+						s.Join(tc.share)
 					}
 				}
 				honest := w.peer("honest")
@@ -103,7 +103,7 @@ func TestPlacesOfAParty(t *testing.T) {
 			t.Errorf("%d places", taken)
 		}
 		// One that leaves the party has its own, and leaves the party what it had.
-		sources[0].Share("")
+		sources[0].Join("")
 		if !full(sources[0], 90_000) || full(sources[1], 90_001) {
 			t.Error("who leaves a party does not take his events along")
 		}

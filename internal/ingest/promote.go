@@ -9,13 +9,14 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// promotion is the chore of deciding orphans again. What one accepts may end the wait of others, so that chains resolve one by one.
+// promotion is the chore of deciding orphans again. An orphan that is accepted may end the wait of others, so that a chain of orphans
+// resolves link by link.
 type promotion struct {
 	w       *writer
 	again   fifo.Queue[*orphan] // those to decide again
 	added   []*orphan           // put into the orphan buffer in the open batch
-	leaving []*orphan           // decided in it
-	at      *orphan             // whose step has failed
+	leaving []*orphan           // decided in the open batch, and no orphans any more
+	at      *orphan             // the one whose step has failed, for failed
 }
 
 // reconsider puts an orphan on the list of those to decide again.
@@ -26,7 +27,7 @@ func (p *promotion) reconsider(x *orphan) {
 	}
 }
 
-func (p *promotion) next() time.Time { return soonIf(p.again.Len() > 0) }
+func (p *promotion) dueAt() time.Time { return soonIf(p.again.Len() > 0) }
 
 func (p *promotion) step() error {
 	x := p.again.Pop()
@@ -46,13 +47,13 @@ func (p *promotion) step() error {
 func (p *promotion) failed(err error) {
 	if errors.Is(err, store.ErrFull) {
 		p.reconsider(p.at)
-	} else { // it may be what makes the store fail, so it is not tried again
+	} else { // not tried again, as this orphan may be what makes the store fail
 		p.w.orphans.remove(p.at)
 	}
 	p.at = nil
 }
 
-// decidedAgain lets an orphan leave with the commit unless it is one still.
+// decidedAgain has x leave the buffer with the commit, unless its new verdict is an orphan's still.
 func (p *promotion) decidedAgain(x *orphan, o policy.Outcome) {
 	if !o.Orphan() && !x.leaving {
 		x.leaving = true
@@ -79,11 +80,12 @@ func (p *promotion) undone() {
 	}
 }
 
+// redecide decides an orphan on the open batch as decide does an item.
 func (w *writer) redecide(x *orphan) (policy.Verdict, error) {
 	if err := w.open(); err != nil {
 		return policy.Verdict{}, err
 	}
-	v, err := w.judge(x.event, x.by, x.crowd)
+	v, err := w.verdictOn(x.event, x.by, x.crowd)
 	if err != nil {
 		return v, err
 	}

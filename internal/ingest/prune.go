@@ -6,9 +6,9 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// prune removes the announcements that no repository here invites any more, wherever an announcement has changed or
-// left. That looks at all announcements with a d, so it is done at once for the first change of a d in a batch and for
-// all later ones together when the batch is committed.
+// prune removes the announcements that nobody here invites any more, of every d tag with which an announcement has changed or gone.
+// That reads all announcements with the d tag. So it is done at once for the first change of a d tag in a batch, and once more, by
+// pruneRest, for all later changes.
 func (w *writer) prune() error {
 	changed := append(w.round.changed, w.round.batch.LostRepositories()...)
 	w.round.changed = nil
@@ -27,7 +27,7 @@ func (w *writer) prune() error {
 	return nil
 }
 
-// pruneRest prunes what prune has left.
+// pruneRest prunes the d tags that changed again after prune. It comes before the commit.
 func (w *writer) pruneRest() error {
 	for _, d := range w.round.unpruned {
 		if err := w.pruneRepository(d); err != nil {
@@ -37,7 +37,7 @@ func (w *writer) pruneRest() error {
 	return nil
 }
 
-// pruneRepository removes the unwelcome announcements with that d, which makes no others unwelcome.
+// pruneRepository removes the unwelcome announcements with that d tag. That makes no others unwelcome.
 func (w *writer) pruneRepository(d string) error {
 	ids, err := w.rules.Unwelcome(d, w.view())
 	if err != nil {
@@ -49,6 +49,6 @@ func (w *writer) pruneRepository(d string) error {
 		}
 	}
 	w.known.changed(d)
-	w.round.batch.LostRepositories() // these, on which nobody else depends
+	w.round.batch.LostRepositories() // clears the list: those just removed, on which nobody depends
 	return nil
 }

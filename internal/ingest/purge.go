@@ -12,28 +12,28 @@ import (
 // hundred ids that a deletion names.
 const purgeAtOnce = 1000
 
-// maxUnfinished is how many deletions may be under way; while there are as many, another one has to wait for its turn, and each of
-// its source's turns is a step of theirs.
+// maxUnfinished is how many deletions may be under way. While there are as many, the next deletion waits, and each turn of its source is
+// spent on a step of those under way.
 const maxUnfinished = 64
 
-// purging reports whether the store was left with authors' events to remove. Where that cannot be read the writer is to
-// try, and to meet the same failure.
-func (d *Door) purging() bool {
+// mustPurge reports whether the last process left deletions or vanished authors' events unfinished. Where that cannot be read it is true: the
+// writer tries, meets the same failure, and reports it.
+func (d *Door) mustPurge() bool {
 	v := d.store.View()
 	defer v.Close()
 	ok, err := v.Purging()
 	return ok || err != nil
 }
 
-// purging is the chore of deletions that name much, and of removing the events of authors who have vanished. It stops with the
-// door: the next start goes on.
+// purging is the chore of deletions that name much, and of removing the events of authors who have vanished. It takes no step while the
+// door closes: the next start goes on with it.
 type purging struct {
 	w     *writer
 	due   bool // there may be something to remove
-	taken bool // a step is in the open batch, which takes one only
+	taken bool // the open batch has a step already, and takes one only
 }
 
-func (p *purging) next() time.Time { return soonIf(p.due && !p.taken && !p.w.stops) }
+func (p *purging) dueAt() time.Time { return soonIf(p.due && !p.taken && !p.w.stops) }
 
 func (p *purging) step() error {
 	if err := p.w.open(); err != nil {
@@ -49,14 +49,14 @@ func (p *purging) step() error {
 	return err
 }
 
-// failed leaves it to the next start unless the disk is full: what else fails may be the step itself.
+// failed leaves the rest to the next start, as the step itself may be what fails. Where the disk is full it is tried again.
 func (p *purging) failed(err error) { p.due = errors.Is(err, store.ErrFull) }
 
 func (p *purging) kept() { p.taken = false }
 
 func (p *purging) undone() { p.due, p.taken = p.due || p.taken, false }
 
-// ahead takes a step of it before an item that has to wait for it, and reports whether it did.
+// ahead takes a step before an item that has to wait for one, and reports whether it did.
 func (p *purging) ahead() bool {
 	if p.w.stops || p.w.late || p.w.paused() {
 		return false
@@ -65,9 +65,9 @@ func (p *purging) ahead() bool {
 	return true
 }
 
-// tooSoon reports whether an item has to wait until fewer deletions are under way. One that is done at once never does.
+// tooSoon reports whether an item is a deletion that has to wait until fewer are under way. A deletion that is done at once never waits.
 func (w *writer) tooSoon(it *item) bool {
-	if it.settled || it.event.Kind != nostr.KindDeletion || len(it.event.Tags) <= store.DeleteAtOnce {
+	if it.stands || it.event.Kind != nostr.KindDeletion || len(it.event.Tags) <= store.DeleteAtOnce {
 		return false
 	}
 	n := w.door.store.Unfinished()

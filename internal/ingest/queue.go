@@ -2,24 +2,24 @@ package ingest
 
 import "github.com/graspd/graspd/internal/policy"
 
-// offerCheck gives the source a turn at the verifiers, unless it has one. The caller holds mu.
+// offerCheck queues the source for the verifiers, unless it is queued or has nothing for them. The caller holds mu.
 func (d *Door) offerCheck(s *Source) {
-	if s.checkTurn || s.unchecked.Len() == 0 {
+	if s.inToCheck || s.unchecked.Len() == 0 {
 		return
 	}
-	s.checkTurn = true
+	s.inToCheck = true
 	d.toCheck.push(s)
 	d.work.Signal()
 }
 
-// takeUnchecked waits for the next item to verify and gives nil when the door stops. The source is offered again at
-// once, so that a single one can keep every verifier busy.
+// takeUnchecked waits for the next item to verify, and gives nil when the door stops. It queues the item's source again at once, so that a
+// single source can keep every verifier busy.
 func (d *Door) takeUnchecked() *item {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for !d.stopped {
 		if s := d.toCheck.pop(false); s != nil {
-			s.checkTurn = false
+			s.inToCheck = false
 			it := s.unchecked.Pop()
 			d.offerCheck(s)
 			if it != nil {
@@ -32,36 +32,37 @@ func (d *Door) takeUnchecked() *item {
 	return nil
 }
 
-// recheck returns an item to its source, to be verified for itself before what was submitted after it. The caller
-// holds mu.
+// recheck returns an item to its source, to be verified alone and before what was submitted after it. The caller holds mu.
 func (d *Door) recheck(it *item) {
 	it.alone = true
 	it.src.unchecked.PushFront(it)
 	d.offerCheck(it.src)
 }
 
-// finish hands the item to the writer, which gets it when all before it in its source are ready too. The caller holds mu.
+// finish makes the item ready for the writer, which takes it after all items before it in its source. The caller holds mu.
 func (d *Door) finish(it *item) {
 	it.ready = true
 	d.offerDecision(it.src)
 }
 
-// settle finishes an item whose verdict needs no decision. The caller holds mu.
-func (d *Door) settle(it *item, v policy.Verdict) {
-	it.settled, it.verdict = true, v
+// finishWith finishes an item whose verdict stands already, so that the writer decides nothing. The caller holds mu.
+func (d *Door) finishWith(it *item, v policy.Verdict) {
+	it.stands, it.verdict = true, v
 	d.finish(it)
 }
 
+// offerDecision queues the source for the writer, unless it is queued or its first item is not ready. The caller holds mu.
 func (d *Door) offerDecision(s *Source) {
-	if s.readyTurn || s.order.Len() == 0 || !s.order.Peek().ready {
+	if s.inToDecide || s.order.Len() == 0 || !s.order.Peek().ready {
 		return
 	}
-	s.readyTurn = true
+	s.inToDecide = true
 	d.toDecide.push(s)
 	d.nudge()
 }
 
-// takeReady is the next item to decide, or nil. With onlyBeside it gives those of the sync engine only beside direct ones.
+// takeReady takes the next item to decide; nil means that none is ready. With onlyBeside, items of the sync engine have only their turns
+// between clients' items, and none when no client's item is ready.
 func (d *Door) takeReady(onlyBeside bool) *item {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,14 +70,14 @@ func (d *Door) takeReady(onlyBeside bool) *item {
 	if s == nil {
 		return nil
 	}
-	s.readyTurn = false
+	s.inToDecide = false
 	it := s.order.Pop()
 	d.coming--
 	d.offerDecision(s)
 	return it
 }
 
-// putBack gives an item back that takeReady gave, to be taken again in its source's next turn.
+// putBack returns an item that takeReady gave, to be taken again in its source's next turn.
 func (d *Door) putBack(it *item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,19 +103,19 @@ func (d *Door) directReady() bool {
 	return d.toDecide.direct.len() > 0
 }
 
-// abandon settles what no verifier has taken yet of a source. The caller holds mu.
+// abandon gives the verdict v to all items of a source that no verifier has taken. The caller holds mu.
 func (d *Door) abandon(s *Source, v policy.Verdict) {
 	for s.unchecked.Len() > 0 {
-		d.settle(s.unchecked.Pop(), v)
+		d.finishWith(s.unchecked.Pop(), v)
 	}
 }
 
-// abandonAll settles whatever is not verified. It is for the time after the verifiers have ended.
+// abandonAll gives the verdict v to all items that are not verified. The verifiers must have ended.
 func (d *Door) abandonAll(v policy.Verdict) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for s := d.toCheck.pop(false); s != nil; s = d.toCheck.pop(false) {
-		s.checkTurn = false
+		s.inToCheck = false
 		d.abandon(s, v)
 	}
 }

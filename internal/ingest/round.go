@@ -17,13 +17,13 @@ type round struct {
 	deadline time.Time    // it is committed then at the latest
 	direct   bool         // a client waits for it
 	decided  int          // decisions in it
-	extra    int          // of these, what no source waits for
+	extra    int          // of these, steps of chores
 	answers  []answer
 	soon     bool // a chore wants it committed
-	released int  // events whose wait it ends with their data
-	lapsed   int  // and without
+	released int  // waiting events that it serves, as their git data came
+	lapsed   int  // waiting events whose wait it ends, as their git data did not come
 
-	// For prune: d tags whose announcements have changed, those looked at since, and those that have changed again.
+	// For prune: the d tags whose announcements have changed, those that are pruned, and those of the latter that have changed again.
 	changed, pruned, unpruned []string
 }
 
@@ -44,10 +44,10 @@ func (r *round) over() bool { return !r.idle() && !time.Now().Before(r.deadline)
 type answer struct {
 	item    *item
 	verdict policy.Verdict
-	stands  bool // it is true whatever becomes of the batch
+	stands  bool // the verdict is true whatever becomes of the batch
 }
 
-// queue adds an answer to those that wait for the commit.
+// queue adds an answer to those that wait for the commit. A client's answer brings the deadline forward to clientDelay.
 func (w *writer) queue(a answer) {
 	w.round.answers = append(w.round.answers, a)
 	w.round.decided++
@@ -58,7 +58,7 @@ func (w *writer) queue(a answer) {
 	}
 }
 
-// open makes sure that there is a batch.
+// open begins a batch unless one is open.
 func (w *writer) open() error {
 	if w.round.batch != nil {
 		return nil
@@ -72,7 +72,7 @@ func (w *writer) open() error {
 	return nil
 }
 
-// commit makes the batch durable, and only then tells its verdicts.
+// commit makes the batch durable, and only then tells its verdicts. After an error the batch is dropped and everybody in it has heard so.
 func (w *writer) commit() error {
 	if err := errors.Join(w.pruneRest(), w.settle()); err != nil {
 		w.abort(err)
@@ -100,13 +100,13 @@ func (w *writer) commit() error {
 	return nil
 }
 
-// abort drops the batch for a failure of ours, which is told.
+// abort drops the batch for a failure of this relay's own, and logs that.
 func (w *writer) abort(err error) {
 	w.report(err)
 	w.drop(err)
 }
 
-// drop drops the batch: nothing of it happened, and everybody in it hears so.
+// drop drops the batch: nothing of it happened, and everybody whose verdict depended on it hears verdictFailed.
 func (w *writer) drop(err error) {
 	w.known.reset()
 	if w.round.batch != nil {
@@ -131,11 +131,11 @@ func (w *writer) finish() {
 	answers := w.round.answers
 	w.round = round{}
 	w.commits.Spend(time.Now(), quietly, 1)
-	w.door.counts.hold(w.orphans.size())
+	w.door.counts.setOrphans(w.orphans.size())
 	w.reply(answers)
 }
 
-// reply calls the replies, in order, and frees the places.
+// reply counts the verdicts, calls the replies in order, and frees the places of the items.
 func (w *writer) reply(answers []answer) {
 	var done []nostr.ID
 	now, telling := time.Now(), w.door.log.Enabled(context.Background(), slog.LevelDebug)
@@ -143,10 +143,10 @@ func (w *writer) reply(answers []answer) {
 		if telling && a.verdict.Outcome == policy.Accept {
 			w.tell(a.item)
 		}
-		if id := a.item.event.ID; !a.item.settled && !w.orphans.has(id) {
+		if id := a.item.event.ID; !a.item.stands && !w.orphans.has(id) {
 			done = append(done, id)
 		}
-		w.door.counts.decided(a.item.from, a.verdict, now.Sub(a.item.came))
+		w.door.counts.countVerdict(a.item.from, a.verdict, now.Sub(a.item.came))
 		if a.item.reply != nil {
 			a.item.reply(a.verdict)
 		}
@@ -170,7 +170,7 @@ func (w *writer) tell(it *item) {
 	}
 }
 
-// report logs the first failure of a row.
+// report counts a failure, and logs the first of a row.
 func (w *writer) report(err error) {
 	w.door.counts.failures.Add(1)
 	if w.failed.IsZero() {
@@ -179,7 +179,7 @@ func (w *writer) report(err error) {
 	w.failed = time.Now()
 }
 
-// recovered logs the end of a row of failures.
+// recovered counts a commit, and logs the end of a row of failures.
 func (w *writer) recovered() {
 	w.door.counts.commits.Add(1)
 	if !w.failed.IsZero() {

@@ -8,34 +8,34 @@ import (
 )
 
 // ruling is a change of the rules on its way to the writer.
-type ruling struct {
+type ruleChange struct {
 	rules policy.Rules
 	done  chan error // one slot
 }
 
-// SetRules puts rules in the place of those of before. When it returns nil they are in force for all that is decided from
-// then on, what the old ones refused and these may take is forgotten, so that it is fetched again, and what waits for other
-// events is decided again. Nothing that is stored goes. After an error the old ones are in force: the store's, ctx's cause,
-// or ErrStopped. Run must be running.
+// SetRules puts new rules into force for all that is decided from its return on. Where the new rules are looser, the refusals of the old
+// ones are forgotten, so that those events are fetched again, and orphans are decided again. Nothing that is stored goes. The error is
+// the store's, ctx's cause or ErrStopped, and then the old rules stay in force. Run must be running. SetRules waits for the writer.
 func (d *Door) SetRules(ctx context.Context, rules policy.Rules) error {
-	r := ruling{rules, make(chan error, 1)}
-	err := d.rule(ctx, r)
+	r := ruleChange{rules, make(chan error, 1)}
+	err := d.sendRules(ctx, r)
 	if err != nil {
 		return fmt.Errorf("set rules: %w", err)
 	}
 	return nil
 }
 
-func (d *Door) rule(ctx context.Context, r ruling) error {
+// sendRules hands the writer a change of the rules and waits for its answer.
+func (d *Door) sendRules(ctx context.Context, r ruleChange) error {
 	select {
-	case d.rulings <- r:
+	case d.ruleChanges <- r:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-d.stop:
 		return ErrStopped
 	}
 	d.nudge()
-	select { // on its way it cannot be taken back
+	select { // not for ctx: the writer may have taken the rules already
 	case err := <-r.done:
 		return err
 	case <-d.stop:
@@ -43,10 +43,10 @@ func (d *Door) rule(ctx context.Context, r ruling) error {
 	}
 }
 
-// rule takes over other rules, if there are any. What was decided by the old ones is committed first.
-func (w *writer) rule() {
+// receiveRules puts new rules into force, if any have come. What was decided by the old rules is committed first.
+func (w *writer) receiveRules() {
 	select {
-	case r := <-w.door.rulings:
+	case r := <-w.door.ruleChanges:
 		if !w.round.idle() {
 			w.commit()
 		}
@@ -55,6 +55,7 @@ func (w *writer) rule() {
 	}
 }
 
+// takeOver writes down the rules' fingerprint in a batch of its own, and then decides by these rules.
 func (w *writer) takeOver(rules policy.Rules) error {
 	looser := rules.Loosens(w.rules)
 	if err := w.open(); err != nil {

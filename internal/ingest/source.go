@@ -24,43 +24,44 @@ type SourceConfig struct {
 	// Label names the origin: a client's address, a remote relay's URL. Sources of one label share one part of the
 	// orphan buffer.
 	Label string
-	// Share names the party to begin with; see Source.Share.
-	Share string
-	// Direct marks a client: it goes before the sync engine's sources, its events close the open batch, and what was
-	// refused before is decided again for it.
+	// Party names the party that the source begins in; see Source.Join.
+	Party string
+	// Direct marks a client. Clients go before the sync engine's sources, their events close the open batch, and an event
+	// that was refused before is decided again for a client.
 	Direct bool
 	// HoldPlaces keeps an event's place until Release; without it the reply frees the place.
 	HoldPlaces bool
-	// Charge is told of each decision that takes more than a usual one what work it was, in steps as a store.Meter counts them. It
-	// is called by the writer and must not block; nil is for those who are not charged.
+	// Charge hears how many steps of work, as a store.Meter counts them, a decision has taken, when it took more than a usual
+	// one does. The writer calls it, so it must not block. Nil charges nothing.
 	Charge func(steps int)
-	// Bearer says who brings an event (NIP-42, NIP-70). Submit calls it once, in its own goroutine; nil is a stranger.
+	// Bearer says who brings an event (NIP-42, NIP-70). Submit calls it once, in the caller's goroutine. Nil is a stranger.
 	Bearer func(*nostr.Event) policy.Bearer
 }
 
-// Source is the queue of one client session or one remote relay. Its events are decided, and their replies called, in
+// Source is the queue of one client's connection, one remote relay or one import. Its events are decided, and their replies called, in
 // the order of their Submits. All methods may be called from several goroutines.
 type Source struct {
 	door *Door
 	conf SourceConfig
 
 	// Guarded by door.mu.
-	party     *party
-	order     fifo.Queue[*item] // what is not decided yet, as submitted
-	unchecked fifo.Queue[*item] // the part of order that no verifier has taken
-	places    int               // places taken: undecided or, with HoldPlaces, not released
-	bytes     int               // size of the events on those places
-	held      int               // places whose reply was called and that wait for Release
-	heldBytes int
-	closed    bool
-	checkTurn bool // it stands in door.toCheck
-	readyTurn bool // it stands in door.toDecide
+	party           *party
+	order           fifo.Queue[*item] // items that the writer has not taken, as submitted
+	unchecked       fifo.Queue[*item] // the part of order that no verifier has taken
+	places          int               // places taken: undecided or, with HoldPlaces, not released
+	bytes           int               // size of the events on those places
+	unreleased      int               // places whose reply was called and that wait for Release
+	unreleasedBytes int
+	closed          bool
+	inToCheck       bool // it stands in door.toCheck
+	inToDecide      bool // it stands in door.toDecide
 }
 
 // itemOverhead is about what an undecided event costs beside its bytes.
 const itemOverhead = 512
 
-// Events above largeEvent have turns of their own, so that no more than maxLarge of them are undecided at a time, and of a party one.
+// Of events above largeEvent bytes no more than maxLarge are undecided at a time, and one of a party, which bounds the memory that
+// they take.
 const (
 	largeEvent = 256 << 10
 	maxLarge   = 16
@@ -75,24 +76,26 @@ type item struct {
 	reply func(policy.Verdict)
 	size  int
 	came  time.Time
-	share string // its part of the orphan buffer
-	large *party // whose turn for a large event it has; nil for one that needs none
-	crowd string // the address that brings it, where that is one among many; see crowds
+	label string // whose share of the orphan buffer its event counts for
+	large *party // the party whose only large event it is; nil where it is not large
+	crowd string // the address that brings it; "" for relays and imports; see crowds
 
 	// Guarded by src.door.mu until ready, then the writer's.
-	alone   bool           // it waits for no other copy: one that it waited for was forged
-	ready   bool           // the writer may have it
-	settled bool           // verdict stands already: forged, or answered from memory
-	verdict policy.Verdict // with settled
+	alone   bool           // it waits for no other copy, as one that it waited for was forged
+	ready   bool           // the writer may take it
+	stands  bool           // verdict stands already, as the event is forged, stored or remembered
+	verdict policy.Verdict // with stands
 
-	recalled bool // with settled: it was stored when a verifier looked
+	recalled bool // with stands: it was stored when a verifier looked
 }
 
-// Submit queues e for its decision and returns when it has a place, which it waits for while 1,024 events or 2 MiB of
-// this source's party are undecided, and of the source itself a 32nd of that; one event of any size passes when there are
-// none of the source, a large one when it is its turn, too. The error is ctx's cause, ErrClosed or
-// ErrStopped, and then reply is never called. Otherwise reply is called exactly once, by the writer, in the order of
-// the source's Submits and after the commit that made the verdict true; it must not block. A nil reply is allowed.
+// Submit queues e for its decision and returns when e has a place. It waits for the place while the party has QueueEvents events or
+// QueueBytes undecided and the source itself a memberPart of that. A source without any undecided event has a place for one of any size,
+// but a large event also waits until it is one of maxLarge, and the only one of its party.
+//
+// The error is ctx's cause, ErrClosed or ErrStopped, and then reply is never called. Otherwise the writer calls reply exactly once, in the
+// order of the source's Submits and after the commit that made the verdict true. Reply must not block; nil is allowed. Nobody
+// may change e from then on.
 func (s *Source) Submit(ctx context.Context, e *nostr.Event, from store.Source, reply func(policy.Verdict)) error {
 	it := &item{src: s, event: e, from: from, reply: reply, size: e.Size(), came: time.Now()}
 	if s.conf.Bearer != nil {
@@ -117,7 +120,7 @@ func (s *Source) Submit(ctx context.Context, e *nostr.Event, from store.Source, 
 	}
 }
 
-// enter queues the item, or gives the channel that is closed when it is worth another try.
+// enter queues the item. Without a place for it, enter gives the channel that is closed when another try is worth it.
 func (s *Source) enter(it *item) (room <-chan struct{}, err error) {
 	d := s.door
 	d.mu.Lock()
@@ -138,7 +141,7 @@ func (s *Source) enter(it *item) (room <-chan struct{}, err error) {
 		}
 		return s.party.room, nil
 	}
-	it.share = cmp.Or(s.party.name, s.conf.Label)
+	it.label = cmp.Or(s.party.name, s.conf.Label)
 	if s.conf.Direct {
 		it.crowd = s.party.name
 	}
@@ -157,8 +160,8 @@ func (s *Source) enter(it *item) (room <-chan struct{}, err error) {
 	return nil, nil
 }
 
-// full reports whether there is no place for an event of that size: neither among those of the party nor among the few that
-// the source has to itself, so that no other one of the party can take them all. The caller holds door.mu.
+// full reports whether there is no place for an event of that size: neither among those of the party nor among the few that the source has
+// to itself. The caller holds door.mu.
 func (s *Source) full(size int) bool {
 	l := s.door.limits
 	return (s.party.places >= l.QueueEvents || s.party.bytes+size > l.QueueBytes) &&
@@ -169,17 +172,17 @@ func (s *Source) full(size int) bool {
 func (s *Source) Release(size int) {
 	s.door.mu.Lock()
 	defer s.door.mu.Unlock()
-	if s.held == 0 {
+	if s.unreleased == 0 {
 		return
 	}
-	size = min(size, s.heldBytes)
-	s.held--
-	s.heldBytes -= size
+	size = min(size, s.unreleasedBytes)
+	s.unreleased--
+	s.unreleasedBytes -= size
 	s.free(1, size)
 }
 
-// Close ends the source: waiting and later Submits fail with ErrClosed. What was submitted is still decided, unless
-// closed sources have left more than the door keeps for them; then what was not verified yet hears an error.
+// Close ends the source: waiting and later Submits fail with ErrClosed. What was submitted is still decided. But where closed sources have
+// left more than LeftBytes, those of this source's events that are not verified yet hear an error.
 func (s *Source) Close() {
 	d := s.door
 	d.mu.Lock()
@@ -187,19 +190,19 @@ func (s *Source) Close() {
 	if s.closed {
 		return
 	}
-	s.free(s.held, s.heldBytes)
-	s.held, s.heldBytes = 0, 0
+	s.free(s.unreleased, s.unreleasedBytes)
+	s.unreleased, s.unreleasedBytes = 0, 0
 	s.closed = true
 	d.wakeLarge()
 	d.sources--
 	d.leaveParty(s)
-	s.leave(s.places, s.bytes)
+	s.countLeft(s.places, s.bytes)
 	if d.left > d.limits.LeftBytes {
 		d.abandon(s, verdictDropped)
 	}
 }
 
-// answered frees the item's place after its reply. The caller holds door.mu.
+// answered frees the item's place after its reply, or keeps it until Release where the source holds places. The caller holds door.mu.
 func (s *Source) answered(it *item) {
 	if it.large != nil {
 		it.large.large, it.large = false, nil
@@ -207,12 +210,12 @@ func (s *Source) answered(it *item) {
 		s.door.wakeLarge()
 	}
 	if s.conf.HoldPlaces && !s.closed {
-		s.held++
-		s.heldBytes += it.size
+		s.unreleased++
+		s.unreleasedBytes += it.size
 		return
 	}
 	if s.closed {
-		s.leave(-1, -it.size)
+		s.countLeft(-1, -it.size)
 	}
 	s.free(1, it.size)
 }
@@ -225,8 +228,8 @@ func (d *Door) wakeLarge() {
 	}
 }
 
-// leave counts what a closed source has left in the door. The caller holds door.mu.
-func (s *Source) leave(places, bytes int) { s.door.left += bytes + places*itemOverhead }
+// countLeft counts what a closed source has left undecided in the door. The caller holds door.mu.
+func (s *Source) countLeft(places, bytes int) { s.door.left += bytes + places*itemOverhead }
 
 // free gives places back. The caller holds door.mu.
 func (s *Source) free(places, bytes int) {

@@ -18,8 +18,8 @@ const (
 // Prefixes are the words that a refusal may begin with (NIP-01); the last stands for all others.
 var Prefixes = [...]string{"blocked", "invalid", "restricted", "auth-required", "pow", "rate-limited", "duplicate", "error", "other"}
 
-// Latencies are the upper bounds of the classes in which Stats counts how long
-// events take from their arrival to their verdict; the last class has none.
+// Latencies are the upper bounds of the classes in which Stats counts how long events take from their arrival to their verdict. One more
+// class has no bound.
 var Latencies = [...]time.Duration{
 	time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond,
 	100 * time.Millisecond, 250 * time.Millisecond, time.Second, 5 * time.Second, 30 * time.Second,
@@ -35,17 +35,17 @@ type Latency struct {
 type Stats struct {
 	Decided    [Sources][Outcomes]uint64       // verdicts told, by store.Source and policy.Outcome
 	Refused    [Outcomes][len(Prefixes)]uint64 // verdicts that are no OK, by policy.Outcome and what the text begins with
-	Latency    [Sources]Latency                // of the verdicts, by store.Source
+	Latency    [Sources]Latency                // how long verdicts took, by store.Source
 	Verified   uint64                          // signatures checked and genuine
 	Forged     uint64                          // ids or signatures checked and wrong
 	Recognised uint64                          // copies answered without a check of their signature
 	Commits    uint64                          // batches made durable
-	Failures   uint64                          // batches that could not be
+	Failures   uint64                          // batches that were dropped for a failure of this relay's own
 	Waiting    int                             // events submitted and not taken by the writer yet
 	Orphans    int64                           // events in the orphan buffer now
-	OrphanCost int64                           // about what they take of memory, in bytes
-	Released   uint64                          // events that are served as their git data came
-	Lapsed     uint64                          // events whose git data did not come in time
+	OrphanCost int64                           // about the memory that these take, in bytes
+	Released   uint64                          // waiting events that became served, as their git data came
+	Lapsed     uint64                          // waiting events whose git data did not come in time
 }
 
 // counters are written by the verifiers and the writer, and read by anybody.
@@ -78,8 +78,8 @@ func (l *latency) add(d time.Duration) {
 	l.sum.Add(int64(d))
 }
 
-// decided counts a verdict that is told, and how long after its event came.
-func (c *counters) decided(from store.Source, v policy.Verdict, took time.Duration) {
+// countVerdict counts a verdict that is told, and how long it took from the event's arrival.
+func (c *counters) countVerdict(from store.Source, v policy.Verdict, took time.Duration) {
 	if int(from) >= Sources || int(v.Outcome) >= Outcomes {
 		return
 	}
@@ -90,7 +90,7 @@ func (c *counters) decided(from store.Source, v policy.Verdict, took time.Durati
 	}
 }
 
-// prefixOf is the place among the Prefixes of the word that a refusal begins with.
+// prefixOf is the index in Prefixes of the word that a refusal begins with.
 func prefixOf(reason string) int {
 	word, _, _ := strings.Cut(reason, ":")
 	for i, p := range Prefixes {
@@ -101,12 +101,13 @@ func prefixOf(reason string) int {
 	return len(Prefixes) - 1
 }
 
-func (c *counters) hold(orphans, cost int) {
+// setOrphans notes how many orphans the buffer has, and their cost in bytes.
+func (c *counters) setOrphans(orphans, cost int) {
 	c.orphans.Store(int64(orphans))
 	c.orphanCost.Store(int64(cost))
 }
 
-// Stats reads the counters, each by itself.
+// Stats reads the counters one after the other, so that sums over them may differ by what happens meanwhile.
 func (d *Door) Stats() Stats {
 	c := &d.counts
 	s := Stats{

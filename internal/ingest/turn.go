@@ -7,13 +7,13 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Turn is a batch of its own, in the hands of somebody who has the writer's turn.
+// Turn is a batch of its own in the hands of somebody who has the writer's attention. It is valid until the work returns.
 type Turn struct {
 	ledger.Turn
 	w *writer
 }
 
-// Serve lets events be served that wait, in that order.
+// Serve makes waiting events served ones, in the order of ids. An id that does not wait is an error.
 func (t *Turn) Serve(ids []nostr.ID) error {
 	for _, id := range ids {
 		if err := t.w.serve(id); err != nil {
@@ -23,29 +23,29 @@ func (t *Turn) Serve(ids []nostr.ID) error {
 	return nil
 }
 
-// visit is somebody's work on its way to the writer.
-type visit struct {
+// turnRequest is somebody's work on its way to the writer.
+type turnRequest struct {
 	work func(*Turn) error
 	done chan error // one slot
 }
 
-// Turn lets work use a batch of its own, in the writer's goroutine and between the events. When it returns nil what the work did is
-// durable. After an error nothing of it has happened: the work's own, the store's, ctx's cause, or ErrStopped. The work is to be
-// short, as everybody waits for it. Run must be running.
+// Turn has the writer call work between events, in the writer's goroutine and with a batch of its own. When Turn returns nil, what the
+// work did is durable. After an error nothing of it has happened; the error is the work's own, the store's, ctx's cause, or ErrStopped.
+// Everybody waits for the work, so it must be short and must not wait for the door. Run must be running.
 func (d *Door) Turn(ctx context.Context, work func(*Turn) error) error {
-	v := visit{work, make(chan error, 1)}
+	v := turnRequest{work, make(chan error, 1)}
 	select {
-	case d.visits <- v:
+	case d.turnRequests <- v:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-d.stop:
 		return ErrStopped
 	}
 	d.nudge()
-	select { // on its way it cannot be taken back
+	select { // not for ctx: the writer may have taken the work already
 	case err := <-v.done:
 		return err
-	case <-d.stop: // the writer has seen to it, or never will
+	case <-d.stop: // the writer has done the work, or never will
 		select {
 		case err := <-v.done:
 			return err
@@ -55,20 +55,20 @@ func (d *Door) Turn(ctx context.Context, work func(*Turn) error) error {
 	}
 }
 
-// receive lets a visitor work, if there is one. What was decided before is committed first.
-func (w *writer) receive() {
+// receiveTurn does the work of a turn, if one was asked for. What was decided before is committed first.
+func (w *writer) receiveTurn() {
 	select {
-	case v := <-w.door.visits:
+	case v := <-w.door.turnRequests:
 		if !w.round.idle() {
 			w.commit()
 		}
-		v.done <- w.give(v.work)
+		v.done <- w.giveTurn(v.work)
 	default:
 	}
 }
 
-// give is one visitor's turn.
-func (w *writer) give(work func(*Turn) error) error {
+// giveTurn does the work in a batch of its own and commits that.
+func (w *writer) giveTurn(work func(*Turn) error) error {
 	if err := w.open(); err != nil {
 		w.abort(err)
 		return err

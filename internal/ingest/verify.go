@@ -28,12 +28,13 @@ func (d *Door) check(it *item, c *nostr.Checker) {
 		return
 	}
 	d.counts.verified.Add(1)
-	for _, w := range d.proved(it) {
+	for _, w := range d.verified(it) {
 		d.adopt(w, it.event)
 	}
 }
 
-// refused is why an event is not genuine; nil where it is. A fault over it says nothing of it, so it is not decided.
+// refused gives the verdict on an event that is not genuine; nil where it is genuine. A fault in checking says nothing about the event, so
+// that its verdict is a failure of this relay's own.
 func (d *Door) refused(e *nostr.Event, c *nostr.Checker) *policy.Verdict {
 	err := d.faults.Run("an event", func() error { return c.Check(e) })
 	if err == nil {
@@ -46,15 +47,14 @@ func (d *Door) refused(e *nostr.Event, c *nostr.Checker) *policy.Verdict {
 	return invalid(err)
 }
 
-// recognised deals with an item that need not be verified, and reports whether it did. The store is asked between two
-// looks at the copies: what is decided leaves them only after its commit, so one of the two knows it.
+// recognised deals with an item that need not be verified, and reports whether it did. It asks the store between two looks at the copies:
+// an id leaves the copies only after its commit, so the copies or the store know it.
 func (d *Door) recognised(it *item) bool {
 	return d.copied(it, false) || d.recalled(it) || d.copied(it, true)
 }
 
-// recalled answers an item from what the store remembers of its id, and reports whether it did. What was refused
-// before is not recalled for a client, whose copy is verified and decided again. An error of the disk is left to the
-// writer, which meets it as well.
+// recalled answers an item from what the store knows of its id, and reports whether it did. A refusal is not recalled for a client, whose
+// copy is verified and decided again. An error of the disk is left to the writer, which meets the same error.
 func (d *Door) recalled(it *item) bool {
 	if d.store.Unknown(it.event.ID) {
 		return false
@@ -90,8 +90,8 @@ func (d *Door) copied(it *item, lead bool) bool {
 	return waits || genuine != nil
 }
 
-// adopt gives an item the genuine event of its id, so that nothing of its own content is ever used. A client is told
-// when that content was another: it may be a forgery, or a protected event stripped of its protection.
+// adopt gives an item the genuine event of its id, so that the copy's own content is never used. A client hears when the copy's content
+// was not the genuine one: the copy is a forgery, such as a protected event stripped of its protection.
 func (d *Door) adopt(it *item, genuine *nostr.Event) {
 	d.counts.recognised.Add(1)
 	if it.src.conf.Direct {
@@ -104,14 +104,14 @@ func (d *Door) adopt(it *item, genuine *nostr.Event) {
 	d.conclude(it, nil)
 }
 
-// conclude hands the item to the writer, with its verdict where that stands already.
+// conclude hands the item to the writer, with the verdict v where that stands already, and with nil for a decision.
 func (d *Door) conclude(it *item, v *policy.Verdict) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if v == nil {
 		d.finish(it)
 	} else {
-		d.settle(it, *v)
+		d.finishWith(it, *v)
 	}
 }
 

@@ -12,23 +12,22 @@ import (
 )
 
 const (
-	// extraWork is how many orphans are decided again, or steps of forgetting taken, in a batch that a client waits for.
-	// The rest comes with the next.
+	// extraWork is how many steps of chores go into a batch that a client waits for. The rest comes with the next batch.
 	extraWork = 64
-	// clientDelay is how long a batch goes on taking clients' events after the first, where deciding them is slow.
+	// clientDelay is how long after its first event from a client a batch takes more, where deciding them is slow.
 	clientDelay = 20 * time.Millisecond
-	// quietGap is the time between commits, where no client waits and nothing is on its way. After a time without any, one and
-	// quietBurst more come without it: an event on its own is not held up for company, nor are a few that come close
-	// together, and a trickle does not make for a commit each.
+	// quietGap is the time between commits while no client waits and nothing is on its way. After a pause, one commit and
+	// quietBurst more come without that gap. So a single event does not wait for company, nor do a few that come close
+	// together, and a trickle of events does not cost a commit each.
 	quietGap   = 5 * time.Millisecond
 	quietBurst = 4
-	// retryPause is how long the writer leaves alone what no source waits for after a failed commit.
+	// retryPause is how long chores wait after a failed commit.
 	retryPause = time.Second
 )
 
 var quietly = bucket.Rate{Tokens: 1, In: quietGap, Burst: 1 + quietBurst}
 
-// writer decides, one event after the other, and commits. Everything in it belongs to its one goroutine.
+// writer decides, one event after the other, and commits. Everything in it belongs to the one goroutine of run and drain.
 type writer struct {
 	door    *Door
 	rules   policy.Rules
@@ -38,11 +37,11 @@ type writer struct {
 	known   announced
 	crowds  *crowds
 	failed  time.Time     // when the last commit failed; zero after one that did not
-	commits bucket.Bucket // those that may come where nobody waits for them
+	commits bucket.Bucket // commits that may come while no client waits; see quietGap
 	late    bool          // DrainTime is over: nothing more is decided
 	round   round
 
-	chores    []chore // those that follow, in the order in which they have their turn
+	chores    []chore // those that follow, the first that is due first
 	expiry    expiring
 	promotion promotion
 	forgets   forgetting
@@ -59,15 +58,14 @@ func newWriter(d *Door) *writer {
 	return w
 }
 
-// run decides and commits until ctx ends. It waits for a verified event, for the time to commit, and for the next
-// expiry.
+// run decides and commits until ctx ends. It waits for a verified event, new rules, a turn, the time to commit, and the next chore.
 func (w *writer) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	w.purging.due = w.door.purging()
+	w.purging.due = w.door.mustPurge()
 	for ctx.Err() == nil {
-		w.rule()
-		w.receive()
+		w.receiveRules()
+		w.receiveTurn()
 		more := w.fill()
 		if !more && !w.round.idle() && w.door.quiet() {
 			w.round.within(w.commits.Wait(time.Now(), quietly))
@@ -88,7 +86,7 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// drain decides and commits what is verified, and tells everything else that the door is closed.
+// drain decides and commits what is verified, until DrainTime is over, and answers everything else with verdictStopped.
 func (w *writer) drain() {
 	w.door.abandonAll(verdictStopped)
 	w.stops = true
@@ -102,9 +100,9 @@ func (w *writer) drain() {
 	}
 }
 
-// fill decides what is ready, until the batch is full, its time is over, or nothing is left that belongs into it: once a
-// client waits, of the sync engine's events only those that have their turn beside direct ones. What no source waits for
-// comes before these, and in turns with direct ones. It reports whether there may be more.
+// fill decides what is ready until the batch is full, its time is over, or nothing is left that belongs into it. Chores alternate with
+// clients' events and come before the sync engine's. Once a client waits for the batch, the sync engine's events have only their turns
+// between clients' events. It reports whether there may be more.
 func (w *writer) fill() (more bool) {
 	for n := range w.door.limits.BatchEvents {
 		if w.full() || w.round.over() {
@@ -132,24 +130,25 @@ func (w *writer) commitDue() bool {
 	return !r.idle() && (r.direct || r.soon || w.full() || r.over())
 }
 
-// full reports whether the batch takes no more.
+// full reports whether the batch takes no more: it has enough decisions, or enough bytes.
 func (w *writer) full() bool {
 	r := &w.round
 	return r.decided >= w.door.limits.BatchEvents || r.batch != nil && r.batch.Full()
 }
 
-// pause is the time until there is something to do though no event comes.
+// pause is the time until something is due though no event comes.
 func (w *writer) pause() time.Duration {
-	wait := time.Until(w.nextChore())
+	wait := time.Until(w.firstDue())
 	if !w.round.idle() {
 		wait = min(wait, time.Until(w.round.deadline))
 	}
 	return max(wait, 0)
 }
 
-// answer decides an item and queues the verdict. One that needs no commit is told at once when none before it does.
+// answer decides an item and queues the verdict for the commit. A verdict that stands already is told at once where nothing before it waits
+// for a commit.
 func (w *writer) answer(it *item) {
-	a := answer{item: it, verdict: it.verdict, stands: it.settled}
+	a := answer{item: it, verdict: it.verdict, stands: it.stands}
 	switch {
 	case a.stands && it.recalled && it.src.conf.Direct:
 		a.verdict = w.recall(it)
@@ -172,7 +171,8 @@ func (w *writer) answer(it *item) {
 	}
 }
 
-// recall looks again whether an event is stored that was when it came: what a client sent before it may have deleted it.
+// recall looks again whether an event is stored that was stored when a verifier looked: an event that the client sent before it may have
+// deleted it.
 func (w *writer) recall(it *item) policy.Verdict {
 	var known store.Knowledge
 	var err error

@@ -17,11 +17,11 @@ func TestAccount(t *testing.T) {
 		f.Announce(b, "x", 10, []string{us, relay(2)}))
 	f.Step()
 	for n, want := range map[int]string{1: a.String(), 2: "", 3: ""} {
-		if got := f.Wants[plan.URL(relay(n))].Account(); got != want {
+		if got := f.Wants[plan.URL(relay(n))].Party(); got != want {
 			t.Errorf("relay %d is on the account of %q, not %q", n, got, want)
 		}
 	}
-	if got := (&plan.Want{}).Account(); got != "" {
+	if got := (&plan.Want{}).Party(); got != "" {
 		t.Errorf("one that nobody wants is on the account of %q", got)
 	}
 }

@@ -133,7 +133,7 @@ func newHostile(t *testing.T, r *rand.Rand, all *tally) *hostile {
 // left names what clients have left behind.
 func (h *hostile) left() []string {
 	out := h.relay.Unreturned()
-	if sources, places := h.door.Held(); sources > 1 || places > 0 { // the source of the test itself is one
+	if sources, places := h.door.Occupied(); sources > 1 || places > 0 { // the source of the test itself is one
 		out = append(out, fmt.Sprintf("%d sources, %d places at the door", sources, places))
 	}
 	return out

@@ -223,7 +223,7 @@ func (w *world) allBack(t *testing.T) {
 	for _, what := range w.relay.Unreturned() {
 		t.Errorf("not given back: %s", what)
 	}
-	if sources, places := w.door.Held(); sources != 0 || places != 0 {
+	if sources, places := w.door.Occupied(); sources != 0 || places != 0 {
 		t.Errorf("not given back: %d sources, %d places at the door", sources, places)
 	}
 }

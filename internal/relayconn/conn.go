@@ -37,7 +37,7 @@ func (d *Dialer) newConn(ws *websocket.Conn, raw net.Conn, u grasp.RelayURL) *Co
 	c.gone, c.large = make(chan struct{}), make(chan struct{}, maxLarge)
 	c.room = &hold{of: d.memory, end: c.abandon, gone: c.gone}
 	c.pace = newPace(d.cfg.PartTime, c.abandon)
-	c.Account("")
+	c.SetParty("")
 	ws.SetReadLimit(int64(c.cfg.ReadLimit))
 	return c
 }
@@ -51,9 +51,9 @@ func (c *Conn) abandon(why error) {
 	})
 }
 
-// Account says on whose account messages are read from the next one on: those of one party have a share of the memory together.
-// Empty, as at first: on the relay's own.
-func (c *Conn) Account(party string) {
+// SetParty says which party the messages belong to from the next one on. The messages of one party have a share of the memory together.
+// Empty, as at first, is the relay's own.
+func (c *Conn) SetParty(party string) {
 	if party == "" {
 		party = string(c.url)
 	}

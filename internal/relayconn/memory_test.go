@@ -56,7 +56,7 @@ func read(t *testing.T, d *relayconn.Dialer, u grasp.RelayURL, party string) *re
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Account(party)
+	c.SetParty(party)
 	c.ExpectLarge()
 	r := &reading{c, make(chan int, 100), make(chan error, 1)}
 	go func() {
@@ -263,7 +263,7 @@ func TestAChangeOfAccount(t *testing.T) {
 		a := read(t, d, urls[0], "first")
 		read(t, d, urls[1], "second")
 		synctest.Wait()
-		a.conn.Account("second")
+		a.conn.SetParty("second")
 		if first, second := d.Held("first"), d.Held("second"); first == 0 || first != second {
 			t.Errorf("held %d and %d", first, second)
 		}
@@ -446,7 +446,7 @@ func TestWaitingForRoomIsNoDrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		holder.Account("same")
+		holder.SetParty("same")
 		if _, err := holder.Read(t.Context()); err != nil { // complete, and kept
 			t.Fatal(err)
 		}

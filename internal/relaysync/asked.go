@@ -9,22 +9,21 @@ import (
 	"github.com/graspd/graspd/internal/unasked"
 )
 
-// lateness is how long a request that has ended is known, for events that were under way.
+// lateness is how long a request is known after its end, as events of it may be under way still.
 const lateness = time.Minute
 
-// asked knows what is open on a connection. The shell writes it, the reader
-// looks requests up.
+// asked knows the requests of a connection. The shell writes it, the reader looks requests up.
 type asked struct {
 	mu   sync.Mutex // short lookups only
 	subs map[string]*question
-	old  []ended // in order of their end
+	old  []ended // requests that have ended, in that order
 }
 
-// question is a request that was sent: what it asks is the reader's.
+// question is a request that was sent. What it asks, in the embedded Question, belongs to the reader.
 type question struct {
 	*unasked.Question
 	class plan.Class
-	over  bool
+	over  bool // the request has ended
 }
 
 type ended struct {
@@ -34,6 +33,7 @@ type ended struct {
 
 func newAsked() *asked { return &asked{subs: make(map[string]*question)} }
 
+// open notes a request, before it is sent.
 func (a *asked) open(r plan.Request) {
 	q := &question{Question: unasked.Ask(r.Filters), class: r.Class}
 	a.mu.Lock()
@@ -41,7 +41,7 @@ func (a *asked) open(r plan.Request) {
 	a.subs[r.Sub] = q
 }
 
-// end marks a request as over and forgets those that ended long ago.
+// end marks a request as over, and forgets those that ended longer ago than lateness. now is monotonic.
 func (a *asked) end(sub string, now time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,7 +55,7 @@ func (a *asked) end(sub string, now time.Duration) {
 	}
 }
 
-// find returns the request with that subscription id; nil where there is none, or none any more. Only the reader asks.
+// find returns the request with that subscription id, which may be over; nil where there is none. Only the reader calls it.
 func (a *asked) find(sub string) *question {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,7 +7,8 @@ import (
 	"github.com/graspd/graspd/internal/plan"
 )
 
-// authenticate signs a challenge with this relay's own key and sends it (NIP-42).
+// authenticate signs a challenge with this relay's own key and sends the AUTH event (NIP-42). Where that is not possible the machine hears
+// why.
 func (p *peer) authenticate(l *link, challenge string) {
 	e := &nostr.Event{
 		Kind: nostr.KindAuth, CreatedAt: p.engine.cfg.Now().Wall.Unix(),
@@ -29,8 +30,8 @@ func (p *peer) authenticate(l *link, challenge string) {
 	l.send(nostr.AppendAuth(nil, e))
 }
 
-// verdict turns the OK to the AUTH event into what it means; any other input stays as it is.
-func (l *link) verdict(in plan.Input) plan.Input {
+// authAnswer turns the OK to the AUTH event into plan.Authenticated. Any other input stays as it is.
+func (l *link) authAnswer(in plan.Input) plan.Input {
 	if f, ok := in.(plan.Frame); ok {
 		if m, ok := f.Message.(nostr.OK); ok && m.ID == l.auth {
 			return plan.Authenticated{OK: m.OK, Reason: m.Reason}

@@ -16,12 +16,12 @@ type httpRefusal interface {
 	HTTPStatus() int
 }
 
-// slowDial is how long a dial counts among those that may be under way at once.
-// Those that hang are bounded by the slots of relays; they make nobody wait.
+// slowDial is how long a dial counts among those that may be under way at once. Dials that hang longer make nobody wait: the slots of
+// relays bound how many there are.
 const slowDial = 500 * time.Millisecond
 
-// dialSlot waits for a place among the dials under way; false when ctx ended first.
-func (e *Engine) dialSlot(ctx context.Context) (free func(), ok bool) {
+// beginDial waits until fewer than DialsAtOnce dials have just begun; false when ctx ended first. The caller calls free after the dial.
+func (e *Engine) beginDial(ctx context.Context) (free func(), ok bool) {
 	select {
 	case e.dials <- struct{}{}:
 	case <-ctx.Done():
@@ -32,7 +32,7 @@ func (e *Engine) dialSlot(ctx context.Context) (free func(), ok bool) {
 	return func() { slow.Stop(); leave() }, true
 }
 
-// dial connects and reads what the relay tells of itself. A fault in that is a failed attempt.
+// dial connects to the relay and reads its information document. A fault in dialing is a failed attempt.
 func (p *peer) dial(ctx context.Context, a *attempt) (r dialResult) {
 	err := p.contained(func() error {
 		r = p.connect(ctx, a)
@@ -44,9 +44,11 @@ func (p *peer) dial(ctx context.Context, a *attempt) (r dialResult) {
 	return r
 }
 
+// connect is dial without the containment of faults. A relay without a document is one without known limits. A relay whose document names
+// this relay's key is this relay itself.
 func (p *peer) connect(ctx context.Context, a *attempt) dialResult {
 	failed := func(in plan.DialFailed) dialResult { return dialResult{of: a, in: in} }
-	free, ok := p.engine.dialSlot(ctx)
+	free, ok := p.engine.beginDial(ctx)
 	if !ok {
 		return failed(plan.DialFailed{Reason: "stopped"})
 	}
@@ -81,7 +83,7 @@ func (p *peer) connect(ctx context.Context, a *attempt) dialResult {
 	}}}
 }
 
-// deliver hands a result to the shell, or drops it when nobody waits any more.
+// deliver hands the result of a dial to the shell, or closes its connection when ctx ended first.
 func (p *peer) deliver(ctx context.Context, r dialResult) {
 	select {
 	case p.dialed <- r:

@@ -21,24 +21,24 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// Engine owns Desired and the set of peers. Run is its one goroutine; Relays
-// may be called from any.
+// Engine owns Desired, the peers, and what is remembered of relays. Run is its one goroutine. The exported methods may be called from any
+// goroutine.
 type Engine struct {
 	cfg   Config
-	dials chan struct{} // places of dials that have just begun
-	loads chan struct{} // slots of local sets being read
+	dials chan struct{} // a token for each dial that has just begun
+	loads chan struct{} // a token for each local set that is being read
 
 	desired *want.Desired                 // owned by Run
 	wants   map[grasp.RelayURL]*want.Want // owned by Run; every target, with or without a peer
 	peers   map[grasp.RelayURL]*peer      // owned by Run
 	asks    chan chan []*peer             // Relays asks Run for the peers
 	retries chan retry                    // Retry asks Run for a connection
-	lists   chan listing                  // SetLists tells Run
-	calm    chan struct{}                 // one slot: a relay has answered all that it was asked
+	lists   chan listsChange              // SetLists tells Run
+	calm    chan struct{}                 // one slot: a relay has answered all that it was asked; see noteCalm
 	gather  *gather.Window                // owned by Run
 	cursor  store.Seq                     // owned by Run
 	chunk   int                           // of the feed; owned by Run
-	ledger  *ledger                       // owned by Run
+	records *records                      // owned by Run
 	crowded bool                          // owned by Run; more relays are wanted than there are slots
 	whole   *wholeSet                     // shared by the peers
 
@@ -63,7 +63,7 @@ func New(c Config) *Engine {
 		wants:   make(map[grasp.RelayURL]*want.Want),
 		peers:   make(map[grasp.RelayURL]*peer),
 		asks:    make(chan chan []*peer), retries: make(chan retry), following: make(chan struct{}), over: make(chan struct{}),
-		lists: make(chan listing), calm: make(chan struct{}, 1), gather: gather.New(c.BatchWindow), chunk: feedChunk,
+		lists: make(chan listsChange), calm: make(chan struct{}, 1), gather: gather.New(c.BatchWindow), chunk: feedChunk,
 		whole: newWholeSet(), mailboxes: newMailboxes(c),
 	}
 	e.desired.SetLists(c.Lists)
@@ -71,15 +71,15 @@ func New(c Config) *Engine {
 	return e
 }
 
-// Run folds what is stored, then follows the feed until ctx ends. It returns
-// when all peers have ended; an error means that the store could not be read.
+// Run folds what is stored, then follows the feed until ctx ends. It returns when all peers have ended. An error means that the store could
+// not be read; after the end of ctx it returns nil.
 func (e *Engine) Run(ctx context.Context) error {
 	defer close(e.over)
 	if !e.pause(ctx, e.cfg.StartupDelay) {
 		return nil
 	}
 	var err error
-	if e.ledger, err = readLedger(e.cfg.Store, e.cfg.Peer, e.cfg.Logger); err != nil {
+	if e.records, err = readRecords(e.cfg.Store, e.cfg.Peer, e.cfg.Logger); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -96,6 +96,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	return e.follow(ctx, e.deliver(ctx))
 }
 
+// pause waits for d, and gives false when ctx ended first.
 func (e *Engine) pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -128,14 +129,14 @@ func (e *Engine) foldStored(ctx context.Context) error {
 	return v.EachWait(func(w store.Waiting) error { e.desired.Await(w.Event); return nil })
 }
 
-// deliver gives every relay whose Want changed its whole new one. It returns
-// what tells that a delayed revision is due; nil when none is delayed.
+// deliver gives every relay whose Want changed the new one, and slots to relays that are wanted now. It returns a channel that fires when
+// a delayed revision is due; nil when none is delayed.
 func (e *Engine) deliver(ctx context.Context) <-chan time.Time {
 	now, moved := e.cfg.Now().Mono, false
 	for u, w := range e.desired.Changed(now) {
 		moved = true
 		if w.Moves() {
-			e.whole.outdate() // what was an orphan, or nobody's, may be somebody's now
+			e.whole.outdate() // a refused orphan may be accepted now
 		}
 		if s := e.mailboxOf(u); s != nil {
 			w = w.WithMailbox(s)
@@ -145,7 +146,7 @@ func (e *Engine) deliver(ctx context.Context) <-chan time.Time {
 	e.gather.Handed(now, moved)
 	e.delivered.Store(uint64(e.cursor))
 	if moved {
-		e.place(ctx, false)
+		e.assignSlots(ctx, false)
 	}
 	due, ok := e.desired.Due()
 	if !ok {
@@ -154,52 +155,54 @@ func (e *Engine) deliver(ctx context.Context) <-chan time.Time {
 	return time.After(max(e.cfg.BatchWindow, due-e.cfg.Now().Mono))
 }
 
+// start gives a relay its peer.
 func (e *Engine) start(ctx context.Context, u grasp.RelayURL) {
-	p := newPeer(e, u, e.machine(u, e.ledger.past(u)))
+	p := newPeer(e, u, e.machine(u, e.records.past(u)))
 	e.peers[u] = p
 	p.want(e.wants[u])
 	e.group.Go(func() { p.run(ctx) })
 }
 
-// machine returns what decides for a relay of which that much is remembered.
+// machine returns the value that decides for a relay, with what is remembered of it.
 func (e *Engine) machine(u grasp.RelayURL, past plan.Record) *plan.Peer {
 	c := e.cfg.Peer
 	c.URL, c.Self, c.Past = u, e.cfg.Self, past
 	return plan.NewPeer(c)
 }
 
-// end stops the peer of a relay. How the relay behaved is not forgotten: it may be wanted again.
+// end stops the peer of a relay and waits until its shell has ended. What is remembered of the relay stays, as it may be wanted again.
 func (e *Engine) end(u grasp.RelayURL) {
 	p := e.peers[u]
 	p.stop()
-	e.ledger.put(u, p.last())
+	e.records.put(u, p.last())
 	delete(e.peers, u)
 }
 
-// keep writes how all relays stand.
+// keep asks all peers how their relays stand, and writes it into the store.
 func (e *Engine) keep(ctx context.Context) {
 	for u, p := range e.peers {
 		if s, ok := p.standing(ctx); ok {
-			e.ledger.put(u, s.record)
+			e.records.put(u, s.record)
 		}
 	}
-	e.writeLedger()
+	e.writeRecords()
 }
 
-// keepLast does so when all shells have been told to end.
+// keepLast writes into the store how all relays stand at the end. It waits for the shells, which have been told to end.
 func (e *Engine) keepLast() {
 	for u, p := range e.peers {
-		e.ledger.put(u, p.last())
+		e.records.put(u, p.last())
 	}
-	e.writeLedger()
+	e.writeRecords()
 }
 
-func (e *Engine) writeLedger() {
-	e.ledger.trim(func(u grasp.RelayURL) bool { return e.peers[u] != nil })
-	e.ledger.keep()
+// writeRecords writes the records that changed, after dropping those beyond mostRecords.
+func (e *Engine) writeRecords() {
+	e.records.trim(func(u grasp.RelayURL) bool { return e.peers[u] != nil })
+	e.records.keep()
 }
 
-// check ends the peers of relays that nothing names any more.
+// check ends the peers of relays that nothing names any more, and has slots assigned anew, by use.
 func (e *Engine) check(ctx context.Context) {
 	e.shareMailboxes()
 	for u, w := range e.wants {
@@ -213,15 +216,16 @@ func (e *Engine) check(ctx context.Context) {
 		}
 	}
 	e.whole.expire(e.cfg.Now().Mono)
-	e.place(ctx, true)
+	e.assignSlots(ctx, true)
 }
 
+// sorted gives the peers by URL.
 func (e *Engine) sorted() []*peer {
 	return slices.SortedFunc(maps.Values(e.peers), func(a, b *peer) int { return cmp.Compare(a.url, b.url) })
 }
 
-// Relays asks every peer how it stands. It returns what was answered before ctx
-// ended; nothing while Run does not follow the feed yet, or has ended.
+// Relays asks every peer how it stands, and waits for the answers until ctx ends. It returns those that came, by URL. It returns nothing
+// before Run follows the feed and after Run has ended.
 func (e *Engine) Relays(ctx context.Context) []status.Relay {
 	var out []status.Relay
 	for _, p := range e.ask(ctx) {
@@ -232,7 +236,7 @@ func (e *Engine) Relays(ctx context.Context) []status.Relay {
 	return out
 }
 
-// ask gets the peers from Run.
+// ask gets the peers, by URL, from Run.
 func (e *Engine) ask(ctx context.Context) []*peer {
 	select {
 	case <-e.following:

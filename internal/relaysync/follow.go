@@ -8,11 +8,11 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// feedChunk is how many feed entries are read at once.
+// feedChunk is how many feed entries are read at once, so that Run sees to everything else in between.
 const feedChunk = 1000
 
-// follow applies the feed, and gives every relay concerned its Want when the changes of a window are gathered.
-// What is delayed longer, because its owner edits it often, makes nobody else wait.
+// follow applies the feed until ctx ends. When the changes of a window are gathered it gives every relay concerned its new Want. A change
+// that is delayed longer, because its owner edits often, makes no other change wait. delayed fires when such a change is due.
 func (e *Engine) follow(ctx context.Context, delayed <-chan time.Time) error {
 	check := time.NewTicker(e.cfg.CheckEvery)
 	defer check.Stop()
@@ -27,7 +27,7 @@ func (e *Engine) follow(ctx context.Context, delayed <-chan time.Time) error {
 		if err != nil {
 			return err
 		}
-		if calm && changed != closed { // all that the relay brought is read
+		if calm && changed != closed { // the feed is read to its end, with all that the relay brought
 			if calm = false; e.gather.Answered(e.cfg.Now().Mono) {
 				delayed = e.deliver(ctx)
 			}
@@ -61,7 +61,7 @@ func (e *Engine) follow(ctx context.Context, delayed <-chan time.Time) error {
 	}
 }
 
-// read applies what is next in the feed. It returns what tells that there is more.
+// read applies the next entries of the feed. It returns a channel that is closed when there are more.
 func (e *Engine) read() (changed <-chan struct{}, err error) {
 	entries, changed, err := e.cfg.Store.Since(e.cursor, e.chunk)
 	if err != nil {
@@ -75,10 +75,10 @@ func (e *Engine) read() (changed <-chan struct{}, err error) {
 	return closed, nil
 }
 
-// closed is always ready.
+// closed is a channel that is closed.
 var closed = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// apply folds entries.
+// apply folds entries of the feed.
 func (e *Engine) apply(entries []store.Entry) {
 	for _, x := range entries {
 		e.cursor = max(e.cursor, x.Seq)

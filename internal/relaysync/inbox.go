@@ -10,16 +10,16 @@ import (
 // inboxBound is how many inputs a reader may leave before it waits for the shell.
 const inboxBound = 4096
 
-// inbox carries inputs to the shell in order. Verdicts never wait: their number
-// is bounded by the door's places. The connection's reader waits while it is full.
+// inbox carries inputs to the shell in order. Whoever pushes verdicts never waits, as the door's places bound their number. The reader of
+// the connection waits while the inbox has inboxBound inputs.
 type inbox struct {
 	ready chan struct{} // holds a token while there is something to take
 	mu    sync.Mutex    // guards the two below, never held across a wait
 	items []arrival
-	room  chan struct{} // closed when the shell has taken what was there
+	room  chan struct{} // closed when the shell takes the items
 }
 
-// arrival is an input and the connection it belongs to; nil = any.
+// arrival is an input and the connection that it belongs to.
 type arrival struct {
 	from *link
 	in   plan.Input
@@ -45,8 +45,7 @@ func poke(token chan<- struct{}) {
 	}
 }
 
-// pushWaiting adds an input and then waits while there are too many; it
-// reports false when ctx ended first.
+// pushWaiting adds an input and then waits while there are inboxBound or more. It gives false when ctx ended first.
 func (b *inbox) pushWaiting(ctx context.Context, from *link, in plan.Input) bool {
 	b.push(from, in)
 	for {
@@ -64,7 +63,7 @@ func (b *inbox) pushWaiting(ctx context.Context, from *link, in plan.Input) bool
 	}
 }
 
-// take returns all inputs that wait and gives their place back.
+// take returns all inputs, and lets those that wait go on. The inbox fills spare from now on.
 func (b *inbox) take(spare []arrival) []arrival {
 	b.mu.Lock()
 	defer b.mu.Unlock()

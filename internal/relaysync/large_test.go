@@ -44,7 +44,7 @@ func (c toldConn) ExpectLarge() {
 	c.d.large[c.u]++
 }
 
-func (c toldConn) Account(party string) {
+func (c toldConn) SetParty(party string) {
 	c.d.mu.Lock()
 	defer c.d.mu.Unlock()
 	c.d.parties[c.u] = append(c.d.parties[c.u], party)

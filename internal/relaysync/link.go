@@ -16,11 +16,11 @@ import (
 
 // Bounds of one connection.
 const (
-	outboxBound  = 256
-	writeTimeout = 20 * time.Second
+	outboxBound  = 256              // frames to be written
+	writeTimeout = 20 * time.Second // of one frame
 )
 
-// link is one open connection: a reader, a writer and a pinger around it.
+// link is one open connection with its reader, its writer, its pinger and its loads.
 type link struct {
 	conn    Conn
 	asked   *asked
@@ -31,7 +31,7 @@ type link struct {
 	sent    atomic.Uint64               // frames
 	replies unasked.Replies             // the reader's
 	busy    atomic.Bool                 // the reader handles a frame, perhaps waiting for the door, and sees no pong
-	load    func(func(context.Context)) // runs in a goroutine that is told to end with the connection, after those before it, so that a run can be repeated
+	load    func(func(context.Context)) // runs a function in a goroutine that the end of the connection cancels; one after the other, so that a test can repeat a run
 	cancel  context.CancelCauseFunc
 }
 
@@ -42,15 +42,16 @@ var (
 	errStopped = errors.New("stopped")
 )
 
-// open starts the goroutines of a connection.
+// open starts the goroutines of a connection. They belong to p.group. The inbox hears plan.Disconnected once, when
+// the reader ends; verdicts of the connection's events may come later.
 func (p *peer) open(ctx context.Context, conn Conn) *link {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &link{
 		conn: conn, asked: newAsked(), out: make(chan []byte, outboxBound), cancel: cancel,
 		replies: unasked.NewReplies(p.engine.cfg.Now().Mono),
-		source:  p.engine.cfg.Door.Source(ingest.SourceConfig{Label: string(p.url), Share: p.share}),
+		source:  p.engine.cfg.Door.Source(ingest.SourceConfig{Label: string(p.url), Party: p.party}),
 	}
-	conn.Account(p.share)
+	conn.SetParty(p.party)
 	last := closed
 	l.load = func(read func(context.Context)) {
 		before, done := last, make(chan struct{})
@@ -75,7 +76,7 @@ func (p *peer) open(ctx context.Context, conn Conn) *link {
 	return l
 }
 
-// helper runs a part of the connection. A fault in it ends the connection.
+// helper runs a part of the connection in a goroutine. A fault in it ends the connection.
 func (l *link) helper(p *peer, work func()) {
 	p.group.Go(func() {
 		if err := p.contained(func() error { work(); return nil }); err != nil {
@@ -91,7 +92,7 @@ func closeReason(ctx context.Context) string {
 	return "going away"
 }
 
-// send queues a frame; a relay that does not read loses its connection.
+// send queues a frame. It never waits: a relay that does not read loses its connection.
 func (l *link) send(frame []byte) {
 	select {
 	case l.out <- frame:
@@ -101,8 +102,7 @@ func (l *link) send(frame []byte) {
 	}
 }
 
-// write sends queued frames until the connection ends. Closing it then ends the
-// reader.
+// write sends queued frames until the connection ends. Its caller closes the connection then, which ends the reader.
 func (l *link) write(ctx context.Context) error {
 	for {
 		select {
@@ -119,7 +119,7 @@ func (l *link) write(ctx context.Context) error {
 	}
 }
 
-// ping ends the connection when two pings in a row bring no answer.
+// ping ends the connection when two pings in a row bring neither a pong nor any frame. A reader that is busy is an excuse.
 func (l *link) ping(ctx context.Context, in *inbox, every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()
@@ -139,7 +139,7 @@ func (l *link) ping(ctx context.Context, in *inbox, every time.Duration) {
 			in.push(l, plan.Alive{})
 		case ctx.Err() != nil:
 			return
-		case l.busy.Load() || l.frames.Load() != before: // it may have been read since
+		case l.busy.Load() || l.frames.Load() != before: // the pong may stand behind frames that the reader has not come to
 			misses = 0
 		default:
 			if misses++; misses >= 2 {
@@ -150,11 +150,11 @@ func (l *link) ping(ctx context.Context, in *inbox, every time.Duration) {
 	}
 }
 
-// read parses frames in order. Events go to the door, which makes the reader
-// wait when too many are undecided; everything else goes to the shell.
+// read handles frames in order. Events go to the door, which makes the reader wait while too many are undecided. Everything else goes to
+// the shell.
 func (l *link) read(ctx context.Context, p *peer) error {
 	for {
-		// Not cut by ctx: the writer closes the connection properly.
+		// The end of ctx does not interrupt Read: the writer closes the connection with a reason, and that ends Read.
 		b, err := l.conn.Read(context.WithoutCancel(ctx))
 		if err != nil && !errors.Is(err, relayconn.ErrBinary) && !errors.Is(err, relayconn.ErrTooLong) {
 			return err
@@ -168,7 +168,7 @@ func (l *link) read(ctx context.Context, p *peer) error {
 	}
 }
 
-// frame handles one frame, or the error of one that is not to be read.
+// frame handles one frame, or the error of a frame that was skipped. What nobody asked for is told to the shell as such.
 func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
 	var m nostr.RelayMessage
 	if err == nil {
@@ -194,7 +194,7 @@ func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
 	return nil
 }
 
-// event hands one event to the door, if it was asked for.
+// event hands one event to the door, if it was asked for. The shell hears of it first, and of the door's verdict later.
 func (l *link) event(ctx context.Context, p *peer, m nostr.RelayEvent) error {
 	q, answer := l.asked.find(m.Sub), unasked.Unasked
 	if q != nil {

@@ -12,18 +12,18 @@ import (
 // ErrOver says that Run has ended.
 var ErrOver = errors.New("the engine has stopped")
 
-// listing is a change of the lists on its way to Run.
-type listing struct {
+// listsChange is a change of the lists on its way to Run.
+type listsChange struct {
 	lists  policy.Lists
 	looser bool
 }
 
-// SetLists has only those repositories followed that the lists admit. With looser, something that was refused before may be
-// taken now: every relay is asked for everything again, which costs little where it speaks NIP-77. The door must have the
-// new rules already. It waits until Run follows the feed, and returns ctx's cause or ErrOver where that does not come.
+// SetLists has only those repositories followed that the lists admit. With looser, the rules may accept what they refused before: every
+// relay is asked for everything again, which costs little where it speaks NIP-77. The door must have the new rules already. SetLists
+// waits until Run follows the feed. The error is ctx's cause or ErrOver.
 func (e *Engine) SetLists(ctx context.Context, l policy.Lists, looser bool) error {
 	select {
-	case e.lists <- listing{l, looser}:
+	case e.lists <- listsChange{l, looser}:
 		return nil
 	case <-e.over:
 		return fmt.Errorf("set lists: %w", ErrOver)
@@ -32,8 +32,8 @@ func (e *Engine) SetLists(ctx context.Context, l policy.Lists, looser bool) erro
 	}
 }
 
-// list takes the lists over and gives every relay concerned its new Want.
-func (e *Engine) list(ctx context.Context, l listing) <-chan time.Time {
+// list takes the lists over and gives every relay concerned its new Want. It returns what deliver returns.
+func (e *Engine) list(ctx context.Context, l listsChange) <-chan time.Time {
 	e.desired.SetLists(l.lists)
 	delayed := e.deliver(ctx)
 	if l.looser {

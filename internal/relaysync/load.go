@@ -10,8 +10,8 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// load reads the local set of a filter, remembered refusals included, and where
-// its items stand. Without a set when that fails.
+// load reads the local set of a filter, and which value of the filter each item belongs to: -1 where it is not served, as a
+// remembered refusal is part of the set, too. It gives no set where the store fails or there are more than e.Most items.
 func (p *peer) load(ctx context.Context, e plan.LoadSet) plan.Loaded {
 	out := plan.Loaded{Sub: e.Sub}
 	p.reading(ctx, "local set could not be read", func(v *store.View) error {
@@ -41,8 +41,7 @@ func (p *peer) load(ctx context.Context, e plan.LoadSet) plan.Loaded {
 	return out
 }
 
-// ascend brings what is newest first, and the lowest id first within a second,
-// into the order of a set.
+// ascend brings items that are newest first, and within a second by id, into the order of a set: oldest first, and within a second by id.
 func ascend(items []negentropy.Item, values []int16) {
 	slices.Reverse(items)
 	slices.Reverse(values)
@@ -54,7 +53,7 @@ func ascend(items []negentropy.Item, values []int16) {
 	}
 }
 
-// sift looks needed ids up: which of them are neither stored nor remembered.
+// sift looks up which of the needed ids are neither stored nor remembered.
 func (p *peer) sift(ctx context.Context, e plan.Sift) plan.Sifted {
 	out := plan.Sifted{Sub: e.Sub}
 	out.Failed = !p.reading(ctx, "needed ids could not be looked up", func(v *store.View) error {
@@ -74,11 +73,11 @@ func (p *peer) sift(ctx context.Context, e plan.Sift) plan.Sifted {
 	return out
 }
 
-// reading takes one of the places for reading much of the store, and reports whether read came to its end. Its failure is logged,
-// unless it is the end of the process.
+// reading calls read when fewer than LoadsAtOnce reads are under way, and reports whether read came to its end. It logs read's error, unless
+// ctx has ended.
 func (p *peer) reading(ctx context.Context, what string, read func(*store.View) error) bool {
 	if ctx.Err() != nil {
-		return false // and not either, as select would have it
+		return false // where both cases are ready select chooses either
 	}
 	select {
 	case p.engine.loads <- struct{}{}:

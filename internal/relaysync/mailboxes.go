@@ -10,8 +10,8 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// newMailboxes returns an empty fold of participants' mailboxes; nil where none are asked, and of a private service, whose participants'
-// relays are no members'.
+// newMailboxes returns an empty fold of participants' mailboxes. It returns nil where mailboxes are not asked, and for a private service,
+// as the relays of its participants are no members' relays.
 func newMailboxes(c Config) *mailbox.Fold {
 	if c.Guard != nil || !c.Peer.Mailboxes {
 		return nil
@@ -19,7 +19,7 @@ func newMailboxes(c Config) *mailbox.Fold {
 	return mailbox.New(c.Service, c.Index, policy.Partakes, mailbox.Bounds{})
 }
 
-// fold takes one accepted event.
+// fold takes one event that came into the feed.
 func (e *Engine) fold(ev *nostr.Event) {
 	e.desired.Add(ev)
 	if e.mailboxes != nil {
@@ -27,7 +27,7 @@ func (e *Engine) fold(ev *nostr.Event) {
 	}
 }
 
-// unfold takes one back.
+// unfold takes one event back that left the feed.
 func (e *Engine) unfold(id nostr.ID) {
 	e.desired.Remove(id)
 	if e.mailboxes != nil {
@@ -35,7 +35,7 @@ func (e *Engine) unfold(id nostr.ID) {
 	}
 }
 
-// stored are the kinds of which all that is stored is read at the start.
+// stored gives the kinds of which all stored events are read at the start.
 func (e *Engine) stored() []nostr.Kind {
 	kinds := want.Kinds()
 	if e.mailboxes != nil {
@@ -44,8 +44,8 @@ func (e *Engine) stored() []nostr.Kind {
 	return kinds
 }
 
-// shareMailboxes gives every relay what is to be asked of it now on behalf of participants. That is done once in a while only: nothing
-// about it is urgent, and with many participants it costs something.
+// shareMailboxes gives every relay what is to be asked of it on behalf of participants. It is called every CheckEvery only: nothing about
+// mailboxes is urgent, and with many participants it takes a while.
 func (e *Engine) shareMailboxes() {
 	if e.mailboxes == nil {
 		return
@@ -59,7 +59,7 @@ func (e *Engine) shareMailboxes() {
 	}
 }
 
-// hand gives a relay its new Want.
+// hand gives a relay its new Want; a relay without a peer has it when it gets a slot.
 func (e *Engine) hand(u grasp.RelayURL, w *want.Want) {
 	e.wants[u] = w
 	if p := e.peers[u]; p != nil {
@@ -67,7 +67,7 @@ func (e *Engine) hand(u grasp.RelayURL, w *want.Want) {
 	}
 }
 
-// mailboxOf is what the relay is wanted for on behalf of participants.
+// mailboxOf is what the relay is asked for on behalf of participants; nil for nothing.
 func (e *Engine) mailboxOf(u grasp.RelayURL) *mailbox.Share {
 	if w := e.wants[u]; w != nil {
 		return w.Mailbox
@@ -75,13 +75,13 @@ func (e *Engine) mailboxOf(u grasp.RelayURL) *mailbox.Share {
 	return nil
 }
 
-// visit is the claim of a relay that is only a mailbox, which it makes while it is connected to or has something to be asked. Index
-// relays go first, as what they tell leads to the others.
-func (e *Engine) visit(c slots.Claim, w *want.Want, past plan.Record) (slots.Claim, bool) {
+// mailboxClaim completes the claim of a relay that is only a mailbox. Such a relay claims a slot only while it has one, or when a visit is
+// due. Index relays go first, as their lists lead to the others.
+func (e *Engine) mailboxClaim(c slots.Claim, w *want.Want, past plan.Record) (slots.Claim, bool) {
 	c.Mailbox, c.Last, c.Use = true, past.At, slots.Trying
 	if len(w.Mailbox.Index) > 0 {
 		c.Owners = 1
 	}
-	c.Held = e.peers[c.URL] != nil
-	return c, c.Held || past.VisitDue(e.cfg.Peer, e.cfg.Now().Wall)
+	c.HasSlot = e.peers[c.URL] != nil
+	return c, c.HasSlot || past.VisitDue(e.cfg.Peer, e.cfg.Now().Wall)
 }

@@ -14,17 +14,17 @@ var ErrNotWanted = errors.New("nothing is wanted of this relay")
 // ErrNoSlot says that all slots are in use, or all that the relay's host may have.
 var ErrNoSlot = errors.New("no connection is free for this relay or its host (--sync-max-relays)")
 
-// ErrNotRunning says that the engine does not run, or is too busy to answer in time.
+// ErrNotRunning says that the engine does not follow the feed, or did not answer before ctx ended.
 var ErrNotRunning = errors.New("the sync engine does not answer")
 
+// retry is a call of Retry on its way to Run.
 type retry struct {
 	url  grasp.RelayURL
 	done chan error
 }
 
-// Retry has a relay connected to at once, whatever its backoff, dead ones too. It
-// does nothing for one that is connected. The errors are ErrNotWanted, ErrNoSlot
-// and ErrNotRunning.
+// Retry has a relay connected to at once, whatever its backoff, even a dead one. For a connected relay it does nothing. The errors are
+// ErrNotWanted, ErrNoSlot and ErrNotRunning.
 func (e *Engine) Retry(ctx context.Context, u grasp.RelayURL) error {
 	r := retry{u, make(chan error, 1)}
 	select {
@@ -41,6 +41,7 @@ func (e *Engine) Retry(ctx context.Context, u grasp.RelayURL) error {
 	return ErrNotRunning
 }
 
+// retryNow is Retry in Run's goroutine. A relay without a peer is remembered as due, and slots are assigned anew.
 func (e *Engine) retryNow(ctx context.Context, u grasp.RelayURL) error {
 	if p := e.peers[u]; p != nil {
 		if !p.call(ctx, func(ctx context.Context) { p.step(ctx, plan.Retry{}) }) {
@@ -52,19 +53,19 @@ func (e *Engine) retryNow(ctx context.Context, u grasp.RelayURL) error {
 	case w == nil:
 		return ErrNotWanted
 	case w.OnlyMailbox():
-		e.ledger.put(u, e.ledger.past(u).VisitNow())
+		e.records.put(u, e.records.past(u).VisitNow())
 	default:
-		e.ledger.put(u, e.ledger.past(u).Retried())
+		e.records.put(u, e.records.past(u).Retried())
 	}
-	e.place(ctx, true)
+	e.assignSlots(ctx, true)
 	if e.peers[u] == nil {
 		return ErrNoSlot
 	}
 	return nil
 }
 
-// Details asks every peer for what is costly to tell: in proportion to all that
-// is wanted. It returns what was answered before ctx ended.
+// Details asks every peer for what is costly to tell: the work grows with all that is wanted. It returns what was answered before ctx
+// ended.
 func (e *Engine) Details(ctx context.Context) map[grasp.RelayURL]plan.Details {
 	out := make(map[grasp.RelayURL]plan.Details)
 	for _, p := range e.ask(ctx) {

@@ -14,9 +14,8 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// peer is the shell of one remote relay: it owns its plan.Peer, feeds it what
-// happens and performs its effects. What to ask, and what the relay sends unasked, is
-// decided by the values in plan and unasked. The shell never waits but in its select.
+// peer is the shell of one remote relay. It owns the relay's plan.Peer, feeds it what happens, and performs its effects. The values in plan
+// decide what to ask, and those in unasked what the relay sends unasked. The shell waits nowhere but in the select of work.
 type peer struct {
 	engine  *Engine
 	url     grasp.RelayURL
@@ -25,29 +24,30 @@ type peer struct {
 
 	bootstrap bool
 	first     plan.FirstCatchup
-	calm      bool // it has answered all that it was asked
+	calm      bool // the relay has answered all that it was asked
 
-	mailbox chan *want.Want // one slot: the newest Want
-	wanted  *want.Want      // the last one that was taken from it
-	share   string          // the party of its events at the door
+	newest  chan *want.Want // one slot: the newest Want
+	wanted  *want.Want      // the Want that the machine has
+	party   string          // the party of its events at the door
 	again   chan struct{}   // one slot: everything is to be asked again
 	inbox   *inbox
 	dialed  chan dialResult
 	calls   chan func(context.Context)
 	left    chan struct{} // closed when nothing steps the machine any more
-	ended   chan struct{}
+	ended   chan struct{} // closed when run returns
 	quit    chan struct{} // closed by stop
 	link    *link         // nil unless a connection is open
 	dialing *attempt
-	group   sync.WaitGroup // dialer, loaders, and the goroutines of links
+	group   sync.WaitGroup // of the dials and of the goroutines of links
 }
 
-// attempt is one dial under way; a result of another one is thrown away.
+// attempt is one dial. The result of any but the current one is thrown away.
 type attempt struct {
 	cancel context.CancelFunc
 	of     *want.Want // what the relay is wanted for as it is dialed
 }
 
+// dialResult is what became of an attempt. Whoever has it owns conn, which is nil after a failure.
 type dialResult struct {
 	of   *attempt
 	conn Conn
@@ -57,28 +57,28 @@ type dialResult struct {
 func newPeer(e *Engine, u grasp.RelayURL, m *plan.Peer) *peer {
 	return &peer{
 		engine: e, url: u, machine: m, bootstrap: slices.Contains(e.cfg.Bootstrap, u),
-		logger:  e.cfg.Logger.With(slog.String("component", "peer"), slog.String("relay", string(u))),
-		mailbox: make(chan *want.Want, 1), again: make(chan struct{}, 1), inbox: newInbox(), dialed: make(chan dialResult),
+		logger: e.cfg.Logger.With(slog.String("component", "peer"), slog.String("relay", string(u))),
+		newest: make(chan *want.Want, 1), again: make(chan struct{}, 1), inbox: newInbox(), dialed: make(chan dialResult),
 		calls: make(chan func(context.Context)), left: make(chan struct{}), ended: make(chan struct{}), quit: make(chan struct{}),
 	}
 }
 
-// want replaces what waits in the mailbox. Only the engine calls it.
+// want replaces the Want that the shell has not taken yet. It never waits. Only the engine calls it.
 func (p *peer) want(w *want.Want) {
 	select {
-	case <-p.mailbox:
+	case <-p.newest:
 	default:
 	}
-	p.mailbox <- w
+	p.newest <- w
 }
 
-// regard notes on whose account the relay's events are verified: relays that only one owner names are on his together, so
-// that nobody gets more turns by naming many.
+// regard notes the newest Want, and the party that its relay belongs to: relays that only one owner names are one party, so that nobody gets
+// more turns and memory by naming many.
 func (p *peer) regard(w *want.Want) {
-	p.wanted, p.share = w, w.Account()
+	p.wanted, p.party = w, w.Party()
 	if p.link != nil {
-		p.link.source.Share(p.share)
-		p.link.conn.Account(p.share)
+		p.link.source.Join(p.party)
+		p.link.conn.SetParty(p.party)
 	}
 }
 
@@ -88,15 +88,15 @@ func (p *peer) reconsider() { poke(p.again) }
 // stop ends the peer; run returns soon after. Only the engine calls it, once.
 func (p *peer) stop() { close(p.quit) }
 
-// standing is how a peer stands.
+// standing is how a relay stands.
 type standing struct {
 	status  status.Relay
 	record  plan.Record
-	through bool // the first catch-up of a bootstrap relay
+	through bool // the first catch-up of a bootstrap relay is through
 }
 
-// call has f run by the shell between two steps, and waits for it; false when it did not come to its end: the
-// shell has ended, ctx ended first, or there was a fault.
+// call has the shell run f between two steps, and waits for that. It gives false when f did not come to its end: the shell has ended, ctx
+// ended before the shell began, or f had a fault.
 func (p *peer) call(ctx context.Context, f func(context.Context)) (came bool) {
 	done := make(chan struct{})
 	select {
@@ -109,20 +109,19 @@ func (p *peer) call(ctx context.Context, f func(context.Context)) (came bool) {
 	return false
 }
 
-// standing asks the shell; false when it has ended or ctx ended first.
+// standing asks the shell how the relay stands; false when the shell has ended or ctx ended first.
 func (p *peer) standing(ctx context.Context) (s standing, ok bool) {
 	ok = p.call(ctx, func(context.Context) { s = standing{p.machine.Status(), p.machine.Record(), p.first.Through()} })
 	return s, ok
 }
 
-// last returns what is to be kept of the relay when the peer was told to stop. Only the engine calls it.
+// last waits until the shell has ended, which was told to, and returns the relay's record. Only the engine calls it.
 func (p *peer) last() plan.Record {
 	<-p.left
 	return p.remembered()
 }
 
-// run is the shell. It ends with ctx or stop, and returns when its connection
-// and helpers have ended.
+// run is the shell. It ends with ctx or stop, and returns when all goroutines of the peer have ended.
 func (p *peer) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer close(p.ended)
@@ -142,21 +141,21 @@ func (p *peer) run(ctx context.Context) {
 	}
 }
 
-// work performs what the machine decides until the peer is to end.
+// work feeds the machine what happens and performs what it decides, until ctx ends or stop is called.
 func (p *peer) work(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	var taken []arrival
 	for {
 		select {
-		case w := <-p.mailbox:
+		case w := <-p.newest:
 			p.regard(w)
 			p.step(ctx, plan.Wanted{Want: w})
 		case <-p.again:
 			p.step(ctx, plan.Reconsider{})
 		case <-p.inbox.ready:
 			if ctx.Err() != nil {
-				return // connections end with it, which is no failure of the relay
+				return // ctx ends connections, too, which is no failure of the relay
 			}
 			taken = p.inbox.take(taken)
 			for i, a := range taken {
@@ -174,7 +173,7 @@ func (p *peer) work(ctx context.Context) {
 		case <-timer.C:
 			p.step(ctx, plan.Tick{})
 		case f := <-p.calls:
-			p.step(ctx, plan.Tick{}) // what the machine tells is as of the last step
+			p.step(ctx, plan.Tick{}) // the machine tells how things stood at its last step
 			f(ctx)
 		case <-p.quit:
 			return
@@ -186,15 +185,16 @@ func (p *peer) work(ctx context.Context) {
 	}
 }
 
-// noteCalm tells the engine when the relay has answered all that it was asked.
+// noteCalm pokes the engine when the relay has just answered all that it was asked.
 func (p *peer) noteCalm() {
 	before := p.calm
-	p.calm = len(p.mailbox) == 0 && p.machine.CaughtUp()
+	p.calm = len(p.newest) == 0 && p.machine.CaughtUp()
 	if !before && p.calm {
 		poke(p.engine.calm)
 	}
 }
 
+// setTimer sets the timer to when the machine wants to be stepped next. A machine that waits for nothing is stepped once a day all the same.
 func (p *peer) setTimer(t *time.Timer) {
 	at, ok := p.machine.Wake()
 	if !ok {
@@ -204,21 +204,23 @@ func (p *peer) setTimer(t *time.Timer) {
 	t.Reset(max(0, at-p.engine.cfg.Now().Mono))
 }
 
+// arrived handles one input of the open connection.
 func (p *peer) arrived(ctx context.Context, in plan.Input) {
-	in = p.link.verdict(in)
+	in = p.link.authAnswer(in)
 	if _, ok := in.(plan.Disconnected); ok {
 		p.link = nil
 	}
 	p.step(ctx, in)
 }
 
-// drop closes a connection that nobody wants any more.
+// drop closes the connection of a dial that nobody wants any more. It does not wait for that.
 func (p *peer) drop(r dialResult) {
 	if r.conn != nil {
 		p.group.Go(func() { _ = r.conn.Close(errHungUp.Error()) })
 	}
 }
 
+// dialEnded takes over the connection that a dial brought, and tells the machine what became of the attempt.
 func (p *peer) dialEnded(ctx context.Context, r dialResult) {
 	if r.of != p.dialing {
 		p.drop(r)
@@ -243,6 +245,7 @@ func (p *peer) step(ctx context.Context, in plan.Input) {
 	p.noteFirst()
 }
 
+// perform performs one effect. Effects of a connection are dropped when there is none.
 func (p *peer) perform(ctx context.Context, e plan.Effect) {
 	switch e := e.(type) {
 	case plan.Dial:
@@ -261,17 +264,17 @@ func (p *peer) perform(ctx context.Context, e plan.Effect) {
 	}
 }
 
-// transmit turns an effect into a frame, or has the store read for the connection.
+// transmit turns an effect into a frame, or into a load that reads the store and pushes what it found into the inbox.
 func (p *peer) transmit(e plan.Effect) {
 	l := p.link
-	if shows(e) && p.outsider() { // it was none when it was connected to
+	if shows(e) && p.outsider() { // the relay was no outsider when it was connected to
 		l.cancel(errOutsider)
 		return
 	}
 	switch e := e.(type) {
 	case plan.LoadSet:
 		read := p.load
-		if e.Most > 0 && e.Filter.Since == nil && e.Filter.Until == nil { // it has nothing else
+		if e.Most > 0 && e.Filter.Since == nil && e.Filter.Until == nil { // the comparison of everything, whose filter is empty
 			read = p.loadWhole
 		}
 		l.load(func(ctx context.Context) { p.inbox.push(l, read(ctx, e)) })
@@ -302,6 +305,7 @@ func (p *peer) transmit(e plan.Effect) {
 	}
 }
 
+// hangUp ends the attempt and the connection, whichever there is, and waits for neither.
 func (p *peer) hangUp() {
 	if p.dialing != nil {
 		p.dialing.cancel()

@@ -7,22 +7,21 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// noteFirst looks whether the first catch-up of a bootstrap relay is through.
+// noteFirst checks whether the first catch-up of a bootstrap relay is through. plan.FirstCatchup decides that.
 func (p *peer) noteFirst() {
 	if p.first.Through() || !p.bootstrap {
 		return
 	}
-	known := p.engine.delivered.Load() // before the mailbox, which is filled first
-	caughtUp := len(p.mailbox) == 0 && p.machine.CaughtUp()
+	known := p.engine.delivered.Load() // read before newest, which the engine fills before it stores delivered
+	caughtUp := len(p.newest) == 0 && p.machine.CaughtUp()
 	p.first.Look(caughtUp, p.machine.Counted().Catchup, uint64(p.engine.cfg.Store.Head()), known)
 	if p.first.Through() {
 		p.logger.Info("first catch-up is through")
 	}
 }
 
-// Ready reports whether the first catch-up of every bootstrap relay is through;
-// once it is, it stays so. Else it names those that it waits for. A relay that is
-// dead is not waited for.
+// Ready reports whether the first catch-up of every bootstrap relay is through, and else names the relays that it waits for. It does not wait
+// for a dead relay. Once it has given true it does so until the process ends.
 func (e *Engine) Ready(ctx context.Context) (bool, []grasp.RelayURL) {
 	if e.ready.Load() {
 		return true, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// report logs what the plan has to say. Its texts may be a stranger's.
+// report logs what the machine reports. Arguments may be a stranger's texts, so they are made harmless.
 func (p *peer) report(ctx context.Context, r plan.Report) {
 	args := make([]any, len(r.Args))
 	for i, a := range r.Args {
@@ -20,7 +20,7 @@ func (p *peer) report(ctx context.Context, r plan.Report) {
 	p.logger.Log(ctx, slog.Level(r.Level), r.Text, args...)
 }
 
-// harmless cuts a text and escapes what is not printable.
+// harmless cuts a text to words.MaxText and escapes what is not printable.
 func harmless(s string) string {
 	s, cut := words.Cut(s, words.MaxText)
 	if cut {

@@ -12,10 +12,9 @@ import (
 	"github.com/graspd/graspd/internal/slots"
 )
 
-// place starts peers for relays that have none: bootstrap relays always, the
-// others as far as there are slots. With room it also takes slots from relays
-// that make less use of them than others would.
-func (e *Engine) place(ctx context.Context, room bool) {
+// assignSlots starts peers for relays that have none: bootstrap relays always, the others as far as slots.Assign gives them a slot. With ask,
+// it asks the relays that have slots what they make of them, so that slots are also taken from relays with little use for them.
+func (e *Engine) assignSlots(ctx context.Context, ask bool) {
 	waiting, mailboxes := 0, 0
 	for u, w := range e.wants {
 		switch {
@@ -28,7 +27,7 @@ func (e *Engine) place(ctx context.Context, room bool) {
 			waiting++
 		}
 	}
-	full := e.slots()+waiting > e.cfg.MaxRelays
+	full := e.slotsTaken()+waiting > e.cfg.MaxRelays
 	if full && !e.crowded {
 		e.cfg.Logger.Warn("more relays are wanted than are connected at once", slog.Int("most", e.cfg.MaxRelays), slog.Int("waiting", waiting))
 	}
@@ -36,22 +35,22 @@ func (e *Engine) place(ctx context.Context, room bool) {
 		return
 	}
 	claims := e.claims()
-	if hosts := slots.Hosts(claims); room && (full || mailboxes > 0 || slices.ContainsFunc(claims, func(c slots.Claim) bool { return !c.Held && hosts.Full(c) })) {
+	if hosts := slots.Hosts(claims); ask && (full || mailboxes > 0 || slices.ContainsFunc(claims, func(c slots.Claim) bool { return !c.HasSlot && hosts.Full(c) })) {
 		e.askUses(ctx, claims)
 	}
 	for _, m := range slots.Assign(claims, e.cfg.MaxRelays) {
 		if m.Take != "" {
 			i := slices.IndexFunc(claims, func(c slots.Claim) bool { return c.URL == m.Take })
 			e.end(m.Take)
-			e.ledger.put(m.Take, e.ledger.past(m.Take).Yielded(claims[i].Use))
+			e.records.put(m.Take, e.records.past(m.Take).Yielded(claims[i].Use))
 			e.cfg.Logger.Debug("relay gives its slot to another", slog.String("relay", string(m.Take)), slog.String("to", string(m.Give)))
 		}
 		e.start(ctx, m.Give)
 	}
 }
 
-// slots counts the peers that take one; bootstrap relays are besides, and those that are only mailboxes give theirs up to any other.
-func (e *Engine) slots() int {
+// slotsTaken counts the peers that take a slot. Bootstrap relays take none, and relays that are only mailboxes give theirs up to any other.
+func (e *Engine) slotsTaken() int {
 	n := 0
 	for u := range e.peers {
 		if w := e.wants[u]; !w.Bootstrap && !w.OnlyMailbox() {
@@ -61,7 +60,7 @@ func (e *Engine) slots() int {
 	return n
 }
 
-// claims lists who has a slot and who waits for one. Every slot counts as in firm use until its relay is asked.
+// claims lists the relays that have a slot or wait for one. Every slot counts as in firm use until askUses.
 func (e *Engine) claims() []slots.Claim {
 	now := e.cfg.Now().Wall
 	var claims []slots.Claim
@@ -69,20 +68,20 @@ func (e *Engine) claims() []slots.Claim {
 		if w.Bootstrap {
 			continue
 		}
-		c := slots.Claim{URL: u, Host: crowdable(u), Owners: w.Owners, Account: w.Account()}
+		c := slots.Claim{URL: u, Host: crowdable(u), Owners: w.Owners, Party: w.Party()}
 		if w.OnlyMailbox() {
-			if c, ok := e.visit(c, w, e.ledger.past(u)); ok {
+			if c, ok := e.mailboxClaim(c, w, e.records.past(u)); ok {
 				claims = append(claims, c)
 			}
 			continue
 		}
 		switch {
 		case e.peers[u] != nil:
-			c.Held, c.Use = true, slots.Firm
+			c.HasSlot, c.Use = true, slots.Firm
 		case w.Empty():
 			continue
 		default:
-			past := e.ledger.past(u)
+			past := e.records.past(u)
 			c.Last, c.Use = past.At, past.Use(e.cfg.Peer, now)
 		}
 		claims = append(claims, c)
@@ -90,17 +89,17 @@ func (e *Engine) claims() []slots.Claim {
 	return claims
 }
 
-// askUses asks every relay that has a slot what it makes of it.
+// askUses asks the peer of every relay that has a slot what the relay makes of it.
 func (e *Engine) askUses(ctx context.Context, claims []slots.Claim) {
 	for i, c := range claims {
-		if c.Held {
+		if c.HasSlot {
 			claims[i].Use = e.peers[c.URL].use(ctx)
 		}
 	}
 }
 
-// crowdable is the host of a relay; "" for an address of this machine or of a private network, which is not dialed unless
-// the operator allows it, and then is his own.
+// crowdable is the host of a relay, on which the number of slots is bounded. It is "", for no bound, where the host is this machine or in a
+// private network: such a relay is dialed only if the operator allows that, and then is their own.
 func crowdable(u grasp.RelayURL) string {
 	host := u.Host()
 	if a, err := netip.ParseAddr(host); host == "localhost" || err == nil && !publicnet.Public(a) {
@@ -109,7 +108,7 @@ func crowdable(u grasp.RelayURL) string {
 	return host
 }
 
-// use tells what the relay makes of its slot; one that cannot be asked keeps it.
+// use tells what the relay makes of its slot. A peer that does not answer counts as in firm use, so that its relay keeps the slot.
 func (p *peer) use(ctx context.Context) slots.Use {
 	s, ok := p.standing(ctx)
 	if !ok {

@@ -8,16 +8,17 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// survey reads one page of what is stored about some events and repositories.
+// survey reads one page of the stored events that name some events or repositories.
 func (p *peer) survey(ctx context.Context, e plan.Survey) plan.Surveyed {
 	var out plan.Surveyed
-	if !p.reading(ctx, "stored events could not be surveyed", func(v *store.View) (err error) { out, err = page(ctx, v, e); return err }) {
+	if !p.reading(ctx, "stored events could not be surveyed", func(v *store.View) (err error) { out, err = surveyPage(ctx, v, e); return err }) {
 		return plan.Surveyed{Sub: e.Sub, Failed: true}
 	}
 	return out
 }
 
-func page(ctx context.Context, v *store.View, e plan.Survey) (plan.Surveyed, error) {
+// surveyPage reads events after e.After until the page is full. The answer says whether that was all.
+func surveyPage(ctx context.Context, v *store.View, e plan.Survey) (plan.Surveyed, error) {
 	var after *store.Pair
 	if e.After != nil {
 		after = &store.Pair{Time: e.After.Time, ID: e.After.ID}
@@ -42,10 +43,10 @@ func page(ctx context.Context, v *store.View, e plan.Survey) (plan.Surveyed, err
 	return found.Surveyed(true), nil
 }
 
-// archive answers what a survey asks about single events.
+// archive answers what a page of a survey asks about single events.
 type archive struct{ *store.View }
 
-// Look is as plan.Archive has it.
+// Look implements plan.Archive.
 func (a archive) Look(id nostr.ID) (*nostr.Event, bool, error) {
 	e, ok, err := a.Get(id)
 	if ok || err != nil {

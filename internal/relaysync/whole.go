@@ -10,29 +10,28 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// How old a set of everything may be when it is used again, and how much may have
-// been stored since, as a part of it. That is looked up when a relay shows it;
-// nothing else depends on it.
+// A set of everything is used again until it is wholeAge old, or one part in wholePart of it was stored since. A set that is a little old
+// costs only look-ups: a relay shows what was stored since, and sift finds it here.
 const (
 	wholeAge  = 30 * time.Second
 	wholePart = 1000
 )
 
-// wholeSet is the set of everything that was read last, for relays that are
-// compared as a whole at about the same time to share one.
+// wholeSet is the set of everything that was read last. Relays that are compared as a whole at about the same time use one set, as reading it
+// takes long.
 type wholeSet struct {
-	turn  chan struct{} // of one: whoever reads it, or looks at what was read
-	set   plan.Loaded   // of no Sub; without a set where there is none
-	kept  bool
-	at    time.Duration // when it was read
-	head  store.Seq     // likewise
-	as    uint64        // of rules
-	rules atomic.Uint64 // how often what was decided against came to be decided anew
+	turn    chan struct{} // one token, for whoever reads the set or looks at it; it guards the fields down to ofRules
+	set     plan.Loaded   // of no Sub; without a set where there is none, or too much
+	kept    bool          // set may be used again
+	at      time.Duration // when it was read, by the monotonic clock
+	head    store.Seq     // of the feed when it was read
+	ofRules uint64        // what rules was when it was read
+	rules   atomic.Uint64 // how often outdate was called
 }
 
 func newWholeSet() *wholeSet { return &wholeSet{turn: make(chan struct{}, 1)} }
 
-// outdate has the set read anew: what was decided against may be decided otherwise.
+// outdate has the set read anew before it is used again: the rules may accept what the set has as refused.
 func (w *wholeSet) outdate() { w.rules.Add(1) }
 
 // expire drops a set that is too old to be used again.
@@ -47,8 +46,8 @@ func (w *wholeSet) expire(now time.Duration) {
 	}
 }
 
-// loadWhole reads everything that is stored or remembered, or takes what was
-// read for another relay just now. Without a set where it is too much, or ctx ended.
+// loadWhole gives the set of everything that is stored or remembered. It reads the set, or takes the one that was read for another relay just
+// now. It gives no set where that is more than e.Most, the store fails, or ctx ended.
 func (p *peer) loadWhole(ctx context.Context, e plan.LoadSet) plan.Loaded {
 	w := p.engine.whole
 	select {
@@ -59,8 +58,8 @@ func (p *peer) loadWhole(ctx context.Context, e plan.LoadSet) plan.Loaded {
 	}
 	rules, now := w.rules.Load(), p.engine.cfg.Now().Mono
 	head := p.engine.cfg.Store.Head()
-	if !w.kept || w.as != rules || now-w.at > wholeAge || w.set.Set != nil && int(head-w.head) > w.set.Set.Len()/wholePart {
-		w.set, w.at, w.as, w.head = p.load(ctx, e), now, rules, head
+	if !w.kept || w.ofRules != rules || now-w.at > wholeAge || w.set.Set != nil && int(head-w.head) > w.set.Set.Len()/wholePart {
+		w.set, w.at, w.ofRules, w.head = p.load(ctx, e), now, rules, head
 		w.kept = w.set.Set != nil || w.set.Large
 	}
 	out := w.set
@@ -68,7 +67,7 @@ func (p *peer) loadWhole(ctx context.Context, e plan.LoadSet) plan.Loaded {
 	return out
 }
 
-// attribute tells what stored events name.
+// attribute tells what stored events name. An event that was deleted meanwhile is left out.
 func (p *peer) attribute(ctx context.Context, e plan.Attribute) plan.Attributed {
 	out := plan.Attributed{Sub: e.Sub}
 	out.Failed = !p.reading(ctx, "stored events could not be read", func(v *store.View) error {

@@ -175,7 +175,7 @@ func TestANewWantOutdatesTheWholeSet(t *testing.T) {
 	r.put(0, 10, false)
 	var log bytes.Buffer
 	e := r.engine
-	e.cfg.Dialer, e.ledger = deaf{}, newLedger(t, r.store, &log)
+	e.cfg.Dialer, e.records = deaf{}, newLedger(t, r.store, &log)
 	first := r.load("a", 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	e.desired.Add(testkit.Announcement(testkit.Key(1), 1_800_000_000, "x", "wss://relay.example.org", "wss://other.example.net"))
@@ -188,7 +188,7 @@ func TestANewWantOutdatesTheWholeSet(t *testing.T) {
 	}
 	// Nor is it used when lists have become looser, even where that changes no Want.
 	second := r.load("c", 100)
-	e.list(ctx, listing{looser: true})
+	e.list(ctx, listsChange{looser: true})
 	if r.load("d", 100).Set == second.Set {
 		t.Error("the set is used though what was refused may be taken")
 	}

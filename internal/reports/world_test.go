@@ -94,7 +94,7 @@ func (w *world) start() {
 	rest.Go(func() { _ = desk.Run(ends) })
 	w.store, w.mod, w.desk = s, m, desk
 	w.relay = d.Source(ingest.SourceConfig{Label: "relay"})
-	w.client = d.Source(ingest.SourceConfig{Label: "client", Direct: true, Share: "client 198.51.100.1"})
+	w.client = d.Source(ingest.SourceConfig{Label: "client", Direct: true, Party: "client 198.51.100.1"})
 	var once sync.Once
 	w.stop = func() {
 		once.Do(func() {

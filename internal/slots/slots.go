@@ -1,5 +1,5 @@
-// Package slots decides who gets one of a bounded number of slots, and who gives theirs up: relays now, and whatever else is connected
-// to at somebody's wish. It is a function from claims to moves, and knows nothing of what a slot is used for. Read Claim, then Assign.
+// Package slots decides which relays get one of a bounded number of slots, and which give theirs up. It is a function from claims to
+// moves, and knows nothing of connections. Read Claim, then Assign.
 package slots
 
 import (
@@ -14,19 +14,18 @@ import (
 // URL is a normalised URL, the identity of a server.
 type URL = grasp.RelayURL
 
-// Claim is a relay that holds one of a bounded number of slots, or waits for one.
-// Bootstrap relays need none.
+// Claim is a relay that has a slot or waits for one. Bootstrap relays need none.
 type Claim struct {
 	URL    URL
 	Host   string // "" where any number may be connected to
 	Owners int    // distinct owners whose repositories name the relay
-	// Account is the owner who alone names it; "" = there are several.
-	Account string
-	// Mailbox says that no repository names it: it gets what nobody else has use for, and gives it up to whoever has.
+	// Party is the owner who alone names the relay; "" = several do.
+	Party string
+	// Mailbox says that no repository names the relay. It gets a slot that nobody else has use for, and gives it up to whoever has.
 	Mailbox bool
-	Held    bool
+	HasSlot bool
 	Use     Use
-	Last    time.Time // when one that waits last held a slot; zero = never
+	Last    time.Time // when a relay that waits was last dealt with; zero = never
 }
 
 // Use is what a relay makes, or would make, of a slot.
@@ -34,43 +33,41 @@ type Use uint8
 
 // The uses of a slot.
 const (
-	Trying Use = iota // connecting, or asking for the first of its items; what waits would begin so
+	Trying Use = iota // connecting, or asking for the first of its items: so every relay begins
 	Firm              // connected, with confirmed items: it keeps its slot
 	Stuck             // connected for long, with nothing confirmed
-	Unused            // it waits for its next attempt: nothing happens with a slot
+	Unused            // it waits for its next attempt to connect, and needs no slot for that
 )
 
 // Move gives a slot to one relay, and takes it from another where none is free.
 type Move struct{ Give, Take URL }
 
-// PerHost is how many slots relays of one host have at most, whatever their ports
-// and paths: announcements are not to aim hundreds of connections at somebody.
+// PerHost is how many slots the relays of one host have at most, whatever their ports and paths, so that announcements cannot aim hundreds of
+// connections at somebody.
 const PerHost = 4
 
-// PerMailbox is how many slots relays have at most that are only mailboxes.
+// PerMailbox is how many slots the relays that are only mailboxes have at most. They are visited once a day, so a few slots are enough.
 const PerMailbox = 16
 
-// Assign decides who gets and who loses one of n slots. Those wanted by most
-// owners go first, among as many those whose account has the fewest slots, and
-// then those that held a slot longest ago. Nobody
-// loses a slot in firm use; one that is stuck or in no use goes to whoever has use
-// for it, so that dead relays take no place but while they are tried. Who waits
-// while his host has all that it may have gets a slot of that host or none.
-// Relays that are only mailboxes come after all others and take no slot from
-// them, few have one at a time, and each gives it up to any other that has use for it.
+// Assign decides which relays get, and which lose, one of n slots. Relays that most owners name go first, then those whose party has the
+// fewest slots, then those that had a slot longest ago.
+//
+// No relay loses a slot in firm use. A slot that is stuck or unused goes to whoever has use for it, so that dead relays have slots only
+// while they are tried. A relay whose host has all its slots gets a slot from a relay of that host, or none. Relays that are only
+// mailboxes come last: they take no slot from others, have PerMailbox at most, and give theirs up to any other that has use for it.
 func Assign(claims []Claim, n int) []Move {
 	var waiting, held []Claim
 	for _, c := range claims {
-		if c.Held {
+		if c.HasSlot {
 			held = append(held, c)
 		} else {
 			waiting = append(waiting, c)
 		}
 	}
-	has := accounts(held)
+	has := countParties(held)
 	inTurn(waiting, has)
-	slices.SortFunc(held, func(a, b Claim) int { // those that yield first in front
-		return cmp.Or(order(b.Mailbox, a.Mailbox), cmp.Compare(b.Use, a.Use), a.Owners-b.Owners, has[b.Account]-has[a.Account], cmp.Compare(a.URL, b.URL))
+	slices.SortFunc(held, func(a, b Claim) int { // the first to yield in front
+		return cmp.Or(order(b.Mailbox, a.Mailbox), cmp.Compare(b.Use, a.Use), a.Owners-b.Owners, has[b.Party]-has[a.Party], cmp.Compare(a.URL, b.URL))
 	})
 	var moves []Move
 	hosts, mailboxes := Hosts(claims), 0
@@ -108,24 +105,24 @@ func Assign(claims []Claim, n int) []Move {
 	return moves
 }
 
-// OfHosts counts the slots on each host.
+// OfHosts counts the slots of each host's relays.
 type OfHosts map[string]int
 
-// Hosts counts the slots that are held.
+// Hosts counts the slots that relays have now.
 func Hosts(claims []Claim) OfHosts {
 	s := make(OfHosts)
 	for _, c := range claims {
-		if c.Held {
+		if c.HasSlot {
 			s[c.Host]++
 		}
 	}
 	return s
 }
 
-// Full says whether the host of c has all the slots that it may have.
+// Full reports whether the host of c has PerHost slots.
 func (s OfHosts) Full(c Claim) bool { return c.Host != "" && s[c.Host] >= PerHost }
 
-// order puts what is not before what is.
+// order compares two bools, false before true.
 func order(a, b bool) int {
 	switch {
 	case a == b:
@@ -136,25 +133,25 @@ func order(a, b bool) int {
 	return -1
 }
 
-// slotsOf counts the slots on each account.
-type slotsOf map[string]int
+// ofParties counts the slots of each party's relays.
+type ofParties map[string]int
 
-func accounts(held []Claim) slotsOf {
-	has := make(slotsOf)
+func countParties(held []Claim) ofParties {
+	has := make(ofParties)
 	for _, h := range held {
 		has.add(h, 1)
 	}
 	return has
 }
 
-func (s slotsOf) add(c Claim, n int) {
-	if c.Account != "" {
-		s[c.Account] += n
+func (s ofParties) add(c Claim, n int) {
+	if c.Party != "" {
+		s[c.Party] += n
 	}
 }
 
-// inTurn sorts those that wait. Of one account each stands one slot further back than the one before.
-func inTurn(waiting []Claim, has slotsOf) {
+// inTurn sorts the waiting relays by the order of Assign. Of one party's relays, each ranks as if those before it had got a slot.
+func inTurn(waiting []Claim, has ofParties) {
 	by := func(rank func(Claim) int) {
 		slices.SortFunc(waiting, func(a, b Claim) int {
 			return cmp.Or(order(a.Mailbox, b.Mailbox), cmp.Compare(a.Use, b.Use), b.Owners-a.Owners, rank(a)-rank(b), a.Last.Compare(b.Last), cmp.Compare(a.URL, b.URL))
@@ -163,14 +160,14 @@ func inTurn(waiting []Claim, has slotsOf) {
 	by(func(Claim) int { return 0 })
 	before, ranks := maps.Clone(has), make(map[URL]int)
 	for _, w := range waiting {
-		ranks[w.URL] = before[w.Account]
+		ranks[w.URL] = before[w.Party]
 		before.add(w, 1)
 	}
 	by(func(c Claim) int { return ranks[c.URL] })
 }
 
-// yields says whether h gives its slot to w, of the slots that the accounts have.
-func (h Claim) yields(w Claim, has slotsOf) bool {
+// yields reports whether h gives its slot to w; has counts the slots of parties.
+func (h Claim) yields(w Claim, has ofParties) bool {
 	switch {
 	case w.Use == Unused, w.Mailbox && !h.Mailbox:
 		return false
@@ -181,7 +178,7 @@ func (h Claim) yields(w Claim, has slotsOf) bool {
 	case Unused, Stuck:
 		return true
 	case Trying:
-		return h.Owners < w.Owners || h.Owners == w.Owners && has[h.Account] > has[w.Account]+1
+		return h.Owners < w.Owners || h.Owners == w.Owners && has[h.Party] > has[w.Party]+1
 	}
 	return false
 }

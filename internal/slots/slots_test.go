@@ -14,9 +14,9 @@ func claim(u slots.URL, owners int, use slots.Use) slots.Claim {
 	return slots.Claim{URL: u, Owners: owners, Use: use}
 }
 
-func holding(c slots.Claim) slots.Claim { c.Held = true; return c }
+func holding(c slots.Claim) slots.Claim { c.HasSlot = true; return c }
 
-func on(account string, c slots.Claim) slots.Claim { c.Account = account; return c }
+func on(account string, c slots.Claim) slots.Claim { c.Party = account; return c }
 
 func mailbox(c slots.Claim) slots.Claim { c.Mailbox = true; return c }
 
@@ -133,7 +133,7 @@ func TestSlotsOfRandomClaims(t *testing.T) {
 		held := 0
 		for i := range n {
 			c := slots.Claim{URL: slots.URL(fmt.Sprint("r", i)), Owners: 1 + r.IntN(4), Use: pick(r, slots.Trying, slots.Stuck, slots.Unused)}
-			if c.Held = held < places && r.IntN(2) == 0; c.Held {
+			if c.HasSlot = held < places && r.IntN(2) == 0; c.HasSlot {
 				c.Use = pick(r, c.Use, slots.Firm)
 				held++
 			} else if c.Use == slots.Stuck {
@@ -153,24 +153,24 @@ func TestSlotsOfRandomClaims(t *testing.T) {
 		}
 		for _, m := range moves {
 			if m.Take != "" {
-				if c, to := at(m.Take), at(m.Give); !c.Held || c.Use == slots.Firm && !c.Mailbox || to.Mailbox && !c.Mailbox {
+				if c, to := at(m.Take), at(m.Give); !c.HasSlot || c.Use == slots.Firm && !c.Mailbox || to.Mailbox && !c.Mailbox {
 					t.Fatalf("%v loses its slot: %v of %+v", m.Take, moves, claims)
 				}
-				at(m.Take).Held = false
+				at(m.Take).HasSlot = false
 			}
-			if at(m.Give).Held {
+			if at(m.Give).HasSlot {
 				t.Fatalf("%v gets a second slot: %v of %+v", m.Give, moves, claims)
 			}
-			at(m.Give).Held = true
+			at(m.Give).HasSlot = true
 		}
 		taken := 0
 		for _, h := range after {
-			if !h.Held {
+			if !h.HasSlot {
 				continue
 			}
 			taken++
 			for _, w := range after {
-				if before := *at(w.URL); !w.Held && !slices.ContainsFunc(moves, func(m slots.Move) bool { return m.Take == w.URL }) &&
+				if before := *at(w.URL); !w.HasSlot && !slices.ContainsFunc(moves, func(m slots.Move) bool { return m.Take == w.URL }) &&
 					before.Use == slots.Trying && (h.Mailbox && !w.Mailbox || h.Mailbox == w.Mailbox && (h.Use == slots.Unused || h.Use == slots.Stuck || h.Use == slots.Trying && h.Owners < w.Owners)) {
 					t.Fatalf("%v waits and %v has a slot: %v of %+v", w.URL, h.URL, moves, claims)
 				}

@@ -44,7 +44,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 func (c *Conn) ExpectLarge() {}
 
 // Account does nothing.
-func (c *Conn) Account(string) {}
+func (c *Conn) SetParty(string) {}
 
 // Close ends the connection.
 func (c *Conn) Close(reason string) error {

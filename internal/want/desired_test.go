@@ -28,8 +28,8 @@ func TestBootstrapRelaysAreNamedByEveryRepository(t *testing.T) {
 	if n := len(f.Wants); n != 51 { // the bootstrap relay takes none of the author's 50
 		t.Errorf("%d relays are wanted", n)
 	}
-	if w := f.Wants[boot]; !w.Bootstrap || w.Owners != 2 || w.Account() != "" {
-		t.Errorf("bootstrap %v, owners %d, account %q", w.Bootstrap, w.Owners, w.Account())
+	if w := f.Wants[boot]; !w.Bootstrap || w.Owners != 2 || w.Party() != "" {
+		t.Errorf("bootstrap %v, owners %d, account %q", w.Bootstrap, w.Owners, w.Party())
 	}
 	f.Remove(x.ID)
 	f.Expect(t, map[int]string{9: "w/2/0 y/1/0 z/1/1"})

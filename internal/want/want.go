@@ -100,9 +100,8 @@ func (w *Want) Needed() bool { return !w.Empty() || w != nil && (w.Bootstrap || 
 // OnlyMailbox says that the relay is wanted for mailboxes and nothing else: not even the announcements are.
 func (w *Want) OnlyMailbox() bool { return w.Empty() && w != nil && !w.Bootstrap && w.Mailbox != nil }
 
-// Account is on whose account the relay is connected: the owner's who alone
-// names it; "" where several do, or the operator.
-func (w *Want) Account() string {
+// Party is the owner who alone names the relay; "" where several do, or the operator.
+func (w *Want) Party() string {
 	if w.Empty() || w.Bootstrap || w.Owners != 1 {
 		return ""
 	}

@@ -12,28 +12,28 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// mostRecords bounds of how many relays something is kept.
+// mostRecords is how many relays have a record at most: anybody can name relays.
 const mostRecords = 10_000
 
-// notePrefix is what the names of records begin with among the store's notes.
+// notePrefix begins the names of records among the store's notes.
 const notePrefix = "relay "
 
-// ledger holds how relays have behaved, those that are wanted and those that
-// were. It belongs to the engine's goroutine.
-type ledger struct {
+// records holds what is remembered of relays, those that are wanted and those that were. It belongs to the engine's goroutine.
+type records struct {
 	store   *store.Store
 	logger  *slog.Logger
 	most    int
-	records map[grasp.RelayURL]plan.Record
-	changed map[grasp.RelayURL]struct{} // not in the store yet
-	dropped map[grasp.RelayURL]struct{} // still in the store
-	failing bool                        // the log says that the store does not take them
+	byURL   map[grasp.RelayURL]plan.Record
+	changed map[grasp.RelayURL]struct{} // those that the store has to take
+	dropped map[grasp.RelayURL]struct{} // those that the store has to remove
+	failing bool                        // the log says that the store takes no records
 }
 
-// readLedger reads what the store holds, as a new process takes it. What cannot be read begins anew.
-func readLedger(s *store.Store, c plan.Config, log *slog.Logger) (*ledger, error) {
-	l := &ledger{
-		store: s, logger: log, most: mostRecords, records: make(map[grasp.RelayURL]plan.Record),
+// readRecords reads the records of the store, as a new process takes them over. A record that cannot be read is dropped: the relay begins
+// anew.
+func readRecords(s *store.Store, c plan.Config, log *slog.Logger) (*records, error) {
+	l := &records{
+		store: s, logger: log, most: mostRecords, byURL: make(map[grasp.RelayURL]plan.Record),
 		changed: make(map[grasp.RelayURL]struct{}), dropped: make(map[grasp.RelayURL]struct{}),
 	}
 	notes, err := s.Notes()
@@ -52,49 +52,48 @@ func readLedger(s *store.Store, c plan.Config, log *slog.Logger) (*ledger, error
 			log.Warn("relay begins anew", slog.String("relay", harmless(url)), slog.Any("error", err))
 			continue
 		}
-		l.records[u] = r.Restarted(c)
+		l.byURL[u] = r.Restarted(c)
 	}
 	return l, nil
 }
 
 // past returns what is known of a relay.
-func (l *ledger) past(u grasp.RelayURL) plan.Record { return l.records[u] }
+func (l *records) past(u grasp.RelayURL) plan.Record { return l.byURL[u] }
 
-// put notes how a relay stands.
-func (l *ledger) put(u grasp.RelayURL, r plan.Record) {
-	l.records[u] = r
+// put notes the record of a relay, for keep.
+func (l *records) put(u grasp.RelayURL, r plan.Record) {
+	l.byURL[u] = r
 	l.changed[u] = struct{}{}
 	delete(l.dropped, u)
 }
 
-// trim forgets relays until few enough are left: those first that were looked
-// after longest ago, and none that is in use.
-func (l *ledger) trim(inUse func(grasp.RelayURL) bool) {
-	excess := len(l.records) - l.most
+// trim drops records until most are left: first those whose relay was dealt with longest ago, and none of a relay that is in use.
+func (l *records) trim(inUse func(grasp.RelayURL) bool) {
+	excess := len(l.byURL) - l.most
 	if excess <= 0 {
 		return
 	}
 	var idle []grasp.RelayURL
-	for u := range l.records {
+	for u := range l.byURL {
 		if !inUse(u) {
 			idle = append(idle, u)
 		}
 	}
 	slices.SortFunc(idle, func(a, b grasp.RelayURL) int {
-		return cmp.Or(l.records[a].At.Compare(l.records[b].At), cmp.Compare(a, b))
+		return cmp.Or(l.byURL[a].At.Compare(l.byURL[b].At), cmp.Compare(a, b))
 	})
 	for _, u := range idle[:min(excess, len(idle))] {
-		delete(l.records, u)
+		delete(l.byURL, u)
 		delete(l.changed, u)
 		l.dropped[u] = struct{}{}
 	}
 }
 
-// keep writes what changed. What the store does not take now is written later.
-func (l *ledger) keep() {
+// keep writes into the store what changed. After a failure, which is logged once, it is tried again with the next keep.
+func (l *records) keep() {
 	set, remove := make(map[string][]byte, len(l.changed)), make([]string, 0, len(l.dropped))
 	for u := range l.changed {
-		set[notePrefix+string(u)] = encodeRecord(l.records[u])
+		set[notePrefix+string(u)] = encodeRecord(l.byURL[u])
 	}
 	for u := range l.dropped {
 		remove = append(remove, notePrefix+string(u))

@@ -77,9 +77,9 @@ func openStore(t *testing.T, fs vfs.FS, free *atomic.Uint64) *store.Store {
 	return s
 }
 
-func newLedger(t *testing.T, s *store.Store, log *bytes.Buffer) *ledger {
+func newLedger(t *testing.T, s *store.Store, log *bytes.Buffer) *records {
 	t.Helper()
-	l, err := readLedger(s, plan.Config{}, slog.New(slog.NewTextHandler(log, nil)))
+	l, err := readRecords(s, plan.Config{}, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,11 +111,11 @@ func TestTheLedgerForgetsThoseUnseenLongest(t *testing.T) {
 	l.trim(func(u grasp.RelayURL) bool { return u == inUse })
 	l.keep()
 	for range 2 {
-		if len(l.records) != 20 || l.past(inUse).Failures != 1 {
-			t.Errorf("%d records are left, %+v of one in use", len(l.records), l.past(inUse))
+		if len(l.byURL) != 20 || l.past(inUse).Failures != 1 {
+			t.Errorf("%d records are left, %+v of one in use", len(l.byURL), l.past(inUse))
 		}
 		for n := 1; n < 50; n++ {
-			if _, ok := l.records[relayNumber(n)]; ok != (at(n).Unix() > 1_800_000_030) {
+			if _, ok := l.byURL[relayNumber(n)]; ok != (at(n).Unix() > 1_800_000_030) {
 				t.Errorf("relay of %d s: kept %v", at(n).Unix()-1_800_000_000, ok)
 			}
 		}
@@ -129,8 +129,8 @@ func TestTheLedgerForgetsThoseUnseenLongest(t *testing.T) {
 	l.trim(nobody)
 	l.put(relayNumber(3), plan.Record{Failures: 3})
 	l.keep()
-	if l = newLedger(t, s, &log); len(l.records) != 1 || l.past(relayNumber(3)).Failures != 3 {
-		t.Errorf("%+v", l.records)
+	if l = newLedger(t, s, &log); len(l.byURL) != 1 || l.past(relayNumber(3)).Failures != 3 {
+		t.Errorf("%+v", l.byURL)
 	}
 	if log.Len() > 0 {
 		t.Error(log.String())
@@ -156,13 +156,13 @@ func TestTheLedgerWritesWhatTheStoreDidNotTakeBefore(t *testing.T) {
 	if n := strings.Count(log.String(), "is not kept"); n != 1 {
 		t.Errorf("said %d times: %s", n, log.String())
 	}
-	if again := newLedger(t, s, &log); len(again.records) != 2 || again.past(relayNumber(1)).Failures != 1 {
-		t.Errorf("with a full disk: %+v", again.records)
+	if again := newLedger(t, s, &log); len(again.byURL) != 2 || again.past(relayNumber(1)).Failures != 1 {
+		t.Errorf("with a full disk: %+v", again.byURL)
 	}
 	free.Store(1 << 40)
 	l.keep()
-	if again := newLedger(t, s, &log); len(again.records) != 1 || again.past(relayNumber(1)).Failures != 11 {
-		t.Errorf("with room again: %+v", again.records)
+	if again := newLedger(t, s, &log); len(again.byURL) != 1 || again.past(relayNumber(1)).Failures != 11 {
+		t.Errorf("with room again: %+v", again.byURL)
 	}
 	free.Store(1)
 	l.put(relayNumber(1), plan.Record{})
@@ -186,8 +186,8 @@ func TestUnreadableRecordsBeginAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := newLedger(t, s, &log)
-	if len(l.records) != 1 || l.past("wss://fine.example.net").Failures != 5 || strings.Count(log.String(), "begins anew") != 2 {
-		t.Errorf("%+v\n%s", l.records, log.String())
+	if len(l.byURL) != 1 || l.past("wss://fine.example.net").Failures != 5 || strings.Count(log.String(), "begins anew") != 2 {
+		t.Errorf("%+v\n%s", l.byURL, log.String())
 	}
 	l.keep()
 	notes, err := s.Notes()

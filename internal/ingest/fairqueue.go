@@ -1,0 +1,44 @@
+package ingest
+
+// syncPart is the part of the turns, one in so many, that sources of the sync engine have while clients want all turns: clients wait for
+// their answers, but they cannot bring syncing to a halt.
+const syncPart = 8
+
+func newFairQueue(which int) fairQueue {
+	return fairQueue{direct: lane{which: which}, others: lane{which: which}}
+}
+
+// fairQueue holds the sources that have something to do and gives each its turn: direct ones first, but one turn in syncPart to the others,
+// and among each kind party by party. A source stands in it at most once; whoever pushes sees to that.
+type fairQueue struct {
+	direct, others lane
+	streak         int // turns in a row that direct sources had while others waited
+}
+
+func (t *fairQueue) push(s *Source) {
+	if s.conf.Direct {
+		t.direct.push(s)
+	} else {
+		t.others.push(s)
+	}
+}
+
+// pop takes the source whose turn it is; nil means that there is none. With onlyBeside, the others have turns only while direct ones wait.
+func (t *fairQueue) pop(onlyBeside bool) *Source {
+	switch {
+	case t.direct.len() == 0:
+		if onlyBeside {
+			return nil
+		}
+		t.streak = 0
+		return t.others.pop()
+	case t.others.len() == 0:
+		t.streak = 0
+		return t.direct.pop()
+	case t.streak == syncPart-1:
+		t.streak = 0
+		return t.others.pop()
+	}
+	t.streak++
+	return t.direct.pop()
+}
