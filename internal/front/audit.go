@@ -56,7 +56,7 @@ func (f *Front) Unreturned() (out []string) {
 		check("addresses that hold "+p.Name, len(p.holders))
 	}
 	for _, s := range shares {
-		for p, h := range s.held {
+		for p, h := range s.holdings {
 			check(p.Name+" of an address", h.size)
 			check("grants of "+p.Name, h.grants.Len())
 		}

@@ -43,7 +43,7 @@ func (v *Visitors) Grant(one *Visitor, n int, revoked func()) (back func(), ok b
 	if why != Granted {
 		return nil, false
 	}
-	g.Settle(n, func() { g.GiveBack(); revoked() })
+	g.Shrink(n, func() { g.GiveBack(); revoked() })
 	return g.GiveBack, true
 }
 
@@ -51,7 +51,7 @@ func (v *Visitors) Grant(one *Visitor, n int, revoked func()) (back func(), ok b
 func (v *Visitors) SettleLate(one *Visitor, n int) {
 	g, _ := v.Filters.Take(one, n)
 	g.GiveBack()
-	g.Settle(n, func() {})
+	g.Shrink(n, func() {})
 	more, _ := v.Filters.Take(one, n)
 	g.Enlarge(more)
 	more.GiveBack()

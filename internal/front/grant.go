@@ -2,14 +2,14 @@ package front
 
 import "container/list"
 
-// holding is what an address or a network has of a pool. It is gone with the last of it.
+// holding is what an address or a network has of a pool. It is dropped when nothing of it is left.
 type holding struct {
 	size   int
 	grants list.List // of *Grant, the oldest first: those that may be revoked
 }
 
 func (s *share) sizeOf(p *Pool) int {
-	if h := s.held[p]; h != nil {
+	if h := s.holdings[p]; h != nil {
 		return h.size
 	}
 	return 0
@@ -21,32 +21,32 @@ func (s *share) hold(p *Pool, n int) {
 }
 
 func (s *share) holding(p *Pool) *holding {
-	h := s.held[p]
+	h := s.holdings[p]
 	if h == nil {
 		h = &holding{}
-		s.held[p] = h
+		s.holdings[p] = h
 	}
 	return h
 }
 
 func (s *share) tidy(p *Pool) {
-	if h := s.held[p]; h != nil && h.size == 0 && h.grants.Len() == 0 {
-		delete(s.held, p)
+	if h := s.holdings[p]; h != nil && h.size == 0 && h.grants.Len() == 0 {
+		delete(s.holdings, p)
 	}
 }
 
 // Grant is a part of a pool that something holds until it is given back. A nil grant is of nothing.
 type Grant struct {
-	pool   *Pool
-	of     *Visitor
-	size   int
-	ended  bool
-	revoke func() // ends what holds it, for others; it must not wait
-	place  *list.Element
+	pool    *Pool
+	of      *Visitor
+	size    int
+	ended   bool
+	revoke  func() // ends what holds it, for others; it must not wait
+	element *list.Element
 }
 
-// Take gives a part of the pool, or nil and why not. Where there is not enough left, whoever has most of it loses their oldest grants
-// first, as long as they have more than who asks would have. What they lose is ended by what Settle was given; until then it stays.
+// Take gives a part of the pool, or nil and why not. Where too little is left, whoever has most loses their oldest grants, as long as they
+// have more than the asker would have. The revoke that Shrink was given ends what held such a grant.
 func (p *Pool) Take(one *Visitor, n int) (*Grant, Refusal) {
 	for {
 		g, why, instead := p.Try(one, n)
@@ -82,18 +82,18 @@ func (g *Grant) Oust() {
 func (g *Grant) unlist() bool {
 	g.pool.all.mu.Lock()
 	defer g.pool.all.mu.Unlock()
-	if g.place == nil {
+	if g.element == nil {
 		return false
 	}
-	g.leaveList()
+	g.removeFromList()
 	return true
 }
 
-// leaveList is called with mu held.
-func (g *Grant) leaveList() {
+// removeFromList takes a grant off the list of those that may be revoked. The caller holds mu.
+func (g *Grant) removeFromList() {
 	top := g.of.top()
-	top.held[g.pool].grants.Remove(g.place)
-	g.place = nil
+	top.holdings[g.pool].grants.Remove(g.element)
+	g.element = nil
 	top.tidy(g.pool)
 }
 
@@ -108,8 +108,9 @@ func (g *Grant) Enlarge(by *Grant) {
 	by.size = 0
 }
 
-// Settle gives back all of a grant but n. From then on it may be revoked. It does nothing to one that was given back.
-func (g *Grant) Settle(n int, revoke func()) {
+// Shrink gives back all of a grant but n. From then on the grant may be revoked: revoke is then called, once, and must not wait. Shrink does
+// nothing to a grant that was given back.
+func (g *Grant) Shrink(n int, revoke func()) {
 	g.pool.all.mu.Lock()
 	defer g.pool.all.mu.Unlock()
 	if g.ended {
@@ -117,9 +118,9 @@ func (g *Grant) Settle(n int, revoke func()) {
 	}
 	g.pool.hold(g.of, n-g.size)
 	g.size = n
-	if g.of != nil && revoke != nil && g.place == nil {
+	if g.of != nil && revoke != nil && g.element == nil {
 		g.revoke = revoke
-		g.place = g.of.top().holding(g.pool).grants.PushBack(g)
+		g.element = g.of.top().holding(g.pool).grants.PushBack(g)
 	}
 }
 
@@ -132,7 +133,7 @@ func (g *Grant) GiveBack() {
 	defer g.pool.all.mu.Unlock()
 	g.pool.hold(g.of, -g.size)
 	g.size, g.ended = 0, true
-	if g.place != nil {
-		g.leaveList()
+	if g.element != nil {
+		g.removeFromList()
 	}
 }

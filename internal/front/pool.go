@@ -27,7 +27,7 @@ func (v *visitors) newPool(c PoolConfig) *Pool {
 }
 
 // network is what the addresses of one network may have together.
-func (p *Pool) network() int { return min(wholeNetwork*p.Address, max(p.Address, p.Total/2)) }
+func (p *Pool) network() int { return min(networkFactor*p.Address, max(p.Address, p.Total/2)) }
 
 // Refusal says why something is not granted.
 type Refusal int
@@ -39,7 +39,7 @@ const (
 	OverAll                    // there is not enough for all
 )
 
-// refusal is called with mu held.
+// refusal says why the visitor may not have n more. The caller holds mu.
 func (p *Pool) refusal(one *Visitor, n int) Refusal {
 	keep := 0
 	if one != nil {
@@ -56,7 +56,7 @@ func (p *Pool) refusal(one *Visitor, n int) Refusal {
 	return Granted
 }
 
-// hold counts what is taken or, below 0, given back. It is called with mu held.
+// hold counts what is taken, or given back where n is negative. The caller holds mu.
 func (p *Pool) hold(one *Visitor, n int) {
 	p.used += n
 	if one == nil {
@@ -73,12 +73,11 @@ func (p *Pool) hold(one *Visitor, n int) {
 	}
 }
 
-// victim is the oldest grant of whoever has most, nil where nobody has more than who asks would have. It is called with mu
-// held.
+// victim is the oldest grant of whoever has most; nil where nobody has more than the asker would have. The caller holds mu.
 func (p *Pool) victim(one *Visitor, n int) *Grant {
 	var most *share
 	for s := range p.holders {
-		if h := s.held[p]; h.grants.Len() > 0 && (most == nil || h.size > most.held[p].size) {
+		if h := s.holdings[p]; h.grants.Len() > 0 && (most == nil || h.size > most.holdings[p].size) {
 			most = s
 		}
 	}
@@ -86,8 +85,8 @@ func (p *Pool) victim(one *Visitor, n int) *Grant {
 	if one != nil {
 		have += one.top().sizeOf(p)
 	}
-	if most == nil || most.held[p].size <= have {
+	if most == nil || most.holdings[p].size <= have {
 		return nil
 	}
-	return most.held[p].grants.Front().Value.(*Grant)
+	return most.holdings[p].grants.Front().Value.(*Grant)
 }

@@ -17,18 +17,18 @@ const (
 	bucketKinds
 )
 
-// share is what one address, or one network of many, has used up and holds. Guarded by visitors.mu.
+// share is what one address, or one network of IPv6, has used up of its rates and has of the pools. It is guarded by visitors.mu.
 type share struct {
-	buckets [bucketKinds]bucket.Bucket
-	raw     int                // connections of any kind
-	visits  int                // requests that are served
-	held    map[*Pool]*holding // nothing is held of the others
-	members int                // addresses in a network
-	turns   chan struct{}      // as many as may work at once for what others wait for
+	buckets  [bucketKinds]bucket.Bucket
+	raw      int                // connections of any kind
+	visits   int                // requests that are served
+	holdings map[*Pool]*holding // nothing is held of the others
+	members  int                // addresses in a network
+	turns    chan struct{}      // as many as may work at once for what others wait for
 }
 
 func newShare() *share {
-	return &share{held: map[*Pool]*holding{}, turns: make(chan struct{}, wholeNetwork)}
+	return &share{holdings: map[*Pool]*holding{}, turns: make(chan struct{}, networkFactor)}
 }
 
 // untouched reports whether it is like a new one.
@@ -38,5 +38,5 @@ func (s *share) untouched(now time.Time) bool {
 			return false
 		}
 	}
-	return s.raw == 0 && s.visits == 0 && len(s.held) == 0
+	return s.raw == 0 && s.visits == 0 && len(s.holdings) == 0
 }

@@ -110,26 +110,26 @@ func (one *Visitor) due(kind int) time.Duration {
 	return one.wait(kind)
 }
 
-// wait is due, called with mu held.
+// wait is due for a caller that holds mu.
 func (one *Visitor) wait(kind int) time.Duration {
 	now, rates := one.all.now(), one.all.rates
 	wait := one.own.buckets[kind].Wait(now, rates.of(kind, 1))
 	if one.network != nil {
-		wait = max(wait, one.network.buckets[kind].Wait(now, rates.of(kind, wholeNetwork)))
+		wait = max(wait, one.network.buckets[kind].Wait(now, rates.of(kind, networkFactor)))
 	}
 	return wait
 }
 
-// spend is pay, called with mu held.
+// spend is pay for a caller that holds mu.
 func (one *Visitor) spend(kind int, tokens float64) {
 	now, rates := one.all.now(), one.all.rates
 	one.own.buckets[kind].Charge(now, rates.of(kind, 1), tokens)
 	if one.network != nil {
-		one.network.buckets[kind].Charge(now, rates.of(kind, wholeNetwork), tokens)
+		one.network.buckets[kind].Charge(now, rates.of(kind, networkFactor), tokens)
 	}
 }
 
-// countRaw is called with mu held.
+// countRaw counts connections of any kind, or their ends where n is negative. The caller holds mu.
 func (one *Visitor) countRaw(n int) {
 	one.own.raw += n
 	if one.network != nil {

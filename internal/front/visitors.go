@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	maxVisitors  = 100_000 // addresses that are told apart; those beyond share one allowance
-	wholeNetwork = 4       // an IPv6 /48 has the rates of so many addresses
+	maxVisitors   = 100_000 // addresses that are told apart; those beyond share one allowance
+	networkFactor = 4       // an IPv6 /48 has the rates of so many addresses
 )
 
 // Why a connection may not be.
@@ -55,6 +55,7 @@ func (v *visitors) visit(addr netip.Addr) *Visitor {
 	return one
 }
 
+// leave ends a visit.
 func (v *visitors) leave(one *Visitor) {
 	if one == nil {
 		return
@@ -103,7 +104,7 @@ func (v *visitors) connect(addr netip.Addr) (*Visitor, bool) {
 		return nil, true
 	}
 	one, most := v.find(addr), v.rates.Open+spareRaw
-	if one.own.raw >= most || one.network != nil && one.network.raw >= wholeNetwork*most {
+	if one.own.raw >= most || one.network != nil && one.network.raw >= networkFactor*most {
 		return nil, false
 	}
 	one.countRaw(1)
@@ -119,12 +120,12 @@ func (v *visitors) disconnect(one *Visitor) {
 	one.countRaw(-1)
 }
 
-// exempt is the operator's own.
+// exempt reports whether an address is the operator's own, which has no limits.
 func (v *visitors) exempt(addr netip.Addr) bool {
 	return (addr.IsLoopback() || !addr.IsValid()) && !v.proxied
 }
 
-// find is called with mu held.
+// find gives the visitor of an address, and makes one unless there are maxVisitors. The caller holds mu.
 func (v *visitors) find(addr netip.Addr) *Visitor {
 	addr = Address(addr)
 	if one := v.byAddr[addr]; one != nil {
@@ -141,7 +142,7 @@ func (v *visitors) find(addr netip.Addr) *Visitor {
 	return one
 }
 
-// networkOf is called with mu held, for an address that is about to be kept.
+// networkOf gives the share of an address's network, with one more member; nil for IPv4. The caller holds mu, and keeps the address.
 func (v *visitors) networkOf(addr netip.Addr) *share {
 	if !addr.Is6() {
 		return nil

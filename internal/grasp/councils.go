@@ -31,9 +31,9 @@ func (c *Councils) Of(author nostr.PubKey) *Set {
 	return c.of[root]
 }
 
-// share gives s to root and to all who are bound to him by listings in both directions. Of two who list each other, and
-// do not decline, each is a member of the other's repository, and the set of a member lies within the set that he is a
-// member of: so they have the same members, and those invite the same people.
+// share gives s to root and to all who are bound to root by listings in both directions. Of two who list each other, and do not decline, each
+// is a member of the other's repository. The set of a member lies within the set that they are a member of. So both have the same
+// members, and these invite the same people.
 func (c *Councils) share(root int, s *Set) {
 	c.of[root] = s
 	if c.g.decline[root] {

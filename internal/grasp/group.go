@@ -10,8 +10,7 @@ import (
 // question about a thousand announcements that all list each other costs some 15 ms.
 const MaxMaintainers = 100
 
-// Group is all announcements with one d, prepared for several questions about who maintains what. It is not changed
-// after GroupOf.
+// Group is all announcements with one d tag, prepared for several questions about who maintains what. Nobody changes it after GroupOf.
 type Group struct {
 	keys    []nostr.PubKey
 	index   map[nostr.PubKey]int // of keys
@@ -54,12 +53,12 @@ func (g *Group) add(pk nostr.PubKey) int {
 	return i
 }
 
-// Maintainers is who maintains the repository that that author announces. He always does, with an announcement in the group
-// or without. Whoever a member lists is invited, and becomes a member when his own announcement lists any member.
+// Maintainers gives who maintains the repository that an author announces. The author always does, with an announcement in the group or
+// without. Whoever a member lists is invited, and becomes a member when their own announcement lists any member.
 //
 // Role tags go before the maintainers tag, key by key: a key with role tags in an announcement is listed there if a lead
-// or co-maintainer role of it is active. What somebody's own announcement says of him outranks what others say: with role
-// tags for himself of which none is such, he has declined. An announcement that is a subordinate fork declines as well.
+// or co-maintainer role of it is active. What somebody's own announcement says of them outranks what others say: with role
+// tags for themselves of which none is such, they have declined. An announcement that is a subordinate fork declines as well.
 // Who declined is neither member nor invited, unless he is the author.
 func (g *Group) Maintainers(author nostr.PubKey) Set {
 	root, ok := g.index[author]

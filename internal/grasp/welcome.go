@@ -17,7 +17,7 @@ func (g *Group) Welcome(authors []nostr.PubKey) *Welcome {
 	for _, author := range authors {
 		w.roots[author] = true
 		root, ok := g.index[author]
-		// The set of a member lies within the set that he is a member of.
+		// The set of a member lies within the set that they are a member of.
 		if !ok || covered[root] {
 			continue
 		}
@@ -42,8 +42,8 @@ func (w *Welcome) Has(pk nostr.PubKey) bool {
 	return ok && w.listed[i] && !w.g.decline[i]
 }
 
-// Invites reports whether a member of one of the repositories lists pk, who may decline. What the announcement of pk says has
-// no part in that, if pk is none of the authors.
+// Invites reports whether a member of one of the repositories lists pk, who may decline. The announcement of pk itself does not matter, unless
+// pk is one of the authors.
 func (w *Welcome) Invites(pk nostr.PubKey) bool {
 	i, ok := w.g.index[pk]
 	return ok && w.listed[i]

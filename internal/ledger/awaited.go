@@ -11,16 +11,16 @@ import (
 	"github.com/graspd/graspd/internal/refs"
 )
 
-// awaitedKept is of how many served pull requests a repository remembers that their tips have not come yet. The one that was
-// remembered first makes room.
+// awaitedKept is how many served pull requests whose tips have not come a repository remembers at most. The one that was remembered first
+// makes room.
 const awaitedKept = 64
 
-// AwaitedPrefix is that of the names of rows that remember these.
+// AwaitedPrefix begins the names of the rows that remember awaited tips.
 const AwaitedPrefix = "awaited/"
 
 func awaitedName(of nip34.Address) string { return AwaitedPrefix + hashOf(of) }
 
-// awaited is a pull request that is served and whose tip a repository that it names does not have.
+// awaited is a served pull request, as remembered for a repository that it names and that lacks its tip.
 type awaited struct {
 	event nostr.ID
 	tip   gitwire.ObjectID
@@ -54,7 +54,7 @@ func (l *Ledger) setAwaited(t Turn, of nip34.Address, all []awaited) error {
 	return t.SetRow(awaitedName(of), row)
 }
 
-// tipsIn are the pull requests among some that name a repository: those whose tips it has, and those whose tips it lacks.
+// tipsIn divides the pull requests among some that name a repository: the repository has the tips of here and lacks those of lack.
 func (l *Ledger) tipsIn(of nip34.Address, dir Dir, some []refs.PullRequest) (here, lack []refs.PullRequest, err error) {
 	for _, p := range some {
 		if !p.Names(of) || p.Tip.IsZero() {
@@ -75,7 +75,8 @@ func (l *Ledger) tipsIn(of nip34.Address, dir Dir, some []refs.PullRequest) (her
 	return here, lack, nil
 }
 
-// await remembers the pull requests among some whose tips a repository that they name does not have, and gives the others that name it.
+// await gives the pull requests among some that name a repository and whose tips it has. Those that name it and whose tips it lacks are
+// remembered.
 func (l *Ledger) await(t Turn, of nip34.Address, dir Dir, some []refs.PullRequest) (here []refs.PullRequest, err error) {
 	here, lack, err := l.tipsIn(of, dir, some)
 	if err != nil {
@@ -100,7 +101,7 @@ func (l *Ledger) await(t Turn, of nip34.Address, dir Dir, some []refs.PullReques
 	return here, l.setAwaited(t, of, all[max(0, len(all)-awaitedKept):])
 }
 
-// arrivedTips are the pull requests whose tips a repository has now and awaited. It awaits them no more.
+// arrivedTips gives the awaited pull requests whose tips the repository has now, and forgets them as awaited.
 func (l *Ledger) arrivedTips(t Turn, of nip34.Address, dir Dir) ([]nostr.ID, error) {
 	all, err := l.awaited(t, of)
 	if err != nil || len(all) == 0 {

@@ -10,13 +10,13 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// book knows which events wait, by the identifiers of the repositories that they concern. What it names may wait no longer, as
-// the store ends waits in many ways; it is made anew when too much of it is such.
+// book knows which events wait, by the identifiers of the repositories that they concern. The store ends waits in many ways that the book
+// does not hear of, so an event that it names may wait no longer. The book is made anew when there are too many such events.
 type book struct {
 	store *store.Store
 	by    map[string]map[nostr.ID]bool // nil before the first use
 	size  int
-	fresh []*nostr.Event // those that wait since the open batch began
+	fresh []*nostr.Event // events that wait since the open batch began
 	large []largeWait    // of by, in the order in which they came
 }
 
@@ -27,7 +27,7 @@ type largeWait struct {
 	size   int
 }
 
-// surplus is how much more than what waits is kept before it is made anew.
+// surplus is how many names of events the book has beyond twice the waiting ones before it is made anew.
 const surplus = 1000
 
 // load reads all that waits, unless that is known.
@@ -70,7 +70,7 @@ func (b *book) kept() {
 	b.fresh = nil
 }
 
-// of are the events that wait and concern an identifier.
+// of gives the waiting events that concern an identifier, in no order.
 func (b *book) of(t Turn, d string) ([]*nostr.Event, error) {
 	if err := b.load(); err != nil {
 		return nil, err

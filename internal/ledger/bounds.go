@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Bounds of what waits. What came first of whom has too much makes room.
+// Bounds of what waits. Beyond a bound, the oldest waiting event of whoever has too much makes room.
 const (
 	MaxAnnouncements = 64        // of one author
 	MaxOfAuthor      = 256       // events of one author
@@ -16,12 +16,12 @@ const (
 	MaxWaiting       = 100_000   // events in all
 	MaxWaitingBytes  = 256 << 20 // in all
 
-	// Of states that are larger than other events may be, so that they leave the rest to these.
+	// Bounds of states that are larger than other events may be, so that they do not take the room of other events.
 	MaxLargeOfAuthor = 16 << 20 // bytes
 	MaxLarge         = 64 << 20 // bytes in all
 )
 
-// bound ends the waits of the oldest where there are too many now that an event waits which somebody brought.
+// bound ends the oldest waits of whoever has too many, now that e waits, which from brought.
 func (l *Ledger) bound(t Turn, e *nostr.Event, from string) error {
 	for {
 		group, over := surplusOf(t.WaitTally(e.PubKey, from))
@@ -38,7 +38,7 @@ func (l *Ledger) bound(t Turn, e *nostr.Event, from string) error {
 	}
 }
 
-// boundLarge ends the waits of the oldest large states where an event that waits makes them too many.
+// boundLarge ends the waits of the oldest large states while they are beyond their bounds, now that e waits.
 func (l *Ledger) boundLarge(t Turn, e *nostr.Event) error {
 	if e.Size() <= policy.MaxEventBytes {
 		return nil

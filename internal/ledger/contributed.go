@@ -34,7 +34,8 @@ func (l *Ledger) standingContributed(t Turn, of nip34.Address, p refs.Push) (in 
 	return in, r, true, err
 }
 
-// projectContributed writes the row of a contributed repository, if it is another one. It goes some time after its last ref.
+// projectContributed writes the row of a contributed repository, if it has changed. A contributed repository is removed some time after its
+// last ref has gone, as Gone then says.
 func (l *Ledger) projectContributed(t Turn, of nip34.Address, x *touched) error {
 	before, err := Read(t, of)
 	if err != nil || before.Dir.IsZero() {
@@ -83,7 +84,8 @@ type Mirror struct {
 	Tips   []gitwire.ObjectID // in the order of Events
 }
 
-// mirrorsAtOnce is how many tips are mirrored in a turn. Those that are left are with the next change, or when they are found lacking.
+// mirrorsAtOnce is how many tips are mirrored in a turn, which all events wait for. The rest follows with the next change, or when it is found
+// lacking.
 const mirrorsAtOnce = 256
 
 // Unmirrored says what the announced repositories lack that are hosted here, of the pull requests in a contributed one that name them.
@@ -117,7 +119,7 @@ func (m *mirroring) tip(x refs.Pull) error {
 		return err
 	}
 	for _, to := range nip34.Repositories(e) {
-		i, err := m.place(to)
+		i, err := m.indexOf(to)
 		if err != nil {
 			return err
 		}
@@ -133,8 +135,8 @@ func (m *mirroring) tip(x refs.Pull) error {
 	return nil
 }
 
-// place is where an announced repository stands in out.
-func (m *mirroring) place(of nip34.Address) (int, error) {
+// indexOf is the index of an announced repository in out; -1 where the repository is not hosted here.
+func (m *mirroring) indexOf(of nip34.Address) (int, error) {
 	if i, ok := m.at[of]; ok {
 		return i, nil
 	}

@@ -57,7 +57,7 @@ func (l *Ledger) aboutAnnouncement(t Turn, e *nostr.Event, about *refs.About) er
 		return nil // the policy has refused it
 	}
 	about.Lists = t.Serves(a)
-	if about.Held, err = t.HasAddress(e.Address()); err != nil || about.Held || !about.Lists {
+	if about.Replaces, err = t.HasAddress(e.Address()); err != nil || about.Replaces || !about.Lists {
 		return err
 	}
 	f, err := l.family(t, a.Address.D)
@@ -73,7 +73,7 @@ func (l *Ledger) aboutAnnouncement(t Turn, e *nostr.Event, about *refs.About) er
 	return err
 }
 
-// completeStates are the states that are served and complete here by those who maintain some repository with that author.
+// completeStates gives the served states, complete here, of everybody who maintains some repository together with that author.
 func (l *Ledger) completeStates(f *family, author nostr.PubKey) ([]refs.State, error) {
 	var out []refs.State
 	for _, pk := range f.together(author) {
@@ -105,8 +105,8 @@ func (l *Ledger) complete(f *family, s *refs.State) (bool, error) {
 	return l.completeIn(s, dirs...)
 }
 
-// hereOfState are the objects that a state names and that are in the repository that has most of them, of those for which its
-// author decides.
+// hereOfState gives the objects of a state that are here. It counts one repository: of those for which the state's author decides, the one
+// that has most of the objects.
 func (l *Ledger) hereOfState(t Turn, e *nostr.Event) ([]gitwire.ObjectID, error) {
 	s, err := refs.ReadState(e)
 	if err != nil || s.Flaw != "" || len(s.Refs) == 0 {
@@ -142,7 +142,8 @@ func without(ids, missing []gitwire.ObjectID) []gitwire.ObjectID {
 	return out
 }
 
-// hereOfPullRequest is its tip, if that is in a repository that it names and nothing else keeps it from being served.
+// hereOfPullRequest gives the tip of a pull request, if the tip is in a repository that it names and the pull request that it updates is
+// served.
 func (l *Ledger) hereOfPullRequest(t Turn, e *nostr.Event) ([]gitwire.ObjectID, error) {
 	p, err := l.pullRequest(t, e)
 	if err != nil || p.Tip.IsZero() {
@@ -178,7 +179,8 @@ func (l *Ledger) tipIsHere(t Turn, p refs.PullRequest) (bool, error) {
 	return false, nil
 }
 
-// pullRequest reads one, with the contributed repositories that it names, and with those of the one that it updates where it names none.
+// pullRequest reads a pull request or an update, with the contributed repositories that it names. An update that names no repository has
+// those of the pull request that it updates.
 func (l *Ledger) pullRequest(t Turn, e *nostr.Event) (refs.PullRequest, error) {
 	p, err := refs.ReadPullRequest(e)
 	if err != nil || len(p.Repositories) > 0 || p.Updates == (nostr.ID{}) {

@@ -13,15 +13,15 @@ import (
 
 // family is all announcements with one identifier.
 type family struct {
-	t       Turn
-	d       string
-	served  []refs.Announcement
-	waiting []refs.Announcement
-	decide  *grasp.Councils // who maintains what, by those that are served
-	claim   *grasp.Councils // likewise, as if those that wait were served
+	t              Turn
+	d              string
+	served         []refs.Announcement
+	waiting        []refs.Announcement
+	servedCouncils *grasp.Councils // who maintains what, by the served announcements
+	allCouncils    *grasp.Councils // who maintains what, if the waiting announcements were served, too
 
-	ruled map[nostr.PubKey][]*grasp.Set // the councils that each author is in; nil before it is asked for
-	seats map[*grasp.Set][]nostr.PubKey // whose repositories each council decides for, by claim
+	councilsOf map[nostr.PubKey][]*grasp.Set // the councils that each author is in; nil before it is asked for
+	seats      map[*grasp.Set][]nostr.PubKey // whose repositories each of allCouncils decides for
 }
 
 func (l *Ledger) family(t Turn, d string) (*family, error) {
@@ -34,7 +34,7 @@ func (l *Ledger) family(t Turn, d string) (*family, error) {
 	for _, x := range listings {
 		f.served = append(f.served, refs.Announcement{D: d, Listing: x})
 	}
-	f.decide = grasp.GroupOf(listings).Councils()
+	f.servedCouncils = grasp.GroupOf(listings).Councils()
 	err = t.EachWaitingAnnouncement(d, func(seq store.Seq) error {
 		a, err := l.claims.read(t, seq)
 		if err == nil && a.readable {
@@ -46,13 +46,14 @@ func (l *Ledger) family(t Turn, d string) (*family, error) {
 	if err != nil {
 		return nil, fmt.Errorf("announcements of %.40q that wait: %w", d, err)
 	}
-	if f.claim = f.decide; len(f.waiting) > 0 {
-		f.claim = grasp.GroupOf(listings).Councils()
+	if f.allCouncils = f.servedCouncils; len(f.waiting) > 0 {
+		f.allCouncils = grasp.GroupOf(listings).Councils()
 	}
 	return f, nil
 }
 
-// claims are announcements that wait, as they were read. An entry is never given another event.
+// claims are waiting announcements as they were read. The number of an entry is never given to another event, unless its batch is dropped:
+// then Undone empties them.
 type claims map[store.Seq]claim
 
 type claim struct {
@@ -60,7 +61,7 @@ type claim struct {
 	readable bool
 }
 
-// claimsKept is how many are kept, and claimKeys how many keys one of them may name that is.
+// claimsKept is how many claims are kept, and claimKeys how many keys a claim that is kept may name: both bound the memory.
 const (
 	claimsKept = 20_000
 	claimKeys  = 20
@@ -86,7 +87,7 @@ func (c *claims) read(t Turn, seq store.Seq) (claim, error) {
 	return x, nil
 }
 
-// with is the family once an announcement is served, too.
+// with is the family as it will be when a is served, too.
 func (f *family) with(a refs.Announcement) *family {
 	g := family{t: f.t, d: f.d, served: f.served, waiting: f.waiting}
 	g.served = append(g.served[:len(g.served):len(g.served)], a)
@@ -94,11 +95,11 @@ func (f *family) with(a refs.Announcement) *family {
 	for _, x := range g.served {
 		listings = append(listings, x.Listing)
 	}
-	g.decide = grasp.GroupOf(listings).Councils()
+	g.servedCouncils = grasp.GroupOf(listings).Councils()
 	for _, x := range g.waiting {
 		listings = append(listings, x.Listing)
 	}
-	g.claim = grasp.GroupOf(listings).Councils()
+	g.allCouncils = grasp.GroupOf(listings).Councils()
 	return &g
 }
 
@@ -106,7 +107,7 @@ func (f *family) repository(owner nostr.PubKey) nip34.Address {
 	return nip34.Address{Kind: nip34.KindRepository, PubKey: owner, D: f.d}
 }
 
-// everybody is who has an announcement, each once.
+// everybody gives the authors of all announcements, each once.
 func (f *family) everybody() []nostr.PubKey {
 	var all []nostr.PubKey
 	seen := map[nostr.PubKey]bool{}
@@ -121,24 +122,24 @@ func (f *family) everybody() []nostr.PubKey {
 	return all
 }
 
-// councils are those that an author is in, by claim. All are found at once, as who asks for one author asks for many.
+// councils gives those of allCouncils that an author is in. The first call finds them for all authors, as callers ask for many.
 func (f *family) councils(author nostr.PubKey) []*grasp.Set {
-	if f.ruled == nil {
-		f.ruled, f.seats = map[nostr.PubKey][]*grasp.Set{}, map[*grasp.Set][]nostr.PubKey{}
+	if f.councilsOf == nil {
+		f.councilsOf, f.seats = map[nostr.PubKey][]*grasp.Set{}, map[*grasp.Set][]nostr.PubKey{}
 		for _, owner := range f.everybody() {
-			set := f.claim.Of(owner)
+			set := f.allCouncils.Of(owner)
 			if f.seats[set] == nil {
 				for _, pk := range set.Members {
-					f.ruled[pk] = append(f.ruled[pk], set)
+					f.councilsOf[pk] = append(f.councilsOf[pk], set)
 				}
 			}
 			f.seats[set] = append(f.seats[set], owner)
 		}
 	}
-	return f.ruled[author]
+	return f.councilsOf[author]
 }
 
-// together is who maintains some repository with that author, who is among them.
+// together gives everybody who maintains some repository together with that author, the author first.
 func (f *family) together(author nostr.PubKey) []nostr.PubKey {
 	all, seen := []nostr.PubKey{author}, map[nostr.PubKey]bool{author: true}
 	for _, set := range f.councils(author) {
@@ -172,7 +173,7 @@ func (f *family) state(author nostr.PubKey, waiting bool) (*refs.State, error) {
 	}
 	s, err := refs.ReadState(e)
 	if err != nil {
-		return nil, nil // it was stored before such ones were refused, and says nothing
+		return nil, nil // the state was stored before unreadable states were refused, and says nothing
 	}
 	return &s, nil
 }
@@ -204,7 +205,7 @@ func (l *Ledger) homes(f *family, author nostr.PubKey) ([]Dir, error) {
 	return dirs, nil
 }
 
-// least gives what is missing in the directory that lacks least.
+// least gives the ids that are missing in the directory that lacks fewest of them; all ids without a directory.
 func (l *Ledger) least(dirs []Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
 	best := ids
 	for _, dir := range dirs {

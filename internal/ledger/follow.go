@@ -8,12 +8,11 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
-// followersAtOnce is how many repositories follow another one in a turn. Those that are left follow with the next change of one
-// of them.
+// followersAtOnce is how many repositories follow another one in a turn, which all events wait for. The rest follows with the next change of
+// one of them.
 const followersAtOnce = 32
 
-// Followers are the repositories that are hosted here and that the state would rule which rules this one, if its objects were
-// there.
+// Followers gives the hosted repositories that would be ruled by the state that rules this one, if they had the state's objects.
 func (l *Ledger) Followers(t Turn, of nip34.Address) (from Repository, others []Repository, err error) {
 	from, err = Read(t, of)
 	if err != nil || !from.Refs.Ruled || from.Dir.IsZero() {
@@ -24,10 +23,10 @@ func (l *Ledger) Followers(t Turn, of nip34.Address) (from Repository, others []
 		return from, nil, fmt.Errorf("who follows %s: %w", of, err)
 	}
 	if s, err := f.state(from.Refs.Author, false); err != nil || s == nil || s.ID != from.Refs.ID {
-		return from, nil, err // it is gone, and rules nobody else
+		return from, nil, err // the state is gone, and rules no other repository
 	}
 	for _, a := range f.served {
-		members := f.decide.Of(a.Author)
+		members := f.servedCouncils.Of(a.Author)
 		if a.Author == of.PubKey || !members.Has(from.Refs.Author) || len(others) == followersAtOnce {
 			continue
 		}
@@ -48,8 +47,8 @@ func (l *Ledger) Followers(t Turn, of nip34.Address) (from Repository, others []
 	return from, others, nil
 }
 
-// Kept are the objects that a repository keeps beside those that its refs lead to: what states and pull requests name that may
-// still come to rule or be shown, by those who decide for it.
+// Kept gives the objects that a repository keeps beside those that its refs lead to: the objects named by states, served or waiting, of those
+// who decide for it, as these states may still come to rule.
 func (l *Ledger) Kept(t Turn, of nip34.Address) (Repository, []gitwire.ObjectID, error) {
 	r, err := Read(t, of)
 	if err != nil || r.Dir.IsZero() || grasp.IsContributed(of) {
@@ -60,7 +59,7 @@ func (l *Ledger) Kept(t Turn, of nip34.Address) (Repository, []gitwire.ObjectID,
 		return r, nil, err
 	}
 	var ids []gitwire.ObjectID
-	for _, pk := range f.claim.Of(of.PubKey).Members {
+	for _, pk := range f.allCouncils.Of(of.PubKey).Members {
 		for _, waiting := range []bool{false, true} {
 			s, err := f.state(pk, waiting)
 			if err != nil {

@@ -15,18 +15,18 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Bounds of what is looked for at a time. What is beyond them has its turn when something of that has come.
+// Bounds of what is looked for at a time. What is beyond them is looked for when something has come.
 const (
-	needsOfStates = 32   // of one repository
-	needsOfTips   = 256  // of one repository, with all others of it
-	needsOfWaits  = 160  // of one repository, by pull requests that wait
-	tipsKnown     = 4096 // of one repository that are served, the newest
-	sourcesOf     = 64   // of one repository
-	sourcesOfTip  = 8    // of one pull request
-	deciding      = 64   // people whose announcements are read for sources
+	needsOfStates   = 32   // of one repository
+	needsOfTips     = 256  // of one repository, all its needs together
+	needsOfWaits    = 160  // of one repository, by pull requests that wait
+	tipsKnown       = 4096 // served pull requests of one repository that are looked at, the newest
+	sourcesOf       = 64   // of one repository
+	sourcesOfTip    = 8    // of one pull request
+	mostMaintainers = 64   // of those who decide, how many announcements are read for sources
 )
 
-// Lack is what a repository lacks of the git data that events name which are served or wait (GRASP-02), and where that may be.
+// Lack is the git data that a repository lacks though served or waiting events name it (GRASP-02), and where that data may be.
 type Lack struct {
 	Repository
 	Hosted  bool           // its announcement names this service or is archived, and is served or waits; else nothing is looked for
@@ -40,7 +40,7 @@ type Need struct {
 	Author  nostr.PubKey
 	IDs     []gitwire.ObjectID
 	Tip     bool           // it is the commit of a pull request
-	Came    int64          // unix time at which an event came that waits; 0 for one that is served
+	Came    int64          // unix time at which the event came, if it waits; 0 for a served event
 	Pushed  bool           // a client brought the event, and is expected to push
 	Sources []grasp.Source // beside those of the repository
 }
@@ -112,9 +112,9 @@ func (l *Ledger) announcementsOf(t Turn, of nip34.Address) (out []*nip34.Announc
 	return out, nil
 }
 
-// lacksOfStates looks at the states of those who decide: those that wait, and those that would rule if they were complete.
+// lacksOfStates adds the needs of the states of those who decide: of waiting states, and of served ones that would rule if they were complete.
 func (l *Ledger) lacksOfStates(f *family, out *Lack) error {
-	members := f.claim.Of(out.Of.PubKey)
+	members := f.allCouncils.Of(out.Of.PubKey)
 	for _, pk := range members.Members {
 		if len(out.Needs) >= needsOfStates {
 			break
@@ -124,7 +124,7 @@ func (l *Ledger) lacksOfStates(f *family, out *Lack) error {
 		} else if s != nil {
 			if first, err := l.firstHome(f, pk); err != nil {
 				return err
-			} else if first == out.Of.PubKey { // else it is completed there, and released; then this one follows
+			} else if first == out.Of.PubKey { // else the state is completed in its first home, and this repository follows that one
 				w, err := f.t.Waiting(s.ID)
 				if err != nil {
 					return err
@@ -149,10 +149,10 @@ func (l *Ledger) lacksOfStates(f *family, out *Lack) error {
 	return nil
 }
 
-// firstHome is whose repository a state by somebody is completed in while it waits.
+// firstHome gives the owner of the one repository in which a waiting state of that author is completed, so that its objects are fetched once.
 func (l *Ledger) firstHome(f *family, author nostr.PubKey) (nostr.PubKey, error) {
 	for _, owner := range append([]nostr.PubKey{author}, f.everybody()...) {
-		if members := f.claim.Of(owner); !members.Has(author) {
+		if members := f.allCouncils.Of(owner); !members.Has(author) {
 			continue
 		}
 		own, err := l.announcementsOf(f.t, f.repository(owner))
@@ -178,8 +178,8 @@ func (l *Ledger) lackOf(out *Lack, s *refs.State, w store.Waiting) error {
 	return nil
 }
 
-// lacksOfTips looks at the pull requests that wait and name the repository, those first of which their authors have few: nobody keeps
-// others from being looked for.
+// lacksOfTips adds the needs of the waiting pull requests that name the repository. Their authors take turns, so that nobody who has many
+// keeps others from being looked for.
 func (l *Ledger) lacksOfTips(t Turn, out *Lack) error {
 	var all []Need
 	for _, d := range []string{out.Of.D, anonymous} {
@@ -204,12 +204,12 @@ func (l *Ledger) lacksOfTips(t Turn, out *Lack) error {
 			}
 		}
 	}
-	out.Needs = append(out.Needs, taken(all, needsOfWaits)...)
+	out.Needs = append(out.Needs, inTurns(all, needsOfWaits)...)
 	return nil
 }
 
-// taken are the first most of some needs when their authors take turns, each with what came last of theirs.
-func taken(all []Need, most int) []Need {
+// inTurns gives the first most needs when their authors take turns, each with the newest of their own first.
+func inTurns(all []Need, most int) []Need {
 	slices.SortFunc(all, func(a, b Need) int { return cmp.Or(cmp.Compare(b.Came, a.Came), a.Event.Compare(b.Event)) })
 	turn, of := make(map[nostr.ID]int, len(all)), map[nostr.PubKey]int{}
 	for _, n := range all {
@@ -220,7 +220,7 @@ func taken(all []Need, most int) []Need {
 	return all[:min(len(all), most)]
 }
 
-// lackOfTip adds what a repository lacks of a pull request to some needs.
+// lackOfTip adds to some needs what a repository lacks of a pull request.
 func (l *Ledger) lackOfTip(to []Need, out *Lack, p refs.PullRequest, e *nostr.Event, w store.Waiting) ([]Need, error) {
 	if p.Tip.IsZero() || !p.Names(out.Of) {
 		return to, nil
@@ -236,8 +236,8 @@ func (l *Ledger) lackOfTip(to []Need, out *Lack, p refs.PullRequest, e *nostr.Ev
 	return append(to, n), nil
 }
 
-// LacksTips adds the pull requests that are served and whose tips the repository does not have, the newest of them; where these are more
-// than are looked for at a time, others every hour. Any goroutine may call it.
+// LacksTips adds the needs of served pull requests whose tips the repository lacks, the newest tipsKnown of them looked at. Where there are
+// more than needsOfTips, others are looked for every hour. Any goroutine may call it.
 func (l *Ledger) LacksTips(ctx context.Context, v *store.View, now time.Time, out *Lack) error {
 	if !out.Hosted {
 		return nil
@@ -305,7 +305,8 @@ func (l *Ledger) eachServed(ctx context.Context, v *store.View, tag byte, values
 	return nil
 }
 
-// hourly are the most of some needs that have their turn in the hour of now. What can be had nowhere any more keeps nothing away.
+// hourly gives those of some needs, most of them, that have their turn in the hour of now. So tips that can be had nowhere do not keep others
+// from being looked for.
 func hourly(all []Need, most int, now time.Time) []Need {
 	if len(all) <= most {
 		return all
@@ -318,7 +319,7 @@ func hourly(all []Need, most int, now time.Time) []Need {
 	return all[first:min(first+most, len(all))]
 }
 
-// Prolong lets what waits for needs that are being fetched do so for as long as if it had come now.
+// Prolong sets back the deadlines of waiting events whose needs are being fetched, as if these events had come now.
 func (l *Ledger) Prolong(t Turn, of nip34.Address, needs []Need) error {
 	until := t.Now.Add(WaitFor).Unix()
 	for _, n := range needs {
@@ -338,13 +339,13 @@ func (l *Ledger) Prolong(t Turn, of nip34.Address, needs []Need) error {
 	return nil
 }
 
-// sources are those that the announcements of everybody name who decides for a repository, its owner's first, and after them the
-// mirrors, for which there is always room.
+// sources gives the sources in the announcements of everybody who decides for a repository, the owner's first, up to sourcesOf, and after
+// them the mirrors, however many the announcements name.
 func (l *Ledger) sources(t Turn, f *family, of nip34.Address) (out []grasp.Source, err error) {
 	private := false
 	authors := []nostr.PubKey{of.PubKey}
-	for _, pk := range f.claim.Of(of.PubKey).Members {
-		if pk != of.PubKey && len(authors) < deciding {
+	for _, pk := range f.allCouncils.Of(of.PubKey).Members {
+		if pk != of.PubKey && len(authors) < mostMaintainers {
 			authors = append(authors, pk)
 		}
 	}

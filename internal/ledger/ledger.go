@@ -1,7 +1,7 @@
-// Package ledger keeps the refs of the repositories that are hosted here in step with the events of the log (GRASP-01), within the
-// batches of its one writer: which events wait for git data, whose wait is over, what a push may do, and what each repository's
-// refs are from the commit on. It reads and writes the open batch alone; that objects are on disk somebody else sees to. Read
-// Ledger, then Repository.
+// Package ledger keeps the refs of the repositories that are hosted here in line with the stored events (GRASP-01), within the batches of
+// the door's one writer. It knows which events wait for git data, whose wait is over, what a push may do, and what each repository's refs
+// are from the commit on. It reads and writes the open batch alone. Objects are brought to disk by its callers. Read Ledger, then
+// Repository.
 package ledger
 
 import (
@@ -21,7 +21,7 @@ const WaitFor = 30 * time.Minute
 
 // Objects is what is known of repositories on disk.
 type Objects interface {
-	// Missing gives those of ids that a repository has not. What it has is complete there, with all that it reaches.
+	// Missing gives those of ids that a repository does not have. An object that it has is complete there, with all that the object reaches.
 	Missing(dir Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error)
 }
 
@@ -48,20 +48,20 @@ type Config struct {
 	// Contributors says that pull requests are taken at /prs/<signer npub>/<identifier>.git (GRASP-06).
 	Contributors bool
 
-	// Changed is told, after a commit, of each repository whose row is another one since. It must not block.
+	// Changed is called after a commit with each repository whose row the commit changed. It must not block.
 	Changed func(nip34.Address)
-	// Stirred is told, after a commit, of each identifier of whose repositories something has come or gone that may change what they
-	// lack. It must not block. nil: nobody wants to know.
+	// Stirred is called after a commit with each identifier of repositories whose lacks the commit may have changed. It must not
+	// block. nil: nobody wants to know.
 	Stirred func(d string)
 	// UnderWay says of an event that waits whether its git data is on its way here. nil: none is.
 	UnderWay func(*nostr.Event) bool
-	// Found is told, after a commit, of each upload that holds the tip of an event that has come, and Dropped of each that
+	// Found is called after a commit with each upload that has the tip of an event that came, and Dropped with each upload that
 	// waits for nothing any more. They must not block.
 	Found   func(refs.Found, nostr.ID)
 	Dropped func(upload uint64)
 }
 
-// Ledger belongs to one goroutine, the writer of the log.
+// Ledger belongs to one goroutine, the door's writer.
 type Ledger struct {
 	Config
 	pending refs.Pending
@@ -70,7 +70,7 @@ type Ledger struct {
 	round   round
 }
 
-// round is what the open batch has done so far that concerns repositories.
+// round is what the open batch has done so far to events that concern repositories.
 type round struct {
 	touched map[string]*touched // by identifier
 	order   []string            // the identifiers, in the order in which they were touched
@@ -88,12 +88,12 @@ type filing struct {
 	tips   []refs.Tip
 }
 
-// touched is what has come and gone of one identifier.
+// touched is what the open batch has added and removed of one identifier.
 type touched struct {
 	states  []refs.State       // served since
 	tips    []refs.PullRequest // served since
 	gone    []nostr.ID         // pull requests that are served no more
-	members bool               // who decides may have changed, or what is complete: all states are looked at
+	members bool               // who decides, or which states are complete, may have changed: all states are looked at
 	owners  []nostr.PubKey     // whose repository is looked at, announcement or not
 
 	contributed []nip34.Address // contributed repositories of which something has come or gone
@@ -122,13 +122,13 @@ func (r *round) touch(d string) *touched {
 // Keeps reports whether an event goes on waiting though its time is over, as its git data is on its way here.
 func (l *Ledger) Keeps(e *nostr.Event) bool { return l.UnderWay != nil && l.UnderWay(e) }
 
-// Committed says that the batch is durable.
+// Committed hears that the batch is durable, and calls those who are told after a commit.
 func (l *Ledger) Committed(now time.Time) {
 	done := l.round
 	l.round.reset()
 	l.book.kept()
 	for _, f := range done.filed {
-		l.pending.Hold(now.Unix(), f.upload, f.tips)
+		l.pending.Finish(now.Unix(), f.upload, f.tips)
 	}
 	for _, pr := range done.came {
 		found, gone := l.pending.Come(pr)
@@ -149,8 +149,8 @@ func (l *Ledger) Committed(now time.Time) {
 	}
 }
 
-// Undone says that the batch was dropped.
+// Undone hears that the batch was dropped.
 func (l *Ledger) Undone() {
 	l.round.reset()
-	l.book.fresh, l.claims = nil, nil // the numbers of its entries are given again
+	l.book.fresh, l.claims = nil, nil // the numbers of the dropped entries will be given to other events
 }

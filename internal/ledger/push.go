@@ -19,7 +19,7 @@ type Opened struct {
 	Upload     uint64 // the number under which its uploads are counted; 0 if it brings none
 }
 
-// Open judges a push to a repository. What it brings does not lapse meanwhile.
+// Open judges a push to a repository before its pack is read. It sets back the deadlines of the events that the push brings objects for.
 func (l *Ledger) Open(t Turn, of nip34.Address, p refs.Push) (Opened, error) {
 	in, r, known, err := l.standing(t, of, p)
 	if err != nil || !known {
@@ -32,7 +32,7 @@ func (l *Ledger) Open(t Turn, of nip34.Address, p refs.Push) (Opened, error) {
 	return o, wrapPush(of, l.Extend(t, o))
 }
 
-// Extend sets back the deadlines of what a push brings, as it goes on.
+// Extend sets back the deadlines of the events that a push brings objects for, as the push goes on.
 func (l *Ledger) Extend(t Turn, o Opened) error {
 	until := t.Now.Add(WaitFor).Unix()
 	ids := o.PullRequests
@@ -50,7 +50,7 @@ func (l *Ledger) Extend(t Turn, o Opened) error {
 	return nil
 }
 
-// Resize says how large the uploads of a push are by now. A cause is one to end it for.
+// Resize notes how many bytes the uploads of a push have by now. Any cause but refs.None means that the push has to end.
 func (l *Ledger) Resize(upload uint64, bytes int64) refs.Cause {
 	return l.pending.Resize(upload, bytes)
 }
@@ -87,7 +87,7 @@ type Arrived struct {
 	Release  []nostr.ID
 }
 
-// Arrive judges again what has come, takes it into the repository, and says whose wait is over. The refs follow with Settle.
+// Arrive judges again what has come, admits it to the repository, and gives the events whose wait is over. The refs follow with Settle.
 func (l *Ledger) Arrive(t Turn, a Arrival) (Arrived, error) {
 	out, err := l.takeIn(t, a)
 	return out, wrapPush(a.Of, err)
@@ -132,7 +132,7 @@ func (l *Ledger) takeIn(t Turn, a Arrival) (out Arrived, err error) {
 	return out, err
 }
 
-// admit takes the objects into the repository, which has a directory from then on.
+// admit makes the arrived objects part of the repository, which has a directory from then on.
 func (l *Ledger) admit(t Turn, r *Repository, a Arrival) error {
 	if r.Dir.IsZero() {
 		r.Dir = a.Dir
@@ -150,7 +150,7 @@ func (l *Ledger) admit(t Turn, r *Repository, a Arrival) error {
 	return l.write(t, *r, false)
 }
 
-// touchServed lets the refs of pull requests that are served already follow their tips.
+// touchServed has the refs of served pull requests follow, as their tips have come.
 func (l *Ledger) touchServed(t Turn, ids []nostr.ID) error {
 	for _, id := range ids {
 		e, ok, err := t.Get(id)
@@ -158,7 +158,7 @@ func (l *Ledger) touchServed(t Turn, ids []nostr.ID) error {
 			return err
 		}
 		if !ok {
-			continue // it waits, and is served once it is released
+			continue // the event waits, and its ref follows when it is released
 		}
 		p, err := l.pullRequest(t, e)
 		if err == nil {
@@ -168,7 +168,7 @@ func (l *Ledger) touchServed(t Turn, ids []nostr.ID) error {
 	return nil
 }
 
-// concerned are the identifiers of what may have been waiting for objects of a repository.
+// concerned gives the identifiers of events that may have waited for objects of a repository.
 func (l *Ledger) concerned(of nip34.Address, known map[nostr.ID]refs.Known) []string {
 	ds := []string{of.D}
 	for _, k := range known {
@@ -181,7 +181,7 @@ func (l *Ledger) concerned(of nip34.Address, known map[nostr.ID]refs.Known) []st
 	return ds
 }
 
-// standing is what a push is judged by, and whether the repository is known at all.
+// standing gives what a push is judged by, and whether the repository is known.
 func (l *Ledger) standing(t Turn, of nip34.Address, p refs.Push) (in refs.Standing, r Repository, known bool, err error) {
 	if grasp.IsContributed(of) {
 		return l.standingContributed(t, of, p)
@@ -198,7 +198,7 @@ func (l *Ledger) standing(t Turn, of nip34.Address, p refs.Push) (in refs.Standi
 		return in, r, true, err
 	}
 	in = refs.Standing{
-		Of: of, Members: f.claim.Of(of.PubKey), Projection: r.Refs, Pending: &l.pending, Relay: l.Service.RelayURL(), Now: t.Now.Unix(),
+		Of: of, Members: f.allCouncils.Of(of.PubKey), Projection: r.Refs, Pending: &l.pending, Relay: l.Service.RelayURL(), Now: t.Now.Unix(),
 	}
 	if in.States, err = l.candidates(f, r, in.Members); err != nil {
 		return in, r, true, err
@@ -226,7 +226,7 @@ func Known(a Addresses, of nip34.Address) (bool, error) {
 // otherStates is how many states by people who do not decide are looked at, to say why a push is refused.
 const otherStates = 16
 
-// candidates are the states that a push may mean: those that wait, and those that are served and not complete in the repository.
+// candidates gives the states that a push may mean: waiting ones, and served ones that are not complete in the repository.
 func (l *Ledger) candidates(f *family, r Repository, members *grasp.Set) ([]refs.State, error) {
 	authors := slices.Clone(members.Members)
 	for _, list := range [][]nostr.PubKey{members.Invited, f.everybody()} {
@@ -262,7 +262,7 @@ func (l *Ledger) candidates(f *family, r Repository, members *grasp.Set) ([]refs
 	return out, nil
 }
 
-// named are the events whose tips a push brings, of those that are served or wait.
+// named gives the served and waiting events among those that a push names by refs/nostr/.
 func (l *Ledger) named(t Turn, p refs.Push) (map[nostr.ID]refs.Known, error) {
 	known := map[nostr.ID]refs.Known{}
 	for _, id := range p.Events() {

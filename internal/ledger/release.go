@@ -43,7 +43,7 @@ func (l *Ledger) endWaits(t Turn, ds []string, e *nostr.Event) ([]nostr.ID, erro
 	return g.w.Release(func(id nostr.ID) bool { return g.ready[id] }), nil
 }
 
-// gathering is what waits and what has a say in it, with the answers to which of it is complete.
+// gathering collects the waiting events, the events that have a say in their release, and which of them are complete.
 type gathering struct {
 	l     *Ledger
 	t     Turn
@@ -85,7 +85,7 @@ func (g *gathering) identifier(d string, e *nostr.Event) error {
 	return nil
 }
 
-// family gathers who is served, and the states that announcements would be released by.
+// family gathers the announcements with an identifier, and the states that may release the waiting ones.
 func (g *gathering) family(d string, e *nostr.Event) error {
 	f, err := g.of(d)
 	if err != nil {
@@ -108,7 +108,7 @@ func (g *gathering) family(d string, e *nostr.Event) error {
 	return nil
 }
 
-// take gathers an event that waits, or is about to be served, and finds out whether it is complete.
+// take gathers an event that waits or is about to be served, and finds out whether its objects are complete.
 func (g *gathering) take(e *nostr.Event) error {
 	if g.seen[e.ID] {
 		return nil
@@ -153,8 +153,8 @@ func (g *gathering) pullRequest(e *nostr.Event) error {
 	return err
 }
 
-// Waits takes note of an event that waits from the open batch on and came from somebody, sets back the deadlines of what it is about,
-// and ends waits where there are too many.
+// Waits notes an event, brought by from, that waits from the open batch on. It ends waits where there are too many now, and a state sets back
+// the deadlines of the announcements that wait for it.
 func (l *Ledger) Waits(t Turn, e *nostr.Event, from string) error {
 	l.book.fresh = append(l.book.fresh, e)
 	if err := l.stir(t, e); err != nil {
@@ -172,7 +172,7 @@ func (l *Ledger) Waits(t Turn, e *nostr.Event, from string) error {
 	return l.came(t, e)
 }
 
-// stir takes note of whom an event that waits concerns.
+// stir notes the identifiers that a waiting event concerns.
 func (l *Ledger) stir(t Turn, e *nostr.Event) error {
 	for _, d := range identifiers(e) {
 		l.round.stirred[d] = true
@@ -189,7 +189,7 @@ func (l *Ledger) stir(t Turn, e *nostr.Event) error {
 	return nil
 }
 
-// came takes note of a pull request, which uploads may have waited for.
+// came notes a pull request or an update, as uploads may have waited for it.
 func (l *Ledger) came(t Turn, e *nostr.Event) error {
 	if e.Kind != nip34.KindPullRequest && e.Kind != nip34.KindPullRequestUpdate || l.pending.Tips() == 0 {
 		return nil
@@ -201,7 +201,7 @@ func (l *Ledger) came(t Turn, e *nostr.Event) error {
 	return err
 }
 
-// postpone lets the announcements that wait for a state by that author do so for as long as a new one would.
+// postpone sets back the deadlines of the announcements that a state by that author may release, as if they had come now.
 func (l *Ledger) postpone(t Turn, author nostr.PubKey, d string) error {
 	f, err := l.family(t, d)
 	if err != nil || len(f.waiting) == 0 {

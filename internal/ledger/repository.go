@@ -19,7 +19,7 @@ type Dir [16]byte
 // IsZero reports whether it names none.
 func (d Dir) IsZero() bool { return d == Dir{} }
 
-// Repository is what is kept of one, in one row of the store.
+// Repository is what one row of the store keeps of a repository.
 type Repository struct {
 	Of     nip34.Address
 	Dir    Dir                                   // zero before the first data came
@@ -52,7 +52,7 @@ func hashOf(of nip34.Address) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Read reads the row of a repository. One that has none is empty.
+// Read reads the row of a repository. Without a row, the Repository has its address alone.
 func Read(rows Rows, of nip34.Address) (Repository, error) {
 	b, err := rows.Row(RowName(of))
 	if err != nil {
@@ -71,10 +71,10 @@ func Read(rows Rows, of nip34.Address) (Repository, error) {
 	return r, nil
 }
 
-// Shown are the refs as they stand in the repository's files and on the wire.
+// Shown gives the refs as they stand in the repository's files and on the wire.
 func (r Repository) Shown() *gitwire.Refs { return r.shownOf(r.Refs.All()) }
 
-// ShownNewest are Shown without all but so many refs of pull requests, the newest.
+// ShownNewest is Shown with the newest refs of pull requests only, at most that many.
 func (r Repository) ShownNewest(most int) *gitwire.Refs { return r.shownOf(r.Refs.Some(most)) }
 
 func (r Repository) shownOf(all refs.Set) *gitwire.Refs {
@@ -85,7 +85,7 @@ func (r Repository) shownOf(all refs.Set) *gitwire.Refs {
 	return out
 }
 
-// Write puts the row of a repository into a batch. Where the refs have moved its files are due.
+// Write puts the row of a repository into a batch. Where the refs have moved it also puts the row that says that the files are due.
 func (r Repository) Write(b *store.Batch, moved bool) error {
 	if err := b.SetRow(RowName(r.Of), r.Append(nil)); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (l *Ledger) write(t Turn, r Repository, moved bool) error {
 	return nil
 }
 
-// Written says that the files of a repository are as its refs of that generation.
+// Written hears that the files of a repository are as its refs of that generation. They are not due any more, unless the refs have moved on.
 func (l *Ledger) Written(t Turn, of nip34.Address, generation uint64) error {
 	row, err := t.Row(RowName(of))
 	if err != nil {
@@ -122,7 +122,7 @@ func (l *Ledger) Written(t Turn, of nip34.Address, generation uint64) error {
 	return t.SetRow(DueName(of), nil)
 }
 
-// Peel takes note of what tags of a repository are about, which makes a new generation of its refs.
+// Peel notes which objects the annotated tags of a repository lead to. That makes a new generation of its refs.
 func (l *Ledger) Peel(t Turn, of nip34.Address, peeled map[gitwire.ObjectID]gitwire.ObjectID) (Repository, error) {
 	r, err := Read(t, of)
 	if err != nil {
@@ -138,7 +138,7 @@ func (l *Ledger) Peel(t Turn, of nip34.Address, peeled map[gitwire.ObjectID]gitw
 	return r, l.write(t, r, true)
 }
 
-// Resized says how much a repository takes on disk now.
+// Resized hears how many bytes a repository takes on disk now.
 func (l *Ledger) Resized(t Turn, of nip34.Address, bytes int64) error {
 	r, err := Read(t, of)
 	if err != nil || r.Dir.IsZero() || r.Bytes == bytes {
@@ -148,8 +148,8 @@ func (l *Ledger) Resized(t Turn, of nip34.Address, bytes int64) error {
 	return l.write(t, r, false)
 }
 
-// Remove forgets a repository whose announcement has not been here since before a time, and gives what was kept of it; false is
-// for one that stays.
+// Remove forgets a repository whose announcement is not served since before that unix time, and gives what was kept of it. It gives false
+// for a repository that stays.
 func (l *Ledger) Remove(t Turn, of nip34.Address, before int64) (Repository, bool, error) {
 	r, err := Read(t, of)
 	if err != nil || r.Gone == 0 || r.Gone >= before {

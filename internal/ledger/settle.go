@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/refs"
 )
 
-// Served takes note of an event that the open batch has added.
+// Served notes an event that the open batch has made a served one.
 func (l *Ledger) Served(t Turn, e *nostr.Event) error {
 	switch e.Kind {
 	case nip34.KindRepository:
@@ -39,8 +39,8 @@ func (l *Ledger) touchTip(p refs.PullRequest) {
 	}
 }
 
-// left takes note of an event that is served no more, among others.
-func (l *Ledger) left(t Turn, e *nostr.Event, gone []*nostr.Event) error {
+// noteGone notes an event that is served no more. gone is all events that the batch has removed.
+func (l *Ledger) noteGone(t Turn, e *nostr.Event, gone []*nostr.Event) error {
 	switch e.Kind {
 	case nip34.KindRepository:
 		l.round.touch(e.Tags.D()).owner(e.PubKey)
@@ -49,7 +49,7 @@ func (l *Ledger) left(t Turn, e *nostr.Event, gone []*nostr.Event) error {
 		if err != nil {
 			return err
 		}
-		for _, x := range gone { // what it updates may have gone with it
+		for _, x := range gone { // the pull request that e updates may have gone with e
 			if updated, err := refs.ReadPullRequest(x); err == nil && x.ID == p.Updates {
 				p = p.Of(updated)
 			}
@@ -69,7 +69,7 @@ func (l *Ledger) left(t Turn, e *nostr.Event, gone []*nostr.Event) error {
 	return nil
 }
 
-// owner takes note of somebody whose repository is to be looked at though they may have no announcement any more.
+// owner notes somebody whose repository is to be looked at, though they may have no announcement any more.
 func (x *touched) owner(pk nostr.PubKey) {
 	x.members = true
 	if !slices.Contains(x.owners, pk) {
@@ -77,12 +77,12 @@ func (x *touched) owner(pk nostr.PubKey) {
 	}
 }
 
-// Settle writes what the refs of repositories are once the batch is committed. It is called after all that the batch adds or
-// removes.
+// Settle brings the refs of repositories in line with what the batch does to events, and writes their rows. It is called last before the
+// commit, after all that the batch adds or removes.
 func (l *Ledger) Settle(t Turn) error {
 	gone := t.Gone()
 	for _, e := range gone {
-		if err := l.left(t, e, gone); err != nil {
+		if err := l.noteGone(t, e, gone); err != nil {
 			return fmt.Errorf("refs without event %s: %w", e.ID, err)
 		}
 	}
@@ -124,7 +124,7 @@ func (l *Ledger) settleIdentifier(t Turn, d string, x *touched) error {
 	return nil
 }
 
-// project writes the row of one repository, if it is another one.
+// project writes the row of one repository, if it has changed.
 func (l *Ledger) project(f *family, owner nostr.PubKey, served bool, x *touched) error {
 	of := f.repository(owner)
 	before, err := Read(f.t, of)
@@ -162,9 +162,9 @@ func (l *Ledger) project(f *family, owner nostr.PubKey, served bool, x *touched)
 	return l.write(f.t, after, moved)
 }
 
-// change is what has come and gone for one repository, with pull requests that name it and whose tips it has.
+// change gives what has come and gone for one repository. tips are the new pull requests that name it and whose tips it has.
 func (l *Ledger) change(f *family, r Repository, x *touched, tips []refs.PullRequest) (refs.Change, error) {
-	members := f.decide.Of(r.Of.PubKey)
+	members := f.servedCouncils.Of(r.Of.PubKey)
 	c := refs.Change{Members: members, PullRequests: tips, Gone: x.gone}
 	states := x.states
 	if x.members {
@@ -194,7 +194,7 @@ func (l *Ledger) change(f *family, r Repository, x *touched, tips []refs.PullReq
 	return c, nil
 }
 
-// peeled is what is known about the annotated tags among the refs.
+// peeled gives the objects that the annotated tags among the refs lead to, as far as they are known.
 func (l *Ledger) peeled(before Repository, p refs.Projection) map[gitwire.ObjectID]gitwire.ObjectID {
 	var out map[gitwire.ObjectID]gitwire.ObjectID
 	for _, r := range p.Refs {

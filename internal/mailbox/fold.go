@@ -74,7 +74,7 @@ func New(self grasp.Service, index []URL, takes func(nostr.Kind) bool, b Bounds)
 	}
 }
 
-// Add takes one accepted event.
+// Add takes one event that is served. Events of other kinds than relay lists and those by which people take part are ignored.
 func (f *Fold) Add(e *nostr.Event) {
 	switch {
 	case e.Kind == nostr.KindRelayList:
@@ -214,7 +214,7 @@ func (f *Fold) Changed() iter.Seq2[URL, *Share] {
 	}
 }
 
-// shares works out what is asked of whom.
+// shares works out what every relay is asked for.
 func (f *Fold) shares() map[URL]*Share {
 	shares := make(map[URL]*Share)
 	keys := slices.SortedFunc(maps.Keys(f.people), nostr.PubKey.Compare)
@@ -246,7 +246,7 @@ func (f *Fold) shares() map[URL]*Share {
 	return shares
 }
 
-// choose leaves as many relays as are asked.
+// choose drops relays beyond the bounds, those first to which fewest people write.
 func (f *Fold) choose(shares map[URL]*Share) {
 	ranked := slices.SortedFunc(maps.Keys(shares), func(a, b URL) int {
 		return cmp.Or(len(shares[b].People)-len(shares[a].People), cmp.Compare(a, b))

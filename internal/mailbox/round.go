@@ -78,20 +78,20 @@ func (r *Round) Next(values int) (nostr.Filter, bool) {
 	return nostr.Filter{}, false
 }
 
-// Done says that what Next gave was asked: answered as a whole, or given up as too much.
-func (r *Round) Done(f nostr.Filter, whole bool) {
+// Done hears that the question that Next gave is over: answered completely, or given up as too much.
+func (r *Round) Done(f nostr.Filter, complete bool) {
 	switch {
 	case len(r.index) > 0:
 		r.index = r.index[min(len(f.Authors), len(r.index)):]
 	case len(r.people) > 0:
-		if !whole && r.size > 1 {
+		if !complete && r.size > 1 {
 			r.halve(part{slices.Clone(r.people[:r.size]), r.ask})
 		}
 		r.step()
 	case len(r.again) > 0:
 		p := r.again[0]
 		r.again = r.again[1:]
-		if !whole && len(p.people) > 1 {
+		if !complete && len(p.people) > 1 {
 			r.halve(p)
 		}
 	}

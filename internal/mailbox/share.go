@@ -12,7 +12,7 @@ import (
 // URL is a normalised relay URL, the identity of a remote relay.
 type URL = grasp.RelayURL
 
-// Share is what one relay is asked for on behalf of people who take part. It is immutable.
+// Share is what one relay is asked for on behalf of participants. It is immutable.
 type Share struct {
 	People []Person       // who say that they write there, in order of their keys
 	Index  []nostr.PubKey // whose profiles and lists are asked for, as the operator named the relay for that; in order
@@ -22,7 +22,7 @@ type Share struct {
 type Person struct {
 	PubKey    nostr.PubKey
 	IDs       []nostr.ID // their newest events, and what these name; in order
-	Addresses []string   // likewise
+	Addresses []string   // the addresses of their newest events, and those that these name; in order
 }
 
 // Size is the number of people whose mailbox the relay is.

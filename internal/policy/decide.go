@@ -15,7 +15,7 @@ func (r Rules) Decide(e *nostr.Event, by Bearer, v View, now time.Time) (Verdict
 	if verdict, done := alone(e, by, now); done {
 		return verdict, nil
 	}
-	verdict, err := r.placed(e, v)
+	verdict, err := r.withView(e, v)
 	if err == nil {
 		verdict, err = r.work(e, v, verdict)
 	}
@@ -25,8 +25,8 @@ func (r Rules) Decide(e *nostr.Event, by Bearer, v View, now time.Time) (Verdict
 	return verdict, nil
 }
 
-// placed decides by what is here and by the lists.
-func (r Rules) placed(e *nostr.Event, v View) (Verdict, error) {
+// withView decides by the lists and by what is served.
+func (r Rules) withView(e *nostr.Event, v View) (Verdict, error) {
 	_, denied := r.Lists.DenyEvents[e.ID]
 	switch {
 	case denied:

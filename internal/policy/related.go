@@ -8,8 +8,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// related accepts what names something served here or is named by it, and some kinds by authors of whom something is
-// served (GRASP-01).
+// related accepts an event that names a served event or is named by one, and some kinds of events by authors of whom something is served
+// (GRASP-01).
 func (r Rules) related(e *nostr.Event, v View) (Verdict, error) {
 	for _, question := range []func(*nostr.Event, View) (bool, error){r.byAuthor, r.names, isNamed, r.contributed, reports} {
 		if ok, err := question(e, v); ok || err != nil {

@@ -56,8 +56,8 @@ func (r Rules) noClone(a nip34.Address, held bool) Verdict {
 	return Verdict{Unlisted, "blocked: the clone tag of the announcement has no URL of this service; " + mend}
 }
 
-// state accepts the word of whoever has an announcement here with the same d. Nobody else can be a maintainer: one who is
-// listed by others is invited until his own announcement is here.
+// state accepts a state whose author has an announcement here with the same d tag. Nobody else can be a maintainer: whom others list is only
+// invited until their own announcement is here.
 func (r Rules) state(e *nostr.Event, v View) (Verdict, error) {
 	address := nip34.Address{Kind: nip34.KindRepository, PubKey: e.PubKey, D: e.Tags.D()}
 	if r.Lists.Bars(address) {
@@ -71,9 +71,9 @@ func (r Rules) state(e *nostr.Event, v View) (Verdict, error) {
 		"publish your announcement (kind 30617) with the same d tag here first, then this state again"}, nil
 }
 
-// Unwelcome are the announcements with that d held here which Decide would no longer accept: they came by an invitation
-// that has ended. The lists have no say in it: nothing that is stored goes because somebody edits a file. Removing them makes no others unwelcome. When as many announcements have that d as a View gives there may
-// be inviters beyond them, and nothing is unwelcome.
+// Unwelcome gives the served announcements with that d tag which came by an invitation that has ended, so that Decide would not accept them
+// any more. The lists do not matter, as nothing that is stored goes because somebody edits a file. Removing these announcements makes no
+// others unwelcome. Where as many announcements have the d tag as a View gives, there may be inviters beyond them, and none is unwelcome.
 func (r Rules) Unwelcome(d string, v View) ([]nostr.ID, error) {
 	same, err := v.Announcements(d, r)
 	if err != nil {

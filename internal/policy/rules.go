@@ -24,7 +24,7 @@ type Rules struct {
 	Git          bool          // repositories are hosted, so announcements must have a clone URL of the service too
 }
 
-// Loosens reports whether something that old refused could be accepted now.
+// Loosens reports whether r may accept an event that old refused.
 func (r Rules) Loosens(old Rules) bool {
 	return r.Service != old.Service || r.MinPoW < old.MinPoW || old.Git && !r.Git || r.Contributors && !old.Contributors ||
 		r.Mailboxes && !old.Mailboxes || r.Private && !old.Private || r.Lists.Loosens(old.Lists)

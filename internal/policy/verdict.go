@@ -9,7 +9,7 @@ const (
 	Accept       Outcome = iota // stored
 	Duplicate                   // already here
 	Wait                        // kept and not served until the git data that it names is here (GRASP-01, purgatory)
-	Withdraw                    // a newer version of an announcement held here that no longer qualifies: takes its place, unserved, for good
+	Withdraw                    // a newer version of a served announcement that does not qualify any more: the old version goes, and the new one is remembered, not served
 	Refuse                      // decided against
 	Unlisted                    // an announcement that does not list this service, nor is by anybody invited by one that does
 	Unrelated                   // names nothing that is here, and nothing here names it

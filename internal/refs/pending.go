@@ -26,9 +26,9 @@ const (
 // PendingFor is how long a commit waits for its event, from the end of its push.
 const PendingFor = 30 * time.Minute
 
-// Pending are the uploads that wait for their events, and those that are under way. One upload is what one push brought for
-// such events, one or several. The first commit pushed for an event keeps others away from its name in that repository
-// until the event comes or the time is over. Times are seconds since 1970. The zero value is empty; nil reads as that.
+// Pending is the uploads that wait for their events, and those under way. One upload is what one push brought for events that nobody knows
+// yet. The first commit pushed for an event keeps other commits from that event's name in the repository, until the event comes or the
+// time is over. Times are seconds since 1970. The zero value is empty; nil reads as empty.
 type Pending struct {
 	last    uint64 // number of the last upload
 	uploads map[uint64]*upload
@@ -60,20 +60,20 @@ func (u *upload) tip(event nostr.ID) gitwire.ObjectID {
 	return gitwire.ObjectID{}
 }
 
-// Held is the commit that waits under a name. Complete says that its objects are here; else they are being pushed.
-type Held struct {
+// PendingTip is the commit that waits under a name. Complete says that its objects are here; else they are being pushed.
+type PendingTip struct {
 	ID       gitwire.ObjectID
 	Complete bool
 }
 
-// At is what waits in a repository for that event; its ID is zero if nothing does.
-func (p *Pending) At(of nip34.Address, event nostr.ID) (h Held) {
+// At gives the commit that waits in a repository for that event; its ID is zero where none waits.
+func (p *Pending) At(of nip34.Address, event nostr.ID) (h PendingTip) {
 	if p == nil {
-		return Held{}
+		return PendingTip{}
 	}
 	for _, n := range p.events[event] {
 		if u := p.uploads[n]; u.of == of {
-			h = Held{u.tip(event), h.Complete || u.until != 0}
+			h = PendingTip{u.tip(event), h.Complete || u.until != 0}
 		}
 	}
 	return h
@@ -111,8 +111,8 @@ func (p *Pending) Resize(n uint64, bytes int64) Cause {
 	return p.tooMuch(u)
 }
 
-// Hold ends the push of an upload: these tips of it wait from now on. Without any it is dropped.
-func (p *Pending) Hold(now int64, n uint64, tips []Tip) {
+// Finish ends the push of an upload: these of its tips wait from now on. Without any the upload is dropped.
+func (p *Pending) Finish(now int64, n uint64, tips []Tip) {
 	u := p.uploads[n]
 	if u == nil {
 		return
@@ -160,7 +160,7 @@ func (p *Pending) Bytes() int64 {
 	return p.all.bytes
 }
 
-// Tips is for how many events something waits or is under way.
+// Tips is the number of events for which something waits or is under way.
 func (p *Pending) Tips() int {
 	if p == nil {
 		return 0

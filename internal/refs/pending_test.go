@@ -168,7 +168,7 @@ func TestEventsFindTheirCommits(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var pd refs.Pending
 			n := pd.Begin(noon, tc.of, at("a"), tc.tips)
-			pd.Hold(noon, n, tc.tips)
+			pd.Finish(noon, n, tc.tips)
 			found, gone := pd.Come(tc.pr)
 			if tc.found != slices.Equal(found, []refs.Found{{Upload: n, Of: tc.of}}) || !tc.found && len(found) > 0 {
 				t.Errorf("found %v", found)
@@ -176,7 +176,7 @@ func TestEventsFindTheirCommits(t *testing.T) {
 			if tc.gone != slices.Equal(gone, []uint64{n}) || !tc.gone && len(gone) > 0 {
 				t.Errorf("gone %v", gone)
 			}
-			if held := pd.At(tc.of, id("pr")); held != (refs.Held{}) {
+			if held := pd.At(tc.of, id("pr")); held != (refs.PendingTip{}) {
 				t.Errorf("its name is held: %+v", held)
 			}
 		})
@@ -189,15 +189,15 @@ func TestHoldInPart(t *testing.T) {
 	here := repo("alice", "d")
 	n := pd.Begin(noon, here, at("a"), tips("x", "y"))
 	pd.Resize(n, 77)
-	pd.Hold(noon, n, tips("y"))
-	if pd.Tips() != 1 || pd.At(here, id("x")) != (refs.Held{}) || !pd.At(here, id("y")).Complete {
+	pd.Finish(noon, n, tips("y"))
+	if pd.Tips() != 1 || pd.At(here, id("x")) != (refs.PendingTip{}) || !pd.At(here, id("y")).Complete {
 		t.Errorf("%d tips, x %+v, y %+v", pd.Tips(), pd.At(here, id("x")), pd.At(here, id("y")))
 	}
-	pd.Hold(noon, n, nil)
+	pd.Finish(noon, n, nil)
 	if pd.Tips() != 0 || pd.Bytes() != 0 || pd.Next() != 0 {
 		t.Errorf("%d tips and %d bytes are left", pd.Tips(), pd.Bytes())
 	}
-	pd.Hold(noon, 99, tips("z"))
+	pd.Finish(noon, 99, tips("z"))
 	pd.Drop(99)
 	if pd.Tips() != 0 {
 		t.Error("an upload that never was waits")
@@ -224,7 +224,7 @@ func TestJudgedAgainWithItsOwnUploads(t *testing.T) {
 	second := p
 	second.Upload = 0
 	wantVerdict(t, refs.Judge(in, second), "pending_repository pending_repository", "")
-	pd.Hold(noon, p.Upload, v.Uploads)
+	pd.Finish(noon, p.Upload, v.Uploads)
 	if third := refs.Judge(in, second); third.Refused() || third.Changes() {
 		t.Errorf("the same once it is there: %+v", third)
 	}
@@ -244,10 +244,10 @@ func TestTheSameTipTwiceUnderWay(t *testing.T) {
 	}
 	b := pd.Begin(noon, here, at("b"), v.Uploads)
 	pd.Drop(a)
-	if held := pd.At(here, id("x")); held != (refs.Held{ID: oid("1")}) {
+	if held := pd.At(here, id("x")); held != (refs.PendingTip{ID: oid("1")}) {
 		t.Errorf("after the first failed: %+v", held)
 	}
-	pd.Hold(noon, b, v.Uploads)
+	pd.Finish(noon, b, v.Uploads)
 	if held := pd.At(here, id("x")); !held.Complete {
 		t.Errorf("after the second: %+v", held)
 	}
@@ -282,7 +282,7 @@ func TestPendingLikeANaiveModel(t *testing.T) {
 			case 3:
 				if u := model[n]; u != nil {
 					u.tips = u.tips[:r.IntN(len(u.tips)+1)]
-					pd.Hold(now, n, u.tips)
+					pd.Finish(now, n, u.tips)
 					if u.until = now + 1800; len(u.tips) == 0 {
 						delete(model, n)
 					}
@@ -352,7 +352,7 @@ func TestNoPending(t *testing.T) {
 	var pd *refs.Pending
 	pd.Drop(1)
 	found, gone := pd.Come(pullRequest("pr", 1, "1", "alice"))
-	if pd.At(repo("alice", "d"), id("x")) != (refs.Held{}) || len(found)+len(gone)+len(pd.Expire(noon)) > 0 || pd.Next() != 0 || pd.Tips() != 0 || pd.Bytes() != 0 {
+	if pd.At(repo("alice", "d"), id("x")) != (refs.PendingTip{}) || len(found)+len(gone)+len(pd.Expire(noon)) > 0 || pd.Next() != 0 || pd.Tips() != 0 || pd.Bytes() != 0 {
 		t.Error("something waits")
 	}
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
-// Found is an upload that holds the tip of an event that has come: what the tip reaches is to be taken into the repository.
+// Found is an upload that has the tip of an event that came: the repository is to admit what the tip reaches.
 type Found struct {
 	Upload uint64
 	Of     nip34.Address
 }
 
-// Come tells of a pull request that is accepted. Of the uploads that waited for it those are found that have its tip for a
-// repository that it names; its name is free everywhere. gone are uploads that wait for nothing any more: when what is
-// found is taken, they go. Pushes that are under way are judged again at their end, and stay.
+// Come hears of a pull request that is accepted, whose name is free everywhere from then on. found are the uploads that have its tip for a
+// repository that it names. gone are the uploads that wait for nothing any more: they are dropped once what was found is admitted. Pushes
+// under way stay, as they are judged again at their end.
 func (p *Pending) Come(pr PullRequest) (found []Found, gone []uint64) {
 	if p == nil {
 		return nil, nil

@@ -242,9 +242,9 @@ func TestPendingTipsStay(t *testing.T) {
 		wantVerdict(t, refs.Judge(in, push(pending("pr")+":1>")), "tip_deleted", "")
 		wantVerdict(t, refs.Judge(in, push(pending("pr")+":>")), "tip_deleted", "")
 		wantVerdict(t, refs.Judge(in, first), "ok", "")
-		pd.Hold(noon, n, v.Uploads)
+		pd.Finish(noon, n, v.Uploads)
 	}
-	if held := pd.At(in.Of, id("pr")); held != (refs.Held{ID: oid("1"), Complete: true}) {
+	if held := pd.At(in.Of, id("pr")); held != (refs.PendingTip{ID: oid("1"), Complete: true}) {
 		t.Errorf("held is %+v", held)
 	}
 	if v := refs.Judge(in, first); v.Changes() {
@@ -256,7 +256,7 @@ func TestPendingTipsStay(t *testing.T) {
 func TestUploadsGo(t *testing.T) {
 	var pd refs.Pending
 	n := pd.Begin(noon, repo("alice", "d"), at("a"), []refs.Tip{{Event: id("pr"), ID: oid("1")}})
-	pd.Hold(noon+600, n, []refs.Tip{{Event: id("pr"), ID: oid("1")}})
+	pd.Finish(noon+600, n, []refs.Tip{{Event: id("pr"), ID: oid("1")}})
 	end := int64(noon + 600 + 30*60)
 	if at := pd.Next(); at != end {
 		t.Errorf("ends at %d, want %d", at, end)
@@ -283,7 +283,7 @@ func TestNothingExpiresUnderWay(t *testing.T) {
 	if found, gone := pd.Come(pullRequest("pr", 1, "1", "alice")); len(found)+len(gone) > 0 {
 		t.Errorf("taken under way: %v, %v", found, gone)
 	}
-	pd.Hold(noon+36_000, n, tips)
+	pd.Finish(noon+36_000, n, tips)
 	if gone := pd.Expire(noon + 36_001); len(gone) > 0 {
 		t.Errorf("gone at once: %v", gone)
 	}
@@ -292,7 +292,7 @@ func TestNothingExpiresUnderWay(t *testing.T) {
 // A served repository was deleted when a later announcement at its address expired: one that is served does not wait.
 func TestAServedAnnouncementIsReplacedAtOnce(t *testing.T) {
 	e := event("a", "alice", 5, nip34.KindRepository, tag("d", "d"))
-	if d := refs.Decide(e, refs.About{Hosting: true, Lists: true, Held: true}); d.Outcome != refs.Store || d.OK != "" {
+	if d := refs.Decide(e, refs.About{Hosting: true, Lists: true, Replaces: true}); d.Outcome != refs.Store || d.OK != "" {
 		t.Errorf("got %+v", d)
 	}
 	if d := refs.Decide(e, refs.About{Hosting: true, Lists: true}); d.Outcome != refs.Wait {

@@ -105,7 +105,7 @@ func (s Pulls) with(changes Pulls) Pulls {
 	return append(out, s...).bounded()
 }
 
-// bounded are those that there is room for.
+// bounded gives those refs that the bounds have room for.
 func (s Pulls) bounded() Pulls {
 	if len(s) <= MaxAuthorPulls {
 		return s
@@ -114,7 +114,7 @@ func (s Pulls) bounded() Pulls {
 	for _, p := range s {
 		of[p.Author]++
 	}
-	each := share(of)
+	each := perAuthor(of)
 	if !surpass(of, each) && len(s) <= MaxPulls {
 		return s
 	}
@@ -131,8 +131,9 @@ func (s Pulls) bounded() Pulls {
 	return slices.Clip(out)
 }
 
-// share is how many refs each author may have, of authors who have so many: as many as there is room for, and one at least.
-func share(of map[nostr.PubKey]int) int {
+// perAuthor is how many refs each author may have, where of says how many each has: as many as MaxPulls has room for, at least one and at most
+// MaxAuthorPulls.
+func perAuthor(of map[nostr.PubKey]int) int {
 	each, most := 1, MaxAuthorPulls
 	for each < most {
 		try, sum := (each+most+1)/2, 0

@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Outcome is what becomes of an event that is accepted, on account of its git data.
+// Outcome is what becomes of an accepted event because of its git data.
 type Outcome uint8
 
 // The outcomes.
@@ -35,7 +35,7 @@ type About struct {
 	Has func(gitwire.ObjectID) bool
 
 	// Of announcements alone.
-	Held          bool           // one is served at its address
+	Replaces      bool           // one is served at its address
 	Lists         bool           // it lists this service; else it is kept for somebody whom it helps to decide
 	Announcements []Announcement // with its identifier, served and waiting; older ones at its address do no harm
 	States        []State        // with its identifier, served and complete here
@@ -63,11 +63,11 @@ func Decide(e *nostr.Event, in About) Decision {
 	return d
 }
 
-// announcement waits for a state of a repository that its author maintains or a pull request that names it. One that is
-// served is replaced at once, and so comes one that only helps others to decide.
+// announcement decides about an announcement. It waits for a state of a repository that its author maintains, or for a pull request that names
+// it. It is stored at once where it replaces a served one, or only helps to decide who maintains what.
 func (in About) announcement(e *nostr.Event) Decision {
 	a, err := ReadAnnouncement(e)
-	if err != nil || in.Held || !in.Lists || in.hasData(a) {
+	if err != nil || in.Replaces || !in.Lists || in.hasData(a) {
 		return Decision{}
 	}
 	return Decision{Outcome: Wait, OK: okWaits}
@@ -111,7 +111,7 @@ func (in About) pullRequest(e *nostr.Event) Decision {
 	return in.objects([]gitwire.ObjectID{p.Tip}, okWaitsFor(p.Commit))
 }
 
-// objects waits for those that are not complete.
+// objects decides about an event by its objects: it waits for those that are not complete.
 func (in About) objects(ids []gitwire.ObjectID, ok string) Decision {
 	var missing []gitwire.ObjectID
 	seen := make(map[gitwire.ObjectID]bool, len(ids))

@@ -29,7 +29,7 @@ func TestAnnouncementsWait(t *testing.T) {
 		want refs.Outcome
 	}{
 		{"first", refs.About{Lists: true}, refs.Wait},
-		{"one is served", refs.About{Lists: true, Held: true}, refs.Store},
+		{"one is served", refs.About{Lists: true, Replaces: true}, refs.Store},
 		{"for others", refs.About{}, refs.Store},
 		{"its author's state is here", refs.About{Lists: true, States: []refs.State{by("alice")}}, refs.Store},
 		{"a maintainer's state is here", refs.About{Lists: true, Announcements: []refs.Announcement{bob}, States: []refs.State{by("bob")}}, refs.Store},

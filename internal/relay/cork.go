@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// heldBytes, and the frame that exceeds it, is the most that waits to be sent together. A client that takes it within
+	// corkBytes, and the frame that exceeds it, is the most that waits to be sent together. A client that takes so much within
 	// writeTimeout is quick enough.
-	heldBytes    = 16 << 10
+	corkBytes    = 16 << 10
 	writeTimeout = 20 * time.Second // for what is sent together
 	stallTime    = 200 * time.Millisecond
 	pieceBytes   = 192 << 10 // more than the frame of any event but a large state
@@ -64,7 +64,7 @@ func (c *cork) Read(p []byte) (int, error) {
 // wait. It is what the library would write, without its locks and buffers, and fails once the library has written a close frame.
 func (c *cork) text(parts ...[]byte) error {
 	n, err := c.hold(parts...)
-	if err != nil || n < heldBytes {
+	if err != nil || n < corkBytes {
 		return err
 	}
 	return c.drain()
@@ -120,7 +120,7 @@ func (c *cork) waiting() (int, time.Duration) {
 
 // Write sends p, or keeps it for later.
 func (c *cork) Write(p []byte) (int, error) {
-	if n, _ := c.waiting(); n > 2*heldBytes { // a flood of pongs: whoever holds relieves
+	if n, _ := c.waiting(); n > 2*corkBytes { // a flood of pongs: whoever holds relieves
 		if err := c.drain(); err != nil {
 			return 0, err
 		}
@@ -157,7 +157,7 @@ func (c *cork) drain() error {
 	defer c.writing.Unlock()
 	for buf := c.take(); buf != nil; buf = c.take() {
 		err := c.passAll(*buf)
-		c.spare.give(buf, 4*heldBytes)
+		c.spare.give(buf, 4*corkBytes)
 		if err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func (c *cork) retire() {
 	defer c.mu.Unlock()
 	c.closing, c.retired = true, true
 	if c.buf != nil {
-		c.spare.give(c.buf, 4*heldBytes)
+		c.spare.give(c.buf, 4*corkBytes)
 		c.buf = nil
 	}
 }

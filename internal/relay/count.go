@@ -49,10 +49,10 @@ func (s *session) countStored(work context.Context, filters []nostr.Filter) (int
 		return 0, err
 	}
 	defer end()
-	if err := s.relay.counting.enter(work); err != nil {
+	if err := s.relay.counting.acquire(work); err != nil {
 		return 0, err
 	}
-	defer s.relay.counting.leave()
+	defer s.relay.counting.release()
 	view := s.relay.store.View()
 	defer view.Close()
 	return view.Metered(s.billed(s.relay.limits.CountWork)).Count(work, filters)

@@ -49,7 +49,7 @@ func (d *dispatcher) add(sub *subscription) {
 	sub.indexed = true
 }
 
-// remove ends it. It does nothing for a subscription that was not added.
+// remove ends the matching of a subscription. It does nothing for one that was not added.
 func (d *dispatcher) remove(sub *subscription) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

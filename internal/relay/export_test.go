@@ -123,7 +123,7 @@ func (r *Relay) Unreturned() (out []string) {
 	check("live bytes", st.LiveBytes)
 	check("places in the index", int64(r.Indexed()))
 	check("buffers of frames that are read", r.buffers.out.Load())
-	check("buffers of frames that are sent", r.held.out.Load())
+	check("buffers of frames that are sent", r.corkBuffers.out.Load())
 	check("counters", int64(len(r.counting)))
 	check("parsers", int64(len(r.parsing)))
 	check("builders of sets", int64(len(r.reconciles.building)))
@@ -154,13 +154,13 @@ func (r *Relay) HoldCounters() (release func()) { return r.counting.holdAll() }
 // HoldParsers takes all places for large messages until release.
 func (r *Relay) HoldParsers() (release func()) { return r.parsing.holdAll() }
 
-func (p places) holdAll() (release func()) {
+func (p semaphore) holdAll() (release func()) {
 	for range cap(p) {
 		p <- struct{}{}
 	}
 	return func() {
 		for range cap(p) {
-			p.leave()
+			p.release()
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (c *cork) Text(p []byte) error { return c.text(p) }
 func (c *cork) Release() error { return c.release() }
 
 // HeldBytes is what waits to be sent together.
-const HeldBytes = heldBytes
+const HeldBytes = corkBytes
 
 // LargeBytes is what large events that are being sent take.
 func (r *Relay) LargeBytes() int { return allLargeBytes - r.pools.large.Left() }

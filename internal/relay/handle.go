@@ -67,10 +67,10 @@ func (s *session) understand(work context.Context, in *incoming, frame []byte) (
 			return nil, "", err
 		}
 		defer end()
-		if err := s.relay.parsing.enter(work); err != nil {
+		if err := s.relay.parsing.acquire(work); err != nil {
 			return nil, "", err
 		}
-		defer s.relay.parsing.leave()
+		defer s.relay.parsing.release()
 	}
 	msg, err = nostr.ParseClient(frame)
 	switch m := msg.(type) {
@@ -101,7 +101,7 @@ func (s *session) chargeValues(filters ...nostr.Filter) {
 func (s *session) malformed(work context.Context, bad *nostr.MessageError) error {
 	switch {
 	case bad.HasID && (bad.Verb == "EVENT" || bad.Verb == "AUTH"):
-		return s.settle(work, bad.ID, bad.Reason)
+		return s.answerNow(work, bad.ID, bad.Reason)
 	case bad.Verb == "REQ":
 		s.closeSubscription(bad.Sub)
 	case bad.Verb == "NEG-OPEN" || bad.Verb == "NEG-MSG":
@@ -125,19 +125,19 @@ func (s *session) publish(work context.Context, e *nostr.Event) error {
 		if err := s.pace(work); err != nil {
 			return err
 		}
-		return s.settle(work, e.ID, reason)
+		return s.answerNow(work, e.ID, reason)
 	}
 	if err := s.repay(work); err != nil {
 		return err
 	}
-	v, err := s.expectVerdict(work, e.ID, e.Size())
+	v, err := s.expectOK(work, e.ID, e.Size())
 	if err != nil {
 		return err
 	}
-	err = s.source.Submit(work, e, store.Direct, func(p policy.Verdict) { s.decide(v, p) })
+	err = s.source.Submit(work, e, store.Direct, func(p policy.Verdict) { s.fillOK(v, p) })
 	if err != nil {
 		v.size = 0
-		s.decide(v, policy.Verdict{Outcome: policy.Discard, Reason: "error: not taken, the connection is being closed"})
+		s.fillOK(v, policy.Verdict{Outcome: policy.Discard, Reason: "error: not taken, the connection is being closed"})
 		s.end(shuttingDown)
 	}
 	return context.Cause(work)

@@ -167,7 +167,7 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request, from front
 		subs: map[string]*subscription{},
 	}
 	defer s.source.Close()
-	s.cork = &cork{spare: r.held, count: s.received}
+	s.cork = &cork{spare: r.corkBuffers, count: s.received}
 	s.conn, err = websocket.Accept(&corked{w, s.cork}, req, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // any web page may be a Nostr client, so the origin says nothing
 		OnPingReceived:     func(context.Context, []byte) bool { return s.pinged() },

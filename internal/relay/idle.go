@@ -29,7 +29,7 @@ func (s *session) busy() bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.subs) > 0 || s.out.verdicts.Len() > 0
+	return len(s.subs) > 0 || s.out.oks.Len() > 0
 }
 
 // tooQuiet is what an idle client hears.

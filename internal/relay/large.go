@@ -33,7 +33,7 @@ func (s *session) sendLarge(sub *subscription, json []byte) error {
 		return errLarge
 	}
 	defer room.GiveBack()
-	room.Settle(2*len(json), func() { s.end(largeNeeded) })
+	room.Shrink(2*len(json), func() { s.end(largeNeeded) })
 	s.buf = nostr.AppendRelayEvent(s.buf[:0], sub.id, nil)
 	last := len(s.buf) - 1
 	s.relay.counts.events.Add(1)

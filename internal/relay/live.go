@@ -22,16 +22,16 @@ type delivery struct {
 // dispatcher notes only the last event that concerns it, and the writer reads the feed for itself, from where
 // the queue ended to that event.
 type liveQueue struct {
-	ready  fifo.Queue[delivery]
-	held   []delivery // of the subscription whose stored events are being sent
-	bytes  int
-	lagged bool
-	upTo   store.Seq // entries up to this one are queued, sent or were read by the writer; kept while lagging and after
-	missed store.Seq // the newest entry that was not queued
+	ready    fifo.Queue[delivery]
+	deferred []delivery // of the subscription whose stored events are being sent
+	bytes    int
+	lagged   bool
+	upTo     store.Seq // entries up to this one are queued, sent or were read by the writer; kept while lagging and after
+	missed   store.Seq // the newest entry that was not queued
 }
 
 func (q *liveQueue) full() bool {
-	return q.ready.Len()+len(q.held) >= maxLiveEvents || q.bytes >= maxLiveBytes
+	return q.ready.Len()+len(q.deferred) >= maxLiveEvents || q.bytes >= maxLiveBytes
 }
 
 // deliver takes an event for some subscriptions. It is called by the dispatcher, and does not wait. All of them or none
@@ -55,7 +55,7 @@ func (s *session) deliver(ev *liveEvent, subs []*subscription) {
 		}
 		s.countLive(len(ev.json))
 		if sub == s.scanning {
-			q.held = append(q.held, delivery{ev, sub})
+			q.deferred = append(q.deferred, delivery{ev, sub})
 		} else {
 			q.ready.Push(delivery{ev, sub})
 		}
@@ -74,20 +74,20 @@ func (s *session) nextLive() (delivery, bool) {
 	return d, true
 }
 
-// countLive counts bytes that begin to wait or, below 0, wait no more. It is called with mu held.
+// countLive counts bytes that join the queue, or leave it where negative. The caller holds mu.
 func (s *session) countLive(bytes int) {
 	s.live.bytes += bytes
 	s.relay.liveBytes.Add(int64(bytes))
 }
 
-// discardLive forgets what waits, for a session that has ended.
+// discardLive forgets the queue of a session that has ended.
 func (s *session) discardLive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, d := range s.live.held {
+	for _, d := range s.live.deferred {
 		s.countLive(-len(d.event.json))
 	}
-	s.live.held = nil
+	s.live.deferred = nil
 	for s.live.ready.Len() > 0 {
 		s.countLive(-len(s.live.ready.Pop().event.json))
 	}

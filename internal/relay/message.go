@@ -115,7 +115,7 @@ func (m *incoming) reserve(work context.Context, size int) error {
 		if more != nil {
 			m.memory.GiveBack()
 			m.memory = more
-			more.Settle(size, func() { s.end(memoryNeeded) })
+			more.Shrink(size, func() { s.end(memoryNeeded) })
 			break
 		}
 		if instead != nil {

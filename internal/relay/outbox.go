@@ -12,28 +12,27 @@ import (
 const (
 	maxReplies    = 256
 	maxReplyBytes = 256 << 10
-	maxVerdicts   = 2048 // more than a source has places, for those that the reader itself refuses
+	maxOKs        = 2048 // more than a source has places, for those that the reader itself refuses
 )
 
-// outbox is what the writer owes the client. OKs leave in the order of their EVENTs, everything else in the order in which the
-// reader made it. It is bounded by the reader, which waits for room; what others put in is bounded by what the
-// reader has asked for.
+// outbox is what the writer owes the client. OKs leave in the order of their EVENTs, everything else in the order in which the reader made it.
+// The reader waits for room before it adds anything. What others add is bounded by what the reader has asked for.
 type outbox struct {
 	replies    fifo.Queue[[]byte]
 	replyBytes int
-	verdicts   fifo.Queue[*verdict]
+	oks        fifo.Queue[*pendingOK]
 }
 
-// verdict is the OK that an EVENT or AUTH will get. Its fields but the first two are guarded by session.mu.
-type verdict struct {
-	size    int // of the event whose place at the door is freed when the OK is written; 0 where it has none
-	id      nostr.ID
-	decided bool
+// pendingOK is the OK that an EVENT or AUTH will get. Its fields but the first two are guarded by session.mu.
+type pendingOK struct {
+	size   int // of the event whose place at the door is freed when the OK is written; 0 where it has none
+	id     nostr.ID
+	filled bool
 	policy.Verdict
 }
 
 func (o *outbox) full() bool {
-	return o.replies.Len() >= maxReplies || o.replyBytes >= maxReplyBytes || o.verdicts.Len() >= maxVerdicts
+	return o.replies.Len() >= maxReplies || o.replyBytes >= maxReplyBytes || o.oks.Len() >= maxOKs
 }
 
 // waitForRoom blocks the reader until the outbox takes more.
@@ -71,29 +70,29 @@ func (s *session) post(frame []byte) {
 	s.wakeWriter()
 }
 
-// expectVerdict queues an OK that is not decided yet, of an event of that size at the door or, with 0, of none.
-func (s *session) expectVerdict(work context.Context, id nostr.ID, size int) (*verdict, error) {
+// expectOK queues an OK that fillOK will fill: for an event of that size at the door or, with 0, for one that does not go there.
+func (s *session) expectOK(work context.Context, id nostr.ID, size int) (*pendingOK, error) {
 	if err := s.waitForRoom(work); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := &verdict{size: size, id: id}
-	s.out.verdicts.Push(v)
+	v := &pendingOK{size: size, id: id}
+	s.out.oks.Push(v)
 	return v, nil
 }
 
-// decide makes the OK ready to be sent. It does not wait.
-func (s *session) decide(v *verdict, p policy.Verdict) {
+// fillOK gives the OK its verdict, so that it can be sent. It does not wait.
+func (s *session) fillOK(v *pendingOK, p policy.Verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v.decided, v.Verdict = true, p
+	v.filled, v.Verdict = true, p
 	s.wakeWriter()
 }
 
-// settle queues an OK that the reader decides: true, or false where there is a reason against it.
-func (s *session) settle(work context.Context, id nostr.ID, reason string) error {
-	v, err := s.expectVerdict(work, id, 0)
+// answerNow queues an OK whose verdict the reader knows: true, or false with a reason.
+func (s *session) answerNow(work context.Context, id nostr.ID, reason string) error {
+	v, err := s.expectOK(work, id, 0)
 	if err != nil {
 		return err
 	}
@@ -101,16 +100,16 @@ func (s *session) settle(work context.Context, id nostr.ID, reason string) error
 	if reason != "" {
 		p.Outcome = policy.Discard
 	}
-	s.decide(v, p)
+	s.fillOK(v, p)
 	return nil
 }
 
 // nextAnswer takes the next frame of the outbox: an OK, or else a reply. Nil means that there is none.
-func (s *session) nextAnswer() (ok *verdict, frame []byte) {
+func (s *session) nextAnswer() (ok *pendingOK, frame []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if v := s.out.verdicts.Peek(); v != nil && v.decided {
-		s.out.verdicts.Pop()
+	if v := s.out.oks.Peek(); v != nil && v.filled {
+		s.out.oks.Pop()
 		ok = v
 	} else if frame = s.out.replies.Pop(); frame != nil {
 		s.out.replyBytes -= len(frame)
@@ -149,9 +148,9 @@ func (s *session) answer() error {
 	}
 }
 
-// undecided reports whether an OK is still to come.
-func (s *session) undecided() bool {
+// owesOK reports whether an OK is still to be sent.
+func (s *session) owesOK() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.out.verdicts.Len() > 0
+	return s.out.oks.Len() > 0
 }

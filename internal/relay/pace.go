@@ -19,8 +19,8 @@ const goneCheck = time.Second
 
 var tooManyPings = &goodbye{code: websocket.StatusPolicyViolation, text: "rate-limited: too many pings from your address"}
 
-// maxHeld is how long an event that was found waits, at the most, for others to be found.
-const maxHeld = 20 * time.Millisecond
+// maxDelay is how long an event that was found waits at most for others to be found, so that they are sent together.
+const maxDelay = 20 * time.Millisecond
 
 var errCostly = errors.New("too much work")
 
@@ -104,7 +104,7 @@ func (s *session) slowed(ctx context.Context, most int) store.Meter {
 		}
 		for {
 			wait := s.visitor.Debt()
-			if _, held := s.cork.waiting(); wait > 0 || held > maxHeld {
+			if _, held := s.cork.waiting(); wait > 0 || held > maxDelay {
 				if err := s.flush(); err != nil {
 					return err
 				}

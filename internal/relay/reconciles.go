@@ -26,13 +26,13 @@ type reconciles struct {
 	now      func() time.Time
 	limits   ReconcileLimits
 	records  *front.Pool
-	building places // for sets that are being read
+	building semaphore // for sets that are being read
 
 	mu   sync.Mutex
 	open map[*session]map[string]*reconciliation
 }
 
-// reconciliation is one NIP-77 session.
+// reconciliation is one open reconciliation (a session of NIP-77).
 type reconciliation struct {
 	session *session
 	sub     string
@@ -44,12 +44,12 @@ type reconciliation struct {
 func newReconciles(st *store.Store, now func() time.Time, limits ReconcileLimits, records *front.Pool) *reconciles {
 	return &reconciles{
 		store: st, now: now, limits: limits, records: records,
-		building: make(places, builders),
+		building: make(semaphore, builders),
 		open:     map[*session]map[string]*reconciliation{},
 	}
 }
 
-// remove is called with mu held.
+// remove takes a reconciliation out of all lists. The caller holds mu.
 func (r *reconciles) remove(c *reconciliation) {
 	ofSession := r.open[c.session]
 	delete(ofSession, c.sub)
@@ -63,7 +63,7 @@ func (r *reconciles) remove(c *reconciliation) {
 func (r *reconciles) keep(s *session, sub string, set *negentropy.Set, memory *front.Grant, now time.Time) {
 	c := &reconciliation{session: s, sub: sub, set: set, memory: memory, used: now}
 	r.add(c)
-	memory.Settle(set.Len(), func() { r.evict(c) })
+	memory.Shrink(set.Len(), func() { r.evict(c) })
 }
 
 func (r *reconciles) add(c *reconciliation) {
@@ -131,7 +131,7 @@ func (r *reconciles) drop(s *session, sub string) {
 	}
 }
 
-// dropAll ends all of a session's.
+// dropAll ends all reconciliations of a session.
 func (r *reconciles) dropAll(s *session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,10 +23,10 @@ var (
 
 // build reads the set of a filter for a session, and gives it with the memory that was granted for it.
 func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (set *negentropy.Set, memory *front.Grant, err error) {
-	if err := r.building.enter(ctx); err != nil {
+	if err := r.building.acquire(ctx); err != nil {
 		return nil, nil, err
 	}
-	defer r.building.leave()
+	defer r.building.release()
 	view := r.store.View()
 	defer view.Close()
 	held := r.reserve(s.visitor, 0)

@@ -73,18 +73,18 @@ type Relay struct {
 	presented atomic.Pointer[presented]
 	moved     func(most int) ([]ledger.Repository, error)
 
-	dispatcher *dispatcher
-	reconciles *reconciles
-	front      *front.Front
-	pools      pools
-	liveBytes  atomic.Int64 // of live events that wait for clients; those that share one count it each
-	counts     counts
-	listed     listed
-	counting   places // for COUNTs that are worked on
-	parsing    places // for large messages that are parsed
-	maxLag     store.Seq
-	buffers    *recycled // for frames that are being read
-	held       *recycled // for frames that wait to be sent together
+	dispatcher  *dispatcher
+	reconciles  *reconciles
+	front       *front.Front
+	pools       pools
+	liveBytes   atomic.Int64 // of live events that wait for clients; those that share one count it each
+	counts      counts
+	listed      listed
+	counting    semaphore // for COUNTs that are worked on
+	parsing     semaphore // for large messages that are parsed
+	maxLag      store.Seq
+	buffers     *recycled // for frames that are being read
+	corkBuffers *recycled // for frames that wait to be sent together
 
 	mu       sync.Mutex
 	sessions map[*session]context.CancelFunc // what ends each at once
@@ -113,15 +113,15 @@ func New(c Config) (*Relay, error) {
 	r := &Relay{
 		store: c.Store, door: c.Door, service: c.Service, challenge: c.Challenge, limits: limits, now: c.Now, ping: cmp.Or(c.Ping, pingEvery), logger: c.Logger, faults: c.Faults,
 		moved: c.Moved, serves: c.Serves, members: c.Members, look: c.Look, maxLag: defaultMaxLag,
-		dispatcher: newDispatcher(c.Store, c.Faults),
-		reconciles: newReconciles(c.Store, c.Now, limits.Reconcile, pools.records),
-		counting:   make(places, counters),
-		parsing:    make(places, parsers()),
-		front:      c.Front,
-		pools:      pools,
-		buffers:    newRecycled(freeBytes),
-		held:       newRecycled(heldBytes + 4<<10),
-		sessions:   map[*session]context.CancelFunc{},
+		dispatcher:  newDispatcher(c.Store, c.Faults),
+		reconciles:  newReconciles(c.Store, c.Now, limits.Reconcile, pools.records),
+		counting:    make(semaphore, counters),
+		parsing:     make(semaphore, parsers()),
+		front:       c.Front,
+		pools:       pools,
+		buffers:     newRecycled(freeBytes),
+		corkBuffers: newRecycled(corkBytes + 4<<10),
+		sessions:    map[*session]context.CancelFunc{},
 	}
 	r.presented.Store(as)
 	c.Front.Handle(front.Route{Name: "relay", Door: front.Open, Takes: tellsNothing, Serve: r.serveHTTP, Keeps: true})

@@ -20,8 +20,8 @@ var (
 // scan sends the stored events of the subscription that has waited longest, then EOSE, and makes it live. It reports whether
 // there was one.
 //
-// Nothing falls between: live events are held for it from before the view is taken, and those that the view shows
-// are dropped afterwards.
+// No event is missed between the two: live events of the subscription are deferred from before the view is taken, and those that the view
+// shows are dropped after the scan.
 func (s *session) scan(work context.Context) (busy bool, err error) {
 	sub := s.nextWaiting()
 	if sub == nil {
@@ -45,12 +45,12 @@ func (s *session) answerREQ(work, limited context.Context, cancel context.Cancel
 	return s.sendEOSE(sub)
 }
 
-// endScan leaves nothing of the scan, however it ended.
+// endScan cleans up after a scan, however it ended.
 func (s *session) endScan(sub *subscription) {
 	if s.isClosed(sub) {
 		s.relay.dispatcher.remove(sub)
 	}
-	s.releaseHeld()
+	s.releaseDeferred()
 }
 
 func (s *session) nextWaiting() *subscription {
@@ -156,8 +156,8 @@ func (s *session) sendRow(limited context.Context, sub *subscription, json []byt
 func (s *session) due() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := s.out.verdicts.Peek()
-	return v != nil && v.decided || s.out.replies.Len() > 0 || s.live.ready.Len() > 0
+	v := s.out.oks.Peek()
+	return v != nil && v.filled || s.out.replies.Len() > 0 || s.live.ready.Len() > 0
 }
 
 func (s *session) sendEOSE(sub *subscription) error {
@@ -171,18 +171,18 @@ func (s *session) sendEOSE(sub *subscription) error {
 	return s.send(s.buf)
 }
 
-// releaseHeld ends the scan: what came live meanwhile joins the queue, less what the view showed.
-func (s *session) releaseHeld() {
+// releaseDeferred ends the scan: the live events that came meanwhile join the queue, without those that the view showed.
+func (s *session) releaseDeferred() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sub := s.scanning
 	s.scanning, sub.cancel = nil, nil
-	for _, d := range s.live.held {
+	for _, d := range s.live.deferred {
 		if sub.closed || d.event.seq <= sub.after {
 			s.countLive(-len(d.event.json))
 			continue
 		}
 		s.live.ready.Push(d)
 	}
-	s.live.held = nil
+	s.live.deferred = nil
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// session is one client's connection. Its reader takes the frames in their order, one at a time; its writer alone sends. What
-// they share is under mu, which is never held across a wait.
+// session is one client's connection and what the client has open on it. Its reader takes the frames in their order, one at a time. Its writer
+// alone sends. What both use is guarded by mu, which is never held across a wait.
 type session struct {
 	relay   *Relay
 	conn    *websocket.Conn
@@ -88,7 +88,7 @@ func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
 	return context.Cause(work)
 }
 
-// giveBack returns all that the session has taken. After a fault each account is settled whatever is wrong with the others.
+// giveBack returns all that the session has taken. Each step is contained, so that a fault in one does not keep the others from being done.
 func (s *session) giveBack() {
 	for _, step := range []func(){
 		func() {

@@ -28,7 +28,7 @@ func (r *Relay) SpoilStore(sub string) {
 	r.with(sub, func(s *session) {
 		s.relay = &Relay{
 			limits: r.limits, now: r.now, ping: r.ping, logger: r.logger, faults: r.faults, dispatcher: r.dispatcher, reconciles: r.reconciles,
-			front: r.front, pools: r.pools, counting: r.counting, sessions: r.sessions, buffers: r.buffers, held: r.held,
+			front: r.front, pools: r.pools, counting: r.counting, sessions: r.sessions, buffers: r.buffers, corkBuffers: r.corkBuffers,
 		}
 	})
 }

@@ -85,7 +85,7 @@ func (s *session) request(req nostr.Req, size int) (refusal string) {
 	return s.openSubscription(s.newSubscription(req, size))
 }
 
-// openSubscription queues it for the writer, or says why it cannot be.
+// openSubscription queues a subscription for the writer, or says why that cannot be.
 func (s *session) openSubscription(sub *subscription) (refusal string) {
 	if refusal := s.refuseOpen(sub); refusal != "" {
 		return refusal
@@ -96,7 +96,7 @@ func (s *session) openSubscription(sub *subscription) (refusal string) {
 	}
 	sub.memory = memory
 	s.enqueue(sub)
-	sub.memory.Settle(sub.cost, func() { s.evict(sub) })
+	sub.memory.Shrink(sub.cost, func() { s.evict(sub) })
 	return ""
 }
 

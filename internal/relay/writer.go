@@ -158,7 +158,7 @@ func (s *session) lastWords(bye *goodbye) error {
 		if err := s.answer(); err != nil {
 			return err
 		}
-		if !s.undecided() {
+		if !s.owesOK() {
 			break
 		}
 		select {

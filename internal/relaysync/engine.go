@@ -44,7 +44,7 @@ type Engine struct {
 
 	mailboxes *mailbox.Fold // owned by Run; nil = none are asked
 
-	group sync.WaitGroup // the peers' goroutines
+	running sync.WaitGroup // the peers' goroutines
 
 	following chan struct{} // closed when Run answers asks
 	over      chan struct{} // closed when it does no more
@@ -83,7 +83,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer e.group.Wait()
+	defer e.running.Wait()
 	defer e.keepLast()
 	defer cancel()
 	if err := e.foldStored(ctx); err != nil {
@@ -160,7 +160,7 @@ func (e *Engine) start(ctx context.Context, u grasp.RelayURL) {
 	p := newPeer(e, u, e.machine(u, e.records.past(u)))
 	e.peers[u] = p
 	p.want(e.wants[u])
-	e.group.Go(func() { p.run(ctx) })
+	e.running.Go(func() { p.run(ctx) })
 }
 
 // machine returns the value that decides for a relay, with what is remembered of it.

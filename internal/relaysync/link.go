@@ -62,12 +62,12 @@ func (p *peer) open(ctx context.Context, conn Conn) *link {
 			read(ctx)
 		})
 	}
-	p.group.Go(func() {
+	p.running.Go(func() {
 		l.cancel(p.contained(func() error { return l.write(ctx) })) // before it closes, so that its own error is the cause
 		_ = p.contained(func() error { return l.conn.Close(closeReason(ctx)) })
 	})
 	l.helper(p, func() { l.ping(ctx, p.inbox, p.engine.cfg.PingEvery) })
-	p.group.Go(func() {
+	p.running.Go(func() {
 		err := p.contained(func() error { return l.read(ctx, p) })
 		l.cancel(err)
 		l.source.Close()
@@ -78,7 +78,7 @@ func (p *peer) open(ctx context.Context, conn Conn) *link {
 
 // helper runs a part of the connection in a goroutine. A fault in it ends the connection.
 func (l *link) helper(p *peer, work func()) {
-	p.group.Go(func() {
+	p.running.Go(func() {
 		if err := p.contained(func() error { work(); return nil }); err != nil {
 			l.cancel(err)
 		}

@@ -38,7 +38,7 @@ type peer struct {
 	quit    chan struct{} // closed by stop
 	link    *link         // nil unless a connection is open
 	dialing *attempt
-	group   sync.WaitGroup // of the dials and of the goroutines of links
+	running sync.WaitGroup // of the dials and of the goroutines of links
 }
 
 // attempt is one dial. The result of any but the current one is thrown away.
@@ -125,7 +125,7 @@ func (p *peer) last() plan.Record {
 func (p *peer) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer close(p.ended)
-	defer p.group.Wait()
+	defer p.running.Wait()
 	defer cancel()
 	defer close(p.left)
 	defer func() {
@@ -216,7 +216,7 @@ func (p *peer) arrived(ctx context.Context, in plan.Input) {
 // drop closes the connection of a dial that nobody wants any more. It does not wait for that.
 func (p *peer) drop(r dialResult) {
 	if r.conn != nil {
-		p.group.Go(func() { _ = r.conn.Close(errHungUp.Error()) })
+		p.running.Go(func() { _ = r.conn.Close(errHungUp.Error()) })
 	}
 }
 
@@ -252,7 +252,7 @@ func (p *peer) perform(ctx context.Context, e plan.Effect) {
 		dctx, cancel := context.WithCancel(ctx)
 		a := &attempt{cancel, p.wanted}
 		p.dialing = a
-		p.group.Go(func() { p.deliver(dctx, p.dial(dctx, a)) })
+		p.running.Go(func() { p.deliver(dctx, p.dial(dctx, a)) })
 	case plan.HangUp:
 		p.hangUp()
 	case plan.Report:

@@ -193,7 +193,7 @@ func TestANewWantOutdatesTheWholeSet(t *testing.T) {
 		t.Error("the set is used though what was refused may be taken")
 	}
 	cancel()
-	e.group.Wait()
+	e.running.Wait()
 }
 
 func TestAttribute(t *testing.T) {

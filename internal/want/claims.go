@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// claimsPerAuthor is how many announcements that wait are followed of one author, those that came first.
+// claimsPerAuthor is how many waiting announcements of one author are followed: those that came first.
 const claimsPerAuthor = 20
 
 // claims are the announcements that wait for git data. Of the relays that they name only announcements and states are asked, by the
@@ -28,7 +28,7 @@ func newClaims() claims {
 	return claims{by: make(map[nostr.ID]*claim), ofAuthor: make(map[nostr.PubKey][]*claim)}
 }
 
-// Await takes an announcement that waits for its git data. Remove takes it back, and so does Add once it is served.
+// Await takes an announcement that waits for its git data. Remove takes it back, and Add does when the announcement is served.
 func (d *Desired) Await(e *nostr.Event) {
 	if e.Kind != nip34.KindRepository || d.claims.by[e.ID] != nil {
 		return
@@ -89,7 +89,7 @@ func (d *Desired) unclaim(id nostr.ID) {
 	d.follow(pk)
 }
 
-// followAgain is for announcements that wait, when another one with their d is served.
+// followAgain looks again at the claims with that d tag, when another announcement with it is served.
 func (d *Desired) followAgain(name string) {
 	authors := map[nostr.PubKey]struct{}{}
 	for _, c := range d.claims.by {
@@ -102,7 +102,7 @@ func (d *Desired) followAgain(name string) {
 	}
 }
 
-// readClaims looks at all of them again, under other lists.
+// readClaims looks at all claims again, under new lists.
 func (d *Desired) readClaims() {
 	for _, pk := range slices.SortedFunc(maps.Keys(d.claims.ofAuthor), nostr.PubKey.Compare) { // in an order, so that a run can be repeated
 		for _, c := range d.claims.ofAuthor[pk] {

@@ -42,7 +42,7 @@ func (d *Desired) announce(a *announced) {
 	} else {
 		d.byD[a.at.D] = slices.Insert(same, i, a)
 	}
-	d.place(a)
+	d.carryIfFounded(a)
 	d.touch(a.at, old)
 	if d.guarded {
 		d.followAgain(a.at.D)

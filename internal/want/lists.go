@@ -17,7 +17,7 @@ func (d *Desired) SetLists(l policy.Lists) {
 	for _, name := range slices.Sorted(maps.Keys(d.byD)) { // in an order, so that a run can be repeated
 		for _, a := range d.byD[name] {
 			a.Announcer = a.Under(l, a.at, a.relays)
-			d.place(a)
+			d.carryIfFounded(a)
 		}
 	}
 	d.readClaims()
@@ -46,8 +46,9 @@ func (d *Desired) fillFrom(hosts map[URL]struct{}) {
 	}
 }
 
-// place makes a repository of an announcement that lists this service or is archived, and is admitted, and of no other.
-func (d *Desired) place(a *announced) {
+// carryIfFounded makes a repository of an announcement that lists this service or is archived, and that the lists admit; of others it makes
+// none any more.
+func (d *Desired) carryIfFounded(a *announced) {
 	if a.Founds() {
 		d.carry(a.at)
 	} else {

@@ -6,7 +6,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// target is what names one relay.
+// target is a relay and the repositories that name it.
 type target struct {
 	bootstrap bool
 	repos     []*repo  // by ord
@@ -18,7 +18,7 @@ type target struct {
 	changed []*repo     // since; what they are wanted for is another
 }
 
-// change notes that r is wanted for something else.
+// change notes that something else of r is wanted than in the Want handed out last.
 func (t *target) change(r *repo) {
 	if t.wants == nil {
 		return

@@ -35,13 +35,12 @@ const (
 	LayerReferences
 )
 
-// Want is all that should be held and followed from one relay. It is immutable
-// and shares with its predecessor whatever did not change.
+// Want is all that is to be fetched and followed from one relay. It is immutable, and shares with its predecessor what did not change.
 type Want struct {
 	Bootstrap bool
 	Owners    int // distinct owners whose repositories name the relay
 	Repos     []*RepoWant
-	Mailbox   *mailbox.Share // what people who take part keep there; nil = nothing
+	Mailbox   *mailbox.Share // what the relay is asked for on behalf of participants; nil = nothing
 	names     *names
 
 	edition *edition
@@ -52,7 +51,7 @@ type Want struct {
 // edition stands for one Want, and keeps nothing of it.
 type edition struct{ _ byte }
 
-// RepoWant is the share of one repository in a Want.
+// RepoWant is what a Want has of one repository.
 type RepoWant struct {
 	Item   Item
 	Owner  nostr.PubKey
@@ -81,7 +80,7 @@ func (r *RepoWant) EachRoot(f func(Item)) {
 // Empty says that nothing but the announcements is wanted.
 func (w *Want) Empty() bool { return w == nil || len(w.Repos) == 0 }
 
-// WithMailbox is w with another share of mailboxes.
+// WithMailbox is w with another mailbox.
 func (w *Want) WithMailbox(s *mailbox.Share) *Want {
 	v := *w
 	v.Mailbox = s
