@@ -58,6 +58,7 @@ var layers = map[string]int{
 	"internal/want":       5,
 	"internal/moderate":   5,
 	"internal/coverage":   6,
+	"internal/survey":     6,
 	"internal/plan":       8,
 	"internal/gitplan":    6,
 	"internal/logs":       9,
@@ -100,7 +101,7 @@ var layers = map[string]int{
 }
 
 // testOnly packages are imported by tests and by each other alone.
-var testOnly = []string{"internal/testkit", "internal/testkit/itertest", "internal/testkit/pipe", "internal/want/wanttest", "internal/store/storetest", "internal/gitrepo/gitfake", "internal/sim"}
+var testOnly = []string{"internal/testkit", "internal/testkit/itertest", "internal/testkit/pipe", "internal/want/wanttest", "internal/survey/surveytest", "internal/store/storetest", "internal/gitrepo/gitfake", "internal/sim"}
 
 // pureBelow is the first layer that may have goroutines, locks, clocks, files and sockets.
 const pureBelow = 9

@@ -19,7 +19,7 @@ func (p *Peer) retry() {
 	}
 	p.wakeDial = min(p.wakeDial, p.now.Mono)
 	if p.want.OnlyMailbox() && p.conn == nil {
-		p.referencesAt = max(1, p.now.Mono)
+		p.references.soon()
 	}
 }
 

@@ -19,7 +19,5 @@ func (p *Peer) scheduleResync() {
 	spread := float64(iv) / 24
 	at := time.Duration(float64(iv) - spread + 2*spread*p.cfg.terms().Jitter(uint64(p.now.Mono/iv)))
 	p.resyncAt = p.now.Mono + at
-	if p.referencesAt == 0 {
-		p.referencesAt = p.resyncAt
-	}
+	p.references.plan(p.resyncAt)
 }

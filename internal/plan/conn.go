@@ -12,10 +12,8 @@ type session struct {
 	following
 	catchup
 	wire
-	echo       echo
-	references referencing
-	caughtBy   time.Duration // layer 4 waits no longer than that for the catch-up
-	frames     frames
+	echo   echo
+	frames frames
 }
 
 // newSession puts the parts of a connection together that has just opened.
@@ -26,7 +24,7 @@ func newSession(p *Peer, told capacity) *session {
 	}
 	c.catchup = catchup{
 		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, live: &c.following, suspects: &p.suspects,
-		comparing: &p.comparing, coverage: &p.coverage, rest: p,
+		comparing: &p.comparing, references: &p.references, coverage: &p.coverage, rest: p,
 	}
 	return c
 }
@@ -77,14 +75,15 @@ func (p *Peer) connected(in Connected) {
 		p.mark, p.hasMark = p.now, true
 		p.coverage.Begin()
 	}
-	p.visit()
+	p.references.visit()
 	if p.resyncAt == 0 || !quick {
 		p.scheduleResync()
 	}
 	told := in.Limits.capacity(p.cfg.MaxTags)
 	p.conn = newSession(p, told)
 	p.comparing.begin(&p.conn.catchup, in.Outsider)
-	p.conn.frames.since, p.conn.caughtBy = p.now.Mono, p.now.Mono+catchUpGrace
+	p.references.begin(&p.conn.catchup)
+	p.conn.frames.since = p.now.Mono
 	p.suspects.begin(&p.conn.following, &p.conn.catchup)
 	p.whole.begin(&p.conn.following, &p.conn.catchup)
 	since := sinceTime(p.mark.Wall.Add(-p.cfg.QuickReconnect))
@@ -150,8 +149,7 @@ func (p *Peer) fail(what, reason string) {
 	if p.conn != nil {
 		p.conn.forgetSwept()
 	}
-	p.cutShort()
-	p.tour.end()
+	p.references.end()
 	p.conn = nil
 	p.coverage.Drop()
 	p.comparing.end()

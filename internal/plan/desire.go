@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -38,7 +37,7 @@ func (p *Peer) setWant(w *want.Want) {
 		sub(want.Announcements)
 	}
 	want.Diff(old, w, add, sub)
-	p.becomeIndex(old)
+	p.references.becomeIndex(old)
 	if old != nil && p.conn != nil {
 		p.conn.rouse(old)
 	}
@@ -54,7 +53,7 @@ func (p *Peer) reconsider() {
 		return
 	}
 	p.conn.followed.restart(p.now.Wall.Unix())
-	p.referencesAt = p.now.Mono
+	p.references.at = p.now.Mono
 	p.recatch(Catchup)
 }
 
@@ -93,6 +92,6 @@ func (p *Peer) leave() {
 	p.suspects.forget()
 	p.comparing.end()
 	p.hasMark = false
-	p.tour, p.round = tour{}, mailbox.Round{}
+	p.references.forget()
 	p.coverage.Leave()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/survey/surveytest"
 )
 
 // driver is a Peer between a store and a remote relay that answer at once.
@@ -300,15 +301,15 @@ func wantOf(t testing.TB, events ...*nostr.Event) *plan.Want {
 
 // survey reads the driver's own events.
 func (d *driver) survey(e plan.Survey) plan.Surveyed {
-	s := shelve()
+	s := surveytest.Shelve()
 	if d.own != nil {
-		s = shelve(d.own(nostr.Filter{})...)
+		s = surveytest.Shelve(d.own(nostr.Filter{})...)
 	}
-	in, err := s.survey(e)
+	in, err := s.Answer(e.Query)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return in
+	return plan.Surveyed{Sub: e.Sub, Answer: in}
 }
 
 // attribute tells what the driver's own events name.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graspd/graspd/internal/survey"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -12,12 +13,6 @@ const (
 	ReferenceSteps = referenceSteps
 	ReferencePace  = referencePace
 	MostQuestion   = mostPerQuestion
-	MostFrames     = mostFrames
-	PageReads      = pageReads
-	PageIDs        = pageIDs
-	MostNamed      = mostNamed
-	MostForward    = mostForward
-	MostMet        = mostMet
 )
 
 // References tells how layer 4 stands: whether it goes on and how many steps it
@@ -26,7 +21,7 @@ func (p *Peer) References() (active bool, steps int) {
 	if p.conn == nil {
 		return false, 0
 	}
-	return p.conn.references.active, p.conn.references.steps
+	return p.references.active, p.references.steps
 }
 
 // AsksReferences says whether sub is a request of layer 4.
@@ -38,30 +33,22 @@ func (p *Peer) AsksReferences(sub string) bool {
 	return r != nil && r.task != nil && r.task.group.layer == want.LayerReferences
 }
 
-// ValuesOf returns what other events are about in an item.
-func ValuesOf(w *want.Want, it want.Item) Values { return itemValues(w, it) }
-
-func (w *tour) check() error {
-	if len(w.frames) > mostFrames {
-		return fmt.Errorf("%d frames", len(w.frames))
-	}
-	for i, f := range w.frames {
-		if most := max(frameValues, pageIDs+mostForward+1+pageIDs); f.size() == 0 || f.size() > most {
-			return fmt.Errorf("frame %d has %d values", i, f.size())
-		}
-	}
-	if len(w.authors) > 5*pageIDs+pageReads {
-		return fmt.Errorf("%d authors wait", len(w.authors))
-	}
-	if len(w.missing) > pageIDs+mostNamed || len(w.ids) > 3*pageIDs || len(w.page) > 3*pageIDs || len(w.met) > mostMet {
-		return fmt.Errorf("%d missing, %d ids, a page of %d, %d authors met", len(w.missing), len(w.ids), len(w.page), len(w.met))
-	}
-	return nil
+// checkTour holds what a tour holds against its bounds.
+func checkTour(h survey.Held) error {
+	return hold([]bound{
+		{"frames", h.Frames, survey.MostFrames},
+		{"values of a frame", h.Values, max(survey.FrameValues, survey.PageIDs+survey.MostForward+1+survey.PageIDs)},
+		{"authors that wait", h.Authors, 5*survey.PageIDs + survey.PageReads},
+		{"missing ids", h.Missing, survey.PageIDs + survey.MostNamed},
+		{"ids at hand", h.IDs, 3 * survey.PageIDs},
+		{"ids of a page", h.Page, 3 * survey.PageIDs},
+		{"authors met", h.Met, survey.MostMet},
+	})
 }
 
 func (p *Peer) checkReferences() error {
 	c := p.conn
-	r := &c.references
+	r := &p.references
 	t := r.asked.task
 	running := 0
 	for _, x := range c.running {

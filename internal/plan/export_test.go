@@ -122,7 +122,7 @@ func (p *Peer) Check() error {
 	if err := p.suspects.check(inWant); err != nil {
 		return err
 	}
-	if err := p.tour.check(); err != nil {
+	if err := checkTour(p.references.tour.Held()); err != nil {
 		return err
 	}
 	if err := p.checkSizes(); err != nil {

@@ -59,6 +59,9 @@ func (n *fetching) waitsFor(id nostr.ID) bool {
 	return missing || slices.Contains(n.late, id)
 }
 
+// cameOf says whether an event came that was to be got by id.
+func (n *fetching) cameOf(id nostr.ID) bool { return !n.waitsFor(id) && !slices.Contains(n.need, id) }
+
 // chunkDone sorts out what did not arrive of one request. In the second round
 // some arriving and some not means that the relay gives fewer at once, so the
 // rest is asked in smaller portions; each brings something, or is given up.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/survey"
 	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
@@ -68,7 +69,7 @@ func TestWhatWaitsIsAskedForByItsIdentifierAlone(t *testing.T) {
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	d.connect(w, plan.Limits{})
 	expectFilters(t, "live", d.following(), []string{`{"kinds":[30617,30618],"#d":["x"],"limit":0}`, `{"kinds":[30617,30618,62],"limit":0}`})
-	if v := plan.ValuesOf(w, w.Repos[0].Item); len(v.Addresses)+len(v.IDs) > 0 {
+	if v := survey.ValuesOf(w, w.Repos[0].Item); len(v.Addresses)+len(v.IDs) > 0 {
 		t.Errorf("the full resync looks for what refers to %q", v.Addresses)
 	}
 }

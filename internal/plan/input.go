@@ -5,6 +5,7 @@ import (
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/survey"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -76,12 +77,9 @@ type (
 	}
 	// Surveyed answers a Survey.
 	Surveyed struct {
-		Sub     string
-		IDs     []nostr.ID     // events of the page that are no root events, and stored ones that they name
-		Missing []nostr.ID     // ids that they name and that are unknown here
-		Authors []nostr.PubKey // of the page, with repeats
-		Next    *Place         // where the next page begins; nil = there is none
-		Failed  bool           // the store could not be read
+		Sub string
+		survey.Answer
+		Failed bool // the store could not be read
 	}
 	// Attributed answers an Attribute.
 	Attributed struct {
@@ -168,15 +166,11 @@ type (
 		Sub string
 		IDs []nostr.ID
 	}
-	// Survey reads a page of the stored events that are about some values, behind
-	// the place After (nil = from the newest on); Page says what belongs to it.
-	// What is about something in Above is left to the survey of that. Exactly one
-	// Surveyed answers. Its slices are not changed afterwards.
+	// Survey reads a page of what is stored. Exactly one Surveyed answers. Its
+	// slices are not changed afterwards.
 	Survey struct {
 		Sub string
-		Values
-		Above []Values
-		After *Place
+		survey.Query
 	}
 	// Attribute asks what stored events name; exactly one Attributed answers. The
 	// slice is not changed afterwards.

@@ -16,73 +16,67 @@ const roundSteps = referenceSteps / 4
 
 // tourSteps is after how many steps of a full resync nothing is surveyed any more. An outsider is asked nothing that a survey finds: what
 // answers an event that it has, and who wrote that, may belong to a repository that does not name it.
-func (p *Peer) tourSteps() int {
+func (r *references) tourSteps() int {
 	switch {
-	case p.comparing.outsider:
+	case r.stored.comparing.outsider:
 		return 0
-	case p.want.Mailbox != nil:
+	case r.want.Mailbox != nil:
 		return referenceSteps - roundSteps
 	}
 	return referenceSteps
 }
 
 // mailQuestion asks the next thing on behalf of people; nil when there is none.
-func (p *Peer) mailQuestion() *task {
-	f, ok := p.round.Next(p.conn.limits.bounds().values)
+func (r *references) mailQuestion() *task {
+	f, ok := r.round.Next(r.stored.limits.bounds().values)
 	if !ok {
 		return nil
 	}
-	return p.ask(newQuestion(f), func() { p.round.Done(f, !p.conn.references.questionSpent()) })
+	return r.ask(newQuestion(f), func() { r.round.Done(f, !r.spent()) })
 }
 
 // dialAt is when the relay may be dialed. One that is only visited is so when it has something to be asked.
 func (p *Peer) dialAt() time.Duration {
 	if p.want.OnlyMailbox() {
-		return max(p.wakeDial, p.referencesAt)
+		return max(p.wakeDial, p.references.at)
 	}
 	return p.wakeDial
 }
 
 // visit has a relay that was not visited before asked at once.
-func (p *Peer) visit() {
-	if p.referencesAt == 0 && p.want.OnlyMailbox() {
-		p.referencesAt = max(1, p.now.Mono)
+func (r *references) visit() {
+	if r.want.OnlyMailbox() {
+		r.plan(max(1, r.now.Mono))
 	}
 }
 
 // becomeIndex has layer 4 asked at once, where it never was, of a relay that is to tell lists of relays from now on: on a fresh start
 // nobody takes part yet, and what an index tells leads to all else.
-func (p *Peer) becomeIndex(old *want.Want) {
+func (r *references) becomeIndex(old *want.Want) {
 	is := func(w *want.Want) bool { return w.Mailbox != nil && len(w.Mailbox.Index) > 0 }
-	if old != nil && !is(old) && is(p.want) && p.tour.rounds == 0 {
-		p.referencesAt = max(1, p.now.Mono)
+	if old != nil && !is(old) && is(r.want) && !r.tour.Begun() {
+		r.soon()
 	}
 }
 
 // tendVisit leaves a relay that was asked for all that it is wanted for.
 func (p *Peer) tendVisit() {
 	c := p.conn
-	if !p.want.OnlyMailbox() || c.references.active || p.referencesDue() || len(c.running) > 0 {
+	if !p.want.OnlyMailbox() || p.references.active || p.references.due() || len(c.running) > 0 {
 		return
 	}
 	p.effect(HangUp{Reason: "asked for all"})
 	p.suspects.end()
 	p.comparing.end()
+	p.references.end()
 	p.phase, p.conn, p.hasMark, p.wakeDial = phaseWaiting, nil, false, p.now.Mono
 	p.failures, p.asked, p.cause, p.slowedBy = health.Failures{}, asked{}, "", 0
 }
 
-// cutShort has a visit that ended before all was asked go on when the relay is connected to again.
-func (p *Peer) cutShort() {
-	if p.conn != nil && p.conn.references.active && p.want.OnlyMailbox() {
-		p.referencesAt = max(1, p.now.Mono)
-	}
-}
-
 // wantAnnouncements adds the item of layer 1 where it is wanted, as it is of every relay but those that are only visited, and takes
 // it back. old is nil at first.
-func (p *Peer) wantAnnouncements(old *want.Want) (add, sub bool) {
-	had, has := old != nil && !old.OnlyMailbox(), !p.want.OnlyMailbox()
+func (b *books) wantAnnouncements(old *want.Want) (add, sub bool) {
+	had, has := old != nil && !old.OnlyMailbox(), !b.want.OnlyMailbox()
 	return has && !had, had && !has
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/health"
-	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -93,12 +92,10 @@ type Peer struct {
 	ourself  bool
 	resyncAt time.Duration
 
-	referencesAt time.Duration // layer 4 is due; 0 = not known yet
-	tour         tour
-	round        mailbox.Round
-	conn         *session // everything that dies with the connection
-	demands      demanded
-	whole        whole
+	references references
+	conn       *session // everything that dies with the connection
+	demands    demanded
+	whole      whole
 
 	comparing comparing
 	uptime    health.Uptime
@@ -113,6 +110,7 @@ type Peer struct {
 func NewPeer(c Config) *Peer {
 	p := &Peer{desk: desk{cfg: c.withDefaults()}, wakeAt: never}
 	p.demands.desk = &p.desk
+	p.references = references{desk: &p.desk, books: &p.books}
 	p.suspects = suspects{desk: &p.desk, books: &p.books}
 	p.comparing = comparing{desk: &p.desk, needed: mostNeeded}
 	p.whole = whole{desk: &p.desk, books: &p.books, coverage: &p.coverage, rest: p}
@@ -203,7 +201,7 @@ func (p *Peer) traffic(in Input) bool {
 		p.alive()
 		p.unasked(in.Count)
 	case Surveyed:
-		p.surveyed(in)
+		p.references.surveyed(in)
 	case Attributed:
 		p.coverage.Attributed(in.Sub, p.want, p.wanted.has, in.Names, in.Failed)
 	case Frame:
@@ -283,7 +281,7 @@ func (p *Peer) tend() {
 	p.whole.tend()
 	p.conn.tend()
 	p.conn.tendSweeps()
-	p.tendReferences()
+	p.references.tend(p.resyncAt)
 	p.whole.hasEnded()
 	p.conn.tendTasks()
 	if p.whole.hasEnded() { // its items wait
@@ -320,10 +318,10 @@ func (p *Peer) recatch(class Class) {
 	c.cancelMerge()
 	c.closeUnanswered()
 	p.conn.dropGroups(func(*group) bool { return true })
-	p.dropQuestion()
+	p.references.drop()
 	p.suspects.dropTrial()
 	c.queues = queues{}
-	c.caughtBy = p.now.Mono + catchUpGrace
+	p.references.caughtUpBy()
 	if class == Daily {
 		p.whole.become()
 	}

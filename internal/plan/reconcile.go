@@ -186,7 +186,7 @@ func (c *comparing) loaded(in Loaded) {
 		n.init.Bound(max(1, course.mayDiffer(r.task)))
 	}
 	n.opens++
-	c.stored.rest.countStep(r.task)
+	c.stored.references.count(r.task)
 	c.stored.paced()
 	r.progress = c.now.Mono
 	r.Authorized = c.stored.demands.auth.Granted()

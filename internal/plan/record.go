@@ -115,8 +115,8 @@ func (p *Peer) Record() Record {
 	if p.conn == nil && p.wakeDial > p.now.Mono {
 		r.NextAttempt = p.now.Wall.Add(p.wakeDial - p.now.Mono)
 	}
-	if p.referencesAt != 0 {
-		r.References = p.now.Wall.Add(p.referencesAt - p.now.Mono)
+	if p.references.at != 0 {
+		r.References = p.now.Wall.Add(p.references.at - p.now.Mono)
 	}
 	return r
 }
@@ -151,6 +151,6 @@ func (p *Peer) recall(r Record) {
 	if !r.References.IsZero() {
 		// A clock that was set does not put it off for longer than a full resync would be.
 		wait := min(max(0, r.References.Sub(p.now.Wall)), p.cfg.Resync+p.cfg.Resync/24)
-		p.referencesAt = max(1, p.now.Mono+wait)
+		p.references.plan(max(1, p.now.Mono+wait))
 	}
 }

@@ -3,8 +3,10 @@ package plan
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/survey"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -19,9 +21,27 @@ const (
 	surveyRetry     = 10 * time.Second // when the store could not be read
 )
 
+// references is layer 4 of one relay: when it is due, how far it has come, and what it asks on the connection. It outlives
+// connections, but for what is under way.
+type references struct {
+	*desk
+	*books
+	at    time.Duration // it is due; 0 = not known yet, and 1 as early as a time can be
+	tour  survey.Tour
+	round mailbox.Round
+	referencing
+}
+
 // referencing is layer 4 on one connection. One question is open at a time, and
 // only while nothing else is to be asked: nobody waits for it.
 type referencing struct {
+	stored   *catchup      // of the connection
+	caughtBy time.Duration // this waits no longer than that for the catch-up
+	asking
+}
+
+// asking is what a round asks and has asked. Zero is that none is under way.
+type asking struct {
 	active bool
 	after  time.Duration // no step before
 	sub    string        // of the survey that is being read
@@ -39,106 +59,146 @@ type question struct {
 	done   func() // takes from the tour what was asked
 }
 
-// referencesDue says whether layer 4 is to be asked now; 1 is as early as a time can be, since 0 is not known.
-func (p *Peer) referencesDue() bool { return p.referencesAt <= max(1, p.now.Mono) }
-
-// tendReferences begins layer 4 when the catch-up of a full resync is through.
-func (p *Peer) tendReferences() {
-	c := p.conn
-	if !p.referencesDue() || !p.Settled() && p.now.Mono < c.caughtBy {
-		return
-	}
-	p.referencesAt = p.resyncAt
-	c.references = referencing{active: true}
-	if p.tour.rounds == 0 { // what is kept ends with the process: the next one begins elsewhere
-		day := uint64(p.now.Wall.Unix() / 86_400)
-		p.tour.from = want.Item(p.cfg.terms().Jitter(day) * float64(p.want.Numbers()))
-	}
-	p.tour.begin()
-	p.round.Begin(p.want.Mailbox, p.cfg.terms().Jitter(uint64(p.now.Wall.Unix()/86_400)))
+// begin begins a connection.
+func (r *references) begin(stored *catchup) {
+	r.referencing = referencing{stored: stored}
+	r.caughtUpBy()
 }
 
-// nextReference takes the next step of layer 4. It returns the task to run now;
-// nil when there is none.
-func (p *Peer) nextReference() *task {
-	r := &p.conn.references
+// caughtUpBy waits for a catch-up that begins now.
+func (r *references) caughtUpBy() { r.caughtBy = r.now.Mono + catchUpGrace }
+
+// end takes the end of the connection. A visit that ended before all was asked goes on when the relay is connected to again.
+func (r *references) end() {
+	if r.active && r.want.OnlyMailbox() {
+		r.soon()
+	}
+	r.tour.End()
+	r.referencing = referencing{}
+}
+
+// forget begins anew with the next thing that is wanted. When this is due stays.
+func (r *references) forget() {
+	r.tour, r.round, r.referencing = survey.Tour{}, mailbox.Round{}, referencing{}
+}
+
+// soon has this due at once.
+func (r *references) soon() { r.at = max(1, r.now.Mono) }
+
+// due says whether layer 4 is to be asked now.
+func (r *references) due() bool { return r.at <= max(1, r.now.Mono) }
+
+// plan has this due at a time, where that is not known yet.
+func (r *references) plan(at time.Duration) {
+	if r.at == 0 {
+		r.at = at
+	}
+}
+
+// tend begins layer 4 when the catch-up of a full resync is through. It is due again at the time next.
+func (r *references) tend(next time.Duration) {
+	if !r.due() || !r.stored.rest.Settled() && r.now.Mono < r.caughtBy {
+		return
+	}
+	r.at = next
+	r.asking = asking{active: true}
+	// What is kept of the tour ends with the process: the next one begins elsewhere.
+	today := r.cfg.terms().Jitter(uint64(r.now.Wall.Unix() / 86_400))
+	r.tour.Begin(want.Item(today * float64(r.want.Numbers())))
+	r.round.Begin(r.want.Mailbox, today)
+}
+
+// wake names the time at which layer 4 is due or goes on.
+func (r *references) wake() time.Duration {
+	switch {
+	case r.at > r.now.Mono && !r.active:
+		return r.at
+	case !r.active:
+		return later(r.caughtBy, r.now.Mono)
+	case r.sub == "" && r.asked.task == nil:
+		return later(r.after, r.now.Mono)
+	}
+	return never
+}
+
+// next takes the next step of layer 4. It returns the task to run now; nil when
+// there is none.
+func (r *references) next() *task {
 	switch {
 	case !r.active || r.sub != "" || r.asked.task != nil && !r.asked.parked:
 		return nil
 	case r.steps >= referenceSteps:
-		p.endReferences("budget used up")
+		r.endRound("budget used up")
 		return nil
 	case r.failed >= mostRefusals || r.slowed >= mostRefusals:
-		p.endReferences("not welcome")
+		r.endRound("not welcome")
 		return nil
 	case r.asked.task != nil:
 		r.asked.parked = false
 		return r.asked.task
-	case p.now.Mono < r.after:
+	case r.now.Mono < r.after:
 		return nil
 	}
-	r.after = p.now.Mono + referencePace
-	if r.steps < p.tourSteps() {
-		if t, more := p.nextOfTour(); more {
+	r.after = r.now.Mono + referencePace
+	if r.steps < r.tourSteps() {
+		if t, more := r.nextOfTour(); more {
 			return t
 		}
 	}
-	if t := p.mailQuestion(); t != nil {
+	if t := r.mailQuestion(); t != nil {
 		return t
 	}
-	p.endReferences("")
+	r.endRound("")
 	return nil
 }
 
 // nextOfTour asks what the tour has found, or surveys the next page; false when the tour is through.
-func (p *Peer) nextOfTour() (t *task, more bool) {
-	if t := p.question(false); t != nil {
+func (r *references) nextOfTour() (t *task, more bool) {
+	if t := r.question(false); t != nil {
 		return t, true
 	}
-	if s, ok := p.tour.next(p.want, &p.wanted.itemSet); ok {
-		r := &p.conn.references
+	if q, ok := r.tour.Next(r.want, r.wanted.above); ok {
 		r.steps++
-		r.sub = p.newSub("v")
-		s.Sub = r.sub
-		p.effect(s)
+		r.sub = r.newSub("v")
+		r.effect(Survey{Sub: r.sub, Query: q})
 		return nil, true
 	}
-	t = p.question(true)
+	t = r.question(true)
 	return t, t != nil
 }
 
 // question asks the next thing that the tour has found; the authors only when
 // there are many, or at the end. What is missing goes first, as what names it is
 // asked for once it is here.
-func (p *Peer) question(end bool) *task {
-	w, b := &p.tour, p.conn.limits.bounds()
+func (r *references) question(end bool) *task {
+	w, b := &r.tour, r.stored.limits.bounds()
 	switch {
-	case len(w.missing) > 0:
-		t := newQuestion(nostr.Filter{IDs: w.missing})
+	case len(w.Missing()) > 0:
+		t := newQuestion(nostr.Filter{IDs: w.Missing()})
 		// As in the last round of a fetch: asked as long as something comes.
-		n := &reconciliation{fetching: fetching{need: w.missing, round: 2}}
+		n := &reconciliation{fetching: fetching{need: w.Missing(), round: 2}}
 		t.neg = n
-		return p.ask(t, func() { w.fetched(n) })
-	case len(w.ids) > 0:
-		hex := make([]string, 0, len(w.ids))
-		for _, id := range w.ids {
+		return r.ask(t, func() { w.Fetched(n.cameOf) })
+	case len(w.IDs()) > 0:
+		hex := make([]string, 0, len(w.IDs()))
+		for _, id := range w.IDs() {
 			hex = append(hex, id.String())
 		}
 		f := appendTagFilters(nil, nil, 'e', hex, b)[0]
 		n := len(f.Tags[0].Values)
-		return p.ask(newQuestion(f), func() { w.ids = w.ids[n:] })
-	case len(w.authors) >= b.values || end && len(w.authors) > 0:
-		n := min(len(w.authors), b.values)
-		f := nostr.Filter{Kinds: p.sayings(), Authors: w.authors[:n:n]}
-		return p.ask(newQuestion(f), func() { w.authors = w.authors[n:] })
+		return r.ask(newQuestion(f), func() { w.AskedIDs(n) })
+	case len(w.Authors()) >= b.values || end && len(w.Authors()) > 0:
+		n := min(len(w.Authors()), b.values)
+		f := nostr.Filter{Kinds: r.sayings(), Authors: w.Authors()[:n:n]}
+		return r.ask(newQuestion(f), func() { w.AskedAuthors(n) })
 	}
 	return nil
 }
 
 // sayings are the kinds that are asked for by author.
-func (p *Peer) sayings() []nostr.Kind {
+func (r *references) sayings() []nostr.Kind {
 	kinds := []nostr.Kind{nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish}
-	if p.cfg.Mailboxes {
+	if r.cfg.Mailboxes {
 		kinds = append(kinds, nostr.KindRelayList, nip34.KindGraspList)
 	}
 	return kinds
@@ -148,121 +208,93 @@ func newQuestion(f nostr.Filter) *task {
 	return &task{group: &group{lot: lot{layer: want.LayerReferences}, class: Daily}, filter: f}
 }
 
-func (p *Peer) ask(t *task, done func()) *task {
-	r := &p.conn.references
+func (r *references) ask(t *task, done func()) *task {
 	r.asked = question{task: t, begun: r.steps, done: done}
 	return t
 }
 
-func (p *Peer) surveyed(in Surveyed) {
-	r := &p.conn.references
+// surveyed takes a page of what is stored here.
+func (r *references) surveyed(in Surveyed) {
 	if r.sub == "" || in.Sub != r.sub {
 		return
 	}
 	r.sub = ""
 	if in.Failed {
 		r.failed++
-		r.after = p.now.Mono + surveyRetry
+		r.after = r.now.Mono + surveyRetry
 		return
 	}
-	p.tour.surveyed(in)
+	r.tour.Take(in.Answer)
 }
 
 // count notes that something was asked for t.
-func (r *referencing) count(t *task) {
+func (r *asking) count(t *task) {
 	if t.group.layer == want.LayerReferences {
 		r.steps++
 	}
 }
 
-// questionSpent says whether the question has had its share of requests.
-func (r *referencing) questionSpent() bool { return r.steps-r.asked.begun >= mostPerQuestion }
+// spent says whether the question has had its share of requests.
+func (r *asking) spent() bool { return r.steps-r.asked.begun >= mostPerQuestion }
 
-// questionOver ends the question: it is answered, or given up.
-func (p *Peer) questionOver() {
-	p.conn.references.asked.done()
-	p.dropQuestion()
+// answered ends the question: it is answered.
+func (r *references) answered() {
+	r.failed = 0
+	r.over()
 }
 
-// questionFailed asks once more in a while what was not answered, and gives it
+// over ends the question: it is answered, or given up.
+func (r *references) over() {
+	r.asked.done()
+	r.drop()
+}
+
+// unanswered asks once more in a while what was not answered, and gives it
 // up when the round ends for it.
-func (p *Peer) questionFailed() {
-	r := &p.conn.references
+func (r *references) unanswered() {
 	if r.failed++; r.failed >= mostRefusals {
-		p.questionOver()
+		r.over()
 		return
 	}
-	p.dropQuestion()
-	r.after = p.now.Mono + firstRetry
+	r.drop()
+	r.after = r.now.Mono + firstRetry
 }
 
-// dropQuestion forgets that the question was asked; what is not done of it stays in the tour.
-func (p *Peer) dropQuestion() {
-	r := &p.conn.references
+// drop forgets that the question was asked; what is not done of it stays in the tour.
+func (r *references) drop() {
 	if t := r.asked.task; t != nil {
-		p.conn.abandon(t)
+		r.stored.abandon(t)
 		t.over = true
-		p.conn.leave(t)
+		r.stored.leave(t)
 	}
 	r.asked = question{}
 }
 
 // makeWay puts the open question off when something else waits for its place.
 // It reports whether it did.
-func (p *Peer) makeWay() bool {
-	r := &p.conn.references
+func (r *references) makeWay() bool {
 	t := r.asked.task
-	if t == nil || r.asked.parked || !p.conn.catchup.waits() {
+	if t == nil || r.asked.parked || !r.stored.waits() {
 		return false
 	}
 	if t.req.kind == asksStore {
 		return false // it asks nothing of the relay, and ends soon
 	}
-	p.conn.abandon(t)
-	p.conn.park(t)
+	r.stored.abandon(t)
+	r.stored.park(t)
 	return true
 }
 
-// waits says whether a question of a lower layer is ready to be asked.
-func (c *catchup) waits() bool {
-	for layer := want.LayerAnnouncements; layer <= want.LayerRoots; layer++ {
-		for t := range c.ready[layer].All() {
-			if !t.over {
-				return true
-			}
-		}
-		for g := range c.fresh[layer].All() {
-			if !g.over {
-				return true
-			}
-		}
-	}
-	return false
-}
+// putBack notes that the question waits for its turn.
+func (r *asking) putBack() { r.asked.parked = true }
 
-// endReferences ends the round; why is empty when it came to its end.
-func (p *Peer) endReferences(why string) {
-	r := &p.conn.references
-	p.dropQuestion()
-	p.tour.end()
-	p.report(Debug, "references compared", "steps", r.steps, "cut_short", why)
-	*r = referencing{}
-}
+// slower notes that the relay asked to slow down.
+func (r *asking) slower() { r.slowed++ }
 
-// countStep notes that something was asked for t.
-func (p *Peer) countStep(t *task) { p.conn.references.count(t) }
-
-// slowedDown notes that the relay asked to slow down.
-func (p *Peer) slowedDown() { p.conn.references.slowed++ }
-
-// questionSpent says whether the question has had its share of requests.
-func (p *Peer) questionSpent() bool { return p.conn.references.questionSpent() }
-
-// questionParked has the question wait for its next turn.
-func (p *Peer) questionParked() { p.conn.references.asked.parked = true }
-
-// questionAnswered ends the question well.
-func (p *Peer) questionAnswered() {
-	p.conn.references.failed = 0
-	p.questionOver()
+// endRound ends the round; why is empty when it came to its end.
+func (r *references) endRound(why string) {
+	r.drop()
+	r.tour.End()
+	r.report(Debug, "references compared", "steps", r.steps, "cut_short", why)
+	r.asking = asking{}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/survey"
 )
 
 // passChecked lets time go by and looks into the books once a second.
@@ -36,7 +37,7 @@ func (d *driver) awaitLayer4(steps int) {
 func TestManyAuthorsAreAskedInTurn(t *testing.T) {
 	f := newForum(t, 0)
 	var gone []*nostr.Event
-	for i := range plan.MostMet + 700 {
+	for i := range survey.MostMet + 700 {
 		f.both(f.about(f.issue, key(100+i), nostr.Tag{"E", f.issue.ID.String()}))
 		if i%61 == 0 {
 			gone = append(gone, f.Event(nostr.KindDeletion, key(100+i), 1_700_000_000))
@@ -61,7 +62,7 @@ func TestManyAuthorsAreAskedInTurn(t *testing.T) {
 		}
 	}
 	// Past the bound some are asked twice, but nobody in each page.
-	if authors < plan.MostMet+700 || authors > plan.MostMet+900 {
+	if authors < survey.MostMet+700 || authors > survey.MostMet+900 {
 		t.Errorf("%d authors are asked for", authors)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/survey"
 )
 
 // forum is a repository with one issue at a relay, of which some is here.
@@ -167,7 +168,7 @@ func TestAnswersToAnswersAreFollowedSoFar(t *testing.T) {
 	d.connect(f.want, plan.Limits{})
 	d.pass(25*time.Hour + 10*time.Minute)
 	// The comment is in the lowest frame; each frame above leads one further.
-	if n := plan.MostFrames; !f.has(chain[:n]...) || f.has(chain[n]) {
+	if n := survey.MostFrames; !f.has(chain[:n]...) || f.has(chain[n]) {
 		t.Errorf("of a chain of 20 is here: %v", slices.IndexFunc(chain, func(e *nostr.Event) bool { return !f.ours[e.ID] }))
 	}
 }

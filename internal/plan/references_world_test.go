@@ -6,7 +6,8 @@ import (
 
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/survey"
+	"github.com/graspd/graspd/internal/survey/surveytest"
 	"github.com/graspd/graspd/internal/want"
 	"github.com/graspd/graspd/internal/want/wanttest"
 )
@@ -97,15 +98,15 @@ func (w *world) reach() []*nostr.Event {
 	current, _ := w.peer.Current()
 	var out []*nostr.Event
 	seen := map[nostr.ID]bool{}
-	var values plan.Values
+	var values survey.Values
 	for _, it := range wanttest.Items(current) {
 		if it != want.Announcements {
-			v := plan.ValuesOf(current, it)
+			v := survey.ValuesOf(current, it)
 			values.IDs, values.Addresses = append(values.IDs, v.IDs...), append(values.Addresses, v.Addresses...)
 		}
 	}
-	for range plan.MostFrames {
-		var next plan.Values
+	for range survey.MostFrames {
+		var next survey.Values
 		add := func(e *nostr.Event) {
 			if !seen[e.ID] {
 				seen[e.ID] = true
@@ -115,9 +116,9 @@ func (w *world) reach() []*nostr.Event {
 				}
 			}
 		}
-		set := setOf(values)
+		set := surveytest.SetOf(values)
 		for _, e := range w.byID {
-			if !set.about(e) {
+			if !set.About(e) {
 				continue
 			}
 			add(e)

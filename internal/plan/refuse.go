@@ -104,7 +104,7 @@ func valuesOf(t *task) int {
 // regroup asks for the items of g in smaller portions.
 func (c *catchup) regroup(g *group) {
 	if g.layer == want.LayerReferences {
-		c.rest.dropQuestion()
+		c.references.drop()
 		return
 	}
 	c.dropGroups(func(x *group) bool { return x == g })

@@ -48,7 +48,7 @@ func (c *catchup) request(t *task, kind asks, f nostr.Filter) *request {
 	t.req = &request{sub: c.newSub("s"), kind: kind, task: t, most: *f.Limit + requestRoom, begun: c.now.Mono, progress: c.now.Mono}
 	t.req.Manner = c.demands.mannerOf(t, f)
 	c.requests[t.req.sub] = t.req
-	c.rest.countStep(t)
+	c.references.count(t)
 	c.paced()
 	c.effect(Request{Sub: t.req.sub, Class: t.group.class, Filters: []nostr.Filter{t.req.Mode.With(f)}})
 	return t.req

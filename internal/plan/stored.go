@@ -18,34 +18,20 @@ type catchup struct {
 	*books
 	*wire
 	queues
-	demands   *demanded
-	live      *following
-	suspects  *suspects
-	comparing *comparing
-	coverage  *coverage.Book
-	rest      besideStored
+	demands    *demanded
+	live       *following
+	suspects   *suspects
+	comparing  *comparing
+	references *references
+	coverage   *coverage.Book
+	rest       besideStored
 }
 
 // besideStored is what the stored side asks of the other parts.
 type besideStored interface {
-	lastLayer
 	Settled() bool // whether all that is wanted is confirmed
 	progress()     // an item is confirmed that was not before
 	kindsEmptied() // begins anew with a relay that answers nothing without kinds
-}
-
-// lastLayer is layer 4, which asks one question at a time when nothing else is to be asked.
-type lastLayer interface {
-	nextReference() *task // the question whose turn it is; nil = none
-	makeWay() bool        // puts an open question off; false where none is
-	countStep(t *task)    // something was asked for t, which may be a question
-	slowedDown()          // the relay asked to slow down
-	questionSpent() bool  // the question has had its share
-	questionParked()      // it waits for its next turn
-	questionAnswered()
-	questionOver() // it is given up
-	questionFailed()
-	dropQuestion() // it is asked anew in another round
 }
 
 // queues are what waits and what is under way.
@@ -210,7 +196,7 @@ func (c *catchup) next() *task {
 	if t := c.suspects.nextTrial(); t != nil {
 		return t
 	}
-	return c.rest.nextReference()
+	return c.references.next()
 }
 
 // tendTasks starts stored requests: few at once, none while the relay asked
@@ -226,7 +212,7 @@ func (c *catchup) tendTasks() {
 	})
 	for c.now.Mono >= c.pausedTill {
 		if len(c.running) >= c.atOnce() {
-			if c.rest.makeWay() {
+			if c.references.makeWay() {
 				continue
 			}
 			return
@@ -253,8 +239,8 @@ func (c *catchup) proceed(t *task) {
 	switch {
 	case t.group.layer == layerTrial:
 		c.suspects.sendTrial(t)
-	case t.group.layer == want.LayerReferences && c.rest.questionSpent():
-		c.rest.questionOver()
+	case t.group.layer == want.LayerReferences && c.references.spent():
+		c.references.over()
 	case c.now.Mono < c.pausedTill || len(c.running) > c.atOnce():
 		c.park(t)
 	case t.pager != nil:
@@ -267,11 +253,28 @@ func (c *catchup) proceed(t *task) {
 	}
 }
 
+// waits says whether a question of a lower layer is ready to be asked.
+func (c *catchup) waits() bool {
+	for layer := want.LayerAnnouncements; layer <= want.LayerRoots; layer++ {
+		for t := range c.ready[layer].All() {
+			if !t.over {
+				return true
+			}
+		}
+		for g := range c.fresh[layer].All() {
+			if !g.over {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // park puts a running task back in front of those that are ready.
 func (c *catchup) park(t *task) {
 	c.leave(t)
 	if t.group.layer == want.LayerReferences {
-		c.rest.questionParked()
+		c.references.putBack()
 		return
 	}
 	c.ready[t.group.layer].PushFront(t)
@@ -282,7 +285,7 @@ func (c *catchup) park(t *task) {
 func (c *catchup) putOff(t *task, after time.Duration) {
 	switch {
 	case t.group.layer == want.LayerReferences:
-		c.rest.questionFailed()
+		c.references.unanswered()
 		return
 	case t.group.course != nil:
 		t.group.course.failed(t, "put off")
@@ -319,13 +322,13 @@ func retryDelay(tries int) time.Duration {
 // pause stops catch-up for a while, as the relay asked to slow down.
 func (c *catchup) pause() {
 	c.slower(c.rest.Settled())
-	c.rest.slowedDown()
+	c.references.slower()
 }
 
 // taskDone confirms the group when it was the last of it.
 func (c *catchup) taskDone(t *task) {
 	if t.group.layer == want.LayerReferences {
-		c.rest.questionAnswered()
+		c.references.answered()
 		return
 	}
 	t.over = true

@@ -28,21 +28,7 @@ func (p *Peer) wake() time.Duration {
 	if p.failures.N > 0 {
 		w = min(w, p.conn.opened.Mono+stableAfter)
 	}
-	return min(w, p.demands.wake(), p.conn.following.wake(), p.conn.catchup.wake(), p.wakeReferences(), p.suspects.wake(), p.whole.wake())
-}
-
-// wakeReferences names the time at which layer 4 is due or goes on.
-func (p *Peer) wakeReferences() time.Duration {
-	r := &p.conn.references
-	switch {
-	case p.referencesAt > p.now.Mono && !r.active:
-		return p.referencesAt
-	case !r.active:
-		return later(p.conn.caughtBy, p.now.Mono)
-	case r.sub == "" && r.asked.task == nil:
-		return later(r.after, p.now.Mono)
-	}
-	return never
+	return min(w, p.demands.wake(), p.conn.following.wake(), p.conn.catchup.wake(), p.references.wake(), p.suspects.wake(), p.whole.wake())
 }
 
 // later returns at, if that is still to come.

@@ -13,6 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/survey/surveytest"
 	"github.com/graspd/graspd/internal/want"
 	"github.com/graspd/graspd/internal/want/wanttest"
 )
@@ -543,12 +544,12 @@ func (w *world) local(f nostr.Filter) *negentropy.Set {
 
 // survey reads what is stored; it fails when reading does.
 func (w *world) survey(e plan.Survey) plan.Surveyed {
-	s := &shelf{events: w.store}
-	in, err := s.survey(e)
+	s := &surveytest.Shelf{Events: w.store}
+	in, err := s.Answer(e.Query)
 	if err != nil || w.relay.chance(w.relay.storeFails) {
 		return plan.Surveyed{Sub: e.Sub, Failed: true}
 	}
-	return in
+	return plan.Surveyed{Sub: e.Sub, Answer: in}
 }
 
 // attribute tells what stored events name; it fails when reading does.

@@ -1,9 +1,27 @@
-package plan
+// Package survey finds in what is stored here what layer 4 asks a relay for: what is about the items that are wanted, in
+// turns. Tour says what is read next and keeps what was found. Query is what a page is about, and Page says what of it counts.
+package survey
 
 import (
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 )
+
+// Query asks for a page of the stored events that are about some values, behind the place After (nil = from the newest on).
+// What is about something in Above is left to the query for that.
+type Query struct {
+	Values
+	Above []Values
+	After *Place
+}
+
+// Answer is what a page has.
+type Answer struct {
+	IDs     []nostr.ID     // events of the page that are no root events, and stored ones that they name
+	Missing []nostr.ID     // ids that they name and that are unknown here
+	Authors []nostr.PubKey // of the page, with repeats
+	Next    *Place         // where the next page begins; nil = there is none
+}
 
 // Place is where a survey stands: it reads newest first, and the lowest id first within a second.
 type Place struct {
@@ -24,12 +42,12 @@ type Archive interface {
 	Look(id nostr.ID) (e *nostr.Event, known bool, err error)
 }
 
-// Bounds of one page of a survey.
+// Bounds of one page.
 const (
-	pageReads   = 500 // stored events read
-	pageIDs     = 100 // events in it, and likewise ids that are missing
-	mostNamed   = 16  // missing ids that count of one event; the rest is never asked for
-	mostForward = 16  // stored events that one event brings with it because it names them; likewise
+	PageReads   = 500 // stored events read
+	PageIDs     = 100 // events in it, and likewise ids that are missing
+	MostNamed   = 16  // missing ids that count of one event; the rest is never asked for
+	MostForward = 16  // stored events that one event brings with it because it names them; likewise
 )
 
 // Page gathers what one survey finds.
@@ -38,17 +56,16 @@ type Page struct {
 	own   map[string]struct{}
 	in    map[nostr.ID]struct{} // of out.IDs and out.Missing
 	reads int
-	out   Surveyed
+	out   Answer
 }
 
-// Page begins the answer to a survey.
-func (s Survey) Page() *Page {
+// Page begins the answer to a query.
+func (q Query) Page() *Page {
 	g := &Page{above: make(map[string]struct{}), own: make(map[string]struct{}), in: make(map[nostr.ID]struct{})}
-	g.out.Sub = s.Sub
-	for _, v := range s.Above {
+	for _, v := range q.Above {
 		v.into(g.above)
 	}
-	s.Values.into(g.own)
+	q.Values.into(g.own)
 	return g
 }
 
@@ -61,7 +78,7 @@ func (v Values) into(set map[string]struct{}) {
 	}
 }
 
-// Add takes the next event that is about one of the survey's values. It reports
+// Add takes the next event that is about one of the query's values. It reports
 // that the page is full; then the event may not be in it, and the next page
 // begins where this one ends.
 func (g *Page) Add(e *nostr.Event, a Archive) (full bool, err error) {
@@ -82,17 +99,17 @@ func (g *Page) Add(e *nostr.Event, a Archive) (full bool, err error) {
 	}
 	g.out.Next = &Place{Time: e.CreatedAt, ID: e.ID}
 	g.reads++
-	return g.reads >= pageReads, nil
+	return g.reads >= PageReads, nil
 }
 
 // room says whether the page bears one more; an empty one bears anything.
 func (g *Page) room(x addition) bool {
 	return len(g.out.IDs)+len(g.out.Missing) == 0 ||
-		len(g.out.IDs)+len(x.ids) <= pageIDs && len(g.out.Missing)+len(x.missing) <= pageIDs
+		len(g.out.IDs)+len(x.ids) <= PageIDs && len(g.out.Missing)+len(x.missing) <= PageIDs
 }
 
-// Surveyed is the answer; end says that nothing was left to add.
-func (g *Page) Surveyed(end bool) Surveyed {
+// Answer is what was found; end says that nothing was left to add.
+func (g *Page) Answer(end bool) Answer {
 	if end {
 		g.out.Next = nil
 	}
@@ -146,9 +163,9 @@ func (x *addition) named(id nostr.ID) error {
 	switch {
 	case err != nil:
 		return err
-	case !known && len(x.missing) < mostNamed:
+	case !known && len(x.missing) < MostNamed:
 		x.missing = append(x.missing, id)
-	case e != nil && len(x.queue) <= mostForward && !isRoot(e) && !isAbout(e, x.page.above) && !isAbout(e, x.page.own):
+	case e != nil && len(x.queue) <= MostForward && !isRoot(e) && !isAbout(e, x.page.above) && !isAbout(e, x.page.own):
 		x.queue = append(x.queue, e)
 	}
 	return nil

@@ -1,98 +1,22 @@
-package plan_test
+package survey_test
 
 import (
-	"cmp"
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/survey"
+	"github.com/graspd/graspd/internal/survey/surveytest"
+	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
-// shelf is an Archive of some events; refused ids are known and not here.
-type shelf struct {
-	events  map[nostr.ID]*nostr.Event
-	refused map[nostr.ID]bool
-	looks   int
-	err     error
-}
+type mint = wanttest.Mint
 
-func shelve(events ...*nostr.Event) *shelf {
-	s := &shelf{events: map[nostr.ID]*nostr.Event{}, refused: map[nostr.ID]bool{}}
-	for _, e := range events {
-		s.events[e.ID] = e
-	}
-	return s
-}
-
-func (s *shelf) Look(id nostr.ID) (*nostr.Event, bool, error) {
-	s.looks++
-	return s.events[id], s.events[id] != nil || s.refused[id], s.err
-}
-
-// survey answers as a store does that reads all it has.
-func (s *shelf) survey(e plan.Survey) (plan.Surveyed, error) {
-	var rows []*nostr.Event
-	values := setOf(e.Values)
-	for _, x := range s.events {
-		if behind(x, e.After) && values.about(x) {
-			rows = append(rows, x)
-		}
-	}
-	slices.SortFunc(rows, newestFirst)
-	page := e.Page()
-	for _, x := range rows {
-		full, err := page.Add(x, s)
-		if err != nil {
-			return plan.Surveyed{}, err
-		}
-		if full {
-			return page.Surveyed(false), nil
-		}
-	}
-	return page.Surveyed(true), nil
-}
-
-func newestFirst(a, b *nostr.Event) int {
-	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), a.ID.Compare(b.ID))
-}
-
-func behind(e *nostr.Event, p *plan.Place) bool {
-	return p == nil || e.CreatedAt < p.Time || e.CreatedAt == p.Time && e.ID.Compare(p.ID) > 0
-}
-
-// valueSet is Values to look up in.
-type valueSet struct{ ids, addresses map[string]bool }
-
-func setOf(v plan.Values) valueSet {
-	s := valueSet{map[string]bool{}, map[string]bool{}}
-	for _, id := range v.IDs {
-		s.ids[id.String()] = true
-	}
-	for _, a := range v.Addresses {
-		s.addresses[a] = true
-	}
-	return s
-}
-
-// about says whether e names one of the values or stands at one.
-func (s valueSet) about(e *nostr.Event) bool {
-	if s.addresses[e.Address()] {
-		return true
-	}
-	return slices.ContainsFunc(e.Tags, func(t nostr.Tag) bool {
-		switch t.Name() {
-		case "e", "E":
-			return s.ids[t.Value()]
-		case "a", "A":
-			return s.addresses[t.Value()]
-		case "q":
-			return s.ids[t.Value()] || s.addresses[t.Value()]
-		}
-		return false
-	})
-}
+var (
+	key     = wanttest.Key
+	address = wanttest.Address
+	shelve  = surveytest.Shelve
+)
 
 // Paging finds what one look at everything finds, whatever the pages are cut by.
 func TestSurveyPages(t *testing.T) {
@@ -101,7 +25,7 @@ func TestSurveyPages(t *testing.T) {
 	s := shelve(root)
 	want := map[nostr.ID]bool{}
 	missing := map[nostr.ID]bool{}
-	keep := func(e *nostr.Event) *nostr.Event { s.events[e.ID] = e; return e }
+	keep := func(e *nostr.Event) *nostr.Event { s.Events[e.ID] = e; return e }
 	for i := range 1700 {
 		e := keep(m.Event(nostr.KindComment, key(i%13), int64(100+i/7), nostr.Tag{"E", root.ID.String()}))
 		switch i % 10 {
@@ -121,14 +45,14 @@ func TestSurveyPages(t *testing.T) {
 		}
 		want[e.ID] = true
 	}
-	in := plan.Surveyed{}
+	in := survey.Answer{}
 	ids, gone, pages := map[nostr.ID]int{}, map[nostr.ID]int{}, 0
-	for e := (plan.Survey{Values: plan.Values{IDs: []nostr.ID{root.ID}}}); ; e.After = in.Next {
+	for e := (survey.Query{Values: survey.Values{IDs: []nostr.ID{root.ID}}}); ; e.After = in.Next {
 		var err error
-		if in, err = s.survey(e); err != nil {
+		if in, err = s.Answer(e); err != nil {
 			t.Fatal(err)
 		}
-		if pages++; len(in.IDs) > plan.PageIDs || len(in.Missing) > plan.PageIDs || len(in.Authors) > plan.PageReads+plan.PageIDs {
+		if pages++; len(in.IDs) > survey.PageIDs || len(in.Missing) > survey.PageIDs || len(in.Authors) > survey.PageReads+survey.PageIDs {
 			t.Fatalf("a page of %d ids, %d missing, %d authors", len(in.IDs), len(in.Missing), len(in.Authors))
 		}
 		for _, id := range in.IDs {
@@ -157,15 +81,15 @@ func TestSurveyPages(t *testing.T) {
 }
 
 // page surveys what is about a root event, with something else above.
-func page(t *testing.T, s *shelf, root *nostr.Event, above ...*nostr.Event) plan.Surveyed {
+func page(t *testing.T, s *surveytest.Shelf, root *nostr.Event, above ...*nostr.Event) survey.Answer {
 	t.Helper()
-	e := plan.Survey{Sub: "v1", Values: plan.Values{IDs: []nostr.ID{root.ID}}}
+	e := survey.Query{Values: survey.Values{IDs: []nostr.ID{root.ID}}}
 	for _, x := range above {
-		e.Above = append(e.Above, plan.Values{IDs: []nostr.ID{x.ID}, Addresses: []string{address(key(7), "above")}})
+		e.Above = append(e.Above, survey.Values{IDs: []nostr.ID{x.ID}, Addresses: []string{address(key(7), "above")}})
 	}
-	in, err := s.survey(e)
-	if err != nil || in.Sub != "v1" {
-		t.Fatal(in.Sub, err)
+	in, err := s.Answer(e)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return in
 }
@@ -204,9 +128,9 @@ func TestSurveyPage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := m.Event(tc.kind, key(2), 10, append([]nostr.Tag{onRoot}, tc.tags...)...)
 			s := shelve(root, above, other, aboutAbove, announcement, e)
-			s.refused[nostr.ID{9}] = true
+			s.Refused[nostr.ID{9}] = true
 			in := page(t, s, root, above)
-			if len(in.IDs) != tc.ids || len(in.Missing) != tc.missing || len(in.Authors) != tc.authors || in.Next != nil || in.Failed {
+			if len(in.IDs) != tc.ids || len(in.Missing) != tc.missing || len(in.Authors) != tc.authors || in.Next != nil {
 				t.Errorf("%+v", in)
 			}
 		})
@@ -219,12 +143,12 @@ func TestSurveyBounds(t *testing.T) {
 	root := m.Issue(1, address(key(0), "x"))
 	s := shelve(root)
 	greedy := m.Event(1111, key(2), 10, nostr.Tag{"E", root.ID.String()})
-	s.events[greedy.ID] = greedy
+	s.Events[greedy.ID] = greedy
 	before := greedy
 	for i := range 200 {
 		greedy.Tags = append(greedy.Tags, nostr.Tag{"q", nostr.ID{1, byte(i)}.String()})
 		note := m.Event(1, key(3), 1)
-		s.events[note.ID] = note
+		s.Events[note.ID] = note
 		if i%2 == 0 { // a chain, else a fan
 			before.Tags = append(before.Tags, nostr.Tag{"q", note.ID.String()})
 			before = note
@@ -233,14 +157,14 @@ func TestSurveyBounds(t *testing.T) {
 		}
 	}
 	in := page(t, s, root)
-	if len(in.Missing) != plan.MostNamed || len(in.IDs) != 1+plan.MostForward {
+	if len(in.Missing) != survey.MostNamed || len(in.IDs) != 1+survey.MostForward {
 		t.Errorf("%d missing, %d ids", len(in.Missing), len(in.IDs))
 	}
-	if s.looks > 1000 {
-		t.Errorf("%d looks for one event", s.looks)
+	if s.Looks > 1000 {
+		t.Errorf("%d looks for one event", s.Looks)
 	}
-	s.err = errors.New("disk")
-	if _, err := s.survey(plan.Survey{Values: plan.Values{IDs: []nostr.ID{root.ID}}}); !errors.Is(err, s.err) {
+	s.Err = errors.New("disk")
+	if _, err := s.Answer(survey.Query{Values: survey.Values{IDs: []nostr.ID{root.ID}}}); !errors.Is(err, s.Err) {
 		t.Errorf("%v", err)
 	}
 }
@@ -251,12 +175,12 @@ func TestSurveyReads(t *testing.T) {
 	s := shelve()
 	for i := range 1200 {
 		e := m.Issue(int64(i), address(key(0), "x"))
-		s.events[e.ID] = e
+		s.Events[e.ID] = e
 	}
-	e, pages := plan.Survey{Values: plan.Values{Addresses: []string{address(key(0), "x")}}}, 0
+	e, pages := survey.Query{Values: survey.Values{Addresses: []string{address(key(0), "x")}}}, 0
 	for {
-		in, err := s.survey(e)
-		if err != nil || len(in.IDs) != 0 || len(in.Authors) > plan.PageReads {
+		in, err := s.Answer(e)
+		if err != nil || len(in.IDs) != 0 || len(in.Authors) > survey.PageReads {
 			t.Fatalf("%d ids, %d authors, %v", len(in.IDs), len(in.Authors), err)
 		}
 		if pages++; in.Next == nil {

@@ -1,0 +1,194 @@
+package survey
+
+import (
+	"encoding/binary"
+	"iter"
+	"slices"
+
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
+)
+
+// Tour is how far layer 4 has come with a relay. It outlives connections and
+// full resyncs: each goes on where the one before stopped, around all that is
+// wanted. Its lowest frame is about some wanted items, and each further one about
+// the page that was read last of the frame below. So answers to answers are
+// reached, and no more than a few pages are held.
+type Tour struct {
+	from    want.Item // wanted items up to this one are done or in the lowest frame
+	before  want.Item // up to this one when the lowest frame was made
+	start   want.Item // where the round began
+	wrapped bool
+	frames  []frame
+	missing []nostr.ID     // of the page at hand, not asked yet: fetched by id
+	ids     []nostr.ID     // likewise: what names them is asked for
+	page    []nostr.ID     // all ids of the page at hand
+	authors []nostr.PubKey // not asked yet
+	rounds  int
+	met     map[uint64]struct{} // authors of this round
+}
+
+// frame is a survey under way.
+type frame struct {
+	Values
+	after *Place // where it goes on
+	over  bool   // read to its end
+}
+
+const (
+	MostFrames  = 8    // answers to answers are followed that far
+	FrameValues = 100  // in the lowest frame
+	MostMet     = 4096 // authors that are remembered as met; beyond, some are asked twice
+)
+
+// Begun says whether there ever was a round.
+func (w *Tour) Begun() bool { return w.rounds > 0 }
+
+// Begin starts a round where the last one stopped; the first one, behind the item first.
+func (w *Tour) Begin(first want.Item) {
+	if !w.Begun() {
+		w.from = first
+	}
+	w.rounds++
+	w.start, w.wrapped = w.from, false
+	if len(w.frames) > 0 {
+		w.start = w.before
+	}
+	w.met = make(map[uint64]struct{})
+	for _, pk := range w.authors {
+		w.met[binary.BigEndian.Uint64(pk[:])] = struct{}{}
+	}
+}
+
+// End ends the round; all but the authors met is kept for the next.
+func (w *Tour) End() { w.met = nil }
+
+// meet collects an author, once in a round.
+func (w *Tour) meet(pk nostr.PubKey) {
+	k := binary.BigEndian.Uint64(pk[:])
+	if _, dup := w.met[k]; dup {
+		return
+	}
+	if len(w.met) >= MostMet {
+		clear(w.met)
+	}
+	w.met[k] = struct{}{}
+	w.authors = append(w.authors, pk)
+}
+
+// Next returns what to read when the page at hand has been asked; false at the
+// end of the round. What is wanted follows an item by its number as above has it.
+func (w *Tour) Next(from *want.Want, above func(want.Item) iter.Seq[want.Item]) (Query, bool) {
+	if len(w.page) > 0 && len(w.frames) < MostFrames {
+		w.frames = append(w.frames, frame{Values: Values{IDs: w.page}})
+	}
+	w.page = nil
+	for len(w.frames) > 0 && w.frames[len(w.frames)-1].over {
+		w.frames = w.frames[:len(w.frames)-1]
+	}
+	if len(w.frames) == 0 && !w.nextItems(from, above) {
+		return Query{}, false
+	}
+	top := len(w.frames) - 1
+	s := Query{Values: w.frames[top].Values, After: w.frames[top].after}
+	for _, f := range w.frames[:top] {
+		s.Above = append(s.Above, f.Values)
+	}
+	return s, true
+}
+
+// nextItems makes the next wanted items, in the order of their numbers, the
+// lowest frame; false when the round is over.
+func (w *Tour) nextItems(from *want.Want, above func(want.Item) iter.Seq[want.Item]) bool {
+	for {
+		w.before = w.from
+		var f frame
+		for it := range above(w.from) {
+			v := ValuesOf(from, it)
+			if w.wrapped && it > w.start || f.size() > 0 && f.size()+v.size() > FrameValues {
+				break
+			}
+			f.IDs, f.Addresses = append(f.IDs, v.IDs...), append(f.Addresses, v.Addresses...)
+			w.from = it
+		}
+		if f.size() > 0 {
+			w.frames = append(w.frames, f)
+			return true
+		}
+		if w.wrapped {
+			return false
+		}
+		w.from, w.wrapped = want.Announcements, true
+	}
+}
+
+// Take takes the page of the query that Next returned last.
+func (w *Tour) Take(in Answer) {
+	top := &w.frames[len(w.frames)-1]
+	top.after, top.over = in.Next, in.Next == nil
+	w.missing, w.ids, w.page = in.Missing, in.IDs, slices.Clone(in.IDs)
+	for _, pk := range in.Authors {
+		w.meet(pk)
+	}
+}
+
+// Missing returns what is to be fetched by id first, as what names it is asked for once it is here.
+func (w *Tour) Missing() []nostr.ID { return w.missing }
+
+// Fetched has what names the events that came asked for as well, after a fetch
+// of those that are missing.
+func (w *Tour) Fetched(came func(nostr.ID) bool) {
+	for _, id := range w.missing {
+		if came(id) {
+			w.ids, w.page = append(w.ids, id), append(w.page, id)
+		}
+	}
+	w.missing = nil
+}
+
+// IDs returns what is at hand whose namers are to be asked for.
+func (w *Tour) IDs() []nostr.ID { return w.ids }
+
+// AskedIDs notes that the first n of IDs were asked for.
+func (w *Tour) AskedIDs(n int) { w.ids = w.ids[n:] }
+
+// Authors returns those who are to be asked for.
+func (w *Tour) Authors() []nostr.PubKey { return w.authors }
+
+// AskedAuthors notes that the first n of Authors were asked for.
+func (w *Tour) AskedAuthors(n int) { w.authors = w.authors[n:] }
+
+// Held is how much a tour holds.
+type Held struct {
+	Frames, Values              int // Values: of the frame that has most
+	Missing, IDs, Page, Authors int
+	Met                         int // authors of the round
+}
+
+// Held tells how much it holds, of which all is bounded.
+func (w *Tour) Held() Held {
+	h := Held{Frames: len(w.frames), Missing: len(w.missing), IDs: len(w.ids), Page: len(w.page), Authors: len(w.authors), Met: len(w.met)}
+	for _, f := range w.frames {
+		h.Values = max(h.Values, f.size())
+	}
+	return h
+}
+
+// ValuesOf returns what other events are about in an item: a root event, or the
+// announcements and states of a repository.
+func ValuesOf(w *want.Want, it want.Item) Values {
+	r := w.Repository(it)
+	if r == nil {
+		return Values{IDs: []nostr.ID{w.Root(it)}}
+	}
+	var v Values
+	if r.Claimed {
+		return v // what refers to it is looked for once it is served
+	}
+	for _, a := range r.Addresses {
+		v.Addresses = append(v.Addresses, a, "30618"+a[len("30617"):])
+	}
+	return v
+}
+
+func (v Values) size() int { return len(v.IDs) + len(v.Addresses) }
