@@ -57,6 +57,7 @@ var layers = map[string]int{
 	"internal/layout":     5,
 	"internal/want":       5,
 	"internal/moderate":   5,
+	"internal/paging":     5,
 	"internal/coverage":   6,
 	"internal/survey":     6,
 	"internal/plan":       8,

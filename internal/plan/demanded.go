@@ -126,7 +126,7 @@ func (d *demanded) answered(r *request) {
 // and in layer 4 there is mostly nothing.
 func (d *demanded) doubtful(t *task, compares bool) bool {
 	return t.group.layer != want.LayerReferences && t.filter.Kinds == nil && !t.doubted &&
-		!compares && t.neg == nil && t.pager.events == 0 && d.kinds.Untold()
+		!compares && t.neg == nil && !t.pager.Found() && d.kinds.Untold()
 }
 
 // kindsProbed is how many events are asked for to see whether there are any.
@@ -134,7 +134,7 @@ const kindsProbed = 5
 
 // doubt asks with kinds for a few events of what brought nothing without.
 func doubt(t *task) nostr.Filter {
-	f := t.group.since.span().narrow(demands.AllKinds.With(t.filter))
+	f := t.group.since.span().Narrow(demands.AllKinds.With(t.filter))
 	f.Limit = new(kindsProbed)
 	return f
 }

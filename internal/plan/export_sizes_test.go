@@ -6,6 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/paging"
 )
 
 // checkSizes holds everything that can grow against its bound, or against what is wanted and under way.
@@ -99,8 +100,9 @@ func (t *task) bounds(p *Peer) (all []bound) {
 		all = append(all, bound{"tasks that are over and still run", 1, 0})
 	}
 	if g := t.pager; g != nil {
-		all = append(all, bound{"ids that were seen", len(g.seen), mostSeen + pageLimit + requestRoom},
-			bound{"ranges to be asked", len(g.todo), 1 + 3*g.pages}, bound{"pages", g.pages, maxPages})
+		h := g.Held()
+		all = append(all, bound{"ids that were seen", h.Seen, paging.MostSeen + pageLimit + requestRoom},
+			bound{"ranges to be asked", h.Ranges, 1 + 3*h.Pages}, bound{"pages", h.Pages, paging.MaxPages})
 	}
 	if n := t.neg; n != nil {
 		all = append(all, bound{"ids that are needed", len(n.need) + len(n.late) + len(n.missing), p.comparing.needed},

@@ -32,7 +32,7 @@ func (f *following) full() bool {
 // fuller learns likewise that there must be room for stored requests beside the live REQs. It reports whether there is
 // one that can be given up for that.
 func (f *following) fuller() bool {
-	if !f.full() || f.live.oldest(f.want, forever) == nil {
+	if !f.full() || f.live.oldest(f.want, aboveAll) == nil {
 		return false
 	}
 	f.limits.total = max(1, f.limits.total*15/16)

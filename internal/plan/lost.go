@@ -132,7 +132,7 @@ func (f *following) closeExcess() {
 		f.closeLive(l)
 		f.requeue(l.lots, f.now.Wall, 0, 0)
 	}
-	for !f.paused() && !f.bears(0) && f.shed(forever) {
+	for !f.paused() && !f.bears(0) && f.shed(aboveAll) {
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/paging"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -34,7 +35,7 @@ func (s since) bounded() bool { return s > allAgain }
 func (s since) counted() bool { return s > allStored }
 
 // span is the times that are asked.
-func (s since) span() span { return span{since: int64(s), until: forever} }
+func (s since) span() paging.Span { return paging.From(int64(s)) }
 
 // apart says why items are not to stand in one REQ with others.
 type apart uint8

@@ -23,7 +23,7 @@ func (c *catchup) overrun(r *request) {
 		c.suspects.trialAnswered()
 		return
 	}
-	if r.kind == asksPage && t.pager.cut(r.full()) {
+	if r.kind == asksPage && t.pager.Cut(r.full()) {
 		t.tries = 0
 	}
 	c.taskFailed(t, "an answer without end")

@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/paging"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -46,6 +48,9 @@ const (
 	probedAbove         // the second above the oldest one, to learn how much one REQ brings
 	probedAt            // the oldest second
 )
+
+// key64 stands for an id where a mistake costs one request and memory counts.
+func key64(id nostr.ID) uint64 { return binary.BigEndian.Uint64(id[:]) }
 
 // show notes that the relay has an event that was not here.
 func (e *edge) show(id nostr.ID) {
@@ -125,7 +130,7 @@ func (n *reconciliation) shows(x Dated) bool {
 func (c *comparing) probe(t *task) {
 	n := t.neg
 	e, w := &n.edge, n.window()
-	until, limit, most := w.until, e.dark+1, mostProbed
+	until, limit, most := w.Until, e.dark+1, mostProbed
 	if e.paged {
 		c.paged(t)
 		return
@@ -157,12 +162,12 @@ func (c *comparing) probe(t *task) {
 		e.probed = probedAt
 		until, limit = e.first.at, limit+e.first.n
 	}
-	if until < w.since {
+	if until < w.Since {
 		c.noneBelow(t)
 		return
 	}
-	s := span{w.since, until}
-	f := s.narrow(t.filter)
+	s := paging.Span{Since: w.Since, Until: until}
+	f := s.Narrow(t.filter)
 	f.Limit = new(max(limit, leastProbed))
 	r := c.stored.request(t, asksProbe, f)
 	r.probe.within = s
@@ -170,7 +175,7 @@ func (c *comparing) probe(t *task) {
 
 // probed is what a probe brought.
 type probed struct {
-	within span
+	within paging.Span
 	came   []uint64 // what the relay had shown
 	hidden *Dated   // what it had not, one of it
 	unsure bool     // something that tells nothing of what was left out for it
@@ -181,7 +186,7 @@ func (b *probed) received(e *edge, x Dated) {
 	k := key64(x.ID)
 	known, shown := e.ids[k]
 	switch {
-	case x.At < b.within.since || x.At > b.within.until, shown && !known:
+	case x.At < b.within.Since || x.At > b.within.Until, shown && !known:
 		b.unsure = true
 	case !shown:
 		b.hidden = &x
@@ -205,7 +210,7 @@ func (c *comparing) probeDone(t *task, b *probed) {
 	case b.hidden != nil, b.unsure:
 		c.pageBelow(t)
 		c.stored.proceed(t)
-	case e.first.n == 0 || b.within.until < e.first.at, most > came && b.within.until == e.first.at:
+	case e.first.n == 0 || b.within.Until < e.first.at, most > came && b.within.Until == e.first.at:
 		c.noneBelow(t)
 	default:
 		c.probe(t)
@@ -223,10 +228,10 @@ func (c *comparing) pageBelow(t *task) {
 	n := t.neg
 	s := n.window()
 	if n.edge.first.n > 0 {
-		s.until = min(s.until, n.edge.first.at)
+		s.Until = min(s.Until, n.edge.first.at)
 	}
 	n.edge.paged = true
-	t.pager = newPager(s)
+	t.pager = paging.New(s)
 }
 
 // paged goes on where what a probe could not tell was paged.

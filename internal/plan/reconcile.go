@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/paging"
 	"github.com/graspd/graspd/internal/refusal"
 )
 
@@ -27,8 +28,8 @@ const mostOpens = 4096
 // other, each followed by fetching what is needed.
 type reconciliation struct {
 	fetching
-	windows  []span       // not compared yet: the last one next
-	filter   nostr.Filter // of the window being compared
+	windows  []paging.Span // not compared yet: the last one next
+	filter   nostr.Filter  // of the window being compared
 	set      *negentropy.Set
 	values   []int16 // of the set, as Loaded has them
 	init     *negentropy.Initiator
@@ -108,7 +109,7 @@ func (c *comparing) mayWork() bool {
 // reconcile takes a task to its next step: fetch, compare, ask again, or end.
 func (c *comparing) reconcile(t *task) {
 	if t.neg == nil {
-		t.neg = &reconciliation{windows: []span{t.group.since.span()}}
+		t.neg = &reconciliation{windows: []paging.Span{t.group.since.span()}}
 	}
 	n := t.neg
 	switch {
@@ -127,7 +128,7 @@ func (c *comparing) reconcile(t *task) {
 	case len(n.windows) > 0:
 		c.load(t)
 	case c.stored.lastRound(t):
-		t.pager = newPager(t.group.since.span())
+		t.pager = paging.New(t.group.since.span())
 		c.stored.askPage(t)
 	default:
 		if t.filter.IDs == nil { // or the relay never said that it has them
@@ -146,7 +147,7 @@ func (c *comparing) load(t *task) {
 	t.req = &request{sub: c.newSub("n"), kind: asksNeg, task: t, progress: c.now.Mono}
 	t.req.Manner = c.stored.demands.mannerOf(t, t.filter)
 	c.stored.requests[t.req.sub] = t.req
-	n.filter = t.req.Mode.With(n.window().narrow(t.filter))
+	n.filter = t.req.Mode.With(n.window().Narrow(t.filter))
 	e := LoadSet{Sub: t.req.sub, Filter: n.filter}
 	if t.group.course != nil {
 		e.Most = t.group.course.most()
@@ -157,7 +158,7 @@ func (c *comparing) load(t *task) {
 // ended says that nothing is being compared: what a window showed is being fetched, or all is compared.
 func (n *reconciliation) ended() bool { return n.probe || len(n.windows) == 0 }
 
-func (n *reconciliation) window() span { return n.windows[len(n.windows)-1] }
+func (n *reconciliation) window() paging.Span { return n.windows[len(n.windows)-1] }
 
 // session returns the open reconciliation of sub.
 func (c *comparing) session(sub string) (*request, *reconciliation) {
@@ -313,7 +314,7 @@ func (c *comparing) negErr(sub, text string, most int64) {
 func (c *comparing) split(t *task) {
 	n := t.neg
 	w := n.window()
-	lo, hi := max(w.since, oldestPlausible), min(w.until, max(c.now.Wall.Unix(), oldestPlausible))
+	lo, hi := max(w.Since, oldestPlausible), min(w.Until, max(c.now.Wall.Unix(), oldestPlausible))
 	if n.opens >= mostOpens || lo >= hi {
 		c.pageWindows(t)
 		return
@@ -322,7 +323,7 @@ func (c *comparing) split(t *task) {
 	if k := n.set.Len(); k > 0 {
 		at = min(max(int64(n.set.At(k/2).Time)-1, lo), hi-1)
 	}
-	n.windows = append(n.windows[:len(n.windows)-1], span{w.since, at}, span{at + 1, w.until})
+	n.windows = append(n.windows[:len(n.windows)-1], paging.Span{Since: w.Since, Until: at}, paging.Span{Since: at + 1, Until: w.Until})
 	c.stored.proceed(t)
 }
 
@@ -361,10 +362,10 @@ func (c *comparing) pageWindows(t *task) {
 	n := t.neg
 	s := n.windows[0]
 	for _, w := range n.windows {
-		s.since, s.until = min(s.since, w.since), max(s.until, w.until)
+		s.Since, s.Until = min(s.Since, w.Since), max(s.Until, w.Until)
 	}
 	n.windows, n.need, n.probe, n.cut = nil, nil, false, true
-	t.pager = newPager(s)
+	t.pager = paging.New(s)
 	c.stored.proceed(t)
 }
 

@@ -61,7 +61,7 @@ func (c *catchup) endRequest(t *task) {
 	t.req = nil
 	switch r.kind {
 	case asksPage:
-		t.pager.again()
+		t.pager.Again()
 	case asksIDs:
 		t.neg.putBack(r)
 		c.letGo(c.now.Mono)
@@ -80,7 +80,7 @@ func (p *Peer) received(in Received) bool {
 	r.progress = p.now.Mono
 	switch r.kind {
 	case asksPage:
-		r.task.pager.received(in.ID, in.At)
+		r.task.pager.Received(in.ID, in.At)
 		if n := r.task.neg; n != nil {
 			n.edge.pageReceived(Dated{in.ID, in.At})
 		}
@@ -199,7 +199,7 @@ func (c *catchup) answered(r *request) {
 	}
 	switch r.kind {
 	case asksPage:
-		t.pager.done()
+		t.pager.Done()
 	case asksIDs:
 		t.neg.chunkDone(r)
 		c.fetchEnded(t)
@@ -257,13 +257,13 @@ func (c *catchup) askPage(t *task) {
 		t.group.course.paged(t)
 		return
 	}
-	s, ok := t.pager.next()
+	s, ok := t.pager.Next()
 	if !ok && c.demands.doubtful(t, !c.comparing.pages()) {
 		c.request(t, asksKinds, doubt(t))
 		return
 	}
 	if !ok {
-		if t.pager.gap || t.pager.exhausted() {
+		if t.pager.Gap() || t.pager.Exhausted() {
 			c.report(Warn, "possible gap: more events of one second than a page holds", "filter", t.filter.Key())
 		}
 		t.pager = nil
@@ -274,20 +274,9 @@ func (c *catchup) askPage(t *task) {
 		c.comparing.reconcile(t)
 		return
 	}
-	f := s.narrow(t.filter)
+	f := s.Narrow(t.filter)
 	f.Limit = new(c.limits.page)
 	c.request(t, asksPage, f)
-}
-
-// narrow returns f for the span only.
-func (s span) narrow(f nostr.Filter) nostr.Filter {
-	if since(s.since).bounded() {
-		f.Since = &s.since
-	}
-	if s.until < forever {
-		f.Until = &s.until
-	}
-	return f
 }
 
 // kindsEmptied begins anew with a relay that was found to answer filters without kinds with nothing:

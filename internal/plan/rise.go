@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -15,6 +16,9 @@ const (
 	riseInterval = time.Minute
 	mostRising   = MaxValues // items at once
 )
+
+// aboveAll is above every rank.
+const aboveAll = math.MaxInt64
 
 // rising is what is to be followed.
 type rising struct {
@@ -96,7 +100,7 @@ func newest(w *want.Want, lots []lot) (at int64) {
 
 // least returns the lowest rank of what is followed.
 func (rs reqs) least(w *want.Want) int64 {
-	least := int64(forever)
+	least := int64(aboveAll)
 	for _, l := range rs {
 		for it := range each(l.lots) {
 			least = min(least, w.Rank(it))

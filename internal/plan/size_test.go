@@ -28,9 +28,9 @@ func TestTheNewestOfALiveREQ(t *testing.T) {
 		{[][]Item{roots}, 30},
 		{[][]Item{{roots[0]}, {roots[2]}}, 20},
 		{[][]Item{{roots[2]}, {roots[0]}}, 20},
-		{[][]Item{{repo}, {roots[0]}}, forever},
-		{[][]Item{{want.Announcements}, {roots[0]}}, forever},
-		{[][]Item{{roots[1]}, {repo}}, forever},
+		{[][]Item{{repo}, {roots[0]}}, aboveAll},
+		{[][]Item{{want.Announcements}, {roots[0]}}, aboveAll},
+		{[][]Item{{roots[1]}, {repo}}, aboveAll},
 	} {
 		var lots []lot
 		for _, items := range c.of {

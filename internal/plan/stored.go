@@ -8,6 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/fifo"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/paging"
 	"github.com/graspd/graspd/internal/refusal"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -85,7 +86,7 @@ type task struct {
 	behind  bool // it was put off until another has what both need
 	doubted bool // it was asked whether the relay answers filters without kinds
 	req     *request
-	pager   *pager
+	pager   *paging.Pager
 	tally   coverage.Tally
 	neg     *reconciliation
 	differ  int        // events of one side only, in the windows that were compared
@@ -246,7 +247,7 @@ func (c *catchup) proceed(t *task) {
 	case t.pager != nil:
 		c.askPage(t)
 	case t.neg == nil && (t.group.since.bounded() || c.comparing.pages()):
-		t.pager = newPager(t.group.since.span())
+		t.pager = paging.New(t.group.since.span())
 		c.askPage(t)
 	default:
 		c.comparing.reconcile(t)
@@ -293,7 +294,7 @@ func (c *catchup) putOff(t *task, after time.Duration) {
 	}
 	c.leave(t)
 	if t.pager != nil {
-		t.pager.forget()
+		t.pager.Forget()
 	}
 	t.after = after
 	c.later = append(c.later, t)

@@ -1,4 +1,4 @@
-package plan
+package paging
 
 import (
 	"cmp"
@@ -32,10 +32,10 @@ func at(n uint64, t int64) dated {
 	return dated{id, t}
 }
 
-func (s *shelf) answer(q span) []dated {
+func (s *shelf) answer(q Span) []dated {
 	var m []dated
 	for _, e := range s.events {
-		if e.at >= q.since && e.at <= q.until {
+		if e.at >= q.Since && e.at <= q.Until {
 			m = append(m, e)
 		}
 	}
@@ -86,27 +86,27 @@ func quarter(page int, m []dated, limit int) []dated {
 }
 
 // read pages through the shelf and returns what came.
-func read(t *testing.T, s *shelf, q span, most int) (*pager, map[nostr.ID]bool) {
+func read(t *testing.T, s *shelf, q Span, most int) (*Pager, map[nostr.ID]bool) {
 	t.Helper()
 	s.put()
-	p := newPager(q)
+	p := New(q)
 	got := make(map[nostr.ID]bool)
 	for {
-		ask, ok := p.next()
+		ask, ok := p.Next()
 		if !ok {
 			return p, got
 		}
 		if s.pages >= most {
 			t.Fatalf("more than %d pages for %d events, limit %d", most, len(s.events), s.limit)
 		}
-		if ask.since < q.since || ask.until > q.until || ask.since > ask.until {
+		if ask.Since < q.Since || ask.Until > q.Until || ask.Since > ask.Until {
 			t.Fatalf("asked %v of %v", ask, q)
 		}
 		for _, e := range s.answer(ask) {
 			got[e.id] = true
-			p.received(e.id, e.at)
+			p.Received(e.id, e.at)
 		}
-		p.done()
+		p.Done()
 	}
 }
 
@@ -143,9 +143,9 @@ func TestPagerReceivesAll(t *testing.T) {
 					s.late[page] = append(s.late[page], at(uint64(1000+i), seconds+r.Int64N(20)))
 				}
 				s.habit = habit(r)
-				q := span{0, forever}
+				q := Span{0, Forever}
 				if r.IntN(3) == 0 {
-					q.since = r.Int64N(seconds)
+					q.Since = r.Int64N(seconds)
 				}
 				smallest := s.limit
 				if name == "a quarter" {
@@ -154,7 +154,7 @@ func TestPagerReceivesAll(t *testing.T) {
 				before := slices.Clone(s.events)
 				_, got := read(t, s, q, 40+8*(n+10))
 				for _, e := range before {
-					if e.at >= q.since && !got[e.id] && !s.mayHide(e, smallest) {
+					if e.at >= q.Since && !got[e.id] && !s.mayHide(e, smallest) {
 						t.Fatalf("seed %d: %d events, limit %d: event at %d of %d missed", seed, n, s.limit, e.at, seconds)
 					}
 				}
@@ -184,9 +184,9 @@ func TestPagerCutsPages(t *testing.T) {
 			s.events = append(s.events, at(uint64(i), r.Int64N(seconds)))
 		}
 		s.put()
-		p, got := newPager(span{0, forever}), make(map[nostr.ID]bool)
+		p, got := New(Span{0, Forever}), make(map[nostr.ID]bool)
 		for {
-			ask, ok := p.next()
+			ask, ok := p.Next()
 			if !ok {
 				break
 			}
@@ -196,13 +196,13 @@ func TestPagerCutsPages(t *testing.T) {
 			page := s.answer(ask)
 			for _, e := range page[:min(most, len(page))] {
 				got[e.id] = true
-				p.received(e.id, e.at)
+				p.Received(e.id, e.at)
 			}
 			switch {
 			case len(page) < most:
-				p.done()
-			case p.cut(true) && r.IntN(2) == 0:
-				p.forget()
+				p.Done()
+			case p.Cut(true) && r.IntN(2) == 0:
+				p.Forget()
 			}
 		}
 		for _, e := range s.events {
@@ -225,20 +225,20 @@ func pick2[T any](r *rand.Rand, a, b T) T {
 
 // TestPagerForgetsWhatItSaw, in time: what it knows of a long history is bounded.
 func TestPagerForgetsWhatItSaw(t *testing.T) {
-	p := newPager(span{0, forever})
-	for n := uint64(0); n < 4*mostSeen; {
-		ask, ok := p.next()
+	p := New(Span{0, Forever})
+	for n := uint64(0); n < 4*MostSeen; {
+		ask, ok := p.Next()
 		if !ok {
 			t.Fatal("ended")
 		}
-		until := min(ask.until, 1<<40)
+		until := min(ask.Until, 1<<40)
 		for k := range int64(500) {
 			n++
 			e := at(n, until-k)
-			p.received(e.id, e.at)
+			p.Received(e.id, e.at)
 		}
-		p.done()
-		if len(p.seen) > mostSeen+500 {
+		p.Done()
+		if len(p.seen) > MostSeen+500 {
 			t.Fatalf("%d ids are known after %d", len(p.seen), n)
 		}
 	}
@@ -255,7 +255,7 @@ func TestPagerCost(t *testing.T) {
 			for i := range c.events {
 				s.events = append(s.events, at(uint64(i), int64(10*i)))
 			}
-			if _, got := read(t, s, span{0, forever}, c.most); len(got) != c.events {
+			if _, got := read(t, s, Span{0, Forever}, c.most); len(got) != c.events {
 				t.Errorf("received %d of %d", len(got), c.events)
 			}
 		})
@@ -268,7 +268,7 @@ func TestPagerFullSecond(t *testing.T) {
 		s.events = append(s.events, at(uint64(i), 1000))
 	}
 	s.events = append(s.events, at(200, 900), at(201, 1100))
-	p, got := read(t, s, span{0, forever}, 20)
+	p, got := read(t, s, Span{0, Forever}, 20)
 	if len(got) != 52 || !got[at(200, 0).id] || !got[at(201, 0).id] {
 		t.Errorf("received %d", len(got))
 	}
@@ -282,14 +282,14 @@ func TestPagerTellsNoGapOfShortSecond(t *testing.T) {
 	for i := range 300 {
 		s.events = append(s.events, at(uint64(i), int64(i/30)))
 	}
-	if p, got := read(t, s, span{0, forever}, 40); p.gap || len(got) != 300 {
+	if p, got := read(t, s, Span{0, Forever}, 40); p.gap || len(got) != 300 {
 		t.Errorf("gap %v, received %d", p.gap, len(got))
 	}
 }
 
 func TestPagerAtTheEdgesOfTime(t *testing.T) {
-	s := &shelf{limit: 2, habit: newestFirst, events: []dated{at(1, 0), at(2, 0), at(3, 1), at(4, forever), at(5, forever-1)}}
-	if _, got := read(t, s, span{0, forever}, 40); len(got) != 5 {
+	s := &shelf{limit: 2, habit: newestFirst, events: []dated{at(1, 0), at(2, 0), at(3, 1), at(4, Forever), at(5, Forever-1)}}
+	if _, got := read(t, s, Span{0, Forever}, 40); len(got) != 5 {
 		t.Errorf("received %d of 5", len(got))
 	}
 }
@@ -300,15 +300,15 @@ func TestPagerAskedAgain(t *testing.T) {
 		s.events = append(s.events, at(uint64(i), int64(i/3)))
 	}
 	s.put()
-	p := newPager(span{0, forever})
+	p := New(Span{0, Forever})
 	got := make(map[nostr.ID]bool)
 	for n := 0; ; n++ {
-		ask, ok := p.next()
+		ask, ok := p.Next()
 		if !ok {
 			break
 		}
 		for i, e := range s.answer(ask) {
-			p.received(e.id, e.at)
+			p.Received(e.id, e.at)
 			if n%2 == 0 && i == 7 {
 				break
 			}
@@ -317,10 +317,10 @@ func TestPagerAskedAgain(t *testing.T) {
 			}
 		}
 		if n%2 == 0 { // the answer broke off
-			p.again()
+			p.Again()
 			continue
 		}
-		p.done()
+		p.Done()
 	}
 	if len(got) != 35 {
 		t.Errorf("received %d of 35", len(got))
@@ -328,21 +328,21 @@ func TestPagerAskedAgain(t *testing.T) {
 }
 
 func TestPagerGivesUp(t *testing.T) {
-	p := newPager(span{0, forever})
+	p := New(Span{0, Forever})
 	r := rand.New(rand.NewPCG(1, 1))
 	for n := uint64(0); ; n++ {
-		ask, ok := p.next()
+		ask, ok := p.Next()
 		if !ok {
 			break
 		}
-		if n > maxPages {
+		if n > MaxPages {
 			t.Fatal("goes on for ever with a relay that invents history")
 		}
-		e := at(r.Uint64(), ask.since+r.Int64N(1<<40))
-		p.received(e.id, e.at)
-		p.done()
+		e := at(r.Uint64(), ask.Since+r.Int64N(1<<40))
+		p.Received(e.id, e.at)
+		p.Done()
 	}
-	if !p.exhausted() {
+	if !p.Exhausted() {
 		t.Error("ended without a word")
 	}
 }
