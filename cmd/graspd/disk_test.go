@@ -180,7 +180,7 @@ func TestNoInodes(t *testing.T) {
 	now := time.Now().Unix()
 	ann := testkit.Announcement(testkit.Key(1), now, "proj", "wss://relay.example.org")
 	c.publish(ann)
-	inodes, err := store.InodesOf(disk)
+	left, err := store.SpaceIn(disk)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestNoInodes(t *testing.T) {
 	if err := os.Mkdir(other, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for i := range inodes.Free - 49 {
+	for i := range left.Inodes.Free - 49 {
 		if err := os.WriteFile(filepath.Join(other, fmt.Sprint(i)), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -69,24 +69,24 @@ func TestCheckOnlyWarns(t *testing.T) {
 func TestDisksAreLookedAt(t *testing.T) {
 	const floor = 1 << 30
 	for _, c := range []struct {
-		disk         disk
+		disk         store.Space
 		free, inodes doctor.Level
 	}{
-		{disk{10 * floor, store.Inodes{Free: 1_000_000, All: 2_000_000}}, doctor.Fine, doctor.Fine},
-		{disk{floor * 3 / 2, store.Inodes{Free: 1_000_000, All: 2_000_000}}, doctor.Warning, doctor.Fine},
-		{disk{floor, store.Inodes{Free: 1_000_000, All: 2_000_000}}, doctor.Fault, doctor.Fine},
-		{disk{10 * floor, store.Inodes{Free: 50_000, All: 2_000_000}}, doctor.Fine, doctor.Warning},
-		{disk{10 * floor, store.Inodes{Free: 10_000, All: 2_000_000}}, doctor.Fine, doctor.Warning},
-		{disk{10 * floor, store.Inodes{Free: 9_999, All: 2_000_000}}, doctor.Fine, doctor.Fault},
-		{disk{10 * floor, store.Inodes{Free: 40_000, All: 65_536}}, doctor.Fine, doctor.Fine},
-		{disk{10 * floor, store.Inodes{Free: 5_000, All: 65_536}}, doctor.Fine, doctor.Warning},
-		{disk{10 * floor, store.Inodes{Free: 3_000, All: 65_536}}, doctor.Fine, doctor.Fault},
-		{disk{free: 10 * floor}, doctor.Fine, doctor.Fine}, // btrfs has no number of inodes
+		{store.Space{Free: 10 * floor, Inodes: store.Inodes{Free: 1_000_000, All: 2_000_000}}, doctor.Fine, doctor.Fine},
+		{store.Space{Free: floor * 3 / 2, Inodes: store.Inodes{Free: 1_000_000, All: 2_000_000}}, doctor.Warning, doctor.Fine},
+		{store.Space{Free: floor, Inodes: store.Inodes{Free: 1_000_000, All: 2_000_000}}, doctor.Fault, doctor.Fine},
+		{store.Space{Free: 10 * floor, Inodes: store.Inodes{Free: 50_000, All: 2_000_000}}, doctor.Fine, doctor.Warning},
+		{store.Space{Free: 10 * floor, Inodes: store.Inodes{Free: 10_000, All: 2_000_000}}, doctor.Fine, doctor.Warning},
+		{store.Space{Free: 10 * floor, Inodes: store.Inodes{Free: 9_999, All: 2_000_000}}, doctor.Fine, doctor.Fault},
+		{store.Space{Free: 10 * floor, Inodes: store.Inodes{Free: 40_000, All: 65_536}}, doctor.Fine, doctor.Fine},
+		{store.Space{Free: 10 * floor, Inodes: store.Inodes{Free: 5_000, All: 65_536}}, doctor.Fine, doctor.Warning},
+		{store.Space{Free: 10 * floor, Inodes: store.Inodes{Free: 3_000, All: 65_536}}, doctor.Fine, doctor.Fault},
+		{store.Space{Free: 10 * floor}, doctor.Fine, doctor.Fine}, // btrfs has no number of inodes
 	} {
 		var asked []string
-		got := examineDisk("/data/graspd", floor, func(dir string) (disk, error) {
+		got := examineDisk("/data/graspd", floor, func(dir string) (store.Space, error) {
 			if asked = append(asked, dir); dir != "/" {
-				return disk{}, fs.ErrNotExist
+				return store.Space{}, fs.ErrNotExist
 			}
 			return c.disk, nil
 		})
@@ -104,11 +104,11 @@ func TestDisksAreLookedAt(t *testing.T) {
 	}
 	for _, git := range []bool{true, false} {
 		for _, same := range []bool{true, false} {
-			got := examineDisks(&Config{Data: "/data", DiskFloor: floor, HostsGit: git}, func(dir string) (disk, error) {
+			got := examineDisks(&Config{Data: "/data", DiskFloor: floor, HostsGit: git}, func(dir string) (store.Space, error) {
 				if dir == "/data/git" {
-					return disk{floor, store.Inodes{Free: 9, All: 2_000_000}}, nil
+					return store.Space{Free: floor, Inodes: store.Inodes{Free: 9, All: 2_000_000}}, nil
 				}
-				return disk{10 * floor, store.Inodes{Free: 1_000_000, All: 2_000_000}}, nil
+				return store.Space{Free: 10 * floor, Inodes: store.Inodes{Free: 1_000_000, All: 2_000_000}}, nil
 			}, func(a, b string) bool { return same })
 			if !git || same {
 				if len(got) != 2 {
@@ -121,11 +121,13 @@ func TestDisksAreLookedAt(t *testing.T) {
 			}
 		}
 	}
-	low := func(string) (disk, error) { return disk{floor, store.Inodes{Free: 1, All: 2_000_000}}, nil }
+	low := func(string) (store.Space, error) {
+		return store.Space{Free: floor, Inodes: store.Inodes{Free: 1, All: 2_000_000}}, nil
+	}
 	if got := examineDisk("/data", 0, low); len(got) != 2 || got[1].Level != doctor.Warning { // the operator wants no floor
 		t.Errorf("%+v", got)
 	}
-	if got := examineDisk("/data", floor, func(string) (disk, error) { return disk{}, errors.New("input/output error") }); len(got) != 1 || got[0].Level != doctor.Skipped {
+	if got := examineDisk("/data", floor, func(string) (store.Space, error) { return store.Space{}, errors.New("input/output error") }); len(got) != 1 || got[0].Level != doctor.Skipped {
 		t.Errorf("%+v", got)
 	}
 	if f := examineFiles(1024); f.Level != doctor.Warning || !strings.Contains(f.Mend, "LimitNOFILE") {

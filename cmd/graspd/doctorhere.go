@@ -23,27 +23,13 @@ const (
 
 // examineHere looks at this machine: disk, open files and git.
 func examineHere(ctx context.Context, c *Config, tell func(doctor.Finding)) {
-	for _, f := range examineDisks(c, statDisk, onOneDisk) {
+	for _, f := range examineDisks(c, store.SpaceIn, onOneDisk) {
 		tell(f)
 	}
 	tell(examineFiles(openFiles()))
 	if c.HostsGit {
 		tell(examineGit(ctx, c.Git.Program))
 	}
-}
-
-// disk is what a file system has left.
-type disk struct {
-	free   uint64
-	inodes store.Inodes
-}
-
-func statDisk(dir string) (disk, error) {
-	var s syscall.Statfs_t
-	if err := syscall.Statfs(dir, &s); err != nil {
-		return disk{}, err
-	}
-	return disk{free: s.Bavail * uint64(s.Bsize), inodes: store.Inodes{Free: s.Ffree, All: s.Files}}, nil
 }
 
 // onOneDisk reports whether two directories are on one file system, or one of them is not there yet.
@@ -53,7 +39,7 @@ func onOneDisk(a, b string) bool {
 }
 
 // examineDisks looks at the file system of the data, and at that of the git data where that is another one.
-func examineDisks(c *Config, stat func(string) (disk, error), same func(a, b string) bool) []doctor.Finding {
+func examineDisks(c *Config, stat func(string) (store.Space, error), same func(a, b string) bool) []doctor.Finding {
 	floor := uint64(max(0, c.DiskFloor))
 	all, at := examineDisk(c.Data, floor, stat), node.GitIn(c.Data)
 	if !c.HostsGit || same(c.Data, at) {
@@ -67,7 +53,7 @@ func examineDisks(c *Config, stat func(string) (disk, error), same func(a, b str
 }
 
 // examineDisk looks at the file system of the data, or of the nearest directory above it that there is.
-func examineDisk(dir string, floor uint64, stat func(string) (disk, error)) []doctor.Finding {
+func examineDisk(dir string, floor uint64, stat func(string) (store.Space, error)) []doctor.Finding {
 	at, err := filepath.Abs(dir)
 	if err != nil {
 		at = dir
@@ -80,24 +66,24 @@ func examineDisk(dir string, floor uint64, stat func(string) (disk, error)) []do
 	if err != nil {
 		return []doctor.Finding{{What: "disk", Level: doctor.Skipped, Text: fmt.Sprintf("%s cannot be looked at: %v", at, err)}}
 	}
-	free := doctor.Finding{What: "disk", Text: fmt.Sprintf("%s free at %s", sizeText(int64(wholeUnits(d.free))), at)}
+	free := doctor.Finding{What: "disk", Text: fmt.Sprintf("%s free at %s", sizeText(int64(wholeUnits(d.Free))), at)}
 	switch {
-	case d.free <= floor:
+	case d.Free <= floor:
 		free.Level, free.Mend = doctor.Fault, fmt.Sprintf("Below --disk-floor (%s) nothing is stored. Make room, or move the data to a larger disk.", sizeText(int64(floor)))
-	case d.free < 2*floor:
+	case d.Free < 2*floor:
 		free.Level, free.Mend = doctor.Warning, fmt.Sprintf("At --disk-floor (%s) nothing is stored any more. Make room soon.", sizeText(int64(floor)))
 	}
-	inodes := doctor.Finding{What: "inodes", Text: fmt.Sprintf("%d free at %s", d.inodes.Free, at)}
+	inodes := doctor.Finding{What: "inodes", Text: fmt.Sprintf("%d free at %s", d.Inodes.Free, at)}
 	kept := uint64(1)
 	if floor > 0 {
-		kept = d.inodes.Floor(store.DefaultInodeFloor)
+		kept = d.Inodes.Floor(store.DefaultInodeFloor)
 	}
 	switch {
-	case d.inodes.All == 0: // file systems that make them as they go
+	case d.Inodes.All == 0: // file systems that make them as they go
 		inodes.Text = "as many as there is room for"
-	case d.inodes.Full(kept):
+	case d.Inodes.Full(kept):
 		inodes.Level, inodes.Mend = doctor.Fault, fmt.Sprintf("Below %d free inodes nothing is stored, although there is room. Remove small files, or use a file system with more inodes.", kept)
-	case d.inodes.Free < max(2*kept, min(fewInodes, d.inodes.All/4)):
+	case d.Inodes.Free < max(2*kept, min(fewInodes, d.Inodes.All/4)):
 		inodes.Level, inodes.Mend = doctor.Warning, fmt.Sprintf("Repositories are made of files, and below %d free inodes nothing is stored any more. Use a file system with more inodes before they run out.", kept)
 	}
 	return []doctor.Finding{free, inodes}

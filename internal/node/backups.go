@@ -3,9 +3,8 @@ package node
 import (
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/graspd/graspd/internal/backups"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Backups says where a node puts backups that it makes by itself.
@@ -26,6 +25,6 @@ func (n *Node) newBackups() *backups.Backups {
 
 // freeIn is how many bytes are free for this user on the disk of a directory.
 func freeIn(dir string) (uint64, error) {
-	usage, err := vfs.Default.GetDiskUsage(dir)
-	return usage.AvailBytes, err
+	s, err := store.SpaceIn(dir)
+	return s.Free, err
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"io/fs"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -30,22 +31,34 @@ func (i Inodes) Floor(most uint64) uint64 {
 	return min(most, i.All/inodeFraction)
 }
 
-// Full reports whether no more than the floor is free.
+// Full reports whether fewer than the floor are free, or none.
 func (i Inodes) Full(most uint64) bool { return i.All > 0 && i.Free < max(1, i.Floor(most)) }
 
-// InodesOf asks the file system of a directory.
-func InodesOf(dir string) (Inodes, error) {
+// Space is what a file system has left.
+type Space struct {
+	Free   uint64 // bytes that this user may use
+	Inodes Inodes
+}
+
+// SpaceIn asks the file system of a directory. Where there is none the error is fs.ErrNotExist.
+func SpaceIn(dir string) (Space, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {
-		return Inodes{}, fmt.Errorf("free inodes of %s: %w", dir, err)
+		return Space{}, &fs.PathError{Op: "statfs", Path: dir, Err: err}
 	}
-	return Inodes{Free: s.Ffree, All: s.Files}, nil
+	return Space{Free: s.Bavail * uint64(s.Bsize), Inodes: Inodes{Free: s.Ffree, All: s.Files}}, nil
 }
 
 // diskSpace asks the file system; one that cannot tell has no end.
-func diskSpace(fs vfs.FS, dir string) func() (uint64, error) {
+func diskSpace(fsys vfs.FS, dir string) func() (uint64, error) {
+	if fsys == vfs.Default {
+		return func() (uint64, error) {
+			s, err := SpaceIn(dir)
+			return s.Free, err
+		}
+	}
 	return func() (uint64, error) {
-		usage, err := fs.GetDiskUsage(dir)
+		usage, err := fsys.GetDiskUsage(dir)
 		if err == vfs.ErrUnsupported {
 			return 1 << 62, nil
 		}
@@ -54,11 +67,14 @@ func diskSpace(fs vfs.FS, dir string) func() (uint64, error) {
 }
 
 // diskInodes asks the disk. What is no disk has no inodes.
-func diskInodes(fs vfs.FS, dir string) func() (Inodes, error) {
-	if fs != vfs.Default {
+func diskInodes(fsys vfs.FS, dir string) func() (Inodes, error) {
+	if fsys != vfs.Default {
 		return func() (Inodes, error) { return Inodes{}, nil }
 	}
-	return func() (Inodes, error) { return InodesOf(dir) }
+	return func() (Inodes, error) {
+		s, err := SpaceIn(dir)
+		return s.Inodes, err
+	}
 }
 
 // Disk looks at the file system.

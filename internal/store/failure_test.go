@@ -274,7 +274,7 @@ func TestInodesThatCannotBeTold(t *testing.T) {
 	if _, err := s.Disk(); !errors.Is(err, broken) {
 		t.Errorf("disk: %v", err)
 	}
-	if _, err := store.InodesOf("/nowhere/at/all"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := store.SpaceIn("/nowhere/at/all"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }
