@@ -192,10 +192,10 @@ func (b *Batch) next() layout.Seq {
 	return b.counters.Head
 }
 
-// Add stores the event if the store's rules have nothing against it, and says what they said: Accept, or what Judge
-// says. One that waits is released by it. A deletion that removes nothing may have left again when it returns. It makes older versions go, and what a deletion names; what a
-// request to vanish asks for begins, and Purge does it. Whether the event is genuine and wanted was decided
-// before. It is shared from here on, nobody changes it.
+// Add stores the event if the store's rules have nothing against it, and says what they said: Accept, or what Judge says. One that waits is
+// released by it. A deletion that removes nothing may have left again when it returns. It makes older versions go, and what a deletion
+// names; what a request to vanish asks for begins, and Purge does it. Whether the event is genuine and wanted was decided before. It is
+// shared from here on, nobody changes it.
 func (b *Batch) Add(e *nostr.Event, src layout.Source) (policy.Outcome, error) {
 	out, err := policy.Accept, error(nil)
 	if b.judged != e || b.judgedAt != b.w.Count() {

@@ -7,8 +7,7 @@ import (
 )
 
 // Announcements are the newest served announcements (kind 30617) with that d, one per author, those accepted first
-// first, at most
-// policy.MaxAnnouncements. A new version keeps its author's place.
+// first, at most policy.MaxAnnouncements. A new version keeps its author's place.
 func (b *Batch) Announcements(d string) ([]*nostr.Event, error) { return b.reader().Announcements(d) }
 
 // EachAnnouncement calls do with the entries of the announcements (kind 30617) with that d that are stored, one per author, those

@@ -24,11 +24,10 @@ func (v *View) Purging() (bool, error) {
 	return n > 0, err
 }
 
-// Purge goes on with deletions that name much, and then with removing the events of authors who have vanished, and reports whether
-// there is more to do. It
-// looks at or removes about max index rows, of which an event has about eight, and at least one event. Of an author who
-// vanished (NIP-62) everything goes that was created up to the request, deletions and earlier requests too, and
-// the gift wraps (kind 1059) of that time that are addressed to him; the newest request stays.
+// Purge goes on with deletions that name much, and then with removing the events of authors who have vanished, and reports whether there is
+// more to do. It looks at or removes about max index rows, of which an event has about eight, and at least one event. Of an author who
+// vanished (NIP-62) everything goes that was created up to the request, deletions and earlier requests too, and the gift wraps (kind 1059)
+// of that time that are addressed to him; the newest request stays.
 func (b *Batch) Purge(max int) (more bool, err error) {
 	if max, err = b.finishDeletions(max); err != nil {
 		return false, fmt.Errorf("purge: %w", err)

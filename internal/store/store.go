@@ -113,8 +113,8 @@ func (s *Store) Failure() error {
 	return s.failed
 }
 
-// fail stops all later commits. The first failure is kept, and logged unless Open will return it. Only when it is known is the disk held, so that
-// no commit can pass by the one without being told of the other.
+// fail stops all later commits. The first failure is kept, and logged unless Open will return it. Only when it is known is the disk held,
+// so that no commit can pass by the one without being told of the other.
 func (s *Store) fail(err error) error {
 	s.mu.Lock()
 	first := s.failed == nil
