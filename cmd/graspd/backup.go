@@ -28,7 +28,7 @@ type backupOptions struct {
 
 func (o *backupOptions) settings(env environment) []setting {
 	return append(o.dataSettings(), adminURL("admin", adminAt(env), "private listener of the relay, if it runs", &o.admin),
-		boolean("by-relay", "false", "have a running relay write DIR itself, as its user and where it may write; on the disk of its data that takes a moment and little room", &o.byRelay))
+		boolean("by-relay", "false", "have the running relay write DIR itself, as its user and where it may write; on the disk of its data that takes a moment and little room", &o.byRelay))
 }
 
 // backupCommand copies a data directory, with the help of the graspd that has it open, if there is one.

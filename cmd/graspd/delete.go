@@ -31,12 +31,12 @@ type deletion struct {
 
 func (d *deletion) settings(env environment) []setting {
 	return []setting{
-		list("author", "", "author, as npub or hex: everything of theirs, their repositories included", &d.authors).as("NPUB,…"),
-		list("repository", "", "repository, as 30617:key:identifier, naddr or npub/identifier, and what is about it alone", &d.repositories).as("REPOSITORY,…"),
-		list("event", "", "id of an event, and what was said to it alone", &d.events).as("ID,…"),
+		list("author", "", "take away everything of this author (npub or hex), their repositories too", &d.authors).as("NPUB,…"),
+		list("repository", "", "take away this repository (30617:key:identifier, naddr or npub/identifier), and what is about it alone", &d.repositories).as("REPOSITORY,…"),
+		list("event", "", "take away the event with this id, and what was said to it alone", &d.events).as("ID,…"),
 		text("reason", "", "why, for the journal", &d.why).as("TEXT"),
-		duration("keep", moderate.Keep, 0, "time for which it is kept aside, so that graspd restore puts it back", &d.keep),
-		boolean("yes", "false", "do it; without, only what would go is told", &d.yes),
+		duration("keep", moderate.Keep, 0, "how long graspd keeps it aside, so that graspd restore puts it back", &d.keep),
+		boolean("yes", "false", "take it away; without, say only what would go", &d.yes),
 		adminURL("admin", adminAt(env), "private listener of the relay", &d.at.base),
 		configSetting(),
 	}
@@ -141,7 +141,7 @@ type restoration struct {
 
 func (o *restoration) settings(env environment) []setting {
 	return []setting{
-		number("case", 0, 0, 1<<53, "number of the case that is put back; without, the cases are listed", &o.which),
+		number("case", 0, 0, 1<<53, "number of the case to put back; without, list the cases", &o.which),
 		text("reason", "", "why, for the journal", &o.why).as("TEXT"),
 		adminURL("admin", adminAt(env), "private listener of the relay", &o.at.base),
 		configSetting(),
@@ -200,7 +200,7 @@ type journalOptions struct {
 
 func (o *journalOptions) settings(env environment) []setting {
 	return []setting{
-		number("last", 50, 1, moderate.MaxEntries, "so many entries, the newest first", &o.most),
+		number("last", 50, 1, moderate.MaxEntries, "how many entries to show, the newest first", &o.most),
 		boolean("json", "false", "print journal.json as it is", &o.json),
 		adminURL("admin", adminAt(env), "private listener of the relay", &o.at.base),
 		configSetting(),

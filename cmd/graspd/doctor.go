@@ -26,12 +26,12 @@ type doctorOptions struct {
 
 func (o *doctorOptions) settings() []setting {
 	return []setting{
-		text("domain", "", "the relay's --domain, to be compared with what the world reaches", &o.Domain).as("HOST[:PORT]"),
-		text("data", "./graspd-data", "the relay's directory: its disk is looked at", &o.Data).as("DIR"),
+		text("domain", "", "the relay's --domain, to compare with what the world reaches", &o.Domain).as("HOST[:PORT]"),
+		text("data", "./graspd-data", "the relay's directory, to look at its disk", &o.Data).as("DIR"),
 		size("disk-floor", 1<<30, 0, "free disk space below which the relay stores nothing", &o.DiskFloor),
 		boolean("git", "true", "look at git too", &o.HostsGit),
 		text("git-program", "git", "git, 2.39.5 or newer: a path, or a name on PATH", &o.Git.Program).as("PATH"),
-		boolean("publish", "true", "publish a test announcement by a key of its own, and withdraw it", &o.publish),
+		boolean("publish", "true", "publish a test announcement under a key of its own, and withdraw it", &o.publish),
 		configSetting(),
 	}
 }

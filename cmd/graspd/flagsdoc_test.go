@@ -27,11 +27,11 @@ func TestTheFlagsPageIsCurrent(t *testing.T) {
 
 func flagsPage(t *testing.T) string {
 	var b strings.Builder
-	b.WriteString("# Flags\n\nEach flag has an environment variable: `--log-level` is `GRASPD_LOG_LEVEL`. A flag goes before its variable, that before\n" +
-		"a line of the configuration file (`--config`), and that before the default. A variable `GRASPD_…` that no flag has is an error, as is a flag that there is not. A switch is turned off as\n" +
-		"`--sync=false`; lists are comma-separated, and the flag may be repeated. Durations are written as `5s`, `15m`, `24h`, sizes as\n" +
-		"`512MiB`, `2GiB`. All that is wrong with a command line is said at once, with exit code 2. `graspd COMMAND --help` tells the same,\n" +
-		"and [OPERATING.md](OPERATING.md) when to change what.\n\nThis page is generated: `make docs`.\n")
+	b.WriteString("# Flags\n\nEach flag has an environment variable: `--log-level` is `GRASPD_LOG_LEVEL`. A flag wins over its variable, a\n" +
+		"variable over the configuration file (`--config`), and the file over the default. An unknown flag or variable `GRASPD_…` is an error.\n" +
+		"`--sync=false` turns a switch off. Lists are comma-separated, and their flags may be repeated. Durations are written as `5s`, `15m`,\n" +
+		"`24h`, sizes as `512MiB`, `2GiB`. graspd says all that is wrong with a command line at once, with exit code 2. `graspd help COMMAND`\n" +
+		"tells the same, and [OPERATING.md](OPERATING.md) when to change what.\n\nThis page is generated: `make docs`.\n")
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "\n## graspd %s\n\n`graspd %s`: %s.\n", c.name, strings.TrimSpace(c.name+" "+c.args), c.about)
 		if c.example != "" {
@@ -48,7 +48,7 @@ func flagsPage(t *testing.T) string {
 			}
 		}
 		if len(like) > 0 {
-			fmt.Fprintf(&b, "\nSeldom needed here, and as for `graspd serve`: `--%s`.\n", strings.Join(like, "`, `--"))
+			fmt.Fprintf(&b, "\nSeldom needed here, and the same as for `graspd serve`: `--%s`.\n", strings.Join(like, "`, `--"))
 		}
 	}
 	if strings.Count(b.String(), "\n| `--") < 60 {

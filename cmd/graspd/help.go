@@ -20,13 +20,13 @@ func groups() []group {
 		{"A file with settings", []string{"config"}},
 		{"What the relay says of itself", []string{"name", "description", "contact", "pubkey", "icon", "banner", "terms-of-service", "posting-policy", "about", "color", "color-dark"}},
 		{"What is accepted", []string{"min-pow", "allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories", "archive", "archive-read-only"}},
-		{"A service for its members alone", []string{"private", "members"}},
+		{"A service for members only", []string{"private", "members"}},
 		{"Repositories", []string{"git", "contributors", "git-program", "git-max-push", "git-max-repository", "git-max-author", "git-max-data", "git-processes", "git-cache"}},
-		{"Filling from other relays and git servers", []string{"sync", "git-sync", "git-sync-concurrency", "mailboxes", "index-relays", "sync-allow-private", "sync-max-relays"}},
+		{"Fetching from other relays and git servers", []string{"sync", "git-sync", "git-sync-concurrency", "mailboxes", "index-relays", "sync-allow-private", "sync-max-relays"}},
 		{"The operator's page and programs that watch", []string{"admin-listen", "admin-pubkeys", "admin-hosts", "check"}},
 		{"Backups that graspd makes by itself", []string{"backup-dir", "backup-every", "backup-keep", "backup-rate"}},
 		{"Disk, memory and log", []string{"disk-floor", "store-cache", "log-level", "log-format", "quiet"}},
-		{"How relays are followed, which hardly anybody has to change", []string{"sync-batch-window", "sync-quick-reconnect", "sync-resync-interval",
+		{"How graspd follows relays: hardly anybody has to change this", []string{"sync-batch-window", "sync-quick-reconnect", "sync-resync-interval",
 			"sync-check-interval", "sync-startup-delay", "sync-base-backoff", "sync-max-backoff", "sync-dead-after", "sync-dead-retry",
 			"sync-max-tags", "sync-max-filters", "sync-whole-from", "sync-negentropy"}},
 	}
@@ -101,15 +101,15 @@ func helpOn(w io.Writer, name string, rows []setting) {
 		}
 	}
 	if len(like) > 0 {
-		fmt.Fprint(w, "\nSeldom needed here, and as for graspd serve:\n")
+		fmt.Fprint(w, "\nSeldom needed here, and the same as for graspd serve:\n")
 		for _, line := range wrap("--"+strings.Join(like, ", --"), helpWidth-2) {
 			fmt.Fprintf(w, "  %s\n", line)
 		}
 	}
 	if len(rows) > 0 {
-		fmt.Fprintf(w, "\nVariables set flags, too: --log-level is %sLOG_LEVEL. A switch is turned off as --sync=false.\n", variables)
+		fmt.Fprintf(w, "\nEach flag has a variable: --log-level is %sLOG_LEVEL. --sync=false turns a switch off.\n", variables)
 		if slices.ContainsFunc(rows, func(r setting) bool { return r.name == "config" }) {
-			fmt.Fprint(w, "A flag goes before its variable, that before the file of --config, and that before the default.\n")
+			fmt.Fprint(w, "A flag wins over its variable, a variable over the file of --config, and the file over the default.\n")
 		}
 	}
 }

@@ -21,7 +21,7 @@ type keyOptions struct {
 }
 
 func (o *keyOptions) settings() []setting {
-	return append(o.dataSettings(), boolean("replace", "false", "import a key where the relay has another one, which is lost unless it was exported", &o.replace))
+	return append(o.dataSettings(), boolean("replace", "false", "import a key over another one that the relay has; that one is lost unless you exported it", &o.replace))
 }
 
 // keyCommand shows who the relay is, and carries its key from one data directory to another.
