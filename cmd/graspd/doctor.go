@@ -125,9 +125,9 @@ func checkOnce(ctx context.Context, c *Config, w world, service grasp.Service, s
 	tell := func(f doctor.Finding) {
 		switch {
 		case f.Level < doctor.Warning:
-			log.Debug("looked at", "what", f.What, "found", f.Text)
+			log.Debug("the check after the start found no fault", "what", f.What, "found", f.Text)
 		default:
-			log.Warn("something is not as it should be", "what", f.What, "found", f.Text, "mend", strings.ReplaceAll(f.Mend, "\n", " "))
+			log.Warn("the check after the start found a fault", "what", f.What, "found", f.Text, "mend", strings.ReplaceAll(f.Mend, "\n", " "))
 		}
 	}
 	examineHere(ctx, c, tell)

@@ -19,7 +19,7 @@ type manager struct {
 func managerOf(log *slog.Logger) manager {
 	socket, err := systemd.Socket()
 	if err != nil {
-		log.Warn("the service manager stays in the environment", "error", err)
+		log.Warn("NOTIFY_SOCKET stays in the environment", "error", err)
 	}
 	return manager{socket, log}
 }

@@ -209,7 +209,7 @@ func (c Config) ready(w http.ResponseWriter, r *http.Request) {
 	for _, u := range waiting {
 		names = append(names, string(u))
 	}
-	answer(w, http.StatusServiceUnavailable, "the first catch-up is not through yet: "+strings.Join(names, ", "))
+	answer(w, http.StatusServiceUnavailable, "the initial sync has not finished yet: "+strings.Join(names, ", "))
 }
 
 func answer(w http.ResponseWriter, status int, text string) {

@@ -137,7 +137,7 @@ func TestHealthAndReadiness(t *testing.T) {
 		{"store failed", failed, "/healthz", 503, "storage failed: broken\n"},
 		{"no sync", here, "/readyz", 200, "ready\n"},
 		{"through", through, "/readyz", 200, "ready\n"},
-		{"catching up", waiting, "/readyz", 503, "the first catch-up is not through yet: wss://a.example.net, wss://b.example.net\n"},
+		{"catching up", waiting, "/readyz", 503, "the initial sync has not finished yet: wss://a.example.net, wss://b.example.net\n"},
 	} {
 		w := get(t, c.config, "GET", c.path)
 		if w.Code != c.code || w.Body.String() != c.text || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {

@@ -133,7 +133,7 @@ func (b *Backups) failed(ctx context.Context, err error) (wait time.Duration) {
 		}
 		wait = retryAfter(s.Failures, b.c.Every)
 	})
-	b.c.Logger.Error("backup", "dir", b.c.Dir, "error", err, "wait", wait)
+	b.c.Logger.Error("a backup failed", "dir", b.c.Dir, "error", err, "wait", wait)
 	return wait
 }
 

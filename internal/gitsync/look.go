@@ -230,6 +230,6 @@ func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 // report logs an error unless it comes from the end.
 func (s *Sync) report(what string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, ingest.ErrStopped) {
-		s.cfg.Logger.Error("git data of other servers", "part", what, "error", err)
+		s.cfg.Logger.Error("fetching git data from other servers failed", "part", what, "error", err)
 	}
 }

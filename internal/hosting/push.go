@@ -44,7 +44,7 @@ func (h *Host) Push(ctx context.Context, c githttp.PushCall) githttp.PushResult 
 		h.watch.PushFailed(c.Of)
 	}
 	if err != nil && !told(err) {
-		h.cfg.Logger.Error("push", "repository", c.Of.String(), "error", err)
+		h.cfg.Logger.Error("push failed", "repository", c.Of.String(), "error", err)
 	}
 	return result
 }

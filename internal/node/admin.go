@@ -58,7 +58,7 @@ func (n *Node) Nothing() *status.Nothing {
 func (n *Node) gitStatus() *status.Git {
 	g, err := n.Host.Status()
 	if err != nil {
-		n.log.Error("git data", "error", err)
+		n.log.Error("git data cannot be counted", "error", err)
 	}
 	g.Fetches = n.Web.Stats().Fetching
 	if n.GitSync != nil {

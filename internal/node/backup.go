@@ -97,7 +97,7 @@ func (n *Node) Backup(dir string) error {
 	}
 	err := copyData(n.cfg.Dir, dir, func(to string) error { return n.copyContent(context.Background(), to) })
 	if err != nil {
-		n.log.Error("backup", "dir", dir, "error", err)
+		n.log.Error("a backup failed", "dir", dir, "error", err)
 		return err
 	}
 	n.log.Info("backup", "dir", dir)

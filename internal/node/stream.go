@@ -33,7 +33,7 @@ func (n *Node) Stream(ctx context.Context, begin backup.Start) error {
 	if err := n.writeTar(ctx, begin); errors.Is(err, backup.ErrRunning) {
 		return err
 	} else if err != nil {
-		n.log.Error("backup", "dir", "-", "error", err)
+		n.log.Error("a backup failed", "dir", "-", "error", err)
 		return err
 	}
 	n.log.Info("backup", "dir", "-")

@@ -42,7 +42,7 @@ func (s *session) negOpen(work context.Context, m nostr.NegOpen) error {
 	case errors.Is(err, errNoMemory):
 		return s.negErr(work, m.Sub, "rate-limited: the memory set aside for reconciliations is in use; try again in a minute", 0)
 	case err != nil:
-		s.relay.logger.Error("a set cannot be read", "error", err)
+		s.relay.logger.Error("stored events cannot be read for a reconciliation", "error", err)
 		return s.negErr(work, m.Sub, "error: internal", 0)
 	}
 	s.relay.reconciles.keep(s, m.Sub, set, records, s.relay.now())

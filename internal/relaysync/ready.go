@@ -16,7 +16,7 @@ func (p *peer) noteFirst() {
 	caughtUp := len(p.newest) == 0 && p.machine.CaughtUp()
 	p.first.Look(caughtUp, p.machine.Counted().Catchup, uint64(p.engine.cfg.Store.Head()), known)
 	if p.first.Through() {
-		p.logger.Info("first catch-up is through")
+		p.logger.Info("initial sync finished")
 	}
 }
 

@@ -49,7 +49,7 @@ func readRecords(s *store.Store, c plan.Config, log *slog.Logger) (*records, err
 		r, err := decodeRecord(b)
 		if err != nil {
 			l.dropped[u] = struct{}{}
-			log.Warn("relay begins anew", slog.String("relay", harmless(url)), slog.Any("error", err))
+			log.Warn("what is remembered of a relay cannot be read: its history begins anew", slog.String("relay", harmless(url)), slog.Any("error", err))
 			continue
 		}
 		l.byURL[u] = r.Restarted(c)

@@ -125,7 +125,7 @@ func (d *Desk) Run(ctx context.Context) error {
 		switch {
 		case err != nil:
 			if told(ctx, err) {
-				d.cfg.Logger.Error("reports are not followed", "error", err)
+				d.cfg.Logger.Error("reports cannot be read", "error", err)
 			}
 			changed, over = nil, time.After(afterTroubles)
 		case moved && !soon:
