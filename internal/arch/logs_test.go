@@ -246,12 +246,13 @@ func (s *logScan) page() string {
 	var b strings.Builder
 	b.WriteString(`# Log lines
 
-On the standard error output: on a terminal in short, elsewhere as key=value, or as JSON with ` + "`--log-format json`" + `,
-where lengths of time are seconds.
-` + "`--log-level debug`" + ` adds a line for every event that is stored, and what happens within a connection. Of lines that say
-the same of the same relay 20 are written at once, then 20 an hour; of one message 1,000 an hour. The next one that
-is written says in ` + "`left_out`" + ` how many were not. Lines about one relay have ` + "`relay`" + `, those about one
-stored event ` + "`event`, `kind` and `from`" + `, beside the keys in the table.
+graspd writes its log to the standard error output.
+
+- On a terminal it writes lines in short, elsewhere as key=value, or with ` + "`--log-format json`" + ` as JSON, where lengths of time are seconds.
+- ` + "`--log-level debug`" + ` adds a line for every event that is stored, and what happens within a connection.
+- Of lines that say the same of the same relay it writes 20 at once, then 20 an hour; of one message 1,000 an hour. The next one says in
+  ` + "`left_out`" + ` how many it left out.
+- Lines about one relay have ` + "`relay`" + `, and those about one stored event ` + "`event`, `kind` and `from`" + `, beside the keys in the table.
 
 This page is generated: ` + "`go test ./internal/arch -args -update`" + `.
 
