@@ -27,9 +27,9 @@ func ofBackups(c *collector, from func() status.Backups) {
 			}
 			return float64(b.Last.Unix())
 		}),
-		tell("graspd_backup_interval_seconds", "How often one is to be made (--backup-every).", func(b status.Backups) float64 { return b.Every.Seconds() }),
+		tell("graspd_backup_interval_seconds", "Time between two backups (--backup-every).", func(b status.Backups) float64 { return b.Every.Seconds() }),
 		tell("graspd_backup_failures", "Backups that failed in a row; 0 once one is made.", func(b status.Backups) float64 { return float64(b.Failures) }),
 		tell("graspd_backup_kept", "Whole backups in --backup-dir.", func(b status.Backups) float64 { return float64(b.Kept) }),
-		tell("graspd_backup_bytes", "Bytes in these.", func(b status.Backups) float64 { return float64(b.Bytes) }),
+		tell("graspd_backup_bytes", "Bytes in the whole backups in --backup-dir.", func(b status.Backups) float64 { return float64(b.Bytes) }),
 	)
 }

@@ -63,13 +63,13 @@ func ofGit(c *collector, from Config) {
 				to.tell(float64(r.kept.repositories))
 			}
 		}),
-		gauges(c, "graspd_git_repository_bytes", "About what these take on the disk.", nil, func(r repositories, to series) {
+		gauges(c, "graspd_git_repository_bytes", "About what the git data of all repositories takes on the disk.", nil, func(r repositories, to series) {
 			if r.kept != nil {
 				to.tell(float64(r.kept.bytes))
 			}
 		}),
 		gauge(c, "graspd_git_waiting_events", "Events that wait for their git data: durable, and not served.", func(r repositories) int64 { return r.stored.Waiting }),
-		gauge(c, "graspd_git_waiting_bytes", "Bytes of these.", func(r repositories) int64 { return r.stored.WaitingBytes }),
+		gauge(c, "graspd_git_waiting_bytes", "Bytes of events that wait for their git data.", func(r repositories) int64 { return r.stored.WaitingBytes }),
 		counter(c, "graspd_git_released_events_total", "Events whose wait ended as their git data came.", func(r repositories) uint64 { return r.door.Released }),
 		counter(c, "graspd_git_lapsed_events_total", "Events whose git data did not come in time.", func(r repositories) uint64 { return r.door.Lapsed }),
 	}
@@ -101,7 +101,7 @@ func ofPushes(c *collector) []figure[repositories] {
 				to.tell(float64(n), hosting.Failure(f).String())
 			}
 		}),
-		histograms(c, "graspd_git_push_seconds", "How long pushes took, by what became of them as above: from their commands, which ask for something, to the verdict, with the wait for a turn and for the pack.", []string{"outcome"}, func(r repositories, to series) {
+		histograms(c, "graspd_git_push_seconds", "How long pushes took, by what became of them (as in graspd_git_pushes_total): from their commands, which ask for something, to the verdict, with the wait for a turn and for the pack.", []string{"outcome"}, func(r repositories, to series) {
 			for _, o := range []githttp.Outcome{githttp.PushTaken, githttp.PushRefused, githttp.PushBroken, githttp.PushBusy, githttp.PushTooSoon, githttp.PushLeft} {
 				to.durations(r.web.Pushed[o], o.String())
 			}
@@ -109,9 +109,9 @@ func ofPushes(c *collector) []figure[repositories] {
 		gauge(c, "graspd_git_pushes_running", "Pushes under way.", func(r repositories) int64 { return r.host.Pushing }),
 		gauge(c, "graspd_git_pushes_queued", "Pushes that wait for their turn.", func(r repositories) int { return r.web.Waiting }),
 		counter(c, "graspd_git_followed_total", "Repositories that followed another one which the same state rules, without a push of their own.", func(r repositories) uint64 { return r.host.Followed }),
-		counter(c, "graspd_git_combined_total", "How often the packs of a repository were combined, since fetches suffered.", func(r repositories) uint64 { return r.host.Combined }),
-		gauge(c, "graspd_git_uploads", "Commits that were pushed for events which are still to come: pushes that wait for them.", func(r repositories) int { return r.host.Uploads }),
-		gauge(c, "graspd_git_upload_bytes", "What these take on the disk.", func(r repositories) int64 { return r.host.UploadBytes }),
+		counter(c, "graspd_git_combined_total", "How often the packs of a repository were combined, as fetches suffered from their number.", func(r repositories) uint64 { return r.host.Combined }),
+		gauge(c, "graspd_git_uploads", "Commits that were pushed before the events that name them, and wait for these.", func(r repositories) int { return r.host.Uploads }),
+		gauge(c, "graspd_git_upload_bytes", "What commits that were pushed before their events take on the disk.", func(r repositories) int64 { return r.host.UploadBytes }),
 	}
 }
 
@@ -128,23 +128,23 @@ func ofRequests(c *collector) []figure[repositories] {
 				to.durations(r.web.Made[a], a.String())
 			}
 		}),
-		histograms(c, "graspd_git_fetch_seconds", "How long it took to answer clones and fetches to their end, by where the pack came from as above: with the wait for a process, and as fast as the client reads.", []string{"answer"}, func(r repositories, to series) {
+		histograms(c, "graspd_git_fetch_seconds", "How long it took to answer clones and fetches to their end, by where the pack came from (as in graspd_git_requests_total): with the wait for a process, and as fast as the client reads.", []string{"answer"}, func(r repositories, to series) {
 			for _, a := range []githttp.Answer{githttp.FromCache, githttp.FromFlight, githttp.FromPack, githttp.FromUpload} {
 				to.durations(r.web.Given[a], a.String())
 			}
 		}),
 		gauge(c, "graspd_git_fetches_running", "Requests for packs that are answered now.", func(r repositories) int64 { return r.web.Fetching }),
-		counter(c, "graspd_git_received_bytes_total", "Bytes in the bodies of requests.", func(r repositories) uint64 { return r.web.In }),
-		counter(c, "graspd_git_sent_bytes_total", "Bytes in the bodies of answers.", func(r repositories) uint64 { return r.web.Out }),
+		counter(c, "graspd_git_received_bytes_total", "Bytes in the bodies of requests by git's clients.", func(r repositories) uint64 { return r.web.In }),
+		counter(c, "graspd_git_sent_bytes_total", "Bytes in the bodies of answers to git's clients.", func(r repositories) uint64 { return r.web.Out }),
 		counters(c, "graspd_git_cache_requests_total", "Packs that were asked for, by result: hit (kept), shared (being made or sent for others) or miss (made).", []string{"result"}, func(r repositories, to series) {
 			to.tell(float64(r.web.Cache.Hits), "hit")
 			to.tell(float64(r.web.Cache.Shared), "shared")
 			to.tell(float64(r.web.Cache.Misses), "miss")
 		}),
-		counter(c, "graspd_git_cache_evicted_total", "Kept packs that went for want of place (--git-cache).", func(r repositories) uint64 { return r.web.Cache.Evicted }),
-		gauge(c, "graspd_git_cache_entries", "Packs that are kept.", func(r repositories) int { return r.web.Cache.Entries }),
-		gauge(c, "graspd_git_cache_bytes", "Bytes of these.", func(r repositories) int64 { return r.web.Cache.Bytes }),
-		gauge(c, "graspd_git_cache_flights", "Packs that are being made or sent, or kept.", func(r repositories) int { return r.web.Cache.Flights }),
+		counter(c, "graspd_git_cache_evicted_total", "Kept packs that were removed for want of room (--git-cache).", func(r repositories) uint64 { return r.web.Cache.Evicted }),
+		gauge(c, "graspd_git_cache_entries", "Packs that are kept for those who ask again.", func(r repositories) int { return r.web.Cache.Entries }),
+		gauge(c, "graspd_git_cache_bytes", "Bytes of the packs that are kept.", func(r repositories) int64 { return r.web.Cache.Bytes }),
+		gauge(c, "graspd_git_cache_flights", "Packs that are being made, sent or kept.", func(r repositories) int { return r.web.Cache.Flights }),
 	}
 }
 
@@ -162,19 +162,19 @@ func ofProcesses(c *collector) []figure[repositories] {
 	kind := []string{"kind"}
 	return []figure[repositories]{
 		gauges(c, "graspd_git_processes_running", "Processes of git, by what they are for: fetch, upload or maintenance.", kind, one(func(s gitproc.Stats) float64 { return float64(s.Running) })),
-		gauges(c, "graspd_git_processes_queued", "Processes that wait for a slot of their kind (--git-processes).", kind, one(func(s gitproc.Stats) float64 { return float64(s.Queued) })),
-		counters(c, "graspd_git_processes_refused_total", "Processes that were not begun, as too many waited or one had waited for too long.", kind, one(func(s gitproc.Stats) float64 { return float64(s.Refused) })),
-		counters(c, "graspd_git_processes_ended_total", "Processes that have ended, by how: ok, failed or limit (memory, processor or file size).", append(kind, "outcome"), each(func(s gitproc.Stats, tell func(float64, ...string)) {
+		gauges(c, "graspd_git_processes_queued", "Processes of git that wait for a slot of their kind (--git-processes).", kind, one(func(s gitproc.Stats) float64 { return float64(s.Queued) })),
+		counters(c, "graspd_git_processes_refused_total", "Processes of git that were not begun, as too many waited or one had waited for too long.", kind, one(func(s gitproc.Stats) float64 { return float64(s.Refused) })),
+		counters(c, "graspd_git_processes_ended_total", "Processes of git that have ended, by how: ok, failed or limit (memory, processor or file size).", append(kind, "outcome"), each(func(s gitproc.Stats, tell func(float64, ...string)) {
 			tell(float64(s.Ended-s.Failed), "ok")
 			tell(float64(s.Failed-s.ByLimit), "failed")
 			tell(float64(s.ByLimit), "limit")
 		})),
-		counters(c, "graspd_git_processes_cpu_seconds_total", "Processor time of those that have ended.", kind, one(func(s gitproc.Stats) float64 { return s.CPU.Seconds() })),
-		histograms(c, "graspd_git_process_wait_seconds", "How long work waited for a slot, of what got one.", kind, func(r repositories, to series) {
+		counters(c, "graspd_git_processes_cpu_seconds_total", "Processor time of git's processes that have ended.", kind, one(func(s gitproc.Stats) float64 { return s.CPU.Seconds() })),
+		histograms(c, "graspd_git_process_wait_seconds", "How long work that got a slot for a process of git had waited for it.", kind, func(r repositories, to series) {
 			for k, s := range r.processes {
 				to.durations(s.Waited, k.String())
 			}
 		}),
-		gauges(c, "graspd_git_process_most_bytes", "The most memory that one process had.", kind, one(func(s gitproc.Stats) float64 { return float64(s.MaxMemory) })),
+		gauges(c, "graspd_git_process_most_bytes", "The most memory that one process of git had.", kind, one(func(s gitproc.Stats) float64 { return float64(s.MaxMemory) })),
 	}
 }

@@ -30,7 +30,7 @@ func ofDoor(c *collector, from interface{ Stats() ingest.Stats }) {
 				}
 			}
 		}),
-		counters(c, "graspd_ingest_refused_total", "Events not taken, by what became of them and by the word that the refusal begins with (NIP-01).", []string{"outcome", "prefix"}, func(s ingest.Stats, to series) {
+		counters(c, "graspd_ingest_refused_total", "Events refused, by what became of them and by the word that the refusal begins with (NIP-01).", []string{"outcome", "prefix"}, func(s ingest.Stats, to series) {
 			for o := range s.Refused {
 				for i, n := range s.Refused[o] {
 					if n > 0 {
@@ -53,10 +53,10 @@ func ofDoor(c *collector, from interface{ Stats() ingest.Stats }) {
 			to.tell(float64(s.Forged), "forged")
 		}),
 		counter(c, "graspd_ingest_recognised_total", "Copies of known events, answered without a check of their signature.", func(s ingest.Stats) uint64 { return s.Recognised }),
-		counter(c, "graspd_ingest_commits_total", "Batches made durable.", func(s ingest.Stats) uint64 { return s.Commits }),
-		counter(c, "graspd_ingest_commit_failures_total", "Batches that could not be made durable.", func(s ingest.Stats) uint64 { return s.Failures }),
+		counter(c, "graspd_ingest_commits_total", "Batches of events written to the disk.", func(s ingest.Stats) uint64 { return s.Commits }),
+		counter(c, "graspd_ingest_commit_failures_total", "Batches of events that could not be written to the disk.", func(s ingest.Stats) uint64 { return s.Failures }),
 		gauge(c, "graspd_ingest_waiting_events", "Events that wait for their verification or decision.", func(s ingest.Stats) int { return s.Waiting }),
 		gauge(c, "graspd_ingest_orphans", "Events in memory that wait for what they name.", func(s ingest.Stats) int64 { return s.Orphans }),
-		gauge(c, "graspd_ingest_orphan_bytes", "About what these take of memory.", func(s ingest.Stats) int64 { return s.OrphanCost }),
+		gauge(c, "graspd_ingest_orphan_bytes", "About what memory the events take that wait for what they name.", func(s ingest.Stats) int64 { return s.OrphanCost }),
 	)
 }

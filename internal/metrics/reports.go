@@ -16,7 +16,7 @@ func ofReports(c *collector, from Reports) {
 		}
 		return q
 	},
-		gauge(c, "graspd_reports_open", "Reports (NIP-56) of what is here that the operator has neither followed nor dismissed.", func(q queue) int64 { return int64(q.reports) }),
-		gauge(c, "graspd_reports_subjects", "Authors, repositories and events that these reports are about.", func(q queue) int64 { return int64(q.subjects) }),
+		gauge(c, "graspd_reports_open", "Reports (NIP-56) about what is here that the operator has neither acted on nor dismissed.", func(q queue) int64 { return int64(q.reports) }),
+		gauge(c, "graspd_reports_subjects", "Authors, repositories and events that open reports (NIP-56) are about.", func(q queue) int64 { return int64(q.subjects) }),
 	)
 }
