@@ -106,17 +106,17 @@ func Figures() []Figure {
 		{"ngit_sync_relay_failures", "Failures in a row.", false, nil, func(r *Relay, tell told) { tell(float64(r.Failures)) }},
 		{"ngit_sync_gap_events_total", "Events that a live subscription should have brought and did not, found later.", true, nil, func(r *Relay, tell told) { tell(float64(r.Gaps)) }},
 		{"graspd_sync_mailbox_people", "Participants who say that they write to the relay (GRASP-03).", false, nil, func(r *Relay, tell told) { tell(float64(r.Mailbox)) }},
-		{"graspd_sync_wanted", "What is wanted of the relay, by item: repositories or roots (issues, patches, pull requests).", false, []string{"item"}, func(r *Relay, tell told) {
+		{"graspd_sync_wanted", "What graspd wants of the relay, by item: repositories or roots (issues, patches, pull requests).", false, []string{"item"}, func(r *Relay, tell told) {
 			tell(float64(r.Want.Repositories), "repositories")
 			tell(float64(r.Want.Roots), "roots")
 		}},
-		{"graspd_sync_confirmed", "What of it is known to be complete.", false, []string{"item"}, func(r *Relay, tell told) {
+		{"graspd_sync_confirmed", "How much of what graspd wants of the relay is known to be complete.", false, []string{"item"}, func(r *Relay, tell told) {
 			tell(float64(r.Confirmed.Repositories), "repositories")
 			tell(float64(r.Confirmed.Roots), "roots")
 		}},
-		{"graspd_sync_behind_seconds", "For how long something wanted has not been confirmed; 0 when all is.", false, nil, func(r *Relay, tell told) { tell(r.Behind.Seconds()) }},
+		{"graspd_sync_behind_seconds", "For how long something that graspd wants of the relay has not been known to be complete; 0 when all is.", false, nil, func(r *Relay, tell told) { tell(r.Behind.Seconds()) }},
 		{"graspd_sync_in_flight", "Items whose stored events are being fetched.", false, nil, func(r *Relay, tell told) { tell(float64(r.InFlight)) }},
-		{"graspd_sync_live_subscriptions", "Live subscriptions open there.", false, nil, func(r *Relay, tell told) { tell(float64(r.LiveREQs)) }},
+		{"graspd_sync_live_subscriptions", "Live subscriptions open at the relay.", false, nil, func(r *Relay, tell told) { tell(float64(r.LiveREQs)) }},
 		{"graspd_sync_swept_roots", "Roots that do not fit into the relay's limits and are asked for in turns.", false, nil, func(r *Relay, tell told) { tell(float64(r.SweptRoots)) }},
 		{"graspd_sync_events_total", "Events that the relay brought first, by how: live, catchup or daily.", true, []string{"source"}, func(r *Relay, tell told) {
 			tell(float64(r.Live), "live")
@@ -137,7 +137,7 @@ func Figures() []Figure {
 				tell(float64(r.Lacks.Events))
 			}
 		}},
-		{"graspd_sync_lacking_repositories", "Repositories of which it lacks any; absent while not known.", false, nil, func(r *Relay, tell told) {
+		{"graspd_sync_lacking_repositories", "Repositories of which the relay lacks any event; absent while not known.", false, nil, func(r *Relay, tell told) {
 			if r.Lacks != nil {
 				tell(float64(r.Lacks.Repositories))
 			}
