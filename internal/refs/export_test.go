@@ -22,3 +22,16 @@ const Causes = causes
 func Remembered(p *Pending) int {
 	return len(p.uploads) + len(p.events) + len(p.at) + len(p.from) + len(p.begun)
 }
+
+// Next is when Expire will have something to do, 0 for never as things stand.
+func (p *Pending) Next() (at int64) {
+	if p == nil {
+		return 0
+	}
+	for _, u := range p.uploads {
+		if u.until != 0 && (at == 0 || u.until < at) {
+			at = u.until
+		}
+	}
+	return at
+}

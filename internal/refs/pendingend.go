@@ -53,16 +53,3 @@ func (p *Pending) Expire(now int64) (gone []uint64) {
 	}
 	return gone
 }
-
-// Next is when Expire will have something to do, 0 for never as things stand.
-func (p *Pending) Next() (at int64) {
-	if p == nil {
-		return 0
-	}
-	for _, u := range p.uploads {
-		if u.until != 0 && (at == 0 || u.until < at) {
-			at = u.until
-		}
-	}
-	return at
-}
