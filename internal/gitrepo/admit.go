@@ -21,7 +21,7 @@ func (d *Disk) Admit(from Quarantine, repo ID) error {
 	if q.pack == "" {
 		return nil
 	}
-	if err := d.admit(q, repo, r); err != nil {
+	if err := d.linkPack(q, repo, r); err != nil {
 		return fmt.Errorf("admitting into repository %s: %w", repo, err)
 	}
 	return nil
@@ -39,8 +39,8 @@ func (d *Disk) standsAlone(q *quarantine, repo ID) error {
 	return err
 }
 
-// admit links the pack, and then its index, by which git finds it.
-func (d *Disk) admit(q *quarantine, repo ID, r *repository) error {
+// linkPack links the pack, and then its index, by which git finds it.
+func (d *Disk) linkPack(q *quarantine, repo ID, r *repository) error {
 	dir := repo.path()
 	there, err := d.exists(repo)
 	if err == nil && !there {

@@ -29,14 +29,14 @@ func (f Findings) All() []string {
 // Check compares a repository with the refs that it is to have, reads its packs, and proves that all that the refs lead to is
 // there.
 func (d *Disk) Check(ctx context.Context, repo ID, refs *gitwire.Refs) (Findings, error) {
-	f, err := d.check(ctx, repo, refs)
+	f, err := d.checkAll(ctx, repo, refs)
 	if err != nil {
 		return Findings{}, fmt.Errorf("checking repository %s: %w", repo, err)
 	}
 	return f, nil
 }
 
-func (d *Disk) check(ctx context.Context, repo ID, refs *gitwire.Refs) (f Findings, err error) {
+func (d *Disk) checkAll(ctx context.Context, repo ID, refs *gitwire.Refs) (f Findings, err error) {
 	if there, err := d.isDir(repo.path()); err != nil || !there {
 		if len(refs.List) > 0 {
 			f.Data = append(f.Data, "there is no such directory")

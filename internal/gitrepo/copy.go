@@ -18,7 +18,7 @@ func (d *Disk) Copy(ctx context.Context, to string) error {
 	err := os.MkdirAll(to, 0o700)
 	if err == nil {
 		if c.root, err = os.OpenRoot(to); err == nil {
-			err = errors.Join(d.each(ctx, c.repository), c.root.Close())
+			err = errors.Join(d.eachRepository(ctx, c.repository), c.root.Close())
 		}
 	}
 	if err != nil {

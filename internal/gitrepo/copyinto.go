@@ -11,7 +11,7 @@ import (
 
 // CopyInto makes a quarantine beside a repository of what tips need of another one, and proves it.
 func (d *Disk) CopyInto(ctx context.Context, from, to ID, p Proving) (Quarantine, Proof, error) {
-	q, err := d.begin(to)
+	q, err := d.newQuarantine(to)
 	if err != nil {
 		return nil, Proof{}, err
 	}

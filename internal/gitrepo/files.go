@@ -67,8 +67,8 @@ func (d *Disk) link(from, to string) error {
 	return nil
 }
 
-// remove removes files, those that are not there too.
-func (d *Disk) remove(names ...string) error {
+// removeFiles removes files, those that are not there too.
+func (d *Disk) removeFiles(names ...string) error {
 	var errs []error
 	for _, name := range names {
 		d.changes()

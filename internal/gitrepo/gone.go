@@ -24,7 +24,7 @@ func (d *Disk) gonePacks(repo ID) ([]string, error) {
 func (d *Disk) setGone(repo ID, packs []string) error {
 	defer d.indexes.drop(repo)
 	if len(packs) == 0 {
-		return d.remove(gone(repo))
+		return d.removeFiles(gone(repo))
 	}
 	if err := d.replace(gone(repo), []byte(strings.Join(packs, "\n")+"\n")); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (d *Disk) packsOf(repo ID) ([]string, error) {
 // unlinkGone removes the files that no reader needs, and what a kill left of such. The repository is locked.
 func (d *Disk) unlinkGone(repo ID, r *repository) error {
 	files, more := d.live.unneeded(r)
-	if err := d.remove(files...); err != nil {
+	if err := d.removeFiles(files...); err != nil {
 		return err
 	}
 	if more {
@@ -62,7 +62,7 @@ func (d *Disk) unlinkGone(repo ID, r *repository) error {
 	if err != nil {
 		return err
 	}
-	if err := d.remove(left...); err != nil {
+	if err := d.removeFiles(left...); err != nil {
 		return err
 	}
 	if err := d.sync(repo.path() + "/objects/pack"); err != nil {

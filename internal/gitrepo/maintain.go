@@ -41,7 +41,7 @@ func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep [
 		return false, err
 	}
 	defer end()
-	if did, err = d.maintain(ctx, m, refs, keep); err != nil {
+	if did, err = d.combinePacks(ctx, m, refs, keep); err != nil {
 		err = fmt.Errorf("combining packs of repository %s: %w", repo, err)
 	}
 	if m.dir != "" {
@@ -129,7 +129,7 @@ func (d *Disk) lacksBitmap(repo ID, packs []string) (bool, error) {
 	return large, nil
 }
 
-func (d *Disk) maintain(ctx context.Context, m *maintenance, refs *gitwire.Refs, keep []gitwire.ObjectID) (bool, error) {
+func (d *Disk) combinePacks(ctx context.Context, m *maintenance, refs *gitwire.Refs, keep []gitwire.ObjectID) (bool, error) {
 	claims, all := d.claims.of(m.repo)
 	if !all {
 		m.expire = 1

@@ -54,7 +54,7 @@ func (d *Disk) Salvage(ctx context.Context, from, to ID, groups [][]gitwire.Obje
 	dir, err := d.fresh()
 	if err == nil {
 		if err = d.linkSound(ctx, from, dir); err == nil {
-			whole, bytes, err = d.salvage(ctx, dir, from, to, groups)
+			whole, bytes, err = d.copySound(ctx, dir, from, to, groups)
 		}
 	}
 	if err = errors.Join(err, d.root.RemoveAll(dir)); err != nil {
@@ -78,7 +78,7 @@ func (d *Disk) linkSound(ctx context.Context, repo ID, to string) error {
 	})
 }
 
-func (d *Disk) salvage(ctx context.Context, dir string, from, to ID, groups [][]gitwire.ObjectID) (whole []bool, bytes int64, err error) {
+func (d *Disk) copySound(ctx context.Context, dir string, from, to ID, groups [][]gitwire.ObjectID) (whole []bool, bytes int64, err error) {
 	var tips []gitwire.ObjectID
 	for _, ids := range groups {
 		lost := ""
@@ -95,7 +95,7 @@ func (d *Disk) salvage(ctx context.Context, dir string, from, to ID, groups [][]
 	if len(tips) == 0 {
 		return whole, 0, nil
 	}
-	q, err := d.begin(to)
+	q, err := d.newQuarantine(to)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -15,7 +15,7 @@ func (d *Disk) Part(ctx context.Context, of Quarantine, p Proving) (Quarantine, 
 	if !ok || whole.d != d || whole.closed {
 		return nil, Proof{}, errors.New("part of a quarantine: there is no such quarantine")
 	}
-	q, err := d.begin(whole.beside)
+	q, err := d.newQuarantine(whole.beside)
 	if err != nil {
 		return nil, Proof{}, err
 	}

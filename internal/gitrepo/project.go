@@ -12,13 +12,13 @@ import (
 // Project writes the files of refs and HEAD, whole, and makes them durable. There are no loose refs ever. A repository without
 // a directory has no refs.
 func (d *Disk) Project(repo ID, refs *gitwire.Refs) error {
-	if err := d.project(repo, refs); err != nil {
+	if err := d.writeRefs(repo, refs); err != nil {
 		return fmt.Errorf("refs of repository %s: %w", repo, err)
 	}
 	return nil
 }
 
-func (d *Disk) project(repo ID, refs *gitwire.Refs) error {
+func (d *Disk) writeRefs(repo ID, refs *gitwire.Refs) error {
 	packed, head, err := files(refs)
 	if err != nil {
 		return err

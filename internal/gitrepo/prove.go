@@ -19,7 +19,7 @@ func (q *quarantine) Prove(ctx context.Context, p Proving) (Proof, error) {
 		return Proof{}, errors.New("quarantine: it is closed")
 	}
 	q.proven = false
-	proof, err := q.prove(ctx, p)
+	proof, err := q.proveObjects(ctx, p)
 	q.proven = err == nil
 	if err != nil {
 		return Proof{}, fmt.Errorf("proving: %w", err)
@@ -27,7 +27,7 @@ func (q *quarantine) Prove(ctx context.Context, p Proving) (Proof, error) {
 	return proof, nil
 }
 
-func (q *quarantine) prove(ctx context.Context, p Proving) (Proof, error) {
+func (q *quarantine) proveObjects(ctx context.Context, p Proving) (Proof, error) {
 	p.Tips = append(slices.Clone(p.Tips), p.Commits...)
 	c := &content{}
 	var err error

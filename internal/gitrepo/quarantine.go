@@ -32,9 +32,9 @@ type quarantine struct {
 }
 
 // Begin makes a quarantine beside a repository, or beside none.
-func (d *Disk) Begin(repo ID) (Quarantine, error) { return d.begin(repo) }
+func (d *Disk) Begin(repo ID) (Quarantine, error) { return d.newQuarantine(repo) }
 
-func (d *Disk) begin(repo ID) (*quarantine, error) {
+func (d *Disk) newQuarantine(repo ID) (*quarantine, error) {
 	dir, err := d.fresh()
 	if err != nil {
 		return nil, fmt.Errorf("quarantine: %w", errors.Join(err, d.root.RemoveAll(dir)))
@@ -106,7 +106,7 @@ func (q *quarantine) dropPack() error {
 	if q.pack == "" {
 		return nil
 	}
-	err := q.d.remove(q.file(".idx"), q.file(".pack"))
+	err := q.d.removeFiles(q.file(".idx"), q.file(".pack"))
 	q.pack = ""
 	return err
 }

@@ -37,7 +37,7 @@ func (q *quarantine) Receive(ctx context.Context, pack io.Reader, r Receiving) (
 	if _, err = whole.Seek(0, io.SeekStart); err == nil {
 		err = q.index(ctx, whole, r, given)
 	}
-	if err = errors.Join(err, whole.Close(), q.d.remove(q.spoolName())); err != nil {
+	if err = errors.Join(err, whole.Close(), q.d.removeFiles(q.spoolName())); err != nil {
 		return Received{}, err
 	}
 	return q.received()
@@ -86,7 +86,7 @@ func (q *quarantine) spool(in *intake) (spooled, error) {
 		}
 	}
 	if err != nil {
-		return nil, noted(errors.Join(err, f.Close(), q.d.remove(q.spoolName())))
+		return nil, noted(errors.Join(err, f.Close(), q.d.removeFiles(q.spoolName())))
 	}
 	return f, nil
 }

@@ -46,7 +46,7 @@ func (d *Disk) Sweep(ctx context.Context, known func(ID) bool) error {
 	if err := d.emptyTrash(ctx); err != nil {
 		return fmt.Errorf("emptying the trash: %w", err)
 	}
-	return d.each(ctx, func(repo ID) error {
+	return d.eachRepository(ctx, func(repo ID) error {
 		if known(repo) {
 			return nil
 		}
@@ -76,8 +76,8 @@ func (d *Disk) emptyTrash(ctx context.Context) error {
 	return err
 }
 
-// each calls do for each repository that there is.
-func (d *Disk) each(ctx context.Context, do func(ID) error) error {
+// eachRepository calls do for each repository that there is.
+func (d *Disk) eachRepository(ctx context.Context, do func(ID) error) error {
 	return d.walk(ctx, ".", 2, func(dir string) error {
 		entries, err := d.list(dir)
 		for _, e := range entries {

@@ -11,7 +11,7 @@ import (
 )
 
 // Each calls do for each repository that has a directory.
-func (d *Disk) Each(ctx context.Context, do func(ID) error) error { return d.each(ctx, do) }
+func (d *Disk) Each(ctx context.Context, do func(ID) error) error { return d.eachRepository(ctx, do) }
 
 // Refs reads the refs that the files of a repository say. It has none where there are no files.
 func (d *Disk) Refs(repo ID) (*gitwire.Refs, error) {

@@ -135,7 +135,7 @@ func (d *Disk) linkAll(m *maintenance, entries []fs.DirEntry) error {
 		}
 	}
 	if !hasMidx { // an old one would name packs that go
-		if err := d.remove(to + midx); err != nil {
+		if err := d.removeFiles(to + midx); err != nil {
 			return err
 		}
 	}
@@ -155,7 +155,7 @@ func turn(name string) int {
 
 // renew links a file in the place of another one.
 func (d *Disk) renew(from, to string) error {
-	if err := d.remove(to + ".new"); err != nil {
+	if err := d.removeFiles(to + ".new"); err != nil {
 		return err
 	}
 	if err := d.link(from, to+".new"); err != nil {

@@ -128,7 +128,7 @@ func (m *Moderator) Lift(ctx context.Context, n uint64, by, why string) (moderat
 	case x.List, m.denies(x.Subject):
 		return x, ErrListed
 	}
-	return m.lift(ctx, x, by, why)
+	return m.liftCase(ctx, x, by, why)
 }
 
 // LiftSubject lifts the case by which a subject is barred, and reports whether there was one.
@@ -151,7 +151,7 @@ func (m *Moderator) denies(s moderate.Subject) bool {
 	return deniedBy(m.listed, s)
 }
 
-func (m *Moderator) lift(ctx context.Context, x moderate.Case, by, why string) (moderate.Case, error) {
+func (m *Moderator) liftCase(ctx context.Context, x moderate.Case, by, why string) (moderate.Case, error) {
 	m.mu.Lock()
 	n := m.last + 1
 	m.mu.Unlock()

@@ -337,7 +337,7 @@ func (m *Moderator) takenOut(ctx context.Context, n uint64) error {
 	if !ok || !x.List || !x.Barred() || m.denies(x.Subject) {
 		return nil
 	}
-	_, err := m.lift(ctx, x, byLists, "")
+	_, err := m.liftCase(ctx, x, byLists, "")
 	return err
 }
 

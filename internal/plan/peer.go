@@ -128,7 +128,7 @@ func (p *Peer) Step(now Now, in Input) []Effect {
 	}
 	if changed || slipped || p.now.Mono >= p.wakeAt {
 		p.tend()
-		p.wakeAt = p.wake()
+		p.wakeAt = p.nextWake()
 	}
 	p.noteComplete()
 	return p.out

@@ -15,8 +15,8 @@ const (
 // false when nothing waits for time. After a Step it is later than that Step.
 func (p *Peer) Wake() (time.Duration, bool) { return p.wakeAt, p.wakeAt < never }
 
-// wake works out the next time at which something is due: the first that any part names.
-func (p *Peer) wake() time.Duration {
+// nextWake works out the next time at which something is due: the first that any part names.
+func (p *Peer) nextWake() time.Duration {
 	w := p.gaps.due()
 	if p.phase == phaseWaiting {
 		return min(w, p.dialAt())

@@ -28,7 +28,7 @@ func (b *Batch) PutAside(id nostr.ID, of uint64) (e *nostr.Event, err error) {
 		err = b.set(layout.AsideKey(of, at.Seq), value)
 	}
 	if err == nil {
-		err = b.remove(e, at, layout.ReasonBarred)
+		err = b.takeOut(e, at, layout.ReasonBarred)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("put %s aside: %w", id, err)

@@ -64,7 +64,7 @@ func (s *Store) Begin() (*Batch, error) {
 	if err := s.take(); err != nil {
 		return nil, err
 	}
-	if err := s.room(0); err != nil {
+	if err := s.roomFor(0); err != nil {
 		s.giveBack()
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (b *Batch) Commit() (layout.Seq, error) {
 	if err := b.w.Set(layout.MetaKey(layout.MetaCounters), b.counters.Append(nil), nil); err != nil {
 		return 0, fmt.Errorf("commit: %w", err)
 	}
-	if err := b.s.room(2 * b.w.Len()); err != nil {
+	if err := b.s.roomFor(2 * b.w.Len()); err != nil {
 		return 0, fmt.Errorf("commit: %w", err)
 	}
 	if err := b.s.apply(b.w); err != nil {
@@ -203,7 +203,7 @@ func (b *Batch) Add(e *nostr.Event, src layout.Source) (policy.Outcome, error) {
 	}
 	if err == nil && out == policy.Accept {
 		seq := b.next()
-		if err = b.add(e, seq, src); err == nil && e.Kind == nostr.KindDeletion {
+		if err = b.insert(e, seq, src); err == nil && e.Kind == nostr.KindDeletion {
 			err = b.limitUnused(e, seq)
 		}
 	}
@@ -213,8 +213,8 @@ func (b *Batch) Add(e *nostr.Event, src layout.Source) (policy.Outcome, error) {
 	return out, nil
 }
 
-func (b *Batch) add(e *nostr.Event, seq layout.Seq, src layout.Source) error {
-	if err := b.endWait(e.ID, released); err != nil {
+func (b *Batch) insert(e *nostr.Event, seq layout.Seq, src layout.Source) error {
+	if err := b.dropWaiting(e.ID, released); err != nil {
 		return err
 	}
 	if err := b.dropRecord(e.ID); err != nil {

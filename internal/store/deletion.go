@@ -82,12 +82,12 @@ func (b *Batch) deleteID(del *nostr.Event, value string) (cost int, err error) {
 		return nameCost, err
 	}
 	if waits != nil {
-		return removalCost + len(waits.Tags), b.remember(waits, policy.Deleted)
+		return removalCost + len(waits.Tags), b.writeRemembered(waits, policy.Deleted)
 	}
 	if target == nil {
 		return nameCost, nil
 	}
-	return removalCost + len(target.Tags), b.remove(target, row, layout.ReasonDeleted)
+	return removalCost + len(target.Tags), b.takeOut(target, row, layout.ReasonDeleted)
 }
 
 func (b *Batch) deleteAddress(del *nostr.Event, value string) (cost int, err error) {
@@ -115,7 +115,7 @@ func (b *Batch) deleteAddress(del *nostr.Event, value string) (cost int, err err
 	}
 	if waits != nil {
 		cost = removalCost
-		if err := b.remember(waits, policy.Deleted); err != nil {
+		if err := b.writeRemembered(waits, policy.Deleted); err != nil {
 			return cost, err
 		}
 	}

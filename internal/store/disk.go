@@ -97,10 +97,10 @@ func (s *Store) RoomIn(dir string) error {
 
 // Room returns ErrFull while the free disk is at its floor and nothing is written, ErrNoInodes, which is one too, where that is
 // for want of inodes, another error where it is not known, and else nil.
-func (s *Store) Room() error { return s.room(0) }
+func (s *Store) Room() error { return s.roomFor(0) }
 
-// room reports ErrFull where writing n bytes more would pass the floor.
-func (s *Store) room(n int) error { return s.enough(s.opt.FreeSpace, s.opt.FreeInodes, n) }
+// roomFor reports ErrFull where writing n bytes more would pass the floor.
+func (s *Store) roomFor(n int) error { return s.enough(s.opt.FreeSpace, s.opt.FreeInodes, n) }
 
 func (s *Store) enough(space func() (uint64, error), of func() (Inodes, error), n int) error {
 	free, err := space()

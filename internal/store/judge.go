@@ -13,14 +13,14 @@ import (
 // Deleted (by a deletion that came before it) or Superseded (by the newest
 // version ever accepted under its address, be that still here or not).
 func (b *Batch) Judge(e *nostr.Event) (policy.Outcome, error) {
-	out, err := b.judge(e, index.IsDuplicate, index.IsExpired, index.IsVanished, index.IsDeleted, index.IsSuperseded)
+	out, err := b.judgeBy(e, index.IsDuplicate, index.IsExpired, index.IsVanished, index.IsDeleted, index.IsSuperseded)
 	if err == nil && out == policy.Accept {
 		b.judged, b.judgedAt = e, b.w.Count()
 	}
 	return out, err
 }
 
-func (b *Batch) judge(e *nostr.Event, rules ...index.Rule) (policy.Outcome, error) {
+func (b *Batch) judgeBy(e *nostr.Event, rules ...index.Rule) (policy.Outcome, error) {
 	r := b.reader()
 	for _, rule := range rules {
 		out, err := rule(r, e)

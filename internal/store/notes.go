@@ -54,7 +54,7 @@ func (s *Store) KeepNotes(set map[string][]byte, remove []string) error {
 	if w.Empty() {
 		return nil
 	}
-	if err := s.room(2 * w.Len()); err != nil {
+	if err := s.roomFor(2 * w.Len()); err != nil {
 		return fmt.Errorf("keep notes: %w", err)
 	}
 	if err := s.apply(w); err != nil {

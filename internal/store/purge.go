@@ -27,7 +27,7 @@ func (v *View) Purging() (bool, error) {
 // Purge goes on with deletions that name much, and then with removing the events of authors who have vanished, and reports whether there is
 // more to do. It looks at or removes about max index rows, of which an event has about eight, and at least one event. Of an author who
 // vanished (NIP-62) everything goes that was created up to the request, deletions and earlier requests too, and the gift wraps (kind 1059)
-// of that time that are addressed to him; the newest request stays.
+// of that time that are addressed to them; the newest request stays.
 func (b *Batch) Purge(max int) (more bool, err error) {
 	if max, err = b.finishDeletions(max); err != nil {
 		return false, fmt.Errorf("purge: %w", err)
@@ -35,7 +35,7 @@ func (b *Batch) Purge(max int) (more bool, err error) {
 	for max > 0 {
 		p, ok, err := index.FirstPurge(b.w)
 		if err == nil && ok {
-			max, err = b.purge(p, max)
+			max, err = b.purgeAuthor(p, max)
 		}
 		if err != nil {
 			return false, fmt.Errorf("purge: %w", err)
@@ -48,8 +48,8 @@ func (b *Batch) Purge(max int) (more bool, err error) {
 	return more || b.unfinished > 0, err
 }
 
-// purge takes one author's removal as far as max rows go, and says what is left of them.
-func (b *Batch) purge(p layout.Purge, max int) (int, error) {
+// purgeAuthor takes one author's removal as far as max rows go, and says what is left of them.
+func (b *Batch) purgeAuthor(p layout.Purge, max int) (int, error) {
 	b.ops++
 	for int(p.Part) < len(purgeParts) {
 		part := purgeParts[p.Part]
@@ -176,7 +176,7 @@ func (b *Batch) purgeEvent(p *layout.Purge, at layout.Row) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return 4 + len(e.Tags), b.remove(e, at, p.Why)
+	return 4 + len(e.Tags), b.takeOut(e, at, p.Why)
 }
 
 func (b *Batch) purgeWithdrawn(_ *layout.Purge, id nostr.ID, value []byte) (int, error) {

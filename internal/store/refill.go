@@ -45,14 +45,14 @@ type Origin struct {
 // Add stores an entry under its number if the rules have nothing against it, and says what they said. What they are against is remembered.
 // What has expired is stored: it goes in the usual way, and the clock of the moment has no part in a repair.
 func (f *Refill) Add(x layout.Entry, o Origin) (policy.Outcome, error) {
-	out, err := f.b.judge(x.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded)
+	out, err := f.b.judgeBy(x.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded)
 	switch {
 	case err != nil || out == policy.Duplicate:
 		return out, err
 	case out != policy.Accept:
-		return out, f.b.remember(x.Event, out)
+		return out, f.b.writeRemembered(x.Event, out)
 	}
-	if err = f.b.add(x.Event, x.Seq, x.Source); err != nil {
+	if err = f.b.insert(x.Event, x.Seq, x.Source); err != nil {
 		return out, err
 	}
 	switch {
@@ -86,12 +86,12 @@ func (f *Refill) place(x layout.Entry, first layout.Seq) error {
 
 // Wait keeps an event waiting under its number, if the rules have nothing against it.
 func (f *Refill) Wait(w layout.Waiting) error {
-	out, err := f.b.judge(w.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded, index.IsWaiting, index.IsOutwaited)
+	out, err := f.b.judgeBy(w.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded, index.IsWaiting, index.IsOutwaited)
 	if err != nil || out != policy.Accept {
 		return err
 	}
 	f.b.counters.Head = max(f.b.counters.Head, w.Seq)
-	return f.b.wait(w.Event, w.Seq, w.Wait)
+	return f.b.insertWaiting(w.Event, w.Seq, w.Wait)
 }
 
 // Remember takes a record as it was over one that is there, unless the event is stored or waits.

@@ -33,7 +33,7 @@ func (b *Batch) Remember(e *nostr.Event, why policy.Outcome) error {
 		if err != nil {
 			return err
 		}
-		return b.remember(e, why)
+		return b.writeRemembered(e, why)
 	}()
 	if err != nil {
 		return fmt.Errorf("remember %s: %w", e.ID, err)
@@ -86,7 +86,7 @@ func (b *Batch) withdraw(e *nostr.Event) (policy.Outcome, error) {
 	return policy.Withdraw, b.set(layout.HashKey(layout.TableSlot, h), s.Append(nil))
 }
 
-func (b *Batch) remember(e *nostr.Event, why policy.Outcome) error {
+func (b *Batch) writeRemembered(e *nostr.Event, why policy.Outcome) error {
 	if _, ok := layout.EncodeWhy(why); !ok {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (b *Batch) remember(e *nostr.Event, why policy.Outcome) error {
 
 // writeRecord writes a record and its rows over what may be there. It sets when the record is due and its epoch.
 func (b *Batch) writeRecord(r layout.Record) error {
-	if err := b.endWait(r.ID, layout.ReasonOf(r.Why)); err != nil {
+	if err := b.dropWaiting(r.ID, layout.ReasonOf(r.Why)); err != nil {
 		return err
 	}
 	if err := b.dropRecord(r.ID); err != nil {

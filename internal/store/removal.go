@@ -18,7 +18,7 @@ func (b *Batch) Remove(id nostr.ID, why layout.Reason) error {
 	}
 	e, err := r.Event(at.Seq)
 	if err == nil {
-		err = b.remove(e, at, why)
+		err = b.takeOut(e, at, why)
 	}
 	if err != nil {
 		return fmt.Errorf("remove %s: %w", id, err)
@@ -26,7 +26,7 @@ func (b *Batch) Remove(id nostr.ID, why layout.Reason) error {
 	return nil
 }
 
-func (b *Batch) remove(e *nostr.Event, at layout.Row, why layout.Reason) error {
+func (b *Batch) takeOut(e *nostr.Event, at layout.Row, why layout.Reason) error {
 	b.ops++
 	b.counters.Events--
 	b.counters.Seqs -= at.Seq
@@ -56,7 +56,7 @@ func (b *Batch) remove(e *nostr.Event, at layout.Row, why layout.Reason) error {
 	}
 	b.dropEntry(at.Seq)
 	b.entries = append(b.entries, layout.Entry{Seq: seq, Removed: e.ID, Reason: why})
-	return b.remember(e, why.Outcome())
+	return b.writeRemembered(e, why.Outcome())
 }
 
 // endForce takes back what a deletion or a request to vanish that leaves has kept away. Deletions leave otherwise only

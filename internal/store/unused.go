@@ -156,7 +156,7 @@ func (b *Batch) age(u layout.UnusedRow, now int64) error {
 	case until > now:
 		return b.setUnused(u.ID, u.Author, until)
 	}
-	return b.remove(e, at, layout.ReasonUnused)
+	return b.takeOut(e, at, layout.ReasonUnused)
 }
 
 // force is whether a deletion has removed something, and until when it is served for what it has kept away.

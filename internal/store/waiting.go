@@ -21,10 +21,10 @@ const released = layout.Reason(0)
 func (b *Batch) Wait(e *nostr.Event, w layout.Wait) (policy.Outcome, error) {
 	out, err := b.Judge(e)
 	if err == nil && out == policy.Accept {
-		out, err = b.judge(e, index.IsWaiting, index.IsOutwaited)
+		out, err = b.judgeBy(e, index.IsWaiting, index.IsOutwaited)
 	}
 	if err == nil && out == policy.Accept {
-		out, err = policy.Wait, b.wait(e, b.next(), w)
+		out, err = policy.Wait, b.insertWaiting(e, b.next(), w)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("keep %s waiting: %w", e.ID, err)
@@ -32,7 +32,7 @@ func (b *Batch) Wait(e *nostr.Event, w layout.Wait) (policy.Outcome, error) {
 	return out, nil
 }
 
-func (b *Batch) wait(e *nostr.Event, seq layout.Seq, w layout.Wait) error {
+func (b *Batch) insertWaiting(e *nostr.Event, seq layout.Seq, w layout.Wait) error {
 	if err := b.dropRecord(e.ID); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (b *Batch) setWait(w layout.Waiting) error {
 
 // Postpone lets an event that waits do so until then. It does nothing to any other.
 func (b *Batch) Postpone(id nostr.ID, until int64) error {
-	w, err := b.waiting(id)
+	w, err := b.findWaiting(id)
 	if err == nil && w.Event != nil {
 		if err = b.delete(layout.TimedKey(layout.TableWaitOver, w.Until, id)); err == nil {
 			b.ops++
@@ -103,10 +103,10 @@ func (b *Batch) Postpone(id nostr.ID, until int64) error {
 // EndWait ends the wait of an event without its being served, and remembers why, if that is remembered. It does nothing to an event
 // that does not wait.
 func (b *Batch) EndWait(id nostr.ID, why policy.Outcome) error {
-	w, err := b.waiting(id)
+	w, err := b.findWaiting(id)
 	if err == nil && w.Event != nil {
-		if err = b.endWait(id, layout.ReasonOf(why)); err == nil {
-			err = b.remember(w.Event, why)
+		if err = b.dropWaiting(id, layout.ReasonOf(why)); err == nil {
+			err = b.writeRemembered(w.Event, why)
 		}
 	}
 	if err != nil {
@@ -115,8 +115,8 @@ func (b *Batch) EndWait(id nostr.ID, why policy.Outcome) error {
 	return nil
 }
 
-// waiting is as Waiting, at no cost where nothing waits.
-func (b *Batch) waiting(id nostr.ID) (layout.Waiting, error) {
+// findWaiting is Waiting, at no cost where nothing waits.
+func (b *Batch) findWaiting(id nostr.ID) (layout.Waiting, error) {
 	if b.counters.Waiting == 0 {
 		return layout.Waiting{}, nil
 	}
@@ -176,9 +176,9 @@ func (b *Batch) LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) (
 // the goroutine that begins batches may call it, while none is open.
 func (s *Store) WaitsUntil() int64 { return s.waitFrom }
 
-// endWait takes away everything of an event that waits.
-func (b *Batch) endWait(id nostr.ID, why layout.Reason) error {
-	w, err := b.waiting(id)
+// dropWaiting takes away everything of an event that waits.
+func (b *Batch) dropWaiting(id nostr.ID, why layout.Reason) error {
+	w, err := b.findWaiting(id)
 	if err != nil || w.Event == nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (b *Batch) vanishWaits(author nostr.PubKey, until int64) error {
 
 // waitsFor is the event of that id and author, if it waits and a deletion concerns it; else nil.
 func (b *Batch) waitsFor(id nostr.ID, author nostr.PubKey) (*nostr.Event, error) {
-	w, err := b.waiting(id)
+	w, err := b.findWaiting(id)
 	if err != nil || w.Event == nil || w.Event.PubKey != author || !layout.Deletable(w.Event.Kind) {
 		return nil, err
 	}
@@ -266,6 +266,6 @@ func (b *Batch) waitsAt(address layout.Hash, until int64) (*nostr.Event, error) 
 	if err != nil || !ok || s.CreatedAt > until {
 		return nil, err
 	}
-	w, err := b.waiting(s.ID)
+	w, err := b.findWaiting(s.ID)
 	return w.Event, err
 }
