@@ -236,7 +236,7 @@ func TestTheRelayIsRenamedOverThePublicAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	hangUp(t)
-	us.logs.await(t, "they count.*setting=name")
+	us.logs.await(t, "the settings say something else now.*setting=name")
 	us.logs.await(t, "settings reread")
 	if got := document(); got.Name != "Wharf" || got.Description != d || got.Icon != "" {
 		t.Errorf("the settings were changed: %+v", got)
@@ -248,7 +248,7 @@ func TestTheRelayIsRenamedOverThePublicAddress(t *testing.T) {
 		t.Fatalf("exit code %d", code)
 	}
 	us, url, admin = start()
-	us.logs.await(t, "they count.*setting=description")
+	us.logs.await(t, "the settings say something else now.*setting=description")
 	said("as the settings say", "Quay", "Boats", "")
 	change("name", "Pier")
 	change("name", "")
