@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -308,9 +309,9 @@ func TestGitPrintsWhatIsTooMuch(t *testing.T) {
 
 // The disk of the git data may be another one than that of the events: where it is full nothing is begun there.
 func TestTheDiskOfTheGitDataIsFull(t *testing.T) {
-	full := false
+	var full atomic.Bool
 	w := openWorld(t, hosting.Limits{}, false, policy.Archive{}, false, extra{room: func() error {
-		if full {
+		if full.Load() {
 			return store.ErrNoInodes
 		}
 		return nil
@@ -318,7 +319,7 @@ func TestTheDiskOfTheGitDataIsFull(t *testing.T) {
 	repo, r := w.announce(1, "tool", now), w.newRepo()
 	tip := r.commit("one")
 	state := w.state(1, "tool", now, "refs/heads/main", tip)
-	full = true
+	full.Store(true)
 	r.fails("the storage of this server is full", "push", w.cloneURL(repo), "main")
 	w.waits(repo, state)
 	lack := ok(w.host.Lacks(t.Context(), nip34.Address{Kind: nip34.KindRepository, PubKey: repo.PubKey, D: "tool"}))
@@ -328,7 +329,7 @@ func TestTheDiskOfTheGitDataIsFull(t *testing.T) {
 	if got := w.host.Stats().Failures; got != failures(hosting.ServerFull) {
 		t.Errorf("%v", got)
 	}
-	full = false
+	full.Store(false)
 	r.must("push", w.cloneURL(repo), "main")
 	w.served(state)
 }
