@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/graspd/graspd/internal/gitwire"
 )
 
 var (
@@ -175,8 +177,12 @@ func (x *exchange) open(until time.Duration) (raw *body, plain *bufio.Reader, er
 // readers are those of bodies. They are most of what a request for refs would take of memory.
 var readers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
 
-// reader reads ahead, for as long as the exchange lasts.
+// reader reads ahead, for as long as the exchange lasts. A pack gets one of its own: another goroutine reads it, which a fault of the
+// host might leave behind, and what that reads must never be of the next request.
 func (x *exchange) reader(from io.Reader) *bufio.Reader {
+	if x.service == gitwire.ReceivePack {
+		return bufio.NewReader(from)
+	}
 	r := readers.Get().(*bufio.Reader)
 	r.Reset(from)
 	x.lent = r

@@ -36,7 +36,6 @@ func ParseLook(light, dark string) (Look, error) {
 	if light == "" && dark == "" {
 		return Look{}, nil
 	}
-	given := light
 	if light == "" {
 		light = ownLight
 	}
@@ -47,17 +46,15 @@ func ParseLook(light, dark string) (Look, error) {
 	if fit := l.towards(color{}, lightGrounds); fit != l {
 		return Look{}, fmt.Errorf("%s cannot be read on light pages: its contrast is %.1f where %.1f is needed; %s would do", light, l.least(lightGrounds), Contrast, fit)
 	}
-	var d color
-	switch {
-	case dark != "":
-		if d, err = parseColor(dark); err != nil {
-			return Look{}, err
-		}
-		if fit := d.towards(color{255, 255, 255}, darkGrounds); fit != d {
-			return Look{}, fmt.Errorf("%s cannot be read on dark pages: its contrast is %.1f where %.1f is needed; %s would do", dark, d.least(darkGrounds), Contrast, fit)
-		}
-	case given != "":
-		d = l.towards(color{255, 255, 255}, darkGrounds)
+	if dark == "" {
+		return Look{l.String(), l.towards(color{255, 255, 255}, darkGrounds).String()}, nil
+	}
+	d, err := parseColor(dark)
+	if err != nil {
+		return Look{}, err
+	}
+	if fit := d.towards(color{255, 255, 255}, darkGrounds); fit != d {
+		return Look{}, fmt.Errorf("%s cannot be read on dark pages: its contrast is %.1f where %.1f is needed; %s would do", dark, d.least(darkGrounds), Contrast, fit)
 	}
 	return Look{l.String(), d.String()}, nil
 }
