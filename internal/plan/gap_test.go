@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -186,8 +187,8 @@ func TestNoGapsWhereNothingWasFollowed(t *testing.T) {
 	g.do(plan.Connected{})
 	g.pass(time.Hour)
 	before := time.Hour
-	for sub, r := range g.open {
-		if r.Class == plan.Live {
+	for _, sub := range slices.Sorted(maps.Keys(g.open)) {
+		if r := g.open[sub]; r.Class == plan.Live {
 			g.do(plan.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: shutting down"}})
 		}
 	}

@@ -57,11 +57,7 @@ func TestAWindowEndsWithAllThatWasBrought(t *testing.T) {
 // TestLiveChangesAreGathered: with changes all the time, a relay that answers at once is not asked anew after each.
 func TestLiveChangesAreGathered(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, bootURL)
-		boot := w.net.Relay(bootURL)
-		p := newProject("proj", 1)
-		boot.Store(p.all()...)
-		w.start()
+		w, boot, p := settledWorld(t, 1)
 		defer w.stop()
 		wait(time.Minute)
 		before := liveREQs(boot)
@@ -79,11 +75,7 @@ func TestLiveChangesAreGathered(t *testing.T) {
 // TestTheFirstChangeAfterARestIsAskedForSoon: what changes nothing that is wanted is no reason to wait, what does is.
 func TestTheFirstChangeAfterARestIsAskedForSoon(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, bootURL)
-		boot := w.net.Relay(bootURL)
-		p := newProject("proj", 1)
-		boot.Store(p.all()...)
-		w.start()
+		w, boot, p := settledWorld(t, 1)
 		defer w.stop()
 		wait(time.Minute)
 		asked := func(after time.Duration) int {
