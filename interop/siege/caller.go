@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/graspd/graspd/internal/pktline"
 )
 
 // caller is a client of git's protocol at one address.
@@ -46,6 +49,7 @@ type request struct {
 type answer struct {
 	status int
 	text   []byte
+	said   string // why git is refused something, in a frame of its protocol; "" where it is not
 	size   int64
 	last   []byte // the last four bytes
 }
@@ -101,15 +105,66 @@ func (q request) http(ctx context.Context, base string) (*http.Request, error) {
 func (a *answer) read(body io.ReadCloser) error {
 	defer body.Close()
 	var end tail
-	text, err := io.ReadAll(io.TeeReader(io.LimitReader(body, mostText), &end))
-	a.text, a.size = text, int64(len(text))
-	if err == nil {
-		var more int64
-		more, err = io.Copy(&end, body)
-		a.size += more
+	all := io.TeeReader(body, io.MultiWriter(&end, a))
+	if a.status == http.StatusOK {
+		a.said = refusalIn(all)
 	}
+	_, err := io.Copy(io.Discard, all)
 	a.last = end
 	return err
+}
+
+// Write counts what comes, and keeps its beginning.
+func (a *answer) Write(b []byte) (int, error) {
+	a.size += int64(len(b))
+	a.text = append(a.text, b[:min(len(b), mostText-len(a.text))]...)
+	return len(b), nil
+}
+
+// refusalIn reads an answer of git's protocol as git does, frame by frame, up to the first in which something is refused.
+func refusalIn(answer io.Reader) string {
+	frames := pktline.NewReader(answer, math.MaxInt64)
+	var report []byte // of a push; it has frames of its own, in the first band
+	for {
+		kind, line, err := frames.Next()
+		if err != nil {
+			break
+		}
+		if kind != pktline.Data || len(line) == 0 {
+			continue
+		}
+		switch pktline.Band(line[0]) {
+		case pktline.BandError:
+			return string(pktline.Line(line[1:]))
+		case pktline.BandData:
+			report = append(report, line[1:min(len(line), 1+mostText-len(report))]...)
+		case pktline.BandProgress:
+		default:
+			if why := refusal(line); why != "" {
+				return why
+			}
+		}
+	}
+	if len(report) > 0 && !bytes.HasPrefix(report, []byte("PACK")) {
+		return refusalIn(bytes.NewReader(report))
+	}
+	return ""
+}
+
+// refusal is the reason in a line that refuses something.
+func refusal(line []byte) string {
+	text := string(pktline.Line(line))
+	if why, ok := strings.CutPrefix(text, "ERR "); ok {
+		return why
+	}
+	if why, ok := strings.CutPrefix(text, "unpack "); ok && why != "ok" {
+		return why
+	}
+	if ref, ok := strings.CutPrefix(text, "ng "); ok {
+		_, why, _ := strings.Cut(ref, " ")
+		return why
+	}
+	return ""
 }
 
 // tail keeps the last four bytes.
@@ -134,9 +189,6 @@ func (c counted) Read(p []byte) (int, error) {
 }
 
 var (
-	ngLine   = regexp.MustCompile(`(?s)ng \S+ ([^\n]*)`)
-	unpack   = regexp.MustCompile(`(?s)unpack ([^\n]*)`)
-	errLine  = regexp.MustCompile(`(?s)ERR ([^\n]*)`)
 	strange  = regexp.MustCompile(`npub1[0-9a-z]+…?|\b[0-9a-f]{7,}…?|\b\d\d:\d\d:\d\d\b`)
 	connPart = regexp.MustCompile(`(?:\d+\.){3}\d+:\d+(->)?`)
 )
@@ -149,13 +201,8 @@ func (a *answer) verdict(err error) string {
 		text = "cut: " + connPart.ReplaceAllString(rootOf(err).Error(), "")
 	case a.status != http.StatusOK:
 		text = strings.TrimSpace(string(a.text[:min(len(a.text), 200)]))
-	default:
-		for _, x := range []*regexp.Regexp{errLine, unpack, ngLine} {
-			if m := x.FindSubmatch(a.text); m != nil && string(m[1]) != "ok" {
-				text = string(m[1])
-				break
-			}
-		}
+	case a.said != "":
+		text = a.said
 	}
 	text = strings.Join(strings.Fields(strange.ReplaceAllString(text, "…")), " ")
 	return strings.ReplaceAll(text[:min(len(text), 120)], "|", "/")

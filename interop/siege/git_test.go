@@ -98,7 +98,7 @@ func TestBodiesThatInflate(t *testing.T) {
 		t.Errorf("%q, %v", begun, err)
 	}
 	for _, lines := range []string{"want ", "shallow "} {
-		line := pktline(lines + someID.String())
+		line := packetLine(lines + someID.String())
 		if !strings.HasPrefix(line, "00") || len(line) != int(line[2]-'0')*16+int(line[3]-'0') {
 			t.Error(line)
 		}
@@ -112,14 +112,20 @@ func TestVerdicts(t *testing.T) {
 		err    error
 		want   string
 	}{
-		{200, "000eunpack ok\n0014ok refs/heads/x\n0000", nil, "ok"},
-		{200, "000eunpack ok\n0014ng refs/heads/x no state 0123456789ab… of 12:01:59 by npub1xyz…\n0000", nil, "no state … of … by …"},
-		{200, "unpack index-pack failed\nng refs/heads/x y\n", nil, "index-pack failed"},
-		{200, "0010ERR not here\n", nil, "not here"},
+		{200, packetLine("unpack ok") + packetLine("ok refs/heads/x") + "0000", nil, "ok"},
+		{200, packetLine("unpack ok") + packetLine("ng refs/heads/x no state 0123456789ab… of 12:01:59 by npub1xyz…") + "0000", nil, "no state … of … by …"},
+		{200, packetLine("\x02one") + packetLine("\x01"+packetLine("unpack index-pack failed")+packetLine("ng x y")+"0000") + "0000", nil, "index-pack failed"},
+		{200, packetLine("ERR not here"), nil, "not here"},
+		{200, packetLine("NAK") + packetLine("\x01PACK") + packetLine("\x01"+strings.Repeat("x", 60_000)) + packetLine("\x01"+strings.Repeat("x", 60_000)) + packetLine("\x03what is being fetched: later") + "0000", nil, "what is being fetched: later"},
+		{200, packetLine("NAK") + packetLine("\x01PACK"+packetLine("ERR no")) + packetLine("\x02ERR no") + "0000", nil, "ok"},
+		{200, "<p>ERR no", nil, "ok"},
 		{429, "429 too | many\n", nil, "429 too / many"},
 		{200, "", io.ErrUnexpectedEOF, "cut: unexpected EOF"},
 	} {
-		a := answer{status: c.status, text: []byte(c.text)}
+		a := answer{status: c.status}
+		if err := a.read(io.NopCloser(strings.NewReader(c.text))); err != nil || a.size != int64(len(c.text)) {
+			t.Errorf("%q: %d, %v", c.text, a.size, err)
+		}
 		if got := a.verdict(c.err); got != c.want {
 			t.Errorf("%q: %q, not %q", c.text, got, c.want)
 		}
@@ -153,7 +159,7 @@ func TestCallers(t *testing.T) {
 			if err != nil || len(p.Commands) != 2 || p.Commands[0].Ref != mainRef || p.Commands[1].Ref != nostrRef(7) {
 				t.Errorf("%+v, %v", p, err)
 			}
-			_, _ = io.WriteString(w, "unpack ok\n")
+			_, _ = io.WriteString(w, packetLine("unpack ok"))
 		}
 	}))
 	defer s.Close()

@@ -46,12 +46,12 @@ var someID = blob("some").id()
 
 // What is repeated without end: commits that are wanted, that a history ends at, and no objects.
 var (
-	wantLines    = zip([]byte(strings.Repeat(pktline("want "+someID.String()), 100_000)))
-	shallowLines = zip([]byte(strings.Repeat(pktline("shallow "+someID.String()), 100_000)))
+	wantLines    = zip([]byte(strings.Repeat(packetLine("want "+someID.String()), 100_000)))
+	shallowLines = zip([]byte(strings.Repeat(packetLine("shallow "+someID.String()), 100_000)))
 	zeros        = zip(make([]byte, 16<<20))
 )
 
-func pktline(s string) string { return fmt.Sprintf("%04x%s\n", len(s)+5, s) }
+func packetLine(s string) string { return fmt.Sprintf("%04x%s\n", len(s)+5, s) }
 
 // zip is a text as a member of a gzip file, of which there may be any number.
 func zip(text []byte) []byte {

@@ -22,7 +22,7 @@ var unread = attack{
 	prepare: func(ctx context.Context, s *scene) error { return s.large(ctx) },
 	strike: func(ctx context.Context, s *scene) error {
 		return callers(ctx, s, addresses(40), 4, func(ctx context.Context, c *caller, n int64) {
-			filter := pktline(fmt.Sprintf("filter blob:limit=%d", 1<<30+n))
+			filter := packetLine(fmt.Sprintf("filter blob:limit=%d", 1<<30+n))
 			body := want(largeTip(), filter[4:])
 			c.leave(ctx, request{path: largePlace().path, service: "upload-pack", version2: true, body: bytes.NewReader(body)})
 		})
