@@ -65,6 +65,7 @@ var layers = map[string]int{
 	"internal/logs":       9,
 	"internal/members":    9,
 	"internal/progress":   9,
+	"internal/sleep":      9,
 	"internal/contain":    9,
 	"internal/gitproc":    9,
 	"internal/store":      10,

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/backup"
+	"github.com/graspd/graspd/internal/sleep"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -64,7 +65,7 @@ const (
 
 // Run makes backups until ctx ends. It is called once.
 func (b *Backups) Run(ctx context.Context) error {
-	for wait := settle; sleep(ctx, wait) == nil; {
+	for wait := settle; sleep.For(ctx, wait) == nil; {
 		wait = b.turn(ctx)
 	}
 	return nil

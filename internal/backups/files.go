@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/backup"
+	"github.com/graspd/graspd/internal/sleep"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -79,7 +80,7 @@ func (b *Backups) write(ctx context.Context, name string) (size int64, err error
 			err = errors.Join(err, remove(b.c.Dir, []string{name + partial}))
 		}
 	}()
-	w := &paced{sleep: func(d time.Duration) error { return sleep(ctx, d) }, file: f, rate: b.c.Rate, room: func() error { return b.room(0) }}
+	w := &paced{sleep: func(d time.Duration) error { return sleep.For(ctx, d) }, file: f, rate: b.c.Rate, room: func() error { return b.room(0) }}
 	err = b.c.Make(ctx, func(size int64) (io.Writer, func(int64), error) {
 		if err := b.room(size); err != nil {
 			return nil, nil, err

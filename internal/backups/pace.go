@@ -1,7 +1,6 @@
 package backups
 
 import (
-	"context"
 	"errors"
 	"os"
 	"time"
@@ -64,18 +63,4 @@ func (p *paced) flush() error {
 // end writes the rest, makes the file durable and closes it.
 func (p *paced) end() error {
 	return errors.Join(p.flush(), p.file.Sync(), p.file.Close())
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return context.Cause(ctx)
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

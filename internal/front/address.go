@@ -44,8 +44,8 @@ func parseAddr(s string) netip.Addr {
 	return addr.Unmap().WithZone("")
 }
 
-// Group is the largest group that an address belongs to, by its first address: for IPv6 its /48, which may be one customer's.
-func Group(addr netip.Addr) netip.Addr { return firstOf(addr, 48) }
+// Network is the largest network that an address belongs to, by its first address: for IPv6 its /48, which may be one customer's.
+func Network(addr netip.Addr) netip.Addr { return firstOf(addr, 48) }
 
 // Address is the address whose allowance a client uses up: for IPv6 its /64, which is what one customer has.
 func Address(addr netip.Addr) netip.Addr { return firstOf(addr, 64) }

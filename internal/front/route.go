@@ -19,7 +19,7 @@ type Route struct {
 	// Request is how long the body of a request may take, and Answer how long until it is answered, each from the end of its head on; 0
 	// is what Server allows. Serve may set other deadlines as it goes (http.ResponseController).
 	Request, Answer time.Duration
-	// Keeps says that Serve takes connections over and ends them itself, so that Settle does not wait for it.
+	// Keeps says that Serve takes connections over and ends them itself, so that Drain does not wait for it.
 	Keeps bool
 }
 

@@ -26,9 +26,9 @@ func (u *underWay) enter() (leave func()) {
 	}
 }
 
-// Settle waits until no request is served, but by routes that keep connections, or gives the cause why ctx ended. It is called once the
+// Drain waits until no request is served, but by routes that keep connections, or gives the cause why ctx ended. It is called once the
 // server has closed its connections, which ends the contexts of their requests.
-func (f *Front) Settle(ctx context.Context) error {
+func (f *Front) Drain(ctx context.Context) error {
 	select {
 	case <-f.underWay.over():
 		return nil

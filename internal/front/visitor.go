@@ -20,7 +20,7 @@ func newVisitor(all *visitors, network *share) *Visitor {
 	return &Visitor{all: all, own: newShare(), network: network, turn: make(chan struct{}, 1)}
 }
 
-// top is the largest group that the address belongs to.
+// top is the largest network that the address belongs to.
 func (one *Visitor) top() *share {
 	if one.network != nil {
 		return one.network

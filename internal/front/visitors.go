@@ -147,10 +147,10 @@ func (v *visitors) networkOf(addr netip.Addr) *share {
 	if !addr.Is6() {
 		return nil
 	}
-	n := v.networks[Group(addr)]
+	n := v.networks[Network(addr)]
 	if n == nil {
 		n = newShare()
-		v.networks[Group(addr)] = n
+		v.networks[Network(addr)] = n
 	}
 	n.members++
 	return n

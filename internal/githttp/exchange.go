@@ -187,5 +187,5 @@ func (x *exchange) party() string {
 	if x.from.Visitor == nil {
 		return ""
 	}
-	return front.Group(x.from.Addr).String()
+	return front.Network(x.from.Addr).String()
 }

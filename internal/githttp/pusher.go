@@ -109,7 +109,7 @@ func (p *pusher) work() (PushResult, error) {
 func (p *pusher) call() PushCall {
 	c := PushCall{Of: p.x.of, Push: p.push, Pack: p.pack, Progress: p.lines.add}
 	if addr := p.x.from.Addr; addr.IsValid() {
-		c.From, c.Network = p.address(), front.Group(addr).String()
+		c.From, c.Network = p.address(), front.Network(addr).String()
 	}
 	return c
 }

@@ -238,7 +238,7 @@ func open(t testing.TB, c settings) *world {
 // end looks whether all was given back, once nobody is served any more.
 func (w *world) end(t testing.TB) {
 	t.Helper()
-	if err := w.front.Settle(context.WithoutCancel(t.Context())); err != nil {
+	if err := w.front.Drain(context.WithoutCancel(t.Context())); err != nil {
 		t.Error(err)
 	}
 	w.server.Close()

@@ -36,7 +36,7 @@ type Run struct {
 func (g *Git) Run(ctx context.Context, c Command, r Run) error {
 	pool := &g.kinds[r.Kind]
 	asked := time.Now()
-	want := claim{r.Party, r.Owner, r.Heavy}
+	want := work{r.Party, r.Owner, r.Heavy}
 	take := pool.slots.take
 	if r.AtOnce {
 		take = pool.slots.takeFree

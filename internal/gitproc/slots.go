@@ -34,15 +34,15 @@ type slots struct {
 	spent   lately.Use[string] // and by owner
 }
 
-// claim is work that needs a slot.
-type claim struct {
+// work is what needs a slot.
+type work struct {
 	party string // who has it done; "" is our own
 	owner string // for whom, as far as that is signed; "" is nobody
 	heavy bool
 }
 
 type waiter struct {
-	claim
+	work
 	granted chan struct{}
 	sent    chan struct{} // closed when it is sent away for others
 }
@@ -58,7 +58,7 @@ func newSlots(n, places, perParty int) *slots {
 }
 
 // take waits for a slot.
-func (s *slots) take(ctx context.Context, c claim) error {
+func (s *slots) take(ctx context.Context, c work) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -77,13 +77,13 @@ func (s *slots) take(ctx context.Context, c claim) error {
 }
 
 // takeFree takes a slot that is free.
-func (s *slots) takeFree(ctx context.Context, c claim) error {
+func (s *slots) takeFree(ctx context.Context, c work) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := &waiter{claim: c, granted: make(chan struct{})}
+	w := &waiter{work: c, granted: make(chan struct{})}
 	if s.free == 0 || !s.may(w) {
 		return ErrBusy
 	}
@@ -118,10 +118,10 @@ func (s *slots) await(ctx context.Context, w *waiter) error {
 }
 
 // ask takes a slot or a place among those that wait; nil if there is neither. Those of the own party always have a place.
-func (s *slots) ask(c claim) *waiter {
+func (s *slots) ask(c work) *waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := &waiter{claim: c, granted: make(chan struct{}), sent: make(chan struct{})}
+	w := &waiter{work: c, granted: make(chan struct{}), sent: make(chan struct{})}
 	if s.free > 0 && s.may(w) {
 		s.free--
 		s.grant(w)
@@ -146,11 +146,11 @@ func (s *slots) ask(c claim) *waiter {
 func (s *slots) may(w *waiter) bool { return !w.heavy || s.heavy < s.heavies }
 
 // place finds or makes a place among those that wait. It is called with mu held.
-func (s *slots) place(c claim) bool {
+func (s *slots) place(c work) bool {
 	if c.heavy && s.burden >= max(1, s.places/heavyFraction) {
 		return s.makeRoom(c)
 	}
-	return s.queued < s.places || s.makeRoom(claim{party: c.party})
+	return s.queued < s.places || s.makeRoom(work{party: c.party})
 }
 
 // errSent is why somebody waits no more.
@@ -158,7 +158,7 @@ var errSent = errors.New("others who have fewer came")
 
 // makeRoom sends the last one away of the party that has most waiting, if it has more than who asks would have, or as many and
 // took more of the processor lately. For heavy work only such gives way. It is called with mu held.
-func (s *slots) makeRoom(c claim) bool {
+func (s *slots) makeRoom(c work) bool {
 	now := time.Now()
 	has := func(party string) (n, last int) {
 		for i, w := range s.waiting[party] {
@@ -189,7 +189,7 @@ func (s *slots) makeRoom(c claim) bool {
 }
 
 // took notes what a process took of the processor.
-func (s *slots) took(c claim, cpu time.Duration) {
+func (s *slots) took(c work, cpu time.Duration) {
 	if c.party == "" {
 		return
 	}
@@ -238,7 +238,7 @@ func (s *slots) drop(party string, i int) {
 }
 
 // give hands a slot on.
-func (s *slots) give(c claim) {
+func (s *slots) give(c work) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	less(s.running, c.party)

@@ -30,8 +30,8 @@ func (q *queue) ask(ctx context.Context, parties ...string) {
 	}
 }
 
-// parse is a claim of such as "party*/owner", where a star says that the work is heavy.
-func parse(text string) (c claim) {
+// parse is work written such as "party*/owner", where a star says that the work is heavy.
+func parse(text string) (c work) {
 	c.party, c.owner, _ = strings.Cut(text, "/")
 	c.party, c.heavy = strings.CutSuffix(c.party, "*")
 	return c

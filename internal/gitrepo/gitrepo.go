@@ -39,21 +39,21 @@ type Config struct {
 
 // Disk keeps repositories in a directory that no other process changes. Any number of goroutines may use it.
 type Disk struct {
-	root    *os.Root
-	dir     string // absolute, for git
-	git     *gitproc.Git
-	now     func() time.Time
-	log     *slog.Logger
-	serial  atomic.Uint64 // of directories in incoming
-	own     string        // begins their names: what a process writes that has outlived a kill is in none of these
-	indexes *indexes
-	live    live
-	claims  claims
-	demand  demand
-	large   int64
-	worth   int64
-	changes func()       // what tests do before each change of a file
-	syncs   func(string) // and before a file or a directory is made durable
+	root     *os.Root
+	dir      string // absolute, for git
+	git      *gitproc.Git
+	now      func() time.Time
+	log      *slog.Logger
+	serial   atomic.Uint64 // of directories in incoming
+	own      string        // begins their names: what a process writes that has outlived a kill is in none of these
+	indexes  *indexes
+	live     live
+	promises promises
+	demand   demand
+	large    int64
+	worth    int64
+	changes  func()       // what tests do before each change of a file
+	syncs    func(string) // and before a file or a directory is made durable
 }
 
 // incoming holds quarantines and whatever else is under construction: nothing in it outlives the process.

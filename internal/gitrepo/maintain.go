@@ -130,11 +130,11 @@ func (d *Disk) lacksBitmap(repo ID, packs []string) (bool, error) {
 }
 
 func (d *Disk) combinePacks(ctx context.Context, m *maintenance, refs *gitwire.Refs, keep []gitwire.ObjectID) (bool, error) {
-	claims, all := d.claims.of(m.repo)
+	promised, all := d.promises.of(m.repo)
 	if !all {
 		m.expire = 1
 	}
-	keep = append(slices.Clone(keep), claims...)
+	keep = append(slices.Clone(keep), promised...)
 	lacks, err := d.lacks(m.repo, keep)
 	if err != nil {
 		return false, err

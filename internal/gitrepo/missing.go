@@ -13,11 +13,11 @@ import (
 // It reads indexes of packs, starts no process, and may be asked about thousands at once. What is said to be here stays for an
 // hour at least.
 func (d *Disk) Missing(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
-	d.claims.swap.RLock()
-	defer d.claims.swap.RUnlock()
+	d.promises.swap.RLock()
+	defer d.promises.swap.RUnlock()
 	missing, err := d.lacks(repo, ids)
 	if err == nil && len(missing) < len(ids) {
-		d.claims.note(repo, without(ids, missing), d.now())
+		d.promises.note(repo, without(ids, missing), d.now())
 	}
 	return missing, err
 }

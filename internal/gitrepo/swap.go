@@ -103,13 +103,13 @@ func (d *Disk) lost(m *maintenance) (lost []sum, err error) {
 
 // wanted reports whether somebody may count on objects since the packs were combined without them.
 func (d *Disk) wanted(m *maintenance, r *repository, lost []sum) bool {
-	d.claims.swap.Lock() // whoever was told before of these objects has noted them now, and whoever comes later sees that they went
-	defer d.claims.swap.Unlock()
+	d.promises.swap.Lock() // whoever was told before of these objects has noted them now, and whoever comes later sees that they went
+	defer d.promises.swap.Unlock()
 	d.indexes.drop(m.repo)
 	d.live.mu.Lock()
 	came := r.begun != m.begun || m.again
 	d.live.mu.Unlock()
-	ids, all := d.claims.of(m.repo)
+	ids, all := d.promises.of(m.repo)
 	return came || !all || slices.ContainsFunc(ids, func(id gitwire.ObjectID) bool {
 		s, _ := sumOf(id)
 		_, lacks := slices.BinarySearchFunc(lost, s, sum.compare)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/sleep"
 )
 
 // stirsKept bounds the identifiers that are to be looked at. Beyond it all are looked at.
@@ -76,7 +77,7 @@ func (s *Sync) lookAround(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-s.stirs.wake:
-			if pause(ctx, s.gather()) && s.lookAtStirred(ctx) {
+			if sleep.For(ctx, s.gather()) == nil && s.lookAtStirred(ctx) {
 				sweep.Reset(0)
 			}
 		case <-sweep.C:
@@ -118,17 +119,6 @@ func (s *Sync) lookAtStirred(ctx context.Context) (all bool) {
 		s.send(ctx, x)
 	}
 	return all
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 func (s *Sync) lookAt(ctx context.Context, d string) error {

@@ -127,7 +127,7 @@ func openWorld(t *testing.T, limits hosting.Limits, closed bool, archive policy.
 	running.Go(func() { _ = server.Serve(f.Listener(l)) })
 	t.Cleanup(func() {
 		_ = server.Close()
-		if err := f.Settle(t.Context()); err != nil && t.Context().Err() == nil {
+		if err := f.Drain(t.Context()); err != nil && t.Context().Err() == nil {
 			t.Error(err)
 		}
 		cancel()

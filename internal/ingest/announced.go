@@ -21,7 +21,7 @@ type view struct {
 	w *writer
 }
 
-func (w *writer) view() view { return view{w.round.batch, w} }
+func (w *writer) view() view { return view{w.open.batch, w} }
 
 // Announcements gives what the announcements with that d tag say. Those that are not known are read from the open batch.
 func (v view) Announcements(d string, r policy.Rules) (*policy.Announced, error) {

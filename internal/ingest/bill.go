@@ -8,13 +8,13 @@ const freeWork = 500
 
 // billed decides an item, and charges its source for the work beyond freeWork.
 func (w *writer) billed(it *item) (policy.Verdict, error) {
-	if err := w.open(); err != nil {
+	if err := w.begin(); err != nil {
 		return policy.Verdict{}, err
 	}
 	w.known.spent() // before this item: nobody is charged for that
-	before := w.round.batch.Steps()
+	before := w.open.batch.Steps()
 	v, err := w.decide(it)
-	steps := w.round.batch.Steps() - before + w.known.spent()
+	steps := w.open.batch.Steps() - before + w.known.spent()
 	if it.src.conf.Charge != nil && steps > freeWork {
 		it.src.conf.Charge(steps)
 	}

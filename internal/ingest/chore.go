@@ -46,9 +46,9 @@ func (w *writer) doChore() bool {
 // take takes a step of a chore, which counts as a decision of the batch where there is one.
 func (w *writer) take(c chore) {
 	err := c.step()
-	if w.round.batch != nil {
-		w.round.decided++
-		w.round.extra++
+	if w.open.batch != nil {
+		w.open.decided++
+		w.open.extra++
 	}
 	if err != nil {
 		w.abort(err)
@@ -73,7 +73,7 @@ func (w *writer) firstDue() time.Time {
 // choresWait reports whether chores are put off: a client has waited for extraWork steps of them already, a commit failed just now, or
 // DrainTime is over.
 func (w *writer) choresWait() bool {
-	return w.late || w.round.direct && w.round.extra >= extraWork || w.paused()
+	return w.late || w.open.direct && w.open.extra >= extraWork || w.paused()
 }
 
 // paused reports whether a commit failed just now, so that only what somebody waits for is tried.

@@ -78,7 +78,7 @@ func (w *writer) crowded(e *nostr.Event, address string, v policy.Verdict) (poli
 	case e.Kind != nip34.KindRepository:
 		return v, nil
 	}
-	replaces, err := w.round.batch.HasAddress(e.Address())
+	replaces, err := w.open.batch.HasAddress(e.Address())
 	if err != nil {
 		return v, err
 	}

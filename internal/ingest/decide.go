@@ -12,14 +12,14 @@ import (
 // decide finds the verdict on a genuine event and writes what follows from it into the open batch. After an error the batch is good for
 // nothing any more.
 func (w *writer) decide(it *item) (policy.Verdict, error) {
-	if err := w.open(); err != nil {
+	if err := w.begin(); err != nil {
 		return policy.Verdict{}, err
 	}
 	x := w.orphans.byID[it.event.ID]
 	if x != nil && !x.leaving && !it.src.conf.Direct {
 		// The event waits in the buffer, so nothing has changed for it. But where the store has forgotten it, it is decided
 		// again, as a relay's comparison would have it fetched again and again.
-		known, err := w.round.batch.Known(it.event.ID)
+		known, err := w.open.batch.Known(it.event.ID)
 		if err != nil || known.State == store.Remembered {
 			return verdictStored(known.Why), err
 		}
@@ -52,7 +52,7 @@ func (w *writer) decide(it *item) (policy.Verdict, error) {
 // verdictOn asks the store's rules, then the policy, then the ledger, and last the bounds of the address that brings e, and gives the first
 // refusal.
 func (w *writer) verdictOn(e *nostr.Event, by policy.Bearer, crowd string) (policy.Verdict, error) {
-	outcome, err := w.round.batch.Judge(e)
+	outcome, err := w.open.batch.Judge(e)
 	if err != nil {
 		return policy.Verdict{}, fmt.Errorf("judge event %s: %w", e.ID, err)
 	}
@@ -79,7 +79,7 @@ func (w *writer) apply(e *nostr.Event, from store.Source, label string, o policy
 	case policy.Duplicate, policy.Discard, policy.Invalid, policy.Failed:
 		return nil
 	}
-	if err := w.round.batch.Remember(e, o); err != nil {
+	if err := w.open.batch.Remember(e, o); err != nil {
 		return err
 	}
 	if o.Orphan() && e.Kind == nip34.KindState && w.ledger != nil {
@@ -102,15 +102,15 @@ func (w *writer) reconsider(e *nostr.Event) {
 func (w *writer) add(e *nostr.Event, from store.Source) error {
 	if e.Kind == nip34.KindRepository {
 		// Another version may invite others. The first one of an author ends nobody's invitation.
-		replaces, err := w.round.batch.HasAddress(e.Address())
+		replaces, err := w.open.batch.HasAddress(e.Address())
 		if err != nil {
 			return err
 		}
 		if replaces {
-			w.round.changed = append(w.round.changed, e.Tags.D())
+			w.open.changed = append(w.open.changed, e.Tags.D())
 		}
 	}
-	if _, err := w.round.batch.Add(e, from); err != nil {
+	if _, err := w.open.batch.Add(e, from); err != nil {
 		return err
 	}
 	if e.Kind == nip34.KindRepository {
@@ -125,7 +125,7 @@ func (w *writer) add(e *nostr.Event, from store.Source) error {
 		return err
 	}
 	w.reconsider(e)
-	if e.Kind == nostr.KindVanish || w.round.batch.Unfinished() > 0 {
+	if e.Kind == nostr.KindVanish || w.open.batch.Unfinished() > 0 {
 		w.purging.due = true
 	}
 	if at, ok := e.Expiration(); ok {

@@ -12,7 +12,7 @@ func (w *writer) endsWait(e *nostr.Event, v policy.Verdict) (bool, error) {
 	if w.ledger == nil || v.Outcome != policy.Unrelated || e.Kind != nostr.KindDeletion && e.Kind != nostr.KindVanish {
 		return false, nil
 	}
-	b := w.round.batch
+	b := w.open.batch
 	if b.WaitTally(e.PubKey, "").OfAuthor == 0 {
 		return false, nil
 	}

@@ -64,20 +64,20 @@ func (x *expiring) step() error {
 // due deletes what has expired by wall. While the store says that nothing is due it opens no batch.
 func (x *expiring) due(wall time.Time) error {
 	w := x.w
-	if w.round.batch == nil {
+	if w.open.batch == nil {
 		if quiet := min(w.door.store.QuietUntil(), w.door.store.UnusedQuietUntil()); quiet > wall.Unix() {
 			x.expect(quiet, wall)
 			return nil
 		}
 	}
-	if err := w.open(); err != nil {
+	if err := w.begin(); err != nil {
 		return err
 	}
-	next, n, err := w.round.batch.ExpireDue(wall, expireAtOnce)
+	next, n, err := w.open.batch.ExpireDue(wall, expireAtOnce)
 	if err != nil {
 		return fmt.Errorf("delete what has expired: %w", err)
 	}
-	w.round.decided += n
+	w.open.decided += n
 	if n == expireAtOnce {
 		x.at = time.Time{}
 	} else if !next.IsZero() {
@@ -94,12 +94,12 @@ const sweepAtOnce = 1000
 
 // ageDeletions removes deletion requests whose time is over and that have deleted nothing, and then the marks that such requests left.
 func (x *expiring) ageDeletions(wall time.Time) error {
-	b := x.w.round.batch
+	b := x.w.open.batch
 	next, n, err := b.AgeDue(wall, expireAtOnce)
 	if err != nil {
 		return err
 	}
-	x.w.round.decided += n
+	x.w.open.decided += n
 	if n == expireAtOnce {
 		x.at = time.Time{}
 		return nil

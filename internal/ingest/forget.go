@@ -25,7 +25,7 @@ type forget func(max int) (n int, more bool, err error)
 // forget forgets the refusals that were only for want of e, so that the next reconciliation fetches those events. It forgets
 // forgetAtOnce of them in the open batch, and leaves the rest to later steps.
 func (f *forgetting) forget(e *nostr.Event) error {
-	if err := f.take(func(max int) (int, bool, error) { return f.w.round.batch.ForgetOrphans(e, max) }); err != nil {
+	if err := f.take(func(max int) (int, bool, error) { return f.w.open.batch.ForgetOrphans(e, max) }); err != nil {
 		return err
 	}
 	if e.Kind != nip34.KindRepository {
@@ -36,13 +36,13 @@ func (f *forgetting) forget(e *nostr.Event) error {
 
 // forgetRepository forgets the refused announcements and states with that d tag, which the rules may accept now.
 func (f *forgetting) forgetRepository(d string) error {
-	return f.take(func(max int) (int, bool, error) { return f.w.round.batch.ForgetRepository(d, max) })
+	return f.take(func(max int) (int, bool, error) { return f.w.open.batch.ForgetRepository(d, max) })
 }
 
 // forgetLapsed forgets that the announcement of a state has waited in vain, so that relays bring it again.
 func (f *forgetting) forgetLapsed(state *nostr.Event) error {
 	of := nip34.Address{Kind: nip34.KindRepository, PubKey: state.PubKey, D: state.Tags.D()}
-	_, err := f.w.round.batch.ForgetLapsed(of, forgetAtOnce)
+	_, err := f.w.open.batch.ForgetLapsed(of, forgetAtOnce)
 	return err
 }
 
@@ -51,7 +51,7 @@ func (f *forgetting) take(step forget) error {
 	_, more, err := step(forgetAtOnce)
 	if more {
 		f.rest = append(f.rest, step)
-		f.w.round.soon = true
+		f.w.open.soon = true
 	}
 	return err
 }
@@ -59,7 +59,7 @@ func (f *forgetting) take(step forget) error {
 func (f *forgetting) dueAt() time.Time { return soonIf(f.left.Len() > 0) }
 
 func (f *forgetting) step() error {
-	if err := f.w.open(); err != nil {
+	if err := f.w.begin(); err != nil {
 		return err
 	}
 	step := f.left.Pop()

@@ -14,7 +14,7 @@ import (
 // turn is the open batch as the ledger works on it.
 func (w *writer) turn() ledger.Turn {
 	v := w.view()
-	return ledger.Turn{Batch: w.round.batch, Now: w.door.now(), Announced: func(d string) (*policy.Announced, error) {
+	return ledger.Turn{Batch: w.open.batch, Now: w.door.now(), Announced: func(d string) (*policy.Announced, error) {
 		return v.Announcements(d, w.rules)
 	}, Serves: w.rules.Serves}
 }
@@ -61,7 +61,7 @@ func (w *writer) outwaited(e *nostr.Event) (bool, error) {
 	if address == "" {
 		return false, nil
 	}
-	s, ok, err := w.round.batch.WaitingAt(address)
+	s, ok, err := w.open.batch.WaitingAt(address)
 	return ok && s.ID != e.ID && s.Newer(e.Stamp()), err
 }
 
@@ -107,7 +107,7 @@ func (c claims) Has(id nostr.ID) (bool, error) {
 
 // await makes e a waiting event: its git data is to come within ledger.WaitFor. It does nothing where e waits already.
 func (w *writer) await(e *nostr.Event, from store.Source, label string) error {
-	out, err := w.round.batch.Wait(e, store.Wait{Source: from, Came: w.door.now().Unix(), Until: w.door.now().Add(ledger.WaitFor).Unix(), From: label})
+	out, err := w.open.batch.Wait(e, store.Wait{Source: from, Came: w.door.now().Unix(), Until: w.door.now().Add(ledger.WaitFor).Unix(), From: label})
 	if err != nil || out != policy.Wait {
 		return err
 	}
@@ -147,20 +147,20 @@ func (w *writer) accept(e *nostr.Event, from store.Source) error {
 
 // serve makes a waiting event a served one.
 func (w *writer) serve(id nostr.ID) error {
-	x, err := w.round.batch.Waiting(id)
+	x, err := w.open.batch.Waiting(id)
 	if err != nil {
 		return err
 	}
 	if x.Event == nil {
 		return fmt.Errorf("event %s does not wait, and is to be served", id)
 	}
-	w.round.released++
+	w.open.released++
 	return w.add(x.Event, x.Source)
 }
 
 // settle brings the refs of repositories in line with what the batch does to events. It comes last before the commit.
 func (w *writer) settle() error {
-	if w.ledger == nil || w.round.batch == nil {
+	if w.ledger == nil || w.open.batch == nil {
 		return nil
 	}
 	return w.ledger.Settle(w.turn())

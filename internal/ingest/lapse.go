@@ -31,17 +31,17 @@ func (x *lapsing) step() error {
 		x.at = now.Add(min(wait, expiryLook))
 		return nil
 	}
-	if w.round.batch == nil {
+	if w.open.batch == nil {
 		if until := w.door.store.WaitsUntil(); until > wall.Unix() {
 			x.expect(until, wall)
 			return nil
 		}
 	}
-	if err := w.open(); err != nil {
+	if err := w.begin(); err != nil {
 		return err
 	}
 	kept := 0 // events that the ledger keeps beyond their time
-	next, n, err := w.round.batch.LapseDue(wall, lapseAtOnce, func(e *nostr.Event) bool {
+	next, n, err := w.open.batch.LapseDue(wall, lapseAtOnce, func(e *nostr.Event) bool {
 		keep := w.ledger != nil && w.ledger.Keeps(e)
 		if keep {
 			kept++
@@ -51,8 +51,8 @@ func (x *lapsing) step() error {
 	if err != nil {
 		return fmt.Errorf("end waits that are over: %w", err)
 	}
-	w.round.decided += n
-	w.round.lapsed += n - kept
+	w.open.decided += n
+	w.open.lapsed += n - kept
 	if n == lapseAtOnce {
 		x.at = time.Time{}
 	} else if !next.IsZero() {

@@ -82,7 +82,7 @@ func (p *promotion) undone() {
 
 // redecide decides an orphan on the open batch as decide does an item.
 func (w *writer) redecide(x *orphan) (policy.Verdict, error) {
-	if err := w.open(); err != nil {
+	if err := w.begin(); err != nil {
 		return policy.Verdict{}, err
 	}
 	v, err := w.verdictOn(x.event, x.by, x.crowd)

@@ -10,18 +10,18 @@ import (
 // That reads all announcements with the d tag. So it is done at once for the first change of a d tag in a batch, and once more, by
 // pruneRest, for all later changes.
 func (w *writer) prune() error {
-	changed := append(w.round.changed, w.round.batch.LostRepositories()...)
-	w.round.changed = nil
+	changed := append(w.open.changed, w.open.batch.LostRepositories()...)
+	w.open.changed = nil
 	for _, d := range changed {
 		w.known.changed(d)
 		switch {
-		case !slices.Contains(w.round.pruned, d):
-			w.round.pruned = append(w.round.pruned, d)
+		case !slices.Contains(w.open.pruned, d):
+			w.open.pruned = append(w.open.pruned, d)
 			if err := w.pruneRepository(d); err != nil {
 				return err
 			}
-		case !slices.Contains(w.round.unpruned, d):
-			w.round.unpruned = append(w.round.unpruned, d)
+		case !slices.Contains(w.open.unpruned, d):
+			w.open.unpruned = append(w.open.unpruned, d)
 		}
 	}
 	return nil
@@ -29,7 +29,7 @@ func (w *writer) prune() error {
 
 // pruneRest prunes the d tags that changed again after prune. It comes before the commit.
 func (w *writer) pruneRest() error {
-	for _, d := range w.round.unpruned {
+	for _, d := range w.open.unpruned {
 		if err := w.pruneRepository(d); err != nil {
 			return err
 		}
@@ -44,11 +44,11 @@ func (w *writer) pruneRepository(d string) error {
 		return err
 	}
 	for _, id := range ids {
-		if err := w.round.batch.Remove(id, store.ReasonWithdrawn); err != nil {
+		if err := w.open.batch.Remove(id, store.ReasonWithdrawn); err != nil {
 			return err
 		}
 	}
 	w.known.changed(d)
-	w.round.batch.LostRepositories() // clears the list: those just removed, on which nobody depends
+	w.open.batch.LostRepositories() // clears the list: those just removed, on which nobody depends
 	return nil
 }

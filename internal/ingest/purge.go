@@ -36,15 +36,15 @@ type purging struct {
 func (p *purging) dueAt() time.Time { return soonIf(p.due && !p.taken && !p.w.stops) }
 
 func (p *purging) step() error {
-	if err := p.w.open(); err != nil {
+	if err := p.w.begin(); err != nil {
 		return err
 	}
-	more, err := p.w.round.batch.Purge(purgeAtOnce)
+	more, err := p.w.open.batch.Purge(purgeAtOnce)
 	if err == nil {
 		err = p.w.prune()
 	}
 	if err == nil {
-		p.due, p.taken, p.w.round.soon = more, true, true
+		p.due, p.taken, p.w.open.soon = more, true, true
 	}
 	return err
 }
@@ -71,7 +71,7 @@ func (w *writer) tooSoon(it *item) bool {
 		return false
 	}
 	n := w.door.store.Unfinished()
-	if b := w.round.batch; b != nil {
+	if b := w.open.batch; b != nil {
 		n = b.Unfinished()
 	}
 	return n >= maxUnfinished

@@ -47,7 +47,7 @@ func (d *Door) sendRules(ctx context.Context, r ruleChange) error {
 func (w *writer) receiveRules() {
 	select {
 	case r := <-w.door.ruleChanges:
-		if !w.round.idle() {
+		if !w.open.idle() {
 			w.commit()
 		}
 		r.done <- w.takeOver(r.rules)
@@ -58,14 +58,14 @@ func (w *writer) receiveRules() {
 // takeOver writes down the rules' fingerprint in a batch of its own, and then decides by these rules.
 func (w *writer) takeOver(rules policy.Rules) error {
 	looser := rules.Loosens(w.rules)
-	if err := w.open(); err != nil {
+	if err := w.begin(); err != nil {
 		return err
 	}
-	if err := w.round.batch.SetRules(rules.Fingerprint(), looser); err != nil {
+	if err := w.open.batch.SetRules(rules.Fingerprint(), looser); err != nil {
 		w.abort(err)
 		return err
 	}
-	if _, err := w.round.batch.Commit(); err != nil {
+	if _, err := w.open.batch.Commit(); err != nil {
 		w.abort(err)
 		return err
 	}

@@ -59,7 +59,7 @@ func (d *Door) Turn(ctx context.Context, work func(*Turn) error) error {
 func (w *writer) receiveTurn() {
 	select {
 	case v := <-w.door.turnRequests:
-		if !w.round.idle() {
+		if !w.open.idle() {
 			w.commit()
 		}
 		v.done <- w.giveTurn(v.work)
@@ -69,7 +69,7 @@ func (w *writer) receiveTurn() {
 
 // giveTurn does the work in a batch of its own and commits that.
 func (w *writer) giveTurn(work func(*Turn) error) error {
-	if err := w.open(); err != nil {
+	if err := w.begin(); err != nil {
 		w.abort(err)
 		return err
 	}

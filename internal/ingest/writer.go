@@ -39,7 +39,7 @@ type writer struct {
 	failed  time.Time     // when the last commit failed; zero after one that did not
 	commits bucket.Bucket // commits that may come while no client waits; see quietGap
 	late    bool          // DrainTime is over: nothing more is decided
-	round   round
+	open    openBatch
 
 	chores    []chore // those that follow, the first that is due first
 	expiry    expiring
@@ -67,8 +67,8 @@ func (w *writer) run(ctx context.Context) {
 		w.receiveRules()
 		w.receiveTurn()
 		more := w.fill()
-		if !more && !w.round.idle() && w.door.quiet() {
-			w.round.within(w.commits.Wait(time.Now(), quietly))
+		if !more && !w.open.idle() && w.door.quiet() {
+			w.open.within(w.commits.Wait(time.Now(), quietly))
 		}
 		if w.commitDue() {
 			w.commit()
@@ -93,7 +93,7 @@ func (w *writer) drain() {
 	end := time.Now().Add(w.door.limits.DrainTime)
 	for {
 		w.late = !time.Now().Before(end)
-		if more := w.fill(); !more && w.round.idle() {
+		if more := w.fill(); !more && w.open.idle() {
 			return
 		}
 		w.commit()
@@ -105,13 +105,13 @@ func (w *writer) drain() {
 // between clients' events. It reports whether there may be more.
 func (w *writer) fill() (more bool) {
 	for n := range w.door.limits.BatchEvents {
-		if w.full() || w.round.over() {
+		if w.full() || w.open.over() {
 			return true
 		}
 		if (n%2 == 1 || !w.door.directReady()) && w.doChore() {
 			continue
 		}
-		it := w.door.takeReady(w.round.direct)
+		it := w.door.takeReady(w.open.direct)
 		if it == nil {
 			return false
 		}
@@ -126,21 +126,21 @@ func (w *writer) fill() (more bool) {
 
 // commitDue reports whether the batch is to be committed now.
 func (w *writer) commitDue() bool {
-	r := &w.round
+	r := &w.open
 	return !r.idle() && (r.direct || r.soon || w.full() || r.over())
 }
 
 // full reports whether the batch takes no more: it has enough decisions, or enough bytes.
 func (w *writer) full() bool {
-	r := &w.round
+	r := &w.open
 	return r.decided >= w.door.limits.BatchEvents || r.batch != nil && r.batch.Full()
 }
 
 // pause is the time until something is due though no event comes.
 func (w *writer) pause() time.Duration {
 	wait := time.Until(w.firstDue())
-	if !w.round.idle() {
-		wait = min(wait, time.Until(w.round.deadline))
+	if !w.open.idle() {
+		wait = min(wait, time.Until(w.open.deadline))
 	}
 	return max(wait, 0)
 }
@@ -156,7 +156,7 @@ func (w *writer) answer(it *item) {
 		a.verdict, a.stands = verdictStopped, true
 	}
 	if a.stands {
-		if w.round.idle() {
+		if w.open.idle() {
 			w.reply([]answer{a})
 			return
 		}
@@ -176,7 +176,7 @@ func (w *writer) answer(it *item) {
 func (w *writer) recall(it *item) policy.Verdict {
 	var known store.Knowledge
 	var err error
-	if b := w.round.batch; b != nil {
+	if b := w.open.batch; b != nil {
 		known, err = b.Known(it.event.ID)
 	} else {
 		v := w.door.store.View()

@@ -67,11 +67,11 @@ type Ledger struct {
 	pending refs.Pending
 	book    book
 	claims  claims
-	round   round
+	inBatch inBatch
 }
 
-// round is what the open batch has done so far to events that concern repositories.
-type round struct {
+// inBatch is what the open batch has done so far to events that concern repositories.
+type inBatch struct {
 	touched map[string]*touched // by identifier
 	order   []string            // the identifiers, in the order in which they were touched
 	changed []nip34.Address     // rows that were written
@@ -102,13 +102,13 @@ type touched struct {
 // New makes a ledger of which nothing is under way.
 func New(c Config) *Ledger {
 	l := &Ledger{Config: c, book: book{store: c.Store}}
-	l.round.reset()
+	l.inBatch.reset()
 	return l
 }
 
-func (r *round) reset() { *r = round{touched: map[string]*touched{}, stirred: map[string]bool{}} }
+func (r *inBatch) reset() { *r = inBatch{touched: map[string]*touched{}, stirred: map[string]bool{}} }
 
-func (r *round) touch(d string) *touched {
+func (r *inBatch) touch(d string) *touched {
 	r.stirred[d] = true
 	t := r.touched[d]
 	if t == nil {
@@ -124,8 +124,8 @@ func (l *Ledger) Keeps(e *nostr.Event) bool { return l.UnderWay != nil && l.Unde
 
 // Committed hears that the batch is durable, and calls those who are told after a commit.
 func (l *Ledger) Committed(now time.Time) {
-	done := l.round
-	l.round.reset()
+	done := l.inBatch
+	l.inBatch.reset()
 	l.book.kept()
 	for _, f := range done.filed {
 		l.pending.Finish(now.Unix(), f.upload, f.tips)
@@ -151,6 +151,6 @@ func (l *Ledger) Committed(now time.Time) {
 
 // Undone hears that the batch was dropped.
 func (l *Ledger) Undone() {
-	l.round.reset()
+	l.inBatch.reset()
 	l.book.fresh, l.claims = nil, nil // the numbers of the dropped entries will be given to other events
 }

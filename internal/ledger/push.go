@@ -106,7 +106,7 @@ func (l *Ledger) takeIn(t Turn, a Arrival) (out Arrived, err error) {
 	if a.Push != nil {
 		out.Verdict = refs.Judge(in, p)
 		if p.Upload != 0 {
-			l.round.filed = append(l.round.filed, filing{p.Upload, out.Uploads})
+			l.inBatch.filed = append(l.inBatch.filed, filing{p.Upload, out.Uploads})
 		}
 		if out.State == nil && len(out.PullRequests) == 0 {
 			return out, nil
@@ -116,7 +116,7 @@ func (l *Ledger) takeIn(t Turn, a Arrival) (out Arrived, err error) {
 	if err := l.admit(t, &r, a); err != nil {
 		return out, err
 	}
-	if x := l.round.touch(a.Of.D); grasp.IsContributed(a.Of) {
+	if x := l.inBatch.touch(a.Of.D); grasp.IsContributed(a.Of) {
 		x.contributed = append(x.contributed, a.Of)
 	} else {
 		x.members = true
@@ -141,10 +141,10 @@ func (l *Ledger) admit(t Turn, r *Repository, a Arrival) error {
 		return err
 	}
 	for tag, to := range a.Peeled {
-		if l.round.peeled == nil {
-			l.round.peeled = map[gitwire.ObjectID]gitwire.ObjectID{}
+		if l.inBatch.peeled == nil {
+			l.inBatch.peeled = map[gitwire.ObjectID]gitwire.ObjectID{}
 		}
-		l.round.peeled[tag] = to
+		l.inBatch.peeled[tag] = to
 	}
 	r.Bytes += a.Bytes
 	return l.write(t, *r, false)

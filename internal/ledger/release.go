@@ -175,7 +175,7 @@ func (l *Ledger) Waits(t Turn, e *nostr.Event, from string) error {
 // stir notes the identifiers that a waiting event concerns.
 func (l *Ledger) stir(t Turn, e *nostr.Event) error {
 	for _, d := range identifiers(e) {
-		l.round.stirred[d] = true
+		l.inBatch.stirred[d] = true
 	}
 	if e.Kind == nip34.KindPullRequestUpdate {
 		p, err := l.pullRequest(t, e)
@@ -183,7 +183,7 @@ func (l *Ledger) stir(t Turn, e *nostr.Event) error {
 			return err
 		}
 		for _, of := range p.Repositories {
-			l.round.stirred[of.D] = true
+			l.inBatch.stirred[of.D] = true
 		}
 	}
 	return nil
@@ -196,7 +196,7 @@ func (l *Ledger) came(t Turn, e *nostr.Event) error {
 	}
 	p, err := l.pullRequest(t, e)
 	if err == nil {
-		l.round.came = append(l.round.came, p)
+		l.inBatch.came = append(l.inBatch.came, p)
 	}
 	return err
 }

@@ -101,8 +101,8 @@ func (l *Ledger) write(t Turn, r Repository, moved bool) error {
 	if err := r.Write(t.Batch, moved); err != nil {
 		return err
 	}
-	if !slices.Contains(l.round.changed, r.Of) {
-		l.round.changed = append(l.round.changed, r.Of)
+	if !slices.Contains(l.inBatch.changed, r.Of) {
+		l.inBatch.changed = append(l.inBatch.changed, r.Of)
 	}
 	return nil
 }

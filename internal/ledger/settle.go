@@ -15,10 +15,10 @@ import (
 func (l *Ledger) Served(t Turn, e *nostr.Event) error {
 	switch e.Kind {
 	case nip34.KindRepository:
-		l.round.touch(e.Tags.D()).members = true
+		l.inBatch.touch(e.Tags.D()).members = true
 	case nip34.KindState:
 		if s, err := refs.ReadState(e); err == nil {
-			x := l.round.touch(s.D)
+			x := l.inBatch.touch(s.D)
 			x.states = append(x.states, s)
 		}
 	case nip34.KindPullRequest, nip34.KindPullRequestUpdate:
@@ -34,7 +34,7 @@ func (l *Ledger) Served(t Turn, e *nostr.Event) error {
 
 func (l *Ledger) touchTip(p refs.PullRequest) {
 	for _, of := range p.Repositories {
-		x := l.round.touch(of.D)
+		x := l.inBatch.touch(of.D)
 		x.tips = append(x.tips, p)
 	}
 }
@@ -43,7 +43,7 @@ func (l *Ledger) touchTip(p refs.PullRequest) {
 func (l *Ledger) noteGone(t Turn, e *nostr.Event, gone []*nostr.Event) error {
 	switch e.Kind {
 	case nip34.KindRepository:
-		l.round.touch(e.Tags.D()).owner(e.PubKey)
+		l.inBatch.touch(e.Tags.D()).owner(e.PubKey)
 	case nip34.KindPullRequest, nip34.KindPullRequestUpdate:
 		p, err := l.pullRequest(t, e)
 		if err != nil {
@@ -55,7 +55,7 @@ func (l *Ledger) noteGone(t Turn, e *nostr.Event, gone []*nostr.Event) error {
 			}
 		}
 		for _, of := range p.Repositories {
-			x := l.round.touch(of.D)
+			x := l.inBatch.touch(of.D)
 			if !slices.Contains(x.gone, e.ID) {
 				x.gone = append(x.gone, e.ID)
 			}
@@ -86,12 +86,12 @@ func (l *Ledger) Settle(t Turn) error {
 			return fmt.Errorf("refs without event %s: %w", e.ID, err)
 		}
 	}
-	for _, d := range l.round.order {
-		if err := l.settleIdentifier(t, d, l.round.touched[d]); err != nil {
+	for _, d := range l.inBatch.order {
+		if err := l.settleIdentifier(t, d, l.inBatch.touched[d]); err != nil {
 			return fmt.Errorf("refs of %.40q: %w", d, err)
 		}
 	}
-	l.round.order, l.round.touched = nil, map[string]*touched{}
+	l.inBatch.order, l.inBatch.touched = nil, map[string]*touched{}
 	return nil
 }
 
@@ -198,7 +198,7 @@ func (l *Ledger) change(f *family, r Repository, x *touched, tips []refs.PullReq
 func (l *Ledger) peeled(before Repository, p refs.Projection) map[gitwire.ObjectID]gitwire.ObjectID {
 	var out map[gitwire.ObjectID]gitwire.ObjectID
 	for _, r := range p.Refs {
-		to, ok := l.round.peeled[r.ID]
+		to, ok := l.inBatch.peeled[r.ID]
 		if !ok {
 			to, ok = before.Peeled[r.ID]
 		}

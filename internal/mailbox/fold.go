@@ -46,7 +46,7 @@ type Fold struct {
 	lists  map[nostr.PubKey]list   // also of some who do not take part yet
 	by     map[nostr.ID]nostr.PubKey
 	moved  bool
-	handed map[URL]*Share
+	handed map[URL]*Mailbox
 }
 
 // word is an event by which somebody takes part.
@@ -70,7 +70,7 @@ func New(self grasp.Service, index []URL, takes func(nostr.Kind) bool, b Bounds)
 	slices.Sort(index)
 	return &Fold{
 		bounds: b.withDefaults(), self: self, index: slices.Compact(index), takes: takes, people: make(map[nostr.PubKey][]word),
-		lists: make(map[nostr.PubKey]list), by: make(map[nostr.ID]nostr.PubKey), handed: make(map[URL]*Share), moved: true,
+		lists: make(map[nostr.PubKey]list), by: make(map[nostr.ID]nostr.PubKey), handed: make(map[URL]*Mailbox), moved: true,
 	}
 }
 
@@ -184,29 +184,29 @@ func (f *Fold) trim() {
 	}
 }
 
-// Changed yields the new share of every relay whose share has changed since it was last handed out; nil for one that is asked for
+// Changed yields the new mailbox at every relay where it has changed since it was last handed out; nil for one that is asked for
 // nothing any more. What it costs follows the number of people.
-func (f *Fold) Changed() iter.Seq2[URL, *Share] {
-	return func(yield func(URL, *Share) bool) {
+func (f *Fold) Changed() iter.Seq2[URL, *Mailbox] {
+	return func(yield func(URL, *Mailbox) bool) {
 		if !f.moved {
 			return
 		}
 		f.moved = false
-		now := f.shares()
+		now := f.mailboxes()
 		for u := range f.handed {
 			if now[u] == nil {
 				now[u] = nil
 			}
 		}
 		for _, u := range slices.Sorted(maps.Keys(now)) {
-			s, old := now[u], f.handed[u]
-			if s != nil && old != nil && s.equal(old) {
+			m, old := now[u], f.handed[u]
+			if m != nil && old != nil && m.equal(old) {
 				continue
 			}
-			if f.handed[u] = s; s == nil {
+			if f.handed[u] = m; m == nil {
 				delete(f.handed, u)
 			}
-			if !yield(u, s) {
+			if !yield(u, m) {
 				f.moved = true
 				return
 			}
@@ -214,9 +214,9 @@ func (f *Fold) Changed() iter.Seq2[URL, *Share] {
 	}
 }
 
-// shares works out what every relay is asked for.
-func (f *Fold) shares() map[URL]*Share {
-	shares := make(map[URL]*Share)
+// mailboxes works out what every relay is asked for.
+func (f *Fold) mailboxes() map[URL]*Mailbox {
+	all := make(map[URL]*Mailbox)
 	keys := slices.SortedFunc(maps.Keys(f.people), nostr.PubKey.Compare)
 	for _, pk := range keys {
 		relays := f.lists[pk].relays
@@ -225,31 +225,31 @@ func (f *Fold) shares() map[URL]*Share {
 		}
 		p := person(pk, f.people[pk])
 		for _, u := range relays {
-			s := shares[u]
-			if s == nil {
-				s = &Share{}
-				shares[u] = s
+			m := all[u]
+			if m == nil {
+				m = &Mailbox{}
+				all[u] = m
 			}
-			s.People = append(s.People, p)
+			m.People = append(m.People, p)
 		}
 	}
-	f.choose(shares)
+	f.choose(all)
 	if len(keys) == 0 {
-		return shares
+		return all
 	}
 	for _, u := range f.index {
-		if shares[u] == nil {
-			shares[u] = &Share{}
+		if all[u] == nil {
+			all[u] = &Mailbox{}
 		}
-		shares[u].Index = keys
+		all[u].Index = keys
 	}
-	return shares
+	return all
 }
 
 // choose drops relays beyond the bounds, those first to which fewest people write.
-func (f *Fold) choose(shares map[URL]*Share) {
-	ranked := slices.SortedFunc(maps.Keys(shares), func(a, b URL) int {
-		return cmp.Or(len(shares[b].People)-len(shares[a].People), cmp.Compare(a, b))
+func (f *Fold) choose(all map[URL]*Mailbox) {
+	ranked := slices.SortedFunc(maps.Keys(all), func(a, b URL) int {
+		return cmp.Or(len(all[b].People)-len(all[a].People), cmp.Compare(a, b))
 	})
 	hosts, chosen := make(map[string]int), 0
 	for _, u := range ranked {
@@ -258,7 +258,7 @@ func (f *Fold) choose(shares map[URL]*Share) {
 			chosen++
 			continue
 		}
-		delete(shares, u)
+		delete(all, u)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Whoever takes what changed may stop anywhere.
 func TestWhatChangedEndsWithItsReader(t *testing.T) {
-	itertest.Seq2(t, func(context.Context) iter.Seq2[mailbox.URL, *mailbox.Share] {
+	itertest.Seq2(t, func(context.Context) iter.Seq2[mailbox.URL, *mailbox.Mailbox] {
 		f := newFold(mailbox.Bounds{}, "wss://index.example")
 		f.Add(issue(1, 1))
 		f.Add(lists(1, 1, "wss://a.example", "wss://b.example"))

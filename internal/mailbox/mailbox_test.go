@@ -48,7 +48,7 @@ func issue(n int, at int64) *nostr.Event {
 var repository = nip34.Address{Kind: nip34.KindRepository, PubKey: testkit.Someone(1), D: "d"}.String()
 
 // asked are the relays and whose mailbox they are, as they stand.
-type asked map[mailbox.URL]*mailbox.Share
+type asked map[mailbox.URL]*mailbox.Mailbox
 
 func (a asked) take(f *mailbox.Fold) (changed []string) {
 	for u, s := range f.Changed() {

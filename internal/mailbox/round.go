@@ -27,21 +27,21 @@ type part struct {
 	ask    int
 }
 
-// Begin starts over for s. The turn begins with the person at that place, 0 to 1, unless the last round was cut short: then it goes on
+// Begin starts over for m. The turn begins with the person at that place, 0 to 1, unless the last round was cut short: then it goes on
 // with whose turn it was.
-func (r *Round) Begin(s *Share, place float64) {
+func (r *Round) Begin(m *Mailbox, place float64) {
 	var at int
 	switch {
-	case s == nil:
+	case m == nil:
 		*r = Round{}
 		return
 	case len(r.people) > 0:
-		at, _ = slices.BinarySearchFunc(s.People, r.people[0].PubKey, func(p Person, pk nostr.PubKey) int { return p.PubKey.Compare(pk) })
+		at, _ = slices.BinarySearchFunc(m.People, r.people[0].PubKey, func(p Person, pk nostr.PubKey) int { return p.PubKey.Compare(pk) })
 	default:
-		at = int(place * float64(len(s.People)))
+		at = int(place * float64(len(m.People)))
 	}
-	at = min(max(at, 0), len(s.People))
-	*r = Round{index: s.Index, people: append(slices.Clone(s.People[at:]), s.People[:at]...)}
+	at = min(max(at, 0), len(m.People))
+	*r = Round{index: m.Index, people: append(slices.Clone(m.People[at:]), m.People[:at]...)}
 }
 
 // Next is what to ask now, with at most so many values in a list; false when the turn is over. It stays the same until Done.

@@ -13,7 +13,7 @@ import (
 )
 
 // shareOf is the share of a relay that n people write to.
-func shareOf(t *testing.T, n int) *mailbox.Share {
+func shareOf(t *testing.T, n int) *mailbox.Mailbox {
 	t.Helper()
 	f, a := newFold(mailbox.Bounds{}, "wss://a.example"), asked{}
 	for i := range n {

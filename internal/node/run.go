@@ -18,7 +18,7 @@ const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = time.Minute
 	stopTimeout   = time.Second      // for HTTP requests under way
-	settleTimeout = 10 * time.Second // for what serves them, once they were cut
+	drainTimeout  = 10 * time.Second // for what serves them, once they were cut
 )
 
 // Listeners are where a node answers.
@@ -52,7 +52,7 @@ func (n *Node) parts(l Listeners) []part {
 	pages := n.pages
 	public, private := n.Front.Server(), n.adminServer(pages)
 	serve := serving(public, n.Front.Listener(n.limited(l.Public)))
-	parts := []part{{"public listener", func(ctx context.Context) error { return errors.Join(serve(ctx), n.settle()) }}}
+	parts := []part{{"public listener", func(ctx context.Context) error { return errors.Join(serve(ctx), n.drain()) }}}
 	if n.Backups != nil {
 		parts = append(parts, part{"backups", n.Backups.Run})
 	}
@@ -136,12 +136,12 @@ func serving(s *http.Server, l net.Listener) func(context.Context) error {
 	}
 }
 
-// settle waits for what serves requests that were cut: nothing of it outlives the data.
-func (n *Node) settle() error {
-	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
+// drain waits for what serves requests that were cut: nothing of it outlives the data.
+func (n *Node) drain() error {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
-	if err := n.Front.Settle(ctx); err != nil {
-		return fmt.Errorf("requests are still served %v after they were cut", settleTimeout)
+	if err := n.Front.Drain(ctx); err != nil {
+		return fmt.Errorf("requests are still served %v after they were cut", drainTimeout)
 	}
 	return nil
 }

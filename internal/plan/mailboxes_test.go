@@ -17,7 +17,7 @@ import (
 // correspondence is people who write to a relay that nothing else names, or that a repository names too.
 type correspondence struct {
 	*forum
-	share *mailbox.Share
+	share *mailbox.Mailbox
 	wrote []*nostr.Event // that nobody but this relay has
 }
 
@@ -136,7 +136,7 @@ func TestANamedRelayBecomesAnIndex(t *testing.T) {
 	d := c.visited(t)
 	d.do(plan.Wanted{Want: c.want})
 	d.pass(time.Minute)
-	index := &mailbox.Share{Index: []nostr.PubKey{key(300)}}
+	index := &mailbox.Mailbox{Index: []nostr.PubKey{key(300)}}
 	d.do(plan.Wanted{Want: c.want.WithMailbox(index)})
 	d.pass(time.Minute)
 	if s := d.peer.Status(); !c.has(list) || !s.Index || s.Phase != "live" || d.dials() != 1 {

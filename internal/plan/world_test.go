@@ -39,7 +39,7 @@ type world struct {
 	cfg     plan.Config
 	desired *want.Desired
 	want    *plan.Want
-	letters *mailbox.Share // of people who write to the relay
+	letters *mailbox.Mailbox // of people who write to the relay
 	shop    *shop
 	window  bool
 	store   map[nostr.ID]*nostr.Event

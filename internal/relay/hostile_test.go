@@ -116,7 +116,7 @@ func newHostile(t *testing.T, r *rand.Rand, all *tally) *hostile {
 	case 1: // everything is full soon
 		c.Limits = relay.Limits{
 			MessageBytes: 128 << 10, Subscriptions: 8, Limit: 100, ScanWork: 20_000, CountWork: 5000, Idle: 3 * time.Second,
-			Reconcile: relay.ReconcileLimits{Sessions: 2, Records: 2000, Total: 4000},
+			Reconcile: relay.ReconcileLimits{PerConnection: 2, Records: 2000, Total: 4000},
 		}
 		c.rates = front.Rates{OpenTotal: 30}
 	}

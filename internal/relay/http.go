@@ -191,7 +191,7 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request, from front
 func (r *Relay) sourceConfig(from front.Client, who *identity) ingest.SourceConfig {
 	c := ingest.SourceConfig{Label: label(from.Addr), Direct: true, HoldPlaces: true, Bearer: who.bearer}
 	if from.Visitor != nil {
-		c.Party, c.Charge = "client "+front.Group(from.Addr).String(), from.Visitor.ChargeDecision
+		c.Party, c.Charge = "client "+front.Network(from.Addr).String(), from.Visitor.ChargeDecision
 	}
 	return c
 }

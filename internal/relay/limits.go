@@ -36,9 +36,9 @@ const (
 
 // ReconcileLimits bound the reconciliations that this relay answers (NIP-77). A set costs about 42 bytes for each record.
 type ReconcileLimits struct {
-	Sessions int // 8: open at once on one connection
-	Records  int // 1,000,000: in one set; a filter that matches more is refused
-	Total    int // 4,000,000: in all sets of all connections
+	PerConnection int // 8: open at once on one connection
+	Records       int // 1,000,000: in one set; a filter that matches more is refused
+	Total         int // 4,000,000: in all sets of all connections
 }
 
 func (l Limits) withDefaults() Limits {
@@ -56,9 +56,9 @@ func (l Limits) withDefaults() Limits {
 		CountWork:     cmp.Or(l.CountWork, 500_000),
 		Idle:          cmp.Or(l.Idle, 30*time.Minute),
 		Reconcile: ReconcileLimits{
-			Sessions: cmp.Or(l.Reconcile.Sessions, 8),
-			Records:  cmp.Or(l.Reconcile.Records, 1_000_000),
-			Total:    cmp.Or(l.Reconcile.Total, 4_000_000),
+			PerConnection: cmp.Or(l.Reconcile.PerConnection, 8),
+			Records:       cmp.Or(l.Reconcile.Records, 1_000_000),
+			Total:         cmp.Or(l.Reconcile.Total, 4_000_000),
 		},
 	}
 }

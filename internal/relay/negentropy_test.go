@@ -161,10 +161,10 @@ func TestReconcileTooMany(t *testing.T) {
 	})
 }
 
-// TestReconcileSessions: a connection has so many reconciliations at once; the end of each, and of the connection, gives
+// TestReconcilePerConnection: a connection has so many reconciliations at once; the end of each, and of the connection, gives
 // their memory back.
-func TestReconcileSessions(t *testing.T) {
-	limits := relay.Limits{Reconcile: relay.ReconcileLimits{Sessions: 2}}
+func TestReconcilePerConnection(t *testing.T) {
+	limits := relay.Limits{Reconcile: relay.ReconcileLimits{PerConnection: 2}}
 	inWorld(t, limits, func(t *testing.T, w *world) {
 		w.put(t, announcement())
 		w.put(t, several(10, 10)...)

@@ -8,6 +8,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/graspd/graspd/internal/front"
+	"github.com/graspd/graspd/internal/sleep"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -65,7 +66,7 @@ func (s *session) patient(work context.Context, d time.Duration) error {
 	if s.cork.hungUp() {
 		return errGone
 	}
-	return sleep(work, min(d, goneCheck))
+	return sleep.For(work, min(d, goneCheck))
 }
 
 // pinged counts a ping, which is a request as well, and reports whether it is to be answered.
@@ -116,17 +117,5 @@ func (s *session) slowed(ctx context.Context, most int) store.Meter {
 				return err
 			}
 		}
-	}
-}
-
-// sleep waits, or gives the cause why ctx ended.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -23,9 +23,9 @@ func (s *session) negOpen(work context.Context, m nostr.NegOpen) error {
 	if reason == "" {
 		reason = cmp.Or(limits.refuseFilter(&m.Filter), onlyREQ(m.Filter))
 	}
-	if reason == "" && s.relay.reconciles.count(s) >= limits.Reconcile.Sessions {
+	if reason == "" && s.relay.reconciles.count(s) >= limits.Reconcile.PerConnection {
 		reason = fmt.Sprintf("blocked: too many subscriptions: at most %d reconciliations at once, close one first",
-			limits.Reconcile.Sessions)
+			limits.Reconcile.PerConnection)
 	}
 	if reason != "" {
 		return s.negErr(work, m.Sub, reason, 0)

@@ -92,7 +92,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 		return err
 	}
-	e.shareMailboxes()
+	e.handMailboxes()
 	return e.follow(ctx, e.deliver(ctx))
 }
 
@@ -204,7 +204,7 @@ func (e *Engine) writeRecords() {
 
 // check ends the peers of relays that nothing names any more, and has slots assigned anew, by use.
 func (e *Engine) check(ctx context.Context) {
-	e.shareMailboxes()
+	e.handMailboxes()
 	for u, w := range e.wants {
 		if w.Needed() {
 			continue

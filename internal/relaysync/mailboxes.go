@@ -44,18 +44,18 @@ func (e *Engine) stored() []nostr.Kind {
 	return kinds
 }
 
-// shareMailboxes gives every relay what is to be asked of it on behalf of participants. It is called every CheckEvery only: nothing about
+// handMailboxes gives every relay what is to be asked of it on behalf of participants. It is called every CheckEvery only: nothing about
 // mailboxes is urgent, and with many participants it takes a while.
-func (e *Engine) shareMailboxes() {
+func (e *Engine) handMailboxes() {
 	if e.mailboxes == nil {
 		return
 	}
-	for u, s := range e.mailboxes.Changed() {
+	for u, m := range e.mailboxes.Changed() {
 		w := e.wants[u]
 		if w == nil {
 			w = want.Nothing()
 		}
-		e.hand(u, w.WithMailbox(s))
+		e.hand(u, w.WithMailbox(m))
 	}
 }
 
@@ -68,16 +68,16 @@ func (e *Engine) hand(u grasp.RelayURL, w *want.Want) {
 }
 
 // mailboxOf is what the relay is asked for on behalf of participants; nil for nothing.
-func (e *Engine) mailboxOf(u grasp.RelayURL) *mailbox.Share {
+func (e *Engine) mailboxOf(u grasp.RelayURL) *mailbox.Mailbox {
 	if w := e.wants[u]; w != nil {
 		return w.Mailbox
 	}
 	return nil
 }
 
-// mailboxClaim completes the claim of a relay that is only a mailbox. Such a relay claims a slot only while it has one, or when a visit is
+// mailboxCandidate completes the candidate of a relay that is only a mailbox. Such a relay is one only while it has a slot, or when a visit is
 // due. Index relays go first, as their lists lead to the others.
-func (e *Engine) mailboxClaim(c slots.Claim, w *want.Want, past plan.Record) (slots.Claim, bool) {
+func (e *Engine) mailboxCandidate(c slots.Candidate, w *want.Want, past plan.Record) (slots.Candidate, bool) {
 	c.Mailbox, c.Last, c.Use = true, past.At, slots.Trying
 	if len(w.Mailbox.Index) > 0 {
 		c.Owners = 1

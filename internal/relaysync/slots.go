@@ -34,15 +34,15 @@ func (e *Engine) assignSlots(ctx context.Context, ask bool) {
 	if e.crowded = full; waiting+mailboxes == 0 {
 		return
 	}
-	claims := e.claims()
-	if hosts := slots.Hosts(claims); ask && (full || mailboxes > 0 || slices.ContainsFunc(claims, func(c slots.Claim) bool { return !c.HasSlot && hosts.Full(c) })) {
-		e.askUses(ctx, claims)
+	all := e.candidates()
+	if hosts := slots.Hosts(all); ask && (full || mailboxes > 0 || slices.ContainsFunc(all, func(c slots.Candidate) bool { return !c.HasSlot && hosts.Full(c) })) {
+		e.askUses(ctx, all)
 	}
-	for _, m := range slots.Assign(claims, e.cfg.MaxRelays) {
+	for _, m := range slots.Assign(all, e.cfg.MaxRelays) {
 		if m.Take != "" {
-			i := slices.IndexFunc(claims, func(c slots.Claim) bool { return c.URL == m.Take })
+			i := slices.IndexFunc(all, func(c slots.Candidate) bool { return c.URL == m.Take })
 			e.end(m.Take)
-			e.records.put(m.Take, e.records.past(m.Take).Yielded(claims[i].Use))
+			e.records.put(m.Take, e.records.past(m.Take).Yielded(all[i].Use))
 			e.cfg.Logger.Debug("relay gives its slot to another", slog.String("relay", string(m.Take)), slog.String("to", string(m.Give)))
 		}
 		e.start(ctx, m.Give)
@@ -60,18 +60,18 @@ func (e *Engine) slotsTaken() int {
 	return n
 }
 
-// claims lists the relays that have a slot or wait for one. Every slot counts as in firm use until askUses.
-func (e *Engine) claims() []slots.Claim {
+// candidates lists the relays that have a slot or wait for one. Every slot counts as in firm use until askUses.
+func (e *Engine) candidates() []slots.Candidate {
 	now := e.cfg.Now().Wall
-	var claims []slots.Claim
+	var all []slots.Candidate
 	for u, w := range e.wants {
 		if w.Bootstrap {
 			continue
 		}
-		c := slots.Claim{URL: u, Host: crowdable(u), Owners: w.Owners, Party: w.Party()}
+		c := slots.Candidate{URL: u, Host: crowdable(u), Owners: w.Owners, Party: w.Party()}
 		if w.OnlyMailbox() {
-			if c, ok := e.mailboxClaim(c, w, e.records.past(u)); ok {
-				claims = append(claims, c)
+			if c, ok := e.mailboxCandidate(c, w, e.records.past(u)); ok {
+				all = append(all, c)
 			}
 			continue
 		}
@@ -84,16 +84,16 @@ func (e *Engine) claims() []slots.Claim {
 			past := e.records.past(u)
 			c.Last, c.Use = past.At, past.Use(e.cfg.Peer, now)
 		}
-		claims = append(claims, c)
+		all = append(all, c)
 	}
-	return claims
+	return all
 }
 
 // askUses asks the peer of every relay that has a slot what the relay makes of it.
-func (e *Engine) askUses(ctx context.Context, claims []slots.Claim) {
-	for i, c := range claims {
+func (e *Engine) askUses(ctx context.Context, all []slots.Candidate) {
+	for i, c := range all {
 		if c.HasSlot {
-			claims[i].Use = e.peers[c.URL].use(ctx)
+			all[i].Use = e.peers[c.URL].use(ctx)
 		}
 	}
 }

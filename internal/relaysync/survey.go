@@ -31,7 +31,7 @@ func surveyPage(ctx context.Context, v *store.View, q survey.Query) (survey.Answ
 		if err != nil {
 			return survey.Answer{}, err
 		}
-		full, err := found.Add(ev, archive{v})
+		full, err := found.Add(ev, lookup{v})
 		if err != nil {
 			return survey.Answer{}, err
 		}
@@ -42,11 +42,11 @@ func surveyPage(ctx context.Context, v *store.View, q survey.Query) (survey.Answ
 	return found.Answer(true), nil
 }
 
-// archive answers what a page of a survey asks about single events.
-type archive struct{ *store.View }
+// lookup answers what a page of a survey asks about single events.
+type lookup struct{ *store.View }
 
-// Look implements survey.Archive.
-func (a archive) Look(id nostr.ID) (*nostr.Event, bool, error) {
+// Look implements survey.Lookup.
+func (a lookup) Look(id nostr.ID) (*nostr.Event, bool, error) {
 	e, ok, err := a.Get(id)
 	if ok || err != nil {
 		return e, ok, err

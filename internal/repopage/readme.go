@@ -112,7 +112,7 @@ func partyOf(from front.Client) string {
 	if from.Visitor == nil {
 		return ""
 	}
-	return front.Group(from.Addr).String()
+	return front.Network(from.Addr).String()
 }
 
 // tips are the commits whose times are shown.

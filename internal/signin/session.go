@@ -15,7 +15,7 @@ import (
 // begin makes a session and gives its secret, of which only the hash is kept.
 func (d *desk) begin(by nostr.PubKey, from front.Client, now time.Time) string {
 	secret := d.Token()
-	s := &session{by: by, from: group(from), ends: now.Add(Lifetime), underWay: map[int]context.CancelFunc{}}
+	s := &session{by: by, from: network(from), ends: now.Add(Lifetime), underWay: map[int]context.CancelFunc{}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sessions[sha256.Sum256([]byte(secret))] = s
@@ -46,7 +46,7 @@ func (d *desk) session(r *http.Request, from front.Client) *session {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.sessions[sha256.Sum256([]byte(c.Value))]
-	if s == nil || !d.Now().Before(s.ends) || s.from != group(from) || !slices.Contains(d.Keys, s.by) {
+	if s == nil || !d.Now().Before(s.ends) || s.from != network(from) || !slices.Contains(d.Keys, s.by) {
 		return nil
 	}
 	return s
@@ -92,5 +92,5 @@ func (d *desk) drop(key [32]byte) {
 	}
 }
 
-// group is the address of a client, or its network.
-func group(from front.Client) netip.Addr { return front.Group(from.Addr) }
+// network is the address of a client, or its network.
+func network(from front.Client) netip.Addr { return front.Network(from.Addr) }

@@ -184,7 +184,7 @@ func (c *chaos) graspd(name string, work int) *sim.Graspd {
 	if r.IntN(3) == 0 {
 		o.Limits = relay.Limits{
 			Subscriptions: pick(r, 0, 5, 12), Filters: pick(r, 0, 10), Limit: pick(r, 0, 20), Values: pick(r, 0, 100),
-			Reconcile: relay.ReconcileLimits{Sessions: pick(r, 0, 1), Records: pick(r, 0, 10, 40)},
+			Reconcile: relay.ReconcileLimits{PerConnection: pick(r, 0, 1), Records: pick(r, 0, 10, 40)},
 		}
 	}
 	odd := c.odd()

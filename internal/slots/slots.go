@@ -1,5 +1,5 @@
-// Package slots decides which relays get one of a bounded number of slots, and which give theirs up. It is a function from claims to
-// moves, and knows nothing of connections. Read Claim, then Assign.
+// Package slots decides which relays get one of a bounded number of slots, and which give theirs up. It is a function from candidates to
+// moves, and knows nothing of connections. Read Candidate, then Assign.
 package slots
 
 import (
@@ -14,8 +14,8 @@ import (
 // URL is a normalised URL, the identity of a server.
 type URL = grasp.RelayURL
 
-// Claim is a relay that has a slot or waits for one. Bootstrap relays need none.
-type Claim struct {
+// Candidate is a relay that has a slot or waits for one. Bootstrap relays need none.
+type Candidate struct {
 	URL    URL
 	Host   string // "" where any number may be connected to
 	Owners int    // distinct owners whose repositories name the relay
@@ -55,9 +55,9 @@ const PerMailbox = 16
 // No relay loses a slot in firm use. A slot that is stuck or unused goes to whoever has use for it, so that dead relays have slots only
 // while they are tried. A relay whose host has all its slots gets a slot from a relay of that host, or none. Relays that are only
 // mailboxes come last: they take no slot from others, have PerMailbox at most, and give theirs up to any other that has use for it.
-func Assign(claims []Claim, n int) []Move {
-	var waiting, held []Claim
-	for _, c := range claims {
+func Assign(all []Candidate, n int) []Move {
+	var waiting, held []Candidate
+	for _, c := range all {
 		if c.HasSlot {
 			held = append(held, c)
 		} else {
@@ -66,11 +66,11 @@ func Assign(claims []Claim, n int) []Move {
 	}
 	has := countParties(held)
 	inTurn(waiting, has)
-	slices.SortFunc(held, func(a, b Claim) int { // the first to yield in front
+	slices.SortFunc(held, func(a, b Candidate) int { // the first to yield in front
 		return cmp.Or(order(b.Mailbox, a.Mailbox), cmp.Compare(b.Use, a.Use), a.Owners-b.Owners, has[b.Party]-has[a.Party], cmp.Compare(a.URL, b.URL))
 	})
 	var moves []Move
-	hosts, mailboxes := Hosts(claims), 0
+	hosts, mailboxes := Hosts(all), 0
 	for _, h := range held {
 		if h.Mailbox {
 			mailboxes++
@@ -89,7 +89,7 @@ func Assign(claims []Claim, n int) []Move {
 			hosts[w.Host]++
 			continue
 		}
-		i := slices.IndexFunc(held, func(h Claim) bool { return h.yields(w, has) && (!full || h.Host == w.Host) })
+		i := slices.IndexFunc(held, func(h Candidate) bool { return h.yields(w, has) && (!full || h.Host == w.Host) })
 		if i >= 0 {
 			moves = append(moves, Move{Give: w.URL, Take: held[i].URL})
 			has.add(w, 1)
@@ -109,9 +109,9 @@ func Assign(claims []Claim, n int) []Move {
 type OfHosts map[string]int
 
 // Hosts counts the slots that relays have now.
-func Hosts(claims []Claim) OfHosts {
+func Hosts(all []Candidate) OfHosts {
 	s := make(OfHosts)
-	for _, c := range claims {
+	for _, c := range all {
 		if c.HasSlot {
 			s[c.Host]++
 		}
@@ -120,7 +120,7 @@ func Hosts(claims []Claim) OfHosts {
 }
 
 // Full reports whether the host of c has PerHost slots.
-func (s OfHosts) Full(c Claim) bool { return c.Host != "" && s[c.Host] >= PerHost }
+func (s OfHosts) Full(c Candidate) bool { return c.Host != "" && s[c.Host] >= PerHost }
 
 // order compares two bools, false before true.
 func order(a, b bool) int {
@@ -136,7 +136,7 @@ func order(a, b bool) int {
 // ofParties counts the slots of each party's relays.
 type ofParties map[string]int
 
-func countParties(held []Claim) ofParties {
+func countParties(held []Candidate) ofParties {
 	has := make(ofParties)
 	for _, h := range held {
 		has.add(h, 1)
@@ -144,30 +144,30 @@ func countParties(held []Claim) ofParties {
 	return has
 }
 
-func (s ofParties) add(c Claim, n int) {
+func (s ofParties) add(c Candidate, n int) {
 	if c.Party != "" {
 		s[c.Party] += n
 	}
 }
 
 // inTurn sorts the waiting relays by the order of Assign. Of one party's relays, each ranks as if those before it had got a slot.
-func inTurn(waiting []Claim, has ofParties) {
-	by := func(rank func(Claim) int) {
-		slices.SortFunc(waiting, func(a, b Claim) int {
+func inTurn(waiting []Candidate, has ofParties) {
+	by := func(rank func(Candidate) int) {
+		slices.SortFunc(waiting, func(a, b Candidate) int {
 			return cmp.Or(order(a.Mailbox, b.Mailbox), cmp.Compare(a.Use, b.Use), b.Owners-a.Owners, rank(a)-rank(b), a.Last.Compare(b.Last), cmp.Compare(a.URL, b.URL))
 		})
 	}
-	by(func(Claim) int { return 0 })
+	by(func(Candidate) int { return 0 })
 	before, ranks := maps.Clone(has), make(map[URL]int)
 	for _, w := range waiting {
 		ranks[w.URL] = before[w.Party]
 		before.add(w, 1)
 	}
-	by(func(c Claim) int { return ranks[c.URL] })
+	by(func(c Candidate) int { return ranks[c.URL] })
 }
 
 // yields reports whether h gives its slot to w; has counts the slots of parties.
-func (h Claim) yields(w Claim, has ofParties) bool {
+func (h Candidate) yields(w Candidate, has ofParties) bool {
 	switch {
 	case w.Use == Unused, w.Mailbox && !h.Mailbox:
 		return false

@@ -35,8 +35,8 @@ type Values struct {
 	Addresses []string
 }
 
-// Archive is what a survey asks about single events.
-type Archive interface {
+// Lookup is what a survey asks about single events.
+type Lookup interface {
 	// Look returns the stored event with that id, nil if it is not stored, and
 	// whether the id is known: stored, or remembered as decided against.
 	Look(id nostr.ID) (e *nostr.Event, known bool, err error)
@@ -81,9 +81,9 @@ func (v Values) into(set map[string]struct{}) {
 // Add takes the next event that is about one of the query's values. It reports
 // that the page is full; then the event may not be in it, and the next page
 // begins where this one ends.
-func (g *Page) Add(e *nostr.Event, a Archive) (full bool, err error) {
+func (g *Page) Add(e *nostr.Event, a Lookup) (full bool, err error) {
 	if !isAbout(e, g.above) {
-		x := addition{page: g, archive: a, queue: []*nostr.Event{e}}
+		x := addition{page: g, lookup: a, queue: []*nostr.Event{e}}
 		if err := x.follow(); err != nil {
 			return false, err
 		}
@@ -120,7 +120,7 @@ func (g *Page) Answer(end bool) Answer {
 // here, and what it names and nothing else would lead to.
 type addition struct {
 	page    *Page
-	archive Archive
+	lookup  Lookup
 	queue   []*nostr.Event
 	ids     []nostr.ID
 	missing []nostr.ID
@@ -159,7 +159,7 @@ func (x *addition) named(id nostr.ID) error {
 		return nil
 	}
 	x.seen[id] = struct{}{}
-	e, known, err := x.archive.Look(id)
+	e, known, err := x.lookup.Look(id)
 	switch {
 	case err != nil:
 		return err

@@ -40,7 +40,7 @@ type Want struct {
 	Bootstrap bool
 	Owners    int // distinct owners whose repositories name the relay
 	Repos     []*RepoWant
-	Mailbox   *mailbox.Share // what the relay is asked for on behalf of participants; nil = nothing
+	Mailbox   *mailbox.Mailbox // what the relay is asked for on behalf of participants; nil = nothing
 	names     *names
 
 	edition *edition
@@ -81,9 +81,9 @@ func (r *RepoWant) EachRoot(f func(Item)) {
 func (w *Want) Empty() bool { return w == nil || len(w.Repos) == 0 }
 
 // WithMailbox is w with another mailbox.
-func (w *Want) WithMailbox(s *mailbox.Share) *Want {
+func (w *Want) WithMailbox(m *mailbox.Mailbox) *Want {
 	v := *w
-	v.Mailbox = s
+	v.Mailbox = m
 	return &v
 }
 

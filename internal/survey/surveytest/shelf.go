@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/survey"
 )
 
-// Shelf is an Archive of some events; those refused are known and not here.
+// Shelf is a Lookup of some events; those refused are known and not here.
 type Shelf struct {
 	Events  map[nostr.ID]*nostr.Event
 	Refused map[nostr.ID]bool
@@ -26,7 +26,7 @@ func Shelve(events ...*nostr.Event) *Shelf {
 	return s
 }
 
-// Look is as survey.Archive has it.
+// Look is as survey.Lookup has it.
 func (s *Shelf) Look(id nostr.ID) (*nostr.Event, bool, error) {
 	s.Looks++
 	return s.Events[id], s.Events[id] != nil || s.Refused[id], s.Err

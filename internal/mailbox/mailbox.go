@@ -1,5 +1,5 @@
 // Package mailbox knows where those who take part keep what they write (GRASP-03): it folds accepted events into people and their lists
-// of relays (NIP-65), and these into what is worth asking of which relay. Read share.go, then fold.go, then round.go.
+// of relays (NIP-65), and these into what is worth asking of which relay. Read mailbox.go, then fold.go, then round.go.
 package mailbox
 
 import (
@@ -12,8 +12,8 @@ import (
 // URL is a normalised relay URL, the identity of a remote relay.
 type URL = grasp.RelayURL
 
-// Share is what one relay is asked for on behalf of participants. It is immutable.
-type Share struct {
+// Mailbox is what one relay is asked for on behalf of participants. It is immutable.
+type Mailbox struct {
 	People []Person       // who say that they write there, in order of their keys
 	Index  []nostr.PubKey // whose profiles and lists are asked for, as the operator named the relay for that; in order
 }
@@ -26,15 +26,15 @@ type Person struct {
 }
 
 // Size is the number of people whose mailbox the relay is.
-func (s *Share) Size() int {
-	if s == nil {
+func (m *Mailbox) Size() int {
+	if m == nil {
 		return 0
 	}
-	return len(s.People)
+	return len(m.People)
 }
 
-func (s *Share) equal(o *Share) bool {
-	return slices.Equal(s.Index, o.Index) && slices.EqualFunc(s.People, o.People, func(a, b Person) bool {
+func (m *Mailbox) equal(o *Mailbox) bool {
+	return slices.Equal(m.Index, o.Index) && slices.EqualFunc(m.People, o.People, func(a, b Person) bool {
 		return a.PubKey == b.PubKey && slices.Equal(a.IDs, b.IDs) && slices.Equal(a.Addresses, b.Addresses)
 	})
 }

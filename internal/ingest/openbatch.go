@@ -11,8 +11,8 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// round is the open batch and what waits for its commit.
-type round struct {
+// openBatch is the open batch and what waits for its commit.
+type openBatch struct {
 	batch    *store.Batch // nil while nothing needs one
 	deadline time.Time    // it is committed then at the latest
 	direct   bool         // a client waits for it
@@ -28,17 +28,17 @@ type round struct {
 }
 
 // idle reports whether nothing waits for a commit.
-func (r *round) idle() bool { return r.batch == nil && len(r.answers) == 0 }
+func (r *openBatch) idle() bool { return r.batch == nil && len(r.answers) == 0 }
 
 // within sets the deadline, unless there is an earlier one.
-func (r *round) within(d time.Duration) {
+func (r *openBatch) within(d time.Duration) {
 	if at := time.Now().Add(d); r.deadline.IsZero() || at.Before(r.deadline) {
 		r.deadline = at
 	}
 }
 
 // over reports whether the deadline has passed.
-func (r *round) over() bool { return !r.idle() && !time.Now().Before(r.deadline) }
+func (r *openBatch) over() bool { return !r.idle() && !time.Now().Before(r.deadline) }
 
 // answer is a verdict that waits for the commit.
 type answer struct {
@@ -49,26 +49,26 @@ type answer struct {
 
 // queue adds an answer to those that wait for the commit. A client's answer brings the deadline forward to clientDelay.
 func (w *writer) queue(a answer) {
-	w.round.answers = append(w.round.answers, a)
-	w.round.decided++
-	w.round.within(w.door.limits.BatchDelay)
+	w.open.answers = append(w.open.answers, a)
+	w.open.decided++
+	w.open.within(w.door.limits.BatchDelay)
 	if a.item.src.conf.Direct {
-		w.round.direct = true
-		w.round.within(clientDelay)
+		w.open.direct = true
+		w.open.within(clientDelay)
 	}
 }
 
-// open begins a batch unless one is open.
-func (w *writer) open() error {
-	if w.round.batch != nil {
+// begin begins a batch unless one is open.
+func (w *writer) begin() error {
+	if w.open.batch != nil {
 		return nil
 	}
 	b, err := w.door.store.Begin()
 	if err != nil {
 		return err
 	}
-	w.round.batch = b
-	w.round.within(w.door.limits.BatchDelay)
+	w.open.batch = b
+	w.open.within(w.door.limits.BatchDelay)
 	return nil
 }
 
@@ -78,17 +78,17 @@ func (w *writer) commit() error {
 		w.abort(err)
 		return err
 	}
-	if w.round.batch != nil && w.round.batch.Len() > 0 {
+	if w.open.batch != nil && w.open.batch.Len() > 0 {
 		// The commit point: after it everything that was decided is durable and seen by readers, before it nothing is.
-		if _, err := w.round.batch.Commit(); err != nil {
+		if _, err := w.open.batch.Commit(); err != nil {
 			w.abort(err)
 			return err
 		}
 		w.recovered()
-		w.door.counts.released.Add(uint64(w.round.released))
-		w.door.counts.lapsed.Add(uint64(w.round.lapsed))
-	} else if w.round.batch != nil {
-		w.round.batch.Discard()
+		w.door.counts.released.Add(uint64(w.open.released))
+		w.door.counts.lapsed.Add(uint64(w.open.lapsed))
+	} else if w.open.batch != nil {
+		w.open.batch.Discard()
 	}
 	for _, c := range w.chores {
 		c.kept()
@@ -109,11 +109,11 @@ func (w *writer) abort(err error) {
 // drop drops the batch: nothing of it happened, and everybody whose verdict depended on it hears verdictFailed.
 func (w *writer) drop(err error) {
 	w.known.reset()
-	if w.round.batch != nil {
-		w.round.batch.Discard()
+	if w.open.batch != nil {
+		w.open.batch.Discard()
 	}
-	for i := range w.round.answers {
-		if a := &w.round.answers[i]; !a.stands {
+	for i := range w.open.answers {
+		if a := &w.open.answers[i]; !a.stands {
 			a.verdict = verdictFailed(err)
 		}
 	}
@@ -128,8 +128,8 @@ func (w *writer) drop(err error) {
 
 // finish answers everybody in the batch and makes ready for the next one.
 func (w *writer) finish() {
-	answers := w.round.answers
-	w.round = round{}
+	answers := w.open.answers
+	w.open = openBatch{}
 	w.commits.Spend(time.Now(), quietly, 1)
 	w.door.counts.setOrphans(w.orphans.size())
 	w.reply(answers)

@@ -7,42 +7,42 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// claimed is for how long, at least, what was said to be here does not go, so that whoever asked can act upon it.
-const claimed = time.Hour
+// promised is for how long, at least, an object stays that somebody was told is here, so that whoever asked can act upon it.
+const promised = time.Hour
 
-// maxClaims bounds what is remembered; beyond that, nothing goes.
-const maxClaims = 100_000
+// maxPromises bounds what is remembered; beyond that, nothing goes.
+const maxPromises = 100_000
 
-// claims is what was said to be here, of late.
-type claims struct {
+// promises are the objects that somebody was told of late are here.
+type promises struct {
 	// swap is held by whoever looks objects up, for reading, and while maintenance decides that objects may go.
 	swap sync.RWMutex
 
 	mu    sync.Mutex // guards what follows
 	since time.Time  // of now
-	now   claimSet
-	last  claimSet // before since
+	now   promiseSet
+	last  promiseSet // before since
 }
 
-type claimSet struct {
+type promiseSet struct {
 	ids  map[ID]map[gitwire.ObjectID]struct{}
 	n    int
 	full bool
 }
 
 // note remembers that objects were said to be here.
-func (c *claims) note(repo ID, ids []gitwire.ObjectID, at time.Time) {
+func (c *promises) note(repo ID, ids []gitwire.ObjectID, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if at.Sub(c.since) >= claimed || at.Before(c.since) {
-		c.since, c.last, c.now = at, c.now, claimSet{ids: map[ID]map[gitwire.ObjectID]struct{}{}}
+	if at.Sub(c.since) >= promised || at.Before(c.since) {
+		c.since, c.last, c.now = at, c.now, promiseSet{ids: map[ID]map[gitwire.ObjectID]struct{}{}}
 	}
 	set := c.now.ids[repo]
 	for _, id := range ids {
 		if _, ok := set[id]; ok {
 			continue
 		}
-		if c.now.n >= maxClaims {
+		if c.now.n >= maxPromises {
 			c.now.full = true
 			return
 		}
@@ -56,10 +56,10 @@ func (c *claims) note(repo ID, ids []gitwire.ObjectID, at time.Time) {
 }
 
 // of returns what is remembered of a repository; all is false where that is not all.
-func (c *claims) of(repo ID) (ids []gitwire.ObjectID, all bool) {
+func (c *promises) of(repo ID) (ids []gitwire.ObjectID, all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, set := range []claimSet{c.last, c.now} {
+	for _, set := range []promiseSet{c.last, c.now} {
 		for id := range set.ids[repo] {
 			ids = append(ids, id)
 		}
