@@ -4,34 +4,35 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/want"
 )
 
 // books say what is wanted of the relay and what is known to be here of that. They outlive connections.
 type books struct {
 	want      *want.Want // nil = nothing
-	wanted    bag
-	confirmed known   // completely answered and followed since
-	proven    itemSet // completely answered once: what was stored then is here
-	met       bool    // it was asked before this process began, and is not caught up with yet
-	held      known   // confirmed as of the mark; only what came since is not asked yet
+	wanted    itemset.Bag
+	confirmed itemset.Known // completely answered and followed since
+	proven    itemset.Set   // completely answered once: what was stored then is here
+	met       bool          // it was asked before this process began, and is not caught up with yet
+	held      itemset.Known // confirmed as of the mark; only what came since is not asked yet
 }
 
 // repository says whether an item that is wanted is a repository.
 func (b *books) repository(it want.Item) bool { return b.want.Repository(it) != nil }
 
 // has says whether an item is confirmed, or was when the relay was last heard.
-func (b *books) has(it want.Item) bool { return b.confirmed.has(it) || b.held.has(it) }
+func (b *books) has(it want.Item) bool { return b.confirmed.Has(it) || b.held.Has(it) }
 
 // unconfirm forgets what is confirmed, and what was when the relay was last heard.
 func (b *books) unconfirm() {
-	b.confirmed.clear()
-	b.held.clear()
+	b.confirmed.Clear()
+	b.held.Clear()
 }
 
 // unprove forgets that anything was read in full.
 func (b *books) unprove() {
-	b.proven.clear()
+	b.proven.Clear()
 	b.met = false
 }
 
@@ -42,8 +43,8 @@ func (b *books) provenBefore(g *group, e *edge) bool {
 	if b.met && !e.news {
 		return true
 	}
-	for _, it := range g.items {
-		if !b.proven.has(it) {
+	for _, it := range g.Items {
+		if !b.proven.Has(it) {
 			return false
 		}
 	}
@@ -53,10 +54,10 @@ func (b *books) provenBefore(g *group, e *edge) bool {
 // inOrder returns what is wanted, the lower layers first and of the root events
 // those that rank highest, as they are the last to be left without a live REQ.
 func (b *books) inOrder() []want.Item {
-	var seen itemSet
-	items := make([]want.Item, 0, b.wanted.n)
+	var seen itemset.Set
+	items := make([]want.Item, 0, b.wanted.Len())
 	b.want.Each(func(it want.Item) {
-		if seen.put(it) {
+		if seen.Put(it) {
 			items = append(items, it)
 		}
 	})
@@ -66,8 +67,8 @@ func (b *books) inOrder() []want.Item {
 	return items
 }
 
-func (b *books) sizeOf(lots []lot) (s size) {
-	for it := range each(lots) {
+func (b *books) sizeOf(lots []itemset.Lot) (s size) {
+	for it := range itemset.Each(lots) {
 		s.add(b.want, it)
 	}
 	return s

@@ -10,7 +10,7 @@ import (
 // is wanted is confirmed too or was asked in vain and waits for its next turn.
 func (p *Peer) CaughtUp() bool {
 	c := p.conn
-	if c == nil || !p.confirmed.has(want.Announcements) || p.now.Mono < c.pausedTill {
+	if c == nil || !p.confirmed.Has(want.Announcements) || p.now.Mono < c.pausedTill {
 		return false
 	}
 	if slices.ContainsFunc(c.following.live, func(l *liveReq) bool { return !l.open }) ||
@@ -19,7 +19,7 @@ func (p *Peer) CaughtUp() bool {
 	}
 	open := 0
 	for _, g := range c.groups {
-		if !g.byItems() && len(g.items) == 0 { // nobody waits for what it finds
+		if !g.byItems() && len(g.Items) == 0 { // nobody waits for what it finds
 			continue
 		}
 		if g.tasks == nil {
@@ -36,7 +36,7 @@ func (p *Peer) noteComplete() {
 	if p.Settled() {
 		p.met = false
 	}
-	if p.confirmed.n+p.held.n+p.suspects.refused.n == p.wanted.n {
+	if p.confirmed.Len()+p.held.Len()+p.suspects.refused.Len() == p.wanted.Len() {
 		p.complete = p.now.Mono
 	}
 }

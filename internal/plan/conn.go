@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/demands"
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/words"
 )
 
@@ -86,17 +87,17 @@ func (p *Peer) connected(in Connected) {
 	p.conn.frames.since = p.now.Mono
 	p.suspects.begin(&p.conn.following, &p.conn.catchup)
 	p.whole.begin(&p.conn.following, &p.conn.catchup)
-	since := sinceTime(p.mark.Wall.Add(-p.cfg.QuickReconnect))
+	since := itemset.SinceTime(p.mark.Wall.Add(-p.cfg.QuickReconnect))
 	for _, it := range p.inOrder() {
-		if p.suspects.items.has(it) {
+		if p.suspects.items.Has(it) {
 			continue
 		}
 		l := p.conn.lotOf(it)
-		if p.confirmed.drop(it) {
-			p.held.put(it, p.repository(it))
+		if p.confirmed.Drop(it) {
+			p.held.Put(it, p.repository(it))
 		}
-		if p.held.has(it) {
-			l.since = since
+		if p.held.Has(it) {
+			l.Since = since
 		}
 		p.conn.queue(l)
 	}

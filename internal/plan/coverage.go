@@ -32,8 +32,8 @@ func (g *group) tallies(yield func(*coverage.Tally) bool) {
 
 // told returns what the comparisons told of the filters of a group; nil where they count already, or for no repository.
 func (g *group) told(confirmed func(want.Item) bool) (told []coverage.Filter) {
-	again := !slices.ContainsFunc(g.items, func(it want.Item) bool { return !confirmed(it) })
-	if g.layer != want.LayerRepositories && g.layer != want.LayerRoots || !g.byItems() || g.since.counted() || again {
+	again := !slices.ContainsFunc(g.Items, func(it want.Item) bool { return !confirmed(it) })
+	if g.Layer != want.LayerRepositories && g.Layer != want.LayerRoots || !g.byItems() || g.Since.Counted() || again {
 		return nil
 	}
 	for _, t := range g.tasks {

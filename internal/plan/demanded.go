@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/demands"
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/refusal"
 	"github.com/graspd/graspd/internal/want"
@@ -125,7 +126,7 @@ func (d *demanded) answered(r *request) {
 // shows yet that the relay answers such filters. One that compares is not doubted,
 // and in layer 4 there is mostly nothing.
 func (d *demanded) doubtful(t *task, compares bool) bool {
-	return t.group.layer != want.LayerReferences && t.filter.Kinds == nil && !t.doubted &&
+	return t.group.Layer != want.LayerReferences && t.filter.Kinds == nil && !t.doubted &&
 		!compares && t.neg == nil && !t.pager.Found() && d.kinds.Untold()
 }
 
@@ -134,7 +135,7 @@ const kindsProbed = 5
 
 // doubt asks with kinds for a few events of what brought nothing without.
 func doubt(t *task) nostr.Filter {
-	f := t.group.since.span().Narrow(demands.AllKinds.With(t.filter))
+	f := t.group.Since.Span().Narrow(demands.AllKinds.With(t.filter))
 	f.Limit = new(kindsProbed)
 	return f
 }
@@ -147,7 +148,7 @@ func (d *demanded) emptied() {
 
 // outdated says whether a live REQ does not bring what it asks for, or less than it could.
 func (d *demanded) outdated(l *liveReq) bool {
-	bare := func(x lot) bool { return x.layer == want.LayerAnnouncements && x.apart != apartBare }
+	bare := func(x itemset.Lot) bool { return x.Layer == want.LayerAnnouncements && x.Apart != itemset.ApartBare }
 	return d.kinds.Outdated(l.Manner) || d.kinds.Emptied() && slices.ContainsFunc(l.lots, bare)
 }
 
@@ -174,10 +175,10 @@ func (d *demanded) withoutVanish(l *liveReq, text string, named bool) bool {
 // missedVanish returns the task that asks for those of the time away; nil where there is none.
 func (d *demanded) missedVanish(g *group) *task {
 	since := d.away
-	if g.since.bounded() {
-		since = int64(g.since)
+	if g.Since.Bounded() {
+		since = int64(g.Since)
 	}
-	if g.layer != want.LayerAnnouncements || g.class == Daily || since == 0 || d.kinds.NoVanish() {
+	if g.Layer != want.LayerAnnouncements || g.class == Daily || since == 0 || d.kinds.NoVanish() {
 		return nil
 	}
 	return &task{group: g, extra: true, filter: nostr.Filter{Kinds: []nostr.Kind{nostr.KindVanish}, Since: &since}}

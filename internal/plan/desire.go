@@ -15,15 +15,15 @@ func (p *Peer) setWant(w *want.Want) {
 	p.want = w
 	p.revive()
 	add := func(it want.Item) {
-		if p.wanted.add(it) && p.conn != nil {
+		if p.wanted.Add(it) && p.conn != nil {
 			p.conn.queue(p.conn.lotOf(it))
 		}
 	}
 	sub := func(it want.Item) {
-		if p.wanted.sub(it) {
-			p.confirmed.drop(it)
-			p.proven.drop(it)
-			p.held.drop(it)
+		if p.wanted.Sub(it) {
+			p.confirmed.Drop(it)
+			p.proven.Drop(it)
+			p.held.Drop(it)
 			p.suspects.drop(it)
 			if p.conn != nil {
 				p.conn.unwanted(it)

@@ -10,7 +10,7 @@ import (
 // checkFigures compares what is kept for the status with a walk through all that is wanted.
 func (p *Peer) checkFigures() error {
 	if p.want == nil {
-		if share, lacking := p.coverage.Total(); share != (coverage.Share{}) || lacking+p.confirmed.repos.n+p.held.repos.n > 0 {
+		if share, lacking := p.coverage.Total(); share != (coverage.Share{}) || lacking+p.confirmed.Repos.Len()+p.held.Repos.Len() > 0 {
 			return fmt.Errorf("figures of nothing: %+v, %d", share, lacking)
 		}
 		return nil

@@ -30,7 +30,7 @@ func (p *Peer) AsksReferences(sub string) bool {
 		return false
 	}
 	r := p.conn.requests[sub]
-	return r != nil && r.task != nil && r.task.group.layer == want.LayerReferences
+	return r != nil && r.task != nil && r.task.group.Layer == want.LayerReferences
 }
 
 // checkTour holds what a tour holds against its bounds.
@@ -52,7 +52,7 @@ func (p *Peer) checkReferences() error {
 	t := r.asked.task
 	running := 0
 	for _, x := range c.running {
-		if x.group.layer == want.LayerReferences {
+		if x.group.Layer == want.LayerReferences {
 			running++
 		}
 	}

@@ -16,12 +16,12 @@ func (p *Peer) checkSizes() error {
 		repos = len(p.want.Repos)
 	}
 	bounds := []bound{
-		{"pages of the wanted", len(p.wanted.pages), p.wanted.n},
-		{"items that are wanted more than once", len(p.wanted.more), p.wanted.n},
-		{"pages of the confirmed", len(p.confirmed.pages), p.confirmed.n},
-		{"pages of the held", len(p.held.pages), p.held.n},
-		{"proven items", p.proven.n, p.wanted.n},
-		{"pages of the proven", len(p.proven.pages), p.proven.n},
+		{"pages of the wanted", p.wanted.Spread(), p.wanted.Len()},
+		{"items that are wanted more than once", p.wanted.Repeats(), p.wanted.Len()},
+		{"pages of the confirmed", p.confirmed.Spread(), p.confirmed.Len()},
+		{"pages of the held", p.held.Spread(), p.held.Len()},
+		{"proven items", p.proven.Len(), p.wanted.Len()},
+		{"pages of the proven", p.proven.Spread(), p.proven.Len()},
 		{"owners of a dead relay", len(p.owners), mostOwners},
 		{"last gaps", len(p.gaps.last), mostGaps},
 		{"withheld", len(p.comparing.withheld), mostWithheld},
@@ -73,10 +73,10 @@ func (c *session) bounds(p *Peer) []bound {
 	}
 	all := []bound{
 		{"live REQs", len(c.following.live), mostSubs},
-		{"lots that wait", len(c.waiting), p.wanted.n},
-		{"sweeps", len(c.sweeps), p.wanted.n},
-		{"root events that rise", c.rising.items.n, p.wanted.n},
-		{"groups", len(c.groups), p.wanted.n + 1}, // one that compares everything
+		{"lots that wait", len(c.waiting), p.wanted.Len()},
+		{"sweeps", len(c.sweeps), p.wanted.Len()},
+		{"root events that rise", c.rising.items.Len(), p.wanted.Len()},
+		{"groups", len(c.groups), p.wanted.Len() + 1}, // one that compares everything
 		{"tasks that run", len(c.running), requestsAtOnce},
 		{"tasks that were put off", len(c.later), open},
 		{"requests", len(c.requests), len(c.following.live) + len(c.running) + settling},

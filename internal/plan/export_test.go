@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/demands"
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/want"
 	"github.com/graspd/graspd/internal/want/wanttest"
@@ -29,7 +30,7 @@ func (r *request) settles() bool {
 const MostSettling = mostSettling
 
 // Holds says whether an item is confirmed.
-func (p *Peer) Holds(it want.Item) bool { return p.confirmed.has(it) }
+func (p *Peer) Holds(it want.Item) bool { return p.confirmed.Has(it) }
 
 // Current returns the Want that p works on, and whether it is connected.
 func (p *Peer) Current() (*want.Want, bool) { return p.want, p.conn != nil }
@@ -41,7 +42,7 @@ func (p *Peer) AddsKinds() bool { return p.demands.kinds.Mode() != demands.NoKin
 func (p *Peer) Gaps() uint64 { return p.counted.Gaps }
 
 // HeldItems counts what was confirmed before the connection and is not yet again.
-func (p *Peer) HeldItems() int { return p.held.n }
+func (p *Peer) HeldItems() int { return p.held.Len() }
 
 // Mark returns the last sign of life for which nothing is held.
 func (p *Peer) Mark() Now { return p.mark }
@@ -57,8 +58,8 @@ func (p *Peer) SweptIDs() (ids []nostr.ID) {
 		return nil
 	}
 	for _, s := range p.conn.sweeps {
-		for _, it := range s.items {
-			if s.layer == want.LayerRoots {
+		for _, it := range s.Items {
+			if s.Layer == want.LayerRoots {
 				ids = append(ids, p.want.Root(it))
 			}
 		}
@@ -74,11 +75,11 @@ func (p *Peer) Bears() any { return p.conn.limits }
 func (p *Peer) Displaces(rank int64) bool {
 	limits := p.conn.limits
 	for _, l := range p.conn.following.live {
-		if l.apart != together || !l.size.fits(limits, limits.dense()) {
+		if l.apart != itemset.Together || !l.size.fits(limits, limits.dense()) {
 			continue
 		}
 		for _, x := range l.lots {
-			if slices.ContainsFunc(x.items, func(it want.Item) bool { return p.want.Rank(it) < rank && p.confirmed.has(it) }) {
+			if slices.ContainsFunc(x.Items, func(it want.Item) bool { return p.want.Rank(it) < rank && p.confirmed.Has(it) }) {
 				return true
 			}
 		}
@@ -94,8 +95,8 @@ func Asks(w *want.Want, it want.Item) []nostr.Filter {
 // Check looks for contradictions in the books of a peer.
 func (p *Peer) Check() error {
 	wanted := wanttest.Items(p.want)
-	if len(wanted) != p.wanted.n {
-		return fmt.Errorf("%d items are wanted, %d counted", len(wanted), p.wanted.n)
+	if len(wanted) != p.wanted.Len() {
+		return fmt.Errorf("%d items are wanted, %d counted", len(wanted), p.wanted.Len())
 	}
 	inWant := make(map[Item]bool)
 	for _, it := range wanted {
@@ -103,18 +104,18 @@ func (p *Peer) Check() error {
 	}
 	n, h := 0, 0
 	for it := range inWant {
-		if p.confirmed.has(it) {
+		if p.confirmed.Has(it) {
 			n++
 		}
-		if p.held.has(it) {
+		if p.held.Has(it) {
 			h++
-			if p.confirmed.has(it) {
+			if p.confirmed.Has(it) {
 				return fmt.Errorf("item %d is held and confirmed", it)
 			}
 		}
 	}
-	if n != p.confirmed.n || h != p.held.n {
-		return fmt.Errorf("%d items confirmed and %d held, of which wanted %d and %d", p.confirmed.n, p.held.n, n, h)
+	if n != p.confirmed.Len() || h != p.held.Len() {
+		return fmt.Errorf("%d items confirmed and %d held, of which wanted %d and %d", p.confirmed.Len(), p.held.Len(), n, h)
 	}
 	if err := p.checkFigures(); err != nil {
 		return err
@@ -139,36 +140,36 @@ func (p *Peer) Check() error {
 
 func (c *session) check(p *Peer, wanted map[Item]bool) error {
 	place, group := make(map[Item]string), make(map[Item]*group)
-	put := func(where string, l lot) error {
-		for _, it := range l.items {
+	put := func(where string, l itemset.Lot) error {
+		for _, it := range l.Items {
 			if !wanted[it] {
 				return fmt.Errorf("item %d in %s is not wanted", it, where)
 			}
 			if place[it] != "" {
 				return fmt.Errorf("item %d is in %s and in %s", it, place[it], where)
 			}
-			if p.want.Layer(it) != l.layer {
-				return fmt.Errorf("item %d of layer %d in a lot of layer %d", it, p.want.Layer(it), l.layer)
+			if p.want.Layer(it) != l.Layer {
+				return fmt.Errorf("item %d of layer %d in a lot of layer %d", it, p.want.Layer(it), l.Layer)
 			}
 			place[it] = where
 		}
 		return nil
 	}
 	for _, g := range c.groups {
-		for _, it := range g.items {
+		for _, it := range g.Items {
 			if group[it] != nil {
 				return fmt.Errorf("item %d is in two groups", it)
 			}
 			group[it] = g
 		}
 		if g.swept {
-			if err := put("swept group", g.lot); err != nil {
+			if err := put("swept group", g.Lot); err != nil {
 				return err
 			}
 		}
 	}
 	for i, s := range c.sweeps {
-		if err := put("sweep", s.lot); err != nil {
+		if err := put("sweep", s.Lot); err != nil {
 			return err
 		}
 		if s.at < c.sweeps[max(0, i-1)].at {
@@ -176,12 +177,12 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 		}
 	}
 	for _, w := range c.waiting {
-		if err := put("waiting", w.lot); err != nil {
+		if err := put("waiting", w.Lot); err != nil {
 			return err
 		}
 	}
-	for it := range p.suspects.items.above(0) {
-		if err := put("suspects", lot{layer: want.LayerRepositories, items: []want.Item{it}}); err != nil {
+	for it := range p.suspects.items.Above(0) {
+		if err := put("suspects", itemset.Lot{Layer: want.LayerRepositories, Items: []want.Item{it}}); err != nil {
 			return err
 		}
 	}
@@ -202,7 +203,7 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 			if err := put("live "+l.sub, x); err != nil {
 				return err
 			}
-			for _, it := range x.items {
+			for _, it := range x.Items {
 				open[it] = l.open
 			}
 		}
@@ -212,19 +213,19 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 		switch {
 		case where == "":
 			return fmt.Errorf("item %d is nowhere", it)
-		case p.confirmed.has(it) && where == "waiting":
+		case p.confirmed.Has(it) && where == "waiting":
 			return fmt.Errorf("item %d is confirmed and waits for a live REQ", it)
-		case p.confirmed.has(it) && !open[it] && strings.HasPrefix(where, "live"):
+		case p.confirmed.Has(it) && !open[it] && strings.HasPrefix(where, "live"):
 			return fmt.Errorf("item %d is confirmed in a REQ that is not open", it)
 		case group[it] != nil && where == "suspects":
 			return fmt.Errorf("item %d is suspected and asked", it)
-		case p.confirmed.has(it) && where == "suspects":
+		case p.confirmed.Has(it) && where == "suspects":
 			return fmt.Errorf("item %d is suspected and confirmed", it)
 		case group[it] != nil && where == "waiting":
 			return fmt.Errorf("item %d is asked before it has a live REQ", it)
-		case group[it] == nil && !p.confirmed.has(it) && where == "sweep":
+		case group[it] == nil && !p.confirmed.Has(it) && where == "sweep":
 			return fmt.Errorf("item %d is swept, not confirmed and not asked", it)
-		case group[it] == nil && !p.confirmed.has(it) && open[it]:
+		case group[it] == nil && !p.confirmed.Has(it) && open[it]:
 			return fmt.Errorf("item %d is followed, not confirmed and not asked", it)
 		}
 	}
@@ -235,10 +236,10 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 	}
 	if p.CaughtUp() {
 		for it := range wanted {
-			if p.confirmed.has(it) {
+			if p.confirmed.Has(it) {
 				continue
 			}
-			if !c.putOff(it, p.now.Mono) && !p.suspects.items.has(it) {
+			if !c.putOff(it, p.now.Mono) && !p.suspects.items.Has(it) {
 				return fmt.Errorf("caught up, and item %d in %s is neither confirmed nor put off", it, place[it])
 			}
 		}
@@ -259,13 +260,13 @@ func (s *suspects) check(wanted map[Item]bool) error {
 			}
 		}
 	}
-	for it := range s.items.above(0) {
+	for it := range s.items.Above(0) {
 		if !wanted[it] || in[it] == 0 {
 			return fmt.Errorf("suspect %d: wanted %v, in %d sets", it, wanted[it], in[it])
 		}
 	}
-	for it := range s.refused.above(0) {
-		if !s.items.has(it) {
+	for it := range s.refused.Above(0) {
+		if !s.items.Has(it) {
 			return fmt.Errorf("item %d is refused and no suspect", it)
 		}
 	}
@@ -274,19 +275,19 @@ func (s *suspects) check(wanted map[Item]bool) error {
 
 // Refuses lists the repositories that the relay is taken to refuse.
 func (p *Peer) Refuses() (out []want.Repository) {
-	for it := range p.suspects.refused.above(0) {
+	for it := range p.suspects.refused.Above(0) {
 		out = append(out, *p.want.Repository(it))
 	}
 	return out
 }
 
 // Suspects counts the repositories under suspicion.
-func (p *Peer) Suspects() int { return p.suspects.items.n }
+func (p *Peer) Suspects() int { return p.suspects.items.Len() }
 
 // putOff says whether an item waits for a time to come, with its live REQ or with its stored filters.
 func (c *session) putOff(it want.Item, now time.Duration) bool {
-	return slices.ContainsFunc(c.waiting, func(w *waiting) bool { return w.after > now && slices.Contains(w.items, it) }) ||
-		slices.ContainsFunc(c.later, func(t *task) bool { return slices.Contains(t.group.items, it) })
+	return slices.ContainsFunc(c.waiting, func(w *waiting) bool { return w.after > now && slices.Contains(w.Items, it) }) ||
+		slices.ContainsFunc(c.later, func(t *task) bool { return slices.Contains(t.group.Items, it) })
 }
 
 func (c *session) checkTasks(awaited bool) error {
@@ -309,7 +310,7 @@ func (c *session) checkTasks(awaited bool) error {
 	}
 	for _, g := range c.groups {
 		if g.over || (g.tasks == nil) != fresh[g] {
-			return fmt.Errorf("a group of layer %d with %d tasks is over %v, waits to be begun %v", g.layer, len(g.tasks), g.over, fresh[g])
+			return fmt.Errorf("a group of layer %d with %d tasks is over %v, waits to be begun %v", g.Layer, len(g.tasks), g.over, fresh[g])
 		}
 		if g.tasks == nil {
 			continue
@@ -319,7 +320,7 @@ func (c *session) checkTasks(awaited bool) error {
 			if !t.over {
 				open++
 				if queued[t] != 1 {
-					return fmt.Errorf("a task of layer %d is in %d queues", g.layer, queued[t])
+					return fmt.Errorf("a task of layer %d is in %d queues", g.Layer, queued[t])
 				}
 			}
 		}

@@ -103,7 +103,7 @@ func (n *fetching) putBack(r *request) {
 // elsewhere returns what other tasks ask for by id just now, or will next.
 func (c *catchup) elsewhere(t *task) map[nostr.ID]struct{} {
 	asked := make(map[nostr.ID]struct{})
-	if t.group.layer == want.LayerReferences { // it makes way for others
+	if t.group.Layer == want.LayerReferences { // it makes way for others
 		return asked
 	}
 	for _, o := range c.running {

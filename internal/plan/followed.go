@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -33,13 +34,13 @@ const (
 )
 
 // follow notes that live REQs for lots have just opened, on a connection of the time opened.
-func (f *followed) follow(lots []lot, opened, now Now) {
+func (f *followed) follow(lots []itemset.Lot, opened, now Now) {
 	at := now.Wall.Unix()
 	if now.Mono < opened.Mono+followedYoung {
 		*f = followed{all: at}
 		return
 	}
-	e := epoch{at, itemsOf(lots)}
+	e := epoch{at, itemset.ItemsOf(lots)}
 	if len(e.items) == 0 { // it stands in for others, which have noted theirs
 		return
 	}

@@ -3,6 +3,8 @@ package plan
 import (
 	"testing"
 	"time"
+
+	"github.com/graspd/graspd/internal/itemset"
 )
 
 // TestWhatCameLaterIsBounded: a relay that ends its live REQs again and again makes
@@ -11,7 +13,7 @@ func TestWhatCameLaterIsBounded(t *testing.T) {
 	start := time.Unix(1_700_000_000, 0)
 	var f followed
 	begun := Now{Wall: start}
-	f.follow([]lot{{items: []Item{1, 2}}}, begun, Now{Wall: start})
+	f.follow([]itemset.Lot{{Items: []Item{1, 2}}}, begun, Now{Wall: start})
 	var all []Item
 	for it := range Item(mostLate / 20) {
 		all = append(all, it)
@@ -22,9 +24,9 @@ func TestWhatCameLaterIsBounded(t *testing.T) {
 	}
 	opened := make(map[Item]int64)
 	for n := range 200 {
-		lots := []lot{{items: all[n:]}}
+		lots := []itemset.Lot{{Items: all[n:]}}
 		f.follow(lots, begun, at(n))
-		for _, it := range lots[0].items {
+		for _, it := range lots[0].Items {
 			opened[it] = at(n).Wall.Unix()
 		}
 		sum := 0
@@ -46,13 +48,13 @@ func TestWhatCameLaterIsBounded(t *testing.T) {
 	if old := f.since(0); old > at(185).Wall.Unix() {
 		t.Errorf("more is forgotten than has to be: since %v", time.Unix(old, 0).Sub(start))
 	}
-	f.follow([]lot{{items: make([]Item, mostLate+1)}}, begun, at(200))
+	f.follow([]itemset.Lot{{Items: make([]Item, mostLate+1)}}, begun, at(200))
 	if f.items != 0 || len(f.late) != 0 || f.all != at(200).Wall.Unix() {
 		t.Errorf("more than fits: %d items, all since %d", f.items, f.all)
 	}
 	day := at(200 + 27*60)
-	f.follow([]lot{{items: []Item{7}}}, begun, day)
-	f.follow([]lot{{items: []Item{8}}}, begun, at(200+54*60))
+	f.follow([]itemset.Lot{{Items: []Item{7}}}, begun, day)
+	f.follow([]itemset.Lot{{Items: []Item{8}}}, begun, at(200+54*60))
 	if f.all != day.Wall.Unix() || f.items != 1 {
 		t.Errorf("after a day: %+v", f)
 	}

@@ -21,7 +21,7 @@ func (p *Peer) noteGap(r *request, e *nostr.Event) {
 		return
 	}
 	g := r.task.group
-	if g.byItems() && !p.conn.missed(g.items, e) || !g.byItems() && !g.course.missed(e) {
+	if g.byItems() && !p.conn.missed(g.Items, e) || !g.byItems() && !g.course.missed(e) {
 		return
 	}
 	p.counted.Gaps++

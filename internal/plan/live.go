@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/demands"
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/want"
@@ -33,30 +34,30 @@ type following struct {
 
 // beside is what the live side asks of the other parts.
 type beside interface {
-	addGroups(l lot, class Class, swept bool) // has stored events asked
-	askSwept(l lot, due time.Duration)        // likewise, where they are swept and their turn came
-	dropGroups(match func(*group) bool)       // has them asked no more
-	lose(gone func(want.Item) bool)           // has those of items asked no more
-	eachSwept(visit func(*group))             // the groups of swept items
-	openREQs() int                            // stored ones
-	pause()                                   // as the relay asked to slow down
-	regroupWithout(is func(want.Item) bool)   // has groups asked without items
+	addGroups(l itemset.Lot, class Class, swept bool) // has stored events asked
+	askSwept(l itemset.Lot, due time.Duration)        // likewise, where they are swept and their turn came
+	dropGroups(match func(*group) bool)               // has them asked no more
+	lose(gone func(want.Item) bool)                   // has those of items asked no more
+	eachSwept(visit func(*group))                     // the groups of swept items
+	openREQs() int                                    // stored ones
+	pause()                                           // as the relay asked to slow down
+	regroupWithout(is func(want.Item) bool)           // has groups asked without items
 }
 
 // wary is who takes items out of all places that the relay may refuse a request for.
 type wary interface {
-	suspect(items []want.Item, odd bool) bool // false where none may be under suspicion
-	suspectOdd()                              // suspects those that wait and that known relays refuse
-	mistrust(items []want.Item)               // has items tried that stay where they are
-	acquit() []want.Item                      // ends all suspicion and returns who was under it
-	withoutSuspects(lots []lot) []lot         // what is left of lots
+	suspect(items []want.Item, odd bool) bool         // false where none may be under suspicion
+	suspectOdd()                                      // suspects those that wait and that known relays refuse
+	mistrust(items []want.Item)                       // has items tried that stay where they are
+	acquit() []want.Item                              // ends all suspicion and returns who was under it
+	withoutSuspects(lots []itemset.Lot) []itemset.Lot // what is left of lots
 }
 
 // forAll is how everything is followed at once, where it is.
 type forAll interface {
-	followsAll() bool // whether one live REQ is to follow everything
-	standing() bool   // whether it was sent
-	open(lots []lot)  // has lots followed by it
+	followsAll() bool        // whether one live REQ is to follow everything
+	standing() bool          // whether it was sent
+	open(lots []itemset.Lot) // has lots followed by it
 }
 
 // keeper is who opened a live REQ that is not for items, and is told what becomes of it.
@@ -74,7 +75,7 @@ type reqs []*liveReq
 // liveReq is one live REQ. What is looked at of every one whenever anything happens comes first, in one line of the cache.
 type liveReq struct {
 	demands.Manner
-	apart   apart
+	apart   itemset.Apart
 	open    bool
 	vanish  bool // requests to vanish too
 	filters int
@@ -83,7 +84,7 @@ type liveReq struct {
 	openAt  time.Duration
 
 	sub     string
-	lots    []lot
+	lots    []itemset.Lot
 	size    size   // with that of its parts
 	keeper  keeper // nil = the live side itself
 	limit   int
@@ -98,7 +99,7 @@ type liveReq struct {
 func (f *following) values() int {
 	c := f.limits
 	repos := len(f.want.Repos)
-	need := 1 + 5*ceil(repos, c.values) + 3*ceil(f.wanted.n-repos, c.values)
+	need := 1 + 5*ceil(repos, c.values) + 3*ceil(f.wanted.Len()-repos, c.values)
 	if need > c.filters*c.live() {
 		return c.dense()
 	}
@@ -162,14 +163,14 @@ func (f *following) openAll() {
 	if f.all.standing() {
 		f.wary.suspectOdd()
 	}
-	var lots []lot
+	var lots []itemset.Lot
 	left := f.waiting[:0]
 	for _, w := range f.waiting {
 		if w.after > f.now.Mono {
 			left = append(left, w)
 			continue
 		}
-		lots = addLot(lots, w.lot)
+		lots = itemset.AddLot(lots, w.Lot)
 	}
 	clear(f.waiting[len(left):])
 	f.waiting = left
@@ -184,14 +185,14 @@ func (f *following) closeAll() {
 		l := f.live[0]
 		f.closeLive(l)
 		for _, x := range l.lots {
-			x.since = allStored
-			f.waiting = append(f.waiting, &waiting{lot: x})
+			x.Since = itemset.AllStored
+			f.waiting = append(f.waiting, &waiting{Lot: x})
 		}
 	}
 }
 
 // catchUp has the stored events of lots asked.
-func (f *following) catchUp(lots []lot, class Class) {
+func (f *following) catchUp(lots []itemset.Lot, class Class) {
 	for _, x := range lots {
 		f.stored.addGroups(x, class, false)
 	}
@@ -207,7 +208,7 @@ func (f *following) openLive(l *liveReq, values int) {
 	var items [want.LayerRoots + 1][]want.Item
 	for _, r := range append([]*liveReq{l}, l.parts...) {
 		for _, x := range r.lots {
-			items[x.layer] = append(items[x.layer], x.items...)
+			items[x.Layer] = append(items[x.Layer], x.Items...)
 		}
 	}
 	var filters []nostr.Filter
@@ -282,9 +283,9 @@ func (f *following) dropLive(l *liveReq) {
 // REQs that serve nothing.
 func (f *following) shrink() {
 	f.shrunk = false
-	gone := func(it want.Item) bool { return !f.wanted.has(it) }
+	gone := func(it want.Item) bool { return !f.wanted.Has(it) }
 	for _, l := range slices.Clone(f.live) {
-		l.lots = prune(l.lots, gone)
+		l.lots = itemset.Prune(l.lots, gone)
 		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
 			f.closeLive(l)
 		}
@@ -302,20 +303,13 @@ func (f *following) shrink() {
 // lose takes items out of what waits and what is swept.
 func (f *following) lose(gone func(want.Item) bool) {
 	for _, w := range f.waiting {
-		w.items = slices.DeleteFunc(w.items, gone)
+		w.Items = slices.DeleteFunc(w.Items, gone)
 	}
-	f.waiting = slices.DeleteFunc(f.waiting, func(w *waiting) bool { return len(w.items) == 0 })
+	f.waiting = slices.DeleteFunc(f.waiting, func(w *waiting) bool { return len(w.Items) == 0 })
 	for _, s := range f.sweeps {
-		s.items = slices.DeleteFunc(s.items, gone)
+		s.Items = slices.DeleteFunc(s.Items, gone)
 	}
-	f.sweeps = slices.DeleteFunc(f.sweeps, func(s *sweep) bool { return len(s.items) == 0 })
-}
-
-func prune(lots []lot, gone func(want.Item) bool) []lot {
-	for i := range lots {
-		lots[i].items = slices.DeleteFunc(lots[i].items, gone)
-	}
-	return slices.DeleteFunc(lots, func(l lot) bool { return len(l.items) == 0 })
+	f.sweeps = slices.DeleteFunc(f.sweeps, func(s *sweep) bool { return len(s.Items) == 0 })
 }
 
 // takeBack sets the time of all that waits for a verdict on AUTH.
@@ -354,16 +348,16 @@ func (f *following) reopenOutdated() {
 
 // unwanted notes that an item is wanted no more; it is taken out of all places in one go.
 func (f *following) unwanted(it want.Item) {
-	f.rising.items.drop(it)
+	f.rising.items.Drop(it)
 	f.shrunk = true
 }
 
 // askAgain has all that is wanted asked again with all that is stored, but for what is excepted. What is swept is tried live.
 func (f *following) askAgain(class Class, except func(want.Item) bool) {
-	placed := f.place(f.wanted.has)
+	placed := f.place(f.wanted.Has)
 	f.sweeps = nil
 	for _, it := range f.inOrder() {
-		if placed.put(it) && !except(it) {
+		if placed.Put(it) && !except(it) {
 			f.queue(f.lotOf(it))
 		}
 	}
@@ -372,7 +366,7 @@ func (f *following) askAgain(class Class, except func(want.Item) bool) {
 			l.keeper.askAgain(l, class)
 		}
 		for i := range l.lots {
-			l.lots[i].since = allStored
+			l.lots[i].Since = itemset.AllStored
 		}
 		if l.open && l.keeper == nil {
 			f.catchUp(l.lots, class)
@@ -382,13 +376,13 @@ func (f *following) askAgain(class Class, except func(want.Item) bool) {
 
 // place returns the items that are in live REQs or wait for one, from now on
 // with all that is stored.
-func (f *following) place(wanted func(want.Item) bool) *itemSet {
-	var set itemSet
-	note := func(l *lot) {
-		l.since = allStored
-		for _, it := range l.items {
+func (f *following) place(wanted func(want.Item) bool) *itemset.Set {
+	var set itemset.Set
+	note := func(l *itemset.Lot) {
+		l.Since = itemset.AllStored
+		for _, it := range l.Items {
 			if wanted(it) {
-				set.put(it)
+				set.Put(it)
 			}
 		}
 	}
@@ -398,7 +392,7 @@ func (f *following) place(wanted func(want.Item) bool) *itemSet {
 		}
 	}
 	for _, w := range f.waiting {
-		note(&w.lot)
+		note(&w.Lot)
 	}
 	return &set
 }
@@ -407,12 +401,12 @@ func (f *following) place(wanted func(want.Item) bool) *itemSet {
 // those that wait. A live REQ that never was answered may be one that the relay
 // takes no notice of for a suspect's sake: what else is in it is asked anew.
 func (f *following) unplace(is func(want.Item) bool) {
-	f.cancelMergeOf(func(l *liveReq) bool { return holds(l.lots, is) })
+	f.cancelMergeOf(func(l *liveReq) bool { return itemset.Holds(l.lots, is) })
 	for _, l := range slices.Clone(f.live) {
-		if !holds(l.lots, is) {
+		if !itemset.Holds(l.lots, is) {
 			continue
 		}
-		l.lots = prune(l.lots, is)
+		l.lots = itemset.Prune(l.lots, is)
 		if r := f.requests[l.sub]; l.keeper == nil && r != nil && !r.answered && l.by == nil && len(l.parts) == 0 {
 			f.closeLive(l)
 			f.requeue(l.lots, l.sent.Wall, f.now.Mono, l.tries)
@@ -421,10 +415,6 @@ func (f *following) unplace(is func(want.Item) bool) {
 	f.stored.regroupWithout(is)
 	f.lose(is)
 	f.shrink()
-}
-
-func holds(lots []lot, is func(want.Item) bool) bool {
-	return slices.ContainsFunc(lots, func(x lot) bool { return slices.ContainsFunc(x.items, is) })
 }
 
 // wake names the time at which live REQs need attention.

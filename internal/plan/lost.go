@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/demands"
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/refusal"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -52,18 +53,18 @@ func (f *following) liveRefused(l *liveReq, text string, from time.Time) {
 		f.requeue(l.lots, from, f.now.Mono, l.tries)
 		return
 	case why == refusal.TooBig || why == refusal.Full:
-		if l.apart == together {
+		if l.apart == itemset.Together {
 			f.limits.learn(text, l)
 		}
 	case why == refusal.Auth, why == refusal.Restricted:
 		after = f.now.Mono + refusedRetry
 		f.reportBarred("live subscription", text)
-	case why == refusal.Value && f.wary.suspect(itemsOf(l.lots), false):
+	case why == refusal.Value && f.wary.suspect(itemset.ItemsOf(l.lots), false):
 		f.requeue(f.wary.withoutSuspects(l.lots), from, f.now.Mono, l.tries)
 		return
 	default:
 		if l.tries > 0 {
-			f.wary.mistrust(itemsOf(l.lots))
+			f.wary.mistrust(itemset.ItemsOf(l.lots))
 		}
 		if !l.open { // it may be the limit that is refused
 			f.limits.limit = 1 - l.limit
@@ -91,27 +92,27 @@ func (f *following) partLost(l *liveReq) bool {
 }
 
 // requeue takes items that no live REQ serves any more back among those that wait.
-func (f *following) requeue(lots []lot, from time.Time, after time.Duration, tries int) {
+func (f *following) requeue(lots []itemset.Lot, from time.Time, after time.Duration, tries int) {
 	for _, l := range f.unfollow(lots, from) {
-		l.apart = f.apart(l)
-		f.waiting = append(f.waiting, &waiting{lot: l, after: after, tries: tries})
+		l.Apart = f.apart(l)
+		f.waiting = append(f.waiting, &waiting{Lot: l, after: after, tries: tries})
 	}
 }
 
 // unfollow unconfirms items that no live REQ serves any more. It returns them as
 // they are to be asked again: those that were confirmed from shortly before the
 // time from on.
-func (f *following) unfollow(lots []lot, from time.Time) []lot {
-	since := sinceTime(from.Add(-f.cfg.QuickReconnect))
+func (f *following) unfollow(lots []itemset.Lot, from time.Time) []itemset.Lot {
+	since := itemset.SinceTime(from.Add(-f.cfg.QuickReconnect))
 	f.stored.dropGroups(holding(lots))
-	var out []lot
+	var out []itemset.Lot
 	for _, l := range lots {
-		for _, it := range l.items {
-			again := lot{layer: l.layer, apart: l.apart, since: l.since, items: []want.Item{it}}
-			if f.confirmed.drop(it) {
-				again.since = since
+		for _, it := range l.Items {
+			again := itemset.Lot{Layer: l.Layer, Apart: l.Apart, Since: l.Since, Items: []want.Item{it}}
+			if f.confirmed.Drop(it) {
+				again.Since = since
 			}
-			out = addLot(out, again)
+			out = itemset.AddLot(out, again)
 		}
 	}
 	return out
@@ -147,7 +148,7 @@ func (f *following) liveFailed(l *liveReq) {
 	}
 	f.closeLive(l)
 	for i := range l.lots {
-		l.lots[i].since = min(l.lots[i].since, allAgain)
+		l.lots[i].Since = min(l.lots[i].Since, itemset.AllAgain)
 	}
-	f.requeue(l.lots, time.Unix(int64(allAgain), 0), f.now.Mono+retryDelay(l.tries+1), l.tries+1)
+	f.requeue(l.lots, time.Unix(int64(itemset.AllAgain), 0), f.now.Mono+retryDelay(l.tries+1), l.tries+1)
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -45,7 +46,7 @@ func (f *following) uniteWith(load *liveReq, parts []*liveReq, values int) {
 		for _, l := range parts {
 			f.closeLive(l)
 			for _, x := range f.unfollow(l.lots, f.now.Wall) {
-				load.lots = addLot(load.lots, x)
+				load.lots = itemset.AddLot(load.lots, x)
 			}
 		}
 		f.openLive(load, values)
@@ -122,7 +123,7 @@ func (f *following) absorb(l *liveReq) {
 func (l *liveReq) adopt(r *liveReq) {
 	r.by = nil
 	for _, x := range r.lots {
-		l.lots = addLot(l.lots, x)
+		l.lots = itemset.AddLot(l.lots, x)
 	}
 }
 

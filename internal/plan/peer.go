@@ -203,7 +203,7 @@ func (p *Peer) traffic(in Input) bool {
 	case Surveyed:
 		p.references.surveyed(in)
 	case Attributed:
-		p.coverage.Attributed(in.Sub, p.want, p.wanted.has, in.Names, in.Failed)
+		p.coverage.Attributed(in.Sub, p.want, p.wanted.Has, in.Names, in.Failed)
 	case Frame:
 		p.alive()
 		p.frame(in.Message)
@@ -214,7 +214,7 @@ func (p *Peer) traffic(in Input) bool {
 // alive moves the mark, unless something is held as of where it stands.
 func (p *Peer) alive() {
 	p.lastAlive = p.now.Wall
-	if p.held.n == 0 {
+	if p.held.Len() == 0 {
 		p.mark, p.hasMark = p.now, true
 	}
 }
@@ -331,5 +331,5 @@ func (p *Peer) recatch(class Class) {
 	case class == Daily:
 		p.suspects.again(true)
 	}
-	c.askAgain(class, p.suspects.items.has)
+	c.askAgain(class, p.suspects.items.Has)
 }

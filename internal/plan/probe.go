@@ -139,7 +139,7 @@ func (c *comparing) probe(t *task) {
 		most = c.stored.limits.page
 	}
 	switch {
-	case t.group.layer == want.LayerReferences && e.first.n+e.dark == 0 && c.support != negTruncates: // mostly there is nothing
+	case t.group.Layer == want.LayerReferences && e.first.n+e.dark == 0 && c.support != negTruncates: // mostly there is nothing
 		c.noneBelow(t)
 		return
 	case c.support == negTruncates:

@@ -109,7 +109,7 @@ func (c *comparing) mayWork() bool {
 // reconcile takes a task to its next step: fetch, compare, ask again, or end.
 func (c *comparing) reconcile(t *task) {
 	if t.neg == nil {
-		t.neg = &reconciliation{windows: []paging.Span{t.group.since.span()}}
+		t.neg = &reconciliation{windows: []paging.Span{t.group.Since.Span()}}
 	}
 	n := t.neg
 	switch {
@@ -128,7 +128,7 @@ func (c *comparing) reconcile(t *task) {
 	case len(n.windows) > 0:
 		c.load(t)
 	case c.stored.lastRound(t):
-		t.pager = paging.New(t.group.since.span())
+		t.pager = paging.New(t.group.Since.Span())
 		c.stored.askPage(t)
 	default:
 		if t.filter.IDs == nil { // or the relay never said that it has them

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -157,7 +158,7 @@ func (r *references) nextOfTour() (t *task, more bool) {
 	if t := r.question(false); t != nil {
 		return t, true
 	}
-	if q, ok := r.tour.Next(r.want, r.wanted.above); ok {
+	if q, ok := r.tour.Next(r.want, r.wanted.Above); ok {
 		r.steps++
 		r.sub = r.newSub("v")
 		r.effect(Survey{Sub: r.sub, Query: q})
@@ -205,7 +206,7 @@ func (r *references) sayings() []nostr.Kind {
 }
 
 func newQuestion(f nostr.Filter) *task {
-	return &task{group: &group{lot: lot{layer: want.LayerReferences}, class: Daily}, filter: f}
+	return &task{group: &group{Lot: itemset.Lot{Layer: want.LayerReferences}, class: Daily}, filter: f}
 }
 
 func (r *references) ask(t *task, done func()) *task {
@@ -229,7 +230,7 @@ func (r *references) surveyed(in Surveyed) {
 
 // count notes that something was asked for t.
 func (r *asking) count(t *task) {
-	if t.group.layer == want.LayerReferences {
+	if t.group.Layer == want.LayerReferences {
 		r.steps++
 	}
 }

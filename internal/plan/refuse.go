@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/demands"
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/refusal"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -103,12 +104,12 @@ func valuesOf(t *task) int {
 
 // regroup asks for the items of g in smaller portions.
 func (c *catchup) regroup(g *group) {
-	if g.layer == want.LayerReferences {
+	if g.Layer == want.LayerReferences {
 		c.references.drop()
 		return
 	}
 	c.dropGroups(func(x *group) bool { return x == g })
-	c.addGroups(g.lot, g.class, g.swept)
+	c.addGroups(g.Lot, g.class, g.swept)
 }
 
 // notice reads a NOTICE, which names no request, and attributes it.
@@ -231,8 +232,8 @@ func newerSub(a, b string) bool {
 // unanswered puts a task off that failed for no known reason. When that was not
 // the first time its values are doubted.
 func (c *catchup) unanswered(r *request, why string) {
-	if t := r.task; t.tries > 0 && r.kind != asksIDs && t.group.layer == want.LayerRepositories {
-		c.suspects.mistrust(t.group.items)
+	if t := r.task; t.tries > 0 && r.kind != asksIDs && t.group.Layer == want.LayerRepositories {
+		c.suspects.mistrust(t.group.Items)
 	}
 	c.taskFailed(r.task, why)
 }
@@ -253,7 +254,7 @@ func (p *Peer) valueRefused(text string) bool {
 		found = p.suspects.suspectGroup(t.group) || found
 	}
 	for _, l := range slices.Clone(p.conn.following.live) {
-		if !l.open && p.conn.requests[l.sub] != nil && slices.ContainsFunc(l.lots, func(x lot) bool { return x.layer == want.LayerRepositories }) {
+		if !l.open && p.conn.requests[l.sub] != nil && slices.ContainsFunc(l.lots, func(x itemset.Lot) bool { return x.Layer == want.LayerRepositories }) {
 			p.conn.liveRefused(l, text, l.sent.Wall)
 			found = true
 		}

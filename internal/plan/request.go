@@ -286,6 +286,6 @@ func (p *Peer) kindsEmptied() {
 	p.unprove()
 	p.recatch(Catchup)
 	for _, w := range p.conn.waiting {
-		w.apart = p.conn.apart(w.lot)
+		w.Apart = p.conn.apart(w.Lot)
 	}
 }

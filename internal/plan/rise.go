@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -22,7 +23,7 @@ const aboveAll = math.MaxInt64
 
 // rising is what is to be followed.
 type rising struct {
-	items itemSet
+	items itemset.Set
 	look  bool          // there may be one of them in the sweep
 	after time.Duration // no REQ is thinned before, and nothing rises that might need that
 }
@@ -30,8 +31,8 @@ type rising struct {
 // rouse notes the root events that were talked about since the peer was told of old.
 func (f *following) rouse(old *want.Want) {
 	f.want.Roused(old, func(it want.Item) {
-		if f.wanted.has(it) {
-			f.rising.items.put(it)
+		if f.wanted.Has(it) {
+			f.rising.items.Put(it)
 			f.rising.look = true
 		}
 	})
@@ -47,36 +48,36 @@ func (f *following) rise() {
 	var up []want.Item
 	least := f.live.least(f.want)
 	for _, s := range f.sweeps {
-		for _, it := range s.items {
-			if r.items.has(it) && f.want.Rank(it) > least {
+		for _, it := range s.Items {
+			if r.items.Has(it) && f.want.Rank(it) > least {
 				up = append(up, it)
 			}
 		}
 	}
 	slices.SortFunc(up, func(a, b want.Item) int { return cmp.Compare(f.want.Rank(b), f.want.Rank(a)) })
-	var rest itemSet
+	var rest itemset.Set
 	f.stored.eachSwept(func(g *group) {
-		for _, it := range g.items {
-			if r.items.has(it) {
-				rest.put(it)
+		for _, it := range g.Items {
+			if r.items.Has(it) {
+				rest.Put(it)
 			}
 		}
 	})
 	r.look = len(up) > mostRising
 	for len(up) > mostRising {
-		rest.put(up[len(up)-1])
+		rest.Put(up[len(up)-1])
 		up = up[:len(up)-1]
 	}
 	r.items = rest
 	if len(up) == 0 {
 		return
 	}
-	out := setOf(slices.Values(up))
-	f.lose(out.has)
+	out := itemset.Of(slices.Values(up))
+	f.lose(out.Has)
 	for _, it := range up {
-		f.confirmed.drop(it)
+		f.confirmed.Drop(it)
 		l := f.lotOf(it)
-		l.since = allAgain
+		l.Since = itemset.AllAgain
 		f.queue(l)
 	}
 }
@@ -84,15 +85,15 @@ func (f *following) rise() {
 // riseLater notes what a REQ was to be thinned for too soon after another.
 func (f *following) riseLater(load *liveReq) {
 	r := &f.rising
-	for it := range each(load.lots) {
-		r.items.put(it)
+	for it := range itemset.Each(load.lots) {
+		r.items.Put(it)
 		r.look = true
 	}
 }
 
 // newest returns the highest rank in lots.
-func newest(w *want.Want, lots []lot) (at int64) {
-	for it := range each(lots) {
+func newest(w *want.Want, lots []itemset.Lot) (at int64) {
+	for it := range itemset.Each(lots) {
 		at = max(at, w.Rank(it))
 	}
 	return at
@@ -102,7 +103,7 @@ func newest(w *want.Want, lots []lot) (at int64) {
 func (rs reqs) least(w *want.Want) int64 {
 	least := int64(aboveAll)
 	for _, l := range rs {
-		for it := range each(l.lots) {
+		for it := range itemset.Each(l.lots) {
 			least = min(least, w.Rank(it))
 		}
 	}
@@ -125,10 +126,10 @@ func (f *following) thin(load *liveReq, values int) bool {
 		if len(low) == 0 {
 			continue
 		}
-		out := setOf(slices.Values(low))
-		l.lots, l.size = prune(l.lots, out.has), rest
+		out := itemset.Of(slices.Values(low))
+		l.lots, l.size = itemset.Prune(l.lots, out.Has), rest
 		f.rising.after = f.now.Mono + riseInterval
-		f.sweepLater(lot{layer: want.LayerRoots, items: low})
+		f.sweepLater(itemset.Lot{Layer: want.LayerRoots, Items: low})
 		f.uniteWith(load, []*liveReq{l}, values)
 		return true
 	}
@@ -138,8 +139,8 @@ func (f *following) thin(load *liveReq, values int) bool {
 // lowest returns the root events of l that rank lowest, below that, as many as have to go for load to fit, and the size of
 // the rest; none where that cannot be had. What is not confirmed stays, as it is still asked.
 func (f *following) lowest(l, load *liveReq, than int64, values int) (low []want.Item, rest size) {
-	for it := range each(l.lots) {
-		if f.want.Rank(it) < than && f.confirmed.has(it) {
+	for it := range itemset.Each(l.lots) {
+		if f.want.Rank(it) < than && f.confirmed.Has(it) {
 			low = append(low, it)
 		}
 	}

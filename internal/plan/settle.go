@@ -15,7 +15,7 @@ const mostSettling = 4
 // settle lets a task go on that has more to ask by id, though not all of what r brought is decided.
 func (c *catchup) settle(r *request) {
 	t, n := r.task, r.neg
-	if n == nil || len(n.need) == 0 || len(n.settling) == mostSettling || t.group.layer == want.LayerReferences {
+	if n == nil || len(n.need) == 0 || len(n.settling) == mostSettling || t.group.Layer == want.LayerReferences {
 		return
 	}
 	n.settling = append(n.settling, r)

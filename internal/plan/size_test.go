@@ -3,6 +3,7 @@ package plan
 import (
 	"testing"
 
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/want"
 	"github.com/graspd/graspd/internal/want/wanttest"
 )
@@ -32,9 +33,9 @@ func TestTheNewestOfALiveREQ(t *testing.T) {
 		{[][]Item{{want.Announcements}, {roots[0]}}, aboveAll},
 		{[][]Item{{roots[1]}, {repo}}, aboveAll},
 	} {
-		var lots []lot
+		var lots []itemset.Lot
 		for _, items := range c.of {
-			lots = append(lots, lot{items: items})
+			lots = append(lots, itemset.Lot{Items: items})
 		}
 		if got := newest(w, lots); got != c.want {
 			t.Errorf("%v: the newest is of %d, not %d", c.of, got, c.want)

@@ -33,15 +33,15 @@ func (p *Peer) Status() status.Relay {
 		s.Index = p.want.Mailbox != nil && len(p.want.Mailbox.Index) > 0
 		if !s.OnlyMailbox {
 			s.Behind = p.now.Mono - p.complete
-			s.Want = status.Count{Repositories: len(p.want.Repos), Roots: p.wanted.n - 1 - len(p.want.Repos)}
+			s.Want = status.Count{Repositories: len(p.want.Repos), Roots: p.wanted.Len() - 1 - len(p.want.Repos)}
 		}
 		s.Confirmed = p.confirmedCount()
-		s.Refused = p.suspects.refused.n
+		s.Refused = p.suspects.refused.Len()
 	}
 	if c := p.conn; c != nil {
 		s.ConnectedFor = p.now.Mono - c.opened.Mono
 		for _, g := range c.groups {
-			s.InFlight += len(g.items)
+			s.InFlight += len(g.Items)
 		}
 		if s.LiveREQs, s.SweptRoots = len(c.following.live), c.sweptRoots(); s.SweptRoots > 0 {
 			s.Turn.Duration = c.turnOf(p.now.Mono)
@@ -58,8 +58,8 @@ func (p *Peer) Counted() status.Counters { return p.counted }
 
 // confirmedCount counts what is confirmed, or was when the relay was last heard.
 func (p *Peer) confirmedCount() status.Count {
-	n := status.Count{Repositories: p.confirmed.repos.n + p.held.repos.n}
-	n.Roots = p.confirmed.n + p.held.n - n.Repositories
+	n := status.Count{Repositories: p.confirmed.Repos.Len() + p.held.Repos.Len()}
+	n.Roots = p.confirmed.Len() + p.held.Len() - n.Repositories
 	if p.has(want.Announcements) {
 		n.Roots--
 	}
@@ -70,13 +70,13 @@ func (p *Peer) confirmedCount() status.Count {
 func (c *session) sweptRoots() int {
 	n := 0
 	for _, s := range c.sweeps {
-		if s.layer == want.LayerRoots {
-			n += len(s.items)
+		if s.Layer == want.LayerRoots {
+			n += len(s.Items)
 		}
 	}
 	for _, g := range c.groups {
-		if g.swept && g.layer == want.LayerRoots {
-			n += len(g.items)
+		if g.swept && g.Layer == want.LayerRoots {
+			n += len(g.Items)
 		}
 	}
 	return n
@@ -95,5 +95,5 @@ func (p *Peer) health() status.Health {
 // Settled says that the relay is connected and everything wanted is confirmed, but for what the relay refuses to be asked
 // for.
 func (p *Peer) Settled() bool {
-	return p.conn != nil && p.confirmed.n+p.suspects.refused.n == p.wanted.n
+	return p.conn != nil && p.confirmed.Len()+p.suspects.refused.Len() == p.wanted.Len()
 }

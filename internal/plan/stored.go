@@ -7,6 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/fifo"
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/paging"
 	"github.com/graspd/graspd/internal/refusal"
@@ -47,7 +48,7 @@ type queues struct {
 // group is up to a hundred items of one layer whose stored filters are asked
 // together and that are confirmed together.
 type group struct {
-	lot
+	itemset.Lot
 	class  Class
 	swept  bool          // there is no live REQ for them
 	over   bool          // done or abandoned
@@ -96,33 +97,33 @@ type task struct {
 }
 
 // addGroups splits a lot into groups that fit stored filters.
-func (c *catchup) addGroups(l lot, class Class, swept bool) {
+func (c *catchup) addGroups(l itemset.Lot, class Class, swept bool) {
 	b := c.limits.bounds()
-	items := l.items
+	items := l.Items
 	for len(items) > 0 {
 		n, weight := 1, weightOf(c.want, items[0])
 		for n < len(items) && weight+weightOf(c.want, items[n]) <= b.values {
 			weight += weightOf(c.want, items[n])
 			n++
 		}
-		l.items = slices.Clone(items[:n])
-		g := &group{lot: l, class: class, swept: swept}
+		l.Items = slices.Clone(items[:n])
+		g := &group{Lot: l, class: class, swept: swept}
 		c.groups = append(c.groups, g)
-		c.fresh[l.layer].Push(g)
+		c.fresh[l.Layer].Push(g)
 		items = items[n:]
 	}
 }
 
 // beginGroup makes the tasks of a group.
 func (c *catchup) beginGroup(g *group) {
-	for _, f := range filtersOf(c.want, g.layer, g.items, false, c.limits.bounds()) {
+	for _, f := range filtersOf(c.want, g.Layer, g.Items, false, c.limits.bounds()) {
 		t := &task{group: g, filter: f}
 		g.tasks = append(g.tasks, t)
-		c.ready[g.layer].Push(t)
+		c.ready[g.Layer].Push(t)
 	}
 	if t := c.demands.missedVanish(g); t != nil {
 		g.tasks = append(g.tasks, t)
-		c.ready[g.layer].Push(t)
+		c.ready[g.Layer].Push(t)
 	}
 	g.open = len(g.tasks)
 }
@@ -190,7 +191,7 @@ func (c *catchup) next() *task {
 				return t
 			}
 		}
-		if slices.ContainsFunc(c.running, func(t *task) bool { return t.group.layer <= layer }) {
+		if slices.ContainsFunc(c.running, func(t *task) bool { return t.group.Layer <= layer }) {
 			return nil
 		}
 	}
@@ -208,7 +209,7 @@ func (c *catchup) tendTasks() {
 		if t.after > c.now.Mono {
 			return false
 		}
-		c.ready[t.group.layer].Push(t)
+		c.ready[t.group.Layer].Push(t)
 		return true
 	})
 	for c.now.Mono >= c.pausedTill {
@@ -238,16 +239,16 @@ func (c *catchup) atOnce() int {
 // proceed takes a running task to its next request.
 func (c *catchup) proceed(t *task) {
 	switch {
-	case t.group.layer == layerTrial:
+	case t.group.Layer == layerTrial:
 		c.suspects.sendTrial(t)
-	case t.group.layer == want.LayerReferences && c.references.spent():
+	case t.group.Layer == want.LayerReferences && c.references.spent():
 		c.references.over()
 	case c.now.Mono < c.pausedTill || len(c.running) > c.atOnce():
 		c.park(t)
 	case t.pager != nil:
 		c.askPage(t)
-	case t.neg == nil && (t.group.since.bounded() || c.comparing.pages()):
-		t.pager = paging.New(t.group.since.span())
+	case t.neg == nil && (t.group.Since.Bounded() || c.comparing.pages()):
+		t.pager = paging.New(t.group.Since.Span())
 		c.askPage(t)
 	default:
 		c.comparing.reconcile(t)
@@ -274,18 +275,18 @@ func (c *catchup) waits() bool {
 // park puts a running task back in front of those that are ready.
 func (c *catchup) park(t *task) {
 	c.leave(t)
-	if t.group.layer == want.LayerReferences {
+	if t.group.Layer == want.LayerReferences {
 		c.references.putBack()
 		return
 	}
-	c.ready[t.group.layer].PushFront(t)
+	c.ready[t.group.Layer].PushFront(t)
 }
 
 // putOff makes a task wait for its time. What it has learned so far is kept, but
 // for the ids that it saw.
 func (c *catchup) putOff(t *task, after time.Duration) {
 	switch {
-	case t.group.layer == want.LayerReferences:
+	case t.group.Layer == want.LayerReferences:
 		c.references.unanswered()
 		return
 	case t.group.course != nil:
@@ -328,7 +329,7 @@ func (c *catchup) pause() {
 
 // taskDone confirms the group when it was the last of it.
 func (c *catchup) taskDone(t *task) {
-	if t.group.layer == want.LayerReferences {
+	if t.group.Layer == want.LayerReferences {
 		c.references.answered()
 		return
 	}
@@ -341,23 +342,23 @@ func (c *catchup) taskDone(t *task) {
 	if g.course != nil {
 		g.course.done(t)
 	}
-	if told := g.told(c.confirmed.has); told != nil {
-		asked := setOf(slices.Values(g.items))
-		c.coverage.Add(c.want, g.layer, asked.has, told)
+	if told := g.told(c.confirmed.Has); told != nil {
+		asked := itemset.Of(slices.Values(g.Items))
+		c.coverage.Add(c.want, g.Layer, asked.Has, told)
 	}
 	g.over = true
 	c.groups = slices.DeleteFunc(c.groups, func(x *group) bool { return x == g })
-	for _, it := range g.items {
-		if !g.since.bounded() {
-			c.proven.put(it)
+	for _, it := range g.Items {
+		if !g.Since.Bounded() {
+			c.proven.Put(it)
 		}
-		again := c.held.drop(it)
-		if c.confirmed.put(it, c.repository(it)) && !again {
+		again := c.held.Drop(it)
+		if c.confirmed.Put(it, c.repository(it)) && !again {
 			c.rest.progress()
 		}
 	}
 	if g.swept {
-		c.live.sweptDone(g.lot, g.due)
+		c.live.sweptDone(g.Lot, g.due)
 	}
 }
 
@@ -384,11 +385,11 @@ func (c *catchup) takeBack(at time.Duration) {
 func (c *catchup) addBegun(g *group, t *task) {
 	g.tasks, g.open = []*task{t}, 1
 	c.groups = append(c.groups, g)
-	c.ready[g.layer].Push(t)
+	c.ready[g.Layer].Push(t)
 }
 
 // askSwept has the stored events of swept items asked, whose turn came at the time due.
-func (c *catchup) askSwept(l lot, due time.Duration) {
+func (c *catchup) askSwept(l itemset.Lot, due time.Duration) {
 	n := len(c.groups)
 	c.addGroups(l, Catchup, true)
 	for _, g := range c.groups[n:] {
@@ -416,12 +417,12 @@ func (c *catchup) openREQs() (n int) {
 }
 
 // empty says whether nothing is left of a group that was asked for its items.
-func (g *group) empty() bool { return len(g.items) == 0 && g.byItems() }
+func (g *group) empty() bool { return len(g.Items) == 0 && g.byItems() }
 
 // lose has items asked no more.
 func (c *catchup) lose(gone func(want.Item) bool) {
 	for _, g := range c.groups {
-		g.items = slices.DeleteFunc(g.items, gone)
+		g.Items = slices.DeleteFunc(g.Items, gone)
 	}
 	c.dropGroups(func(g *group) bool { return g.empty() })
 }
@@ -429,11 +430,11 @@ func (c *catchup) lose(gone func(want.Item) bool) {
 // regroupWithout has groups asked without the items that match.
 func (c *catchup) regroupWithout(is func(want.Item) bool) {
 	for _, g := range slices.Clone(c.groups) {
-		if !slices.ContainsFunc(g.items, is) || !g.byItems() {
+		if !slices.ContainsFunc(g.Items, is) || !g.byItems() {
 			continue
 		}
-		rest := g.lot
-		rest.items = slices.DeleteFunc(slices.Clone(g.items), is)
+		rest := g.Lot
+		rest.Items = slices.DeleteFunc(slices.Clone(g.Items), is)
 		c.dropGroups(func(x *group) bool { return x == g })
 		c.addGroups(rest, g.class, g.swept)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -24,16 +25,16 @@ type suspects struct {
 	*desk
 	*books
 	suspicion
-	live   *following // of the connection; nil = there is none
-	stored *catchup   // likewise
-	borne  itemSet    // repositories that were suspected and whose values the relay takes on it
+	live   *following  // of the connection; nil = there is none
+	stored *catchup    // likewise
+	borne  itemset.Set // repositories that were suspected and whose values the relay takes on it
 }
 
 // suspicion is who is under it. It outlives connections; what is remembered is bounded by what is wanted.
 type suspicion struct {
-	items   itemSet // all of them
-	doubted itemSet // no suspects yet, and to be tried
-	refused itemSet // of these, what the relay is taken to refuse
+	items   itemset.Set // all of them
+	doubted itemset.Set // no suspects yet, and to be tried
+	refused itemset.Set // of these, what the relay is taken to refuse
 	sets    []*suspected
 	accused *suspected    // it was refused, and counts once the relay has answered another trial
 	after   time.Duration // no trial before
@@ -56,7 +57,7 @@ type suspected struct {
 // suspect takes items out of all other places. Those that the relay has shown to
 // take on this connection are never suspected: it reports whether there were others.
 func (s *suspects) suspect(items []want.Item, odd bool) bool {
-	fresh := slices.DeleteFunc(slices.Clone(items), func(it want.Item) bool { return !s.dubious(it) || s.items.has(it) })
+	fresh := slices.DeleteFunc(slices.Clone(items), func(it want.Item) bool { return !s.dubious(it) || s.items.Has(it) })
 	if len(fresh) == 0 {
 		return false
 	}
@@ -69,9 +70,9 @@ func (s *suspects) suspect(items []want.Item, odd bool) bool {
 
 // mistrust has items tried that stay where they are until a trial is refused.
 func (s *suspects) mistrust(items []want.Item) {
-	fresh := slices.DeleteFunc(slices.Clone(items), func(it want.Item) bool { return !s.dubious(it) || s.items.has(it) || s.doubted.has(it) })
+	fresh := slices.DeleteFunc(slices.Clone(items), func(it want.Item) bool { return !s.dubious(it) || s.items.Has(it) || s.doubted.Has(it) })
 	for _, it := range fresh {
-		s.doubted.put(it)
+		s.doubted.Put(it)
 	}
 	for _, part := range s.trialParts(fresh) {
 		s.sets = append(s.sets, &suspected{items: part, free: true})
@@ -80,18 +81,18 @@ func (s *suspects) mistrust(items []want.Item) {
 
 // dubious says whether an item may be a suspect.
 func (s *suspects) dubious(it want.Item) bool {
-	return s.wanted.has(it) && s.want.Layer(it) == want.LayerRepositories && (s.live == nil || !s.borne.has(it))
+	return s.wanted.Has(it) && s.want.Layer(it) == want.LayerRepositories && (s.live == nil || !s.borne.Has(it))
 }
 
 // accuse makes suspects of items.
 func (s *suspects) accuse(items []want.Item) {
 	for _, it := range items {
-		s.items.put(it)
-		s.doubted.drop(it)
-		s.confirmed.drop(it)
+		s.items.Put(it)
+		s.doubted.Drop(it)
+		s.confirmed.Drop(it)
 	}
 	if s.live != nil {
-		s.live.unplace(s.items.has)
+		s.live.unplace(s.items.Has)
 	}
 }
 
@@ -99,8 +100,8 @@ func (s *suspects) accuse(items []want.Item) {
 func (s *suspects) suspectOdd() {
 	var odd []want.Item
 	for _, w := range s.live.waiting {
-		if w.apart == apartLong {
-			odd = append(odd, w.items...)
+		if w.Apart == itemset.ApartLong {
+			odd = append(odd, w.Items...)
 		}
 	}
 	if len(odd) > 0 {
@@ -111,25 +112,25 @@ func (s *suspects) suspectOdd() {
 // suspectGroup suspects the repositories of a group that the relay refused or
 // did not answer. It reports whether there are any that may be.
 func (s *suspects) suspectGroup(g *group) bool {
-	return g.layer == want.LayerRepositories && g.byItems() && s.suspect(slices.Clone(g.items), false)
+	return g.Layer == want.LayerRepositories && g.byItems() && s.suspect(slices.Clone(g.Items), false)
 }
 
-func itemsOf(lots []lot) []want.Item { return slices.Collect(each(lots)) }
-
 // withoutSuspects returns what is left of lots.
-func (s *suspects) withoutSuspects(lots []lot) []lot { return prune(lots, s.items.has) }
+func (s *suspects) withoutSuspects(lots []itemset.Lot) []itemset.Lot {
+	return itemset.Prune(lots, s.items.Has)
+}
 
 // acquit ends all suspicion, as nothing is asked by a value any more, and returns who was under it.
 func (s *suspects) acquit() []want.Item {
 	s.dropTrial()
-	items := slices.Collect(s.items.above(0))
+	items := slices.Collect(s.items.Above(0))
 	s.suspicion = suspicion{}
 	return items
 }
 
 // begin begins a connection, on which no value was shown to be taken.
 func (s *suspects) begin(live *following, stored *catchup) {
-	s.live, s.stored, s.borne = live, stored, itemSet{}
+	s.live, s.stored, s.borne = live, stored, itemset.Set{}
 }
 
 // forget ends all suspicion and the connection, as nothing is wanted of the relay any more.
@@ -151,7 +152,7 @@ func (s *suspects) asked() *request {
 
 // drop forgets an item that is wanted no more.
 func (s *suspects) drop(it want.Item) {
-	s.items.drop(it)
-	s.doubted.drop(it)
-	s.refused.drop(it)
+	s.items.Drop(it)
+	s.doubted.Drop(it)
+	s.refused.Drop(it)
 }

@@ -3,25 +3,27 @@ package plan
 import (
 	"slices"
 	"time"
+
+	"github.com/graspd/graspd/internal/itemset"
 )
 
 // sweep is items without a live REQ that are asked again once in a while.
 type sweep struct {
-	lot
+	itemset.Lot
 	at time.Duration
 }
 
 // sweepInstead catches up items for which there is no room live. Those that are
 // confirmed were followed until now.
-func (f *following) sweepInstead(lots []lot) {
+func (f *following) sweepInstead(lots []itemset.Lot) {
 	for _, l := range lots {
-		fresh, known := l, lot{layer: l.layer, apart: l.apart}
-		fresh.items = nil
-		for _, it := range l.items {
-			if f.confirmed.has(it) {
-				known.items = append(known.items, it)
+		fresh, known := l, itemset.Lot{Layer: l.Layer, Apart: l.Apart}
+		fresh.Items = nil
+		for _, it := range l.Items {
+			if f.confirmed.Has(it) {
+				known.Items = append(known.Items, it)
 			} else {
-				fresh.items = append(fresh.items, it)
+				fresh.Items = append(fresh.Items, it)
 			}
 		}
 		f.sweepLater(known)
@@ -30,41 +32,41 @@ func (f *following) sweepInstead(lots []lot) {
 }
 
 // sweepLater puts confirmed items off to the next sweep.
-func (f *following) sweepLater(l lot) {
-	if len(l.items) > 0 {
-		l.since = allStored
-		f.sweeps = append(f.sweeps, &sweep{lot: l, at: f.now.Mono + sweepInterval})
+func (f *following) sweepLater(l itemset.Lot) {
+	if len(l.Items) > 0 {
+		l.Since = itemset.AllStored
+		f.sweeps = append(f.sweeps, &sweep{Lot: l, at: f.now.Mono + sweepInterval})
 	}
 }
 
 // forgetSwept unconfirms what was not followed to the end of the connection: the
 // mark says nothing about it.
 func (f *following) forgetSwept() {
-	drop := func(l lot) {
-		for _, it := range l.items {
-			f.confirmed.drop(it)
+	drop := func(l itemset.Lot) {
+		for _, it := range l.Items {
+			f.confirmed.Drop(it)
 		}
 	}
 	for _, s := range f.sweeps {
-		drop(s.lot)
+		drop(s.Lot)
 	}
-	f.stored.eachSwept(func(g *group) { drop(g.lot) })
+	f.stored.eachSwept(func(g *group) { drop(g.Lot) })
 }
 
 // sweptDone puts off what a sweep has confirmed. due is when its turn came; 0 = it had none before.
-func (f *following) sweptDone(l lot, due time.Duration) {
+func (f *following) sweptDone(l itemset.Lot, due time.Duration) {
 	if due > 0 {
 		f.turn = f.now.Mono - due
 	}
 	f.sweepLater(l)
-	f.rising.look = f.rising.look || f.rising.items.n > 0
+	f.rising.look = f.rising.look || f.rising.items.Len() > 0
 }
 
 // tendSweeps asks swept items again whose time has come.
 func (f *following) tendSweeps() {
 	due := 0
 	for ; due < len(f.sweeps) && f.sweeps[due].at <= f.now.Mono; due++ {
-		f.stored.askSwept(f.sweeps[due].lot, f.sweeps[due].at)
+		f.stored.askSwept(f.sweeps[due].Lot, f.sweeps[due].at)
 	}
 	f.sweeps = slices.Delete(f.sweeps, 0, due)
 }

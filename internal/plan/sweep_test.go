@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/want"
 	"github.com/graspd/graspd/internal/want/wanttest"
 )
@@ -23,7 +24,7 @@ func TestSweepsInTheOrderOfTime(t *testing.T) {
 	p.want, p.conn = w, newSession(p, Limits{}.capacity(MaxValues))
 	for n, it := range roots {
 		p.now.Mono = time.Duration(n) * time.Minute
-		p.conn.sweepLater(lot{layer: want.LayerRoots, items: []Item{it}})
+		p.conn.sweepLater(itemset.Lot{Layer: want.LayerRoots, Items: []Item{it}})
 	}
 	for n, at := range []time.Duration{sweepInterval - 1, sweepInterval, sweepInterval + 2*time.Minute - 1, sweepInterval + 2*time.Minute} {
 		p.now.Mono = at

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/refusal"
@@ -57,11 +58,11 @@ func (s *suspects) nextTrial() *task {
 			return nil
 		}
 		s.trial.set = set
-		if s.refused.has(set.items[0]) {
+		if s.refused.Has(set.items[0]) {
 			s.retrial = s.now.Mono + retrialPace
 		}
 	}
-	s.trial.task = &task{group: &group{lot: lot{layer: layerTrial}, class: Catchup}}
+	s.trial.task = &task{group: &group{Lot: itemset.Lot{Layer: layerTrial}, class: Catchup}}
 	return s.trial.task
 }
 
@@ -84,7 +85,7 @@ func (s *suspects) next() *suspected {
 
 // dueAt returns when a set may be tried.
 func (s *suspects) dueAt(x *suspected) time.Duration {
-	if len(x.items) == 1 && s.refused.has(x.items[0]) {
+	if len(x.items) == 1 && s.refused.Has(x.items[0]) {
 		return max(x.after, s.retrial)
 	}
 	return x.after
@@ -103,7 +104,7 @@ func (s *suspects) tidySet(x *suspected) {
 	if x.free {
 		in = &s.doubted
 	}
-	x.items = slices.DeleteFunc(x.items, func(it want.Item) bool { return !in.has(it) })
+	x.items = slices.DeleteFunc(x.items, func(it want.Item) bool { return !in.Has(it) })
 }
 
 // sendTrial sends the REQ of the trial.
@@ -185,12 +186,12 @@ func (s *suspects) trialAnswered() {
 // clear has a set asked like others.
 func (s *suspects) clear(set *suspected) {
 	for _, it := range set.items {
-		s.borne.put(it)
-		s.doubted.drop(it)
-		if !s.items.drop(it) {
+		s.borne.Put(it)
+		s.doubted.Drop(it)
+		if !s.items.Drop(it) {
 			continue
 		}
-		s.refused.drop(it)
+		s.refused.Drop(it)
 		s.live.queue(s.live.lotOf(it))
 	}
 }
@@ -286,8 +287,8 @@ func (s *suspects) convict(set *suspected, sure bool) {
 	if !sure && set.tries < trialsToRefuse {
 		return
 	}
-	if s.refused.put(it) {
-		s.held.drop(it)
+	if s.refused.Put(it) {
+		s.held.Drop(it)
 		s.report(Info, "relay refuses to be asked for a repository", "repository", s.want.Repository(it).Addresses[0])
 	}
 }
@@ -332,7 +333,7 @@ func (s *suspects) wake() time.Duration {
 
 // sure forgets what is only doubted.
 func (s *suspects) sure() {
-	s.doubted.clear()
+	s.doubted.Clear()
 	if s.accused != nil && s.accused.free {
 		s.accused = nil
 	}
@@ -348,12 +349,12 @@ func (s *suspects) again(resync bool) {
 		}
 		x.after, x.tries, x.hangs = 0, 0, false
 		for _, it := range x.items {
-			s.refused.drop(it)
+			s.refused.Drop(it)
 		}
 	}
 	s.after, s.retrial, s.silent = 0, 0, 0
 	if resync {
 		s.losses = 0
-		s.borne.clear()
+		s.borne.Clear()
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/demands"
+	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/want"
@@ -73,7 +74,7 @@ func (w *whole) begin(live *following, stored *catchup) {
 
 // bears says whether there may be a reason to ask the relay as a whole.
 func (w *whole) bears() bool {
-	return w.now.Mono >= w.after && w.wanted.n >= w.cfg.WholeFrom && w.rest.mayCompare() && w.live.limits.live() > 0
+	return w.now.Mono >= w.after && w.wanted.Len() >= w.cfg.WholeFrom && w.rest.mayCompare() && w.live.limits.live() > 0
 }
 
 // tend ends what has turned out not to be worth it, and finds out about
@@ -88,7 +89,7 @@ func (w *whole) tend() {
 		return
 	}
 	// What is confirmed first leads to more: each repository to its root events.
-	if n := w.wanted.n; n > w.items+w.items/20 {
+	if n := w.wanted.Len(); n > w.items+w.items/20 {
 		w.items, w.calmAt = n, w.now.Mono+wholeCalm
 	} else {
 		w.items = min(w.items, n)
@@ -107,7 +108,7 @@ func (w *whole) wake() time.Duration { return later(w.calmAt, w.now.Mono) }
 func (w *whole) followsAll() bool { return w.on }
 
 // open has lots followed by the one live REQ.
-func (w *whole) open(lots []lot) {
+func (w *whole) open(lots []itemset.Lot) {
 	l := w.req
 	if l == nil {
 		l = &liveReq{keeper: w}
@@ -117,7 +118,7 @@ func (w *whole) open(lots []lot) {
 		return
 	}
 	for _, x := range lots {
-		l.lots = addLot(l.lots, x)
+		l.lots = itemset.AddLot(l.lots, x)
 	}
 	if l.open {
 		w.live.followed.follow(lots, w.live.opened, w.now)
@@ -135,7 +136,7 @@ func (w *whole) asksAll() bool { return w.req != nil && w.req.open }
 func (w *whole) opened(l *liveReq) {
 	w.since = w.now.Wall.Unix()
 	for _, it := range w.live.wary.acquit() {
-		l.lots = addLot(l.lots, w.live.lotOf(it))
+		l.lots = itemset.AddLot(l.lots, w.live.lotOf(it))
 	}
 	w.compare(l.lots, Catchup)
 }
@@ -145,8 +146,8 @@ func (w *whole) askAgain(l *liveReq, class Class) { w.compare(l.lots, class) }
 
 // compare compares all that is here with all that the relay has. That
 // confirms the items; without any it only tells whether the two are alike.
-func (w *whole) compare(lots []lot, class Class) {
-	g := &group{lot: lot{layer: want.LayerRoots, items: itemsOf(lots)}, class: class, course: w}
+func (w *whole) compare(lots []itemset.Lot, class Class) {
+	g := &group{Lot: itemset.Lot{Layer: want.LayerRoots, Items: itemset.ItemsOf(lots)}, class: class, course: w}
 	w.stored.addBegun(g, &task{group: g})
 }
 

@@ -14,7 +14,7 @@ func (w *whole) done(t *task) {
 		w.report(Info, "relay holds nearly what we hold, it is asked as a whole from now on", "count", len(t.lacks))
 	}
 	w.likeness = likeness{alike: true}
-	if len(t.group.items) > 0 {
+	if len(t.group.Items) > 0 {
 		w.cover(t)
 	}
 }
