@@ -53,6 +53,9 @@ func Costly(err error) bool {
 // refused is a check of an object that failed.
 var refused = regexp.MustCompile(`(?m)^error: object ([0-9a-f]{40}): ([A-Za-z]+): (.*)$`)
 
+// notSent is what an object of the pack leads to and neither is in the pack nor here.
+var notSent = regexp.MustCompile(`(?m)^fatal: did not receive expected object ([0-9a-f]{40})$`)
+
 // unpackTexts are what git says of packs, and what to say instead; a %s is where the line of git goes.
 var unpackTexts = []struct {
 	sign, text string
@@ -63,7 +66,6 @@ var unpackTexts = []struct {
 	{"signature mismatch", "what was sent is no pack", false},
 	{"unresolved delta", "the pack has deltas against objects that are not here; push again with --no-thin", false},
 	{"COLLISION", "an object was sent that has the id of another one which is here (%s)", false},
-	{"did not receive expected object", "the pack is not complete (%s); is the clone that it comes from shallow?", false},
 }
 
 // packError tells what is wrong with a pack, if that is why git failed.
@@ -81,6 +83,11 @@ func packError(err error) error {
 	if m := refused.FindStringSubmatch(failed.Stderr); m != nil {
 		return &PackError{Check: m[2], Text: fmt.Sprintf("object %s is not taken: %s: %.200s; "+
 			"take it out of the history (git filter-repo can do that) and push again", m[1], m[2], m[3])}
+	}
+	if m := notSent.FindStringSubmatch(failed.Stderr); m != nil {
+		if id, err := gitwire.ParseObjectID([]byte(m[1])); err == nil {
+			return missing([]gitwire.ObjectID{id})
+		}
 	}
 	line := lastLine(failed.Stderr)
 	for _, t := range unpackTexts {

@@ -20,6 +20,7 @@ const (
 	LargePack                     // it has more than one push may have
 	CostlyPack                    // it is more work for git than is given, or than there is a place for
 	IncompletePack                // not all is there that it leads to
+	ShallowClone                  // and it comes from a clone that ends somewhere, as the client says
 	RepositoryFull                // the repository would have more than it may
 	OwnerFull                     // its owner's repositories
 	ServerFull                    // all together, or the disk has no room
@@ -37,7 +38,7 @@ const Failures = int(failures)
 
 // String is the failure as a word for metrics.
 func (f Failure) String() string {
-	return [...]string{"fault", "bad_pack", "large_pack", "costly_pack", "incomplete_pack", "repository_full", "owner_full", "server_full",
+	return [...]string{"fault", "bad_pack", "large_pack", "costly_pack", "incomplete_pack", "shallow_clone", "repository_full", "owner_full", "server_full",
 		"pending_full", "mixed", "archived", "gone", "busy", "left"}[f]
 }
 

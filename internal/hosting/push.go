@@ -3,6 +3,7 @@ package hosting
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -68,6 +69,7 @@ func (p *push) do(ctx context.Context) (refs.Verdict, error) {
 		return p.opened.Verdict, nil
 	}
 	verdict, err := p.carry(ctx)
+	err = p.shallow(err)
 	if p.refs.Upload != 0 && !p.held {
 		err = errors.Join(err, p.turn(context.WithoutCancel(ctx), func(*ingest.Turn) error { p.h.ledger.Drop(p.refs.Upload); return nil }))
 	}
@@ -95,6 +97,17 @@ func (p *push) closed(t *ingest.Turn) error {
 
 func (p *push) turn(ctx context.Context, work func(*ingest.Turn) error) error {
 	return p.h.door.Turn(ctx, work)
+}
+
+// shallow says what to do where objects are missing because the client does not have them either. git pushes all that a clone has above
+// where it ends, which is enough where the rest is here.
+func (p *push) shallow(err error) error {
+	var missing *gitrepo.MissingError
+	if len(p.call.Push.Shallows) == 0 || !errors.As(err, &missing) {
+		return err
+	}
+	return reason{ShallowClone, fmt.Sprintf("the clone that you push from is shallow, and what comes before it is not here (such as %s): run git fetch --unshallow in it, then push again",
+		missing.IDs[0])}
 }
 
 // carry brings what the push was allowed.
@@ -300,7 +313,7 @@ func (h *Host) explain(err error) string {
 	case errors.As(err, &pack):
 		return pack.Error()
 	case errors.As(err, &missing):
-		return missing.Error()
+		return missing.Error() + "; if your clone is shallow or partial, fetch the rest into it first"
 	case errors.Is(err, gitproc.ErrBusy):
 		return "too much is pushed here at the moment: try again in a minute"
 	case errors.Is(err, store.ErrFull), errors.Is(err, gitrepo.ErrFull):

@@ -288,15 +288,7 @@ func TestGitPrintsWhatIsTooMuch(t *testing.T) {
 	}
 	w := newWorld(t, hosting.Limits{})
 	announced, r := w.announce(1, "tool", now), w.newRepo()
-	r.commit("one")
-	tip := r.commit("two")
-	w.state(1, "tool", now, "refs/heads/main", tip)
-	shallow := &repo{w, filepath.Join(t.TempDir(), "shallow")}
-	r.must("clone", "-q", "--depth", "1", "file://"+r.dir, shallow.dir)
-	shallow.fails("is the clone that it comes from shallow?", "push", w.cloneURL(announced), "main")
-	if got := w.host.Stats().Failures; got != failures(hosting.BadPack) {
-		t.Errorf("%v", got)
-	}
+	w.state(1, "tool", now, "refs/heads/main", r.commit("one"))
 	for _, c := range []struct{ url, want string }{
 		{w.service.CloneURL(key(9), "tool"), "remote: 404 there is no such repository here: its announcement (kind 30617) has to be published first"},
 		{strings.Replace(w.cloneURL(announced), "npub1", "npub1b", 1), "remote: 400 "},
@@ -304,6 +296,44 @@ func TestGitPrintsWhatIsTooMuch(t *testing.T) {
 		for _, args := range [][]string{{"push", c.url, "main"}, {"fetch", c.url}, {"clone", c.url}} {
 			r.fails(c.want, args...)
 		}
+	}
+}
+
+// TestGitPrintsWhatToDoWithAShallowClone: what comes before it may be here, and is enough then; where it is not, git prints what to do.
+func TestGitPrintsWhatToDoWithAShallowClone(t *testing.T) {
+	w := newWorld(t, hosting.Limits{})
+	announced, r := w.announce(1, "tool", now), w.newRepo()
+	first := r.commit("one")
+	w.state(1, "tool", now, "refs/heads/main", r.commit("two"))
+	shallow := &repo{w, filepath.Join(t.TempDir(), "shallow")}
+	r.must("clone", "-q", "--depth", "1", "file://"+r.dir, shallow.dir)
+	why := "the clone that you push from is shallow, and what comes before it is not here (such as " + first + "): run git fetch --unshallow in it, then push again"
+	shallow.prints([]string{"error: remote unpack failed: " + why, rejected("main", "main", why)}, "push", w.cloneURL(announced), "main")
+	if got := w.host.Stats().Failures; got != failures(hosting.ShallowClone) {
+		t.Errorf("%v", got)
+	}
+	shallow.must("fetch", "-q", "--unshallow")
+	shallow.must("push", "-q", w.cloneURL(announced), "main")
+
+	top := &repo{w, filepath.Join(t.TempDir(), "top")}
+	r.must("clone", "-q", "--depth", "1", w.cloneURL(announced), top.dir)
+	next := top.commit("three")
+	state := w.state(1, "tool", now+1, "refs/heads/main", next)
+	top.must("push", "-q", w.cloneURL(announced), "main")
+	w.served(state)
+
+	// Not every client says that its clone is shallow.
+	between, last := r.commit("four"), r.commit("five")
+	w.state(1, "tool", now+2, "refs/heads/main", last)
+	command := next + " " + last + " refs/heads/main\x00report-status"
+	beside := ok(w.gitIn(r.dir, last+"\n", "rev-list", "--objects", "--no-object-names", "--stdin", "-1"))
+	pack := ok(w.gitIn(r.dir, beside, "pack-objects", "-q", "--stdout"))
+	answer := w.post(w.cloneURL(announced)+"/git-receive-pack", "application/x-git-receive-pack-request", fmt.Sprintf("%04x%s0000%s", 4+len(command), command, pack))
+	if !strings.Contains(answer, "are not here: "+between+"; if your clone is shallow or partial, fetch the rest into it first") {
+		t.Error(answer)
+	}
+	if got := w.host.Stats().Failures; got != failures(hosting.ShallowClone, hosting.IncompletePack) {
+		t.Errorf("%v", got)
 	}
 }
 
