@@ -1,14 +1,13 @@
 package refs
 
-// mostLines is how many differences are told, and mostOthers how many states by strangers are looked at for an explanation.
+// Bounds of the explanation of a refusal.
 const (
-	mostLines  = 10
-	mostOthers = 64
+	mostLines  = 10 // refs that it names
+	mostOthers = 64 // states by others than members that are looked at, as anybody may publish states
 )
 
-// align judges the commands on branches and tags, sorted by name. They succeed if they leave the repository exactly as one
-// candidate says: a state by a confirmed maintainer that would rule if it were complete. Commands that change nothing
-// succeed in any case.
+// align judges the commands on branches and tags, sorted by name. The commands succeed if they leave the repository exactly as one
+// candidate says: a state by a confirmed maintainer that would rule if it were complete. Commands that change nothing always succeed.
 func (j *judge) align(commands []int) {
 	if len(commands) == 0 {
 		return
@@ -20,7 +19,7 @@ func (j *judge) align(commands []int) {
 		c := j.push.Commands[i]
 		at := now.Get(c.Ref)
 		if c.New == at {
-			continue // git says old = new, or somebody else was faster
+			continue // the client sends old = new, or another push or a fetch has done it
 		}
 		moving = append(moving, i)
 		changes = append(changes, Ref{c.Ref, c.New})
@@ -39,7 +38,7 @@ func (j *judge) align(commands []int) {
 	}
 }
 
-// best is the newest candidate with these refs, nil without one.
+// best gives the newest candidate with these refs, nil if there is none.
 func (j *judge) best(after Set) *State {
 	var best *State
 	for i := range j.in.States {
@@ -75,8 +74,8 @@ func (j *judge) refuseStale(moving, stale []int) {
 
 func (j *judge) line(s string) { j.v.Lines = append(j.v.Lines, s) }
 
-// explain refuses the commands that change something and says what is missing, by the state that whoever pushed most likely
-// means: the one that the push is exactly as, else the newest.
+// explain refuses the commands that change something. It says what is missing by the state that the pusher most likely means: one that is
+// exactly as the push, else the newest.
 func (j *judge) explain(moving []int, changes, after Set) {
 	var e explanation
 	others := 0
@@ -127,8 +126,8 @@ func (j *judge) explain(moving []int, changes, after Set) {
 type explanation struct {
 	theirs  *State // exactly as the push, and not by a maintainer
 	passed  *State // exactly as the push, by a maintainer, and older than what rules
-	open    *State // by a maintainer, and newer than what rules
-	flawed  *State // likewise, but no repository can be as it says
+	open    *State // a candidate: by a maintainer, and it would rule if it were complete
+	flawed  *State // by a maintainer, of any age, and no repository can be as it says
 	older   *State // by a maintainer, and older than what rules
 	invited *State // by somebody who is invited
 }
@@ -161,7 +160,7 @@ func newest(of **State, s *State) {
 	}
 }
 
-// differ says where the push leaves other refs than a state wants.
+// differ adds a line for each of the first refs that the push leaves elsewhere than the state wants.
 func (j *judge) differ(s State, changes, after Set) {
 	first, all := differences(s.Refs, after, mostLines)
 	for _, d := range first {

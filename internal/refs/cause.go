@@ -1,6 +1,6 @@
 package refs
 
-// Cause is why a ref is refused in a push, for counting.
+// Cause is why a ref of a push is refused. Metrics count by it.
 type Cause uint8
 
 // The causes.
@@ -12,20 +12,20 @@ const (
 	OlderState                     // a newer state rules
 	NotMaintainer                  // the state is by somebody who does not decide for the repository
 	Moved                          // the ref is not where the push takes it to be
-	WithOthers                     // another ref of the push was refused, and this one goes with it
+	WithOthers                     // another ref of the push is refused, and this one stands or falls with it
 	Twice                          // the push names the ref more than once
 	Namespace                      // no ref of that namespace is kept
-	BadTipName                     // refs/nostr/ and something else than an event id
+	BadTipName                     // refs/nostr/ is followed by something else than an event id
 	TipDeleted                     // tips of pull requests are not deleted by pushes
 	NoPullRequest                  // the event with that id has no tip
 	OtherRepository                // the event does not name the repository
 	OtherTip                       // the event names another commit
 	PendingOther                   // another commit waits under that name
-	PendingPush                    // too many tips of unknown events: in one push
-	PendingRepository              // in the repository
-	PendingAddress                 // from an address
-	PendingNetwork                 // from a network of addresses
-	PendingAll                     // in all
+	PendingPush                    // too many tips of unknown events in one push
+	PendingRepository              // too many of them in the repository, or too many bytes
+	PendingAddress                 // too many from one address
+	PendingNetwork                 // too many from one network of addresses
+	PendingAll                     // too many in all
 	causes
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Bounds of what is pushed for events that nobody knows yet. Nobody has signed for it.
+// Bounds of what is pushed for events that nobody knows yet: no signature says that anybody wants it.
 const (
 	MaxPushTips        = 16         // in one push
 	MaxRepositoryTips  = 64         // in one repository at a time
@@ -26,9 +26,9 @@ const (
 // PendingFor is how long a commit waits for its event, from the end of its push.
 const PendingFor = 30 * time.Minute
 
-// Pending is the uploads that wait for their events, and those under way. One upload is what one push brought for events that nobody knows
-// yet. The first commit pushed for an event keeps other commits from that event's name in the repository, until the event comes or the
-// time is over. Times are seconds since 1970. The zero value is empty; nil reads as empty.
+// Pending is the uploads that wait for their events, and those under way. One upload is what one push brings for events that nobody knows
+// yet. The first commit pushed for an event keeps other commits from that event's ref in the repository, until the event comes or the
+// time is over. Times are seconds since 1970. The zero value is empty; nil reads as empty. One goroutine at a time may use it.
 type Pending struct {
 	last    uint64 // number of the last upload
 	uploads map[uint64]*upload
@@ -38,8 +38,8 @@ type Pending struct {
 
 // From is where a push comes from, as uploads are counted by it.
 type From struct {
-	Address string // what one customer has; "" where there is none
-	Network string // the largest group that the address belongs to, or the address itself; "" where there is none
+	Address string // the client's network address; "" where there is none
+	Network string // the IPv6 /48 of the address, or the address itself; "" where there is none
 }
 
 type upload struct {
@@ -47,10 +47,10 @@ type upload struct {
 	from  From
 	tips  []Tip
 	bytes int64
-	until int64 // 0 while it is under way
+	until int64 // when its wait ends; 0 while its push is under way
 }
 
-// tip is the commit for that event, zero if there is none.
+// tip gives the commit for that event, zero if there is none.
 func (u *upload) tip(event nostr.ID) gitwire.ObjectID {
 	for _, t := range u.tips {
 		if t.Event == event {
@@ -60,10 +60,10 @@ func (u *upload) tip(event nostr.ID) gitwire.ObjectID {
 	return gitwire.ObjectID{}
 }
 
-// PendingTip is the commit that waits under a name. Complete says that its objects are here; else they are being pushed.
+// PendingTip is the commit that waits at the ref of an event.
 type PendingTip struct {
 	ID       gitwire.ObjectID
-	Complete bool
+	Complete bool // all objects of the commit are here; else they are being pushed
 }
 
 // At gives the commit that waits in a repository for that event; its ID is zero where none waits.
@@ -84,7 +84,7 @@ func (p *Pending) has(n uint64, event nostr.ID) bool {
 	return p != nil && p.uploads[n] != nil && !p.uploads[n].tip(event).IsZero()
 }
 
-// Begin takes note of what a push is going to bring, as Judge allowed it, and gives it a number above 0.
+// Begin records the tips that a push is going to bring, as Judge allowed them, and gives the number of the upload, which is above 0.
 func (p *Pending) Begin(now int64, of nip34.Address, from From, tips []Tip) uint64 {
 	if p.uploads == nil {
 		p.uploads, p.events = map[uint64]*upload{}, map[nostr.ID][]uint64{}
@@ -100,7 +100,8 @@ func (p *Pending) Begin(now int64, of nip34.Address, from From, tips []Tip) uint
 	return p.last
 }
 
-// Resize says how many bytes the upload of that number has by now. Where that is too much the upload has to end.
+// Resize records how many bytes upload n has by now. It gives the bound that they break, and the caller ends the upload then; None where
+// there is room.
 func (p *Pending) Resize(n uint64, bytes int64) Cause {
 	u := p.uploads[n]
 	if u == nil {
@@ -111,7 +112,7 @@ func (p *Pending) Resize(n uint64, bytes int64) Cause {
 	return p.tooMuch(u)
 }
 
-// Finish ends the push of an upload: these of its tips wait from now on. Without any the upload is dropped.
+// Finish ends the push of upload n, of whose tips these wait from now on. An upload without tips is dropped.
 func (p *Pending) Finish(now int64, n uint64, tips []Tip) {
 	u := p.uploads[n]
 	if u == nil {
@@ -128,7 +129,7 @@ func (p *Pending) Finish(now int64, n uint64, tips []Tip) {
 	}
 }
 
-// Drop forgets an upload, whose objects are to go.
+// Drop forgets upload n. Its objects are the caller's to remove.
 func (p *Pending) Drop(n uint64) {
 	if p == nil || p.uploads[n] == nil {
 		return
@@ -152,7 +153,7 @@ func (p *Pending) remove(n uint64, event nostr.ID) {
 	}
 }
 
-// Bytes is how much all uploads hold.
+// Bytes is the size of all uploads, as Resize was told.
 func (p *Pending) Bytes() int64 {
 	if p == nil {
 		return 0

@@ -7,15 +7,15 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
-// Found is an upload that has the tip of an event that came: the repository is to admit what the tip reaches.
+// Found is an upload that has the tip of an event that came: the caller admits what the tip reaches to the repository.
 type Found struct {
 	Upload uint64
 	Of     nip34.Address
 }
 
-// Come hears of a pull request that is accepted, whose name is free everywhere from then on. found are the uploads that have its tip for a
-// repository that it names. gone are the uploads that wait for nothing any more: they are dropped once what was found is admitted. Pushes
-// under way stay, as they are judged again at their end.
+// Come ends the wait of uploads for a pull request that was accepted. It gives the uploads that have the tip for a repository that the
+// pull request names, and those that wait for nothing any more: the caller removes their objects once what was found is admitted.
+// Pushes under way stay, as they are judged again at their end.
 func (p *Pending) Come(pr PullRequest) (found []Found, gone []uint64) {
 	if p == nil {
 		return nil, nil

@@ -8,12 +8,12 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Projection is the refs of one repository, as they follow from what is stored about it. It is what a row keeps: the fold
-// goes on from the row with what has come since.
+// Projection is the refs of one repository, as they follow from what is stored about it. A row of the store keeps it, so that Next needs
+// only what has come since.
 type Projection struct {
 	Ruling
 	PullRequests Pulls  // refs/nostr/<event id>: the tips of served pull requests that name the repository, within bounds
-	Generation   uint64 // how often anything of it has changed
+	Generation   uint64 // how often any of these fields has changed
 }
 
 // Change is what has come and gone since a Projection was made.
@@ -24,8 +24,8 @@ type Change struct {
 	Gone         []nostr.ID    // pull requests that are served no more
 }
 
-// Next is the projection after a change, of the repository at that address. States by others than the members, with another
-// identifier, and pull requests that do not name the repository count for nothing.
+// Next gives the projection after a change, of the repository at that address. States by others than the members, states with another
+// identifier, and pull requests that do not name the repository change nothing.
 func (p Projection) Next(of nip34.Address, c Change) Projection {
 	return p.to(Projection{
 		Ruling:       p.Ruling.next(of.D, c.Members, c.States),
@@ -33,13 +33,13 @@ func (p Projection) Next(of nip34.Address, c Change) Projection {
 	})
 }
 
-// Tips is the projection with refs of more pull requests, as far as there is room for them. Its branches and tags stay.
+// Tips gives the projection with the refs of more pull requests, within their bounds. Branches and tags stay.
 func (p Projection) Tips(of nip34.Address, more []PullRequest) Projection {
 	return p.to(Projection{Ruling: p.Ruling, PullRequests: p.PullRequests.with(tipChanges(of, Change{PullRequests: more}))})
 }
 
-// Anew is the projection made from all that is stored, for a row that is in doubt: Change holds everything. Of p only that
-// is believed which what is stored cannot tell: a ruling state that is gone, and where HEAD was.
+// Anew makes the projection from all that is stored, which c holds, for a row that is in doubt. Of p it takes only what no stored event
+// tells: a ruling state that is gone, where HEAD was, and the generation.
 func (p Projection) Anew(of nip34.Address, c Change) Projection {
 	return p.to(Projection{
 		Ruling:       p.Ruling.next(of.D, c.Members, c.States),
@@ -47,7 +47,7 @@ func (p Projection) Anew(of nip34.Address, c Change) Projection {
 	})
 }
 
-// to is next with its generation.
+// to gives next with the generation after that of p, or p itself where the two say the same.
 func (p Projection) to(next Projection) Projection {
 	if p.same(next) {
 		return p
@@ -61,7 +61,7 @@ func (p Projection) same(other Projection) bool {
 		p.PullRequests.Equal(other.PullRequests)
 }
 
-// tipChanges are the refs of pull requests that come and go. One that both came and went is gone.
+// tipChanges gives the refs of pull requests that come, and without a tip those that go. One that both came and went is gone.
 func tipChanges(of nip34.Address, c Change) Pulls {
 	var list Pulls
 	for _, id := range c.Gone {
@@ -69,17 +69,17 @@ func tipChanges(of nip34.Address, c Change) Pulls {
 	}
 	for _, pr := range c.PullRequests {
 		if pr.Names(of) {
-			list = append(list, Pull{pr.Stamp, pr.Author, pr.Tip}) // which is no ref where there is no tip
+			list = append(list, Pull{pr.Stamp, pr.Author, pr.Tip}) // without a tip there is no ref
 		}
 	}
 	slices.SortStableFunc(list, byEvent)
 	return slices.CompactFunc(list, func(a, b Pull) bool { return a.ID == b.ID })
 }
 
-// All are all refs of the repository in order: branches, tips of pull requests, tags.
+// All gives all refs of the repository in order: branches, tips of pull requests, tags.
 func (p Projection) All() Set { return p.Some(len(p.PullRequests)) }
 
-// Some are All without all but so many pull requests, the newest.
+// Some gives the refs as All does, but those of the newest pull requests alone, at most so many.
 func (p Projection) Some(most int) Set {
 	i, _ := p.Refs.find(tips)
 	return slices.Concat(p.Refs[:i], p.PullRequests.Newest(most).Set(), p.Refs[i:])

@@ -16,10 +16,10 @@ type PullRequest struct {
 	Tip          gitwire.ObjectID // zero where Commit is no object id
 	Repositories []nip34.Address  // that it names
 	Updates      nostr.ID         // the pull request that it updates, zero for none
-	Through      nostr.ID         // the pull request that names the repositories in its place, zero where it does so itself
+	Through      nostr.ID         // the pull request that Repositories are taken from, zero where this event names them
 }
 
-// ReadPullRequest reads a kind 1618 or 1619 event. It fails with nip34.ErrKind only.
+// ReadPullRequest reads a kind 1618 or 1619 event. Its only error is nip34.ErrKind.
 func ReadPullRequest(e *nostr.Event) (PullRequest, error) {
 	t, err := nip34.ParseTip(e)
 	if err != nil {
@@ -32,7 +32,7 @@ func ReadPullRequest(e *nostr.Event) (PullRequest, error) {
 	return p, nil
 }
 
-// Of is p with the repositories of the pull request that it updates, where it names none itself.
+// Of gives p with the repositories of the updated pull request, where p names none and updates that one.
 func (p PullRequest) Of(updated PullRequest) PullRequest {
 	if len(p.Repositories) == 0 && p.Updates == updated.ID {
 		p.Repositories, p.Through = updated.Repositories, updated.ID

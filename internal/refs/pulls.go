@@ -9,9 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Bounds of the refs of pull requests that one repository has. Anybody may publish pull requests. Where there are more, the
-// oldest of those go who have most, as if each author had the same number of places, and an author's newest stay. Their
-// events are served on, and the objects are dropped by maintenance in time.
+// Bounds of the refs of pull requests that one repository has, as anybody may publish pull requests. Beyond a bound the authors with most
+// refs lose their oldest, down to one number for all. The events are still served, and maintenance drops the objects in time.
 const (
 	MaxPulls       = 10_000 // in one repository
 	MaxAuthorPulls = 1000   // of them by one author
@@ -24,20 +23,20 @@ type Pull struct {
 	Tip         gitwire.ObjectID
 }
 
-// PullOf is what a ref of a pull request says: which, and where it stands. It fails for other refs.
+// PullOf reads a ref of a pull request, which tells the event's id and the tip alone. It fails for other refs.
 func PullOf(r Ref) (Pull, error) {
 	id, err := tipEvent(r.Name)
 	return Pull{Stamp: nostr.Stamp{ID: id}, Tip: r.ID}, err
 }
 
-// Name is the ref's.
+// Name is the name of the ref.
 func (p Pull) Name() string { return TipName(p.ID) }
 
-// Pulls are refs of pull requests, in the order of the events' ids, which is that of their names. They are never changed, so many
-// may share them.
+// Pulls are refs of pull requests, in the order of the events' ids, which is that of the refs' names. Nobody changes a Pulls, so many
+// may share one.
 type Pulls []Pull
 
-// Get is where the ref of that name stands, the zero id if there is none.
+// Get gives the object that the ref of that name is at, the zero id if there is none.
 func (s Pulls) Get(name string) gitwire.ObjectID {
 	id, err := tipEvent(name)
 	if err != nil {
@@ -53,7 +52,7 @@ func (s Pulls) Get(name string) gitwire.ObjectID {
 // Equal reports whether both have the same refs at the same objects.
 func (s Pulls) Equal(other Pulls) bool { return slices.Equal(s, other) }
 
-// Set is the same refs without what they are about.
+// Set gives the names and tips alone.
 func (s Pulls) Set() Set {
 	if len(s) == 0 {
 		return nil
@@ -65,7 +64,7 @@ func (s Pulls) Set() Set {
 	return out
 }
 
-// Newest are the n newest of them, in order.
+// Newest gives the n newest, in the order of Pulls.
 func (s Pulls) Newest(n int) Pulls {
 	if len(s) <= n {
 		return s
@@ -84,7 +83,7 @@ func newerPull(a, b Pull) int {
 
 func byEvent(a, b Pull) int { return bytes.Compare(a.ID[:], b.ID[:]) }
 
-// with is s after changes in order, of which those with no tip delete, within the bounds.
+// with gives s after changes, which are in the order of Pulls, within the bounds. A change without a tip deletes.
 func (s Pulls) with(changes Pulls) Pulls {
 	if len(changes) == 0 {
 		return s
@@ -131,8 +130,8 @@ func (s Pulls) bounded() Pulls {
 	return slices.Clip(out)
 }
 
-// perAuthor is how many refs each author may have, where of says how many each has: as many as MaxPulls has room for, at least one and at most
-// MaxAuthorPulls.
+// perAuthor is how many refs each author may have, where of says how many each has: as many as MaxPulls has room for, at least one and at
+// most MaxAuthorPulls.
 func perAuthor(of map[nostr.PubKey]int) int {
 	each, most := 1, MaxAuthorPulls
 	for each < most {

@@ -13,7 +13,7 @@ import (
 // Push is the commands of one push in the order in which they came, as the caller read them off the wire.
 type Push struct {
 	Commands []gitwire.Command
-	Refused  bool // there were others, which are refused already
+	Refused  bool // other commands of the push are refused already
 	Atomic   bool // the client wants that all succeed or none
 	From     From
 	Upload   uint64 // the number that Pending.Begin gave it, 0 before
@@ -37,7 +37,7 @@ type Known struct {
 	PullRequest
 }
 
-// Events are the ids of the events whose tips a push brings: what Standing.Known is asked for.
+// Events gives the ids of the events whose tips a push brings. The caller looks them up for Standing.Known.
 func (p Push) Events() []nostr.ID {
 	var ids []nostr.ID
 	for _, c := range p.Commands {
@@ -48,16 +48,16 @@ func (p Push) Events() []nostr.ID {
 	return ids
 }
 
-// Verdict is what a push may do. What it may not do is refused ref by ref; branches and tags stand or fall together.
+// Verdict is what a push may do. Refs are refused one by one; but branches and tags stand or fall together.
 type Verdict struct {
 	Results      []Result   // of each command
-	State        *State     // what the branches and tags come to be by: it is released when the push is complete; nil where none changes
+	State        *State     // the state that the branches and tags come to be as; released when the push is complete; nil where none changes
 	PullRequests []nostr.ID // events whose tips come: they are released when the push is complete
 	Uploads      []Tip      // commits for events that nobody knows yet: they wait beside the repository
-	Lines        []string   // what helps whoever pushed, line by line
+	Lines        []string   // what the pusher is told beside the results, line by line
 }
 
-// Result is what becomes of one command. Reason stands beside the ref in the report; None and "" are of one that succeeds.
+// Result is what becomes of one command: None and "" where it succeeds. Reason stands beside the ref in git's report.
 type Result struct {
 	Cause  Cause
 	Reason string
@@ -69,17 +69,17 @@ type Tip struct {
 	ID    gitwire.ObjectID
 }
 
-// Refused reports whether any command is: then the push as a whole counts as failed.
+// Refused reports whether any command is refused, so that the push as a whole counts as failed.
 func (v Verdict) Refused() bool {
 	return slices.ContainsFunc(v.Results, func(r Result) bool { return r.Cause != None })
 }
 
-// Changes reports whether anything is to be done beside telling so.
+// Changes reports whether the push changes a ref or leaves an upload.
 func (v Verdict) Changes() bool {
 	return v.State != nil || len(v.PullRequests) > 0 || len(v.Uploads) > 0
 }
 
-// Needs are the objects that have to be complete once the push is: where the commands that succeed lead, without repeats.
+// Needs gives the objects that the commands that succeed lead to, each once. All of them have to be complete before the commit.
 func (v Verdict) Needs(p Push) []gitwire.ObjectID {
 	var ids []gitwire.ObjectID
 	seen := map[gitwire.ObjectID]bool{}
@@ -92,8 +92,8 @@ func (v Verdict) Needs(p Push) []gitwire.ObjectID {
 	return ids
 }
 
-// Judge says what a push may do. It is asked before the first byte of the pack is read and again before the commit: what
-// another push or a fetch has done in between changes nothing for a push that wants the same.
+// Judge says what a push may do. The caller asks before the first byte of the pack is read and again before the commit. Where another push
+// or a fetch has done the same in between, the push still succeeds.
 func Judge(in Standing, p Push) Verdict {
 	j := &judge{in: in, push: p, say: speech{in.Relay, in.Of, in.Now}}
 	j.v.Results = make([]Result, len(p.Commands))
@@ -106,7 +106,7 @@ func Judge(in Standing, p Push) Verdict {
 	return j.v
 }
 
-// judge is the work on one verdict. Commands stand for their places in the push.
+// judge is the work on one verdict. Its methods name a command by its index in the push.
 type judge struct {
 	in   Standing
 	push Push

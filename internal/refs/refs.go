@@ -1,6 +1,6 @@
 // Package refs says what the refs of a repository are, as a function of what is stored about it, and what a push to it may
-// do (GRASP-01): signed states (NIP-34) are the ref database, and a push brings the objects that one of them waits for. All
-// of it is values; which objects are complete on disk is told by the caller. Read Projection first, then Judge.
+// do (GRASP-01). Signed states (NIP-34) are the ref database, and a push brings the objects that one of them waits for. The package
+// computes with values alone: the caller says which objects are complete on disk. Read Projection first, then Judge.
 package refs
 
 import (
@@ -10,23 +10,23 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Ref is a full name and the object at which it stands.
+// Ref is the full name of a ref and the object that it is at.
 type Ref struct {
 	Name string
 	ID   gitwire.ObjectID
 }
 
-// Set is refs by name: in the order of their bytes, each name once. A Set is never changed, so many may share one.
+// Set is refs in the order of the bytes of their names, each name once. Nobody changes a Set, so many may share one.
 type Set []Ref
 
-// NewSet takes refs in any order. Of several with one name the first counts.
+// NewSet makes a Set of refs in any order. Of several with one name the first counts.
 func NewSet(refs []Ref) Set {
 	s := slices.Clone(Set(refs))
 	slices.SortStableFunc(s, func(a, b Ref) int { return strings.Compare(a.Name, b.Name) })
 	return slices.Clip(slices.CompactFunc(s, func(a, b Ref) bool { return a.Name == b.Name }))
 }
 
-// Get is where the ref of that name stands, the zero id if there is none.
+// Get gives the object that the ref of that name is at, the zero id if there is none.
 func (s Set) Get(name string) gitwire.ObjectID {
 	if i, ok := s.find(name); ok {
 		return s[i].ID
@@ -34,7 +34,7 @@ func (s Set) Get(name string) gitwire.ObjectID {
 	return gitwire.ObjectID{}
 }
 
-// find is the place of a name, and whether it is there.
+// find gives the index of a name, and whether the name is there.
 func (s Set) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(s, name, func(r Ref, name string) int { return strings.Compare(r.Name, name) })
 }
@@ -42,7 +42,7 @@ func (s Set) find(name string) (int, bool) {
 // Equal reports whether both have the same refs at the same objects.
 func (s Set) Equal(other Set) bool { return slices.Equal(s, other) }
 
-// with is s after changes, of which those to the zero id delete.
+// with gives s after changes. A change to the zero id deletes.
 func (s Set) with(changes Set) Set {
 	if len(changes) == 0 {
 		return s
@@ -63,13 +63,13 @@ func (s Set) with(changes Set) Set {
 	return append(out, s...)
 }
 
-// difference is a name that stands elsewhere in one set than in another. A zero id stands for a ref that is not there.
+// difference is a ref that is at a in one set and at b in another. The zero id means that the set lacks the ref.
 type difference struct {
 	name string
 	a, b gitwire.ObjectID
 }
 
-// differences are the first most names that differ between two sets, in order, and how many differ in all.
+// differences gives the first refs that differ between two sets, in order and at most most of them, and how many differ in all.
 func differences(a, b Set, most int) (first []difference, all int) {
 	for len(a) > 0 || len(b) > 0 {
 		var d difference

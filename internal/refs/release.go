@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Announcement is what matters here of a repository announcement (kind 30617): where it stands and whom it lists.
+// Announcement is the identifier of a repository announcement (kind 30617), and whom it lists.
 type Announcement struct {
 	D string
 	grasp.Listing
@@ -23,27 +23,27 @@ func ReadAnnouncement(e *nostr.Event) (Announcement, error) {
 	return Announcement{a.Address.D, grasp.ListingOf(a)}, nil
 }
 
-// Address is the repository's.
+// Address is the address of the repository.
 func (a Announcement) Address() nip34.Address {
 	return nip34.Address{Kind: nip34.KindRepository, PubKey: a.Author, D: a.D}
 }
 
-// Waiting are events that wait for git data, and of those that are served what has a say in their release. An event that
-// Decide would store is among them when it comes: others may have waited for it.
+// Waiting is events that wait for git data, and the served events that matter for their release. An event that comes and that Decide would
+// store is among the waiting ones too, as others may wait for it.
 type Waiting struct {
 	Announcements []Announcement
 	States        []State
 	PullRequests  []PullRequest
 
 	Served   []Announcement // with an identifier of one of those above
-	Complete []State        // likewise, served and complete here; needed when an announcement has come
+	Complete []State        // with such an identifier, served and complete here; needed when an announcement has come
 }
 
-// Release gives the ids of the events whose wait is over when the states and pull requests are complete that ready tells,
-// in the order of dependence: announcements, states, pull requests, updates of these; each by time.
+// Release gives the ids of the events whose wait is over, where ready reports which states and pull requests are complete. No event comes
+// before one that it depends on: announcements, states, pull requests, updates of these; each by time.
 //
 // An announcement is released with a pull request that names it, and with a state by a confirmed maintainer of a repository
-// that its author maintains: his own, or one whose membership rests on what he announced.
+// that its author maintains: their own, or one whose membership rests on what they announced.
 func (w Waiting) Release(ready func(nostr.ID) bool) []nostr.ID {
 	var states []State
 	for _, s := range w.States {
@@ -68,8 +68,8 @@ func (w Waiting) Release(ready func(nostr.ID) bool) []nostr.ID {
 	return inTime(ids, updates, func(p PullRequest) nostr.Stamp { return p.Stamp })
 }
 
-// readyPullRequests are those that are complete, apart from the updates of others. An update that lets another event say
-// which repositories it is for comes with that one or after it.
+// readyPullRequests gives the complete pull requests, and the complete updates apart. An update whose repositories another event names
+// is not released before that event.
 func (w Waiting) readyPullRequests(ready func(nostr.ID) bool) (first, updates []PullRequest) {
 	stays := map[nostr.ID]bool{}
 	for _, p := range w.PullRequests {
@@ -120,7 +120,7 @@ func (w Waiting) ruled(out []bool, states []State) {
 	}
 }
 
-// together is who maintains, with anybody of some authors, a repository with that identifier.
+// together gives the members of every repository with that identifier which one of the authors maintains.
 func (w Waiting) together(d string, authors map[nostr.PubKey]bool) map[nostr.PubKey]bool {
 	var listings []grasp.Listing
 	for _, a := range slices.Concat(w.Served, w.Announcements) {
@@ -144,7 +144,7 @@ func (w Waiting) together(d string, authors map[nostr.PubKey]bool) map[nostr.Pub
 	return members
 }
 
-// inTime appends the ids of events, the oldest first; of one second the lowest id comes last, as it is the newest.
+// inTime appends the ids of events, the oldest first. Of one second the lowest id comes last, as NIP-01 takes it for the newest.
 func inTime[E any](ids []nostr.ID, list []E, stamp func(E) nostr.Stamp) []nostr.ID {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b E) int {

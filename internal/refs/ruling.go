@@ -8,11 +8,11 @@ import (
 // maintainers whose objects are complete, the newest, on a tie the one with the lowest id. The zero value is of a
 // repository that no state has ruled yet.
 //
-// It stays as it is when its state is deleted or expires: nobody's clone empties, and nothing older rules again because an
-// event went. When its author maintains the repository no longer, the newest state by those who do takes its place,
-// whatever its age, as soon as there is one.
+// A ruling stays when its state is deleted or expires: nobody's clone empties, and nothing older rules again because an event went. When
+// the author of the state maintains the repository no longer, the newest complete state by those who do rules instead, whatever its age,
+// as soon as there is one.
 type Ruling struct {
-	State      // Refs are those of the repository, and so is Head, which is among them or ""
+	State      // Refs are the repository's; Head is one of them, or ""
 	Ruled bool // false in the zero value alone
 }
 
@@ -21,8 +21,8 @@ func (r Ruling) yields(to State, members *grasp.Set) bool {
 	return members.Has(to.Author) && to.Flaw == "" && (!r.Ruled || !members.Has(r.Author) || to.Newer(r.Stamp))
 }
 
-// next is what rules when these states are complete, by whomever they are. After a change of the membership all that are
-// stored count, else those suffice that were not there before.
+// next gives what rules once these states, by anybody, are complete. After a change of the members complete has to hold all stored states,
+// else the new ones suffice.
 func (r Ruling) next(d string, members *grasp.Set, complete []State) Ruling {
 	best := -1
 	for i, s := range complete {
@@ -38,8 +38,8 @@ func (r Ruling) next(d string, members *grasp.Set, complete []State) Ruling {
 	return Ruling{State: s, Ruled: true}
 }
 
-// headOf is the branch that HEAD is at once s rules: the one that s names, else the one that it was at, else main, master or
-// the first branch. It is "" where there is no branch.
+// headOf gives the branch that HEAD is at once s rules: the branch that s names, else the one that HEAD was at, else main, master or the
+// first branch. It gives "" where there is no branch.
 func headOf(before string, s State) string {
 	for _, name := range []string{s.Head, before, "refs/heads/main", "refs/heads/master"} {
 		if !s.Refs.Get(name).IsZero() && isBranch(name) {

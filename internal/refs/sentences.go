@@ -12,10 +12,10 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// What people are told. Every text is one line without a full stop, and says what to do where something can be done. Names
-// and values by strangers are printable and bounded.
+// Texts that people read. Each is one line without a full stop, and says what the reader can do, if anything. Names and values by strangers
+// are made printable and cut.
 
-// Answers to events (GRASP-01). They follow the flag true.
+// Texts of OK messages that accept an event (GRASP-01).
 const (
 	okWaits      = "purgatory: won't be served until git data arrives"
 	okStillWaits = "duplicate: in purgatory"
@@ -31,7 +31,7 @@ func refusedRefs() string {
 	return fmt.Sprintf("invalid: this state names more than %d branches and tags; publish one with fewer", nip34.MaxRefs)
 }
 
-// Why no repository can be as a state says: clauses. Of names that git refuses gitwire says why.
+// Clauses that say why no repository can be as a state says. For names that git refuses gitwire has the clause.
 
 func flawValue(name, value string) string {
 	return fmt.Sprintf("it has %s at '%s', which is the id of no object here (40 lower-case hex digits)", words.Printable(name), words.Printable(value))
@@ -91,7 +91,7 @@ func refusedPending(held, pushed gitwire.ObjectID) string {
 	return fmt.Sprintf("commit %s was pushed here before and waits for its event, so not %s: publish the event first", held, pushed)
 }
 
-// Room says why a tip of an unknown event is not taken, by the bound that stands against it.
+// Room says why a tip of an unknown event is not taken, for a cause that is a bound of Pending.
 func (c Cause) Room() string {
 	why := "too much waits here for its events"
 	switch c {
@@ -107,7 +107,7 @@ func (c Cause) Room() string {
 	return "refused: " + why + ", publish the pull request's event first"
 }
 
-// speech is what sentences about a push are made of beside what they are about.
+// speech is what all sentences about one push need: the relay, the repository, and the time of the push.
 type speech struct {
 	relay grasp.RelayURL
 	of    nip34.Address
@@ -118,7 +118,7 @@ func (s speech) noState() string {
 	return fmt.Sprintf("no state event for this push: publish your repository state (kind 30618) to %s first, then push again", s.relay)
 }
 
-// differs is a line for a ref that is not where the state wants it after the push.
+// differs is a line for a ref that is not where the state wants it, once the push is done.
 func (s speech) differs(state State, name string, wants, after gitwire.ObjectID, pushed bool) string {
 	head := fmt.Sprintf("the state of %s (%s) ", s.at(state.CreatedAt), short(state.ID.String()))
 	name = words.Printable(name)
@@ -137,7 +137,7 @@ func (s speech) differs(state State, name string, wants, after gitwire.ObjectID,
 	return head + fmt.Sprintf("has %s at %s, which is at %s here: push it too", name, short(wants.String()), short(after.String()))
 }
 
-// more stands below lines about refs of which there are more.
+// more is the line below lines about refs, for n refs that have none.
 func (s speech) more(n int) string {
 	if n == 1 {
 		return "and so one more ref"
@@ -174,13 +174,13 @@ func (s speech) moved(name string, now, old gitwire.ObjectID) string {
 	return fmt.Sprintf("%s is at %s here, though your git takes it to be at %s: fetch, then push again", name, short(now.String()), short(old.String()))
 }
 
-// repository is the repository as it stands in its URL, with its owner's key cut short.
+// repository is the path of the repository in its URL, with the owner's npub cut short.
 func (s speech) repository() string {
 	npub := nip19.Npub(s.of.PubKey)
 	return npub[:len("npub1")+8] + "…/" + words.Printable(s.of.D)
 }
 
-// at is a time of an event in seconds, with its day if that is another than the day of the push.
+// at is the time of an event to the second, with the day where it is not the day of the push.
 func (s speech) at(seconds int64) string {
 	t, now := time.Unix(seconds, 0).UTC(), time.Unix(s.now, 0).UTC()
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {

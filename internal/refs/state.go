@@ -18,7 +18,8 @@ type State struct {
 	Flaw   string // why no repository can ever be as it says, as a clause; "" for most
 }
 
-// ReadState reads a kind 30618 event. Its errors are those of nip34.ParseState. Refs lacks what there can be nowhere.
+// ReadState reads a kind 30618 event. Its errors are those of nip34.ParseState. Refs lacks names and values that git does not know, and
+// Flaw tells the first of these.
 func ReadState(e *nostr.Event) (State, error) {
 	parsed, err := nip34.ParseState(e)
 	if err != nil {
@@ -47,14 +48,14 @@ func ReadState(e *nostr.Event) (State, error) {
 	return s, nil
 }
 
-// flaw keeps the first.
+// flaw records why no repository can be as s says. The first reason stays.
 func (s *State) flaw(why string) {
 	if s.Flaw == "" {
 		s.Flaw = why
 	}
 }
 
-// within is the ref that would be a directory for name, "" if there is none. Where refs are files they exclude each other.
+// within gives a ref that would be a directory of name, "" if there is none. Git keeps refs as files, so the two exclude each other.
 func within(refs Set, name string) string {
 	for {
 		i := strings.LastIndexByte(name, '/')

@@ -21,7 +21,7 @@ type tallies struct {
 	from  map[string]tally // by address
 	net   map[string]tally // by network
 	all   tally
-	begun []beginning // within an hour of the last one, in order
+	begun []beginning // those within an hour of the last, in order
 }
 
 type beginning struct {
@@ -30,7 +30,7 @@ type beginning struct {
 	tips int
 }
 
-// room says what stands against one more tip beside those already taken from the same push.
+// room gives the bound that stands against one more tip, where so many of the same push are taken already; None where there is room.
 func (p *Pending) room(now int64, of nip34.Address, from From, taken int) Cause {
 	if taken >= MaxPushTips {
 		return PendingPush
@@ -64,7 +64,7 @@ func (p *Pending) room(now int64, of nip34.Address, from From, taken int) Cause 
 	return None
 }
 
-// tooMuch says which bound the bytes of an upload break, with others or alone.
+// tooMuch gives the bound that the bytes of an upload break, with those of others or alone; None where they break none.
 func (t *tallies) tooMuch(u *upload) Cause {
 	switch {
 	case t.at[u.of].bytes > MaxRepositoryBytes:
@@ -97,7 +97,7 @@ func (t *tallies) put(from From, d tally) {
 	}
 }
 
-// begin counts tips within the hour, and lets go of those before it.
+// begin counts tips that a push begins now, and no more those that began an hour ago or earlier.
 func (t *tallies) begin(now int64, from From, tips int) {
 	for len(t.begun) > 0 && t.begun[0].at <= now-hour {
 		t.hour(t.begun[0].from, -t.begun[0].tips)

@@ -11,7 +11,8 @@ import (
 
 var errTipName = errors.New("no ref of an event")
 
-// tipEvent reads the name of a ref of a tip, refs/nostr/<event id> (GRASP-01): one spelling of an id only, as another would be found by nobody.
+// tipEvent reads the name of the ref of a tip, refs/nostr/<event id> (GRASP-01). It takes lower-case hex alone, as nobody would find
+// a ref with another spelling of the id.
 func tipEvent(name string) (nostr.ID, error) {
 	hex, ok := strings.CutPrefix(name, tips)
 	if !ok {
@@ -37,7 +38,7 @@ func (j *judge) tips(commands []int) {
 	}
 }
 
-// knownTip judges the tip of an event that is here: nobody can push another one, or take it away.
+// knownTip judges the tip of an event that is here: nobody can push another commit, or delete the ref.
 func (j *judge) knownTip(i int, id nostr.ID, known Known) {
 	c := j.push.Commands[i]
 	at := j.in.Projection.PullRequests.Get(c.Ref)

@@ -22,7 +22,7 @@ const (
 // Decision is an outcome and what follows from it.
 type Decision struct {
 	Outcome Outcome
-	Missing []gitwire.ObjectID // objects that have to be complete here to end the wait, each once; none where another event ends it, or nothing can
+	Missing []gitwire.ObjectID // objects that have to be complete here to end the wait, each once; none where another event ends the wait, or nothing can
 	OK      string             // the text of the OK message; "" for a plain one
 }
 
@@ -36,7 +36,7 @@ type About struct {
 
 	// Of announcements alone.
 	Replaces      bool           // one is served at its address
-	Lists         bool           // it lists this service; else it is kept for somebody whom it helps to decide
+	Lists         bool           // it lists this service; else it is here as its author has a part in another repository
 	Announcements []Announcement // with its identifier, served and waiting; older ones at its address do no harm
 	States        []State        // with its identifier, served and complete here
 	PullRequests  []PullRequest  // served and complete here, that name its repository
@@ -73,7 +73,7 @@ func (in About) announcement(e *nostr.Event) Decision {
 	return Decision{Outcome: Wait, OK: okWaits}
 }
 
-// hasData reports whether what the announcement would wait for is here already.
+// hasData reports whether the event that would end the announcement's wait is here already, with its git data.
 func (in About) hasData(a Announcement) bool {
 	names := func(p PullRequest) bool { return p.Names(a.Address()) && !p.Tip.IsZero() }
 	if slices.ContainsFunc(in.PullRequests, names) {
@@ -111,7 +111,7 @@ func (in About) pullRequest(e *nostr.Event) Decision {
 	return in.objects([]gitwire.ObjectID{p.Tip}, okWaitsFor(p.Commit))
 }
 
-// objects decides about an event by its objects: it waits for those that are not complete.
+// objects decides about an event by its objects. The event waits for those that are not complete.
 func (in About) objects(ids []gitwire.ObjectID, ok string) Decision {
 	var missing []gitwire.ObjectID
 	seen := make(map[gitwire.ObjectID]bool, len(ids))
