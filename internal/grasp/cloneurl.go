@@ -17,21 +17,21 @@ var ErrRepositoryPath = errors.New("not /<npub>/<identifier>.git")
 
 const gitSuffix = ".git"
 
-// CloneURL is what a client puts into the clone tag for a repository that this service hosts (GRASP-01). Of the identifier only
-// unreserved characters stand as they are (RFC 3986).
+// CloneURL is what a client puts into the clone tag for a repository that this service hosts (GRASP-01), with the identifier as Escape
+// writes it.
 func (s Service) CloneURL(owner nostr.PubKey, identifier string) string {
 	return s.WebURL() + "/" + nip19.Npub(owner) + "/" + Escape(identifier) + gitSuffix
 }
 
-// ContributedURL is where the service takes what that signer contributes to repositories with an identifier (GRASP-06).
+// ContributedURL is the URL to which a signer pushes what they contribute to repositories with an identifier (GRASP-06).
 func (s Service) ContributedURL(signer nostr.PubKey, identifier string) string {
 	return s.WebURL() + ContributedPath + "/" + nip19.Npub(signer) + "/" + Escape(identifier) + gitSuffix
 }
 
-// WebURL is where the service answers to HTTP, without a slash at the end.
+// WebURL is the HTTP URL of the service, without a slash at the end.
 func (s Service) WebURL() string { return "http" + strings.TrimPrefix(string(s.RelayURL()), "ws") }
 
-// Escape writes a part of a path with nothing but unreserved characters (RFC 3986).
+// Escape writes one part of a path, where all but unreserved characters (RFC 3986) are escaped.
 func Escape(part string) string { return strings.ReplaceAll(url.QueryEscape(part), "+", "%20") }
 
 // Clones reports whether the clone tag of the announcement has the URL of its own repository on this service (GRASP-01), however

@@ -20,7 +20,7 @@ func Contributed(signer nostr.PubKey, identifier string) nip34.Address {
 // IsContributed reports whether an address is one of Contributed, and not that of an announcement.
 func IsContributed(of nip34.Address) bool { return of.Kind == nip34.KindPullRequest }
 
-// ParseHosted reads what String of the address of an announced or a contributed repository gave. Errors are nip34.ErrAddress.
+// ParseHosted reads the address of an announced or a contributed repository, as String writes it. Errors are nip34.ErrAddress.
 func ParseHosted(s string) (nip34.Address, error) {
 	signer, ok := strings.CutPrefix(s, "1618:")
 	if !ok {

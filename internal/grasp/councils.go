@@ -6,18 +6,18 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Councils answers for many authors of a Group. A thousand who all list each other have one council between them, which is
-// worked out once and shared. It belongs to one goroutine.
+// Councils gives the maintainers for many authors of a Group. A thousand authors who all list each other have one council, which is worked
+// out once. Only one goroutine may use a Councils.
 type Councils struct {
 	g  *Group
 	of []*Set // by key; nil = not asked yet
 }
 
-// Councils prepares for many questions.
+// Councils prepares for questions about many authors.
 func (g *Group) Councils() *Councils { return &Councils{g, make([]*Set, len(g.keys))} }
 
-// Of is who maintains the repository of that author, as Maintainers says, but all members are sorted, the author among
-// them. The caller does not change it: authors who decide for each other's repositories get the same.
+// Of gives who maintains the repository of an author, as Maintainers does, but with all members sorted, the author among them. The caller
+// must not change the Set: authors who decide for each other's repositories share one.
 func (c *Councils) Of(author nostr.PubKey) *Set {
 	root, ok := c.g.index[author]
 	if !ok {
@@ -31,9 +31,9 @@ func (c *Councils) Of(author nostr.PubKey) *Set {
 	return c.of[root]
 }
 
-// share gives s to root and to all who are bound to root by listings in both directions. Of two who list each other, and do not decline, each
-// is a member of the other's repository. The set of a member lies within the set that they are a member of. So both have the same
-// members, and these invite the same people.
+// share gives s to root and to all who are bound to root by listings in both directions. Of two who list each other, and do not decline,
+// each is a member of the other's repository. The set of a member lies within the set that they are a member of. So both have the
+// same members, and these invite the same people.
 func (c *Councils) share(root int, s *Set) {
 	c.of[root] = s
 	if c.g.decline[root] {

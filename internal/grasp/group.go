@@ -6,21 +6,21 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// MaxMaintainers is how many keys one announcement can list as maintainers; those after them are ignored. With it a
-// question about a thousand announcements that all list each other costs some 15 ms.
+// MaxMaintainers is how many keys one announcement can list as maintainers; further keys are ignored. Within this bound a question about
+// a thousand announcements that all list each other costs some 15 ms.
 const MaxMaintainers = 100
 
-// Group is all announcements with one d tag, prepared for several questions about who maintains what. Nobody changes it after GroupOf.
+// Group is all announcements with one d tag, prepared for questions about who maintains what. Nobody changes it after GroupOf.
 type Group struct {
 	keys    []nostr.PubKey
-	index   map[nostr.PubKey]int // of keys
+	index   map[nostr.PubKey]int // where a key stands in keys
 	lists   [][]int              // whom each key's announcement lists; nil without one
-	listers [][]int              // by whom each key is listed
+	listers [][]int              // whose announcements list each key
 	decline []bool               // the key's announcement keeps out of other people's repositories
 }
 
-// GroupOf takes what announcements that share a d say, in any order. Of several by one author the newest counts, on a tie the
-// one with the lowest id.
+// GroupOf makes a Group of the listings of announcements with one d tag, in any order. Of several by one author the newest counts, on a
+// tie the one with the lowest id.
 func GroupOf(same []Listing) *Group {
 	newest := make(map[nostr.PubKey]*Listing, len(same))
 	for i := range same {
@@ -58,8 +58,8 @@ func (g *Group) add(pk nostr.PubKey) int {
 //
 // Role tags go before the maintainers tag, key by key: a key with role tags in an announcement is listed there if a lead
 // or co-maintainer role of it is active. What somebody's own announcement says of them outranks what others say: with role
-// tags for themselves of which none is such, they have declined. An announcement that is a subordinate fork declines as well.
-// Who declined is neither member nor invited, unless he is the author.
+// tags for themselves and no such role among them, they have declined. The author of a subordinate fork declines as well.
+// Whoever declined is neither member nor invited, unless they are the author.
 func (g *Group) Maintainers(author nostr.PubKey) Set {
 	root, ok := g.index[author]
 	if !ok {
@@ -90,8 +90,8 @@ const (
 	member
 )
 
-// spread fills in everybody's standing towards the repository of root, and gives the members in the order in which they
-// joined. Every listing is followed at most three times.
+// spread fills in everybody's standing in the repository of root, and gives the members in the order in which they join. It follows every
+// listing at most three times.
 func (g *Group) spread(root int, of []standing) []int {
 	members := []int{root}
 	of[root] = member

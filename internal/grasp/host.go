@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// splitHost takes the host part of a URL, "name", "name:port", "[v6]" or "[v6]:port", to a normalised host without
-// brackets and a port without leading zeros, "" if none is written.
+// splitHost reads the host part of a URL, "name", "name:port", "[v6]" or "[v6]:port". It gives a normalised host without brackets and a
+// port without leading zeros, "" if none is written.
 func splitHost(s string) (host, port string, err error) {
 	host, rest := s, ""
 	if strings.HasPrefix(s, "[") {
@@ -48,7 +48,7 @@ func normalIPv6(s string) (string, error) {
 	return ip.Unmap().String(), nil
 }
 
-// normalName takes a DNS name or an IPv4 address to lower-case ASCII.
+// normalName gives a DNS name in lower-case ASCII without a dot at its end, or an IPv4 address.
 func normalName(s string) (string, error) {
 	ascii, err := toASCII(s)
 	if err != nil {
@@ -114,7 +114,7 @@ func isNumber(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-// joinHost is the host part of a URL.
+// joinHost writes the host part of a URL.
 func joinHost(host, port string) string {
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"

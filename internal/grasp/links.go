@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// NostrURL is what ngit clones a repository by, with this service as the relay where it is found. Of a relay wss:// may be left out.
+// NostrURL is the URL by which ngit clones a repository, with this service as the relay to ask. The wss:// of the relay is left out.
 func (s Service) NostrURL(owner nostr.PubKey, identifier string) string {
 	return "nostr://" + s.clientPath(owner, identifier)
 }
@@ -24,10 +24,10 @@ func (s Service) clientPath(owner nostr.PubKey, identifier string) string {
 	return nip19.Npub(owner) + "/" + Escape(hint) + "/" + Escape(identifier)
 }
 
-// maxWebURL is how long a link may be that is shown. Bytes.
+// maxWebURL is how long a link that is shown may be, in bytes.
 const maxWebURL = 500
 
-// WebPages are the first links of the announcement that people can follow.
+// WebPages gives the first links of the announcement that a browser can follow, at most so many.
 func WebPages(a *nip34.Announcement, most int) (links []string) {
 	for _, w := range a.Web[:min(len(a.Web), maxLooked)] {
 		if len(links) == most {

@@ -7,19 +7,19 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Listing is what an announcement says about who maintains what, and nothing else of it.
+// Listing is what an announcement says about who maintains what.
 type Listing struct {
 	Author    nostr.PubKey
 	ID        nostr.ID
 	CreatedAt int64          // seconds since 1970
-	Listed    []nostr.PubKey // whom it makes maintainers, but its author: at most MaxMaintainers
-	Declines  bool           // its author wants no part in other people's repositories with this d
+	Listed    []nostr.PubKey // whom it makes maintainers beside its author, at most MaxMaintainers
+	Declines  bool           // its author wants no part in other people's repositories with this d tag
 }
 
 // ListingOf reads a. Role tags go before the maintainers tag, key by key.
 func ListingOf(a *nip34.Announcement) Listing {
 	l := Listing{Author: a.Address.PubKey, ID: a.ID, CreatedAt: a.CreatedAt, Declines: declines(a)}
-	told := map[nostr.PubKey]bool{l.Author: true} // keys about which a has had its say
+	told := map[nostr.PubKey]bool{l.Author: true} // keys about which a later tag decides nothing
 	tell := func(pk nostr.PubKey, maintains bool) {
 		if !told[pk] && maintains && len(l.Listed) < MaxMaintainers {
 			l.Listed = append(l.Listed, pk)
@@ -47,7 +47,7 @@ func ListingOf(a *nip34.Announcement) Listing {
 // Stamp orders announcements of one author.
 func (l *Listing) Stamp() nostr.Stamp { return nostr.Stamp{CreatedAt: l.CreatedAt, ID: l.ID} }
 
-// declines reports whether the author of a wants no part in other people's repositories with this d.
+// declines reports whether the author of a wants no part in other people's repositories with this d tag.
 func declines(a *nip34.Announcement) bool {
 	own := func(r nip34.Role) bool { return r.PubKey == a.Address.PubKey }
 	active := func(r nip34.Role) bool { return own(r) && r.Maintains() }

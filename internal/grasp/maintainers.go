@@ -6,7 +6,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Set is who has a say in a repository: its author first, then sorted. The two lists share nobody.
+// Set is who maintains a repository and who is invited to. The two lists are sorted and share nobody; Maintainers puts the author first.
 type Set struct {
 	Members []nostr.PubKey // decide for the repository
 	Invited []nostr.PubKey // listed by a member, but do not list one back

@@ -73,7 +73,7 @@ func (p parsedRelay) normal() (RelayURL, error) {
 	return RelayURL(s), nil
 }
 
-// defaultPort is the port that a URL of that scheme means when it names none.
+// defaultPort is the port of a URL with that scheme and no port.
 func defaultPort(scheme string) string {
 	if scheme == "ws" {
 		return "80"
@@ -148,7 +148,7 @@ func isLoopback(host string) bool {
 // maxLooked is how many raw values of a list are looked at, whatever the announcement holds.
 const maxLooked = 1000
 
-// Relays are the first max valid relays of an announcement in its order, each once. It looks at 1,000 values at most.
+// Relays gives the first max valid relays of an announcement in its order, each once. It looks at 1,000 values at most.
 func Relays(a *nip34.Announcement, max int) []RelayURL {
 	var list []RelayURL
 	seen := map[RelayURL]bool{}

@@ -12,7 +12,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// ErrSource says that a text is no URL that a repository can be fetched from here.
+// ErrSource says that a text is no URL from which this service would fetch a repository.
 var ErrSource = errors.New("clone URL")
 
 // Source is a normalised URL that a repository is fetched from over smart HTTP: equal values are the same repository of the same
@@ -20,8 +20,8 @@ var ErrSource = errors.New("clone URL")
 // a slash at its end.
 type Source string
 
-// ParseSource reads a value of a clone tag. What is not http or https, and whatever NormalizeRelay refuses of a host, is refused, and
-// so is a query. Errors are ErrSource.
+// ParseSource reads a value of a clone tag. It refuses what is not http or https, whatever NormalizeRelay refuses, a query, and a URL
+// without a path. Errors are ErrSource.
 func ParseSource(raw string) (Source, error) {
 	p, err := readSource(raw)
 	if err != nil {
@@ -47,7 +47,7 @@ func readSource(raw string) (parsedRelay, error) {
 	return p, nil
 }
 
-// Source is where the host of a relay has a repository if it is a GRASP server; false where the URL of the relay holds a query.
+// Source is the URL of a repository on the relay, if the relay is a GRASP server; false where the URL of the relay has a query.
 func (u RelayURL) Source(owner nostr.PubKey, identifier string) (Source, bool) {
 	p, err := parseRelay(string(u))
 	if err != nil || p.query != "" {
@@ -57,7 +57,7 @@ func (u RelayURL) Source(owner nostr.PubKey, identifier string) (Source, bool) {
 	return Source("http" + strings.TrimPrefix(p.scheme, "ws") + "://" + joinHost(p.host, p.port) + p.path), true
 }
 
-// IsSource reports whether a URL is that of a repository which the host of a relay may have as a GRASP server, as Source writes it.
+// IsSource reports whether raw is what the method Source writes for any repository on this relay.
 func (u RelayURL) IsSource(raw string) bool {
 	base, ok := strings.CutPrefix(string(u), "ws")
 	if !ok || strings.Contains(base, "?") {
@@ -89,7 +89,7 @@ func (s Source) Server() string {
 	return u.Host
 }
 
-// Has reports whether a source is below the base path of this service, however that is spelled: nothing is fetched from oneself.
+// Has reports whether a source is below the base path of this service, however the path is spelled: the service never fetches from itself.
 func (s Service) Has(source Source) bool {
 	p, err := readSource(string(source))
 	if err != nil {
@@ -100,7 +100,7 @@ func (s Service) Has(source Source) bool {
 	return below && s.matches(p)
 }
 
-// plain is an escaped path as servers read it.
+// plain gives an escaped path as servers read it.
 func plain(escaped string) string {
 	p, err := url.PathUnescape(escaped)
 	if err != nil {
@@ -109,8 +109,8 @@ func plain(escaped string) string {
 	return strings.TrimSuffix(path.Clean("/"+p), "/")
 }
 
-// Sources are the first max sources of clone tags, each once, without those of this service. Those on hosts where the
-// announcement has a relay, too, come first: such pairs are GRASP servers. It looks at 1,000 values at most. a may be nil.
+// Sources gives at most max sources of clone tags, each once, without those of this service. Sources on hosts where the announcement has
+// a relay too come first: such pairs are GRASP servers. It looks at 1,000 values at most. a may be nil.
 func (s Service) Sources(a *nip34.Announcement, clone []string, max int) []Source {
 	relays := map[string]bool{}
 	if a != nil {

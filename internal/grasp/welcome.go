@@ -2,11 +2,11 @@ package grasp
 
 import "github.com/graspd/graspd/internal/nostr"
 
-// Welcome tells who has a part in the repository of one of some authors. It is not changed after it was made.
+// Welcome is who has a part in the repositories of some authors. Nobody changes it after Group.Welcome.
 type Welcome struct {
 	g      *Group
 	roots  map[nostr.PubKey]bool
-	listed []bool // by key: another member lists them
+	listed []bool // by key: a member of one of the repositories lists it
 	steps  int
 }
 
@@ -33,7 +33,7 @@ func (g *Group) Welcome(authors []nostr.PubKey) *Welcome {
 	return w
 }
 
-// Has reports whether pk is one of the authors, or a member of the repository of one or invited to it.
+// Has reports whether pk is one of the authors, or a member of one of the repositories or invited to one.
 func (w *Welcome) Has(pk nostr.PubKey) bool {
 	if w.roots[pk] {
 		return true
@@ -42,12 +42,12 @@ func (w *Welcome) Has(pk nostr.PubKey) bool {
 	return ok && w.listed[i] && !w.g.decline[i]
 }
 
-// Invites reports whether a member of one of the repositories lists pk, who may decline. The announcement of pk itself does not matter, unless
-// pk is one of the authors.
+// Invites reports whether a member of one of the repositories lists pk, who may decline. The announcement of pk itself does not matter,
+// unless pk is one of the authors.
 func (w *Welcome) Invites(pk nostr.PubKey) bool {
 	i, ok := w.g.index[pk]
 	return ok && w.listed[i]
 }
 
-// Steps is how many keys and listings were looked at.
+// Steps is how many keys and listings Group.Welcome looked at.
 func (w *Welcome) Steps() int { return w.steps }

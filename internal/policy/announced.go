@@ -8,18 +8,18 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Announcer is what decisions need to know of an announcement that is served, as Rules have read it.
+// Announcer is an announcement as Rules have read it: as much of it as decisions need.
 type Announcer struct {
 	grasp.Listing
 	lists    bool // it lists this service as a relay
 	clones   bool // it has a clone URL of it
-	archived bool // it is carried though it does not
+	archived bool // it is archived (GRASP-05), so it need not list this service
 	sealed   bool // it is never archived, as it says that it is private and this service is not
 	admitted bool // the lists let it make a repository of its own
-	barred   bool // they take nothing of it
+	barred   bool // the lists take nothing of its repository
 }
 
-// Read reads an announcement that is served; false is for one that nobody can read.
+// Read reads a served announcement; false where it is malformed.
 func (r Rules) Read(e *nostr.Event) (Announcer, bool) {
 	a, err := nip34.ParseAnnouncement(e)
 	if err != nil {
@@ -28,38 +28,39 @@ func (r Rules) Read(e *nostr.Event) (Announcer, bool) {
 	return r.Announcer(a), true
 }
 
-// Announcer is what the rules read in an announcement.
+// Announcer reads a parsed announcement.
 func (r Rules) Announcer(a *nip34.Announcement) Announcer {
 	return Announcer{Listing: grasp.ListingOf(a), lists: r.Service.Lists(a), clones: r.Service.Clones(a), sealed: r.seals(a)}.Under(r.Lists, a.Address, r.relays(a))
 }
 
-// Under is what other lists make of the announcement, which stands at that address and lists these relays.
+// Under gives a as other lists take it. The announcement stands at that address and lists these relays.
 func (a Announcer) Under(l Lists, at nip34.Address, relays []grasp.RelayURL) Announcer {
 	a.admitted, a.barred, a.archived = l.Admits(at), l.Bars(at), !a.sealed && l.Archive.takes(at, relays)
 	return a
 }
 
-// Founds says whether it makes a repository of its own, where it is served: it lists this service or is archived, and the lists admit it.
+// Founds reports whether the announcement makes a repository of its own where it is served: it lists this service or is archived, and the
+// lists admit it.
 func (a Announcer) Founds() bool { return a.here() && a.admitted }
 
 func (a Announcer) here() bool { return a.lists || a.archived }
 
-// Counts says whether it has a part in any repository: the lists do not bar it.
+// Counts reports whether the announcement has a part in any repository: the lists do not bar it.
 func (a Announcer) Counts() bool { return !a.barred }
 
-// Group is announcements with one d, of which those that count have a part in who maintains what: its Councils tell, for every
-// author, the members of the repository, whose word counts there, and who is only invited. Of what is served it is made here
-// alone, for decisions and for the fold. Whoever else has to know who maintains a repository, say to let somebody write to it, asks
-// want.Desired.Councils.
+// Group prepares announcements with one d tag for questions about who maintains what; those that do not count are left out. Its Councils
+// give, for every author, the members of the repository, whose states count there, and the invited. This is the only place that groups
+// served announcements, for decisions and for the fold. Whoever else has to know who maintains a repository, say to let somebody write
+// to it, asks want.Desired.Councils.
 func Group(same []Announcer, counts func(Announcer) bool) *grasp.Group {
 	return grasp.GroupOf(listings(same, counts))
 }
 
-// Keys is how many keys it names, its author's among them: what it costs in memory.
+// Keys is how many keys the announcement names, its author's among them: the measure of its memory and work.
 func (a Announcer) Keys() int { return 1 + len(a.Listed) }
 
-// Announced are the served announcements with one d, prepared for questions about who is welcome among them. What a question
-// works out serves those after it. It belongs to one goroutine.
+// Announced are the served announcements with one d tag, prepared for questions about who is welcome among them. An answer is kept for the
+// next question. Only one goroutine may use an Announced.
 type Announced struct {
 	list  []Announcer
 	open  *assembly // as if there were no lists
@@ -86,7 +87,7 @@ func (r Rules) ReadAll(events []*nostr.Event) []Announcer {
 	return list
 }
 
-// With are these and more.
+// With gives the announcements of a and more. It does not change a.
 func (a *Announced) With(more []Announcer) *Announced {
 	if len(more) == 0 {
 		return a
@@ -94,7 +95,7 @@ func (a *Announced) With(more []Announcer) *Announced {
 	return NewAnnounced(append(a.list[:len(a.list):len(a.list)], more...))
 }
 
-// Listings are what those say that count.
+// Listings gives the listings of the announcements that count.
 func (a *Announced) Listings() []grasp.Listing {
 	return listings(a.list, Announcer.Counts)
 }
@@ -109,7 +110,7 @@ func listings(same []Announcer, counts func(Announcer) bool) []grasp.Listing {
 	return out
 }
 
-// Steps is how much the questions since the last call took: keys and listings that were looked at.
+// Steps is how many keys and listings were looked at since the last call.
 func (a *Announced) Steps() int {
 	n := a.steps
 	a.steps = 0
@@ -123,8 +124,8 @@ type assembly struct {
 	welcome *grasp.Welcome
 }
 
-// withoutLists is everybody whose announcement is accepted where there are no lists: authors of those that list this service or are archived, and
-// everybody in their maintainer sets.
+// withoutLists is everybody whose announcement is accepted where there are no lists: the authors of those that list this service or are
+// archived, and everybody in the maintainer sets of these authors.
 func (a *Announced) withoutLists() *assembly {
 	if a.open == nil {
 		a.open = a.assemble(func(Announcer) bool { return true }, Announcer.here)
@@ -132,8 +133,8 @@ func (a *Announced) withoutLists() *assembly {
 	return a.open
 }
 
-// byLists is everybody whose announcement the lists leave: the authors of those that list this service and are admitted, and
-// everybody in their maintainer sets.
+// byLists is everybody whose announcement the lists leave: the authors of those that list this service or are archived, and are admitted,
+// and everybody in the maintainer sets of these authors.
 func (a *Announced) byLists() *assembly {
 	if a.lists == nil {
 		a.lists = a.assemble(Announcer.Counts, Announcer.Founds)
@@ -154,21 +155,21 @@ func (a *Announced) assemble(counts, root func(Announcer) bool) *assembly {
 	return s
 }
 
-// invites reports whether an announcement that makes no repository of its own would be accepted for being invited, in the place of
-// the one by its author that is here.
+// invites reports whether own, which makes no repository of its own, would be accepted as its author is invited. Own takes the place of
+// the announcement by its author that is here.
 func (a *Announced) invites(s *assembly, own Announcer) bool {
 	if own.Declines {
 		return false
 	}
 	w := s.welcome
-	if slices.Contains(s.roots, own.Author) { // by their own word so far, which they take back
+	if slices.Contains(s.roots, own.Author) { // the author is welcome by the version that own replaces: this does not count
 		w = s.group.Welcome(slices.DeleteFunc(slices.Clone(s.roots), func(pk nostr.PubKey) bool { return pk == own.Author }))
 		a.steps += w.Steps()
 	}
 	return w.Invites(own.Author)
 }
 
-// withoutClone reports whether the announcement of that author that is here lists this service as a relay and has no clone URL of it.
+// withoutClone reports whether the announcement by that author that is here lists this service as a relay and has no clone URL of it.
 func (a *Announced) withoutClone(author nostr.PubKey) bool {
 	return slices.ContainsFunc(a.list, func(x Announcer) bool { return x.Author == author && x.lists && !x.clones })
 }

@@ -22,7 +22,7 @@ type Archive struct {
 	Hosts       map[grasp.RelayURL]struct{}
 }
 
-// relaysLooked is how many relays of an announcement are looked at, as many as are ever asked.
+// relaysLooked is how many relays of an announcement are looked at, as many as are followed (want.Bounds).
 const relaysLooked = 20
 
 var errArchiveEntry = errors.New("want all, an npub, npub/identifier, an identifier, or the wss:// URL of a relay")
@@ -72,7 +72,7 @@ func (a Archive) Len() int {
 	return n
 }
 
-// takes reports whether a repository is archived whose announcement stands there and lists these relays.
+// takes reports whether a repository is archived whose announcement stands at that address and lists these relays.
 func (a Archive) takes(at nip34.Address, relays []grasp.RelayURL) bool {
 	_, named := a.Identifiers[at.D]
 	return a.All || named || a.Chosen.has(at) || len(a.Hosts) > 0 && slices.ContainsFunc(relays, func(u grasp.RelayURL) bool {
@@ -93,7 +93,7 @@ func (a Archive) with(more Archive) Archive {
 	}
 }
 
-// fingerprint is the same for the same entries in any order, and "" for none.
+// fingerprint depends on the entries and not on their order; "" for none.
 func (a Archive) fingerprint() string {
 	if a.Len() == 0 {
 		return ""
@@ -124,7 +124,7 @@ func (r Rules) Serves(a *nip34.Announcement) bool {
 // seals reports whether a repository is kept from an archive that everybody reads, as its announcement says that it is private (GRASP-08).
 func (r Rules) seals(a *nip34.Announcement) bool { return a.Private && !r.Private }
 
-// relays are those of an announcement by which it may be archived.
+// relays gives the relays of an announcement by which it may be archived.
 func (r Rules) relays(a *nip34.Announcement) []grasp.RelayURL {
 	if len(r.Lists.Archive.Hosts) == 0 {
 		return nil

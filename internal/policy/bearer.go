@@ -6,7 +6,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Bearer is who brings an event, as far as that is proved. Of two, the greater one is the better word.
+// Bearer is who brings an event, as far as they have proved it. A greater value has proved more.
 type Bearer uint8
 
 // The bearers. A stranger is another relay, or a client that has not authenticated (NIP-42).
@@ -16,7 +16,7 @@ const (
 	Author          // the author
 )
 
-// BearerOf is who brings e over a connection on which these keys have authenticated.
+// BearerOf says who brings e over a connection on which these keys have authenticated.
 func BearerOf(e *nostr.Event, keys []nostr.PubKey) Bearer {
 	switch {
 	case len(keys) == 0:

@@ -8,9 +8,9 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Decide says what becomes of a genuine event that the store's own rules have nothing against, and that somebody brings.
-// It fails only when the view does. The verdict depends on nothing but its arguments and the Rules. It asks the
-// view at most some 260 times, and not at all where the event alone tells.
+// Decide says what becomes of a genuine event that the store's own rules have nothing against. Decide fails only when the view does. The
+// verdict depends on the arguments and the Rules alone. Decide does not ask the view where the event alone tells, else at most some
+// 260 times, as nip34.MaxReferences bounds what an event names; or twice that where there are lists.
 func (r Rules) Decide(e *nostr.Event, by Bearer, v View, now time.Time) (Verdict, error) {
 	if verdict, done := alone(e, by, now); done {
 		return verdict, nil

@@ -13,8 +13,8 @@ const (
 	barredRepo   = "blocked: this relay does not carry this repository; name other relays in its announcement, or ask its operator"
 )
 
-// barred decides what an author brings whose events are not taken: a word about what is here of him counts, and
-// nothing else does.
+// barred decides about an event by an author whose events are not taken. Only what takes away the author's own events here counts: a
+// deletion, a request to vanish, and a version of an announcement that leaves.
 func (r Rules) barred(e *nostr.Event, v View) (Verdict, error) {
 	switch e.Kind {
 	case nostr.KindVanish:
@@ -60,20 +60,20 @@ func (a Announcer) admit(same *Announced) Verdict {
 	case same.invites(same.byLists(), a):
 		return Verdict{}
 	}
-	return Verdict{NoMaintainer, barredRepo} // an admitted one may invite its author yet
+	return Verdict{NoMaintainer, barredRepo} // an admitted announcement may invite the author yet
 }
 
-// carrier answers whether what stands at an address draws other events here.
+// carrier answers whether events that name an address are taken for that.
 type carrier struct {
 	Rules
 	view View
-	same map[string]*Announced // by d: each is asked for once
+	same map[string]*Announced // by d tag, so that the view is asked for each once
 }
 
 func (r Rules) carrier(v View) *carrier { return &carrier{r, v, make(map[string]*Announced)} }
 
-// carries reports whether something is served at this address and, where it is a repository or the state of one, that the
-// lists have nothing against it: one that was accepted before it was denied stays, and nothing comes to it.
+// carries reports whether something is served at this address and, where it is a repository or the state of one, whether the lists have
+// nothing against it. A repository that was accepted before it was denied stays, and nothing more is taken for it.
 func (c *carrier) carries(a nip34.Address) (bool, error) {
 	ok, err := c.view.HasAddress(a.String())
 	if !ok || err != nil || a.Kind != nip34.KindRepository && a.Kind != nip34.KindState {

@@ -19,7 +19,7 @@ var (
 // IsSecret reports whether an entry was refused for being a secret key, which nobody should repeat.
 func IsSecret(err error) bool { return errors.Is(err, errSecretEntry) }
 
-// AddAuthor adds an entry of a list of authors.
+// AddAuthor adds an entry of a list of authors, as ParseAuthor reads it.
 func (p *PubKeys) AddAuthor(entry string) error {
 	pk, err := ParseAuthor(entry)
 	if err != nil {
@@ -36,7 +36,7 @@ func (p *PubKeys) add(pk nostr.PubKey) {
 	(*p)[pk] = struct{}{}
 }
 
-// AddRepository adds an entry of a list of repositories. An author on his own stands for all of his.
+// AddRepository adds an entry of a list of repositories, as ParseRepository reads it. An author alone stands for all of theirs.
 func (r *Repositories) AddRepository(entry string) error {
 	if pk, err := ParseAuthor(entry); err == nil {
 		r.Owners.add(pk)
@@ -78,7 +78,8 @@ func ParseAuthor(s string) (nostr.PubKey, error) {
 	return pk, nil
 }
 
-// ParseRepository reads the three ways to name one event.
+// ParseRepository reads an address as operators write it: naddr1…, <author>/<identifier>, or <kind>:<public key>:<identifier>. The kind may
+// be another than that of a repository.
 func ParseRepository(s string) (nip34.Address, error) {
 	if strings.HasPrefix(strings.ToLower(s), "naddr1") {
 		a, err := nip19.ParseAddress(s)

@@ -11,8 +11,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Lists are the authors and repositories that the operator takes or does not take. What is denied is denied though it is
-// allowed too. A nil list allows everybody, or denies nobody. Nobody changes them after they were handed over.
+// Lists are the authors, repositories and events that the operator takes or does not take. What is denied is denied though it is
+// allowed too. A nil list allows everybody, or denies nobody. Nobody changes Lists after they were handed over.
 type Lists struct {
 	AllowPubKeys, DenyPubKeys           PubKeys
 	AllowRepositories, DenyRepositories Repositories
@@ -41,8 +41,8 @@ func (r Repositories) has(a nip34.Address) bool {
 	return one || all
 }
 
-// takes reports whether events by this author are taken at all. A deletion of what is here and a request to vanish are his
-// right whatever the lists say.
+// takes reports whether events by this author are taken at all. To delete what is here and to vanish is an author's right whatever the
+// lists say; see barred.
 func (l Lists) takes(pk nostr.PubKey) bool {
 	if _, denied := l.DenyPubKeys[pk]; denied {
 		return false
@@ -51,15 +51,15 @@ func (l Lists) takes(pk nostr.PubKey) bool {
 	return allowed || len(l.AllowPubKeys) == 0
 }
 
-// Bars reports whether nothing is taken of the repository at that address, for itself or as part of another, nor followed
-// elsewhere. A state stands for its repository.
+// Bars reports whether nothing is taken of the repository at that address, for itself or as part of another. Nor do we follow it at other
+// relays. The address of a state stands for its repository.
 func (l Lists) Bars(a nip34.Address) bool {
 	a.Kind = nip34.KindRepository
 	return !l.takes(a.PubKey) || l.DenyRepositories.has(a)
 }
 
-// Admits reports whether the announcement at that address may make a repository of its own. One that is not admitted, and
-// not barred, may be part of one by invitation.
+// Admits reports whether the announcement at that address may make a repository of its own. An announcement that is neither admitted nor
+// barred may be part of a repository by invitation.
 func (l Lists) Admits(a nip34.Address) bool {
 	return !l.Bars(a) && (l.AllowRepositories.Len() == 0 || l.AllowRepositories.has(a))
 }
@@ -74,7 +74,7 @@ func (l Lists) Loosens(old Lists) bool {
 			lacks(old.AllowRepositories.Addresses, l.AllowRepositories.Addresses))
 }
 
-// widens reports whether allowing those of a allows somebody whom allowing those of b did not.
+// widens reports whether the list a of allowed authors allows somebody whom the list b does not.
 func widens(a, b PubKeys) bool { return len(b) > 0 && (len(a) == 0 || lacks(b, a)) }
 
 // lacks reports whether a lacks something of b.
@@ -87,12 +87,12 @@ func lacks[K comparable](a, b map[K]struct{}) bool {
 	return false
 }
 
-// none reports whether there are no lists of who is taken.
+// none reports whether the lists, but for the archive, are empty.
 func (l Lists) none() bool {
 	return len(l.AllowPubKeys)+len(l.DenyPubKeys)+l.AllowRepositories.Len()+l.DenyRepositories.Len()+len(l.DenyEvents) == 0
 }
 
-// With are these lists and others' entries together. Neither is changed.
+// With gives the entries of both. It changes neither.
 func (l Lists) With(more Lists) Lists {
 	return Lists{
 		AllowPubKeys: union(l.AllowPubKeys, more.AllowPubKeys), DenyPubKeys: union(l.DenyPubKeys, more.DenyPubKeys),
@@ -117,7 +117,7 @@ func union[M ~map[K]struct{}, K comparable](a, b M) M {
 	return out
 }
 
-// fingerprint is the same for the same entries in any order, and "" for none.
+// fingerprint depends on the entries and not on their order; "" for none. The archive has a fingerprint of its own.
 func (l Lists) fingerprint() string {
 	if l.none() {
 		return ""

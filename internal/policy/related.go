@@ -8,8 +8,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// related accepts an event that names a served event or is named by one, and some kinds of events by authors of whom something is served
-// (GRASP-01).
+// related accepts an event that names a served event or is named by one, some kinds of events by authors of whom something is served
+// (GRASP-01), pull requests with their own repository (GRASP-06), and reports of such authors.
 func (r Rules) related(e *nostr.Event, v View) (Verdict, error) {
 	for _, question := range []func(*nostr.Event, View) (bool, error){r.byAuthor, r.names, isNamed, r.contributed, reports} {
 		if ok, err := question(e, v); ok || err != nil {
@@ -29,15 +29,15 @@ func (r Rules) fromAuthors(k nostr.Kind) bool {
 	return k == nostr.KindDeletion || r.fromParticipants(k)
 }
 
-// fromParticipants reports whether events of this kind are taken from whoever takes part here: what people say of themselves. Lists of
+// fromParticipants reports whether events of this kind, in which people speak of themselves, are taken from whoever takes part here. Lists of
 // relays (NIP-65) are of use only where mailboxes are asked (GRASP-03).
 func (r Rules) fromParticipants(k nostr.Kind) bool {
 	return k == nip34.KindGraspList || k == nostr.KindMetadata || k == nostr.KindRelayList && r.Mailboxes
 }
 
-// Partakes reports whether an event of this kind makes its author one of those who take part here. Profiles and lists do not, as they
-// are taken from participants alone, and no more when what these took part in has gone; nor do deletions, nor reports, which are for
-// the operator.
+// Partakes reports whether an event of this kind makes its author a participant. Profiles and lists of relays do not: they are taken from
+// participants alone, and must not keep an author a participant whose other events have gone. Deletions and requests to vanish do not
+// either, nor do reports, which are for the operator.
 func Partakes(k nostr.Kind) bool {
 	switch k {
 	case nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish, nostr.KindReport, nostr.KindRelayList, nip34.KindGraspList:

@@ -7,9 +7,9 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// announcement accepts what lists this service, what is archived (GRASP-05), and what is by a maintainer, or somebody invited, of a repository that
-// does (GRASP-01). Where repositories are hosted it takes a clone URL here to list it, but for newer versions of what is here without
-// one: it came before, and stays.
+// announcement accepts an announcement that lists this service, one that is archived (GRASP-05), and one by a maintainer, or somebody
+// invited, of a repository that does or is (GRASP-01). Where repositories are hosted, an announcement lists this service only with a clone
+// URL of it too, unless it replaces one that is here without.
 func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 	a, err := nip34.ParseAnnouncement(e)
 	if err != nil {
@@ -47,7 +47,7 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 		"add it and publish again", r.Service.RelayURL())}, nil
 }
 
-// noClone turns down an announcement that lists this service as a relay alone.
+// noClone refuses an announcement that lists this service as a relay alone.
 func (r Rules) noClone(a nip34.Address, held bool) Verdict {
 	mend := fmt.Sprintf("add %s and publish again", r.Service.CloneURL(a.PubKey, a.D))
 	if held {
@@ -56,8 +56,8 @@ func (r Rules) noClone(a nip34.Address, held bool) Verdict {
 	return Verdict{Unlisted, "blocked: the clone tag of the announcement has no URL of this service; " + mend}
 }
 
-// state accepts a state whose author has an announcement here with the same d tag. Nobody else can be a maintainer: whom others list is only
-// invited until their own announcement is here.
+// state accepts a state whose author has an announcement here with the same d tag. Nobody else can be a maintainer: somebody whom others
+// list is only invited until their own announcement is here.
 func (r Rules) state(e *nostr.Event, v View) (Verdict, error) {
 	address := nip34.Address{Kind: nip34.KindRepository, PubKey: e.PubKey, D: e.Tags.D()}
 	if r.Lists.Bars(address) {
@@ -73,7 +73,8 @@ func (r Rules) state(e *nostr.Event, v View) (Verdict, error) {
 
 // Unwelcome gives the served announcements with that d tag which came by an invitation that has ended, so that Decide would not accept them
 // any more. The lists do not matter, as nothing that is stored goes because somebody edits a file. Removing these announcements makes no
-// others unwelcome. Where as many announcements have the d tag as a View gives, there may be inviters beyond them, and none is unwelcome.
+// others unwelcome. Where as many announcements have the d tag as a View gives at most, there may be inviters beyond them, so Unwelcome
+// gives none.
 func (r Rules) Unwelcome(d string, v View) ([]nostr.ID, error) {
 	same, err := v.Announcements(d, r)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // MaxAhead is how far the created_at of an event may lie in the future.
 const MaxAhead = 15 * time.Minute
 
-// version is raised whenever a change here makes other events acceptable, so that what was refused is asked again.
+// version is raised whenever a change of this package makes other events acceptable, so that what was refused is asked for again.
 const version = 3
 
 // Rules are what an operator can decide about acceptance. The zero value lists nothing, so it accepts nothing.
@@ -19,7 +19,7 @@ type Rules struct {
 	MinPoW       int           // bits of proof of work that an event must show (NIP-13), however it comes; 0 is none
 	Lists        Lists         // authors and repositories that are taken, or not
 	Contributors bool          // pull requests are taken that name a repository of their signer at /prs (GRASP-06)
-	Mailboxes    bool          // lists of relays (kind 10002) of those who take part are taken (GRASP-03)
+	Mailboxes    bool          // lists of relays (kind 10002) of participants are taken (GRASP-03)
 	Private      bool          // only members read here (GRASP-08), so private repositories may be archived
 	Git          bool          // repositories are hosted, so announcements must have a clone URL of the service too
 }
@@ -30,8 +30,7 @@ func (r Rules) Loosens(old Rules) bool {
 		r.Mailboxes && !old.Mailboxes || r.Private && !old.Private || r.Lists.Loosens(old.Lists)
 }
 
-// Fingerprint changes when the same event could be decided otherwise: with the domain, the difficulty, the lists, and with
-// the policy itself.
+// Fingerprint changes when the same event could be decided otherwise: with any of the Rules, and with version.
 func (r Rules) Fingerprint() string {
 	s := fmt.Sprintf("%d %s pow %d", version, r.Service, r.MinPoW)
 	if l := r.Lists.fingerprint(); l != "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Bounds of an event, however it comes: a client, a relay and a file bring the same. Each tag is found by one value at most, so an
-// event has no more index rows than tags and a few.
+// Bounds of an event, whether a client, a relay or a file brings it. A tag has one index row at most, so an event has few more rows than
+// tags.
 const (
 	MaxEventBytes = 128 << 10 // as it is stored
 	MaxEventTags  = 2000      // of a state, beside its branches and tags
@@ -49,8 +49,8 @@ func ordinaryTags(e *nostr.Event) int {
 	return n
 }
 
-// misshapen says what is wrong with the form of an event, "" for nothing. Answers to clients have to be able to carry it, and other
-// implementations to read it: many take a tag for a list that has a name.
+// misshapen says what is wrong with the form of an event, "" for nothing. An event has to fit into the messages to clients, and other
+// implementations have to read it: many of them need a tag to have a name.
 func misshapen(e *nostr.Event) string {
 	switch {
 	case e.Size() > MaxBytes(e.Kind):

@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// allRelays is what a request to vanish names that is meant for every relay (NIP-62).
+// allRelays stands in the relay tag of a request to vanish that is for every relay (NIP-62).
 const allRelays = "ALL_RELAYS"
 
 // vanish accepts the requests to vanish of authors of whom something is served, where they name this relay or all.

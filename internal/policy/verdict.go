@@ -36,14 +36,14 @@ func (o Outcome) String() string {
 	return "unknown"
 }
 
-// Orphan reports whether an event was refused only for want of another one: it is taken as soon as that comes.
+// Orphan reports whether an event was refused only for want of another event, and may be taken once that comes.
 func (o Outcome) Orphan() bool { return o == Unlisted || o == Unrelated || o == NoMaintainer }
 
-// Verdict is an outcome and what the author is told about it.
+// Verdict is an outcome, and what the client that brings the event is told.
 type Verdict struct {
 	Outcome Outcome
 	Reason  string // the whole OK text with its NIP-01 prefix; "" for a plain accept
 }
 
-// OK is the flag of the OK message: the event is here now, served or waiting.
+// OK is the flag of the OK message: true where the event is here now, served or waiting.
 func (v Verdict) OK() bool { return v.Outcome == Accept || v.Outcome == Duplicate || v.Outcome == Wait }

@@ -3,11 +3,11 @@ package policy
 import "github.com/graspd/graspd/internal/nostr"
 
 // View is what the decision needs to know of the store: events that are served, and nothing of those that are only
-// remembered. It is called by one goroutine at a time, and shows what was accepted just before. Its errors are those of
-// the disk; they end the decision.
+// remembered. One goroutine at a time calls it. It shows what was accepted just before. Its errors are those of the disk, and end the
+// decision.
 type View interface {
-	// Announcements are the newest served announcements (kind 30617) with that d, one per author, at most
-	// MaxAnnouncements, those that were accepted first, as these rules read them.
+	// Announcements gives the served announcements (kind 30617) with that d tag, the newest of each author, as these rules read them: at
+	// most MaxAnnouncements, those of the authors whose first version was accepted first.
 	Announcements(d string, r Rules) (*Announced, error)
 	// Has reports whether an event with this id is served.
 	Has(id nostr.ID) (bool, error)
@@ -24,5 +24,5 @@ type View interface {
 	TakesPart(pk nostr.PubKey) (bool, error)
 }
 
-// MaxAnnouncements is how many announcements with one d a View gives.
+// MaxAnnouncements is how many announcements with one d tag a View gives at most.
 const MaxAnnouncements = 1000

@@ -38,8 +38,8 @@ type Pending struct {
 
 // From is where a push comes from, as uploads are counted by it.
 type From struct {
-	Address string // the client's network address; "" where there is none
-	Network string // the IPv6 /48 of the address, or the address itself; "" where there is none
+	Address string // the client's address, for IPv6 its /64; "" where there is none
+	Network string // the IPv6 /48 of the address, or an IPv4 address itself; "" where there is none
 }
 
 type upload struct {
