@@ -7,17 +7,17 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Where not all root events can be followed live, one that is talked about ranks like one that was made at that time,
-// whatever its age. What was said when follows from what is stored, and nothing else: it is the same in whatever order
-// the events came, and after a restart.
+// Where not all root events can be followed live, a root event that is talked about ranks as if it were made then. This activity follows
+// from the created_at of the events that name it, not from when and in which order they came.
 
 const (
-	activityStep = 3600 // seconds: what is said within them moves a root event once
-	mostStirred  = 16   // ids that an event names and that count
-	leastStirred = 64   // pages that may be remade, however few there are
+	activityStep = 3600 // seconds that activity is rounded down to: what is said within them moves a root event once
+	mostStirred  = 16   // ids that one event names and that count
+	leastStirred = 64   // pages that may be remade before all relays get a new Want, however few pages there are
 )
 
-// MostRecent is how many of the newest stored events are to be folded beside those of Kinds, for their activity.
+// MostRecent is how many of the newest stored events the owner of a Desired adds at the start beside those of Kinds, for the activity that
+// they show.
 const MostRecent = 20_000
 
 // stir notes that an event names root events.
@@ -45,7 +45,7 @@ func (d *Desired) stir(e *nostr.Event) {
 	}
 }
 
-// rouse has the names tell the activity that was noted, and every relay concerned get a Want with these.
+// rouse moves the activity that was noted into the names, and has every relay concerned get a Want with these.
 func (d *Desired) rouse() {
 	if len(d.stirred) == 0 {
 		return
@@ -83,8 +83,8 @@ func (d *Desired) rouse() {
 		return
 	}
 	d.names = &next
-	// A Want keeps the pages that it was made with. So that not all of those that there ever were are kept by relays
-	// of which nothing new is wanted, every relay gets a new one before these are many.
+	// A Want keeps the pages that it was made with. Wants of relays of which nothing new is wanted would keep all pages that there ever
+	// were, so every relay gets a new Want before these are many.
 	if d.remade += len(remade); d.remade > max(leastStirred, 2*len(next.activity)) {
 		d.remade = 0
 		for u := range d.targets {
@@ -93,7 +93,7 @@ func (d *Desired) rouse() {
 	}
 }
 
-// remake returns a list, which nobody else has, with page i to be written.
+// remake returns pages, a list that only the caller has, with a copy of page i to be written.
 func remake(pages []*[namePage]uint32, i int) []*[namePage]uint32 {
 	for len(pages) <= i {
 		pages = append(pages, nil)
@@ -132,8 +132,8 @@ func (w *Want) Roused(old *Want, f func(Item)) {
 	}
 }
 
-// Rank orders root events for the places in live REQs: by when they were made, or last talked about. Everything else
-// ranks above any.
+// Rank orders items for the room in live REQs. The rank of a root event is when it was made or last talked about, in seconds since 1970.
+// Any other item ranks above all root events.
 func (w *Want) Rank(it Item) int64 {
 	if w.Layer(it) == LayerRoots {
 		return max(w.names.root(it).created, w.names.spoken(it))

@@ -55,8 +55,7 @@ func appendInPlace(chunks []*chunk, it Item) []*chunk {
 	return append(chunks, &chunk{it})
 }
 
-// sameChunks says whether two lists are one and the same. Lists that were
-// handed out are never changed, so that is enough to know that nothing changed.
+// sameChunks reports whether two lists are one and the same. Lists that were handed out are never changed, so one list means the same roots.
 func sameChunks(a, b []*chunk) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

@@ -11,8 +11,8 @@ import (
 // claimsPerAuthor is how many waiting announcements of one author are followed: those that came first.
 const claimsPerAuthor = 20
 
-// claims are the announcements that wait for git data. Of the relays that they name only announcements and states are asked, by the
-// identifier, so that it becomes known where the data is. They are part of nothing else: who maintains what is decided without them.
+// claims are the announcements that wait for git data. The relays that a claim names are asked only for announcements and states, by the
+// identifier, so that it becomes known where the data is. Claims count for nothing else: who maintains what is decided without them.
 type claims struct {
 	by       map[nostr.ID]*claim
 	ofAuthor map[nostr.PubKey][]*claim // in the order in which they came
@@ -21,14 +21,14 @@ type claims struct {
 type claim struct {
 	id nostr.ID
 	*announced
-	repo *repo // nil where its author has too many
+	repo *repo // nil while it is not followed
 }
 
 func newClaims() claims {
 	return claims{by: make(map[nostr.ID]*claim), ofAuthor: make(map[nostr.PubKey][]*claim)}
 }
 
-// Await takes an announcement that waits for its git data. Remove takes it back, and Add does when the announcement is served.
+// Await takes an announcement that waits for its git data. Remove ends the claim, and so does Add when the announcement is served.
 func (d *Desired) Await(e *nostr.Event) {
 	if e.Kind != nip34.KindRepository || d.claims.by[e.ID] != nil {
 		return
@@ -43,7 +43,7 @@ func (d *Desired) Await(e *nostr.Event) {
 	d.follow(c.at.PubKey)
 }
 
-// follow makes the first of an author's claims ask for states, within the bounds of one author.
+// follow has the first of an author's claims ask for states, within the bounds of one author.
 func (d *Desired) follow(pk nostr.PubKey) {
 	used := make(map[URL]struct{})
 	for i, c := range d.claims.ofAuthor[pk] {
@@ -89,7 +89,7 @@ func (d *Desired) unclaim(id nostr.ID) {
 	d.follow(pk)
 }
 
-// followAgain looks again at the claims with that d tag, when another announcement with it is served.
+// followAgain looks again at the claims with an identifier, when another announcement with this identifier is served.
 func (d *Desired) followAgain(name string) {
 	authors := map[nostr.PubKey]struct{}{}
 	for _, c := range d.claims.by {

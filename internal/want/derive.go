@@ -10,7 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// repo is a repository whose announcement lists this service.
+// repo is a repository whose announcement lists this service or is archived, or a claim that is followed.
 type repo struct {
 	ord     uint32
 	owner   nostr.PubKey
@@ -28,18 +28,16 @@ type repo struct {
 	want     *RepoWant
 }
 
-// derivation is one pass over what is stale; it asks once per d who belongs together.
+// derivation is one pass over what is stale. It works out the councils once per identifier.
 type derivation struct {
 	*Desired
 	councils map[string]*grasp.Councils
-	stale    map[*repo]struct{}    // whose maintainers are to be derived
-	authors  map[nostr.PubKey]bool // of these and of what changed; true = all their relays are to be derived
+	stale    map[*repo]struct{}    // repositories whose maintainers are to be derived
+	authors  map[nostr.PubKey]bool // authors of stale and of what changed; true = the relays of all their repositories are to be derived
 }
 
-// derive brings repositories, their root events and their relays up to date
-// with the announcements, and makes the new RepoWants. Its cost follows what
-// changed: the repositories concerned and, where their relays changed, all others
-// of their owners.
+// derive brings repositories, their root events and their relays up to date with the announcements, and makes the new RepoWants. Its cost
+// follows what changed: the repositories concerned and, where their relays changed, all others of their owners.
 func (d *Desired) derive(now time.Duration) {
 	x := derivation{d, make(map[string]*grasp.Councils), make(map[*repo]struct{}), make(map[nostr.PubKey]bool)}
 	for _, t := range d.touched {
@@ -59,8 +57,7 @@ func (d *Desired) derive(now time.Duration) {
 	d.tendNames()
 }
 
-// emptied returns an empty set, the same one where it was small: one that was
-// large once would take long to go through for ever.
+// emptied returns an empty set, the same one where it was small: a map that was large once takes long to go through for ever.
 func emptied[K comparable, V any](set map[K]V) map[K]V {
 	if len(set) > 16 {
 		return make(map[K]V)
@@ -71,9 +68,8 @@ func emptied[K comparable, V any](set map[K]V) map[K]V {
 
 func byOrd(a, b *repo) int { return cmp.Compare(a.ord, b.ord) }
 
-// concern marks the repositories for which it counts that the announcements in t
-// changed. Another author's is concerned only where it counted one of their authors
-// already, unless he had declined before: then he was in nobody's.
+// concern marks the repositories whose maintainers may be others now that the announcements in t changed: those of the authors of t, and
+// those where one of these authors was a member or invited. An author who had declined was nowhere, so then it marks all with the identifier.
 func (x derivation) concern(t *touched) {
 	for pk := range t.by {
 		x.authors[pk] = true
@@ -101,8 +97,7 @@ func (x derivation) concern(t *touched) {
 	}
 }
 
-// author applies the author's bounds: the first repositories by d, and of them
-// the first distinct relays.
+// author applies the author's bounds: the first repositories by identifier, and of these the first distinct relays.
 func (x derivation) author(pk nostr.PubKey) {
 	moved := x.authors[pk]
 	var within []*repo
@@ -126,8 +121,8 @@ func (x derivation) author(pk nostr.PubKey) {
 	}
 }
 
-// join derives the maintainers of r and the addresses that belong to it. It reports
-// whether these name other relays than before.
+// join derives the maintainers of r and the addresses that belong to it. It reports whether the announcements at these addresses name other
+// relays than before, or became private or public.
 func (x derivation) join(r *repo) (moved bool) {
 	c := x.councils[r.d]
 	if c == nil {
@@ -194,9 +189,8 @@ func (d *Desired) release(r *repo) {
 	delete(d.delayed, r)
 }
 
-// revise makes the RepoWant of r, unless nothing changed. A change of its
-// addresses or people is a new revision, which is a new item: what was asked
-// for the old one counts no more.
+// revise makes the RepoWant of r, unless nothing changed. A change of the addresses or the people is a new revision, which is a new item:
+// answers for the old item count no more.
 func (d *Desired) revise(r *repo, now time.Duration) {
 	addrs := make([]string, len(r.joined))
 	for i, n := range r.joined {

@@ -29,36 +29,35 @@ func (b Bounds) withDefaults() Bounds {
 	return b
 }
 
-// revisionInterval is the least time between two revisions of a repository, so
-// that an owner who edits in a loop does not make every relay be asked in a loop.
+// revisionInterval is the least time between two revisions of a repository, so that an owner who edits in a loop does not have every relay
+// asked in a loop.
 const revisionInterval = time.Minute
 
-// Desired is the fold over accepted announcements and root events: which
-// repositories graspd carries, which root events they have and which relays
-// they name. It belongs to one goroutine.
+// Desired is the fold over accepted announcements and root events: which repositories graspd carries, which root events they have and which
+// relays they name. Only one goroutine may use it; others may read the Wants that it hands out.
 type Desired struct {
 	bounds    Bounds
 	bootstrap []URL        // named by every repository, without this service
 	guarded   bool         // but not by those that are private
 	rules     policy.Rules // by which announcements are read
 	names     *names
-	byD       map[string][]*announced    // by author
+	byD       map[string][]*announced    // by identifier, each list sorted by author
 	byID      map[nostr.ID]nip34.Address // of the announcements in byD
-	byAuthor  map[nostr.PubKey][]*repo   // announcements that list this service, by d
+	byAuthor  map[nostr.PubKey][]*repo   // repositories of announcements that list this service or are archived, each list sorted by identifier
 	addresses map[nip34.Address]*addressed
 	roots     roots
 	targets   map[URL]*target
 	claims    claims
 	nextOrd   uint32
-	dead      int // entries of names that stand for nothing any more
+	dead      int // entries of names for items that are gone
 	leastDead int
 	derived   int // how often the maintainers of a repository were worked out
 
-	touched  map[string]*touched // by d, what changed since the last derivation
+	touched  map[string]*touched // by identifier, what changed since the last derivation
 	pending  map[*repo]struct{}  // repositories that changed since Changed was last asked
 	delayed  map[*repo]struct{}  // repositories whose new revision waits for its minute
 	affected map[URL]struct{}    // relays whose Want changed and was not handed out
-	archived map[URL]struct{}    // relays that are targets as somebody archives what they carry
+	archived map[URL]struct{}    // relays that are targets as the operator archives what they carry
 	stirred  map[rootNo]int64    // when root events were talked about, since Changed was last asked
 	remade   int                 // pages of activity, since all relays got a new Want
 }
@@ -91,11 +90,11 @@ func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 	return d
 }
 
-// SetGuarded says whether this service is private (GRASP-08): then a repository is wanted only of relays that its announcements name,
-// where one of them says that it is private. It is called before anything is added.
+// SetGuarded says whether this service is private (GRASP-08). Then a repository that one of its announcements calls private is wanted only
+// of relays that its announcements name. It is called before anything is added.
 func (d *Desired) SetGuarded(guarded bool) { d.guarded, d.rules.Private = guarded, guarded }
 
-// Kinds are those that the fold reads.
+// Kinds are the kinds of events that the fold reads.
 func Kinds() []nostr.Kind {
 	return []nostr.Kind{nip34.KindRepository, nip34.KindPatch, nip34.KindPullRequest, nip34.KindPullRequestUpdate, nip34.KindIssue}
 }
@@ -114,7 +113,7 @@ func (d *Desired) Add(e *nostr.Event) {
 	}
 }
 
-// Remove takes back what Add or Await was told under id, if it still counts.
+// Remove takes back the event with that id that Add or Await took, if it still counts.
 func (d *Desired) Remove(id nostr.ID) {
 	d.unclaim(id)
 	if a, ok := d.byID[id]; ok {
@@ -126,7 +125,7 @@ func (d *Desired) Remove(id nostr.ID) {
 	}
 }
 
-// Due tells when a delayed revision may be given out; false when none waits.
+// Due gives the time, on the clock of Changed, at which a delayed revision may be handed out; false when none waits.
 func (d *Desired) Due() (time.Duration, bool) {
 	due, ok := time.Duration(0), false
 	for r := range d.delayed {
@@ -137,9 +136,8 @@ func (d *Desired) Due() (time.Duration, bool) {
 	return due, ok
 }
 
-// Changed derives what changed and yields the new Want of every relay touched
-// since it was last handed out; an empty one for a relay that nothing names any more.
-// Once in a while it yields Wants that say what the former did, for these to be forgotten.
+// Changed derives what changed and yields the new Want of every relay whose last one is out of date; an empty Want for a relay that nothing
+// names any more. Once in a while it yields Wants that ask for the same as the former ones, so that the memory of these is given back.
 // now is a monotonic reading and spaces the revisions of a repository.
 func (d *Desired) Changed(now time.Duration) iter.Seq2[URL, *Want] {
 	d.derive(now)

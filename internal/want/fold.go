@@ -10,12 +10,11 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// announced is what the fold keeps of an announcement. Its strings are its
-// own, so that the event itself does not stay in memory.
+// announced is what the fold keeps of an announcement. The strings are copies, so that the event itself does not stay in memory.
 type announced struct {
 	policy.Announcer
 	at      nip34.Address
-	relays  []URL // the first valid ones, but for this service
+	relays  []URL // the first valid ones, without this service
 	private bool  // GRASP-08
 }
 
@@ -86,7 +85,7 @@ func drop[L comparable, E, K any](lists map[L][]*E, of L, key K, by func(*E, K) 
 	}
 }
 
-// carry makes an announcement that lists this service a repository.
+// carry makes the announcement at an address a repository.
 func (d *Desired) carry(at nip34.Address) {
 	mine := d.byAuthor[at.PubKey]
 	if i, ok := slices.BinarySearchFunc(mine, at.D, byName); !ok {
@@ -95,7 +94,7 @@ func (d *Desired) carry(at nip34.Address) {
 	}
 }
 
-// carried returns the repository of the announcement at an address that lists this service, or nil.
+// carried returns the repository of the announcement at an address, nil where it makes none.
 func (d *Desired) carried(at nip34.Address) *repo { return found(d.byAuthor[at.PubKey], at.D, byName) }
 
 func (d *Desired) uncarry(at nip34.Address) {
@@ -110,14 +109,14 @@ func (d *Desired) uncarry(at nip34.Address) {
 	}
 }
 
-// touched is the announcements with one d that changed since the last derivation.
+// touched is the announcements with one identifier that changed since the last derivation.
 type touched struct {
 	d   string
 	by  map[nostr.PubKey]struct{} // their authors
-	all bool                      // one of them had declined: anybody may be concerned
+	all bool                      // one of the authors had declined: any repository may be concerned
 }
 
-// touch notes that the announcement at took the place of old.
+// touch notes that the announcement at an address is another; old is the former one, nil if there was none.
 func (d *Desired) touch(at nip34.Address, old *announced) {
 	t := d.touched[at.D]
 	if t == nil {
@@ -128,7 +127,7 @@ func (d *Desired) touch(at nip34.Address, old *announced) {
 	t.all = t.all || old != nil && old.Declines
 }
 
-// among says whether any of the authors is one of the people of a repository.
+// among reports whether any of the authors is a member of a repository or invited to it.
 func (t *touched) among(people *grasp.Set) bool {
 	in := func(list []nostr.PubKey) bool {
 		return slices.ContainsFunc(list, func(pk nostr.PubKey) bool { _, ok := t.by[pk]; return ok })
@@ -136,10 +135,10 @@ func (t *touched) among(people *grasp.Set) bool {
 	return in(people.Members) || in(people.Invited)
 }
 
-// addressed is one address that something names.
+// addressed is an address that a root event names or that belongs to a repository.
 type addressed struct {
 	at    nip34.Address
-	roots []rootNo // that name it, in order of arrival
+	roots []rootNo // root events that name it, in order of arrival
 	repos []*repo
 }
 
@@ -165,7 +164,7 @@ func (d *Desired) addRoot(e *nostr.Event) {
 	}
 }
 
-// has says whether an address of r noted so far already puts it into repo.
+// has reports whether an address of r that is noted already puts r into repo.
 func (d *Desired) has(repo *repo, r rootNo) bool {
 	for n := range d.roots.addresses(r) {
 		if slices.Contains(n.repos, repo) {

@@ -9,8 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// SetLists has the repositories followed that these lists admit, of those that are stored. Its cost grows with the number of
-// announcements.
+// SetLists follows, of the stored repositories, those that the lists admit. Its cost grows with the number of announcements.
 func (d *Desired) SetLists(l policy.Lists) {
 	d.rules.Lists = l
 	d.fillFrom(l.Archive.Hosts)
@@ -21,14 +20,14 @@ func (d *Desired) SetLists(l policy.Lists) {
 		}
 	}
 	d.readClaims()
-	for pk, mine := range d.byAuthor { // another's announcement may be part of any no more, or again
+	for pk, mine := range d.byAuthor { // any repository may have lost or won a maintainer by the lists
 		for _, r := range mine {
 			d.touch(nip34.Address{PubKey: pk, D: r.d}, nil)
 		}
 	}
 }
 
-// fillFrom has the announcements of these relays asked for as of bootstrap relays, and no more of those that it was told before.
+// fillFrom asks these relays for announcements as bootstrap relays are asked, and no longer those of its last call.
 func (d *Desired) fillFrom(hosts map[URL]struct{}) {
 	for u := range d.archived {
 		if _, ok := hosts[u]; !ok {
@@ -46,8 +45,8 @@ func (d *Desired) fillFrom(hosts map[URL]struct{}) {
 	}
 }
 
-// carryIfFounded makes a repository of an announcement that lists this service or is archived, and that the lists admit; of others it makes
-// none any more.
+// carryIfFounded makes a repository of an announcement that lists this service or is archived, and that the lists admit. It removes the
+// repository of any other announcement.
 func (d *Desired) carryIfFounded(a *announced) {
 	if a.Founds() {
 		d.carry(a.at)
@@ -56,9 +55,9 @@ func (d *Desired) carryIfFounded(a *announced) {
 	}
 }
 
-// Councils tells who maintains what under an identifier, by the announcements that are folded and the lists in force: the
+// Councils gives who maintains what under an identifier, by the announcements that are folded and the lists in force. The
 // members of the council of an author are the confirmed maintainers of that author's repository (NIP-34, each listed by another
-// member and listing one). It is worked out at every call, in proportion to all that is announced under the identifier.
+// member and listing one). Every call works this out anew, at a cost in proportion to all that is announced under the identifier.
 func (d *Desired) Councils(name string) *grasp.Councils {
 	same := make([]policy.Announcer, 0, len(d.byD[name]))
 	for _, a := range d.byD[name] {

@@ -14,9 +14,9 @@ type Repository struct {
 	D         string
 	Claimed   bool // its announcement waits for git data: only announcements and states are asked for, by D
 
-	AddressBytes int  // of the addresses as JSON strings, commas included
-	DBytes       int  // of D likewise
-	Odd          bool // known relays refuse a whole REQ for one of its values
+	AddressBytes int  // size of the addresses as JSON strings, commas included; 0 where they are not asked for
+	DBytes       int  // size of D as a JSON string, with a comma
+	Odd          bool // known relays refuse a whole REQ for one of the addresses
 }
 
 // longestValue is the longest tag value that the commonest relay takes in a filter.
@@ -38,19 +38,18 @@ func newClaimed(addresses []string, d string) *Repository {
 	return r
 }
 
-// isOdd says whether known relays refuse a whole REQ for a value, as it is longer there than longestValue or holds a
-// control character.
+// isOdd reports whether known relays refuse a whole REQ for a value: it is longer than longestValue as JSON, or holds a control character.
 func isOdd(v string) bool {
 	return ValueBytes(v)-len(`"",`) > longestValue || strings.ContainsFunc(v, unicode.IsControl)
 }
 
-// ValueBytes is the length of a value in a filter's list, with its comma.
+// ValueBytes is the length of a value in a filter's list, with its comma, in bytes.
 func ValueBytes(v string) int {
 	f := nostr.Filter{Tags: []nostr.TagFilter{{Name: 'd', Values: []string{v}}}}
 	return len(f.AppendJSON(nil)) - len(`{"#d":[]}`) + 1
 }
 
-// rootName is what is asked of a root event. It never changes.
+// rootName is the id and the time of a root event. It never changes.
 type rootName struct {
 	id      nostr.ID
 	created int64
@@ -58,19 +57,18 @@ type rootName struct {
 
 const namePage = 256
 
-// names maps item numbers to what they stand for: a root event, of which there
-// are far more, or a repository. Entries are written once, before the first Want
-// that mentions them is handed out, and lists of pages are copied when they
-// change, so readers of an older Want are never disturbed.
+// names maps item numbers to what they stand for: a root event, of which there are far more, or a repository. Entries are written once,
+// before the first Want that mentions them is handed out, and lists of pages are copied when they change. So readers of an older Want
+// never see a change.
 type names struct {
 	roots    []*[namePage]rootName // nil where there are none
 	repos    []*[namePage]*Repository
-	activity []*[namePage]uint32 // of root events, in steps; pages are copied when they change
+	activity []*[namePage]uint32 // when root events were talked about, in activitySteps; pages are copied when they change
 	n        uint32              // numbers given so far
 	kept     int                 // entries
 }
 
-// repo returns the repository that it stands for; nil for anything else.
+// repo returns the repository that an item stands for, nil for any other item.
 func (t *names) repo(it Item) *Repository {
 	if i := int(it / namePage); i < len(t.repos) && t.repos[i] != nil {
 		return t.repos[i][it%namePage]
@@ -78,7 +76,7 @@ func (t *names) repo(it Item) *Repository {
 	return nil
 }
 
-// root returns what a root item that is wanted stands for.
+// root returns the root event that an item stands for, which has to be the item of a root event that is wanted.
 func (t *names) root(it Item) *rootName { return &t.roots[it/namePage][it%namePage] }
 
 // next returns the table with another number given, and the number.
@@ -112,7 +110,7 @@ func pageOf[T any](pages *[]*[namePage]T, it Item) *[namePage]T {
 	return (*pages)[i]
 }
 
-// leastDead is how many entries may stand for nothing, however few are left.
+// leastDead is how many dead entries the table may have, however few live ones there are.
 const leastDead = 1000
 
 // tendNames has the table swept when more than half of it is dead.
@@ -122,9 +120,8 @@ func (d *Desired) tendNames() {
 	}
 }
 
-// SweepNames makes the table anew with what lives. As a Want keeps the table that
-// it was made with, every relay then gets a new one, which shares all else with the
-// former.
+// SweepNames makes the table anew with the live entries. A Want keeps the table that it was made with, so every relay gets a new Want, which
+// shares all else with the former.
 func (d *Desired) SweepNames() {
 	t := newNames()
 	t.n, t.activity = d.names.n, slices.Clone(d.names.activity)

@@ -7,41 +7,40 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// rootNo is the place of a root event in the fold; 0 is none. It is given anew when that is removed.
+// rootNo is the number of a root event in the fold; 0 is none. The number of a removed root event is given again.
 type rootNo uint32
 
-// root is a root event. All but its item is fixed. There are far more of them than of anything else, so it is small.
+// root is a root event. It is small, as there are far more root events than anything else.
 type root struct {
-	unnamed *rootName // until it has an item: from then on the names tell that
+	unnamed *rootName // nil once it has an item, as then the names have this
 	first   *addressed
 	item    Item   // 0 until a repository has it, so that the roots of one repository lie close together
-	next    rootNo // another with the same key, or the next that is free
+	next    rootNo // another root event with the same key, or the next free number
 }
 
 const rootPage = 256
 
-// roots is the root events of the fold. Its memory follows the most that there ever were.
+// roots is the root events of the fold. Its memory follows the most root events that there ever were.
 type roots struct {
 	byKey  map[uint32]rootNo // the first with that key
 	pages  []*[rootPage]root
 	given  rootNo // numbers given so far
-	free   rootNo // the first of those that are to be given again
+	free   rootNo // the first number to be given again; 0 = none
 	n      int
-	others map[rootNo][]*addressed // but for the first, of those that name several: few do
+	others map[rootNo][]*addressed // the addresses after the first, for the few that name several
 }
 
 func newRoots() roots {
 	return roots{byKey: make(map[uint32]rootNo), others: make(map[rootNo][]*addressed)}
 }
 
-// rootKey is the part of an id by which root events are found. Those that share one are looked at one after the other: of a
-// thousand, for which somebody has to try out 2 to the 42nd, that takes some microseconds, and each one more costs as many
-// tries as there are keys.
+// rootKey is the part of an id by which root events are found. Root events that share a key are looked at one after the other. Looking at
+// a thousand takes some microseconds, and to make them somebody has to try 2^42 ids.
 func rootKey(id nostr.ID) uint32 { return binary.LittleEndian.Uint32(id[:]) }
 
 func (t *roots) at(no rootNo) *root { return &t.pages[no/rootPage][no%rootPage] }
 
-// all yields those that are there, in no order that counts.
+// all yields all root events, in no order.
 func (t *roots) all() iter.Seq[*root] {
 	return func(yield func(*root) bool) {
 		for _, no := range t.byKey {
@@ -54,7 +53,7 @@ func (t *roots) all() iter.Seq[*root] {
 	}
 }
 
-// add enters a root event that is not there.
+// add enters a root event that is not in the fold, and gives its number.
 func (t *roots) add(x *rootName) rootNo {
 	no := t.free
 	if no != 0 {
@@ -92,7 +91,7 @@ func (t *roots) remove(no rootNo, id nostr.ID) {
 	t.n--
 }
 
-// addresses yields those that a root event names and that were noted so far.
+// addresses yields the addresses of a root event that were noted so far.
 func (t *roots) addresses(no rootNo) iter.Seq[*addressed] {
 	return func(yield func(*addressed) bool) {
 		if first := t.at(no).first; first == nil || !yield(first) {
@@ -106,7 +105,7 @@ func (t *roots) addresses(no rootNo) iter.Seq[*addressed] {
 	}
 }
 
-// note has a root event name one address more.
+// note records one more address that a root event names.
 func (t *roots) note(no rootNo, n *addressed) {
 	if r := t.at(no); r.first == nil {
 		r.first = n
@@ -115,7 +114,7 @@ func (t *roots) note(no rootNo, n *addressed) {
 	}
 }
 
-// nameOf returns what is asked of a root event.
+// nameOf returns the id and the time of a root event.
 func (d *Desired) nameOf(r *root) *rootName {
 	if r.item == 0 {
 		return r.unnamed
@@ -132,7 +131,7 @@ func (d *Desired) rootOf(id nostr.ID) rootNo {
 	return no
 }
 
-// number returns the item of a root event that a repository has.
+// number returns the item of a root event, which gets one now if it has none: a repository has it.
 func (d *Desired) number(no rootNo) Item {
 	r := d.roots.at(no)
 	if r.item == 0 {

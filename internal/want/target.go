@@ -10,15 +10,15 @@ import (
 type target struct {
 	bootstrap bool
 	repos     []*repo  // by ord
-	ords      []uint32 // of repos: they are looked for here, where they lie side by side
+	ords      []uint32 // of repos; side by side, so that a search is quick
 	owners    map[nostr.PubKey]int
 
-	wants   []*RepoWant // of repos, as handed out last; nil when they are to be gathered anew
-	edition *edition    // the Want they were in
-	changed []*repo     // since; what they are wanted for is another
+	wants   []*RepoWant // of repos, as in the Want handed out last; nil when they are to be gathered anew
+	edition *edition    // of the Want handed out last
+	changed []*repo     // repositories with another RepoWant than in the Want handed out last
 }
 
-// change notes that something else of r is wanted than in the Want handed out last.
+// change notes that r has another RepoWant than in the Want handed out last.
 func (t *target) change(r *repo) {
 	if t.wants == nil {
 		return
@@ -28,10 +28,10 @@ func (t *target) change(r *repo) {
 	}
 }
 
-// gather has the next Want made of all repositories.
+// gather has the next Want made anew of all repositories.
 func (t *target) gather() { t.wants, t.edition, t.changed = nil, nil, nil }
 
-// fill gives w its repositories, at a cost that follows what changed.
+// fill gives w its repositories.
 func (t *target) fill(w *Want) {
 	w.edition, w.from = new(edition), t.edition
 	switch {
@@ -65,15 +65,15 @@ func (d *Desired) target(u URL) *target {
 	return t
 }
 
-// hides reports whether r is asked for only where it is named. Of what waits nobody knows yet to whose repository it belongs, so what one of
-// that name says counts for it.
+// hides reports whether r is asked for only at relays that its announcements name, as it is private. Nobody knows yet to whose repository
+// a claim belongs, so any private announcement with the same identifier hides a claim.
 func (d *Desired) hides(r *repo) bool {
 	private := func(a *announced) bool { return a.private }
 	return d.guarded && (slices.ContainsFunc(r.sources, private) || r.joined == nil && slices.ContainsFunc(d.byD[r.d], private))
 }
 
-// relaysOf returns the sources of r: the bootstrap relays unless it is guarded from them, its owner's relays, then those of the
-// maintainers, without this service, within what is left of the owner's bound, of which bootstrap relays take nothing.
+// relaysOf returns the relays that r is asked for at: the bootstrap relays unless r is hidden from them, the owner's relays, then those of
+// the maintainers, without this service. Used holds the distinct relays that count for the owner's bound; bootstrap relays do not.
 func (d *Desired) relaysOf(r *repo, used map[URL]struct{}) []URL {
 	out := slices.Clone(d.bootstrap)
 	if d.hides(r) {
@@ -94,12 +94,12 @@ func (d *Desired) relaysOf(r *repo, used map[URL]struct{}) []URL {
 		}
 	}
 	if len(r.sources) == 1 && slices.Equal(out, r.sources[0].relays) {
-		return r.sources[0].relays // one list does for both
+		return r.sources[0].relays // the same list, to save memory
 	}
 	return out
 }
 
-// assign makes relays the sources of r.
+// assign has r asked for at these relays and no others.
 func (d *Desired) assign(r *repo, relays []URL) {
 	for _, u := range r.relays {
 		if !slices.Contains(relays, u) {

@@ -1,6 +1,6 @@
 // Package want knows what is wanted of every remote relay, and nothing of how it is asked for. It owns the fold of accepted
-// announcements and root events (Desired), and with it who maintains which repository, and hands out one immutable Want per
-// relay, from which a peer learns what changed at a cost that follows the change. Read desired.go first, then want.go.
+// announcements and root events (Desired), and with it who maintains which repository. It hands out one immutable Want per
+// relay. A peer learns from two Wants what changed, at a cost that follows the change. Read desired.go first, then want.go.
 package want
 
 import (
@@ -12,16 +12,14 @@ import (
 // URL is a normalised relay URL, the identity of a remote relay.
 type URL = grasp.RelayURL
 
-// Item numbers one thing that can be asked of a relay: the announcements of
-// layer 1, a repository at one revision, or a root event. A number names the
-// same thing for all relays and is never given twice by one Desired.
+// Item is the number of one thing that a relay can be asked for: the announcements of layer 1, a repository at one revision, or a root event.
+// A number stands for the same thing at all relays, and one Desired never gives it twice.
 type Item uint32
 
 // Announcements is the item of layer 1. It is wanted from every relay.
 const Announcements Item = 0
 
-// Layer orders items: a lower layer is caught up first, because what it brings
-// decides what the next one accepts.
+// Layer orders items: a lower layer is caught up first, because its events decide which events of the next are accepted.
 type Layer uint8
 
 // The layers of stored events.
@@ -29,29 +27,28 @@ const (
 	LayerAnnouncements Layer = iota + 1
 	LayerRepositories
 	LayerRoots
-	// LayerReferences is asked in the full resync only, and is no part of what is
-	// confirmed: what names events that are no root events, what these name, and
-	// deletions by authors.
+	// LayerReferences is asked in the full resync only, and never confirmed: events that name events other than root events, events that
+	// these name, and deletions by authors.
 	LayerReferences
 )
 
 // Want is all that is to be fetched and followed from one relay. It is immutable, and shares with its predecessor what did not change.
 type Want struct {
-	Bootstrap bool
-	Owners    int // distinct owners whose repositories name the relay
-	Repos     []*RepoWant
+	Bootstrap bool             // the operator names the relay: announcements are wanted of it though no repository names it
+	Owners    int              // distinct owners whose repositories name the relay
+	Repos     []*RepoWant      // by Ord
 	Mailbox   *mailbox.Mailbox // what the relay is asked for on behalf of participants; nil = nothing
 	names     *names
 
 	edition *edition
-	from    *edition // of the Want that moved is told against; nil = none
-	moved   []int    // places in Repos, ascending, where that one has another RepoWant; all else is the same
+	from    *edition // of the Want that moved compares with; nil = none
+	moved   []int    // indexes of Repos, ascending, where that Want has another RepoWant; the rest of Repos is the same
 }
 
-// edition stands for one Want, and keeps nothing of it.
+// edition identifies a Want by a pointer that keeps nothing of it in memory.
 type edition struct{ _ byte }
 
-// RepoWant is what a Want has of one repository.
+// RepoWant is what is wanted of one repository.
 type RepoWant struct {
 	Item   Item
 	Owner  nostr.PubKey
@@ -77,26 +74,25 @@ func (r *RepoWant) EachRoot(f func(Item)) {
 	}
 }
 
-// Empty says that nothing but the announcements is wanted.
+// Empty reports whether no repository is wanted: at most the announcements and a mailbox are. Nil is empty.
 func (w *Want) Empty() bool { return w == nil || len(w.Repos) == 0 }
 
-// WithMailbox is w with another mailbox.
+// WithMailbox returns w with another mailbox.
 func (w *Want) WithMailbox(m *mailbox.Mailbox) *Want {
 	v := *w
 	v.Mailbox = m
 	return &v
 }
 
-// nothing is the Want of a relay that nothing has ever named.
 var nothing = &Want{names: newNames()}
 
 // Nothing is the Want of a relay that no repository names, for WithMailbox.
 func Nothing() *Want { return nothing }
 
-// Needed says whether the relay is to be connected to at all.
+// Needed reports whether the relay is to be connected to at all.
 func (w *Want) Needed() bool { return !w.Empty() || w != nil && (w.Bootstrap || w.Mailbox != nil) }
 
-// OnlyMailbox says that the relay is wanted for mailboxes and nothing else: not even the announcements are.
+// OnlyMailbox reports whether the relay is wanted for mailboxes alone: not even for announcements.
 func (w *Want) OnlyMailbox() bool { return w.Empty() && w != nil && !w.Bootstrap && w.Mailbox != nil }
 
 // Party is the owner who alone names the relay; "" where several do, or the operator.
@@ -107,16 +103,17 @@ func (w *Want) Party() string {
 	return w.Repos[0].Owner.String()
 }
 
-// Moves says whether anything else is asked for than with the Want that was handed out before.
+// Moves reports whether the repositories or their root events differ from those of the Want that was handed out before; true where
+// that cannot be told.
 func (w *Want) Moves() bool { return w.from == nil || len(w.moved) > 0 }
 
 // Repository returns what a repository item stands for; nil for any other item.
 func (w *Want) Repository(it Item) *Repository { return w.names.repo(it) }
 
-// Root returns the id of a root event that is wanted.
+// Root returns the id of a root event that is wanted. It may panic for any other item.
 func (w *Want) Root(it Item) nostr.ID { return w.names.root(it).id }
 
-// Numbers returns how many numbers have been given to items so far, of which some stand for nothing any more.
+// Numbers returns how many numbers have been given to items so far, those of items that are gone included.
 func (w *Want) Numbers() int { return int(w.names.n) }
 
 // Layer returns the layer of an item.
@@ -130,8 +127,8 @@ func (w *Want) Layer(it Item) Layer {
 	return LayerRoots
 }
 
-// Each calls f for every item of w, Announcements first, unless it is only a mailbox; an item of several
-// repositories is given once per repository.
+// Each calls f for every item of w: Announcements first, unless w is only a mailbox. It gives an item of several repositories once for
+// each.
 func (w *Want) Each(f func(Item)) {
 	if !w.OnlyMailbox() {
 		f(Announcements)
@@ -139,9 +136,8 @@ func (w *Want) Each(f func(Item)) {
 	walk(nil, w.Repos, f)
 }
 
-// Diff calls add for every item of b that a lacks and then sub for every item
-// of a that b lacks. It looks only at what the two do not share, so an item may
-// be added and taken back; one of several repositories is reported once for each.
+// Diff calls add for every item of b that a lacks and then sub for every item of a that b lacks. It looks only at the lists that the two do
+// not share, so it may report an item that both have: to add and to sub. It reports an item of several repositories once for each.
 func Diff(a, b *Want, add, sub func(Item)) {
 	if a != nil && b.from != nil && a.edition == b.from {
 		for _, i := range b.moved {
@@ -160,7 +156,7 @@ func Diff(a, b *Want, add, sub func(Item)) {
 	walk(b.Repos, have, sub)
 }
 
-// walk calls f for the items of b in repositories, or in chunks from the first difference on, that a does not share.
+// walk calls f for the items of b in repositories that a does not share, and in chunks from the first difference on.
 func walk(a, b []*RepoWant, f func(Item)) {
 	i := 0
 	for _, r := range b {
