@@ -136,6 +136,6 @@ func checkOnce(ctx context.Context, c *Config, w world, service grasp.Service, s
 		at = service.WebURL()
 	}
 	if _, err := doctor.Examine(ctx, w.examine(at, service, c.HostsGit, false), tell); err != nil && ctx.Err() == nil {
-		log.Warn("this relay cannot look at itself", "error", err)
+		log.Warn("the check after the start cannot be made", "error", err)
 	}
 }

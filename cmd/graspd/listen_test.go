@@ -139,7 +139,7 @@ func TestSocketsAreHandedOver(t *testing.T) {
 	if at := c.out.await(t, `at http://(\S+)/status.json\n`); at != adminAt {
 		t.Errorf("private at %s", at)
 	}
-	c.errs.await(t, `(chosen another address)" setting=listen\n`)
+	c.errs.await(t, `(listens at another address than this setting says)" setting=listen\n`)
 	if strings.Contains(c.errs.String(), "setting=admin-listen") {
 		t.Error(c.errs)
 	}

@@ -107,7 +107,7 @@ func TestAPrivateService(t *testing.T) {
 	leaves.send(nostr.AppendReq(nil, "live", nostr.Filter{Limit: new(0)}))
 	overwrite(t, list, "# nobody, for a moment\n")
 	hangUp(t)
-	us.logs.await(t, `setting not reread.*nobody is a member`)
+	us.logs.await(t, `a setting cannot be read again.*nobody is a member`)
 	overwrite(t, list, owner.PubKey().String()+"\n")
 	hangUp(t)
 	us.logs.await(t, `settings reread.* members=1`)

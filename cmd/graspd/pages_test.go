@@ -46,7 +46,7 @@ func TestThePagesAreTheOperators(t *testing.T) {
 	}
 	write(strings.Repeat("x", mostAbout+1))
 	hangUp(t)
-	us.logs.await(t, "setting not reread.*about")
+	us.logs.await(t, "a setting cannot be read again.*about")
 	if code := us.stop(); code != exitOK {
 		t.Fatalf("exit code %d", code)
 	}

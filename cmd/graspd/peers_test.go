@@ -88,7 +88,7 @@ func TestPrivateServicesCompleteEachOther(t *testing.T) {
 	})
 	into := t.TempDir()
 	git(t, into, as(urls[1], "clone", "-q", urls[1], "copy")...)
-	run[c].logs.await(t, `(relay demands authentication .*restricted)`) // it signs, as it knows them
+	run[c].logs.await(t, `(relay demands authentication.*restricted)`) // it signs, as it knows them
 	third, ok := dialAs(t, c.url, owner)
 	if !ok.OK {
 		t.Fatalf("%+v", ok)

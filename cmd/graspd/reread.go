@@ -69,7 +69,7 @@ func reread(ctx context.Context, start settled, again func() (settled, []string)
 	log := n.Log()
 	now, problems := again()
 	for _, p := range problems {
-		log.Error("setting not reread", "problem", p)
+		log.Error("a setting cannot be read again", "problem", p)
 	}
 	if len(problems) > 0 {
 		log.Error("the settings stay as they were")

@@ -66,7 +66,7 @@ func TestSettingsAreRereadOnHangup(t *testing.T) {
 	}
 
 	change("name = \"wrong\"\nmin-pow = 0\ndomain = \"relay.example.org\"\ndeny-pubkeys = [\"bob\"]\n")
-	us.logs.await(t, `setting not reread.*bob`)
+	us.logs.await(t, `a setting cannot be read again.*bob`)
 	us.logs.await(t, `the settings stay as they were`)
 	change("name = \"wrong\"\nmin-pow = 0\ndomian = \"relay.example.org\"\n")
 	us.logs.await(t, `did you mean domain`)

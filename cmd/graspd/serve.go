@@ -62,7 +62,7 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 		return errors.Join(orElse(err), l.Close())
 	}
 	for _, flag := range overruled(start.Config, l) {
-		log.Warn("the service manager has chosen another address", "setting", flag)
+		log.Warn("systemd listens at another address than this setting says", "setting", flag)
 	}
 	greet(io.out, c, n, l)
 	by := managerOf(log)

@@ -62,7 +62,7 @@ func (f *Front) serve(w http.ResponseWriter, req *http.Request) {
 		w, req = in, as
 	}
 	if err := r.extend(w, req, time.Now()); err != nil {
-		f.logger.Debug("a connection takes no deadline", "error", err)
+		f.logger.Debug("a connection cannot be given a deadline", "error", err)
 	}
 	if !r.Keeps {
 		defer f.underWay.enter()()

@@ -194,7 +194,7 @@ func (b *backlog) again(to *jobs) {
 // report logs an error unless it comes from the end.
 func (h *Host) report(what string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, ingest.ErrStopped) {
-		h.cfg.Logger.Error("work after a commit failed", "part", what, "error", err)
+		h.cfg.Logger.Error("work that follows stored events failed", "part", what, "error", err)
 	}
 }
 

@@ -89,7 +89,7 @@ func (l *pebbleLogger) Infof(string, ...any) {}
 
 // Errorf logs.
 func (l *pebbleLogger) Errorf(format string, args ...any) {
-	l.log.Error("storage", "message", fmt.Sprintf(format, args...))
+	l.log.Error("the key-value store reports an error", "message", fmt.Sprintf(format, args...))
 }
 
 // Fatalf is called where the key-value store cannot go on. It must not end the process: whoever commits next is told.

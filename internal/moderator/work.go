@@ -62,7 +62,7 @@ func (m *Moderator) work(ctx context.Context) (more bool) {
 
 func (m *Moderator) report(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ingest.ErrStopped) && !errors.Is(err, errAgain) {
-		m.cfg.Logger.Error("a decision is not carried out yet", "subject", what, "error", err)
+		m.cfg.Logger.Error("a decision of the operator could not be carried out yet", "subject", what, "error", err)
 	}
 }
 

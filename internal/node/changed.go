@@ -56,7 +56,7 @@ func (n *Node) readChanges() error {
 	}
 	defer b.Discard()
 	for _, c := range over {
-		n.log.Info("a change over the public address is over: the settings say something else now", "setting", c.Setting)
+		n.log.Info("a change made over the public address no longer holds: the settings say something else now", "setting", c.Setting)
 		if err := b.SetRow(changed.Row+c.Setting, nil); err != nil {
 			return full(err)
 		}
@@ -116,10 +116,10 @@ func (n *Node) settleChanges(ctx context.Context, s Settings, hold, over []chang
 	n.said.settings = s
 	n.said.changes.Store(&hold)
 	for _, c := range over {
-		n.log.Info("a change over the public address is over: the settings say something else now", "setting", c.Setting)
+		n.log.Info("a change made over the public address no longer holds: the settings say something else now", "setting", c.Setting)
 		c.By, c.Value = bySettings, *changed.Of(&s.Info, c.Setting)
 		if err := n.note(ctx, c, nil); err != nil { // it holds no more all the same, and the next start forgets it
-			n.log.Error("a change over the public address that is over cannot be removed", "setting", c.Setting, "error", err)
+			n.log.Error("a change made over the public address that no longer holds cannot be removed", "setting", c.Setting, "error", err)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func (p *Peer) dialFailed(in DialFailed) {
 	switch {
 	case in.Ourself:
 		p.ourself, p.phase = true, phaseIdle
-		p.report(Info, "this is our own relay: not synced")
+		p.report(Info, "this address leads to graspd itself: nothing is synced with it")
 	case in.SlowIt && p.slowedBy < mostSlowed:
 		wait, ours := p.asked.slowed(p.now)
 		if ours {
@@ -129,7 +129,7 @@ func (p *Peer) dialFailed(in DialFailed) {
 		}
 		p.cause = "asked to slow down"
 		p.phase, p.wakeDial = phaseWaiting, p.now.Mono+wait
-		p.report(Warn, "connection refused: asked to slow down", "wait", wait)
+		p.report(Warn, "the relay refused the connection: it asks graspd to slow down", "wait", wait)
 	default:
 		p.fail("connection failed", in.Reason)
 	}
@@ -160,7 +160,7 @@ func (p *Peer) fail(what, reason string) {
 	p.cause, _ = words.Cut(reason, LongestCause)
 	p.wakeDial = p.now.Mono + wait
 	if p.failures.Dead(p.cfg.terms(), p.now) {
-		p.report(Error, "relay is dead", "failing", p.now.Since(p.failures.First), "wait", wait, "cause", reason)
+		p.report(Error, "the relay is dead: graspd tries it seldom from now on", "failing", p.now.Since(p.failures.First), "wait", wait, "cause", reason)
 		return
 	}
 	p.report(Warn, what, "attempt", p.failures.N, "wait", wait, "cause", reason)
@@ -175,8 +175,8 @@ func (p *Peer) unasked(n int) {
 	}
 	f.bad += n
 	if f.bad >= mostBad || f.bad >= f.good+mostWorse {
-		p.effect(HangUp{Reason: "too many bad frames"})
-		p.fail("connection closed", "too many bad frames")
+		p.effect(HangUp{Reason: "the relay sent too many messages that are malformed, forged or not asked for"})
+		p.fail("graspd closed the connection", "the relay sent too many messages that are malformed, forged or not asked for")
 		p.failures.Flooded = true
 	}
 }

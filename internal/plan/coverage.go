@@ -58,7 +58,7 @@ func (p *Peer) tendCoverage() {
 	}
 	if r := c.Tell(p.want, p.now.Mono); r != nil {
 		_, lacking := c.Total()
-		p.report(Warn, "relay lacks events that we have", "repository", p.want.Repository(r.Item).Addresses[0],
+		p.report(Warn, "the relay lacks events that are here", "repository", p.want.Repository(r.Item).Addresses[0],
 			"count", c.Of(r.Ord).Lacks, "repositories", lacking)
 	}
 }

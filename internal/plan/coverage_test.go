@@ -65,7 +65,7 @@ func (s *shelves) coverage() float64 {
 // warned returns what the log says that the relay lacks.
 func (s *shelves) warned() (out []string) {
 	for _, r := range s.reports {
-		if r.Text == "relay lacks events that we have" {
+		if r.Text == "the relay lacks events that are here" {
 			out = append(out, fmt.Sprint(r.Level, r.Args))
 		}
 	}

@@ -76,7 +76,7 @@ func (d *demanded) verdict(in Authenticated) bool {
 		return false
 	}
 	if in.OK {
-		d.report(Info, "authenticated to the relay")
+		d.report(Info, "the relay accepts graspd's authentication")
 	} else {
 		d.unauthorized(in.Reason)
 	}
@@ -93,7 +93,7 @@ func (d *demanded) overdue() bool {
 }
 
 func (d *demanded) unauthorized(why string) {
-	d.report(Warn, "relay demands authentication and this relay gets none", "cause", why)
+	d.report(Warn, "the relay demands authentication, and graspd could not authenticate", "cause", why)
 }
 
 // retryAt is when what waited for the verdict is sent again, once that is settled.
@@ -118,7 +118,7 @@ func (d *demanded) answered(r *request) {
 		return // it was asked by id, with kinds of its own
 	}
 	if d.kinds.Answered(r.Manner) {
-		d.report(Info, "relay refuses filters without kinds, they are added")
+		d.report(Info, "the relay refuses filters without kinds: graspd adds kinds")
 	}
 }
 
@@ -143,7 +143,7 @@ func doubt(t *task) nostr.Filter {
 // emptied adds kinds for a relay that silently answers nothing without.
 func (d *demanded) emptied() {
 	d.kinds.AnswersNothing()
-	d.report(Info, "relay answers filters without kinds with nothing, they are added")
+	d.report(Info, "the relay answers filters without kinds with nothing: graspd adds kinds")
 }
 
 // outdated says whether a live REQ does not bring what it asks for, or less than it could.

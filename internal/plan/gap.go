@@ -27,7 +27,7 @@ func (p *Peer) noteGap(r *request, e *nostr.Event) {
 	p.counted.Gaps++
 	p.whole.gap()
 	if level, tell := p.gaps.note(p.now, g.class, e); tell {
-		p.report(level, "gap: an event that the live subscription did not bring",
+		p.report(level, "gap: the relay did not send an event while graspd listened",
 			"event", e.ID.String(), "kind", e.Kind, "created", time.Unix(e.CreatedAt, 0).UTC(), "found_by", g.class.String())
 	}
 }

@@ -58,7 +58,7 @@ func (f *following) liveRefused(l *liveReq, text string, from time.Time) {
 		}
 	case why == refusal.Auth, why == refusal.Restricted:
 		after = f.now.Mono + refusedRetry
-		f.reportBarred("live subscription", text)
+		f.reportBarred("a live subscription", text)
 	case why == refusal.Value && f.wary.suspect(itemset.ItemsOf(l.lots), false):
 		f.requeue(f.wary.withoutSuspects(l.lots), from, f.now.Mono, l.tries)
 		return

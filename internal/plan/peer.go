@@ -251,7 +251,7 @@ func (p *Peer) frame(m nostr.RelayMessage) {
 //   - Coverage and the end of a visit go by how everything stands in the end.
 func (p *Peer) tend() {
 	if rest, worst := p.gaps.end(p.now.Mono); rest > 0 {
-		p.report(worst, "more gaps within the hour", "count", rest)
+		p.report(worst, "further gaps within the hour", "count", rest)
 	}
 	if p.phase == phaseIdle && p.want != nil && !p.ourself {
 		p.phase = phaseWaiting

@@ -211,7 +211,7 @@ func (c *comparing) negMsg(sub string, msg []byte) {
 	switch {
 	case err != nil || len(n.need)+len(n.late)+len(n.missing) > c.needed:
 		c.stored.abandon(t)
-		c.report(Debug, "reconciliation failed, paging", "cause", err)
+		c.report(Debug, "a comparison (NIP-77) failed: graspd reads page by page", "cause", err)
 		c.pageWindows(t)
 	case reply != nil:
 		c.effect(ContinueNeg{Sub: sub, Msg: reply})
@@ -353,7 +353,7 @@ func (c *comparing) noNegentropy(why string) {
 	c.support = negRefused
 	if !c.logged {
 		c.logged = true
-		c.report(Info, "no negentropy, paging instead", "cause", why)
+		c.report(Info, "the relay does not compare sets (NIP-77): graspd reads it page by page", "cause", why)
 	}
 }
 
@@ -376,7 +376,7 @@ func (c *comparing) doubted(n *reconciliation) {
 		return
 	}
 	c.support = negTruncates
-	c.report(Info, "relay reconciles its newest events only, the rest is paged")
+	c.report(Info, "the relay compares its newest events only: graspd reads the rest page by page")
 }
 
 // next goes on to the next window.

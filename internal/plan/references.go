@@ -296,6 +296,6 @@ func (r *asking) slower() { r.slowed++ }
 func (r *references) endRound(why string) {
 	r.drop()
 	r.tour.End()
-	r.report(Debug, "references compared", "steps", r.steps, "cut_short", why)
+	r.report(Debug, "asking for what answers events here has ended", "steps", r.steps, "cut_short", why)
 	r.asking = asking{}
 }

@@ -59,7 +59,7 @@ func (c *catchup) refused(r *request, text string) {
 	case (why == refusal.Auth || why == refusal.Restricted) && c.extraFailed(t):
 	case why == refusal.Auth, why == refusal.Restricted:
 		c.putOff(t, c.now.Mono+refusedRetry)
-		c.reportBarred("stored request", text)
+		c.reportBarred("a request for stored events", text)
 	case why == refusal.Value && c.suspects.suspectGroup(t.group):
 	default:
 		c.unanswered(r, text)

@@ -264,7 +264,7 @@ func (c *catchup) askPage(t *task) {
 	}
 	if !ok {
 		if t.pager.Gap() || t.pager.Exhausted() {
-			c.report(Warn, "possible gap: more events of one second than a page holds", "filter", t.filter.Key())
+			c.report(Warn, "possible gap: the relay has more events of one second than it sends at once", "filter", t.filter.Key())
 		}
 		t.pager = nil
 		if t.neg == nil {

@@ -309,7 +309,7 @@ func (c *catchup) taskFailed(t *task, why string) {
 	c.abandon(t)
 	t.tries++
 	c.putOff(t, c.now.Mono+retryDelay(t.tries))
-	c.report(Debug, "stored request failed", "cause", why, "wait", retryDelay(t.tries))
+	c.report(Debug, "a request for stored events failed", "cause", why, "wait", retryDelay(t.tries))
 }
 
 // retryDelay doubles from a minute to an hour.

@@ -239,7 +239,7 @@ func (s *suspects) trialBarred(why refusal.Kind, r *request) {
 
 // trialFailed takes the refusal of a trial, or that it was not answered.
 func (s *suspects) trialFailed(sure bool, why string) {
-	s.report(Debug, "trial of repositories failed", "cause", why)
+	s.report(Debug, "a request that was to find what the relay refuses failed", "cause", why)
 	set := s.endTrial()
 	s.after = s.now.Mono + trialPace
 	switch {
@@ -289,7 +289,7 @@ func (s *suspects) convict(set *suspected, sure bool) {
 	}
 	if s.refused.Put(it) {
 		s.held.Drop(it)
-		s.report(Info, "relay refuses to be asked for a repository", "repository", s.want.Repository(it).Addresses[0])
+		s.report(Info, "the relay refuses requests for a repository", "repository", s.want.Repository(it).Addresses[0])
 	}
 }
 

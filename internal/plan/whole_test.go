@@ -618,8 +618,8 @@ func TestARelayThatHangsUpAtTheWhole(t *testing.T) {
 					t.Fatalf("%s, %v: it is asked as a whole again", at, gap)
 				}
 			}
-			if w.peer.Record().Alike || at != "probe" && w.told("no longer asked as a whole") != 1 {
-				t.Errorf("%s: alike %v; the log tells it %d times", at, w.peer.Record().Alike, w.told("no longer asked as a whole"))
+			if w.peer.Record().Alike || at != "probe" && w.told("no longer compares everything") != 1 {
+				t.Errorf("%s: alike %v; the log tells it %d times", at, w.peer.Record().Alike, w.told("no longer compares everything"))
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // done takes the end of a comparison.
 func (w *whole) done(t *task) {
 	if !w.alike {
-		w.report(Info, "relay holds nearly what we hold, it is asked as a whole from now on", "count", len(t.lacks))
+		w.report(Info, "the relay has nearly what is here: graspd compares everything with it at once from now on", "count", len(t.lacks))
 	}
 	w.likeness = likeness{alike: true}
 	if len(t.group.Items) > 0 {
@@ -23,7 +23,7 @@ func (w *whole) done(t *task) {
 // comparison as a whole that came to nothing for a reason that may be gone the
 // next time.
 func (w *whole) failed(t *task, why string) {
-	w.report(Debug, "comparison as a whole failed", "cause", why)
+	w.report(Debug, "comparing everything with the relay at once failed", "cause", why)
 	w.stored.abandon(t)
 	w.end()
 }
@@ -74,7 +74,7 @@ func (w *whole) unlike(wait time.Duration, why string) {
 // notAlike has no connection begin as a whole for a while.
 func (w *whole) notAlike(wait time.Duration, why string) {
 	if w.alike {
-		w.report(Info, "relay is no longer asked as a whole", "cause", why, "wait", wait)
+		w.report(Info, "graspd no longer compares everything with the relay at once", "cause", why, "wait", wait)
 	}
 	w.likeness = likeness{after: max(w.after, w.now.Mono+wait)}
 }

@@ -72,5 +72,5 @@ func (w *wire) reportBarred(what, text string) {
 	if !w.barred {
 		level, w.barred = Warn, true
 	}
-	w.report(level, what+" refused", "text", text, "wait", refusedRetry)
+	w.report(level, "the relay refused "+what, "text", text, "wait", refusedRetry)
 }

@@ -120,7 +120,7 @@ func (s *session) catchUp() (busy bool, err error) {
 	}
 	entries, _, err := s.relay.store.Since(from, liveTurn)
 	if err != nil {
-		s.relay.logger.Error("the feed cannot be read", "error", err)
+		s.relay.logger.Error("stored events cannot be read for subscriptions", "error", err)
 		return false, brokenInside
 	}
 	upTo := from

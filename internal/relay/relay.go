@@ -130,7 +130,7 @@ func New(c Config) (*Relay, error) {
 }
 
 // Run follows the feed for the sessions until ctx ends; then it tells every client goodbye (CLOSED, and close code 1001), and
-// returns when all sessions have ended, seconds later at most. It fails when the feed cannot be read.
+// returns when all sessions have ended, seconds later at most. It fails when stored events cannot be read for subscriptions.
 func (r *Relay) Run(ctx context.Context) error {
 	err := r.dispatcher.run(ctx)
 	if err != nil {

@@ -212,7 +212,7 @@ func (e *Engine) check(ctx context.Context) {
 		delete(e.wants, u)
 		if e.peers[u] != nil {
 			e.end(u)
-			e.cfg.Logger.Info("relay no longer needed", slog.String("relay", string(u)))
+			e.cfg.Logger.Info("graspd leaves the relay: nothing asks for it any more", slog.String("relay", string(u)))
 		}
 	}
 	e.whole.expire(e.cfg.Now().Mono)

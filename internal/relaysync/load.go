@@ -14,7 +14,7 @@ import (
 // remembered refusal is part of the set, too. It gives no set where the store fails or there are more than e.Most items.
 func (p *peer) load(ctx context.Context, e plan.LoadSet) plan.Loaded {
 	out := plan.Loaded{Sub: e.Sub}
-	p.reading(ctx, "local set could not be read", func(v *store.View) error {
+	p.reading(ctx, "stored events cannot be read for a comparison", func(v *store.View) error {
 		var items []negentropy.Item
 		var values []int16
 		for m, err := range v.Marks(ctx, e.Filter) {
@@ -56,7 +56,7 @@ func ascend(items []negentropy.Item, values []int16) {
 // sift looks up which of the needed ids are neither stored nor remembered.
 func (p *peer) sift(ctx context.Context, e plan.Sift) plan.Sifted {
 	out := plan.Sifted{Sub: e.Sub}
-	out.Failed = !p.reading(ctx, "needed ids could not be looked up", func(v *store.View) error {
+	out.Failed = !p.reading(ctx, "graspd cannot look up which events are here", func(v *store.View) error {
 		for _, id := range e.IDs {
 			known, err := v.Known(id)
 			switch {

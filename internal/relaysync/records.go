@@ -100,7 +100,7 @@ func (l *records) keep() {
 	}
 	if err := l.store.KeepNotes(set, remove); err != nil {
 		if !l.failing {
-			l.logger.Warn("how relays behave is not kept over a restart", slog.Any("error", err))
+			l.logger.Warn("what graspd knows of how relays behave cannot be kept over a restart", slog.Any("error", err))
 		}
 		l.failing = true
 		return

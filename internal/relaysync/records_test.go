@@ -153,7 +153,7 @@ func TestTheLedgerWritesWhatTheStoreDidNotTakeBefore(t *testing.T) {
 	for range 3 {
 		l.keep()
 	}
-	if n := strings.Count(log.String(), "is not kept"); n != 1 {
+	if n := strings.Count(log.String(), "cannot be kept over"); n != 1 {
 		t.Errorf("said %d times: %s", n, log.String())
 	}
 	if again := newLedger(t, s, &log); len(again.byURL) != 2 || again.past(relayNumber(1)).Failures != 1 {
@@ -167,7 +167,7 @@ func TestTheLedgerWritesWhatTheStoreDidNotTakeBefore(t *testing.T) {
 	free.Store(1)
 	l.put(relayNumber(1), plan.Record{})
 	l.keep()
-	if n := strings.Count(log.String(), "is not kept"); n != 2 {
+	if n := strings.Count(log.String(), "cannot be kept over"); n != 2 {
 		t.Errorf("full again, said %d times", n)
 	}
 }

@@ -29,7 +29,7 @@ func (e *Engine) assignSlots(ctx context.Context, ask bool) {
 	}
 	full := e.slotsTaken()+waiting > e.cfg.MaxRelays
 	if full && !e.crowded {
-		e.cfg.Logger.Warn("more relays are wanted than are connected at once", slog.Int("most", e.cfg.MaxRelays), slog.Int("waiting", waiting))
+		e.cfg.Logger.Warn("graspd is to follow more relays than it connects to at once (--sync-max-relays)", slog.Int("most", e.cfg.MaxRelays), slog.Int("waiting", waiting))
 	}
 	if e.crowded = full; waiting+mailboxes == 0 {
 		return
@@ -43,7 +43,7 @@ func (e *Engine) assignSlots(ctx context.Context, ask bool) {
 			i := slices.IndexFunc(all, func(c slots.Candidate) bool { return c.URL == m.Take })
 			e.end(m.Take)
 			e.records.put(m.Take, e.records.past(m.Take).Yielded(all[i].Use))
-			e.cfg.Logger.Debug("relay gives its slot to another", slog.String("relay", string(m.Take)), slog.String("to", string(m.Give)))
+			e.cfg.Logger.Debug("graspd leaves one relay to make room for another", slog.String("relay", string(m.Take)), slog.String("to", string(m.Give)))
 		}
 		e.start(ctx, m.Give)
 	}

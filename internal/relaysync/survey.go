@@ -12,7 +12,7 @@ import (
 // survey reads one page of the stored events that name some events or repositories.
 func (p *peer) survey(ctx context.Context, e plan.Survey) plan.Surveyed {
 	out := plan.Surveyed{Sub: e.Sub}
-	out.Failed = !p.reading(ctx, "stored events could not be surveyed", func(v *store.View) (err error) { out.Answer, err = surveyPage(ctx, v, e.Query); return err })
+	out.Failed = !p.reading(ctx, "stored events cannot be read for what to ask of a relay", func(v *store.View) (err error) { out.Answer, err = surveyPage(ctx, v, e.Query); return err })
 	return out
 }
 

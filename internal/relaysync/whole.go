@@ -70,7 +70,7 @@ func (p *peer) loadWhole(ctx context.Context, e plan.LoadSet) plan.Loaded {
 // attribute tells what stored events name. An event that was deleted meanwhile is left out.
 func (p *peer) attribute(ctx context.Context, e plan.Attribute) plan.Attributed {
 	out := plan.Attributed{Sub: e.Sub}
-	out.Failed = !p.reading(ctx, "stored events could not be read", func(v *store.View) error {
+	out.Failed = !p.reading(ctx, "stored events cannot be read for what they name", func(v *store.View) error {
 		for _, id := range e.IDs {
 			ev, ok, err := v.Get(id)
 			if err != nil {

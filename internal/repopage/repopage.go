@@ -227,7 +227,7 @@ func (p *Pages) render(v view) ([]byte, error) {
 func (p *Pages) fail(w http.ResponseWriter, req *http.Request, status int, title, text string) {
 	html, err := p.render(view{Title: title, Wrong: text, Relay: p.Service.String()})
 	if err != nil {
-		p.Logger.Error("a page that says what is wrong cannot be made", "error", err)
+		p.Logger.Error("a page that tells an error cannot be made", "error", err)
 		http.Error(w, title, status)
 		return
 	}
