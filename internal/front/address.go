@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// clientAddr is the address that a request comes from; behind proxies that are trusted, the one that they say it came from.
-// It is invalid where the transport has none, such as a Unix socket.
+// clientAddr gives the address that a request comes from; behind trusted proxies, the address that these tell. It is invalid where the
+// transport has no addresses, such as a Unix socket.
 func (f *Front) clientAddr(req *http.Request) netip.Addr {
 	addr := parseAddr(req.RemoteAddr)
 	if !f.trusted(addr) {
@@ -44,10 +44,11 @@ func parseAddr(s string) netip.Addr {
 	return addr.Unmap().WithZone("")
 }
 
-// Network is the largest network that an address belongs to, by its first address: for IPv6 its /48, which may be one customer's.
+// Network gives the first address of the largest network that an address belongs to: for IPv6 the /48, which one customer may have; for
+// IPv4 the address itself.
 func Network(addr netip.Addr) netip.Addr { return firstOf(addr, 48) }
 
-// Address is the address whose allowance a client uses up: for IPv6 its /64, which is what one customer has.
+// Address gives the address whose allowance a client uses up: for IPv6 the first of its /64, as one customer has at least that.
 func Address(addr netip.Addr) netip.Addr { return firstOf(addr, 64) }
 
 func firstOf(addr netip.Addr, bits int) netip.Addr {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Left is what nobody has of the pool.
+// Left is how much of the pool nobody holds.
 func (p *Pool) Left() int {
 	p.all.mu.Lock()
 	defer p.all.mu.Unlock()

@@ -23,7 +23,7 @@ type Config struct {
 	Members Members          // who may ask for what the service has; nil is everybody
 }
 
-// Front answers on the public listener. Routes and pools are added before it does.
+// Front answers on the public listener. Routes and pools are added before the first request.
 type Front struct {
 	proxies  []netip.Prefix
 	visitors *visitors
@@ -46,10 +46,10 @@ func New(c Config) *Front {
 	}
 }
 
-// Rates are those that are in force for each address.
+// Rates gives the rates of each address, with the defaults filled in.
 func (f *Front) Rates() Rates { return f.visitors.rates }
 
-// Handler answers with the routes. Server is what should be around it.
+// Handler answers with the routes. It is served by Server, which bounds the time of every request.
 func (f *Front) Handler() http.Handler {
 	return f.faults.Handler("a request", http.HandlerFunc(f.serve))
 }

@@ -35,7 +35,7 @@ func (s *share) tidy(p *Pool) {
 	}
 }
 
-// Grant is a part of a pool that something holds until it is given back. A nil grant is of nothing.
+// Grant is a part of a pool that something holds until it is given back. To give back a nil Grant does nothing.
 type Grant struct {
 	pool    *Pool
 	of      *Visitor
@@ -46,7 +46,7 @@ type Grant struct {
 }
 
 // Take gives a part of the pool, or nil and why not. Where too little is left, whoever has most loses their oldest grants, as long as they
-// have more than the asker would have. The revoke that Shrink was given ends what held such a grant.
+// have more than the asker would have. The revoke that Shrink was given ends what held such a grant; Take calls it.
 func (p *Pool) Take(one *Visitor, n int) (*Grant, Refusal) {
 	for {
 		g, why, instead := p.Try(one, n)
@@ -97,7 +97,7 @@ func (g *Grant) removeFromList() {
 	top.tidy(g.pool)
 }
 
-// Enlarge adds to a grant what another one of the same address has, which is no more. It does nothing to one that was given back.
+// Enlarge moves the whole size of by, a grant of the same address, into g. It does nothing where g was given back.
 func (g *Grant) Enlarge(by *Grant) {
 	g.pool.all.mu.Lock()
 	defer g.pool.all.mu.Unlock()
@@ -124,7 +124,7 @@ func (g *Grant) Shrink(n int, revoke func()) {
 	}
 }
 
-// GiveBack ends a grant.
+// GiveBack ends a grant. It may be called more than once.
 func (g *Grant) GiveBack() {
 	if g == nil {
 		return

@@ -1,8 +1,8 @@
 package front
 
-// PoolConfig says how an amount of something is shared by all clients.
+// PoolConfig says how all clients share an amount of something.
 type PoolConfig struct {
-	Name    string // of what it is, in the plural
+	Name    string // what there is an amount of, in the plural
 	Total   int
 	Address int // what one address may have of it
 	Little  int // an eighth of Total is kept for those who have no more than this
@@ -16,7 +16,7 @@ type Pool struct {
 	holders map[*share]struct{} // addresses of IPv4 and networks of IPv6 that have something of it
 }
 
-// NewPool adds a pool, before anybody is served.
+// NewPool adds a pool. It is called before the first request.
 func (f *Front) NewPool(c PoolConfig) *Pool { return f.visitors.newPool(c) }
 
 func (v *visitors) newPool(c PoolConfig) *Pool {
@@ -34,7 +34,7 @@ type Refusal int
 
 // The refusals.
 const (
-	Granted     Refusal = iota // it is
+	Granted     Refusal = iota // none
 	OverAddress                // its address has as much as it may
 	OverAll                    // there is not enough for all
 )

@@ -26,9 +26,9 @@ type Door uint8
 // Doors of routes.
 const (
 	_      Door = iota
-	Signed      // a member's signature; the front looks at it
-	Open        // nothing: it tells nothing of what the service has
-	Own         // what the route itself demands; it refuses with Unauthorized
+	Signed      // a member's signature, which the front checks
+	Open        // nothing, as the route tells nothing of what the service has
+	Own         // what the route itself checks; it refuses with Unauthorized
 )
 
 // Unauthorized is the answer of a private service to everybody whose signature does not let them in, whatever is wrong with it and
@@ -42,8 +42,8 @@ func Unauthorized(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusUnauthorized)
 }
 
-// admit lets a member in through a door that demands a signature, or answers the request. What it gives is to be used in place of the
-// response and the request, and leave is called when they were served.
+// admit lets a member in through a door that demands a signature, or answers the request. The caller uses in and as in place of w and req,
+// and calls leave once the request was served.
 func (f *Front) admit(w http.ResponseWriter, req *http.Request, one *Visitor) (in http.ResponseWriter, as *http.Request, leave func(), ok bool) {
 	// A signature costs more than most answers. Whether it is good makes no difference.
 	if wait := one.Debt(); wait > 0 {
@@ -60,7 +60,7 @@ func (f *Front) admit(w http.ResponseWriter, req *http.Request, one *Visitor) (i
 	ctx, cancel := context.WithCancelCause(req.Context())
 	v := &visit{of: pk, cancel: cancel, control: http.NewResponseController(w)}
 	f.visits.add(v)
-	if !f.members.Has(pk) { // who was sent away meanwhile was not among those whom Expel found
+	if !f.members.Has(pk) { // Expel may have come before add, and then did not find v
 		v.end()
 	}
 	as = req.WithContext(ctx)
@@ -80,7 +80,7 @@ func (f *Front) Expel() {
 	})
 }
 
-// errExpelled is what a request ends with.
+// errExpelled ends the request of somebody who is no member any more.
 var errExpelled = errors.New("no longer a member")
 
 // visit is a member's request that is served.
@@ -100,7 +100,7 @@ func (v *visit) end() {
 	_, _ = v.control.SetReadDeadline(now), v.control.SetWriteDeadline(now)
 }
 
-// visits are those under way.
+// visits are the requests of members that are under way.
 type visits struct {
 	mu  sync.Mutex
 	all map[*visit]struct{}
@@ -121,7 +121,7 @@ func (s *visits) remove(v *visit) {
 	delete(s.all, v)
 }
 
-// each runs do while none of them can end by itself.
+// each calls do with every visit. None of them can be removed meanwhile.
 func (s *visits) each(do func(*visit)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *visits) each(do func(*visit)) {
 	}
 }
 
-// memberBody is read while its sender is a member.
+// memberBody is the body of a request. Reading fails once its sender is no member any more.
 type memberBody struct {
 	io.ReadCloser
 	of *visit
@@ -143,7 +143,7 @@ func (b *memberBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// confidential is an answer that no cache shares, for as long as its reader is a member.
+// confidential is an answer that no shared cache may keep. Writing fails once its reader is no member any more.
 type confidential struct {
 	http.ResponseWriter
 	of     *visit
@@ -168,7 +168,7 @@ func (c *confidential) Write(b []byte) (int, error) {
 	return c.ResponseWriter.Write(b)
 }
 
-// seal says of an answer to whom it belongs, before its head is sent.
+// seal marks an answer as one reader's own, before its head is sent.
 func (c *confidential) seal() {
 	if c.sealed {
 		return

@@ -32,7 +32,7 @@ func (r Rates) withDefaults() Rates {
 	}
 }
 
-// of is the rate of a bucket, of one address or so many.
+// of gives the rate of a kind of bucket, for so many addresses together.
 func (r Rates) of(kind, addresses int) bucket.Rate {
 	n := addresses * [bucketKinds]int{
 		connecting: r.Connections, publishing: r.Events, requesting: r.Requests, receiving: r.Bytes, deciding: r.Requests, controlling: r.Requests,

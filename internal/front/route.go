@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Route is a part of the service, by what it answers.
+// Route is a part of the service that answers some of the requests.
 type Route struct {
 	Name string // for tests and logs
 	// Door is what a private service demands of who asks.
@@ -29,10 +29,10 @@ type Client struct {
 	Visitor *Visitor   // nil is without limits; kept while the request is served
 }
 
-// Handle adds a route. Of several that take a request the one that was added first answers.
+// Handle adds a route. It is called before the first request. Of several routes that take a request the one that was added first answers.
 func (f *Front) Handle(r Route) { f.routes = append(f.routes, r) }
 
-// Routes are those that were added, in this order.
+// Routes gives the routes in the order in which they were added.
 func (f *Front) Routes() []Route { return slices.Clone(f.routes) }
 
 func (f *Front) serve(w http.ResponseWriter, req *http.Request) {
@@ -70,7 +70,7 @@ func (f *Front) serve(w http.ResponseWriter, req *http.Request) {
 	r.Serve(w, req, Client{addr, one})
 }
 
-// routeOf is the route that answers a request; nil is none.
+// routeOf gives the route that answers a request, nil if there is none.
 func (f *Front) routeOf(req *http.Request) (rest *Route) {
 	for i := range f.routes {
 		switch r := &f.routes[i]; {
@@ -85,10 +85,10 @@ func (f *Front) routeOf(req *http.Request) (rest *Route) {
 	return rest
 }
 
-// extend gives a request the time that its route has, where that is not what the server gives.
+// extend gives a request the deadlines of its route, where the route has its own.
 func (r *Route) extend(w http.ResponseWriter, req *http.Request, now time.Time) error {
 	c := http.NewResponseController(w)
-	if r.Request != 0 && req.Body != http.NoBody { // without a body the end of a read is taken for the client's leaving
+	if r.Request != 0 && req.Body != http.NoBody { // without a body net/http takes the deadline for the client's leaving
 		if err := c.SetReadDeadline(now.Add(r.Request)); err != nil {
 			return err
 		}

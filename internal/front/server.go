@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// What a connection may take before somebody takes it over, and HTTP requests of a connection that nobody does.
+// Bounds of connections for as long as no route has taken them over.
 const (
-	headerTimeout  = 10 * time.Second // for the head of a request, from the first byte of the connection on
+	headerTimeout  = 10 * time.Second // for the head of a request, from accepting the connection or the first bytes of a later request on
 	requestTimeout = 20 * time.Second // for all of a request
 	answerTimeout  = 20 * time.Second // for its answer
 	keepTimeout    = time.Minute      // between two requests on one connection
 	headerBytes    = 16 << 10
-	spareRaw       = 100 // connections of one address beyond those that are taken over, so that it can be told that it has too many
+	spareRaw       = 100 // connections of one address beyond Rates.Open, so that a client can be told that there are too many
 )
 
 // Server is an HTTP server for the Handler, with time limits for everything whose route sets no other ones. Give it a Listener.
@@ -30,13 +30,13 @@ func (f *Front) Server() *http.Server {
 	}
 }
 
-// serverLog takes what the server has to say about connections, which is no matter for an operator.
+// serverLog logs what net/http says about connections at debug level, as an operator can do nothing about it.
 func (f *Front) serverLog() *log.Logger {
 	return slog.NewLogLogger(f.logger.Handler(), slog.LevelDebug)
 }
 
-// Listener accepts connections from l, and closes at once what comes from an address that has as many as it may, whatever
-// they do. Trusted proxies and the operator's own machine are not limited.
+// Listener accepts connections from l, and closes at once those from an address that has as many as it may, of any kind. Trusted proxies
+// and the operator's own machine are not limited.
 func (f *Front) Listener(l net.Listener) net.Listener { return &guard{Listener: l, front: f} }
 
 type guard struct {
@@ -64,13 +64,13 @@ func (g *guard) Accept() (net.Conn, error) {
 	}
 }
 
-// guardedConn gives its place back when it is closed.
+// guardedConn counts for its address until it is closed.
 type guardedConn struct {
 	net.Conn
 	left func()
 }
 
-// SyscallConn gives what is under the connection, where there is something.
+// SyscallConn gives the raw connection, by which package relay sees that a client has hung up. It fails where the transport has none.
 func (c *guardedConn) SyscallConn() (syscall.RawConn, error) {
 	if under, ok := c.Conn.(syscall.Conn); ok {
 		return under.SyscallConn()

@@ -22,16 +22,16 @@ type share struct {
 	buckets  [bucketKinds]bucket.Bucket
 	raw      int                // connections of any kind
 	visits   int                // requests that are served
-	holdings map[*Pool]*holding // nothing is held of the others
+	holdings map[*Pool]*holding // of the pools of which something is held
 	members  int                // addresses in a network
-	turns    chan struct{}      // as many as may work at once for what others wait for
+	turns    chan struct{}      // a token for each client whose turn it is; see TakeTurn
 }
 
 func newShare() *share {
 	return &share{holdings: map[*Pool]*holding{}, turns: make(chan struct{}, networkFactor)}
 }
 
-// untouched reports whether it is like a new one.
+// untouched reports whether a share is like a new one. The caller holds mu.
 func (s *share) untouched(now time.Time) bool {
 	for kind := range s.buckets {
 		if !s.buckets[kind].Full(now) {

@@ -26,8 +26,8 @@ func (u *underWay) enter() (leave func()) {
 	}
 }
 
-// Drain waits until no request is served, but by routes that keep connections, or gives the cause why ctx ended. It is called once the
-// server has closed its connections, which ends the contexts of their requests.
+// Drain waits until no request is served, but by routes that keep connections, or gives the cause of ctx. The caller closes the
+// connections of the server first, which ends the contexts of their requests.
 func (f *Front) Drain(ctx context.Context) error {
 	select {
 	case <-f.underWay.over():

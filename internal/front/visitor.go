@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// StepsPerRequest is how much of the store's work costs as much as a request; about 5 ms.
+// StepsPerRequest is how many steps of work, as a store.Meter counts them, cost as much as one request. They take about 5 ms.
 const StepsPerRequest = 5000
 
-// Visitor is one address, with what it may still have; nil is one without limits.
+// Visitor is the clients of one address, and what the address may still have. A nil Visitor has no limits. Any goroutine may call the
+// methods; only TakeTurn blocks.
 type Visitor struct {
 	all     *visitors
 	own     *share
@@ -20,7 +21,7 @@ func newVisitor(all *visitors, network *share) *Visitor {
 	return &Visitor{all: all, own: newShare(), network: network, turn: make(chan struct{}, 1)}
 }
 
-// top is the largest network that the address belongs to.
+// top gives the share of the network that the address belongs to, or for IPv4 its own.
 func (one *Visitor) top() *share {
 	if one.network != nil {
 		return one.network
@@ -28,22 +29,22 @@ func (one *Visitor) top() *share {
 	return one.own
 }
 
-// Admit counts a request, or says how long it has to wait.
+// Admit counts a request and gives 0, or gives how long the request has to wait.
 func (one *Visitor) Admit() time.Duration { return one.take(requesting) }
 
-// MayPublish counts an event, or says that there are too many.
+// MayPublish counts an event, or gives false as there are too many.
 func (one *Visitor) MayPublish() bool { return one.take(publishing) == 0 }
 
-// MayControl counts a ping or pong, or says that there are too many.
+// MayControl counts a ping or pong, or gives false as there are too many.
 func (one *Visitor) MayControl() bool { return one.take(controlling) == 0 }
 
-// Charge counts the work that a request has made.
+// Charge counts the steps of work that a request has made.
 func (one *Visitor) Charge(steps int) { one.pay(requesting, float64(steps)/StepsPerRequest) }
 
 // Debt is how long the address has to wait for what it has used up already.
 func (one *Visitor) Debt() time.Duration { return one.due(requesting) }
 
-// ChargeDecision counts the work that the decision of an event has made.
+// ChargeDecision counts the steps of work that the decision of an event has made.
 func (one *Visitor) ChargeDecision(steps int) { one.pay(deciding, float64(steps)/StepsPerRequest) }
 
 // DecisionDebt is how long the address has to wait until another of its events may be decided.
@@ -52,11 +53,12 @@ func (one *Visitor) DecisionDebt() time.Duration { return one.due(deciding) }
 // Received counts bytes that have come.
 func (one *Visitor) Received(n int) { one.pay(receiving, float64(n)) }
 
-// MayReceive says how long it has to wait before more bytes are read.
+// MayReceive is how long the address has to wait until more of its bytes may be read.
 func (one *Visitor) MayReceive() time.Duration { return one.due(receiving) }
 
-// TakeTurn waits until no other client of the same address has work that many wait for, so that each address stands in that
-// line once, and a network of IPv6 a few times. It fails with the cause why ctx ended.
+// TakeTurn waits until no other client of the address has its turn, which is for work that clients of all addresses queue for. So each
+// address stands in that queue once, and an IPv6 network networkFactor times. The caller calls end after the work. The error is the
+// cause of ctx.
 func (one *Visitor) TakeTurn(ctx context.Context) (end func(), err error) {
 	if one == nil {
 		return func() {}, nil
@@ -76,7 +78,7 @@ func (one *Visitor) TakeTurn(ctx context.Context) (end func(), err error) {
 	}
 }
 
-// take counts one of a kind, or says how long it has to wait.
+// take counts one of a kind and gives 0, or gives how long the address has to wait for it.
 func (one *Visitor) take(kind int) time.Duration {
 	if one == nil {
 		return 0
@@ -90,7 +92,7 @@ func (one *Visitor) take(kind int) time.Duration {
 	return wait
 }
 
-// pay counts what the address has used up, be it there or not.
+// pay charges the address with tokens, be there enough or not.
 func (one *Visitor) pay(kind int, tokens float64) {
 	if one == nil {
 		return

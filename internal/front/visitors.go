@@ -12,16 +12,16 @@ const (
 	networkFactor = 4       // an IPv6 /48 has the rates of so many addresses
 )
 
-// Why a connection may not be.
+// Why a connection is refused.
 var (
 	ErrTooManyNew  = errors.New("rate-limited: too many new connections from your address")
 	ErrTooManyOpen = errors.New("rate-limited: too many open connections from your address")
 	ErrFull        = errors.New("rate-limited: this relay has as many connections as it bears")
 )
 
-// visitors keep what each address has used up of its rates, for as long as it takes to refill, and what it holds. An IPv6
-// address shares with the other ones of its /48 what these may have together, as one customer has many. Loopback, and a
-// transport without addresses, count as the operator's own, unless everything comes through a proxy there.
+// visitors keep what each address has used up of its rates, for as long as it takes to refill, and what it holds. The IPv6 addresses of a
+// /48 have bounds together, as one customer has many of them. Loopback, and a transport without addresses, count as the operator's own,
+// unless there are proxies, as clients may come by these.
 type visitors struct {
 	rates   Rates // without zeros
 	now     func() time.Time
@@ -30,8 +30,8 @@ type visitors struct {
 	mu       sync.Mutex
 	byAddr   map[netip.Addr]*Visitor
 	networks map[netip.Addr]*share // of IPv6, by the first address of the /48
-	rest     *Visitor              // all addresses for which there is no place in byAddr
-	swept    time.Time             // when those that are refilled were last dropped
+	rest     *Visitor              // all addresses for which byAddr has no room
+	swept    time.Time             // when sweep last looked
 	pools    []*Pool
 	open     *Pool // connections that somebody has taken over
 }
@@ -43,7 +43,7 @@ func newVisitors(rates Rates, now func() time.Time, proxied bool) *visitors {
 	return v
 }
 
-// visit gives the address of a client, nil for one without limits. It is kept until the client leaves.
+// visit gives the visitor of an address, nil for one without limits, and keeps it until leave.
 func (v *visitors) visit(addr netip.Addr) *Visitor {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -65,10 +65,11 @@ func (v *visitors) leave(one *Visitor) {
 	one.own.visits--
 }
 
-// Arrive counts a connection that is taken over from HTTP, which departs later, or says why it may not be.
+// Arrive counts a connection that is taken over from HTTP, or refuses it with ErrTooManyNew, ErrTooManyOpen or ErrFull. The caller calls
+// Depart when a counted connection ends.
 func (f *Front) Arrive(one *Visitor) error { return f.visitors.arrive(one) }
 
-// Depart ends a connection that has arrived.
+// Depart counts the end of a connection that Arrive has counted.
 func (f *Front) Depart(one *Visitor) { f.visitors.depart(one) }
 
 func (v *visitors) arrive(one *Visitor) error {
@@ -156,7 +157,7 @@ func (v *visitors) networkOf(addr netip.Addr) *share {
 	return n
 }
 
-// sweep drops those that are as if they had never come, at most once a second.
+// sweep drops the addresses and networks that are as if they had never come. It looks at most once a second. The caller holds mu.
 func (v *visitors) sweep() {
 	now := v.now()
 	if now.Sub(v.swept) < time.Second {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// AddressPath is where a client learns which address it is taken for, so that who runs the service sees whether their proxy tells it right.
+// AddressPath is where a client learns which address it is taken for, so that operators see whether their proxy passes addresses on.
 const AddressPath = "/.well-known/graspd/address"
 
 // AddressRoute answers, below a base path, with the address whose limits hold for the client.

@@ -17,8 +17,8 @@ const (
 	maxKeys    = 64               // that may authenticate on one connection
 )
 
-// identity is whom a client has shown to be (NIP-42): every key that has signed the challenge of its connection. The
-// session's reader owns it.
+// identity is who a client has proved to be (NIP-42): every key that has signed the challenge of its connection. The session's reader
+// owns it.
 type identity struct {
 	challenge string
 	keys      []nostr.PubKey
@@ -56,7 +56,7 @@ func (d *identity) add(pk nostr.PubKey) {
 	}
 }
 
-// bearer is who brings an event that this client publishes (NIP-70). The door asks it in the reader's goroutine.
+// bearer says who brings an event that this client publishes (NIP-70). The door calls it in the reader's goroutine.
 func (d *identity) bearer(e *nostr.Event) policy.Bearer { return policy.BearerOf(e, d.keys) }
 
 // authenticate answers AUTH. The event is looked at and forgotten, whatever it says.

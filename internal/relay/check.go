@@ -76,7 +76,7 @@ func onlyREQ(filters ...nostr.Filter) string {
 	return ""
 }
 
-// clamp gives the filter the limit that it will be answered with.
+// clamp gives a filter the limit, and a search the kinds, that it is answered with.
 func (l Limits) clamp(f nostr.Filter) nostr.Filter {
 	limit := l.DefaultLimit
 	if f.Limit != nil {

@@ -12,43 +12,42 @@ import (
 )
 
 const (
-	// corkBytes, and the frame that exceeds it, is the most that waits to be sent together. A client that takes so much within
+	// corkBytes is how much waits to be sent together at most, beside the frame that exceeds it. A client that takes so much within
 	// writeTimeout is quick enough.
 	corkBytes    = 16 << 10
-	writeTimeout = 20 * time.Second // for what is sent together
-	stallTime    = 200 * time.Millisecond
-	pieceBytes   = 192 << 10 // more than the frame of any event but a large state
+	writeTimeout = 20 * time.Second       // for one write
+	stallTime    = 200 * time.Millisecond // a write that takes longer has stalled
+	pieceBytes   = 192 << 10              // for one write, more than the frame of any event but a large state
 
 	finText  = 0x81 // the first byte of a text message in one frame
 	finClose = 0x88 // of a close frame
 )
 
-// cork is the connection under a client's WebSocket, which passes on every frame by itself. From a text on frames wait until
-// release and go out together; so an answer of many frames costs a few system calls. A client that does not take in time
-// what is sent makes the write fail, and loses the connection for it.
+// cork is the connection under a client's WebSocket. Frames wait from a text on until release and go out together, so that an answer of many
+// frames costs a few system calls. Where a client does not take in time what is sent, the write fails and the session ends.
 //
-// Control frames, which the library writes for other goroutines, each at once, go with the others. They do not wait while something is being sent: the
-// library would give up the connection.
+// The library writes control frames from other goroutines, each by one Write. They go out with the other frames. Write does not wait while
+// something is being sent, as the library would give up the connection.
 type cork struct {
 	net.Conn
 	count   func(int)    // of bytes that were read; may be nil
 	pace    func()       // waits before something is read; nil until the session has begun
 	spare   *recycled    // where buf comes from
 	sending atomic.Int64 // when the write under way was begun, in nanoseconds since 1970; 0 for none
-	moved   atomic.Int64 // when a write that had not got through got through after all: the client takes what is sent
+	moved   atomic.Int64 // when a write that had stalled got through last, in nanoseconds since 1970: the client does take what is sent
 
-	writing sync.Mutex // held while something is sent, so that nothing overtakes
+	writing sync.Mutex // held while something is sent, so that no frame overtakes another
 
 	mu      sync.Mutex // guards what follows; never held across a wait
 	held    bool
 	closing bool      // a close frame was written, after which nothing follows
 	retired bool      // nothing is kept any more
-	busy    bool      // somebody is sending, and will send what comes meanwhile
+	busy    bool      // a goroutine is sending, and will send what comes meanwhile
 	since   time.Time // when the first byte of buf came
 	buf     *[]byte   // what waits; nil for nothing
 }
 
-// Read reads what the client sends, at the pace that it may have.
+// Read reads what the client sends, at the pace of its address.
 func (c *cork) Read(p []byte) (int, error) {
 	if c.pace != nil {
 		c.pace()
@@ -60,8 +59,8 @@ func (c *cork) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// text writes a text message in parts (RFC 6455, 5.2), which waits for release like everything after it, unless that is as much as is to
-// wait. It is what the library would write, without its locks and buffers, and fails once the library has written a close frame.
+// text writes a text message, given in parts, as one frame (RFC 6455, 5.2). The frame waits for release, unless corkBytes wait then. It is
+// what the library would write, without the library's locks and buffers. text fails once the library has written a close frame.
 func (c *cork) text(parts ...[]byte) error {
 	n, err := c.hold(parts...)
 	if err != nil || n < corkBytes {
@@ -70,7 +69,7 @@ func (c *cork) text(parts ...[]byte) error {
 	return c.drain()
 }
 
-// hold adds a text message to what waits, and returns how much that is.
+// hold adds a text message to buf, and returns how many bytes wait.
 func (c *cork) hold(parts ...[]byte) (n int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +99,7 @@ func appendTextHeader(dst []byte, n int) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, finText, 127), uint64(n))
 }
 
-// release sends what waits, and holds nothing any more.
+// release sends what waits, and no frame waits until the next text.
 func (c *cork) release() error {
 	c.mu.Lock()
 	c.held = false
@@ -120,7 +119,7 @@ func (c *cork) waiting() (int, time.Duration) {
 
 // Write sends p, or keeps it for later.
 func (c *cork) Write(p []byte) (int, error) {
-	if n, _ := c.waiting(); n > 2*corkBytes { // a flood of pongs: whoever holds relieves
+	if n, _ := c.waiting(); n > 2*corkBytes { // a flood of pongs must not wait for release
 		if err := c.drain(); err != nil {
 			return 0, err
 		}
@@ -131,7 +130,8 @@ func (c *cork) Write(p []byte) (int, error) {
 	return len(p), c.drain()
 }
 
-// keep adds p to what waits, and reports whether that is to wait, or is sent by somebody who is at it.
+// keep adds p to buf, and reports whether the caller is done: buf waits for release, or a goroutine that is sending will send it, or
+// nothing is sent any more.
 func (c *cork) keep(p []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +144,7 @@ func (c *cork) keep(p []byte) bool {
 	return c.held || c.busy
 }
 
-// begin is called with mu held, before something is added to what waits.
+// begin takes a buffer if nothing waits yet. The caller holds mu, and adds to buf.
 func (c *cork) begin() {
 	if c.buf == nil {
 		c.buf, c.since = c.spare.take(), time.Now()
@@ -176,7 +176,7 @@ func (c *cork) retire() {
 	}
 }
 
-// take gives what waits to who sends it. There is nobody who does once it has given nothing.
+// take gives what waits to the goroutine that is sending; nil ends its sending.
 func (c *cork) take() *[]byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -185,7 +185,7 @@ func (c *cork) take() *[]byte {
 	return buf
 }
 
-// passAll is called with writing held. What is long is sent in pieces, each of which has its time.
+// passAll sends p in pieces, each of which has writeTimeout. The caller holds writing.
 func (c *cork) passAll(p []byte) error {
 	for len(p) > 0 {
 		n, err := c.pass(p[:min(len(p), pieceBytes)])
@@ -197,7 +197,7 @@ func (c *cork) passAll(p []byte) error {
 	return nil
 }
 
-// pass is called with writing held.
+// pass sends one piece. The caller holds writing.
 func (c *cork) pass(p []byte) (int, error) {
 	now := time.Now()
 	c.sending.Store(now.UnixNano())

@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// counters is how many COUNTs are worked on at the same time, from all clients; others wait.
+// counters is how many COUNTs of all clients are worked on at the same time; others wait.
 const counters = 2
 
 // count answers COUNT (NIP-45): exactly, or not at all where that takes too much work. Filters are bounded as in a REQ;
@@ -37,7 +37,7 @@ func (s *session) count(work context.Context, m nostr.Count) error {
 	return s.reply(work, nostr.AppendCountResult(nil, m.Sub, int64(n)))
 }
 
-// countStored counts when it is its turn.
+// countStored counts the stored events that match, once it is the address's turn and a token of counting is free.
 func (s *session) countStored(work context.Context, filters []nostr.Filter) (int, error) {
 	memory, err := s.holdFilters(costOf(filters))
 	if err != nil {

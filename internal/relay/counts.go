@@ -14,14 +14,14 @@ type Traffic struct {
 	Revoked     uint64 // subscriptions and reconciliations ended as others needed their memory
 	TooQuiet    uint64 // sessions ended because nothing was open and nothing came
 	Frames      uint64 // frames received
-	BytesIn     uint64 // in them; of a frame that is too large, what was looked at
+	BytesIn     uint64 // in these frames; of one that is too large, only what was looked at
 	BytesOut    uint64 // in all frames sent
 	Events      uint64 // EVENT messages sent
 	RateLimited uint64 // events refused because their address sends too many
 	Refused     uint64 // events refused because they are beyond a limit
 }
 
-// counts are written by the sessions and read by anybody.
+// counts are what Traffic reads. Any goroutine may count.
 type counts struct {
 	taken, turnedAway, tooSlow, tooQuiet atomic.Uint64
 	tooMuch, revoked                     atomic.Uint64
@@ -29,7 +29,7 @@ type counts struct {
 	rateLimited, refused                 atomic.Uint64
 }
 
-// ended counts why a session has ended.
+// ended counts the end of a session by its reason.
 func (c *counts) ended(why error) {
 	bye, ok := errors.AsType[*goodbye](why)
 	switch {

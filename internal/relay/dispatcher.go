@@ -13,8 +13,8 @@ import (
 // readAhead is how many entries of the feed are read at once.
 const readAhead = 256
 
-// dispatcher reads the feed for all sessions and hands each added event to those with a subscription that it matches.
-// It waits for nobody: what a session does with it is the session's affair.
+// dispatcher reads the feed for all sessions and hands each added event to the sessions with a subscription that matches. It never waits
+// for a session.
 type dispatcher struct {
 	store  *store.Store
 	faults *contain.Faults
@@ -24,8 +24,8 @@ type dispatcher struct {
 
 	// Owned by run.
 	after   store.Seq  // all entries up to this one are handed out
-	touched []*session // those with hits on the event in hand
-	at      *session   // whose filter, or whose queue, is in hand
+	touched []*session // sessions with hits on the event in hand
+	at      *session   // the session whose filter or queue is in hand
 }
 
 // liveEvent is one entry of the feed on its way to sessions, which share it.
@@ -34,7 +34,7 @@ type liveEvent struct {
 	json []byte
 }
 
-// newDispatcher hands out what comes after the present head.
+// newDispatcher makes a dispatcher for the entries after the present head.
 func newDispatcher(st *store.Store, faults *contain.Faults) *dispatcher {
 	return &dispatcher{store: st, faults: faults, index: newIndex(), after: st.Head()}
 }
@@ -105,8 +105,8 @@ func (d *dispatcher) deliver(seq store.Seq, e *nostr.Event) {
 	d.touched = d.touched[:0]
 }
 
-// contained does work for one session after the other. A fault ends the session that is in hand, and work goes on with what is
-// left; a fault that is nobody's ends the process.
+// contained does work for one session after the other. A fault ends the session in hand, and work runs again with what is left. A fault
+// while no session is in hand ends the process.
 func (d *dispatcher) contained(work func()) {
 	for !d.faults.Do("a client", work) {
 		if d.at == nil {
@@ -122,7 +122,7 @@ func (d *dispatcher) contained(work func()) {
 	d.at = nil
 }
 
-// rest forgets what of the event in hand concerns the session. It is called by the dispatcher.
+// rest clears the session's hits. Only the dispatcher calls it.
 func (s *session) rest() {
 	clear(s.hits)
 	s.hits = s.hits[:0]

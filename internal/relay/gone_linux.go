@@ -11,8 +11,8 @@ const (
 	tcpCloseWait = 8 // the other side has ended it and sends nothing more
 )
 
-// hungUp reports whether the other side has left, though what it sent before may still be there to be read. It is for those
-// who would wait: a client that has left does not wait for an answer.
+// hungUp reports whether the client has left, though bytes that it sent before may still be there to be read. Whoever would wait for the
+// client's turn asks first, as a client that has left needs no answer.
 func (c *cork) hungUp() bool {
 	under, ok := c.Conn.(syscall.Conn)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// handle does what a frame asks. An error ends the session; whatever is wrong with a frame is an answer to the client.
+// handle does what a frame asks. What is wrong with a frame is answered, and is no error; an error ends the session.
 func (s *session) handle(work context.Context, in *incoming, frame []byte) error {
 	event := mayBeEvent(frame)
 	if !event {
@@ -57,8 +57,8 @@ func (s *session) handle(work context.Context, in *incoming, frame []byte) error
 	return nil
 }
 
-// understand parses a frame, and opens the subscription of a REQ or says why it refuses to. A large one takes the address's turn
-// for that, and one of the places of all addresses, and its values count as work. The frame is given back.
+// understand parses a frame, and opens the subscription of a REQ or says why not. A large frame waits for the address's turn and for a
+// token of parsing. The values of filters are charged as work. The frame is given back.
 func (s *session) understand(work context.Context, in *incoming, frame []byte) (msg any, refusal string, err error) {
 	defer in.end()
 	if len(frame) >= largeMessage {
@@ -87,7 +87,7 @@ func (s *session) understand(work context.Context, in *incoming, frame []byte) (
 	return msg, refusal, err
 }
 
-// chargeValues counts the work that filters make before anything is looked up.
+// chargeValues charges the work that filters make before anything is looked up.
 func (s *session) chargeValues(filters ...nostr.Filter) {
 	n := 0
 	for i := range filters {
@@ -96,8 +96,7 @@ func (s *session) chargeValues(filters ...nostr.Filter) {
 	s.visitor.Charge(n * stepsPerValue)
 }
 
-// malformed answers a frame that is no message, in the way that belongs to its verb. What CLOSED or NEG-ERR names is not
-// open any more.
+// malformed answers a frame that is no message, by its verb. It ends the subscription or reconciliation that a CLOSED or NEG-ERR names.
 func (s *session) malformed(work context.Context, bad *nostr.MessageError) error {
 	switch {
 	case bad.HasID && (bad.Verb == "EVENT" || bad.Verb == "AUTH"):
@@ -110,8 +109,8 @@ func (s *session) malformed(work context.Context, bad *nostr.MessageError) error
 	return s.reply(work, bad.AppendReply(nil))
 }
 
-// publish hands an event to the door. It returns when the door has room for the next one, so a client that does not read its OKs,
-// or sends faster than events are decided, is read no further.
+// publish hands an event to the door. It returns when the door has taken the event, so a client that does not read its OKs, or sends faster
+// than events are decided, is read no further.
 func (s *session) publish(work context.Context, e *nostr.Event) error {
 	reason := cmp.Or(s.outside(), s.relay.limits.refuseEvent(e))
 	switch {

@@ -42,8 +42,8 @@ func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request, from front.C
 	}
 }
 
-// tellsNothing reports whether the answer tells nothing of what is stored: the WebSocket, where sessions see to that themselves, and what
-// the relay says of itself.
+// tellsNothing reports whether the answer tells nothing of what is stored: the WebSocket, whose sessions demand authentication themselves,
+// and what the relay says of itself.
 func tellsNothing(req *http.Request) bool {
 	gets := req.Method == http.MethodGet || req.Method == http.MethodHead
 	switch req.URL.Path {
@@ -55,10 +55,10 @@ func tellsNothing(req *http.Request) bool {
 	return false
 }
 
-// errNoPage says that there is no page with that number.
+// errNoPage says that the list has no page with that number.
 var errNoPage = errors.New("no such page")
 
-// writePage answers people, and those who read news for them.
+// writePage answers with the page for people or the Atom feed.
 func (r *Relay) writePage(w http.ResponseWriter, req *http.Request, from front.Client, render func(*http.Request, front.Client) (string, []byte, error)) {
 	if wait := from.Visitor.Admit(); wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(1+int(wait/time.Second)))
@@ -77,7 +77,7 @@ func (r *Relay) writePage(w http.ResponseWriter, req *http.Request, from front.C
 	}
 }
 
-// pageNow is the page for people.
+// pageNow renders the page for people.
 func (r *Relay) pageNow(req *http.Request, from front.Client) (string, []byte, error) {
 	list, more, err := r.listNow()
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *Relay) pageNow(req *http.Request, from front.Client) (string, []byte, e
 	return web.HTML, html, err
 }
 
-// feedNow is the Atom feed of the repositories that were announced last.
+// feedNow renders the Atom feed of the repositories that were announced last.
 func (r *Relay) feedNow(*http.Request, front.Client) (string, []byte, error) {
 	list, _, err := r.listNow()
 	if err != nil {
@@ -186,8 +186,8 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request, from front
 	r.logger.Debug("client gone", "client", label(from.Addr), "cause", err)
 }
 
-// sourceConfig is how the door takes what a client brings. All clients of one address, or one network of IPv6, are one party
-// there, and what their events make for work is the address's; those without rates are each a party of their own.
+// sourceConfig is the client's source at the door. All clients of one IPv4 address, or one IPv6 /48, are one party there, and the address
+// is charged for the work of deciding their events. Every client without rates is a party of its own.
 func (r *Relay) sourceConfig(from front.Client, who *identity) ingest.SourceConfig {
 	c := ingest.SourceConfig{Label: label(from.Addr), Direct: true, HoldPlaces: true, Bearer: who.bearer}
 	if from.Visitor != nil {

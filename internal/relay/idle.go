@@ -7,13 +7,13 @@ import (
 	"github.com/coder/websocket"
 )
 
-// quiet is since when a client has asked for nothing and has nothing open. The session's writer owns it.
+// quiet tells since when a client has asked for nothing and has nothing open. The session's writer owns it.
 type quiet struct {
 	seen  int64 // frames read so far
 	since time.Time
 }
 
-// idle reports whether the client has been quiet for as long as it may. It is asked at every tick.
+// idle reports whether the client has been quiet for as long as it may. The writer asks at every tick.
 func (s *session) idle(now time.Time) bool {
 	seen := s.frames.seen.Load()
 	if seen != s.quiet.seen || s.quiet.since.IsZero() || s.busy() {
@@ -32,7 +32,7 @@ func (s *session) busy() bool {
 	return len(s.subs) > 0 || s.out.oks.Len() > 0
 }
 
-// tooQuiet is what an idle client hears.
+// tooQuiet is the goodbye to an idle client.
 func (l Limits) tooQuiet() *goodbye {
 	return &goodbye{code: websocket.StatusNormalClosure, text: fmt.Sprintf("idle: no message and nothing open for %v; connect again", l.Idle), quiet: true}
 }

@@ -66,7 +66,7 @@ func (x *index) candidates(s *subject, visit func(*liveFilter)) {
 	x.rest.each(visit)
 }
 
-// narrowest are the values of the shortest list.
+// narrowest gives the values of the shortest list.
 func narrowest(tags []nostr.TagFilter) []tagValue {
 	best := slices.MinFunc(tags, func(a, b nostr.TagFilter) int { return len(a.Values) - len(b.Values) })
 	keys := make([]tagValue, len(best.Values))

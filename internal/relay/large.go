@@ -8,8 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Events above largeEvent, which are states of many branches and tags, are read and sent one at a time to a client, within what all
-// of them may take.
+// Bounds of events above largeEvent bytes, which are states of many branches and tags. A client is sent one of them at a time.
 const (
 	largeEvent        = 256 << 10
 	allLargeBytes     = 64 << 20 // of large events that are being sent
@@ -17,13 +16,13 @@ const (
 )
 
 var (
-	// errLarge ends a scan for which there is no room.
+	// errLarge says that there is no room for another large event.
 	errLarge = errors.New("too many large events are being sent")
 
 	largeNeeded = &goodbye{code: websocket.StatusTryAgainLater, text: "rate-limited: too many large events at once are for your address; connect again"}
 )
 
-// sendLarge sends a large event. While it is sent there are two copies of it.
+// sendLarge sends a large event, of which there are two copies in memory meanwhile.
 func (s *session) sendLarge(sub *subscription, json []byte) error {
 	room, _, instead := s.relay.pools.large.Try(s.visitor, 2*len(json))
 	if room == nil && instead != nil {
@@ -40,7 +39,7 @@ func (s *session) sendLarge(sub *subscription, json []byte) error {
 	return s.send(s.buf[:last], json, s.buf[last:])
 }
 
-// orGoodbye ends the session of a client that would miss a live event for want of room.
+// orGoodbye turns errLarge into a goodbye, as the client would miss a live event.
 func orGoodbye(err error) error {
 	if errors.Is(err, errLarge) {
 		return largeNeeded

@@ -9,8 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Limits are what one client may ask of the relay. A zero field takes the default that stands beside it. Those that NIP-11
-// has a field for are told there.
+// Limits are what one client may ask of the relay. A zero field takes the default that stands beside it. The information document tells
+// those for which NIP-11 has a field.
 type Limits struct {
 	MessageBytes  int           // 256 KiB: one frame of a client
 	EventBytes    int           // 128 KiB: one event, encoded as it is stored
@@ -27,8 +27,7 @@ type Limits struct {
 	Reconcile     ReconcileLimits
 }
 
-// A repository state (kind 30618) may be so many times as large as other events, and the message that brings it. Information documents
-// have no field for one kind.
+// How many times as large as others a repository state (kind 30618) may be, and the message that brings it. NIP-11 has no field for this.
 const (
 	stateEvent   = policy.MaxStateBytes / policy.MaxEventBytes
 	stateMessage = 16
@@ -63,10 +62,11 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// supportedNIPs are those that this package, the store and the policy together keep.
+// supportedNIPs are the NIPs that this package, the store and the policy keep together.
 var supportedNIPs = []int{1, 9, 11, 13, 34, 40, 42, 45, 50, 56, 62, 70, 77}
 
-// document completes what the operator says about the relay, and which NIPs others keep beside it, with what it does.
+// document completes d, in which the operator describes the relay and other packages name the NIPs that they keep, with the limits and
+// the NIPs that are kept here.
 func (l Limits) document(d nip11.Document) nip11.Document {
 	all := append(slices.Clone(supportedNIPs), d.SupportedNIPs...)
 	slices.Sort(all)

@@ -18,9 +18,9 @@ type delivery struct {
 	sub   *subscription
 }
 
-// liveQueue is what the dispatcher found for a session and the writer has not sent yet. When it is full the session lags: the
-// dispatcher notes only the last event that concerns it, and the writer reads the feed for itself, from where
-// the queue ended to that event.
+// liveQueue is the deliveries that the dispatcher found for a session and the writer has not sent yet. When the queue is full the session
+// lags: the dispatcher notes only the last event that concerns the session, and the writer itself reads the feed, from where the queue
+// ended to that event.
 type liveQueue struct {
 	ready    fifo.Queue[delivery]
 	deferred []delivery // of the subscription whose stored events are being sent
@@ -34,8 +34,8 @@ func (q *liveQueue) full() bool {
 	return q.ready.Len()+len(q.deferred) >= maxLiveEvents || q.bytes >= maxLiveBytes
 }
 
-// deliver takes an event for some subscriptions. It is called by the dispatcher, and does not wait. All of them or none
-// get it this way, so that a lagging session reads each entry in one way only.
+// deliver queues an event for some subscriptions of the session. Only the dispatcher calls it, and it does not wait. It queues the event for
+// all of them or for none, so that no entry reaches a lagging session both by the queue and by the feed.
 func (s *session) deliver(ev *liveEvent, subs []*subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,8 +111,8 @@ func (s *session) sendLive() (busy bool, err error) {
 	return true, s.flush()
 }
 
-// catchUp reads the next entries of the feed for a session that lags, once its queue is empty, and reports whether it
-// did. The subscription in scan, if any, is done by then.
+// catchUp reads the next entries of the feed for a session that lags, once its queue is empty, and reports whether it did. No scan is under
+// way then, as the writer does one after the other.
 func (s *session) catchUp() (busy bool, err error) {
 	from, subs := s.lagging()
 	if len(subs) == 0 {
@@ -177,7 +177,7 @@ func (s *session) sendMatching(seq store.Seq, e *nostr.Event, subs []*subscripti
 	return nil
 }
 
-// caughtUp notes how far the writer has read. With atEnd there is nothing more in the feed.
+// caughtUp notes how far the writer has read; with atEnd to the end of the feed. It fails with tooSlow where the session is too far behind.
 func (s *session) caughtUp(upTo store.Seq, atEnd bool) error {
 	head := s.relay.store.Head()
 	s.mu.Lock()

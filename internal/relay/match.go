@@ -33,13 +33,12 @@ func newSubject(e *nostr.Event) *subject {
 	return x
 }
 
-// liveFilter is a filter in canonical form, so that its lists can be searched: events of 2,000 tags meet filters of 500 values.
-// It says the same as nostr.Filter.Matches, and moreover what a search
-// finds.
+// liveFilter is a filter in canonical form, whose sorted lists are searched: events of 2,000 tags meet filters of 500 values. It matches
+// the events that nostr.Filter.Matches does; with a search only those that the search finds.
 type liveFilter struct {
 	nostr.Filter
 	sub     *subscription
-	entries []*entry // where it stands in the index; the index's own
+	entries []*entry // where it stands in the index, which owns them
 }
 
 func (f *liveFilter) matches(x *subject) bool {

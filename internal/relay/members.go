@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Members are those for whom a private relay is (GRASP-08).
+// Members says who is a member of a private relay (GRASP-08).
 type Members interface {
 	Has(nostr.PubKey) bool
 }
@@ -46,7 +46,7 @@ func (s *session) expelStranger() bool {
 	return stranger
 }
 
-// admit notes that a member has authenticated, or says why they are none.
+// admit notes that a member has authenticated, or says that the key is no member's.
 func (s *session) admit(pk nostr.PubKey) (reason string) {
 	switch {
 	case s.relay.members == nil:
@@ -71,8 +71,8 @@ func (s *session) outside() (reason string) {
 	return needsMember
 }
 
-// refuseOutside answers a message of somebody who has to authenticate first, and reports whether it was one; what a message does that is
-// not named here needs that, too. A reason of "" is that they have.
+// refuseOutside refuses a message of a client that has to authenticate first, with the reason that outside gave; with "" nothing. A kind of
+// message that is not named here is refused too.
 func refuseOutside(msg any, reason string) (reply []byte, refused bool) {
 	if reason == "" {
 		return nil, false

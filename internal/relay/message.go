@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	allMessageBytes     = 64 << 20 // of messages that are being read, beyond the first bytes of each
-	addressMessageBytes = 8 << 20
+	allMessageBytes     = 64 << 20 // of messages that are being read, beyond the first freeBytes of each
+	addressMessageBytes = 8 << 20  // of the messages of one address
 
-	freeBytes    = 4 << 10     // of a message that need no place in that
-	largeMessage = 16 << 10    // from which on a message takes its address's turn to be understood
-	messageTime  = time.Minute // for each MessageBytes of a message, once it has begun
-	retryRoom    = 250 * time.Millisecond
+	freeBytes    = 4 << 10                // of a message that count for neither bound
+	largeMessage = 16 << 10               // from which on a message takes its address's turn to be parsed
+	messageTime  = time.Minute            // for each MessageBytes of a message, once it has begun
+	retryRoom    = 250 * time.Millisecond // between two tries for memory
 )
 
 var (
@@ -36,12 +36,12 @@ var (
 type incoming struct {
 	session *session
 	late    *time.Timer
-	waits   atomic.Bool  // for memory
+	waits   atomic.Bool  // it waits for memory
 	buf     *[]byte      // of freeBytes, from the relay; nil after the end
-	memory  *front.Grant // of what is beyond that; nil for nothing
+	memory  *front.Grant // of the bytes beyond freeBytes; nil while there are none
 }
 
-// begin prepares to read a message that has begun. It has to end.
+// begin prepares to read a message that has begun. The caller calls end.
 func (s *session) begin() *incoming {
 	m := &incoming{session: s, buf: s.relay.buffers.take()}
 	m.late = time.AfterFunc(messageTime, m.tooLate)
@@ -67,8 +67,8 @@ func (m *incoming) end() {
 	m.memory = nil
 }
 
-// read reads a message of at most limit bytes, or more where the beginning allows it. Of a longer one it gives the beginning, and
-// false. What it gives is valid until end.
+// read reads a message of at most limit bytes, or stateMessage times as many where it may bring a state. Of a longer message it gives the
+// beginning, and false. The frame is valid until end.
 func (m *incoming) read(work context.Context, r io.Reader, limit int) (frame []byte, whole bool, err error) {
 	defer m.late.Stop()
 	buf, most := *m.buf, limit
@@ -107,7 +107,7 @@ func (m *incoming) grow(work context.Context, buf []byte, most int) ([]byte, err
 	return append(make([]byte, 0, size), buf...), nil
 }
 
-// reserve waits until that much is granted to the message, for as long as a message may take.
+// reserve waits until so many bytes are granted to the message. The wait ends the session after messageTime.
 func (m *incoming) reserve(work context.Context, size int) error {
 	s := m.session
 	for {
@@ -148,14 +148,14 @@ func (m *incoming) skip(r io.Reader, limit int) error {
 	}
 }
 
-// mayBeEvent reports whether a frame begins like an EVENT message. Those have a rate of their own.
+// mayBeEvent reports whether a frame begins like an EVENT message. Events have a rate of their own.
 func mayBeEvent(frame []byte) bool {
 	rest, ok := bytes.CutPrefix(bytes.TrimLeft(frame, " \t\r\n"), []byte("["))
 	return ok && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(`"EVENT"`))
 }
 
-// mayBeState reports whether a message of which the beginning is given can bring a repository state. Most show their kind before
-// their tags; one that does not is read on, and its kind is seen when it is parsed.
+// mayBeState reports whether a message with that beginning may bring a repository state. Most events show their kind before their tags. An
+// event that does not is read on, and the parser sees its kind.
 func mayBeState(beginning []byte) bool {
 	kind, shown := nostr.EventKind(beginning)
 	return kind == nip34.KindState || !shown && mayBeEvent(beginning)

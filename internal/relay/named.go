@@ -6,13 +6,13 @@ import (
 	"github.com/graspd/graspd/internal/nip11"
 )
 
-// namesPath is where somebody's name at this host is asked for (NIP-05), and rootName the one that stands for the host itself.
+// namesPath is where clients ask who has a name at this host (NIP-05), and rootName the name that stands for the host itself.
 const (
 	namesPath = "/.well-known/nostr.json"
 	rootName  = "_"
 )
 
-// operatorNamed is the answer to who has the host's own name: the operator, where they say what their key is.
+// operatorNamed is the answer to who has the host's own name: the operator; nil where the document does not tell their key.
 func operatorNamed(info nip11.Document) []byte {
 	if info.PubKey == "" {
 		return nil
@@ -25,7 +25,7 @@ func names(by map[string]string) []byte {
 		Names map[string]string `json:"names"`
 	}{by})
 	if err != nil {
-		panic(err) // of texts none can fail
+		panic(err) // a map of texts can always be written
 	}
 	return b
 }

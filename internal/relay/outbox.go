@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// What may wait for a client that does not read. Past it the reader takes no further frame.
+// Bounds of what waits for a client that does not read. Beyond them the reader takes no further frame.
 const (
 	maxReplies    = 256
 	maxReplyBytes = 256 << 10
@@ -23,7 +23,7 @@ type outbox struct {
 	oks        fifo.Queue[*pendingOK]
 }
 
-// pendingOK is the OK that an EVENT or AUTH will get. Its fields but the first two are guarded by session.mu.
+// pendingOK is the OK that an EVENT or AUTH will get. The reader sets size and id before the OK is filled; session.mu guards the rest.
 type pendingOK struct {
 	size   int // of the event whose place at the door is freed when the OK is written; 0 where it has none
 	id     nostr.ID

@@ -12,10 +12,10 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// stepsPerValue is what a value of a filter costs, to be read, sorted and put into the index of live filters.
+// stepsPerValue is how many steps of work a value of a filter costs, to be read, sorted and put into the index of live filters.
 const stepsPerValue = 5
 
-// goneCheck is the most that passes until somebody notices that a client who waits has left.
+// goneCheck is how long it takes at most until it is noticed that a client who waits has left.
 const goneCheck = time.Second
 
 var tooManyPings = &goodbye{code: websocket.StatusPolicyViolation, text: "rate-limited: too many pings from your address"}
@@ -25,19 +25,19 @@ const maxDelay = 20 * time.Millisecond
 
 var errCostly = errors.New("too much work")
 
-// pace lets the reader go on when the client's address may have another request; it slows down, and refuses nothing. All
-// frames are requests but events that are taken, which have a rate of their own.
+// pace waits until the client's address may have another request; it refuses nothing. All frames are requests, but for events that go to
+// the door, which have a rate of their own.
 func (s *session) pace(work context.Context) error {
 	return s.await(work, s.visitor.Admit)
 }
 
-// received counts what has come from the client.
+// received counts bytes that have come from the client.
 func (s *session) received(n int) {
 	s.frames.bytes.Add(int64(n))
 	s.visitor.Received(n)
 }
 
-// repay lets the reader go on when the client's address has paid for what its events have made for work.
+// repay waits until the client's address has paid for the work of deciding its events.
 func (s *session) repay(work context.Context) error {
 	return s.await(work, s.visitor.DecisionDebt)
 }
@@ -48,7 +48,7 @@ func (s *session) paceBytes(work context.Context) {
 	_ = s.await(work, s.visitor.MayReceive)
 }
 
-// await waits for as long as wait says, as often as it says so, unless the client leaves.
+// await waits for as long as wait says, until wait says 0. It fails when the client leaves or the session ends.
 func (s *session) await(work context.Context, wait func() time.Duration) error {
 	for {
 		d := wait()
@@ -61,7 +61,7 @@ func (s *session) await(work context.Context, wait func() time.Duration) error {
 	}
 }
 
-// patient lets some time pass, a second at most. It fails when the client is gone, whatever it has left to be read.
+// patient waits, for goneCheck at most. It fails when the client is gone, even if there are bytes to be read, or the session ends.
 func (s *session) patient(work context.Context, d time.Duration) error {
 	if s.cork.hungUp() {
 		return errGone
@@ -84,7 +84,7 @@ func (s *session) control() bool {
 	return false
 }
 
-// billed is a meter that charges the client's address for the work that a request makes, and ends what goes beyond most.
+// billed makes a meter that charges the client's address for the work of one request, and fails with errCostly beyond most steps.
 func (s *session) billed(most int) store.Meter {
 	return func(steps int) error {
 		s.visitor.Charge(steps)
@@ -95,8 +95,8 @@ func (s *session) billed(most int) store.Meter {
 	}
 }
 
-// slowed is a meter that moreover waits while the address has used up more than its share. It is for what holds up nobody else,
-// and for the writer, whose frames do not wait for long.
+// slowed makes a meter like billed that also waits while the address is in debt. It is for work of the writer that holds up nobody else.
+// The meter flushes the writer's frames before it waits, and when they have waited for maxDelay.
 func (s *session) slowed(ctx context.Context, most int) store.Meter {
 	bill := s.billed(most)
 	return func(steps int) error {

@@ -38,7 +38,7 @@ type pageView struct {
 	Prev, Next   string // queries of the pages beside this one
 }
 
-// page is the page for people, which is the same for everybody.
+// page renders the page for people, which is the same for everybody.
 type page struct {
 	template *template.Template
 	view     pageView
@@ -67,7 +67,7 @@ func newPage(d nip11.Document, about string, look web.Look, rates front.Rates, s
 	return &page{t, view}, nil
 }
 
-// render makes a page of the list: of those that are asked for, and how many announcements there are beyond the list.
+// render makes one page of a list, which holds what a query found among all. More is how many announcements were not looked at.
 func (p *page) render(list []repositoryView, all int, query string, number int, more int64) ([]byte, error) {
 	view := p.view
 	view.More, view.All, view.Found, view.Query, view.Page = more, all, len(list), query, number
@@ -105,7 +105,7 @@ func inBytes(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// hostOf is what people know a link by.
+// hostOf gives the host of a link, by which people know it.
 func hostOf(link string) string {
 	u, err := url.Parse(link)
 	if err != nil {

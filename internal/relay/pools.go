@@ -2,7 +2,7 @@ package relay
 
 import "github.com/graspd/graspd/internal/front"
 
-// pools are what clients share of the relay's memory.
+// pools are the memory that clients share.
 type pools struct {
 	filters  *front.Pool // bytes of filters
 	records  *front.Pool // records of the sets of reconciliations

@@ -10,7 +10,7 @@ import (
 // presented is what the relay says of itself: to programs (NIP-11), and to people.
 type presented struct {
 	info     []byte
-	operator []byte // their name (NIP-05); nil where they give no key
+	operator []byte // the answer to who has the host's own name; see operatorNamed
 	page     *page
 }
 
@@ -28,8 +28,8 @@ func present(info nip11.Document, about string, minPoW int, look web.Look, l Lim
 	return &presented{text, operatorNamed(info), page}, nil
 }
 
-// Present prepares what the relay says of itself from then on, as Config has it: put lets it be seen. It fails, and changes nothing,
-// where the information document or the page cannot be made. Any goroutine may call it.
+// Present prepares what the relay says of itself, by the fields of Config with these names; put shows it. Present fails, and
+// changes nothing, where the information document or the page cannot be made. Any goroutine may call both.
 func (r *Relay) Present(info nip11.Document, about string, minPoW int) (put func(), err error) {
 	as, err := present(info, about, minPoW, r.look, r.limits, r.front.Rates(), r.service)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// hardLimit is how many times the allowed size a message may have before the connection is closed over it. What is smaller
-// is read, thrown away and answered.
+// hardLimit is how many times the allowed size a message may have before the connection is closed for it. A smaller message is read, thrown
+// away and answered.
 const hardLimit = 64
 
-// progress is what pings and pongs go by.
+// progress is what a client has sent, by which pings and idle see that it is alive.
 type progress struct {
 	seen    atomic.Int64 // messages that were read
 	bytes   atomic.Int64 // that have come

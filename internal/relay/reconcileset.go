@@ -61,8 +61,8 @@ func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (set
 	return negentropy.NewSet(items), held, nil
 }
 
-// ascend turns the order of the store, newest first and the lowest id first within a second, into that of a set, which
-// is by time and then by id; so it need not be sorted.
+// ascend turns the order of the store, newest first and the lowest id first within a second, into the order of a set, by time and then by
+// id, without sorting.
 func ascend(items []negentropy.Item) {
 	slices.Reverse(items)
 	for from := 0; from < len(items); {
@@ -93,7 +93,7 @@ func (r *reconciles) reserve(one *front.Visitor, n int) *front.Grant {
 	}
 }
 
-// longestIdle ends the reconciliation that was idle for longest, unless it was used a while ago; then it gives nil.
+// longestIdle ends and gives the reconciliation that has been idle for longest; nil where that is no longer than negYield.
 func (r *reconciles) longestIdle() (longest *reconciliation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

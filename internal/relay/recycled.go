@@ -8,7 +8,7 @@ import (
 // recycled are buffers that all sessions share: each is taken for as long as it holds something, and comes back.
 type recycled struct {
 	pool sync.Pool
-	out  atomic.Int64 // those that are taken
+	out  atomic.Int64 // buffers that are taken
 }
 
 // newRecycled makes buffers of that capacity.

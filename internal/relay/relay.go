@@ -1,7 +1,6 @@
-// Package relay is the server side: what clients see of graspd on "/" over HTTP and WebSocket. It answers NIP-01, NIP-11,
-// NIP-42, NIP-45 and NIP-77, hands events to the door and sends what the store has and what the feed brings; it decides nothing about
-// events and never writes to the store. Each client has one reader and one writer; one dispatcher follows the
-// feed for all of them.
+// Package relay is what clients see of graspd on "/" over HTTP and WebSocket. It answers NIP-01, NIP-05, NIP-11, NIP-42, NIP-45, NIP-50 and
+// NIP-77, hands events to the door, and sends what the store has and what the feed brings. It decides nothing about events and never
+// writes to the store. Each client has one reader and one writer; one dispatcher follows the feed for all clients.
 package relay
 
 import (
@@ -32,7 +31,7 @@ const (
 
 // Config says what the relay serves and to whom. Front, Store, Door and Service are needed.
 type Config struct {
-	Front   *front.Front // where it answers what no other route takes
+	Front   *front.Front // on which the relay answers what no other route takes
 	Store   *store.Store
 	Door    *ingest.Door
 	Service grasp.Service  // under which announcements list this relay
@@ -40,10 +39,10 @@ type Config struct {
 	About   string         // Markdown that the page for people begins with, the operator's; "" is none
 	Look    web.Look       // of the page
 	Limits  Limits
-	MinPoW  int // what the door's rules demand (NIP-13), to be told
-	// Serves says whether a repository with this announcement is here by itself; nil: where it lists the service.
+	MinPoW  int // bits of proof of work that the door's rules demand (NIP-13), for the information document
+	// Serves reports whether a repository with this announcement is here by itself; nil is Service.Lists.
 	Serves func(*nip34.Announcement) bool
-	// Members are those for whom the relay is; nil is everybody.
+	// Members says who may use a private relay; nil is everybody.
 	Members Members
 	// Moved lists the repositories with git data whose refs have changed last, without their refs; nil where none are hosted.
 	Moved  func(most int) ([]ledger.Repository, error)
@@ -56,7 +55,7 @@ type Config struct {
 	Challenge func() string
 }
 
-// Relay serves clients. They may come before Run, but live events flow only while Run does.
+// Relay serves clients. Clients may come before Run is called, but live events flow only while it runs.
 type Relay struct {
 	store     *store.Store
 	door      *ingest.Door
@@ -77,7 +76,7 @@ type Relay struct {
 	reconciles  *reconciles
 	front       *front.Front
 	pools       pools
-	liveBytes   atomic.Int64 // of live events that wait for clients; those that share one count it each
+	liveBytes   atomic.Int64 // of live events that wait for clients; an event counts for each client
 	counts      counts
 	listed      listed
 	counting    semaphore // for COUNTs that are worked on
@@ -87,12 +86,13 @@ type Relay struct {
 	corkBuffers *recycled // for frames that wait to be sent together
 
 	mu       sync.Mutex
-	sessions map[*session]context.CancelFunc // what ends each at once
+	sessions map[*session]context.CancelFunc // with the function that ends each at once
 	closed   bool
 	running  sync.WaitGroup // one for each session
 }
 
-// New prepares a relay that knows the store as it is now, and adds its route to the front. It fails where the information document or the page cannot be made.
+// New prepares a relay whose live events are those after the store's present head, and adds its routes to the front. It fails where the
+// information document or the page cannot be made.
 func New(c Config) (*Relay, error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -129,8 +129,8 @@ func New(c Config) (*Relay, error) {
 	return r, nil
 }
 
-// Run follows the feed for the sessions until ctx ends; then it tells every client goodbye (CLOSED, and close code 1001), and
-// returns when all sessions have ended, seconds later at most. It fails when stored events cannot be read for subscriptions.
+// Run follows the feed for the sessions until ctx ends. Then it says goodbye to every client (CLOSED, and close code 1001), and returns when
+// all sessions have ended, after goodbyeGrace at most. It fails when the feed cannot be read.
 func (r *Relay) Run(ctx context.Context) error {
 	err := r.dispatcher.run(ctx)
 	if err != nil {
@@ -141,7 +141,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	return nil
 }
 
-// endAll takes no more sessions, and ends those that are open: in good order, or at once when their time is over.
+// endAll takes no more sessions, and ends those that are open: in good order, or at once after goodbyeGrace. It waits for all of them.
 func (r *Relay) endAll(bye *goodbye) {
 	r.mu.Lock()
 	r.closed = true
@@ -160,7 +160,7 @@ func (r *Relay) endAll(bye *goodbye) {
 	late.Stop()
 }
 
-// afterGrace ends a session at once that has not ended in good order by then.
+// afterGrace ends a session at once that has not ended in good order within goodbyeGrace.
 func afterGrace(kill context.CancelFunc) { time.AfterFunc(goodbyeGrace, kill) }
 
 // join adds a session, unless the relay takes no more.
@@ -188,12 +188,12 @@ func (r *Relay) isClosed() bool {
 	return r.closed
 }
 
-// Stats are figures of now.
+// Stats are figures of the moment.
 type Stats struct {
 	Sessions        int   // connected clients
 	Subscriptions   int   // open REQs
 	Reconciliations int   // open NIP-77 sessions
-	LiveBytes       int64 // of live events that wait for clients; where several wait for one it counts for each
+	LiveBytes       int64 // of live events that wait for clients; an event counts for each client
 }
 
 // Stats counts what is open.

@@ -18,13 +18,13 @@ import (
 
 // Bounds of the list of repositories on the page.
 const (
-	mostListed = 10_000 // those last pushed to, and the newest announcements, together
+	mostListed = 10_000 // repositories: those last pushed to, and the newest announcements, together
 	perPage    = 50
-	mostQuery  = 200 // bytes of what is searched for
-	perEffort  = 50  // times as long as it took to make it a list is shown
-	mostAbout  = 200 // bytes of a description
-	mostWeb    = 3   // links of one repository
-	listedTime = 30 * time.Second
+	mostQuery  = 200              // bytes of what is searched for
+	perEffort  = 50               // a list is shown for so many times as long as it took to make
+	mostAbout  = 200              // bytes of a description
+	mostWeb    = 3                // links of one repository
+	listedTime = 30 * time.Second // for which a list is shown at least
 )
 
 // listed is the list as it was made last, for everybody who comes soon after.
@@ -44,10 +44,10 @@ type repositoryView struct {
 	Page               string   // what git clones, and a browser shows; "" without git data
 	Pushed             string   // when the refs changed last
 	Announced          int64    // unix time
-	search             string   // what is searched, in lower case
+	search             string   // the text that is searched, in lower case
 }
 
-// listNow returns the repositories of now, or of a short while ago.
+// listNow returns the repositories of now or of a short while ago, and how many announcements were not looked at.
 func (r *Relay) listNow() ([]repositoryView, int64, error) {
 	l := &r.listed
 	l.mu.Lock()
@@ -65,14 +65,14 @@ func (r *Relay) listNow() ([]repositoryView, int64, error) {
 	return l.list, more, nil
 }
 
-// Relist has the page list the repositories anew for whoever asks next, as something was taken away or put back.
+// Relist has the next page list the repositories anew, as something was taken away or put back. Any goroutine may call it.
 func (r *Relay) Relist() {
 	r.listed.mu.Lock()
 	defer r.listed.mu.Unlock()
 	r.listed.until = time.Time{}
 }
 
-// find are those of a list in which every word of a query stands.
+// find gives the repositories of a list that have every word of a query in their text.
 func find(list []repositoryView, query string) []repositoryView {
 	wanted := strings.Fields(strings.ToLower(query))
 	if len(wanted) == 0 {
@@ -87,8 +87,8 @@ func find(list []repositoryView, query string) []repositoryView {
 	return out
 }
 
-// repositories lists those that have git data, the last pushed to first, then the newest announcements that list this relay; and
-// tells how many announcements it did not look at.
+// repositories lists the repositories that have git data, the last pushed to first, then those of the newest announcements that list this
+// relay. More is how many announcements were not looked at.
 func (r *Relay) repositories() (out []repositoryView, more int64, err error) {
 	v := r.store.View()
 	defer v.Close()

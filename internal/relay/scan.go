@@ -20,8 +20,8 @@ var (
 // scan sends the stored events of the subscription that has waited longest, then EOSE, and makes it live. It reports whether
 // there was one.
 //
-// No event is missed between the two: live events of the subscription are deferred from before the view is taken, and those that the view
-// shows are dropped after the scan.
+// No event is missed between the stored and the live ones: live events of the subscription are deferred from before the view is taken, and
+// those that the view shows are dropped after the scan.
 func (s *session) scan(work context.Context) (busy bool, err error) {
 	sub := s.nextWaiting()
 	if sub == nil {
@@ -74,7 +74,7 @@ func (s *session) beginScan(sub *subscription, cancel context.CancelFunc) {
 	}
 }
 
-// scanFailed decides what becomes of the session and the subscription when the scan has not come to its end.
+// scanFailed ends the subscription when the scan has failed, and says why; or gives the error that ends the session.
 func (s *session) scanFailed(work, limited context.Context, sub *subscription, err error) error {
 	reason := "error: internal"
 	switch {
@@ -146,7 +146,7 @@ func (s *session) sendRow(limited context.Context, sub *subscription, json []byt
 			return err
 		}
 	}
-	if limited.Err() != nil { // so it is from CLOSE on
+	if limited.Err() != nil { // as a CLOSE cancels it
 		return context.Cause(limited)
 	}
 	return s.sendStill(sub, json)

@@ -10,14 +10,12 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Bounds of a search (NIP-50), and what it costs to look through an event. Steps.
 const (
-	mostSearch  = 256 // bytes
-	searchSteps = 30
+	mostSearch  = 256 // bytes of a search (NIP-50)
+	searchSteps = 30  // of work, to look through one event
 )
 
-// terms are the words of a search, in lower case. Extensions of the form key:value are left out, as the NIP says of those that are
-// not known.
+// terms gives the words of a search, in lower case. Extensions of the form key:value are left out, as NIP-50 wants it of unknown ones.
 func terms(search string) (out []string) {
 	for _, word := range strings.Fields(strings.ToLower(search)) {
 		if key, value, ok := strings.Cut(word, ":"); ok && key != "" && value != "" && !strings.HasPrefix(value, "//") {
@@ -28,7 +26,7 @@ func terms(search string) (out []string) {
 	return out
 }
 
-// finds reports whether every word of a search stands in what is searched of an event.
+// finds reports whether every word of a search stands in the text of an event that is searched.
 func finds(terms []string, e *nostr.Event) bool {
 	text := strings.ToLower(nip34.SearchText(e))
 	for _, word := range terms {
@@ -52,7 +50,7 @@ func refuseSearch(search string) string {
 	return ""
 }
 
-// searching leaves a filter the kinds that are searched.
+// searching leaves a filter with a search only the kinds that are searched.
 func searching(f nostr.Filter) nostr.Filter {
 	if f.Search == "" {
 		return f
@@ -67,7 +65,8 @@ func searching(f nostr.Filter) nostr.Filter {
 	return f
 }
 
-// stored are the stored events of a filter: of one with a search the newest that it finds, each looked through at a cost.
+// stored yields the stored events of a filter, newest first. With a search it yields only those that the search finds, and bills
+// searchSteps for each event that it looks through. Errors of the store wrap errQuery; those of yield are given as they are.
 func stored(ctx context.Context, v *store.View, bill store.Meter, f nostr.Filter, yield func(store.Row) error) error {
 	if f.Search == "" {
 		for row, err := range v.Query(ctx, f) {

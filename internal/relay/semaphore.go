@@ -5,8 +5,8 @@ import (
 	"runtime"
 )
 
-// semaphore bounds how much of one kind of work goes on at the same time, for all clients. The rest waits. It holds a token for each piece of
-// work under way.
+// semaphore bounds how much of one kind of work goes on at the same time, for all clients. It holds a token for each piece of work under
+// way.
 type semaphore chan struct{}
 
 // acquire waits for a token, or gives the cause why ctx ended.
@@ -22,6 +22,6 @@ func (p semaphore) acquire(ctx context.Context) error {
 // release gives a token back.
 func (p semaphore) release() { <-p }
 
-// parsers is how many large messages are parsed at the same time: however many addresses send them, half of the processors are
-// left for everything else.
+// parsers is how many large messages are parsed at the same time: half as many as there are processors, so that the others are left for
+// everything else.
 func parsers() int { return max(1, runtime.GOMAXPROCS(0)/2) }

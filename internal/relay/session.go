@@ -14,8 +14,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// session is one client's connection and what the client has open on it. Its reader takes the frames in their order, one at a time. Its writer
-// alone sends. What both use is guarded by mu, which is never held across a wait.
+// session is one client's connection and what the client has open on it. The reader takes the frames in their order, one at a time. Only the
+// writer sends. What both use is guarded by mu, which is never held across a wait.
 type session struct {
 	relay   *Relay
 	conn    *websocket.Conn
@@ -35,10 +35,10 @@ type session struct {
 
 	mu          sync.Mutex
 	subs        map[string]*subscription // open ones, by id
-	waiting     []*subscription          // those whose stored events are to be sent, in the order of their REQs
-	scanning    *subscription            // the one whose stored events are being sent
+	waiting     []*subscription          // subscriptions whose stored events are to be sent, in the order of their REQs
+	scanning    *subscription            // the subscription whose stored events are being sent
 	filterBytes int                      // sum of the costs of subs
-	shown       []nostr.PubKey           // those of who, where the relay is private
+	shown       []nostr.PubKey           // the keys of who, where the relay is private
 	out         outbox
 	live        liveQueue
 }
@@ -49,7 +49,7 @@ var errGone = errors.New("the client is gone")
 type goodbye struct {
 	code  websocket.StatusCode
 	text  string // at most 100 bytes
-	quiet bool   // the client was
+	quiet bool   // the client was idle
 }
 
 func (g *goodbye) Error() string { return fmt.Sprintf("closed with %d: %s", g.code, g.text) }
@@ -60,7 +60,7 @@ var (
 	tooSlow      = &goodbye{code: websocket.StatusTryAgainLater, text: "too slow: live events have piled up; connect again"}
 )
 
-// serve runs the session until it has ended, and returns why. Cancelling ctx, which kill does, ends it at once and without a word.
+// serve runs the session until it has ended, and returns why. Cancelling ctx, which kill does, ends it at once and without a goodbye.
 func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
 	defer context.AfterFunc(ctx, func() { s.cork.Close() })()
 	work, end := context.WithCancelCause(ctx)
@@ -104,7 +104,7 @@ func (s *session) giveBack() {
 	}
 }
 
-// contained runs what serves the client and returns its error. A fault in it is the end of the session alone.
+// contained does work for the client and returns its error. A fault in it ends this session and nothing else.
 func (s *session) contained(work func() error) error {
 	err := s.relay.faults.Run("a client", work)
 	if _, ok := errors.AsType[*contain.Fault](err); ok {

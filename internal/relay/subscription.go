@@ -13,12 +13,11 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// What open REQs may cost. It is reckoned as what their filters take in memory, which is far more than their frames where
-// these hold many short values.
+// Bounds of open REQs, in bytes of memory, roughly. Filters with many short values take far more memory than their frames.
 const (
 	maxFilterBytes     = 48 << 20  // on one connection: another relay follows tens of thousands of root events
-	addressFilterBytes = 64 << 20  // on all of one address
-	allFilterBytes     = 512 << 20 // on all
+	addressFilterBytes = 64 << 20  // on all connections of one address
+	allFilterBytes     = 512 << 20 // on all connections
 	costOfFilter       = 512
 	costOfValue        = 160
 )
@@ -72,8 +71,8 @@ func countValues(f *nostr.Filter) int {
 	return n
 }
 
-// request opens a subscription, in the place of one with the same id, or says why it cannot be. Where it is refused the old
-// one ends too: CLOSED leaves nothing open under the id.
+// request opens a subscription in the place of one with the same id, or says why not. A refused REQ ends the old subscription too, as CLOSED
+// leaves nothing open under the id.
 func (s *session) request(req nostr.Req, size int) (refusal string) {
 	s.closeSubscription(req.Sub)
 	if reason := s.relay.limits.refuseSub(req.Sub); reason != "" {
@@ -85,7 +84,7 @@ func (s *session) request(req nostr.Req, size int) (refusal string) {
 	return s.openSubscription(s.newSubscription(req, size))
 }
 
-// openSubscription queues a subscription for the writer, or says why that cannot be.
+// openSubscription queues a subscription for the writer, or says why not.
 func (s *session) openSubscription(sub *subscription) (refusal string) {
 	if refusal := s.refuseOpen(sub); refusal != "" {
 		return refusal
@@ -109,7 +108,8 @@ func (s *session) enqueue(sub *subscription) {
 	s.wakeWriter()
 }
 
-// refuseOpen says what of the connection's own is used up. Only the reader, which asks, opens more.
+// refuseOpen says which bound of the connection a subscription would break; "" for none. The answer stays true, as only the reader calls it
+// and opens subscriptions.
 func (s *session) refuseOpen(sub *subscription) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,13 +122,13 @@ func (s *session) refuseOpen(sub *subscription) string {
 	return ""
 }
 
-// What a client hears whose filters have no place.
+// Why there is no memory for filters, as the client hears it.
 var (
 	errAddressFilters = errors.New("blocked: too many subscriptions: their filters fill the memory set aside for your address, close one first")
 	errAllFilters     = errors.New("rate-limited: this relay holds as many filters as it can; try again later")
 )
 
-// holdFilters takes memory for filters.
+// holdFilters takes memory for filters, or fails with errAddressFilters or errAllFilters.
 func (s *session) holdFilters(bytes int) (*front.Grant, error) {
 	memory, why := s.relay.pools.filters.Take(s.visitor, bytes)
 	switch why {
@@ -190,7 +190,7 @@ func (s *session) isClosed(sub *subscription) bool {
 	return sub.closed
 }
 
-// open are the subscriptions in the order of their ids.
+// open gives the subscriptions in the order of their ids.
 func (s *session) open() []*subscription {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,8 +16,8 @@ const (
 	keepBuffer  = 16 << 10        // larger buffers are not kept between frames
 )
 
-// write sends the challenge (NIP-42), so that no refusal for want of authentication comes before it, and then what there is
-// to send until the connection or work ends, and returns why.
+// write sends the challenge (NIP-42), first of all so that no refusal for want of authentication comes before it. Then it sends what there
+// is to send until the connection or work ends, and returns why.
 func (s *session) write(ctx, work context.Context) error {
 	if err := s.send(nostr.AppendAuthChallenge(nil, s.who.challenge)); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (s *session) sendStill(sub *subscription, json []byte) error {
 	return s.send(s.buf)
 }
 
-// send writes one frame in parts, which waits for flush. The time that the client may take is the cork's affair.
+// send writes one frame, given in parts, which waits for flush. The cork bounds the time that the client may take.
 func (s *session) send(parts ...[]byte) error {
 	if err := s.cork.text(parts...); err != nil {
 		return gone(err)
@@ -96,10 +96,10 @@ func (s *session) send(parts ...[]byte) error {
 	return nil
 }
 
-// flush sends the frames that wait. It comes after everything that the client is to have at once.
+// flush sends the frames that wait. The writer flushes after everything that the client is to have at once.
 func (s *session) flush() error { return gone(s.cork.release()) }
 
-// gone says of an error of the connection that the client is gone.
+// gone wraps an error of the connection with errGone.
 func gone(err error) error {
 	if err == nil {
 		return nil
@@ -150,7 +150,7 @@ func (s *session) farewell(cause error) {
 	s.conn.Close(bye.code, bye.text)
 }
 
-// lastWords sends the OKs that come within half of the time, and ends the subscriptions.
+// lastWords sends the OKs that come within half of goodbyeTime, and a CLOSED for every subscription.
 func (s *session) lastWords(bye *goodbye) error {
 	patience := time.NewTimer(goodbyeTime / 2)
 	defer patience.Stop()
