@@ -15,7 +15,7 @@ func TestKhatruIsAskedAsAWhole(t *testing.T) {
 	m := newMirror(t, size{40, 400, 1200, 20}, func(events []*nostr.Event) string { return startKhatru(t, true, events) })
 	m.args = []string{"--sync-whole-from", "1"}
 	m.fill(t)
-	if !until(patience, func() bool { return m.node.logs.has("it is asked as a whole from now on") }) {
+	if !until(patience, func() bool { return m.node.logs.has("graspd compares everything with it at once from now on") }) {
 		t.Fatalf("it is not:\n%s", m.node.logs.tail())
 	}
 	m.node.stop()
