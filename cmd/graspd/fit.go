@@ -1,9 +1,6 @@
 package main
 
-import (
-	"slices"
-	"unicode/utf8"
-)
+import "slices"
 
 // between is how many spaces are between two columns of a table, and leastName how short the first may become.
 const (
@@ -16,28 +13,23 @@ var leftFirst = []string{"UPTIME", "EVENTS", "COVERAGE", "WHY", "GAPS", "ROOTS",
 
 // fit makes a table, whose first row are titles, so narrow that a line has at most width characters, and says which columns were left out
 // for that. What is still too wide then is cut in the first column. 0 is any width.
-func fit(table [][]string, width int) (narrow [][]string, left []string) {
+func fit(rows table, width int) (narrow table, left []string) {
 	if width <= 0 {
-		return table, nil
+		return rows, nil
 	}
-	widths := make([]int, len(table[0]))
-	for _, row := range table {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
+	widths := rows.widths()
 	keep := make([]bool, len(widths))
 	total := -between
 	for i, w := range widths {
 		keep[i], total = true, total+w+between
 	}
 	for _, title := range leftFirst {
-		if i := slices.Index(table[0], title); i >= 0 && total > width {
+		if i := slices.Index(rows[0], title); i >= 0 && total > width {
 			keep[i], total, left = false, total-widths[i]-between, append(left, title)
 		}
 	}
 	name := max(leastName, widths[0]-max(0, total-width))
-	for _, row := range table {
+	for _, row := range rows {
 		var cells []string
 		for i, cell := range row {
 			switch {

@@ -30,7 +30,7 @@ type statusOptions struct {
 	retry       string // a relay to connect to at once
 	every       time.Duration
 	wide        bool // whatever the terminal's width
-	width       int  // of the table of relays, in characters; 0 is any
+	width       int  // of tables, in characters; 0 is any
 	part
 }
 
@@ -84,7 +84,7 @@ func (o *statusOptions) settings(env environment) []setting {
 		boolean("watch", "false", "go on, until Ctrl-C", &o.watch),
 		boolean("health", "false", "ask only whether the relay does its work: for a container's health check", &o.health),
 		text("retry", "", "connect at once to the relay with this URL, whatever its failures", &o.retry).as("URL"),
-		boolean("wide", "false", "show all columns of the relays, also on a narrow terminal; elsewhere than on a terminal all are shown", &o.wide),
+		boolean("wide", "false", "show everything, also on a narrow terminal; elsewhere than on a terminal nothing is cut", &o.wide),
 		text("find", "", "show only relays or repositories with this in their name", &o.find).as("WORDS"),
 		text("state", "", "show only relays or repositories in this state, as the operator's page calls it", &o.state).as("STATE"),
 		number("most", 0, 0, 1000, "show so many at most, the worst first; 0 = 20, and all with --json", &o.most),
@@ -184,7 +184,7 @@ func (o statusOptions) print(ctx context.Context, out io.Writer) error {
 	case o.json:
 		_, err = out.Write(text)
 	case o.repos:
-		if err = printRepositories(out, r); err == nil {
+		if err = printRepositories(out, r, o.width); err == nil {
 			_, err = io.WriteString(out, o.more(len(r.Repositories), r.Matching, "repositories"))
 		}
 	default:

@@ -31,9 +31,9 @@ func TestStatusTable(t *testing.T) {
 	const want = `wss://relay.example.org, graspd v1: 151000 events, 1000 repositories
 
 RELAY                     PHASE    HEALTH        REPOSITORIES       ROOTS                                EVENTS  GAPS  UPTIME  COVERAGE  NEXT ATTEMPT
-wss://a.example.net *     live     healthy       50/50 (1 refused)  2500/2500 (7 in turns of 1 h 0 min)  7415    2     99.9%   29.0%     -
-wss://longer.example.net  waiting  dead (61)     0/1                0/0                                  0       0     -       -         in 1 h 23 min
-wss://now.example.net     dialing  degraded (1)  0/0                0/0                                  0       0     100.0%  -         now
+wss://a.example.net *     live     healthy       50/50 (1 refused)  2500/2500 (7 in turns of 1 h 0 min)    7415     2   99.9%     29.0%  -
+wss://longer.example.net  waiting  dead (61)     0/1                0/0                                       0     0       -         -  in 1 h 23 min
+wss://now.example.net     dialing  degraded (1)  0/0                0/0                                       0     0  100.0%         -  now
 
 wss://longer.example.net: 61 failures in a row since 2026-11-19T06:00:00Z, the last one: not dialed for an announcement: port 22 belongs to another service\x1b[2J
 wss://now.example.net: 1 failure
@@ -71,7 +71,7 @@ not in 80 columns: uptime, events, coverage, gaps, roots, next attempt; --wide h
 git: 3 repositories with data, 5.0 MiB; 1 pushes and 2 fetches under way; 4 events and 6 uploads wait
 
 PROCESSES  RUNNING  QUEUED  REFUSED  ENDED  FAILED
-fetch      1        2       3        40     5
+fetch            1       2        3     40       5
 
 WAITS       REPOSITORY     WHY                      ENDS
 kind 30618  30617:aa:tool  until 2 branches\x1b[2J  in 1 h 23 min
@@ -194,16 +194,16 @@ func TestRepositoriesTable(t *testing.T) {
 		{Address: "30617:ab:other", Relays: []admin.RepositoryPart{{URL: "wss://a.example.net", Want: 1}}},
 	}}
 	const want = `REPOSITORY   OWNER     RELAY                CONFIRMED  HERE  RELAY LACKS
-to\x1b[2Jol  aa4fc866  wss://a.example.net  4/5        1200  3
-to\x1b[2Jol  aa4fc866  wss://b.example.net  5/5        1200  0
-other        ab        wss://a.example.net  0/1        -     -
+to\x1b[2Jol  aa4fc866  wss://a.example.net        4/5  1200            3
+to\x1b[2Jol  aa4fc866  wss://b.example.net        5/5  1200            0
+other        ab        wss://a.example.net        0/1     -            -
 `
 	var b strings.Builder
-	if err := printRepositories(&b, r); err != nil || b.String() != want {
+	if err := printRepositories(&b, r, 0); err != nil || b.String() != want {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	b.Reset()
-	if err := printRepositories(&b, admin.Repositories{}); err != nil || b.String() != "no repository here names another relay\n" {
+	if err := printRepositories(&b, admin.Repositories{}, 0); err != nil || b.String() != "no repository here names another relay\n" {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/graspd/graspd/internal/admin"
@@ -14,8 +13,8 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// printStatus prints the status for people. now is the time from which the next attempts count, and width how many characters the table
-// of relays may have in a line; 0 is any number.
+// printStatus prints the status for people. now is the time from which the next attempts count, and width how many characters a line of a table
+// may have; 0 is any number.
 func printStatus(w io.Writer, s admin.Status, now time.Time, width int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, graspd %s: %d events, %d repositories\n", s.Relay.URL, s.Relay.Version, s.Store.Events, s.Store.Repositories)
@@ -32,7 +31,7 @@ func printStatus(w io.Writer, s admin.Status, now time.Time, width int) error {
 		fmt.Fprintf(&b, "reports that wait for a decision: %d, about %d authors, repositories and events; graspd reports lists them\n", q.Open, q.Subjects)
 	}
 	if s.Git != nil {
-		if err := printGit(&b, *s.Git, now); err != nil {
+		if err := printGit(&b, *s.Git, now, width); err != nil {
 			return err
 		}
 	}
@@ -58,21 +57,17 @@ func printStatus(w io.Writer, s admin.Status, now time.Time, width int) error {
 	if why {
 		titles = append(titles, "WHY")
 	}
-	table := [][]string{titles}
+	rows := table{titles}
 	for _, r := range s.Sync.Relays {
 		cells := row(r, now)
 		if why {
 			cells = append(cells, r.Why())
 		}
-		table = append(table, cells)
+		rows = append(rows, cells)
 		bootstrap = bootstrap || r.Bootstrap
 	}
-	table, left := fit(table, width)
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, cells := range table {
-		fmt.Fprintln(t, strings.Join(cells, "\t"))
-	}
-	if err := t.Flush(); err != nil {
+	rows, left := fit(rows, width)
+	if err := rows.print(&b, 0); err != nil {
 		return err
 	}
 	if len(left) > 0 {
@@ -136,8 +131,8 @@ func plainNumber(n uint64) string { return strconv.FormatUint(n, 10) }
 
 func until(t, now time.Time) string { return status.Until(t.Sub(now)) }
 
-// printRepositories prints a line for each relay of each repository.
-func printRepositories(w io.Writer, r admin.Repositories) error {
+// printRepositories prints a line of at most width characters for each relay of each repository; 0 is any width.
+func printRepositories(w io.Writer, r admin.Repositories, width int) error {
 	if len(r.Repositories) == 0 && r.Total > 0 {
 		_, err := fmt.Fprintf(w, "none of %d repositories fits, or is on that page\n", r.Total)
 		return err
@@ -146,23 +141,24 @@ func printRepositories(w io.Writer, r admin.Repositories) error {
 		_, err := io.WriteString(w, "no repository here names another relay\n")
 		return err
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "REPOSITORY\tOWNER\tRELAY\tCONFIRMED\tHERE\tRELAY LACKS")
+	rows := table{{"REPOSITORY", "OWNER", "RELAY", "CONFIRMED", "HERE", "RELAY LACKS"}}
+	git := gitTable("REPOSITORY", "LACKS")
 	for _, x := range r.Repositories {
 		owner := x.Owner()
 		for _, p := range x.Relays {
-			fmt.Fprintln(t, strings.Join([]string{words.Escape(x.Name()), owner[:min(8, len(owner))], p.URL, of(p.Confirmed, p.Want), known(p.Held), known(p.Lacks)}, "\t"))
+			rows = append(rows, []string{words.Escape(x.Name()), owner[:min(8, len(owner))], words.Escape(p.URL), of(p.Confirmed, p.Want), known(p.Held), known(p.Lacks)})
+		}
+		if x.Git != nil {
+			git = git.of(words.Escape(x.Name()), *x.Git)
 		}
 	}
-	if slices.ContainsFunc(r.Repositories, func(x admin.RepositoryStatus) bool { return x.Git != nil }) {
-		fmt.Fprintln(t, "\nREPOSITORY\tLACKS\tGIT SERVER\tHOW IT STANDS")
-		for _, x := range r.Repositories {
-			if x.Git != nil {
-				gitRows(t, words.Escape(x.Name()), *x.Git)
-			}
-		}
+	if err := rows.print(w, width, 0, 2); err != nil || len(git) == 1 {
+		return err
 	}
-	return t.Flush()
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	return git.print(w, width, 0, 2, 3)
 }
 
 func known(n *uint64) string {

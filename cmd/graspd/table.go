@@ -1,0 +1,74 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// table is rows of cells, the first of them titles, for people to read on a terminal.
+type table [][]string
+
+// print prints the rows so that no line has more than width characters while the columns named by shrink have some to give; 0 is any width.
+// Columns of figures end at the same place, others begin there.
+func (t table) print(w io.Writer, width int, shrink ...int) error {
+	widths := t.widths()
+	total := -between
+	for _, n := range widths {
+		total += n + between
+	}
+	for ; width > 0 && total > width; total-- {
+		widest := -1
+		for _, i := range shrink {
+			if widths[i] > leastName && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+	}
+	var b strings.Builder
+	for _, row := range t {
+		line := ""
+		for i, cell := range row {
+			cell = shortened(cell, widths[i])
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if t.figures(i) {
+				line += pad + cell
+			} else {
+				line += cell + pad
+			}
+			line += strings.Repeat(" ", between)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// widths are how many characters each column needs.
+func (t table) widths() []int {
+	widths := make([]int, len(t[0]))
+	for _, row := range t {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	return widths
+}
+
+// figures reports whether a column has numbers alone, or none where one is not known.
+func (t table) figures(i int) bool {
+	some := false
+	for _, row := range t[1:] {
+		if row[i] == "-" {
+			continue
+		}
+		if some = row[i] != "" && strings.Trim(row[i], "0123456789/.%") == ""; !some {
+			return false
+		}
+	}
+	return some
+}
