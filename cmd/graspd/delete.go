@@ -17,6 +17,7 @@ import (
 
 	"github.com/graspd/graspd/internal/admin"
 	"github.com/graspd/graspd/internal/moderate"
+	"github.com/graspd/graspd/internal/statustext"
 	"github.com/graspd/graspd/internal/words"
 )
 
@@ -85,7 +86,7 @@ func (d deletion) one(ctx context.Context, out io.Writer, subject url.Values) er
 	if err := d.at.post(ctx, "/delete", form, &c); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, words.Printable(c.Subject.String()), hasGone(c), day(c.Keep), c.N)
+	_, err := fmt.Fprintf(out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, words.Printable(c.Subject.String()), hasGone(c), statustext.Day(c.Keep), c.N)
 	return err
 }
 
@@ -95,9 +96,6 @@ func hasGone(c moderate.Case) string {
 	}
 	return fmt.Sprintf("%d events are gone, and nothing of it is taken any more", c.Total())
 }
-
-// day is a moment as people write it.
-func day(unix int64) string { return time.Unix(unix, 0).UTC().Format("2006-01-02 15:04 UTC") }
 
 // whoAsks is who gives a command, for the journal.
 func whoAsks(command string) string {
@@ -186,7 +184,7 @@ func printCases(out io.Writer, list []moderate.Case) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CASE\tSTATE\tEVENTS\tKEPT UNTIL\tWHAT\tBY\tREASON")
 	for _, c := range list {
-		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", c.N, c.State, c.Total(), day(c.Keep), words.Printable(c.Subject.String()), words.Printable(c.By), words.Printable(c.Why))
+		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", c.N, c.State, c.Total(), statustext.Day(c.Keep), words.Printable(c.Subject.String()), words.Printable(c.By), words.Printable(c.Why))
 	}
 	return w.Flush()
 }
@@ -229,7 +227,7 @@ func journalCommand(ctx context.Context, args []string, std stdio, env environme
 		for _, x := range e.Events {
 			n += x
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%s\t%s\n", e.N, day(e.At), e.Did, words.Printable(e.Subject), n, words.Printable(e.By), words.Printable(e.Why))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%s\t%s\n", e.N, statustext.Day(e.At), e.Did, words.Printable(e.Subject), n, words.Printable(e.By), words.Printable(e.Why))
 	}
 	return w.Flush()
 }

@@ -7,10 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graspd/graspd/internal/admin"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/testkit"
 )
 
@@ -32,27 +30,6 @@ func TestMailboxes(t *testing.T) {
 	c.publish(testkit.Sign(owner, now, nip34.KindRepository, "", nostr.Tag{"d", "tool"}, nostr.Tag{"relays", string(us.url)}))
 	c.publish(issue)
 	eventually(t, "the comment", func() bool { return c.stored(comment) })
-}
-
-// The table says why relays are known where some are mailboxes.
-func TestStatusSaysWhyRelaysAreKnown(t *testing.T) {
-	s := admin.Status{Relay: admin.Self{URL: "wss://relay.example.org", Version: "v1"}, Sync: admin.SyncStatus{Relays: []status.Relay{
-		{URL: "wss://a.example.net", Phase: "live", Health: "healthy", Want: status.Count{Repositories: 2}},
-		{URL: "wss://home.example.net", Phase: "waiting", Health: "healthy", Mailbox: 12, OnlyMailbox: true},
-		{URL: "wss://index.example.net", Phase: "waiting", Health: "healthy", Index: true, OnlyMailbox: true},
-	}}}
-	for _, on := range []bool{true, false} {
-		var b strings.Builder
-		if err := printStatus(&b, s, time.Now(), 0); err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range []string{"NEXT ATTEMPT  WHY\n", "named by 2 repositories\n", "mailbox of 12 people\n", "index relay\n"} {
-			if strings.Contains(b.String(), want) != on {
-				t.Errorf("%q, mailboxes %v:\n%s", want, on, b.String())
-			}
-		}
-		s.Sync.Relays = s.Sync.Relays[:1]
-	}
 }
 
 func TestMailboxFlags(t *testing.T) {

@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/graspd/graspd/internal/node"
-	"github.com/graspd/graspd/internal/words"
 )
 
 // While nothing is carried the log is looked at so often, and says so at once when the first catch-up is through, and then hourly.
@@ -43,19 +39,4 @@ func sayNothingCarried(ctx context.Context, n *node.Node) {
 			n.Log().Warn("nothing is carried", "announcements", told.Announcements, "relays", told.From, "listed", told.Listed(), "advice", strings.Join(told.Remedies(), "; "))
 		}
 	}
-}
-
-// box draws a frame around lines, which may hold strangers' words.
-func box(w io.Writer, lines []string) {
-	width := 0
-	for i := range lines {
-		lines[i] = words.Escape(lines[i])
-		width = max(width, utf8.RuneCountInString(lines[i]))
-	}
-	rule := strings.Repeat("─", width+2)
-	fmt.Fprintf(w, "┌%s┐\n", rule)
-	for _, l := range lines {
-		fmt.Fprintf(w, "│ %s%s │\n", l, strings.Repeat(" ", width-utf8.RuneCountInString(l)))
-	}
-	fmt.Fprintf(w, "└%s┘\n", rule)
 }

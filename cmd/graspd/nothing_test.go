@@ -58,11 +58,3 @@ func TestAFreshRelayIsWell(t *testing.T) {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)
 	}
 }
-
-func TestABox(t *testing.T) {
-	var b strings.Builder
-	box(&b, []string{"one", "länger\x1b[2J"})
-	if got, want := b.String(), "┌───────────────┐\n│ one           │\n│ länger\\x1b[2J │\n└───────────────┘\n"; got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
-}

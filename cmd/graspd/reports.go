@@ -12,6 +12,7 @@ import (
 	"github.com/graspd/graspd/internal/admin"
 	"github.com/graspd/graspd/internal/moderate"
 	"github.com/graspd/graspd/internal/nip19"
+	"github.com/graspd/graspd/internal/statustext"
 	"github.com/graspd/graspd/internal/words"
 )
 
@@ -55,7 +56,7 @@ func reportsCommand(ctx context.Context, args []string, std stdio, env environme
 		if err := o.at.post(ctx, "/remove", form, &c); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(std.out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, words.Printable(c.Subject.String()), hasGone(c), day(c.Keep), c.N)
+		_, err = fmt.Fprintf(std.out, "case %d: %s\n%s\nto put it back until %s: graspd restore --case %d\n", c.N, words.Printable(c.Subject.String()), hasGone(c), statustext.Day(c.Keep), c.N)
 		return err
 	case o.dismiss != "":
 		return o.at.tell(ctx, std.out, "/dismiss", form)
@@ -79,7 +80,7 @@ func printReports(out io.Writer, q admin.ReportQueue) error {
 	fmt.Fprintln(w, "WHAT\tREPORTED AS\tREPORTS\tPEOPLE\tLAST\tLAST BY\tTHEIR WORDS")
 	for _, x := range q.Reported {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", words.Printable(x.Subject.String()), strings.Join(x.Kinds, ", "), x.Reports, x.People,
-			day(x.Last.At), nip19.Npub(x.Last.By), words.Printable(x.Last.Text))
+			statustext.Day(x.Last.At), nip19.Npub(x.Last.By), words.Printable(x.Last.Text))
 	}
 	if err := w.Flush(); err != nil {
 		return err

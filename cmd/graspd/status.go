@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/statustext"
 )
 
 // statusTimeout bounds one request; mostStatus what is read of an answer (bytes).
@@ -184,11 +185,11 @@ func (o statusOptions) print(ctx context.Context, out io.Writer) error {
 	case o.json:
 		_, err = out.Write(text)
 	case o.repos:
-		if err = printRepositories(out, r, o.width); err == nil {
+		if err = statustext.WriteRepositories(out, r, o.width); err == nil {
 			_, err = io.WriteString(out, o.more(len(r.Repositories), r.Matching, "repositories"))
 		}
 	default:
-		if err = printStatus(out, s, time.Now(), o.width); err == nil {
+		if err = statustext.Write(out, s, time.Now(), o.width); err == nil {
 			_, err = io.WriteString(out, o.more(len(s.Sync.Relays), s.Sync.Matching, "relays"))
 		}
 	}

@@ -93,6 +93,7 @@ var layers = map[string]int{
 	"internal/relaysync":  14,
 	"internal/reports":    14,
 	"internal/signin":     14,
+	"internal/statustext": 14,
 	"internal/hosting":    14,
 	"internal/gitsync":    15,
 	"internal/node":       17,

@@ -1,4 +1,4 @@
-package main
+package statustext
 
 import (
 	"strings"
@@ -45,10 +45,10 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 		Sync:      &status.GitSync{Worst: []status.GitLack{lack}},
 	}}
 	var b strings.Builder
-	if err := printStatus(&b, s, status.Moment{}.Time, 80); err != nil {
+	if err := Write(&b, s, status.Moment{}.Time, 80); err != nil {
 		t.Fatal(err)
 	}
-	if err := printRepositories(&b, admin.Repositories{Repositories: []admin.RepositoryStatus{{Address: string(address), Git: &lack,
+	if err := WriteRepositories(&b, admin.Repositories{Repositories: []admin.RepositoryStatus{{Address: string(address), Git: &lack,
 		Relays: []admin.RepositoryPart{{URL: "wss://relay.example.org/" + string(long), Want: 99999, Confirmed: 99999, Held: &held, Lacks: &held}}}}}, 80); err != nil {
 		t.Fatal(err)
 	}

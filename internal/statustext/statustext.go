@@ -1,4 +1,6 @@
-package main
+// Package statustext is how a relay stands, as text for its operator at a terminal: what graspd status prints of the documents of the
+// private listener.
+package statustext
 
 import (
 	"fmt"
@@ -13,19 +15,19 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// printStatus prints the status for people. now is the time from which the next attempts count, and width how many characters a line of a table
+// Write writes the status for people. now is the time from which the next attempts count, and width how many characters a line of a table
 // may have; 0 is any number.
-func printStatus(w io.Writer, s admin.Status, now time.Time, width int) error {
+func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, graspd %s: %d events, %d repositories\n", s.Relay.URL, s.Relay.Version, s.Store.Events, s.Store.Repositories)
 	if s.Store.Disk != nil {
 		fmt.Fprintln(&b, s.Store.Disk)
 	}
 	for _, c := range s.Changed {
-		fmt.Fprintf(&b, "%s was changed to %q by %s on %s (NIP-86)\n", words.Printable(c.Setting), words.Line(c.Value, 100), words.Printable(c.By), day(c.At))
+		fmt.Fprintf(&b, "%s was changed to %q by %s on %s (NIP-86)\n", words.Printable(c.Setting), words.Line(c.Value, 100), words.Printable(c.By), Day(c.At))
 	}
 	if s.Nothing != nil {
-		box(&b, s.Nothing.Lines())
+		Box(&b, s.Nothing.Lines())
 	}
 	if q := s.Reports; q != nil && q.Open > 0 {
 		fmt.Fprintf(&b, "reports that wait for a decision: %d, about %d authors, repositories and events; graspd reports lists them\n", q.Open, q.Subjects)
@@ -125,45 +127,9 @@ func row(r status.Relay, now time.Time) []string {
 	return append(cells, next)
 }
 
-func of(n, all int) string { return fmt.Sprintf("%d/%d", n, all) }
-
 func plainNumber(n uint64) string { return strconv.FormatUint(n, 10) }
 
 func until(t, now time.Time) string { return status.Until(t.Sub(now)) }
 
-// printRepositories prints a line of at most width characters for each relay of each repository; 0 is any width.
-func printRepositories(w io.Writer, r admin.Repositories, width int) error {
-	if len(r.Repositories) == 0 && r.Total > 0 {
-		_, err := fmt.Fprintf(w, "none of %d repositories fits, or is on that page\n", r.Total)
-		return err
-	}
-	if len(r.Repositories) == 0 {
-		_, err := io.WriteString(w, "no repository here names another relay\n")
-		return err
-	}
-	rows := table{{"REPOSITORY", "OWNER", "RELAY", "CONFIRMED", "HERE", "RELAY LACKS"}}
-	git := gitTable("REPOSITORY", "LACKS")
-	for _, x := range r.Repositories {
-		owner := x.Owner()
-		for _, p := range x.Relays {
-			rows = append(rows, []string{words.Escape(x.Name()), owner[:min(8, len(owner))], words.Escape(p.URL), of(p.Confirmed, p.Want), known(p.Held), known(p.Lacks)})
-		}
-		if x.Git != nil {
-			git = git.of(words.Escape(x.Name()), *x.Git)
-		}
-	}
-	if err := rows.print(w, width, 0, 2); err != nil || len(git) == 1 {
-		return err
-	}
-	if _, err := io.WriteString(w, "\n"); err != nil {
-		return err
-	}
-	return git.print(w, width, 0, 2, 3)
-}
-
-func known(n *uint64) string {
-	if n == nil {
-		return "-"
-	}
-	return strconv.FormatUint(*n, 10)
-}
+// Day is a moment, in unix time, as people write it.
+func Day(unix int64) string { return time.Unix(unix, 0).UTC().Format("2006-01-02 15:04 UTC") }

@@ -1,0 +1,50 @@
+package statustext
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/words"
+)
+
+// WriteRepositories writes a line of at most width characters for each relay of each repository; 0 is any width.
+func WriteRepositories(w io.Writer, r admin.Repositories, width int) error {
+	if len(r.Repositories) == 0 && r.Total > 0 {
+		_, err := fmt.Fprintf(w, "none of %d repositories fits, or is on that page\n", r.Total)
+		return err
+	}
+	if len(r.Repositories) == 0 {
+		_, err := io.WriteString(w, "no repository here names another relay\n")
+		return err
+	}
+	rows := table{{"REPOSITORY", "OWNER", "RELAY", "CONFIRMED", "HERE", "RELAY LACKS"}}
+	git := gitTable("REPOSITORY", "LACKS")
+	for _, x := range r.Repositories {
+		owner := x.Owner()
+		for _, p := range x.Relays {
+			rows = append(rows, []string{words.Escape(x.Name()), owner[:min(8, len(owner))], words.Escape(p.URL), of(p.Confirmed, p.Want), known(p.Held), known(p.Lacks)})
+		}
+		if x.Git != nil {
+			git = git.of(words.Escape(x.Name()), *x.Git)
+		}
+	}
+	if err := rows.print(w, width, 0, 2); err != nil || len(git) == 1 {
+		return err
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	return git.print(w, width, 0, 2, 3)
+}
+
+func of(n, all int) string { return fmt.Sprintf("%d/%d", n, all) }
+
+// known is a figure, or a dash where nobody knows it.
+func known(n *uint64) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.FormatUint(*n, 10)
+}
