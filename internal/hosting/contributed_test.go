@@ -1,11 +1,17 @@
 package hosting_test
 
 import (
+	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/hosting"
 	"github.com/graspd/graspd/internal/ledger"
@@ -213,5 +219,56 @@ func TestWhatContributorsMayNot(t *testing.T) {
 	}
 	if _, found, err := off.host.Find(grasp.Contributed(key(2), "tool")); found || err != nil {
 		t.Errorf("where it is off it is found: %v", err)
+	}
+}
+
+// lose takes the files of a repository away, as a bad disk does.
+func (w *world) lose(of nip34.Address) {
+	w.Helper()
+	v := w.store.View()
+	defer v.Close()
+	r := ok(ledger.Read(v, of))
+	if err := errors.Join(w.disk.Remove(gitrepo.ID(r.Dir)), os.RemoveAll(filepath.Join(w.dir, "trash"))); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// lacksTips gives the events whose tips a repository lacks and nobody here has.
+func (w *world) lacksTips(of nip34.Address) (events []nostr.ID) {
+	w.Helper()
+	for _, n := range ok(w.host.Lacks(w.Context(), of)).Needs {
+		if n.Tip {
+			events = append(events, n.Event)
+		}
+	}
+	return events
+}
+
+// TestLostFilesComeFromContributors: an announced repository whose files are lost has the tips again that a contributed one has; what both
+// have lost is looked for elsewhere.
+func TestLostFilesComeFromContributors(t *testing.T) {
+	w := forContributors(t)
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	base := r.commit("base")
+	w.state(1, "tool", now, "refs/heads/main", base)
+	r.must("push", w.cloneURL(repo), "main")
+	tip := r.commit("fix")
+	e := w.contribution(2, repo.Address(), "tool", tip, now)
+	w.publish(e)
+	r.must("push", w.prs(2, "tool"), tip+":"+refs.TipName(e.ID))
+	w.lose(addressOf(repo))
+	if got := w.lacksTips(addressOf(repo)); len(got) != 0 {
+		t.Errorf("looked for elsewhere, though a contributor's place has it: %v", got)
+	}
+	w.eventually("the tip is back", func() bool {
+		v := w.store.View()
+		defer v.Close()
+		x := ok(ledger.Read(v, addressOf(repo)))
+		return len(ok(w.disk.Missing(gitrepo.ID(x.Dir), []gitwire.ObjectID{objectID(tip)}))) == 0
+	})
+	w.lose(addressOf(repo))
+	w.lose(grasp.Contributed(key(2), "tool"))
+	if got := w.lacksTips(addressOf(repo)); !slices.Equal(got, []nostr.ID{e.ID}) {
+		t.Errorf("what both have lost is looked for as %v", got)
 	}
 }

@@ -80,7 +80,7 @@ func (h *Host) nearer(v *store.View, lack *ledger.Lack) error {
 	return nil
 }
 
-// contributedWith is the contributed repository that has the tip of a pull request that is served.
+// contributedWith is the contributed repository that has the tip of a pull request that is served. One whose files are lost has none.
 func (h *Host) contributedWith(v *store.View, n ledger.Need) (of nip34.Address, ok bool, err error) {
 	if !n.Tip || n.Came != 0 {
 		return of, false, nil
@@ -94,7 +94,14 @@ func (h *Host) contributedWith(v *store.View, n ledger.Need) (of nip34.Address, 
 		if err != nil {
 			return of, false, err
 		}
-		if r.Refs.PullRequests.Get(refs.TipName(n.Event)) == n.IDs[0] {
+		if r.Refs.PullRequests.Get(refs.TipName(n.Event)) != n.IDs[0] {
+			continue
+		}
+		missing, err := objects{h.cfg.Disk, h.cfg.Logger}.Missing(r.Dir, n.IDs)
+		if err != nil {
+			return of, false, err
+		}
+		if len(missing) == 0 {
 			return of, true, nil
 		}
 	}

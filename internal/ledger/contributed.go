@@ -88,7 +88,8 @@ type Mirror struct {
 // lacking.
 const mirrorsAtOnce = 256
 
-// Unmirrored says what the announced repositories lack that are hosted here, of the pull requests in a contributed one that name them.
+// Unmirrored says what the announced repositories lack that are hosted here, of the pull requests in a contributed one that name them. A
+// repository whose files are lost lacks tips that its refs are at.
 func (l *Ledger) Unmirrored(t Turn, of nip34.Address) (from Repository, out []Mirror, err error) {
 	if from, err = Read(t, of); err != nil || from.Dir.IsZero() {
 		return from, nil, err
@@ -102,15 +103,44 @@ func (l *Ledger) Unmirrored(t Turn, of nip34.Address) (from Repository, out []Mi
 			break
 		}
 	}
+	for i := range m.out {
+		if err := m.lost(&m.out[i], m.shown[i]); err != nil {
+			return from, nil, fmt.Errorf("what %s has lost: %w", m.out[i].To.Of, err)
+		}
+	}
 	return from, slices.DeleteFunc(m.out, func(x Mirror) bool { return len(x.Events) == 0 }), nil
 }
 
 type mirroring struct {
-	l    *Ledger
-	t    Turn
-	out  []Mirror
-	at   map[nip34.Address]int // of out; -1 is none that is hosted here
-	tips int
+	l     *Ledger
+	t     Turn
+	out   []Mirror
+	shown [][]refs.Pull         // of each of out, what its refs are at already
+	at    map[nip34.Address]int // of out; -1 is none that is hosted here
+	tips  int
+}
+
+// lost adds the tips that a repository shows and does not have.
+func (m *mirroring) lost(r *Mirror, shown []refs.Pull) error {
+	tips := make([]gitwire.ObjectID, len(shown))
+	for i, x := range shown {
+		tips[i] = x.Tip
+	}
+	missing, err := m.l.Objects.Missing(r.To.Dir, tips)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	lacks := make(map[gitwire.ObjectID]bool, len(missing))
+	for _, id := range missing {
+		lacks[id] = true
+	}
+	for _, x := range shown {
+		if lacks[x.Tip] && m.tips < mirrorsAtOnce {
+			r.Events, r.Tips = append(r.Events, x.ID), append(r.Tips, x.Tip)
+			m.tips++
+		}
+	}
+	return nil
 }
 
 func (m *mirroring) tip(x refs.Pull) error {
@@ -130,6 +160,8 @@ func (m *mirroring) tip(x refs.Pull) error {
 		if r.To.Refs.PullRequests.Get(x.Name()) != x.Tip {
 			r.Events, r.Tips = append(r.Events, x.ID), append(r.Tips, x.Tip)
 			m.tips++
+		} else {
+			m.shown[i] = append(m.shown[i], x)
 		}
 	}
 	return nil
@@ -149,7 +181,7 @@ func (m *mirroring) indexOf(of nip34.Address) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	m.out = append(m.out, Mirror{To: r})
+	m.out, m.shown = append(m.out, Mirror{To: r}), append(m.shown, nil)
 	m.at[of] = len(m.out) - 1
 	return m.at[of], nil
 }
