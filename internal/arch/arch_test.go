@@ -59,6 +59,7 @@ var layers = map[string]int{
 	"internal/moderate":   5,
 	"internal/paging":     5,
 	"internal/coverage":   6,
+	"internal/ask":        6,
 	"internal/itemset":    6,
 	"internal/survey":     6,
 	"internal/plan":       8,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -67,9 +68,9 @@ func (b *books) inOrder() []want.Item {
 	return items
 }
 
-func (b *books) sizeOf(lots []itemset.Lot) (s size) {
+func (b *books) sizeOf(lots []itemset.Lot) (s ask.Size) {
 	for it := range itemset.Each(lots) {
-		s.add(b.want, it)
+		s.Add(b.want, it)
 	}
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nostr"
@@ -75,7 +76,7 @@ func (p *Peer) Bears() any { return p.conn.limits }
 func (p *Peer) Displaces(rank int64) bool {
 	limits := p.conn.limits
 	for _, l := range p.conn.following.live {
-		if l.apart != itemset.Together || !l.size.fits(limits, limits.dense()) {
+		if l.apart != itemset.Together || !limits.fits(l.size, limits.dense()) {
 			continue
 		}
 		for _, x := range l.lots {
@@ -89,7 +90,7 @@ func (p *Peer) Displaces(rank int64) bool {
 
 // Asks returns the stored filters of one item.
 func Asks(w *want.Want, it want.Item) []nostr.Filter {
-	return filtersOf(w, w.Layer(it), []want.Item{it}, false, bounds{values: 1 << 20})
+	return ask.Of(w, w.Layer(it), []want.Item{it}, false, ask.Bounds{Values: 1 << 20})
 }
 
 // Check looks for contradictions in the books of a peer.
@@ -193,7 +194,7 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 		}
 		if size := p.sizeOf(l.lots); l.keeper == nil && !c.shrunk {
 			for _, x := range l.parts {
-				size = size.plus(p.sizeOf(x.lots))
+				size = size.Plus(p.sizeOf(x.lots))
 			}
 			if l.size != size {
 				return fmt.Errorf("live REQ %s is of size %+v and not %+v", l.sub, l.size, size)

@@ -6,7 +6,7 @@ package plan
 // held returns how much all live REQs ask for together, in bytes of their messages.
 func (rs reqs) held() (sum int) {
 	for _, l := range rs {
-		sum += l.size.message(l.values)
+		sum += l.size.Message(l.values)
 	}
 	return sum
 }

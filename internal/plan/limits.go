@@ -1,8 +1,8 @@
 package plan
 
 import (
+	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/refusal"
-	"github.com/graspd/graspd/internal/want"
 )
 
 // What a relay is believed to bear where it tells nothing or too little.
@@ -76,7 +76,7 @@ func (c *capacity) learn(text string, l *liveReq) {
 		c.values = min(c.values, max(fewestValues, l.longest/2))
 	}
 	if what != refusal.Filters && what != refusal.Values {
-		c.bytes = min(c.bytes, max(leastLearned, l.size.message(l.values)/2))
+		c.bytes = min(c.bytes, max(leastLearned, l.size.Message(l.values)/2))
 	}
 }
 
@@ -124,76 +124,14 @@ func (c capacity) spare() int {
 func (c capacity) live() int { return c.subs - c.stored() - c.spare() }
 
 // bounds returns the bounds of a stored filter.
-func (c capacity) bounds() bounds {
-	return bounds{values: c.values, bytes: min(listBytes, c.bytes-1024)}
+func (c capacity) bounds() ask.Bounds {
+	return ask.Bounds{Values: c.values, Bytes: min(listBytes, c.bytes-1024)}
 }
 
 // frame returns the most bytes of a negentropy message before hex.
 func (c capacity) frame() int { return min(negFrame, (c.bytes-1024)/2) }
 
-// size is what the items of one live REQ need.
-type size struct {
-	announcements, addresses, ds, authors, roots int
-	bytes                                        int // of all lists
+// fits says whether one REQ bears what is of that size.
+func (c capacity) fits(s ask.Size, values int) bool {
+	return s.Filters(values) <= c.filters && s.Message(values) <= c.bytes
 }
-
-// Bytes of a REQ around its filters, of a filter around its list, with kinds
-// that were added, and of an id in a list, each at most.
-const (
-	aroundREQ    = 32
-	aroundFilter = 144
-	idBytes      = 67
-)
-
-func (s *size) add(w *want.Want, it want.Item) {
-	if it == want.Announcements {
-		s.announcements = 1
-		return
-	}
-	if r := w.Repository(it); r != nil {
-		s.addresses += len(r.Addresses)
-		s.ds++
-		s.bytes += 4*r.AddressBytes + r.DBytes
-		if r.D == "" {
-			s.authors += len(r.Addresses)
-			s.bytes += idBytes * len(r.Addresses)
-		}
-		return
-	}
-	s.roots++
-	s.bytes += 3 * idBytes
-}
-
-func (s size) plus(o size) size {
-	return size{
-		announcements: max(s.announcements, o.announcements), addresses: s.addresses + o.addresses,
-		ds: s.ds + o.ds, authors: s.authors + o.authors, roots: s.roots + o.roots, bytes: s.bytes + o.bytes,
-	}
-}
-
-// withoutRoot is the size with a root event less.
-func (s size) withoutRoot() size {
-	s.roots--
-	s.bytes -= 3 * idBytes
-	return s
-}
-
-// filters returns how many filters are needed, at most.
-func (s size) filters(values int) int {
-	return s.announcements + 4*ceil(s.addresses, values) + ceil(s.ds, values) + ceil(s.authors, values) + 3*ceil(s.roots, values)
-}
-
-// message returns how many bytes the REQ has, at most.
-func (s size) message(values int) int {
-	return aroundREQ + aroundFilter*s.filters(values) + s.bytes
-}
-
-// fits says whether one REQ bears it.
-func (s size) fits(c capacity, values int) bool {
-	return s.filters(values) <= c.filters && s.message(values) <= c.bytes
-}
-
-// items counts what the size is made of, to compare sizes.
-func (s size) items() int { return s.announcements + s.ds + s.roots }
-
-func ceil(n, d int) int { return (n + d - 1) / d }

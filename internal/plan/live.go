@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nostr"
@@ -85,8 +86,8 @@ type liveReq struct {
 
 	sub     string
 	lots    []itemset.Lot
-	size    size   // with that of its parts
-	keeper  keeper // nil = the live side itself
+	size    ask.Size // with that of its parts
+	keeper  keeper   // nil = the live side itself
 	limit   int
 	values  int
 	longest int // list of its filters
@@ -99,7 +100,7 @@ type liveReq struct {
 func (f *following) values() int {
 	c := f.limits
 	repos := len(f.want.Repos)
-	need := 1 + 5*ceil(repos, c.values) + 3*ceil(f.wanted.Len()-repos, c.values)
+	need := ask.Most(repos, f.wanted.Len()-repos, c.values)
 	if need > c.filters*c.live() {
 		return c.dense()
 	}
@@ -141,7 +142,7 @@ func (f *following) openWaiting() {
 			return
 		}
 		load := f.fill(values)
-		fits := load != nil && f.bears(load.size.message(values))
+		fits := load != nil && f.bears(load.size.Message(values))
 		switch {
 		case load == nil:
 			return
@@ -214,7 +215,7 @@ func (f *following) openLive(l *liveReq, values int) {
 	var filters []nostr.Filter
 	for layer := want.LayerAnnouncements; layer <= want.LayerRoots; layer++ {
 		if len(items[layer]) > 0 {
-			filters = append(filters, filtersOf(f.want, layer, items[layer], true, bounds{values: values})...)
+			filters = append(filters, ask.Of(f.want, layer, items[layer], true, ask.Bounds{Values: values})...)
 		}
 		if layer == want.LayerAnnouncements && len(filters) > 0 {
 			filters = f.demands.withVanish(l, filters)
@@ -293,7 +294,7 @@ func (f *following) shrink() {
 	for _, l := range f.live {
 		l.size = f.sizeOf(l.lots)
 		for _, r := range l.parts {
-			l.size = l.size.plus(f.sizeOf(r.lots))
+			l.size = l.size.Plus(f.sizeOf(r.lots))
 		}
 	}
 	f.lose(gone)

@@ -129,7 +129,7 @@ func (f *following) fewer(tries int) {
 func (f *following) closeExcess() {
 	for !f.paused() && f.live.standing() > f.limits.live() {
 		f.cancelMerge()
-		l := slices.MinFunc(f.live, func(a, b *liveReq) int { return a.size.items() - b.size.items() })
+		l := slices.MinFunc(f.live, func(a, b *liveReq) int { return a.size.Items() - b.size.Items() })
 		f.closeLive(l)
 		f.requeue(l.lots, f.now.Wall, 0, 0)
 	}

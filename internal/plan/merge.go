@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -39,9 +40,9 @@ func (f *following) unite(load *liveReq, values int) bool {
 
 func (f *following) uniteWith(load *liveReq, parts []*liveReq, values int) {
 	for _, l := range parts {
-		load.size = load.size.plus(l.size)
+		load.size = load.size.Plus(l.size)
 	}
-	if f.limits.spare() == 0 || !f.bears(load.size.message(values)) {
+	if f.limits.spare() == 0 || !f.bears(load.size.Message(values)) {
 		// No room for the two to overlap: what is missed in between is asked again.
 		for _, l := range parts {
 			f.closeLive(l)
@@ -69,11 +70,11 @@ func (f *following) unitable(load *liveReq, values int) []*liveReq {
 			open = append(open, l)
 		}
 	}
-	slices.SortStableFunc(open, func(a, b *liveReq) int { return a.size.items() - b.size.items() })
+	slices.SortStableFunc(open, func(a, b *liveReq) int { return a.size.Items() - b.size.Items() })
 	total := load.size
 	for i, l := range open {
-		with := total.plus(l.size)
-		if !with.fits(f.limits, values) || i > 0 && l.size.items() > 2*total.items() {
+		with := total.Plus(l.size)
+		if !f.limits.fits(with, values) || i > 0 && l.size.Items() > 2*total.Items() {
 			return open[:i]
 		}
 		total = with
@@ -93,12 +94,12 @@ func (f *following) mergeFilters() {
 	}
 	values := f.values()
 	parts := f.unitable(&liveReq{}, values)
-	var total size
+	var total ask.Size
 	for _, l := range parts {
 		count -= l.filters
-		total = total.plus(l.size)
+		total = total.Plus(l.size)
 	}
-	saved := -total.filters(values)
+	saved := -total.Filters(values)
 	for _, l := range parts {
 		saved += l.filters
 	}
@@ -159,7 +160,7 @@ func (f *following) evict(load *liveReq, values int) bool {
 		if !f.shed(than) {
 			return f.thin(load, f.limits.dense())
 		}
-		if f.live.standing() < f.limits.live() && f.bears(load.size.message(values)) {
+		if f.live.standing() < f.limits.live() && f.bears(load.size.Message(values)) {
 			f.openLive(load, values)
 			return true
 		}

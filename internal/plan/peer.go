@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/nostr"
@@ -38,7 +39,7 @@ func (c Config) withDefaults() Config {
 	c.DeadRetry = cmp.Or(c.DeadRetry, 24*time.Hour)
 	c.QuickReconnect = cmp.Or(c.QuickReconnect, 15*time.Minute)
 	c.Resync = cmp.Or(c.Resync, 24*time.Hour)
-	c.MaxTags = cmp.Or(c.MaxTags, MaxValues)
+	c.MaxTags = cmp.Or(c.MaxTags, ask.MaxValues)
 	c.MaxFilters = cmp.Or(c.MaxFilters, 70)
 	c.WholeFrom = cmp.Or(c.WholeFrom, 500)
 	return c

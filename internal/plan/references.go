@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/nip34"
@@ -185,11 +186,11 @@ func (r *references) question(end bool) *task {
 		for _, id := range w.IDs() {
 			hex = append(hex, id.String())
 		}
-		f := appendTagFilters(nil, nil, 'e', hex, b)[0]
+		f := ask.AppendTags(nil, nil, 'e', hex, b)[0]
 		n := len(f.Tags[0].Values)
 		return r.ask(newQuestion(f), func() { w.AskedIDs(n) })
-	case len(w.Authors()) >= b.values || end && len(w.Authors()) > 0:
-		n := min(len(w.Authors()), b.values)
+	case len(w.Authors()) >= b.Values || end && len(w.Authors()) > 0:
+		n := min(len(w.Authors()), b.Values)
 		f := nostr.Filter{Kinds: r.sayings(), Authors: w.Authors()[:n:n]}
 		return r.ask(newQuestion(f), func() { w.AskedAuthors(n) })
 	}

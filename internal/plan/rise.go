@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -15,7 +16,7 @@ import (
 // What rises, or is new, may have a large REQ replaced. That happens once in a while for all that waits for it.
 const (
 	riseInterval = time.Minute
-	mostRising   = MaxValues // items at once
+	mostRising   = ask.MaxValues // items at once
 )
 
 // aboveAll is above every rank.
@@ -138,7 +139,7 @@ func (f *following) thin(load *liveReq, values int) bool {
 
 // lowest returns the root events of l that rank lowest, below that, as many as have to go for load to fit, and the size of
 // the rest; none where that cannot be had. What is not confirmed stays, as it is still asked.
-func (f *following) lowest(l, load *liveReq, than int64, values int) (low []want.Item, rest size) {
+func (f *following) lowest(l, load *liveReq, than int64, values int) (low []want.Item, rest ask.Size) {
 	for it := range itemset.Each(l.lots) {
 		if f.want.Rank(it) < than && f.confirmed.Has(it) {
 			low = append(low, it)
@@ -147,11 +148,11 @@ func (f *following) lowest(l, load *liveReq, than int64, values int) (low []want
 	slices.SortFunc(low, func(a, b want.Item) int { return cmp.Compare(f.want.Rank(a), f.want.Rank(b)) })
 	rest = l.size
 	for n := range low {
-		rest = rest.withoutRoot()
-		with := rest.plus(load.size)
-		if with.fits(f.limits, values) && f.bears(with.message(values)-l.size.message(l.values)) {
+		rest = rest.WithoutRoot()
+		with := rest.Plus(load.size)
+		if f.limits.fits(with, values) && f.bears(with.Message(values)-l.size.Message(l.values)) {
 			return low[:n+1], rest
 		}
 	}
-	return nil, size{}
+	return nil, ask.Size{}
 }

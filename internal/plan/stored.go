@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/fifo"
@@ -101,9 +102,9 @@ func (c *catchup) addGroups(l itemset.Lot, class Class, swept bool) {
 	b := c.limits.bounds()
 	items := l.Items
 	for len(items) > 0 {
-		n, weight := 1, weightOf(c.want, items[0])
-		for n < len(items) && weight+weightOf(c.want, items[n]) <= b.values {
-			weight += weightOf(c.want, items[n])
+		n, weight := 1, ask.Weight(c.want, items[0])
+		for n < len(items) && weight+ask.Weight(c.want, items[n]) <= b.Values {
+			weight += ask.Weight(c.want, items[n])
 			n++
 		}
 		l.Items = slices.Clone(items[:n])
@@ -116,7 +117,7 @@ func (c *catchup) addGroups(l itemset.Lot, class Class, swept bool) {
 
 // beginGroup makes the tasks of a group.
 func (c *catchup) beginGroup(g *group) {
-	for _, f := range filtersOf(c.want, g.Layer, g.Items, false, c.limits.bounds()) {
+	for _, f := range ask.Of(c.want, g.Layer, g.Items, false, c.limits.bounds()) {
 		t := &task{group: g, filter: f}
 		g.tasks = append(g.tasks, t)
 		c.ready[g.Layer].Push(t)
@@ -126,14 +127,6 @@ func (c *catchup) beginGroup(g *group) {
 		c.ready[g.Layer].Push(t)
 	}
 	g.open = len(g.tasks)
-}
-
-// weightOf is how many values an item adds to the filters of its layer.
-func weightOf(w *want.Want, it want.Item) int {
-	if r := w.Repository(it); r != nil {
-		return len(r.Addresses)
-	}
-	return 1
 }
 
 // dropGroups abandons the catch-up of the groups that match.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/itemset"
-	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/refusal"
 	"github.com/graspd/graspd/internal/want"
@@ -37,7 +37,7 @@ func (s *suspects) trialParts(items []want.Item) (out [][]want.Item) {
 		for ; n < len(items); n++ {
 			r := s.want.Repository(items[n])
 			values, bytes = values+len(r.Addresses), bytes+r.AddressBytes+r.DBytes
-			if n > 0 && (values > b.values || bytes > b.bytes) {
+			if n > 0 && (values > b.Values || bytes > b.Bytes) {
 				break
 			}
 		}
@@ -111,9 +111,9 @@ func (s *suspects) tidySet(x *suspected) {
 func (s *suspects) sendTrial(t *task) {
 	var filters []nostr.Filter
 	if s.accused != nil {
-		filters = []nostr.Filter{harmless(s.cfg.Self)}
+		filters = []nostr.Filter{ask.Harmless(s.cfg.Self)}
 	} else {
-		filters = s.trialFilters(s.trial.set.items)
+		filters = ask.Trial(s.want, s.trial.set.items)
 	}
 	for i := range filters {
 		filters[i].Limit = new(1)
@@ -124,32 +124,6 @@ func (s *suspects) sendTrial(t *task) {
 	s.live.requests[r.sub] = r
 	s.live.paced()
 	s.effect(Request{Sub: r.sub, Class: Catchup, Filters: filters})
-}
-
-// trialFilters returns filters with all the values that are asked for items, and
-// with kinds, which some relays demand before they look at anything else.
-func (s *suspects) trialFilters(items []want.Item) []nostr.Filter {
-	b := bounds{values: 1 << 20}
-	var addresses, ds []string
-	seen := make(map[string]struct{})
-	for _, it := range items {
-		r := s.want.Repository(it)
-		for _, a := range r.Addresses {
-			if firstTime(seen, a) {
-				addresses = append(addresses, a)
-			}
-		}
-		if r.D != "" && firstTime(seen, r.D) {
-			ds = append(ds, r.D)
-		}
-	}
-	return appendTagFilters(appendTagFilters(nil, announcing(), 'a', addresses, b), announcing(), 'd', ds, b)
-}
-
-// harmless is a filter that no relay has a reason to refuse for its value.
-func harmless(self nostr.PubKey) nostr.Filter {
-	at := nip34.Address{Kind: nip34.KindRepository, PubKey: self, D: "graspd"}
-	return nostr.Filter{Kinds: announcing(), Tags: []nostr.TagFilter{{Name: 'a', Values: []string{at.String()}}}}
 }
 
 // endTrial ends the one under way and returns what it was about.

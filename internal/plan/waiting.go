@@ -89,7 +89,7 @@ func (f *following) take(load *liveReq, w *waiting, values int) int {
 	n := 0
 	for _, it := range w.Items {
 		s := load.size
-		if s.add(f.want, it); !s.fits(f.limits, values) {
+		if s.Add(f.want, it); !f.limits.fits(s, values) {
 			break
 		}
 		load.size = s

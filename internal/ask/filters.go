@@ -1,4 +1,4 @@
-package plan
+package ask
 
 import (
 	"slices"
@@ -7,15 +7,6 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/want"
 )
-
-// MaxValues is the most values that one filter list carries by default.
-const MaxValues = 100
-
-// bounds is how much one filter carries.
-type bounds struct {
-	values int // in its list
-	bytes  int // of its list; 0 = no bound
-}
 
 // announcementFilters asks for layer 1.
 func announcementFilters(live bool) []nostr.Filter {
@@ -30,7 +21,7 @@ func announcementFilters(live bool) []nostr.Filter {
 // and states by their d, which no address tag reaches, and deletions of states.
 // An empty d is no value to ask for: some relays do not index it and others
 // refuse all of the REQ. Those announcements and states are asked by author.
-func repositoryFilters(repos []*want.Repository, b bounds) []nostr.Filter {
+func repositoryFilters(repos []*want.Repository, b Bounds) []nostr.Filter {
 	var addresses, states, ds []string
 	var nameless []nostr.PubKey
 	seen, seenD := make(map[string]struct{}), make(map[string]struct{})
@@ -50,13 +41,13 @@ func repositoryFilters(repos []*want.Repository, b bounds) []nostr.Filter {
 	}
 	var out []nostr.Filter
 	for _, key := range []byte{'a', 'A', 'q'} {
-		out = appendTagFilters(out, nil, key, addresses, b)
+		out = AppendTags(out, nil, key, addresses, b)
 	}
-	out = appendTagFilters(out, announcing(), 'd', ds, b)
-	for part := range slices.Chunk(nameless, b.values) {
+	out = AppendTags(out, announcing(), 'd', ds, b)
+	for part := range slices.Chunk(nameless, b.Values) {
 		out = append(out, nostr.Filter{Kinds: announcing(), Authors: part})
 	}
-	return appendTagFilters(out, []nostr.Kind{nostr.KindDeletion}, 'a', states, b)
+	return AppendTags(out, []nostr.Kind{nostr.KindDeletion}, 'a', states, b)
 }
 
 // announcing is the kinds that belong to a repository by their d.
@@ -86,24 +77,24 @@ func stateAddress(repository string) string {
 }
 
 // rootFilters asks for layer 3: what names the root events.
-func rootFilters(ids []string, b bounds) []nostr.Filter {
+func rootFilters(ids []string, b Bounds) []nostr.Filter {
 	var out []nostr.Filter
 	for _, key := range []byte{'e', 'E', 'q'} {
-		out = appendTagFilters(out, nil, key, ids, b)
+		out = AppendTags(out, nil, key, ids, b)
 	}
 	return out
 }
 
-// appendTagFilters splits vals over as many filters as needed. A filter has at
+// AppendTags splits vals over as many filters as needed. A filter has at
 // least one value.
-func appendTagFilters(out []nostr.Filter, kinds []nostr.Kind, key byte, vals []string, b bounds) []nostr.Filter {
+func AppendTags(out []nostr.Filter, kinds []nostr.Kind, key byte, vals []string, b Bounds) []nostr.Filter {
 	for len(vals) > 0 {
 		n, bytes := 0, 0
-		for n < len(vals) && n < b.values {
-			if b.bytes > 0 {
+		for n < len(vals) && n < b.Values {
+			if b.Bytes > 0 {
 				bytes += want.ValueBytes(vals[n])
 			}
-			if n > 0 && bytes > b.bytes {
+			if n > 0 && bytes > b.Bytes {
 				break
 			}
 			n++
@@ -114,8 +105,8 @@ func appendTagFilters(out []nostr.Filter, kinds []nostr.Kind, key byte, vals []s
 	return out
 }
 
-// filtersOf returns what asks for items of one layer.
-func filtersOf(w *want.Want, l want.Layer, items []want.Item, live bool, b bounds) []nostr.Filter {
+// Of returns what asks for items of one layer.
+func Of(w *want.Want, l want.Layer, items []want.Item, live bool, b Bounds) []nostr.Filter {
 	switch l {
 	case want.LayerAnnouncements:
 		return announcementFilters(live)

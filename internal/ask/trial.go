@@ -1,0 +1,33 @@
+package ask
+
+import (
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
+)
+
+// Trial returns filters with all the values that are asked for items, and
+// with kinds, which some relays demand before they look at anything else.
+func Trial(w *want.Want, items []want.Item) []nostr.Filter {
+	b := Bounds{Values: 1 << 20}
+	var addresses, ds []string
+	seen := make(map[string]struct{})
+	for _, it := range items {
+		r := w.Repository(it)
+		for _, a := range r.Addresses {
+			if firstTime(seen, a) {
+				addresses = append(addresses, a)
+			}
+		}
+		if r.D != "" && firstTime(seen, r.D) {
+			ds = append(ds, r.D)
+		}
+	}
+	return AppendTags(AppendTags(nil, announcing(), 'a', addresses, b), announcing(), 'd', ds, b)
+}
+
+// Harmless is a filter that no relay has a reason to refuse for its value.
+func Harmless(self nostr.PubKey) nostr.Filter {
+	at := nip34.Address{Kind: nip34.KindRepository, PubKey: self, D: "graspd"}
+	return nostr.Filter{Kinds: announcing(), Tags: []nostr.TagFilter{{Name: 'a', Values: []string{at.String()}}}}
+}
