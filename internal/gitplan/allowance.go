@@ -7,8 +7,8 @@ import (
 	"github.com/graspd/graspd/internal/health"
 )
 
-// What a host is asked in vain is bounded before it ever says that there is too much: to 60 requests a minute, half of them for what it
-// was not asked for yet. Whoever gives something is asked as fast as they give.
+// graspd bounds what it asks of a host in vain before the host ever says that there is too much: to 60 requests a minute, half of them for
+// what that host was not asked for yet. graspd asks a host that gives something as fast as the host gives.
 const (
 	vainPerMinute = 30 // requests of each sort
 	vainAtOnce    = 60 // after a while without
@@ -18,10 +18,11 @@ const (
 
 var vain = bucket.Rate{Tokens: vainPerMinute, In: time.Minute, Burst: vainAtOnce}
 
-// allowance is what a host may be asked, whatever its ports.
+// allowance is how many requests a host gets, all its ports together.
 type allowance struct{ first, again bucket.Bucket }
 
-// sort is the part of an allowance out of which something is asked: what is asked for the first time leaves the rest to be asked again.
+// sort is the part of an allowance that a request takes from. First requests and repeated ones have a part each, so that neither keeps the
+// other waiting.
 func (a *allowance) sort(first bool) *bucket.Bucket {
 	if first {
 		return &a.first
@@ -29,10 +30,10 @@ func (a *allowance) sort(first bool) *bucket.Bucket {
 	return &a.again
 }
 
-// at is a reading of the steady clock as buckets take it.
+// at turns a reading of the steady clock into the time that buckets take.
 func at(now health.Now) time.Time { return time.Unix(0, 0).Add(now.Mono) }
 
-// wait is how long it takes until something may be asked. Of nil, which is a host that was not asked, nothing was taken yet.
+// wait is how long it takes until graspd may ask the host something. nil stands for a host that was not asked: it has its whole allowance.
 func (a *allowance) wait(now health.Now, first bool) time.Duration {
 	if a == nil {
 		return 0
@@ -44,9 +45,9 @@ func (a *allowance) began(now health.Now, first bool) {
 	a.sort(first).Charge(at(now), vain, perFetch)
 }
 
-// ended counts the requests that a fetch has taken. What brought something costs nothing, and earns more.
+// ended counts the requests that a fetch has taken. A fetch that brought something costs nothing, and earns requests.
 func (a *allowance) ended(now health.Now, first bool, o Outcome) {
-	if a == nil { // it is not remembered any more
+	if a == nil { // the plan has forgotten the host
 		return
 	}
 	n := float64(0)
@@ -63,7 +64,7 @@ func (a *allowance) full(now health.Now) bool {
 	return a.first.Full(at(now)) && a.again.Full(at(now))
 }
 
-// owed is how long it takes until as much may be asked as of a host that is new, of both sorts together.
+// owed is how long it takes until both parts are full again, as those of a new host are.
 func (a *allowance) owed(now health.Now) time.Duration {
 	return a.first.Owed(at(now)) + a.again.Owed(at(now))
 }

@@ -9,12 +9,12 @@ import (
 
 // Difference is how the branches and tags that another server advertises differ from those that are served here.
 type Difference struct {
-	Lacks  int // it has none of that name
-	Other  int // it has another object there
-	Beside int // it has and no event that rules here names them
+	Lacks  int // refs of ours whose name the server does not have
+	Other  int // refs where the server has another object
+	Beside int // refs that the server has and no event that rules here names
 }
 
-// Compare compares what is served here with what another server advertises. Refs of pull requests do not matter.
+// Compare compares the refs that graspd serves with those that another server advertises. It leaves out refs of pull requests.
 func Compare(ours, theirs *gitwire.Refs) (d Difference) {
 	at := map[string]gitwire.ObjectID{}
 	for _, r := range theirs.List {
@@ -43,7 +43,7 @@ func ofStates(name string) bool {
 	return strings.HasPrefix(name, "refs/heads/") || strings.HasPrefix(name, "refs/tags/")
 }
 
-// String tells people; "" where nothing differs.
+// String is the difference as a sentence for people, "" where there is none.
 func (d Difference) String() string {
 	var parts []string
 	for _, x := range []struct {

@@ -1,6 +1,6 @@
-// Package gitplan decides what of the git data that repositories lack is asked of which server, and when (GRASP-02): in which order,
-// how many at a time, how often, and when a server is left alone. It is a function from what has happened to what is to be done; time is
-// told, and nothing here waits, dials or reads. Read Plan, then Step.
+// Package gitplan decides which server graspd asks for the git data that repositories lack, and when (GRASP-02): in which order, how many at
+// a time, how often, and when it leaves a server alone. The plan is a function from what has happened to what is to be done. Its caller
+// tells it the time; nothing here waits, dials or reads. Read Plan, then Step.
 package gitplan
 
 import (
@@ -12,21 +12,21 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Bounds of what is asked at a time.
+// Bounds of the fetches at a time.
 const (
 	PerHost   = 4                // fetches of one host, whatever its ports
-	QuietFor  = 10 * time.Second // without a byte, after which another source is asked besides
+	QuietFor  = 10 * time.Second // without a byte, after which graspd asks another source besides
 	youngFor  = time.Minute      // a fetch that takes longer makes room for another one
 	overtimes = 3                // as many more than Concurrency take longer at a time
 )
 
-// What takes long.
+// Bounds of fetches that take long.
 const (
-	longFor       = 5 * time.Minute // after which another source is asked besides, though bytes come
+	longFor       = 5 * time.Minute // after which graspd asks another source besides, though bytes come
 	sourcesAtOnce = 4               // of one repository
 )
 
-// Times at which a repository is tried again.
+// Times after which graspd asks again for a repository.
 const (
 	PushWithin = 3 * time.Minute  // that a client is expected to push in, after an event that they brought
 	EagerFor   = 30 * time.Minute // from the last event on
@@ -35,42 +35,42 @@ const (
 	eagerWait  = 2 * time.Minute
 )
 
-// never is a time that does not come.
+// never is later than any time that the plan reaches.
 const never = time.Duration(1<<63 - 1)
 
-// How a server is treated that fails, or asks for less.
+// How the plan treats a server that fails, or wants to be asked less.
 const (
 	baseBackoff = 20 * time.Second
 	maxBackoff  = time.Hour
 	deadAfter   = 24 * time.Hour
 	deadRetry   = 6 * time.Hour
-	limitedPace = time.Second      // between two requests, once a server has said that there are too many
-	slowestPace = time.Minute      // it doubles with each time that it says so again, up to this
-	paceEases   = 10 * time.Minute // without such an answer, after which it is halved
-	maxRetry    = time.Hour        // of what a server asks to be left alone for
+	limitedPace = time.Second      // between two requests, once a server has said that it gets too many
+	slowestPace = time.Minute      // the pace doubles each time the server says that, up to this
+	paceEases   = 10 * time.Minute // without such an answer, after which the pace is halved
+	maxRetry    = time.Hour        // the longest that a server can have itself left alone for
 )
 
 // Config says how much is done at a time.
 type Config struct {
-	Self         nostr.PubKey // whose waits are spread by
+	Self         nostr.PubKey // spreads the waits of different relays
 	Concurrency  int          // fetches at once; 0 is 8
-	Repositories int          // that are planned for at once; 0 is 100,000. What lacks something beyond them comes with a later sweep
-	Hosts        int          // that are remembered, and servers; 0 is 20,000. Beyond them those go of which the least is lost
+	Repositories int          // most that the plan knows; 0 is 100,000. A later sweep brings those beyond
+	Hosts        int          // most hosts, and most servers, that the plan remembers; 0 is 20,000. Beyond, those go whose memory is worth least
 }
 
-// Lack is what a repository lacks. It replaces what was known of it.
+// Lack is what a repository lacks. A new Lack replaces the one before.
 type Lack struct {
 	Of      nip34.Address
-	Needs   []Need         // none: it lacks nothing any more
-	Sources []grasp.Source // in the order in which they are to be asked
+	Needs   []Need         // none: the repository lacks nothing any more
+	Sources []grasp.Source // in the order in which the plan asks them
 }
 
 // Need is the git data of one event.
 type Need struct {
 	Event   nostr.ID
-	After   time.Duration  // from now on until it is looked for
-	Sources []grasp.Source // that may have this alone
-	Alone   bool           // it is asked for by itself, as something of it was not taken before
+	After   time.Duration  // from now until the plan looks for it
+	Sources []grasp.Source // further ones, for this event alone
+	Alone   bool           // the plan asks for this event by itself, as graspd did not take something of it before
 }
 
 // Fetch is one conversation with one server.
@@ -78,39 +78,39 @@ type Fetch struct {
 	ID     uint64
 	Of     nip34.Address
 	Source grasp.Source
-	Needs  []nostr.ID // what to ask for; empty: only what it advertises is asked for
+	Needs  []nostr.ID // events whose git data to ask for; empty: ask for the advertisement alone
 }
 
 // Outcome is how a fetch ended.
 type Outcome struct {
 	Answer   Answer
-	Retry    time.Duration // that a server asked to be left alone for, 0 where it did not say
-	Brought  []nostr.ID    // whose git data is complete here since
-	Requests int           // that were made; 0 is not known
+	Retry    time.Duration // for which the server wants to be left alone, 0 where it did not say
+	Brought  []nostr.ID    // events whose git data this fetch completed
+	Requests int           // that the fetch made; 0 is not known
 }
 
-// Answer is what a server did.
+// Answer is how a server answered a fetch.
 type Answer uint8
 
 // The answers.
 const (
-	Answered Answer = iota // in order, with what was wanted or without it
-	Absent                 // in order: there is no such repository, or none for us
-	Limited                // it wants to be asked less
-	Failed                 // it was not reached, or did not answer as a git server does
-	TooMuch                // in order: it shows more than is read
-	Refused                // in order: of what it sent something is not taken here, or is too much, and so nothing is
-	Ours                   // something failed here; nothing is known about the server
+	Answered Answer = iota // in order, with the wanted data or without it
+	Absent                 // in order: the server has no such repository, or none for us
+	Limited                // the server wants to be asked less
+	Failed                 // graspd did not reach the server, or the server did not answer as a git server does
+	TooMuch                // in order: the server advertises more than graspd reads
+	Refused                // in order: graspd does not take some object that the server sent, or the pack is too large, and so takes nothing
+	Ours                   // graspd itself failed; the fetch says nothing about the server
 )
 
-// Effects are what is to be done, in this order.
+// Effects are what the caller does, in this order.
 type Effects struct {
-	Stop  []uint64 // fetches of which nothing is wanted any more
+	Stop  []uint64 // fetches to end: nobody wants their data any more, or others wait for their places
 	Start []Fetch
-	Wake  time.Duration // from now on, when Step is to be called at the latest; 0 for never
+	Wake  time.Duration // from now until the caller calls Step again at the latest; 0 for never
 }
 
-// Plan is what is known about repositories that lack something, and about the servers that may have it. One goroutine uses it.
+// Plan knows the repositories that lack something, and the servers that may have their data. One goroutine uses it.
 type Plan struct {
 	cfg     Config
 	repos   map[nip34.Address]*repo
@@ -119,13 +119,13 @@ type Plan struct {
 	hosts   map[string]*host
 	fetches map[uint64]*running
 	surveys []Fetch
-	gave    map[nostr.PubKey]grasp.Source // who had something new of an owner last
+	gave    map[nostr.PubKey]grasp.Source // the last source that had something new of an owner
 	serial  uint64
-	forgot  time.Duration // mono: when what is not worth being remembered was looked for last
-	blocked time.Duration // mono: when the first host may be asked that somebody waits for; of the last Step
+	forgot  time.Duration // mono: when the plan last looked for hosts to forget
+	blocked time.Duration // mono: when the first host gets free that a repository waits for; set by each Step
 
-	back     map[string]bool // hosts that are there again, and were not looked for
-	lookBack time.Duration   // mono: not before, for those
+	back     map[string]bool // hosts that have returned and whose repositories have not got their turns yet
+	lookBack time.Duration   // mono: not before, for the turns of hosts in back
 
 	allowances map[string]*allowance // by host, whatever the port
 }
@@ -135,15 +135,15 @@ type running struct {
 	Fetch
 	host  string // with a port
 	name  string // without one
-	quiet bool   // nothing has come for a while
-	first bool   // it is asked for what it was not asked for before
+	quiet bool   // no byte has come for QuietFor
+	first bool   // the host is asked for something for the first time
 	began health.Now
 
 	stopped bool
-	evicted bool // though it was wanted
+	evicted bool // stopped for others, though its data was wanted
 }
 
-// young says whether it takes a place that others wait for.
+// young says whether the fetch counts among the Concurrency ones: one that is quiet or takes long does not.
 func (f *running) young(now health.Now) bool { return !f.quiet && now.Since(f.began) < youngFor }
 
 // New makes a Plan that knows of nothing.
@@ -163,7 +163,7 @@ func New(c Config) *Plan {
 	}
 }
 
-// Lacks takes note of what a repository lacks now.
+// Lacks tells the plan what a repository lacks now.
 func (p *Plan) Lacks(now health.Now, l Lack) {
 	r := p.repos[l.Of]
 	if len(l.Needs) == 0 {
@@ -182,7 +182,7 @@ func (p *Plan) Lacks(now health.Now, l Lack) {
 	}
 }
 
-// drop forgets a repository that lacks nothing any more; nil is none.
+// drop forgets a repository that lacks nothing any more. It does nothing for nil.
 func (p *Plan) drop(r *repo) {
 	if r != nil {
 		delete(p.repos, r.of)
@@ -190,7 +190,7 @@ func (p *Plan) drop(r *repo) {
 	}
 }
 
-// PushFailed takes note that whoever was expected to push has failed to.
+// PushFailed tells the plan that a push to a repository has failed, so that it no longer waits for the client to push.
 func (p *Plan) PushFailed(now health.Now, of nip34.Address) {
 	if r := p.repos[of]; r != nil {
 		r.hurry(now)
@@ -198,10 +198,11 @@ func (p *Plan) PushFailed(now health.Now, of nip34.Address) {
 	}
 }
 
-// maxSurveys is how many surveys wait at a time. Those beyond it come with a later sweep.
+// maxSurveys is how many surveys wait at a time. A later sweep brings those beyond.
 const maxSurveys = 256
 
-// Survey asks for what a server advertises of a repository, when nothing better is to be done. It reports whether there was room for it.
+// Survey has the plan ask a server what it advertises of a repository, when there is nothing better to do. It reports whether there was room
+// for one more survey.
 func (p *Plan) Survey(of nip34.Address, s grasp.Source) bool {
 	if len(p.surveys) >= maxSurveys {
 		return false
@@ -210,14 +211,14 @@ func (p *Plan) Survey(of nip34.Address, s grasp.Source) bool {
 	return true
 }
 
-// Quiet takes note that nothing has come from a fetch for QuietFor.
+// Quiet tells the plan that no byte of a fetch has come for QuietFor.
 func (p *Plan) Quiet(id uint64) {
 	if f := p.fetches[id]; f != nil {
 		f.quiet = true
 	}
 }
 
-// Ended takes note of the end of a fetch.
+// Ended tells the plan how a fetch ended.
 func (p *Plan) Ended(now health.Now, id uint64, o Outcome) {
 	f := p.fetches[id]
 	if f == nil {
@@ -240,20 +241,20 @@ func (p *Plan) Ended(now health.Now, id uint64, o Outcome) {
 		case len(r.needs) == 0:
 			p.drop(r)
 		case !r.ready:
-			p.later.put(r) // somebody may have their turn earlier than before
+			p.later.put(r) // a source may have its turn earlier than before
 		}
 	}
 }
 
-// Returned takes note that a host which fails is there again, as is known from elsewhere: it is asked in a moment, and not when its wait
-// is over. One that has asked to be left alone is, all the same.
+// Returned tells the plan that a failing host is there again, as its relay is connected: the plan asks the host in a moment, and not at the
+// end of its wait. A host that has asked to be left alone is left alone all the same.
 func (p *Plan) Returned(name string) {
 	if len(p.back) < returnsKept {
 		p.back[name] = true
 	}
 }
 
-// ownersKept is for how many owners it is remembered who had something new of them.
+// ownersKept is for how many owners the plan remembers the last source that gave something.
 const ownersKept = 20_000
 
 func (p *Plan) remember(owner nostr.PubKey, s grasp.Source) {

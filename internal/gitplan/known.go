@@ -10,12 +10,12 @@ import (
 	"github.com/graspd/graspd/internal/health"
 )
 
-// What is remembered of hosts grows with the names that strangers make up, one fetch for each, and so it is bounded.
+// Strangers can make up names of hosts, and each costs one fetch to find out. So the plan bounds how many it remembers.
 
-// stranger is a server that was not asked.
+// stranger is a server that the plan never asked. Nobody writes to it.
 var stranger host
 
-// known is what is known about a server, to be read alone.
+// known is what the plan knows about a server. The caller only reads it.
 func (p *Plan) known(server string) *host {
 	if h := p.hosts[server]; h != nil {
 		return h
@@ -23,7 +23,7 @@ func (p *Plan) known(server string) *host {
 	return &stranger
 }
 
-// host is what is known about a server that is about to be asked.
+// host is what the plan knows about a server that it is about to ask, and remembers from now on.
 func (p *Plan) host(now health.Now, s grasp.Source) *host {
 	server := s.Server()
 	h := p.hosts[server]
@@ -35,7 +35,7 @@ func (p *Plan) host(now health.Now, s grasp.Source) *host {
 	return h
 }
 
-// allowance is that of a host, whatever the port, that is about to be asked.
+// allowance is that of a host, all its ports together, that the plan is about to ask.
 func (p *Plan) allowance(now health.Now, name string) *allowance {
 	a := p.allowances[name]
 	if a == nil {
@@ -46,14 +46,14 @@ func (p *Plan) allowance(now health.Now, name string) *allowance {
 	return a
 }
 
-// worth is what is lost with what is remembered: by the sort of it, and within a sort by how far it reaches.
+// worth is what the plan loses when it forgets a host: first by the sort of memory, then by how long that memory still counts.
 type worth struct {
 	sort int
 	far  time.Duration
 }
 
-// worth of a host is the least where only is known that it has answered, more while it rests, and the most where it has asked for less.
-// Within each it is the less the longer ago the host was asked.
+// worth of a host is least where it has only answered, more while it waits after a failure, and most where it has asked for fewer requests.
+// Within each sort, the longer ago the plan asked the host the less it is.
 func (h *host) worth(now health.Now) worth {
 	w := worth{0, h.last.Mono}
 	switch {
@@ -65,7 +65,7 @@ func (h *host) worth(now health.Now) worth {
 	return w
 }
 
-// displace makes room in what is full: a tenth goes at once, of which the least is lost.
+// displace makes room in a full map: the tenth that is worth least goes at once, so that the search for it is rare.
 func displace[T any](of map[string]T, most int, look func(T) (w worth, goes bool)) {
 	if len(of) < most {
 		return
@@ -88,10 +88,10 @@ func displace[T any](of map[string]T, most int, look func(T) (w worth, goes bool
 	}
 }
 
-// hostsKept is how many servers are known before those are looked for that can be forgotten.
+// hostsKept is how many servers the plan knows before it looks for those that it can forget.
 const hostsKept = 1000
 
-// forgetEvery is between two looks for those.
+// forgetEvery is the time between two looks for those.
 const forgetEvery = time.Minute
 
 func (p *Plan) forget(now health.Now) {
@@ -103,14 +103,14 @@ func (p *Plan) forget(now health.Now) {
 	maps.DeleteFunc(p.allowances, func(_ string, a *allowance) bool { return a.full(now) })
 }
 
-// What is done where hosts are there again.
+// How the plan treats hosts that return.
 const (
-	returnPause  = time.Minute // between two times that one is taken for one that has returned
-	returnsEvery = time.Second // between two looks for all that is affected
-	returnsKept  = 1000        // hosts that wait for such a look; beyond them others are asked when their time comes
+	returnPause  = time.Minute // between two returns of one host
+	returnsEvery = time.Second // between two looks for the repositories of hosts that have returned
+	returnsKept  = 1000        // hosts that wait for such a look; the plan asks those beyond when their waits end
 )
 
-// returns ends the rests of hosts that are there again, and brings the turns at them forward.
+// returns ends the waits of hosts that are there again, and brings the turns at them forward.
 func (p *Plan) returns(now health.Now) {
 	if len(p.back) == 0 || now.Mono < p.lookBack {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// later are repositories by when their next round begins, each once. Of several whose round begins in the same moment the addresses decide,
-// so that the same happenings always have the same effects.
+// later is a heap of the repositories by the time at which their next round begins, each once. Those of the same moment are ordered by
+// address, so that the same inputs always have the same effects.
 type later []*repo
 
 func (l later) Len() int { return len(l) }
@@ -41,7 +41,7 @@ func (l *later) Pop() any {
 	return r
 }
 
-// put puts a repository where its next round is, if there is anybody to ask and it is not its turn already.
+// put puts a repository where its next round is, if it has a source and does not stand in its owner's queue already.
 func (l *later) put(r *repo) {
 	at := r.next()
 	switch {
@@ -63,7 +63,7 @@ func (l *later) take(r *repo) {
 	}
 }
 
-// ready are the repositories whose round is due, by owner, and the owners in the order of their turns.
+// ready is the repositories whose round is due, by owner, and the owners in the order of their turns.
 type ready struct {
 	owners []nostr.PubKey
 	of     map[nostr.PubKey][]*repo

@@ -15,7 +15,7 @@ type repo struct {
 	of      nip34.Address
 	needs   []need
 	sources []grasp.Source
-	since   health.Now // when something was lacked last that is new
+	since   health.Now // when the repository last began to lack something new
 	turns   map[grasp.Source]*turn
 	ready   bool          // it stands in its owner's queue
 	at      time.Duration // mono: of its next round, as later has it
@@ -25,42 +25,43 @@ type repo struct {
 type need struct {
 	Need
 	due  time.Duration // mono: not before
-	most int           // events that are asked for together, this one of them; 0 is any number
+	most int           // events that one fetch asks for together with this one, itself counted; 0 is any number
 	not  map[grasp.Source]rest
 }
 
-// rest is for how long a source is not asked for what was not taken from it.
+// rest is how long the plan does not ask a source for something that graspd did not take from it.
 type rest struct {
 	until time.Duration // mono
 	wait  time.Duration
 }
 
-// mostRest is the longest of such rests, which begin with LazyEvery and double.
+// mostRest is the longest rest. Rests begin with LazyEvery and double.
 const mostRest = 6 * time.Hour
 
-// turn is when a source is asked again for a repository. What cannot be asked for together is asked for in parts, one after the other.
+// turn is when the plan asks a source again for a repository. Events that one fetch cannot ask for together come in parts, one after the
+// other.
 type turn struct {
 	host, server string        // of the source, without a port and with it
 	next         time.Duration // mono: not before
-	attempt      int           // since something was lacked last that is new
-	open         bool          // there are parts that it was not asked for yet in this round
+	attempt      int           // rounds since repo.since
+	open         bool          // the source was not asked for all parts yet in this round
 	done         map[nostr.ID]bool
-	began        time.Duration // mono: when it was asked last since something was lacked that is new; 0: it was not
-	stopped      time.Duration // mono, since it was stopped for others before it was through; 0: it was not
+	began        time.Duration // mono: when the source was last asked since repo.since; 0: it was not
+	stopped      time.Duration // mono: when its fetch was first stopped for others before its end; 0: it was not
 	Asked
 }
 
-// Asked is what is known about a source of a repository.
+// Asked is what the plan knows about one source of a repository.
 type Asked struct {
 	Last   time.Time // wall clock; zero: never
 	Answer Answer
-	Gave   bool // something became complete by it
+	Gave   bool // its data made some event complete
 }
 
 func newRepo(of nip34.Address) *repo { return &repo{of: of, turns: map[grasp.Source]*turn{}} }
 
-// lacks replaces what the repository lacks. Where something of that is new everybody is asked again soon. It reports whether somebody may
-// have their turn earlier than before.
+// lacks replaces what the repository lacks. Where some of it is new, all sources are asked again soon. It reports whether a source may have
+// its turn earlier than before.
 func (r *repo) lacks(now health.Now, l Lack) (earlier bool) {
 	before, fresh := r.needs, false
 	r.needs = nil
@@ -96,7 +97,7 @@ func (r *repo) lacks(now health.Now, l Lack) (earlier bool) {
 	return earlier || fresh
 }
 
-// anew lets everybody be asked again as soon as anything is due.
+// anew gives every source a turn as soon as something is due that it may have.
 func (r *repo) anew(now health.Now) {
 	r.since = now
 	for _, t := range r.turns {
@@ -104,7 +105,7 @@ func (r *repo) anew(now health.Now) {
 	}
 }
 
-// hurry lets everything be looked for at once.
+// hurry makes every need due now.
 func (r *repo) hurry(now health.Now) {
 	for i := range r.needs {
 		r.needs[i].due = now.Mono
@@ -112,7 +113,7 @@ func (r *repo) hurry(now health.Now) {
 	r.anew(now)
 }
 
-// next is when the first of the sources has its turn. There is one at least.
+// next is when the first of the sources has its turn. The repository has at least one.
 func (r *repo) next() (first time.Duration) {
 	first = never
 	for s, t := range r.turns {
@@ -121,7 +122,7 @@ func (r *repo) next() (first time.Duration) {
 	return first
 }
 
-// due is when the first of the needs is that a source may have.
+// due is when the first need is due that a source may have.
 func (r *repo) due(s grasp.Source) (first time.Duration) {
 	first = never
 	everything, t := slices.Contains(r.sources, s), r.turns[s]
@@ -133,7 +134,7 @@ func (r *repo) due(s grasp.Source) (first time.Duration) {
 	return first
 }
 
-// rank is before which others a source is asked: 0 is first.
+// rank orders sources: the plan asks 0 first.
 func (t *turn) rank() int {
 	switch {
 	case t.began == 0:
@@ -147,7 +148,7 @@ func (t *turn) rank() int {
 // had reports whether the source was asked for an event in this round.
 func (t *turn) had(id nostr.ID) bool { return t.open && t.done[id] }
 
-// all are the sources of the repository and of what it lacks, each once.
+// all are the sources of the repository and of its needs, each once.
 func (r *repo) all() []grasp.Source {
 	out := slices.Clone(r.sources)
 	for _, n := range r.needs {
@@ -160,7 +161,7 @@ func (r *repo) all() []grasp.Source {
 	return out
 }
 
-// wanted are the events to ask a source for, of those that are due: the first, and those that can be asked for with it.
+// wanted are the due events to ask a source for: the first, and those that one fetch can ask for together with it.
 func (r *repo) wanted(now health.Now, s grasp.Source) (out []nostr.ID) {
 	most := -1
 	for _, n := range r.eligible(now, s) {
@@ -184,7 +185,7 @@ func (r *repo) eligible(now health.Now, s grasp.Source) (out []need) {
 	return out
 }
 
-// asked takes note that a source is being asked for events. Its round is over when there is nothing else to ask it for.
+// asked takes note of a fetch that begins. The round of a source is over when there is nothing else to ask it for.
 func (r *repo) asked(now health.Now, s grasp.Source, events []nostr.ID, jitter float64) {
 	t := r.turns[s]
 	t.began = max(now.Mono, 1)
@@ -225,8 +226,8 @@ func (r *repo) ended(now health.Now, f *running, o Outcome) {
 	r.needs = slices.DeleteFunc(r.needs, func(n need) bool { return slices.Contains(o.Brought, n.Event) })
 }
 
-// refused lets events be asked for in halves after something of them was not taken, in the same round. What was not taken by itself is
-// left for longer and longer, and never asked for with others again.
+// refused halves what one fetch asks for after graspd did not take some of it, in the same round. An event that was refused by itself rests
+// longer each time, and is never asked for with others again.
 func (r *repo) refused(now health.Now, t *turn, f *running, o Outcome) {
 	for i := range r.needs {
 		n := &r.needs[i]
@@ -249,7 +250,7 @@ func (r *repo) refused(now health.Now, t *turn, f *running, o Outcome) {
 	}
 }
 
-// returns brings the turns of servers forward that are there again, and reports whether it has any of them.
+// returns brings forward the turns of servers that are there again, and reports whether the repository has such a source.
 func (r *repo) returns(back map[string]time.Duration) (some bool) {
 	for _, t := range r.turns {
 		if until, ok := back[t.server]; ok {

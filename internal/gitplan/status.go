@@ -8,13 +8,13 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
-// Stats are counts of what is planned.
+// Stats are counts of what the plan knows.
 type Stats struct {
 	Lacking  int // repositories that lack something
 	Fetching int // fetches under way
-	Surveys  int // that wait
-	Hosts    int // that are known
-	Resting  int // of them, those that are left alone now
+	Surveys  int // that wait for their turn
+	Hosts    int // that the plan knows
+	Resting  int // hosts that the plan leaves alone now
 }
 
 // Stats counts.
@@ -28,16 +28,16 @@ func (p *Plan) Stats(now health.Now) Stats {
 	return s
 }
 
-// Standing is how the search for what a repository lacks stands.
+// Standing is how far the search for a repository's missing data is.
 type Standing struct {
-	Needs    int           // events whose data is looked for
-	Next     time.Duration // from now until somebody is asked again; 0 for now, and where there is nobody to ask
+	Needs    int           // events whose data is missing
+	Next     time.Duration // from now until a source is asked again; 0 for now, and where there is no source
 	Fetching []grasp.Source
 	Asked    map[grasp.Source]Asked
 	Sources  []grasp.Source
 }
 
-// Standing tells of one repository; false for one that lacks nothing.
+// Standing is that of one repository; ok is false where it lacks nothing.
 func (p *Plan) Standing(now health.Now, of nip34.Address) (s Standing, ok bool) {
 	r := p.repos[of]
 	if r == nil {
@@ -58,7 +58,7 @@ func (p *Plan) Standing(now health.Now, of nip34.Address) (s Standing, ok bool) 
 	return s, true
 }
 
-// Lacking are the addresses of up to most repositories that lack something.
+// Lacking returns the addresses of up to most repositories that lack something.
 func (p *Plan) Lacking(most int) (out []nip34.Address) {
 	for of := range p.repos {
 		if len(out) == most {

@@ -12,14 +12,14 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// lookedAt bounds the repositories whose turn it is that one Step looks at. The others have theirs with the next ones.
+// lookedAt bounds how many repositories one Step looks at. The next Steps look at the others.
 const lookedAt = 2048
 
-// lookOn is when the others are looked at, at the latest.
+// lookOn is how long the others wait at most.
 const lookOn = time.Second
 
-// Step says what is to be done now. Owners take turns. Servers that have never answered take half of the places at most, so that dead
-// ones hold up nobody for whom there is a living one.
+// Step says what to do now. Owners take turns. Servers that have never answered take half of the places at most, so that dead servers do not
+// hold up repositories that a living one has.
 func (p *Plan) Step(now health.Now) (out Effects) {
 	out.Stop = p.useless()
 	p.returns(now)
@@ -36,7 +36,8 @@ func (p *Plan) Step(now health.Now) (out Effects) {
 	return out
 }
 
-// dueBy lets the repositories take turns whose rounds are due. One that has less to look for since may have its next round later.
+// dueBy moves the repositories whose rounds are due into their owners' queues. A repository that lacks less since then may have its round
+// later, and goes back.
 func (p *Plan) dueBy(now health.Now) {
 	for len(p.later) > 0 && p.later[0].at <= now.Mono {
 		r := heap.Pop(&p.later).(*repo)
@@ -48,13 +49,13 @@ func (p *Plan) dueBy(now health.Now) {
 	}
 }
 
-// census is what is under way.
+// census counts the fetches under way.
 type census struct {
 	young, all, unproven int
-	owners               map[nostr.PubKey]int // young ones
-	ofOwners             map[nostr.PubKey]int // all
+	owners               map[nostr.PubKey]int // young fetches
+	ofOwners             map[nostr.PubKey]int // all fetches
 	repos                map[nip34.Address][]*running
-	names                map[string]int // by host, whatever the port
+	names                map[string]int // by host, all its ports together
 }
 
 func (p *Plan) census(now health.Now) *census {
@@ -81,12 +82,12 @@ func (c *census) add(f *running, proven bool, now health.Now) {
 	}
 }
 
-// room says whether anything more may begin.
+// room says whether one more fetch may begin.
 func (p *Plan) room(c *census) bool {
 	return c.young < p.cfg.Concurrency && c.all < p.most()
 }
 
-// most is how many fetches there are at a time, those that take long included.
+// most is how many fetches there are at a time, with those that take long.
 func (p *Plan) most() int { return p.cfg.Concurrency * (1 + overtimes) }
 
 // hasEnough says whether an owner has all the places that one may have.
@@ -94,10 +95,10 @@ func (p *Plan) hasEnough(c *census, owner nostr.PubKey) bool {
 	return c.owners[owner] >= p.half() || c.ofOwners[owner] >= p.half()*(1+overtimes)
 }
 
-// half is how many of the places one owner has at most, and how many the servers have that never answered.
+// half is how many places one owner takes at most, and how many the servers that never answered take together.
 func (p *Plan) half() int { return max(1, p.cfg.Concurrency/2) }
 
-// useless are the fetches of which nothing is wanted any more.
+// useless are the fetches whose data nobody wants any more.
 func (p *Plan) useless() (ids []uint64) {
 	for id, f := range p.fetches {
 		if len(f.Needs) == 0 || f.stopped {
@@ -112,8 +113,8 @@ func (p *Plan) useless() (ids []uint64) {
 	return ids
 }
 
-// evict stops what takes longest, quiet ones first, where others wait and all the places are taken by such: those of everybody,
-// of the owner who waits, or of the repository.
+// evict stops the fetch that takes longest, quiet ones first, where a repository waits and long fetches take all the places that it could
+// have: all of them, those of its owner, or its own.
 func (p *Plan) evict(now health.Now, c *census) []uint64 {
 	if c.young >= p.cfg.Concurrency {
 		return nil
@@ -124,7 +125,7 @@ func (p *Plan) evict(now health.Now, c *census) []uint64 {
 	for _, f := range p.fetches {
 		switch owner := f.Of.PubKey; {
 		case f.stopped:
-			return nil // there is room in a moment
+			return nil // a place gets free in a moment
 		case f.young(now) || len(p.ready.owners) == 0 || kept[f.ID]:
 		case !full && !p.crowded(c, f) && (c.ofOwners[owner] < p.half()*(1+overtimes) || !p.waits(now, c, owner)):
 		case longest == nil, f.quiet && !longest.quiet,
@@ -139,8 +140,8 @@ func (p *Plan) evict(now health.Now, c *census) []uint64 {
 	return []uint64{longest.ID}
 }
 
-// aged are the fetches that are not stopped for others, as they were before: one of a repository, and half of the places together, those
-// first that were stopped for the first time the longest ago. So whatever takes long is through at last.
+// aged are the fetches that evict spares, as it has stopped them before: one of a repository, and half of the places together. Those that
+// were first stopped longest ago come first. So each long fetch comes to its end at last.
 func (p *Plan) aged() map[uint64]bool {
 	type aged struct {
 		f     *running
@@ -164,7 +165,7 @@ func (p *Plan) aged() map[uint64]bool {
 	return kept
 }
 
-// waits says whether a repository of these owners waits for nothing but a place, among the first that are looked at.
+// waits says whether some repository of these owners waits for nothing but a place. It looks at lookedAt of them at most.
 func (p *Plan) waits(now health.Now, c *census, owners ...nostr.PubKey) bool {
 	looked := 0
 	for _, owner := range owners {
@@ -183,13 +184,14 @@ func (p *Plan) waits(now health.Now, c *census, owners ...nostr.PubKey) bool {
 	return false
 }
 
-// crowded says whether a fetch is one of those for which no other source of its repository is asked.
+// crowded says whether a fetch is one of so many that the plan asks no other source of its repository.
 func (p *Plan) crowded(c *census, f *running) bool {
 	r := p.repos[f.Of]
 	return r != nil && r.ready && len(c.repos[f.Of]) >= sourcesAtOnce
 }
 
-// turns begins what may begin, one of each owner after the other. It reports whether everybody was looked at for whom there was room.
+// turns begins the fetches that may begin, one of each owner after the other. It reports whether it looked at every repository, or ran out of
+// places.
 func (p *Plan) turns(now health.Now, c *census, out *Effects) (whole bool) {
 	q, looked := &p.ready, 0
 	for stuck := 0; len(q.owners) > 0 && stuck < len(q.owners) && looked < lookedAt && p.room(c); {
@@ -218,7 +220,7 @@ func (p *Plan) turns(now health.Now, c *census, out *Effects) (whole bool) {
 	return looked < lookedAt || !p.room(c)
 }
 
-// turn begins a fetch of a repository, if somebody can be asked now. It reports also whether the repository waits for another turn.
+// turn begins a fetch of a repository, if a source can be asked now. stays says that the repository waits for another turn.
 func (p *Plan) turn(now health.Now, r *repo, c *census, out *Effects) (began, stays bool) {
 	if p.repos[r.of] != r {
 		return false, false
@@ -241,12 +243,12 @@ func (p *Plan) turn(now health.Now, r *repo, c *census, out *Effects) (began, st
 	return false, false
 }
 
-// mayBegin says whether another source is asked beside those that are: where all of these are quiet, or take very long.
+// mayBegin says whether the plan asks one more source of a repository: it does where all fetches under way are quiet, or take very long.
 func mayBegin(now health.Now, under []*running) bool {
 	return len(under) < sourcesAtOnce && !slices.ContainsFunc(under, func(f *running) bool { return !f.quiet && now.Since(f.began) < longFor })
 }
 
-// source is whom to ask next for a repository. more says that somebody else has their turn, and cannot be asked yet.
+// source is the one to ask next for a repository. more says that another source has its turn, and cannot be asked yet.
 func (p *Plan) source(now health.Now, r *repo, c *census) (best grasp.Source, found, more bool) {
 	for _, s := range p.order(r) {
 		t := r.turns[s]
@@ -269,8 +271,8 @@ func (p *Plan) source(now health.Now, r *repo, c *census) (best grasp.Source, fo
 	return "", false, more
 }
 
-// order is that in which the sources of a repository are asked. Those that were not asked since something was lacked that is new come first,
-// then those that were asked for a part, then who was asked the longest ago: nobody is asked again before the others of a round.
+// order is the sources of a repository as the plan asks them. Those not asked since repo.since come first, then those asked for a part, then
+// the one asked longest ago: no source is asked again before the others of a round.
 func (p *Plan) order(r *repo) []grasp.Source {
 	all := p.preferred(r)
 	slices.SortStableFunc(all, func(a, b grasp.Source) int {
@@ -289,7 +291,7 @@ func (p *Plan) preferred(r *repo) []grasp.Source {
 		all[0] = s
 		return all
 	}
-	if last := p.gave[r.of.PubKey]; last != "" { // of another repository of the owner: the same server comes first
+	if last := p.gave[r.of.PubKey]; last != "" { // it may be of another repository of the owner: then the same server comes first
 		server := last.Server()
 		slices.SortStableFunc(all, func(a, b grasp.Source) int {
 			switch x, y := r.turns[a].server == server, r.turns[b].server == server; {
@@ -304,7 +306,7 @@ func (p *Plan) preferred(r *repo) []grasp.Source {
 	return all
 }
 
-// blocks reports whether a host that somebody waits for may not be asked before a time, and has the plan wake then.
+// blocks reports whether a host that a repository waits for is not free before until, and has the plan wake then.
 func (p *Plan) blocks(now health.Now, until time.Duration) bool {
 	if until <= now.Mono {
 		return false
@@ -326,7 +328,7 @@ func (p *Plan) begin(now health.Now, f Fetch, first bool, c *census, out *Effect
 	out.Start = append(out.Start, f)
 }
 
-// surveying begins what is of no hurry, in one place of the others at most.
+// surveying begins surveys, which have no hurry. They take one place at most.
 func (p *Plan) surveying(now health.Now, c *census, out *Effects) {
 	for _, f := range p.fetches {
 		if len(f.Needs) == 0 {
@@ -341,7 +343,7 @@ func (p *Plan) surveying(now health.Now, c *census, out *Effects) {
 			continue
 		}
 		p.surveys = slices.Delete(p.surveys, i, i+1)
-		if rests { // it comes again with the next sweep
+		if rests { // the next sweep asks for this survey again
 			i--
 			continue
 		}
@@ -350,7 +352,7 @@ func (p *Plan) surveying(now health.Now, c *census, out *Effects) {
 	}
 }
 
-// wake is when something may begin that cannot now, though nothing happens until then.
+// wake is how long it takes until the passing of time alone lets some fetch begin.
 func (p *Plan) wake(now health.Now) time.Duration {
 	first := p.blocked
 	at := func(t time.Duration) { first = min(first, t) }
@@ -361,7 +363,7 @@ func (p *Plan) wake(now health.Now) time.Duration {
 		at(p.lookBack)
 	}
 	if len(p.ready.owners) > 0 || len(p.surveys) > 0 {
-		for _, f := range p.fetches { // one that takes long makes room
+		for _, f := range p.fetches { // a fetch that becomes long leaves its place
 			for _, d := range []time.Duration{youngFor, longFor} {
 				if t := f.began.Mono + d; t > now.Mono {
 					at(t)

@@ -15,13 +15,13 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// booksKept is of how many repositories it is kept how their servers answered. The one looked at longest ago goes first.
+// booksKept is for how many repositories the book has how their servers answered. The repository looked at longest ago goes first.
 const booksKept = 10_000
 
-// textBytes is how much is kept of what went wrong.
+// textBytes is how much the book has of each error.
 const textBytes = 200
 
-// book knows how repositories stand with other servers, for people.
+// book has how repositories stand with other servers, for people to read. Nothing is decided by it.
 type book struct {
 	mu   sync.Mutex
 	of   map[nip34.Address]*page
@@ -34,19 +34,19 @@ type page struct {
 	sources map[Source]Answer
 }
 
-// Lacking is what an event names that is not here.
+// Lacking is missing git data, and the event that names it.
 type Lacking struct {
 	Event   string
 	Objects int
 	Tip     bool
-	Waits   bool // it is not served for that reason
+	Waits   bool // the event is not served as long as its data is missing
 }
 
-// Answer is how a server answered last.
+// Answer is the last answer of a server.
 type Answer struct {
 	At    time.Time
 	Error string // "" where it answered
-	Text  string // how it stands, "" for as here
+	Text  string // how its refs differ, "" where they are those of here
 }
 
 func (b *book) init() { b.of = map[nip34.Address]*page{} }
@@ -80,7 +80,7 @@ func (b *book) drop() {
 	}
 }
 
-// looked takes note of what a repository lacks.
+// looked writes down what a repository lacks.
 func (b *book) looked(l ledger.Lack) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,7 +112,7 @@ func (b *book) looked(l ledger.Lack) {
 	}
 }
 
-// noted takes note of how a server answered.
+// noted writes down how a server answered.
 func (b *book) noted(f gitplan.Fetch, at time.Time, err error, text string) {
 	if errors.Is(err, context.Canceled) {
 		return
@@ -131,17 +131,17 @@ type Standing struct {
 	Of      nip34.Address
 	Lacks   []Lacking
 	Sources []SourceStanding
-	Next    time.Duration // from now until somebody is asked again; 0 where nobody is, or now
+	Next    time.Duration // from now until a source is asked again; 0 for now, and where there is no source
 }
 
-// SourceStanding is how it stands with one of them.
+// SourceStanding is how a repository stands with one server.
 type SourceStanding struct {
 	Source
 	Fetching bool
-	Answer   // the zero time: not asked yet
+	Answer   // with a zero time where the server was not asked yet
 }
 
-// Standing tells of one repository.
+// Standing is that of one repository. It asks the goroutine of Run, and blocks until that answers or ctx ends.
 func (s *Sync) Standing(ctx context.Context, of nip34.Address) Standing {
 	out := Standing{Of: of}
 	q := standingAsk{of, make(chan standing, 1)}
@@ -174,8 +174,7 @@ func (s *Sync) Standing(ctx context.Context, of nip34.Address) Standing {
 	return out
 }
 
-// Lacking are up to most of the repositories that lack something or stand otherwise with another server than that has the same, and
-// how many lack something in all.
+// Lacking returns up to most of the repositories that lack something or differ from another server, and how many there are in all.
 func (s *Sync) Lacking(most int) (list []nip34.Address, all int) {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()
@@ -189,7 +188,7 @@ func (s *Sync) Lacking(most int) (list []nip34.Address, all int) {
 	return list[:min(len(list), most)], all
 }
 
-// all are the repositories of which something is known.
+// all are the repositories that the book has a page of.
 func (b *book) all() []nip34.Address {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -203,15 +202,15 @@ func (b *book) all() []nip34.Address {
 // Stats are figures since the start, and of now.
 type Stats struct {
 	Plan           gitplan.Stats
-	Fetches        uint64 // that have ended
-	Failed         uint64 // of them
-	Bytes          uint64 // that came
-	Brought        uint64 // events whose git data came
+	Fetches        uint64 // that have ended, the failed ones included
+	Failed         uint64 // fetches
+	Bytes          uint64 // that servers sent
+	Brought        uint64 // events whose git data became complete
 	Surveys        uint64
 	Sweeps         uint64 // over all repositories
-	Swept, ToSweep int64  // of the one under way, or the last
+	Swept, ToSweep int64  // repositories of the sweep under way, or the last
 
-	Took, TookFailed durations.Counts // fetches that were not stopped from here
+	Took, TookFailed durations.Counts // of fetches that graspd did not stop
 }
 
 // Stats counts.

@@ -18,7 +18,7 @@ import (
 	"github.com/graspd/graspd/internal/publicnet"
 )
 
-// party is whom the processes work for that see to what is fetched.
+// party is the name under which processes of git work on fetched data, where processes are shared out fairly.
 const party = "git data of other servers"
 
 // fetch is one conversation with one server.
@@ -56,7 +56,7 @@ func (s *Sync) fetch(ctx context.Context, f gitplan.Fetch) gitplan.Outcome {
 	return out
 }
 
-// noLonger are those of events whose data is not lacked any more.
+// noLonger are the events whose data is not missing any more.
 func noLonger(events []nostr.ID, lack ledger.Lack) (out []nostr.ID) {
 	for _, id := range events {
 		if !slices.ContainsFunc(lack.Needs, func(n ledger.Need) bool { return n.Event == id }) {
@@ -66,7 +66,7 @@ func noLonger(events []nostr.ID, lack ledger.Lack) (out []nostr.ID) {
 	return out
 }
 
-// ask fetches what is lacked from a server, and tells the plan when that is quiet.
+// ask fetches the missing data from a server, and tells the plan when the server is quiet.
 func (s *Sync) ask(ctx context.Context, f gitplan.Fetch, lack ledger.Lack, taking *hosting.Taking) (gitfetch.Result, error) {
 	r := gitfetch.Request{URL: string(f.Source), Haves: taking.Haves(), MaxBytes: taking.MaxBytes()}
 	if s.cfg.Reticent && !slices.Contains(lack.Sources, f.Source) {
@@ -111,7 +111,7 @@ func answerOf(err error, r gitfetch.Result) (gitplan.Answer, time.Duration) {
 	case hosting.TooMuch(err), errors.Is(err, gitfetch.ErrTooMuch), notTaken(err):
 		return gitplan.Refused, 0
 	case errors.As(err, &pack), errors.As(err, &missing):
-		return gitplan.Failed, 0 // it sent what it should not have
+		return gitplan.Failed, 0 // the server broke git's protocol
 	case errors.Is(err, context.Canceled), errors.Is(err, gitproc.ErrBusy), errors.Is(err, gitrepo.ErrFull):
 		return gitplan.Ours, 0
 	case errors.Is(err, publicnet.ErrForbidden):
@@ -120,7 +120,7 @@ func answerOf(err error, r gitfetch.Result) (gitplan.Answer, time.Duration) {
 	return gitplan.Failed, 0
 }
 
-// notTaken reports whether a pack is in order but for an object that is not taken here.
+// notTaken reports whether a pack is in order but for an object that graspd does not take.
 func notTaken(err error) bool {
 	pack, is := errors.AsType[*gitrepo.PackError](err)
 	return is && pack.Check != ""

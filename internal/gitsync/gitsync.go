@@ -1,6 +1,6 @@
-// Package gitsync completes the repositories that are hosted here (GRASP-02): it finds out what of the git data they lack that signed
-// events name, and fetches it from the servers that the events name, as gitplan says. Nothing is here because a server said so: what
-// comes is proven, and served because an event names it. Read Sync, then Run.
+// Package gitsync completes the repositories that graspd hosts (GRASP-02): it finds out which git data that signed events name is missing, and
+// fetches it from the servers that the events name, when gitplan says. graspd believes no server: it proves what comes, and serves only
+// what an event names. Read Sync, then Run.
 package gitsync
 
 import (
@@ -32,14 +32,14 @@ type Fetcher interface {
 type Config struct {
 	Host        *hosting.Host
 	Fetcher     Fetcher
-	Self        nostr.PubKey  // whose waits are spread by
-	Reticent    bool          // what is here is told to no server that announcements do not name
+	Self        nostr.PubKey  // spreads the waits of different relays
+	Reticent    bool          // graspd tells what it has to no server that announcements do not name
 	Concurrency int           // fetches at once; 0 is 8
 	Delay       time.Duration // before the first sweep; 0 is 5 s
 	SweepEvery  time.Duration // over all repositories; 0 is an hour
 	Now         func() health.Now
 	Logger      *slog.Logger    // nil is silent
-	Faults      *contain.Faults // nil notes them nowhere
+	Faults      *contain.Faults // takes contained faults; nil drops them
 }
 
 // Sync completes repositories. Any number of goroutines may use it.
@@ -52,7 +52,7 @@ type Sync struct {
 	asks   chan chan Stats
 	told   chan standingAsk
 	back   returned
-	over   chan struct{} // closed when Run does no more
+	over   chan struct{} // closed when Run ends
 	book   book
 	counts counters
 
@@ -60,19 +60,19 @@ type Sync struct {
 
 	plan   *gitplan.Plan                 // owned by Run
 	under  map[uint64]context.CancelFunc // owned by Run
-	logged uint64                        // events that were complete when that was logged last; owned by Run
+	logged uint64                        // completed events when Run last logged them; owned by Run
 	group  sync.WaitGroup
 
-	took time.Duration // that the last look at what is stirred has taken; owned by lookAround
+	took time.Duration // of the last look at stirred repositories; owned by lookAround
 }
 
-// look is what somebody found a repository to lack.
+// look is what one look at a repository found.
 type look struct {
 	lack  gitplan.Lack
-	sweep bool // it is to be compared with what others advertise, if it lacks nothing
-	data  bool // it has some
+	sweep bool // if nothing is missing, servers are asked what they advertise
+	data  bool // the repository has git data
 	at    health.Now
-	push  bool // only that whoever was expected to push has failed
+	push  bool // this is no look, and says only that a push has failed
 }
 
 type ending struct {
@@ -80,7 +80,7 @@ type ending struct {
 	outcome gitplan.Outcome
 }
 
-// standingAsk is a question of how it stands with a repository.
+// standingAsk asks the goroutine of Run for a Standing.
 type standingAsk struct {
 	of     nip34.Address
 	answer chan standing
@@ -94,13 +94,13 @@ type standing struct {
 type counters struct {
 	fetches, failed, bytes, brought, surveys atomic.Uint64
 	sweeps                                   atomic.Uint64
-	swept, toSweep                           atomic.Int64 // of the sweep under way
+	swept, toSweep                           atomic.Int64 // repositories of the sweep under way
 
 	mu   sync.Mutex // guards took
 	took [2]durations.Counts
 }
 
-// time notes how long a fetch took since it began, by whether it failed.
+// time counts how long a fetch took, apart for those that failed.
 func (c *counters) time(failed bool, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,17 +136,17 @@ func New(c Config) *Sync {
 	return s
 }
 
-// Stirred takes note that something has come or gone which concerns the repositories with an identifier. It does not block.
+// Stirred says that an event has come or gone which concerns the repositories with the identifier d. It does not block.
 func (s *Sync) Stirred(d string) { s.stirs.put(d) }
 
-// PushFailed takes note that a push to a repository has failed: what it was to bring is looked for elsewhere at once. It does not block.
+// PushFailed says that a push to a repository has failed: the plan looks for its data elsewhere at once. It does not block.
 func (s *Sync) PushFailed(of nip34.Address) { s.stirs.failed(of) }
 
-// Returned takes note that a host is there again, as the relay that it is as well is connected: it is asked soon, even if it has failed. It
-// does not block.
+// Returned says that a host is there again, as the relay on it is connected: the plan asks the host soon, even if it has failed. It does not
+// block.
 func (s *Sync) Returned(host string) { s.back.put(host) }
 
-// Run completes repositories until ctx ends, and returns when nothing of it is under way.
+// Run completes repositories until ctx ends, and returns when none of its fetches is under way.
 func (s *Sync) Run(ctx context.Context) error {
 	defer close(s.over)
 	defer s.group.Wait()
@@ -187,10 +187,10 @@ func (s *Sync) Run(ctx context.Context) error {
 	}
 }
 
-// tellEvery is between two lines of the log that tell how far it has come.
+// tellEvery is the time between two log lines about progress.
 const tellEvery = time.Minute
 
-// tell logs how far it has come, if it has since the last time.
+// tell logs how many events are complete, if more are than the last time.
 func (s *Sync) tell() {
 	brought := s.counts.brought.Load()
 	if brought == s.logged {
@@ -213,7 +213,7 @@ func (s *Sync) take(now health.Now, x look) {
 	s.plan.Lacks(now, x.lack)
 }
 
-// step does what the plan says.
+// step asks the plan what to do, and does it.
 func (s *Sync) step(ctx context.Context, timer *time.Timer) {
 	do := s.plan.Step(s.cfg.Now())
 	for _, id := range do.Stop {
@@ -241,7 +241,7 @@ func (s *Sync) step(ctx context.Context, timer *time.Timer) {
 	}
 }
 
-// planned is what the plan is to know of what a repository lacks.
+// planned turns what a repository lacks into the plan's terms.
 func (s *Sync) planned(l ledger.Lack, now time.Time) gitplan.Lack {
 	out := gitplan.Lack{Of: l.Of, Sources: l.Sources}
 	for _, n := range l.Needs {
@@ -257,7 +257,7 @@ func (s *Sync) planned(l ledger.Lack, now time.Time) gitplan.Lack {
 	return out
 }
 
-// servedAfter is what the data of an event that is served is waited for, as another repository here may have it.
+// servedAfter is how long Run waits for the data of a served event before it asks others, as another repository here may have the data.
 const servedAfter = 2 * time.Second
 
 // Source is one of those that a repository may be fetched from.

@@ -13,15 +13,15 @@ import (
 	"github.com/graspd/graspd/internal/sleep"
 )
 
-// stirsKept bounds the identifiers that are to be looked at. Beyond it all are looked at.
+// stirsKept bounds the identifiers that wait for a look. Beyond it, lookAround looks at all repositories.
 const stirsKept = 10_000
 
-// stirs are the identifiers of which something has come or gone since they were looked at.
+// stirs are the identifiers whose events have changed since the last look at them.
 type stirs struct {
 	mu    sync.Mutex
 	names map[string]bool
-	push  map[nip34.Address]bool // whose pushes have failed
-	all   bool                   // there were too many
+	push  map[nip34.Address]bool // repositories whose pushes have failed
+	all   bool                   // more than stirsKept came
 	wake  chan struct{}
 }
 
@@ -64,10 +64,10 @@ func (x *stirs) take() (names map[string]bool, push map[nip34.Address]bool, all 
 	return names, push, all
 }
 
-// sweepRest is between two repositories that a sweep looks at, as the log's writer is asked about each.
+// sweepRest is the pause after each repository of a sweep, as each look takes time of the store's writer.
 const sweepRest = 5 * time.Millisecond
 
-// lookAround looks at what is stirred, and at everything from time to time.
+// lookAround looks at stirred repositories, and at all from time to time.
 func (s *Sync) lookAround(ctx context.Context) {
 	sweep := time.NewTimer(s.cfg.Delay)
 	defer sweep.Stop()
@@ -91,22 +91,22 @@ func (s *Sync) lookAround(ctx context.Context) {
 	}
 }
 
-// Between two looks at what is stirred. The log's writer has most of the time for itself, whatever strangers send.
+// Pauses between two looks at stirred repositories. They leave most of the time of the store's writer to others, whatever strangers send.
 const (
 	gatherFor = 100 * time.Millisecond
-	restTimes = 4 // as long as the look has taken
+	restTimes = 4 // times as long as the look took
 )
 
-// gather is for how long what is stirred is gathered.
+// gather is how long stirred identifiers are gathered before the next look.
 func (s *Sync) gather() time.Duration { return max(gatherFor, s.took*restTimes) }
 
-// lookAtStirred looks at the repositories of which something has come or gone. It reports whether there were too many to know of each.
+// lookAtStirred looks at the stirred repositories. all says that there were too many to know each.
 func (s *Sync) lookAtStirred(ctx context.Context) (all bool) {
 	begun := s.cfg.Now().Mono
 	defer func() { s.took = s.cfg.Now().Mono - begun }()
 	names, push, all := s.stirs.take()
 	if all {
-		names = nil // a look at everything follows
+		names = nil // the caller looks at all repositories instead
 	}
 	for _, d := range slices.Sorted(maps.Keys(names)) {
 		if err := s.lookAt(ctx, d); err != nil {
@@ -144,7 +144,7 @@ func (s *Sync) announced(ctx context.Context, d string) ([]nip34.Address, error)
 	return list, err
 }
 
-// look finds out what a repository lacks, and tells the plan.
+// look finds out what a repository lacks, and sends that to Run, which tells the plan.
 func (s *Sync) look(ctx context.Context, of nip34.Address, sweep bool) error {
 	l, err := s.cfg.Host.Lacks(ctx, of)
 	if err != nil {
@@ -167,15 +167,15 @@ func (s *Sync) send(ctx context.Context, x look) {
 	}
 }
 
-// sweep looks at all repositories, and where survey is set compares those that lack nothing with what other servers advertise. What
-// is stirred meanwhile goes between. It reports whether too much was, so that there has to be another one.
+// sweep looks at all repositories. With survey, it has those that lack nothing compared with what other servers advertise. Repositories that
+// are stirred meanwhile have their look in between. again says that too many were stirred to know each, so that another sweep is due.
 func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 	list, err := s.announced(ctx, "")
 	if err != nil {
 		s.report("the repositories", err)
 		return false
 	}
-	if n := len(list); survey && n > 0 { // those that there is no room for now have it with a later sweep
+	if n := len(list); survey && n > 0 { // a later sweep begins elsewhere, for those that find no room now
 		begin := int(s.counts.sweeps.Load() * uint64(n) * 5 / 8 % uint64(n))
 		list = append(list[begin:], list[:begin]...)
 	}
@@ -217,7 +217,7 @@ func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 	return again
 }
 
-// report logs an error unless it comes from the end.
+// report logs an error, unless it is that of a context that has ended.
 func (s *Sync) report(what string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, ingest.ErrStopped) {
 		s.cfg.Logger.Error("fetching git data from other servers failed", "part", what, "error", err)

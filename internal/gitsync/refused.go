@@ -6,12 +6,11 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// refusedKept bounds the objects of which it is known that something below them is not taken. Beyond it all are forgotten, and are found
-// out again.
+// refusedKept bounds the refused objects. Beyond it all are forgotten, and fetches find them out again.
 const refusedKept = 10_000
 
-// refused are objects that were asked for by themselves and led to something that is not taken here. Whatever event names one of them is
-// asked for by itself from then on, so that others do not come along with it.
+// refused are objects that a fetch asked for by themselves and that lead to an object which graspd does not take. From then on a fetch asks
+// for an event that names one of them by itself, so that it costs no other event its data.
 type refused struct {
 	mu  sync.Mutex
 	ids map[gitwire.ObjectID]bool

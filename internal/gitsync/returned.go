@@ -2,7 +2,7 @@ package gitsync
 
 import "sync"
 
-// returnedKept bounds the hosts that are there again and were not taken note of yet. Beyond it they are asked when their time comes.
+// returnedKept bounds the hosts that wait for Run to tell the plan. Those beyond are asked when their waits end.
 const returnedKept = 1000
 
 // returned are hosts that are there again.

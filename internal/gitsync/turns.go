@@ -2,11 +2,12 @@ package gitsync
 
 import "math/rand/v2"
 
-// alwaysFirst is how many of the groups of a fetch come first each time: those of states mostly, which are before the pull requests.
+// alwaysFirst is how many groups of a fetch come first each time. They are mostly those of states, which stand before pull requests.
 const alwaysFirst = 2
 
-// inTurn puts the groups of a fetch in the order in which they are asked for. A server is asked for few at a time that it does not show, so
-// the others are in another order each time, and what no server has any more keeps nothing else from being asked for.
+// inTurn puts the groups of a fetch in the order in which the fetch asks for them. One fetch can ask a server for few objects that it does not
+// advertise. So the order of the groups after the first changes with each fetch: data that no server has any more keeps none of the others
+// from their turn.
 func inTurn[T any](fetch uint64, groups []T) {
 	if len(groups) <= alwaysFirst {
 		return
