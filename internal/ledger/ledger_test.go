@@ -247,6 +247,37 @@ func TestGoneAndBack(t *testing.T) {
 	}
 }
 
+// A pull request loses its ref also where its repository went before it or in the same batch, so that a later announcement does not show it.
+func TestPullRequestsLoseTheirRefsInRepositoriesThatAreGone(t *testing.T) {
+	for _, together := range []bool{false, true} {
+		d := newDesk(t)
+		repo := d.hosted()
+		pr := d.pullRequest(2, 1, repo)
+		d.wants(refs.Store, pr)
+		remove := func(events ...*nostr.Event) {
+			d.must(d.turn(func(turn ledger.Turn) error {
+				for _, e := range events {
+					d.must(turn.Remove(e.ID, store.ReasonBarred))
+				}
+				return nil
+			}))
+		}
+		if together {
+			remove(repo, pr)
+		} else {
+			remove(repo)
+			remove(pr)
+		}
+		if r := d.kept(repo); r.Gone == 0 || len(r.Refs.PullRequests) > 0 {
+			t.Errorf("together: %v; %+v", together, r)
+		}
+		d.must(d.turn(func(turn ledger.Turn) error { d.add(turn, d.announcement(1, "d")); return nil }))
+		d.shows(repo, "main=1")
+		d.must(d.turn(func(turn ledger.Turn) error { d.add(turn, pr); return nil }))
+		d.shows(repo, "main=1 pr=1")
+	}
+}
+
 func TestFilesAreDueUntilTheyAreWritten(t *testing.T) {
 	d := newDesk(t)
 	repo := d.hosted()

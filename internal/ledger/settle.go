@@ -149,8 +149,11 @@ func (l *Ledger) project(f *family, owner nostr.PubKey, served bool, x *touched)
 			return err
 		}
 		after.Refs = before.Refs.Next(of, change)
-	} else if before.Gone == 0 {
-		after.Gone = f.t.Now.Unix()
+	} else {
+		if before.Gone == 0 {
+			after.Gone = f.t.Now.Unix()
+		}
+		after.Refs = before.Refs.Next(of, refs.Change{Gone: x.gone}) // else a later announcement would show them
 	}
 	moved := after.Refs.Generation != before.Refs.Generation
 	if !moved && after.Gone == before.Gone {
