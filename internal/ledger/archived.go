@@ -10,7 +10,7 @@ import (
 // Archived reports whether a repository is here only as it is archived: no announcement of its owner's lists this service. Then it also
 // says where else it may be pushed to, as far as is announced.
 func (l *Ledger) Archived(t Turn, of nip34.Address) (is bool, elsewhere []grasp.Source, err error) {
-	own, err := l.announcementsOf(t, of)
+	own, err := announcementsOf(t, of)
 	if err != nil || len(own) == 0 || slices.ContainsFunc(own, l.Service.Lists) {
 		return false, nil, err
 	}

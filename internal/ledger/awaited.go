@@ -30,7 +30,8 @@ const awaitedLen = len(nostr.ID{}) + idLen
 
 var errAwaited = errors.New("the row of awaited tips is damaged")
 
-func (l *Ledger) awaited(t Turn, of nip34.Address) ([]awaited, error) {
+// awaitedOf reads which tips a repository awaits, the first remembered first.
+func awaitedOf(t Turn, of nip34.Address) ([]awaited, error) {
 	row, err := t.Row(awaitedName(of))
 	if err != nil {
 		return nil, fmt.Errorf("tips that %s awaits: %w", of, err)
@@ -46,7 +47,8 @@ func (l *Ledger) awaited(t Turn, of nip34.Address) ([]awaited, error) {
 	return out, nil
 }
 
-func (l *Ledger) setAwaited(t Turn, of nip34.Address, all []awaited) error {
+// setAwaited remembers which tips a repository awaits, in place of those before.
+func setAwaited(t Turn, of nip34.Address, all []awaited) error {
 	var row []byte // nil where there are none
 	for _, x := range all {
 		row = x.tip.AppendRaw(append(row, x.event[:]...))
@@ -54,38 +56,17 @@ func (l *Ledger) setAwaited(t Turn, of nip34.Address, all []awaited) error {
 	return t.SetRow(awaitedName(of), row)
 }
 
-// tipsIn divides the pull requests among some that name a repository: the repository has the tips of here and lacks those of lack.
-func (l *Ledger) tipsIn(of nip34.Address, dir Dir, some []refs.PullRequest) (here, lack []refs.PullRequest, err error) {
-	for _, p := range some {
-		if !p.Names(of) || p.Tip.IsZero() {
-			continue
-		}
-		missing := []gitwire.ObjectID{p.Tip}
-		if !dir.IsZero() {
-			if missing, err = l.Objects.Missing(dir, missing); err != nil {
-				return nil, nil, err
-			}
-		}
-		if len(missing) == 0 {
-			here = append(here, p)
-		} else {
-			lack = append(lack, p)
-		}
-	}
-	return here, lack, nil
-}
-
 // await gives the pull requests among some that name a repository and whose tips it has. Those that name it and whose tips it lacks are
 // remembered.
-func (l *Ledger) await(t Turn, of nip34.Address, dir Dir, some []refs.PullRequest) (here []refs.PullRequest, err error) {
-	here, lack, err := l.tipsIn(of, dir, some)
+func (g gitData) await(t Turn, of nip34.Address, dir Dir, some []refs.PullRequest) (here []refs.PullRequest, err error) {
+	here, lack, err := g.tipsIn(of, dir, some)
 	if err != nil {
 		return nil, err
 	}
 	if len(lack) == 0 {
 		return here, nil
 	}
-	all, err := l.awaited(t, of)
+	all, err := awaitedOf(t, of)
 	if err != nil {
 		return nil, err
 	}
@@ -98,12 +79,12 @@ func (l *Ledger) await(t Turn, of nip34.Address, dir Dir, some []refs.PullReques
 	if len(all) == n {
 		return here, nil
 	}
-	return here, l.setAwaited(t, of, all[max(0, len(all)-awaitedKept):])
+	return here, setAwaited(t, of, all[max(0, len(all)-awaitedKept):])
 }
 
 // arrivedTips gives the awaited pull requests whose tips the repository has now, and forgets them as awaited.
-func (l *Ledger) arrivedTips(t Turn, of nip34.Address, dir Dir) ([]nostr.ID, error) {
-	all, err := l.awaited(t, of)
+func (g gitData) arrivedTips(t Turn, of nip34.Address, dir Dir) ([]nostr.ID, error) {
+	all, err := awaitedOf(t, of)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -111,7 +92,7 @@ func (l *Ledger) arrivedTips(t Turn, of nip34.Address, dir Dir) ([]nostr.ID, err
 	for _, x := range all {
 		tips = append(tips, x.tip)
 	}
-	missing, err := l.Objects.Missing(dir, unique(tips))
+	missing, err := g.Missing(dir, unique(tips))
 	if err != nil {
 		return nil, err
 	}
@@ -127,5 +108,5 @@ func (l *Ledger) arrivedTips(t Turn, of nip34.Address, dir Dir) ([]nostr.ID, err
 	if len(came) == 0 {
 		return nil, nil
 	}
-	return came, l.setAwaited(t, of, left)
+	return came, setAwaited(t, of, left)
 }

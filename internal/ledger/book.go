@@ -61,6 +61,13 @@ func (b *book) add(e *nostr.Event) {
 	}
 }
 
+// wait notes an event that waits from the open batch on.
+func (b *book) wait(e *nostr.Event) { b.fresh = append(b.fresh, e) }
+
+// undone forgets the events of the dropped batch.
+func (b *book) undone() { b.fresh = nil }
+
+// kept notes the events of the open batch for good, now that the batch is durable.
 func (b *book) kept() {
 	if b.by != nil {
 		for _, e := range b.fresh {

@@ -22,7 +22,7 @@ const (
 )
 
 // bound ends the oldest waits of whoever has too many, now that e waits, which from brought.
-func (l *Ledger) bound(t Turn, e *nostr.Event, from string) error {
+func bound(t Turn, e *nostr.Event, from string) error {
 	for {
 		group, over := surplusOf(t.WaitTally(e.PubKey, from))
 		if !over {
@@ -39,11 +39,11 @@ func (l *Ledger) bound(t Turn, e *nostr.Event, from string) error {
 }
 
 // boundLarge ends the waits of the oldest large states while they are beyond their bounds, now that e waits.
-func (l *Ledger) boundLarge(t Turn, e *nostr.Event) error {
+func (b *book) boundLarge(t Turn, e *nostr.Event) error {
 	if e.Size() <= policy.MaxEventBytes {
 		return nil
 	}
-	waits, err := l.book.largeWaits(t)
+	waits, err := b.largeWaits(t)
 	if err != nil {
 		return err
 	}

@@ -11,14 +11,6 @@ import (
 	"github.com/graspd/graspd/internal/refs"
 )
 
-// contributions are the contributed repositories that an event names (GRASP-06).
-func (l *Ledger) contributions(e *nostr.Event) []nip34.Address {
-	if !l.Contributors {
-		return nil
-	}
-	return l.Service.Contributions(e)
-}
-
 // standingContributed is what a push to a contributed repository is judged by: there is one at every path, and nobody decides for it.
 func (l *Ledger) standingContributed(t Turn, of nip34.Address, p refs.Push) (in refs.Standing, r Repository, known bool, err error) {
 	if !l.Contributors {
@@ -41,7 +33,7 @@ func (l *Ledger) projectContributed(t Turn, of nip34.Address, x *touched) error 
 	if err != nil || before.Dir.IsZero() {
 		return err
 	}
-	here, _, err := l.tipsIn(of, before.Dir, x.tips)
+	here, _, err := l.data.tipsIn(of, before.Dir, x.tips)
 	if err != nil {
 		return err
 	}
@@ -61,7 +53,7 @@ func (l *Ledger) projectContributed(t Turn, of nip34.Address, x *touched) error 
 	if moved {
 		after.Moved = t.Now.Unix()
 	}
-	return l.write(t, after, moved)
+	return l.inBatch.write(t, after, moved)
 }
 
 // contributedOf are the contributed repositories with that identifier of which something has come or gone.
@@ -94,7 +86,7 @@ func (l *Ledger) Unmirrored(t Turn, of nip34.Address) (from Repository, out []Mi
 	if from, err = Read(t, of); err != nil || from.Dir.IsZero() {
 		return from, nil, err
 	}
-	m := mirroring{l: l, t: t, at: map[nip34.Address]int{}}
+	m := mirroring{data: l.data, t: t, at: map[nip34.Address]int{}}
 	for _, x := range from.Refs.PullRequests {
 		if err := m.tip(x); err != nil {
 			return from, nil, fmt.Errorf("who mirrors %s: %w", of, err)
@@ -112,7 +104,7 @@ func (l *Ledger) Unmirrored(t Turn, of nip34.Address) (from Repository, out []Mi
 }
 
 type mirroring struct {
-	l     *Ledger
+	data  gitData
 	t     Turn
 	out   []Mirror
 	shown [][]refs.Pull         // of each of out, what its refs are at already
@@ -126,7 +118,7 @@ func (m *mirroring) lost(r *Mirror, shown []refs.Pull) error {
 	for i, x := range shown {
 		tips[i] = x.Tip
 	}
-	missing, err := m.l.Objects.Missing(r.To.Dir, tips)
+	missing, err := m.data.Missing(r.To.Dir, tips)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -173,7 +165,7 @@ func (m *mirroring) indexOf(of nip34.Address) (int, error) {
 		return i, nil
 	}
 	m.at[of] = -1
-	own, err := m.l.announcementsOf(m.t, of)
+	own, err := announcementsOf(m.t, of)
 	if err != nil || !slices.ContainsFunc(own, m.t.Serves) {
 		return -1, err
 	}

@@ -60,7 +60,7 @@ func (l *Ledger) aboutAnnouncement(t Turn, e *nostr.Event, about *refs.About) er
 	if about.Replaces, err = t.HasAddress(e.Address()); err != nil || about.Replaces || !about.Lists {
 		return err
 	}
-	f, err := l.family(t, a.Address.D)
+	f, err := l.events.family(t, a.Address.D)
 	if err != nil {
 		return err
 	}
@@ -69,40 +69,8 @@ func (l *Ledger) aboutAnnouncement(t Turn, e *nostr.Event, about *refs.About) er
 		return err
 	}
 	about.Announcements = append(f.served[:len(f.served):len(f.served)], f.waiting...)
-	about.States, err = l.completeStates(f.with(own), e.PubKey)
+	about.States, err = l.data.completeStates(f.with(own), e.PubKey)
 	return err
-}
-
-// completeStates gives the served states, complete here, of everybody who maintains some repository together with that author.
-func (l *Ledger) completeStates(f *family, author nostr.PubKey) ([]refs.State, error) {
-	var out []refs.State
-	for _, pk := range f.together(author) {
-		s, err := f.state(pk, false)
-		if err != nil {
-			return nil, err
-		}
-		if s == nil {
-			continue
-		}
-		if ok, err := l.complete(f, s); err != nil {
-			return nil, err
-		} else if ok {
-			out = append(out, *s)
-		}
-	}
-	return out, nil
-}
-
-// complete reports whether all that a state names is in a repository for which its author decides.
-func (l *Ledger) complete(f *family, s *refs.State) (bool, error) {
-	if s.Flaw != "" || len(s.Refs) == 0 {
-		return s.Flaw == "", nil
-	}
-	dirs, err := l.homes(f, s.Author)
-	if err != nil {
-		return false, err
-	}
-	return l.completeIn(s, dirs...)
 }
 
 // hereOfState gives the objects of a state that are here. It counts one repository: of those for which the state's author decides, the one
@@ -112,16 +80,16 @@ func (l *Ledger) hereOfState(t Turn, e *nostr.Event) ([]gitwire.ObjectID, error)
 	if err != nil || s.Flaw != "" || len(s.Refs) == 0 {
 		return nil, nil // the decision says what is wrong with it
 	}
-	f, err := l.family(t, s.D)
+	f, err := l.events.family(t, s.D)
 	if err != nil {
 		return nil, err
 	}
-	dirs, err := l.homes(f, s.Author)
+	dirs, err := f.homes(s.Author)
 	if err != nil {
 		return nil, err
 	}
 	ids := objectsOf(&s)
-	missing, err := l.least(dirs, ids)
+	missing, err := l.data.least(dirs, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +113,7 @@ func without(ids, missing []gitwire.ObjectID) []gitwire.ObjectID {
 // hereOfPullRequest gives the tip of a pull request, if the tip is in a repository that it names and the pull request that it updates is
 // served.
 func (l *Ledger) hereOfPullRequest(t Turn, e *nostr.Event) ([]gitwire.ObjectID, error) {
-	p, err := l.pullRequest(t, e)
+	p, err := l.events.pullRequest(t, e)
 	if err != nil || p.Tip.IsZero() {
 		return nil, err
 	}
@@ -154,50 +122,9 @@ func (l *Ledger) hereOfPullRequest(t Turn, e *nostr.Event) ([]gitwire.ObjectID, 
 			return nil, err
 		}
 	}
-	ok, err := l.tipIsHere(t, p)
+	ok, err := l.data.tipIsHere(t, p)
 	if !ok || err != nil {
 		return nil, err
 	}
 	return []gitwire.ObjectID{p.Tip}, nil
-}
-
-// tipIsHere reports whether the tip is in a repository that the pull request names.
-func (l *Ledger) tipIsHere(t Turn, p refs.PullRequest) (bool, error) {
-	for _, of := range p.Repositories {
-		dir, err := l.dirOf(t, of)
-		if err != nil {
-			return false, err
-		}
-		if dir.IsZero() {
-			continue
-		}
-		missing, err := l.Objects.Missing(dir, []gitwire.ObjectID{p.Tip})
-		if err != nil || len(missing) == 0 {
-			return err == nil, err
-		}
-	}
-	return false, nil
-}
-
-// pullRequest reads a pull request or an update, with the contributed repositories that it names. An update that names no repository has
-// those of the pull request that it updates.
-func (l *Ledger) pullRequest(t Turn, e *nostr.Event) (refs.PullRequest, error) {
-	p, err := refs.ReadPullRequest(e)
-	if err != nil || len(p.Repositories) > 0 || p.Updates == (nostr.ID{}) {
-		p.Repositories = append(p.Repositories, l.contributions(e)...)
-		return p, err
-	}
-	first, ok, err := t.Get(p.Updates)
-	if err == nil && !ok {
-		w, failed := t.Waiting(p.Updates)
-		first, err = w.Event, failed
-	}
-	if first == nil || err != nil {
-		return p, err
-	}
-	updated, err := refs.ReadPullRequest(first)
-	if err != nil {
-		return p, nil // what it updates is no pull request
-	}
-	return p.Of(updated), nil
 }

@@ -1,14 +1,13 @@
 package ledger
 
 import (
-	"fmt"
+	"slices"
 
 	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/refs"
-	"github.com/graspd/graspd/internal/store"
 )
 
 // family is all announcements with one identifier.
@@ -22,69 +21,6 @@ type family struct {
 
 	councilsOf map[nostr.PubKey][]*grasp.Set // the councils that each author is in; nil before it is asked for
 	seats      map[*grasp.Set][]nostr.PubKey // whose repositories each of allCouncils decides for
-}
-
-func (l *Ledger) family(t Turn, d string) (*family, error) {
-	f := &family{t: t, d: d}
-	same, err := t.Announced(d)
-	if err != nil {
-		return nil, fmt.Errorf("announcements of %.40q: %w", d, err)
-	}
-	listings := same.Listings()
-	for _, x := range listings {
-		f.served = append(f.served, refs.Announcement{D: d, Listing: x})
-	}
-	f.servedCouncils = grasp.GroupOf(listings).Councils()
-	err = t.EachWaitingAnnouncement(d, func(seq store.Seq) error {
-		a, err := l.claims.read(t, seq)
-		if err == nil && a.readable {
-			f.waiting = append(f.waiting, a.Announcement)
-			listings = append(listings, a.Listing)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("announcements of %.40q that wait: %w", d, err)
-	}
-	if f.allCouncils = f.servedCouncils; len(f.waiting) > 0 {
-		f.allCouncils = grasp.GroupOf(listings).Councils()
-	}
-	return f, nil
-}
-
-// claims are waiting announcements as they were read. The number of an entry is never given to another event, unless its batch is dropped:
-// then Undone empties them.
-type claims map[store.Seq]claim
-
-type claim struct {
-	refs.Announcement
-	readable bool
-}
-
-// claimsKept is how many claims are kept, and claimKeys how many keys a claim that is kept may name: both bound the memory.
-const (
-	claimsKept = 20_000
-	claimKeys  = 20
-)
-
-func (c *claims) read(t Turn, seq store.Seq) (claim, error) {
-	if x, ok := (*c)[seq]; ok {
-		return x, nil
-	}
-	e, err := t.WaitingEvent(seq)
-	if err != nil {
-		return claim{}, err
-	}
-	a, err := refs.ReadAnnouncement(e)
-	x := claim{a, err == nil}
-	if len(a.Listed) > claimKeys {
-		return x, nil
-	}
-	if *c == nil || len(*c) >= claimsKept {
-		*c = claims{}
-	}
-	(*c)[seq] = x
-	return x, nil
 }
 
 // with is the family as it will be when a is served, too.
@@ -179,7 +115,7 @@ func (f *family) state(author nostr.PubKey, waiting bool) (*refs.State, error) {
 }
 
 // dirOf is the directory of a repository, the zero one if it has no data.
-func (l *Ledger) dirOf(t Turn, of nip34.Address) (Dir, error) {
+func dirOf(t Turn, of nip34.Address) (Dir, error) {
 	row, err := t.Row(RowName(of))
 	if row == nil || err != nil {
 		return Dir{}, err
@@ -189,11 +125,11 @@ func (l *Ledger) dirOf(t Turn, of nip34.Address) (Dir, error) {
 }
 
 // homes are the directories of the repositories for which that author decides.
-func (l *Ledger) homes(f *family, author nostr.PubKey) ([]Dir, error) {
+func (f *family) homes(author nostr.PubKey) ([]Dir, error) {
 	var dirs []Dir
 	for _, set := range f.councils(author) {
 		for _, owner := range f.seats[set] {
-			dir, err := l.dirOf(f.t, f.repository(owner))
+			dir, err := dirOf(f.t, f.repository(owner))
 			if err != nil {
 				return nil, err
 			}
@@ -205,37 +141,27 @@ func (l *Ledger) homes(f *family, author nostr.PubKey) ([]Dir, error) {
 	return dirs, nil
 }
 
-// least gives the ids that are missing in the directory that lacks fewest of them; all ids without a directory.
-func (l *Ledger) least(dirs []Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
-	best := ids
-	for _, dir := range dirs {
-		if len(best) == 0 {
-			break
-		}
-		missing, err := l.Objects.Missing(dir, ids)
-		if err != nil {
-			return nil, err
-		}
-		if len(missing) < len(best) {
-			best = missing
-		}
-	}
-	return best, nil
-}
-
-// completeIn reports whether all that a state names is in one directory.
-func (l *Ledger) completeIn(s *refs.State, dirs ...Dir) (bool, error) {
-	if s.Flaw != "" {
-		return false, nil
-	}
-	missing, err := l.least(dirs, objectsOf(s))
-	return len(missing) == 0, err
-}
-
 func objectsOf(s *refs.State) []gitwire.ObjectID {
 	ids := make([]gitwire.ObjectID, 0, len(s.Refs))
 	for _, r := range s.Refs {
 		ids = append(ids, r.ID)
 	}
 	return ids
+}
+
+// firstHome gives the owner of the one repository in which a waiting state of that author is completed, so that its objects are fetched once.
+func (f *family) firstHome(author nostr.PubKey) (nostr.PubKey, error) {
+	for _, owner := range append([]nostr.PubKey{author}, f.everybody()...) {
+		if members := f.allCouncils.Of(owner); !members.Has(author) {
+			continue
+		}
+		own, err := announcementsOf(f.t, f.repository(owner))
+		if err != nil {
+			return owner, err
+		}
+		if slices.ContainsFunc(own, f.t.Serves) {
+			return owner, nil
+		}
+	}
+	return author, nil
 }

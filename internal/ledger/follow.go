@@ -18,7 +18,7 @@ func (l *Ledger) Followers(t Turn, of nip34.Address) (from Repository, others []
 	if err != nil || !from.Refs.Ruled || from.Dir.IsZero() {
 		return from, nil, err
 	}
-	f, err := l.family(t, of.D)
+	f, err := l.events.family(t, of.D)
 	if err != nil {
 		return from, nil, fmt.Errorf("who follows %s: %w", of, err)
 	}
@@ -38,7 +38,7 @@ func (l *Ledger) Followers(t Turn, of nip34.Address) (from Repository, others []
 		if p.Ruled && (p.ID == from.Refs.ID || members.Has(p.Author) && !from.Refs.Newer(p.Stamp)) {
 			continue
 		}
-		if serves, err := l.serves(t, to.Of); err != nil {
+		if serves, err := serves(t, to.Of); err != nil {
 			return from, nil, err
 		} else if serves {
 			others = append(others, to)
@@ -54,7 +54,7 @@ func (l *Ledger) Kept(t Turn, of nip34.Address) (Repository, []gitwire.ObjectID,
 	if err != nil || r.Dir.IsZero() || grasp.IsContributed(of) {
 		return r, nil, err
 	}
-	f, err := l.family(t, of.D)
+	f, err := l.events.family(t, of.D)
 	if err != nil {
 		return r, nil, err
 	}
@@ -71,14 +71,4 @@ func (l *Ledger) Kept(t Turn, of nip34.Address) (Repository, []gitwire.ObjectID,
 		}
 	}
 	return r, ids, nil
-}
-
-// serves reports whether the announcement at an address names this service, so that people expect its data here.
-func (l *Ledger) serves(t Turn, of nip34.Address) (bool, error) {
-	e, ok, err := t.At(of.String())
-	if err != nil || !ok {
-		return false, err
-	}
-	a, err := nip34.ParseAnnouncement(e)
-	return err == nil && t.Serves(a), nil
 }

@@ -45,8 +45,18 @@ type Need struct {
 	Sources []grasp.Source // beside those of the repository
 }
 
-// Lacks says what a repository lacks for the states that may come to rule it, and for pull requests that wait.
-func (l *Ledger) Lacks(t Turn, of nip34.Address) (Lack, error) {
+// lacking finds out what repositories lack.
+type lacking struct {
+	service grasp.Service    // which is no source for itself
+	mirrors []grasp.RelayURL // beside what announcements name
+	private bool             // mirrors are asked for no private repository
+	data    gitData
+	events  *eventReader
+	book    *book
+}
+
+// of says what a repository lacks for the states that may come to rule it, and for pull requests that wait.
+func (l *lacking) of(t Turn, of nip34.Address) (Lack, error) {
 	out, err := l.findLacks(t, of)
 	if err != nil {
 		return out, fmt.Errorf("what %s lacks: %w", of, err)
@@ -54,8 +64,8 @@ func (l *Ledger) Lacks(t Turn, of nip34.Address) (Lack, error) {
 	return out, nil
 }
 
-func (l *Ledger) findLacks(t Turn, of nip34.Address) (out Lack, err error) {
-	own, err := l.announcementsOf(t, of)
+func (l *lacking) findLacks(t Turn, of nip34.Address) (out Lack, err error) {
+	own, err := announcementsOf(t, of)
 	if err != nil {
 		return out, err
 	}
@@ -66,7 +76,7 @@ func (l *Ledger) findLacks(t Turn, of nip34.Address) (out Lack, err error) {
 	if out.Repository, err = Read(t, of); err != nil {
 		return out, err
 	}
-	f, err := l.family(t, of.D)
+	f, err := l.events.family(t, of.D)
 	if err != nil {
 		return out, err
 	}
@@ -80,40 +90,8 @@ func (l *Ledger) findLacks(t Turn, of nip34.Address) (out Lack, err error) {
 	return out, err
 }
 
-// announcementsOf are the announcements at an address: the one that is served, and the one that waits.
-func (l *Ledger) announcementsOf(t Turn, of nip34.Address) (out []*nip34.Announcement, err error) {
-	address := of.String()
-	e, ok, err := t.At(address)
-	if err != nil {
-		return nil, err
-	}
-	events := []*nostr.Event{}
-	if ok {
-		events = append(events, e)
-	}
-	stamp, ok, err := t.WaitingAt(address)
-	if err != nil {
-		return nil, err
-	}
-	if ok {
-		w, err := t.Waiting(stamp.ID)
-		if err != nil {
-			return nil, err
-		}
-		if w.Event != nil {
-			events = append(events, w.Event)
-		}
-	}
-	for _, e := range events {
-		if a, err := nip34.ParseAnnouncement(e); err == nil {
-			out = append(out, a)
-		}
-	}
-	return out, nil
-}
-
 // lacksOfStates adds the needs of the states of those who decide: of waiting states, and of served ones that would rule if they were complete.
-func (l *Ledger) lacksOfStates(f *family, out *Lack) error {
+func (l *lacking) lacksOfStates(f *family, out *Lack) error {
 	members := f.allCouncils.Of(out.Of.PubKey)
 	for _, pk := range members.Members {
 		if len(out.Needs) >= needsOfStates {
@@ -122,7 +100,7 @@ func (l *Ledger) lacksOfStates(f *family, out *Lack) error {
 		if s, err := f.state(pk, true); err != nil {
 			return err
 		} else if s != nil {
-			if first, err := l.firstHome(f, pk); err != nil {
+			if first, err := f.firstHome(pk); err != nil {
 				return err
 			} else if first == out.Of.PubKey { // else the state is completed in its first home, and this repository follows that one
 				w, err := f.t.Waiting(s.ID)
@@ -149,28 +127,11 @@ func (l *Ledger) lacksOfStates(f *family, out *Lack) error {
 	return nil
 }
 
-// firstHome gives the owner of the one repository in which a waiting state of that author is completed, so that its objects are fetched once.
-func (l *Ledger) firstHome(f *family, author nostr.PubKey) (nostr.PubKey, error) {
-	for _, owner := range append([]nostr.PubKey{author}, f.everybody()...) {
-		if members := f.allCouncils.Of(owner); !members.Has(author) {
-			continue
-		}
-		own, err := l.announcementsOf(f.t, f.repository(owner))
-		if err != nil {
-			return owner, err
-		}
-		if slices.ContainsFunc(own, f.t.Serves) {
-			return owner, nil
-		}
-	}
-	return author, nil
-}
-
-func (l *Ledger) lackOf(out *Lack, s *refs.State, w store.Waiting) error {
+func (l *lacking) lackOf(out *Lack, s *refs.State, w store.Waiting) error {
 	if s.Flaw != "" {
 		return nil
 	}
-	missing, err := l.Objects.Missing(out.Dir, unique(objectsOf(s)))
+	missing, err := l.data.Missing(out.Dir, unique(objectsOf(s)))
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -180,7 +141,7 @@ func (l *Ledger) lackOf(out *Lack, s *refs.State, w store.Waiting) error {
 
 // lacksOfTips adds the needs of the waiting pull requests that name the repository. Their authors take turns, so that nobody who has many
 // keeps others from being looked for.
-func (l *Ledger) lacksOfTips(t Turn, out *Lack) error {
+func (l *lacking) lacksOfTips(t Turn, out *Lack) error {
 	var all []Need
 	for _, d := range []string{out.Of.D, anonymous} {
 		waiting, err := l.book.of(t, d)
@@ -195,7 +156,7 @@ func (l *Ledger) lacksOfTips(t Turn, out *Lack) error {
 			if err != nil {
 				return err
 			}
-			p, err := l.pullRequest(t, e)
+			p, err := l.events.pullRequest(t, e)
 			if err != nil {
 				return err
 			}
@@ -221,30 +182,30 @@ func inTurns(all []Need, most int) []Need {
 }
 
 // lackOfTip adds to some needs what a repository lacks of a pull request.
-func (l *Ledger) lackOfTip(to []Need, out *Lack, p refs.PullRequest, e *nostr.Event, w store.Waiting) ([]Need, error) {
+func (l *lacking) lackOfTip(to []Need, out *Lack, p refs.PullRequest, e *nostr.Event, w store.Waiting) ([]Need, error) {
 	if p.Tip.IsZero() || !p.Names(out.Of) {
 		return to, nil
 	}
-	missing, err := l.Objects.Missing(out.Dir, []gitwire.ObjectID{p.Tip})
+	missing, err := l.data.Missing(out.Dir, []gitwire.ObjectID{p.Tip})
 	if err != nil || len(missing) == 0 {
 		return to, err
 	}
 	n := Need{Event: e.ID, Author: e.PubKey, IDs: missing, Tip: true, Came: w.Came, Pushed: w.Event != nil && w.Source == store.Direct}
 	if tip, err := nip34.ParseTip(e); err == nil {
-		n.Sources = l.Service.Sources(nil, tip.Clone, sourcesOfTip)
+		n.Sources = l.service.Sources(nil, tip.Clone, sourcesOfTip)
 	}
 	return append(to, n), nil
 }
 
-// LacksTips adds the needs of served pull requests whose tips the repository lacks, the newest tipsKnown of them looked at. Where there are
-// more than needsOfTips, others are looked for every hour. Any goroutine may call it.
-func (l *Ledger) LacksTips(ctx context.Context, v *store.View, now time.Time, out *Lack) error {
+// tips adds the needs of served pull requests whose tips the repository lacks, the newest tipsKnown of them looked at. Where there are
+// more than needsOfTips, others are looked for every hour. Any goroutine may call tips.
+func (l *lacking) tips(ctx context.Context, v *store.View, now time.Time, out *Lack) error {
 	if !out.Hosted {
 		return nil
 	}
 	var all []Need
 	var roots []refs.PullRequest
-	err := l.eachServed(ctx, v, 'a', []string{out.Of.String()}, func(e *nostr.Event, p refs.PullRequest) (err error) {
+	err := eachServed(ctx, v, 'a', []string{out.Of.String()}, func(e *nostr.Event, p refs.PullRequest) (err error) {
 		if e.Kind == nip34.KindPullRequest {
 			roots = append(roots, p)
 		}
@@ -260,7 +221,7 @@ func (l *Ledger) LacksTips(ctx context.Context, v *store.View, now time.Time, ou
 		if err != nil {
 			break
 		}
-		err = l.eachServed(ctx, v, 'E', ids, func(e *nostr.Event, p refs.PullRequest) (err error) {
+		err = eachServed(ctx, v, 'E', ids, func(e *nostr.Event, p refs.PullRequest) (err error) {
 			if len(p.Repositories) == 0 { // else it names the repository itself, or another one
 				all, err = l.lackOfTip(all, out, p.Of(of[p.Updates]), e, store.Waiting{})
 			}
@@ -278,7 +239,7 @@ func (l *Ledger) LacksTips(ctx context.Context, v *store.View, now time.Time, ou
 const rootsAtOnce = 200
 
 // eachServed calls do with the newest of the pull requests and updates that are served and have one of these values of a tag.
-func (l *Ledger) eachServed(ctx context.Context, v *store.View, tag byte, values []string, do func(*nostr.Event, refs.PullRequest) error) error {
+func eachServed(ctx context.Context, v *store.View, tag byte, values []string, do func(*nostr.Event, refs.PullRequest) error) error {
 	n := 0
 	for row, err := range v.Query(ctx, nostr.Filter{
 		Kinds: []nostr.Kind{nip34.KindPullRequest, nip34.KindPullRequestUpdate}, Tags: []nostr.TagFilter{{Name: tag, Values: values}},
@@ -319,29 +280,9 @@ func hourly(all []Need, most int, now time.Time) []Need {
 	return all[first:min(first+most, len(all))]
 }
 
-// Prolong sets back the deadlines of waiting events whose needs are being fetched, as if these events had come now.
-func (l *Ledger) Prolong(t Turn, of nip34.Address, needs []Need) error {
-	until := t.Now.Add(WaitFor).Unix()
-	for _, n := range needs {
-		if n.Came == 0 {
-			continue
-		}
-		if err := t.Postpone(n.Event, until); err != nil {
-			return err
-		}
-		if n.Tip {
-			continue
-		}
-		if err := l.postpone(t, n.Author, of.D); err != nil {
-			return fmt.Errorf("what waits for a fetch of %s: %w", of, err)
-		}
-	}
-	return nil
-}
-
 // sources gives the sources in the announcements of everybody who decides for a repository, the owner's first, up to sourcesOf, and after
 // them the mirrors, however many the announcements name.
-func (l *Ledger) sources(t Turn, f *family, of nip34.Address) (out []grasp.Source, err error) {
+func (l *lacking) sources(t Turn, f *family, of nip34.Address) (out []grasp.Source, err error) {
 	private := false
 	authors := []nostr.PubKey{of.PubKey}
 	for _, pk := range f.allCouncils.Of(of.PubKey).Members {
@@ -350,24 +291,24 @@ func (l *Ledger) sources(t Turn, f *family, of nip34.Address) (out []grasp.Sourc
 		}
 	}
 	for _, pk := range authors {
-		own, err := l.announcementsOf(t, f.repository(pk))
+		own, err := announcementsOf(t, f.repository(pk))
 		if err != nil {
 			return nil, err
 		}
 		for _, a := range own {
 			private = private || a.Private
-			for _, s := range l.Service.Sources(a, a.Clone, sourcesOf) {
+			for _, s := range l.service.Sources(a, a.Clone, sourcesOf) {
 				if !slices.Contains(out, s) && len(out) < sourcesOf {
 					out = append(out, s)
 				}
 			}
 		}
 	}
-	if l.Private && private {
+	if l.private && private {
 		return out, nil
 	}
-	for _, u := range l.Mirrors {
-		if s, ok := u.Source(of.PubKey, of.D); ok && !l.Service.Has(s) && !slices.Contains(out, s) {
+	for _, u := range l.mirrors {
+		if s, ok := u.Source(of.PubKey, of.D); ok && !l.service.Has(s) && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}

@@ -1,10 +1,10 @@
 // Package ledger keeps the refs of the repositories that are hosted here in line with the stored events (GRASP-01), within the batches of
 // the door's one writer. It knows which events wait for git data, whose wait is over, what a push may do, and what each repository's refs
-// are from the commit on. It reads and writes the open batch alone. Objects are brought to disk by its callers. Read Ledger, then
-// Repository.
+// are from the commit on. The package reads and writes the open batch alone. Callers bring objects to disk. Read Ledger, then Repository.
 package ledger
 
 import (
+	"context"
 	"time"
 
 	"github.com/graspd/graspd/internal/gitwire"
@@ -61,62 +61,23 @@ type Config struct {
 	Dropped func(upload uint64)
 }
 
-// Ledger belongs to one goroutine, the door's writer.
+// Ledger belongs to one goroutine, the door's writer. Each of its parts owns some of what it knows.
 type Ledger struct {
 	Config
-	pending refs.Pending
-	book    book
-	claims  claims
-	inBatch inBatch
-}
-
-// inBatch is what the open batch has done so far to events that concern repositories.
-type inBatch struct {
-	touched map[string]*touched // by identifier
-	order   []string            // the identifiers, in the order in which they were touched
-	changed []nip34.Address     // rows that were written
-	came    []refs.PullRequest  // accepted, or waiting since
-	filed   []filing
-	stirred map[string]bool // identifiers
-
-	peeled map[gitwire.ObjectID]gitwire.ObjectID // of annotated tags that came
-}
-
-// filing is an upload whose push ends with the batch.
-type filing struct {
-	upload uint64
-	tips   []refs.Tip
-}
-
-// touched is what the open batch has added and removed of one identifier.
-type touched struct {
-	states  []refs.State       // served since
-	tips    []refs.PullRequest // served since
-	gone    []nostr.ID         // pull requests that are served no more
-	members bool               // who decides, or which states are complete, may have changed: all states are looked at
-	owners  []nostr.PubKey     // whose repository is looked at, announcement or not
-
-	contributed []nip34.Address // contributed repositories of which something has come or gone
+	pending refs.Pending // uploads
+	events  *eventReader // what events say
+	data    gitData      // what of git is here
+	book    *book        // which events wait
+	lacking *lacking     // what is to be fetched
+	inBatch inBatch      // what the open batch has done
 }
 
 // New makes a ledger of which nothing is under way.
 func New(c Config) *Ledger {
-	l := &Ledger{Config: c, book: book{store: c.Store}}
+	l := &Ledger{Config: c, data: gitData{c.Objects}, book: &book{store: c.Store}, events: &eventReader{service: c.Service, contributors: c.Contributors}}
+	l.lacking = &lacking{service: c.Service, mirrors: c.Mirrors, private: c.Private, data: l.data, events: l.events, book: l.book}
 	l.inBatch.reset()
 	return l
-}
-
-func (r *inBatch) reset() { *r = inBatch{touched: map[string]*touched{}, stirred: map[string]bool{}} }
-
-func (r *inBatch) touch(d string) *touched {
-	r.stirred[d] = true
-	t := r.touched[d]
-	if t == nil {
-		t = &touched{}
-		r.touched[d] = t
-		r.order = append(r.order, d)
-	}
-	return t
 }
 
 // Keeps reports whether an event goes on waiting though its time is over, as its git data is on its way here.
@@ -152,5 +113,14 @@ func (l *Ledger) Committed(now time.Time) {
 // Undone hears that the batch was dropped.
 func (l *Ledger) Undone() {
 	l.inBatch.reset()
-	l.book.fresh, l.claims = nil, nil // the numbers of the dropped entries will be given to other events
+	l.book.undone()
+	l.events.undone()
+}
+
+// Lacks says what a repository lacks for the states that may come to rule it, and for pull requests that wait.
+func (l *Ledger) Lacks(t Turn, of nip34.Address) (Lack, error) { return l.lacking.of(t, of) }
+
+// LacksTips adds the needs of served pull requests whose tips the repository lacks. Any goroutine may call it.
+func (l *Ledger) LacksTips(ctx context.Context, v *store.View, now time.Time, out *Lack) error {
+	return l.lacking.tips(ctx, v, now, out)
 }

@@ -106,7 +106,7 @@ func (l *Ledger) takeIn(t Turn, a Arrival) (out Arrived, err error) {
 	if a.Push != nil {
 		out.Verdict = refs.Judge(in, p)
 		if p.Upload != 0 {
-			l.inBatch.filed = append(l.inBatch.filed, filing{p.Upload, out.Uploads})
+			l.inBatch.file(p.Upload, out.Uploads)
 		}
 		if out.State == nil && len(out.PullRequests) == 0 {
 			return out, nil
@@ -121,14 +121,14 @@ func (l *Ledger) takeIn(t Turn, a Arrival) (out Arrived, err error) {
 	} else {
 		x.members = true
 	}
-	came, err := l.arrivedTips(t, a.Of, r.Dir)
+	came, err := l.data.arrivedTips(t, a.Of, r.Dir)
 	if err != nil {
 		return out, err
 	}
 	if err := l.touchServed(t, slices.Concat(out.PullRequests, a.Tips, came)); err != nil {
 		return out, err
 	}
-	out.Release, err = l.endWaits(t, l.concerned(a.Of, in.Known), nil)
+	out.Release, err = l.endWaits(t, concerned(a.Of, in.Known), nil)
 	return out, err
 }
 
@@ -140,14 +140,9 @@ func (l *Ledger) admit(t Turn, r *Repository, a Arrival) error {
 	if err := a.Admit(r.Dir); err != nil {
 		return err
 	}
-	for tag, to := range a.Peeled {
-		if l.inBatch.peeled == nil {
-			l.inBatch.peeled = map[gitwire.ObjectID]gitwire.ObjectID{}
-		}
-		l.inBatch.peeled[tag] = to
-	}
+	l.inBatch.peel(a.Peeled)
 	r.Bytes += a.Bytes
-	return l.write(t, *r, false)
+	return l.inBatch.write(t, *r, false)
 }
 
 // touchServed has the refs of served pull requests follow, as their tips have come.
@@ -160,16 +155,16 @@ func (l *Ledger) touchServed(t Turn, ids []nostr.ID) error {
 		if !ok {
 			continue // the event waits, and its ref follows when it is released
 		}
-		p, err := l.pullRequest(t, e)
+		p, err := l.events.pullRequest(t, e)
 		if err == nil {
-			l.touchTip(p)
+			l.inBatch.touchTip(p)
 		}
 	}
 	return nil
 }
 
 // concerned gives the identifiers of events that may have waited for objects of a repository.
-func (l *Ledger) concerned(of nip34.Address, known map[nostr.ID]refs.Known) []string {
+func concerned(of nip34.Address, known map[nostr.ID]refs.Known) []string {
 	ds := []string{of.D}
 	for _, k := range known {
 		for _, a := range k.Repositories {
@@ -190,7 +185,7 @@ func (l *Ledger) standing(t Turn, of nip34.Address, p refs.Push) (in refs.Standi
 	if err != nil || !known {
 		return in, r, known, err
 	}
-	f, err := l.family(t, of.D)
+	f, err := l.events.family(t, of.D)
 	if err != nil {
 		return in, r, true, err
 	}
@@ -251,7 +246,7 @@ func (l *Ledger) candidates(f *family, r Repository, members *grasp.Set) ([]refs
 		if s == nil {
 			continue
 		}
-		complete, err := l.completeIn(s, r.Dir)
+		complete, err := l.data.completeIn(s, r.Dir)
 		if err != nil {
 			return nil, err
 		}
@@ -278,7 +273,7 @@ func (l *Ledger) named(t Turn, p refs.Push) (map[nostr.ID]refs.Known, error) {
 			continue
 		}
 		k := refs.Known{Kind: e.Kind}
-		if pr, err := l.pullRequest(t, e); err == nil {
+		if pr, err := l.events.pullRequest(t, e); err == nil {
 			k.PullRequest = pr
 		}
 		known[id] = k

@@ -28,7 +28,7 @@ func (l *Ledger) Release(t Turn, e *nostr.Event) ([]nostr.ID, error) {
 // endWaits gives what ends its wait among the events that concern some identifiers, now that e is served or, where it is nil,
 // that objects have come.
 func (l *Ledger) endWaits(t Turn, ds []string, e *nostr.Event) ([]nostr.ID, error) {
-	g := &gathering{l: l, t: t, ready: map[nostr.ID]bool{}, seen: map[nostr.ID]bool{}, families: map[string]*family{}}
+	g := &gathering{events: l.events, data: l.data, book: l.book, t: t, ready: map[nostr.ID]bool{}, seen: map[nostr.ID]bool{}, families: map[string]*family{}}
 	for _, d := range append(ds[:len(ds):len(ds)], anonymous) {
 		if err := g.identifier(d, e); err != nil {
 			return nil, err
@@ -45,11 +45,13 @@ func (l *Ledger) endWaits(t Turn, ds []string, e *nostr.Event) ([]nostr.ID, erro
 
 // gathering collects the waiting events, the events that have a say in their release, and which of them are complete.
 type gathering struct {
-	l     *Ledger
-	t     Turn
-	w     refs.Waiting
-	ready map[nostr.ID]bool
-	seen  map[nostr.ID]bool
+	events *eventReader
+	data   gitData
+	book   *book
+	t      Turn
+	w      refs.Waiting
+	ready  map[nostr.ID]bool
+	seen   map[nostr.ID]bool
 
 	families map[string]*family // by identifier, each made once however many states wait
 }
@@ -58,7 +60,7 @@ func (g *gathering) of(d string) (*family, error) {
 	if f := g.families[d]; f != nil {
 		return f, nil
 	}
-	f, err := g.l.family(g.t, d)
+	f, err := g.events.family(g.t, d)
 	if err == nil {
 		g.families[d] = f
 	}
@@ -66,7 +68,7 @@ func (g *gathering) of(d string) (*family, error) {
 }
 
 func (g *gathering) identifier(d string, e *nostr.Event) error {
-	waiting, err := g.l.book.of(g.t, d)
+	waiting, err := g.book.of(g.t, d)
 	if err != nil || len(waiting) == 0 {
 		return err
 	}
@@ -94,7 +96,7 @@ func (g *gathering) family(d string, e *nostr.Event) error {
 	if e != nil && e.Kind == nip34.KindRepository && e.Tags.D() == d {
 		if a, err := refs.ReadAnnouncement(e); err == nil {
 			f = f.with(a)
-			if g.w.Complete, err = g.l.completeStates(f, e.PubKey); err != nil {
+			if g.w.Complete, err = g.data.completeStates(f, e.PubKey); err != nil {
 				return err
 			}
 		}
@@ -136,12 +138,12 @@ func (g *gathering) state(e *nostr.Event) error {
 	if err != nil {
 		return err
 	}
-	g.ready[e.ID], err = g.l.complete(f, &s)
+	g.ready[e.ID], err = g.data.complete(f, &s)
 	return err
 }
 
 func (g *gathering) pullRequest(e *nostr.Event) error {
-	p, err := g.l.pullRequest(g.t, e)
+	p, err := g.events.pullRequest(g.t, e)
 	if err != nil {
 		return err
 	}
@@ -149,21 +151,21 @@ func (g *gathering) pullRequest(e *nostr.Event) error {
 	if g.ready[e.ID] || p.Tip.IsZero() {
 		return nil
 	}
-	g.ready[e.ID], err = g.l.tipIsHere(g.t, p)
+	g.ready[e.ID], err = g.data.tipIsHere(g.t, p)
 	return err
 }
 
 // Waits notes an event, brought by from, that waits from the open batch on. It ends waits where there are too many now, and a state sets back
 // the deadlines of the announcements that wait for it.
 func (l *Ledger) Waits(t Turn, e *nostr.Event, from string) error {
-	l.book.fresh = append(l.book.fresh, e)
+	l.book.wait(e)
 	if err := l.stir(t, e); err != nil {
 		return err
 	}
-	if err := l.bound(t, e, from); err != nil {
+	if err := bound(t, e, from); err != nil {
 		return err
 	}
-	if err := l.boundLarge(t, e); err != nil {
+	if err := l.book.boundLarge(t, e); err != nil {
 		return err
 	}
 	if e.Kind == nip34.KindState {
@@ -175,15 +177,15 @@ func (l *Ledger) Waits(t Turn, e *nostr.Event, from string) error {
 // stir notes the identifiers that a waiting event concerns.
 func (l *Ledger) stir(t Turn, e *nostr.Event) error {
 	for _, d := range identifiers(e) {
-		l.inBatch.stirred[d] = true
+		l.inBatch.stir(d)
 	}
 	if e.Kind == nip34.KindPullRequestUpdate {
-		p, err := l.pullRequest(t, e)
+		p, err := l.events.pullRequest(t, e)
 		if err != nil {
 			return err
 		}
 		for _, of := range p.Repositories {
-			l.inBatch.stirred[of.D] = true
+			l.inBatch.stir(of.D)
 		}
 	}
 	return nil
@@ -194,16 +196,16 @@ func (l *Ledger) came(t Turn, e *nostr.Event) error {
 	if e.Kind != nip34.KindPullRequest && e.Kind != nip34.KindPullRequestUpdate || l.pending.Tips() == 0 {
 		return nil
 	}
-	p, err := l.pullRequest(t, e)
+	p, err := l.events.pullRequest(t, e)
 	if err == nil {
-		l.inBatch.came = append(l.inBatch.came, p)
+		l.inBatch.come(p)
 	}
 	return err
 }
 
 // postpone sets back the deadlines of the announcements that a state by that author may release, as if they had come now.
 func (l *Ledger) postpone(t Turn, author nostr.PubKey, d string) error {
-	f, err := l.family(t, d)
+	f, err := l.events.family(t, d)
 	if err != nil || len(f.waiting) == 0 {
 		return err
 	}

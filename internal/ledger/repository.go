@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/nip34"
@@ -96,17 +95,6 @@ func (r Repository) Write(b *store.Batch, moved bool) error {
 	return nil
 }
 
-// write puts the row of a repository into the open batch.
-func (l *Ledger) write(t Turn, r Repository, moved bool) error {
-	if err := r.Write(t.Batch, moved); err != nil {
-		return err
-	}
-	if !slices.Contains(l.inBatch.changed, r.Of) {
-		l.inBatch.changed = append(l.inBatch.changed, r.Of)
-	}
-	return nil
-}
-
 // Written hears that the files of a repository are as its refs of that generation. They are not due any more, unless the refs have moved on.
 func (l *Ledger) Written(t Turn, of nip34.Address, generation uint64) error {
 	row, err := t.Row(RowName(of))
@@ -135,7 +123,7 @@ func (l *Ledger) Peel(t Turn, of nip34.Address, peeled map[gitwire.ObjectID]gitw
 	maps.Copy(known, peeled)
 	r.Peeled = known
 	r.Refs.Generation++
-	return r, l.write(t, r, true)
+	return r, l.inBatch.write(t, r, true)
 }
 
 // Resized hears how many bytes a repository takes on disk now.
@@ -145,7 +133,7 @@ func (l *Ledger) Resized(t Turn, of nip34.Address, bytes int64) error {
 		return err
 	}
 	r.Bytes = bytes
-	return l.write(t, r, false)
+	return l.inBatch.write(t, r, false)
 }
 
 // Remove forgets a repository whose announcement is not served since before that unix time, and gives what was kept of it. It gives false

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -22,21 +21,14 @@ func (l *Ledger) Served(t Turn, e *nostr.Event) error {
 			x.states = append(x.states, s)
 		}
 	case nip34.KindPullRequest, nip34.KindPullRequestUpdate:
-		p, err := l.pullRequest(t, e)
+		p, err := l.events.pullRequest(t, e)
 		if err != nil {
 			return err
 		}
-		l.touchTip(p)
+		l.inBatch.touchTip(p)
 		return l.came(t, e)
 	}
 	return nil
-}
-
-func (l *Ledger) touchTip(p refs.PullRequest) {
-	for _, of := range p.Repositories {
-		x := l.inBatch.touch(of.D)
-		x.tips = append(x.tips, p)
-	}
 }
 
 // noteGone notes an event that is served no more. gone is all events that the batch has removed.
@@ -45,7 +37,7 @@ func (l *Ledger) noteGone(t Turn, e *nostr.Event, gone []*nostr.Event) error {
 	case nip34.KindRepository:
 		l.inBatch.touch(e.Tags.D()).owner(e.PubKey)
 	case nip34.KindPullRequest, nip34.KindPullRequestUpdate:
-		p, err := l.pullRequest(t, e)
+		p, err := l.events.pullRequest(t, e)
 		if err != nil {
 			return err
 		}
@@ -67,14 +59,6 @@ func (l *Ledger) noteGone(t Turn, e *nostr.Event, gone []*nostr.Event) error {
 		}
 	}
 	return nil
-}
-
-// owner notes somebody whose repository is to be looked at, though they may have no announcement any more.
-func (x *touched) owner(pk nostr.PubKey) {
-	x.members = true
-	if !slices.Contains(x.owners, pk) {
-		x.owners = append(x.owners, pk)
-	}
 }
 
 // Settle brings the refs of repositories in line with what the batch does to events, and writes their rows. It is called last before the
@@ -104,7 +88,7 @@ func (l *Ledger) settleIdentifier(t Turn, d string, x *touched) error {
 			return err
 		}
 	}
-	f, err := l.family(t, d)
+	f, err := l.events.family(t, d)
 	if err != nil {
 		return err
 	}
@@ -131,7 +115,7 @@ func (l *Ledger) project(f *family, owner nostr.PubKey, served bool, x *touched)
 	if err != nil {
 		return err
 	}
-	tips, err := l.await(f.t, of, before.Dir, x.tips)
+	tips, err := l.data.await(f.t, of, before.Dir, x.tips)
 	if err != nil {
 		return err
 	}
@@ -160,9 +144,9 @@ func (l *Ledger) project(f *family, owner nostr.PubKey, served bool, x *touched)
 		return nil
 	}
 	if moved {
-		after.Moved, after.Peeled = f.t.Now.Unix(), l.peeled(before, after.Refs)
+		after.Moved, after.Peeled = f.t.Now.Unix(), l.inBatch.peeledOf(before, after.Refs)
 	}
-	return l.write(f.t, after, moved)
+	return l.inBatch.write(f.t, after, moved)
 }
 
 // change gives what has come and gone for one repository. tips are the new pull requests that name it and whose tips it has.
@@ -186,7 +170,7 @@ func (l *Ledger) change(f *family, r Repository, x *touched, tips []refs.PullReq
 		if !members.Has(s.Author) || r.Refs.Ruled && members.Has(r.Refs.Author) && !s.Newer(r.Refs.Stamp) {
 			continue
 		}
-		ok, err := l.completeIn(&s, r.Dir)
+		ok, err := l.data.completeIn(&s, r.Dir)
 		if err != nil {
 			return c, err
 		}
@@ -195,22 +179,4 @@ func (l *Ledger) change(f *family, r Repository, x *touched, tips []refs.PullReq
 		}
 	}
 	return c, nil
-}
-
-// peeled gives the objects that the annotated tags among the refs lead to, as far as they are known.
-func (l *Ledger) peeled(before Repository, p refs.Projection) map[gitwire.ObjectID]gitwire.ObjectID {
-	var out map[gitwire.ObjectID]gitwire.ObjectID
-	for _, r := range p.Refs {
-		to, ok := l.inBatch.peeled[r.ID]
-		if !ok {
-			to, ok = before.Peeled[r.ID]
-		}
-		if ok {
-			if out == nil {
-				out = map[gitwire.ObjectID]gitwire.ObjectID{}
-			}
-			out[r.ID] = to
-		}
-	}
-	return out
 }

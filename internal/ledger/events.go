@@ -1,0 +1,123 @@
+package ledger
+
+import (
+	"fmt"
+
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
+)
+
+// eventReader reads what events say about repositories.
+type eventReader struct {
+	service      grasp.Service // where announcements list this relay
+	contributors bool          // pull requests name contributed repositories, too
+	claims       claims
+}
+
+// undone forgets what was read of the dropped batch, whose numbers will be given to other events.
+func (r *eventReader) undone() { r.claims = nil }
+
+// family reads all announcements with an identifier.
+func (r *eventReader) family(t Turn, d string) (*family, error) {
+	f := &family{t: t, d: d}
+	same, err := t.Announced(d)
+	if err != nil {
+		return nil, fmt.Errorf("announcements of %.40q: %w", d, err)
+	}
+	listings := same.Listings()
+	for _, x := range listings {
+		f.served = append(f.served, refs.Announcement{D: d, Listing: x})
+	}
+	f.servedCouncils = grasp.GroupOf(listings).Councils()
+	err = t.EachWaitingAnnouncement(d, func(seq store.Seq) error {
+		a, err := r.claims.read(t, seq)
+		if err == nil && a.readable {
+			f.waiting = append(f.waiting, a.Announcement)
+			listings = append(listings, a.Listing)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("announcements of %.40q that wait: %w", d, err)
+	}
+	if f.allCouncils = f.servedCouncils; len(f.waiting) > 0 {
+		f.allCouncils = grasp.GroupOf(listings).Councils()
+	}
+	return f, nil
+}
+
+// pullRequest reads a pull request or an update, with the contributed repositories that it names. An update that names no repository has
+// those of the pull request that it updates.
+func (r *eventReader) pullRequest(t Turn, e *nostr.Event) (refs.PullRequest, error) {
+	p, err := refs.ReadPullRequest(e)
+	if err != nil || len(p.Repositories) > 0 || p.Updates == (nostr.ID{}) {
+		p.Repositories = append(p.Repositories, r.contributions(e)...)
+		return p, err
+	}
+	first, ok, err := t.Get(p.Updates)
+	if err == nil && !ok {
+		w, failed := t.Waiting(p.Updates)
+		first, err = w.Event, failed
+	}
+	if first == nil || err != nil {
+		return p, err
+	}
+	updated, err := refs.ReadPullRequest(first)
+	if err != nil {
+		return p, nil // what it updates is no pull request
+	}
+	return p.Of(updated), nil
+}
+
+// contributions are the contributed repositories that an event names (GRASP-06).
+func (r *eventReader) contributions(e *nostr.Event) []nip34.Address {
+	if !r.contributors {
+		return nil
+	}
+	return r.service.Contributions(e)
+}
+
+// announcementsOf are the announcements at an address: the one that is served, and the one that waits.
+func announcementsOf(t Turn, of nip34.Address) (out []*nip34.Announcement, err error) {
+	address := of.String()
+	e, ok, err := t.At(address)
+	if err != nil {
+		return nil, err
+	}
+	events := []*nostr.Event{}
+	if ok {
+		events = append(events, e)
+	}
+	stamp, ok, err := t.WaitingAt(address)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		w, err := t.Waiting(stamp.ID)
+		if err != nil {
+			return nil, err
+		}
+		if w.Event != nil {
+			events = append(events, w.Event)
+		}
+	}
+	for _, e := range events {
+		if a, err := nip34.ParseAnnouncement(e); err == nil {
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
+
+// serves reports whether the announcement at an address names this service, so that people expect its data here.
+func serves(t Turn, of nip34.Address) (bool, error) {
+	e, ok, err := t.At(of.String())
+	if err != nil || !ok {
+		return false, err
+	}
+	a, err := nip34.ParseAnnouncement(e)
+	return err == nil && t.Serves(a), nil
+}
