@@ -48,12 +48,12 @@ func (b *Batch) DropAside(of uint64, s layout.Seq) error {
 }
 
 // EndWaitsOf ends the waits of all events of an author for git data, and remembers them as refused.
-func (b *Batch) EndWaitsOf(author nostr.PubKey) error {
+func (ws *waits) EndWaitsOf(author nostr.PubKey) error {
 	var ids []nostr.ID
-	err := b.EachWaitOf(author, func(w layout.Waiting) error { ids = append(ids, w.Event.ID); return nil })
+	err := ws.EachWaitOf(author, func(w layout.Waiting) error { ids = append(ids, w.Event.ID); return nil })
 	for _, id := range ids {
 		if err == nil {
-			err = b.EndWait(id, policy.Refuse)
+			err = ws.EndWait(id, policy.Refuse)
 		}
 	}
 	return err

@@ -14,33 +14,48 @@ import (
 
 // Batch is the one open batch. It belongs to one goroutine, the ingest writer. What was put into it is seen by its own
 // methods at once and by everybody else when Commit has returned. After an error only Discard makes sense.
+//
+// A batch is made of parts, which write one draft. Each part owns its fields, and calls others by the names of their fields.
+// Batch itself has what is served: events that come, the slots of their addresses, and events that leave.
 type Batch struct {
-	s        *Store
-	w        *pebble.Batch
-	entries  []layout.Entry // for the feed, in order
-	ops      int            // what was added, remembered, removed or forgotten, and rows that were set
-	epoch    uint32         // of the rules
-	counters layout.Counters
-	lost     []string       // d of the announcements that left, for LostRepositories
-	gone     []*nostr.Event // for Gone
-	done     bool           // it is durable
+	*draft
+	lookups
+	*waits
+	*memory
+	*marks
+	*deletions
+	*unused
+	*vanishing
+	*departed
 
 	// The event that Judge had nothing against, and how many writes there were then: it need not be asked again.
 	judged   *nostr.Event
 	judgedAt uint32
 
+	expireFrom int64 // nothing in the expiry table is due before this; the store's own once committed
+
+	done   bool // it is durable
 	closed bool
-	steps  int // for Steps
+}
 
-	unfinished int                               // deletions of which not all is done
-	marked     map[nostr.PubKey]layout.MarkCount // of authors whose deletions have left marks in it, or taken some back
+// leaver takes events that are served out of the log.
+type leaver interface {
+	Remove(id nostr.ID, why layout.Reason) error
+	takeOut(e *nostr.Event, at layout.Row, why layout.Reason) error
+}
 
-	untally []func() // takes back what it has done to the tally, the last first
-
-	// Where the iterators of the queue, of the expiry table and of the order of waits may start; the store's own once committed.
-	queueFrom, expireFrom, waitFrom, ageFrom int64
-
-	used bool // the deletion that was looked at last has removed something
+// newBatch puts the parts together on a draft.
+func newBatch(d *draft) *Batch {
+	s := d.s
+	b := &Batch{draft: d, lookups: lookups{d}, departed: new(departed), expireFrom: s.expireFrom}
+	b.marks = &marks{draft: d}
+	b.waits = &waits{draft: d, waitFrom: s.waitFrom}
+	b.memory = &memory{draft: d, waits: b.waits, marks: b.marks, queueFrom: s.queueFrom}
+	b.waits.memory = b.memory
+	b.deletions = &deletions{draft: d, marks: b.marks, waits: b.waits, memory: b.memory, stored: b}
+	b.unused = &unused{draft: d, marks: b.marks, deletions: b.deletions, stored: b, ageFrom: s.ageFrom}
+	b.vanishing = &vanishing{draft: d, deletions: b.deletions, waits: b.waits, memory: b.memory, stored: b}
+	return b
 }
 
 // maxUsual is how much room is made for a batch before it grows, at most. The engine uses room again that is no larger
@@ -70,10 +85,9 @@ func (s *Store) Begin() (*Batch, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &Batch{
-		s: s, w: s.db.NewIndexedBatchWithSize(s.usual), epoch: s.cur.epoch, counters: s.cur.counters,
-		queueFrom: s.queueFrom, expireFrom: s.expireFrom, waitFrom: s.waitFrom, ageFrom: s.ageFrom, unfinished: s.unfinished,
-	}, nil
+	return newBatch(&draft{
+		s: s, w: s.db.NewIndexedBatchWithSize(s.usual), epoch: s.cur.epoch, counters: s.cur.counters, unfinished: s.unfinished,
+	}), nil
 }
 
 // take makes the caller the one who writes.
@@ -100,12 +114,6 @@ func (s *Store) giveBack() {
 	s.writing = false
 }
 
-// Full reports whether the batch is as large as a usual one should be: the memory of a larger one is not used again.
-func (b *Batch) Full() bool { return b.w.Len() >= maxReused-maxReused/16 }
-
-// Len is the number of things done in this batch.
-func (b *Batch) Len() int { return b.ops }
-
 // Commit makes the batch durable and then visible, and returns the number of its last entry (or of the last one before
 // it, where it has none). After an error nothing of it is visible, and it may be that nothing can be written any more:
 // then the error wraps ErrFailed. With ErrFull nothing was written. Either way the batch is closed.
@@ -117,10 +125,10 @@ func (b *Batch) Commit() (layout.Seq, error) {
 	if b.ops == 0 {
 		return b.s.Head(), nil
 	}
-	if err := b.forgetDue(); err != nil {
+	if err := b.memory.forgetDue(); err != nil {
 		return 0, fmt.Errorf("commit: %w", err)
 	}
-	if err := b.writeMarks(); err != nil {
+	if err := b.marks.writeMarks(); err != nil {
 		return 0, fmt.Errorf("commit: %w", err)
 	}
 	if err := b.w.Set(layout.MetaKey(layout.MetaCounters), b.counters.Append(nil), nil); err != nil {
@@ -135,8 +143,8 @@ func (b *Batch) Commit() (layout.Seq, error) {
 	// The commit point: from here on the batch survives a power cut, and readers may see it.
 	b.done = true
 	b.s.usual = roomFor(b.w.Len())
-	b.s.queueFrom, b.s.expireFrom, b.s.waitFrom, b.s.unfinished = b.queueFrom, b.expireFrom, b.waitFrom, b.unfinished
-	b.s.ageFrom = b.ageFrom
+	b.s.queueFrom, b.s.expireFrom, b.s.waitFrom, b.s.unfinished = b.memory.queueFrom, b.expireFrom, b.waits.waitFrom, b.unfinished
+	b.s.ageFrom = b.unused.ageFrom
 	b.s.publish(b.counters, b.epoch, b.entries)
 	return b.counters.Head, nil
 }
@@ -160,36 +168,10 @@ func (b *Batch) Discard() {
 	b.closed = true
 	if !b.done {
 		b.s.memo = index.Memo{}
-		b.dropTally()
+		b.waits.dropTally()
 	}
 	b.w.Close()
 	b.s.giveBack()
-}
-
-func (b *Batch) reader() index.Reader {
-	return index.Reader{From: b.w, Epoch: b.epoch, Now: b.s.opt.Now().Unix(), Sketch: b.s.sketch, Memo: &b.s.memo, Unfinished: b.unfinished}
-}
-
-// Steps is how much work was done in this batch, as Meter counts it, a row that is written or deleted being 4. What is only
-// looked up is not counted.
-func (b *Batch) Steps() int { return b.steps }
-
-func (b *Batch) set(key, value []byte) error {
-	b.steps += index.SeekCost
-	b.s.sketch.Wrote(key)
-	b.s.memo.Wrote(key, value)
-	return b.w.Set(key, value, nil)
-}
-
-func (b *Batch) delete(key []byte) error {
-	b.steps += index.SeekCost
-	b.s.memo.Deleted(key)
-	return b.w.Delete(key, nil)
-}
-
-func (b *Batch) next() layout.Seq {
-	b.counters.Head++
-	return b.counters.Head
 }
 
 // Add stores the event if the store's rules have nothing against it, and says what they said: Accept, or what Judge says. One that waits is
@@ -204,7 +186,7 @@ func (b *Batch) Add(e *nostr.Event, src layout.Source) (policy.Outcome, error) {
 	if err == nil && out == policy.Accept {
 		seq := b.next()
 		if err = b.insert(e, seq, src); err == nil && e.Kind == nostr.KindDeletion {
-			err = b.limitUnused(e, seq)
+			err = b.unused.limitUnused(e, seq)
 		}
 	}
 	if err != nil {
@@ -214,13 +196,13 @@ func (b *Batch) Add(e *nostr.Event, src layout.Source) (policy.Outcome, error) {
 }
 
 func (b *Batch) insert(e *nostr.Event, seq layout.Seq, src layout.Source) error {
-	if err := b.dropWaiting(e.ID, released); err != nil {
+	if err := b.waits.dropWaiting(e.ID, released); err != nil {
 		return err
 	}
-	if err := b.dropRecord(e.ID); err != nil {
+	if err := b.memory.dropRecord(e.ID); err != nil {
 		return err
 	}
-	b.back(e)
+	b.departed.back(e)
 	b.ops++
 	b.counters.Events++
 	b.counters.Seqs += seq
@@ -240,9 +222,9 @@ func (b *Batch) insert(e *nostr.Event, seq layout.Seq, src layout.Source) error 
 	}
 	switch e.Kind {
 	case nostr.KindDeletion:
-		return b.applyDeletion(e, seq)
+		return b.deletions.applyDeletion(e, seq)
 	case nostr.KindVanish:
-		return b.applyVanish(e)
+		return b.vanishing.applyVanish(e)
 	}
 	return nil
 }

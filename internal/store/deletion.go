@@ -9,33 +9,44 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
+// deletions is the part of a batch that carries out deletions (NIP-09), goes on with those that name much, and takes their marks back.
+type deletions struct {
+	*draft
+	marks  *marks
+	waits  *waits
+	memory *memory
+	stored leaver
+
+	used bool // the deletion that was looked at last has removed something
+}
+
 // applyDeletion performs a deletion (NIP-09) and leaves a mark for each thing it names, for what comes later. Only the
 // author's own events are concerned; that is part of the mark of an id and of an address itself. Of a deletion that names many
 // things a part is done at once, and Purge does the rest.
-func (b *Batch) applyDeletion(e *nostr.Event, seq layout.Seq) error {
-	b.used = false
-	next, _, err := b.deleteNamed(e, 0, b.s.opt.DeleteAtOnce)
+func (ds *deletions) applyDeletion(e *nostr.Event, seq layout.Seq) error {
+	ds.used = false
+	next, _, err := ds.deleteNamed(e, 0, ds.s.opt.DeleteAtOnce)
 	if err != nil {
 		return fmt.Errorf("deletion: %w", err)
 	}
 	if next == len(e.Tags) {
 		return nil
 	}
-	b.steps += 2 * index.SeekCost * (len(e.Tags) - next) // it is who brings the deletion that makes this work
-	b.unfinished++
-	return b.setUnfinished(e.PubKey, seq, layout.Unfinished{Next: next, Time: e.CreatedAt, ID: e.ID})
+	ds.steps += 2 * index.SeekCost * (len(e.Tags) - next) // it is who brings the deletion that makes this work
+	ds.unfinished++
+	return ds.setUnfinished(e.PubKey, seq, layout.Unfinished{Next: next, Time: e.CreatedAt, ID: e.ID})
 }
 
 // deleteNamed goes through the tags of a deletion from that one on, until it has done what max of them name, and gives the first that
 // is left, and what this cost in index rows.
-func (b *Batch) deleteNamed(e *nostr.Event, from, max int) (next, cost int, err error) {
+func (ds *deletions) deleteNamed(e *nostr.Event, from, max int) (next, cost int, err error) {
 	for next = from; next < len(e.Tags) && max > 0; next++ {
 		t, rows := e.Tags[next], 0
 		switch t.Name() {
 		case "e":
-			rows, err = b.deleteID(e, t.Value())
+			rows, err = ds.deleteID(e, t.Value())
 		case "a":
-			rows, err = b.deleteAddress(e, t.Value())
+			rows, err = ds.deleteAddress(e, t.Value())
 		default:
 			continue
 		}
@@ -54,13 +65,13 @@ const (
 	removalCost = 10
 )
 
-func (b *Batch) deleteID(del *nostr.Event, value string) (cost int, err error) {
-	b.steps += index.SeekCost
+func (ds *deletions) deleteID(del *nostr.Event, value string) (cost int, err error) {
+	ds.steps += index.SeekCost
 	id, err := nostr.ParseID(value)
 	if err != nil {
 		return 1, nil // names nothing
 	}
-	r := b.reader()
+	r := ds.reader()
 	_, row, ok, err := r.Lookup(id)
 	if err != nil {
 		return 0, err
@@ -74,29 +85,31 @@ func (b *Batch) deleteID(del *nostr.Event, value string) (cost int, err error) {
 			target = nil
 		}
 	}
-	waits, err := b.waitsFor(id, del.PubKey)
+	waits, err := ds.waits.waitsFor(id, del.PubKey)
 	if err != nil {
 		return 0, err
 	}
-	if err := b.mark(layout.DeletedIDKey(id, del.PubKey), del, target != nil || waits != nil); err != nil {
+	here := target != nil || waits != nil
+	ds.used = ds.used || here
+	if err := ds.marks.mark(layout.DeletedIDKey(id, del.PubKey), del, here); err != nil {
 		return nameCost, err
 	}
 	if waits != nil {
-		return removalCost + len(waits.Tags), b.writeRemembered(waits, policy.Deleted)
+		return removalCost + len(waits.Tags), ds.memory.writeRemembered(waits, policy.Deleted)
 	}
 	if target == nil {
 		return nameCost, nil
 	}
-	return removalCost + len(target.Tags), b.takeOut(target, row, layout.ReasonDeleted)
+	return removalCost + len(target.Tags), ds.stored.takeOut(target, row, layout.ReasonDeleted)
 }
 
-func (b *Batch) deleteAddress(del *nostr.Event, value string) (cost int, err error) {
-	b.steps += index.SeekCost
+func (ds *deletions) deleteAddress(del *nostr.Event, value string) (cost int, err error) {
+	ds.steps += index.SeekCost
 	h, ok := layout.OwnAddress(del.PubKey, value)
 	if !ok {
 		return 1, nil
 	}
-	r := b.reader()
+	r := ds.reader()
 	until, ok, err := r.DeletedUntil(h)
 	if err != nil || ok && until >= del.CreatedAt {
 		return nameCost, err
@@ -106,21 +119,22 @@ func (b *Batch) deleteAddress(del *nostr.Event, value string) (cost int, err err
 		return 0, err
 	}
 	here := ok && s.State == layout.SlotLive && s.Time <= del.CreatedAt
-	waits, err := b.waitsAt(h, del.CreatedAt)
+	waits, err := ds.waits.waitsAt(h, del.CreatedAt)
 	if err != nil {
 		return 0, err
 	}
-	if err := b.mark(layout.HashKey(layout.TableDeletedAddress, h), del, here || waits != nil); err != nil {
+	ds.used = ds.used || here || waits != nil
+	if err := ds.marks.mark(layout.HashKey(layout.TableDeletedAddress, h), del, here || waits != nil); err != nil {
 		return nameCost, err
 	}
 	if waits != nil {
 		cost = removalCost
-		if err := b.writeRemembered(waits, policy.Deleted); err != nil {
+		if err := ds.memory.writeRemembered(waits, policy.Deleted); err != nil {
 			return cost, err
 		}
 	}
 	if !here {
 		return max(cost, nameCost), nil
 	}
-	return cost + removalCost, b.Remove(s.ID, layout.ReasonDeleted)
+	return cost + removalCost, ds.stored.Remove(s.ID, layout.ReasonDeleted)
 }

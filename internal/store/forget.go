@@ -16,17 +16,17 @@ import (
 // ForgetOrphans forgets what was refused only for want of e, now that e is accepted: the remembered events that name
 // its id or its address, those that it names, and the deletions and lists of its author. So the next reconciliation
 // fetches them. It forgets at most max and reports whether there may be more, for another call.
-func (b *Batch) ForgetOrphans(e *nostr.Event, max int) (n int, more bool, err error) {
-	if b.counters.Flagged == 0 {
+func (m *memory) ForgetOrphans(e *nostr.Event, max int) (n int, more bool, err error) {
+	if m.counters.Flagged == 0 {
 		return 0, false, nil
 	}
 	refs := nip34.References(e)
-	n, more, err = b.forgetRows(b.orphanRanges(e, refs), max)
+	n, more, err = m.forgetRows(m.orphanRanges(e, refs), max)
 	for _, id := range refs.IDs {
 		if err != nil || more {
 			break
 		}
-		n, more, err = b.forgetOrphan(id, n, max)
+		n, more, err = m.forgetOrphan(id, n, max)
 	}
 	if err != nil {
 		err = fmt.Errorf("forget orphans of %s: %w", e.ID, err)
@@ -35,10 +35,10 @@ func (b *Batch) ForgetOrphans(e *nostr.Event, max int) (n int, more bool, err er
 }
 
 // orphanRanges are where orphans may stand that e ends the wait of, but for those that it names by their id.
-func (b *Batch) orphanRanges(e *nostr.Event, refs nip34.Refs) (ranges []flaggedRange) {
+func (m *memory) orphanRanges(e *nostr.Event, refs nip34.Refs) (ranges []flaggedRange) {
 	buf := make([]byte, 0, layout.MaxPrefix)
 	add := func(prefix []byte, at layout.Hash) {
-		if p := layout.Flagged(prefix); !b.s.sketch.Lacks(p) {
+		if p := layout.Flagged(prefix); !m.s.sketch.Lacks(p) {
 			ranges = append(ranges, flaggedRange{bytes.Clone(p), isOrphan, at})
 		}
 	}
@@ -49,7 +49,7 @@ func (b *Batch) orphanRanges(e *nostr.Event, refs nip34.Refs) (ranges []flaggedR
 		add(layout.AppendAuthorKind(buf, e.PubKey, k), layout.Hash{})
 	}
 	for _, a := range refs.Addresses {
-		if p := layout.Flagged(layout.AppendAuthorKind(buf, a.PubKey, a.Kind)); !b.s.sketch.Lacks(p) {
+		if p := layout.Flagged(layout.AppendAuthorKind(buf, a.PubKey, a.Kind)); !m.s.sketch.Lacks(p) {
 			ranges = append(ranges, flaggedRange{bytes.Clone(p), isOrphan, layout.HashOf(a.String())})
 		}
 	}
@@ -71,11 +71,11 @@ func isOrphan(r layout.FlaggedRow) bool { return r.Why.Orphan() }
 // ForgetRepository forgets the announcements and states with that d that were refused or withdrawn, and the states that have waited in
 // vain, now that an announcement or a maintainer of that d was accepted, or waits. It forgets at most max and reports whether there may be
 // more.
-func (b *Batch) ForgetRepository(d string, max int) (n int, more bool, err error) {
+func (m *memory) ForgetRepository(d string, max int) (n int, more bool, err error) {
 	refused := func(r layout.FlaggedRow) bool {
 		return layout.ByRules(r.Why) && (r.Kind == nip34.KindRepository || r.Kind == nip34.KindState) || r.Why == policy.Lapsed && r.Kind == nip34.KindState
 	}
-	n, more, err = b.forgetRows([]flaggedRange{{prefix: layout.Flagged(layout.TagPrefix('d', layout.HashOf(d))), which: refused}}, max)
+	n, more, err = m.forgetRows([]flaggedRange{{prefix: layout.Flagged(layout.TagPrefix('d', layout.HashOf(d))), which: refused}}, max)
 	if err != nil {
 		err = fmt.Errorf("forget repository: %w", err)
 	}
@@ -84,13 +84,13 @@ func (b *Batch) ForgetRepository(d string, max int) (n int, more bool, err error
 
 // ForgetLapsed forgets up to max announcements at an address that have waited in vain, now that a state of that repository came, so that the
 // next reconciliation fetches them.
-func (b *Batch) ForgetLapsed(of nip34.Address, max int) (n int, err error) {
+func (m *memory) ForgetLapsed(of nip34.Address, max int) (n int, err error) {
 	prefix := layout.Flagged(layout.AppendAuthorKind(make([]byte, 0, layout.MaxPrefix), of.PubKey, of.Kind))
-	if b.counters.Flagged == 0 || b.s.sketch.Lacks(prefix) {
+	if m.counters.Flagged == 0 || m.s.sketch.Lacks(prefix) {
 		return 0, nil
 	}
 	lapsed := func(r layout.FlaggedRow) bool { return r.Why == policy.Lapsed }
-	n, _, err = b.forgetRows([]flaggedRange{{prefix, lapsed, layout.HashOf(of.String())}}, max)
+	n, _, err = m.forgetRows([]flaggedRange{{prefix, lapsed, layout.HashOf(of.String())}}, max)
 	if err != nil {
 		err = fmt.Errorf("forget what waited in vain at %s: %w", of, err)
 	}
@@ -98,23 +98,23 @@ func (b *Batch) ForgetLapsed(of nip34.Address, max int) (n int, err error) {
 }
 
 // forgetOrphan forgets the orphan with that id, if there is one and n is below max.
-func (b *Batch) forgetOrphan(id nostr.ID, n, max int) (int, bool, error) {
-	r, ok, err := b.reader().Record(id)
+func (m *memory) forgetOrphan(id nostr.ID, n, max int) (int, bool, error) {
+	r, ok, err := m.reader().Record(id)
 	if err != nil || !ok || !isOrphan(r.Row()) {
 		return n, false, err
 	}
 	if n == max {
 		return n, true, nil
 	}
-	return n + 1, false, b.forget(id)
+	return n + 1, false, m.forget(id)
 }
 
 // forgetRows forgets the remembered events in these ranges.
-func (b *Batch) forgetRows(ranges []flaggedRange, max int) (n int, more bool, err error) {
+func (m *memory) forgetRows(ranges []flaggedRange, max int) (n int, more bool, err error) {
 	if len(ranges) == 0 {
 		return 0, false, nil
 	}
-	it, err := b.w.NewIter(nil)
+	it, err := m.w.NewIter(nil)
 	if err != nil {
 		return 0, false, err
 	}
@@ -125,7 +125,7 @@ func (b *Batch) forgetRows(ranges []flaggedRange, max int) (n int, more bool, er
 			if n == max {
 				return n, true, nil
 			}
-			ok, err := b.forgetRow(it, g)
+			ok, err := m.forgetRow(it, g)
 			if err != nil {
 				return n, false, err
 			}
@@ -137,7 +137,7 @@ func (b *Batch) forgetRows(ranges []flaggedRange, max int) (n int, more bool, er
 	return n, false, it.Error()
 }
 
-func (b *Batch) forgetRow(it *pebble.Iterator, g flaggedRange) (bool, error) {
+func (m *memory) forgetRow(it *pebble.Iterator, g flaggedRange) (bool, error) {
 	row, err := layout.ParseFlaggedRow(it.Value())
 	if err != nil || !g.which(row) {
 		return false, err
@@ -146,9 +146,9 @@ func (b *Batch) forgetRow(it *pebble.Iterator, g flaggedRange) (bool, error) {
 	if !ok {
 		return false, fmt.Errorf("flagged row: %w", layout.ErrCorrupt)
 	}
-	rec, ok, err := b.reader().Record(id)
+	rec, ok, err := m.reader().Record(id)
 	if err != nil || !ok || g.at != (layout.Hash{}) && g.at != rec.Address {
 		return false, err
 	}
-	return true, b.forget(id)
+	return true, m.forget(id)
 }

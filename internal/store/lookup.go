@@ -6,50 +6,67 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Announcements are the newest served announcements (kind 30617) with that d, one per author, those accepted first
-// first, at most policy.MaxAnnouncements. A new version keeps its author's place.
-func (b *Batch) Announcements(d string) ([]*nostr.Event, error) { return b.reader().Announcements(d) }
-
-// EachAnnouncement calls do with the entries of the announcements (kind 30617) with that d that are stored, one per author, those
-// accepted first first, until it has enough. Those that have expired are among them. A new version keeps its author's place and
-// has an entry of its own.
-func (b *Batch) EachAnnouncement(d string, do func(layout.Seq) (more bool, err error)) error {
-	return b.reader().EachAnnouncement(d, do)
+// lookups are the questions about single events that View and Batch both answer: a View of its durable state, a Batch with what was put
+// into the batch. Events are shared: nobody changes them.
+type lookups struct {
+	of interface{ reader() index.Reader }
 }
 
+// Get is the stored event with that id, unless it has expired.
+func (l lookups) Get(id nostr.ID) (*nostr.Event, bool, error) { return l.of.reader().Get(id) }
+
+// At is the event that is served at an address ("kind:pubkey:d"), if one is.
+func (l lookups) At(address string) (*nostr.Event, bool, error) { return l.of.reader().At(address) }
+
+// Known looks an id up. Whatever is not Unknown has been verified once.
+func (l lookups) Known(id nostr.ID) (index.Knowledge, error) { return l.of.reader().Known(id) }
+
 // Event is the event of an entry that is stored.
-func (b *Batch) Event(seq layout.Seq) (*nostr.Event, error) { return b.reader().Event(seq) }
+func (l lookups) Event(seq layout.Seq) (*nostr.Event, error) { return l.of.reader().Event(seq) }
 
 // Has reports whether the event is stored and served.
-func (b *Batch) Has(id nostr.ID) (bool, error) { return b.reader().Has(id) }
+func (l lookups) Has(id nostr.ID) (bool, error) { return l.of.reader().Has(id) }
 
 // HasBy reports whether the event is stored and served, and by this author.
-func (b *Batch) HasBy(id nostr.ID, author nostr.PubKey) (bool, error) {
-	e, ok, err := b.reader().Get(id)
+func (l lookups) HasBy(id nostr.ID, author nostr.PubKey) (bool, error) {
+	e, ok, err := l.of.reader().Get(id)
 	return ok && e.PubKey == author, err
 }
 
 // HasAddress reports whether a served event stands at this address ("kind:pubkey:d").
-func (b *Batch) HasAddress(address string) (bool, error) {
-	return b.reader().HasAddress(address)
-}
-
-// HasAddress is as Batch.HasAddress, on this state.
-func (v *View) HasAddress(address string) (bool, error) { return v.Reader().HasAddress(address) }
-
-// Named reports whether some served event names this id (tags e, E, q) or this address (tags a, A, q; "" is none).
-func (b *Batch) Named(id nostr.ID, address string) (bool, error) {
-	return b.reader().Named(id, address)
-}
+func (l lookups) HasAddress(address string) (bool, error) { return l.of.reader().HasAddress(address) }
 
 // HasAuthor reports whether a served event is by this author.
-func (b *Batch) HasAuthor(pk nostr.PubKey) (bool, error) { return b.reader().HasAuthor(pk) }
+func (l lookups) HasAuthor(pk nostr.PubKey) (bool, error) { return l.of.reader().HasAuthor(pk) }
 
 // TakesPart reports whether a served event is by this author and of a kind that makes them a participant (policy.Partakes).
-func (b *Batch) TakesPart(pk nostr.PubKey) (bool, error) { return b.reader().TakesPart(pk) }
+func (l lookups) TakesPart(pk nostr.PubKey) (bool, error) { return l.of.reader().TakesPart(pk) }
 
-// Known looks an id up, what this batch has done included.
-func (b *Batch) Known(id nostr.ID) (index.Knowledge, error) { return b.reader().Known(id) }
+// Named reports whether some served event names this id (tags e, E, q) or this address (tags a, A, q; "" is none).
+func (l lookups) Named(id nostr.ID, address string) (bool, error) {
+	return l.of.reader().Named(id, address)
+}
 
-// Announcements is as Batch.Announcements, on this state.
-func (v *View) Announcements(d string) ([]*nostr.Event, error) { return v.Reader().Announcements(d) }
+// Announcements are the newest served announcements (kind 30617) with that d, one per author, those accepted first
+// first, at most policy.MaxAnnouncements. A new version keeps its author's place.
+func (l lookups) Announcements(d string) ([]*nostr.Event, error) {
+	return l.of.reader().Announcements(d)
+}
+
+// EachAnnouncement calls do with the entries of the announcements (kind 30617) with that d that are stored, one per author, those
+// accepted first first, until do has enough. Those that have expired are among them. A new version keeps its author's place and
+// has an entry of its own.
+func (l lookups) EachAnnouncement(d string, do func(layout.Seq) (more bool, err error)) error {
+	return l.of.reader().EachAnnouncement(d, do)
+}
+
+// Waiting is the event that waits under that id; its Event is nil where none does.
+func (l lookups) Waiting(id nostr.ID) (layout.Waiting, error) { return l.of.reader().Waiting(id) }
+
+// WaitingAt is the stamp of the version that waits under an address ("kind:pubkey:d"), if there is one.
+func (l lookups) WaitingAt(address string) (nostr.Stamp, bool, error) {
+	return l.of.reader().WaitSlot(layout.HashOf(address))
+}
+
+// Row is a copy of the value of a row, nil where there is none.
+func (l lookups) Row(name string) ([]byte, error) { return l.of.reader().NamedRow(name) }

@@ -3,12 +3,18 @@ package store
 import (
 	"github.com/graspd/graspd/internal/layout"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/policy"
 )
 
+// marks is the part of a batch that has the marks of deletions, and how many of them each author has left.
+type marks struct {
+	*draft
+	marked map[nostr.PubKey]layout.MarkCount // of authors whose deletions have left marks in the batch, or taken some back
+}
+
 // mark leaves a mark of a deletion, or makes the one that is there as new as it. One for what was not here has an end.
-func (b *Batch) mark(key []byte, del *nostr.Event, here bool) error {
-	b.used = b.used || here
-	r := b.reader()
+func (ms *marks) mark(key []byte, del *nostr.Event, here bool) error {
+	r := ms.reader()
 	at, ok, err := r.MarkAt(key)
 	if err != nil {
 		return err
@@ -29,65 +35,65 @@ func (b *Batch) mark(key []byte, del *nostr.Event, here bool) error {
 		}
 	}
 	if !ok {
-		m, err := b.marksOf(del.PubKey)
+		m, err := ms.marksOf(del.PubKey)
 		if err != nil {
 			return err
 		}
-		if !here && int64(m.N) >= b.s.opt.MaxMarks {
+		if !here && int64(m.N) >= ms.s.opt.MaxMarks {
 			m.Refused = true
-			b.marked[del.PubKey] = m
+			ms.marked[del.PubKey] = m
 			return nil
 		}
 		m.N++
-		b.marked[del.PubKey] = m
+		ms.marked[del.PubKey] = m
 	}
-	return b.set(key, next.Append(nil, key[0]))
+	return ms.set(key, next.Append(nil, key[0]))
 }
 
 // unmark takes a mark back.
-func (b *Batch) unmark(key []byte, author nostr.PubKey) error {
-	m, err := b.marksOf(author)
+func (ms *marks) unmark(key []byte, author nostr.PubKey) error {
+	m, err := ms.marksOf(author)
 	if err != nil {
 		return err
 	}
 	if m.N > 0 { // a repair may have found a mark and no count
 		m.N--
-		b.marked[author] = m
+		ms.marked[author] = m
 	}
-	return b.delete(key)
+	return ms.delete(key)
 }
 
 // marksOf is as this batch has it.
-func (b *Batch) marksOf(author nostr.PubKey) (layout.MarkCount, error) {
-	if m, ok := b.marked[author]; ok {
+func (ms *marks) marksOf(author nostr.PubKey) (layout.MarkCount, error) {
+	if m, ok := ms.marked[author]; ok {
 		return m, nil
 	}
-	if b.marked == nil {
-		b.marked = make(map[nostr.PubKey]layout.MarkCount)
+	if ms.marked == nil {
+		ms.marked = make(map[nostr.PubKey]layout.MarkCount)
 	}
-	return b.reader().MarkCount(author)
+	return ms.reader().MarkCount(author)
 }
 
 // writeMarks writes what has changed, once for all marks of the batch.
-func (b *Batch) writeMarks() error {
-	for author, m := range b.marked {
+func (ms *marks) writeMarks() error {
+	for author, m := range ms.marked {
 		err := error(nil)
 		if m == (layout.MarkCount{}) {
-			err = b.delete(layout.MarkCountKey(author))
+			err = ms.delete(layout.MarkCountKey(author))
 		} else {
-			err = b.set(layout.MarkCountKey(author), m.Append(nil))
+			err = ms.set(layout.MarkCountKey(author), m.Append(nil))
 		}
 		if err != nil {
 			return err
 		}
 	}
-	b.marked = nil
+	ms.marked = nil
 	return nil
 }
 
 // keepMarks lets what a deletion names be kept away for ever.
-func (b *Batch) keepMarks(del *nostr.Event) error {
-	r := b.reader()
+func (ms *marks) keepMarks(del *nostr.Event) error {
+	r := ms.reader()
 	for _, key := range layout.DeletionMarkKeys(del) {
 		m, ok, err := r.MarkAt(key)
 		if err != nil {
@@ -97,7 +103,7 @@ func (b *Batch) keepMarks(del *nostr.Event) error {
 			continue
 		}
 		m.Until = 0
-		if err := b.set(key, m.Append(nil, key[0])); err != nil {
+		if err := ms.set(key, m.Append(nil, key[0])); err != nil {
 			return err
 		}
 	}
@@ -105,7 +111,7 @@ func (b *Batch) keepMarks(del *nostr.Event) error {
 }
 
 // usedMarks lets the marks stand longer that have kept an event away just now.
-func (b *Batch) usedMarks(e *nostr.Event) error {
+func (ms *marks) usedMarks(e *nostr.Event) error {
 	if !layout.Deletable(e.Kind) {
 		return nil
 	}
@@ -113,7 +119,7 @@ func (b *Batch) usedMarks(e *nostr.Event) error {
 	if a := e.Address(); a != "" {
 		keys = append(keys, layout.HashKey(layout.TableDeletedAddress, layout.HashOf(a)))
 	}
-	r := b.reader()
+	r := ms.reader()
 	until := r.Now + 2*layout.UnusedGateSeconds
 	for _, key := range keys {
 		m, ok, err := r.MarkAt(key)
@@ -124,9 +130,32 @@ func (b *Batch) usedMarks(e *nostr.Event) error {
 			continue
 		}
 		m.Until = until
-		if err := b.set(key, m.Append(nil, key[0])); err != nil {
+		if err := ms.set(key, m.Append(nil, key[0])); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// agedAs is what an unused deletion is remembered as: where its author has too many that are remembered for long, as any other.
+func (ms *marks) agedAs(author nostr.PubKey) (policy.Outcome, error) {
+	m, err := ms.marksOf(author)
+	if err != nil || int64(m.Aged) < ms.s.opt.MaxUnused {
+		return policy.Unused, err
+	}
+	return policy.Refuse, nil
+}
+
+// countAged counts a record of an unused deletion that comes or goes.
+func (ms *marks) countAged(r layout.Record, n int) error {
+	if r.Why != policy.Unused {
+		return nil
+	}
+	m, err := ms.marksOf(r.Author)
+	if err != nil {
+		return err
+	}
+	m.Aged = uint32(max(0, int64(m.Aged)+int64(n)))
+	ms.marked[r.Author] = m
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-func (b *Batch) setPurge(p layout.Purge) error { return b.set(p.Key(), p.Append(nil)) }
+func (v *vanishing) setPurge(p layout.Purge) error { return v.set(p.Key(), p.Append(nil)) }
 
 // Purging reports whether there is something for Purge to do.
 func (v *View) Purging() (bool, error) {
@@ -28,14 +28,14 @@ func (v *View) Purging() (bool, error) {
 // more to do. It looks at or removes about max index rows, of which an event has about eight, and at least one event. Of an author who
 // vanished (NIP-62) everything goes that was created up to the request, deletions and earlier requests too, and the gift wraps (kind 1059)
 // of that time that are addressed to them; the newest request stays.
-func (b *Batch) Purge(max int) (more bool, err error) {
-	if max, err = b.finishDeletions(max); err != nil {
+func (v *vanishing) Purge(max int) (more bool, err error) {
+	if max, err = v.deletions.finishDeletions(max); err != nil {
 		return false, fmt.Errorf("purge: %w", err)
 	}
 	for max > 0 {
-		p, ok, err := index.FirstPurge(b.w)
+		p, ok, err := index.FirstPurge(v.w)
 		if err == nil && ok {
-			max, err = b.purgeAuthor(p, max)
+			max, err = v.purgeAuthor(p, max)
 		}
 		if err != nil {
 			return false, fmt.Errorf("purge: %w", err)
@@ -44,37 +44,37 @@ func (b *Batch) Purge(max int) (more bool, err error) {
 			return false, nil
 		}
 	}
-	_, more, err = index.FirstPurge(b.w)
-	return more || b.unfinished > 0, err
+	_, more, err = index.FirstPurge(v.w)
+	return more || v.unfinished > 0, err
 }
 
 // purgeAuthor takes one author's removal as far as max rows go, and says what is left of them.
-func (b *Batch) purgeAuthor(p layout.Purge, max int) (int, error) {
-	b.ops++
+func (v *vanishing) purgeAuthor(p layout.Purge, max int) (int, error) {
+	v.ops++
 	for int(p.Part) < len(purgeParts) {
 		part := purgeParts[p.Part]
 		if !part.vanished || p.Why == layout.ReasonVanished {
-			left, done, err := b.purgePart(&p, part, max)
+			left, done, err := v.purgePart(&p, part, max)
 			if err != nil {
 				return 0, err
 			}
 			if !done {
-				return 0, b.setPurge(p)
+				return 0, v.setPurge(p)
 			}
 			max = left
 		}
 		p.Begin(p.Part+1, 0)
 	}
-	return max - 1, b.delete(p.Key())
+	return max - 1, v.delete(p.Key())
 }
 
 // purgePart goes through one index range after the other, and reports whether it came to the end of the last.
-func (b *Batch) purgePart(p *layout.Purge, part purgePart, max int) (left int, done bool, err error) {
+func (v *vanishing) purgePart(p *layout.Purge, part purgePart, max int) (left int, done bool, err error) {
 	for {
-		if max, done, err = b.purgeRange(p, part, max); err != nil || !done || part.next == nil {
+		if max, done, err = v.purgeRange(p, part, max); err != nil || !done || part.next == nil {
 			return max, done, err
 		}
-		k, ok, err := part.next(b, p)
+		k, ok, err := part.next(v, p)
 		if err != nil || !ok {
 			return max, err == nil, err
 		}
@@ -86,9 +86,9 @@ func (b *Batch) purgePart(p *layout.Purge, part purgePart, max int) (left int, d
 }
 
 // purgeRange goes through the rows of one index range, and reports whether it came to the end.
-func (b *Batch) purgeRange(p *layout.Purge, part purgePart, max int) (left int, done bool, err error) {
+func (v *vanishing) purgeRange(p *layout.Purge, part purgePart, max int) (left int, done bool, err error) {
 	prefix := part.prefix(p)
-	it, err := b.w.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: layout.PrefixEnd(prefix)})
+	it, err := v.w.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: layout.PrefixEnd(prefix)})
 	if err != nil {
 		return 0, false, err
 	}
@@ -102,7 +102,7 @@ func (b *Batch) purgeRange(p *layout.Purge, part purgePart, max int) (left int, 
 			copy(p.Next[:], it.Key()[len(prefix):])
 			return 0, false, nil
 		}
-		cost, err := part.do(b, p, id, it.Value())
+		cost, err := part.do(v, p, id, it.Value())
 		if err != nil {
 			return 0, false, err
 		}
@@ -115,24 +115,24 @@ func (b *Batch) purgeRange(p *layout.Purge, part purgePart, max int) (left int, 
 type purgePart struct {
 	vanished bool // only where the author vanished
 	prefix   func(*layout.Purge) []byte
-	do       func(b *Batch, p *layout.Purge, id nostr.ID, row []byte) (cost int, err error)
-	next     func(b *Batch, p *layout.Purge) (nostr.Kind, bool, error)
+	do       func(v *vanishing, p *layout.Purge, id nostr.ID, row []byte) (cost int, err error)
+	next     func(v *vanishing, p *layout.Purge) (nostr.Kind, bool, error)
 }
 
 // purgeParts are gone through in this order; their places in it are on disk.
 var purgeParts = [layout.PurgeParts]purgePart{
-	{false, (*layout.Purge).OwnPrefix, (*Batch).purgeOwn, (*Batch).nextKind},
-	{true, (*layout.Purge).WithdrawnPrefix, (*Batch).purgeWithdrawn, nil},
-	{true, (*layout.Purge).AddresseePrefix, (*Batch).purgeWrap, nil},
+	{false, (*layout.Purge).OwnPrefix, (*vanishing).purgeOwn, (*vanishing).nextKind},
+	{true, (*layout.Purge).WithdrawnPrefix, (*vanishing).purgeWithdrawn, nil},
+	{true, (*layout.Purge).AddresseePrefix, (*vanishing).purgeWrap, nil},
 }
 
 // nextKind is the next kind of which the author has something.
-func (b *Batch) nextKind(p *layout.Purge) (_ nostr.Kind, ok bool, err error) {
+func (v *vanishing) nextKind(p *layout.Purge) (_ nostr.Kind, ok bool, err error) {
 	if p.Kind == layout.MaxKind {
 		return 0, false, nil
 	}
 	own := layout.OwnPrefix(p.Author)
-	it, err := b.w.NewIter(&pebble.IterOptions{LowerBound: layout.AuthorKindPrefix(p.Author, p.Kind+1), UpperBound: layout.PrefixEnd(own)})
+	it, err := v.w.NewIter(&pebble.IterOptions{LowerBound: layout.AuthorKindPrefix(p.Author, p.Kind+1), UpperBound: layout.PrefixEnd(own)})
 	if err != nil {
 		return 0, false, err
 	}
@@ -148,41 +148,41 @@ func (b *Batch) nextKind(p *layout.Purge) (_ nostr.Kind, ok bool, err error) {
 
 // purgeOwn removes an event of the author. Requests to vanish stay in force whatever else happens, so of these only
 // one makes others go.
-func (b *Batch) purgeOwn(p *layout.Purge, id nostr.ID, value []byte) (int, error) {
+func (v *vanishing) purgeOwn(p *layout.Purge, id nostr.ID, value []byte) (int, error) {
 	at, err := layout.ParseRow(value)
 	if err != nil {
 		return 0, err
 	}
 	if at.Kind == nostr.KindVanish {
-		req, _, err := b.reader().Vanished(p.Author)
+		req, _, err := v.reader().Vanished(p.Author)
 		if err != nil || p.Why != layout.ReasonVanished || req.ID == id {
 			return 1, err
 		}
 	}
-	return b.purgeEvent(p, at)
+	return v.purgeEvent(p, at)
 }
 
 // purgeWrap removes a gift wrap that is addressed to the author.
-func (b *Batch) purgeWrap(p *layout.Purge, _ nostr.ID, value []byte) (int, error) {
+func (v *vanishing) purgeWrap(p *layout.Purge, _ nostr.ID, value []byte) (int, error) {
 	at, err := layout.ParseRow(value)
 	if err != nil || at.Kind != nostr.KindGiftWrap || !at.Cases.Meets(layout.LowerCase) {
 		return 1, err
 	}
-	return b.purgeEvent(p, at)
+	return v.purgeEvent(p, at)
 }
 
-func (b *Batch) purgeEvent(p *layout.Purge, at layout.Row) (int, error) {
-	e, err := b.reader().Event(at.Seq)
+func (v *vanishing) purgeEvent(p *layout.Purge, at layout.Row) (int, error) {
+	e, err := v.reader().Event(at.Seq)
 	if err != nil {
 		return 0, err
 	}
-	return 4 + len(e.Tags), b.takeOut(e, at, p.Why)
+	return 4 + len(e.Tags), v.stored.takeOut(e, at, p.Why)
 }
 
-func (b *Batch) purgeWithdrawn(_ *layout.Purge, id nostr.ID, value []byte) (int, error) {
+func (v *vanishing) purgeWithdrawn(_ *layout.Purge, id nostr.ID, value []byte) (int, error) {
 	r, err := layout.ParseFlaggedRow(value)
 	if err != nil || r.Why != policy.Withdraw {
 		return 1, err
 	}
-	return 4, b.releaseWithdrawn(id)
+	return 4, v.releaseWithdrawn(id)
 }

@@ -50,16 +50,16 @@ func (f *Refill) Add(x layout.Entry, o Origin) (policy.Outcome, error) {
 	case err != nil || out == policy.Duplicate:
 		return out, err
 	case out != policy.Accept:
-		return out, f.b.writeRemembered(x.Event, out)
+		return out, f.b.memory.writeRemembered(x.Event, out)
 	}
 	if err = f.b.insert(x.Event, x.Seq, x.Source); err != nil {
 		return out, err
 	}
 	switch {
 	case x.Event.Kind == nostr.KindDeletion && o.Ages:
-		err = f.b.setUnused(x.Event.ID, x.Event.PubKey, o.Due)
+		err = f.b.unused.setUnused(x.Event.ID, x.Event.PubKey, o.Due)
 	case x.Event.Kind == nostr.KindDeletion:
-		err = f.b.keepMarks(x.Event)
+		err = f.b.marks.keepMarks(x.Event)
 	case o.First != 0 && o.First < x.Seq:
 		err = f.place(x, o.First)
 	}
@@ -91,7 +91,7 @@ func (f *Refill) Wait(w layout.Waiting) error {
 		return err
 	}
 	f.b.counters.Head = max(f.b.counters.Head, w.Seq)
-	return f.b.insertWaiting(w.Event, w.Seq, w.Wait)
+	return f.b.waits.insertWaiting(w.Event, w.Seq, w.Wait)
 }
 
 // Remember takes a record as it was over one that is there, unless the event is stored or waits.
@@ -104,11 +104,11 @@ func (f *Refill) Remember(rec layout.Record) error {
 	if _, waits, err := r.Waits(rec.ID); err != nil || waits {
 		return err
 	}
-	if err := f.b.dropRecord(rec.ID); err != nil {
+	if err := f.b.memory.dropRecord(rec.ID); err != nil {
 		return err
 	}
 	f.b.ops++
-	return f.b.putRecord(rec)
+	return f.b.memory.putRecord(rec)
 }
 
 // Commit makes it durable, rows alone too. The Refill is at its end.

@@ -8,6 +8,16 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
+// memory is the part of a batch that has what is remembered of events that are not stored: records, their rows, and the queue in which
+// they are forgotten.
+type memory struct {
+	*draft
+	waits *waits
+	marks *marks
+
+	queueFrom int64 // nothing in the queue is due before this; the store's own once committed
+}
+
 // forgetPerCommit is how many due records are forgotten in one commit.
 const forgetPerCommit = 1000
 
@@ -28,12 +38,12 @@ func (b *Batch) Remember(e *nostr.Event, why policy.Outcome) error {
 		case policy.Refuse, policy.Unlisted, policy.Unrelated, policy.NoMaintainer:
 			why, err = b.stillWithdrawn(e, why)
 		case policy.Deleted:
-			err = b.usedMarks(e)
+			err = b.marks.usedMarks(e)
 		}
 		if err != nil {
 			return err
 		}
-		return b.writeRemembered(e, why)
+		return b.memory.writeRemembered(e, why)
 	}()
 	if err != nil {
 		return fmt.Errorf("remember %s: %w", e.ID, err)
@@ -74,11 +84,11 @@ func (b *Batch) withdraw(e *nostr.Event) (policy.Outcome, error) {
 		}
 	}
 	if ok && old.State == layout.SlotWithdrawn && old.ID != e.ID {
-		if err := b.unpin(old.ID); err != nil {
+		if err := b.memory.unpin(old.ID); err != nil {
 			return 0, err
 		}
 	}
-	if err := b.supersedeWait(h, e); err != nil {
+	if err := b.waits.supersedeWait(h, e); err != nil {
 		return 0, err
 	}
 	b.ops++
@@ -86,7 +96,7 @@ func (b *Batch) withdraw(e *nostr.Event) (policy.Outcome, error) {
 	return policy.Withdraw, b.set(layout.HashKey(layout.TableSlot, h), s.Append(nil))
 }
 
-func (b *Batch) writeRemembered(e *nostr.Event, why policy.Outcome) error {
+func (m *memory) writeRemembered(e *nostr.Event, why policy.Outcome) error {
 	if _, ok := layout.EncodeWhy(why); !ok {
 		return nil
 	}
@@ -97,94 +107,94 @@ func (b *Batch) writeRemembered(e *nostr.Event, why policy.Outcome) error {
 		}
 		f.Tags = f.Tags[:layout.MaxKeptTags]
 	}
-	b.ops++
+	m.ops++
 	if why == policy.Unused {
 		var err error
-		if why, err = b.agedAs(e.PubKey); err != nil {
+		if why, err = m.marks.agedAs(e.PubKey); err != nil {
 			return err
 		}
 	}
-	return b.writeRecord(layout.Record{Facts: f, Why: why})
+	return m.writeRecord(layout.Record{Facts: f, Why: why})
 }
 
 // writeRecord writes a record and its rows over what may be there. It sets when the record is due and its epoch.
-func (b *Batch) writeRecord(r layout.Record) error {
-	if err := b.dropWaiting(r.ID, layout.ReasonOf(r.Why)); err != nil {
+func (m *memory) writeRecord(r layout.Record) error {
+	if err := m.waits.dropWaiting(r.ID, layout.ReasonOf(r.Why)); err != nil {
 		return err
 	}
-	if err := b.dropRecord(r.ID); err != nil {
+	if err := m.dropRecord(r.ID); err != nil {
 		return err
 	}
 	r.Epoch = 0
 	if layout.ByRules(r.Why) {
-		r.Epoch = b.epoch
+		r.Epoch = m.epoch
 	}
 	r.Due = 0
 	if r.Why != policy.Withdraw {
-		r.Due = b.s.opt.Now().Unix() + r.KeptFor()
+		r.Due = m.s.opt.Now().Unix() + r.KeptFor()
 	}
-	if err := b.putRecord(r); err != nil {
+	if err := m.putRecord(r); err != nil {
 		return err
 	}
-	return b.forgetSurplus()
+	return m.forgetSurplus()
 }
 
 // putRecord writes a record as it is, with its rows; there is none of that event.
-func (b *Batch) putRecord(r layout.Record) error {
+func (m *memory) putRecord(r layout.Record) error {
 	if r.Due != 0 {
-		b.queueFrom = min(b.queueFrom, r.Due)
-		if err := b.set(layout.TimedKey(layout.TableQueue, r.Due, r.ID), nil); err != nil {
+		m.queueFrom = min(m.queueFrom, r.Due)
+		if err := m.set(layout.TimedKey(layout.TableQueue, r.Due, r.ID), nil); err != nil {
 			return err
 		}
 	}
-	b.countRecord(r, 1)
-	if err := b.countAged(r, 1); err != nil {
+	m.countRecord(r, 1)
+	if err := m.marks.countAged(r, 1); err != nil {
 		return err
 	}
-	if err := b.set(layout.IDKey(layout.TableRecord, r.ID), r.Append(nil)); err != nil {
+	if err := m.set(layout.IDKey(layout.TableRecord, r.ID), r.Append(nil)); err != nil {
 		return err
 	}
 	value := r.Row().Append(make([]byte, 0, layout.MaxRow))
 	return r.EachRow(func(p []byte, of layout.Cases) error {
-		return b.set(layout.AppendOrder(layout.Flagged(p), r.Time, r.ID), of.Append(value))
+		return m.set(layout.AppendOrder(layout.Flagged(p), r.Time, r.ID), of.Append(value))
 	})
 }
 
 // dropRecord forgets an event, if it is remembered.
-func (b *Batch) dropRecord(id nostr.ID) error {
-	r, ok, err := b.reader().Record(id)
+func (m *memory) dropRecord(id nostr.ID) error {
+	r, ok, err := m.reader().Record(id)
 	if err != nil || !ok {
 		return err
 	}
-	b.countRecord(r, -1)
-	if err := b.countAged(r, -1); err != nil {
+	m.countRecord(r, -1)
+	if err := m.marks.countAged(r, -1); err != nil {
 		return err
 	}
 	if r.Due != 0 {
-		if err := b.delete(layout.TimedKey(layout.TableQueue, r.Due, id)); err != nil {
+		if err := m.delete(layout.TimedKey(layout.TableQueue, r.Due, id)); err != nil {
 			return err
 		}
 	}
-	if err := b.delete(layout.IDKey(layout.TableRecord, id)); err != nil {
+	if err := m.delete(layout.IDKey(layout.TableRecord, id)); err != nil {
 		return err
 	}
 	return r.EachRow(func(p []byte, _ layout.Cases) error {
-		return b.delete(layout.AppendOrder(layout.Flagged(p), r.Time, id))
+		return m.delete(layout.AppendOrder(layout.Flagged(p), r.Time, id))
 	})
 }
 
 // countRecord counts a record that comes or goes. Those of what waits are counted with it.
-func (b *Batch) countRecord(r layout.Record, n int64) {
+func (m *memory) countRecord(r layout.Record, n int64) {
 	if r.Why != policy.Wait {
-		b.counters.Flagged += n
-		b.counters.FlaggedRows += n * r.Rows()
+		m.counters.Flagged += n
+		m.counters.FlaggedRows += n * r.Rows()
 	}
 }
 
 // forgetSurplus keeps the bounds: the oldest go first.
-func (b *Batch) forgetSurplus() error {
-	for b.counters.Flagged > b.s.opt.MaxRemembered || b.counters.FlaggedRows > b.s.opt.MaxRememberedRows {
-		n, err := b.forgetQueued(1<<62, 1)
+func (m *memory) forgetSurplus() error {
+	for m.counters.Flagged > m.s.opt.MaxRemembered || m.counters.FlaggedRows > m.s.opt.MaxRememberedRows {
+		n, err := m.forgetQueued(1<<62, 1)
 		if err != nil || n == 0 {
 			return err
 		}
@@ -193,48 +203,48 @@ func (b *Batch) forgetSurplus() error {
 }
 
 // forgetDue forgets some of those whose time has come.
-func (b *Batch) forgetDue() error {
-	_, err := b.forgetQueued(b.s.opt.Now().Unix(), forgetPerCommit)
+func (m *memory) forgetDue() error {
+	_, err := m.forgetQueued(m.s.opt.Now().Unix(), forgetPerCommit)
 	return err
 }
 
 // forgetQueued forgets up to max events that are due until then.
-func (b *Batch) forgetQueued(until int64, max int) (n int, err error) {
-	if b.queueFrom > until {
+func (m *memory) forgetQueued(until int64, max int) (n int, err error) {
+	if m.queueFrom > until {
 		return 0, nil
 	}
-	ids, next, err := b.timed(layout.TableQueue, b.queueFrom, until, max)
+	ids, next, err := m.timed(layout.TableQueue, m.queueFrom, until, max)
 	if err != nil {
 		return 0, err
 	}
 	for _, id := range ids {
-		if err := b.forget(id); err != nil {
+		if err := m.forget(id); err != nil {
 			return n, err
 		}
 		n++
 	}
-	b.queueFrom = next
+	m.queueFrom = next
 	return n, nil
 }
 
 // forget drops a record, and with an event that expired the slot that it still holds: what outlives a record must be
 // paid for by something that is stored.
-func (b *Batch) forget(id nostr.ID) error {
-	r, ok, err := b.reader().Record(id)
+func (m *memory) forget(id nostr.ID) error {
+	r, ok, err := m.reader().Record(id)
 	if err != nil || !ok {
 		return err
 	}
-	b.ops++
+	m.ops++
 	if r.Why == policy.Expired && r.Address != (layout.Hash{}) {
-		s, ok, err := b.reader().Slot(r.Address)
+		s, ok, err := m.reader().Slot(r.Address)
 		if err != nil {
 			return err
 		}
 		if ok && s.State == layout.SlotGone && s.ID == id {
-			if err := b.delete(layout.HashKey(layout.TableSlot, r.Address)); err != nil {
+			if err := m.delete(layout.HashKey(layout.TableSlot, r.Address)); err != nil {
 				return err
 			}
 		}
 	}
-	return b.dropRecord(id)
+	return m.dropRecord(id)
 }

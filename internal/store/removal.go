@@ -43,10 +43,10 @@ func (b *Batch) takeOut(e *nostr.Event, at layout.Row, why layout.Reason) error 
 		return err
 	}
 	if e.Kind == nostr.KindDeletion {
-		if err := b.dropUnfinished(e, at.Seq); err != nil {
+		if err := b.deletions.dropUnfinished(e, at.Seq); err != nil {
 			return err
 		}
-		if err := b.dropUnused(e.ID, e.PubKey); err != nil {
+		if err := b.unused.dropUnused(e.ID, e.PubKey); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func (b *Batch) takeOut(e *nostr.Event, at layout.Row, why layout.Reason) error 
 	}
 	b.dropEntry(at.Seq)
 	b.entries = append(b.entries, layout.Entry{Seq: seq, Removed: e.ID, Reason: why})
-	return b.writeRemembered(e, why.Outcome())
+	return b.memory.writeRemembered(e, why.Outcome())
 }
 
 // endForce takes back what a deletion or a request to vanish that leaves has kept away. Deletions leave otherwise only
@@ -64,21 +64,11 @@ func (b *Batch) takeOut(e *nostr.Event, at layout.Row, why layout.Reason) error 
 func (b *Batch) endForce(e *nostr.Event, why layout.Reason) error {
 	switch {
 	case e.Kind == nostr.KindVanish:
-		return b.undoVanish(e)
+		return b.vanishing.undoVanish(e)
 	case e.Kind == nostr.KindDeletion && why == layout.ReasonVanished:
-		return b.undoDeletion(e)
+		return b.deletions.undoDeletion(e)
 	}
 	return nil
-}
-
-// dropEntry takes an event that came and went in this batch out of its feed.
-func (b *Batch) dropEntry(seq layout.Seq) {
-	for i := len(b.entries) - 1; i >= 0 && b.entries[i].Seq >= seq; i-- {
-		if b.entries[i].Seq == seq {
-			b.entries = append(b.entries[:i], b.entries[i+1:]...)
-			return
-		}
-	}
 }
 
 func (b *Batch) unindex(e *nostr.Event, at layout.Row) error {

@@ -14,12 +14,6 @@ func (b *Batch) SetRow(name string, value []byte) error {
 	return b.set(layout.NamedKey(name), value)
 }
 
-// Row is the value of a row as this batch has it, nil where there is none.
-func (b *Batch) Row(name string) ([]byte, error) { return b.reader().NamedRow(name) }
-
-// Row is the value of a row, nil where there is none.
-func (v *View) Row(name string) ([]byte, error) { return v.Reader().NamedRow(name) }
-
 // ReadRow calls do with what Row gives, which is valid only during the call.
 func (v *View) ReadRow(name string, do func(value []byte) error) error {
 	return v.Reader().ReadRow(name, do)

@@ -27,7 +27,7 @@ func (b *Batch) takeSlot(e *nostr.Event, seq layout.Seq) error {
 	if err := b.set(layout.HashKey(layout.TableSlot, h), s.Append(nil)); err != nil {
 		return err
 	}
-	if err := b.supersedeWait(h, e); err != nil {
+	if err := b.waits.supersedeWait(h, e); err != nil {
 		return err
 	}
 	if e.Kind == nip34.KindRepository {
@@ -40,7 +40,7 @@ func (b *Batch) takeSlot(e *nostr.Event, seq layout.Seq) error {
 		return nil
 	}
 	if old.State == layout.SlotWithdrawn {
-		return b.unpin(old.ID)
+		return b.memory.unpin(old.ID)
 	}
 	return b.Remove(old.ID, layout.ReasonReplaced)
 }
@@ -49,7 +49,7 @@ func (b *Batch) takeSlot(e *nostr.Event, seq layout.Seq) error {
 func (b *Batch) leaveSlot(e *nostr.Event, why layout.Reason) error {
 	address := e.Address()
 	if address == "" {
-		b.left(e)
+		b.departed.left(e)
 		return nil
 	}
 	h := layout.HashOf(address)
@@ -62,7 +62,7 @@ func (b *Batch) leaveSlot(e *nostr.Event, why layout.Reason) error {
 			return err
 		}
 	}
-	b.left(e)
+	b.departed.left(e)
 	if why == layout.ReasonVanished { // which keeps older ones away
 		return b.delete(layout.HashKey(layout.TableSlot, h))
 	}
@@ -74,11 +74,11 @@ func (b *Batch) leaveSlot(e *nostr.Event, why layout.Reason) error {
 }
 
 // unpin lets what is remembered for ever be forgotten in time.
-func (b *Batch) unpin(id nostr.ID) error {
-	rec, ok, err := b.reader().Record(id)
+func (m *memory) unpin(id nostr.ID) error {
+	rec, ok, err := m.reader().Record(id)
 	if err != nil || !ok || rec.Due != 0 {
 		return err
 	}
 	rec.Why = policy.Superseded
-	return b.writeRecord(rec)
+	return m.writeRecord(rec)
 }

@@ -16,24 +16,24 @@ const sweepEvery = daySeconds
 
 // SweepMarks looks at the next max marks of deletions and takes those away that are over. It says whether there are more to be looked at;
 // else it begins again a day later.
-func (b *Batch) SweepMarks(now time.Time, max int) (more bool, err error) {
-	if b.s.sweepFrom > now.Unix() {
+func (ms *marks) SweepMarks(now time.Time, max int) (more bool, err error) {
+	if ms.s.sweepFrom > now.Unix() {
 		return false, nil
 	}
-	over, last, err := b.marksOver(now.Unix(), max)
+	over, last, err := ms.marksOver(now.Unix(), max)
 	if err != nil {
 		return false, fmt.Errorf("sweep marks of deletions: %w", err)
 	}
 	for _, x := range over {
-		b.ops++
-		if err := b.unmark(x.key, x.author); err != nil {
+		ms.ops++
+		if err := ms.unmark(x.key, x.author); err != nil {
 			return false, fmt.Errorf("sweep marks of deletions: %w", err)
 		}
 	}
-	if b.s.swept = last; last != nil {
+	if ms.s.swept = last; last != nil {
 		return true, nil
 	}
-	b.s.sweepFrom = now.Unix() + sweepEvery
+	ms.s.sweepFrom = now.Unix() + sweepEvery
 	return false, nil
 }
 
@@ -43,8 +43,8 @@ type markOver struct {
 }
 
 // marksOver goes on from the mark that was looked at last, and gives where it has stopped: nil at the end.
-func (b *Batch) marksOver(now int64, max int) (over []markOver, last []byte, err error) {
-	it, err := b.w.NewIter(nil)
+func (ms *marks) marksOver(now int64, max int) (over []markOver, last []byte, err error) {
+	it, err := ms.w.NewIter(nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,12 +52,12 @@ func (b *Batch) marksOver(now int64, max int) (over []markOver, last []byte, err
 	n := 0
 	for _, table := range []byte{layout.TableDeletedAddress, layout.TableDeletedID} { // in the order of keys
 		from := []byte{table}
-		if b.s.swept != nil {
-			if b.s.swept[0] > table {
+		if ms.s.swept != nil {
+			if ms.s.swept[0] > table {
 				continue
 			}
-			if b.s.swept[0] == table {
-				from = append(slices.Clone(b.s.swept), 0)
+			if ms.s.swept[0] == table {
+				from = append(slices.Clone(ms.s.swept), 0)
 			}
 		}
 		for it.SeekGE(from); it.Valid() && it.Key()[0] == table; it.Next() {

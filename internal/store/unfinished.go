@@ -6,8 +6,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-func (b *Batch) setUnfinished(author nostr.PubKey, seq layout.Seq, u layout.Unfinished) error {
-	return b.set(layout.UnfinishedKey(author, seq), u.Append(nil))
+func (ds *deletions) setUnfinished(author nostr.PubKey, seq layout.Seq, u layout.Unfinished) error {
+	return ds.set(layout.UnfinishedKey(author, seq), u.Append(nil))
 }
 
 // DeleteAtOnce is how much of what a deletion names is done at once, unless Options say otherwise.
@@ -17,29 +17,29 @@ const DeleteAtOnce = 200
 func (s *Store) Unfinished() int { return s.unfinished }
 
 // Unfinished is the number of deletions of which Purge has something left to do.
-func (b *Batch) Unfinished() int { return b.unfinished }
+func (ds *deletions) Unfinished() int { return ds.unfinished }
 
 // finishDeletions goes on with unfinished deletions as far as max rows go, and says what is left of them.
-func (b *Batch) finishDeletions(max int) (left int, err error) {
-	for max > 0 && b.unfinished > 0 {
-		key, u, seq, ok, err := b.firstUnfinished()
+func (ds *deletions) finishDeletions(max int) (left int, err error) {
+	for max > 0 && ds.unfinished > 0 {
+		key, u, seq, ok, err := ds.firstUnfinished()
 		if err != nil {
 			return 0, err
 		}
 		if !ok {
-			b.unfinished = 0
+			ds.unfinished = 0
 			break
 		}
-		b.ops++
-		e := b.s.finishing // an event of thousands of tags is not parsed anew at each step
+		ds.ops++
+		e := ds.s.finishing // an event of thousands of tags is not parsed anew at each step
 		if e == nil || e.ID != u.ID {
-			if e, err = b.reader().Event(seq); err != nil {
+			if e, err = ds.reader().Event(seq); err != nil {
 				return 0, err
 			}
-			b.s.finishing = e
+			ds.s.finishing = e
 		}
 		for max > 0 && u.Next < len(e.Tags) {
-			next, cost, err := b.deleteNamed(e, u.Next, 1)
+			next, cost, err := ds.deleteNamed(e, u.Next, 1)
 			if err != nil {
 				return 0, err
 			}
@@ -47,20 +47,20 @@ func (b *Batch) finishDeletions(max int) (left int, err error) {
 			max -= cost
 		}
 		if u.Next < len(e.Tags) {
-			return 0, b.setUnfinished(e.PubKey, seq, u)
+			return 0, ds.setUnfinished(e.PubKey, seq, u)
 		}
-		if err := b.delete(key); err != nil {
+		if err := ds.delete(key); err != nil {
 			return 0, err
 		}
-		b.s.finishing = nil
-		b.unfinished--
+		ds.s.finishing = nil
+		ds.unfinished--
 		max--
 	}
 	return max, nil
 }
 
-func (b *Batch) firstUnfinished() (key []byte, u layout.Unfinished, seq layout.Seq, ok bool, err error) {
-	it, err := index.TableIter(b.w, layout.TableUnfinished)
+func (ds *deletions) firstUnfinished() (key []byte, u layout.Unfinished, seq layout.Seq, ok bool, err error) {
+	it, err := index.TableIter(ds.w, layout.TableUnfinished)
 	if err != nil {
 		return nil, u, 0, false, err
 	}
@@ -74,15 +74,15 @@ func (b *Batch) firstUnfinished() (key []byte, u layout.Unfinished, seq layout.S
 }
 
 // dropUnfinished ends what is left of a deletion that leaves.
-func (b *Batch) dropUnfinished(e *nostr.Event, seq layout.Seq) error {
-	if b.unfinished == 0 {
+func (ds *deletions) dropUnfinished(e *nostr.Event, seq layout.Seq) error {
+	if ds.unfinished == 0 {
 		return nil
 	}
 	key := layout.UnfinishedKey(e.PubKey, seq)
-	_, ok, err := index.Get(b.w, key)
+	_, ok, err := index.Get(ds.w, key)
 	if err != nil || !ok {
 		return err
 	}
-	b.unfinished--
-	return b.delete(key)
+	ds.unfinished--
+	return ds.delete(key)
 }

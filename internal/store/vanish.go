@@ -6,43 +6,52 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
+// vanishing is the part of a batch that carries out requests to vanish (NIP-62): it removes an author's events piece by piece.
+type vanishing struct {
+	*draft
+	deletions *deletions
+	waits     *waits
+	memory    *memory
+	stored    leaver
+}
+
 // applyVanish makes a request count from now on and leaves the work to Purge. Only the newest of an author's requests
 // stays: it asks for all that the others did.
-func (b *Batch) applyVanish(e *nostr.Event) error {
-	if err := b.set(layout.VanishedKey(e.PubKey), layout.Vanishing{Until: e.CreatedAt, ID: e.ID}.Append(nil)); err != nil {
+func (v *vanishing) applyVanish(e *nostr.Event) error {
+	if err := v.set(layout.VanishedKey(e.PubKey), layout.Vanishing{Until: e.CreatedAt, ID: e.ID}.Append(nil)); err != nil {
 		return err
 	}
-	if err := b.vanishWaits(e.PubKey, e.CreatedAt); err != nil {
+	if err := v.waits.vanishWaits(e.PubKey, e.CreatedAt); err != nil {
 		return err
 	}
-	return b.setPurge(layout.NewPurge(layout.ReasonVanished, e.PubKey, e.CreatedAt))
+	return v.setPurge(layout.NewPurge(layout.ReasonVanished, e.PubKey, e.CreatedAt))
 }
 
 // undoVanish ends the force of a request, unless a newer one has taken its place.
-func (b *Batch) undoVanish(e *nostr.Event) error {
-	req, ok, err := b.reader().Vanished(e.PubKey)
+func (v *vanishing) undoVanish(e *nostr.Event) error {
+	req, ok, err := v.reader().Vanished(e.PubKey)
 	if err != nil || !ok || req.ID != e.ID {
 		return err
 	}
-	if err := b.delete(layout.VanishedKey(e.PubKey)); err != nil {
+	if err := v.delete(layout.VanishedKey(e.PubKey)); err != nil {
 		return err
 	}
-	return b.delete(layout.NewPurge(layout.ReasonVanished, e.PubKey, 0).Key())
+	return v.delete(layout.NewPurge(layout.ReasonVanished, e.PubKey, 0).Key())
 }
 
 // undoDeletion takes back what a deletion left when its author vanishes, except where a newer one says the same.
 // Nothing that it could concern is welcome any more, so nothing comes back.
-func (b *Batch) undoDeletion(del *nostr.Event) error {
-	req, ok, err := b.reader().Vanished(del.PubKey)
+func (ds *deletions) undoDeletion(del *nostr.Event) error {
+	req, ok, err := ds.reader().Vanished(del.PubKey)
 	if err != nil || !ok {
 		return err
 	}
 	for _, t := range del.Tags {
 		switch t.Name() {
 		case "e":
-			err = b.undeleteID(del.PubKey, t.Value(), req.Until)
+			err = ds.undeleteID(del.PubKey, t.Value(), req.Until)
 		case "a":
-			err = b.undeleteAddress(del.PubKey, t.Value(), req.Until)
+			err = ds.undeleteAddress(del.PubKey, t.Value(), req.Until)
 		}
 		if err != nil {
 			return err
@@ -51,66 +60,66 @@ func (b *Batch) undoDeletion(del *nostr.Event) error {
 	return nil
 }
 
-func (b *Batch) undeleteID(author nostr.PubKey, value string, until int64) error {
+func (ds *deletions) undeleteID(author nostr.PubKey, value string, until int64) error {
 	id, err := nostr.ParseID(value)
 	if err != nil {
 		return nil
 	}
-	r := b.reader()
+	r := ds.reader()
 	at, ok, err := r.MarkAt(layout.DeletedIDKey(id, author))
 	if err != nil || !ok || at.Time > until {
 		return err
 	}
-	if err := b.unmark(layout.DeletedIDKey(id, author), author); err != nil {
+	if err := ds.marks.unmark(layout.DeletedIDKey(id, author), author); err != nil {
 		return err
 	}
 	rec, ok, err := r.Record(id)
 	if err != nil || !ok || rec.Author != author || rec.Address == (layout.Hash{}) {
 		return err
 	}
-	return b.vacate(rec.Address, until)
+	return ds.vacate(rec.Address, until)
 }
 
-func (b *Batch) undeleteAddress(author nostr.PubKey, value string, until int64) error {
+func (ds *deletions) undeleteAddress(author nostr.PubKey, value string, until int64) error {
 	h, ok := layout.OwnAddress(author, value)
 	if !ok {
 		return nil
 	}
-	at, ok, err := b.reader().MarkAt(layout.HashKey(layout.TableDeletedAddress, h))
+	at, ok, err := ds.reader().MarkAt(layout.HashKey(layout.TableDeletedAddress, h))
 	if err != nil || !ok || at.Time > until {
 		return err
 	}
-	if err := b.unmark(layout.HashKey(layout.TableDeletedAddress, h), author); err != nil {
+	if err := ds.marks.unmark(layout.HashKey(layout.TableDeletedAddress, h), author); err != nil {
 		return err
 	}
-	return b.vacate(h, until)
+	return ds.vacate(h, until)
 }
 
 // vacate drops the slot of an address whose newest version is gone and was no newer than until.
-func (b *Batch) vacate(address layout.Hash, until int64) error {
-	s, ok, err := b.reader().Slot(address)
+func (ds *deletions) vacate(address layout.Hash, until int64) error {
+	s, ok, err := ds.reader().Slot(address)
 	if err != nil || !ok || s.State != layout.SlotGone || s.Time > until {
 		return err
 	}
-	return b.delete(layout.HashKey(layout.TableSlot, address))
+	return ds.delete(layout.HashKey(layout.TableSlot, address))
 }
 
 // releaseWithdrawn ends the remembering for ever of a withdrawn announcement whose author vanished.
-func (b *Batch) releaseWithdrawn(id nostr.ID) error {
-	rec, ok, err := b.reader().Record(id)
+func (v *vanishing) releaseWithdrawn(id nostr.ID) error {
+	rec, ok, err := v.reader().Record(id)
 	if err != nil || !ok || rec.Why != policy.Withdraw {
 		return err
 	}
-	s, ok, err := b.reader().Slot(rec.Address)
+	s, ok, err := v.reader().Slot(rec.Address)
 	if err != nil {
 		return err
 	}
 	if ok && s.State == layout.SlotWithdrawn && s.ID == id {
-		if err := b.delete(layout.HashKey(layout.TableSlot, rec.Address)); err != nil {
+		if err := v.delete(layout.HashKey(layout.TableSlot, rec.Address)); err != nil {
 			return err
 		}
 	}
-	b.ops++
+	v.ops++
 	rec.Why = policy.Vanished
-	return b.writeRecord(rec)
+	return v.memory.writeRecord(rec)
 }

@@ -12,6 +12,7 @@ import (
 // View is one durable state of the store, unchanged by what is committed later. It may be used by several goroutines.
 // It holds disk space that could be freed, so close it soon.
 type View struct {
+	lookups
 	s     *Store
 	st    *state
 	meter index.Meter // nil for none
@@ -24,7 +25,13 @@ func (s *Store) Unknown(id nostr.ID) bool {
 }
 
 // View is the durable state of now. Close it.
-func (s *Store) View() *View { return &View{s: s, st: s.retain()} }
+func (s *Store) View() *View { return s.view(s.retain(), nil) }
+
+func (s *Store) view(st *state, m index.Meter) *View {
+	v := &View{s: s, st: st, meter: m}
+	v.of = v
+	return v
+}
 
 // Close gives the view back. Close it once, after all its queries have ended.
 func (v *View) Close() {
@@ -35,18 +42,10 @@ func (v *View) Close() {
 // Head is the number of the last entry that the view contains.
 func (v *View) Head() layout.Seq { return v.st.counters.Head }
 
-// Get is the stored event with that id, unless it has expired.
-func (v *View) Get(id nostr.ID) (*nostr.Event, bool, error) {
-	return v.Reader().Get(id)
-}
-
-// Known looks an id up. Whatever is not Unknown has been verified once.
-func (v *View) Known(id nostr.ID) (index.Knowledge, error) {
-	return v.Reader().Known(id)
-}
-
 // Reader reads this state. It is the door for what mends a store: whoever serves uses the methods of View.
-func (v *View) Reader() index.Reader {
+func (v *View) Reader() index.Reader { return v.reader() }
+
+func (v *View) reader() index.Reader {
 	r := index.Reader{From: v.st.snap, Epoch: v.st.epoch, Now: v.s.opt.Now().Unix(), Sketch: v.s.sketch}
 	return r.Metered(v.meter)
 }
@@ -89,4 +88,4 @@ func (v *View) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Seq
 }
 
 // Metered is the same view with a meter on its queries. Only one of the two is to be closed.
-func (v *View) Metered(m index.Meter) *View { return &View{s: v.s, st: v.st, meter: m} }
+func (v *View) Metered(m index.Meter) *View { return v.s.view(v.st, m) }

@@ -35,12 +35,12 @@ const (
 )
 
 // WaitTally is what waits of an author and of a source (Wait.From) as this batch has it. It reads nothing.
-func (b *Batch) WaitTally(author nostr.PubKey, from string) WaitTally {
-	t := WaitTally{All: int(b.counters.Waiting), Bytes: b.counters.WaitingBytes}
-	if a := b.s.tally.authors[author]; a != nil {
+func (ws *waits) WaitTally(author nostr.PubKey, from string) WaitTally {
+	t := WaitTally{All: int(ws.counters.Waiting), Bytes: ws.counters.WaitingBytes}
+	if a := ws.s.tally.authors[author]; a != nil {
 		t.Announcements, t.OfAuthor = len(a.announcements), len(a.all)
 	}
-	if s := b.s.tally.sources[layout.SourceOf(from)]; s != nil {
+	if s := ws.s.tally.sources[layout.SourceOf(from)]; s != nil {
 		t.OfSource = len(s.all)
 	}
 	return t
@@ -48,12 +48,12 @@ func (b *Batch) WaitTally(author nostr.PubKey, from string) WaitTally {
 
 // OldestWait is what came first of a group that waits, as this batch has it, if there is something. The author and the source say of
 // whom, where the group is theirs.
-func (b *Batch) OldestWait(of WaitGroup, author nostr.PubKey, from string) (_ layout.Waiting, ok bool, err error) {
-	all := b.s.tally.group(of, author, layout.SourceOf(from))
+func (ws *waits) OldestWait(of WaitGroup, author nostr.PubKey, from string) (_ layout.Waiting, ok bool, err error) {
+	all := ws.s.tally.group(of, author, layout.SourceOf(from))
 	if len(all) == 0 {
 		return layout.Waiting{}, false, nil
 	}
-	w, err := b.reader().WaitingNumber(all[0])
+	w, err := ws.reader().WaitingNumber(all[0])
 	if err != nil {
 		return layout.Waiting{}, false, fmt.Errorf("oldest wait: %w", err)
 	}
@@ -76,21 +76,21 @@ func (t *tally) group(of WaitGroup, author nostr.PubKey, from string) []layout.S
 }
 
 // tallyWait counts an event that waits from now on, and tallyEnd one that does so no more; until the commit both can be taken back.
-func (b *Batch) tallyWait(w layout.Waiting) {
+func (ws *waits) tallyWait(w layout.Waiting) {
 	x := talliedOf(w)
-	b.s.tally.add(x)
-	b.untally = append(b.untally, func() { b.s.tally.remove(x) })
+	ws.s.tally.add(x)
+	ws.untally = append(ws.untally, func() { ws.s.tally.remove(x) })
 }
 
-func (b *Batch) tallyEnd(w layout.Waiting) {
+func (ws *waits) tallyEnd(w layout.Waiting) {
 	x := talliedOf(w)
-	b.s.tally.remove(x)
-	b.untally = append(b.untally, func() { b.s.tally.add(x) })
+	ws.s.tally.remove(x)
+	ws.untally = append(ws.untally, func() { ws.s.tally.add(x) })
 }
 
 // dropTally takes back what the batch has done to the tally.
-func (b *Batch) dropTally() {
-	for _, undo := range slices.Backward(b.untally) {
+func (ws *waits) dropTally() {
+	for _, undo := range slices.Backward(ws.untally) {
 		undo()
 	}
 }

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/graspd/graspd/internal/index"
+	"github.com/graspd/graspd/internal/layout"
+	"github.com/graspd/graspd/internal/nostr"
+)
+
+// draft is what the parts of a Batch write together: keys, entries of the feed and counters, all of one commit.
+type draft struct {
+	s          *Store
+	w          *pebble.Batch
+	entries    []layout.Entry // for the feed, in order
+	ops        int            // what was added, remembered, removed or forgotten, and rows that were set
+	steps      int            // for Steps
+	epoch      uint32         // of the rules
+	counters   layout.Counters
+	unfinished int // deletions of which not all is done; the reader looks for what they name
+}
+
+// Full reports whether the batch is as large as a usual one should be: the memory of a larger one is not used again.
+func (d *draft) Full() bool { return d.w.Len() >= maxReused-maxReused/16 }
+
+// Len is the number of things done in this batch.
+func (d *draft) Len() int { return d.ops }
+
+// Steps is how much work was done in this batch, as Meter counts it, a row that is written or deleted being 4. What is only
+// looked up is not counted.
+func (d *draft) Steps() int { return d.steps }
+
+func (d *draft) reader() index.Reader {
+	return index.Reader{From: d.w, Epoch: d.epoch, Now: d.s.opt.Now().Unix(), Sketch: d.s.sketch, Memo: &d.s.memo, Unfinished: d.unfinished}
+}
+
+func (d *draft) set(key, value []byte) error {
+	d.steps += index.SeekCost
+	d.s.sketch.Wrote(key)
+	d.s.memo.Wrote(key, value)
+	return d.w.Set(key, value, nil)
+}
+
+func (d *draft) delete(key []byte) error {
+	d.steps += index.SeekCost
+	d.s.memo.Deleted(key)
+	return d.w.Delete(key, nil)
+}
+
+func (d *draft) next() layout.Seq {
+	d.counters.Head++
+	return d.counters.Head
+}
+
+// dropEntry takes an event that came and went in this batch out of its feed.
+func (d *draft) dropEntry(seq layout.Seq) {
+	for i := len(d.entries) - 1; i >= 0 && d.entries[i].Seq >= seq; i-- {
+		if d.entries[i].Seq == seq {
+			d.entries = append(d.entries[:i], d.entries[i+1:]...)
+			return
+		}
+	}
+}
+
+// timed lists up to max ids of a table in order of time that are due from `from` (nothing is before) until then, and
+// the time of the first that is left, the largest number where none is. Starting where the last one ended spares the
+// iterator the tombstones of what was taken before.
+func (d *draft) timed(table byte, from, until int64, max int) (ids []nostr.ID, next int64, err error) {
+	it, err := d.w.NewIter(&pebble.IterOptions{LowerBound: layout.TimedKey(table, from, nostr.ID{}), UpperBound: []byte{table + 1}})
+	if err != nil {
+		return nil, from, err
+	}
+	defer index.CloseAfter(it.Close, &err)
+	for it.First(); it.Valid(); it.Next() {
+		at, id, ok := layout.ParseTimedKey(it.Key())
+		if !ok {
+			return nil, from, fmt.Errorf("table %q: %w", table, layout.ErrCorrupt)
+		}
+		if at > until || len(ids) == max {
+			return ids, at, nil
+		}
+		ids = append(ids, id)
+	}
+	return ids, math.MaxInt64, it.Error()
+}
