@@ -29,6 +29,9 @@ func (d *draft) Full() bool { return d.w.Len() >= maxReused-maxReused/16 }
 // Len is the number of things done in this batch.
 func (d *draft) Len() int { return d.ops }
 
+// reads is for lookups.
+func (d *draft) reads() index.Reader { return d.reader() }
+
 // Steps is how much work was done in this batch, as Meter counts it, a row that is written or deleted being 4. What is only
 // looked up is not counted.
 func (d *draft) Steps() int { return d.steps }

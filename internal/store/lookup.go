@@ -9,64 +9,64 @@ import (
 // lookups are the questions about single events that View and Batch both answer: a View of its durable state, a Batch with what was put
 // into the batch. Events are shared: nobody changes them.
 type lookups struct {
-	of interface{ reader() index.Reader }
+	of interface{ reads() index.Reader }
 }
 
 // Get is the stored event with that id, unless it has expired.
-func (l lookups) Get(id nostr.ID) (*nostr.Event, bool, error) { return l.of.reader().Get(id) }
+func (l lookups) Get(id nostr.ID) (*nostr.Event, bool, error) { return l.of.reads().Get(id) }
 
 // At is the event that is served at an address ("kind:pubkey:d"), if one is.
-func (l lookups) At(address string) (*nostr.Event, bool, error) { return l.of.reader().At(address) }
+func (l lookups) At(address string) (*nostr.Event, bool, error) { return l.of.reads().At(address) }
 
 // Known looks an id up. Whatever is not Unknown has been verified once.
-func (l lookups) Known(id nostr.ID) (index.Knowledge, error) { return l.of.reader().Known(id) }
+func (l lookups) Known(id nostr.ID) (index.Knowledge, error) { return l.of.reads().Known(id) }
 
 // Event is the event of an entry that is stored.
-func (l lookups) Event(seq layout.Seq) (*nostr.Event, error) { return l.of.reader().Event(seq) }
+func (l lookups) Event(seq layout.Seq) (*nostr.Event, error) { return l.of.reads().Event(seq) }
 
 // Has reports whether the event is stored and served.
-func (l lookups) Has(id nostr.ID) (bool, error) { return l.of.reader().Has(id) }
+func (l lookups) Has(id nostr.ID) (bool, error) { return l.of.reads().Has(id) }
 
 // HasBy reports whether the event is stored and served, and by this author.
 func (l lookups) HasBy(id nostr.ID, author nostr.PubKey) (bool, error) {
-	e, ok, err := l.of.reader().Get(id)
+	e, ok, err := l.of.reads().Get(id)
 	return ok && e.PubKey == author, err
 }
 
 // HasAddress reports whether a served event stands at this address ("kind:pubkey:d").
-func (l lookups) HasAddress(address string) (bool, error) { return l.of.reader().HasAddress(address) }
+func (l lookups) HasAddress(address string) (bool, error) { return l.of.reads().HasAddress(address) }
 
 // HasAuthor reports whether a served event is by this author.
-func (l lookups) HasAuthor(pk nostr.PubKey) (bool, error) { return l.of.reader().HasAuthor(pk) }
+func (l lookups) HasAuthor(pk nostr.PubKey) (bool, error) { return l.of.reads().HasAuthor(pk) }
 
 // TakesPart reports whether a served event is by this author and of a kind that makes them a participant (policy.Partakes).
-func (l lookups) TakesPart(pk nostr.PubKey) (bool, error) { return l.of.reader().TakesPart(pk) }
+func (l lookups) TakesPart(pk nostr.PubKey) (bool, error) { return l.of.reads().TakesPart(pk) }
 
 // Named reports whether some served event names this id (tags e, E, q) or this address (tags a, A, q; "" is none).
 func (l lookups) Named(id nostr.ID, address string) (bool, error) {
-	return l.of.reader().Named(id, address)
+	return l.of.reads().Named(id, address)
 }
 
 // Announcements are the newest served announcements (kind 30617) with that d, one per author, those accepted first
 // first, at most policy.MaxAnnouncements. A new version keeps its author's place.
 func (l lookups) Announcements(d string) ([]*nostr.Event, error) {
-	return l.of.reader().Announcements(d)
+	return l.of.reads().Announcements(d)
 }
 
 // EachAnnouncement calls do with the entries of the announcements (kind 30617) with that d that are stored, one per author, those
 // accepted first first, until do has enough. Those that have expired are among them. A new version keeps its author's place and
 // has an entry of its own.
 func (l lookups) EachAnnouncement(d string, do func(layout.Seq) (more bool, err error)) error {
-	return l.of.reader().EachAnnouncement(d, do)
+	return l.of.reads().EachAnnouncement(d, do)
 }
 
 // Waiting is the event that waits under that id; its Event is nil where none does.
-func (l lookups) Waiting(id nostr.ID) (layout.Waiting, error) { return l.of.reader().Waiting(id) }
+func (l lookups) Waiting(id nostr.ID) (layout.Waiting, error) { return l.of.reads().Waiting(id) }
 
 // WaitingAt is the stamp of the version that waits under an address ("kind:pubkey:d"), if there is one.
 func (l lookups) WaitingAt(address string) (nostr.Stamp, bool, error) {
-	return l.of.reader().WaitSlot(layout.HashOf(address))
+	return l.of.reads().WaitSlot(layout.HashOf(address))
 }
 
 // Row is a copy of the value of a row, nil where there is none.
-func (l lookups) Row(name string) ([]byte, error) { return l.of.reader().NamedRow(name) }
+func (l lookups) Row(name string) ([]byte, error) { return l.of.reads().NamedRow(name) }

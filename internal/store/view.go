@@ -25,9 +25,9 @@ func (s *Store) Unknown(id nostr.ID) bool {
 }
 
 // View is the durable state of now. Close it.
-func (s *Store) View() *View { return s.view(s.retain(), nil) }
+func (s *Store) View() *View { return newView(s, s.retain(), nil) }
 
-func (s *Store) view(st *state, m index.Meter) *View {
+func newView(s *Store, st *state, m index.Meter) *View {
 	v := &View{s: s, st: st, meter: m}
 	v.of = v
 	return v
@@ -43,12 +43,13 @@ func (v *View) Close() {
 func (v *View) Head() layout.Seq { return v.st.counters.Head }
 
 // Reader reads this state. It is the door for what mends a store: whoever serves uses the methods of View.
-func (v *View) Reader() index.Reader { return v.reader() }
-
-func (v *View) reader() index.Reader {
+func (v *View) Reader() index.Reader {
 	r := index.Reader{From: v.st.snap, Epoch: v.st.epoch, Now: v.s.opt.Now().Unix(), Sketch: v.s.sketch}
 	return r.Metered(v.meter)
 }
+
+// reads is for lookups.
+func (v *View) reads() index.Reader { return v.Reader() }
 
 // Counters are what is counted with every commit. They are a door for what mends a store, as Reader is.
 func (v *View) Counters() layout.Counters { return v.st.counters }
@@ -88,4 +89,4 @@ func (v *View) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Seq
 }
 
 // Metered is the same view with a meter on its queries. Only one of the two is to be closed.
-func (v *View) Metered(m index.Meter) *View { return v.s.view(v.st, m) }
+func (v *View) Metered(m index.Meter) *View { return newView(v.s, v.st, m) }
