@@ -60,6 +60,7 @@ var layers = map[string]int{
 	"internal/paging":     5,
 	"internal/coverage":   6,
 	"internal/ask":        6,
+	"internal/capacity":   7,
 	"internal/itemset":    6,
 	"internal/survey":     6,
 	"internal/plan":       8,

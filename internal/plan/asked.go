@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/health"
 )
 
@@ -38,5 +39,5 @@ func (a *asked) failed(f *health.Failures, t health.Terms, now Now) time.Duratio
 func (a *asked) slowed(now Now) (wait time.Duration, ours bool) {
 	planned := a.planned
 	*a = asked{}
-	return max(slowDown, planned-now.Mono), planned <= now.Mono
+	return max(capacity.SlowDown, planned-now.Mono), planned <= now.Mono
 }

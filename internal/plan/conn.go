@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/words"
@@ -18,7 +19,7 @@ type session struct {
 }
 
 // newSession puts the parts of a connection together that has just opened.
-func newSession(p *Peer, told capacity) *session {
+func newSession(p *Peer, told capacity.Capacity) *session {
 	c := &session{wire: newWire(&p.desk, told)}
 	c.following = following{
 		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, stored: &c.catchup, all: &p.whole, wary: &p.suspects,
@@ -80,7 +81,7 @@ func (p *Peer) connected(in Connected) {
 	if p.resyncAt == 0 || !quick {
 		p.scheduleResync()
 	}
-	told := in.Limits.capacity(p.cfg.MaxTags)
+	told := capacity.Of(in.Limits, p.cfg.MaxTags)
 	p.conn = newSession(p, told)
 	p.comparing.begin(&p.conn.catchup, in.Outsider)
 	p.references.begin(&p.conn.catchup)

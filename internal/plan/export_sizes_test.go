@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/paging"
@@ -72,12 +73,12 @@ func (c *session) bounds(p *Peer) []bound {
 		}
 	}
 	all := []bound{
-		{"live REQs", len(c.following.live), mostSubs},
+		{"live REQs", len(c.following.live), capacity.MostSubs},
 		{"lots that wait", len(c.waiting), p.wanted.Len()},
 		{"sweeps", len(c.sweeps), p.wanted.Len()},
 		{"root events that rise", c.rising.items.Len(), p.wanted.Len()},
 		{"groups", len(c.groups), p.wanted.Len() + 1}, // one that compares everything
-		{"tasks that run", len(c.running), requestsAtOnce},
+		{"tasks that run", len(c.running), capacity.RequestsAtOnce},
 		{"tasks that were put off", len(c.later), open},
 		{"requests", len(c.requests), len(c.following.live) + len(c.running) + settling},
 		{"CLOSEs that are remembered", len(c.sent), mostReclosed},
@@ -101,7 +102,7 @@ func (t *task) bounds(p *Peer) (all []bound) {
 	}
 	if g := t.pager; g != nil {
 		h := g.Held()
-		all = append(all, bound{"ids that were seen", h.Seen, paging.MostSeen + pageLimit + requestRoom},
+		all = append(all, bound{"ids that were seen", h.Seen, paging.MostSeen + capacity.PageLimit + requestRoom},
 			bound{"ranges to be asked", h.Ranges, 1 + 3*h.Pages}, bound{"pages", h.Pages, paging.MaxPages})
 	}
 	if n := t.neg; n != nil {
@@ -115,7 +116,7 @@ func (t *task) bounds(p *Peer) (all []bound) {
 		}
 	}
 	if r := t.req; r != nil {
-		all = append(all, bound{"events of a request", r.events, max(r.most, 1)}, bound{"ids that are awaited", len(r.want), mostIDs},
+		all = append(all, bound{"events of a request", r.events, max(r.most, 1)}, bound{"ids that are awaited", len(r.want), capacity.MostIDs},
 			bound{"undecided events", r.undecided, r.events})
 	}
 	return all

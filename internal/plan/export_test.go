@@ -76,7 +76,7 @@ func (p *Peer) Bears() any { return p.conn.limits }
 func (p *Peer) Displaces(rank int64) bool {
 	limits := p.conn.limits
 	for _, l := range p.conn.following.live {
-		if l.apart != itemset.Together || !limits.fits(l.size, limits.dense()) {
+		if l.apart != itemset.Together || !limits.Fits(l.size, limits.Dense()) {
 			continue
 		}
 		for _, x := range l.lots {

@@ -31,7 +31,7 @@ type fetching struct {
 // fetch asks for the next needed ids.
 func (c *catchup) fetch(t *task) {
 	n := t.neg
-	k := min(len(n.need), c.limits.ids)
+	k := min(len(n.need), c.limits.IDs())
 	if n.chunk > 0 {
 		k = min(k, n.chunk)
 	}

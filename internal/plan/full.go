@@ -13,7 +13,7 @@ func (rs reqs) held() (sum int) {
 
 // bears says whether the relay is believed to bear so many bytes of live REQs more.
 func (f *following) bears(more int) bool {
-	return f.limits.total == 0 || f.live.held()+more <= f.limits.total
+	return f.limits.Bears(f.live.held(), more)
 }
 
 // full learns that the live REQs that are left are all that the relay bears, after one was refused for that. It reports
@@ -24,7 +24,7 @@ func (f *following) full() bool {
 	if held == 0 || f.all.followsAll() {
 		return false
 	}
-	f.limits.total = held
+	f.limits.Full(held)
 	f.wire.rest(liveOpenAfter)
 	return true
 }
@@ -35,6 +35,6 @@ func (f *following) fuller() bool {
 	if !f.full() || f.live.oldest(f.want, aboveAll) == nil {
 		return false
 	}
-	f.limits.total = max(1, f.limits.total*15/16)
+	f.limits.Fuller()
 	return true
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/ask"
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -39,7 +40,7 @@ func (f *following) missed(items []want.Item, e *nostr.Event) bool {
 		return false // as most are, which need no closer look
 	}
 	return slices.ContainsFunc(items, func(it want.Item) bool {
-		filters := ask.Of(f.want, f.want.Layer(it), []want.Item{it}, true, ask.Bounds{Values: denseValues})
+		filters := ask.Of(f.want, f.want.Layer(it), []want.Item{it}, true, ask.Bounds{Values: capacity.DenseValues})
 		asks := slices.ContainsFunc(filters, func(x nostr.Filter) bool { return f.demands.kinds.Mode().With(x).Matches(e) })
 		return asks && e.CreatedAt >= f.followed.since(it)+gapMargin
 	})

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
@@ -115,12 +116,8 @@ func (Retry) input()         {}
 func (Reconsider) input()    {}
 func (Tick) input()          {}
 
-// Limits is what a relay tells of itself in its NIP-11 document; zero = not told.
-type Limits struct {
-	MaxSubscriptions int
-	MaxMessage       int // bytes
-	MaxLimit         int
-}
+// Limits is what a relay tells of itself.
+type Limits = capacity.Limits
 
 // Class says what a request is for; events carry it as their source.
 type Class uint8

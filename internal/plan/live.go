@@ -98,13 +98,8 @@ type liveReq struct {
 // values returns how many values a live filter carries: more where the usual
 // number would not fit the relay's limits.
 func (f *following) values() int {
-	c := f.limits
 	repos := len(f.want.Repos)
-	need := ask.Most(repos, f.wanted.Len()-repos, c.values)
-	if need > c.filters*c.live() {
-		return c.dense()
-	}
-	return c.values
+	return f.limits.ValuesFor(repos, f.wanted.Len()-repos)
 }
 
 // tend opens, merges and closes live REQs.
@@ -137,7 +132,7 @@ func (f *following) openWaiting() {
 	f.wary.suspectOdd()
 	values := f.values()
 	for !f.paused() {
-		room := f.live.standing() < f.limits.live()
+		room := f.live.standing() < f.limits.Live()
 		if !room && (f.unsettled() || f.now.Mono < f.mergeAfter) {
 			return
 		}
@@ -148,7 +143,7 @@ func (f *following) openWaiting() {
 			return
 		case room && fits:
 			f.openLive(load, values)
-		case fits && (f.unite(load, values) || f.unite(load, f.limits.dense())):
+		case fits && (f.unite(load, values) || f.unite(load, f.limits.Dense())):
 		case f.evict(load, values):
 		default:
 			f.sweepInstead(load.lots)
@@ -226,7 +221,7 @@ func (f *following) openLive(l *liveReq, values int) {
 
 // sendLive sends it.
 func (f *following) sendLive(l *liveReq, filters []nostr.Filter, values int) {
-	l.limit = f.limits.limit
+	l.limit = f.limits.Limit()
 	l.Manner = f.demands.manner(slices.ContainsFunc(filters, func(f nostr.Filter) bool { return f.Kinds == nil }))
 	for i := range filters {
 		filters[i] = l.Mode.With(filters[i])

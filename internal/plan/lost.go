@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/refusal"
@@ -54,7 +55,7 @@ func (f *following) liveRefused(l *liveReq, text string, from time.Time) {
 		return
 	case why == refusal.TooBig || why == refusal.Full:
 		if l.apart == itemset.Together {
-			f.limits.learn(text, l)
+			f.limits.Learn(text, capacity.Refused{Filters: l.filters, Longest: l.longest, Bytes: l.size.Message(l.values)})
 		}
 	case why == refusal.Auth, why == refusal.Restricted:
 		after = f.now.Mono + refusedRetry
@@ -67,7 +68,7 @@ func (f *following) liveRefused(l *liveReq, text string, from time.Time) {
 			f.wary.mistrust(itemset.ItemsOf(l.lots))
 		}
 		if !l.open { // it may be the limit that is refused
-			f.limits.limit = 1 - l.limit
+			f.limits.OtherLimit(l.limit)
 		}
 		after = f.now.Mono + retryDelay(l.tries+1)
 	}
@@ -127,7 +128,7 @@ func (f *following) fewer(tries int) {
 // closeExcess closes the smallest REQs where the relay turned out to bear fewer, and those with the oldest root events
 // where all of them are too much together.
 func (f *following) closeExcess() {
-	for !f.paused() && f.live.standing() > f.limits.live() {
+	for !f.paused() && f.live.standing() > f.limits.Live() {
 		f.cancelMerge()
 		l := slices.MinFunc(f.live, func(a, b *liveReq) int { return a.size.Items() - b.size.Items() })
 		f.closeLive(l)

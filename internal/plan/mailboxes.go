@@ -28,7 +28,7 @@ func (r *references) tourSteps() int {
 
 // mailQuestion asks the next thing on behalf of people; nil when there is none.
 func (r *references) mailQuestion() *task {
-	f, ok := r.round.Next(r.stored.limits.bounds().Values)
+	f, ok := r.round.Next(r.stored.limits.Bounds().Values)
 	if !ok {
 		return nil
 	}

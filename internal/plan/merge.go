@@ -42,7 +42,7 @@ func (f *following) uniteWith(load *liveReq, parts []*liveReq, values int) {
 	for _, l := range parts {
 		load.size = load.size.Plus(l.size)
 	}
-	if f.limits.spare() == 0 || !f.bears(load.size.Message(values)) {
+	if f.limits.Spare() == 0 || !f.bears(load.size.Message(values)) {
 		// No room for the two to overlap: what is missed in between is asked again.
 		for _, l := range parts {
 			f.closeLive(l)
@@ -74,7 +74,7 @@ func (f *following) unitable(load *liveReq, values int) []*liveReq {
 	total := load.size
 	for i, l := range open {
 		with := total.Plus(l.size)
-		if !f.limits.fits(with, values) || i > 0 && l.size.Items() > 2*total.Items() {
+		if !f.limits.Fits(with, values) || i > 0 && l.size.Items() > 2*total.Items() {
 			return open[:i]
 		}
 		total = with
@@ -89,7 +89,7 @@ func (f *following) mergeFilters() {
 	for _, l := range f.live {
 		count += l.filters
 	}
-	if count <= f.cfg.MaxFilters || f.live.merging() != nil || f.limits.spare() == 0 || !f.bears(f.live.held()) || f.now.Mono < max(f.mergeAfter, f.pausedTill) {
+	if count <= f.cfg.MaxFilters || f.live.merging() != nil || f.limits.Spare() == 0 || !f.bears(f.live.held()) || f.now.Mono < max(f.mergeAfter, f.pausedTill) {
 		return
 	}
 	values := f.values()
@@ -158,9 +158,9 @@ func (f *following) evict(load *liveReq, values int) bool {
 	than := newest(f.want, load.lots)
 	for {
 		if !f.shed(than) {
-			return f.thin(load, f.limits.dense())
+			return f.thin(load, f.limits.Dense())
 		}
-		if f.live.standing() < f.limits.live() && f.bears(load.size.Message(values)) {
+		if f.live.standing() < f.limits.Live() && f.bears(load.size.Message(values)) {
 			f.openLive(load, values)
 			return true
 		}

@@ -52,7 +52,6 @@ const (
 	mergeLinger    = 2 * time.Second  // replaced REQs stay that long after the merged one is open
 	silence        = 30 * time.Second // without progress a request has failed
 	dropAfterOpen  = 2 * time.Second  // a connection lost that soon after NEG-OPEN was lost for it
-	slowDown       = 65 * time.Second // pause after "slow down"
 	refusedRetry   = 24 * time.Hour   // restricted requests
 	sweepInterval  = time.Hour
 	firstRetry     = time.Minute

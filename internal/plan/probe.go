@@ -136,7 +136,7 @@ func (c *comparing) probe(t *task) {
 		return
 	}
 	if !t.group.byItems() { // it is not paged
-		most = c.stored.limits.page
+		most = c.stored.limits.Page()
 	}
 	switch {
 	case t.group.Layer == want.LayerReferences && e.first.n+e.dark == 0 && c.support != negTruncates: // mostly there is nothing

@@ -182,7 +182,7 @@ func (c *comparing) loaded(in Loaded) {
 		return
 	}
 	n.values = in.Values
-	n.set, n.init, n.opened = in.Set, negentropy.NewInitiator(in.Set, c.stored.limits.frame()), true
+	n.set, n.init, n.opened = in.Set, negentropy.NewInitiator(in.Set, c.stored.limits.Frame()), true
 	if course := r.task.group.course; course != nil {
 		n.init.Bound(max(1, course.mayDiffer(r.task)))
 	}

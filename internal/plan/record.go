@@ -4,6 +4,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/want"
@@ -92,7 +93,7 @@ func (r Record) wait(c Config, now time.Time) time.Duration {
 	if r.NextAttempt.IsZero() {
 		return 0
 	}
-	most := max(c.terms().LongestWait(), slowDown)
+	most := max(c.terms().LongestWait(), capacity.SlowDown)
 	if r.Dead(c) {
 		most = c.DeadRetry
 	}

@@ -173,7 +173,7 @@ func (r *references) nextOfTour() (t *task, more bool) {
 // there are many, or at the end. What is missing goes first, as what names it is
 // asked for once it is here.
 func (r *references) question(end bool) *task {
-	w, b := &r.tour, r.stored.limits.bounds()
+	w, b := &r.tour, r.stored.limits.Bounds()
 	switch {
 	case len(w.Missing()) > 0:
 		t := newQuestion(nostr.Filter{IDs: w.Missing()})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/refusal"
@@ -80,14 +81,13 @@ func (c *catchup) awaitAuth(t *task, why refusal.Kind, as demands.Manner) bool {
 func (c *catchup) tooBig(r *request, text string) {
 	t := r.task
 	switch values := valuesOf(t); {
-	case strings.Contains(refusal.Normal(text), "limit too high") && c.limits.page > smallestPage:
-		c.limits.halvePage()
+	case strings.Contains(refusal.Normal(text), "limit too high") && c.limits.HalvePage():
 		c.proceed(t)
 	case r.kind == asksIDs && len(r.ids) > 1:
-		c.limits.fewerIDs(len(r.ids) / 2)
+		c.limits.FewerIDs(len(r.ids) / 2)
 		c.proceed(t)
-	case r.kind != asksIDs && values > fewestValues:
-		c.limits.fewerValues(values / 2)
+	case r.kind != asksIDs && values > capacity.FewestValues:
+		c.limits.FewerValues(values / 2)
 		c.regroup(t.group)
 	default:
 		c.taskFailed(t, text)

@@ -231,7 +231,7 @@ func (c *catchup) expire() {
 			c.comparing.negSilent(t)
 		default:
 			if r.kind == asksIDs { // it may be too much for a relay that does not say so
-				c.limits.fewerIDs(idsPerFetch)
+				c.limits.UsualIDs()
 			}
 			c.unanswered(r, "no answer")
 		}
@@ -275,7 +275,7 @@ func (c *catchup) askPage(t *task) {
 		return
 	}
 	f := s.Narrow(t.filter)
-	f.Limit = new(c.limits.page)
+	f.Limit = new(c.limits.Page())
 	c.request(t, asksPage, f)
 }
 

@@ -150,7 +150,7 @@ func (f *following) lowest(l, load *liveReq, than int64, values int) (low []want
 	for n := range low {
 		rest = rest.WithoutRoot()
 		with := rest.Plus(load.size)
-		if f.limits.fits(with, values) && f.bears(with.Message(values)-l.size.Message(l.values)) {
+		if f.limits.Fits(with, values) && f.bears(with.Message(values)-l.size.Message(l.values)) {
 			return low[:n+1], rest
 		}
 	}

@@ -99,7 +99,7 @@ type task struct {
 
 // addGroups splits a lot into groups that fit stored filters.
 func (c *catchup) addGroups(l itemset.Lot, class Class, swept bool) {
-	b := c.limits.bounds()
+	b := c.limits.Bounds()
 	items := l.Items
 	for len(items) > 0 {
 		n, weight := 1, ask.Weight(c.want, items[0])
@@ -117,7 +117,7 @@ func (c *catchup) addGroups(l itemset.Lot, class Class, swept bool) {
 
 // beginGroup makes the tasks of a group.
 func (c *catchup) beginGroup(g *group) {
-	for _, f := range ask.Of(c.want, g.Layer, g.Items, false, c.limits.bounds()) {
+	for _, f := range ask.Of(c.want, g.Layer, g.Items, false, c.limits.Bounds()) {
 		t := &task{group: g, filter: f}
 		g.tasks = append(g.tasks, t)
 		c.ready[g.Layer].Push(t)
@@ -226,7 +226,7 @@ func (c *catchup) atOnce() int {
 	if c.slow {
 		return 1
 	}
-	return c.limits.stored()
+	return c.limits.Stored()
 }
 
 // proceed takes a running task to its next request.

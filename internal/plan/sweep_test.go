@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/ask"
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/want"
 	"github.com/graspd/graspd/internal/want/wanttest"
@@ -22,7 +23,7 @@ func TestSweepsInTheOrderOfTime(t *testing.T) {
 	var roots []Item
 	w.Repos[0].EachRoot(func(it Item) { roots = append(roots, it) })
 	p := NewPeer(Config{})
-	p.want, p.conn = w, newSession(p, Limits{}.capacity(ask.MaxValues))
+	p.want, p.conn = w, newSession(p, capacity.Of(Limits{}, ask.MaxValues))
 	for n, it := range roots {
 		p.now.Mono = time.Duration(n) * time.Minute
 		p.conn.sweepLater(itemset.Lot{Layer: want.LayerRoots, Items: []Item{it}})

@@ -31,7 +31,7 @@ type trial struct {
 
 // trialParts splits items into what one trial bears.
 func (s *suspects) trialParts(items []want.Item) (out [][]want.Item) {
-	b := s.live.limits.bounds()
+	b := s.live.limits.Bounds()
 	for len(items) > 0 {
 		n, values, bytes := 0, 0, 0
 		for ; n < len(items); n++ {

@@ -89,7 +89,7 @@ func (f *following) take(load *liveReq, w *waiting, values int) int {
 	n := 0
 	for _, it := range w.Items {
 		s := load.size
-		if s.Add(f.want, it); !f.limits.fits(s, values) {
+		if s.Add(f.want, it); !f.limits.Fits(s, values) {
 			break
 		}
 		load.size = s

@@ -74,7 +74,7 @@ func (w *whole) begin(live *following, stored *catchup) {
 
 // bears says whether there may be a reason to ask the relay as a whole.
 func (w *whole) bears() bool {
-	return w.now.Mono >= w.after && w.wanted.Len() >= w.cfg.WholeFrom && w.rest.mayCompare() && w.live.limits.live() > 0
+	return w.now.Mono >= w.after && w.wanted.Len() >= w.cfg.WholeFrom && w.rest.mayCompare() && w.live.limits.Live() > 0
 }
 
 // tend ends what has turned out not to be worth it, and finds out about

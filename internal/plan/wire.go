@@ -1,24 +1,28 @@
 package plan
 
-import "time"
+import (
+	"time"
+
+	"github.com/graspd/graspd/internal/capacity"
+)
 
 // wire is what is under way on a connection, and what the relay is known to bear on it.
 type wire struct {
 	*desk
 	closes
 	opened     Now
-	told       capacity // as the relay tells
-	limits     capacity // as learned
+	told       capacity.Capacity // as the relay tells
+	limits     capacity.Capacity // as learned
 	requests   map[string]*request
 	doorAt     time.Duration // when the door last decided something of a stored request
 	pausedTill time.Duration
-	pace       pace
+	pace       capacity.Pace
 	slow       bool // asked to slow down: half the concurrency
 	barred     bool // the log says that the relay allows something only to others
 }
 
 // newWire is that of a connection that has just opened.
-func newWire(d *desk, told capacity) wire {
+func newWire(d *desk, told capacity.Capacity) wire {
 	return wire{desk: d, opened: d.now, told: told, limits: told, requests: make(map[string]*request)}
 }
 
@@ -29,24 +33,17 @@ func (w *wire) paused() bool { return w.now.Mono < w.pausedTill }
 func (w *wire) rest(wait time.Duration) { w.pausedTill = max(w.pausedTill, w.now.Mono+wait) }
 
 // paced counts a request, and rests when the relay is known to take no more for now.
-func (w *wire) paced() { w.pausedTill = max(w.pausedTill, w.pace.asked(w.now.Mono)) }
+func (w *wire) paced() { w.pausedTill = max(w.pausedTill, w.pace.Asked(w.now.Mono)) }
 
 // slower stops for a while, and halves what is asked at once afterwards. idle says that nothing that is waited for is missing.
 func (w *wire) slower(idle bool) {
-	if w.now.Mono >= w.pace.till {
-		wait := w.pace.refused(w.now.Mono)
-		if idle {
-			wait = slowDown
-		}
-		w.pace.till = w.now.Mono + wait
-	}
-	w.pausedTill = max(w.pausedTill, w.pace.till)
+	w.pausedTill = max(w.pausedTill, w.pace.Slower(w.now.Mono, idle))
 	w.slow = true
 }
 
 // anew forgets what was learned of what the relay bears: it may bear more now.
 func (w *wire) anew() {
-	w.limits, w.slow, w.pace = w.told, false, pace{}
+	w.limits, w.slow, w.pace = w.told, false, capacity.Pace{}
 }
 
 // fewer learns that the relay bears no more REQs than are open after one was refused as too many. New ones wait until all
@@ -55,9 +52,9 @@ func (w *wire) anew() {
 func (w *wire) fewer(open, tries int) {
 	switch {
 	case open > 0:
-		w.limits.fewerREQs(open)
+		w.limits.FewerREQs(open)
 	case tries >= 2:
-		w.limits.fewerREQs(w.limits.subs / 2)
+		w.limits.HalveREQs()
 	}
 	w.rest(liveOpenAfter)
 }

@@ -1,4 +1,4 @@
-package plan
+package capacity
 
 import "time"
 
@@ -9,14 +9,15 @@ import "time"
 // but searched for, and a rest buys all of a portion at once.
 
 const (
-	soonerPause = slowDown / 4           // the second pause in a row that bought nothing
+	SlowDown    = 65 * time.Second       // the pause after "slow down"
+	soonerPause = SlowDown / 4           // the second pause in a row that bought nothing
 	leastRest   = 250 * time.Millisecond // a shorter one is none
 	leastTrust  = 4 * time.Minute        // at first: a relay may have been busy only for a while
 	mostTrust   = 15 * time.Minute
 )
 
-// pace is what is known of that on one connection.
-type pace struct {
+// Pace is what is known of that on one connection.
+type Pace struct {
 	portion int           // requests that a rest buys; 0 = not known, or any number
 	rest    time.Duration // before the portion under way
 	before  time.Duration // before the portion that ended last
@@ -29,8 +30,8 @@ type pace struct {
 	till    time.Duration // of the last pause: what is refused before was asked before
 }
 
-// asked notes a request at the time now and returns until when the next one has to wait.
-func (s *pace) asked(now time.Duration) time.Duration {
+// Asked notes a request at the time now and returns until when the next one has to wait.
+func (s *Pace) Asked(now time.Duration) time.Duration {
 	if !s.limited {
 		return now
 	}
@@ -53,7 +54,7 @@ func (s *pace) asked(now time.Duration) time.Duration {
 }
 
 // refused notes that the relay asked to slow down at the time now, and returns for how long.
-func (s *pace) refused(now time.Duration) time.Duration {
+func (s *Pace) refused(now time.Duration) time.Duration {
 	got := s.used - 1 // the last one was refused
 	if s.used == 0 && s.portion > 0 {
 		got, s.rest = s.portion-1, s.before
@@ -62,20 +63,20 @@ func (s *pace) refused(now time.Duration) time.Duration {
 	switch {
 	case !s.limited:
 		s.limited = true
-		return slowDown
+		return SlowDown
 	case s.portion == 0 && got <= 0:
 		if s.idle++; s.idle == 1 {
 			return soonerPause
 		}
-		return slowDown
+		return SlowDown
 	case s.portion == 0:
-		s.portion, s.rest, s.found = got, slowDown/2, false
-	case s.rest < slowDown/2:
+		s.portion, s.rest, s.found = got, SlowDown/2, false
+	case s.rest < SlowDown/2:
 		s.rest, s.found = 2*s.rest, true
 	case got > 0: // so many, and no more, in that time
 		s.portion, s.found = min(got, s.portion), true
-	case s.rest < slowDown:
-		s.rest, s.found = slowDown, true
+	case s.rest < SlowDown:
+		s.rest, s.found = SlowDown, true
 	default:
 		s.portion = max(1, s.portion/2)
 	}
@@ -84,4 +85,17 @@ func (s *pace) refused(now time.Duration) time.Duration {
 		s.again = now + s.trust
 	}
 	return s.rest
+}
+
+// Slower takes at the time now that the relay asked to slow down, and returns until when nothing is asked. Nothing is known by what was
+// refused before the last pause was over. Where nobody waits for anything that is missing, the pause is the longest.
+func (s *Pace) Slower(now time.Duration, idle bool) time.Duration {
+	if now >= s.till {
+		wait := s.refused(now)
+		if idle {
+			wait = SlowDown
+		}
+		s.till = now + wait
+	}
+	return s.till
 }

@@ -1,0 +1,194 @@
+// Package capacity is what a relay bears: how much is asked of it at once, as it tells and as it is learned from its refusals, and how
+// fast. Capacities and paces are values; whoever asks says what was refused.
+package capacity
+
+import (
+	"github.com/graspd/graspd/internal/ask"
+	"github.com/graspd/graspd/internal/refusal"
+)
+
+// What a relay is believed to bear where it tells nothing or too little.
+const (
+	defaultSubs    = 19         // REQs: 16 live, two for catch-up, one for merging
+	MostSubs       = 200        // more is not made use of
+	filtersPerREQ  = 10         // filters in one REQ
+	maxMessage     = 120 * 1024 // bytes of one message
+	leastMessage   = 32 * 1024  // a smaller max_message_length is not believed
+	PageLimit      = 500        // events asked for in one page
+	DenseValues    = 500        // values per filter where MaxTags would not fit
+	RequestsAtOnce = 2          // stored requests in flight
+	idsPerFetch    = 100        // needed ids asked for at once
+	MostIDs        = 500        // likewise, where a relay tells that it takes as much
+	roomyMessage   = 64 * 1024  // bytes of a message that such a relay takes at least
+	negFrame       = 60_000     // bytes of a negentropy message before hex
+	listBytes      = 60_000     // bytes of one filter's list
+)
+
+// What is asked at least, however often a relay refuses it as too big.
+const (
+	fewestFilters = 3
+	FewestValues  = 5
+	leastLearned  = 8 * 1024
+	smallestPage  = 20
+)
+
+// Limits is what a relay tells of itself in its NIP-11 document; zero = not told.
+type Limits struct {
+	MaxSubscriptions int
+	MaxMessage       int // bytes
+	MaxLimit         int
+}
+
+// Capacity is what is asked of one relay at most, as told and as learned.
+type Capacity struct {
+	subs    int  // REQs at once
+	bytes   int  // of a message
+	page    int  // events in a page
+	filters int  // in a live REQ
+	values  int  // in a filter's list
+	ids     int  // in a filter's ids
+	total   int  // bytes of all live REQs together: 0 = any
+	limit   int  // of live REQs: 0, or 1 where 0 was refused
+	sparse  bool // no more values in a list than usual, even where that leaves items out
+}
+
+// Of turns what a relay tells into what is used. A list has so many values unless a relay refuses them.
+func Of(l Limits, values int) Capacity {
+	c := Capacity{
+		subs: min(l.MaxSubscriptions, MostSubs), bytes: l.MaxMessage, page: l.MaxLimit,
+		filters: filtersPerREQ, values: values, ids: idsPerFetch,
+	}
+	if c.subs <= 0 {
+		c.subs = defaultSubs
+	}
+	if c.bytes < leastMessage || c.bytes > maxMessage {
+		c.bytes = maxMessage
+	}
+	if c.page <= 0 || c.page > PageLimit {
+		c.page = PageLimit
+	}
+	if l.MaxLimit > c.ids && l.MaxMessage >= roomyMessage {
+		c.ids = MostIDs
+	}
+	c.ids = min(c.ids, c.page)
+	return c
+}
+
+// Refused is how large a live REQ was that a relay refused.
+type Refused struct {
+	Filters int
+	Longest int // list of its filters
+	Bytes   int // of the message
+}
+
+// Learn asks for less in live REQs than in r, which was refused as too big.
+func (c *Capacity) Learn(text string, r Refused) {
+	c.sparse = true
+	what := refusal.ExcessOf(text)
+	if what != refusal.Values && what != refusal.Bytes {
+		c.filters = min(c.filters, max(fewestFilters, r.Filters/2))
+	}
+	if what != refusal.Filters && what != refusal.Bytes {
+		c.values = min(c.values, max(FewestValues, r.Longest/2))
+	}
+	if what != refusal.Filters && what != refusal.Values {
+		c.bytes = min(c.bytes, max(leastLearned, r.Bytes/2))
+	}
+}
+
+// FewerREQs asks for no more than n REQs at once from now on.
+func (c *Capacity) FewerREQs(n int) { c.subs = min(c.subs, max(1, n)) }
+
+// FewerIDs asks for no more than n ids at once.
+func (c *Capacity) FewerIDs(n int) { c.ids = min(c.ids, max(1, n)) }
+
+// FewerValues asks for no more than n values in a list, even where that leaves items out.
+func (c *Capacity) FewerValues(n int) {
+	c.values, c.sparse = min(c.values, max(FewestValues, n)), true
+}
+
+// UsualIDs asks for no more ids at once than of a relay that tells nothing.
+func (c *Capacity) UsualIDs() { c.FewerIDs(idsPerFetch) }
+
+// HalveREQs asks for half as many REQs at once.
+func (c *Capacity) HalveREQs() { c.FewerREQs(c.subs / 2) }
+
+// HalvePage asks for half as many events in a page. It reports whether a page can be smaller.
+func (c *Capacity) HalvePage() bool {
+	if c.page <= smallestPage {
+		return false
+	}
+	c.page = max(smallestPage, c.page/2)
+	return true
+}
+
+// OtherLimit has live REQs go out with another limit than the one that was refused.
+func (c *Capacity) OtherLimit(refused int) { c.limit = 1 - refused }
+
+// Full asks for no more bytes of live REQs together than are held.
+func (c *Capacity) Full(held int) { c.total = held }
+
+// Fuller asks for somewhat less than that, as stored requests need room beside the live REQs.
+func (c *Capacity) Fuller() { c.total = max(1, c.total*15/16) }
+
+// Bears says whether the relay is believed to bear so many bytes of live REQs more than are held.
+func (c Capacity) Bears(held, more int) bool { return c.total == 0 || held+more <= c.total }
+
+// IDs is how many ids are asked for at once.
+func (c Capacity) IDs() int { return c.ids }
+
+// Page is how many events are asked for in one page.
+func (c Capacity) Page() int { return c.page }
+
+// Limit is that of live REQs: 0, or 1 where 0 was refused.
+func (c Capacity) Limit() int { return c.limit }
+
+// ValuesFor returns how many values a live filter carries where so much is followed: more where the usual number would not fit.
+func (c Capacity) ValuesFor(repos, roots int) int {
+	if ask.Most(repos, roots, c.values) > c.filters*c.Live() {
+		return c.Dense()
+	}
+	return c.values
+}
+
+// Stored returns how many stored requests may be in flight.
+func (c Capacity) Stored() int {
+	if c.subs < 4 {
+		return 1
+	}
+	return RequestsAtOnce
+}
+
+// Dense returns how many values a list may have where the usual number leaves
+// items out.
+func (c Capacity) Dense() int {
+	if c.sparse {
+		return c.values
+	}
+	return max(DenseValues, c.values)
+}
+
+// Spare returns how many REQs are kept free for merging.
+func (c Capacity) Spare() int {
+	if c.subs < 3 {
+		return 0
+	}
+	return 1
+}
+
+// Live returns how many live REQs may stand at once; none where one REQ is all
+// that the relay allows.
+func (c Capacity) Live() int { return c.subs - c.Stored() - c.Spare() }
+
+// Bounds returns the bounds of a stored filter.
+func (c Capacity) Bounds() ask.Bounds {
+	return ask.Bounds{Values: c.values, Bytes: min(listBytes, c.bytes-1024)}
+}
+
+// Frame returns the most bytes of a negentropy message before hex.
+func (c Capacity) Frame() int { return min(negFrame, (c.bytes-1024)/2) }
+
+// Fits says whether one REQ bears what is of that size.
+func (c Capacity) Fits(s ask.Size, values int) bool {
+	return s.Filters(values) <= c.filters && s.Message(values) <= c.bytes
+}
