@@ -74,7 +74,7 @@ func (s *session) authenticate(work context.Context, e *nostr.Event) error {
 	if reason == "" {
 		s.who.add(e.PubKey)
 	}
-	return s.answerNow(work, e.ID, reason)
+	return s.out.answerNow(work, e.ID, reason)
 }
 
 // forged says what is wrong with the id or the signature.

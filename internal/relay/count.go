@@ -20,21 +20,21 @@ func (s *session) count(work context.Context, m nostr.Count) error {
 		reason = cmp.Or(limits.refuseFilters(m.Filters), onlyREQ(m.Filters...))
 	}
 	if reason != "" {
-		return s.reply(work, nostr.AppendClosed(nil, m.Sub, reason))
+		return s.out.reply(work, nostr.AppendClosed(nil, m.Sub, reason))
 	}
 	n, err := s.countStored(work, m.Filters)
 	switch {
 	case work.Err() != nil:
 		return context.Cause(work)
 	case errors.Is(err, errCostly):
-		return s.reply(work, nostr.AppendClosed(nil, m.Sub, "blocked: counting this takes too much work; ask for less"))
+		return s.out.reply(work, nostr.AppendClosed(nil, m.Sub, "blocked: counting this takes too much work; ask for less"))
 	case errors.Is(err, errAddressFilters) || errors.Is(err, errAllFilters):
-		return s.reply(work, nostr.AppendClosed(nil, m.Sub, err.Error()))
+		return s.out.reply(work, nostr.AppendClosed(nil, m.Sub, err.Error()))
 	case err != nil:
 		s.relay.logger.Error("stored events cannot be counted", "error", err)
-		return s.reply(work, nostr.AppendClosed(nil, m.Sub, "error: internal"))
+		return s.out.reply(work, nostr.AppendClosed(nil, m.Sub, "error: internal"))
 	}
-	return s.reply(work, nostr.AppendCountResult(nil, m.Sub, int64(n)))
+	return s.out.reply(work, nostr.AppendCountResult(nil, m.Sub, int64(n)))
 }
 
 // countStored counts the stored events that match, once it is the address's turn and a token of counting is free.
@@ -55,5 +55,5 @@ func (s *session) countStored(work context.Context, filters []nostr.Filter) (int
 	defer s.relay.counting.release()
 	view := s.relay.store.View()
 	defer view.Close()
-	return view.Metered(s.billed(s.relay.limits.CountWork)).Count(work, filters)
+	return view.Metered(s.pay.billed(s.relay.limits.CountWork)).Count(work, filters)
 }

@@ -14,7 +14,7 @@ import (
 func (s *session) handle(work context.Context, in *incoming, frame []byte) error {
 	event := mayBeEvent(frame)
 	if !event {
-		if err := s.pace(work); err != nil {
+		if err := s.pay.pace(work); err != nil {
 			return err
 		}
 	}
@@ -23,7 +23,7 @@ func (s *session) handle(work context.Context, in *incoming, frame []byte) error
 		return s.publish(work, m.Event)
 	}
 	if event {
-		if err := s.pace(work); err != nil {
+		if err := s.pay.pace(work); err != nil {
 			return err
 		}
 	}
@@ -31,15 +31,15 @@ func (s *session) handle(work context.Context, in *incoming, frame []byte) error
 		if bad, ok := errors.AsType[*nostr.MessageError](err); ok {
 			return s.malformed(work, bad)
 		}
-		return s.reply(work, nostr.AppendNotice(nil, "invalid: not understood"))
+		return s.out.reply(work, nostr.AppendNotice(nil, "invalid: not understood"))
 	}
 	if reply, refused := refuseOutside(msg, s.outside()); refused {
-		return s.reply(work, reply)
+		return s.out.reply(work, reply)
 	}
 	switch m := msg.(type) {
 	case nostr.Req:
 		if refusal != "" {
-			return s.reply(work, nostr.AppendClosed(nil, m.Sub, refusal))
+			return s.out.reply(work, nostr.AppendClosed(nil, m.Sub, refusal))
 		}
 	case nostr.Close:
 		s.closeSubscription(m.Sub)
@@ -75,38 +75,29 @@ func (s *session) understand(work context.Context, in *incoming, frame []byte) (
 	msg, err = nostr.ParseClient(frame)
 	switch m := msg.(type) {
 	case nostr.Req:
-		s.chargeValues(m.Filters...)
+		s.pay.chargeValues(m.Filters...)
 		if s.outside() == "" {
 			refusal = s.request(m, len(frame))
 		}
 	case nostr.Count:
-		s.chargeValues(m.Filters...)
+		s.pay.chargeValues(m.Filters...)
 	case nostr.NegOpen:
-		s.chargeValues(m.Filter)
+		s.pay.chargeValues(m.Filter)
 	}
 	return msg, refusal, err
-}
-
-// chargeValues charges the work that filters make before anything is looked up.
-func (s *session) chargeValues(filters ...nostr.Filter) {
-	n := 0
-	for i := range filters {
-		n += countValues(&filters[i])
-	}
-	s.visitor.Charge(n * stepsPerValue)
 }
 
 // malformed answers a frame that is no message, by its verb. It ends the subscription or reconciliation that a CLOSED or NEG-ERR names.
 func (s *session) malformed(work context.Context, bad *nostr.MessageError) error {
 	switch {
 	case bad.HasID && (bad.Verb == "EVENT" || bad.Verb == "AUTH"):
-		return s.answerNow(work, bad.ID, bad.Reason)
+		return s.out.answerNow(work, bad.ID, bad.Reason)
 	case bad.Verb == "REQ":
 		s.closeSubscription(bad.Sub)
 	case bad.Verb == "NEG-OPEN" || bad.Verb == "NEG-MSG":
 		s.relay.reconciles.drop(s, bad.Sub)
 	}
-	return s.reply(work, bad.AppendReply(nil))
+	return s.out.reply(work, bad.AppendReply(nil))
 }
 
 // publish hands an event to the door. It returns when the door has taken the event, so a client that does not read its OKs, or sends faster
@@ -121,22 +112,22 @@ func (s *session) publish(work context.Context, e *nostr.Event) error {
 		reason = "rate-limited: too many events from your address; slow down and send this one again"
 	}
 	if reason != "" {
-		if err := s.pace(work); err != nil {
+		if err := s.pay.pace(work); err != nil {
 			return err
 		}
-		return s.answerNow(work, e.ID, reason)
+		return s.out.answerNow(work, e.ID, reason)
 	}
-	if err := s.repay(work); err != nil {
+	if err := s.pay.repay(work); err != nil {
 		return err
 	}
-	v, err := s.expectOK(work, e.ID, e.Size())
+	v, err := s.out.expectOK(work, e.ID, e.Size())
 	if err != nil {
 		return err
 	}
-	err = s.source.Submit(work, e, store.Direct, func(p policy.Verdict) { s.fillOK(v, p) })
+	err = s.source.Submit(work, e, store.Direct, func(p policy.Verdict) { s.out.fillOK(v, p) })
 	if err != nil {
 		v.size = 0
-		s.fillOK(v, policy.Verdict{Outcome: policy.Discard, Reason: "error: not taken, the connection is being closed"})
+		s.out.fillOK(v, policy.Verdict{Outcome: policy.Discard, Reason: "error: not taken, the connection is being closed"})
 		s.end(shuttingDown)
 	}
 	return context.Cause(work)

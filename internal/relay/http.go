@@ -163,11 +163,13 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request, from front
 	s := &session{
 		relay: r, visitor: from.Visitor, who: who,
 		source: r.door.Source(r.sourceConfig(from, who)),
-		wake:   make(chan struct{}, 1), room: make(chan struct{}, 1),
-		subs: map[string]*subscription{},
+		wake:   newBell(),
+		subs:   map[string]*subscription{},
 	}
+	s.out = newOutbox(s.wake)
 	defer s.source.Close()
 	s.cork = &cork{spare: r.corkBuffers, count: s.received}
+	s.pay = payer{visitor: from.Visitor, cork: s.cork}
 	s.conn, err = websocket.Accept(&corked{w, s.cork}, req, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // any web page may be a Nostr client, so the origin says nothing
 		OnPingReceived:     func(context.Context, []byte) bool { return s.pinged() },

@@ -28,8 +28,9 @@ func (s *session) busy() bool {
 		return true
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.subs) > 0 || s.out.oks.Len() > 0
+	open := len(s.subs)
+	s.mu.Unlock()
+	return open > 0 || s.out.owesOK()
 }
 
 // tooQuiet is the goodbye to an idle client.

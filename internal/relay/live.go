@@ -60,7 +60,7 @@ func (s *session) deliver(ev *liveEvent, subs []*subscription) {
 			q.ready.Push(delivery{ev, sub})
 		}
 	}
-	s.wakeWriter()
+	s.wake.ring()
 }
 
 func (s *session) nextLive() (delivery, bool) {

@@ -124,7 +124,7 @@ func (m *incoming) reserve(work context.Context, size int) error {
 		if !m.waits.Swap(true) {
 			m.late.Reset(messageTime)
 		}
-		if err := s.patient(work, retryRoom); err != nil {
+		if err := s.pay.patient(work, retryRoom); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"sync"
 
 	"github.com/graspd/graspd/internal/fifo"
 	"github.com/graspd/graspd/internal/nostr"
@@ -18,12 +19,16 @@ const (
 // outbox is what the writer owes the client. OKs leave in the order of their EVENTs, everything else in the order in which the reader made it.
 // The reader waits for room before it adds anything. What others add is bounded by what the reader has asked for.
 type outbox struct {
+	writer bell          // who sends what is here
+	room   chan struct{} // capacity 1: the outbox has become shorter
+
+	mu         sync.Mutex
 	replies    fifo.Queue[[]byte]
 	replyBytes int
 	oks        fifo.Queue[*pendingOK]
 }
 
-// pendingOK is the OK that an EVENT or AUTH will get. The reader sets size and id before the OK is filled; session.mu guards the rest.
+// pendingOK is the OK that an EVENT or AUTH will get. The reader sets size and id before the OK is filled; outbox.mu guards the rest.
 type pendingOK struct {
 	size   int // of the event whose place at the door is freed when the OK is written; 0 where it has none
 	id     nostr.ID
@@ -31,21 +36,24 @@ type pendingOK struct {
 	policy.Verdict
 }
 
+func newOutbox(writer bell) *outbox { return &outbox{writer: writer, room: make(chan struct{}, 1)} }
+
+// full reports whether the reader has to wait. The caller holds mu.
 func (o *outbox) full() bool {
 	return o.replies.Len() >= maxReplies || o.replyBytes >= maxReplyBytes || o.oks.Len() >= maxOKs
 }
 
 // waitForRoom blocks the reader until the outbox takes more.
-func (s *session) waitForRoom(work context.Context) error {
+func (o *outbox) waitForRoom(work context.Context) error {
 	for {
-		s.mu.Lock()
-		full := s.out.full()
-		s.mu.Unlock()
+		o.mu.Lock()
+		full := o.full()
+		o.mu.Unlock()
 		if !full {
 			return nil
 		}
 		select {
-		case <-s.room:
+		case <-o.room:
 		case <-work.Done():
 			return context.Cause(work)
 		}
@@ -53,46 +61,46 @@ func (s *session) waitForRoom(work context.Context) error {
 }
 
 // reply queues a frame of the reader's.
-func (s *session) reply(work context.Context, frame []byte) error {
-	if err := s.waitForRoom(work); err != nil {
+func (o *outbox) reply(work context.Context, frame []byte) error {
+	if err := o.waitForRoom(work); err != nil {
 		return err
 	}
-	s.post(frame)
+	o.post(frame)
 	return nil
 }
 
 // post queues a frame without waiting.
-func (s *session) post(frame []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.out.replies.Push(frame)
-	s.out.replyBytes += len(frame)
-	s.wakeWriter()
+func (o *outbox) post(frame []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.replies.Push(frame)
+	o.replyBytes += len(frame)
+	o.writer.ring()
 }
 
 // expectOK queues an OK that fillOK will fill: for an event of that size at the door or, with 0, for one that does not go there.
-func (s *session) expectOK(work context.Context, id nostr.ID, size int) (*pendingOK, error) {
-	if err := s.waitForRoom(work); err != nil {
+func (o *outbox) expectOK(work context.Context, id nostr.ID, size int) (*pendingOK, error) {
+	if err := o.waitForRoom(work); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	v := &pendingOK{size: size, id: id}
-	s.out.oks.Push(v)
+	o.oks.Push(v)
 	return v, nil
 }
 
 // fillOK gives the OK its verdict, so that it can be sent. It does not wait.
-func (s *session) fillOK(v *pendingOK, p policy.Verdict) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (o *outbox) fillOK(v *pendingOK, p policy.Verdict) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	v.filled, v.Verdict = true, p
-	s.wakeWriter()
+	o.writer.ring()
 }
 
 // answerNow queues an OK whose verdict the reader knows: true, or false with a reason.
-func (s *session) answerNow(work context.Context, id nostr.ID, reason string) error {
-	v, err := s.expectOK(work, id, 0)
+func (o *outbox) answerNow(work context.Context, id nostr.ID, reason string) error {
+	v, err := o.expectOK(work, id, 0)
 	if err != nil {
 		return err
 	}
@@ -100,57 +108,40 @@ func (s *session) answerNow(work context.Context, id nostr.ID, reason string) er
 	if reason != "" {
 		p.Outcome = policy.Discard
 	}
-	s.fillOK(v, p)
+	o.fillOK(v, p)
 	return nil
 }
 
-// nextAnswer takes the next frame of the outbox: an OK, or else a reply. Nil means that there is none.
-func (s *session) nextAnswer() (ok *pendingOK, frame []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if v := s.out.oks.Peek(); v != nil && v.filled {
-		s.out.oks.Pop()
+// next takes the next frame of the outbox: an OK, or else a reply. Nil means that there is none.
+func (o *outbox) next() (ok *pendingOK, frame []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if v := o.oks.Peek(); v != nil && v.filled {
+		o.oks.Pop()
 		ok = v
-	} else if frame = s.out.replies.Pop(); frame != nil {
-		s.out.replyBytes -= len(frame)
+	} else if frame = o.replies.Pop(); frame != nil {
+		o.replyBytes -= len(frame)
 	} else {
 		return nil, nil
 	}
 	select {
-	case s.room <- struct{}{}:
+	case o.room <- struct{}{}:
 	default:
 	}
 	return ok, frame
 }
 
-// answer sends what the outbox has ready.
-func (s *session) answer() error {
-	for sent := false; ; sent = true {
-		v, frame := s.nextAnswer()
-		switch {
-		case v != nil:
-			s.buf = nostr.AppendOK(s.buf[:0], v.id, v.OK(), v.Reason)
-			if err := s.send(s.buf); err != nil {
-				return err
-			}
-			if v.size > 0 {
-				s.source.Release(v.size)
-			}
-		case frame != nil:
-			if err := s.send(frame); err != nil {
-				return err
-			}
-		case sent:
-			return s.flush()
-		default:
-			return nil
-		}
-	}
+// owesOK reports whether an OK is still to be sent.
+func (o *outbox) owesOK() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.oks.Len() > 0
 }
 
-// owesOK reports whether an OK is still to be sent.
-func (s *session) owesOK() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.out.oks.Len() > 0
+// ready reports whether something can be sent.
+func (o *outbox) ready() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	v := o.oks.Peek()
+	return v != nil && v.filled || o.replies.Len() > 0
 }

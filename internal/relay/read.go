@@ -33,6 +33,12 @@ func (s *session) read(ctx, work context.Context) error {
 	return context.Cause(work)
 }
 
+// received counts bytes that have come from the client.
+func (s *session) received(n int) {
+	s.frames.bytes.Add(int64(n))
+	s.visitor.Received(n)
+}
+
 // readOne takes one frame and does what it asks.
 func (s *session) readOne(ctx, work context.Context) error {
 	s.frames.reading.Store(true)
@@ -51,10 +57,10 @@ func (s *session) readOne(ctx, work context.Context) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errGone, err)
 	case kind != websocket.MessageText:
-		if err := s.pace(work); err != nil {
+		if err := s.pay.pace(work); err != nil {
 			return err
 		}
-		return s.reply(work, nostr.AppendNotice(nil, "invalid: binary messages are not understood; send text"))
+		return s.out.reply(work, nostr.AppendNotice(nil, "invalid: binary messages are not understood; send text"))
 	case !whole:
 		return s.tooLarge(work, frame)
 	}
@@ -63,14 +69,14 @@ func (s *session) readOne(ctx, work context.Context) error {
 
 // tooLarge answers a message by what its beginning shows.
 func (s *session) tooLarge(work context.Context, beginning []byte) error {
-	if err := s.pace(work); err != nil {
+	if err := s.pay.pace(work); err != nil {
 		return err
 	}
 	reason := fmt.Sprintf("invalid: message too large: at most %d bytes", s.relay.limits.MessageBytes)
 	_, err := nostr.ParseClient(beginning)
 	bad, ok := errors.AsType[*nostr.MessageError](err)
 	if !ok {
-		return s.reply(work, nostr.AppendNotice(nil, reason))
+		return s.out.reply(work, nostr.AppendNotice(nil, reason))
 	}
 	bad.Reason = reason
 	return s.malformed(work, bad)

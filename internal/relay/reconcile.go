@@ -78,9 +78,9 @@ func (s *session) negAnswer(work context.Context, sub string, set *negentropy.Se
 		s.relay.reconciles.drop(s, sub)
 		return s.negErr(work, sub, "invalid: "+err.Error(), 0)
 	}
-	return s.reply(work, nostr.AppendNegMsg(nil, sub, reply))
+	return s.out.reply(work, nostr.AppendNegMsg(nil, sub, reply))
 }
 
 func (s *session) negErr(work context.Context, sub, reason string, most int64) error {
-	return s.reply(work, nostr.AppendNegErr(nil, sub, reason, most))
+	return s.out.reply(work, nostr.AppendNegErr(nil, sub, reason, most))
 }

@@ -79,7 +79,7 @@ func (r *reconciles) add(c *reconciliation) {
 func (r *reconciles) evict(c *reconciliation) {
 	if r.end(c) {
 		c.session.relay.counts.revoked.Add(1)
-		c.session.post(nostr.AppendNegErr(nil, c.sub, "closed: your address holds most of the memory for reconciliations, and others need some; open it again", 0))
+		c.session.out.post(nostr.AppendNegErr(nil, c.sub, "closed: your address holds most of the memory for reconciliations, and others need some; open it again", 0))
 	}
 }
 

@@ -40,7 +40,7 @@ func (r *reconciles) build(ctx context.Context, s *session, f nostr.Filter) (set
 	}()
 	var items []negentropy.Item
 	reserved := 0
-	for pair, err := range view.Metered(s.billed(s.relay.limits.ScanWork)).Pairs(ctx, f, false) {
+	for pair, err := range view.Metered(s.pay.billed(s.relay.limits.ScanWork)).Pairs(ctx, f, false) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the set of a filter: %w", err)
 		}
@@ -83,7 +83,7 @@ func (r *reconciles) reserve(one *front.Visitor, n int) *front.Grant {
 			return memory
 		}
 		if idle := r.longestIdle(); idle != nil {
-			idle.session.post(nostr.AppendNegErr(nil, idle.sub, "closed: idle while others wait; open it again", 0))
+			idle.session.out.post(nostr.AppendNegErr(nil, idle.sub, "closed: idle while others wait; open it again", 0))
 			continue
 		}
 		if instead == nil {

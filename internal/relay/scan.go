@@ -106,7 +106,7 @@ func (s *session) scanFailed(work, limited context.Context, sub *subscription, e
 func (s *session) sendStored(limited context.Context, sub *subscription) error {
 	view := s.relay.store.View()
 	defer view.Close()
-	bill := s.slowed(limited, s.relay.limits.ScanWork)
+	bill := s.pay.slowed(limited, s.relay.limits.ScanWork)
 	metered := view.Metered(bill)
 	s.mu.Lock()
 	sub.after = view.Head()
@@ -155,9 +155,9 @@ func (s *session) sendRow(limited context.Context, sub *subscription, json []byt
 // due reports whether there is something to send beside stored events.
 func (s *session) due() bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	v := s.out.oks.Peek()
-	return v != nil && v.filled || s.out.replies.Len() > 0 || s.live.ready.Len() > 0
+	live := s.live.ready.Len()
+	s.mu.Unlock()
+	return live > 0 || s.out.ready()
 }
 
 func (s *session) sendEOSE(sub *subscription) error {

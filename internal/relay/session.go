@@ -24,8 +24,9 @@ type session struct {
 	who     *identity
 	source  *ingest.Source
 	end     context.CancelCauseFunc // ends work: the writer says goodbye, the reader takes no further frame
-	wake    chan struct{}           // capacity 1: the writer has something to do
-	room    chan struct{}           // capacity 1: the outbox has become shorter
+	wake    bell                    // of the writer
+	pay     payer                   // for what the client asks
+	out     *outbox                 // what the writer owes the client
 	buf     []byte                  // frame in hand; owned by the writer
 	quiet   quiet
 	hits    []*subscription // owned by the dispatcher
@@ -39,7 +40,6 @@ type session struct {
 	scanning    *subscription            // the subscription whose stored events are being sent
 	filterBytes int                      // sum of the costs of subs
 	shown       []nostr.PubKey           // the keys of who, where the relay is private
-	out         outbox
 	live        liveQueue
 }
 
@@ -70,7 +70,7 @@ func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
 		return s.conn.Close(shuttingDown.code, shuttingDown.text)
 	}
 	defer s.relay.leave(s)
-	s.cork.pace = func() { s.paceBytes(work) }
+	s.cork.pace = func() { s.pay.paceBytes(work) }
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		err := s.contained(func() error { return s.write(ctx, work) })
@@ -113,9 +113,15 @@ func (s *session) contained(work func() error) error {
 	return err
 }
 
-func (s *session) wakeWriter() {
+// bell wakes one goroutine, which has something to do.
+type bell chan struct{} // capacity 1
+
+func newBell() bell { return make(bell, 1) }
+
+// ring does not wait. A bell that was rung already rings once.
+func (b bell) ring() {
 	select {
-	case s.wake <- struct{}{}:
+	case b <- struct{}{}:
 	default:
 	}
 }

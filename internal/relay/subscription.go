@@ -105,7 +105,7 @@ func (s *session) enqueue(sub *subscription) {
 	s.subs[sub.id] = sub
 	s.filterBytes += sub.cost
 	s.waiting = append(s.waiting, sub)
-	s.wakeWriter()
+	s.wake.ring()
 }
 
 // refuseOpen says which bound of the connection a subscription would break; "" for none. The answer stays true, as only the reader calls it
@@ -144,7 +144,7 @@ func (s *session) holdFilters(bytes int) (*front.Grant, error) {
 func (s *session) evict(sub *subscription) {
 	if s.drop(sub) {
 		s.relay.counts.revoked.Add(1)
-		s.post(nostr.AppendClosed(nil, sub.id, "rate-limited: your address holds most of the memory for filters, and others need some; ask for less"))
+		s.out.post(nostr.AppendClosed(nil, sub.id, "rate-limited: your address holds most of the memory for filters, and others need some; ask for less"))
 	}
 }
 

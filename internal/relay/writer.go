@@ -67,6 +67,31 @@ func (s *session) turn(work context.Context) (busy bool, err error) {
 	return sent || scanned || read, err
 }
 
+// answer sends what the outbox has ready.
+func (s *session) answer() error {
+	for sent := false; ; sent = true {
+		v, frame := s.out.next()
+		switch {
+		case v != nil:
+			s.buf = nostr.AppendOK(s.buf[:0], v.id, v.OK(), v.Reason)
+			if err := s.send(s.buf); err != nil {
+				return err
+			}
+			if v.size > 0 {
+				s.source.Release(v.size)
+			}
+		case frame != nil:
+			if err := s.send(frame); err != nil {
+				return err
+			}
+		case sent:
+			return s.flush()
+		default:
+			return nil
+		}
+	}
+}
+
 // sendEvent sends an event for a subscription that is still open.
 func (s *session) sendEvent(sub *subscription, json []byte) error {
 	if s.isClosed(sub) {
@@ -110,7 +135,7 @@ func gone(err error) error {
 // tick keeps the connection alive, and forgets reconciliations that nobody goes on with.
 func (s *session) tick(ctx context.Context) {
 	for _, sub := range s.relay.reconciles.expire(s, s.relay.now()) {
-		s.post(nostr.AppendNegErr(nil, sub, "closed: idle for too long; open it again", 0))
+		s.out.post(nostr.AppendNegErr(nil, sub, "closed: idle for too long; open it again", 0))
 	}
 	if s.frames.pinging.CompareAndSwap(false, true) {
 		s.pings.Go(func() {
@@ -158,7 +183,7 @@ func (s *session) lastWords(bye *goodbye) error {
 		if err := s.answer(); err != nil {
 			return err
 		}
-		if !s.owesOK() {
+		if !s.out.owesOK() {
 			break
 		}
 		select {
