@@ -171,6 +171,9 @@ func (s *Sync) send(ctx context.Context, x look) {
 // are stirred meanwhile have their look in between. again says that too many were stirred to know each, so that another sweep is due.
 func (s *Sync) sweep(ctx context.Context, survey bool) (again bool) {
 	list, err := s.announced(ctx, "")
+	if err == nil {
+		err = s.cfg.Host.Contributed(ctx, func(of nip34.Address) error { list = append(list, of); return nil })
+	}
 	if err != nil {
 		s.report("the repositories", err)
 		return false

@@ -71,6 +71,7 @@ type world struct {
 	faults  *contain.Faults
 	began   time.Time
 	ungit   bool // it hosts nothing
+	prs     bool // contributors push to it
 
 	mu    sync.Mutex
 	sites map[string]*site
@@ -98,9 +99,9 @@ func inWorld(t *testing.T, c gitsync.Config, test func(*testing.T, *world)) {
 
 func (w *world) start() {
 	ctx, cancel := context.WithCancel(context.Background())
-	rules := policy.Rules{Service: w.service, Git: !w.ungit}
+	rules := policy.Rules{Service: w.service, Git: !w.ungit, Contributors: w.prs}
 	w.store = ok(store.Open(store.Options{Dir: "data", FS: w.fs, Rules: rules.Fingerprint()}))
-	w.host = hosting.New(hosting.Config{Disk: w.disk, Store: w.store, Service: w.service})
+	w.host = hosting.New(hosting.Config{Disk: w.disk, Store: w.store, Service: w.service, Contributors: w.prs})
 	door := ingest.Config{Store: w.store, Rules: rules, Verifier: anything{}, Ledger: w.host.Ledger()}
 	if w.ungit {
 		door.Ledger = nil

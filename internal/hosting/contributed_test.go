@@ -271,4 +271,40 @@ func TestLostFilesComeFromContributors(t *testing.T) {
 	if got := w.lacksTips(addressOf(repo)); !slices.Equal(got, []nostr.ID{e.ID}) {
 		t.Errorf("what both have lost is looked for as %v", got)
 	}
+	if got := w.lacksTips(grasp.Contributed(key(2), "tool")); !slices.Equal(got, []nostr.ID{e.ID}) {
+		t.Errorf("what a contributor's place has lost is looked for as %v", got)
+	}
+}
+
+// TestAContributorsPlaceThatIsLost comes back from the announced repository that has mirrored it.
+func TestAContributorsPlaceThatIsLost(t *testing.T) {
+	w := forContributors(t)
+	repo, r := w.announce(1, "tool", now), w.newRepo()
+	base := r.commit("base")
+	w.state(1, "tool", now, "refs/heads/main", base)
+	r.must("push", w.cloneURL(repo), "main")
+	tip := r.commit("fix")
+	e := w.contribution(2, repo.Address(), "tool", tip, now)
+	w.publish(e)
+	r.must("push", w.prs(2, "tool"), tip+":"+refs.TipName(e.ID))
+	place := grasp.Contributed(key(2), "tool")
+	if got := w.lacksTips(place); len(got) != 0 {
+		t.Errorf("a whole one lacks %v", got)
+	}
+	var all []nip34.Address
+	if err := w.host.Contributed(t.Context(), func(of nip34.Address) error { all = append(all, of); return nil }); err != nil || !slices.Equal(all, []nip34.Address{place}) {
+		t.Errorf("places are %v, %v", all, err)
+	}
+	time.Sleep(1100 * time.Millisecond) // the log has learned that the files are written
+	w.lose(place)
+	if got := w.lacksTips(place); len(got) != 0 {
+		t.Errorf("looked for elsewhere, though the repository here has it: %v", got)
+	}
+	w.eventually("it can be fetched again", func() bool {
+		_, err := w.git(w.newRepo().dir, "fetch", "-q", w.prs(2, "tool"), refs.TipName(e.ID))
+		return err == nil
+	})
+	if got := w.lsRemote(w.prs(2, "tool")); got != lines(tip, refs.TipName(e.ID)) {
+		t.Errorf("it shows %q", got)
+	}
 }

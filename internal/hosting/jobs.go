@@ -23,6 +23,7 @@ type kind uint8
 const (
 	changed kind = iota // a repository's row is another one: its files follow
 	shared              // and those who are ruled by the same state
+	lost                // a contributed repository lacks tips that announced ones have here
 	found               // an upload has the tip of an event that has come
 	dropped             // an upload waits for nothing any more
 	seen                // nothing is left to do of a repository, which the log is to know
@@ -37,28 +38,28 @@ type job struct {
 }
 
 // ofRepository reports whether a job is of whatever a repository is like when it is done: another one of it makes no difference.
-func (x job) ofRepository() bool { return x.kind == changed || x.kind == shared }
+func (x job) ofRepository() bool { return x.kind == changed || x.kind == shared || x.kind == lost }
 
 // jobs are those that wait. There are no more of changed repositories than repositories, and no more of uploads than these.
 type jobs struct {
 	mu     sync.Mutex
 	list   []job
-	queued map[nip34.Address]bool // by changed or shared, of which a list has one
-	tidy   bool                   // by seen
+	queued map[job]bool // of those of repositories
+	tidy   bool         // by seen
 	wake   chan struct{}
 }
 
-func (j *jobs) init() { j.queued, j.wake = map[nip34.Address]bool{}, make(chan struct{}, 1) }
+func (j *jobs) init() { j.queued, j.wake = map[job]bool{}, make(chan struct{}, 1) }
 
 func (j *jobs) push(x job) {
 	j.mu.Lock()
 	switch {
 	case x.kind == seen:
 		j.tidy = true
-	case x.ofRepository() && j.queued[x.of]:
+	case x.ofRepository() && j.queued[x]:
 	default:
 		if x.ofRepository() {
-			j.queued[x.of] = true
+			j.queued[x] = true
 		}
 		j.list = append(j.list, x)
 	}
@@ -78,7 +79,7 @@ func (j *jobs) pop() (x job, ok bool) {
 	x = j.list[0]
 	j.list = j.list[1:]
 	if x.ofRepository() {
-		delete(j.queued, x.of)
+		delete(j.queued, x)
 	}
 	return x, true
 }
@@ -207,6 +208,8 @@ func (h *Host) do(ctx context.Context, x job) error {
 		h.copies.push(job{kind: shared, of: x.of})
 	case shared:
 		return h.share(ctx, x.of)
+	case lost:
+		return h.restore(ctx, x.of)
 	case found:
 		return h.adopt(ctx, x.of, x.upload, x.event)
 	case dropped:

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/nip34"
@@ -63,6 +64,9 @@ func (h *Host) mirrorTo(ctx context.Context, from ledger.Repository, m ledger.Mi
 func (h *Host) nearer(v *store.View, lack *ledger.Lack) error {
 	if !h.cfg.Contributors {
 		return nil
+	}
+	if grasp.IsContributed(lack.Of) {
+		return h.nearerContributed(v, lack)
 	}
 	needs := lack.Needs[:0]
 	for _, n := range lack.Needs {

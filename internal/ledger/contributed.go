@@ -87,7 +87,14 @@ func (l *Ledger) Unmirrored(t Turn, of nip34.Address) (from Repository, out []Mi
 		return from, nil, err
 	}
 	m := mirroring{data: l.data, t: t, at: map[nip34.Address]int{}}
+	lost, err := m.lacks(from.Dir, from.Refs.PullRequests)
+	if err != nil {
+		return from, nil, fmt.Errorf("what %s has lost: %w", of, err)
+	}
 	for _, x := range from.Refs.PullRequests {
+		if lost[x.Tip] {
+			continue
+		}
 		if err := m.tip(x); err != nil {
 			return from, nil, fmt.Errorf("who mirrors %s: %w", of, err)
 		}
@@ -114,17 +121,9 @@ type mirroring struct {
 
 // lost adds the tips that a repository shows and does not have.
 func (m *mirroring) lost(r *Mirror, shown []refs.Pull) error {
-	tips := make([]gitwire.ObjectID, len(shown))
-	for i, x := range shown {
-		tips[i] = x.Tip
-	}
-	missing, err := m.data.Missing(r.To.Dir, tips)
-	if err != nil || len(missing) == 0 {
+	lacks, err := m.lacks(r.To.Dir, shown)
+	if err != nil {
 		return err
-	}
-	lacks := make(map[gitwire.ObjectID]bool, len(missing))
-	for _, id := range missing {
-		lacks[id] = true
 	}
 	for _, x := range shown {
 		if lacks[x.Tip] && m.tips < mirrorsAtOnce {
@@ -157,6 +156,20 @@ func (m *mirroring) tip(x refs.Pull) error {
 		}
 	}
 	return nil
+}
+
+// lacks are those tips that a directory does not have.
+func (m *mirroring) lacks(dir Dir, of []refs.Pull) (map[gitwire.ObjectID]bool, error) {
+	tips := make([]gitwire.ObjectID, len(of))
+	for i, x := range of {
+		tips[i] = x.Tip
+	}
+	missing, err := m.data.Missing(dir, tips)
+	lacks := make(map[gitwire.ObjectID]bool, len(missing))
+	for _, id := range missing {
+		lacks[id] = true
+	}
+	return lacks, err
 }
 
 // indexOf is the index of an announced repository in out; -1 where the repository is not hosted here.

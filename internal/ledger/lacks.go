@@ -65,6 +65,9 @@ func (l *lacking) of(t Turn, of nip34.Address) (Lack, error) {
 }
 
 func (l *lacking) findLacks(t Turn, of nip34.Address) (out Lack, err error) {
+	if grasp.IsContributed(of) {
+		return l.ofContributed(t, of)
+	}
 	own, err := announcementsOf(t, of)
 	if err != nil {
 		return out, err
@@ -203,9 +206,12 @@ func (l *lacking) tips(ctx context.Context, v *store.View, now time.Time, out *L
 	if !out.Hosted {
 		return nil
 	}
+	if grasp.IsContributed(out.Of) {
+		return l.tipsOfContributed(ctx, v, now, out)
+	}
 	var all []Need
 	var roots []refs.PullRequest
-	err := eachServed(ctx, v, 'a', []string{out.Of.String()}, func(e *nostr.Event, p refs.PullRequest) (err error) {
+	err := eachServed(ctx, v, tagged('a', out.Of.String()), func(e *nostr.Event, p refs.PullRequest) (err error) {
 		if e.Kind == nip34.KindPullRequest {
 			roots = append(roots, p)
 		}
@@ -221,7 +227,7 @@ func (l *lacking) tips(ctx context.Context, v *store.View, now time.Time, out *L
 		if err != nil {
 			break
 		}
-		err = eachServed(ctx, v, 'E', ids, func(e *nostr.Event, p refs.PullRequest) (err error) {
+		err = eachServed(ctx, v, tagged('E', ids...), func(e *nostr.Event, p refs.PullRequest) (err error) {
 			if len(p.Repositories) == 0 { // else it names the repository itself, or another one
 				all, err = l.lackOfTip(all, out, p.Of(of[p.Updates]), e, store.Waiting{})
 			}
@@ -238,12 +244,15 @@ func (l *lacking) tips(ctx context.Context, v *store.View, now time.Time, out *L
 // rootsAtOnce is of how many pull requests the updates are asked for at a time.
 const rootsAtOnce = 200
 
-// eachServed calls do with the newest of the pull requests and updates that are served and have one of these values of a tag.
-func eachServed(ctx context.Context, v *store.View, tag byte, values []string, do func(*nostr.Event, refs.PullRequest) error) error {
+func tagged(tag byte, values ...string) nostr.Filter {
+	return nostr.Filter{Tags: []nostr.TagFilter{{Name: tag, Values: values}}}
+}
+
+// eachServed calls do with the newest of the pull requests and updates that are served and match a filter.
+func eachServed(ctx context.Context, v *store.View, f nostr.Filter, do func(*nostr.Event, refs.PullRequest) error) error {
 	n := 0
-	for row, err := range v.Query(ctx, nostr.Filter{
-		Kinds: []nostr.Kind{nip34.KindPullRequest, nip34.KindPullRequestUpdate}, Tags: []nostr.TagFilter{{Name: tag, Values: values}},
-	}) {
+	f.Kinds = []nostr.Kind{nip34.KindPullRequest, nip34.KindPullRequestUpdate}
+	for row, err := range v.Query(ctx, f) {
 		if err == nil && n >= tipsKnown {
 			return nil
 		}

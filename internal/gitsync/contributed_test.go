@@ -1,0 +1,64 @@
+package gitsync_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/graspd/graspd/internal/gitfetch"
+	"github.com/graspd/graspd/internal/githttp"
+	"github.com/graspd/graspd/internal/gitrepo"
+	"github.com/graspd/graspd/internal/gitsync"
+	"github.com/graspd/graspd/internal/gitwire"
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
+)
+
+// A contributor's place whose files are lost is completed from the other servers that the pull request names.
+func TestAContributorsPlaceThatIsLost(t *testing.T) {
+	inWorld(t, gitsync.Config{}, func(t *testing.T, w *world) {
+		w.end()
+		w.prs = true
+		w.start()
+		tip := w.Commit("a fix")
+		place := grasp.Contributed(author(2), "tool")
+		e := w.comes(w.event(2, nip34.KindPullRequest, nostr.Tag{"c", tip.String()}, nostr.Tag{"a", "30617:" + author(9).String() + ":tool"},
+			nostr.Tag{"clone", w.service.ContributedURL(author(2), "tool"), w.at("b", tip)}), store.Direct)
+		if r := w.host.Push(t.Context(), githttp.PushCall{Of: place, From: "192.0.2.1", Progress: func(string) {},
+			Push: &gitwire.Push{Commands: []gitwire.Command{{Ref: refs.TipName(e.ID), New: tip}}},
+			Pack: bytes.NewReader(w.Pack(w.All([]gitwire.ObjectID{tip}, nil)))}); r.Unpack != "" || r.Outcomes[0].Refused != "" {
+			t.Fatalf("%+v", r)
+		}
+		w.wantServed(true, e)
+		row := func() ledger.Repository {
+			v := w.store.View()
+			defer v.Close()
+			return ok(ledger.Read(v, place))
+		}
+		w.pass(2 * time.Hour)
+		if w.asked("b") != 0 {
+			t.Error("a whole place is completed")
+		}
+		if err := w.disk.Remove(gitrepo.ID(row().Dir)); err != nil {
+			t.Fatal(err)
+		}
+		w.change("b", func(s *site) { s.fails = &gitfetch.StatusError{Code: 500} })
+		w.pass(65 * time.Minute)
+		if w.asked("b") == 0 {
+			t.Fatal("nobody is asked for it")
+		}
+		w.change("b", func(s *site) { s.fails = nil })
+		w.pass(65 * time.Minute)
+		r := row()
+		if missing := ok(w.disk.Missing(gitrepo.ID(r.Dir), []gitwire.ObjectID{tip})); len(missing) > 0 {
+			t.Error("it has not come back")
+		}
+		if r.Refs.PullRequests.Get(refs.TipName(e.ID)) != tip || w.disk.Refs(gitrepo.ID(r.Dir)) == nil {
+			t.Errorf("it shows %+v", r.Refs)
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/ingest"
+	"github.com/graspd/graspd/internal/ledger"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/refs"
+	"github.com/graspd/graspd/internal/store"
+)
+
+// Contributed calls do with each contributed repository to which something was pushed once.
+func (h *Host) Contributed(ctx context.Context, do func(nip34.Address) error) error {
+	if !h.cfg.Contributors {
+		return nil
+	}
+	v := h.cfg.Store.View()
+	defer v.Close()
+	return v.EachRow(ledger.Prefix, "", func(name string, row []byte) (bool, error) {
+		r, err := ledger.Parse(row)
+		if err != nil {
+			return false, fmt.Errorf("row %s: %w", name, err)
+		}
+		if grasp.IsContributed(r.Of) {
+			err = do(r.Of)
+		}
+		return ctx.Err() == nil, err
+	})
+}
+
+// nearerContributed takes out of what a contributed repository has lost the tips that announced repositories have here, and has them copied
+// back.
+func (h *Host) nearerContributed(v *store.View, lack *ledger.Lack) error {
+	needs := lack.Needs[:0]
+	for _, n := range lack.Needs {
+		_, ok, err := h.announcedWith(v, n)
+		if err != nil {
+			return err
+		}
+		if ok {
+			h.copies.push(job{kind: lost, of: lack.Of})
+		} else {
+			needs = append(needs, n)
+		}
+	}
+	lack.Needs = needs
+	return nil
+}
+
+// announcedWith is an announced repository here that has the tip of a pull request that is served.
+func (h *Host) announcedWith(v *store.View, n ledger.Need) (r ledger.Repository, ok bool, err error) {
+	e, ok, err := v.Get(n.Event)
+	if err != nil || !ok {
+		return r, false, err
+	}
+	for _, of := range nip34.Repositories(e) {
+		if r, err = ledger.Read(v, of); err != nil {
+			return r, false, err
+		}
+		if r.Refs.PullRequests.Get(refs.TipName(n.Event)) != n.IDs[0] {
+			continue
+		}
+		missing, err := objects{h.cfg.Disk, h.cfg.Logger}.Missing(r.Dir, n.IDs)
+		if err != nil || len(missing) == 0 {
+			return r, err == nil, err
+		}
+	}
+	return r, false, nil
+}
+
+// restore copies what a contributed repository has lost out of the announced repositories that have it.
+func (h *Host) restore(ctx context.Context, of nip34.Address) error {
+	from, back, err := h.restorable(ctx, of)
+	for i := range from {
+		err = errors.Join(err, h.mirrorTo(ctx, from[i], back[i]))
+	}
+	return err
+}
+
+// restorable says which announced repositories have what of a contributed one.
+func (h *Host) restorable(ctx context.Context, of nip34.Address) (from []ledger.Repository, back []ledger.Mirror, err error) {
+	var lack ledger.Lack
+	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
+		lack, err = h.ledger.Lacks(t.Turn, of)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	v := h.cfg.Store.View()
+	defer v.Close()
+	if err := h.ledger.LacksTips(ctx, v, h.cfg.Now(), &lack); err != nil {
+		return nil, nil, err
+	}
+	at := map[nip34.Address]int{}
+	for _, n := range lack.Needs {
+		r, ok, err := h.announcedWith(v, n)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !ok {
+			continue
+		}
+		i, ok := at[r.Of]
+		if !ok {
+			i = len(from)
+			at[r.Of] = i
+			from, back = append(from, r), append(back, ledger.Mirror{To: lack.Repository})
+		}
+		back[i].Events, back[i].Tips = append(back[i].Events, n.Event), append(back[i].Tips, n.IDs...)
+	}
+	return from, back, nil
+}
