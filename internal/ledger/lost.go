@@ -26,9 +26,10 @@ func (l *lacking) ofContributed(t Turn, of nip34.Address) (out Lack, err error) 
 // tipsOfContributed adds the needs of the signer's served pull requests that name a contributed repository which has lost their tips.
 func (l *lacking) tipsOfContributed(ctx context.Context, v *store.View, now time.Time, out *Lack) error {
 	var all []Need
-	err := eachServed(ctx, v, nostr.Filter{Authors: []nostr.PubKey{out.Of.PubKey}}, func(e *nostr.Event, p refs.PullRequest) (err error) {
+	err := eachServed(ctx, v, nostr.Filter{Authors: []nostr.PubKey{out.Of.PubKey}}, func(e *nostr.Event, p refs.PullRequest) error {
 		p.Repositories = l.events.contributions(e)
-		all, err = l.lackOfTip(all, out, p, e, store.Waiting{})
+		more, err := l.lackOfTip(all, out, p, e, store.Waiting{})
+		all = more
 		return err
 	})
 	if err != nil {
