@@ -205,6 +205,22 @@ func TestWhoDecidesIsServed(t *testing.T) {
 	d.shows(repo, "main=1")
 }
 
+// An update that leaves it to its pull request to name the repository loses its ref also where the pull request went in a batch before.
+func TestUpdatesLoseTheirRefsAfterTheirPullRequests(t *testing.T) {
+	d := newDesk(t)
+	repo := d.hosted()
+	pr := d.pullRequest(2, 1, repo)
+	update := d.event(2, nip34.KindPullRequestUpdate, nostr.Tag{"c", id(1).String()}, nostr.Tag{"E", pr.ID.String()})
+	other := d.pullRequest(3, 1, repo)
+	d.wants(refs.Store, pr, update, other)
+	for i, e := range []*nostr.Event{pr, update} {
+		d.must(d.turn(func(turn ledger.Turn) error { return turn.Remove(e.ID, store.ReasonBarred) }))
+		if got := len(d.kept(repo).Refs.PullRequests); got != 2-i {
+			t.Errorf("%d refs of pull requests once %d events went", got, i+1)
+		}
+	}
+}
+
 func TestGoneAndBack(t *testing.T) {
 	d := newDesk(t)
 	repo := d.hosted()

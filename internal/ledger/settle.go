@@ -31,15 +31,16 @@ func (l *Ledger) Served(t Turn, e *nostr.Event) error {
 	return nil
 }
 
-// noteGone notes an event that is served no more. gone is all events that the batch has removed.
-func (l *Ledger) noteGone(t Turn, e *nostr.Event, gone []*nostr.Event) error {
+// noteGone notes an event that is served no more. gone is all events that the batch has removed. An update for which nothing here names a
+// repository any more is lone.
+func (l *Ledger) noteGone(t Turn, e *nostr.Event, gone []*nostr.Event) (lone bool, err error) {
 	switch e.Kind {
 	case nip34.KindRepository:
 		l.inBatch.touch(e.Tags.D()).owner(e.PubKey)
 	case nip34.KindPullRequest, nip34.KindPullRequestUpdate:
 		p, err := l.events.pullRequest(t, e)
 		if err != nil {
-			return err
+			return false, err
 		}
 		for _, x := range gone { // the pull request that e updates may have gone with e
 			if updated, err := refs.ReadPullRequest(x); err == nil && x.ID == p.Updates {
@@ -47,28 +48,62 @@ func (l *Ledger) noteGone(t Turn, e *nostr.Event, gone []*nostr.Event) error {
 			}
 		}
 		for _, of := range p.Repositories {
-			x := l.inBatch.touch(of.D)
-			if !slices.Contains(x.gone, e.ID) {
-				x.gone = append(x.gone, e.ID)
-			}
-			if grasp.IsContributed(of) {
-				x.contributed = append(x.contributed, of)
-			} else {
-				x.owner(of.PubKey)
+			l.inBatch.touch(of.D).lose(of, e.ID)
+		}
+		return len(p.Repositories) == 0 && p.Updates != (nostr.ID{}), nil
+	}
+	return false, nil
+}
+
+// noteLone notes updates that have gone after the pull requests that said of which repository they are: only the rows tell it then.
+func (l *Ledger) noteLone(lone map[nostr.ID]bool) error {
+	if len(lone) == 0 {
+		return nil
+	}
+	v := l.Store.View()
+	defer v.Close()
+	return v.EachRow(Prefix, "", func(_ string, value []byte) (bool, error) {
+		r, err := Parse(value)
+		if err != nil {
+			return true, nil // a damaged row holds up nobody else's events: graspd check tells of it
+		}
+		for _, x := range r.Refs.PullRequests {
+			if lone[x.ID] {
+				l.inBatch.touch(r.Of.D).lose(r.Of, x.ID)
 			}
 		}
+		return true, nil
+	})
+}
+
+// lose notes that a pull request of a repository is served no more.
+func (x *touched) lose(of nip34.Address, id nostr.ID) {
+	if !slices.Contains(x.gone, id) {
+		x.gone = append(x.gone, id)
 	}
-	return nil
+	if grasp.IsContributed(of) {
+		x.contributed = append(x.contributed, of)
+	} else {
+		x.owner(of.PubKey)
+	}
 }
 
 // Settle brings the refs of repositories in line with what the batch does to events, and writes their rows. It is called last before the
 // commit, after all that the batch adds or removes.
 func (l *Ledger) Settle(t Turn) error {
 	gone := t.Gone()
+	lone := map[nostr.ID]bool{}
 	for _, e := range gone {
-		if err := l.noteGone(t, e, gone); err != nil {
+		alone, err := l.noteGone(t, e, gone)
+		if err != nil {
 			return fmt.Errorf("refs without event %s: %w", e.ID, err)
 		}
+		if alone {
+			lone[e.ID] = true
+		}
+	}
+	if err := l.noteLone(lone); err != nil {
+		return fmt.Errorf("refs of updates without their pull requests: %w", err)
 	}
 	for _, d := range l.inBatch.order {
 		if err := l.settleIdentifier(t, d, l.inBatch.touched[d]); err != nil {
