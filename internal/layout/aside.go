@@ -7,7 +7,7 @@ import "encoding/binary"
 
 // AsideKey is the key of an entry that is put aside under a case.
 func AsideKey(of uint64, s Seq) []byte {
-	return binary.BigEndian.AppendUint64(NumberKey(TableAside, of), uint64(s))
+	return binary.BigEndian.AppendUint64(numberKey(TableAside, of), uint64(s))
 }
 
 // ParseAsideKey reads the case and the entry's number.

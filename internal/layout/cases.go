@@ -26,7 +26,7 @@ func Shared(name byte) (byte, Cases) {
 // Meets reports whether a row with these cases is one of those that are asked for, where 0 asks for all.
 func (c Cases) Meets(asked Cases) bool { return asked == 0 || c&asked != 0 }
 
-// Append writes them behind the value of a row, where it has them.
+// Append appends the cases to the value of a row, where the row has cases.
 func (c Cases) Append(value []byte) []byte {
 	if c != 0 {
 		value = append(value, byte(c))
@@ -34,7 +34,7 @@ func (c Cases) Append(value []byte) []byte {
 	return value
 }
 
-// cutCases takes them off a value. What is none of them makes the rest nil, which is no value.
+// cutCases takes the cases off the value of a row. What is none of them makes the rest nil, which is no value.
 func cutCases(value []byte) (Cases, []byte) {
 	last := len(value) - 1
 	c := Cases(value[last])
@@ -44,7 +44,7 @@ func cutCases(value []byte) (Cases, []byte) {
 	return c, value[:last]
 }
 
-// CasesOf are those of a row by its value.
+// CasesOf are the cases in the value of a row.
 func CasesOf(value []byte, flagged bool) (Cases, error) {
 	if flagged {
 		r, err := ParseFlaggedRow(value)

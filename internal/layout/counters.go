@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Counters are kept with every commit.
+// Counters are what is counted of a store; every commit writes them.
 type Counters struct {
 	Head         Seq
 	Events       int64
@@ -20,7 +20,7 @@ type Counters struct {
 
 const countersLen = 8 * 8
 
-// Append is the value of the counters' row.
+// Append appends the value of the counters' row to dst.
 func (c Counters) Append(dst []byte) []byte {
 	for _, n := range []int64{int64(c.Head), c.Events, c.Repositories, c.Flagged, c.FlaggedRows, int64(c.Seqs), c.Waiting, c.WaitingBytes} {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(n))
@@ -28,7 +28,7 @@ func (c Counters) Append(dst []byte) []byte {
 	return dst
 }
 
-// ReadCounters parses those of a format that is read: nothing waited in the one before.
+// ReadCounters parses the counters of any format that is read. Format 2 has none of what waits: then they are 0.
 func ReadCounters(b []byte) (Counters, error) {
 	if len(b) == countersLen-2*8 {
 		b = append(bytes.Clone(b), make([]byte, 2*8)...)

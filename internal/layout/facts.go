@@ -34,7 +34,7 @@ type tagValue struct {
 // keptTags are the tags that are remembered of an event that is not stored: those that sync asks by, a and e in either case.
 const keptTags = "aeqd"
 
-// MaxKeptTags is how many of them are remembered, the first ones. An orphan with more is not remembered at all: it may wait for what
+// MaxKeptTags is how many tags of one event are remembered, the first ones. An orphan with more is not remembered at all: it may wait for what
 // any of them names.
 const MaxKeptTags = 64
 
@@ -89,7 +89,7 @@ const fewTags = 16
 
 func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 
-// Kept is f with only the tags that are remembered.
+// Kept is f with only the kinds of tags that are remembered; the caller bounds their number by MaxKeptTags.
 func (f Facts) Kept() Facts {
 	var tags []TagFact
 	for _, t := range f.Tags {

@@ -24,7 +24,7 @@ import (
 //	v author                             -> the author's newest request to vanish
 //	w reason, author                     -> until when, and how far             (removals of an author's events under way)
 //	u author, seq                        -> first tag left, time, id            (deletions of which not all is done)
-//	c author                             -> how many marks d and D his deletions have left, and how many of these are unused
+//	c author                             -> how many marks d and D the author's deletions have left, and how many of the deletions are unused
 //	U due, id / C id                     -> author / due                        (deletions that have removed nothing, as they age)
 //	j seq                                -> header, JSON of an event that waits (the log's twin)
 //	o id                                 -> seq, and how it waits
@@ -77,7 +77,7 @@ const (
 	// Index tables; the flagged one of each is its capital.
 	TableTime       = 't' // of events whose kind is not usual
 	TableKind       = 'k'
-	TableAuthor     = 'a' // likewise
+	TableAuthor     = 'a' // of events whose kind is not usual
 	TableAuthorKind = 'b'
 	TableTag        = 'g' // followed by the name under which the tag's rows stand
 
@@ -101,8 +101,8 @@ func HashOf(value string) Hash {
 	return Hash(sum[:HashLen])
 }
 
-// NumberKey is the key of a number in a table.
-func NumberKey(table byte, n uint64) []byte {
+// numberKey is the key of a number in a table.
+func numberKey(table byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{table}, n)
 }
 
@@ -123,14 +123,14 @@ func MetaKey(name string) []byte { return append([]byte{TableMeta}, name...) }
 func NoteKey(name string) []byte { return append([]byte{TableNote}, name...) }
 
 // LogKey is the key of an entry in the log.
-func LogKey(s Seq) []byte { return NumberKey(TableLog, uint64(s)) }
+func LogKey(s Seq) []byte { return numberKey(TableLog, uint64(s)) }
 
 // RemovedKey is the key of an entry that says that an event was removed.
-func RemovedKey(s Seq) []byte { return NumberKey(TableRemoved, uint64(s)) }
+func RemovedKey(s Seq) []byte { return numberKey(TableRemoved, uint64(s)) }
 
 // TimedKey is a key of the queue and expiry tables: ascending time, then id.
 func TimedKey(table byte, at int64, id nostr.ID) []byte {
-	return append(NumberKey(table, uint64(max(at, 0))), id[:]...)
+	return append(numberKey(table, uint64(max(at, 0))), id[:]...)
 }
 
 // ParseTimedKey reads a TimedKey.
@@ -189,26 +189,26 @@ func appendTagPrefix(dst []byte, name byte, h Hash) []byte {
 	return append(append(dst, TableTag, name), h[:]...)
 }
 
-// MaxPrefix is the length of the longest of them.
+// MaxPrefix is the length of the longest prefix of an index table.
 const MaxPrefix = 1 + HashLen + 2
 
-// Flagged turns a prefix of an index table into the same of its flagged table, in place.
+// Flagged turns a prefix of an index table into that of the flagged table, in place: the slice that it returns is its argument.
 func Flagged(prefix []byte) []byte {
 	prefix[0] -= FlagBit
 	return prefix
 }
 
-// OrderOf is the part of an index key that sorts.
+// OrderOf is the last OrderLen bytes of an index key: inverted time, id.
 func OrderOf(time int64, id nostr.ID) (o [OrderLen]byte) {
 	binary.BigEndian.PutUint64(o[:], ^uint64(time))
 	copy(o[8:], id[:])
 	return o
 }
 
-// TimeOf is the time in it.
+// TimeOf is the unix time in what OrderOf gives.
 func TimeOf(o [OrderLen]byte) int64 { return int64(^binary.BigEndian.Uint64(o[:])) }
 
-// AppendOrder appends it to a prefix.
+// AppendOrder appends the inverted time and the id to a prefix of an index table.
 func AppendOrder(prefix []byte, time int64, id nostr.ID) []byte {
 	o := OrderOf(time, id)
 	return append(prefix, o[:]...)
@@ -233,7 +233,7 @@ func PrefixEnd(prefix []byte) []byte {
 	return nil
 }
 
-// Behind is the place right after o; after the last place of all it is the last.
+// Behind is the place right after o; the last place of all is behind itself.
 func Behind(o [OrderLen]byte) [OrderLen]byte {
 	next := o
 	for i := OrderLen - 1; i >= 0; i-- {

@@ -20,7 +20,7 @@ func OwnAddress(author nostr.PubKey, value string) (Hash, bool) {
 
 // Most deletion requests on public relays name what was never here. One that has removed nothing is unused: it is served for
 // UnusedServed from its created_at, so that other relays which have what it names hear of it, and then goes from the log. Its marks
-// keep that away for UnusedGate more, and for as long it is remembered, so that no reconciliation fetches it again. Each time that a
+// keep that away for UnusedGate more, and for as long the request is remembered, so that no reconciliation fetches it again. Each time that a
 // mark keeps something away it stands for twice UnusedGate from then on, and while half of that is left the request is served. One
 // that has removed something stays for ever, as what it removed has paid for it.
 const (
@@ -43,7 +43,7 @@ type DeletionMark struct {
 // Over reports whether the mark has no force any more at that unix time.
 func (m DeletionMark) Over(now int64) bool { return m.Until != 0 && m.Until <= now }
 
-// Append is the value of a mark. The key of an id tells the author, that of an address does not.
+// Append appends the value of a mark in a table. The key of an id tells the author, that of an address does not.
 func (m DeletionMark) Append(dst []byte, table byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(m.Time))
 	if m.Until == 0 {
@@ -88,7 +88,7 @@ func ParseDeletionMark(key, v []byte) (m DeletionMark, err error) {
 // AgesAt is when a deletion request that is unused is served no more, whatever somebody wrote as its time.
 func AgesAt(createdAt, now int64) int64 { return min(createdAt, now+unusedServed) + unusedServed }
 
-// GateUntil is the end of the marks that it leaves now.
+// GateUntil is the unix time at which the marks end that a request leaves now, by its created_at.
 func GateUntil(createdAt, now int64) int64 {
 	return max(AgesAt(createdAt, now), now) + UnusedGateSeconds
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // How many marks an author's deletions have left is counted, so that there is a bound to them. A mark for something that was
-// here is paid for by that; beyond the bound none is left for what is not here: a deletion of it is stored and served, and has no
+// here is paid for by the event that went; beyond the bound none is left for what is not here: a deletion of it is stored and served, and has no
 // effect on what comes later.
 
 // MarkCountKey is the key of an author's MarkCount.
@@ -40,7 +40,7 @@ func ParseMarkCount(v []byte) (MarkCount, error) {
 	return m, nil
 }
 
-// Append is the value of its row.
+// Append appends the value of an author's row to dst.
 func (m MarkCount) Append(dst []byte) []byte {
 	dst = append(binary.BigEndian.AppendUint32(dst, m.N), 0)
 	if m.Refused {

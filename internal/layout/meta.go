@@ -15,7 +15,7 @@ const (
 
 // CheckFormat fails for the format of another version.
 func CheckFormat(v []byte) error {
-	if n := binary.BigEndian.Uint32(v); n < OldestFormat || n > FormatVersion {
+	if n := binary.BigEndian.Uint32(v); n < oldestFormat || n > FormatVersion {
 		return fmt.Errorf("%w (format %d, this one knows %d)", ErrFormat, n, FormatVersion)
 	}
 	return nil
@@ -24,9 +24,9 @@ func CheckFormat(v []byte) error {
 // ErrFormat says that another version wrote the data.
 var ErrFormat = errors.New("the data has the format of another version")
 
-// FormatVersion is the version of the layout in key.go, OldestFormat the oldest one that is read: 2 is without what waits, 3 without rows,
+// FormatVersion is the version of the layout in key.go, oldestFormat the oldest one that is read: 2 is without what waits, 3 without rows,
 // in 4 all orphans are of one sort, 5 is without what is put aside, in 6 no mark has an end.
 const (
 	FormatVersion = 7
-	OldestFormat  = 2
+	oldestFormat  = 2
 )

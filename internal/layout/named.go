@@ -6,7 +6,7 @@ import "fmt"
 // they are bytes, and no feed tells of them.
 const (
 	MaxRowName  = 200     // bytes
-	MaxRowValue = 4 << 20 // likewise
+	MaxRowValue = 4 << 20 // bytes of a value
 )
 
 // NamedKey is the key of a row by its name.

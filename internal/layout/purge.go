@@ -31,12 +31,12 @@ func (p *Purge) Begin(part byte, k nostr.Kind) {
 	p.Part, p.Kind, p.Next = part, k, OrderOf(p.Until, nostr.ID{})
 }
 
-// Key is the key of its row: there is one for each reason and author.
+// Key is the key of the purge's row: there is one for each reason and author.
 func (p Purge) Key() []byte {
 	return append([]byte{TablePurge, byte(p.Why)}, p.Author[:]...)
 }
 
-// Append is the value of its row.
+// Append appends the value of the purge's row to dst.
 func (p Purge) Append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(p.Until))
 	dst = binary.BigEndian.AppendUint16(append(dst, p.Part), uint16(p.Kind))

@@ -101,7 +101,7 @@ func ByRules(o policy.Outcome) bool {
 
 const recordHead = 1 + 4 + 8 + 8 + 2 + 32 + HashLen
 
-// Append is the value of the record's row.
+// Append appends the value of the record's row to dst.
 func (r Record) Append(dst []byte) []byte {
 	why, _ := EncodeWhy(r.Why)
 	dst = append(dst, why)
@@ -165,12 +165,12 @@ type Slot struct {
 	First Seq // of the first version since the address is live: the place in the announcement table
 }
 
-// Stamp is that of the version in the slot.
+// Stamp is the time and the id of the version in the slot.
 func (s Slot) Stamp() nostr.Stamp { return nostr.Stamp{CreatedAt: s.Time, ID: s.ID} }
 
 const slotLen = 1 + 8 + 32 + 8 + 8
 
-// Append is the value of the slot's row.
+// Append appends the value of the slot's row to dst.
 func (s Slot) Append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(append(dst, byte(s.State)), uint64(s.Time))
 	dst = append(dst, s.ID[:]...)

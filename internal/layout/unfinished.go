@@ -22,7 +22,7 @@ func UnfinishedKey(author nostr.PubKey, seq Seq) []byte {
 	return binary.BigEndian.AppendUint64(IDKey(TableUnfinished, nostr.ID(author)), uint64(seq))
 }
 
-// Append is the value of its row.
+// Append appends the value of the deletion's row to dst.
 func (u Unfinished) Append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(u.Next))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(u.Time))

@@ -29,7 +29,7 @@ const MaxRow = 8 + 2 + 8 + 1
 // Expired reports whether the event has expired at that unix time (NIP-40).
 func (r Row) Expired(now int64) bool { return r.Expiration <= now }
 
-// Append is the value of the row.
+// Append appends the value of the row to dst.
 func (r Row) Append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(r.Seq))
 	dst = binary.BigEndian.AppendUint16(dst, uint16(r.Kind))
@@ -66,7 +66,7 @@ type FlaggedRow struct {
 	Cases Cases // as of a row
 }
 
-// Append is the value of the row.
+// Append appends the value of the row to dst.
 func (r FlaggedRow) Append(dst []byte) []byte {
 	why, _ := EncodeWhy(r.Why)
 	dst = binary.BigEndian.AppendUint32(dst, r.Epoch)
@@ -98,7 +98,7 @@ func AppendLog(dst []byte, src Source, e *nostr.Event) []byte {
 	return e.AppendJSON(append(dst, byte(src), 0))
 }
 
-// ParseLog reads a value of the log. The JSON is a part of b.
+// ParseLog reads a value of the log. The JSON that it returns is a part of b, which the caller keeps unchanged meanwhile.
 func ParseLog(b []byte) (src Source, json []byte, err error) {
 	if len(b) < LogHeader {
 		return 0, nil, fmt.Errorf("log entry: %w", ErrCorrupt)

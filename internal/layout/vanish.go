@@ -13,7 +13,7 @@ type Vanishing struct {
 	ID    nostr.ID
 }
 
-// Append is the value of its row.
+// Append appends the value of the request's row to dst.
 func (v Vanishing) Append(dst []byte) []byte {
 	return append(binary.BigEndian.AppendUint64(dst, uint64(v.Until)), v.ID[:]...)
 }

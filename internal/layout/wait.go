@@ -23,7 +23,7 @@ type Waiting struct {
 }
 
 // WaitingKey is the key of an event that waits, by the number of its entry.
-func WaitingKey(s Seq) []byte { return NumberKey(TableWaiting, uint64(s)) }
+func WaitingKey(s Seq) []byte { return numberKey(TableWaiting, uint64(s)) }
 
 // WaitAuthorKey is the key by which what waits of an author is found.
 func WaitAuthorKey(author nostr.PubKey, s Seq) []byte {
@@ -47,7 +47,7 @@ const (
 	maxFrom  = 255
 )
 
-// Append is the value of its row.
+// Append appends the value of the row to dst.
 func (w WaitRow) Append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(w.Seq))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(w.Came))
@@ -55,7 +55,7 @@ func (w WaitRow) Append(dst []byte) []byte {
 	return append(dst, SourceOf(w.From)...)
 }
 
-// SourceOf is as much of a source's name as is kept.
+// SourceOf is the beginning of a source's name, as much of the name as a row keeps.
 func SourceOf(from string) string { return from[:min(len(from), maxFrom)] }
 
 // ParseWaitRow reads a WaitRow.

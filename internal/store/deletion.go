@@ -32,7 +32,7 @@ func (ds *deletions) applyDeletion(e *nostr.Event, seq layout.Seq) error {
 	if next == len(e.Tags) {
 		return nil
 	}
-	ds.steps += 2 * index.SeekCost * (len(e.Tags) - next) // it is who brings the deletion that makes this work
+	ds.steps += 2 * index.SeekCost * (len(e.Tags) - next) // whoever brings the deletion pays for the work that Purge will have
 	ds.unfinished++
 	return ds.setUnfinished(e.PubKey, seq, layout.Unfinished{Next: next, Time: e.CreatedAt, ID: e.ID})
 }
@@ -59,7 +59,7 @@ func (ds *deletions) deleteNamed(e *nostr.Event, from, max int) (next, cost int,
 	return next, cost, nil
 }
 
-// The cost of a name in index rows, with and without the removal of what stands there.
+// What a name costs Purge in index rows: nameCost where nothing is removed, removalCost and a row for each tag where an event is.
 const (
 	nameCost    = 5
 	removalCost = 10

@@ -32,7 +32,7 @@ func (d *departed) left(e *nostr.Event) {
 	}
 }
 
-// back takes an event out of what left that is stored once more.
+// back takes an event that is stored once more out of those that left.
 func (d *departed) back(e *nostr.Event) {
 	if len(d.gone) == 0 || !rulesRefs(e.Kind) {
 		return

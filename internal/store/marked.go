@@ -12,7 +12,8 @@ type marks struct {
 	marked map[nostr.PubKey]layout.MarkCount // of authors whose deletions have left marks in the batch, or taken some back
 }
 
-// mark leaves a mark of a deletion, or makes the one that is there as new as it. One for what was not here has an end.
+// mark leaves a mark of a deletion, or makes the mark that is there as new as the deletion. Here says that what the deletion names was here; a
+// mark for anything else has an end.
 func (ms *marks) mark(key []byte, del *nostr.Event, here bool) error {
 	r := ms.reader()
 	at, ok, err := r.MarkAt(key)
@@ -50,7 +51,7 @@ func (ms *marks) mark(key []byte, del *nostr.Event, here bool) error {
 	return ms.set(key, next.Append(nil, key[0]))
 }
 
-// unmark takes a mark back.
+// unmark takes a mark back, and counts one less for its author.
 func (ms *marks) unmark(key []byte, author nostr.PubKey) error {
 	m, err := ms.marksOf(author)
 	if err != nil {
@@ -63,7 +64,7 @@ func (ms *marks) unmark(key []byte, author nostr.PubKey) error {
 	return ms.delete(key)
 }
 
-// marksOf is as this batch has it.
+// marksOf is how many marks an author's deletions have left, as this batch has it. The caller may write the answer into marked.
 func (ms *marks) marksOf(author nostr.PubKey) (layout.MarkCount, error) {
 	if m, ok := ms.marked[author]; ok {
 		return m, nil
@@ -74,7 +75,7 @@ func (ms *marks) marksOf(author nostr.PubKey) (layout.MarkCount, error) {
 	return ms.reader().MarkCount(author)
 }
 
-// writeMarks writes what has changed, once for all marks of the batch.
+// writeMarks writes the counts that have changed: at the commit, so that a batch of many deletions of one author writes one.
 func (ms *marks) writeMarks() error {
 	for author, m := range ms.marked {
 		err := error(nil)

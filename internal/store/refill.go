@@ -13,7 +13,7 @@ import (
 // had, by the rules of the store but for the clock, and rows as they were. It is a Batch, with the same bounds on its use.
 type Refill struct{ b *Batch }
 
-// Refill begins one, of which no entry is given a number up to head. Errors are as of Begin.
+// Refill begins to fill the store. No entry that gets its number from the store gets one up to head. Errors are as of Begin.
 func (s *Store) Refill(head layout.Seq) (*Refill, error) {
 	b, err := s.Begin()
 	if err != nil {
@@ -84,7 +84,7 @@ func (f *Refill) place(x layout.Entry, first layout.Seq) error {
 	return f.b.set(layout.HashKey(layout.TableSlot, h), s.Append(nil))
 }
 
-// Wait keeps an event waiting under its number, if the rules have nothing against it.
+// Wait keeps an event waiting under its number, if the rules have nothing against that; else it does nothing.
 func (f *Refill) Wait(w layout.Waiting) error {
 	out, err := f.b.judgeBy(w.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded, index.IsWaiting, index.IsOutwaited)
 	if err != nil || out != policy.Accept {
@@ -111,7 +111,7 @@ func (f *Refill) Remember(rec layout.Record) error {
 	return f.b.memory.putRecord(rec)
 }
 
-// Commit makes it durable, rows alone too. The Refill is at its end.
+// Commit makes all of it durable, also where nothing but rows was written. Whatever it returns, the Refill is at its end.
 func (f *Refill) Commit() error {
 	f.b.ops++
 	_, err := f.b.Commit()

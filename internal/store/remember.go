@@ -183,7 +183,7 @@ func (m *memory) dropRecord(id nostr.ID) error {
 	})
 }
 
-// countRecord counts a record that comes or goes. Those of what waits are counted with it.
+// countRecord counts a record that comes (1) or goes (-1). The record of an event that waits is not counted: the counter of what waits has it.
 func (m *memory) countRecord(r layout.Record, n int64) {
 	if r.Why != policy.Wait {
 		m.counters.Flagged += n
@@ -191,7 +191,7 @@ func (m *memory) countRecord(r layout.Record, n int64) {
 	}
 }
 
-// forgetSurplus keeps the bounds: the oldest go first.
+// forgetSurplus keeps MaxRemembered and MaxRememberedRows: what is due first is forgotten first.
 func (m *memory) forgetSurplus() error {
 	for m.counters.Flagged > m.s.opt.MaxRemembered || m.counters.FlaggedRows > m.s.opt.MaxRememberedRows {
 		n, err := m.forgetQueued(1<<62, 1)
@@ -202,7 +202,7 @@ func (m *memory) forgetSurplus() error {
 	return nil
 }
 
-// forgetDue forgets some of those whose time has come.
+// forgetDue forgets up to forgetPerCommit records whose time has come.
 func (m *memory) forgetDue() error {
 	_, err := m.forgetQueued(m.s.opt.Now().Unix(), forgetPerCommit)
 	return err

@@ -73,7 +73,7 @@ func (b *Batch) leaveSlot(e *nostr.Event, why layout.Reason) error {
 	return b.set(layout.HashKey(layout.TableSlot, h), s.Append(nil))
 }
 
-// unpin lets what is remembered for ever be forgotten in time.
+// unpin makes a record that is kept for ever one that is forgotten like others, as Superseded.
 func (m *memory) unpin(id nostr.ID) error {
 	rec, ok, err := m.reader().Record(id)
 	if err != nil || !ok || rec.Due != 0 {

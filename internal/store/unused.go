@@ -29,7 +29,7 @@ type unused struct {
 	ageFrom int64 // no unused deletion is due before this; the store's own once committed
 }
 
-// setUnused has a request, which is not looked at yet, be looked at at some time.
+// setUnused puts a request into the order in which unused ones are looked at, due at that unix time. The request does not stand there yet.
 func (un *unused) setUnused(id nostr.ID, author nostr.PubKey, due int64) error {
 	m, err := un.marks.marksOf(author)
 	if err != nil {
@@ -45,7 +45,7 @@ func (un *unused) setUnused(id nostr.ID, author nostr.PubKey, due int64) error {
 	return un.set(layout.TimedKey(layout.TableUnused, due, id), author[:])
 }
 
-// dropUnused has a request not be looked at any more, if it is to be.
+// dropUnused takes a request out of the order in which unused ones are looked at, if it stands there.
 func (un *unused) dropUnused(id nostr.ID, author nostr.PubKey) error {
 	v, ok, err := index.Get(un.w, layout.IDKey(layout.TableUnusedDue, id))
 	if err != nil || !ok {

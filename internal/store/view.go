@@ -76,7 +76,7 @@ func (v *View) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[index.Mark, 
 
 // Query yields the stored events that match the filter, newest first and the lowest id first within a second, at most
 // filter.Limit. Each range of an index is read only as far as the answer needs. Expired events are left out. After an
-// error, which is the last thing yielded, what came before is not the whole answer; so it is when ctx ends.
+// error, which is the last thing yielded, what came before is not the whole answer. The end of ctx is such an error.
 func (v *View) Query(ctx context.Context, f nostr.Filter) iter.Seq2[index.Row, error] {
 	return v.Reader().Query(ctx, f)
 }

@@ -93,7 +93,7 @@ func (ws *waits) setWait(w layout.Waiting) error {
 	return ws.set(layout.IDKey(layout.TableWait, w.Event.ID), layout.WaitRow{Seq: w.Seq, Came: w.Came, Until: w.Until, From: w.From}.Append(nil))
 }
 
-// Postpone lets an event that waits do so until then. It does nothing to any other.
+// Postpone lets an event that waits wait until that unix time, or until it expires where that is earlier. Postpone does nothing to an event that does not wait.
 func (ws *waits) Postpone(id nostr.ID, until int64) error {
 	w, err := ws.findWaiting(id)
 	if err == nil && w.Event != nil {
@@ -124,7 +124,7 @@ func (ws *waits) EndWait(id nostr.ID, why policy.Outcome) error {
 	return nil
 }
 
-// findWaiting is Waiting, at no cost where nothing waits.
+// findWaiting is the event that waits under that id; its Event is nil where none does. It reads nothing where nothing waits at all.
 func (ws *waits) findWaiting(id nostr.ID) (layout.Waiting, error) {
 	if ws.counters.Waiting == 0 {
 		return layout.Waiting{}, nil

@@ -75,7 +75,8 @@ func (t *tally) group(of WaitGroup, author nostr.PubKey, from string) []layout.S
 	return nil
 }
 
-// tallyWait counts an event that waits from now on, and tallyEnd one that does so no more; until the commit both can be taken back.
+// tallyWait counts an event that waits from now on, and tallyEnd takes an event out of the count that waits no more. dropTally takes both back
+// where the batch is not committed.
 func (ws *waits) tallyWait(w layout.Waiting) {
 	x := talliedOf(w)
 	ws.s.tally.add(x)
