@@ -97,7 +97,7 @@ func (d *dispatcher) deliver(seq store.Seq, e *nostr.Event) {
 	d.contained(func() {
 		for len(left) > 0 {
 			d.at, left = left[0], left[1:]
-			d.at.deliver(ev, d.at.hits)
+			d.at.subs.deliver(ev, d.at.hits)
 			d.at.rest()
 		}
 	})
@@ -114,7 +114,7 @@ func (d *dispatcher) contained(work func()) {
 		}
 		d.at.rest()
 		d.at.end(brokenInside)
-		for _, sub := range d.at.open() {
+		for _, sub := range d.at.subs.list() {
 			d.remove(sub)
 		}
 		d.at = nil

@@ -98,9 +98,9 @@ func (r *Relay) Behind() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for s := range r.sessions {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return int(s.live.missed - s.live.upTo)
+		s.subs.mu.Lock()
+		defer s.subs.mu.Unlock()
+		return int(s.subs.live.missed - s.subs.live.upTo)
 	}
 	return 0
 }
@@ -138,9 +138,9 @@ func (r *Relay) Waiting() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for s := range r.sessions {
-		s.mu.Lock()
-		n += len(s.waiting)
-		s.mu.Unlock()
+		s.subs.mu.Lock()
+		n += len(s.subs.waiting)
+		s.subs.mu.Unlock()
 	}
 	return n
 }

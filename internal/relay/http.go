@@ -164,9 +164,8 @@ func (r *Relay) serveClient(w http.ResponseWriter, req *http.Request, from front
 		relay: r, visitor: from.Visitor, who: who,
 		source: r.door.Source(r.sourceConfig(from, who)),
 		wake:   newBell(),
-		subs:   map[string]*subscription{},
 	}
-	s.out = newOutbox(s.wake)
+	s.out, s.subs = newOutbox(s.wake), newSubscriptions(s.wake, &r.liveBytes)
 	defer s.source.Close()
 	s.cork = &cork{spare: r.corkBuffers, count: s.received}
 	s.pay = payer{visitor: from.Visitor, cork: s.cork}

@@ -27,10 +27,7 @@ func (s *session) busy() bool {
 	if !s.frames.reading.Load() || s.relay.reconciles.count(s) > 0 {
 		return true
 	}
-	s.mu.Lock()
-	open := len(s.subs)
-	s.mu.Unlock()
-	return open > 0 || s.out.owesOK()
+	return s.subs.count() > 0 || s.out.owesOK()
 }
 
 // tooQuiet is the goodbye to an idle client.

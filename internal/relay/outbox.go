@@ -19,7 +19,7 @@ const (
 // outbox is what the writer owes the client. OKs leave in the order of their EVENTs, everything else in the order in which the reader made it.
 // The reader waits for room before it adds anything. What others add is bounded by what the reader has asked for.
 type outbox struct {
-	writer bell          // who sends what is here
+	writer bell          // rung when there is something to send
 	room   chan struct{} // capacity 1: the outbox has become shorter
 
 	mu         sync.Mutex

@@ -202,7 +202,7 @@ func (r *Relay) Stats() Stats {
 	defer r.mu.Unlock()
 	st := Stats{Sessions: len(r.sessions), Reconciliations: r.reconciles.total(), LiveBytes: r.liveBytes.Load()}
 	for s := range r.sessions {
-		st.Subscriptions += len(s.open())
+		st.Subscriptions += s.subs.count()
 	}
 	return st
 }

@@ -23,7 +23,7 @@ var (
 // No event is missed between the stored and the live ones: live events of the subscription are deferred from before the view is taken, and
 // those that the view shows are dropped after the scan.
 func (s *session) scan(work context.Context) (busy bool, err error) {
-	sub := s.nextWaiting()
+	sub := s.subs.nextWaiting()
 	if sub == nil {
 		return false, nil
 	}
@@ -37,7 +37,7 @@ func (s *session) scan(work context.Context) (busy bool, err error) {
 
 func (s *session) answerREQ(work, limited context.Context, cancel context.CancelFunc, sub *subscription) error {
 	defer s.endScan(sub)
-	s.beginScan(sub, cancel)
+	s.subs.beginScan(sub, cancel)
 	s.relay.dispatcher.add(sub)
 	if err := s.sendStored(limited, sub); err != nil {
 		return s.scanFailed(work, limited, sub, err)
@@ -47,31 +47,10 @@ func (s *session) answerREQ(work, limited context.Context, cancel context.Cancel
 
 // endScan cleans up after a scan, however it ended.
 func (s *session) endScan(sub *subscription) {
-	if s.isClosed(sub) {
+	if s.subs.isClosed(sub) {
 		s.relay.dispatcher.remove(sub)
 	}
-	s.releaseDeferred()
-}
-
-func (s *session) nextWaiting() *subscription {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.waiting) == 0 {
-		return nil
-	}
-	sub := s.waiting[0]
-	s.waiting = s.waiting[1:]
-	return sub
-}
-
-// beginScan makes a CLOSE end the scan from now on.
-func (s *session) beginScan(sub *subscription, cancel context.CancelFunc) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.scanning, sub.cancel = sub, cancel
-	if sub.closed {
-		cancel()
-	}
+	s.subs.releaseDeferred()
 }
 
 // scanFailed ends the subscription when the scan has failed, and says why; or gives the error that ends the session.
@@ -82,7 +61,7 @@ func (s *session) scanFailed(work, limited context.Context, sub *subscription, e
 		return context.Cause(work)
 	case errors.Is(err, errGone):
 		return err
-	case s.isClosed(sub):
+	case s.subs.isClosed(sub):
 		return nil
 	case errors.Is(context.Cause(limited), errScanTime):
 		reason = "error: sending the stored events took too long; ask for less"
@@ -108,9 +87,7 @@ func (s *session) sendStored(limited context.Context, sub *subscription) error {
 	defer view.Close()
 	bill := s.pay.slowed(limited, s.relay.limits.ScanWork)
 	metered := view.Metered(bill)
-	s.mu.Lock()
-	sub.after = view.Head()
-	s.mu.Unlock()
+	s.subs.shows(sub, view.Head())
 	var sent map[store.Seq]struct{}
 	if len(sub.filters) > 1 {
 		sent = map[store.Seq]struct{}{}
@@ -154,35 +131,13 @@ func (s *session) sendRow(limited context.Context, sub *subscription, json []byt
 
 // due reports whether there is something to send beside stored events.
 func (s *session) due() bool {
-	s.mu.Lock()
-	live := s.live.ready.Len()
-	s.mu.Unlock()
-	return live > 0 || s.out.ready()
+	return s.subs.liveWaits() || s.out.ready()
 }
 
 func (s *session) sendEOSE(sub *subscription) error {
-	s.mu.Lock()
-	sub.live = !sub.closed
-	s.mu.Unlock()
-	if !sub.live {
+	if !s.subs.goLive(sub) {
 		return nil
 	}
 	s.buf = nostr.AppendEOSE(s.buf[:0], sub.id)
 	return s.send(s.buf)
-}
-
-// releaseDeferred ends the scan: the live events that came meanwhile join the queue, without those that the view showed.
-func (s *session) releaseDeferred() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sub := s.scanning
-	s.scanning, sub.cancel = nil, nil
-	for _, d := range s.live.deferred {
-		if sub.closed || d.event.seq <= sub.after {
-			s.countLive(-len(d.event.json))
-			continue
-		}
-		s.live.ready.Push(d)
-	}
-	s.live.deferred = nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // session is one client's connection and what the client has open on it. The reader takes the frames in their order, one at a time. Only the
-// writer sends. What both use is guarded by mu, which is never held across a wait.
+// writer sends. What both use belongs to a part with a lock, which is never held across a wait.
 type session struct {
 	relay   *Relay
 	conn    *websocket.Conn
@@ -27,6 +27,7 @@ type session struct {
 	wake    bell                    // of the writer
 	pay     payer                   // for what the client asks
 	out     *outbox                 // what the writer owes the client
+	subs    *subscriptions          // what the client has open
 	buf     []byte                  // frame in hand; owned by the writer
 	quiet   quiet
 	hits    []*subscription // owned by the dispatcher
@@ -34,13 +35,8 @@ type session struct {
 	frames progress
 	pings  sync.WaitGroup // the ping under way
 
-	mu          sync.Mutex
-	subs        map[string]*subscription // open ones, by id
-	waiting     []*subscription          // subscriptions whose stored events are to be sent, in the order of their REQs
-	scanning    *subscription            // the subscription whose stored events are being sent
-	filterBytes int                      // sum of the costs of subs
-	shown       []nostr.PubKey           // the keys of who, where the relay is private
-	live        liveQueue
+	mu    sync.Mutex
+	shown []nostr.PubKey // the keys of who, where the relay is private
 }
 
 var errGone = errors.New("the client is gone")
@@ -92,11 +88,11 @@ func (s *session) serve(ctx context.Context, kill context.CancelFunc) error {
 func (s *session) giveBack() {
 	for _, step := range []func(){
 		func() {
-			for _, sub := range s.open() {
+			for _, sub := range s.subs.list() {
 				s.drop(sub)
 			}
 		},
-		s.discardLive,
+		s.subs.discardLive,
 		func() { s.cork.retire() },
 		func() { s.relay.reconciles.dropAll(s) },
 	} {

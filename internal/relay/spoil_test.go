@@ -9,7 +9,7 @@ func (r *Relay) with(sub string, f func(*session)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for s := range r.sessions {
-		if s.subs[sub] != nil {
+		if s.subs.get(sub) != nil {
 			f(s)
 			return
 		}
@@ -39,7 +39,7 @@ func DispatchWithAFault(n, at int) (told int, ended []int) {
 	d := &dispatcher{faults: contain.New(nil, nil), index: newIndex()}
 	left := make([]*session, n)
 	for i := range left {
-		left[i] = &session{end: func(error) { ended = append(ended, i) }}
+		left[i] = &session{subs: newSubscriptions(newBell(), nil), end: func(error) { ended = append(ended, i) }}
 	}
 	next := 0
 	d.contained(func() {

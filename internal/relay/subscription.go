@@ -3,10 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/graspd/graspd/internal/front"
 	"github.com/graspd/graspd/internal/nostr"
@@ -30,7 +27,7 @@ type subscription struct {
 	cost    int           // bytes in memory, roughly
 	memory  *front.Grant  // of that cost; set before the subscription is open
 
-	// Guarded by session.mu.
+	// Guarded by subscriptions.mu.
 	after  store.Seq          // entries up to this one were in the view that answered the stored part
 	live   bool               // EOSE was sent
 	closed bool               // nothing more is sent
@@ -86,7 +83,7 @@ func (s *session) request(req nostr.Req, size int) (refusal string) {
 
 // openSubscription queues a subscription for the writer, or says why not.
 func (s *session) openSubscription(sub *subscription) (refusal string) {
-	if refusal := s.refuseOpen(sub); refusal != "" {
+	if refusal := s.subs.refuse(sub, s.relay.limits.Subscriptions); refusal != "" {
 		return refusal
 	}
 	memory, err := s.holdFilters(sub.cost)
@@ -94,31 +91,8 @@ func (s *session) openSubscription(sub *subscription) (refusal string) {
 		return err.Error()
 	}
 	sub.memory = memory
-	s.enqueue(sub)
+	s.subs.add(sub)
 	sub.memory.Shrink(sub.cost, func() { s.evict(sub) })
-	return ""
-}
-
-func (s *session) enqueue(sub *subscription) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.subs[sub.id] = sub
-	s.filterBytes += sub.cost
-	s.waiting = append(s.waiting, sub)
-	s.wake.ring()
-}
-
-// refuseOpen says which bound of the connection a subscription would break; "" for none. The answer stays true, as only the reader calls it
-// and opens subscriptions.
-func (s *session) refuseOpen(sub *subscription) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch most := s.relay.limits.Subscriptions; {
-	case len(s.subs) >= most:
-		return fmt.Sprintf("blocked: too many subscriptions: at most %d at once, close one first", most)
-	case s.filterBytes+sub.cost > maxFilterBytes:
-		return "blocked: too many subscriptions: their filters fill the memory set aside for a connection, close one first"
-	}
 	return ""
 }
 
@@ -150,49 +124,17 @@ func (s *session) evict(sub *subscription) {
 
 // closeSubscription ends the subscription with that id, if there is one.
 func (s *session) closeSubscription(id string) {
-	s.mu.Lock()
-	sub := s.subs[id]
-	s.mu.Unlock()
-	if sub != nil {
+	if sub := s.subs.get(id); sub != nil {
 		s.drop(sub)
 	}
 }
 
 // drop ends a subscription, whatever it is doing, and reports whether it was still open.
 func (s *session) drop(sub *subscription) bool {
-	if !s.detach(sub) {
+	if !s.subs.detach(sub) {
 		return false
 	}
 	sub.memory.GiveBack()
 	s.relay.dispatcher.remove(sub)
 	return true
-}
-
-func (s *session) detach(sub *subscription) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if sub.closed {
-		return false
-	}
-	delete(s.subs, sub.id)
-	sub.closed = true
-	s.filterBytes -= sub.cost
-	if sub.cancel != nil {
-		sub.cancel()
-	}
-	s.waiting = slices.DeleteFunc(s.waiting, func(w *subscription) bool { return w == sub })
-	return true
-}
-
-func (s *session) isClosed(sub *subscription) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return sub.closed
-}
-
-// open gives the subscriptions in the order of their ids.
-func (s *session) open() []*subscription {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.SortedFunc(maps.Values(s.subs), func(a, b *subscription) int { return strings.Compare(a.id, b.id) })
 }

@@ -94,7 +94,7 @@ func (s *session) answer() error {
 
 // sendEvent sends an event for a subscription that is still open.
 func (s *session) sendEvent(sub *subscription, json []byte) error {
-	if s.isClosed(sub) {
+	if s.subs.isClosed(sub) {
 		return nil
 	}
 	return s.sendStill(sub, json)
@@ -192,7 +192,7 @@ func (s *session) lastWords(bye *goodbye) error {
 			waiting = false
 		}
 	}
-	for _, sub := range s.open() {
+	for _, sub := range s.subs.list() {
 		if err := s.send(nostr.AppendClosed(nil, sub.id, "error: "+bye.text)); err != nil {
 			return err
 		}
