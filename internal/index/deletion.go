@@ -43,7 +43,7 @@ func (r Reader) MarkAt(key []byte) (m layout.DeletionMark, ok bool, err error) {
 	return m, err == nil, err
 }
 
-// CountUnfinished counts them when a store is opened.
+// CountUnfinished counts the deletions of which not all is done, when a store is opened.
 func CountUnfinished(r pebble.Reader) (n int, err error) {
 	err = EachKey(r, layout.TableUnfinished, func(_, _ []byte) error { n++; return nil })
 	return n, err

@@ -22,8 +22,8 @@ func everything() []span {
 }
 
 // own are the ranges that hold what these authors wrote, of the kinds if there are any; with a kind that is not usual also
-// what else he wrote of such. Ranges that are empty, which most would be, are left out, so that an author costs a seek for
-// each of his kinds and one more, and has one range more than there are usual kinds at most.
+// what else they wrote of such kinds. Ranges that are empty, which most would be, are left out, so that an author costs a seek for
+// each kind of theirs and one more, and has one range more than there are usual kinds at most.
 func (r Reader) own(ctx context.Context, authors []nostr.PubKey, kinds []nostr.Kind, withFlagged bool) (all []span, err error) {
 	it, err := r.From.NewIter(nil)
 	if err != nil {

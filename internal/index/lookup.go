@@ -44,7 +44,8 @@ func (r Reader) TakesPart(pk nostr.PubKey) (ok bool, err error) {
 	return false, it.Error()
 }
 
-// Announcements is store.View.Announcements on this state.
+// Announcements are the newest served announcements (kind 30617) with that d, one per author, those accepted first first, at most
+// policy.MaxAnnouncements.
 func (r Reader) Announcements(d string) (events []*nostr.Event, err error) {
 	err = r.EachAnnouncement(d, func(seq layout.Seq) (bool, error) {
 		e, err := r.Event(seq)
@@ -62,7 +63,8 @@ func (r Reader) Announcements(d string) (events []*nostr.Event, err error) {
 	return events, nil
 }
 
-// EachAnnouncement is store.Batch.EachAnnouncement on this state.
+// EachAnnouncement calls do with the entries of the stored announcements with that d, those accepted first first, until do has enough. Those
+// that have expired are among them.
 func (r Reader) EachAnnouncement(d string, do func(layout.Seq) (more bool, err error)) (err error) {
 	prefix := layout.HashKey(layout.TableAnnouncement, layout.HashOf(d))
 	it, err := r.From.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: layout.PrefixEnd(prefix)})

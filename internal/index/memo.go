@@ -44,7 +44,7 @@ func (m *Memo) Deleted(key []byte) {
 	}
 }
 
-// generations is a map of bounded size: when the younger half is full the older one goes, and what is asked for in that
+// generations is a map of bounded size: when the younger half is full the older one goes, and what is asked for in the older half
 // becomes young again.
 type generations[K comparable, V any] struct{ young, old map[K]V }
 

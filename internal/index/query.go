@@ -20,7 +20,7 @@ type Row struct {
 	JSON []byte // the bytes that are sent; valid until the next step of the iteration
 }
 
-// Event parses the row. The event shares no memory with it.
+// Event parses the row. The event shares no memory with the row.
 func (r Row) Event() (*nostr.Event, error) { return nostr.ParseEvent(r.JSON) }
 
 // Pair is what a reconciliation (NIP-77) compares.
@@ -60,7 +60,7 @@ func (r Reader) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Se
 	})
 }
 
-// run passes what the indexes say matches to do, in the order of results, until it says no more.
+// run passes what the indexes say matches to do, in the order of results, until do says no more.
 func (r Reader) run(ctx context.Context, q *query, withFlagged bool, do func(*found) (more bool, err error)) error {
 	defer r.work.end()
 	if r.work != nil {

@@ -16,7 +16,7 @@ func (r Reader) NamedRow(name string) (out []byte, err error) {
 	return out, err
 }
 
-// ReadRow calls do with the value of a row, nil where there is none. It is valid only during the call.
+// ReadRow calls do with the value of a row, nil where there is none. The value is valid only during the call.
 func (r Reader) ReadRow(name string, do func(value []byte) error) error {
 	value, closer, err := r.From.Get(layout.NamedKey(name))
 	if errors.Is(err, pebble.ErrNotFound) {

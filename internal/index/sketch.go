@@ -16,7 +16,7 @@ import (
 type Sketch struct {
 	seed   maphash.Seed
 	covers [256]bool // tables of which it knows all keys; set before others see the sketch
-	tags   [256]bool // names of tags of which it knows under which values stored events stand; likewise
+	tags   [256]bool // names of tags of which it knows under which values stored events stand; set before others see the sketch
 	layers atomic.Pointer[[]*layer]
 	left   int // keys that the last layer has room for
 	most   int // keys of a table, or of a tag, that are read at the start; one with more is not covered
@@ -143,7 +143,7 @@ func (k *Sketch) has(key []byte) bool {
 	return false
 }
 
-// block takes the upper half of the hash, and the bits in it the lower.
+// block chooses a block by the upper half of the hash, and the bits in the block by the lower half.
 func (l *layer) block(h uint64) *[blockWords]atomic.Uint64 {
 	return &(*l)[(h>>36)%uint64(len(*l))]
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Vanished is the author's newest request, if there is one.
+// Vanished is the author's newest request to vanish, if one is stored.
 func (r Reader) Vanished(author nostr.PubKey) (layout.Vanishing, bool, error) {
 	v, ok, err := r.read(layout.VanishedKey(author))
 	if err != nil || !ok {
@@ -54,7 +54,7 @@ func (r Reader) Purge(why layout.Reason, author nostr.PubKey) (layout.Purge, boo
 	return p, err == nil, err
 }
 
-// FirstPurge is the one that is under way.
+// FirstPurge is the first, in the order of keys, of the removals that are under way.
 func FirstPurge(r pebble.Reader) (p layout.Purge, ok bool, err error) {
 	it, err := TableIter(r, layout.TablePurge)
 	if err != nil {

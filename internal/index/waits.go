@@ -74,7 +74,7 @@ func (r Reader) WaitingNumber(seq layout.Seq) (layout.Waiting, error) {
 	return w, err
 }
 
-// EachWait calls do with the numbers at the end of the keys that begin so, until it has enough.
+// EachWait calls do with the numbers at the end of the keys that begin so, until do has enough.
 func (r Reader) EachWait(prefix []byte, do func(layout.Seq) (more bool, err error)) (err error) {
 	it, err := r.From.NewIter(&pebble.IterOptions{LowerBound: bytes.Clone(prefix), UpperBound: layout.PrefixEnd(prefix)})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // A repair writes a second store beside the first and puts it into its place by renaming, in an order in which an end
 // at any moment leaves one that opens: under its first name the new one is not complete; under the second it is; then
 // the old one moves away, kept until the operator removes it; then the new one takes its place. Where a crash came
-// before this last step, finishSwap takes it.
+// before this last step, FinishSwap takes it.
 const (
 	SuffixBuilding = ".repair"   // may be left by a crash; the next repair removes it
 	SuffixComplete = ".repaired" // whole, checked and durable
@@ -67,7 +67,7 @@ func FinishSwap(fsys vfs.FS, dir string) error {
 }
 
 // AbandonSwap removes the new store of a swap that failed, unless the old one has moved away already: then the new one
-// is what finishSwap puts into its place.
+// is what FinishSwap puts into its place.
 func AbandonSwap(fsys vfs.FS, dir string) error {
 	there, err := Exists(fsys, dir)
 	if err != nil || !there {

@@ -15,7 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Version is what one file of the engine says of a key: a value, or that it is gone. Of several the one with the
+// Version is what one file of the engine says of a key: a value, or that it is gone. Of several versions the one with the
 // highest number counts.
 type Version struct {
 	Key, Value []byte

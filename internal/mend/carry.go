@@ -52,7 +52,7 @@ func (r *rebuild) marks() error {
 	})
 }
 
-// slots takes those whose newest version is gone, and of the others only since when they are live.
+// slots takes the slots whose newest version is gone, and of the other slots only since when they are live.
 func (r *rebuild) slots() error {
 	return r.from.Each(layout.TableSlot, func(key, value []byte) error {
 		s, err := layout.ParseSlot(value)
@@ -139,7 +139,7 @@ func (r *rebuild) notes() error {
 	return r.from.Each(layout.TableNote, func(key, value []byte) error { return r.put(key, value) })
 }
 
-// rows takes those that may be. What an event that is lost has changed in one stays changed.
+// rows takes the rows that SetRow would take. What a lost event has changed in a row stays changed.
 func (r *rebuild) rows() error {
 	return r.from.Each(layout.TableRow, func(key, value []byte) error {
 		if err := layout.BadRow(string(key[1:]), len(value)); err != nil {

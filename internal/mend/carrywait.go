@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// waits keeps the events waiting that did, under their numbers. One of which it cannot be read for how long waits no longer.
+// waits keeps the events waiting that waited, under their numbers. An event waits no longer where it cannot be read for how long it was to wait.
 func (r *rebuild) waits() error {
 	rows := make(map[nostr.ID]layout.WaitRow)
 	err := r.from.Each(layout.TableWait, func(key, value []byte) error {

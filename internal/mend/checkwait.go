@@ -93,7 +93,7 @@ func (c *checker) wait(p proven) error {
 	return nil
 }
 
-// mayWait checks that nothing is against an event that waits.
+// mayWait checks that the rules have nothing against an event that waits.
 func (c *checker) mayWait(e *nostr.Event) error {
 	for what, rule := range map[string]index.Rule{
 		"stored": index.IsDuplicate, "deleted": index.IsDeleted, "superseded": index.IsSuperseded, "of an author who vanished": isVanishedAuthors,

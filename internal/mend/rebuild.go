@@ -41,7 +41,7 @@ func (r *rebuild) run() error {
 	return nil
 }
 
-// refill is the open one.
+// refill is the open store.Refill, which begins here where none is open.
 func (r *rebuild) refill() (*store.Refill, error) {
 	if r.f == nil {
 		f, err := r.to.Refill(layout.Seq(r.head))
@@ -53,7 +53,7 @@ func (r *rebuild) refill() (*store.Refill, error) {
 	return r.f, nil
 }
 
-// commit commits when enough is done.
+// commit commits the open store.Refill when enough is done.
 func (r *rebuild) commit(enough int) error {
 	if err := r.stopped(); err != nil {
 		return err

@@ -49,7 +49,7 @@ func Repair(ctx context.Context, o store.Options, c CheckOptions) (_ Repaired, e
 	return r.report, nil
 }
 
-// repair is one under way.
+// repair is a repair under way.
 type repair struct {
 	opt     store.Options
 	check   CheckOptions
