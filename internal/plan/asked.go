@@ -15,10 +15,7 @@ type asked struct {
 
 // retry has a relay that waits tried at once.
 func (p *Peer) retry() {
-	if p.phase == phaseWaiting && p.wakeDial > p.now.Mono {
-		p.asked.planned = p.wakeDial
-	}
-	p.wakeDial = min(p.wakeDial, p.now.Mono)
+	p.dialing.retry(p.phase == phaseWaiting)
 	if p.want.OnlyMailbox() && p.conn == nil {
 		p.references.soon()
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/itemset"
-	"github.com/graspd/graspd/internal/words"
 )
 
 // session is the state that lives and dies with one connection.
@@ -45,10 +44,6 @@ type frames struct {
 	since     time.Duration
 }
 
-// mostSlowed is how often in a row a relay may ask to slow down instead of
-// connecting; after that it is a failure like any other.
-const mostSlowed = 3
-
 // Bounds of bad frames within an hour: in all, and above the good ones.
 const (
 	mostBad   = 1000
@@ -69,7 +64,8 @@ func (p *Peer) connected(in Connected) {
 		return
 	}
 	p.demands.connected(p.lastAlive)
-	p.phase, p.lastAlive, p.slowedBy = phaseOpen, p.now.Wall, 0
+	p.phase, p.lastAlive = phaseOpen, p.now.Wall
+	p.dialing.connected()
 	quick := p.hasMark && p.now.Since(p.mark) < p.cfg.QuickReconnect
 	if !quick {
 		p.forgive()
@@ -119,21 +115,20 @@ func (p *Peer) dialFailed(in DialFailed) {
 		return
 	}
 	p.counted.DialFailures++
-	switch {
-	case in.Ourself:
-		p.ourself, p.phase = true, phaseIdle
+	if in.Ourself {
+		p.phase = phaseIdle
+		p.dialing.isOurself()
 		p.report(Info, "this address leads to graspd itself: nothing is synced with it")
-	case in.SlowIt && p.slowedBy < mostSlowed:
-		wait, ours := p.asked.slowed(p.now)
-		if ours {
-			p.slowedBy++
-		}
-		p.cause = "asked to slow down"
-		p.phase, p.wakeDial = phaseWaiting, p.now.Mono+wait
-		p.report(Warn, "the relay refused the connection: it asks graspd to slow down", "wait", wait)
-	default:
-		p.fail("connection failed", in.Reason)
+		return
 	}
+	if in.SlowIt {
+		if wait, ok := p.dialing.slowed(); ok {
+			p.phase = phaseWaiting
+			p.report(Warn, "the relay refused the connection: it asks graspd to slow down", "wait", wait)
+			return
+		}
+	}
+	p.fail("connection failed", in.Reason)
 }
 
 func (p *Peer) disconnected(reason string) {
@@ -157,14 +152,7 @@ func (p *Peer) fail(what, reason string) {
 	p.comparing.end()
 	p.suspects.lost()
 	p.phase = phaseWaiting
-	wait := p.asked.failed(&p.failures, p.cfg.terms(), p.now)
-	p.cause, _ = words.Cut(reason, LongestCause)
-	p.wakeDial = p.now.Mono + wait
-	if p.failures.Dead(p.cfg.terms(), p.now) {
-		p.report(Error, "the relay is dead: graspd tries it seldom from now on", "failing", p.now.Since(p.failures.First), "wait", wait, "cause", reason)
-		return
-	}
-	p.report(Warn, what, "attempt", p.failures.N, "wait", wait, "cause", reason)
+	p.dialing.failed(what, reason)
 }
 
 // unasked counts frames that harm: forged, malformed or not asked for. Too many
@@ -178,7 +166,7 @@ func (p *Peer) unasked(n int) {
 	if f.bad >= mostBad || f.bad >= f.good+mostWorse {
 		p.effect(HangUp{Reason: "the relay sent too many messages that are malformed, forged or not asked for"})
 		p.fail("graspd closed the connection", "the relay sent too many messages that are malformed, forged or not asked for")
-		p.failures.Flooded = true
+		p.dialing.flooded()
 	}
 }
 

@@ -6,14 +6,14 @@ import (
 
 // setWant takes a new Want and works out what changed, page by page.
 func (p *Peer) setWant(w *want.Want) {
-	p.noteOwners()
+	p.dialing.noteOwners(p.want)
 	if w == nil {
 		p.leave()
 		return
 	}
 	old := p.want
 	p.want = w
-	p.revive()
+	p.dialing.revive(w, p.conn != nil)
 	add := func(it want.Item) {
 		if p.wanted.Add(it) && p.conn != nil {
 			p.conn.queue(p.conn.lotOf(it))
@@ -55,30 +55,6 @@ func (p *Peer) reconsider() {
 	p.conn.followed.restart(p.now.Wall.Unix())
 	p.references.at = p.now.Mono
 	p.recatch(Catchup)
-}
-
-// noteOwners notes who names a relay that is dead.
-func (p *Peer) noteOwners() {
-	switch {
-	case !p.failures.Dead(p.cfg.terms(), p.now):
-		p.owners = nil
-	case p.owners == nil && p.want != nil:
-		p.owners, _ = p.owners.add(p.want)
-	}
-}
-
-// revive tries a dead relay at once for an owner who did not name it before.
-func (p *Peer) revive() {
-	if p.owners == nil {
-		return
-	}
-	var added bool
-	if p.owners, added = p.owners.add(p.want); !added || p.conn != nil {
-		return
-	}
-	if p.revived.Wall.IsZero() || p.now.Since(p.revived) >= reviveInterval {
-		p.revived, p.wakeDial = p.now, p.now.Mono
-	}
 }
 
 // leave ends the connection of a relay that is wanted no more. The backoff

@@ -23,7 +23,7 @@ func (p *Peer) checkSizes() error {
 		{"pages of the held", p.held.Spread(), p.held.Len()},
 		{"proven items", p.proven.Len(), p.wanted.Len()},
 		{"pages of the proven", p.proven.Spread(), p.proven.Len()},
-		{"owners of a dead relay", len(p.owners), mostOwners},
+		{"owners of a dead relay", len(p.dialing.owners), mostOwners},
 		{"last gaps", len(p.gaps.last), mostGaps},
 		{"withheld", len(p.comparing.withheld), mostWithheld},
 		{"withheld of the whole", len(p.whole.hidden), mostWithheld},

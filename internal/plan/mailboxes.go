@@ -3,7 +3,6 @@ package plan
 import (
 	"time"
 
-	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -38,9 +37,9 @@ func (r *references) mailQuestion() *task {
 // dialAt is when the relay may be dialed. One that is only visited is so when it has something to be asked.
 func (p *Peer) dialAt() time.Duration {
 	if p.want.OnlyMailbox() {
-		return max(p.wakeDial, p.references.at)
+		return max(p.dialing.at, p.references.at)
 	}
-	return p.wakeDial
+	return p.dialing.at
 }
 
 // visit has a relay that was not visited before asked at once.
@@ -69,8 +68,8 @@ func (p *Peer) tendVisit() {
 	p.suspects.end()
 	p.comparing.end()
 	p.references.end()
-	p.phase, p.conn, p.hasMark, p.wakeDial = phaseWaiting, nil, false, p.now.Mono
-	p.failures, p.asked, p.cause, p.slowedBy = health.Failures{}, asked{}, "", 0
+	p.phase, p.conn, p.hasMark = phaseWaiting, nil, false
+	p.dialing.visited()
 }
 
 // wantAnnouncements adds the item of layer 1 where it is wanted, as it is of every relay but those that are only visited, and takes

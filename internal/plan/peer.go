@@ -82,14 +82,7 @@ type Peer struct {
 	hasMark bool // false: never connected, or the clock slipped
 
 	phase    phase
-	wakeDial time.Duration // no dial before
-	failures health.Failures
-	cause    string // of the last failure
-	asked    asked
-	slowedBy int    // attempts in a row that the relay met by asking to slow down
-	revived  Now    // when a new owner last had it tried while it was dead; zero = never
-	owners   owners // who named it while it was dead
-	ourself  bool
+	dialing  dialing
 	resyncAt time.Duration
 
 	references references
@@ -109,6 +102,7 @@ type Peer struct {
 // NewPeer returns an idle peer that wants nothing.
 func NewPeer(c Config) *Peer {
 	p := &Peer{desk: desk{cfg: c.withDefaults()}, wakeAt: never}
+	p.dialing.desk = &p.desk
 	p.demands.desk = &p.desk
 	p.references = references{desk: &p.desk, books: &p.books}
 	p.suspects = suspects{desk: &p.desk, books: &p.books}
@@ -253,7 +247,7 @@ func (p *Peer) tend() {
 	if rest, worst := p.gaps.end(p.now.Mono); rest > 0 {
 		p.report(worst, "further gaps within the hour", "count", rest)
 	}
-	if p.phase == phaseIdle && p.want != nil && !p.ourself {
+	if p.phase == phaseIdle && p.want != nil && !p.dialing.ourself {
 		p.phase = phaseWaiting
 	}
 	if p.phase == phaseWaiting && p.now.Mono >= p.dialAt() {
@@ -263,7 +257,7 @@ func (p *Peer) tend() {
 		return
 	}
 	if p.now.Mono >= p.conn.opened.Mono+stableAfter {
-		p.failures, p.asked = health.Failures{}, asked{}
+		p.dialing.stable()
 	}
 	if p.now.Mono >= p.resyncAt {
 		p.scheduleResync()
@@ -305,8 +299,7 @@ func (p *Peer) authSettled() {
 
 // progress takes that an item is confirmed that was not before: the relay is worth trying again soon.
 func (p *Peer) progress() {
-	p.failures.Progress()
-	p.asked = asked{}
+	p.dialing.progress()
 }
 
 // recatch forgets what is confirmed and asks everything again, with live open.

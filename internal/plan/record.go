@@ -102,53 +102,23 @@ func (r Record) wait(c Config, now time.Time) time.Duration {
 
 // Record returns what is to be kept of the relay, as of the last Step.
 func (p *Peer) Record() Record {
-	p.noteOwners()
-	r := Record{
-		At: p.now.Wall, Ourself: p.ourself, HangsUp: p.comparing.hangsUp, Failures: p.failures.N, LastAlive: p.lastAlive, Revived: p.revived.Wall, Uptime: p.uptime, Alike: p.whole.alike, owners: p.owners,
-	}
-	r.FirstFailure = p.failingSince()
-	if r.Failures > 0 || p.slowedBy > 0 {
-		r.Cause = p.cause
-	}
-	if p.asked.planned > p.now.Mono {
-		r.Planned = p.now.Wall.Add(p.asked.planned - p.now.Mono)
-	}
-	if p.conn == nil && p.wakeDial > p.now.Mono {
-		r.NextAttempt = p.now.Wall.Add(p.wakeDial - p.now.Mono)
-	}
+	p.dialing.noteOwners(p.want)
+	r := Record{At: p.now.Wall, HangsUp: p.comparing.hangsUp, LastAlive: p.lastAlive, Uptime: p.uptime, Alike: p.whole.alike}
+	p.dialing.note(&r, p.conn != nil)
 	if p.references.at != 0 {
 		r.References = p.now.Wall.Add(p.references.at - p.now.Mono)
 	}
 	return r
 }
 
-// failingSince is when the first of the failures in a row was; zero when there are none.
-func (p *Peer) failingSince() time.Time {
-	if p.failures.N == 0 {
-		return time.Time{}
-	}
-	return p.now.Wall.Add(-p.now.Since(p.failures.First))
-}
-
 // recall takes what was kept, at the first Step.
 func (p *Peer) recall(r Record) {
-	p.lastAlive, p.uptime, p.owners, p.ourself, p.whole.alike = r.LastAlive, r.Uptime, r.owners, r.Ourself, r.Alike
+	p.lastAlive, p.uptime, p.whole.alike = r.LastAlive, r.Uptime, r.Alike
 	p.met = !r.LastAlive.IsZero()
 	if r.HangsUp {
 		p.comparing.recall()
 	}
-	if !r.Revived.IsZero() {
-		p.revived = p.now.Before(max(0, p.now.Wall.Sub(r.Revived)))
-	}
-	p.cause = r.Cause
-	if r.Failures > 0 {
-		p.failures = health.Failures{N: r.Failures, First: p.now.Before(r.Failing())}
-	}
-	p.wakeDial = p.now.Mono + r.wait(p.cfg, p.now.Wall)
-	if r.NextAttempt.IsZero() && !r.Planned.IsZero() {
-		r.NextAttempt = r.Planned
-		p.asked.planned = p.now.Mono + r.wait(p.cfg, p.now.Wall)
-	}
+	p.dialing.recall(r)
 	if !r.References.IsZero() {
 		// A clock that was set does not put it off for longer than a full resync would be.
 		wait := min(max(0, r.References.Sub(p.now.Wall)), p.cfg.Resync+p.cfg.Resync/24)

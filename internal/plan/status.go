@@ -13,18 +13,16 @@ var phaseNames = [...]string{phaseIdle: "idle", phaseDialing: "dialing", phaseOp
 // Status describes the peer at the time of the last Step.
 func (p *Peer) Status() status.Relay {
 	s := status.Relay{
-		URL: p.cfg.URL, Phase: phaseNames[p.phase], Ourself: p.ourself, Health: p.health(), Connected: p.conn != nil,
-		Failures: p.failures.N, Counters: p.counted, Negentropy: p.comparing.support.String(), Uptime: p.uptime.Ratio(),
+		URL: p.cfg.URL, Phase: phaseNames[p.phase], Ourself: p.dialing.ourself, Health: p.health(), Connected: p.conn != nil,
+		Failures: p.dialing.failures.N, Counters: p.counted, Negentropy: p.comparing.support.String(), Uptime: p.uptime.Ratio(),
 		LastAlive: status.Moment{Time: p.lastAlive},
 	}
 	if share, lacking := p.coverage.Total(); p.comparing.tells() && share.Held > 0 {
 		s.Coverage = new(1 - float64(share.Lacks)/float64(share.Held))
 		s.Lacks = &status.Lacks{Events: share.Lacks, Repositories: lacking}
 	}
-	if p.failures.N > 0 || p.slowedBy > 0 {
-		s.Cause = status.Text(p.cause)
-	}
-	s.FailingSince.Time = p.failingSince()
+	s.Cause = status.Text(p.dialing.trouble())
+	s.FailingSince.Time = p.dialing.failingSince()
 	if p.phase == phaseWaiting {
 		s.NextAttempt.Time = p.now.Wall.Add(p.dialAt() - p.now.Mono)
 	}
@@ -84,9 +82,9 @@ func (c *session) sweptRoots() int {
 
 func (p *Peer) health() status.Health {
 	switch {
-	case p.failures.Dead(p.cfg.terms(), p.now):
+	case p.dialing.dead():
 		return status.Dead
-	case p.failures.N > 0:
+	case p.dialing.failures.N > 0:
 		return status.Degraded
 	}
 	return status.Healthy

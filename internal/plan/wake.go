@@ -24,10 +24,7 @@ func (p *Peer) nextWake() time.Duration {
 	if p.conn == nil {
 		return w
 	}
-	w = min(w, p.resyncAt)
-	if p.failures.N > 0 {
-		w = min(w, p.conn.opened.Mono+stableAfter)
-	}
+	w = min(w, p.resyncAt, p.dialing.calm(p.conn.opened))
 	return min(w, p.demands.wake(), p.conn.following.wake(), p.conn.catchup.wake(), p.references.wake(), p.suspects.wake(), p.whole.wake())
 }
 
