@@ -152,7 +152,12 @@ func (p *Peer) fail(what, reason string) {
 	p.comparing.end()
 	p.suspects.lost()
 	p.phase = phaseWaiting
-	p.dialing.failed(what, reason)
+	wait, failures := p.dialing.failed(reason), p.dialing.failures
+	if p.dialing.dead() {
+		p.report(Error, "the relay is dead: graspd tries it seldom from now on", "failing", p.now.Since(failures.First), "wait", wait, "cause", reason)
+		return
+	}
+	p.report(Warn, what, "attempt", failures.N, "wait", wait, "cause", reason)
 }
 
 // unasked counts frames that harm: forged, malformed or not asked for. Too many

@@ -58,16 +58,12 @@ func (d *dialing) slowed() (wait time.Duration, ok bool) {
 	return wait, true
 }
 
-// failed takes the end of a connection or an attempt, sets the time of the next one and tells the operator.
-func (d *dialing) failed(what, reason string) {
-	wait := d.asked.failed(&d.failures, d.cfg.terms(), d.now)
+// failed takes the end of a connection or an attempt, and sets the time of the next one. It returns how long that is.
+func (d *dialing) failed(reason string) (wait time.Duration) {
+	wait = d.asked.failed(&d.failures, d.cfg.terms(), d.now)
 	d.cause, _ = words.Cut(reason, LongestCause)
 	d.at = d.now.Mono + wait
-	if d.dead() {
-		d.report(Error, "the relay is dead: graspd tries it seldom from now on", "failing", d.now.Since(d.failures.First), "wait", wait, "cause", reason)
-		return
-	}
-	d.report(Warn, what, "attempt", d.failures.N, "wait", wait, "cause", reason)
+	return wait
 }
 
 // flooded notes that the last connection ended for what the relay sent on it.

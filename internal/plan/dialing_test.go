@@ -21,7 +21,7 @@ func TestADialAfterFailures(t *testing.T) {
 	d, pass := newDialing()
 	last := time.Duration(0)
 	for n := 1; n <= 5; n++ {
-		d.failed("connection failed", "no route")
+		d.failed("no route")
 		wait := d.at - d.now.Mono
 		if wait <= last || d.failures.N != n || d.trouble() != "no route" || d.failingSince().IsZero() {
 			t.Errorf("failure %d: a wait of %v after %v, for %q", n, wait, last, d.trouble())
@@ -36,7 +36,7 @@ func TestADialAfterFailures(t *testing.T) {
 	if d.failures.N != 0 || d.trouble() != "" || !d.failingSince().IsZero() || d.calm(d.now) != never {
 		t.Errorf("after a stable connection %+v", d)
 	}
-	d.failed("connection lost", "end of file")
+	d.failed("end of file")
 	d.visited()
 	if d.failures.N != 0 || d.at != d.now.Mono || d.trouble() != "" {
 		t.Errorf("after a visit %+v", d)
@@ -66,14 +66,14 @@ func TestSlowDownInsteadOfAConnection(t *testing.T) {
 func TestADialThatAPersonAskedFor(t *testing.T) {
 	d, _ := newDialing()
 	for range 4 {
-		d.failed("connection failed", "no route")
+		d.failed("no route")
 	}
 	planned := d.at
 	d.retry(true)
 	if d.at != d.now.Mono {
 		t.Errorf("asked for at %v, and dialed at %v", d.now.Mono, d.at)
 	}
-	d.failed("connection failed", "no route")
+	d.failed("no route")
 	if d.at != planned || d.failures.N != 4 {
 		t.Errorf("dialed at %v, where %v was planned; %d failures", d.at, planned, d.failures.N)
 	}
@@ -86,9 +86,9 @@ func TestADialThatAPersonAskedFor(t *testing.T) {
 // TestWhatIsKeptOfDialing comes back over a restart.
 func TestWhatIsKeptOfDialing(t *testing.T) {
 	d, pass := newDialing()
-	d.failed("connection failed", "no route")
+	d.failed("no route")
 	pass(time.Second)
-	d.failed("connection failed", "no route")
+	d.failed("no route")
 	d.owners, d.revived = owners{nostr.PubKey{2}: {}}, d.now
 	d.isOurself()
 	r := Record{At: d.now.Wall}
