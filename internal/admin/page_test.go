@@ -53,6 +53,9 @@ func shown() admin.Config {
 func TestThePage(t *testing.T) {
 	w := get(t, shown(), "GET", "/")
 	page := w.Body.String()
+	if got := w.Header().Get("Referrer-Policy"); got != "same-origin" { // with no-referrer browsers hide the origin of a form
+		t.Errorf("Referrer-Policy: %q", got)
+	}
 	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}

@@ -21,13 +21,19 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// serveHTTP serves WebSocket, the information document (NIP-11) and a page for people on "/", and nothing anywhere else.
+// robots lets crawlers read everything but the operator's page, which has nothing for them.
+const robots = "User-agent: *\nDisallow: /operator/\n"
+
+// serveHTTP serves WebSocket, the information document (NIP-11) and a page for people on "/", its feed, names and what crawlers may read,
+// and nothing anywhere else.
 func (r *Relay) serveHTTP(w http.ResponseWriter, req *http.Request, from front.Client) {
 	switch {
 	case req.URL.Path == "/feed.atom" && (req.Method == http.MethodGet || req.Method == http.MethodHead):
 		r.writePage(w, req, from, r.feedNow)
 	case req.URL.Path == namesPath && (req.Method == http.MethodGet || req.Method == http.MethodHead):
 		write(w, "application/json", r.presented.Load().named(req.URL.Query().Get("name")))
+	case req.URL.Path == "/robots.txt" && (req.Method == http.MethodGet || req.Method == http.MethodHead):
+		write(w, "text/plain; charset=utf-8", []byte(robots))
 	case req.URL.Path != "/":
 		http.Error(w, "404 not found: this relay is on /", http.StatusNotFound)
 	case hasToken(req.Header, "Upgrade", "websocket"):

@@ -76,6 +76,8 @@ func TestHTTP(t *testing.T) {
 		{"preflight", "OPTIONS", "/", http.Header{"Origin": {"https://example.com"}, "Access-Control-Request-Method": {"GET"}}, 204, "", ""},
 		{"preflight elsewhere", "OPTIONS", "/npub1/d.git/info/refs", nil, 204, "", ""},
 		{"post", "POST", "/", nil, 405, "text/plain; charset=utf-8", "405"},
+		{"robots.txt", "GET", "/robots.txt", nil, 200, "text/plain; charset=utf-8", "User-agent: *\nDisallow: /operator/\n"},
+		{"a robots.txt that is posted", "POST", "/robots.txt", nil, 404, "text/plain; charset=utf-8", "404"},
 		{"other path", "GET", "/relay", nil, 404, "text/plain; charset=utf-8", "404"},
 		{"information on another path", "GET", "/x", accept("application/nostr+json"), 404, "text/plain; charset=utf-8", "404"},
 		{"websocket on another path", "GET", "/x", upgrade, 404, "text/plain; charset=utf-8", "404"},
