@@ -144,7 +144,7 @@ func (p *process) live() error {
 		}
 	}()
 	if p.stdout != nil {
-		if _, err := io.Copy(&p.out, p.stdout); err != nil {
+		if err := pass(&p.out, p.stdout); err != nil {
 			_ = p.kill()
 			_, _ = io.Copy(io.Discard, p.stdout) // up to the end of those who write
 		}
