@@ -46,6 +46,7 @@ func (b *book) load() error {
 	return nil
 }
 
+// add notes an event that waits.
 func (b *book) add(e *nostr.Event) {
 	if e.Size() > policy.MaxEventBytes {
 		b.large = append(b.large, largeWait{e.ID, e.PubKey, e.Size()})

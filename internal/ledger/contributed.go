@@ -110,6 +110,7 @@ func (l *Ledger) Unmirrored(t Turn, of nip34.Address) (from Repository, out []Mi
 	return from, slices.DeleteFunc(m.out, func(x Mirror) bool { return len(x.Events) == 0 }), nil
 }
 
+// mirroring collects what announced repositories lack of a contributed one.
 type mirroring struct {
 	data  gitData
 	t     Turn

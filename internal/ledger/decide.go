@@ -73,7 +73,7 @@ func (l *Ledger) aboutAnnouncement(t Turn, e *nostr.Event, about *refs.About) er
 	return err
 }
 
-// hereOfState gives the objects of a state that are here. It counts one repository: of those for which the state's author decides, the one
+// hereOfState gives the objects of a state that are here. One repository counts: of those for which the state's author decides, the one
 // that has most of the objects.
 func (l *Ledger) hereOfState(t Turn, e *nostr.Event) ([]gitwire.ObjectID, error) {
 	s, err := refs.ReadState(e)
@@ -96,6 +96,7 @@ func (l *Ledger) hereOfState(t Turn, e *nostr.Event) ([]gitwire.ObjectID, error)
 	return without(ids, missing), nil
 }
 
+// without gives the ids that are not missing.
 func without(ids, missing []gitwire.ObjectID) []gitwire.ObjectID {
 	lacks := make(map[gitwire.ObjectID]bool, len(missing))
 	for _, id := range missing {

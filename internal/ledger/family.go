@@ -39,6 +39,7 @@ func (f *family) with(a refs.Announcement) *family {
 	return &g
 }
 
+// repository is the address of an owner's repository with the identifier of the family.
 func (f *family) repository(owner nostr.PubKey) nip34.Address {
 	return nip34.Address{Kind: nip34.KindRepository, PubKey: owner, D: f.d}
 }
@@ -141,6 +142,7 @@ func (f *family) homes(author nostr.PubKey) ([]Dir, error) {
 	return dirs, nil
 }
 
+// objectsOf are the objects that a state names.
 func objectsOf(s *refs.State) []gitwire.ObjectID {
 	ids := make([]gitwire.ObjectID, 0, len(s.Refs))
 	for _, r := range s.Refs {

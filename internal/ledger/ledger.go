@@ -41,27 +41,27 @@ type Config struct {
 	Service grasp.Service // where announcements list this relay
 	// Mirrors are relays whose hosts may have every repository, whatever announcements name: those that the operator fills from.
 	Mirrors []grasp.RelayURL
-	// Private asks those for no repository of which an announcement says that it is private (GRASP-08).
+	// Private asks Mirrors for no repository of which an announcement says that it is private (GRASP-08).
 	Private bool
 	Store   *store.Store
 
 	// Contributors says that pull requests are taken at /prs/<signer npub>/<identifier>.git (GRASP-06).
 	Contributors bool
 
-	// Changed is called after a commit with each repository whose row the commit changed. It must not block.
+	// Changed is called after a commit with each repository whose row the commit changed. Changed must not block.
 	Changed func(nip34.Address)
-	// Stirred is called after a commit with each identifier of repositories whose lacks the commit may have changed. It must not
+	// Stirred is called after a commit with each identifier of repositories whose lacks the commit may have changed. Stirred must not
 	// block. nil: nobody wants to know.
 	Stirred func(d string)
 	// UnderWay says of an event that waits whether its git data is on its way here. nil: none is.
 	UnderWay func(*nostr.Event) bool
 	// Found is called after a commit with each upload that has the tip of an event that came, and Dropped with each upload that
-	// waits for nothing any more. They must not block.
+	// waits for nothing any more. Neither may block.
 	Found   func(refs.Found, nostr.ID)
 	Dropped func(upload uint64)
 }
 
-// Ledger belongs to one goroutine, the door's writer. Each of its parts owns some of what it knows.
+// Ledger belongs to one goroutine, the door's writer. Each part of a Ledger owns some of what the Ledger knows.
 type Ledger struct {
 	Config
 	pending refs.Pending // uploads

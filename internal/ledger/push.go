@@ -19,7 +19,7 @@ type Opened struct {
 	Upload     uint64 // the number under which its uploads are counted; 0 if it brings none
 }
 
-// Open judges a push to a repository before its pack is read. It sets back the deadlines of the events that the push brings objects for.
+// Open judges a push to a repository before its pack is read. Open sets back the deadlines of the events that the push brings objects for.
 func (l *Ledger) Open(t Turn, of nip34.Address, p refs.Push) (Opened, error) {
 	in, r, known, err := l.standing(t, of, p)
 	if err != nil || !known {

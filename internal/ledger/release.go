@@ -128,7 +128,7 @@ func (g *gathering) take(e *nostr.Event) error {
 func (g *gathering) state(e *nostr.Event) error {
 	s, err := refs.ReadState(e)
 	if err != nil {
-		return nil // it says nothing
+		return nil // what cannot be read says nothing
 	}
 	g.w.States = append(g.w.States, s)
 	if g.ready[e.ID] {
@@ -155,7 +155,7 @@ func (g *gathering) pullRequest(e *nostr.Event) error {
 	return err
 }
 
-// Waits notes an event, brought by from, that waits from the open batch on. It ends waits where there are too many now, and a state sets back
+// Waits notes an event, brought by from, that waits from the open batch on. Waits ends waits where there are too many now, and a state sets back
 // the deadlines of the announcements that wait for it.
 func (l *Ledger) Waits(t Turn, e *nostr.Event, from string) error {
 	l.book.wait(e)

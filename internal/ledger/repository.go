@@ -95,7 +95,7 @@ func (r Repository) Write(b *store.Batch, moved bool) error {
 	return nil
 }
 
-// Written hears that the files of a repository are as its refs of that generation. They are not due any more, unless the refs have moved on.
+// Written hears that the files of a repository are as its refs of that generation. The files are not due any more, unless the refs have moved on.
 func (l *Ledger) Written(t Turn, of nip34.Address, generation uint64) error {
 	row, err := t.Row(RowName(of))
 	if err != nil {
@@ -136,7 +136,7 @@ func (l *Ledger) Resized(t Turn, of nip34.Address, bytes int64) error {
 	return l.inBatch.write(t, r, false)
 }
 
-// Remove forgets a repository whose announcement is not served since before that unix time, and gives what was kept of it. It gives false
+// Remove forgets a repository whose announcement is not served since before that unix time, and gives what was kept of it. Remove gives false
 // for a repository that stays.
 func (l *Ledger) Remove(t Turn, of nip34.Address, before int64) (Repository, bool, error) {
 	r, err := Read(t, of)
