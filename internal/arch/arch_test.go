@@ -63,6 +63,7 @@ var layers = map[string]int{
 	"internal/capacity":   7,
 	"internal/itemset":    6,
 	"internal/survey":     6,
+	"internal/suspicion":  7,
 	"internal/plan":       8,
 	"internal/gitplan":    6,
 	"internal/logs":       9,

@@ -89,3 +89,18 @@ func (t Terms) Jitter(n uint64) float64 {
 	h.Write(b[:])
 	return float64(binary.BigEndian.Uint64(h.Sum(nil))>>11) / (1 << 53)
 }
+
+// Bounds of RetryDelay.
+const (
+	FirstRetry = time.Minute
+	maxRetry   = time.Hour
+)
+
+// RetryDelay is how long a request waits that failed so often at a relay which is connected: a minute, doubled each time, up to an hour.
+func RetryDelay(tries int) time.Duration {
+	d := FirstRetry
+	for i := 1; i < tries && d < maxRetry; i++ {
+		d *= 2
+	}
+	return min(d, maxRetry)
+}

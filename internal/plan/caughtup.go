@@ -36,7 +36,7 @@ func (p *Peer) noteComplete() {
 	if p.Settled() {
 		p.met = false
 	}
-	if p.confirmed.Len()+p.held.Len()+p.suspects.refused.Len() == p.wanted.Len() {
+	if p.confirmed.Len()+p.held.Len()+p.suspects.under.Refused() == p.wanted.Len() {
 		p.complete = p.now.Mono
 	}
 }

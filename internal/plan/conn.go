@@ -86,7 +86,7 @@ func (p *Peer) connected(in Connected) {
 	p.whole.begin(&p.conn.following, &p.conn.catchup)
 	since := itemset.SinceTime(p.mark.Wall.Add(-p.cfg.QuickReconnect))
 	for _, it := range p.inOrder() {
-		if p.suspects.items.Has(it) {
+		if p.suspects.under.Has(it) {
 			continue
 		}
 		l := p.conn.lotOf(it)

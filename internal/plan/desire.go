@@ -24,7 +24,7 @@ func (p *Peer) setWant(w *want.Want) {
 			p.confirmed.Drop(it)
 			p.proven.Drop(it)
 			p.held.Drop(it)
-			p.suspects.drop(it)
+			p.suspects.under.Drop(it)
 			if p.conn != nil {
 				p.conn.unwanted(it)
 			}

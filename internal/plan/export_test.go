@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -182,7 +183,7 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 			return err
 		}
 	}
-	for it := range p.suspects.items.Above(0) {
+	for _, it := range p.suspects.under.All() {
 		if err := put("suspects", itemset.Lot{Layer: want.LayerRepositories, Items: []want.Item{it}}); err != nil {
 			return err
 		}
@@ -240,7 +241,7 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 			if p.confirmed.Has(it) {
 				continue
 			}
-			if !c.putOff(it, p.now.Mono) && !p.suspects.items.Has(it) {
+			if !c.putOff(it, p.now.Mono) && !p.suspects.under.Has(it) {
 				return fmt.Errorf("caught up, and item %d in %s is neither confirmed nor put off", it, place[it])
 			}
 		}
@@ -248,42 +249,31 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 	return c.checkTasks(p.demands.auth.Awaited())
 }
 
-// check looks for suspects in no set or in several.
+// check looks for suspects that are not wanted, and for a trial on one side alone.
 func (s *suspects) check(wanted map[Item]bool) error {
-	in := make(map[Item]int)
-	for _, x := range append(slices.Clone(s.sets), s.trial.set, s.accused) {
-		if x == nil || x.free {
-			continue
-		}
-		for _, it := range x.items {
-			if in[it]++; in[it] > 1 {
-				return fmt.Errorf("item %d is in two sets of suspects", it)
-			}
+	for _, it := range s.under.All() {
+		if !wanted[it] {
+			return fmt.Errorf("suspect %d is not wanted", it)
 		}
 	}
-	for it := range s.items.Above(0) {
-		if !wanted[it] || in[it] == 0 {
-			return fmt.Errorf("suspect %d: wanted %v, in %d sets", it, wanted[it], in[it])
-		}
-	}
-	for it := range s.refused.Above(0) {
-		if !s.items.Has(it) {
-			return fmt.Errorf("item %d is refused and no suspect", it)
-		}
+	if s.task == nil && s.under.Tried() != nil {
+		return errors.New("items are tried, and there is no task")
 	}
 	return nil
 }
 
 // Refuses lists the repositories that the relay is taken to refuse.
 func (p *Peer) Refuses() (out []want.Repository) {
-	for it := range p.suspects.refused.Above(0) {
-		out = append(out, *p.want.Repository(it))
+	for _, it := range p.suspects.under.All() {
+		if p.suspects.under.Refuses(it) {
+			out = append(out, *p.want.Repository(it))
+		}
 	}
 	return out
 }
 
 // Suspects counts the repositories under suspicion.
-func (p *Peer) Suspects() int { return p.suspects.items.Len() }
+func (p *Peer) Suspects() int { return p.suspects.under.Len() }
 
 // putOff says whether an item waits for a time to come, with its live REQ or with its stored filters.
 func (c *session) putOff(it want.Item, now time.Duration) bool {

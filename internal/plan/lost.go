@@ -6,6 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/demands"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/refusal"
 	"github.com/graspd/graspd/internal/want"
@@ -34,7 +35,7 @@ func (f *following) liveRefused(l *liveReq, text string, from time.Time) {
 		l.tries = 0
 	}
 	if l.tries > 0 {
-		after += retryDelay(l.tries)
+		after += health.RetryDelay(l.tries)
 	}
 	why := refusal.Of(text)
 	switch at, awaited := f.demands.wait(why, l.Manner); {
@@ -70,7 +71,7 @@ func (f *following) liveRefused(l *liveReq, text string, from time.Time) {
 		if !l.open { // it may be the limit that is refused
 			f.limits.OtherLimit(l.limit)
 		}
-		after = f.now.Mono + retryDelay(l.tries+1)
+		after = f.now.Mono + health.RetryDelay(l.tries+1)
 	}
 	f.requeue(l.lots, from, after, l.tries+1)
 }
@@ -151,5 +152,5 @@ func (f *following) liveFailed(l *liveReq) {
 	for i := range l.lots {
 		l.lots[i].Since = min(l.lots[i].Since, itemset.AllAgain)
 	}
-	f.requeue(l.lots, time.Unix(int64(itemset.AllAgain), 0), f.now.Mono+retryDelay(l.tries+1), l.tries+1)
+	f.requeue(l.lots, time.Unix(int64(itemset.AllAgain), 0), f.now.Mono+health.RetryDelay(l.tries+1), l.tries+1)
 }

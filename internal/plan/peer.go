@@ -54,8 +54,7 @@ const (
 	dropAfterOpen  = 2 * time.Second  // a connection lost that soon after NEG-OPEN was lost for it
 	refusedRetry   = 24 * time.Hour   // restricted requests
 	sweepInterval  = time.Hour
-	firstRetry     = time.Minute
-	maxRetry       = time.Hour
+	firstRetry     = health.FirstRetry
 	clockSlip      = 5 * time.Minute
 	reviveInterval = time.Hour // a dead relay that gained an owner is tried at most that often
 )
@@ -324,5 +323,5 @@ func (p *Peer) recatch(class Class) {
 	case class == Daily:
 		p.suspects.again(true)
 	}
-	c.askAgain(class, p.suspects.items.Has)
+	c.askAgain(class, p.suspects.under.Has)
 }

@@ -34,7 +34,7 @@ func (p *Peer) Status() status.Relay {
 			s.Want = status.Count{Repositories: len(p.want.Repos), Roots: p.wanted.Len() - 1 - len(p.want.Repos)}
 		}
 		s.Confirmed = p.confirmedCount()
-		s.Refused = p.suspects.refused.Len()
+		s.Refused = p.suspects.under.Refused()
 	}
 	if c := p.conn; c != nil {
 		s.ConnectedFor = p.now.Mono - c.opened.Mono
@@ -93,5 +93,5 @@ func (p *Peer) health() status.Health {
 // Settled says that the relay is connected and everything wanted is confirmed, but for what the relay refuses to be asked
 // for.
 func (p *Peer) Settled() bool {
-	return p.conn != nil && p.confirmed.Len()+p.suspects.refused.Len() == p.wanted.Len()
+	return p.conn != nil && p.confirmed.Len()+p.suspects.under.Refused() == p.wanted.Len()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/fifo"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/paging"
@@ -301,17 +302,8 @@ func (c *catchup) taskFailed(t *task, why string) {
 	}
 	c.abandon(t)
 	t.tries++
-	c.putOff(t, c.now.Mono+retryDelay(t.tries))
-	c.report(Debug, "a request for stored events failed", "cause", why, "wait", retryDelay(t.tries))
-}
-
-// retryDelay doubles from a minute to an hour.
-func retryDelay(tries int) time.Duration {
-	d := firstRetry
-	for i := 1; i < tries && d < maxRetry; i++ {
-		d *= 2
-	}
-	return min(d, maxRetry)
+	c.putOff(t, c.now.Mono+health.RetryDelay(t.tries))
+	c.report(Debug, "a request for stored events failed", "cause", why, "wait", health.RetryDelay(t.tries))
 }
 
 // pause stops catch-up for a while, as the relay asked to slow down.
