@@ -9,10 +9,13 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
+// NoValue stands in Window.Values for an event that does not count: it is not known under which value it stands, or it is not shown to others.
+const NoValue int16 = -1
+
 // Window is one range of times that a reconciliation has compared.
 type Window struct {
 	Set    *negentropy.Set       // what is here
-	Values []int16               // per item of Set: the place of its value in the filter's only list, 0 without a list; -1 = it does not count
+	Values []int16               // per item of Set: the place of its value in the filter's only list, 0 without a list; or NoValue
 	Lacks  map[[32]byte]struct{} // ids of Set that the relay lacks
 }
 
@@ -41,7 +44,7 @@ func (y *Tally) Add(w Window, values int, others iter.Seq[*Tally]) {
 	}
 	before := *y // it may be the second comparison of the same
 	for i, v := range w.Values {
-		if v < 0 || int(v) >= len(y.shares) {
+		if v == NoValue || int(v) >= len(y.shares) {
 			continue
 		}
 		id := w.Set.At(i).ID

@@ -222,7 +222,7 @@ func (d *driver) valuesOf(s *negentropy.Set, f nostr.Filter) []int16 {
 	out := make([]int16, s.Len())
 	for i := range out {
 		e := byID[s.At(i).ID]
-		out[i] = -1
+		out[i] = coverage.NoValue
 		if d.remembered[e.ID] {
 			continue
 		}

@@ -56,7 +56,7 @@ type (
 		Sub    string
 		Set    *negentropy.Set
 		Large  bool    // there is no set because there is too much
-		Values []int16 // per item of the set: the place, in the only list of the filter, of a value it is found under, 0 without such a list; -1 = not known, or not shown to others
+		Values []int16 // per item of the set: the place, in the only list of the filter, of a value it is found under, 0 without such a list; or coverage.NoValue
 	}
 	// Dated is the id of an event and its creation time in Unix seconds.
 	Dated struct {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/store"
@@ -25,7 +26,7 @@ func (p *peer) load(ctx context.Context, e plan.LoadSet) plan.Loaded {
 				out.Large = true
 				return nil
 			}
-			value := int16(-1)
+			value := coverage.NoValue
 			switch {
 			case m.Shown && len(e.Filter.Tags) == 0:
 				value = 0
