@@ -70,7 +70,7 @@ func (p *Peer) connected(in Connected) {
 	if !quick {
 		p.forgive()
 		p.unconfirm()
-		p.mark, p.hasMark = p.now, true
+		p.marks()
 		p.coverage.Begin()
 	}
 	p.references.visit()
@@ -182,3 +182,9 @@ func (p *Peer) mayCompare() bool {
 
 // compares says whether the relay has shown that it compares.
 func (p *Peer) compares() bool { return p.comparing.works() }
+
+// close forgets the connection for good: what was confirmed on it does not outlive it.
+func (p *Peer) close(then phase) {
+	p.phase, p.conn = then, nil
+	p.unmark()
+}

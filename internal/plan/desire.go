@@ -49,11 +49,11 @@ func (p *Peer) reconsider() {
 	p.unprove()
 	if p.conn == nil {
 		p.unconfirm()
-		p.hasMark = false
+		p.unmark()
 		return
 	}
 	p.conn.followed.restart(p.now.Wall.Unix())
-	p.references.at = p.now.Mono
+	p.references.soon()
 	p.recatch(Catchup)
 }
 
@@ -63,11 +63,10 @@ func (p *Peer) leave() {
 	if p.phase == phaseOpen || p.phase == phaseDialing {
 		p.effect(HangUp{Reason: "no longer needed"})
 	}
-	p.phase, p.conn = phaseIdle, nil
+	p.close(phaseIdle)
 	p.books = books{met: p.met}
 	p.suspects.forget()
 	p.comparing.end()
-	p.hasMark = false
 	p.references.forget()
 	p.coverage.Leave()
 }

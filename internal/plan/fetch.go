@@ -189,17 +189,14 @@ func (c *catchup) lastRound(t *task) bool {
 	return true
 }
 
-// learn takes what one message of a reconciliation told.
-func (n *reconciliation) learn(have, need [][32]byte) {
-	if n.have == nil {
-		n.have = make(map[[32]byte]struct{}, len(have))
-	}
-	for _, id := range have {
-		n.have[id] = struct{}{}
-	}
-	for _, id := range need {
-		n.need, n.unread = append(n.need, nostr.ID(id)), true
-		n.edge.show(nostr.ID(id))
-		n.edge.news = true
-	}
-}
+// lack notes an id that is needed.
+func (n *fetching) lack(id nostr.ID) { n.need, n.unread = append(n.need, id), true }
+
+// lookedUp takes what is unknown here of the needed ids.
+func (n *fetching) lookedUp(unknown []nostr.ID) { n.need, n.unread = unknown, false }
+
+// giveUp asks for nothing by id any more.
+func (n *fetching) giveUp() { n.need = nil }
+
+// anew begins with the first round.
+func (n *fetching) anew() { n.round = 0 }

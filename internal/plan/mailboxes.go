@@ -68,7 +68,7 @@ func (p *Peer) tendVisit() {
 	p.suspects.end()
 	p.comparing.end()
 	p.references.end()
-	p.phase, p.conn, p.hasMark = phaseWaiting, nil, false
+	p.close(phaseWaiting)
 	p.dialing.visited()
 }
 

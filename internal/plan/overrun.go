@@ -19,7 +19,7 @@ func (c *catchup) overrun(r *request) {
 	t := r.task
 	if r.kind == asksTrial {
 		c.closeReq(r.sub)
-		r.answered = true
+		r.ends()
 		c.suspects.trialAnswered()
 		return
 	}

@@ -208,9 +208,15 @@ func (p *Peer) traffic(in Input) bool {
 func (p *Peer) alive() {
 	p.lastAlive = p.now.Wall
 	if p.held.Len() == 0 {
-		p.mark, p.hasMark = p.now, true
+		p.marks()
 	}
 }
+
+// marks notes that the relay is alive.
+func (p *Peer) marks() { p.mark, p.hasMark = p.now, true }
+
+// unmark has the next connection begin as if the relay had never been heard.
+func (p *Peer) unmark() { p.hasMark = false }
 
 func (p *Peer) frame(m nostr.RelayMessage) {
 	switch m := m.(type) {

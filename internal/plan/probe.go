@@ -244,7 +244,7 @@ func (c *comparing) paged(t *task) {
 	case e.hidden == nil && c.support != negTruncates:
 		n.again(e.found)
 	default:
-		n.cut = true
+		n.cutShort()
 		n.next()
 	}
 	c.stored.proceed(t)
@@ -256,9 +256,4 @@ func (e *edge) pageReceived(x Dated) {
 	if e.paged && !shown && (e.first.n == 0 || x.At <= e.first.at) {
 		e.found = &x
 	}
-}
-
-// again has the window at hand compared once more.
-func (n *reconciliation) again(hidden *Dated) {
-	n.edge, n.probe = edge{hidden: hidden}, false
 }

@@ -267,7 +267,7 @@ func (c *comparing) sifted(in Sifted) {
 		c.stored.taskFailed(t, "needed ids could not be looked up")
 		return
 	}
-	t.neg.need, t.neg.unread = in.Unknown, false
+	t.neg.lookedUp(in.Unknown)
 	for _, x := range in.Known {
 		t.neg.edge.date(x.ID, x.At)
 	}
@@ -364,7 +364,9 @@ func (c *comparing) pageWindows(t *task) {
 	for _, w := range n.windows {
 		s.Since, s.Until = min(s.Since, w.Since), max(s.Until, w.Until)
 	}
-	n.windows, n.need, n.probe, n.cut = nil, nil, false, true
+	n.windows, n.probe = nil, false
+	n.giveUp()
+	n.cutShort()
 	t.pager = paging.New(s)
 	c.stored.proceed(t)
 }
@@ -382,9 +384,33 @@ func (c *comparing) doubted(n *reconciliation) {
 // next goes on to the next window.
 func (n *reconciliation) next() {
 	n.windows = n.windows[:len(n.windows)-1]
-	n.probe, n.round, n.edge = false, 0, edge{}
+	n.probe, n.edge = false, edge{}
+	n.anew()
 	n.release()
 }
 
 // release frees what is not needed any more once a window is compared.
 func (n *reconciliation) release() { n.set, n.values, n.init, n.have = nil, nil, nil, nil }
+
+// cutShort notes that not all is compared: the rest is paged.
+func (n *reconciliation) cutShort() { n.cut = true }
+
+// again has the window at hand compared once more.
+func (n *reconciliation) again(hidden *Dated) {
+	n.edge, n.probe = edge{hidden: hidden}, false
+}
+
+// learn takes what one message of a reconciliation told.
+func (n *reconciliation) learn(have, need [][32]byte) {
+	if n.have == nil {
+		n.have = make(map[[32]byte]struct{}, len(have))
+	}
+	for _, id := range have {
+		n.have[id] = struct{}{}
+	}
+	for _, id := range need {
+		n.lack(nostr.ID(id))
+		n.edge.show(nostr.ID(id))
+		n.edge.news = true
+	}
+}

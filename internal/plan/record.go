@@ -114,7 +114,7 @@ func (p *Peer) Record() Record {
 // recall takes what was kept, at the first Step.
 func (p *Peer) recall(r Record) {
 	p.lastAlive, p.uptime, p.whole.alike = r.LastAlive, r.Uptime, r.Alike
-	p.met = !r.LastAlive.IsZero()
+	p.meet(!r.LastAlive.IsZero())
 	if r.HangsUp {
 		p.comparing.recall()
 	}

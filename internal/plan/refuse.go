@@ -50,7 +50,7 @@ func (c *catchup) refused(r *request, text string) {
 			c.park(t)
 		}
 	case r.kind == asksKinds: // it tells nothing
-		t.doubted = true
+		t.doubt()
 		c.proceed(t)
 	case c.awaitAuth(r.task, why, r.Manner):
 	case r.Kindless && c.demands.kinds.Refused(r.Mode, text):

@@ -68,6 +68,9 @@ func (c *catchup) endRequest(t *task) {
 	}
 }
 
+// ends notes that no more events come.
+func (r *request) ends() { r.answered = true }
+
 // received notes an event of an open request. It reports whether that ended the request.
 func (p *Peer) received(in Received) bool {
 	p.conn.frames.good++
@@ -162,7 +165,7 @@ func (p *Peer) eose(sub string) {
 	if r == nil || r.answered || r.kind == asksNeg {
 		return
 	}
-	r.answered = true
+	r.ends()
 	p.demands.answered(r)
 	if r.live != nil {
 		p.conn.liveOpened(r.live)
@@ -207,7 +210,7 @@ func (c *catchup) answered(r *request) {
 		c.comparing.probeDone(t, &r.probe)
 		return
 	case asksKinds:
-		t.doubted = true
+		t.doubt()
 		if r.proofs > 0 {
 			c.rest.kindsEmptied()
 			return

@@ -98,6 +98,9 @@ type task struct {
 	lacks   []nostr.ID // where everything is compared: what the relay lacks of what others are shown
 }
 
+// doubt notes that it was asked whether the relay answers filters without kinds.
+func (t *task) doubt() { t.doubted = true }
+
 // addGroups splits a lot into groups that fit stored filters.
 func (c *catchup) addGroups(l itemset.Lot, class Class, swept bool) {
 	b := c.limits.Bounds()
