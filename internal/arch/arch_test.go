@@ -42,7 +42,7 @@ var layers = map[string]int{
 	"internal/nip19":      2,
 	"internal/nip34":      2,
 	"internal/nip98":      2,
-	"internal/unasked":    2,
+	"internal/unasked":    4,
 	"internal/demands":    3,
 	"internal/changed":    3,
 	"internal/grasp":      3,

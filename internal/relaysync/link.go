@@ -181,7 +181,7 @@ func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
 		return l.event(ctx, p, ev)
 	} else if !l.replies.Take(p.engine.cfg.Now().Mono, l.sent.Load()) {
 		in = plan.Unasked{Count: 1}
-	} else if short, long := plan.Shorten(m); long {
+	} else if short, long := unasked.Shorten(m); long {
 		p.inbox.push(l, plan.Unasked{Count: 1})
 		if short == nil {
 			return nil

@@ -1,4 +1,4 @@
-package plan
+package unasked
 
 import (
 	"github.com/graspd/graspd/internal/demands"

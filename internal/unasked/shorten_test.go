@@ -1,4 +1,4 @@
-package plan_test
+package unasked_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/unasked"
 )
 
 func TestShorten(t *testing.T) {
@@ -38,16 +38,16 @@ func TestShorten(t *testing.T) {
 		{"count", nostr.CountResult{Sub: sub, Count: 1}, nostr.CountResult{Sub: sub, Count: 1}, false},
 		{"count of nothing", nostr.CountResult{Sub: longSub}, nil, true},
 	} {
-		got, long := plan.Shorten(tt.in)
+		got, long := unasked.Shorten(tt.in)
 		if got != tt.want || long != tt.long {
 			t.Errorf("%s: %.40v, long %v", tt.name, got, long)
 		}
 	}
-	neg, isLong := plan.Shorten(nostr.NegMsg{Sub: sub, Msg: make([]byte, 1<<20)})
+	neg, isLong := unasked.Shorten(nostr.NegMsg{Sub: sub, Msg: make([]byte, 1<<20)})
 	if m, ok := neg.(nostr.NegMsg); !ok || len(m.Msg) != 1<<20 || isLong {
 		t.Error("the message of a reconciliation has no text")
 	}
-	if got, long := plan.Shorten(nostr.NegMsg{Sub: longSub, Msg: []byte{1}}); got != nil || !long {
+	if got, long := unasked.Shorten(nostr.NegMsg{Sub: longSub, Msg: []byte{1}}); got != nil || !long {
 		t.Error("a message of no reconciliation")
 	}
 }
@@ -55,18 +55,18 @@ func TestShorten(t *testing.T) {
 func TestShortenCutsBetweenLetters(t *testing.T) {
 	for at := range 5 {
 		text := strings.Repeat("x", at) + strings.Repeat("\U0001f426", 2000)
-		got, _ := plan.Shorten(nostr.Notice{Text: text})
+		got, _ := unasked.Shorten(nostr.Notice{Text: text})
 		s := got.(nostr.Notice).Text
 		if !utf8.ValidString(s) || len(s) > 4096 || len(s) < 4093 || !strings.HasPrefix(text, s) {
 			t.Errorf("%d: %d bytes, %q at the end", at, len(s), s[len(s)-4:])
 		}
 	}
 	text := strings.Repeat("x", 1<<20)
-	got, _ := plan.Shorten(nostr.Notice{Text: text})
+	got, _ := unasked.Shorten(nostr.Notice{Text: text})
 	if s := got.(nostr.Notice).Text; unsafe.StringData(s) == unsafe.StringData(text) {
 		t.Error("what is kept holds the memory of the whole")
 	}
-	bad, _ := plan.Shorten(nostr.Notice{Text: strings.Repeat("\x80", 5000)})
+	bad, _ := unasked.Shorten(nostr.Notice{Text: strings.Repeat("\x80", 5000)})
 	if n := len(bad.(nostr.Notice).Text); n < 4090 || n > 4096 {
 		t.Errorf("%d bytes of no text", n)
 	}
