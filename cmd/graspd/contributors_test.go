@@ -83,7 +83,7 @@ func TestContributorsWithGitAlone(t *testing.T) {
 	if code := us.stop(); code != exitOK {
 		t.Fatalf("exit code %d", code)
 	}
-	if code, out, errs := call(t, "", nil, "check", "--data", data, "--disk-floor", "0"); code != exitOK {
+	if code, out, errs := call(t, "", nil, "check", "--git", "--data", data, "--disk-floor", "0"); code != exitOK || !strings.Contains(out, "2 repositories with ") {
 		t.Errorf("check: %d\n%s\n%s", code, out, errs)
 	}
 	us = serve(t, "--data", data, "--sync=false", "--git", "--listen", host)

@@ -132,7 +132,7 @@ func TestAPushToOneRelayIsClonedFromTheOther(t *testing.T) {
 	p.follows("one that was away catches up", 1, tip)
 	p.heals(tip)
 	p.stop(1)
-	if code, out, errs := call(t, "", nil, "check", "--data", p.data[1]); code != exitOK {
+	if code, out, errs := call(t, "", nil, "check", "--git", "--data", p.data[1]); code != exitOK {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 }

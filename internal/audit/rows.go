@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/graspd/graspd/internal/gitrepo"
 	"github.com/graspd/graspd/internal/gitwire"
@@ -112,6 +113,9 @@ func stateOf(e *nostr.Event, ok bool, err error) (refs.State, bool, error) {
 // named reports whether a pull request is stored that has that tip and is for the repository. Of an update that leaves it to a pull
 // request which is not stored any more it is believed.
 func named(v *store.View, of nip34.Address, x refs.Pull) (bool, error) {
+	if grasp.IsContributed(of) {
+		return contributed(v, of, x)
+	}
 	p, ok, err := pullOf(v.Get(x.ID))
 	if err != nil || !ok {
 		return false, err
@@ -127,6 +131,17 @@ func named(v *store.View, of nip34.Address, x refs.Pull) (bool, error) {
 		p = p.Of(updated)
 	}
 	return p.Tip == x.Tip && p.Names(of), nil
+}
+
+// contributed reports whether a pull request of the signer is stored that has that tip and is for a repository with the identifier of their
+// place. The place itself stands in a URL of this relay, whose name is not asked for here.
+func contributed(v *store.View, of nip34.Address, x refs.Pull) (bool, error) {
+	e, ok, err := v.Get(x.ID)
+	if err != nil || !ok || e.PubKey != of.PubKey {
+		return false, err
+	}
+	p, bad := refs.ReadPullRequest(e)
+	return bad == nil && p.Tip == x.Tip && slices.ContainsFunc(p.Repositories, func(a nip34.Address) bool { return a.D == of.D }), nil
 }
 
 func pullOf(e *nostr.Event, ok bool, err error) (refs.PullRequest, bool, error) {
