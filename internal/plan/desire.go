@@ -52,7 +52,7 @@ func (p *Peer) reconsider() {
 		p.unmark()
 		return
 	}
-	p.conn.followed.restart(p.now.Wall.Unix())
+	p.conn.followed.Restart(p.now.Wall.Unix())
 	p.references.soon()
 	p.recatch(Catchup)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/coverage"
+	"github.com/graspd/graspd/internal/followed"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/paging"
 )
@@ -51,13 +52,11 @@ func hold(bounds []bound) error {
 }
 
 func (c *session) bounds(p *Peer) []bound {
-	open, late := 0, 0
+	open := 0
 	for _, g := range c.groups {
 		open += g.open
 	}
-	for _, e := range c.followed.late {
-		late += len(e.items)
-	}
+	times, late := c.followed.Held()
 	alive := slices.Concat(c.running, c.later)
 	for layer := range c.ready {
 		for t := range c.ready[layer].All() {
@@ -83,8 +82,8 @@ func (c *session) bounds(p *Peer) []bound {
 		{"requests", len(c.requests), len(c.following.live) + len(c.running) + settling},
 		{"CLOSEs that are remembered", len(c.sent), mostReclosed},
 		{"CLOSEs to be sent again", len(c.again), mostReclosed},
-		{"items that came late", late, mostLate},
-		{"times at which items came late", len(c.followed.late), late},
+		{"items that came late", late, followed.MostLate},
+		{"times at which items came late", times, late},
 	}
 	for layer := range c.fresh {
 		all = append(all, bound{"groups to be begun", c.fresh[layer].Len(), 2*len(c.groups) + spareQueue},

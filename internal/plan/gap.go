@@ -36,13 +36,13 @@ func (p *Peer) noteGap(r *request, e *nostr.Event) {
 
 // missed says whether the live REQ of one of the items should have brought e, and did not.
 func (f *following) missed(items []want.Item, e *nostr.Event) bool {
-	if e.CreatedAt < f.followed.all+gapMargin {
+	if e.CreatedAt < f.followed.All()+gapMargin {
 		return false // as most are, which need no closer look
 	}
 	return slices.ContainsFunc(items, func(it want.Item) bool {
 		filters := ask.Of(f.want, f.want.Layer(it), []want.Item{it}, true, ask.Bounds{Values: capacity.DenseValues})
 		asks := slices.ContainsFunc(filters, func(x nostr.Filter) bool { return f.demands.kinds.Mode().With(x).Matches(e) })
-		return asks && e.CreatedAt >= f.followed.since(it)+gapMargin
+		return asks && e.CreatedAt >= f.followed.Of(it)+gapMargin
 	})
 }
 

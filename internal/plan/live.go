@@ -6,6 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/demands"
+	"github.com/graspd/graspd/internal/followed"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -30,7 +31,7 @@ type following struct {
 	turn       time.Duration // what the last of them took
 	shrunk     bool          // items were taken back since the last look
 	mergeAfter time.Duration // a refused merge is not tried again before
-	followed   followed
+	followed   followed.Times
 }
 
 // beside is what the live side asks of the other parts.
@@ -243,7 +244,7 @@ func (f *following) liveOpened(l *liveReq) {
 		return
 	}
 	l.open, l.openAt = true, f.now.Mono
-	f.followed.follow(l.lots, f.opened, f.now)
+	f.followed.Follow(l.lots, f.opened, f.now)
 	if l.keeper != nil {
 		l.keeper.opened(l)
 		return

@@ -142,7 +142,7 @@ func (p *Peer) clock(now Now) bool {
 	}
 	p.hasMark = p.hasMark && !slipped
 	if slipped && p.conn != nil {
-		p.conn.followed.restart(now.Wall.Unix())
+		p.conn.followed.Restart(now.Wall.Unix())
 	}
 	return slipped
 }

@@ -121,7 +121,7 @@ func (w *whole) open(lots []itemset.Lot) {
 		l.lots = itemset.AddLot(l.lots, x)
 	}
 	if l.open {
-		w.live.followed.follow(lots, w.live.opened, w.now)
+		w.live.followed.Follow(lots, w.live.opened, w.now)
 		w.live.catchUp(lots, Catchup)
 	}
 }
@@ -168,7 +168,7 @@ func (w *whole) missing() withheld { return w.hidden }
 
 // missed says whether the live REQ for everything should have brought e, and did not.
 func (w *whole) missed(e *nostr.Event) bool {
-	return w.on && e.CreatedAt >= max(w.live.followed.all, w.since)+gapMargin
+	return w.on && e.CreatedAt >= max(w.live.followed.All(), w.since)+gapMargin
 }
 
 // become has a connection go on with everything as a whole, where that is
