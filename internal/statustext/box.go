@@ -9,17 +9,55 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Box draws a frame around lines, which may hold strangers' words.
-func Box(w io.Writer, lines []string) {
-	width := 0
-	for i := range lines {
-		lines[i] = words.Escape(lines[i])
-		width = max(width, utf8.RuneCountInString(lines[i]))
-	}
-	rule := strings.Repeat("─", width+2)
-	fmt.Fprintf(w, "┌%s┐\n", rule)
+// sides is how many characters of a line the frame of a box takes, and leastBox how many are left for words at least.
+const (
+	sides    = 4
+	leastBox = 20
+)
+
+// Box draws a frame around lines, which may hold strangers' words, and wraps these so that no line has more than width characters;
+// 0 is any width. A word that is longer stays whole, so that it can be copied.
+func Box(w io.Writer, lines []string, width int) {
+	var inside []string
 	for _, l := range lines {
-		fmt.Fprintf(w, "│ %s%s │\n", l, strings.Repeat(" ", width-utf8.RuneCountInString(l)))
+		l = words.Escape(l)
+		if width > 0 {
+			inside = append(inside, wrapped(l, max(leastBox, width-sides))...)
+		} else {
+			inside = append(inside, l)
+		}
+	}
+	widest := 0
+	for _, l := range inside {
+		widest = max(widest, utf8.RuneCountInString(l))
+	}
+	rule := strings.Repeat("─", widest+2)
+	fmt.Fprintf(w, "┌%s┐\n", rule)
+	for _, l := range inside {
+		fmt.Fprintf(w, "│ %s%s │\n", l, strings.Repeat(" ", widest-utf8.RuneCountInString(l)))
 	}
 	fmt.Fprintf(w, "└%s┘\n", rule)
+}
+
+// wrapped breaks a line between words. What follows is indented by two more than the line.
+func wrapped(line string, width int) []string {
+	if utf8.RuneCountInString(line) <= width {
+		return []string{line}
+	}
+	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+	var out []string
+	now, blank := indent, true
+	for _, word := range strings.Fields(line) {
+		switch {
+		case blank:
+			now += word
+		case utf8.RuneCountInString(now)+1+utf8.RuneCountInString(word) <= width:
+			now += " " + word
+		default:
+			out = append(out, now)
+			now = indent + "  " + word
+		}
+		blank = false
+	}
+	return append(out, now)
 }

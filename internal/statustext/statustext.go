@@ -16,7 +16,7 @@ import (
 )
 
 // Write writes the status for people. now is the time from which the next attempts count, and width how many characters a line of a table
-// may have; 0 is any number.
+// or box may have; 0 is any number.
 func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, graspd %s: %d events, %d repositories\n", s.Relay.URL, s.Relay.Version, s.Store.Events, s.Store.Repositories)
@@ -27,7 +27,7 @@ func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 		fmt.Fprintf(&b, "%s was changed to %q by %s on %s (NIP-86)\n", words.Printable(c.Setting), words.Line(c.Value, 100), words.Printable(c.By), Day(c.At))
 	}
 	if s.Nothing != nil {
-		Box(&b, s.Nothing.Lines())
+		Box(&b, s.Nothing.Lines(), width)
 	}
 	if q := s.Reports; q != nil && q.Open > 0 {
 		fmt.Fprintf(&b, "reports that wait for a decision: %d, about %d authors, repositories and events; graspd reports lists them\n", q.Open, q.Subjects)

@@ -133,7 +133,7 @@ other        ab        wss://a.example.net        0/1     -            -
 
 func TestABox(t *testing.T) {
 	var b strings.Builder
-	Box(&b, []string{"one", "länger\x1b[2J"})
+	Box(&b, []string{"one", "länger\x1b[2J"}, 0)
 	if got, want := b.String(), "┌───────────────┐\n│ one           │\n│ länger\\x1b[2J │\n└───────────────┘\n"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
