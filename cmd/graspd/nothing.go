@@ -8,13 +8,13 @@ import (
 	"github.com/graspd/graspd/internal/node"
 )
 
-// While nothing is carried the log is looked at so often, and says so at once when the first catch-up is through, and then hourly.
+// While no repository is kept here the log is looked at so often, and says so at once when the first catch-up is through, and then hourly.
 const (
 	nothingLook  = 5 * time.Second
 	nothingAgain = time.Hour
 )
 
-// sayNothingCarried tells the log that nothing is carried and what came instead, until something is or ctx ends.
+// sayNothingCarried tells the log that no repository is kept here and what came instead, until something is or ctx ends.
 func sayNothingCarried(ctx context.Context, n *node.Node) {
 	t := time.NewTicker(nothingLook)
 	defer t.Stop()
@@ -36,7 +36,7 @@ func sayNothingCarried(ctx context.Context, n *node.Node) {
 		}
 		if now := time.Now(); now.Sub(last) >= nothingAgain {
 			last = now
-			n.Log().Warn("nothing is carried", "announcements", told.Announcements, "relays", told.From, "listed", told.Listed(), "advice", strings.Join(told.Remedies(), "; "))
+			n.Log().Warn("no repository is kept here", "announcements", told.Announcements, "relays", told.From, "listed", told.Listed(), "advice", strings.Join(told.Remedies(), "; "))
 		}
 	}
 }

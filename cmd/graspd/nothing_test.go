@@ -19,24 +19,24 @@ func TestARelayThatCarriesNothingSaysSo(t *testing.T) {
 	}
 	us := serve(t, "--data", t.TempDir(), "--domain", "git.example.com", "--bootstrap", string(source.URL), "--sync-batch-window", "50ms", "--admin-listen", "127.0.0.1:0")
 	base := us.out.await(t, `at (http://\S+)/status.json\n`)
-	us.out.await(t, `(nothing is carried here yet)`)
-	us.logs.await(t, `(nothing is carried)`)
+	us.out.await(t, `(no repository is kept here yet)`)
+	us.logs.await(t, `(no repository is kept here)`)
 	for _, want := range []string{"announcements=3", "relays=1", "they list other.example.net (3), relay.example.org (3)"} {
 		if !strings.Contains(us.logs.String(), want) {
 			t.Errorf("the log has no %q:\n%s", want, us.logs)
 		}
 	}
 	code, out, errs := call(t, "", nil, "status", "--admin", base)
-	for _, want := range []string{"│ Nothing is carried here yet: 3 announcements came from 1 relay since the start, and none of them lists this relay (wss://git.example.com).",
+	for _, want := range []string{"│ No repository is kept here yet: 3 announcements came from 1 relay since the start, and none of them lists this relay (wss://git.example.com).",
 		"│ They list other.example.net (3), relay.example.org (3).", "publish an announcement (kind 30617) with wss://git.example.com in its relays tag", "graspd import FILE"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("status has no %q:\n%s", want, out)
 		}
 	}
-	if code != exitFail || !strings.Contains(errs, "graspd: nothing is carried: 3 announcements came") {
+	if code != exitFail || !strings.Contains(errs, "graspd: no repository is kept here: 3 announcements came") {
 		t.Errorf("exit code %d, said %s", code, errs)
 	}
-	if code, b := fetch(t, base+"/"); code != http.StatusOK || !strings.Contains(string(b), "<h2>Nothing is carried here yet</h2>") || !strings.Contains(string(b), "relay.example.org (3)") {
+	if code, b := fetch(t, base+"/"); code != http.StatusOK || !strings.Contains(string(b), "<h2>No repository is kept here yet</h2>") || !strings.Contains(string(b), "relay.example.org (3)") {
 		t.Errorf("the page: %d %s", code, b)
 	}
 	if code, b := fetch(t, base+"/readyz"); code != http.StatusOK {
@@ -45,7 +45,7 @@ func TestARelayThatCarriesNothingSaysSo(t *testing.T) {
 
 	c := dial(t, us.url)
 	c.publish(testkit.Announcement(testkit.Key(9), now, "mine", "wss://git.example.com"))
-	if code, out, errs := call(t, "", nil, "status", "--admin", base); code != exitOK || strings.Contains(out, "Nothing is carried") {
+	if code, out, errs := call(t, "", nil, "status", "--admin", base); code != exitOK || strings.Contains(out, "No repository is kept") {
 		t.Errorf("with a repository: exit code %d\n%s%s", code, out, errs)
 	}
 }

@@ -123,6 +123,6 @@ func greet(w io.Writer, c Config, n *node.Node, l node.Listeners) {
 		fmt.Fprintln(w, "it is private: --members alone read and publish, and sign what they ask for")
 	}
 	if n.Nothing() != nil {
-		fmt.Fprintln(w, "nothing is carried here yet; graspd status says what other relays announce instead")
+		fmt.Fprintln(w, "no repository is kept here yet; graspd status says what other relays announce instead")
 	}
 }

@@ -185,9 +185,9 @@ func TestProblems(t *testing.T) {
 		{"a relay that a stranger named is dead", with(fakeStore{}, dead), nil},
 		{"a bootstrap relay is dead", with(fakeStore{}, bootstrap), []string{told}},
 		{"items", with(fakeStore{}, early, behind), []string{
-			"relay wss://r1.example.net has been behind for 30 hours; not confirmed: 2 repositories, 1 root events"}},
+			"relay wss://r1.example.net: for 30 hours graspd has not had all that it wants from it; not complete: 2 repositories, 1 root events"}},
 		{"announcements", with(fakeStore{}, late), []string{
-			"relay wss://r0.example.net has been behind for 30 hours; not confirmed: the list of announcements"}},
+			"relay wss://r0.example.net: for 30 hours graspd has not had all that it wants from it; not complete: the list of announcements"}},
 		{"disk floor", with(fakeStore{room: store.ErrFull}), []string{"nothing is stored: the free disk space is at its floor (--disk-floor)"}},
 		{"disk floor of git", withGit(store.ErrFull), []string{"no push is taken and no git data fetched: the disk of the git data has no more room or inodes than are kept free (--disk-floor)"}},
 		{"disk of git", withGit(errors.New("input/output error")), []string{"whether there is room on the disk of the git data is not known: input/output error"}},

@@ -11,9 +11,9 @@ func hostFacts(g status.Git) []fact {
 	}
 	if s := g.Sync; s != nil {
 		facts = append(facts, fact{"", "repositories that lack git data", number(uint64(max(0, s.Lacking)))},
-			fact{"", "fetches from other servers", number(uint64(max(0, s.Fetching)))}, fact{"", "events completed by these", number(s.Brought)})
+			fact{"", "fetches from other servers", number(uint64(max(0, s.Fetching)))}, fact{"", "events that these completed", number(s.Brought)})
 		if s.Looked < s.ToLook {
-			facts = append(facts, fact{"", "looked at for what they lack", number(uint64(s.Looked)) + " of " + number(uint64(s.ToLook))})
+			facts = append(facts, fact{"", "repositories checked for what they lack", number(uint64(s.Looked)) + " of " + number(uint64(s.ToLook))})
 		}
 	}
 	return facts

@@ -27,7 +27,7 @@ func TestHostingIsTold(t *testing.T) {
 	if got := get(t, c, "GET", "/status.json").Body.String(); strings.Contains(got, "git") {
 		t.Error(got)
 	}
-	if page := get(t, c, "GET", "/").Body.String(); strings.Contains(page, `<h2 id="h-git">`) || strings.Contains(page, "pushes") {
+	if page := get(t, c, "GET", "/").Body.String(); strings.Contains(page, `<h2 id="h-git">`) || strings.Contains(page, "The last pushes") {
 		t.Error(page)
 	}
 	c.Git = hosted
@@ -43,7 +43,7 @@ func TestHostingIsTold(t *testing.T) {
 		`<h2 id="h-git">Git</h2>`, "1\u2009500", "3.0 GiB", "pushes under way</dt><dd>2<", "fetches under way</dt><dd>4<", "events that wait</dt><dd>7<", "uploads that wait</dt><dd>5<",
 		`title="2026-11-20 12:00:00">2026-11-20 12:00</td>`, `<td data-label="Kind" title="ab12">30618</td>`, "30617:aa:&lt;b&gt;tool", `href="repository?address=30617%3Aaa%3A%3Cb%3Etool"`, `until 2 branches \u202eand tags`,
 		"2026-11-20 11:00:00</td>", "no state event for this push: &lt;i&gt;",
-		`<th scope="row">upload</th><td class="n" data-label="Running">1</td><td class="n" data-label="Waiting">2</td><td class="n" data-label="Refused">3</td><td class="n" data-label="Ended">4` + "\u2009" + `000</td><td class="n" data-label="Failed">5</td>`,
+		`<th scope="row">upload</th><td class="n" data-label="Running">1</td><td class="n" data-label="Queued">2</td><td class="n" data-label="Refused">3</td><td class="n" data-label="Ended">4` + "\u2009" + `000</td><td class="n" data-label="Failed">5</td>`,
 	} {
 		if !strings.Contains(page, s) {
 			t.Errorf("the page lacks %s", s)

@@ -88,26 +88,26 @@ func relayFacts(r *status.Relay, now time.Time) []fact {
 	}
 	return []fact{
 		{"phase", "phase", r.Phase}, {"health", "health", string(r.Health)}, {"bootstrap", "bootstrap", yes(r.Bootstrap)}, {"why", "known as", r.Why()},
-		{"alive", "last alive", moment(r.LastAlive)}, {"failures", "failures in a row", count(r.Failures)}, {"failing", "failing since", moment(r.FailingSince)},
-		{"behind", "behind for", status.Span(r.Behind.Truncate(time.Minute))},
-		{"want-repositories", "repositories wanted", count(r.Want.Repositories)}, {"confirmed-repositories", "repositories confirmed", count(r.Confirmed.Repositories)},
-		{"want-roots", "roots wanted", count(r.Want.Roots)}, {"confirmed-roots", "roots confirmed", count(r.Confirmed.Roots)},
-		{"refused", "repositories refused", count(r.Refused)}, {"in-flight", "in flight", count(r.InFlight)},
+		{"alive", "last connected", moment(r.LastAlive)}, {"failures", "failures in a row", count(r.Failures)}, {"failing", "failing since", moment(r.FailingSince)},
+		{"behind", "incomplete for", status.Span(r.Behind.Truncate(time.Minute))},
+		{"want-repositories", "repositories wanted", count(r.Want.Repositories)}, {"confirmed-repositories", "repositories complete", count(r.Confirmed.Repositories)},
+		{"want-roots", "roots wanted", count(r.Want.Roots)}, {"confirmed-roots", "roots complete", count(r.Confirmed.Roots)},
+		{"refused", "repositories refused", count(r.Refused)}, {"in-flight", "being fetched", count(r.InFlight)},
 		{"live-subscriptions", "live subscriptions", count(r.LiveREQs)}, {"swept", "roots in turns", count(r.SweptRoots)}, {"turn", "length of a turn", turn},
-		{"live", "events live", number(r.Live)}, {"catchup", "events by catch-up", number(r.Catchup)}, {"daily", "events by the daily resync", number(r.Daily)},
+		{"live", "events live", number(r.Live)}, {"catchup", "events fetched", number(r.Catchup)}, {"daily", "events found once a day", number(r.Daily)},
 		{"gaps-counted", "gaps", number(r.Gaps)}, {"undelivered", "undelivered", number(r.Undelivered)},
 		{"uptime", "uptime", ratio(r.Uptime)}, {"coverage", "coverage", ratio(r.Coverage)},
-		{"lacked-events", "events that it lacks", lackedEvents}, {"lacking", "repositories that it lacks any of", lacking},
+		{"lacked-events", "events that it lacks", lackedEvents}, {"lacking", "repositories of which it lacks events", lacking},
 		{"negentropy", "negentropy (NIP-77)", r.Negentropy}, {"rounds", "reconciliation rounds", number(r.Rounds)}, {"equal", "events reconciled", number(r.Equal)},
 		{"reconciled-bytes", "bytes of reconciliations", status.Bytes(r.NegSent + r.NegReceived).String()},
-		{"attempts", "connections attempted", number(r.Attempts)}, {"dial-failures", "of these failed", number(r.DialFailures)},
+		{"attempts", "connections attempted", number(r.Attempts)}, {"dial-failures", "attempts that failed", number(r.DialFailures)},
 	}
 }
 
 // sharedTable is how the page's relay stands with these repositories.
 func (d *document) sharedTable(list []repository) error {
-	t := cells.Table{ID: "repositories", Caption: "Its repositories", Class: "cards", Empty: "Nothing is wanted of it now.", Columns: []cells.Column{
-		{Title: "Repository", Class: "name"}, {Title: "State", Class: "how"}, {Title: "Confirmed", Class: "n", Hint: "the repository and its roots, of those wanted of this relay"}, {Title: "Lacks", Class: "n", Hint: "events that are here and that this relay does not have"},
+	t := cells.Table{ID: "repositories", Caption: "Its repositories", Class: "cards", Empty: "graspd wants nothing from it now.", Columns: []cells.Column{
+		{Title: "Repository", Class: "name"}, {Title: "State", Class: "how"}, {Title: "Complete", Class: "n", Hint: "how many are complete here, of the repository and its roots"}, {Title: "Lacks", Class: "n", Hint: "events that are here and that this relay does not have"},
 	}}
 	for i := range list {
 		r := &list[i]
@@ -181,7 +181,7 @@ func (d *document) RepositoryFacts() []fact {
 // namedTable is how the page's repository stands with these relays.
 func (d *document) namedTable(list []RepositoryPart) error {
 	t := cells.Table{ID: "relays", Caption: "Its relays", Class: "cards", Empty: "It names no other relay.", Columns: []cells.Column{
-		{Title: "Relay", Class: "name"}, {Title: "Relay's state", Class: "how"}, {Title: "State", Class: "how"}, {Title: "Confirmed", Class: "n"}, {Title: "Here", Class: "n", Hint: "events that are here"}, {Title: "Lacks", Class: "n", Hint: "events that are here and that the relay does not have"},
+		{Title: "Relay", Class: "name"}, {Title: "Relay's state", Class: "how"}, {Title: "State", Class: "how"}, {Title: "Complete", Class: "n", Hint: "how many are complete here, of the repository and its roots"}, {Title: "Here", Class: "n", Hint: "events that are here"}, {Title: "Lacks", Class: "n", Hint: "events that are here and that the relay does not have"},
 	}}
 	for _, x := range list {
 		r := status.Relay{URL: grasp.RelayURL(x.URL), Phase: "idle"}

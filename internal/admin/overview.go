@@ -14,7 +14,7 @@ type fact struct{ ID, Name, Value string }
 func (d *document) Facts() []fact {
 	s := d.View.Status
 	facts := []fact{
-		{"events", "events", number(uint64(max(0, s.Store.Events)))}, {"repositories-stored", "repositories", number(uint64(max(0, s.Store.Repositories)))},
+		{"events", "events stored", number(uint64(max(0, s.Store.Events)))}, {"repositories-stored", "repositories stored", number(uint64(max(0, s.Store.Repositories)))},
 		{"disk", "on the disk", s.Store.Bytes.String()},
 	}
 	if c := s.Clients; c != nil {

@@ -3,10 +3,12 @@ package admin_test
 import (
 	"context"
 	"errors"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -66,7 +68,7 @@ func TestThePage(t *testing.T) {
 		`title="events that the live subscription should have brought">Gaps</th><th scope="col" class="n" title="part of the time watched">Uptime</th><th scope="col" class="n" title="how much of what is here the relay has">Coverage</th>`,
 		`data-label="Repositories">49/50</td><td class="n" data-label="Roots">2` + "\u2009" + `498/2` + "\u2009" + `500</td><td class="n" data-label="Events">7` + "\u2009" + `413</td><td class="n" data-label="Gaps"><span class="bad">4</span></td><td class="n" data-label="Uptime">99.8%</td><td class="n" data-label="Coverage">97.0%</td>`,
 		`data-label="Events">0</td><td class="n" data-label="Gaps">0</td><td class="n" data-label="Uptime">-</td><td class="n" data-label="Coverage">-</td>`,
-		`class="part complete" title="5 of 5 confirmed"`, `class="part none" title="0 of 5 confirmed"`, `title="3 of 10 confirmed; the relay lacks 8 events that are here"`,
+		`class="part complete" title="5 of 5 complete"`, `class="part none" title="0 of 5 complete"`, `title="3 of 10 complete; the relay lacks 8 events that are here"`,
 		"&lt;script&gt;alert(1)&lt;/script&gt;", "2026-11-20 12:00:00", "ab000000", "1\u2009234", "unrelated",
 	} {
 		if !strings.Contains(page, s) {
@@ -113,7 +115,7 @@ func TestStrangersWordsKeepTheirOrder(t *testing.T) {
 
 func TestThePageWithoutAnything(t *testing.T) {
 	page := get(t, here, "GET", "/").Body.String()
-	if !strings.Contains(page, "This relay does not sync") || !strings.Contains(page, "Nothing was refused") {
+	if !strings.Contains(page, "graspd fetches from no relay") || !strings.Contains(page, "None: graspd stored all that came") {
 		t.Error(page)
 	}
 	c := here
@@ -317,4 +319,40 @@ func TestTheLegendHasEveryState(t *testing.T) {
 			t.Errorf("the legend lacks %q", word)
 		}
 	}
+}
+
+// TestTheLegendHasEveryColumnAndFigure: whatever stands over a column or beside a figure has its words in the legend, but for what needs none.
+func TestTheLegendHasEveryColumnAndFigure(t *testing.T) {
+	plain := regexp.MustCompile(`^(relay|repository|event|kind|by|reason|what|why|for|when \(utc\)|until \(utc\)|found \(utc\)|asked last|address|owner)$`)
+	pages := admin.New(large(200))
+	overview := askPage(t.Context(), pages, "/").Body.String()
+	var words []string
+	for _, m := range regexp.MustCompile(`<dt>([^<]*)</dt><dd>`).FindAllStringSubmatch(overview[strings.Index(overview, `id="legend"`):], -1) {
+		words = append(words, m[1])
+	}
+	shown := regexp.MustCompile(`<dt>([^<]*)</dt>|<th scope="col"[^>]*>([^<]+)</th>`)
+	links := regexp.MustCompile(`href="(relay|repository)\?[^"]*"`).FindAllString(overview, -1)
+	seen := 0
+	for _, path := range []string{"", firstOf(links, `href="relay?`), firstOf(links, `href="repository?`)} {
+		page := askPage(t.Context(), pages, "/"+path).Body.String()
+		for _, m := range shown.FindAllStringSubmatch(page[:strings.Index(page, `id="legend"`)], -1) {
+			name := strings.ToLower(m[1] + m[2])
+			if name == "" || plain.MatchString(name) {
+				continue
+			}
+			seen++
+			if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(" "+name+" ", " "+w+" ") }) {
+				t.Errorf("%q: the legend does not explain %q", path, name)
+			}
+		}
+	}
+	if seen < 40 {
+		t.Errorf("%d columns and figures are found", seen)
+	}
+}
+
+// firstOf is the first of these links that begins so, without the quotes around it.
+func firstOf(links []string, begin string) string {
+	i := slices.IndexFunc(links, func(s string) bool { return strings.HasPrefix(s, begin) })
+	return html.UnescapeString(strings.Trim(strings.TrimPrefix(links[i], "href="), `"`))
 }

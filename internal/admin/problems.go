@@ -70,7 +70,7 @@ func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 	}
 	if n := c.nothing(); n != nil && n.Amiss() {
 		if ready, _ := c.Sync.Ready(ctx); ready {
-			list = append(list, "nothing is carried: "+n.Seen())
+			list = append(list, "no repository is kept here: "+n.Seen())
 		}
 	}
 	if text := status.Unreached(relays, c.Start); text != "" && !c.Start.IsZero() {
@@ -82,13 +82,13 @@ func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 			list = append(list, fmt.Sprintf("bootstrap relay %s is dead: %s", r.URL, r.Failing()))
 		case r.Health == status.Dead: // strangers name whatever they like
 		case r.Behind >= longBehind:
-			list = append(list, fmt.Sprintf("relay %s has been behind for %d hours; not confirmed: %s", r.URL, int(r.Behind.Hours()), missing(r)))
+			list = append(list, fmt.Sprintf("relay %s: for %d hours graspd has not had all that it wants from it; not complete: %s", r.URL, int(r.Behind.Hours()), missing(r)))
 		}
 	}
 	return list
 }
 
-// nothing is what is told while nothing is carried, else nil.
+// nothing is what is told while no repository is kept here, else nil.
 func (c Config) nothing() *status.Nothing {
 	if c.Nothing == nil {
 		return nil
@@ -96,7 +96,7 @@ func (c Config) nothing() *status.Nothing {
 	return c.Nothing()
 }
 
-// missing says how much is not confirmed.
+// missing says how much is not complete.
 func missing(s status.Relay) string {
 	repos, roots := s.Want.Repositories-s.Confirmed.Repositories, s.Want.Roots-s.Confirmed.Roots
 	if repos == 0 && roots == 0 {

@@ -14,7 +14,7 @@ type relayRow struct {
 // The columns of a table of relays before and after those that every table of relays has, and the template of each of their cells.
 var (
 	relayFirst = []cells.Column{{Title: "Relay", Class: "name"}, {Title: "State", Class: "how"}}
-	relayLast  = []cells.Column{{Title: "Last day", Hint: "below: connected or not; above: events brought", Class: "plot"}, {Title: "Retry", Class: "act"}}
+	relayLast  = []cells.Column{{Title: "Last day", Hint: "below: connected or not; above: events that the relay brought", Class: "plot"}, {Title: "Retry", Class: "act"}}
 )
 
 // relayTable is a table of these relays, in this order.
@@ -58,11 +58,11 @@ func (d *document) relayTable(h *history, relays []status.Relay) error {
 func (d *document) emptyRelays() string {
 	switch {
 	case !d.View.Sync:
-		return "This relay does not sync (--sync=false)."
+		return "graspd fetches from no relay, as it runs with --sync=false."
 	case len(d.View.Relays) == 0:
 		return "No repository here names another relay, and there are no bootstrap relays."
 	}
-	return "No relay fits."
+	return "No relay fits the search."
 }
 
 // mostChips is how many relays of a repository a table shows; the repository's page has all.
@@ -77,14 +77,14 @@ type repositoryRow struct {
 
 var repositoryColumns = []cells.Column{
 	{Title: "Repository", Class: "name"}, {Title: "State", Class: "how"}, {Title: "Roots", Hint: "issues, patches and pull requests", Class: "n"},
-	{Title: "Its relays", Hint: "whether all that they have is known to be here", Class: "parts"},
+	{Title: "Its relays", Hint: "for each, whether all that it has of the repository is here", Class: "parts"},
 }
 
 // repositoryTable is a table of these repositories, in this order.
 func (d *document) repositoryTable(list []repository) error {
 	t := cells.Table{ID: "repositories", Caption: "Repositories", Class: "cards", Columns: repositoryColumns, Empty: "No repository here names another relay."}
 	if len(d.View.held.list) > 0 {
-		t.Empty = "No repository fits."
+		t.Empty = "No repository fits the search."
 	}
 	for i := range list {
 		r := repositoryRow{repository: &list[i]}

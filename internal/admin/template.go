@@ -83,9 +83,9 @@ func cut(most int, s any) string {
 
 // hints say what an outcome means.
 var hints = map[string]string{
-	"refuse": "against the rules of this relay", "unlisted": "an announcement that does not list this relay", "unrelated": "refers to nothing that is here; taken as soon as that changes",
-	"no-maintainer": "its author does not maintain the repository here; taken as soon as that changes",
+	"refuse": "against the rules of this relay", "unlisted": "an announcement that does not list this relay", "unrelated": "refers to nothing that is here; graspd takes it as soon as that changes",
+	"no-maintainer": "its author does not maintain the repository; graspd takes it as soon as that changes",
 	"withdraw":      "a newer announcement that no longer lists this relay", "superseded": "a newer version is here", "deleted": "its author deleted it",
-	"expired": "its time is over", "vanished": "its author asked to be forgotten", "discard": "not taken this time", "invalid": "forged or malformed",
-	"failed": "not decided: disk, shutdown", "duplicate": "already here",
+	"expired": "its expiration date (NIP-40) is over", "vanished": "its author asked to be forgotten", "discard": "not taken for a reason that may not hold the next time", "invalid": "forged or malformed",
+	"failed": "graspd could not decide, as the disk failed or graspd was stopping", "duplicate": "already here",
 }

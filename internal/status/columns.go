@@ -13,9 +13,9 @@ type Column struct {
 // Columns are those that both tables have, in their order. Words tells what they mean at length.
 func Columns() []Column {
 	return []Column{
-		{Title: "Repositories", Hint: "confirmed, of those that are wanted of the relay", Of: func(r *Relay) (int, int) { return r.Confirmed.Repositories, r.Want.Repositories }},
-		{Title: "Roots", Hint: "issues, patches and pull requests confirmed, of those that are wanted of the relay", Of: func(r *Relay) (int, int) { return r.Confirmed.Roots, r.Want.Roots }},
-		{Title: "Events", Hint: "that the relay brought first", Count: func(r *Relay) uint64 { return r.Events() }},
+		{Title: "Repositories", Hint: "complete here, of those that graspd wants from the relay", Of: func(r *Relay) (int, int) { return r.Confirmed.Repositories, r.Want.Repositories }},
+		{Title: "Roots", Hint: "issues, patches and pull requests that are complete here, of those that graspd wants from the relay", Of: func(r *Relay) (int, int) { return r.Confirmed.Roots, r.Want.Roots }},
+		{Title: "Events", Hint: "that the relay brought before anybody else did", Count: func(r *Relay) uint64 { return r.Events() }},
 		{Title: "Gaps", Hint: "events that the live subscription should have brought", Bad: true, Count: func(r *Relay) uint64 { return r.Gaps }},
 		{Title: "Uptime", Hint: "part of the time watched", Ratio: func(r *Relay) *float64 { return r.Uptime }},
 		{Title: "Coverage", Hint: "how much of what is here the relay has", Ratio: func(r *Relay) *float64 { return r.Coverage }},

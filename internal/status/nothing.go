@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Nothing is what an operator is told while nothing is carried here: what came instead since the start, and what can be done.
+// Nothing is what an operator is told while no repository is kept here here: what came instead since the start, and what can be done.
 type Nothing struct {
 	Relay         string     `json:"relay"`         // this relay's URL, as announcements list it
 	Web           string     `json:"web"`           // where it answers to HTTP, without a slash at the end; "" where no repositories are hosted
@@ -62,7 +62,7 @@ func (n Nothing) Remedies() []string {
 
 // Lines are all of that, for a terminal.
 func (n Nothing) Lines() []string {
-	out := []string{"Nothing is carried here yet: " + n.Seen() + "."}
+	out := []string{"No repository is kept here yet: " + n.Seen() + "."}
 	if listed := n.Listed(); listed != "" {
 		out = append(out, strings.ToUpper(listed[:1])+listed[1:]+".")
 	}

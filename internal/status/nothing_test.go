@@ -19,13 +19,13 @@ func TestNothingCarried(t *testing.T) {
 		want          []string
 	}{
 		{0, 0, nil, []string{
-			"Nothing is carried here yet: no announcement that was not refused before has come since the start.",
+			"No repository is kept here yet: no announcement that was not refused before has come since the start.",
 			"To change that:",
 			"  publish an announcement (kind 30617) with wss://git.example.org in its relays tag and https://git.example.org/<npub>/<identifier>.git in its clone tag",
 			"  or bring events of repositories that list this relay: stop graspd, and graspd import FILE",
 			"  or carry repositories that do not list this relay, too: start graspd with --archive and npubs, identifiers, URLs of relays to mirror (wss://…), or all"}},
 		{1, 1, []status.NameSeen{{Name: "a.example", Announcements: 1}}, []string{
-			"Nothing is carried here yet: 1 announcement came from 1 relay since the start, and it does not list this relay (wss://git.example.org) in both its relays and its clone tag.",
+			"No repository is kept here yet: 1 announcement came from 1 relay since the start, and it does not list this relay (wss://git.example.org) in both its relays and its clone tag.",
 			"They list a.example (1).",
 			"To change that:",
 			"  publish an announcement (kind 30617) with wss://git.example.org in its relays tag and https://git.example.org/<npub>/<identifier>.git in its clone tag",

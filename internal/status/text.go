@@ -66,11 +66,11 @@ func (r *Relay) Why() string {
 // States are all of these with their meaning, what needs looking after first.
 func States() []Word {
 	return []Word{
-		{Name: "dead", Meaning: "has failed without a break for a day; it is tried once a day", JSON: "sync.relays.health", Metric: "ngit_sync_relay_status"},
-		{Name: "waiting", Meaning: "is not connected, and is tried again at the time that is told", JSON: "sync.relays.phase"},
-		{Name: "idle", Meaning: "is not connected, as nothing is wanted of it now", JSON: "sync.relays.phase"},
-		{Name: "dialing", Meaning: "is being connected to", JSON: "sync.relays.phase"},
-		{Name: "syncing", Meaning: "is connected, and is asked for what is not confirmed", JSON: "sync.relays.phase"},
-		{Name: "live", Meaning: "is connected, and everything wanted of it is confirmed or asked in turns", JSON: "sync.relays.phase"},
+		{Name: "dead", Meaning: "a relay that has failed without a break for a day; graspd tries it once a day", JSON: "sync.relays.health", Metric: "ngit_sync_relay_status"},
+		{Name: "waiting", Meaning: "a relay that is not connected; graspd tries it again at the time beside it", JSON: "sync.relays.phase"},
+		{Name: "idle", Meaning: "a relay that is not connected, as graspd wants nothing from it now", JSON: "sync.relays.phase"},
+		{Name: "dialing", Meaning: "graspd is connecting to the relay", JSON: "sync.relays.phase"},
+		{Name: "syncing", Meaning: "a relay that is connected; graspd is asking it for what is not complete here yet", JSON: "sync.relays.phase"},
+		{Name: "live", Meaning: "a relay that is connected; all that graspd wants from it is complete here, or asked for in turns", JSON: "sync.relays.phase"},
 	}
 }
