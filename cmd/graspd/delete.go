@@ -12,7 +12,6 @@ import (
 	"os/user"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/graspd/graspd/internal/admin"
@@ -158,7 +157,7 @@ func restoreCommand(ctx context.Context, args []string, std stdio, env environme
 		if err := o.at.read(ctx, "/cases.json", &c); err != nil {
 			return err
 		}
-		return printCases(std.out, c.Cases)
+		return printCases(std.out, c.Cases, tableWidth(std.out))
 	}
 	var c moderate.Case
 	form := url.Values{"case": {fmt.Sprint(o.which)}, "by": {whoAsks("graspd restore")}, "reason": {o.why}}
@@ -176,17 +175,17 @@ func restoreCommand(ctx context.Context, args []string, std stdio, env environme
 	return err
 }
 
-func printCases(out io.Writer, list []moderate.Case) error {
+// printCases prints cases in lines of at most width characters; 0 is any number.
+func printCases(out io.Writer, list []moderate.Case, width int) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "nothing is barred, and nothing is kept aside")
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CASE\tSTATE\tEVENTS\tKEPT UNTIL\tWHAT\tBY\tREASON")
+	rows := [][]string{{"CASE", "STATE", "EVENTS", "KEPT UNTIL", "WHAT", "BY", "REASON"}}
 	for _, c := range list {
-		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", c.N, c.State, c.Total(), statustext.Day(c.Keep), words.Printable(c.Subject.String()), words.Printable(c.By), words.Printable(c.Why))
+		rows = append(rows, []string{fmt.Sprint(c.N), fmt.Sprint(c.State), fmt.Sprint(c.Total()), statustext.Day(c.Keep), words.Printable(c.Subject.String()), words.Printable(c.By), words.Printable(c.Why)})
 	}
-	return w.Flush()
+	return statustext.Table(out, rows, width, 4, 5, 6)
 }
 
 // journalOptions are the settings of the journal command.
@@ -220,16 +219,20 @@ func journalCommand(ctx context.Context, args []string, std stdio, env environme
 	if err := o.at.read(ctx, path, &j); err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NO\tWHEN\tDID\tWHAT\tEVENTS\tBY\tREASON")
-	for _, e := range j.Entries {
+	return printJournal(std.out, j.Entries, tableWidth(std.out))
+}
+
+// printJournal prints entries in lines of at most width characters; 0 is any number.
+func printJournal(out io.Writer, entries []moderate.Entry, width int) error {
+	rows := [][]string{{"NO", "WHEN", "DID", "WHAT", "EVENTS", "BY", "REASON"}}
+	for _, e := range entries {
 		n := int64(0)
 		for _, x := range e.Events {
 			n += x
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%s\t%s\n", e.N, statustext.Day(e.At), e.Did, words.Printable(e.Subject), n, words.Printable(e.By), words.Printable(e.Why))
+		rows = append(rows, []string{fmt.Sprint(e.N), statustext.Day(e.At), fmt.Sprint(e.Did), words.Printable(e.Subject), fmt.Sprint(n), words.Printable(e.By), words.Printable(e.Why)})
 	}
-	return w.Flush()
+	return statustext.Table(out, rows, width, 3, 5, 6)
 }
 
 // listener is the private listener of a running relay.

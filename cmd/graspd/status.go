@@ -115,10 +115,10 @@ func statusCommand(ctx context.Context, args []string, std stdio, env environmen
 
 // room is how many characters a line may have.
 func (o statusOptions) room(out io.Writer) int {
-	if o.wide || !isTerminal(out) {
+	if o.wide {
 		return 0
 	}
-	return terminalWidth(out)
+	return tableWidth(out)
 }
 
 // follow shows it again and again until ctx ends. Troubles are shown and outlived.

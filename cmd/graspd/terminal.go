@@ -27,3 +27,11 @@ func terminalWidth(w io.Writer) int {
 	}
 	return 80
 }
+
+// tableWidth is how many characters a line of a table may have: any number, which is 0, where no people read it.
+func tableWidth(w io.Writer) int {
+	if !isTerminal(w) {
+		return 0
+	}
+	return terminalWidth(w)
+}

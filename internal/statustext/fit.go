@@ -2,10 +2,12 @@ package statustext
 
 import "slices"
 
-// between is how many spaces are between two columns of a table, and leastName how short the first may become.
+// between is how many spaces are between two columns of a table, leastName how short the first may become, and leastCell how short others
+// may where there is no room for names either.
 const (
 	between   = 2
 	leastName = 12
+	leastCell = 8
 )
 
 // leftFirst are the columns of the table of relays that are left out where there is no room, in this order.

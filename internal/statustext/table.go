@@ -9,6 +9,12 @@ import (
 // table is rows of cells, the first of them titles, for people to read on a terminal.
 type table [][]string
 
+// Table prints rows, the first of them titles, so that no line has more than width characters while the columns named by shrink have
+// some to give; 0 is any width. The cells hold nothing that a terminal obeys.
+func Table(w io.Writer, rows [][]string, width int, shrink ...int) error {
+	return table(rows).print(w, width, shrink...)
+}
+
 // print prints the rows so that no line has more than width characters while the columns named by shrink have some to give; 0 is any width.
 // Columns of figures end at the same place, others begin there.
 func (t table) print(w io.Writer, width int, shrink ...int) error {
@@ -17,17 +23,10 @@ func (t table) print(w io.Writer, width int, shrink ...int) error {
 	for _, n := range widths {
 		total += n + between
 	}
-	for ; width > 0 && total > width; total-- {
-		widest := -1
-		for _, i := range shrink {
-			if widths[i] > leastName && (widest < 0 || widths[i] > widths[widest]) {
-				widest = i
-			}
+	if width > 0 {
+		for _, least := range []int{leastName, leastCell} {
+			total -= narrow(widths, shrink, total-width, least)
 		}
-		if widest < 0 {
-			break
-		}
-		widths[widest]--
 	}
 	var b strings.Builder
 	for _, row := range t {
@@ -46,6 +45,24 @@ func (t table) print(w io.Writer, width int, shrink ...int) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// narrow takes at most so many characters off the columns named by shrink, always of the widest and none that has only the least, and says
+// how many.
+func narrow(widths, shrink []int, most, least int) int {
+	for taken := range max(0, most) {
+		widest := -1
+		for _, i := range shrink {
+			if widths[i] > least && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return taken
+		}
+		widths[widest]--
+	}
+	return max(0, most)
 }
 
 // widths are how many characters each column needs.
