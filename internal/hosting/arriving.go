@@ -8,14 +8,15 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// arriving is what somebody is being asked for: its wait does not end meanwhile, nor that of the announcements which it is about.
+// arriving counts the fetches under way of each repository and event. The wait of such an event does not end meanwhile, nor that of the
+// announcements that it is about.
 type arriving struct {
 	mu     sync.Mutex
 	events map[nostr.ID]int
 	names  map[string]int
 }
 
-// add counts what a repository lacks, once more or once less.
+// add counts a fetch of what a repository lacks, by 1 as it begins and by -1 as it ends.
 func (a *arriving) add(l ledger.Lack, n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Lacks says what a repository lacks of the git data that events name, and where that may be.
+// Lacks says which git data that events name a repository lacks, and which servers may have it.
 func (h *Host) Lacks(ctx context.Context, of nip34.Address) (lack ledger.Lack, err error) {
 	err = h.door.Turn(ctx, func(t *ingest.Turn) (err error) {
 		lack, err = h.ledger.Lacks(t.Turn, of)
@@ -50,7 +50,7 @@ func (h *Host) Announced(ctx context.Context, d string, do func(nip34.Address) e
 		}
 		a, err := nip34.ParseAnnouncement(e)
 		if err != nil {
-			return nil // it was stored before such ones were refused
+			return nil // stored by a graspd that did not yet refuse such addresses
 		}
 		return do(a.Address)
 	}
@@ -69,21 +69,22 @@ func (h *Host) Announced(ctx context.Context, d string, do func(nip34.Address) e
 	return v.EachWait(func(w store.Waiting) error { return each(w.Event) })
 }
 
-// Taking takes packs that somebody else sent for what a repository lacks.
+// Taking takes packs that other servers sent for what a repository lacks.
 type Taking struct {
 	h     *Host
 	lack  ledger.Lack
 	party string
-	told  time.Time // when what waits was prolonged last
+	told  time.Time // when the waits were last prolonged
 
-	Brought []nostr.ID // the events whose git data is complete since
+	Brought []nostr.ID // the events whose git data these packs completed
 	close   func()
 }
 
-// Close ends it. Until then nothing lapses that waits for what is being taken.
+// Close ends the Taking. Until then the waits for its events do not lapse.
 func (t *Taking) Close() { t.close() }
 
-// Take begins to take what a repository lacks, until Close. party is whom the work is for, among those who share the processors.
+// Take begins to take what a repository lacks, until Close. party is the name under which git's processes work for it, where processors are
+// shared out.
 func (h *Host) Take(ctx context.Context, lack ledger.Lack, party string) (*Taking, error) {
 	if err := h.room(ctx, lack.Repository); err != nil {
 		return nil, err
@@ -101,10 +102,10 @@ func TooMuch(err error) bool {
 	return errors.As(err, &bound) || errors.As(err, &pack) && pack.ByLimit
 }
 
-// MaxBytes is how much is taken at most.
+// MaxBytes is how many bytes of packs the Taking takes at most.
 func (t *Taking) MaxBytes() int64 { return t.h.limits().Push }
 
-// Haves are objects that are complete here, with all that they lead to.
+// Haves are objects that are here with all that they lead to, for the other server to leave out.
 func (t *Taking) Haves() []gitwire.ObjectID {
 	ids := idsOf(t.lack.Refs.All())
 	missing, err := objects{t.h.cfg.Disk, t.h.cfg.Logger}.Missing(t.lack.Dir, ids)
@@ -127,7 +128,8 @@ func without(ids, others []gitwire.ObjectID) (out []gitwire.ObjectID) {
 	return out
 }
 
-// Pack reads one pack with these ids to its end. What is complete by it is served when it returns; nothing else of it is kept.
+// Pack reads one pack with these ids to its end. When it returns, the events are served whose git data the pack completed; nothing else of
+// the pack is kept.
 func (t *Taking) Pack(ctx context.Context, ids []gitwire.ObjectID, pack io.Reader) (err error) {
 	needs := t.within(ids)
 	if len(needs) == 0 {
@@ -165,7 +167,7 @@ func (t *Taking) within(ids []gitwire.ObjectID) (out []ledger.Need) {
 	return out
 }
 
-// grown lets nothing lapse that is on its way here.
+// grown prolongs the waits for what is on its way here.
 func (t *Taking) grown(ctx context.Context, needs []ledger.Need) error {
 	now := t.h.cfg.Now()
 	if now.Sub(t.told) <= time.Minute {
@@ -175,10 +177,10 @@ func (t *Taking) grown(ctx context.Context, needs []ledger.Need) error {
 	return t.h.door.Turn(ctx, func(x *ingest.Turn) error { return t.h.ledger.Prolong(x.Turn, t.lack.Of, needs) })
 }
 
-// partsAtOnce is how many needs are tried one by one when not all of them are complete.
+// partsAtOnce is how many needs parts tries one by one.
 const partsAtOnce = 64
 
-// parts lands those needs that are complete by what came, one by one. failed is why not all of them are.
+// parts lands the needs one by one that are complete, where all together were not. failed is the error of all together.
 func (t *Taking) parts(ctx context.Context, of gitrepo.Quarantine, needs []ledger.Need, failed error) error {
 	landed := false
 	for _, n := range needs[:min(len(needs), partsAtOnce)] {
@@ -210,7 +212,7 @@ func (t *Taking) proving(needs []ledger.Need) gitrepo.Proving {
 	return p
 }
 
-// land takes what is proven into the repository and lets everybody see it.
+// land moves what is proven into the repository, in one commit with the events that are served by it.
 func (t *Taking) land(ctx context.Context, q gitrepo.Quarantine, needs []ledger.Need, proof gitrepo.Proof) error {
 	if err := t.h.fits(ctx, t.lack.Repository, proof.Bytes); err != nil {
 		return err

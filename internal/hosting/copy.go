@@ -21,7 +21,7 @@ func RefsAsOf(copied, now *store.Store, disk gitrepo.Repositories) error {
 			return true, err
 		}
 		b, err := later.Row(name)
-		if err != nil || b == nil { // it has gone since
+		if err != nil || b == nil { // the repository has gone since the copy of the store
 			return true, err
 		}
 		if g, same, err := ledger.Head(b); err != nil || g == then && same == dir {

@@ -16,20 +16,20 @@ type Failure uint8
 // The failures.
 const (
 	Fault          Failure = iota // of this server
-	BadPack                       // the pack is damaged, or has objects that are not taken
-	LargePack                     // it has more than one push may have
-	CostlyPack                    // it is more work for git than is given, or than there is a place for
-	IncompletePack                // not all is there that it leads to
-	ShallowClone                  // and it comes from a clone that ends somewhere, as the client says
-	RepositoryFull                // the repository would have more than it may
-	OwnerFull                     // its owner's repositories
-	ServerFull                    // all together, or the disk has no room
-	PendingFull                   // what waits for its events
-	Mixed                         // commits for events that are still to come, beside others or as these came
-	Archived                      // nobody pushes to what is only archived
-	Gone                          // the repository went, or its announcement
-	Busy                          // too much else
-	Left                          // by who pushed, or the server is shutting down
+	BadPack                       // the pack is damaged, or has objects that graspd does not take
+	LargePack                     // the pack has more bytes or objects than one push may have
+	CostlyPack                    // the pack is more work for git than one push gets, or no place for that work is free
+	IncompletePack                // objects are missing that the pack leads to
+	ShallowClone                  // an incomplete pack of a client that says its clone is shallow
+	RepositoryFull                // the repository would take more bytes than it may
+	OwnerFull                     // the owner's repositories together would
+	ServerFull                    // all repositories together would, or the disk has no room
+	PendingFull                   // the commits that wait for their events would
+	Mixed                         // commits for events that are still to come were pushed with others, or the events came meanwhile
+	Archived                      // the repository is only archived: nobody pushes to it
+	Gone                          // the repository or its announcement went meanwhile
+	Busy                          // too much else is pushed
+	Left                          // the client left, or the server is shutting down
 	failures
 )
 
@@ -50,7 +50,7 @@ type reason struct {
 
 func (r reason) Error() string { return r.text }
 
-// failureOf is what an error of a push counts as.
+// failureOf is the failure that an error of a push counts as.
 func failureOf(err error) Failure {
 	var r reason
 	var pack *gitrepo.PackError

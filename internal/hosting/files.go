@@ -14,11 +14,11 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
-// files knows of which generation the refs' files of repositories are, and lets one goroutine at a time write those of one.
+// files knows the generation of each repository's files of refs, and lets one goroutine at a time write those of one repository.
 type files struct {
 	mu      sync.Mutex
-	written map[nip34.Address]uint64 // of those whose row may still say that they are due
-	seen    map[nip34.Address]uint64 // of those of which nothing is left to do, others that follow them included
+	written map[nip34.Address]uint64 // of repositories whose row may still say that their files are due
+	seen    map[nip34.Address]uint64 // of repositories that have their files, as have those that follow them
 	turns
 }
 
@@ -36,14 +36,14 @@ func (f *files) wrote(of nip34.Address, generation uint64) {
 	f.written[of] = generation
 }
 
-// saw says that nothing is left to do of a generation.
+// saw says that a generation of a repository is done, in its followers too.
 func (f *files) saw(of nip34.Address, generation uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.seen[of] = generation
 }
 
-// done gives of what nothing is left to do since the last call.
+// done returns the generations that saw was told of since the last call.
 func (f *files) done() map[nip34.Address]uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,7 +57,7 @@ func (f *files) done() map[nip34.Address]uint64 {
 	return out
 }
 
-// Settled returns once the files of a repository are of that generation or a later one.
+// Settled blocks until the files of a repository are of that generation or a later one, or ctx ends.
 func (h *Host) Settled(ctx context.Context, of nip34.Address, generation uint64) error {
 	h.visited.add(of)
 	if h.files.at(of) >= generation {
@@ -98,14 +98,14 @@ func (h *Host) project(ctx context.Context, of nip34.Address) error {
 	return nil
 }
 
-// read is what is kept of a repository now.
+// read is the repository's row as of now.
 func (h *Host) read(of nip34.Address) (ledger.Repository, error) {
 	v := h.cfg.Store.View()
 	defer v.Close()
 	return ledger.Read(v, of)
 }
 
-// peel finds out what tags are about that came here in another way than by a push to the repository.
+// peel finds out which objects annotated tags are about, where they came by another way than a push to this repository.
 func (h *Host) peel(ctx context.Context, r ledger.Repository) (ledger.Repository, error) {
 	var unknown []gitwire.ObjectID
 	for _, x := range r.Refs.Refs {
@@ -132,7 +132,8 @@ func (h *Host) peel(ctx context.Context, r ledger.Repository) (ledger.Repository
 	return r, err
 }
 
-// peeledOf says of each of some tips what it is about, also where it is no annotated tag.
+// peeledOf says of each tip which object it is about in the end, with the zero id for a tip that is no annotated tag: nothing is left to find out
+// about those either.
 func peeledOf(tips []gitwire.ObjectID, proof gitrepo.Proof) map[gitwire.ObjectID]gitwire.ObjectID {
 	out := make(map[gitwire.ObjectID]gitwire.ObjectID, len(tips))
 	for _, id := range tips {
@@ -141,7 +142,7 @@ func peeledOf(tips []gitwire.ObjectID, proof gitrepo.Proof) map[gitwire.ObjectID
 	return out
 }
 
-// tidy takes back that files are due where nothing is left to do.
+// tidy writes into the rows that files are no longer due, where they are written.
 func (h *Host) tidy(ctx context.Context) error {
 	done := h.files.done()
 	if len(done) == 0 {

@@ -26,36 +26,36 @@ type Config struct {
 	Disk    gitrepo.Repositories
 	Store   *store.Store
 	Service grasp.Service
-	Private bool             // private repositories are looked for only where their announcements say (GRASP-08)
-	Mirrors []grasp.RelayURL // whose hosts may have every repository, whatever announcements name
+	Private bool             // graspd looks for private repositories only at the servers that their announcements name (GRASP-08)
+	Mirrors []grasp.RelayURL // relays whose hosts may have every repository, whatever announcements name
 	Limits  Limits
 
 	// Contributors takes pull requests at /prs/<signer npub>/<identifier>.git (GRASP-06).
 	Contributors bool
 
-	// Room reports store.ErrFull while the disk of the git data has no room, where that may be another one than the store's; nil is none.
+	// Room reports store.ErrFull while the disk of the git data has no room; nil where that disk is the store's.
 	Room func() error
 
-	Keeps  func(nip34.Address) bool // whose data stays though the announcement has gone long ago; nil is nobody's
-	Closed bool                     // nobody pushes to repositories that are only archived
+	Keeps  func(nip34.Address) bool // says whether a repository's data stays though its announcement has gone long ago; nil: none's does
+	Closed bool                     // refuses pushes to repositories that are only archived
 	Now    func() time.Time         // the wall clock; nil is time.Now
 	Rand   io.Reader                // names of directories; nil is the system's
-	Rest   time.Duration            // between two repositories whose packs are combined; 0 is 5 s
+	Rest   time.Duration            // pause after each repository whose packs are combined; 0 is 5 s
 	Logger *slog.Logger             // nil is silent
-	Faults *contain.Faults          // nil notes them nowhere
+	Faults *contain.Faults          // takes contained faults; nil drops them
 }
 
 // Limits bound what is stored. A field that is 0 has its default.
 type Limits struct {
 	Push         int64 // bytes of the pack of one push; 512 MiB
-	Objects      int64 // in it; a million
+	Objects      int64 // objects of that pack; a million
 	Repository   int64 // bytes of one repository on disk; 2 GiB
 	Author       int64 // bytes of all repositories of one owner; 8 GiB
-	Repositories int   // of one owner that have data; 200
-	Total        int64 // bytes of everything; no bound but the room on the disk
+	Repositories int   // with data, of one owner; 200
+	Total        int64 // bytes of all repositories; 0 is no bound but the room on the disk
 }
 
-// DefaultLimits are what zero fields take.
+// DefaultLimits are the values for zero fields.
 func DefaultLimits() Limits { return Limits{}.orDefault() }
 
 func (l Limits) orDefault() Limits {
@@ -73,30 +73,30 @@ type Host struct {
 	ledger    *ledger.Ledger
 	shown     shown
 	files     files
-	following turns // of repositories that follow others
+	following turns // one goroutine at a time copies to a repository
 	uploads   uploads
 	arriving  arriving
 	tally     tally
 	jobs      jobs
-	copies    jobs // of those who are ruled by the same state as others
+	copies    jobs // from a repository to others that the same state rules
 	visited   visited
 	counts    counters
 	refusals  refusals
 	watch     Watch
 }
 
-// Watch is told what may be looked for elsewhere. Its functions must not block; nil ones are not called.
+// Watch is told of repositories whose git data may have to come from other servers. Its functions must not block; nil ones are not called.
 type Watch struct {
-	Stirred    func(d string)         // something has come or gone of the repositories with that identifier
-	PushFailed func(of nip34.Address) // nobody pushes to it any more
+	Stirred    func(d string)         // events of the repositories with that identifier have come or gone
+	PushFailed func(of nip34.Address) // the push to that repository has failed
 }
 
-// SetLimits bounds what is stored from then on. What is here already stays, and what is being received ends under the former ones.
+// SetLimits bounds what is stored from now on. What is here already stays. Pushes under way end under the limits that they began with.
 func (h *Host) SetLimits(l Limits) { h.bounds.Store(new(l.orDefault())) }
 
 func (h *Host) limits() Limits { return *h.bounds.Load() }
 
-// New prepares a Host, whose Ledger the door is to have.
+// New prepares a Host. The caller gives its Ledger to the door, and then calls Through.
 func New(c Config) *Host {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -132,8 +132,8 @@ func New(c Config) *Host {
 // Ledger is the writer's part.
 func (h *Host) Ledger() *ledger.Ledger { return h.ledger }
 
-// Watched says who is told. It is called once, before anything else.
+// Watched sets the Watch. It is called once, before anything else.
 func (h *Host) Watched(by Watch) { h.watch = by }
 
-// Through says which door's writer has the Ledger. It is called once, before anything else.
+// Through sets the door whose writer has the Ledger. It is called once, before anything else.
 func (h *Host) Through(d *ingest.Door) { h.door = d }

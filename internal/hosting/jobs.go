@@ -17,19 +17,19 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// kind is what a job is.
+// kind is the sort of a job.
 type kind uint8
 
 const (
-	changed kind = iota // a repository's row is another one: its files follow
-	shared              // and those who are ruled by the same state
-	lost                // a contributed repository lacks tips that announced ones have here
-	found               // an upload has the tip of an event that has come
-	dropped             // an upload waits for nothing any more
-	seen                // nothing is left to do of a repository, which the log is to know
+	changed kind = iota // the row of a repository has changed: write its files
+	shared              // the same, for repositories that the same state rules: copy to them
+	lost                // a contributed repository lacks tips that announced ones have here: copy those back
+	found               // the event of an upload's tip has come: take the tip into the repository
+	dropped             // an upload waits for no event any more: remove it
+	seen                // a repository is done: tidy its row
 )
 
-// job is something that follows a commit.
+// job is work that a commit of the log leaves.
 type job struct {
 	kind   kind
 	of     nip34.Address
@@ -37,15 +37,15 @@ type job struct {
 	event  nostr.ID
 }
 
-// ofRepository reports whether a job is of whatever a repository is like when it is done: another one of it makes no difference.
+// ofRepository reports whether a job is about a repository as it is when the job runs. One such job in the queue stands for any number.
 func (x job) ofRepository() bool { return x.kind == changed || x.kind == shared || x.kind == lost }
 
-// jobs are those that wait. There are no more of changed repositories than repositories, and no more of uploads than these.
+// jobs are those that wait. The numbers of repositories and of uploads bound them.
 type jobs struct {
 	mu     sync.Mutex
 	list   []job
-	queued map[job]bool // of those of repositories
-	tidy   bool         // by seen
+	queued map[job]bool // the jobs of repositories that wait
+	tidy   bool         // a job seen was put since untidy was called
 	wake   chan struct{}
 }
 
@@ -94,13 +94,13 @@ func (j *jobs) untidy() bool {
 }
 
 const (
-	tidyAfter  = time.Second    // that the log learns of files which were written
-	lookEvery  = time.Minute    // for uploads whose time is over
-	sweepEvery = time.Hour      // for repositories whose announcements have gone
-	goneFor    = 24 * time.Hour // until those go to the trash
+	tidyAfter  = time.Second    // after files were written, until the rows say so
+	lookEvery  = time.Minute    // between two looks for uploads whose time is over
+	sweepEvery = time.Hour      // between two looks for repositories whose announcements have gone
+	goneFor    = 24 * time.Hour // after the announcement went, until the repository goes to the trash
 )
 
-// Run sees to what follows commits, and to the packs, until ctx ends. First come the files that the last run has left as they were.
+// Run does the jobs that commits leave, and combines packs, until ctx ends. It begins with the files that the last run did not come to.
 func (h *Host) Run(ctx context.Context) error {
 	h.report("the refs' files", h.catchUp())
 	var g sync.WaitGroup
@@ -108,11 +108,11 @@ func (h *Host) Run(ctx context.Context) error {
 	g.Go(func() { h.lead(ctx) })
 	g.Go(func() { h.maintain(ctx) })
 	g.Wait()
-	h.report("the refs' files", h.tidy(context.WithoutCancel(ctx))) // the next start has nothing to do then
+	h.report("the refs' files", h.tidy(context.WithoutCancel(ctx))) // so that the next start has nothing to do
 	return nil
 }
 
-// lead does the copying. It may take long, and nothing else waits for it.
+// lead does the jobs that copy. They may take long, so they have a goroutine of their own and nothing else waits for them.
 func (h *Host) lead(ctx context.Context) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -131,7 +131,7 @@ func (h *Host) lead(ctx context.Context) {
 	}
 }
 
-// try does a job, which goes to the backlog if that may succeed later.
+// try does a job. A job that fails and may succeed later goes to the backlog.
 func (h *Host) try(ctx context.Context, x job, later *backlog) {
 	if later.holdsUp(x) {
 		*later = append(*later, x)
@@ -176,7 +176,7 @@ func (h *Host) attend(ctx context.Context) {
 	}
 }
 
-// backlog is what failed, in its order: it is tried again at the next look, as what failed may have been a full queue or disk.
+// backlog are the jobs that failed, in their order. They are tried again at the next look, as the cause may have been a full queue or disk.
 type backlog []job
 
 // holdsUp reports whether a job has to wait for one that failed: an upload is dropped only when its tips have been taken from it.
@@ -184,7 +184,7 @@ func (b backlog) holdsUp(x job) bool {
 	return x.kind == dropped && slices.ContainsFunc(b, func(y job) bool { return y.kind == found && y.upload == x.upload })
 }
 
-// again puts everything back among the jobs.
+// again puts the backlog back into the queue.
 func (b *backlog) again(to *jobs) {
 	for _, x := range *b {
 		to.push(x)
@@ -192,7 +192,7 @@ func (b *backlog) again(to *jobs) {
 	*b = nil
 }
 
-// report logs an error unless it comes from the end.
+// report logs an error, unless it is that of a context that has ended.
 func (h *Host) report(what string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, ingest.ErrStopped) {
 		h.cfg.Logger.Error("work that follows stored events failed", "part", what, "error", err)
@@ -218,7 +218,7 @@ func (h *Host) do(ctx context.Context, x job) error {
 	return nil
 }
 
-// share lets others have what a repository has since it changed. Until that is done the next start would do it again.
+// share copies a changed repository to those that follow it. The next start does so again unless it is done.
 func (h *Host) share(ctx context.Context, of nip34.Address) error {
 	generation := h.files.at(of)
 	follow := h.align
@@ -233,7 +233,7 @@ func (h *Host) share(ctx context.Context, of nip34.Address) error {
 	return err
 }
 
-// catchUp finds the repositories whose files are due since the last run.
+// catchUp queues the repositories whose files the last run did not come to.
 func (h *Host) catchUp() error {
 	v := h.cfg.Store.View()
 	defer v.Close()

@@ -14,10 +14,10 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
-// mostVisited bounds the repositories that are looked at because somebody fetched or pushed. Those beyond it have to be visited again.
+// mostVisited bounds the repositories that wait for a look since a fetch or push. Those beyond it wait for their next fetch or push.
 const mostVisited = 10_000
 
-// visited are the repositories that somebody fetched from or pushed to since they were looked at, the longest ago first.
+// visited are the repositories that clients fetched from or pushed to since the last look at them, in the order of the first such visit.
 type visited struct {
 	mu    sync.Mutex
 	known map[nip34.Address]bool
@@ -49,7 +49,7 @@ func (v *visited) take() (of nip34.Address, ok bool) {
 	return of, true
 }
 
-// maintain combines packs of repositories that are fetched from, one at a time, until ctx ends.
+// maintain combines packs of visited repositories, one at a time, until ctx ends.
 func (h *Host) maintain(ctx context.Context) {
 	rest := time.NewTicker(h.cfg.Rest)
 	defer rest.Stop()
@@ -86,7 +86,7 @@ func (h *Host) maintainOne(ctx context.Context, of nip34.Address) (did bool, err
 	}
 	if did, err = h.cfg.Disk.Maintain(ctx, gitrepo.ID(r.Dir), r.Shown(), keep); err != nil || !did {
 		if errors.Is(err, gitproc.ErrBusy) {
-			err = nil // it is due still
+			err = nil // the repository stays due
 		}
 		return did, err
 	}

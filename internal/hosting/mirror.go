@@ -13,8 +13,8 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// mirror lets the announced repositories have the tips of the pull requests that a contributed one has for them (GRASP-06): they are copied
-// within this disk, and never back. It reports whether that is done, as far as it can be.
+// mirror copies the tips of pull requests from a contributed repository to the announced ones that they are for (GRASP-06), within this disk.
+// It reports whether that is done, as far as it can be.
 func (h *Host) mirror(ctx context.Context, of nip34.Address) (done bool, err error) {
 	var from ledger.Repository
 	var to []ledger.Mirror
@@ -26,7 +26,7 @@ func (h *Host) mirror(ctx context.Context, of nip34.Address) (done bool, err err
 	for _, m := range to {
 		failed := h.mirrorTo(ctx, from, m)
 		done = done && (failed == nil || hopeless(failed))
-		if hopeless(failed) { // there is no room for it, which whoever owns that repository is to know
+		if hopeless(failed) { // no room: only the owner of that repository can mend this
 			h.refusals.add(h.refusal(m.To.Of, h.explain(failed)))
 			failed = nil
 		}
@@ -59,8 +59,8 @@ func (h *Host) mirrorTo(ctx context.Context, from ledger.Repository, m ledger.Mi
 	return h.project(ctx, m.To.Of)
 }
 
-// nearer takes out of what a repository lacks the tips that contributed repositories have here, and has them mirrored: a repository may have
-// been announced after they came.
+// nearer has the tips mirrored that a repository lacks and contributed repositories have here, and takes them out of what other servers are
+// asked for. A repository may have been announced after such tips came.
 func (h *Host) nearer(v *store.View, lack *ledger.Lack) error {
 	if !h.cfg.Contributors {
 		return nil
@@ -84,7 +84,7 @@ func (h *Host) nearer(v *store.View, lack *ledger.Lack) error {
 	return nil
 }
 
-// contributedWith is the contributed repository that has the tip of a pull request that is served. One whose files are lost has none.
+// contributedWith is the contributed repository that has the tip of a served pull request. A repository whose files are lost has none.
 func (h *Host) contributedWith(v *store.View, n ledger.Need) (of nip34.Address, ok bool, err error) {
 	if !n.Tip || n.Came != 0 {
 		return of, false, nil

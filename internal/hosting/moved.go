@@ -8,14 +8,14 @@ import (
 	"github.com/graspd/graspd/internal/ledger"
 )
 
-// Moved are the repositories with data whose refs have changed last, at most so many, without their refs. It reads all rows.
+// Moved returns up to most repositories with data, the one whose refs changed last first, without their refs. It reads all rows.
 func (h *Host) Moved(most int) ([]ledger.Repository, error) {
 	var list []ledger.Repository
 	v := h.cfg.Store.View()
 	defer v.Close()
 	err := v.EachRow(ledger.Prefix, "", func(_ string, row []byte) (bool, error) {
 		r, err := ledger.Brief(row)
-		if err == nil && grasp.IsContributed(r.Of) { // there is no page of it
+		if err == nil && grasp.IsContributed(r.Of) { // such repositories have no page
 			return true, nil
 		}
 		if err == nil && !r.Dir.IsZero() && r.Gone == 0 {

@@ -11,13 +11,13 @@ import (
 	"github.com/graspd/graspd/internal/ledger"
 )
 
-// objects is the disk as the ledger asks it.
+// objects answers the ledger's questions from the disk.
 type objects struct {
 	disk gitrepo.Repositories
 	log  *slog.Logger
 }
 
-// Missing asks the disk. What cannot be read counts as not there: the events of one damaged repository wait, and all others go on.
+// Missing asks the disk. An object that cannot be read counts as missing: the events of one damaged repository wait, and all others go on.
 func (o objects) Missing(dir ledger.Dir, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
 	missing, err := o.disk.Missing(gitrepo.ID(dir), ids)
 	if err != nil {
@@ -27,10 +27,10 @@ func (o objects) Missing(dir ledger.Dir, ids []gitwire.ObjectID) ([]gitwire.Obje
 	return missing, nil
 }
 
-// packs is the disk as HTTP asks it, with directories as text.
+// packs makes packs from the disk for HTTP, where directories are text.
 type packs struct{ disk gitrepo.Repositories }
 
-// Packs makes packs of what is served.
+// Packs makes packs of the objects that are served.
 func (h *Host) Packs() packs { return packs{h.cfg.Disk} }
 
 func (p packs) id(dir string) (gitrepo.ID, error) {

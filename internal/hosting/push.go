@@ -25,12 +25,12 @@ type push struct {
 	refs   refs.Push
 	opened ledger.Opened
 
-	extended time.Time // when its deadlines were set back last
-	counted  int64     // bytes of it that its uploads were last told of
+	extended time.Time // when the waits that it ends were last prolonged
+	counted  int64     // bytes of it that its uploads were last counted with
 	held     bool      // its quarantine waits for events from now on
 }
 
-// Push does all of a push but HTTP. When it returns, what was released is durable and served, and the files are as the refs.
+// Push does all of a push but HTTP. When it returns, the events that waited for it are durable and served, and the files of refs are written.
 func (h *Host) Push(ctx context.Context, c githttp.PushCall) githttp.PushResult {
 	p := &push{h: h, call: c, refs: refs.Push{
 		Commands: c.Push.Commands, Refused: len(c.Push.Invalid) > 0, Atomic: c.Push.Atomic, From: refs.From{Address: c.From, Network: c.Network},
@@ -76,10 +76,10 @@ func (p *push) do(ctx context.Context) (refs.Verdict, error) {
 	return verdict, err
 }
 
-// toldElsewhere is how many places to push to instead are named.
+// toldElsewhere is how many other servers a refusal names to push to.
 const toldElsewhere = 3
 
-// closed refuses what goes to a repository that is only archived, where such are read and no more.
+// closed refuses a push to a repository that is only archived, where Config.Closed says so.
 func (p *push) closed(t *ingest.Turn) error {
 	if !p.h.cfg.Closed {
 		return nil
@@ -99,8 +99,8 @@ func (p *push) turn(ctx context.Context, work func(*ingest.Turn) error) error {
 	return p.h.door.Turn(ctx, work)
 }
 
-// shallow says what to do where objects are missing because the client does not have them either. git pushes all that a clone has above
-// where it ends, which is enough where the rest is here.
+// shallow says what to do where objects are missing because the client's clone is shallow. git pushes all that such a clone has, which is
+// enough where the history below it is here.
 func (p *push) shallow(err error) error {
 	var missing *gitrepo.MissingError
 	if len(p.call.Push.Shallows) == 0 || !errors.As(err, &missing) {
@@ -110,7 +110,7 @@ func (p *push) shallow(err error) error {
 		missing.IDs[0])}
 }
 
-// carry brings what the push was allowed.
+// carry receives, proves and lands the commands that were allowed.
 func (p *push) carry(ctx context.Context) (v refs.Verdict, err error) {
 	if len(p.opened.Uploads) > 0 && (p.opened.State != nil || len(p.opened.PullRequests) > 0) {
 		return v, reason{Mixed, "push commits for events that are still to come on their own, as nobody has signed for them yet"}
@@ -156,10 +156,10 @@ func (p *push) receiving(ctx context.Context) gitrepo.Receiving {
 	return gitrepo.Receiving{MaxBytes: l.Push, MaxObjects: l.Objects, Party: p.call.Network, Owner: p.call.Of.PubKey.String(), Grown: func(n int64) error { return p.grown(ctx, n) }}
 }
 
-// tellEvery is how much an upload grows between two looks at whether it may.
+// tellEvery is how many bytes come between two checks of the bounds of uploads.
 const tellEvery = 4 << 20
 
-// grown keeps what the push is for from lapsing, and its uploads within their bounds.
+// grown prolongs the waits that the push is to end, and keeps its uploads within their bounds.
 func (p *push) grown(ctx context.Context, bytes int64) error {
 	late := p.h.cfg.Now().Sub(p.extended) > time.Minute
 	more := p.refs.Upload != 0 && bytes-p.counted >= tellEvery
@@ -197,10 +197,10 @@ func (p *push) proving() gitrepo.Proving {
 	return out
 }
 
-// errSigned ends the turn in which uploads turn out to be for events that have come meanwhile.
+// errSigned ends a turn of the writer in which an upload's event turns out to have come meanwhile.
 var errSigned = errors.New("the events of an upload have come")
 
-// hold keeps the uploads of the push beside the repository until their events come.
+// hold leaves the uploads of the push in their quarantine until their events come.
 func (p *push) hold(ctx context.Context, q gitrepo.Quarantine) (refs.Verdict, error) {
 	var arrived ledger.Arrived
 	p.h.uploads.put(p.refs.Upload, &upload{of: p.call.Of, q: q, tips: p.opened.Uploads, party: p.call.Network})
@@ -218,7 +218,7 @@ func (p *push) hold(ctx context.Context, q gitrepo.Quarantine) (refs.Verdict, er
 	return arrived.Verdict, err
 }
 
-// land takes what was proven into the repository and lets the log say so.
+// land moves what was proven into the repository, in one commit with the log.
 func (p *push) land(ctx context.Context, q gitrepo.Quarantine, proof gitrepo.Proof) (v refs.Verdict, err error) {
 	p.call.Progress("everything is here and proven; committing")
 	peeled := peeledOf(p.proving().Tips, proof) // of other tags that the state names nothing was proven now
@@ -229,9 +229,9 @@ func (p *push) land(ctx context.Context, q gitrepo.Quarantine, proof gitrepo.Pro
 	return v, p.show(ctx)
 }
 
-// show returns when everybody sees what the push has done.
+// show returns when every client sees what the push has done.
 func (p *push) show(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx) // it is true whoever listens
+	ctx = context.WithoutCancel(ctx) // the commit holds, also when the client has left
 	if err := p.h.project(ctx, p.call.Of); err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (p *push) show(ctx context.Context) error {
 	return err
 }
 
-// arrive lets the writer take what a quarantine holds into the repository, and everything be served that waited for it.
+// arrive has the writer move what a quarantine holds into the repository and serve the events that waited for it.
 func (h *Host) arrive(ctx context.Context, a ledger.Arrival, q gitrepo.Quarantine) (refs.Verdict, error) {
 	dir, err := gitrepo.NewID(h.cfg.Rand)
 	if err != nil {
@@ -273,12 +273,12 @@ func (h *Host) arrive(ctx context.Context, a ledger.Arrival, q gitrepo.Quarantin
 	return arrived.Verdict, err
 }
 
-// told reports whether an error says to whoever pushed what is wrong with their push.
+// told reports whether an error tells the client what is wrong with their push.
 func told(err error) bool {
 	return hopeless(err) || errors.Is(err, gitproc.ErrBusy) || errors.Is(err, context.Canceled) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// hopeless reports whether an error comes again when the same is tried again.
+// hopeless reports whether a second try would fail in the same way.
 func hopeless(err error) bool {
 	var r reason
 	var pack *gitrepo.PackError
@@ -286,7 +286,7 @@ func hopeless(err error) bool {
 	return errors.As(err, &r) || errors.As(err, &pack) || errors.As(err, &missing)
 }
 
-// result is what whoever pushed hears.
+// result is the answer to the client.
 func (p *push) result(v refs.Verdict, err error) githttp.PushResult {
 	if err != nil {
 		text := p.h.explain(err)

@@ -9,17 +9,17 @@ import (
 // Causes is the size of Stats.Refused.
 const Causes = int(refs.PendingAll) + 1
 
-// Stats are figures since the Host was made, but for those of now.
+// Stats are figures since the Host was made; those that say so are of now.
 type Stats struct {
 	Pushing  int64            // pushes under way now
-	Pushed   uint64           // pushes of which something was done, or nothing was to be done
-	Refused  [Causes]uint64   // refs that pushes were refused, by refs.Cause
-	Failures [Failures]uint64 // pushes of which nothing came, by Failure
+	Pushed   uint64           // pushes that changed something, or had nothing to change
+	Refused  [Causes]uint64   // refs of pushes that were refused, by refs.Cause
+	Failures [Failures]uint64 // pushes that failed as a whole, by Failure
 	Followed uint64           // repositories that followed another one
-	Combined uint64           // how often the packs of a repository were combined
+	Combined uint64           // times that packs of a repository were combined
 
 	Uploads     int   // that wait for their events now
-	UploadBytes int64 // of those, on disk
+	UploadBytes int64 // bytes of those uploads on disk, now
 }
 
 type counters struct {

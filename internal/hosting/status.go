@@ -17,14 +17,14 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Bounds of what is told one by one.
+// Bounds of the lists in a Status.
 const (
 	waitsTold    = 20
 	refusalsTold = 20
 	reasonBytes  = 300
 )
 
-// Status is how hosting stands, without what HTTP and git's processes know of it.
+// Status is the part of the status that hosting knows. HTTP and git's processes add theirs.
 func (h *Host) Status() (status.Git, error) {
 	s := h.Stats()
 	out := status.Git{
@@ -52,7 +52,7 @@ func (h *Host) Status() (status.Git, error) {
 	return out, errors.Join(err, failed)
 }
 
-// repositoryOf is the first repository that an event concerns which waits.
+// repositoryOf is the first repository that a waiting event concerns.
 func repositoryOf(e *nostr.Event) string {
 	switch e.Kind {
 	case nip34.KindRepository, nip34.KindState:
@@ -88,7 +88,7 @@ func short(s string) string {
 	return s
 }
 
-// refusals are the last pushes of which something was refused, or that failed.
+// refusals are the last pushes that failed, or had a ref refused.
 type refusals struct {
 	mu   sync.Mutex
 	list []status.Refusal // the newest last
@@ -111,7 +111,7 @@ func (r *refusals) newest() []status.Refusal {
 	return out
 }
 
-// refused notes a push that was not taken as a whole.
+// refused notes a push that failed, or had a ref refused.
 func (h *Host) refused(of nip34.Address, result githttp.PushResult, err error) {
 	why := ""
 	for _, o := range result.Outcomes {

@@ -12,7 +12,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// tally is how much there is of whom. It is read once, when it is asked for first.
+// tally counts the repositories and bytes of each owner. The first question reads it from the rows.
 type tally struct {
 	mu     sync.Mutex
 	loaded bool
@@ -20,7 +20,7 @@ type tally struct {
 	all    owned
 }
 
-// owned is the repositories that have data, and what they take on disk.
+// owned is a number of repositories with data, and the bytes that they take on disk.
 type owned struct {
 	repositories int
 	bytes        int64
@@ -44,7 +44,7 @@ func (t *tally) count(owner nostr.PubKey, repositories int, bytes int64) {
 	t.all.bytes += bytes
 }
 
-// of is what an owner has, and what everybody has.
+// of is what one owner has, and what all have together.
 func (h *Host) of(owner nostr.PubKey) (theirs, all owned, err error) {
 	t := &h.tally
 	t.mu.Lock()
@@ -55,7 +55,7 @@ func (h *Host) of(owner nostr.PubKey) (theirs, all owned, err error) {
 	return t.owners[owner], t.all, nil
 }
 
-// Kept is how many repositories have data, and about what they take on disk. It reads all rows when it is asked first.
+// Kept is how many repositories have data, and about how many bytes they take on disk. The first call reads all rows.
 func (h *Host) Kept() (repositories int, bytes int64, err error) {
 	_, all, err := h.of(nostr.PubKey{})
 	return all.repositories, all.bytes, err
@@ -81,7 +81,7 @@ func (h *Host) load() error {
 	return err
 }
 
-// room reports why a repository may not grow at all.
+// room is an error where a repository may not grow at all, and says why.
 func (h *Host) room(ctx context.Context, r ledger.Repository) error {
 	if err := h.cfg.Store.Room(); err != nil {
 		return err
@@ -105,8 +105,8 @@ func (h *Host) noMore() reason {
 	return reason{OwnerFull, fmt.Sprintf("the owner has %d repositories with data here, and may have no more: use another server for this one", h.limits().Repositories)}
 }
 
-// countIn counts what comes to an owner's repositories at the moment at which it comes, or says why it may not: many pushes at once
-// have all found room before. undo is for what did not come after all.
+// countIn counts what comes to an owner's repositories as it comes, or says why it may not come: many pushes at once may all have found room
+// before. undo takes the count back where it did not come after all.
 func (h *Host) countIn(owner nostr.PubKey, begins bool, bytes int64) (undo func(), err error) {
 	began := 0
 	if begins {
@@ -138,7 +138,7 @@ func (l Limits) tooMuch(bytes int64) reason {
 
 var errTotal = reason{ServerFull, "this server has as much git data as it may: push to another one, or tell its operator"}
 
-// fits reports why a repository may not grow by so many bytes.
+// fits is an error where a repository may not grow by so many bytes, and says why.
 func (h *Host) fits(ctx context.Context, r ledger.Repository, more int64) error {
 	err := h.within(r, more)
 	if err == nil || r.Dir.IsZero() {
@@ -151,7 +151,7 @@ func (h *Host) fits(ctx context.Context, r ledger.Repository, more int64) error 
 	return h.within(now, more)
 }
 
-// recount looks what a repository takes on disk, and has less count if it has lost something: else nothing could come in its place.
+// recount looks up what a repository takes on disk, and counts less where it has lost something: else nothing could come in its place.
 func (h *Host) recount(ctx context.Context, r ledger.Repository) (ledger.Repository, error) {
 	var fewer int64
 	err := h.door.Turn(ctx, func(t *ingest.Turn) error {
@@ -173,7 +173,7 @@ func (h *Host) recount(ctx context.Context, r ledger.Repository) (ledger.Reposit
 	return r, nil
 }
 
-// within is fits by what is known.
+// within is fits, by the counts given.
 func (h *Host) within(r ledger.Repository, more int64) error {
 	l := h.limits()
 	theirs, all, err := h.of(r.Of.PubKey)

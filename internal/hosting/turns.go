@@ -7,13 +7,13 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
-// turns lets one goroutine at a time see to a repository.
+// turns lets one goroutine at a time work on a repository.
 type turns struct {
 	mu   sync.Mutex
-	held map[nip34.Address]chan struct{} // closed when whoever has it leaves
+	held map[nip34.Address]chan struct{} // closed when the goroutine that works there leaves
 }
 
-// enter waits until nobody else sees to a repository.
+// enter waits until no other goroutine works on a repository.
 func (t *turns) enter(ctx context.Context, of nip34.Address) (leave func(), err error) {
 	for {
 		t.mu.Lock()

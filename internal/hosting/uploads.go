@@ -14,7 +14,7 @@ import (
 	"github.com/graspd/graspd/internal/refs"
 )
 
-// uploads are the quarantines of commits whose events are still to come, by the numbers under which the ledger counts them.
+// uploads are the quarantines of commits that wait for their events, by the numbers that the ledger has given them.
 type uploads struct {
 	mu   sync.Mutex
 	held map[uint64]*upload
@@ -49,7 +49,7 @@ func (u *uploads) get(n uint64) *upload {
 	return u.held[n]
 }
 
-// size is how many there are, and what they take on disk.
+// size is the number of uploads, and the bytes that they take on disk.
 func (u *uploads) size() (n int, bytes int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -59,7 +59,7 @@ func (u *uploads) size() (n int, bytes int64) {
 	return len(u.held), bytes
 }
 
-// take gives an upload to whoever asks first.
+// take gives an upload to the first caller.
 func (u *uploads) take(n uint64) *upload {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -68,7 +68,7 @@ func (u *uploads) take(n uint64) *upload {
 	return x
 }
 
-// found is told by the ledger that the event of an upload's tip has come.
+// found takes the ledger's word that the event of an upload's tip has come.
 func (h *Host) found(f refs.Found, event nostr.ID) {
 	h.jobs.push(job{kind: found, of: f.Of, upload: f.Upload, event: event})
 }
@@ -107,7 +107,7 @@ func (h *Host) adopt(ctx context.Context, of nip34.Address, n uint64, event nost
 	return h.project(ctx, of)
 }
 
-// release drops an upload that waits for nothing.
+// release drops an upload that waits for no event any more.
 func (h *Host) release(n uint64) error {
 	if x := h.uploads.take(n); x != nil {
 		return x.q.Close()
@@ -115,7 +115,7 @@ func (h *Host) release(n uint64) error {
 	return nil
 }
 
-// expireUploads drops those whose time is over.
+// expireUploads drops the uploads whose time is over.
 func (h *Host) expireUploads(ctx context.Context) error {
 	var gone []uint64
 	err := h.door.Turn(ctx, func(t *ingest.Turn) error {
