@@ -42,10 +42,10 @@ func (d *Disk) standsAlone(q *quarantine, repo ID) error {
 // linkPack links the pack, and then its index, by which git finds it.
 func (d *Disk) linkPack(q *quarantine, repo ID, r *repository) error {
 	dir := repo.path()
-	there, err := d.exists(repo)
+	there, err := d.dir.exists(repo)
 	if err == nil && !there {
-		if err = d.skeleton(dir); err == nil {
-			err = d.sync(dir, dir+"/objects", dir[:len("ab/cd")], dir[:len("ab")], ".")
+		if err = d.dir.skeleton(dir); err == nil {
+			err = d.dir.sync(dir, dir+"/objects", dir[:len("ab/cd")], dir[:len("ab")], ".")
 		}
 	}
 	if err != nil {
@@ -58,11 +58,11 @@ func (d *Disk) linkPack(q *quarantine, repo ID, r *repository) error {
 		r.maintenance.admitted(q.pack)
 	}
 	for _, suffix := range []string{".pack", ".idx"} {
-		if err := d.link(q.file(suffix), packs+q.pack+suffix); err != nil {
+		if err := d.dir.link(q.file(suffix), packs+q.pack+suffix); err != nil {
 			return err
 		}
 	}
-	if err := d.sync(packs); err != nil {
+	if err := d.dir.sync(packs); err != nil {
 		return err
 	}
 	return d.rescue(repo, r, q.pack)

@@ -37,7 +37,7 @@ func (d *Disk) Check(ctx context.Context, repo ID, refs *gitwire.Refs) (Findings
 }
 
 func (d *Disk) checkAll(ctx context.Context, repo ID, refs *gitwire.Refs) (f Findings, err error) {
-	if there, err := d.isDir(repo.path()); err != nil || !there {
+	if there, err := d.dir.isDir(repo.path()); err != nil || !there {
 		if len(refs.List) > 0 {
 			f.Data = append(f.Data, "there is no such directory")
 		}
@@ -61,14 +61,6 @@ func (d *Disk) checkAll(ctx context.Context, repo ID, refs *gitwire.Refs) (f Fin
 	return f, err
 }
 
-func (d *Disk) isDir(name string) (bool, error) {
-	info, err := d.root.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil && info.IsDir(), err
-}
-
 // checkFiles compares the files of refs, and what git takes a repository by.
 func (d *Disk) checkFiles(repo ID, refs *gitwire.Refs, f *Findings) error {
 	packed, head, err := files(refs)
@@ -77,7 +69,7 @@ func (d *Disk) checkFiles(repo ID, refs *gitwire.Refs, f *Findings) error {
 	}
 	needed := len(refs.List) > 0 // else a kill may have been quicker than whoever made the directory
 	for _, dir := range []string{"refs", "objects", "objects/pack"} {
-		if there, err := d.isDir(repo.path() + "/" + dir); err != nil {
+		if there, err := d.dir.isDir(repo.path() + "/" + dir); err != nil {
 			return err
 		} else if !there && needed {
 			f.Frame = append(f.Frame, dir+" is not there")
@@ -88,7 +80,7 @@ func (d *Disk) checkFiles(repo ID, refs *gitwire.Refs, f *Findings) error {
 		content []byte
 		lacks   *[]string
 	}{{"packed-refs", packed, &f.Refs}, {"HEAD", head, &f.Frame}} {
-		got, err := d.root.ReadFile(repo.path() + "/" + file.name)
+		got, err := d.dir.root.ReadFile(repo.path() + "/" + file.name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			if needed {
@@ -130,7 +122,7 @@ func (d *Disk) checkObjects(ctx context.Context, repo ID, refs *gitwire.Refs, ou
 // incomplete is what git says where not all is there that objects lead to, "" where it is. The directory has the repository's
 // packs, or some of them.
 func (d *Disk) incomplete(ctx context.Context, dir string, repo ID, ids []gitwire.ObjectID) (string, error) {
-	err := d.run(ctx, gitproc.Reach(), gitproc.Run{Kind: gitproc.Maintenance, At: gitproc.Place{Repository: d.abs(dir)},
+	err := d.run(ctx, gitproc.Reach(), gitproc.Run{Kind: gitproc.Maintenance, At: gitproc.Place{Repository: d.dir.abs(dir)},
 		In: &idReader{groups: []idGroup{{ids: ids}}}, Out: io.Discard}, repo)
 	var failed *gitproc.Error
 	if errors.As(err, &failed) && failed.Ending == gitproc.Exited && !errors.Is(err, ErrFull) {

@@ -18,7 +18,7 @@ func (d *Disk) Copy(ctx context.Context, to string) error {
 	err := os.MkdirAll(to, 0o700)
 	if err == nil {
 		if c.root, err = os.OpenRoot(to); err == nil {
-			err = errors.Join(d.eachRepository(ctx, c.repository), c.root.Close())
+			err = errors.Join(d.dir.eachRepository(ctx, c.repository), c.root.Close())
 		}
 	}
 	if err != nil {
@@ -88,11 +88,11 @@ func (c *copying) file(name string) error {
 	if err := c.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	err := os.Link(c.d.abs(name), filepath.Join(c.to, filepath.FromSlash(name)))
+	err := os.Link(c.d.dir.abs(name), filepath.Join(c.to, filepath.FromSlash(name)))
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	from, err := c.d.root.Open(name)
+	from, err := c.d.dir.root.Open(name)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func (d *Disk) CopyInto(ctx context.Context, from, to ID, p Proving) (Quarantine
 
 // copyFrom packs what tips need, out of another repository.
 func (q *quarantine) copyFrom(ctx context.Context, from ID, p Proving) error {
-	there, err := q.d.exists(from)
+	there, err := q.d.dir.exists(from)
 	if err != nil || !there {
 		return err // what is missing, the proof says
 	}
@@ -44,7 +44,7 @@ func (q *quarantine) copyFrom(ctx context.Context, from ID, p Proving) error {
 	}
 	return q.take(ctx, func(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
 		r.Kind = gitproc.Upload
-		r.At = gitproc.Place{Repository: q.d.abs(q.dir), Alternates: []string{q.d.abs(from.path() + "/objects")}}
+		r.At = gitproc.Place{Repository: q.d.dir.abs(q.dir), Alternates: []string{q.d.dir.abs(from.path() + "/objects")}}
 		return q.d.run(ctx, c, r, from)
 	}, tips, haves, p.Party)
 }

@@ -1,12 +1,8 @@
 package gitrepo
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha1"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
@@ -23,7 +19,7 @@ func (d *Disk) others(ctx context.Context, repo ID) (found []other, err error) {
 		{"", []string{"HEAD", "HEAD.new", "packed-refs", "packed-refs.new", "gone", "gone.new", "refs", "objects"}},
 		{"refs/", nil}, {"objects/", []string{"pack"}},
 	} {
-		entries, err := d.list(repo.path() + "/" + place.dir)
+		entries, err := d.dir.list(repo.path() + "/" + place.dir)
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +37,7 @@ func (d *Disk) others(ctx context.Context, repo ID) (found []other, err error) {
 			found = append(found, other{"objects/pack/" + name, fmt.Sprintf("there is a %.100q that is not ours", "objects/pack/"+name)})
 			return nil
 		}
-		sound, _, err := d.sound(ctx, dir+"/"+name)
+		sound, _, err := d.dir.sound(ctx, dir+"/"+name)
 		if err == nil && !sound {
 			found = append(found, other{"objects/pack/" + name, "objects/pack/" + name + " is damaged, and can be done without"})
 		}
@@ -57,7 +53,7 @@ func (d *Disk) damaged(ctx context.Context, repo ID) (problems []string, err err
 		if !ok {
 			return nil // a pack without an index was on its way in at a kill
 		}
-		sound, err := d.soundPack(ctx, dir+"/"+name)
+		sound, err := d.dir.soundPack(ctx, dir+"/"+name)
 		if err == nil && !sound {
 			problems = append(problems, name+" is damaged or not there")
 		}
@@ -69,7 +65,7 @@ func (d *Disk) damaged(ctx context.Context, repo ID) (problems []string, err err
 // eachPackFile calls do with the files in the directory of packs, but for those of packs that are no longer the repository's.
 func (d *Disk) eachPackFile(repo ID, do func(dir, name string) error) error {
 	dir := repo.path() + "/objects/pack"
-	entries, err := d.list(dir)
+	entries, err := d.dir.list(dir)
 	if err != nil {
 		return err
 	}
@@ -86,47 +82,4 @@ func (d *Disk) eachPackFile(repo ID, do func(dir, name string) error) error {
 		}
 	}
 	return nil
-}
-
-// soundPack reports whether a pack and its index are whole, and belong together.
-func (d *Disk) soundPack(ctx context.Context, name string) (bool, error) {
-	there, err := d.isFile(name + ".pack")
-	if err != nil || !there {
-		return false, err
-	}
-	whole, pack, err := d.sound(ctx, name+".pack")
-	if err != nil || !whole {
-		return false, err
-	}
-	whole, index, err := d.sound(ctx, name+".idx")
-	if err != nil || !whole {
-		return false, err
-	}
-	return bytes.Equal(pack[len(sum{}):], index[:len(sum{})]), nil
-}
-
-// sound reports whether a file ends with the checksum of what is before it, as all that git keeps of packs does, and gives its
-// last bytes.
-func (d *Disk) sound(ctx context.Context, name string) (ok bool, tail [indexTail]byte, err error) {
-	f, err := d.root.Open(name)
-	if err != nil {
-		return false, tail, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil || info.Size() < indexTail {
-		return false, tail, err
-	}
-	if _, err := f.ReadAt(tail[:], info.Size()-indexTail); err != nil {
-		return false, tail, err
-	}
-	h := sha1.New()
-	for left := info.Size() - sumLen; left > 0; {
-		n, err := io.CopyN(h, f, min(left, 64<<20))
-		if err = errors.Join(err, context.Cause(ctx)); err != nil {
-			return false, tail, err
-		}
-		left -= n
-	}
-	return bytes.Equal(h.Sum(nil), tail[sumLen:]), tail, nil
 }

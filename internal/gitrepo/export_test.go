@@ -10,10 +10,10 @@ import (
 )
 
 // BeforeChange has a function called before each change of a file.
-func (d *Disk) BeforeChange(do func()) { d.changes = do }
+func (d *Disk) BeforeChange(do func()) { d.dir.changes = do }
 
 // BeforeSync has a function called before each file or directory is made durable.
-func (d *Disk) BeforeSync(do func(name string)) { d.syncs = do }
+func (d *Disk) BeforeSync(do func(name string)) { d.dir.syncs = do }
 
 // Locked reports whether somebody changes files of a repository.
 func (d *Disk) Locked(repo ID) bool {

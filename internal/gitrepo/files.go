@@ -12,7 +12,7 @@ import (
 const noHead = "ref: refs/heads/this-repository-has-no-HEAD\n"
 
 // skeleton makes what git takes for a repository, or completes it.
-func (d *Disk) skeleton(dir string) error {
+func (d *directory) skeleton(dir string) error {
 	for _, sub := range []string{dir + "/refs", dir + "/objects/pack"} {
 		d.changes()
 		if err := d.root.MkdirAll(sub, 0o700); err != nil {
@@ -26,7 +26,7 @@ func (d *Disk) skeleton(dir string) error {
 }
 
 // replace writes a file whole: readers and kills see the old one or this one. Its directory is not made durable.
-func (d *Disk) replace(name string, content []byte) error {
+func (d *directory) replace(name string, content []byte) error {
 	d.changes()
 	f, err := d.root.Create(name + ".new")
 	if err != nil {
@@ -44,7 +44,7 @@ func (d *Disk) replace(name string, content []byte) error {
 }
 
 // sync makes files, or the entries of directories, durable.
-func (d *Disk) sync(names ...string) error {
+func (d *directory) sync(names ...string) error {
 	for _, name := range names {
 		d.syncs(name)
 		f, err := d.root.Open(name)
@@ -59,7 +59,7 @@ func (d *Disk) sync(names ...string) error {
 }
 
 // link gives a file a second name, which it may have already.
-func (d *Disk) link(from, to string) error {
+func (d *directory) link(from, to string) error {
 	d.changes()
 	if err := d.root.Link(from, to); err != nil && !errors.Is(err, fs.ErrExist) {
 		return noted(err)
@@ -68,7 +68,7 @@ func (d *Disk) link(from, to string) error {
 }
 
 // removeFiles removes files, those that are not there too.
-func (d *Disk) removeFiles(names ...string) error {
+func (d *directory) removeFiles(names ...string) error {
 	var errs []error
 	for _, name := range names {
 		d.changes()
@@ -80,7 +80,7 @@ func (d *Disk) removeFiles(names ...string) error {
 }
 
 // list returns the entries of a directory; none if it is not there.
-func (d *Disk) list(dir string) ([]fs.DirEntry, error) {
+func (d *directory) list(dir string) ([]fs.DirEntry, error) {
 	f, err := d.root.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -90,6 +90,36 @@ func (d *Disk) list(dir string) ([]fs.DirEntry, error) {
 	}
 	entries, err := f.ReadDir(-1)
 	return entries, errors.Join(err, f.Close())
+}
+
+// renew links a file in the place of another one.
+func (d *directory) renew(from, to string) error {
+	if err := d.removeFiles(to + ".new"); err != nil {
+		return err
+	}
+	if err := d.link(from, to+".new"); err != nil {
+		return err
+	}
+	d.changes()
+	return noted(d.root.Rename(to+".new", to))
+}
+
+// isDir reports whether a directory is there.
+func (d *directory) isDir(name string) (bool, error) {
+	info, err := d.root.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && info.IsDir(), err
+}
+
+// isFile reports whether a regular file is there.
+func (d *directory) isFile(name string) (bool, error) {
+	info, err := d.root.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && info.Mode().IsRegular(), err
 }
 
 // noted marks what a full disk makes fail.

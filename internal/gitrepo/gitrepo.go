@@ -5,14 +5,9 @@
 package gitrepo
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"github.com/graspd/graspd/internal/gitproc"
@@ -39,39 +34,28 @@ type Config struct {
 
 // Disk keeps repositories in a directory that no other process changes. Any number of goroutines may use it.
 type Disk struct {
-	root     *os.Root
-	dir      string // absolute, for git
+	dir      *directory
 	git      *gitproc.Git
 	now      func() time.Time
 	log      *slog.Logger
-	serial   atomic.Uint64 // of directories in incoming
-	own      string        // begins their names: what a process writes that has outlived a kill is in none of these
 	indexes  *indexes
 	live     live
 	promises promises
 	demand   demand
 	large    int64
 	worth    int64
-	changes  func()       // what tests do before each change of a file
-	syncs    func(string) // and before a file or a directory is made durable
 }
-
-// incoming holds quarantines and whatever else is under construction: nothing in it outlives the process.
-const incoming = "incoming"
-
-// dropped is what incoming becomes before it is removed, so that nobody adds to it any more.
-const dropped = "dropped"
 
 // Open opens the directory, which it makes if there is none, and drops what a crash left of quarantines.
 func Open(cfg Config) (*Disk, error) {
-	d := &Disk{git: cfg.Git, now: cfg.Now, log: cfg.Logger, changes: func() {}, syncs: func(string) {}}
+	d := &Disk{dir: newDirectory(), git: cfg.Git, now: cfg.Now, log: cfg.Logger}
 	if d.now == nil {
 		d.now = time.Now
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
-	if err := d.open(cfg.Dir, cfg.ReadOnly); err != nil {
+	if err := d.dir.open(cfg.Dir, cfg.ReadOnly); err != nil {
 		return nil, fmt.Errorf("repositories in %s: %w", cfg.Dir, err)
 	}
 	most := cfg.OpenIndexes
@@ -89,76 +73,7 @@ func Open(cfg Config) (*Disk, error) {
 	return d, nil
 }
 
-func (d *Disk) open(dir string, readOnly bool) (err error) {
-	if !readOnly {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return err
-		}
-	}
-	dir, err = filepath.Abs(dir)
-	if err == nil {
-		d.dir, err = filepath.EvalSymlinks(dir) // git compares names
-	}
-	if err == nil {
-		d.root, err = os.OpenRoot(d.dir)
-	}
-	if err != nil || readOnly {
-		return err
-	}
-	if err := d.afresh(); err != nil {
-		return errors.Join(err, d.root.Close())
-	}
-	return nil
-}
-
-// afresh drops what the process before had under construction. Of its git processes some may live on for a while.
-func (d *Disk) afresh() error {
-	d.own = rand.Text()[:8]
-	err := d.root.RemoveAll(dropped)
-	if err == nil {
-		if err = d.root.Rename(incoming, dropped); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-	}
-	if err == nil {
-		err = d.root.RemoveAll(dropped)
-	}
-	if err == nil {
-		err = d.root.Mkdir(incoming, 0o700)
-	}
-	return err
-}
-
 // Close closes what is open. Nothing may use d any more.
 func (d *Disk) Close() error {
-	return errors.Join(d.indexes.close(), d.root.Close())
-}
-
-// abs is the path of a directory for git.
-func (d *Disk) abs(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
-
-// exists reports whether a repository has a directory.
-func (d *Disk) exists(repo ID) (bool, error) {
-	if repo.IsZero() {
-		return false, nil
-	}
-	_, err := d.root.Stat(repo.path() + "/HEAD")
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// fresh makes an empty repository under construction, and returns its directory. It does not outlive the process, so nothing of it is
-// made durable.
-func (d *Disk) fresh() (string, error) {
-	dir := fmt.Sprintf("%s/%s-%d", incoming, d.own, d.serial.Add(1))
-	for _, sub := range []string{"", "/refs", "/objects", "/objects/pack"} {
-		d.changes()
-		if err := d.root.Mkdir(dir+sub, 0o700); err != nil {
-			return dir, noted(err)
-		}
-	}
-	d.changes()
-	return dir, noted(d.root.WriteFile(dir+"/HEAD", []byte(noHead), 0o600))
+	return errors.Join(d.indexes.close(), d.dir.root.Close())
 }

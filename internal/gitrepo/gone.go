@@ -13,7 +13,7 @@ func gone(repo ID) string { return repo.path() + "/gone" }
 
 // gonePacks are the packs that are no longer the repository's.
 func (d *Disk) gonePacks(repo ID) ([]string, error) {
-	b, err := d.root.ReadFile(gone(repo))
+	b, err := d.dir.root.ReadFile(gone(repo))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -24,17 +24,17 @@ func (d *Disk) gonePacks(repo ID) ([]string, error) {
 func (d *Disk) setGone(repo ID, packs []string) error {
 	defer d.indexes.drop(repo)
 	if len(packs) == 0 {
-		return d.removeFiles(gone(repo))
+		return d.dir.removeFiles(gone(repo))
 	}
-	if err := d.replace(gone(repo), []byte(strings.Join(packs, "\n")+"\n")); err != nil {
+	if err := d.dir.replace(gone(repo), []byte(strings.Join(packs, "\n")+"\n")); err != nil {
 		return err
 	}
-	return d.sync(repo.path())
+	return d.dir.sync(repo.path())
 }
 
 // packsOf are the names of the packs that are the repository's.
 func (d *Disk) packsOf(repo ID) ([]string, error) {
-	entries, err := d.list(repo.path() + "/objects/pack")
+	entries, err := d.dir.list(repo.path() + "/objects/pack")
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (d *Disk) packsOf(repo ID) ([]string, error) {
 // unlinkGone removes the files that no reader needs, and what a kill left of such. The repository is locked.
 func (d *Disk) unlinkGone(repo ID, r *repository) error {
 	files, more := d.live.unneeded(r)
-	if err := d.removeFiles(files...); err != nil {
+	if err := d.dir.removeFiles(files...); err != nil {
 		return err
 	}
 	if more {
@@ -62,10 +62,10 @@ func (d *Disk) unlinkGone(repo ID, r *repository) error {
 	if err != nil {
 		return err
 	}
-	if err := d.removeFiles(left...); err != nil {
+	if err := d.dir.removeFiles(left...); err != nil {
 		return err
 	}
-	if err := d.sync(repo.path() + "/objects/pack"); err != nil {
+	if err := d.dir.sync(repo.path() + "/objects/pack"); err != nil {
 		return err
 	}
 	return d.setGone(repo, nil)
@@ -74,7 +74,7 @@ func (d *Disk) unlinkGone(repo ID, r *repository) error {
 // filesOf are the files of packs that are there.
 func (d *Disk) filesOf(repo ID, packs []string) (files []string, err error) {
 	dir := repo.path() + "/objects/pack"
-	entries, err := d.list(dir)
+	entries, err := d.dir.list(dir)
 	for _, e := range entries {
 		if name, _, _ := strings.Cut(e.Name(), "."); slices.Contains(packs, name) {
 			files = append(files, dir+"/"+e.Name())

@@ -213,7 +213,7 @@ func BenchmarkMissing(b *testing.B) {
 			}
 			repo := ID{1}
 			var ids []gitwire.ObjectID
-			if err := d.skeleton(repo.path()); err != nil {
+			if err := d.dir.skeleton(repo.path()); err != nil {
 				b.Fatal(err)
 			}
 			for pack := range 8 {
@@ -222,7 +222,7 @@ func BenchmarkMissing(b *testing.B) {
 					ids = append(ids, s.id())
 				}
 				name := repo.path() + fmt.Sprintf("/objects/pack/pack-%d", pack)
-				if err := errors.Join(d.replace(name+".idx", written(in)), d.replace(name+".pack", nil)); err != nil {
+				if err := errors.Join(d.dir.replace(name+".idx", written(in)), d.dir.replace(name+".pack", nil)); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -45,7 +45,7 @@ func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep [
 		err = fmt.Errorf("combining packs of repository %s: %w", repo, err)
 	}
 	if m.dir != "" {
-		err = errors.Join(err, d.root.RemoveAll(m.dir))
+		err = errors.Join(err, d.dir.root.RemoveAll(m.dir))
 	}
 	if did && err == nil {
 		d.demand.settle(repo)
@@ -94,7 +94,7 @@ func (d *Disk) combinable(repo ID) (packs []string, n int, err error) {
 		return nil, 0, err
 	}
 	for _, name := range packs {
-		_, err := d.root.Stat(repo.path() + "/objects/pack/" + name + ".mtimes")
+		_, err := d.dir.root.Stat(repo.path() + "/objects/pack/" + name + ".mtimes")
 		if errors.Is(err, fs.ErrNotExist) {
 			n++
 		} else if err != nil {
@@ -107,7 +107,7 @@ func (d *Disk) combinable(repo ID) (packs []string, n int, err error) {
 // lacksBitmap reports whether the packs of a repository that needs no other ones are worth a bitmap, and have none: without one every
 // clone counts all objects.
 func (d *Disk) lacksBitmap(repo ID, packs []string) (bool, error) {
-	entries, err := d.list(repo.path() + "/objects/pack")
+	entries, err := d.dir.list(repo.path() + "/objects/pack")
 	if err != nil {
 		return false, err
 	}
@@ -148,7 +148,7 @@ func (d *Disk) combinePacks(ctx context.Context, m *maintenance, refs *gitwire.R
 		c = gitproc.RepackGeometric()
 	}
 	err = d.run(ctx, c, gitproc.Run{
-		Kind: gitproc.Maintenance, At: gitproc.Place{Repository: d.abs(m.dir)}, MaxFile: 2*size + 64<<20,
+		Kind: gitproc.Maintenance, At: gitproc.Place{Repository: d.dir.abs(m.dir)}, MaxFile: 2*size + 64<<20,
 	}, m.repo)
 	if err != nil {
 		return false, err
@@ -158,14 +158,14 @@ func (d *Disk) combinePacks(ctx context.Context, m *maintenance, refs *gitwire.R
 
 // stage makes a repository of links to the packs, where they can be combined while this one is used.
 func (d *Disk) stage(m *maintenance, refs *gitwire.Refs, keep []gitwire.ObjectID) (size int64, err error) {
-	if m.dir, err = d.fresh(); err != nil {
+	if m.dir, err = d.dir.fresh(); err != nil {
 		return 0, err
 	}
 	packed, head, err := files(keeping(refs, keep))
 	if err != nil {
 		return 0, err
 	}
-	if err := errors.Join(d.replace(m.dir+"/packed-refs", packed), d.replace(m.dir+"/HEAD", head)); err != nil {
+	if err := errors.Join(d.dir.replace(m.dir+"/packed-refs", packed), d.dir.replace(m.dir+"/HEAD", head)); err != nil {
 		return 0, err
 	}
 	links, err := d.filesOf(m.repo, m.old)
@@ -176,9 +176,9 @@ func (d *Disk) stage(m *maintenance, refs *gitwire.Refs, keep []gitwire.ObjectID
 		if strings.HasSuffix(file, ".bitmap") {
 			continue // made anew
 		}
-		info, err := d.root.Stat(file)
+		info, err := d.dir.root.Stat(file)
 		if err == nil {
-			err = d.link(file, m.dir+"/objects/pack/"+baseName(file))
+			err = d.dir.link(file, m.dir+"/objects/pack/"+baseName(file))
 		}
 		if err != nil {
 			return 0, err

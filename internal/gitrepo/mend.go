@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/graspd/graspd/internal/gitproc"
@@ -14,12 +13,12 @@ import (
 // Mend makes the files of a repository anew that follow from its refs, and puts into the trash what is there and can be done
 // without. A repository without a directory gets none.
 func (d *Disk) Mend(ctx context.Context, repo ID, refs *gitwire.Refs) error {
-	there, err := d.isDir(repo.path())
+	there, err := d.dir.isDir(repo.path())
 	if err != nil || !there {
 		return err
 	}
 	if err = d.clear(ctx, repo); err == nil {
-		err = d.skeleton(repo.path())
+		err = d.dir.skeleton(repo.path())
 	}
 	if err != nil {
 		return fmt.Errorf("mending repository %s: %w", repo, err)
@@ -35,12 +34,12 @@ func (d *Disk) clear(ctx context.Context, repo ID) error {
 	if err != nil || len(others) == 0 {
 		return err
 	}
-	if err := d.root.MkdirAll(trash, 0o700); err != nil {
+	if err := d.dir.root.MkdirAll(trash, 0o700); err != nil {
 		return noted(err)
 	}
 	for i, o := range others {
 		to := fmt.Sprintf("%s/%s.%d-%d", trash, repo, i, d.now().Unix())
-		if err := d.root.Rename(repo.path()+"/"+o.name, to); err != nil {
+		if err := d.dir.root.Rename(repo.path()+"/"+o.name, to); err != nil {
 			return noted(err)
 		}
 	}
@@ -51,13 +50,13 @@ func (d *Disk) clear(ctx context.Context, repo ID) error {
 // lead to, for each group for which nothing of that is missing. It returns which groups those are, and how much the new
 // repository takes; if there are none it does not come to be. The old one stays as it is.
 func (d *Disk) Salvage(ctx context.Context, from, to ID, groups [][]gitwire.ObjectID) (whole []bool, bytes int64, err error) {
-	dir, err := d.fresh()
+	dir, err := d.dir.fresh()
 	if err == nil {
 		if err = d.linkSound(ctx, from, dir); err == nil {
 			whole, bytes, err = d.copySound(ctx, dir, from, to, groups)
 		}
 	}
-	if err = errors.Join(err, d.root.RemoveAll(dir)); err != nil {
+	if err = errors.Join(err, d.dir.root.RemoveAll(dir)); err != nil {
 		return nil, 0, fmt.Errorf("saving what is left of repository %s: %w", from, err)
 	}
 	return whole, bytes, nil
@@ -70,11 +69,11 @@ func (d *Disk) linkSound(ctx context.Context, repo ID, to string) error {
 		if !ok {
 			return nil
 		}
-		sound, err := d.soundPack(ctx, dir+"/"+name)
+		sound, err := d.dir.soundPack(ctx, dir+"/"+name)
 		if err != nil || !sound {
 			return err
 		}
-		return errors.Join(d.link(dir+"/"+name+".pack", to+"/objects/pack/"+name+".pack"), d.link(dir+"/"+file, to+"/objects/pack/"+file))
+		return errors.Join(d.dir.link(dir+"/"+name+".pack", to+"/objects/pack/"+name+".pack"), d.dir.link(dir+"/"+file, to+"/objects/pack/"+file))
 	})
 }
 
@@ -102,7 +101,7 @@ func (d *Disk) copySound(ctx context.Context, dir string, from, to ID, groups []
 	defer func() { err = errors.Join(err, q.Close()) }()
 	run := func(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
 		r.Kind = gitproc.Maintenance
-		r.At = gitproc.Place{Repository: d.abs(q.dir), Alternates: []string{d.abs(dir + "/objects")}}
+		r.At = gitproc.Place{Repository: d.dir.abs(q.dir), Alternates: []string{d.dir.abs(dir + "/objects")}}
 		return d.run(ctx, c, r, from)
 	}
 	if err := q.take(ctx, run, tips, nil, ""); err != nil {
@@ -113,12 +112,4 @@ func (d *Disk) copySound(ctx context.Context, dir string, from, to ID, groups []
 		err = d.Admit(q, to)
 	}
 	return whole, proof.Bytes, err
-}
-
-func (d *Disk) isFile(name string) (bool, error) {
-	info, err := d.root.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil && info.Mode().IsRegular(), err
 }

@@ -1,9 +1,7 @@
 package gitrepo
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/graspd/graspd/internal/gitwire"
@@ -104,34 +102,5 @@ func (d *Disk) load(repo ID) ([]*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.openIndexes(repo.path()+"/objects/pack", names)
-}
-
-func (d *Disk) openIndexes(dir string, names []string) (packs []*index, err error) {
-	for _, name := range names {
-		x, err := d.openIndex(dir + "/" + name + ".idx")
-		if err != nil {
-			for _, x := range packs {
-				err = errors.Join(err, x.file.Close())
-			}
-			return nil, err
-		}
-		packs = append(packs, x)
-	}
-	return packs, nil
-}
-
-func (d *Disk) openIndex(name string) (*index, error) {
-	f, err := d.root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	var info fs.FileInfo
-	if info, err = f.Stat(); err == nil {
-		var x *index
-		if x, err = openIndex(f, info.Size()); err == nil {
-			return x, nil
-		}
-	}
-	return nil, errors.Join(err, f.Close())
+	return d.dir.openIndexes(repo.path()+"/objects/pack", names)
 }

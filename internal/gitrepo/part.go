@@ -38,13 +38,13 @@ func (q *quarantine) copyOf(ctx context.Context, whole *quarantine, p Proving) e
 	}
 	return q.take(ctx, func(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
 		r.Kind, r.Owner, r.Heavy = gitproc.Upload, q.owner, q.heavy
-		r.At = gitproc.Place{Repository: q.d.abs(q.dir), Alternates: []string{q.d.abs(whole.dir + "/objects")}}
-		there, err := q.d.exists(q.beside)
+		r.At = gitproc.Place{Repository: q.d.dir.abs(q.dir), Alternates: []string{q.d.dir.abs(whole.dir + "/objects")}}
+		there, err := q.d.dir.exists(q.beside)
 		if err != nil {
 			return err
 		}
 		if there {
-			r.At.Alternates = append(r.At.Alternates, q.d.abs(q.beside.path()+"/objects"))
+			r.At.Alternates = append(r.At.Alternates, q.d.dir.abs(q.beside.path()+"/objects"))
 		}
 		return q.d.run(ctx, c, r, q.beside)
 	}, append(append([]gitwire.ObjectID(nil), p.Tips...), p.Commits...), haves, p.Party)

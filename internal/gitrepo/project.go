@@ -25,7 +25,7 @@ func (d *Disk) writeRefs(repo ID, refs *gitwire.Refs) error {
 	}
 	_, unlock := d.live.lock(repo)
 	defer unlock()
-	there, err := d.exists(repo)
+	there, err := d.dir.exists(repo)
 	if err != nil {
 		return err
 	}
@@ -40,18 +40,18 @@ func (d *Disk) writeRefs(repo ID, refs *gitwire.Refs) error {
 		name    string
 		content []byte
 	}{{dir + "/packed-refs", packed}, {dir + "/HEAD", head}} {
-		old, err := d.root.ReadFile(file.name)
+		old, err := d.dir.root.ReadFile(file.name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		if err == nil && bytes.Equal(old, file.content) {
 			continue
 		}
-		if err := d.replace(file.name, file.content); err != nil {
+		if err := d.dir.replace(file.name, file.content); err != nil {
 			return err
 		}
 	}
-	return d.sync(dir)
+	return d.dir.sync(dir)
 }
 
 // CheckRefs says why refs cannot become files: nothing does that git would not take.

@@ -80,7 +80,7 @@ func (q *quarantine) look(ctx context.Context, c *content, p Proving, tips place
 // proof makes what is left durable, and counts it.
 func (q *quarantine) proof(peeled map[gitwire.ObjectID]gitwire.ObjectID) (Proof, error) {
 	if q.pack != "" {
-		if err := q.d.sync(q.file(".pack"), q.file(".idx")); err != nil {
+		if err := q.d.dir.sync(q.file(".pack"), q.file(".idx")); err != nil {
 			return Proof{}, err
 		}
 	}
@@ -229,7 +229,7 @@ func (q *quarantine) packThese(ctx context.Context, run runner, wanted []sum, pa
 		ids[i] = s.id()
 	}
 	var out brief
-	err := run(ctx, gitproc.PackThese(q.d.abs(q.dir)+"/objects/pack/pack"),
+	err := run(ctx, gitproc.PackThese(q.d.dir.abs(q.dir)+"/objects/pack/pack"),
 		gitproc.Run{Party: party, In: &idReader{groups: []idGroup{{ids: ids}}}, Out: &out})
 	if err != nil {
 		return packError(err)

@@ -35,9 +35,9 @@ type quarantine struct {
 func (d *Disk) Begin(repo ID) (Quarantine, error) { return d.newQuarantine(repo) }
 
 func (d *Disk) newQuarantine(repo ID) (*quarantine, error) {
-	dir, err := d.fresh()
+	dir, err := d.dir.fresh()
 	if err != nil {
-		return nil, fmt.Errorf("quarantine: %w", errors.Join(err, d.root.RemoveAll(dir)))
+		return nil, fmt.Errorf("quarantine: %w", errors.Join(err, d.dir.root.RemoveAll(dir)))
 	}
 	return &quarantine{d: d, beside: repo, dir: dir, next: d.live.beside(repo)}, nil
 }
@@ -48,7 +48,7 @@ func (q *quarantine) Close() error {
 	if q.closed {
 		return nil
 	}
-	if err := q.d.root.RemoveAll(q.dir); err != nil {
+	if err := q.d.dir.root.RemoveAll(q.dir); err != nil {
 		return fmt.Errorf("quarantine: %w", err)
 	}
 	q.closed = true
@@ -63,13 +63,13 @@ func (q *quarantine) file(suffix string) string { return q.dir + "/objects/pack/
 // run runs git in the quarantine.
 func (q *quarantine) run(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
 	r.Kind, r.CPU, r.Owner, r.Heavy = gitproc.Upload, cmp.Or(r.CPU, q.cpu), q.owner, q.heavy
-	r.At = gitproc.Place{Repository: q.d.abs(q.dir)}
-	there, err := q.d.exists(q.beside)
+	r.At = gitproc.Place{Repository: q.d.dir.abs(q.dir)}
+	there, err := q.d.dir.exists(q.beside)
 	if err != nil {
 		return err
 	}
 	if there {
-		r.At.Alternates = []string{q.d.abs(q.beside.path() + "/objects")}
+		r.At.Alternates = []string{q.d.dir.abs(q.beside.path() + "/objects")}
 	}
 	if err = q.d.run(ctx, c, r, q.beside); q.heavy && errors.Is(err, gitproc.ErrBusy) {
 		return fmt.Errorf("%w: %w", ErrHeavy, err)
@@ -90,7 +90,7 @@ func (q *quarantine) measure() (int64, error) {
 	var bytes int64
 	if q.pack != "" {
 		for _, suffix := range []string{".pack", ".idx"} {
-			info, err := q.d.root.Stat(q.file(suffix))
+			info, err := q.d.dir.root.Stat(q.file(suffix))
 			if err != nil {
 				return 0, err
 			}
@@ -106,7 +106,7 @@ func (q *quarantine) dropPack() error {
 	if q.pack == "" {
 		return nil
 	}
-	err := q.d.removeFiles(q.file(".idx"), q.file(".pack"))
+	err := q.d.dir.removeFiles(q.file(".idx"), q.file(".pack"))
 	q.pack = ""
 	return err
 }
@@ -116,7 +116,7 @@ func (q *quarantine) sums() ([]sum, error) {
 	if q.pack == "" {
 		return nil, nil
 	}
-	x, err := q.d.openIndex(q.file(".idx"))
+	x, err := q.d.dir.openIndex(q.file(".idx"))
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (q *quarantine) Receive(ctx context.Context, pack io.Reader, r Receiving) (
 	if _, err = whole.Seek(0, io.SeekStart); err == nil {
 		err = q.index(ctx, whole, r, given)
 	}
-	if err = errors.Join(err, whole.Close(), q.d.removeFiles(q.spoolName())); err != nil {
+	if err = errors.Join(err, whole.Close(), q.d.dir.removeFiles(q.spoolName())); err != nil {
 		return Received{}, err
 	}
 	return q.received()
@@ -76,7 +76,7 @@ func (q *quarantine) spool(in *intake) (spooled, error) {
 	if len(head) < inMemory {
 		return inMind{bytes.NewReader(head)}, nil
 	}
-	f, err := q.d.root.Create(q.spoolName())
+	f, err := q.d.dir.root.Create(q.spoolName())
 	if err != nil {
 		return nil, noted(err)
 	}
@@ -86,7 +86,7 @@ func (q *quarantine) spool(in *intake) (spooled, error) {
 		}
 	}
 	if err != nil {
-		return nil, noted(errors.Join(err, f.Close(), q.d.removeFiles(q.spoolName())))
+		return nil, noted(errors.Join(err, f.Close(), q.d.dir.removeFiles(q.spoolName())))
 	}
 	return f, nil
 }
@@ -110,7 +110,7 @@ func (q *quarantine) index(ctx context.Context, pack io.Reader, r Receiving, giv
 
 // received counts what came.
 func (q *quarantine) received() (Received, error) {
-	x, err := q.d.openIndex(q.file(".idx"))
+	x, err := q.d.dir.openIndex(q.file(".idx"))
 	if err != nil {
 		return Received{}, err
 	}

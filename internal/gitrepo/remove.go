@@ -20,12 +20,12 @@ const (
 func (d *Disk) Remove(repo ID) error {
 	r, unlock := d.live.lock(repo)
 	defer unlock()
-	if there, err := d.exists(repo); err != nil || !there {
+	if there, err := d.dir.exists(repo); err != nil || !there {
 		return err
 	}
-	err := d.root.MkdirAll(trash, 0o700)
+	err := d.dir.root.MkdirAll(trash, 0o700)
 	if err == nil {
-		err = d.root.Rename(repo.path(), fmt.Sprintf("%s/%s-%d", trash, repo, d.now().Unix()))
+		err = d.dir.root.Rename(repo.path(), fmt.Sprintf("%s/%s-%d", trash, repo, d.now().Unix()))
 	}
 	d.indexes.drop(repo)
 	d.demand.forget(repo)
@@ -33,7 +33,7 @@ func (d *Disk) Remove(repo ID) error {
 	r.removed++
 	d.live.mu.Unlock()
 	if err == nil {
-		err = d.sync(trash, repo.path()[:len("ab/cd")], ".")
+		err = d.dir.sync(trash, repo.path()[:len("ab/cd")], ".")
 	}
 	if err != nil {
 		return fmt.Errorf("removing repository %s: %w", repo, noted(err))
@@ -46,11 +46,11 @@ func (d *Disk) Sweep(ctx context.Context, known func(ID) bool) error {
 	if err := d.emptyTrash(ctx); err != nil {
 		return fmt.Errorf("emptying the trash: %w", err)
 	}
-	return d.eachRepository(ctx, func(repo ID) error {
+	return d.dir.eachRepository(ctx, func(repo ID) error {
 		if known(repo) {
 			return nil
 		}
-		info, err := d.root.Stat(repo.path())
+		info, err := d.dir.root.Stat(repo.path())
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -62,48 +62,14 @@ func (d *Disk) Sweep(ctx context.Context, known func(ID) bool) error {
 }
 
 func (d *Disk) emptyTrash(ctx context.Context) error {
-	entries, err := d.list(trash)
+	entries, err := d.dir.list(trash)
 	for _, e := range entries {
 		_, text, _ := strings.Cut(e.Name(), "-")
 		at, bad := strconv.ParseInt(text, 10, 64)
 		if bad != nil || d.now().Sub(time.Unix(at, 0)) < inTrash {
 			continue
 		}
-		if err := errors.Join(context.Cause(ctx), d.root.RemoveAll(trash+"/"+e.Name())); err != nil {
-			return err
-		}
-	}
-	return err
-}
-
-// eachRepository calls do for each repository that there is.
-func (d *Disk) eachRepository(ctx context.Context, do func(ID) error) error {
-	return d.walk(ctx, ".", 2, func(dir string) error {
-		entries, err := d.list(dir)
-		for _, e := range entries {
-			repo, bad := ParseID(e.Name())
-			if bad != nil || repo.path() != dir+"/"+e.Name() {
-				continue
-			}
-			if err := errors.Join(context.Cause(ctx), do(repo)); err != nil {
-				return err
-			}
-		}
-		return err
-	})
-}
-
-// walk calls do for the directories so many levels below one whose names are those of shards.
-func (d *Disk) walk(ctx context.Context, dir string, levels int, do func(string) error) error {
-	if levels == 0 {
-		return do(strings.TrimPrefix(dir, "./"))
-	}
-	entries, err := d.list(dir)
-	for _, e := range entries {
-		if len(e.Name()) != len("ab") || !e.IsDir() {
-			continue
-		}
-		if err := errors.Join(context.Cause(ctx), d.walk(ctx, dir+"/"+e.Name(), levels-1, do)); err != nil {
+		if err := errors.Join(context.Cause(ctx), d.dir.root.RemoveAll(trash+"/"+e.Name())); err != nil {
 			return err
 		}
 	}

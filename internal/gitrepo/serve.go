@@ -57,12 +57,12 @@ func (d *Disk) Sizes(ctx context.Context, repo ID, ids []gitwire.ObjectID, party
 
 // serve runs git in a repository for somebody who fetches.
 func (d *Disk) serve(ctx context.Context, repo ID, c gitproc.Command, r gitproc.Run) error {
-	there, err := d.exists(repo)
+	there, err := d.dir.exists(repo)
 	if err == nil && !there {
 		err = ErrNoRepository
 	}
 	if err == nil {
-		r.Kind, r.At = gitproc.Fetch, gitproc.Place{Repository: d.abs(repo.path())}
+		r.Kind, r.At = gitproc.Fetch, gitproc.Place{Repository: d.dir.abs(repo.path())}
 		err = d.run(ctx, c, r, repo)
 	}
 	if err != nil {
@@ -77,7 +77,7 @@ func (d *Disk) Size(repo ID) (bytes, packs int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	entries, err := d.list(repo.path() + "/objects/pack")
+	entries, err := d.dir.list(repo.path() + "/objects/pack")
 	if err != nil {
 		return 0, 0, err
 	}

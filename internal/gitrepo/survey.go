@@ -11,7 +11,9 @@ import (
 )
 
 // Each calls do for each repository that has a directory.
-func (d *Disk) Each(ctx context.Context, do func(ID) error) error { return d.eachRepository(ctx, do) }
+func (d *Disk) Each(ctx context.Context, do func(ID) error) error {
+	return d.dir.eachRepository(ctx, do)
+}
 
 // Refs reads the refs that the files of a repository say. It has none where there are no files.
 func (d *Disk) Refs(repo ID) (*gitwire.Refs, error) {
@@ -23,7 +25,7 @@ func (d *Disk) Refs(repo ID) (*gitwire.Refs, error) {
 }
 
 func (d *Disk) readRefs(repo ID) (*gitwire.Refs, error) {
-	packed, err := d.root.ReadFile(repo.path() + "/packed-refs")
+	packed, err := d.dir.root.ReadFile(repo.path() + "/packed-refs")
 	if errors.Is(err, fs.ErrNotExist) {
 		return &gitwire.Refs{}, nil
 	}

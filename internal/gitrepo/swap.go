@@ -21,13 +21,13 @@ func (d *Disk) swap(m *maintenance) (bool, error) {
 	m.fresh = names
 	lost, lookup := d.lost(m)
 	for _, e := range entries { // the disk may take long, and pushes, which the log's writer sees to, wait for the lock
-		if err := d.sync(m.dir + "/objects/pack/" + e.Name()); err != nil {
+		if err := d.dir.sync(m.dir + "/objects/pack/" + e.Name()); err != nil {
 			return false, err
 		}
 	}
 	r, unlock := d.live.lock(m.repo)
 	defer unlock()
-	if there, err := d.exists(m.repo); err != nil || !there {
+	if there, err := d.dir.exists(m.repo); err != nil || !there {
 		return false, err // removed meanwhile
 	}
 	if lookup != nil {
@@ -66,7 +66,7 @@ func (d *Disk) swap(m *maintenance) (bool, error) {
 
 // staged are the packs that were made, with all their files.
 func (d *Disk) staged(m *maintenance) (names []string, entries []fs.DirEntry, err error) {
-	if entries, err = d.list(m.dir + "/objects/pack"); err != nil {
+	if entries, err = d.dir.list(m.dir + "/objects/pack"); err != nil {
 		return nil, nil, err
 	}
 	return packNames(entries), entries, nil
@@ -74,13 +74,13 @@ func (d *Disk) staged(m *maintenance) (names []string, entries []fs.DirEntry, er
 
 // lost are the objects that the packs have no more.
 func (d *Disk) lost(m *maintenance) (lost []sum, err error) {
-	fresh, err := d.openIndexes(m.dir+"/objects/pack", m.fresh)
+	fresh, err := d.dir.openIndexes(m.dir+"/objects/pack", m.fresh)
 	if err != nil {
 		return nil, err
 	}
 	now := &packSet{packs: fresh}
 	defer func() { err = errors.Join(err, now.close()) }()
-	old, err := d.openIndexes(m.repo.path()+"/objects/pack", m.old)
+	old, err := d.dir.openIndexes(m.repo.path()+"/objects/pack", m.old)
 	if err != nil {
 		return nil, err
 	}
@@ -127,19 +127,19 @@ func (d *Disk) linkAll(m *maintenance, entries []fs.DirEntry) error {
 		name := e.Name()
 		if name == midx {
 			hasMidx = true
-			if err := d.renew(from+name, to+name); err != nil {
+			if err := d.dir.renew(from+name, to+name); err != nil {
 				return err
 			}
-		} else if err := d.link(from+name, to+name); err != nil {
+		} else if err := d.dir.link(from+name, to+name); err != nil {
 			return err
 		}
 	}
 	if !hasMidx { // an old one would name packs that go
-		if err := d.removeFiles(to + midx); err != nil {
+		if err := d.dir.removeFiles(to + midx); err != nil {
 			return err
 		}
 	}
-	return d.sync(to)
+	return d.dir.sync(to)
 }
 
 // turn is when a file is linked.
@@ -153,22 +153,10 @@ func turn(name string) int {
 	return 1
 }
 
-// renew links a file in the place of another one.
-func (d *Disk) renew(from, to string) error {
-	if err := d.removeFiles(to + ".new"); err != nil {
-		return err
-	}
-	if err := d.link(from, to+".new"); err != nil {
-		return err
-	}
-	d.changes()
-	return noted(d.root.Rename(to+".new", to))
-}
-
 // oldMidx are the bitmaps of indexes over several packs that are no more.
 func (d *Disk) oldMidx(m *maintenance, fresh []fs.DirEntry) (files []string, err error) {
 	dir := m.repo.path() + "/objects/pack"
-	entries, err := d.list(dir)
+	entries, err := d.dir.list(dir)
 	for _, e := range entries {
 		now := slices.ContainsFunc(fresh, func(f fs.DirEntry) bool { return f.Name() == e.Name() })
 		if strings.HasPrefix(e.Name(), midx+"-") && !now {

@@ -205,7 +205,7 @@ func entries(to []gitwire.ObjectID, tree []byte) ([]gitwire.ObjectID, error) {
 
 // readPack reads the pack and where its objects are.
 func (q *quarantine) readPack(c *content) (*packFile, error) {
-	f, err := q.d.root.Open(q.file(".pack"))
+	f, err := q.d.dir.root.Open(q.file(".pack"))
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (q *quarantine) readPack(c *content) (*packFile, error) {
 	if len(raw) > walkBytes {
 		return nil, errWalk
 	}
-	x, err := q.d.openIndex(q.file(".idx"))
+	x, err := q.d.dir.openIndex(q.file(".idx"))
 	if err != nil {
 		return nil, err
 	}
