@@ -61,7 +61,7 @@ func TestAReportAsItsPeopleSeeIt(t *testing.T) {
 	if !strings.Contains(out, author) || !strings.Contains(out, event) || strings.Contains(out, "\x1b") {
 		t.Errorf("graspd reports: %q", out)
 	}
-	if _, out, _ := call(t, "", nil, "status", "--admin", at); !strings.Contains(out, "reports that wait for a decision: 2, about 2") {
+	if _, out, _ := call(t, "", nil, "status", "--admin", at); !strings.Contains(out, "2 reports wait for your decision, about 2") {
 		t.Errorf("graspd status: %s", out)
 	}
 	if code, b := fetch(t, at+"/metrics"); code != http.StatusOK || !strings.Contains(string(b), "\ngraspd_reports_open 2\n") || !strings.Contains(string(b), "\ngraspd_reports_subjects 2\n") {

@@ -98,7 +98,7 @@ func TestStatusOfARunningRelay(t *testing.T) {
 	us := serve(t, "--data", t.TempDir(), "--domain", "relay.example.org", "--admin-listen", "127.0.0.1:0")
 	base := us.out.await(t, `at (http://\S+)/status.json\n`)
 	code, out, errs := call(t, "", nil, "status", "--admin", base)
-	if code != exitOK || !strings.Contains(out, "wss://relay.example.org, graspd ") || !strings.Contains(out, "no relays are followed") {
+	if code != exitOK || !strings.Contains(out, "wss://relay.example.org, graspd ") || !strings.Contains(out, "graspd follows no relay") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 }

@@ -18,7 +18,7 @@ var sources = [ingest.Sources]string{
 // ofDoor tells of events on their way in.
 func ofDoor(c *collector, from interface{ Stats() ingest.Stats }) {
 	part(c, func(context.Context) ingest.Stats { return from.Stats() },
-		counters(c, "ngit_sync_events_total", "Events stored, by how they came: from clients (direct), from other relays live, by catch-up or by the daily resync.", []string{"source"}, func(s ingest.Stats, to series) {
+		counters(c, "ngit_sync_events_total", "Events stored, by how they came: from clients (direct), or from other relays: by live subscriptions (live), from what a relay had stored before (catchup), or when graspd asked for everything again, once a day (daily).", []string{"source"}, func(s ingest.Stats, to series) {
 			for i, source := range sources {
 				to.tell(float64(s.Decided[i][policy.Accept]), source)
 			}

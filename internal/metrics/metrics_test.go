@@ -86,7 +86,7 @@ ngit_sync_connection_attempts_total{relay="wss://a.example",result="failure"} 2
 ngit_sync_connection_attempts_total{relay="wss://a.example",result="success"} 3
 ngit_sync_connection_attempts_total{relay="wss://b.example",result="failure"} 9
 ngit_sync_connection_attempts_total{relay="wss://b.example",result="success"} 0
-# HELP ngit_sync_events_total Events stored, by how they came: from clients (direct), from other relays live, by catch-up or by the daily resync.
+# HELP ngit_sync_events_total Events stored, by how they came: from clients (direct), or from other relays: by live subscriptions (live), from what a relay had stored before (catchup), or when graspd asked for everything again, once a day (daily).
 # TYPE ngit_sync_events_total counter
 ngit_sync_events_total{source="catchup"} 0
 ngit_sync_events_total{source="daily"} 0

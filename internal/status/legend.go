@@ -97,7 +97,7 @@ func ofGit() []Word {
 		{"running", "processes of git that run now, by what they are for", "git.processes.running", "graspd_git_processes_running"},
 		{"queued", "work that waits until one of these processes ends (--git-processes)", "git.processes.queued", "graspd_git_processes_queued"},
 		{"ended", "processes of git that have ended since graspd started; those that failed are among them", "git.processes.ended", "graspd_git_processes_ended_total"},
-		{"what it waits for", "git data that has to come here before graspd serves the event", "git.waits.why", ""},
+		{"it waits", "until which git data is here; then graspd serves the event", "git.waits.why", ""},
 		{"answer to the client", "the first word of what graspd told whoever sent the event", "", "graspd_ingest_refused_total"},
 	}
 }

@@ -13,19 +13,19 @@ import (
 // printGit prints how the hosting of repositories stands. No line of a table has more than width characters; 0 is any width.
 func printGit(w io.Writer, g status.Git, now time.Time, width int) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "git: %d repositories with data, %s; %d pushes and %d fetches under way; %d events and %d uploads wait\n",
+	fmt.Fprintf(&b, "git: %d repositories with data, %s; %d pushes and %d fetches under way; %d events that wait, %d uploads that wait\n",
 		g.Repositories, g.Bytes, g.Pushes, g.Fetches, g.Waiting, g.Uploads)
 	processes := table{{"PROCESSES", "RUNNING", "QUEUED", "REFUSED", "ENDED", "FAILED"}}
 	for _, p := range g.Processes {
 		processes = append(processes, []string{p.Kind, plainNumber(uint64(p.Running)), plainNumber(uint64(p.Queued)), plainNumber(p.Refused), plainNumber(p.Ended), plainNumber(p.Failed)})
 	}
-	lack := gitTable("LACKS GIT DATA", "OF")
+	lack := gitTable("LACKS GIT DATA", "LACKS")
 	if s := g.Sync; s != nil {
 		for _, x := range s.Worst {
 			lack = lack.of(words.Escape(string(x.Address)), x)
 		}
 	}
-	waits := table{{"WAITS", "REPOSITORY", "WHY", "ENDS"}}
+	waits := table{{"WAITS", "REPOSITORY", "IT WAITS", "ENDS"}}
 	for _, x := range g.Waits {
 		waits = append(waits, []string{fmt.Sprintf("kind %d", x.Kind), words.Escape(string(x.Repository)), words.Escape(string(x.Why)), until(x.Until.Time, now)})
 	}
@@ -35,10 +35,10 @@ func printGit(w io.Writer, g status.Git, now time.Time, width int) error {
 	}
 	titled(&b, processes, width)
 	if s := g.Sync; s != nil {
-		fmt.Fprintf(&b, "\n%d repositories lack git data; %d fetches from other servers under way, %d events completed by such, %s; %d servers are left alone\n",
+		fmt.Fprintf(&b, "\n%d repositories lack git data; %d fetches from other servers, which have completed %d events (%s); graspd leaves %d servers alone for a while\n",
 			s.Lacking, s.Fetching, s.Brought, s.Bytes, s.Resting)
 		if s.Looked < s.ToLook {
-			fmt.Fprintf(&b, "%d of %d repositories looked at for what they lack\n", s.Looked, s.ToLook)
+			fmt.Fprintf(&b, "%d of %d repositories checked for what they lack\n", s.Looked, s.ToLook)
 		}
 	}
 	titled(&b, lack, width, 0, 2, 3)
@@ -59,7 +59,7 @@ func titled(b *strings.Builder, t table, width int, shrink ...int) {
 
 // gitTable is the table of what repositories lack, with the titles of its first two columns.
 func gitTable(name, lacks string) table {
-	return table{{name, lacks, "GIT SERVER", "HOW IT STANDS"}}
+	return table{{name, lacks, "GIT SERVER", "WHAT IT ANSWERED"}}
 }
 
 // of is the table with the rows of one repository: one for each server.
@@ -69,7 +69,7 @@ func (t table) of(name string, x status.GitLack) table {
 		what = fmt.Sprintf("%d events", n)
 	}
 	if len(x.Servers) == 0 {
-		t = append(t, []string{name, what, "-", "nobody is said to have it"})
+		t = append(t, []string{name, what, "-", "no event names a server for it"})
 	}
 	for _, s := range x.Servers {
 		t = append(t, []string{name, what, words.Escape(string(s.URL)), words.Escape(s.State())})

@@ -12,14 +12,14 @@ import (
 // WriteRepositories writes a line of at most width characters for each relay of each repository; 0 is any width.
 func WriteRepositories(w io.Writer, r admin.Repositories, width int) error {
 	if len(r.Repositories) == 0 && r.Total > 0 {
-		_, err := fmt.Fprintf(w, "none of %d repositories fits, or is on that page\n", r.Total)
+		_, err := fmt.Fprintf(w, "there are %d repositories; none of them fits the search, or is on that page\n", r.Total)
 		return err
 	}
 	if len(r.Repositories) == 0 {
 		_, err := io.WriteString(w, "no repository here names another relay\n")
 		return err
 	}
-	rows := table{{"REPOSITORY", "OWNER", "RELAY", "CONFIRMED", "HERE", "RELAY LACKS"}}
+	rows := table{{"REPOSITORY", "OWNER", "RELAY", "COMPLETE", "HERE", "RELAY LACKS"}}
 	git := gitTable("REPOSITORY", "LACKS")
 	for _, x := range r.Repositories {
 		owner := x.Owner()

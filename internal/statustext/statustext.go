@@ -19,7 +19,7 @@ import (
 // or box may have; 0 is any number.
 func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, graspd %s: %d events, %d repositories\n", s.Relay.URL, s.Relay.Version, s.Store.Events, s.Store.Repositories)
+	fmt.Fprintf(&b, "%s, graspd %s: %d events stored, %d repositories stored\n", s.Relay.URL, s.Relay.Version, s.Store.Events, s.Store.Repositories)
 	if s.Store.Disk != nil {
 		fmt.Fprintln(&b, s.Store.Disk)
 	}
@@ -30,7 +30,7 @@ func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 		Box(&b, s.Nothing.Lines(), width)
 	}
 	if q := s.Reports; q != nil && q.Open > 0 {
-		fmt.Fprintf(&b, "reports that wait for a decision: %d, about %d authors, repositories and events; graspd reports lists them\n", q.Open, q.Subjects)
+		fmt.Fprintf(&b, "%d reports wait for your decision, about %d authors, repositories and events; graspd reports lists them\n", q.Open, q.Subjects)
 	}
 	if s.Git != nil {
 		if err := printGit(&b, *s.Git, now, width); err != nil {
@@ -42,9 +42,9 @@ func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 	}
 	if len(s.Sync.Relays) == 0 {
 		if s.Sync.Tracked > 0 {
-			fmt.Fprintf(&b, "none of the %d relays that are followed fits, or is on that page\n", s.Sync.Tracked)
+			fmt.Fprintf(&b, "graspd follows %d relays; none of them fits the search, or is on that page\n", s.Sync.Tracked)
 		} else {
-			b.WriteString("no relays are followed\n")
+			b.WriteString("graspd follows no relay\n")
 		}
 		_, err := io.WriteString(w, b.String())
 		return err
@@ -73,12 +73,13 @@ func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 		return err
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(&b, "\nnot in %d columns: %s; --wide has them\n", width, strings.ToLower(strings.Join(left, ", ")))
+		fmt.Fprintf(&b, "\nleft out for want of width (%d columns): %s; --wide shows them\n", width, strings.ToLower(strings.Join(left, ", ")))
 	}
 	printCauses(&b, s.Sync.Relays)
 	if bootstrap {
 		b.WriteString("\n* bootstrap relay\n")
 	}
+	b.WriteString("\nREPOSITORIES and ROOTS: complete here, of those wanted; roots are issues, patches and pull requests\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -99,7 +100,7 @@ func printCauses(b *strings.Builder, relays []status.Relay) {
 	b.WriteString(end)
 }
 
-// row is the line of one relay: of repositories and roots how many are confirmed and wanted, events by how they came.
+// row is the line of one relay: of repositories and roots how many are complete and wanted, events by how they came.
 func row(r status.Relay, now time.Time) []string {
 	name := string(r.URL)
 	if r.Bootstrap {

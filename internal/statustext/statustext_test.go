@@ -24,7 +24,7 @@ func TestStatusTable(t *testing.T) {
 			{URL: "wss://now.example.net", Phase: "dialing", Health: "degraded", Failures: 1, NextAttempt: past, Uptime: &all},
 		}},
 	}
-	const want = `wss://relay.example.org, graspd v1: 151000 events, 1000 repositories
+	const want = `wss://relay.example.org, graspd v1: 151000 events stored, 1000 repositories stored
 
 RELAY                     PHASE    HEALTH        REPOSITORIES       ROOTS                                EVENTS  GAPS  UPTIME  COVERAGE  NEXT ATTEMPT
 wss://a.example.net *     live     healthy       50/50 (1 refused)  2500/2500 (7 in turns of 1 h 0 min)    7415     2   99.9%     29.0%  -
@@ -35,19 +35,21 @@ wss://longer.example.net: 61 failures in a row since 2026-11-19T06:00:00Z, the l
 wss://now.example.net: 1 failure
 
 * bootstrap relay
+
+REPOSITORIES and ROOTS: complete here, of those wanted; roots are issues, patches and pull requests
 `
 	var b strings.Builder
 	if err := Write(&b, s, now, 0); err != nil || b.String() != want {
 		t.Errorf("%v\n%s", err, b.String())
 	}
-	const narrow = `wss://relay.example.org, graspd v1: 151000 events, 1000 repositories
+	const narrow = `wss://relay.example.org, graspd v1: 151000 events stored, 1000 repositories stored
 
 RELAY                     PHASE    HEALTH        REPOSITORIES
 wss://a.example.net *     live     healthy       50/50 (1 refused)
 wss://longer.example.net  waiting  dead (61)     0/1
 wss://now.example.net     dialing  degraded (1)  0/0
 
-not in 80 columns: uptime, events, coverage, gaps, roots, next attempt; --wide has them
+left out for want of width (80 columns): uptime, events, coverage, gaps, roots, next attempt; --wide shows them
 `
 	b.Reset()
 	if err := Write(&b, s, now, 80); err != nil || !strings.HasPrefix(b.String(), narrow) {
@@ -62,27 +64,27 @@ not in 80 columns: uptime, events, coverage, gaps, roots, next attempt; --wide h
 		Waits:     []status.Wait{{Kind: 30618, Repository: "30617:aa:tool", Why: "until 2 branches\x1b[2J", Until: next}},
 		Refused:   []status.Refusal{{At: past, Repository: "30617:aa:\ntool", Reason: "no state event"}},
 	}
-	const git = `wss://relay.example.org, graspd v1: 151000 events, 1000 repositories
+	const git = `wss://relay.example.org, graspd v1: 151000 events stored, 1000 repositories stored
 5.0 GiB free on the disk, 12345 inodes
-git: 3 repositories with data, 5.0 MiB; 1 pushes and 2 fetches under way; 4 events and 6 uploads wait
+git: 3 repositories with data, 5.0 MiB; 1 pushes and 2 fetches under way; 4 events that wait, 6 uploads that wait
 
 PROCESSES  RUNNING  QUEUED  REFUSED  ENDED  FAILED
 fetch            1       2        3     40       5
 
-WAITS       REPOSITORY     WHY                      ENDS
+WAITS       REPOSITORY     IT WAITS                 ENDS
 kind 30618  30617:aa:tool  until 2 branches\x1b[2J  in 1 h 23 min
 
 REFUSED PUSH          REPOSITORY       REASON
 2026-11-20T11:59:59Z  30617:aa:\ntool  no state event
 
-no relays are followed
+graspd follows no relay
 `
 	if err := Write(&b, s, now, 0); err != nil || b.String() != git {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	s.Git, s.Store.Disk = nil, nil
 	b.Reset()
-	if err := Write(&b, s, now, 0); err != nil || b.String() != "wss://relay.example.org, graspd v1: 151000 events, 1000 repositories\nno relays are followed\n" {
+	if err := Write(&b, s, now, 0); err != nil || b.String() != "wss://relay.example.org, graspd v1: 151000 events stored, 1000 repositories stored\ngraspd follows no relay\n" {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
@@ -116,10 +118,10 @@ func TestRepositoriesTable(t *testing.T) {
 		}},
 		{Address: "30617:ab:other", Relays: []admin.RepositoryPart{{URL: "wss://a.example.net", Want: 1}}},
 	}}
-	const want = `REPOSITORY   OWNER     RELAY                CONFIRMED  HERE  RELAY LACKS
-to\x1b[2Jol  aa4fc866  wss://a.example.net        4/5  1200            3
-to\x1b[2Jol  aa4fc866  wss://b.example.net        5/5  1200            0
-other        ab        wss://a.example.net        0/1     -            -
+	const want = `REPOSITORY   OWNER     RELAY                COMPLETE  HERE  RELAY LACKS
+to\x1b[2Jol  aa4fc866  wss://a.example.net       4/5  1200            3
+to\x1b[2Jol  aa4fc866  wss://b.example.net       5/5  1200            0
+other        ab        wss://a.example.net       0/1     -            -
 `
 	var b strings.Builder
 	if err := WriteRepositories(&b, r, 0); err != nil || b.String() != want {
