@@ -37,7 +37,7 @@ func TestTablesOfDecisionsFitTheTerminal(t *testing.T) {
 	if all := told(0); strings.Count(all, subject.String()) != 3 || strings.Count(all, long) != 4 || strings.Contains(all, "…") {
 		t.Error(all)
 	}
-	if !strings.Contains(told(80), "CASE   STATE") || !strings.Contains(told(80), "12345") {
+	if !strings.Contains(told(80), "CASE  STATE      EVENTS") || !strings.Contains(told(80), "12345  forgotten  123456") {
 		t.Error(told(80))
 	}
 }
