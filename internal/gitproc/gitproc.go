@@ -61,6 +61,7 @@ func Open(ctx context.Context, cfg Config) (*Git, error) {
 	if err != nil {
 		return nil, err
 	}
+	g.kinds[Fetch].forget()
 	return g, nil
 }
 

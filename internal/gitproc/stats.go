@@ -47,6 +47,13 @@ func (p *pool) ended() Stats {
 	return p.stats
 }
 
+// forget sets the figures back, so that the trials of the program, one of which is to fail, are no work that somebody asked for.
+func (p *pool) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stats = Stats{}
+}
+
 // waited notes how long somebody waited for their slot.
 func (p *pool) waited(d time.Duration) {
 	p.mu.Lock()

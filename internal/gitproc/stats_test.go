@@ -10,6 +10,16 @@ import (
 	"github.com/graspd/graspd/internal/gitproc"
 )
 
+// TestAFreshProgramHasDoneNothing: the trials of the program at the start are in no figure.
+func TestAFreshProgramHasDoneNothing(t *testing.T) {
+	g := open(t, gitproc.Config{})
+	for _, kind := range []gitproc.Kind{gitproc.Fetch, gitproc.Upload, gitproc.Maintenance} {
+		if st := g.Stats(kind); st != (gitproc.Stats{}) {
+			t.Errorf("%s: %+v", kind, st)
+		}
+	}
+}
+
 // TestHowLongSlotsAreWaitedFor: who gets a slot counts, with the time until then; who leaves before does not.
 func TestHowLongSlotsAreWaitedFor(t *testing.T) {
 	g := open(t, gitproc.Config{Program: script(t, `echo begun; read x; exit 0`)})
