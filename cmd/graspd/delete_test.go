@@ -85,7 +85,7 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 		t.Error("the page of all repositories has it still")
 	}
 	page := read(t, h.base+"/")
-	for _, s := range []string{"spam &amp; worse", "deleted: repository " + address, `<button title="put it back, and take it again" aria-label="restore `} {
+	for _, s := range []string{"spam &amp; worse", "deleted: repository " + address, `<button title="graspd serves it again, and accepts it again" aria-label="restore `} {
 		if !strings.Contains(page, s) {
 			t.Errorf("the page lacks %q", s)
 		}
