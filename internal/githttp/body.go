@@ -19,7 +19,7 @@ import (
 var (
 	errSlow  = fmt.Errorf("less than %d KiB came in %s", stallBytes>>10, stallTime)
 	errEnded = errors.New("the request has ended")
-	// errYield is another errSlow.
+	// errYield is an errSlow of a push that gives way to others.
 	errYield error = slowness("others wait for their turn, and this one brings least")
 )
 
@@ -29,23 +29,23 @@ func (s slowness) Error() string { return string(s) }
 
 func (slowness) Is(other error) bool { return other == errSlow }
 
-// body reads what a client sends as it comes, and fails when too little comes. Only the time counts that somebody waits for it.
+// body reads what a client sends as it comes, and fails when too little comes. Only time that a reader waits for it counts.
 type body struct {
 	src  io.Reader
 	c    *http.ResponseController
 	got  *atomic.Uint64
-	over bool          // all of it was read
-	err  error         // why nothing more is read
-	sum  int64         // bytes that came; written with mu held
-	some int           // bytes of the window
-	took time.Duration // of the window
+	over bool          // the whole body was read
+	err  error         // why reading ended
+	sum  int64         // bytes so far; written with mu held
+	some int           // bytes in the window
+	took time.Duration // length of the window
 
 	mu    sync.Mutex // guards what follows
-	until time.Time  // when all of it has to be here
+	until time.Time  // when the whole body has to be here
 	ended bool
-	due   time.Time // when a read that is under way has to have brought something; zero when none is
-	slow  bool      // it came too slowly
-	gives bool      // it is given up for others
+	due   time.Time // when the read under way has to have brought something; zero when none is under way
+	slow  bool      // the body came too slowly
+	gives bool      // the body is given up for others
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -85,7 +85,7 @@ func (b *body) await(now time.Time) error {
 	return ignoreUnsupported(b.c.SetReadDeadline(deadline))
 }
 
-// judge tells what became of a read. After the last byte the server itself reads on, to learn when the client leaves.
+// judge turns the outcome of a read into that of the body. After the last byte net/http itself reads on, to learn when the client leaves.
 func (b *body) judge(n int, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,21 +108,21 @@ func (b *body) judge(n int, err error) error {
 	return err
 }
 
-// isSlow reports whether the body is given up because it came too slowly, be that known to its reader yet or not.
+// isSlow reports whether the body is given up because it came too slowly, also where its reader has not heard yet.
 func (b *body) isSlow() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.slow || b.gives || !b.due.IsZero() && !time.Now().Before(b.due)
 }
 
-// progress is how many bytes came, and whether that is all.
+// progress is how many bytes came, and whether they are all.
 func (b *body) progress() (bytes int64, over bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.sum, b.over
 }
 
-// yield makes a read that is under way fail, and all later ones, unless all is here.
+// yield makes the read under way and all later ones fail, unless the whole body is here.
 func (b *body) yield() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -132,7 +132,7 @@ func (b *body) yield() {
 	}
 }
 
-// end makes a read that is under way fail, and all later ones.
+// end makes the read under way and all later ones fail.
 func (b *body) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -142,10 +142,10 @@ func (b *body) end() {
 	b.ended = true
 }
 
-// drain takes what nobody reads, up to some bytes, so that the client has sent all before it looks for the answer.
+// drain reads up to most bytes of a body that nobody wants: a client sends all of it before it looks for the answer.
 func (b *body) drain(most int64) {
 	if !b.over && b.err == nil {
-		_, _ = io.CopyN(io.Discard, b, most) // who stops sending has stopped waiting
+		_, _ = io.CopyN(io.Discard, b, most) // a client that stops sending has stopped waiting
 	}
 }
 
@@ -156,7 +156,7 @@ func ignoreUnsupported(err error) error {
 	return err
 }
 
-// open checks the head of a POST and gives the body, as it was before it was compressed. until is how long it may take.
+// open checks the header of a POST and returns the body as it was before it was compressed. until is how long the body may take.
 func (x *exchange) open(until time.Duration) (raw *body, plain *bufio.Reader, err error) {
 	want := "application/x-" + x.service.String() + "-request"
 	sort, _, _ := strings.Cut(x.req.Header.Get("Content-Type"), ";")
@@ -174,11 +174,11 @@ func (x *exchange) open(until time.Duration) (raw *body, plain *bufio.Reader, er
 	return nil, nil, &failure{status: http.StatusUnsupportedMediaType, text: "of encodings gzip is understood"}
 }
 
-// readers are those of bodies. They are most of what a request for refs would take of memory.
+// readers are buffered readers of bodies, for reuse: without that they would be most of the memory of a request for refs.
 var readers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
 
-// reader reads ahead, for as long as the exchange lasts. A pack gets one of its own: another goroutine reads it, which a fault of the
-// host might leave behind, and what that reads must never be of the next request.
+// reader reads ahead, for as long as the exchange lasts. A pack gets a reader of its own: another goroutine reads it, which a fault of the host
+// might leave behind, and that goroutine must never read from the next request.
 func (x *exchange) reader(from io.Reader) *bufio.Reader {
 	if x.service == gitwire.ReceivePack {
 		return bufio.NewReader(from)
@@ -189,7 +189,7 @@ func (x *exchange) reader(from io.Reader) *bufio.Reader {
 	return r
 }
 
-// How far a body may inflate. Packs are compressed already, and requests are ids, most of which are like no other.
+// How far a body may inflate. Packs are compressed already, and requests are ids, which hardly compress.
 const (
 	mostInflated = 32      // times what was sent
 	freeInflated = 1 << 20 // bytes of a body beyond that
@@ -197,7 +197,7 @@ const (
 
 var errInflates = fmt.Errorf("the body inflates to more than %d times what was sent", mostInflated)
 
-// inflated reads a body that is compressed. Nothing is read before somebody wants it, and a few bytes make no work without end.
+// inflated reads a compressed body. It reads nothing before its reader asks, and bounds how far few bytes inflate.
 type inflated struct {
 	raw *body
 	src *bufio.Reader
@@ -220,10 +220,10 @@ func (i *inflated) Read(p []byte) (n int, err error) {
 	return n, i.err
 }
 
-// metered counts what is read into memory, and fails when that is more than there is place for.
+// metered counts what is read into memory, and fails when the pool has no room for more.
 type metered struct {
 	src  io.Reader
-	left int // bytes that are paid for
+	left int // bytes that are held in the pool and not read yet
 	pay  func(units int) error
 }
 

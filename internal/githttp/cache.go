@@ -14,37 +14,37 @@ import (
 
 const (
 	keepTime      = 5 * time.Minute // since a pack was last asked for
-	remembered    = 4096            // keys of which it is known that somebody has asked
-	partyFraction = 4               // one party's share of what is being sent
+	remembered    = 4096            // keys that the cache remembers as asked for once
+	partyFraction = 4               // one party has at most one part in so many of what is being sent
 )
 
-// flightKey names an answer that is the same for all who ask for it; "" is for one client alone.
+// flightKey names an answer that is the same for all clients that ask for it; "" is an answer for one client alone.
 type flightKey string
 
-// entry is what the cache knows of a flight.
+// entry is what the cache knows about a flight.
 type entry struct {
 	readers int
 	running bool
-	counted int64         // bytes, of one that has ended
+	counted int64         // bytes of a flight that has ended
 	kept    *list.Element // in the order of use
 	used    time.Time
-	gone    bool // nothing of it is left
+	gone    bool // its file was given back
 }
 
-// cache has all flights. One that several have asked for is kept for a while after it has ended.
+// cache has all flights. It keeps a flight for a while after its end if several clients have asked for it.
 type cache struct {
 	dir      string
-	most     int64 // bytes that are kept
-	mostSent int64 // bytes of all flights, beyond which none begins
+	most     int64 // bytes of kept flights
+	mostSent int64 // bytes of all flights, beyond which no new one begins
 	faults   *contain.Faults
 
 	mu      sync.Mutex // guards what follows, and the entries
 	byKey   map[flightKey]*flight
 	all     map[*flight]struct{}
-	kept    list.List // of *flight that have ended, the one that was used last in front
-	bytes   int64     // of those
+	kept    list.List // of *flight that have ended, the one used last in front
+	bytes   int64     // of kept
 	asked   map[flightKey]*list.Element
-	recent  list.List // of the keys of asked, the last in front
+	recent  list.List // of the keys in asked, the last one in front
 	expiry  *time.Timer
 	closed  bool
 	hits    uint64
@@ -60,8 +60,8 @@ func newCache(dir string, most, mostSent int64, faults *contain.Faults) *cache {
 	}
 }
 
-// join gives the answer of that key: one that is there, or one that produce is to write. It fails with gitproc.ErrBusy where too much is
-// being sent already.
+// join returns a reader of the answer with that key: one that is there, or a new one, which produce writes. The error is gitproc.ErrBusy where
+// too much is being sent already.
 func (c *cache) join(key flightKey, party string, produce func(ctx context.Context, w io.Writer) error) (*reading, Answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *cache) join(key flightKey, party string, produce func(ctx context.Conte
 	if c.full(party) {
 		return nil, Refused, gitproc.ErrBusy
 	}
-	ctx, stop := context.WithCancel(context.Background()) // it may outlive who asks first, and ends with who leaves last
+	ctx, stop := context.WithCancel(context.Background()) // the flight may outlive its first reader, and ends with its last
 	f := &flight{key: key, party: party, stop: stop, ended: make(chan struct{}), entry: entry{readers: 1, running: true}}
 	c.all[f] = struct{}{}
 	if key != "" {
@@ -83,7 +83,7 @@ func (c *cache) join(key flightKey, party string, produce func(ctx context.Conte
 	return &reading{flight: f, cache: c}, FromPack, nil
 }
 
-// share is called with mu held.
+// share counts one more reader of a flight, and says what its answer comes from. It is called with mu held.
 func (c *cache) share(f *flight) Answer {
 	f.readers++
 	if f.running {
@@ -95,7 +95,7 @@ func (c *cache) share(f *flight) Answer {
 	return FromCache
 }
 
-// note remembers that somebody has asked, and reports whether somebody had before. It is called with mu held.
+// note remembers that a client has asked for a key, and reports whether one had before. It is called with mu held.
 func (c *cache) note(key flightKey) bool {
 	if e := c.asked[key]; e != nil {
 		c.recent.MoveToFront(e)
@@ -112,7 +112,7 @@ func (c *cache) note(key flightKey) bool {
 func (c *cache) full(party string) bool {
 	var sent, theirs int64
 	for f := range c.all {
-		if f.readers == 0 { // kept, and gone when there is need
+		if f.readers == 0 { // a kept one goes when its room is needed
 			continue
 		}
 		n := f.length()
@@ -124,7 +124,7 @@ func (c *cache) full(party string) bool {
 	return sent >= c.mostSent || party != "" && theirs >= c.mostSent/partyFraction
 }
 
-// run has a flight made, and sees to what becomes of it.
+// run makes a flight, and keeps or drops it at its end.
 func (c *cache) run(ctx context.Context, f *flight, again bool, produce func(ctx context.Context, w io.Writer) error) {
 	defer close(f.ended)
 	defer f.stop()
@@ -151,7 +151,7 @@ func (c *cache) end(f *flight, again bool, err error) {
 	}
 }
 
-// leave counts a reader out, and reports whether the flight was stopped for want of readers.
+// leave counts a reader out. It reports whether that was the last one and the flight was stopped.
 func (c *cache) leave(f *flight) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,19 +164,19 @@ func (c *cache) leave(f *flight) bool {
 	return true
 }
 
-// tidy sees to a flight that somebody has left.
+// tidy gives back a flight that its last reader has left and that is not kept.
 func (c *cache) tidy(f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dispose(f)
 }
 
-// CacheStats are figures of the packs that are shared.
+// CacheStats are figures of shared packs.
 type CacheStats struct {
-	Hits, Shared, Misses, Evicted uint64 // since the start: kept ones, those under way, new ones, and dropped for want of place
-	Entries                       int    // kept
-	Bytes                         int64  // of those
-	Flights                       int    // being made or sent, or kept
+	Hits, Shared, Misses, Evicted uint64 // since the start: answers from kept packs, from packs under way, by new packs; kept packs dropped for room
+	Entries                       int    // kept packs
+	Bytes                         int64  // of kept packs
+	Flights                       int    // packs being made or sent, or kept
 }
 
 func (c *cache) stats() CacheStats {
@@ -185,7 +185,7 @@ func (c *cache) stats() CacheStats {
 	return CacheStats{c.hits, c.shared, c.misses, c.evicted, c.kept.Len(), c.bytes, len(c.all)}
 }
 
-// keyOf is the key of a fetch, and "" if it has none.
+// keyOf is the key of a fetch; "" if its answer is for one client alone.
 func keyOf(repo *Repository, f *gitwire.Fetch) flightKey {
 	k, ok := f.Key()
 	if !ok {

@@ -29,14 +29,14 @@ type exchange struct {
 	version gitwire.Version
 	grants  []*front.Grant
 	lent    *bufio.Reader // from readers; nil is none
-	began   time.Time     // when it was known which pack is wanted
+	began   time.Time     // when the request for a pack was read
 }
 
 // failure is an answer that is no part of git's protocol.
 type failure struct {
 	status int
 	text   string
-	wait   time.Duration // until it is worth trying again; 0 says nothing
+	wait   time.Duration // after which another try is worth it; 0 says nothing
 }
 
 func (f *failure) Error() string { return f.text }
@@ -57,7 +57,7 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request, from front.Clie
 	}
 }
 
-// answer finds out what is asked for and answers that. What it fails with is what was not answered yet.
+// answer finds out what is asked for and answers. A failure that it returns was not told to the client yet.
 func (x *exchange) answer() error {
 	rest, err := x.locate()
 	if err != nil {
@@ -70,7 +70,7 @@ func (x *exchange) answer() error {
 	if wait := x.from.Visitor.Admit(); wait > 0 {
 		return &failure{http.StatusTooManyRequests, "too many requests from your address: try again later", wait}
 	}
-	if err := x.hold(4); err != nil { // what it takes to send something
+	if err := x.hold(4); err != nil { // the buffers for sending
 		return err
 	}
 	var found bool
@@ -83,7 +83,7 @@ func (x *exchange) answer() error {
 	return serve()
 }
 
-// locate reads which repository is meant, and gives what follows it in the path.
+// locate finds the repository that the path names, and returns what follows its name.
 func (x *exchange) locate() (string, error) {
 	path, contributed := x.contributed(strings.TrimPrefix(x.req.URL.EscapedPath(), x.base))
 	owner, identifier, rest, err := grasp.ParseRepositoryPath(path)
@@ -97,7 +97,7 @@ func (x *exchange) locate() (string, error) {
 	return rest, nil
 }
 
-// choose gives what answers requests for that path.
+// choose returns what answers requests for that path.
 func (x *exchange) choose(rest string) (func() error, error) {
 	x.version = gitwire.ParseVersion(x.req.Header.Get("Git-Protocol"))
 	const dumb = "only the smart HTTP protocol is spoken here: use git 1.6.6 or later, or leave GIT_SMART_HTTP unset"
@@ -128,7 +128,7 @@ func (x *exchange) allow(methods ...string) error {
 	return &failure{status: http.StatusMethodNotAllowed, text: "this is asked for with " + strings.Join(methods, " or ")}
 }
 
-// hold takes units of memory for as long as the exchange lasts.
+// hold takes units of memory from the pool for as long as the exchange lasts.
 func (x *exchange) hold(units int) error {
 	g, why := x.requests.Take(x.from.Visitor, units)
 	switch why {
@@ -164,14 +164,14 @@ func (x *exchange) fail(f *failure) {
 	http.Error(x.w, fmt.Sprint(f.status, " ", f.text), f.status)
 }
 
-// retryAfter says in the head of an answer when it is worth trying again.
+// retryAfter says in the header of an answer when another try is worth it.
 func (x *exchange) retryAfter(wait time.Duration) {
 	x.w.Header().Set("Retry-After", strconv.Itoa(seconds(wait)))
 }
 
 func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
-// reply answers with a whole text of the sort: advertisement or result.
+// reply answers with a whole text of that sort, advertisement or result.
 func (x *exchange) reply(sort string, text []byte) {
 	x.head(sort)
 	x.w.Header().Set("Content-Length", strconv.Itoa(len(text)))
@@ -182,7 +182,7 @@ func (x *exchange) head(sort string) {
 	x.w.Header().Set("Content-Type", "application/x-"+x.service.String()+"-"+sort)
 }
 
-// party is whose work a process does; "" is the operator's own.
+// party is for whom a process of git works; "" is the operator.
 func (x *exchange) party() string {
 	if x.from.Visitor == nil {
 		return ""

@@ -53,7 +53,7 @@ func (x *exchange) ask() (gitwire.Request, error) {
 	}
 	q, err := gitwire.ParseRequest(&metered{src: plain, pay: x.hold}, x.version)
 	if err == nil {
-		const behind = 1 << 10 // git reads nothing there
+		const behind = 1 << 10 // bytes after the request, which git does not read
 		_, err = io.CopyN(io.Discard, plain, behind)
 	}
 	var known *failure
@@ -75,7 +75,7 @@ func (x *exchange) ask() (gitwire.Request, error) {
 
 var tooLarge = &failure{status: http.StatusRequestEntityTooLarge, text: "the request is too large: fetch some refs at a time"}
 
-// refuse says in a form that git shows why there is no answer.
+// refuse says why there is no answer, in a form that git shows.
 func (x *exchange) refuse(q gitwire.Request, text string) {
 	x.counts.count(x.service, x.version, Refused)
 	x.reply("result", q.AppendRefusal(nil, text))
@@ -113,7 +113,7 @@ func (x *exchange) give(q gitwire.Request) error {
 	}
 	work, key := f.Work(), keyOf(&x.repo, f)
 	if work == gitwire.WorkPack && f.Version < 2 && !x.showsAll(f.Wants) {
-		work, key = gitwire.WorkUpload, "" // git itself knows whether refs lead there
+		work, key = gitwire.WorkUpload, "" // git itself finds out whether refs lead there
 	}
 	switch {
 	case work == gitwire.WorkNone:
@@ -129,7 +129,7 @@ func (x *exchange) give(q gitwire.Request) error {
 	return x.sendUpload(q, key)
 }
 
-// check reports what is wanted and not here, as a *gitwire.RequestError.
+// check is a *gitwire.RequestError where the client wants an object that is not here.
 func (x *exchange) check(f *gitwire.Fetch) error {
 	if err := f.Resolve(shownRefs(&x.repo)); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (x *exchange) check(f *gitwire.Fetch) error {
 	if len(tips) == 0 {
 		return nil
 	}
-	x.from.Visitor.Charge(len(tips)) // about 1 µs each
+	x.from.Visitor.Charge(len(tips)) // each takes about 1 µs
 	missing := tips
 	if x.repo.Dir != "" {
 		var err error
@@ -165,13 +165,13 @@ func (x *exchange) showsAll(ids []gitwire.ObjectID) bool {
 	return !slices.ContainsFunc(ids, func(id gitwire.ObjectID) bool { _, ok := shown[id]; return !ok })
 }
 
-// broken answers where this server could not, before anything was sent.
+// broken tells of a failure of this server before anything was sent.
 func (x *exchange) broken(q gitwire.Request, err error) error {
 	switch {
 	case errors.Is(err, gitproc.ErrBusy):
 		return &failure{http.StatusTooManyRequests, busy, busyWait}
 	case x.req.Context().Err() != nil || errors.Is(err, context.Canceled):
-		x.counts.count(x.service, x.version, Refused) // nobody reads it
+		x.counts.count(x.service, x.version, Refused) // the client has left
 		return nil
 	}
 	x.failed(err)
@@ -179,7 +179,7 @@ func (x *exchange) broken(q gitwire.Request, err error) error {
 	return nil
 }
 
-// failed notes that this server could not answer.
+// failed logs and counts a failure of this server.
 func (x *exchange) failed(err error) {
 	if errors.Is(err, gitproc.ErrBusy) {
 		x.counts.count(x.service, x.version, Refused)
@@ -191,7 +191,7 @@ func (x *exchange) failed(err error) {
 
 const busy = "too much is being fetched: try again later"
 
-// excuse says why there is no pack, without what only the operator is to know.
+// excuse tells the client why there is no pack, without the details that are for the operator alone.
 func excuse(err error) string {
 	var said *gitproc.Error
 	if errors.Is(err, gitproc.ErrBusy) {

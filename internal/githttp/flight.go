@@ -9,25 +9,25 @@ import (
 	"sync"
 )
 
-// flight is an answer of a git process on its way: one goroutine has it made and written to a file that has no name, and all who
-// asked for it read there, each at their own pace. So a process never waits for a client. Its end is the answer's.
+// flight is an answer of a git process on its way: one goroutine makes it and writes it to a file that has no name, and all clients that
+// asked for it read there, each at their own pace. So a process never waits for a client.
 type flight struct {
 	key   flightKey
 	party string
 	stop  context.CancelFunc
-	ended chan struct{} // closed once nothing is written any more
+	ended chan struct{} // closed after the last write
 
 	mu   sync.Mutex // guards what follows
-	file *os.File   // nil before there is one
+	file *os.File   // nil before open
 	size int64
 	over bool
-	err  error         // why it ended, of one that is over
-	more chan struct{} // closed at the next change; nil while nobody waits
+	err  error         // why a flight that has ended did so; nil is a whole answer
+	more chan struct{} // closed at the next change; nil while no reader waits
 
 	entry // guarded by the cache's mu
 }
 
-// finish says that no more comes, and why.
+// finish ends the flight, with the reason.
 func (f *flight) finish(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -35,7 +35,7 @@ func (f *flight) finish(err error) {
 	f.wake()
 }
 
-// open makes the file. Nobody finds it but who has it open, and nothing is left of it when the process dies.
+// open makes the file and removes its name, so that nothing is left of it when graspd dies.
 func (f *flight) open(dir string) error {
 	file, err := os.CreateTemp(dir, "flight-*")
 	if err != nil {
@@ -52,7 +52,7 @@ func (f *flight) open(dir string) error {
 
 // Write appends to the answer.
 func (f *flight) Write(p []byte) (int, error) {
-	n, err := f.file.Write(p) // who makes the answer has opened it
+	n, err := f.file.Write(p) // run has opened it
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.size += int64(n)
@@ -63,7 +63,7 @@ func (f *flight) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// wake is called with mu held.
+// wake wakes all readers that wait. It is called with mu held.
 func (f *flight) wake() {
 	if f.more != nil {
 		close(f.more)
@@ -71,8 +71,8 @@ func (f *flight) wake() {
 	}
 }
 
-// read reads what is there from an offset on. Where that is nothing yet, more is closed when it may be otherwise. After all of the
-// answer the error is why it ended, or io.EOF.
+// read reads what is there from an offset on. Where nothing is there yet, more is closed at the next change. After the whole answer the error
+// is why the flight ended, or io.EOF.
 func (f *flight) read(p []byte, from int64) (n int, more <-chan struct{}, err error) {
 	file, there, more, err := f.await(from)
 	if there == 0 {
@@ -82,7 +82,8 @@ func (f *flight) read(p []byte, from int64) (n int, more <-chan struct{}, err er
 	return n, nil, err
 }
 
-// await tells how much there is from an offset on.
+// await returns the file and how many bytes are there from an offset on. Where none are, more is closed at the next change. After the whole
+// answer the error is why the flight ended, or io.EOF.
 func (f *flight) await(from int64) (file *os.File, there int64, more <-chan struct{}, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,19 +100,19 @@ func (f *flight) await(from int64) (file *os.File, there int64, more <-chan stru
 	return nil, 0, f.more, nil
 }
 
-// length is how much there is.
+// length is how many bytes are there.
 func (f *flight) length() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.size
 }
 
-// close gives the file back. Nobody reads or writes any more.
+// close gives the file back. It is called when nobody reads or writes any more.
 func (f *flight) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.file != nil {
-		_ = f.file.Close() // nothing in it is wanted
+		_ = f.file.Close() // an error loses nothing: nobody wants the file any more
 		f.file = nil
 	}
 }
@@ -130,7 +131,7 @@ func (r *reading) next(p []byte) (n int, more <-chan struct{}, err error) {
 	return n, more, err
 }
 
-// leave ends the reading. The last one to leave ends a process that still makes the answer, and waits for its end.
+// leave ends the reading. The last reader to leave ends a process that still makes the answer, and waits for its end.
 func (r *reading) leave() {
 	if r.cache.leave(r.flight) {
 		<-r.ended

@@ -1,6 +1,6 @@
-// Package githttp serves repositories to git over HTTP: advertisements and ls-refs from memory, packs from git processes that are
-// shared by all who ask for the same, and pushes up to the point where somebody decides about them. It knows HTTP, frames, paces
-// and bounds; what a repository is, whether a push may be, and where packs lie is for [Host] and [Packs]. Read those first.
+// Package githttp serves repositories to git over HTTP: advertisements and ls-refs from memory, packs from git processes that all clients
+// share which ask for the same, and pushes. It knows HTTP, frames, paces and bounds. [Host] knows the repositories and decides about pushes,
+// [Packs] makes the packs. Read those first.
 package githttp
 
 import (
@@ -17,40 +17,40 @@ import (
 	"github.com/graspd/graspd/internal/grasp"
 )
 
-// DefaultCacheBytes is how much of finished packs is kept, where the operator says nothing.
+// DefaultCacheBytes bounds the kept packs where the operator says nothing.
 const DefaultCacheBytes = 512 << 20
 
 const (
-	stallTime  = 20 * time.Second // in which so many bytes of a body have to come
+	stallTime  = 20 * time.Second // the window in which stallBytes of a body have to come
 	stallBytes = 16 << 10
-	askTime    = 2 * time.Minute  // for the body of a fetch
-	idleTime   = time.Minute      // in which a client has to read what was sent
-	aliveTime  = 5 * time.Second  // after which a client that waits hears something
-	longest    = time.Hour        // of a push or an answer
-	drainBytes = 64 << 20         // of a pack that was refused before it was read; beyond that the connection is closed
-	uploadWait = time.Minute      // for a turn to push
-	busyWait   = 10 * time.Second // what who comes too soon is told to wait
-	unitBytes  = 16 << 10         // of a request that is read into memory
+	askTime    = 2 * time.Minute  // for the whole body of a fetch
+	idleTime   = time.Minute      // in which a client has to read each piece of the answer
+	aliveTime  = 5 * time.Second  // after which a waiting client hears something
+	longest    = time.Hour        // that a push or an answer takes
+	drainBytes = 64 << 20         // read of a pack that was refused unread; beyond that the connection is closed
+	uploadWait = time.Minute      // that a client waits for a turn to push
+	busyWait   = 10 * time.Second // in the Retry-After of a 429
+	unitBytes  = 16 << 10         // of a request in memory, for one unit of the pool
 )
 
-// ShownByEvent is how many refs/nostr/* are shown to those who cannot ask for some of them.
+// ShownByEvent is how many refs/nostr/* a client sees that cannot ask for some of them.
 const ShownByEvent = 1000
 
 // Config says what is served, and how. Front, Host, Packs and CacheDir are needed.
 type Config struct {
-	Front        *front.Front // whose pools bound what clients take
+	Front        *front.Front // its pools bound what clients take
 	Host         Host
 	Packs        Packs
-	Base         string // of the paths that are served, escaped; "" or such as "/git"
+	Base         string // before the paths of repositories, escaped; "" or such as "/git"
 	Agent        string // what the server calls itself; "" is graspd
-	Contributors bool   // pull requests are taken at /prs/<signer npub>/<identifier>.git (GRASP-06)
-	MaxPush      int64  // bytes of a pack that is pushed; 0 is without a bound
-	CacheDir     string // where packs are while they are sent
-	CacheBytes   int64  // of packs that are kept for those who come later; 0 keeps none
-	// FlightBytes bounds packs that are being sent, kept or not: when there is more, nothing new begins. 0 is 2 GiB.
+	Contributors bool   // take pull requests at /prs/<signer npub>/<identifier>.git (GRASP-06)
+	MaxPush      int64  // bytes of the pack of one push; 0 is no bound
+	CacheDir     string // directory of the packs being sent
+	CacheBytes   int64  // of packs that are kept for later clients; 0 keeps none
+	// FlightBytes bounds the packs that are being sent, kept or not: beyond it no new one begins. 0 is 2 GiB.
 	FlightBytes int64
 	Logger      *slog.Logger    // nil is silent
-	Faults      *contain.Faults // where faults in what serves one client are noted; nil is nowhere
+	Faults      *contain.Faults // takes contained faults; nil drops them
 }
 
 // Server answers git's requests.
@@ -59,10 +59,10 @@ type Server struct {
 	packs        Packs
 	base         string
 	agent        string
-	maxPush      atomic.Int64 // bytes of a pack; 0 is without a bound
+	maxPush      atomic.Int64 // bytes of a pack; 0 is no bound
 	logger       *slog.Logger
 	faults       *contain.Faults
-	requests     *front.Pool // in units: what requests take of memory
+	requests     *front.Pool // memory of requests, in units
 	uploads      *uploads
 	penalties    penalties
 	texts        *texts
@@ -71,7 +71,7 @@ type Server struct {
 	contributors bool
 }
 
-// New prepares a server. It takes its pools from the front, so nobody is served yet.
+// New prepares a server. It takes its pools from the front, which must not serve anybody yet.
 func New(c Config) *Server {
 	s := &Server{
 		host: c.Host, packs: c.Packs, base: strings.TrimRight(c.Base, "/"), agent: cmp.Or(c.Agent, "graspd"), contributors: c.Contributors,
@@ -85,18 +85,18 @@ func New(c Config) *Server {
 	return s
 }
 
-// SetMaxPush bounds the bytes of packs of pushes that begin from then on, as Config has it.
+// SetMaxPush sets Config.MaxPush for pushes that begin from then on.
 func (s *Server) SetMaxPush(bytes int64) { s.maxPush.Store(bytes) }
 
-// Route is what the front is given.
+// Route is the route for the front to add.
 func (s *Server) Route() front.Route {
 	return front.Route{Name: "git", Door: front.Signed, Takes: s.takes, Serve: s.serve, Answer: longest}
 }
 
-// Close gives back what is kept on disk. It is called when no request is served any more.
+// Close gives back the kept packs on disk. It is called when no request is served any more.
 func (s *Server) Close() { s.cache.close() }
 
-// takes reports whether a path is one below a repository: /<npub>/<identifier>.git/…, whatever the first two are.
+// takes reports whether a path lies below that of a repository, /<npub>/<identifier>.git/…, also where the npub is none.
 func (s *Server) takes(req *http.Request) bool {
 	below, ok := strings.CutPrefix(req.URL.EscapedPath(), s.base)
 	if !ok {
@@ -107,7 +107,7 @@ func (s *Server) takes(req *http.Request) bool {
 	return len(parts) == 4 && parts[0] == "" && strings.HasSuffix(parts[2], ".git") && parts[3] != ""
 }
 
-// contributed reports whether a path below the base is one that contributors push to, and gives what follows there.
+// contributed reports whether a path below the base belongs to contributors, and returns what follows there.
 func (s *Server) contributed(path string) (below string, ok bool) {
 	if !s.contributors {
 		return path, false
@@ -118,7 +118,7 @@ func (s *Server) contributed(path string) (below string, ok bool) {
 	return path, false
 }
 
-// shownRefs are those of a repository that does without data, too.
+// shownRefs are the refs of a repository; none where it has no data.
 func shownRefs(r *Repository) *gitwire.Refs {
 	if r.Refs == nil {
 		return &gitwire.Refs{}

@@ -2,11 +2,11 @@ package githttp
 
 import "sync"
 
-const mostLines = 1000 // that wait to be sent; those beyond are left out
+const mostLines = 1000 // that wait to be sent; put drops those beyond
 
-// lines carry progress from whoever works on a push to the one who writes to the client.
+// lines carries progress from the goroutine that works on a push to the one that writes to the client.
 type lines struct {
-	there chan struct{} // capacity 1: something has come
+	there chan struct{} // capacity 1: lines have come
 
 	mu  sync.Mutex // guards what follows
 	all []string
@@ -23,7 +23,7 @@ func (l *lines) add(line string) {
 	l.all = append(l.all, line)
 	select {
 	case l.there <- struct{}{}:
-	default: // it is told already
+	default: // the reader has been told
 	}
 }
 

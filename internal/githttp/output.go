@@ -11,9 +11,9 @@ import (
 type output struct {
 	w     http.ResponseWriter
 	c     *http.ResponseController
-	until time.Time // when all has to be over
+	until time.Time // when the whole answer has to be sent
 	begun bool      // something was written
-	err   error     // why nothing goes any more
+	err   error     // the first error of writing, which ends the answer
 	sent  *atomic.Uint64
 }
 
@@ -37,7 +37,7 @@ func (o *output) Write(p []byte) (n int, err error) {
 	return n, o.err
 }
 
-// Flush sends what was written.
+// Flush sends what net/http has buffered.
 func (o *output) Flush() error {
 	if o.err == nil {
 		o.extend()
@@ -48,7 +48,7 @@ func (o *output) Flush() error {
 	return o.err
 }
 
-// extend gives the client time to read.
+// extend sets the deadline for the next piece.
 func (o *output) extend() {
 	deadline := time.Now().Add(idleTime)
 	if deadline.After(o.until) {
@@ -59,5 +59,5 @@ func (o *output) extend() {
 	}
 }
 
-// send writes all of an answer. Whoever does not read it is not there to be told.
+// send writes a whole answer. It drops the error: a client that does not read cannot be told.
 func (o *output) send(text []byte) { _, _ = o.Write(text) }

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// How long an address waits whose pack was refused for the work that it is to git.
+// How long an address waits whose pack was refused as it is too much work for git.
 const (
 	penaltyFirst     = time.Minute // and twice as long each time
 	penaltyMost      = 16 * time.Minute
 	penaltyForgotten = time.Hour // after its end
-	mostPenalties    = 4096      // addresses; beyond them those are forgotten whose wait ends first
+	mostPenalties    = 4096      // addresses; beyond them the one whose wait ends first is forgotten
 )
 
-// penalties have addresses wait that pushed packs which were refused for the work that they are to git: whoever has many such packs
-// would else have others wait for the next one at once. The zero value is that nobody waits.
+// penalties are the waits of addresses whose packs were refused as too much work for git: else a client with many such packs would keep
+// others waiting all the time. With the zero value nobody waits.
 type penalties struct {
 	mu sync.Mutex
 	by map[string]penalty
@@ -22,17 +22,17 @@ type penalties struct {
 
 type penalty struct {
 	until time.Time
-	last  time.Duration // how long it was
+	last  time.Duration // length of the last wait
 }
 
-// wait is how long an address waits before its next pack is taken; 0 is not at all.
+// wait is how long it takes until the next pack of an address is taken; 0 is now.
 func (s *penalties) wait(now time.Time, address string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return max(0, s.by[address].until.Sub(now))
 }
 
-// add has an address wait, and tells how long. Several packs that were on their way together count as one.
+// add has an address wait, and returns for how long. Packs that were on their way together count as one.
 func (s *penalties) add(now time.Time, address string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *penalties) add(now time.Time, address string) time.Duration {
 	return p.last
 }
 
-// forget makes room for one. It is called with mu held.
+// forget makes room for one address. It is called with mu held.
 func (s *penalties) forget() {
 	first := ""
 	for address, p := range s.by {

@@ -16,7 +16,7 @@ func (x *exchange) push() error {
 	if err != nil {
 		return err
 	}
-	if err := ignoreUnsupported(x.out.c.EnableFullDuplex()); err != nil { // the answer begins while the pack still comes
+	if err := ignoreUnsupported(x.out.c.EnableFullDuplex()); err != nil { // as the answer begins while the pack still comes
 		return err
 	}
 	p, err := gitwire.ParsePush(&metered{src: plain, pay: x.hold})
@@ -46,15 +46,15 @@ func (x *exchange) push() error {
 	return nil
 }
 
-// unread says that nobody knows what to do.
+// unread refuses a push whose commands could not be read.
 func (x *exchange) unread(p *gitwire.Push, text string) {
 	x.pushed(PushUnread)
 	x.head("result")
 	x.out.send(p.AppendRefusal(nil, text))
-	_ = x.out.Flush() // who does not read it has left
+	_ = x.out.Flush() // a client that does not read has left
 }
 
-// pushed counts a push.
+// pushed counts a push by its outcome.
 func (x *exchange) pushed(o Outcome) {
 	x.counts.pushes[o].Add(1)
 	switch o {
@@ -67,12 +67,12 @@ func (x *exchange) pushed(o Outcome) {
 	}
 }
 
-// pack is what follows the commands, with a bound.
+// pack reads the pack of a push, with a bound.
 type pack struct {
 	src     *bufio.Reader
 	left    int64
 	bounded bool
-	err     error // why it was not read to its end
+	err     error // why the pack was not read to its end
 }
 
 var errTooLarge = errors.New("the pack is larger than what may be pushed at once")

@@ -14,18 +14,18 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// pusher is a push that is worked on. The goroutine of run alone writes to the client.
+// pusher is a push under way. The goroutine of run alone writes to the client.
 type pusher struct {
 	x     *exchange
 	push  *gitwire.Push
 	raw   *body
 	pack  *pack
 	lines *lines
-	most  int64 // bytes of its pack; 0 is without a bound
+	most  int64 // bytes of its pack; 0 is no bound
 	began time.Time
 }
 
-// run has the push done once it is its turn, and tells how it goes.
+// run waits for a turn, has the host do the push, and tells the client how it goes.
 func (p *pusher) run() {
 	var turn *turn
 	if p.push.NeedsPack() {
@@ -55,7 +55,7 @@ func (p *pusher) run() {
 	}
 }
 
-// await waits for a turn, and reports whether it is too late for that. It fails when the client has left.
+// await waits for a turn, and reports whether uploadWait passed first. It fails when the client has left.
 func (p *pusher) await(t *turn) (late bool, err error) {
 	if t.has() {
 		return false, nil
@@ -87,9 +87,9 @@ func (p *pusher) await(t *turn) (late bool, err error) {
 	}
 }
 
-// work has the host decide. It fails when the client has left, and then, too, the host is done.
+// work has the host do the push. It fails when the client has left; also then the host has ended when work returns.
 func (p *pusher) work() (PushResult, error) {
-	// The server takes a body that comes too slowly for the client's leaving; who has left is found out by follow.
+	// net/http takes a body that comes too slowly for a client that has left, so follow finds out who has.
 	ctx, stop := context.WithCancel(context.WithoutCancel(p.x.req.Context()))
 	defer stop()
 	done := make(chan PushResult, 1)
@@ -114,10 +114,10 @@ func (p *pusher) call() PushCall {
 	return c
 }
 
-// address is whose allowance the push uses up.
+// address is the one whose allowance the push uses up.
 func (p *pusher) address() string { return front.Address(p.x.from.Addr).String() }
 
-// follow tells the client how the push goes until it is done. It fails when the client has left.
+// follow tells the client how the push goes, until the host is done. It fails when the client has left.
 func (p *pusher) follow(done <-chan PushResult) (PushResult, error) {
 	left := p.x.req.Context().Done()
 	alive := time.NewTicker(aliveTime)
@@ -168,7 +168,7 @@ func (p *pusher) print(lines []string) error {
 	return p.x.out.Flush()
 }
 
-// alive tells that the server still works, as git does: by an empty frame, which nobody sees.
+// alive shows that the server still works, as git does: by an empty frame, which git does not print.
 func (p *pusher) alive() error {
 	if !p.push.Sideband {
 		return nil
@@ -177,20 +177,20 @@ func (p *pusher) alive() error {
 	return p.x.out.Flush()
 }
 
-// became counts what has become of the push, before its client hears of it.
+// became counts the outcome of the push, before its client hears of it.
 func (p *pusher) became(o Outcome) {
 	p.x.pushed(o)
 	p.x.counts.time(&p.x.counts.pushed[o], p.began)
 }
 
-// busy refuses for want of a turn.
+// busy refuses a push that got no turn.
 func (p *pusher) busy() {
 	const text = "too many pushes are under way here: try again in a minute"
 	p.became(PushBusy)
 	p.finish(PushResult{Outcomes: p.push.RefuseAll(text), Lines: []string{text}})
 }
 
-// tooSoon refuses for what came from the address before.
+// tooSoon refuses a push of an address that still waits; see penalties.
 func (p *pusher) tooSoon(wait time.Duration) {
 	text := fmt.Sprintf("the last pack from your address was more work than one may be here: try again in %d s", seconds(wait))
 	p.became(PushTooSoon)
@@ -198,7 +198,7 @@ func (p *pusher) tooSoon(wait time.Duration) {
 	p.finish(PushResult{Outcomes: p.push.RefuseAll(text), Lines: []string{text}})
 }
 
-// report answers with what the host has decided.
+// report answers with the host's decision.
 func (p *pusher) report(r PushResult) {
 	if r.Costly && p.x.from.Visitor != nil {
 		wait := p.x.penalties.add(time.Now(), p.address())
@@ -220,11 +220,11 @@ func (p *pusher) report(r PushResult) {
 	p.finish(r)
 }
 
-// finish writes the end of the answer. The last flush is after all of it.
+// finish writes the end of the answer. Its flush is the last: by then all of the push can be queried.
 func (p *pusher) finish(r PushResult) {
 	if p.print(r.Lines) != nil {
 		return
 	}
 	p.x.out.send(p.push.AppendReport(nil, r.Unpack, r.Outcomes))
-	_ = p.x.out.Flush() // who does not read it has left
+	_ = p.x.out.Flush() // a client that does not read has left
 }

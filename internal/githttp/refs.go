@@ -16,7 +16,7 @@ func (x *exchange) advertise() error {
 		return gitwire.AppendAdvertisement(nil, x.service, x.version, refs, x.agent)
 	}
 	x.counts.count(x.service, x.version, FromLog)
-	if x.version == 2 && x.service == gitwire.UploadPack { // the same for all repositories
+	if x.version == 2 && x.service == gitwire.UploadPack { // such an advertisement is the same for all repositories
 		x.reply("advertisement", make())
 		return nil
 	}
@@ -37,7 +37,7 @@ func (x *exchange) list(q gitwire.Request) {
 	x.reply("result", make())
 }
 
-// text gives what was made of the same refs before, or makes it, at the cost of the client.
+// text returns the answer that was made of the same refs before, or makes it and charges the client.
 func (x *exchange) text(asked string, make func() []byte) []byte {
 	if x.repo.Dir == "" {
 		return make()
@@ -46,7 +46,7 @@ func (x *exchange) text(asked string, make func() []byte) []byte {
 	body, ok := x.texts.get(k)
 	if !ok {
 		body = make()
-		x.from.Visitor.Charge(2 * len(shownRefs(&x.repo).List)) // about 2 µs each
+		x.from.Visitor.Charge(2 * len(shownRefs(&x.repo).List)) // each takes about 2 µs
 		x.texts.put(k, body)
 	}
 	return body

@@ -14,7 +14,7 @@ import (
 // frames are buffers for one frame each.
 var frames = sync.Pool{New: func() any { return new([pktline.MaxFrame]byte) }}
 
-// sendPack answers with a pack that pack-objects makes, in the frames that the client wants.
+// sendPack answers with a pack of pack-objects, in the frames that the client wants.
 func (x *exchange) sendPack(q gitwire.Request, key flightKey) error {
 	r, how, err := x.have(key, FromPack, func(ctx context.Context, w io.Writer) error {
 		return x.packs.Pack(ctx, x.repo.Dir, q.Fetch, x.party(), w)
@@ -29,7 +29,7 @@ func (x *exchange) sendPack(q gitwire.Request, key flightKey) error {
 	return x.sent(q, how, err, p.fail)
 }
 
-// have joins the answer of that key, or has it made, how says by what.
+// have joins the flight with that key, or has produce make it. how says which program that runs, for counting.
 func (x *exchange) have(key flightKey, how Answer, write func(ctx context.Context, w io.Writer) error) (*reading, Answer, error) {
 	r, joined, err := x.cache.join(key, x.party(), func(ctx context.Context, w io.Writer) error {
 		began := time.Now()
@@ -48,15 +48,15 @@ func (x *exchange) have(key flightKey, how Answer, write func(ctx context.Contex
 	return r, joined, err
 }
 
-// sent sees to how an answer ended. tell says to a client who has read some of it why there is no more; without it the connection
-// is cut, which git notices.
+// sent counts how an answer ended. Where it broke off, tell says why to a client that has read some of it; without tell the connection is cut,
+// which git notices.
 func (x *exchange) sent(q gitwire.Request, how Answer, err error, tell func(text string)) error {
 	switch {
 	case err == nil:
 		x.counts.count(x.service, x.version, how)
 		x.counts.time(&x.counts.given[how], x.began)
 		return nil
-	case x.out.err != nil, x.req.Context().Err() != nil: // the client has left, or does not read
+	case x.out.err != nil, x.req.Context().Err() != nil: // the client has left or does not read
 		x.counts.count(x.service, x.version, how)
 		panic(http.ErrAbortHandler)
 	case !x.out.begun:
@@ -74,14 +74,14 @@ func (x *exchange) sent(q gitwire.Request, how Answer, err error, tell func(text
 type packer struct {
 	x     *exchange
 	f     *gitwire.Fetch
-	frame int // the length of a side-band frame, 0 for a pack without
+	frame int // the length of a side-band frame; 0 for a pack without frames
 	begun bool
 }
 
 func (p *packer) copy(r *reading) error {
 	buf := frames.Get().(*[pktline.MaxFrame]byte)
 	defer frames.Put(buf)
-	const head = 5 // the length and the band
+	const head = 5 // bytes of length and band
 	room := buf[:]
 	if p.frame > 0 {
 		room = buf[head:p.frame]
@@ -105,7 +105,7 @@ func (p *packer) copy(r *reading) error {
 	}
 }
 
-// write sends a piece, for which the frame has room before it.
+// write sends a piece. The frame has room for its header before the piece.
 func (p *packer) write(buf, piece []byte) error {
 	if err := p.begin(); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (p *packer) write(buf, piece []byte) error {
 	return err
 }
 
-// begin sends what stands before the pack.
+// begin sends the lines before the pack.
 func (p *packer) begin() error {
 	if p.begun {
 		return nil
@@ -128,7 +128,7 @@ func (p *packer) begin() error {
 	return err
 }
 
-// await waits until there is more, and has the client hear something while it takes long.
+// await waits for more of the pack, and has the client hear something where that takes long.
 func (p *packer) await(more <-chan struct{}) error {
 	if p.begun {
 		if err := p.x.out.Flush(); err != nil {
@@ -162,12 +162,12 @@ func (p *packer) end() error {
 	return p.bands().Flush()
 }
 
-// fail ends the pack with a reason, where there is a way to tell it.
+// fail ends the pack with a reason, where the client's protocol has a way to tell it.
 func (p *packer) fail(text string) {
 	if p.frame == 0 {
 		panic(http.ErrAbortHandler)
 	}
 	if err := p.bands().Fail(text); err == nil {
-		_ = p.bands().Flush() // who does not read has left
+		_ = p.bands().Flush() // a client that does not read has left
 	}
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Answer is how a request was answered.
+// Answer is what a request was answered from.
 type Answer uint8
 
 // The answers.
 const (
-	FromLog    Answer = iota // refs, without a process
-	FromNone                 // all is there already, or nothing was asked
-	FromCache                // by a pack that was kept
-	FromFlight               // by a pack that is being made or sent for others
+	FromLog    Answer = iota // from the log: refs, without a process
+	FromNone                 // with nothing: the client has all already, or asked for nothing
+	FromCache                // from a kept pack
+	FromFlight               // from a pack that is being made or sent for others
 	FromPack                 // by pack-objects
-	FromUpload               // by upload-pack, or for a push by the host
-	Refused                  // with a reason
-	Failed                   // by a fault of this server
+	FromUpload               // by upload-pack; of a push: by the host
+	Refused                  // not answered, with a reason
+	Failed                   // not answered, as this server failed
 	answers
 )
 
@@ -29,19 +29,19 @@ func (a Answer) String() string {
 	return [...]string{"log", "none", "cache", "flight", "pack", "upload", "refused", "error"}[a]
 }
 
-// Outcome is what became of a push.
+// Outcome is how a push ended.
 type Outcome uint8
 
 // The outcomes.
 const (
-	PushTaken   Outcome = iota // all of it
-	PushRefused                // some of its refs
-	PushBroken                 // its pack
-	PushBusy                   // for too many others
-	PushTooSoon                // after a pack from its address that was refused for the work that it is
-	PushUnread                 // its commands make no sense
-	PushLeft                   // by who pushed
-	PushNothing                // git's question whether it may post
+	PushTaken   Outcome = iota // every ref was taken
+	PushRefused                // some refs were refused
+	PushBroken                 // the pack was refused
+	PushBusy                   // it got no turn
+	PushTooSoon                // its address had to wait after a costly pack
+	PushUnread                 // its commands could not be read
+	PushLeft                   // the client left
+	PushNothing                // it was git's probe whether it may post
 	outcomes
 )
 
@@ -51,7 +51,7 @@ func (o Outcome) String() string {
 
 const versions = 3
 
-// counts are figures since the start.
+// counts are the Server's figures since the start.
 type counts struct {
 	requests [2][versions][answers]atomic.Uint64
 	pushes   [outcomes]atomic.Uint64
@@ -66,7 +66,7 @@ type counts struct {
 
 func (c *counts) count(s gitwire.Service, v gitwire.Version, a Answer) { c.requests[s][v][a].Add(1) }
 
-// time notes how long something has taken since it began.
+// time counts how long something took since it began.
 func (c *counts) time(in *durations.Counts, began time.Time) {
 	took := time.Since(began)
 	c.mu.Lock()
@@ -74,7 +74,7 @@ func (c *counts) time(in *durations.Counts, began time.Time) {
 	in.Add(took)
 }
 
-// RequestCount is how often requests were answered so.
+// RequestCount is how many requests of one service and version had one answer.
 type RequestCount struct {
 	Service gitwire.Service
 	Version gitwire.Version
@@ -86,10 +86,10 @@ type RequestCount struct {
 type Stats struct {
 	Requests []RequestCount // one for each service, version and answer that may occur
 	Pushes   [outcomes]uint64
-	In, Out  uint64 // bytes of bodies, as they were sent
+	In, Out  uint64 // bytes of bodies received and sent, as they went over the wire
 	Cache    CacheStats
 	Waiting  int   // pushes that wait for their turn
-	Fetching int64 // requests for packs that are answered now
+	Fetching int64 // requests for packs that are being answered now
 
 	Pushed [outcomes]durations.Counts // pushes whose commands could be read and ask for something, from then to the verdict
 	Made   [answers]durations.Counts  // packs, FromPack and FromUpload, with the wait for a process

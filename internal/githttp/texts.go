@@ -6,16 +6,16 @@ import (
 	"github.com/graspd/graspd/internal/lru"
 )
 
-// textKey names an answer that follows from a repository's refs.
+// textKey names an answer that depends on a repository's refs alone.
 type textKey struct {
 	dir        string
 	generation uint64
-	asked      string // what was asked, in one form
+	asked      string // the request, in one form
 }
 
-// texts are answers that were made and may be asked for again, those that were wanted last within a bound.
+// texts keeps answers that clients may ask for again. The one used longest ago goes first.
 type texts struct {
-	largest int // bytes of one that is kept
+	largest int // bytes of the largest that put keeps
 
 	mu   sync.Mutex // guards what follows
 	kept *lru.Cache[textKey, []byte]
@@ -25,7 +25,7 @@ func newTexts(most int) *texts {
 	return &texts{largest: most / 8, kept: lru.New[textKey, []byte](most)}
 }
 
-// size is what a text takes.
+// size is the memory that a text takes, in bytes.
 func (k *textKey) size(body []byte) int { return len(body) + len(k.asked) + len(k.dir) + 200 }
 
 func (s *texts) get(k textKey) ([]byte, bool) {

@@ -25,12 +25,12 @@ func (x *exchange) sendUpload(q gitwire.Request, key flightKey) error {
 	err = q.Fetch.CopyAnswer(x.out, a)
 	var said *gitproc.Error
 	var head *gitwire.HeadError
-	var tell func(text string) // nil where nothing can be told any more
+	var tell func(text string) // nil where the client can be told no more
 	if errors.As(err, &head) {
 		tell = func(text string) { x.out.send(q.AppendRefusal(nil, text)) }
 	}
 	switch {
-	case a.refused: // upload-pack has said so itself, and why
+	case a.refused: // upload-pack has told the client why
 		x.counts.count(x.service, x.version, Refused)
 		return nil
 	case (!x.out.begun || tell != nil) && errors.As(err, &said) && said.Ending == gitproc.Exited && said.Stderr != "":
@@ -51,7 +51,7 @@ func (x *exchange) sendUpload(q gitwire.Request, key flightKey) error {
 type answerReader struct {
 	x       *exchange
 	r       *reading
-	began   [8]byte // of the answer
+	began   [8]byte // the first bytes of the answer
 	count   int64
 	refused bool // the answer is a refusal
 }

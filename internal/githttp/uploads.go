@@ -10,38 +10,38 @@ import (
 	"github.com/graspd/graspd/internal/lately"
 )
 
-// Who may wait for a turn to push.
+// How many clients may wait for a turn to push.
 const (
 	mostWaiting     = 64
 	mostWaitingEach = 8 // of one address
 )
 
-// Whose push gives way to others that wait: the slowest of those that have been under way for a while and bring less than that.
+// Which push gives way to others that wait: the slowest of those that are under way for yieldAfter and bring less than yieldBelow.
 const (
 	yieldAfter = stallTime
 	yieldBelow = 64 << 10 // bytes a second
 )
 
-// uploads hand out turns to push: those of the address go first that has fewest pushes under way, of these those of the one that
-// had turns for the shortest time lately, and then who came first.
+// uploads hands out turns to push. The address with the fewest pushes under way goes first; of several, the one that had turns for the shortest
+// time lately; then the client that came first.
 type uploads struct {
 	pool *front.Pool
 
 	mu      sync.Mutex // guards what follows
 	waiting []*turn    // in the order in which they came
 	running map[*front.Visitor]int
-	turns   map[*turn]struct{} // that are had
-	had     lately.Use[string] // turns, by party
+	turns   map[*turn]struct{} // those granted and not left yet
+	had     lately.Use[string] // how long each party had turns lately
 }
 
-// turn is one that somebody has, or waits for.
+// turn is a turn that a client has or waits for.
 type turn struct {
 	of      *front.Visitor
-	party   string // "" is the operator's own, who pays for nothing
+	party   string // "" is the operator, who pays for nothing
 	raw     *body
-	granted chan struct{} // closed once it is theirs
-	sent    chan struct{} // closed when it is sent away for others
-	began   time.Time     // when it was granted
+	granted chan struct{} // closed once the client has the turn
+	sent    chan struct{} // closed when the client is sent away for others
+	began   time.Time     // when the turn was granted
 	grant   *front.Grant
 }
 
@@ -49,7 +49,7 @@ func newUploads(p *front.Pool) *uploads {
 	return &uploads{pool: p, running: map[*front.Visitor]int{}, turns: map[*turn]struct{}{}}
 }
 
-// ask gives a turn or a place among those that wait; nil where there is neither.
+// ask returns a turn, or a place among those that wait; nil where neither is free.
 func (u *uploads) ask(one *front.Visitor, party string, raw *body) *turn {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -64,7 +64,7 @@ func (u *uploads) ask(one *front.Visitor, party string, raw *body) *turn {
 	return t
 }
 
-// waits is how many of an address wait. It is called with mu held.
+// waits is how many turns of an address wait. It is called with mu held.
 func (u *uploads) waits(one *front.Visitor) (n int) {
 	for _, t := range u.waiting {
 		if t.of == one {
@@ -74,7 +74,7 @@ func (u *uploads) waits(one *front.Visitor) (n int) {
 	return n
 }
 
-// makeRoom sends the last one away of the address that has most waiting, if it has more than who asks would have, or as many and
+// makeRoom sends away the last client of the address that has most waiting, if that has more than the asking one would have, or as many and
 // had turns for longer lately. It is called with mu held.
 func (u *uploads) makeRoom(t *turn) bool {
 	now := time.Now()
@@ -95,7 +95,7 @@ func (u *uploads) makeRoom(t *turn) bool {
 	return true
 }
 
-// press has a push give way for one that waits: of those of addresses that have more under way than this one the slowest.
+// press has a push give way for one that waits: the slowest, of the addresses that have more under way than this one.
 func (u *uploads) press(t *turn) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -117,7 +117,7 @@ func (u *uploads) press(t *turn) {
 	}
 }
 
-// forget takes one out of those that wait. It is called with mu held.
+// forget takes a turn out of those that wait. It is called with mu held.
 func (u *uploads) forget(t *turn) bool {
 	i := slices.Index(u.waiting, t)
 	if i >= 0 {
@@ -126,7 +126,7 @@ func (u *uploads) forget(t *turn) bool {
 	return i >= 0
 }
 
-// grant is called with mu held.
+// grant gives the client its turn if the pool has one for its address, and reports whether it did. It is called with mu held.
 func (u *uploads) grant(t *turn) bool {
 	g, why := u.pool.Take(t.of, 1)
 	if why != front.Granted {
@@ -139,7 +139,7 @@ func (u *uploads) grant(t *turn) bool {
 	return true
 }
 
-// has reports whether it is their turn, which needs no waiting for nil.
+// has reports whether the client has the turn. nil, which needs no turn, has it.
 func (t *turn) has() bool {
 	if t == nil {
 		return true
@@ -184,7 +184,7 @@ func (u *uploads) leave(t *turn) {
 	}
 }
 
-// queued is how many wait.
+// queued is how many turns wait.
 func (u *uploads) queued() int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
