@@ -52,7 +52,7 @@ func (d *Disk) linkPack(q *quarantine, repo ID, r *repository) error {
 		return err
 	}
 	packs := dir + "/objects/pack/"
-	defer d.indexes.drop(repo)
+	defer d.packs.drop(repo)
 	d.demand.forget(repo)
 	if r.maintenance != nil {
 		r.maintenance.admitted(q.pack)

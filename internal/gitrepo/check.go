@@ -102,7 +102,7 @@ func (d *Disk) checkObjects(ctx context.Context, repo ID, refs *gitwire.Refs, ou
 	for i, ref := range refs.List {
 		ids[i] = ref.ID
 	}
-	lacks, err := d.lacks(repo, ids)
+	lacks, err := d.packs.lacks(repo, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -74,11 +74,11 @@ func (c *copying) repository(repo ID) error {
 func (c *copying) packs(repo ID) ([]string, error) {
 	_, unlock := c.d.live.lock(repo)
 	defer unlock()
-	names, err := c.d.packsOf(repo)
+	names, err := c.d.packs.names(repo)
 	if err != nil {
 		return nil, err
 	}
-	files, err := c.d.filesOf(repo, names)
+	files, err := c.d.packs.files(repo, names)
 	slices.SortStableFunc(files, func(a, b string) int { return turn(a) - turn(b) })
 	return files, err
 }

@@ -61,7 +61,7 @@ func (q *quarantine) take(ctx context.Context, run runner, tips, haves []gitwire
 	if err := run(ctx, gitproc.Reach(), gitproc.Run{Party: party, In: in, Out: out}); err != nil {
 		return err
 	}
-	absent, err := q.d.absent(q.beside, sums(wanted))
+	absent, err := q.d.packs.absent(q.beside, sums(wanted))
 	if err != nil || len(absent) == 0 {
 		return err
 	}
@@ -70,7 +70,7 @@ func (q *quarantine) take(ctx context.Context, run runner, tips, haves []gitwire
 
 // common returns those ids that a repository has.
 func (q *quarantine) common(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
-	missing, err := q.d.lacks(repo, ids)
+	missing, err := q.d.packs.lacks(repo, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (d *Disk) others(ctx context.Context, repo ID) (found []other, err error) {
 			}
 		}
 	}
-	err = d.eachPackFile(repo, func(dir, name string) error {
+	err = d.packs.eachFile(repo, func(dir, name string) error {
 		switch suffix := name[strings.LastIndexByte(name, '.')+1:]; {
 		case suffix == "pack", suffix == "idx", suffix == "new":
 			return nil
@@ -48,7 +48,7 @@ func (d *Disk) others(ctx context.Context, repo ID) (found []other, err error) {
 
 // damaged looks for damage to packs, which are what they were when they were proven if their checksums are.
 func (d *Disk) damaged(ctx context.Context, repo ID) (problems []string, err error) {
-	err = d.eachPackFile(repo, func(dir, file string) error {
+	err = d.packs.eachFile(repo, func(dir, file string) error {
 		name, ok := strings.CutSuffix(file, ".idx")
 		if !ok {
 			return nil // a pack without an index was on its way in at a kill
@@ -60,26 +60,4 @@ func (d *Disk) damaged(ctx context.Context, repo ID) (problems []string, err err
 		return err
 	})
 	return problems, err
-}
-
-// eachPackFile calls do with the files in the directory of packs, but for those of packs that are no longer the repository's.
-func (d *Disk) eachPackFile(repo ID, do func(dir, name string) error) error {
-	dir := repo.path() + "/objects/pack"
-	entries, err := d.dir.list(dir)
-	if err != nil {
-		return err
-	}
-	gone, err := d.gonePacks(repo)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if name, _, _ := strings.Cut(e.Name(), "."); slices.Contains(gone, name) {
-			continue
-		}
-		if err := do(dir, e.Name()); err != nil {
-			return err
-		}
-	}
-	return nil
 }

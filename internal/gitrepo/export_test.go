@@ -69,7 +69,7 @@ func ByGit(ctx context.Context, from Quarantine, p Proving) (reached []gitwire.O
 }
 
 func (q *quarantine) found(c *content) (ids []gitwire.ObjectID) {
-	absent, err := q.d.absent(q.beside, c.all)
+	absent, err := q.d.packs.absent(q.beside, c.all)
 	if err != nil {
 		panic(err)
 	}

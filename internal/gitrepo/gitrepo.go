@@ -38,7 +38,7 @@ type Disk struct {
 	git      *gitproc.Git
 	now      func() time.Time
 	log      *slog.Logger
-	indexes  *indexes
+	packs    *packs
 	live     live
 	promises promises
 	demand   demand
@@ -62,7 +62,7 @@ func Open(cfg Config) (*Disk, error) {
 	if most == 0 {
 		most = 256
 	}
-	d.indexes = newIndexes(most, d.load)
+	d.packs = newPacks(d.dir, most)
 	d.live.m = map[ID]*repository{}
 	if d.large = cfg.Large; d.large == 0 {
 		d.large = 64 << 20
@@ -75,5 +75,5 @@ func Open(cfg Config) (*Disk, error) {
 
 // Close closes what is open. Nothing may use d any more.
 func (d *Disk) Close() error {
-	return errors.Join(d.indexes.close(), d.dir.root.Close())
+	return errors.Join(d.packs.close(), d.dir.root.Close())
 }

@@ -90,7 +90,7 @@ func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 
 // combinable are the packs of a repository, and how many of them have more than what nothing leads to.
 func (d *Disk) combinable(repo ID) (packs []string, n int, err error) {
-	if packs, err = d.packsOf(repo); err != nil {
+	if packs, err = d.packs.names(repo); err != nil {
 		return nil, 0, err
 	}
 	for _, name := range packs {
@@ -135,7 +135,7 @@ func (d *Disk) combinePacks(ctx context.Context, m *maintenance, refs *gitwire.R
 		m.expire = 1
 	}
 	keep = append(slices.Clone(keep), promised...)
-	lacks, err := d.lacks(m.repo, keep)
+	lacks, err := d.packs.lacks(m.repo, keep)
 	if err != nil {
 		return false, err
 	}
@@ -168,7 +168,7 @@ func (d *Disk) stage(m *maintenance, refs *gitwire.Refs, keep []gitwire.ObjectID
 	if err := errors.Join(d.dir.replace(m.dir+"/packed-refs", packed), d.dir.replace(m.dir+"/HEAD", head)); err != nil {
 		return 0, err
 	}
-	links, err := d.filesOf(m.repo, m.old)
+	links, err := d.packs.files(m.repo, m.old)
 	if err != nil {
 		return 0, err
 	}

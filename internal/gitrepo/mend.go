@@ -64,7 +64,7 @@ func (d *Disk) Salvage(ctx context.Context, from, to ID, groups [][]gitwire.Obje
 
 // linkSound links the packs of a repository that are not damaged into a directory under construction.
 func (d *Disk) linkSound(ctx context.Context, repo ID, to string) error {
-	return d.eachPackFile(repo, func(dir, file string) error {
+	return d.packs.eachFile(repo, func(dir, file string) error {
 		name, ok := strings.CutSuffix(file, ".idx")
 		if !ok {
 			return nil

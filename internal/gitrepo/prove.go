@@ -117,7 +117,7 @@ func (q *quarantine) split(c *content, ids []gitwire.ObjectID) (p places, err er
 			others = append(others, id)
 		}
 	}
-	if p.nowhere, err = q.d.lacks(q.beside, others); err != nil {
+	if p.nowhere, err = q.d.packs.lacks(q.beside, others); err != nil {
 		return places{}, err
 	}
 	p.beside = without(others, p.nowhere)
@@ -174,7 +174,7 @@ func (q *quarantine) whyUnreached(c *content, err error) error {
 
 // tidy keeps of the pack what the repository lacks: the pack as it came, if what it has beyond that is in the repository.
 func (q *quarantine) tidy(ctx context.Context, c *content, party string) error {
-	absent, err := q.d.absent(q.beside, c.all)
+	absent, err := q.d.packs.absent(q.beside, c.all)
 	if err != nil {
 		return err
 	}

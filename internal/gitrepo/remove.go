@@ -27,7 +27,7 @@ func (d *Disk) Remove(repo ID) error {
 	if err == nil {
 		err = d.dir.root.Rename(repo.path(), fmt.Sprintf("%s/%s-%d", trash, repo, d.now().Unix()))
 	}
-	d.indexes.drop(repo)
+	d.packs.drop(repo)
 	d.demand.forget(repo)
 	d.live.mu.Lock()
 	r.removed++

@@ -73,7 +73,7 @@ func (d *Disk) serve(ctx context.Context, repo ID, c gitproc.Command, r gitproc.
 
 // Size counts the files of packs.
 func (d *Disk) Size(repo ID) (bytes, packs int64, err error) {
-	names, err := d.packsOf(repo)
+	names, err := d.packs.names(repo)
 	if err != nil {
 		return 0, 0, err
 	}

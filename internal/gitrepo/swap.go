@@ -42,17 +42,17 @@ func (d *Disk) swap(m *maintenance) (bool, error) {
 			return false, err
 		}
 	}
-	before, err := d.gonePacks(m.repo)
+	before, err := d.packs.gone(m.repo)
 	if err != nil {
 		return false, err
 	}
-	if err := d.setGone(m.repo, append(slices.Clone(before), past...)); err != nil {
+	if err := d.packs.setGone(m.repo, append(slices.Clone(before), past...)); err != nil {
 		return false, err
 	}
 	if len(lost) > 0 && d.wanted(m, r, lost) {
-		return false, d.setGone(m.repo, before)
+		return false, d.packs.setGone(m.repo, before)
 	}
-	files, err := d.filesOf(m.repo, past)
+	files, err := d.packs.files(m.repo, past)
 	if err != nil {
 		return false, err
 	}
@@ -105,7 +105,7 @@ func (d *Disk) lost(m *maintenance) (lost []sum, err error) {
 func (d *Disk) wanted(m *maintenance, r *repository, lost []sum) bool {
 	d.promises.swap.Lock() // whoever was told before of these objects has noted them now, and whoever comes later sees that they went
 	defer d.promises.swap.Unlock()
-	d.indexes.drop(m.repo)
+	d.packs.drop(m.repo)
 	d.live.mu.Lock()
 	came := r.begun != m.begun || m.again
 	d.live.mu.Unlock()

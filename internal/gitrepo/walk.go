@@ -41,14 +41,14 @@ func (q *quarantine) walk(c *content, tips []gitwire.ObjectID) (*walk, error) {
 		return nil, err
 	}
 	w := &walk{pack: pack, c: c, kinds: map[gitwire.ObjectID]objectType{}, peeled: map[gitwire.ObjectID]gitwire.ObjectID{}}
-	if w.absent, err = q.d.absent(q.beside, c.all); err != nil {
+	if w.absent, err = q.d.packs.absent(q.beside, c.all); err != nil {
 		return nil, err
 	}
 	reached := make([]bool, len(c.all))
 	if err := w.follow(reached, tips); err != nil {
 		return nil, err
 	}
-	if lacks, err := q.d.lacks(q.beside, w.beside); err != nil || len(lacks) > 0 {
+	if lacks, err := q.d.packs.lacks(q.beside, w.beside); err != nil || len(lacks) > 0 {
 		return nil, errors.Join(err, errWalk) // git says what is missing
 	}
 	for _, tip := range tips {

@@ -1,0 +1,72 @@
+package gitrepo
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/graspd/graspd/internal/gitwire"
+)
+
+// lacks returns those ids that are not in the repository's packs, in their order, to whoever is sure that nothing goes meanwhile.
+func (p *packs) lacks(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
+	if repo.IsZero() || len(ids) == 0 {
+		return slices.Clone(ids), nil
+	}
+	missing, err := p.absent(repo, sums(ids))
+	if err != nil {
+		return nil, err
+	}
+	if len(missing) == 0 {
+		return nil, nil
+	}
+	var out []gitwire.ObjectID
+	for _, id := range ids {
+		s, ok := sumOf(id)
+		if ok {
+			_, ok = slices.BinarySearchFunc(missing, s, sum.compare)
+			ok = !ok
+		}
+		if !ok {
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
+// absent returns those of sums, which are sorted, that are not in the repository's packs.
+func (p *packs) absent(repo ID, sums []sum) (missing []sum, err error) {
+	if repo.IsZero() {
+		return sums, nil
+	}
+	err = p.indexes.use(repo, func(set *packSet) (err error) {
+		missing, err = set.rest(sums)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("repository %s: %w", repo, err)
+	}
+	return missing, nil
+}
+
+// sumOf is the bytes of an id; there are none of a longer one, which no pack here has.
+func sumOf(id gitwire.ObjectID) (s sum, ok bool) {
+	var buf [2 * len(s)]byte
+	raw := id.AppendRaw(buf[:0])
+	ok = len(raw) == len(s)
+	if ok {
+		copy(s[:], raw)
+	}
+	return s, ok
+}
+
+// sums are the bytes of ids, sorted.
+func sums(ids []gitwire.ObjectID) []sum {
+	out := make([]sum, 0, len(ids))
+	for _, id := range ids {
+		if s, ok := sumOf(id); ok {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, sum.compare)
+	return out
+}

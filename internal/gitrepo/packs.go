@@ -1,0 +1,81 @@
+package gitrepo
+
+import (
+	"slices"
+	"strings"
+)
+
+// packs is which packs the repositories have, and what is in them.
+type packs struct {
+	dir     *directory
+	indexes *indexes
+}
+
+// newPacks keeps at most so many files of indexes open.
+func newPacks(dir *directory, most int) *packs {
+	p := &packs{dir: dir}
+	p.indexes = newIndexes(most, p.load)
+	return p
+}
+
+// names are the names of the packs that are the repository's.
+func (p *packs) names(repo ID) ([]string, error) {
+	entries, err := p.dir.list(repo.path() + "/objects/pack")
+	if err != nil {
+		return nil, err
+	}
+	old, err := p.gone(repo)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(packNames(entries), func(name string) bool { return slices.Contains(old, name) }), nil
+}
+
+// files are the files of packs that are there.
+func (p *packs) files(repo ID, packs []string) (files []string, err error) {
+	dir := repo.path() + "/objects/pack"
+	entries, err := p.dir.list(dir)
+	for _, e := range entries {
+		if name, _, _ := strings.Cut(e.Name(), "."); slices.Contains(packs, name) {
+			files = append(files, dir+"/"+e.Name())
+		}
+	}
+	return files, err
+}
+
+// eachFile calls do with the files in the directory of packs, but for those of packs that are no longer the repository's.
+func (p *packs) eachFile(repo ID, do func(dir, name string) error) error {
+	dir := repo.path() + "/objects/pack"
+	entries, err := p.dir.list(dir)
+	if err != nil {
+		return err
+	}
+	gone, err := p.gone(repo)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if name, _, _ := strings.Cut(e.Name(), "."); slices.Contains(gone, name) {
+			continue
+		}
+		if err := do(dir, e.Name()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load opens the indexes of all packs of a repository.
+func (p *packs) load(repo ID) ([]*index, error) {
+	names, err := p.names(repo)
+	if err != nil {
+		return nil, err
+	}
+	return p.dir.openIndexes(repo.path()+"/objects/pack", names)
+}
+
+// drop forgets what is known of a repository, as its packs are others now.
+func (p *packs) drop(repo ID) { p.indexes.drop(repo) }
+
+// close closes the indexes that are open.
+func (p *packs) close() error { return p.indexes.close() }
