@@ -39,7 +39,7 @@ func TestStatusShowsTheWorst(t *testing.T) {
 	}{
 		{nil, "most=20&order=worst", "and 100 more relays: --page 2"},
 		{[]string{"--most", "50", "--page", "2", "--state", "dead"}, "most=50&order=worst&page=2&state=dead", "and 50 more relays: --page 3"},
-		{[]string{"--find", "nobody"}, "most=20&order=worst&q=nobody", "none of the 500 relays"},
+		{[]string{"--find", "nobody"}, "most=20&order=worst&q=nobody", "graspd follows 500 relays; none of them fits the search"},
 		{[]string{"--repositories"}, "most=20&order=worst", "and 40 more repositories"},
 		{[]string{"--json"}, "", `"matching":101`},
 		{[]string{"--json", "--find", "a b"}, "q=a+b", `"matching":101`},

@@ -113,7 +113,7 @@ func TestLargeReadmes(t *testing.T) {
 		d.large = true
 		w.serve(address(1, "tool"), 2, "refs/heads/main", "refs/heads/main", "a")
 		page = w.page(address(1, "tool"))
-		has(t, page, "<h2>"+name+"</h2>", "too large to be shown")
+		has(t, page, "<h2>"+name+"</h2>", "too large for this page")
 		lacks(t, page, "ä word")
 	}
 }

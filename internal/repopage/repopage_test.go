@@ -218,7 +218,7 @@ func TestWhatWaitsIsNotShown(t *testing.T) {
 	}
 	w.served[of] = repopage.Repository{}
 	page := w.page(of)
-	has(t, page, "<h1>tool</h1>", "waiting for its git data", "git clone https://", "Owner: ")
+	has(t, page, "<h1>tool</h1>", "its git data is not here yet", "git clone https://", "Owner: ")
 	lacks(t, page, "secret", "Maintainer", "Branches", "issues")
 
 	stored := address(1, "old")
