@@ -65,5 +65,5 @@ func (d *Disk) linkPack(q *quarantine, repo ID, r *repository) error {
 	if err := d.dir.sync(packs); err != nil {
 		return err
 	}
-	return d.rescue(repo, r, q.pack)
+	return d.live.rescue(repo, r, q.pack)
 }

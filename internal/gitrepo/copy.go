@@ -35,7 +35,7 @@ type copying struct {
 
 // repository copies one: refs before packs, as objects are there before refs name them.
 func (c *copying) repository(repo ID) error {
-	defer c.d.read(repo)() // nothing goes meanwhile
+	defer c.d.live.read(repo)() // nothing goes meanwhile
 	dir := repo.path()
 	if err := c.root.MkdirAll(dir+"/objects/pack", 0o700); err != nil {
 		return err

@@ -37,9 +37,8 @@ type Disk struct {
 	dir      *directory
 	git      *gitproc.Git
 	now      func() time.Time
-	log      *slog.Logger
 	packs    *packs
-	live     live
+	live     *live
 	promises promises
 	demand   demand
 	large    int64
@@ -48,12 +47,13 @@ type Disk struct {
 
 // Open opens the directory, which it makes if there is none, and drops what a crash left of quarantines.
 func Open(cfg Config) (*Disk, error) {
-	d := &Disk{dir: newDirectory(), git: cfg.Git, now: cfg.Now, log: cfg.Logger}
+	d := &Disk{dir: newDirectory(), git: cfg.Git, now: cfg.Now}
 	if d.now == nil {
 		d.now = time.Now
 	}
-	if d.log == nil {
-		d.log = slog.New(slog.DiscardHandler)
+	log := cfg.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
 	}
 	if err := d.dir.open(cfg.Dir, cfg.ReadOnly); err != nil {
 		return nil, fmt.Errorf("repositories in %s: %w", cfg.Dir, err)
@@ -63,7 +63,7 @@ func Open(cfg Config) (*Disk, error) {
 		most = 256
 	}
 	d.packs = newPacks(d.dir, most)
-	d.live.m = map[ID]*repository{}
+	d.live = newLive(d.packs, log)
 	if d.large = cfg.Large; d.large == 0 {
 		d.large = 64 << 20
 	}

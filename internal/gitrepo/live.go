@@ -1,12 +1,15 @@
 package gitrepo
 
 import (
-	"slices"
+	"log/slog"
 	"sync"
 )
 
-// live is what is known of the repositories that somebody uses at the moment.
+// live is what is known of the repositories that somebody uses at the moment. It removes the files of packs that no reader needs.
 type live struct {
+	packs *packs
+	log   *slog.Logger
+
 	mu sync.Mutex // guards the map, and of what is in it all but the lock
 	m  map[ID]*repository
 }
@@ -22,10 +25,8 @@ type repository struct {
 	readers     []*cohort // in the order in which they began; the last one is of those who begin now
 }
 
-// cohort is the readers that began between two swaps of packs.
-type cohort struct {
-	n    int
-	gone []string // files that nobody needs who begins after them
+func newLive(packs *packs, log *slog.Logger) *live {
+	return &live{packs: packs, log: log, m: map[ID]*repository{}}
 }
 
 // hold keeps what is known of a repository.
@@ -41,6 +42,7 @@ func (l *live) hold(repo ID) *repository {
 	return r
 }
 
+// release forgets a repository with the last one who holds it.
 func (l *live) release(repo ID, r *repository) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,7 +61,7 @@ func (l *live) lock(repo ID) (r *repository, unlock func()) {
 	}
 }
 
-// neighbour is a repository that a quarantine is beside of.
+// neighbour is a repository that a quarantine is beside.
 type neighbour struct {
 	l       *live
 	id      ID
@@ -82,6 +84,7 @@ func (l *live) beside(repo ID) neighbour {
 	return n
 }
 
+// end says that the quarantine is no more.
 func (n neighbour) end() {
 	if n.r == nil {
 		return
@@ -92,60 +95,9 @@ func (n neighbour) end() {
 	n.l.release(n.id, n.r)
 }
 
-// is reports whether a repository is the one that the quarantine is beside of since it began.
+// is reports whether a repository is the one that the quarantine is beside since it began.
 func (n neighbour) is(r *repository) bool {
 	n.l.mu.Lock()
 	defer n.l.mu.Unlock()
 	return n.r == r && n.removed == r.removed
-}
-
-// read counts a reader of a repository: no pack goes that it may need, until what it returns is called.
-func (d *Disk) read(repo ID) (end func()) {
-	r := d.live.hold(repo)
-	d.live.mu.Lock()
-	c := r.readers[len(r.readers)-1]
-	c.n++
-	d.live.mu.Unlock()
-	return func() {
-		d.live.mu.Lock()
-		c.n--
-		last := r.readers[0].n == 0 && len(r.readers) > 1
-		d.live.mu.Unlock()
-		if last {
-			r.change.Lock()
-			if err := d.unlinkGone(repo, r); err != nil {
-				d.log.Warn("files of old packs stay for now", "repository", repo.String(), "error", err)
-			}
-			r.change.Unlock()
-		}
-		d.live.release(repo, r)
-	}
-}
-
-// retire has files removed when all readers have ended that are there now. The repository is locked.
-func (l *live) retire(r *repository, files []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r.readers[len(r.readers)-1].gone = files
-	r.readers = append(r.readers, &cohort{})
-}
-
-// unneeded takes the files out that no reader needs any more, and reports whether others wait.
-func (l *live) unneeded(r *repository) (files []string, more bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for len(r.readers) > 1 && r.readers[0].n == 0 {
-		files = append(files, r.readers[0].gone...)
-		r.readers = r.readers[1:]
-	}
-	return files, len(r.readers) > 1
-}
-
-// rescue keeps files that were to be removed.
-func (l *live) rescue(r *repository, rescued func(file string) bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, c := range r.readers {
-		c.gone = slices.DeleteFunc(c.gone, rescued)
-	}
 }

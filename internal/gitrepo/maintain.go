@@ -60,7 +60,7 @@ func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 	if r.maintenance != nil {
 		return nil, nil, nil
 	}
-	if err := d.unlinkGone(repo, r); err != nil { // what a kill left
+	if err := d.live.unlinkGone(repo, r); err != nil { // what a kill left
 		return nil, nil, err
 	}
 	old, n, err := d.combinable(repo)

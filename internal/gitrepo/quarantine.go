@@ -80,7 +80,7 @@ func (q *quarantine) run(ctx context.Context, c gitproc.Command, r gitproc.Run) 
 // run runs git, which reads a repository meanwhile, or none.
 func (d *Disk) run(ctx context.Context, c gitproc.Command, r gitproc.Run, reads ID) error {
 	if !reads.IsZero() {
-		defer d.read(reads)()
+		defer d.live.read(reads)()
 	}
 	return gitError(d.git.Run(ctx, c, r))
 }

@@ -38,7 +38,7 @@ func (d *Disk) swap(m *maintenance) (bool, error) {
 	}
 	past := slices.DeleteFunc(slices.Clone(m.old), func(name string) bool { return slices.Contains(names, name) })
 	for _, name := range names {
-		if err := d.rescue(m.repo, r, name); err != nil {
+		if err := d.live.rescue(m.repo, r, name); err != nil {
 			return false, err
 		}
 	}
@@ -61,7 +61,7 @@ func (d *Disk) swap(m *maintenance) (bool, error) {
 		return false, err
 	}
 	d.live.retire(r, append(files, midx...))
-	return true, d.unlinkGone(m.repo, r)
+	return true, d.live.unlinkGone(m.repo, r)
 }
 
 // staged are the packs that were made, with all their files.

@@ -1,0 +1,60 @@
+package gitrepo
+
+import "slices"
+
+// cohort is the readers that began between two swaps of packs.
+type cohort struct {
+	n    int
+	gone []string // files that nobody needs who begins after them
+}
+
+// read counts a reader of a repository: no pack goes that it may need, until what it returns is called.
+func (l *live) read(repo ID) (end func()) {
+	r := l.hold(repo)
+	l.mu.Lock()
+	c := r.readers[len(r.readers)-1]
+	c.n++
+	l.mu.Unlock()
+	return func() {
+		l.mu.Lock()
+		c.n--
+		last := r.readers[0].n == 0 && len(r.readers) > 1
+		l.mu.Unlock()
+		if last {
+			r.change.Lock()
+			if err := l.unlinkGone(repo, r); err != nil {
+				l.log.Warn("files of old packs stay for now", "repository", repo.String(), "error", err)
+			}
+			r.change.Unlock()
+		}
+		l.release(repo, r)
+	}
+}
+
+// retire has files removed when all readers have ended that are there now. The repository is locked.
+func (l *live) retire(r *repository, files []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.readers[len(r.readers)-1].gone = files
+	r.readers = append(r.readers, &cohort{})
+}
+
+// unneeded takes the files out that no reader needs any more, and reports whether others wait.
+func (l *live) unneeded(r *repository) (files []string, more bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(r.readers) > 1 && r.readers[0].n == 0 {
+		files = append(files, r.readers[0].gone...)
+		r.readers = r.readers[1:]
+	}
+	return files, len(r.readers) > 1
+}
+
+// keep keeps files that were to be removed.
+func (l *live) keep(r *repository, rescued func(file string) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range r.readers {
+		c.gone = slices.DeleteFunc(c.gone, rescued)
+	}
+}
