@@ -115,7 +115,7 @@ func TestTheURLOfARepositoryIsAPage(t *testing.T) {
 	url := strings.Replace(h.url, "tool.git", "later.git", 1)
 	dial(t, h.us.url).publish(testkit.Sign(owner, now, nip34.KindRepository, "", nostr.Tag{"d", "later"}, nostr.Tag{"name", "not yet"},
 		nostr.Tag{"clone", url}, nostr.Tag{"relays", string(h.us.url)}))
-	if page := read(t, url); !strings.Contains(page, "<h1>later</h1>") || !strings.Contains(page, "waiting for its git data") || strings.Contains(page, "not yet") {
+	if page := read(t, url); !strings.Contains(page, "<h1>later</h1>") || !strings.Contains(page, "its git data is not here yet") || strings.Contains(page, "not yet") {
 		t.Errorf("what waits:\n%s", page)
 	}
 	bare := serve(t, "--data", t.TempDir(), "--sync=false", "--git=false")

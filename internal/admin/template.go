@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"fmt"
 	"html/template"
 	"reflect"
 	"slices"
@@ -17,7 +18,7 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 	"utc":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 	"minute": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
 	"iso":    func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") },
-	"hint":   func(outcome string) string { return hints[outcome] }, "host": hostFacts,
+	"hint":   func(outcome string) string { return hints[outcome] }, "host": hostFacts, "found": foundBy,
 	"beyond20": func(n int) int { return max(0, n-mostReportedShown) },
 	"cut":      cut, "percent": status.Percent, "span": status.Span,
 	"relay": func(u any) string { return whereOf(relayPage, text(u)).String() }, "repository": func(a any) string { return whereOf(repositoryPage, text(a)).String() },
@@ -88,4 +89,15 @@ var hints = map[string]string{
 	"withdraw":      "a newer announcement that no longer lists this relay", "superseded": "a newer version is here", "deleted": "its author deleted it",
 	"expired": "its expiration date (NIP-40) is over", "vanished": "its author asked to be forgotten", "discard": "not taken for a reason that may not hold the next time", "invalid": "forged or malformed",
 	"failed": "graspd could not decide, as the disk failed or graspd was stopping", "duplicate": "already here",
+}
+
+// foundBy says how graspd found an event that the live subscription had missed.
+func foundBy(how fmt.Stringer) string {
+	switch how.String() {
+	case "catchup":
+		return "reading what was stored"
+	case "daily":
+		return "asking once a day"
+	}
+	return how.String()
 }
