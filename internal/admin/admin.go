@@ -68,6 +68,7 @@ type Config struct {
 	Faults  *contain.Faults                           // nil = there are none
 	Git     func() *status.Git                        // nil when no repositories are hosted
 	Nothing func() *status.Nothing                    // nil, or gives nil, while something is carried
+	GitDisk func() *store.Disk                        // nil, or returns nil, where the git data is on the disk of the store
 	GitRoom func() error                              // nil, or returns nil, where the git data has room; else as Store.Room
 	// GitRepositories is how repositories stand with other git servers, by address; nil where nothing is fetched from these.
 	GitRepositories func(context.Context) map[string]status.GitLack

@@ -99,11 +99,14 @@ func TestStatus(t *testing.T) {
 	syncing.Sync = fakeSync{relays: relays()}
 	counted.Store = fakeStore{stats: here.Store.Stats(), disk: store.Disk{Free: 5000, Floor: 4000, Inodes: store.Inodes{All: 9}, InodeFloor: 3}}
 	uncounted.Store = fakeStore{stats: here.Store.Stats(), disk: store.Disk{Free: 5000, Floor: 4000}}
+	apart := here
+	apart.GitDisk = func() *store.Disk { return &store.Disk{Free: 5000, Floor: 4000} }
 	const alone = `"tracked":0,"connected":0,"dead":0,"matching":0,"relays":[]}}` + "\n"
 	for want, c := range map[string]admin.Config{
-		strings.Replace(self, "null", disk+`0,"floor_inodes":3}`, 1) + alone:                                  counted,
-		strings.Replace(self, "null", disk+`null,"floor_inodes":null}`, 1) + alone:                            uncounted,
-		self + `"tracked":0,"connected":0,"dead":0,"matching":0,"relays":[]}}` + "\n":                         here,
+		strings.Replace(self, "null", disk+`0,"floor_inodes":3}`, 1) + alone:       counted,
+		strings.Replace(self, "null", disk+`null,"floor_inodes":null}`, 1) + alone: uncounted,
+		self + alone: here,
+		self + strings.TrimSuffix(alone, "}\n") + `,"git_disk":` + disk + "null,\"floor_inodes\":null}}\n":    apart,
 		self + `"tracked":2,"connected":1,"dead":1,"matching":2,"relays":[` + other + "," + waiting + "]}}\n": syncing,
 	} {
 		w := get(t, c, "GET", "/status.json")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/graspd/graspd/internal/changed"
 	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Status is the document /status.json. Times are RFC 3339 in UTC, ratios 0 to 1;
@@ -19,7 +20,8 @@ type Status struct {
 	Store   StoreStatus   `json:"store"`
 	Clients *ClientStatus `json:"clients,omitempty"` // nil where nobody counts them
 	Sync    SyncStatus    `json:"sync"`
-	Git     *status.Git   `json:"git,omitempty"` // nil where no repositories are hosted
+	Git     *status.Git   `json:"git,omitempty"`      // nil where no repositories are hosted
+	GitDisk *DiskStatus   `json:"git_disk,omitempty"` // nil where the git data is on the disk of the store
 
 	Backups *status.Backups `json:"backups,omitempty"` // nil where this relay makes none by itself
 	Reports *ReportQueue    `json:"reports,omitempty"` // nil where none are kept
@@ -59,6 +61,10 @@ func (c Config) disk() *DiskStatus {
 	if err != nil {
 		return nil
 	}
+	return diskStatus(d)
+}
+
+func diskStatus(d store.Disk) *DiskStatus {
 	s := &DiskStatus{FreeBytes: status.Bytes(d.Free), FloorBytes: status.Bytes(d.Floor)}
 	if d.Inodes.All > 0 {
 		s.FreeInodes, s.FloorInodes = new(d.Inodes.Free), new(d.InodeFloor)
@@ -113,6 +119,11 @@ func (c Config) tell(relays []status.Relay) Status {
 	s.Reports = c.queue(mostReportedTold)
 	if c.Git != nil {
 		s.Git = c.Git()
+	}
+	if c.GitDisk != nil {
+		if d := c.GitDisk(); d != nil {
+			s.GitDisk = diskStatus(*d)
+		}
 	}
 	return s
 }

@@ -22,6 +22,7 @@ type Git struct {
 	Web       interface{ Stats() githttp.Stats }
 	Sync      interface{ Stats() gitsync.Stats } // nil where nothing is fetched from other servers
 	Processes func(gitproc.Kind) gitproc.Stats   // nil where no git runs
+	Disk      func() *store.Disk                 // nil, or returns nil, where the git data is on the disk of the store
 }
 
 // repositories is how it stands with those that are hosted.
@@ -77,6 +78,10 @@ func ofGit(c *collector, from Config) {
 	figures = append(figures, ofRequests(c)...)
 	figures = append(figures, ofProcesses(c)...)
 	figures = append(figures, ofGitSync(c)...)
+	disk := diskFigures(c, "graspd_git_disk_", "where the git data is, if that is another file system than the store's")
+	if from.Git != nil && from.Git.Disk != nil {
+		part(c, func(context.Context) *store.Disk { return from.Git.Disk() }, disk...)
+	}
 	if from.Git != nil {
 		part(c, func(context.Context) repositories { return from.Git.look(from) }, figures...)
 	}

@@ -254,20 +254,40 @@ func helpOf(c Config, name string) string {
 	return ""
 }
 
-// TestFiguresOfTheDisk: what is not counted, or cannot be looked at, is not told.
+// TestFiguresOfTheDisk: what is not counted, or cannot be looked at, is not told; of the git data nothing is where it has no disk of its own.
 func TestFiguresOfTheDisk(t *testing.T) {
 	for head, want := range map[store.Seq]string{0: "", 1: "free_bytes floor_bytes", 2: "free_bytes floor_bytes free_inodes floor_inodes"} {
 		c, _ := sample()
 		c.Store = fakeStore{Head: head}
-		text := scrape(t, c)
-		var got []string
-		for _, name := range []string{"free_bytes", "floor_bytes", "free_inodes", "floor_inodes"} {
-			if strings.Contains(text, "\ngraspd_disk_"+name+" ") {
-				got = append(got, name)
-			}
-		}
-		if strings.Join(got, " ") != want {
+		if got := diskTold(t, c, "graspd_disk_"); got != want {
 			t.Errorf("%d: %v, not %s", head, got, want)
 		}
+		c.Git = &Git{Host: fakeHost{}, Web: fakeWeb{}}
+		if got := diskTold(t, c, "graspd_git_disk_"); got != "" {
+			t.Errorf("%d: of git data: %v", head, got)
+		}
+		c.Git.Disk = func() *store.Disk {
+			d, err := c.Store.Disk()
+			if err != nil {
+				return nil
+			}
+			return &d
+		}
+		if got := diskTold(t, c, "graspd_git_disk_"); got != want {
+			t.Errorf("%d: of git data: %v, not %s", head, got, want)
+		}
 	}
+}
+
+// diskTold are the ends of the names of a disk's figures that are told.
+func diskTold(t *testing.T, c Config, prefix string) string {
+	t.Helper()
+	text := scrape(t, c)
+	var got []string
+	for _, name := range []string{"free_bytes", "floor_bytes", "free_inodes", "floor_inodes"} {
+		if strings.Contains(text, "\n"+prefix+name+" ") {
+			got = append(got, name)
+		}
+	}
+	return strings.Join(got, " ")
 }

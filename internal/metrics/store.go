@@ -18,23 +18,30 @@ func ofStore(c *collector, from Store) {
 	ofDisk(c, from)
 }
 
-// ofDisk are the figures of the file system. Where it cannot be looked at there are none.
+// ofDisk are the figures of the store's file system. Where it cannot be looked at there are none.
 func ofDisk(c *collector, from Store) {
-	type looked struct {
-		store.Disk
-		err error
-	}
-	one := func(name, help string, inodes bool, read func(store.Disk) uint64) figure[looked] {
-		return gauges(c, name, help, nil, func(d looked, to series) {
-			if d.err == nil && (!inodes || d.Inodes.All > 0) {
-				to.tell(float64(read(d.Disk)))
+	part(c, func(context.Context) *store.Disk {
+		d, err := from.Disk()
+		if err != nil {
+			return nil
+		}
+		return &d
+	}, diskFigures(c, "graspd_disk_", "where the data is")...)
+}
+
+// diskFigures are the figures of one file system, whose names begin with prefix. Of nil there are none.
+func diskFigures(c *collector, prefix, where string) []figure[*store.Disk] {
+	one := func(name, help string, inodes bool, read func(*store.Disk) uint64) figure[*store.Disk] {
+		return gauges(c, prefix+name, help, nil, func(d *store.Disk, to series) {
+			if d != nil && (!inodes || d.Inodes.All > 0) {
+				to.tell(float64(read(d)))
 			}
 		})
 	}
-	part(c, func(context.Context) looked { d, err := from.Disk(); return looked{d, err} },
-		one("graspd_disk_free_bytes", "Bytes that are free where the data is.", false, func(d store.Disk) uint64 { return d.Free }),
-		one("graspd_disk_floor_bytes", "Bytes below which nothing more is stored (--disk-floor).", false, func(d store.Disk) uint64 { return d.Floor }),
-		one("graspd_disk_free_inodes", "Inodes that are free where the data is. File systems that make them as they go have no such figure.", true, func(d store.Disk) uint64 { return d.Inodes.Free }),
-		one("graspd_disk_floor_inodes", "Inodes below which nothing more is stored: 10,000, or a twentieth of all where that is less.", true, func(d store.Disk) uint64 { return d.InodeFloor }),
-	)
+	return []figure[*store.Disk]{
+		one("free_bytes", "Bytes that are free "+where+".", false, func(d *store.Disk) uint64 { return d.Free }),
+		one("floor_bytes", "Bytes below which nothing more is stored (--disk-floor).", false, func(d *store.Disk) uint64 { return d.Floor }),
+		one("free_inodes", "Inodes that are free "+where+". File systems that make them as they go have no such figure.", true, func(d *store.Disk) uint64 { return d.Inodes.Free }),
+		one("floor_inodes", "Inodes below which nothing more is stored: 10,000, or a twentieth of all where that is less.", true, func(d *store.Disk) uint64 { return d.InodeFloor }),
+	}
 }

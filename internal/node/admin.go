@@ -25,11 +25,11 @@ func (n *Node) adminPages() *admin.Pages {
 		c.Sync, m.Sync = n.Engine, n.Engine
 	}
 	if n.Host != nil {
-		c.Git, c.GitRoom = n.gitStatus, n.gitRoom
+		c.Git, c.GitRoom, c.GitDisk = n.gitStatus, n.gitRoom, n.gitDisk
 		if n.GitSync != nil {
 			c.GitRepositories = n.GitSync.Repositories
 		}
-		m.Git = &metrics.Git{Host: n.Host, Web: n.Web}
+		m.Git = &metrics.Git{Host: n.Host, Web: n.Web, Disk: n.gitDisk}
 		if n.GitSync != nil {
 			m.Git.Sync = n.GitSync
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/publicnet"
 	"github.com/graspd/graspd/internal/repopage"
+	"github.com/graspd/graspd/internal/store"
 )
 
 // Git says how a node hosts repositories (GRASP-01). Every field has a default.
@@ -74,6 +75,14 @@ func (n *Node) gitRoom() error {
 		return nil
 	}
 	return n.Store.RoomIn(GitIn(n.cfg.Dir))
+}
+
+// gitDisk looks at the disk of the repositories, where that is one of their own; else it is nil.
+func (n *Node) gitDisk() *store.Disk {
+	if n.disk == nil {
+		return nil
+	}
+	return n.Store.DiskIn(GitIn(n.cfg.Dir), n.cfg.Dir)
 }
 
 // mirrors are the relays that count as named by every repository, without this one.

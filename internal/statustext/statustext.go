@@ -23,6 +23,9 @@ func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 	if s.Store.Disk != nil {
 		fmt.Fprintln(&b, s.Store.Disk)
 	}
+	if s.GitDisk != nil {
+		fmt.Fprintf(&b, "%s of the git data\n", s.GitDisk)
+	}
 	for _, c := range s.Changed {
 		fmt.Fprintf(&b, "%s was changed to %q by %s on %s (NIP-86)\n", words.Printable(c.Setting), words.Line(c.Value, 100), words.Printable(c.By), Day(c.At))
 	}

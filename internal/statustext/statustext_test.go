@@ -58,6 +58,7 @@ left out for want of width (80 columns): uptime, events, coverage, gaps, roots, 
 	s.Sync.Relays = nil
 	b.Reset()
 	s.Store.Disk = &admin.DiskStatus{FreeBytes: 5 << 30, FreeInodes: new(uint64(12345))}
+	s.GitDisk = &admin.DiskStatus{FreeBytes: 6 << 30}
 	s.Git = &status.Git{
 		Repositories: 3, Bytes: 5 << 20, Pushes: 1, Fetches: 2, Waiting: 4, Uploads: 6,
 		Processes: []status.Processes{{Kind: "fetch", Running: 1, Queued: 2, Refused: 3, Ended: 40, Failed: 5}},
@@ -66,6 +67,7 @@ left out for want of width (80 columns): uptime, events, coverage, gaps, roots, 
 	}
 	const git = `wss://relay.example.org, graspd v1: 151000 events stored, 1000 repositories stored
 5.0 GiB free on the disk, 12345 inodes
+6.0 GiB free on the disk of the git data
 git: 3 repositories with data, 5.0 MiB; 1 pushes and 2 fetches under way; 4 events that wait, 6 uploads that wait
 
 PROCESSES  RUNNING  QUEUED  REFUSED  ENDED  FAILED
@@ -82,7 +84,7 @@ graspd follows no relay
 	if err := Write(&b, s, now, 0); err != nil || b.String() != git {
 		t.Errorf("%v\n%s", err, b.String())
 	}
-	s.Git, s.Store.Disk = nil, nil
+	s.Git, s.GitDisk, s.Store.Disk = nil, nil, nil
 	b.Reset()
 	if err := Write(&b, s, now, 0); err != nil || b.String() != "wss://relay.example.org, graspd v1: 151000 events stored, 1000 repositories stored\ngraspd follows no relay\n" {
 		t.Errorf("%v\n%s", err, b.String())

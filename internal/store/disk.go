@@ -90,6 +90,29 @@ func (s *Store) Disk() (Disk, error) {
 	return Disk{Free: free, Floor: s.opt.Floor, Inodes: inodes, InodeFloor: inodes.Floor(s.opt.InodeFloor)}, nil
 }
 
+// DiskIn looks at the file system of another directory, which has the same floors. It is nil where that is the file system of the directory
+// beside, or is not known.
+func (s *Store) DiskIn(dir, beside string) *Disk {
+	here, there := fileSystem(beside), fileSystem(dir)
+	if here == nil || there == nil || *here == *there {
+		return nil
+	}
+	x, err := SpaceIn(dir)
+	if err != nil {
+		return nil
+	}
+	return &Disk{Free: x.Free, Floor: s.opt.Floor, Inodes: x.Inodes, InodeFloor: x.Inodes.Floor(s.opt.InodeFloor)}
+}
+
+// fileSystem is the number of a directory's file system, or nil where it is not known.
+func fileSystem(dir string) *uint64 {
+	var s syscall.Stat_t
+	if syscall.Stat(dir, &s) != nil {
+		return nil
+	}
+	return new(uint64(s.Dev))
+}
+
 // RoomIn is Room for what is written beside the store in another directory, which may be on another file system.
 func (s *Store) RoomIn(dir string) error {
 	return s.enough(diskSpace(vfs.Default, dir), diskInodes(vfs.Default, dir), 0)

@@ -226,6 +226,28 @@ func TestFloorOfFreeInodes(t *testing.T) {
 	check(t, s)
 }
 
+// TestDiskInAnotherDirectory: what is on another file system is told with the store's floors, and nothing else is.
+func TestDiskInAnotherDirectory(t *testing.T) {
+	const other = "/proc" // which is on no disk
+	if _, err := os.Stat(other + "/self"); err != nil {
+		t.Skip(err)
+	}
+	s := open(t, store.Options{Dir: "data", FS: vfs.NewMem(), FreeSpace: func() (uint64, error) { return 1 << 63, nil }, Floor: 7})
+	here := t.TempDir()
+	for _, dirs := range [][2]string{{here, here}, {here + "/none", here}, {other, here + "/none"}} {
+		if d := s.DiskIn(dirs[0], dirs[1]); d != nil {
+			t.Errorf("%q: %+v", dirs, d)
+		}
+	}
+	link := here + "/git"
+	if err := os.Symlink(other, link); err != nil {
+		t.Fatal(err)
+	}
+	if d := s.DiskIn(link, here); d == nil || d.Floor != 7 || d.Free != 0 {
+		t.Errorf("another file system: %+v", d)
+	}
+}
+
 // What is written beside the store has the same floors, on the file system where it is.
 func TestRoomInAnotherDirectory(t *testing.T) {
 	none := func() (store.Inodes, error) { return store.Inodes{}, nil }
