@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
@@ -21,6 +18,7 @@ const (
 
 // maintenance is the work on one repository.
 type maintenance struct {
+	d      *Disk
 	repo   ID
 	dir    string   // where the packs are combined
 	old    []string // packs that are there at its beginning
@@ -41,7 +39,7 @@ func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep [
 		return false, err
 	}
 	defer end()
-	if did, err = d.combinePacks(ctx, m, refs, keep); err != nil {
+	if did, err = m.combine(ctx, refs, keep); err != nil {
 		err = fmt.Errorf("combining packs of repository %s: %w", repo, err)
 	}
 	if m.dir != "" {
@@ -53,7 +51,8 @@ func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep [
 	return did && err == nil, err
 }
 
-// begins returns nothing if there is nothing to do.
+// begins notes what is there before packs are combined; it returns nothing if there is nothing to do. Whoever called it calls what it
+// returns when that is over.
 func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 	r, unlock := d.live.lock(repo)
 	defer unlock()
@@ -63,16 +62,16 @@ func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 	if err := d.live.unlinkGone(repo, r); err != nil { // what a kill left
 		return nil, nil, err
 	}
-	old, n, err := d.combinable(repo)
+	old, n, err := d.packs.combinable(repo)
 	if err != nil || n <= maxPacks && d.demand.of(repo) < maxClones {
 		return nil, nil, err
 	}
 	if n < 2 {
-		if due, err := d.lacksBitmap(repo, old); !due || err != nil {
+		if due, err := d.packs.lacksBitmap(repo, old, d.worth); !due || err != nil {
 			return nil, nil, err
 		}
 	}
-	m := &maintenance{repo: repo, old: old, expire: d.now().Add(-kept).Unix()}
+	m := &maintenance{d: d, repo: repo, old: old, expire: d.now().Add(-kept).Unix()}
 	d.live.hold(repo)
 	d.live.mu.Lock()
 	defer d.live.mu.Unlock()
@@ -86,116 +85,4 @@ func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 		r.change.Unlock()
 		d.live.release(repo, r)
 	}, nil
-}
-
-// combinable are the packs of a repository, and how many of them have more than what nothing leads to.
-func (d *Disk) combinable(repo ID) (packs []string, n int, err error) {
-	if packs, err = d.packs.names(repo); err != nil {
-		return nil, 0, err
-	}
-	for _, name := range packs {
-		_, err := d.dir.root.Stat(repo.path() + "/objects/pack/" + name + ".mtimes")
-		if errors.Is(err, fs.ErrNotExist) {
-			n++
-		} else if err != nil {
-			return nil, 0, err
-		}
-	}
-	return packs, n, nil
-}
-
-// lacksBitmap reports whether the packs of a repository that needs no other ones are worth a bitmap, and have none: without one every
-// clone counts all objects.
-func (d *Disk) lacksBitmap(repo ID, packs []string) (bool, error) {
-	entries, err := d.dir.list(repo.path() + "/objects/pack")
-	if err != nil {
-		return false, err
-	}
-	large := false
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".bitmap") {
-			return false, nil
-		}
-		name, isPack := strings.CutSuffix(e.Name(), ".pack")
-		if !isPack || !slices.Contains(packs, name) {
-			continue
-		}
-		info, err := e.Info()
-		if err != nil {
-			return false, err
-		}
-		large = large || info.Size() >= d.worth
-	}
-	return large, nil
-}
-
-func (d *Disk) combinePacks(ctx context.Context, m *maintenance, refs *gitwire.Refs, keep []gitwire.ObjectID) (bool, error) {
-	promised, all := d.promises.of(m.repo)
-	if !all {
-		m.expire = 1
-	}
-	keep = append(slices.Clone(keep), promised...)
-	lacks, err := d.packs.lacks(m.repo, keep)
-	if err != nil {
-		return false, err
-	}
-	size, err := d.stage(m, refs, without(keep, lacks))
-	if err != nil {
-		return false, err
-	}
-	c := gitproc.RepackAll(m.expire)
-	if size >= d.large {
-		c = gitproc.RepackGeometric()
-	}
-	err = d.run(ctx, c, gitproc.Run{
-		Kind: gitproc.Maintenance, At: gitproc.Place{Repository: d.dir.abs(m.dir)}, MaxFile: 2*size + 64<<20,
-	}, m.repo)
-	if err != nil {
-		return false, err
-	}
-	return d.swap(m)
-}
-
-// stage makes a repository of links to the packs, where they can be combined while this one is used.
-func (d *Disk) stage(m *maintenance, refs *gitwire.Refs, keep []gitwire.ObjectID) (size int64, err error) {
-	if m.dir, err = d.dir.fresh(); err != nil {
-		return 0, err
-	}
-	packed, head, err := files(keeping(refs, keep))
-	if err != nil {
-		return 0, err
-	}
-	if err := errors.Join(d.dir.replace(m.dir+"/packed-refs", packed), d.dir.replace(m.dir+"/HEAD", head)); err != nil {
-		return 0, err
-	}
-	links, err := d.packs.files(m.repo, m.old)
-	if err != nil {
-		return 0, err
-	}
-	for _, file := range links {
-		if strings.HasSuffix(file, ".bitmap") {
-			continue // made anew
-		}
-		info, err := d.dir.root.Stat(file)
-		if err == nil {
-			err = d.dir.link(file, m.dir+"/objects/pack/"+baseName(file))
-		}
-		if err != nil {
-			return 0, err
-		}
-		size += info.Size()
-	}
-	return size, nil
-}
-
-func baseName(file string) string { return file[strings.LastIndexByte(file, '/')+1:] }
-
-// keeping are refs and some more objects. Those have names that are no branch's or tag's, so nothing that is cloned builds on them.
-func keeping(refs *gitwire.Refs, keep []gitwire.ObjectID) *gitwire.Refs {
-	all := &gitwire.Refs{Head: refs.Head, List: slices.Clone(refs.List)}
-	for i, id := range keep {
-		all.List = append(all.List, gitwire.Ref{Name: fmt.Sprintf("refs/zz-kept/%d", i), ID: id})
-	}
-	all.Sort()
-	return all
 }

@@ -10,77 +10,78 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
+// midx is git's index over several packs.
 const midx = "multi-pack-index"
 
 // swap makes the combined packs the repository's, in the place of those that they were made of.
-func (d *Disk) swap(m *maintenance) (bool, error) {
-	names, entries, err := d.staged(m)
+func (m *maintenance) swap() (bool, error) {
+	names, entries, err := m.staged()
 	if err != nil {
 		return false, err
 	}
 	m.fresh = names
-	lost, lookup := d.lost(m)
+	lost, lookup := m.lost()
 	for _, e := range entries { // the disk may take long, and pushes, which the log's writer sees to, wait for the lock
-		if err := d.dir.sync(m.dir + "/objects/pack/" + e.Name()); err != nil {
+		if err := m.d.dir.sync(m.dir + "/objects/pack/" + e.Name()); err != nil {
 			return false, err
 		}
 	}
-	r, unlock := d.live.lock(m.repo)
+	r, unlock := m.d.live.lock(m.repo)
 	defer unlock()
-	if there, err := d.dir.exists(m.repo); err != nil || !there {
+	if there, err := m.d.dir.exists(m.repo); err != nil || !there {
 		return false, err // removed meanwhile
 	}
 	if lookup != nil {
 		return false, lookup
 	}
-	if err := d.linkAll(m, entries); err != nil {
+	if err := m.linkAll(entries); err != nil {
 		return false, err
 	}
 	past := slices.DeleteFunc(slices.Clone(m.old), func(name string) bool { return slices.Contains(names, name) })
 	for _, name := range names {
-		if err := d.live.rescue(m.repo, r, name); err != nil {
+		if err := m.d.live.rescue(m.repo, r, name); err != nil {
 			return false, err
 		}
 	}
-	before, err := d.packs.gone(m.repo)
+	before, err := m.d.packs.gone(m.repo)
 	if err != nil {
 		return false, err
 	}
-	if err := d.packs.setGone(m.repo, append(slices.Clone(before), past...)); err != nil {
+	if err := m.d.packs.setGone(m.repo, append(slices.Clone(before), past...)); err != nil {
 		return false, err
 	}
-	if len(lost) > 0 && d.wanted(m, r, lost) {
-		return false, d.packs.setGone(m.repo, before)
+	if len(lost) > 0 && m.wanted(r, lost) {
+		return false, m.d.packs.setGone(m.repo, before)
 	}
-	files, err := d.packs.files(m.repo, past)
+	files, err := m.d.packs.files(m.repo, past)
 	if err != nil {
 		return false, err
 	}
-	midx, err := d.oldMidx(m, entries)
+	midx, err := m.oldMidx(entries)
 	if err != nil {
 		return false, err
 	}
-	d.live.retire(r, append(files, midx...))
-	return true, d.live.unlinkGone(m.repo, r)
+	m.d.live.retire(r, append(files, midx...))
+	return true, m.d.live.unlinkGone(m.repo, r)
 }
 
 // staged are the packs that were made, with all their files.
-func (d *Disk) staged(m *maintenance) (names []string, entries []fs.DirEntry, err error) {
-	if entries, err = d.dir.list(m.dir + "/objects/pack"); err != nil {
+func (m *maintenance) staged() (names []string, entries []fs.DirEntry, err error) {
+	if entries, err = m.d.dir.list(m.dir + "/objects/pack"); err != nil {
 		return nil, nil, err
 	}
 	return packNames(entries), entries, nil
 }
 
 // lost are the objects that the packs have no more.
-func (d *Disk) lost(m *maintenance) (lost []sum, err error) {
-	fresh, err := d.dir.openIndexes(m.dir+"/objects/pack", m.fresh)
+func (m *maintenance) lost() (lost []sum, err error) {
+	fresh, err := m.d.dir.openIndexes(m.dir+"/objects/pack", m.fresh)
 	if err != nil {
 		return nil, err
 	}
 	now := &packSet{packs: fresh}
 	defer func() { err = errors.Join(err, now.close()) }()
-	old, err := d.dir.openIndexes(m.repo.path()+"/objects/pack", m.old)
+	old, err := m.d.dir.openIndexes(m.repo.path()+"/objects/pack", m.old)
 	if err != nil {
 		return nil, err
 	}
@@ -102,14 +103,14 @@ func (d *Disk) lost(m *maintenance) (lost []sum, err error) {
 }
 
 // wanted reports whether somebody may count on objects since the packs were combined without them.
-func (d *Disk) wanted(m *maintenance, r *repository, lost []sum) bool {
-	d.promises.swap.Lock() // whoever was told before of these objects has noted them now, and whoever comes later sees that they went
-	defer d.promises.swap.Unlock()
-	d.packs.drop(m.repo)
-	d.live.mu.Lock()
+func (m *maintenance) wanted(r *repository, lost []sum) bool {
+	m.d.promises.swap.Lock() // whoever was told before of these objects has noted them now, and whoever comes later sees that they went
+	defer m.d.promises.swap.Unlock()
+	m.d.packs.drop(m.repo)
+	m.d.live.mu.Lock()
 	came := r.begun != m.begun || m.again
-	d.live.mu.Unlock()
-	ids, all := d.promises.of(m.repo)
+	m.d.live.mu.Unlock()
+	ids, all := m.d.promises.of(m.repo)
 	return came || !all || slices.ContainsFunc(ids, func(id gitwire.ObjectID) bool {
 		s, _ := sumOf(id)
 		_, lacks := slices.BinarySearchFunc(lost, s, sum.compare)
@@ -118,7 +119,7 @@ func (d *Disk) wanted(m *maintenance, r *repository, lost []sum) bool {
 }
 
 // linkAll links the files of the combined packs, which are durable, those first that are found by others.
-func (d *Disk) linkAll(m *maintenance, entries []fs.DirEntry) error {
+func (m *maintenance) linkAll(entries []fs.DirEntry) error {
 	entries = slices.Clone(entries)
 	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(turn(a.Name()), turn(b.Name())) })
 	from, to := m.dir+"/objects/pack/", m.repo.path()+"/objects/pack/"
@@ -127,19 +128,19 @@ func (d *Disk) linkAll(m *maintenance, entries []fs.DirEntry) error {
 		name := e.Name()
 		if name == midx {
 			hasMidx = true
-			if err := d.dir.renew(from+name, to+name); err != nil {
+			if err := m.d.dir.renew(from+name, to+name); err != nil {
 				return err
 			}
-		} else if err := d.dir.link(from+name, to+name); err != nil {
+		} else if err := m.d.dir.link(from+name, to+name); err != nil {
 			return err
 		}
 	}
 	if !hasMidx { // an old one would name packs that go
-		if err := d.dir.removeFiles(to + midx); err != nil {
+		if err := m.d.dir.removeFiles(to + midx); err != nil {
 			return err
 		}
 	}
-	return d.dir.sync(to)
+	return m.d.dir.sync(to)
 }
 
 // turn is when a file is linked.
@@ -154,9 +155,9 @@ func turn(name string) int {
 }
 
 // oldMidx are the bitmaps of indexes over several packs that are no more.
-func (d *Disk) oldMidx(m *maintenance, fresh []fs.DirEntry) (files []string, err error) {
+func (m *maintenance) oldMidx(fresh []fs.DirEntry) (files []string, err error) {
 	dir := m.repo.path() + "/objects/pack"
-	entries, err := d.dir.list(dir)
+	entries, err := m.d.dir.list(dir)
 	for _, e := range entries {
 		now := slices.ContainsFunc(fresh, func(f fs.DirEntry) bool { return f.Name() == e.Name() })
 		if strings.HasPrefix(e.Name(), midx+"-") && !now {

@@ -1,0 +1,49 @@
+package gitrepo
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// combinable are the packs of a repository, and how many of them have more than what nothing leads to.
+func (p *packs) combinable(repo ID) (packs []string, n int, err error) {
+	if packs, err = p.names(repo); err != nil {
+		return nil, 0, err
+	}
+	for _, name := range packs {
+		_, err := p.dir.root.Stat(repo.path() + "/objects/pack/" + name + ".mtimes")
+		if errors.Is(err, fs.ErrNotExist) {
+			n++
+		} else if err != nil {
+			return nil, 0, err
+		}
+	}
+	return packs, n, nil
+}
+
+// lacksBitmap reports whether the packs of a repository that needs no other ones are worth a bitmap, and have none: without one every
+// clone counts all objects.
+func (p *packs) lacksBitmap(repo ID, packs []string, worth int64) (bool, error) {
+	entries, err := p.dir.list(repo.path() + "/objects/pack")
+	if err != nil {
+		return false, err
+	}
+	large := false
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".bitmap") {
+			return false, nil
+		}
+		name, isPack := strings.CutSuffix(e.Name(), ".pack")
+		if !isPack || !slices.Contains(packs, name) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return false, err
+		}
+		large = large || info.Size() >= worth
+	}
+	return large, nil
+}

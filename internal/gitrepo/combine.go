@@ -1,0 +1,85 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/graspd/graspd/internal/gitproc"
+	"github.com/graspd/graspd/internal/gitwire"
+)
+
+// combine has git combine the packs in a place of their own, and swaps them for those that are there.
+func (m *maintenance) combine(ctx context.Context, refs *gitwire.Refs, keep []gitwire.ObjectID) (bool, error) {
+	promised, all := m.d.promises.of(m.repo)
+	if !all {
+		m.expire = 1
+	}
+	keep = append(slices.Clone(keep), promised...)
+	lacks, err := m.d.packs.lacks(m.repo, keep)
+	if err != nil {
+		return false, err
+	}
+	size, err := m.stage(refs, without(keep, lacks))
+	if err != nil {
+		return false, err
+	}
+	c := gitproc.RepackAll(m.expire)
+	if size >= m.d.large {
+		c = gitproc.RepackGeometric()
+	}
+	err = m.d.run(ctx, c, gitproc.Run{
+		Kind: gitproc.Maintenance, At: gitproc.Place{Repository: m.d.dir.abs(m.dir)}, MaxFile: 2*size + 64<<20,
+	}, m.repo)
+	if err != nil {
+		return false, err
+	}
+	return m.swap()
+}
+
+// stage makes a repository of links to the packs, where they can be combined while this one is used.
+func (m *maintenance) stage(refs *gitwire.Refs, keep []gitwire.ObjectID) (size int64, err error) {
+	if m.dir, err = m.d.dir.fresh(); err != nil {
+		return 0, err
+	}
+	packed, head, err := files(keeping(refs, keep))
+	if err != nil {
+		return 0, err
+	}
+	if err := errors.Join(m.d.dir.replace(m.dir+"/packed-refs", packed), m.d.dir.replace(m.dir+"/HEAD", head)); err != nil {
+		return 0, err
+	}
+	links, err := m.d.packs.files(m.repo, m.old)
+	if err != nil {
+		return 0, err
+	}
+	for _, file := range links {
+		if strings.HasSuffix(file, ".bitmap") {
+			continue // made anew
+		}
+		info, err := m.d.dir.root.Stat(file)
+		if err == nil {
+			err = m.d.dir.link(file, m.dir+"/objects/pack/"+baseName(file))
+		}
+		if err != nil {
+			return 0, err
+		}
+		size += info.Size()
+	}
+	return size, nil
+}
+
+// baseName is the last part of a path.
+func baseName(file string) string { return file[strings.LastIndexByte(file, '/')+1:] }
+
+// keeping are refs and some more objects. Those have names that are no branch's or tag's, so nothing that is cloned builds on them.
+func keeping(refs *gitwire.Refs, keep []gitwire.ObjectID) *gitwire.Refs {
+	all := &gitwire.Refs{Head: refs.Head, List: slices.Clone(refs.List)}
+	for i, id := range keep {
+		all.List = append(all.List, gitwire.Ref{Name: fmt.Sprintf("refs/zz-kept/%d", i), ID: id})
+	}
+	all.Sort()
+	return all
+}
