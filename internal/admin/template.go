@@ -95,9 +95,9 @@ var hints = map[string]string{
 func foundBy(how fmt.Stringer) string {
 	switch how.String() {
 	case "catchup":
-		return "reading what was stored"
+		return "fetching"
 	case "daily":
-		return "asking once a day"
+		return "daily look"
 	}
 	return how.String()
 }

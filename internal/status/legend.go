@@ -56,7 +56,7 @@ func ofRelays() []Word {
 		{"events fetched", "how many of these the relay had stored before, and graspd read", "sync.relays.events.catchup", "graspd_sync_events_total"},
 		{"events found once a day", "how many of these only came when graspd asked for everything again, as it does once a day", "sync.relays.events.daily", "graspd_sync_events_total"},
 		{"gaps", "events that the live subscription should have brought and did not; graspd found them later", "sync.relays.gaps", "ngit_sync_gap_events_total"},
-		{"found by", "how graspd found such an event: reading what the relay has stored, or asking for everything again, once a day", "", ""},
+		{"found by", "how graspd found an event that a live subscription missed: by fetching what the relay has stored, or by its daily look, for which it asks for everything again", "", ""},
 		{"undelivered", "events that the relay showed it has and did not send", "sync.relays.undelivered", "graspd_sync_undelivered_total"},
 		{"uptime", "part of the time watched in which the relay was connected", "sync.relays.uptime", "graspd_sync_uptime_ratio"},
 		{"coverage", "how much of what is here the relay has, over the repositories that name it", "sync.relays.coverage", "graspd_sync_coverage_ratio"},
