@@ -36,6 +36,7 @@ func (d *Disk) Check(ctx context.Context, repo ID, refs *gitwire.Refs) (Findings
 	return f, nil
 }
 
+// checkAll looks at files first, then at packs, and at what refs lead to where those are sound.
 func (d *Disk) checkAll(ctx context.Context, repo ID, refs *gitwire.Refs) (f Findings, err error) {
 	if there, err := d.dir.isDir(repo.path()); err != nil || !there {
 		if len(refs.List) > 0 {
@@ -43,17 +44,17 @@ func (d *Disk) checkAll(ctx context.Context, repo ID, refs *gitwire.Refs) (f Fin
 		}
 		return f, err
 	}
-	if err := d.checkFiles(repo, refs, &f); err != nil {
+	if err := d.dir.checkFiles(repo, refs, &f); err != nil {
 		return f, err
 	}
-	others, err := d.others(ctx, repo)
+	others, err := d.packs.others(ctx, repo)
 	if err != nil {
 		return f, err
 	}
 	for _, o := range others {
 		f.Others = append(f.Others, o.why)
 	}
-	if f.Data, err = d.damaged(ctx, repo); err != nil || len(f.Data) > 0 {
+	if f.Data, err = d.packs.damaged(ctx, repo); err != nil || len(f.Data) > 0 {
 		return f, err // git is not asked about what is damaged
 	}
 	lost, err := d.checkObjects(ctx, repo, refs, len(f.Others)+len(f.Frame) == 0)
@@ -62,14 +63,14 @@ func (d *Disk) checkAll(ctx context.Context, repo ID, refs *gitwire.Refs) (f Fin
 }
 
 // checkFiles compares the files of refs, and what git takes a repository by.
-func (d *Disk) checkFiles(repo ID, refs *gitwire.Refs, f *Findings) error {
+func (d *directory) checkFiles(repo ID, refs *gitwire.Refs, f *Findings) error {
 	packed, head, err := files(refs)
 	if err != nil {
 		return err
 	}
 	needed := len(refs.List) > 0 // else a kill may have been quicker than whoever made the directory
 	for _, dir := range []string{"refs", "objects", "objects/pack"} {
-		if there, err := d.dir.isDir(repo.path() + "/" + dir); err != nil {
+		if there, err := d.isDir(repo.path() + "/" + dir); err != nil {
 			return err
 		} else if !there && needed {
 			f.Frame = append(f.Frame, dir+" is not there")
@@ -80,7 +81,7 @@ func (d *Disk) checkFiles(repo ID, refs *gitwire.Refs, f *Findings) error {
 		content []byte
 		lacks   *[]string
 	}{{"packed-refs", packed, &f.Refs}, {"HEAD", head, &f.Frame}} {
-		got, err := d.dir.root.ReadFile(repo.path() + "/" + file.name)
+		got, err := d.root.ReadFile(repo.path() + "/" + file.name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			if needed {

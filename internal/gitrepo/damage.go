@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 type other struct{ name, why string }
 
 // others looks for what is not ours, and for damage to what git makes of packs to find things sooner.
-func (d *Disk) others(ctx context.Context, repo ID) (found []other, err error) {
+func (p *packs) others(ctx context.Context, repo ID) (found []other, err error) {
 	for _, place := range []struct {
 		dir   string
 		known []string
@@ -19,7 +20,7 @@ func (d *Disk) others(ctx context.Context, repo ID) (found []other, err error) {
 		{"", []string{"HEAD", "HEAD.new", "packed-refs", "packed-refs.new", "gone", "gone.new", "refs", "objects"}},
 		{"refs/", nil}, {"objects/", []string{"pack"}},
 	} {
-		entries, err := d.dir.list(repo.path() + "/" + place.dir)
+		entries, err := p.dir.list(repo.path() + "/" + place.dir)
 		if err != nil {
 			return nil, err
 		}
@@ -29,7 +30,7 @@ func (d *Disk) others(ctx context.Context, repo ID) (found []other, err error) {
 			}
 		}
 	}
-	err = d.packs.eachFile(repo, func(dir, name string) error {
+	err = p.eachFile(repo, func(dir, name string) error {
 		switch suffix := name[strings.LastIndexByte(name, '.')+1:]; {
 		case suffix == "pack", suffix == "idx", suffix == "new":
 			return nil
@@ -37,7 +38,7 @@ func (d *Disk) others(ctx context.Context, repo ID) (found []other, err error) {
 			found = append(found, other{"objects/pack/" + name, fmt.Sprintf("there is a %.100q that is not ours", "objects/pack/"+name)})
 			return nil
 		}
-		sound, _, err := d.dir.sound(ctx, dir+"/"+name)
+		sound, _, err := p.dir.sound(ctx, dir+"/"+name)
 		if err == nil && !sound {
 			found = append(found, other{"objects/pack/" + name, "objects/pack/" + name + " is damaged, and can be done without"})
 		}
@@ -47,17 +48,32 @@ func (d *Disk) others(ctx context.Context, repo ID) (found []other, err error) {
 }
 
 // damaged looks for damage to packs, which are what they were when they were proven if their checksums are.
-func (d *Disk) damaged(ctx context.Context, repo ID) (problems []string, err error) {
-	err = d.packs.eachFile(repo, func(dir, file string) error {
+func (p *packs) damaged(ctx context.Context, repo ID) (problems []string, err error) {
+	err = p.eachFile(repo, func(dir, file string) error {
 		name, ok := strings.CutSuffix(file, ".idx")
 		if !ok {
 			return nil // a pack without an index was on its way in at a kill
 		}
-		sound, err := d.dir.soundPack(ctx, dir+"/"+name)
+		sound, err := p.dir.soundPack(ctx, dir+"/"+name)
 		if err == nil && !sound {
 			problems = append(problems, name+" is damaged or not there")
 		}
 		return err
 	})
 	return problems, err
+}
+
+// linkSound links the packs of a repository that are not damaged into a directory under construction.
+func (p *packs) linkSound(ctx context.Context, repo ID, to string) error {
+	return p.eachFile(repo, func(dir, file string) error {
+		name, ok := strings.CutSuffix(file, ".idx")
+		if !ok {
+			return nil
+		}
+		sound, err := p.dir.soundPack(ctx, dir+"/"+name)
+		if err != nil || !sound {
+			return err
+		}
+		return errors.Join(p.dir.link(dir+"/"+name+".pack", to+"/objects/pack/"+name+".pack"), p.dir.link(dir+"/"+file, to+"/objects/pack/"+file))
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/graspd/graspd/internal/gitproc"
 	"github.com/graspd/graspd/internal/gitwire"
@@ -30,7 +29,7 @@ func (d *Disk) Mend(ctx context.Context, repo ID, refs *gitwire.Refs) error {
 func (d *Disk) clear(ctx context.Context, repo ID) error {
 	_, unlock := d.live.lock(repo)
 	defer unlock()
-	others, err := d.others(ctx, repo)
+	others, err := d.packs.others(ctx, repo)
 	if err != nil || len(others) == 0 {
 		return err
 	}
@@ -52,7 +51,7 @@ func (d *Disk) clear(ctx context.Context, repo ID) error {
 func (d *Disk) Salvage(ctx context.Context, from, to ID, groups [][]gitwire.ObjectID) (whole []bool, bytes int64, err error) {
 	dir, err := d.dir.fresh()
 	if err == nil {
-		if err = d.linkSound(ctx, from, dir); err == nil {
+		if err = d.packs.linkSound(ctx, from, dir); err == nil {
 			whole, bytes, err = d.copySound(ctx, dir, from, to, groups)
 		}
 	}
@@ -62,21 +61,7 @@ func (d *Disk) Salvage(ctx context.Context, from, to ID, groups [][]gitwire.Obje
 	return whole, bytes, nil
 }
 
-// linkSound links the packs of a repository that are not damaged into a directory under construction.
-func (d *Disk) linkSound(ctx context.Context, repo ID, to string) error {
-	return d.packs.eachFile(repo, func(dir, file string) error {
-		name, ok := strings.CutSuffix(file, ".idx")
-		if !ok {
-			return nil
-		}
-		sound, err := d.dir.soundPack(ctx, dir+"/"+name)
-		if err != nil || !sound {
-			return err
-		}
-		return errors.Join(d.dir.link(dir+"/"+name+".pack", to+"/objects/pack/"+name+".pack"), d.dir.link(dir+"/"+file, to+"/objects/pack/"+file))
-	})
-}
-
+// copySound copies what is whole of a repository, whose sound packs are in a directory under construction, to another one.
 func (d *Disk) copySound(ctx context.Context, dir string, from, to ID, groups [][]gitwire.ObjectID) (whole []bool, bytes int64, err error) {
 	var tips []gitwire.ObjectID
 	for _, ids := range groups {

@@ -34,6 +34,7 @@ type quarantine struct {
 // Begin makes a quarantine beside a repository, or beside none.
 func (d *Disk) Begin(repo ID) (Quarantine, error) { return d.newQuarantine(repo) }
 
+// newQuarantine is Begin for those who need more than a Quarantine.
 func (d *Disk) newQuarantine(repo ID) (*quarantine, error) {
 	dir, err := d.dir.fresh()
 	if err != nil {

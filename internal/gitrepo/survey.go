@@ -17,15 +17,16 @@ func (d *Disk) Each(ctx context.Context, do func(ID) error) error {
 
 // Refs reads the refs that the files of a repository say. It has none where there are no files.
 func (d *Disk) Refs(repo ID) (*gitwire.Refs, error) {
-	refs, err := d.readRefs(repo)
+	refs, err := d.dir.readRefs(repo)
 	if err != nil {
 		return nil, fmt.Errorf("refs of repository %s: %w", repo, err)
 	}
 	return refs, nil
 }
 
-func (d *Disk) readRefs(repo ID) (*gitwire.Refs, error) {
-	packed, err := d.dir.root.ReadFile(repo.path() + "/packed-refs")
+// readRefs reads the file of refs; there are none where it is not there.
+func (d *directory) readRefs(repo ID) (*gitwire.Refs, error) {
+	packed, err := d.root.ReadFile(repo.path() + "/packed-refs")
 	if errors.Is(err, fs.ErrNotExist) {
 		return &gitwire.Refs{}, nil
 	}
