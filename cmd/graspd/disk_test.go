@@ -255,7 +255,7 @@ func TestGitDataOnAnotherDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	git(t, dir, "push", url, "main")
-	if code, out, errs := call(t, "", nil, "status", "--admin", at); code != exitOK {
+	if code, out, errs := call(t, "", nil, "status", "--admin", at); code != exitOK || !strings.Contains(out, " of the git data\n") {
 		t.Errorf("status: %d %s%s", code, out, errs)
 	}
 }
