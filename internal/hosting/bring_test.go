@@ -16,6 +16,7 @@ import (
 	"github.com/graspd/graspd/internal/gitrepo"
 	"github.com/graspd/graspd/internal/gitwire"
 	"github.com/graspd/graspd/internal/hosting"
+	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/ledger"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
@@ -369,6 +370,7 @@ func TestATipOfAServedPullRequest(t *testing.T) {
 	}
 	r.must("push", w.cloneURL(mine), tip+":refs/nostr/"+e.ID.String())
 	w.served(e)
+	w.forgetsAwaited() // of a repository only so many are remembered
 	l := w.lacks(theirs)
 	if len(l.Needs) != 1 || l.Needs[0].Event != e.ID || !l.Needs[0].Tip || l.Needs[0].Came != 0 {
 		t.Errorf("%+v", l.Needs)
@@ -383,6 +385,31 @@ func TestATipOfAServedPullRequest(t *testing.T) {
 	}
 	if l := w.lacks(theirs); len(l.Needs) != 0 {
 		t.Errorf("lacks %+v", l.Needs)
+	}
+}
+
+// forgetsAwaited has every repository forget which tips it awaits.
+func (w *world) forgetsAwaited() {
+	w.Helper()
+	var names []string
+	v := w.store.View()
+	err := v.EachRow(ledger.AwaitedPrefix, "", func(name string, _ []byte) (bool, error) {
+		names = append(names, name)
+		return true, nil
+	})
+	v.Close()
+	if err != nil || len(names) == 0 {
+		w.Fatalf("awaited tips of %d repositories: %v", len(names), err)
+	}
+	if err := w.door.Turn(w.Context(), func(t *ingest.Turn) error {
+		for _, name := range names {
+			if err := t.SetRow(name, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		w.Fatal(err)
 	}
 }
 
