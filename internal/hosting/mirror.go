@@ -27,7 +27,7 @@ func (h *Host) mirror(ctx context.Context, of nip34.Address) (done bool, err err
 		failed := h.mirrorTo(ctx, from, m)
 		done = done && (failed == nil || hopeless(failed))
 		if hopeless(failed) { // no room: only the owner of that repository can mend this
-			h.refusals.add(h.refusal(m.To.Of, h.explain(failed)))
+			h.refusals.add(h.refusal(m.To.Of, explain(failed)))
 			failed = nil
 		}
 		err = errors.Join(err, failed)

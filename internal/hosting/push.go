@@ -289,7 +289,7 @@ func hopeless(err error) bool {
 // result is the answer to the client.
 func (p *push) result(v refs.Verdict, err error) githttp.PushResult {
 	if err != nil {
-		text := p.h.explain(err)
+		text := explain(err)
 		return githttp.PushResult{Unpack: text, Outcomes: p.call.Push.RefuseAll(text), Lines: v.Lines, Costly: gitrepo.Costly(err)}
 	}
 	out := githttp.PushResult{Lines: v.Lines}
@@ -303,7 +303,7 @@ func (p *push) result(v refs.Verdict, err error) githttp.PushResult {
 }
 
 // explain is an error in words that strangers may read.
-func (h *Host) explain(err error) string {
+func explain(err error) string {
 	var r reason
 	var pack *gitrepo.PackError
 	var missing *gitrepo.MissingError

@@ -37,7 +37,7 @@ func (h *Host) Contributed(ctx context.Context, do func(nip34.Address) error) er
 func (h *Host) nearerContributed(v *store.View, lack *ledger.Lack) error {
 	needs := lack.Needs[:0]
 	for _, n := range lack.Needs {
-		_, ok, err := h.announcedWith(v, n)
+		_, ok, err := objects{h.cfg.Disk, h.cfg.Logger}.announcedWith(v, n)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (h *Host) nearerContributed(v *store.View, lack *ledger.Lack) error {
 }
 
 // announcedWith is an announced repository here that has the tip of a served pull request.
-func (h *Host) announcedWith(v *store.View, n ledger.Need) (r ledger.Repository, ok bool, err error) {
+func (o objects) announcedWith(v *store.View, n ledger.Need) (r ledger.Repository, ok bool, err error) {
 	e, ok, err := v.Get(n.Event)
 	if err != nil || !ok {
 		return r, false, err
@@ -64,7 +64,7 @@ func (h *Host) announcedWith(v *store.View, n ledger.Need) (r ledger.Repository,
 		if r.Refs.PullRequests.Get(refs.TipName(n.Event)) != n.IDs[0] {
 			continue
 		}
-		missing, err := objects{h.cfg.Disk, h.cfg.Logger}.Missing(r.Dir, n.IDs)
+		missing, err := o.Missing(r.Dir, n.IDs)
 		if err != nil || len(missing) == 0 {
 			return r, err == nil, err
 		}
@@ -98,7 +98,7 @@ func (h *Host) restorable(ctx context.Context, of nip34.Address) (from []ledger.
 	}
 	at := map[nip34.Address]int{}
 	for _, n := range lack.Needs {
-		r, ok, err := h.announcedWith(v, n)
+		r, ok, err := objects{h.cfg.Disk, h.cfg.Logger}.announcedWith(v, n)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -96,13 +96,14 @@ func (h *Host) room(ctx context.Context, r ledger.Repository) error {
 		return err
 	}
 	if r.Dir.IsZero() && theirs.repositories >= h.limits().Repositories {
-		return h.noMore()
+		return h.limits().noMore()
 	}
 	return h.fits(ctx, r, 0)
 }
 
-func (h *Host) noMore() reason {
-	return reason{OwnerFull, fmt.Sprintf("the owner has %d repositories with data here, and may have no more: use another server for this one", h.limits().Repositories)}
+// noMore is what an owner hears who has as many repositories as they may.
+func (l Limits) noMore() reason {
+	return reason{OwnerFull, fmt.Sprintf("the owner has %d repositories with data here, and may have no more: use another server for this one", l.Repositories)}
 }
 
 // countIn counts what comes to an owner's repositories as it comes, or says why it may not come: many pushes at once may all have found room
@@ -122,7 +123,7 @@ func (h *Host) countIn(owner nostr.PubKey, begins bool, bytes int64) (undo func(
 	theirs := t.owners[owner]
 	switch {
 	case begins && theirs.repositories >= l.Repositories:
-		return undo, h.noMore()
+		return undo, h.limits().noMore()
 	case bytes > 0 && theirs.bytes+bytes > l.Author:
 		return undo, l.tooMuch(theirs.bytes + bytes)
 	case bytes > 0 && l.Total > 0 && t.all.bytes+bytes > l.Total:
