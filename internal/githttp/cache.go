@@ -132,9 +132,31 @@ func (c *cache) run(ctx context.Context, f *flight, again bool, produce func(ctx
 		if err := f.open(c.dir); err != nil {
 			return err
 		}
-		return produce(ctx, f)
+		return produce(ctx, &starting{cache: c, flight: f})
 	})
 	c.end(f, again, err)
+}
+
+// starting looks at the bound of what is being sent once more before the first byte of an answer. Many answers may have waited for a process
+// together, and counted for nothing meanwhile.
+type starting struct {
+	cache  *cache
+	flight *flight
+	begun  bool
+}
+
+// Write appends to the answer. Before its first byte the error is gitproc.ErrBusy where too much is being sent.
+func (w *starting) Write(p []byte) (int, error) {
+	if !w.begun {
+		w.cache.mu.Lock()
+		full := w.cache.full(w.flight.party)
+		w.cache.mu.Unlock()
+		if full {
+			return 0, gitproc.ErrBusy
+		}
+		w.begun = true
+	}
+	return w.flight.Write(p)
 }
 
 func (c *cache) end(f *flight, again bool, err error) {

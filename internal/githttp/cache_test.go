@@ -247,6 +247,28 @@ func TestTooMuchIsBeingSent(t *testing.T) {
 	})
 }
 
+// Answers that wait for a process together count for nothing until they begin. Each looks at the bound again before its first byte.
+func TestTooMuchIsBeingSentOnceManyHaveWaited(t *testing.T) {
+	inBubble(t, settings{Config: githttp.Config{FlightBytes: 1 << 20}}, func(t *testing.T, w *bubbled) {
+		p := w.paced()
+		first := w.fetch(t, "198.51.100.1", &gitwire.Fetch{Depth: 1})
+		synctest.Wait()
+		second := w.fetch(t, "198.51.100.2", &gitwire.Fetch{Depth: 2})
+		synctest.Wait()
+		p.pieces <- strings.Repeat("x", 1<<20)
+		synctest.Wait()
+		p.pieces <- "of the second"
+		if res := second.answer(); res.StatusCode != 429 || !strings.Contains(second.all(), "too much is being fetched") {
+			t.Errorf("%s", res.Status)
+		}
+		p.pieces <- "the end"
+		close(p.pieces)
+		if got := first.all(); len(got) < 1<<20 || !strings.Contains(got, "the end") {
+			t.Errorf("%d bytes", len(got))
+		}
+	})
+}
+
 // TestNothingIsLeftOnDisk: what is sent and kept has no name, so nothing is left of it however the process ends.
 func TestNothingIsLeftOnDisk(t *testing.T) {
 	dir := t.TempDir()
