@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -20,17 +21,14 @@ func (s *Suspicion) Answered(now time.Duration) Finding {
 	return s.clear(x)
 }
 
-// TooLarge takes a refusal of the request's size. A set of one item is as small as can be: the relay takes it for all that is known.
+// TooLarge takes a refusal of the request's size, of a trial that is not the harmless one. A set of one item is as small as can be: the relay
+// takes it for all that is known.
 func (s *Suspicion) TooLarge(now time.Duration) Finding {
-	switch x := s.end(); {
-	case x == nil:
-		s.InVain(now)
-		return Finding{}
-	case len(x.items) > 1:
+	x := s.end()
+	if len(x.items) > 1 {
 		return s.convict(now, x, true)
-	default:
-		return s.clear(x)
 	}
+	return s.clear(x)
 }
 
 // Failed takes any other refusal of the trial, or that it was not answered. sure says that the relay spoke of a value.
@@ -55,7 +53,7 @@ func (s *Suspicion) InVain(now time.Duration) {
 		s.sets, s.accused = append(s.sets, s.accused), nil
 	}
 	s.silent++
-	s.after = now + delay(s.silent)
+	s.after = now + health.RetryDelay(s.silent)
 }
 
 // Barred takes a demand for AUTH, of which a verdict may come: no trial is due before until.
@@ -92,7 +90,7 @@ func (s *Suspicion) Dropped() {
 func (s *Suspicion) Lost(now time.Duration, hungUp bool) (f Finding) {
 	if x := s.end(); x != nil && hungUp {
 		s.losses++
-		s.after = now + delay(s.losses)
+		s.after = now + health.RetryDelay(s.losses)
 		x.hangs = true
 		f = s.convict(now, x, x.tries > 0)
 	} else if x != nil {
@@ -144,7 +142,7 @@ func (s *Suspicion) convict(now time.Duration, x *set, sure bool) (f Finding) {
 		return f
 	}
 	x.tries++
-	x.after = now + delay(x.tries)
+	x.after = now + health.RetryDelay(x.tries)
 	if sure {
 		x.after = Never
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -230,6 +229,3 @@ func later(at, now time.Duration) time.Duration {
 	}
 	return Never
 }
-
-// delay is the wait before a trial that failed so often is made again.
-func delay(times int) time.Duration { return health.RetryDelay(times) }
