@@ -295,7 +295,11 @@ func TestAContributorsPlaceThatIsLost(t *testing.T) {
 	if err := w.host.Contributed(t.Context(), func(of nip34.Address) error { all = append(all, of); return nil }); err != nil || !slices.Equal(all, []nip34.Address{place}) {
 		t.Errorf("places are %v, %v", all, err)
 	}
-	time.Sleep(1100 * time.Millisecond) // the log has learned that the files are written
+	w.eventually("the log learns that the files are written", func() bool {
+		v := w.store.View()
+		defer v.Close()
+		return ok(v.Row(ledger.DueName(place))) == nil
+	})
 	w.lose(place)
 	if got := w.lacksTips(place); len(got) != 0 {
 		t.Errorf("looked for elsewhere, though the repository here has it: %v", got)
