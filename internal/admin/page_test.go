@@ -22,6 +22,7 @@ import (
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/step"
 )
 
 type fakeDoor ingest.Stats
@@ -45,7 +46,7 @@ func shown() admin.Config {
 				{Address: "30617:" + owner + ":whole", Roots: 4, Confirmed: 5},
 				{Address: "30617:" + owner + ":<script>alert(1)</script>", Roots: 9, Confirmed: 3, Held: 100, Lacks: 8},
 			},
-			Gaps: []plan.Gap{{Found: at, By: plan.Daily, ID: nostr.ID{0xab}, Kind: 1621, Created: at.Add(-time.Hour)}},
+			Gaps: []plan.Gap{{Found: at, By: step.Daily, ID: nostr.ID{0xab}, Kind: 1621, Created: at.Add(-time.Hour)}},
 		},
 		"wss://waiting.example.net": {Parts: []plan.Part{{Address: "30617:" + owner + ":whole", Roots: 4}}},
 	}}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/publicnet"
 	"github.com/graspd/graspd/internal/relayconn"
 	"github.com/graspd/graspd/internal/relaysync"
@@ -49,9 +49,9 @@ func (n *Node) typed(u grasp.RelayURL) bool {
 
 // clock is the steady clock and the wall clock, which has no monotonic reading, so that one that is set, or a machine that slept, is
 // noticed.
-func clock(wall func() time.Time) func() plan.Now {
+func clock(wall func() time.Time) func() health.Now {
 	begun := time.Now()
-	return func() plan.Now { return plan.Now{Mono: time.Since(begun), Wall: wall().Round(0)} }
+	return func() health.Now { return health.Now{Mono: time.Since(begun), Wall: wall().Round(0)} }
 }
 
 // dialer gives the engine connections as its own interface.

@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
@@ -40,7 +42,7 @@ func TestAnOldRootEventThatIsTalkedAboutIsFollowed(t *testing.T) {
 		t.Run(fmt.Sprint(subs, tag), func(t *testing.T) {
 			f, roots := many(t, n)
 			d := newDriver(t, plan.Config{})
-			d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: subs})
+			d.connect(f.Wants[here], capacity.Limits{MaxSubscriptions: subs})
 			d.pass(10 * time.Minute)
 			before := d.peer.Status()
 			var risen []*nostr.Event
@@ -52,14 +54,14 @@ func TestAnOldRootEventThatIsTalkedAboutIsFollowed(t *testing.T) {
 				}
 				d.sent = nil
 				f.AddAll(f.Event(nostr.KindComment, key(5), int64(n+round)*86_400, nostr.Tag{tag, old.ID.String()})).Step()
-				d.do(plan.Wanted{Want: f.Wants[here]})
+				d.do(step.Wanted{Want: f.Wants[here]})
 				d.pass(10 * time.Second)
 				if !d.follows(old.ID) {
 					t.Fatalf("%d: not followed: %+v", round, d.peer.Status())
 				}
 				asked := 0
 				for _, e := range d.sent {
-					if _, ok := e.(plan.OpenNeg); ok {
+					if _, ok := e.(step.OpenNeg); ok {
 						asked++
 					}
 				}
@@ -86,7 +88,7 @@ func TestRootEventsRiseOnceAMinute(t *testing.T) {
 	for _, fresh := range []bool{false, true} {
 		f, roots := many(t, 3000)
 		d := newDriver(t, plan.Config{})
-		d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 4})
+		d.connect(f.Wants[here], capacity.Limits{MaxSubscriptions: 4})
 		d.pass(10 * time.Minute)
 		d.sent = nil
 		swept := d.peer.Status().SweptRoots
@@ -98,13 +100,13 @@ func TestRootEventsRiseOnceAMinute(t *testing.T) {
 				f.AddAll(f.Event(nostr.KindComment, key(5), 3000*86_400, nostr.Tag{"e", roots[i].ID.String()}))
 			}
 			f.Step()
-			d.do(plan.Wanted{Want: f.Wants[here]})
+			d.do(step.Wanted{Want: f.Wants[here]})
 			if err := d.peer.Check(); err != nil {
 				t.Fatal(err)
 			}
 			d.pass(5 * time.Second)
 		}
-		if n := len(d.requests(plan.Live)); n != 1 || !d.follows(roots[0].ID) || !d.peer.Settled() {
+		if n := len(d.requests(step.Live)); n != 1 || !d.follows(roots[0].ID) || !d.peer.Settled() {
 			t.Errorf("new %v: %d live REQs within the first minute", fresh, n)
 		}
 		d.pass(8 * time.Second)
@@ -113,7 +115,7 @@ func TestRootEventsRiseOnceAMinute(t *testing.T) {
 				t.Errorf("new %v: %d is not followed", fresh, i)
 			}
 		}
-		if n := len(d.requests(plan.Live)); n != 2 {
+		if n := len(d.requests(step.Live)); n != 2 {
 			t.Errorf("new %v: %d live REQs after a minute", fresh, n)
 		}
 		if n := d.peer.Status().SweptRoots - swept; n > 11 {
@@ -126,19 +128,19 @@ func TestRootEventsRiseOnceAMinute(t *testing.T) {
 func TestTalkOfLongAgoChangesNothing(t *testing.T) {
 	f, roots := many(t, 3000)
 	d := newDriver(t, plan.Config{})
-	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.connect(f.Wants[here], capacity.Limits{MaxSubscriptions: 4})
 	d.pass(10 * time.Minute)
 	d.sent = nil
 	f.AddAll(f.Event(nostr.KindComment, key(5), 160*86_400, nostr.Tag{"e", roots[150].ID.String()})).Step()
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	d.pass(10 * time.Minute)
 	if wanttest.Ranks(f.Wants[here])[roots[150].ID] != 160*86_400 || len(d.sent) > 0 {
 		t.Errorf("%v", d.sent)
 	}
 	f.AddAll(f.Issue(170*86_400, address(key(0), "x"))).Step() // as little as a root event that is found late
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	d.pass(10 * time.Minute)
-	if n := len(d.requests(plan.Live)); n > 0 || !d.peer.Settled() {
+	if n := len(d.requests(step.Live)); n > 0 || !d.peer.Settled() {
 		t.Errorf("%d live REQs", n)
 	}
 }
@@ -147,13 +149,13 @@ func TestTalkOfLongAgoChangesNothing(t *testing.T) {
 func TestFewRiseAtOnce(t *testing.T) {
 	f, roots := many(t, 3000)
 	d := newDriver(t, plan.Config{})
-	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.connect(f.Wants[here], capacity.Limits{MaxSubscriptions: 4})
 	d.pass(10 * time.Minute)
 	for i := range 300 {
 		f.AddAll(f.Event(nostr.KindComment, key(5), int64(3000+i)*86_400, nostr.Tag{"e", roots[i].ID.String()}))
 	}
 	f.Step()
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	for minute := range 3 {
 		n, follows := 0, d.followed()
 		for i := range 300 {
@@ -190,7 +192,7 @@ func TestWhatRisesIsCountedOnce(t *testing.T) {
 		}
 	}
 	d.own, d.neg = matching(all), matching(all[10:])
-	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.connect(f.Wants[here], capacity.Limits{MaxSubscriptions: 4})
 	d.pass(10 * time.Minute)
 	before := d.peer.Status()
 	if before.Lacks == nil || before.Lacks.Events != 10 {
@@ -198,7 +200,7 @@ func TestWhatRisesIsCountedOnce(t *testing.T) {
 	}
 	f.AddAll(f.Event(nostr.KindComment, key(5), 3000*86_400, nostr.Tag{"e", roots[3].ID.String()}, nostr.Tag{"e", roots[13].ID.String()})).Step()
 	d.sent = nil
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	d.pass(time.Minute)
 	if s := d.peer.Status(); s.Lacks.Events != 10 || *s.Coverage != *before.Coverage || !d.follows(roots[3].ID) {
 		t.Errorf("%+v, %v of %v", *s.Lacks, *s.Coverage, *before.Coverage)
@@ -212,9 +214,9 @@ func TestWhatRisesIsCountedOnce(t *testing.T) {
 func TestActivityRanksAtAReconnect(t *testing.T) {
 	for name, again := range map[string]func(d *driver){
 		"reconnect": func(d *driver) {
-			d.do(plan.Disconnected{Reason: "gone"})
+			d.do(step.Disconnected{Reason: "gone"})
 			d.pass(time.Minute)
-			d.do(plan.Connected{Limits: plan.Limits{MaxSubscriptions: 10}})
+			d.do(step.Connected{Limits: capacity.Limits{MaxSubscriptions: 10}})
 		},
 		"resync": func(d *driver) { d.pass(26 * time.Hour) },
 	} {
@@ -222,13 +224,13 @@ func TestActivityRanksAtAReconnect(t *testing.T) {
 			const n = 5000
 			f, roots := many(t, n)
 			d := newDriver(t, plan.Config{WholeFrom: 1 << 20})
-			d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 10})
+			d.connect(f.Wants[here], capacity.Limits{MaxSubscriptions: 10})
 			d.pass(10 * time.Minute)
 			for i := range 100 {
 				f.AddAll(f.Event(nostr.KindComment, key(5), (n-100)*86_400, nostr.Tag{"e", roots[i].ID.String()}))
 			}
 			f.AddAll(f.Event(nostr.KindComment, key(5), 160*86_400, nostr.Tag{"e", roots[150].ID.String()})).Step()
-			d.do(plan.Wanted{Want: f.Wants[here]})
+			d.do(step.Wanted{Want: f.Wants[here]})
 			again(d)
 			d.pass(10 * time.Minute)
 			follows := d.followed()
@@ -252,13 +254,13 @@ func TestWhatIsTalkedAboutWhileItIsAsked(t *testing.T) {
 	const n = 3000
 	f, roots := many(t, n)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 6})
+	d.connect(f.Wants[here], capacity.Limits{MaxSubscriptions: 6})
 	d.pass(10 * time.Minute)
 	held := false
-	var waits []plan.Request
-	d.hold = func(e plan.Effect) bool {
-		r, ok := e.(plan.Request)
-		if ok && held && r.Class == plan.Catchup && len(r.Filters[0].Tags) > 0 {
+	var waits []step.Request
+	d.hold = func(e step.Effect) bool {
+		r, ok := e.(step.Request)
+		if ok && held && r.Class == step.Catchup && len(r.Filters[0].Tags) > 0 {
 			waits = append(waits, r)
 			return true
 		}
@@ -278,13 +280,13 @@ func TestWhatIsTalkedAboutWhileItIsAsked(t *testing.T) {
 		f.AddAll(f.Event(nostr.KindComment, key(5), n*86_400, nostr.Tag{"e", roots[i*30].ID.String()}))
 	}
 	f.Step()
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	if err := d.peer.Check(); err != nil {
 		t.Fatal(err)
 	}
 	held = false
 	for _, r := range waits {
-		d.do(plan.Frame{Message: nostr.EOSE{Sub: r.Sub}})
+		d.do(step.Frame{Message: nostr.EOSE{Sub: r.Sub}})
 	}
 	d.pass(5 * time.Minute)
 	if err := d.peer.Check(); err != nil {
@@ -304,11 +306,11 @@ func TestWhatIsTalkedAboutWhileItIsAsked(t *testing.T) {
 func TestRepositoriesRiseToo(t *testing.T) {
 	f, _ := many(t, 3000)
 	d := newDriver(t, plan.Config{})
-	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.connect(f.Wants[here], capacity.Limits{MaxSubscriptions: 4})
 	d.pass(10 * time.Minute)
 	for i := range 5 {
 		f.AddAll(f.Announce(key(10+i), "y", 1, []string{us, string(here)})).Step()
-		d.do(plan.Wanted{Want: f.Wants[here]})
+		d.do(step.Wanted{Want: f.Wants[here]})
 		d.pass(5 * time.Second)
 	}
 	d.pass(time.Minute)
@@ -326,11 +328,11 @@ func TestRepositoriesRiseToo(t *testing.T) {
 func TestWhatIsNotConfirmedKeepsItsPlace(t *testing.T) {
 	f, _ := many(t, 3000)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.hold = func(e plan.Effect) bool { r, ok := e.(plan.Request); return ok && r.Class == plan.Catchup }
-	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.hold = func(e step.Effect) bool { r, ok := e.(step.Request); return ok && r.Class == step.Catchup }
+	d.connect(f.Wants[here], capacity.Limits{MaxSubscriptions: 4})
 	d.pass(time.Minute)
 	f.AddAll(f.Issue(3000*86_400, address(key(0), "x"))).Step()
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	for range 30 {
 		d.pass(5 * time.Minute)
 		if err := d.peer.Check(); err != nil {
@@ -344,7 +346,7 @@ func TestWhatRisesIsNoMoreThanIsBorne(t *testing.T) {
 	f, roots := many(t, 1500)
 	d := newDriver(t, plan.Config{})
 	refused := 0
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
 		all := map[string][]nostr.Filter{}
 		for sub, o := range d.open {
 			all[sub] = o.Filters
@@ -355,14 +357,14 @@ func TestWhatRisesIsNoMoreThanIsBorne(t *testing.T) {
 		refused++
 		return nostr.Closed{Sub: r.Sub, Reason: "blocked: too many subscriptions: their filters fill the memory set aside for a connection, close one first"}
 	}
-	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 200})
+	d.connect(f.Wants[here], capacity.Limits{MaxSubscriptions: 200})
 	d.pass(10 * time.Minute)
 	say := func(of []*nostr.Event) {
 		for _, e := range of {
 			f.AddAll(f.Event(nostr.KindComment, key(5), 1500*86_400, nostr.Tag{"e", e.ID.String()}))
 		}
 		f.Step()
-		d.do(plan.Wanted{Want: f.Wants[here]})
+		d.do(step.Wanted{Want: f.Wants[here]})
 		d.pass(5 * time.Minute)
 	}
 	var some []*nostr.Event

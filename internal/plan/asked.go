@@ -23,7 +23,7 @@ func (p *Peer) retry() {
 
 // failed counts a failure and returns how long to wait before the next attempt: as long as it was to be before a person asked for this
 // one, where that time is still to come.
-func (a *asked) failed(f *health.Failures, t health.Terms, now Now) time.Duration {
+func (a *asked) failed(f *health.Failures, t health.Terms, now health.Now) time.Duration {
 	planned := a.planned
 	*a = asked{}
 	if planned > now.Mono {
@@ -33,7 +33,7 @@ func (a *asked) failed(f *health.Failures, t health.Terms, now Now) time.Duratio
 }
 
 // slowed returns how long to wait for a relay that asked to slow down, and whether that is the answer to a try of our own.
-func (a *asked) slowed(now Now) (wait time.Duration, ours bool) {
+func (a *asked) slowed(now health.Now) (wait time.Duration, ours bool) {
 	planned := a.planned
 	*a = asked{}
 	return max(capacity.SlowDown, planned-now.Mono), planned <= now.Mono

@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // big is 1,000 repositories with 50,000 root events, all from one relay.
@@ -27,7 +29,7 @@ func big(t testing.TB) *fold {
 
 func bigPeer(b testing.TB, f *fold) *driver {
 	d := newDriver(b, plan.Config{})
-	d.connect(f.Wants[here], plan.Limits{})
+	d.connect(f.Wants[here], capacity.Limits{})
 	d.pass(time.Minute)
 	if !d.peer.Settled() {
 		b.Fatalf("not settled: %+v", d.peer.Status())
@@ -38,13 +40,13 @@ func bigPeer(b testing.TB, f *fold) *driver {
 // BenchmarkEvent is one event of a live REQ: received and decided.
 func BenchmarkEvent(b *testing.B) {
 	d := bigPeer(b, big(b))
-	sub := d.requests(plan.Live)[0].Sub
+	sub := d.requests(step.Live)[0].Sub
 	var id nostr.ID
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		binary.BigEndian.PutUint64(id[:], uint64(n))
-		d.peer.Step(d.clock, plan.Received{Sub: sub, ID: id, At: int64(n)})
-		d.peer.Step(d.clock, plan.Decided{Sub: sub, ID: id, Outcome: policy.Accept, New: true})
+		d.peer.Step(d.clock, step.Received{Sub: sub, ID: id, At: int64(n)})
+		d.peer.Step(d.clock, step.Decided{Sub: sub, ID: id, Outcome: policy.Accept, New: true})
 		d.peer.Wake()
 	}
 }
@@ -64,7 +66,7 @@ func BenchmarkNewRoot(b *testing.B) {
 		f.Add(e)
 		for u, w := range f.Changed(d.clock.Mono) {
 			if u == here {
-				d.peer.Step(d.clock, plan.Wanted{Want: w})
+				d.peer.Step(d.clock, step.Wanted{Want: w})
 			}
 		}
 	}
@@ -94,7 +96,7 @@ func TestMemory(t *testing.T) {
 	f := big(t)
 	folded := allocated() - before
 	d := newDriver(t, plan.Config{})
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	wanted := allocated() - before - folded
 	t.Logf("fold %d kB, one peer that wants it all %d kB", folded>>10, wanted>>10)
 	if folded > 15<<20 || wanted > 1<<20 {

@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // TestWhatComesAndGoesLeavesNothing: repositories that are edited and replaced all the time, while two requests of the relay
@@ -17,15 +19,15 @@ func TestWhatComesAndGoesLeavesNothing(t *testing.T) {
 	f.AddAll(f.Announce(key(0), "x", 1, []string{us, string(here)})).Step()
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	var dripping []string
-	d.hold = func(e plan.Effect) bool {
-		r, ok := e.(plan.Request)
-		if ok && r.Class != plan.Live {
+	d.hold = func(e step.Effect) bool {
+		r, ok := e.(step.Request)
+		if ok && r.Class != step.Live {
 			dripping = append(dripping, r.Sub)
 			return true
 		}
 		return false
 	}
-	d.connect(f.Wants[here], plan.Limits{})
+	d.connect(f.Wants[here], capacity.Limits{})
 	var last *nostr.Event
 	for i := range 400 {
 		e := f.Announce(key(1), fmt.Sprint("y", i), 1, []string{us, string(here)})
@@ -34,10 +36,10 @@ func TestWhatComesAndGoesLeavesNothing(t *testing.T) {
 		}
 		last = e
 		f.Step()
-		d.do(plan.Wanted{Want: f.Wants[here]})
+		d.do(step.Wanted{Want: f.Wants[here]})
 		for _, sub := range dripping[max(0, len(dripping)-2):] {
-			d.do(plan.Received{Sub: sub, ID: e.ID, At: int64(i)})
-			d.do(plan.Decided{Sub: sub, ID: e.ID})
+			d.do(step.Received{Sub: sub, ID: e.ID, At: int64(i)})
+			d.do(step.Decided{Sub: sub, ID: e.ID})
 		}
 		d.pass(20 * time.Second)
 		if err := d.peer.Check(); err != nil {
@@ -51,7 +53,7 @@ func TestSharesOfFormerRepositories(t *testing.T) {
 	f := newFold(t)
 	d := newDriver(t, plan.Config{})
 	f.AddAll(f.Announce(key(0), "x", 1, []string{us, string(here)})).Step()
-	d.connect(f.Wants[here], plan.Limits{})
+	d.connect(f.Wants[here], capacity.Limits{})
 	for i := range 200 {
 		e := f.Announce(key(1), "y", int64(2+i), []string{us, string(here)})
 		own := f.Event(nip34.KindIssue, key(1), 1, nostr.Tag{"a", address(key(1), "y")})
@@ -63,14 +65,14 @@ func TestSharesOfFormerRepositories(t *testing.T) {
 		}
 		f.Add(e)
 		f.Step()
-		d.do(plan.Wanted{Want: f.Wants[here]})
+		d.do(step.Wanted{Want: f.Wants[here]})
 		d.pass(2 * time.Minute)
 		if n := d.peer.Shares(); i == 0 && n == 0 {
 			t.Fatal("no shares are counted")
 		}
 		f.Remove(e.ID)
 		f.Step()
-		d.do(plan.Wanted{Want: f.Wants[here]})
+		d.do(step.Wanted{Want: f.Wants[here]})
 		if err := d.peer.Check(); err != nil {
 			t.Fatalf("after %d: %v", i, err)
 		}

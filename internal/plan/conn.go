@@ -6,6 +6,7 @@ import (
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/itemset"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // session is the state that lives and dies with one connection.
@@ -54,12 +55,12 @@ const (
 func (p *Peer) dial() {
 	p.phase = phaseDialing
 	p.counted.Attempts++
-	p.effect(Dial{})
+	p.effect(step.Dial{})
 }
 
 // connected begins with live REQs for everything. What was confirmed when the
 // relay was last heard, not long ago, is held: only its newest events are asked.
-func (p *Peer) connected(in Connected) {
+func (p *Peer) connected(in step.Connected) {
 	if p.phase != phaseDialing {
 		return
 	}
@@ -98,7 +99,7 @@ func (p *Peer) connected(in Connected) {
 		}
 		p.conn.queue(l)
 	}
-	p.report(Info, "connected", "quick", quick)
+	p.report(step.Info, "connected", "quick", quick)
 }
 
 // forgive forgets at a reconnect what the relay refused long ago: it may grant it
@@ -110,7 +111,7 @@ func (p *Peer) forgive() {
 	p.comparing.forgive(false)
 }
 
-func (p *Peer) dialFailed(in DialFailed) {
+func (p *Peer) dialFailed(in step.DialFailed) {
 	if p.phase != phaseDialing {
 		return
 	}
@@ -118,13 +119,13 @@ func (p *Peer) dialFailed(in DialFailed) {
 	if in.Ourself {
 		p.phase = phaseIdle
 		p.dialing.isOurself()
-		p.report(Info, "this address leads to graspd itself: nothing is synced with it")
+		p.report(step.Info, "this address leads to graspd itself: nothing is synced with it")
 		return
 	}
 	if in.SlowIt {
 		if wait, ok := p.dialing.slowed(); ok {
 			p.phase = phaseWaiting
-			p.report(Warn, "the relay refused the connection: it asks graspd to slow down", "wait", wait)
+			p.report(step.Warn, "the relay refused the connection: it asks graspd to slow down", "wait", wait)
 			return
 		}
 	}
@@ -154,10 +155,10 @@ func (p *Peer) fail(what, reason string) {
 	p.phase = phaseWaiting
 	wait, failures := p.dialing.failed(reason), p.dialing.failures
 	if p.dialing.dead() {
-		p.report(Error, "the relay is dead: graspd tries it seldom from now on", "failing", p.now.Since(failures.First), "wait", wait, "cause", reason)
+		p.report(step.Error, "the relay is dead: graspd tries it seldom from now on", "failing", p.now.Since(failures.First), "wait", wait, "cause", reason)
 		return
 	}
-	p.report(Warn, what, "attempt", failures.N, "wait", wait, "cause", reason)
+	p.report(step.Warn, what, "attempt", failures.N, "wait", wait, "cause", reason)
 }
 
 // unasked counts frames that harm: forged, malformed or not asked for. Too many
@@ -169,7 +170,7 @@ func (p *Peer) unasked(n int) {
 	}
 	f.bad += n
 	if f.bad >= mostBad || f.bad >= f.good+mostWorse {
-		p.effect(HangUp{Reason: "the relay sent too many messages that are malformed, forged or not asked for"})
+		p.effect(step.HangUp{Reason: "the relay sent too many messages that are malformed, forged or not asked for"})
 		p.fail("graspd closed the connection", "the relay sent too many messages that are malformed, forged or not asked for")
 		p.dialing.flooded()
 	}

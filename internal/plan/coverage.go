@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/graspd/graspd/internal/coverage"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -58,7 +59,7 @@ func (p *Peer) tendCoverage() {
 	}
 	if r := c.Tell(p.want, p.now.Mono); r != nil {
 		_, lacking := c.Total()
-		p.report(Warn, "the relay lacks events that are here", "repository", p.want.Repository(r.Item).Addresses[0],
+		p.report(step.Warn, "the relay lacks events that are here", "repository", p.want.Repository(r.Item).Addresses[0],
 			"count", c.Of(r.Ord).Lacks, "repositories", lacking)
 	}
 }

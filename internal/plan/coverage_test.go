@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
@@ -115,17 +117,17 @@ func TestCoverage(t *testing.T) {
 	} {
 		s := newShelves(t, 3)
 		c.put(s)
-		s.do(plan.Wanted{Want: s.want()})
+		s.do(step.Wanted{Want: s.want()})
 		if s.coverage() != -1 {
 			t.Errorf("%s: known before anything was compared", c.name)
 		}
-		s.do(plan.Connected{})
+		s.do(step.Connected{})
 		if got := s.coverage(); got != c.covered || s.peer.Status().Phase != "live" {
 			t.Errorf("%s: covered %v, want %v", c.name, got, c.covered)
 		}
 		var want []string
 		if c.lacking > 0 {
-			want = []string{fmt.Sprint(plan.Warn, []any{"repository", x, "count", uint64(c.lacking), "repositories", 1})}
+			want = []string{fmt.Sprint(step.Warn, []any{"repository", x, "count", uint64(c.lacking), "repositories", 1})}
 		}
 		if got := s.warned(); !slices.Equal(got, want) {
 			t.Errorf("%s: warned of %v, want %v", c.name, got, want)
@@ -143,7 +145,7 @@ func TestCoverageOfSeveralRepositories(t *testing.T) {
 	s.put(10, 4, nostr.Tag{"a", address(key(0), "x")})
 	s.put(10, 2, nostr.Tag{"a", address(key(1), "y")})
 	s.put(10, 3, nostr.Tag{"E", both.ID.String()})
-	s.connect(s.want(), plan.Limits{})
+	s.connect(s.want(), capacity.Limits{})
 	if got, want := s.coverage(), 0.7; got != want { // 12 of 40
 		t.Errorf("covered %v, want %v", got, want)
 	}
@@ -155,13 +157,13 @@ func TestCoverageOfSeveralRepositories(t *testing.T) {
 	if got := s.peer.Parts(); !slices.Equal(got, parts) || !got[0].Complete() {
 		t.Errorf("parts %+v, want %+v", got, parts)
 	}
-	want := fmt.Sprint(plan.Warn, []any{"repository", address(key(0), "x"), "count", uint64(7), "repositories", 2})
+	want := fmt.Sprint(step.Warn, []any{"repository", address(key(0), "x"), "count", uint64(7), "repositories", 2})
 	if got := s.warned(); len(got) != 1 || got[0] != want {
 		t.Errorf("warned of %v, want %v", got, want)
 	}
 	s.f.Remove(y.ID)
 	s.f.Step()
-	s.do(plan.Wanted{Want: s.want()})
+	s.do(step.Wanted{Want: s.want()})
 	if got, want := s.coverage(), 0.65; got != want { // 7 of 20
 		t.Errorf("with one repository only covered %v, want %v", got, want)
 	}
@@ -172,7 +174,7 @@ func TestCoverageIsThatOfTheLastFullCatchUp(t *testing.T) {
 	x := address(key(0), "x")
 	s := newShelves(t, 2)
 	lost := s.put(10, 5, nostr.Tag{"a", x})
-	s.connect(s.want(), plan.Limits{})
+	s.connect(s.want(), capacity.Limits{})
 	if s.coverage() != 0.5 {
 		t.Fatalf("covered %v", s.coverage())
 	}
@@ -180,35 +182,35 @@ func TestCoverageIsThatOfTheLastFullCatchUp(t *testing.T) {
 		s.lacks[e.ID] = false
 	}
 	silent := true
-	s.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+	s.negFault = func(e step.OpenNeg) nostr.RelayMessage {
 		if silent && len(e.Filter.Tags) > 0 && e.Filter.Tags[0].Name == 'q' {
 			return nostr.Notice{Text: "wait"}
 		}
 		return nil
 	}
 	s.clock.Wall = s.clock.Wall.Add(time.Hour) // has everything compared again
-	s.do(plan.Tick{})
+	s.do(step.Tick{})
 	s.pass(time.Second)
 	if s.coverage() != 0.5 || s.peer.Status().Phase != "syncing" {
 		t.Errorf("half-way covered %v", s.coverage())
 	}
 	silent = false
-	s.do(plan.Disconnected{Reason: "reset"})
+	s.do(step.Disconnected{Reason: "reset"})
 	s.pass(time.Minute)
-	s.do(plan.Connected{})
+	s.do(step.Connected{})
 	if s.coverage() != 1 || s.peer.Status().Phase != "live" {
 		t.Errorf("covered %v, %+v", s.coverage(), s.peer.Status())
 	}
 	// A quick reconnect and new items add to it.
-	s.do(plan.Disconnected{Reason: "reset"})
+	s.do(step.Disconnected{Reason: "reset"})
 	s.pass(time.Minute)
-	s.do(plan.Connected{})
+	s.do(step.Connected{})
 	if s.coverage() != 1 {
 		t.Errorf("after a quick reconnect covered %v", s.coverage())
 	}
 	s.f.AddAll(s.f.Issue(9, x)).Step()
 	s.put(10, 10, nostr.Tag{"e", s.root(2)})
-	s.do(plan.Wanted{Want: s.want()})
+	s.do(step.Wanted{Want: s.want()})
 	if s.coverage() != 0.5 {
 		t.Errorf("with a new root event covered %v", s.coverage())
 	}
@@ -218,14 +220,14 @@ func TestCoverageIsThatOfTheLastFullCatchUp(t *testing.T) {
 func TestCoverageOfANewRevision(t *testing.T) {
 	s := newShelves(t, 0)
 	s.put(10, 5, nostr.Tag{"a", address(key(0), "x")})
-	s.connect(s.want(), plan.Limits{})
+	s.connect(s.want(), capacity.Limits{})
 	s.f.Now += 5
 	s.f.AddAll(s.f.Announce(key(0), "x", 5, []string{us, string(here)}, key(1))).Step()
 	s.f.AddAll(s.f.Announce(key(1), "x", 6, []string{string(here)}, key(0))).Step()
 	s.f.Now += 5
 	s.f.Step()
 	s.put(10, 0, nostr.Tag{"a", address(key(1), "x")})
-	s.do(plan.Wanted{Want: s.want()})
+	s.do(step.Wanted{Want: s.want()})
 	if len(s.want().Repository(s.want().Repos[0].Item).Addresses) != 2 || s.coverage() != 0.75 {
 		t.Errorf("covered %v", s.coverage())
 	}
@@ -236,7 +238,7 @@ func TestCoverageOfSweptItems(t *testing.T) {
 	s := newShelves(t, 3000)
 	s.put(100, 10, nostr.Tag{"E", s.root(0)})
 	s.put(100, 40, nostr.Tag{"a", address(key(0), "x")})
-	s.connect(s.want(), plan.Limits{MaxSubscriptions: 5})
+	s.connect(s.want(), capacity.Limits{MaxSubscriptions: 5})
 	s.pass(5 * time.Hour)
 	if n := s.peer.Status().SweptRoots; n == 0 || s.coverage() != 0.75 {
 		t.Errorf("%d swept, covered %v", n, s.coverage())
@@ -248,8 +250,8 @@ func TestCoverageUnknown(t *testing.T) {
 	x := address(key(0), "x")
 	s := newShelves(t, 1)
 	s.put(10, 5, nostr.Tag{"a", x})
-	s.negFault = func(e plan.OpenNeg) nostr.RelayMessage { return nostr.NegErr{Sub: e.Sub, Reason: "blocked: no"} }
-	s.connect(s.want(), plan.Limits{})
+	s.negFault = func(e step.OpenNeg) nostr.RelayMessage { return nostr.NegErr{Sub: e.Sub, Reason: "blocked: no"} }
+	s.connect(s.want(), capacity.Limits{})
 	if s.coverage() != -1 || len(s.warned()) > 0 {
 		t.Errorf("refused: covered %v, %v", s.coverage(), s.warned())
 	}
@@ -262,7 +264,7 @@ func TestCoverageUnknown(t *testing.T) {
 		}
 		return nil
 	}
-	s.connect(s.want(), plan.Limits{})
+	s.connect(s.want(), capacity.Limits{})
 	if st := s.peer.Status(); st.Negentropy != "truncates" || s.coverage() != -1 || len(s.warned()) > 0 {
 		t.Errorf("%s: covered %v, %v", st.Negentropy, s.coverage(), s.warned())
 	}
@@ -270,7 +272,7 @@ func TestCoverageUnknown(t *testing.T) {
 	s = newShelves(t, 1)
 	s.put(100, 100, nostr.Tag{"a", x})
 	s.put(100, 25, nostr.Tag{"E", s.root(0)})
-	s.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+	s.negFault = func(e step.OpenNeg) nostr.RelayMessage {
 		switch f := e.Filter; {
 		case len(f.Tags) == 0 || f.Tags[0].Name != 'a' || f.Kinds != nil || f.Since != nil:
 			return nil
@@ -279,7 +281,7 @@ func TestCoverageUnknown(t *testing.T) {
 		}
 		return nostr.NegErr{Sub: e.Sub, Reason: "error: out of order"} // the older half
 	}
-	s.connect(s.want(), plan.Limits{})
+	s.connect(s.want(), capacity.Limits{})
 	if s.coverage() != 0.75 {
 		t.Errorf("one filter paged: covered %v", s.coverage())
 	}
@@ -289,13 +291,13 @@ func TestCoverageUnknown(t *testing.T) {
 func TestCoverageOfWindows(t *testing.T) {
 	s := newShelves(t, 0)
 	s.put(200, 50, nostr.Tag{"a", address(key(0), "x")})
-	s.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+	s.negFault = func(e step.OpenNeg) nostr.RelayMessage {
 		if n := len(s.neg(e.Filter)); n > 40 {
 			return nostr.NegErr{Sub: e.Sub, Reason: "blocked: too many query results"}
 		}
 		return nil
 	}
-	s.connect(s.want(), plan.Limits{})
+	s.connect(s.want(), capacity.Limits{})
 	if s.coverage() != 0.75 {
 		t.Errorf("covered %v", s.coverage())
 	}
@@ -320,12 +322,12 @@ func TestCoverageComparedTwice(t *testing.T) {
 			return nil
 		}
 		if tries++; tries == 1 {
-			s.queue = append(s.queue, plan.Received{Sub: sub, ID: theirs.ID, At: theirs.CreatedAt}, plan.Decided{Sub: sub, ID: theirs.ID, Failed: true})
+			s.queue = append(s.queue, step.Received{Sub: sub, ID: theirs.ID, At: theirs.CreatedAt}, step.Decided{Sub: sub, ID: theirs.ID, Failed: true})
 			return nil
 		}
 		return []*nostr.Event{theirs}
 	}
-	s.connect(s.want(), plan.Limits{})
+	s.connect(s.want(), capacity.Limits{})
 	s.pass(5 * time.Minute)
 	if tries != 2 || s.coverage() != 0.75 {
 		t.Errorf("%d tries, covered %v", tries, s.coverage())
@@ -336,10 +338,10 @@ func TestCoverageComparedTwice(t *testing.T) {
 func TestLackingIsToldSparingly(t *testing.T) {
 	s := newShelves(t, 0)
 	s.put(10, 5, nostr.Tag{"a", address(key(0), "x")})
-	s.connect(s.want(), plan.Limits{})
+	s.connect(s.want(), capacity.Limits{})
 	again := func() {
 		s.clock.Wall = s.clock.Wall.Add(time.Hour)
-		s.do(plan.Tick{})
+		s.do(step.Tick{})
 	}
 	s.pass(59 * time.Minute)
 	again()

@@ -8,6 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/refusal"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -48,7 +49,7 @@ func (d *demanded) challenged(text string) {
 	}
 }
 
-func (d *demanded) sign() { d.effect(Authenticate{Challenge: d.auth.Challenge()}) }
+func (d *demanded) sign() { d.effect(step.Authenticate{Challenge: d.auth.Challenge()}) }
 
 // wait handles the refusal of a request. It returns when the request is to be sent
 // again: now, if it was sent before this relay was authenticated, never, if the
@@ -71,12 +72,12 @@ func (d *demanded) wait(why refusal.Kind, as demands.Manner) (time.Duration, boo
 }
 
 // verdict takes the relay's answer to our AUTH. It reports whether what waited for one is settled.
-func (d *demanded) verdict(in Authenticated) bool {
+func (d *demanded) verdict(in step.Authenticated) bool {
 	if !d.auth.Answered(in.OK) {
 		return false
 	}
 	if in.OK {
-		d.report(Info, "the relay accepts graspd's authentication")
+		d.report(step.Info, "the relay accepts graspd's authentication")
 	} else {
 		d.unauthorized(in.Reason)
 	}
@@ -93,7 +94,7 @@ func (d *demanded) overdue() bool {
 }
 
 func (d *demanded) unauthorized(why string) {
-	d.report(Warn, "the relay demands authentication, and graspd could not authenticate", "cause", why)
+	d.report(step.Warn, "the relay demands authentication, and graspd could not authenticate", "cause", why)
 }
 
 // retryAt is when what waited for the verdict is sent again, once that is settled.
@@ -118,7 +119,7 @@ func (d *demanded) answered(r *request) {
 		return // it was asked by id, with kinds of its own
 	}
 	if d.kinds.Answered(r.Manner) {
-		d.report(Info, "the relay refuses filters without kinds: graspd adds kinds")
+		d.report(step.Info, "the relay refuses filters without kinds: graspd adds kinds")
 	}
 }
 
@@ -143,7 +144,7 @@ func doubt(t *task) nostr.Filter {
 // emptied adds kinds for a relay that silently answers nothing without.
 func (d *demanded) emptied() {
 	d.kinds.AnswersNothing()
-	d.report(Info, "the relay answers filters without kinds with nothing: graspd adds kinds")
+	d.report(step.Info, "the relay answers filters without kinds with nothing: graspd adds kinds")
 }
 
 // outdated says whether a live REQ does not bring what it asks for, or less than it could.
@@ -178,7 +179,7 @@ func (d *demanded) missedVanish(g *group) *task {
 	if g.Since.Bounded() {
 		since = int64(g.Since)
 	}
-	if g.Layer != want.LayerAnnouncements || g.class == Daily || since == 0 || d.kinds.NoVanish() {
+	if g.Layer != want.LayerAnnouncements || g.class == step.Daily || since == 0 || d.kinds.NoVanish() {
 		return nil
 	}
 	return &task{group: g, extra: true, filter: nostr.Filter{Kinds: []nostr.Kind{nostr.KindVanish}, Since: &since}}

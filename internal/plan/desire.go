@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -54,14 +55,14 @@ func (p *Peer) reconsider() {
 	}
 	p.conn.followed.Restart(p.now.Wall.Unix())
 	p.references.soon()
-	p.recatch(Catchup)
+	p.recatch(step.Catchup)
 }
 
 // leave ends the connection of a relay that is wanted no more. The backoff
 // stays, so that a want that comes and goes does not make for a dial each time.
 func (p *Peer) leave() {
 	if p.phase == phaseOpen || p.phase == phaseDialing {
-		p.effect(HangUp{Reason: "no longer needed"})
+		p.effect(step.HangUp{Reason: "no longer needed"})
 	}
 	p.close(phaseIdle)
 	p.books = books{met: p.met}

@@ -3,30 +3,32 @@ package plan
 import (
 	"strconv"
 
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // desk is what all parts of a peer work at: what is configured, the time of the step under way, and what that step has to
 // have done so far. Only Step sets the time and begins the list.
 type desk struct {
 	cfg  Config
-	now  Now
-	out  []Effect
+	now  health.Now
+	out  []step.Effect
 	subs uint64 // how many requests got a name
 
 	counted status.Counters
 }
 
 // start clears the desk for a step at the time now.
-func (d *desk) start(now Now) {
+func (d *desk) start(now health.Now) {
 	clear(d.out) // what was asked last is large
 	d.out, d.now = d.out[:0], now
 }
 
-func (d *desk) effect(e Effect) { d.out = append(d.out, e) }
+func (d *desk) effect(e step.Effect) { d.out = append(d.out, e) }
 
-func (d *desk) report(l Level, text string, args ...any) {
-	d.effect(Report{Level: l, Text: text, Args: args})
+func (d *desk) report(l step.Level, text string, args ...any) {
+	d.effect(step.Report{Level: l, Text: text, Args: args})
 }
 
 // newSub names a request: no name is used twice, however often the relay is connected to.

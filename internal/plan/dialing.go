@@ -16,10 +16,10 @@ type dialing struct {
 	failures health.Failures
 	cause    string // of the last failure
 	asked    asked
-	slowedBy int    // attempts in a row that the relay met by asking to slow down
-	revived  Now    // when a new owner last had the relay tried while it was dead; zero = never
-	owners   owners // who named the relay while it was dead
-	ourself  bool   // the address leads to this relay
+	slowedBy int        // attempts in a row that the relay met by asking to slow down
+	revived  health.Now // when a new owner last had the relay tried while it was dead; zero = never
+	owners   owners     // who named the relay while it was dead
+	ourself  bool       // the address leads to this relay
 }
 
 // mostSlowed is how often in a row a relay may ask to slow down instead of
@@ -104,7 +104,7 @@ func (d *dialing) trouble() string {
 }
 
 // calm names the time at which a connection of the time opened has lasted for long enough to make up for failures.
-func (d *dialing) calm(opened Now) time.Duration {
+func (d *dialing) calm(opened health.Now) time.Duration {
 	if d.failures.N > 0 {
 		return opened.Mono + stableAfter
 	}

@@ -4,15 +4,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/nostr"
 )
 
 // newDialing returns one that has never dialed, and a function that lets time pass.
 func newDialing() (d *dialing, pass func(time.Duration)) {
 	at := time.Unix(1_700_000_000, 0)
-	d = &dialing{desk: &desk{cfg: Config{URL: "wss://r.example.net", Self: nostr.PubKey{1}}.withDefaults(), now: Now{Wall: at, Mono: time.Hour}}}
+	d = &dialing{desk: &desk{cfg: Config{URL: "wss://r.example.net", Self: nostr.PubKey{1}}.withDefaults(), now: health.Now{Wall: at, Mono: time.Hour}}}
 	return d, func(by time.Duration) {
-		d.start(Now{Wall: d.now.Wall.Add(by), Mono: d.now.Mono + by})
+		d.start(health.Now{Wall: d.now.Wall.Add(by), Mono: d.now.Mono + by})
 	}
 }
 
@@ -94,7 +95,7 @@ func TestWhatIsKeptOfDialing(t *testing.T) {
 	r := Record{At: d.now.Wall}
 	d.note(&r, false)
 	again, _ := newDialing()
-	again.now = Now{Wall: d.now.Wall, Mono: 0}
+	again.now = health.Now{Wall: d.now.Wall, Mono: 0}
 	again.recall(r)
 	if again.at != d.at-d.now.Mono || again.failures.N != 2 || again.trouble() != "no route" || !again.ourself || len(again.owners) != 1 ||
 		!again.failingSince().Equal(d.failingSince()) || !again.revived.Wall.Equal(d.revived.Wall) {

@@ -5,10 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/coverage"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/survey/surveytest"
 )
 
@@ -16,23 +19,23 @@ import (
 type driver struct {
 	t     testing.TB
 	peer  *plan.Peer
-	clock plan.Now
+	clock health.Now
 
 	serve    func(sub string, filters []nostr.Filter) []*nostr.Event // of a stored REQ; nil = nothing
 	neg      func(f nostr.Filter) []*nostr.Event                     // what is reconciled; nil = nothing
 	own      func(f nostr.Filter) []*nostr.Event                     // the local set; nil = nothing
-	refuse   func(r plan.Request) nostr.RelayMessage                 // instead of an answer
+	refuse   func(r step.Request) nostr.RelayMessage                 // instead of an answer
 	closed   func(sub string)                                        // told of every CLOSE
-	hold     func(e plan.Effect) bool                                // says whether not to answer
-	negFault func(e plan.OpenNeg) nostr.RelayMessage                 // instead of an answer
+	hold     func(e step.Effect) bool                                // says whether not to answer
+	negFault func(e step.OpenNeg) nostr.RelayMessage                 // instead of an answer
 
 	remembered map[nostr.ID]bool // of own, what is not shown to others
 
-	queue   []plan.Input
+	queue   []step.Input
 	sets    map[string]*negentropy.Set
-	sent    []plan.Effect
-	reports []plan.Report
-	open    map[string]plan.Request
+	sent    []step.Effect
+	reports []step.Report
+	open    map[string]step.Request
 	most    int // REQs open at once
 	layer4  []layer4
 }
@@ -41,25 +44,25 @@ type driver struct {
 type layer4 struct {
 	at     time.Duration
 	filter *nostr.Filter
-	survey *plan.Survey
-	class  plan.Class
+	survey *step.Survey
+	class  step.Class
 }
 
-func (d *driver) noteReference(e plan.Effect) {
+func (d *driver) noteReference(e step.Effect) {
 	x := layer4{at: d.clock.Mono}
 	switch e := e.(type) {
-	case plan.Survey:
+	case step.Survey:
 		x.survey = &e
-	case plan.Request:
+	case step.Request:
 		if !d.peer.AsksReferences(e.Sub) {
 			return
 		}
 		x.filter, x.class = &e.Filters[0], e.Class
-	case plan.OpenNeg:
+	case step.OpenNeg:
 		if !d.peer.AsksReferences(e.Sub) {
 			return
 		}
-		x.filter, x.class = &e.Filter, plan.Daily
+		x.filter, x.class = &e.Filter, step.Daily
 	default:
 		return
 	}
@@ -71,7 +74,7 @@ func (d *driver) noteReference(e plan.Effect) {
 func (d *driver) asked() []string {
 	var out []string
 	for _, x := range d.layer4 {
-		if x.filter == nil || x.filter.Limit != nil && isEdgeProbe(plan.Request{Class: x.class, Filters: []nostr.Filter{*x.filter}}) {
+		if x.filter == nil || x.filter.Limit != nil && isEdgeProbe(step.Request{Class: x.class, Filters: []nostr.Filter{*x.filter}}) {
 			continue
 		}
 		f := *x.filter
@@ -84,17 +87,17 @@ func (d *driver) asked() []string {
 }
 
 // sift tells which ids are not among the driver's own events.
-func (d *driver) sift(e plan.Sift) plan.Sifted {
+func (d *driver) sift(e step.Sift) step.Sifted {
 	known := make(map[nostr.ID]int64)
 	if d.own != nil {
 		for _, x := range d.own(nostr.Filter{}) {
 			known[x.ID] = x.CreatedAt
 		}
 	}
-	in := plan.Sifted{Sub: e.Sub}
+	in := step.Sifted{Sub: e.Sub}
 	for _, id := range e.IDs {
 		if at, ok := known[id]; ok {
-			in.Known = append(in.Known, plan.Dated{ID: id, At: at})
+			in.Known = append(in.Known, step.Dated{ID: id, At: at})
 		} else {
 			in.Unknown = append(in.Unknown, id)
 		}
@@ -105,19 +108,19 @@ func (d *driver) sift(e plan.Sift) plan.Sifted {
 func newDriver(t testing.TB, c plan.Config) *driver {
 	c.URL = here
 	return &driver{
-		t: t, peer: plan.NewPeer(c), clock: plan.Now{Wall: epoch}, sets: map[string]*negentropy.Set{}, open: map[string]plan.Request{},
+		t: t, peer: plan.NewPeer(c), clock: health.Now{Wall: epoch}, sets: map[string]*negentropy.Set{}, open: map[string]step.Request{},
 	}
 }
 
 // connect gives the peer a Want and a connection.
-func (d *driver) connect(w *plan.Want, l plan.Limits) {
+func (d *driver) connect(w *plan.Want, l capacity.Limits) {
 	d.t.Helper()
-	d.do(plan.Wanted{Want: w})
-	d.do(plan.Connected{Limits: l})
+	d.do(step.Wanted{Want: w})
+	d.do(step.Connected{Limits: l})
 }
 
 // do feeds an input and everything that follows from it at the same moment.
-func (d *driver) do(in plan.Input) {
+func (d *driver) do(in step.Input) {
 	d.t.Helper()
 	d.queue = append(d.queue, in)
 	for n := 0; len(d.queue) > 0; n++ {
@@ -149,7 +152,7 @@ func (d *driver) pass(t time.Duration) {
 			d.t.Fatalf("at %v it wants to be woken at %v", d.clock.Mono, at)
 		}
 		d.at(at)
-		d.do(plan.Tick{})
+		d.do(step.Tick{})
 	}
 }
 
@@ -158,36 +161,36 @@ func (d *driver) at(mono time.Duration) {
 	d.clock.Mono = mono
 }
 
-func (d *driver) frame(m nostr.RelayMessage) { d.queue = append(d.queue, plan.Frame{Message: m}) }
+func (d *driver) frame(m nostr.RelayMessage) { d.queue = append(d.queue, step.Frame{Message: m}) }
 
-func (d *driver) answer(e plan.Effect) {
+func (d *driver) answer(e step.Effect) {
 	if d.hold != nil && d.hold(e) {
 		return
 	}
 	switch e := e.(type) {
-	case plan.Report:
+	case step.Report:
 		d.reports = append(d.reports, e)
-	case plan.HangUp:
-		d.open = map[string]plan.Request{}
-	case plan.CloseRequest:
+	case step.HangUp:
+		d.open = map[string]step.Request{}
+	case step.CloseRequest:
 		delete(d.open, e.Sub)
 		if d.closed != nil {
 			d.closed(e.Sub)
 		}
-	case plan.Forget:
+	case step.Forget:
 		delete(d.open, e.Sub)
-	case plan.Request:
+	case step.Request:
 		d.req(e)
-	case plan.LoadSet:
+	case step.LoadSet:
 		own := set(d.own, e.Filter)
-		d.queue = append(d.queue, plan.Loaded{Sub: e.Sub, Set: own, Values: d.valuesOf(own, e.Filter)})
-	case plan.Sift:
+		d.queue = append(d.queue, step.Loaded{Sub: e.Sub, Set: own, Values: d.valuesOf(own, e.Filter)})
+	case step.Sift:
 		d.queue = append(d.queue, d.sift(e))
-	case plan.Survey:
+	case step.Survey:
 		d.queue = append(d.queue, d.survey(e))
-	case plan.Attribute:
+	case step.Attribute:
 		d.queue = append(d.queue, d.attribute(e))
-	case plan.OpenNeg:
+	case step.OpenNeg:
 		if d.negFault != nil {
 			if m := d.negFault(e); m != nil {
 				d.frame(m)
@@ -196,7 +199,7 @@ func (d *driver) answer(e plan.Effect) {
 		}
 		d.sets[e.Sub] = set(d.neg, e.Filter)
 		d.negMsg(e.Sub, e.Msg)
-	case plan.ContinueNeg:
+	case step.ContinueNeg:
 		d.negMsg(e.Sub, e.Msg)
 	}
 }
@@ -246,7 +249,7 @@ func (d *driver) negMsg(sub string, msg []byte) {
 	d.frame(nostr.NegMsg{Sub: sub, Msg: reply})
 }
 
-func (d *driver) req(r plan.Request) {
+func (d *driver) req(r step.Request) {
 	d.open[r.Sub] = r
 	if d.refuse != nil {
 		if m := d.refuse(r); m != nil {
@@ -259,17 +262,17 @@ func (d *driver) req(r plan.Request) {
 	}
 	if d.serve != nil {
 		for _, ev := range d.serve(r.Sub, r.Filters) {
-			d.queue = append(d.queue, plan.Received{Sub: r.Sub, ID: ev.ID, At: ev.CreatedAt}, plan.Decided{Sub: r.Sub, ID: ev.ID, New: true, Event: ev})
+			d.queue = append(d.queue, step.Received{Sub: r.Sub, ID: ev.ID, At: ev.CreatedAt}, step.Decided{Sub: r.Sub, ID: ev.ID, New: true, Event: ev})
 		}
 	}
 	d.frame(nostr.EOSE{Sub: r.Sub})
 }
 
 // requests returns what was sent of a class, but for probes.
-func (d *driver) requests(of ...plan.Class) []plan.Request {
-	var out []plan.Request
+func (d *driver) requests(of ...step.Class) []step.Request {
+	var out []step.Request
 	for _, e := range d.sent {
-		if r, ok := e.(plan.Request); ok && !isKindsProbe(r) && !isEdgeProbe(r) {
+		if r, ok := e.(step.Request); ok && !isKindsProbe(r) && !isEdgeProbe(r) {
 			for _, c := range of {
 				if r.Class == c {
 					out = append(out, r)
@@ -284,7 +287,7 @@ func (d *driver) requests(of ...plan.Class) []plan.Request {
 func (d *driver) following() []nostr.Filter {
 	var out []nostr.Filter
 	for _, r := range d.open {
-		if r.Class == plan.Live {
+		if r.Class == step.Live {
 			out = append(out, r.Filters...)
 		}
 	}
@@ -300,7 +303,7 @@ func wantOf(t testing.TB, events ...*nostr.Event) *plan.Want {
 }
 
 // survey reads the driver's own events.
-func (d *driver) survey(e plan.Survey) plan.Surveyed {
+func (d *driver) survey(e step.Survey) step.Surveyed {
 	s := surveytest.Shelve()
 	if d.own != nil {
 		s = surveytest.Shelve(d.own(nostr.Filter{})...)
@@ -309,12 +312,12 @@ func (d *driver) survey(e plan.Survey) plan.Surveyed {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return plan.Surveyed{Sub: e.Sub, Answer: in}
+	return step.Surveyed{Sub: e.Sub, Answer: in}
 }
 
 // attribute tells what the driver's own events name.
-func (d *driver) attribute(e plan.Attribute) plan.Attributed {
-	in := plan.Attributed{Sub: e.Sub}
+func (d *driver) attribute(e step.Attribute) step.Attributed {
+	in := step.Attributed{Sub: e.Sub}
 	for _, x := range d.own(nostr.Filter{}) {
 		if slices.Contains(e.IDs, x.ID) {
 			in.Names = append(in.Names, coverage.NamesOf(x))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/demands"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/want"
@@ -47,7 +48,7 @@ func (p *Peer) Gaps() uint64 { return p.counted.Gaps }
 func (p *Peer) HeldItems() int { return p.held.Len() }
 
 // Mark returns the last sign of life for which nothing is held.
-func (p *Peer) Mark() Now { return p.mark }
+func (p *Peer) Mark() health.Now { return p.mark }
 
 // Swept says whether any item has no live REQ and is swept instead.
 func (p *Peer) Swept() bool {

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/survey"
 	"github.com/graspd/graspd/internal/want/wanttest"
 )
@@ -37,7 +39,7 @@ func TestFiltersOfTheLayers(t *testing.T) {
 	w := wantOf(t, m.Announce(key(0), "x:y", 1, []string{us, string(here)}, key(1)), m.Announce(key(1), "x:y", 1, nil, key(0)),
 		m.Announce(key(2), "z", 1, []string{us, string(here)}), root)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 
 	at := fmt.Sprintf(`"%s","%s","%s"`, address(key(0), "x:y"), address(key(1), "x:y"), address(key(2), "z"))
 	states := strings.ReplaceAll(at, `"30617:`, `"30618:`)
@@ -51,7 +53,7 @@ func TestFiltersOfTheLayers(t *testing.T) {
 	}
 	expectFilters(t, "live", d.following(), append(rest(0), `{"kinds":[30617,30618,62],"limit":0}`))
 	var stored []nostr.Filter
-	for _, r := range d.requests(plan.Catchup) {
+	for _, r := range d.requests(step.Catchup) {
 		if len(r.Filters) != 1 {
 			t.Errorf("a stored request of %d filters", len(r.Filters))
 		}
@@ -67,7 +69,7 @@ func TestWhatWaitsIsAskedForByItsIdentifierAlone(t *testing.T) {
 	f.Step()
 	w := f.Wants[here]
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	expectFilters(t, "live", d.following(), []string{`{"kinds":[30617,30618],"#d":["x"],"limit":0}`, `{"kinds":[30617,30618,62],"limit":0}`})
 	if v := survey.ValuesOf(w, w.Repos[0].Item); len(v.Addresses)+len(v.IDs) > 0 {
 		t.Errorf("the full resync looks for what refers to %q", v.Addresses)
@@ -118,7 +120,7 @@ func wild(t testing.TB, r *rand.Rand, repos, roots int) *plan.Want {
 func TestPacking(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 5))
-		limits := plan.Limits{MaxSubscriptions: pick(r, 0, 1, 2, 3, 4, 10, 20, 200), MaxMessage: pick(r, 0, 40_000, 65_536, 1<<20)}
+		limits := capacity.Limits{MaxSubscriptions: pick(r, 0, 1, 2, 3, 4, 10, 20, 200), MaxMessage: pick(r, 0, 40_000, 65_536, 1<<20)}
 		c := plan.Config{MaxTags: pick(r, 0, 10, 50), MaxFilters: pick(r, 0, 20), NoNegentropy: true}
 		w := wild(t, r, 1+r.IntN(80), r.IntN(2500))
 		d := newDriver(t, c)
@@ -135,7 +137,7 @@ func TestPacking(t *testing.T) {
 		if limits.MaxSubscriptions > 0 {
 			subs = limits.MaxSubscriptions
 		}
-		for _, q := range d.requests(plan.Live, plan.Catchup) {
+		for _, q := range d.requests(step.Live, step.Catchup) {
 			if n := len(nostr.AppendReq(nil, q.Sub, q.Filters...)); n > message {
 				fail("%s has %d bytes, %d are allowed", q.Sub, n, message)
 			}
@@ -148,7 +150,7 @@ func TestPacking(t *testing.T) {
 						fail("%s lists %d values", q.Sub, len(tag.Values))
 					}
 				}
-				if f.Limit == nil || *f.Limit > 500 || f.Since != nil || q.Class == plan.Live && *f.Limit != 0 {
+				if f.Limit == nil || *f.Limit > 500 || f.Since != nil || q.Class == step.Live && *f.Limit != 0 {
 					fail("%s asks %s", q.Sub, f.AppendJSON(nil)[:100])
 				}
 			}
@@ -164,7 +166,7 @@ func TestPacking(t *testing.T) {
 			all = append(all, plan.Asks(w, it)...)
 		}
 		var stored []nostr.Filter
-		for _, q := range d.requests(plan.Catchup) {
+		for _, q := range d.requests(step.Catchup) {
 			if !isTrial(q.Sub) {
 				stored = append(stored, q.Filters...)
 			}
@@ -193,8 +195,8 @@ func TestPackingWastesLittle(t *testing.T) {
 	}
 	f.Step()
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(f.Wants[here], plan.Limits{})
-	live := d.requests(plan.Live)
+	d.connect(f.Wants[here], capacity.Limits{})
+	live := d.requests(step.Live)
 	if len(live) != 16 {
 		t.Fatalf("%d live REQs", len(live))
 	}

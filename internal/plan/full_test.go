@@ -4,15 +4,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // fills is a relay that bears so many values in all REQs together, and a peer that wants more.
 func fills(t *testing.T, c plan.Config, roots, most int) (d *driver, refused *int) {
 	_, w := small(t, roots)
 	d, refused = newDriver(t, c), new(int)
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
 		all := map[string][]nostr.Filter{}
 		for sub, o := range d.open {
 			all[sub] = o.Filters
@@ -23,7 +25,7 @@ func fills(t *testing.T, c plan.Config, roots, most int) (d *driver, refused *in
 		*refused++
 		return nostr.Closed{Sub: r.Sub, Reason: "blocked: too many subscriptions: their filters fill the memory set aside for a connection, close one first"}
 	}
-	d.connect(w, plan.Limits{MaxSubscriptions: 200})
+	d.connect(w, capacity.Limits{MaxSubscriptions: 200})
 	return d, refused
 }
 

@@ -6,7 +6,9 @@ import (
 
 	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/capacity"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -51,14 +53,14 @@ type gaps struct {
 	last  []Gap         // the newest last
 	begun time.Duration // of the hour
 	lines int
-	rest  int   // not told one by one
-	worst Level // of those
+	rest  int        // not told one by one
+	worst step.Level // of those
 }
 
 // Gap is an event that a live subscription should have brought and did not.
 type Gap struct {
 	Found   time.Time
-	By      Class
+	By      step.Class
 	ID      nostr.ID
 	Kind    nostr.Kind
 	Created time.Time
@@ -71,14 +73,14 @@ const mostGaps = 10
 const gapLines = 10
 
 // note takes one. It returns how much weight it has, and whether it is told now and not summed up when the hour is over.
-func (g *gaps) note(now Now, class Class, e *nostr.Event) (level Level, tell bool) {
+func (g *gaps) note(now health.Now, class step.Class, e *nostr.Event) (level step.Level, tell bool) {
 	if len(g.last) == mostGaps {
 		g.last = slices.Delete(g.last, 0, 1)
 	}
 	g.last = append(g.last, Gap{now.Wall, class, e.ID, e.Kind, time.Unix(e.CreatedAt, 0)})
-	level = Warn
-	if class == Daily {
-		level = Error
+	level = step.Warn
+	if class == step.Daily {
+		level = step.Error
 	}
 	if g.lines == 0 {
 		g.begun = now.Mono
@@ -100,7 +102,7 @@ func (g *gaps) due() time.Duration {
 }
 
 // end ends the hour if it is over. It returns how many were not told within it, and the most weight that one of them had.
-func (g *gaps) end(now time.Duration) (rest int, worst Level) {
+func (g *gaps) end(now time.Duration) (rest int, worst step.Level) {
 	if now < g.due() {
 		return 0, 0
 	}

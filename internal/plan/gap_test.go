@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
@@ -36,7 +38,7 @@ func newGapWorld(t *testing.T, roots int) *gapWorld {
 		}
 		return out
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	return g
 }
 
@@ -54,7 +56,7 @@ func (g *gapWorld) has(at time.Duration, tag, value string) *nostr.Event {
 }
 
 // told returns what the log says of gaps: the ids of events, and sums.
-func (g *gapWorld) told(l plan.Level) (ids []string, sums []int) {
+func (g *gapWorld) told(l step.Level) (ids []string, sums []int) {
 	for _, r := range g.reports {
 		if len(r.Args) == 0 || r.Level != l {
 			continue
@@ -92,7 +94,7 @@ func TestGapsFoundByTheResync(t *testing.T) {
 	g.stored = append(g.stored, state)
 	want = append(want, state.ID.String())
 	g.pass(g.daily + 10*time.Minute)
-	got, _ := g.told(plan.Error)
+	got, _ := g.told(step.Error)
 	slices.Sort(got)
 	if slices.Sort(want); !slices.Equal(got, want) {
 		t.Errorf("told of %d gaps, want %d: %v, %v", len(got), len(want), got, want)
@@ -102,7 +104,7 @@ func TestGapsFoundByTheResync(t *testing.T) {
 	}
 	var kept []string
 	for _, gap := range g.peer.Details().Gaps {
-		if gap.By != plan.Daily || gap.Found.Before(gap.Created.Add(time.Minute)) || gap.Created.Before(epoch) {
+		if gap.By != step.Daily || gap.Found.Before(gap.Created.Add(time.Minute)) || gap.Created.Before(epoch) {
 			t.Errorf("kept %+v", gap)
 		}
 		kept = append(kept, gap.ID.String())
@@ -110,7 +112,7 @@ func TestGapsFoundByTheResync(t *testing.T) {
 	if slices.Sort(kept); !slices.Equal(kept, want) {
 		t.Errorf("kept %v, want %v", kept, want)
 	}
-	if warned, _ := g.told(plan.Warn); len(warned) > 0 {
+	if warned, _ := g.told(step.Warn); len(warned) > 0 {
 		t.Errorf("warned of %v", warned)
 	}
 }
@@ -121,8 +123,8 @@ func TestGapsFoundByCatchUp(t *testing.T) {
 	_, w := small(t, 1)
 	g.driver = newDriver(t, plan.Config{NoNegentropy: true})
 	serving := false
-	g.refuse = func(r plan.Request) nostr.RelayMessage {
-		if f := r.Filters[0]; !serving && r.Class != plan.Live && len(f.Tags) > 0 && f.Tags[0].Name == 'A' {
+	g.refuse = func(r step.Request) nostr.RelayMessage {
+		if f := r.Filters[0]; !serving && r.Class != step.Live && len(f.Tags) > 0 && f.Tags[0].Name == 'A' {
 			return nostr.Notice{Text: "busy"}
 		}
 		return nil
@@ -136,12 +138,12 @@ func TestGapsFoundByCatchUp(t *testing.T) {
 		}
 		return out
 	}
-	g.connect(w, plan.Limits{})
+	g.connect(w, capacity.Limits{})
 	gap, history := g.has(2*time.Minute, "A", address(key(0), "x")), g.has(-time.Hour, "A", address(key(0), "x"))
 	g.pass(200 * time.Second)
 	serving = true
 	g.pass(10 * time.Minute)
-	if got, _ := g.told(plan.Warn); !g.brought[history.ID] || !slices.Equal(got, []string{gap.ID.String()}) {
+	if got, _ := g.told(step.Warn); !g.brought[history.ID] || !slices.Equal(got, []string{gap.ID.String()}) {
 		t.Errorf("warned of %v, want %v", got, gap.ID)
 	}
 }
@@ -153,7 +155,7 @@ func TestGapsOfItemsThatCameLater(t *testing.T) {
 	g.pass(time.Hour)
 	for range 60 { // until small REQs are merged, more than once
 		g.f.AddAll(g.f.Issue(5000, address(key(0), "x"))).Step()
-		g.do(plan.Wanted{Want: g.f.Wants[here]})
+		g.do(step.Wanted{Want: g.f.Wants[here]})
 		g.pass(time.Minute)
 	}
 	if n := g.peer.Status().LiveREQs; n > 30 {
@@ -169,7 +171,7 @@ func TestGapsOfItemsThatCameLater(t *testing.T) {
 		g.has(30*time.Minute, "E", g.root(0)).ID.String(),
 	}
 	g.pass(g.daily)
-	got, _ := g.told(plan.Error)
+	got, _ := g.told(step.Error)
 	slices.Sort(got)
 	if slices.Sort(want); !slices.Equal(got, want) {
 		t.Errorf("told of %v, want %v", got, want)
@@ -181,15 +183,15 @@ func TestGapsOfItemsThatCameLater(t *testing.T) {
 func TestNoGapsWhereNothingWasFollowed(t *testing.T) {
 	g := newGapWorld(t, 1)
 	g.pass(2 * time.Hour)
-	g.do(plan.Disconnected{Reason: "reset"})
+	g.do(step.Disconnected{Reason: "reset"})
 	g.has(2*time.Hour+time.Minute, "E", g.root(0))
 	g.pass(10 * time.Minute)
-	g.do(plan.Connected{})
+	g.do(step.Connected{})
 	g.pass(time.Hour)
 	before := time.Hour
 	for _, sub := range slices.Sorted(maps.Keys(g.open)) {
-		if r := g.open[sub]; r.Class == plan.Live {
-			g.do(plan.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: shutting down"}})
+		if r := g.open[sub]; r.Class == step.Live {
+			g.do(step.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: shutting down"}})
 		}
 	}
 	g.has(2*time.Hour+11*time.Minute+before, "E", g.root(0))
@@ -205,7 +207,7 @@ func TestNoGapsWhereTheClockWasSet(t *testing.T) {
 	g.pass(2 * time.Hour)
 	g.clock.Wall = g.clock.Wall.Add(10 * time.Hour)
 	e := g.has(5*time.Hour, "E", g.root(0))
-	g.do(plan.Tick{})
+	g.do(step.Tick{})
 	if n := g.peer.Gaps(); n != 0 || !g.brought[e.ID] {
 		t.Errorf("%d gaps", n)
 	}
@@ -225,7 +227,7 @@ func TestSweptItemsHaveNoGaps(t *testing.T) {
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{MaxSubscriptions: 5})
+	d.connect(w, capacity.Limits{MaxSubscriptions: 5})
 	d.pass(30 * time.Minute)
 	oldest := f.Wants[here]
 	e = m.Event(nostr.KindComment, key(9), epoch.Add(20*time.Minute).Unix(), nostr.Tag{"E", wanttest.RootIDs(oldest, oldest.Repos[0])[0].String()})
@@ -242,25 +244,25 @@ func TestGapsAreToldSparingly(t *testing.T) {
 		g.has(time.Hour+time.Duration(i)*time.Minute, "E", g.root(0))
 	}
 	g.pass(g.daily + time.Minute)
-	lines, sums := g.told(plan.Error)
+	lines, sums := g.told(step.Error)
 	if len(lines) != 10 || len(sums) != 0 || g.peer.Gaps() != 25 {
 		t.Fatalf("%d lines, sums %v, %d gaps", len(lines), sums, g.peer.Gaps())
 	}
-	g.do(plan.Disconnected{Reason: "reset"}) // the hour ends all the same
+	g.do(step.Disconnected{Reason: "reset"}) // the hour ends all the same
 	g.pass(59 * time.Minute)
-	if lines, sums = g.told(plan.Error); len(lines) != 10 || !slices.Equal(sums, []int{15}) {
+	if lines, sums = g.told(step.Error); len(lines) != 10 || !slices.Equal(sums, []int{15}) {
 		t.Errorf("%d lines, sums %v", len(lines), sums)
 	}
 	g.pass(3 * time.Hour)
-	if _, sums = g.told(plan.Error); len(sums) != 1 {
+	if _, sums = g.told(step.Error); len(sums) != 1 {
 		t.Errorf("sums %v", sums)
 	}
-	g.do(plan.Connected{})
+	g.do(step.Connected{})
 	at := g.clock.Mono
 	g.pass(3 * time.Hour)
 	g.has(at+time.Hour, "E", g.root(0))
 	g.pass(26 * time.Hour)
-	if lines, _ = g.told(plan.Error); len(lines) != 11 {
+	if lines, _ = g.told(step.Error); len(lines) != 11 {
 		t.Errorf("%d lines after another day", len(lines))
 	}
 }

@@ -5,22 +5,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // isKindsProbe says whether a request asks with kinds for what a filter without
 // them brought nothing of.
-func isKindsProbe(r plan.Request) bool {
+func isKindsProbe(r step.Request) bool {
 	f := r.Filters[0]
-	return r.Class != plan.Live && len(f.Kinds) == 16 && *f.Limit == 5
+	return r.Class != step.Live && len(f.Kinds) == 16 && *f.Limit == 5
 }
 
 // probes counts them.
 func (d *driver) probes() int {
 	n := 0
 	for _, e := range d.sent {
-		if r, ok := e.(plan.Request); ok && isKindsProbe(r) {
+		if r, ok := e.(step.Request); ok && isKindsProbe(r) {
 			n++
 		}
 	}
@@ -28,8 +30,8 @@ func (d *driver) probes() int {
 }
 
 // demanding refuses filters without kinds, or with kind 1, as many relays of one make do.
-func demanding(text string) func(plan.Request) nostr.RelayMessage {
-	return func(r plan.Request) nostr.RelayMessage {
+func demanding(text string) func(step.Request) nostr.RelayMessage {
+	return func(r step.Request) nostr.RelayMessage {
 		for _, f := range r.Filters {
 			if len(f.Kinds) == 0 || slices.Contains(f.Kinds, nostr.KindNote) {
 				return nostr.Closed{Sub: r.Sub, Reason: text}
@@ -55,7 +57,7 @@ func kindsOf(filters []nostr.Filter, tag byte) int {
 	return n
 }
 
-func filtersOf(requests []plan.Request) (out []nostr.Filter) {
+func filtersOf(requests []step.Request) (out []nostr.Filter) {
 	for _, r := range requests {
 		out = append(out, r.Filters...)
 	}
@@ -70,24 +72,24 @@ func TestKindsAreAddedWhereTheyAreDemanded(t *testing.T) {
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	refused := 0
 	demands := demanding(botsText)
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
 		m := demands(r)
 		if m != nil {
 			refused++
 		}
 		return m
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	if s := d.peer.Status(); refused != 2 || s.Phase != "live" || s.Failures != 0 {
 		t.Errorf("refused %d times, %+v", refused, s)
 	}
 	if n := kindsOf(d.following(), 'E'); n != 15 {
 		t.Errorf("live filters with %d kinds", n)
 	}
-	d.do(plan.Disconnected{Reason: "reset"})
-	d.open = map[string]plan.Request{}
+	d.do(step.Disconnected{Reason: "reset"})
+	d.open = map[string]step.Request{}
 	d.pass(time.Minute)
-	d.do(plan.Connected{})
+	d.do(step.Connected{})
 	if refused != 2 {
 		t.Errorf("after a reconnect refused %d times", refused)
 	}
@@ -101,7 +103,7 @@ func TestKindsAreAddedWhereTheyAreDemanded(t *testing.T) {
 	}
 	d.sent = nil
 	d.pass(25 * time.Hour)
-	if n := kindsOf(filtersOf(d.requests(plan.Catchup, plan.Daily)), 'E'); n != 0 {
+	if n := kindsOf(filtersOf(d.requests(step.Catchup, step.Daily)), 'E'); n != 0 {
 		t.Errorf("the next day with %d kinds", n)
 	}
 	if n := kindsOf(d.following(), 'E'); n != 0 {
@@ -117,17 +119,17 @@ func TestKindsThatAreOfNoUse(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	refused := 0
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if f := r.Filters[0]; r.Class != plan.Live && len(f.Tags) > 0 && f.Tags[0].Name == 'A' {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if f := r.Filters[0]; r.Class != step.Live && len(f.Tags) > 0 && f.Tags[0].Name == 'A' {
 			refused++
 			return nostr.Closed{Sub: r.Sub, Reason: "restricted: events of this kind are for members"}
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(20 * time.Hour)
 	s := d.peer.Status()
-	if n := kindsOf(filtersOf(d.requests(plan.Catchup)), 'E'); n != 0 || refused > 4 {
+	if n := kindsOf(filtersOf(d.requests(step.Catchup)), 'E'); n != 0 || refused > 4 {
 		t.Errorf("refused %d times, other filters with %d kinds", refused, n)
 	}
 	if s.Confirmed.Roots != 3 || s.Confirmed.Repositories != 0 {
@@ -141,9 +143,9 @@ func TestKindsAreNotGuessed(t *testing.T) {
 		_, w := small(t, 3)
 		d := newDriver(t, plan.Config{NoNegentropy: true})
 		d.refuse = demanding(text)
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		d.pass(time.Hour)
-		for _, f := range filtersOf(d.requests(plan.Live, plan.Catchup)) {
+		for _, f := range filtersOf(d.requests(step.Live, step.Catchup)) {
 			if len(f.Kinds) > 3 { // as announcements, with requests to vanish
 				t.Errorf("%q: asked for kinds %v", text, f.Kinds)
 				break
@@ -160,15 +162,15 @@ func tagless(f nostr.Filter) bool { return f.IDs == nil && (f.Kinds == nil || f.
 func TestEmptiedFiltersAreFoundOut(t *testing.T) {
 	l := newLibrary(30)
 	d := l.reader(t, 500)
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
 		if slices.ContainsFunc(r.Filters, tagless) {
 			return nostr.EOSE{Sub: r.Sub}
 		}
 		return nil
 	}
-	d.negFault = func(e plan.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: "could not parse command"} }
+	d.negFault = func(e step.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: "could not parse command"} }
 	_, w := small(t, 3)
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(2 * time.Minute)
 	if len(l.ours) != 30 || d.peer.Status().Phase != "live" {
 		t.Errorf("%d of 30 events, %+v", len(l.ours), d.peer.Status())
@@ -177,7 +179,7 @@ func TestEmptiedFiltersAreFoundOut(t *testing.T) {
 		t.Errorf("%d probes", n)
 	}
 	for _, r := range d.open {
-		if r.Class == plan.Live && len(r.Filters) > 1 && slices.ContainsFunc(r.Filters, tagless) {
+		if r.Class == step.Live && len(r.Filters) > 1 && slices.ContainsFunc(r.Filters, tagless) {
 			t.Errorf("a live REQ that the relay ignores: %v", r.Filters)
 		}
 	}
@@ -185,9 +187,9 @@ func TestEmptiedFiltersAreFoundOut(t *testing.T) {
 		t.Errorf("live filters with %d kinds", n)
 	}
 	before := d.probes()
-	d.do(plan.Disconnected{Reason: "reset"})
+	d.do(step.Disconnected{Reason: "reset"})
 	d.pass(time.Minute)
-	d.do(plan.Connected{})
+	d.do(step.Connected{})
 	if d.probes() != before {
 		t.Error("probed again after a reconnect")
 	}
@@ -199,21 +201,21 @@ func TestKindsProbesAreFew(t *testing.T) {
 	l := newLibrary(5)
 	d := l.reader(t, 500)
 	l.events[0].Tags = nostr.Tags{{"a", address(key(0), "x")}}
-	d.negFault = func(e plan.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: "could not parse command"} }
+	d.negFault = func(e step.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: "could not parse command"} }
 	_, w := small(t, 3)
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(50 * time.Hour)
 	if n := d.probes(); n > 0 {
 		t.Errorf("%d probes of a relay that answers", n)
 	}
 	d = newLibrary(0).reader(t, 500)
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(50 * time.Hour)
 	if n := d.probes(); n > 0 {
 		t.Errorf("%d probes of a relay with NIP-77", n)
 	}
 	d = newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(10 * time.Hour)
 	if n := d.probes(); n != 6 {
 		t.Errorf("%d probes of an empty relay, which was asked by 6 filters without kinds", n)
@@ -224,13 +226,13 @@ func TestKindsProbesAreFew(t *testing.T) {
 func TestKindsProbeRefused(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
 		if isKindsProbe(r) {
 			return nostr.Closed{Sub: r.Sub, Reason: "blocked: too many kinds"}
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	if s := d.peer.Status(); s.Phase != "live" || d.probes() != 6 {
 		t.Errorf("%d probes, %+v", d.probes(), s)
 	}
@@ -243,14 +245,14 @@ func TestNeededIDsAreAskedWithKinds(t *testing.T) {
 	l.events = append(l.events, other)
 	d := l.reader(t, 500)
 	d.refuse = demanding(botsText)
-	d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+	d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
 		if len(e.Filter.Kinds) == 0 || slices.Contains(e.Filter.Kinds, nostr.KindNote) {
 			return nostr.NegErr{Sub: e.Sub, Reason: botsText}
 		}
 		return nil
 	}
 	_, w := small(t, 1)
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	if s := d.peer.Status(); s.Phase != "live" || s.Negentropy != "works" || len(l.ours) != 4 {
 		t.Errorf("%d events, %+v", len(l.ours), s)
 	}

@@ -6,10 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // small makes a Want of one repository with so many root events.
@@ -27,7 +29,7 @@ func small(t testing.TB, roots int) (*fold, *plan.Want) {
 func (d *driver) dials() int {
 	n := 0
 	for _, e := range d.sent {
-		if _, ok := e.(plan.Dial); ok {
+		if _, ok := e.(step.Dial); ok {
 			n++
 		}
 	}
@@ -37,7 +39,7 @@ func (d *driver) dials() int {
 // fails lets the next dial fail and returns how long the peer waits then.
 func (d *driver) fails() time.Duration {
 	d.t.Helper()
-	d.do(plan.DialFailed{Reason: "refused"})
+	d.do(step.DialFailed{Reason: "refused"})
 	at, ok := d.peer.Wake()
 	if !ok {
 		d.t.Fatal("never dials again")
@@ -60,43 +62,43 @@ func about(got, want time.Duration) bool { return got >= want && got <= want+wan
 func TestBackoffIsResetByProgressOnly(t *testing.T) {
 	f, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
-	d.do(plan.Wanted{Want: w})
+	d.do(step.Wanted{Want: w})
 	for i, want := range []time.Duration{5, 10, 20} {
 		if got := d.fails(); !about(got, want*time.Second) {
 			t.Errorf("failure %d: waits %v", i+1, got)
 		}
 	}
 	// A handshake alone is no progress.
-	d.refuse = func(plan.Request) nostr.RelayMessage { return nostr.Notice{Text: "hello"} }
-	d.do(plan.Connected{})
-	d.do(plan.Disconnected{Reason: "reset"})
+	d.refuse = func(step.Request) nostr.RelayMessage { return nostr.Notice{Text: "hello"} }
+	d.do(step.Connected{})
+	d.do(step.Disconnected{Reason: "reset"})
 	if at, _ := d.peer.Wake(); !about(at-d.clock.Mono, 40*time.Second) {
 		t.Errorf("after a connection without progress it waits %v", at-d.clock.Mono)
 	}
 	d.pass(50 * time.Second)
 	// Nor is what was wanted and confirmed before, confirmed again.
 	d.refuse = nil
-	d.do(plan.Connected{})
+	d.do(step.Connected{})
 	if s := d.peer.Status(); s.Failures != 0 || s.Health != status.Healthy || s.Phase != "live" {
 		t.Fatalf("after everything is confirmed: %+v", s)
 	}
 	for i := range 4 {
-		d.do(plan.Disconnected{Reason: "reset"})
+		d.do(step.Disconnected{Reason: "reset"})
 		if s := d.peer.Status(); s.Failures != i+1 || s.Health != status.Degraded {
 			t.Fatalf("after connection %d is lost: %+v", i, s)
 		}
 		d.pass(2 * time.Minute)
-		d.do(plan.Connected{})
+		d.do(step.Connected{})
 	}
 	// A new item is, and so are five minutes.
 	f.AddAll(f.Issue(9, address(key(0), "x"))).Step()
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	if s := d.peer.Status(); s.Failures != 0 {
 		t.Errorf("a newly confirmed item: %+v", s)
 	}
-	d.do(plan.Disconnected{Reason: "reset"})
+	d.do(step.Disconnected{Reason: "reset"})
 	d.pass(time.Minute)
-	d.do(plan.Connected{})
+	d.do(step.Connected{})
 	d.pass(5*time.Minute - time.Second)
 	if d.peer.Status().Failures != 1 {
 		t.Error("reset before five minutes")
@@ -110,7 +112,7 @@ func TestBackoffIsResetByProgressOnly(t *testing.T) {
 func TestDeadRelay(t *testing.T) {
 	f, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
-	d.do(plan.Wanted{Want: w})
+	d.do(step.Wanted{Want: w})
 	for range 60 {
 		if d.fails() == 24*time.Hour {
 			break
@@ -119,17 +121,17 @@ func TestDeadRelay(t *testing.T) {
 	if s := d.peer.Status(); s.Health != status.Dead {
 		t.Fatalf("after days of failure: %+v", s)
 	}
-	d.do(plan.DialFailed{Reason: "refused"})
+	d.do(step.DialFailed{Reason: "refused"})
 	gain := func(owner int) int {
 		f.AddAll(f.Announce(key(owner), "y", 1, []string{us, string(here)})).Step()
 		before := d.dials()
-		d.do(plan.Wanted{Want: f.Wants[here]})
+		d.do(step.Wanted{Want: f.Wants[here]})
 		return d.dials() - before
 	}
 	if gain(1) != 1 {
 		t.Error("a new owner does not have a dead relay tried")
 	}
-	d.do(plan.DialFailed{Reason: "refused"})
+	d.do(step.DialFailed{Reason: "refused"})
 	d.pass(30 * time.Minute)
 	if gain(2) != 0 {
 		t.Error("a second time within an hour")
@@ -143,8 +145,8 @@ func TestDeadRelay(t *testing.T) {
 func TestDialAskedToSlowDown(t *testing.T) {
 	_, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
-	d.do(plan.Wanted{Want: w})
-	d.do(plan.DialFailed{Reason: "429", SlowIt: true})
+	d.do(step.Wanted{Want: w})
+	d.do(step.DialFailed{Reason: "429", SlowIt: true})
 	if at, _ := d.peer.Wake(); at != 65*time.Second || d.peer.Status().Failures != 0 {
 		t.Errorf("waits %v, %+v", at, d.peer.Status())
 	}
@@ -153,7 +155,7 @@ func TestDialAskedToSlowDown(t *testing.T) {
 		for range times {
 			at, _ := d.peer.Wake()
 			d.pass(at - d.clock.Mono)
-			d.do(plan.DialFailed{Reason: "429", SlowIt: true})
+			d.do(step.DialFailed{Reason: "429", SlowIt: true})
 		}
 		return d.peer.Status().Failures
 	}
@@ -165,8 +167,8 @@ func TestDialAskedToSlowDown(t *testing.T) {
 	}
 	at, _ := d.peer.Wake()
 	d.pass(at - d.clock.Mono)
-	d.do(plan.Connected{})
-	d.do(plan.Disconnected{Reason: "lost"})
+	d.do(step.Connected{})
+	d.do(step.Disconnected{Reason: "lost"})
 	before := d.peer.Status().Failures
 	if n := refused(1); n != before {
 		t.Errorf("%d failures at the first refusal after a connection, %d before", n, before)
@@ -176,9 +178,9 @@ func TestDialAskedToSlowDown(t *testing.T) {
 func TestOurself(t *testing.T) {
 	_, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
-	d.do(plan.Wanted{Want: w})
-	d.do(plan.DialFailed{Ourself: true})
-	d.do(plan.Wanted{Want: w})
+	d.do(step.Wanted{Want: w})
+	d.do(step.DialFailed{Ourself: true})
+	d.do(step.Wanted{Want: w})
 	if at, ok := d.peer.Wake(); ok || d.dials() != 1 {
 		t.Errorf("wakes at %v, %d dials", at, d.dials())
 	}
@@ -187,22 +189,22 @@ func TestOurself(t *testing.T) {
 func TestWantedNoMore(t *testing.T) {
 	_, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
-	d.do(plan.Wanted{})
-	d.connect(w, plan.Limits{})
-	d.do(plan.Disconnected{Reason: "reset"})
+	d.do(step.Wanted{})
+	d.connect(w, capacity.Limits{})
+	d.do(step.Disconnected{Reason: "reset"})
 	wake, _ := d.peer.Wake()
-	d.do(plan.Wanted{})
+	d.do(step.Wanted{})
 	if _, ok := d.peer.Wake(); ok {
 		t.Error("a relay that nobody wants wakes")
 	}
-	d.do(plan.Wanted{Want: w})
+	d.do(step.Wanted{Want: w})
 	if at, _ := d.peer.Wake(); at != wake || d.dials() != 1 {
 		t.Errorf("a want that comes and goes: dial at %v, not %v", at, wake)
 	}
 	d.pass(wake)
-	d.do(plan.Connected{})
-	d.do(plan.Wanted{})
-	if _, ok := d.sent[len(d.sent)-1].(plan.HangUp); !ok {
+	d.do(step.Connected{})
+	d.do(step.Wanted{})
+	if _, ok := d.sent[len(d.sent)-1].(step.HangUp); !ok {
 		t.Errorf("ended with %T", d.sent[len(d.sent)-1])
 	}
 	if s := d.peer.Status(); s.Connected || s.Phase != "idle" {
@@ -212,7 +214,7 @@ func TestWantedNoMore(t *testing.T) {
 
 // sinces returns the least since of the stored requests per first tag name, 0
 // where any has none.
-func sinces(requests []plan.Request) map[string]int64 {
+func sinces(requests []step.Request) map[string]int64 {
 	out := map[string]int64{}
 	for _, r := range requests {
 		f := r.Filters[0]
@@ -234,21 +236,21 @@ func sinces(requests []plan.Request) map[string]int64 {
 func TestQuickReconnect(t *testing.T) {
 	f, w := small(t, 3)
 	d := newDriver(t, plan.Config{})
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(72 * time.Hour)
-	d.do(plan.Alive{})
+	d.do(step.Alive{})
 	mark := d.clock.Wall
 	d.pass(time.Minute)
-	d.do(plan.Disconnected{Reason: "reset"})
+	d.do(step.Disconnected{Reason: "reset"})
 	f.AddAll(f.Issue(9, address(key(0), "x"))).Step()
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	d.pass(10 * time.Minute)
 	d.sent = nil
-	d.do(plan.Connected{})
+	d.do(step.Connected{})
 	if !d.peer.Settled() {
 		t.Fatal("not settled")
 	}
-	asked := sinces(d.requests(plan.Catchup))
+	asked := sinces(d.requests(step.Catchup))
 	if len(asked) != 8 { // #q of two layers
 		t.Errorf("asked %v", asked)
 	}
@@ -259,7 +261,7 @@ func TestQuickReconnect(t *testing.T) {
 	}
 	opens := 0
 	for _, e := range d.sent {
-		if o, ok := e.(plan.OpenNeg); ok {
+		if o, ok := e.(step.OpenNeg); ok {
 			opens++
 			if len(o.Filter.Tags[0].Values) != 1 || o.Filter.Since != nil {
 				t.Errorf("reconciles %s", o.Filter.AppendJSON(nil))
@@ -276,44 +278,44 @@ func TestQuickReconnect(t *testing.T) {
 func TestQuickReconnectBroken(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, plan.Config{})
-	d.connect(w, plan.Limits{})
-	d.do(plan.Alive{})
+	d.connect(w, capacity.Limits{})
+	d.do(step.Alive{})
 	mark := d.clock
-	d.do(plan.Disconnected{Reason: "reset"})
+	d.do(step.Disconnected{Reason: "reset"})
 	d.pass(10 * time.Minute)
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if r.Class != plan.Live && len(r.Filters[0].Tags) > 0 && r.Filters[0].Tags[0].Name == 'E' {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if r.Class != step.Live && len(r.Filters[0].Tags) > 0 && r.Filters[0].Tags[0].Name == 'E' {
 			return nostr.Notice{Text: "hm"} // and no answer
 		}
 		return nil
 	}
-	d.do(plan.Connected{})
-	d.do(plan.Alive{})
+	d.do(step.Connected{})
+	d.do(step.Alive{})
 	if got := d.peer.Mark(); got != mark || d.peer.Settled() {
 		t.Errorf("the mark moved to %v, settled %v", got, d.peer.Settled())
 	}
 	if got := d.peer.Status().LastAlive; !got.Equal(d.clock.Wall) {
 		t.Errorf("heard now, and last alive %v", got)
 	}
-	d.do(plan.Disconnected{Reason: "reset"})
+	d.do(step.Disconnected{Reason: "reset"})
 	d.pass(time.Minute)
 	d.refuse, d.sent = nil, nil
-	d.do(plan.Connected{})
-	for name, since := range sinces(d.requests(plan.Catchup)) {
+	d.do(step.Connected{})
+	for name, since := range sinces(d.requests(step.Catchup)) {
 		if want := mark.Wall.Add(-15 * time.Minute).Unix(); since != want {
 			t.Errorf("%s is asked since %d, want %d", name, since, want)
 		}
 	}
-	d.do(plan.Alive{})
+	d.do(step.Alive{})
 	if got := d.peer.Mark(); got != d.clock {
 		t.Errorf("all is answered, and the mark is %v", got)
 	}
 	// Older than 15 minutes: everything.
-	d.do(plan.Disconnected{Reason: "reset"})
+	d.do(step.Disconnected{Reason: "reset"})
 	d.pass(15 * time.Minute)
 	d.sent = nil
-	d.do(plan.Connected{})
-	if n := len(d.requests(plan.Catchup)); n != 0 {
+	d.do(step.Connected{})
+	if n := len(d.requests(step.Catchup)); n != 0 {
 		t.Errorf("%d queries by REQ of a relay that reconciles", n)
 	}
 	if !d.peer.Settled() {
@@ -324,21 +326,21 @@ func TestQuickReconnectBroken(t *testing.T) {
 func TestFullResync(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.sent = nil
 	d.pass(23*time.Hour - time.Second)
 	if n := len(d.sent); n != 0 {
 		t.Errorf("%d effects before the resync", n)
 	}
 	d.pass(2*time.Hour + time.Minute)
-	daily := d.requests(plan.Daily)
-	if len(daily) != 9 || len(d.requests(plan.Live)) != 0 || !d.peer.Settled() {
-		t.Errorf("%d daily queries, %d live REQs, settled %v", len(daily), len(d.requests(plan.Live)), d.peer.Settled())
+	daily := d.requests(step.Daily)
+	if len(daily) != 9 || len(d.requests(step.Live)) != 0 || !d.peer.Settled() {
+		t.Errorf("%d daily queries, %d live REQs, settled %v", len(daily), len(d.requests(step.Live)), d.peer.Settled())
 	}
 	d.sent = nil
 	d.pass(25 * time.Hour)
-	if len(d.requests(plan.Daily)) != 9 {
-		t.Errorf("the next day: %d queries", len(d.requests(plan.Daily)))
+	if len(d.requests(step.Daily)) != 9 {
+		t.Errorf("the next day: %d queries", len(d.requests(step.Daily)))
 	}
 }
 
@@ -346,25 +348,25 @@ func TestClockSlip(t *testing.T) {
 	for _, slip := range []time.Duration{6 * time.Minute, -6 * time.Minute, 24 * time.Hour, 4 * time.Minute} {
 		_, w := small(t, 3)
 		d := newDriver(t, plan.Config{NoNegentropy: true})
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		d.pass(time.Hour)
 		d.sent = nil
 		d.clock.Wall = d.clock.Wall.Add(slip)
-		d.do(plan.Alive{})
+		d.do(step.Alive{})
 		want := 9
 		if slip == 4*time.Minute {
 			want = 0
 		}
-		if n := len(d.requests(plan.Catchup)); n != want {
+		if n := len(d.requests(step.Catchup)); n != want {
 			t.Errorf("slip of %v: %d queries, want %d", slip, n, want)
 		}
 		// While not connected, too.
-		d.do(plan.Disconnected{Reason: "reset"})
+		d.do(step.Disconnected{Reason: "reset"})
 		d.clock.Wall = d.clock.Wall.Add(slip)
 		d.pass(time.Minute)
 		d.sent = nil
-		d.do(plan.Connected{})
-		for name, since := range sinces(d.requests(plan.Catchup)) {
+		d.do(step.Connected{})
+		for name, since := range sinces(d.requests(step.Catchup)) {
 			if since == 0 != (want > 0) {
 				t.Errorf("slip of %v: %s is asked since %d", slip, name, since)
 			}
@@ -375,15 +377,15 @@ func TestClockSlip(t *testing.T) {
 func TestLiveWithoutEOSE(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if r.Class == plan.Live {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if r.Class == step.Live {
 			return nostr.Notice{Text: "welcome"}
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(5*time.Second - 1)
-	if n := len(d.requests(plan.Catchup)); n != 0 {
+	if n := len(d.requests(step.Catchup)); n != 0 {
 		t.Errorf("%d stored queries before the live REQ counts as open", n)
 	}
 	d.pass(1)
@@ -395,20 +397,20 @@ func TestLiveWithoutEOSE(t *testing.T) {
 func TestLiveEnded(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(time.Hour)
-	sub := d.requests(plan.Live)[0].Sub
+	sub := d.requests(step.Live)[0].Sub
 	lost := d.clock.Wall
 	d.sent = nil
-	d.do(plan.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: restarting"}})
-	if d.peer.Settled() || len(d.requests(plan.Live)) != 0 {
+	d.do(step.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: restarting"}})
+	if d.peer.Settled() || len(d.requests(step.Live)) != 0 {
 		t.Error("an ended live REQ counts as open, or is repeated at once")
 	}
 	d.pass(time.Minute)
-	if len(d.requests(plan.Live)) != 1 || !d.peer.Settled() {
-		t.Fatalf("%d live REQs after a minute", len(d.requests(plan.Live)))
+	if len(d.requests(step.Live)) != 1 || !d.peer.Settled() {
+		t.Fatalf("%d live REQs after a minute", len(d.requests(step.Live)))
 	}
-	for name, since := range sinces(d.requests(plan.Catchup)) {
+	for name, since := range sinces(d.requests(step.Catchup)) {
 		if want := lost.Add(-15 * time.Minute).Unix(); since != want {
 			t.Errorf("%s is asked since %d, want %d", name, since, want)
 		}
@@ -418,13 +420,13 @@ func TestLiveEnded(t *testing.T) {
 func TestLimitZeroRefused(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if r.Class == plan.Live && *r.Filters[0].Limit == 0 {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if r.Class == step.Live && *r.Filters[0].Limit == 0 {
 			return nostr.Closed{Sub: r.Sub, Reason: "invalid limit 0"}
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(time.Minute)
 	if !d.peer.Settled() {
 		t.Error("a relay that refuses limit 0 is not followed")
@@ -439,7 +441,7 @@ func TestTooManySubscriptions(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %d", how, most), func(t *testing.T) {
 				f, _ := small(t, 700)
 				d := newDriver(t, plan.Config{NoNegentropy: true, MaxTags: 20})
-				d.refuse = func(r plan.Request) nostr.RelayMessage {
+				d.refuse = func(r step.Request) nostr.RelayMessage {
 					if len(d.open) <= most {
 						return nil
 					}
@@ -451,14 +453,14 @@ func TestTooManySubscriptions(t *testing.T) {
 					}
 					return nostr.Notice{Text: "ERROR: too many concurrent REQs"}
 				}
-				d.connect(f.Wants[here], plan.Limits{})
+				d.connect(f.Wants[here], capacity.Limits{})
 				d.pass(20 * time.Minute)
 				if !d.peer.Settled() {
 					t.Fatalf("not settled: %+v", d.peer.Status())
 				}
 				live := 0
 				for _, q := range d.open {
-					if q.Class == plan.Live {
+					if q.Class == step.Live {
 						live++
 					}
 				}
@@ -474,8 +476,8 @@ func TestRateLimited(t *testing.T) {
 	_, w := small(t, 500)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	n := 0
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if r.Class != plan.Live {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if r.Class != step.Live {
 			if n++; n == 5 {
 				return nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}
 			}
@@ -488,18 +490,18 @@ func TestRateLimited(t *testing.T) {
 		}
 		return []*nostr.Event{{ID: nostr.ID{byte(n)}, CreatedAt: 5}} // so that there is more to ask
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	if n > 7 {
 		t.Errorf("%d queries after the relay asked to slow down", n-5)
 	}
-	before := len(d.requests(plan.Catchup))
+	before := len(d.requests(step.Catchup))
 	d.pass(65*time.Second - 1)
-	if len(d.requests(plan.Catchup)) != before || d.peer.Settled() {
-		t.Errorf("%d queries, then %d while asked to slow down", before, len(d.requests(plan.Catchup)))
+	if len(d.requests(step.Catchup)) != before || d.peer.Settled() {
+		t.Errorf("%d queries, then %d while asked to slow down", before, len(d.requests(step.Catchup)))
 	}
 	live := 0
 	for _, q := range d.open {
-		if q.Class == plan.Live {
+		if q.Class == step.Live {
 			live++
 		}
 	}
@@ -518,23 +520,23 @@ func TestPauseStopsWhatRuns(t *testing.T) {
 	_, w := small(t, 300)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	var sent []string
-	waiting := func(r plan.Request) nostr.RelayMessage {
-		if r.Class == plan.Live {
+	waiting := func(r step.Request) nostr.RelayMessage {
+		if r.Class == step.Live {
 			return nil
 		}
 		sent = append(sent, r.Sub)
 		return nostr.Notice{Text: "wait"}
 	}
 	d.refuse = waiting
-	d.connect(w, plan.Limits{})
-	d.do(plan.Frame{Message: nostr.EOSE{Sub: sent[0]}}) // layer 1, alone
+	d.connect(w, capacity.Limits{})
+	d.do(step.Frame{Message: nostr.EOSE{Sub: sent[0]}}) // layer 1, alone
 	if len(sent) != 3 {
 		t.Fatalf("%d queries", len(sent))
 	}
-	d.do(plan.Frame{Message: nostr.Closed{Sub: sent[1], Reason: "rate-limited: slow down"}})
-	d.do(plan.Received{Sub: sent[2], ID: nostr.ID{1}, At: 50})
-	d.do(plan.Decided{Sub: sent[2], ID: nostr.ID{1}})
-	d.do(plan.Frame{Message: nostr.EOSE{Sub: sent[2]}})
+	d.do(step.Frame{Message: nostr.Closed{Sub: sent[1], Reason: "rate-limited: slow down"}})
+	d.do(step.Received{Sub: sent[2], ID: nostr.ID{1}, At: 50})
+	d.do(step.Decided{Sub: sent[2], ID: nostr.ID{1}})
+	d.do(step.Frame{Message: nostr.EOSE{Sub: sent[2]}})
 	d.pass(64 * time.Second)
 	if len(sent) != 3 {
 		t.Errorf("%d queries while asked to slow down", len(sent)-3)
@@ -551,21 +553,21 @@ func TestRateLimitedByNotice(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	first := true
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
 		if first {
 			first = false
 			return nostr.Notice{Text: "rate limited"}
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(64 * time.Second)
-	if n := len(d.sent); len(d.requests(plan.Live)) != 1 || len(d.requests(plan.Catchup)) != 0 {
+	if n := len(d.sent); len(d.requests(step.Live)) != 1 || len(d.requests(step.Catchup)) != 0 {
 		t.Errorf("%d effects while asked to slow down", n)
 	}
 	d.pass(time.Second)
-	if len(d.requests(plan.Live)) != 2 || !d.peer.Settled() {
-		t.Errorf("%d live REQs, settled %v", len(d.requests(plan.Live)), d.peer.Settled())
+	if len(d.requests(step.Live)) != 2 || !d.peer.Settled() {
+		t.Errorf("%d live REQs, settled %v", len(d.requests(step.Live)), d.peer.Settled())
 	}
 }
 
@@ -584,7 +586,7 @@ func TestLayersInOrder(t *testing.T) {
 	}
 	var held []string // open reconciliations, which are answered late
 	reached := 0
-	d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+	d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
 		if n := layer(e.Filter); n > reached {
 			if len(held) > 0 {
 				t.Errorf("layer %d begins while %d of the last are open", n, len(held))
@@ -595,7 +597,7 @@ func TestLayersInOrder(t *testing.T) {
 		held = append(held, e.Sub)
 		return nostr.Notice{Text: "wait"}
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	for range 100 {
 		if len(held) == 0 {
 			break
@@ -603,7 +605,7 @@ func TestLayersInOrder(t *testing.T) {
 		sub := held[0]
 		held = held[1:]
 		d.negMsg(sub, []byte{0x61})
-		d.do(plan.Alive{})
+		d.do(step.Alive{})
 	}
 	if !d.peer.Settled() || reached != 3 {
 		t.Errorf("reached layer %d, %+v", reached, d.peer.Status())
@@ -615,19 +617,19 @@ func TestClosedAfterEOSE(t *testing.T) {
 	_, w := small(t, 0)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	var sub string
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if r.Class != plan.Live && sub == "" {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if r.Class != step.Live && sub == "" {
 			sub = r.Sub
 			return nostr.Notice{Text: "wait"}
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{})
-	d.do(plan.Received{Sub: sub, ID: nostr.ID{1}, At: 5})
-	d.do(plan.Frame{Message: nostr.EOSE{Sub: sub}})
-	d.do(plan.Frame{Message: nostr.EOSE{Sub: sub}})
-	d.do(plan.Frame{Message: nostr.Closed{Sub: sub}})
-	d.do(plan.Decided{Sub: sub, ID: nostr.ID{1}})
+	d.connect(w, capacity.Limits{})
+	d.do(step.Received{Sub: sub, ID: nostr.ID{1}, At: 5})
+	d.do(step.Frame{Message: nostr.EOSE{Sub: sub}})
+	d.do(step.Frame{Message: nostr.EOSE{Sub: sub}})
+	d.do(step.Frame{Message: nostr.Closed{Sub: sub}})
+	d.do(step.Decided{Sub: sub, ID: nostr.ID{1}})
 	if !d.peer.Settled() {
 		t.Error("not settled")
 	}
@@ -637,12 +639,12 @@ func TestClosedAfterEOSE(t *testing.T) {
 func TestResyncWhileALiveREQWaits(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(d.dailyAt(w) - 30*time.Second)
-	d.do(plan.Frame{Message: nostr.Closed{Sub: d.requests(plan.Live)[0].Sub, Reason: "error: restarting"}})
+	d.do(step.Frame{Message: nostr.Closed{Sub: d.requests(step.Live)[0].Sub, Reason: "error: restarting"}})
 	d.sent = nil
 	d.pass(2 * time.Minute)
-	asked := sinces(d.requests(plan.Catchup, plan.Daily))
+	asked := sinces(d.requests(step.Catchup, step.Daily))
 	for name, since := range asked {
 		if since != 0 {
 			t.Errorf("%s is asked since %d", name, since)
@@ -657,24 +659,24 @@ func TestResyncWhileALiveREQWaits(t *testing.T) {
 func TestResyncDuringReconnect(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(d.dailyAt(w) - time.Minute)
-	d.do(plan.Alive{})
-	d.do(plan.Disconnected{Reason: "reset"})
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if r.Class != plan.Live {
+	d.do(step.Alive{})
+	d.do(step.Disconnected{Reason: "reset"})
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if r.Class != step.Live {
 			return nostr.Notice{Text: "no answer"}
 		}
 		return nil
 	}
 	d.pass(30 * time.Second)
-	d.do(plan.Connected{})
+	d.do(step.Connected{})
 	d.pass(time.Minute) // the resync is due
-	d.do(plan.Disconnected{Reason: "reset"})
+	d.do(step.Disconnected{Reason: "reset"})
 	d.refuse, d.sent = nil, nil
 	d.pass(30 * time.Second)
-	d.do(plan.Connected{})
-	for name, since := range sinces(d.requests(plan.Catchup, plan.Daily)) {
+	d.do(step.Connected{})
+	for name, since := range sinces(d.requests(step.Catchup, step.Daily)) {
 		if since != 0 {
 			t.Errorf("%s is asked since %d", name, since)
 		}
@@ -682,12 +684,12 @@ func TestResyncDuringReconnect(t *testing.T) {
 }
 
 // daily says whether a full resync was begun.
-func (d *driver) daily() bool { return len(d.requests(plan.Daily)) > 0 }
+func (d *driver) daily() bool { return len(d.requests(step.Daily)) > 0 }
 
 // dailyAt finds out when the first full resync of such a peer comes.
 func (d *driver) dailyAt(w *plan.Want) time.Duration {
 	x := newDriver(d.t, plan.Config{NoNegentropy: true})
-	x.connect(w, plan.Limits{})
+	x.connect(w, capacity.Limits{})
 	for !x.daily() {
 		x.pass(time.Second)
 	}
@@ -699,14 +701,14 @@ func TestRefusedForADay(t *testing.T) {
 		_, w := small(t, 3)
 		d := newDriver(t, plan.Config{NoNegentropy: true})
 		refused := 0
-		d.refuse = func(r plan.Request) nostr.RelayMessage {
-			if r.Class != plan.Live && len(r.Filters[0].Tags) > 0 && r.Filters[0].Tags[0].Name == 'A' {
+		d.refuse = func(r step.Request) nostr.RelayMessage {
+			if r.Class != step.Live && len(r.Filters[0].Tags) > 0 && r.Filters[0].Tags[0].Name == 'A' {
 				refused++
 				return nostr.Closed{Sub: r.Sub, Reason: text}
 			}
 			return nil
 		}
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		d.pass(20 * time.Hour)
 		if s := d.peer.Status(); refused != 1 || s.Confirmed.Roots != 3 || s.Confirmed.Repositories != 0 {
 			t.Errorf("%s: asked %d times, %+v", text, refused, s)
@@ -718,8 +720,8 @@ func TestFailedRequestIsTriedAgain(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	var at []time.Duration
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if r.Class == plan.Catchup && len(r.Filters[0].Tags) > 0 && r.Filters[0].Tags[0].Name == 'A' {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if r.Class == step.Catchup && len(r.Filters[0].Tags) > 0 && r.Filters[0].Tags[0].Name == 'A' {
 			at = append(at, d.clock.Mono)
 			if len(at)%2 == 0 {
 				return nostr.Closed{Sub: r.Sub, Reason: "error: database"}
@@ -728,7 +730,7 @@ func TestFailedRequestIsTriedAgain(t *testing.T) {
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(20 * time.Hour)
 	for i, want := range []time.Duration{90, 120, 270, 480, 990, 1920, 3630, 3600, 3630} {
 		if i+1 >= len(at) {
@@ -747,21 +749,21 @@ func TestVerdictsComeFirst(t *testing.T) {
 	_, w := small(t, 0)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	var sub string
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if r.Class != plan.Live && len(r.Filters[0].Tags) == 0 && sub == "" {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if r.Class != step.Live && len(r.Filters[0].Tags) == 0 && sub == "" {
 			sub = r.Sub
 			return nostr.Notice{Text: "wait"}
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{})
-	d.do(plan.Received{Sub: sub, ID: nostr.ID{1}, At: 100})
-	d.do(plan.Frame{Message: nostr.EOSE{Sub: sub}})
+	d.connect(w, capacity.Limits{})
+	d.do(step.Received{Sub: sub, ID: nostr.ID{1}, At: 100})
+	d.do(step.Frame{Message: nostr.EOSE{Sub: sub}})
 	d.pass(10 * time.Minute) // our own door takes its time
-	if d.peer.Settled() || len(d.requests(plan.Catchup)) != 1 {
+	if d.peer.Settled() || len(d.requests(step.Catchup)) != 1 {
 		t.Fatal("an undecided event does not count")
 	}
-	d.do(plan.Decided{Sub: sub, ID: nostr.ID{1}, Outcome: policy.Refuse})
+	d.do(step.Decided{Sub: sub, ID: nostr.ID{1}, Outcome: policy.Refuse})
 	if !d.peer.Settled() {
 		t.Error("not settled after the verdict")
 	}
@@ -771,13 +773,13 @@ func TestEventThatCouldNotBeStored(t *testing.T) {
 	_, w := small(t, 0)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	fail := true
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if r.Class != plan.Live && len(r.Filters[0].Tags) == 0 && fail {
-			d.queue = append(d.queue, plan.Received{Sub: r.Sub, ID: nostr.ID{1}, At: 100}, plan.Decided{Sub: r.Sub, ID: nostr.ID{1}, Outcome: policy.Discard, Failed: true})
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if r.Class != step.Live && len(r.Filters[0].Tags) == 0 && fail {
+			d.queue = append(d.queue, step.Received{Sub: r.Sub, ID: nostr.ID{1}, At: 100}, step.Decided{Sub: r.Sub, ID: nostr.ID{1}, Outcome: policy.Discard, Failed: true})
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	if d.peer.Settled() {
 		t.Error("confirmed although an event is not here")
 	}
@@ -787,19 +789,19 @@ func TestEventThatCouldNotBeStored(t *testing.T) {
 		t.Error("not asked again")
 	}
 	// A live one as well, even where little was asked since a reconnect.
-	d.do(plan.Disconnected{Reason: "reset"})
+	d.do(step.Disconnected{Reason: "reset"})
 	d.sent = nil
 	d.pass(time.Minute)
-	d.do(plan.Connected{})
-	live := d.requests(plan.Live)[0].Sub
-	d.do(plan.Received{Sub: live, ID: nostr.ID{2}, At: 100})
-	d.do(plan.Decided{Sub: live, ID: nostr.ID{2}, Outcome: policy.Discard, Failed: true})
+	d.do(step.Connected{})
+	live := d.requests(step.Live)[0].Sub
+	d.do(step.Received{Sub: live, ID: nostr.ID{2}, At: 100})
+	d.do(step.Decided{Sub: live, ID: nostr.ID{2}, Outcome: policy.Discard, Failed: true})
 	if d.peer.Settled() {
 		t.Error("still confirmed although a live event is not here")
 	}
 	d.sent = nil
 	d.pass(time.Minute)
-	for name, since := range sinces(d.requests(plan.Catchup)) {
+	for name, since := range sinces(d.requests(step.Catchup)) {
 		if since != 0 {
 			t.Errorf("%s is asked since %d", name, since)
 		}
@@ -823,16 +825,16 @@ func TestBadFrames(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, w := small(t, 0)
 			d := newDriver(t, plan.Config{NoNegentropy: true})
-			d.connect(w, plan.Limits{})
+			d.connect(w, capacity.Limits{})
 			for range c.good {
-				d.do(plan.Received{Sub: "l1"})
-				d.do(plan.Decided{Sub: "l1", Outcome: policy.Duplicate})
+				d.do(step.Received{Sub: "l1"})
+				d.do(step.Decided{Sub: "l1", Outcome: policy.Duplicate})
 			}
 			for range c.bad {
 				if !d.peer.Status().Connected {
 					break
 				}
-				d.do(plan.Unasked{Count: 1})
+				d.do(step.Unasked{Count: 1})
 				d.pass(c.spread)
 			}
 			s := d.peer.Status()
@@ -844,13 +846,13 @@ func TestBadFrames(t *testing.T) {
 	t.Run("forged events", func(t *testing.T) {
 		_, w := small(t, 0)
 		d := newDriver(t, plan.Config{NoNegentropy: true})
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		for n := 0; d.peer.Status().Connected; n++ {
 			if n > 1000 {
 				t.Fatal("a thousand forged events are borne")
 			}
-			d.do(plan.Received{Sub: "l1"})
-			d.do(plan.Decided{Sub: "l1", Outcome: policy.Invalid})
+			d.do(step.Received{Sub: "l1"})
+			d.do(step.Decided{Sub: "l1", Outcome: policy.Invalid})
 		}
 	})
 }
@@ -859,16 +861,16 @@ func TestBadFrames(t *testing.T) {
 func TestFloodsAreForgivenByTimeOnly(t *testing.T) {
 	f, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	for i, want := range []time.Duration{5, 10, 20, 40} {
-		d.do(plan.Unasked{Count: 1000})
+		d.do(step.Unasked{Count: 1000})
 		if at, _ := d.peer.Wake(); !about(at-d.clock.Mono, want*time.Second) {
 			t.Errorf("flood %d: waits %v", i+1, at-d.clock.Mono)
 		}
 		f.AddAll(f.Issue(int64(10+i), address(key(0), "x"))).Step() // something new to confirm
-		d.do(plan.Wanted{Want: f.Wants[here]})
+		d.do(step.Wanted{Want: f.Wants[here]})
 		d.pass(want * time.Second * 5 / 4)
-		d.do(plan.Connected{})
+		d.do(step.Connected{})
 		if !d.peer.Settled() {
 			t.Fatal("not settled")
 		}
@@ -892,11 +894,11 @@ func TestNoNegentropy(t *testing.T) {
 			_, w := small(t, 300)
 			d := newDriver(t, plan.Config{})
 			opens := 0
-			d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+			d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
 				opens++
 				return answer(e.Sub)
 			}
-			d.connect(w, plan.Limits{})
+			d.connect(w, capacity.Limits{})
 			d.pass(31 * time.Second)
 			s := d.peer.Status()
 			if !d.peer.Settled() || s.Negentropy != "refused" || opens > 3 {
@@ -922,11 +924,11 @@ func TestNoNegentropy(t *testing.T) {
 	t.Run("drop", func(t *testing.T) {
 		_, w := small(t, 300)
 		d := newDriver(t, plan.Config{})
-		d.negFault = func(plan.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: "?"} }
-		d.connect(w, plan.Limits{})
-		d.do(plan.Disconnected{Reason: "reset"})
+		d.negFault = func(step.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: "?"} }
+		d.connect(w, capacity.Limits{})
+		d.do(step.Disconnected{Reason: "reset"})
 		d.pass(time.Minute)
-		d.do(plan.Connected{})
+		d.do(step.Connected{})
 		if !d.peer.Settled() || d.peer.Status().Negentropy != "refused" {
 			t.Errorf("%+v", d.peer.Status())
 		}
@@ -937,16 +939,16 @@ func TestSessionLostToARace(t *testing.T) {
 	_, w := small(t, 300)
 	d := newDriver(t, plan.Config{})
 	lost := map[string]bool{}
-	d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+	d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
 		if k := e.Filter.Key(); !lost[k] {
 			lost[k] = true
 			return nostr.NegErr{Sub: e.Sub, Reason: "CLOSED"}
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{})
-	if s := d.peer.Status(); s.Negentropy != "works" || !d.peer.Settled() || len(d.requests(plan.Catchup)) != 0 {
-		t.Errorf("%d queries by REQ, %+v", len(d.requests(plan.Catchup)), s)
+	d.connect(w, capacity.Limits{})
+	if s := d.peer.Status(); s.Negentropy != "works" || !d.peer.Settled() || len(d.requests(step.Catchup)) != 0 {
+		t.Errorf("%d queries by REQ, %+v", len(d.requests(step.Catchup)), s)
 	}
 }
 
@@ -956,17 +958,17 @@ func TestUptime(t *testing.T) {
 	if d.peer.Status().Uptime != nil {
 		t.Error("known before any time has passed")
 	}
-	d.do(plan.Tick{})
+	d.do(step.Tick{})
 	d.pass(time.Hour)
-	d.do(plan.Wanted{Want: w}) // what was before counts for nothing
+	d.do(step.Wanted{Want: w}) // what was before counts for nothing
 	d.pass(30 * time.Second)
-	d.do(plan.Connected{})
+	d.do(step.Connected{})
 	d.pass(3 * time.Minute)
-	d.do(plan.Disconnected{Reason: "reset"})
+	d.do(step.Disconnected{Reason: "reset"})
 	d.at(d.clock.Mono + 5*time.Second)
-	d.do(plan.DialFailed{Reason: "refused"}) // nothing was dialed
+	d.do(step.DialFailed{Reason: "refused"}) // nothing was dialed
 	d.at(d.clock.Mono + 25*time.Second)
-	d.do(plan.Tick{})
+	d.do(step.Tick{})
 	u := d.peer.Record().Uptime
 	if u.Connected != 3*time.Minute || u.Not != time.Minute {
 		t.Errorf("%+v", u)
@@ -974,9 +976,9 @@ func TestUptime(t *testing.T) {
 	if r := d.peer.Status().Uptime; r == nil || *r != 0.75 {
 		t.Errorf("%+v", d.peer.Status())
 	}
-	d.do(plan.Wanted{})
+	d.do(step.Wanted{})
 	d.pass(time.Hour)
-	d.do(plan.Tick{})
+	d.do(step.Tick{})
 	if got := d.peer.Record().Uptime; got != u {
 		t.Errorf("wanted no more, and yet %+v", got)
 	}

@@ -7,9 +7,11 @@ import (
 	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/followed"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -36,14 +38,14 @@ type following struct {
 
 // beside is what the live side asks of the other parts.
 type beside interface {
-	addGroups(l itemset.Lot, class Class, swept bool) // has stored events asked
-	askSwept(l itemset.Lot, due time.Duration)        // likewise, where they are swept and their turn came
-	dropGroups(match func(*group) bool)               // has them asked no more
-	lose(gone func(want.Item) bool)                   // has those of items asked no more
-	eachSwept(visit func(*group))                     // the groups of swept items
-	openREQs() int                                    // stored ones
-	pause()                                           // as the relay asked to slow down
-	regroupWithout(is func(want.Item) bool)           // has groups asked without items
+	addGroups(l itemset.Lot, class step.Class, swept bool) // has stored events asked
+	askSwept(l itemset.Lot, due time.Duration)             // likewise, where they are swept and their turn came
+	dropGroups(match func(*group) bool)                    // has them asked no more
+	lose(gone func(want.Item) bool)                        // has those of items asked no more
+	eachSwept(visit func(*group))                          // the groups of swept items
+	openREQs() int                                         // stored ones
+	pause()                                                // as the relay asked to slow down
+	regroupWithout(is func(want.Item) bool)                // has groups asked without items
 }
 
 // wary is who takes items out of all places that the relay may refuse a request for.
@@ -68,7 +70,7 @@ type keeper interface {
 	closed()
 	refused(l *liveReq, text string, from time.Time)
 	decided(out policy.Outcome)
-	askAgain(l *liveReq, class Class)
+	askAgain(l *liveReq, class step.Class)
 }
 
 // reqs are live REQs in the order in which they were sent.
@@ -93,7 +95,7 @@ type liveReq struct {
 	values  int
 	longest int // list of its filters
 	tries   int
-	sent    Now
+	sent    health.Now
 }
 
 // values returns how many values a live filter carries: more where the usual
@@ -189,7 +191,7 @@ func (f *following) closeAll() {
 }
 
 // catchUp has the stored events of lots asked.
-func (f *following) catchUp(lots []itemset.Lot, class Class) {
+func (f *following) catchUp(lots []itemset.Lot, class step.Class) {
 	for _, x := range lots {
 		f.stored.addGroups(x, class, false)
 	}
@@ -235,7 +237,7 @@ func (f *following) sendLive(l *liveReq, filters []nostr.Filter, values int) {
 	f.live = append(f.live, l)
 	f.requests[l.sub] = &request{sub: l.sub, live: l, Manner: l.Manner}
 	f.paced()
-	f.effect(Request{Sub: l.sub, Class: Live, Filters: filters})
+	f.effect(step.Request{Sub: l.sub, Class: step.Live, Filters: filters})
 }
 
 // liveOpened begins the catch-up of the items.
@@ -249,7 +251,7 @@ func (f *following) liveOpened(l *liveReq) {
 		l.keeper.opened(l)
 		return
 	}
-	f.catchUp(l.lots, Catchup)
+	f.catchUp(l.lots, step.Catchup)
 }
 
 // closeUnanswered ends the live REQs that never got an EOSE, for others to ask
@@ -350,7 +352,7 @@ func (f *following) unwanted(it want.Item) {
 }
 
 // askAgain has all that is wanted asked again with all that is stored, but for what is excepted. What is swept is tried live.
-func (f *following) askAgain(class Class, except func(want.Item) bool) {
+func (f *following) askAgain(class step.Class, except func(want.Item) bool) {
 	placed := f.place(f.wanted.Has)
 	f.sweeps = nil
 	for _, it := range f.inOrder() {

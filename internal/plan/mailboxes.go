@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -64,7 +65,7 @@ func (p *Peer) tendVisit() {
 	if !p.want.OnlyMailbox() || p.references.active || p.references.due() || len(c.running) > 0 {
 		return
 	}
-	p.effect(HangUp{Reason: "asked for all"})
+	p.effect(step.HangUp{Reason: "asked for all"})
 	p.suspects.end()
 	p.comparing.end()
 	p.references.end()

@@ -5,12 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -48,9 +51,9 @@ func newCorrespondence(t *testing.T, n int) *correspondence {
 // visited is a driver whose relay accepts every connection.
 func (c *correspondence) visited(t *testing.T) *driver {
 	d := c.reader(t, 500)
-	d.hold = func(e plan.Effect) bool {
-		if _, ok := e.(plan.Dial); ok {
-			d.queue = append(d.queue, plan.Connected{})
+	d.hold = func(e step.Effect) bool {
+		if _, ok := e.(step.Dial); ok {
+			d.queue = append(d.queue, step.Connected{})
 			return true
 		}
 		return false
@@ -62,7 +65,7 @@ func (c *correspondence) only() *plan.Want { return want.Nothing().WithMailbox(c
 
 func (d *driver) hangups() (n int) {
 	for _, e := range d.sent {
-		if _, ok := e.(plan.HangUp); ok {
+		if _, ok := e.(step.HangUp); ok {
 			n++
 		}
 	}
@@ -72,7 +75,7 @@ func (d *driver) hangups() (n int) {
 func TestARelayThatIsOnlyAMailboxIsVisited(t *testing.T) {
 	c := newCorrespondence(t, 45)
 	d := c.visited(t)
-	d.do(plan.Wanted{Want: c.only()})
+	d.do(step.Wanted{Want: c.only()})
 	for day := 1; day <= 3; day++ {
 		d.passChecked(20 * time.Minute)
 		if !c.has(c.wrote...) {
@@ -95,7 +98,7 @@ func TestARelayThatIsOnlyAMailboxIsVisited(t *testing.T) {
 	}
 	var last time.Duration
 	for i, x := range d.layer4 {
-		if x.survey != nil || x.class == plan.Live {
+		if x.survey != nil || x.class == step.Live {
 			t.Errorf("step %d: %+v", i, x)
 		}
 		if i > 0 && x.at-last < plan.ReferencePace && len(x.filter.Tags) > 0 != (len(d.layer4[i-1].filter.Tags) > 0) {
@@ -103,7 +106,7 @@ func TestARelayThatIsOnlyAMailboxIsVisited(t *testing.T) {
 		}
 		last = x.at
 	}
-	if rest := d.requests(plan.Live, plan.Catchup); len(rest) > 0 {
+	if rest := d.requests(step.Live, step.Catchup); len(rest) > 0 {
 		t.Errorf("it is asked for %+v", rest)
 	}
 }
@@ -114,7 +117,7 @@ func TestANamedRelayIsAMailboxToo(t *testing.T) {
 	own := c.Event(nip34.KindGraspList, key(100), 1_700_000_000)
 	c.theirs(own) // nothing but a mailbox or an author's question leads there
 	d := c.visited(t)
-	d.do(plan.Wanted{Want: c.want.WithMailbox(c.share)})
+	d.do(step.Wanted{Want: c.want.WithMailbox(c.share)})
 	d.passChecked(time.Hour)
 	if s := d.peer.Status(); s.OnlyMailbox || s.Mailbox != 30 || s.Phase != "live" || c.has(own) || len(d.layer4) > 0 {
 		t.Fatalf("%+v", s)
@@ -134,19 +137,19 @@ func TestANamedRelayBecomesAnIndex(t *testing.T) {
 	list := c.Event(nostr.KindRelayList, key(300), 1_700_000_000)
 	c.theirs(list)
 	d := c.visited(t)
-	d.do(plan.Wanted{Want: c.want})
+	d.do(step.Wanted{Want: c.want})
 	d.pass(time.Minute)
 	index := &mailbox.Mailbox{Index: []nostr.PubKey{key(300)}}
-	d.do(plan.Wanted{Want: c.want.WithMailbox(index)})
+	d.do(step.Wanted{Want: c.want.WithMailbox(index)})
 	d.pass(time.Minute)
 	if s := d.peer.Status(); !c.has(list) || !s.Index || s.Phase != "live" || d.dials() != 1 {
 		t.Fatalf("has the list %v, %+v", c.has(list), s)
 	}
 	asked := len(d.layer4)
 	for range 50 { // who comes and goes does not make it be asked in a loop
-		d.do(plan.Wanted{Want: c.want})
+		d.do(step.Wanted{Want: c.want})
 		d.pass(time.Minute)
-		d.do(plan.Wanted{Want: c.want.WithMailbox(index)})
+		d.do(step.Wanted{Want: c.want.WithMailbox(index)})
 		d.pass(time.Minute)
 	}
 	if n := len(d.layer4) - asked; n > 0 {
@@ -157,22 +160,22 @@ func TestANamedRelayBecomesAnIndex(t *testing.T) {
 func TestAMailboxBecomesNamedAndBack(t *testing.T) {
 	c := newCorrespondence(t, 30)
 	d := c.visited(t)
-	d.do(plan.Wanted{Want: c.only()})
+	d.do(step.Wanted{Want: c.only()})
 	d.pass(5 * time.Second)
 	if n := len(d.following()); n != 0 || !d.peer.Status().Connected {
 		t.Fatalf("%d live filters, connected %v", n, d.peer.Status().Connected)
 	}
-	d.do(plan.Wanted{Want: c.want.WithMailbox(c.share)})
+	d.do(step.Wanted{Want: c.want.WithMailbox(c.share)})
 	d.pass(time.Minute)
 	if s := d.peer.Status(); len(d.following()) == 0 || s.Want.Repositories != 1 || s.Want.Roots != 1 || s.Confirmed != s.Want || s.Phase != "live" || d.hangups() != 0 {
 		t.Fatalf("named: %+v", s)
 	}
-	d.do(plan.Wanted{Want: want.Nothing().WithMailbox(c.share)})
+	d.do(step.Wanted{Want: want.Nothing().WithMailbox(c.share)})
 	d.passChecked(time.Hour)
 	if s := d.peer.Status(); s.Connected || s.Want.Items() != 0 || s.Confirmed.Items() != 0 || d.dials() != 1 {
 		t.Fatalf("only a mailbox again: %+v", s)
 	}
-	d.do(plan.Wanted{Want: c.want})
+	d.do(step.Wanted{Want: c.want})
 	d.pass(time.Minute)
 	if s := d.peer.Status(); s.Phase != "live" || s.Mailbox != 0 || s.Confirmed != s.Want || s.Want.Repositories != 1 {
 		t.Fatalf("named again: %+v", s)
@@ -182,12 +185,12 @@ func TestAMailboxBecomesNamedAndBack(t *testing.T) {
 func TestAVisitThatIsLostGoesOn(t *testing.T) {
 	c := newCorrespondence(t, 45)
 	d := c.visited(t)
-	d.do(plan.Wanted{Want: c.only()})
+	d.do(step.Wanted{Want: c.only()})
 	for range 40 {
 		d.pass(5 * time.Second)
 		if d.peer.Status().Connected {
-			d.do(plan.Disconnected{Reason: "gone"})
-			d.open = map[string]plan.Request{}
+			d.do(step.Disconnected{Reason: "gone"})
+			d.open = map[string]step.Request{}
 		}
 		d.pass(2 * time.Hour)
 	}
@@ -204,9 +207,9 @@ func TestAMailboxThatIsNotWelcomeIsLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCorrespondence(t, 45)
 			d := c.visited(t)
-			d.negFault = func(e plan.OpenNeg) nostr.RelayMessage { return nostr.Closed{Sub: e.Sub, Reason: m.Reason} }
-			d.refuse = func(r plan.Request) nostr.RelayMessage { return nostr.Closed{Sub: r.Sub, Reason: m.Reason} }
-			d.do(plan.Wanted{Want: c.only()})
+			d.negFault = func(e step.OpenNeg) nostr.RelayMessage { return nostr.Closed{Sub: e.Sub, Reason: m.Reason} }
+			d.refuse = func(r step.Request) nostr.RelayMessage { return nostr.Closed{Sub: r.Sub, Reason: m.Reason} }
+			d.do(step.Wanted{Want: c.only()})
 			d.passChecked(2 * time.Hour)
 			if s := d.peer.Status(); s.Connected || len(d.layer4) > 8 || d.dials() != 1 {
 				t.Errorf("%d steps, %d dials, %+v", len(d.layer4), d.dials(), s)
@@ -231,7 +234,7 @@ func TestAVisitIsBounded(t *testing.T) {
 		}
 		return out
 	}
-	d.do(plan.Wanted{Want: c.only()})
+	d.do(step.Wanted{Want: c.only()})
 	d.pass(20 * time.Hour)
 	if n := len(d.layer4); n > plan.ReferenceSteps+plan.MostQuestion || n < plan.ReferenceSteps/2 {
 		t.Errorf("%d steps", n)
@@ -244,7 +247,7 @@ func TestAVisitIsBounded(t *testing.T) {
 func TestVisitsAreNotRepeatedByARestart(t *testing.T) {
 	c := newCorrespondence(t, 5)
 	d := c.visited(t)
-	d.do(plan.Wanted{Want: c.only()})
+	d.do(step.Wanted{Want: c.only()})
 	if r := (plan.Record{}); !r.VisitDue(plan.Config{}, d.clock.Wall) {
 		t.Errorf("before the first visit: %+v", r)
 	}
@@ -265,13 +268,13 @@ func TestVisitsAreNotRepeatedByARestart(t *testing.T) {
 		t.Error("this relay visits itself")
 	}
 	again := c.visited(t)
-	again.peer, again.clock = plan.NewPeer(plan.Config{URL: here, Past: r}), plan.Now{Wall: d.clock.Wall}
-	again.do(plan.Wanted{Want: c.only()})
+	again.peer, again.clock = plan.NewPeer(plan.Config{URL: here, Past: r}), health.Now{Wall: d.clock.Wall}
+	again.do(step.Wanted{Want: c.only()})
 	again.pass(20 * time.Hour)
 	if n := again.dials(); n != 0 {
 		t.Errorf("%d visits on the day of one", n)
 	}
-	again.do(plan.Retry{})
+	again.do(step.Retry{})
 	again.pass(time.Hour)
 	if n := again.dials(); n != 1 || len(again.layer4) == 0 {
 		t.Errorf("the operator asks: %d visits, %d steps", n, len(again.layer4))
@@ -281,7 +284,7 @@ func TestVisitsAreNotRepeatedByARestart(t *testing.T) {
 func TestWhatAMailboxMakesOfItsSlot(t *testing.T) {
 	c := newCorrespondence(t, 5)
 	d := c.visited(t)
-	d.do(plan.Wanted{Want: c.only()})
+	d.do(step.Wanted{Want: c.only()})
 	during := fmt.Sprint(plan.Use(d.peer.Status()))
 	d.pass(time.Hour)
 	if after := fmt.Sprint(plan.Use(d.peer.Status())); during != "0" || after != "3" {
@@ -297,7 +300,7 @@ func TestListsOfRelaysAreAskedWithProfiles(t *testing.T) {
 		f.theirs(list)
 		d := f.reader(t, 500)
 		d.peer = plan.NewPeer(plan.Config{URL: here, Mailboxes: on})
-		d.connect(f.want, plan.Limits{})
+		d.connect(f.want, capacity.Limits{})
 		d.pass(26 * time.Hour)
 		if f.has(list) != on {
 			t.Errorf("mailboxes %v: has the list %v", on, f.has(list))

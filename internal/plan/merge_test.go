@@ -5,16 +5,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // watch calls see with the filters that are live after every effect, as the relay
 // sees them: a REQ counts from its EOSE on.
-func (d *driver) watch(see func(live map[string]plan.Request)) {
-	live := map[string]plan.Request{}
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if r.Class == plan.Live {
+func (d *driver) watch(see func(live map[string]step.Request)) {
+	live := map[string]step.Request{}
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if r.Class == step.Live {
 			live[r.Sub] = r
 		}
 		return nil
@@ -27,7 +29,7 @@ func (d *driver) watch(see func(live map[string]plan.Request)) {
 	}
 }
 
-func followed(live map[string]plan.Request, value string) bool {
+func followed(live map[string]step.Request, value string) bool {
 	for _, r := range live {
 		for _, f := range r.Filters {
 			for _, tag := range f.Tags {
@@ -48,18 +50,18 @@ func TestMerging(t *testing.T) {
 		f, w := small(t, 1)
 		d := newDriver(t, plan.Config{})
 		var roots []string
-		d.watch(func(live map[string]plan.Request) {
+		d.watch(func(live map[string]step.Request) {
 			for i := 0; i < len(roots); i += 1 + len(roots)/7 {
 				if !followed(live, roots[i]) {
 					t.Fatalf("root event %d of %d is followed no more", i, len(roots))
 				}
 			}
 		})
-		d.connect(w, plan.Limits{MaxSubscriptions: subs})
+		d.connect(w, capacity.Limits{MaxSubscriptions: subs})
 		for range 400 {
 			e := f.Issue(1000, address(key(0), "x"))
 			f.AddAll(e).Step()
-			d.do(plan.Wanted{Want: f.Wants[here]})
+			d.do(step.Wanted{Want: f.Wants[here]})
 			d.pass(10 * time.Second)
 			roots = append(roots, e.ID.String())
 		}
@@ -67,11 +69,11 @@ func TestMerging(t *testing.T) {
 			t.Fatalf("%d REQs allowed: settled %v, swept %v, %d at once", subs, d.peer.Settled(), d.peer.Swept(), d.most)
 		}
 		sent, filters := 0, 0
-		for _, r := range d.requests(plan.Live) {
+		for _, r := range d.requests(step.Live) {
 			sent += len(nostr.AppendReq(nil, r.Sub, r.Filters...))
 		}
 		for _, r := range d.open {
-			if r.Class == plan.Live {
+			if r.Class == step.Live {
 				filters += len(r.Filters)
 			}
 		}
@@ -86,22 +88,22 @@ func TestMerging(t *testing.T) {
 func TestNoMergeWithoutNeed(t *testing.T) {
 	f, w := small(t, 4000)
 	d := newDriver(t, plan.Config{})
-	d.connect(w, plan.Limits{})
-	before := len(d.requests(plan.Live))
+	d.connect(w, capacity.Limits{})
+	before := len(d.requests(step.Live))
 	for range 20 {
 		f.AddAll(f.Issue(1000, address(key(0), "x"))).Step()
-		d.do(plan.Wanted{Want: f.Wants[here]})
+		d.do(step.Wanted{Want: f.Wants[here]})
 		d.pass(10 * time.Second)
 	}
-	if n := len(d.requests(plan.Live)) - before; n > 20+8 {
+	if n := len(d.requests(step.Live)) - before; n > 20+8 {
 		t.Errorf("%d live REQs for 20 root events", n)
 	}
 }
 
 // late lets live REQs be answered by hand: it returns their ids as they are sent.
 func (d *driver) late(subs *[]string) {
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if r.Class == plan.Live {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if r.Class == step.Live {
 			*subs = append(*subs, r.Sub)
 			return nostr.Notice{Text: "wait"}
 		}
@@ -115,20 +117,20 @@ func merged(t *testing.T) (d *driver, m string, parts []string) {
 	f, w := small(t, 1)
 	d = newDriver(t, plan.Config{MaxFilters: 20})
 	var values []string
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if tags := r.Filters[len(r.Filters)-1].Tags; r.Class == plan.Live && len(tags[0].Values) > 1 {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if tags := r.Filters[len(r.Filters)-1].Tags; r.Class == step.Live && len(tags[0].Values) > 1 {
 			m, values = r.Sub, tags[0].Values
 			return nostr.Notice{Text: "wait"}
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	for n := 0; m == ""; n++ {
 		if n > 10 {
 			t.Fatal("nothing is merged")
 		}
 		f.AddAll(f.Issue(1000, address(key(0), "x"))).Step()
-		d.do(plan.Wanted{Want: f.Wants[here]})
+		d.do(step.Wanted{Want: f.Wants[here]})
 	}
 	for sub, r := range d.open {
 		if tags := r.Filters[len(r.Filters)-1].Tags; sub != m && slices.Contains(values, tags[0].Values[0]) {
@@ -145,7 +147,7 @@ func merged(t *testing.T) (d *driver, m string, parts []string) {
 func TestMergeLingers(t *testing.T) {
 	d, m, parts := merged(t)
 	d.pass(time.Second)
-	d.do(plan.Frame{Message: nostr.EOSE{Sub: m}})
+	d.do(step.Frame{Message: nostr.EOSE{Sub: m}})
 	d.pass(2*time.Second - 1)
 	if _, ok := d.open[parts[0]]; !ok {
 		t.Error("closed before the merged REQ has settled")
@@ -165,25 +167,25 @@ func TestMergeLingers(t *testing.T) {
 // before is asked again.
 func TestMergePartLost(t *testing.T) {
 	d, m, parts := merged(t)
-	d.do(plan.Frame{Message: nostr.EOSE{Sub: m}})
-	d.do(plan.Frame{Message: nostr.Closed{Sub: parts[0], Reason: "error: gone"}})
+	d.do(step.Frame{Message: nostr.EOSE{Sub: m}})
+	d.do(step.Frame{Message: nostr.Closed{Sub: parts[0], Reason: "error: gone"}})
 	if !d.peer.Settled() {
 		t.Error("unsettled although the merged REQ is open")
 	}
 	d, m, parts = merged(t)
-	d.do(plan.Frame{Message: nostr.Closed{Sub: parts[0], Reason: "error: gone"}})
+	d.do(step.Frame{Message: nostr.Closed{Sub: parts[0], Reason: "error: gone"}})
 	if d.peer.Settled() {
 		t.Error("settled although nothing that is open asks for it")
 	}
 	d.refuse = nil
-	d.do(plan.Frame{Message: nostr.EOSE{Sub: m}})
+	d.do(step.Frame{Message: nostr.EOSE{Sub: m}})
 	d.pass(2 * time.Minute)
 	if err := d.peer.Check(); err != nil || !d.peer.Settled() {
 		t.Errorf("settled %v, %v", d.peer.Settled(), err)
 	}
 	d, _, parts = merged(t)
 	for _, sub := range parts {
-		d.do(plan.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: gone"}})
+		d.do(step.Frame{Message: nostr.Closed{Sub: sub, Reason: "error: gone"}})
 	}
 	if err := d.peer.Check(); err != nil {
 		t.Error(err)
@@ -195,19 +197,19 @@ func TestMergePartLost(t *testing.T) {
 func TestUnitedRefused(t *testing.T) {
 	f, w := small(t, 3)
 	d := newDriver(t, plan.Config{})
-	d.connect(w, plan.Limits{MaxSubscriptions: 5})
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if r.Class == plan.Live && len(d.open) > 2 {
+	d.connect(w, capacity.Limits{MaxSubscriptions: 5})
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if r.Class == step.Live && len(d.open) > 2 {
 			return nostr.Closed{Sub: r.Sub, Reason: "error: no"}
 		}
 		return nil
 	}
 	for range 60 {
 		f.AddAll(f.Issue(1000, address(key(0), "x"))).Step()
-		d.do(plan.Wanted{Want: f.Wants[here]})
+		d.do(step.Wanted{Want: f.Wants[here]})
 		d.pass(10 * time.Second)
 	}
-	if n := len(d.requests(plan.Live)); n > 20 {
+	if n := len(d.requests(step.Live)); n > 20 {
 		t.Errorf("%d live REQs within ten minutes", n)
 	}
 }
@@ -219,15 +221,15 @@ func TestNothingSweptInHaste(t *testing.T) {
 		d := newDriver(t, plan.Config{})
 		var sent []string
 		d.late(&sent)
-		d.connect(w, plan.Limits{MaxSubscriptions: subs})
+		d.connect(w, capacity.Limits{MaxSubscriptions: subs})
 		for range 5 {
 			f.AddAll(f.Issue(1000, address(key(0), "x"))).Step()
-			d.do(plan.Wanted{Want: f.Wants[here]})
+			d.do(step.Wanted{Want: f.Wants[here]})
 		}
 		d.pass(time.Second)
 		for range 20 {
 			if len(sent) > 0 {
-				d.do(plan.Frame{Message: nostr.EOSE{Sub: sent[0]}})
+				d.do(step.Frame{Message: nostr.EOSE{Sub: sent[0]}})
 				sent = sent[1:]
 			}
 			d.pass(3 * time.Second)
@@ -241,24 +243,24 @@ func TestNothingSweptInHaste(t *testing.T) {
 func TestMergeRefused(t *testing.T) {
 	f, w := small(t, 1)
 	d := newDriver(t, plan.Config{MaxFilters: 20})
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if r.Class == plan.Live && len(r.Filters[0].Tags) > 0 && len(r.Filters[0].Tags[0].Values) > 1 {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if r.Class == step.Live && len(r.Filters[0].Tags) > 0 && len(r.Filters[0].Tags[0].Values) > 1 {
 			return nostr.Closed{Sub: r.Sub, Reason: "error: no"}
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	for range 12 {
 		f.AddAll(f.Issue(1000, address(key(0), "x"))).Step()
-		d.do(plan.Wanted{Want: f.Wants[here]})
+		d.do(step.Wanted{Want: f.Wants[here]})
 		d.pass(10 * time.Second)
 	}
 	if !d.peer.Settled() {
 		t.Errorf("a refused merge unsettles: %+v", d.peer.Status())
 	}
-	before := len(d.requests(plan.Live))
+	before := len(d.requests(step.Live))
 	d.pass(time.Hour)
-	if n := len(d.requests(plan.Live)) - before; n > 61 {
+	if n := len(d.requests(step.Live)) - before; n > 61 {
 		t.Errorf("%d tries within an hour", n)
 	}
 }
@@ -267,13 +269,13 @@ func TestMergeRefused(t *testing.T) {
 func TestSweep(t *testing.T) {
 	_, w := small(t, 5000)
 	d := newDriver(t, plan.Config{})
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
 		if len(r.Filters) > 10 {
 			t.Errorf("%d filters", len(r.Filters))
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{MaxSubscriptions: 10})
+	d.connect(w, capacity.Limits{MaxSubscriptions: 10})
 	d.pass(time.Minute)
 	s := d.peer.Status()
 	if d.most > 10 || !d.peer.Settled() || s.SweptRoots < 500 || s.SweptRoots > 1500 || s.Confirmed.Roots != 5000 || s.Phase != "live" {
@@ -282,7 +284,7 @@ func TestSweep(t *testing.T) {
 	loads := func() int {
 		n := 0
 		for _, e := range d.sent {
-			if _, ok := e.(plan.OpenNeg); ok {
+			if _, ok := e.(step.OpenNeg); ok {
 				n++
 			}
 		}
@@ -301,12 +303,12 @@ func TestSweep(t *testing.T) {
 func TestNewestAreFollowed(t *testing.T) {
 	f, w := small(t, 5000)
 	d := newDriver(t, plan.Config{})
-	d.connect(w, plan.Limits{MaxSubscriptions: 10})
+	d.connect(w, capacity.Limits{MaxSubscriptions: 10})
 	d.pass(time.Minute)
 	for range 20 {
 		e := f.Issue(100_000, address(key(0), "x"))
 		f.AddAll(e).Step()
-		d.do(plan.Wanted{Want: f.Wants[here]})
+		d.do(step.Wanted{Want: f.Wants[here]})
 		d.pass(20 * time.Second)
 		if asks(d.following())["[]#e "+e.ID.String()] == 0 {
 			t.Fatal("a new root event is not followed")
@@ -323,22 +325,22 @@ func TestWantShrinks(t *testing.T) {
 	other := f.Announce(key(1), "y", 1, []string{us, string(here)})
 	f.AddAll(other).Step()
 	d := newDriver(t, plan.Config{})
-	d.connect(f.Wants[here], plan.Limits{})
+	d.connect(f.Wants[here], capacity.Limits{})
 	first := f.Issue(1, address(key(0), "x"))
 	f.AddAll(first).Step()
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	d.pass(time.Minute)
 	before := len(d.open)
 	f.Remove(first.ID)
 	f.Step()
 	d.sent = nil
-	d.do(plan.Wanted{Want: f.Wants[here]})
-	if len(d.open) != before-1 || len(d.requests(plan.Live, plan.Catchup)) != 0 || !d.peer.Settled() {
+	d.do(step.Wanted{Want: f.Wants[here]})
+	if len(d.open) != before-1 || len(d.requests(step.Live, step.Catchup)) != 0 || !d.peer.Settled() {
 		t.Errorf("%d open, then %d", before, len(d.open))
 	}
 	f.Remove(other.ID)
 	f.Step()
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	if s := d.peer.Status(); s.Want.Repositories != 1 || s.Confirmed.Repositories != 1 || !d.peer.Settled() {
 		t.Errorf("%+v", s)
 	}

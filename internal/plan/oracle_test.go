@@ -6,6 +6,7 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want/wanttest"
 )
 
@@ -64,7 +65,7 @@ func (w *world) complete(want *plan.Want, it plan.Item) {
 // is open asks for as well.
 func (w *world) onlyOnce(sub string, f nostr.Filter) {
 	for other, a := range w.subs {
-		if other == sub || a.over || a.Class == plan.Live || isTrial(sub) || isTrial(other) { // a trial reads nothing
+		if other == sub || a.over || a.Class == step.Live || isTrial(sub) || isTrial(other) { // a trial reads nothing
 			continue
 		}
 		if what := w.overlap(f, a.Filters[0]); what != "" {

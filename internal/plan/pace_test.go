@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // TestPausesAndPortions: after the first refusal nothing is asked for 65 s, nor for what a pause did not buy, but once
@@ -31,8 +33,8 @@ func TestPausesAndPortions(t *testing.T) {
 		f.Step()
 		d := newDriver(t, plan.Config{NoNegentropy: true})
 		var at []time.Duration
-		d.refuse = func(r plan.Request) nostr.RelayMessage {
-			if r.Class == plan.Live {
+		d.refuse = func(r step.Request) nostr.RelayMessage {
+			if r.Class == step.Live {
 				return nil
 			}
 			at = append(at, d.clock.Mono)
@@ -41,7 +43,7 @@ func TestPausesAndPortions(t *testing.T) {
 			}
 			return nil
 		}
-		d.connect(f.Wants[here], plan.Limits{})
+		d.connect(f.Wants[here], capacity.Limits{})
 		d.pass(20 * time.Minute)
 		if len(at) <= len(c.want) {
 			t.Fatalf("%s: %d requests", c.name, len(at))
@@ -62,27 +64,27 @@ func TestPausesAndPortions(t *testing.T) {
 func TestSeveralRefusalsAreOne(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	var held []plan.Request
-	d.hold = func(e plan.Effect) bool {
-		r, ok := e.(plan.Request)
-		if !ok || r.Class == plan.Live || len(r.Filters[0].Tags) == 0 {
+	var held []step.Request
+	d.hold = func(e step.Effect) bool {
+		r, ok := e.(step.Request)
+		if !ok || r.Class == step.Live || len(r.Filters[0].Tags) == 0 {
 			return false
 		}
 		held = append(held, r)
 		return len(held) <= 2
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	if len(held) < 2 {
 		t.Fatalf("%d requests at once", len(held))
 	}
 	for _, r := range held[:2] {
-		d.do(plan.Frame{Message: nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}})
+		d.do(step.Frame{Message: nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}})
 	}
 	d.pass(64 * time.Second)
 	if len(held) != 2 {
 		t.Errorf("asked during the pause")
 	}
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
 		if len(held) == 3 {
 			return nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}
 		}
@@ -108,13 +110,13 @@ func TestAPaceIsNotForEver(t *testing.T) {
 	f.Step()
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	n := 0
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if n++; r.Class != plan.Live && d.clock.Mono < 15*time.Minute && n%2 == 0 {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if n++; r.Class != step.Live && d.clock.Mono < 15*time.Minute && n%2 == 0 {
 			return nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}
 		}
 		return nil
 	}
-	d.connect(f.Wants[here], plan.Limits{})
+	d.connect(f.Wants[here], capacity.Limits{})
 	d.pass(15 * time.Minute)
 	if d.peer.Settled() {
 		t.Fatal("it was not busy")

@@ -8,6 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -77,8 +78,8 @@ type Peer struct {
 
 	begun   bool
 	wakeAt  time.Duration
-	mark    Now  // last sign of life; it stands still while anything is held
-	hasMark bool // false: never connected, or the clock slipped
+	mark    health.Now // last sign of life; it stands still while anything is held
+	hasMark bool       // false: never connected, or the clock slipped
 
 	phase    phase
 	dialing  dialing
@@ -112,12 +113,12 @@ func NewPeer(c Config) *Peer {
 
 // Step takes one input at the time now and returns what has to be done, in
 // order. The slice is valid until the next Step.
-func (p *Peer) Step(now Now, in Input) []Effect {
+func (p *Peer) Step(now health.Now, in step.Input) []step.Effect {
 	slipped, before := p.clock(now), p.conn
 	p.noteComplete()
 	changed := p.input(in)
 	if slipped && p.conn != nil && p.conn == before {
-		p.recatch(Catchup)
+		p.recatch(step.Catchup)
 	}
 	if changed || slipped || p.now.Mono >= p.wakeAt {
 		p.tend()
@@ -129,7 +130,7 @@ func (p *Peer) Step(now Now, in Input) []Effect {
 
 // clock notes the time and reports whether the two clocks have parted: the
 // machine slept or was set, and what was confirmed may have aged without a sign.
-func (p *Peer) clock(now Now) bool {
+func (p *Peer) clock(now health.Now) bool {
 	slip := now.Wall.Sub(p.now.Wall) - (now.Mono - p.now.Mono)
 	slipped := p.begun && slip.Abs() > clockSlip
 	if p.begun && p.phase != phaseIdle {
@@ -149,21 +150,21 @@ func (p *Peer) clock(now Now) bool {
 
 // input handles one input. It reports whether anything but the progress of an
 // open request may have changed: events come often and must cost little.
-func (p *Peer) input(in Input) bool {
+func (p *Peer) input(in step.Input) bool {
 	switch in := in.(type) {
-	case Wanted:
+	case step.Wanted:
 		p.setWant(in.Want)
-	case Connected:
+	case step.Connected:
 		p.connected(in)
-	case DialFailed:
+	case step.DialFailed:
 		p.dialFailed(in)
-	case Disconnected:
+	case step.Disconnected:
 		p.disconnected(in.Reason)
-	case Retry:
+	case step.Retry:
 		p.retry()
-	case Reconsider:
+	case step.Reconsider:
 		p.reconsider()
-	case Tick:
+	case step.Tick:
 	default:
 		return p.conn != nil && p.traffic(in)
 	}
@@ -171,33 +172,33 @@ func (p *Peer) input(in Input) bool {
 }
 
 // traffic handles what an open connection brings.
-func (p *Peer) traffic(in Input) bool {
+func (p *Peer) traffic(in step.Input) bool {
 	switch in := in.(type) {
-	case Decided:
+	case step.Decided:
 		return p.decided(in)
-	case Received:
+	case step.Received:
 		p.alive()
 		return p.received(in)
-	case Alive:
+	case step.Alive:
 		p.alive()
 		return false
-	case Loaded:
+	case step.Loaded:
 		p.comparing.loaded(in)
-	case Sifted:
+	case step.Sifted:
 		p.comparing.sifted(in)
-	case Authenticated:
+	case step.Authenticated:
 		p.alive()
 		if p.demands.verdict(in) {
 			p.authSettled()
 		}
-	case Unasked:
+	case step.Unasked:
 		p.alive()
 		p.unasked(in.Count)
-	case Surveyed:
+	case step.Surveyed:
 		p.references.surveyed(in)
-	case Attributed:
+	case step.Attributed:
 		p.coverage.Attributed(in.Sub, p.want, p.wanted.Has, in.Names, in.Failed)
-	case Frame:
+	case step.Frame:
 		p.alive()
 		p.frame(in.Message)
 	}
@@ -269,7 +270,7 @@ func (p *Peer) tend() {
 		p.comparing.forgive(true)
 		p.demands.kinds.Forget()
 		p.conn.anew()
-		p.recatch(Daily)
+		p.recatch(step.Daily)
 	}
 	p.conn.expire()
 	p.conn.closeAgain()
@@ -309,7 +310,7 @@ func (p *Peer) progress() {
 
 // recatch forgets what is confirmed and asks everything again, with live open.
 // Swept items are tried live again.
-func (p *Peer) recatch(class Class) {
+func (p *Peer) recatch(class step.Class) {
 	c := p.conn
 	p.coverage.Begin()
 	p.unconfirm()
@@ -320,13 +321,13 @@ func (p *Peer) recatch(class Class) {
 	p.suspects.dropTrial()
 	c.queues = queues{}
 	p.references.caughtUpBy()
-	if class == Daily {
+	if class == step.Daily {
 		p.whole.become()
 	}
 	switch {
 	case p.whole.asksAll():
 		p.suspects.acquit()
-	case class == Daily:
+	case class == step.Daily:
 		p.suspects.again(true)
 	}
 	c.askAgain(class, p.suspects.under.Has)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/paging"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -35,9 +36,9 @@ type edge struct {
 	news          bool            // it showed something that was not here
 	first, second instant         // the two oldest seconds in which it showed something
 	probed        probing
-	paged         bool   // what a probe could not tell was paged
-	found         *Dated // came so and had not been shown
-	hidden        *Dated // had not been shown by the comparison before this one
+	paged         bool        // what a probe could not tell was paged
+	found         *step.Dated // came so and had not been shown
+	hidden        *step.Dated // had not been shown by the comparison before this one
 }
 
 // probing is how far the probing of an edge has come.
@@ -110,7 +111,7 @@ func (n *reconciliation) dateLocal() {
 }
 
 // shows says whether the relay showed an event in the window at hand.
-func (n *reconciliation) shows(x Dated) bool {
+func (n *reconciliation) shows(x step.Dated) bool {
 	if _, shown := n.edge.ids[key64(x.ID)]; shown {
 		return true
 	}
@@ -176,13 +177,13 @@ func (c *comparing) probe(t *task) {
 // probed is what a probe brought.
 type probed struct {
 	within paging.Span
-	came   []uint64 // what the relay had shown
-	hidden *Dated   // what it had not, one of it
-	unsure bool     // something that tells nothing of what was left out for it
+	came   []uint64    // what the relay had shown
+	hidden *step.Dated // what it had not, one of it
+	unsure bool        // something that tells nothing of what was left out for it
 }
 
 // received takes one event of a probe.
-func (b *probed) received(e *edge, x Dated) {
+func (b *probed) received(e *edge, x step.Dated) {
 	k := key64(x.ID)
 	known, shown := e.ids[k]
 	switch {
@@ -251,7 +252,7 @@ func (c *comparing) paged(t *task) {
 }
 
 // pageReceived takes one event of such a page.
-func (e *edge) pageReceived(x Dated) {
+func (e *edge) pageReceived(x step.Dated) {
 	_, shown := e.ids[key64(x.ID)]
 	if e.paged && !shown && (e.first.n == 0 || x.At <= e.first.at) {
 		e.found = &x

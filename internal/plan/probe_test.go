@@ -6,21 +6,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // isEdgeProbe says whether a request asks for what a reconciliation may have left out.
-func isEdgeProbe(r plan.Request) bool {
+func isEdgeProbe(r step.Request) bool {
 	f := r.Filters[0]
-	return r.Class != plan.Live && f.IDs == nil && *f.Limit < 20 && !isKindsProbe(r) && !isTrial(r.Sub)
+	return r.Class != step.Live && f.IDs == nil && *f.Limit < 20 && !isKindsProbe(r) && !isTrial(r.Sub)
 }
 
 // edgeProbes returns those that were sent.
-func (d *driver) edgeProbes() []plan.Request {
-	var out []plan.Request
+func (d *driver) edgeProbes() []step.Request {
+	var out []step.Request
 	for _, e := range d.sent {
-		if r, ok := e.(plan.Request); ok && isEdgeProbe(r) {
+		if r, ok := e.(step.Request); ok && isEdgeProbe(r) {
 			out = append(out, r)
 		}
 	}
@@ -49,7 +51,7 @@ func TestAProbeIsSmallAndMovesNothingTwice(t *testing.T) {
 		}
 		return out
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	probes := d.edgeProbes()
 	for _, r := range probes {
 		if len(r.Filters) != 1 || *r.Filters[0].Limit > 3 || *r.Filters[0].Limit < 2 {
@@ -75,7 +77,7 @@ func TestAProbeIsSmallAndMovesNothingTwice(t *testing.T) {
 		again.peer = plan.NewPeer(plan.Config{URL: here, Past: past})
 		came = 0
 		again.serve = d.serve
-		again.connect(w, plan.Limits{})
+		again.connect(w, capacity.Limits{})
 		if met != (came == 0) || again.paged() != 0 {
 			t.Errorf("met before %v: %d events, %d pages", met, came, again.paged())
 		}
@@ -116,7 +118,7 @@ func TestACutAnywhere(t *testing.T) {
 							}
 							return serve(sub, filters)
 						}
-						d.connect(w, plan.Limits{})
+						d.connect(w, capacity.Limits{})
 						d.pass(10 * time.Minute)
 						s := d.peer.Status()
 						if len(l.ours) != len(at) || !d.peer.Settled() || (newest < len(at)) != (s.Negentropy == "truncates") {
@@ -137,7 +139,7 @@ func TestNewsIsNoProof(t *testing.T) {
 				l := newLibrary(12)
 				_, w := small(t, 0)
 				d := l.reader(t, 500)
-				d.refuse = func(r plan.Request) nostr.RelayMessage {
+				d.refuse = func(r step.Request) nostr.RelayMessage {
 					if tags := r.Filters[0].Tags; isEdgeProbe(r) && len(tags) > 0 && tags[0].Name == 'A' && times > 0 {
 						times--
 						at-- // older still
@@ -145,7 +147,7 @@ func TestNewsIsNoProof(t *testing.T) {
 					}
 					return nil
 				}
-				d.connect(w, plan.Limits{})
+				d.connect(w, capacity.Limits{})
 				if s := d.peer.Status(); s.Negentropy != "works" || len(l.ours) != len(l.events) || !d.peer.Settled() {
 					t.Errorf("%d of %d here, it %s", len(l.ours), len(l.events), s.Negentropy)
 				}
@@ -166,7 +168,7 @@ func TestACutWithinASecondOfARelayThatWasAskedBefore(t *testing.T) {
 		d := l.reader(t, 500)
 		d.peer = plan.NewPeer(plan.Config{URL: here, Past: plan.Record{LastAlive: epoch.Add(-time.Hour)}})
 		d.neg = func(f nostr.Filter) []*nostr.Event { return l.find(f, newest) }
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		d.pass(10 * time.Minute)
 		if s := d.peer.Status(); len(l.ours) != len(l.events) || s.Negentropy != "truncates" || !d.peer.Settled() {
 			t.Errorf("%d compared: %d of %d here, it %s", newest, len(l.ours), len(l.events), s.Negentropy)
@@ -191,7 +193,7 @@ func TestASecondComparisonIsDoubtedLikeTheFirst(t *testing.T) {
 		compared++
 		return l.find(f, 3*compared)
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(10 * time.Minute)
 	if s := d.peer.Status(); len(l.ours) != len(l.events) || compared != 2 || !d.peer.Settled() {
 		t.Errorf("%d of %d here, compared %d times, it %s", len(l.ours), len(l.events), compared, s.Negentropy)

@@ -1,6 +1,10 @@
 package plan
 
-import "time"
+import (
+	"time"
+
+	"github.com/graspd/graspd/internal/step"
+)
 
 // A relay that throws messages away says so by a NOTICE that names none of them.
 // A CLOSE among them leaves a REQ open there, which counts against the relay's
@@ -30,7 +34,7 @@ func (w *wire) closeReq(sub string) {
 		c.sent = c.sent[1:]
 	}
 	c.sent = append(c.sent, sentClose{sub, w.now.Mono})
-	w.effect(CloseRequest{Sub: sub})
+	w.effect(step.CloseRequest{Sub: sub})
 }
 
 // unheard notes that what was closed just now may not have been.

@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // A relay that throws messages away when there are too many may have thrown a
@@ -14,21 +16,21 @@ import (
 func TestWhatWasClosedIsClosedAgain(t *testing.T) {
 	f, w := small(t, 3)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	if !d.peer.Settled() {
 		t.Fatal("not settled")
 	}
-	stored := d.requests(plan.Catchup)
+	stored := d.requests(step.Catchup)
 	early := len(stored)
 	d.pass(time.Minute)
 	f.AddAll(f.Issue(10, address(key(0), "x"))).Step()
-	d.do(plan.Wanted{Want: f.Wants[here]}) // more is asked and closed, a minute later
-	stored = d.requests(plan.Catchup)
+	d.do(step.Wanted{Want: f.Wants[here]}) // more is asked and closed, a minute later
+	stored = d.requests(step.Catchup)
 	if len(stored) <= early {
 		t.Fatal("nothing more was asked")
 	}
 	d.sent = d.sent[:0]
-	d.do(plan.Frame{Message: nostr.Notice{Text: "rate limited"}})
+	d.do(step.Frame{Message: nostr.Notice{Text: "rate limited"}})
 	d.pass(64 * time.Second)
 	if n := len(closes(d)); n > 0 {
 		t.Errorf("%d CLOSEs while asked to slow down", n)
@@ -49,7 +51,7 @@ func TestWhatWasClosedIsClosedAgain(t *testing.T) {
 // closes lists the REQs that were closed.
 func closes(d *driver) (subs []string) {
 	for _, e := range d.sent {
-		if c, ok := e.(plan.CloseRequest); ok {
+		if c, ok := e.(step.CloseRequest); ok {
 			subs = append(subs, c.Sub)
 		}
 	}
@@ -61,8 +63,8 @@ func TestANoticeAboutAReconciliationRefusesNothingElse(t *testing.T) {
 	for _, text := range []string{"invalid: Invalid input", "error: unknown message type NEG-OPEN", "could not parse command"} {
 		_, w := small(t, 300)
 		d := newDriver(t, plan.Config{})
-		d.negFault = func(plan.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: text} }
-		d.connect(w, plan.Limits{})
+		d.negFault = func(step.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: text} }
+		d.connect(w, capacity.Limits{})
 		if !d.peer.Settled() {
 			t.Errorf("%q: not settled at once: %+v", text, d.peer.Status())
 		}

@@ -5,6 +5,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/paging"
 	"github.com/graspd/graspd/internal/refusal"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // negSupport is what is known of a relay's NIP-77.
@@ -148,7 +149,7 @@ func (c *comparing) load(t *task) {
 	t.req.Manner = c.stored.demands.mannerOf(t, t.filter)
 	c.stored.requests[t.req.sub] = t.req
 	n.filter = t.req.Mode.With(n.window().Narrow(t.filter))
-	e := LoadSet{Sub: t.req.sub, Filter: n.filter}
+	e := step.LoadSet{Sub: t.req.sub, Filter: n.filter}
 	if t.group.course != nil {
 		e.Most = t.group.course.most()
 	}
@@ -168,7 +169,7 @@ func (c *comparing) session(sub string) (*request, *reconciliation) {
 	return nil, nil
 }
 
-func (c *comparing) loaded(in Loaded) {
+func (c *comparing) loaded(in step.Loaded) {
 	r, n := c.session(in.Sub)
 	if r == nil || n.opened {
 		return
@@ -193,7 +194,7 @@ func (c *comparing) loaded(in Loaded) {
 	r.Authorized = c.stored.demands.auth.Granted()
 	first := n.init.Start()
 	c.counted.NegSent += hexLen(first)
-	c.effect(OpenNeg{Sub: in.Sub, Filter: n.filter, Msg: first})
+	c.effect(step.OpenNeg{Sub: in.Sub, Filter: n.filter, Msg: first})
 }
 
 func (c *comparing) negMsg(sub string, msg []byte) {
@@ -211,10 +212,10 @@ func (c *comparing) negMsg(sub string, msg []byte) {
 	switch {
 	case err != nil || len(n.need)+len(n.late)+len(n.missing) > c.needed:
 		c.stored.abandon(t)
-		c.report(Debug, "a comparison (NIP-77) failed: graspd reads page by page", "cause", err)
+		c.report(step.Debug, "a comparison (NIP-77) failed: graspd reads page by page", "cause", err)
 		c.pageWindows(t)
 	case reply != nil:
-		c.effect(ContinueNeg{Sub: sub, Msg: reply})
+		c.effect(step.ContinueNeg{Sub: sub, Msg: reply})
 	default:
 		c.compared(t)
 	}
@@ -253,10 +254,10 @@ func (c *comparing) compared(t *task) {
 func (c *comparing) sift(t *task) {
 	t.req = &request{sub: c.newSub("k"), kind: asksStore, task: t, answered: true}
 	c.stored.requests[t.req.sub] = t.req
-	c.effect(Sift{Sub: t.req.sub, IDs: t.neg.need})
+	c.effect(step.Sift{Sub: t.req.sub, IDs: t.neg.need})
 }
 
-func (c *comparing) sifted(in Sifted) {
+func (c *comparing) sifted(in step.Sifted) {
 	r := c.stored.requests[in.Sub]
 	if r == nil || r.kind != asksStore {
 		return
@@ -353,7 +354,7 @@ func (c *comparing) noNegentropy(why string) {
 	c.support = negRefused
 	if !c.logged {
 		c.logged = true
-		c.report(Info, "the relay does not compare sets (NIP-77): graspd reads it page by page", "cause", why)
+		c.report(step.Info, "the relay does not compare sets (NIP-77): graspd reads it page by page", "cause", why)
 	}
 }
 
@@ -378,7 +379,7 @@ func (c *comparing) doubted(n *reconciliation) {
 		return
 	}
 	c.support = negTruncates
-	c.report(Info, "the relay compares its newest events only: graspd reads the rest page by page")
+	c.report(step.Info, "the relay compares its newest events only: graspd reads the rest page by page")
 }
 
 // next goes on to the next window.
@@ -396,7 +397,7 @@ func (n *reconciliation) release() { n.set, n.values, n.init, n.have = nil, nil,
 func (n *reconciliation) cutShort() { n.cut = true }
 
 // again has the window at hand compared once more.
-func (n *reconciliation) again(hidden *Dated) {
+func (n *reconciliation) again(hidden *step.Dated) {
 	n.edge, n.probe = edge{hidden: hidden}, false
 }
 

@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // library is what a relay has of one repository: comments on it.
@@ -70,7 +72,7 @@ func (l *library) reader(t *testing.T, page int) *driver {
 // byIDs counts the requests by id, and how often each id was asked for.
 func (d *driver) byIDs() (requests int, times map[nostr.ID]int) {
 	times = map[nostr.ID]int{}
-	for _, r := range d.requests(plan.Catchup, plan.Daily) {
+	for _, r := range d.requests(step.Catchup, step.Daily) {
 		if ids := r.Filters[0].IDs; ids != nil {
 			requests++
 			for _, id := range ids {
@@ -83,7 +85,7 @@ func (d *driver) byIDs() (requests int, times map[nostr.ID]int) {
 
 func (d *driver) paged() int {
 	n := 0
-	for _, r := range d.requests(plan.Catchup, plan.Daily) {
+	for _, r := range d.requests(step.Catchup, step.Daily) {
 		if r.Filters[0].IDs == nil {
 			n++
 		}
@@ -98,7 +100,7 @@ func TestReconciliationMovesTheDifferenceOnly(t *testing.T) {
 	}
 	_, w := small(t, 0)
 	d := l.reader(t, 500)
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	requests, times := d.byIDs()
 	if len(l.ours) != 3000 || len(times) != 300 || requests != 3 || !d.peer.Settled() {
 		t.Errorf("%d here, %d asked in %d requests", len(l.ours), len(times), requests)
@@ -121,17 +123,17 @@ func TestReconciliationMovesTheDifferenceOnly(t *testing.T) {
 // as many events and takes such messages.
 func TestNeededIDsAreAskedInPortionsThatTheRelayBears(t *testing.T) {
 	for _, c := range []struct {
-		told     plan.Limits
+		told     capacity.Limits
 		requests int
 	}{
-		{plan.Limits{}, 20},
-		{plan.Limits{MaxLimit: 500}, 20},
-		{plan.Limits{MaxMessage: 128 << 10}, 20},
-		{plan.Limits{MaxLimit: 500, MaxMessage: 64<<10 - 1}, 20},
-		{plan.Limits{MaxLimit: 500, MaxMessage: 64 << 10}, 4},
-		{plan.Limits{MaxLimit: 250, MaxMessage: 128 << 10}, 8},
-		{plan.Limits{MaxLimit: 5000, MaxMessage: 512 << 10}, 4},
-		{plan.Limits{MaxLimit: 50, MaxMessage: 128 << 10}, 40},
+		{capacity.Limits{}, 20},
+		{capacity.Limits{MaxLimit: 500}, 20},
+		{capacity.Limits{MaxMessage: 128 << 10}, 20},
+		{capacity.Limits{MaxLimit: 500, MaxMessage: 64<<10 - 1}, 20},
+		{capacity.Limits{MaxLimit: 500, MaxMessage: 64 << 10}, 4},
+		{capacity.Limits{MaxLimit: 250, MaxMessage: 128 << 10}, 8},
+		{capacity.Limits{MaxLimit: 5000, MaxMessage: 512 << 10}, 4},
+		{capacity.Limits{MaxLimit: 50, MaxMessage: 128 << 10}, 40},
 	} {
 		l := newLibrary(2000)
 		_, w := small(t, 0)
@@ -148,11 +150,11 @@ func TestFewerIDsAreAskedAfterSilence(t *testing.T) {
 	l := newLibrary(1000)
 	_, w := small(t, 0)
 	d := l.reader(t, 500)
-	d.hold = func(e plan.Effect) bool {
-		r, ok := e.(plan.Request)
+	d.hold = func(e step.Effect) bool {
+		r, ok := e.(step.Request)
 		return ok && len(r.Filters[0].IDs) > 100
 	}
-	d.connect(w, plan.Limits{MaxLimit: 500, MaxMessage: 128 << 10})
+	d.connect(w, capacity.Limits{MaxLimit: 500, MaxMessage: 128 << 10})
 	if len(l.ours) == 1000 {
 		t.Error("nothing was withheld")
 	}
@@ -166,7 +168,7 @@ func TestCappedFetch(t *testing.T) {
 	l := newLibrary(1000)
 	_, w := small(t, 0)
 	d := l.reader(t, 20)
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	requests, _ := d.byIDs()
 	if len(l.ours) != 1000 || requests > 60 || d.paged() > 1 {
 		t.Errorf("%d here after %d requests by id and %d pages", len(l.ours), requests, d.paged())
@@ -184,7 +186,7 @@ func TestUndelivered(t *testing.T) {
 		maps.DeleteFunc(l.ours, func(id nostr.ID, _ bool) bool { return lost[id] })
 		return slices.DeleteFunc(out, func(e *nostr.Event) bool { return lost[e.ID] })
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	_, times := d.byIDs()
 	for id := range lost {
 		if times[id] != 2 {
@@ -206,16 +208,16 @@ func TestForgedDelivery(t *testing.T) {
 	l := newLibrary(10)
 	_, w := small(t, 0)
 	d := l.reader(t, 500)
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if r.Filters[0].IDs == nil || len(d.requests(plan.Catchup)) > 1 {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if r.Filters[0].IDs == nil || len(d.requests(step.Catchup)) > 1 {
 			return nil
 		}
 		for _, id := range r.Filters[0].IDs {
-			d.queue = append(d.queue, plan.Received{Sub: r.Sub, ID: id, At: 5}, plan.Decided{Sub: r.Sub, ID: id, Outcome: policy.Invalid})
+			d.queue = append(d.queue, step.Received{Sub: r.Sub, ID: id, At: 5}, step.Decided{Sub: r.Sub, ID: id, Outcome: policy.Invalid})
 		}
 		return nostr.EOSE{Sub: r.Sub}
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	if requests, _ := d.byIDs(); len(l.ours) != 10 || requests != 2 {
 		t.Errorf("%d here after %d requests by id", len(l.ours), requests)
 	}
@@ -233,7 +235,7 @@ func TestDeliveredByPaging(t *testing.T) {
 		}
 		return serve(sub, filters)
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	if s := d.peer.Status(); len(l.ours) != 30 || s.Counters.Undelivered != 0 || !d.peer.Settled() {
 		t.Errorf("%d here, %+v", len(l.ours), s)
 	}
@@ -253,14 +255,14 @@ func TestWindows(t *testing.T) {
 				_, w := small(t, 0)
 				d := l.reader(t, 500)
 				opens := 0
-				d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+				d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
 					opens++
 					if len(l.find(e.Filter, 1000)) > records {
 						return nostr.NegErr{Sub: e.Sub, Reason: "blocked: too many query results", Max: int64(records)}
 					}
 					return nil
 				}
-				d.connect(w, plan.Limits{})
+				d.connect(w, capacity.Limits{})
 				if len(l.ours) != 400 || !d.peer.Settled() || d.paged() > 2 || d.peer.Status().Negentropy != "works" {
 					t.Errorf("%d here, %d pages, %+v", len(l.ours), d.paged(), d.peer.Status())
 				}
@@ -278,13 +280,13 @@ func TestWindows(t *testing.T) {
 		_, w := small(t, 0)
 		d := l.reader(t, 500)
 		opens := 0
-		d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+		d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
 			if opens++; len(l.find(e.Filter, 1000)) > 10 {
 				return nostr.NegErr{Sub: e.Sub, Reason: "RESULTS_TOO_BIG"}
 			}
 			return nil
 		}
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		if len(l.ours) != 50 || !d.peer.Settled() || opens > 100 {
 			t.Errorf("%d here after %d NEG-OPENs", len(l.ours), opens)
 		}
@@ -294,11 +296,11 @@ func TestWindows(t *testing.T) {
 		_, w := small(t, 0)
 		d := l.reader(t, 500)
 		opens := 0
-		d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+		d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
 			opens++
 			return nostr.NegErr{Sub: e.Sub, Reason: "too big"}
 		}
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		if len(l.ours) != 50 || !d.peer.Settled() || opens > 6*4096 {
 			t.Errorf("%d here after %d NEG-OPENs", len(l.ours), opens)
 		}
@@ -316,7 +318,7 @@ func TestTruncatingRelay(t *testing.T) {
 			_, w := small(t, 0)
 			d := l.reader(t, 500)
 			d.neg = func(f nostr.Filter) []*nostr.Event { return l.find(f, 200) }
-			d.connect(w, plan.Limits{})
+			d.connect(w, capacity.Limits{})
 			if s := d.peer.Status(); len(l.ours) != 900 || s.Negentropy != "truncates" || !d.peer.Settled() {
 				t.Errorf("%d here, %+v", len(l.ours), s)
 			}
@@ -330,7 +332,7 @@ func TestTruncatingRelay(t *testing.T) {
 		_, w := small(t, 0)
 		d := l.reader(t, 500)
 		d.neg = func(f nostr.Filter) []*nostr.Event { return l.find(f, 205) }
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		if len(l.ours) != 400 {
 			t.Errorf("%d here", len(l.ours))
 		}
@@ -339,7 +341,7 @@ func TestTruncatingRelay(t *testing.T) {
 		l := newLibrary(99)
 		_, w := small(t, 0)
 		d := l.reader(t, 500)
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		if d.paged() != 0 || d.peer.Status().Negentropy != "works" {
 			t.Errorf("%d pages", d.paged())
 		}
@@ -348,7 +350,7 @@ func TestTruncatingRelay(t *testing.T) {
 		l := newLibrary(500)
 		_, w := small(t, 0)
 		d := l.reader(t, 500)
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		if d.paged() != 0 || len(d.edgeProbes()) > 6+1 || d.peer.Status().Negentropy != "works" {
 			t.Errorf("%d pages, %d probes of 6 filters, %+v", d.paged(), len(d.edgeProbes()), d.peer.Status())
 		}
@@ -371,7 +373,7 @@ func TestTruncatingRelay(t *testing.T) {
 		}
 		d.neg = cut
 		d.serve = func(_ string, filters []nostr.Filter) []*nostr.Event { return cut(filters[0]) }
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		if d.peer.Status().Negentropy != "works" || d.paged() != 0 {
 			t.Errorf("%d pages, %+v", d.paged(), d.peer.Status())
 		}
@@ -382,8 +384,8 @@ func TestMalformedReconciliation(t *testing.T) {
 	l := newLibrary(40)
 	_, w := small(t, 0)
 	d := l.reader(t, 500)
-	d.negFault = func(e plan.OpenNeg) nostr.RelayMessage { return nostr.NegMsg{Sub: e.Sub, Msg: []byte{0x61, 0xff}} }
-	d.connect(w, plan.Limits{})
+	d.negFault = func(e step.OpenNeg) nostr.RelayMessage { return nostr.NegMsg{Sub: e.Sub, Msg: []byte{0x61, 0xff}} }
+	d.connect(w, capacity.Limits{})
 	if len(l.ours) != 40 || !d.peer.Settled() {
 		t.Errorf("%d here, %+v", len(l.ours), d.peer.Status())
 	}
@@ -401,14 +403,14 @@ func TestWhatTwoFiltersNeedIsFetchedOnce(t *testing.T) {
 		_, w := small(t, 0)
 		d := l.reader(t, 500)
 		refused := 0
-		d.refuse = func(r plan.Request) nostr.RelayMessage {
+		d.refuse = func(r step.Request) nostr.RelayMessage {
 			if r.Filters[0].IDs == nil || !unlucky || refused > 0 {
 				return nil
 			}
 			refused++
 			return nostr.Closed{Sub: r.Sub, Reason: "error: not now"}
 		}
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		requests, times := d.byIDs()
 		if len(l.ours) != 40 || len(times) != 40 || requests != 1+refused || d.peer.Settled() == unlucky {
 			t.Errorf("unlucky %v: %d here, %d asked for in %d requests", unlucky, len(l.ours), len(times), requests)
@@ -440,13 +442,13 @@ func TestShownInEveryWindowAndNeverDelivered(t *testing.T) {
 		delete(l.ours, lost.ID)
 		return slices.DeleteFunc(out, func(e *nostr.Event) bool { return e == lost })
 	}
-	d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+	d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
 		if len(d.neg(e.Filter)) > 20 {
 			return nostr.NegErr{Sub: e.Sub, Reason: "blocked: too many query results", Max: 20}
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	if _, times := d.byIDs(); !d.peer.Settled() || times[lost.ID] != 2 {
 		t.Errorf("asked for %d times, %+v", times[lost.ID], d.peer.Status())
 	}
@@ -461,14 +463,14 @@ func TestInventedIDsOfManyWindows(t *testing.T) {
 	d.peer.SetMostNeeded(100)
 	d.serve = func(string, []nostr.Filter) []*nostr.Event { return nil } // it has none of them
 	opens := 0
-	d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+	d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
 		opens++
 		if len(d.neg(e.Filter)) > 30 {
 			return nostr.NegErr{Sub: e.Sub, Reason: "blocked: too many query results", Max: 30}
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(time.Hour)
 	_, times := d.byIDs()
 	if !d.peer.Settled() || len(times) > 130 {
@@ -482,13 +484,13 @@ func TestAStaleReconnectTriesNegentropyAgain(t *testing.T) {
 	_, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
 	grants := false
-	d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+	d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
 		if !grants {
 			return nostr.NegErr{Sub: e.Sub, Reason: "error: no negentropy here"}
 		}
 		return nil
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	if s := d.peer.Status(); s.Negentropy != "refused" {
 		t.Fatalf("%+v", s)
 	}
@@ -497,9 +499,9 @@ func TestAStaleReconnectTriesNegentropyAgain(t *testing.T) {
 		away time.Duration
 		want string
 	}{{5 * time.Minute, "refused"}, {20 * time.Minute, "works"}} {
-		d.do(plan.Disconnected{Reason: "lost"})
+		d.do(step.Disconnected{Reason: "lost"})
 		d.pass(c.away)
-		d.do(plan.Connected{})
+		d.do(step.Connected{})
 		if s := d.peer.Status(); s.Negentropy != c.want || !s.Connected {
 			t.Errorf("after %v: %+v", c.away, s)
 		}
@@ -520,8 +522,8 @@ func TestWhatAnInterruptedComparisonShowedIsLookedUp(t *testing.T) {
 		return slices.DeleteFunc(own(f), func(e *nostr.Event) bool { return len(f.Tags) > 0 && e.ID == loose })
 	}
 	interrupted := false
-	d.hold = func(e plan.Effect) bool {
-		next, ok := e.(plan.ContinueNeg)
+	d.hold = func(e step.Effect) bool {
+		next, ok := e.(step.ContinueNeg)
 		if !ok || interrupted {
 			return false
 		}
@@ -529,7 +531,7 @@ func TestWhatAnInterruptedComparisonShowedIsLookedUp(t *testing.T) {
 		d.frame(nostr.NegErr{Sub: next.Sub, Reason: "closed: too many sessions"})
 		return true
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	_, times := d.byIDs()
 	if !interrupted || times[loose] > 0 || times[lacked] != 1 || len(times) != 101 || !d.peer.Settled() {
 		t.Errorf("interrupted %v; what is here is asked %d times, what is not %d times, %d ids; settled %v", interrupted, times[loose], times[lacked], len(times), d.peer.Settled())
@@ -549,19 +551,19 @@ func TestWhatDidNotComeIsLookedUpUntilThatSucceeds(t *testing.T) {
 		return serve(sub, filters)
 	}
 	lookups := 0
-	d.hold = func(e plan.Effect) bool {
-		s, ok := e.(plan.Sift)
+	d.hold = func(e step.Effect) bool {
+		s, ok := e.(step.Sift)
 		if !ok {
 			return false
 		}
 		if lookups++; lookups != 2 {
 			return false
 		}
-		d.queue = append(d.queue, plan.Sifted{Sub: s.Sub, Failed: true})
+		d.queue = append(d.queue, step.Sifted{Sub: s.Sub, Failed: true})
 		l.ours[l.events[0].ID] = true
 		return true
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(10 * time.Minute)
 	if _, times := d.byIDs(); lookups != 3 || times[l.events[0].ID] != 1 || !d.peer.Settled() {
 		t.Errorf("looked up %d times, asked %d times, settled %v", lookups, times[l.events[0].ID], d.peer.Settled())

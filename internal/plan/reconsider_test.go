@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // When what was refused may be taken, everything is asked again at once, without since, over the live subscriptions that
@@ -19,8 +21,8 @@ func TestReconsider(t *testing.T) {
 	}
 	before, counted := len(g.sent), g.peer.Status().Counters
 	delete(g.brought, refused.ID)
-	g.hold = func(e plan.Effect) bool { r, ok := e.(plan.Request); return ok && r.Class == plan.Catchup }
-	g.do(plan.Reconsider{})
+	g.hold = func(e step.Effect) bool { r, ok := e.(step.Request); return ok && r.Class == step.Catchup }
+	g.do(step.Reconsider{})
 	if s := g.peer.Status(); s.Confirmed.Repositories+s.Confirmed.Roots != 0 {
 		t.Errorf("confirmed are still %+v", s.Confirmed)
 	}
@@ -30,7 +32,7 @@ func TestReconsider(t *testing.T) {
 		t.Errorf("brought %v, %+v", g.brought[refused.ID], s)
 	}
 	for _, e := range g.sent[before:] {
-		if r, ok := e.(plan.Request); ok && r.Class == plan.Live {
+		if r, ok := e.(step.Request); ok && r.Class == step.Live {
 			t.Errorf("opened again: %v", r)
 		}
 	}
@@ -47,20 +49,20 @@ func TestReconsiderWhileAway(t *testing.T) {
 	for _, change := range []bool{false, true} {
 		_, w := small(t, 2)
 		d := newDriver(t, plan.Config{NoNegentropy: true})
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		d.pass(time.Hour)
-		d.do(plan.Alive{})
-		d.do(plan.Disconnected{Reason: "gone"})
+		d.do(step.Alive{})
+		d.do(step.Disconnected{Reason: "gone"})
 		if change {
-			d.do(plan.Reconsider{})
+			d.do(step.Reconsider{})
 		}
 		d.pass(time.Minute)
 		before := len(d.sent)
-		d.do(plan.Connected{})
+		d.do(step.Connected{})
 		d.pass(time.Minute)
 		quick := true
 		for _, e := range d.sent[before:] {
-			if r, ok := e.(plan.Request); ok && r.Class == plan.Catchup && !isKindsProbe(r) {
+			if r, ok := e.(step.Request); ok && r.Class == step.Catchup && !isKindsProbe(r) {
 				quick = quick && r.Filters[0].Since != nil
 			}
 		}
@@ -69,7 +71,7 @@ func TestReconsiderWhileAway(t *testing.T) {
 		}
 	}
 	d := newDriver(t, plan.Config{})
-	d.do(plan.Reconsider{}) // nothing is wanted yet
+	d.do(step.Reconsider{}) // nothing is wanted yet
 	if len(d.sent) != 0 {
 		t.Errorf("%v", d.sent)
 	}

@@ -4,8 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // reborn is a driver whose peer begins with what the one of d left behind, after
@@ -17,7 +20,7 @@ func (d *driver) reborn(c plan.Config, gap time.Duration, change func(*plan.Reco
 		change(&c.Past)
 	}
 	n := newDriver(d.t, c)
-	n.clock = plan.Now{Mono: 7 * time.Hour, Wall: d.clock.Wall.Add(gap)}
+	n.clock = health.Now{Mono: 7 * time.Hour, Wall: d.clock.Wall.Add(gap)}
 	return n
 }
 
@@ -26,11 +29,11 @@ func failing(t *testing.T, n int) (*driver, *plan.Want) {
 	t.Helper()
 	_, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
-	d.do(plan.Wanted{Want: w})
+	d.do(step.Wanted{Want: w})
 	for range n - 1 {
 		d.fails()
 	}
-	d.do(plan.DialFailed{Reason: "refused"})
+	d.do(step.DialFailed{Reason: "refused"})
 	return d, w
 }
 
@@ -62,7 +65,7 @@ func TestBackoffOutlivesThePeer(t *testing.T) {
 		"after a restart": {0, func(r *plan.Record) { *r = r.Restarted(plan.Config{}) }, wait},
 	} {
 		n := d.reborn(plan.Config{}, c.gap, c.change)
-		n.do(plan.Wanted{Want: w})
+		n.do(step.Wanted{Want: w})
 		if c.want == 0 {
 			if n.dials() != 1 {
 				t.Errorf("%s: not dialed", name)
@@ -85,20 +88,20 @@ func TestBackoffOutlivesThePeer(t *testing.T) {
 func TestRecordsOfRelaysThatDidNotFail(t *testing.T) {
 	_, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
-	d.do(plan.Wanted{Want: w})
-	d.do(plan.DialFailed{Reason: "429", SlowIt: true})
+	d.do(step.Wanted{Want: w})
+	d.do(step.DialFailed{Reason: "429", SlowIt: true})
 	n := d.reborn(plan.Config{}, 20*time.Second, nil)
-	n.do(plan.Wanted{Want: w})
+	n.do(step.Wanted{Want: w})
 	if got := n.wait(); got != 45*time.Second || n.peer.Status().Failures != 0 {
 		t.Errorf("waits %v", got)
 	}
 	d.pass(65 * time.Second)
-	d.do(plan.Connected{})
+	d.do(step.Connected{})
 	if r := d.peer.Record(); !r.NextAttempt.IsZero() || r.Failures != 0 || !r.FirstFailure.IsZero() || !r.LastAlive.Equal(d.clock.Wall) {
 		t.Errorf("connected: %+v", r)
 	}
 	n = d.reborn(plan.Config{}, time.Hour, nil)
-	n.do(plan.Wanted{Want: w})
+	n.do(step.Wanted{Want: w})
 	if n.dials() != 1 {
 		t.Error("a healthy relay is not dialed at once")
 	}
@@ -114,17 +117,17 @@ func TestDeadRelayAfterARestart(t *testing.T) {
 		t.Fatalf("after 60 failures: %+v", r)
 	}
 	n := d.reborn(plan.Config{}, time.Minute, nil)
-	n.do(plan.Wanted{Want: w})
+	n.do(step.Wanted{Want: w})
 	if got := n.wait(); got != 24*time.Hour-time.Minute {
 		t.Errorf("in the same process it waits %v", got)
 	}
 	n = d.reborn(plan.Config{}, -1000*time.Hour, nil)
-	n.do(plan.Wanted{Want: w})
+	n.do(step.Wanted{Want: w})
 	if got := n.wait(); got != 24*time.Hour {
 		t.Errorf("with the clock set back it waits %v", got)
 	}
 	n = d.reborn(plan.Config{}, time.Minute, func(r *plan.Record) { *r = r.Restarted(plan.Config{}) })
-	n.do(plan.Wanted{Want: w})
+	n.do(step.Wanted{Want: w})
 	if n.dials() != 1 || n.peer.Status().Health != status.Dead {
 		t.Errorf("%d dials after a restart, %+v", n.dials(), n.peer.Status())
 	}
@@ -138,8 +141,8 @@ func TestTimeOffIsNoFailure(t *testing.T) {
 	d, w := failing(t, 14)
 	for _, gap := range []time.Duration{100 * time.Hour, -100 * time.Hour} {
 		n := d.reborn(plan.Config{}, gap, func(r *plan.Record) { r.NextAttempt = time.Time{} })
-		n.do(plan.Wanted{Want: w})
-		n.do(plan.DialFailed{Reason: "the network is not up yet"})
+		n.do(step.Wanted{Want: w})
+		n.do(step.DialFailed{Reason: "the network is not up yet"})
 		if s := n.peer.Status(); s.Health != status.Degraded || n.wait() > 75*time.Minute {
 			t.Errorf("off for %v: %+v, waits %v", gap, s, n.wait())
 		}
@@ -148,12 +151,12 @@ func TestTimeOffIsNoFailure(t *testing.T) {
 			t.Errorf("off for %v: failing for %v, before %v", gap, got, before)
 		}
 		n.pass(24*time.Hour - before - time.Second)
-		n.do(plan.Tick{})
+		n.do(step.Tick{})
 		if s := n.peer.Status(); s.Health != status.Degraded {
 			t.Errorf("dead before its time: %+v", s)
 		}
 		n.pass(time.Second)
-		n.do(plan.Tick{})
+		n.do(step.Tick{})
 		if s := n.peer.Status(); s.Health != status.Dead {
 			t.Errorf("not dead after 24 h: %+v", s)
 		}
@@ -163,13 +166,13 @@ func TestTimeOffIsNoFailure(t *testing.T) {
 func TestUptimeOutlivesThePeer(t *testing.T) {
 	_, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(3 * time.Minute)
-	d.do(plan.Tick{})
+	d.do(step.Tick{})
 	n := d.reborn(plan.Config{}, 50*time.Hour, nil)
-	n.do(plan.Wanted{Want: w})
+	n.do(step.Wanted{Want: w})
 	n.pass(time.Minute)
-	n.do(plan.Tick{})
+	n.do(step.Tick{})
 	if u := n.peer.Record().Uptime; u.Connected != 3*time.Minute || u.Not != time.Minute {
 		t.Errorf("%+v", u)
 	}
@@ -179,11 +182,11 @@ func TestUptimeOutlivesThePeer(t *testing.T) {
 func TestOwnersThatComeAndGoDoNotReviveADeadRelay(t *testing.T) {
 	f, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
-	d.do(plan.Wanted{Want: w})
+	d.do(step.Wanted{Want: w})
 	for range 60 {
 		d.fails()
 	}
-	d.do(plan.DialFailed{Reason: "refused"})
+	d.do(step.DialFailed{Reason: "refused"})
 	at := int64(1)
 	name := func(owner int, relays ...string) {
 		at++
@@ -191,14 +194,14 @@ func TestOwnersThatComeAndGoDoNotReviveADeadRelay(t *testing.T) {
 	}
 	gain := func() int {
 		before := d.dials()
-		d.do(plan.Wanted{Want: f.Wants[here]})
+		d.do(step.Wanted{Want: f.Wants[here]})
 		return d.dials() - before
 	}
 	name(1, string(here))
 	if gain() != 1 {
 		t.Fatal("a new owner does not have it tried")
 	}
-	d.do(plan.DialFailed{Reason: "refused"})
+	d.do(step.DialFailed{Reason: "refused"})
 	for range 5 {
 		d.pass(2 * time.Hour)
 		name(1)
@@ -214,7 +217,7 @@ func TestOwnersThatComeAndGoDoNotReviveADeadRelay(t *testing.T) {
 	if gain() != 1 {
 		t.Error("a new owner in the place of another does not have it tried")
 	}
-	d.do(plan.DialFailed{Reason: "refused"})
+	d.do(step.DialFailed{Reason: "refused"})
 	// All that holds for the relay, not for the one who looks after it.
 	d = d.reborn(plan.Config{}, time.Minute, nil)
 	if gain() != 0 {
@@ -236,15 +239,15 @@ func TestFirstOwnerOfADeadBootstrapRelay(t *testing.T) {
 	f := newFold(t, here)
 	f.Step()
 	d := newDriver(t, plan.Config{})
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	for range 60 {
 		d.fails()
 	}
-	d.do(plan.DialFailed{Reason: "refused"})
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.DialFailed{Reason: "refused"})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	f.AddAll(f.Announce(key(1), "y", 1, []string{us, string(here)})).Step()
 	before := d.dials()
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	if d.dials() != before+1 {
 		t.Error("its first owner does not have it tried")
 	}
@@ -262,7 +265,7 @@ func TestLayerFourKeepsItsTimeOverRestarts(t *testing.T) {
 			n := old.reborn(plan.Config{}, away, change)
 			d.peer, d.clock = n.peer, n.clock
 		}
-		d.connect(f.want, plan.Limits{})
+		d.connect(f.want, capacity.Limits{})
 		return d
 	}
 	rounds, d := 0, begin(nil, 0, nil)
@@ -292,21 +295,21 @@ func TestHangingUpOutlivesThePeer(t *testing.T) {
 	_, w := small(t, 2)
 	opened := 0
 	hangsUp := func(d *driver) *driver {
-		d.hold = func(e plan.Effect) bool {
-			if _, ok := e.(plan.OpenNeg); !ok {
+		d.hold = func(e step.Effect) bool {
+			if _, ok := e.(step.OpenNeg); !ok {
 				return false
 			}
 			opened++
-			d.queue = append(d.queue, plan.Disconnected{Reason: "reset"})
+			d.queue = append(d.queue, step.Disconnected{Reason: "reset"})
 			return true
 		}
 		return d
 	}
 	d := hangsUp(newDriver(t, plan.Config{}))
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	next := hangsUp(d.reborn(plan.Config{}, 48*time.Hour, nil))
-	next.do(plan.Wanted{Want: w})
-	next.do(plan.Connected{})
+	next.do(step.Wanted{Want: w})
+	next.do(step.Connected{})
 	next.pass(10 * time.Second)
 	if s := next.peer.Status(); opened != 1 || s.Want != s.Confirmed {
 		t.Errorf("asked to reconcile %d times, %+v", opened, s)

@@ -8,6 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/nip34"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/survey"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -162,7 +163,7 @@ func (r *references) nextOfTour() (t *task, more bool) {
 	if q, ok := r.tour.Next(r.want, r.wanted.Above); ok {
 		r.steps++
 		r.sub = r.newSub("v")
-		r.effect(Survey{Sub: r.sub, Query: q})
+		r.effect(step.Survey{Sub: r.sub, Query: q})
 		return nil, true
 	}
 	t = r.question(true)
@@ -207,7 +208,7 @@ func (r *references) sayings() []nostr.Kind {
 }
 
 func newQuestion(f nostr.Filter) *task {
-	return &task{group: &group{Lot: itemset.Lot{Layer: want.LayerReferences}, class: Daily}, filter: f}
+	return &task{group: &group{Lot: itemset.Lot{Layer: want.LayerReferences}, class: step.Daily}, filter: f}
 }
 
 func (r *references) ask(t *task, done func()) *task {
@@ -216,7 +217,7 @@ func (r *references) ask(t *task, done func()) *task {
 }
 
 // surveyed takes a page of what is stored here.
-func (r *references) surveyed(in Surveyed) {
+func (r *references) surveyed(in step.Surveyed) {
 	if r.sub == "" || in.Sub != r.sub {
 		return
 	}
@@ -297,6 +298,6 @@ func (r *asking) slower() { r.slowed++ }
 func (r *references) endRound(why string) {
 	r.drop()
 	r.tour.End()
-	r.report(Debug, "asking for what answers events here has ended", "steps", r.steps, "cut_short", why)
+	r.report(step.Debug, "asking for what answers events here has ended", "steps", r.steps, "cut_short", why)
 	r.asking = asking{}
 }

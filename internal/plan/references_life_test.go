@@ -7,15 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // refusing makes the relay answer questions of layer 4 as told, by REQ only.
-func (f *forum) refusing(t *testing.T, how func(r plan.Request) nostr.RelayMessage) *driver {
+func (f *forum) refusing(t *testing.T, how func(r step.Request) nostr.RelayMessage) *driver {
 	d := f.reader(t, 500)
 	d.peer = plan.NewPeer(plan.Config{URL: here, NoNegentropy: true})
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
 		if d.peer.AsksReferences(r.Sub) {
 			return how(r)
 		}
@@ -26,13 +28,13 @@ func (f *forum) refusing(t *testing.T, how func(r plan.Request) nostr.RelayMessa
 
 func TestLayerFourEndsWhereItIsNotWelcome(t *testing.T) {
 	for name, tc := range map[string]struct {
-		how  func(r plan.Request) nostr.RelayMessage
+		how  func(r step.Request) nostr.RelayMessage
 		want int // requests in the first round
 	}{
-		"refused":    {func(r plan.Request) nostr.RelayMessage { return nostr.Closed{Sub: r.Sub, Reason: "blocked: no"} }, 3},
-		"restricted": {func(r plan.Request) nostr.RelayMessage { return nostr.Closed{Sub: r.Sub, Reason: "restricted: no"} }, 3},
-		"no answer":  {func(r plan.Request) nostr.RelayMessage { return nostr.Notice{Text: "hm"} }, 3},
-		"rate limited": {func(r plan.Request) nostr.RelayMessage {
+		"refused":    {func(r step.Request) nostr.RelayMessage { return nostr.Closed{Sub: r.Sub, Reason: "blocked: no"} }, 3},
+		"restricted": {func(r step.Request) nostr.RelayMessage { return nostr.Closed{Sub: r.Sub, Reason: "restricted: no"} }, 3},
+		"no answer":  {func(r step.Request) nostr.RelayMessage { return nostr.Notice{Text: "hm"} }, 3},
+		"rate limited": {func(r step.Request) nostr.RelayMessage {
 			return nostr.Closed{Sub: r.Sub, Reason: "rate-limited: slow down"}
 		}, 3},
 	} {
@@ -41,7 +43,7 @@ func TestLayerFourEndsWhereItIsNotWelcome(t *testing.T) {
 			like := f.reaction(f.events[300], key(50)) // on one of the older comments
 			f.theirs(like)
 			d := f.refusing(t, tc.how)
-			d.connect(f.want, plan.Limits{})
+			d.connect(f.want, capacity.Limits{})
 			d.pass(4*25*time.Hour - time.Hour)
 			days := d.rounds()
 			if len(days) < 3 || !d.peer.Settled() || d.dials() != 1 {
@@ -85,13 +87,13 @@ func TestOneBadQuestionHoldsNothingUp(t *testing.T) {
 	}
 	f.theirs(likes...)
 	bad := f.events[301].ID.String()
-	d := f.refusing(t, func(r plan.Request) nostr.RelayMessage {
+	d := f.refusing(t, func(r step.Request) nostr.RelayMessage {
 		if tags := r.Filters[0].Tags; tags != nil && slices.Contains(tags[0].Values, bad) {
 			return nostr.Closed{Sub: r.Sub, Reason: "error: timeout"}
 		}
 		return nil
 	})
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	d.pass(3 * 25 * time.Hour)
 	if !f.has(likes[0]) || f.has(likes[2]) {
 		t.Errorf("here: %v, %v, %v", f.has(likes[0]), f.has(likes[1]), f.has(likes[2]))
@@ -103,14 +105,14 @@ func TestLayerFourAsksForLessWhereThatIsTooMuch(t *testing.T) {
 	likes := []*nostr.Event{f.reaction(f.events[10], key(50)), f.reaction(f.events[80], key(50))}
 	gone := f.Event(nostr.KindDeletion, key(108), 1_700_000_000)
 	f.theirs(append(likes, gone)...)
-	d := f.refusing(t, func(r plan.Request) nostr.RelayMessage {
+	d := f.refusing(t, func(r step.Request) nostr.RelayMessage {
 		x := r.Filters[0]
 		if len(x.Authors) > 6 || len(x.Tags) > 0 && len(x.Tags[0].Values) > 30 {
 			return nostr.Closed{Sub: r.Sub, Reason: "ERROR: bad req: error parsing #e: total filter items too large"}
 		}
 		return nil
 	})
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	d.pass(25*time.Hour + 30*time.Minute)
 	if !f.has(append(likes, gone)...) {
 		t.Error("layer 4 does not ask for less at once")
@@ -131,7 +133,7 @@ func TestMissingIDsAreAskedAsLongAsSomethingComes(t *testing.T) {
 	}
 	f.theirs(notes...)
 	d := f.reader(t, 5)
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	d.pass(25*time.Hour + 10*time.Minute)
 	if !f.has(notes...) {
 		t.Error("not all came")
@@ -152,7 +154,7 @@ func TestAQuestionWithoutEndIsGivenUp(t *testing.T) {
 	f := newForum(t, 1)
 	like := f.reaction(f.events[2], key(50))
 	f.theirs(like)
-	d := f.refusing(t, func(plan.Request) nostr.RelayMessage { return nil })
+	d := f.refusing(t, func(step.Request) nostr.RelayMessage { return nil })
 	serve, m := d.serve, f.mint
 	d.serve = func(sub string, filters []nostr.Filter) []*nostr.Event {
 		x := filters[0]
@@ -169,7 +171,7 @@ func TestAQuestionWithoutEndIsGivenUp(t *testing.T) {
 		}
 		return out
 	}
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	d.pass(25*time.Hour + 30*time.Minute)
 	if n := len(d.layer4); n < plan.MostQuestion || n > plan.MostQuestion+20 {
 		t.Errorf("%d steps", n)
@@ -184,13 +186,13 @@ func TestLayerFourIsAbandonedWithTheConnection(t *testing.T) {
 	like := f.reaction(f.events[3], key(50)) // on the oldest, which comes last
 	f.theirs(like)
 	d := f.reader(t, 500)
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	for len(d.layer4) < 6 { // the first page of comments is asked
 		d.pass(time.Second)
 	}
-	d.do(plan.Disconnected{Reason: "reset"})
+	d.do(step.Disconnected{Reason: "reset"})
 	d.pass(time.Minute)
-	d.do(plan.Connected{})
+	d.do(step.Connected{})
 	d.pass(20 * time.Hour)
 	if len(d.layer4) != 6 || f.has(like) {
 		t.Errorf("%d steps after a quick reconnect", len(d.layer4)-6)
@@ -219,12 +221,12 @@ func TestLayerFourIsNotPutOffByReconnecting(t *testing.T) {
 	like := f.reaction(f.events[2], key(50))
 	f.theirs(like)
 	d := f.reader(t, 500)
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	for range 3 {
 		d.pass(10 * time.Hour)
-		d.do(plan.Disconnected{Reason: "reset"})
+		d.do(step.Disconnected{Reason: "reset"})
 		d.pass(30 * time.Minute)
-		d.do(plan.Connected{})
+		d.do(step.Connected{})
 	}
 	d.pass(time.Minute)
 	if len(d.rounds()) != 1 || !f.has(like) {
@@ -239,10 +241,10 @@ func TestLayerFourComesAfterTheCatchUp(t *testing.T) {
 	f.theirs(like)
 	d := f.reader(t, 500)
 	d.peer = plan.NewPeer(plan.Config{URL: here, NoNegentropy: true})
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	var since time.Duration
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
-		if tags := r.Filters[0].Tags; r.Class == plan.Daily && tags != nil && tags[0].Name == 'q' {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
+		if tags := r.Filters[0].Tags; r.Class == step.Daily && tags != nil && tags[0].Name == 'q' {
 			if since == 0 {
 				since = d.clock.Mono
 			}
@@ -271,30 +273,30 @@ func TestLayerFourMakesWay(t *testing.T) {
 			d := f.reader(t, 500)
 			d.peer = plan.NewPeer(plan.Config{URL: here, NoNegentropy: !neg})
 			held := ""
-			d.refuse = func(r plan.Request) nostr.RelayMessage {
+			d.refuse = func(r step.Request) nostr.RelayMessage {
 				if d.peer.AsksReferences(r.Sub) && held == "" {
 					held = r.Sub
 					return nostr.Notice{Text: "hm"}
 				}
 				return nil
 			}
-			d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+			d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
 				if d.peer.AsksReferences(e.Sub) && held == "" {
 					held = e.Sub
 					return nostr.Notice{Text: "hm"}
 				}
 				return nil
 			}
-			d.connect(f.want, plan.Limits{MaxSubscriptions: 3})
+			d.connect(f.want, capacity.Limits{MaxSubscriptions: 3})
 			for held == "" {
 				d.pass(time.Second)
 			}
 			issue := f.mint.Event(1621, key(1), 1_700_009_000, nostr.Tag{"a", address(key(0), "x")})
 			fold := newFold(t)
 			fold.AddAll(f.events[0], f.issue).Step()
-			d.do(plan.Wanted{Want: fold.Wants[here]})
+			d.do(step.Wanted{Want: fold.Wants[here]})
 			fold.AddAll(issue).Step()
-			d.do(plan.Wanted{Want: fold.Wants[here]})
+			d.do(step.Wanted{Want: fold.Wants[here]})
 			if !d.peer.Settled() {
 				t.Error("a new item waits for layer 4")
 			}
@@ -312,13 +314,13 @@ func TestLayerFourMakesWay(t *testing.T) {
 func TestARelayThatIsWantedNoMoreForgetsTheTour(t *testing.T) {
 	f := newForum(t, 300)
 	d := f.reader(t, 500)
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	for len(d.layer4) < 6 {
 		d.pass(time.Second)
 	}
-	d.do(plan.Wanted{})
+	d.do(step.Wanted{})
 	d.layer4 = nil
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	d.pass(26 * time.Hour)
 	if len(d.layer4) == 0 || d.layer4[0].survey == nil || d.layer4[0].survey.After != nil {
 		t.Error("the tour goes on where it stopped for another want")

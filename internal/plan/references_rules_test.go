@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/survey"
 )
 
@@ -45,7 +47,7 @@ func TestManyAuthorsAreAskedInTurn(t *testing.T) {
 	}
 	f.theirs(gone...)
 	d := f.reader(t, 500)
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	d.awaitLayer4(1)
 	d.passChecked(15 * time.Minute)
 	if !f.has(gone...) {
@@ -73,14 +75,14 @@ func TestAStoreThatCannotBeReadEndsLayerFour(t *testing.T) {
 	f.theirs(like)
 	d := f.reader(t, 500)
 	failing := true
-	d.hold = func(e plan.Effect) bool {
-		s, ok := e.(plan.Survey)
+	d.hold = func(e step.Effect) bool {
+		s, ok := e.(step.Survey)
 		if ok && failing {
-			d.queue = append(d.queue, plan.Surveyed{Sub: s.Sub, Failed: true})
+			d.queue = append(d.queue, step.Surveyed{Sub: s.Sub, Failed: true})
 		}
 		return ok && failing
 	}
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	d.pass(25*time.Hour + 10*time.Minute)
 	if len(d.layer4) != 3 {
 		t.Fatalf("%d surveys", len(d.layer4))
@@ -103,7 +105,7 @@ func TestLayerFourForgivesSingleRefusals(t *testing.T) {
 	likes := []*nostr.Event{f.reaction(f.events[3], key(50)), f.reaction(f.events[600], key(50))}
 	f.theirs(likes...)
 	refused := map[string]bool{}
-	d := f.refusing(t, func(r plan.Request) nostr.RelayMessage {
+	d := f.refusing(t, func(r step.Request) nostr.RelayMessage {
 		x := nostr.Filter{Authors: r.Filters[0].Authors, Tags: r.Filters[0].Tags}
 		if key := x.Key(); !refused[key] {
 			refused[key] = true
@@ -111,7 +113,7 @@ func TestLayerFourForgivesSingleRefusals(t *testing.T) {
 		}
 		return nil
 	})
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	d.pass(25*time.Hour + time.Hour)
 	if len(d.rounds()) != 1 || !f.has(likes...) {
 		t.Errorf("%d rounds", len(d.rounds()))
@@ -124,24 +126,24 @@ func TestLayerFourAfterAClockSlip(t *testing.T) {
 	like := f.reaction(f.events[2], key(50))
 	f.theirs(like)
 	held := ""
-	d := f.refusing(t, func(r plan.Request) nostr.RelayMessage {
+	d := f.refusing(t, func(r step.Request) nostr.RelayMessage {
 		if held == "" {
 			held = r.Sub
 			return nostr.Notice{Text: "hm"}
 		}
 		return nil
 	})
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	d.awaitLayer4(2)
 	if held == "" {
 		t.Fatal("nothing is asked")
 	}
 	d.clock.Wall = d.clock.Wall.Add(time.Hour)
-	d.do(plan.Alive{})
+	d.do(step.Alive{})
 	if err := d.peer.Check(); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(d.sent, func(e plan.Effect) bool { c, ok := e.(plan.CloseRequest); return ok && c.Sub == held }) {
+	if !slices.ContainsFunc(d.sent, func(e step.Effect) bool { c, ok := e.(step.CloseRequest); return ok && c.Sub == held }) {
 		t.Error("what was open is not closed")
 	}
 	d.pass(time.Minute)
@@ -158,7 +160,7 @@ func TestAnswersThatNameTheirRootAreAskedOnce(t *testing.T) {
 		f.both(f.about(f.issue, key(101), nostr.Tag{"E", f.issue.ID.String()}, nostr.Tag{"e", first.ID.String()}))
 	}
 	d := f.reader(t, 500)
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	d.pass(25*time.Hour + 10*time.Minute)
 	times := map[string]int{}
 	for _, x := range d.layer4 {
@@ -189,7 +191,7 @@ func TestTheTourGoesAHundredValuesAtATime(t *testing.T) {
 	}
 	d := newDriver(t, plan.Config{NoNegentropy: true})
 	d.own = func(nostr.Filter) []*nostr.Event { return events }
-	d.connect(wantOf(t, events...), plan.Limits{})
+	d.connect(wantOf(t, events...), capacity.Limits{})
 	d.pass(25*time.Hour + 10*time.Minute)
 	values, addresses := 0, 0
 	for _, x := range d.layer4 {
@@ -215,7 +217,7 @@ func TestLayerFourDoesNotProbeForKinds(t *testing.T) {
 	d.own = func(f nostr.Filter) []*nostr.Event {
 		return slices.DeleteFunc([]*nostr.Event{ann, issue, comment}, func(e *nostr.Event) bool { return !f.Matches(e) })
 	}
-	d.connect(wantOf(t, ann, issue), plan.Limits{})
+	d.connect(wantOf(t, ann, issue), capacity.Limits{})
 	d.pass(25*time.Hour + 10*time.Minute)
 	if len(d.asked()) == 0 {
 		t.Fatal("nothing is asked")
@@ -243,16 +245,16 @@ func TestLayerFourLooksUpWhatItNeeds(t *testing.T) {
 		}
 		return out
 	}
-	var sift *plan.Sift
-	d.hold = func(e plan.Effect) bool {
-		s, ok := e.(plan.Sift)
+	var sift *step.Sift
+	d.hold = func(e step.Effect) bool {
+		s, ok := e.(step.Sift)
 		if active, _ := d.peer.References(); ok && active && sift == nil {
 			sift = &s
 			return true
 		}
 		return false
 	}
-	d.connect(f.want, plan.Limits{MaxSubscriptions: 3})
+	d.connect(f.want, capacity.Limits{MaxSubscriptions: 3})
 	for i := 0; sift == nil && i < 26*3600; i++ {
 		d.pass(time.Second)
 	}
@@ -261,9 +263,9 @@ func TestLayerFourLooksUpWhatItNeeds(t *testing.T) {
 	}
 	fold := newFold(t)
 	fold.AddAll(f.events[0], f.issue).Step()
-	d.do(plan.Wanted{Want: fold.Wants[here]})
+	d.do(step.Wanted{Want: fold.Wants[here]})
 	fold.AddAll(f.mint.Event(1621, key(1), 1_700_009_000, nostr.Tag{"a", address(key(0), "x")})).Step()
-	d.do(plan.Wanted{Want: fold.Wants[here]})
+	d.do(step.Wanted{Want: fold.Wants[here]})
 	d.do(d.sift(*sift))
 	d.pass(time.Minute)
 	if _, times := d.byIDs(); times[loose.ID] > 0 || !f.has(like) || !d.peer.Settled() {

@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/survey"
 )
 
@@ -62,7 +64,7 @@ func counted(d *driver) *int {
 	n, serve := new(int), d.serve
 	d.serve = func(sub string, filters []nostr.Filter) []*nostr.Event {
 		out := serve(sub, filters)
-		if !isEdgeProbe(plan.Request{Class: plan.Catchup, Filters: filters}) {
+		if !isEdgeProbe(step.Request{Class: step.Catchup, Filters: filters}) {
 			*n += len(out)
 		}
 		return out
@@ -93,7 +95,7 @@ func TestReferencesAreAskedInTheFullResync(t *testing.T) {
 
 	d := f.reader(t, 500)
 	sent := counted(d)
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	d.pass(23*time.Hour - time.Second)
 	if len(d.layer4) != 0 || *sent != 0 {
 		t.Fatalf("before the full resync %d are asked", len(d.layer4))
@@ -121,7 +123,7 @@ func TestReferencesAreAskedInTheFullResync(t *testing.T) {
 		}
 	}
 	for i, x := range d.layer4 {
-		if x.filter != nil && x.class != plan.Daily {
+		if x.filter != nil && x.class != step.Daily {
 			t.Errorf("%d is asked with class %d", i, x.class)
 		}
 	}
@@ -165,7 +167,7 @@ func TestAnswersToAnswersAreFollowedSoFar(t *testing.T) {
 	f := newForum(t, 1)
 	chain := f.chain(f.events[2], 20)
 	d := f.reader(t, 500)
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	d.pass(25*time.Hour + 10*time.Minute)
 	// The comment is in the lowest frame; each frame above leads one further.
 	if n := survey.MostFrames; !f.has(chain[:n]...) || f.has(chain[n]) {
@@ -196,7 +198,7 @@ func TestLayerFourKeepsItsPaceAndItsBudget(t *testing.T) {
 	const comments = 2500
 	f := newForum(t, comments)
 	d := f.slowReader(t)
-	d.connect(f.want, plan.Limits{})
+	d.connect(f.want, capacity.Limits{})
 	d.pass(2*25*time.Hour + 2*time.Hour)
 	asked := map[string]int{}
 	days := d.rounds()

@@ -9,6 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/refusal"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -23,7 +24,7 @@ func (p *Peer) closed(sub, text string) {
 	case r.live != nil:
 		p.conn.liveRefused(r.live, text, p.now.Wall)
 	default:
-		p.effect(Forget{Sub: sub})
+		p.effect(step.Forget{Sub: sub})
 		p.conn.endRequest(r.task)
 		p.conn.refused(r, text)
 	}
@@ -121,7 +122,7 @@ func (p *Peer) notice(text string) {
 	r := p.conn.newestNeg()
 	ofNeg := r != nil && (why == refusal.Rate || !why.Crowded() && refusal.NegUnsupported(text))
 	if ofNeg || r != nil && (why == refusal.Auth || why == refusal.Restricted) {
-		p.effect(CloseNeg{Sub: r.sub})
+		p.effect(step.CloseNeg{Sub: r.sub})
 		if why != refusal.Rate {
 			p.conn.echo.expect(text, p.now.Mono)
 		}

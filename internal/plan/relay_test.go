@@ -7,14 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/plan"
 )
 
 // character is what a relay is like for good; a relay that behaves still has it.
 type character struct {
-	told     plan.Limits
+	told     capacity.Limits
 	maxSubs  int    // REQs at once, 0 = any
 	tooMany  string // how it says so: closed, notice, late (a NOTICE after EOSE)
 	cost     int    // values in all REQs together, 0 = any

@@ -6,6 +6,7 @@ import (
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // asks says what a request is for.
@@ -50,7 +51,7 @@ func (c *catchup) request(t *task, kind asks, f nostr.Filter) *request {
 	c.requests[t.req.sub] = t.req
 	c.references.count(t)
 	c.paced()
-	c.effect(Request{Sub: t.req.sub, Class: t.group.class, Filters: []nostr.Filter{t.req.Mode.With(f)}})
+	c.effect(step.Request{Sub: t.req.sub, Class: t.group.class, Filters: []nostr.Filter{t.req.Mode.With(f)}})
 	return t.req
 }
 
@@ -72,7 +73,7 @@ func (c *catchup) endRequest(t *task) {
 func (r *request) ends() { r.answered = true }
 
 // received notes an event of an open request. It reports whether that ended the request.
-func (p *Peer) received(in Received) bool {
+func (p *Peer) received(in step.Received) bool {
 	p.conn.frames.good++
 	r := p.conn.requests[in.Sub]
 	if r == nil {
@@ -85,7 +86,7 @@ func (p *Peer) received(in Received) bool {
 	case asksPage:
 		r.task.pager.Received(in.ID, in.At)
 		if n := r.task.neg; n != nil {
-			n.edge.pageReceived(Dated{in.ID, in.At})
+			n.edge.pageReceived(step.Dated{ID: in.ID, At: in.At})
 		}
 		p.demands.kinds.Brought(r.Manner)
 	case asksKinds:
@@ -93,7 +94,7 @@ func (p *Peer) received(in Received) bool {
 	case asksIDs:
 		r.neg.edge.date(in.ID, in.At)
 	case asksProbe:
-		r.probe.received(&r.task.neg.edge, Dated{in.ID, in.At})
+		r.probe.received(&r.task.neg.edge, step.Dated{ID: in.ID, At: in.At})
 	}
 	if r.streams() && r.full() {
 		p.conn.overrun(r)
@@ -104,7 +105,7 @@ func (p *Peer) received(in Received) bool {
 
 // decided notes a verdict; the last one of an answered request completes it.
 // It reports whether that may have changed more than the request.
-func (p *Peer) decided(in Decided) bool {
+func (p *Peer) decided(in step.Decided) bool {
 	if in.Outcome == policy.Invalid {
 		if p.unasked(1); p.conn == nil {
 			return true
@@ -150,7 +151,7 @@ func (p *Peer) count(r *request) {
 	switch {
 	case r.task == nil:
 		p.counted.Live++
-	case r.task.group.class == Daily:
+	case r.task.group.class == step.Daily:
 		p.counted.Daily++
 	default:
 		p.counted.Catchup++
@@ -267,7 +268,7 @@ func (c *catchup) askPage(t *task) {
 	}
 	if !ok {
 		if t.pager.Gap() || t.pager.Exhausted() {
-			c.report(Warn, "possible gap: the relay has more events of one second than it sends at once", "filter", t.filter.Key())
+			c.report(step.Warn, "possible gap: the relay has more events of one second than it sends at once", "filter", t.filter.Key())
 		}
 		t.pager = nil
 		if t.neg == nil {
@@ -287,7 +288,7 @@ func (c *catchup) askPage(t *task) {
 func (p *Peer) kindsEmptied() {
 	p.demands.emptied()
 	p.unprove()
-	p.recatch(Catchup)
+	p.recatch(step.Catchup)
 	for _, w := range p.conn.waiting {
 		w.Apart = p.conn.apart(w.Lot)
 	}

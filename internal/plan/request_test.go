@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // endless is a relay that never ends the stored REQs that ask for #A.
@@ -22,9 +24,9 @@ type endless struct {
 func newEndless(t *testing.T, c plan.Config) *endless {
 	_, w := small(t, 0)
 	x := &endless{driver: newDriver(t, c), mint: mint{N: 1 << 32}}
-	x.hold = func(e plan.Effect) bool {
-		r, ok := e.(plan.Request)
-		if !ok || r.Class == plan.Live || len(r.Filters[0].Tags) == 0 || r.Filters[0].Tags[0].Name != 'A' {
+	x.hold = func(e step.Effect) bool {
+		r, ok := e.(step.Request)
+		if !ok || r.Class == step.Live || len(r.Filters[0].Tags) == 0 || r.Filters[0].Tags[0].Name != 'A' {
 			return false
 		}
 		x.sub = r.Sub
@@ -37,7 +39,7 @@ func newEndless(t *testing.T, c plan.Config) *endless {
 			x.closed = append(x.closed, x.clock.Mono)
 		}
 	}
-	x.connect(w, plan.Limits{})
+	x.connect(w, capacity.Limits{})
 	if x.asked != 1 {
 		t.Fatalf("asked %d times at first", x.asked)
 	}
@@ -47,8 +49,8 @@ func newEndless(t *testing.T, c plan.Config) *endless {
 // brings sends an event for the REQ that is open.
 func (x *endless) brings(e *nostr.Event) {
 	sub := x.sub
-	x.do(plan.Received{Sub: sub, ID: e.ID, At: e.CreatedAt})
-	x.do(plan.Decided{Sub: sub, ID: e.ID, Outcome: policy.Duplicate})
+	x.do(step.Received{Sub: sub, ID: e.ID, At: e.CreatedAt})
+	x.do(step.Decided{Sub: sub, ID: e.ID, Outcome: policy.Duplicate})
 }
 
 func (x *endless) confirmed() bool {
@@ -110,8 +112,8 @@ func TestOneSecondThatDrips(t *testing.T) {
 	x := newEndless(t, plan.Config{NoNegentropy: true})
 	e := x.Event(nostr.KindComment, key(1), 1000, nostr.Tag{"A", address(key(0), "x")})
 	drips := x.hold
-	x.hold = func(f plan.Effect) bool {
-		r, ok := f.(plan.Request)
+	x.hold = func(f step.Effect) bool {
+		r, ok := f.(step.Request)
 		return ok && r.Filters[0].Matches(e) && drips(f)
 	}
 	for x.clock.Mono < 12*time.Hour {
@@ -151,7 +153,7 @@ func TestARelayThatTakesNoNoticeOfLimits(t *testing.T) {
 				}
 				return out
 			}
-			d.connect(w, plan.Limits{})
+			d.connect(w, capacity.Limits{})
 			if d.peer.Settled() {
 				t.Error("settled by what was cut")
 			}
@@ -159,7 +161,7 @@ func TestARelayThatTakesNoNoticeOfLimits(t *testing.T) {
 			if !d.peer.Settled() || len(got) != len(all) {
 				t.Errorf("settled %v, %d of %d received", d.peer.Settled(), len(got), len(all))
 			}
-			if n := len(d.requests(plan.Catchup)); n > 60 {
+			if n := len(d.requests(step.Catchup)); n > 60 {
 				t.Errorf("%d REQs", n)
 			}
 		})
@@ -180,10 +182,10 @@ func TestIDsWithoutEnd(t *testing.T) {
 		}
 		return out
 	}
-	var byID []plan.Request
-	d.hold = func(e plan.Effect) bool {
-		r, ok := e.(plan.Request)
-		if ok && r.Filters[0].IDs != nil && r.Class != plan.Live {
+	var byID []step.Request
+	d.hold = func(e step.Effect) bool {
+		r, ok := e.(step.Request)
+		if ok && r.Filters[0].IDs != nil && r.Class != step.Live {
 			byID = append(byID, r)
 			return true
 		}
@@ -195,13 +197,13 @@ func TestIDsWithoutEnd(t *testing.T) {
 			closed++
 		}
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	if len(byID) != 1 || len(byID[0].Filters[0].IDs) != 2 {
 		t.Fatalf("asked by id: %v", byID)
 	}
 	for range 2 + plan.RequestRoom {
-		d.do(plan.Received{Sub: byID[0].Sub, ID: one.ID, At: one.CreatedAt})
-		d.do(plan.Decided{Sub: byID[0].Sub, ID: one.ID, Outcome: policy.Duplicate})
+		d.do(step.Received{Sub: byID[0].Sub, ID: one.ID, At: one.CreatedAt})
+		d.do(step.Decided{Sub: byID[0].Sub, ID: one.ID, Outcome: policy.Duplicate})
 	}
 	if closed != 1 {
 		t.Fatalf("closed %d times", closed)

@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // What a relay did not bear one day it may bear the next: limits that were
@@ -17,7 +19,7 @@ func TestFullResyncLearnsLimitsUpward(t *testing.T) {
 	f, _ := small(t, 700)
 	d := newDriver(t, plan.Config{NoNegentropy: true, MaxTags: 50})
 	subs, values, filters, page := 5, 20, 4, 100
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
 		closed := func(text string) nostr.RelayMessage { return nostr.Closed{Sub: r.Sub, Reason: text} }
 		if len(d.open) > subs {
 			return closed("ERROR: too many concurrent REQs")
@@ -35,7 +37,7 @@ func TestFullResyncLearnsLimitsUpward(t *testing.T) {
 		}
 		return nil
 	}
-	d.connect(f.Wants[here], plan.Limits{})
+	d.connect(f.Wants[here], capacity.Limits{})
 	d.pass(22 * time.Hour)
 	before := d.peer.Status()
 	if before.SweptRoots == 0 || !d.peer.Settled() {
@@ -51,7 +53,7 @@ func TestFullResyncLearnsLimitsUpward(t *testing.T) {
 	d.sent = nil
 	d.pass(25 * time.Hour)
 	largest, limit := 0, 0
-	for _, r := range d.requests(plan.Live, plan.Daily) {
+	for _, r := range d.requests(step.Live, step.Daily) {
 		for _, x := range r.Filters {
 			if len(x.Tags) > 0 {
 				largest = max(largest, len(x.Tags[0].Values))
@@ -68,14 +70,14 @@ func TestFullResyncLearnsLimitsUpward(t *testing.T) {
 func TestFullResyncForgivesHaste(t *testing.T) {
 	_, w := small(t, 300)
 	d := newDriver(t, plan.Config{NoNegentropy: true, MaxTags: 20})
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	atOnce := func() int {
 		n, open := 0, 0
-		d.refuse = func(r plan.Request) nostr.RelayMessage {
-			if r.Class != plan.Live {
+		d.refuse = func(r step.Request) nostr.RelayMessage {
+			if r.Class != step.Live {
 				open = 0
 				for _, q := range d.open {
-					if q.Class != plan.Live {
+					if q.Class != step.Live {
 						open++
 					}
 				}
@@ -87,7 +89,7 @@ func TestFullResyncForgivesHaste(t *testing.T) {
 		d.refuse = nil
 		return n
 	}
-	d.do(plan.Frame{Message: nostr.Notice{Text: "rate limit exceeded, slow down"}})
+	d.do(step.Frame{Message: nostr.Notice{Text: "rate limit exceeded, slow down"}})
 	d.pass(20 * time.Hour)
 	if n := atOnce(); n != 2 {
 		t.Errorf("%d requests at once in the full resync", n)
@@ -109,7 +111,7 @@ func TestUndeliveredIsAskedAgainByTheFullResync(t *testing.T) {
 		}
 		return out
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	for day, want := range []uint64{1, 2} {
 		if got := d.peer.Status().Counters.Undelivered; got != want {
 			t.Errorf("day %d: %d undelivered", day, got)
@@ -141,7 +143,7 @@ func TestUndeliveredIsPagedForOnceAWeek(t *testing.T) {
 	}
 	paged := func() int {
 		n := 0
-		for _, r := range d.requests(plan.Catchup, plan.Daily) {
+		for _, r := range d.requests(step.Catchup, step.Daily) {
 			if f := r.Filters[0]; f.IDs == nil && *f.Limit > 5 && !d.peer.AsksReferences(r.Sub) {
 				n++
 			}
@@ -149,7 +151,7 @@ func TestUndeliveredIsPagedForOnceAWeek(t *testing.T) {
 		d.sent = nil
 		return n
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	if paged() == 0 {
 		t.Fatal("what was not delivered was not looked for in pages")
 	}
@@ -174,17 +176,17 @@ func TestALiveREQWithoutAnAnswerIsSentAgain(t *testing.T) {
 	_, w := small(t, 40)
 	d := newDriver(t, plan.Config{MaxTags: 10, NoNegentropy: true})
 	var swallowed []string
-	d.hold = func(e plan.Effect) bool {
-		r, ok := e.(plan.Request)
-		if !ok || r.Class != plan.Live || len(swallowed) > 0 || len(r.Filters[0].Kinds) > 0 {
+	d.hold = func(e step.Effect) bool {
+		r, ok := e.(step.Request)
+		if !ok || r.Class != step.Live || len(swallowed) > 0 || len(r.Filters[0].Kinds) > 0 {
 			return false
 		}
 		swallowed = append(swallowed, r.Sub)
 		return true
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(20 * time.Hour)
-	before, follows := d.requests(plan.Live), len(d.following())
+	before, follows := d.requests(step.Live), len(d.following())
 	if len(swallowed) != 1 || len(before) < 2 || !d.peer.Settled() {
 		t.Fatalf("%d live REQs, %d without an answer", len(before), len(swallowed))
 	}
@@ -192,13 +194,13 @@ func TestALiveREQWithoutAnAnswerIsSentAgain(t *testing.T) {
 	d.closed = func(sub string) { closed = append(closed, sub) }
 	d.sent = nil
 	d.pass(6 * time.Hour)
-	var lost plan.Request
+	var lost step.Request
 	for _, r := range before {
 		if r.Sub == swallowed[0] {
 			lost = r
 		}
 	}
-	again := d.requests(plan.Live)
+	again := d.requests(step.Live)
 	if len(again) != 1 || len(again[0].Filters) != len(lost.Filters) || !slices.Contains(closed, swallowed[0]) {
 		t.Errorf("the full resync sent %d live REQs, closed %v, not %s", len(again), closed, swallowed[0])
 	}

@@ -11,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 var fullScale = flag.Bool("scale", false, "TestScale at the sizes that graspd is made for")
@@ -69,7 +72,7 @@ func (w *town) settle(t testing.TB) {
 	for i, u := range slices.Sorted(maps.Keys(w.Wants)) {
 		h := newHousehold(t, u, habits[i%len(habits)])
 		w.peers[u] = h
-		h.take(plan.Wanted{Want: w.Wants[u]})
+		h.take(step.Wanted{Want: w.Wants[u]})
 		h.settle(24 * time.Hour)
 	}
 }
@@ -91,7 +94,7 @@ func (w *town) grow(n int) int {
 	for u, want := range w.Changed(minutes(w.fold.Now)) {
 		changed++
 		h := w.peers[u]
-		h.take(plan.Wanted{Want: want})
+		h.take(step.Wanted{Want: want})
 	}
 	return changed
 }
@@ -106,7 +109,7 @@ func (w *town) rest() {
 // habit is what a relay allows.
 type habit struct {
 	name       string
-	told       plan.Limits
+	told       capacity.Limits
 	subs       int // REQs at once
 	filters    int // in one REQ
 	message    int // bytes
@@ -116,8 +119,8 @@ type habit struct {
 
 // Two programs that many relays run, as they come.
 var habits = []habit{
-	{"strfry", plan.Limits{MaxSubscriptions: 20, MaxMessage: 131_072, MaxLimit: 500}, 20, 200, 131_072, 0, true},
-	{"nostream", plan.Limits{MaxSubscriptions: 10, MaxMessage: 524_288, MaxLimit: 5000}, 10, 10, 524_288, 240, false},
+	{"strfry", capacity.Limits{MaxSubscriptions: 20, MaxMessage: 131_072, MaxLimit: 500}, 20, 200, 131_072, 0, true},
+	{"nostream", capacity.Limits{MaxSubscriptions: 10, MaxMessage: 524_288, MaxLimit: 5000}, 10, 10, 524_288, 240, false},
 }
 
 // household is a peer and its relay, which has nothing, answers after a tenth
@@ -127,7 +130,7 @@ type household struct {
 	t     testing.TB
 	url   plan.URL
 	peer  *plan.Peer
-	clock plan.Now
+	clock health.Now
 	queue []answer // in order of time
 
 	open   map[string]int // filters of the REQs that the relay has
@@ -141,11 +144,11 @@ type household struct {
 
 type answer struct {
 	at time.Duration
-	in plan.Input
+	in step.Input
 }
 
 func newHousehold(t testing.TB, u plan.URL, h habit) *household {
-	return &household{habit: h, t: t, url: u, peer: plan.NewPeer(plan.Config{URL: u}), clock: plan.Now{Wall: epoch}, open: map[string]int{}}
+	return &household{habit: h, t: t, url: u, peer: plan.NewPeer(plan.Config{URL: u}), clock: health.Now{Wall: epoch}, open: map[string]int{}}
 }
 
 // settle lets the time go by until everything is confirmed, at most so long.
@@ -153,7 +156,7 @@ func (h *household) settle(most time.Duration) {
 	h.t.Helper()
 	end := h.clock.Mono + most
 	for !h.peer.Settled() || len(h.queue) > 0 {
-		at, in := end+1, plan.Input(plan.Tick{})
+		at, in := end+1, step.Input(step.Tick{})
 		if wake, ok := h.peer.Wake(); ok {
 			at = wake
 		}
@@ -171,27 +174,27 @@ func (h *household) settle(most time.Duration) {
 	h.done = h.clock.Mono
 }
 
-func (h *household) take(in plan.Input) {
+func (h *household) take(in step.Input) {
 	for _, e := range h.peer.Step(h.clock, in) {
 		h.perform(e)
 	}
 }
 
-func (h *household) later(in plan.Input) {
+func (h *household) later(in step.Input) {
 	h.queue = append(h.queue, answer{h.clock.Mono + 100*time.Millisecond, in})
 }
 
-func (h *household) frame(m nostr.RelayMessage) { h.later(plan.Frame{Message: m}) }
+func (h *household) frame(m nostr.RelayMessage) { h.later(step.Frame{Message: m}) }
 
-func (h *household) perform(e plan.Effect) {
+func (h *household) perform(e step.Effect) {
 	switch e := e.(type) {
-	case plan.Dial:
-		h.later(plan.Connected{Limits: h.told})
-	case plan.HangUp:
+	case step.Dial:
+		h.later(step.Connected{Limits: h.told})
+	case step.HangUp:
 		h.t.Fatalf("%s: hangs up: %s", h.url, e.Reason)
-	case plan.LoadSet:
-		h.later(plan.Loaded{Sub: e.Sub, Set: set(nil, e.Filter)})
-	case plan.Request:
+	case step.LoadSet:
+		h.later(step.Loaded{Sub: e.Sub, Set: set(nil, e.Filter)})
+	case step.Request:
 		h.asked++
 		h.message(nostr.AppendReq(nil, e.Sub, e.Filters...), func() {
 			if len(e.Filters) > h.filters {
@@ -204,9 +207,9 @@ func (h *household) perform(e plan.Effect) {
 			}
 			h.frame(nostr.EOSE{Sub: e.Sub})
 		})
-	case plan.CloseRequest:
+	case step.CloseRequest:
 		h.message(nostr.AppendClose(nil, e.Sub), func() { delete(h.open, e.Sub) })
-	case plan.OpenNeg:
+	case step.OpenNeg:
 		h.asked++
 		h.message(nostr.AppendNegOpen(nil, e.Sub, e.Filter, e.Msg), func() {
 			if !h.negentropy {
@@ -215,7 +218,7 @@ func (h *household) perform(e plan.Effect) {
 			}
 			h.frame(nostr.NegMsg{Sub: e.Sub, Msg: []byte{0x61}}) // the same: nothing
 		})
-	case plan.CloseNeg:
+	case step.CloseNeg:
 		h.message(nostr.AppendNegClose(nil, e.Sub), func() {
 			if !h.negentropy {
 				h.frame(nostr.Notice{Text: "invalid: Invalid input"})

@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // slowDoor is a driver whose door has decided nothing of what comes by id until it is told to.
@@ -16,15 +18,15 @@ type slowDoor struct {
 	library *library
 	fold    *fold
 	subs    []string // of the requests by id, in order
-	waiting map[string][]plan.Decided
+	waiting map[string][]step.Decided
 	mute    byte // reconciliations of this tag are not answered
-	muted   []plan.OpenNeg
+	muted   []step.OpenNeg
 }
 
 // newSlowDoor is one of which the relay has so many events, each with the address in these tags.
 func newSlowDoor(t *testing.T, events, page int, tags ...string) *slowDoor {
 	s, w := closedSlowDoor(t, events, page, tags...)
-	s.connect(w, plan.Limits{})
+	s.connect(w, capacity.Limits{})
 	return s
 }
 
@@ -37,21 +39,21 @@ func closedSlowDoor(t *testing.T, events, page int, tags ...string) (*slowDoor, 
 		}
 	}
 	f, w := small(t, 0)
-	s := &slowDoor{driver: l.reader(t, page), library: l, fold: f, waiting: map[string][]plan.Decided{}}
-	s.hold = func(e plan.Effect) bool {
-		if o, ok := e.(plan.OpenNeg); ok && len(o.Filter.Tags) > 0 && o.Filter.Tags[0].Name == s.mute {
+	s := &slowDoor{driver: l.reader(t, page), library: l, fold: f, waiting: map[string][]step.Decided{}}
+	s.hold = func(e step.Effect) bool {
+		if o, ok := e.(step.OpenNeg); ok && len(o.Filter.Tags) > 0 && o.Filter.Tags[0].Name == s.mute {
 			s.muted = append(s.muted, o)
 			return true
 		}
-		r, ok := e.(plan.Request)
+		r, ok := e.(step.Request)
 		if !ok || r.Filters[0].IDs == nil {
 			return false
 		}
 		s.subs = append(s.subs, r.Sub)
 		s.open[r.Sub] = r
 		for _, ev := range s.serve(r.Sub, r.Filters) {
-			s.queue = append(s.queue, plan.Received{Sub: r.Sub, ID: ev.ID, At: ev.CreatedAt})
-			s.waiting[r.Sub] = append(s.waiting[r.Sub], plan.Decided{Sub: r.Sub, ID: ev.ID, New: true, Event: ev})
+			s.queue = append(s.queue, step.Received{Sub: r.Sub, ID: ev.ID, At: ev.CreatedAt})
+			s.waiting[r.Sub] = append(s.waiting[r.Sub], step.Decided{Sub: r.Sub, ID: ev.ID, New: true, Event: ev})
 			delete(l.ours, ev.ID)
 		}
 		s.frame(nostr.EOSE{Sub: r.Sub})
@@ -139,7 +141,7 @@ func TestSilenceIsNotCountedWhileTheDoorDecides(t *testing.T) {
 func TestASlowDoorIsNoSilenceOfTheRelay(t *testing.T) {
 	s, w := closedSlowDoor(t, 300, 500)
 	s.mute = 'q'
-	s.connect(w, plan.Limits{})
+	s.connect(w, capacity.Limits{})
 	for n := range 2 {
 		for _, v := range s.waiting[s.subs[n]] {
 			s.library.ours[v.ID] = true
@@ -148,7 +150,7 @@ func TestASlowDoorIsNoSilenceOfTheRelay(t *testing.T) {
 		}
 	}
 	givenUp := func() bool {
-		return slices.ContainsFunc(s.sent, func(e plan.Effect) bool { return e == plan.CloseNeg{Sub: s.muted[0].Sub} })
+		return slices.ContainsFunc(s.sent, func(e step.Effect) bool { return e == step.CloseNeg{Sub: s.muted[0].Sub} })
 	}
 	s.decides(2)
 	s.pass(29 * time.Second)
@@ -180,7 +182,7 @@ func TestThoseBehindAFailedFetchGoOn(t *testing.T) {
 func TestWhatCouldNotBeStoredAheadIsAskedAgain(t *testing.T) {
 	s := newSlowDoor(t, 300, 500)
 	for i := range s.waiting[s.subs[0]] {
-		s.waiting[s.subs[0]][i] = plan.Decided{Sub: s.subs[0], ID: s.waiting[s.subs[0]][i].ID, Outcome: policy.Failed, Failed: true}
+		s.waiting[s.subs[0]][i] = step.Decided{Sub: s.subs[0], ID: s.waiting[s.subs[0]][i].ID, Outcome: policy.Failed, Failed: true}
 	}
 	s.decides(0)
 	s.decides(1)
@@ -202,7 +204,7 @@ func TestWhatIsUnwantedWhileItIsDecided(t *testing.T) {
 	s := newSlowDoor(t, 300, 500)
 	s.fold.AddAll(s.fold.Announce(key(0), "x", 2, []string{relay(3)}), s.fold.Announce(key(1), "other", 1, []string{us, string(here)}))
 	s.fold.Step()
-	s.do(plan.Wanted{Want: s.fold.Wants[here]})
+	s.do(step.Wanted{Want: s.fold.Wants[here]})
 	for range 2 {
 		if err := s.peer.Check(); err != nil {
 			t.Error(err)
@@ -233,14 +235,14 @@ func TestARefusalWhileTheDoorDecides(t *testing.T) {
 	s := newSlowDoor(t, 300, 500)
 	last := s.subs[2]
 	hold := s.hold
-	s.do(plan.Disconnected{Reason: "test"})
+	s.do(step.Disconnected{Reason: "test"})
 	for n := range 3 { // verdicts on what a connection brought that is gone
 		s.decides(n)
 	}
 	s.library.ours = map[nostr.ID]bool{}
 	refused := false
-	s.hold = func(e plan.Effect) bool {
-		if r, ok := e.(plan.Request); ok && r.Filters[0].IDs != nil && len(s.subs) == 5 && !refused {
+	s.hold = func(e step.Effect) bool {
+		if r, ok := e.(step.Request); ok && r.Filters[0].IDs != nil && len(s.subs) == 5 && !refused {
 			refused = true
 			s.frame(nostr.Closed{Sub: r.Sub, Reason: "error: not now"})
 			return true
@@ -248,7 +250,7 @@ func TestARefusalWhileTheDoorDecides(t *testing.T) {
 		return hold(e)
 	}
 	s.pass(10 * time.Second)
-	s.do(plan.Connected{})
+	s.do(step.Connected{})
 	if !refused || s.subs[len(s.subs)-1] == last {
 		t.Fatalf("refused %v after %d requests", refused, len(s.subs))
 	}

@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // TestStatusWalksNothing: how much is wanted of a relay makes no difference to what its status costs.
@@ -23,9 +25,9 @@ func TestStatusWalksNothing(t *testing.T) {
 		s := &shelves{driver: newDriver(t, plan.Config{}), mint: mint{N: 1 << 32}, f: f, lacks: map[nostr.ID]bool{}}
 		s.neg = func(nostr.Filter) []*nostr.Event { return nil }
 		s.own = s.neg
-		s.connect(s.want(), plan.Limits{})
+		s.connect(s.want(), capacity.Limits{})
 		s.pass(time.Hour)
-		s.do(plan.Tick{}) // both have an uptime
+		s.do(step.Tick{}) // both have an uptime
 		before := s.peer.Status()
 		if before.Confirmed.Repositories != n || before.Phase != "live" {
 			t.Fatalf("%+v", before)
@@ -51,23 +53,23 @@ func TestStatusTellsWhyARelayFails(t *testing.T) {
 			t.Errorf("the cause is %q, want %q", got, want)
 		}
 	}
-	d.do(plan.Wanted{Want: w})
+	d.do(step.Wanted{Want: w})
 	cause("")
-	d.do(plan.DialFailed{Reason: "not dialed for an announcement: port 22 belongs to another service"})
+	d.do(step.DialFailed{Reason: "not dialed for an announcement: port 22 belongs to another service"})
 	cause("not dialed for an announcement: port 22 belongs to another service")
 	d.pass(10 * time.Second)
 	cause("not dialed for an announcement: port 22 belongs to another service")
-	d.do(plan.DialFailed{Reason: strings.Repeat("x", 400)})
+	d.do(step.DialFailed{Reason: strings.Repeat("x", 400)})
 	cause(strings.Repeat("x", 300))
 	d.pass(time.Minute)
-	d.do(plan.DialFailed{Reason: "HTTP 429", SlowIt: true})
+	d.do(step.DialFailed{Reason: "HTTP 429", SlowIt: true})
 	cause("asked to slow down")
 	d.pass(2 * time.Minute)
-	d.do(plan.Connected{})
+	d.do(step.Connected{})
 	d.pass(10 * time.Minute)
 	if s := d.peer.Status(); s.Failures != 0 || s.Cause != "" {
 		t.Errorf("it does well: %+v", s)
 	}
-	d.do(plan.Disconnected{Reason: "closed by the relay: 1001 going"})
+	d.do(step.Disconnected{Reason: "closed by the relay: 1001 going"})
 	cause("closed by the relay: 1001 going")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/paging"
 	"github.com/graspd/graspd/internal/refusal"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -51,7 +52,7 @@ type queues struct {
 // together and that are confirmed together.
 type group struct {
 	itemset.Lot
-	class  Class
+	class  step.Class
 	swept  bool          // there is no live REQ for them
 	over   bool          // done or abandoned
 	course course        // nil = by filters of its items
@@ -102,7 +103,7 @@ type task struct {
 func (t *task) doubt() { t.doubted = true }
 
 // addGroups splits a lot into groups that fit stored filters.
-func (c *catchup) addGroups(l itemset.Lot, class Class, swept bool) {
+func (c *catchup) addGroups(l itemset.Lot, class step.Class, swept bool) {
 	b := c.limits.Bounds()
 	items := l.Items
 	for len(items) > 0 {
@@ -160,7 +161,7 @@ func (c *catchup) abandon(t *task) {
 	case t.req.kind != asksNeg:
 		c.closeReq(t.req.sub)
 	case t.neg.opened:
-		c.effect(CloseNeg{Sub: t.req.sub})
+		c.effect(step.CloseNeg{Sub: t.req.sub})
 	}
 	c.endRequest(t)
 }
@@ -306,7 +307,7 @@ func (c *catchup) taskFailed(t *task, why string) {
 	c.abandon(t)
 	t.tries++
 	c.putOff(t, c.now.Mono+health.RetryDelay(t.tries))
-	c.report(Debug, "a request for stored events failed", "cause", why, "wait", health.RetryDelay(t.tries))
+	c.report(step.Debug, "a request for stored events failed", "cause", why, "wait", health.RetryDelay(t.tries))
 }
 
 // pause stops catch-up for a while, as the relay asked to slow down.
@@ -379,7 +380,7 @@ func (c *catchup) addBegun(g *group, t *task) {
 // askSwept has the stored events of swept items asked, whose turn came at the time due.
 func (c *catchup) askSwept(l itemset.Lot, due time.Duration) {
 	n := len(c.groups)
-	c.addGroups(l, Catchup, true)
+	c.addGroups(l, step.Catchup, true)
 	for _, g := range c.groups[n:] {
 		g.due = due
 	}

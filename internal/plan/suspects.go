@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/graspd/graspd/internal/itemset"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/suspicion"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -54,7 +55,7 @@ func (s *suspects) found(f suspicion.Finding) {
 	}
 	for _, it := range f.Refused {
 		s.held.Drop(it)
-		s.report(Info, "the relay refuses requests for a repository", "repository", s.want.Repository(it).Addresses[0])
+		s.report(step.Info, "the relay refuses requests for a repository", "repository", s.want.Repository(it).Addresses[0])
 	}
 }
 

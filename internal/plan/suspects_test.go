@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // manyRepos is a Want of n repositories, of which those numbered in bad have an identifier that begins with "bad".
@@ -37,7 +39,7 @@ func hasValue(r []nostr.Filter, part string) bool {
 
 // trials counts the trials so far.
 func (d *driver) trials() (n int) {
-	for _, r := range d.requests(plan.Catchup, plan.Daily) {
+	for _, r := range d.requests(step.Catchup, step.Daily) {
 		if isTrial(r.Sub) {
 			n++
 		}
@@ -47,11 +49,11 @@ func (d *driver) trials() (n int) {
 
 // dislike has the relay not answer what lists such a value, by REQ or NEG-OPEN.
 func (d *driver) dislike(part string) {
-	d.hold = func(e plan.Effect) bool {
+	d.hold = func(e step.Effect) bool {
 		switch e := e.(type) {
-		case plan.Request:
+		case step.Request:
 			return hasValue(e.Filters, part)
-		case plan.OpenNeg:
+		case step.OpenNeg:
 			return hasValue([]nostr.Filter{e.Filter}, part)
 		}
 		return false
@@ -67,12 +69,12 @@ func TestAValueIsFoundByHalving(t *testing.T) {
 		d.dislike("bad ")
 		if n == 2 { // live subscriptions are taken
 			ignored := d.hold
-			d.hold = func(e plan.Effect) bool {
-				r, ok := e.(plan.Request)
-				return ignored(e) && !(ok && r.Class == plan.Live)
+			d.hold = func(e step.Effect) bool {
+				r, ok := e.(step.Request)
+				return ignored(e) && !(ok && r.Class == step.Live)
 			}
 		}
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		d.pass(minutes(15))
 		if s := d.peer.Status(); s.Confirmed.Repositories != 97 {
 			t.Errorf("after a quarter of an hour %+v", s)
@@ -115,9 +117,9 @@ func TestARelayThatAnswersNothingConvictsNobody(t *testing.T) {
 		w := manyRepos(t, 100)
 		d := newDriver(t, plan.Config{NoNegentropy: true})
 		dead := true
-		d.hold = func(e plan.Effect) bool {
-			r, ok := e.(plan.Request)
-			if !ok || !dead || r.Class == plan.Live || len(r.Filters[0].Tags) == 0 {
+		d.hold = func(e step.Effect) bool {
+			r, ok := e.(step.Request)
+			if !ok || !dead || r.Class == step.Live || len(r.Filters[0].Tags) == 0 {
 				return false
 			}
 			if how != nil {
@@ -125,7 +127,7 @@ func TestARelayThatAnswersNothingConvictsNobody(t *testing.T) {
 			}
 			return true
 		}
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		d.pass(10 * time.Hour)
 		if s := d.peer.Status(); s.Refused != 0 || d.peer.Suspects() != 0 {
 			t.Errorf("%+v, %d suspects", s, d.peer.Suspects())
@@ -151,7 +153,7 @@ func TestOddValuesComeLastAndApart(t *testing.T) {
 		}
 		f.Step()
 		d := newDriver(t, plan.Config{})
-		d.refuse = func(r plan.Request) nostr.RelayMessage {
+		d.refuse = func(r step.Request) nostr.RelayMessage {
 			if hasValue(r.Filters, "odd") {
 				if hasValue(r.Filters, "repo ") {
 					t.Errorf("%q stands beside others", odd)
@@ -162,7 +164,7 @@ func TestOddValuesComeLastAndApart(t *testing.T) {
 			}
 			return nil
 		}
-		d.connect(f.Wants[here], plan.Limits{})
+		d.connect(f.Wants[here], capacity.Limits{})
 		d.pass(minutes(1))
 		if s := d.peer.Status(); s.Confirmed.Repositories != 60 || s.Refused != 0 {
 			t.Errorf("%q: %+v", odd, s)
@@ -174,7 +176,7 @@ func TestOddValuesComeLastAndApart(t *testing.T) {
 	f := newFold(t)
 	f.AddAll(f.Announce(key(1), strings.Repeat("x", 184), 1, []string{us, string(here)})).Step() // 255 bytes with the rest of the address
 	d := newDriver(t, plan.Config{})
-	d.connect(f.Wants[here], plan.Limits{})
+	d.connect(f.Wants[here], capacity.Limits{})
 	if n := d.trials(); n != 0 || !d.peer.Settled() {
 		t.Errorf("%d trials of a value that all relays take", n)
 	}
@@ -187,7 +189,7 @@ func TestATextThatSpeaksOfAValue(t *testing.T) {
 		w := manyRepos(t, 64, 9)
 		d := newDriver(t, plan.Config{NoNegentropy: notice})
 		text := "ERROR: bad req: error parsing #a: filter item too large"
-		d.refuse = func(r plan.Request) nostr.RelayMessage {
+		d.refuse = func(r step.Request) nostr.RelayMessage {
 			switch {
 			case !hasValue(r.Filters, "bad "):
 				return nil
@@ -196,13 +198,13 @@ func TestATextThatSpeaksOfAValue(t *testing.T) {
 			}
 			return nostr.Closed{Sub: r.Sub, Reason: text}
 		}
-		d.negFault = func(e plan.OpenNeg) nostr.RelayMessage {
+		d.negFault = func(e step.OpenNeg) nostr.RelayMessage {
 			if !hasValue([]nostr.Filter{e.Filter}, "bad ") {
 				return nil
 			}
 			return nostr.NegErr{Sub: e.Sub, Reason: "filter item too large"}
 		}
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		d.pass(time.Minute)
 		if s := d.peer.Status(); s.Confirmed.Repositories != 63 || s.Refused != 1 {
 			t.Errorf("%+v", s)
@@ -231,7 +233,7 @@ func TestTrialsAreNoStorm(t *testing.T) {
 	f.AddAll(f.Announce(key(0), "repo", 1, []string{us, string(here)})).Step()
 	d := newDriver(t, plan.Config{})
 	var at []time.Duration
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
+	d.refuse = func(r step.Request) nostr.RelayMessage {
 		if !hasValue(r.Filters, "long") {
 			return nil
 		}
@@ -241,7 +243,7 @@ func TestTrialsAreNoStorm(t *testing.T) {
 		at = append(at, d.clock.Mono)
 		return nostr.Closed{Sub: r.Sub, Reason: "invalid: filter item too large"}
 	}
-	d.connect(f.Wants[here], plan.Limits{})
+	d.connect(f.Wants[here], capacity.Limits{})
 	d.pass(2 * time.Second)
 	if s := d.peer.Status(); s.Confirmed.Repositories != 1 {
 		t.Errorf("%+v", s)
@@ -256,18 +258,18 @@ func TestTrialsAreNoStorm(t *testing.T) {
 func TestARefusedRepositoryThatIsNoLongerWanted(t *testing.T) {
 	d := newDriver(t, plan.Config{})
 	d.dislike("bad ")
-	d.connect(manyRepos(t, 4, 1, 2), plan.Limits{})
+	d.connect(manyRepos(t, 4, 1, 2), capacity.Limits{})
 	d.pass(time.Hour)
 	if n := d.peer.Suspects(); n != 2 {
 		t.Fatalf("%d suspects", n)
 	}
 	f := newFold(t)
 	f.AddAll(f.Announce(key(0), "repo 0", 1, []string{us, string(here)})).Step()
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	if err := d.peer.Check(); err != nil || d.peer.Suspects() != 0 || d.peer.Status().Refused != 0 {
 		t.Errorf("%v, %d suspects", err, d.peer.Suspects())
 	}
-	d.do(plan.Wanted{})
+	d.do(step.Wanted{})
 	if d.peer.Suspects() != 0 {
 		t.Error("suspects of a relay that nobody wants")
 	}
@@ -287,14 +289,14 @@ func TestOthersAreTriedBeforeOddValues(t *testing.T) {
 	}
 	f.Step()
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.hold = func(e plan.Effect) bool { r, ok := e.(plan.Request); return ok && hasValue(r.Filters, "odd") }
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
+	d.hold = func(e step.Effect) bool { r, ok := e.(step.Request); return ok && hasValue(r.Filters, "odd") }
+	d.refuse = func(r step.Request) nostr.RelayMessage {
 		if hasValue(r.Filters, "bad ") {
 			return nostr.Closed{Sub: r.Sub, Reason: "error: null byte"}
 		}
 		return nil
 	}
-	d.connect(f.Wants[here], plan.Limits{})
+	d.connect(f.Wants[here], capacity.Limits{})
 	d.pass(45 * time.Second)
 	if s := d.peer.Status(); s.Confirmed.Repositories != 39 || s.Refused != 1 {
 		t.Errorf("%+v", s)
@@ -312,14 +314,14 @@ func TestARelayThatHangsUpAtAValue(t *testing.T) {
 	d := newDriver(t, plan.Config{})
 	hangs := 0
 	lost := func() {
-		d.queue = append(d.queue, plan.Disconnected{Reason: "reset"})
-		d.open = map[string]plan.Request{}
+		d.queue = append(d.queue, step.Disconnected{Reason: "reset"})
+		d.open = map[string]step.Request{}
 	}
-	d.hold = func(e plan.Effect) bool {
+	d.hold = func(e step.Effect) bool {
 		switch e := e.(type) {
-		case plan.Dial:
-			d.queue = append(d.queue, plan.Connected{})
-		case plan.Request:
+		case step.Dial:
+			d.queue = append(d.queue, step.Connected{})
+		case step.Request:
 			if hasValue(e.Filters, "odd") {
 				hangs++
 				lost()
@@ -328,7 +330,7 @@ func TestARelayThatHangsUpAtAValue(t *testing.T) {
 		}
 		return false
 	}
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	d.pass(3 * time.Hour)
 	if s := d.peer.Status(); s.Refused != 1 || s.Confirmed.Repositories != 3 || hangs > 3 {
 		t.Errorf("after %d times %+v", hangs, s)
@@ -336,7 +338,7 @@ func TestARelayThatHangsUpAtAValue(t *testing.T) {
 	before := hangs
 	d.at(d.clock.Mono + time.Hour) // nothing is heard for so long
 	lost()
-	d.do(plan.Tick{})
+	d.do(step.Tick{})
 	d.pass(3 * time.Hour)
 	if s := d.peer.Status(); hangs != before || s.Refused != 1 || s.Confirmed.Repositories != 3 {
 		t.Errorf("tried %d times more, %+v", hangs-before, s)
@@ -350,21 +352,21 @@ func TestARelayThatHangsUpAtAValue(t *testing.T) {
 // TestWhatIsRefusedHoldsNoMark: a repository that was confirmed, and that the relay refuses when it is back, is not waited for.
 func TestWhatIsRefusedHoldsNoMark(t *testing.T) {
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(manyRepos(t, 10, 4), plan.Limits{})
+	d.connect(manyRepos(t, 10, 4), capacity.Limits{})
 	d.pass(time.Minute)
 	if !d.peer.Settled() {
 		t.Fatal("not settled")
 	}
-	d.do(plan.Disconnected{Reason: "reset"})
-	d.open = map[string]plan.Request{}
-	d.refuse = func(r plan.Request) nostr.RelayMessage {
+	d.do(step.Disconnected{Reason: "reset"})
+	d.open = map[string]step.Request{}
+	d.refuse = func(r step.Request) nostr.RelayMessage {
 		if hasValue(r.Filters, "bad ") {
 			return nostr.Closed{Sub: r.Sub, Reason: "invalid: null byte"}
 		}
 		return nil
 	}
 	d.pass(time.Minute)
-	d.do(plan.Connected{})
+	d.do(step.Connected{})
 	d.pass(time.Minute)
 	if n := d.peer.HeldItems(); n != 0 || d.peer.Status().Refused != 1 || !d.peer.Settled() {
 		t.Errorf("%d items are held, %+v", n, d.peer.Status())

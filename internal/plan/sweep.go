@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/itemset"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // sweep is items without a live REQ that are asked again once in a while.
@@ -27,7 +28,7 @@ func (f *following) sweepInstead(lots []itemset.Lot) {
 			}
 		}
 		f.sweepLater(known)
-		f.stored.addGroups(fresh, Catchup, true)
+		f.stored.addGroups(fresh, step.Catchup, true)
 	}
 }
 

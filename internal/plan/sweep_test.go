@@ -23,7 +23,7 @@ func TestSweepsInTheOrderOfTime(t *testing.T) {
 	var roots []Item
 	w.Repos[0].EachRoot(func(it Item) { roots = append(roots, it) })
 	p := NewPeer(Config{})
-	p.want, p.conn = w, newSession(p, capacity.Of(Limits{}, ask.MaxValues))
+	p.want, p.conn = w, newSession(p, capacity.Of(capacity.Limits{}, ask.MaxValues))
 	for n, it := range roots {
 		p.now.Mono = time.Duration(n) * time.Minute
 		p.conn.sweepLater(itemset.Lot{Layer: want.LayerRoots, Items: []Item{it}})

@@ -8,6 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/refusal"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -41,7 +42,7 @@ func (s *suspects) nextTrial() *task {
 	if s.task != nil || s.live.unsettled() || s.live.demands.auth.Awaited() || !s.under.Begin(s.now.Mono) {
 		return nil
 	}
-	s.task = &task{group: &group{Lot: itemset.Lot{Layer: layerTrial}, class: Catchup}}
+	s.task = &task{group: &group{Lot: itemset.Lot{Layer: layerTrial}, class: step.Catchup}}
 	return s.task
 }
 
@@ -59,7 +60,7 @@ func (s *suspects) sendTrial(t *task) {
 	t.req = r
 	s.live.requests[r.sub] = r
 	s.live.paced()
-	s.effect(Request{Sub: r.sub, Class: Catchup, Filters: filters})
+	s.effect(step.Request{Sub: r.sub, Class: step.Catchup, Filters: filters})
 }
 
 // asked returns the request that tries suspects, if the relay has not answered it.
@@ -128,7 +129,7 @@ func (s *suspects) trialBarred(why refusal.Kind, r *request) {
 
 // trialFailed takes any other refusal of a trial, or that it was not answered.
 func (s *suspects) trialFailed(sure bool, why string) {
-	s.report(Debug, "a request that was to find what the relay refuses failed", "cause", why)
+	s.report(step.Debug, "a request that was to find what the relay refuses failed", "cause", why)
 	s.endTask()
 	s.found(s.under.Failed(s.now.Mono, sure))
 }

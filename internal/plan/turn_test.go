@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // TestHowLongATurnTakes is told while root events are asked in turns: the interval, and what the relay takes to answer.
@@ -16,13 +18,13 @@ func TestHowLongATurnTakes(t *testing.T) {
 	}
 	f.Step()
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(f.Wants[here], plan.Limits{MaxSubscriptions: 4})
+	d.connect(f.Wants[here], capacity.Limits{MaxSubscriptions: 4})
 	d.pass(time.Minute)
 	if s := d.peer.Status(); s.SweptRoots == 0 || s.Turn.Duration != time.Hour {
 		t.Fatalf("%d swept, in turns of %v", s.SweptRoots, s.Turn)
 	}
 	slow := false
-	d.hold = func(e plan.Effect) bool { r, ok := e.(plan.Request); return ok && slow && r.Class == plan.Catchup }
+	d.hold = func(e step.Effect) bool { r, ok := e.(step.Request); return ok && slow && r.Class == step.Catchup }
 	slow = true
 	d.pass(time.Hour + 5*time.Minute)
 	if s := d.peer.Status(); s.Turn.Duration < 64*time.Minute || s.Turn.Duration > 66*time.Minute {

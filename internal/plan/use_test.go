@@ -7,6 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/slots"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // A relay is on the account of the owner who alone names it, and on nobody's where others do too, or the operator.
@@ -29,7 +30,7 @@ func TestAccount(t *testing.T) {
 func TestUseOfASlot(t *testing.T) {
 	f, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
-	use := func() slots.Use { d.do(plan.Tick{}); return plan.Use(d.peer.Status()) }
+	use := func() slots.Use { d.do(step.Tick{}); return plan.Use(d.peer.Status()) }
 	want := func(what string, got, want slots.Use) {
 		t.Helper()
 		if got != want {
@@ -38,12 +39,12 @@ func TestUseOfASlot(t *testing.T) {
 	}
 	next := func() slots.Use { return d.peer.Record().Use(plan.Config{}, d.clock.Wall) }
 	want("unknown", plan.Record{}.Use(plan.Config{}, d.clock.Wall), slots.Trying)
-	d.do(plan.Wanted{Want: w})
+	d.do(step.Wanted{Want: w})
 	want("dialing", use(), slots.Trying)
 	d.fails()
 	d.fails()
 	want("dialing after two failures", use(), slots.Trying)
-	d.do(plan.DialFailed{Reason: "refused"})
+	d.do(step.DialFailed{Reason: "refused"})
 	want("after three failures", use(), slots.Unused)
 	want("after three failures, without a slot", next(), slots.Unused)
 	d.pass(d.wait() - 1)
@@ -52,9 +53,9 @@ func TestUseOfASlot(t *testing.T) {
 	want("at the next attempt", use(), slots.Trying)
 	want("at the next attempt, without a slot", next(), slots.Trying)
 	// It connects, and answers nothing that counts.
-	d.refuse = func(plan.Request) nostr.RelayMessage { return nostr.Notice{Text: "hello"} }
-	d.negFault = func(plan.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: "hello"} }
-	d.do(plan.Connected{})
+	d.refuse = func(step.Request) nostr.RelayMessage { return nostr.Notice{Text: "hello"} }
+	d.negFault = func(step.OpenNeg) nostr.RelayMessage { return nostr.Notice{Text: "hello"} }
+	d.do(step.Connected{})
 	want("connected", use(), slots.Trying)
 	d.pass(30*time.Minute - 1)
 	want("connected for almost half an hour", use(), slots.Trying)
@@ -64,23 +65,23 @@ func TestUseOfASlot(t *testing.T) {
 	want("stuck and lost its slot", lost.Use(plan.Config{}, d.clock.Wall.Add(30*time.Minute-1)), slots.Unused)
 	want("half an hour later", lost.Use(plan.Config{}, d.clock.Wall.Add(30*time.Minute)), slots.Trying)
 	want("lost its slot while trying", d.peer.Record().Yielded(slots.Trying).Use(plan.Config{}, d.clock.Wall), slots.Trying)
-	d.do(plan.Disconnected{Reason: "reset"})
+	d.do(step.Disconnected{Reason: "reset"})
 	d.refuse, d.negFault = nil, nil
 	d.pass(d.wait())
-	d.do(plan.Connected{})
+	d.do(step.Connected{})
 	want("all is confirmed", use(), slots.Firm)
 	d.pass(time.Hour)
 	want("for an hour", use(), slots.Firm)
-	d.do(plan.Disconnected{Reason: "reset"})
+	d.do(step.Disconnected{Reason: "reset"})
 	want("the connection is lost", use(), slots.Trying)
 
 	d = newDriver(t, plan.Config{})
-	d.do(plan.Wanted{Want: f.Wants[here]})
-	d.do(plan.DialFailed{Ourself: true})
+	d.do(step.Wanted{Want: f.Wants[here]})
+	d.do(step.DialFailed{Ourself: true})
 	want("ourself", use(), slots.Unused)
 	want("ourself, without a slot", next(), slots.Unused)
 	d = d.reborn(plan.Config{}, time.Hour, nil)
-	d.do(plan.Wanted{Want: f.Wants[here]})
+	d.do(step.Wanted{Want: f.Wants[here]})
 	if d.dials() != 0 {
 		t.Error("this relay dials itself again")
 	}

@@ -5,13 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // vanishing lists the stored filters for requests to vanish that were asked, but for those of layer 4.
 func (d *driver) vanishing() (out []nostr.Filter) {
-	for _, r := range d.requests(plan.Catchup) {
+	for _, r := range d.requests(step.Catchup) {
 		for _, f := range r.Filters {
 			if slices.Contains(f.Kinds, nostr.KindVanish) && f.Authors == nil {
 				out = append(out, f)
@@ -30,20 +32,20 @@ func (d *driver) followsVanish() bool {
 func TestRequestsToVanishAreFollowed(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, plan.Config{NoNegentropy: true})
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	if !d.followsVanish() || len(d.vanishing()) != 0 {
 		t.Errorf("follows them %v, and asks for %v at the first connect", d.followsVanish(), d.vanishing())
 	}
 	for _, away := range []time.Duration{time.Minute, 3 * 24 * time.Hour} {
 		d.pass(10 * time.Minute)
-		d.do(plan.Alive{})
+		d.do(step.Alive{})
 		heard := d.clock.Wall
-		d.do(plan.Disconnected{Reason: "reset"})
-		d.open = map[string]plan.Request{}
+		d.do(step.Disconnected{Reason: "reset"})
+		d.open = map[string]step.Request{}
 		d.at(d.clock.Mono + away)
 		d.sent = nil
-		d.do(plan.Tick{})
-		d.do(plan.Connected{})
+		d.do(step.Tick{})
+		d.do(step.Connected{})
 		d.pass(time.Minute)
 		asked := d.vanishing()
 		if len(asked) == 0 || !d.followsVanish() {
@@ -60,7 +62,7 @@ func TestRequestsToVanishAreFollowed(t *testing.T) {
 	}
 	again := newDriver(t, plan.Config{NoNegentropy: true, Past: d.peer.Record()})
 	again.clock = d.clock
-	again.connect(w, plan.Limits{})
+	again.connect(w, capacity.Limits{})
 	if len(again.vanishing()) == 0 {
 		t.Error("after a restart they are not asked for")
 	}
@@ -72,13 +74,13 @@ func TestNothingWaitsForRequestsToVanish(t *testing.T) {
 	for _, text := range []string{"ERROR: bad req: filter validation failed: kind not allowed: 62", "restricted: kinds of ours only", "blocked: not these kinds", "error: no"} {
 		_, w := small(t, 3)
 		d := newDriver(t, plan.Config{NoNegentropy: true, Past: plan.Record{LastAlive: epoch.Add(-time.Hour)}})
-		d.refuse = func(r plan.Request) nostr.RelayMessage {
-			if slices.ContainsFunc(r.Filters, func(f nostr.Filter) bool { return slices.Contains(f.Kinds, nostr.KindVanish) }) && (r.Class != plan.Live || text != "error: no") {
+		d.refuse = func(r step.Request) nostr.RelayMessage {
+			if slices.ContainsFunc(r.Filters, func(f nostr.Filter) bool { return slices.Contains(f.Kinds, nostr.KindVanish) }) && (r.Class != step.Live || text != "error: no") {
 				return nostr.Closed{Sub: r.Sub, Reason: text}
 			}
 			return nil
 		}
-		d.connect(w, plan.Limits{})
+		d.connect(w, capacity.Limits{})
 		d.pass(10 * time.Second)
 		if s := d.peer.Status(); !d.peer.Settled() || s.LiveREQs == 0 {
 			t.Errorf("%s: %+v", text, s)
@@ -90,14 +92,14 @@ func TestNothingWaitsForRequestsToVanish(t *testing.T) {
 func TestSilenceAboutRequestsToVanish(t *testing.T) {
 	_, w := small(t, 3)
 	d := newDriver(t, plan.Config{Past: plan.Record{LastAlive: epoch.Add(-time.Hour)}})
-	d.hold = func(e plan.Effect) bool {
-		r, ok := e.(plan.Request)
-		if n, is := e.(plan.OpenNeg); is && n.Filter.Kinds != nil && n.Filter.Kinds[0] == nostr.KindVanish {
+	d.hold = func(e step.Effect) bool {
+		r, ok := e.(step.Request)
+		if n, is := e.(step.OpenNeg); is && n.Filter.Kinds != nil && n.Filter.Kinds[0] == nostr.KindVanish {
 			return true
 		}
-		return ok && r.Class != plan.Live && r.Filters[0].Kinds != nil && r.Filters[0].Kinds[0] == nostr.KindVanish
+		return ok && r.Class != step.Live && r.Filters[0].Kinds != nil && r.Filters[0].Kinds[0] == nostr.KindVanish
 	}
-	d.connect(w, plan.Limits{})
+	d.connect(w, capacity.Limits{})
 	d.pass(65 * time.Second)
 	if !d.peer.Settled() {
 		t.Errorf("%+v", d.peer.Status())

@@ -8,6 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -98,7 +99,7 @@ func (w *whole) tend() {
 		return
 	}
 	w.after = w.now.Mono + w.cfg.Resync // unless it comes to an end
-	w.compare(nil, Catchup)
+	w.compare(nil, step.Catchup)
 }
 
 // wake names the time at which it is to be found out about the relay.
@@ -122,7 +123,7 @@ func (w *whole) open(lots []itemset.Lot) {
 	}
 	if l.open {
 		w.live.followed.Follow(lots, w.live.opened, w.now)
-		w.live.catchUp(lots, Catchup)
+		w.live.catchUp(lots, step.Catchup)
 	}
 }
 
@@ -138,15 +139,15 @@ func (w *whole) opened(l *liveReq) {
 	for _, it := range w.live.wary.acquit() {
 		l.lots = itemset.AddLot(l.lots, w.live.lotOf(it))
 	}
-	w.compare(l.lots, Catchup)
+	w.compare(l.lots, step.Catchup)
 }
 
 // askAgain compares everything once more.
-func (w *whole) askAgain(l *liveReq, class Class) { w.compare(l.lots, class) }
+func (w *whole) askAgain(l *liveReq, class step.Class) { w.compare(l.lots, class) }
 
 // compare compares all that is here with all that the relay has. That
 // confirms the items; without any it only tells whether the two are alike.
-func (w *whole) compare(lots []itemset.Lot, class Class) {
+func (w *whole) compare(lots []itemset.Lot, class step.Class) {
 	g := &group{Lot: itemset.Lot{Layer: want.LayerRoots, Items: itemset.ItemsOf(lots)}, class: class, course: w}
 	w.stored.addBegun(g, &task{group: g})
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/refusal"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // How asking a relay as a whole ends: well, for this connection, or for a while.
@@ -11,7 +12,7 @@ import (
 // done takes the end of a comparison.
 func (w *whole) done(t *task) {
 	if !w.alike {
-		w.report(Info, "the relay has nearly what is here: graspd compares everything with it at once from now on", "count", len(t.lacks))
+		w.report(step.Info, "the relay has nearly what is here: graspd compares everything with it at once from now on", "count", len(t.lacks))
 	}
 	w.likeness = likeness{alike: true}
 	if len(t.group.Items) > 0 {
@@ -23,7 +24,7 @@ func (w *whole) done(t *task) {
 // comparison as a whole that came to nothing for a reason that may be gone the
 // next time.
 func (w *whole) failed(t *task, why string) {
-	w.report(Debug, "comparing everything with the relay at once failed", "cause", why)
+	w.report(step.Debug, "comparing everything with the relay at once failed", "cause", why)
 	w.stored.abandon(t)
 	w.end()
 }
@@ -74,7 +75,7 @@ func (w *whole) unlike(wait time.Duration, why string) {
 // notAlike has no connection begin as a whole for a while.
 func (w *whole) notAlike(wait time.Duration, why string) {
 	if w.alike {
-		w.report(Info, "graspd no longer compares everything with the relay at once", "cause", why, "wait", wait)
+		w.report(step.Info, "graspd no longer compares everything with the relay at once", "cause", why, "wait", wait)
 	}
 	w.likeness = likeness{after: max(w.after, w.now.Mono+wait)}
 }
@@ -123,6 +124,6 @@ func (w *whole) cover(t *task) {
 	if w.coverage.Compared(w.want, t.lacks, !t.untold) {
 		sub := w.newSub("w")
 		w.coverage.Ask(sub)
-		w.effect(Attribute{Sub: sub, IDs: t.lacks})
+		w.effect(step.Attribute{Sub: sub, IDs: t.lacks})
 	}
 }

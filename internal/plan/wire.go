@@ -4,13 +4,15 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/capacity"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // wire is what is under way on a connection, and what the relay is known to bear on it.
 type wire struct {
 	*desk
 	closes
-	opened     Now
+	opened     health.Now
 	told       capacity.Capacity // as the relay tells
 	limits     capacity.Capacity // as learned
 	requests   map[string]*request
@@ -65,9 +67,9 @@ func (w *wire) silentSince(r *request) time.Duration { return max(r.progress, w.
 
 // reportBarred says once per connection that the relay allows something only to others.
 func (w *wire) reportBarred(what, text string) {
-	level := Debug
+	level := step.Debug
 	if !w.barred {
-		level, w.barred = Warn, true
+		level, w.barred = step.Warn, true
 	}
 	w.report(level, "the relay refused "+what, "text", text, "wait", refusedRetry)
 }

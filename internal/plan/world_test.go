@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/coverage"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/negentropy"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/survey/surveytest"
 	"github.com/graspd/graspd/internal/want"
 	"github.com/graspd/graspd/internal/want/wanttest"
@@ -74,7 +76,7 @@ type counters struct {
 
 // asked is a request that the shell knows.
 type asked struct {
-	plan.Request
+	step.Request
 	neg     bool
 	over    bool
 	endedAt time.Duration
@@ -120,7 +122,7 @@ func newWorld(t testing.TB, seed uint64, c character, cfg plan.Config) *world {
 	return w
 }
 
-func (w *world) now() plan.Now { return plan.Now{Mono: w.mono, Wall: epoch.Add(w.mono + w.skew)} }
+func (w *world) now() health.Now { return health.Now{Mono: w.mono, Wall: epoch.Add(w.mono + w.skew)} }
 
 // unix is the true time.
 func (w *world) unix() int64 { return epoch.Add(w.mono).Unix() }
@@ -171,12 +173,12 @@ func (w *world) run(until time.Duration, done func() bool) bool {
 			return false
 		}
 		w.count.ticks++
-		w.step(plan.Tick{})
+		w.step(step.Tick{})
 	}
 }
 
 // step is the shell: it feeds one input and performs the effects.
-func (w *world) step(in plan.Input) {
+func (w *world) step(in step.Input) {
 	w.count.steps++
 	w.hourly()
 	effects := w.peer.Step(w.now(), in)
@@ -196,17 +198,17 @@ func (w *world) hourly() {
 	}
 }
 
-func (w *world) perform(e plan.Effect) {
+func (w *world) perform(e step.Effect) {
 	switch e := e.(type) {
-	case plan.Dial:
+	case step.Dial:
 		w.dial()
-	case plan.HangUp:
+	case step.HangUp:
 		w.note("hang up: %s", e.Reason)
 		if w.state == "idle" {
 			w.fail("hang up of nothing")
 		}
 		w.ended()
-	case plan.Report:
+	case step.Report:
 		w.note("report %v: %s %v", e.Level, e.Text, e.Args)
 	default:
 		if w.state != "open" {
@@ -240,7 +242,7 @@ func (w *world) dialed() {
 	if w.relay.chance(w.relay.refuseDial) {
 		w.state = "idle"
 		w.failed, w.failedAt = true, w.mono
-		w.step(plan.DialFailed{Reason: "refused", SlowIt: w.r.IntN(4) == 0})
+		w.step(step.DialFailed{Reason: "refused", SlowIt: w.r.IntN(4) == 0})
 		return
 	}
 	w.state = "open"
@@ -248,7 +250,7 @@ func (w *world) dialed() {
 	w.relay.accept()
 	w.up, w.down = w.mono, w.mono
 	w.note("connected")
-	w.step(plan.Connected{Limits: w.relay.told})
+	w.step(step.Connected{Limits: w.relay.told})
 	w.heldAtOpen = w.peer.HeldItems()
 	w.pong(w.link)
 }
@@ -256,7 +258,7 @@ func (w *world) dialed() {
 func (w *world) pong(link int) {
 	w.after(5*time.Minute, func() {
 		if link == w.link && w.state == "open" {
-			w.step(plan.Alive{})
+			w.step(step.Alive{})
 			w.pong(link)
 		}
 	})
@@ -284,7 +286,7 @@ func (w *world) lose(reason string) {
 		w.note("lost: %s", reason)
 		w.ended()
 		w.failed, w.failedAt = true, w.mono
-		w.step(plan.Disconnected{Reason: reason})
+		w.step(step.Disconnected{Reason: reason})
 	})
 }
 
@@ -321,10 +323,10 @@ func (w *world) fromRelay(m nostr.RelayMessage) {
 		}
 		w.sessionOver(m)
 		if ok, is := m.(nostr.OK); is {
-			w.step(plan.Authenticated{OK: ok.OK, Reason: ok.Reason})
+			w.step(step.Authenticated{OK: ok.OK, Reason: ok.Reason})
 			return
 		}
-		w.step(plan.Frame{Message: m})
+		w.step(step.Frame{Message: m})
 	})
 }
 
@@ -349,19 +351,19 @@ func (w *world) event(m nostr.RelayEvent) {
 	case a != nil && a.over && w.mono-a.endedAt < time.Minute:
 		return
 	case a == nil || a.over || !matchesAny(a.Filters, m.Event):
-		w.step(plan.Unasked{Count: 1})
+		w.step(step.Unasked{Count: 1})
 		return
 	}
-	if a.Class != plan.Live {
+	if a.Class != step.Live {
 		w.count.stored++
 	} else {
 		w.lived[m.Event.ID] = true
 	}
 	link, id := w.link, m.Event.ID
-	w.step(plan.Received{Sub: m.Sub, ID: id, At: m.Event.CreatedAt})
+	w.step(step.Received{Sub: m.Sub, ID: id, At: m.Event.CreatedAt})
 	w.after(w.some(0, w.door), func() {
 		failed := w.relay.chance(w.relay.storeFails)
-		in := plan.Decided{Sub: m.Sub, ID: id, Outcome: policy.Duplicate, Failed: failed}
+		in := step.Decided{Sub: m.Sub, ID: id, Outcome: policy.Duplicate, Failed: failed}
 		switch {
 		case failed:
 			in.Outcome = policy.Discard
@@ -407,7 +409,7 @@ func (w *world) derive() {
 					w.note("want: %v", wanttest.Contents(want))
 				}
 				w.want = want
-				w.step(plan.Wanted{Want: want})
+				w.step(step.Wanted{Want: want})
 			}
 		}
 		if due, ok := w.desired.Due(); ok {
@@ -417,53 +419,53 @@ func (w *world) derive() {
 }
 
 // transmit turns an effect into a frame.
-func (w *world) transmit(e plan.Effect) {
+func (w *world) transmit(e step.Effect) {
 	switch e := e.(type) {
-	case plan.Request:
+	case step.Request:
 		w.note("> REQ %s class %d, %d filters, %v", e.Sub, e.Class, len(e.Filters), e.Filters)
 		w.count.requests++
 		w.fresh(e.Sub)
 		w.subs[e.Sub] = &asked{Request: e}
 		w.open++
-		if e.Class != plan.Live {
+		if e.Class != step.Live {
 			w.onlyOnce(e.Sub, e.Filters[0])
 		}
 		w.toRelay(func() { w.relay.req(e.Sub, e.Filters) })
-	case plan.CloseRequest:
+	case step.CloseRequest:
 		w.note("> CLOSE %s", e.Sub)
 		w.over(e.Sub)
 		w.toRelay(func() { w.relay.close(e.Sub) })
-	case plan.Forget:
+	case step.Forget:
 		w.over(e.Sub)
-	case plan.LoadSet:
-		w.read(e.Sub, func() plan.Input {
-			in := plan.Loaded{Sub: e.Sub, Set: w.local(e.Filter)}
+	case step.LoadSet:
+		w.read(e.Sub, func() step.Input {
+			in := step.Loaded{Sub: e.Sub, Set: w.local(e.Filter)}
 			if e.Most > 0 && in.Set != nil {
 				in.Values = make([]int16, in.Set.Len())
 			}
 			return in
 		})
-	case plan.Sift:
-		w.read(e.Sub, func() plan.Input { return w.sift(e) })
-	case plan.Survey:
-		w.read(e.Sub, func() plan.Input { return w.survey(e) })
-	case plan.Attribute:
-		w.read(e.Sub, func() plan.Input { return w.attribute(e) })
-	case plan.OpenNeg:
+	case step.Sift:
+		w.read(e.Sub, func() step.Input { return w.sift(e) })
+	case step.Survey:
+		w.read(e.Sub, func() step.Input { return w.survey(e) })
+	case step.Attribute:
+		w.read(e.Sub, func() step.Input { return w.attribute(e) })
+	case step.OpenNeg:
 		w.note("> NEG-OPEN %s %v", e.Sub, e.Filter)
 		w.count.requests++
 		w.onlyOnce(e.Sub, e.Filter)
-		w.subs[e.Sub] = &asked{Request: plan.Request{Sub: e.Sub, Class: plan.Catchup, Filters: []nostr.Filter{e.Filter}}, neg: true}
+		w.subs[e.Sub] = &asked{Request: step.Request{Sub: e.Sub, Class: step.Catchup, Filters: []nostr.Filter{e.Filter}}, neg: true}
 		w.toRelay(func() { w.relay.negOpen(e.Sub, e.Filter, e.Msg) })
-	case plan.Authenticate:
+	case step.Authenticate:
 		w.note("> AUTH to %s", e.Challenge)
 		if w.authed++; w.authed > 1 {
 			w.fail("AUTH twice on one connection")
 		}
 		w.toRelay(func() { w.relay.authenticate(e.Challenge) })
-	case plan.ContinueNeg:
+	case step.ContinueNeg:
 		w.toRelay(func() { w.relay.negMsg(e.Sub, e.Msg) })
-	case plan.CloseNeg:
+	case step.CloseNeg:
 		w.note("> NEG-CLOSE %s", e.Sub)
 		w.over(e.Sub)
 		w.toRelay(func() { delete(w.relay.conn.sessions, e.Sub) })
@@ -473,7 +475,7 @@ func (w *world) transmit(e plan.Effect) {
 }
 
 // read answers an effect with what is read here, some time later, if the connection is still the same.
-func (w *world) read(sub string, answer func() plan.Input) {
+func (w *world) read(sub string, answer func() step.Input) {
 	w.fresh(sub)
 	link := w.link
 	w.after(w.some(0, 200), func() {
@@ -515,15 +517,15 @@ func (w *world) end(a *asked) {
 }
 
 // sift tells which ids are not stored.
-func (w *world) sift(e plan.Sift) plan.Sifted {
-	in := plan.Sifted{Sub: e.Sub, Failed: w.relay.chance(w.relay.storeFails)}
+func (w *world) sift(e step.Sift) step.Sifted {
+	in := step.Sifted{Sub: e.Sub, Failed: w.relay.chance(w.relay.storeFails)}
 	for _, id := range e.IDs {
 		known := w.store[id]
 		if known == nil {
 			in.Unknown = append(in.Unknown, id)
 			continue
 		}
-		in.Known = append(in.Known, plan.Dated{ID: id, At: known.CreatedAt})
+		in.Known = append(in.Known, step.Dated{ID: id, At: known.CreatedAt})
 	}
 	return in
 }
@@ -543,18 +545,18 @@ func (w *world) local(f nostr.Filter) *negentropy.Set {
 }
 
 // survey reads what is stored; it fails when reading does.
-func (w *world) survey(e plan.Survey) plan.Surveyed {
+func (w *world) survey(e step.Survey) step.Surveyed {
 	s := &surveytest.Shelf{Events: w.store}
 	in, err := s.Answer(e.Query)
 	if err != nil || w.relay.chance(w.relay.storeFails) {
-		return plan.Surveyed{Sub: e.Sub, Failed: true}
+		return step.Surveyed{Sub: e.Sub, Failed: true}
 	}
-	return plan.Surveyed{Sub: e.Sub, Answer: in}
+	return step.Surveyed{Sub: e.Sub, Answer: in}
 }
 
 // attribute tells what stored events name; it fails when reading does.
-func (w *world) attribute(e plan.Attribute) plan.Attributed {
-	in := plan.Attributed{Sub: e.Sub, Failed: w.relay.chance(w.relay.storeFails)}
+func (w *world) attribute(e step.Attribute) step.Attributed {
+	in := step.Attributed{Sub: e.Sub, Failed: w.relay.chance(w.relay.storeFails)}
 	for _, id := range e.IDs {
 		in.Names = append(in.Names, coverage.NamesOf(w.store[id]))
 	}

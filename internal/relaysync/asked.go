@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/store"
 	"github.com/graspd/graspd/internal/unasked"
 )
@@ -22,7 +22,7 @@ type asked struct {
 // question is a request that was sent. What it asks, in the embedded Question, belongs to the reader.
 type question struct {
 	*unasked.Question
-	class plan.Class
+	class step.Class
 	over  bool // the request has ended
 }
 
@@ -34,7 +34,7 @@ type ended struct {
 func newAsked() *asked { return &asked{subs: make(map[string]*question)} }
 
 // open notes a request, before it is sent.
-func (a *asked) open(r plan.Request) {
+func (a *asked) open(r step.Request) {
 	q := &question{Question: unasked.Ask(r.Filters), class: r.Class}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,5 +64,5 @@ func (a *asked) find(sub string) *question {
 
 // source tells the door where events of the request come from.
 func (q *question) source() store.Source {
-	return [...]store.Source{plan.Live: store.Live, plan.Catchup: store.Catchup, plan.Daily: store.Daily}[q.class]
+	return [...]store.Source{step.Live: store.Live, step.Catchup: store.Catchup, step.Daily: store.Daily}[q.class]
 }

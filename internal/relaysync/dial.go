@@ -7,7 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/capacity"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // httpRefusal is implemented by dial errors that tell an HTTP status.
@@ -39,7 +40,7 @@ func (p *peer) dial(ctx context.Context, a *attempt) (r dialResult) {
 		return nil
 	})
 	if err != nil {
-		return dialResult{of: a, in: plan.DialFailed{Reason: err.Error()}}
+		return dialResult{of: a, in: step.DialFailed{Reason: err.Error()}}
 	}
 	return r
 }
@@ -47,15 +48,15 @@ func (p *peer) dial(ctx context.Context, a *attempt) (r dialResult) {
 // connect is dial without the containment of faults. A relay without a document is one without known limits. A relay whose document names
 // this relay's key is this relay itself.
 func (p *peer) connect(ctx context.Context, a *attempt) dialResult {
-	failed := func(in plan.DialFailed) dialResult { return dialResult{of: a, in: in} }
+	failed := func(in step.DialFailed) dialResult { return dialResult{of: a, in: in} }
 	free, ok := p.engine.beginDial(ctx)
 	if !ok {
-		return failed(plan.DialFailed{Reason: "stopped"})
+		return failed(step.DialFailed{Reason: "stopped"})
 	}
 	defer free()
 	conn, err := p.engine.cfg.Dialer.Dial(ctx, p.url)
 	if err != nil {
-		in := plan.DialFailed{Reason: err.Error()}
+		in := step.DialFailed{Reason: err.Error()}
 		if h, ok := errors.AsType[httpRefusal](err); ok {
 			in.SlowIt = h.HTTPStatus() == http.StatusTooManyRequests
 		}
@@ -71,14 +72,14 @@ func (p *peer) connect(ctx context.Context, a *attempt) dialResult {
 	kept = true
 	outsider := p.met(doc, a.of)
 	if err != nil {
-		return dialResult{of: a, conn: conn, in: plan.Connected{Outsider: outsider}}
+		return dialResult{of: a, conn: conn, in: step.Connected{Outsider: outsider}}
 	}
 	if doc.Self == p.engine.cfg.Self.String() {
 		_ = conn.Close("this is ourself")
-		return failed(plan.DialFailed{Ourself: true})
+		return failed(step.DialFailed{Ourself: true})
 	}
 	l := doc.Limitation
-	return dialResult{of: a, conn: conn, in: plan.Connected{Outsider: outsider, Limits: plan.Limits{
+	return dialResult{of: a, conn: conn, in: step.Connected{Outsider: outsider, Limits: capacity.Limits{
 		MaxSubscriptions: l.MaxSubscriptions, MaxMessage: l.MaxMessageLength, MaxLimit: l.MaxLimit,
 	}}}
 }

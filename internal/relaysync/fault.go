@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // contained runs work that serves this relay alone, and returns its error. A fault in it is noted, and returned as an error.
@@ -20,8 +21,8 @@ func (p *peer) renew(ctx context.Context, cause error) {
 	if p.wanted == nil {
 		return
 	}
-	p.machine.Step(p.engine.cfg.Now(), plan.Wanted{Want: p.wanted}) // its effect, a dial, is not performed
-	p.step(ctx, plan.DialFailed{Reason: cause.Error()})
+	p.machine.Step(p.engine.cfg.Now(), step.Wanted{Want: p.wanted}) // its effect, a dial, is not performed
+	p.step(ctx, step.DialFailed{Reason: cause.Error()})
 }
 
 // remembered is the record of the relay; an empty one where its machine has a fault.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -26,9 +26,9 @@ func (p *peer) met(d nip11.Document, of *want.Want) bool {
 }
 
 // shows reports whether an effect shows the relay which events are here: by a comparison, or by asking for what belongs to them.
-func shows(e plan.Effect) bool {
+func shows(e step.Effect) bool {
 	switch e.(type) {
-	case plan.Survey, plan.OpenNeg, plan.ContinueNeg:
+	case step.Survey, step.OpenNeg, step.ContinueNeg:
 		return true
 	}
 	return false

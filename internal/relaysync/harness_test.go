@@ -11,10 +11,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/relaysync"
 	"github.com/graspd/graspd/internal/status"
@@ -98,7 +98,7 @@ func (w *world) start() {
 	}
 	if c.Now == nil {
 		begun := time.Now()
-		c.Now = func() plan.Now { return plan.Now{Mono: time.Since(begun), Wall: time.Now().Round(0)} }
+		c.Now = func() health.Now { return health.Now{Mono: time.Since(begun), Wall: time.Now().Round(0)} }
 	}
 	w.engine = relaysync.New(c)
 	if w.prepare != nil {

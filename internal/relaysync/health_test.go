@@ -6,7 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/relaysync"
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/testkit"
@@ -181,7 +181,7 @@ func TestAClockThatWasSetPutsNoRelayOffForEver(t *testing.T) {
 			w.stop()
 			begun := time.Now()
 			w.adjust = func(c *relaysync.Config) {
-				c.Now = func() plan.Now { return plan.Now{Mono: time.Since(begun), Wall: time.Now().Round(0).Add(set)} }
+				c.Now = func() health.Now { return health.Now{Mono: time.Since(begun), Wall: time.Now().Round(0).Add(set)} }
 			}
 			other.RefuseDial.Store(false)
 			w.start()

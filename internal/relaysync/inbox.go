@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // inboxBound is how many inputs a reader may leave before it waits for the shell.
@@ -22,7 +22,7 @@ type inbox struct {
 // arrival is an input and the connection that it belongs to.
 type arrival struct {
 	from *link
-	in   plan.Input
+	in   step.Input
 }
 
 func newInbox() *inbox {
@@ -30,7 +30,7 @@ func newInbox() *inbox {
 }
 
 // push adds an input without waiting.
-func (b *inbox) push(from *link, in plan.Input) {
+func (b *inbox) push(from *link, in step.Input) {
 	b.mu.Lock()
 	b.items = append(b.items, arrival{from, in})
 	b.mu.Unlock()
@@ -46,7 +46,7 @@ func poke(token chan<- struct{}) {
 }
 
 // pushWaiting adds an input and then waits while there are inboxBound or more. It gives false when ctx ended first.
-func (b *inbox) pushWaiting(ctx context.Context, from *link, in plan.Input) bool {
+func (b *inbox) pushWaiting(ctx context.Context, from *link, in step.Input) bool {
 	b.push(from, in)
 	for {
 		b.mu.Lock()

@@ -8,9 +8,9 @@ import (
 
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/relayconn"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/unasked"
 )
 
@@ -42,7 +42,7 @@ var (
 	errStopped = errors.New("stopped")
 )
 
-// open starts the goroutines of a connection. They belong to p.group. The inbox hears plan.Disconnected once, when
+// open starts the goroutines of a connection. They belong to p.group. The inbox hears step.Disconnected once, when
 // the reader ends; verdicts of the connection's events may come later.
 func (p *peer) open(ctx context.Context, conn Conn) *link {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -71,7 +71,7 @@ func (p *peer) open(ctx context.Context, conn Conn) *link {
 		err := p.contained(func() error { return l.read(ctx, p) })
 		l.cancel(err)
 		l.source.Close()
-		p.inbox.push(l, plan.Disconnected{Reason: context.Cause(ctx).Error()})
+		p.inbox.push(l, step.Disconnected{Reason: context.Cause(ctx).Error()})
 	})
 	return l
 }
@@ -136,7 +136,7 @@ func (l *link) ping(ctx context.Context, in *inbox, every time.Duration) {
 		switch {
 		case err == nil:
 			misses = 0
-			in.push(l, plan.Alive{})
+			in.push(l, step.Alive{})
 		case ctx.Err() != nil:
 			return
 		case l.busy.Load() || l.frames.Load() != before: // the pong may stand behind frames that the reader has not come to
@@ -174,19 +174,19 @@ func (l *link) frame(ctx context.Context, p *peer, b []byte, err error) error {
 	if err == nil {
 		m, err = nostr.ParseRelay(b)
 	}
-	var in plan.Input = plan.Frame{Message: m}
+	var in step.Input = step.Frame{Message: m}
 	if err != nil {
-		in = plan.Unasked{Count: 1}
+		in = step.Unasked{Count: 1}
 	} else if ev, ok := m.(nostr.RelayEvent); ok {
 		return l.event(ctx, p, ev)
 	} else if !l.replies.Take(p.engine.cfg.Now().Mono, l.sent.Load()) {
-		in = plan.Unasked{Count: 1}
+		in = step.Unasked{Count: 1}
 	} else if short, long := unasked.Shorten(m); long {
-		p.inbox.push(l, plan.Unasked{Count: 1})
+		p.inbox.push(l, step.Unasked{Count: 1})
 		if short == nil {
 			return nil
 		}
-		in = plan.Frame{Message: short}
+		in = step.Frame{Message: short}
 	}
 	if !p.inbox.pushWaiting(ctx, l, in) {
 		return ctx.Err()
@@ -201,17 +201,17 @@ func (l *link) event(ctx context.Context, p *peer, m nostr.RelayEvent) error {
 		answer = q.Hear(m.Event)
 	}
 	if answer != unasked.Asked {
-		if answer == unasked.Unasked && !p.inbox.pushWaiting(ctx, l, plan.Unasked{Count: 1}) {
+		if answer == unasked.Unasked && !p.inbox.pushWaiting(ctx, l, step.Unasked{Count: 1}) {
 			return ctx.Err()
 		}
 		return nil
 	}
 	id, sub := m.Event.ID, m.Sub
-	if !p.inbox.pushWaiting(ctx, l, plan.Received{Sub: sub, ID: id, At: m.Event.CreatedAt}) {
+	if !p.inbox.pushWaiting(ctx, l, step.Received{Sub: sub, ID: id, At: m.Event.CreatedAt}) {
 		return ctx.Err()
 	}
 	return l.source.Submit(ctx, m.Event, q.source(), func(v policy.Verdict) {
-		in := plan.Decided{Sub: sub, ID: id, Outcome: v.Outcome, Failed: v.Outcome == policy.Failed}
+		in := step.Decided{Sub: sub, ID: id, Outcome: v.Outcome, Failed: v.Outcome == policy.Failed}
 		if v.Outcome == policy.Accept {
 			in.New, in.Event = true, m.Event
 		}

@@ -7,14 +7,14 @@ import (
 
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/negentropy"
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/store"
 )
 
 // load reads the local set of a filter, and which value of the filter each item belongs to: -1 where it is not served, as a
 // remembered refusal is part of the set, too. It gives no set where the store fails or there are more than e.Most items.
-func (p *peer) load(ctx context.Context, e plan.LoadSet) plan.Loaded {
-	out := plan.Loaded{Sub: e.Sub}
+func (p *peer) load(ctx context.Context, e step.LoadSet) step.Loaded {
+	out := step.Loaded{Sub: e.Sub}
 	p.reading(ctx, "stored events cannot be read for a comparison", func(v *store.View) error {
 		var items []negentropy.Item
 		var values []int16
@@ -55,8 +55,8 @@ func ascend(items []negentropy.Item, values []int16) {
 }
 
 // sift looks up which of the needed ids are neither stored nor remembered.
-func (p *peer) sift(ctx context.Context, e plan.Sift) plan.Sifted {
-	out := plan.Sifted{Sub: e.Sub}
+func (p *peer) sift(ctx context.Context, e step.Sift) step.Sifted {
+	out := step.Sifted{Sub: e.Sub}
 	out.Failed = !p.reading(ctx, "graspd cannot look up which events are here", func(v *store.View) error {
 		for _, id := range e.IDs {
 			known, err := v.Known(id)
@@ -66,7 +66,7 @@ func (p *peer) sift(ctx context.Context, e plan.Sift) plan.Sifted {
 			case known.State == store.Unknown:
 				out.Unknown = append(out.Unknown, id)
 			default:
-				out.Known = append(out.Known, plan.Dated{ID: id, At: known.Time})
+				out.Known = append(out.Known, step.Dated{ID: id, At: known.Time})
 			}
 		}
 		return nil

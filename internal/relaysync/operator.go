@@ -6,6 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 // ErrNotWanted says that no repository names a relay and that it is no bootstrap relay.
@@ -44,7 +45,7 @@ func (e *Engine) Retry(ctx context.Context, u grasp.RelayURL) error {
 // retryNow is Retry in Run's goroutine. A relay without a peer is remembered as due, and slots are assigned anew.
 func (e *Engine) retryNow(ctx context.Context, u grasp.RelayURL) error {
 	if p := e.peers[u]; p != nil {
-		if !p.call(ctx, func(ctx context.Context) { p.step(ctx, plan.Retry{}) }) {
+		if !p.call(ctx, func(ctx context.Context) { p.step(ctx, step.Retry{}) }) {
 			return ErrNotRunning
 		}
 		return nil

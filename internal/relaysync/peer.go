@@ -11,6 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -51,7 +52,7 @@ type attempt struct {
 type dialResult struct {
 	of   *attempt
 	conn Conn
-	in   plan.Input
+	in   step.Input
 }
 
 func newPeer(e *Engine, u grasp.RelayURL, m *plan.Peer) *peer {
@@ -150,9 +151,9 @@ func (p *peer) work(ctx context.Context) {
 		select {
 		case w := <-p.newest:
 			p.regard(w)
-			p.step(ctx, plan.Wanted{Want: w})
+			p.step(ctx, step.Wanted{Want: w})
 		case <-p.again:
-			p.step(ctx, plan.Reconsider{})
+			p.step(ctx, step.Reconsider{})
 		case <-p.inbox.ready:
 			if ctx.Err() != nil {
 				return // ctx ends connections, too, which is no failure of the relay
@@ -171,9 +172,9 @@ func (p *peer) work(ctx context.Context) {
 			}
 			p.dialEnded(ctx, r)
 		case <-timer.C:
-			p.step(ctx, plan.Tick{})
+			p.step(ctx, step.Tick{})
 		case f := <-p.calls:
-			p.step(ctx, plan.Tick{}) // the machine tells how things stood at its last step
+			p.step(ctx, step.Tick{}) // the machine tells how things stood at its last step
 			f(ctx)
 		case <-p.quit:
 			return
@@ -205,9 +206,9 @@ func (p *peer) setTimer(t *time.Timer) {
 }
 
 // arrived handles one input of the open connection.
-func (p *peer) arrived(ctx context.Context, in plan.Input) {
+func (p *peer) arrived(ctx context.Context, in step.Input) {
 	in = p.link.authAnswer(in)
-	if _, ok := in.(plan.Disconnected); ok {
+	if _, ok := in.(step.Disconnected); ok {
 		p.link = nil
 	}
 	p.step(ctx, in)
@@ -238,7 +239,7 @@ func (p *peer) dialEnded(ctx context.Context, r dialResult) {
 }
 
 // step feeds one input to the machine and performs the effects in order.
-func (p *peer) step(ctx context.Context, in plan.Input) {
+func (p *peer) step(ctx context.Context, in step.Input) {
 	for _, e := range p.machine.Step(p.engine.cfg.Now(), in) {
 		p.perform(ctx, e)
 	}
@@ -246,16 +247,16 @@ func (p *peer) step(ctx context.Context, in plan.Input) {
 }
 
 // perform performs one effect. Effects of a connection are dropped when there is none.
-func (p *peer) perform(ctx context.Context, e plan.Effect) {
+func (p *peer) perform(ctx context.Context, e step.Effect) {
 	switch e := e.(type) {
-	case plan.Dial:
+	case step.Dial:
 		dctx, cancel := context.WithCancel(ctx)
 		a := &attempt{cancel, p.wanted}
 		p.dialing = a
 		p.running.Go(func() { p.deliver(dctx, p.dial(dctx, a)) })
-	case plan.HangUp:
+	case step.HangUp:
 		p.hangUp()
-	case plan.Report:
+	case step.Report:
 		p.report(ctx, e)
 	default:
 		if p.link != nil {
@@ -265,42 +266,42 @@ func (p *peer) perform(ctx context.Context, e plan.Effect) {
 }
 
 // transmit turns an effect into a frame, or into a load that reads the store and pushes what it found into the inbox.
-func (p *peer) transmit(e plan.Effect) {
+func (p *peer) transmit(e step.Effect) {
 	l := p.link
 	if shows(e) && p.outsider() { // the relay was no outsider when it was connected to
 		l.cancel(errOutsider)
 		return
 	}
 	switch e := e.(type) {
-	case plan.LoadSet:
+	case step.LoadSet:
 		read := p.load
 		if e.Most > 0 && e.Filter.Since == nil && e.Filter.Until == nil { // the comparison of everything, whose filter is empty
 			read = p.loadWhole
 		}
 		l.load(func(ctx context.Context) { p.inbox.push(l, read(ctx, e)) })
-	case plan.Sift:
+	case step.Sift:
 		l.load(func(ctx context.Context) { p.inbox.push(l, p.sift(ctx, e)) })
-	case plan.Survey:
+	case step.Survey:
 		l.load(func(ctx context.Context) { p.inbox.push(l, p.survey(ctx, e)) })
-	case plan.Attribute:
+	case step.Attribute:
 		l.load(func(ctx context.Context) { p.inbox.push(l, p.attribute(ctx, e)) })
-	case plan.Request:
+	case step.Request:
 		l.asked.open(e)
 		l.send(nostr.AppendReq(nil, e.Sub, e.Filters...))
-	case plan.CloseRequest:
+	case step.CloseRequest:
 		l.asked.end(e.Sub, p.engine.cfg.Now().Mono)
 		l.send(nostr.AppendClose(nil, e.Sub))
-	case plan.Forget:
+	case step.Forget:
 		l.asked.end(e.Sub, p.engine.cfg.Now().Mono)
-	case plan.OpenNeg:
+	case step.OpenNeg:
 		l.conn.ExpectLarge()
 		l.send(nostr.AppendNegOpen(nil, e.Sub, e.Filter, e.Msg))
-	case plan.ContinueNeg:
+	case step.ContinueNeg:
 		l.conn.ExpectLarge()
 		l.send(nostr.AppendNegMsg(nil, e.Sub, e.Msg))
-	case plan.Authenticate:
+	case step.Authenticate:
 		p.authenticate(l, e.Challenge)
-	case plan.CloseNeg:
+	case step.CloseNeg:
 		l.send(nostr.AppendNegClose(nil, e.Sub))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/graspd/graspd/internal/contain"
 	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/nostr"
@@ -82,7 +83,7 @@ type Config struct {
 	LoadsAtOnce  int           // local sets that are read at once, as each reads much of the store; 4
 	PingEvery    time.Duration // a connection is dead after two pings without an answer; 30 s
 
-	Now    func() plan.Now // needed; the wall clock without a monotonic reading
+	Now    func() health.Now // needed; the wall clock without a monotonic reading
 	Logger *slog.Logger
 	Faults *contain.Faults // where faults in what serves one relay are noted; nil is nowhere
 }

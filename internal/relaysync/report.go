@@ -4,12 +4,12 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/words"
 )
 
 // report logs what the machine reports. Arguments may be a stranger's texts, so they are made harmless.
-func (p *peer) report(ctx context.Context, r plan.Report) {
+func (p *peer) report(ctx context.Context, r step.Report) {
 	args := make([]any, len(r.Args))
 	for i, a := range r.Args {
 		if s, ok := a.(string); ok && i%2 == 1 {

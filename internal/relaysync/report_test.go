@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 )
 
 func TestReportsAreLogged(t *testing.T) {
 	var b bytes.Buffer
 	p := &peer{logger: slog.New(slog.NewTextHandler(&b, nil))}
-	p.report(t.Context(), plan.Report{Level: plan.Warn, Text: "gap", Args: []any{"found_by", "the daily\nresync", "count", 3}})
+	p.report(t.Context(), step.Report{Level: step.Warn, Text: "gap", Args: []any{"found_by", "the daily\nresync", "count", 3}})
 	if !strings.HasSuffix(b.String(), `level=WARN msg=gap found_by="the daily\\nresync" count=3`+"\n") {
 		t.Error(b.String())
 	}

@@ -4,14 +4,14 @@ import (
 	"context"
 
 	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/store"
 	"github.com/graspd/graspd/internal/survey"
 )
 
 // survey reads one page of the stored events that name some events or repositories.
-func (p *peer) survey(ctx context.Context, e plan.Survey) plan.Surveyed {
-	out := plan.Surveyed{Sub: e.Sub}
+func (p *peer) survey(ctx context.Context, e step.Survey) step.Surveyed {
+	out := step.Surveyed{Sub: e.Sub}
 	out.Failed = !p.reading(ctx, "stored events cannot be read for what to ask of a relay", func(v *store.View) (err error) { out.Answer, err = surveyPage(ctx, v, e.Query); return err })
 	return out
 }

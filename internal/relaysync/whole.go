@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/coverage"
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -21,7 +21,7 @@ const (
 // takes long.
 type wholeSet struct {
 	turn    chan struct{} // one token, for whoever reads the set or looks at it; it guards the fields down to ofRules
-	set     plan.Loaded   // of no Sub; without a set where there is none, or too much
+	set     step.Loaded   // of no Sub; without a set where there is none, or too much
 	kept    bool          // set may be used again
 	at      time.Duration // when it was read, by the monotonic clock
 	head    store.Seq     // of the feed when it was read
@@ -39,7 +39,7 @@ func (w *wholeSet) expire(now time.Duration) {
 	select {
 	case w.turn <- struct{}{}:
 		if now-w.at > wholeAge {
-			w.set, w.kept = plan.Loaded{}, false
+			w.set, w.kept = step.Loaded{}, false
 		}
 		<-w.turn
 	default: // it is being read
@@ -48,13 +48,13 @@ func (w *wholeSet) expire(now time.Duration) {
 
 // loadWhole gives the set of everything that is stored or remembered. It reads the set, or takes the one that was read for another relay just
 // now. It gives no set where that is more than e.Most, the store fails, or ctx ended.
-func (p *peer) loadWhole(ctx context.Context, e plan.LoadSet) plan.Loaded {
+func (p *peer) loadWhole(ctx context.Context, e step.LoadSet) step.Loaded {
 	w := p.engine.whole
 	select {
 	case w.turn <- struct{}{}:
 		defer func() { <-w.turn }()
 	case <-ctx.Done():
-		return plan.Loaded{Sub: e.Sub}
+		return step.Loaded{Sub: e.Sub}
 	}
 	rules, now := w.rules.Load(), p.engine.cfg.Now().Mono
 	head := p.engine.cfg.Store.Head()
@@ -68,8 +68,8 @@ func (p *peer) loadWhole(ctx context.Context, e plan.LoadSet) plan.Loaded {
 }
 
 // attribute tells what stored events name. An event that was deleted meanwhile is left out.
-func (p *peer) attribute(ctx context.Context, e plan.Attribute) plan.Attributed {
-	out := plan.Attributed{Sub: e.Sub}
+func (p *peer) attribute(ctx context.Context, e step.Attribute) step.Attributed {
+	out := step.Attributed{Sub: e.Sub}
 	out.Failed = !p.reading(ctx, "stored events cannot be read for what they name", func(v *store.View) error {
 		for _, id := range e.IDs {
 			ev, ok, err := v.Get(id)

@@ -11,10 +11,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/nip11"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/store"
 	"github.com/graspd/graspd/internal/testkit"
 )
@@ -35,7 +37,7 @@ func newReader(t *testing.T) *reader {
 		t.Fatal(err)
 	}
 	r := &reader{t: t, store: openStore(t, vfs.NewMem(), &free), now: time.Hour}
-	e := New(Config{Store: r.store, Service: s, Logger: slog.New(slog.DiscardHandler), Now: func() plan.Now { return plan.Now{Mono: r.now} }})
+	e := New(Config{Store: r.store, Service: s, Logger: slog.New(slog.DiscardHandler), Now: func() health.Now { return health.Now{Mono: r.now} }})
 	r.peer = newPeer(e, "wss://other.example.net", plan.NewPeer(plan.Config{}))
 	return r
 }
@@ -63,9 +65,9 @@ func (r *reader) put(from, n int, refused bool) {
 	}
 }
 
-func (r *reader) load(sub string, most int) plan.Loaded {
+func (r *reader) load(sub string, most int) step.Loaded {
 	r.t.Helper()
-	in := r.loadWhole(r.t.Context(), plan.LoadSet{Sub: sub, Filter: nostr.Filter{}, Most: most})
+	in := r.loadWhole(r.t.Context(), step.LoadSet{Sub: sub, Filter: nostr.Filter{}, Most: most})
 	if in.Sub != sub {
 		r.t.Errorf("%s is answered as %s", sub, in.Sub)
 	}
@@ -138,7 +140,7 @@ func TestAWholeSetThatIsTooLargeIsNone(t *testing.T) {
 	r.engine.whole.turn <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if in := r.loadWhole(ctx, plan.LoadSet{Sub: "c", Most: 10}); in.Set != nil {
+	if in := r.loadWhole(ctx, step.LoadSet{Sub: "c", Most: 10}); in.Set != nil {
 		t.Error("a set for a connection that has ended")
 	}
 	r.engine.whole.expire(r.now) // does not wait either
@@ -146,7 +148,7 @@ func TestAWholeSetThatIsTooLargeIsNone(t *testing.T) {
 	// What could not be read is read again for the next one.
 	r.engine.whole.outdate()
 	for range 50 {
-		if in := r.loadWhole(ctx, plan.LoadSet{Sub: "d", Most: 100}); in.Set != nil {
+		if in := r.loadWhole(ctx, step.LoadSet{Sub: "d", Most: 100}); in.Set != nil {
 			t.Fatal("a set for a connection that has ended")
 		}
 		if in := r.load("e", 100); in.Set == nil {
@@ -200,13 +202,13 @@ func TestAttribute(t *testing.T) {
 	r := newReader(t)
 	r.put(0, 3, false)
 	e := testkit.Issue(testkit.Key(1), 1_800_000_001, "30617:aa:x", "an issue")
-	in := r.attribute(t.Context(), plan.Attribute{Sub: "w1", IDs: []nostr.ID{e.ID, {7}}})
+	in := r.attribute(t.Context(), step.Attribute{Sub: "w1", IDs: []nostr.ID{e.ID, {7}}})
 	if in.Sub != "w1" || in.Failed || len(in.Names) != 1 || len(in.Names[0]) != 1 || in.Names[0][0] != "a30617:aa:x" {
 		t.Errorf("%+v", in)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if in := r.attribute(ctx, plan.Attribute{Sub: "w2"}); !in.Failed || in.Sub != "w2" {
+	if in := r.attribute(ctx, step.Attribute{Sub: "w2"}); !in.Failed || in.Sub != "w2" {
 		t.Errorf("after the end of the connection: %+v", in)
 	}
 }

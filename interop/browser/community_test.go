@@ -11,6 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -86,7 +87,7 @@ func (*community) Details(context.Context) map[grasp.RelayURL]plan.Details {
 			d.Parts = append(d.Parts, part)
 		}
 		if i%100 == 6 {
-			d.Gaps = []plan.Gap{{Found: time.Now(), By: plan.Daily, ID: [32]byte{byte(i)}, Kind: 1111, Created: time.Now().Add(-time.Hour)}}
+			d.Gaps = []plan.Gap{{Found: time.Now(), By: step.Daily, ID: [32]byte{byte(i)}, Kind: 1111, Created: time.Now().Add(-time.Hour)}}
 		}
 		out[relayOf(i).URL] = d
 	}

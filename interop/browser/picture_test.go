@@ -25,6 +25,7 @@ import (
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/status"
+	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -182,7 +183,7 @@ func (*small) Details(context.Context) map[grasp.RelayURL]plan.Details {
 			d.Parts = append(d.Parts, part)
 		}
 		for k := range p.gaps {
-			d.Gaps = append(d.Gaps, plan.Gap{Found: time.Now().Add(-time.Duration(k+1) * 47 * time.Minute), By: plan.Catchup, ID: [32]byte{byte(0xa3 + 29*k), 0x5e, byte(k), 0x71}, Kind: 1111, Created: time.Now().Add(-2 * time.Hour)})
+			d.Gaps = append(d.Gaps, plan.Gap{Found: time.Now().Add(-time.Duration(k+1) * 47 * time.Minute), By: step.Catchup, ID: [32]byte{byte(0xa3 + 29*k), 0x5e, byte(k), 0x71}, Kind: 1111, Created: time.Now().Add(-2 * time.Hour)})
 		}
 		out[grasp.RelayURL(p.url)] = d
 	}
