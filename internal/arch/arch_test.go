@@ -65,6 +65,7 @@ var layers = map[string]int{
 	"internal/followed":   7,
 	"internal/survey":     6,
 	"internal/suspicion":  7,
+	"internal/inquiry":    7,
 	"internal/step":       8,
 	"internal/plan":       11,
 	"internal/gitplan":    6,

@@ -17,7 +17,7 @@ type asked struct {
 func (p *Peer) retry() {
 	p.dialing.retry(p.phase == phaseWaiting)
 	if p.want.OnlyMailbox() && p.conn == nil {
-		p.references.soon()
+		p.references.inquiry.Soon(p.now.Mono)
 	}
 }
 

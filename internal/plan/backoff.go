@@ -19,5 +19,5 @@ func (p *Peer) scheduleResync() {
 	spread := float64(iv) / 24
 	at := time.Duration(float64(iv) - spread + 2*spread*p.cfg.terms().Jitter(uint64(p.now.Mono/iv)))
 	p.resyncAt = p.now.Mono + at
-	p.references.plan(p.resyncAt)
+	p.references.inquiry.Plan(p.resyncAt)
 }

@@ -54,7 +54,7 @@ func (p *Peer) reconsider() {
 		return
 	}
 	p.conn.followed.Restart(p.now.Wall.Unix())
-	p.references.soon()
+	p.references.inquiry.Soon(p.now.Mono)
 	p.recatch(step.Catchup)
 }
 

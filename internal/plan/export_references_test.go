@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graspd/graspd/internal/inquiry"
 	"github.com/graspd/graspd/internal/survey"
 	"github.com/graspd/graspd/internal/want"
 )
 
 // The bounds of layer 4.
 const (
-	ReferenceSteps = referenceSteps
-	ReferencePace  = referencePace
-	MostQuestion   = mostPerQuestion
+	ReferenceSteps = inquiry.MostSteps
+	ReferencePace  = inquiry.Pace
+	MostQuestion   = inquiry.MostRequests
 )
 
 // References tells how layer 4 stands: whether it goes on and how many steps it
@@ -21,7 +22,7 @@ func (p *Peer) References() (active bool, steps int) {
 	if p.conn == nil {
 		return false, 0
 	}
-	return p.references.active, p.references.steps
+	return p.references.inquiry.Active(), p.references.inquiry.Steps()
 }
 
 // AsksReferences says whether sub is a request of layer 4.
@@ -49,7 +50,7 @@ func checkTour(h survey.Held) error {
 func (p *Peer) checkReferences() error {
 	c := p.conn
 	r := &p.references
-	t := r.asked.task
+	t := r.task
 	running := 0
 	for _, x := range c.running {
 		if x.group.Layer == want.LayerReferences {
@@ -59,16 +60,18 @@ func (p *Peer) checkReferences() error {
 	switch {
 	case running > 1:
 		return fmt.Errorf("%d questions of layer 4 at once", running)
-	case (running == 1) != (t != nil && !r.asked.parked):
-		return fmt.Errorf("%d questions of layer 4 run, one is asked %v, parked %v", running, t != nil, r.asked.parked)
+	case (running == 1) != r.inquiry.Asking():
+		return fmt.Errorf("%d questions of layer 4 run, one is asked %v, on its turn %v", running, t != nil, r.inquiry.Asking())
+	case r.inquiry.Asking() && t == nil:
+		return fmt.Errorf("a question without a task")
 	case running == 1 && !slices.Contains(c.running, t):
 		return fmt.Errorf("another question runs than is asked")
 	case t != nil && r.sub != "":
 		return fmt.Errorf("a question and a survey at once")
-	case !r.active && (t != nil || r.sub != ""):
+	case !r.inquiry.Active() && (t != nil || r.sub != ""):
 		return fmt.Errorf("layer 4 goes on and has ended")
-	case r.steps > referenceSteps+mostPerQuestion:
-		return fmt.Errorf("%d steps in one full resync", r.steps)
+	case r.inquiry.Steps() > inquiry.MostSteps+inquiry.MostRequests:
+		return fmt.Errorf("%d steps in one full resync", r.inquiry.Steps())
 	case running == 1 && len(c.running) >= p.conn.atOnce() && c.waits() && t.req.kind != asksStore && p.now.Mono >= c.pausedTill:
 		return fmt.Errorf("layer 4 is in the way of others")
 	}

@@ -7,38 +7,13 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// What a relay is asked for as the mailbox of people who take part (GRASP-03) comes last in layer 4: one question at a time, as
-// mailbox.Round has them in turn, within what a full resync may cost. A relay that is wanted for nothing else is visited: connected to
-// once per full resync, asked, and left.
-
-// roundSteps is how many steps of a full resync layer 4 leaves to the mailboxes of a relay that has any.
-const roundSteps = referenceSteps / 4
-
-// tourSteps is after how many steps of a full resync nothing is surveyed any more. An outsider is asked nothing that a survey finds: what
-// answers an event that it has, and who wrote that, may belong to a repository that does not name it.
-func (r *references) tourSteps() int {
-	switch {
-	case r.stored.comparing.outsider:
-		return 0
-	case r.want.Mailbox != nil:
-		return referenceSteps - roundSteps
-	}
-	return referenceSteps
-}
-
-// mailQuestion asks the next thing on behalf of people; nil when there is none.
-func (r *references) mailQuestion() *task {
-	f, ok := r.round.Next(r.stored.limits.Bounds().Values)
-	if !ok {
-		return nil
-	}
-	return r.ask(newQuestion(f), func() { r.round.Done(f, !r.spent()) })
-}
+// A relay that is wanted for nothing but the mailboxes of people who take part (GRASP-03) is visited: connected to once per full resync, asked
+// in layer 4, and left.
 
 // dialAt is when the relay may be dialed. One that is only visited is so when it has something to be asked.
 func (p *Peer) dialAt() time.Duration {
 	if p.want.OnlyMailbox() {
-		return max(p.dialing.at, p.references.at)
+		return max(p.dialing.at, p.references.inquiry.At())
 	}
 	return p.dialing.at
 }
@@ -46,7 +21,7 @@ func (p *Peer) dialAt() time.Duration {
 // visit has a relay that was not visited before asked at once.
 func (r *references) visit() {
 	if r.want.OnlyMailbox() {
-		r.plan(max(1, r.now.Mono))
+		r.inquiry.Plan(r.now.Mono)
 	}
 }
 
@@ -54,15 +29,15 @@ func (r *references) visit() {
 // nobody takes part yet, and what an index tells leads to all else.
 func (r *references) becomeIndex(old *want.Want) {
 	is := func(w *want.Want) bool { return w.Mailbox != nil && len(w.Mailbox.Index) > 0 }
-	if old != nil && !is(old) && is(r.want) && !r.tour.Begun() {
-		r.soon()
+	if old != nil && !is(old) && is(r.want) && !r.inquiry.Begun() {
+		r.inquiry.Soon(r.now.Mono)
 	}
 }
 
 // tendVisit leaves a relay that was asked for all that it is wanted for.
 func (p *Peer) tendVisit() {
 	c := p.conn
-	if !p.want.OnlyMailbox() || p.references.active || p.references.due() || len(c.running) > 0 {
+	if !p.want.OnlyMailbox() || p.references.inquiry.Active() || p.references.inquiry.Due(p.now.Mono) || len(c.running) > 0 {
 		return
 	}
 	p.effect(step.HangUp{Reason: "asked for all"})

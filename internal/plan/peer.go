@@ -320,7 +320,7 @@ func (p *Peer) recatch(class step.Class) {
 	p.references.drop()
 	p.suspects.dropTrial()
 	c.queues = queues{}
-	p.references.caughtUpBy()
+	p.references.inquiry.AwaitCatchUp(p.now.Mono)
 	if class == step.Daily {
 		p.whole.become()
 	}

@@ -105,8 +105,8 @@ func (p *Peer) Record() Record {
 	p.dialing.noteOwners(p.want)
 	r := Record{At: p.now.Wall, HangsUp: p.comparing.hangsUp, LastAlive: p.lastAlive, Uptime: p.uptime, Alike: p.whole.alike}
 	p.dialing.note(&r, p.conn != nil)
-	if p.references.at != 0 {
-		r.References = p.now.Wall.Add(p.references.at - p.now.Mono)
+	if at := p.references.inquiry.At(); at != 0 {
+		r.References = p.now.Wall.Add(at - p.now.Mono)
 	}
 	return r
 }
@@ -122,6 +122,6 @@ func (p *Peer) recall(r Record) {
 	if !r.References.IsZero() {
 		// A clock that was set does not put it off for longer than a full resync would be.
 		wait := min(max(0, r.References.Sub(p.now.Wall)), p.cfg.Resync+p.cfg.Resync/24)
-		p.references.plan(max(1, p.now.Mono+wait))
+		p.references.inquiry.Plan(p.now.Mono + wait)
 	}
 }

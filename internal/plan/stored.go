@@ -239,7 +239,7 @@ func (c *catchup) proceed(t *task) {
 	switch {
 	case t.group.Layer == layerTrial:
 		c.suspects.sendTrial(t)
-	case t.group.Layer == want.LayerReferences && c.references.spent():
+	case t.group.Layer == want.LayerReferences && c.references.inquiry.Spent():
 		c.references.over()
 	case c.now.Mono < c.pausedTill || len(c.running) > c.atOnce():
 		c.park(t)
@@ -274,7 +274,7 @@ func (c *catchup) waits() bool {
 func (c *catchup) park(t *task) {
 	c.leave(t)
 	if t.group.Layer == want.LayerReferences {
-		c.references.putBack()
+		c.references.inquiry.PutBack()
 		return
 	}
 	c.ready[t.group.Layer].PushFront(t)
@@ -313,7 +313,7 @@ func (c *catchup) taskFailed(t *task, why string) {
 // pause stops catch-up for a while, as the relay asked to slow down.
 func (c *catchup) pause() {
 	c.slower(c.rest.Settled())
-	c.references.slower()
+	c.references.inquiry.Slower()
 }
 
 // taskDone confirms the group when it was the last of it.

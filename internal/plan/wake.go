@@ -25,7 +25,7 @@ func (p *Peer) nextWake() time.Duration {
 		return w
 	}
 	w = min(w, p.resyncAt, p.dialing.calm(p.conn.opened))
-	return min(w, p.demands.wake(), p.conn.following.wake(), p.conn.catchup.wake(), p.references.wake(), p.suspects.wake(), p.whole.wake())
+	return min(w, p.demands.wake(), p.conn.following.wake(), p.conn.catchup.wake(), p.references.inquiry.Wake(p.now.Mono), p.suspects.wake(), p.whole.wake())
 }
 
 // later returns at, if that is still to come.

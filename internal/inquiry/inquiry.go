@@ -1,0 +1,217 @@
+// Package inquiry is layer 4 of one relay: what is asked there beside what is wanted, one question after the other, and when. It is a
+// function from what came of one step to the next step: its caller asks the relay, reads the store and tells the time. Read
+// Inquiry, then Next.
+package inquiry
+
+import (
+	"time"
+
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/mailbox"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/survey"
+	"github.com/graspd/graspd/internal/want"
+)
+
+// Bounds of layer 4 in one full resync of one relay. What is left when they are
+// reached is where the next full resync begins.
+const (
+	MostSteps    = 2000             // pages read here, and REQs and reconciliations together
+	Pace         = 2 * time.Second  // from the beginning of one step to that of the next
+	MostRequests = 100              // REQs and reconciliations for one question; what is left then is given up
+	mostRefusals = 3                // failures in a row, or requests to slow down
+	catchUpGrace = time.Hour        // items that are not confirmed by then are not waited for
+	storeRetry   = 10 * time.Second // when the store could not be read
+)
+
+// never is later than any time.
+const never = time.Duration(1<<63 - 1)
+
+// Inquiry is when layer 4 of one relay is due, how far it has come, and what it asks. It outlives connections, but for what is under way.
+// One question is open at a time, and only while nothing else is to be asked: nobody waits for it. Times are readings of the
+// steady clock. The zero value is due at no time; one goroutine uses it.
+type Inquiry struct {
+	at       time.Duration // it is due; 0 = not known yet, and 1 as early as a time can be
+	caughtBy time.Duration // it waits no longer than that for the catch-up of the connection
+	tour     survey.Tour
+	mail     mailbox.Round
+	round
+}
+
+// round is what a round asks and has asked on one connection. Zero is that none is under way.
+type round struct {
+	active  bool
+	after   time.Duration // no step before
+	reading bool          // a page of the store is being read
+	asked   question
+	steps   int
+	failed  int // questions and pages in a row
+	slowed  int
+}
+
+// question is what the relay is asked now.
+type question struct {
+	about  subject
+	filter nostr.Filter
+	values int  // of the subject that it asks for
+	begun  int  // of steps, when it was asked
+	parked bool // it waits for its turn
+}
+
+// subject says where a question comes from, which hears that it is over.
+type subject uint8
+
+const (
+	nothing subject = iota // no question is open
+	missing                // ids that are not here, from the tour
+	answers                // what names ids, likewise
+	authors                // what authors say of themselves, likewise
+	letters                // what people write, from the mailbox
+)
+
+// At is when layer 4 is due; 0 where that is not known yet.
+func (q *Inquiry) At() time.Duration { return q.at }
+
+// Plan has it due at a time, where that is not known yet.
+func (q *Inquiry) Plan(at time.Duration) {
+	if q.at == 0 {
+		q.at = max(1, at)
+	}
+}
+
+// Soon has it due at once.
+func (q *Inquiry) Soon(now time.Duration) { q.at = max(1, now) }
+
+// Due says whether it is to begin as soon as the relay is caught up with.
+func (q *Inquiry) Due(now time.Duration) bool { return q.at <= max(1, now) }
+
+// Active says whether a round is under way.
+func (q *Inquiry) Active() bool { return q.active }
+
+// Steps is how many steps the round under way has taken.
+func (q *Inquiry) Steps() int { return q.steps }
+
+// Begun says whether there ever was a round.
+func (q *Inquiry) Begun() bool { return q.tour.Begun() }
+
+// Held tells how much the tour holds.
+func (q *Inquiry) Held() survey.Held { return q.tour.Held() }
+
+// AwaitCatchUp waits for a catch-up that begins now.
+func (q *Inquiry) AwaitCatchUp(now time.Duration) { q.caughtBy = now + catchUpGrace }
+
+// Connected takes that a connection has opened, whose catch-up begins now.
+func (q *Inquiry) Connected(now time.Duration) {
+	q.round = round{}
+	q.AwaitCatchUp(now)
+}
+
+// Ready says whether a round is to begin. caughtUp says that nothing is missing of what was asked before.
+func (q *Inquiry) Ready(now time.Duration, caughtUp bool) bool {
+	return q.Due(now) && (caughtUp || now >= q.caughtBy)
+}
+
+// Begin begins a round for what is wanted. Layer 4 is due again at the time next. place says where the tour and the mailbox begin for the
+// first time, 0 to 1: what is kept of them ends with the process, so that each process begins elsewhere.
+func (q *Inquiry) Begin(next time.Duration, w *want.Want, place float64) {
+	q.at = next
+	q.round = round{active: true}
+	q.tour.Begin(want.Item(place * float64(w.Numbers())))
+	q.mail.Begin(w.Mailbox, place)
+}
+
+// Disconnected ends the round with its connection. goOn says that it goes on with the next one, and not when layer 4 is due again.
+func (q *Inquiry) Disconnected(now time.Duration, goOn bool) {
+	if q.active && goOn {
+		q.Soon(now)
+	}
+	q.tour.End()
+	q.round, q.caughtBy = round{}, 0
+}
+
+// Forget forgets how far it has come, as nothing is wanted any more. When it is due stays.
+func (q *Inquiry) Forget() { *q = Inquiry{at: q.at} }
+
+// Wake names the time at which a round is due or goes on.
+func (q *Inquiry) Wake(now time.Duration) time.Duration {
+	switch {
+	case q.at > now && !q.active:
+		return q.at
+	case !q.active:
+		return later(q.caughtBy, now)
+	case !q.reading && q.asked.about == nothing:
+		return later(q.after, now)
+	}
+	return never
+}
+
+// Slower takes that the relay asked to slow down.
+func (q *Inquiry) Slower() { q.slowed++ }
+
+// Surveyed takes the page of what is stored here that Next had read.
+func (q *Inquiry) Surveyed(a survey.Answer) {
+	q.reading = false
+	q.tour.Take(a)
+}
+
+// Unread takes that the page could not be read. It is read again in a while.
+func (q *Inquiry) Unread(now time.Duration) {
+	q.reading = false
+	q.failed++
+	q.after = now + storeRetry
+}
+
+// Sent counts a REQ or reconciliation for the open question.
+func (q *Inquiry) Sent() { q.steps++ }
+
+// Spent says whether the open question has had its share of them.
+func (q *Inquiry) Spent() bool { return q.steps-q.asked.begun >= MostRequests }
+
+// Asking says whether a question is open that does not wait for its turn.
+func (q *Inquiry) Asking() bool { return q.asked.about != nothing && !q.asked.parked }
+
+// PutBack has the open question wait until Next has it go on.
+func (q *Inquiry) PutBack() { q.asked.parked = true }
+
+// Answered takes that the open question is answered. came says of an id that was asked for whether the event came.
+func (q *Inquiry) Answered(came func(nostr.ID) bool) {
+	q.failed = 0
+	q.GiveUp(came)
+}
+
+// Unanswered takes that the relay did not answer the open question. It is asked once more in a while, and given up when the round ends for
+// it.
+func (q *Inquiry) Unanswered(now time.Duration, came func(nostr.ID) bool) {
+	if q.failed++; q.failed >= mostRefusals {
+		q.GiveUp(came)
+		return
+	}
+	q.Drop()
+	q.after = now + health.FirstRetry
+}
+
+// GiveUp ends the open question, as much of it as is answered: it is asked no more in this round.
+func (q *Inquiry) GiveUp(came func(nostr.ID) bool) {
+	switch x := q.asked; x.about {
+	case missing:
+		q.tour.Fetched(came)
+	case answers:
+		q.tour.AskedIDs(x.values)
+	case authors:
+		q.tour.AskedAuthors(x.values)
+	case letters:
+		q.mail.Done(x.filter, !q.Spent())
+	}
+	q.Drop()
+}
+
+// Drop forgets that the open question was asked, if there is one: it is still to be asked.
+func (q *Inquiry) Drop() { q.asked = question{} }
+
+// later returns at, if that is still to come.
+func later(at, now time.Duration) time.Duration {
+	if at > now {
+		return at
+	}
+	return never
+}
