@@ -72,7 +72,7 @@ func runImport(ctx context.Context, door *ingest.Door, service grasp.Service, fi
 	for _, line := range t.reasons(service) {
 		fmt.Fprintln(std.out, line)
 	}
-	if hint := elseDomain(door.Unlisted(), service); hint != "" && t.count(policy.Unlisted) > 0 {
+	if hint := t.elseDomain(door.Unlisted(), service); hint != "" && t.count(policy.Unlisted) > 0 {
 		fmt.Fprintln(std.out, hint)
 	}
 	if err == nil && t.nothing() {

@@ -91,7 +91,7 @@ func feed(ctx context.Context, door *ingest.Door, in io.Reader, pass int, t *tal
 		}
 		submitted++
 		open.Add(1)
-		if err := src.Submit(ctx, e, store.Direct, func(v policy.Verdict) { t.decided(n, v); open.Done() }); err != nil {
+		if err := src.Submit(ctx, e, store.Direct, func(v policy.Verdict) { t.decided(n, e.Kind, v); open.Done() }); err != nil {
 			open.Done()
 			return fmt.Errorf("import: stopped at line %d: %w", n, err)
 		}

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/graspd/graspd/internal/grasp"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/status"
 )
@@ -17,6 +19,7 @@ type tally struct {
 
 	mu      sync.Mutex // guards the rest
 	verdict [policy.Failed + 1]int
+	listing uint64                 // announcements that were stored
 	last    map[int]policy.Outcome // of the lines that may be decided again
 	refused map[string]int         // by the text of the refusal, mostRefusals of them
 	cause   string
@@ -30,7 +33,7 @@ func newTally() *tally {
 }
 
 // decided counts a verdict, and takes back what the line was counted as before.
-func (t *tally) decided(line int, v policy.Verdict) {
+func (t *tally) decided(line int, kind nostr.Kind, v policy.Verdict) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	o := v.Outcome
@@ -42,6 +45,9 @@ func (t *tally) decided(line int, v policy.Verdict) {
 		}
 	}
 	t.verdict[o]++
+	if kind == nip34.KindRepository && o == policy.Accept {
+		t.listing++
+	}
 	switch {
 	case o.Orphan():
 		t.last[line] = o
@@ -142,10 +148,13 @@ func (t *tally) reasons(service grasp.Service) []string {
 	return lines
 }
 
-// elseDomain is what to try where announcements list other services: the name that most of them list. "" where there is none.
-func elseDomain(seen status.Nothing, service grasp.Service) string {
+// elseDomain is what to try where announcements list other services: the name that most of them list. "" where there is none, and where
+// service took more of them.
+func (t *tally) elseDomain(seen status.Nothing, service grasp.Service) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for _, x := range seen.Names {
-		if s, err := grasp.ParseService(x.Name); err == nil && s != service {
+		if s, err := grasp.ParseService(x.Name); err == nil && s != service && x.Announcements >= t.listing {
 			return fmt.Sprintf("%d of the announcements list %s: import with --domain %s takes these, if that is the name of this relay", x.Announcements, x.Name, x.Name)
 		}
 	}

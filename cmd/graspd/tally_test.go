@@ -48,6 +48,15 @@ func TestImportSaysWhyAndWhatToTry(t *testing.T) {
 	if code, out, errs = imported("third.example.org", t.TempDir()); code != exitOK || !strings.Contains(out, "stored 1,") || !strings.Contains(out, "1 of the announcements list other.example.org") {
 		t.Errorf("one of two: %d %s%s", code, out, errs)
 	}
+	more := in.String()
+	for _, id := range []string{"three", "four"} {
+		more += string(testkit.Announcement(owner, now, id, "wss://third.example.org").AppendJSON(nil)) + "\n"
+	}
+	in.Reset()
+	in.WriteString(more)
+	if code, out, errs = imported("third.example.org", t.TempDir()); code != exitOK || !strings.Contains(out, "stored 3,") || strings.Contains(out, "import with") {
+		t.Errorf("the name that took most: %d %s%s", code, out, errs)
+	}
 	if code, out, errs = call(t, "\n\n", nil, "import", "--data", t.TempDir(), "--domain", "relay.example.org", "--disk-floor", "0", "-"); code != exitOK {
 		t.Errorf("an empty file: %d %s%s", code, out, errs)
 	}

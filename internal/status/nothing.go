@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Nothing is what an operator is told while no repository is kept here here: what came instead since the start, and what can be done.
+// Nothing is what an operator is told while no repository is kept here: what came instead since the start, and what can be done.
 type Nothing struct {
 	Relay         string     `json:"relay"`         // this relay's URL, as announcements list it
 	Web           string     `json:"web"`           // where it answers to HTTP, without a slash at the end; "" where no repositories are hosted
