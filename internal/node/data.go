@@ -42,7 +42,8 @@ func OpenDoor(c Config) (*store.Store, *ingest.Door, error) {
 	return s, d, nil
 }
 
-// moderated reads what the operator has decided, adds that to the lists, and puts the rules that these make into the store.
+// moderated reads what the operator has decided, adds that to the lists, and puts the rules that these make into the store. While no
+// repository is kept, refusals are forgotten: relays then bring the announcements again, and the operator is told what these list.
 func moderated(c *Config, s *store.Store) (*moderator.Moderator, error) {
 	m, err := moderator.Open(moderator.Config{Store: s, Lists: c.Lists, Now: c.Now, Logger: c.Logger.With("component", "moderator")})
 	if err != nil {
@@ -51,7 +52,11 @@ func moderated(c *Config, s *store.Store) (*moderator.Moderator, error) {
 	c.Lists = m.Lists()
 	b, err := s.Begin()
 	if err == nil {
-		if err = b.SetRules(c.rules(c.Lists).Fingerprint(), true); err == nil {
+		err = b.SetRules(c.rules(c.Lists).Fingerprint(), true)
+		if at := s.Stats(); err == nil && at.Repositories == 0 && at.Remembered > 0 {
+			err = b.ForgetRefused()
+		}
+		if err == nil {
 			_, err = b.Commit()
 		}
 		b.Discard()

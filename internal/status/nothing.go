@@ -27,7 +27,7 @@ func (n Nothing) Amiss() bool { return n.Announcements > 0 }
 func (n Nothing) Seen() string {
 	switch {
 	case n.Announcements == 0:
-		return "no announcement that was not refused before has come since the start"
+		return "no announcement has come since the start"
 	case n.From == 0:
 		return fmt.Sprintf("%s came since the start, and %s", many(n.Announcements, "announcement"), n.none())
 	}

@@ -19,7 +19,7 @@ func TestNothingCarried(t *testing.T) {
 		want          []string
 	}{
 		{0, 0, nil, []string{
-			"No repository is kept here yet: no announcement that was not refused before has come since the start.",
+			"No repository is kept here yet: no announcement has come since the start.",
 			"To change that:",
 			"  publish an announcement (kind 30617) with wss://git.example.org in its relays tag and https://git.example.org/<npub>/<identifier>.git in its clone tag",
 			"  or bring events of repositories that list this relay: stop graspd, and graspd import FILE",
