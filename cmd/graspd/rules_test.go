@@ -8,6 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/node"
+	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/store"
 	"github.com/graspd/graspd/internal/testkit"
@@ -18,7 +19,8 @@ import (
 func TestOtherRulesForgetWhatWasRefused(t *testing.T) {
 	c := Config{Data: t.TempDir(), Cache: 1 << 20}
 	ann := testkit.Announcement(testkit.Key(1), time.Now().Unix()-100, "proj", "wss://new.example.org")
-	state := func(domain string, pow int, offer bool) store.State {
+	kept := testkit.Announcement(testkit.Key(2), time.Now().Unix()-100, "kept", "wss://old.example.org")
+	state := func(domain string, pow int, offers ...*nostr.Event) store.State {
 		service, err := grasp.ParseService(domain)
 		if err != nil {
 			t.Fatal(err)
@@ -31,10 +33,10 @@ func TestOtherRulesForgetWhatWasRefused(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- door.Run(ctx) }()
-		if offer {
+		for _, e := range offers {
 			src := door.Source(ingest.SourceConfig{Label: "test"})
 			got := make(chan policy.Verdict, 1)
-			if err := src.Submit(ctx, ann, store.Catchup, func(v policy.Verdict) { got <- v }); err != nil {
+			if err := src.Submit(ctx, e, store.Catchup, func(v policy.Verdict) { got <- v }); err != nil {
 				t.Fatal(err)
 			}
 			<-got
@@ -51,22 +53,28 @@ func TestOtherRulesForgetWhatWasRefused(t *testing.T) {
 		}
 		return known.State
 	}
-	if got := state("old.example.org", 0, true); got != store.Remembered {
+	if got := state("old.example.org", 0, ann); got != store.Remembered {
 		t.Fatalf("refused: state %d", got)
 	}
-	if got := state("old.example.org", 0, false); got != store.Remembered {
+	if got := state("old.example.org", 0); got != store.Unknown {
+		t.Errorf("after a restart without a repository: state %d; it is brought again, and the operator told what it lists", got)
+	}
+	if got := state("old.example.org", 0, ann, kept); got != store.Remembered {
+		t.Fatalf("refused again: state %d", got)
+	}
+	if got := state("old.example.org", 0); got != store.Remembered {
 		t.Errorf("after a restart: state %d", got)
 	}
-	if got := state("new.example.org", 64, false); got != store.Unknown {
+	if got := state("new.example.org", 64); got != store.Unknown {
 		t.Errorf("under another domain: state %d", got)
 	}
-	if got := state("new.example.org", 64, true); got != store.Remembered {
+	if got := state("new.example.org", 64, ann); got != store.Remembered {
 		t.Errorf("refused for want of work: state %d", got)
 	}
-	if got := state("new.example.org", 0, false); got != store.Unknown {
+	if got := state("new.example.org", 0); got != store.Unknown {
 		t.Errorf("under another difficulty: state %d", got)
 	}
-	if got := state("new.example.org", 0, true); got != store.Stored {
+	if got := state("new.example.org", 0, ann); got != store.Stored {
 		t.Errorf("offered again: state %d", got)
 	}
 }
