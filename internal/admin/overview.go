@@ -17,6 +17,9 @@ func (d *document) Facts() []fact {
 		{"events", "events stored", number(uint64(max(0, s.Store.Events)))}, {"repositories-stored", "repositories stored", number(uint64(max(0, s.Store.Repositories)))},
 		{"disk", "on the disk", s.Store.Bytes.String()},
 	}
+	if free := s.Store.Disk; free != nil {
+		facts = append(facts, fact{"free", "free on the disk", free.FreeBytes.String()})
+	}
 	if g := s.GitDisk; g != nil {
 		facts = append(facts, fact{"git-disk", "free for git data", g.FreeBytes.String()})
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/step"
+	"github.com/graspd/graspd/internal/store"
 )
 
 type fakeDoor ingest.Stats
@@ -356,4 +357,13 @@ func TestTheLegendHasEveryColumnAndFigure(t *testing.T) {
 func firstOf(links []string, begin string) string {
 	i := slices.IndexFunc(links, func(s string) bool { return strings.HasPrefix(s, begin) })
 	return html.UnescapeString(strings.Trim(strings.TrimPrefix(links[i], "href="), `"`))
+}
+
+// What the disk has left stands on the page as in status.
+func TestPageTellsWhatIsFree(t *testing.T) {
+	c := here
+	c.Store = fakeStore{stats: here.Store.Stats(), disk: store.Disk{Free: 5 << 30, Floor: 1 << 30}}
+	if page := get(t, c, "GET", "/").Body.String(); !strings.Contains(page, `<dt>free on the disk</dt><dd id="fact-free">5.0 GiB</dd>`) {
+		t.Errorf("%s", page)
+	}
 }

@@ -18,6 +18,7 @@ func ofAll() []Word {
 		{"events stored", "all events in the store of this relay", "store.events", "graspd_store_events"},
 		{"repositories stored", "how many of these announce a repository (kind 30617)", "store.repositories", "graspd_store_repositories"},
 		{"on the disk", "the space that the event store takes; under Git, the space that the repositories take", "store.bytes", "graspd_store_bytes"},
+		{"free on the disk", "what is free where the data is; graspd stores nothing more below --disk-floor", "store.disk.free_bytes", "graspd_disk_free_bytes"},
 		{"free for git data", "what is free on the disk of the repositories, where that is one of their own", "git_disk.free_bytes", "graspd_git_disk_free_bytes"},
 		{"clients", "programs that are connected to this relay", "clients.connections", "graspd_relay_connections"},
 		{"subscriptions", "subscriptions that these clients have open", "clients.subscriptions", "graspd_relay_subscriptions"},
