@@ -43,22 +43,22 @@ fuzz: ## every fuzz target for FUZZTIME
 	  done; \
 	done
 
-mutate: ## plant faults, those of the package ONLY (internal/relay) or whose name contains it, and name the test that catches each
+mutate: ## plant faults, all or those of the package ONLY (internal/relay) or with ONLY in their name, and say which test catches each
 	cd mutate && go run . -root .. -only '$(ONLY)' -run '$(TESTS)' $(if $(NEW),-new)
 
 crash: ## kill graspd RUNS times under load, and RUNS times under pushes, and check what is on disk after each
 	go test -count=1 -run '^TestCrash' -v -timeout 24h ./cmd/graspd -args -runs $(RUNS) $(if $(SEED),-seed $(SEED))
 
-hostile: ## clients that do what chance says, at a relay under the race detector, FOR (1m) so long from SEED (1) on
+hostile: ## random clients at a relay under the race detector, for FOR (1m), from SEED (1) on
 	go test -race -count=1 -run '^TestHostile$$' -v -timeout 24h ./internal/relay -args -for $(or $(FOR),1m) -seed $(or $(SEED),1)
 
-nightly: ## the tests of every package, or of PACKAGES, RUNS times under load; stopped, it goes on where it was
+nightly: ## the tests of every package, or of PACKAGES, RUNS times under load; started again, it goes on where it was
 	RUNS=$(RUNS) PACKAGES='$(PACKAGES)' .ci/nightly
 
 scale: ## the engine at the sizes that it is made for, with a report
 	go test -run '^TestScale$$' -v -count=1 ./internal/plan -args -scale
 
-sim: ## random worlds of whole relays: RUNS of them from seed FIRST on, or the one of SEED, told; and ten times as many of git servers
+sim: ## RUNS random worlds of whole relays from seed FIRST on, and ten times as many of git servers; or the world of SEED, told as it goes
 ifdef SEED
 	go test -count=1 -run '^TestWorlds$$' -v ./internal/sim -args -seed $(SEED)
 else
@@ -69,10 +69,10 @@ else
 	go test -count=1 -run '^TestWorlds$$' -timeout 24h ./internal/gitplan -args -first $$(( 10 * $(FIRST) + 1 )) -runs $$(( 10 * $(RUNS) ))
 endif
 
-load: build ## many clients on loopback for LOAD (10m), with a report, which replaces that in the file REPORT
+load: build ## many clients on loopback for LOAD (10m); the report replaces the one in the file REPORT
 	cd interop && go run ./load -graspd ../graspd -for $(or $(LOAD),10m) $(if $(REPORT),-into '$(abspath $(REPORT))')
 
-siege: build ## attack a relay in each way of ONLY (all) for FOR (12s) and measure an honest client beside, with a report, which replaces that in the file REPORT
+siege: build ## attack a relay in each way of ONLY (all) for FOR (12s), and measure an honest client beside; the report replaces the one in the file REPORT
 	cd interop && go run ./siege -graspd $(or $(GRASPD),../graspd) -for $(or $(FOR),12s) $(if $(ONLY),-only '$(ONLY)') $(if $(REPORT),-into '$(abspath $(REPORT))')
 
 bench: build ## measure everything against the targets and write docs/PERFORMANCE.md; takes many minutes
@@ -92,7 +92,7 @@ browser: ## the pages in a real browser, under axe and Lighthouse; installs what
 	@CHROMIUM=$(CHROMIUM) interop/browser/install
 	cd interop && CHROMIUM=$(CHROMIUM) go test -count=1 -timeout 20m ./browser
 
-libsecp256k1: ## the build whose signatures libsecp256k1 checks, and its tests; installs Debian's package where there is none
+libsecp256k1: ## build with libsecp256k1 to check signatures, and test that; installs Debian's package where there is none
 	@test -e /usr/include/secp256k1_schnorrsig.h || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends libsecp256k1-dev >/dev/null; }
 	CGO_ENABLED=1 go vet -tags libsecp256k1 ./internal/bip340
 	CGO_ENABLED=1 go test -tags libsecp256k1 ./internal/bip340 ./internal/nostr
