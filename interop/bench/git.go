@@ -19,7 +19,7 @@ type ground struct {
 
 // repositories is (j): what hosting git data takes, beside git itself.
 func (w *world) repositories(ctx context.Context) error {
-	w.report.note("git's own server is `git http-backend`, which Go's net/http/cgi starts for each request, on the same objects; what that server in the bench itself takes is not counted, and nginx with fcgiwrap is not needed. CPU is that of processes and of those that they started.")
+	w.report.note("git's own server is `git http-backend`, which Go's net/http/cgi starts for each request, on the same objects; the bench does not count what that server in the bench itself takes. CPU is that of processes and of those that they started.")
 	x := &ground{world: w}
 	var err error
 	if x.backend, err = w.newBackend(ctx); err != nil {
@@ -54,7 +54,7 @@ func (w *world) repositories(ctx context.Context) error {
 			return err
 		}
 	}
-	w.report.note("Kills are not measured here: `make crash`.")
+	w.report.note("`make crash` kills graspd while people push.")
 	return nil
 }
 

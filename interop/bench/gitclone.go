@@ -51,7 +51,7 @@ func (x *ground) clones(ctx context.Context) error {
 		add("CPU of both sides", "`git clone file://`", took[0].cpu, took[1].cpu, of.cpu)
 		add("CPU of both sides", "http-backend", took[0].cpu, took[2].cpu, 0)
 	}
-	x.report.note("Clones are medians, made in turns, and graspd keeps no packs (`--git-cache 0`), so that each is made anew.")
+	x.report.note("Clones are medians, made in turns. graspd keeps no packs (`--git-cache 0`), so it makes each anew.")
 	return nil
 }
 

@@ -65,8 +65,8 @@ func (x *ground) completing(ctx context.Context) error {
 	during := late(took.asked)
 	x.report.add(line{what: fmt.Sprintf("a client's query for an announcement while those %d come over, 95 of 100", n), measured: "within " + span(during),
 		against: "afterwards: " + span(calm), ratio: during.Seconds() / calm.Seconds(), target: "≤ 100 ms", met: during <= 100*time.Millisecond})
-	x.report.note("The status told of %d steps of the way while they came over, and was asked every tenth of a second.", took.steps)
-	x.report.note("That server shares the processors of this machine, and takes %s of CPU for graspd and %s for `git clone`, so that neither can be quicker than it is.",
+	x.report.note("The status showed %d steps while they came over; the bench asked for it every tenth of a second.", took.steps)
+	x.report.note("That server shares the processors of this machine, and takes %s of CPU for graspd and %s for `git clone`, so neither can be quicker than that.",
 		span(took.server), span(others.server))
 	return nil
 }

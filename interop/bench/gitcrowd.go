@@ -45,7 +45,7 @@ func (x *ground) crowd(ctx context.Context) error {
 	x.report.add(atMost(line{what: what + ": CPU of the server, each", measured: span(share), against: "one clone: " + span(one.cpu), ratio: share.Seconds() / one.cpu.Seconds()}, 0.05))
 	x.report.add(line{what: what + ": processes of git", measured: fmt.Sprint(processes), target: "1", met: processes == 1})
 	x.report.add(line{what: what + ": wall", measured: span(all.wall), against: "one clone: " + span(one.wall), ratio: all.wall.Seconds() / one.wall.Seconds()})
-	x.report.note("These clones are made by a client that drops the bytes, %s each, of the medium repository; the client shares the machine.", size(bytes))
+	x.report.note("A client that drops the bytes makes these clones, %s each, of the medium repository; it shares the machine.", size(bytes))
 	return nil
 }
 

@@ -56,7 +56,7 @@ func (x *ground) large(ctx context.Context) error {
 	x.report.add(atMost(line{what: fmt.Sprintf("clone of a large repository (%d commits, %s), CPU of the server", commits, size(bytes)), measured: span(a),
 		against: "`git pack-objects` with a bitmap: " + span(b), ratio: a.Seconds() / b.Seconds()}, 1.5))
 	if !bitmap {
-		x.report.note("The large repository is too small in a trial for graspd to give it a bitmap.")
+		x.report.note("In a trial the large repository is too small for graspd to give it a bitmap.")
 	}
 	return nil
 }

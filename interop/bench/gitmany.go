@@ -45,7 +45,7 @@ func (x *ground) hoard(ctx context.Context) error {
 	more := memory[1] - memory[0]
 	x.report.add(line{what: fmt.Sprintf("%d repositories with data: memory when ready and calm", n), measured: size(memory[1]),
 		against: "the same events without data: " + size(memory[0]), ratio: float64(memory[1]) / float64(memory[0]), target: "≤ 50 MB more", met: more <= 50e6})
-	x.report.note("Those %d repositories are written straight into the store, without signatures, and their directories are there; each owner has %d.", n, ofOne)
+	x.report.note("Those %d repositories were written straight into the store, without signatures, and their directories are there; each owner has %d.", n, ofOne)
 	return nil
 }
 

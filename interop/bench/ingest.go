@@ -38,7 +38,7 @@ func (w *world) ingest(ctx context.Context) error {
 	w.report.add(line{what: "CPU for each event", measured: span(cpu), against: "signatures alone: " + span(alone), ratio: cpu.Seconds() / alone.Seconds()})
 	w.report.add(line{what: "allocated for each event", measured: size(t.allocated / int64(t.events)), against: "its size: " + size(w.corpus.bytes/int64(w.corpus.n)),
 		ratio: float64(t.allocated) / float64(w.corpus.bytes)})
-	w.report.note("The events were parsed before. Signatures alone are the mean of a run before and one after.")
+	w.report.note("The events were parsed before the measurement. Signatures alone are the mean of a run before and one after.")
 	return nil
 }
 

@@ -102,7 +102,7 @@ func (w *world) delays(ctx context.Context, g *process, hamlets []hamlet) error 
 		measured: span(percentile(late, 50)) + ", " + span(percentile(late, 99)) + " and " + span(late[(len(late)-1)*999/1000])})
 	w.report.add(line{what: "CPU for each event that five relays send", measured: span(cpu)})
 	w.report.add(line{what: "allocated for each of them", measured: size((after - alloc) / int64(n))})
-	w.report.note("%d relays connected, %d events at %d a second, each sent by %d relays; the relays and the subscriber share the machine. On its way an event wakes some eight sleepers, one after the other.", liveRelays, n, perSecond, sameEvent)
+	w.report.note("%d relays connected, %d events at %d a second, each sent by %d relays; the relays and the subscriber share the machine. On its way an event wakes some eight goroutines, one after the other.", liveRelays, n, perSecond, sameEvent)
 	return nil
 }
 

@@ -40,7 +40,7 @@ func (w *world) memory(ctx context.Context) error {
 	}
 	w.addMemory("process", float64(now[0])/1e6, float64(now[1])/1e6, 200)
 	w.addMemory("process, the most while it connected", float64(most[0])/1e6, float64(most[1])/1e6, 0)
-	w.report.note("The engine in %s and in %s (`plan.TestScale`); processes that hold %d events and %d, on as many relays, which have nothing, when they have compared everything with all of them. Their events have no signatures and were written straight into the store.",
+	w.report.note("The engine in %s and in %s (`plan.TestScale`). The processes hold %d and %d events, and have compared everything with as many relays, which have nothing. Their events have no signatures and were written straight into the store.",
 		smallTown, largeTown, w.options.events, w.million())
 	return nil
 }

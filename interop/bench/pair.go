@@ -143,9 +143,9 @@ func (w *world) catchUp(ctx context.Context) error {
 	}
 	add("cold catch-up from khatru on badger", other, "")
 	if missing := w.through.stored - p.events; missing > 0 {
-		w.report.note("%d events of the source did not come: nothing leads to them but what the full resync asks for later.", missing)
+		w.report.note("%d events of the source did not come: only the full resync, which comes later, asks for them.", missing)
 	}
-	w.report.note("From the start of the process until its store has everything; both relays share the machine, and the bytes pass a proxy that counts them. `--sync-batch-window` is 5 s where nothing else is said.")
+	w.report.note("From the start of the process until its store has everything. Both relays share the machine, and a proxy between them counts the bytes. `--sync-batch-window` is 5 s unless the line says otherwise.")
 	return nil
 }
 

@@ -44,7 +44,7 @@ func (w *world) resync(ctx context.Context) error {
 		return err
 	}
 	w.addResync(fmt.Sprintf("sets that differ by %d", differ.brought), differ, p.filled, 0, 0)
-	w.report.note("The relay was found to hold nearly the same before, and is asked as a whole. The connection is cut, and the time is from the next dial until everything is confirmed. Bytes are those of the connection, both ways. Moved are the events that the source sent.")
+	w.report.note("graspd had found before that the relay holds nearly the same, and asks it as a whole. The bench cuts the connection; the time is from the next dial until everything is confirmed. Bytes are those of the connection, both ways. Events moved are those that the source sent.")
 	return nil
 }
 

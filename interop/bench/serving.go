@@ -55,7 +55,7 @@ func (w *world) serving(ctx context.Context) error {
 	if err := w.streaming(ctx, g, c); err != nil {
 		return err
 	}
-	w.report.note("From the request until EOSE, or until the first answer of a reconciliation; an empty answer takes %s. Warm is the median of %d. Before the first time the process was just started, and had come to rest; the system has the files in memory.", span(idle), repeats)
+	w.report.note("From the request until EOSE, or until the first answer of a reconciliation; an empty answer takes %s. Warm is the median of %d. For the first time the process has just started and come to rest; the system has the files in memory.", span(idle), repeats)
 	c.CloseNow() // graspd would wait for its farewell
 	return g.stop()
 }

@@ -20,7 +20,7 @@ const (
 var announcements = attack{
 	name:    "announcements",
 	does:    "1,000 repositories with the same d; then one address, 100 connections: 200 more announcements with it a second",
-	bound:   "the connections of an address are one party at the door, which pays for the work of decisions and may announce 64 repositories of an identifier; announcements are read once",
+	bound:   "the connections of an address are one party at the door, which pays for the work of decisions and may announce 64 repositories of an identifier; graspd reads announcements once",
 	prepare: func(ctx context.Context, s *scene) error { return members(ctx, s, 1000, "") },
 	strike: func(ctx context.Context, s *scene) error {
 		return flood(ctx, s, func() *nostr.Event { return elsewhere("") })

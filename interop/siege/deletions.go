@@ -13,7 +13,7 @@ import (
 var deletions = attack{
 	name:  "deletions",
 	does:  "one address, 100 connections: 200 deletions a second that name 1,600 ids each",
-	bound: "the same party pays; 200 names in a step; 20,000 marks of an author for what is not here",
+	bound: "the address pays as one party; 200 names in a step; 20,000 marks of an author for what is not here",
 	prepare: func(ctx context.Context, s *scene) error {
 		taken, err := publishAll(ctx, s, 1, patience, []*nostr.Event{announce("deleter", "deleter", "")})
 		if err == nil && taken == 0 {

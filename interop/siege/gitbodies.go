@@ -20,7 +20,7 @@ var inflating = attack{
 	hosts: true,
 	does: "20 addresses, 4 requests at a time each: gzip-ed bodies that inflate a thousandfold, to gigabytes, as requests to fetch, as commands of a push " +
 		"and as a pack that nobody has announced",
-	bound:   "a body inflates to 32 times what was sent and a MiB; a request to fetch has 4 MiB and commands 8 MiB then, in memory that is paid for as it is read",
+	bound:   "a body inflates to 32 times what was sent and a MiB, a request to fetch to 4 MiB at most and commands to 8 MiB; memory is granted as they are read",
 	prepare: func(ctx context.Context, s *scene) error { return s.settle(ctx, newPlace("victim", "victim")) },
 	strike: func(ctx context.Context, s *scene) error {
 		p := newPlace("victim", "victim")

@@ -16,7 +16,7 @@ var lawless = attack{
 	hosts: true,
 	does: "20 addresses, 2 pushes at a time each, under signed states: packs with a wrong sum, a wrong count, cut off, of a million objects that do not come, " +
 		"with deltas of what is not there or of others' objects, with objects that nothing needs",
-	bound:   "what is not proven to be whole is in no repository; what nothing needs does not come in",
+	bound:   "no object enters a repository before it is proven to be whole, and none that nothing needs",
 	prepare: func(ctx context.Context, s *scene) error { return s.settle(ctx, victims(1)...) },
 	strike: func(ctx context.Context, s *scene) error {
 		return callers(ctx, s, addresses(20), 2, func(ctx context.Context, c *caller, n int64) {
@@ -55,7 +55,7 @@ var manyRefs = attack{
 	name:  "many-refs",
 	hosts: true,
 	does:  "20 addresses: states with 1,500 refs, pushed and changed again and again, and pushes with 10,000 commands that nobody signed",
-	bound: "an event has 128 KiB and 2,000 tags, a push 20,480 commands and 8 MiB of them; they are judged before a byte of the pack is read",
+	bound: "an event has 128 KiB and 2,000 tags, a push 20,480 commands and 8 MiB of them; graspd judges them before it reads a byte of the pack",
 	strike: func(ctx context.Context, s *scene) error {
 		return callers(ctx, s, addresses(20), 1, func(ctx context.Context, c *caller, n int64) {
 			p := newPlace(fmt.Sprint("many", n), "refs")
@@ -97,7 +97,7 @@ var strangeNames = attack{
 	name:  "strange-names",
 	hosts: true,
 	does:  "10 addresses, 2 requests at a time each: names like options, paths, other encodings and programs, as identifiers, in URLs and as refs, with signed states and without",
-	bound: "nothing that strangers write is a path or an argument: directories are named by chance, refs and ids go by a pipe",
+	bound: "nothing that strangers write is a path or an argument: directories have random names, refs and ids go through a pipe",
 	strike: func(ctx context.Context, s *scene) error {
 		return callers(ctx, s, addresses(10), 2, func(ctx context.Context, c *caller, n int64) {
 			odd := oddNames[n%int64(len(oddNames))]
@@ -120,7 +120,7 @@ var crawlers = attack{
 	name:  "crawlers",
 	hosts: true,
 	does:  "40 addresses, 2 fetches at a time each of a history of 20,000 commits: all of it, without files, shallow ones of any depth, commits by id",
-	bound: "packs that are asked for again are kept; as many are made as there are twice processors, in turns of addresses; who waits for a minute hears 429",
+	bound: "graspd keeps packs for those who ask again, and makes twice as many at once as there are processors, in turns of addresses; who waits for a minute gets 429",
 	prepare: func(ctx context.Context, s *scene) error {
 		return s.settleWith(ctx, historyPlace(), history().tip, history().objects)
 	},

@@ -17,8 +17,8 @@ import (
 var unread = attack{
 	name:    "unread-clones",
 	hosts:   true,
-	does:    "40 addresses, 4 clones at a time each of a repository of 64 MB, each with another filter: nothing of the pack is read",
-	bound:   "a process writes to a file and waits for nobody; 2 GiB of packs on their way, a quarter of it for an address; who reads nothing for a minute is cut",
+	does:    "40 addresses, 4 clones at a time each of a repository of 64 MB, each with another filter, of whose pack they read nothing",
+	bound:   "git writes to a file and waits for nobody; 2 GiB of packs on their way, a quarter of it for an address; graspd cuts off who reads nothing for a minute",
 	prepare: func(ctx context.Context, s *scene) error { return s.large(ctx) },
 	strike: func(ctx context.Context, s *scene) error {
 		return callers(ctx, s, addresses(40), 4, func(ctx context.Context, c *caller, n int64) {
@@ -34,7 +34,7 @@ var dripping = attack{
 	name:    "dripping-pushes",
 	hosts:   true,
 	does:    "40 addresses, 4 pushes at a time each, of commits that nobody has announced: a byte a second, and a KiB a second",
-	bound:   "32 pushes at once, 4 of an address; 16 KiB in 20 s, and where others wait who is slowest gives way",
+	bound:   "32 pushes at once, 4 of an address; 16 KiB in 20 s, and where others wait the slowest gives way",
 	builds:  25 * time.Second, // until those have gone that are too slow whoever waits
 	prepare: func(ctx context.Context, s *scene) error { return s.settle(ctx, victims(40)...) },
 	strike: func(ctx context.Context, s *scene) error {

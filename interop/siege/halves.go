@@ -10,7 +10,7 @@ import (
 var halves = attack{
 	name:  "half-messages",
 	does:  "20 addresses, 200 connections each: a message of 256 KiB but for its last byte",
-	bound: "64 MiB for all messages being read, 8 MiB for those of an address, a minute for one; who has most gives way",
+	bound: "64 MiB for all messages being read, 8 MiB for those of an address, a minute for one; the address that has most gives way",
 	strike: func(ctx context.Context, s *scene) error {
 		const whole = 256 << 10
 		half := append(head(opText, whole), bytes.Repeat([]byte("x"), whole-1)...)

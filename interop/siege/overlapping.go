@@ -11,7 +11,7 @@ import (
 var overlapping = attack{
 	name:   "overlapping",
 	does:   "one address, 40 connections: REQs for hundreds of stored events under the same eight ids again and again, answers read slowly; clients vanish and come again",
-	bound:  "a scan ends with its reader; a fault in a session ends that session alone",
+	bound:  "a scan ends when its reader leaves; a fault in a session ends that session alone",
 	strike: overlap,
 }
 

@@ -9,7 +9,7 @@ import (
 var pings = attack{
 	name:  "pings",
 	does:  "two addresses, 20 connections each: pings as fast as they are read",
-	bound: "a ping is a request; beyond 100 a second of an address the connection is closed",
+	bound: "a ping is a request; beyond 100 a second of an address graspd closes the connection",
 	strike: func(ctx context.Context, s *scene) error {
 		const many = 1000
 		lot := bytes.Repeat(head(opPing, 0), many)

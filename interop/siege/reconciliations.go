@@ -10,7 +10,7 @@ import (
 var reconciliations = attack{
 	name:   "reconciliations",
 	does:   "4 addresses open reconciliations of everything until they are refused, and keep them busy",
-	bound:  "an eighth of the records is for addresses that have few; the oldest reconciliation of who has most gives way",
+	bound:  "an eighth of the records is for addresses that have few; the oldest reconciliation of the address that has most gives way",
 	builds: 5 * time.Second,
 	strike: func(ctx context.Context, s *scene) error {
 		return crowd(ctx, s, addresses(4), 24, reconcileAll)

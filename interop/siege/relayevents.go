@@ -19,7 +19,7 @@ const (
 var relayEvents = attack{
 	name:    "relay-events",
 	does:    "ten relays of one owner send events of 3.9 MB with 230,000 indexed tags",
-	bound:   "128 KiB and 2,000 tags whoever brings an event; a message above 512 KiB that answers no reconciliation is not kept",
+	bound:   "an event has 128 KiB and 2,000 tags, whoever brings it; graspd drops a message above 512 KiB that answers no reconciliation",
 	flags:   syncing,
 	prepare: tenRelays,
 	strike:  sendHuge,

@@ -17,7 +17,7 @@ const unfinished = 4<<20 - 1024 // bytes of a message that graspd would read if 
 var relayMessages = attack{
 	name:    "relay-messages",
 	does:    "200 relays of as many owners begin a message of 4 MiB and never finish it",
-	bound:   "64 MiB for all messages being read from relays; 20 s for 100 KiB of one; who keeps others waiting is closed after 10 s",
+	bound:   "64 MiB for all messages being read from relays; 20 s for 100 KiB of one; graspd closes the connection of who keeps others waiting for 10 s",
 	flags:   syncing,
 	prepare: manyRelays,
 	strike:  neverFinish,

@@ -13,7 +13,7 @@ import (
 var values = attack{
 	name:  "many-values",
 	does:  "one address, 20 connections: REQs with 44,000 values as fast as they are read",
-	bound: "an address has 2 MiB a second, pays for values before they are parsed, and has one large message parsed at a time; all together leave half of the processors",
+	bound: "an address has 2 MiB a second, pays for values before graspd parses them, and has one large message parsed at a time; all addresses together leave half of the processors",
 	strike: func(ctx context.Context, s *scene) error {
 		ask := text(manyValues("s", 0))
 		return crowd(ctx, s, addresses(1), 20, func(_ context.Context, c *stranger, _ int) bool {
@@ -45,7 +45,7 @@ var malformed = attack{
 var filters = attack{
 	name:   "filters",
 	does:   "9 addresses open subscriptions with 44,000 values until they are refused",
-	bound:  "an eighth of the memory is for addresses that have little; the oldest subscription of who has most gives way",
+	bound:  "an eighth of the memory is for addresses that have little; the oldest subscription of the address that has most gives way",
 	strike: func(ctx context.Context, s *scene) error { return subscribeMuch(ctx, s, addresses(9)) },
 }
 
