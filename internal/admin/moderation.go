@@ -16,7 +16,7 @@ type Moderation interface {
 	Preview(ctx context.Context, s moderate.Subject) (moderate.Preview, error)
 	Bar(ctx context.Context, o moderate.Order) (moderate.Case, error)
 	Lift(ctx context.Context, n uint64, by, why string) (moderate.Case, error)
-	Settled(ctx context.Context, n uint64) moderate.Case
+	Await(ctx context.Context, n uint64) moderate.Case
 	Cases() []moderate.Case
 	Journal(most int) ([]moderate.Entry, error)
 }
@@ -121,7 +121,7 @@ func (c Config) decided(w http.ResponseWriter, r *http.Request, x moderate.Case,
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	if now := c.Moderation.Settled(ctx, x.N); now.N == 0 {
+	if now := c.Moderation.Await(ctx, x.N); now.N == 0 {
 		x.State, x.Events, x.Bytes = "", nil, 0
 	} else {
 		x = now

@@ -84,12 +84,12 @@ func relayFacts(r *status.Relay, now time.Time) []fact {
 	}
 	turn := "none"
 	if r.SweptRoots > 0 {
-		turn = status.Span(r.Turn.Duration)
+		turn = status.Duration(r.Turn.Duration)
 	}
 	return []fact{
 		{"phase", "phase", r.Phase}, {"health", "health", string(r.Health)}, {"bootstrap", "bootstrap", yes(r.Bootstrap)}, {"why", "known as", r.Why()},
 		{"alive", "last connected", moment(r.LastAlive)}, {"failures", "failures in a row", count(r.Failures)}, {"failing", "failing since", moment(r.FailingSince)},
-		{"behind", "incomplete for", status.Span(r.Behind.Truncate(time.Minute))},
+		{"behind", "incomplete for", status.Duration(r.Behind.Truncate(time.Minute))},
 		{"want-repositories", "repositories wanted", count(r.Want.Repositories)}, {"confirmed-repositories", "repositories complete", count(r.Confirmed.Repositories)},
 		{"want-roots", "roots wanted", count(r.Want.Roots)}, {"confirmed-roots", "roots complete", count(r.Confirmed.Roots)},
 		{"refused", "repositories refused", count(r.Refused)}, {"in-flight", "being fetched", count(r.InFlight)},

@@ -36,10 +36,10 @@ func (d *desk) Lift(_ context.Context, n uint64, by, _ string) (moderate.Case, e
 	d.notes = append(d.notes, "lift by "+by)
 	return moderate.Case{N: n, State: moderate.Left}, nil
 }
-func (d *desk) Settled(_ context.Context, n uint64) moderate.Case { return moderate.Case{N: n} }
-func (d *desk) Cases() []moderate.Case                            { return nil }
-func (d *desk) Journal(int) ([]moderate.Entry, error)             { return nil, nil }
-func (d *desk) Open() []moderate.Reported                         { return d.open }
+func (d *desk) Await(_ context.Context, n uint64) moderate.Case { return moderate.Case{N: n} }
+func (d *desk) Cases() []moderate.Case                          { return nil }
+func (d *desk) Journal(int) ([]moderate.Entry, error)           { return nil, nil }
+func (d *desk) Open() []moderate.Reported                       { return d.open }
 func (d *desk) Remove(ctx context.Context, s moderate.Subject, by, why string) (moderate.Case, error) {
 	if !d.has(s) {
 		return moderate.Case{}, errors.New("not open")

@@ -136,7 +136,7 @@ var goroutines = []string{
 // timed names the files in which a timer or the end of a context may run a function, which is a goroutine like any other.
 var timed = []string{
 	"cmd/graspd/main.go", "internal/demo/demo.go",
-	"internal/gitfetch/session.go",
+	"internal/gitfetch/exchange.go",
 	"internal/githttp/kept.go",
 	"internal/gitsync/fetch.go",
 	"internal/relay/message.go", "internal/relay/relay.go", "internal/relay/session.go", "internal/relay/writer.go",

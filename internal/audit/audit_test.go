@@ -134,7 +134,7 @@ func (w *world) host(author byte, d string, n byte) ledger.Repository {
 	pull := w.event(9, nip34.KindPullRequest, nostr.Tag{"a", of.String()}, nostr.Tag{"c", w.pull.String()})
 	w.admit(id, w.main)
 	w.admit(id, w.pull, w.main)
-	members := grasp.GroupOf([]grasp.Listing{must(refs.ReadAnnouncement(ann)).Listing}).Councils().Of(of.PubKey)
+	members := grasp.FamilyOf([]grasp.Listing{must(refs.ReadAnnouncement(ann)).Listing}).Councils().Of(of.PubKey)
 	r := ledger.Repository{Of: of, Dir: ledger.Dir(id)}
 	r.Refs = r.Refs.Next(of, refs.Change{
 		Members: members, States: []refs.State{must(refs.ReadState(state))}, PullRequests: []refs.PullRequest{must(refs.ReadPullRequest(pull))},

@@ -32,7 +32,7 @@ func (c Config) row(v *store.View, r ledger.Repository) (to ledger.Repository, s
 				from.Ruling = refs.Ruling{State: refs.State{Head: r.Refs.Head}}
 				said = append(said, fmt.Sprintf("the log's row of refs is not what the state %.8s says", s.ID))
 			}
-			c.whole(&change, r, s)
+			c.addComplete(&change, r, s)
 		} else if !ok {
 			change.Members.Members = append(change.Members.Members, r.Refs.Author)
 		}
@@ -88,12 +88,12 @@ func (c Config) own(v *store.View, r ledger.Repository, change *refs.Change) err
 	if err != nil || !ok {
 		return err
 	}
-	c.whole(change, r, s)
+	c.addComplete(change, r, s)
 	return nil
 }
 
-// whole adds a state if all that it names is in the repository. An index that cannot be read is found by who looks at the files.
-func (c Config) whole(change *refs.Change, r ledger.Repository, s refs.State) {
+// addComplete adds a state if all that it names is in the repository. An index that cannot be read is found by who looks at the files.
+func (c Config) addComplete(change *refs.Change, r ledger.Repository, s refs.State) {
 	if r.Dir.IsZero() {
 		return // nothing has come for it yet
 	}

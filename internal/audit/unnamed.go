@@ -101,7 +101,7 @@ func (c Config) adoptable(v *store.View, s refs.State, id gitrepo.ID) (r ledger.
 	if err != nil {
 		return r, false, nil // it announces nothing
 	}
-	change := refs.Change{Members: grasp.GroupOf([]grasp.Listing{a.Listing}).Councils().Of(s.Author), States: []refs.State{s}}
+	change := refs.Change{Members: grasp.FamilyOf([]grasp.Listing{a.Listing}).Councils().Of(s.Author), States: []refs.State{s}}
 	if change.PullRequests, err = c.pullRequests(v, id); err != nil {
 		return r, false, err
 	}

@@ -81,7 +81,7 @@ func (b *Backups) turn(ctx context.Context) time.Duration {
 	old := surplus(now, b.c.Every, b.c.Keep, there.whole)
 	stays := remove(b.c.Dir, slices.Concat(there.parts, old))
 	if stays == nil {
-		there.whole = slices.DeleteFunc(there.whole, func(w whole) bool { return slices.Contains(old, w.name) })
+		there.whole = slices.DeleteFunc(there.whole, func(w entire) bool { return slices.Contains(old, w.name) })
 	}
 	next := due(now, b.c.Every, there.whole)
 	b.tell(func(s *status.Backups) {

@@ -17,7 +17,7 @@ import (
 
 // found is what is in the directory of this relay.
 type found struct {
-	whole []whole
+	whole []entire
 	parts []string // that were never completed
 	cut   []string // that have the name of a complete one
 }
@@ -50,7 +50,7 @@ func look(dir, relay string) (f found, err error) {
 		case err != nil:
 			return f, err
 		case ended:
-			f.whole = append(f.whole, whole{e.Name(), at, size})
+			f.whole = append(f.whole, entire{e.Name(), at, size})
 		default:
 			f.cut = append(f.cut, e.Name())
 		}

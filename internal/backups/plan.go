@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// whole is a complete backup that is in the directory.
-type whole struct {
+// entire is a complete backup that is in the directory.
+type entire struct {
 	name  string
 	at    time.Time // when it was begun
 	bytes int64
@@ -32,20 +32,20 @@ func parse(relay, name string) (at time.Time, complete, ok bool) {
 }
 
 // begins is for when the next backup is named, so that it has a name of its own also where the clock was set back.
-func begins(relay string, now time.Time, there []whole) time.Time {
+func begins(relay string, now time.Time, there []entire) time.Time {
 	at := now.UTC().Truncate(time.Second)
-	for slices.ContainsFunc(there, func(w whole) bool { return w.name == nameAt(relay, at) }) {
+	for slices.ContainsFunc(there, func(w entire) bool { return w.name == nameAt(relay, at) }) {
 		at = at.Add(time.Second)
 	}
 	return at
 }
 
 // strange is whether a backup is more than an interval ahead of the clock: then it was made by a clock that was wrong.
-func strange(w whole, now time.Time, every time.Duration) bool { return w.at.After(now.Add(every)) }
+func strange(w entire, now time.Time, every time.Duration) bool { return w.at.After(now.Add(every)) }
 
 // due is when the next backup is due: an interval after the newest that is not strange. So whatever the clock does, a relay waits for two
 // intervals at most.
-func due(now time.Time, every time.Duration, there []whole) time.Time {
+func due(now time.Time, every time.Duration, there []entire) time.Time {
 	next := now
 	for _, w := range there {
 		if t := w.at.Add(every); t.After(next) && !strange(w, now, every) {
@@ -56,9 +56,9 @@ func due(now time.Time, every time.Duration, there []whole) time.Time {
 }
 
 // surplus are those beyond what is to be kept. The oldest go, and before these what is strange: it was made before the clock was set back.
-func surplus(now time.Time, every time.Duration, keep int, there []whole) (names []string) {
+func surplus(now time.Time, every time.Duration, keep int, there []entire) (names []string) {
 	sorted := slices.Clone(there)
-	slices.SortFunc(sorted, func(a, b whole) int {
+	slices.SortFunc(sorted, func(a, b entire) int {
 		if odd := strange(a, now, every); odd != strange(b, now, every) {
 			if odd {
 				return -1
@@ -85,7 +85,7 @@ func retryAfter(failures int, every time.Duration) time.Duration {
 }
 
 // newest is the one that was begun last; the zero time where there is none.
-func newest(there []whole) (at time.Time) {
+func newest(there []entire) (at time.Time) {
 	for _, w := range there {
 		if w.at.After(at) {
 			at = w.at

@@ -12,16 +12,16 @@ var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 const day = 24 * time.Hour
 
 // at are backups that were begun at these times, from noon on.
-func at(after ...time.Duration) (there []whole) {
+func at(after ...time.Duration) (there []entire) {
 	for _, d := range after {
-		there = append(there, whole{nameAt("graspd-ab", noon.Add(d)), noon.Add(d), 1})
+		there = append(there, entire{nameAt("graspd-ab", noon.Add(d)), noon.Add(d), 1})
 	}
 	return there
 }
 
 func TestWhenTheNextIsDue(t *testing.T) {
 	for name, c := range map[string]struct {
-		there []whole
+		there []entire
 		next  time.Duration // from now on
 	}{
 		"none":                            {nil, 0},
@@ -40,9 +40,9 @@ func TestWhenTheNextIsDue(t *testing.T) {
 
 func TestWhichAreRemoved(t *testing.T) {
 	for name, c := range map[string]struct {
-		there []whole
+		there []entire
 		keep  int
-		gone  []whole
+		gone  []entire
 	}{
 		"as many as are kept": {at(-1*day, -2*day), 2, nil},
 		"the oldest":          {at(-1*day, -4*day, -2*day, -3*day), 2, at(-4*day, -3*day)},
@@ -67,7 +67,7 @@ func TestAClockThatJumps(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		now, keep, waited := noon, 1+r.IntN(5), time.Duration(0)
-		var there []whole
+		var there []entire
 		for range 500 {
 			if r.IntN(20) == 0 {
 				waited = 0
@@ -86,13 +86,13 @@ func TestAClockThatJumps(t *testing.T) {
 			}
 			waited = 0
 			b := begins("graspd-ab", now, there)
-			made := whole{nameAt("graspd-ab", b), b, 1}
+			made := entire{nameAt("graspd-ab", b), b, 1}
 			if slices.Contains(there, made) {
 				t.Fatalf("seed %d: a name twice", seed)
 			}
 			there = append(there, made)
 			old := surplus(now, day, keep, there)
-			there = slices.DeleteFunc(there, func(w whole) bool { return slices.Contains(old, w.name) })
+			there = slices.DeleteFunc(there, func(w entire) bool { return slices.Contains(old, w.name) })
 			if len(there) > keep || !slices.Contains(there, made) {
 				t.Fatalf("seed %d: of %d to keep %v stay, made %v", seed, keep, there, made)
 			}

@@ -66,7 +66,7 @@ func (f *Faults) Do(in string, work func()) bool {
 
 // note is called by the goroutine that panicked, while its stack is there.
 func (f *Faults) note(in string, value any) *Fault {
-	fault := &Fault{In: in, Place: place(), Value: text(value)}
+	fault := &Fault{In: in, Place: site(), Value: text(value)}
 	if f == nil {
 		return fault
 	}
@@ -102,8 +102,8 @@ func text(value any) string {
 	return fmt.Sprintf("panic of type %T", value)
 }
 
-// place finds the function below the innermost panic.
-func place() string {
+// site finds the function below the innermost panic.
+func site() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs[:])])
 	panicked := false

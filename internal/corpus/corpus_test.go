@@ -267,7 +267,7 @@ func standings(t *testing.T, c *corpus.Corpus) {
 		for _, a := range same {
 			listings = append(listings, grasp.ListingOf(a))
 		}
-		sets[i] = grasp.GroupOf(listings).Maintainers(r.Address.PubKey)
+		sets[i] = grasp.FamilyOf(listings).Maintainers(r.Address.PubKey)
 		members, invited = members+len(sets[i].Members)-1, invited+len(sets[i].Invited)
 		for _, a := range same {
 			if has := sets[i].HasInvited(a.Address.PubKey); has && service.Lists(a) {

@@ -79,7 +79,7 @@ func (b *Book) Attributed(name string, w *want.Want, wanted func(want.Item) bool
 func (b *Book) lack(w *want.Want, lacks map[uint32]shares) {
 	now := make(map[uint32]shares, len(b.last))
 	for ord, x := range b.last {
-		now[ord] = shares{own: Share{Held: x.own.Held}, roots: Share{Held: x.roots.Held}}
+		now[ord] = shares{own: Count{Here: x.own.Here}, roots: Count{Here: x.roots.Here}}
 	}
 	for ord, x := range lacks {
 		was, known := now[ord]
@@ -87,7 +87,7 @@ func (b *Book) lack(w *want.Want, lacks map[uint32]shares) {
 			continue
 		}
 		was.own.Lacks, was.roots.Lacks = x.own.Lacks, x.roots.Lacks
-		was.own.Held, was.roots.Held = max(was.own.Held, x.own.Lacks), max(was.roots.Held, x.roots.Lacks)
+		was.own.Here, was.roots.Here = max(was.own.Here, x.own.Lacks), max(was.roots.Here, x.roots.Lacks)
 		now[ord] = was
 	}
 	if b.filling {

@@ -13,15 +13,15 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// Share counts events that are here, and those of them that the relay lacks.
-type Share struct{ Held, Lacks uint64 }
+// Count is how many events are here, and how many of these the relay lacks.
+type Count struct{ Here, Lacks uint64 }
 
-func (s Share) plus(o Share) Share { return Share{s.Held + o.Held, s.Lacks + o.Lacks} }
+func (s Count) plus(o Count) Count { return Count{s.Here + o.Here, s.Lacks + o.Lacks} }
 
 // shares are those of one repository: of its own filters and of its root events'.
-type shares struct{ own, roots Share }
+type shares struct{ own, roots Count }
 
-func (s shares) sum() Share { return s.own.plus(s.roots) }
+func (s shares) sum() Count { return s.own.plus(s.roots) }
 
 // Book is what is known of one relay, by the Ord of repositories. It outlives connections. Zero is nothing known, and no
 // catch-up under way: Begin comes before Add.
@@ -38,7 +38,7 @@ type Book struct {
 
 // totals are those of all repositories that are wanted. They are kept, as the repositories are many.
 type totals struct {
-	Share
+	Count
 	lacking int // repositories of which the relay lacks any
 }
 
@@ -57,7 +57,7 @@ func (b *Book) Filling() bool { return b.filling && b.asking == "" }
 func (b *Book) End(w *want.Want) {
 	for ord, y := range b.whole {
 		x := b.next[ord]
-		if x.own == (Share{}) {
+		if x.own == (Count{}) {
 			x.own = y.own
 		}
 		x.roots = x.roots.plus(y.roots)
@@ -101,7 +101,7 @@ func (b *Book) Add(w *want.Want, layer want.Layer, asked func(want.Item) bool, f
 			return
 		}
 	}
-	found, owners := make(map[uint32]Share), belonging(w, layer, asked)
+	found, owners := make(map[uint32]Count), belonging(w, layer, asked)
 	for _, f := range filters {
 		for i, s := range f.Tally.shares {
 			for _, ord := range owners[owned(f.Tag, f.Values[i])] {
@@ -114,7 +114,7 @@ func (b *Book) Add(w *want.Want, layer want.Layer, asked func(want.Item) bool, f
 }
 
 // note takes what was found of repositories.
-func (b *Book) note(l want.Layer, found map[uint32]Share) {
+func (b *Book) note(l want.Layer, found map[uint32]Count) {
 	into := b.last
 	if b.filling {
 		into = b.next
@@ -136,7 +136,7 @@ func (b *Book) recount(w *want.Want) { b.totals = b.count(w) }
 func (b *Book) count(w *want.Want) (all totals) {
 	for _, r := range w.Repos {
 		s := b.last[r.Ord].sum()
-		all.Share = all.plus(s)
+		all.Count = all.plus(s)
 		if s.Lacks > 0 {
 			all.lacking++
 		}
@@ -145,7 +145,7 @@ func (b *Book) count(w *want.Want) (all totals) {
 }
 
 // Of returns what counts of the repository with that Ord.
-func (b *Book) Of(ord uint32) Share { return b.last[ord].sum() }
+func (b *Book) Of(ord uint32) Count { return b.last[ord].sum() }
 
 // Kept yields the Ord of the repository that each figure is of that is kept. A repository has up to three.
 func (b *Book) Kept() iter.Seq[uint32] {
@@ -161,7 +161,7 @@ func (b *Book) Kept() iter.Seq[uint32] {
 }
 
 // Total returns what counts of all repositories that are wanted, and of how many of them the relay lacks any event.
-func (b *Book) Total() (s Share, lacking int) { return b.totals.Share, b.totals.lacking }
+func (b *Book) Total() (s Count, lacking int) { return b.totals.Count, b.totals.lacking }
 
 // Tell returns the repository of which the relay lacks most, if the operator is to be told at the time now; nil otherwise.
 func (b *Book) Tell(w *want.Want, now time.Duration) (worst *want.RepoWant) {

@@ -63,23 +63,23 @@ func TestAnEventCountsOnce(t *testing.T) {
 	b.Begin()
 	b.Want(w)
 	b.Add(w, want.LayerRepositories, all, asked(w, window(1, 10, 3, 0), window(1, 10, 3, 0), window(20, 5, 5, -1)))
-	if s, _ := b.Total(); s != (coverage.Share{}) || !b.Filling() {
+	if s, _ := b.Total(); s != (coverage.Count{}) || !b.Filling() {
 		t.Errorf("before the end of the catch-up %+v counts", s)
 	}
 	b.End(w)
 	ord := w.Repos[0].Ord
-	if s, lacking := b.Total(); s != (coverage.Share{Held: 10, Lacks: 3}) || b.Of(ord) != s || lacking != 1 || b.Filling() {
+	if s, lacking := b.Total(); s != (coverage.Count{Here: 10, Lacks: 3}) || b.Of(ord) != s || lacking != 1 || b.Filling() {
 		t.Errorf("%+v of %d, %+v", s, lacking, b.Of(ord))
 	}
 	// A new revision is asked in place of the former one.
 	b.Add(w, want.LayerRepositories, all, asked(w, window(1, 10, 1, 0)))
-	if b.Of(ord) != (coverage.Share{Held: 10, Lacks: 1}) {
+	if b.Of(ord) != (coverage.Count{Here: 10, Lacks: 1}) {
 		t.Errorf("asked again: %+v", b.Of(ord))
 	}
 	paged := asked(w, window(1, 10, 9, 0))
 	paged[1].Tally.Complete = false
 	b.Add(w, want.LayerRepositories, all, paged)
-	if b.Of(ord) != (coverage.Share{Held: 10, Lacks: 1}) {
+	if b.Of(ord) != (coverage.Count{Here: 10, Lacks: 1}) {
 		t.Errorf("what was paged counts: %+v", b.Of(ord))
 	}
 }
@@ -115,10 +115,10 @@ func TestAttribution(t *testing.T) {
 		t.Error("an answer to another question counts")
 	}
 	b.Attributed("w1", w, all, named, false)
-	if b.Of(x.Ord) != (coverage.Share{Held: 10 + 1, Lacks: 2 + 1}) {
+	if b.Of(x.Ord) != (coverage.Count{Here: 10 + 1, Lacks: 2 + 1}) {
 		t.Errorf("%+v", b.Of(x.Ord))
 	}
-	if b.Of(y.Ord) != (coverage.Share{}) {
+	if b.Of(y.Ord) != (coverage.Count{}) {
 		t.Errorf("what was never asked by items: %+v", b.Of(y.Ord))
 	}
 	b.Attributed("w1", w, all, nil, false)
@@ -126,14 +126,14 @@ func TestAttribution(t *testing.T) {
 		t.Error("a second answer counts")
 	}
 
-	if b := begin(); b.Compared(w, nil, true) || b.Of(x.Ord) != (coverage.Share{Held: 10}) {
+	if b := begin(); b.Compared(w, nil, true) || b.Of(x.Ord) != (coverage.Count{Here: 10}) {
 		t.Errorf("nothing is lacked: %+v", b.Of(x.Ord))
 	}
 	b = begin()
 	b.Ask("w1")
 	b.Begin()
 	b.Attributed("w1", w, all, nil, false)
-	if b.End(w); b.Of(x.Ord) != (coverage.Share{}) {
+	if b.End(w); b.Of(x.Ord) != (coverage.Count{}) {
 		t.Errorf("what was asked before everything was asked again counts: %+v", b.Of(x.Ord))
 	}
 	for _, lost := range []func(*coverage.Book){
@@ -148,7 +148,7 @@ func TestAttribution(t *testing.T) {
 			t.Error("a question that will not be answered is open")
 		}
 		b.End(w)
-		if b.Of(x.Ord) != (coverage.Share{Held: 10, Lacks: 3}) {
+		if b.Of(x.Ord) != (coverage.Count{Here: 10, Lacks: 3}) {
 			t.Errorf("not known: %+v", b.Of(x.Ord))
 		}
 	}
@@ -171,7 +171,7 @@ func TestTheOperatorIsToldOnceAnHour(t *testing.T) {
 			t.Errorf("at %v: %v", c.at, r)
 		}
 	}
-	if b.Leave(); b.Of(w.Repos[0].Ord) != (coverage.Share{}) {
+	if b.Leave(); b.Of(w.Repos[0].Ord) != (coverage.Count{}) {
 		t.Error("figures outlive what is wanted")
 	}
 	b.Add(w, want.LayerRepositories, all, nil)

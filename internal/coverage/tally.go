@@ -25,7 +25,7 @@ func (w Window) Told() bool { return len(w.Values) == w.Set.Len() }
 // Tally is what the comparison of one filter told. Zero is nothing yet.
 type Tally struct {
 	Complete bool     // all that the filter asks for was compared
-	shares   []Share  // by the filter's values; nil = no tag tells the repository
+	shares   []Count  // by the filter's values; nil = no tag tells the repository
 	counted  []uint64 // the events in them, sorted
 }
 
@@ -40,7 +40,7 @@ func (y *Tally) has(k uint64) bool {
 // of what is asked together, counts there.
 func (y *Tally) Add(w Window, values int, others iter.Seq[*Tally]) {
 	if y.shares == nil {
-		y.shares = make([]Share, values)
+		y.shares = make([]Count, values)
 	}
 	before := *y // it may be the second comparison of the same
 	for i, v := range w.Values {
@@ -53,7 +53,7 @@ func (y *Tally) Add(w Window, values int, others iter.Seq[*Tally]) {
 			continue
 		}
 		y.counted = append(y.counted, k)
-		y.shares[v].Held++
+		y.shares[v].Here++
 		if _, lacks := w.Lacks[id]; lacks {
 			y.shares[v].Lacks++
 		}

@@ -46,16 +46,16 @@ func (f *Front) Unreturned() (out []string) {
 			out = append(out, fmt.Sprintf("%s: %d", what, n))
 		}
 	}
-	shares := slices.Collect(maps.Values(v.networks))
+	usages := slices.Collect(maps.Values(v.networks))
 	for _, one := range append(slices.Collect(maps.Values(v.byAddr)), v.rest) {
-		shares = append(shares, one.own)
+		usages = append(usages, one.own)
 		check("turns of an address", len(one.turn))
 	}
 	for _, p := range v.pools {
 		check(p.Name+" in all", p.used)
 		check("addresses that hold "+p.Name, len(p.holders))
 	}
-	for _, s := range shares {
+	for _, s := range usages {
 		for p, h := range s.holdings {
 			check(p.Name+" of an address", h.size)
 			check("grants of "+p.Name, h.grants.Len())

@@ -8,19 +8,19 @@ type holding struct {
 	grants list.List // of *Grant, the oldest first: those that may be revoked
 }
 
-func (s *share) sizeOf(p *Pool) int {
+func (s *usage) sizeOf(p *Pool) int {
 	if h := s.holdings[p]; h != nil {
 		return h.size
 	}
 	return 0
 }
 
-func (s *share) hold(p *Pool, n int) {
+func (s *usage) hold(p *Pool, n int) {
 	s.holding(p).size += n
 	s.tidy(p)
 }
 
-func (s *share) holding(p *Pool) *holding {
+func (s *usage) holding(p *Pool) *holding {
 	h := s.holdings[p]
 	if h == nil {
 		h = &holding{}
@@ -29,7 +29,7 @@ func (s *share) holding(p *Pool) *holding {
 	return h
 }
 
-func (s *share) tidy(p *Pool) {
+func (s *usage) tidy(p *Pool) {
 	if h := s.holdings[p]; h != nil && h.size == 0 && h.grants.Len() == 0 {
 		delete(s.holdings, p)
 	}

@@ -13,7 +13,7 @@ type Pool struct {
 	PoolConfig
 	all     *visitors
 	used    int
-	holders map[*share]struct{} // addresses of IPv4 and networks of IPv6 that have something of it
+	holders map[*usage]struct{} // addresses of IPv4 and networks of IPv6 that have something of it
 }
 
 // NewPool adds a pool. It is called before the first request.
@@ -21,7 +21,7 @@ func (f *Front) NewPool(c PoolConfig) *Pool { return f.visitors.newPool(c) }
 
 func (v *visitors) newPool(c PoolConfig) *Pool {
 	c.Address = min(c.Address, c.Total)
-	p := &Pool{PoolConfig: c, all: v, holders: map[*share]struct{}{}}
+	p := &Pool{PoolConfig: c, all: v, holders: map[*usage]struct{}{}}
 	v.pools = append(v.pools, p)
 	return p
 }
@@ -75,7 +75,7 @@ func (p *Pool) hold(one *Visitor, n int) {
 
 // victim is the oldest grant of whoever has most; nil where nobody has more than the asker would have. The caller holds mu.
 func (p *Pool) victim(one *Visitor, n int) *Grant {
-	var most *share
+	var most *usage
 	for s := range p.holders {
 		if h := s.holdings[p]; h.grants.Len() > 0 && (most == nil || h.size > most.holdings[p].size) {
 			most = s

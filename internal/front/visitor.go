@@ -12,17 +12,17 @@ const StepsPerRequest = 5000
 // methods; only TakeTurn blocks.
 type Visitor struct {
 	all     *visitors
-	own     *share
-	network *share        // what own is part of; nil for IPv4
+	own     *usage
+	network *usage        // what own is part of; nil for IPv4
 	turn    chan struct{} // capacity 1: held by the one client that has work for which others wait
 }
 
-func newVisitor(all *visitors, network *share) *Visitor {
-	return &Visitor{all: all, own: newShare(), network: network, turn: make(chan struct{}, 1)}
+func newVisitor(all *visitors, network *usage) *Visitor {
+	return &Visitor{all: all, own: newUsage(), network: network, turn: make(chan struct{}, 1)}
 }
 
-// top gives the share of the network that the address belongs to, or for IPv4 its own.
-func (one *Visitor) top() *share {
+// top gives the usage of the network that the address belongs to, or for IPv4 its own.
+func (one *Visitor) top() *usage {
 	if one.network != nil {
 		return one.network
 	}

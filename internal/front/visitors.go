@@ -29,7 +29,7 @@ type visitors struct {
 
 	mu       sync.Mutex
 	byAddr   map[netip.Addr]*Visitor
-	networks map[netip.Addr]*share // of IPv6, by the first address of the /48
+	networks map[netip.Addr]*usage // of IPv6, by the first address of the /48
 	rest     *Visitor              // all addresses for which byAddr has no room
 	swept    time.Time             // when sweep last looked
 	pools    []*Pool
@@ -37,7 +37,7 @@ type visitors struct {
 }
 
 func newVisitors(rates Rates, now func() time.Time, proxied bool) *visitors {
-	v := &visitors{rates: rates, now: now, proxied: proxied, byAddr: map[netip.Addr]*Visitor{}, networks: map[netip.Addr]*share{}}
+	v := &visitors{rates: rates, now: now, proxied: proxied, byAddr: map[netip.Addr]*Visitor{}, networks: map[netip.Addr]*usage{}}
 	v.rest = newVisitor(v, nil)
 	v.open = v.newPool(PoolConfig{Name: "connections", Total: rates.OpenTotal, Address: rates.Open, Little: 8})
 	return v
@@ -143,14 +143,14 @@ func (v *visitors) find(addr netip.Addr) *Visitor {
 	return one
 }
 
-// networkOf gives the share of an address's network, with one more member; nil for IPv4. The caller holds mu, and keeps the address.
-func (v *visitors) networkOf(addr netip.Addr) *share {
+// networkOf gives the usage of an address's network, with one more member; nil for IPv4. The caller holds mu, and keeps the address.
+func (v *visitors) networkOf(addr netip.Addr) *usage {
 	if !addr.Is6() {
 		return nil
 	}
 	n := v.networks[Network(addr)]
 	if n == nil {
-		n = newShare()
+		n = newUsage()
 		v.networks[Network(addr)] = n
 	}
 	n.members++

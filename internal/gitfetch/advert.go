@@ -29,7 +29,7 @@ type advert struct {
 func (a *advert) byID() bool { return len(a.refs.ids) > 0 && (a.version == 2 || a.anyID) }
 
 // advertised asks for what the server offers, and for the refs.
-func (s *session) advertised(ctx context.Context) (*advert, error) {
+func (s *exchange) advertised(ctx context.Context) (*advert, error) {
 	resp, err := s.open(ctx)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func readRefs(l lines, into *shown) error {
 	if err := l.until("the refs", into.line2); err != nil {
 		return err
 	}
-	return into.whole()
+	return into.finish()
 }
 
 // readAdvert reads the answer to info/refs, in whichever version the server speaks.
@@ -150,7 +150,7 @@ func (a *advert) read0(l lines, kind pktline.Kind, payload []byte) error {
 	if err := l.until("the refs", a.line0); err != nil {
 		return err
 	}
-	return a.refs.whole()
+	return a.refs.finish()
 }
 
 // line0 takes a line of refs below version 2.

@@ -79,8 +79,8 @@ func typed(err error) bool {
 }
 
 // fault gives an error of reading or writing as one that callers tell apart, if it is one. Where the context has ended, that is the
-// reason: it closed the connection, and every other error follows from that. The session is over then.
-func (s *session) fault(op string, err error) error {
+// reason: it closed the connection, and every other error follows from that. The exchange is over then.
+func (s *exchange) fault(op string, err error) error {
 	var lost error
 	if s.conn != nil {
 		lost = s.conn.wire.err

@@ -101,20 +101,20 @@ type Result struct {
 // publicnet.ErrForbidden, [ErrTooMuch], [ErrSilent], a *[StatusError], *[ServerError] or *[ProtocolError] where it is one of those; an
 // error of Pack comes as it is; what else goes wrong with a connection wraps the error of that.
 func (c *Client) Fetch(ctx context.Context, r Request) (Result, error) {
-	return c.run(ctx, r, func(ctx context.Context, s *session, a *advert) error { return s.take(ctx, r, a) })
+	return c.run(ctx, r, func(ctx context.Context, s *exchange, a *advert) error { return s.take(ctx, r, a) })
 }
 
 // Advertised asks for the refs only. Its errors are those of Fetch.
 func (c *Client) Advertised(ctx context.Context, url string) (Result, error) {
-	return c.run(ctx, Request{URL: url}, func(context.Context, *session, *advert) error { return nil })
+	return c.run(ctx, Request{URL: url}, func(context.Context, *exchange, *advert) error { return nil })
 }
 
-// run opens a session, reads the refs, and has the rest done.
-func (c *Client) run(ctx context.Context, r Request, then func(context.Context, *session, *advert) error) (Result, error) {
+// run opens an exchange, reads the refs, and has the rest done.
+func (c *Client) run(ctx context.Context, r Request, then func(context.Context, *exchange, *advert) error) (Result, error) {
 	late := fmt.Errorf("%w: not through after %v", ErrSilent, c.cfg.Bounds.Total)
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Bounds.Total, late)
 	defer cancel()
-	s := &session{client: c, base: strings.TrimRight(r.URL, "/"), typed: r.URL, alive: r.Alive, left: cmp.Or(r.MaxBytes, maxPacks)}
+	s := &exchange{client: c, base: strings.TrimRight(r.URL, "/"), typed: r.URL, alive: r.Alive, left: cmp.Or(r.MaxBytes, maxPacks)}
 	s.ended = func() error { return context.Cause(ctx) }
 	defer s.close()
 	a, err := s.advertised(ctx)
@@ -136,7 +136,7 @@ func (c *Client) run(ctx context.Context, r Request, then func(context.Context, 
 type packError struct{ error }
 
 // lacks are the wanted ids that the server neither shows nor gave.
-func (s *session) lacks(groups [][]gitwire.ObjectID, a *advert) (out []gitwire.ObjectID) {
+func (s *exchange) lacks(groups [][]gitwire.ObjectID, a *advert) (out []gitwire.ObjectID) {
 	seen := map[gitwire.ObjectID]bool{}
 	for _, id := range slices.Concat(groups...) {
 		if !seen[id] && !a.refs.shows(id) && !s.given[id] {

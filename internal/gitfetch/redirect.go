@@ -10,7 +10,7 @@ import (
 )
 
 // open asks for the refs, and follows redirects of that: repositories move. What follows is asked where the last one led.
-func (s *session) open(ctx context.Context) (*http.Response, error) {
+func (s *exchange) open(ctx context.Context) (*http.Response, error) {
 	if u, err := url.Parse(s.base); err != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(s.base, "#") {
 		return nil, protocol("not the URL of a repository")
 	}
@@ -41,7 +41,7 @@ func redirects(status int) bool {
 
 // follow changes the repository's URL to where a redirect leads, as git does: only if it leads to the same below another one. A
 // scheme may become a safer one.
-func (s *session) follow(to string) error {
+func (s *exchange) follow(to string) error {
 	from, err := url.Parse(s.base + advertPath)
 	if err != nil {
 		return protocol("not a URL")

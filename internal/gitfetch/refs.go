@@ -74,8 +74,8 @@ func (s *shown) point(target string) {
 	}
 }
 
-// whole finishes them.
-func (s *shown) whole() error {
+// finish checks that no name is shown twice, after all refs were read.
+func (s *shown) finish() error {
 	names := make(map[string]bool, len(s.refs))
 	for i := range s.refs {
 		if names[s.refs[i].Name] {

@@ -15,7 +15,7 @@ import (
 const maxWants = gitwire.MaxWants
 
 // take fetches the groups that the server shows, and then the others as far as it lets it.
-func (s *session) take(ctx context.Context, r Request, a *advert) error {
+func (s *exchange) take(ctx context.Context, r Request, a *advert) error {
 	s.given = map[gitwire.ObjectID]bool{}
 	packs, others := sort(r.Groups, a.refs.shows)
 	for _, ids := range packs {
@@ -70,7 +70,7 @@ func once(ids []gitwire.ObjectID) (out []gitwire.ObjectID) {
 
 // takeByID asks for groups of which not all is shown. A server ends a request at the first id that it does not have, so each group has a
 // request of its own, all of it in one pack.
-func (s *session) takeByID(ctx context.Context, r Request, a *advert, groups [][]gitwire.ObjectID) error {
+func (s *exchange) takeByID(ctx context.Context, r Request, a *advert, groups [][]gitwire.ObjectID) error {
 	asked := 0
 	var got [][]gitwire.ObjectID
 	missing := map[gitwire.ObjectID]bool{}
@@ -98,7 +98,7 @@ func (s *session) takeByID(ctx context.Context, r Request, a *advert, groups [][
 }
 
 // covered reports whether one of the packs has the whole group.
-func (s *session) covered(group []gitwire.ObjectID, packs [][]gitwire.ObjectID) bool {
+func (s *exchange) covered(group []gitwire.ObjectID, packs [][]gitwire.ObjectID) bool {
 	return slices.ContainsFunc(packs, func(pack []gitwire.ObjectID) bool {
 		return !slices.ContainsFunc(group, func(id gitwire.ObjectID) bool { return !slices.Contains(pack, id) })
 	})
@@ -116,7 +116,7 @@ func notThere(err error, ids []gitwire.ObjectID) (string, bool) {
 }
 
 // pack asks for one pack and has the caller read it.
-func (s *session) pack(ctx context.Context, r Request, a *advert, ids []gitwire.ObjectID) error {
+func (s *exchange) pack(ctx context.Context, r Request, a *advert, ids []gitwire.ObjectID) error {
 	body, err := a.askPack(s.client.cfg.Agent, ids, r.Haves)
 	if err != nil {
 		return err

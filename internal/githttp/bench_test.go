@@ -47,7 +47,7 @@ func BenchmarkLsRefs(b *testing.B) {
 	b.Run("process", func(b *testing.B) {
 		for b.Loop() {
 			err := w.git.Run(b.Context(), gitproc.UploadPack(true), gitproc.Run{
-				At: gitproc.Place{Repository: dir}, Protocol: 2, In: strings.NewReader(body), Out: io.Discard,
+				At: gitproc.Dirs{Repository: dir}, Protocol: 2, In: strings.NewReader(body), Out: io.Discard,
 			})
 			if err != nil {
 				b.Fatal(err)

@@ -87,7 +87,7 @@ func (x *exchange) describe(q gitwire.Request) error {
 	answer := FromNone
 	if x.repo.Dir != "" && len(sizes) > 0 && q.ObjectInfo.Size {
 		ctx := x.req.Context()
-		err := x.host.Settled(ctx, x.of, x.repo.Generation)
+		err := x.host.AwaitFiles(ctx, x.of, x.repo.Generation)
 		if err == nil {
 			sizes, err = x.packs.Sizes(ctx, x.repo.Dir, q.ObjectInfo.IDs, x.party())
 		}

@@ -12,8 +12,8 @@ import (
 type Host interface {
 	// Find looks a repository up. found is false for what is neither stored nor waiting: 404.
 	Find(of nip34.Address) (r Repository, found bool, err error)
-	// Settled blocks until the files of the repository are of this generation or a later one. It comes before any process that reads them.
-	Settled(ctx context.Context, of nip34.Address, generation uint64) error
+	// AwaitFiles blocks until the files of the repository are of this generation or a later one. It comes before any process that reads them.
+	AwaitFiles(ctx context.Context, of nip34.Address, generation uint64) error
 	// Push does all of a push but HTTP and frames. It reads the pack to its end or not at all, and calls progress with lines for the person who
 	// pushes.
 	Push(ctx context.Context, p PushCall) PushResult

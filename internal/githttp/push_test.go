@@ -22,7 +22,7 @@ func (w *world) takes(identifier, dir string, refused map[string]string) {
 		p.Progress("looking at it")
 		if p.Push.NeedsPack() {
 			err := w.host.git.Run(ctx, gitproc.IndexPack(1<<30), gitproc.Run{
-				Kind: gitproc.Upload, At: gitproc.Place{Repository: dir}, In: p.Pack, Out: io.Discard,
+				Kind: gitproc.Upload, At: gitproc.Dirs{Repository: dir}, In: p.Pack, Out: io.Discard,
 			})
 			if err != nil {
 				return githttp.PushResult{Unpack: err.Error(), Outcomes: p.Push.RefuseAll("no pack")}

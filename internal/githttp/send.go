@@ -33,7 +33,7 @@ func (x *exchange) sendPack(q gitwire.Request, key flightKey) error {
 func (x *exchange) have(key flightKey, how Answer, write func(ctx context.Context, w io.Writer) error) (*reading, Answer, error) {
 	r, joined, err := x.cache.join(key, x.party(), func(ctx context.Context, w io.Writer) error {
 		began := time.Now()
-		if err := x.host.Settled(ctx, x.of, x.repo.Generation); err != nil {
+		if err := x.host.AwaitFiles(ctx, x.of, x.repo.Generation); err != nil {
 			return err
 		}
 		if err := write(ctx, w); err != nil {

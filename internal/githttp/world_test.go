@@ -103,7 +103,7 @@ func (h *host) Find(of nip34.Address) (githttp.Repository, bool, error) {
 	return githttp.Repository{Dir: r.dir, Generation: r.generation, Refs: r.refs, Newest: r.newest}, true, nil
 }
 
-func (h *host) Settled(ctx context.Context, of nip34.Address, generation uint64) error {
+func (h *host) AwaitFiles(ctx context.Context, of nip34.Address, generation uint64) error {
 	h.called(fmt.Sprint("settled:", generation))
 	if h.settled != nil {
 		return h.settled(ctx)
@@ -137,7 +137,7 @@ func (h *host) Pack(ctx context.Context, dir string, f *gitwire.Fetch, party str
 		fmt.Fprintln(&ids, id)
 	}
 	return h.git.Run(ctx, gitproc.PackReachable(f.OfsDelta, f.IncludeTag, f.Filter), gitproc.Run{
-		Party: party, At: gitproc.Place{Repository: dir}, In: strings.NewReader(ids.String()), Out: out,
+		Party: party, At: gitproc.Dirs{Repository: dir}, In: strings.NewReader(ids.String()), Out: out,
 	})
 }
 
@@ -147,7 +147,7 @@ func (h *host) Upload(ctx context.Context, dir string, q gitwire.Request, party 
 		return h.pack(ctx, out)
 	}
 	return h.git.Run(ctx, gitproc.UploadPack(true), gitproc.Run{
-		Party: party, At: gitproc.Place{Repository: dir}, Protocol: int(q.Version), In: strings.NewReader(string(q.AppendTo(nil))), Out: out,
+		Party: party, At: gitproc.Dirs{Repository: dir}, Protocol: int(q.Version), In: strings.NewReader(string(q.AppendTo(nil))), Out: out,
 	})
 }
 

@@ -35,7 +35,7 @@ func TestAlternatesOfAnyName(t *testing.T) {
 		}
 		dirs, ids = append(dirs, dir), ids+string(id)
 	}
-	at := gitproc.Place{Repository: dirs[0]}
+	at := gitproc.Dirs{Repository: dirs[0]}
 	for _, dir := range dirs[1:] {
 		at.Alternates = append(at.Alternates, filepath.Join(dir, "objects"))
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Place is the directories that a process works in: absolute paths.
-type Place struct {
+// Dirs is the directories that a process works in: absolute paths.
+type Dirs struct {
 	Repository string   // the repository; "" for a process that needs none
 	Objects    string   // where objects are written and looked for first; "" is the repository's
 	Alternates []string // object directories that are only read
@@ -36,7 +36,7 @@ var settings = []word{
 }
 
 // argv is the argument vector of a command.
-func (g *Git) argv(c Command, at Place) []string {
+func (g *Git) argv(c Command, at Dirs) []string {
 	argv := []string{g.program}
 	set := func(words ...word) {
 		for _, w := range words {
@@ -59,7 +59,7 @@ func (g *Git) argv(c Command, at Place) []string {
 }
 
 // environ is the whole environment of a process. Nothing of our own is handed on.
-func (g *Git) environ(c Command, at Place, protocol int) []string {
+func (g *Git) environ(c Command, at Dirs, protocol int) []string {
 	env := []string{
 		"PATH=" + filepath.Dir(g.program), "HOME=/nonexistent", "LC_ALL=C",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + globalConfig, "GIT_ATTR_NOSYSTEM=1",

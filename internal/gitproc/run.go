@@ -17,7 +17,7 @@ type Run struct {
 	Party    string // whose work it is, for turns; "" is our own, which is never refused a place among those that wait
 	Owner    string // for whom it is, in turns of those who have as many and took as much; "" is nobody
 	Heavy    bool   // it may take seconds of the processor: it does not keep others from their slots
-	At       Place
+	At       Dirs
 	Protocol int       // 1 or 2 of git's protocol; else 0
 	In       io.Reader // nil: empty. A Read must not outlast the context.
 	Out      io.Writer // nil: what is printed is lost. A Write must not outlast the context.

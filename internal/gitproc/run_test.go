@@ -47,7 +47,7 @@ printf '%s\n' "$@"; echo ====; /usr/bin/env; echo "PWD $PWD"`)
 			}
 		}
 	}
-	at := gitproc.Place{Repository: "/r/x", Objects: "/q/objects", Alternates: []string{"/r/x/objects", `/a:"b`}}
+	at := gitproc.Dirs{Repository: "/r/x", Objects: "/q/objects", Alternates: []string{"/r/x/objects", `/a:"b`}}
 	args, env := told(gitproc.IndexPack(77), gitproc.Run{At: at, Protocol: 2})
 	has(args, "-c\nprotocol.allow=never", "-c\ncore.hooksPath=/dev/null", "-c\nsafe.bareRepository=explicit", "-c\nsafe.directory=/r/x",
 		"-c\npack.threads=1", "-c\nuploadpack.allowAnySHA1InWant=false", "--stdin\n--fix-thin", "--max-input-size=77")
@@ -60,12 +60,12 @@ printf '%s\n' "$@"; echo ====; /usr/bin/env; echo "PWD $PWD"`)
 			t.Errorf("%s is handed on", e)
 		}
 	}
-	args, env = told(gitproc.UploadPack(false), gitproc.Run{At: gitproc.Place{Repository: "/r/x"}, Protocol: 7})
+	args, env = told(gitproc.UploadPack(false), gitproc.Run{At: gitproc.Dirs{Repository: "/r/x"}, Protocol: 7})
 	has(args, "upload-pack", "--\n/r/x", "pack.useBitmaps=false", "--strict", "--stateless-rpc")
 	if text := strings.Join(env, "\n"); strings.Contains(text, "GIT_DIR=") || strings.Contains(text, "GIT_PROTOCOL") {
 		t.Errorf("got %q", env)
 	}
-	args, _ = told(gitproc.UploadPack(true), gitproc.Run{At: gitproc.Place{Repository: "/r/x"}})
+	args, _ = told(gitproc.UploadPack(true), gitproc.Run{At: gitproc.Dirs{Repository: "/r/x"}})
 	if strings.Contains(strings.Join(args, "\n"), "useBitmaps") {
 		t.Errorf("got %q", args)
 	}
@@ -103,7 +103,7 @@ func TestWhatGitSaysIsBoundedAndPrintable(t *testing.T) {
 echo "first /r/x/refs and /q/y" >&2
 /usr/bin/head -c 1000000 /dev/zero | /usr/bin/tr '\0' '\33' >&2
 printf '\nprogress\rmore\n\342\200\256\377 caf\303\251 last\n' >&2
-exit 12`, gitproc.Run{At: gitproc.Place{Repository: "/r/x", Objects: "/q/y"}})
+exit 12`, gitproc.Run{At: gitproc.Dirs{Repository: "/r/x", Objects: "/q/y"}})
 	var e *gitproc.Error
 	if !errors.As(err, &e) || e.Ending != gitproc.Exited || e.Code != 12 || e.Command != "git rev-list" {
 		t.Fatalf("%+v", err)

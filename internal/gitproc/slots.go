@@ -127,7 +127,7 @@ func (s *slots) ask(c work) *waiter {
 		s.grant(w)
 		return w
 	}
-	if c.party != "" && (len(s.waiting[c.party]) >= s.perParty || !s.place(c)) {
+	if c.party != "" && (len(s.waiting[c.party]) >= s.perParty || !s.hasRoom(c)) {
 		s.refused++
 		return nil
 	}
@@ -145,8 +145,8 @@ func (s *slots) ask(c work) *waiter {
 // may reports whether a slot that is free is for w. It is called with mu held.
 func (s *slots) may(w *waiter) bool { return !w.heavy || s.heavy < s.heavies }
 
-// place finds or makes a place among those that wait. It is called with mu held.
-func (s *slots) place(c work) bool {
+// hasRoom reports whether there is room for c among those that wait, and makes it where c has the better claim. It is called with mu held.
+func (s *slots) hasRoom(c work) bool {
 	if c.heavy && s.burden >= max(1, s.places/heavyFraction) {
 		return s.makeRoom(c)
 	}

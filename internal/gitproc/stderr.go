@@ -24,7 +24,7 @@ type tail struct {
 	lost bool
 }
 
-func newTail(at Place) *tail {
+func newTail(at Dirs) *tail {
 	var pairs []string
 	for _, dir := range append([]string{at.Objects, at.Temp}, at.Alternates...) {
 		if dir != "" {

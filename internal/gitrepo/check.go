@@ -123,7 +123,7 @@ func (d *Disk) checkObjects(ctx context.Context, repo ID, refs *gitwire.Refs, ou
 // incomplete is what git says where not all is there that objects lead to, "" where it is. The directory has the repository's
 // packs, or some of them.
 func (d *Disk) incomplete(ctx context.Context, dir string, repo ID, ids []gitwire.ObjectID) (string, error) {
-	err := d.run(ctx, gitproc.Reach(), gitproc.Run{Kind: gitproc.Maintenance, At: gitproc.Place{Repository: d.dir.abs(dir)},
+	err := d.run(ctx, gitproc.Reach(), gitproc.Run{Kind: gitproc.Maintenance, At: gitproc.Dirs{Repository: d.dir.abs(dir)},
 		In: &idReader{groups: []idGroup{{ids: ids}}}, Out: io.Discard}, repo)
 	var failed *gitproc.Error
 	if errors.As(err, &failed) && failed.Ending == gitproc.Exited && !errors.Is(err, ErrFull) {

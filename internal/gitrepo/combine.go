@@ -31,7 +31,7 @@ func (m *maintenance) combine(ctx context.Context, refs *gitwire.Refs, keep []gi
 		c = gitproc.RepackGeometric()
 	}
 	err = m.d.run(ctx, c, gitproc.Run{
-		Kind: gitproc.Maintenance, At: gitproc.Place{Repository: m.d.dir.abs(m.dir)}, MaxFile: 2*size + 64<<20,
+		Kind: gitproc.Maintenance, At: gitproc.Dirs{Repository: m.d.dir.abs(m.dir)}, MaxFile: 2*size + 64<<20,
 	}, m.repo)
 	if err != nil {
 		return false, err

@@ -44,7 +44,7 @@ func (q *quarantine) copyFrom(ctx context.Context, from ID, p Proving) error {
 	}
 	return q.take(ctx, func(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
 		r.Kind = gitproc.Upload
-		r.At = gitproc.Place{Repository: q.d.dir.abs(q.dir), Alternates: []string{q.d.dir.abs(from.path() + "/objects")}}
+		r.At = gitproc.Dirs{Repository: q.d.dir.abs(q.dir), Alternates: []string{q.d.dir.abs(from.path() + "/objects")}}
 		return q.d.run(ctx, c, r, from)
 	}, tips, haves, p.Party)
 }

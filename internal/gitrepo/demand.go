@@ -13,8 +13,8 @@ type demand struct {
 
 func (d *demand) count(repo ID) { d.add(repo, 1) }
 
-// settle says that packs are as good as they get until something comes in.
-func (d *demand) settle(repo ID) {
+// rest says that packs are as good as they get until something comes in.
+func (d *demand) rest(repo ID) {
 	d.forget(repo)
 	d.add(repo, -1<<30)
 }

@@ -46,7 +46,7 @@ func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep [
 		err = errors.Join(err, d.dir.root.RemoveAll(m.dir))
 	}
 	if did && err == nil {
-		d.demand.settle(repo)
+		d.demand.rest(repo)
 	}
 	return did && err == nil, err
 }

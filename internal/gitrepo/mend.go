@@ -86,7 +86,7 @@ func (d *Disk) copySound(ctx context.Context, dir string, from, to ID, groups []
 	defer func() { err = errors.Join(err, q.Close()) }()
 	run := func(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
 		r.Kind = gitproc.Maintenance
-		r.At = gitproc.Place{Repository: d.dir.abs(q.dir), Alternates: []string{d.dir.abs(dir + "/objects")}}
+		r.At = gitproc.Dirs{Repository: d.dir.abs(q.dir), Alternates: []string{d.dir.abs(dir + "/objects")}}
 		return d.run(ctx, c, r, from)
 	}
 	if err := q.take(ctx, run, tips, nil, ""); err != nil {

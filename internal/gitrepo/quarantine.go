@@ -64,7 +64,7 @@ func (q *quarantine) file(suffix string) string { return q.dir + "/objects/pack/
 // run runs git in the quarantine.
 func (q *quarantine) run(ctx context.Context, c gitproc.Command, r gitproc.Run) error {
 	r.Kind, r.CPU, r.Owner, r.Heavy = gitproc.Upload, cmp.Or(r.CPU, q.cpu), q.owner, q.heavy
-	r.At = gitproc.Place{Repository: q.d.dir.abs(q.dir)}
+	r.At = gitproc.Dirs{Repository: q.d.dir.abs(q.dir)}
 	there, err := q.d.dir.exists(q.beside)
 	if err != nil {
 		return err

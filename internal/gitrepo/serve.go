@@ -62,7 +62,7 @@ func (d *Disk) serve(ctx context.Context, repo ID, c gitproc.Command, r gitproc.
 		err = ErrNoRepository
 	}
 	if err == nil {
-		r.Kind, r.At = gitproc.Fetch, gitproc.Place{Repository: d.dir.abs(repo.path())}
+		r.Kind, r.At = gitproc.Fetch, gitproc.Dirs{Repository: d.dir.abs(repo.path())}
 		err = d.run(ctx, c, r, repo)
 	}
 	if err != nil {

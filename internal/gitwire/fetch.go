@@ -53,8 +53,8 @@ func (f *Fetch) deepens() bool {
 	return f.Depth > 0 || f.DeepenSince > 0 || len(f.DeepenNot) > 0
 }
 
-// whole finishes a fetch of which all was read.
-func (f *Fetch) whole() error {
+// finish checks a fetch after its last argument.
+func (f *Fetch) finish() error {
 	if f.Depth > 0 && (f.DeepenSince > 0 || len(f.DeepenNot) > 0) {
 		return refuse("deepen and deepen-since (or deepen-not) cannot be used together")
 	}

@@ -30,7 +30,7 @@ func (q *Request) parse0(l lines) error {
 	if len(q.Fetch.Wants) == 0 {
 		return refuse("shallow lines, and nothing wanted")
 	}
-	if err := q.Fetch.whole(); err != nil {
+	if err := q.Fetch.finish(); err != nil {
 		return err
 	}
 	return r.haves0(l)

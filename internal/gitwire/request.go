@@ -64,7 +64,7 @@ func (q *Request) parse2(l lines) error {
 				return err
 			}
 		}
-		return q.whole()
+		return q.finish()
 	}
 }
 
@@ -127,13 +127,13 @@ func (q *Request) arguments() func(line []byte) error {
 	return nil
 }
 
-// whole finishes a request of which all was read.
-func (q *Request) whole() error {
+// finish checks and tidies a request after its last line.
+func (q *Request) finish() error {
 	switch {
 	case q.LsRefs != nil:
 		q.LsRefs.compact()
 	case q.Fetch != nil:
-		return q.Fetch.whole()
+		return q.Fetch.finish()
 	}
 	return nil
 }

@@ -9,22 +9,22 @@ import (
 // Councils gives the maintainers for many authors of a Group. A thousand authors who all list each other have one council, which is worked
 // out once. Only one goroutine may use a Councils.
 type Councils struct {
-	g  *Group
-	of []*Set // by key; nil = not asked yet
+	family *Family
+	of     []*Set // by key; nil = not asked yet
 }
 
 // Councils prepares for questions about many authors.
-func (g *Group) Councils() *Councils { return &Councils{g, make([]*Set, len(g.keys))} }
+func (f *Family) Councils() *Councils { return &Councils{f, make([]*Set, len(f.keys))} }
 
 // Of gives who maintains the repository of an author, as Maintainers does, but with all members sorted, the author among them. The caller
 // must not change the Set: authors who decide for each other's repositories share one.
 func (c *Councils) Of(author nostr.PubKey) *Set {
-	root, ok := c.g.index[author]
+	root, ok := c.family.index[author]
 	if !ok {
 		return &Set{Members: []nostr.PubKey{author}}
 	}
 	if c.of[root] == nil {
-		s := c.g.Maintainers(author)
+		s := c.family.Maintainers(author)
 		slices.SortFunc(s.Members, nostr.PubKey.Compare)
 		c.share(root, &s)
 	}
@@ -36,14 +36,14 @@ func (c *Councils) Of(author nostr.PubKey) *Set {
 // same members, and these invite the same people.
 func (c *Councils) share(root int, s *Set) {
 	c.of[root] = s
-	if c.g.decline[root] {
+	if c.family.decline[root] {
 		return
 	}
 	for todo := []int{root}; len(todo) > 0; {
 		i := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, j := range c.g.lists[i] {
-			if c.of[j] == nil && !c.g.decline[j] && slices.Contains(c.g.lists[j], i) {
+		for _, j := range c.family.lists[i] {
+			if c.of[j] == nil && !c.family.decline[j] && slices.Contains(c.family.lists[j], i) {
 				c.of[j] = s
 				todo = append(todo, j)
 			}

@@ -32,7 +32,7 @@ func TestCouncils(t *testing.T) {
 			}
 			same = append(same, a)
 		}
-		g := newGroup(same)
+		g := newFamily(same)
 		c := g.Councils()
 		seen := make(map[*grasp.Set]bool)
 		for _, i := range r.Perm(n + 3) {
@@ -63,7 +63,7 @@ func TestACliqueHasOneCouncil(t *testing.T) {
 		}
 		same = append(same, ann(fmt.Sprint(i), others...))
 	}
-	c := newGroup(same).Councils()
+	c := newFamily(same).Councils()
 	first := c.Of(same[0].Address.PubKey)
 	for _, a := range same {
 		if c.Of(a.Address.PubKey) != first {

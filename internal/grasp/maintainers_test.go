@@ -52,7 +52,7 @@ func maintainers(root *nip34.Announcement, same []*nip34.Announcement) grasp.Set
 			group = append(group, a)
 		}
 	}
-	return newGroup(group).Maintainers(root.Address.PubKey)
+	return newFamily(group).Maintainers(root.Address.PubKey)
 }
 
 func TestMaintainers(t *testing.T) {
@@ -239,7 +239,7 @@ func TestMaintainersFollowTheRule(t *testing.T) {
 				}
 			}
 		}
-		got := newGroup(same).Welcome(roots)
+		got := newFamily(same).Welcome(roots)
 		for n := range 12 {
 			if pk := key(fmt.Sprint(n)); got.Has(pk) != welcome[pk] {
 				t.Fatalf("seed %d: welcome is %v: %v", seed, pk, got.Has(pk))
@@ -256,7 +256,7 @@ func TestMaintainersFollowTheRule(t *testing.T) {
 // counts those who are invited.
 func invites(t *testing.T, seed uint64, same []*nip34.Announcement, roots []nostr.PubKey) (asked int) {
 	t.Helper()
-	w := newGroup(same).Welcome(roots)
+	w := newFamily(same).Welcome(roots)
 	for n := range 12 {
 		pk := key(fmt.Sprint(n))
 		if slices.Contains(roots, pk) {
@@ -268,7 +268,7 @@ func invites(t *testing.T, seed uint64, same []*nip34.Announcement, roots []nost
 			if own != nil {
 				other = append(slices.Clone(rest), own)
 			}
-			want := newGroup(other).Welcome(roots).Has(pk)
+			want := newFamily(other).Welcome(roots).Has(pk)
 			if w.Invites(pk) != want {
 				t.Fatalf("seed %d: %v is invited: %v, want %v", seed, pk, w.Invites(pk), want)
 			}
@@ -300,7 +300,7 @@ func TestMaintainersDoNotDependOnOrder(t *testing.T) {
 }
 
 func TestMaintainersOfAnUnknownAuthor(t *testing.T) {
-	got := newGroup([]*nip34.Announcement{ann("alice", "bob")}).Maintainers(key("carol"))
+	got := newFamily([]*nip34.Announcement{ann("alice", "bob")}).Maintainers(key("carol"))
 	if want := (grasp.Set{Members: keys("carol")}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v", got)
 	}
@@ -345,7 +345,7 @@ func TestWelcomeCliqueOnce(t *testing.T) {
 	for _, a := range same {
 		roots = append(roots, a.Address.PubKey)
 	}
-	g := newGroup(same)
+	g := newFamily(same)
 	w := g.Welcome(roots)
 	if !w.Has(key("0")) || !w.Has(key("299")) || w.Has(key("300")) {
 		t.Error("somebody is not welcome")
@@ -362,17 +362,17 @@ func BenchmarkWelcomeClique(b *testing.B) {
 		roots = append(roots, a.Address.PubKey)
 	}
 	for b.Loop() {
-		if !newGroup(same).Welcome(roots).Has(roots[999]) {
+		if !newFamily(same).Welcome(roots).Has(roots[999]) {
 			b.Fatal("not welcome")
 		}
 	}
 }
 
-// newGroup is the group of announcements.
-func newGroup(same []*nip34.Announcement) *grasp.Group {
+// newFamily is the family of announcements.
+func newFamily(same []*nip34.Announcement) *grasp.Family {
 	var listings []grasp.Listing
 	for _, a := range same {
 		listings = append(listings, grasp.ListingOf(a))
 	}
-	return grasp.GroupOf(listings)
+	return grasp.FamilyOf(listings)
 }

@@ -4,28 +4,28 @@ import "github.com/graspd/graspd/internal/nostr"
 
 // Welcome is who has a part in the repositories of some authors. Nobody changes it after Group.Welcome.
 type Welcome struct {
-	g      *Group
+	family *Family
 	roots  map[nostr.PubKey]bool
 	listed []bool // by key: a member of one of the repositories lists it
 	steps  int
 }
 
 // Welcome works out who has a part in the repositories of these authors.
-func (g *Group) Welcome(authors []nostr.PubKey) *Welcome {
-	w := &Welcome{g: g, roots: make(map[nostr.PubKey]bool, len(authors)), listed: make([]bool, len(g.keys)), steps: len(g.keys)}
-	covered, of := make([]bool, len(g.keys)), make([]standing, len(g.keys))
+func (f *Family) Welcome(authors []nostr.PubKey) *Welcome {
+	w := &Welcome{family: f, roots: make(map[nostr.PubKey]bool, len(authors)), listed: make([]bool, len(f.keys)), steps: len(f.keys)}
+	covered, of := make([]bool, len(f.keys)), make([]standing, len(f.keys))
 	for _, author := range authors {
 		w.roots[author] = true
-		root, ok := g.index[author]
+		root, ok := f.index[author]
 		// The set of a member lies within the set that they are a member of.
 		if !ok || covered[root] {
 			continue
 		}
-		members := g.spread(root, of)
+		members := f.spread(root, of)
 		for _, i := range members {
 			covered[i], of[i] = true, stranger
-			w.steps += len(g.lists[i])
-			for _, j := range g.lists[i] {
+			w.steps += len(f.lists[i])
+			for _, j := range f.lists[i] {
 				w.listed[j], of[j] = true, stranger
 			}
 		}
@@ -38,14 +38,14 @@ func (w *Welcome) Has(pk nostr.PubKey) bool {
 	if w.roots[pk] {
 		return true
 	}
-	i, ok := w.g.index[pk]
-	return ok && w.listed[i] && !w.g.decline[i]
+	i, ok := w.family.index[pk]
+	return ok && w.listed[i] && !w.family.decline[i]
 }
 
 // Invites reports whether a member of one of the repositories lists pk, who may decline. The announcement of pk itself does not matter,
 // unless pk is one of the authors.
 func (w *Welcome) Invites(pk nostr.PubKey) bool {
-	i, ok := w.g.index[pk]
+	i, ok := w.family.index[pk]
 	return ok && w.listed[i]
 }
 

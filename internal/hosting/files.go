@@ -57,8 +57,8 @@ func (f *files) done() map[nip34.Address]uint64 {
 	return out
 }
 
-// Settled blocks until the files of a repository are of that generation or a later one, or ctx ends.
-func (h *Host) Settled(ctx context.Context, of nip34.Address, generation uint64) error {
+// AwaitFiles blocks until the files of a repository are of that generation or a later one, or ctx ends.
+func (h *Host) AwaitFiles(ctx context.Context, of nip34.Address, generation uint64) error {
 	h.visited.add(of)
 	if h.files.at(of) >= generation {
 		return nil

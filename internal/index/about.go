@@ -76,7 +76,7 @@ func standingAt(r Reader, q *query, addresses []string) ([]found, error) {
 }
 
 // namingAny are the index ranges of events that name one of these.
-func namingAny(ids []nostr.ID, addresses []string) (all []span) {
+func namingAny(ids []nostr.ID, addresses []string) (all []keyRange) {
 	for _, id := range ids {
 		h := layout.HashOf(id.String())
 		all = append(all, bothCases('e', h), tagSpan('q', h))

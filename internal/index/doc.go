@@ -3,7 +3,7 @@
 // protocol has against an event (Rule). It writes nothing. The store above it decides which state that is, and what mends a store reads by
 // the same Reader as what serves it.
 //
-// A query becomes groups of index ranges (plan.go); the cheapest group is read in the order of the answer (scan.go), the others are looked
+// A query becomes conditions of index ranges (plan.go); the cheapest condition is read in the order of the answer (scan.go), the others are looked
 // at for each row (probe.go), and the events are read a window at a time (window.go). Most of what a decision asks for is not there: Sketch
 // knows that without a read.
 package index

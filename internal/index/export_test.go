@@ -13,8 +13,8 @@ func PairsBy(r Reader, f nostr.Filter, flagged bool) (answers [][]Pair, err erro
 		if q.empty() || f.IDs != nil {
 			return nil, nil
 		}
-		q.group()
-		if i >= max(1, len(q.groups)) {
+		q.split()
+		if i >= max(1, len(q.conditions)) {
 			return answers, nil
 		}
 		if err := r.drive(context.Background(), q, i, flagged); err != nil {
@@ -22,7 +22,7 @@ func PairsBy(r Reader, f nostr.Filter, flagged bool) (answers [][]Pair, err erro
 		}
 		pairs := []Pair{}
 		err := r.runScan(context.Background(), q, flagged, func(at *found) (bool, error) {
-			ok, err := r.settle(q, at)
+			ok, err := r.meets(q, at)
 			if ok {
 				pairs = append(pairs, Pair{at.time(), at.id()})
 			}

@@ -13,10 +13,10 @@ import (
 )
 
 // everything is all events.
-func everything() []span {
-	all := []span{{prefix: layout.TimePrefix()}}
+func everything() []keyRange {
+	all := []keyRange{{prefix: layout.TimePrefix()}}
 	for _, k := range layout.UsualKinds {
-		all = append(all, span{prefix: layout.KindPrefix(k)})
+		all = append(all, keyRange{prefix: layout.KindPrefix(k)})
 	}
 	return all
 }
@@ -24,7 +24,7 @@ func everything() []span {
 // own are the ranges that hold what these authors wrote, of the kinds if there are any; with a kind that is not usual also
 // what else they wrote of such kinds. Ranges that are empty, which most would be, are left out, so that an author costs a seek for
 // each kind of theirs and one more, and has one range more than there are usual kinds at most.
-func (r Reader) own(ctx context.Context, authors []nostr.PubKey, kinds []nostr.Kind, withFlagged bool) (all []span, err error) {
+func (r Reader) own(ctx context.Context, authors []nostr.PubKey, kinds []nostr.Kind, withFlagged bool) (all []keyRange, err error) {
 	it, err := r.From.NewIter(nil)
 	if err != nil {
 		return nil, err
@@ -111,12 +111,12 @@ func (w *wrote) next(k nostr.Kind) (nostr.Kind, bool) {
 	return of[i], true
 }
 
-func (w *wrote) spans() (all []span) {
+func (w *wrote) spans() (all []keyRange) {
 	for _, k := range unique(w.found) {
-		all = append(all, span{prefix: layout.AuthorKindPrefix(w.author, k)})
+		all = append(all, keyRange{prefix: layout.AuthorKindPrefix(w.author, k)})
 	}
 	if w.others {
-		all = append(all, span{prefix: layout.AuthorPrefix(w.author)})
+		all = append(all, keyRange{prefix: layout.AuthorPrefix(w.author)})
 	}
 	return all
 }

@@ -15,7 +15,7 @@ import (
 
 // HasAuthor reports whether a served event is by this author.
 func (r Reader) HasAuthor(pk nostr.PubKey) (bool, error) {
-	return r.any([]span{{prefix: layout.OwnPrefix(pk)}})
+	return r.any([]keyRange{{prefix: layout.OwnPrefix(pk)}})
 }
 
 // TakesPart reports whether a served event is by this author and of a kind that makes them a participant (policy.Partakes).
@@ -90,8 +90,8 @@ func (r Reader) Named(id nostr.ID, address string) (bool, error) {
 }
 
 // any reports whether one of the ranges holds an event that has not expired.
-func (r Reader) any(spans []span) (ok bool, err error) {
-	spans = slices.DeleteFunc(spans, func(s span) bool { return r.Sketch.Lacks(s.prefix) })
+func (r Reader) any(spans []keyRange) (ok bool, err error) {
+	spans = slices.DeleteFunc(spans, func(s keyRange) bool { return r.Sketch.Lacks(s.prefix) })
 	if len(spans) == 0 {
 		return false, nil
 	}

@@ -23,7 +23,7 @@ func (r Reader) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[Mark, error
 		q.markValues()
 		n := 0
 		return r.run(ctx, q, true, func(at *found) (bool, error) {
-			ok, err := r.settle(q, at)
+			ok, err := r.meets(q, at)
 			if err != nil || !ok {
 				return true, err
 			}

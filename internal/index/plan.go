@@ -19,14 +19,14 @@ type query struct {
 	kinds        []nostr.Kind
 	tags         []tagSet
 	values       map[string]int16 // by index range, where a scan is to tell the values; see markValues
-	groups       []group          // an event matches a filter without ids if it is in every group, and the kind fits
-	best         int              // the group that looks cheapest to read
+	conditions       []condition      // an event matches a filter without ids if it is in every condition, and the kind fits
+	best         int              // the condition that looks cheapest to read
 
 	// What remains after the index was chosen.
-	driver     group
-	others     []group // checked by index
-	checkKind  bool    // checked on the row
-	checkEvent bool    // checked on the event
+	driver     condition
+	others     []condition // checked by index
+	checkKind  bool        // checked on the row
+	checkEvent bool        // checked on the event
 
 	// pause, where it is set, is called before the meter is, which may wait, and at the end. It yields what was found, and
 	// reports whether more is wanted.
@@ -45,17 +45,17 @@ func (t tagSet) has(f layout.TagFact) bool {
 	return f.Name == name && f.Cases.Meets(asked) && t.hashes[f.Hash]
 }
 
-// group is a condition as index ranges: an event meets it if one of them has it.
-type group struct {
-	spans   []span
+// condition is what a filter asks of one field, as index ranges: an event meets it if one of them has it.
+type condition struct {
+	spans   []keyRange
 	authors []nostr.PubKey // of one that is whatever these wrote: its spans are looked for when it is read
 	looked  bool           // they were
 	kinds   bool           // it settles the kind, too
-	rows    int            // a guess of how many rows it has, to compare groups by
+	rows    int            // a guess of how many rows it has, to compare conditions by
 }
 
 const (
-	// maxProduct bounds the ranges of a group made of authors and kinds.
+	// maxProduct bounds the ranges of a condition made of authors and kinds.
 	maxProduct = 512
 	// maxProbes is how many ranges a condition may have to be checked by index: with more, reading the event is cheaper.
 	maxProbes = 8
@@ -107,27 +107,27 @@ func unique[T comparable](s []T) []T {
 	})
 }
 
-// group makes the groups of the filter, the cheapest one to read first: a tag that names an event or a repository
+// split makes the conditions of the filter, the cheapest one to read first: a tag that names an event or a repository
 // singles out more than an author, that one more than a topic or a kind.
-func (q *query) group() {
+func (q *query) split() {
 	for _, t := range q.tags {
-		q.groups = append(q.groups, tagGroup(t))
+		q.conditions = append(q.conditions, tagCondition(t))
 	}
 	if q.filter.Authors != nil {
-		q.groups = append(q.groups, authorGroup(unique(q.filter.Authors), q.kinds))
+		q.conditions = append(q.conditions, authorCondition(unique(q.filter.Authors), q.kinds))
 	}
 	if q.kinds != nil && len(q.kinds) <= maxProduct {
-		g := group{kinds: true, rows: rowsOfKind * len(q.kinds)}
+		g := condition{kinds: true, rows: rowsOfKind * len(q.kinds)}
 		for _, k := range q.kinds {
-			g.spans = append(g.spans, span{prefix: layout.KindPrefix(k)})
+			g.spans = append(g.spans, keyRange{prefix: layout.KindPrefix(k)})
 		}
-		q.groups = append(q.groups, g)
+		q.conditions = append(q.conditions, g)
 	}
-	for _, g := range q.groups {
+	for _, g := range q.conditions {
 		slices.SortFunc(g.spans, bySpan) // seeking forward is cheaper than to and fro
 	}
-	costs := make([]int, len(q.groups))
-	for i, g := range q.groups {
+	costs := make([]int, len(q.conditions))
+	for i, g := range q.conditions {
 		costs[i] = g.rows
 		if others, checkEvent := q.remaining(i); checkEvent {
 			costs[i] *= eventCost
@@ -152,8 +152,8 @@ const (
 	eventCost        = 30
 )
 
-func tagGroup(t tagSet) group {
-	g := group{rows: rowsOfTopic * len(t.hashes)}
+func tagCondition(t tagSet) condition {
+	g := condition{rows: rowsOfTopic * len(t.hashes)}
 	switch t.name {
 	case 'e', 'E', 'd', 'q':
 		g.rows = rowsOfReference * len(t.hashes)
@@ -166,8 +166,8 @@ func tagGroup(t tagSet) group {
 	return g
 }
 
-func authorGroup(authors []nostr.PubKey, kinds []nostr.Kind) group {
-	g := group{rows: rowsOfAuthor * len(authors)}
+func authorCondition(authors []nostr.PubKey, kinds []nostr.Kind) condition {
+	g := condition{rows: rowsOfAuthor * len(authors)}
 	if kinds == nil || len(authors)*len(kinds) > maxProduct {
 		g.authors = slices.SortedFunc(slices.Values(authors), nostr.PubKey.Compare)
 		return g
@@ -175,27 +175,27 @@ func authorGroup(authors []nostr.PubKey, kinds []nostr.Kind) group {
 	g.kinds = true
 	for _, a := range authors {
 		for _, k := range kinds {
-			g.spans = append(g.spans, span{prefix: layout.AuthorKindPrefix(a, k)})
+			g.spans = append(g.spans, keyRange{prefix: layout.AuthorKindPrefix(a, k)})
 		}
 	}
 	return g
 }
 
-func bySpan(a, b span) int { return bytes.Compare(a.prefix, b.prefix) }
+func bySpan(a, b keyRange) int { return bytes.Compare(a.prefix, b.prefix) }
 
-// drive makes groups[i] the one that is read, and the others what is checked.
+// drive makes conditions[i] the one that is read, and the others what is checked.
 func (q *query) drive(i int) {
-	q.driver = group{spans: everything()}
-	if len(q.groups) > 0 {
-		q.driver = q.groups[i]
+	q.driver = condition{spans: everything()}
+	if len(q.conditions) > 0 {
+		q.driver = q.conditions[i]
 		q.others, q.checkEvent = q.remaining(i)
 	}
 	q.checkKind = q.kinds != nil && !q.driver.kinds
 }
 
-// remaining is what is left to check when groups[i] is read: groups with few ranges by index, others on the event.
-func (q *query) remaining(i int) (byIndex []group, onEvent bool) {
-	for j, g := range q.groups {
+// remaining is what is left to check when conditions[i] is read: conditions with few ranges by index, others on the event.
+func (q *query) remaining(i int) (byIndex []condition, onEvent bool) {
+	for j, g := range q.conditions {
 		switch {
 		case j == i || isKinds(g):
 		case g.probes() <= maxProbes:
@@ -207,16 +207,16 @@ func (q *query) remaining(i int) (byIndex []group, onEvent bool) {
 	return byIndex, onEvent
 }
 
-// probes is how many seeks it takes to check by index whether an event is in the group.
-func (g group) probes() int {
+// probes is how many seeks it takes to check by index whether an event is in the condition.
+func (g condition) probes() int {
 	if g.authors != nil {
 		return len(g.authors)
 	}
 	return len(g.spans)
 }
 
-// isKinds reports whether the group is about kinds only, which every row tells.
-func isKinds(g group) bool { return len(g.spans) > 0 && g.spans[0].prefix[0] == layout.TableKind }
+// isKinds reports whether the condition is about kinds only, which every row tells.
+func isKinds(g condition) bool { return len(g.spans) > 0 && g.spans[0].prefix[0] == layout.TableKind }
 
 // wantsKind settles the kind from a row.
 func (q *query) wantsKind(k nostr.Kind) bool {

@@ -10,31 +10,31 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// probe checks by index whether what a scan yields is in further groups. All indexes have the same order, so a miss
-// also tells where the next event can be that is in the group: the scan goes on there.
+// probe checks by index whether what a scan yields is in further conditions. All indexes have the same order, so a miss
+// also tells where the next event can be that is in the condition: the scan goes on there.
 type probe struct {
 	it     *pebble.Iterator
-	groups []group
+	conditions []condition
 	key    []byte
 }
 
-func newProbe(r pebble.Reader, groups []group) (*probe, error) {
-	if len(groups) == 0 {
+func newProbe(r pebble.Reader, conditions []condition) (*probe, error) {
+	if len(conditions) == 0 {
 		return nil, nil
 	}
 	it, err := r.NewIter(nil)
 	if err != nil {
 		return nil, err
 	}
-	return &probe{it: it, groups: groups}, nil
+	return &probe{it: it, conditions: conditions}, nil
 }
 
-// has reports whether the row's event is in every group, or the first place after it where one may be.
+// has reports whether the row's event is in every condition, or the first place after it where one may be.
 func (p *probe) has(f *found, w *work) (bool, [layout.OrderLen]byte, error) {
 	if p == nil {
 		return true, f.order, nil
 	}
-	for _, g := range p.groups {
+	for _, g := range p.conditions {
 		if err := w.spend(SeekCost * g.probes()); err != nil {
 			return false, f.order, err
 		}
@@ -71,8 +71,8 @@ func (p *probe) by(authors []nostr.PubKey, f *found) (bool, error) {
 	return false, p.it.Error()
 }
 
-// first is the place of the first row of the group from that of f on; the last place of all where there is none.
-func (p *probe) first(g group, f *found, w *work) (best [layout.OrderLen]byte, err error) {
+// first is the place of the first row of the condition from that of f on; the last place of all where there is none.
+func (p *probe) first(g condition, f *found, w *work) (best [layout.OrderLen]byte, err error) {
 	for i := range best {
 		best[i] = 0xff
 	}
@@ -124,15 +124,15 @@ func (p *probe) close() error {
 	return p.it.Close()
 }
 
-// fewRows is how many rows a group may have to be read without further thought.
+// fewRows is how many rows a condition may have to be read without further thought.
 const fewRows = 256
 
-// choose decides which group to read: the one that looks cheapest, unless it has many rows and another has few.
+// choose decides which condition to read: the one that looks cheapest, unless it has many rows and another has few.
 func (r Reader) choose(ctx context.Context, q *query, withFlagged bool) error {
-	q.group()
-	if len(q.groups) > 1 {
+	q.split()
+	if len(q.conditions) > 1 {
 		order := []int{q.best}
-		for i := range q.groups {
+		for i := range q.conditions {
 			if i != q.best {
 				order = append(order, i)
 			}
@@ -151,9 +151,9 @@ func (r Reader) choose(ctx context.Context, q *query, withFlagged bool) error {
 	return r.drive(ctx, q, q.best, withFlagged)
 }
 
-// drive has the query read groups[i].
+// drive has the query read conditions[i].
 func (r Reader) drive(ctx context.Context, q *query, i int, withFlagged bool) error {
-	if len(q.groups) > 0 {
+	if len(q.conditions) > 0 {
 		if err := r.lookFor(ctx, q, i, withFlagged); err != nil {
 			return err
 		}
@@ -162,9 +162,9 @@ func (r Reader) drive(ctx context.Context, q *query, i int, withFlagged bool) er
 	return nil
 }
 
-// lookFor finds the ranges of a group that consists of authors.
+// lookFor finds the ranges of a condition that consists of authors.
 func (r Reader) lookFor(ctx context.Context, q *query, i int, withFlagged bool) (err error) {
-	g := &q.groups[i]
+	g := &q.conditions[i]
 	if g.authors != nil && !g.looked {
 		g.spans, err = r.own(ctx, g.authors, q.kinds, withFlagged)
 		g.looked = err == nil
@@ -172,15 +172,15 @@ func (r Reader) lookFor(ctx context.Context, q *query, i int, withFlagged bool) 
 	return err
 }
 
-// few reports whether a group has few rows in the query's time.
+// few reports whether a condition has few rows in the query's time.
 func (r Reader) few(ctx context.Context, q *query, i int, withFlagged bool) (few bool, err error) {
-	if len(q.groups[i].authors) > fewRows {
+	if len(q.conditions[i].authors) > fewRows {
 		return false, nil
 	}
-	if err := r.lookFor(ctx, q, i, withFlagged); err != nil || len(q.groups[i].spans) > fewRows {
+	if err := r.lookFor(ctx, q, i, withFlagged); err != nil || len(q.conditions[i].spans) > fewRows {
 		return false, err
 	}
-	s, err := r.newScan(ctx, q, q.groups[i].spans, false)
+	s, err := r.newScan(ctx, q, q.conditions[i].spans, false)
 	if err != nil {
 		return false, err
 	}

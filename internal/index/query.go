@@ -50,7 +50,7 @@ func (r Reader) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Se
 		r, q := r.begun(), newQuery(f)
 		n := 0
 		return r.run(ctx, q, flagged, func(at *found) (bool, error) {
-			ok, err := r.settle(q, at)
+			ok, err := r.meets(q, at)
 			if err != nil || !ok {
 				return true, err
 			}
@@ -171,8 +171,8 @@ func (r Reader) open(q *query, at *found, entry []byte) (Row, bool, error) {
 	return row, true, nil
 }
 
-// settle checks what is left of the filter, reading the event or what is remembered of it only where needed.
-func (r Reader) settle(q *query, at *found) (bool, error) {
+// meets checks what is left of the filter, reading the event or what is remembered of it only where needed.
+func (r Reader) meets(q *query, at *found) (bool, error) {
 	if at.flagged && at.memory.Why == policy.Expired {
 		if err := r.work.spend(SeekCost); err != nil {
 			return false, err

@@ -60,7 +60,7 @@ const (
 )
 
 // newScan opens ranges from until and first on, their flagged twins included where asked for.
-func (r Reader) newScan(ctx context.Context, q *query, spans []span, withFlagged bool) (s *scan, err error) {
+func (r Reader) newScan(ctx context.Context, q *query, spans []keyRange, withFlagged bool) (s *scan, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -90,12 +90,12 @@ func (r Reader) newScan(ctx context.Context, q *query, spans []span, withFlagged
 }
 
 // beginnings are cursors at the beginnings of the ranges that may have something.
-func beginnings(r Reader, q *query, spans []span, withFlagged bool) (all cursors) {
+func beginnings(r Reader, q *query, spans []keyRange, withFlagged bool) (all cursors) {
 	start := layout.OrderOf(q.until, nostr.ID{})
 	if bytes.Compare(start[:], q.first[:]) < 0 {
 		start = q.first
 	}
-	add := func(p span, flagged bool, value int16) {
+	add := func(p keyRange, flagged bool, value int16) {
 		if !r.Sketch.Lacks(p.prefix) {
 			all = append(all, &cursor{prefix: p.prefix, cases: p.cases, flagged: flagged, value: value, next: start})
 		}
@@ -135,7 +135,7 @@ func (s *scan) fill(ctx context.Context, c *cursor) error {
 			return err
 		}
 	}
-	if next, ok := s.place(c); ok {
+	if next, ok := s.row(c); ok {
 		copy(c.next[:], next)
 	} else {
 		c.done = true
@@ -163,8 +163,8 @@ func flag(flagged bool) int {
 	return 0
 }
 
-// place is the order of the row under the iterator, if that row belongs to the range.
-func (s *scan) place(c *cursor) ([]byte, bool) {
+// row is the order of the row under the iterator, if that row belongs to the range.
+func (s *scan) row(c *cursor) ([]byte, bool) {
 	if !s.it.Valid() {
 		return nil, false
 	}
@@ -175,7 +175,7 @@ func (s *scan) place(c *cursor) ([]byte, bool) {
 // read takes the row under the iterator, if it belongs to the range and is not too old.
 func (s *scan) read(c *cursor) (found, bool, error) {
 	f := found{flagged: c.flagged, value: c.value}
-	order, ok := s.place(c)
+	order, ok := s.row(c)
 	if !ok {
 		return f, false, s.it.Error()
 	}

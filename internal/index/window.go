@@ -33,15 +33,15 @@ type window struct {
 // pane is the memory of a window, which the next query takes over.
 type pane struct {
 	rows  []found
-	place []place // of the events of rows in json
-	order []int   // rows by their place in the log
+	place []extent // of the events of rows in json
+	order []int    // rows by their place in the log
 	json  []byte
 }
 
 var panes = sync.Pool{New: func() any { return new(pane) }}
 
-// place is where an event stands in the bytes of a window; with end 0 it was not read.
-type place struct{ start, end int }
+// extent is where an event stands in the bytes of a window; with end 0 it was not read.
+type extent struct{ start, end int }
 
 func newWindow(r Reader, q *query, yield func(Row, error) bool) *window {
 	return &window{pane: panes.Get().(*pane), r: r, q: q, size: firstWindow, yield: yield, left: q.limit}
@@ -84,7 +84,7 @@ func (w *window) flush() (more bool, err error) {
 // turn comes.
 func (w *window) read() (err error) {
 	w.json, w.order = w.json[:0], w.order[:0]
-	w.place = append(w.place[:0], make([]place, len(w.rows))...)
+	w.place = append(w.place[:0], make([]extent, len(w.rows))...)
 	if len(w.rows) < 2 {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (w *window) read() (err error) {
 		}
 		start := len(w.json)
 		w.json = append(w.json, v...)
-		w.place[i] = place{start, len(w.json)}
+		w.place[i] = extent{start, len(w.json)}
 	}
 	return w.it.Error()
 }

@@ -95,7 +95,7 @@ func (q *Inquiry) Steps() int { return q.steps }
 func (q *Inquiry) Begun() bool { return q.tour.Begun() }
 
 // Held tells how much the tour holds.
-func (q *Inquiry) Held() survey.Held { return q.tour.Held() }
+func (q *Inquiry) Held() survey.Size { return q.tour.Size() }
 
 // AwaitCatchUp waits for a catch-up that begins now.
 func (q *Inquiry) AwaitCatchUp(now time.Duration) { q.caughtBy = now + catchUpGrace }

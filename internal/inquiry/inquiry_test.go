@@ -186,7 +186,7 @@ func TestTheBudget(t *testing.T) {
 		most int // steps
 	}{{nil, MostSteps, MostSteps}, {people(20000), MostSteps * 3 / 4, MostSteps}} {
 		r := newRounds(t, 3, x.m)
-		r.page = survey.Answer{Next: &survey.Place{}}
+		r.page = survey.Answer{Next: &survey.Cursor{}}
 		r.begin()
 		end := r.rest()
 		read := 0
@@ -208,7 +208,7 @@ func TestTheBudget(t *testing.T) {
 
 // Three failures in a row end a round, and so do three requests to slow down.
 func TestNotWelcome(t *testing.T) {
-	page := survey.Answer{IDs: ids(1, 3), Next: &survey.Place{}}
+	page := survey.Answer{IDs: ids(1, 3), Next: &survey.Cursor{}}
 	for _, x := range []struct {
 		name string
 		fail func(r *rounds)
@@ -379,7 +379,7 @@ func TestForget(t *testing.T) {
 		t.Fatal("nothing has begun")
 	}
 	at := r.At()
-	if r.Forget(); r.Begun() || r.Active() || r.Held() != (survey.Held{}) || r.At() != at {
+	if r.Forget(); r.Begun() || r.Active() || r.Held() != (survey.Size{}) || r.At() != at {
 		t.Errorf("active %v, due at %v, holds %+v", r.Active(), r.At(), r.Held())
 	}
 }

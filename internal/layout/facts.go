@@ -58,7 +58,7 @@ func FactsOf(e *nostr.Event) Facts {
 func (f *Facts) add(name byte, h Hash) {
 	name, c := Shared(name)
 	v := tagValue{name, h}
-	if i, ok := f.place(v); ok {
+	if i, ok := f.find(v); ok {
 		f.Tags[i].Cases |= c
 		return
 	}
@@ -68,8 +68,8 @@ func (f *Facts) add(name byte, h Hash) {
 	f.Tags = append(f.Tags, TagFact{v, c})
 }
 
-// place is where a tag's value stands among the tags.
-func (f *Facts) place(v tagValue) (int, bool) {
+// find tells where a tag's value stands among the tags.
+func (f *Facts) find(v tagValue) (int, bool) {
 	if len(f.Tags) < fewTags {
 		i := slices.IndexFunc(f.Tags, func(t TagFact) bool { return t.tagValue == v })
 		return i, i >= 0

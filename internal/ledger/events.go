@@ -31,7 +31,7 @@ func (r *eventReader) family(t Turn, d string) (*family, error) {
 	for _, x := range listings {
 		f.served = append(f.served, refs.Announcement{D: d, Listing: x})
 	}
-	f.servedCouncils = grasp.GroupOf(listings).Councils()
+	f.servedCouncils = grasp.FamilyOf(listings).Councils()
 	err = t.EachWaitingAnnouncement(d, func(seq store.Seq) error {
 		a, err := r.claims.read(t, seq)
 		if err == nil && a.readable {
@@ -44,7 +44,7 @@ func (r *eventReader) family(t Turn, d string) (*family, error) {
 		return nil, fmt.Errorf("announcements of %.40q that wait: %w", d, err)
 	}
 	if f.allCouncils = f.servedCouncils; len(f.waiting) > 0 {
-		f.allCouncils = grasp.GroupOf(listings).Councils()
+		f.allCouncils = grasp.FamilyOf(listings).Councils()
 	}
 	return f, nil
 }

@@ -31,11 +31,11 @@ func (f *family) with(a refs.Announcement) *family {
 	for _, x := range g.served {
 		listings = append(listings, x.Listing)
 	}
-	g.servedCouncils = grasp.GroupOf(listings).Councils()
+	g.servedCouncils = grasp.FamilyOf(listings).Councils()
 	for _, x := range g.waiting {
 		listings = append(listings, x.Listing)
 	}
-	g.allCouncils = grasp.GroupOf(listings).Councils()
+	g.allCouncils = grasp.FamilyOf(listings).Councils()
 	return &g
 }
 

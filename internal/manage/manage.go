@@ -34,7 +34,7 @@ const (
 type Moderation interface {
 	Bar(ctx context.Context, o moderate.Order) (moderate.Case, error)
 	LiftSubject(ctx context.Context, s moderate.Subject, by, why string) (bool, error)
-	Settled(ctx context.Context, n uint64) moderate.Case
+	Await(ctx context.Context, n uint64) moderate.Case
 	Cases() []moderate.Case
 }
 

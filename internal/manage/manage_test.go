@@ -57,8 +57,8 @@ func (b *board) change(_ context.Context, setting, value, by string) error {
 	return nil
 }
 
-func (b *board) Settled(_ context.Context, n uint64) moderate.Case { return b.cases[n-1] }
-func (b *board) Cases() []moderate.Case                            { return slices.Clone(b.cases) }
+func (b *board) Await(_ context.Context, n uint64) moderate.Case { return b.cases[n-1] }
+func (b *board) Cases() []moderate.Case                          { return slices.Clone(b.cases) }
 
 var now = time.Unix(1_800_000_000, 0)
 

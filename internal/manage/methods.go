@@ -95,7 +95,7 @@ func banning(parse func(string) (moderate.Subject, error)) func(*manager, contex
 		if err != nil {
 			return nil, err
 		}
-		m.settle(ctx, x.N)
+		m.await(ctx, x.N)
 		return true, nil
 	}
 }
@@ -114,16 +114,16 @@ func lifting(parse func(string) (moderate.Subject, error)) func(*manager, contex
 		case !was:
 			return nil, errors.New("it is not banned")
 		}
-		m.settle(ctx, n)
+		m.await(ctx, n)
 		return true, nil
 	}
 }
 
-// settle waits until a case has come as far as it does, or patience is over. What is decided is in force already.
-func (m *manager) settle(ctx context.Context, n uint64) {
+// await waits until a case has come as far as it does, or patience is over. What is decided is in force already.
+func (m *manager) await(ctx context.Context, n uint64) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	m.Moderation.Settled(ctx, n)
+	m.Moderation.Await(ctx, n)
 	m.Changed()
 }
 

@@ -212,8 +212,8 @@ func (m *Moderator) step() {
 	m.moved = make(chan struct{})
 }
 
-// Settled waits until a case is neither being cleared nor put back, or ctx ends, and gives it; a zero one where it is over.
-func (m *Moderator) Settled(ctx context.Context, n uint64) moderate.Case {
+// Await waits until a case is neither being cleared nor put back, or ctx ends, and gives it; a zero one where it is over.
+func (m *Moderator) Await(ctx context.Context, n uint64) moderate.Case {
 	for {
 		m.mu.Lock()
 		moved := m.moved

@@ -197,7 +197,7 @@ func (w *world) settled(n uint64) moderate.Case {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 	defer cancel()
-	x := w.mod.Settled(ctx, n)
+	x := w.mod.Await(ctx, n)
 	if ctx.Err() != nil {
 		w.Fatalf("case %d is still %q", n, x.State)
 	}

@@ -27,7 +27,7 @@ func newExchange(s *Set, limit int) *exchange {
 // run walks the ranges of a message. Ranges by ids are left to list, which
 // also gets the index of the first own item above the range. Ranges whose
 // answer does not fit any more are only checked.
-func (x *exchange) run(ranges []byte, list func(g span, to int)) error {
+func (x *exchange) run(ranges []byte, list func(g section, to int)) error {
 	r := reader{rest: ranges}
 	for len(r.rest) > 0 {
 		g, err := r.next()
@@ -53,7 +53,7 @@ func (x *exchange) run(ranges []byte, list func(g span, to int)) error {
 }
 
 // compare settles a range with an equal fingerprint and splits any other.
-func (x *exchange) compare(g span, to int) {
+func (x *exchange) compare(g section, to int) {
 	theirs := [fingerprintSize]byte(g.payload)
 	if x.set.fingerprint(x.from, to) == theirs {
 		x.pending = true

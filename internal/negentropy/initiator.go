@@ -81,7 +81,7 @@ func (n *Initiator) Step(msg []byte) (reply []byte, have, need [][32]byte, err e
 		return nil, nil, nil, ErrVersion
 	}
 	x := newExchange(n.set, n.limit)
-	err = x.run(ranges, func(g span, to int) {
+	err = x.run(ranges, func(g section, to int) {
 		have, need = n.difference(have, need, g.payload, x.from, to)
 		x.pending = true
 	})

@@ -30,8 +30,8 @@ func readVersion(msg []byte) (ranges []byte, ours bool, err error) {
 	return msg[1:], msg[0] == versionV1, nil
 }
 
-// span is one range of a message. It starts where the one before it ends.
-type span struct {
+// section is one range of a message. It starts where the one before it ends.
+type section struct {
 	upper   bound
 	mode    uint64
 	payload []byte // part of the message: a fingerprint, or ids of 32 bytes each
@@ -45,18 +45,18 @@ type reader struct {
 
 // next reads one range. Ranges without extent are legal, also at infinity: the
 // reference implementation closes a full message with one.
-func (r *reader) next() (span, error) {
+func (r *reader) next() (section, error) {
 	upper, err := r.bound()
 	if err != nil {
-		return span{}, err
+		return section{}, err
 	}
 	if upper.compare(&r.last.Item) < 0 {
-		return span{}, malformed("bound below the one before")
+		return section{}, malformed("bound below the one before")
 	}
 	r.last = upper
-	g := span{upper: upper}
+	g := section{upper: upper}
 	if g.mode, err = r.varint(); err != nil {
-		return span{}, err
+		return section{}, err
 	}
 	switch g.mode {
 	case modeSkip:

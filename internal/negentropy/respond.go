@@ -24,7 +24,7 @@ func Respond(s *Set, frameLimit int, msg []byte) (reply []byte, err error) {
 
 // answer writes the own ids of a range that came by ids, as the last word
 // about it; those that fit, if not all do.
-func (x *exchange) answer(g span, to int) {
+func (x *exchange) answer(g section, to int) {
 	x.begin()
 	if x.over() {
 		x.finish(x.from)

@@ -111,8 +111,8 @@ func (n *Node) note(ctx context.Context, c changed.Change, row []byte) error {
 	return n.Moderator.Note(ctx, e, func(t *ingest.Turn) error { return t.SetRow(changed.Row+c.Setting, row) })
 }
 
-// settleChanges takes over what the settings say by now, and forgets the changes that are over by that. The caller holds said.mu.
-func (n *Node) settleChanges(ctx context.Context, s Settings, hold, over []changed.Change) {
+// takeOver puts in force what the settings say by now, and forgets the changes that these settings end. The caller holds said.mu.
+func (n *Node) takeOver(ctx context.Context, s Settings, hold, over []changed.Change) {
 	n.said.settings = s
 	n.said.changes.Store(&hold)
 	for _, c := range over {

@@ -39,7 +39,7 @@ func (n *Node) Set(ctx context.Context, s Settings) {
 		return
 	}
 	present()
-	n.settleChanges(ctx, s, hold, over)
+	n.takeOver(ctx, s, hold, over)
 	n.setMembers(s.Members)
 	if n.Host != nil {
 		n.Host.SetLimits(s.Git)

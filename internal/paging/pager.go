@@ -149,7 +149,7 @@ func (p *Pager) Cut(tooMuch bool) bool {
 	g, r := p.end()
 	if r.Since == r.Until {
 		p.gap = true
-		p.settle(r)
+		p.askAgain(r)
 		return g.fresh > g.received/2
 	}
 	half := g.oldest + (g.newest-g.oldest)/2
@@ -166,7 +166,7 @@ func (p *Pager) Done() {
 	g, r := p.end()
 	p.largest = max(p.largest, g.received)
 	if g.received == 0 {
-		p.settle(r)
+		p.askAgain(r)
 		return
 	}
 	below := pageRange{Span: Span{r.Since, g.oldest}, low: r.low, high: true}
@@ -179,7 +179,7 @@ func (p *Pager) Done() {
 	case g.fresh > 0:
 		p.around(r, g, below, above)
 	default:
-		p.settle(r)
+		p.askAgain(r)
 		p.beyond(r, g.oldest)
 		p.gap = p.gap || g.received >= max(minFullPage, p.largest)
 	}
@@ -205,8 +205,8 @@ func (p *Pager) around(r pageRange, g page, below, above pageRange) {
 	}
 }
 
-// settle asks once more for the second that is in doubt.
-func (p *Pager) settle(r pageRange) {
+// askAgain asks once more for the second that is in doubt.
+func (p *Pager) askAgain(r pageRange) {
 	if r.doubt != nil {
 		p.todo = append(p.todo, pageRange{Span: Span{*r.doubt, *r.doubt}, low: true, high: true})
 	}
@@ -228,8 +228,8 @@ func (p *Pager) Gap() bool { return p.gap }
 // Found says whether any page had an event.
 func (p *Pager) Found() bool { return p.events > 0 }
 
-// Held is how much a pager holds, and how many pages it has read.
-type Held struct{ Seen, Ranges, Pages int }
+// Size is how much a pager holds, and how many pages it has read.
+type Size struct{ Seen, Ranges, Pages int }
 
-// Held tells how much it holds: ids that are known, of which at most MostSeen outlive a page, and up to three ranges for each page.
-func (p *Pager) Held() Held { return Held{len(p.seen), len(p.todo), p.pages} }
+// Size tells how much it holds: ids that are known, of which at most MostSeen outlive a page, and up to three ranges for each page.
+func (p *Pager) Size() Size { return Size{len(p.seen), len(p.todo), p.pages} }

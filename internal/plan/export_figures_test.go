@@ -10,19 +10,19 @@ import (
 // checkFigures compares what is kept for the status with a walk through all that is wanted.
 func (p *Peer) checkFigures() error {
 	if p.want == nil {
-		if share, lacking := p.coverage.Total(); share != (coverage.Share{}) || lacking+p.confirmed.Repos.Len()+p.held.Repos.Len() > 0 {
+		if share, lacking := p.coverage.Total(); share != (coverage.Count{}) || lacking+p.confirmed.Repos.Len()+p.held.Repos.Len() > 0 {
 			return fmt.Errorf("figures of nothing: %+v, %d", share, lacking)
 		}
 		return nil
 	}
-	var covers coverage.Share
+	var covers coverage.Count
 	repos, lacks := 0, 0
 	for _, r := range p.want.Repos {
 		if p.has(r.Item) {
 			repos++
 		}
 		s := p.coverage.Of(r.Ord)
-		covers.Held += s.Held
+		covers.Here += s.Here
 		covers.Lacks += s.Lacks
 		if s.Lacks > 0 {
 			lacks++

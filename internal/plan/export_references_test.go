@@ -35,7 +35,7 @@ func (p *Peer) AsksReferences(sub string) bool {
 }
 
 // checkTour holds what a tour holds against its bounds.
-func checkTour(h survey.Held) error {
+func checkTour(h survey.Size) error {
 	return hold([]bound{
 		{"frames", h.Frames, survey.MostFrames},
 		{"values of a frame", h.Values, max(survey.FrameValues, survey.PageIDs+survey.MostForward+1+survey.PageIDs)},

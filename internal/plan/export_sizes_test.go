@@ -100,7 +100,7 @@ func (t *task) bounds(p *Peer) (all []bound) {
 		all = append(all, bound{"tasks that are over and still run", 1, 0})
 	}
 	if g := t.pager; g != nil {
-		h := g.Held()
+		h := g.Size()
 		all = append(all, bound{"ids that were seen", h.Seen, paging.MostSeen + capacity.PageLimit + requestRoom},
 			bound{"ranges to be asked", h.Ranges, 1 + 3*h.Pages}, bound{"pages", h.Pages, paging.MaxPages})
 	}

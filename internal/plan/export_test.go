@@ -326,8 +326,8 @@ func (c *session) checkTasks(awaited bool) error {
 		}
 	}
 	for _, t := range c.later {
-		if t.pager != nil && t.pager.Held().Seen > 0 {
-			return fmt.Errorf("a task that was put off knows %d ids", t.pager.Held().Seen)
+		if t.pager != nil && t.pager.Size().Seen > 0 {
+			return fmt.Errorf("a task that was put off knows %d ids", t.pager.Size().Seen)
 		}
 		if t.after == never && !awaited {
 			return fmt.Errorf("a task waits for a verdict on AUTH that is not to come")

@@ -46,7 +46,7 @@ func (p *Peer) Parts() []Part {
 		})
 		if p.comparing.tells() {
 			s := p.coverage.Of(r.Ord)
-			x.Held, x.Lacks = s.Held, s.Lacks
+			x.Held, x.Lacks = s.Here, s.Lacks
 		}
 		out = append(out, x)
 	}

@@ -17,8 +17,8 @@ func (p *Peer) Status() status.Relay {
 		Failures: p.dialing.failures.N, Counters: p.counted, Negentropy: p.comparing.support.String(), Uptime: p.uptime.Ratio(),
 		LastAlive: status.Moment{Time: p.lastAlive},
 	}
-	if share, lacking := p.coverage.Total(); p.comparing.tells() && share.Held > 0 {
-		s.Coverage = new(1 - float64(share.Lacks)/float64(share.Held))
+	if share, lacking := p.coverage.Total(); p.comparing.tells() && share.Here > 0 {
+		s.Coverage = new(1 - float64(share.Lacks)/float64(share.Here))
 		s.Lacks = &status.Lacks{Events: share.Lacks, Repositories: lacking}
 	}
 	s.Cause = status.Text(p.dialing.trouble())

@@ -48,12 +48,12 @@ func (a Announcer) here() bool { return a.lists || a.archived }
 // Counts reports whether the announcement has a part in any repository: the lists do not bar it.
 func (a Announcer) Counts() bool { return !a.barred }
 
-// Group prepares announcements with one d tag for questions about who maintains what; those that do not count are left out. Its Councils
-// give, for every author, the members of the repository, whose states count there, and the invited. This is the only place that groups
+// Family prepares announcements with one d tag for questions about who maintains what; those that do not count are left out. Its Councils
+// give, for every author, the members of the repository, whose states count there, and the invited. Nothing else groups
 // served announcements, for decisions and for the fold. Whoever else has to know who maintains a repository, say to let somebody write
 // to it, asks want.Desired.Councils.
-func Group(same []Announcer, counts func(Announcer) bool) *grasp.Group {
-	return grasp.GroupOf(listings(same, counts))
+func Family(same []Announcer, counts func(Announcer) bool) *grasp.Family {
+	return grasp.FamilyOf(listings(same, counts))
 }
 
 // Keys is how many keys the announcement names, its author's among them: the measure of its memory and work.
@@ -119,7 +119,7 @@ func (a *Announced) Steps() int {
 
 // assembly is who has a part in the repositories of some authors.
 type assembly struct {
-	group   *grasp.Group
+	family  *grasp.Family
 	roots   []nostr.PubKey
 	welcome *grasp.Welcome
 }
@@ -143,14 +143,14 @@ func (a *Announced) byLists() *assembly {
 }
 
 func (a *Announced) assemble(counts, root func(Announcer) bool) *assembly {
-	s := &assembly{group: Group(a.list, counts)}
+	s := &assembly{family: Family(a.list, counts)}
 	for _, x := range a.list {
 		a.steps += x.Keys()
 		if root(x) {
 			s.roots = append(s.roots, x.Author)
 		}
 	}
-	s.welcome = s.group.Welcome(s.roots)
+	s.welcome = s.family.Welcome(s.roots)
 	a.steps += s.welcome.Steps()
 	return s
 }
@@ -163,7 +163,7 @@ func (a *Announced) invites(s *assembly, own Announcer) bool {
 	}
 	w := s.welcome
 	if slices.Contains(s.roots, own.Author) { // the author is welcome by the version that own replaces: this does not count
-		w = s.group.Welcome(slices.DeleteFunc(slices.Clone(s.roots), func(pk nostr.PubKey) bool { return pk == own.Author }))
+		w = s.family.Welcome(slices.DeleteFunc(slices.Clone(s.roots), func(pk nostr.PubKey) bool { return pk == own.Author }))
 		a.steps += w.Steps()
 	}
 	return w.Invites(own.Author)

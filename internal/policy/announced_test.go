@@ -32,7 +32,7 @@ func among(t *testing.T, r policy.Rules, served []*nostr.Event, e *nostr.Event) 
 				roots = append(roots, a.Address.PubKey)
 			}
 		}
-		return grasp.GroupOf(same).Welcome(roots).Has(e.PubKey)
+		return grasp.FamilyOf(same).Welcome(roots).Has(e.PubKey)
 	}
 	all := func(*nip34.Announcement) bool { return true }
 	left := func(a *nip34.Announcement) bool { return !r.Lists.Bars(a.Address) }

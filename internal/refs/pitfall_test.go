@@ -101,7 +101,7 @@ func councilOf(owner nostr.PubKey, all ...refs.Announcement) *grasp.Set {
 	for _, a := range all {
 		listings = append(listings, a.Listing)
 	}
-	s := grasp.GroupOf(listings).Maintainers(owner)
+	s := grasp.FamilyOf(listings).Maintainers(owner)
 	return &s
 }
 

@@ -128,7 +128,7 @@ func (w Waiting) together(d string, authors map[nostr.PubKey]bool) map[nostr.Pub
 			listings = append(listings, a.Listing)
 		}
 	}
-	councils := grasp.GroupOf(listings).Councils()
+	councils := grasp.FamilyOf(listings).Councils()
 	members := map[nostr.PubKey]bool{}
 	seen := map[*grasp.Set]bool{}
 	for _, l := range listings {

@@ -142,11 +142,11 @@ func (p *Pages) placeOf(name string, from front.Client) (string, error) {
 	s := p.Store.View()
 	defer s.Close()
 	from.Visitor.Charge(10 * stepsOfEvent)
-	return p.place(s, id)
+	return p.pathOf(s, id)
 }
 
-// place is the path of the page that shows an event, or what it is about; "" for none.
-func (p *Pages) place(s *store.View, id nostr.ID) (string, error) {
+// pathOf is the path of the page that shows an event, or what it is about; "" for none.
+func (p *Pages) pathOf(s *store.View, id nostr.ID) (string, error) {
 	at := ""
 	for range 2 { // a comment or an update, and what it is about
 		e, ok, err := s.Get(id)

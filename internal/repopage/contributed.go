@@ -84,7 +84,7 @@ func (p *Pages) seeContributed(ctx context.Context, of nip34.Address, r Reposito
 			x.Kind, x.Subject = "update", "Update of a pull request"
 		}
 		x.For = namedBy(e, of.D, call)
-		if x.Path, err = p.place(s, e.ID); err != nil {
+		if x.Path, err = p.pathOf(s, e.ID); err != nil {
 			return v, err
 		}
 		if c.Shown = append(c.Shown, x); len(c.Shown) == mostContributed || b.charge(5*stepsOfEvent) != nil {

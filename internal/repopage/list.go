@@ -27,15 +27,15 @@ type listing struct {
 	Costly        bool   // that page is where the work was too much for this one
 }
 
-// place is where a page of a list begins: behind an event.
-type place struct {
+// cursor is where a page of a list begins: behind an event.
+type cursor struct {
 	time int64
 	id   nostr.ID
 }
 
-func (p place) String() string { return fmt.Sprintf("%d-%s", p.time, p.id) }
+func (p cursor) String() string { return fmt.Sprintf("%d-%s", p.time, p.id) }
 
-func parsePlace(s string) (p place, err error) {
+func parseCursor(s string) (p cursor, err error) {
 	t, id, ok := strings.Cut(s, "-")
 	if !ok {
 		return p, errors.New("no place")
@@ -64,13 +64,13 @@ func (p *Pages) list(ctx context.Context, s *store.View, v *view, d string, set 
 		}
 	}
 	f := nostr.Filter{Kinds: []nostr.Kind{what.kind}, Tags: []nostr.TagFilter{{Name: 'a', Values: addresses(d, set.Members)}}}
-	after, err := parsePlace(q.Get("after"))
+	after, err := parseCursor(q.Get("after"))
 	behind := err != nil // whatever has no such place begins at the beginning
 	if !behind {
 		f.Until = &after.time
 	}
 	call := p.people(s, b)
-	last := place{}
+	last := cursor{}
 	more := func() string {
 		x := url.Values{"after": {last.String()}}
 		if l.Only != "" {
@@ -93,14 +93,14 @@ func (p *Pages) list(ctx context.Context, s *store.View, v *view, d string, set 
 			l.Next = more()
 			return nil
 		}
-		if b.settled() != nil {
-			if last == (place{}) {
+		if b.err() != nil {
+			if last == (cursor{}) {
 				return errCostly
 			}
 			l.Next, l.Costly = more(), true
 			return nil
 		}
-		last = place{pair.Time, pair.ID}
+		last = cursor{pair.Time, pair.ID}
 		_ = b.charge(stepsOfEvent)
 		e, ok, err := s.Get(pair.ID)
 		if err != nil {

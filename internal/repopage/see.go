@@ -93,11 +93,11 @@ type bill struct {
 func (b *bill) charge(steps int) error {
 	b.visitor.Charge(steps)
 	b.left -= steps
-	return b.settled()
+	return b.err()
 }
 
-// settled fails when there was too much.
-func (b *bill) settled() error {
+// err fails when there was too much.
+func (b *bill) err() error {
 	if b.left < 0 {
 		return errCostly
 	}
@@ -174,7 +174,7 @@ func (p *Pages) members(s *store.View, of nip34.Address, b *bill) (*grasp.Set, e
 	}
 	_ = b.charge(35 * len(same)) // it is read already
 	rules := p.Rules()
-	return grasp.GroupOf(rules.Gather(same).Listings()).Councils().Of(of.PubKey), nil
+	return grasp.FamilyOf(rules.Gather(same).Listings()).Councils().Of(of.PubKey), nil
 }
 
 func (v *view) maintained(set *grasp.Set, call *people) {

@@ -49,7 +49,7 @@ func (p *Pages) threads(ctx context.Context, s *store.View, b *bill, d string, s
 		}
 	}
 	for _, e := range roots {
-		if err := b.settled(); err != nil { // a short query is not ended by its meter
+		if err := b.err(); err != nil { // a short query is not ended by its meter
 			return nil, err
 		}
 		t, err := p.thread(ctx, s, e, set, call)

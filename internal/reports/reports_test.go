@@ -29,7 +29,7 @@ func TestAReportIsRemoved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c = w.mod.Settled(t.Context(), c.N); c.State != moderate.Aside || w.has(issue) {
+		if c = w.mod.Await(t.Context(), c.N); c.State != moderate.Aside || w.has(issue) {
 			t.Errorf("%+v", c)
 		}
 		w.open(0)

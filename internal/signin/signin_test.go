@@ -43,7 +43,7 @@ func (b *bench) Bar(_ context.Context, o moderate.Order) (moderate.Case, error) 
 func (b *bench) Lift(context.Context, uint64, string, string) (moderate.Case, error) {
 	return moderate.Case{}, nil
 }
-func (b *bench) Settled(context.Context, uint64) moderate.Case { return moderate.Case{N: 1} }
+func (b *bench) Await(context.Context, uint64) moderate.Case { return moderate.Case{N: 1} }
 func (b *bench) Cases() []moderate.Case                        { return nil }
 func (b *bench) Journal(int) ([]moderate.Entry, error)         { return nil, nil }
 func (b *bench) Open() []moderate.Reported                     { return nil }

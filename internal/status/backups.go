@@ -55,7 +55,7 @@ func (b *Backups) Problem(now time.Time) string {
 	case b.Cut != "":
 		return fmt.Sprintf("%s in %s is no whole backup: it was cut short; remove it", words.Printable(string(b.Cut)), dir)
 	case !b.Last.IsZero() && now.Sub(b.Last.Time) > 2*b.Every.Duration+time.Hour:
-		return fmt.Sprintf("no backup to %s was made for %s; %s", dir, Span(now.Sub(b.Last.Time)), newest)
+		return fmt.Sprintf("no backup to %s was made for %s; %s", dir, Duration(now.Sub(b.Last.Time)), newest)
 	}
 	return ""
 }

@@ -9,7 +9,7 @@ func TestTextsOfFigures(t *testing.T) {
 	for got, want := range map[string]string{
 		Percent(1): "100.0%", Percent(0.99999): "99.9%", Percent(0): "0.0%", Percent(0.29): "29.0%",
 		Until(-time.Hour): "now", Until(999 * time.Millisecond): "now", Until(45 * time.Second): "in 45 s", Until(90 * time.Minute): "in 1 h 30 min",
-		Span(-time.Second): "0 s", Span(59*time.Minute + 59*time.Second): "59 min", Span(24 * time.Hour): "1 d 0 h", Span(75 * time.Hour): "3 d 3 h",
+		Duration(-time.Second): "0 s", Duration(59*time.Minute + 59*time.Second): "59 min", Duration(24 * time.Hour): "1 d 0 h", Duration(75 * time.Hour): "3 d 3 h",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

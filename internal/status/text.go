@@ -14,11 +14,11 @@ func Until(d time.Duration) string {
 	if d < time.Second {
 		return "now"
 	}
-	return "in " + Span(d)
+	return "in " + Duration(d)
 }
 
-// Span is a length of time, in the two units that tell most of it.
-func Span(d time.Duration) string {
+// Duration is a length of time, in the two units that tell most of it.
+func Duration(d time.Duration) string {
 	d = max(0, d)
 	switch {
 	case d < time.Minute:

@@ -124,7 +124,7 @@ func row(r status.Relay, now time.Time) []string {
 		case c.Title == "Repositories" && r.Refused > 0:
 			text += fmt.Sprintf(" (%d refused)", r.Refused)
 		case c.Title == "Roots" && r.SweptRoots > 0:
-			text += fmt.Sprintf(" (%d in turns of %s)", r.SweptRoots, status.Span(r.Turn.Duration))
+			text += fmt.Sprintf(" (%d in turns of %s)", r.SweptRoots, status.Duration(r.Turn.Duration))
 		}
 		cells = append(cells, text)
 	}

@@ -61,13 +61,13 @@ func (f *Refill) Add(x layout.Entry, o Origin) (policy.Outcome, error) {
 	case x.Event.Kind == nostr.KindDeletion:
 		err = f.b.marks.keepMarks(x.Event)
 	case o.First != 0 && o.First < x.Seq:
-		err = f.place(x, o.First)
+		err = f.keepOrder(x, o.First)
 	}
 	return out, err
 }
 
-// place gives an announcement the place that its address had among those with its d.
-func (f *Refill) place(x layout.Entry, first layout.Seq) error {
+// keepOrder gives an announcement the order that its address had among those with its d.
+func (f *Refill) keepOrder(x layout.Entry, first layout.Seq) error {
 	h := layout.HashOf(x.Event.Address())
 	s, _, err := f.b.reader().Slot(h)
 	if err != nil {

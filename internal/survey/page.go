@@ -12,7 +12,7 @@ import (
 type Query struct {
 	Values
 	Above []Values
-	After *Place
+	After *Cursor
 }
 
 // Answer is what a page has.
@@ -20,11 +20,11 @@ type Answer struct {
 	IDs     []nostr.ID     // events of the page that are no root events, and stored ones that they name
 	Missing []nostr.ID     // ids that they name and that are unknown here
 	Authors []nostr.PubKey // of the page, with repeats
-	Next    *Place         // where the next page begins; nil = there is none
+	Next    *Cursor        // where the next page begins; nil = there is none
 }
 
-// Place is where a survey stands: it reads newest first, and the lowest id first within a second.
-type Place struct {
+// Cursor is where a survey stands: it reads newest first, and the lowest id first within a second.
+type Cursor struct {
 	Time int64
 	ID   nostr.ID
 }
@@ -97,7 +97,7 @@ func (g *Page) Add(e *nostr.Event, a Lookup) (full bool, err error) {
 			g.in[id] = struct{}{}
 		}
 	}
-	g.out.Next = &Place{Time: e.CreatedAt, ID: e.ID}
+	g.out.Next = &Cursor{Time: e.CreatedAt, ID: e.ID}
 	g.reads++
 	return g.reads >= PageReads, nil
 }

@@ -31,8 +31,8 @@ type Tour struct {
 // frame is a survey under way.
 type frame struct {
 	Values
-	after *Place // where it goes on
-	over  bool   // read to its end
+	after *Cursor // where it goes on
+	over  bool    // read to its end
 }
 
 const (
@@ -158,16 +158,16 @@ func (w *Tour) Authors() []nostr.PubKey { return w.authors }
 // AskedAuthors notes that the first n of Authors were asked for.
 func (w *Tour) AskedAuthors(n int) { w.authors = w.authors[n:] }
 
-// Held is how much a tour holds.
-type Held struct {
+// Size is how much a tour holds.
+type Size struct {
 	Frames, Values              int // Values: of the frame that has most
 	Missing, IDs, Page, Authors int
 	Met                         int // authors of the round
 }
 
-// Held tells how much it holds, of which all is bounded.
-func (w *Tour) Held() Held {
-	h := Held{Frames: len(w.frames), Missing: len(w.missing), IDs: len(w.ids), Page: len(w.page), Authors: len(w.authors), Met: len(w.met)}
+// Size tells how much it holds, of which all is bounded.
+func (w *Tour) Size() Size {
+	h := Size{Frames: len(w.frames), Missing: len(w.missing), IDs: len(w.ids), Page: len(w.page), Authors: len(w.authors), Met: len(w.met)}
 	for _, f := range w.frames {
 		h.Values = max(h.Values, f.size())
 	}

@@ -42,7 +42,7 @@ func TestCouncilsAreThoseOfWhatIsServed(t *testing.T) {
 					}
 					same = append(same, grasp.ListingOf(a))
 				}
-				group, councils := grasp.GroupOf(same), d.Councils(name)
+				group, councils := grasp.FamilyOf(same), d.Councils(name)
 				for i := range 7 {
 					wanted, got := group.Maintainers(key(i)), councils.Of(key(i))
 					slices.SortFunc(wanted.Members, nostr.PubKey.Compare)

@@ -63,5 +63,5 @@ func (d *Desired) Councils(name string) *grasp.Councils {
 	for _, a := range d.byD[name] {
 		same = append(same, a.Announcer)
 	}
-	return policy.Group(same, policy.Announcer.Counts).Councils()
+	return policy.Family(same, policy.Announcer.Counts).Councils()
 }

@@ -59,7 +59,7 @@ func newestFirst(a, b *nostr.Event) int {
 	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), a.ID.Compare(b.ID))
 }
 
-func behind(e *nostr.Event, p *survey.Place) bool {
+func behind(e *nostr.Event, p *survey.Cursor) bool {
 	return p == nil || e.CreatedAt < p.Time || e.CreatedAt == p.Time && e.ID.Compare(p.ID) > 0
 }
 

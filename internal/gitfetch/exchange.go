@@ -16,8 +16,8 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// session is one fetch: the requests that it takes, one after the other, over one connection where the server lets it.
-type session struct {
+// exchange is one fetch: the requests that it takes, one after the other, over one connection where the server lets it.
+type exchange struct {
 	client *Client
 	base   string // the repository's URL without a slash at the end, after redirects
 	typed  string // the same as the operator may have typed it
@@ -47,7 +47,7 @@ const (
 )
 
 // request is the HTTP request: no cookies, no credentials but those that the caller has for this server, nothing that is packed.
-func (s *session) request(ctx context.Context, q ask) (*http.Request, error) {
+func (s *exchange) request(ctx context.Context, q ask) (*http.Request, error) {
 	method, body := http.MethodGet, io.Reader(nil)
 	if q.body != nil {
 		method, body = http.MethodPost, bytes.NewReader(q.body)
@@ -73,7 +73,7 @@ func (s *session) request(ctx context.Context, q ask) (*http.Request, error) {
 
 // do sends a request and reads the head of its answer. A connection that was used before may have ended meanwhile, which is no fault:
 // then the request is made once more on another one.
-func (s *session) do(ctx context.Context, q ask) (*http.Response, error) {
+func (s *exchange) do(ctx context.Context, q ask) (*http.Response, error) {
 	for {
 		req, err := s.request(ctx, q)
 		if err != nil {
@@ -98,7 +98,7 @@ func (s *session) do(ctx context.Context, q ask) (*http.Response, error) {
 }
 
 // post asks upload-pack, and checks that git answers.
-func (s *session) post(ctx context.Context, v gitwire.Version, body []byte) (*http.Response, error) {
+func (s *exchange) post(ctx context.Context, v gitwire.Version, body []byte) (*http.Response, error) {
 	resp, err := s.do(ctx, ask{path: uploadPath, body: body, version: v, answer: answerType})
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (s *session) post(ctx context.Context, v gitwire.Version, body []byte) (*ht
 }
 
 // connect opens a connection to where the URL leads, under the rule for addresses.
-func (s *session) connect(ctx context.Context, u *url.URL) error {
+func (s *exchange) connect(ctx context.Context, u *url.URL) error {
 	exempt := s.client.cfg.Exempt
 	t, err := s.client.net.Target(u, exempt != nil && exempt(s.typed))
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *session) connect(ctx context.Context, u *url.URL) error {
 }
 
 // notDialed is the error of a URL to which nothing is opened.
-func (s *session) notDialed(err error) error {
+func (s *exchange) notDialed(err error) error {
 	if typed(err) {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *session) notDialed(err error) error {
 }
 
 // notConnected is the error of a connection that did not come about. Only the caller's own context is told as one that has ended.
-func (s *session) notConnected(err error) error {
+func (s *exchange) notConnected(err error) error {
 	if why := s.ended(); why != nil {
 		return fmt.Errorf("connect: %w", why)
 	}
@@ -142,7 +142,7 @@ func (s *session) notConnected(err error) error {
 	return err
 }
 
-func (s *session) came(n int) {
+func (s *exchange) came(n int) {
 	s.res.Bytes += int64(n)
 	if s.alive != nil {
 		s.alive()
@@ -150,7 +150,7 @@ func (s *session) came(n int) {
 }
 
 // close ends the connection; the next request opens another.
-func (s *session) close() {
+func (s *exchange) close() {
 	if s.conn != nil {
 		s.conn.close()
 		s.conn = nil
@@ -158,7 +158,7 @@ func (s *session) close() {
 }
 
 // check requires status, encoding and content type of an answer by git.
-func (s *session) check(resp *http.Response, contentType string) error {
+func (s *exchange) check(resp *http.Response, contentType string) error {
 	if resp.StatusCode != http.StatusOK {
 		return s.refused(resp)
 	}
@@ -192,7 +192,7 @@ func dumb(start []byte) bool {
 }
 
 // refused is the error of an answer with another status. The connection is given up with what the answer has left.
-func (s *session) refused(resp *http.Response) error {
+func (s *exchange) refused(resp *http.Response) error {
 	e := &StatusError{Code: resp.StatusCode, RetryAfter: publicnet.RetryAfter(resp.Header.Get("Retry-After"))}
 	if !packed(resp) {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, words.MaxText)) // for the log; the status says enough
@@ -206,7 +206,7 @@ func (s *session) refused(resp *http.Response) error {
 }
 
 // finish requires that the answer is over, and keeps the connection for the next request where that can be.
-func (s *session) finish(resp *http.Response) error {
+func (s *exchange) finish(resp *http.Response) error {
 	var more [1]byte
 	switch n, err := io.ReadFull(resp.Body, more[:]); {
 	case n > 0:

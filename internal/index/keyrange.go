@@ -7,26 +7,28 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// span is a part of an index: the rows that begin so, of a tag those with the cases that are asked for.
-type span struct {
+// keyRange is a part of an index: the rows that begin so, of a tag those with the cases that are asked for.
+type keyRange struct {
 	prefix []byte
 	cases  layout.Cases
 }
 
-func tagSpan(name byte, h layout.Hash) span {
+func tagSpan(name byte, h layout.Hash) keyRange {
 	_, c := layout.Shared(name)
-	return span{layout.TagPrefix(name, h), c}
+	return keyRange{layout.TagPrefix(name, h), c}
 }
 
 // bothCases are the rows of a tag's value in either case of a name that shares them.
-func bothCases(name byte, h layout.Hash) span { return span{layout.TagPrefix(name, h), 0} }
+func bothCases(name byte, h layout.Hash) keyRange { return keyRange{layout.TagPrefix(name, h), 0} }
 
-func (s span) flagged() span { return span{layout.Flagged(slices.Clone(s.prefix)), s.cases} }
+func (s keyRange) flagged() keyRange {
+	return keyRange{layout.Flagged(slices.Clone(s.prefix)), s.cases}
+}
 
 // naming are the index ranges of events that name an id or, where it is not "", an address.
-func naming(id nostr.ID, address string) []span {
+func naming(id nostr.ID, address string) []keyRange {
 	h := layout.HashOf(id.String())
-	spans := []span{bothCases('e', h), tagSpan('q', h)}
+	spans := []keyRange{bothCases('e', h), tagSpan('q', h)}
 	if address != "" {
 		h = layout.HashOf(address)
 		spans = append(spans, bothCases('a', h), tagSpan('q', h))

@@ -17,8 +17,8 @@ const (
 	bucketKinds
 )
 
-// share is what one address, or one network of IPv6, has used up of its rates and has of the pools. It is guarded by visitors.mu.
-type share struct {
+// usage is what one address, or one network of IPv6, has used up of its rates and has of the pools. It is guarded by visitors.mu.
+type usage struct {
 	buckets  [bucketKinds]bucket.Bucket
 	raw      int                // connections of any kind
 	visits   int                // requests that are served
@@ -27,12 +27,12 @@ type share struct {
 	turns    chan struct{}      // a token for each client whose turn it is; see TakeTurn
 }
 
-func newShare() *share {
-	return &share{holdings: map[*Pool]*holding{}, turns: make(chan struct{}, networkFactor)}
+func newUsage() *usage {
+	return &usage{holdings: map[*Pool]*holding{}, turns: make(chan struct{}, networkFactor)}
 }
 
-// untouched reports whether a share is like a new one. The caller holds mu.
-func (s *share) untouched(now time.Time) bool {
+// untouched reports whether it is like a new one. The caller holds mu.
+func (s *usage) untouched(now time.Time) bool {
 	for kind := range s.buckets {
 		if !s.buckets[kind].Full(now) {
 			return false

@@ -10,8 +10,8 @@ import (
 // a thousand announcements that all list each other costs some 15 ms.
 const MaxMaintainers = 100
 
-// Group is all announcements with one d tag, prepared for questions about who maintains what. Nobody changes it after GroupOf.
-type Group struct {
+// Family is all announcements with one d tag, prepared for questions about who maintains what. Nobody changes it after FamilyOf.
+type Family struct {
 	keys    []nostr.PubKey
 	index   map[nostr.PubKey]int // where a key stands in keys
 	lists   [][]int              // whom each key's announcement lists; nil without one
@@ -19,9 +19,9 @@ type Group struct {
 	decline []bool               // the key's announcement keeps out of other people's repositories
 }
 
-// GroupOf makes a Group of the listings of announcements with one d tag, in any order. Of several by one author the newest counts, on a
+// FamilyOf makes the Family of the listings of announcements with one d tag, in any order. Of several by one author the newest counts, on a
 // tie the one with the lowest id.
-func GroupOf(same []Listing) *Group {
+func FamilyOf(same []Listing) *Family {
 	newest := make(map[nostr.PubKey]*Listing, len(same))
 	for i := range same {
 		l := &same[i]
@@ -29,51 +29,51 @@ func GroupOf(same []Listing) *Group {
 			newest[l.Author] = l
 		}
 	}
-	g := &Group{index: make(map[nostr.PubKey]int, len(same))}
+	f := &Family{index: make(map[nostr.PubKey]int, len(same))}
 	for pk, l := range newest {
-		i := g.add(pk)
-		g.decline[i] = l.Declines
+		i := f.add(pk)
+		f.decline[i] = l.Declines
 		for _, other := range l.Listed {
-			j := g.add(other)
-			g.lists[i] = append(g.lists[i], j)
-			g.listers[j] = append(g.listers[j], i)
+			j := f.add(other)
+			f.lists[i] = append(f.lists[i], j)
+			f.listers[j] = append(f.listers[j], i)
 		}
 	}
-	return g
+	return f
 }
 
-func (g *Group) add(pk nostr.PubKey) int {
-	i, ok := g.index[pk]
+func (f *Family) add(pk nostr.PubKey) int {
+	i, ok := f.index[pk]
 	if !ok {
-		i = len(g.keys)
-		g.index[pk] = i
-		g.keys = append(g.keys, pk)
-		g.lists, g.listers, g.decline = append(g.lists, nil), append(g.listers, nil), append(g.decline, false)
+		i = len(f.keys)
+		f.index[pk] = i
+		f.keys = append(f.keys, pk)
+		f.lists, f.listers, f.decline = append(f.lists, nil), append(f.listers, nil), append(f.decline, false)
 	}
 	return i
 }
 
-// Maintainers gives who maintains the repository that an author announces. The author always does, with an announcement in the group or
+// Maintainers gives who maintains the repository that an author announces. The author always does, with an announcement in the family or
 // without. Whoever a member lists is invited, and becomes a member when their own announcement lists any member.
 //
 // Role tags go before the maintainers tag, key by key: a key with role tags in an announcement is listed there if a lead
 // or co-maintainer role of it is active. What somebody's own announcement says of them outranks what others say: with role
 // tags for themselves and no such role among them, they have declined. The author of a subordinate fork declines as well.
 // Whoever declined is neither member nor invited, unless they are the author.
-func (g *Group) Maintainers(author nostr.PubKey) Set {
-	root, ok := g.index[author]
+func (f *Family) Maintainers(author nostr.PubKey) Set {
+	root, ok := f.index[author]
 	if !ok {
 		return Set{Members: []nostr.PubKey{author}}
 	}
-	of := make([]standing, len(g.keys))
-	members := g.spread(root, of)
+	of := make([]standing, len(f.keys))
+	members := f.spread(root, of)
 	set := Set{Members: []nostr.PubKey{author}}
 	for _, i := range members[1:] {
-		set.Members = append(set.Members, g.keys[i])
+		set.Members = append(set.Members, f.keys[i])
 	}
 	for i, s := range of {
 		if s == invited {
-			set.Invited = append(set.Invited, g.keys[i])
+			set.Invited = append(set.Invited, f.keys[i])
 		}
 	}
 	slices.SortFunc(set.Members[1:], nostr.PubKey.Compare)
@@ -92,22 +92,22 @@ const (
 
 // spread fills in everybody's standing in the repository of root, and gives the members in the order in which they join. It follows every
 // listing at most three times.
-func (g *Group) spread(root int, of []standing) []int {
+func (f *Family) spread(root int, of []standing) []int {
 	members := []int{root}
 	of[root] = member
 	for next := 0; next < len(members); next++ {
 		m := members[next]
-		for _, i := range g.lists[m] {
-			if of[i] != stranger || g.decline[i] {
+		for _, i := range f.lists[m] {
+			if of[i] != stranger || f.decline[i] {
 				continue
 			}
 			of[i] = invited
-			if slices.ContainsFunc(g.lists[i], func(j int) bool { return of[j] == member }) {
+			if slices.ContainsFunc(f.lists[i], func(j int) bool { return of[j] == member }) {
 				of[i] = member
 				members = append(members, i)
 			}
 		}
-		for _, i := range g.listers[m] {
+		for _, i := range f.listers[m] {
 			if of[i] == invited {
 				of[i] = member
 				members = append(members, i)
