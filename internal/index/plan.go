@@ -19,7 +19,7 @@ type query struct {
 	kinds        []nostr.Kind
 	tags         []tagSet
 	values       map[string]int16 // by index range, where a scan is to tell the values; see markValues
-	conditions       []condition      // an event matches a filter without ids if it is in every condition, and the kind fits
+	conditions   []condition      // an event matches a filter without ids if it is in every condition, and the kind fits
 	best         int              // the condition that looks cheapest to read
 
 	// What remains after the index was chosen.

@@ -13,9 +13,9 @@ import (
 // probe checks by index whether what a scan yields is in further conditions. All indexes have the same order, so a miss
 // also tells where the next event can be that is in the condition: the scan goes on there.
 type probe struct {
-	it     *pebble.Iterator
+	it         *pebble.Iterator
 	conditions []condition
-	key    []byte
+	key        []byte
 }
 
 func newProbe(r pebble.Reader, conditions []condition) (*probe, error) {

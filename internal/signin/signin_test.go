@@ -44,9 +44,9 @@ func (b *bench) Lift(context.Context, uint64, string, string) (moderate.Case, er
 	return moderate.Case{}, nil
 }
 func (b *bench) Await(context.Context, uint64) moderate.Case { return moderate.Case{N: 1} }
-func (b *bench) Cases() []moderate.Case                        { return nil }
-func (b *bench) Journal(int) ([]moderate.Entry, error)         { return nil, nil }
-func (b *bench) Open() []moderate.Reported                     { return nil }
+func (b *bench) Cases() []moderate.Case                      { return nil }
+func (b *bench) Journal(int) ([]moderate.Entry, error)       { return nil, nil }
+func (b *bench) Open() []moderate.Reported                   { return nil }
 func (b *bench) Dismiss(_ context.Context, _ moderate.Subject, by, _ string) error {
 	b.notes = append(b.notes, by)
 	return nil
