@@ -63,7 +63,7 @@ func (x *row) add(number int64, r status.Relay, total uint64) {
 	}
 	if r.Connected {
 		s.up++
-	} else if r.Phase != "idle" || r.Health == status.Dead {
+	} else if r.Phase != status.PhaseIdle || r.Health == status.Dead {
 		s.down++
 	}
 	if total > x.brought { // less means that the relay got its slot anew

@@ -184,7 +184,7 @@ func (d *document) namedTable(list []RepositoryPart) error {
 		{Title: "Relay", Class: "name"}, {Title: "Relay's state", Class: "how"}, {Title: "State", Class: "how"}, {Title: "Complete", Class: "n", Hint: "how many are complete here, of the repository and its roots"}, {Title: "Here", Class: "n", Hint: "events that are here"}, {Title: "Lacks", Class: "n", Hint: "events that are here and that the relay does not have"},
 	}}
 	for _, x := range list {
-		r := status.Relay{URL: grasp.RelayURL(x.URL), Phase: "idle"}
+		r := status.Relay{URL: grasp.RelayURL(x.URL), Phase: status.PhaseIdle}
 		if i := slices.IndexFunc(d.View.Relays, func(r status.Relay) bool { return string(r.URL) == x.URL }); i >= 0 {
 			r = d.View.Relays[i]
 		}

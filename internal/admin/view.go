@@ -104,7 +104,7 @@ func urgency(r status.Relay) int {
 		return 3
 	case !r.Connected:
 		return 2
-	case r.Phase != "live":
+	case r.Phase != status.PhaseLive:
 		return 4
 	case r.Gaps > 0:
 		return 5

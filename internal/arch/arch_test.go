@@ -67,6 +67,8 @@ var layers = map[string]int{
 	"internal/suspicion":  7,
 	"internal/inquiry":    7,
 	"internal/step":       8,
+	"internal/record":     8,
+	"internal/dialing":    9,
 	"internal/plan":       11,
 	"internal/gitplan":    6,
 	"internal/logs":       12,

@@ -45,7 +45,7 @@ func (d *show) look(ctx context.Context) (s standing, err error) {
 			}
 		}
 		st, known := states[string(n.Service().RelayURL())]
-		r.state, r.live = describe(st, known), st.Phase == "live"
+		r.state, r.live = describe(st, known), st.Phase == status.PhaseLive
 		s.relays = append(s.relays, r)
 	}
 	if s.hosted, err = d.hosted(); err != nil {
@@ -60,9 +60,9 @@ func describe(s status.Relay, known bool) string {
 	switch {
 	case !known:
 		return "not heard of yet"
-	case s.Phase == "waiting":
+	case s.Phase == status.PhaseWaiting:
 		return "hung up; again in " + brief(max(0, time.Until(s.NextAttempt.Time)))
-	case s.Phase == "idle":
+	case s.Phase == status.PhaseIdle:
 		return "found in an announcement"
 	}
 	return s.Phase

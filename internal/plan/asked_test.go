@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/record"
 	"github.com/graspd/graspd/internal/step"
 )
 
@@ -88,7 +89,7 @@ func TestATryThatAPersonAskedForASlowRelay(t *testing.T) {
 func TestARelayWithoutAConnectionThatIsTried(t *testing.T) {
 	d, w := failing(t, 6)
 	wait := d.wait()
-	n := d.reborn(plan.Config{}, time.Second, func(r *plan.Record) { *r = r.Retried().Retried() })
+	n := d.reborn(plan.Config{}, time.Second, func(r *record.Record) { *r = r.Retried().Retried() })
 	n.do(step.Wanted{Want: w})
 	if n.dials() != 1 {
 		t.Fatal("not tried at once")

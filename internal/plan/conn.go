@@ -66,7 +66,7 @@ func (p *Peer) connected(in step.Connected) {
 	}
 	p.demands.connected(p.lastAlive)
 	p.phase, p.lastAlive = phaseOpen, p.now.Wall
-	p.dialing.connected()
+	p.dialing.Connected()
 	quick := p.hasMark && p.now.Since(p.mark) < p.cfg.QuickReconnect
 	if !quick {
 		p.forgive()
@@ -118,12 +118,12 @@ func (p *Peer) dialFailed(in step.DialFailed) {
 	p.counted.DialFailures++
 	if in.Ourself {
 		p.phase = phaseIdle
-		p.dialing.isOurself()
+		p.dialing.IsOurself()
 		p.report(step.Info, "this address leads to graspd itself: nothing is synced with it")
 		return
 	}
 	if in.SlowIt {
-		if wait, ok := p.dialing.slowed(); ok {
+		if wait, ok := p.dialing.Slowed(p.now); ok {
 			p.phase = phaseWaiting
 			p.report(step.Warn, "the relay refused the connection: it asks graspd to slow down", "wait", wait)
 			return
@@ -153,12 +153,12 @@ func (p *Peer) fail(what, reason string) {
 	p.comparing.end()
 	p.suspects.lost()
 	p.phase = phaseWaiting
-	wait, failures := p.dialing.failed(reason), p.dialing.failures
-	if p.dialing.dead() {
-		p.report(step.Error, "the relay is dead: graspd tries it seldom from now on", "failing", p.now.Since(failures.First), "wait", wait, "cause", reason)
+	wait := p.dialing.Failed(p.now, reason)
+	if p.dialing.Dead(p.now) {
+		p.report(step.Error, "the relay is dead: graspd tries it seldom from now on", "failing", p.dialing.Failing(p.now), "wait", wait, "cause", reason)
 		return
 	}
-	p.report(step.Warn, what, "attempt", failures.N, "wait", wait, "cause", reason)
+	p.report(step.Warn, what, "attempt", p.dialing.Failures(), "wait", wait, "cause", reason)
 }
 
 // unasked counts frames that harm: forged, malformed or not asked for. Too many
@@ -172,7 +172,7 @@ func (p *Peer) unasked(n int) {
 	if f.bad >= mostBad || f.bad >= f.good+mostWorse {
 		p.effect(step.HangUp{Reason: "the relay sent too many messages that are malformed, forged or not asked for"})
 		p.fail("graspd closed the connection", "the relay sent too many messages that are malformed, forged or not asked for")
-		p.dialing.flooded()
+		p.dialing.Flooded()
 	}
 }
 

@@ -7,14 +7,14 @@ import (
 
 // setWant takes a new Want and works out what changed, page by page.
 func (p *Peer) setWant(w *want.Want) {
-	p.dialing.noteOwners(p.want)
+	p.dialing.NoteOwners(p.now, p.want)
 	if w == nil {
 		p.leave()
 		return
 	}
 	old := p.want
 	p.want = w
-	p.dialing.revive(w, p.conn != nil)
+	p.dialing.Revive(p.now, w, p.conn != nil)
 	add := func(it want.Item) {
 		if p.wanted.Add(it) && p.conn != nil {
 			p.conn.queue(p.conn.lotOf(it))
@@ -70,4 +70,12 @@ func (p *Peer) leave() {
 	p.comparing.end()
 	p.references.forget()
 	p.coverage.Leave()
+}
+
+// retry has a relay that waits tried at once.
+func (p *Peer) retry() {
+	p.dialing.Retry(p.now, p.phase == phaseWaiting)
+	if p.want.OnlyMailbox() && p.conn == nil {
+		p.references.inquiry.Soon(p.now.Mono)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/followed"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/paging"
+	"github.com/graspd/graspd/internal/record"
 )
 
 // checkSizes holds everything that can grow against its bound, or against what is wanted and under way.
@@ -24,7 +25,7 @@ func (p *Peer) checkSizes() error {
 		{"pages of the held", p.held.Spread(), p.held.Len()},
 		{"proven items", p.proven.Len(), p.wanted.Len()},
 		{"pages of the proven", p.proven.Spread(), p.proven.Len()},
-		{"owners of a dead relay", len(p.dialing.owners), mostOwners},
+		{"owners of a dead relay", len(p.dialing.Record(p.now, true).Owners), record.MostOwners},
 		{"last gaps", len(p.gaps.last), mostGaps},
 		{"withheld", len(p.comparing.withheld), mostWithheld},
 		{"withheld of the whole", len(p.whole.hidden), mostWithheld},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/demands"
+	"github.com/graspd/graspd/internal/dialing"
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/refusal"
@@ -31,7 +32,7 @@ func (f *following) liveRefused(l *liveReq, text string, from time.Time) {
 		f.mergeAfter = f.now.Mono + firstRetry
 	}
 	after := f.now.Mono
-	if l.open && f.now.Mono >= l.openAt+stableAfter {
+	if l.open && f.now.Mono >= l.openAt+dialing.StableAfter {
 		l.tries = 0
 	}
 	if l.tries > 0 {

@@ -13,9 +13,9 @@ import (
 // dialAt is when the relay may be dialed. One that is only visited is so when it has something to be asked.
 func (p *Peer) dialAt() time.Duration {
 	if p.want.OnlyMailbox() {
-		return max(p.dialing.at, p.references.inquiry.At())
+		return max(p.dialing.At(), p.references.inquiry.At())
 	}
-	return p.dialing.at
+	return p.dialing.At()
 }
 
 // visit has a relay that was not visited before asked at once.
@@ -45,7 +45,7 @@ func (p *Peer) tendVisit() {
 	p.comparing.end()
 	p.references.end()
 	p.close(phaseWaiting)
-	p.dialing.visited()
+	p.dialing.Visited(p.now)
 }
 
 // wantAnnouncements adds the item of layer 1 where it is wanted, as it is of every relay but those that are only visited, and takes
@@ -53,18 +53,4 @@ func (p *Peer) tendVisit() {
 func (b *books) wantAnnouncements(old *want.Want) (add, sub bool) {
 	had, has := old != nil && !old.OnlyMailbox(), !b.want.OnlyMailbox()
 	return has && !had, had && !has
-}
-
-// VisitDue says whether a relay that is only visited may be visited at the time now. A clock that was set does not put it off for
-// longer than a full resync would be.
-func (r Record) VisitDue(c Config, now time.Time) bool {
-	c = c.withDefaults()
-	wait := r.References.Sub(now)
-	return !r.Ourself && r.Due(c, now) && (wait <= 0 || wait > c.Resync+c.Resync/24)
-}
-
-// VisitNow is the record of a relay that the operator wants to be visited at once.
-func (r Record) VisitNow() Record {
-	r.References = time.Time{}
-	return r.Retried()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/record"
 	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -248,7 +249,7 @@ func TestVisitsAreNotRepeatedByARestart(t *testing.T) {
 	c := newCorrespondence(t, 5)
 	d := c.visited(t)
 	d.do(step.Wanted{Want: c.only()})
-	if r := (plan.Record{}); !r.VisitDue(plan.Config{}, d.clock.Wall) {
+	if r := (record.Record{}); !r.VisitDue(plan.Defaults().Terms(), plan.Defaults().Resync, d.clock.Wall) {
 		t.Errorf("before the first visit: %+v", r)
 	}
 	d.pass(time.Hour)
@@ -257,14 +258,14 @@ func TestVisitsAreNotRepeatedByARestart(t *testing.T) {
 		after time.Duration
 		want  bool
 	}{{0, false}, {20 * time.Hour, false}, {25 * time.Hour, true}, {-3 * 24 * time.Hour, true}} {
-		if got := r.VisitDue(plan.Config{}, d.clock.Wall.Add(tc.after)); got != tc.want {
+		if got := r.VisitDue(plan.Defaults().Terms(), plan.Defaults().Resync, d.clock.Wall.Add(tc.after)); got != tc.want {
 			t.Errorf("after %v: %v", tc.after, got)
 		}
 	}
-	if r := r.VisitNow(); !r.VisitDue(plan.Config{}, d.clock.Wall) {
+	if r := r.VisitNow(); !r.VisitDue(plan.Defaults().Terms(), plan.Defaults().Resync, d.clock.Wall) {
 		t.Error("the operator asks for a visit in vain")
 	}
-	if ourself := (plan.Record{Ourself: true}); ourself.VisitDue(plan.Config{}, d.clock.Wall) {
+	if ourself := (record.Record{Ourself: true}); ourself.VisitDue(plan.Defaults().Terms(), plan.Defaults().Resync, d.clock.Wall) {
 		t.Error("this relay visits itself")
 	}
 	again := c.visited(t)
@@ -285,9 +286,9 @@ func TestWhatAMailboxMakesOfItsSlot(t *testing.T) {
 	c := newCorrespondence(t, 5)
 	d := c.visited(t)
 	d.do(step.Wanted{Want: c.only()})
-	during := fmt.Sprint(plan.Use(d.peer.Status()))
+	during := fmt.Sprint(record.UseOf(d.peer.Status()))
 	d.pass(time.Hour)
-	if after := fmt.Sprint(plan.Use(d.peer.Status())); during != "0" || after != "3" {
+	if after := fmt.Sprint(record.UseOf(d.peer.Status())); during != "0" || after != "3" {
 		t.Errorf("while it is asked %s, afterwards %s", during, after)
 	}
 }

@@ -1,63 +1,25 @@
 package plan
 
 import (
-	"cmp"
 	"time"
 
-	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/coverage"
+	"github.com/graspd/graspd/internal/dialing"
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/step"
-	"github.com/graspd/graspd/internal/want"
 )
-
-// Config is what one peer needs to know. Zero durations and numbers take the defaults.
-type Config struct {
-	URL            want.URL
-	Self           nostr.PubKey  // seeds the jitter
-	BaseBackoff    time.Duration // after the first failure; it doubles
-	MaxBackoff     time.Duration
-	DeadAfter      time.Duration // of unbroken failure
-	DeadRetry      time.Duration
-	QuickReconnect time.Duration
-	Resync         time.Duration // ± 1/24
-	NoNegentropy   bool
-	Mailboxes      bool   // lists of relays (NIP-65) of those who take part are asked for too (GRASP-03)
-	MaxTags        int    // values per filter
-	MaxFilters     int    // live filters before small REQs are merged
-	WholeFrom      int    // items wanted from which on a relay may be asked as a whole
-	Past           Record // what is remembered of the relay; zero = nothing
-}
-
-// Defaults are what zero fields take.
-func Defaults() Config { return Config{}.withDefaults() }
-
-func (c Config) withDefaults() Config {
-	c.BaseBackoff = cmp.Or(c.BaseBackoff, 5*time.Second)
-	c.MaxBackoff = cmp.Or(c.MaxBackoff, time.Hour)
-	c.DeadAfter = cmp.Or(c.DeadAfter, 24*time.Hour)
-	c.DeadRetry = cmp.Or(c.DeadRetry, 24*time.Hour)
-	c.QuickReconnect = cmp.Or(c.QuickReconnect, 15*time.Minute)
-	c.Resync = cmp.Or(c.Resync, 24*time.Hour)
-	c.MaxTags = cmp.Or(c.MaxTags, ask.MaxValues)
-	c.MaxFilters = cmp.Or(c.MaxFilters, 70)
-	c.WholeFrom = cmp.Or(c.WholeFrom, 500)
-	return c
-}
 
 // Fixed times of the engine.
 const (
-	stableAfter    = 5 * time.Minute  // connected that long resets the backoff
-	liveOpenAfter  = 5 * time.Second  // a live REQ without EOSE counts as open
-	mergeLinger    = 2 * time.Second  // replaced REQs stay that long after the merged one is open
-	silence        = 30 * time.Second // without progress a request has failed
-	dropAfterOpen  = 2 * time.Second  // a connection lost that soon after NEG-OPEN was lost for it
-	refusedRetry   = 24 * time.Hour   // restricted requests
-	sweepInterval  = time.Hour
-	firstRetry     = health.FirstRetry
-	clockSlip      = 5 * time.Minute
-	reviveInterval = time.Hour // a dead relay that gained an owner is tried at most that often
+	liveOpenAfter = 5 * time.Second  // a live REQ without EOSE counts as open
+	mergeLinger   = 2 * time.Second  // replaced REQs stay that long after the merged one is open
+	silence       = 30 * time.Second // without progress a request has failed
+	dropAfterOpen = 2 * time.Second  // a connection lost that soon after NEG-OPEN was lost for it
+	refusedRetry  = 24 * time.Hour   // restricted requests
+	sweepInterval = time.Hour
+	firstRetry    = health.FirstRetry
+	clockSlip     = 5 * time.Minute
 )
 
 // phase is where a peer stands with its connection.
@@ -82,7 +44,7 @@ type Peer struct {
 	hasMark bool       // false: never connected, or the clock slipped
 
 	phase    phase
-	dialing  dialing
+	dialing  dialing.Attempts
 	resyncAt time.Duration
 
 	references references
@@ -101,8 +63,8 @@ type Peer struct {
 
 // NewPeer returns an idle peer that wants nothing.
 func NewPeer(c Config) *Peer {
-	p := &Peer{desk: desk{cfg: c.withDefaults()}, wakeAt: never}
-	p.dialing.desk = &p.desk
+	p := &Peer{desk: desk{cfg: c.WithDefaults()}, wakeAt: never}
+	p.dialing = dialing.New(p.cfg.Terms())
 	p.demands.desk = &p.desk
 	p.references = references{desk: &p.desk, books: &p.books}
 	p.suspects = suspects{desk: &p.desk, books: &p.books}
@@ -253,7 +215,7 @@ func (p *Peer) tend() {
 	if rest, worst := p.gaps.end(p.now.Mono); rest > 0 {
 		p.report(worst, "further gaps within the hour", "count", rest)
 	}
-	if p.phase == phaseIdle && p.want != nil && !p.dialing.ourself {
+	if p.phase == phaseIdle && p.want != nil && !p.dialing.Ourself() {
 		p.phase = phaseWaiting
 	}
 	if p.phase == phaseWaiting && p.now.Mono >= p.dialAt() {
@@ -262,8 +224,8 @@ func (p *Peer) tend() {
 	if p.conn == nil {
 		return
 	}
-	if p.now.Mono >= p.conn.opened.Mono+stableAfter {
-		p.dialing.stable()
+	if p.now.Mono >= p.conn.opened.Mono+dialing.StableAfter {
+		p.dialing.Stable()
 	}
 	if p.now.Mono >= p.resyncAt {
 		p.scheduleResync()
@@ -305,7 +267,7 @@ func (p *Peer) authSettled() {
 
 // progress takes that an item is confirmed that was not before: the relay is worth trying again soon.
 func (p *Peer) progress() {
-	p.dialing.progress()
+	p.dialing.Progress()
 }
 
 // recatch forgets what is confirmed and asks everything again, with live open.

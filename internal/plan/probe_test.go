@@ -9,6 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/record"
 	"github.com/graspd/graspd/internal/step"
 )
 
@@ -70,7 +71,7 @@ func TestAProbeIsSmallAndMovesNothingTwice(t *testing.T) {
 	// As before a restart, where nothing is new here; and in full for a relay that nobody asked before.
 	for _, met := range []bool{true, false} {
 		again := l.reader(t, 500)
-		past := plan.Record{}
+		past := record.Record{}
 		if met {
 			past.LastAlive = epoch.Add(-time.Hour)
 		}
@@ -166,7 +167,7 @@ func TestACutWithinASecondOfARelayThatWasAskedBefore(t *testing.T) {
 		l := commented(at, at, at, at, at+1, at+2)
 		_, w := small(t, 0)
 		d := l.reader(t, 500)
-		d.peer = plan.NewPeer(plan.Config{URL: here, Past: plan.Record{LastAlive: epoch.Add(-time.Hour)}})
+		d.peer = plan.NewPeer(plan.Config{URL: here, Past: record.Record{LastAlive: epoch.Add(-time.Hour)}})
 		d.neg = func(f nostr.Filter) []*nostr.Event { return l.find(f, newest) }
 		d.connect(w, capacity.Limits{})
 		d.pass(10 * time.Minute)

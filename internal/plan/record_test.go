@@ -7,13 +7,14 @@ import (
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/record"
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/step"
 )
 
 // reborn is a driver whose peer begins with what the one of d left behind, after
 // so much time in which nobody looked. Its clock counts from another point.
-func (d *driver) reborn(c plan.Config, gap time.Duration, change func(*plan.Record)) *driver {
+func (d *driver) reborn(c plan.Config, gap time.Duration, change func(*record.Record)) *driver {
 	d.t.Helper()
 	c.Past = d.peer.Record()
 	if change != nil {
@@ -52,7 +53,7 @@ func TestBackoffOutlivesThePeer(t *testing.T) {
 	wait := d.wait()
 	for name, c := range map[string]struct {
 		gap    time.Duration
-		change func(*plan.Record)
+		change func(*record.Record)
 		want   time.Duration
 	}{
 		"at once":         {0, nil, wait},
@@ -61,8 +62,8 @@ func TestBackoffOutlivesThePeer(t *testing.T) {
 		"long after":      {240 * time.Hour, nil, 0},
 		"clock far back":  {-2400 * time.Hour, nil, time.Hour + 15*time.Minute},
 		"clock set on":    {2400 * time.Hour, nil, 0},
-		"absurd next":     {0, func(r *plan.Record) { r.NextAttempt = r.NextAttempt.AddDate(400, 0, 0) }, time.Hour + 15*time.Minute},
-		"after a restart": {0, func(r *plan.Record) { *r = r.Restarted(plan.Config{}) }, wait},
+		"absurd next":     {0, func(r *record.Record) { r.NextAttempt = r.NextAttempt.AddDate(400, 0, 0) }, time.Hour + 15*time.Minute},
+		"after a restart": {0, func(r *record.Record) { *r = r.Restarted(plan.Defaults().Terms()) }, wait},
 	} {
 		n := d.reborn(plan.Config{}, c.gap, c.change)
 		n.do(step.Wanted{Want: w})
@@ -113,7 +114,7 @@ func TestRecordsOfRelaysThatDidNotFail(t *testing.T) {
 func TestDeadRelayAfterARestart(t *testing.T) {
 	d, w := failing(t, 60)
 	r := d.peer.Record()
-	if !r.Dead(plan.Config{}) || r.Failures != 60 || d.wait() != 24*time.Hour {
+	if !r.Dead(plan.Defaults().Terms()) || r.Failures != 60 || d.wait() != 24*time.Hour {
 		t.Fatalf("after 60 failures: %+v", r)
 	}
 	n := d.reborn(plan.Config{}, time.Minute, nil)
@@ -126,7 +127,7 @@ func TestDeadRelayAfterARestart(t *testing.T) {
 	if got := n.wait(); got != 24*time.Hour {
 		t.Errorf("with the clock set back it waits %v", got)
 	}
-	n = d.reborn(plan.Config{}, time.Minute, func(r *plan.Record) { *r = r.Restarted(plan.Config{}) })
+	n = d.reborn(plan.Config{}, time.Minute, func(r *record.Record) { *r = r.Restarted(plan.Defaults().Terms()) })
 	n.do(step.Wanted{Want: w})
 	if n.dials() != 1 || n.peer.Status().Health != status.Dead {
 		t.Errorf("%d dials after a restart, %+v", n.dials(), n.peer.Status())
@@ -140,7 +141,7 @@ func TestDeadRelayAfterARestart(t *testing.T) {
 func TestTimeOffIsNoFailure(t *testing.T) {
 	d, w := failing(t, 14)
 	for _, gap := range []time.Duration{100 * time.Hour, -100 * time.Hour} {
-		n := d.reborn(plan.Config{}, gap, func(r *plan.Record) { r.NextAttempt = time.Time{} })
+		n := d.reborn(plan.Config{}, gap, func(r *record.Record) { r.NextAttempt = time.Time{} })
 		n.do(step.Wanted{Want: w})
 		n.do(step.DialFailed{Reason: "the network is not up yet"})
 		if s := n.peer.Status(); s.Health != status.Degraded || n.wait() > 75*time.Minute {
@@ -259,7 +260,7 @@ func TestLayerFourKeepsItsTimeOverRestarts(t *testing.T) {
 	f := newForum(t, 1)
 	like := f.reaction(f.events[2], key(50))
 	f.theirs(like)
-	begin := func(old *driver, away time.Duration, change func(*plan.Record)) *driver {
+	begin := func(old *driver, away time.Duration, change func(*record.Record)) *driver {
 		d := f.reader(t, 500)
 		if old != nil {
 			n := old.reborn(plan.Config{}, away, change)
@@ -281,7 +282,7 @@ func TestLayerFourKeepsItsTimeOverRestarts(t *testing.T) {
 		t.Errorf("%d rounds in three days", rounds)
 	}
 	for name, set := range map[string]time.Duration{"back": -24000 * time.Hour, "on": 24000 * time.Hour} {
-		d := begin(d, 0, func(r *plan.Record) { r.References = r.At.Add(-set) })
+		d := begin(d, 0, func(r *record.Record) { r.References = r.At.Add(-set) })
 		d.pass(25 * time.Hour)
 		if len(d.rounds()) == 0 {
 			t.Errorf("a clock set %s puts layer 4 off", name)

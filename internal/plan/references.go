@@ -41,7 +41,7 @@ func (r *references) forget() {
 // tend begins layer 4 when the catch-up of a full resync is through. It is due again at the time next.
 func (r *references) tend(next time.Duration) {
 	if r.inquiry.Ready(r.now.Mono, r.stored.rest.Settled()) {
-		r.inquiry.Begin(next, r.want, r.cfg.terms().Jitter(uint64(r.now.Wall.Unix()/86_400)))
+		r.inquiry.Begin(next, r.want, r.cfg.Terms().Jitter(uint64(r.now.Wall.Unix()/86_400)))
 	}
 }
 

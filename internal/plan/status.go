@@ -5,24 +5,21 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// LongestCause is how much of a reason is kept. Bytes.
-const LongestCause = 300
-
-var phaseNames = [...]string{phaseIdle: "idle", phaseDialing: "dialing", phaseOpen: "syncing", phaseWaiting: "waiting"}
+var phaseNames = [...]string{phaseIdle: status.PhaseIdle, phaseDialing: status.PhaseDialing, phaseOpen: status.PhaseSyncing, phaseWaiting: status.PhaseWaiting}
 
 // Status describes the peer at the time of the last Step.
 func (p *Peer) Status() status.Relay {
 	s := status.Relay{
-		URL: p.cfg.URL, Phase: phaseNames[p.phase], Ourself: p.dialing.ourself, Health: p.health(), Connected: p.conn != nil,
-		Failures: p.dialing.failures.N, Counters: p.counted, Negentropy: p.comparing.support.String(), Uptime: p.uptime.Ratio(),
+		URL: p.cfg.URL, Phase: phaseNames[p.phase], Ourself: p.dialing.Ourself(), Health: p.health(), Connected: p.conn != nil,
+		Failures: p.dialing.Failures(), Counters: p.counted, Negentropy: p.comparing.support.String(), Uptime: p.uptime.Ratio(),
 		LastAlive: status.Moment{Time: p.lastAlive},
 	}
 	if share, lacking := p.coverage.Total(); p.comparing.tells() && share.Here > 0 {
 		s.Coverage = new(1 - float64(share.Lacks)/float64(share.Here))
 		s.Lacks = &status.Lacks{Events: share.Lacks, Repositories: lacking}
 	}
-	s.Cause = status.Text(p.dialing.trouble())
-	s.FailingSince.Time = p.dialing.failingSince()
+	s.Cause = status.Text(p.dialing.Trouble())
+	s.FailingSince.Time = p.dialing.FailingSince(p.now)
 	if p.phase == phaseWaiting {
 		s.NextAttempt.Time = p.now.Wall.Add(p.dialAt() - p.now.Mono)
 	}
@@ -45,7 +42,7 @@ func (p *Peer) Status() status.Relay {
 			s.Turn.Duration = c.turnOf(p.now.Mono)
 		}
 		if p.Settled() && !s.OnlyMailbox {
-			s.Phase = "live"
+			s.Phase = status.PhaseLive
 		}
 	}
 	return s
@@ -82,9 +79,9 @@ func (c *session) sweptRoots() int {
 
 func (p *Peer) health() status.Health {
 	switch {
-	case p.dialing.dead():
+	case p.dialing.Dead(p.now):
 		return status.Dead
-	case p.dialing.failures.N > 0:
+	case p.dialing.Failures() > 0:
 		return status.Degraded
 	}
 	return status.Healthy

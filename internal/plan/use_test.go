@@ -6,6 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/record"
 	"github.com/graspd/graspd/internal/slots"
 	"github.com/graspd/graspd/internal/step"
 )
@@ -30,15 +31,15 @@ func TestAccount(t *testing.T) {
 func TestUseOfASlot(t *testing.T) {
 	f, w := small(t, 1)
 	d := newDriver(t, plan.Config{})
-	use := func() slots.Use { d.do(step.Tick{}); return plan.Use(d.peer.Status()) }
+	use := func() slots.Use { d.do(step.Tick{}); return record.UseOf(d.peer.Status()) }
 	want := func(what string, got, want slots.Use) {
 		t.Helper()
 		if got != want {
 			t.Errorf("%s: use %d, want %d", what, got, want)
 		}
 	}
-	next := func() slots.Use { return d.peer.Record().Use(plan.Config{}, d.clock.Wall) }
-	want("unknown", plan.Record{}.Use(plan.Config{}, d.clock.Wall), slots.Trying)
+	next := func() slots.Use { return d.peer.Record().Use(plan.Defaults().Terms(), d.clock.Wall) }
+	want("unknown", record.Record{}.Use(plan.Defaults().Terms(), d.clock.Wall), slots.Trying)
 	d.do(step.Wanted{Want: w})
 	want("dialing", use(), slots.Trying)
 	d.fails()
@@ -62,9 +63,9 @@ func TestUseOfASlot(t *testing.T) {
 	d.pass(1)
 	want("connected for half an hour", use(), slots.Stuck)
 	lost := d.peer.Record().Yielded(slots.Stuck)
-	want("stuck and lost its slot", lost.Use(plan.Config{}, d.clock.Wall.Add(30*time.Minute-1)), slots.Unused)
-	want("half an hour later", lost.Use(plan.Config{}, d.clock.Wall.Add(30*time.Minute)), slots.Trying)
-	want("lost its slot while trying", d.peer.Record().Yielded(slots.Trying).Use(plan.Config{}, d.clock.Wall), slots.Trying)
+	want("stuck and lost its slot", lost.Use(plan.Defaults().Terms(), d.clock.Wall.Add(30*time.Minute-1)), slots.Unused)
+	want("half an hour later", lost.Use(plan.Defaults().Terms(), d.clock.Wall.Add(30*time.Minute)), slots.Trying)
+	want("lost its slot while trying", d.peer.Record().Yielded(slots.Trying).Use(plan.Defaults().Terms(), d.clock.Wall), slots.Trying)
 	d.do(step.Disconnected{Reason: "reset"})
 	d.refuse, d.negFault = nil, nil
 	d.pass(d.wait())

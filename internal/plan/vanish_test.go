@@ -8,6 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/record"
 	"github.com/graspd/graspd/internal/step"
 )
 
@@ -73,7 +74,7 @@ func TestRequestsToVanishAreFollowed(t *testing.T) {
 func TestNothingWaitsForRequestsToVanish(t *testing.T) {
 	for _, text := range []string{"ERROR: bad req: filter validation failed: kind not allowed: 62", "restricted: kinds of ours only", "blocked: not these kinds", "error: no"} {
 		_, w := small(t, 3)
-		d := newDriver(t, plan.Config{NoNegentropy: true, Past: plan.Record{LastAlive: epoch.Add(-time.Hour)}})
+		d := newDriver(t, plan.Config{NoNegentropy: true, Past: record.Record{LastAlive: epoch.Add(-time.Hour)}})
 		d.refuse = func(r step.Request) nostr.RelayMessage {
 			if slices.ContainsFunc(r.Filters, func(f nostr.Filter) bool { return slices.Contains(f.Kinds, nostr.KindVanish) }) && (r.Class != step.Live || text != "error: no") {
 				return nostr.Closed{Sub: r.Sub, Reason: text}
@@ -91,7 +92,7 @@ func TestNothingWaitsForRequestsToVanish(t *testing.T) {
 // TestSilenceAboutRequestsToVanish holds nothing up for longer than other silence does.
 func TestSilenceAboutRequestsToVanish(t *testing.T) {
 	_, w := small(t, 3)
-	d := newDriver(t, plan.Config{Past: plan.Record{LastAlive: epoch.Add(-time.Hour)}})
+	d := newDriver(t, plan.Config{Past: record.Record{LastAlive: epoch.Add(-time.Hour)}})
 	d.hold = func(e step.Effect) bool {
 		r, ok := e.(step.Request)
 		if n, is := e.(step.OpenNeg); is && n.Filter.Kinds != nil && n.Filter.Kinds[0] == nostr.KindVanish {

@@ -24,7 +24,10 @@ func (p *Peer) nextWake() time.Duration {
 	if p.conn == nil {
 		return w
 	}
-	w = min(w, p.resyncAt, p.dialing.calm(p.conn.opened))
+	w = min(w, p.resyncAt)
+	if at, ok := p.dialing.Calm(p.conn.opened); ok {
+		w = min(w, at)
+	}
 	return min(w, p.demands.wake(), p.conn.following.wake(), p.conn.catchup.wake(), p.references.inquiry.Wake(p.now.Mono), p.suspects.wake(), p.whole.wake())
 }
 

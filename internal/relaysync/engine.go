@@ -16,6 +16,7 @@ import (
 	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/record"
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/store"
 	"github.com/graspd/graspd/internal/want"
@@ -79,7 +80,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if e.records, err = readRecords(e.cfg.Store, e.cfg.Peer, e.cfg.Logger); err != nil {
+	if e.records, err = readRecords(e.cfg.Store, e.cfg.Peer.Terms(), e.cfg.Logger); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -164,7 +165,7 @@ func (e *Engine) start(ctx context.Context, u grasp.RelayURL) {
 }
 
 // machine returns the value that decides for a relay, with what is remembered of it.
-func (e *Engine) machine(u grasp.RelayURL, past plan.Record) *plan.Peer {
+func (e *Engine) machine(u grasp.RelayURL, past record.Record) *plan.Peer {
 	c := e.cfg.Peer
 	c.URL, c.Self, c.Past = u, e.cfg.Self, past
 	return plan.NewPeer(c)

@@ -3,7 +3,7 @@ package relaysync
 import (
 	"context"
 
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/record"
 	"github.com/graspd/graspd/internal/step"
 )
 
@@ -26,7 +26,7 @@ func (p *peer) renew(ctx context.Context, cause error) {
 }
 
 // remembered is the record of the relay; an empty one where its machine has a fault.
-func (p *peer) remembered() (past plan.Record) {
+func (p *peer) remembered() (past record.Record) {
 	_ = p.contained(func() error { past = p.machine.Record(); return nil })
 	return past
 }

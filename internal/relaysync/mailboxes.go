@@ -4,8 +4,8 @@ import (
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
+	"github.com/graspd/graspd/internal/record"
 	"github.com/graspd/graspd/internal/slots"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -77,11 +77,11 @@ func (e *Engine) mailboxOf(u grasp.RelayURL) *mailbox.Mailbox {
 
 // mailboxCandidate completes the candidate of a relay that is only a mailbox. Such a relay is one only while it has a slot, or when a visit is
 // due. Index relays go first, as their lists lead to the others.
-func (e *Engine) mailboxCandidate(c slots.Candidate, w *want.Want, past plan.Record) (slots.Candidate, bool) {
+func (e *Engine) mailboxCandidate(c slots.Candidate, w *want.Want, past record.Record) (slots.Candidate, bool) {
 	c.Mailbox, c.Last, c.Use = true, past.At, slots.Trying
 	if len(w.Mailbox.Index) > 0 {
 		c.Owners = 1
 	}
 	c.HasSlot = e.peers[c.URL] != nil
-	return c, c.HasSlot || past.VisitDue(e.cfg.Peer, e.cfg.Now().Wall)
+	return c, c.HasSlot || past.VisitDue(e.cfg.Peer.Terms(), e.cfg.Peer.Resync, e.cfg.Now().Wall)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/record"
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
@@ -24,7 +25,7 @@ type peer struct {
 	logger  *slog.Logger
 
 	bootstrap bool
-	first     plan.FirstCatchup
+	first     firstCatchup
 	calm      bool // the relay has answered all that it was asked
 
 	newest  chan *want.Want // one slot: the newest Want
@@ -92,7 +93,7 @@ func (p *peer) stop() { close(p.quit) }
 // standing is how a relay stands.
 type standing struct {
 	status  status.Relay
-	record  plan.Record
+	record  record.Record
 	through bool // the first catch-up of a bootstrap relay is through
 }
 
@@ -112,12 +113,12 @@ func (p *peer) call(ctx context.Context, f func(context.Context)) (came bool) {
 
 // standing asks the shell how the relay stands; false when the shell has ended or ctx ended first.
 func (p *peer) standing(ctx context.Context) (s standing, ok bool) {
-	ok = p.call(ctx, func(context.Context) { s = standing{p.machine.Status(), p.machine.Record(), p.first.Through()} })
+	ok = p.call(ctx, func(context.Context) { s = standing{p.machine.Status(), p.machine.Record(), p.first.through} })
 	return s, ok
 }
 
 // last waits until the shell has ended, which was told to, and returns the relay's record. Only the engine calls it.
-func (p *peer) last() plan.Record {
+func (p *peer) last() record.Record {
 	<-p.left
 	return p.remembered()
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// noteFirst checks whether the first catch-up of a bootstrap relay is through. plan.FirstCatchup decides that.
+// noteFirst checks whether the first catch-up of a bootstrap relay is through. firstCatchup decides that.
 func (p *peer) noteFirst() {
-	if p.first.Through() || !p.bootstrap {
+	if p.first.through || !p.bootstrap {
 		return
 	}
 	known := p.engine.delivered.Load() // read before newest, which the engine fills before it stores delivered
 	caughtUp := len(p.newest) == 0 && p.machine.CaughtUp()
-	p.first.Look(caughtUp, p.machine.Counted().Catchup, uint64(p.engine.cfg.Store.Head()), known)
-	if p.first.Through() {
+	p.first.look(caughtUp, p.machine.Counted().Catchup, uint64(p.engine.cfg.Store.Head()), known)
+	if p.first.through {
 		p.logger.Info("initial sync finished")
 	}
 }

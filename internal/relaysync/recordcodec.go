@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/record"
 	"github.com/graspd/graspd/internal/words"
 )
 
@@ -21,7 +21,7 @@ const recordLen = 1 + 4 + 6*8 + 2*8 + 1
 
 var errRecord = errors.New("unreadable record of a relay")
 
-func encodeRecord(r plan.Record) []byte {
+func encodeRecord(r record.Record) []byte {
 	b := append(make([]byte, 0, recordLen), recordVersion)
 	b = binary.BigEndian.AppendUint32(b, uint32(min(r.Failures, 1<<30)))
 	for _, t := range []time.Time{r.At, r.FirstFailure, r.NextAttempt, r.LastAlive, r.Revived, r.References} {
@@ -37,20 +37,20 @@ func encodeRecord(r plan.Record) []byte {
 	if r.Alike {
 		alike = 1
 	}
-	cause, _ := words.Cut(r.Cause, plan.LongestCause)
+	cause, _ := words.Cut(r.Cause, record.LongestCause)
 	b = binary.BigEndian.AppendUint16(append(b, alike), uint16(len(cause)))
 	return append(b, cause...)
 }
 
-func decodeRecord(b []byte) (plan.Record, error) {
+func decodeRecord(b []byte) (record.Record, error) {
 	if len(b) == 0 || b[0] != recordVersion && b[0] != causeless {
-		return plan.Record{}, fmt.Errorf("%w: another version", errRecord)
+		return record.Record{}, fmt.Errorf("%w: another version", errRecord)
 	}
 	cause, ok := causeIn(b)
 	if !ok {
-		return plan.Record{}, fmt.Errorf("%w: %d bytes", errRecord, len(b))
+		return record.Record{}, fmt.Errorf("%w: %d bytes", errRecord, len(b))
 	}
-	r := plan.Record{Failures: int(binary.BigEndian.Uint32(b[1:])), Cause: cause}
+	r := record.Record{Failures: int(binary.BigEndian.Uint32(b[1:])), Cause: cause}
 	next := b[5:]
 	number := func() int64 {
 		n := int64(binary.BigEndian.Uint64(next))
@@ -65,12 +65,12 @@ func decodeRecord(b []byte) (plan.Record, error) {
 	for _, d := range []*time.Duration{&r.Uptime.Connected, &r.Uptime.Not} {
 		ms := number()
 		if ms < 0 || ms > longestUptime.Milliseconds() {
-			return plan.Record{}, fmt.Errorf("%w: %d ms", errRecord, ms)
+			return record.Record{}, fmt.Errorf("%w: %d ms", errRecord, ms)
 		}
 		*d = time.Duration(ms) * time.Millisecond
 	}
 	if next[0] > 1 {
-		return plan.Record{}, fmt.Errorf("%w: neither alike nor not", errRecord)
+		return record.Record{}, fmt.Errorf("%w: neither alike nor not", errRecord)
 	}
 	r.Alike = next[0] == 1
 	return r, nil
@@ -85,7 +85,7 @@ func causeIn(b []byte) (cause string, ok bool) {
 		return "", false
 	}
 	n, cause := int(binary.BigEndian.Uint16(b[recordLen:])), string(b[recordLen+2:])
-	return cause, n == len(cause) && n <= plan.LongestCause
+	return cause, n == len(cause) && n <= record.LongestCause
 }
 
 // longestUptime is longer than any relay was watched, and short enough for a time.Duration in milliseconds.

@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/record"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -23,7 +24,7 @@ type records struct {
 	store   *store.Store
 	logger  *slog.Logger
 	most    int
-	byURL   map[grasp.RelayURL]plan.Record
+	byURL   map[grasp.RelayURL]record.Record
 	changed map[grasp.RelayURL]struct{} // those that the store has to take
 	dropped map[grasp.RelayURL]struct{} // those that the store has to remove
 	failing bool                        // the log says that the store takes no records
@@ -31,9 +32,9 @@ type records struct {
 
 // readRecords reads the records of the store, as a new process takes them over. A record that cannot be read is dropped: the relay begins
 // anew.
-func readRecords(s *store.Store, c plan.Config, log *slog.Logger) (*records, error) {
+func readRecords(s *store.Store, t health.Terms, log *slog.Logger) (*records, error) {
 	l := &records{
-		store: s, logger: log, most: mostRecords, byURL: make(map[grasp.RelayURL]plan.Record),
+		store: s, logger: log, most: mostRecords, byURL: make(map[grasp.RelayURL]record.Record),
 		changed: make(map[grasp.RelayURL]struct{}), dropped: make(map[grasp.RelayURL]struct{}),
 	}
 	notes, err := s.Notes()
@@ -52,16 +53,16 @@ func readRecords(s *store.Store, c plan.Config, log *slog.Logger) (*records, err
 			log.Warn("what is remembered of a relay cannot be read: its history begins anew", slog.String("relay", harmless(url)), slog.Any("error", err))
 			continue
 		}
-		l.byURL[u] = r.Restarted(c)
+		l.byURL[u] = r.Restarted(t)
 	}
 	return l, nil
 }
 
 // past returns what is known of a relay.
-func (l *records) past(u grasp.RelayURL) plan.Record { return l.byURL[u] }
+func (l *records) past(u grasp.RelayURL) record.Record { return l.byURL[u] }
 
 // put notes the record of a relay, for keep.
-func (l *records) put(u grasp.RelayURL, r plan.Record) {
+func (l *records) put(u grasp.RelayURL, r record.Record) {
 	l.byURL[u] = r
 	l.changed[u] = struct{}{}
 	delete(l.dropped, u)

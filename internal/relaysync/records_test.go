@@ -15,17 +15,18 @@ import (
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/record"
 	"github.com/graspd/graspd/internal/store"
 )
 
 func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 123_000_000, time.UTC)
-	full := plan.Record{
+	full := record.Record{
 		At: now, Failures: 17, FirstFailure: now.Add(-3 * time.Hour), NextAttempt: now.Add(time.Hour), LastAlive: now.Add(-4 * time.Hour),
 		Revived: now.Add(-time.Hour), References: now.Add(5 * time.Hour), Uptime: health.Uptime{Connected: 90 * 24 * time.Hour, Not: 5 * time.Second},
 		Alike: true, Cause: "dial tcp: connection refused",
 	}
-	for _, r := range []plan.Record{{}, full, {At: now, LastAlive: time.Date(1969, 12, 31, 23, 0, 0, 0, time.UTC)}} {
+	for _, r := range []record.Record{{}, full, {At: now, LastAlive: time.Date(1969, 12, 31, 23, 0, 0, 0, time.UTC)}} {
 		b := encodeRecord(r)
 		got, err := decodeRecord(b)
 		if err != nil || fmt.Sprint(got) != fmt.Sprint(r) {
@@ -51,13 +52,13 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 			t.Errorf("%+v without a cause became %+v, %v", r, got, err)
 		}
 	}
-	if got, err := decodeRecord(encodeRecord(plan.Record{Cause: strings.Repeat("x", 1000)})); err != nil || len(got.Cause) > plan.LongestCause {
+	if got, err := decodeRecord(encodeRecord(record.Record{Cause: strings.Repeat("x", 1000)})); err != nil || len(got.Cause) > record.LongestCause {
 		t.Errorf("a long cause: %d bytes, %v", len(got.Cause), err)
 	}
 	// Whatever the bytes, nothing absurd comes out of them.
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {
-		b := encodeRecord(plan.Record{})
+		b := encodeRecord(record.Record{})
 		for i := 1; i < len(b); i++ {
 			b[i] = byte(r.Uint32())
 		}
@@ -79,7 +80,7 @@ func openStore(t *testing.T, fs vfs.FS, free *atomic.Uint64) *store.Store {
 
 func newLedger(t *testing.T, s *store.Store, log *bytes.Buffer) *records {
 	t.Helper()
-	l, err := readRecords(s, plan.Config{}, slog.New(slog.NewTextHandler(log, nil)))
+	l, err := readRecords(s, plan.Defaults().Terms(), slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestTheLedgerForgetsThoseUnseenLongest(t *testing.T) {
 	l.most = 20
 	at := func(n int) time.Time { return time.Unix(int64(1_800_000_000+n*7919%50), 0) } // in no order
 	for n := range 50 {
-		l.put(relayNumber(n), plan.Record{At: at(n), Failures: n + 1, FirstFailure: at(n)})
+		l.put(relayNumber(n), record.Record{At: at(n), Failures: n + 1, FirstFailure: at(n)})
 	}
 	l.keep()
 	inUse := relayNumber(0) // the oldest of all
@@ -124,10 +125,10 @@ func TestTheLedgerForgetsThoseUnseenLongest(t *testing.T) {
 	if notes, _ := s.Notes(); len(notes) != 20 {
 		t.Errorf("the store has %d", len(notes))
 	}
-	l.put(relayNumber(49), plan.Record{})
+	l.put(relayNumber(49), record.Record{})
 	l.most = 0
 	l.trim(nobody)
-	l.put(relayNumber(3), plan.Record{Failures: 3})
+	l.put(relayNumber(3), record.Record{Failures: 3})
 	l.keep()
 	if l = newLedger(t, s, &log); len(l.byURL) != 1 || l.past(relayNumber(3)).Failures != 3 {
 		t.Errorf("%+v", l.byURL)
@@ -143,11 +144,11 @@ func TestTheLedgerWritesWhatTheStoreDidNotTakeBefore(t *testing.T) {
 	var log bytes.Buffer
 	s := openStore(t, vfs.NewMem(), &free)
 	l := newLedger(t, s, &log)
-	l.put(relayNumber(1), plan.Record{Failures: 1})
-	l.put(relayNumber(2), plan.Record{Failures: 2})
+	l.put(relayNumber(1), record.Record{Failures: 1})
+	l.put(relayNumber(2), record.Record{Failures: 2})
 	l.keep()
 	free.Store(1)
-	l.put(relayNumber(1), plan.Record{Failures: 11})
+	l.put(relayNumber(1), record.Record{Failures: 11})
 	l.most = 1
 	l.trim(func(u grasp.RelayURL) bool { return u != relayNumber(2) })
 	for range 3 {
@@ -165,7 +166,7 @@ func TestTheLedgerWritesWhatTheStoreDidNotTakeBefore(t *testing.T) {
 		t.Errorf("with room again: %+v", again.byURL)
 	}
 	free.Store(1)
-	l.put(relayNumber(1), plan.Record{})
+	l.put(relayNumber(1), record.Record{})
 	l.keep()
 	if n := strings.Count(log.String(), "cannot be kept over"); n != 2 {
 		t.Errorf("full again, said %d times", n)
@@ -177,10 +178,10 @@ func TestUnreadableRecordsBeginAnew(t *testing.T) {
 	free.Store(1 << 40)
 	var log bytes.Buffer
 	s := openStore(t, vfs.NewMem(), &free)
-	newer := append([]byte{recordVersion + 1}, encodeRecord(plan.Record{Failures: 9})...)
+	newer := append([]byte{recordVersion + 1}, encodeRecord(record.Record{Failures: 9})...)
 	err := s.KeepNotes(map[string][]byte{
 		"relay wss://newer.example.net": newer, "relay wss://broken.example.net": nil, "other": []byte("not ours"),
-		"relay wss://fine.example.net": encodeRecord(plan.Record{Failures: 5}),
+		"relay wss://fine.example.net": encodeRecord(record.Record{Failures: 5}),
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -203,8 +204,8 @@ func TestTheLedgerOfAnotherProcess(t *testing.T) {
 	var log bytes.Buffer
 	s := openStore(t, vfs.NewMem(), &free)
 	now := time.Unix(1_800_000_000, 0).UTC()
-	failing := plan.Record{At: now, Failures: 30, FirstFailure: now.Add(-20 * time.Hour), NextAttempt: now.Add(time.Hour)}
-	dead := plan.Record{At: now, Failures: 60, FirstFailure: now.Add(-90 * time.Hour), NextAttempt: now.Add(20 * time.Hour)}
+	failing := record.Record{At: now, Failures: 30, FirstFailure: now.Add(-20 * time.Hour), NextAttempt: now.Add(time.Hour)}
+	dead := record.Record{At: now, Failures: 60, FirstFailure: now.Add(-90 * time.Hour), NextAttempt: now.Add(20 * time.Hour)}
 	l := newLedger(t, s, &log)
 	l.put("wss://failing.example.net", failing)
 	l.put("wss://dead.example.net", dead)
@@ -213,7 +214,7 @@ func TestTheLedgerOfAnotherProcess(t *testing.T) {
 	if r := l.past("wss://failing.example.net"); !r.NextAttempt.Equal(failing.NextAttempt) || r.Failures != 30 {
 		t.Errorf("%+v", r)
 	}
-	if r := l.past("wss://dead.example.net"); !r.NextAttempt.IsZero() || !r.Dead(plan.Config{}) || r.Failures != 60 {
+	if r := l.past("wss://dead.example.net"); !r.NextAttempt.IsZero() || !r.Dead(plan.Defaults().Terms()) || r.Failures != 60 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -99,6 +99,7 @@ func (c Config) withDefaults() Config {
 	c.DialsAtOnce = cmp.Or(c.DialsAtOnce, 64)
 	c.LoadsAtOnce = cmp.Or(c.LoadsAtOnce, 4)
 	c.PingEvery = cmp.Or(c.PingEvery, 30*time.Second)
+	c.Peer = c.Peer.WithDefaults()
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }

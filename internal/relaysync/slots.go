@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/publicnet"
+	"github.com/graspd/graspd/internal/record"
 	"github.com/graspd/graspd/internal/slots"
 )
 
@@ -82,7 +82,7 @@ func (e *Engine) candidates() []slots.Candidate {
 			continue
 		default:
 			past := e.records.past(u)
-			c.Last, c.Use = past.At, past.Use(e.cfg.Peer, now)
+			c.Last, c.Use = past.At, past.Use(e.cfg.Peer.Terms(), now)
 		}
 		all = append(all, c)
 	}
@@ -114,5 +114,5 @@ func (p *peer) use(ctx context.Context) slots.Use {
 	if !ok {
 		return slots.Firm
 	}
-	return plan.Use(s.status)
+	return record.UseOf(s.status)
 }

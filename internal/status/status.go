@@ -44,6 +44,15 @@ type Relay struct {
 	Lacks        *Lacks        `json:"-"`
 }
 
+// The phases of a relay.
+const (
+	PhaseIdle    = "idle"
+	PhaseWaiting = "waiting"
+	PhaseDialing = "dialing"
+	PhaseSyncing = "syncing"
+	PhaseLive    = "live"
+)
+
 // Counters are totals since the relay got its slot.
 type Counters struct {
 	Sources     `json:"events"`
@@ -100,7 +109,7 @@ func Figures() []Figure {
 		{"ngit_sync_relay_connected", "1 while the relay is connected, else 0.", false, nil, func(r *Relay, tell told) { tell(oneOrZero(r.Connected)) }},
 		{"ngit_sync_connection_attempts_total", "Connections attempted, by result: success or failure.", true, []string{"result"}, func(r *Relay, tell told) {
 			tell(float64(r.DialFailures), "failure")
-			tell(float64(r.Attempts-r.DialFailures)-oneOrZero(r.Phase == "dialing"), "success")
+			tell(float64(r.Attempts-r.DialFailures)-oneOrZero(r.Phase == PhaseDialing), "success")
 		}},
 		{"ngit_sync_relay_status", "1 healthy, 2 degraded, 3 dead.", false, nil, func(r *Relay, tell told) { tell(r.Health.number()) }},
 		{"ngit_sync_relay_failures", "Failures in a row.", false, nil, func(r *Relay, tell told) { tell(float64(r.Failures)) }},

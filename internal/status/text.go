@@ -67,10 +67,10 @@ func (r *Relay) Why() string {
 func States() []Word {
 	return []Word{
 		{Name: "dead", Meaning: "a relay that has failed without a break for a day; graspd tries it once a day", JSON: "sync.relays.health", Metric: "ngit_sync_relay_status"},
-		{Name: "waiting", Meaning: "a relay that is not connected; graspd tries it again at the time beside it", JSON: "sync.relays.phase"},
-		{Name: "idle", Meaning: "a relay that is not connected, as graspd wants nothing from it now", JSON: "sync.relays.phase"},
-		{Name: "dialing", Meaning: "graspd is connecting to the relay", JSON: "sync.relays.phase"},
-		{Name: "syncing", Meaning: "a relay that is connected; graspd is asking it for what is not complete here yet", JSON: "sync.relays.phase"},
-		{Name: "live", Meaning: "a relay that is connected; all that graspd wants from it is complete here, or asked for in turns", JSON: "sync.relays.phase"},
+		{Name: PhaseWaiting, Meaning: "a relay that is not connected; graspd tries it again at the time beside it", JSON: "sync.relays.phase"},
+		{Name: PhaseIdle, Meaning: "a relay that is not connected, as graspd wants nothing from it now", JSON: "sync.relays.phase"},
+		{Name: PhaseDialing, Meaning: "graspd is connecting to the relay", JSON: "sync.relays.phase"},
+		{Name: PhaseSyncing, Meaning: "a relay that is connected; graspd is asking it for what is not complete here yet", JSON: "sync.relays.phase"},
+		{Name: PhaseLive, Meaning: "a relay that is connected; all that graspd wants from it is complete here, or asked for in turns", JSON: "sync.relays.phase"},
 	}
 }

@@ -1,8 +1,9 @@
-package plan
+package record
 
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/slots"
 	"github.com/graspd/graspd/internal/status"
 )
@@ -13,10 +14,10 @@ const failuresToYield = 3
 // stuckAfter is how long a connection may bring nothing to confirm while others wait.
 const stuckAfter = 30 * time.Minute
 
-// Use tells what a relay that stands so makes of its slot.
-func Use(s status.Relay) slots.Use {
+// UseOf tells what a relay that stands so makes of its slot.
+func UseOf(s status.Relay) slots.Use {
 	switch {
-	case s.OnlyMailbox && s.Phase == phaseNames[phaseWaiting]:
+	case s.OnlyMailbox && s.Phase == status.PhaseWaiting:
 		return slots.Unused
 	case s.OnlyMailbox: // a visit comes to an end
 		return slots.Trying
@@ -24,15 +25,15 @@ func Use(s status.Relay) slots.Use {
 		return slots.Firm
 	case s.Connected && s.ConnectedFor >= stuckAfter:
 		return slots.Stuck
-	case s.Ourself, s.Phase == phaseNames[phaseWaiting] && s.Failures >= failuresToYield:
+	case s.Ourself, s.Phase == status.PhaseWaiting && s.Failures >= failuresToYield:
 		return slots.Unused
 	}
 	return slots.Trying
 }
 
 // Use tells what the relay would make of a slot at the time now.
-func (r Record) Use(c Config, now time.Time) slots.Use {
-	if r.Ourself || !r.Due(c, now) {
+func (r Record) Use(t health.Terms, now time.Time) slots.Use {
+	if r.Ourself || !r.Due(t, now) {
 		return slots.Unused
 	}
 	return slots.Trying

@@ -1,4 +1,4 @@
-package plan
+package dialing
 
 import (
 	"time"
@@ -11,14 +11,6 @@ import (
 // fault and tries often does not make the relay wait longer. The zero value is none.
 type asked struct {
 	planned time.Duration // when the relay would have been tried anyway; 0 = nobody asked
-}
-
-// retry has a relay that waits tried at once.
-func (p *Peer) retry() {
-	p.dialing.retry(p.phase == phaseWaiting)
-	if p.want.OnlyMailbox() && p.conn == nil {
-		p.references.inquiry.Soon(p.now.Mono)
-	}
 }
 
 // failed counts a failure and returns how long to wait before the next attempt: as long as it was to be before a person asked for this

@@ -1,0 +1,155 @@
+// Package dialing is the outside of one relay's connections: how attempts to connect have ended, and when the next one is made. Its caller
+// dials, and tells the time and what came of it. Read Attempts.
+package dialing
+
+import (
+	"time"
+
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/record"
+	"github.com/graspd/graspd/internal/want"
+	"github.com/graspd/graspd/internal/words"
+)
+
+// Attempts are those to connect to one relay. They outlive connections. One goroutine uses them.
+type Attempts struct {
+	terms    health.Terms
+	at       time.Duration // no dial before
+	failures health.Failures
+	cause    string // of the last failure
+	asked    asked
+	slowedBy int           // attempts in a row that the relay met by asking to slow down
+	revived  health.Now    // when a new owner last had the relay tried while it was dead; zero = never
+	owners   record.Owners // who named the relay while it was dead
+	ourself  bool          // the address leads to this relay
+}
+
+// Times and counts of attempts.
+const (
+	StableAfter    = 5 * time.Minute // a connection that lasts so long makes up for failures before it
+	reviveInterval = time.Hour       // a dead relay that gained an owner is tried at most that often
+	mostSlowed     = 3               // times in a row that a relay may ask to slow down instead of connecting; then that is a failure like any other
+)
+
+// New returns the attempts to connect to a relay that was never dialed.
+func New(t health.Terms) Attempts { return Attempts{terms: t} }
+
+// At is when the relay is dialed next.
+func (a *Attempts) At() time.Duration { return a.at }
+
+// Failures counts the failures in a row.
+func (a *Attempts) Failures() int { return a.failures.N }
+
+// Ourself says whether the relay proved to be this one.
+func (a *Attempts) Ourself() bool { return a.ourself }
+
+// Retry has the relay dialed at once, as a person asked for that. waits says that a dial was planned.
+func (a *Attempts) Retry(now health.Now, waits bool) {
+	if waits && a.at > now.Mono {
+		a.asked.planned = a.at
+	}
+	a.at = min(a.at, now.Mono)
+}
+
+// Connected takes that the relay let this one connect.
+func (a *Attempts) Connected() { a.slowedBy = 0 }
+
+// IsOurself takes that the relay proved to be this one.
+func (a *Attempts) IsOurself() { a.ourself = true }
+
+// Slowed takes that the relay asked to slow down instead of connecting. It returns how long to wait; false where the relay did so too
+// often.
+func (a *Attempts) Slowed(now health.Now) (wait time.Duration, ok bool) {
+	if a.slowedBy >= mostSlowed {
+		return 0, false
+	}
+	wait, ours := a.asked.slowed(now)
+	if ours {
+		a.slowedBy++
+	}
+	a.cause = "asked to slow down"
+	a.at = now.Mono + wait
+	return wait, true
+}
+
+// Failed takes the end of a connection or an attempt, and sets the time of the next one. It returns how long that is.
+func (a *Attempts) Failed(now health.Now, reason string) (wait time.Duration) {
+	wait = a.asked.failed(&a.failures, a.terms, now)
+	a.cause, _ = words.Cut(reason, record.LongestCause)
+	a.at = now.Mono + wait
+	return wait
+}
+
+// Flooded notes that the last connection ended for what the relay sent on it.
+func (a *Attempts) Flooded() { a.failures.Flooded = true }
+
+// Stable takes that a connection has lasted for long: earlier failures do not count any more.
+func (a *Attempts) Stable() { a.failures, a.asked = health.Failures{}, asked{} }
+
+// Visited takes the end of a visit that went well: nothing is held against the relay.
+func (a *Attempts) Visited(now health.Now) {
+	a.Stable()
+	a.at, a.cause, a.slowedBy = now.Mono, "", 0
+}
+
+// Progress takes that an item is confirmed that was not before: the relay is worth trying again soon.
+func (a *Attempts) Progress() {
+	a.failures.Progress()
+	a.asked = asked{}
+}
+
+// Dead says whether the relay has failed for too long.
+func (a *Attempts) Dead(now health.Now) bool { return a.failures.Dead(a.terms, now) }
+
+// Failing is for how long the relay has failed without a break; 0 when it has not.
+func (a *Attempts) Failing(now health.Now) time.Duration {
+	if a.failures.N == 0 {
+		return 0
+	}
+	return now.Since(a.failures.First)
+}
+
+// FailingSince is when the first of the failures in a row was; zero when there are none.
+func (a *Attempts) FailingSince(now health.Now) time.Time {
+	if a.failures.N == 0 {
+		return time.Time{}
+	}
+	return now.Wall.Add(-a.Failing(now))
+}
+
+// Trouble says why the relay is not connected, or was not; empty where nothing is held against it.
+func (a *Attempts) Trouble() string {
+	if a.failures.N > 0 || a.slowedBy > 0 {
+		return a.cause
+	}
+	return ""
+}
+
+// Calm names the time at which a connection of the time opened has lasted for long enough to make up for failures; false where there are none.
+func (a *Attempts) Calm(opened health.Now) (at time.Duration, ok bool) {
+	return opened.Mono + StableAfter, a.failures.N > 0
+}
+
+// NoteOwners notes who names a relay that is dead. w may be nil.
+func (a *Attempts) NoteOwners(now health.Now, w *want.Want) {
+	switch {
+	case !a.Dead(now):
+		a.owners = nil
+	case a.owners == nil && w != nil:
+		a.owners, _ = a.owners.Add(w)
+	}
+}
+
+// Revive tries a dead relay at once for an owner who did not name it before.
+func (a *Attempts) Revive(now health.Now, w *want.Want, connected bool) {
+	if a.owners == nil {
+		return
+	}
+	var added bool
+	if a.owners, added = a.owners.Add(w); !added || connected {
+		return
+	}
+	if a.revived.Wall.IsZero() || now.Since(a.revived) >= reviveInterval {
+		a.revived, a.at = now, now.Mono
+	}
+}
