@@ -38,6 +38,7 @@ func (f *Front) Routes() []Route { return slices.Clone(f.routes) }
 func (f *Front) serve(w http.ResponseWriter, req *http.Request) {
 	allowOrigins(w.Header())
 	if req.Method == http.MethodOptions {
+		w.Header()["Access-Control-Max-Age"] = oneDay
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
@@ -99,12 +100,22 @@ func (r *Route) extend(w http.ResponseWriter, req *http.Request, now time.Time) 
 	return nil
 }
 
-// allowOrigins lets every web page use the service (NIP-11, GRASP-01).
+// What allowOrigins sets, shared by all answers: nothing changes the values of a header in place.
+var (
+	everybody  = []string{"*"}
+	methods    = []string{"GET, POST, OPTIONS"}
+	sent       = []string{"Authorization, Content-Type, Git-Protocol, Accept, Content-Encoding, X-Requested-With"}
+	exposed    = []string{"WWW-Authenticate"}
+	asDeclared = []string{"nosniff"}
+	oneDay     = []string{"86400"} // in seconds
+)
+
+// allowOrigins lets every web page use the service (NIP-11, GRASP-01). A header of more than eight fields takes three times the memory of
+// a smaller one, and most answers add three fields of their own.
 func allowOrigins(h http.Header) {
-	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Git-Protocol, Accept, Content-Encoding, X-Requested-With")
-	h.Set("Access-Control-Expose-Headers", "WWW-Authenticate")
-	h.Set("Access-Control-Max-Age", "86400")
-	h.Set("X-Content-Type-Options", "nosniff")
+	h["Access-Control-Allow-Origin"] = everybody
+	h["Access-Control-Allow-Methods"] = methods
+	h["Access-Control-Allow-Headers"] = sent
+	h["Access-Control-Expose-Headers"] = exposed
+	h["X-Content-Type-Options"] = asDeclared
 }

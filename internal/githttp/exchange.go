@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -41,10 +42,13 @@ type failure struct {
 
 func (f *failure) Error() string { return f.text }
 
+// askedAnew is the Cache-Control of every answer. Nothing changes the values of a header in place.
+var askedAnew = []string{"no-cache, max-age=0, must-revalidate"}
+
 func (s *Server) serve(w http.ResponseWriter, req *http.Request, from front.Client) {
 	x := &exchange{Server: s, w: w, req: req, from: from, out: newOutput(w, &s.counts.out)}
 	defer x.giveBack()
-	w.Header().Set("Cache-Control", "no-cache, max-age=0, must-revalidate")
+	w.Header()["Cache-Control"] = askedAnew
 	err := x.answer()
 	var f *failure
 	switch {
@@ -103,7 +107,7 @@ func (x *exchange) choose(rest string) (func() error, error) {
 	const dumb = "only the smart HTTP protocol is spoken here: use git 1.6.6 or later, or leave GIT_SMART_HTTP unset"
 	switch rest {
 	case "/info/refs":
-		service, ok := gitwire.ParseService(x.req.URL.Query().Get("service"))
+		service, ok := serviceOf(x.req.URL)
 		if !ok {
 			return nil, &failure{status: http.StatusForbidden, text: dumb}
 		}
@@ -116,6 +120,16 @@ func (x *exchange) choose(rest string) (func() error, error) {
 		return x.push, x.allow(http.MethodPost)
 	}
 	return nil, &failure{status: http.StatusForbidden, text: dumb}
+}
+
+// serviceOf reads which service a client wants to know the refs for. git asks for nothing else, and so it is found without a parser.
+func serviceOf(u *url.URL) (gitwire.Service, bool) {
+	if name, ok := strings.CutPrefix(u.RawQuery, "service="); ok {
+		if s, ok := gitwire.ParseService(name); ok {
+			return s, true
+		}
+	}
+	return gitwire.ParseService(u.Query().Get("service"))
 }
 
 func (x *exchange) allow(methods ...string) error {
@@ -174,12 +188,12 @@ func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 // reply answers with a whole text of that sort, advertisement or result.
 func (x *exchange) reply(sort string, text []byte) {
 	x.head(sort)
-	x.w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(text))}
 	x.out.send(text)
 }
 
 func (x *exchange) head(sort string) {
-	x.w.Header().Set("Content-Type", "application/x-"+x.service.String()+"-"+sort)
+	x.w.Header()["Content-Type"] = []string{"application/x-" + x.service.String() + "-" + sort}
 }
 
 // party is for whom a process of git works; "" is the operator.

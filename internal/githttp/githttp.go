@@ -103,8 +103,10 @@ func (s *Server) takes(req *http.Request) bool {
 		return false
 	}
 	below, _ = s.contributed(below)
-	parts := strings.SplitN(below, "/", 4)
-	return len(parts) == 4 && parts[0] == "" && strings.HasSuffix(parts[2], ".git") && parts[3] != ""
+	below, rooted := strings.CutPrefix(below, "/")
+	_, below, _ = strings.Cut(below, "/")
+	name, rest, _ := strings.Cut(below, "/")
+	return rooted && strings.HasSuffix(name, ".git") && rest != ""
 }
 
 // contributed reports whether a path below the base belongs to contributors, and returns what follows there.

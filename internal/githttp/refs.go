@@ -26,15 +26,15 @@ func (x *exchange) advertise() error {
 
 // list answers ls-refs.
 func (x *exchange) list(q gitwire.Request) {
-	make := func() []byte { return q.LsRefs.AppendAnswer(nil, shownRefs(&x.repo)) }
+	anew := func() []byte { return q.LsRefs.AppendAnswer(nil, shownRefs(&x.repo)) }
 	x.counts.count(x.service, x.version, FromLog)
 	q.Agent = ""
 	const longest = 8 << 10
-	if asked := q.AppendTo(nil); len(asked) <= longest {
-		x.reply("result", x.text(string(asked), make))
+	if asked := q.AppendTo(make([]byte, 0, 256)); len(asked) <= longest {
+		x.reply("result", x.text(string(asked), anew))
 		return
 	}
-	x.reply("result", make())
+	x.reply("result", anew())
 }
 
 // text returns the answer that was made of the same refs before, or makes it and charges the client.

@@ -73,7 +73,7 @@ func ParseRepositoryPath(escaped string) (owner nostr.PubKey, identifier, rest s
 	if owner, err = nip19.ParsePubKey(parts[1]); err != nil {
 		return fail(err)
 	}
-	if parts[1] != nip19.Npub(owner) {
+	if strings.ToLower(parts[1]) != parts[1] { // ParsePubKey takes no other spelling but that in upper case
 		return fail(errors.New("the npub is written in another way than usual"))
 	}
 	name, ok := strings.CutSuffix(parts[2], gitSuffix)

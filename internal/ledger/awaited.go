@@ -18,7 +18,7 @@ const awaitedKept = 64
 // AwaitedPrefix begins the names of the rows that remember awaited tips.
 const AwaitedPrefix = "awaited/"
 
-func awaitedName(of nip34.Address) string { return AwaitedPrefix + hashOf(of) }
+func awaitedName(of nip34.Address) string { return named(AwaitedPrefix, of) }
 
 // awaited is a served pull request, as remembered for a repository that it names and that lacks its tip.
 type awaited struct {

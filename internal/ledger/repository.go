@@ -41,14 +41,15 @@ const (
 )
 
 // RowName is the name of a repository's row.
-func RowName(of nip34.Address) string { return Prefix + hashOf(of) }
+func RowName(of nip34.Address) string { return named(Prefix, of) }
 
 // DueName is the name of the row that is there while the files of a repository are not as its refs.
-func DueName(of nip34.Address) string { return DuePrefix + hashOf(of) }
+func DueName(of nip34.Address) string { return named(DuePrefix, of) }
 
-func hashOf(of nip34.Address) string {
+// named is the name of a row about a repository.
+func named(prefix string, of nip34.Address) string {
 	sum := sha256.Sum256([]byte(of.String()))
-	return hex.EncodeToString(sum[:])
+	return string(hex.AppendEncode(append(make([]byte, 0, 128), prefix...), sum[:]))
 }
 
 // Read reads the row of a repository. Without a row, the Repository has its address alone.

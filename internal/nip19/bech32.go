@@ -48,18 +48,22 @@ func decode(s string) (prefix string, data []byte, err error) {
 
 const checksumLen = 6
 
-// checksum is the remainder of prefix and values by the code's generator; 1 where nothing is wrong.
-func checksum(prefix string, values []byte) uint32 {
-	sum := uint32(1)
-	add := func(v byte) {
-		top := sum >> 25
-		sum = sum&0x1ffffff<<5 ^ uint32(v)
+// remainders are what the five bits that leave the sum bring into it.
+var remainders = func() (all [32]uint32) {
+	for top := range all {
 		for i, g := range [...]uint32{0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3} {
 			if top>>i&1 == 1 {
-				sum ^= g
+				all[top] ^= g
 			}
 		}
 	}
+	return all
+}()
+
+// checksum is the remainder of prefix and values by the code's generator; 1 where nothing is wrong.
+func checksum(prefix string, values []byte) uint32 {
+	sum := uint32(1)
+	add := func(v byte) { sum = sum&0x1ffffff<<5 ^ uint32(v) ^ remainders[sum>>25] }
 	for i := range len(prefix) {
 		add(prefix[i] >> 5)
 	}

@@ -2,6 +2,7 @@ package nip34
 
 import (
 	"cmp"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -26,7 +27,9 @@ type Address struct {
 
 // String is the form that stands in tags and filters.
 func (a Address) String() string {
-	return strconv.Itoa(int(a.Kind)) + ":" + a.PubKey.String() + ":" + a.D
+	b := strconv.AppendInt(make([]byte, 0, 192), int64(a.Kind), 10)
+	b = hex.AppendEncode(append(b, ':'), a.PubKey[:])
+	return string(append(append(b, ':'), a.D...))
 }
 
 // Compare orders addresses by kind, author and identifier.

@@ -89,8 +89,11 @@ func broken(err error) error {
 
 // roomFor is the size of a buffer for a payload: most frames of a conversation are short, packs come in the longest.
 func roomFor(size int) int {
-	const short = 1 << 10
-	if size <= short {
+	const brief, short = 1 << 7, 1 << 10
+	switch {
+	case size <= brief:
+		return brief
+	case size <= short:
 		return short
 	}
 	return MaxPayload

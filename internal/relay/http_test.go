@@ -100,6 +100,9 @@ func TestHTTP(t *testing.T) {
 				t.Errorf("%s: %d %q %.40q", tt.name, resp.StatusCode, resp.Header.Get("Content-Type"), body)
 			}
 			checkCORS(t, resp.Header)
+			if age := resp.Header.Get("Access-Control-Max-Age"); (age == "86400") != (tt.method == "OPTIONS") { // other answers have no use for it
+				t.Errorf("%s: Access-Control-Max-Age %q", tt.name, age)
+			}
 		}
 	})
 }
