@@ -15,18 +15,18 @@ import (
 
 // Findings is what is wrong with a repository, in words for the operator.
 type Findings struct {
-	Refs   []string // the files of refs are not as they are to be; Project writes them, and Mend
-	Frame  []string // something is not there by which git knows a repository; Mend makes it
-	Others []string // what is there and can be done without; Mend takes it away
-	Data   []string // packs or objects are damaged or not there; Salvage saves the rest
+	Refs   []string // files of refs that differ from what they should say; Project and Mend write them anew
+	Frame  []string // files by which git knows a repository, and which are missing; Mend makes them
+	Others []string // files that the repository does not need; Mend takes them away
+	Data   []string // packs and objects that are damaged or missing; Salvage saves the others
 }
 
-// All are all of them.
+// All returns the findings of all four kinds.
 func (f Findings) All() []string {
 	return slices.Concat(f.Data, f.Frame, f.Refs, f.Others)
 }
 
-// Check compares a repository with the refs that it is to have, reads its packs, and proves that all that the refs lead to is
+// Check compares a repository with the refs that it should have, reads its packs, and proves that all that the refs lead to is
 // there.
 func (d *Disk) Check(ctx context.Context, repo ID, refs *gitwire.Refs) (Findings, error) {
 	f, err := d.checkAll(ctx, repo, refs)
@@ -36,7 +36,7 @@ func (d *Disk) Check(ctx context.Context, repo ID, refs *gitwire.Refs) (Findings
 	return f, nil
 }
 
-// checkAll looks at files first, then at packs, and at what refs lead to where those are sound.
+// checkAll looks at the files first, then at the packs, and where both are sound at the objects that refs lead to.
 func (d *Disk) checkAll(ctx context.Context, repo ID, refs *gitwire.Refs) (f Findings, err error) {
 	if there, err := d.dir.isDir(repo.path()); err != nil || !there {
 		if len(refs.List) > 0 {
@@ -62,7 +62,7 @@ func (d *Disk) checkAll(ctx context.Context, repo ID, refs *gitwire.Refs) (f Fin
 	return f, err
 }
 
-// checkFiles compares the files of refs, and what git takes a repository by.
+// checkFiles compares the files of refs, and looks for the files by which git knows a repository.
 func (d *directory) checkFiles(repo ID, refs *gitwire.Refs, f *Findings) error {
 	packed, head, err := files(refs)
 	if err != nil {
@@ -97,7 +97,7 @@ func (d *directory) checkFiles(repo ID, refs *gitwire.Refs, f *Findings) error {
 }
 
 // checkObjects proves that all is there that refs lead to. git is asked only where it takes the directory for a repository, and
-// where nothing is in it that is not ours and that it might believe.
+// checkObjects proves that every object that refs lead to is there. It asks git only where git takes the directory for a repository,
 func (d *Disk) checkObjects(ctx context.Context, repo ID, refs *gitwire.Refs, ours bool) (problems []string, err error) {
 	ids := make([]gitwire.ObjectID, len(refs.List))
 	for i, ref := range refs.List {
@@ -120,7 +120,7 @@ func (d *Disk) checkObjects(ctx context.Context, repo ID, refs *gitwire.Refs, ou
 	return problems, err
 }
 
-// incomplete is what git says where not all is there that objects lead to, "" where it is. The directory has the repository's
+// incomplete returns what git says where an object that ids lead to is missing, and "" where none is. The directory has the repository's
 // packs, or some of them.
 func (d *Disk) incomplete(ctx context.Context, dir string, repo ID, ids []gitwire.ObjectID) (string, error) {
 	err := d.run(ctx, gitproc.Reach(), gitproc.Run{Kind: gitproc.Maintenance, At: gitproc.Dirs{Repository: d.dir.abs(dir)},

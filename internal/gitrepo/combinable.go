@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// combinable are the packs of a repository, and how many of them have more than what nothing leads to.
+// combinable returns the packs of a repository, and how many of them have objects that something leads to.
 func (p *packs) combinable(repo ID) (packs []string, n int, err error) {
 	if packs, err = p.names(repo); err != nil {
 		return nil, 0, err

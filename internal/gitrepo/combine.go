@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// combine has git combine the packs in a place of their own, and swaps them for those that are there.
+// combine has git combine the packs in a directory of their own, and puts the result in the place of the old packs.
 func (m *maintenance) combine(ctx context.Context, refs *gitwire.Refs, keep []gitwire.ObjectID) (bool, error) {
 	promised, all := m.d.promises.of(m.repo)
 	if !all {
@@ -39,7 +39,7 @@ func (m *maintenance) combine(ctx context.Context, refs *gitwire.Refs, keep []gi
 	return m.swap()
 }
 
-// stage makes a repository of links to the packs, where they can be combined while this one is used.
+// stage makes a repository of links to the packs. git combines them there while readers use the repository itself.
 func (m *maintenance) stage(refs *gitwire.Refs, keep []gitwire.ObjectID) (size int64, err error) {
 	if m.dir, err = m.d.dir.fresh(); err != nil {
 		return 0, err
@@ -74,7 +74,7 @@ func (m *maintenance) stage(refs *gitwire.Refs, keep []gitwire.ObjectID) (size i
 // baseName is the last part of a path.
 func baseName(file string) string { return file[strings.LastIndexByte(file, '/')+1:] }
 
-// keeping are refs and some more objects. Those have names that are no branch's or tag's, so nothing that is cloned builds on them.
+// keeping returns refs and one ref more for each object of keep. The names of these are neither branches nor tags, so that no clone builds
 func keeping(refs *gitwire.Refs, keep []gitwire.ObjectID) *gitwire.Refs {
 	all := &gitwire.Refs{Head: refs.Head, List: slices.Clone(refs.List)}
 	for i, id := range keep {

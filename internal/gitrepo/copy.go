@@ -12,7 +12,7 @@ import (
 )
 
 // Copy makes a directory of all repositories while they are used: by links where the file system lets it, as nobody changes files
-// that are there. What it has is at least what the log said when it began.
+// Copy copies all repositories into a directory while they are used. It links files where the file system lets it, as nobody changes a
 func (d *Disk) Copy(ctx context.Context, to string) error {
 	c := &copying{d: d, to: to}
 	err := os.MkdirAll(to, 0o700)
@@ -70,7 +70,8 @@ func (c *copying) repository(repo ID) error {
 	return nil
 }
 
-// packs are the files of the packs that are a repository's. An index over several is made again when it is worth it.
+// packs returns the files of a repository's packs, in the order in which they are linked. The index over several packs is not among them:
+// maintenance makes it again where it helps.
 func (c *copying) packs(repo ID) ([]string, error) {
 	_, unlock := c.d.live.lock(repo)
 	defer unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// CopyInto makes a quarantine beside a repository of what tips need of another one, and proves it.
+// CopyInto makes a quarantine beside the repository to, with the objects of the repository from that tips need, and proves it.
 func (d *Disk) CopyInto(ctx context.Context, from, to ID, p Proving) (Quarantine, Proof, error) {
 	q, err := d.newQuarantine(to)
 	if err != nil {
@@ -49,7 +49,7 @@ func (q *quarantine) copyFrom(ctx context.Context, from ID, p Proving) error {
 	}, tips, haves, p.Party)
 }
 
-// take packs what tips need beyond some objects and the repository beside, as far as git sees it that is run so.
+// take packs what tips need beyond haves and beyond the repository beside the quarantine. r says in which repository git runs.
 func (q *quarantine) take(ctx context.Context, run runner, tips, haves []gitwire.ObjectID, party string) error {
 	var wanted []gitwire.ObjectID
 	out := &lines{each: func(line []byte) error {
@@ -68,7 +68,7 @@ func (q *quarantine) take(ctx context.Context, run runner, tips, haves []gitwire
 	return q.packThese(ctx, run, absent, party)
 }
 
-// common returns those ids that a repository has.
+// common returns those of ids that a repository has.
 func (q *quarantine) common(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
 	missing, err := q.d.packs.lacks(repo, ids)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// other is something in a repository's directory that can be done without.
+// other is a file in a repository's directory that the repository does not need.
 type other struct{ name, why string }
 
-// others looks for what is not ours, and for damage to what git makes of packs to find things sooner.
+// others looks for files that graspd did not make, and for damaged files that git makes of packs to find objects sooner.
 func (p *packs) others(ctx context.Context, repo ID) (found []other, err error) {
 	for _, place := range []struct {
 		dir   string
@@ -47,7 +47,7 @@ func (p *packs) others(ctx context.Context, repo ID) (found []other, err error) 
 	return found, err
 }
 
-// damaged looks for damage to packs, which are what they were when they were proven if their checksums are.
+// damaged looks for damaged packs. A pack whose checksum is right is what it was when it was proven.
 func (p *packs) damaged(ctx context.Context, repo ID) (problems []string, err error) {
 	err = p.eachFile(repo, func(dir, file string) error {
 		name, ok := strings.CutSuffix(file, ".idx")

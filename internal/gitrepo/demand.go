@@ -5,7 +5,7 @@ import "sync"
 // maxDemand bounds the repositories whose packs are counted.
 const maxDemand = 10_000
 
-// demand is how many packs were made of repositories since something came in.
+// demand counts, for each repository, the packs that were made for clones since the last pack came in.
 type demand struct {
 	mu sync.Mutex // guards the map
 	m  map[ID]int
@@ -13,7 +13,7 @@ type demand struct {
 
 func (d *demand) count(repo ID) { d.add(repo, 1) }
 
-// rest says that packs are as good as they get until something comes in.
+// rest notes that combining a repository's packs once more is of no use until something comes in.
 func (d *demand) rest(repo ID) {
 	d.forget(repo)
 	d.add(repo, -1<<30)

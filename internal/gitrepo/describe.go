@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// describe looks at what the tips are, and what the tags among them are about in the end.
+// describe finds the type of each tip, and the object at the end of each tag among them.
 func (q *quarantine) describe(ctx context.Context, p Proving) (map[gitwire.ObjectID]gitwire.ObjectID, error) {
 	if len(p.Tips) == 0 {
 		return nil, nil
@@ -24,7 +24,7 @@ func (q *quarantine) describe(ctx context.Context, p Proving) (map[gitwire.Objec
 		if n >= 2*len(p.Tips) {
 			return fmt.Errorf("git says more than it was asked")
 		}
-		tip, whole := p.Tips[n/2], n%2 == 1 // what is asked about alternates with what it is about in the end
+		tip, whole := p.Tips[n/2], n%2 == 1 // questions about a tip alternate with questions about the object at its end
 		n++
 		hex, kind, _ := bytes.Cut(line, []byte(" "))
 		id, err := gitwire.ParseObjectID(hex)

@@ -13,15 +13,15 @@ import (
 // incoming holds quarantines and whatever else is under construction: nothing in it outlives the process.
 const incoming = "incoming"
 
-// dropped is what incoming becomes before it is removed, so that nobody adds to it any more.
+// dropped is the name that incoming gets before it is removed, so that nobody adds to it any more.
 const dropped = "dropped"
 
-// directory is the files of all repositories, and what is under construction.
+// directory owns the files of all repositories, and the directories under construction.
 type directory struct {
 	root    *os.Root
 	path    string        // absolute, for git
 	serial  atomic.Uint64 // of directories in incoming
-	own     string        // begins their names: what a process writes that has outlived a kill is in none of these
+	own     string        // begins their names, so that a git process which has outlived a kill writes into none of them
 	changes func()        // what tests do before each change of a file
 	syncs   func(string)  // and before a file or a directory is made durable
 }

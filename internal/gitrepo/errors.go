@@ -35,28 +35,28 @@ func missing(ids []gitwire.ObjectID) *MissingError {
 type PackError struct {
 	Text    string
 	Check   string // git's id of the check of an object that failed (git-fsck(1)); ""
-	ByLimit bool   // it is not wrong, but more than is taken here
-	Costly  bool   // and git has found that out at some cost
+	ByLimit bool   // the pack is not wrong, but above a bound of this relay
+	Costly  bool   // git used much of the processor to find that out
 }
 
 func (e *PackError) Error() string { return e.Text }
 
-// ErrHeavy says, beside gitproc.ErrBusy, that a pack is much work for git, for which there was no place.
+// ErrHeavy says, beside gitproc.ErrBusy, that a pack is much work for git, and that no slot for much work was free.
 var ErrHeavy = errors.New("the pack is much work")
 
-// Costly reports whether a pack was not taken because of the work that it is to git.
+// Costly reports whether a pack was refused for the work that it makes for git.
 func Costly(err error) bool {
 	var pack *PackError
 	return errors.Is(err, ErrHeavy) || errors.As(err, &pack) && pack.Costly
 }
 
-// refused is a check of an object that failed.
+// refused matches git's line about an object that failed a check.
 var refused = regexp.MustCompile(`(?m)^error: object ([0-9a-f]{40}): ([A-Za-z]+): (.*)$`)
 
-// notSent is what an object of the pack leads to and neither is in the pack nor here.
+// notSent matches git's line about an object that the pack leads to, and that is neither in the pack nor here.
 var notSent = regexp.MustCompile(`(?m)^fatal: did not receive expected object ([0-9a-f]{40})$`)
 
-// unpackTexts are what git says of packs, and what to say instead; a %s is where the line of git goes.
+// unpackTexts pairs what git says of a pack with what the client hears instead; git's line goes where %s stands.
 var unpackTexts = []struct {
 	sign, text string
 	byLimit    bool

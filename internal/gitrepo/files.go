@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// noHead is what HEAD says of a repository without one, as git wants the file, and wants a branch named in it.
+// noHead is the file HEAD of a repository whose HEAD is unknown: git wants the file, and wants it to name a branch.
 const noHead = "ref: refs/heads/this-repository-has-no-HEAD\n"
 
-// skeleton makes what git takes for a repository, or completes it.
+// skeleton makes the files and directories by which git knows a repository, as far as they are missing.
 func (d *directory) skeleton(dir string) error {
 	for _, sub := range []string{dir + "/refs", dir + "/objects/pack"} {
 		d.changes()
@@ -58,7 +58,7 @@ func (d *directory) sync(names ...string) error {
 	return nil
 }
 
-// link gives a file a second name, which it may have already.
+// link gives a file a second name. It is no error if the file has that name.
 func (d *directory) link(from, to string) error {
 	d.changes()
 	if err := d.root.Link(from, to); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -67,7 +67,7 @@ func (d *directory) link(from, to string) error {
 	return nil
 }
 
-// removeFiles removes files, those that are not there too.
+// removeFiles removes files. It is no error if one is not there.
 func (d *directory) removeFiles(names ...string) error {
 	var errs []error
 	for _, name := range names {
@@ -122,7 +122,7 @@ func (d *directory) isFile(name string) (bool, error) {
 	return err == nil && info.Mode().IsRegular(), err
 }
 
-// noted marks what a full disk makes fail.
+// noted marks the errors of a full disk with ErrFull.
 func noted(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
@@ -130,7 +130,7 @@ func noted(err error) error {
 	return err
 }
 
-// packNames are the names of the packs in a directory that are complete.
+// packNames returns the names of the complete packs in a directory.
 func packNames(entries []fs.DirEntry) []string {
 	packs := map[string]bool{}
 	for _, e := range entries {

@@ -7,10 +7,10 @@ import (
 )
 
 // goneFile is the file that names packs which are no longer the repository's, but for readers that began before. As it changes at
-// once, a kill never leaves objects without what they lead to: either all of the old packs count, or none.
+// goneFile names the packs that the repository has given up and that only earlier readers still use. The file is replaced at once, so
 func goneFile(repo ID) string { return repo.path() + "/gone" }
 
-// gone are the packs that are no longer the repository's.
+// gone returns the packs that the repository has given up.
 func (p *packs) gone(repo ID) ([]string, error) {
 	b, err := p.dir.root.ReadFile(goneFile(repo))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -19,7 +19,7 @@ func (p *packs) gone(repo ID) ([]string, error) {
 	return strings.Fields(string(b)), err
 }
 
-// setGone writes which packs are no longer the repository's. The repository is locked.
+// setGone writes which packs the repository has given up. The caller holds the repository's lock.
 func (p *packs) setGone(repo ID, packs []string) error {
 	defer p.drop(repo)
 	if len(packs) == 0 {

@@ -29,7 +29,7 @@ func ParseID(text string) (ID, error) {
 	return id, nil
 }
 
-// IsZero reports whether it stands for no repository.
+// IsZero reports whether the id stands for no repository.
 func (id ID) IsZero() bool { return id == ID{} }
 
 func (id ID) String() string { return hex.EncodeToString(id[:]) }

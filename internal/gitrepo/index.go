@@ -65,7 +65,7 @@ func openIndex(file interface {
 // len is how many objects the pack has.
 func (x *index) len() int { return int(x.fanout[255]) }
 
-// all returns the ids in order.
+// all returns the ids of all objects, in order.
 func (x *index) all() ([]sum, error) {
 	raw := make([]byte, int64(x.len())*sumLen)
 	if _, err := x.file.ReadAt(raw, sumsAt); err != nil {
@@ -93,7 +93,7 @@ func (x *index) places() ([]uint32, error) {
 	return out, nil
 }
 
-// rest returns those of sums, which are sorted, that the pack does not have.
+// rest returns those of sums that the pack does not have. sums are sorted.
 func (x *index) rest(sums []sum) ([]sum, error) {
 	s := searcher{x: x}
 	for len(sums) > 0 {

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// packSet is the indexes of all packs of a repository, as they were at one time.
+// packSet is the indexes of all packs that a repository had at one moment.
 type packSet struct {
 	repo  ID
 	once  sync.Once // guards the two below until it is done
@@ -26,7 +26,7 @@ func (s *packSet) close() error {
 	return errors.Join(errs...)
 }
 
-// rest returns those of sums, which are sorted, that no pack has.
+// rest returns those of sums that no pack has. sums are sorted.
 func (s *packSet) rest(sums []sum) (_ []sum, err error) {
 	for _, x := range s.packs {
 		if len(sums) == 0 {
@@ -39,7 +39,7 @@ func (s *packSet) rest(sums []sum) (_ []sum, err error) {
 	return sums, nil
 }
 
-// maxSets bounds the repositories whose packs are known, as one without packs has no files.
+// maxSets bounds the sets beside the bound on open files: a repository without packs has no files to count.
 const maxSets = 4096
 
 // indexes keeps the indexes of those repositories open that were asked about last.
@@ -101,7 +101,7 @@ func (c *indexes) loaded(set *packSet) {
 	}
 }
 
-// drop forgets what is known of a repository, as its packs are others now.
+// drop forgets the indexes of a repository whose packs have changed.
 func (c *indexes) drop(repo ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// inspection is what one cat-file process is asked, and answers, in rounds: what is asked next may follow from what was answered.
+// inspection asks one cat-file process about objects, in rounds: the questions of a round may follow from the answers of the round before.
 type inspection struct {
 	questions questions
 	expected  []expected // in the order of the answers
-	rest      []byte     // of an answer that is not whole yet
+	rest      []byte     // the beginning of an answer whose end has not come
 	next      func() error
 }
 
@@ -51,7 +51,7 @@ func (x *inspection) ask(command string, id gitwire.ObjectID, suffix string, e e
 	})
 }
 
-// round ends the questions that were asked up to now. Then goes on when they are answered; where it asks nothing it is over.
+// round ends the questions of this round, and calls then when all of them are answered. If then asks nothing, the inspection is over.
 func (x *inspection) round(then func() error) {
 	if len(x.expected) == 0 {
 		x.questions.end()
@@ -146,7 +146,7 @@ func (q *questions) write(add func(b []byte) []byte) {
 	q.wake()
 }
 
-// end says that nothing more is asked.
+// end ends the questions: the process reads the end of its input.
 func (q *questions) end() {
 	q.mu.Lock()
 	q.over = true

@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// lacks returns those ids that are not in the repository's packs, in their order, to whoever is sure that nothing goes meanwhile.
+// lacks returns those of ids that are not in the repository's packs, in their order. The caller makes sure that no object goes meanwhile.
 func (p *packs) lacks(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error) {
 	if repo.IsZero() || len(ids) == 0 {
 		return slices.Clone(ids), nil
@@ -33,7 +33,7 @@ func (p *packs) lacks(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, erro
 	return out, nil
 }
 
-// absent returns those of sums, which are sorted, that are not in the repository's packs.
+// absent returns those of sums that are not in the repository's packs. sums are sorted.
 func (p *packs) absent(repo ID, sums []sum) (missing []sum, err error) {
 	if repo.IsZero() {
 		return sums, nil
@@ -48,7 +48,7 @@ func (p *packs) absent(repo ID, sums []sum) (missing []sum, err error) {
 	return missing, nil
 }
 
-// sumOf is the bytes of an id; there are none of a longer one, which no pack here has.
+// sumOf returns the bytes of an id; false for a longer id, as no pack here has one.
 func sumOf(id gitwire.ObjectID) (s sum, ok bool) {
 	var buf [2 * len(s)]byte
 	raw := id.AppendRaw(buf[:0])

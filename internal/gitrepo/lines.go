@@ -11,7 +11,7 @@ import (
 // maxLine bounds a line that git prints of an object.
 const maxLine = 256
 
-// lines hands what is written to it on, line by line.
+// lines hands on, line by line, whatever is written to it.
 type lines struct {
 	each func(line []byte) error
 	rest []byte
@@ -41,7 +41,7 @@ func (l *lines) Write(b []byte) (int, error) {
 
 func trimLine(b []byte) []byte { return bytes.TrimSuffix(b, []byte("\n")) }
 
-// idGroup is ids that are written one a line.
+// idGroup is ids that idReader writes one to a line.
 type idGroup struct {
 	prefix string
 	ids    []gitwire.ObjectID

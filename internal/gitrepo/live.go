@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// live is what is known of the repositories that somebody uses at the moment. It removes the files of packs that no reader needs.
+// live keeps what is known of the repositories that somebody uses at the moment, and removes the files of packs that no reader needs.
 type live struct {
 	packs *packs
 	log   *slog.Logger
@@ -51,7 +51,7 @@ func (l *live) release(repo ID, r *repository) {
 	}
 }
 
-// lock makes whoever calls it the only one to change a repository, until they call what it returns.
+// lock lets only its caller change a repository until the returned function is called.
 func (l *live) lock(repo ID) (r *repository, unlock func()) {
 	r = l.hold(repo)
 	r.change.Lock()
@@ -95,7 +95,7 @@ func (n neighbour) end() {
 	n.l.release(n.id, n.r)
 }
 
-// is reports whether a repository is the one that the quarantine is beside since it began.
+// is reports whether r is the repository beside which the quarantine began, and has not been removed since.
 func (n neighbour) is(r *repository) bool {
 	n.l.mu.Lock()
 	defer n.l.mu.Unlock()

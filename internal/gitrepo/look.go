@@ -67,7 +67,7 @@ func (d *Disk) Look(ctx context.Context, repo ID, l Looking) (Look, error) {
 	return x.found, nil
 }
 
-// looking is one look under way. All but the questions is touched by whoever hands on what git prints.
+// looking is one look under way. Only the goroutine that hands on git's output touches its fields, but for the questions.
 type looking struct {
 	inspection
 	Looking

@@ -28,7 +28,7 @@ type maintenance struct {
 	expire int64    // objects that nothing leads to, and that are older, go; seconds since 1970
 }
 
-// admitted notes that a pack came in. The repository is locked.
+// admitted notes that a pack came in. The caller holds the repository's lock.
 func (m *maintenance) admitted(pack string) { m.again = m.again || slices.Contains(m.old, pack) }
 
 // Maintain combines the packs of a repository, if that is due: there are many, or fetches suffer. What neither refs nor keep lead
@@ -52,7 +52,7 @@ func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep [
 }
 
 // begins notes what is there before packs are combined; it returns nothing if there is nothing to do. Whoever called it calls what it
-// returns when that is over.
+// begins notes which packs are there before they are combined; nil where there is nothing to do. The caller calls the returned function
 func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 	r, unlock := d.live.lock(repo)
 	defer unlock()

@@ -10,7 +10,7 @@ import (
 )
 
 // Mend makes the files of a repository anew that follow from its refs, and puts into the trash what is there and can be done
-// without. A repository without a directory gets none.
+// Mend writes the files that follow from a repository's refs anew, and puts the files that the repository does not need into the trash. It
 func (d *Disk) Mend(ctx context.Context, repo ID, refs *gitwire.Refs) error {
 	there, err := d.dir.isDir(repo.path())
 	if err != nil || !there {
@@ -25,7 +25,7 @@ func (d *Disk) Mend(ctx context.Context, repo ID, refs *gitwire.Refs) error {
 	return d.Project(repo, refs)
 }
 
-// clear puts into the trash what a repository can do without.
+// clear puts the files that a repository does not need into the trash.
 func (d *Disk) clear(ctx context.Context, repo ID) error {
 	_, unlock := d.live.lock(repo)
 	defer unlock()
@@ -47,7 +47,7 @@ func (d *Disk) clear(ctx context.Context, repo ID) error {
 
 // Salvage makes of a repository, whose packs may be damaged, another one with what is whole of it: all that the ids of a group
 // lead to, for each group for which nothing of that is missing. It returns which groups those are, and how much the new
-// repository takes; if there are none it does not come to be. The old one stays as it is.
+// Salvage copies what is sound of a damaged repository into a new one: for each group of ids all objects that they lead to, if none of
 func (d *Disk) Salvage(ctx context.Context, from, to ID, groups [][]gitwire.ObjectID) (whole []bool, bytes int64, err error) {
 	dir, err := d.dir.fresh()
 	if err == nil {
@@ -61,7 +61,7 @@ func (d *Disk) Salvage(ctx context.Context, from, to ID, groups [][]gitwire.Obje
 	return whole, bytes, nil
 }
 
-// copySound copies what is whole of a repository, whose sound packs are in a directory under construction, to another one.
+// copySound copies the sound groups of a repository to another one. dir has links to the sound packs of the old one.
 func (d *Disk) copySound(ctx context.Context, dir string, from, to ID, groups [][]gitwire.ObjectID) (whole []bool, bytes int64, err error) {
 	var tips []gitwire.ObjectID
 	for _, ids := range groups {

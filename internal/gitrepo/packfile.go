@@ -25,7 +25,7 @@ func (t objectType) String() string {
 // unpackBytes is how much of a pack's content is in memory at a time, with what it was made of.
 const unpackBytes = 16 << 20
 
-// packFile is a small pack in memory. All its methods fail with errWalk where it is not as git makes packs, or too large.
+// packFile is a small pack in memory. Its methods fail with errWalk where the pack is not as git makes packs, or too large.
 type packFile struct {
 	raw    []byte
 	c      *content
@@ -97,7 +97,7 @@ func (p *packFile) entry(n int) (e entry, err error) {
 	return e, nil
 }
 
-// backward reads how far before an object its base stands.
+// backward reads the distance from an object back to its base.
 func backward(b []byte) (back uint64, rest []byte, ok bool) {
 	for n := range min(len(b), 6) {
 		back = back<<7 | uint64(b[n]&127)
@@ -109,7 +109,7 @@ func backward(b []byte) (back uint64, rest []byte, ok bool) {
 	return 0, nil, false
 }
 
-// chain are the entries that an object is made of: itself, its base, and so on to one that is whole.
+// chain returns the entries that an object is made of: itself, its base, and so on to one that is no delta.
 func (p *packFile) chain(n int) (all []entry, at []int, err error) {
 	for {
 		e, err := p.entry(n)
@@ -124,7 +124,7 @@ func (p *packFile) chain(n int) (all []entry, at []int, err error) {
 	}
 }
 
-// kind is the type of an object.
+// kind returns the type of an object.
 func (p *packFile) kind(n int) (objectType, error) {
 	all, _, err := p.chain(n)
 	if err != nil {
@@ -133,7 +133,7 @@ func (p *packFile) kind(n int) (objectType, error) {
 	return all[len(all)-1].kind, nil
 }
 
-// content is an object.
+// content returns the bytes of an object.
 func (p *packFile) content(n int) ([]byte, error) {
 	all, at, err := p.chain(n)
 	if err != nil {
@@ -182,7 +182,7 @@ func (p *packFile) inflate(e entry) ([]byte, error) {
 	return out, nil
 }
 
-// open lets z read what is compressed. One reader does for all objects, as it takes 40 KiB.
+// open lets z read compressed bytes. One reader serves all objects, as it takes 40 KiB.
 func (p *packFile) open(data []byte) (err error) {
 	p.compressed.Reset(data)
 	if p.z == nil {
@@ -192,7 +192,7 @@ func (p *packFile) open(data []byte) (err error) {
 	return p.z.(zlib.Resetter).Reset(&p.compressed, nil)
 }
 
-// patch makes an object of its base and a delta.
+// patch applies a delta to a base.
 func (p *packFile) patch(base, delta []byte) ([]byte, error) {
 	from, delta, ok := deltaSize(delta)
 	size, delta, ok2 := deltaSize(delta)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// packs is which packs the repositories have, and what is in them.
+// packs knows which packs the repositories have, and which objects are in them.
 type packs struct {
 	dir     *directory
 	indexes *indexes
@@ -18,7 +18,7 @@ func newPacks(dir *directory, most int) *packs {
 	return p
 }
 
-// names are the names of the packs that are the repository's.
+// names returns the names of the repository's packs.
 func (p *packs) names(repo ID) ([]string, error) {
 	entries, err := p.dir.list(repo.path() + "/objects/pack")
 	if err != nil {
@@ -31,7 +31,7 @@ func (p *packs) names(repo ID) ([]string, error) {
 	return slices.DeleteFunc(packNames(entries), func(name string) bool { return slices.Contains(old, name) }), nil
 }
 
-// files are the files of packs that are there.
+// files returns the files of some packs, as far as they are there.
 func (p *packs) files(repo ID, packs []string) (files []string, err error) {
 	dir := repo.path() + "/objects/pack"
 	entries, err := p.dir.list(dir)
@@ -43,7 +43,7 @@ func (p *packs) files(repo ID, packs []string) (files []string, err error) {
 	return files, err
 }
 
-// eachFile calls do with the files in the directory of packs, but for those of packs that are no longer the repository's.
+// eachFile calls do with each file in the directory of packs, but for files of packs that the repository has given up.
 func (p *packs) eachFile(repo ID, do func(dir, name string) error) error {
 	dir := repo.path() + "/objects/pack"
 	entries, err := p.dir.list(dir)
@@ -74,7 +74,7 @@ func (p *packs) load(repo ID) ([]*index, error) {
 	return p.dir.openIndexes(repo.path()+"/objects/pack", names)
 }
 
-// drop forgets what is known of a repository, as its packs are others now.
+// drop forgets the indexes of a repository whose packs have changed.
 func (p *packs) drop(repo ID) { p.indexes.drop(repo) }
 
 // close closes the indexes that are open.

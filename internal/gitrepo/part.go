@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Part makes a quarantine beside the same repository as another one, of what some of its tips need, and proves it.
+// Part makes a quarantine beside the repository that whole is beside, with the objects of whole that tips need, and proves it.
 func (d *Disk) Part(ctx context.Context, of Quarantine, p Proving) (Quarantine, Proof, error) {
 	whole, ok := of.(*quarantine)
 	if !ok || whole.d != d || whole.closed {
@@ -30,7 +30,7 @@ func (d *Disk) Part(ctx context.Context, of Quarantine, p Proving) (Quarantine, 
 	return q, proof, nil
 }
 
-// copyOf packs what tips need, out of another quarantine beside the same repository.
+// copyOf packs what tips need out of another quarantine beside the same repository.
 func (q *quarantine) copyOf(ctx context.Context, whole *quarantine, p Proving) error {
 	haves, err := q.common(q.beside, p.Haves)
 	if err != nil {

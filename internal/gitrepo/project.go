@@ -10,7 +10,7 @@ import (
 )
 
 // Project writes the files of refs and HEAD, whole, and makes them durable. There are no loose refs ever. A repository without
-// a directory has no refs.
+// Project writes packed-refs and HEAD anew, and makes them durable; there are never loose refs. For a repository without a directory it
 func (d *Disk) Project(repo ID, refs *gitwire.Refs) error {
 	if err := d.writeRefs(repo, refs); err != nil {
 		return fmt.Errorf("refs of repository %s: %w", repo, err)
@@ -74,7 +74,7 @@ func CheckRefs(refs *gitwire.Refs) error {
 	return nil
 }
 
-// files are packed-refs and HEAD as they are to be.
+// files returns the contents that packed-refs and HEAD should have.
 func files(refs *gitwire.Refs) (packed, head []byte, err error) {
 	if err := CheckRefs(refs); err != nil {
 		return nil, nil, err

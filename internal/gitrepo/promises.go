@@ -7,13 +7,13 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// promised is for how long, at least, an object stays that somebody was told is here, so that whoever asked can act upon it.
+// promised is how long an object stays at least after somebody was told that it is here, so that they can act upon it.
 const promised = time.Hour
 
 // maxPromises bounds what is remembered; beyond that, nothing goes.
 const maxPromises = 100_000
 
-// promises are the objects that somebody was told of late are here.
+// promises remembers the objects of which somebody was told lately that they are here.
 type promises struct {
 	// swap is held by whoever looks objects up, for reading, and while maintenance decides that objects may go.
 	swap sync.RWMutex

@@ -58,7 +58,7 @@ func (q *quarantine) proveObjects(ctx context.Context, p Proving) (Proof, error)
 	return q.proof(peeled)
 }
 
-// look walks from the tips up to what is in the repository, marks what of the pack is on the way, and finds out what the tips are.
+// look walks from the tips to the objects that the repository has, marks the objects of the pack on the way, and finds the types of the tips.
 func (q *quarantine) look(ctx context.Context, c *content, p Proving, tips places, haves []gitwire.ObjectID) (map[gitwire.ObjectID]gitwire.ObjectID, error) {
 	if q.pack != "" {
 		if len(tips.beside) == 0 {
@@ -77,7 +77,7 @@ func (q *quarantine) look(ctx context.Context, c *content, p Proving, tips place
 	return q.describe(ctx, p)
 }
 
-// proof makes what is left durable, and counts it.
+// proof makes the objects that are left durable, and counts them.
 func (q *quarantine) proof(peeled map[gitwire.ObjectID]gitwire.ObjectID) (Proof, error) {
 	if q.pack != "" {
 		if err := q.d.dir.sync(q.file(".pack"), q.file(".idx")); err != nil {
@@ -124,7 +124,7 @@ func (q *quarantine) split(c *content, ids []gitwire.ObjectID) (p places, err er
 	return p, nil
 }
 
-// reach walks from the tips up to what is in the repository, and marks what of the pack is on the way.
+// reach walks from the tips to the objects that the repository has, and marks the objects of the pack on the way.
 func (q *quarantine) reach(ctx context.Context, c *content, p Proving, haves []gitwire.ObjectID) error {
 	c.reached = make([]bool, len(c.all))
 	out := &lines{each: func(line []byte) error {
@@ -172,7 +172,7 @@ func (q *quarantine) whyUnreached(c *content, err error) error {
 	return packError(err)
 }
 
-// tidy keeps of the pack what the repository lacks: the pack as it came, if what it has beyond that is in the repository.
+// tidy keeps the objects of the pack that the repository lacks: the pack as it came, if all others in it are in the repository.
 func (q *quarantine) tidy(ctx context.Context, c *content, party string) error {
 	absent, err := q.d.packs.absent(q.beside, c.all)
 	if err != nil {
@@ -203,7 +203,7 @@ func (q *quarantine) tidy(ctx context.Context, c *content, party string) error {
 	return err
 }
 
-// choose returns what of the absent objects something leads to, and whether the pack may stay whole.
+// choose returns those absent objects that something leads to, and whether the pack may stay as it came.
 func (c *content) choose(absent []sum) (wanted []sum, whole bool) {
 	for _, s := range absent {
 		if at, ok := c.find(s); ok && c.reached[at] {
@@ -213,7 +213,7 @@ func (c *content) choose(absent []sum) (wanted []sum, whole bool) {
 	return wanted, len(wanted) == len(absent) && len(wanted) > 0
 }
 
-// need notes an object of the repository beside it that the quarantine builds on, or has in its pack without what it leads to.
+// need notes an object of the repository beside the quarantine: the quarantine builds on it, or its pack has the object without what that
 func (q *quarantine) need(id gitwire.ObjectID) {
 	if len(q.needs) < maxNeeds {
 		q.needs = append(q.needs, id)

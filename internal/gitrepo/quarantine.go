@@ -21,12 +21,12 @@ type quarantine struct {
 	bytes  atomic.Int64
 
 	pack   string        // the name of its only pack; ""
-	cpu    time.Duration // that a process may take to find out about a pack that somebody sent; 0 for what is our own
-	owner  string        // for whom that is
+	cpu    time.Duration // of the processor, for a process that looks at a pack which somebody sent; 0: no bound, for our own packs
+	owner  string        // for whom the processes work
 	heavy  bool          // the pack that came is much work
 	proven bool
 	closed bool
-	// needs are objects of the repository beside it that what is proven builds on. Whoever has them has all that they lead to.
+	// needs are the objects of the repository beside the quarantine on which proven objects build. Who has them has all that they lead to.
 	needs      []gitwire.ObjectID
 	needsOther bool // more than needs names
 }
@@ -34,7 +34,7 @@ type quarantine struct {
 // Begin makes a quarantine beside a repository, or beside none.
 func (d *Disk) Begin(repo ID) (Quarantine, error) { return d.newQuarantine(repo) }
 
-// newQuarantine is Begin for those who need more than a Quarantine.
+// newQuarantine is Begin for callers in this package.
 func (d *Disk) newQuarantine(repo ID) (*quarantine, error) {
 	dir, err := d.dir.fresh()
 	if err != nil {
@@ -78,7 +78,7 @@ func (q *quarantine) run(ctx context.Context, c gitproc.Command, r gitproc.Run) 
 	return err
 }
 
-// run runs git, which reads a repository meanwhile, or none.
+// run runs git, and keeps the packs of the repository that git reads until it ends; the zero ID is none.
 func (d *Disk) run(ctx context.Context, c gitproc.Command, r gitproc.Run, reads ID) error {
 	if !reads.IsZero() {
 		defer d.live.read(reads)()
@@ -86,7 +86,7 @@ func (d *Disk) run(ctx context.Context, c gitproc.Command, r gitproc.Run, reads 
 	return gitError(d.git.Run(ctx, c, r))
 }
 
-// measure counts what the pack takes of the disk.
+// measure counts the bytes of the pack's files.
 func (q *quarantine) measure() (int64, error) {
 	var bytes int64
 	if q.pack != "" {

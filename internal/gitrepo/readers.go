@@ -8,7 +8,7 @@ type cohort struct {
 	gone []string // files that nobody needs who begins after them
 }
 
-// read counts a reader of a repository: no pack goes that it may need, until what it returns is called.
+// read counts a reader of a repository: no pack that the reader may need is removed until the returned function is called.
 func (l *live) read(repo ID) (end func()) {
 	r := l.hold(repo)
 	l.mu.Lock()
@@ -31,7 +31,7 @@ func (l *live) read(repo ID) (end func()) {
 	}
 }
 
-// retire has files removed when all readers have ended that are there now. The repository is locked.
+// retire has files removed as soon as all present readers have ended. The caller holds the repository's lock.
 func (l *live) retire(r *repository, files []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,7 +39,7 @@ func (l *live) retire(r *repository, files []string) {
 	r.readers = append(r.readers, &cohort{})
 }
 
-// unneeded takes the files out that no reader needs any more, and reports whether others wait.
+// unneeded takes out the files that no reader needs any more, and reports whether others wait.
 func (l *live) unneeded(r *repository) (files []string, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

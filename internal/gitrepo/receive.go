@@ -14,7 +14,7 @@ import (
 )
 
 // inMemory is how much of a pack waits in memory for its end; the rest waits in a file. git is started when all is here, so
-// nobody takes a slot by sending slowly.
+// inMemory is how much of a pack waits in memory for its end; the rest waits in a file. git starts when the whole pack is here, so
 const inMemory = 1 << 20
 
 func (q *quarantine) Receive(ctx context.Context, pack io.Reader, r Receiving) (Received, error) {
@@ -49,7 +49,7 @@ func (q *quarantine) spoolName() string { return q.dir + "/spool" }
 const (
 	unpackFree   = 3 * time.Second // of the processor
 	unpackPerMiB = time.Second
-	proveFactor  = 6 // for what is found out about it afterwards, in the repository that it goes to
+	proveFactor  = 6 // for the proof afterwards, in the repository that the pack goes to
 )
 
 // unpackTime is what a pack of so many bytes may take to unpack.
@@ -108,7 +108,7 @@ func (q *quarantine) index(ctx context.Context, pack io.Reader, r Receiving, giv
 	return nil
 }
 
-// received counts what came.
+// received counts the objects and bytes of the pack.
 func (q *quarantine) received() (Received, error) {
 	x, err := q.d.dir.openIndex(q.file(".idx"))
 	if err != nil {

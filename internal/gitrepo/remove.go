@@ -16,7 +16,7 @@ const (
 	tooFresh = 24 * time.Hour      // for how long a directory may be there of which nobody knows yet
 )
 
-// Remove moves a repository into the trash. It is gone for readers at once.
+// Remove moves a repository into the trash. Readers find it no more from then on.
 func (d *Disk) Remove(repo ID) error {
 	r, unlock := d.live.lock(repo)
 	defer unlock()
@@ -41,7 +41,7 @@ func (d *Disk) Remove(repo ID) error {
 	return nil
 }
 
-// Sweep empties the trash of what is in it for long, and puts directories into it that nobody knows.
+// Sweep removes what has been in the trash for 30 days, and moves directories into the trash of which known is false.
 func (d *Disk) Sweep(ctx context.Context, known func(ID) bool) error {
 	if err := d.emptyTrash(ctx); err != nil {
 		return fmt.Errorf("emptying the trash: %w", err)

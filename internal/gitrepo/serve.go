@@ -14,7 +14,7 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Pack writes the pack of a fetch by somebody who has nothing.
+// Pack writes the pack of a fetch by a client that has nothing.
 func (d *Disk) Pack(ctx context.Context, repo ID, f *gitwire.Fetch, party string, out io.Writer) error {
 	d.demand.count(repo)
 	in := &idReader{groups: []idGroup{{ids: f.Tips()}}}
@@ -55,7 +55,7 @@ func (d *Disk) Sizes(ctx context.Context, repo ID, ids []gitwire.ObjectID, party
 	return sizes, nil
 }
 
-// serve runs git in a repository for somebody who fetches.
+// serve runs git in a repository for a client that fetches.
 func (d *Disk) serve(ctx context.Context, repo ID, c gitproc.Command, r gitproc.Run) error {
 	there, err := d.dir.exists(repo)
 	if err == nil && !there {

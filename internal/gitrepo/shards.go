@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// eachRepository calls do for each repository that there is.
+// eachRepository calls do for each repository that has a directory.
 func (d *directory) eachRepository(ctx context.Context, do func(ID) error) error {
 	return d.walk(ctx, ".", 2, func(dir string) error {
 		entries, err := d.list(dir)
@@ -23,7 +23,7 @@ func (d *directory) eachRepository(ctx context.Context, do func(ID) error) error
 	})
 }
 
-// walk calls do for the directories so many levels below one whose names are those of shards.
+// walk calls do for the directories that are so many levels below dir, through directories with names of shards.
 func (d *directory) walk(ctx context.Context, dir string, levels int, do func(string) error) error {
 	if levels == 0 {
 		return do(strings.TrimPrefix(dir, "./"))

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// soundPack reports whether a pack and its index are whole, and belong together.
+// soundPack reports whether a pack and its index have the right checksums, and belong together.
 func (d *directory) soundPack(ctx context.Context, name string) (bool, error) {
 	there, err := d.isFile(name + ".pack")
 	if err != nil || !there {
@@ -26,7 +26,7 @@ func (d *directory) soundPack(ctx context.Context, name string) (bool, error) {
 }
 
 // sound reports whether a file ends with the checksum of what is before it, as all that git keeps of packs does, and gives its
-// last bytes.
+// sound reports whether a file ends with the checksum of the bytes before it, as each file of a pack does, and returns its last bytes.
 func (d *directory) sound(ctx context.Context, name string) (ok bool, tail [indexTail]byte, err error) {
 	f, err := d.root.Open(name)
 	if err != nil {

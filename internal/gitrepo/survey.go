@@ -15,7 +15,7 @@ func (d *Disk) Each(ctx context.Context, do func(ID) error) error {
 	return d.dir.eachRepository(ctx, do)
 }
 
-// Refs reads the refs that the files of a repository say. It has none where there are no files.
+// Refs reads the refs from the files of a repository; none where there are no files.
 func (d *Disk) Refs(repo ID) (*gitwire.Refs, error) {
 	refs, err := d.dir.readRefs(repo)
 	if err != nil {
@@ -24,7 +24,7 @@ func (d *Disk) Refs(repo ID) (*gitwire.Refs, error) {
 	return refs, nil
 }
 
-// readRefs reads the file of refs; there are none where it is not there.
+// readRefs reads packed-refs; no refs where the file is missing.
 func (d *directory) readRefs(repo ID) (*gitwire.Refs, error) {
 	packed, err := d.root.ReadFile(repo.path() + "/packed-refs")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,7 +13,7 @@ import (
 // midx is git's index over several packs.
 const midx = "multi-pack-index"
 
-// swap makes the combined packs the repository's, in the place of those that they were made of.
+// swap puts the combined packs in the place of those that they were made of.
 func (m *maintenance) swap() (bool, error) {
 	names, entries, err := m.staged()
 	if err != nil {
@@ -65,7 +65,7 @@ func (m *maintenance) swap() (bool, error) {
 	return true, m.d.live.unlinkGone(m.repo, r)
 }
 
-// staged are the packs that were made, with all their files.
+// staged returns the combined packs, with all their files.
 func (m *maintenance) staged() (names []string, entries []fs.DirEntry, err error) {
 	if entries, err = m.d.dir.list(m.dir + "/objects/pack"); err != nil {
 		return nil, nil, err
@@ -73,7 +73,7 @@ func (m *maintenance) staged() (names []string, entries []fs.DirEntry, err error
 	return packNames(entries), entries, nil
 }
 
-// lost are the objects that the packs have no more.
+// lost returns the objects that the old packs have and the combined ones lack.
 func (m *maintenance) lost() (lost []sum, err error) {
 	fresh, err := m.d.dir.openIndexes(m.dir+"/objects/pack", m.fresh)
 	if err != nil {
@@ -102,7 +102,7 @@ func (m *maintenance) lost() (lost []sum, err error) {
 	return lost, nil
 }
 
-// wanted reports whether somebody may count on objects since the packs were combined without them.
+// wanted reports whether somebody may count on objects that the combined packs lack.
 func (m *maintenance) wanted(r *repository, lost []sum) bool {
 	m.d.promises.swap.Lock() // whoever was told before of these objects has noted them now, and whoever comes later sees that they went
 	defer m.d.promises.swap.Unlock()
@@ -118,7 +118,7 @@ func (m *maintenance) wanted(r *repository, lost []sum) bool {
 	})
 }
 
-// linkAll links the files of the combined packs, which are durable, those first that are found by others.
+// linkAll links the files of the combined packs, which are durable: a file comes after those that it leads readers to.
 func (m *maintenance) linkAll(entries []fs.DirEntry) error {
 	entries = slices.Clone(entries)
 	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(turn(a.Name()), turn(b.Name())) })
@@ -143,7 +143,7 @@ func (m *maintenance) linkAll(entries []fs.DirEntry) error {
 	return m.d.dir.sync(to)
 }
 
-// turn is when a file is linked.
+// turn tells when a file is linked: lower numbers first.
 func turn(name string) int {
 	switch {
 	case name == midx:
@@ -154,7 +154,7 @@ func turn(name string) int {
 	return 1
 }
 
-// oldMidx are the bitmaps of indexes over several packs that are no more.
+// oldMidx returns the bitmaps of earlier indexes over several packs.
 func (m *maintenance) oldMidx(fresh []fs.DirEntry) (files []string, err error) {
 	dir := m.repo.path() + "/objects/pack"
 	entries, err := m.d.dir.list(dir)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// unlinkGone removes the files that no reader needs, and what a kill left of such. The repository is locked.
+// unlinkGone removes the files that no reader needs, also those that a kill left. The caller holds the repository's lock.
 func (l *live) unlinkGone(repo ID, r *repository) error {
 	files, more := l.unneeded(r)
 	if err := l.packs.dir.removeFiles(files...); err != nil {
@@ -31,7 +31,7 @@ func (l *live) unlinkGone(repo ID, r *repository) error {
 	return l.packs.setGone(repo, nil)
 }
 
-// rescue makes a pack the repository's again that was to go.
+// rescue keeps a pack that was to be removed: it belongs to the repository again.
 func (l *live) rescue(repo ID, r *repository, pack string) error {
 	packs, err := l.packs.gone(repo)
 	if err != nil || !slices.Contains(packs, pack) {

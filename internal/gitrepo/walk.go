@@ -10,13 +10,13 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Bounds of packs through which a way is looked for here. Most pushes are far below; git walks through the others.
+// Bounds of the packs that walk reads. Most pushes are far below; git walks through the others.
 const (
 	walkBytes   = 1 << 20 // of the pack
 	walkObjects = 4096    // in it
 )
 
-// errWalk says that git is to look. It stays inside the package.
+// errWalk says that git has to walk instead. It stays inside the package.
 var errWalk = errors.New("not walked here")
 
 // walk is a way from the tips of a push through its pack to what the repository has. git has proven by then that whatever an object of
@@ -31,7 +31,7 @@ type walk struct {
 	beside []gitwire.ObjectID // what the way ends at
 }
 
-// walk walks from tips that are all in the pack, and marks what is on the way. It fails with errWalk where git is to do that.
+// walk walks from tips that are all in the pack, and marks the objects on the way. It fails with errWalk where git has to do that.
 func (q *quarantine) walk(c *content, tips []gitwire.ObjectID) (*walk, error) {
 	if len(c.all) > walkObjects || len(tips) == 0 {
 		return nil, errWalk
@@ -63,7 +63,7 @@ func (q *quarantine) walk(c *content, tips []gitwire.ObjectID) (*walk, error) {
 	return w, nil
 }
 
-// follow marks what tips lead to.
+// follow marks all objects that tips lead to.
 func (w *walk) follow(reached []bool, tips []gitwire.ObjectID) error {
 	queue, seen := slices.Clone(tips), make(map[gitwire.ObjectID]bool, len(tips))
 	for len(queue) > 0 {
@@ -101,7 +101,7 @@ func (w *walk) follow(reached []bool, tips []gitwire.ObjectID) error {
 	return nil
 }
 
-// peel notes what a tip is, and what it is about in the end.
+// peel notes the type of a tip, and the object at the end of a tag.
 func (w *walk) peel(tip gitwire.ObjectID) error {
 	for id := tip; ; {
 		s, _ := sumOf(id)
@@ -138,7 +138,7 @@ func (w *walk) peel(tip gitwire.ObjectID) error {
 	}
 }
 
-// describe is as that of a quarantine, of the same tips.
+// describe finds the same of the tips as quarantine.describe, without a process.
 func (w *walk) describe(p Proving) (map[gitwire.ObjectID]gitwire.ObjectID, error) {
 	for _, id := range p.Commits {
 		if kind := w.kinds[id]; kind != commitObject {
@@ -148,7 +148,7 @@ func (w *walk) describe(p Proving) (map[gitwire.ObjectID]gitwire.ObjectID, error
 	return w.peeled, nil
 }
 
-// named appends what a commit, a tree or a tag names. What is not written as git does it is left to git.
+// named appends the ids that a commit, a tree or a tag names. It fails with errWalk for an object that is not written as git writes it.
 func named(to []gitwire.ObjectID, kind objectType, text []byte) ([]gitwire.ObjectID, error) {
 	switch kind {
 	case treeObject:
@@ -174,7 +174,7 @@ func line(text []byte, name string) (id gitwire.ObjectID, rest []byte, err error
 	return id, rest, nil
 }
 
-// tagged is what a tag is about, and its type as the tag says.
+// tagged returns the object that a tag names, and the type that the tag gives it.
 func tagged(text []byte) (gitwire.ObjectID, objectType, error) {
 	id, rest, err := line(text, "object ")
 	kind, _, end := bytes.Cut(rest, []byte("\n"))
@@ -187,7 +187,7 @@ func tagged(text []byte) (gitwire.ObjectID, objectType, error) {
 	return id, 0, errWalk
 }
 
-// entries appends what a tree names, but for commits of other repositories (submodules).
+// entries appends the ids that a tree names, but for commits of submodules.
 func entries(to []gitwire.ObjectID, tree []byte) ([]gitwire.ObjectID, error) {
 	for len(tree) > 0 {
 		mode, rest, ok := bytes.Cut(tree, []byte(" "))

@@ -8,14 +8,14 @@ import (
 	"io"
 )
 
-// What makes a pack heavy: what git has to make of it, whole objects, and not what was sent. A few kB of deltas are gigabytes.
+// A pack is heavy by the objects that git has to make of it, not by the bytes that were sent: a few kB of deltas can be gigabytes.
 const (
 	heavyBytes = 16 << 20
 	eachObject = 4 << 10 // as much work as so many bytes
 )
 
 // heavy reports whether a pack is much work, from what it says of its objects. It reads no further than it has to, and of a pack that
-// makes no sense as far as git would.
+// heavy reports whether a pack is much work, from what it says of its objects. It reads no further than it has to, and in a broken pack
 func heavy(pack io.Reader) bool {
 	s := &scale{in: bufio.NewReader(pack), left: heavyBytes}
 	err := s.weigh()
@@ -27,7 +27,7 @@ var (
 	errPack  = errors.New("that is no pack")
 )
 
-// scale counts the work that a pack makes.
+// scale adds up the work that a pack makes.
 type scale struct {
 	in   *bufio.Reader
 	z    io.ReadCloser
@@ -62,7 +62,7 @@ func (s *scale) weigh() error {
 	return nil
 }
 
-// object weighs the next one: its bytes, and for a delta those of what it makes.
+// object weighs the next object: its bytes, and for a delta also the bytes of the object that it makes.
 func (s *scale) object() error {
 	kind, size, err := s.header()
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *scale) header() (kind objectType, size uint64, err error) {
 	return kind, size, err
 }
 
-// inflate begins to read what is compressed.
+// inflate begins to read compressed bytes.
 func (s *scale) inflate() (err error) {
 	if s.z == nil {
 		s.z, err = zlib.NewReader(s.in)
