@@ -30,7 +30,7 @@ type checkOptions struct {
 
 func (o *checkOptions) settings() []setting {
 	return append([]setting{
-		boolean("repair", "false", "build the store anew from its events, and mend the git data; what is damaged is kept beside it", &o.repair),
+		boolean("repair", "false", "build the store anew from its events, and mend the git data; keep what is damaged beside it", &o.repair),
 		boolean("git", "true", "check the git data too, if there is any", &o.git.wanted),
 		text("git-program", "git", "git that checks the git data: a path, or a name on PATH", &o.git.program).as("PATH"),
 	}, o.dataSettings()...)

@@ -16,7 +16,7 @@ const configBytes = 1 << 20
 
 // configSetting is the flag of the configuration file. It is looked for before all others, as it sets them.
 func configSetting() setting {
-	return setting{name: "config", place: "FILE", about: "TOML file with settings, named as the flags are; flags and variables win. graspd config writes one", set: func(string) error { return nil }}
+	return setting{name: "config", place: "FILE", about: "TOML file with settings, which have the names of the flags; flags and variables win over it. graspd config writes one", set: func(string) error { return nil }}
 }
 
 // What an environment knows of a configuration file stands among the variables, under names that no variable can have.

@@ -35,8 +35,8 @@ func (d *deletion) settings(env environment) []setting {
 		list("repository", "", "take away this repository (30617:key:identifier, naddr or npub/identifier), and what is about it alone", &d.repositories).as("REPOSITORY,…"),
 		list("event", "", "take away the event with this id, and what was said to it alone", &d.events).as("ID,…"),
 		text("reason", "", "why, for the journal", &d.why).as("TEXT"),
-		duration("keep", moderate.Keep, 0, "how long graspd keeps it aside, so that graspd restore puts it back", &d.keep),
-		boolean("yes", "false", "take it away; without, say only what would go", &d.yes),
+		duration("keep", moderate.Keep, 0, "for how long graspd restore can put it back", &d.keep),
+		boolean("yes", "false", "take it away; without this flag, say what would go", &d.yes),
 		adminURL("admin", adminAt(env), "private listener of the relay", &d.at.base),
 		configSetting(),
 	}
@@ -138,7 +138,7 @@ type restoration struct {
 
 func (o *restoration) settings(env environment) []setting {
 	return []setting{
-		number("case", 0, 0, 1<<53, "number of the case to put back; without, list the cases", &o.which),
+		number("case", 0, 0, 1<<53, "number of the case to put back; without this flag, list the cases", &o.which),
 		text("reason", "", "why, for the journal", &o.why).as("TEXT"),
 		adminURL("admin", adminAt(env), "private listener of the relay", &o.at.base),
 		configSetting(),

@@ -15,8 +15,8 @@ type demoOptions struct{ once, stay, verbose bool }
 
 func (o *demoOptions) settings() []setting {
 	return []setting{
-		boolean("once", "false", "end when everything was shown, on a terminal too", &o.once),
-		boolean("stay", "false", "go on until Ctrl-C, also where the output is no terminal", &o.stay),
+		boolean("once", "false", "end once everything was shown, on a terminal too", &o.once),
+		boolean("stay", "false", "go on until Ctrl-C, even where the output is no terminal", &o.stay),
 		boolean("verbose", "false", "print the log of your relay", &o.verbose),
 	}
 }

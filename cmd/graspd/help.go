@@ -72,7 +72,7 @@ const helpWidth = 100
 
 // usage is the help of graspd as a whole.
 func usage(w io.Writer) {
-	fmt.Fprint(w, "graspd is a Nostr relay for git collaboration that keeps itself complete.\n\n")
+	fmt.Fprint(w, "graspd is a Nostr relay for git collaboration that also hosts the repositories. It fetches what it misses\nfrom the relays and git servers that the repositories name.\n\n")
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  graspd %-10s %-16s %s\n", c.name, c.args, c.about)
 	}
@@ -107,7 +107,12 @@ func helpOn(w io.Writer, name string, rows []setting) {
 		}
 	}
 	if len(rows) > 0 {
-		fmt.Fprintf(w, "\nEach flag has a variable: --log-level is %sLOG_LEVEL. --sync=false turns a switch off.\n", variables)
+		r := rows[0]
+		fmt.Fprintf(w, "\nEach flag has a variable: --%s is %s.", r.name, r.env())
+		if i := slices.IndexFunc(rows, func(r setting) bool { return r.isBool && r.def == "true" }); i >= 0 {
+			fmt.Fprintf(w, " --%s=false turns a switch off.", rows[i].name)
+		}
+		fmt.Fprintln(w)
 		if slices.ContainsFunc(rows, func(r setting) bool { return r.name == "config" }) {
 			fmt.Fprint(w, "A flag wins over its variable, a variable over the file of --config, and the file over the default.\n")
 		}

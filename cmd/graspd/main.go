@@ -1,5 +1,5 @@
-// Command graspd is a Nostr relay for git collaboration (NIP-34) that keeps
-// itself complete from the other relays that its repositories name.
+// Command graspd is a Nostr relay for git collaboration (NIP-34) that hosts the repositories, and fetches what it misses from the relays and
+// git servers that these name.
 package main
 
 import (
@@ -58,27 +58,27 @@ func commands() []command {
 	return []command{
 		{name: "serve", args: "[flags]", about: "run the relay (the default)", run: serveCommand, settings: func(environment) []setting { return new(Config).settings() }, grouped: true,
 			example: "graspd serve --domain git.example.org --trusted-proxies 127.0.0.1 --bootstrap wss://relay.example.org --data /var/lib/graspd"},
-		{name: "demo", args: "[flags]", about: "show on this machine how a relay fills from three others", run: demoCommand,
+		{name: "demo", args: "[flags]", about: "show on this machine how a relay fills itself from three others", run: demoCommand,
 			settings: func(environment) []setting { return new(demoOptions).settings() }, example: "graspd demo --verbose"},
-		{name: "status", args: "[flags]", about: "show how a running relay stands; exit code 1 when something needs looking after", run: statusCommand,
+		{name: "status", args: "[flags]", about: "show how a running relay stands; exit code 1 when there is something to mend", run: statusCommand,
 			settings: func(env environment) []setting { return new(statusOptions).settings(env) }, example: "graspd status --watch"},
-		{name: "import", args: "[flags] FILE|-", about: "store the events of a JSON lines file, by the rules of serve; git data follows by pushes and from other servers", run: importCommand,
+		{name: "import", args: "[flags] FILE|-", about: "store the events of a file, one JSON object a line, by the rules of serve", run: importCommand,
 			settings: func(environment) []setting { return new(Config).doorSettings() }, seldom: []string{"listen", "store-cache", "disk-floor", "log-level", "log-format"},
 			example: "graspd import --domain git.example.org --data /var/lib/graspd events.jsonl"},
-		{name: "export", args: "[flags]", about: "write all stored events, without git data, as JSON lines in the order in which they were stored", run: exportCommand,
+		{name: "export", args: "[flags]", about: "write all stored events, one JSON object a line, in the order in which they were stored; no git data", run: exportCommand,
 			settings: func(environment) []setting { return new(Config).dataSettings() }, seldom: besideData, example: "graspd export --data /var/lib/graspd >events.jsonl"},
 		{name: "backup", args: "[flags] DIR|-", about: "copy the data into a new directory, or as a tar to the standard output, also while the relay runs", run: backupCommand,
 			settings: func(env environment) []setting { return new(backupOptions).settings(env) }, seldom: besideData,
 			example: "graspd backup --data /var/lib/graspd - | zstd >graspd-monday.tar.zst"},
-		{name: "check", args: "[flags]", about: "verify the data of a stopped relay; --repair builds the store anew from its events and mends the git data", run: checkCommand,
+		{name: "check", args: "[flags]", about: "verify the data of a stopped relay, or mend it with --repair", run: checkCommand,
 			settings: func(environment) []setting { return new(checkOptions).settings() }, seldom: besideData, example: "graspd check --data /var/lib/graspd"},
 		{name: "key", args: "[export|import FILE|-] [flags]", about: "show the public key of a relay, or carry its secret key to another data directory", run: keyCommand,
 			settings: func(environment) []setting { return new(keyOptions).settings() }, seldom: besideData, example: "graspd key export --data /var/lib/graspd relay.key"},
-		{name: "doctor", args: "[flags] [URL]", about: "look at a relay as its users see it, and at this machine; say what to mend", run: doctorCommand,
+		{name: "doctor", args: "[flags] [URL]", about: "look at a relay as its users see it, and at this machine, and say what to mend", run: doctorCommand,
 			settings: func(environment) []setting { return new(doctorOptions).settings() }, example: "graspd doctor https://git.example.org"},
 		{name: "delete", args: "[flags]", about: "take an author, a repository or an event away from a running relay; without --yes, say what would go", run: deleteCommand,
 			settings: func(env environment) []setting { return new(deletion).settings(env) }, example: `graspd delete --repository npub1…/tool --reason "stolen code" --yes`},
-		{name: "restore", args: "[flags]", about: "list what was taken away from a running relay, or put it back with --case", run: restoreCommand,
+		{name: "restore", args: "[flags]", about: "list what somebody took away from a running relay, or put it back with --case", run: restoreCommand,
 			settings: func(env environment) []setting { return new(restoration).settings(env) }, example: "graspd restore --case 12"},
 		{name: "journal", args: "[flags]", about: "show who has taken what away from a running relay, and why", run: journalCommand,
 			settings: func(env environment) []setting { return new(journalOptions).settings(env) }, example: "graspd journal"},

@@ -31,7 +31,7 @@ func roff(s string) string {
 
 func manualPage(w io.Writer) {
 	fmt.Fprintf(w, ".\\\" Made by \"graspd man\".\n.TH GRASPD 1 \"\" %q \"graspd\"\n", "graspd "+versionString())
-	fmt.Fprint(w, ".SH NAME\ngraspd \\- a Nostr relay for git collaboration that keeps itself complete\n.SH SYNOPSIS\n")
+	fmt.Fprint(w, ".SH NAME\ngraspd \\- a Nostr relay for git collaboration that hosts the repositories\n.SH SYNOPSIS\n")
 	for i, c := range commands() {
 		if i > 0 {
 			fmt.Fprint(w, ".br\n")
@@ -61,9 +61,9 @@ func manualPage(w io.Writer) {
 			fmt.Fprintf(w, ".PP\nAs for graspd serve: %s.\n", roff("--"+strings.Join(like, ", --")))
 		}
 	}
-	fmt.Fprintf(w, ".SH ENVIRONMENT\n%s\n", roff("Each flag has a variable: --log-level is "+variables+"LOG_LEVEL. A flag counts more than its variable."))
-	fmt.Fprintf(w, ".SH EXIT STATUS\n%s\n", roff("0 where all is well, 1 where something went wrong or needs looking after, 2 where the command line is wrong; graspd check ends with 2 where the store cannot be read."))
-	fmt.Fprint(w, ".SH SIGNALS\nSIGHUP has lists that stand in files read again. SIGTERM ends graspd in good order.\n.SH SEE ALSO\n.BR git (1)\n")
+	fmt.Fprintf(w, ".SH ENVIRONMENT\n%s\n", roff("Each flag has a variable: --log-level is "+variables+"LOG_LEVEL. A flag wins over its variable, a variable over the file of --config, and the file over the default."))
+	fmt.Fprintf(w, ".SH EXIT STATUS\n%s\n", roff("0: all is well. 1: something went wrong, or there is something to mend. 2: the command line is wrong, or graspd check cannot read the store."))
+	fmt.Fprint(w, ".SH SIGNALS\nOn SIGHUP graspd reads the file of --config and the files of lists again. On SIGTERM it ends in good order, and on a second one at once.\n.SH SEE ALSO\n.BR git (1)\n")
 }
 
 // sentence is a text with a capital and a full stop.

@@ -26,7 +26,7 @@ type reportOptions struct {
 func (o *reportOptions) settings(env environment) []setting {
 	return []setting{
 		text("remove", "", "take away what was reported: its line of the list, as \"event ID\", \"author KEY\" or \"repository ADDRESS\"", &o.remove).as("WHAT"),
-		text("dismiss", "", "close the reports of something, written in the same way; it stays", &o.dismiss).as("WHAT"),
+		text("dismiss", "", "dismiss the reports of something, written as for --remove; the thing itself stays", &o.dismiss).as("WHAT"),
 		text("reason", "", "why, for the journal", &o.why).as("TEXT"),
 		boolean("json", "false", "print reports.json as it is", &o.json),
 		adminURL("admin", adminAt(env), "private listener of the relay", &o.at.base),

@@ -78,14 +78,14 @@ func (p part) more(shown, matching int, what string) string {
 
 func (o *statusOptions) settings(env environment) []setting {
 	return []setting{
-		adminURL("admin", adminAt(env), "private listener of the relay that is asked", &o.base),
+		adminURL("admin", adminAt(env), "private listener of the relay to ask", &o.base),
 		configSetting(),
 		boolean("json", "false", "print status.json as it is", &o.json),
 		boolean("repositories", "false", "show how complete each repository is, and what each relay lacks of it; with --json print repositories.json", &o.repos),
-		boolean("watch", "false", "go on, until Ctrl-C", &o.watch),
+		boolean("watch", "false", "print it again and again, until Ctrl-C", &o.watch),
 		boolean("health", "false", "ask only whether the relay does its work: for a container's health check", &o.health),
 		text("retry", "", "connect at once to the relay with this URL, whatever its failures", &o.retry).as("URL"),
-		boolean("wide", "false", "show everything, also on a narrow terminal; elsewhere than on a terminal nothing is cut", &o.wide),
+		boolean("wide", "false", "show whole lines on a narrow terminal; where the output is no terminal, lines are whole anyway", &o.wide),
 		text("find", "", "show only relays or repositories with this in their name", &o.find).as("WORDS"),
 		text("state", "", "show only relays or repositories in this state, as the operator's page calls it", &o.state).as("STATE"),
 		number("most", 0, 0, 1000, "show so many at most, the worst first; 0 = 20, and all with --json", &o.most),
