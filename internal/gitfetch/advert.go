@@ -14,18 +14,18 @@ type advert struct {
 	version gitwire.Version
 	refs    *shown
 
-	agent, format bool // a request may name them
+	agent, format bool // a request may name our agent, and the object format
 
 	lsRefs, fetch bool // version 2
 
 	// Below version 2.
 	sideband           int // bytes of a frame; 0 for none
 	ofsDelta, thinPack bool
-	multiAck           bool // some servers insist on being asked so
-	anyID              bool // what is not shown may be asked for
+	multiAck           bool // offered: some servers insist that a request names it
+	anyID              bool // a request may name ids that the server does not show
 }
 
-// byID reports whether it may be asked for what it does not show. An empty repository has nothing to give.
+// byID reports whether the server may be asked for ids that it does not show. An empty repository has nothing to give.
 func (a *advert) byID() bool { return len(a.refs.ids) > 0 && (a.version == 2 || a.anyID) }
 
 // advertised asks for what the server offers, and for the refs.
@@ -65,7 +65,7 @@ func (a *advert) askRefs(agent string) []byte {
 	return a.request(agent, gitwire.Request{LsRefs: &gitwire.LsRefs{Peel: true, Symrefs: true, Prefixes: prefixes}})
 }
 
-// request writes a request as the server takes it: one that does not say what it is called does not want to be told either.
+// request writes a request as the server takes it: a server that does not name its agent does not want to read ours either.
 func (a *advert) request(agent string, q gitwire.Request) []byte {
 	q.Version, q.NoFormat = a.version, !a.format
 	if a.agent {
@@ -89,7 +89,7 @@ func readAdvert(l lines, mostRefs int) (*advert, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Servers of version 2 may leave this out.
+	// Servers of version 2 may leave the first line out.
 	if name, is := bytes.CutPrefix(payload, []byte("# service=")); is {
 		if name := pktline.Line(name); string(name) != "git-upload-pack" {
 			return nil, protocol("the server offers %s", quote(name))
@@ -117,7 +117,7 @@ func readAdvert(l lines, mostRefs int) (*advert, error) {
 	return a, a.read0(l, kind, payload)
 }
 
-// read2 reads what a server of version 2 can do.
+// read2 reads the capabilities of a server of version 2.
 func (a *advert) read2(l lines) error {
 	err := l.until("what is offered", func(line []byte) error {
 		name, value, _ := strings.Cut(string(line), "=")
@@ -170,7 +170,7 @@ func (a *advert) line0(line []byte) error {
 	return a.refs.add(hex, name)
 }
 
-// capability takes what a server can do, in any version.
+// capability takes one capability of a server, of any version.
 func (a *advert) capability(name, value string) error {
 	switch name {
 	case "agent":

@@ -39,7 +39,7 @@ func (c *conn) close() {
 func (c *conn) idleEnd() bool { return !c.wire.begun && !errors.Is(c.wire.err, ErrSilent) }
 
 // exchange sends a request and reads the header of its answer. Whoever is done with the body reads it to its end or closes the
-// connection; the body's own Close would read on without a bound.
+// exchange sends a request and reads the header of its answer. The caller reads the body to its end or closes the connection; the
 func (c *conn) exchange(req *http.Request, within time.Duration) (*http.Response, error) {
 	c.wire.begin()
 	if err := c.wire.SetWriteDeadline(time.Now().Add(within)); err != nil {
@@ -73,7 +73,7 @@ func (c *conn) exchange(req *http.Request, within time.Duration) (*http.Response
 	}
 }
 
-// lose notes that the connection is of no use any more, for an error of writing.
+// lose notes an error of writing: the connection is of no use any more.
 func (c *conn) lose(err error) error {
 	if c.wire.err == nil || c.wire.err == io.EOF {
 		c.wire.err = err

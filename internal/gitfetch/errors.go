@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	// ErrTooMuch says that a server sends more than is taken from it: refs, bytes of them, or bytes of packs.
+	// ErrTooMuch says that a server sends more than a bound allows: refs, bytes of refs, or bytes of packs.
 	ErrTooMuch = errors.New("more than is taken from a server")
-	// ErrSilent says that a server sends nothing for too long, or too little, or is not through in time.
+	// ErrSilent says that a server sent nothing for too long, or sent too slowly, or did not end in time.
 	ErrSilent = errors.New("silent, or too slow")
 )
 
@@ -36,14 +36,14 @@ func (e *StatusError) Error() string {
 	return s
 }
 
-// ServerError is what a git server says instead of an answer, or in the middle of one.
+// ServerError is the error that a git server sends instead of an answer, or in the middle of one.
 type ServerError struct {
 	Text string // printable, and cut
 }
 
 func (e *ServerError) Error() string { return "the server says: " + e.Text }
 
-// ProtocolError says that a URL leads to no git server, or that the server breaks the protocol, or wants what is not spoken here.
+// ProtocolError says that a URL leads to no git server, that the server breaks the protocol, or that it wants what graspd does not speak.
 type ProtocolError struct {
 	Text string // printable, and cut
 }
@@ -59,13 +59,13 @@ func quote[T string | []byte](p T) string {
 	return "'" + words.Printable(string(p[:min(len(p), words.MaxText)])) + "'"
 }
 
-// said is the error that a server gives in its own words.
+// said makes a ServerError of a server's own words.
 func said(text []byte) error {
 	text = bytes.TrimRight(text[:min(len(text), words.MaxText)], "\r\n")
 	return &ServerError{words.Printable(string(text))}
 }
 
-// typed reports whether an error is one of those that callers tell apart.
+// typed reports whether an error has one of the types that callers tell apart.
 func typed(err error) bool {
 	for _, known := range []error{ErrTooMuch, ErrSilent, publicnet.ErrForbidden} {
 		if errors.Is(err, known) {
@@ -79,7 +79,7 @@ func typed(err error) bool {
 }
 
 // fault gives an error of reading or writing as one that callers tell apart, if it is one. Where the context has ended, that is the
-// reason: it closed the connection, and every other error follows from that. The exchange is over then.
+// fault turns an error of reading or writing into one that callers tell apart, where it can. The end of the context is the error wherever
 func (s *exchange) fault(op string, err error) error {
 	var lost error
 	if s.conn != nil {
@@ -105,7 +105,7 @@ func (s *exchange) fault(op string, err error) error {
 	return protocol("%s: %s", op, words.Printable(err.Error()))
 }
 
-// unexpected names the end of a connection in the middle of an answer.
+// unexpected makes io.ErrUnexpectedEOF of an end in the middle of an answer.
 func unexpected(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

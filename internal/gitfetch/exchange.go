@@ -26,7 +26,7 @@ type exchange struct {
 
 	conn  *conn // nil while there is none
 	res   Result
-	left  int64 // bytes of packs that may come
+	left  int64 // bytes of packs that may still come
 	given map[gitwire.ObjectID]bool
 }
 
@@ -46,7 +46,7 @@ const (
 	answerType = "application/x-git-upload-pack-result"
 )
 
-// request is the HTTP request: no cookies, no credentials but those that the caller has for this server, nothing that is packed.
+// request makes the HTTP request. It has no cookies, no credentials but those that the caller has for this server, and asks for no
 func (s *exchange) request(ctx context.Context, q ask) (*http.Request, error) {
 	method, body := http.MethodGet, io.Reader(nil)
 	if q.body != nil {
@@ -72,7 +72,7 @@ func (s *exchange) request(ctx context.Context, q ask) (*http.Request, error) {
 }
 
 // do sends a request and reads the head of its answer. A connection that was used before may have ended meanwhile, which is no fault:
-// then the request is made once more on another one.
+// do sends a request and reads the head of its answer. The server may have ended a connection that was used before, which is no fault: then
 func (s *exchange) do(ctx context.Context, q ask) (*http.Response, error) {
 	for {
 		req, err := s.request(ctx, q)
@@ -123,7 +123,7 @@ func (s *exchange) connect(ctx context.Context, u *url.URL) error {
 	return nil
 }
 
-// notDialed is the error of a URL to which nothing is opened.
+// notDialed makes the error of a URL to which no connection is opened.
 func (s *exchange) notDialed(err error) error {
 	if typed(err) {
 		return err
@@ -131,7 +131,7 @@ func (s *exchange) notDialed(err error) error {
 	return protocol("%s", words.Printable(err.Error()))
 }
 
-// notConnected is the error of a connection that did not come about. Only the caller's own context is told as one that has ended.
+// notConnected makes the error of a connection that did not come about. Only the end of the caller's own context counts as the end of one.
 func (s *exchange) notConnected(err error) error {
 	if why := s.ended(); why != nil {
 		return fmt.Errorf("connect: %w", why)
@@ -157,7 +157,7 @@ func (s *exchange) close() {
 	}
 }
 
-// check requires status, encoding and content type of an answer by git.
+// check requires the status, encoding and content type that git's answers have.
 func (s *exchange) check(resp *http.Response, contentType string) error {
 	if resp.StatusCode != http.StatusOK {
 		return s.refused(resp)
@@ -191,7 +191,7 @@ func dumb(start []byte) bool {
 	return is && err == nil
 }
 
-// refused is the error of an answer with another status. The connection is given up with what the answer has left.
+// refused makes the error of an answer with another status. It closes the connection: the rest of the answer is not read.
 func (s *exchange) refused(resp *http.Response) error {
 	e := &StatusError{Code: resp.StatusCode, RetryAfter: publicnet.RetryAfter(resp.Header.Get("Retry-After"))}
 	if !packed(resp) {
@@ -205,7 +205,7 @@ func (s *exchange) refused(resp *http.Response) error {
 	return e
 }
 
-// finish requires that the answer is over, and keeps the connection for the next request where that can be.
+// finish requires that the answer is over, and keeps the connection for the next request where the server allows that.
 func (s *exchange) finish(resp *http.Response) error {
 	var more [1]byte
 	switch n, err := io.ReadFull(resp.Body, more[:]); {

@@ -1,6 +1,6 @@
 // Package gitfetch fetches from other git servers over smart HTTP (gitprotocol-http(5), gitprotocol-v2(5)): it reads what a
 // server shows and takes packs of the objects that its caller names. Nothing that a server says chooses what is asked for, and
-// only the public network is reached. It writes nothing: packs go to the caller. When to ask which server is decided by others.
+// only the public network is reached. It writes nothing: packs go to the caller. The caller decides when to ask which server.
 // Read [Client.Fetch].
 package gitfetch
 
@@ -19,9 +19,9 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Config is how fetches are made. The zero value is right for production.
+// Config says how fetches are made. The zero value is right for production.
 type Config struct {
-	Net    publicnet.Config      // what is dialed on, and the rule that strangers' URLs lead to public addresses only
+	Net    publicnet.Config      // how connections are dialed; strangers' URLs lead to public addresses only
 	Exempt func(url string) bool // URLs that the operator typed, free of the address rule; nil: none
 	Agent  string                // "graspd" if empty
 	// Authorization is the value of that header for requests to a repository, by its URL after redirects; "" is none. Nil: none.
@@ -37,7 +37,7 @@ type Bounds struct {
 	Answer      time.Duration // until the first byte of an answer; 60 s, as a large pack is counted first
 	Silence     time.Duration // without a byte within an answer; 60 s
 	Slow        int64         // bytes a second over a minute below which a transfer ends; 1024
-	Total       time.Duration // for all of it; 30 min
+	Total       time.Duration // for the whole fetch; 30 min
 	ByID        int           // requests for what is not advertised; 4
 }
 
@@ -47,7 +47,7 @@ const (
 	maxRedirects = 3
 )
 
-// withDefaults fills in what is not set.
+// withDefaults fills in the fields that are zero.
 func (b Bounds) withDefaults() Bounds {
 	b.Refs = cmp.Or(b.Refs, 50_000)
 	b.AdvertBytes = cmp.Or(b.AdvertBytes, 8<<20)
@@ -73,43 +73,44 @@ func New(cfg Config) *Client {
 	return &Client{cfg, publicnet.New(cfg.Net)}
 }
 
-// Request is what is wanted of one server.
+// Request says which objects are wanted of one server.
 type Request struct {
 	URL    string               // as the announcement writes it; with or without a slash at the end
-	Groups [][]gitwire.ObjectID // what is wanted; each group is of use only as a whole
+	Groups [][]gitwire.ObjectID // of wanted objects; a group is of use only with all of its objects
 	Haves  []gitwire.ObjectID   // tips that are complete here; the first 256 are told
-	// MaxBytes is for all packs together; 0: 512 MiB.
+	// MaxBytes bounds all packs together; 0: 512 MiB.
 	MaxBytes int64
 	// Pack reads one pack to its end. It is called once for all groups of which the server shows every id, and once for each
 	// other group, of which all ids are then asked for by id. ids are those that the pack was asked to have, each group in
 	// one pack; beyond 16,384 of them there is another pack. io.EOF means that the pack is whole and nothing came after it.
-	// A Pack that returns nil before that has no use for the rest, which is not read. It may be thin if Haves are given.
+	// one pack; beyond 16,384 ids there is another pack. io.EOF means that the pack is complete and that nothing came after it.
+	// A Pack that returns nil before io.EOF has no use for the rest, which is not read. The pack may be thin if Haves are given.
 	Pack func(ctx context.Context, ids []gitwire.ObjectID, pack io.Reader) error
 	// Alive, if not nil, is told whenever bytes come.
 	Alive func()
 }
 
-// Result is what came of a fetch, also of one that failed.
+// Result says what came of a fetch, also of one that failed.
 type Result struct {
 	Refs     *gitwire.Refs      // what the server shows of refs/heads/, refs/tags/, refs/nostr/ and HEAD; nil if it did not get so far
 	Requests int                // HTTP requests that were made
 	Bytes    int64              // that came
-	Lacks    []gitwire.ObjectID // of the wanted, those that it neither shows nor gave by id; each once
+	Lacks    []gitwire.ObjectID // wanted ids that the server neither shows nor gave by id; each once
 }
 
-// Fetch takes what is wanted from one server. A group of which the server lacks something is not fetched in part. The error wraps
+// Fetch fetches the wanted objects from one server. It takes no part of a group of which the server lacks an object. The error wraps
 // publicnet.ErrForbidden, [ErrTooMuch], [ErrSilent], a *[StatusError], *[ServerError] or *[ProtocolError] where it is one of those; an
 // error of Pack comes as it is; what else goes wrong with a connection wraps the error of that.
 func (c *Client) Fetch(ctx context.Context, r Request) (Result, error) {
 	return c.run(ctx, r, func(ctx context.Context, s *exchange, a *advert) error { return s.take(ctx, r, a) })
 }
 
-// Advertised asks for the refs only. Its errors are those of Fetch.
+// Advertised asks the server for its refs only. It fails as Fetch does.
 func (c *Client) Advertised(ctx context.Context, url string) (Result, error) {
 	return c.run(ctx, Request{URL: url}, func(context.Context, *exchange, *advert) error { return nil })
 }
 
-// run opens an exchange, reads the refs, and has the rest done.
+// run opens an exchange, reads the refs, and calls then for the rest.
 func (c *Client) run(ctx context.Context, r Request, then func(context.Context, *exchange, *advert) error) (Result, error) {
 	late := fmt.Errorf("%w: not through after %v", ErrSilent, c.cfg.Bounds.Total)
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Bounds.Total, late)
@@ -132,10 +133,10 @@ func (c *Client) run(ctx context.Context, r Request, then func(context.Context, 
 	return s.res, fmt.Errorf("fetch %s: %w", words.Printable(r.URL), err)
 }
 
-// packError marks an error of the caller's.
+// packError marks an error that the caller's Pack returned.
 type packError struct{ error }
 
-// lacks are the wanted ids that the server neither shows nor gave.
+// lacks returns the wanted ids that the server neither shows nor gave.
 func (s *exchange) lacks(groups [][]gitwire.ObjectID, a *advert) (out []gitwire.ObjectID) {
 	seen := map[gitwire.ObjectID]bool{}
 	for _, id := range slices.Concat(groups...) {

@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/pktline"
 )
 
-// lines are the frames of one answer. A server may say in any of them that it goes no further.
+// lines reads the frames of one answer. Any of them may be an error of the server, which ends the answer.
 type lines struct{ *pktline.Reader }
 
 func (l lines) next() (pktline.Kind, []byte, error) {
@@ -22,7 +22,7 @@ func (l lines) next() (pktline.Kind, []byte, error) {
 	return kind, payload, nil
 }
 
-// early turns the end of an answer where it may not be into an error that is never taken for the end of a pack.
+// early makes of an end that comes too early an error that nobody takes for the end of a pack.
 func early(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -30,7 +30,7 @@ func early(err error) error {
 	return err
 }
 
-// until gives each line to take, up to the flush that is to end them.
+// until calls take with each line, up to the flush that has to end them.
 func (l lines) until(what string, take func(line []byte) error) error {
 	for {
 		kind, payload, err := l.next()

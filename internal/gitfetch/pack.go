@@ -12,7 +12,7 @@ import (
 // maxAcks is how many lines may stand before a pack. More than there are haves is not needed.
 const maxAcks = 4 * maxHaves
 
-// pack reads the pack of an answer. It ends with io.EOF only where the answer ends as it should.
+// pack reads the pack of an answer. It gives io.EOF only where the answer ends as it should.
 type pack struct {
 	lines lines
 	left  *int64 // bytes of packs that may come
@@ -55,7 +55,7 @@ func (l lines) head2() error {
 	}
 }
 
-// skipAcks reads to the end of a section that was not asked for, and changes nothing.
+// skipAcks reads over a section for which nobody asked.
 func (l lines) skipAcks() error {
 	for range maxAcks {
 		kind, payload, err := l.next()
@@ -92,7 +92,7 @@ func acks(payload []byte) bool {
 }
 
 // noPack is the error of an answer that says something else than was asked: that its history is cut (shallow-info), or that the pack
-// is elsewhere (packfile-uris).
+// noPack makes the error of an answer with a section for which nobody asked: its history is cut (shallow-info), or the pack is elsewhere
 func noPack(kind pktline.Kind, payload []byte) error {
 	if kind == pktline.Data {
 		return protocol("%s where a pack was to begin", quote(pktline.Line(payload)))
@@ -112,7 +112,7 @@ func (p *pack) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// next reads a frame.
+// next reads the next frame.
 func (p *pack) next() error {
 	kind, payload, err := p.lines.next()
 	switch {

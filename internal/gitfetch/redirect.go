@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// open asks for the refs, and follows redirects of that: repositories move. What follows is asked where the last one led.
+// open asks for the refs, and follows redirects of that request: repositories move. Later requests go to where the last redirect led.
 func (s *exchange) open(ctx context.Context) (*http.Response, error) {
 	if u, err := url.Parse(s.base); err != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(s.base, "#") {
 		return nil, protocol("not the URL of a repository")
@@ -40,7 +40,7 @@ func redirects(status int) bool {
 }
 
 // follow changes the repository's URL to where a redirect leads, as git does: only if it leads to the same below another one. A
-// scheme may become a safer one.
+// follow changes the repository's URL to where a redirect leads. As with git, the redirect has to lead to the same path below the new
 func (s *exchange) follow(to string) error {
 	from, err := url.Parse(s.base + advertPath)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// namespaces are those of which refs are looked at.
+// namespaces are the beginnings of the refs that shown keeps.
 var namespaces = []string{"refs/heads/", "refs/tags/", "refs/nostr/"}
 
-// shown are the refs that a server shows, as far as they are of use here.
+// shown collects the refs that a server shows, as far as they are of use here.
 type shown struct {
 	most int // refs that are kept
 	head string
@@ -22,17 +22,17 @@ type shown struct {
 
 func newShown(most int) *shown { return &shown{most: most, ids: map[gitwire.ObjectID]bool{}} }
 
-// shows reports whether an id is that of a ref.
+// shows reports whether a ref is at an id.
 func (s *shown) shows(id gitwire.ObjectID) bool { return s.ids[id] }
 
-// list gives them in their order.
+// list returns the refs in their order.
 func (s *shown) list() *gitwire.Refs {
 	refs := &gitwire.Refs{Head: s.head, List: s.refs}
 	refs.Sort()
 	return refs
 }
 
-// add takes a ref. Names of other namespaces, and those that git takes in no push, are left out with their ids.
+// add takes a ref. It leaves out names of other namespaces and names that git takes in no push, with their ids.
 func (s *shown) add(hex, name []byte) error {
 	id, err := parseID(hex)
 	switch {
@@ -55,7 +55,7 @@ func useful(name string) bool {
 	return slices.ContainsFunc(namespaces, func(n string) bool { return strings.HasPrefix(name, n) }) && gitwire.CheckRefName(name) == nil
 }
 
-// peel notes what the tag is about that was added last, if that is its name.
+// peel notes the object at the end of the tag that was added last, if name is that tag's.
 func (s *shown) peel(hex, name []byte) error {
 	id, err := parseID(hex)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *shown) line2(line []byte) error {
 	return nil
 }
 
-// parseID reads an id, which is that of an object.
+// parseID reads the id of an object: not the null id.
 func parseID(hex []byte) (gitwire.ObjectID, error) {
 	id, err := gitwire.ParseObjectID(hex)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // maxWants keeps a request below 1 MiB.
 const maxWants = gitwire.MaxWants
 
-// take fetches the groups that the server shows, and then the others as far as it lets it.
+// take fetches the groups that the server shows, and then the others by id, as far as the server lets it.
 func (s *exchange) take(ctx context.Context, r Request, a *advert) error {
 	s.given = map[gitwire.ObjectID]bool{}
 	packs, others := sort(r.Groups, a.refs.shows)
@@ -29,7 +29,7 @@ func (s *exchange) take(ctx context.Context, r Request, a *advert) error {
 	return s.takeByID(ctx, r, a, others)
 }
 
-// sort gives the ids of the groups that are shown, in as few packs as may be, and the other groups.
+// sort returns the ids of the groups that the server shows, in as few packs as possible, and the other groups.
 func sort(groups [][]gitwire.ObjectID, shows func(gitwire.ObjectID) bool) (packs, others [][]gitwire.ObjectID) {
 	seen := map[gitwire.ObjectID]bool{}
 	var pack []gitwire.ObjectID
@@ -56,7 +56,7 @@ func sort(groups [][]gitwire.ObjectID, shows func(gitwire.ObjectID) bool) (packs
 	return packs, others
 }
 
-// once leaves each id once.
+// once returns each id once, in the order in which ids came first.
 func once(ids []gitwire.ObjectID) (out []gitwire.ObjectID) {
 	seen := make(map[gitwire.ObjectID]bool, len(ids))
 	for _, id := range ids {
@@ -69,7 +69,7 @@ func once(ids []gitwire.ObjectID) (out []gitwire.ObjectID) {
 }
 
 // takeByID asks for groups of which not all is shown. A server ends a request at the first id that it does not have, so each group has a
-// request of its own, all of it in one pack.
+// takeByID asks for groups of which the server does not show every id. A server refuses a request for the first id that it does not have, so
 func (s *exchange) takeByID(ctx context.Context, r Request, a *advert, groups [][]gitwire.ObjectID) error {
 	asked := 0
 	var got [][]gitwire.ObjectID
@@ -97,7 +97,7 @@ func (s *exchange) takeByID(ctx context.Context, r Request, a *advert, groups []
 	return nil
 }
 
-// covered reports whether one of the packs has the whole group.
+// covered reports whether one of the packs has every id of the group.
 func (s *exchange) covered(group []gitwire.ObjectID, packs [][]gitwire.ObjectID) bool {
 	return slices.ContainsFunc(packs, func(pack []gitwire.ObjectID) bool {
 		return !slices.ContainsFunc(group, func(id gitwire.ObjectID) bool { return !slices.Contains(pack, id) })
@@ -105,7 +105,7 @@ func (s *exchange) covered(group []gitwire.ObjectID, packs [][]gitwire.ObjectID)
 }
 
 // notThere reports whether a server refused a request because it does not have one of these objects, or does not give it by id, and
-// in which words.
+// notThere reports whether a server refused a request because it does not have one of the objects, or does not give it by id, and returns
 func notThere(err error, ids []gitwire.ObjectID) (string, bool) {
 	e, is := errors.AsType[*ServerError](err)
 	if !is {

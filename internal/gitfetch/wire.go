@@ -12,7 +12,7 @@ import (
 const paceOver = time.Minute
 
 // wire reads from a connection, and gives up where nothing comes, or too little. Only time that is spent waiting counts, so a caller
-// that takes its time with a pack is none of the server's faults.
+// wire reads from a connection, and gives up where nothing comes, or too little. Only time that is spent waiting for the server counts: a
 type wire struct {
 	net.Conn
 	bounds *Bounds
@@ -26,13 +26,13 @@ type wire struct {
 	unsent error         // the first of writing
 }
 
-// begin is told before each answer.
+// begin comes before each answer.
 func (w *wire) begin() {
 	w.begun = false
 	w.measure(paceOver)
 }
 
-// measure begins to measure the pace anew, for at least so long.
+// measure begins a new measurement of the pace, which lasts at least for over.
 func (w *wire) measure(over time.Duration) { w.waited, w.got, w.over = 0, 0, over }
 
 func (w *wire) Write(p []byte) (int, error) {
@@ -70,7 +70,7 @@ func (w *wire) Read(p []byte) (int, error) {
 }
 
 // pace counts n bytes for which the connection has waited. The time before the first byte of an answer is not counted: there the
-// server works.
+// pace counts n bytes, and the time for which the connection has waited for them. The time before the first byte of an answer does not
 func (w *wire) pace(n int, waited time.Duration) {
 	if w.begun {
 		w.waited += waited

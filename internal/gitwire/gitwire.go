@@ -15,7 +15,7 @@ import (
 )
 
 // Bounds of one request. What exceeds them is refused, but for haves: those beyond the bound are not looked at, as a client
-// only offers them.
+// Bounds of one request. A request beyond one of them is refused, but for haves: a client only offers haves, so those beyond the bound are
 const (
 	MaxRequest  = 4 << 20 // bytes of the pkt-lines of a request to upload-pack
 	MaxWants    = 16384   // ids and refs wanted, each counted once, and ids asked about
@@ -32,7 +32,7 @@ const (
 	maxAgent   = 128 // bytes that are kept
 )
 
-// RequestError is what is wrong with a request, in words that its sender may read.
+// RequestError says what is wrong with a request, in words for its sender.
 type RequestError struct {
 	Text  string
 	cause error
@@ -57,13 +57,13 @@ func printable[T string | []byte](p T) string {
 // unknownRef refuses a ref that is wanted by name. git writes it without quotes, and its tests look.
 func unknownRef(name string) error { return refuse("unknown ref %s", printable(name)) }
 
-// lines are the frames of one request.
+// lines reads the frames of one request.
 type lines struct{ r *pktline.Reader }
 
 func newLines(body io.Reader, most int64) lines { return lines{pktline.NewReader(body, most)} }
 
 // next is the next frame, a line without its newline. io.EOF itself stands where the request ends between two frames. What the
-// client is to blame for is a RequestError; other errors are those of the connection.
+// next reads the next frame, a line without its newline. It returns io.EOF itself where the request ends between two frames, a RequestError
 func (l lines) next() (pktline.Kind, []byte, error) {
 	kind, payload, err := l.r.Next()
 	switch {
@@ -77,7 +77,7 @@ func (l lines) next() (pktline.Kind, []byte, error) {
 	return 0, nil, fmt.Errorf("read request: %w", err)
 }
 
-// until reads lines and gives each to take, up to the flush that is to end them.
+// until calls take with each line, up to the flush that has to end them.
 func (l lines) until(what string, take func(line []byte) error) error {
 	for {
 		kind, line, err := l.next()
@@ -97,7 +97,7 @@ func (l lines) until(what string, take func(line []byte) error) error {
 	}
 }
 
-// cutShort is the error of a request that ends where it may not.
+// cutShort makes the error of a request that ends too early.
 func cutShort(what string) error {
 	return &RequestError{Text: "the request ends within " + what, cause: io.ErrUnexpectedEOF}
 }

@@ -64,7 +64,7 @@ func nibble(c byte) byte {
 // IsZero reports whether it stands for "no object".
 func (id ObjectID) IsZero() bool { return id.sum == [32]byte{} }
 
-// bytes are those that count.
+// bytes returns the bytes of sum that count.
 func (id *ObjectID) bytes() []byte {
 	if id.long {
 		return id.sum[:]
@@ -72,16 +72,16 @@ func (id *ObjectID) bytes() []byte {
 	return id.sum[:20]
 }
 
-// ObjectIDOf is the id whose bytes these are, as indexes of packs and rows of stores have them.
+// ObjectIDOf makes an id of its bytes, as indexes of packs and rows of stores have them.
 func ObjectIDOf(sha1 [20]byte) (id ObjectID) {
 	copy(id.sum[:], sha1[:])
 	return id
 }
 
-// AppendRaw appends the bytes.
+// AppendRaw appends the bytes of the id.
 func (id ObjectID) AppendRaw(dst []byte) []byte { return append(dst, id.bytes()...) }
 
-// AppendHex appends the hex digits.
+// AppendHex appends the hex digits of the id.
 func (id ObjectID) AppendHex(dst []byte) []byte { return hex.AppendEncode(dst, id.bytes()) }
 
 func (id ObjectID) String() string { return string(id.AppendHex(nil)) }
@@ -89,13 +89,13 @@ func (id ObjectID) String() string { return string(id.AppendHex(nil)) }
 // Compare orders ids by their bytes.
 func (id ObjectID) Compare(other ObjectID) int { return bytes.Compare(id.bytes(), other.bytes()) }
 
-// ids are object ids in the order in which they came first, each once.
+// ids is a list of object ids in the order in which they came first, each once.
 type ids struct {
 	list []ObjectID
 	seen map[ObjectID]struct{}
 }
 
-// add takes an id, and reports whether it is in the list then: it is not when the list had most already.
+// add takes an id, and reports whether the list has it now: a list of most ids takes no other one.
 func (s *ids) add(id ObjectID, most int) bool {
 	if _, ok := s.seen[id]; ok {
 		return true

@@ -10,7 +10,7 @@ import (
 type Key [sha256.Size]byte
 
 // Key is the key of the fetch, after Resolve. There is none for a client that has something already, as hardly another one has
-// the same, nor for what needs no process.
+// Key returns the key of the fetch, after Resolve. There is none for a client that has something already, as hardly any other client has
 func (f *Fetch) Key() (Key, bool) {
 	work := f.Work()
 	if len(f.Haves) > 0 || len(f.Shallows) > 0 || work == WorkNone || len(f.wanted) != len(f.WantRefs) {

@@ -19,7 +19,7 @@ type LsRefs struct {
 	given int // prefixes so far
 }
 
-// argument takes a line.
+// argument takes a line of the request.
 func (q *LsRefs) argument(line []byte) error {
 	switch string(line) {
 	case "peel":
@@ -38,7 +38,7 @@ func (q *LsRefs) argument(line []byte) error {
 	return nil
 }
 
-// prefix takes one. What is longer than any name is cut to where it still begins none.
+// prefix takes a prefix. One that is longer than any name is cut, to a length at which it still begins none.
 func (q *LsRefs) prefix(prefix []byte) {
 	q.given++
 	if q.given < MaxPrefixes {
@@ -46,7 +46,7 @@ func (q *LsRefs) prefix(prefix []byte) {
 	}
 }
 
-// compact leaves the fewest prefixes that say the same.
+// compact drops the prefixes that another prefix covers.
 func (q *LsRefs) compact() {
 	given := q.given
 	q.given = 0
@@ -78,7 +78,7 @@ func (q *LsRefs) appendArguments(dst []byte) []byte {
 	return dst
 }
 
-// AppendAnswer appends what of the refs is asked for: HEAD, then the refs by name.
+// AppendAnswer appends the refs for which the client asks: HEAD, then the others by name.
 func (q *LsRefs) AppendAnswer(dst []byte, refs *Refs) []byte {
 	if q.Prefixes == nil {
 		dst = slices.Grow(dst, 100+len(refs.Head)+refs.size())
@@ -105,7 +105,7 @@ func (q *LsRefs) AppendAnswer(dst []byte, refs *Refs) []byte {
 	return pktline.AppendFlush(dst)
 }
 
-// appendRef appends a line. The zero id is that of an unborn HEAD.
+// appendRef appends the line of a ref. The zero id stands for an unborn HEAD.
 func (q *LsRefs) appendRef(dst []byte, ref *Ref, target string) []byte {
 	start := len(dst)
 	dst = pktline.Begin(dst)

@@ -12,7 +12,7 @@ import (
 // Push is the list of commands with which a push begins. The pack follows it in the stream if NeedsPack.
 type Push struct {
 	Commands []Command // in the order of the request, each ref once
-	Invalid  []Invalid // those that no rule could allow
+	Invalid  []Invalid // commands that no rule could allow
 	Shallows []ObjectID
 	Options  []string
 
@@ -21,19 +21,19 @@ type Push struct {
 	Agent                                    string // what the client calls itself; ""
 }
 
-// Command is to change a ref: to create it if Old is zero, to delete it if New is.
+// Command changes a ref: it creates the ref if Old is zero, and deletes it if New is.
 type Command struct {
 	Ref      string
 	Old, New ObjectID
 }
 
-// Invalid is a command for a ref that cannot be, and why.
+// Invalid is a command for a ref that cannot exist, and why.
 type Invalid struct {
 	Command
 	Reason string
 }
 
-// Report is how a client wants to hear what became of its commands.
+// Report says in which form a client wants to hear what became of its commands.
 type Report uint8
 
 // The forms of reports. The second may tell more of a command than the first, if a server does other than it was told, and is
@@ -45,7 +45,7 @@ const (
 )
 
 // Empty reports whether nothing is to be done, as when git learns whether it may post (a body of "0000"): the answer to that is
-// empty.
+// Empty reports whether the push has no command, as when git finds out whether it may post (a body of "0000"). The answer to that is
 func (p *Push) Empty() bool { return len(p.Commands)+len(p.Invalid) == 0 }
 
 // NeedsPack reports whether a pack follows the commands: clients send none when they only delete.
@@ -114,7 +114,7 @@ func (r *pushReader) line(line []byte) error {
 	return r.command(line)
 }
 
-// feature takes a word of what the client wants. Words that are not known change nothing, as with git.
+// feature takes one capability that the client names. Unknown ones change nothing, as with git.
 func (r *pushReader) feature(word string) error {
 	p := r.push
 	switch word {
@@ -172,7 +172,7 @@ func (r *pushReader) command(line []byte) error {
 	return nil
 }
 
-// reportable reports whether a line of a report can name the ref, so that its client knows which one is meant.
+// reportable reports whether a line of a report can name the ref such that its client knows which one is meant.
 func reportable(ref string) bool {
 	return ref != "" && len(ref) <= 4*MaxRefName && !strings.ContainsFunc(ref, func(c rune) bool { return c <= ' ' || c == 0x7f })
 }
@@ -221,7 +221,7 @@ func appendCommand(dst []byte, c Command, features string) []byte {
 	return pktline.End(dst, start)
 }
 
-// features is what the client wants besides, as git writes it.
+// features returns the capabilities that the client names, as git writes them.
 func (p *Push) features() string {
 	var b strings.Builder
 	switch p.Report {

@@ -7,10 +7,10 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Outcome is what became of a command.
+// Outcome says what became of a command.
 type Outcome struct {
 	Ref     string
-	Refused string // why nothing came of it; "" for what was done
+	Refused string // why the command was not carried out; "" where it was
 }
 
 // AppendReport appends the end of the answer to a push, as the client wants it: what became of the pack ("" when all is well,
@@ -45,7 +45,7 @@ func appendReport(dst []byte, unpack string, outcomes []Outcome) []byte {
 	return pktline.AppendFlush(dst)
 }
 
-// oneLine makes a reason fit a line of a report.
+// oneLine makes a reason fit into one line of a report.
 func oneLine(reason string) string {
 	reason, _ = words.Cut(reason, 1000)
 	return strings.Map(func(c rune) rune {
@@ -56,7 +56,7 @@ func oneLine(reason string) string {
 	}, reason)
 }
 
-// RefuseAll are the outcomes of a push of which nothing is done, for one reason; those of invalid commands have their own.
+// RefuseAll returns the outcomes of a push that is refused for one reason; invalid commands keep reasons of their own.
 func (p *Push) RefuseAll(reason string) []Outcome {
 	all := make([]Outcome, 0, len(p.Commands)+len(p.Invalid))
 	for i := range p.Commands {
@@ -68,7 +68,7 @@ func (p *Push) RefuseAll(reason string) []Outcome {
 	return all
 }
 
-// AppendRefusal appends an answer that says why the commands are not even considered, in a form that git shows.
+// AppendRefusal appends an answer that refuses the push before its commands are judged, in a form that git shows.
 func (p *Push) AppendRefusal(dst []byte, text string) []byte {
 	if p.Sideband {
 		return appendBandError(dst, text)

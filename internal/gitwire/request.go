@@ -68,7 +68,7 @@ func (q *Request) parse2(l lines) error {
 	}
 }
 
-// key reads a line before the arguments.
+// key takes a line before the arguments.
 func (q *Request) key(line []byte) error {
 	name, value, valued := bytes.Cut(line, []byte("="))
 	switch string(name) {
@@ -114,7 +114,7 @@ func (q *Request) command() string {
 	return ""
 }
 
-// arguments is what takes those of the command, nil without one.
+// arguments returns what takes the arguments of the command, nil without a command.
 func (q *Request) arguments() func(line []byte) error {
 	switch {
 	case q.LsRefs != nil:
@@ -138,7 +138,7 @@ func (q *Request) finish() error {
 	return nil
 }
 
-// objectFormat takes SHA-1 alone.
+// objectFormat refuses every format but SHA-1.
 func objectFormat(name string, valued bool) error {
 	switch {
 	case !valued:
@@ -182,7 +182,7 @@ func (q Request) AppendTo(dst []byte) []byte {
 	return pktline.AppendFlush(dst)
 }
 
-// AppendRefusal appends an answer that says why there is no other, in a form that git shows.
+// AppendRefusal appends an answer that refuses the request, in a form that git shows.
 func (q Request) AppendRefusal(dst []byte, text string) []byte {
 	if q.Fetch != nil && q.Fetch.SidebandAll {
 		return appendBandError(dst, text)

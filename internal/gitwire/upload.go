@@ -21,7 +21,7 @@ func (q Request) ForUploadPack() Request {
 }
 
 // HeadError says why there is no more of upload-pack's answer. Its pack had not begun, and whole frames were copied, so a refusal
-// may follow.
+// HeadError says why upload-pack's answer broke off before its pack. Whole frames were copied, so a refusal may follow.
 type HeadError struct{ Err error }
 
 func (e *HeadError) Error() string { return "copy answer: " + e.Err.Error() }
@@ -43,7 +43,7 @@ func (f *Fetch) CopyAnswer(dst io.Writer, answer io.Reader) error {
 	return nil
 }
 
-// copyHead copies the frames before the pack and what begins it. It reports whether the answer is over, without a pack.
+// copyHead copies the frames up to the first of the pack. It reports whether the answer ended without a pack.
 func (f *Fetch) copyHead(dst io.Writer, answer io.Reader) (over bool, err error) {
 	r := pktline.NewReader(answer, math.MaxInt64)
 	first := string(f.appendLine(nil, "packfile\n")[4:]) // of the pack

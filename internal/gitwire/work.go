@@ -2,7 +2,7 @@ package gitwire
 
 import "slices"
 
-// Work is what it takes to answer a fetch.
+// Work says what has to be done to answer a fetch.
 type Work uint8
 
 const (
@@ -12,7 +12,8 @@ const (
 	// IncludeTag, since the client has nothing and is to get histories to their roots.
 	WorkPack
 	// WorkUpload: the whole answer is upload-pack's, as it takes walks through histories: what is common, or where they end.
-	// [Request.ForUploadPack] is what it is asked, and [Fetch.CopyAnswer] carries its answer to the client.
+	// WorkUpload: upload-pack makes the whole answer, as it has to walk through histories: what is common, or where they end.
+	// [Request.ForUploadPack] makes the request to it, and [Fetch.CopyAnswer] carries its answer to the client.
 	WorkUpload
 )
 
@@ -29,7 +30,7 @@ func (w Work) String() string {
 }
 
 // Resolve looks up the refs that are wanted by name; it fails with a *[RequestError] when one is not there. Without it they
-// are not among what is wanted. Whoever answers checks that the objects of [Fetch.Tips] are here.
+// Resolve looks up the refs that are wanted by name; it fails with a *[RequestError] when one is not there. Before Resolve they do not
 func (f *Fetch) Resolve(refs *Refs) error {
 	wanted := make([]Ref, 0, len(f.WantRefs))
 	for _, name := range f.WantRefs {
@@ -43,7 +44,7 @@ func (f *Fetch) Resolve(refs *Refs) error {
 	return nil
 }
 
-// Tips are the objects that are wanted, by id or by name once Resolve has looked those up: sorted, each once.
+// Tips returns the wanted objects, by id and, after Resolve, by name: sorted, each once.
 func (f *Fetch) Tips() []ObjectID {
 	tips := make([]ObjectID, 0, len(f.Wants)+len(f.wanted))
 	tips = append(tips, f.Wants...)
@@ -54,7 +55,7 @@ func (f *Fetch) Tips() []ObjectID {
 	return slices.Compact(tips)
 }
 
-// Work tells what it takes to answer the fetch.
+// Work tells what has to be done to answer the fetch.
 func (f *Fetch) Work() Work {
 	switch {
 	case len(f.Wants)+len(f.WantRefs) == 0:
@@ -76,7 +77,7 @@ func (f *Fetch) Work() Work {
 }
 
 // hasAll reports whether the client offers all that it wants, and would take an empty pack for an answer. Only in version 2
-// what it is to be told about the rest of its offers may be left open.
+// hasAll reports whether the client has all that it wants, and takes an empty pack for an answer. Only version 2 lets the answer say
 func (f *Fetch) hasAll() bool {
 	if f.Version < 2 || f.WaitForDone && !f.Done || len(f.wanted) != len(f.WantRefs) {
 		return false
