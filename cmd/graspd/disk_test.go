@@ -248,7 +248,7 @@ func TestGitDataOnAnotherDisk(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	at := us.out.await(t, `at (http://\S+)/status.json\n`)
-	if code, out, errs := call(t, "", nil, "status", "--admin", at); code != exitFail || !strings.Contains(errs, "no push is taken") {
+	if code, out, errs := call(t, "", nil, "status", "--admin", at); code != exitFail || !strings.Contains(errs, "graspd takes no push") {
 		t.Errorf("status: %d %s%s", code, out, errs)
 	}
 	if err := os.Remove(filler); err != nil {

@@ -116,7 +116,7 @@ func TestDisksAreLookedAt(t *testing.T) {
 				}
 				continue
 			}
-			if len(got) != 4 || got[2].What != "git disk" || got[2].Level != doctor.Fault || !strings.Contains(got[2].Mend, "no push is taken") || got[3].What != "git inodes" || got[3].Level != doctor.Fault {
+			if len(got) != 4 || got[2].What != "git disk" || got[2].Level != doctor.Fault || !strings.Contains(got[2].Mend, "graspd takes no push") || got[3].What != "git inodes" || got[3].Level != doctor.Fault {
 				t.Errorf("%+v", got)
 			}
 		}

@@ -46,7 +46,7 @@ func examineDisks(c *Config, stat func(string) (store.Space, error), same func(a
 		return all
 	}
 	for _, f := range examineDisk(at, floor, stat) {
-		f.What, f.Mend = "git "+f.What, strings.ReplaceAll(f.Mend, "nothing is stored", "no push is taken")
+		f.What, f.Mend = "git "+f.What, strings.ReplaceAll(f.Mend, "graspd stores nothing", "graspd takes no push")
 		all = append(all, f)
 	}
 	return all
@@ -69,9 +69,9 @@ func examineDisk(dir string, floor uint64, stat func(string) (store.Space, error
 	free := doctor.Finding{What: "disk", Text: fmt.Sprintf("%s free at %s", sizeText(int64(wholeUnits(d.Free))), at)}
 	switch {
 	case d.Free <= floor:
-		free.Level, free.Mend = doctor.Fault, fmt.Sprintf("Below --disk-floor (%s) nothing is stored. Make room, or move the data to a larger disk.", sizeText(int64(floor)))
+		free.Level, free.Mend = doctor.Fault, fmt.Sprintf("Below --disk-floor (%s) graspd stores nothing. Make room, or move the data to a larger disk.", sizeText(int64(floor)))
 	case d.Free < 2*floor:
-		free.Level, free.Mend = doctor.Warning, fmt.Sprintf("At --disk-floor (%s) nothing is stored any more. Make room soon.", sizeText(int64(floor)))
+		free.Level, free.Mend = doctor.Warning, fmt.Sprintf("At --disk-floor (%s) graspd stores nothing more. Make room soon.", sizeText(int64(floor)))
 	}
 	inodes := doctor.Finding{What: "inodes", Text: fmt.Sprintf("%d free at %s", d.Inodes.Free, at)}
 	kept := uint64(1)
@@ -82,9 +82,9 @@ func examineDisk(dir string, floor uint64, stat func(string) (store.Space, error
 	case d.Inodes.All == 0: // file systems that make them as they go
 		inodes.Text = "as many as there is room for"
 	case d.Inodes.Full(kept):
-		inodes.Level, inodes.Mend = doctor.Fault, fmt.Sprintf("Below %d free inodes nothing is stored, although there is room. Remove small files, or use a file system with more inodes.", kept)
+		inodes.Level, inodes.Mend = doctor.Fault, fmt.Sprintf("Below %d free inodes graspd stores nothing, although there is room. Remove small files, or use a file system with more inodes.", kept)
 	case d.Inodes.Free < max(2*kept, min(fewInodes, d.Inodes.All/4)):
-		inodes.Level, inodes.Mend = doctor.Warning, fmt.Sprintf("Repositories are made of files, and below %d free inodes nothing is stored any more. Use a file system with more inodes before they run out.", kept)
+		inodes.Level, inodes.Mend = doctor.Warning, fmt.Sprintf("Repositories are made of files, and below %d free inodes graspd stores nothing more. Use a file system with more inodes before they run out.", kept)
 	}
 	return []doctor.Finding{free, inodes}
 }

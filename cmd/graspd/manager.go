@@ -19,7 +19,7 @@ type manager struct {
 func managerOf(log *slog.Logger) manager {
 	socket, err := systemd.Socket()
 	if err != nil {
-		log.Warn("NOTIFY_SOCKET cannot be taken out of the environment", "error", err)
+		log.Warn("graspd cannot take NOTIFY_SOCKET out of the environment", "error", err)
 	}
 	return manager{socket, log}
 }
@@ -27,7 +27,7 @@ func managerOf(log *slog.Logger) manager {
 // tell tells it a state. The relay runs all the same where that cannot be.
 func (m manager) tell(state string) {
 	if err := systemd.Tell(m.socket, state); err != nil {
-		m.log.Warn("systemd cannot be told", "what", state, "error", err)
+		m.log.Warn("graspd cannot tell systemd", "what", state, "error", err)
 	}
 }
 
@@ -41,7 +41,7 @@ func (m manager) tellEnd(ctx context.Context) {
 func (m manager) during(f func()) {
 	state, err := systemd.Reloading()
 	if err != nil {
-		m.log.Warn("systemd cannot be told", "what", "RELOADING=1", "error", err)
+		m.log.Warn("graspd cannot tell systemd", "what", "RELOADING=1", "error", err)
 		f()
 		return
 	}

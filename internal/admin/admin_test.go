@@ -191,14 +191,14 @@ func TestProblems(t *testing.T) {
 			"relay wss://r1.example.net: for 30 hours graspd has not had all that it wants from it; not complete: 2 repositories, 1 root events"}},
 		{"announcements", with(fakeStore{}, late), []string{
 			"relay wss://r0.example.net: for 30 hours graspd has not had all that it wants from it; not complete: the list of announcements"}},
-		{"disk floor", with(fakeStore{room: store.ErrFull}), []string{"nothing is stored: the free disk space is at its floor (--disk-floor)"}},
-		{"disk floor of git", withGit(store.ErrFull), []string{"no push is taken and no git data fetched: the disk of the git data has no more room or inodes than are kept free (--disk-floor)"}},
-		{"disk of git", withGit(errors.New("input/output error")), []string{"whether there is room on the disk of the git data is not known: input/output error"}},
+		{"disk floor", with(fakeStore{room: store.ErrFull}), []string{"graspd stores nothing: the free disk space is at its floor (--disk-floor)"}},
+		{"disk floor of git", withGit(store.ErrFull), []string{"graspd takes no push and fetches no git data: their disk has no more room or inodes than graspd keeps free (--disk-floor)"}},
+		{"disk of git", withGit(errors.New("input/output error")), []string{"graspd does not know whether there is room on the disk of the git data: input/output error"}},
 		{"room for git", withGit(nil), nil},
-		{"no inodes", with(fakeStore{room: fmt.Errorf("room: %w", store.ErrNoInodes)}), []string{"nothing is stored: the disk has no free inodes left but those that are kept free (--disk-floor): remove small files, or use a file system with more inodes"}},
-		{"disk unknown", with(fakeStore{room: errors.New("gone")}), []string{"whether there is room on the disk is not known: gone"}},
+		{"no inodes", with(fakeStore{room: fmt.Errorf("room: %w", store.ErrNoInodes)}), []string{"graspd stores nothing: the disk has no free inodes left but those that graspd keeps free (--disk-floor): remove small files, or use a file system with more inodes"}},
+		{"disk unknown", with(fakeStore{room: errors.New("gone")}), []string{"graspd does not know whether there is room on the disk: gone"}},
 		{"disk failed", with(fakeStore{room: store.ErrFull, failed: errors.New("broken")}, bootstrap), []string{
-			"nothing is stored until the next start: broken", told}},
+			"graspd stores nothing until the next start: broken", told}},
 		{"none was reached", since(with(fakeStore{}, early)), []string{status.Unreached([]status.Relay{{URL: "wss://r0.example.net", Behind: time.Hour}}, began)}},
 		{"one was reached", since(with(fakeStore{}, early, reached)), nil},
 	} {

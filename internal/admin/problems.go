@@ -41,22 +41,22 @@ func (c Config) look(ctx context.Context) []string {
 func (c Config) troubles(ctx context.Context, relays []status.Relay) []string {
 	list := []string{}
 	if err := c.Store.Failure(); err != nil {
-		list = append(list, fmt.Sprintf("nothing is stored until the next start: %v", err))
+		list = append(list, fmt.Sprintf("graspd stores nothing until the next start: %v", err))
 	} else if err := c.Store.Room(); errors.Is(err, store.ErrNoInodes) {
-		list = append(list, "nothing is stored: the disk has no free inodes left but those that are kept free (--disk-floor): remove small files, or use a file system with more inodes")
+		list = append(list, "graspd stores nothing: the disk has no free inodes left but those that graspd keeps free (--disk-floor): remove small files, or use a file system with more inodes")
 	} else if errors.Is(err, store.ErrFull) {
-		list = append(list, "nothing is stored: the free disk space is at its floor (--disk-floor)")
+		list = append(list, "graspd stores nothing: the free disk space is at its floor (--disk-floor)")
 	} else if err != nil {
-		list = append(list, fmt.Sprintf("whether there is room on the disk is not known: %v", err))
+		list = append(list, fmt.Sprintf("graspd does not know whether there is room on the disk: %v", err))
 	} else if c.GitRoom != nil {
 		if err := c.GitRoom(); errors.Is(err, store.ErrFull) {
-			list = append(list, "no push is taken and no git data fetched: the disk of the git data has no more room or inodes than are kept free (--disk-floor)")
+			list = append(list, "graspd takes no push and fetches no git data: their disk has no more room or inodes than graspd keeps free (--disk-floor)")
 		} else if err != nil {
-			list = append(list, fmt.Sprintf("whether there is room on the disk of the git data is not known: %v", err))
+			list = append(list, fmt.Sprintf("graspd does not know whether there is room on the disk of the git data: %v", err))
 		}
 	}
 	if n, last := c.Faults.Seen(); n > 0 && time.Since(last.Time) < faultTold {
-		list = append(list, fmt.Sprintf("%d faults in this program were contained since the start, the last one at %s in what serves %s: %s at %s; please report it with its lines of the log",
+		list = append(list, fmt.Sprintf("%d faults in graspd since the start, each of which ended one connection or one piece of work; the last one at %s in what serves %s: %s at %s; please report it with its lines of the log",
 			n, last.Time.UTC().Format(time.RFC3339), last.In, last.Value, last.Place))
 	}
 	if c.Backups != nil {

@@ -17,21 +17,21 @@ var update = flag.Bool("update", false, "write docs/LOGS.md anew")
 
 // logKeys are all keys of log lines, with what they tell. Whoever adds one thinks of those who search for it.
 var logKeys = map[string]string{
-	"what":  "what was looked at (`--check`), or told to systemd",
-	"found": "what it is like",
+	"what":  "what the check looked at (`--check`), or what graspd tells systemd",
+	"found": "what the check found",
 	"mend":  "what to do about it",
-	"after": "how long it had lasted, which is over now", "allow_pubkeys": "entries of that list", "allow_repositories": "entries of that list",
-	"archive": "entries of that list",
-	"attempt": "number of failures in a row", "case": "number of a decision of the operator", "cause": "why, in the words of whoever knows; perhaps another relay's", "client": "a client's address",
+	"after": "how long it had lasted", "allow_pubkeys": "how many entries that list has", "allow_repositories": "how many entries that list has",
+	"archive": "how many entries that list has",
+	"attempt": "number of failures in a row", "case": "number of a decision of the operator", "cause": "why; where another relay said so, in its words", "client": "a client's address",
 	"component": "the part of graspd: store, ingest, relay or peer", "count": "how many", "created": "created_at of the event",
-	"cut_short": "why it ended early", "deny_pubkeys": "entries of that list", "members": "for whom a private service is", "min_pow": "bits of proof of work that events must show", "setting": "flag without its dashes", "deny_repositories": "entries of that list",
+	"cut_short": "why it ended early", "deny_pubkeys": "how many entries that list has", "members": "how many members a private service has", "min_pow": "bits of proof of work that events must show", "setting": "flag without its dashes", "deny_repositories": "how many entries that list has",
 	"dir": "a directory", "error": "an error of graspd's own", "event": "id of an event", "failing": "for how long it has failed", "filter": "a filter (NIP-01)",
 	"found_by": "what found it: catchup or daily", "fault_in": "what the fault ended: the connection to a relay (its URL), a client, or a part of graspd", "from": "who brought it: a relay's URL, a client's address", "kind": "kind of the event",
-	"left": "how many are left", "left_out": "lines like this one that were not written, as there were too many", "message": "what the key-value store says",
+	"left": "how many are left", "left_out": "how many lines like this one graspd left out, as there were too many", "message": "what the key-value store says",
 	"most": "how many there may be", "node": "one of the demo's relays", "part": "which part of graspd", "place": "the function and line that is at fault", "problem": "a sentence about a setting", "quick": "whether graspd was away for a moment only, and asks for what is new",
-	"relay": "URL of another relay", "repositories": "number of repositories", "repository": "address of a repository", "stack": "of the goroutine, once for each place", "steps": "requests that it took", "subject": "author, repository or event that the operator has decided about", "text": "what another relay wrote",
+	"relay": "URL of another relay", "repositories": "how many repositories", "repository": "address of a repository", "stack": "of the goroutine, once for each place", "steps": "how many requests it took", "subject": "author, repository or event that the operator has decided about", "text": "what another relay wrote",
 	"operator": "npub of whoever runs the relay", "file": "name of a file", "bytes": "size of the file", "took": "how long it took",
-	"to": "the relay that gets the room", "wait": "time until the next try", "waiting": "relays that wait for their turn to be connected to",
+	"to": "the relay that gets the room", "wait": "time until the next try", "waiting": "how many relays wait for their turn",
 }
 
 // logLine is one place that logs.

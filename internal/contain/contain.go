@@ -80,7 +80,7 @@ func (f *Faults) note(in string, value any) *Fault {
 		f.places[fault.Place] = true
 		stack = string(debug.Stack())
 	}
-	f.logger.Error("a fault in this program was contained", "fault_in", in, "place", fault.Place, "cause", fault.Value, "stack", stack)
+	f.logger.Error("a fault in graspd ended a connection or a piece of work, and nothing else", "fault_in", in, "place", fault.Place, "cause", fault.Value, "stack", stack)
 	return fault
 }
 

@@ -29,7 +29,7 @@ func TestAPanicIsAnError(t *testing.T) {
 	if n, last := f.Seen(); n != 1 || last != *fault {
 		t.Errorf("%d, %+v", n, last)
 	}
-	for _, want := range []string{"a fault in this program was contained", `fault_in="a client"`, "stack=", "contain_test.crash"} {
+	for _, want := range []string{"a fault in graspd ended a connection or a piece of work, and nothing else", `fault_in="a client"`, "stack=", "contain_test.crash"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log does not say %s:\n%s", want, log.String())
 		}

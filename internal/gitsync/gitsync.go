@@ -197,7 +197,7 @@ func (s *Sync) tell() {
 		return
 	}
 	s.logged = brought
-	s.cfg.Logger.Info("git data from other servers has completed events", "count", brought, "left", s.plan.Stats(s.cfg.Now()).Lacking)
+	s.cfg.Logger.Info("git data from other servers completed events that waited", "count", brought, "left", s.plan.Stats(s.cfg.Now()).Lacking)
 }
 
 func (s *Sync) take(now health.Now, x look) {

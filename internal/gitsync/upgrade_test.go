@@ -61,7 +61,7 @@ func TestAThousandRepositoriesAfterAnUpgrade(t *testing.T) {
 		for _, server := range []string{"s0", "s1", "s2", "s3", "s4"} {
 			w.change(server, func(x *site) { at(t, server, x, len(tips[server])) })
 		}
-		if n := strings.Count(log.String(), "git data from other servers has completed events"); n == 0 || n > 60 || !strings.Contains(log.String(), fmt.Sprint("count=", all, " left=0")) {
+		if n := strings.Count(log.String(), "git data from other servers completed events that waited"); n == 0 || n > 60 || !strings.Contains(log.String(), fmt.Sprint("count=", all, " left=0")) {
 			t.Errorf("%d lines tell how far it has come:\n%s", n, log.String())
 		}
 	})

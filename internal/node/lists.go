@@ -69,7 +69,7 @@ func (n *Node) apply(ctx context.Context, l policy.Lists) error {
 		return nil
 	}
 	if err := n.Engine.SetLists(ctx, l, rules.Loosens(before)); err != nil {
-		n.log.Error("the new lists hold for what arrives, but other relays are still asked by the old ones", "error", err)
+		n.log.Error("the new lists hold for what arrives, but graspd still asks other relays by the old ones", "error", err)
 	}
 	return nil
 }
