@@ -84,7 +84,7 @@ func TestHelpOfAFlag(t *testing.T) {
 
 // The first help is short: the commands, and the flags that most people need.
 func TestTheFirstHelp(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"help"}, {"-h"}, {"-help"}} {
+	for _, args := range [][]string{{"--help"}, {"help"}, {"-h"}, {"-help"}, {"help", "help"}, {"help", "--help"}} {
 		code, out, errs := call(t, "", map[string]string{"GRASPD_NONSENSE": "1"}, args...)
 		if code != exitOK || errs != "" || strings.Count(out, "\n") > 45 || !strings.Contains(out, commands()[0].example) {
 			t.Errorf("%v: exit code %d, %d lines, %s", args, code, strings.Count(out, "\n"), errs)

@@ -138,9 +138,13 @@ func commandOf(args []string) (name string, rest []string) {
 // help tells of graspd, or of the commands that are named.
 func help(names []string, io stdio, env environment) int {
 	if len(names) == 0 {
-		usage(io.out)
+		names = []string{"help"}
 	}
 	for _, name := range names {
+		if first, _ := commandOf([]string{name}); first == "help" {
+			usage(io.out)
+			continue
+		}
 		c, ok := commandNamed(name)
 		if !ok {
 			fmt.Fprintf(io.err, "graspd: %s\n", noSuchCommand(name))
