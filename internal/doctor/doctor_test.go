@@ -94,7 +94,7 @@ func (p *patient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if p.grasp08 {
 			grasps += `,"GRASP-08"`
 		}
-		fmt.Fprintf(w, `{"name":"a relay","software":"graspd","version":"1","supported_grasps":[%s]}`, grasps)
+		fmt.Fprintf(w, `{"name":"a relay","software":"graspd","version":"1","supported_grasps":[%s],"limitation":{"restricted_writes":true}}`, grasps) // as every relay for repositories alone
 	default:
 		fmt.Fprint(w, "a page")
 	}
@@ -281,6 +281,7 @@ func TestAilments(t *testing.T) {
 		"no hosting":          {p: patient{noHosting: true}, what: "git", level: doctor.Warning, says: "--git=false"},
 		"small bodies":        {p: patient{mostBody: 1 << 20}, what: "pushes", level: doctor.Fault, says: "client_max_body_size 0"},
 		"refuses":             {p: patient{refuses: "blocked: not in the relays tag of the announcement"}, what: "announcement", level: doctor.Fault, says: "--domain git.example.org"},
+		"takes some alone":    {p: patient{refuses: "blocked: the author is not on the list: "}, what: "announcement", level: doctor.Warning, says: "lists of this relay"},
 		"does not withdraw":   {p: patient{keeps: true}, what: "announcement", level: doctor.Warning, says: "lapses by itself"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -109,10 +109,12 @@ func (x *examination) announcement(ctx context.Context) bool {
 	switch {
 	case !first.OK && x.private && strings.HasPrefix(first.Reason, "auth-required:"):
 		x.fine("announcement", "a stranger's is refused, as the relay is private")
-	case !first.OK && x.limited:
-		x.say("announcement", Warning, "a test announcement is refused, as the relay takes those it knows alone: "+first.Reason, "")
 	case !first.OK:
-		x.say("announcement", Fault, "a test announcement that lists this relay is refused: "+first.Reason, x.mendRefusal(first.Reason))
+		level, mend := Fault, x.mendRefusal(first.Reason)
+		if mend == "" && x.limited {
+			level, mend = Warning, "That is right where the lists of this relay name who may publish here."
+		}
+		x.say("announcement", level, "a test announcement that lists this relay is refused: "+first.Reason, mend)
 	case err != nil || !last.OK:
 		if err != nil {
 			last.Reason = err.Error()
