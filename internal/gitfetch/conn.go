@@ -38,8 +38,8 @@ func (c *conn) close() {
 // idleEnd reports whether the other side ended the connection before it answered at all, as it may do between requests.
 func (c *conn) idleEnd() bool { return !c.wire.begun && !errors.Is(c.wire.err, ErrSilent) }
 
-// exchange sends a request and reads the header of its answer. Whoever is done with the body reads it to its end or closes the
 // exchange sends a request and reads the header of its answer. The caller reads the body to its end or closes the connection; the
+// body's own Close would read on without a bound.
 func (c *conn) exchange(req *http.Request, within time.Duration) (*http.Response, error) {
 	c.wire.begin()
 	if err := c.wire.SetWriteDeadline(time.Now().Add(within)); err != nil {

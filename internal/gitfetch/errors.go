@@ -78,8 +78,8 @@ func typed(err error) bool {
 	return status || server || protocol
 }
 
-// fault gives an error of reading or writing as one that callers tell apart, if it is one. Where the context has ended, that is the
 // fault turns an error of reading or writing into one that callers tell apart, where it can. The end of the context is the error wherever
+// it came: it closed the connection, and every other error follows from that. After an error the exchange is over.
 func (s *exchange) fault(op string, err error) error {
 	var lost error
 	if s.conn != nil {

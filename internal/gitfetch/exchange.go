@@ -47,6 +47,7 @@ const (
 )
 
 // request makes the HTTP request. It has no cookies, no credentials but those that the caller has for this server, and asks for no
+// compression.
 func (s *exchange) request(ctx context.Context, q ask) (*http.Request, error) {
 	method, body := http.MethodGet, io.Reader(nil)
 	if q.body != nil {
@@ -71,8 +72,8 @@ func (s *exchange) request(ctx context.Context, q ask) (*http.Request, error) {
 	return req, nil
 }
 
-// do sends a request and reads the head of its answer. A connection that was used before may have ended meanwhile, which is no fault:
 // do sends a request and reads the head of its answer. The server may have ended a connection that was used before, which is no fault: then
+// do makes the request once more on a new one.
 func (s *exchange) do(ctx context.Context, q ask) (*http.Response, error) {
 	for {
 		req, err := s.request(ctx, q)

@@ -91,8 +91,8 @@ func acks(payload []byte) bool {
 	return string(pktline.Line(payload)) == "NAK" || bytes.HasPrefix(payload, []byte("ACK "))
 }
 
-// noPack is the error of an answer that says something else than was asked: that its history is cut (shallow-info), or that the pack
 // noPack makes the error of an answer with a section for which nobody asked: its history is cut (shallow-info), or the pack is elsewhere
+// (packfile-uris).
 func noPack(kind pktline.Kind, payload []byte) error {
 	if kind == pktline.Data {
 		return protocol("%s where a pack was to begin", quote(pktline.Line(payload)))

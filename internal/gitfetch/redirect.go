@@ -39,8 +39,8 @@ func redirects(status int) bool {
 	return false
 }
 
-// follow changes the repository's URL to where a redirect leads, as git does: only if it leads to the same below another one. A
 // follow changes the repository's URL to where a redirect leads. As with git, the redirect has to lead to the same path below the new
+// URL. A scheme may become a safer one.
 func (s *exchange) follow(to string) error {
 	from, err := url.Parse(s.base + advertPath)
 	if err != nil {

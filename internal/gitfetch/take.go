@@ -68,8 +68,8 @@ func once(ids []gitwire.ObjectID) (out []gitwire.ObjectID) {
 	return out
 }
 
-// takeByID asks for groups of which not all is shown. A server ends a request at the first id that it does not have, so each group has a
 // takeByID asks for groups of which the server does not show every id. A server refuses a request for the first id that it does not have, so
+// each group has a request and a pack of its own.
 func (s *exchange) takeByID(ctx context.Context, r Request, a *advert, groups [][]gitwire.ObjectID) error {
 	asked := 0
 	var got [][]gitwire.ObjectID
@@ -104,8 +104,8 @@ func (s *exchange) covered(group []gitwire.ObjectID, packs [][]gitwire.ObjectID)
 	})
 }
 
-// notThere reports whether a server refused a request because it does not have one of these objects, or does not give it by id, and
 // notThere reports whether a server refused a request because it does not have one of the objects, or does not give it by id, and returns
+// the server's words.
 func notThere(err error, ids []gitwire.ObjectID) (string, bool) {
 	e, is := errors.AsType[*ServerError](err)
 	if !is {

@@ -11,8 +11,8 @@ import (
 // paceOver is how long a server's pace is measured before it counts.
 const paceOver = time.Minute
 
-// wire reads from a connection, and gives up where nothing comes, or too little. Only time that is spent waiting counts, so a caller
 // wire reads from a connection, and gives up where nothing comes, or too little. Only time that is spent waiting for the server counts: a
+// caller that takes its time with a pack is not the server's fault.
 type wire struct {
 	net.Conn
 	bounds *Bounds
@@ -69,8 +69,8 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pace counts n bytes for which the connection has waited. The time before the first byte of an answer is not counted: there the
 // pace counts n bytes, and the time for which the connection has waited for them. The time before the first byte of an answer does not
+// count: the server works then.
 func (w *wire) pace(n int, waited time.Duration) {
 	if w.begun {
 		w.waited += waited

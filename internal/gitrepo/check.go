@@ -96,8 +96,8 @@ func (d *directory) checkFiles(repo ID, refs *gitwire.Refs, f *Findings) error {
 	return nil
 }
 
-// checkObjects proves that all is there that refs lead to. git is asked only where it takes the directory for a repository, and
 // checkObjects proves that every object that refs lead to is there. It asks git only where git takes the directory for a repository,
+// and where no strange file is in it that git might believe.
 func (d *Disk) checkObjects(ctx context.Context, repo ID, refs *gitwire.Refs, ours bool) (problems []string, err error) {
 	ids := make([]gitwire.ObjectID, len(refs.List))
 	for i, ref := range refs.List {

@@ -75,6 +75,7 @@ func (m *maintenance) stage(refs *gitwire.Refs, keep []gitwire.ObjectID) (size i
 func baseName(file string) string { return file[strings.LastIndexByte(file, '/')+1:] }
 
 // keeping returns refs and one ref more for each object of keep. The names of these are neither branches nor tags, so that no clone builds
+// on them.
 func keeping(refs *gitwire.Refs, keep []gitwire.ObjectID) *gitwire.Refs {
 	all := &gitwire.Refs{Head: refs.Head, List: slices.Clone(refs.List)}
 	for i, id := range keep {

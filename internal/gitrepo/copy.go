@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// Copy makes a directory of all repositories while they are used: by links where the file system lets it, as nobody changes files
 // Copy copies all repositories into a directory while they are used. It links files where the file system lets it, as nobody changes a
+// file that is there. The copy has at least what the log said when Copy began.
 func (d *Disk) Copy(ctx context.Context, to string) error {
 	c := &copying{d: d, to: to}
 	err := os.MkdirAll(to, 0o700)
@@ -71,6 +71,7 @@ func (c *copying) repository(repo ID) error {
 }
 
 // packs returns the files of a repository's packs, in the order in which they are linked. The index over several packs is not among them:
+// maintenance makes it again where it helps.
 // maintenance makes it again where it helps.
 func (c *copying) packs(repo ID) ([]string, error) {
 	_, unlock := c.d.live.lock(repo)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// goneFile is the file that names packs which are no longer the repository's, but for readers that began before. As it changes at
 // goneFile names the packs that the repository has given up and that only earlier readers still use. The file is replaced at once, so
+// a kill never leaves objects without what they lead to: either all of the old packs count, or none.
 func goneFile(repo ID) string { return repo.path() + "/gone" }
 
 // gone returns the packs that the repository has given up.

@@ -51,8 +51,8 @@ func (d *Disk) Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep [
 	return did && err == nil, err
 }
 
-// begins notes what is there before packs are combined; it returns nothing if there is nothing to do. Whoever called it calls what it
 // begins notes which packs are there before they are combined; nil where there is nothing to do. The caller calls the returned function
+// when the work is over.
 func (d *Disk) begins(repo ID) (*maintenance, func(), error) {
 	r, unlock := d.live.lock(repo)
 	defer unlock()

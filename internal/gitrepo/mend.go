@@ -9,8 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Mend makes the files of a repository anew that follow from its refs, and puts into the trash what is there and can be done
 // Mend writes the files that follow from a repository's refs anew, and puts the files that the repository does not need into the trash. It
+// makes no directory for a repository that has none.
 func (d *Disk) Mend(ctx context.Context, repo ID, refs *gitwire.Refs) error {
 	there, err := d.dir.isDir(repo.path())
 	if err != nil || !there {
@@ -45,9 +45,9 @@ func (d *Disk) clear(ctx context.Context, repo ID) error {
 	return nil
 }
 
-// Salvage makes of a repository, whose packs may be damaged, another one with what is whole of it: all that the ids of a group
-// lead to, for each group for which nothing of that is missing. It returns which groups those are, and how much the new
 // Salvage copies what is sound of a damaged repository into a new one: for each group of ids all objects that they lead to, if none of
+// these is missing. It returns which groups were copied, and how many bytes the new repository takes. Where no group is sound there is no
+// new repository. The old one stays as it is.
 func (d *Disk) Salvage(ctx context.Context, from, to ID, groups [][]gitwire.ObjectID) (whole []bool, bytes int64, err error) {
 	dir, err := d.dir.fresh()
 	if err == nil {

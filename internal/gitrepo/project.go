@@ -9,8 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Project writes the files of refs and HEAD, whole, and makes them durable. There are no loose refs ever. A repository without
 // Project writes packed-refs and HEAD anew, and makes them durable; there are never loose refs. For a repository without a directory it
+// does nothing.
 func (d *Disk) Project(repo ID, refs *gitwire.Refs) error {
 	if err := d.writeRefs(repo, refs); err != nil {
 		return fmt.Errorf("refs of repository %s: %w", repo, err)

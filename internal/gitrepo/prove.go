@@ -214,6 +214,7 @@ func (c *content) choose(absent []sum) (wanted []sum, whole bool) {
 }
 
 // need notes an object of the repository beside the quarantine: the quarantine builds on it, or its pack has the object without what that
+// leads to.
 func (q *quarantine) need(id gitwire.ObjectID) {
 	if len(q.needs) < maxNeeds {
 		q.needs = append(q.needs, id)

@@ -13,8 +13,8 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// inMemory is how much of a pack waits in memory for its end; the rest waits in a file. git is started when all is here, so
 // inMemory is how much of a pack waits in memory for its end; the rest waits in a file. git starts when the whole pack is here, so
+// that nobody takes a slot by sending slowly.
 const inMemory = 1 << 20
 
 func (q *quarantine) Receive(ctx context.Context, pack io.Reader, r Receiving) (Received, error) {

@@ -13,19 +13,20 @@ type Repositories interface {
 	Missing(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error)
 	// Begin makes a quarantine beside a repository, whose objects what comes in may build on; the zero ID: beside none.
 	Begin(repo ID) (Quarantine, error)
-	// Admit makes what is proven in a quarantine the repository's, which begins to exist with it. The quarantine stays, and may
 	// Admit moves the proven objects of a quarantine into the repository, and makes the repository if there is none. The quarantine
+	// stays: it may be admitted into other repositories that have the objects it builds on. Admitting twice does no harm.
 	Admit(q Quarantine, repo ID) error
 	// CopyInto makes a quarantine beside a repository, with the objects of another repository that tips need, and proves it.
 	CopyInto(ctx context.Context, from, to ID, p Proving) (Quarantine, Proof, error)
 	// Part makes a quarantine beside the repository that another quarantine is beside, with the objects of that one that tips need,
+	// and proves it.
 	Part(ctx context.Context, of Quarantine, p Proving) (Quarantine, Proof, error)
 	// Project writes the refs and HEAD. Objects that they name must be here.
 	Project(repo ID, refs *gitwire.Refs) error
 	// Pack writes the pack of a fetch whose work is [gitwire.WorkPack], without frames.
 	Pack(ctx context.Context, repo ID, f *gitwire.Fetch, party string, out io.Writer) error
-	// Upload writes what upload-pack answers a fetch whose work is [gitwire.WorkUpload]; [gitwire.Fetch.CopyAnswer] makes of
 	// Upload writes upload-pack's answer to a fetch whose work is [gitwire.WorkUpload]. [gitwire.Fetch.CopyAnswer] makes the client's
+	// answer of it.
 	Upload(ctx context.Context, repo ID, q gitwire.Request, party string, out io.Writer) error
 	// Sizes returns the sizes of objects in bytes, in the order of the ids; below 0 for one that is not here.
 	Sizes(ctx context.Context, repo ID, ids []gitwire.ObjectID, party string) ([]int64, error)
@@ -35,8 +36,8 @@ type Repositories interface {
 	Remove(repo ID) error
 	// Check returns what is wrong with a repository that should have these refs.
 	Check(ctx context.Context, repo ID, refs *gitwire.Refs) (Findings, error)
-	// Maintain makes a repository quick to fetch from again, if that is due, which it finds out in no time. What neither refs nor
 	// Maintain combines the packs of a repository if that is due; to find out whether it is takes no time. An object goes two weeks
+	// after the last moment at which refs or keep led to it. Maintain returns whether it did anything.
 	Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep []gitwire.ObjectID) (did bool, err error)
 	// Sweep removes what has been in the trash for 30 days, and moves directories into the trash that nobody knows and that are a day old.
 	Sweep(ctx context.Context, known func(ID) bool) error
@@ -46,12 +47,12 @@ type Repositories interface {
 
 // Quarantine is where objects wait outside of all repositories until Admit takes them into one. One goroutine at a time uses it.
 type Quarantine interface {
-	// Receive reads a pack to its end. It fails with a [*PackError] for what is wrong with the pack. A quarantine takes one
 	// Receive reads a pack to its end. It fails with a [*PackError] where the pack is wrong. A quarantine takes one pack, or none where
+	// all objects are here already.
 	Receive(ctx context.Context, pack io.Reader, r Receiving) (Received, error)
 	// Prove proves that all that tips lead to is in the quarantine or the repository beside it, else it fails with a
-	// [*MissingError], or with a [*PackError] where a tip cannot be what it is to be. What tips do not need is dropped, and
 	// [*MissingError], or with a [*PackError] where a tip has the wrong type. Objects that tips do not need are dropped, and the others
+	// are durable. A proof that fails drops nothing, and another one may be tried.
 	Prove(ctx context.Context, p Proving) (Proof, error)
 	// Bytes returns how many bytes of the disk it takes; any goroutine may ask.
 	Bytes() int64

@@ -25,7 +25,6 @@ func (d *directory) soundPack(ctx context.Context, name string) (bool, error) {
 	return bytes.Equal(pack[len(sum{}):], index[:len(sum{})]), nil
 }
 
-// sound reports whether a file ends with the checksum of what is before it, as all that git keeps of packs does, and gives its
 // sound reports whether a file ends with the checksum of the bytes before it, as each file of a pack does, and returns its last bytes.
 func (d *directory) sound(ctx context.Context, name string) (ok bool, tail [indexTail]byte, err error) {
 	f, err := d.root.Open(name)

@@ -14,8 +14,8 @@ const (
 	eachObject = 4 << 10 // as much work as so many bytes
 )
 
-// heavy reports whether a pack is much work, from what it says of its objects. It reads no further than it has to, and of a pack that
 // heavy reports whether a pack is much work, from what it says of its objects. It reads no further than it has to, and in a broken pack
+// no further than git would.
 func heavy(pack io.Reader) bool {
 	s := &scale{in: bufio.NewReader(pack), left: heavyBytes}
 	err := s.weigh()

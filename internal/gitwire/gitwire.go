@@ -14,8 +14,8 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Bounds of one request. What exceeds them is refused, but for haves: those beyond the bound are not looked at, as a client
 // Bounds of one request. A request beyond one of them is refused, but for haves: a client only offers haves, so those beyond the bound are
+// passed over.
 const (
 	MaxRequest  = 4 << 20 // bytes of the pkt-lines of a request to upload-pack
 	MaxWants    = 16384   // ids and refs wanted, each counted once, and ids asked about
@@ -62,8 +62,8 @@ type lines struct{ r *pktline.Reader }
 
 func newLines(body io.Reader, most int64) lines { return lines{pktline.NewReader(body, most)} }
 
-// next is the next frame, a line without its newline. io.EOF itself stands where the request ends between two frames. What the
 // next reads the next frame, a line without its newline. It returns io.EOF itself where the request ends between two frames, a RequestError
+// for a fault of the client, and else the error of the connection.
 func (l lines) next() (pktline.Kind, []byte, error) {
 	kind, payload, err := l.r.Next()
 	switch {

@@ -9,8 +9,8 @@ import (
 // get the same pack, in whichever version and bands; those of [WorkUpload] get the same answer.
 type Key [sha256.Size]byte
 
-// Key is the key of the fetch, after Resolve. There is none for a client that has something already, as hardly another one has
 // Key returns the key of the fetch, after Resolve. There is none for a client that has something already, as hardly any other client has
+// the same, and none for an answer without a process.
 func (f *Fetch) Key() (Key, bool) {
 	work := f.Work()
 	if len(f.Haves) > 0 || len(f.Shallows) > 0 || work == WorkNone || len(f.wanted) != len(f.WantRefs) {

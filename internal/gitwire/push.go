@@ -44,8 +44,8 @@ const (
 	ReportStatusV2
 )
 
-// Empty reports whether nothing is to be done, as when git learns whether it may post (a body of "0000"): the answer to that is
 // Empty reports whether the push has no command, as when git finds out whether it may post (a body of "0000"). The answer to that is
+// empty.
 func (p *Push) Empty() bool { return len(p.Commands)+len(p.Invalid) == 0 }
 
 // NeedsPack reports whether a pack follows the commands: clients send none when they only delete.

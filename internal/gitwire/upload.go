@@ -20,7 +20,6 @@ func (q Request) ForUploadPack() Request {
 	return q
 }
 
-// HeadError says why there is no more of upload-pack's answer. Its pack had not begun, and whole frames were copied, so a refusal
 // HeadError says why upload-pack's answer broke off before its pack. Whole frames were copied, so a refusal may follow.
 type HeadError struct{ Err error }
 

@@ -11,8 +11,8 @@ const (
 	// WorkPack: pack-objects alone makes what follows [Fetch.AppendHead], out of [Fetch.Tips], Filter, OfsDelta and
 	// IncludeTag, since the client has nothing and is to get histories to their roots.
 	WorkPack
-	// WorkUpload: the whole answer is upload-pack's, as it takes walks through histories: what is common, or where they end.
 	// WorkUpload: upload-pack makes the whole answer, as it has to walk through histories: what is common, or where they end.
+	// [Request.ForUploadPack] makes the request to it, and [Fetch.CopyAnswer] carries its answer to the client.
 	// [Request.ForUploadPack] makes the request to it, and [Fetch.CopyAnswer] carries its answer to the client.
 	WorkUpload
 )
@@ -29,8 +29,8 @@ func (w Work) String() string {
 	return "unknown"
 }
 
-// Resolve looks up the refs that are wanted by name; it fails with a *[RequestError] when one is not there. Without it they
 // Resolve looks up the refs that are wanted by name; it fails with a *[RequestError] when one is not there. Before Resolve they do not
+// count as wanted. The caller checks that the objects of [Fetch.Tips] are here.
 func (f *Fetch) Resolve(refs *Refs) error {
 	wanted := make([]Ref, 0, len(f.WantRefs))
 	for _, name := range f.WantRefs {
@@ -76,8 +76,8 @@ func (f *Fetch) Work() Work {
 	return WorkPack
 }
 
-// hasAll reports whether the client offers all that it wants, and would take an empty pack for an answer. Only in version 2
 // hasAll reports whether the client has all that it wants, and takes an empty pack for an answer. Only version 2 lets the answer say
+// nothing about the other haves.
 func (f *Fetch) hasAll() bool {
 	if f.Version < 2 || f.WaitForDone && !f.Done || len(f.wanted) != len(f.WantRefs) {
 		return false
