@@ -16,7 +16,7 @@ import (
 
 // engine are the packages whose tests have to notice a fault in what fills the
 // relay, in this order: the quickest tests first.
-var engine = []string{"./internal/want", "./internal/plan", "./internal/relaysync", "./internal/sim"}
+var engine = []string{"./internal/want", "./internal/live", "./internal/plan", "./internal/relaysync", "./internal/sim"}
 
 // packages are those whose tests are asked in turn: the fault's own, then, for what the engine and the safety of events rest
 // on, the engine's.
@@ -25,7 +25,7 @@ func (f fault) packages() []string {
 	switch f.pkg {
 	case "internal/store": // and by what mends it
 		return append([]string{own, "./internal/mend"}, engine...)
-	case "internal/ingest", "internal/want", "internal/plan", "internal/relaysync", "internal/grasp", "internal/policy":
+	case "internal/ingest", "internal/want", "internal/live", "internal/plan", "internal/relaysync", "internal/grasp", "internal/policy":
 		return append([]string{own}, slices.DeleteFunc(slices.Clone(engine), func(p string) bool { return p == own })...)
 	case "internal/layout", "internal/kv", "internal/index": // by those who write and read by it
 		return []string{own, "./internal/store", "./internal/mend"}

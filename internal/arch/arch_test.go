@@ -66,6 +66,7 @@ var layers = map[string]int{
 	"internal/survey":     6,
 	"internal/suspicion":  7,
 	"internal/inquiry":    7,
+	"internal/live":       8,
 	"internal/step":       8,
 	"internal/record":     8,
 	"internal/dialing":    9,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/graspd/graspd/internal/ask"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -72,11 +71,4 @@ func (b *books) inOrder() []want.Item {
 		return cmp.Or(cmp.Compare(b.want.Layer(x), b.want.Layer(y)), cmp.Compare(b.want.Rank(y), b.want.Rank(x)))
 	})
 	return items
-}
-
-func (b *books) sizeOf(lots []itemset.Lot) (s ask.Size) {
-	for it := range itemset.Each(lots) {
-		s.Add(b.want, it)
-	}
-	return s
 }

@@ -1,10 +1,6 @@
 package plan
 
-import (
-	"slices"
-
-	"github.com/graspd/graspd/internal/want"
-)
+import "github.com/graspd/graspd/internal/want"
 
 // CaughtUp says that the announcements are confirmed, and everything else that
 // is wanted is confirmed too or was asked in vain and waits for its next turn.
@@ -13,9 +9,13 @@ func (p *Peer) CaughtUp() bool {
 	if c == nil || !p.confirmed.Has(want.Announcements) || p.now.Mono < c.pausedTill {
 		return false
 	}
-	if slices.ContainsFunc(c.following.live, func(l *liveReq) bool { return !l.open }) ||
-		slices.ContainsFunc(c.waiting, func(w *waiting) bool { return w.after <= p.now.Mono }) {
+	if c.side.Opening() {
 		return false
+	}
+	for _, after := range c.side.Waiting() {
+		if after <= p.now.Mono {
+			return false
+		}
 	}
 	open := 0
 	for _, g := range c.groups {

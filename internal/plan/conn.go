@@ -22,7 +22,7 @@ type session struct {
 func newSession(p *Peer, told capacity.Capacity) *session {
 	c := &session{wire: newWire(&p.desk, told)}
 	c.following = following{
-		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, stored: &c.catchup, all: &p.whole, wary: &p.suspects,
+		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, stored: &c.catchup, keeper: &p.whole, wary: &p.suspects,
 	}
 	c.catchup = catchup{
 		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, live: &c.following, suspects: &p.suspects,
@@ -97,7 +97,7 @@ func (p *Peer) connected(in step.Connected) {
 		if p.held.Has(it) {
 			l.Since = since
 		}
-		p.conn.queue(l)
+		p.conn.side.Queue(l)
 	}
 	p.report(step.Info, "connected", "quick", quick)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/itemset"
+	"github.com/graspd/graspd/internal/live"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/refusal"
 	"github.com/graspd/graspd/internal/step"
@@ -148,9 +149,9 @@ func (d *demanded) emptied() {
 }
 
 // outdated says whether a live REQ does not bring what it asks for, or less than it could.
-func (d *demanded) outdated(l *liveReq) bool {
+func (d *demanded) outdated(l *live.REQ) bool {
 	bare := func(x itemset.Lot) bool { return x.Layer == want.LayerAnnouncements && x.Apart != itemset.ApartBare }
-	return d.kinds.Outdated(l.Manner) || d.kinds.Emptied() && slices.ContainsFunc(l.lots, bare)
+	return d.kinds.Outdated(l.Manner) || d.kinds.Emptied() && slices.ContainsFunc(l.Lots(), bare)
 }
 
 // Requests to vanish (NIP-62) are few, and nothing that is asked for leads to those of authors who wrote no repository. They
@@ -158,19 +159,19 @@ func (d *demanded) outdated(l *liveReq) bool {
 // heard; older ones are left to layer 4, which asks by author. Nothing waits for what the relay refuses of this.
 
 // withVanish returns live filters of layer 1 that ask for requests to vanish too.
-func (d *demanded) withVanish(l *liveReq, filters []nostr.Filter) []nostr.Filter {
+func (d *demanded) withVanish(l *live.REQ, filters []nostr.Filter) []nostr.Filter {
 	if d.kinds.NoVanish() {
 		return filters
 	}
-	l.vanish = true
+	l.Vanish = true
 	filters[0].Kinds = append(slices.Clip(filters[0].Kinds), nostr.KindVanish)
 	return filters
 }
 
 // withoutVanish handles the refusal of a live REQ, where requests to vanish may be the reason: the relay
 // names their kind, or nothing better is known. It reports whether the REQ is to be sent again at once, without them.
-func (d *demanded) withoutVanish(l *liveReq, text string, named bool) bool {
-	return l.vanish && d.kinds.VanishRefused(text, named)
+func (d *demanded) withoutVanish(l *live.REQ, text string, named bool) bool {
+	return l.Vanish && d.kinds.VanishRefused(text, named)
 }
 
 // missedVanish returns the task that asks for those of the time away; nil where there is none.

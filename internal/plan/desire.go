@@ -17,7 +17,7 @@ func (p *Peer) setWant(w *want.Want) {
 	p.dialing.Revive(p.now, w, p.conn != nil)
 	add := func(it want.Item) {
 		if p.wanted.Add(it) && p.conn != nil {
-			p.conn.queue(p.conn.lotOf(it))
+			p.conn.side.Queue(p.conn.lotOf(it))
 		}
 	}
 	sub := func(it want.Item) {
@@ -27,7 +27,7 @@ func (p *Peer) setWant(w *want.Want) {
 			p.held.Drop(it)
 			p.suspects.under.Drop(it)
 			if p.conn != nil {
-				p.conn.unwanted(it)
+				p.conn.side.Unwanted(it)
 			}
 		}
 	}
@@ -40,7 +40,11 @@ func (p *Peer) setWant(w *want.Want) {
 	want.Diff(old, w, add, sub)
 	p.references.becomeIndex(old)
 	if old != nil && p.conn != nil {
-		p.conn.rouse(old)
+		p.want.Roused(old, func(it want.Item) {
+			if p.wanted.Has(it) {
+				p.conn.side.Rouse(it)
+			}
+		})
 	}
 	p.coverage.Want(w)
 }

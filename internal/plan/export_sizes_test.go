@@ -73,14 +73,14 @@ func (c *session) bounds(p *Peer) []bound {
 		}
 	}
 	all := []bound{
-		{"live REQs", len(c.following.live), capacity.MostSubs},
-		{"lots that wait", len(c.waiting), p.wanted.Len()},
-		{"sweeps", len(c.sweeps), p.wanted.Len()},
-		{"root events that rise", c.rising.items.Len(), p.wanted.Len()},
+		{"live REQs", c.side.Len(), capacity.MostSubs},
+		{"lots that wait", c.side.Waits(), p.wanted.Len()},
+		{"sweeps", len(slices.Collect(c.side.Sweeps())), p.wanted.Len()},
+		{"root events that rise", c.side.Rising(), p.wanted.Len()},
 		{"groups", len(c.groups), p.wanted.Len() + 1}, // one that compares everything
 		{"tasks that run", len(c.running), capacity.RequestsAtOnce},
 		{"tasks that were put off", len(c.later), open},
-		{"requests", len(c.requests), len(c.following.live) + len(c.running) + settling},
+		{"requests", len(c.requests), c.side.Len() + len(c.running) + settling},
 		{"CLOSEs that are remembered", len(c.sent), mostReclosed},
 		{"CLOSEs to be sent again", len(c.again), mostReclosed},
 		{"items that came late", late, followed.MostLate},

@@ -52,7 +52,7 @@ func (p *Peer) Mark() health.Now { return p.mark }
 
 // Swept says whether any item has no live REQ and is swept instead.
 func (p *Peer) Swept() bool {
-	return p.conn != nil && (len(p.conn.sweeps) > 0 || slices.ContainsFunc(p.conn.groups, func(g *group) bool { return g.swept }))
+	return p.conn != nil && (len(slices.Collect(p.conn.side.Sweeps())) > 0 || slices.ContainsFunc(p.conn.groups, func(g *group) bool { return g.swept }))
 }
 
 // SweptIDs returns the root events that wait for their turn.
@@ -60,7 +60,7 @@ func (p *Peer) SweptIDs() (ids []nostr.ID) {
 	if p.conn == nil {
 		return nil
 	}
-	for _, s := range p.conn.sweeps {
+	for s := range p.conn.side.Sweeps() {
 		for _, it := range s.Items {
 			if s.Layer == want.LayerRoots {
 				ids = append(ids, p.want.Root(it))
@@ -77,11 +77,11 @@ func (p *Peer) Bears() any { return p.conn.limits }
 // still bear.
 func (p *Peer) Displaces(rank int64) bool {
 	limits := p.conn.limits
-	for _, l := range p.conn.following.live {
-		if l.apart != itemset.Together || !limits.Fits(l.size, limits.Dense()) {
+	for _, l := range p.conn.side.REQs() {
+		if !l.Together() || !limits.Fits(l.Size(), limits.Dense()) {
 			continue
 		}
-		for _, x := range l.lots {
+		for _, x := range l.Lots() {
 			if slices.ContainsFunc(x.Items, func(it want.Item) bool { return p.want.Rank(it) < rank && p.confirmed.Has(it) }) {
 				return true
 			}
@@ -171,16 +171,18 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 			}
 		}
 	}
-	for i, s := range c.sweeps {
+	last := time.Duration(0)
+	for s := range c.side.Sweeps() {
 		if err := put("sweep", s.Lot); err != nil {
 			return err
 		}
-		if s.at < c.sweeps[max(0, i-1)].at {
-			return fmt.Errorf("sweep %d is due before the one in front of it", i)
+		if s.At < last {
+			return fmt.Errorf("a sweep is due at %v, before the one in front of it", s.At)
 		}
+		last = s.At
 	}
-	for _, w := range c.waiting {
-		if err := put("waiting", w.Lot); err != nil {
+	for w := range c.side.Waiting() {
+		if err := put("waiting", w); err != nil {
 			return err
 		}
 	}
@@ -190,24 +192,16 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 		}
 	}
 	open := make(map[Item]bool)
-	for _, l := range c.following.live {
-		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
-			return fmt.Errorf("live REQ %s serves nothing", l.sub)
-		}
-		if size := p.sizeOf(l.lots); l.keeper == nil && !c.shrunk {
-			for _, x := range l.parts {
-				size = size.Plus(p.sizeOf(x.lots))
-			}
-			if l.size != size {
-				return fmt.Errorf("live REQ %s is of size %+v and not %+v", l.sub, l.size, size)
-			}
-		}
-		for _, x := range l.lots {
-			if err := put("live "+l.sub, x); err != nil {
+	if err := c.side.Check(p.want); err != nil {
+		return err
+	}
+	for _, l := range c.side.REQs() {
+		for _, x := range l.Lots() {
+			if err := put("live "+l.Sub(), x); err != nil {
 				return err
 			}
 			for _, it := range x.Items {
-				open[it] = l.open
+				open[it] = l.IsOpen()
 			}
 		}
 	}
@@ -232,8 +226,8 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 			return fmt.Errorf("item %d is followed, not confirmed and not asked", it)
 		}
 	}
-	for _, x := range c.waiting {
-		if x.after == never && !p.demands.auth.Awaited() {
+	for _, after := range c.side.Waiting() {
+		if after == never && !p.demands.auth.Awaited() {
 			return fmt.Errorf("items wait for a verdict on AUTH that is not to come")
 		}
 	}
@@ -278,8 +272,12 @@ func (p *Peer) Suspects() int { return p.suspects.under.Len() }
 
 // putOff says whether an item waits for a time to come, with its live REQ or with its stored filters.
 func (c *session) putOff(it want.Item, now time.Duration) bool {
-	return slices.ContainsFunc(c.waiting, func(w *waiting) bool { return w.after > now && slices.Contains(w.Items, it) }) ||
-		slices.ContainsFunc(c.later, func(t *task) bool { return slices.Contains(t.group.Items, it) })
+	for w, after := range c.side.Waiting() {
+		if after > now && slices.Contains(w.Items, it) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.later, func(t *task) bool { return slices.Contains(t.group.Items, it) })
 }
 
 func (c *session) checkTasks(awaited bool) error {
@@ -321,7 +319,7 @@ func (c *session) checkTasks(awaited bool) error {
 		}
 	}
 	for sub, r := range c.requests {
-		if r.sub != sub || r.task != nil && r.task.req != r && !r.settles() || r.live != nil && !slices.Contains(c.following.live, r.live) {
+		if r.sub != sub || r.task != nil && r.task.req != r && !r.settles() || r.live != nil && !slices.Contains(c.side.REQs(), r.live) {
 			return fmt.Errorf("request %s belongs to nothing", sub)
 		}
 	}

@@ -1,39 +1,32 @@
 package plan
 
 import (
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/graspd/graspd/internal/ask"
-	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/followed"
-	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/itemset"
+	"github.com/graspd/graspd/internal/live"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
 )
 
-// following is the live side of a connection. An item that is wanted stands in
-// exactly one place: it waits, or it is in the lots of one live REQ, or it is swept.
+// following sends and closes live REQs, as live.Side decides which there should be, and has caught up with what they follow. An item that is
+// wanted stands in exactly one place of that side, or is under suspicion.
 type following struct {
 	*desk
 	*books
 	*wire
-	demands *demanded
-	stored  beside
-	all     forAll
-	wary    wary
-
-	live       reqs
-	waiting    []*waiting
-	sweeps     []*sweep      // in order of time
-	rising     rising        // of those that are swept
-	turn       time.Duration // what the last of them took
-	shrunk     bool          // items were taken back since the last look
-	mergeAfter time.Duration // a refused merge is not tried again before
-	followed   followed.Times
+	demands  *demanded
+	stored   beside
+	keeper   keeper
+	wary     wary
+	side     live.Side
+	followed followed.Times
 }
 
 // beside is what the live side asks of the other parts.
@@ -42,7 +35,7 @@ type beside interface {
 	askSwept(l itemset.Lot, due time.Duration)             // likewise, where they are swept and their turn came
 	dropGroups(match func(*group) bool)                    // has them asked no more
 	lose(gone func(want.Item) bool)                        // has those of items asked no more
-	eachSwept(visit func(*group))                          // the groups of swept items
+	swept() iter.Seq[want.Item]                            // the swept items that are asked
 	openREQs() int                                         // stored ones
 	pause()                                                // as the relay asked to slow down
 	regroupWithout(is func(want.Item) bool)                // has groups asked without items
@@ -57,100 +50,132 @@ type wary interface {
 	withoutSuspects(lots []itemset.Lot) []itemset.Lot // what is left of lots
 }
 
-// forAll is how everything is followed at once, where it is.
-type forAll interface {
+// keeper is who has everything followed at once by one live REQ, where the relay is asked as a whole, and is told what becomes of that.
+type keeper interface {
 	followsAll() bool        // whether one live REQ is to follow everything
 	standing() bool          // whether it was sent
 	open(lots []itemset.Lot) // has lots followed by it
-}
-
-// keeper is who opened a live REQ that is not for items, and is told what becomes of it.
-type keeper interface {
-	opened(l *liveReq)
+	opened(l *live.REQ)
 	closed()
-	refused(l *liveReq, text string, from time.Time)
+	refused(l *live.REQ, text string, from time.Time)
 	decided(out policy.Outcome)
-	askAgain(l *liveReq, class step.Class)
+	askAgain(l *live.REQ, class step.Class)
 }
 
-// reqs are live REQs in the order in which they were sent.
-type reqs []*liveReq
-
-// liveReq is one live REQ. What is looked at of every one whenever anything happens comes first, in one line of the cache.
-type liveReq struct {
-	demands.Manner
-	apart   itemset.Apart
-	open    bool
-	vanish  bool // requests to vanish too
-	filters int
-	parts   []*liveReq // it is to stand in for these as well
-	by      *liveReq   // is to stand in for this one
-	openAt  time.Duration
-
-	sub     string
-	lots    []itemset.Lot
-	size    ask.Size // with that of its parts
-	keeper  keeper   // nil = the live side itself
-	limit   int
-	values  int
-	longest int // list of its filters
-	tries   int
-	sent    health.Now
-}
-
-// values returns how many values a live filter carries: more where the usual
+// terms are what the live side goes by now. A filter carries more values than usual where the usual
 // number would not fit the relay's limits.
-func (f *following) values() int {
+func (f *following) terms() live.Terms {
 	repos := len(f.want.Repos)
-	return f.limits.ValuesFor(repos, f.wanted.Len()-repos)
+	return live.Terms{
+		Now: f.now.Mono, Want: f.want, Confirmed: &f.confirmed, Limits: &f.limits,
+		Values: f.limits.ValuesFor(repos, f.wanted.Len()-repos), MaxFilters: f.cfg.MaxFilters,
+	}
+}
+
+// lotOf returns a lot of one item of which nothing is known yet.
+func (f *following) lotOf(it want.Item) itemset.Lot {
+	l := itemset.Lot{Layer: f.want.Layer(it), Items: []want.Item{it}}
+	if l.Layer == want.LayerRepositories && f.want.Repository(it).Odd {
+		l.Apart = itemset.ApartLong
+	}
+	l.Apart = f.apart(l)
+	return l
+}
+
+// apart returns how the items of a lot stand now.
+func (f *following) apart(l itemset.Lot) itemset.Apart {
+	switch {
+	case l.Layer != want.LayerAnnouncements:
+		return l.Apart
+	case f.demands.kinds.Emptied():
+		return itemset.ApartBare
+	}
+	return itemset.Together
+}
+
+// holding matches the groups that ask for an item of lots.
+func holding(lots []itemset.Lot) func(*group) bool {
+	set := itemset.Of(itemset.Each(lots))
+	return func(g *group) bool { return slices.ContainsFunc(g.Items, set.Has) }
 }
 
 // tend opens, merges and closes live REQs.
 func (f *following) tend() {
-	if f.shrunk {
+	if f.side.Shrunk() {
 		f.shrink()
 	}
-	for _, l := range slices.Clone(f.live) {
-		if !l.open && f.now.Mono >= l.sent.Mono+liveOpenAfter {
+	for _, l := range f.side.REQs() {
+		if l.Overdue(f.now.Mono) {
 			f.liveOpened(l)
 		}
-		if len(l.parts) > 0 && l.open && f.now.Mono >= l.openAt+mergeLinger {
-			f.absorb(l)
+		if l.Replaces(f.now.Mono) {
+			for _, r := range l.Absorb() {
+				f.closeLive(r)
+			}
 		}
 	}
 	f.closeExcess()
 	f.rise()
 	f.openWaiting()
-	f.mergeFilters()
+	if !f.paused() {
+		f.make(f.side.Merge(f.terms()))
+	}
 }
 
-// openWaiting opens live REQs for waiting items as far as the relay's limit
-// goes; beyond it they are united with small ones, and what then does not fit
-// is swept.
+// openWaiting opens live REQs for what waits, as far as the relay bears that.
 func (f *following) openWaiting() {
-	if f.all.followsAll() {
+	if f.keeper.followsAll() {
 		f.openAll()
 		return
 	}
 	f.wary.suspectOdd()
-	values := f.values()
-	for !f.paused() {
-		room := f.live.standing() < f.limits.Live()
-		if !room && (f.unsettled() || f.now.Mono < f.mergeAfter) {
-			return
+	for more := true; more && !f.paused(); {
+		m := f.side.Next(f.terms())
+		f.make(m)
+		more = m.More
+	}
+}
+
+// make makes a move of the live side.
+func (f *following) make(m live.Move) {
+	for _, x := range m.Swept {
+		f.sweep(x)
+	}
+	if m.Load == nil {
+		return
+	}
+	if !m.Overlap {
+		for _, l := range m.Parts {
+			f.closeLive(l)
+			for _, x := range f.unfollow(l.Lots(), f.now.Wall) {
+				m.Load.Add(x)
+			}
 		}
-		load := f.fill(values)
-		fits := load != nil && f.bears(load.size.Message(values))
-		switch {
-		case load == nil:
-			return
-		case room && fits:
-			f.openLive(load, values)
-		case fits && (f.unite(load, values) || f.unite(load, f.limits.Dense())):
-		case f.evict(load, values):
-		default:
-			f.sweepInstead(load.lots)
-		}
+	}
+	f.openLive(m.Load, m.Values)
+}
+
+// sweep asks for what has no live REQ any more, or none for want of room.
+func (f *following) sweep(x live.Swept) {
+	if x.REQ != nil {
+		f.closeLive(x.REQ)
+		f.stored.dropGroups(holding(x.REQ.Lots()))
+	}
+	for _, l := range x.Lots {
+		f.stored.addGroups(l, step.Catchup, true)
+	}
+}
+
+// rise has what rises wait for a live REQ.
+func (f *following) rise() {
+	if f.keeper.followsAll() || !f.side.MayRise(f.now.Mono) {
+		return
+	}
+	for _, it := range f.side.Rise(f.terms(), f.stored.swept()) {
+		f.confirmed.Drop(it)
+		l := f.lotOf(it)
+		l.Since = itemset.AllAgain
+		f.side.Queue(l)
 	}
 }
 
@@ -159,33 +184,21 @@ func (f *following) openAll() {
 	if f.paused() {
 		return
 	}
-	if f.all.standing() {
+	if f.keeper.standing() {
 		f.wary.suspectOdd()
 	}
-	var lots []itemset.Lot
-	left := f.waiting[:0]
-	for _, w := range f.waiting {
-		if w.after > f.now.Mono {
-			left = append(left, w)
-			continue
-		}
-		lots = itemset.AddLot(lots, w.Lot)
-	}
-	clear(f.waiting[len(left):])
-	f.waiting = left
-	if len(lots) > 0 {
-		f.all.open(lots)
+	if lots := f.side.TakeAll(f.now.Mono); len(lots) > 0 {
+		f.keeper.open(lots)
 	}
 }
 
 // closeAll closes all live REQs and has what they followed wait, with all that is stored.
 func (f *following) closeAll() {
-	for len(f.live) > 0 {
-		l := f.live[0]
+	for _, l := range f.side.REQs() {
 		f.closeLive(l)
-		for _, x := range l.lots {
+		for _, x := range l.Lots() {
 			x.Since = itemset.AllStored
-			f.waiting = append(f.waiting, &waiting{Lot: x})
+			f.side.Requeue(x, 0, 0)
 		}
 	}
 }
@@ -197,23 +210,12 @@ func (f *following) catchUp(lots []itemset.Lot, class step.Class) {
 	}
 }
 
-// unsettled says that a live REQ is about to open or to be replaced.
-func (f *following) unsettled() bool {
-	return slices.ContainsFunc(f.live, func(l *liveReq) bool { return !l.open || len(l.parts) > 0 })
-}
-
-// openLive sends a live REQ for the lots of l and of its parts.
-func (f *following) openLive(l *liveReq, values int) {
-	var items [want.LayerRoots + 1][]want.Item
-	for _, r := range append([]*liveReq{l}, l.parts...) {
-		for _, x := range r.lots {
-			items[x.Layer] = append(items[x.Layer], x.Items...)
-		}
-	}
+// openLive sends a live REQ for its items and those of its parts.
+func (f *following) openLive(l *live.REQ, values int) {
 	var filters []nostr.Filter
 	for layer := want.LayerAnnouncements; layer <= want.LayerRoots; layer++ {
-		if len(items[layer]) > 0 {
-			filters = append(filters, ask.Of(f.want, layer, items[layer], true, ask.Bounds{Values: values})...)
+		if items := l.Items(layer); len(items) > 0 {
+			filters = append(filters, ask.Of(f.want, layer, items, true, ask.Bounds{Values: values})...)
 		}
 		if layer == want.LayerAnnouncements && len(filters) > 0 {
 			filters = f.demands.withVanish(l, filters)
@@ -223,112 +225,76 @@ func (f *following) openLive(l *liveReq, values int) {
 }
 
 // sendLive sends it.
-func (f *following) sendLive(l *liveReq, filters []nostr.Filter, values int) {
-	l.limit = f.limits.Limit()
-	l.Manner = f.demands.manner(slices.ContainsFunc(filters, func(f nostr.Filter) bool { return f.Kinds == nil }))
+func (f *following) sendLive(l *live.REQ, filters []nostr.Filter, values int) {
+	limit := f.limits.Limit()
+	how := live.Sending{Sub: f.newSub("l"), Now: f.now, Filters: filters, Limit: limit, Values: values}
+	how.Manner = f.demands.manner(slices.ContainsFunc(filters, func(f nostr.Filter) bool { return f.Kinds == nil }))
 	for i := range filters {
-		filters[i] = l.Mode.With(filters[i])
-		filters[i].Limit = &l.limit
-		for _, t := range filters[i].Tags {
-			l.longest = max(l.longest, len(t.Values))
-		}
+		filters[i] = how.Manner.Mode.With(filters[i])
+		filters[i].Limit = &limit
 	}
-	l.sub, l.sent, l.values, l.filters = f.newSub("l"), f.now, values, len(filters)
-	f.live = append(f.live, l)
-	f.requests[l.sub] = &request{sub: l.sub, live: l, Manner: l.Manner}
+	f.side.Send(l, how)
+	f.requests[how.Sub] = &request{sub: how.Sub, live: l, Manner: how.Manner}
 	f.paced()
-	f.effect(step.Request{Sub: l.sub, Class: step.Live, Filters: filters})
+	f.effect(step.Request{Sub: how.Sub, Class: step.Live, Filters: filters})
 }
 
 // liveOpened begins the catch-up of the items.
-func (f *following) liveOpened(l *liveReq) {
-	if l.open {
+func (f *following) liveOpened(l *live.REQ) {
+	if l.IsOpen() {
 		return
 	}
-	l.open, l.openAt = true, f.now.Mono
-	f.followed.Follow(l.lots, f.opened, f.now)
-	if l.keeper != nil {
-		l.keeper.opened(l)
+	l.Open(f.now.Mono)
+	f.followed.Follow(l.Lots(), f.opened, f.now)
+	if l.Whole() {
+		f.keeper.opened(l)
 		return
 	}
-	f.catchUp(l.lots, step.Catchup)
+	f.catchUp(l.Lots(), step.Catchup)
 }
+
+// heard says whether the relay has answered a live REQ.
+func (f *following) heard(l *live.REQ) bool { return f.requests[l.Sub()].answered }
 
 // closeUnanswered ends the live REQs that never got an EOSE, for others to ask
 // for their items. Such a REQ may have been lost, and nothing else would tell.
 func (f *following) closeUnanswered() {
-	for _, l := range slices.Clone(f.live) {
-		if r := f.requests[l.sub]; l.open && !r.answered {
+	for _, l := range f.side.REQs() {
+		if l.IsOpen() && !f.heard(l) {
 			f.closeLive(l)
 		}
 	}
 }
 
 // closeLive ends a live REQ whose items something else follows or nobody wants.
-func (f *following) closeLive(l *liveReq) {
-	f.closeReq(l.sub)
-	f.dropLive(l)
-	if l.keeper != nil {
-		l.keeper.closed()
+func (f *following) closeLive(l *live.REQ) {
+	f.closeReq(l.Sub())
+	f.side.Drop(l)
+	delete(f.requests, l.Sub())
+	if l.Whole() {
+		f.keeper.closed()
 	}
-}
-
-func (f *following) dropLive(l *liveReq) {
-	f.live = slices.DeleteFunc(f.live, func(x *liveReq) bool { return x == l })
-	delete(f.requests, l.sub)
 }
 
 // shrink takes items that are wanted no more out of the books and closes live
 // REQs that serve nothing.
 func (f *following) shrink() {
-	f.shrunk = false
 	gone := func(it want.Item) bool { return !f.wanted.Has(it) }
-	for _, l := range slices.Clone(f.live) {
-		l.lots = itemset.Prune(l.lots, gone)
-		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
-			f.closeLive(l)
-		}
+	for _, l := range f.side.Shrink(f.want, gone) {
+		f.closeLive(l)
 	}
-	for _, l := range f.live {
-		l.size = f.sizeOf(l.lots)
-		for _, r := range l.parts {
-			l.size = l.size.Plus(f.sizeOf(r.lots))
-		}
-	}
-	f.lose(gone)
 	f.stored.lose(gone)
-}
-
-// lose takes items out of what waits and what is swept.
-func (f *following) lose(gone func(want.Item) bool) {
-	for _, w := range f.waiting {
-		w.Items = slices.DeleteFunc(w.Items, gone)
-	}
-	f.waiting = slices.DeleteFunc(f.waiting, func(w *waiting) bool { return len(w.Items) == 0 })
-	for _, s := range f.sweeps {
-		s.Items = slices.DeleteFunc(s.Items, gone)
-	}
-	f.sweeps = slices.DeleteFunc(f.sweeps, func(s *sweep) bool { return len(s.Items) == 0 })
-}
-
-// takeBack sets the time of all that waits for a verdict on AUTH.
-func (f *following) takeBack(at time.Duration) {
-	for _, w := range f.waiting {
-		if w.after == untilVerdict {
-			w.after = at
-		}
-	}
 }
 
 // reopenMute sends live REQs again that count as open and were never answered:
 // they may have been refused by a NOTICE that came late.
 func (f *following) reopenMute() {
-	mute := func(l *liveReq) bool { r := f.requests[l.sub]; return r != nil && !r.answered }
+	mute := func(l *live.REQ) bool { return !f.heard(l) }
 	f.cancelMergeOf(mute)
-	for _, l := range slices.Clone(f.live) {
+	for _, l := range f.side.REQs() {
 		if mute(l) {
 			f.closeLive(l)
-			f.requeue(l.lots, l.sent.Wall, f.now.Mono, l.tries)
+			f.requeue(l.Lots(), l.Sent().Wall, f.now.Mono, l.Tries())
 		}
 	}
 }
@@ -336,106 +302,68 @@ func (f *following) reopenMute() {
 // reopenOutdated sends live REQs again that were opened without the kinds that a relay
 // needs, or with kinds that it does not.
 func (f *following) reopenOutdated() {
-	outdated := f.demands.outdated
-	f.cancelMergeOf(outdated)
-	for i := slices.IndexFunc(f.live, outdated); i >= 0; i = slices.IndexFunc(f.live, outdated) {
-		l := f.live[i]
-		f.closeLive(l)
-		f.requeue(l.lots, f.now.Wall, 0, 0)
+	if !f.side.Any(f.demands.outdated) {
+		return
+	}
+	f.cancelMergeOf(f.demands.outdated)
+	for _, l := range f.side.REQs() {
+		if f.demands.outdated(l) {
+			f.closeLive(l)
+			f.requeue(l.Lots(), f.now.Wall, 0, 0)
+		}
 	}
 }
 
-// unwanted notes that an item is wanted no more; it is taken out of all places in one go.
-func (f *following) unwanted(it want.Item) {
-	f.rising.items.Drop(it)
-	f.shrunk = true
+// cancelMerge closes a REQ that has not replaced its parts yet.
+func (f *following) cancelMerge() {
+	if m := f.side.Cancel(f.now.Mono); m != nil {
+		f.closeLive(m)
+		f.requeue(m.Lots(), f.now.Wall, 0, 0)
+	}
+}
+
+// cancelMergeOf does so if one of the REQs that it is about is such.
+func (f *following) cancelMergeOf(is func(*live.REQ) bool) {
+	if f.side.Merges(is) {
+		f.cancelMerge()
+	}
 }
 
 // askAgain has all that is wanted asked again with all that is stored, but for what is excepted. What is swept is tried live.
 func (f *following) askAgain(class step.Class, except func(want.Item) bool) {
-	placed := f.place(f.wanted.Has)
-	f.sweeps = nil
+	placed := f.side.Anew(f.wanted.Has)
 	for _, it := range f.inOrder() {
 		if placed.Put(it) && !except(it) {
-			f.queue(f.lotOf(it))
+			f.side.Queue(f.lotOf(it))
 		}
 	}
-	for _, l := range f.live {
-		if l.keeper != nil && l.open {
-			l.keeper.askAgain(l, class)
-		}
-		for i := range l.lots {
-			l.lots[i].Since = itemset.AllStored
-		}
-		if l.open && l.keeper == nil {
-			f.catchUp(l.lots, class)
+	for _, l := range f.side.REQs() {
+		switch {
+		case !l.IsOpen():
+		case l.Whole():
+			f.keeper.askAgain(l, class)
+		default:
+			f.catchUp(l.Lots(), class)
 		}
 	}
-}
-
-// place returns the items that are in live REQs or wait for one, from now on
-// with all that is stored.
-func (f *following) place(wanted func(want.Item) bool) *itemset.Set {
-	var set itemset.Set
-	note := func(l *itemset.Lot) {
-		l.Since = itemset.AllStored
-		for _, it := range l.Items {
-			if wanted(it) {
-				set.Put(it)
-			}
-		}
-	}
-	for _, l := range f.live {
-		for i := range l.lots {
-			note(&l.lots[i])
-		}
-	}
-	for _, w := range f.waiting {
-		note(&w.Lot)
-	}
-	return &set
 }
 
 // unplace takes suspects out of live REQs, groups and sweeps, and from among
 // those that wait. A live REQ that never was answered may be one that the relay
 // takes no notice of for a suspect's sake: what else is in it is asked anew.
 func (f *following) unplace(is func(want.Item) bool) {
-	f.cancelMergeOf(func(l *liveReq) bool { return itemset.Holds(l.lots, is) })
-	for _, l := range slices.Clone(f.live) {
-		if !itemset.Holds(l.lots, is) {
+	f.cancelMergeOf(func(l *live.REQ) bool { return l.Holds(is) })
+	for _, l := range f.side.REQs() {
+		if !l.Holds(is) {
 			continue
 		}
-		l.lots = itemset.Prune(l.lots, is)
-		if r := f.requests[l.sub]; l.keeper == nil && r != nil && !r.answered && l.by == nil && len(l.parts) == 0 {
+		l.Without(is)
+		if !l.Whole() && !l.Replaced() && !l.Merging() && !f.heard(l) {
 			f.closeLive(l)
-			f.requeue(l.lots, l.sent.Wall, f.now.Mono, l.tries)
+			f.requeue(l.Lots(), l.Sent().Wall, f.now.Mono, l.Tries())
 		}
 	}
 	f.stored.regroupWithout(is)
-	f.lose(is)
+	f.side.Lose(is)
 	f.shrink()
-}
-
-// wake names the time at which live REQs need attention.
-func (f *following) wake() time.Duration {
-	w := never
-	for _, l := range f.live {
-		switch {
-		case !l.open:
-			w = min(w, l.sent.Mono+liveOpenAfter)
-		case len(l.parts) > 0:
-			w = min(w, l.openAt+mergeLinger)
-		}
-	}
-	for _, x := range f.waiting {
-		w = min(w, later(x.after, f.now.Mono))
-	}
-	if len(f.sweeps) > 0 {
-		w = min(w, f.sweeps[0].at)
-	}
-	w = min(w, later(f.mergeAfter, f.now.Mono))
-	if f.rising.look {
-		w = min(w, later(f.rising.after, f.now.Mono))
-	}
-	return w
 }

@@ -12,12 +12,9 @@ import (
 
 // Fixed times of the engine.
 const (
-	liveOpenAfter = 5 * time.Second  // a live REQ without EOSE counts as open
-	mergeLinger   = 2 * time.Second  // replaced REQs stay that long after the merged one is open
 	silence       = 30 * time.Second // without progress a request has failed
 	dropAfterOpen = 2 * time.Second  // a connection lost that soon after NEG-OPEN was lost for it
 	refusedRetry  = 24 * time.Hour   // restricted requests
-	sweepInterval = time.Hour
 	firstRetry    = health.FirstRetry
 	clockSlip     = 5 * time.Minute
 )
@@ -259,7 +256,7 @@ func (p *Peer) tend() {
 func (p *Peer) authSettled() {
 	at := p.demands.retryAt()
 	p.conn.catchup.takeBack(at)
-	p.conn.following.takeBack(at)
+	p.conn.side.PutForward(untilVerdict, at)
 	if p.demands.auth.Granted() {
 		p.conn.reopenMute()
 	}

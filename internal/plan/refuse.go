@@ -8,6 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/itemset"
+	"github.com/graspd/graspd/internal/live"
 	"github.com/graspd/graspd/internal/refusal"
 	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want"
@@ -176,9 +177,9 @@ func (e *echo) heard(text string, now time.Duration) bool {
 // refuseUnopened takes all live REQs that are not open for refused: which of
 // them was meant is not known, and one that is wrongly believed open loses events.
 func (p *Peer) refuseUnopened(text string) {
-	for _, l := range slices.Clone(p.conn.following.live) {
-		if !l.open && p.conn.requests[l.sub] != nil {
-			p.conn.liveRefused(l, text, l.sent.Wall)
+	for _, l := range p.conn.side.REQs() {
+		if !l.IsOpen() && p.conn.requests[l.Sub()] != nil {
+			p.conn.liveRefused(l, text, l.Sent().Wall)
 		}
 	}
 }
@@ -188,16 +189,15 @@ func (p *Peer) refuseUnopened(text string) {
 // without EOSE; else the newest live one. A stored one that is taken for good
 // wrongly is noticed by its silence, a live one is not.
 func (p *Peer) refuseNewest(text string) {
-	live := p.conn.following.live
 	var last *request
 	for _, t := range p.conn.running {
 		if r := t.req; r != nil && r.kind != asksNeg && !r.answered && (last == nil || newerSub(r.sub, last.sub)) {
 			last = r
 		}
 	}
-	switch n := len(live) - 1; {
-	case n >= 0 && (last == nil || p.now.Mono < live[n].sent.Mono+2*liveOpenAfter):
-		p.conn.liveRefused(live[n], text, live[n].sent.Wall)
+	switch l := p.conn.side.Newest(); {
+	case l != nil && (last == nil || p.now.Mono < l.Sent().Mono+2*live.OpenAfter):
+		p.conn.liveRefused(l, text, l.Sent().Wall)
 	case last != nil:
 		p.conn.refuseStored(last, text)
 	}
@@ -254,9 +254,9 @@ func (p *Peer) valueRefused(text string) bool {
 		}
 		found = p.suspects.suspectGroup(t.group) || found
 	}
-	for _, l := range slices.Clone(p.conn.following.live) {
-		if !l.open && p.conn.requests[l.sub] != nil && slices.ContainsFunc(l.lots, func(x itemset.Lot) bool { return x.Layer == want.LayerRepositories }) {
-			p.conn.liveRefused(l, text, l.sent.Wall)
+	for _, l := range p.conn.side.REQs() {
+		if !l.IsOpen() && p.conn.requests[l.Sub()] != nil && slices.ContainsFunc(l.Lots(), func(x itemset.Lot) bool { return x.Layer == want.LayerRepositories }) {
+			p.conn.liveRefused(l, text, l.Sent().Wall)
 			found = true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/demands"
+	"github.com/graspd/graspd/internal/live"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/step"
@@ -28,7 +29,7 @@ type request struct {
 	demands.Manner
 	sub       string
 	kind      asks
-	live      *liveReq        // of asksLive
+	live      *live.REQ       // of asksLive
 	task      *task           // of the others
 	neg       *reconciliation // of asksIDs
 	ids       []nostr.ID
@@ -126,8 +127,8 @@ func (p *Peer) decided(in step.Decided) bool {
 		p.noteGap(r, in.Event)
 	}
 	if r.live != nil {
-		if r.live.keeper != nil {
-			r.live.keeper.decided(in.Outcome)
+		if r.live.Whole() {
+			p.whole.decided(in.Outcome)
 		}
 		if in.Failed {
 			p.conn.liveFailed(r.live)
@@ -289,7 +290,5 @@ func (p *Peer) kindsEmptied() {
 	p.demands.emptied()
 	p.unprove()
 	p.recatch(step.Catchup)
-	for _, w := range p.conn.waiting {
-		w.Apart = p.conn.apart(w.Lot)
-	}
+	p.conn.side.Apart(p.conn.apart)
 }

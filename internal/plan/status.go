@@ -38,7 +38,7 @@ func (p *Peer) Status() status.Relay {
 		for _, g := range c.groups {
 			s.InFlight += len(g.Items)
 		}
-		if s.LiveREQs, s.SweptRoots = len(c.following.live), c.sweptRoots(); s.SweptRoots > 0 {
+		if s.LiveREQs, s.SweptRoots = c.side.Len(), c.sweptRoots(); s.SweptRoots > 0 {
 			s.Turn.Duration = c.turnOf(p.now.Mono)
 		}
 		if p.Settled() && !s.OnlyMailbox {
@@ -64,7 +64,7 @@ func (p *Peer) confirmedCount() status.Count {
 // sweptRoots counts the root events that have no live REQ.
 func (c *session) sweptRoots() int {
 	n := 0
-	for _, s := range c.sweeps {
+	for s := range c.side.Sweeps() {
 		if s.Layer == want.LayerRoots {
 			n += len(s.Items)
 		}

@@ -386,15 +386,6 @@ func (c *catchup) askSwept(l itemset.Lot, due time.Duration) {
 	}
 }
 
-// eachSwept visits the groups of swept items.
-func (c *catchup) eachSwept(visit func(*group)) {
-	for _, g := range c.groups {
-		if g.swept {
-			visit(g)
-		}
-	}
-}
-
 // openREQs counts the stored REQs that are under way.
 func (c *catchup) openREQs() (n int) {
 	for _, t := range c.running {

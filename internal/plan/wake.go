@@ -28,7 +28,7 @@ func (p *Peer) nextWake() time.Duration {
 	if at, ok := p.dialing.Calm(p.conn.opened); ok {
 		w = min(w, at)
 	}
-	return min(w, p.demands.wake(), p.conn.following.wake(), p.conn.catchup.wake(), p.references.inquiry.Wake(p.now.Mono), p.suspects.wake(), p.whole.wake())
+	return min(w, p.demands.wake(), p.conn.side.Wake(p.now.Mono), p.conn.catchup.wake(), p.references.inquiry.Wake(p.now.Mono), p.suspects.wake(), p.whole.wake())
 }
 
 // later returns at, if that is still to come.

@@ -6,6 +6,7 @@ import (
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/itemset"
+	"github.com/graspd/graspd/internal/live"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/step"
@@ -50,7 +51,7 @@ type likeness struct {
 // wholly is how a connection stands in this regard.
 type wholly struct {
 	on     bool          // one live REQ is to follow everything
-	req    *liveReq      // that one, when it was sent
+	req    *live.REQ     // that one, when it was sent
 	since  int64         // when that one opened, in Unix seconds
 	ended  bool          // this ended in the current step
 	events int           // that the live REQ brought
@@ -86,7 +87,7 @@ func (w *whole) tend() {
 		w.leave = 0
 	}
 	if w.on || w.alike || !w.rest.compares() || !w.bears() || !w.rest.Settled() ||
-		w.live.paused() || w.live.slow || len(w.stored.groups)+len(w.live.waiting) > 0 || w.live.unsettled() {
+		w.live.paused() || w.live.slow || len(w.stored.groups)+w.live.side.Waits() > 0 || w.live.side.Unsettled() {
 		return
 	}
 	// What is confirmed first leads to more: each repository to its root events.
@@ -112,16 +113,15 @@ func (w *whole) followsAll() bool { return w.on }
 func (w *whole) open(lots []itemset.Lot) {
 	l := w.req
 	if l == nil {
-		l = &liveReq{keeper: w}
+		l = live.Whole(lots)
 		w.req = l
-		l.lots = lots
 		w.live.sendLive(l, []nostr.Filter{{}}, 1)
 		return
 	}
 	for _, x := range lots {
-		l.lots = itemset.AddLot(l.lots, x)
+		l.Add(x)
 	}
-	if l.open {
+	if l.IsOpen() {
 		w.live.followed.Follow(lots, w.live.opened, w.now)
 		w.live.catchUp(lots, step.Catchup)
 	}
@@ -131,19 +131,19 @@ func (w *whole) open(lots []itemset.Lot) {
 func (w *whole) standing() bool { return w.req != nil }
 
 // asksAll says whether it is open.
-func (w *whole) asksAll() bool { return w.req != nil && w.req.open }
+func (w *whole) asksAll() bool { return w.req != nil && w.req.IsOpen() }
 
 // opened has everything compared when the one live REQ has opened.
-func (w *whole) opened(l *liveReq) {
+func (w *whole) opened(l *live.REQ) {
 	w.since = w.now.Wall.Unix()
 	for _, it := range w.live.wary.acquit() {
-		l.lots = itemset.AddLot(l.lots, w.live.lotOf(it))
+		l.Add(w.live.lotOf(it))
 	}
-	w.compare(l.lots, step.Catchup)
+	w.compare(l.Lots(), step.Catchup)
 }
 
 // askAgain compares everything once more.
-func (w *whole) askAgain(l *liveReq, class step.Class) { w.compare(l.lots, class) }
+func (w *whole) askAgain(l *live.REQ, class step.Class) { w.compare(l.Lots(), class) }
 
 // compare compares all that is here with all that the relay has. That
 // confirms the items; without any it only tells whether the two are alike.
@@ -217,7 +217,7 @@ func (w *whole) end() {
 	w.on, w.ended = false, true
 	if l := w.req; l != nil {
 		w.live.closeLive(l)
-		w.live.requeue(l.lots, w.now.Wall, 0, 0)
+		w.live.requeue(l.Lots(), w.now.Wall, 0, 0)
 	}
 }
 

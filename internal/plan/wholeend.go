@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/graspd/graspd/internal/live"
 	"github.com/graspd/graspd/internal/refusal"
 	"github.com/graspd/graspd/internal/step"
 )
@@ -81,7 +82,7 @@ func (w *whole) notAlike(wait time.Duration, why string) {
 }
 
 // refused handles a CLOSED of the live REQ.
-func (w *whole) refused(l *liveReq, text string, from time.Time) {
+func (w *whole) refused(l *live.REQ, text string, from time.Time) {
 	w.live.closeLive(l)
 	switch why := refusal.Of(text); {
 	case why == refusal.Rate:
@@ -90,7 +91,7 @@ func (w *whole) refused(l *liveReq, text string, from time.Time) {
 	default:
 		w.notAlike(w.cfg.Resync, text)
 	}
-	w.live.requeue(l.lots, from, w.now.Mono, 0)
+	w.live.requeue(l.Lots(), from, w.now.Mono, 0)
 }
 
 // hungUp takes the end of the connection. What ended it again and again, or at
@@ -99,8 +100,8 @@ func (w *whole) hungUp() {
 	w.coverage.Unanswered() // what a comparison told will not be learnt
 	under := false
 	at := time.Duration(0) // when the last of it was asked
-	if w.req != nil && !w.req.open {
-		under, at = true, w.req.sent.Mono
+	if w.req != nil && !w.req.IsOpen() {
+		under, at = true, w.req.Sent().Mono
 	}
 	for _, g := range w.stored.groups {
 		if !g.byItems() {

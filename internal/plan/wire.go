@@ -5,6 +5,7 @@ import (
 
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/live"
 	"github.com/graspd/graspd/internal/step"
 )
 
@@ -58,7 +59,7 @@ func (w *wire) fewer(open, tries int) {
 	case tries >= 2:
 		w.limits.HalveREQs()
 	}
-	w.rest(liveOpenAfter)
+	w.rest(live.OpenAfter)
 }
 
 // silentSince returns since when the relay may be silent about r: while the door decides what other requests brought,

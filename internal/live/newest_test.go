@@ -1,4 +1,4 @@
-package plan
+package live
 
 import (
 	"testing"
@@ -16,29 +16,29 @@ func TestTheNewestOfALiveREQ(t *testing.T) {
 		f.AddAll(f.Issue(at, wanttest.Address(wanttest.Key(0), "x")))
 	}
 	f.Step()
-	w := f.Wants[URL(wanttest.Relay(1))]
+	w := f.Wants[want.URL(wanttest.Relay(1))]
 	repo := w.Repos[0].Item
-	var roots []Item
-	w.Repos[0].EachRoot(func(it Item) { roots = append(roots, it) })
+	var roots []want.Item
+	w.Repos[0].EachRoot(func(it want.Item) { roots = append(roots, it) })
 	for _, c := range []struct {
-		of   [][]Item
-		want int64
+		of   [][]want.Item
+		rank int64
 	}{
 		{nil, 0},
-		{[][]Item{{roots[0]}}, 10},
-		{[][]Item{roots}, 30},
-		{[][]Item{{roots[0]}, {roots[2]}}, 20},
-		{[][]Item{{roots[2]}, {roots[0]}}, 20},
-		{[][]Item{{repo}, {roots[0]}}, aboveAll},
-		{[][]Item{{want.Announcements}, {roots[0]}}, aboveAll},
-		{[][]Item{{roots[1]}, {repo}}, aboveAll},
+		{[][]want.Item{{roots[0]}}, 10},
+		{[][]want.Item{roots}, 30},
+		{[][]want.Item{{roots[0]}, {roots[2]}}, 20},
+		{[][]want.Item{{roots[2]}, {roots[0]}}, 20},
+		{[][]want.Item{{repo}, {roots[0]}}, aboveAll},
+		{[][]want.Item{{want.Announcements}, {roots[0]}}, aboveAll},
+		{[][]want.Item{{roots[1]}, {repo}}, aboveAll},
 	} {
 		var lots []itemset.Lot
 		for _, items := range c.of {
 			lots = append(lots, itemset.Lot{Items: items})
 		}
-		if got := newest(w, lots); got != c.want {
-			t.Errorf("%v: the newest is of %d, not %d", c.of, got, c.want)
+		if got := newest(w, lots); got != c.rank {
+			t.Errorf("%v: the newest is of %d, not %d", c.of, got, c.rank)
 		}
 	}
 }

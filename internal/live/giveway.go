@@ -1,0 +1,122 @@
+package live
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/graspd/graspd/internal/ask"
+	"github.com/graspd/graspd/internal/itemset"
+	"github.com/graspd/graspd/internal/want"
+)
+
+// What gives way where the relay bears no more REQs: root events that rank low.
+
+// aboveAll is above every rank.
+const aboveAll = math.MaxInt64
+
+// evict sweeps root events that rank low in favour of those that rank higher, where all REQs are full: all of a REQ, or those
+// of one that rank lowest. It reports whether there was room in the end.
+func (s *Side) evict(t Terms, m *Move, load *REQ) bool {
+	than := newest(t.Want, load.lots)
+	for {
+		out, ok := s.shed(t, than)
+		if !ok {
+			return s.thin(t, m, load, t.Limits.Dense())
+		}
+		m.Swept = append(m.Swept, out)
+		if s.standing() < t.Limits.Live() && s.bears(t, load.size.Message(t.Values)) {
+			m.Load, m.Values = load, t.Values
+			return true
+		}
+	}
+}
+
+// shed sweeps the REQ whose root events rank lowest, if they all rank below that. It reports whether there was one.
+func (s *Side) shed(t Terms, than int64) (Swept, bool) {
+	l := s.oldest(t.Want, than)
+	if l == nil {
+		return Swept{}, false
+	}
+	s.Drop(l)
+	return Swept{REQ: l, Lots: s.sweep(t, l.lots)}, true
+}
+
+// Unborne sweeps a REQ where all of them are too much together; false where they are not, or none can be given up.
+func (s *Side) Unborne(t Terms) (Swept, bool) {
+	if s.bears(t, 0) {
+		return Swept{}, false
+	}
+	return s.shed(t, aboveAll)
+}
+
+// Expendable says whether there is a REQ that can be given up.
+func (s *Side) Expendable(w *want.Want) bool { return s.oldest(w, aboveAll) != nil }
+
+// oldest returns the open REQ whose root events rank lowest, all below that; nil where there is none.
+func (s *Side) oldest(w *want.Want, than int64) (oldest *REQ) {
+	for _, l := range s.reqs {
+		if !l.settled() {
+			continue
+		}
+		if at := newest(w, l.lots); at < than {
+			oldest, than = l, at
+		}
+	}
+	return oldest
+}
+
+// TooMany says whether there are more REQs than that.
+func (s *Side) TooMany(most int) bool { return s.standing() > most }
+
+// Smallest returns the smallest REQ, of which there is one.
+func (s *Side) Smallest() *REQ {
+	return slices.MinFunc(s.reqs, func(a, b *REQ) int { return a.size.Items() - b.size.Items() })
+}
+
+// thin makes room for load in a live REQ that also has what ranks above it: the root events in it that rank lowest are
+// swept. It reports whether there was one.
+func (s *Side) thin(t Terms, m *Move, load *REQ, values int) bool {
+	if t.Now < s.rising.after {
+		s.rising.later(load)
+		return false
+	}
+	than := newest(t.Want, load.lots)
+	for _, l := range s.reqs {
+		if !l.settled() || l.whole || l.apart != load.apart {
+			continue
+		}
+		low, rest := s.lowest(t, l, load, than, values)
+		if len(low) == 0 {
+			continue
+		}
+		out := itemset.Of(slices.Values(low))
+		l.Without(out.Has)
+		l.size = rest
+		s.rising.after = t.Now + riseInterval
+		s.sweepLater(itemset.Lot{Layer: want.LayerRoots, Items: low}, t.Now)
+		s.uniteWith(t, m, load, []*REQ{l}, values)
+		return true
+	}
+	return false
+}
+
+// lowest returns the root events of l that rank lowest, below that, as many as have to go for load to fit, and the size of
+// the rest; none where that cannot be had. What is not confirmed stays, as it is still asked.
+func (s *Side) lowest(t Terms, l, load *REQ, than int64, values int) (low []want.Item, rest ask.Size) {
+	for it := range l.Serves() {
+		if t.Want.Rank(it) < than && t.Confirmed.Has(it) {
+			low = append(low, it)
+		}
+	}
+	slices.SortFunc(low, func(a, b want.Item) int { return cmp.Compare(t.Want.Rank(a), t.Want.Rank(b)) })
+	rest = l.size
+	for n := range low {
+		rest = rest.WithoutRoot()
+		with := rest.Plus(load.size)
+		if t.Limits.Fits(with, values) && s.bears(t, with.Message(values)-l.bytes()) {
+			return low[:n+1], rest
+		}
+	}
+	return nil, ask.Size{}
+}

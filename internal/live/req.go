@@ -1,0 +1,208 @@
+package live
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/graspd/graspd/internal/ask"
+	"github.com/graspd/graspd/internal/capacity"
+	"github.com/graspd/graspd/internal/demands"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/itemset"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/want"
+)
+
+// Times in the life of a REQ.
+const (
+	OpenAfter   = 5 * time.Second // one without EOSE counts as open
+	mergeLinger = 2 * time.Second // what is replaced stays that long after what replaces it is open
+	calmAfter   = 5 * time.Minute // one that was open for so long has failed for the first time, when it fails
+)
+
+// REQ is one live REQ. What is looked at of every one whenever anything happens comes first, in one line of the cache.
+type REQ struct {
+	demands.Manner
+	apart   itemset.Apart
+	open    bool
+	Vanish  bool // requests to vanish too
+	whole   bool
+	filters int
+	parts   []*REQ // it is to stand in for these as well
+	by      *REQ   // is to stand in for this one
+	openAt  time.Duration
+
+	sub     string
+	lots    []itemset.Lot
+	size    ask.Size // with that of its parts
+	limit   int
+	values  int
+	longest int // list of its filters
+	tries   int
+	sent    health.Now
+}
+
+// Whole is a REQ for everything, whatever is wanted. It serves the items of lots.
+func Whole(lots []itemset.Lot) *REQ { return &REQ{whole: true, lots: lots} }
+
+// Whole says whether it is for everything, and not for its items alone.
+func (l *REQ) Whole() bool { return l.whole }
+
+// Sub is its name.
+func (l *REQ) Sub() string { return l.sub }
+
+// Lots are the items that it serves, but for those that its parts serve so far. They are not to be changed.
+func (l *REQ) Lots() []itemset.Lot { return l.lots }
+
+// Sent is when it was sent.
+func (l *REQ) Sent() health.Now { return l.sent }
+
+// Tries is how often its items were refused since they were last followed for long.
+func (l *REQ) Tries() int { return l.tries }
+
+// Limit is that of its filters.
+func (l *REQ) Limit() int { return l.limit }
+
+// Size is that of its items, and of those of its parts.
+func (l *REQ) Size() ask.Size { return l.size }
+
+// IsOpen says whether the relay follows its items.
+func (l *REQ) IsOpen() bool { return l.open }
+
+// Merging says whether it has not replaced its parts yet.
+func (l *REQ) Merging() bool { return len(l.parts) > 0 }
+
+// Replaced says whether another one is to stand in for it.
+func (l *REQ) Replaced() bool { return l.by != nil }
+
+// Together says whether its items may stand with most others.
+func (l *REQ) Together() bool { return l.apart == itemset.Together }
+
+// settled says that it neither opens nor is replaced or stands in for others yet.
+func (l *REQ) settled() bool { return l.open && l.by == nil && len(l.parts) == 0 }
+
+// Overdue says whether it counts as open, though the relay has not said so.
+func (l *REQ) Overdue(now time.Duration) bool { return !l.open && now >= l.sent.Mono+OpenAfter }
+
+// Replaces says whether its parts have lingered for long enough.
+func (l *REQ) Replaces(now time.Duration) bool {
+	return len(l.parts) > 0 && l.open && now >= l.openAt+mergeLinger
+}
+
+// Refused is what its refusal teaches, where it was too large.
+func (l *REQ) Refused() capacity.Refused {
+	return capacity.Refused{Filters: l.filters, Longest: l.longest, Bytes: l.bytes()}
+}
+
+// bytes are those of its message, at most.
+func (l *REQ) bytes() int { return l.size.Message(l.values) }
+
+// Items yields what it is to ask for by its filters: its own items and those of its parts, of one layer.
+func (l *REQ) Items(layer want.Layer) (items []want.Item) {
+	for _, r := range append([]*REQ{l}, l.parts...) {
+		for _, x := range r.lots {
+			if x.Layer == layer {
+				items = append(items, x.Items...)
+			}
+		}
+	}
+	return items
+}
+
+// Serves yields its own items.
+func (l *REQ) Serves() iter.Seq[want.Item] { return itemset.Each(l.lots) }
+
+// Add has it serve a lot as well.
+func (l *REQ) Add(x itemset.Lot) { l.lots = itemset.AddLot(l.lots, x) }
+
+// Holds says whether an item that it serves matches.
+func (l *REQ) Holds(is func(want.Item) bool) bool { return itemset.Holds(l.lots, is) }
+
+// Without has it serve nothing that matches, whatever it still asks for.
+func (l *REQ) Without(is func(want.Item) bool) { l.lots = itemset.Prune(l.lots, is) }
+
+// AskedAgain has the stored events of its items asked anew, though they were asked before.
+func (l *REQ) AskedAgain() {
+	for i := range l.lots {
+		l.lots[i].Since = min(l.lots[i].Since, itemset.AllAgain)
+	}
+}
+
+// Open notes that the relay follows its items.
+func (l *REQ) Open(now time.Duration) { l.open, l.openAt = true, now }
+
+// Calm forgets the tries of its items, where they were followed for long.
+func (l *REQ) Calm(now time.Duration) {
+	if l.open && now >= l.openAt+calmAfter {
+		l.tries = 0
+	}
+}
+
+// Absorb has it serve the items of its parts, and returns these: they are to be closed.
+func (l *REQ) Absorb() []*REQ {
+	parts := l.parts
+	l.parts = nil
+	for _, r := range parts {
+		l.adopt(r)
+	}
+	return parts
+}
+
+// adopt takes over the items of r.
+func (l *REQ) adopt(r *REQ) {
+	r.by = nil
+	for _, x := range r.lots {
+		l.Add(x)
+	}
+}
+
+// release has its parts stand on their own.
+func (l *REQ) release() {
+	for _, r := range l.parts {
+		r.by = nil
+	}
+}
+
+// sizeOf returns the size of lots.
+func sizeOf(w *want.Want, lots []itemset.Lot) (s ask.Size) {
+	for it := range itemset.Each(lots) {
+		s.Add(w, it)
+	}
+	return s
+}
+
+// newest returns the highest rank in lots.
+func newest(w *want.Want, lots []itemset.Lot) (at int64) {
+	for it := range itemset.Each(lots) {
+		at = max(at, w.Rank(it))
+	}
+	return at
+}
+
+// Sending is how a REQ goes out.
+type Sending struct {
+	Sub     string
+	Now     health.Now
+	Manner  demands.Manner
+	Filters []nostr.Filter
+	Limit   int // of each filter
+	Values  int // that a filter carries
+}
+
+// Send notes how l goes out.
+func (s *Side) Send(l *REQ, how Sending) {
+	l.Manner, l.limit, l.values, l.filters = how.Manner, how.Limit, how.Values, len(how.Filters)
+	for _, f := range how.Filters {
+		for _, t := range f.Tags {
+			l.longest = max(l.longest, len(t.Values))
+		}
+	}
+	l.sub, l.sent = how.Sub, how.Now
+	s.reqs = append(s.reqs, l)
+}
+
+// Drop notes that l is no more.
+func (s *Side) Drop(l *REQ) {
+	s.reqs = slices.DeleteFunc(s.reqs, func(x *REQ) bool { return x == l })
+}

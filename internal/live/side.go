@@ -1,0 +1,232 @@
+// Package live decides which live REQs there should be at one relay: how what waits is packed into them, which are merged, and what gives
+// way where the relay bears no more and is swept, which is asked in turns. It is a function of values: its caller sends and closes
+// the REQs, tells what became of them and what the time is, and asks for what is stored. Read Side, then Next.
+package live
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/graspd/graspd/internal/capacity"
+	"github.com/graspd/graspd/internal/health"
+	"github.com/graspd/graspd/internal/itemset"
+	"github.com/graspd/graspd/internal/want"
+)
+
+// never is later than any time.
+const never = time.Duration(1<<63 - 1)
+
+// Side is the live side of one connection. Each item that it was given stands in exactly one place: it waits, or it is served by one REQ, or it
+// is swept. Times are readings of the steady clock. The zero value has nothing; one goroutine uses it.
+type Side struct {
+	reqs       []*REQ // in the order in which they were sent
+	waiting    []*waiting
+	sweeps     []Sweep       // in order of time
+	rising     rising        // of those that are swept
+	turn       time.Duration // what the last of the sweeps took
+	shrunk     bool          // items were taken back since the last look
+	mergeAfter time.Duration // a refused merge is not tried again before
+}
+
+// Terms are what decisions go by.
+type Terms struct {
+	Now        time.Duration
+	Want       *want.Want
+	Confirmed  *itemset.Known
+	Limits     *capacity.Capacity // what the relay bears
+	Values     int                // that a live filter carries
+	MaxFilters int                // before small REQs are merged
+}
+
+// REQs are those that were sent and not dropped since, the oldest first. The slice is the caller's.
+func (s *Side) REQs() []*REQ { return slices.Clone(s.reqs) }
+
+// Any says whether one of them is such.
+func (s *Side) Any(is func(*REQ) bool) bool { return slices.ContainsFunc(s.reqs, is) }
+
+// Len is how many there are.
+func (s *Side) Len() int { return len(s.reqs) }
+
+// Newest is the one that was sent last; nil where there is none.
+func (s *Side) Newest() *REQ {
+	if len(s.reqs) == 0 {
+		return nil
+	}
+	return s.reqs[len(s.reqs)-1]
+}
+
+// standing counts the live REQs that occupy the relay's limit, one that has not
+// replaced its parts yet not among them: a slot is reserved for it.
+func (s *Side) standing() int {
+	if s.merging() != nil {
+		return len(s.reqs) - 1
+	}
+	return len(s.reqs)
+}
+
+// merging returns the REQ that has not replaced its parts yet; there is at most one.
+func (s *Side) merging() *REQ {
+	for _, l := range s.reqs {
+		if len(l.parts) > 0 {
+			return l
+		}
+	}
+	return nil
+}
+
+// Unsettled says that a live REQ is about to open or to be replaced.
+func (s *Side) Unsettled() bool {
+	return slices.ContainsFunc(s.reqs, func(l *REQ) bool { return !l.open || len(l.parts) > 0 })
+}
+
+// Opening says whether one is about to open.
+func (s *Side) Opening() bool {
+	return slices.ContainsFunc(s.reqs, func(l *REQ) bool { return !l.open })
+}
+
+// Held returns how much all live REQs ask for together, in bytes of their messages.
+func (s *Side) Held() (sum int) {
+	for _, l := range s.reqs {
+		sum += l.bytes()
+	}
+	return sum
+}
+
+// bears says whether the relay is believed to bear so many bytes of live REQs more.
+func (s *Side) bears(t Terms, more int) bool { return t.Limits.Bears(s.Held(), more) }
+
+// Wake names the time at which live REQs, or what has none, need attention.
+func (s *Side) Wake(now time.Duration) time.Duration {
+	w := never
+	for _, l := range s.reqs {
+		switch {
+		case !l.open:
+			w = min(w, l.sent.Mono+OpenAfter)
+		case len(l.parts) > 0:
+			w = min(w, l.openAt+mergeLinger)
+		}
+	}
+	for _, x := range s.waiting {
+		w = min(w, later(x.after, now))
+	}
+	if len(s.sweeps) > 0 {
+		w = min(w, s.sweeps[0].At)
+	}
+	w = min(w, later(s.mergeAfter, now))
+	if s.rising.look {
+		w = min(w, later(s.rising.after, now))
+	}
+	return w
+}
+
+// Unwanted notes that an item is wanted no more; it is taken out of all places in one go, by Shrink.
+func (s *Side) Unwanted(it want.Item) {
+	s.rising.items.Drop(it)
+	s.shrunk = true
+}
+
+// Shrunk says whether there is something to be taken out by Shrink.
+func (s *Side) Shrunk() bool { return s.shrunk }
+
+// Shrink takes what is gone out of all places and returns the REQs that serve nothing then: they are to be closed.
+func (s *Side) Shrink(w *want.Want, gone func(want.Item) bool) (idle []*REQ) {
+	s.shrunk = false
+	for _, l := range s.reqs {
+		l.Without(gone)
+		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
+			idle = append(idle, l)
+		}
+	}
+	for _, l := range s.reqs {
+		l.size = sizeOf(w, l.lots)
+		for _, r := range l.parts {
+			l.size = l.size.Plus(sizeOf(w, r.lots))
+		}
+	}
+	s.Lose(gone)
+	return idle
+}
+
+// Lose takes items out of what waits and what is swept.
+func (s *Side) Lose(gone func(want.Item) bool) {
+	for _, w := range s.waiting {
+		w.Items = slices.DeleteFunc(w.Items, gone)
+	}
+	s.waiting = slices.DeleteFunc(s.waiting, func(w *waiting) bool { return len(w.Items) == 0 })
+	for i := range s.sweeps {
+		s.sweeps[i].Items = slices.DeleteFunc(s.sweeps[i].Items, gone)
+	}
+	s.sweeps = slices.DeleteFunc(s.sweeps, func(x Sweep) bool { return len(x.Items) == 0 })
+}
+
+// Anew has nothing swept any more, and what is in live REQs or waits for one asked with all that is stored. It returns those of the latter
+// that are wanted.
+func (s *Side) Anew(wanted func(want.Item) bool) *itemset.Set {
+	s.sweeps = nil
+	var set itemset.Set
+	note := func(l *itemset.Lot) {
+		l.Since = itemset.AllStored
+		for _, it := range l.Items {
+			if wanted(it) {
+				set.Put(it)
+			}
+		}
+	}
+	for _, l := range s.reqs {
+		for i := range l.lots {
+			note(&l.lots[i])
+		}
+	}
+	for _, w := range s.waiting {
+		note(&w.Lot)
+	}
+	return &set
+}
+
+// Lost takes the end of a REQ that the relay refused or ended. It reports whether its items are served all the same, by one that was to stand
+// in for it and is open.
+func (s *Side) Lost(l *REQ, now time.Duration) (served bool) {
+	if m := l.by; m != nil {
+		m.parts = slices.DeleteFunc(m.parts, func(r *REQ) bool { return r == l })
+		if m.open {
+			m.adopt(l)
+			return true
+		}
+		// What m asks for is a superset now; Shrink ends it if nothing else is in it.
+		s.shrunk = true
+	}
+	if len(l.parts) > 0 {
+		l.release()
+		s.mergeLater(now)
+	}
+	return false
+}
+
+// mergeLater has nothing merged for a while.
+func (s *Side) mergeLater(now time.Duration) { s.mergeAfter = now + health.FirstRetry }
+
+// later returns at, if that is still to come.
+func later(at, now time.Duration) time.Duration {
+	if at > now {
+		return at
+	}
+	return never
+}
+
+// Check looks for REQs that serve nothing and for sizes that are not those of the items: what a test asks after each step.
+func (s *Side) Check(w *want.Want) error {
+	for _, l := range s.reqs {
+		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
+			return fmt.Errorf("live REQ %s serves nothing", l.sub)
+		}
+		size := sizeOf(w, l.lots)
+		for _, r := range l.parts {
+			size = size.Plus(sizeOf(w, r.lots))
+		}
+		if l.size != size && !l.whole && !s.shrunk {
+			return fmt.Errorf("live REQ %s is of size %+v and not %+v", l.sub, l.size, size)
+		}
+	}
+	return nil
+}
