@@ -25,7 +25,7 @@ func (s *Side) evict(t Terms, m *Move, load *REQ) bool {
 			return s.thin(t, m, load, t.Limits.Dense())
 		}
 		m.Swept = append(m.Swept, out)
-		if s.standing() < t.Limits.Live() && s.bears(t, load.size.Message(t.Values)) {
+		if s.standing() < t.Limits.Live() && s.bears(t, load.Size.Message(t.Values)) {
 			m.Load, m.Values = load, t.Values
 			return true
 		}
@@ -66,12 +66,14 @@ func (s *Side) oldest(w *want.Want, than int64) (oldest *REQ) {
 	return oldest
 }
 
-// TooMany says whether there are more REQs than that.
-func (s *Side) TooMany(most int) bool { return s.standing() > most }
-
-// Smallest returns the smallest REQ, of which there is one.
-func (s *Side) Smallest() *REQ {
-	return slices.MinFunc(s.reqs, func(a, b *REQ) int { return a.size.Items() - b.size.Items() })
+// Excess returns the smallest REQ where there are more than that; nil where there are not. One that merges others is not among them: it is to be
+// cancelled first.
+func (s *Side) Excess(most int) *REQ {
+	if s.standing() <= most {
+		return nil
+	}
+	rest := slices.DeleteFunc(s.REQs(), func(l *REQ) bool { return len(l.parts) > 0 })
+	return slices.MinFunc(rest, func(a, b *REQ) int { return a.Size.Items() - b.Size.Items() })
 }
 
 // thin makes room for load in a live REQ that also has what ranks above it: the root events in it that rank lowest are
@@ -83,7 +85,7 @@ func (s *Side) thin(t Terms, m *Move, load *REQ, values int) bool {
 	}
 	than := newest(t.Want, load.lots)
 	for _, l := range s.reqs {
-		if !l.settled() || l.whole || l.apart != load.apart {
+		if !l.settled() || l.Whole || l.Apart != load.Apart {
 			continue
 		}
 		low, rest := s.lowest(t, l, load, than, values)
@@ -92,7 +94,7 @@ func (s *Side) thin(t Terms, m *Move, load *REQ, values int) bool {
 		}
 		out := itemset.Of(slices.Values(low))
 		l.Without(out.Has)
-		l.size = rest
+		l.Size = rest
 		s.rising.after = t.Now + riseInterval
 		s.sweepLater(itemset.Lot{Layer: want.LayerRoots, Items: low}, t.Now)
 		s.uniteWith(t, m, load, []*REQ{l}, values)
@@ -104,16 +106,16 @@ func (s *Side) thin(t Terms, m *Move, load *REQ, values int) bool {
 // lowest returns the root events of l that rank lowest, below that, as many as have to go for load to fit, and the size of
 // the rest; none where that cannot be had. What is not confirmed stays, as it is still asked.
 func (s *Side) lowest(t Terms, l, load *REQ, than int64, values int) (low []want.Item, rest ask.Size) {
-	for it := range l.Serves() {
+	for it := range itemset.Each(l.lots) {
 		if t.Want.Rank(it) < than && t.Confirmed.Has(it) {
 			low = append(low, it)
 		}
 	}
 	slices.SortFunc(low, func(a, b want.Item) int { return cmp.Compare(t.Want.Rank(a), t.Want.Rank(b)) })
-	rest = l.size
+	rest = l.Size
 	for n := range low {
 		rest = rest.WithoutRoot()
-		with := rest.Plus(load.size)
+		with := rest.Plus(load.Size)
 		if t.Limits.Fits(with, values) && s.bears(t, with.Message(values)-l.bytes()) {
 			return low[:n+1], rest
 		}

@@ -42,7 +42,7 @@ func (s *Side) Next(t Terms) (m Move) {
 		return m
 	}
 	m.More = true
-	fits := s.bears(t, load.size.Message(t.Values))
+	fits := s.bears(t, load.Size.Message(t.Values))
 	switch {
 	case room && fits:
 		m.Load, m.Values = load, t.Values
@@ -67,15 +67,15 @@ func (s *Side) unite(t Terms, m *Move, load *REQ, values int) bool {
 
 func (s *Side) uniteWith(t Terms, m *Move, load *REQ, parts []*REQ, values int) {
 	for _, l := range parts {
-		load.size = load.size.Plus(l.size)
+		load.Size = load.Size.Plus(l.Size)
 	}
 	m.Load, m.Values, m.Parts = load, values, parts
-	m.Overlap = t.Limits.Spare() > 0 && s.bears(t, load.size.Message(values))
+	m.Overlap = t.Limits.Spare() > 0 && s.bears(t, load.Size.Message(values))
 	if m.Overlap {
 		for _, l := range parts {
 			l.by = load
 		}
-		load.parts, load.apart = parts, parts[0].apart
+		load.parts, load.Apart = parts, parts[0].Apart
 	}
 }
 
@@ -85,15 +85,15 @@ func (s *Side) uniteWith(t Terms, m *Move, load *REQ, parts []*REQ, values int) 
 func (s *Side) unitable(t Terms, load *REQ, values int) []*REQ {
 	var open []*REQ
 	for _, l := range s.reqs {
-		if l.settled() && l.apart == load.apart {
+		if l.settled() && l.Apart == load.Apart {
 			open = append(open, l)
 		}
 	}
-	slices.SortStableFunc(open, func(a, b *REQ) int { return a.size.Items() - b.size.Items() })
-	total := load.size
+	slices.SortStableFunc(open, func(a, b *REQ) int { return a.Size.Items() - b.Size.Items() })
+	total := load.Size
 	for i, l := range open {
-		with := total.Plus(l.size)
-		if !t.Limits.Fits(with, values) || i > 0 && l.size.Items() > 2*total.Items() {
+		with := total.Plus(l.Size)
+		if !t.Limits.Fits(with, values) || i > 0 && l.Size.Items() > 2*total.Items() {
 			return open[:i]
 		}
 		total = with
@@ -119,7 +119,7 @@ func (s *Side) Merge(t Terms) (m Move) {
 	saved := 0
 	for _, l := range parts {
 		saved += l.filters
-		total = total.Plus(l.size)
+		total = total.Plus(l.Size)
 	}
 	if saved -= total.Filters(t.Values); saved >= leastSaved {
 		s.uniteWith(t, &m, &REQ{}, parts, t.Values)

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"iter"
 	"slices"
 	"time"
 
@@ -21,73 +20,47 @@ const (
 	calmAfter   = 5 * time.Minute // one that was open for so long has failed for the first time, when it fails
 )
 
-// REQ is one live REQ. What is looked at of every one whenever anything happens comes first, in one line of the cache.
+// REQ is one live REQ. Its fields are read by the caller; this package writes them. What is looked at of every one whenever
+// anything happens comes first, in one line of the cache.
 type REQ struct {
 	demands.Manner
-	apart   itemset.Apart
-	open    bool
-	Vanish  bool // requests to vanish too
-	whole   bool
+	Apart   itemset.Apart
+	Open    bool // the relay follows its items
+	Vanish  bool // requests to vanish too: the caller writes it, before it is sent
+	Whole   bool // it is for everything, and not for its items alone
 	filters int
 	parts   []*REQ // it is to stand in for these as well
 	by      *REQ   // is to stand in for this one
 	openAt  time.Duration
 
-	sub     string
+	Sub     string
+	Sent    health.Now
+	Size    ask.Size // with that of its parts
+	Limit   int      // of its filters
+	Tries   int      // how often its items were refused since they were last followed for long
 	lots    []itemset.Lot
-	size    ask.Size // with that of its parts
-	limit   int
 	values  int
 	longest int // list of its filters
-	tries   int
-	sent    health.Now
 }
 
-// Whole is a REQ for everything, whatever is wanted. It serves the items of lots.
-func Whole(lots []itemset.Lot) *REQ { return &REQ{whole: true, lots: lots} }
-
-// Whole says whether it is for everything, and not for its items alone.
-func (l *REQ) Whole() bool { return l.whole }
-
-// Sub is its name.
-func (l *REQ) Sub() string { return l.sub }
+// NewWhole is a REQ for everything, whatever is wanted. It serves the items of lots.
+func NewWhole(lots []itemset.Lot) *REQ { return &REQ{Whole: true, lots: lots} }
 
 // Lots are the items that it serves, but for those that its parts serve so far. They are not to be changed.
 func (l *REQ) Lots() []itemset.Lot { return l.lots }
 
-// Sent is when it was sent.
-func (l *REQ) Sent() health.Now { return l.sent }
-
-// Tries is how often its items were refused since they were last followed for long.
-func (l *REQ) Tries() int { return l.tries }
-
-// Limit is that of its filters.
-func (l *REQ) Limit() int { return l.limit }
-
-// Size is that of its items, and of those of its parts.
-func (l *REQ) Size() ask.Size { return l.size }
-
-// IsOpen says whether the relay follows its items.
-func (l *REQ) IsOpen() bool { return l.open }
-
-// Merging says whether it has not replaced its parts yet.
-func (l *REQ) Merging() bool { return len(l.parts) > 0 }
-
-// Replaced says whether another one is to stand in for it.
-func (l *REQ) Replaced() bool { return l.by != nil }
-
-// Together says whether its items may stand with most others.
-func (l *REQ) Together() bool { return l.apart == itemset.Together }
+// Merging says whether it has not replaced its parts yet, or another one is to stand in for it.
+func (l *REQ) Merging() bool { return len(l.parts) > 0 || l.by != nil }
 
 // settled says that it neither opens nor is replaced or stands in for others yet.
-func (l *REQ) settled() bool { return l.open && l.by == nil && len(l.parts) == 0 }
+func (l *REQ) settled() bool { return l.Open && l.by == nil && len(l.parts) == 0 }
 
 // Overdue says whether it counts as open, though the relay has not said so.
-func (l *REQ) Overdue(now time.Duration) bool { return !l.open && now >= l.sent.Mono+OpenAfter }
+func (l *REQ) Overdue(now time.Duration) bool { return !l.Open && now >= l.Sent.Mono+OpenAfter }
 
 // Replaces says whether its parts have lingered for long enough.
 func (l *REQ) Replaces(now time.Duration) bool {
-	return len(l.parts) > 0 && l.open && now >= l.openAt+mergeLinger
+	return len(l.parts) > 0 && l.Open && now >= l.openAt+mergeLinger
 }
 
 // Refused is what its refusal teaches, where it was too large.
@@ -96,9 +69,9 @@ func (l *REQ) Refused() capacity.Refused {
 }
 
 // bytes are those of its message, at most.
-func (l *REQ) bytes() int { return l.size.Message(l.values) }
+func (l *REQ) bytes() int { return l.Size.Message(l.values) }
 
-// Items yields what it is to ask for by its filters: its own items and those of its parts, of one layer.
+// Items are what it is to ask for by its filters: its own items and those of its parts, of one layer.
 func (l *REQ) Items(layer want.Layer) (items []want.Item) {
 	for _, r := range append([]*REQ{l}, l.parts...) {
 		for _, x := range r.lots {
@@ -109,9 +82,6 @@ func (l *REQ) Items(layer want.Layer) (items []want.Item) {
 	}
 	return items
 }
-
-// Serves yields its own items.
-func (l *REQ) Serves() iter.Seq[want.Item] { return itemset.Each(l.lots) }
 
 // Add has it serve a lot as well.
 func (l *REQ) Add(x itemset.Lot) { l.lots = itemset.AddLot(l.lots, x) }
@@ -129,13 +99,13 @@ func (l *REQ) AskedAgain() {
 	}
 }
 
-// Open notes that the relay follows its items.
-func (l *REQ) Open(now time.Duration) { l.open, l.openAt = true, now }
+// Opened notes that the relay follows its items.
+func (l *REQ) Opened(now time.Duration) { l.Open, l.openAt = true, now }
 
 // Calm forgets the tries of its items, where they were followed for long.
 func (l *REQ) Calm(now time.Duration) {
-	if l.open && now >= l.openAt+calmAfter {
-		l.tries = 0
+	if l.Open && now >= l.openAt+calmAfter {
+		l.Tries = 0
 	}
 }
 
@@ -192,13 +162,13 @@ type Sending struct {
 
 // Send notes how l goes out.
 func (s *Side) Send(l *REQ, how Sending) {
-	l.Manner, l.limit, l.values, l.filters = how.Manner, how.Limit, how.Values, len(how.Filters)
+	l.Manner, l.Limit, l.values, l.filters = how.Manner, how.Limit, how.Values, len(how.Filters)
 	for _, f := range how.Filters {
 		for _, t := range f.Tags {
 			l.longest = max(l.longest, len(t.Values))
 		}
 	}
-	l.sub, l.sent = how.Sub, how.Now
+	l.Sub, l.Sent = how.Sub, how.Now
 	s.reqs = append(s.reqs, l)
 }
 

@@ -2,7 +2,6 @@ package live
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"time"
 
@@ -34,7 +33,7 @@ func (r *rising) add(it want.Item) {
 
 // later notes what a REQ was to be thinned for too soon after another.
 func (r *rising) later(load *REQ) {
-	for it := range load.Serves() {
+	for it := range itemset.Each(load.lots) {
 		r.add(it)
 	}
 }
@@ -50,17 +49,19 @@ func (s *Side) MayRise(now time.Duration) bool { return s.rising.look && now >= 
 
 // Rise takes items out of the sweep that rank above some that are followed, and returns them: they are to wait for a REQ. What finds none all
 // the same is asked at once, and swept on. What is asked just now, of what is swept, rises when it has been.
-func (s *Side) Rise(t Terms, asked iter.Seq[want.Item]) (up []want.Item) {
+func (s *Side) Rise(t Terms, asked []want.Item) (up []want.Item) {
 	r := &s.rising
 	least := s.least(t.Want)
-	for it := range s.inSweeps() {
-		if r.items.Has(it) && t.Want.Rank(it) > least {
-			up = append(up, it)
+	for _, x := range s.sweeps {
+		for _, it := range x.Items {
+			if r.items.Has(it) && t.Want.Rank(it) > least {
+				up = append(up, it)
+			}
 		}
 	}
 	slices.SortFunc(up, func(a, b want.Item) int { return cmp.Compare(t.Want.Rank(b), t.Want.Rank(a)) })
 	var rest itemset.Set
-	for it := range asked {
+	for _, it := range asked {
 		if r.items.Has(it) {
 			rest.Put(it)
 		}
@@ -82,7 +83,7 @@ func (s *Side) Rise(t Terms, asked iter.Seq[want.Item]) (up []want.Item) {
 func (s *Side) least(w *want.Want) int64 {
 	least := int64(aboveAll)
 	for _, l := range s.reqs {
-		for it := range l.Serves() {
+		for it := range itemset.Each(l.lots) {
 			least = min(least, w.Rank(it))
 		}
 	}

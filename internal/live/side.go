@@ -21,7 +21,7 @@ const never = time.Duration(1<<63 - 1)
 // is swept. Times are readings of the steady clock. The zero value has nothing; one goroutine uses it.
 type Side struct {
 	reqs       []*REQ // in the order in which they were sent
-	waiting    []*waiting
+	waiting    []*Waiting
 	sweeps     []Sweep       // in order of time
 	rising     rising        // of those that are swept
 	turn       time.Duration // what the last of the sweeps took
@@ -77,12 +77,7 @@ func (s *Side) merging() *REQ {
 
 // Unsettled says that a live REQ is about to open or to be replaced.
 func (s *Side) Unsettled() bool {
-	return slices.ContainsFunc(s.reqs, func(l *REQ) bool { return !l.open || len(l.parts) > 0 })
-}
-
-// Opening says whether one is about to open.
-func (s *Side) Opening() bool {
-	return slices.ContainsFunc(s.reqs, func(l *REQ) bool { return !l.open })
+	return slices.ContainsFunc(s.reqs, func(l *REQ) bool { return !l.Open || len(l.parts) > 0 })
 }
 
 // Held returns how much all live REQs ask for together, in bytes of their messages.
@@ -101,14 +96,14 @@ func (s *Side) Wake(now time.Duration) time.Duration {
 	w := never
 	for _, l := range s.reqs {
 		switch {
-		case !l.open:
-			w = min(w, l.sent.Mono+OpenAfter)
+		case !l.Open:
+			w = min(w, l.Sent.Mono+OpenAfter)
 		case len(l.parts) > 0:
 			w = min(w, l.openAt+mergeLinger)
 		}
 	}
 	for _, x := range s.waiting {
-		w = min(w, later(x.after, now))
+		w = min(w, later(x.After, now))
 	}
 	if len(s.sweeps) > 0 {
 		w = min(w, s.sweeps[0].At)
@@ -139,9 +134,9 @@ func (s *Side) Shrink(w *want.Want, gone func(want.Item) bool) (idle []*REQ) {
 		}
 	}
 	for _, l := range s.reqs {
-		l.size = sizeOf(w, l.lots)
+		l.Size = sizeOf(w, l.lots)
 		for _, r := range l.parts {
-			l.size = l.size.Plus(sizeOf(w, r.lots))
+			l.Size = l.Size.Plus(sizeOf(w, r.lots))
 		}
 	}
 	s.Lose(gone)
@@ -153,7 +148,7 @@ func (s *Side) Lose(gone func(want.Item) bool) {
 	for _, w := range s.waiting {
 		w.Items = slices.DeleteFunc(w.Items, gone)
 	}
-	s.waiting = slices.DeleteFunc(s.waiting, func(w *waiting) bool { return len(w.Items) == 0 })
+	s.waiting = slices.DeleteFunc(s.waiting, func(w *Waiting) bool { return len(w.Items) == 0 })
 	for i := range s.sweeps {
 		s.sweeps[i].Items = slices.DeleteFunc(s.sweeps[i].Items, gone)
 	}
@@ -189,7 +184,7 @@ func (s *Side) Anew(wanted func(want.Item) bool) *itemset.Set {
 func (s *Side) Lost(l *REQ, now time.Duration) (served bool) {
 	if m := l.by; m != nil {
 		m.parts = slices.DeleteFunc(m.parts, func(r *REQ) bool { return r == l })
-		if m.open {
+		if m.Open {
 			m.adopt(l)
 			return true
 		}
@@ -218,14 +213,14 @@ func later(at, now time.Duration) time.Duration {
 func (s *Side) Check(w *want.Want) error {
 	for _, l := range s.reqs {
 		if len(l.lots) == 0 && len(l.parts) == 0 && l.by == nil {
-			return fmt.Errorf("live REQ %s serves nothing", l.sub)
+			return fmt.Errorf("live REQ %s serves nothing", l.Sub)
 		}
 		size := sizeOf(w, l.lots)
 		for _, r := range l.parts {
 			size = size.Plus(sizeOf(w, r.lots))
 		}
-		if l.size != size && !l.whole && !s.shrunk {
-			return fmt.Errorf("live REQ %s is of size %+v and not %+v", l.sub, l.size, size)
+		if l.Size != size && !l.Whole && !s.shrunk {
+			return fmt.Errorf("live REQ %s is of size %+v and not %+v", l.Sub, l.Size, size)
 		}
 	}
 	return nil

@@ -1,12 +1,10 @@
 package live
 
 import (
-	"iter"
 	"slices"
 	"time"
 
 	"github.com/graspd/graspd/internal/itemset"
-	"github.com/graspd/graspd/internal/want"
 )
 
 // SweepInterval is how long an item without a live REQ waits for its next turn.
@@ -67,21 +65,8 @@ func (s *Side) Due(now time.Duration) (due []Sweep) {
 	return due
 }
 
-// Sweeps yields what waits for its turn, in order of time.
-func (s *Side) Sweeps() iter.Seq[Sweep] { return slices.Values(s.sweeps) }
+// Sweeps returns what waits for its turn, in order of time.
+func (s *Side) Sweeps() []Sweep { return slices.Clone(s.sweeps) }
 
 // Turn is what the last sweep took, from when its turn came until it was answered.
 func (s *Side) Turn() time.Duration { return s.turn }
-
-// inSweeps yields the items that wait for their turn.
-func (s *Side) inSweeps() iter.Seq[want.Item] {
-	return func(yield func(want.Item) bool) {
-		for _, x := range s.sweeps {
-			for _, it := range x.Items {
-				if !yield(it) {
-					return
-				}
-			}
-		}
-	}
-}

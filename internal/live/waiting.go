@@ -1,24 +1,23 @@
 package live
 
 import (
-	"iter"
 	"slices"
 	"time"
 
 	"github.com/graspd/graspd/internal/itemset"
 )
 
-// waiting is a lot that no live REQ asks for yet.
-type waiting struct {
+// Waiting is a lot that no live REQ asks for yet.
+type Waiting struct {
 	itemset.Lot
-	after time.Duration // not before
+	After time.Duration // not before
 	tries int
 }
 
 // Queue adds items to those that wait.
 func (s *Side) Queue(l itemset.Lot) {
 	for _, w := range s.waiting {
-		if w.Alike(l) && w.after == 0 {
+		if w.Alike(l) && w.After == 0 {
 			w.Items = append(w.Items, l.Items...)
 			return
 		}
@@ -28,22 +27,11 @@ func (s *Side) Queue(l itemset.Lot) {
 
 // Requeue has a lot wait that was refused so often, not to be asked for before a time.
 func (s *Side) Requeue(l itemset.Lot, after time.Duration, tries int) {
-	s.waiting = append(s.waiting, &waiting{Lot: l, after: after, tries: tries})
+	s.waiting = append(s.waiting, &Waiting{Lot: l, After: after, tries: tries})
 }
 
-// Waits counts the lots that wait.
-func (s *Side) Waits() int { return len(s.waiting) }
-
-// Waiting yields them, each with the time before which it is not to be asked for.
-func (s *Side) Waiting() iter.Seq2[itemset.Lot, time.Duration] {
-	return func(yield func(itemset.Lot, time.Duration) bool) {
-		for _, w := range s.waiting {
-			if !yield(w.Lot, w.after) {
-				return
-			}
-		}
-	}
-}
+// Waiting returns what waits. The slice is the caller's, and what is in it is only read.
+func (s *Side) Waiting() []*Waiting { return slices.Clone(s.waiting) }
 
 // Apart sets anew what keeps each lot that waits apart from others.
 func (s *Side) Apart(of func(itemset.Lot) itemset.Apart) {
@@ -55,8 +43,8 @@ func (s *Side) Apart(of func(itemset.Lot) itemset.Apart) {
 // PutForward has what was to wait until a time wait until another one.
 func (s *Side) PutForward(from, to time.Duration) {
 	for _, w := range s.waiting {
-		if w.after == from {
-			w.after = to
+		if w.After == from {
+			w.After = to
 		}
 	}
 }
@@ -65,7 +53,7 @@ func (s *Side) PutForward(from, to time.Duration) {
 func (s *Side) TakeAll(now time.Duration) (lots []itemset.Lot) {
 	left := s.waiting[:0]
 	for _, w := range s.waiting {
-		if w.after > now {
+		if w.After > now {
 			left = append(left, w)
 			continue
 		}
@@ -82,7 +70,7 @@ func (s *Side) fill(t Terms) (load *REQ, unfit []itemset.Lot) {
 	load = &REQ{}
 	for i := 0; i < len(s.waiting); {
 		w := s.waiting[i]
-		if w.after > t.Now || len(load.lots) > 0 && w.Apart != load.apart {
+		if w.After > t.Now || len(load.lots) > 0 && w.Apart != load.Apart {
 			i++
 			continue
 		}
@@ -108,18 +96,18 @@ func (s *Side) fill(t Terms) (load *REQ, unfit []itemset.Lot) {
 
 // take takes items of w over until the REQ is full and returns how many. They
 // stay in w for the caller to remove.
-func (l *REQ) take(t Terms, w *waiting) int {
+func (l *REQ) take(t Terms, w *Waiting) int {
 	n := 0
 	for _, it := range w.Items {
-		s := l.size
+		s := l.Size
 		if s.Add(t.Want, it); !t.Limits.Fits(s, t.Values) {
 			break
 		}
-		l.size = s
+		l.Size = s
 		n++
 	}
 	if n > 0 {
-		l.apart, l.tries = w.Apart, max(l.tries, w.tries)
+		l.Apart, l.Tries = w.Apart, max(l.Tries, w.tries)
 		l.Add(itemset.Lot{Layer: w.Layer, Apart: w.Apart, Since: w.Since, Items: w.Items[:n]})
 	}
 	return n

@@ -1,6 +1,11 @@
 package plan
 
-import "github.com/graspd/graspd/internal/want"
+import (
+	"slices"
+
+	"github.com/graspd/graspd/internal/live"
+	"github.com/graspd/graspd/internal/want"
+)
 
 // CaughtUp says that the announcements are confirmed, and everything else that
 // is wanted is confirmed too or was asked in vain and waits for its next turn.
@@ -9,13 +14,9 @@ func (p *Peer) CaughtUp() bool {
 	if c == nil || !p.confirmed.Has(want.Announcements) || p.now.Mono < c.pausedTill {
 		return false
 	}
-	if c.side.Opening() {
+	if c.side.Any(func(l *live.REQ) bool { return !l.Open }) ||
+		slices.ContainsFunc(c.side.Waiting(), func(w *live.Waiting) bool { return w.After <= p.now.Mono }) {
 		return false
-	}
-	for _, after := range c.side.Waiting() {
-		if after <= p.now.Mono {
-			return false
-		}
 	}
 	open := 0
 	for _, g := range c.groups {

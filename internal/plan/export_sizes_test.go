@@ -74,8 +74,8 @@ func (c *session) bounds(p *Peer) []bound {
 	}
 	all := []bound{
 		{"live REQs", c.side.Len(), capacity.MostSubs},
-		{"lots that wait", c.side.Waits(), p.wanted.Len()},
-		{"sweeps", len(slices.Collect(c.side.Sweeps())), p.wanted.Len()},
+		{"lots that wait", len(c.side.Waiting()), p.wanted.Len()},
+		{"sweeps", len(c.side.Sweeps()), p.wanted.Len()},
 		{"root events that rise", c.side.Rising(), p.wanted.Len()},
 		{"groups", len(c.groups), p.wanted.Len() + 1}, // one that compares everything
 		{"tasks that run", len(c.running), capacity.RequestsAtOnce},

@@ -11,6 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/itemset"
+	"github.com/graspd/graspd/internal/live"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/want"
 	"github.com/graspd/graspd/internal/want/wanttest"
@@ -52,7 +53,7 @@ func (p *Peer) Mark() health.Now { return p.mark }
 
 // Swept says whether any item has no live REQ and is swept instead.
 func (p *Peer) Swept() bool {
-	return p.conn != nil && (len(slices.Collect(p.conn.side.Sweeps())) > 0 || slices.ContainsFunc(p.conn.groups, func(g *group) bool { return g.swept }))
+	return p.conn != nil && (len(p.conn.side.Sweeps()) > 0 || slices.ContainsFunc(p.conn.groups, func(g *group) bool { return g.swept }))
 }
 
 // SweptIDs returns the root events that wait for their turn.
@@ -60,7 +61,7 @@ func (p *Peer) SweptIDs() (ids []nostr.ID) {
 	if p.conn == nil {
 		return nil
 	}
-	for s := range p.conn.side.Sweeps() {
+	for _, s := range p.conn.side.Sweeps() {
 		for _, it := range s.Items {
 			if s.Layer == want.LayerRoots {
 				ids = append(ids, p.want.Root(it))
@@ -78,7 +79,7 @@ func (p *Peer) Bears() any { return p.conn.limits }
 func (p *Peer) Displaces(rank int64) bool {
 	limits := p.conn.limits
 	for _, l := range p.conn.side.REQs() {
-		if !l.Together() || !limits.Fits(l.Size(), limits.Dense()) {
+		if l.Apart != itemset.Together || !limits.Fits(l.Size, limits.Dense()) {
 			continue
 		}
 		for _, x := range l.Lots() {
@@ -172,7 +173,7 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 		}
 	}
 	last := time.Duration(0)
-	for s := range c.side.Sweeps() {
+	for _, s := range c.side.Sweeps() {
 		if err := put("sweep", s.Lot); err != nil {
 			return err
 		}
@@ -181,8 +182,8 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 		}
 		last = s.At
 	}
-	for w := range c.side.Waiting() {
-		if err := put("waiting", w); err != nil {
+	for _, w := range c.side.Waiting() {
+		if err := put("waiting", w.Lot); err != nil {
 			return err
 		}
 	}
@@ -197,11 +198,11 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 	}
 	for _, l := range c.side.REQs() {
 		for _, x := range l.Lots() {
-			if err := put("live "+l.Sub(), x); err != nil {
+			if err := put("live "+l.Sub, x); err != nil {
 				return err
 			}
 			for _, it := range x.Items {
-				open[it] = l.IsOpen()
+				open[it] = l.Open
 			}
 		}
 	}
@@ -226,8 +227,8 @@ func (c *session) check(p *Peer, wanted map[Item]bool) error {
 			return fmt.Errorf("item %d is followed, not confirmed and not asked", it)
 		}
 	}
-	for _, after := range c.side.Waiting() {
-		if after == never && !p.demands.auth.Awaited() {
+	for _, w := range c.side.Waiting() {
+		if w.After == never && !p.demands.auth.Awaited() {
 			return fmt.Errorf("items wait for a verdict on AUTH that is not to come")
 		}
 	}
@@ -272,12 +273,8 @@ func (p *Peer) Suspects() int { return p.suspects.under.Len() }
 
 // putOff says whether an item waits for a time to come, with its live REQ or with its stored filters.
 func (c *session) putOff(it want.Item, now time.Duration) bool {
-	for w, after := range c.side.Waiting() {
-		if after > now && slices.Contains(w.Items, it) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(c.later, func(t *task) bool { return slices.Contains(t.group.Items, it) })
+	return slices.ContainsFunc(c.side.Waiting(), func(w *live.Waiting) bool { return w.After > now && slices.Contains(w.Items, it) }) ||
+		slices.ContainsFunc(c.later, func(t *task) bool { return slices.Contains(t.group.Items, it) })
 }
 
 func (c *session) checkTasks(awaited bool) error {

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"iter"
 	"slices"
 	"time"
 
@@ -35,7 +34,7 @@ type beside interface {
 	askSwept(l itemset.Lot, due time.Duration)             // likewise, where they are swept and their turn came
 	dropGroups(match func(*group) bool)                    // has them asked no more
 	lose(gone func(want.Item) bool)                        // has those of items asked no more
-	swept() iter.Seq[want.Item]                            // the swept items that are asked
+	swept() []want.Item                                    // the swept items that are asked
 	openREQs() int                                         // stored ones
 	pause()                                                // as the relay asked to slow down
 	regroupWithout(is func(want.Item) bool)                // has groups asked without items
@@ -241,12 +240,12 @@ func (f *following) sendLive(l *live.REQ, filters []nostr.Filter, values int) {
 
 // liveOpened begins the catch-up of the items.
 func (f *following) liveOpened(l *live.REQ) {
-	if l.IsOpen() {
+	if l.Open {
 		return
 	}
-	l.Open(f.now.Mono)
+	l.Opened(f.now.Mono)
 	f.followed.Follow(l.Lots(), f.opened, f.now)
-	if l.Whole() {
+	if l.Whole {
 		f.keeper.opened(l)
 		return
 	}
@@ -254,13 +253,13 @@ func (f *following) liveOpened(l *live.REQ) {
 }
 
 // heard says whether the relay has answered a live REQ.
-func (f *following) heard(l *live.REQ) bool { return f.requests[l.Sub()].answered }
+func (f *following) heard(l *live.REQ) bool { return f.requests[l.Sub].answered }
 
 // closeUnanswered ends the live REQs that never got an EOSE, for others to ask
 // for their items. Such a REQ may have been lost, and nothing else would tell.
 func (f *following) closeUnanswered() {
 	for _, l := range f.side.REQs() {
-		if l.IsOpen() && !f.heard(l) {
+		if l.Open && !f.heard(l) {
 			f.closeLive(l)
 		}
 	}
@@ -268,10 +267,10 @@ func (f *following) closeUnanswered() {
 
 // closeLive ends a live REQ whose items something else follows or nobody wants.
 func (f *following) closeLive(l *live.REQ) {
-	f.closeReq(l.Sub())
+	f.closeReq(l.Sub)
 	f.side.Drop(l)
-	delete(f.requests, l.Sub())
-	if l.Whole() {
+	delete(f.requests, l.Sub)
+	if l.Whole {
 		f.keeper.closed()
 	}
 }
@@ -294,7 +293,7 @@ func (f *following) reopenMute() {
 	for _, l := range f.side.REQs() {
 		if mute(l) {
 			f.closeLive(l)
-			f.requeue(l.Lots(), l.Sent().Wall, f.now.Mono, l.Tries())
+			f.requeue(l.Lots(), l.Sent.Wall, f.now.Mono, l.Tries)
 		}
 	}
 }
@@ -339,8 +338,8 @@ func (f *following) askAgain(class step.Class, except func(want.Item) bool) {
 	}
 	for _, l := range f.side.REQs() {
 		switch {
-		case !l.IsOpen():
-		case l.Whole():
+		case !l.Open:
+		case l.Whole:
 			f.keeper.askAgain(l, class)
 		default:
 			f.catchUp(l.Lots(), class)
@@ -358,9 +357,9 @@ func (f *following) unplace(is func(want.Item) bool) {
 			continue
 		}
 		l.Without(is)
-		if !l.Whole() && !l.Replaced() && !l.Merging() && !f.heard(l) {
+		if !l.Whole && !l.Merging() && !f.heard(l) {
 			f.closeLive(l)
-			f.requeue(l.Lots(), l.Sent().Wall, f.now.Mono, l.Tries())
+			f.requeue(l.Lots(), l.Sent.Wall, f.now.Mono, l.Tries)
 		}
 	}
 	f.stored.regroupWithout(is)

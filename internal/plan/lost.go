@@ -15,7 +15,7 @@ import (
 // unconfirmed and go into other REQs, and what was stored from shortly before
 // `from` on is asked again.
 func (f *following) liveRefused(l *live.REQ, text string, from time.Time) {
-	if l.Whole() {
+	if l.Whole {
 		f.keeper.refused(l, text, from)
 		return
 	}
@@ -25,46 +25,46 @@ func (f *following) liveRefused(l *live.REQ, text string, from time.Time) {
 	}
 	after := f.now.Mono
 	l.Calm(f.now.Mono)
-	if l.Tries() > 0 {
-		after += health.RetryDelay(l.Tries())
+	if l.Tries > 0 {
+		after += health.RetryDelay(l.Tries)
 	}
 	why := refusal.Of(text)
 	switch at, awaited := f.demands.wait(why, l.Manner); {
 	case awaited:
-		f.requeue(l.Lots(), from, at, l.Tries())
+		f.requeue(l.Lots(), from, at, l.Tries)
 		return
 	case f.demands.withoutVanish(l, text, true), l.Kindless && f.demands.kinds.Refused(l.Mode, text),
 		(demands.AboutKinds(text) || why == refusal.Restricted) && f.demands.withoutVanish(l, text, false):
-		f.requeue(l.Lots(), from, f.now.Mono, l.Tries())
+		f.requeue(l.Lots(), from, f.now.Mono, l.Tries)
 		return
 	case why == refusal.Rate:
 		f.stored.pause()
 		after = f.pausedTill
 	case why == refusal.TooMany:
-		f.fewer(l.Tries())
+		f.fewer(l.Tries)
 	case why == refusal.Full && f.full():
-		f.requeue(l.Lots(), from, f.now.Mono, l.Tries())
+		f.requeue(l.Lots(), from, f.now.Mono, l.Tries)
 		return
 	case why == refusal.TooBig || why == refusal.Full:
-		if l.Together() {
+		if l.Apart == itemset.Together {
 			f.limits.Learn(text, l.Refused())
 		}
 	case why == refusal.Auth, why == refusal.Restricted:
 		after = f.now.Mono + refusedRetry
 		f.reportBarred("a live subscription", text)
 	case why == refusal.Value && f.wary.suspect(itemset.ItemsOf(l.Lots()), false):
-		f.requeue(f.wary.withoutSuspects(l.Lots()), from, f.now.Mono, l.Tries())
+		f.requeue(f.wary.withoutSuspects(l.Lots()), from, f.now.Mono, l.Tries)
 		return
 	default:
-		if l.Tries() > 0 {
+		if l.Tries > 0 {
 			f.wary.mistrust(itemset.ItemsOf(l.Lots()))
 		}
-		if !l.IsOpen() { // it may be the limit that is refused
-			f.limits.OtherLimit(l.Limit())
+		if !l.Open { // it may be the limit that is refused
+			f.limits.OtherLimit(l.Limit)
 		}
-		after = f.now.Mono + health.RetryDelay(l.Tries()+1)
+		after = f.now.Mono + health.RetryDelay(l.Tries+1)
 	}
-	f.requeue(l.Lots(), from, after, l.Tries()+1)
+	f.requeue(l.Lots(), from, after, l.Tries+1)
 }
 
 // requeue takes items that no live REQ serves any more back among those that wait.
@@ -103,9 +103,12 @@ func (f *following) fewer(tries int) {
 // closeExcess closes the smallest REQs where the relay turned out to bear fewer, and those with the oldest root events
 // where all of them are too much together.
 func (f *following) closeExcess() {
-	for !f.paused() && f.side.TooMany(f.limits.Live()) {
+	for !f.paused() {
+		l := f.side.Excess(f.limits.Live())
+		if l == nil {
+			break
+		}
 		f.cancelMerge()
-		l := f.side.Smallest()
 		f.closeLive(l)
 		f.requeue(l.Lots(), f.now.Wall, 0, 0)
 	}
@@ -121,13 +124,13 @@ func (f *following) closeExcess() {
 // liveFailed handles a live event that could not be stored for a reason of our
 // own: everything that its REQ serves is asked again later.
 func (f *following) liveFailed(l *live.REQ) {
-	if l.Replaced() || l.Merging() {
+	if l.Merging() {
 		f.cancelMerge()
 	}
-	if f.requests[l.Sub()] == nil {
+	if f.requests[l.Sub] == nil {
 		return
 	}
 	f.closeLive(l)
 	l.AskedAgain()
-	f.requeue(l.Lots(), time.Unix(int64(itemset.AllAgain), 0), f.now.Mono+health.RetryDelay(l.Tries()+1), l.Tries()+1)
+	f.requeue(l.Lots(), time.Unix(int64(itemset.AllAgain), 0), f.now.Mono+health.RetryDelay(l.Tries+1), l.Tries+1)
 }

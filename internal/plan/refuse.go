@@ -178,8 +178,8 @@ func (e *echo) heard(text string, now time.Duration) bool {
 // them was meant is not known, and one that is wrongly believed open loses events.
 func (p *Peer) refuseUnopened(text string) {
 	for _, l := range p.conn.side.REQs() {
-		if !l.IsOpen() && p.conn.requests[l.Sub()] != nil {
-			p.conn.liveRefused(l, text, l.Sent().Wall)
+		if !l.Open && p.conn.requests[l.Sub] != nil {
+			p.conn.liveRefused(l, text, l.Sent.Wall)
 		}
 	}
 }
@@ -196,8 +196,8 @@ func (p *Peer) refuseNewest(text string) {
 		}
 	}
 	switch l := p.conn.side.Newest(); {
-	case l != nil && (last == nil || p.now.Mono < l.Sent().Mono+2*live.OpenAfter):
-		p.conn.liveRefused(l, text, l.Sent().Wall)
+	case l != nil && (last == nil || p.now.Mono < l.Sent.Mono+2*live.OpenAfter):
+		p.conn.liveRefused(l, text, l.Sent.Wall)
 	case last != nil:
 		p.conn.refuseStored(last, text)
 	}
@@ -255,8 +255,8 @@ func (p *Peer) valueRefused(text string) bool {
 		found = p.suspects.suspectGroup(t.group) || found
 	}
 	for _, l := range p.conn.side.REQs() {
-		if !l.IsOpen() && p.conn.requests[l.Sub()] != nil && slices.ContainsFunc(l.Lots(), func(x itemset.Lot) bool { return x.Layer == want.LayerRepositories }) {
-			p.conn.liveRefused(l, text, l.Sent().Wall)
+		if !l.Open && p.conn.requests[l.Sub] != nil && slices.ContainsFunc(l.Lots(), func(x itemset.Lot) bool { return x.Layer == want.LayerRepositories }) {
+			p.conn.liveRefused(l, text, l.Sent.Wall)
 			found = true
 		}
 	}

@@ -127,7 +127,7 @@ func (p *Peer) decided(in step.Decided) bool {
 		p.noteGap(r, in.Event)
 	}
 	if r.live != nil {
-		if r.live.Whole() {
+		if r.live.Whole {
 			p.whole.decided(in.Outcome)
 		}
 		if in.Failed {

@@ -64,7 +64,7 @@ func (p *Peer) confirmedCount() status.Count {
 // sweptRoots counts the root events that have no live REQ.
 func (c *session) sweptRoots() int {
 	n := 0
-	for s := range c.side.Sweeps() {
+	for _, s := range c.side.Sweeps() {
 		if s.Layer == want.LayerRoots {
 			n += len(s.Items)
 		}

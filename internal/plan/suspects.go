@@ -72,7 +72,7 @@ func (s *suspects) accused(items []want.Item) {
 // suspectOdd suspects repositories that wait for a live REQ and have values that known relays refuse.
 func (s *suspects) suspectOdd() {
 	var odd []want.Item
-	for w := range s.live.side.Waiting() {
+	for _, w := range s.live.side.Waiting() {
 		if w.Apart == itemset.ApartLong {
 			odd = append(odd, w.Items...)
 		}

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"iter"
 	"time"
 
 	"github.com/graspd/graspd/internal/itemset"
@@ -12,12 +11,12 @@ import (
 // forgetSwept unconfirms what was not followed to the end of the connection: the
 // mark says nothing about it.
 func (f *following) forgetSwept() {
-	for x := range f.side.Sweeps() {
+	for _, x := range f.side.Sweeps() {
 		for _, it := range x.Items {
 			f.confirmed.Drop(it)
 		}
 	}
-	for it := range f.stored.swept() {
+	for _, it := range f.stored.swept() {
 		f.confirmed.Drop(it)
 	}
 }
@@ -32,20 +31,14 @@ func (f *following) tendSweeps() {
 	}
 }
 
-// swept yields the items that are swept and asked just now, or about to be.
-func (c *catchup) swept() iter.Seq[want.Item] {
-	return func(yield func(want.Item) bool) {
-		for _, g := range c.groups {
-			if !g.swept {
-				continue
-			}
-			for _, it := range g.Items {
-				if !yield(it) {
-					return
-				}
-			}
+// swept returns the items that are swept and asked just now, or about to be.
+func (c *catchup) swept() (items []want.Item) {
+	for _, g := range c.groups {
+		if g.swept {
+			items = append(items, g.Items...)
 		}
 	}
+	return items
 }
 
 // turnOf returns how long it takes until a swept item is asked again and answered, as far as that is known: the interval, and

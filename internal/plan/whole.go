@@ -87,7 +87,7 @@ func (w *whole) tend() {
 		w.leave = 0
 	}
 	if w.on || w.alike || !w.rest.compares() || !w.bears() || !w.rest.Settled() ||
-		w.live.paused() || w.live.slow || len(w.stored.groups)+w.live.side.Waits() > 0 || w.live.side.Unsettled() {
+		w.live.paused() || w.live.slow || len(w.stored.groups)+len(w.live.side.Waiting()) > 0 || w.live.side.Unsettled() {
 		return
 	}
 	// What is confirmed first leads to more: each repository to its root events.
@@ -113,7 +113,7 @@ func (w *whole) followsAll() bool { return w.on }
 func (w *whole) open(lots []itemset.Lot) {
 	l := w.req
 	if l == nil {
-		l = live.Whole(lots)
+		l = live.NewWhole(lots)
 		w.req = l
 		w.live.sendLive(l, []nostr.Filter{{}}, 1)
 		return
@@ -121,7 +121,7 @@ func (w *whole) open(lots []itemset.Lot) {
 	for _, x := range lots {
 		l.Add(x)
 	}
-	if l.IsOpen() {
+	if l.Open {
 		w.live.followed.Follow(lots, w.live.opened, w.now)
 		w.live.catchUp(lots, step.Catchup)
 	}
@@ -131,7 +131,7 @@ func (w *whole) open(lots []itemset.Lot) {
 func (w *whole) standing() bool { return w.req != nil }
 
 // asksAll says whether it is open.
-func (w *whole) asksAll() bool { return w.req != nil && w.req.IsOpen() }
+func (w *whole) asksAll() bool { return w.req != nil && w.req.Open }
 
 // opened has everything compared when the one live REQ has opened.
 func (w *whole) opened(l *live.REQ) {

@@ -100,8 +100,8 @@ func (w *whole) hungUp() {
 	w.coverage.Unanswered() // what a comparison told will not be learnt
 	under := false
 	at := time.Duration(0) // when the last of it was asked
-	if w.req != nil && !w.req.IsOpen() {
-		under, at = true, w.req.Sent().Mono
+	if w.req != nil && !w.req.Open {
+		under, at = true, w.req.Sent.Mono
 	}
 	for _, g := range w.stored.groups {
 		if !g.byItems() {
