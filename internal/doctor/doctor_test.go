@@ -254,7 +254,7 @@ func TestAilments(t *testing.T) {
 		last   bool   // nothing else is looked at
 	}{
 		"no name":             {change: func(c *doctor.Config) { c.URL = "https://other.example.org" }, what: "name", level: doctor.Fault, says: "DNS record", last: true},
-		"private name":        {change: resolves("10.0.0.1"), what: "name", level: doctor.Warning, says: "nobody outside"},
+		"private name":        {change: resolves("10.0.0.1"), what: "name", level: doctor.Warning, says: "git.example.org is 10.0.0.1: nobody outside"},
 		"partly private name": {change: resolves("203.0.113.5", "10.0.0.1"), what: "name", level: doctor.Warning, says: "some of these are private"},
 		"nothing there":       {change: func(c *doctor.Config) { c.Dial = refuse }, what: "connection", level: doctor.Fault, says: "firewall", last: true},
 		"no TLS":              {change: func(c *doctor.Config) { c.Dial = plain(c.Dial) }, what: "certificate", level: doctor.Fault, says: "does not speak TLS", last: true},
@@ -270,7 +270,7 @@ func TestAilments(t *testing.T) {
 		"unknown domain":      {change: func(c *doctor.Config) { c.Domain = grasp.Service{} }, what: "domain", level: doctor.Skipped, says: "not known"},
 		"believes everybody":  {p: patient{believes: true}, what: "address", level: doctor.Fault, says: "X-Forwarded-For $remote_addr"},
 		"sees the proxy":      {p: patient{sees: "10.1.1.1"}, change: from("192.0.2.1"), what: "address", level: doctor.Fault, says: "--trusted-proxies 10.1.1.1"},
-		"sees loopback":       {p: patient{sees: "127.0.0.1"}, what: "address", level: doctor.Warning, says: "another machine"},
+		"sees loopback":       {p: patient{sees: "127.0.0.1"}, what: "address", level: doctor.Warning, says: "graspd doctor on another machine"},
 		"sees nothing":        {p: patient{sees: "nobody"}, what: "address", level: doctor.Skipped},
 		"no upgrade":          {p: patient{noSocket: true}, what: "websocket", level: doctor.Fault, says: "Upgrade $http_upgrade"},
 		"members only":        {p: patient{private: true}, what: "websocket", level: doctor.Warning, says: "members only"},

@@ -125,7 +125,7 @@ func (x *examination) address(ctx context.Context) bool {
 			fmt.Sprintf("Start graspd with\n  --trusted-proxies %s\nand let the web server tell who asks.\n  nginx: proxy_set_header X-Forwarded-For $remote_addr;\n  Caddy does so by itself.", seen))
 	case seen.IsLoopback():
 		x.say("address", Warning, fmt.Sprintf("the relay takes this client for %s, which is right only where both are on one machine: loopback has no limits", seen),
-			"Behind a web server start graspd with\n  --trusted-proxies 127.0.0.1,::1\nand run this command on another machine as well.")
+			"Behind a web server start graspd with\n  --trusted-proxies 127.0.0.1,::1\nand run graspd doctor on another machine as well.")
 	default:
 		x.fine("address", "the relay sees clients as they are (this one as %s)", seen)
 	}

@@ -28,15 +28,19 @@ func (x *examination) name(ctx context.Context) bool {
 		}
 	}
 	all := strings.Join(texts, ", ")
+	at := host + " is " + all
+	if host == all {
+		at = host
+	}
 	switch {
 	case private == len(addrs):
-		x.say("name", Warning, fmt.Sprintf("%s is %s: nobody outside this machine or network gets there", host, all),
+		x.say("name", Warning, at+": nobody outside this machine or network gets there",
 			"That is right for a trial. For the world, point the name at a public address.")
 	case private > 0:
-		x.say("name", Warning, fmt.Sprintf("%s is %s, and some of these are private: those who get one of these do not get there", host, all),
+		x.say("name", Warning, at+", and some of these are private: those who get one of these do not get there",
 			"Remove the private addresses from the DNS of this name.")
 	default:
-		x.fine("name", "%s is %s", host, all)
+		x.fine("name", "%s", at)
 	}
 	return true
 }

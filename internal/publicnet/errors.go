@@ -1,6 +1,11 @@
 package publicnet
 
-import "github.com/graspd/graspd/internal/words"
+import (
+	"errors"
+	"net"
+
+	"github.com/graspd/graspd/internal/words"
+)
 
 // Error is an error whose text a stranger may have written: a host name in a certificate, a status line. The text is cut and
 // escaped, the error underneath stays within reach of errors.Is.
@@ -9,7 +14,12 @@ type Error struct {
 	Err error
 }
 
-func (e Error) Error() string { return e.Op + ": " + words.Printable(e.Err.Error()) }
+func (e Error) Error() string {
+	if _, dialed := errors.AsType[*net.OpError](e.Err); dialed && e.Op == "connect" { // the text names the address and what was done
+		return words.Printable(e.Err.Error())
+	}
+	return e.Op + ": " + words.Printable(e.Err.Error())
+}
 
 // Unwrap is the error underneath.
 func (e Error) Unwrap() error { return e.Err }

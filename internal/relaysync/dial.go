@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/graspd/graspd/internal/capacity"
+	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/step"
+	"github.com/graspd/graspd/internal/words"
 )
 
 // httpRefusal is implemented by dial errors that tell an HTTP status.
@@ -56,7 +59,7 @@ func (p *peer) connect(ctx context.Context, a *attempt) dialResult {
 	defer free()
 	conn, err := p.engine.cfg.Dialer.Dial(ctx, p.url)
 	if err != nil {
-		in := step.DialFailed{Reason: err.Error()}
+		in := step.DialFailed{Reason: reasonOf(err, p.url)}
 		if h, ok := errors.AsType[httpRefusal](err); ok {
 			in.SlowIt = h.HTTPStatus() == http.StatusTooManyRequests
 		}
@@ -93,4 +96,9 @@ func (p *peer) deliver(ctx context.Context, r dialResult) {
 			_ = r.conn.Close(errStopped.Error())
 		}
 	}
+}
+
+// reasonOf is what an error of dialing says, without the URL: logs, status and pages name it beside the reason.
+func reasonOf(err error, u grasp.RelayURL) string {
+	return strings.TrimPrefix(err.Error(), "dial "+words.Printable(string(u))+": ")
 }
