@@ -72,7 +72,6 @@ func (c *copying) repository(repo ID) error {
 
 // packs returns the files of a repository's packs, in the order in which they are linked. The index over several packs is not among them:
 // maintenance makes it again where it helps.
-// maintenance makes it again where it helps.
 func (c *copying) packs(repo ID) ([]string, error) {
 	_, unlock := c.d.live.lock(repo)
 	defer unlock()

@@ -13,7 +13,6 @@ const (
 	WorkPack
 	// WorkUpload: upload-pack makes the whole answer, as it has to walk through histories: what is common, or where they end.
 	// [Request.ForUploadPack] makes the request to it, and [Fetch.CopyAnswer] carries its answer to the client.
-	// [Request.ForUploadPack] makes the request to it, and [Fetch.CopyAnswer] carries its answer to the client.
 	WorkUpload
 )
 
