@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// adminPages are what the private listener tells.
+// adminPages serves the pages of the private listener.
 func (n *Node) adminPages() *admin.Pages {
 	c := admin.Config{
 		URL: n.cfg.Service.RelayURL(), Version: n.cfg.Version, Store: n.Store, Door: n.Door, Self: n.self, Backup: n.Backup, Stream: n.Stream, Hosts: n.cfg.AdminHosts,
@@ -41,7 +41,7 @@ func (n *Node) adminPages() *admin.Pages {
 	return admin.New(c)
 }
 
-// Nothing is what an operator is told while no repository is carried, and none waits for its git data; else nil.
+// Nothing returns what an operator is told while no repository is carried and none waits for its git data; else nil.
 func (n *Node) Nothing() *status.Nothing {
 	if n.Store.Stats().Repositories > 0 || n.Store.Waits() > 0 {
 		return nil
@@ -54,7 +54,7 @@ func (n *Node) Nothing() *status.Nothing {
 	return &told
 }
 
-// gitStatus is how hosting stands. What cannot be read is logged and left out.
+// gitStatus returns the state of hosting. It logs and leaves out what it cannot read.
 func (n *Node) gitStatus() *status.Git {
 	g, err := n.Host.Status()
 	if err != nil {

@@ -5,7 +5,7 @@ type Archive struct {
 	ReadOnly bool // nobody pushes to them here
 }
 
-// curation is what the information document says of it (GRASP-01). Which ones are archived is nobody's business.
+// curation returns what the information document says of the archive (GRASP-01). It does not tell which repositories are archived.
 func (a *Archive) curation() string {
 	text := "Beside repositories whose announcements name this service it archives others that its operator has chosen (GRASP-05)"
 	if a.ReadOnly {

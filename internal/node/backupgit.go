@@ -23,8 +23,8 @@ func copyClosedGit(data, to string) error {
 	return errors.Join(disk.Copy(context.Background(), GitIn(to)), disk.Close())
 }
 
-// copyGit copies the repositories while they are used, after the store, as they have at least what it says. Then the files of refs
-// that have moved meanwhile are written as they were.
+// copyGit copies the repositories while they are used. It comes after the copy of the store, so that the repositories have at least what
+// that copy says. Then it writes the files of refs that have moved since as the copy of the store has them.
 func (n *Node) copyGit(ctx context.Context, to string) (err error) {
 	if n.disk == nil {
 		return nil

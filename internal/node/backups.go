@@ -9,7 +9,7 @@ import (
 
 // Backups says where a node puts backups that it makes by itself.
 type Backups struct {
-	Dir   string // has to be there
+	Dir   string // must exist
 	Every time.Duration
 	Keep  int
 	Rate  int64 // bytes a second; 0 is as fast as can be
@@ -23,7 +23,7 @@ func (n *Node) newBackups() *backups.Backups {
 	})
 }
 
-// freeIn is how many bytes are free for this user on the disk of a directory.
+// freeIn returns how many bytes are free for this user on the disk of a directory.
 func freeIn(dir string) (uint64, error) {
 	s, err := store.SpaceIn(dir)
 	return s.Free, err

@@ -13,17 +13,17 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// bySettings is who ends a change, for the journal, where the settings say something else by now.
+// bySettings stands in the journal as the one who ended a change, where the settings did.
 const bySettings = "the settings"
 
-// said is what the relay says of itself: what the settings say, and what was changed of that over the public address.
+// said owns what the relay says of itself: what the settings say, and what somebody changed of that over the public address.
 type said struct {
-	mu       sync.Mutex // held by who changes it, also while that is written
+	mu       sync.Mutex // held during a change, also while the change is written
 	settings Settings   // those of the start, or of the last Set
 	changes  atomic.Pointer[[]changed.Change]
 }
 
-// Changes are what was changed over the public address and holds.
+// Changes are the changes over the public address that are in force.
 func (n *Node) Changes() []changed.Change {
 	if p := n.said.changes.Load(); p != nil {
 		return slices.Clone(*p)
@@ -31,7 +31,7 @@ func (n *Node) Changes() []changed.Change {
 	return nil
 }
 
-// readChanges reads what was changed in former lives, and forgets what the settings have changed since.
+// readChanges reads the changes of earlier lives, and forgets those whose setting has changed since.
 func (n *Node) readChanges() error {
 	var all []changed.Change
 	v := n.Store.View()
@@ -65,7 +65,7 @@ func (n *Node) readChanges() error {
 	return full(err)
 }
 
-// full is err where that is not for want of room on the disk: the next start with room does what could not be done.
+// full returns err, but nil for a full disk: the next start with room does what could not be done.
 func full(err error) error {
 	if errors.Is(err, store.ErrFull) {
 		return nil
@@ -73,8 +73,8 @@ func full(err error) error {
 	return err
 }
 
-// Change has the relay say something else of itself from now on, as by asks for, until the settings do; an empty value takes that back.
-// When it returns nil that is durable, in the journal and to be seen.
+// Change has the relay say something else of itself from now on, because by asked for it. That holds until the settings change; an empty
+// value takes it back. When Change returns nil the change is durable, in the journal and public.
 func (n *Node) Change(ctx context.Context, setting, value, by string) error {
 	if err := changed.Fit(setting, value); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (n *Node) Change(ctx context.Context, setting, value, by string) error {
 	return nil
 }
 
-// note writes a change into the journal and its row, which is nil where that goes.
+// note writes a change into the journal, and the row of the change; a nil row removes it.
 func (n *Node) note(ctx context.Context, c changed.Change, row []byte) error {
 	e := moderate.Entry{By: c.By, Did: moderate.Set, Subject: c.Setting, Why: c.Value}
 	return n.Moderator.Note(ctx, e, func(t *ingest.Turn) error { return t.SetRow(changed.Row+c.Setting, row) })

@@ -42,8 +42,8 @@ func OpenDoor(c Config) (*store.Store, *ingest.Door, error) {
 	return s, d, nil
 }
 
-// moderated reads what the operator has decided, adds that to the lists, and puts the rules that these make into the store. While no
-// repository is kept, refusals are forgotten: relays then bring the announcements again, and the operator is told what these list.
+// moderated reads the operator's decisions, adds them to the lists, and puts the rules that the lists make into the store. While no
+// repository is kept, it forgets refusals: relays then bring the announcements again, and the operator is told what these list.
 func moderated(c *Config, s *store.Store) (*moderator.Moderator, error) {
 	m, err := moderator.Open(moderator.Config{Store: s, Lists: c.Lists, Now: c.Now, Logger: c.Logger.With("component", "moderator")})
 	if err != nil {

@@ -41,14 +41,15 @@ func (n *Node) newEngine(who Identity) *relaysync.Engine {
 	return relaysync.New(e)
 }
 
-// typed reports whether the operator has typed the URL of a relay, to fill from, to archive or as an index, whatever its address.
+// typed reports whether the operator has named the relay as one to fill from, as an archive or as an index. Such a relay may have any
+// address.
 func (n *Node) typed(u grasp.RelayURL) bool {
 	_, archived := n.rules.Load().Lists.Archive.Hosts[u]
 	return archived || slices.Contains(n.cfg.Sync.Bootstrap, u) || slices.Contains(n.cfg.Sync.Index, u)
 }
 
-// clock is the steady clock and the wall clock, which has no monotonic reading, so that one that is set, or a machine that slept, is
-// noticed.
+// clock reads the steady clock and the wall clock. The wall clock comes without a monotonic reading, so that the engine notices a clock that
+// was set and a machine that slept.
 func clock(wall func() time.Time) func() health.Now {
 	begun := time.Now()
 	return func() health.Now { return health.Now{Mono: time.Since(begun), Wall: wall().Round(0)} }

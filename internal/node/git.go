@@ -45,7 +45,7 @@ type GitSync struct {
 // GitIn is where the repositories of a data directory are.
 func GitIn(dir string) string { return filepath.Join(dir, "git") }
 
-// openGit opens the repositories and what hosts them.
+// openGit opens the repositories and their host.
 func (n *Node) openGit() error {
 	c := n.cfg
 	disk := c.Git.Disk
@@ -77,7 +77,7 @@ func (n *Node) gitRoom() error {
 	return n.Store.RoomIn(GitIn(n.cfg.Dir))
 }
 
-// gitDisk looks at the disk of the repositories, where that is one of their own; else it is nil.
+// gitDisk looks at the disk of the repositories; nil where they share the store's disk.
 func (n *Node) gitDisk() *store.Disk {
 	if n.disk == nil {
 		return nil
@@ -85,7 +85,7 @@ func (n *Node) gitDisk() *store.Disk {
 	return n.Store.DiskIn(GitIn(n.cfg.Dir), n.cfg.Dir)
 }
 
-// mirrors are the relays that count as named by every repository, without this one.
+// mirrors returns the relays that count as named by every repository, but for this one.
 func (c Config) mirrors() []grasp.RelayURL {
 	if c.Sync == nil {
 		return nil
@@ -93,7 +93,7 @@ func (c Config) mirrors() []grasp.RelayURL {
 	return slices.DeleteFunc(slices.Clone(c.Sync.Bootstrap), c.Service.Is)
 }
 
-// syncGit prepares what completes the repositories.
+// syncGit prepares the fetching of git data from other servers.
 func (n *Node) syncGit(who Identity) *gitsync.Sync {
 	c, s := n.cfg, *n.cfg.Git.Sync
 	if s.Fetcher == nil {
@@ -146,13 +146,13 @@ func (n *Node) serveGit() error {
 	return nil
 }
 
-// find is what is served of a repository, for people.
+// find returns what is served of a repository, for pages.
 func (n *Node) find(of nip34.Address) (repopage.Repository, bool, error) {
 	r, ok, err := n.Host.Find(of)
 	return repopage.Repository{Dir: r.Dir, Generation: r.Generation, Refs: r.Refs}, ok, err
 }
 
-// onDisk is the repositories as pages ask for them, with directories as text.
+// onDisk lets pages ask for repositories by the text of their directories.
 type onDisk struct{ disk *gitrepo.Disk }
 
 // Look asks the disk.

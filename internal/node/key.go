@@ -18,7 +18,7 @@ import (
 // keyFile holds the relay's own secret key as hex, readable by its owner alone.
 const keyFile = "relay.key"
 
-// identityIn is the relay whose data directory this is.
+// identityIn returns the identity whose key is in a data directory.
 func identityIn(dir string) (Identity, error) {
 	key, err := LoadKey(dir)
 	if err != nil {
@@ -74,8 +74,8 @@ func WriteKey(w io.Writer, key nostr.SecretKey) error {
 // ErrOtherKey says that a data directory has another key.
 var ErrOtherKey = errors.New("this relay has another key")
 
-// SetKey makes a key that of a relay which does not run, else it fails with store.ErrInUse; and with ErrOtherKey where it has another one
-// that is not to be replaced. It makes the data directory where there is none.
+// SetKey writes the key of a relay that does not run, and makes the data directory where there is none. It fails with store.ErrInUse where
+// the relay runs, and with ErrOtherKey where the directory has another key and replace is false.
 func SetKey(dir string, key nostr.SecretKey, replace bool) (err error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return fmt.Errorf("make data directory: %w", err)

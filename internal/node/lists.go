@@ -12,8 +12,8 @@ import (
 
 // Settings are those that may change while a node runs.
 type Settings struct {
-	Info   nip11.Document // what the operator says, as in Config
-	About  string         // likewise
+	Info   nip11.Document // as Config.Info
+	About  string         // as Config.About
 	MinPoW int
 	Lists  policy.Lists
 	Git    hosting.Limits // of what is stored; of no effect without Config.Git
@@ -21,7 +21,7 @@ type Settings struct {
 	Members policy.PubKeys
 }
 
-// Set puts other settings in force, all or none of them, and says in the log what became of it. It is not called twice at once.
+// Set puts other settings in force, all or none of them, and logs what became of it. One call at a time.
 func (n *Node) Set(ctx context.Context, s Settings) {
 	n.said.mu.Lock()
 	defer n.said.mu.Unlock()
@@ -53,8 +53,8 @@ func (n *Node) Set(ctx context.Context, s Settings) {
 	n.log.Info("settings reread", append(append(listCounts(s.Lists), slog.Int("min_pow", s.MinPoW)), n.memberCount()...)...)
 }
 
-// apply puts all lists in force, those of decisions too. The door goes first: what the engine asks for then is decided by the new
-// rules. It is not called twice at once.
+// apply puts all lists in force, also those of decisions. The door comes first: by then it decides by the new rules on whatever the engine
+// asks for. One call at a time.
 func (n *Node) apply(ctx context.Context, l policy.Lists) error {
 	rules, before := n.cfg.rules(l), *n.rules.Load()
 	rules.MinPoW = int(n.minPoW.Load())

@@ -1,6 +1,6 @@
-// Package node puts the parts of one relay together, in the order in which data flows, runs them, and ends them against it. What is
-// served, shown, imported into and simulated is built here and nowhere else; what differs between them are fields of Config. Read
-// Config, then parts.
+// Package node puts the parts of one relay together in the order in which data flows, runs them, and ends them in the opposite order. The
+// relay that serves, the one of the demo, the target of an import and the relays of simulated worlds are all built here; they differ by
+// fields of Config. Read Config, then parts.
 package node
 
 import (
@@ -115,7 +115,7 @@ type Node struct {
 	git     *gitproc.Git    // nil as the disk is
 	disk    *gitrepo.Disk   // nil without Git, and where Git brings its own
 	circle  *members.Circle // nil where everybody is served
-	peers   *members.Peers  // nil likewise
+	peers   *members.Peers  // nil where everybody is served
 	copying chan struct{}   // full while a backup is under way
 }
 
@@ -174,7 +174,8 @@ func New(c Config) (_ *Node, err error) {
 	return n, nil
 }
 
-// Remote is whether the operator's page is opened to who signs in. A private service shows strangers nothing, a page to sign in neither.
+// Remote reports whether the operator's page is open to those who sign in. A private service shows strangers nothing, not even a page to
+// sign in.
 func (n *Node) Remote() bool { return len(n.cfg.AdminKeys) > 0 && n.cfg.Private == nil }
 
 func (c Config) withDefaults() Config {
@@ -191,7 +192,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// rules are those that the settings and these lists make.
+// rules returns the rules that the settings and these lists make.
 func (c Config) rules(l policy.Lists) policy.Rules {
 	return policy.Rules{
 		Service: c.Service, MinPoW: c.MinPoW, Lists: l, Git: c.Git != nil, Contributors: c.Git != nil && c.Git.Contributors, Mailboxes: c.Mailboxes,
@@ -202,7 +203,7 @@ func (c Config) rules(l policy.Lists) policy.Rules {
 // software is where graspd comes from (NIP-11).
 const software = "https://github.com/graspd/graspd"
 
-// information is the information document (NIP-11) with what the operator says, under some lists.
+// information returns the information document (NIP-11) with the operator's words, under some lists.
 func (n *Node) information(info nip11.Document, l policy.Lists) nip11.Document {
 	c := n.cfg
 	c.Lists = l
@@ -254,7 +255,7 @@ func (n *Node) newRelay() (*relay.Relay, error) {
 	})
 }
 
-// acceptance is what the information document says about repositories (GRASP-01). Who stands on lists is nobody's business.
+// acceptance returns what the information document says about repositories (GRASP-01). It does not tell who stands on lists.
 func acceptance(c Config) string {
 	names, name := "name this relay in their relays tags.", "names this relay in its relays tag."
 	if c.Git != nil {
@@ -269,16 +270,16 @@ func acceptance(c Config) string {
 	return "Any repository whose announcement " + name
 }
 
-// forMembers is what a private service says besides (GRASP-08). Who is a member is nobody's business.
+// forMembers returns what a private service says besides (GRASP-08). It does not tell who is a member.
 const forMembers = " Members alone publish and read here."
 
-// Service is under which announcements list this relay.
+// Service returns the domain and URLs under which announcements list this relay.
 func (n *Node) Service() grasp.Service { return n.cfg.Service }
 
-// Log is where the node tells how it fares.
+// Log returns the node's logger.
 func (n *Node) Log() *slog.Logger { return n.log }
 
-// Close ends what New began. It is called when Run has returned.
+// Close closes what New opened. It comes after Run has returned.
 func (n *Node) Close() error {
 	if err := n.endBackups(); err != nil {
 		return err // a store that is being copied stays open

@@ -24,7 +24,7 @@ func (c Config) newCircle() *members.Circle {
 	return members.New(c.Private.Members)
 }
 
-// signers are the members for whom the front answers; nil is everybody.
+// signers returns the members whose signed HTTP requests the front answers; nil is everybody.
 func (n *Node) signers() front.Members {
 	if n.circle == nil {
 		return nil
@@ -32,7 +32,7 @@ func (n *Node) signers() front.Members {
 	return members.Signer{Circle: n.circle, Service: n.cfg.Service, Now: n.cfg.Now}
 }
 
-// readers are the members for whom the relay is; nil is everybody.
+// readers returns the members who may use the WebSocket; nil is everybody.
 func (n *Node) readers() relay.Members {
 	if n.circle == nil {
 		return nil
@@ -40,7 +40,7 @@ func (n *Node) readers() relay.Members {
 	return n.circle
 }
 
-// setMembers makes these the members, and sends those away who are none any more.
+// setMembers replaces the members, and ends the connections of those who are no members any more.
 func (n *Node) setMembers(keys policy.PubKeys) {
 	if n.circle == nil || keys == nil {
 		return
@@ -50,7 +50,7 @@ func (n *Node) setMembers(keys policy.PubKeys) {
 	n.Relay.Expel()
 }
 
-// credentials are those by which a private node asks the servers of other ones that are members for git data; nil for a public one.
+// credentials returns what a private node shows to the servers of other members when it fetches git data; nil for a public node.
 func (n *Node) credentials(who Identity) func(repository string) string {
 	if n.peers == nil {
 		return nil
@@ -67,7 +67,7 @@ func (n *Node) credentials(who Identity) func(repository string) string {
 	}
 }
 
-// memberCount is what the log says of the members.
+// memberCount returns the attributes that log lines have about members.
 func (n *Node) memberCount() []any {
 	if n.circle == nil {
 		return nil

@@ -27,7 +27,7 @@ type Listeners struct {
 	Admin  net.Listener // nil is nowhere
 }
 
-// Close closes those that no server has closed.
+// Close closes the listeners that no server has closed.
 func (l Listeners) Close() error {
 	var errs []error
 	for _, x := range []net.Listener{l.Public, l.Admin} {
@@ -47,7 +47,7 @@ type part struct {
 	run  func(context.Context) error
 }
 
-// parts are all of them, in the order in which they end: against the data, so that each finds what it gives its data to.
+// parts returns all parts in the order in which they end: a part ends before those to which it hands its data.
 func (n *Node) parts(l Listeners) []part {
 	pages := n.pages
 	public, private := n.Front.Server(), n.adminServer(pages)
@@ -104,7 +104,7 @@ func (n *Node) Run(ctx context.Context, l Listeners) error {
 	return errors.Join(g.Wait(), l.Close())
 }
 
-// limited accepts so many connections at once as the node may have.
+// limited accepts at most Config.Connections connections at once.
 func (n *Node) limited(l net.Listener) net.Listener {
 	if n.cfg.Connections == 0 {
 		return l
@@ -112,7 +112,7 @@ func (n *Node) limited(l net.Listener) net.Listener {
 	return netutil.LimitListener(l, n.cfg.Connections)
 }
 
-// serving serves on l until its context ends, and then gives requests under way a moment. Sessions are hijacked and live on.
+// serving serves on l until its context ends, and then gives requests under way a moment. WebSocket sessions live on.
 func serving(s *http.Server, l net.Listener) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var down errgroup.Group
@@ -136,7 +136,7 @@ func serving(s *http.Server, l net.Listener) func(context.Context) error {
 	}
 }
 
-// drain waits for what serves requests that were cut: nothing of it outlives the data.
+// drain waits for the goroutines of requests that were cut, so that none of them outlives the data.
 func (n *Node) drain() error {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
@@ -156,7 +156,7 @@ func shutDown(s *http.Server) error {
 	return err
 }
 
-// adminServer is an HTTP server for the private listener.
+// adminServer makes the HTTP server of the private listener.
 func (n *Node) adminServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: n.faults.Handler("a request of the operator", h), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,

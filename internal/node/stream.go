@@ -12,7 +12,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// snapshots is how the directories are called, in the data directory, that are streamed from.
+// snapshots begins the names of the directories, in the data directory, from which backups are streamed.
 const snapshots = "backup-*.tmp"
 
 // StreamClosed writes a data directory that no node has open as one tar, or fails with store.ErrInUse.
@@ -56,7 +56,7 @@ func (n *Node) writeTar(ctx context.Context, begin backup.Start) error {
 	})
 }
 
-// streamed makes a copy in the data directory, by links where that is possible, and writes that.
+// streamed makes a copy in the data directory, by links where that is possible, and writes the copy as a tar.
 func streamed(ctx context.Context, data string, begin backup.Start, copied func(to string, then func() error) error) (err error) {
 	at := time.Now()
 	dir, err := os.MkdirTemp(data, snapshots)
@@ -80,7 +80,7 @@ func streamed(ctx context.Context, data string, begin backup.Start, copied func(
 	})
 }
 
-// sweepSnapshots removes what a kill has left of backups. What cannot be removed is logged: the relay runs all the same.
+// sweepSnapshots removes the directories that a kill has left. It logs those that it cannot remove: the relay runs all the same.
 func (n *Node) sweepSnapshots() {
 	left, err := filepath.Glob(filepath.Join(n.cfg.Dir, snapshots))
 	for _, dir := range left {

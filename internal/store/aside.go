@@ -9,8 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// PutAside takes a stored event out, as Remove does, and keeps it under that case. It gives the event; nil is for one
-// that is not stored.
+// PutAside takes a stored event out, as Remove does, and keeps it under that case. It returns the event; nil where that is not stored.
 func (b *Batch) PutAside(id nostr.ID, of uint64) (e *nostr.Event, err error) {
 	r := b.reader()
 	_, at, ok, err := r.Lookup(id)
@@ -36,12 +35,12 @@ func (b *Batch) PutAside(id nostr.ID, of uint64) (e *nostr.Event, err error) {
 	return e, nil
 }
 
-// Aside are up to max events that are kept under a case, behind the entry after, in the order in which they had been stored.
+// Aside returns up to max events that are kept under a case, behind the entry after, in the order in which they had been stored.
 func (v *View) Aside(of uint64, after layout.Seq, max int) ([]layout.Entry, error) {
 	return v.Reader().Aside(of, after, max)
 }
 
-// DropAside forgets what was kept of an entry under a case. It does nothing where that is nothing.
+// DropAside forgets an event that is kept under a case. It does nothing where none is.
 func (b *Batch) DropAside(of uint64, s layout.Seq) error {
 	b.ops++
 	return b.delete(layout.AsideKey(of, s))

@@ -28,7 +28,7 @@ type Batch struct {
 	*vanishing
 	*departed
 
-	// The event that Judge had nothing against, and how many writes there were then: it need not be asked again.
+	// The last event that Judge accepted, and how many writes the batch had then: while it has no more, Add need not judge again.
 	judged   *nostr.Event
 	judgedAt uint32
 
@@ -90,7 +90,7 @@ func (s *Store) Begin() (*Batch, error) {
 	}), nil
 }
 
-// take makes the caller the one who writes.
+// take makes its caller the only writer.
 func (s *Store) take() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +149,7 @@ func (b *Batch) Commit() (layout.Seq, error) {
 	return b.counters.Head, nil
 }
 
-// apply writes and syncs. Whatever goes wrong here leaves it open what a restart will find, so it stops the store.
+// apply writes and syncs. An error here leaves open what a restart will find, so it stops the store.
 func (s *Store) apply(w *pebble.Batch) error {
 	if err := s.Failure(); err != nil {
 		return err
@@ -174,10 +174,10 @@ func (b *Batch) Discard() {
 	b.s.giveBack()
 }
 
-// Add stores the event if the store's rules have nothing against it, and says what they said: Accept, or what Judge says. One that waits is
-// released by it. A deletion that removes nothing may have left again when it returns. It makes older versions go, and what a deletion
-// names; what a request to vanish asks for begins, and Purge does it. Whether the event is genuine and wanted was decided before. It is
-// shared from here on, nobody changes it.
+// Add stores the event if the store's rules have nothing against it, and returns their verdict: Accept, or what Judge says. The caller has
+// decided before that the event is genuine and wanted. An event that waits is released. Older versions go, and so do the events that a
+// deletion names; a deletion that removes nothing may have left again when Add returns. Purge carries out a request to vanish. From here on
+// the event is shared, and nobody changes it.
 func (b *Batch) Add(e *nostr.Event, src layout.Source) (policy.Outcome, error) {
 	out, err := policy.Accept, error(nil)
 	if b.judged != e || b.judgedAt != b.w.Count() {

@@ -28,15 +28,15 @@ func HoldBroken(o Options) (*Broken, error) {
 	return &Broken{s, lock}, nil
 }
 
-// Options are those that it was held with, with their defaults, for a store that is written.
+// Options returns the options of HoldBroken with their defaults, for a store that is written.
 func (b *Broken) Options() Options {
 	o := b.s.opt
 	o.ReadOnly = false
 	return o
 }
 
-// Open opens it for reading, and reads these tables once. It fails with ErrDamaged where the engine cannot read it, or not all of them: then
-// it is not open.
+// Open opens the store for reading, and reads these tables once. Where the engine cannot read all of that, Open fails with ErrDamaged and the
+// store is not open.
 func (b *Broken) Open(tables string) error {
 	err := b.s.openLocked(b.lock)
 	if err != nil {
@@ -65,7 +65,8 @@ func (b *Broken) Each(table byte, do func(key, value []byte) error) error {
 	return index.EachKey(b.s.db, table, do)
 }
 
-// Beside opens the new store, which is to take its place: in a directory beside it, and without rules, which the old one may tell.
+// Beside opens the new store that will take the place of the broken one: in a directory beside it, and without rules, as the old store may
+// tell these.
 func (b *Broken) Beside() (*Store, error) {
 	o := b.Options()
 	o.Dir += kv.SuffixBuilding
@@ -73,7 +74,7 @@ func (b *Broken) Beside() (*Store, error) {
 	return Open(o)
 }
 
-// Close ends what Open began. The store is held still.
+// Close closes what Open opened. The store is still held.
 func (b *Broken) Close() error {
 	b.s.release(b.s.cur)
 	return b.s.db.Close()

@@ -38,11 +38,11 @@ func (s *Store) Copy(dir string) error {
 	}
 }
 
-// copyTries is how often a copy is begun that cannot be read back: a log may be copied in the middle of a write, in a way that
-// cannot be told from damage.
+// copyTries is how often a copy is begun anew that cannot be read back: one cannot tell a log that was copied in the middle of a write from a
+// damaged one.
 const copyTries = 3
 
-// copyOnce makes a copy that can be opened and has everything up to there, or leaves nothing.
+// copyOnce makes a copy that can be opened and has every entry up to head, or leaves nothing.
 func (s *Store) copyOnce(dir string, head layout.Seq) error {
 	if err := s.db.Checkpoint(dir); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (s *Store) copyOnce(dir string, head layout.Seq) error {
 	return nil
 }
 
-// opens checks that the copy can be opened and has everything up to there.
+// opens checks that the copy can be opened and has every entry up to head.
 func (s *Store) opens(head layout.Seq) error {
 	if err := s.open(); err != nil {
 		return err

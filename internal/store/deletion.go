@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// deletions is the part of a batch that carries out deletions (NIP-09), goes on with those that name much, and takes their marks back.
+// deletions is the part of a batch that carries out deletions (NIP-09), goes on with deletions that name much, and takes marks back.
 type deletions struct {
 	*draft
 	marks  *marks
@@ -37,8 +37,8 @@ func (ds *deletions) applyDeletion(e *nostr.Event, seq layout.Seq) error {
 	return ds.setUnfinished(e.PubKey, seq, layout.Unfinished{Next: next, Time: e.CreatedAt, ID: e.ID})
 }
 
-// deleteNamed goes through the tags of a deletion from that one on, until it has done what max of them name, and gives the first that
-// is left, and what this cost in index rows.
+// deleteNamed goes through the tags of a deletion from next on, until it has carried out max of them. It returns the first tag that is left,
+// and the cost in index rows.
 func (ds *deletions) deleteNamed(e *nostr.Event, from, max int) (next, cost int, err error) {
 	for next = from; next < len(e.Tags) && max > 0; next++ {
 		t, rows := e.Tags[next], 0

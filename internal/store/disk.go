@@ -8,8 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Disk is what the file system of the store has left, and what is left free of it. Where it has nothing more to give than a floor,
-// nothing is written.
+// Disk says what the file system of the store has left, and which floors stay free. At a floor the store writes nothing.
 type Disk struct {
 	Free, Floor uint64 // bytes
 	Inodes      Inodes
@@ -20,13 +19,13 @@ type Disk struct {
 // (btrfs): then there is no bound.
 type Inodes struct{ Free, All uint64 }
 
-// DefaultInodeFloor is how many inodes are left free where nothing else is said.
+// DefaultInodeFloor is how many inodes stay free where Options do not say.
 const DefaultInodeFloor = 10_000
 
-// inodeFraction is the part of a small file system's inodes that is left free at most.
+// inodeFraction bounds the floor on a small file system: at most this part of its inodes stays free.
 const inodeFraction = 20
 
-// Floor is how many of them are left free where up to most are to be: no more than a twentieth of all.
+// Floor returns how many inodes stay free: most of them, or a twentieth of all where that is less.
 func (i Inodes) Floor(most uint64) uint64 {
 	return min(most, i.All/inodeFraction)
 }
@@ -66,7 +65,7 @@ func diskSpace(fsys vfs.FS, dir string) func() (uint64, error) {
 	}
 }
 
-// diskInodes asks the disk. What is no disk has no inodes.
+// diskInodes asks the file system of the disk. A file system in memory has no inodes.
 func diskInodes(fsys vfs.FS, dir string) func() (Inodes, error) {
 	if fsys != vfs.Default {
 		return func() (Inodes, error) { return Inodes{}, nil }
@@ -90,8 +89,8 @@ func (s *Store) Disk() (Disk, error) {
 	return Disk{Free: free, Floor: s.opt.Floor, Inodes: inodes, InodeFloor: inodes.Floor(s.opt.InodeFloor)}, nil
 }
 
-// DiskIn looks at the file system of another directory, which has the same floors. It is nil where that is the file system of the directory
-// beside, or is not known.
+// DiskIn looks at the file system of another directory, with the same floors. It returns nil where that is also the file system of the
+// directory beside, and where that is not known.
 func (s *Store) DiskIn(dir, beside string) *Disk {
 	here, there := fileSystem(beside), fileSystem(dir)
 	if here == nil || there == nil || *here == *there {
@@ -118,8 +117,8 @@ func (s *Store) RoomIn(dir string) error {
 	return s.enough(diskSpace(vfs.Default, dir), diskInodes(vfs.Default, dir), 0)
 }
 
-// Room returns ErrFull while the free disk is at its floor and nothing is written, ErrNoInodes, which is one too, where that is
-// for want of inodes, another error where it is not known, and else nil.
+// Room returns ErrFull while the free disk is at its floor and the store writes nothing: ErrNoInodes, which is an ErrFull, for want of
+// inodes. It returns another error where the disk does not tell, and else nil.
 func (s *Store) Room() error { return s.roomFor(0) }
 
 // roomFor reports ErrFull where writing n bytes more would pass the floor.

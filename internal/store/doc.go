@@ -6,6 +6,6 @@
 // goroutine of its own.
 //
 // Here is what serves: who opens, writes and follows a store. Below it, layout says how keys and values look, kv runs the engine and knows
-// its files, and index reads one state. Above it, mend checks a store and builds it anew. They are apart because one who looks for how a
-// query is answered, or what a damaged file costs, need not read how a deletion is carried out.
+// its files, and index reads one state. Above it, mend checks a store and builds it anew. They are apart so that a reader who looks for how a
+// query is answered, or for what a damaged file costs, need not read how a deletion is carried out.
 package store

@@ -68,9 +68,9 @@ func (d *draft) dropEntry(seq layout.Seq) {
 	}
 }
 
-// timed lists up to max ids of a table in order of time that are due from `from` (nothing is before) until then, and
-// the time of the first that is left, the largest number where none is. Starting where the last one ended spares the
-// iterator the tombstones of what was taken before.
+// timed lists up to max ids of a table in order of time, those due between `from` and until. It also returns the time of the first that is
+// left, the largest number where none is. Nothing stands before `from`: the last call ended there, and starting there spares the iterator
+// the tombstones of what was taken before.
 func (d *draft) timed(table byte, from, until int64, max int) (ids []nostr.ID, next int64, err error) {
 	it, err := d.w.NewIter(&pebble.IterOptions{LowerBound: layout.TimedKey(table, from, nostr.ID{}), UpperBound: []byte{table + 1}})
 	if err != nil {

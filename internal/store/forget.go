@@ -13,8 +13,8 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// ForgetOrphans forgets what was refused only for want of e, now that e is accepted: the remembered events that name
-// its id or its address, those that it names, and the deletions and lists of its author. So the next reconciliation
+// ForgetOrphans forgets the events that were refused only because e was not here: the remembered events that name
+// e's id or address, those that e names, and the deletions and lists of e's author. So the next reconciliation
 // fetches them. It forgets at most max and reports whether there may be more, for another call.
 func (m *memory) ForgetOrphans(e *nostr.Event, max int) (n int, more bool, err error) {
 	if m.counters.Flagged == 0 {
@@ -34,7 +34,7 @@ func (m *memory) ForgetOrphans(e *nostr.Event, max int) (n int, more bool, err e
 	return n, more, err
 }
 
-// orphanRanges are where orphans may stand that e ends the wait of, but for those that it names by their id.
+// orphanRanges are the index ranges of the orphans that were refused for want of e, but for those that e names by id.
 func (m *memory) orphanRanges(e *nostr.Event, refs nip34.Refs) (ranges []flaggedRange) {
 	buf := make([]byte, 0, layout.MaxPrefix)
 	add := func(prefix []byte, at layout.Hash) {
@@ -56,14 +56,14 @@ func (m *memory) orphanRanges(e *nostr.Event, refs nip34.Refs) (ranges []flagged
 	return ranges
 }
 
-// flaggedRange is a range of a flagged index, and what is picked from it.
+// flaggedRange is a range of a flagged index, and which of its rows count.
 type flaggedRange struct {
 	prefix []byte
 	which  func(layout.FlaggedRow) bool
 	at     layout.Hash // only what stands at this address; zero is everything
 }
 
-// authorKinds are taken from whoever has an event here, so the first one of an author ends the wait of these.
+// authorKinds are accepted from every author who has an event here: the first event of an author makes those welcome that were refused.
 var authorKinds = [...]nostr.Kind{nostr.KindDeletion, nostr.KindVanish, nip34.KindGraspList, nostr.KindMetadata, nostr.KindRelayList}
 
 func isOrphan(r layout.FlaggedRow) bool { return r.Why.Orphan() }

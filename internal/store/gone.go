@@ -16,7 +16,7 @@ func rulesRefs(k nostr.Kind) bool {
 	return false
 }
 
-// departed is the part of a batch that notes which events left without a newer version, until who settles what follows asks.
+// departed is the part of a batch that notes which events left without a newer version, until the ledger asks.
 type departed struct {
 	lost []string       // d of the announcements, for LostRepositories
 	gone []*nostr.Event // for Gone
@@ -32,7 +32,7 @@ func (d *departed) left(e *nostr.Event) {
 	}
 }
 
-// back takes an event that is stored once more out of those that left.
+// back takes an event that is stored again out of those that left.
 func (d *departed) back(e *nostr.Event) {
 	if len(d.gone) == 0 || !rulesRefs(e.Kind) {
 		return

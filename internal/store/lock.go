@@ -18,8 +18,8 @@ func (s *Store) makeDirectory() error {
 	return s.opt.FS.MkdirAll(s.opt.Dir, 0o700)
 }
 
-// Hold keeps every process from opening the store in a directory until it is closed, and fails with ErrInUse where one has it open. Where
-// no store is there it holds nobody off.
+// Hold keeps every other process from opening the store in a directory until the returned Closer is closed. It fails with ErrInUse where a
+// process has the store open. Where there is no store it does nothing.
 func Hold(dir string) (io.Closer, error) {
 	if _, err := vfs.Default.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return io.NopCloser(nil), nil

@@ -12,8 +12,8 @@ type marks struct {
 	marked map[nostr.PubKey]layout.MarkCount // of authors whose deletions have left marks in the batch, or taken some back
 }
 
-// mark leaves a mark of a deletion, or makes the mark that is there as new as the deletion. Here says that what the deletion names was here; a
-// mark for anything else has an end.
+// mark leaves a mark of a deletion, or makes an older mark as new as the deletion. here says that the event which the deletion names was
+// here; a mark for anything else has an end.
 func (ms *marks) mark(key []byte, del *nostr.Event, here bool) error {
 	r := ms.reader()
 	at, ok, err := r.MarkAt(key)
@@ -64,7 +64,7 @@ func (ms *marks) unmark(key []byte, author nostr.PubKey) error {
 	return ms.delete(key)
 }
 
-// marksOf is how many marks an author's deletions have left, as this batch has it. The caller may write the answer into marked.
+// marksOf returns how many marks an author's deletions have left, as this batch has it. The caller may write the answer into marked.
 func (ms *marks) marksOf(author nostr.PubKey) (layout.MarkCount, error) {
 	if m, ok := ms.marked[author]; ok {
 		return m, nil
@@ -92,7 +92,7 @@ func (ms *marks) writeMarks() error {
 	return nil
 }
 
-// keepMarks lets what a deletion names be kept away for ever.
+// keepMarks lets the marks of a deletion stand for ever.
 func (ms *marks) keepMarks(del *nostr.Event) error {
 	r := ms.reader()
 	for _, key := range layout.DeletionMarkKeys(del) {
@@ -111,7 +111,7 @@ func (ms *marks) keepMarks(del *nostr.Event) error {
 	return nil
 }
 
-// usedMarks lets the marks stand longer that have kept an event away just now.
+// usedMarks gives more time to the marks that have just kept an event away.
 func (ms *marks) usedMarks(e *nostr.Event) error {
 	if !layout.Deletable(e.Kind) {
 		return nil
@@ -138,7 +138,7 @@ func (ms *marks) usedMarks(e *nostr.Event) error {
 	return nil
 }
 
-// agedAs is what an unused deletion is remembered as: where its author has too many that are remembered for long, as any other.
+// agedAs returns the verdict under which an unused deletion is remembered: for long, unless its author has too many of these.
 func (ms *marks) agedAs(author nostr.PubKey) (policy.Outcome, error) {
 	m, err := ms.marksOf(author)
 	if err != nil || int64(m.Aged) < ms.s.opt.MaxUnused {

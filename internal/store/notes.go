@@ -7,8 +7,8 @@ import (
 	"github.com/graspd/graspd/internal/layout"
 )
 
-// Notes are all values that KeepNotes was given, by name. They are small, have
-// nothing to do with events, and mean something only to who wrote them.
+// Notes returns all values that KeepNotes was given, by name. They are small, have
+// nothing to do with events, and mean something only to their writer.
 func (s *Store) Notes() (_ map[string][]byte, err error) {
 	s.mu.Lock()
 	closed := s.closed

@@ -24,10 +24,10 @@ func (v *View) Purging() (bool, error) {
 	return n > 0, err
 }
 
-// Purge goes on with deletions that name much, and then with removing the events of authors who have vanished, and reports whether there is
-// more to do. It looks at or removes about max index rows, of which an event has about eight, and at least one event. Of an author who
-// vanished (NIP-62) everything goes that was created up to the request, deletions and earlier requests too, and the gift wraps (kind 1059)
-// of that time that are addressed to them; the newest request stays.
+// Purge goes on with deletions that name much, and then removes events of authors who have vanished. It reports whether there is more to do.
+// One call looks at or removes about max index rows, of which an event has about eight, and at least one event. Of an author who vanished
+// (NIP-62) everything goes that was created up to the request: also deletions, earlier requests, and the gift wraps (kind 1059) of that time
+// that are addressed to them. The newest request stays.
 func (v *vanishing) Purge(max int) (more bool, err error) {
 	if max, err = v.deletions.finishDeletions(max); err != nil {
 		return false, fmt.Errorf("purge: %w", err)
@@ -48,7 +48,7 @@ func (v *vanishing) Purge(max int) (more bool, err error) {
 	return more || v.unfinished > 0, err
 }
 
-// purgeAuthor takes one author's removal as far as max rows go, and says what is left of them.
+// purgeAuthor goes on with the removal of one author's events, for max rows, and returns how many of the max are left.
 func (v *vanishing) purgeAuthor(p layout.Purge, max int) (int, error) {
 	v.ops++
 	for int(p.Part) < len(purgeParts) {
@@ -119,14 +119,14 @@ type purgePart struct {
 	next     func(v *vanishing, p *layout.Purge) (nostr.Kind, bool, error)
 }
 
-// purgeParts are gone through in this order; their places in it are on disk.
+// purgeParts are purged in this order. Their indexes in it are on disk.
 var purgeParts = [layout.PurgeParts]purgePart{
 	{false, (*layout.Purge).OwnPrefix, (*vanishing).purgeOwn, (*vanishing).nextKind},
 	{true, (*layout.Purge).WithdrawnPrefix, (*vanishing).purgeWithdrawn, nil},
 	{true, (*layout.Purge).AddresseePrefix, (*vanishing).purgeWrap, nil},
 }
 
-// nextKind is the next kind of which the author has something.
+// nextKind finds the next kind of which the author has an event.
 func (v *vanishing) nextKind(p *layout.Purge) (_ nostr.Kind, ok bool, err error) {
 	if p.Kind == layout.MaxKind {
 		return 0, false, nil
@@ -146,8 +146,8 @@ func (v *vanishing) nextKind(p *layout.Purge) (_ nostr.Kind, ok bool, err error)
 	return nostr.Kind(binary.BigEndian.Uint16(it.Key()[len(own):])), true, nil
 }
 
-// purgeOwn removes an event of the author. Requests to vanish stay in force whatever else happens, so of these only
-// one makes others go.
+// purgeOwn removes an event of the author. A request to vanish goes only for another request, as it stays in force
+// whatever else happens.
 func (v *vanishing) purgeOwn(p *layout.Purge, id nostr.ID, value []byte) (int, error) {
 	at, err := layout.ParseRow(value)
 	if err != nil {

@@ -35,15 +35,15 @@ func (f *Refill) Put(key, value []byte) error {
 	return f.b.set(key, value)
 }
 
-// Origin is what an entry alone does not tell.
+// Origin says what the entry itself does not tell.
 type Origin struct {
 	First layout.Seq // of an announcement: the entry by which its address came; 0 where that is not known
 	Ages  bool       // of a deletion request: it has removed nothing
 	Due   int64      // when it is looked at then
 }
 
-// Add stores an entry under its number if the rules have nothing against it, and says what they said. What they are against is remembered.
-// What has expired is stored: it goes in the usual way, and the clock of the moment has no part in a repair.
+// Add stores an entry under its number if the rules have nothing against it, and returns their verdict. An event that they refuse is
+// remembered. An expired event is stored and goes later in the usual way, as the clock has no part in a repair.
 func (f *Refill) Add(x layout.Entry, o Origin) (policy.Outcome, error) {
 	out, err := f.b.judgeBy(x.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded)
 	switch {
@@ -94,7 +94,7 @@ func (f *Refill) Wait(w layout.Waiting) error {
 	return f.b.waits.insertWaiting(w.Event, w.Seq, w.Wait)
 }
 
-// Remember takes a record as it was over one that is there, unless the event is stored or waits.
+// Remember writes a record as it was, also over another record, unless the event is stored or waits.
 func (f *Refill) Remember(rec layout.Record) error {
 	r := f.b.reader()
 	_, _, stored, err := r.Lookup(rec.ID)

@@ -183,7 +183,7 @@ func (m *memory) dropRecord(id nostr.ID) error {
 	})
 }
 
-// countRecord counts a record that comes (1) or goes (-1). The record of an event that waits is not counted: the counter of what waits has it.
+// countRecord counts a record that comes (1) or goes (-1). It leaves out the record of an event that waits, which the counter of waits has.
 func (m *memory) countRecord(r layout.Record, n int64) {
 	if r.Why != policy.Wait {
 		m.counters.Flagged += n
@@ -227,8 +227,8 @@ func (m *memory) forgetQueued(until int64, max int) (n int, err error) {
 	return n, nil
 }
 
-// forget drops a record, and with an event that expired the slot that it still holds: what outlives a record must be
-// paid for by something that is stored.
+// forget drops a record, and for an event that expired also the slot that it still has: only what is stored may keep a slot beyond
+// its record.
 func (m *memory) forget(id nostr.ID) error {
 	r, ok, err := m.reader().Record(id)
 	if err != nil || !ok {

@@ -59,8 +59,8 @@ func (b *Batch) takeOut(e *nostr.Event, at layout.Row, why layout.Reason) error 
 	return b.memory.writeRemembered(e, why.Outcome())
 }
 
-// endForce takes back what a deletion or a request to vanish that leaves has kept away. Deletions leave otherwise only
-// when they expire, and what they concerned does not come back then.
+// endForce takes back the force of a request to vanish that leaves, and the marks of a deletion whose author has vanished. A deletion that
+// leaves because it expired keeps its marks.
 func (b *Batch) endForce(e *nostr.Event, why layout.Reason) error {
 	switch {
 	case e.Kind == nostr.KindVanish:

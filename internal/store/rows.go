@@ -14,7 +14,7 @@ func (b *Batch) SetRow(name string, value []byte) error {
 	return b.set(layout.NamedKey(name), value)
 }
 
-// ReadRow calls do with what Row gives, which is valid only during the call.
+// ReadRow calls do with the value of a row, nil where there is none. The value is valid only during the call.
 func (v *View) ReadRow(name string, do func(value []byte) error) error {
 	return v.Reader().ReadRow(name, do)
 }

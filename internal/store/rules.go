@@ -30,7 +30,7 @@ func writeRules(w *pebble.Batch, epoch uint32, fingerprint string) error {
 	return w.Set(layout.MetaKey(layout.MetaRules), append(binary.BigEndian.AppendUint32(nil, epoch), fingerprint...), nil)
 }
 
-// startEpoch begins another epoch where the rules are not those of before.
+// startEpoch begins another epoch where the rules have changed.
 func (s *Store) startEpoch(w *pebble.Batch) (uint32, error) {
 	epoch, fingerprint, ok, err := readRules(s.db)
 	if err != nil || ok && (s.opt.Rules == "" || fingerprint == s.opt.Rules) {

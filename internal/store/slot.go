@@ -45,7 +45,7 @@ func (b *Batch) takeSlot(e *nostr.Event, seq layout.Seq) error {
 	return b.Remove(old.ID, layout.ReasonReplaced)
 }
 
-// leaveSlot says in the slot of a removed event that its newest version is no longer here. Older ones do not come back.
+// leaveSlot notes in the slot of a removed event that the newest version is no longer here. Older versions do not come back.
 func (b *Batch) leaveSlot(e *nostr.Event, why layout.Reason) error {
 	address := e.Address()
 	if address == "" {
@@ -73,7 +73,7 @@ func (b *Batch) leaveSlot(e *nostr.Event, why layout.Reason) error {
 	return b.set(layout.HashKey(layout.TableSlot, h), s.Append(nil))
 }
 
-// unpin makes a record that is kept for ever one that is forgotten like others, as Superseded.
+// unpin makes a record that is kept for ever an ordinary record, of Superseded, which is forgotten in time.
 func (m *memory) unpin(id nostr.ID) error {
 	rec, ok, err := m.reader().Record(id)
 	if err != nil || !ok || rec.Due != 0 {

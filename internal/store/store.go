@@ -57,7 +57,7 @@ type Store struct {
 	sweepFrom  int64        // when all marks of deletions are looked at again
 	swept      []byte       // the mark that was looked at last; nil is none
 	unfinished int          // deletions of which not all is done
-	finishing  *nostr.Event // the one of them that was gone on with last
+	finishing  *nostr.Event // the unfinished deletion on which Purge worked last
 }
 
 // state is one durable state. Its snapshot is closed when the store has moved on and the last View is closed.
@@ -87,7 +87,7 @@ func (s *Store) Head() layout.Seq {
 	return s.cur.counters.Head
 }
 
-// Stats are the figures of now.
+// Stats returns the figures of the last durable state.
 func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	c, closed := s.cur.counters, s.closed
@@ -99,22 +99,22 @@ func (s *Store) Stats() Stats {
 	return st
 }
 
-// Waits is how many events wait for git data, as Stats tells, and costs nothing.
+// Waits returns how many events wait for git data. It reads nothing.
 func (s *Store) Waits() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return int(s.cur.counters.Waiting)
 }
 
-// Failure is the failure of the disk that stopped the store, or nil. It wraps ErrFailed.
+// Failure returns the failure of the disk that stopped the store, or nil. It wraps ErrFailed.
 func (s *Store) Failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failed
 }
 
-// fail stops all later commits. The first failure is kept, and logged unless Open will return it. Only when it is known is the disk held,
-// so that no commit can pass by the one without being told of the other.
+// fail stops all later commits. It keeps the first failure, and logs it unless Open will return it. It sets the failure before it holds
+// the disk: so no commit sees a held disk without its failure.
 func (s *Store) fail(err error) error {
 	s.mu.Lock()
 	first := s.failed == nil
@@ -145,7 +145,7 @@ func (s *Store) publish(c layout.Counters, epoch uint32, entries []layout.Entry)
 	s.release(old)
 }
 
-// retain is the current state with one more reference; give it back with release.
+// retain returns the current state with one more reference; release gives that back.
 func (s *Store) retain() *state {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// tally knows how much waits of whom and by whom it was brought, and what of it came first, without a read. The writer owns it.
+// tally knows, without a read, how many events of each author and from each source wait, and which came first. The writer owns it.
 type tally struct {
 	authors map[nostr.PubKey]*authorWaits
 	sources map[string]*sourceWaits
@@ -24,10 +24,10 @@ type tallied struct {
 	announcement bool
 }
 
-// authorWaits are the numbers of what waits of an author, the first one first.
+// authorWaits are the numbers of the events of one author that wait, in order.
 type authorWaits struct{ all, announcements []layout.Seq }
 
-// sourceWaits are those of what one source brought.
+// sourceWaits are the numbers of the events from one source that wait, in order.
 type sourceWaits struct {
 	from string
 	all  []layout.Seq

@@ -10,16 +10,16 @@ func (ds *deletions) setUnfinished(author nostr.PubKey, seq layout.Seq, u layout
 	return ds.set(layout.UnfinishedKey(author, seq), u.Append(nil))
 }
 
-// DeleteAtOnce is how much of what a deletion names is done at once, unless Options say otherwise.
+// DeleteAtOnce is how many tags of a deletion Add carries out, unless Options say otherwise.
 const DeleteAtOnce = 200
 
-// Unfinished is as Batch.Unfinished. Only the goroutine that begins batches may call it, while none is open.
+// Unfinished returns the same as Batch.Unfinished. Only the goroutine that begins batches may call it, while none is open.
 func (s *Store) Unfinished() int { return s.unfinished }
 
 // Unfinished is the number of deletions of which Purge has something left to do.
 func (ds *deletions) Unfinished() int { return ds.unfinished }
 
-// finishDeletions goes on with unfinished deletions as far as max rows go, and says what is left of them.
+// finishDeletions goes on with unfinished deletions, for max rows, and returns how many of the max are left.
 func (ds *deletions) finishDeletions(max int) (left int, err error) {
 	for max > 0 && ds.unfinished > 0 {
 		key, u, seq, ok, err := ds.firstUnfinished()
@@ -73,7 +73,7 @@ func (ds *deletions) firstUnfinished() (key []byte, u layout.Unfinished, seq lay
 	return key, u, seq, err == nil, err
 }
 
-// dropUnfinished ends what is left of a deletion that leaves.
+// dropUnfinished forgets the unfinished rest of a deletion that leaves.
 func (ds *deletions) dropUnfinished(e *nostr.Event, seq layout.Seq) error {
 	if ds.unfinished == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 const daySeconds = 24 * 3600
 
 // MaxUnused is how many unused deletion requests of one author are served, and how many are remembered for UnusedGate, unless Options
-// say otherwise. Beyond that one is not served, and remembered for a week.
+// say otherwise. A request beyond MaxUnused is not served, and remembered for a week.
 const MaxUnused = 1000
 
 // unused is the part of a batch that has the deletions which have removed nothing: when each is looked at again, and whether it stays.
@@ -67,8 +67,8 @@ func (un *unused) dropUnused(id nostr.ID, author nostr.PubKey) error {
 	return un.delete(layout.TimedKey(layout.TableUnused, due, id))
 }
 
-// limitUnused sees to it that a deletion that was added goes in time if it is unused, at once where it is too old or its author has
-// many. What an unfinished one does is found out when it is done.
+// limitUnused lets a deletion that has removed nothing go in time: at once where it is too old or its author has many. For an
+// unfinished deletion that is decided when it is finished.
 func (un *unused) limitUnused(e *nostr.Event, seq layout.Seq) error {
 	now := un.reader().Now
 	_, unfinished, err := index.Get(un.w, layout.UnfinishedKey(e.PubKey, seq))
@@ -168,7 +168,7 @@ func (un *unused) age(u layout.UnusedRow, now int64) error {
 	return un.stored.takeOut(e, at, layout.ReasonUnused)
 }
 
-// force is whether a deletion has removed something, and until when it is served for what it has kept away.
+// force tells whether a deletion has removed something, and until when it is served because it has kept an event away.
 func (un *unused) force(e *nostr.Event) (used bool, until int64, err error) {
 	r := un.reader()
 	for _, key := range layout.DeletionMarkKeys(e) {

@@ -15,8 +15,8 @@ type vanishing struct {
 	stored    leaver
 }
 
-// applyVanish makes a request count from now on and leaves the work to Purge. Only the newest of an author's requests
-// stays: it asks for all that the others did.
+// applyVanish puts a request in force and leaves the work to Purge. Only the newest request of an author stays: it asks
+// for all that the others asked for.
 func (v *vanishing) applyVanish(e *nostr.Event) error {
 	if err := v.set(layout.VanishedKey(e.PubKey), layout.Vanishing{Until: e.CreatedAt, ID: e.ID}.Append(nil)); err != nil {
 		return err

@@ -18,8 +18,7 @@ type View struct {
 	meter index.Meter // nil for none
 }
 
-// Unknown reports that an id is certainly neither stored nor remembered, where that can be told without reading. If not,
-// ask a View.
+// Unknown reports that an id is certainly neither stored nor remembered, where memory alone can tell. Where it is false, ask a View.
 func (s *Store) Unknown(id nostr.ID) bool {
 	return s.sketch.Unknown(id)
 }
@@ -51,7 +50,7 @@ func (v *View) Reader() index.Reader {
 // reads is for lookups.
 func (v *View) reads() index.Reader { return v.Reader() }
 
-// Counters are what is counted with every commit. They are a door for what mends a store, as Reader is.
+// Counters are the counters of every commit. They are a door for what mends a store, as Reader is.
 func (v *View) Counters() layout.Counters { return v.st.counters }
 
 // About yields the stored events that name one of the ids (tags e, E, q) or of the addresses (tags a, A, q) or stand
@@ -68,8 +67,8 @@ func (v *View) Count(ctx context.Context, filters []nostr.Filter) (int, error) {
 	return v.Reader().Count(ctx, filters)
 }
 
-// Marks yields what Pairs yields with what is remembered, in the same order, and tells of each under which value of
-// the filter's only tag it stands. An event under several values is told under one of them.
+// Marks yields the Pairs of what is stored and remembered, in the same order, and for each the value of the filter's only
+// tag under which it stands: one of them for an event under several.
 func (v *View) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[index.Mark, error] {
 	return v.Reader().Marks(ctx, f)
 }
@@ -88,5 +87,5 @@ func (v *View) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Seq
 	return v.Reader().Pairs(ctx, f, flagged)
 }
 
-// Metered is the same view with a meter on its queries. Only one of the two is to be closed.
+// Metered returns the same view with a meter on its queries. Close only one of the two.
 func (v *View) Metered(m index.Meter) *View { return newView(v.s, v.st, m) }

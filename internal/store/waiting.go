@@ -23,10 +23,10 @@ type waits struct {
 // released is why a wait ends with the event in the log.
 const released = layout.Reason(0)
 
-// Wait keeps an event that is not served until its git data is here, if the store's rules have nothing against it, and says what they
-// said: Wait, or what Judge says, or Duplicate where the event waits already, or Superseded where a newer version of its address waits. An
-// older version that waits gives way; the version that is served stays. Add releases it. What is known of an event that waits is
-// what is known of one that is remembered, so our own reconciliations do not fetch it.
+// Wait keeps an event that is not served until its git data is here, if the store's rules have nothing against it. It returns Wait, or what
+// Judge says, or Duplicate where the event waits already, or Superseded where a newer version of its address waits. An older version that
+// waits gives way; the version that is served stays. Add releases the event. A waiting event is known as a remembered one is, so that our
+// own reconciliations do not fetch it.
 func (b *Batch) Wait(e *nostr.Event, w layout.Wait) (policy.Outcome, error) {
 	out, err := b.Judge(e)
 	if err == nil && out == policy.Accept {
@@ -93,7 +93,7 @@ func (ws *waits) setWait(w layout.Waiting) error {
 	return ws.set(layout.IDKey(layout.TableWait, w.Event.ID), layout.WaitRow{Seq: w.Seq, Came: w.Came, Until: w.Until, From: w.From}.Append(nil))
 }
 
-// Postpone lets an event that waits wait until that unix time, or until it expires where that is earlier. Postpone does nothing to an event that does not wait.
+// Postpone lets a waiting event wait until a unix time, or until it expires where that is earlier. It does nothing to any other event.
 func (ws *waits) Postpone(id nostr.ID, until int64) error {
 	w, err := ws.findWaiting(id)
 	if err == nil && w.Event != nil {
@@ -109,8 +109,8 @@ func (ws *waits) Postpone(id nostr.ID, until int64) error {
 	return nil
 }
 
-// EndWait ends the wait of an event without its being served, and remembers why, if that is remembered. It does nothing to an event
-// that does not wait.
+// EndWait ends the wait of an event that will not be served, and remembers why, for outcomes that are remembered. It does nothing to an
+// event that does not wait.
 func (ws *waits) EndWait(id nostr.ID, why policy.Outcome) error {
 	w, err := ws.findWaiting(id)
 	if err == nil && w.Event != nil {
@@ -135,9 +135,9 @@ func (ws *waits) findWaiting(id nostr.ID) (layout.Waiting, error) {
 // KeptFor is for how long a wait goes on that is over and is kept, before it is looked at again.
 const KeptFor = time.Minute
 
-// LapseDue ends up to max waits that are over by now, the longest over first, but for those that keep says are to go on; nil keeps none.
-// What expires ends in any case. It says how many it looked at, and when the next one is over: at once where there are more, the zero time
-// where nothing waits.
+// LapseDue ends up to max waits whose time is over, the longest over first. A wait goes on where keep is true, unless its event expires; a
+// nil keep is false for all. LapseDue returns how many waits it looked at, and when the next one is over: at once where there are more, the
+// zero time where nothing waits.
 func (ws *waits) LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) (next time.Time, n int, err error) {
 	ids, from, err := ws.timed(layout.TableWaitOver, ws.waitFrom, now.Unix(), max)
 	if err != nil {
@@ -185,7 +185,7 @@ func (ws *waits) LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) 
 // the goroutine that begins batches may call it, while none is open.
 func (s *Store) WaitsUntil() int64 { return s.waitFrom }
 
-// dropWaiting takes away everything of an event that waits.
+// dropWaiting removes everything that is stored of an event that waits.
 func (ws *waits) dropWaiting(id nostr.ID, why layout.Reason) error {
 	w, err := ws.findWaiting(id)
 	if err != nil || w.Event == nil {
@@ -257,7 +257,7 @@ func (ws *waits) vanishWaits(author nostr.PubKey, until int64) error {
 	return nil
 }
 
-// waitsFor is the event of that id and author, if it waits and a deletion concerns it; else nil.
+// waitsFor returns the event of that id and author if it waits and a deletion concerns it; else nil.
 func (ws *waits) waitsFor(id nostr.ID, author nostr.PubKey) (*nostr.Event, error) {
 	w, err := ws.findWaiting(id)
 	if err != nil || w.Event == nil || w.Event.PubKey != author || !layout.Deletable(w.Event.Kind) {
@@ -266,7 +266,7 @@ func (ws *waits) waitsFor(id nostr.ID, author nostr.PubKey) (*nostr.Event, error
 	return w.Event, nil
 }
 
-// waitsAt is the event that waits under an address and is no newer than until; nil where there is none.
+// waitsAt returns the event that waits under an address and is no newer than until; nil where there is none.
 func (ws *waits) waitsAt(address layout.Hash, until int64) (*nostr.Event, error) {
 	if ws.counters.Waiting == 0 {
 		return nil, nil

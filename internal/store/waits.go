@@ -17,7 +17,7 @@ func (ws *waits) WaitingAnnouncements(d string) (list []*nostr.Event, err error)
 	return list, err
 }
 
-// EachWaitingAnnouncement calls do with the entries of what WaitingAnnouncements gives. A new version has an entry of its own.
+// EachWaitingAnnouncement calls do with the entries of the events that WaitingAnnouncements gives. A new version has an entry of its own.
 func (ws *waits) EachWaitingAnnouncement(d string, do func(layout.Seq) error) error {
 	if ws.counters.Waiting == 0 {
 		return nil

@@ -46,8 +46,8 @@ func (ws *waits) WaitTally(author nostr.PubKey, from string) WaitTally {
 	return t
 }
 
-// OldestWait is what came first of a group that waits, as this batch has it, if there is something. The author and the source say of
-// whom, where the group is theirs.
+// OldestWait returns the event of a group that has waited longest, as this batch has it. author and source say whose group it is, where
+// groups belong to one.
 func (ws *waits) OldestWait(of WaitGroup, author nostr.PubKey, from string) (_ layout.Waiting, ok bool, err error) {
 	all := ws.s.tally.group(of, author, layout.SourceOf(from))
 	if len(all) == 0 {
