@@ -84,7 +84,6 @@ type Request struct {
 	// other group, of which all ids are then asked for by id. ids are those that the pack was asked to have, each group in
 	// one pack; beyond 16,384 ids there is another pack. io.EOF means that the pack is complete and that nothing came after it.
 	// A Pack that returns nil before io.EOF has no use for the rest, which is not read. The pack may be thin if Haves are given.
-	// A Pack that returns nil before io.EOF has no use for the rest, which is not read. The pack may be thin if Haves are given.
 	Pack func(ctx context.Context, ids []gitwire.ObjectID, pack io.Reader) error
 	// Alive, if not nil, is told whenever bytes come.
 	Alive func()

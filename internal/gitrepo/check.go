@@ -13,7 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Findings is what is wrong with a repository, in words for the operator.
+// Findings says what is wrong with a repository, in words for the operator.
 type Findings struct {
 	Refs   []string // files of refs that differ from what they should say; Project and Mend write them anew
 	Frame  []string // files by which git knows a repository, and which are missing; Mend makes them

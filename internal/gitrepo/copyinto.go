@@ -9,7 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// CopyInto makes a quarantine beside the repository to, with the objects of the repository from that tips need, and proves it.
+// CopyInto makes a quarantine beside the repository to, puts the objects of the repository from that p.Tips need into it, and proves it.
+// The caller closes the quarantine.
 func (d *Disk) CopyInto(ctx context.Context, from, to ID, p Proving) (Quarantine, Proof, error) {
 	q, err := d.newQuarantine(to)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // maxNamed is how many ids an error names.
 const maxNamed = 10
 
-// MissingError says that objects are neither in a quarantine nor in the repository beside it.
+// MissingError says that objects are neither in a quarantine nor in the repository beside the quarantine.
 type MissingError struct {
 	IDs []gitwire.ObjectID // at most ten of them
 }
@@ -31,7 +31,7 @@ func missing(ids []gitwire.ObjectID) *MissingError {
 	return &MissingError{IDs: slices.Clone(ids[:min(len(ids), maxNamed)])}
 }
 
-// PackError is what is wrong with a pack, in words for whoever sent it.
+// PackError says what is wrong with a pack, in words for whoever sent the pack.
 type PackError struct {
 	Text    string
 	Check   string // git's id of the check of an object that failed (git-fsck(1)); ""
@@ -41,10 +41,10 @@ type PackError struct {
 
 func (e *PackError) Error() string { return e.Text }
 
-// ErrHeavy says, beside gitproc.ErrBusy, that a pack is much work for git, and that no slot for much work was free.
+// ErrHeavy says, beside gitproc.ErrBusy, that a pack is much work for git and that no slot for much work was free.
 var ErrHeavy = errors.New("the pack is much work")
 
-// Costly reports whether a pack was refused for the work that it makes for git.
+// Costly reports whether err refuses a pack because of the work that the pack makes for git.
 func Costly(err error) bool {
 	var pack *PackError
 	return errors.Is(err, ErrHeavy) || errors.As(err, &pack) && pack.Costly

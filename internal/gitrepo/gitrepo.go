@@ -1,7 +1,7 @@
-// Package gitrepo keeps repositories: no other package touches their directories. Each is a bare repository without a
-// configuration, whose packs come in by quarantines and whose refs are a projection of the log. An object that is in one of its
-// packs is complete there, with all that it leads to, since a quarantine is admitted only when that is proven; and nothing that
-// was not admitted is in it, so the directory is what strangers may fetch. Read [Repositories] first, then [Quarantine].
+// Package gitrepo keeps repositories: no other package touches their directories. Each is a bare repository without a configuration. Its
+// packs come in by quarantines, and its refs are a projection of the log. A quarantine is admitted only when all objects in it are proven
+// to be complete, with all that they lead to. So every object in a repository's packs is complete there, and the directory holds nothing
+// but what strangers may fetch. Read [Repositories] first, then [Quarantine].
 package gitrepo
 
 import (
@@ -16,11 +16,11 @@ import (
 var (
 	// ErrFull says that the disk has no room.
 	ErrFull = errors.New("the disk is full")
-	// ErrNoRepository says that there is no such directory.
+	// ErrNoRepository says that the repository has no directory.
 	ErrNoRepository = errors.New("there is no such repository")
 )
 
-// Config says where repositories are.
+// Config says where a Disk keeps repositories, and when it combines packs.
 type Config struct {
 	Dir         string
 	Git         *gitproc.Git
@@ -32,7 +32,7 @@ type Config struct {
 	WorthBitmap int64            // bytes from which on a repository's only pack gets a bitmap when it is cloned often; 0: 1 MiB
 }
 
-// Disk keeps repositories in a directory that no other process changes. Any number of goroutines may use it.
+// Disk keeps repositories in a directory that no other process changes. Any number of goroutines may use a Disk.
 type Disk struct {
 	dir      *directory
 	git      *gitproc.Git
@@ -45,7 +45,7 @@ type Disk struct {
 	worth    int64
 }
 
-// Open opens the directory, which it makes if there is none, and drops what a crash left of quarantines.
+// Open opens the directory of cfg, makes it if there is none, and drops what a crash left of quarantines.
 func Open(cfg Config) (*Disk, error) {
 	d := &Disk{dir: newDirectory(), git: cfg.Git, now: cfg.Now}
 	if d.now == nil {
@@ -73,7 +73,7 @@ func Open(cfg Config) (*Disk, error) {
 	return d, nil
 }
 
-// Close closes what is open. Nothing may use d any more.
+// Close closes the files that d has open. Nobody may use d afterwards.
 func (d *Disk) Close() error {
 	return errors.Join(d.packs.close(), d.dir.root.Close())
 }

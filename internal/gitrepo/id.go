@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// ID is the random name of a repository's directory. The zero value stands for none.
+// ID is the random name of a repository's directory. The zero ID stands for no repository.
 type ID [16]byte
 
-// NewID makes an id of random bytes.
+// NewID makes an ID of random bytes.
 func NewID(rand io.Reader) (id ID, err error) {
 	for err == nil && id.IsZero() {
 		_, err = io.ReadFull(rand, id[:])
@@ -20,7 +20,7 @@ func NewID(rand io.Reader) (id ID, err error) {
 	return id, nil
 }
 
-// ParseID reads what String writes.
+// ParseID reads an ID as String writes it.
 func ParseID(text string) (ID, error) {
 	var id ID
 	if n, err := hex.Decode(id[:], []byte(text[:min(len(text), 2*len(id))])); err != nil || n != len(id) || id.String() != text {
@@ -29,7 +29,7 @@ func ParseID(text string) (ID, error) {
 	return id, nil
 }
 
-// IsZero reports whether the id stands for no repository.
+// IsZero reports whether the ID stands for no repository.
 func (id ID) IsZero() bool { return id == ID{} }
 
 func (id ID) String() string { return hex.EncodeToString(id[:]) }

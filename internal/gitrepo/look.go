@@ -26,7 +26,7 @@ const (
 	oldGroupMode = "100664"
 )
 
-// Looking says what a page shows of a repository.
+// Looking says what a page shows of a repository, and so what Disk.Look has to find.
 type Looking struct {
 	Commit gitwire.ObjectID // in whose uppermost directory a file is looked for; zero is none
 	// Choose names one of the files of that directory, "" for none. Links and directories are not among them.
@@ -36,7 +36,7 @@ type Looking struct {
 	Party    string
 }
 
-// Look is what was found.
+// Look is what Disk.Look found.
 type Look struct {
 	Name  string // of the file, "" for none
 	Text  []byte // what it holds
@@ -45,7 +45,8 @@ type Look struct {
 	Times map[gitwire.ObjectID]int64
 }
 
-// Look reads a file and the times of commits by one process. It never waits for a slot: it fails with [gitproc.ErrBusy] where none is free.
+// Look reads one file and the times of commits, by one process of git. Look never waits for a slot: it fails with [gitproc.ErrBusy] where
+// none is free.
 func (d *Disk) Look(ctx context.Context, repo ID, l Looking) (Look, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

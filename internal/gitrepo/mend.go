@@ -45,9 +45,9 @@ func (d *Disk) clear(ctx context.Context, repo ID) error {
 	return nil
 }
 
-// Salvage copies what is sound of a damaged repository into a new one: for each group of ids all objects that they lead to, if none of
-// these is missing. It returns which groups were copied, and how many bytes the new repository takes. Where no group is sound there is no
-// new repository. The old one stays as it is.
+// Salvage copies what is sound of the damaged repository from into the new repository to. For each group of ids it copies all objects that
+// the ids lead to, if none of these is missing. It returns which groups it copied, and how many bytes the new repository takes. Where no
+// group is sound it makes no repository. The damaged repository stays as it is.
 func (d *Disk) Salvage(ctx context.Context, from, to ID, groups [][]gitwire.ObjectID) (whole []bool, bytes int64, err error) {
 	dir, err := d.dir.fresh()
 	if err == nil {

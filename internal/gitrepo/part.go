@@ -9,7 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Part makes a quarantine beside the repository that whole is beside, with the objects of whole that tips need, and proves it.
+// Part makes a quarantine beside the repository that the quarantine of is beside, puts the objects of that one which p.Tips need into it,
+// and proves it. The caller closes the quarantine.
 func (d *Disk) Part(ctx context.Context, of Quarantine, p Proving) (Quarantine, Proof, error) {
 	whole, ok := of.(*quarantine)
 	if !ok || whole.d != d || whole.closed {

@@ -9,8 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Project writes packed-refs and HEAD anew, and makes them durable; there are never loose refs. For a repository without a directory it
-// does nothing.
+// Project writes packed-refs and HEAD anew and makes them durable. A repository never has loose refs. Project does nothing where the
+// repository has no directory.
 func (d *Disk) Project(repo ID, refs *gitwire.Refs) error {
 	if err := d.writeRefs(repo, refs); err != nil {
 		return fmt.Errorf("refs of repository %s: %w", repo, err)
@@ -54,7 +54,7 @@ func (d *Disk) writeRefs(repo ID, refs *gitwire.Refs) error {
 	return d.dir.sync(dir)
 }
 
-// CheckRefs says why refs cannot become files: nothing does that git would not take.
+// CheckRefs returns an error where one of the refs has a name or an id that git would not take in a file of refs.
 func CheckRefs(refs *gitwire.Refs) error {
 	last := ""
 	for _, ref := range refs.List {

@@ -31,7 +31,7 @@ type quarantine struct {
 	needsOther bool // more than needs names
 }
 
-// Begin makes a quarantine beside a repository, or beside none.
+// Begin makes a quarantine beside a repository, or beside none. The caller closes the quarantine.
 func (d *Disk) Begin(repo ID) (Quarantine, error) { return d.newQuarantine(repo) }
 
 // newQuarantine is Begin for callers in this package.

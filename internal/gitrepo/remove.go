@@ -16,7 +16,7 @@ const (
 	tooFresh = 24 * time.Hour      // for how long a directory may be there of which nobody knows yet
 )
 
-// Remove moves a repository into the trash. Readers find it no more from then on.
+// Remove moves a repository into the trash. From then on readers no longer find it.
 func (d *Disk) Remove(repo ID) error {
 	r, unlock := d.live.lock(repo)
 	defer unlock()
@@ -41,7 +41,7 @@ func (d *Disk) Remove(repo ID) error {
 	return nil
 }
 
-// Sweep removes what has been in the trash for 30 days, and moves directories into the trash of which known is false.
+// Sweep removes what has been in the trash for 30 days, and moves directories into the trash for which known returns false.
 func (d *Disk) Sweep(ctx context.Context, known func(ID) bool) error {
 	if err := d.emptyTrash(ctx); err != nil {
 		return fmt.Errorf("emptying the trash: %w", err)

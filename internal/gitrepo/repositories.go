@@ -7,26 +7,28 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Repositories are the operations on repositories. Disk does them with git; a fake does them in simulated worlds.
+// Repositories are the operations on repositories. Disk carries them out with git; a fake does in simulated worlds.
 type Repositories interface {
 	// Missing returns those ids that are not in the repository's packs, in their order. It starts no process.
 	Missing(repo ID, ids []gitwire.ObjectID) ([]gitwire.ObjectID, error)
-	// Begin makes a quarantine beside a repository, whose objects what comes in may build on; the zero ID: beside none.
+	// Begin makes a quarantine beside a repository, whose objects the incoming pack may build on. With the zero ID the quarantine is beside
+	// none.
 	Begin(repo ID) (Quarantine, error)
-	// Admit moves the proven objects of a quarantine into the repository, and makes the repository if there is none. The quarantine
-	// stays: it may be admitted into other repositories that have the objects it builds on. Admitting twice does no harm.
+	// Admit moves the proven objects of a quarantine into the repository, and makes the repository if there is none. The quarantine stays:
+	// the caller may admit it into other repositories too that have the objects it builds on. Admitting twice does no harm.
 	Admit(q Quarantine, repo ID) error
-	// CopyInto makes a quarantine beside a repository, with the objects of another repository that tips need, and proves it.
+	// CopyInto makes a quarantine beside the repository to, puts the objects of the repository from that p.Tips need into it, and proves
+	// it.
 	CopyInto(ctx context.Context, from, to ID, p Proving) (Quarantine, Proof, error)
-	// Part makes a quarantine beside the repository that another quarantine is beside, with the objects of that one that tips need,
-	// and proves it.
+	// Part makes a quarantine beside the repository that the quarantine of is beside, puts the objects of that one which p.Tips need into
+	// it, and proves it.
 	Part(ctx context.Context, of Quarantine, p Proving) (Quarantine, Proof, error)
 	// Project writes the refs and HEAD. Objects that they name must be here.
 	Project(repo ID, refs *gitwire.Refs) error
-	// Pack writes the pack of a fetch whose work is [gitwire.WorkPack], without frames.
+	// Pack writes the pack of a fetch whose work is [gitwire.WorkPack], without frames of side-band.
 	Pack(ctx context.Context, repo ID, f *gitwire.Fetch, party string, out io.Writer) error
 	// Upload writes upload-pack's answer to a fetch whose work is [gitwire.WorkUpload]. [gitwire.Fetch.CopyAnswer] makes the client's
-	// answer of it.
+	// answer of that.
 	Upload(ctx context.Context, repo ID, q gitwire.Request, party string, out io.Writer) error
 	// Sizes returns the sizes of objects in bytes, in the order of the ids; below 0 for one that is not here.
 	Sizes(ctx context.Context, repo ID, ids []gitwire.ObjectID, party string) ([]int64, error)
@@ -36,25 +38,26 @@ type Repositories interface {
 	Remove(repo ID) error
 	// Check returns what is wrong with a repository that should have these refs.
 	Check(ctx context.Context, repo ID, refs *gitwire.Refs) (Findings, error)
-	// Maintain combines the packs of a repository if that is due; to find out whether it is takes no time. An object goes two weeks
-	// after the last moment at which refs or keep led to it. Maintain returns whether it did anything.
+	// Maintain combines the packs of a repository if that is due, which it finds out at once. It drops an object two weeks after the last
+	// moment at which refs or keep led to it, and returns in did whether it did anything.
 	Maintain(ctx context.Context, repo ID, refs *gitwire.Refs, keep []gitwire.ObjectID) (did bool, err error)
-	// Sweep removes what has been in the trash for 30 days, and moves directories into the trash that nobody knows and that are a day old.
+	// Sweep removes what has been in the trash for 30 days. It moves into the trash each directory that is a day old and for which known
+	// returns false.
 	Sweep(ctx context.Context, known func(ID) bool) error
 	// Copy copies all repositories to another directory while they are used.
 	Copy(ctx context.Context, to string) error
 }
 
-// Quarantine is where objects wait outside of all repositories until Admit takes them into one. One goroutine at a time uses it.
+// Quarantine holds objects outside of all repositories until Admit takes them into one. One goroutine at a time may use a Quarantine.
 type Quarantine interface {
-	// Receive reads a pack to its end. It fails with a [*PackError] where the pack is wrong. A quarantine takes one pack, or none where
-	// all objects are here already.
+	// Receive reads a pack to its end. It fails with a [*PackError] where the pack is wrong. A quarantine takes one pack, or none where all
+	// objects are here already.
 	Receive(ctx context.Context, pack io.Reader, r Receiving) (Received, error)
-	// Prove proves that all that tips lead to is in the quarantine or the repository beside it, else it fails with a
-	// [*MissingError], or with a [*PackError] where a tip has the wrong type. Objects that tips do not need are dropped, and the others
-	// are durable. A proof that fails drops nothing, and another one may be tried.
+	// Prove proves that all that tips lead to is in the quarantine or in the repository beside it. It fails with a [*MissingError] where an
+	// object is missing, and with a [*PackError] where a tip has the wrong type. Prove drops objects that tips do not need, and makes the
+	// others durable. A proof that fails drops nothing, and the caller may try another one.
 	Prove(ctx context.Context, p Proving) (Proof, error)
-	// Bytes returns how many bytes of the disk it takes; any goroutine may ask.
+	// Bytes returns how many bytes of the disk the quarantine takes. Any goroutine may ask.
 	Bytes() int64
 	// Close removes the quarantine and its objects.
 	Close() error
@@ -69,13 +72,13 @@ type Receiving struct {
 	Grown      func(bytes int64) error // nil, or told how much came in so far; its error ends the transfer
 }
 
-// Received counts what came in.
+// Received counts what came in with a pack.
 type Received struct {
 	Objects int64 // those of the pack, and those here on which deltas of the pack build
 	Bytes   int64
 }
 
-// Proving says what is to be proven.
+// Proving says what Prove has to prove.
 type Proving struct {
 	Tips    []gitwire.ObjectID // of any type
 	Commits []gitwire.ObjectID // tips that must be commits
@@ -83,7 +86,7 @@ type Proving struct {
 	Party   string
 }
 
-// Proof says what was proven.
+// Proof says what Prove has proven.
 type Proof struct {
 	Objects, Bytes int64                                 // of what is kept: 0 if the repository has all
 	Peeled         map[gitwire.ObjectID]gitwire.ObjectID // the object at the end of each annotated tag among the tips

@@ -14,14 +14,14 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Pack writes the pack of a fetch by a client that has nothing.
+// Pack writes to out the pack for a fetch by a client that has no objects yet.
 func (d *Disk) Pack(ctx context.Context, repo ID, f *gitwire.Fetch, party string, out io.Writer) error {
 	d.demand.count(repo)
 	in := &idReader{groups: []idGroup{{ids: f.Tips()}}}
 	return d.serve(ctx, repo, gitproc.PackReachable(f.OfsDelta, f.IncludeTag, f.Filter), gitproc.Run{Party: party, In: in, Out: out})
 }
 
-// Upload has upload-pack answer a fetch.
+// Upload has git upload-pack answer a fetch, and writes the answer to out.
 func (d *Disk) Upload(ctx context.Context, repo ID, q gitwire.Request, party string, out io.Writer) error {
 	if q.Fetch == nil {
 		return errors.New("upload-pack: the request is no fetch")
@@ -31,7 +31,7 @@ func (d *Disk) Upload(ctx context.Context, repo ID, q gitwire.Request, party str
 	return d.serve(ctx, repo, gitproc.UploadPack(bitmaps), gitproc.Run{Party: party, Protocol: int(q.Version), In: in, Out: out})
 }
 
-// Sizes asks git for the sizes of objects.
+// Sizes asks git for the sizes of objects in bytes, in the order of ids; below 0 for an object that is not here.
 func (d *Disk) Sizes(ctx context.Context, repo ID, ids []gitwire.ObjectID, party string) ([]int64, error) {
 	sizes := make([]int64, 0, len(ids))
 	out := &lines{each: func(line []byte) error {
@@ -71,7 +71,7 @@ func (d *Disk) serve(ctx context.Context, repo ID, c gitproc.Command, r gitproc.
 	return nil
 }
 
-// Size counts the files of packs.
+// Size returns how many bytes the files of the repository's packs have, and how many packs there are.
 func (d *Disk) Size(repo ID) (bytes, packs int64, err error) {
 	names, err := d.packs.names(repo)
 	if err != nil {

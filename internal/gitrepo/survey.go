@@ -10,12 +10,12 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Each calls do for each repository that has a directory.
+// Each calls do for each repository that has a directory, and returns the first error of do.
 func (d *Disk) Each(ctx context.Context, do func(ID) error) error {
 	return d.dir.eachRepository(ctx, do)
 }
 
-// Refs reads the refs from the files of a repository; none where there are no files.
+// Refs reads the refs from the files of a repository. It returns none where there are no files.
 func (d *Disk) Refs(repo ID) (*gitwire.Refs, error) {
 	refs, err := d.dir.readRefs(repo)
 	if err != nil {
