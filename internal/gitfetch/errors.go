@@ -27,7 +27,7 @@ type StatusError struct {
 	Text       string        // the beginning of the answer, printable
 }
 
-// Error gives the status with its usual text and the beginning of the answer.
+// Error returns the status with its usual text, and the beginning of the answer.
 func (e *StatusError) Error() string {
 	s := fmt.Sprintf("HTTP %d %s", e.Code, http.StatusText(e.Code))
 	if e.Text != "" {
@@ -36,14 +36,15 @@ func (e *StatusError) Error() string {
 	return s
 }
 
-// ServerError is the error that a git server sends instead of an answer, or in the middle of one.
+// ServerError is the error that a git server sent instead of an answer, or in the middle of one.
 type ServerError struct {
 	Text string // printable, and cut
 }
 
 func (e *ServerError) Error() string { return "the server says: " + e.Text }
 
-// ProtocolError says that a URL leads to no git server, that the server breaks the protocol, or that it wants what graspd does not speak.
+// ProtocolError says that a URL leads to no git server, that the server breaks the protocol, or that the server wants what graspd does not
+// speak.
 type ProtocolError struct {
 	Text string // printable, and cut
 }

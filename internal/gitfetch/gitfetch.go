@@ -1,7 +1,6 @@
-// Package gitfetch fetches from other git servers over smart HTTP (gitprotocol-http(5), gitprotocol-v2(5)): it reads what a
-// server shows and takes packs of the objects that its caller names. Nothing that a server says chooses what is asked for, and
-// only the public network is reached. It writes nothing: packs go to the caller. The caller decides when to ask which server.
-// Read [Client.Fetch].
+// Package gitfetch fetches from other git servers over smart HTTP (gitprotocol-http(5), gitprotocol-v2(5)). It reads what a server shows,
+// and takes packs of the objects that the caller names. Nothing that a server says chooses what gitfetch asks for, and it reaches the
+// public network only. It writes nothing: the caller gets the packs, and decides when to ask which server. Read [Client.Fetch].
 package gitfetch
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Config says how fetches are made. The zero value is right for production.
+// Config says how a Client fetches. The zero Config is right for production.
 type Config struct {
 	Net    publicnet.Config      // how connections are dialed; strangers' URLs lead to public addresses only
 	Exempt func(url string) bool // URLs that the operator typed, free of the address rule; nil: none
@@ -29,7 +28,7 @@ type Config struct {
 	Bounds        Bounds // zero fields have defaults
 }
 
-// Bounds of one fetch.
+// Bounds are those of one fetch. A field that is 0 has the default that its comment names.
 type Bounds struct {
 	Refs        int           // of one advertisement; 50,000
 	AdvertBytes int64         // of one list of refs; 8 MiB
@@ -60,32 +59,32 @@ func (b Bounds) withDefaults() Bounds {
 	return b
 }
 
-// Client fetches. Any number of goroutines may use it; fetches share nothing.
+// Client fetches. Any number of goroutines may use one Client; fetches share nothing.
 type Client struct {
 	cfg Config
 	net *publicnet.Net
 }
 
-// New returns a Client with the defaults of Config filled in.
+// New returns a Client, with defaults for the fields of cfg that are zero.
 func New(cfg Config) *Client {
 	cfg.Agent = cmp.Or(cfg.Agent, "graspd")
 	cfg.Bounds = cfg.Bounds.withDefaults()
 	return &Client{cfg, publicnet.New(cfg.Net)}
 }
 
-// Request says which objects are wanted of one server.
+// Request says which objects a caller wants of one server.
 type Request struct {
 	URL    string               // as the announcement writes it; with or without a slash at the end
 	Groups [][]gitwire.ObjectID // of wanted objects; a group is of use only with all of its objects
 	Haves  []gitwire.ObjectID   // tips that are complete here; the first 256 are told
 	// MaxBytes bounds all packs together; 0: 512 MiB.
 	MaxBytes int64
-	// Pack reads one pack to its end. It is called once for all groups of which the server shows every id, and once for each
-	// other group, of which all ids are then asked for by id. ids are those that the pack was asked to have, each group in
-	// one pack; beyond 16,384 ids there is another pack. io.EOF means that the pack is complete and that nothing came after it.
-	// A Pack that returns nil before io.EOF has no use for the rest, which is not read. The pack may be thin if Haves are given.
+	// Pack reads one pack to its end. Fetch calls Pack once for all groups of which the server shows every id, and once for each other
+	// group, asking for all ids of that group by id. ids are those that the pack should have; each group is in one pack, and beyond 16,384
+	// ids there is another pack. io.EOF means that the pack is complete and that nothing came after it. When Pack returns nil before
+	// io.EOF, Fetch does not read the rest. The pack may be thin if there are Haves.
 	Pack func(ctx context.Context, ids []gitwire.ObjectID, pack io.Reader) error
-	// Alive, if not nil, is told whenever bytes come.
+	// Alive, if not nil, is called whenever bytes come.
 	Alive func()
 }
 
@@ -97,14 +96,14 @@ type Result struct {
 	Lacks    []gitwire.ObjectID // wanted ids that the server neither shows nor gave by id; each once
 }
 
-// Fetch fetches the wanted objects from one server. It takes no part of a group of which the server lacks an object. The error wraps
-// publicnet.ErrForbidden, [ErrTooMuch], [ErrSilent], a *[StatusError], *[ServerError] or *[ProtocolError] where it is one of those; an
-// error of Pack comes as it is; what else goes wrong with a connection wraps the error of that.
+// Fetch fetches the wanted objects from one server. Of a group of which the server lacks an object it takes nothing. Its error wraps
+// publicnet.ErrForbidden, [ErrTooMuch], [ErrSilent], a [*StatusError], a [*ServerError] or a [*ProtocolError] where it is one of these. An
+// error of Request.Pack comes as it is. Any other error wraps the error of the connection.
 func (c *Client) Fetch(ctx context.Context, r Request) (Result, error) {
 	return c.run(ctx, r, func(ctx context.Context, s *exchange, a *advert) error { return s.take(ctx, r, a) })
 }
 
-// Advertised asks the server for its refs only. It fails as Fetch does.
+// Advertised asks the server for its refs, and for nothing else. It fails as Fetch does.
 func (c *Client) Advertised(ctx context.Context, url string) (Result, error) {
 	return c.run(ctx, Request{URL: url}, func(context.Context, *exchange, *advert) error { return nil })
 }

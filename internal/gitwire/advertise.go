@@ -14,9 +14,9 @@ const (
 	fetchFeatures       = "shallow wait-for-done filter ref-in-want sideband-all"
 )
 
-// AppendAdvertisement appends the body of the answer to info/refs?service=…: what the service offers, and the refs unless it
-// speaks version 2, where clients ask for them. There is no version 2 of pushes, so ReceivePack answers as version 0.
-// agent is what the server calls itself. Which refs are shown is the caller's choice.
+// AppendAdvertisement appends to dst the body of the answer to info/refs?service=…: what the service offers, and the refs. In version 2
+// there are no refs, as clients ask for them. There is no version 2 of pushes, so ReceivePack answers as version 0. agent is what the
+// server calls itself. The caller chooses which refs are in refs.
 func AppendAdvertisement(dst []byte, service Service, v Version, refs *Refs, agent string) []byte {
 	if v == 2 && service == UploadPack {
 		return appendCapabilities(dst, agent)

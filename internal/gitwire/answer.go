@@ -7,8 +7,8 @@ import (
 // emptyPack is a pack of version 2 without objects, and its checksum.
 const emptyPack = "PACK\x00\x00\x00\x02\x00\x00\x00\x00\x02\x9d\x08\x82\x3b\xd8\xa8\xea\xb5\x10\xad\x6a\xc7\x5c\x82\x3c\xfd\x3e\xd3\x1e"
 
-// AppendHead appends what of the answer stands before the pack that pack-objects makes ([WorkPack]), or the whole answer
-// ([WorkNone]). It has nothing for [WorkUpload].
+// AppendHead appends to dst the part of the answer that comes before the pack which pack-objects makes ([WorkPack]), or the whole answer
+// ([WorkNone]). For [WorkUpload] it appends nothing.
 func (f *Fetch) AppendHead(dst []byte) []byte {
 	switch work := f.Work(); {
 	case work == WorkUpload, len(f.Wants)+len(f.WantRefs) == 0:
@@ -60,7 +60,7 @@ func (f *Fetch) appendLine(dst []byte, line string) []byte {
 	return pktline.End(append(dst, line...), start)
 }
 
-// PackFrame is how long the side-band frames of the pack are; 0 if the pack stands in the answer as it is, without a flush
+// PackFrame returns how many bytes of the pack a side-band frame has. 0 means that the pack stands in the answer as it is, without a flush
 // after it.
 func (f *Fetch) PackFrame() int {
 	if f.Version == 2 {

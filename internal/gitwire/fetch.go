@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Fetch asks for objects. It is normal: what is said twice stands once, and what changes nothing is not there.
+// Fetch asks for objects. It is in normal form: what a client says twice stands once, and what changes nothing is left out.
 type Fetch struct {
 	Version  Version
 	Wants    []ObjectID // in the order of the request, each once
@@ -33,7 +33,7 @@ type Fetch struct {
 	wanted []Ref // WantRefs, resolved
 }
 
-// MultiAck is how common commits are told below version 2.
+// MultiAck says how a server tells which commits are common, below version 2.
 type MultiAck uint8
 
 // The ways, the later the better.
@@ -112,11 +112,11 @@ func (r *fetchReader) have(id ObjectID) {
 	r.f.Haves = r.haves.list
 }
 
-// NotOurRef refuses a fetch of an object that is not here.
+// NotOurRef returns the refusal of a fetch of an object that is not here.
 func NotOurRef(id ObjectID) error { return refuse("upload-pack: not our ref %s", id) }
 
-// Lost refuses a fetch of an object that a ref names and that is not here any more. It begins as [NotOurRef] does, by which other servers
-// know what it means.
+// Lost returns the refusal of a fetch of an object that a ref names and that is not here any more. The text begins as that of [NotOurRef]
+// does, by which other servers know what it means.
 func Lost(id ObjectID) error {
 	return refuse("upload-pack: not our ref %s: it has been lost here, and can be cloned again once it is back; other servers may have it", id)
 }

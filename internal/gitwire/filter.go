@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Filter leaves objects out of a pack (git-rev-list(1), --filter). The zero value leaves out none.
+// Filter leaves objects out of a pack (git-rev-list(1), --filter). The zero Filter leaves out none.
 type Filter struct {
 	Kind  FilterKind
 	Limit int64 // bytes, of FilterBlobLimit alone
 }
 
-// FilterKind is what a filter goes by.
+// FilterKind says which objects a filter leaves out.
 type FilterKind uint8
 
 // The filters that are allowed; the others of git are costly to answer.
@@ -23,7 +23,7 @@ const (
 	FilterTreeZero             // tree:0: no trees and no blobs
 )
 
-// String is the filter as git reads it, "" of none.
+// String writes the filter as git reads it; "" for the zero Filter.
 func (f Filter) String() string {
 	switch f.Kind {
 	case FilterBlobNone:

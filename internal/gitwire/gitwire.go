@@ -1,8 +1,8 @@
-// Package gitwire is git's HTTP protocol as values: what clients ask (gitprotocol-http(5), gitprotocol-v2(5),
-// gitprotocol-pack(5)) and what they are answered, without a connection, a repository or a process. Requests are parsed within
-// bounds and can be written again in one canonical form, so that a git process never reads what was not understood here;
-// advertisements, ls-refs and reports are written from plain values, byte for byte as git writes them. Read [Request] for
-// fetches, [Push] for pushes and [Refs] for what both are shown.
+// Package gitwire has git's HTTP protocol as values, without a connection, a repository or a process: what clients ask
+// (gitprotocol-http(5), gitprotocol-v2(5), gitprotocol-pack(5)) and what servers answer. It parses requests within bounds and writes them
+// again in one canonical form, so that a git process never reads what gitwire did not understand. It writes advertisements, ls-refs and
+// reports from plain values, byte for byte as git writes them. Read [Request] for fetches, [Push] for pushes and [Refs] for what a
+// repository shows to both.
 package gitwire
 
 import (
@@ -40,7 +40,7 @@ type RequestError struct {
 
 func (e *RequestError) Error() string { return e.Text }
 
-// Unwrap gives the error of [pktline] that it comes from, if there is one.
+// Unwrap returns the error of package [pktline] that the RequestError comes from, if there is one.
 func (e *RequestError) Unwrap() error { return e.cause }
 
 func refuse(format string, args ...any) error {

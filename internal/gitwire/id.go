@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// ObjectID names an object. The zero value is git's null id, forty zeros, which stands for "no object". Only SHA-1 ids are
-// made; the type has room for SHA-256.
+// ObjectID names an object. The zero ObjectID is git's null id, forty zeros, which stands for "no object". The functions here make SHA-1
+// ids only; the type has room for SHA-256.
 type ObjectID struct {
 	sum  [32]byte
 	long bool // all of sum counts, not its first 20 bytes
@@ -17,8 +17,8 @@ const (
 	sha256Hex = 64
 )
 
-// ParseObjectID reads an id as it stands in events and on the wire: 40 lower-case hex digits. An id of SHA-256 is refused with
-// its name.
+// ParseObjectID reads an id as events and the wire have it: 40 lower-case hex digits. Its error names SHA-256 where the id is one of
+// SHA-256.
 func ParseObjectID[T string | []byte](text T) (ObjectID, error) {
 	var id ObjectID
 	if len(text) != sha1Hex {
@@ -61,7 +61,7 @@ func nibble(c byte) byte {
 	return 0xff
 }
 
-// IsZero reports whether it stands for "no object".
+// IsZero reports whether the id stands for "no object".
 func (id ObjectID) IsZero() bool { return id.sum == [32]byte{} }
 
 // bytes returns the bytes of sum that count.
@@ -72,7 +72,7 @@ func (id *ObjectID) bytes() []byte {
 	return id.sum[:20]
 }
 
-// ObjectIDOf makes an id of its bytes, as indexes of packs and rows of stores have them.
+// ObjectIDOf makes an id of its 20 bytes, as indexes of packs and rows of stores have them.
 func ObjectIDOf(sha1 [20]byte) (id ObjectID) {
 	copy(id.sum[:], sha1[:])
 	return id

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Key names what answers a fetch, for a cache. Of one repository with one set of refs, fetches of one key and of [WorkPack]
-// get the same pack, in whichever version and bands; those of [WorkUpload] get the same answer.
+// Key names the answer to a fetch, for a cache. Of one repository with one set of refs, all fetches of one key and of [WorkPack] get the
+// same pack, in whichever version and bands; all fetches of one key and of [WorkUpload] get the same answer.
 type Key [sha256.Size]byte
 
-// Key returns the key of the fetch, after Resolve. There is none for a client that has something already, as hardly any other client has
-// the same, and none for an answer without a process.
+// Key returns the key of the fetch. Call it after Resolve. There is no key for a client that has something already, as hardly any other
+// client has the same, and none for an answer that needs no process.
 func (f *Fetch) Key() (Key, bool) {
 	work := f.Work()
 	if len(f.Haves) > 0 || len(f.Shallows) > 0 || work == WorkNone || len(f.wanted) != len(f.WantRefs) {

@@ -78,7 +78,7 @@ func (q *LsRefs) appendArguments(dst []byte) []byte {
 	return dst
 }
 
-// AppendAnswer appends the refs for which the client asks: HEAD, then the others by name.
+// AppendAnswer appends to dst the refs for which the client asks: HEAD, then the others by name.
 func (q *LsRefs) AppendAnswer(dst []byte, refs *Refs) []byte {
 	if q.Prefixes == nil {
 		dst = slices.Grow(dst, 100+len(refs.Head)+refs.size())

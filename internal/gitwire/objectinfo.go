@@ -55,7 +55,7 @@ func appendIDs(dst []byte, word string, list []ObjectID) []byte {
 	return dst
 }
 
-// AppendAnswer appends the sizes of the objects, in the order of IDs, as many as there are ids; below 0 for an object that
+// AppendAnswer appends to dst the sizes of the objects in bytes. sizes has one for each id, in the order of IDs; below 0 for an object that
 // is not there.
 func (q *ObjectInfo) AppendAnswer(dst []byte, sizes []int64) []byte {
 	if q.Size && len(q.IDs) > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/pktline"
 )
 
-// Push is the list of commands with which a push begins. The pack follows it in the stream if NeedsPack.
+// Push is the list of commands with which a push begins. If NeedsPack, the pack follows the list in the stream.
 type Push struct {
 	Commands []Command // in the order of the request, each ref once
 	Invalid  []Invalid // commands that no rule could allow
@@ -21,13 +21,13 @@ type Push struct {
 	Agent                                    string // what the client calls itself; ""
 }
 
-// Command changes a ref: it creates the ref if Old is zero, and deletes it if New is.
+// Command changes a ref. It creates the ref if Old is zero, and deletes the ref if New is.
 type Command struct {
 	Ref      string
 	Old, New ObjectID
 }
 
-// Invalid is a command for a ref that cannot exist, and why.
+// Invalid is a command for a ref that cannot exist, with the reason.
 type Invalid struct {
 	Command
 	Reason string
@@ -44,19 +44,19 @@ const (
 	ReportStatusV2
 )
 
-// Empty reports whether the push has no command, as when git finds out whether it may post (a body of "0000"). The answer to that is
-// empty.
+// Empty reports whether the push has no command. git sends such a push (a body of "0000") to find out whether it may post. The answer to it
+// is empty.
 func (p *Push) Empty() bool { return len(p.Commands)+len(p.Invalid) == 0 }
 
-// NeedsPack reports whether a pack follows the commands: clients send none when they only delete.
+// NeedsPack reports whether a pack follows the commands. Clients that only delete send none.
 func (p *Push) NeedsPack() bool {
 	return slices.ContainsFunc(p.Commands, func(c Command) bool { return !c.New.IsZero() }) ||
 		slices.ContainsFunc(p.Invalid, func(c Invalid) bool { return !c.New.IsZero() })
 }
 
-// ParsePush reads the list of commands, and nothing of body beyond it. It fails with a *[RequestError], for which
-// [Push.AppendRefusal] of the push as far as it was read is the answer, or with what reading body fails with. Commands for refs
-// that git takes no push for do not fail it; they stand apart.
+// ParsePush reads the list of commands, and nothing of body beyond the list. Where the list is wrong it fails with a [*RequestError], and
+// [Push.AppendRefusal] of the part that it has read is the answer; else it fails with the error of body. Commands for refs to which git
+// takes no push are no error: they are in Push.Invalid.
 func ParsePush(body io.Reader) (*Push, error) {
 	r := &pushReader{push: &Push{}, named: map[string]bool{}}
 	l := newLines(body, MaxPush)
@@ -189,7 +189,7 @@ func (r *pushReader) option(line []byte) error {
 	return nil
 }
 
-// AppendTo appends the list in its canonical form, which git and ParsePush read as what it is.
+// AppendTo appends to dst the list in its canonical form, which git and ParsePush read.
 func (p *Push) AppendTo(dst []byte) []byte {
 	dst = appendIDs(dst, "shallow ", p.Shallows)
 	features := p.features()

@@ -2,8 +2,9 @@ package gitwire
 
 import "strings"
 
-// CheckRefName says why a full ref name is not one that git takes in a push (git-check-ref-format(1); "refs/", and two parts
-// after it), has more than MaxRefName bytes, or is an option once "refs/heads/" or "refs/tags/" is cut off, as people do.
+// CheckRefName returns an error that says why git takes no push to a ref of that full name (git-check-ref-format(1); "refs/", and two parts
+// after it), or that the name has more than MaxRefName bytes, or that it is an option once "refs/heads/" or "refs/tags/" is cut off, as
+// people do.
 func CheckRefName(name string) error {
 	rest, ok := strings.CutPrefix(name, "refs/")
 	switch {

@@ -14,7 +14,7 @@ type Refs struct {
 	List []Ref
 }
 
-// Ref is a name and the object that it points to.
+// Ref is a name, and the object that the name stands for.
 type Ref struct {
 	Name   string
 	ID     ObjectID
@@ -26,7 +26,7 @@ func (r *Refs) Sort() {
 	slices.SortFunc(r.List, func(a, b Ref) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// Find is the ref of that name, or HEAD as the branch that it points to, under the name HEAD.
+// Find returns the ref of that name. For HEAD it returns the branch that HEAD names, under the name HEAD.
 func (r *Refs) Find(name string) (Ref, bool) {
 	full := name
 	if name == "HEAD" {

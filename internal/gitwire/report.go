@@ -7,14 +7,14 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Outcome says what became of a command.
+// Outcome says what became of one command.
 type Outcome struct {
 	Ref     string
 	Refused string // why the command was not carried out; "" where it was
 }
 
-// AppendReport appends the end of the answer to a push, as the client wants it: what became of the pack ("" when all is well,
-// else why not) and of the commands. A client that wants no report gets none, and only the end of its side-band.
+// AppendReport appends to dst the end of the answer to a push, in the form that the client wants: what became of the pack (unpack is ""
+// when all is well, else it says why not) and of each command. A client that wants no report gets the end of its side-band alone.
 func (p *Push) AppendReport(dst []byte, unpack string, outcomes []Outcome) []byte {
 	if p.Report != ReportNone {
 		report := appendReport(nil, unpack, outcomes)
@@ -56,7 +56,7 @@ func oneLine(reason string) string {
 	}, reason)
 }
 
-// RefuseAll returns the outcomes of a push that is refused for one reason; invalid commands keep reasons of their own.
+// RefuseAll returns the outcomes of a push that is refused for one reason. Invalid commands keep reasons of their own.
 func (p *Push) RefuseAll(reason string) []Outcome {
 	all := make([]Outcome, 0, len(p.Commands)+len(p.Invalid))
 	for i := range p.Commands {
@@ -68,7 +68,7 @@ func (p *Push) RefuseAll(reason string) []Outcome {
 	return all
 }
 
-// AppendRefusal appends an answer that refuses the push before its commands are judged, in a form that git shows.
+// AppendRefusal appends to dst an answer that refuses the whole push before anybody judged its commands, in a form that git shows.
 func (p *Push) AppendRefusal(dst []byte, text string) []byte {
 	if p.Sideband {
 		return appendBandError(dst, text)

@@ -8,8 +8,8 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Request is what a client asks of upload-pack in one POST: one of the pointers is set, or none where it asks nothing, as git
-// does to learn whether it may post (a body of "0000") and when all is there already; the answer to that is empty.
+// Request is what a client asks of upload-pack in one POST. One of the pointers is set. None is where the client asks nothing, as git does
+// to learn whether it may post (a body of "0000"), and when everything is there already; the answer to that is empty.
 type Request struct {
 	Version    Version
 	Agent      string // what the client calls itself; ""
@@ -21,8 +21,8 @@ type Request struct {
 	NoFormat bool
 }
 
-// ParseRequest reads a request in that version, and nothing of body beyond it. It fails with a *[RequestError], for which
-// [Request.AppendRefusal] of the request as far as it was read is the answer, or with what reading body fails with.
+// ParseRequest reads a request in version v, and nothing of body beyond the request. Where the request is wrong it fails with a
+// [*RequestError], and [Request.AppendRefusal] of the part that it has read is the answer; else it fails with the error of body.
 func ParseRequest(body io.Reader, v Version) (Request, error) {
 	q := Request{Version: v}
 	l := newLines(body, MaxRequest)
@@ -151,7 +151,7 @@ func objectFormat(name string, valued bool) error {
 	return nil
 }
 
-// AppendTo appends the request in its canonical form, which git and ParseRequest read as what it is.
+// AppendTo appends to dst the request in its canonical form, which git and ParseRequest read.
 func (q Request) AppendTo(dst []byte) []byte {
 	if q.Version != 2 {
 		if q.Fetch == nil {
@@ -182,7 +182,7 @@ func (q Request) AppendTo(dst []byte) []byte {
 	return pktline.AppendFlush(dst)
 }
 
-// AppendRefusal appends an answer that refuses the request, in a form that git shows.
+// AppendRefusal appends to dst an answer that refuses the request, in a form that git shows.
 func (q Request) AppendRefusal(dst []byte, text string) []byte {
 	if q.Fetch != nil && q.Fetch.SidebandAll {
 		return appendBandError(dst, text)

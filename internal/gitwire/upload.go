@@ -8,8 +8,8 @@ import (
 	"github.com/graspd/graspd/internal/pktline"
 )
 
-// ForUploadPack is the request that upload-pack is to be given for [WorkUpload], after Resolve: refs wanted by name are wanted by
-// the ids that Resolve found, so git's own refs have no say. [Fetch.CopyAnswer] tells the client which ids those were.
+// ForUploadPack returns the request to give to upload-pack for [WorkUpload]. Call it after Resolve: the returned request wants the ids that
+// Resolve found in place of names, so git's own refs have no say. [Fetch.CopyAnswer] tells the client which ids those were.
 func (q Request) ForUploadPack() Request {
 	if q.Fetch == nil || len(q.Fetch.WantRefs) == 0 {
 		return q
@@ -20,16 +20,16 @@ func (q Request) ForUploadPack() Request {
 	return q
 }
 
-// HeadError says why upload-pack's answer broke off before its pack. Whole frames were copied, so a refusal may follow.
+// HeadError says why upload-pack's answer broke off before its pack. CopyAnswer has copied whole frames only, so a refusal may follow.
 type HeadError struct{ Err error }
 
 func (e *HeadError) Error() string { return "copy answer: " + e.Err.Error() }
 
 func (e *HeadError) Unwrap() error { return e.Err }
 
-// CopyAnswer copies upload-pack's answer to dst and puts the ids of refs wanted by name where they belong, before the pack. git
-// itself writes them before the shallow commits, where its own clients do not take them. It fails with a *HeadError where an answer
-// of version 2 breaks off before its pack.
+// CopyAnswer copies upload-pack's answer to dst, and puts the ids of refs wanted by name where they belong, before the pack. git itself
+// writes them before the shallow commits, where its own clients do not take them. CopyAnswer fails with a *HeadError where an answer of
+// version 2 breaks off before its pack.
 func (f *Fetch) CopyAnswer(dst io.Writer, answer io.Reader) error {
 	if f.Version == 2 {
 		if over, err := f.copyHead(dst, answer); over || err != nil {

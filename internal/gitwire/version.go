@@ -2,10 +2,10 @@ package gitwire
 
 import "strings"
 
-// Version is a version of git's protocol: 0, 1 or 2. 1 is 0 with a line that says so.
+// Version is a version of git's protocol: 0, 1 or 2. Version 1 is version 0 with a line that says so.
 type Version int
 
-// ParseVersion reads a Git-Protocol header (gitprotocol-http(5)): the greatest version that it names and that is known, else 0.
+// ParseVersion reads a Git-Protocol header (gitprotocol-http(5)). It returns the greatest known version that the header names, else 0.
 func ParseVersion(header string) Version {
 	v := Version(0)
 	for part := range strings.SplitSeq(header, ":") {
@@ -19,7 +19,7 @@ func ParseVersion(header string) Version {
 	return v
 }
 
-// Service is one of the two that a repository offers.
+// Service is one of the two services that a repository offers.
 type Service uint8
 
 // The services, as they are named in requests.
@@ -28,7 +28,7 @@ const (
 	ReceivePack                // git-receive-pack, which takes pushes
 )
 
-// ParseService reads the name of a service.
+// ParseService reads the name of a service, such as git-upload-pack.
 func ParseService(name string) (Service, bool) {
 	switch name {
 	case "git-upload-pack":

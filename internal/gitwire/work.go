@@ -2,17 +2,17 @@ package gitwire
 
 import "slices"
 
-// Work says what has to be done to answer a fetch.
+// Work says what somebody has to do to answer a fetch.
 type Work uint8
 
 const (
-	// WorkNone: the answer follows from the request alone, and [Fetch.AppendHead] is all of it. No process is needed.
+	// WorkNone: the answer follows from the request alone, and [Fetch.AppendHead] appends all of it. No process is needed.
 	WorkNone Work = iota
-	// WorkPack: pack-objects alone makes what follows [Fetch.AppendHead], out of [Fetch.Tips], Filter, OfsDelta and
-	// IncludeTag, since the client has nothing and is to get histories to their roots.
+	// WorkPack: pack-objects alone makes what follows [Fetch.AppendHead], of [Fetch.Tips], Filter, OfsDelta and IncludeTag. The client has
+	// nothing, and gets histories to their roots.
 	WorkPack
-	// WorkUpload: upload-pack makes the whole answer, as it has to walk through histories: what is common, or where they end.
-	// [Request.ForUploadPack] makes the request to it, and [Fetch.CopyAnswer] carries its answer to the client.
+	// WorkUpload: upload-pack makes the whole answer, as somebody has to walk through histories to find what is common, or where they end.
+	// [Request.ForUploadPack] makes the request to upload-pack, and [Fetch.CopyAnswer] carries its answer to the client.
 	WorkUpload
 )
 
@@ -28,8 +28,8 @@ func (w Work) String() string {
 	return "unknown"
 }
 
-// Resolve looks up the refs that are wanted by name; it fails with a *[RequestError] when one is not there. Before Resolve they do not
-// count as wanted. The caller checks that the objects of [Fetch.Tips] are here.
+// Resolve looks up the refs that the fetch wants by name, and fails with a [*RequestError] when one is not there. Before Resolve they do
+// not count as wanted. The caller checks that the objects of [Fetch.Tips] are here.
 func (f *Fetch) Resolve(refs *Refs) error {
 	wanted := make([]Ref, 0, len(f.WantRefs))
 	for _, name := range f.WantRefs {
@@ -54,7 +54,7 @@ func (f *Fetch) Tips() []ObjectID {
 	return slices.Compact(tips)
 }
 
-// Work tells what has to be done to answer the fetch.
+// Work says what somebody has to do to answer the fetch.
 func (f *Fetch) Work() Work {
 	switch {
 	case len(f.Wants)+len(f.WantRefs) == 0:
