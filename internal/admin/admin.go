@@ -20,7 +20,6 @@ import (
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/store"
 )
@@ -46,7 +45,7 @@ type Sync interface {
 	// through, else the relays that it waits for.
 	Ready(ctx context.Context) (bool, []grasp.RelayURL)
 	// Details tells of the same relays what is costly to tell.
-	Details(ctx context.Context) map[grasp.RelayURL]plan.Details
+	Details(ctx context.Context) map[grasp.RelayURL]status.Details
 	// Retry has a relay connected to at once, dead or not.
 	Retry(ctx context.Context, u grasp.RelayURL) error
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/graspd/graspd/internal/admin"
 	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/store"
 )
@@ -40,13 +39,13 @@ func (s fakeStore) Disk() (store.Disk, error) {
 type fakeSync struct {
 	relays  []status.Relay
 	waiting []grasp.RelayURL
-	details map[grasp.RelayURL]plan.Details
+	details map[grasp.RelayURL]status.Details
 	retry   func(grasp.RelayURL) error
 }
 
-func (s fakeSync) Relays(context.Context) []status.Relay                   { return s.relays }
-func (s fakeSync) Details(context.Context) map[grasp.RelayURL]plan.Details { return s.details }
-func (s fakeSync) Retry(_ context.Context, u grasp.RelayURL) error         { return s.retry(u) }
+func (s fakeSync) Relays(context.Context) []status.Relay                     { return s.relays }
+func (s fakeSync) Details(context.Context) map[grasp.RelayURL]status.Details { return s.details }
+func (s fakeSync) Retry(_ context.Context, u grasp.RelayURL) error           { return s.retry(u) }
 func (s fakeSync) Ready(context.Context) (bool, []grasp.RelayURL) {
 	return len(s.waiting) == 0, s.waiting
 }
@@ -233,7 +232,7 @@ type stuckSync struct{}
 
 func (stuckSync) Relays(ctx context.Context) []status.Relay   { <-ctx.Done(); return relays()[:1] }
 func (stuckSync) Retry(context.Context, grasp.RelayURL) error { return nil }
-func (stuckSync) Details(ctx context.Context) map[grasp.RelayURL]plan.Details {
+func (stuckSync) Details(ctx context.Context) map[grasp.RelayURL]status.Details {
 	<-ctx.Done()
 	return nil
 }

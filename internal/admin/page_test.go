@@ -19,10 +19,8 @@ import (
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ingest"
 	"github.com/graspd/graspd/internal/nostr"
-	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/status"
-	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -41,15 +39,15 @@ func shown() admin.Config {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	c.Door = fakeDoor(refused)
 	c.Clients = func() (int, int) { return 3, 17 }
-	c.Sync = fakeSync{relays: relays(), details: map[grasp.RelayURL]plan.Details{
+	c.Sync = fakeSync{relays: relays(), details: map[grasp.RelayURL]status.Details{
 		"wss://other.example.net": {
-			Parts: []plan.Part{
+			Parts: []status.Part{
 				{Address: "30617:" + owner + ":whole", Roots: 4, Confirmed: 5},
 				{Address: "30617:" + owner + ":<script>alert(1)</script>", Roots: 9, Confirmed: 3, Held: 100, Lacks: 8},
 			},
-			Gaps: []plan.Gap{{Found: at, By: step.Daily, ID: nostr.ID{0xab}, Kind: 1621, Created: at.Add(-time.Hour)}},
+			Gaps: []status.Gap{{Found: at, By: "daily", ID: nostr.ID{0xab}, Kind: 1621, Created: at.Add(-time.Hour)}},
 		},
-		"wss://waiting.example.net": {Parts: []plan.Part{{Address: "30617:" + owner + ":whole", Roots: 4}}},
+		"wss://waiting.example.net": {Parts: []status.Part{{Address: "30617:" + owner + ":whole", Roots: 4}}},
 	}}
 	return c
 }
@@ -101,8 +99,8 @@ func TestStrangersWordsKeepTheirOrder(t *testing.T) {
 	c := shown()
 	all := relays()
 	all[0].Cause = "refused \u2067here"
-	c.Sync = fakeSync{relays: all, details: map[grasp.RelayURL]plan.Details{
-		"wss://other.example.net": {Parts: []plan.Part{{Address: "30617:" + owner + ":a\u202egpj.exe", Roots: 1}}},
+	c.Sync = fakeSync{relays: all, details: map[grasp.RelayURL]status.Details{
+		"wss://other.example.net": {Parts: []status.Part{{Address: "30617:" + owner + ":a\u202egpj.exe", Roots: 1}}},
 	}}
 	page := get(t, c, "GET", "/").Body.String()
 	for _, want := range []string{`a\u202egpj.exe`, `refused \u2067here`} {
@@ -177,7 +175,7 @@ func (s countedSync) Relays(ctx context.Context) []status.Relay {
 	return s.fakeSync.Relays(ctx)
 }
 
-func (s countedSync) Details(ctx context.Context) map[grasp.RelayURL]plan.Details {
+func (s countedSync) Details(ctx context.Context) map[grasp.RelayURL]status.Details {
 	s.details.Add(1)
 	return s.fakeSync.Details(ctx)
 }
@@ -187,7 +185,7 @@ func TestPagesAreMadeForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var relays, details atomic.Int64
 		c := here
-		c.Sync = countedSync{fakeSync{relays: nil, details: map[grasp.RelayURL]plan.Details{}}, &relays, &details}
+		c.Sync = countedSync{fakeSync{relays: nil, details: map[grasp.RelayURL]status.Details{}}, &relays, &details}
 		pages, _ := alive(t, c)
 		ask := func(path string) {
 			w := httptest.NewRecorder()

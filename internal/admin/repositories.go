@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -107,7 +106,7 @@ func withGit(list []RepositoryStatus, git map[string]status.GitLack) []Repositor
 }
 
 // repositoryStatus gathers what every relay tells of each, in any order.
-func repositoryStatus(d map[grasp.RelayURL]plan.Details) []RepositoryStatus {
+func repositoryStatus(d map[grasp.RelayURL]status.Details) []RepositoryStatus {
 	found := make(map[string]*RepositoryStatus)
 	for u, x := range d {
 		for _, part := range x.Parts {

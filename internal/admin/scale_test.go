@@ -12,14 +12,13 @@ import (
 
 	"github.com/graspd/graspd/internal/admin"
 	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/status"
 )
 
 // large is a relay with 10,000 repositories and 500 other relays, each in its own state, which name each other as much as they may.
 func large(longest int) admin.Config {
 	c := shown()
-	s := fakeSync{details: map[grasp.RelayURL]plan.Details{}}
+	s := fakeSync{details: map[grasp.RelayURL]status.Details{}}
 	for i := range 500 {
 		r := status.Relay{URL: grasp.RelayURL(fmt.Sprintf("wss://relay%03d.example.net/n%s", i, strings.Repeat("x", longest/10))), Phase: "live", Health: status.Healthy, Connected: true,
 			Want: status.Count{Repositories: 100, Roots: 5000}, Confirmed: status.Count{Repositories: 100, Roots: 5000},
@@ -31,10 +30,10 @@ func large(longest int) admin.Config {
 			r.Phase, r.Health, r.Connected, r.Failures = "waiting", status.Degraded, false, i
 			r.Cause, r.NextAttempt = status.Text("dial: "+strings.Repeat("y", longest)), status.Moment{Time: time.Date(2026, 11, 21, 1, 2, i, 0, time.UTC)}
 		}
-		var d plan.Details
+		var d status.Details
 		for j := range 100 { // each repository names five relays
 			n := (i*20 + j*101) % 10_000
-			part := plan.Part{Address: fmt.Sprintf("30617:%064x:repository-%d%s", n%977, n, strings.Repeat("z", longest)), Roots: 50, Confirmed: 51, Held: 400, Lacks: uint64(n % 3)}
+			part := status.Part{Address: fmt.Sprintf("30617:%064x:repository-%d%s", n%977, n, strings.Repeat("z", longest)), Roots: 50, Confirmed: 51, Held: 400, Lacks: uint64(n % 3)}
 			if r.Phase == "syncing" {
 				part.Confirmed = n % 51
 			}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -48,7 +47,7 @@ type holdings struct {
 }
 
 // hold puts in order what was told of repositories.
-func hold(at time.Time, d map[grasp.RelayURL]plan.Details, git map[string]status.GitLack) *holdings {
+func hold(at time.Time, d map[grasp.RelayURL]status.Details, git map[string]status.GitLack) *holdings {
 	h := &holdings{at: at, byKey: map[string]int{}, of: map[string][]int{}, count: map[string]int{}, gapsOf: map[grasp.RelayURL][]gapView{}, chosen: map[chosen][]int{}}
 	for _, r := range withGit(repositoryStatus(d), git) {
 		x := repository{RepositoryStatus: r, Key: key(r.Address), State: incomplete, folded: strings.ToLower(r.Name())}
@@ -71,7 +70,7 @@ func hold(at time.Time, d map[grasp.RelayURL]plan.Details, git map[string]status
 	h.gaps = gaps(d)
 	for u, x := range d {
 		if len(x.Gaps) > 0 {
-			h.gapsOf[u] = gaps(map[grasp.RelayURL]plan.Details{u: x})
+			h.gapsOf[u] = gaps(map[grasp.RelayURL]status.Details{u: x})
 		}
 	}
 	return h
@@ -79,7 +78,7 @@ func hold(at time.Time, d map[grasp.RelayURL]plan.Details, git map[string]status
 
 // ask works it out.
 func (p *Pages) ask(ctx context.Context) *holdings {
-	var d map[grasp.RelayURL]plan.Details
+	var d map[grasp.RelayURL]status.Details
 	var git map[string]status.GitLack
 	if p.c.Sync != nil {
 		d = p.c.Sync.Details(ctx)

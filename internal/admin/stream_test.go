@@ -18,7 +18,6 @@ import (
 	"github.com/graspd/graspd/internal/admin"
 	"github.com/graspd/graspd/internal/cells"
 	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/status"
 )
 
@@ -230,7 +229,7 @@ func TestManyViewersShareOneLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var relays, details atomic.Int64
 		c := here
-		c.Sync = countedSync{fakeSync{details: map[grasp.RelayURL]plan.Details{}}, &relays, &details}
+		c.Sync = countedSync{fakeSync{details: map[grasp.RelayURL]status.Details{}}, &relays, &details}
 		pages, ctx := alive(t, c)
 		for i := range 16 {
 			follow(ctx, pages, loaded{of: "repositories?q=" + strings.Repeat("x", i)}, "")

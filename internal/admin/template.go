@@ -2,7 +2,6 @@ package admin
 
 import (
 	"cmp"
-	"fmt"
 	"html/template"
 	"reflect"
 	"slices"
@@ -92,12 +91,12 @@ var hints = map[string]string{
 }
 
 // foundBy says how graspd found an event that the live subscription had missed.
-func foundBy(how fmt.Stringer) string {
-	switch how.String() {
+func foundBy(how string) string {
+	switch how {
 	case "catchup":
 		return "fetching"
 	case "daily":
 		return "daily look"
 	}
-	return how.String()
+	return how
 }

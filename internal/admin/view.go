@@ -8,7 +8,6 @@ import (
 
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ingest"
-	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/status"
 )
@@ -36,7 +35,7 @@ type view struct {
 // gapView is one gap.
 type gapView struct {
 	URL grasp.RelayURL
-	plan.Gap
+	status.Gap
 }
 
 // refusalView counts refusals of one sort.
@@ -124,7 +123,7 @@ func byName(a, b repository) int {
 const mostGapsShown = 50
 
 // gaps lists the newest of all relays, the newest first.
-func gaps(d map[grasp.RelayURL]plan.Details) []gapView {
+func gaps(d map[grasp.RelayURL]status.Details) []gapView {
 	var out []gapView
 	for u, x := range d {
 		for _, g := range x.Gaps {

@@ -62,7 +62,7 @@ var layers = map[string]int{
 	"internal/ask":        6,
 	"internal/capacity":   7,
 	"internal/itemset":    6,
-	"internal/followed":   7,
+	"internal/followed":   9,
 	"internal/survey":     6,
 	"internal/suspicion":  7,
 	"internal/inquiry":    7,

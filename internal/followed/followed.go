@@ -1,4 +1,5 @@
-// Package followed says since when items of a relay have had a live REQ.
+// Package followed says since when items of a relay have had a live REQ, and by that which events are gaps: Times tells what a live REQ should
+// have brought, and Gaps keeps what it did not. Its caller tells the time and reports.
 package followed
 
 import (
@@ -66,9 +67,6 @@ func (f *Times) Of(it want.Item) int64 {
 	}
 	return f.all
 }
-
-// All is the time since which whatever did not come late is followed.
-func (f *Times) All() int64 { return f.all }
 
 // Held counts what is remembered: times at which items came late, and these items.
 func (f *Times) Held() (times, items int) { return len(f.late), f.items }

@@ -24,6 +24,17 @@ func (n Now) Since(t Now) time.Duration { return max(n.Mono-t.Mono, n.Wall.Sub(t
 // Before returns the reading of both clocks d ago.
 func (n Now) Before(d time.Duration) Now { return Now{Mono: n.Mono - d, Wall: n.Wall.Add(-d)} }
 
+// Never is later than any time.
+const Never = time.Duration(1<<63 - 1)
+
+// Later returns at, if that is still to come; else Never.
+func Later(at, now time.Duration) time.Duration {
+	if at > now {
+		return at
+	}
+	return Never
+}
+
 // Terms are those on which a server is tried again.
 type Terms struct {
 	Self nostr.PubKey // who tries

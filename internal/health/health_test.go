@@ -71,3 +71,12 @@ func TestAgeIsTheLargerDifference(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatHasPassedIsNotWaitedFor, or whoever waits for it would wake again and again.
+func TestWhatHasPassedIsNotWaitedFor(t *testing.T) {
+	for at, want := range map[time.Duration]time.Duration{0: health.Never, time.Minute: health.Never, time.Minute + 1: time.Minute + 1, health.Never: health.Never} {
+		if got := health.Later(at, time.Minute); got != want {
+			t.Errorf("what comes at %v is waited for until %v", at, got)
+		}
+	}
+}

@@ -24,9 +24,6 @@ const (
 	storeRetry   = 10 * time.Second // when the store could not be read
 )
 
-// never is later than any time.
-const never = time.Duration(1<<63 - 1)
-
 // Inquiry is when layer 4 of one relay is due, how far it has come, and what it asks. It outlives connections, but for what is under way.
 // One question is open at a time, and only while nothing else is to be asked: nobody waits for it. Times are readings of the
 // steady clock. The zero value is due at no time; one goroutine uses it.
@@ -138,11 +135,11 @@ func (q *Inquiry) Wake(now time.Duration) time.Duration {
 	case q.at > now && !q.active:
 		return q.at
 	case !q.active:
-		return later(q.caughtBy, now)
+		return health.Later(q.caughtBy, now)
 	case !q.reading && q.asked.about == nothing:
-		return later(q.after, now)
+		return health.Later(q.after, now)
 	}
-	return never
+	return health.Never
 }
 
 // Slower takes that the relay asked to slow down.
@@ -207,11 +204,3 @@ func (q *Inquiry) GiveUp(came func(nostr.ID) bool) {
 
 // Drop forgets that the open question was asked, if there is one: it is still to be asked.
 func (q *Inquiry) Drop() { q.asked = question{} }
-
-// later returns at, if that is still to come.
-func later(at, now time.Duration) time.Duration {
-	if at > now {
-		return at
-	}
-	return never
-}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/graspd/graspd/internal/ask"
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/mailbox"
 	"github.com/graspd/graspd/internal/nostr"
@@ -262,7 +263,7 @@ func TestAStoreThatCannotBeRead(t *testing.T) {
 		if s := r.step(); s.Read == nil || r.now != time.Duration(n)*storeRetry {
 			t.Fatalf("%v at %v", told(s), r.now)
 		}
-		if s := r.Next(r.now+time.Hour, r.terms); s != (Order{}) || r.Wake(r.now) != never {
+		if s := r.Next(r.now+time.Hour, r.terms); s != (Order{}) || r.Wake(r.now) != health.Never {
 			t.Fatalf("while a page is read: %s", told(s))
 		}
 		r.Unread(r.now)
@@ -300,11 +301,11 @@ func TestPutBack(t *testing.T) {
 	r.terms.Outsider = true
 	r.begin()
 	r.step()
-	if s := r.Next(r.now+time.Hour, r.terms); s != (Order{}) || !r.Asking() || r.Wake(r.now) != never {
+	if s := r.Next(r.now+time.Hour, r.terms); s != (Order{}) || !r.Asking() || r.Wake(r.now) != health.Never {
 		t.Fatalf("while a question is asked: %s", told(s))
 	}
 	r.PutBack()
-	if r.Asking() || r.Wake(r.now) != never {
+	if r.Asking() || r.Wake(r.now) != health.Never {
 		t.Error("what was put back is asked")
 	}
 	if s := r.Next(r.now, r.terms); !s.GoOn || !r.Asking() {
@@ -327,7 +328,7 @@ func TestDue(t *testing.T) {
 	if q.At() != 1 || !q.Due(0) {
 		t.Errorf("due at %v", q.At())
 	}
-	if at := q.Wake(time.Hour); at != 2*time.Hour || q.Ready(at-1, false) || !q.Ready(at, false) || !q.Ready(at-1, true) || q.Wake(at) != never {
+	if at := q.Wake(time.Hour); at != 2*time.Hour || q.Ready(at-1, false) || !q.Ready(at, false) || !q.Ready(at-1, true) || q.Wake(at) != health.Never {
 		t.Errorf("wakes at %v", at)
 	}
 	q.AwaitCatchUp(2 * time.Hour)

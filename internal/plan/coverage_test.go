@@ -10,6 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/want/wanttest"
 )
@@ -150,11 +151,11 @@ func TestCoverageOfSeveralRepositories(t *testing.T) {
 		t.Errorf("covered %v, want %v", got, want)
 	}
 	// Answers to a root event of two repositories count for both.
-	parts := []plan.Part{
-		{Address: address(key(0), "x"), Relay: here, Roots: 2, Confirmed: 3, Held: 20, Lacks: 7},
-		{Address: address(key(1), "y"), Relay: here, Roots: 1, Confirmed: 2, Held: 20, Lacks: 5},
+	parts := []status.Part{
+		{Address: address(key(0), "x"), Roots: 2, Confirmed: 3, Held: 20, Lacks: 7},
+		{Address: address(key(1), "y"), Roots: 1, Confirmed: 2, Held: 20, Lacks: 5},
 	}
-	if got := s.peer.Parts(); !slices.Equal(got, parts) || !got[0].Complete() {
+	if got := s.peer.Details().Parts; !slices.Equal(got, parts) || !got[0].Complete() {
 		t.Errorf("parts %+v, want %+v", got, parts)
 	}
 	want := fmt.Sprint(step.Warn, []any{"repository", address(key(0), "x"), "count", uint64(7), "repositories", 2})

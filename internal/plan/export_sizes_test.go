@@ -26,7 +26,7 @@ func (p *Peer) checkSizes() error {
 		{"proven items", p.proven.Len(), p.wanted.Len()},
 		{"pages of the proven", p.proven.Spread(), p.proven.Len()},
 		{"owners of a dead relay", len(p.dialing.Record(p.now, true).Owners), record.MostOwners},
-		{"last gaps", len(p.gaps.last), mostGaps},
+		{"last gaps", len(p.gaps.Last()), followed.MostGaps},
 		{"withheld", len(p.comparing.withheld), mostWithheld},
 		{"withheld of the whole", len(p.whole.hidden), mostWithheld},
 	}

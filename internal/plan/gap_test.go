@@ -104,7 +104,7 @@ func TestGapsFoundByTheResync(t *testing.T) {
 	}
 	var kept []string
 	for _, gap := range g.peer.Details().Gaps {
-		if gap.By != step.Daily || gap.Found.Before(gap.Created.Add(time.Minute)) || gap.Created.Before(epoch) {
+		if gap.By != "daily" || gap.Found.Before(gap.Created.Add(time.Minute)) || gap.Created.Before(epoch) {
 			t.Errorf("kept %+v", gap)
 		}
 		kept = append(kept, gap.ID.String())

@@ -1,41 +1,21 @@
 package plan
 
 import (
-	"slices"
-
+	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/want"
 )
 
-// Details is what is costly to tell of a relay: in proportion to all that is wanted of it.
-type Details struct {
-	Parts []Part
-	Gaps  []Gap // the newest, the last one last
-}
-
-// Part is how a peer stands with one repository.
-type Part struct {
-	Address   string // of the owner's announcement
-	Relay     want.URL
-	Roots     int    // root events wanted
-	Confirmed int    // of the repository and its root events, how many are known to be complete here
-	Held      uint64 // events that are here, as of the last full catch-up; 0 = not known
-	Lacks     uint64 // of these, how many the relay lacks
-}
-
-// Complete says whether all that is wanted is known to be here.
-func (x Part) Complete() bool { return x.Confirmed == 1+x.Roots }
-
 // Details tells what Status does not.
-func (p *Peer) Details() Details { return Details{p.Parts(), slices.Clone(p.gaps.last)} }
+func (p *Peer) Details() status.Details { return status.Details{Parts: p.parts(), Gaps: p.gaps.Last()} }
 
-// Parts describes every repository that is wanted of the relay.
-func (p *Peer) Parts() []Part {
+// parts describes every repository that is wanted of the relay.
+func (p *Peer) parts() []status.Part {
 	if p.want == nil {
 		return nil
 	}
-	out := make([]Part, 0, len(p.want.Repos))
+	out := make([]status.Part, 0, len(p.want.Repos))
 	for _, r := range p.want.Repos {
-		x := Part{Address: p.want.Repository(r.Item).Addresses[0], Relay: p.cfg.URL, Roots: r.Roots()}
+		x := status.Part{Address: p.want.Repository(r.Item).Addresses[0], Roots: r.Roots()}
 		if p.has(r.Item) {
 			x.Confirmed++
 		}

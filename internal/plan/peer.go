@@ -5,6 +5,7 @@ import (
 
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/dialing"
+	"github.com/graspd/graspd/internal/followed"
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/step"
@@ -51,7 +52,7 @@ type Peer struct {
 
 	comparing comparing
 	uptime    health.Uptime
-	gaps      gaps
+	gaps      followed.Gaps
 	lastAlive time.Time
 	complete  time.Duration // when everything wanted was last confirmed; before that, when it was first wanted
 	coverage  coverage.Book
@@ -209,7 +210,7 @@ func (p *Peer) frame(m nostr.RelayMessage) {
 //     go through what waits once more.
 //   - Coverage and the end of a visit go by how everything stands in the end.
 func (p *Peer) tend() {
-	if rest, worst := p.gaps.end(p.now.Mono); rest > 0 {
+	if rest, worst := p.gaps.End(p.now.Mono); rest > 0 {
 		p.report(worst, "further gaps within the hour", "count", rest)
 	}
 	if p.phase == phaseIdle && p.want != nil && !p.dialing.Ourself() {

@@ -17,7 +17,7 @@ func (p *Peer) Wake() (time.Duration, bool) { return p.wakeAt, p.wakeAt < never 
 
 // nextWake works out the next time at which something is due: the first that any part names.
 func (p *Peer) nextWake() time.Duration {
-	w := p.gaps.due()
+	w := p.gaps.Due()
 	if p.phase == phaseWaiting {
 		return min(w, p.dialAt())
 	}

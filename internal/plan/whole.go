@@ -169,7 +169,7 @@ func (w *whole) missing() withheld { return w.hidden }
 
 // missed says whether the live REQ for everything should have brought e, and did not.
 func (w *whole) missed(e *nostr.Event) bool {
-	return w.on && e.CreatedAt >= max(w.live.followed.All(), w.since)+gapMargin
+	return w.on && w.live.followed.MissedByAll(w.since, e)
 }
 
 // become has a connection go on with everything as a whole, where that is

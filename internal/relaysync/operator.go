@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/graspd/graspd/internal/grasp"
-	"github.com/graspd/graspd/internal/plan"
+	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/step"
 )
 
@@ -67,10 +67,10 @@ func (e *Engine) retryNow(ctx context.Context, u grasp.RelayURL) error {
 
 // Details asks every peer for what is costly to tell: the work grows with all that is wanted. It returns what was answered before ctx
 // ended.
-func (e *Engine) Details(ctx context.Context) map[grasp.RelayURL]plan.Details {
-	out := make(map[grasp.RelayURL]plan.Details)
+func (e *Engine) Details(ctx context.Context) map[grasp.RelayURL]status.Details {
+	out := make(map[grasp.RelayURL]status.Details)
 	for _, p := range e.ask(ctx) {
-		var d plan.Details
+		var d status.Details
 		if p.call(ctx, func(context.Context) { d = p.machine.Details() }) {
 			out[p.url] = d
 		}

@@ -144,7 +144,7 @@ func (s *Suspicion) convict(now time.Duration, x *set, sure bool) (f Finding) {
 	x.tries++
 	x.after = now + health.RetryDelay(x.tries)
 	if sure {
-		x.after = Never
+		x.after = health.Never
 	}
 	s.sets = append(s.sets, x)
 	if !sure && x.tries < toRefuse {

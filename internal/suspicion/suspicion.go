@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/itemset"
 	"github.com/graspd/graspd/internal/want"
 )
@@ -17,9 +18,6 @@ const (
 	toRefuse    = 3           // refusals, after which the relay is taken to refuse one item alone
 	retrialPace = time.Minute // between trials of items that the relay is taken to refuse
 )
-
-// Never is later than any time.
-const Never = time.Duration(1<<63 - 1)
 
 // Some relays refuse all of a request, or do not answer it, for one value that
 // they do not take: one that is too long, or that holds a control character.
@@ -140,17 +138,17 @@ func (s *Suspicion) Tried() []want.Item {
 	return s.tried.items
 }
 
-// Wake is when the next trial is due, if that is after now; else Never.
+// Wake is when the next trial is due, if that is after now; else health.Never.
 func (s *Suspicion) Wake(now time.Duration) time.Duration {
 	if s.trying {
-		return Never
+		return health.Never
 	}
 	if s.accused != nil {
-		return later(s.after, now)
+		return health.Later(s.after, now)
 	}
-	w := Never
+	w := health.Never
 	for _, x := range s.sets {
-		w = min(w, later(max(s.after, s.dueAt(x)), now))
+		w = min(w, health.Later(max(s.after, s.dueAt(x)), now))
 	}
 	return w
 }
@@ -220,12 +218,4 @@ func (s *Suspicion) accuse(items []want.Item) {
 		s.items.Put(it)
 		s.doubted.Drop(it)
 	}
-}
-
-// later returns at, if that is still to come.
-func later(at, now time.Duration) time.Duration {
-	if at > now {
-		return at
-	}
-	return Never
 }

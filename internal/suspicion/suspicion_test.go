@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/want"
 )
 
@@ -157,7 +158,7 @@ func TestDrop(t *testing.T) {
 	if !s.Begin(0) || !slices.Equal(s.Tried(), items(1, 2)) {
 		t.Errorf("tried %v", s.Tried())
 	}
-	if s.Answered(0); s.Begin(0) || s.Wake(0) != Never {
+	if s.Answered(0); s.Begin(0) || s.Wake(0) != health.Never {
 		t.Errorf("tried %v", s.Tried())
 	}
 }
@@ -169,7 +170,7 @@ func TestDoubtThatIsAccused(t *testing.T) {
 	s.Begin(0)
 	s.Failed(0, false)
 	s.Lost(time.Second, false)
-	if s.Begin(time.Minute) || s.Wake(time.Minute) != Never {
+	if s.Begin(time.Minute) || s.Wake(time.Minute) != health.Never {
 		t.Error("there is something to try")
 	}
 }
@@ -207,14 +208,14 @@ func TestOutcomes(t *testing.T) {
 		has  int           // suspects after it
 		tell string        // of the finding
 	}{
-		{"a value is named", func(s *Suspicion) Finding { return s.Failed(0, true) }, Never, 1, "{[] [] [] [7]}"},
+		{"a value is named", func(s *Suspicion) Finding { return s.Failed(0, true) }, health.Never, 1, "{[] [] [] [7]}"},
 		{"refused for no known reason", func(s *Suspicion) Finding { return s.Failed(0, false) }, pace, 1, "{[] [] [] []}"},
-		{"too large, and as small as can be", func(s *Suspicion) Finding { return s.TooLarge(0) }, Never, 0, "{[7] [7] [] []}"},
-		{"an answer", func(s *Suspicion) Finding { return s.Answered(0) }, Never, 0, "{[7] [7] [] []}"},
+		{"too large, and as small as can be", func(s *Suspicion) Finding { return s.TooLarge(0) }, health.Never, 0, "{[7] [7] [] []}"},
+		{"an answer", func(s *Suspicion) Finding { return s.Answered(0) }, health.Never, 0, "{[7] [7] [] []}"},
 		{"AUTH", func(s *Suspicion) Finding { s.Barred(0, time.Second); return Finding{} }, time.Second, 1, "{[] [] [] []}"},
 		{"restricted", func(s *Suspicion) Finding { s.PutOff(0, time.Hour); return Finding{} }, time.Hour, 1, "{[] [] [] []}"},
 		{"crowded", func(s *Suspicion) Finding { s.InVain(0); return Finding{} }, time.Minute, 1, "{[] [] [] []}"},
-		{"lost", func(s *Suspicion) Finding { return s.Lost(0, false) }, Never, 1, "{[] [] [] []}"},
+		{"lost", func(s *Suspicion) Finding { return s.Lost(0, false) }, health.Never, 1, "{[] [] [] []}"},
 		{"hung up", func(s *Suspicion) Finding { return s.Lost(0, true) }, time.Minute, 1, "{[] [] [] []}"},
 	} {
 		s := begun(items(7, 8))

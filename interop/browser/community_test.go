@@ -8,10 +8,8 @@ import (
 
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ingest"
-	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/status"
-	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -74,20 +72,20 @@ func (c *community) Relays(context.Context) (out []status.Relay) {
 
 func (*community) Ready(context.Context) (bool, []grasp.RelayURL) { return true, nil }
 
-func (*community) Details(context.Context) map[grasp.RelayURL]plan.Details {
-	out := map[grasp.RelayURL]plan.Details{}
+func (*community) Details(context.Context) map[grasp.RelayURL]status.Details {
+	out := map[grasp.RelayURL]status.Details{}
 	for i := range relayCount {
-		var d plan.Details
+		var d status.Details
 		for j := range 100 {
 			n := (i*20 + j*101) % repositoryCount
-			part := plan.Part{Address: fmt.Sprintf("30617:%064x:%s-%d", n%977, []string{"ngit", "relay", "client", "tools"}[n%4], n), Roots: n % 300, Confirmed: 1 + n%300, Held: 100, Lacks: uint64(max(0, n%29-26))}
+			part := status.Part{Address: fmt.Sprintf("30617:%064x:%s-%d", n%977, []string{"ngit", "relay", "client", "tools"}[n%4], n), Roots: n % 300, Confirmed: 1 + n%300, Held: 100, Lacks: uint64(max(0, n%29-26))}
 			if i%10 == 4 && j%5 == 0 {
 				part.Confirmed /= 2
 			}
 			d.Parts = append(d.Parts, part)
 		}
 		if i%100 == 6 {
-			d.Gaps = []plan.Gap{{Found: time.Now(), By: step.Daily, ID: [32]byte{byte(i)}, Kind: 1111, Created: time.Now().Add(-time.Hour)}}
+			d.Gaps = []status.Gap{{Found: time.Now(), By: "daily", ID: [32]byte{byte(i)}, Kind: 1111, Created: time.Now().Add(-time.Hour)}}
 		}
 		out[relayOf(i).URL] = d
 	}

@@ -22,10 +22,8 @@ import (
 	"github.com/graspd/graspd/internal/admin"
 	"github.com/graspd/graspd/internal/grasp"
 	"github.com/graspd/graspd/internal/ingest"
-	"github.com/graspd/graspd/internal/plan"
 	"github.com/graspd/graspd/internal/policy"
 	"github.com/graspd/graspd/internal/status"
-	"github.com/graspd/graspd/internal/step"
 	"github.com/graspd/graspd/internal/store"
 )
 
@@ -162,16 +160,16 @@ func (s *small) Relays(context.Context) (out []status.Relay) {
 func (*small) Ready(context.Context) (bool, []grasp.RelayURL) { return true, nil }
 func (*small) Retry(context.Context, grasp.RelayURL) error    { return nil }
 
-func (*small) Details(context.Context) map[grasp.RelayURL]plan.Details {
+func (*small) Details(context.Context) map[grasp.RelayURL]status.Details {
 	names := []string{"atlas", "beacon", "compiler-notes", "dotfiles", "ember", "forge", "glossary", "harvest", "inkwell", "jigsaw", "kestrel", "lantern"}
-	out := map[grasp.RelayURL]plan.Details{}
+	out := map[grasp.RelayURL]status.Details{}
 	for i, p := range peers {
-		var d plan.Details
+		var d status.Details
 		for j, name := range names {
 			if (i+j)%3 != 0 && j != i {
 				continue
 			}
-			part := plan.Part{Address: fmt.Sprintf("30617:%016x%048x:%s", uint64(j+1)*0x9e3779b97f4a7c15, j, name), Roots: 12 + 37*j%90, Held: 400}
+			part := status.Part{Address: fmt.Sprintf("30617:%016x%048x:%s", uint64(j+1)*0x9e3779b97f4a7c15, j, name), Roots: 12 + 37*j%90, Held: 400}
 			switch part.Confirmed = 1 + part.Roots; {
 			case p.phase == "dead":
 				part.Confirmed, part.Held = 0, 0
@@ -183,7 +181,7 @@ func (*small) Details(context.Context) map[grasp.RelayURL]plan.Details {
 			d.Parts = append(d.Parts, part)
 		}
 		for k := range p.gaps {
-			d.Gaps = append(d.Gaps, plan.Gap{Found: time.Now().Add(-time.Duration(k+1) * 47 * time.Minute), By: step.Catchup, ID: [32]byte{byte(0xa3 + 29*k), 0x5e, byte(k), 0x71}, Kind: 1111, Created: time.Now().Add(-2 * time.Hour)})
+			d.Gaps = append(d.Gaps, status.Gap{Found: time.Now().Add(-time.Duration(k+1) * 47 * time.Minute), By: "catchup", ID: [32]byte{byte(0xa3 + 29*k), 0x5e, byte(k), 0x71}, Kind: 1111, Created: time.Now().Add(-2 * time.Hour)})
 		}
 		out[grasp.RelayURL(p.url)] = d
 	}
