@@ -96,8 +96,8 @@ func isHidden(ref, config string) bool {
 	return false
 }
 
-// Settled has nothing to wait for.
-func (h *host) Settled(context.Context, nip34.Address, uint64) error { return nil }
+// AwaitFiles has nothing to wait for.
+func (h *host) AwaitFiles(context.Context, nip34.Address, uint64) error { return nil }
 
 // Missing asks git.
 func (h *host) Missing(dir string, ids []gitwire.ObjectID) (missing []gitwire.ObjectID, err error) {
@@ -113,19 +113,19 @@ func (h *host) Missing(dir string, ids []gitwire.ObjectID) (missing []gitwire.Ob
 // Pack runs what the product runs.
 func (h *host) Pack(ctx context.Context, dir string, f *gitwire.Fetch, party string, out io.Writer) error {
 	return h.git.Run(ctx, gitproc.PackReachable(f.OfsDelta, f.IncludeTag, f.Filter),
-		gitproc.Run{Party: party, At: gitproc.Place{Repository: dir}, In: strings.NewReader(list(f.Tips())), Out: out})
+		gitproc.Run{Party: party, At: gitproc.Dirs{Repository: dir}, In: strings.NewReader(list(f.Tips())), Out: out})
 }
 
 // Upload runs what the product runs.
 func (h *host) Upload(ctx context.Context, dir string, q gitwire.Request, party string, out io.Writer) error {
 	return h.git.Run(ctx, gitproc.UploadPack(false),
-		gitproc.Run{Party: party, At: gitproc.Place{Repository: dir}, Protocol: int(q.Version), In: bytes.NewReader(q.AppendTo(nil)), Out: out})
+		gitproc.Run{Party: party, At: gitproc.Dirs{Repository: dir}, Protocol: int(q.Version), In: bytes.NewReader(q.AppendTo(nil)), Out: out})
 }
 
 // Sizes runs what the product runs.
 func (h *host) Sizes(ctx context.Context, dir string, ids []gitwire.ObjectID, party string) ([]int64, error) {
 	var out bytes.Buffer
-	err := h.git.Run(ctx, gitproc.Measure(), gitproc.Run{Party: party, At: gitproc.Place{Repository: dir}, In: strings.NewReader(list(ids)), Out: &out})
+	err := h.git.Run(ctx, gitproc.Measure(), gitproc.Run{Party: party, At: gitproc.Dirs{Repository: dir}, In: strings.NewReader(list(ids)), Out: &out})
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (h *host) Push(ctx context.Context, c githttp.PushCall) githttp.PushResult 
 	}
 	if c.Push.NeedsPack() {
 		err := h.git.Run(ctx, gitproc.IndexPack(most), gitproc.Run{Kind: gitproc.Upload, Party: c.From,
-			At: gitproc.Place{Repository: dir, Objects: filepath.Join(dir, "objects")}, In: c.Pack, Out: io.Discard})
+			At: gitproc.Dirs{Repository: dir, Objects: filepath.Join(dir, "objects")}, In: c.Pack, Out: io.Discard})
 		if err != nil {
 			return fail(err)
 		}
@@ -84,7 +84,7 @@ func (h *host) whole(ctx context.Context, dir string, c githttp.PushCall) error 
 			fmt.Fprintln(&in, command.New)
 		}
 	}
-	return h.git.Run(ctx, gitproc.Reach(), gitproc.Run{Kind: gitproc.Upload, Party: c.From, At: gitproc.Place{Repository: dir}, In: &in, Out: io.Discard})
+	return h.git.Run(ctx, gitproc.Reach(), gitproc.Run{Kind: gitproc.Upload, Party: c.From, At: gitproc.Dirs{Repository: dir}, In: &in, Out: io.Discard})
 }
 
 // update changes a ref as receive-pack does, and says why not.
