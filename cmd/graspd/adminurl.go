@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// adminAt is where the private listener of a graspd on this machine is, as far as the environment tells: in a container the
-// health check has the variables of the relay.
+// adminAt returns the URL of the private listener of a graspd on this machine, as far as the environment tells it. A health check in a
+// container, for one, has the variables of the relay.
 func adminAt(env environment) string { return adminBehind(env["GRASPD_ADMIN_LISTEN"]) }
 
-// adminBehind is where a private listener is asked that listens there.
+// adminBehind returns the URL under which this machine reaches a private listener with that listen address.
 func adminBehind(listen string) string {
 	const usual = "http://127.0.0.1:7335"
 	host, port, err := net.SplitHostPort(listen)
@@ -28,7 +28,7 @@ func adminBehind(listen string) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// adminURL is a flag for the address of a private listener, as URL or as host:port.
+// adminURL makes a flag for the address of a private listener, as URL or as host:port.
 func adminURL(name, def, about string, v *string) setting {
 	return setting{name: name, place: "URL", def: def, about: about, set: func(s string) error {
 		if !strings.Contains(s, "://") {

@@ -31,7 +31,7 @@ func (o *backupOptions) settings(env environment) []setting {
 		boolean("by-relay", "false", "have the running relay write DIR itself, as its user and where it may write; on the disk of its data that takes a moment and little room", &o.byRelay))
 }
 
-// backupCommand copies a data directory, with the help of the graspd that has it open, if there is one.
+// backupCommand copies a data directory. Where a graspd has it open, that graspd makes the copy.
 func backupCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var o backupOptions
 	rest, problems, err := parse("backup", o.settings(env), args, std, env)
@@ -62,7 +62,8 @@ func backupCommand(ctx context.Context, args []string, std stdio, env environmen
 	return nil
 }
 
-// meter shows how much of a backup was written.
+// meter returns functions that show how much of a backup was written: show at first takes the size, then the bytes so far. The caller
+// calls end at the end.
 func (o *backupOptions) meter(std stdio) (show func(size int64) func(int64), end func()) {
 	m := meterOf(std, o.Quiet, "backup", "MiB")
 	return func(size int64) func(int64) {
@@ -86,7 +87,7 @@ func (o *backupOptions) writeTar(ctx context.Context, std stdio) error {
 	})
 }
 
-// counted tells how much was written.
+// counted is a writer that tells after each write how many bytes it has written.
 type counted struct {
 	io.Writer
 	n    int64
@@ -127,7 +128,7 @@ func (o *backupOptions) makeDirectory(ctx context.Context, name string, std stdi
 	return nil
 }
 
-// fromRelay takes the backup that the running graspd makes.
+// fromRelay asks the running graspd for a backup as a tar, and hands its size and its bytes to take.
 func (o *backupOptions) fromRelay(ctx context.Context, take func(size int64, r io.Reader) error) error {
 	r, err := request(ctx, o.Data, o.admin, admin.BackupRequest{Tar: true})
 	if err != nil {
@@ -145,7 +146,7 @@ func (o *backupOptions) fromRelay(ctx context.Context, take func(size int64, r i
 	return fmt.Errorf("%w: the graspd at %s ended it (%w); its log says why", backup.ErrCut, o.admin, body.err)
 }
 
-// broken notes that a body did not come to its end.
+// broken reads the body of an answer and remembers an error that ended it too early.
 type broken struct {
 	io.Reader
 	err error
@@ -168,7 +169,7 @@ func askForBackup(ctx context.Context, data, base, dir string) error {
 	return r.Body.Close()
 }
 
-// request asks the running graspd for a backup. Who can read its key may ask.
+// request asks the running graspd for a backup. Whoever can read the relay's key may ask. The caller closes the body of the answer.
 func request(ctx context.Context, data, base string, q admin.BackupRequest) (*http.Response, error) {
 	key, err := node.ReadKey(data)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// backupsBeside says whether backups would go into the data directory, and be lost with it.
+// backupsBeside returns a problem where backups would go into the data directory, and be lost with it.
 func (c *Config) backupsBeside() []string {
 	if c.Backups.Dir == "" {
 		return nil

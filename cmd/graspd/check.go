@@ -16,7 +16,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// unreadable is an error after which nothing can be said about a store.
+// unreadable marks an error that keeps the check from saying anything about a store.
 type unreadable struct{ error }
 
 func (e unreadable) Unwrap() error { return e.error }
@@ -61,7 +61,7 @@ func checkCommand(ctx context.Context, args []string, std stdio, env environment
 	return err
 }
 
-// openToRead opens a store that is there.
+// openToRead opens a store that exists, for reading alone.
 func (c *Config) openToRead() (*store.Store, error) {
 	o := c.storeOptions()
 	o.ReadOnly = true
@@ -72,7 +72,7 @@ func (c *Config) openToRead() (*store.Store, error) {
 	return s, err
 }
 
-// check reads everything and prints what is wrong.
+// check reads the whole store and the git data, and prints what is wrong.
 func (c *Config) check(ctx context.Context, std stdio, o mend.CheckOptions, p *progress.Meter, git gitCheck) (err error) {
 	if err := c.checkBackup(ctx, std); err != nil {
 		return err
@@ -106,7 +106,8 @@ func (c *Config) check(ctx context.Context, std stdio, o mend.CheckOptions, p *p
 	return unwell(append(wrong, fmt.Sprintf("%s has problems; stop graspd and run: graspd check --repair --data %s", of, c.Data))...)
 }
 
-// checkBackup looks first, in a directory that a tar of a backup has filled, whether it is whole and as it was.
+// checkBackup checks a directory that was unpacked from the tar of a backup: that no file is missing and none has changed. It comes before
+// all other checks.
 func (c *Config) checkBackup(ctx context.Context, std stdio) error {
 	if marked, err := backup.Marked(c.Data); err != nil || !marked {
 		return err
@@ -124,7 +125,7 @@ func (c *Config) checkBackup(ctx context.Context, std stdio) error {
 	return err
 }
 
-// repair builds the store anew and says what became of the old one.
+// repair builds the store anew, mends the git data, and prints what became of the old store.
 func (c *Config) repair(ctx context.Context, std stdio, o mend.CheckOptions, p *progress.Meter, git gitCheck) error {
 	if err := backup.Unmark(c.Data); err != nil {
 		return err

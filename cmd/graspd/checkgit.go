@@ -14,14 +14,14 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// gitCheck is how the git data is looked at.
+// gitCheck says whether and with which git program the check looks at the git data.
 type gitCheck struct {
 	wanted  bool
 	program string
 	meter   *progress.Meter
 }
 
-// check looks at the git data beside a store, if there is any, and adds to what is printed and to the problems.
+// check looks at the git data beside a store, if there is any, prints what it found and returns the problems.
 func (g gitCheck) check(ctx context.Context, c *Config, std stdio, s *store.Store) (problems []string, err error) {
 	err = g.on(ctx, c, s, true, func(a audit.Config) error {
 		r, err := audit.Check(ctx, a)
@@ -45,7 +45,7 @@ func (g gitCheck) check(ctx context.Context, c *Config, std stdio, s *store.Stor
 	return problems, err
 }
 
-// repair mends the git data beside a store that was built anew, if there is any, and returns what is lost.
+// repair mends the git data beside a store that was built anew, if there is any, prints what it did and returns what is lost.
 func (g gitCheck) repair(ctx context.Context, c *Config, std stdio) (lost []string, err error) {
 	if !g.wanted {
 		return nil, nil
@@ -79,7 +79,7 @@ func (g gitCheck) repair(ctx context.Context, c *Config, std stdio) (lost []stri
 	return lost, err
 }
 
-// on does something with the git data, if there is any.
+// on calls do with the opened git data; it does nothing where there is none or nobody wants the check.
 func (g gitCheck) on(ctx context.Context, c *Config, s *store.Store, readOnly bool, do func(audit.Config) error) (err error) {
 	if !g.wanted {
 		return nil
@@ -96,5 +96,5 @@ func (g gitCheck) on(ctx context.Context, c *Config, s *store.Store, readOnly bo
 		Progress: func(done, all int64) { g.meter.Show(done, all, done) }})
 }
 
-// megabytes is a number of bytes as people read it.
+// megabytes writes a number of bytes in MiB, rounded up.
 func megabytes(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// completers write what a shell completes command lines of graspd by.
+// completers returns a writer of the completion script for each shell.
 func completers() map[string]func(io.Writer) {
 	return map[string]func(io.Writer){"bash": completeBash, "zsh": completeZsh, "fish": completeFish}
 }
 
-// shells are those that there is a completion for.
+// shells returns the names of the shells that graspd can complete for.
 func shells() []string { return slices.Sorted(maps.Keys(completers())) }
 
-// completionCommand writes a shell's completion.
+// completionCommand writes the completion script of a shell.
 func completionCommand(_ context.Context, args []string, std stdio, env environment) error {
 	rest, problems, err := parse("completion", nil, args, std, env)
 	if err != nil {
@@ -33,7 +33,7 @@ func completionCommand(_ context.Context, args []string, std stdio, env environm
 	return nil
 }
 
-// choices are the values of a flag that has but a few; nil where whatever fits its place will do.
+// choices returns the values of a flag that takes only a few; nil for any other flag.
 func (s setting) choices() []string {
 	switch {
 	case s.place == "LEVEL":
@@ -44,7 +44,7 @@ func (s setting) choices() []string {
 	return nil
 }
 
-// commandNames are those of all commands, with help.
+// commandNames returns the names of all commands, and help.
 func commandNames() (names []string) {
 	for _, c := range commands() {
 		names = append(names, c.name)
@@ -162,7 +162,7 @@ func completeFish(w io.Writer) {
 	}
 }
 
-// everyFlag is every flag once, whichever command has it.
+// everyFlag returns every flag of any command, each once.
 func everyFlag() (all []setting) {
 	for _, c := range commands() {
 		for _, r := range c.rows(nil) {
@@ -181,8 +181,8 @@ func namesOf(rows []setting) (names []string) {
 	return names
 }
 
-// quoted is one word of a POSIX shell.
+// quoted writes a text as one word of a POSIX shell.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// inFish is one word of fish.
+// inFish writes a text as one word of fish.
 func inFish(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'" }

@@ -14,12 +14,12 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Config is every setting of graspd. The flag table in flags.go gives each its
-// flag, its environment variable and its default, which for a setting of a part is that part's own.
+// Config has every setting of graspd. The flag table in flags.go gives each setting its flag, its environment variable and its default. A
+// setting of a part, such as the engine, has the default of that part.
 type Config struct {
 	// Listen is the address of the relay: WebSocket, NIP-11 and the page for browsers, all on /.
 	Listen string
-	// AdminListen is the address of the private listener: status.json, healthz, readyz; "" is none.
+	// AdminListen is the address of the private listener (status.json, healthz, readyz); "" is none.
 	AdminListen string
 	AdminHosts  []string
 	// AdminPubKeys are the keys of those who may manage the relay over its public address (NIP-86), or @FILE.
@@ -31,11 +31,11 @@ type Config struct {
 	// AllowPubKeys, DenyPubKeys, AllowRepositories and DenyRepositories are entries of lists, or
 	// @FILE for the entries of a file.
 	AllowPubKeys, DenyPubKeys, AllowRepositories, DenyRepositories []string
-	// Archive is entries of what is carried though it does not list this relay, or @FILE, and
-	// ArchiveReadOnly takes no pushes to that.
+	// Archive has entries, or @FILE, for repositories that the relay carries though they do not list it. ArchiveReadOnly refuses pushes to
+	// these.
 	Archive         []string
 	ArchiveReadOnly bool
-	// Private serves nobody but the owners of Members, which are keys, or @FILE for the keys in a file.
+	// Private has the relay serve only the owners of the keys in Members; @FILE stands for the keys in a file.
 	Private bool
 	Members []string
 	// TrustedProxies are the reverse proxies whose X-Forwarded-For is believed.
@@ -47,30 +47,30 @@ type Config struct {
 	// DiskFloor is the free space in bytes below which nothing more is written.
 	DiskFloor int64
 
-	// HostsGit hosts repositories, and Git says how.
+	// HostsGit has the relay host repositories, as Git says.
 	HostsGit bool
 	Git      node.Git
-	// GitSync completes them from other git servers, so many fetches at once.
+	// GitSync fetches what repositories miss from other git servers.
 	GitSync            bool
 	GitSyncConcurrency int
 
 	// Bootstrap relays are always connected, and may have private addresses.
 	Bootstrap []string
-	// Mailboxes asks the relays that participants write to, and IndexRelays are asked which these are.
+	// Mailboxes has the relay ask also the relays that participants write to. It asks IndexRelays which these are.
 	Mailboxes   bool
 	IndexRelays []string
-	// Sync switches the filling from other relays.
+	// Sync has the relay fill itself from other relays.
 	Sync bool
 	// SyncAllowPrivate allows loopback, private and link-local addresses in announcements.
 	SyncAllowPrivate bool
-	// SyncBatchWindow is how long changes of what is wanted are gathered at most.
+	// SyncBatchWindow is how long the engine at most gathers changes of what is wanted before it asks for them.
 	SyncBatchWindow time.Duration
-	// SyncNegentropy uses NIP-77 where the remote relay has it.
+	// SyncNegentropy has the relay use NIP-77 with remote relays that have it.
 	SyncNegentropy bool
-	// Engine is what else is set of how relays are followed.
+	// Engine has the other settings of how the relay follows others.
 	Engine relaysync.Config
 
-	// Backups are those that graspd makes by itself; Dir "" makes none.
+	// Backups says where graspd puts the backups that it makes by itself; with Dir "" it makes none.
 	Backups node.Backups
 
 	LogLevel  slog.Level
@@ -78,16 +78,16 @@ type Config struct {
 	// Quiet shows no progress on a terminal.
 	Quiet bool
 
-	// Check looks at the relay from outside once, soon after the start, and only warns.
+	// Check has serve look at the relay from outside once, soon after the start. It only warns.
 	Check bool
 
 	// Info is what the operator says in the NIP-11 document.
 	Info nip11.Document
-	// About is Markdown that the start page begins with, or @FILE, and Color and ColorDark are colours of public pages.
+	// About is Markdown for the beginning of the start page, or @FILE. Color and ColorDark are colours of public pages.
 	About, Color, ColorDark string
 }
 
-// door is what a node and an import have in common.
+// door returns the settings that a node and an import have in common.
 func (c *Config) door(service grasp.Service, lists policy.Lists, log *slog.Logger) node.Config {
 	n := node.Config{Dir: c.Data, Service: service, MinPoW: c.MinPoW, Lists: lists, Mailboxes: c.Mailboxes, Version: versionString(), Store: c.storeOptions(), Logger: log}
 	if len(c.Archive) > 0 {
@@ -96,7 +96,7 @@ func (c *Config) door(service grasp.Service, lists policy.Lists, log *slog.Logge
 	if c.HostsGit {
 		git := c.Git
 		if git.Cache == 0 {
-			git.Cache = -1 // 0 would be the default
+			git.Cache = -1 // none: 0 would mean the default
 		}
 		if c.GitSync && c.Sync {
 			git.Sync = &node.GitSync{Concurrency: c.GitSyncConcurrency, AllowPrivate: c.SyncAllowPrivate}
@@ -106,7 +106,7 @@ func (c *Config) door(service grasp.Service, lists policy.Lists, log *slog.Logge
 	return n
 }
 
-// node is what the settings make of a node.
+// node returns the settings of the node.
 func (c *Config) node(service grasp.Service, named named, log *slog.Logger) node.Config {
 	n := c.door(service, named.lists, log)
 	clients, connections := connectionsFor(openFiles(), c.Engine.MaxRelays)
@@ -125,17 +125,17 @@ func (c *Config) node(service grasp.Service, named named, log *slog.Logger) node
 	return n
 }
 
-// engine is what the settings say of how relays are followed.
+// engine returns the settings of how the relay follows others.
 func (c *Config) engine() relaysync.Config {
 	e := c.Engine
 	e.BatchWindow, e.Peer.NoNegentropy = c.SyncBatchWindow, !c.SyncNegentropy
 	return e
 }
 
-// storeOptions are what the settings say of the store.
+// storeOptions returns the settings of the store.
 func (c *Config) storeOptions() store.Options {
 	o := store.Options{CacheBytes: c.Cache, Floor: uint64(c.DiskFloor)}
-	if c.DiskFloor <= 0 { // which would be the defaults
+	if c.DiskFloor <= 0 { // no floor: 0 would mean the default
 		o.Floor, o.InodeFloor = 1, 1
 	}
 	return o

@@ -14,18 +14,18 @@ import (
 // configBytes bounds a configuration file.
 const configBytes = 1 << 20
 
-// configSetting is the flag of the configuration file. It is looked for before all others, as it sets them.
+// configSetting returns the flag of the configuration file. It is looked for before all other flags, as the file sets them.
 func configSetting() setting {
 	return setting{name: "config", place: "FILE", about: "TOML file with settings, which have the names of the flags; flags and variables win over it. graspd config writes one", set: func(string) error { return nil }}
 }
 
-// What an environment knows of a configuration file stands among the variables, under names that no variable can have.
+// An environment keeps what it knows of a configuration file among the variables, under names that no variable can have.
 const (
-	originMark = "=" // behind the name of a variable that the file sets: where it stands there
+	originMark = "=" // behind the name of a variable that the file sets: the place in the file
 	flawsName  = "=" // what is wrong with the file, a line each
 )
 
-// origin is where a variable was set that stands for a line of the configuration file; else its own name.
+// origin returns the place in the configuration file that set a variable; for any other variable its name.
 func (e environment) origin(name string) string {
 	if at, ok := e[name+originMark]; ok {
 		return at
@@ -41,7 +41,8 @@ func (e environment) flaws() []string {
 	return strings.Split(e[flawsName], "\n")
 }
 
-// underFile is the environment with what the configuration file of a command line sets, where no variable does.
+// underFile returns the environment with the settings of the configuration file that a command line names. A variable goes before the
+// file.
 func (e environment) underFile(c command, args []string) environment {
 	rows := c.rows(e)
 	if !slices.ContainsFunc(rows, func(r setting) bool { return r.name == "config" }) {
@@ -65,7 +66,7 @@ func (e environment) underFile(c command, args []string) environment {
 	return out
 }
 
-// reread is the environment with what the configuration file of serve says now.
+// reread returns the environment with what the configuration file of serve says now.
 func (e environment) reread(args []string) environment {
 	out := make(environment, len(e))
 	for name, value := range e {
@@ -77,7 +78,7 @@ func (e environment) reread(args []string) environment {
 	return out.underFile(serve, args)
 }
 
-// flagValue is the value of a flag on a command line, the last one; "" without one.
+// flagValue returns the last value of a flag on a command line; "" without one.
 func flagValue(rows []setting, args []string, name string) (value string) {
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		flag, given, whole := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
@@ -99,7 +100,7 @@ func flagValue(rows []setting, args []string, name string) (value string) {
 	return value
 }
 
-// take sets what a configuration file sets, and notes what is wrong with it.
+// take adds the settings of a configuration file to the environment, and notes what is wrong with the file.
 func (e environment) take(name string, text []byte) {
 	rows := new(Config).settings()
 	entries, problems := conffile.Parse(text)
@@ -139,7 +140,7 @@ func (e environment) take(name string, text []byte) {
 	e[flawsName] = strings.Join(told, "\n")
 }
 
-// noSuchKey is what is said of a key that is no flag of serve.
+// noSuchKey words the problem of a key that is no flag of serve.
 func noSuchKey(key string, rows []setting) string {
 	names := make([]string, len(rows))
 	for i, r := range rows {
@@ -155,7 +156,7 @@ func noSuchKey(key string, rows []setting) string {
 	return fmt.Sprintf("there is no setting %q (graspd help serve lists the flags; here they are written without dashes in front)", key)
 }
 
-// readText reads a file of bounded size, without the mark that some editors put in front.
+// readText reads a file of at most so many bytes, and leaves out the byte order mark that some editors put in front.
 func readText(name string, most int64) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// deletion is the settings of the delete command.
+// deletion has the settings of the delete command.
 type deletion struct {
 	at                            listener
 	authors, repositories, events []string
@@ -42,7 +42,7 @@ func (d *deletion) settings(env environment) []setting {
 	}
 }
 
-// deleteCommand takes something away from a running relay, or says what would go.
+// deleteCommand has a running relay delete something, or say what would go.
 func deleteCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var d deletion
 	problems, err := parseAlone("delete", ": name what is to go with --author, --repository or --event", d.settings(env), args, std, env)
@@ -96,7 +96,7 @@ func hasGone(c moderate.Case) string {
 	return fmt.Sprintf("%d events are gone, and nothing of it is taken any more", c.Total())
 }
 
-// whoAsks is who gives a command, for the journal.
+// whoAsks names who gives a command, for the journal.
 func whoAsks(command string) string {
 	u, err := user.Current()
 	if err != nil {
@@ -129,7 +129,7 @@ func printPreview(out io.Writer, p moderate.Preview) error {
 	return err
 }
 
-// restoration is the settings of the restore command.
+// restoration has the settings of the restore command.
 type restoration struct {
 	at    listener
 	which int
@@ -145,7 +145,7 @@ func (o *restoration) settings(env environment) []setting {
 	}
 }
 
-// restoreCommand lists what is kept aside, or puts it back.
+// restoreCommand lists what the relay keeps aside, or has it put something back.
 func restoreCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var o restoration
 	problems, err := parseAlone("restore", ": name it with --case", o.settings(env), args, std, env)
@@ -204,7 +204,7 @@ func (o *journalOptions) settings(env environment) []setting {
 	}
 }
 
-// journalCommand prints what the operator has decided.
+// journalCommand prints the decisions of the operator.
 func journalCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var o journalOptions
 	problems, err := parseAlone("journal", "", o.settings(env), args, std, env)
@@ -238,7 +238,7 @@ func printJournal(out io.Writer, entries []moderate.Entry, width int) error {
 // listener is the private listener of a running relay.
 type listener struct{ base string }
 
-// decisionTimeout bounds one request about what is here.
+// decisionTimeout bounds one request about what the relay keeps.
 const decisionTimeout = 2 * time.Minute
 
 func (l listener) read(ctx context.Context, path string, to any) error {
@@ -249,7 +249,7 @@ func (l listener) post(ctx context.Context, path string, form url.Values, to any
 	return l.ask(ctx, http.MethodPost, path, strings.NewReader(form.Encode()), to)
 }
 
-// pass prints a document as it is.
+// pass prints a document of the listener as it is.
 func (l listener) pass(ctx context.Context, out io.Writer, path string) error {
 	b, err := l.send(ctx, http.MethodGet, path, nil)
 	if err == nil {
@@ -258,7 +258,7 @@ func (l listener) pass(ctx context.Context, out io.Writer, path string) error {
 	return err
 }
 
-// tell makes one request and prints the line with which it is answered.
+// tell posts a form and prints the line of the answer.
 func (l listener) tell(ctx context.Context, out io.Writer, path string, form url.Values) error {
 	b, err := l.send(ctx, http.MethodPost, path, strings.NewReader(form.Encode()))
 	if err == nil {
@@ -267,7 +267,7 @@ func (l listener) tell(ctx context.Context, out io.Writer, path string, form url
 	return err
 }
 
-// ask makes one request and reads the document with which it is answered.
+// ask makes one request and decodes the JSON of the answer.
 func (l listener) ask(ctx context.Context, method, path string, body io.Reader, to any) error {
 	b, err := l.send(ctx, method, path, body)
 	if err != nil {
@@ -279,7 +279,7 @@ func (l listener) ask(ctx context.Context, method, path string, body io.Reader, 
 	return nil
 }
 
-// send makes one request. An answer that is not 200 is an error, which it tells.
+// send makes one request and returns the body of the answer. An answer other than 200 is an error with the text of that answer.
 func (l listener) send(ctx context.Context, method, path string, body io.Reader) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, decisionTimeout)
 	defer cancel()

@@ -36,7 +36,7 @@ func (o *doctorOptions) settings() []setting {
 	}
 }
 
-// world is how the doctor reaches what it looks at.
+// world has what the doctor needs to reach the things that it looks at.
 type world struct {
 	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
@@ -52,7 +52,7 @@ func thisWorld() world {
 	}
 }
 
-// doctorCommand looks at a relay and at this machine, and says what to mend.
+// doctorCommand looks at a relay and at this machine, and prints what to mend.
 func doctorCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var o doctorOptions
 	rest, problems, err := parse("doctor", o.settings(), args, std, env)
@@ -94,14 +94,14 @@ func doctorCommand(ctx context.Context, args []string, std stdio, env environmen
 	return nil
 }
 
-// examine is what the doctor needs to look at a URL from here.
+// examine returns what the doctor needs to look at a URL from this machine.
 func (w world) examine(at string, domain grasp.Service, git, publish bool) doctor.Config {
 	var key nostr.SecretKey
 	rand.Read(key[:]) // never fails
 	return doctor.Config{URL: at, Domain: domain, Git: git, Publish: publish, Resolve: w.resolve, Dial: w.dial, TLS: w.tls, Now: time.Now, Key: key}
 }
 
-// printFinding prints one line, and what to do indented below it.
+// printFinding prints a finding in one line, and the advice indented below.
 func printFinding(w io.Writer, f doctor.Finding) {
 	fmt.Fprintf(w, "  %-4s  %-12s  %s\n", f.Level, f.What, f.Text)
 	if f.Mend != "" {
@@ -111,10 +111,10 @@ func printFinding(w io.Writer, f doctor.Finding) {
 	}
 }
 
-// checkSoon is how long after the start serve looks at itself with --check.
+// checkSoon is how long serve --check waits after the start before it looks at itself.
 const checkSoon = 5 * time.Second
 
-// checkOnce tells the log, when soon says so, what the doctor finds of this relay. It only warns.
+// checkOnce waits for soon, and then logs what the doctor finds of this relay. It only warns.
 func checkOnce(ctx context.Context, c *Config, w world, service grasp.Service, soon <-chan time.Time, log *slog.Logger) {
 	select {
 	case <-ctx.Done():

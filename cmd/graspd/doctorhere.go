@@ -15,7 +15,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// What a relay should have of this machine at least.
+// The least that this machine should have for a relay.
 const (
 	fewFiles  = 4096    // open files
 	fewInodes = 100_000 // free inodes
@@ -32,13 +32,13 @@ func examineHere(ctx context.Context, c *Config, tell func(doctor.Finding)) {
 	}
 }
 
-// onOneDisk reports whether two directories are on one file system, or one of them is not there yet.
+// onOneDisk reports whether two directories are on one file system. It is true also while one of them does not exist.
 func onOneDisk(a, b string) bool {
 	var x, y syscall.Stat_t
 	return syscall.Stat(a, &x) != nil || syscall.Stat(b, &y) != nil || x.Dev == y.Dev
 }
 
-// examineDisks looks at the file system of the data, and at that of the git data where that is another one.
+// examineDisks looks at the file system of the data, and at that of the git data where it is another one.
 func examineDisks(c *Config, stat func(string) (store.Space, error), same func(a, b string) bool) []doctor.Finding {
 	floor := uint64(max(0, c.DiskFloor))
 	all, at := examineDisk(c.Data, floor, stat), node.GitIn(c.Data)
@@ -52,7 +52,7 @@ func examineDisks(c *Config, stat func(string) (store.Space, error), same func(a
 	return all
 }
 
-// examineDisk looks at the file system of the data, or of the nearest directory above it that there is.
+// examineDisk looks at the file system of a directory, or of the nearest directory above that exists.
 func examineDisk(dir string, floor uint64, stat func(string) (store.Space, error)) []doctor.Finding {
 	at, err := filepath.Abs(dir)
 	if err != nil {
@@ -79,7 +79,7 @@ func examineDisk(dir string, floor uint64, stat func(string) (store.Space, error
 		kept = d.Inodes.Floor(store.DefaultInodeFloor)
 	}
 	switch {
-	case d.Inodes.All == 0: // file systems that make them as they go
+	case d.Inodes.All == 0: // this file system makes inodes as it goes
 		inodes.Text = "as many as there is room for"
 	case d.Inodes.Full(kept):
 		inodes.Level, inodes.Mend = doctor.Fault, fmt.Sprintf("Below %d free inodes graspd stores nothing, although there is room. Remove small files, or use a file system with more inodes.", kept)
@@ -89,7 +89,7 @@ func examineDisk(dir string, floor uint64, stat func(string) (store.Space, error
 	return []doctor.Finding{free, inodes}
 }
 
-// wholeUnits rounds a size down to whole GiB, or MiB where it is less than ten of these.
+// wholeUnits rounds a size down to whole GiB, and below 10 GiB to whole MiB.
 func wholeUnits(n uint64) uint64 {
 	if n >= 10<<30 {
 		return n >> 30 << 30
@@ -110,7 +110,7 @@ func examineFiles(n uint64) doctor.Finding {
 	return f
 }
 
-// examineGit asks git what it is.
+// examineGit asks the git program for its version.
 func examineGit(ctx context.Context, program string) doctor.Finding {
 	g, err := gitproc.Open(ctx, gitproc.Config{Program: program})
 	if err != nil {

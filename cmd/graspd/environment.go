@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// environment is the variables that are set, by their names.
+// environment has the variables that are set, by their names.
 type environment map[string]string
 
-// environmentOf reads what os.Environ gives.
+// environmentOf reads the pairs of os.Environ.
 func environmentOf(pairs []string) environment {
 	e := make(environment, len(pairs))
 	for _, p := range pairs {
@@ -20,8 +20,8 @@ func environmentOf(pairs []string) environment {
 	return e
 }
 
-// unknown says which variables look like settings of graspd and are those of no command: a slip there would go unnoticed
-// otherwise, with the setting at its default.
+// unknown returns a problem for each variable that looks like a setting of graspd but belongs to no command. Without that nobody would
+// notice a slip, which leaves the setting at its default.
 func (e environment) unknown() (problems []string) {
 	var known []string
 	for _, c := range commands() {
@@ -42,7 +42,7 @@ func (e environment) unknown() (problems []string) {
 	return problems
 }
 
-// variables is how those of graspd begin.
+// variables is how the names of graspd's variables begin.
 const variables = "GRASPD_"
 
 func trimmed(names []string) []string {
@@ -53,8 +53,8 @@ func trimmed(names []string) []string {
 	return out
 }
 
-// ofNeighbours reports whether a variable tells containers of a service that happens to be called graspd: Kubernetes and Docker's
-// links set such, and nobody there means a setting.
+// ofNeighbours reports whether a variable tells containers about a service that happens to be called graspd. Kubernetes and Docker's links
+// set such variables, and they are no settings.
 func ofNeighbours(name, value string) bool {
 	name = strings.TrimPrefix(name, variables)
 	rest, port := strings.CutPrefix(name, "PORT_")

@@ -28,17 +28,16 @@ const (
 	usualAdminListen = "127.0.0.1:7335"
 )
 
-// setting is one row of the flag table: how a flag is called, what it means,
-// its default as text and how a text becomes a value.
+// setting is one row of the flag table: the name of a flag, its meaning, its default as text, and how a text becomes a value.
 type setting struct {
 	name, def, about string
-	place            string // what stands for a value in the help; "" for a switch
+	place            string // the word for a value in the help; "" for a switch
 	set              func(string) error
 	isBool           bool
-	many             bool // it is a list: several values count together
+	many             bool // a list: several values count together
 }
 
-// as is the setting with another word for its value.
+// as returns the setting with another word for its value in the help.
 func (s setting) as(place string) setting { s.place = place; return s }
 
 // env returns the environment variable of a flag.
@@ -46,7 +45,7 @@ func (s setting) env() string {
 	return variables + strings.ToUpper(strings.ReplaceAll(s.name, "-", "_"))
 }
 
-// dataSettings are those of every command that opens the store.
+// dataSettings returns the settings of every command that opens the store.
 func (c *Config) dataSettings() []setting {
 	o := store.Defaults()
 	return []setting{
@@ -60,7 +59,7 @@ func (c *Config) dataSettings() []setting {
 	}
 }
 
-// policySettings are those of every command that decides what is accepted.
+// policySettings returns the settings of every command that decides what is accepted.
 func (c *Config) policySettings() []setting {
 	return []setting{
 		text("listen", usualListen, "address on which graspd listens for clients, git and browsers", &c.Listen).as("HOST:PORT"),
@@ -77,13 +76,13 @@ func (c *Config) policySettings() []setting {
 	}
 }
 
-// doorSettings are those of a command that stores events by the rules.
+// doorSettings returns the settings of every command that stores events by the rules.
 func (c *Config) doorSettings() []setting { return append(c.policySettings(), c.dataSettings()...) }
 
-// settings are those of serve.
+// settings returns all settings of serve.
 func (c *Config) settings() []setting { return append(c.doorSettings(), c.serveSettings()...) }
 
-// serveSettings are those of serve alone.
+// serveSettings returns the settings that only serve has.
 func (c *Config) serveSettings() []setting {
 	e, p := relaysync.Defaults(), plan.Defaults()
 	engine, peer, git := &c.Engine, &c.Engine.Peer, hosting.DefaultLimits()
@@ -171,7 +170,7 @@ func prefixes(name, def, about string, v *[]netip.Prefix) setting {
 				p = netip.PrefixFrom(a, a.BitLen())
 			}
 			if a := p.Addr(); a.Is4In6() && p.Bits() >= 96 {
-				p = netip.PrefixFrom(a.Unmap(), p.Bits()-96) // clients' addresses are compared without the mapping
+				p = netip.PrefixFrom(a.Unmap(), p.Bits()-96) // the relay compares clients' addresses without the mapping
 			}
 			*v = append(*v, p.Masked())
 		}
@@ -204,7 +203,7 @@ func duration(name string, def, least time.Duration, about string, v *time.Durat
 	}}
 }
 
-// spanText writes a duration without units of which there are none: 24h.
+// spanText writes a duration without the units that are zero: 24h, not 24h0m0s.
 func spanText(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -241,7 +240,7 @@ func size(name string, def, least int64, about string, v *int64) setting {
 	}}
 }
 
-// units are those of sizes; the last one is bytes.
+// units are the units of sizes, largest first; the last one is bytes.
 var units = [...]struct {
 	suffix string
 	shift  uint
@@ -257,7 +256,7 @@ func sizeText(n int64) string {
 	return "0"
 }
 
-// parseSize reads bytes with an optional unit of 1024s.
+// parseSize reads a number of bytes with an optional unit, whose factors are powers of 1024.
 func parseSize(s string) (int64, error) {
 	for _, u := range units {
 		digits, ok := strings.CutSuffix(s, u.suffix)
@@ -306,7 +305,7 @@ func pubkey(name, def, about string, v *string) setting {
 	}}
 }
 
-// webURL is a flag for the address of a page or a picture.
+// webURL makes a flag for the address of a page or a picture.
 func webURL(name, def, about string, v *string) setting {
 	return setting{name: name, place: "URL", def: def, about: about, set: func(s string) error {
 		if err := nip11.CheckURL(s); err != nil {
@@ -317,8 +316,8 @@ func webURL(name, def, about string, v *string) setting {
 	}}
 }
 
-// service returns the domain under which announcements list this relay. Without
-// --domain that is the listen address, whose port may still be 0.
+// service returns the domain under which announcements list this relay. Without --domain that is the listen address, whose port may
+// still be 0.
 func (c *Config) service() (grasp.Service, error) {
 	domain := c.Domain
 	if domain == "" {
@@ -348,7 +347,7 @@ func (c *Config) bootstrap() ([]grasp.RelayURL, []string) {
 	return relayURLs("--bootstrap", c.Bootstrap)
 }
 
-// index returns the normalised index relays, and what is wrong with the others and with asking for mailboxes.
+// index returns the normalised index relays, what is wrong with the others, and what is wrong with --mailboxes and --index-relays together.
 func (c *Config) index() ([]grasp.RelayURL, []string) {
 	urls, problems := relayURLs("--index-relays", c.IndexRelays)
 	switch {

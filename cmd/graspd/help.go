@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// group is flags of serve that belong together in its help and in docs/FLAGS.md, in their order.
+// group has flags of serve that belong together in its help and in docs/FLAGS.md, in that order.
 type group struct {
 	title string
 	names []string
 }
 
-// groups has every flag of serve once.
+// groups returns all groups; each flag of serve is in one of them, once.
 func groups() []group {
 	return []group{
 		{"Most people need these five", []string{"domain", "listen", "data", "trusted-proxies", "bootstrap"}},
@@ -32,8 +32,8 @@ func groups() []group {
 	}
 }
 
-// sorted puts the flags of a command into groups: those of serve into theirs, and of another command what matters to it before
-// the names of what it has from serve.
+// sorted sorts the flags of a command for its help. The flags of serve stand in its groups. Of another command, told has what matters to
+// it, and like has the names of other flags that it shares with serve.
 func (c command) sorted(rows []setting) (told []section, like []string) {
 	if c.grouped {
 		for _, g := range groups() {
@@ -61,16 +61,16 @@ func (c command) sorted(rows []setting) (told []section, like []string) {
 	return told, like
 }
 
-// section is flags under a title.
+// section has flags under a title.
 type section struct {
 	title string
 	rows  []setting
 }
 
-// helpWidth is how long lines of help are at most, in characters.
+// helpWidth is the length of the longest line of help, in characters.
 const helpWidth = 100
 
-// usage is the help of graspd as a whole.
+// usage writes the help of graspd as a whole.
 func usage(w io.Writer) {
 	fmt.Fprint(w, "graspd is a Nostr relay for git collaboration that also hosts the repositories. It fetches what it misses\nfrom the relays and git servers that the repositories name.\n\n")
 	for _, c := range commands() {
@@ -86,7 +86,7 @@ func usage(w io.Writer) {
 	fmt.Fprint(w, "\nTo try it on this machine alone: graspd demo. \"graspd help COMMAND\" lists the flags of a command.\n")
 }
 
-// helpOn is the help of one command.
+// helpOn writes the help of one command.
 func helpOn(w io.Writer, name string, rows []setting) {
 	c, _ := commandNamed(name)
 	fmt.Fprintf(w, "graspd %s: %s\n", strings.TrimSpace(c.name+" "+c.args), c.about)
@@ -135,7 +135,7 @@ func (s setting) tell(w io.Writer) {
 	}
 }
 
-// wrap breaks a text between words into lines of at most so many bytes where its words allow.
+// wrap breaks a text between words into lines of at most so many bytes. A longer word has a line of its own.
 func wrap(text string, most int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {

@@ -84,9 +84,8 @@ func runImport(ctx context.Context, door *ingest.Door, service grasp.Service, fi
 	return err
 }
 
-// feedAll feeds the file again and again for what waits for other events, until
-// a pass stores nothing new: an export may name an announcement before it
-// stands there, and more events may wait than the door keeps.
+// feedAll feeds the file again and again, for the events that wait for others, until a pass stores nothing new. An export may name an
+// announcement before the announcement itself, and more events may wait than the door keeps.
 func feedAll(ctx context.Context, door *ingest.Door, file io.ReadSeeker, t *tally, problems io.Writer) error {
 	for pass := 1; ; pass++ {
 		before := t.stored()

@@ -14,8 +14,8 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// openImport opens a file that can be read more than once. Standard input, and
-// whatever else cannot, is copied into a temporary file first.
+// openImport opens a file so that it can be read more than once. It first copies standard input, and any other file that can be read only
+// once, into a temporary file.
 func openImport(ctx context.Context, name string, stdin io.Reader) (*os.File, error) {
 	in := stdin
 	if name != "-" {
@@ -33,7 +33,7 @@ func openImport(ctx context.Context, name string, stdin io.Reader) (*os.File, er
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Remove(f.Name()); err != nil { // it lives as long as it is open
+	if err := os.Remove(f.Name()); err != nil { // the system keeps it while it is open
 		return nil, errors.Join(err, f.Close())
 	}
 	copied := make(chan error, 1)
@@ -51,15 +51,15 @@ func openImport(ctx context.Context, name string, stdin io.Reader) (*os.File, er
 
 var errInterrupted = errors.New("interrupted")
 
-// feed submits the events of in line by line and waits until all are decided.
-// From the second pass on only those that waited for other events.
+// feed submits the events of in line by line and waits until all are decided. From the second pass on it submits only the events that
+// wait for others.
 func feed(ctx context.Context, door *ingest.Door, in io.Reader, pass int, t *tally, problems io.Writer) error {
 	src := door.Source(ingest.SourceConfig{Label: "import", Direct: pass > 1, Bearer: operator})
 	defer src.Close()
 	var open sync.WaitGroup
 	defer open.Wait()
 	lines := newLineReader(in, importLine)
-	submitted, first := 0, "" // first is what the file looks like, if its first line is no event
+	submitted, first := 0, "" // first says what the file looks like, if its first line is no event
 	for {
 		line, err := lines.next()
 		n := lines.n
@@ -98,6 +98,5 @@ func feed(ctx context.Context, door *ingest.Door, in io.Reader, pass int, t *tal
 	}
 }
 
-// operator stands in for the authors: what was exported may hold protected
-// events (NIP-70), which they had brought in person.
+// operator counts the operator as the author of each event: an export may hold protected events (NIP-70), which only their authors may bring.
 func operator(*nostr.Event) policy.Bearer { return policy.Author }

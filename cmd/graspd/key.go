@@ -24,7 +24,7 @@ func (o *keyOptions) settings() []setting {
 	return append(o.dataSettings(), boolean("replace", "false", "import a key over another one that the relay has; that one is lost unless you exported it", &o.replace))
 }
 
-// keyCommand shows who the relay is, and carries its key from one data directory to another.
+// keyCommand prints the relay's public key, and carries its secret key from one data directory to another.
 func keyCommand(_ context.Context, args []string, std stdio, env environment) (err error) {
 	var o keyOptions
 	rest, problems, err := parse("key", o.settings(), args, std, env)
@@ -81,7 +81,7 @@ func (o *keyOptions) export(name string, std stdio) error {
 	return nil
 }
 
-// take makes a key that of the relay.
+// take reads a secret key from a file and makes it the key of the relay.
 func (o *keyOptions) take(name string, std stdio) (err error) {
 	b, err := readKeyFile(name, std)
 	if err != nil {

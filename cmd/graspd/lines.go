@@ -9,7 +9,7 @@ import (
 
 var errLongLine = errors.New("longer than 4 MiB")
 
-// lineReader reads a file line by line. A line that is too long is passed over, and costs no memory.
+// lineReader reads a file line by line. It passes over a line that is too long, without keeping it in memory.
 type lineReader struct {
 	r   *bufio.Reader
 	max int // bytes of a line, without its end
@@ -21,8 +21,8 @@ func newLineReader(r io.Reader, max int) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), max: max}
 }
 
-// next is the next line without white space around it and, for the first, without a byte order mark, valid until the next call; errLongLine in place of one that is too
-// long, and io.EOF behind the last. Another error is one of reading.
+// next returns the next line without white space around it, and the first line without a byte order mark. The bytes are valid until the next
+// call. It fails with errLongLine in place of a line that is too long, with io.EOF behind the last line, and else with the reader's error.
 func (l *lineReader) next() ([]byte, error) {
 	l.buf = l.buf[:0]
 	size, any := 0, false
@@ -41,7 +41,7 @@ func (l *lineReader) next() ([]byte, error) {
 		case err != nil && !errors.Is(err, io.EOF):
 			return nil, err
 		}
-		if l.n++; l.n == 1 { // some editors and shells begin a file so
+		if l.n++; l.n == 1 { // some editors and shells begin a file with a byte order mark
 			l.buf = bytes.TrimPrefix(l.buf, []byte("\uFEFF"))
 		}
 		if size > l.max {

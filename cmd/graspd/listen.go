@@ -9,10 +9,10 @@ import (
 	"github.com/graspd/graspd/internal/systemd"
 )
 
-// handedAdmin is how a socket unit calls the private listener; any other name is that of the public one.
+// handedAdmin is the name of the private listener in a socket unit; any other name means the public one.
 const handedAdmin = "admin"
 
-// listen takes the sockets that the service manager hands over, and listens where it hands none over.
+// listen takes the sockets that the service manager hands over, and opens those that it does not hand over.
 func listen(c Config) (l node.Listeners, err error) {
 	handed, err := systemd.Listeners()
 	if err != nil {

@@ -35,7 +35,7 @@ func (c *Config) lists() (l policy.Lists, problems []string) {
 		{"--archive", c.Archive, l.Archive.Add, nil},
 	} {
 		bad := readList(row.flag, row.entries, row.add)
-		// A file that was emptied, or is being written, must not let everybody in.
+		// An allow list without entries would let everybody in, and its file may be empty by mistake or still being written.
 		if len(bad) == 0 && len(row.entries) > 0 && row.len != nil && row.len() == 0 {
 			bad = []string{row.flag + ": the list is empty, so nothing would be taken; leave the flag out to take from everybody"}
 		}
@@ -44,7 +44,7 @@ func (c *Config) lists() (l policy.Lists, problems []string) {
 	return l, problems
 }
 
-// admins are the keys of those who may manage the relay, and what is wrong with them.
+// admins returns the keys of those who may manage the relay, and what is wrong with the setting.
 func (c *Config) admins() (keys []nostr.PubKey, problems []string) {
 	problems = readList("--admin-pubkeys", c.AdminPubKeys, func(s string) error {
 		pk, err := policy.ParseAuthor(s)
@@ -56,7 +56,7 @@ func (c *Config) admins() (keys []nostr.PubKey, problems []string) {
 	return keys, problems
 }
 
-// members are the keys of those for whom a private service is, and what is wrong with them.
+// members returns the keys of those whom a private relay serves, and what is wrong with the setting.
 func (c *Config) members() (keys policy.PubKeys, problems []string) {
 	problems = readList("--members", c.Members, keys.AddAuthor)
 	switch {
@@ -69,7 +69,7 @@ func (c *Config) members() (keys policy.PubKeys, problems []string) {
 	return keys, problems
 }
 
-// archive says what is wrong with how repositories are to be archived. Who carries what does not list them has to fetch it.
+// archive returns what is wrong with the settings of the archive. A relay has to fetch the repositories that do not list it.
 func (c *Config) archive() (problems []string) {
 	switch {
 	case len(c.Archive) == 0 && c.ArchiveReadOnly:
@@ -82,7 +82,7 @@ func (c *Config) archive() (problems []string) {
 	return nil
 }
 
-// readList adds the entries of one list, those of files in place of their names.
+// readList hands the entries of one list to add, with the entries of a file in place of its name, and returns what is wrong with them.
 func readList(flag string, entries []string, add func(string) error) []string {
 	p := problemList{flag: flag}
 	for _, s := range entries {
@@ -101,7 +101,7 @@ func readList(flag string, entries []string, add func(string) error) []string {
 	return p.told()
 }
 
-// text adds the entries of a file.
+// text hands the entries of a file to add.
 func (p *problemList) text(name string, text []byte, add func(string) error) {
 	for n, line := range bytes.Split(text, []byte("\n")) {
 		if entry := listEntry(line); entry != "" {
@@ -110,7 +110,7 @@ func (p *problemList) text(name string, text []byte, add func(string) error) {
 	}
 }
 
-// readListFile reads a file of bounded size. Its text is UTF-8, so that what is in it can be told.
+// readListFile reads a file of at most listBytes, without a byte order mark. It takes only UTF-8, so that messages can quote the file.
 func readListFile(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -131,8 +131,8 @@ func readListFile(name string) ([]byte, error) {
 
 var errNotText = errors.New("not a text file (UTF-8)")
 
-// listEntry is what stands on a line, without white space around it and without a comment, which begins with # at the
-// beginning of the line or behind white space.
+// listEntry returns the entry on a line, without white space around it and without a comment. A comment begins with # at the beginning of
+// the line or behind white space.
 func listEntry(line []byte) string {
 	s := strings.TrimSpace(string(line))
 	for i := range len(s) {
@@ -150,7 +150,7 @@ type problemList struct {
 	more  int
 }
 
-// entry notes what is wrong with an entry. What may hold a secret key is not repeated: this goes to logs.
+// entry notes what is wrong with an entry. It does not repeat an entry that may hold a secret key, as problems go to logs.
 func (p *problemList) entry(at, entry string, err error) {
 	switch {
 	case err == nil:

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// looksLike says what a file seems to be whose first line is no event, and what to do: "; …", or nothing where that is not known.
+// looksLike says what a file seems to be whose first line is no event, and what to do about it: "; …", or "" where it does not know.
 func looksLike(line []byte) string {
 	for _, f := range []struct{ magic, what string }{
 		{"\x1f\x8b", "it is compressed with gzip: zcat FILE | graspd import … -"},

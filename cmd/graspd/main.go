@@ -1,5 +1,5 @@
-// Command graspd is a Nostr relay for git collaboration (NIP-34) that hosts the repositories, and fetches what it misses from the relays and
-// git servers that these name.
+// Command graspd is a Nostr relay for git collaboration (NIP-34) that also hosts the repositories. It fetches what it misses from the relays
+// and git servers that the repositories name.
 package main
 
 import (
@@ -41,12 +41,12 @@ type command struct {
 	name, args, about string
 	example           string   // a command line, for its help
 	grouped           bool     // its help has the groups of flags
-	seldom            []string // of its flags that it has from serve, those that hardly matter to it
+	seldom            []string // flags that it shares with serve and that hardly matter to it
 	settings          func(env environment) []setting
 	run               func(ctx context.Context, args []string, io stdio, env environment) error
 }
 
-// rows are the flags of a command as the environment has it.
+// rows returns the flags of a command, with the defaults that the environment gives them.
 func (c command) rows(env environment) []setting {
 	if c.settings == nil {
 		return nil
@@ -92,7 +92,7 @@ func commands() []command {
 	}
 }
 
-// besideData are the flags of whatever opens the store that hardly matter where it only reads.
+// besideData names the flags of commands that open the store which hardly matter to a command that only reads.
 var besideData = []string{"store-cache", "disk-floor", "log-level", "log-format", "quiet"}
 
 func commandNamed(name string) (command, bool) {
@@ -118,7 +118,7 @@ func run(ctx context.Context, args []string, io stdio, env environment) int {
 	return exitCode(c.run(ctx, args, io, env.underFile(c, args)), io.err)
 }
 
-// commandOf is which command a command line means. Flags alone are those of serve.
+// commandOf returns the command that a command line means, and the arguments of that command. Without a name the command is serve.
 func commandOf(args []string) (name string, rest []string) {
 	if len(args) == 0 {
 		return "serve", nil
@@ -135,7 +135,7 @@ func commandOf(args []string) (name string, rest []string) {
 	return args[0], args[1:]
 }
 
-// help tells of graspd, or of the commands that are named.
+// help prints the help of graspd, or of the commands that are named.
 func help(names []string, io stdio, env environment) int {
 	if len(names) == 0 {
 		names = []string{"help"}
@@ -155,7 +155,7 @@ func help(names []string, io stdio, env environment) int {
 	return exitOK
 }
 
-// trouble is what the operator is told, a line each, and the exit code that goes with it.
+// trouble is an error with several lines for the operator, and with an exit code.
 type trouble struct {
 	code     int
 	problems []string
@@ -163,7 +163,7 @@ type trouble struct {
 
 func (t *trouble) Error() string { return strings.Join(t.problems, "\n") }
 
-// misused says everything that is wrong with a command line; nil where there is nothing.
+// misused returns an error with everything that is wrong with a command line; nil where nothing is.
 func misused(problems []string) error {
 	if len(problems) == 0 {
 		return nil
@@ -171,10 +171,10 @@ func misused(problems []string) error {
 	return &trouble{exitUsage, problems}
 }
 
-// unwell says what the operator should look after.
+// unwell returns an error with what the operator should look after.
 func unwell(problems ...string) error { return &trouble{exitFail, problems} }
 
-// exitCode prints an error, one line per problem, and chooses the code.
+// exitCode prints an error, one line per problem, and returns the exit code.
 func exitCode(err error, w io.Writer) int {
 	var t *trouble
 	var blind unreadable
@@ -196,7 +196,7 @@ func exitCode(err error, w io.Writer) int {
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// advice is what to do about trouble with the disk.
+// advice says what the operator can do about trouble with the disk; "" for any other error.
 func advice(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// manCommand writes the manual page, as man and groff read it.
+// manCommand writes the manual page, in the form that man and groff read.
 func manCommand(_ context.Context, args []string, std stdio, env environment) error {
 	problems, err := parseAlone("man", "", nil, args, std, env)
 	if err != nil {
@@ -20,7 +20,7 @@ func manCommand(_ context.Context, args []string, std stdio, env environment) er
 	return nil
 }
 
-// roff writes a text so that nothing in it is a request of roff.
+// roff escapes a text, so that roff takes nothing in it for a request.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
@@ -66,7 +66,7 @@ func manualPage(w io.Writer) {
 	fmt.Fprint(w, ".SH SIGNALS\nOn SIGHUP graspd reads the file of --config and the files of lists again. On SIGTERM it ends in good order, and on a second one at once.\n.SH SEE ALSO\n.BR git (1)\n")
 }
 
-// sentence is a text with a capital and a full stop.
+// sentence writes a text with a capital and a full stop.
 func sentence(s string) string {
 	if s == "" {
 		return s

@@ -15,7 +15,7 @@ type manager struct {
 	log    *slog.Logger
 }
 
-// managerOf finds the service manager.
+// managerOf finds the service manager and takes its socket out of the environment.
 func managerOf(log *slog.Logger) manager {
 	socket, err := systemd.Socket()
 	if err != nil {
@@ -24,20 +24,20 @@ func managerOf(log *slog.Logger) manager {
 	return manager{socket, log}
 }
 
-// tell tells it a state. The relay runs all the same where that cannot be.
+// tell tells the service manager a state. Where that fails it only warns: the relay runs all the same.
 func (m manager) tell(state string) {
 	if err := systemd.Tell(m.socket, state); err != nil {
 		m.log.Warn("graspd cannot tell systemd", "what", state, "error", err)
 	}
 }
 
-// tellEnd tells it when ctx ends.
+// tellEnd waits until ctx ends, and tells the service manager that graspd stops.
 func (m manager) tellEnd(ctx context.Context) {
 	<-ctx.Done()
 	m.tell(systemd.Stopping)
 }
 
-// during tells it that settings are read anew while f does so.
+// during calls f, which reads the settings anew, and tells the service manager before and after.
 func (m manager) during(f func()) {
 	state, err := systemd.Reloading()
 	if err != nil {
@@ -50,7 +50,7 @@ func (m manager) during(f func()) {
 	m.tell(systemd.Ready)
 }
 
-// served is a listener that calls first when the first connection is about to be accepted.
+// served is a listener that calls first once, before it accepts the first connection.
 type served struct {
 	net.Listener
 	once  sync.Once

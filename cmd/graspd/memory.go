@@ -7,34 +7,34 @@ import (
 	"time"
 )
 
-// garbagePercent is how much garbage may gather before it is collected, over what lives. Half of what lives is the store's
-// block cache, which makes none: with Go's usual 100 the process takes as much again for nothing.
+// garbagePercent is how much garbage may gather before a collection, in percent of what lives. Half of what lives is the store's block
+// cache, which makes no garbage: with Go's usual 100 the process would take as much memory again for nothing.
 const garbagePercent = 50
 
-// boundGarbage sets that, unless the operator has set GOGC.
+// boundGarbage puts garbagePercent in force, unless the operator has set GOGC.
 func boundGarbage(env environment) {
 	if _, set := env["GOGC"]; !set {
 		debug.SetGCPercent(garbagePercent)
 	}
 }
 
-// The runtime keeps what a catch-up took for the next one, which may be a day away. It goes back to the system when little is
-// allocated: after a busy time in any case, as the last collection may have been in the middle of that and does not
-// tell what has died since; later when there is enough of it to be worth a collection.
+// The runtime keeps the memory that a catch-up took for the next one, which may be a day away. graspd gives memory back to the system in
+// calm times. The first calm time after a busy one always gives back: the last collection may have been in the middle of the busy time, and
+// does not tell what has died since. A later one gives back only when there is enough to be worth a collection.
 const (
-	calmTime   = 10 * time.Second // is looked at
-	calmBytes  = 256 << 20        // are allocated in such a time at most, less than half of what a catch-up allocates
-	leastSpare = 16 << 20         // bytes that are kept in any case, besides an eighth of what lives
+	calmTime   = 10 * time.Second // how often graspd looks, and over how long
+	calmBytes  = 256 << 20        // a calm time allocates at most so much, less than half of what a catch-up allocates
+	leastSpare = 16 << 20         // bytes that the process keeps in any case, besides an eighth of what lives
 )
 
-// footing is how the process stands with memory, in bytes.
+// footing has the figures of the process's memory, in bytes.
 type footing struct {
 	allocated uint64 // since its start
 	live      uint64 // as of the last collection
 	spare     uint64 // what a collection now could give back, at most
 }
 
-// readFooting asks the runtime.
+// readFooting reads the figures from the runtime.
 func readFooting() footing {
 	s := []metrics.Sample{
 		{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"},
@@ -45,10 +45,10 @@ func readFooting() footing {
 	return footing{allocated: allocated, live: live, spare: free + objects - min(live, objects)}
 }
 
-// calm reports whether little was allocated since before bytes were.
+// calm reports whether the process has allocated little since it had allocated before bytes.
 func (u footing) calm(before uint64) bool { return u.allocated-before <= calmBytes }
 
-// tooMuch reports whether what is to spare is worth a collection.
+// tooMuch reports whether the spare memory is worth a collection.
 func (u footing) tooMuch() bool { return u.spare > leastSpare+u.live/8 }
 
 // tendMemory gives memory back until ctx ends.

@@ -9,7 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/web"
 )
 
-// named is whom and what the settings name, read once: relays, keys and lists, many of them in files.
+// named has the relays, keys and lists that the settings name, many of them in files, and the look of pages. It is read once per start or
+// reread.
 type named struct {
 	bootstrap, index []grasp.RelayURL
 	admins           []nostr.PubKey
@@ -19,7 +20,7 @@ type named struct {
 	look             web.Look
 }
 
-// read reads all of that, and says everything that is wrong with it, or with settings that do not go together.
+// read reads everything that the settings name. It returns all problems: with what they name, and with settings that do not go together.
 func (c *Config) read() (n named, problems []string) {
 	if _, err := c.service(); err != nil {
 		problems = append(problems, err.Error())

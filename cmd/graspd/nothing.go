@@ -8,13 +8,14 @@ import (
 	"github.com/graspd/graspd/internal/node"
 )
 
-// While no repository is kept here the log is looked at so often, and says so at once when the first catch-up is through, and then hourly.
+// sayNothingCarried looks every nothingLook whether a repository is kept here. It warns as soon as the first catch-up is over, and then
+// every nothingAgain.
 const (
 	nothingLook  = 5 * time.Second
 	nothingAgain = time.Hour
 )
 
-// sayNothingCarried tells the log that no repository is kept here and what came instead, until something is or ctx ends.
+// sayNothingCarried logs that no repository is kept here, and what came instead, until a repository is kept or ctx ends.
 func sayNothingCarried(ctx context.Context, n *node.Node) {
 	t := time.NewTicker(nothingLook)
 	defer t.Stop()

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// root is the user whose files are given away.
+// root is the id of the user whose files ownedAs gives away.
 const root = 0
 
-// ownedAs gives what root has in a directory to the owner of another one, so that what the operator does as root leaves no file that the
-// relay's user cannot use. It does nothing where this is not root, or nothing is there.
+// ownedAs gives the files of root in dir to the owner of data, so that a command of root leaves no file that the relay's user cannot use. It
+// does nothing where the process does not run as root, or where a directory does not exist.
 func ownedAs(data, dir string) error {
 	if os.Geteuid() != root {
 		return nil
@@ -40,7 +40,8 @@ func ownedAs(data, dir string) error {
 	return err
 }
 
-// giveBack is deferred by commands that open the data, before they do.
+// giveBack gives what root has written into the data directory to the owner of the directory. A command that opens the data defers it
+// before it opens the data.
 func (c *Config) giveBack(err *error) { *err = errors.Join(*err, ownedAs(c.Data, c.Data)) }
 
 func ownerOf(path string) (uid, gid int, err error) {

@@ -8,10 +8,10 @@ import (
 	"github.com/graspd/graspd/internal/web"
 )
 
-// mostAbout bounds the operator's own text, in bytes, as it is sent with each start page.
+// mostAbout bounds the operator's own text, in bytes, as each start page has it.
 const mostAbout = 32 << 10
 
-// about is the operator's own text, which may stand in a file.
+// about returns the operator's own text, which may stand in a file, and what is wrong with it.
 func (c *Config) about() (string, []string) {
 	text := c.About
 	if name, ok := strings.CutPrefix(text, "@"); ok {
@@ -30,7 +30,7 @@ func (c *Config) about() (string, []string) {
 	return text, nil
 }
 
-// look is how public pages look.
+// look returns the colours of public pages, and what is wrong with the settings.
 func (c *Config) look() (web.Look, []string) {
 	if l, err := web.ParseLook(c.Color, ""); err != nil {
 		return l, []string{fmt.Sprintf("--color: %v", err)}

@@ -11,8 +11,8 @@ import (
 
 var errHelp = errors.New("help was asked for")
 
-// parse fills the settings from the defaults, the configuration file, the environment and the command
-// line, in that order. It returns the remaining arguments and every problem.
+// parse fills the settings from the defaults, the configuration file, the environment and the command line; a later one goes before an
+// earlier one. It returns the remaining arguments and every problem. It fails with errHelp after it has printed the help.
 func parse(command string, rows []setting, args []string, std stdio, env environment) ([]string, []string, error) {
 	problems := slices.Concat(env.flaws(), env.unknown())
 	given := make(map[string][]string)
@@ -27,7 +27,7 @@ func parse(command string, rows []setting, args []string, std stdio, env environ
 		}
 	}
 	var rest []string
-	for len(args) > 0 { // on after a wrong flag or an argument, so that all problems are told
+	for len(args) > 0 { // it goes on after a wrong flag or an argument, so that the operator hears all problems at once
 		err := fs.Parse(args)
 		if errors.Is(err, flag.ErrHelp) {
 			helpOn(std.out, command, rows)
@@ -40,7 +40,7 @@ func parse(command string, rows []setting, args []string, std stdio, env environ
 		case unknown:
 			problems = append(problems, noSuchFlag(command, name, rows))
 			if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-				args = args[1:] // it was to be its value
+				args = args[1:] // the value of the wrong flag
 			}
 		case err != nil:
 			problems = append(problems, fmt.Sprintf("%v (see graspd %s --help)", err, command))
@@ -64,7 +64,7 @@ func parse(command string, rows []setting, args []string, std stdio, env environ
 	return rest, problems, nil
 }
 
-// parseAlone is parse for a command that takes no arguments; hint is what else is said to those who give one.
+// parseAlone parses for a command that takes no arguments. It adds hint to the problem of an argument.
 func parseAlone(command, hint string, rows []setting, args []string, std stdio, env environment) ([]string, error) {
 	rest, problems, err := parse(command, rows, args, std, env)
 	for _, a := range rest {

@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// screenOf returns a screen where people look at w and want to see progress, else nil.
+// screenOf returns a screen where w is a terminal and the operator wants to see progress, else nil.
 func screenOf(w io.Writer, quiet bool) *progress.Screen {
 	if quiet || !isTerminal(w) {
 		return nil
@@ -19,12 +19,12 @@ func screenOf(w io.Writer, quiet bool) *progress.Screen {
 	return progress.NewScreen(w, func() int { return terminalWidth(w) })
 }
 
-// meterOf shows on the standard error output how far a command has come.
+// meterOf returns a meter that shows on the standard error output how far a command has come.
 func meterOf(std stdio, quiet bool, what, unit string) *progress.Meter {
 	return progress.NewMeter(screenOf(std.err, quiet), what, unit, time.Now)
 }
 
-// above is where lines go while something is drawn at the bottom of the terminal.
+// above returns the writer for lines that stand above what the screen draws; without a screen that is w.
 func above(s *progress.Screen, w io.Writer) io.Writer {
 	if s != nil {
 		return s
@@ -32,13 +32,13 @@ func above(s *progress.Screen, w io.Writer) io.Writer {
 	return w
 }
 
-// The watch of the first catch-up.
+// showCatchup looks every catchupLook, and ends when nothing was under way for catchupCalm beyond the batch window.
 const (
 	catchupLook = 250 * time.Millisecond
-	catchupCalm = time.Second // beyond the batch window, in which more may become wanted
+	catchupCalm = time.Second // more may become wanted within the batch window
 )
 
-// showCatchup draws how the first catch-up comes on, until nothing is under way any more, and says what it brought.
+// showCatchup draws the progress of the first catch-up until nothing is under way any more, and prints what the catch-up brought.
 func showCatchup(ctx context.Context, e *relaysync.Engine, window time.Duration, s *progress.Screen) {
 	tick := time.NewTicker(catchupLook)
 	defer tick.Stop()
@@ -49,7 +49,7 @@ func showCatchup(ctx context.Context, e *relaysync.Engine, window time.Duration,
 		ready, _ := e.Ready(look)
 		c := countCatchup(e.Relays(look))
 		cancel()
-		if !ready && c.live == 0 || c.busy > 0 { // relays that fail are not waited for
+		if !ready && c.live == 0 || c.busy > 0 { // it does not wait for relays that fail
 			moved = time.Now()
 		}
 		if time.Since(moved) > window+catchupCalm {
@@ -70,7 +70,7 @@ func showCatchup(ctx context.Context, e *relaysync.Engine, window time.Duration,
 	}
 }
 
-// catchup sums up how the relays stand.
+// catchup sums up the states of the relays.
 type catchup struct {
 	live, busy, relays int // connected and complete; on the way there; all
 	confirmed, wanted  int64

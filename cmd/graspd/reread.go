@@ -9,18 +9,18 @@ import (
 	"github.com/graspd/graspd/internal/node"
 )
 
-// settled is what flags, variables and the configuration file say at some time.
+// settled has what flags, variables and the configuration file said when they were read.
 type settled struct {
 	Config
 	named  named
-	values map[string][]string // by flag, as they were written
+	values map[string][]string // by flag, as the operator wrote them
 }
 
-// live are the settings that change while graspd runs.
+// live names the settings that may change while graspd runs.
 var live = []string{"name", "description", "contact", "pubkey", "icon", "banner", "terms-of-service", "posting-policy", "about", "min-pow",
 	"allow-pubkeys", "deny-pubkeys", "allow-repositories", "deny-repositories", "archive", "members", "git-max-push", "git-max-repository", "git-max-author", "git-max-data"}
 
-// settleServe reads the settings of serve, and says everything that is wrong with them.
+// settleServe reads the settings of serve, and returns everything that is wrong with them.
 func settleServe(args []string, std stdio, env environment) (s settled, problems []string, err error) {
 	rows := s.settings()
 	s.values = recorded(rows)
@@ -33,7 +33,7 @@ func settleServe(args []string, std stdio, env environment) (s settled, problems
 	return s, append(problems, wrong...), nil
 }
 
-// recorded lets settings note the texts that they are set to, by their flags.
+// recorded has each row note the texts that it is set to, and returns these by flag. It changes rows.
 func recorded(rows []setting) map[string][]string {
 	values := make(map[string][]string)
 	for i, r := range rows {
@@ -42,7 +42,7 @@ func recorded(rows []setting) map[string][]string {
 	return values
 }
 
-// restarts names the settings that are others than at the start and take effect after a restart alone.
+// restarts names the settings that have changed since the start and take effect only after a restart.
 func (s settled) restarts(now settled) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(now.values)) {
 		if !slices.Contains(live, name) && name != "config" && !slices.Equal(s.values[name], now.values[name]) {
@@ -64,7 +64,7 @@ func rereadOn(ctx context.Context, start settled, again func() (settled, []strin
 	}
 }
 
-// reread does so once. If anything is wrong with one of the settings, all stay as they are.
+// reread reads all settings anew once. If anything is wrong with one of them, all stay as they are.
 func reread(ctx context.Context, start settled, again func() (settled, []string), n *node.Node) {
 	log := n.Log()
 	now, problems := again()

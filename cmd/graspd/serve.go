@@ -26,7 +26,7 @@ import (
 // serveCommand runs one relay until it is told to stop.
 func serveCommand(ctx context.Context, args []string, io stdio, env environment) error {
 	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP) // from the start on, so that none ends the process
+	signal.Notify(hangups, syscall.SIGHUP) // from the start on, as an early SIGHUP would end the process
 	defer signal.Stop(hangups)
 	start, problems, err := settleServe(args, io, env)
 	if err = cmp.Or(err, misused(problems)); err != nil {
@@ -48,7 +48,7 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	if err != nil {
 		return err
 	}
-	if c.Domain == "" { // the port may have been chosen just now, or the service manager has chosen the address
+	if c.Domain == "" { // the system may have chosen the port, or the service manager the address
 		c.Listen = l.Public.Addr().String()
 		if service, err = c.service(); err != nil {
 			return errors.Join(err, l.Close())
@@ -70,7 +70,7 @@ func serveCommand(ctx context.Context, args []string, io stdio, env environment)
 	return errors.Join(serveOn(ctx, c, n, l, screen, log, by, reread), n.Close())
 }
 
-// orElse says what else can be done about a git that cannot be used.
+// orElse adds to the error of an unfit git program what else the operator can do.
 func orElse(err error) error {
 	if unfit := new(gitproc.UnfitError); errors.As(err, &unfit) {
 		return fmt.Errorf("%w, name another one with --git-program, or host no repositories with --git=false", err)
@@ -96,13 +96,12 @@ func serveOn(ctx context.Context, c Config, n *node.Node, l node.Listeners, scre
 	return g.Wait()
 }
 
-// newLogger writes for people or for machines.
+// newLogger makes a logger that writes to w, for people or for machines.
 func newLogger(c Config, w io.Writer) *slog.Logger {
 	return logs.New(w, logs.Config{Level: c.LogLevel, Format: c.LogFormat, Terminal: isTerminal(w)})
 }
 
-// greet prints the first lines: where it listens, where the data is, what to
-// open in a browser, and what to put into an announcement.
+// greet prints the first lines: where graspd listens, where the data is, what to open in a browser, and what to put into an announcement.
 func greet(w io.Writer, c Config, n *node.Node, l node.Listeners) {
 	addr := l.Public.Addr()
 	fmt.Fprintf(w, "graspd %s listens on ws://%s\n", versionString(), addr)

@@ -27,24 +27,25 @@ type statusOptions struct {
 	base        string // of the private listener, without a slash at the end
 	json, watch bool
 	repos       bool   // by repository
-	health      bool   // only whether it does its work
+	health      bool   // ask only whether the relay does its work
 	retry       string // a relay to connect to at once
 	every       time.Duration
-	wide        bool // whatever the terminal's width
+	wide        bool // whole lines, whatever the terminal's width
 	width       int  // of tables, in characters; 0 is any
 	part
 }
 
-// part is which part of a long list is shown.
+// part says which part of a long list is shown.
 type part struct {
 	find, state string
 	most, page  int
 }
 
-// mostShown is how many relays or repositories people are shown at once, the worst first.
+// mostShown is how many relays or repositories status prints at once, the worst first.
 const mostShown = 20
 
-// query asks for it, the worst first. A document has all that fit, where nobody says how many.
+// query returns the query of the URL that asks for the part: the worst first and at most mostShown, but for a document in its own order and
+// as many as fit the search.
 func (p part) query(document bool) string {
 	q := url.Values{}
 	for name, value := range map[string]string{"q": p.find, "state": p.state} {
@@ -67,7 +68,7 @@ func (p part) query(document bool) string {
 	return "?" + q.Encode()
 }
 
-// more says how many are not shown of those that fit; "" where all are.
+// more says how many of those that fit the search are not shown; "" where all are.
 func (p part) more(shown, matching int, what string) string {
 	rest := matching - (p.page-1)*cmp.Or(p.most, mostShown) - shown
 	if shown == 0 || rest <= 0 {
@@ -94,7 +95,7 @@ func (o *statusOptions) settings(env environment) []setting {
 	}
 }
 
-// statusCommand shows how a running relay stands.
+// statusCommand prints the state of a running relay.
 func statusCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var o statusOptions
 	problems, err := parseAlone("status", "", o.settings(env), args, std, env)
@@ -113,7 +114,7 @@ func statusCommand(ctx context.Context, args []string, std stdio, env environmen
 	return o.follow(ctx, std.out)
 }
 
-// room is how many characters a line may have.
+// room returns how many characters a line may have; 0 for any number.
 func (o statusOptions) room(out io.Writer) int {
 	if o.wide {
 		return 0
@@ -121,7 +122,7 @@ func (o statusOptions) room(out io.Writer) int {
 	return tableWidth(out)
 }
 
-// follow shows it again and again until ctx ends. Troubles are shown and outlived.
+// follow prints the state again and again until ctx ends. It prints an error in place of the state, and goes on.
 func (o statusOptions) follow(ctx context.Context, out io.Writer) error {
 	tick := time.NewTicker(o.every)
 	defer tick.Stop()
@@ -150,10 +151,10 @@ func (o statusOptions) follow(ctx context.Context, out io.Writer) error {
 	}
 }
 
-// clearScreen empties a terminal and begins at its upper left.
+// clearScreen empties a terminal and puts the cursor at its upper left.
 const clearScreen = "\x1b[H\x1b[2J"
 
-// show shows it once.
+// show prints the state once, and fails with the relay's problems where it has any.
 func (o statusOptions) show(ctx context.Context, out io.Writer) error {
 	err := o.print(ctx, out)
 	if err != nil {
@@ -199,7 +200,7 @@ func (o statusOptions) print(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// read reads a document of the private listener.
+// read reads a document of the private listener and decodes it; it also returns the text.
 func (o statusOptions) read(ctx context.Context, path string, to any) ([]byte, error) {
 	text, err := o.get(ctx, path)
 	if err != nil {
@@ -211,8 +212,7 @@ func (o statusOptions) read(ctx context.Context, path string, to any) ([]byte, e
 	return text, nil
 }
 
-// tell prints the one line with which the private listener answers, which is an
-// error unless it says so with 200.
+// tell makes a request and prints the line of the answer. An answer other than 200 is an error with that line.
 func (o statusOptions) tell(ctx context.Context, out io.Writer, method, path string) error {
 	code, b, err := o.ask(ctx, method, path)
 	if err != nil {
@@ -226,7 +226,7 @@ func (o statusOptions) tell(ctx context.Context, out io.Writer, method, path str
 	return err
 }
 
-// get reads one page of the private listener.
+// get reads one page of the private listener. An answer other than 200 is an error.
 func (o statusOptions) get(ctx context.Context, path string) ([]byte, error) {
 	code, b, err := o.ask(ctx, http.MethodGet, path)
 	if err == nil && code == http.StatusBadRequest {
@@ -238,7 +238,7 @@ func (o statusOptions) get(ctx context.Context, path string) ([]byte, error) {
 	return b, err
 }
 
-// ask makes one request of the private listener.
+// ask makes one request of the private listener and returns the status code and the body of the answer.
 func (o statusOptions) ask(ctx context.Context, method, path string) (code int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()

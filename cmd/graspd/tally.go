@@ -13,26 +13,26 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// tally knows the last verdict on every line.
+// tally counts the verdicts on the lines of an import, each line by its last verdict.
 type tally struct {
 	unreadable int // owned by the reading goroutine
 
 	mu      sync.Mutex // guards the rest
 	verdict [policy.Failed + 1]int
 	listing uint64                 // announcements that were stored
-	last    map[int]policy.Outcome // of the lines that may be decided again
-	refused map[string]int         // by the text of the refusal, mostRefusals of them
+	last    map[int]policy.Outcome // of the lines that wait for other events
+	refused map[string]int         // by the text of the refusal, at most mostRefusals of them
 	cause   string
 }
 
-// mostRefusals is how many texts of refusals are counted apart. Most have nothing of the event in them.
+// mostRefusals is how many texts of refusals tally counts apart. Few texts need more, as most have nothing of the event in them.
 const mostRefusals = 64
 
 func newTally() *tally {
 	return &tally{last: make(map[int]policy.Outcome), refused: make(map[string]int)}
 }
 
-// decided counts a verdict, and takes back what the line was counted as before.
+// decided counts the verdict on a line, and takes an earlier verdict on that line back.
 func (t *tally) decided(line int, kind nostr.Kind, v policy.Verdict) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,7 +40,7 @@ func (t *tally) decided(line int, kind nostr.Kind, v policy.Verdict) {
 	if before, again := t.last[line]; again {
 		t.verdict[before]--
 		delete(t.last, line)
-		if o == policy.Duplicate { // it had been waiting inside
+		if o == policy.Duplicate { // the door has stored it meanwhile, from the events that wait there
 			o = policy.Accept
 		}
 	}
@@ -67,7 +67,7 @@ func (t *tally) waits(line int) bool {
 	return ok
 }
 
-// orphans is how many lines may be decided otherwise when others are stored.
+// orphans returns how many lines wait for other events.
 func (t *tally) orphans() int { t.mu.Lock(); defer t.mu.Unlock(); return len(t.last) }
 
 func (t *tally) count(o policy.Outcome) int { t.mu.Lock(); defer t.mu.Unlock(); return t.verdict[o] }
@@ -84,7 +84,7 @@ func (t *tally) total() (n int) {
 
 func (t *tally) stored() int { return t.count(policy.Accept) }
 
-// refusals is how many lines the rules refused.
+// refusals returns how many lines the rules refused.
 func (t *tally) refusals() (n int) {
 	for o := policy.Withdraw; o <= policy.Discard; o++ {
 		n += t.count(o)
@@ -92,18 +92,18 @@ func (t *tally) refusals() (n int) {
 	return n
 }
 
-// nothing reports whether nothing of the file is here although there was something in it.
+// nothing reports whether the file had something in it but none of it is here now.
 func (t *tally) nothing() bool {
 	return t.stored()+t.count(policy.Duplicate) == 0 && t.refusals()+t.count(policy.Invalid)+t.unreadable > 0
 }
 
-// String is the sum, in one line.
+// String returns the counts in one line.
 func (t *tally) String() string {
 	return fmt.Sprintf("stored %d, known before %d, refused by the rules %d, forged %d, unreadable %d",
 		t.stored(), t.count(policy.Duplicate), t.refusals(), t.count(policy.Invalid), t.unreadable)
 }
 
-// reasons tell why lines were refused, most frequent first: how many, and why.
+// reasons returns why lines were refused and how many for each reason, the most frequent first.
 func (t *tally) reasons(service grasp.Service) []string {
 	type reason struct {
 		n   int
@@ -148,8 +148,8 @@ func (t *tally) reasons(service grasp.Service) []string {
 	return lines
 }
 
-// elseDomain is what to try where announcements list other services: the name that most of them list. "" where there is none, and where
-// service took more of them.
+// elseDomain advises another --domain where the announcements list other services: the name that most of them list. It returns "" where
+// there is none, and where service took more announcements.
 func (t *tally) elseDomain(seen status.Nothing, service grasp.Service) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

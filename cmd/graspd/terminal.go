@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/progress"
 )
 
-// isTerminal says whether people see at once what is written, and lines may be drawn again.
+// isTerminal reports whether w is a terminal, where people see at once what is written and lines can be drawn again.
 func isTerminal(w io.Writer) bool {
 	if _, drawn := w.(*progress.Screen); drawn {
 		return true
@@ -18,7 +18,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// terminalWidth is the number of columns; 80 where nobody knows.
+// terminalWidth returns the number of columns; 80 where it cannot tell.
 func terminalWidth(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
@@ -28,7 +28,7 @@ func terminalWidth(w io.Writer) int {
 	return 80
 }
 
-// tableWidth is how many characters a line of a table may have: any number, which is 0, where no people read it.
+// tableWidth returns how many characters a line of a table may have; 0, for any number, where w is no terminal.
 func tableWidth(w io.Writer) int {
 	if !isTerminal(w) {
 		return 0

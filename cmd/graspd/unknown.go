@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// unknownFlag is the name of the flag that the flag package says is not defined.
+// unknownFlag returns the name of the flag that an error of the flag package calls not defined; ok is false for any other error.
 func unknownFlag(err error) (name string, ok bool) {
 	if err == nil {
 		return "", false
@@ -13,8 +13,8 @@ func unknownFlag(err error) (name string, ok bool) {
 	return strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 }
 
-// noSuchFlag is what is said of a flag that the command does not have, with the flag that was meant where a slip of one or two
-// letters tells it.
+// noSuchFlag words the problem of a flag that the command does not have. It names the flag that was meant, where only one or two letters
+// differ.
 func noSuchFlag(command, name string, rows []setting) string {
 	names := make([]string, len(rows))
 	for i, r := range rows {
@@ -26,7 +26,7 @@ func noSuchFlag(command, name string, rows []setting) string {
 	return fmt.Sprintf("there is no flag --%s (see graspd %s --help)", name, command)
 }
 
-// noSuchCommand is the same for a command.
+// noSuchCommand words the problem of a command that graspd does not have, and names the one that was meant like noSuchFlag.
 func noSuchCommand(name string) string {
 	names := []string{"help"}
 	for _, c := range commands() {
@@ -38,8 +38,8 @@ func noSuchCommand(name string) string {
 	return fmt.Sprintf("there is no command %q (see graspd --help)", name)
 }
 
-// nearest is the first of the names that a slip of one or two letters makes of a word. A word of which that would leave no more than half
-// has none, as chance makes other names of short words.
+// nearest returns the name with the fewest slips to a word, at most two, and the first of equals. A word in which the slips would be half of
+// the letters or more has none, as chance makes other names of short words.
 func nearest(word string, names []string) (string, bool) {
 	best, within := "", 3
 	for _, n := range names {
@@ -50,7 +50,7 @@ func nearest(word string, names []string) (string, bool) {
 	return best, best != "" && 2*within < len(word)
 }
 
-// slips is how many letters must be put in, left out, changed or swapped with the next to make one word of the other.
+// slips returns how many letters must be put in, left out, changed or swapped with the next to make one word of the other.
 func slips(a, b string) int {
 	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
 	for j := range rows[0] {

@@ -15,7 +15,7 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// configCommand writes a configuration file with what is in force: flags, variables and another file count as for serve.
+// configCommand writes a configuration file with what is in force. Flags, variables and another file count as for serve.
 func configCommand(ctx context.Context, args []string, std stdio, env environment) error {
 	var c Config
 	rows := c.settings()
@@ -33,11 +33,11 @@ func configCommand(ctx context.Context, args []string, std stdio, env environmen
 	return nil
 }
 
-// patienceForChanges is how long a running relay is waited for.
+// patienceForChanges is how long changes waits for a running relay.
 const patienceForChanges = 3 * time.Second
 
-// changes are those of what the relay says of itself that hold beside these settings, as a running relay tells, by setting; and what is
-// to be noted where it tells nothing. It is asked only where somebody may change anything.
+// changes asks a running relay what somebody has changed over the public address, and returns the changes that are in force beside these
+// settings, by setting. Where no relay answers it returns a note instead. It asks only where --admin-pubkeys lets somebody change anything.
 func (c *Config) changes(ctx context.Context) (map[string]changed.Change, string) {
 	if len(c.AdminPubKeys) == 0 {
 		return nil, ""
@@ -60,8 +60,8 @@ func (c *Config) changes(ctx context.Context) (map[string]changed.Change, string
 	return out, ""
 }
 
-// writeConfig writes each setting with its help. What is as by default is commented out, so that it follows the default of a later version.
-// What was changed over the public address stands there as it is in force.
+// writeConfig writes each setting with its help. A setting that has its default is commented out, so that it follows the default of a later
+// version. A setting that was changed over the public address stands there with the changed value.
 func writeConfig(w io.Writer, rows []setting, inForce map[string][]string, changes map[string]changed.Change, note string) {
 	fmt.Fprint(w, "# Settings of graspd. Use it as graspd serve --config FILE, or with the variable GRASPD_CONFIG.\n"+
 		"# Flags and variables go before what stands here. What is commented out is the default.\n")
@@ -96,7 +96,7 @@ func writeConfig(w io.Writer, rows []setting, inForce map[string][]string, chang
 	}
 }
 
-// entry is how a setting with these values stands in a file.
+// entry returns the line of a setting with these values in a configuration file.
 func (s setting) entry(values []string) conffile.Entry {
 	e := conffile.Entry{Key: s.name, Values: values[len(values)-1:]}
 	switch {
@@ -117,9 +117,9 @@ func (s setting) entry(values []string) conffile.Entry {
 	return e
 }
 
-// truth is what a switch is set to by a text that it takes.
+// truth returns what a text that a switch takes sets the switch to.
 func truth(s string) bool {
 	var is bool
-	_ = boolean("", "", "", &is).set(s) // it was taken before
+	_ = boolean("", "", "", &is).set(s) // the switch has taken this text before
 	return is
 }
