@@ -1,5 +1,5 @@
-// Package manage is the management of a relay by those whom its operator names, over its public address (NIP-86): each request is signed
-// (NIP-98), and what it asks for is decided and noted like what the operator decides. Read Route.
+// Package manage lets those whom the operator names manage the relay over its public address (NIP-86). Each request is signed (NIP-98). The
+// relay carries out and notes what a request asks for as it does with the operator's own decisions. Read Route.
 package manage
 
 import (
@@ -24,13 +24,13 @@ import (
 // ContentType is the media type of requests and answers.
 const ContentType = "application/nostr+json+rpc"
 
-// MaxBody bounds the body of a request in bytes, and patience how long an answer waits until what is banned is away.
+// Bounds of a request.
 const (
-	MaxBody  = 64 << 10
-	patience = 10 * time.Second
+	MaxBody  = 64 << 10         // bytes of its body
+	patience = 10 * time.Second // for which the answer waits until what somebody banned is away
 )
 
-// Moderation is who decides. Its methods are those of a moderator.Moderator.
+// Moderation carries decisions out. Its methods are those of moderator.Moderator.
 type Moderation interface {
 	Bar(ctx context.Context, o moderate.Order) (moderate.Case, error)
 	LiftSubject(ctx context.Context, s moderate.Subject, by, why string) (bool, error)
@@ -38,7 +38,7 @@ type Moderation interface {
 	Cases() []moderate.Case
 }
 
-// Config says who may manage what. Every field is needed.
+// Config says who may manage what. Every field is needed but Private.
 type Config struct {
 	Service    grasp.Service
 	Keys       []nostr.PubKey // who may
@@ -47,7 +47,7 @@ type Config struct {
 	// Change has the relay say something else of itself, by a setting of package changed.
 	Change  func(ctx context.Context, setting, value, by string) error
 	Now     func() time.Time
-	Private bool // whom it does not know hears what a private service says to strangers; false tells them what is wrong
+	Private bool // strangers hear what a private service says to all of them; else they hear what is wrong with their request
 }
 
 // manager answers; it keeps which authorizations were used.
@@ -59,7 +59,7 @@ type manager struct {
 	seen nip98.Seen
 }
 
-// Route answers the requests that manage a relay.
+// Route returns the route that answers requests to manage a relay.
 func Route(c Config) front.Route {
 	m := &manager{Config: c, urls: []string{string(c.Service.RelayURL()), c.Service.WebURL()}}
 	return front.Route{Name: "management", Door: front.Own, Takes: m.takes, Serve: m.serve}

@@ -13,7 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Git is what is asked of the parts that host repositories.
+// Git has the parts that keep figures about hosting repositories.
 type Git struct {
 	Host interface {
 		Stats() hosting.Stats

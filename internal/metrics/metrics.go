@@ -1,7 +1,6 @@
-// Package metrics tells Prometheus how this relay stands. It counts nothing of
-// its own: whenever it is asked it reads the figures that each part keeps, so
-// that a series about another relay is there for as long as that relay holds a
-// slot, and strangers cannot add any.
+// Package metrics tells Prometheus how this relay stands. It counts nothing by itself: whenever Prometheus asks, it reads the figures that
+// each part of the relay keeps. So a series about another relay is there for as long as that relay holds a slot, and strangers cannot add
+// any series.
 package metrics
 
 import (
@@ -21,7 +20,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Config is where the figures come from.
+// Config says which parts keep the figures.
 type Config struct {
 	Version string
 	Store   Store
@@ -34,25 +33,25 @@ type Config struct {
 	Reports Reports               // nil when none are kept
 }
 
-// Reports is what is asked of what people report.
+// Reports keeps what people have reported.
 type Reports interface{ Open() []moderate.Reported }
 
-// Store is what is asked of the event store.
+// Store keeps figures about the event store.
 type Store interface {
 	Stats() store.Stats
-	// Disk looks at the file system.
+	// Disk looks at the file system that the store is on.
 	Disk() (store.Disk, error)
 }
 
-// Relay is what is asked of the side that serves clients.
+// Relay keeps figures about the side that serves clients.
 type Relay interface {
 	Stats() relay.Stats
 	Traffic() relay.Traffic
 }
 
-// Sync is what is asked of the sync engine.
+// Sync keeps figures about the sync engine.
 type Sync interface {
-	// Relays tells how the engine stands with every relay that holds a slot.
+	// Relays says how the engine stands with every relay that holds a slot.
 	Relays(ctx context.Context) []status.Relay
 }
 
@@ -89,8 +88,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// Handler answers with all figures, those of the Go runtime and of the process
-// among them.
+// Handler returns a handler that answers with all figures, those of the Go runtime and of the process among them.
 func Handler(c Config) http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(newCollector(c), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

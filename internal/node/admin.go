@@ -41,7 +41,7 @@ func (n *Node) adminPages() *admin.Pages {
 	return admin.New(c)
 }
 
-// Nothing returns what an operator is told while no repository is carried and none waits for its git data; else nil.
+// Nothing returns what to tell an operator while this relay carries no repository and none waits for its git data; else nil.
 func (n *Node) Nothing() *status.Nothing {
 	if n.Store.Stats().Repositories > 0 || n.Store.Waits() > 0 {
 		return nil

@@ -1,6 +1,6 @@
 package node
 
-// Archive says how repositories are carried whose announcements do not list this service (GRASP-05).
+// Archive says how a node keeps repositories whose announcements do not list this service (GRASP-05).
 type Archive struct {
 	ReadOnly bool // nobody pushes to them here
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// CopyClosed makes a copy of a data directory that no node has open, or fails with store.ErrInUse.
+// CopyClosed copies the data directory data, which no node has open, to the new directory dir. It fails with store.ErrInUse where a node
+// has it open.
 func CopyClosed(data, dir string, o store.Options) error {
 	o.Dir = StoreIn(data)
 	return copyData(data, dir, func(to string) error {
@@ -34,7 +35,8 @@ func copyData(data, dir string, copyContent func(to string) error) error {
 	})
 }
 
-// NewCopy makes a directory that fill fills, for its owner alone. Its name is given when it is complete and durable.
+// NewCopy makes the directory dir, readable by its owner alone, and has fill fill it. The directory has another name, partial, until it is
+// complete and durable. NewCopy removes it after an error.
 func NewCopy(dir string, fill func(partial string) error) (err error) {
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, &fs.PathError{Op: "copy to", Path: dir, Err: fs.ErrExist})
@@ -87,7 +89,8 @@ func syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Backup copies everything while this node runs, one copy at a time.
+// Backup copies the whole data directory to the new directory dir while the node runs. It fails with backup.ErrRunning while another backup
+// is under way.
 func (n *Node) Backup(dir string) error {
 	select {
 	case n.copying <- struct{}{}:

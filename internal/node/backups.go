@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Backups says where a node puts backups that it makes by itself.
+// Backups says where and how often a node makes backups by itself.
 type Backups struct {
 	Dir   string // must exist
 	Every time.Duration

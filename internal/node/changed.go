@@ -23,7 +23,7 @@ type said struct {
 	changes  atomic.Pointer[[]changed.Change]
 }
 
-// Changes are the changes over the public address that are in force.
+// Changes returns the changes made over the public address that are in force.
 func (n *Node) Changes() []changed.Change {
 	if p := n.said.changes.Load(); p != nil {
 		return slices.Clone(*p)
@@ -73,8 +73,9 @@ func full(err error) error {
 	return err
 }
 
-// Change has the relay say something else of itself from now on, because by asked for it. That holds until the settings change; an empty
-// value takes it back. When Change returns nil the change is durable, in the journal and public.
+// Change has the relay say value for a setting of package changed from now on, because by asked for that. The change holds until the
+// setting itself says something else; an empty value takes the change back. When Change returns nil, the change is durable, in the journal
+// and public.
 func (n *Node) Change(ctx context.Context, setting, value, by string) error {
 	if err := changed.Fit(setting, value); err != nil {
 		return err

@@ -16,17 +16,17 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// StoreIn is where the store of a data directory is.
+// StoreIn returns where a data directory has its store.
 func StoreIn(dir string) string { return filepath.Join(dir, "store") }
 
-// OpenStore opens the store in a data directory as it is, without any rules and without anything that follows it.
+// OpenStore opens the store in a data directory, without rules and without anything that follows the store.
 func OpenStore(dir string, o store.Options) (*store.Store, error) {
 	o.Dir = StoreIn(dir)
 	return store.Open(o)
 }
 
-// OpenDoor opens the store and the door in front of it alone, for events that are brought in while nothing is served. None of them
-// waits for git data.
+// OpenDoor opens the store and the door in front of it, and nothing else: for events that a command brings in while nobody is served. None
+// of them waits for git data. The caller closes the store.
 func OpenDoor(c Config) (*store.Store, *ingest.Door, error) {
 	c = c.withDefaults()
 	s, err := openOwnStore(c)

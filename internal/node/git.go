@@ -33,7 +33,7 @@ type Git struct {
 	Sync         *GitSync             // nil fetches from nobody
 }
 
-// GitSync says how repositories complete themselves from other git servers (GRASP-02). Every field has a default.
+// GitSync says how a node fetches git data from other servers (GRASP-02). Every field has a default.
 type GitSync struct {
 	Concurrency  int // fetches at once; 0 is 8
 	AllowPrivate bool
@@ -42,7 +42,7 @@ type GitSync struct {
 	Every        time.Duration   // between two looks at everything; 0 is an hour
 }
 
-// GitIn is where the repositories of a data directory are.
+// GitIn returns where a data directory has its repositories.
 func GitIn(dir string) string { return filepath.Join(dir, "git") }
 
 // openGit opens the repositories and their host.

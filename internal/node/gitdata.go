@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/gitrepo"
 )
 
-// OpenGitData opens the repositories in a data directory that no node has open, if there are any: else the error is fs.ErrNotExist.
+// OpenGitData opens the repositories in a data directory that no node has open. Where there are none the error is fs.ErrNotExist.
 func OpenGitData(ctx context.Context, dir, program string, readOnly bool) (*gitrepo.Disk, error) {
 	if _, err := os.Stat(GitIn(dir)); err != nil {
 		return nil, err

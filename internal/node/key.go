@@ -27,7 +27,7 @@ func identityIn(dir string) (Identity, error) {
 	return Identity{key.PubKey(), Signer(key)}, nil
 }
 
-// LoadKey reads the relay's key from its data directory, or makes one.
+// LoadKey reads the relay's key from its data directory. It makes a key where there is none.
 func LoadKey(dir string) (nostr.SecretKey, error) {
 	key, err := ReadKey(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +36,7 @@ func LoadKey(dir string) (nostr.SecretKey, error) {
 	return key, err
 }
 
-// ReadKey reads the relay's key from its data directory.
+// ReadKey reads the relay's key from its data directory. Where there is none the error is fs.ErrNotExist.
 func ReadKey(dir string) (nostr.SecretKey, error) {
 	path := filepath.Join(dir, keyFile)
 	b, err := os.ReadFile(path)
@@ -50,7 +50,7 @@ func ReadKey(dir string) (nostr.SecretKey, error) {
 	return key, err
 }
 
-// ParseKey reads a secret key as WriteKey writes it: 64 hex digits, with white space around them.
+// ParseKey reads a secret key as WriteKey writes it: 64 hex digits, perhaps with white space around them.
 func ParseKey(b []byte) (key nostr.SecretKey, err error) {
 	b = bytes.TrimSpace(b)
 	if len(b) != hex.EncodedLen(len(key)) {
@@ -65,13 +65,13 @@ func ParseKey(b []byte) (key nostr.SecretKey, err error) {
 	return key, nil
 }
 
-// WriteKey writes a secret key as a relay keeps it.
+// WriteKey writes a secret key in the form in which a relay keeps it.
 func WriteKey(w io.Writer, key nostr.SecretKey) error {
 	_, err := fmt.Fprintf(w, "%x\n", key[:])
 	return err
 }
 
-// ErrOtherKey says that a data directory has another key.
+// ErrOtherKey says that the data directory has another key already.
 var ErrOtherKey = errors.New("this relay has another key")
 
 // SetKey writes the key of a relay that does not run, and makes the data directory where there is none. It fails with store.ErrInUse where
@@ -112,7 +112,7 @@ func writeKeyFile(path string, key nostr.SecretKey) error {
 	return NewKeyFile(path, key)
 }
 
-// NewKeyFile makes a new file with a key, for its owner alone, and makes it durable.
+// NewKeyFile writes a key into a new file, readable by its owner alone, and makes the file durable.
 func NewKeyFile(path string, key nostr.SecretKey) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -132,7 +132,7 @@ func makeKey(path string) (nostr.SecretKey, error) {
 	return key, NewKeyFile(path, key)
 }
 
-// Signer signs as the relay.
+// Signer returns a function that signs events with key.
 func Signer(key nostr.SecretKey) func(*nostr.Event) error {
 	return func(e *nostr.Event) error {
 		var aux [32]byte

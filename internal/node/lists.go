@@ -21,7 +21,7 @@ type Settings struct {
 	Members policy.PubKeys
 }
 
-// Set puts other settings in force, all or none of them, and logs what became of it. One call at a time.
+// Set puts other settings in force, all or none of them, and logs what became of them. One goroutine at a time may call Set.
 func (n *Node) Set(ctx context.Context, s Settings) {
 	n.said.mu.Lock()
 	defer n.said.mu.Unlock()

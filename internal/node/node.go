@@ -1,6 +1,6 @@
-// Package node puts the parts of one relay together in the order in which data flows, runs them, and ends them in the opposite order. The
-// relay that serves, the one of the demo, the target of an import and the relays of simulated worlds are all built here; they differ by
-// fields of Config. Read Config, then parts.
+// Package node puts the parts of one relay together in the order in which data flows, runs them, and ends them in the opposite order. It
+// builds every relay: the one that serves, those of the demo, the target of an import and those of simulated worlds. They differ by fields
+// of Config. Read Config, then parts.
 package node
 
 import (
@@ -38,7 +38,7 @@ import (
 	"github.com/graspd/graspd/internal/web"
 )
 
-// Config says what a node is like. Dir and Service are needed; everything else has a default.
+// Config says what a node is like. Dir and Service are needed; every other field has a default.
 type Config struct {
 	Dir     string // the data directory
 	Service grasp.Service
@@ -82,7 +82,7 @@ type Sync struct {
 	Engine relaysync.Config
 }
 
-// Identity is whom the relay is, for what it signs.
+// Identity is the key that a relay signs with.
 type Identity struct {
 	PubKey nostr.PubKey
 	Sign   func(*nostr.Event) error
@@ -119,7 +119,7 @@ type Node struct {
 	copying chan struct{}   // full while a backup is under way
 }
 
-// New builds a node. It answers only when it runs, and has to be closed.
+// New builds a node. The node answers while Run runs. The caller calls Close in the end.
 func New(c Config) (_ *Node, err error) {
 	c = c.withDefaults()
 	n := &Node{cfg: c, start: c.Now(), log: c.Logger, faults: contain.New(c.Logger, nil), circle: c.newCircle(), copying: make(chan struct{}, 1)}
@@ -174,8 +174,8 @@ func New(c Config) (_ *Node, err error) {
 	return n, nil
 }
 
-// Remote reports whether the operator's page is open to those who sign in. A private service shows strangers nothing, not even a page to
-// sign in.
+// Remote reports whether people who sign in may open the operator's page over the public address. A private service shows strangers
+// nothing, not even a page to sign in.
 func (n *Node) Remote() bool { return len(n.cfg.AdminKeys) > 0 && n.cfg.Private == nil }
 
 func (c Config) withDefaults() Config {
@@ -279,7 +279,7 @@ func (n *Node) Service() grasp.Service { return n.cfg.Service }
 // Log returns the node's logger.
 func (n *Node) Log() *slog.Logger { return n.log }
 
-// Close closes what New opened. It comes after Run has returned.
+// Close closes what New opened. Call it after Run has returned.
 func (n *Node) Close() error {
 	if err := n.endBackups(); err != nil {
 		return err // a store that is being copied stays open

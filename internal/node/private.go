@@ -10,8 +10,8 @@ import (
 	"github.com/graspd/graspd/internal/relay"
 )
 
-// Private says that a node is for its members alone (GRASP-08): they authenticate before anything is read or written over the WebSocket,
-// and sign every other request that tells of what is here.
+// Private says that a node serves its members alone (GRASP-08). Members authenticate before they read or write over the WebSocket, and sign
+// every other request that tells what is here.
 type Private struct {
 	Members policy.PubKeys // those to begin with
 }

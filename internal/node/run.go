@@ -75,7 +75,7 @@ func (n *Node) parts(l Listeners) []part {
 	return parts
 }
 
-// Run serves until ctx ends or a part fails, and then ends the parts one after another. It owns the listeners.
+// Run serves until ctx ends or a part fails, and then ends the parts one after another. Run closes the listeners.
 func (n *Node) Run(ctx context.Context, l Listeners) error {
 	g, over := errgroup.WithContext(ctx)
 	type running struct {

@@ -15,7 +15,7 @@ import (
 // snapshots begins the names of the directories, in the data directory, from which backups are streamed.
 const snapshots = "backup-*.tmp"
 
-// StreamClosed writes a data directory that no node has open as one tar, or fails with store.ErrInUse.
+// StreamClosed writes the data directory data, which no node has open, as one tar. It fails with store.ErrInUse where a node has it open.
 func StreamClosed(ctx context.Context, data string, o store.Options, begin backup.Start) error {
 	return streamed(ctx, data, begin, func(to string, then func() error) error {
 		o.Dir = StoreIn(data)
@@ -28,7 +28,7 @@ func StreamClosed(ctx context.Context, data string, o store.Options, begin backu
 	})
 }
 
-// Stream writes everything as one tar while this node runs, one backup at a time.
+// Stream writes the whole data directory as one tar while the node runs. It fails with backup.ErrRunning while another backup is under way.
 func (n *Node) Stream(ctx context.Context, begin backup.Start) error {
 	if err := n.writeTar(ctx, begin); errors.Is(err, backup.ErrRunning) {
 		return err

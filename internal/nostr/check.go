@@ -12,13 +12,13 @@ var ErrID = errors.New("id does not match the content")
 // ErrSig says that an event's signature is not its author's.
 var ErrSig = errors.New("signature is invalid")
 
-// Verifier checks signatures. Schnorr is the real one; simulations inject a cheaper one. Verify is a pure function of
-// its arguments and may be called from several goroutines.
+// Verifier checks signatures. Schnorr is the real one; simulations inject a cheaper one. Verify depends on its arguments alone, and several
+// goroutines may call it at once.
 type Verifier interface {
 	Verify(pk PubKey, id ID, sig Sig) bool
 }
 
-// CheckID compares the id with the one that the content gives. The error is ErrID.
+// CheckID returns ErrID where the id is not the one that the content gives.
 func (e *Event) CheckID() error {
 	if e.ComputeID() != e.ID {
 		return ErrID
@@ -28,11 +28,11 @@ func (e *Event) CheckID() error {
 
 // Check proves that an event is genuine: first its id (ErrID), which is cheap, then its signature (ErrSig).
 //
-// It does not check: the shape, which is ParseEvent's; the age, the expiration (NIP-40), proof of work (NIP-13),
-// protection (NIP-70), deletion or any limit on size; whether the kind asks for particular tags; whether anybody wants it.
+// Check looks neither at the shape, which is ParseEvent's, nor at age, expiration (NIP-40), proof of work (NIP-13), protection (NIP-70),
+// deletion, size, or the tags that a kind asks for, nor does it say whether anybody wants the event.
 func Check(e *Event, v Verifier) error { return (&Checker{Verifier: v}).Check(e) }
 
-// Checker checks one event after the other in one buffer. It is for one goroutine.
+// Checker checks one event after the other in one buffer. One goroutine at a time may use a Checker.
 type Checker struct {
 	Verifier Verifier
 	buf      []byte
@@ -41,7 +41,7 @@ type Checker struct {
 // maxKept is how large a buffer is kept for the next event.
 const maxKept = 64 << 10
 
-// Check is as the function of that name.
+// Check proves that an event is genuine, as the function Check does.
 func (c *Checker) Check(e *Event) error {
 	if c.buf == nil {
 		c.buf = make([]byte, 0, e.canonicalRoom())

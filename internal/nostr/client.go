@@ -16,8 +16,8 @@ const (
 	MaxFilters   = 256
 )
 
-// ParseClient reads one message of a client. Every error is a *MessageError. Further elements are skipped where NIP-01
-// names no more. The message shares no memory with b.
+// ParseClient reads one message of a client. Every error is a *MessageError. ParseClient skips further elements where NIP-01 names no more.
+// The message shares no memory with b.
 func ParseClient(b []byte) (ClientMessage, error) {
 	c := scanner{s: string(b)}
 	var m MessageError

@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// AppendCanonical appends the array whose SHA-256 is the id: [0,pubkey,created_at,kind,tags,content] without
-// whitespace (NIP-01).
+// AppendCanonical appends to dst the array whose SHA-256 is the id: [0,pubkey,created_at,kind,tags,content] without whitespace (NIP-01).
 func (e *Event) AppendCanonical(dst []byte) []byte {
 	dst = append(dst, `[0,"`...)
 	dst = hex.AppendEncode(dst, e.PubKey[:])
@@ -22,7 +21,7 @@ func (e *Event) AppendCanonical(dst []byte) []byte {
 	return append(dst, ']')
 }
 
-// ComputeID is the id that the event's fields give.
+// ComputeID returns the id that the event's fields give.
 func (e *Event) ComputeID() ID {
 	return sha256.Sum256(e.AppendCanonical(make([]byte, 0, e.canonicalRoom())))
 }
@@ -35,8 +34,8 @@ func (e *Event) canonicalRoom() int {
 	return 256 + len(e.Content)
 }
 
-// AppendJSON appends the event as it is stored and sent: the object that was received when it held exactly the seven
-// keys of NIP-01 without whitespace between them, otherwise an encoding of the fields.
+// AppendJSON appends to dst the event as graspd stores and sends it. That is the object as it was received, if it held exactly the seven
+// keys of NIP-01 without whitespace between them; otherwise an encoding of the fields.
 func (e *Event) AppendJSON(dst []byte) []byte {
 	if e.raw != "" {
 		return append(dst, e.raw...)
@@ -58,7 +57,7 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 	return append(dst, `"}`...)
 }
 
-// Size is the length of AppendJSON in bytes.
+// Size returns how many bytes AppendJSON appends.
 func (e *Event) Size() int {
 	if e.raw != "" {
 		return len(e.raw)

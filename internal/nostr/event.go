@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Event is a signed Nostr event (NIP-01). Events come from ParseEvent or SecretKey.Sign and are never changed
-// afterwards, so a pointer to one may be shared freely; whoever wants to change one takes a Clone.
+// Event is a signed Nostr event (NIP-01). Events come from ParseEvent or SecretKey.Sign. Nobody changes an event afterwards, so any number
+// of goroutines may share a pointer to one; whoever wants to change an event takes a Clone.
 type Event struct {
 	ID        ID
 	PubKey    PubKey
@@ -20,8 +20,8 @@ type Event struct {
 	raw string // the encoding as received, or "" where it has to be made
 }
 
-// Clone is a copy that shares no tags and does not remember the bytes it was parsed from: its encoding follows its
-// fields. It is for drafts and for tests that want a forged event.
+// Clone returns a copy that shares no tags and has forgotten the bytes that the event was parsed from: the encoding of the copy follows its
+// fields. Clone is for drafts, and for tests that want a forged event.
 func (e *Event) Clone() *Event {
 	c := *e
 	c.raw = ""
@@ -32,8 +32,8 @@ func (e *Event) Clone() *Event {
 	return &c
 }
 
-// Address is "kind:pubkey:d" for an addressable event, "kind:pubkey:" for a replaceable one, and "" for all others.
-// Events with the same address replace each other.
+// Address returns "kind:pubkey:d" for an addressable event, "kind:pubkey:" for a replaceable one, and "" for any other. Events with the
+// same address replace each other.
 func (e *Event) Address() string {
 	var d string
 	switch {
@@ -48,9 +48,9 @@ func (e *Event) Address() string {
 	return string(append(b, d...))
 }
 
-// Expiration is the unix time in seconds at which the event expires (NIP-40), and whether it does. A value that is not
-// a decimal number is ignored, as are all expiration tags but the first. A request to vanish never does: what it asks
-// for is for ever (NIP-62).
+// Expiration returns the unix time in seconds at which the event expires (NIP-40), and whether it expires. It ignores a value that is not a
+// decimal number, and all expiration tags but the first. A request to vanish never expires: it asks for something that is for ever
+// (NIP-62).
 func (e *Event) Expiration() (int64, bool) {
 	v, ok := e.Tags.First("expiration")
 	if !ok || e.Kind == KindVanish {
@@ -66,16 +66,16 @@ func (e *Event) Protected() bool {
 	return ok
 }
 
-// Stamp is what orders the versions of a replaceable event (NIP-01).
+// Stamp orders the versions of a replaceable event (NIP-01).
 type Stamp struct {
 	CreatedAt int64
 	ID        ID
 }
 
-// Stamp is the event's.
+// Stamp returns what orders the event among its versions.
 func (e *Event) Stamp() Stamp { return Stamp{e.CreatedAt, e.ID} }
 
-// Newer reports whether a replaces b: it was created later, or at the same second with the lower id (NIP-01).
+// Newer reports whether a replaces b: a was created later, or in the same second with the lower id (NIP-01).
 func (a Stamp) Newer(b Stamp) bool {
 	if a.CreatedAt != b.CreatedAt {
 		return a.CreatedAt > b.CreatedAt

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// TagFilter asks for events with at least one tag of that name whose first value is among Values. Name is one ASCII
-// letter: relays index no other.
+// TagFilter asks for events that have a tag of that name whose first value is among Values. Name is one ASCII letter: relays index no other
+// tags.
 type TagFilter struct {
 	Name   byte
 	Values []string
 }
 
-// Filter is one filter of a REQ, COUNT or NEG-OPEN (NIP-01). A nil slice or pointer is a key that is absent and asks
-// for nothing in particular; an empty slice that is not nil is an empty list, which matches no event. Tags holds each
-// name once. Since and Until are inclusive, in unix seconds. Filters are not changed once they are shared.
+// Filter is one filter of a REQ, COUNT or NEG-OPEN (NIP-01). A nil slice or pointer is an absent key, which asks for nothing in particular.
+// An empty slice that is not nil is an empty list, which matches no event. Tags has each name once. Since and Until are inclusive, in unix
+// seconds. Nobody changes a filter that is shared.
 type Filter struct {
 	IDs     []ID
 	Authors []PubKey
@@ -26,8 +26,8 @@ type Filter struct {
 	Search  string // NIP-50, "" is absent
 }
 
-// Matches reports whether the event answers the filter: all keys must agree, within a list any value will do. It
-// ignores Limit, which counts events, and Search, which has no meaning for one event alone: refuse filters with it.
+// Matches reports whether the event answers the filter: all keys must agree, within a list any value will do. Matches ignores Limit, which
+// counts events, and Search, which has no meaning for one event alone; the caller refuses filters with Search.
 func (f Filter) Matches(e *Event) bool {
 	if f.Since != nil && e.CreatedAt < *f.Since || f.Until != nil && e.CreatedAt > *f.Until {
 		return false
@@ -54,8 +54,8 @@ func (t TagFilter) matches(tags Tags) bool {
 	return false
 }
 
-// Canonical is the filter with its lists sorted and without repetitions. It shares nothing with f but the pointers.
-// Two filters that differ only in order have the same canonical form.
+// Canonical returns the filter with its lists sorted and without repetitions. The result shares nothing with f but the pointers. Two
+// filters that differ only in order have the same canonical form.
 func (f Filter) Canonical() Filter {
 	f.IDs = sortedSet(f.IDs, ID.Compare)
 	f.Authors = sortedSet(f.Authors, PubKey.Compare)
@@ -75,5 +75,5 @@ func sortedSet[T comparable](s []T, compare func(a, b T) int) []T {
 	return slices.Compact(s)
 }
 
-// Key is the JSON of the canonical form: filters that ask for the same have the same key.
+// Key returns the JSON of the canonical form. Filters that ask for the same have the same key.
 func (f Filter) Key() string { return string(f.Canonical().AppendJSON(nil)) }

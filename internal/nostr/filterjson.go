@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// AppendJSON appends the filter as a JSON object. Absent keys are left out.
+// AppendJSON appends to dst the filter as a JSON object, without the absent keys.
 func (f Filter) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
 	start := len(dst)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ErrUnsupported says that a filter asks for something that no index serves: a key that NIP-01 and NIP-50 do not name,
-// or a tag of more than one letter. The error that wraps it names the key.
+// ErrUnsupported says that a filter asks for something that no index serves: a key that NIP-01 and NIP-50 do not name, or a tag of more
+// than one letter. The error that wraps ErrUnsupported names the key.
 var ErrUnsupported = errors.New("unknown filter key")
 
 // filter reads a filter object. What it returns keeps nothing of the scanner's text in memory.

@@ -12,8 +12,8 @@ var ErrHex = errors.New("not lower-case hex of the right length")
 // ID is the SHA-256 of an event's canonical serialisation (NIP-01).
 type ID [32]byte
 
-// PubKey is the x coordinate of a secp256k1 point, as BIP-340 has it. Any 32 bytes can stand here; only a
-// signature check shows whether they name a point.
+// PubKey is the x coordinate of a secp256k1 point, as BIP-340 has it. Any 32 bytes can stand here: only the check of a signature shows
+// whether they name a point.
 type PubKey [32]byte
 
 // Sig is a BIP-340 signature over the 32 bytes of an ID.
@@ -28,7 +28,7 @@ func ParseID(s string) (ID, error) {
 	return v, nil
 }
 
-// ParsePubKey reads 64 lower-case hex digits. It does not check that they are a point of the curve.
+// ParsePubKey reads 64 lower-case hex digits. It does not check that they name a point of the curve.
 func ParsePubKey(s string) (PubKey, error) {
 	var v PubKey
 	if !decodeHex(v[:], s) {
@@ -37,13 +37,13 @@ func ParsePubKey(s string) (PubKey, error) {
 	return v, nil
 }
 
-// String is the id in lower-case hex.
+// String returns the id in lower-case hex.
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
 
-// String is the public key in lower-case hex.
+// String returns the public key in lower-case hex.
 func (p PubKey) String() string { return hex.EncodeToString(p[:]) }
 
-// String is the signature in lower-case hex.
+// String returns the signature in lower-case hex.
 func (s Sig) String() string { return hex.EncodeToString(s[:]) }
 
 // Compare orders ids by their bytes, which is also the order of their hex.

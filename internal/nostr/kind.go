@@ -1,7 +1,6 @@
 package nostr
 
-// Kind is the type of an event. Its class decides what a relay keeps (NIP-01); kinds between the classes count as
-// regular.
+// Kind is the type of an event. The class of a kind decides what a relay keeps (NIP-01); kinds between the classes count as regular.
 type Kind uint16
 
 // Kinds that are not particular to git; those of NIP-34 have their names in package nip34.
@@ -23,13 +22,13 @@ const (
 	KindAuth          Kind = 22242 // NIP-42, never stored or forwarded
 )
 
-// IsReplaceable reports whether only the newest event per author and kind is kept.
+// IsReplaceable reports whether a relay keeps only the newest event of each author and kind.
 func (k Kind) IsReplaceable() bool {
 	return k == KindMetadata || k == KindFollows || 10000 <= k && k < 20000
 }
 
-// IsEphemeral reports whether events of this kind are forwarded and never stored.
+// IsEphemeral reports whether a relay forwards events of this kind and never stores them.
 func (k Kind) IsEphemeral() bool { return 20000 <= k && k < 30000 }
 
-// IsAddressable reports whether only the newest event per author, kind and d tag is kept.
+// IsAddressable reports whether a relay keeps only the newest event of each author, kind and d tag.
 func (k Kind) IsAddressable() bool { return 30000 <= k && k < 40000 }

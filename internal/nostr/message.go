@@ -1,10 +1,9 @@
 package nostr
 
-// ClientMessage is what a client sends: EventMsg, Req, Close, Auth, Count, NegOpen, NegMsg or NegClose.
+// ClientMessage is a message of a client: EventMsg, Req, Close, Auth, Count, NegOpen, NegMsg or NegClose.
 type ClientMessage interface{ clientMessage() }
 
-// RelayMessage is what a relay sends: RelayEvent, OK, EOSE, Closed, Notice, AuthChallenge, CountResult, NegMsg, NegErr
-// or NegClose.
+// RelayMessage is a message of a relay: RelayEvent, OK, EOSE, Closed, Notice, AuthChallenge, CountResult, NegMsg, NegErr or NegClose.
 type RelayMessage interface{ relayMessage() }
 
 // EventMsg publishes an event.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// MessageError says why a frame is no message, and holds what was understood of it, so that the receiver can answer in
-// the way that belongs to the verb (AppendReply).
+// MessageError says why a frame is no message. It holds what the parser understood of the frame, so that AppendReply can answer in the way
+// that belongs to the verb.
 type MessageError struct {
 	Verb   string // "" where it is unknown
 	Sub    string // "" where there is none, or none that is valid
@@ -16,7 +16,7 @@ type MessageError struct {
 	err    error
 }
 
-// Error is the verb and the reason.
+// Error returns the verb and the reason.
 func (e *MessageError) Error() string {
 	if e.Verb == "" {
 		return e.Reason
@@ -24,11 +24,11 @@ func (e *MessageError) Error() string {
 	return e.Verb + ": " + e.Reason
 }
 
-// Unwrap is the cause, such as ErrUnsupported.
+// Unwrap returns the cause, such as ErrUnsupported.
 func (e *MessageError) Unwrap() error { return e.err }
 
-// AppendReply appends what a relay answers to the frame: OK false where the event has an id, CLOSED or NEG-ERR where
-// the subscription is known, NOTICE otherwise.
+// AppendReply appends to dst what a relay answers to the frame: OK false where the event has an id, CLOSED or NEG-ERR where the
+// subscription is known, NOTICE otherwise.
 func (e *MessageError) AppendReply(dst []byte) []byte {
 	switch e.Verb {
 	case "EVENT", "AUTH":

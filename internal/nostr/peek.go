@@ -3,11 +3,11 @@ package nostr
 import "math"
 
 // MaxStrings is how many strings the tags of one event in a message may have together. A string of two bytes takes eight times as much
-// when it is read, so the length of a message alone bounds its memory badly. The largest state (NIP-34) has 40,000.
+// memory once it is parsed, so the length of a message alone bounds its memory badly. The largest state (NIP-34) has 40,000.
 const MaxStrings = 1 << 16
 
-// EventKind is the kind of the event in an EVENT message of which the beginning is given, and whether the beginning shows it. The
-// message may be a client's or a relay's.
+// EventKind returns the kind of the event in an EVENT message, of which beginning is the first part, and whether that part shows the kind.
+// The message may be a client's or a relay's.
 func EventKind(beginning []byte) (kind Kind, shown bool) {
 	c := scanner{s: string(beginning)}
 	if verb, err := c.verb(); err != nil || verb != "EVENT" || c.expect(',') != nil {

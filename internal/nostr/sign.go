@@ -10,10 +10,10 @@ import (
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 )
 
-// ErrSecretKey says that 32 bytes are not a secret key: zero, or not below the order of the curve.
+// ErrSecretKey says that 32 bytes are no secret key: they are zero, or not below the order of the curve.
 var ErrSecretKey = errors.New("not a secret key")
 
-// SecretKey signs events. It prints as a fixed word, so that it gets into no log.
+// SecretKey signs events. Every way of printing it gives the same fixed word, so that the key gets into no log.
 type SecretKey [32]byte
 
 // String hides the key.
@@ -22,7 +22,7 @@ func (SecretKey) String() string { return "secret key" }
 // GoString hides the key from %#v too.
 func (SecretKey) GoString() string { return "secret key" }
 
-// GenerateKey takes keys from rand, which must be a cryptographic source where it matters, until one is valid.
+// GenerateKey takes keys from rand until one is valid. Where the key matters, rand must be a cryptographic source.
 func GenerateKey(rand io.Reader) (SecretKey, error) {
 	for {
 		var k SecretKey
@@ -35,7 +35,7 @@ func GenerateKey(rand io.Reader) (SecretKey, error) {
 	}
 }
 
-// PubKey is the public key of k. That of an invalid key is zero, for which nothing verifies.
+// PubKey returns the public key of k. For an invalid key it returns zero, for which nothing verifies.
 func (k SecretKey) PubKey() PubKey {
 	p, err := k.pair()
 	if err != nil {
@@ -44,10 +44,10 @@ func (k SecretKey) PubKey() PubKey {
 	return p.pk
 }
 
-// Sign sets the author, id and signature of e. The same key, event and aux give the same signature; BIP-340 is secure
-// with any aux and harder to attack through side channels with a random one. The arithmetic is not constant-time, and
-// the signature is not verified before it is returned. An invalid key (ErrSecretKey) and an event that no relay could
-// parse (invalid UTF-8, negative created_at) are refused and leave e as it was.
+// Sign sets the author, id and signature of e. The same key, event and aux give the same signature. BIP-340 is secure with any aux, and
+// harder to attack through side channels with a random one. The arithmetic is not constant-time, and Sign does not verify the signature. It
+// refuses an invalid key (ErrSecretKey) and an event that no relay could parse (invalid UTF-8, negative created_at), and then leaves e as
+// it was.
 func (k SecretKey) Sign(e *Event, aux [32]byte) error {
 	p, err := k.pair()
 	if err == nil {

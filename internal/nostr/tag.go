@@ -2,17 +2,17 @@ package nostr
 
 import "iter"
 
-// Tag is one tag of an event: a name and values. NIP-01 means every tag to have a name, yet an empty one is valid JSON,
-// so read tags through Name and Value.
+// Tag is one tag of an event: a name and values. NIP-01 means every tag to have a name, yet an empty tag is valid JSON, so read tags
+// through Name and Value.
 type Tag []string
 
 // Tags are the tags of an event in their order.
 type Tags []Tag
 
-// Name is the first element, or "".
+// Name returns the first element, or "".
 func (t Tag) Name() string { return t.at(0) }
 
-// Value is the second element, or "". It is the only one that relays index.
+// Value returns the second element, or "". Relays index no other element.
 func (t Tag) Value() string { return t.at(1) }
 
 func (t Tag) at(i int) string {
@@ -22,7 +22,7 @@ func (t Tag) at(i int) string {
 	return ""
 }
 
-// First is the value of the first tag of that name and whether there is one. A tag without a value gives "" and true.
+// First returns the value of the first tag of that name, and whether there is such a tag. For a tag without a value it returns "" and true.
 func (t Tags) First(name string) (string, bool) {
 	for _, tag := range t {
 		if len(tag) > 0 && tag[0] == name {
@@ -43,7 +43,7 @@ func (t Tags) All(name string) iter.Seq[Tag] {
 	}
 }
 
-// D is the value of the first d tag, or "", which NIP-01 makes equal to a missing one.
+// D returns the value of the first d tag, or "", which NIP-01 makes equal to a missing one.
 func (t Tags) D() string {
 	d, _ := t.First("d")
 	return d

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Difficulty is the number of leading zero bits (NIP-13).
+// Difficulty returns the number of leading zero bits (NIP-13).
 func (id ID) Difficulty() int {
 	n := 0
 	for _, b := range id {
@@ -17,9 +17,8 @@ func (id ID) Difficulty() int {
 	return n
 }
 
-// Work is the proof of work that the event shows, in bits: the difficulty of its id, of which no more counts than the
-// target that its first nonce tag commits to, where that is a number (NIP-13). A lucky id is worth no more than what its
-// author set out to find.
+// Work returns the proof of work that the event shows, in bits (NIP-13): the difficulty of its id, but at most the target that its first
+// nonce tag commits to, where that is a number. So a lucky id is worth no more than what its author set out to find.
 func (e *Event) Work() int {
 	n := e.ID.Difficulty()
 	for tag := range e.Tags.All("nonce") {

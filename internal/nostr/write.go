@@ -32,7 +32,7 @@ func AppendNegOpen(dst []byte, sub string, f Filter, msg []byte) []byte {
 	return append(appendHex(dst, msg), ']')
 }
 
-// AppendNegMsg appends ["NEG-MSG", sub, msg] with msg in hex (NIP-77), for either side.
+// AppendNegMsg appends ["NEG-MSG", sub, msg] with msg in hex (NIP-77). Client and relay both send it.
 func AppendNegMsg(dst []byte, sub string, msg []byte) []byte {
 	dst = append(appendVerb(dst, "NEG-MSG", sub), ',')
 	return append(appendHex(dst, msg), ']')
@@ -43,7 +43,7 @@ func AppendNegClose(dst []byte, sub string) []byte {
 	return append(appendVerb(dst, "NEG-CLOSE", sub), ']')
 }
 
-// AppendRelayEvent appends ["EVENT", sub, event], the event being the bytes of Event.AppendJSON.
+// AppendRelayEvent appends ["EVENT", sub, event]. json are the bytes of Event.AppendJSON.
 func AppendRelayEvent(dst []byte, sub string, json []byte) []byte {
 	dst = append(appendVerb(dst, "EVENT", sub), ',')
 	return append(append(dst, json...), ']')
@@ -85,8 +85,8 @@ func AppendCountResult(dst []byte, sub string, n int64) []byte {
 	return append(strconv.AppendInt(dst, n, 10), `}]`...)
 }
 
-// AppendNegErr appends ["NEG-ERR", sub, reason], and the largest number of records as fourth element if limit is above
-// zero (NIP-77).
+// AppendNegErr appends ["NEG-ERR", sub, reason] (NIP-77), and limit as a fourth element if it is above zero: the largest number of records
+// that this relay reconciles.
 func AppendNegErr(dst []byte, sub, reason string, limit int64) []byte {
 	dst = append(appendVerb(dst, "NEG-ERR", sub), ',')
 	dst = appendText(dst, reason)

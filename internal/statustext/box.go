@@ -15,8 +15,8 @@ const (
 	leastBox = 20
 )
 
-// Box draws a frame around lines, which may hold strangers' words, and wraps these so that no line has more than width characters;
-// 0 is any width. A word that is longer stays whole, so that it can be copied.
+// Box draws a frame around lines, which may hold strangers' words, and wraps the lines so that none has more than width characters; a width
+// of 0 allows any number. A longer word stays whole, so that people can copy it.
 func Box(w io.Writer, lines []string, width int) {
 	var inside []string
 	for _, l := range lines {

@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// WriteRepositories writes a line of at most width characters for each relay of each repository; 0 is any width.
+// WriteRepositories writes a line for each relay of each repository, of at most width characters; a width of 0 allows any number.
 func WriteRepositories(w io.Writer, r admin.Repositories, width int) error {
 	if len(r.Repositories) == 0 && r.Total > 0 {
 		_, err := fmt.Fprintf(w, "there are %d repositories; none of them fits the search, or is on that page\n", r.Total)

@@ -1,5 +1,5 @@
-// Package statustext is how a relay stands, as text for its operator at a terminal: what graspd status prints of the documents of the
-// private listener.
+// Package statustext writes how a relay stands as text for its operator at a terminal. graspd status prints what it makes of the documents
+// of the private listener.
 package statustext
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Write writes the status for people. now is the time from which the next attempts count, and width how many characters a line of a table
-// or box may have; 0 is any number.
+// Write writes the status for people. now is the moment from which the times of next attempts count. width is how many characters a line of
+// a table or box may have; 0 allows any number.
 func Write(w io.Writer, s admin.Status, now time.Time, width int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, graspd %s: %d events stored, %d repositories stored\n", s.Relay.URL, s.Relay.Version, s.Store.Events, s.Store.Repositories)
@@ -135,5 +135,5 @@ func plainNumber(n uint64) string { return strconv.FormatUint(n, 10) }
 
 func until(t, now time.Time) string { return status.Until(t.Sub(now)) }
 
-// Day is a moment, in unix time, as people write it.
+// Day writes a moment, given in unix time, as people write it.
 func Day(unix int64) string { return time.Unix(unix, 0).UTC().Format("2006-01-02 15:04 UTC") }

@@ -9,8 +9,8 @@ import (
 // table is rows of cells, the first of them titles, for people to read on a terminal.
 type table [][]string
 
-// Table prints rows, the first of them titles, so that no line has more than width characters while the columns named by shrink have
-// some to give; 0 is any width. The cells hold nothing that a terminal obeys.
+// Table prints rows, the first of which has the titles. It makes the columns named by shrink narrower, as far as they go, so that no line
+// has more than width characters; a width of 0 allows any number. The cells must hold nothing that a terminal obeys.
 func Table(w io.Writer, rows [][]string, width int, shrink ...int) error {
 	return table(rows).print(w, width, shrink...)
 }
