@@ -183,7 +183,8 @@ func TestMovingFromABootstrapRelay(t *testing.T) {
 	c.publish(testkit.Sign(owner, now, nip34.KindState, "", nostr.Tag{"d", "tool"}, nostr.Tag{"refs/heads/main", tip}, nostr.Tag{"HEAD", "ref: refs/heads/main"}))
 	git(t, dir, "push", "-q", cloneURL(t, old.url, owner.PubKey(), "tool"), "main")
 	c.publish(testkit.Sign(testkit.Key(2), now, nip34.KindIssue, "it does not build", nostr.Tag{"a", announcement.Address()}))
-	fresh := serve(t, "--git", "--domain", domain, "--data", t.TempDir(), "--bootstrap", string(old.url), "--admin-listen=")
+	fresh := serve(t, "--git", "--domain", domain, "--data", t.TempDir(), "--bootstrap", string(old.url), "--admin-listen=127.0.0.1:0")
+	base := fresh.out.await(t, `at (http://\S+)/status.json\n`)
 	at := cloneURL(t, fresh.url, owner.PubKey(), "tool")
 	eventually(t, "the new relay has the git data", func() bool {
 		out, _ := exec.Command("git", "ls-remote", at, "refs/heads/main").Output()
@@ -192,6 +193,9 @@ func TestMovingFromABootstrapRelay(t *testing.T) {
 	eventually(t, "the new relay has the issue", func() bool {
 		return dial(t, fresh.url).count(nostr.Filter{Kinds: []nostr.Kind{nip34.KindIssue}}) == 1
 	})
+	if _, b := fetch(t, base+"/status.json"); !strings.Contains(string(b), `"events":{"live":0,"catchup":3,"daily":0}`) {
+		t.Errorf("of the three events that the old relay brought it is told: %s", b)
+	}
 }
 
 // TestGitDataComesFromAnyGitServer: from git's own server, once the push that was expected has failed.

@@ -154,7 +154,7 @@ func (w *writer) serve(id nostr.ID) error {
 	if x.Event == nil {
 		return fmt.Errorf("event %s does not wait, and is to be served", id)
 	}
-	w.open.released++
+	w.open.released[x.Source]++
 	return w.add(x.Event, x.Source)
 }
 

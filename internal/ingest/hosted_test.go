@@ -210,10 +210,10 @@ func TestWhatIsPushedIsServed(t *testing.T) {
 	now := time.Now()
 	client := h.client()
 	repo := hostedBy(t, 1, "tool", now)
-	if v := h.publish(client, repo); v.Outcome != policy.Wait || !v.OK() || v.Reason != inPurgatory {
+	if v := h.publish(client, repo); v.Outcome != policy.Wait || !v.OK() || !v.New() || v.Reason != inPurgatory {
 		t.Fatalf("%+v", v)
 	}
-	if v := h.publish(client, repo); v.Outcome != policy.Wait || v.Reason != "duplicate: in purgatory" {
+	if v := h.publish(client, repo); v.Outcome != policy.Wait || v.New() || v.Reason != "duplicate: in purgatory" {
 		t.Fatalf("again: %+v", v)
 	}
 	asked := issue(2, repo, now, "why")
@@ -236,7 +236,7 @@ func TestWhatIsPushedIsServed(t *testing.T) {
 	if r := h.repository(of); r.Dir.IsZero() || r.Refs.Head != "refs/heads/main" || r.Refs.Generation != 1 || !slices.Contains(h.changed, of) {
 		t.Errorf("%+v", r)
 	}
-	if s := h.door.Stats(); s.Released != 2 || s.Lapsed != 0 {
+	if s := h.door.Stats(); s.Released[store.Direct] != 2 || s.Lapsed != 0 {
 		t.Errorf("released %d, lapsed %d", s.Released, s.Lapsed)
 	}
 	h.want(h.publish(client, first), policy.Duplicate)
@@ -272,6 +272,9 @@ func TestWhatComesFromRelaysWaitsToo(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	h.served(repo, pr)
+	if n := h.door.Stats().Released; n[store.Catchup] != 2 || n[store.Direct] != 0 {
+		t.Errorf("released %v", n)
+	}
 	synctestWait(h, asked)
 	if got := h.refs(addressOf(repo)); got != "pr:"+pr.ID.String()[:4]+"=3" {
 		t.Errorf("refs %s", got)
@@ -448,7 +451,7 @@ func TestAWaitEnds(t *testing.T) {
 		if k := h.known(lost); k.State != store.Remembered || k.Why != policy.Lapsed {
 			t.Errorf("%+v", k)
 		}
-		if s := h.door.Stats(); s.Lapsed != 1 || s.Released != 0 {
+		if s := h.door.Stats(); s.Lapsed != 1 || s.Released != [ingest.Sources]uint64{} {
 			t.Errorf("released %d, lapsed %d", s.Released, s.Lapsed)
 		}
 		h.waits(kept, first)
@@ -487,7 +490,7 @@ func TestATurnThatFailsChangesNothing(t *testing.T) {
 	if r := h.repository(of); !r.Dir.IsZero() {
 		t.Errorf("%+v", r)
 	}
-	if s := h.door.Stats(); s.Released != 0 {
+	if s := h.door.Stats(); s.Released != [ingest.Sources]uint64{} {
 		t.Errorf("released %d", s.Released)
 	}
 	h.push(of, command("refs/heads/main", 0, 1))

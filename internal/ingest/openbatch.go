@@ -19,9 +19,9 @@ type openBatch struct {
 	decided  int          // decisions in it
 	extra    int          // of these, steps of chores
 	answers  []answer
-	soon     bool // a chore wants it committed
-	released int  // waiting events that it serves, as their git data came
-	lapsed   int  // waiting events whose wait it ends, as their git data did not come
+	soon     bool            // a chore wants it committed
+	released [Sources]uint64 // waiting events that it serves, as their git data came
+	lapsed   int             // waiting events whose wait it ends, as their git data did not come
 
 	// For prune: the d tags whose announcements have changed, those that are pruned, and those of the latter that have changed again.
 	changed, pruned, unpruned []string
@@ -85,7 +85,9 @@ func (w *writer) commit() error {
 			return err
 		}
 		w.recovered()
-		w.door.counts.released.Add(uint64(w.open.released))
+		for from, n := range w.open.released {
+			w.door.counts.released[from].Add(n)
+		}
 		w.door.counts.lapsed.Add(uint64(w.open.lapsed))
 	} else if w.open.batch != nil {
 		w.open.batch.Discard()

@@ -44,7 +44,7 @@ type Stats struct {
 	Waiting    int                             // events submitted and not taken by the writer yet
 	Orphans    int64                           // events in the orphan buffer now
 	OrphanCost int64                           // about the memory that these take, in bytes
-	Released   uint64                          // waiting events that became served, as their git data came
+	Released   [Sources]uint64                 // waiting events that became served, as their git data came, by store.Source
 	Lapsed     uint64                          // waiting events whose git data did not come in time
 }
 
@@ -60,7 +60,7 @@ type counters struct {
 	failures   atomic.Uint64
 	orphans    atomic.Int64
 	orphanCost atomic.Int64
-	released   atomic.Uint64
+	released   [Sources]atomic.Uint64
 	lapsed     atomic.Uint64
 }
 
@@ -113,7 +113,7 @@ func (d *Door) Stats() Stats {
 	s := Stats{
 		Verified: c.verified.Load(), Forged: c.forged.Load(), Recognised: c.recognised.Load(),
 		Commits: c.commits.Load(), Failures: c.failures.Load(), Waiting: d.waiting(),
-		Orphans: c.orphans.Load(), OrphanCost: c.orphanCost.Load(), Released: c.released.Load(), Lapsed: c.lapsed.Load(),
+		Orphans: c.orphans.Load(), OrphanCost: c.orphanCost.Load(), Lapsed: c.lapsed.Load(),
 	}
 	for i := range c.verdicts {
 		for j := range c.verdicts[i] {
@@ -123,6 +123,9 @@ func (d *Door) Stats() Stats {
 			s.Latency[i].Classes[j] = c.latency[i].classes[j].Load()
 		}
 		s.Latency[i].Sum = time.Duration(c.latency[i].sum.Load())
+	}
+	for i := range c.released {
+		s.Released[i] = c.released[i].Load()
 	}
 	for i := range c.refused {
 		for j := range c.refused[i] {

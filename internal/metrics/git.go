@@ -71,7 +71,12 @@ func ofGit(c *collector, from Config) {
 		}),
 		gauge(c, "graspd_git_waiting_events", "Events that wait for their git data: durable, and not served.", func(r repositories) int64 { return r.stored.Waiting }),
 		gauge(c, "graspd_git_waiting_bytes", "Bytes of events that wait for their git data.", func(r repositories) int64 { return r.stored.WaitingBytes }),
-		counter(c, "graspd_git_released_events_total", "Events whose wait ended as their git data came.", func(r repositories) uint64 { return r.door.Released }),
+		counter(c, "graspd_git_released_events_total", "Events whose wait ended as their git data came.", func(r repositories) (n uint64) {
+			for _, some := range r.door.Released {
+				n += some
+			}
+			return n
+		}),
 		counter(c, "graspd_git_lapsed_events_total", "Events whose git data did not come in time.", func(r repositories) uint64 { return r.door.Lapsed }),
 	}
 	figures = append(figures, ofPushes(c)...)

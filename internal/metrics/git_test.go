@@ -33,7 +33,7 @@ func (s fakeGitSync) Stats() gitsync.Stats   { return gitsync.Stats(s) }
 func hosted() Config {
 	c, _ := sample()
 	d := c.Door.(fakeDoor)
-	d.Released, d.Lapsed = 21, 22
+	d.Released[store.Catchup], d.Lapsed = 21, 22
 	s := c.Store.(fakeStore)
 	s.Waiting, s.WaitingBytes = 23, 24
 	h := hosting.Stats{Pushing: 1, Followed: 2, Combined: 35, Uploads: 3, UploadBytes: 4}
@@ -65,7 +65,7 @@ func TestTheFiguresOfHosting(t *testing.T) {
 	got := scrape(t, c)
 	for _, line := range []string{
 		`graspd_git_repositories 3`, `graspd_git_repository_bytes 4096`,
-		`graspd_git_waiting_events 23`, `graspd_git_waiting_bytes 24`, `graspd_git_released_events_total 21`, `graspd_git_lapsed_events_total 22`,
+		`ngit_sync_events_total{source="catchup"} 21`, `graspd_git_waiting_events 23`, `graspd_git_waiting_bytes 24`, `graspd_git_released_events_total 21`, `graspd_git_lapsed_events_total 22`,
 		`graspd_git_pushes_total{outcome="ok"} 25`, `graspd_git_pushes_total{outcome="left"} 26`, `graspd_git_pushes_total{outcome="busy"} 0`,
 		`graspd_git_refused_refs_total{cause="no_state"} 5`, `graspd_git_refused_refs_total{cause="pending_all"} 6`, `graspd_git_refused_refs_total{cause="moved"} 0`,
 		`graspd_git_pushes_running 1`, `graspd_git_pushes_queued 11`, `graspd_git_followed_total 2`, `graspd_git_combined_total 35`, `graspd_git_uploads 3`, `graspd_git_upload_bytes 4`,

@@ -20,7 +20,7 @@ func ofDoor(c *collector, from interface{ Stats() ingest.Stats }) {
 	part(c, func(context.Context) ingest.Stats { return from.Stats() },
 		counters(c, "ngit_sync_events_total", "Events stored, by how they came: from clients (direct), or from other relays: by live subscriptions (live), from what a relay had stored before (catchup), or when graspd asked for everything again, once a day (daily).", []string{"source"}, func(s ingest.Stats, to series) {
 			for i, source := range sources {
-				to.tell(float64(s.Decided[i][policy.Accept]), source)
+				to.tell(float64(s.Decided[i][policy.Accept]+s.Released[i]), source)
 			}
 		}),
 		counters(c, "graspd_ingest_events_total", "Events decided, by how they came and by what became of them: unlisted is an announcement that does not list this relay, unrelated what refers to nothing that is here, no-maintainer what speaks for a repository that its author does not maintain here.", []string{"source", "outcome"}, func(s ingest.Stats, to series) {

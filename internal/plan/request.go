@@ -124,7 +124,9 @@ func (p *Peer) decided(in step.Decided) bool {
 	r.failed = r.failed || in.Failed
 	if in.New {
 		p.count(r)
-		p.noteGap(r, in.Event)
+		if in.Outcome == policy.Accept {
+			p.noteGap(r, in.Event)
+		}
 	}
 	if r.live != nil {
 		if r.live.Whole {

@@ -1,5 +1,7 @@
 package policy
 
+import "strings"
+
 // Outcome is what becomes of an event.
 type Outcome uint8
 
@@ -47,3 +49,8 @@ type Verdict struct {
 
 // OK is the flag of the OK message: true where the event is here now, served or waiting.
 func (v Verdict) OK() bool { return v.Outcome == Accept || v.Outcome == Duplicate || v.Outcome == Wait }
+
+// New reports whether the event is here since now: it is served, or waits and did not wait before.
+func (v Verdict) New() bool {
+	return v.Outcome == Accept || v.Outcome == Wait && !strings.HasPrefix(v.Reason, "duplicate:")
+}

@@ -212,8 +212,9 @@ func (l *link) event(ctx context.Context, p *peer, m nostr.RelayEvent) error {
 	}
 	return l.source.Submit(ctx, m.Event, q.source(), func(v policy.Verdict) {
 		in := step.Decided{Sub: sub, ID: id, Outcome: v.Outcome, Failed: v.Outcome == policy.Failed}
+		in.New = v.New()
 		if v.Outcome == policy.Accept {
-			in.New, in.Event = true, m.Event
+			in.Event = m.Event
 		}
 		p.inbox.push(l, in)
 	})

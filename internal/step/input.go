@@ -42,8 +42,8 @@ type (
 		Sub     string
 		ID      nostr.ID
 		Outcome policy.Outcome
-		New     bool         // stored now, not before
-		Event   *nostr.Event // the event, where it is New
+		New     bool         // stored now, not before, or waiting for its git data since now
+		Event   *nostr.Event // the event, where it is New and stored
 		Failed  bool         // not decided for a reason of our own (disk, shutdown)
 	}
 	// Unasked reports frames that were forged, malformed or not asked for.
