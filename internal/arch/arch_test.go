@@ -36,6 +36,7 @@ var layers = map[string]int{
 	"internal/lately":     0,
 	"internal/lru":        0,
 	"internal/negentropy": 0,
+	"internal/notices":    0,
 	"internal/pktline":    1,
 	"internal/gitwire":    2,
 	"internal/nip11":      2,

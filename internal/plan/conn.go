@@ -1,12 +1,12 @@
 package plan
 
 import (
-	"time"
-
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/itemset"
+	"github.com/graspd/graspd/internal/notices"
 	"github.com/graspd/graspd/internal/step"
+	"github.com/graspd/graspd/internal/unasked"
 )
 
 // session is the state that lives and dies with one connection.
@@ -14,13 +14,13 @@ type session struct {
 	following
 	catchup
 	wire
-	echo   echo
-	frames frames
+	echo notices.Echo
+	harm unasked.Harm
 }
 
 // newSession puts the parts of a connection together that has just opened.
 func newSession(p *Peer, told capacity.Capacity) *session {
-	c := &session{wire: newWire(&p.desk, told)}
+	c := &session{wire: newWire(&p.desk, told), harm: unasked.NewHarm(p.now.Mono)}
 	c.following = following{
 		desk: &p.desk, books: &p.books, wire: &c.wire, demands: &p.demands, stored: &c.catchup, keeper: &p.whole, wary: &p.suspects,
 	}
@@ -30,26 +30,6 @@ func newSession(p *Peer, told capacity.Capacity) *session {
 	}
 	return c
 }
-
-// echo is the NOTICE by which a relay turned NIP-77 down: it comes once more for
-// each NEG-CLOSE then sent, and is about nothing else.
-type echo struct {
-	text  string
-	left  int
-	until time.Duration
-}
-
-// frames counts what a connection brought, to notice one that does harm.
-type frames struct {
-	bad, good int
-	since     time.Duration
-}
-
-// Bounds of bad frames within an hour: in all, and above the good ones.
-const (
-	mostBad   = 1000
-	mostWorse = 100
-)
 
 // dial opens a connection.
 func (p *Peer) dial() {
@@ -82,7 +62,6 @@ func (p *Peer) connected(in step.Connected) {
 	p.conn = newSession(p, told)
 	p.comparing.begin(&p.conn.catchup, in.Outsider)
 	p.references.begin(&p.conn.catchup)
-	p.conn.frames.since = p.now.Mono
 	p.suspects.begin(&p.conn.following, &p.conn.catchup)
 	p.whole.begin(&p.conn.following, &p.conn.catchup)
 	since := itemset.SinceTime(p.mark.Wall.Add(-p.cfg.QuickReconnect))
@@ -164,14 +143,10 @@ func (p *Peer) fail(what, reason string) {
 // unasked counts frames that harm: forged, malformed or not asked for. Too many
 // end the connection like a failure.
 func (p *Peer) unasked(n int) {
-	f := &p.conn.frames
-	if p.now.Mono-f.since > time.Hour {
-		*f = frames{since: p.now.Mono}
-	}
-	f.bad += n
-	if f.bad >= mostBad || f.bad >= f.good+mostWorse {
-		p.effect(step.HangUp{Reason: "the relay sent too many messages that are malformed, forged or not asked for"})
-		p.fail("graspd closed the connection", "the relay sent too many messages that are malformed, forged or not asked for")
+	if p.conn.harm.Bad(n, p.now.Mono) {
+		const why = "the relay sent too many messages that are malformed, forged or not asked for"
+		p.effect(step.HangUp{Reason: why})
+		p.fail("graspd closed the connection", why)
 		p.dialing.Flooded()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/followed"
 	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/notices"
 	"github.com/graspd/graspd/internal/paging"
 	"github.com/graspd/graspd/internal/record"
 )
@@ -58,6 +59,7 @@ func (c *session) bounds(p *Peer) []bound {
 		open += g.open
 	}
 	times, late := c.followed.Held()
+	closed, again := c.closes.Held()
 	alive := slices.Concat(c.running, c.later)
 	for layer := range c.ready {
 		for t := range c.ready[layer].All() {
@@ -81,8 +83,8 @@ func (c *session) bounds(p *Peer) []bound {
 		{"tasks that run", len(c.running), capacity.RequestsAtOnce},
 		{"tasks that were put off", len(c.later), open},
 		{"requests", len(c.requests), c.side.Len() + len(c.running) + settling},
-		{"CLOSEs that are remembered", len(c.sent), mostReclosed},
-		{"CLOSEs to be sent again", len(c.again), mostReclosed},
+		{"CLOSEs that are remembered", closed, notices.MostCloses},
+		{"CLOSEs to be sent again", again, notices.MostCloses},
 		{"items that came late", late, followed.MostLate},
 		{"times at which items came late", times, late},
 	}

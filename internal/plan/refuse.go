@@ -3,7 +3,6 @@ package plan
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/demands"
@@ -125,20 +124,20 @@ func (p *Peer) notice(text string) {
 	if ofNeg || r != nil && (why == refusal.Auth || why == refusal.Restricted) {
 		p.effect(step.CloseNeg{Sub: r.sub})
 		if why != refusal.Rate {
-			p.conn.echo.expect(text, p.now.Mono)
+			p.conn.echo.Expect(text, p.now.Mono)
 		}
 		p.comparing.negErr(r.sub, text, 0)
 		if why == refusal.Other || strings.Contains(refusal.Normal(text), "neg") {
 			return
 		}
-	} else if p.conn.echo.heard(text, p.now.Mono) {
+	} else if p.conn.echo.Heard(text, p.now.Mono) {
 		return
 	}
 	switch why {
 	case refusal.None:
 	case refusal.Rate:
 		p.conn.pause()
-		p.conn.closes.unheard(p.now.Mono)
+		p.conn.closes.Unheard(p.now.Mono)
 		p.refuseUnopened(text)
 	case refusal.TooMany, refusal.Full:
 		p.refuseNewest(text)
@@ -154,24 +153,6 @@ func (p *Peer) notice(text string) {
 			}
 		}
 	}
-}
-
-// expect notes that text may come again, for NEG-CLOSE.
-func (e *echo) expect(text string, now time.Duration) {
-	if e.text != text {
-		*e = echo{text: text}
-	}
-	e.left++
-	e.until = now + silence
-}
-
-// heard says whether text is what was expected.
-func (e *echo) heard(text string, now time.Duration) bool {
-	if e.left == 0 || e.text != text || now > e.until {
-		return false
-	}
-	e.left--
-	return true
 }
 
 // refuseUnopened takes all live REQs that are not open for refused: which of

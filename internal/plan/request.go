@@ -75,7 +75,7 @@ func (r *request) ends() { r.answered = true }
 
 // received notes an event of an open request. It reports whether that ended the request.
 func (p *Peer) received(in step.Received) bool {
-	p.conn.frames.good++
+	p.conn.harm.Good()
 	r := p.conn.requests[in.Sub]
 	if r == nil {
 		return false

@@ -6,13 +6,14 @@ import (
 	"github.com/graspd/graspd/internal/capacity"
 	"github.com/graspd/graspd/internal/health"
 	"github.com/graspd/graspd/internal/live"
+	"github.com/graspd/graspd/internal/notices"
 	"github.com/graspd/graspd/internal/step"
 )
 
 // wire is what is under way on a connection, and what the relay is known to bear on it.
 type wire struct {
 	*desk
-	closes
+	closes     notices.Closes
 	opened     health.Now
 	told       capacity.Capacity // as the relay tells
 	limits     capacity.Capacity // as learned
@@ -73,4 +74,20 @@ func (w *wire) reportBarred(what, text string) {
 		level, w.barred = step.Warn, true
 	}
 	w.report(level, "the relay refused "+what, "text", text, "wait", refusedRetry)
+}
+
+// closeReq sends CLOSE for a REQ.
+func (w *wire) closeReq(sub string) {
+	w.closes.Sent(sub, w.now.Mono)
+	w.effect(step.CloseRequest{Sub: sub})
+}
+
+// closeAgain sends the CLOSEs that may have been thrown away, after the pause.
+func (w *wire) closeAgain() {
+	if w.paused() {
+		return
+	}
+	for _, sub := range w.closes.Again() {
+		w.closeReq(sub)
+	}
 }
