@@ -1,6 +1,6 @@
 package refs
 
-// Cause is why a ref of a push is refused. Metrics count by it.
+// Cause is why a push may not change a ref. Metrics count by causes.
 type Cause uint8
 
 // The causes.
@@ -33,7 +33,7 @@ var causeNames = [causes]string{"none", "no_state", "other_state", "flawed_state
 	"with_others", "twice", "namespace", "bad_tip_name", "tip_deleted", "no_pull_request", "other_repository", "other_tip",
 	"pending_other", "pending_push", "pending_repository", "pending_address", "pending_network", "pending_all"}
 
-// String is the cause as a word for logs and metrics.
+// String returns the cause as a word for logs and metrics.
 func (c Cause) String() string {
 	if c < causes {
 		return causeNames[c]

@@ -23,12 +23,12 @@ const (
 	MaxPendingBytes    = 4 << 30    // in all
 )
 
-// PendingFor is how long a commit waits for its event, from the end of its push.
+// PendingFor is how long a commit waits for its event, from the end of the push that brought the commit.
 const PendingFor = 30 * time.Minute
 
-// Pending is the uploads that wait for their events, and those under way. One upload is what one push brings for events that nobody knows
-// yet. The first commit pushed for an event keeps other commits from that event's ref in the repository, until the event comes or the
-// time is over. Times are seconds since 1970. The zero value is empty; nil reads as empty. One goroutine at a time may use it.
+// Pending has the uploads that wait for their events, and those under way. One upload is what one push brings for events that nobody knows
+// yet. The first commit pushed for an event keeps other commits from that event's ref in the repository, until the event comes or the time
+// is over. Times are seconds since 1970. The zero Pending is empty; a nil one reads as empty. One goroutine at a time may use a Pending.
 type Pending struct {
 	last    uint64 // number of the last upload
 	uploads map[uint64]*upload
@@ -36,7 +36,7 @@ type Pending struct {
 	tallies
 }
 
-// From is where a push comes from, as uploads are counted by it.
+// From is where a push comes from. Pending counts uploads by it.
 type From struct {
 	Address string // the client's address, for IPv6 its /64; "" where there is none
 	Network string // the IPv6 /48 of the address, or an IPv4 address itself; "" where there is none
@@ -66,7 +66,7 @@ type PendingTip struct {
 	Complete bool // all objects of the commit are here; else they are being pushed
 }
 
-// At gives the commit that waits in a repository for that event; its ID is zero where none waits.
+// At returns the commit that waits in a repository for that event. Its ID is zero where none waits.
 func (p *Pending) At(of nip34.Address, event nostr.ID) (h PendingTip) {
 	if p == nil {
 		return PendingTip{}
@@ -84,7 +84,7 @@ func (p *Pending) has(n uint64, event nostr.ID) bool {
 	return p != nil && p.uploads[n] != nil && !p.uploads[n].tip(event).IsZero()
 }
 
-// Begin records the tips that a push is going to bring, as Judge allowed them, and gives the number of the upload, which is above 0.
+// Begin records the tips that a push is going to bring, as Judge allowed them, and returns the number of the upload, which is above 0.
 func (p *Pending) Begin(now int64, of nip34.Address, from From, tips []Tip) uint64 {
 	if p.uploads == nil {
 		p.uploads, p.events = map[uint64]*upload{}, map[nostr.ID][]uint64{}
@@ -100,8 +100,8 @@ func (p *Pending) Begin(now int64, of nip34.Address, from From, tips []Tip) uint
 	return p.last
 }
 
-// Resize records how many bytes upload n has by now. It gives the bound that they break, and the caller ends the upload then; None where
-// there is room.
+// Resize records how many bytes upload n has by now. It returns the bound that these bytes break, and then the caller ends the upload; else
+// None.
 func (p *Pending) Resize(n uint64, bytes int64) Cause {
 	u := p.uploads[n]
 	if u == nil {
@@ -112,7 +112,7 @@ func (p *Pending) Resize(n uint64, bytes int64) Cause {
 	return p.tooMuch(u)
 }
 
-// Finish ends the push of upload n, of whose tips these wait from now on. An upload without tips is dropped.
+// Finish ends the push of upload n. Of its tips only these wait from now on; Finish drops an upload without tips.
 func (p *Pending) Finish(now int64, n uint64, tips []Tip) {
 	u := p.uploads[n]
 	if u == nil {
@@ -129,7 +129,7 @@ func (p *Pending) Finish(now int64, n uint64, tips []Tip) {
 	}
 }
 
-// Drop forgets upload n. Its objects are the caller's to remove.
+// Drop forgets upload n. The caller removes its objects.
 func (p *Pending) Drop(n uint64) {
 	if p == nil || p.uploads[n] == nil {
 		return
@@ -153,7 +153,7 @@ func (p *Pending) remove(n uint64, event nostr.ID) {
 	}
 }
 
-// Bytes is the size of all uploads, as Resize was told.
+// Bytes returns the size of all uploads, as Resize was told.
 func (p *Pending) Bytes() int64 {
 	if p == nil {
 		return 0
@@ -161,7 +161,7 @@ func (p *Pending) Bytes() int64 {
 	return p.all.bytes
 }
 
-// Tips is the number of events for which something waits or is under way.
+// Tips returns for how many events something waits or is under way.
 func (p *Pending) Tips() int {
 	if p == nil {
 		return 0

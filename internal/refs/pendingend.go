@@ -7,15 +7,15 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
-// Found is an upload that has the tip of an event that came: the caller admits what the tip reaches to the repository.
+// Found is an upload that has the tip of an event which has come. The caller admits to the repository what the tip leads to.
 type Found struct {
 	Upload uint64
 	Of     nip34.Address
 }
 
-// Come ends the wait of uploads for a pull request that was accepted. It gives the uploads that have the tip for a repository that the
-// pull request names, and those that wait for nothing any more: the caller removes their objects once what was found is admitted.
-// Pushes under way stay, as they are judged again at their end.
+// Come ends the wait of uploads for a pull request that the relay accepted. It returns in found the uploads that have the tip, for each
+// repository that the pull request names, and in gone those that wait for nothing any more. The caller first admits what was found, and
+// then removes the objects of gone. Pushes under way stay, as somebody judges them again at their end.
 func (p *Pending) Come(pr PullRequest) (found []Found, gone []uint64) {
 	if p == nil {
 		return nil, nil
@@ -37,7 +37,7 @@ func (p *Pending) Come(pr PullRequest) (found []Found, gone []uint64) {
 	return found, gone
 }
 
-// Expire drops the uploads whose time is over and gives their numbers.
+// Expire drops the uploads whose time is over and returns their numbers. The caller removes their objects.
 func (p *Pending) Expire(now int64) (gone []uint64) {
 	if p == nil {
 		return nil

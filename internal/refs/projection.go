@@ -8,15 +8,15 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Projection is the refs of one repository, as they follow from what is stored about it. A row of the store keeps it, so that Next needs
-// only what has come since.
+// Projection is the refs of one repository, as they follow from what is stored about it. A row of the store keeps the Projection, so that
+// Next needs only what has come since.
 type Projection struct {
 	Ruling
 	PullRequests Pulls  // refs/nostr/<event id>: the tips of served pull requests that name the repository, within bounds
 	Generation   uint64 // how often any of these fields has changed
 }
 
-// Change is what has come and gone since a Projection was made.
+// Change is what has come and gone since somebody made a Projection.
 type Change struct {
 	Members      *grasp.Set    // who decides for the repository now
 	States       []State       // served ones that are complete here: all of them after a change of Members, else at least the new ones
@@ -24,7 +24,7 @@ type Change struct {
 	Gone         []nostr.ID    // pull requests that are served no more
 }
 
-// Next gives the projection after a change, of the repository at that address. States by others than the members, states with another
+// Next returns the projection of the repository at that address after a change. States by people who are no members, states with another
 // identifier, and pull requests that do not name the repository change nothing.
 func (p Projection) Next(of nip34.Address, c Change) Projection {
 	return p.to(Projection{
@@ -33,12 +33,12 @@ func (p Projection) Next(of nip34.Address, c Change) Projection {
 	})
 }
 
-// Tips gives the projection with the refs of more pull requests, within their bounds. Branches and tags stay.
+// Tips returns the projection with the refs of more pull requests, within the bounds of these. Branches and tags stay.
 func (p Projection) Tips(of nip34.Address, more []PullRequest) Projection {
 	return p.to(Projection{Ruling: p.Ruling, PullRequests: p.PullRequests.with(tipChanges(of, Change{PullRequests: more}))})
 }
 
-// Anew makes the projection from all that is stored, which c holds, for a row that is in doubt. Of p it takes only what no stored event
+// Anew makes the projection from all that is stored, which c holds, for a row that is in doubt. From p it takes only what no stored event
 // tells: a ruling state that is gone, where HEAD was, and the generation.
 func (p Projection) Anew(of nip34.Address, c Change) Projection {
 	return p.to(Projection{
@@ -76,10 +76,10 @@ func tipChanges(of nip34.Address, c Change) Pulls {
 	return slices.CompactFunc(list, func(a, b Pull) bool { return a.ID == b.ID })
 }
 
-// All gives all refs of the repository in order: branches, tips of pull requests, tags.
+// All returns all refs of the repository in order: branches, tips of pull requests, tags.
 func (p Projection) All() Set { return p.Some(len(p.PullRequests)) }
 
-// Some gives the refs as All does, but those of the newest pull requests alone, at most so many.
+// Some returns the refs as All does, but at most so many of pull requests: the newest.
 func (p Projection) Some(most int) Set {
 	i, _ := p.Refs.find(tips)
 	return slices.Concat(p.Refs[:i], p.PullRequests.Newest(most).Set(), p.Refs[i:])

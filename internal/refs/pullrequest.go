@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// PullRequest is a pull request (kind 1618) or an update of one (kind 1619), read for the commit that it wants kept.
+// PullRequest is a pull request (kind 1618) or an update of one (kind 1619), read for the commit that its author wants kept.
 type PullRequest struct {
 	nostr.Stamp
 	Author       nostr.PubKey
@@ -32,7 +32,7 @@ func ReadPullRequest(e *nostr.Event) (PullRequest, error) {
 	return p, nil
 }
 
-// Of gives p with the repositories of the updated pull request, where p names none and updates that one.
+// Of returns p with the repositories of the updated pull request, where p names none and updates that one.
 func (p PullRequest) Of(updated PullRequest) PullRequest {
 	if len(p.Repositories) == 0 && p.Updates == updated.ID {
 		p.Repositories, p.Through = updated.Repositories, updated.ID
@@ -45,8 +45,8 @@ func (p PullRequest) Names(repository nip34.Address) bool {
 	return slices.Contains(p.Repositories, repository)
 }
 
-// Name is the ref at which a repository has the tip.
+// Name returns the ref at which a repository has the tip.
 func (p PullRequest) Name() string { return TipName(p.ID) }
 
-// TipName is the ref at which a repository has the tip of the pull request or update with this id (GRASP-01).
+// TipName returns the ref at which a repository has the tip of the pull request or update with that id (GRASP-01).
 func TipName(event nostr.ID) string { return tips + event.String() }

@@ -16,27 +16,27 @@ const (
 	MaxAuthorPulls = 1000   // of them by one author
 )
 
-// Pull is the ref of a pull request that is served, at the tip that it names.
+// Pull is the ref of a pull request that is served, at the tip that the pull request names.
 type Pull struct {
 	nostr.Stamp // of the event
 	Author      nostr.PubKey
 	Tip         gitwire.ObjectID
 }
 
-// PullOf reads a ref of a pull request, which tells the event's id and the tip alone. It fails for other refs.
+// PullOf reads a ref of a pull request, which has the event's id and the tip alone. It fails for any other ref.
 func PullOf(r Ref) (Pull, error) {
 	id, err := tipEvent(r.Name)
 	return Pull{Stamp: nostr.Stamp{ID: id}, Tip: r.ID}, err
 }
 
-// Name is the name of the ref.
+// Name returns the name of the ref.
 func (p Pull) Name() string { return TipName(p.ID) }
 
-// Pulls are refs of pull requests, in the order of the events' ids, which is that of the refs' names. Nobody changes a Pulls, so many
-// may share one.
+// Pulls are refs of pull requests, in the order of the events' ids, which is also that of the refs' names. Nobody changes a Pulls, so any
+// number of goroutines may share one.
 type Pulls []Pull
 
-// Get gives the object that the ref of that name is at, the zero id if there is none.
+// Get returns the object that the ref of that name names, the zero id if there is no such ref.
 func (s Pulls) Get(name string) gitwire.ObjectID {
 	id, err := tipEvent(name)
 	if err != nil {
@@ -49,10 +49,10 @@ func (s Pulls) Get(name string) gitwire.ObjectID {
 	return s[i].Tip
 }
 
-// Equal reports whether both have the same refs at the same objects.
+// Equal reports whether s and other have the same refs at the same objects.
 func (s Pulls) Equal(other Pulls) bool { return slices.Equal(s, other) }
 
-// Set gives the names and tips alone.
+// Set returns names and tips alone.
 func (s Pulls) Set() Set {
 	if len(s) == 0 {
 		return nil
@@ -64,7 +64,7 @@ func (s Pulls) Set() Set {
 	return out
 }
 
-// Newest gives the n newest, in the order of Pulls.
+// Newest returns the n newest, in the order of Pulls.
 func (s Pulls) Newest(n int) Pulls {
 	if len(s) <= n {
 		return s

@@ -10,7 +10,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Push is the commands of one push in the order in which they came, as the caller read them off the wire.
+// Push has the commands of one push in the order in which they came.
 type Push struct {
 	Commands []gitwire.Command
 	Refused  bool // other commands of the push are refused already
@@ -19,7 +19,7 @@ type Push struct {
 	Upload   uint64 // the number that Pending.Begin gave it, 0 before
 }
 
-// Standing is what a push is judged by.
+// Standing is what Judge judges a push by.
 type Standing struct {
 	Of         nip34.Address      // the repository of the URL
 	Members    *grasp.Set         // who decides for it
@@ -31,13 +31,13 @@ type Standing struct {
 	Now        int64              // seconds since 1970
 }
 
-// Known is an event that is served or waits, under an id that a push names. PullRequest is read of kinds 1618 and 1619 only.
+// Known is an event that is served or waits, under an id that a push names. PullRequest is set for kinds 1618 and 1619 only.
 type Known struct {
 	Kind nostr.Kind
 	PullRequest
 }
 
-// Events gives the ids of the events whose tips a push brings. The caller looks them up for Standing.Known.
+// Events returns the ids of the events whose tips a push brings. The caller looks these events up for Standing.Known.
 func (p Push) Events() []nostr.ID {
 	var ids []nostr.ID
 	for _, c := range p.Commands {
@@ -48,7 +48,7 @@ func (p Push) Events() []nostr.ID {
 	return ids
 }
 
-// Verdict is what a push may do. Refs are refused one by one; but branches and tags stand or fall together.
+// Verdict says what a push may do. Judge refuses refs one by one, but branches and tags stand or fall together.
 type Verdict struct {
 	Results      []Result   // of each command
 	State        *State     // the state that the branches and tags come to be as; released when the push is complete; nil where none changes
@@ -57,19 +57,19 @@ type Verdict struct {
 	Lines        []string   // what the pusher is told beside the results, line by line
 }
 
-// Result is what becomes of one command: None and "" where it succeeds. Reason stands beside the ref in git's report.
+// Result says what becomes of one command: None and "" where it succeeds. git's report has Reason beside the ref.
 type Result struct {
 	Cause  Cause
 	Reason string
 }
 
-// Tip is a commit pushed for an event.
+// Tip is a commit that somebody pushed for an event.
 type Tip struct {
 	Event nostr.ID
 	ID    gitwire.ObjectID
 }
 
-// Refused reports whether any command is refused, so that the push as a whole counts as failed.
+// Refused reports whether Judge refused any command, so that the push as a whole counts as failed.
 func (v Verdict) Refused() bool {
 	return slices.ContainsFunc(v.Results, func(r Result) bool { return r.Cause != None })
 }
@@ -79,7 +79,7 @@ func (v Verdict) Changes() bool {
 	return v.State != nil || len(v.PullRequests) > 0 || len(v.Uploads) > 0
 }
 
-// Needs gives the objects that the commands that succeed lead to, each once. All of them have to be complete before the commit.
+// Needs returns the objects to which the commands that succeed lead, each once. All of them have to be complete before the commit.
 func (v Verdict) Needs(p Push) []gitwire.ObjectID {
 	var ids []gitwire.ObjectID
 	seen := map[gitwire.ObjectID]bool{}
@@ -92,7 +92,7 @@ func (v Verdict) Needs(p Push) []gitwire.ObjectID {
 	return ids
 }
 
-// Judge says what a push may do. The caller asks before the first byte of the pack is read and again before the commit. Where another push
+// Judge says what a push may do. The caller asks before reading the first byte of the pack, and again before the commit. Where another push
 // or a fetch has done the same in between, the push still succeeds.
 func Judge(in Standing, p Push) Verdict {
 	j := &judge{in: in, push: p, say: speech{in.Relay, in.Of, in.Now}}

@@ -1,6 +1,6 @@
-// Package refs says what the refs of a repository are, as a function of what is stored about it, and what a push to it may
-// do (GRASP-01). Signed states (NIP-34) are the ref database, and a push brings the objects that one of them waits for. The package
-// computes with values alone: the caller says which objects are complete on disk. Read Projection first, then Judge.
+// Package refs says which refs a repository has, as a function of what is stored about it, and what a push to it may do (GRASP-01). Signed
+// states (NIP-34) are the database of refs; a push brings the objects that a state waits for. The package computes with values alone: the
+// caller says which objects are complete on disk. Read Projection first, then Judge.
 package refs
 
 import (
@@ -10,23 +10,23 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// Ref is the full name of a ref and the object that it is at.
+// Ref is the full name of a ref, and the object that the ref names.
 type Ref struct {
 	Name string
 	ID   gitwire.ObjectID
 }
 
-// Set is refs in the order of the bytes of their names, each name once. Nobody changes a Set, so many may share one.
+// Set is refs in the order of the bytes of their names, each name once. Nobody changes a Set, so any number of goroutines may share one.
 type Set []Ref
 
-// NewSet makes a Set of refs in any order. Of several with one name the first counts.
+// NewSet makes a Set of refs in any order. Of several refs with one name the first counts.
 func NewSet(refs []Ref) Set {
 	s := slices.Clone(Set(refs))
 	slices.SortStableFunc(s, func(a, b Ref) int { return strings.Compare(a.Name, b.Name) })
 	return slices.Clip(slices.CompactFunc(s, func(a, b Ref) bool { return a.Name == b.Name }))
 }
 
-// Get gives the object that the ref of that name is at, the zero id if there is none.
+// Get returns the object that the ref of that name names, the zero id if there is no such ref.
 func (s Set) Get(name string) gitwire.ObjectID {
 	if i, ok := s.find(name); ok {
 		return s[i].ID
@@ -39,7 +39,7 @@ func (s Set) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(s, name, func(r Ref, name string) int { return strings.Compare(r.Name, name) })
 }
 
-// Equal reports whether both have the same refs at the same objects.
+// Equal reports whether s and other have the same refs at the same objects.
 func (s Set) Equal(other Set) bool { return slices.Equal(s, other) }
 
 // with gives s after changes. A change to the zero id deletes.

@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Announcement is the identifier of a repository announcement (kind 30617), and whom it lists.
+// Announcement is the identifier of a repository announcement (kind 30617), and whom the announcement lists.
 type Announcement struct {
 	D string
 	grasp.Listing
@@ -23,13 +23,13 @@ func ReadAnnouncement(e *nostr.Event) (Announcement, error) {
 	return Announcement{a.Address.D, grasp.ListingOf(a)}, nil
 }
 
-// Address is the address of the repository.
+// Address returns the address of the repository.
 func (a Announcement) Address() nip34.Address {
 	return nip34.Address{Kind: nip34.KindRepository, PubKey: a.Author, D: a.D}
 }
 
-// Waiting is events that wait for git data, and the served events that matter for their release. An event that comes and that Decide would
-// store is among the waiting ones too, as others may wait for it.
+// Waiting has events that wait for git data, and the served events that matter for their release. An event that has just come and that
+// Decide would store is among the waiting ones too, as others may wait for it.
 type Waiting struct {
 	Announcements []Announcement
 	States        []State
@@ -39,11 +39,11 @@ type Waiting struct {
 	Complete []State        // with such an identifier, served and complete here; needed when an announcement has come
 }
 
-// Release gives the ids of the events whose wait is over, where ready reports which states and pull requests are complete. No event comes
+// Release returns the ids of the events whose wait is over; ready reports which states and pull requests are complete. No event comes
 // before one that it depends on: announcements, states, pull requests, updates of these; each by time.
 //
-// An announcement is released with a pull request that names it, and with a state by a confirmed maintainer of a repository
-// that its author maintains: their own, or one whose membership rests on what they announced.
+// Release releases an announcement with a pull request that names it, and with a state by a confirmed maintainer of a repository that the
+// announcement's author maintains: the author's own, or one whose membership rests on what the author announced.
 func (w Waiting) Release(ready func(nostr.ID) bool) []nostr.ID {
 	var states []State
 	for _, s := range w.States {

@@ -4,13 +4,13 @@ import (
 	"github.com/graspd/graspd/internal/grasp"
 )
 
-// Ruling is the state that rules a repository, or ruled it last: of the states with its identifier by its confirmed
-// maintainers whose objects are complete, the newest, on a tie the one with the lowest id. The zero value is of a
-// repository that no state has ruled yet.
+// Ruling is the state that rules a repository, or ruled it last: of the states with the repository's identifier, by its confirmed
+// maintainers, whose objects are complete, the newest; on a tie the one with the lowest id. The zero Ruling is that of a repository which
+// no state has ruled yet.
 //
 // A ruling stays when its state is deleted or expires: nobody's clone empties, and nothing older rules again because an event went. When
-// the author of the state maintains the repository no longer, the newest complete state by those who do rules instead, whatever its age,
-// as soon as there is one.
+// the author of the state no longer maintains the repository, the newest complete state by those who do rules instead, whatever its age, as
+// soon as there is one.
 type Ruling struct {
 	State      // Refs are the repository's; Head is one of them, or ""
 	Ruled bool // false in the zero value alone

@@ -91,7 +91,7 @@ func refusedPending(held, pushed gitwire.ObjectID) string {
 	return fmt.Sprintf("commit %s was pushed here before and waits for its event, so not %s: publish the event first", held, pushed)
 }
 
-// Room says why a tip of an unknown event is not taken, for a cause that is a bound of Pending.
+// Room says in words why graspd does not take a tip of an unknown event, for a cause that is a bound of Pending.
 func (c Cause) Room() string {
 	why := "too much waits here for its events"
 	switch c {

@@ -18,8 +18,8 @@ type State struct {
 	Flaw   string // why no repository can ever be as it says, as a clause; "" for most
 }
 
-// ReadState reads a kind 30618 event. Its errors are those of nip34.ParseState. Refs lacks names and values that git does not know, and
-// Flaw tells the first of these.
+// ReadState reads a kind 30618 event. Its errors are those of nip34.ParseState. It leaves out of Refs the names and values that git does
+// not know; Flaw tells the first of these.
 func ReadState(e *nostr.Event) (State, error) {
 	parsed, err := nip34.ParseState(e)
 	if err != nil {
@@ -71,7 +71,7 @@ func within(refs Set, name string) string {
 // isBranchOrTag reports whether a ref is one that states speak of.
 func isBranchOrTag(name string) bool { return isBranch(name) || IsTag(name) }
 
-// IsTag reports whether a ref is a tag.
+// IsTag reports whether name is that of a tag.
 func IsTag(name string) bool { return strings.HasPrefix(name, tags) }
 
 func isBranch(name string) bool { return strings.HasPrefix(name, branches) }

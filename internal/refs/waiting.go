@@ -26,7 +26,7 @@ type Decision struct {
 	OK      string             // the text of the OK message; "" for a plain one
 }
 
-// About is what a decision needs to know beside the event.
+// About is what Decide needs to know besides the event.
 type About struct {
 	Hosting bool // false: git data is not served here, and nothing waits for it
 	Again   bool // this very event waits already
@@ -42,8 +42,8 @@ type About struct {
 	PullRequests  []PullRequest  // served and complete here, that name its repository
 }
 
-// Decide says whether an accepted event waits for git data (GRASP-01). Announcements, states, pull requests and updates of
-// these can wait; all others are stored. What is stored may end the wait of others, as Waiting.Release tells.
+// Decide says whether an accepted event waits for git data (GRASP-01). Announcements, states, pull requests and updates of these can wait;
+// all other events are stored. An event that is stored may end the wait of others, as Waiting.Release tells.
 func Decide(e *nostr.Event, in About) Decision {
 	if !in.Hosting {
 		return Decision{}

@@ -16,7 +16,7 @@ const (
 	leastStirred = 64   // pages that may be remade before all relays get a new Want, however few pages there are
 )
 
-// MostRecent is how many of the newest stored events the owner of a Desired adds at the start beside those of Kinds, for the activity that
+// MostRecent is how many of the newest stored events the owner of a Desired adds at the start besides those of Kinds, for the activity that
 // they show.
 const MostRecent = 20_000
 
@@ -114,7 +114,7 @@ func (t *names) spoken(it Item) int64 {
 	return 0
 }
 
-// Roused calls f for the root events that were talked about since old was handed out.
+// Roused calls f for the root events that somebody talked about since old was handed out.
 func (w *Want) Roused(old *Want, f func(Item)) {
 	for i, page := range w.names.activity {
 		var was *[namePage]uint32
@@ -132,8 +132,8 @@ func (w *Want) Roused(old *Want, f func(Item)) {
 	}
 }
 
-// Rank orders items for the room in live REQs. The rank of a root event is when it was made or last talked about, in seconds since 1970.
-// Any other item ranks above all root events.
+// Rank orders items for the room in live REQs. The rank of a root event is when somebody made or last talked about it, in seconds since
+// 1970. Any other item ranks above all root events.
 func (w *Want) Rank(it Item) int64 {
 	if w.Layer(it) == LayerRoots {
 		return max(w.names.root(it).created, w.names.spoken(it))

@@ -28,7 +28,7 @@ func newClaims() claims {
 	return claims{by: make(map[nostr.ID]*claim), ofAuthor: make(map[nostr.PubKey][]*claim)}
 }
 
-// Await takes an announcement that waits for its git data. Remove ends the claim, and so does Add when the announcement is served.
+// Await takes an announcement that waits for its git data. Remove ends the claim, and so does Add when the relay serves the announcement.
 func (d *Desired) Await(e *nostr.Event) {
 	if e.Kind != nip34.KindRepository || d.claims.by[e.ID] != nil {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Bounds limits what announcements may make graspd do. Zero fields take the defaults.
+// Bounds limits what announcements may make graspd do. A field that is zero has the default in brackets.
 type Bounds struct {
 	RelaysPerAnnouncement    int // valid relays taken from one announcement (20)
 	RepositoriesPerAuthor    int // repositories followed per author, by d (100)
@@ -34,7 +34,7 @@ func (b Bounds) withDefaults() Bounds {
 const revisionInterval = time.Minute
 
 // Desired is the fold over accepted announcements and root events: which repositories graspd carries, which root events they have and which
-// relays they name. Only one goroutine may use it; others may read the Wants that it hands out.
+// relays they name. One goroutine alone may use a Desired; others may read the Wants that it hands out.
 type Desired struct {
 	bounds    Bounds
 	bootstrap []URL        // named by every repository, without this service
@@ -62,7 +62,7 @@ type Desired struct {
 	remade   int                 // pages of activity, since all relays got a new Want
 }
 
-// NewDesired returns an empty fold. Bootstrap relays are targets from the start, and count as named by every repository.
+// NewDesired returns an empty fold. Bootstrap relays have a Want from the start, and count as named by every repository.
 func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 	d := &Desired{
 		rules: policy.Rules{Service: service}, bounds: b.withDefaults(), names: newNames(), leastDead: leastDead,
@@ -90,16 +90,16 @@ func NewDesired(service grasp.Service, bootstrap []URL, b Bounds) *Desired {
 	return d
 }
 
-// SetGuarded says whether this service is private (GRASP-08). Then a repository that one of its announcements calls private is wanted only
-// of relays that its announcements name. It is called before anything is added.
+// SetGuarded says whether this service is private (GRASP-08). If so, and one of the announcements of a repository calls it private, graspd
+// wants it only of relays that its announcements name. Call SetGuarded before the first Add.
 func (d *Desired) SetGuarded(guarded bool) { d.guarded, d.rules.Private = guarded, guarded }
 
-// Kinds are the kinds of events that the fold reads.
+// Kinds returns the kinds of events that the fold reads.
 func Kinds() []nostr.Kind {
 	return []nostr.Kind{nip34.KindRepository, nip34.KindPatch, nip34.KindPullRequest, nip34.KindPullRequestUpdate, nip34.KindIssue}
 }
 
-// Add takes one accepted event. Of kinds that the fold does not read it counts only which root events they name.
+// Add takes one accepted event. Where the fold does not read the kind, Add counts only which root events the event names.
 func (d *Desired) Add(e *nostr.Event) {
 	d.stir(e)
 	switch {
@@ -113,7 +113,7 @@ func (d *Desired) Add(e *nostr.Event) {
 	}
 }
 
-// Remove takes back the event with that id that Add or Await took, if it still counts.
+// Remove takes back the event with that id, which Add or Await took, if it still counts.
 func (d *Desired) Remove(id nostr.ID) {
 	d.unclaim(id)
 	if a, ok := d.byID[id]; ok {
@@ -125,7 +125,7 @@ func (d *Desired) Remove(id nostr.ID) {
 	}
 }
 
-// Due gives the time, on the clock of Changed, at which a delayed revision may be handed out; false when none waits.
+// Due returns the time, on the clock of Changed, at which Changed may hand out a revision that it has put off; false when there is none.
 func (d *Desired) Due() (time.Duration, bool) {
 	due, ok := time.Duration(0), false
 	for r := range d.delayed {
@@ -136,9 +136,9 @@ func (d *Desired) Due() (time.Duration, bool) {
 	return due, ok
 }
 
-// Changed derives what changed and yields the new Want of every relay whose last one is out of date; an empty Want for a relay that nothing
-// names any more. Once in a while it yields Wants that ask for the same as the former ones, so that the memory of these is given back.
-// now is a monotonic reading and spaces the revisions of a repository.
+// Changed derives what changed, and yields the new Want of every relay whose last one is out of date. A relay that nothing names any more
+// gets an empty Want. Once in a while Changed yields Wants that ask for the same as the former ones, to give back the memory of those. now
+// is a monotonic reading, and spaces the revisions of a repository.
 func (d *Desired) Changed(now time.Duration) iter.Seq2[URL, *Want] {
 	d.derive(now)
 	d.rouse()

@@ -9,7 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// SetLists follows, of the stored repositories, those that the lists admit. Its cost grows with the number of announcements.
+// SetLists puts other lists in force: of the stored repositories graspd follows those that the lists admit. The cost grows with the number
+// of announcements.
 func (d *Desired) SetLists(l policy.Lists) {
 	d.rules.Lists = l
 	d.fillFrom(l.Archive.Hosts)
@@ -55,9 +56,9 @@ func (d *Desired) carryIfFounded(a *announced) {
 	}
 }
 
-// Councils gives who maintains what under an identifier, by the announcements that are folded and the lists in force. The
-// members of the council of an author are the confirmed maintainers of that author's repository (NIP-34, each listed by another
-// member and listing one). Every call works this out anew, at a cost in proportion to all that is announced under the identifier.
+// Councils says who maintains what under an identifier, by the announcements in the fold and the lists in force. The members of the council
+// of an author are the confirmed maintainers of that author's repository (NIP-34: each is listed by another member, and lists one). Each
+// call works everything out anew, at a cost in proportion to all announcements with the identifier.
 func (d *Desired) Councils(name string) *grasp.Councils {
 	same := make([]policy.Announcer, 0, len(d.byD[name]))
 	for _, a := range d.byD[name] {

@@ -43,7 +43,7 @@ func isOdd(v string) bool {
 	return ValueBytes(v)-len(`"",`) > longestValue || strings.ContainsFunc(v, unicode.IsControl)
 }
 
-// ValueBytes is the length of a value in a filter's list, with its comma, in bytes.
+// ValueBytes returns how many bytes a value takes in a filter's list, with its comma.
 func ValueBytes(v string) int {
 	f := nostr.Filter{Tags: []nostr.TagFilter{{Name: 'd', Values: []string{v}}}}
 	return len(f.AppendJSON(nil)) - len(`{"#d":[]}`) + 1
@@ -120,8 +120,8 @@ func (d *Desired) tendNames() {
 	}
 }
 
-// SweepNames makes the table anew with the live entries. A Want keeps the table that it was made with, so every relay gets a new Want, which
-// shares all else with the former.
+// SweepNames makes the table of names anew, with the live entries. A Want keeps the table that it was made with, so every relay gets a new
+// Want, which shares everything else with the former one.
 func (d *Desired) SweepNames() {
 	t := newNames()
 	t.n, t.activity = d.names.n, slices.Clone(d.names.activity)

@@ -1,6 +1,6 @@
-// Package want knows what is wanted of every remote relay, and nothing of how it is asked for. It owns the fold of accepted
-// announcements and root events (Desired), and with it who maintains which repository. It hands out one immutable Want per
-// relay. A peer learns from two Wants what changed, at a cost that follows the change. Read desired.go first, then want.go.
+// Package want knows what graspd wants of every other relay, and nothing of how to ask for it. It has the fold of accepted announcements
+// and root events (Desired), and with that who maintains which repository. It hands out one immutable Want per relay. From two Wants a peer
+// learns what changed, at a cost that follows the change. Read desired.go first, then want.go.
 package want
 
 import (
@@ -12,14 +12,14 @@ import (
 // URL is a normalised relay URL, the identity of a remote relay.
 type URL = grasp.RelayURL
 
-// Item is the number of one thing that a relay can be asked for: the announcements of layer 1, a repository at one revision, or a root event.
-// A number stands for the same thing at all relays, and one Desired never gives it twice.
+// Item is the number of one thing about which graspd can ask a relay: the announcements of layer 1, a repository at one revision, or a root
+// event. A number stands for the same thing at all relays, and one Desired never gives it twice.
 type Item uint32
 
-// Announcements is the item of layer 1. It is wanted from every relay.
+// Announcements is the item of layer 1. graspd wants it from every relay.
 const Announcements Item = 0
 
-// Layer orders items: a lower layer is caught up first, because its events decide which events of the next are accepted.
+// Layer orders items. The catch-up of a lower layer comes first, because its events decide which events of the next layer graspd accepts.
 type Layer uint8
 
 // The layers of stored events.
@@ -27,12 +27,13 @@ const (
 	LayerAnnouncements Layer = iota + 1
 	LayerRepositories
 	LayerRoots
-	// LayerReferences is asked in the full resync only, and never confirmed: events that name events other than root events, events that
-	// these name, and deletions by authors.
+	// LayerReferences is for the full resync only, and never confirmed: events that name events other than root events, events that these
+	// name, and deletions by authors.
 	LayerReferences
 )
 
-// Want is all that is to be fetched and followed from one relay. It is immutable, and shares with its predecessor what did not change.
+// Want is all that graspd wants to fetch from one relay and to follow there. A Want is immutable, and shares with its predecessor what did
+// not change.
 type Want struct {
 	Bootstrap bool             // the operator names the relay: announcements are wanted of it though no repository names it
 	Owners    int              // distinct owners whose repositories name the relay
@@ -48,7 +49,7 @@ type Want struct {
 // edition identifies a Want by a pointer that keeps nothing of it in memory.
 type edition struct{ _ byte }
 
-// RepoWant is what is wanted of one repository.
+// RepoWant is what graspd wants of one repository.
 type RepoWant struct {
 	Item   Item
 	Owner  nostr.PubKey
@@ -74,10 +75,10 @@ func (r *RepoWant) EachRoot(f func(Item)) {
 	}
 }
 
-// Empty reports whether no repository is wanted: at most the announcements and a mailbox are. Nil is empty.
+// Empty reports whether w wants no repository: at most the announcements and a mailbox. A nil Want is empty.
 func (w *Want) Empty() bool { return w == nil || len(w.Repos) == 0 }
 
-// WithMailbox returns w with another mailbox.
+// WithMailbox returns a copy of w with another mailbox.
 func (w *Want) WithMailbox(m *mailbox.Mailbox) *Want {
 	v := *w
 	v.Mailbox = m
@@ -86,16 +87,16 @@ func (w *Want) WithMailbox(m *mailbox.Mailbox) *Want {
 
 var nothing = &Want{names: newNames()}
 
-// Nothing is the Want of a relay that no repository names, for WithMailbox.
+// Nothing returns the Want of a relay that no repository names, for WithMailbox.
 func Nothing() *Want { return nothing }
 
-// Needed reports whether the relay is to be connected to at all.
+// Needed reports whether graspd wants to connect to the relay at all.
 func (w *Want) Needed() bool { return !w.Empty() || w != nil && (w.Bootstrap || w.Mailbox != nil) }
 
-// OnlyMailbox reports whether the relay is wanted for mailboxes alone: not even for announcements.
+// OnlyMailbox reports whether w wants a mailbox alone, without announcements.
 func (w *Want) OnlyMailbox() bool { return w.Empty() && w != nil && !w.Bootstrap && w.Mailbox != nil }
 
-// Party is the owner who alone names the relay; "" where several do, or the operator.
+// Party returns the owner who alone names the relay; "" where several do, or the operator.
 func (w *Want) Party() string {
 	if w.Empty() || w.Bootstrap || w.Owners != 1 {
 		return ""
@@ -103,17 +104,16 @@ func (w *Want) Party() string {
 	return w.Repos[0].Owner.String()
 }
 
-// Moves reports whether the repositories or their root events differ from those of the Want that was handed out before; true where
-// that cannot be told.
+// Moves reports whether the repositories or their root events differ from those of the Want before; true where nobody can tell.
 func (w *Want) Moves() bool { return w.from == nil || len(w.moved) > 0 }
 
 // Repository returns what a repository item stands for; nil for any other item.
 func (w *Want) Repository(it Item) *Repository { return w.names.repo(it) }
 
-// Root returns the id of a root event that is wanted. It may panic for any other item.
+// Root returns the id of a root event that w wants. It may panic for any other item.
 func (w *Want) Root(it Item) nostr.ID { return w.names.root(it).id }
 
-// Numbers returns how many numbers have been given to items so far, those of items that are gone included.
+// Numbers returns how many numbers items have got so far, those of items that are gone included.
 func (w *Want) Numbers() int { return int(w.names.n) }
 
 // Layer returns the layer of an item.
@@ -127,8 +127,8 @@ func (w *Want) Layer(it Item) Layer {
 	return LayerRoots
 }
 
-// Each calls f for every item of w: Announcements first, unless w is only a mailbox. It gives an item of several repositories once for
-// each.
+// Each calls f for every item of w: Announcements first, unless w is only a mailbox. It calls f for an item of several repositories once
+// for each.
 func (w *Want) Each(f func(Item)) {
 	if !w.OnlyMailbox() {
 		f(Announcements)
@@ -136,8 +136,8 @@ func (w *Want) Each(f func(Item)) {
 	walk(nil, w.Repos, f)
 }
 
-// Diff calls add for every item of b that a lacks and then sub for every item of a that b lacks. It looks only at the lists that the two do
-// not share, so it may report an item that both have: to add and to sub. It reports an item of several repositories once for each.
+// Diff calls add for every item of b that a lacks, and then sub for every item of a that b lacks. It looks only at the lists that a and b
+// do not share, so it may report an item that both have, to add and to sub. An item of several repositories it reports once for each.
 func Diff(a, b *Want, add, sub func(Item)) {
 	if a != nil && b.from != nil && a.edition == b.from {
 		for _, i := range b.moved {
