@@ -66,14 +66,13 @@ func (s *Side) oldest(w *want.Want, than int64) (oldest *REQ) {
 	return oldest
 }
 
-// Excess returns the smallest REQ where there are more than that; nil where there are not. One that merges others is not among them: it is to be
-// cancelled first.
+// Excess returns the smallest REQ where there are more than that; nil where there are not. A REQ that merges others is larger than these, and is to
+// be cancelled first.
 func (s *Side) Excess(most int) *REQ {
 	if s.standing() <= most {
 		return nil
 	}
-	rest := slices.DeleteFunc(s.REQs(), func(l *REQ) bool { return len(l.parts) > 0 })
-	return slices.MinFunc(rest, func(a, b *REQ) int { return a.Size.Items() - b.Size.Items() })
+	return slices.MinFunc(s.reqs, func(a, b *REQ) int { return a.Size.Items() - b.Size.Items() })
 }
 
 // thin makes room for load in a live REQ that also has what ranks above it: the root events in it that rank lowest are
