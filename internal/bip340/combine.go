@@ -3,20 +3,20 @@ package bip340
 import "github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
 
 const (
-	baseWindow = 12 // of the generator, whose multiples are made once: 2^10 of them
-	keyWindow  = 5  // of a key, whose multiples are made for each signature: 2^3 of them
+	baseWindow = 12 // bits, for the generator: its 2^10 multiples are made once
+	keyWindow  = 5  // bits, for a key: its 2^3 multiples are made for each signature
 )
 
 // multiples are a point times 1, 3, 5 and so on, and lambda times these.
 type multiples struct{ own, turned []affine }
 
-// fill makes the multiples of p without an inversion, with coordinates as on the curve where z, which it returns, is 1
-// everywhere: (x, y) stands for (x/z², y/z³). The third slice is of the same length and holds nothing of interest.
+// fill makes the multiples of p without an inversion. All have the same z, which fill returns: (x, y) stands for
+// (x/z², y/z³). The slice grown is as long as m.own; fill uses it as scratch.
 func (m *multiples) fill(p *affine, grown []element) (z element) {
 	var twice, sum point
 	sum.set(p)
 	twice.double(&sum)
-	// With 2P taken for affine, P is scaled to that curve, and the sums have the z that they have there.
+	// On the curve where 2P has z = 1, adding 2P is cheap. So P is scaled to that curve, and the sums have the z of that curve.
 	step := affine{twice.x, twice.y}
 	sum.x, sum.y = p.scaled(&twice.z)
 	m.own[0] = affine{sum.x, sum.y}
@@ -24,7 +24,7 @@ func (m *multiples) fill(p *affine, grown []element) (z element) {
 		grown[i] = sum.addScaled(&step, &sum.z)
 		m.own[i] = affine{sum.x, sum.y}
 	}
-	rest := element{1} // of the last z, beside that of each
+	rest := element{1} // the last z divided by that of the multiple at hand
 	for i := len(m.own) - 1; i >= 0; i-- {
 		m.own[i].x, m.own[i].y = m.own[i].scaled(&rest)
 		m.turned[i].x.mul(&m.own[i].x, &beta)
@@ -35,7 +35,7 @@ func (m *multiples) fill(p *affine, grown []element) (z element) {
 	return z
 }
 
-// scaled is (x z², y z³).
+// scaled returns (x z², y z³).
 func (p *affine) scaled(z *element) (x, y element) {
 	x.square(z)
 	y.mul(&x, z)
@@ -58,7 +58,7 @@ var base = func() multiples {
 	return m
 }()
 
-// combine is sG + eP.
+// combine returns sG + eP.
 func combine(s, e *fr.Element, p *affine) point {
 	const n = 1 << (keyWindow - 2)
 	var own, turned [n]affine
@@ -83,7 +83,7 @@ func combine(s, e *fr.Element, p *affine) point {
 	return sum
 }
 
-// addKey adds digit times the point of which m holds the odd multiples.
+// addKey adds digit times a point; m holds the odd multiples of the point.
 func (p *point) addKey(m []affine, digit int16) {
 	if digit != 0 {
 		q := multiple(m, digit)
@@ -91,7 +91,7 @@ func (p *point) addKey(m []affine, digit int16) {
 	}
 }
 
-// addBase does the same on a curve where (x, y) of m is (x z², y z³).
+// addBase adds digit times a point to p, on a curve where (x, y) of m is (x z², y z³).
 func (p *point) addBase(m []affine, digit int16, z *element) {
 	if digit == 0 {
 		return
@@ -107,7 +107,7 @@ func (p *point) addBase(m []affine, digit int16, z *element) {
 	p.addScaled(&q, &ratio)
 }
 
-// multiple is digit, which is odd, times the point of which m holds the odd multiples.
+// multiple returns an odd digit times a point; m holds the odd multiples of the point.
 func multiple(m []affine, digit int16) (q affine) {
 	if digit > 0 {
 		return m[digit>>1]

@@ -1,10 +1,10 @@
 package bip340
 
-// digits are signed digits of a number of 128 bits, the lowest first: it is the sum of all digits[i] 2^i.
+// digits are the signed digits of a number of 128 bits, the lowest first: the number is the sum of all digits[i] 2^i.
 type digits [129]int16
 
-// recode writes h in its non-adjacent form for windows of w bits: every digit is 0 or odd and below 2^(w-1), and between two
-// that are not 0 stand at least w-1 that are. It returns the number of digits up to the last that is not 0.
+// recode writes h in its non-adjacent form for windows of w bits: every digit is 0 or odd, and less than 2^(w-1) from 0. Between two
+// digits that are not 0 stand at least w-1 zeros. recode returns the number of digits up to the last that is not 0.
 func (d *digits) recode(h *half, w uint) int {
 	*d = digits{}
 	length, carry := 0, uint64(0)
@@ -26,7 +26,7 @@ func (d *digits) recode(h *half, w uint) int {
 	return length
 }
 
-// window is n bits from the i-th on; those beyond the number are 0.
+// window returns n bits from the i-th on; bits beyond the number are 0.
 func (h *half) window(i, n uint) uint64 {
 	var v uint64
 	switch {

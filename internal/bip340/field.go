@@ -93,7 +93,7 @@ func (z *element) square(x *element) {
 	t5, k = bits.Add64(t5, 0, k)
 	t6 += k
 
-	t7 := t6 >> 63 // what stands once so far counts twice
+	t7 := t6 >> 63 // each product of two different words counts twice
 	t1, k = bits.Add64(t1, t1, 0)
 	t2, k = bits.Add64(t2, t2, k)
 	t3, k = bits.Add64(t3, t3, k)
@@ -114,8 +114,8 @@ func (z *element) square(x *element) {
 	z.reduce(t0, t1, t2, t3, t4, t5, t6, t7+h3+k)
 }
 
-// reduce sets z to the number of eight words. The upper half, times excess, goes on top of the lower one; that leaves a
-// word below 2^34 over, and when the same is done with it at most one carry, beside a number below 2^67.
+// reduce sets z to the number of eight words. It adds the upper half, times excess, to the lower half; that leaves a
+// word below 2^34 over. It adds that word, times excess, too; that leaves at most one carry, beside a number below 2^67.
 func (z *element) reduce(t0, t1, t2, t3, t4, t5, t6, t7 uint64) {
 	h0, l0 := bits.Mul64(t4, excess)
 	h1, l1 := bits.Mul64(t5, excess)
@@ -180,7 +180,7 @@ func (z *element) halve(x *element) {
 	z[0], z[1], z[2], z[3] = t0>>1|t1<<63, t1>>1|t2<<63, t2>>1|t3<<63, t3>>1|k<<63
 }
 
-// isZero reports whether x is 0, which is p as well.
+// isZero reports whether x is 0 modulo p; 0 has the two forms 0 and p.
 func (x *element) isZero() bool {
 	return x[0]|x[1]|x[2]|x[3] == 0 || x[0] == lowest && x[1]&x[2]&x[3] == ones
 }
@@ -191,7 +191,7 @@ func (x *element) equal(y *element) bool {
 	return d.isZero()
 }
 
-// canonical is the form of x below p.
+// canonical returns the form of x below p.
 func (x *element) canonical() element {
 	if x[0] >= lowest && x[1]&x[2]&x[3] == ones {
 		return element{x[0] - lowest}
@@ -201,7 +201,7 @@ func (x *element) canonical() element {
 
 func (x *element) isOdd() bool { return x.canonical()[0]&1 == 1 }
 
-// setBytes reads a number of 32 bytes, the highest first, and reports whether it is below p.
+// setBytes reads a number of 32 bytes, the highest first, and reports whether the number is below p.
 func (z *element) setBytes(b *[32]byte) bool {
 	for i := range z {
 		z[3-i] = binary.BigEndian.Uint64(b[8*i:])

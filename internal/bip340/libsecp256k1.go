@@ -21,7 +21,7 @@ import "C"
 import "unsafe"
 
 // Verify reports whether sig, the bytes of R and then those of s, is a signature of msg by the key with that x coordinate.
-// In this build libsecp256k1 says so.
+// In this build libsecp256k1 decides.
 func Verify(pk *[32]byte, msg []byte, sig *[64]byte) bool {
 	bytes := func(p *byte) *C.uchar { return (*C.uchar)(unsafe.Pointer(p)) }
 	return C.graspd_verify(bytes(&pk[0]), bytes(unsafe.SliceData(msg)), C.size_t(len(msg)), bytes(&sig[0])) == 1

@@ -1,6 +1,6 @@
 package bip340
 
-// affine is a point of the curve y² = x³ + 7 other than infinity.
+// affine is a point of the curve y² = x³ + 7, but not infinity.
 type affine struct{ x, y element }
 
 // point is (x/z², y/z³), and infinity where z is 0.
@@ -12,10 +12,10 @@ var generator = affine{
 	element{0x9c47d08ffb10d4b8, 0xfd17b448a6855419, 0x5da4fbfc0e1108a8, 0x483ada7726a3c465},
 }
 
-// beta is a third root of one: (beta x, y) is lambda (x, y).
+// beta is a third root of 1: (beta x, y) is lambda (x, y).
 var beta = element{0xc1396c28719501ee, 0x9cf0497512f58995, 0x6e64479eac3434e9, 0x7ae96a2b657c0710}
 
-// lift sets p to the point with that x coordinate and an even y, and reports whether there is one.
+// lift sets p to the point with that x coordinate and an even y, and reports whether there is such a point.
 func (p *affine) lift(x *element) bool {
 	var yy element
 	yy.square(x)
@@ -38,7 +38,7 @@ func (p *affine) negate(q *affine) {
 
 func (p *point) set(q *affine) { p.x, p.y, p.z = q.x, q.y, element{1} }
 
-// double sets p to 2 q. No point of this curve has the order 2, so none but infinity has y = 0.
+// double sets p to 2 q. No point of this curve has the order 2, so no point but infinity has y = 0.
 func (p *point) double(q *point) {
 	var l, s, t, u element
 	s.square(&q.y)
@@ -57,7 +57,7 @@ func (p *point) double(q *point) {
 	p.y.sub(&u, &s) // l(t - x) - y⁴
 }
 
-// add adds q.
+// add adds q to p.
 func (p *point) add(q *affine) {
 	if p.z.isZero() {
 		p.set(q)
@@ -66,16 +66,16 @@ func (p *point) add(q *affine) {
 	p.addScaled(q, &p.z)
 }
 
-// addScaled adds (q.x, q.y, p.z/z) to p, which is not infinity. It returns what p.z was multiplied by, or 0 when the points
+// addScaled adds (q.x, q.y, p.z/z) to p, which is not infinity. It returns the factor by which it multiplied p.z, or 0 when the points
 // were the same or their sum is infinity.
 func (p *point) addScaled(q *affine, z *element) (h element) {
 	var zz, s, i, hh, t element
 	zz.square(z)
 	h.mul(&q.x, &zz)
-	h.sub(&h, &p.x) // what the x differ by
+	h.sub(&h, &p.x) // the difference of the x
 	zz.mul(&zz, z)
 	s.mul(&q.y, &zz)
-	i.sub(&s, &p.y) // what the y differ by
+	i.sub(&s, &p.y) // the difference of the y
 	if h.isZero() {
 		p.meet(&i)
 		return h
@@ -95,7 +95,7 @@ func (p *point) addScaled(q *affine, z *element) (h element) {
 	return h
 }
 
-// meet is what p becomes when a point with the same x is added. Their y differ by i.
+// meet adds a point with the same x to p. The y of the two differ by i.
 func (p *point) meet(i *element) {
 	if i.isZero() {
 		p.double(p)

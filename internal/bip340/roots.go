@@ -1,6 +1,6 @@
 package bip340
 
-// Exponents of the field's size are long runs of ones. The chains below are those runs, doubled and joined.
+// The exponents below have long runs of ones in binary. Runs are made by doubling and joining shorter runs.
 
 // squares sets z to x^(2^n).
 func (z *element) squares(x *element, n int) {
@@ -10,7 +10,7 @@ func (z *element) squares(x *element, n int) {
 	}
 }
 
-// runs are x to the powers of 2, 22 and 223 ones; both p - 2 and (p + 1) / 4 begin with 223 of these.
+// runs returns x to the powers that are 2, 22 and 223 ones in binary; both p - 2 and (p + 1) / 4 begin with 223 ones.
 func runs(x *element) (x2, x22, x223 element) {
 	join := func(z, high, low *element, n int) { // appends the n ones of low
 		var t element
@@ -32,7 +32,7 @@ func runs(x *element) (x2, x22, x223 element) {
 	return x2, x22, x223
 }
 
-// invert sets z to 1 / x, which is x^(p-2), and 0 when x is 0. The exponent is 223 ones, a zero, 22 ones, 0000101101.
+// invert sets z to 1 / x, which is x^(p-2), and to 0 when x is 0. The exponent is 223 ones, a zero, 22 ones, 0000101101.
 func (z *element) invert(x *element) {
 	x2, x22, t := runs(x)
 	t.squares(&t, 23)
@@ -45,8 +45,8 @@ func (z *element) invert(x *element) {
 	z.mul(&t, x)
 }
 
-// root sets z to a square root of x, and reports whether there is one. As p is 3 modulo 4 that is x^((p+1)/4), whose exponent
-// is 223 ones, a zero, 22 ones, 00001100.
+// root sets z to a square root of x, and reports whether x has one. As p is 3 modulo 4, the root is x^((p+1)/4); the exponent is 223
+// ones, a zero, 22 ones, 00001100.
 func (z *element) root(x *element) bool {
 	x2, x22, t := runs(x)
 	t.squares(&t, 23)

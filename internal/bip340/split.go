@@ -6,7 +6,7 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
 )
 
-// lambda is the endomorphism: multiplication by it takes (x, y) to (beta x, y).
+// lambda is the endomorphism of the curve: lambda times (x, y) is (beta x, y).
 var lambda = scalar("5363ad4cc05c30e0a5261c028812645a122e22ea20816678df02967c1b23bd72")
 
 // A reduced basis of the lattice of all (a, b) with a + b lambda = 0 modulo the order n is (a1, b1), (a2, b2). These are
@@ -45,7 +45,7 @@ func split(k *fr.Element) (a, b half) {
 	return short(&x), short(&y)
 }
 
-// rounded is k g / 2^384, to the nearest.
+// rounded returns k g / 2^384, rounded to the nearest integer.
 func rounded(k, g *[4]uint64) fr.Element {
 	var t [8]uint64
 	for i, x := range k {
@@ -64,7 +64,7 @@ func rounded(k, g *[4]uint64) fr.Element {
 	return wide(lo, t[7]+c)
 }
 
-// wide is the scalar of two words, the low one first.
+// wide returns the scalar of two words, the low one first.
 func wide(lo, hi uint64) fr.Element {
 	var b [32]byte
 	for i := range 8 {
@@ -76,7 +76,7 @@ func wide(lo, hi uint64) fr.Element {
 	return x
 }
 
-// short is a scalar that is small, or the negative of a small one.
+// short converts a scalar that is below 2^128, or the negative of such a scalar.
 func short(x *fr.Element) half {
 	w := x.Bits()
 	if w[2]|w[3] == 0 {

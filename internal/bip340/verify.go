@@ -6,7 +6,7 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
 )
 
-// verifyInGo is Verify in Go alone.
+// verifyInGo does the work of Verify in Go alone.
 func verifyInGo(pk *[32]byte, msg []byte, sig *[64]byte) bool {
 	var p affine
 	rx, s, ok := parse(sig)
@@ -19,7 +19,7 @@ func verifyInGo(pk *[32]byte, msg []byte, sig *[64]byte) bool {
 	return isR(&r, &rx)
 }
 
-// parse reads R's x coordinate and s, and reports whether they are below the size of the field and the order of the group.
+// parse reads R's x coordinate and s. It reports whether rx is below the size of the field and s below the order of the group.
 func parse(sig *[64]byte) (rx element, s fr.Element, ok bool) {
 	ok = rx.setBytes((*[32]byte)(sig[:32])) && s.SetBytesCanonical(sig[32:]) == nil
 	return rx, s, ok
@@ -41,15 +41,15 @@ func isR(r *point, rx *element) bool {
 	return !y.isOdd()
 }
 
-// liftX sets p to the point with that x coordinate and an even y, and reports whether there is one.
+// liftX sets p to the point with that x coordinate and an even y, and reports whether there is such a point.
 func liftX(p *affine, pk *[32]byte) bool {
 	var x element
 	return x.setBytes(pk) && p.lift(&x)
 }
 
-// challenge is the hash of R, P and the message, modulo the order of the group.
+// challenge returns the hash of R, P and the message, modulo the order of the group.
 func challenge(rx []byte, pk *[32]byte, msg []byte) (e fr.Element) {
-	var space [160]byte // enough for what is 32 bytes, without an allocation
+	var space [160]byte // enough for a message of 32 bytes, without an allocation
 	buf := append(append(space[:0], challengeTag[:]...), challengeTag[:]...)
 	buf = append(append(append(buf, rx...), pk[:]...), msg...)
 	h := sha256.Sum256(buf)
@@ -57,5 +57,5 @@ func challenge(rx []byte, pk *[32]byte, msg []byte) (e fr.Element) {
 	return e
 }
 
-// challengeTag stands twice before what is hashed.
+// challengeTag is the hash of the tag, which is hashed twice before R, P and the message.
 var challengeTag = sha256.Sum256([]byte("BIP0340/challenge"))

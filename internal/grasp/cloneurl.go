@@ -17,25 +17,25 @@ var ErrRepositoryPath = errors.New("not /<npub>/<identifier>.git")
 
 const gitSuffix = ".git"
 
-// CloneURL is what a client puts into the clone tag for a repository that this service hosts (GRASP-01), with the identifier as Escape
-// writes it.
+// CloneURL returns the URL that a client puts into the clone tag for a repository that this service hosts (GRASP-01). The identifier
+// stands in it as Escape writes it.
 func (s Service) CloneURL(owner nostr.PubKey, identifier string) string {
 	return s.WebURL() + "/" + nip19.Npub(owner) + "/" + Escape(identifier) + gitSuffix
 }
 
-// ContributedURL is the URL to which a signer pushes what they contribute to repositories with an identifier (GRASP-06).
+// ContributedURL returns the URL to which a signer pushes contributions to repositories with that identifier (GRASP-06).
 func (s Service) ContributedURL(signer nostr.PubKey, identifier string) string {
 	return s.WebURL() + ContributedPath + "/" + nip19.Npub(signer) + "/" + Escape(identifier) + gitSuffix
 }
 
-// WebURL is the HTTP URL of the service, without a slash at the end.
+// WebURL returns the HTTP URL of the service, without a slash at the end.
 func (s Service) WebURL() string { return "http" + strings.TrimPrefix(string(s.RelayURL()), "ws") }
 
-// Escape writes one part of a path, where all but unreserved characters (RFC 3986) are escaped.
+// Escape escapes all but unreserved characters (RFC 3986) in one part of a path.
 func Escape(part string) string { return strings.ReplaceAll(url.QueryEscape(part), "+", "%20") }
 
-// Clones reports whether the clone tag of the announcement has the URL of its own repository on this service (GRASP-01), however
-// spelled. It looks at 1,000 values at most.
+// Clones reports whether the clone tag of the announcement has the URL of the announced repository on this service (GRASP-01), in any
+// spelling. It reads 1,000 values at most.
 func (s Service) Clones(a *nip34.Announcement) bool {
 	return slices.ContainsFunc(a.Clone[:min(len(a.Clone), maxLooked)], func(raw string) bool {
 		scheme, _, _ := strings.Cut(strings.TrimLeft(raw, " \t\r\n"), "://")
@@ -56,9 +56,8 @@ func (s Service) Clones(a *nip34.Announcement) bool {
 	})
 }
 
-// ParseRepositoryPath reads an escaped path below the base path of a service: /<npub>/<identifier>.git, and what follows it, which
-// begins with a slash where it is not "". The identifier may be any but the empty one; it is decoded once. Errors wrap
-// ErrRepositoryPath.
+// ParseRepositoryPath reads an escaped path below the base path of a service: /<npub>/<identifier>.git, and the rest of the path. The
+// rest is "" or begins with a slash. The identifier may be any but the empty one, and comes decoded. Errors wrap ErrRepositoryPath.
 func ParseRepositoryPath(escaped string) (owner nostr.PubKey, identifier, rest string, err error) {
 	fail := func(why error) (nostr.PubKey, string, string, error) {
 		return nostr.PubKey{}, "", "", fmt.Errorf("%w: %w", ErrRepositoryPath, why)
@@ -73,7 +72,7 @@ func ParseRepositoryPath(escaped string) (owner nostr.PubKey, identifier, rest s
 	if owner, err = nip19.ParsePubKey(parts[1]); err != nil {
 		return fail(err)
 	}
-	if strings.ToLower(parts[1]) != parts[1] { // ParsePubKey takes no other spelling but that in upper case
+	if strings.ToLower(parts[1]) != parts[1] { // ParsePubKey takes a key in upper case too
 		return fail(errors.New("the npub is written in another way than usual"))
 	}
 	name, ok := strings.CutSuffix(parts[2], gitSuffix)

@@ -11,16 +11,16 @@ import (
 // ContributedPath is the first part of the path below which contributors push (GRASP-06).
 const ContributedPath = "/prs"
 
-// Contributed is the repository at /prs/<signer npub>/<identifier>.git, to which pull requests by that signer bring their commits
-// (GRASP-06). No event stands at this address, and no tag names it.
+// Contributed returns the address by which graspd knows the repository at /prs/<signer npub>/<identifier>.git, to which that signer pushes
+// the commits of pull requests (GRASP-06). No event stands at this address, and no tag names it.
 func Contributed(signer nostr.PubKey, identifier string) nip34.Address {
 	return nip34.Address{Kind: nip34.KindPullRequest, PubKey: signer, D: identifier}
 }
 
-// IsContributed reports whether an address is one of Contributed, and not that of an announcement.
+// IsContributed reports whether an address is one that Contributed makes, and not the address of an announcement.
 func IsContributed(of nip34.Address) bool { return of.Kind == nip34.KindPullRequest }
 
-// ParseHosted reads the address of an announced or a contributed repository, as String writes it. Errors are nip34.ErrAddress.
+// ParseHosted reads the address of an announced or a contributed repository, as Address.String writes it. Errors are nip34.ErrAddress.
 func ParseHosted(s string) (nip34.Address, error) {
 	signer, ok := strings.CutPrefix(s, "1618:")
 	if !ok {
@@ -35,11 +35,11 @@ func ParseHosted(s string) (nip34.Address, error) {
 	return a, err
 }
 
-// maxContributed is how many repositories one pull request can be contributed through.
+// maxContributed is how many contributed repositories one pull request can have.
 const maxContributed = 8
 
-// Contributions are the contributed repositories of this service that a pull request or an update of one names in its clone tag: those
-// of its own signer, with an identifier of an announcement that its a tags name. It looks at 1,000 values at most.
+// Contributions returns the contributed repositories of this service that a pull request, or an update of one, names in its clone tag. The
+// repository must be the signer's own, and have the identifier of an announcement that the a tags name. It reads 1,000 values at most.
 func (s Service) Contributions(e *nostr.Event) (out []nip34.Address) {
 	t, err := nip34.ParseTip(e)
 	if err != nil || len(t.Repositories) == 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Councils gives the maintainers for many authors of a Group. A thousand authors who all list each other have one council, which is worked
-// out once. Only one goroutine may use a Councils.
+// Councils finds the maintainers for many authors of a Family. A thousand authors who all list each other have one council, which Councils
+// works out once. One goroutine uses a Councils.
 type Councils struct {
 	family *Family
 	of     []*Set // by key; nil = not asked yet
@@ -16,8 +16,8 @@ type Councils struct {
 // Councils prepares for questions about many authors.
 func (f *Family) Councils() *Councils { return &Councils{f, make([]*Set, len(f.keys))} }
 
-// Of gives who maintains the repository of an author, as Maintainers does, but with all members sorted, the author among them. The caller
-// must not change the Set: authors who decide for each other's repositories share one.
+// Of returns who maintains the repository of an author, as Family.Maintainers does, but with all members sorted, the author among them.
+// The caller must not change the Set: authors who decide for each other's repositories share a Set.
 func (c *Councils) Of(author nostr.PubKey) *Set {
 	root, ok := c.family.index[author]
 	if !ok {
@@ -31,9 +31,9 @@ func (c *Councils) Of(author nostr.PubKey) *Set {
 	return c.of[root]
 }
 
-// share gives s to root and to all who are bound to root by listings in both directions. Of two who list each other, and do not decline,
-// each is a member of the other's repository. The set of a member lies within the set that they are a member of. So both have the
-// same members, and these invite the same people.
+// share gives s to root and to all who are bound to root by listings in both directions. If two list each other and neither declines, each
+// is a member of the other's repository. The set of a member lies within the set of the repository's author. So both have the same members,
+// and these invite the same people.
 func (c *Councils) share(root int, s *Set) {
 	c.of[root] = s
 	if c.family.decline[root] {

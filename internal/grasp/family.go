@@ -19,8 +19,8 @@ type Family struct {
 	decline []bool               // the key's announcement keeps out of other people's repositories
 }
 
-// FamilyOf makes the Family of the listings of announcements with one d tag, in any order. Of several by one author the newest counts, on a
-// tie the one with the lowest id.
+// FamilyOf makes the Family of the listings of announcements with one d tag, in any order. Of several listings of one author the newest
+// counts; of two of the same second the one with the lower id.
 func FamilyOf(same []Listing) *Family {
 	newest := make(map[nostr.PubKey]*Listing, len(same))
 	for i := range same {
@@ -53,8 +53,8 @@ func (f *Family) add(pk nostr.PubKey) int {
 	return i
 }
 
-// Maintainers gives who maintains the repository that an author announces. The author always does, with an announcement in the family or
-// without. Whoever a member lists is invited, and becomes a member when their own announcement lists any member.
+// Maintainers returns who maintains the repository that an author announces. The author is always a member, with an announcement in the
+// family or without. Whoever a member lists is invited, and becomes a member when their own announcement lists any member.
 //
 // Role tags go before the maintainers tag, key by key: a key with role tags in an announcement is listed there if a lead
 // or co-maintainer role of it is active. What somebody's own announcement says of them outranks what others say: with role
@@ -81,7 +81,7 @@ func (f *Family) Maintainers(author nostr.PubKey) Set {
 	return set
 }
 
-// standing is what somebody is to a repository.
+// standing says what part somebody has in a repository.
 type standing byte
 
 const (
@@ -90,8 +90,8 @@ const (
 	member
 )
 
-// spread fills in everybody's standing in the repository of root, and gives the members in the order in which they join. It follows every
-// listing at most three times.
+// spread fills in everybody's standing in the repository of root, and returns the members in the order in which they join. It follows
+// every listing at most three times.
 func (f *Family) spread(root int, of []standing) []int {
 	members := []int{root}
 	of[root] = member

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// splitHost reads the host part of a URL, "name", "name:port", "[v6]" or "[v6]:port". It gives a normalised host without brackets and a
-// port without leading zeros, "" if none is written.
+// splitHost reads the host part of a URL: "name", "name:port", "[v6]" or "[v6]:port". It returns a normalised host without brackets, and a
+// port without leading zeros, or "" if there is no port.
 func splitHost(s string) (host, port string, err error) {
 	host, rest := s, ""
 	if strings.HasPrefix(s, "[") {
@@ -48,7 +48,7 @@ func normalIPv6(s string) (string, error) {
 	return ip.Unmap().String(), nil
 }
 
-// normalName gives a DNS name in lower-case ASCII without a dot at its end, or an IPv4 address.
+// normalName returns a DNS name in lower-case ASCII without a dot at its end, or an IPv4 address.
 func normalName(s string) (string, error) {
 	ascii, err := toASCII(s)
 	if err != nil {
@@ -73,7 +73,7 @@ func normalName(s string) (string, error) {
 	return ascii, nil
 }
 
-// toASCII applies IDNA only where it matters: its lookup profile refuses underscores, which real host names have.
+// toASCII applies IDNA only to names that are not ASCII: the lookup profile refuses underscores, which real host names have.
 func toASCII(s string) (string, error) {
 	lower := strings.ToLower(s)
 	if isASCII(lower) && !strings.Contains(lower, "xn--") {

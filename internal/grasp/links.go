@@ -9,12 +9,12 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// NostrURL is the URL by which ngit clones a repository, with this service as the relay to ask. The wss:// of the relay is left out.
+// NostrURL returns the URL by which ngit clones a repository, with this service as the relay to ask. The wss:// of the relay is left out.
 func (s Service) NostrURL(owner nostr.PubKey, identifier string) string {
 	return "nostr://" + s.clientPath(owner, identifier)
 }
 
-// ClientURL is the page of a repository in a web client.
+// ClientURL returns the URL of a repository's page in a web client.
 func (s Service) ClientURL(owner nostr.PubKey, identifier string) string {
 	return "https://gitworkshop.dev/" + s.clientPath(owner, identifier)
 }
@@ -24,10 +24,10 @@ func (s Service) clientPath(owner nostr.PubKey, identifier string) string {
 	return nip19.Npub(owner) + "/" + Escape(hint) + "/" + Escape(identifier)
 }
 
-// maxWebURL is how long a link that is shown may be, in bytes.
+// maxWebURL is the longest link, in bytes, that WebPages returns.
 const maxWebURL = 500
 
-// WebPages gives the first links of the announcement that a browser can follow, at most so many.
+// WebPages returns the first links of the announcement that a browser can follow, at most most links.
 func WebPages(a *nip34.Announcement, most int) (links []string) {
 	for _, w := range a.Web[:min(len(a.Web), maxLooked)] {
 		if len(links) == most {

@@ -7,7 +7,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Listing is what an announcement says about who maintains what.
+// Listing says whom an announcement makes maintainers, and whether its author declines to be one elsewhere.
 type Listing struct {
 	Author    nostr.PubKey
 	ID        nostr.ID
@@ -44,7 +44,7 @@ func ListingOf(a *nip34.Announcement) Listing {
 	return l
 }
 
-// Stamp orders announcements of one author.
+// Stamp returns the Stamp of the announcement, which orders the announcements of one author.
 func (l *Listing) Stamp() nostr.Stamp { return nostr.Stamp{CreatedAt: l.CreatedAt, ID: l.ID} }
 
 // declines reports whether the author of a wants no part in other people's repositories with this d tag.

@@ -6,7 +6,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Set is who maintains a repository and who is invited to. The two lists are sorted and share nobody; Maintainers puts the author first.
+// Set says who maintains a repository and who is invited to maintain it. The two lists are sorted, but Family.Maintainers puts the author
+// first. Nobody is in both lists.
 type Set struct {
 	Members []nostr.PubKey // decide for the repository
 	Invited []nostr.PubKey // listed by a member, but do not list one back

@@ -13,17 +13,18 @@ import (
 // MaxURL is the longest relay URL in bytes, before and after it is normalised.
 const MaxURL = 512
 
-// ErrURL says that a text is no relay URL that this service would use.
+// ErrURL says that a text is no relay URL that graspd would use.
 var ErrURL = errors.New("relay URL")
 
 // RelayURL is a normalised relay URL: equal values are the same relay. It is "ws" or "wss", a host in lower case and
 // ASCII, a port unless it is the scheme's own, a path without a slash at its end, and the query if there is one.
 type RelayURL string
 
-// NormalizeRelay reads a relay URL as strangers write it. Without a scheme it is wss, or ws for localhost and loopback
-// addresses; http is ws and https is wss. The fragment is dropped. User names, control characters, spaces inside, ports
-// outside 1-65535, hosts that are no DNS name or address, numbers that only some resolvers take for an address, and names
-// of networks that need a proxy (.onion, .i2p, .loki) are refused, as is what is longer than MaxURL. Errors are ErrURL.
+// NormalizeRelay reads a relay URL as strangers write it. A URL without a scheme becomes wss, or ws for localhost and
+// loopback addresses; http becomes ws and https wss. NormalizeRelay drops the fragment. It refuses user names, control
+// characters, spaces inside, ports outside 1-65535, hosts that are no DNS name or address, numbers that only some
+// resolvers take for an address, names of networks that need a proxy (.onion, .i2p, .loki), and URLs longer than MaxURL.
+// Errors are ErrURL.
 func NormalizeRelay(raw string) (RelayURL, error) {
 	u, err := parseRelay(raw)
 	if err != nil {
@@ -32,10 +33,10 @@ func NormalizeRelay(raw string) (RelayURL, error) {
 	return u.normal()
 }
 
-// String is the URL as text.
+// String returns the URL as text.
 func (u RelayURL) String() string { return string(u) }
 
-// Host is the host without port and brackets.
+// Host returns the host without port and brackets.
 func (u RelayURL) Host() string {
 	p, err := parseRelay(string(u))
 	if err != nil {
@@ -44,7 +45,7 @@ func (u RelayURL) Host() string {
 	return p.host
 }
 
-// Domain is the host, the port unless it is the scheme's own, and the path, as a Service is named.
+// Domain returns the host, the port unless it is the scheme's own, and the path: the form that ParseService reads.
 func (u RelayURL) Domain() string {
 	p, err := parseRelay(string(u))
 	if err != nil {
@@ -73,7 +74,7 @@ func (p parsedRelay) normal() (RelayURL, error) {
 	return RelayURL(s), nil
 }
 
-// defaultPort is the port of a URL with that scheme and no port.
+// defaultPort returns the port of a URL with that scheme and no port.
 func defaultPort(scheme string) string {
 	if scheme == "ws" {
 		return "80"
@@ -119,7 +120,7 @@ func parseRelay(raw string) (parsedRelay, error) {
 	return parsedRelay{scheme, host, port, strings.TrimRight(u.EscapedPath(), "/"), u.RawQuery}, nil
 }
 
-// cutScheme gives ws, wss or "" where none is written, and what follows it.
+// cutScheme returns the scheme of raw as ws or wss, or "" where there is none, and the text after the scheme.
 func cutScheme(raw string) (scheme, rest string, err error) {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if !ok || strings.ContainsAny(scheme, "/?#") {
@@ -139,16 +140,16 @@ func cutScheme(raw string) (scheme, rest string, err error) {
 	return "", "", errors.New("scheme is not ws or wss")
 }
 
-// isLoopback reports whether host is this machine by name or by address.
+// isLoopback reports whether host names this machine, by name or by address.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// maxLooked is how many raw values of a list are looked at, whatever the announcement holds.
+// maxLooked is how many values of one list of an announcement this package reads.
 const maxLooked = 1000
 
-// Relays gives the first max valid relays of an announcement in its order, each once. It looks at 1,000 values at most.
+// Relays returns the first max valid relays of an announcement in its order, each once. It reads 1,000 values at most.
 func Relays(a *nip34.Announcement, max int) []RelayURL {
 	var list []RelayURL
 	seen := map[RelayURL]bool{}

@@ -12,7 +12,7 @@ import (
 )
 
 // Service is the place under which announcements list this relay: a host, a port where it is not the scheme's own, and a
-// base path. It is comparable. The zero value is listed nowhere.
+// base path. A Service is comparable. No announcement lists the zero Service.
 type Service struct {
 	host, port, path string // as in parsedRelay
 }
@@ -40,17 +40,17 @@ func ParseService(domain string) (Service, error) {
 	return Service{host: host, port: port, path: strings.TrimRight(u.EscapedPath(), "/")}, nil
 }
 
-// Base is the path below which everything of the service stands, "" or such as "/git".
+// Base returns the path below which everything of the service stands, "" or such as "/git".
 func (s Service) Base() string { return s.path }
 
-// Host is the host name or address, without brackets and port.
+// Host returns the host name or address, without brackets and port.
 func (s Service) Host() string { return s.host }
 
-// String is host[:port] and the base path, as ParseService reads it.
+// String returns host[:port] and the base path, as ParseService reads them.
 func (s Service) String() string { return joinHost(s.host, s.port) + s.path }
 
-// RelayURL is what a client puts into the relays tag: wss, but ws for port 80 and for hosts that only a private network
-// knows, which have private addresses or names without a dot.
+// RelayURL returns the URL that a client puts into the relays tag. It is wss, but ws for port 80 and, unless the port is
+// 443, for hosts of private networks, which have private addresses or names without a dot.
 func (s Service) RelayURL() RelayURL {
 	scheme, port := "wss", s.port
 	if s.port == "80" || s.port != "443" && isPrivate(s.host) {
@@ -70,8 +70,8 @@ func isPrivate(host string) bool {
 	return isLoopback(host) || !strings.Contains(host, ".")
 }
 
-// Is reports whether u leads to this service: the same host, effective port and base path. A service without a port
-// stands at the default port of either scheme. The query does not matter.
+// Is reports whether u leads to this service: whether host, effective port and base path are the same. A service without
+// a port stands at the default port of either scheme. The query does not matter.
 func (s Service) Is(u RelayURL) bool {
 	p, err := parseRelay(string(u))
 	return err == nil && s.matches(p)
@@ -91,7 +91,7 @@ func (s Service) matches(p parsedRelay) bool {
 	return port == s.port
 }
 
-// Lists reports whether the announcement names this service in its relays tag, compared as parsed URLs. It looks at 1,000
+// Lists reports whether the announcement names this service in its relays tag. It compares parsed URLs, and reads 1,000
 // values at most.
 func (s Service) Lists(a *nip34.Announcement) bool {
 	return slices.ContainsFunc(a.Relays[:min(len(a.Relays), maxLooked)], func(raw string) bool {

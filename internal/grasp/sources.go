@@ -12,16 +12,16 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// ErrSource says that a text is no URL from which this service would fetch a repository.
+// ErrSource says that a text is no URL from which graspd would fetch a repository.
 var ErrSource = errors.New("clone URL")
 
-// Source is a normalised URL that a repository is fetched from over smart HTTP: equal values are the same repository of the same
+// Source is a normalised URL from which graspd fetches a repository over smart HTTP: equal values are the same repository of the same
 // server. It is "http" or "https", a host in lower case and ASCII, a port unless it is the scheme's own, and an escaped path without
 // a slash at its end.
 type Source string
 
-// ParseSource reads a value of a clone tag. It refuses what is not http or https, whatever NormalizeRelay refuses, a query, and a URL
-// without a path. Errors are ErrSource.
+// ParseSource reads a value of a clone tag. It refuses other schemes than http and https, whatever NormalizeRelay refuses, a query, and a
+// URL without a path. Errors are ErrSource.
 func ParseSource(raw string) (Source, error) {
 	p, err := readSource(raw)
 	if err != nil {
@@ -47,7 +47,7 @@ func readSource(raw string) (parsedRelay, error) {
 	return p, nil
 }
 
-// Source is the URL of a repository on the relay, if the relay is a GRASP server; false where the URL of the relay has a query.
+// Source returns the URL of a repository on the relay, if the relay is a GRASP server; false where the URL of the relay has a query.
 func (u RelayURL) Source(owner nostr.PubKey, identifier string) (Source, bool) {
 	p, err := parseRelay(string(u))
 	if err != nil || p.query != "" {
@@ -57,7 +57,7 @@ func (u RelayURL) Source(owner nostr.PubKey, identifier string) (Source, bool) {
 	return Source("http" + strings.TrimPrefix(p.scheme, "ws") + "://" + joinHost(p.host, p.port) + p.path), true
 }
 
-// IsSource reports whether raw is what the method Source writes for any repository on this relay.
+// IsSource reports whether raw is the URL that u.Source returns for any repository.
 func (u RelayURL) IsSource(raw string) bool {
 	base, ok := strings.CutPrefix(string(u), "ws")
 	if !ok || strings.Contains(base, "?") {
@@ -71,7 +71,7 @@ func (u RelayURL) IsSource(raw string) bool {
 	return err == nil && rest == ""
 }
 
-// Host is the host without port and brackets.
+// Host returns the host without port and brackets.
 func (s Source) Host() string {
 	u, err := url.Parse(string(s))
 	if err != nil {
@@ -80,7 +80,7 @@ func (s Source) Host() string {
 	return u.Hostname()
 }
 
-// Server is the host with its port where that is not the scheme's own.
+// Server returns the host, with the port where it is not the scheme's own.
 func (s Source) Server() string {
 	u, err := url.Parse(string(s))
 	if err != nil {
@@ -89,7 +89,7 @@ func (s Source) Server() string {
 	return u.Host
 }
 
-// Has reports whether a source is below the base path of this service, however the path is spelled: the service never fetches from itself.
+// Has reports whether a source is below the base path of this service, in any spelling of the path. graspd never fetches from itself.
 func (s Service) Has(source Source) bool {
 	p, err := readSource(string(source))
 	if err != nil {
@@ -100,7 +100,7 @@ func (s Service) Has(source Source) bool {
 	return below && s.matches(p)
 }
 
-// plain gives an escaped path as servers read it.
+// plain returns an escaped path as servers read it.
 func plain(escaped string) string {
 	p, err := url.PathUnescape(escaped)
 	if err != nil {
@@ -109,8 +109,8 @@ func plain(escaped string) string {
 	return strings.TrimSuffix(path.Clean("/"+p), "/")
 }
 
-// Sources gives at most max sources of clone tags, each once, without those of this service. Sources on hosts where the announcement has
-// a relay too come first: such pairs are GRASP servers. It looks at 1,000 values at most. a may be nil.
+// Sources returns at most max sources of clone tags, each once, without the sources of this service. First come sources on hosts where the
+// announcement has a relay too: these are GRASP servers. Sources reads 1,000 values at most. a may be nil.
 func (s Service) Sources(a *nip34.Announcement, clone []string, max int) []Source {
 	relays := map[string]bool{}
 	if a != nil {

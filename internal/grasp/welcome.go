@@ -2,7 +2,7 @@ package grasp
 
 import "github.com/graspd/graspd/internal/nostr"
 
-// Welcome is who has a part in the repositories of some authors. Nobody changes it after Group.Welcome.
+// Welcome knows who has a part in the repositories of some authors. Nobody changes a Welcome after Family.Welcome.
 type Welcome struct {
 	family *Family
 	roots  map[nostr.PubKey]bool
@@ -42,12 +42,12 @@ func (w *Welcome) Has(pk nostr.PubKey) bool {
 	return ok && w.listed[i] && !w.family.decline[i]
 }
 
-// Invites reports whether a member of one of the repositories lists pk, who may decline. The announcement of pk itself does not matter,
+// Invites reports whether a member of one of the repositories lists pk, even where pk declines. The announcement of pk does not matter,
 // unless pk is one of the authors.
 func (w *Welcome) Invites(pk nostr.PubKey) bool {
 	i, ok := w.family.index[pk]
 	return ok && w.listed[i]
 }
 
-// Steps is how many keys and listings Group.Welcome looked at.
+// Steps returns how many keys and listings Family.Welcome looked at.
 func (w *Welcome) Steps() int { return w.steps }

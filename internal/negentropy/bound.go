@@ -2,8 +2,8 @@ package negentropy
 
 import "math"
 
-// bound separates two ranges: it is the first item that the lower one does not
-// hold, real or not. The id is a prefix, filled up with zeros.
+// bound separates two ranges: it is the first item, real or not, that the lower
+// range does not hold. The id is a prefix, filled up with zeros.
 type bound struct {
 	Item
 	size int // bytes of the prefix that stand on the wire
@@ -12,8 +12,8 @@ type bound struct {
 // infinity returns the bound above all items.
 func infinity() bound { return bound{Item: Item{Time: math.MaxUint64}} }
 
-// infinite reports whether b is above all items. The greatest time is reserved
-// for this, with any prefix.
+// infinite reports whether b is above all items. The protocol reserves the
+// greatest time for such a bound, with any prefix.
 func (b *bound) infinite() bool { return b.Time == math.MaxUint64 }
 
 // before returns the bound just below an item.

@@ -5,8 +5,8 @@ package negentropy
 // closing fingerprint (19).
 const reserve = 200
 
-// exchange turns one message into the next. It walks the ranges of the one
-// and writes those of the other, within the frame limit.
+// exchange turns one message into the next. It walks the ranges of the first
+// message and writes the ranges of the next, within the frame limit.
 type exchange struct {
 	set   *Set
 	limit int // of the message written, in bytes; 0 is none
@@ -14,7 +14,7 @@ type exchange struct {
 
 	lower   bound // where the range at hand begins
 	from    int   // index of the first own item in it
-	pending bool  // what precedes it, since the last range written, is settled
+	pending bool  // all between the last range written and this one is settled
 	full    bool  // the frame limit ended the message written
 
 	settled int // number of own items below the first range written that is no skip
@@ -24,9 +24,9 @@ func newExchange(s *Set, limit int) *exchange {
 	return &exchange{set: s, limit: limit, out: newWriter()}
 }
 
-// run walks the ranges of a message. Ranges by ids are left to list, which
-// also gets the index of the first own item above the range. Ranges whose
-// answer does not fit any more are only checked.
+// run walks the ranges of a message. It gives ranges by ids to list, with the
+// index of the first own item above the range. Once the message written is
+// full, run only checks the form of the ranges that are left.
 func (x *exchange) run(ranges []byte, list func(g section, to int)) error {
 	r := reader{rest: ranges}
 	for len(r.rest) > 0 {
@@ -79,8 +79,8 @@ func (x *exchange) begin() {
 	}
 }
 
-// finish ends a message that is full: all own items from index from on, which
-// is where the last range written ends, become one fingerprint.
+// finish ends a message that is full. It writes one fingerprint for all own
+// items from index from on, where the last range written ends.
 func (x *exchange) finish(from int) {
 	upper := infinity()
 	x.out.fingerprint(&upper, x.set, from, x.set.Len())

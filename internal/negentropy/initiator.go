@@ -6,39 +6,39 @@ import (
 )
 
 // maxIdle is how many messages in a row may bring nothing. A responder that
-// keeps to the protocol settles the first open range in one message for each
-// sixteenfold shrinking of the own items in it, and two or three more: less
-// than 20 for any set. The rest is for those that cut long messages as the
-// reference implementation does, which opens settled ranges again.
+// keeps to the protocol shrinks the first open range sixteenfold with each
+// message, and settles it with two or three more: less than 20 messages for any
+// set. The rest is for responders that cut long messages as the reference
+// implementation does, which opens settled ranges again.
 const maxIdle = 64
 
 // Initiator is one reconciliation, seen from the side that asks. It is not for
 // concurrent use.
 //
-// It ends against any responder: of 64 messages in a row one must bring a new
-// id or settle more own items, and neither goes on for ever, because own items
-// are finite and foreign ids end at [MaxNeed]. A caller in a hurry counts.
+// A reconciliation ends with any responder: of 64 messages in a row one must
+// bring a new id or settle more own items. Own items are finite, and foreign ids
+// end at [MaxNeed]. A caller who wants an earlier end counts messages itself.
 type Initiator struct {
 	set     *Set
 	limit   int
 	maxNeed int
-	most    int // ids that one side lacks; 0 = any number
+	most    int // how many ids may be on one side only; 0 = any number
 	done    bool
 
 	have    []uint64              // bit i: the own item i was reported
-	need    map[[32]byte]struct{} // what was reported as needed, at most maxNeed ids
-	differ  int                   // ids that were reported
-	tooMany bool                  // there was more
+	need    map[[32]byte]struct{} // ids reported as needed, at most maxNeed
+	differ  int                   // ids reported, of either side
+	tooMany bool                  // the responder showed more than a bound allows
 
 	settled int // own items below the first open range, at best
 	idle    int // messages in a row that brought nothing
 
 	theirs [][32]byte // scratch of difference
-	shared []bool     // likewise
+	shared []bool     // scratch of difference
 }
 
-// NewInitiator starts a reconciliation of the set. Messages will have at most
-// frameLimit bytes; those of the responder may have any length.
+// NewInitiator starts a reconciliation of the set. Its messages have at most
+// frameLimit bytes; messages of the responder may have any length.
 func NewInitiator(s *Set, frameLimit int) *Initiator {
 	return &Initiator{
 		set:     s,
@@ -48,9 +48,9 @@ func NewInitiator(s *Set, frameLimit int) *Initiator {
 	}
 }
 
-// Bound has the reconciliation end with [ErrTooMany] when more ids than that
-// turn out to be on one side only, and report at most one more. It is called
-// before the first Step.
+// Bound has the reconciliation end with [ErrTooMany] when more than most ids
+// turn out to be on one side only; it then reports most+1 ids at most. Call
+// Bound before the first Step.
 func (n *Initiator) Bound(most int) { n.most = most }
 
 // Start returns the first message.
@@ -61,13 +61,13 @@ func (n *Initiator) Start() []byte {
 }
 
 // Step takes the responder's answer to the last message. It returns the next
-// message, or nil where the reconciliation has ended, and what it learned: ids
-// that only this side has and ids that only the responder has. Each id is
-// returned once in a reconciliation, in no order.
+// message, or nil where the reconciliation has ended; the ids that only this
+// side has; and the ids that only the responder has. Step returns each id once
+// in a reconciliation, in no order.
 //
 // An error ends the reconciliation: [ErrVersion], [ErrMalformed],
-// [ErrNoProgress] or [ErrTooMany]. What the message told before it is returned
-// all the same.
+// [ErrNoProgress] or [ErrTooMany]. Beside the error Step returns the ids that the
+// message told before the fault.
 func (n *Initiator) Step(msg []byte) (reply []byte, have, need [][32]byte, err error) {
 	if n.done {
 		return nil, nil, nil, malformed("message after the end")
@@ -101,8 +101,8 @@ func (n *Initiator) Step(msg []byte) (reply []byte, have, need [][32]byte, err e
 	return x.out.buf, have, need, nil
 }
 
-// difference compares a list of ids with the own items[from:to], and appends
-// what was not reported before.
+// difference compares a list of ids with the own items[from:to]. It appends to
+// have and need the ids that it did not report before.
 func (n *Initiator) difference(have, need [][32]byte, list []byte, from, to int) ([][32]byte, [][32]byte) {
 	theirs := n.theirs[:0]
 	for ; len(list) > 0; list = list[32:] {
@@ -132,13 +132,13 @@ func (n *Initiator) difference(have, need [][32]byte, list []byte, from, to int)
 	return have, need
 }
 
-// count notes an id that was reported.
+// count counts a reported id, and notes when there are more than Bound allows.
 func (n *Initiator) count() {
 	n.differ++
 	n.tooMany = n.tooMany || n.most > 0 && n.differ > n.most
 }
 
-// reportHave marks own item i as reported and says whether that is new.
+// reportHave marks own item i as reported, and reports whether that is new.
 func (n *Initiator) reportHave(i int) bool {
 	if n.have == nil {
 		n.have = make([]uint64, (n.set.Len()+63)/64)
@@ -149,7 +149,7 @@ func (n *Initiator) reportHave(i int) bool {
 	return fresh
 }
 
-// reportNeed marks an id as reported and says whether that is new.
+// reportNeed marks an id as reported, and reports whether that is new.
 func (n *Initiator) reportNeed(id [32]byte) bool {
 	if _, known := n.need[id]; known {
 		return false
@@ -162,8 +162,8 @@ func (n *Initiator) reportNeed(id [32]byte) bool {
 	return true
 }
 
-// progress reports whether to go on after a message that brought so many new
-// ids. The first range of a message is always processed whole, so an honest
+// progress reports whether to go on after a message that brought fresh new ids.
+// Both sides always process the first range of a message whole, so an honest
 // responder settles the set from below.
 func (n *Initiator) progress(x *exchange, fresh int) bool {
 	if fresh > 0 || x.settled > n.settled {

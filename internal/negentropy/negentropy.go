@@ -1,23 +1,23 @@
 // Package negentropy compares two sets of events without sending them: the
 // set reconciliation of NIP-77, negentropy protocol V1, in both roles.
 //
-// It maps messages to messages. It never fetches, stores or waits, holds no
-// clock and starts nothing; whoever has a connection carries the messages, as
-// raw bytes here and as hex in NEG-OPEN and NEG-MSG. The relay answers with
-// [Respond], which keeps nothing between messages. The sync engine asks with
-// an [Initiator], which alone learns the difference.
+// The package maps messages to messages. It never fetches, stores or waits,
+// holds no clock and starts nothing. Whoever has a connection carries the
+// messages: as raw bytes here, as hex in NEG-OPEN and NEG-MSG. The relay answers
+// with [Respond], which keeps nothing between messages. The sync engine asks
+// with an [Initiator]; only the initiator learns the difference.
 package negentropy
 
 import "errors"
 
 // MinFrameLimit is the smallest limit of a message in raw bytes. One split of
-// a range always fits into it, so every message makes progress. Where a frame
-// limit is asked for, 0 or less means none, and less than this means this.
+// a range always fits into it, so every message makes progress. A frame limit of
+// 0 or less means no limit; any other below MinFrameLimit means MinFrameLimit.
 const MinFrameLimit = 4096
 
-// MaxNeed is how many ids a responder may show in one reconciliation that the
-// initiator lacks. Every needed id was received in full (32 bytes), so what an
-// initiator keeps never exceeds what was sent to it, nor this many ids.
+// MaxNeed is how many ids that the initiator lacks a responder may show in one
+// reconciliation. A responder sends every such id in full (32 bytes), so an
+// initiator keeps no more than it was sent, and at most MaxNeed ids.
 const MaxNeed = 1 << 20
 
 var (
@@ -30,12 +30,13 @@ var (
 	// telling it anything.
 	ErrNoProgress = errors.New("negentropy makes no progress")
 	// ErrTooMany says that a responder showed more than [MaxNeed] ids that
-	// the initiator lacks. A narrower filter may do.
+	// the initiator lacks, or that the two sides differ by more than
+	// [Initiator.Bound] allows. A narrower filter may help.
 	ErrTooMany = errors.New("too many ids in one negentropy reconciliation")
 )
 
-// effectiveLimit maps a frame limit as callers state it to 0, which is none,
-// or a workable one.
+// effectiveLimit maps a caller's frame limit to 0, for no limit, or to a limit of
+// at least MinFrameLimit.
 func effectiveLimit(frameLimit int) int {
 	if frameLimit <= 0 {
 		return 0

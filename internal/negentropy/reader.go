@@ -18,8 +18,8 @@ const (
 	modeIDs         = 2
 )
 
-// readVersion splits the version byte off a message. It reports whether the
-// version is ours.
+// readVersion splits the version byte off a message, and reports whether it is
+// our version.
 func readVersion(msg []byte) (ranges []byte, ours bool, err error) {
 	if len(msg) == 0 {
 		return nil, false, malformed("no version byte")

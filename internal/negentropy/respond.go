@@ -1,12 +1,12 @@
 package negentropy
 
 // Respond answers one message of an initiator from the responder's set, with
-// at most frameLimit bytes. The reply is always to be sent; a version byte
-// alone tells the initiator that it is done, or, where it speaks another
-// version, which one is spoken here. The error is [ErrMalformed].
+// at most frameLimit bytes. The caller always sends the reply: a version byte
+// alone tells the initiator that it is done or, where the initiator speaks
+// another version, which version this side speaks. The error is [ErrMalformed].
 //
-// Nothing is kept between messages. The work is at most in proportion to the
-// message and the set; without a frame limit so is the reply.
+// Respond keeps nothing between messages. Its work is at most in proportion to
+// the message and the set; without a frame limit so is the reply.
 func Respond(s *Set, frameLimit int, msg []byte) (reply []byte, err error) {
 	ranges, ours, err := readVersion(msg)
 	if err != nil {
@@ -22,8 +22,8 @@ func Respond(s *Set, frameLimit int, msg []byte) (reply []byte, err error) {
 	return x.out.buf, nil
 }
 
-// answer writes the own ids of a range that came by ids, as the last word
-// about it; those that fit, if not all do.
+// answer answers a range that came by ids: it writes the own ids in the range,
+// as many as fit. That is the last word about them.
 func (x *exchange) answer(g section, to int) {
 	x.begin()
 	if x.over() {

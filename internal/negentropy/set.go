@@ -22,9 +22,9 @@ func (a *Item) compare(b *Item) int {
 	return bytes.Compare(a.ID[:], b.ID[:])
 }
 
-// stride is the distance of the stored prefix sums in items: a fingerprint
-// adds up less than twice as many ids, and the sums take a twentieth of the
-// memory of the items.
+// stride is the distance of the stored prefix sums in items. A fingerprint adds
+// up less than twice as many ids, and the sums take a twentieth of the memory of
+// the items.
 const stride = 16
 
 // Set is a sealed set of items, sorted by time and then by id, without
@@ -34,8 +34,8 @@ type Set struct {
 	sums  []sum // sums[j] is the sum of the ids of items[:j*stride]
 }
 
-// NewSet seals items, in any order, and owns the slice from then on. It drops
-// duplicates, and items at the greatest time, which the protocol cannot name.
+// NewSet makes a set of items, in any order, and owns the slice from then on. It
+// drops duplicates, and items at the greatest time, which the protocol cannot name.
 func NewSet(items []Item) *Set {
 	order := func(a, b Item) int { return a.compare(&b) }
 	if !slices.IsSortedFunc(items, order) {

@@ -15,8 +15,7 @@ func appendVarint(dst []byte, v uint64) []byte {
 	return append(dst, byte(v&0x7f))
 }
 
-// writer puts a message together. Its value is all there is of it: who keeps
-// a copy can go back to it.
+// writer puts a message together. A copy of a writer is a point to go back to.
 type writer struct {
 	buf  []byte
 	last uint64 // the time of the bound written last

@@ -1,6 +1,7 @@
-// Package nip11 is the relay information document: what a relay says about itself over HTTP (NIP-11, with the fields that
-// GRASP-01 adds). It writes our own document and reads those of others, which are strangers' input: Parse takes what it can
-// use, drops the rest and keeps a bounded amount. It fetches nothing and trusts nothing; limits found here are hints.
+// Package nip11 knows the relay information document, in which a relay describes itself over HTTP (NIP-11, with the fields
+// that GRASP-01 adds). It writes our own document and reads the documents of others, which are strangers' input: Parse
+// takes what it can use, drops the rest and keeps a bounded amount. It fetches nothing; the limits that other relays name
+// are hints.
 package nip11
 
 import (
@@ -8,7 +9,7 @@ import (
 	"fmt"
 )
 
-// ContentType is the media type of the document, in Accept of the request and in Content-Type of the answer.
+// ContentType is the media type of the document, in the Accept header of the request and the Content-Type of the answer.
 const ContentType = "application/nostr+json"
 
 // Document is a relay information document. Zero values stand for absent fields: an empty text, no list, a limit of 0.
@@ -32,7 +33,7 @@ type Document struct {
 	Limitation             Limitation `json:"limitation,omitzero"`
 }
 
-// Limitation is what a relay says it bears. A 0 says nothing, except for MinPoWDifficulty, where it means none.
+// Limitation holds the limits that a relay names. A 0 stands for an absent limit, but in MinPoWDifficulty for no work.
 type Limitation struct {
 	MaxMessageLength    int   `json:"max_message_length,omitempty"` // bytes of one frame that a client sends
 	MaxSubscriptions    int   `json:"max_subscriptions,omitempty"`  // per connection
@@ -50,7 +51,7 @@ type Limitation struct {
 	DefaultLimit        int   `json:"default_limit,omitempty"`          // used where a filter has no limit
 }
 
-// JSON returns the document as it is served.
+// JSON returns the document as the relay serves it.
 func (d Document) JSON() ([]byte, error) {
 	b, err := json.Marshal(d)
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// MaxSize is the number of bytes beyond which Parse refuses a document, and a fetcher may stop reading.
+// MaxSize is the largest document, in bytes, that Parse takes. Whoever fetches a document may stop reading there.
 const MaxSize = 256 << 10
 
 // ErrTooLarge says that a document is longer than MaxSize.
 var ErrTooLarge = errors.New("relay information is larger than 256 KiB")
 
-// Parse reads another relay's document. Fields that are unknown, of the wrong type or out of range are taken as absent; numbers may
-// be floats or strings, supported_nips may hold strings. What is kept is bounded: 1,024 bytes of each text, 256 entries of each
-// list. An error means that there is no JSON object at all, or that it is too large.
+// Parse reads another relay's document. It takes a field that is unknown, of the wrong type or out of range as absent. Numbers may be
+// floats or strings, and supported_nips may hold strings. Parse keeps 1,024 bytes of each text and 256 entries of each list. It fails
+// where b is no JSON object, and with ErrTooLarge.
 func Parse(b []byte) (Document, error) {
 	if len(b) > MaxSize {
 		return Document{}, ErrTooLarge

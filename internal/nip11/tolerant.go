@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	maxText  = 1024    // bytes of one text that are kept
-	maxList  = 256     // entries of one list that are looked at
-	maxCount = 1 << 53 // what a float still holds exactly; larger numbers are clamped
+	maxText  = 1024    // bytes of one text that Parse keeps
+	maxList  = 256     // entries of one list that Parse reads
+	maxCount = 1 << 53 // the largest number below which a float64 is exact; larger numbers are clamped
 )
 
-// object is a JSON object whose fields are read one by one, so that a bad one spoils no other. A nil object has no fields.
+// object is a JSON object whose fields are read one by one, so that a bad field spoils no other. A nil object has no fields.
 type object map[string]json.RawMessage
 
 func (o object) object(key string) object {
@@ -46,19 +46,19 @@ func (o object) texts(key string) []string {
 	return all
 }
 
-// count reads a number of things or bytes: not negative, 0 where it cannot be read.
+// count reads a number of things or bytes. It returns 0 for a negative number, and where there is no number.
 func (o object) count(key string) int {
 	n, _ := number(o[key])
 	return int(min(max(n, 0), math.MaxInt32))
 }
 
-// seconds is like count for a span of time, which may exceed 32 bits.
+// seconds reads a span of time as count reads a number, but with up to 53 bits.
 func (o object) seconds(key string) int64 {
 	n, _ := number(o[key])
 	return max(n, 0)
 }
 
-// flag reads a boolean that may be written as a string or as a number.
+// flag reads a boolean, which may be written as a string or as a number.
 func (o object) flag(key string) bool {
 	var b bool
 	if json.Unmarshal(o[key], &b) == nil {
@@ -71,7 +71,7 @@ func (o object) flag(key string) bool {
 	return n != 0
 }
 
-// text reads a string and copies at most maxText bytes of it, whole characters.
+// text reads a string and copies at most maxText bytes of it, and only whole characters.
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -81,8 +81,8 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-// number reads an integer, a float (its whole part) or a string that holds either, perhaps as "NIP-77". Numbers beyond 2^53 are
-// clamped to it.
+// number reads an integer, the whole part of a float, or a string that holds either, perhaps as "NIP-77". It clamps numbers beyond 2^53
+// to 2^53.
 func number(raw json.RawMessage) (int64, bool) {
 	s := string(raw)
 	if strings.HasPrefix(s, `"`) {

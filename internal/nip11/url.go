@@ -5,10 +5,10 @@ import (
 	"net/url"
 )
 
-// MaxURL bounds a URL that a relay says of itself, in bytes, as others read no more of it.
+// MaxURL is the longest URL in bytes that our document may have: others read no longer URLs.
 const MaxURL = 1000
 
-// CheckURL says what is wrong with the URL of a page or picture; nil where nothing is. There may be none.
+// CheckURL says what is wrong with the URL of a page or picture; nil where nothing is. An empty URL is right.
 func CheckURL(s string) error {
 	u, err := url.Parse(s)
 	if s != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || len(s) > MaxURL) {

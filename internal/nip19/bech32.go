@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxText is the longest text in characters that is read; NIP-19 asks for no more than 5,000.
+// maxText is the longest text in characters that decode reads; NIP-19 asks for no more than 5,000.
 const maxText = 5000
 
 const charset = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
@@ -17,7 +17,7 @@ var (
 	errPadding  = errors.New("the last character holds bits that mean nothing")
 )
 
-// decode reads a bech32 text (BIP-173, without its bound of 90 characters) into its prefix, in lower case, and its bytes.
+// decode reads a bech32 text (BIP-173, but without its bound of 90 characters). It returns the prefix in lower case, and the bytes.
 func decode(s string) (prefix string, data []byte, err error) {
 	outside := func(c rune) bool { return c < '!' || c > '~' }
 	if len(s) > maxText || strings.ContainsFunc(s, outside) {
@@ -48,7 +48,7 @@ func decode(s string) (prefix string, data []byte, err error) {
 
 const checksumLen = 6
 
-// remainders are what the five bits that leave the sum bring into it.
+// remainders holds, for each value of the five bits that leave the sum, what these change in the sum.
 var remainders = func() (all [32]uint32) {
 	for top := range all {
 		for i, g := range [...]uint32{0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3} {
@@ -60,7 +60,7 @@ var remainders = func() (all [32]uint32) {
 	return all
 }()
 
-// checksum is the remainder of prefix and values by the code's generator; 1 where nothing is wrong.
+// checksum returns the remainder of prefix and values by the generator of the code. It is 1 for a right text.
 func checksum(prefix string, values []byte) uint32 {
 	sum := uint32(1)
 	add := func(v byte) { sum = sum&0x1ffffff<<5 ^ uint32(v) ^ remainders[sum>>25] }
@@ -77,7 +77,7 @@ func checksum(prefix string, values []byte) uint32 {
 	return sum
 }
 
-// bytesOf makes bytes of groups of five bits. What is left over must be fewer than five bits, all zero.
+// bytesOf makes bytes of groups of five bits. It fails where five or more bits are left over, or bits that are not zero.
 func bytesOf(groups []byte) ([]byte, error) {
 	out, rest, bits := regroup(groups, 5, 8)
 	if bits >= 5 || rest != 0 {
@@ -86,7 +86,7 @@ func bytesOf(groups []byte) ([]byte, error) {
 	return out, nil
 }
 
-// regroup makes groups of so many bits of groups of others. It returns what is left over, and how many bits that is.
+// regroup turns groups of from bits into groups of to bits. It returns the bits that are left over, and how many they are.
 func regroup(groups []byte, from, to int) (out []byte, rest uint32, bits int) {
 	out = make([]byte, 0, len(groups)*from/to+1+checksumLen)
 	for _, g := range groups {

@@ -2,7 +2,7 @@ package nip19
 
 import "github.com/graspd/graspd/internal/nostr"
 
-// Npub is the public key as people write it.
+// Npub returns the npub of a public key, as people write the key.
 func Npub(pk nostr.PubKey) string { return encode("npub", pk) }
 
 func encode(prefix string, b [32]byte) string {

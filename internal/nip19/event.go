@@ -7,16 +7,16 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// ErrEvent says that a text names no event, and ErrProfile that it names nobody.
+// ErrEvent says that a text names no event, and ErrProfile that a text names nobody.
 var (
 	ErrEvent   = errors.New("not a note or nevent")
 	ErrProfile = errors.New("not an npub or nprofile")
 )
 
-// Note is the id of an event as people write it.
+// Note returns the note of an event, as people write the event's id.
 func Note(id nostr.ID) string { return encode("note", id) }
 
-// ParseEvent reads a note or an nevent, of which relays and author are hints. Errors wrap ErrEvent.
+// ParseEvent reads a note or an nevent, and skips the relays and the author, which are hints. Errors wrap ErrEvent.
 func ParseEvent(s string) (nostr.ID, error) {
 	b, err := special(s, "note", "nevent")
 	if err != nil {
@@ -25,7 +25,7 @@ func ParseEvent(s string) (nostr.ID, error) {
 	return nostr.ID(b), nil
 }
 
-// ParseProfile reads an npub or an nprofile, of which relays are hints. Errors wrap ErrProfile.
+// ParseProfile reads an npub or an nprofile, and skips the relays, which are hints. Errors wrap ErrProfile.
 func ParseProfile(s string) (nostr.PubKey, error) {
 	b, err := special(s, "npub", "nprofile")
 	if err != nil {
@@ -34,7 +34,7 @@ func ParseProfile(s string) (nostr.PubKey, error) {
 	return nostr.PubKey(b), nil
 }
 
-// special is the 32 bytes of a bare name, or of the field 0 of one with fields, which must stand in it once.
+// special reads 32 bytes: from a text with the prefix bare, or from field 0 of a text with the prefix fields. Field 0 must stand there once.
 func special(s, bare, fields string) (out [32]byte, err error) {
 	prefix, data, err := decode(s)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package nip19 reads the names that people use for keys and repositories (NIP-19): npub and naddr. It is exact: a text with
-// anything wrong in it is refused, since an operator who lists keys must get those that he meant. It writes npubs, and knows
-// no secret keys.
+// Package nip19 reads the names that people use for keys, events and repositories (NIP-19): npub, nprofile, note, nevent and naddr. It is
+// exact: it refuses a text with anything wrong in it, as an operator who lists keys must get the keys that they meant. The package writes
+// npubs and notes, and knows no secret keys.
 package nip19
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Errors of both parsers that callers tell apart.
+// ErrNpub says that a text is no npub, and ErrNaddr that a text is no naddr.
 var (
 	ErrNpub  = errors.New("not an npub")
 	ErrNaddr = errors.New("not an naddr")
 )
 
-// Address is what an naddr names: the newest event of a kind, author and identifier.
+// Address is the content of an naddr, which names the newest event of a kind, author and identifier.
 type Address struct {
 	Kind   nostr.Kind
 	PubKey nostr.PubKey
@@ -39,7 +39,7 @@ func ParsePubKey(s string) (nostr.PubKey, error) {
 	return nostr.PubKey(data), nil
 }
 
-// Types of the fields of an naddr. Others are skipped (NIP-19), relays too: they are hints.
+// Types of the fields of an naddr. ParseAddress skips all other fields (NIP-19), also the relays, which are hints.
 const (
 	fieldIdentifier = 0
 	fieldAuthor     = 2
@@ -62,7 +62,7 @@ func ParseAddress(s string) (Address, error) {
 	return a, nil
 }
 
-// cutField takes the first field off.
+// cutField takes the first field off data. It returns the type and the value of the field, and the rest of data.
 func cutField(data []byte) (field byte, value, rest []byte, err error) {
 	if len(data) < 2 || len(data)-2 < int(data[1]) {
 		return 0, nil, nil, errors.New("a field is cut short")

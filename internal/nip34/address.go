@@ -17,15 +17,15 @@ const MaxIdentifier = 8192
 // ErrAddress says that a text is no address of a replaceable or addressable event.
 var ErrAddress = errors.New("not an address")
 
-// Address names the newest event of a kind, author and identifier (NIP-01): "30617:<pubkey>:<d>" is a repository. It is
-// comparable. D may be empty and may hold colons; it is always empty for plain replaceable kinds.
+// Address names the newest event of a kind, author and identifier (NIP-01): "30617:<pubkey>:<d>" is a repository. An
+// Address is comparable. D may be empty and may hold colons; it is always empty for plain replaceable kinds.
 type Address struct {
 	Kind   nostr.Kind
 	PubKey nostr.PubKey
 	D      string
 }
 
-// String is the form that stands in tags and filters.
+// String returns the form that stands in tags and filters.
 func (a Address) String() string {
 	b := strconv.AppendInt(make([]byte, 0, 192), int64(a.Kind), 10)
 	b = hex.AppendEncode(append(b, ':'), a.PubKey[:])
@@ -38,8 +38,8 @@ func (a Address) Compare(b Address) int {
 }
 
 // ParseAddress reads "kind:pubkey:d". Everything after the second colon is d, which may hold colons itself. The kind is
-// decimal without sign or leading zeros and the key is lower-case hex: another spelling would be found by no filter. The
-// second colon may be missing for replaceable kinds only, as some clients write them. Errors are ErrAddress.
+// decimal without sign or leading zeros, and the key is lower-case hex: no filter would find another spelling. Only for
+// replaceable kinds may the second colon be missing, as some clients leave it out. Errors are ErrAddress.
 func ParseAddress(s string) (Address, error) {
 	kind, rest, ok := strings.Cut(s, ":")
 	key, d, full := strings.Cut(rest, ":")
@@ -61,8 +61,8 @@ func ParseAddress(s string) (Address, error) {
 	return Address{}, fmt.Errorf("%w: kind and identifier do not fit", ErrAddress)
 }
 
-// AddressOf is the address at which e stands, and whether it stands at one: only replaceable and addressable events do.
-// A missing d tag counts as an empty one (NIP-01).
+// AddressOf returns the address at which e stands. It reports false for an event that is neither replaceable nor
+// addressable. A missing d tag counts as an empty one (NIP-01).
 func AddressOf(e *nostr.Event) (Address, bool) {
 	a := Address{Kind: e.Kind, PubKey: e.PubKey}
 	switch {

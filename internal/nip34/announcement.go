@@ -7,7 +7,7 @@ import (
 )
 
 // Announcement is a repository announcement (kind 30617). Lists are in the order of the event; a tag that stands several
-// times counts as one with all the values. Nothing in it is checked but keys: URLs are what the author wrote.
+// times counts as one tag with all the values. ParseAnnouncement checks nothing but keys: URLs are as the author wrote them.
 type Announcement struct {
 	Address     Address
 	ID          nostr.ID
@@ -17,11 +17,11 @@ type Announcement struct {
 	Web         []string
 	Clone       []string
 	Relays      []string
-	Maintainers []nostr.PubKey // as listed: without repeats, the author only where he lists himself
+	Maintainers []nostr.PubKey // as listed: without repeats, the author only where the list has them
 	Roles       []Role
 	EUC         string   // earliest unique commit, "" if none is marked as such
 	Upstream    []string // u tags: what this is a subordinate fork of, an address or a git URL
-	Fork        bool     // it is a subordinate fork: it has a u tag, or the older t tag "personal-fork"
+	Fork        bool     // a subordinate fork: there is a u tag, or the older t tag "personal-fork"
 	Private     bool     // GRASP-08
 }
 

@@ -2,7 +2,7 @@ package nip34
 
 import "github.com/graspd/graspd/internal/nostr"
 
-// Kinds of NIP-34, and those that git clients use beside it.
+// Kinds of NIP-34, and others that git clients use.
 const (
 	KindPatch             nostr.Kind = 1617
 	KindPullRequest       nostr.Kind = 1618

@@ -8,20 +8,20 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Why a parser refuses an event.
+// Errors of the parsers.
 var (
-	ErrKind       = errors.New("wrong kind")                                   // not the kind that the parser is for
+	ErrKind       = errors.New("wrong kind")                                   // the parser is for another kind
 	ErrIdentifier = fmt.Errorf("d tag is longer than %d bytes", MaxIdentifier) // see MaxIdentifier
 )
 
-// MaxTags is how many tags of one event other than a state are looked at, in their order, and MaxValues how many values of
-// one list, such as clone or relays, are kept after merging. What lies beyond is ignored.
+// MaxTags is how many tags of an event the parsers read; only of a state they read all. MaxValues is how many values of
+// one list, such as clone or relays, they keep after merging. They ignore everything beyond.
 const (
 	MaxTags   = 2000
 	MaxValues = 1000
 )
 
-// tags is the part of e's tags that anything here looks at.
+// tags returns the first MaxTags tags of e.
 func tags(e *nostr.Event) nostr.Tags { return e.Tags[:min(len(e.Tags), MaxTags)] }
 
 func ownAddress(e *nostr.Event, k nostr.Kind) (Address, error) {
@@ -35,14 +35,14 @@ func ownAddress(e *nostr.Event, k nostr.Kind) (Address, error) {
 	return a, nil
 }
 
-// first keeps the value of the first tag that has one.
+// first sets dst to the value of t, unless dst has one already.
 func first(dst *string, t nostr.Tag) {
 	if *dst == "" {
 		*dst = t.Value()
 	}
 }
 
-// merge adds the values of t that are not empty, up to MaxValues in the whole list.
+// merge adds the values of t that are not empty to dst, up to MaxValues in the whole list.
 func merge(dst *[]string, t nostr.Tag) {
 	for i := 1; i < len(t) && len(*dst) < MaxValues; i++ {
 		if t[i] != "" {

@@ -6,17 +6,17 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// MaxReferences is how many distinct addresses and ids References gives, together.
+// MaxReferences is how many distinct addresses and ids References returns, together.
 const MaxReferences = 256
 
-// Refs are the things that an event names, without repeats, in the order in which they stand.
+// Refs holds what an event names, without repeats, in the order of the event.
 type Refs struct {
 	Addresses []Address
 	IDs       []nostr.ID
 }
 
-// References reads what e names: addresses in its a, A and q tags, event ids in its e, E and q tags. Values that are
-// neither are skipped. At most MaxReferences are given.
+// References reads what e names: addresses in its a, A and q tags, event ids in its e, E and q tags. It skips values that
+// are neither, and returns at most MaxReferences.
 func References(e *nostr.Event) Refs {
 	var addresses distinct[Address]
 	var ids distinct[nostr.ID]
@@ -49,7 +49,7 @@ func addID(to *distinct[nostr.ID], s string) {
 	}
 }
 
-// distinct is a list without repeats. Few values, which is what nearly all events have, need no map.
+// distinct is a list without repeats. A list of few values, as nearly all events have, needs no map.
 type distinct[T comparable] struct {
 	list []T
 	seen map[T]bool // from fewValues on
@@ -73,7 +73,7 @@ func (d *distinct[T]) add(v T) {
 	}
 }
 
-// Repositories are the repositories that the a tags of e name, all of them, without repeats and at most MaxReferences.
+// Repositories returns the repositories that the a tags of e name, without repeats and at most MaxReferences.
 func Repositories(e *nostr.Event) []Address {
 	var named distinct[Address]
 	for t := range tags(e).All("a") {

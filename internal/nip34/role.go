@@ -7,15 +7,15 @@ import (
 )
 
 // Role is one role tag of an announcement: somebody's standing in the project over time. Where an announcement has role
-// tags for a key, they and not the maintainers tag say what that key is.
+// tags for a key, these tags decide for the key, and not the maintainers tag.
 type Role struct {
 	Letter byte // 'M' lead, 'm' co-maintainer, 'o' moderator
 	PubKey nostr.PubKey
-	Valid  bool // the times are a list as below; one that is not gives no authority
-	Active bool // valid, and the role has begun and not ended
+	Valid  bool // validTimes takes the times; an invalid role gives no authority
+	Active bool // valid, and the last of the times is a start, or there are no times
 }
 
-// Maintains reports whether the role lets its holder decide for the repository now. A moderator does not.
+// Maintains reports whether the role lets its holder decide for the repository now. The role of a moderator does not.
 func (r Role) Maintains() bool { return r.Active && r.Letter != 'o' }
 
 func (a *Announcement) role(t nostr.Tag) {
@@ -31,8 +31,8 @@ func (a *Announcement) role(t nostr.Tag) {
 	a.Roles = append(a.Roles, r)
 }
 
-// validTimes reports whether values are starts and ends in turn, as unix seconds that do not go backwards, where the last
-// one may be the word "defer" if it is an end.
+// validTimes reports whether values are starts and ends in turn, as unix seconds that do not go backwards. If the last
+// value is an end, it may be the word "defer".
 func validTimes(values []string) bool {
 	last := int64(0)
 	for i, v := range values {

@@ -6,14 +6,14 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Searched are the kinds in which texts are searched for (NIP-50), in ascending order.
+// Searched are the kinds whose texts a search reads (NIP-50), in ascending order.
 var Searched = []nostr.Kind{KindPatch, KindPullRequest, KindIssue, KindRepository}
 
-// maxHeader is how much of a patch is looked through for its subject. Bytes.
+// maxHeader is how many bytes of a patch SearchText reads for the subject.
 const maxHeader = 8 << 10
 
-// SearchText is what a search looks at: name, identifier and description of a repository; the subject of an issue, a patch or a pull
-// request, which for a patch may stand in its mail header. It is "" for other kinds.
+// SearchText returns the text that a search reads: name, identifier and description of a repository; the subject of an issue, a pull
+// request or a patch. The subject of a patch may stand in its mail header. SearchText returns "" for other kinds.
 func SearchText(e *nostr.Event) string {
 	var out []string
 	add := func(names ...string) {

@@ -7,8 +7,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// State is a repository state (kind 30618): where its branches and tags are, by the word of its author. Which author's
-// word counts is not known here, nor whether git would take it.
+// State is a repository state (kind 30618): its author says where the branches and tags of a repository are. Package refs
+// decides whose state counts, and what git would take of it.
 type State struct {
 	Address   Address // of kind 30618; the repository has the same d
 	ID        nostr.ID
@@ -17,8 +17,8 @@ type State struct {
 	Head      string
 }
 
-// Ref is a branch or tag and the object that it points to, both as the event has them: the name is perhaps none that git
-// takes, and the value no object id.
+// Ref is a branch or tag and the object to which it points, as the event has them. Perhaps git takes no such name, and
+// perhaps the value is no object id.
 type Ref struct {
 	Name string // begins with "refs/heads/" or "refs/tags/"
 	OID  string
@@ -27,13 +27,13 @@ type Ref struct {
 // MaxRefs is how many branches and tags one state may name.
 const MaxRefs = 10_000
 
-// ErrRefs says that a state names more than MaxRefs.
+// ErrRefs says that a state names more than MaxRefs branches and tags.
 var ErrRefs = fmt.Errorf("more than %d branches and tags", MaxRefs)
 
-// ParseState reads a kind 30618 event. Refs stand in it by tag name, and the first entry of a name counts; peeled tags
-// (^{}), symbolic refs and other namespaces are skipped, as are values after the first. Head is the full name of the branch
-// that HEAD points to, with or without "ref: " before it in the event, or "". It fails with ErrKind, ErrIdentifier and
-// ErrRefs only: no refs at all is a legal state.
+// ParseState reads a kind 30618 event. A ref's name is the name of a tag, and the first tag of a name counts. ParseState
+// skips peeled tags (^{}), symbolic refs and other namespaces, and values after the first. Head is the full name of the
+// branch to which HEAD points, or ""; in the event "ref: " may stand before it. ParseState fails with ErrKind,
+// ErrIdentifier and ErrRefs only: a state without refs is legal.
 func ParseState(e *nostr.Event) (*State, error) {
 	addr, err := ownAddress(e, KindState)
 	if err != nil {
@@ -41,7 +41,7 @@ func ParseState(e *nostr.Event) (*State, error) {
 	}
 	s := &State{Address: addr, ID: e.ID, CreatedAt: e.CreatedAt}
 	seen := map[string]bool{}
-	for _, t := range e.Tags { // all of them: a state that is read in part says something else
+	for _, t := range e.Tags { // all of them: a part of a state would say something else
 		name, value := t.Name(), t.Value()
 		if name == "HEAD" && s.Head == "" {
 			s.Head = headBranch(value)
@@ -58,7 +58,7 @@ func ParseState(e *nostr.Event) (*State, error) {
 	return s, nil
 }
 
-// namesRef reports whether an entry is meant for a branch or a tag of its own.
+// namesRef reports whether the entry is a branch or a tag, and neither a peeled tag nor a symbolic ref.
 func namesRef(name, value string) bool {
 	tag := strings.HasPrefix(name, "refs/tags/")
 	if !tag && !strings.HasPrefix(name, branches) || tag && strings.HasSuffix(name, "^{}") {

@@ -6,13 +6,13 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Tip is what a pull request (kind 1618) or an update of one (kind 1619) wants git servers to keep. It is there also
-// where the event lacks something, such as a clone URL: a commit can be pushed that none leads to.
+// Tip is the commit that a pull request (kind 1618) or an update of one (kind 1619) wants git servers to keep. An event
+// without a clone URL has a Tip too: somebody can push the commit.
 type Tip struct {
 	Event        nostr.ID
 	Commit       string    // the c tag as written; perhaps no object id; "" without one
-	Repositories []Address // of the a tags
-	Clone        []string  // of the clone tags as written: where its author has pushed the commit
+	Repositories []Address // named in the a tags
+	Clone        []string  // values of the clone tags as written: where the author has pushed the commit
 	Updates      nostr.ID  // the pull request that a kind 1619 event updates; zero if it names none, and in kind 1618
 }
 
@@ -35,7 +35,7 @@ func ParseTip(e *nostr.Event) (*Tip, error) {
 	return t, nil
 }
 
-// update keeps the first id.
+// update sets Updates to the id, unless it has one already or the event is no update.
 func (t *Tip) update(k nostr.Kind, hex string) {
 	if k != KindPullRequestUpdate || t.Updates != (nostr.ID{}) {
 		return

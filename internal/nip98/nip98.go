@@ -1,5 +1,5 @@
-// Package nip98 is the authorization of an HTTP request by a signed event (NIP-98): it makes one, and tells whether one is good for a
-// request. It reads no clock and remembers nothing but in a Seen that somebody keeps.
+// Package nip98 authorizes HTTP requests by signed events (NIP-98): it makes an authorization, and checks whether one is good for a
+// request. The package reads no clock, and remembers nothing but in a Seen that the caller keeps.
 package nip98
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Kind is that of the event, and Age how far its clock may be off.
+// Kind is the kind of an authorization, and Age how far its time may be from now, in either direction.
 const (
 	Kind = nostr.Kind(27235)
 	Age  = time.Minute
 )
 
-// Errors of Check, in the order in which it looks.
+// Errors of Check, in the order in which it checks.
 var (
 	ErrNone      = errors.New("the request must be signed (NIP-98)")
 	ErrBase64    = errors.New("the authorization is not base64")
@@ -32,15 +32,15 @@ var (
 	ErrSignature = errors.New("the signature of the authorization is wrong")
 )
 
-// Request is what an authorization has to be for.
+// Request describes the HTTP request that an authorization has to name.
 type Request struct {
-	URLs   []string // those that it may name; a slash at the end makes no difference
+	URLs   []string // the authorization must name one of them; a slash at the end makes no difference
 	Method string
 	Body   []byte
-	May    func(nostr.PubKey) bool // whether a key may ask for it
+	May    func(nostr.PubKey) bool // reports whether a key may make the request
 }
 
-// Sign is the value of the Authorization header of a request.
+// Sign makes the value of the Authorization header of a request.
 func Sign(method, url string, body []byte, now time.Time, sign func(*nostr.Event) error) (string, error) {
 	sum := sha256.Sum256(body)
 	return header(&nostr.Event{Kind: Kind, CreatedAt: now.Unix(), Tags: nostr.Tags{
@@ -48,8 +48,8 @@ func Sign(method, url string, body []byte, now time.Time, sign func(*nostr.Event
 	}}, sign)
 }
 
-// Check reads the value of an Authorization header. It returns the event if that is good for a request at some time, or one of the
-// errors above. The signature, which costs the most, is looked at last.
+// Check reads the value of an Authorization header. It returns the event if the event is good for the request q at the time now, else one
+// of the errors above. Check verifies the signature last, as that costs the most.
 func Check(header string, q Request, now time.Time) (*nostr.Event, error) {
 	e, err := read(header)
 	if err != nil {
@@ -76,9 +76,9 @@ func Check(header string, q Request, now time.Time) (*nostr.Event, error) {
 	return e, nil
 }
 
-// CheckStanding reads the value of an Authorization header in the form of GRASP-08, which is good for every request at and below the URL
-// that it names, with any method and body, for as long as its time is right: it says GET and has no payload. It returns the event, whoever
-// has signed it, or one of the errors above. The signature is looked at last.
+// CheckStanding reads the value of an Authorization header in the form of GRASP-08: its method is GET, and it has no payload. While its
+// time is right, such an authorization is good for every request at and below the URL that it names, with any method and body.
+// CheckStanding returns the event, whoever has signed it, or one of the errors above. It verifies the signature last.
 func CheckStanding(header string, names func(url string) bool, now time.Time) (*nostr.Event, error) {
 	e, err := read(header)
 	if err != nil {
@@ -99,17 +99,17 @@ func CheckStanding(header string, names func(url string) bool, now time.Time) (*
 	return e, nil
 }
 
-// SignStanding is the value of the Authorization header of requests at and below a URL, in the form of GRASP-08.
+// SignStanding makes the value of the Authorization header for requests at and below a URL, in the form of GRASP-08.
 func SignStanding(url string, now time.Time, sign func(*nostr.Event) error) (string, error) {
 	return header(&nostr.Event{Kind: Kind, CreatedAt: now.Unix(), Tags: nostr.Tags{{"u", url}, {"method", standing}}}, sign)
 }
 
-// timely reports whether an event is about as old as now.
+// timely reports whether the event's time is at most Age from now.
 func timely(e *nostr.Event, now time.Time) bool {
 	return now.Sub(time.Unix(e.CreatedAt, 0)).Abs() <= Age
 }
 
-// standing is the method that a credential of GRASP-08 names, whatever is asked with it.
+// standing is the method that an authorization of GRASP-08 names, whatever the method of the request.
 const standing = "GET"
 
 func header(e *nostr.Event, sign func(*nostr.Event) error) (string, error) {
@@ -121,7 +121,7 @@ func header(e *nostr.Event, sign func(*nostr.Event) error) (string, error) {
 
 const scheme = "Nostr "
 
-// read is the event of a header.
+// read reads the event in the value of a header.
 func read(header string) (*nostr.Event, error) {
 	if len(header) < len(scheme) || !strings.EqualFold(header[:len(scheme)], scheme) {
 		return nil, ErrNone

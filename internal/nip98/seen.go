@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// MaxSeen is how many authorizations a Seen remembers, and seenFor for how long: the longest that one can be good for after it came.
+// MaxSeen is how many authorizations a Seen remembers, and seenFor for how long: no authorization is good for longer after it came.
 const (
 	MaxSeen = 1000
 	seenFor = 2 * Age
@@ -20,8 +20,8 @@ var (
 	ErrMany     = errors.New("too many authorizations in two minutes: try again later")
 )
 
-// Seen is the authorizations that were used, so that each is good for one request. The zero value has seen none. One goroutine uses it
-// at a time.
+// Seen remembers the authorizations that were used, so that each is good for one request. The zero value has seen none. One goroutine
+// uses a Seen at a time.
 type Seen struct{ used []used } // the oldest first
 
 type used struct {
@@ -29,7 +29,8 @@ type used struct {
 	at time.Time
 }
 
-// Use notes an authorization that Check has found good, or says why it counts no more.
+// Use notes an authorization that Check has found good. It fails with ErrReplayed where the authorization was used before, and with
+// ErrMany while the Seen is full.
 func (s *Seen) Use(id nostr.ID, now time.Time) error {
 	s.used = slices.DeleteFunc(s.used, func(u used) bool { return now.Sub(u.at) > seenFor })
 	switch {

@@ -38,7 +38,7 @@ type Checker struct {
 	buf      []byte
 }
 
-// maxKept is how large a buffer is kept for the next event.
+// maxKept is the largest buffer, in bytes, that a Checker keeps for the next event.
 const maxKept = 64 << 10
 
 // Check proves that an event is genuine, as the function Check does.

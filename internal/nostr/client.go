@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds that ParseClient sets itself. The length of a subscription id, in characters, is NIP-01's; the number of
-// filters keeps a frame full of empty ones from growing in memory. All else is bounded by the length of the frame,
-// which is for the caller to limit.
+// Bounds that ParseClient sets itself. NIP-01 gives the length of a subscription id, in characters. The number of
+// filters keeps a frame full of empty filters from growing in memory. The length of the frame bounds all else; the
+// caller limits that length.
 const (
 	MaxSubLength = 64
 	MaxFilters   = 256

@@ -26,7 +26,7 @@ func (e *Event) ComputeID() ID {
 	return sha256.Sum256(e.AppendCanonical(make([]byte, 0, e.canonicalRoom())))
 }
 
-// canonicalRoom is about what AppendCanonical appends.
+// canonicalRoom estimates how many bytes AppendCanonical appends.
 func (e *Event) canonicalRoom() int {
 	if e.raw != "" {
 		return len(e.raw)

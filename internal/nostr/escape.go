@@ -40,13 +40,13 @@ func appendEscape(dst []byte, b byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&15])
 }
 
-// appendText is appendString for text of our own, which may quote anything: invalid UTF-8 becomes U+FFFD, because a
-// text frame must not carry it.
+// appendText appends a text of our own as appendString does. Such a text may quote anything, so invalid UTF-8 becomes
+// U+FFFD: a text frame must not carry it.
 func appendText(dst []byte, s string) []byte {
 	return appendString(dst, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// unescape resolves the escapes of t, which stood between quotes. The result is never longer than t.
+// unescape resolves the escapes of t, the text between two quotes. The result is never longer than t.
 func (c *scanner) unescape(t string) (string, error) {
 	c.buf = slices.Grow(c.buf[:0], len(t))
 	for {
@@ -68,8 +68,8 @@ func (c *scanner) unescape(t string) (string, error) {
 	}
 }
 
-// escape reads the escape at the start of t: its rune and its length, which is 0 if it is invalid; then the rune is utf8.RuneError
-// for a surrogate that is half of nothing.
+// escape reads the escape at the start of t. It returns the rune and the length of the escape in bytes. The length is 0 for an invalid
+// escape; then the rune is utf8.RuneError if the escape is half a surrogate pair.
 func escape(t string) (r rune, n int) {
 	switch t[1] {
 	case '"', '\\', '/':

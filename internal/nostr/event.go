@@ -60,7 +60,7 @@ func (e *Event) Expiration() (int64, bool) {
 	return t, err == nil
 }
 
-// Protected reports whether only its author may publish the event (NIP-70).
+// Protected reports whether only the event's author may publish it (NIP-70).
 func (e *Event) Protected() bool {
 	_, ok := e.Tags.First("-")
 	return ok

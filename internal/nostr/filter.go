@@ -68,7 +68,7 @@ func (f Filter) Canonical() Filter {
 	return f
 }
 
-// sortedSet is a sorted copy without repetitions; nil stays nil and empty stays empty.
+// sortedSet returns a sorted copy without repetitions; nil stays nil and empty stays empty.
 func sortedSet[T comparable](s []T, compare func(a, b T) int) []T {
 	s = slices.Clone(s)
 	slices.SortFunc(s, compare)

@@ -12,7 +12,7 @@ import (
 // than one letter. The error that wraps ErrUnsupported names the key.
 var ErrUnsupported = errors.New("unknown filter key")
 
-// filter reads a filter object. What it returns keeps nothing of the scanner's text in memory.
+// filter reads a filter object. The Filter keeps nothing of the scanner's text in memory.
 func (c *scanner) filter() (Filter, error) {
 	var f Filter
 	var seen []string // never more than the keys that are allowed
@@ -93,7 +93,7 @@ func (c *scanner) limit() (*int, error) {
 	return &limit, err
 }
 
-// tagFilter reads the values of #name. Those of #e and #p must be 64 lower-case hex digits.
+// tagFilter reads the values of #name. The values of #e and #p must be 64 lower-case hex digits.
 func (c *scanner) tagFilter(name byte) (TagFilter, error) {
 	ahead := *c
 	n, err := ahead.countStrings()
@@ -114,8 +114,8 @@ func (c *scanner) tagFilter(name byte) (TagFilter, error) {
 	return TagFilter{name, values}, nil
 }
 
-// own moves the strings of the filter into memory of their own, so that a subscription does not keep the frame that it
-// came in.
+// own moves the strings of the filter into memory of their own, so that a subscription does not keep the frame in which
+// it came.
 func (f *Filter) own() {
 	n := len(f.Search)
 	for _, t := range f.Tags {

@@ -24,7 +24,7 @@ func (c *scanner) rest() error {
 	}
 }
 
-// eventElement reads the event that comes next and notes its id, also that of a bad event if it can be found.
+// eventElement reads the event that comes next and notes its id in m, also the id of a bad event if findID finds it.
 func (c *scanner) eventElement(m *MessageError) (*Event, error) {
 	if err := c.expect(','); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (c *scanner) eventElement(m *MessageError) (*Event, error) {
 	return e, nil
 }
 
-// findID is the id of an object that is not a good event, if one can be read before the text makes no sense any more.
+// findID returns the id of an object that is no good event, if the id stands before the place where the text stops making sense.
 func (c *scanner) findID() (id ID, found bool) {
 	_ = c.object(func(k string) error {
 		if k != "id" || found {

@@ -69,8 +69,8 @@ func decodeHex(dst []byte, s string) bool {
 	return true
 }
 
-// hexDigit is the value of a lower-case hex digit, or 0xff. It computes the value that a digit would have and looks
-// whether that is the one: digits and letters mixed at random cost no mispredicted branches.
+// hexDigit returns the value of a lower-case hex digit, or 0xff for any other byte. It computes the value instead of
+// branching on digit or letter: the two are mixed at random in hex, and mispredicted branches cost much.
 func hexDigit(c byte) byte {
 	v := (c&15 + 9*(c>>6)) & 15
 	if hexDigits[v] != c {

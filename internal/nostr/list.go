@@ -21,7 +21,7 @@ func (c *scanner) list(element func() error) error {
 	}
 }
 
-// object reads an object and calls value with each key where its value begins. An error of value gets the key's name.
+// object reads an object and calls value with each key where the key's value begins. An error of value gets the key's name.
 func (c *scanner) object(value func(key string) error) error {
 	if err := c.expect('{'); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (c *scanner) object(value func(key string) error) error {
 	}
 }
 
-// label is a key as it stands in an error: as it is when it is a short word, else cut and quoted.
+// label returns a key as an error shows it: a short word unchanged, anything else cut and quoted.
 func label(k string) string {
 	const word = "#_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	if k == "" || len(k) > 40 || strings.Trim(k, word) != "" {

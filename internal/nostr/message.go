@@ -27,7 +27,7 @@ type Count struct {
 	Filters []Filter // at least one
 }
 
-// NegOpen begins a reconciliation (NIP-77). Sub is in a namespace of its own.
+// NegOpen begins a reconciliation (NIP-77). Sub may be that of an open REQ too: reconciliations have their own names.
 type NegOpen struct {
 	Sub    string
 	Filter Filter

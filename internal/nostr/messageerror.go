@@ -47,7 +47,7 @@ func (e *MessageError) AppendReply(dst []byte) []byte {
 	return AppendNotice(dst, e.Reason)
 }
 
-// because is the finished error: a copy of what was noted while reading, with the cause.
+// because returns the finished error: a copy of the notes in e, with the cause.
 func (e MessageError) because(err error) *MessageError {
 	prefix := "invalid: "
 	if errors.Is(err, ErrUnsupported) {

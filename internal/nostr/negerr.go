@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// negErr reads the reason and the maximum of a NEG-ERR, either of which may be missing. khatru puts the reason between
-// its quotes unescaped, so a frame that is not JSON is read once more as text.
+// negErr reads the reason and the maximum of a NEG-ERR; either may be missing. khatru puts the reason between quotes
+// without escaping it, so negErr reads a frame that is not JSON once more as text.
 func (c *scanner) negErr(sub string) (RelayMessage, error) {
 	again := *c
 	m, err := c.strictNegErr(sub)
@@ -35,8 +35,8 @@ func (c *scanner) strictNegErr(sub string) (RelayMessage, error) {
 	return m, nil
 }
 
-// unescapedText reads a last element whose text was put between quotes as it is: up to the quote before the bracket
-// that ends the frame.
+// unescapedText reads a last element whose text stands between quotes without escapes: up to the quote before the
+// bracket that ends the frame.
 func (c *scanner) unescapedText() (string, bool) {
 	if !c.take(',') || !c.take('"') {
 		return "", false

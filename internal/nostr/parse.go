@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// slack is how many bytes around an event may stay in memory with it.
+// slack is how many bytes of the text around an event may stay in memory with the event.
 const slack = 256
 
 // ParseEvent reads one event object. It is strict: the seven keys of NIP-01 exactly once, lower-case hex of the right length, created_at
@@ -28,7 +28,7 @@ func ParseEvent(b []byte) (*Event, error) {
 // eventKeys are the keys of an event.
 var eventKeys = [...]string{"id", "pubkey", "created_at", "kind", "tags", "content", "sig"}
 
-// event reads an event object. What it returns keeps at most slack bytes more in memory than it needs.
+// event reads an event object. The Event keeps at most slack bytes more in memory than it needs.
 func (c *scanner) event() (*Event, error) {
 	c.next()
 	start := c.i
@@ -100,8 +100,8 @@ func (c *scanner) hex(dst []byte) error {
 	return err
 }
 
-// tags reads an array of arrays of strings. It goes over them twice, so that what is allocated is known before it is:
-// one slice for the tags and one for the elements of all.
+// tags reads an array of arrays of strings. It counts them first, so that it allocates two slices of the right size: one
+// for the tags and one for the elements of all tags.
 func (c *scanner) tags() (Tags, error) {
 	ahead := *c
 	n, elems, err := ahead.countTags()

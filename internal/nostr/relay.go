@@ -78,7 +78,7 @@ func (c *scanner) relaySubMessage(m *MessageError) (RelayMessage, error) {
 	return c.negErr(m.Sub)
 }
 
-// text reads the element that comes next, if there is one. What is no string is taken as it is written, null as "".
+// text reads the element that comes next, if there is one. It returns null as "", and anything else that is no string as it is written.
 func (c *scanner) text() (string, error) {
 	if c.next() == ']' {
 		return "", nil
@@ -119,7 +119,7 @@ func (c *scanner) okMessage(m *MessageError) (RelayMessage, error) {
 	return OK{m.ID, word == "true", reason}, err
 }
 
-// countMessage reads {"count": n}; the other keys of NIP-45 are skipped.
+// countMessage reads {"count": n}, and skips the other keys of NIP-45.
 func (c *scanner) countMessage(sub string) (RelayMessage, error) {
 	if err := c.expect(','); err != nil {
 		return nil, err

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deep values that nobody reads may nest. What is read nests no deeper than its own shape.
+// maxDepth is how deep a value that the scanner skips may nest. A value that it reads has a fixed depth.
 const maxDepth = 16
 
-// scanner reads JSON from a string from left to right. It is strict (RFC 8259, valid UTF-8, no lone surrogates) and
-// builds nothing but the strings it is asked for, which are parts of s where they hold no escapes.
+// scanner reads JSON from a string from left to right. It is strict (RFC 8259, valid UTF-8, no lone surrogates). It
+// builds nothing but the strings that it is asked for, and a string without escapes is a part of s.
 type scanner struct {
 	s     string
 	i     int    // the next byte to read
@@ -60,8 +60,8 @@ func (c *scanner) expect(b byte) error {
 	return nil
 }
 
-// more stands before each element of an array or object that was opened: it consumes the comma, which the first element
-// has not, or the closing byte, and reports whether an element follows.
+// more is called before each element of an open array or object. It consumes the comma, which the first element does not
+// have, or the closing byte, and reports whether an element follows.
 func (c *scanner) more(first bool, closing byte) (bool, error) {
 	if c.take(closing) {
 		return false, nil
@@ -73,7 +73,7 @@ func (c *scanner) more(first bool, closing byte) (bool, error) {
 	return err == nil, err
 }
 
-// end says whether anything but whitespace is left.
+// end fails where anything but whitespace is left.
 func (c *scanner) end() error {
 	if c.next(); c.i < len(c.s) {
 		return c.fail("data after the end")
@@ -103,8 +103,8 @@ func (c *scanner) str() (string, error) {
 	return t, err
 }
 
-// quoted reads a string and returns what stands between its quotes, and whether there are escapes in it, which it does
-// not look at.
+// quoted reads a string and returns the text between its quotes, and whether the text has escapes. quoted leaves the
+// escapes as they are.
 func (c *scanner) quoted() (t string, escaped bool, err error) {
 	if c.next() != '"' {
 		return "", false, c.fail("string expected")
@@ -132,8 +132,8 @@ func (c *scanner) quoted() (t string, escaped bool, err error) {
 	}
 }
 
-// plainEnd is the index of the first byte from i on that cannot stand for itself inside a JSON string: a quote, a
-// backslash or a control byte. It is len(s) or more if there is none.
+// plainEnd returns the index of the first byte from i on that cannot stand for itself inside a JSON string: a quote, a
+// backslash or a control byte. Where there is none, it returns len(s) or more.
 func plainEnd(s string, i int) int {
 	const (
 		ones  = 0x0101010101010101

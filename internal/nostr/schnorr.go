@@ -2,7 +2,7 @@ package nostr
 
 import "github.com/graspd/graspd/internal/bip340"
 
-// Schnorr is the Verifier that Nostr means: BIP-340 over secp256k1.
+// Schnorr is the Verifier that NIP-01 asks for: BIP-340 over secp256k1.
 type Schnorr struct{}
 
 // Verify reports whether sig is a valid BIP-340 signature by pk over the 32 bytes of id.

@@ -63,7 +63,7 @@ func (k SecretKey) Sign(e *Event, aux [32]byte) error {
 	return nil
 }
 
-// encodable says why the event could not be read by others.
+// encodable says why others could not parse the event; nil where they can.
 func (e *Event) encodable() error {
 	if e.CreatedAt < 0 {
 		return errors.New("created_at: negative number")
@@ -81,7 +81,7 @@ func (e *Event) encodable() error {
 	return nil
 }
 
-// keyPair is a secret key as BIP-340 signs with it: d*G is the point with x coordinate pk and an even y.
+// keyPair is a secret key in the form with which BIP-340 signs: d*G is the point with x coordinate pk and an even y.
 type keyPair struct {
 	d  secp256k1.ModNScalar
 	pk PubKey
@@ -95,7 +95,7 @@ func (k SecretKey) pair() (p keyPair, err error) {
 	return p, nil
 }
 
-// sign is the default signing of BIP-340 for a message of any length.
+// sign signs a message of any length by the default signing of BIP-340.
 func (p *keyPair) sign(msg []byte, aux [32]byte) Sig {
 	mask := taggedHash("BIP0340/aux", aux[:])
 	t := p.d.Bytes()
@@ -111,7 +111,7 @@ func (p *keyPair) sign(msg []byte, aux [32]byte) Sig {
 	return Sig(append(rx[:], s[:]...))
 }
 
-// evenPoint is the x coordinate of d*G; d is negated if that point's y is odd.
+// evenPoint returns the x coordinate of d*G, and negates d if that point's y is odd.
 func evenPoint(d *secp256k1.ModNScalar) (x PubKey) {
 	var p secp256k1.JacobianPoint
 	secp256k1.ScalarBaseMultNonConst(d, &p)
@@ -129,7 +129,7 @@ func challenge(e *secp256k1.ModNScalar, rx, pk *PubKey, msg []byte) {
 	e.SetBytes(&h)
 }
 
-// taggedHash is the hash function of BIP-340: SHA-256 with the hash of the tag before the message, twice.
+// taggedHash computes the tagged hash of BIP-340: SHA-256 over the tag's hash, written twice, and the message.
 func taggedHash(tag string, parts ...[]byte) [32]byte {
 	t := sha256.Sum256([]byte(tag))
 	buf := make([]byte, 0, 192)

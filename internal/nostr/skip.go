@@ -2,7 +2,7 @@ package nostr
 
 import "strings"
 
-// skip reads a value of any shape and forgets it. Containers may nest depth deep.
+// skip reads a value of any shape and forgets it. Its arrays and objects may nest depth deep.
 func (c *scanner) skip(depth int) error {
 	switch b := c.next(); b {
 	case '"':

@@ -15,19 +15,18 @@ func AppendDelim(dst []byte) []byte { return append(dst, "0001"...) }
 // AppendResponseEnd appends 0002.
 func AppendResponseEnd(dst []byte) []byte { return append(dst, "0002"...) }
 
-// Append appends a frame with the payload, which has at most MaxPayload bytes. A longer one is a fault of the caller, and it
-// panics.
+// Append appends a frame with the payload. It panics at a payload of more than MaxPayload bytes, which is a fault of the caller.
 func Append[T string | []byte](dst []byte, payload T) []byte {
 	start := len(dst)
 	return End(append(Begin(dst), payload...), start)
 }
 
-// Begin appends the room for the length of a frame. The payload is appended by the caller and the frame ended by [End], which
-// wants to know the length that dst had before.
+// Begin appends the room for the length of a frame. The caller then appends the payload and ends the frame with [End], to which it gives
+// the length that dst had before Begin.
 func Begin(dst []byte) []byte { return append(dst, "0000"...) }
 
-// End writes the length of the frame that begins at start and ends where dst does. It panics at a payload above MaxPayload, as
-// Append does.
+// End writes the length of the frame that begins at start and ends where dst ends. It panics at a payload of more than MaxPayload bytes,
+// as Append does.
 func End(dst []byte, start int) []byte {
 	length := len(dst) - start
 	if length > MaxFrame {
@@ -45,8 +44,8 @@ func putLength(dst []byte, length int) {
 	dst[3] = digits[length&15]
 }
 
-// AppendError appends the frame that ends a conversation with a reason, which git shows: "ERR " and the text. A text that is
-// too long for a frame is cut between two of its characters.
+// AppendError appends the frame that ends a conversation with a reason, which git shows: "ERR " and the text. It cuts a text that is too
+// long for a frame between two characters.
 func AppendError(dst []byte, text string) []byte {
 	start := len(dst)
 	text, _ = words.Cut(text, MaxPayload-len("ERR "))

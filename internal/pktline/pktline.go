@@ -1,12 +1,11 @@
 // Package pktline reads and writes pkt-lines, the frames of git's protocols (gitprotocol-common(5)): four hex digits of length,
-// then the payload, and the three special frames that end a section, a list or an answer. It knows no commands: what the
-// payloads mean is for others. [Reader] takes frames from a stream and nothing beyond them; the Append functions and
-// [Sideband] write them.
+// then the payload; and three special frames that end a message, a section or an answer. Pktline knows no commands: others know what
+// payloads mean. [Reader] takes frames from a stream and nothing beyond them; the Append functions and [Sideband] write frames.
 package pktline
 
 import "errors"
 
-// Lengths in bytes. git takes no longer frame than MaxFrame, the four digits included.
+// Lengths in bytes. git takes no frame longer than MaxFrame, the four digits included.
 const (
 	MaxFrame   = 65520
 	MaxPayload = MaxFrame - header
@@ -39,8 +38,8 @@ func (k Kind) String() string {
 }
 
 var (
-	// ErrMalformed says that a stream holds no pkt-line where one was to begin. It comes wrapped with what stands there.
+	// ErrMalformed says that a stream holds no pkt-line where one should begin. It comes wrapped with what stands there.
 	ErrMalformed = errors.New("malformed pkt-line")
-	// ErrTooMuch says that a stream holds more than its reader was to take. It comes wrapped with the bound.
+	// ErrTooMuch says that a stream holds more than its Reader may take. It comes wrapped with the bound.
 	ErrTooMuch = errors.New("too many bytes in pkt-lines")
 )

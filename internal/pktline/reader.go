@@ -8,28 +8,28 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Reader takes frames from a stream. It reads each frame to its last byte and no further, so what follows the frames, as a pack
-// follows a list of commands, is still in the stream. Over a connection it wants a bufio.Reader under it.
+// Reader takes frames from a stream. It reads each frame to its last byte and no further. So whatever follows the frames, such as the pack
+// after a list of commands, is still in the stream. It makes small reads: put a bufio.Reader over a connection.
 type Reader struct {
 	stream  io.Reader
-	most    int64 // bytes of frames that may come
+	most    int64 // bytes of frames that may come in all
 	taken   int64 // bytes of frames that came
 	digits  [header]byte
 	payload []byte
 	err     error // the first error, for ever
 }
 
-// NewReader reads frames of at most most bytes in all, their lengths included.
+// NewReader makes a Reader that takes frames of at most most bytes in all, their lengths included.
 func NewReader(stream io.Reader, most int64) *Reader {
 	return &Reader{stream: stream, most: most}
 }
 
-// Taken is how many bytes of the stream belong to frames that Next gave.
+// Taken returns how many bytes of the stream belong to the frames that Next gave.
 func (r *Reader) Taken() int64 { return r.taken }
 
-// Next reads a frame. The payload of a Data frame is valid until the next call; other frames have none. Where the stream ends
-// between frames the error is io.EOF itself; where it ends within one, io.ErrUnexpectedEOF is wrapped. Further errors are
-// [ErrMalformed], [ErrTooMuch] and those of the stream. After an error there is only that error.
+// Next reads a frame. The payload of a Data frame is valid until the next call; other frames have none. Where the stream ends between
+// frames, the error is io.EOF itself; where it ends within a frame, the error wraps io.ErrUnexpectedEOF. Other errors wrap
+// [ErrMalformed], [ErrTooMuch] or an error of the stream. After an error Next only returns that error.
 func (r *Reader) Next() (Kind, []byte, error) {
 	if r.err != nil {
 		return 0, nil, r.err
@@ -73,13 +73,13 @@ func (r *Reader) frame() (Kind, []byte, error) {
 	return Data, r.payload, nil
 }
 
-// beyond is the error of a frame that the bound has no room for. The bound is asked for before the stream is, so a stream
-// that ends exactly at the bound reads as one that goes on.
+// beyond returns the error for a frame beyond the bound. Next checks the bound before it reads, so it takes a stream that ends exactly at
+// the bound for one that goes on.
 func (r *Reader) beyond() error {
 	return fmt.Errorf("%w: %d are taken", ErrTooMuch, r.most)
 }
 
-// broken leaves the end of the stream between two frames as it is.
+// broken wraps an error of the stream, but leaves io.EOF, the end between two frames, as it is.
 func broken(err error) error {
 	if err == io.EOF {
 		return io.EOF
@@ -87,7 +87,7 @@ func broken(err error) error {
 	return fmt.Errorf("read pkt-line: %w", err)
 }
 
-// roomFor is the size of a buffer for a payload: most frames of a conversation are short, packs come in the longest.
+// roomFor returns the size of a buffer for a payload of size bytes. Most frames of a conversation are short; packs come in the longest.
 func roomFor(size int) int {
 	const brief, short = 1 << 7, 1 << 10
 	switch {
@@ -99,7 +99,7 @@ func roomFor(size int) int {
 	return MaxPayload
 }
 
-// parseLength reads the four digits, which git takes in either case. 3 and what exceeds MaxFrame are no lengths.
+// parseLength reads the four digits, which git takes in either case. 3 and numbers above MaxFrame are no lengths.
 func parseLength(digits []byte) (int, error) {
 	n := 0
 	for _, c := range digits {
@@ -127,7 +127,7 @@ func hexDigit(c byte) (int, bool) {
 	return 0, false
 }
 
-// Line is a payload without the newline that may end it, as git reads lines.
+// Line returns the payload without the newline that may end it, as git reads lines.
 func Line(payload []byte) []byte {
 	if n := len(payload); n > 0 && payload[n-1] == '\n' {
 		return payload[:n-1]
