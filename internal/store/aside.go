@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// PutAside takes a stored event out, as Remove does, and keeps it under that case. It returns the event; nil where that is not stored.
+// PutAside takes a stored event out, as Remove does, and keeps it under that case. It returns the event, nil where that is not stored.
 func (b *Batch) PutAside(id nostr.ID, of uint64) (e *nostr.Event, err error) {
 	r := b.reader()
 	_, at, ok, err := r.Lookup(id)
@@ -35,18 +35,18 @@ func (b *Batch) PutAside(id nostr.ID, of uint64) (e *nostr.Event, err error) {
 	return e, nil
 }
 
-// Aside returns up to max events that are kept under a case, behind the entry after, in the order in which they had been stored.
+// Aside returns up to max events that the store keeps under a case, behind the entry after, in the order in which they had been stored.
 func (v *View) Aside(of uint64, after layout.Seq, max int) ([]layout.Entry, error) {
 	return v.Reader().Aside(of, after, max)
 }
 
-// DropAside forgets an event that is kept under a case. It does nothing where none is.
+// DropAside forgets an event that the store keeps under a case. It does nothing where there is none.
 func (b *Batch) DropAside(of uint64, s layout.Seq) error {
 	b.ops++
 	return b.delete(layout.AsideKey(of, s))
 }
 
-// EndWaitsOf ends the waits of all events of an author for git data, and remembers them as refused.
+// EndWaitsOf ends the waits of all events of an author for git data, and remembers the events as refused.
 func (ws *waits) EndWaitsOf(author nostr.PubKey) error {
 	var ids []nostr.ID
 	err := ws.EachWaitOf(author, func(w layout.Waiting) error { ids = append(ids, w.Event.ID); return nil })

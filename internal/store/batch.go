@@ -12,11 +12,11 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Batch is the one open batch. It belongs to one goroutine, the ingest writer. What was put into it is seen by its own
-// methods at once and by everybody else when Commit has returned. After an error only Discard makes sense.
+// Batch is the one open batch. One goroutine has it, the ingest writer. Its own methods see at once what was put into it, everybody else
+// once Commit has returned. After an error the caller discards the batch.
 //
-// A batch is made of parts, which write one draft. Each part owns its fields, and calls others by the names of their fields.
-// Batch itself has what is served: events that come, the slots of their addresses, and events that leave.
+// A batch is made of parts, which write one draft. Each part owns its fields, and calls others by the names of their fields. Batch itself
+// has what is served: events that come, the slots of their addresses, and events that leave.
 type Batch struct {
 	*draft
 	lookups
@@ -73,8 +73,8 @@ func roomFor(n int) int {
 	return min(n*5/4, maxUsual)
 }
 
-// Begin opens the batch. It fails with ErrBusy while another is open, with ErrFull while the disk is at its floor, and
-// with ErrFailed after a failure of the disk.
+// Begin opens the batch. It fails with ErrBusy while another one is open, with ErrFull while the disk is at its floor, and with ErrFailed
+// after a failure of the disk.
 func (s *Store) Begin() (*Batch, error) {
 	if err := s.take(); err != nil {
 		return nil, err
@@ -114,9 +114,9 @@ func (s *Store) giveBack() {
 	s.writing = false
 }
 
-// Commit makes the batch durable and then visible, and returns the number of its last entry (or of the last one before
-// it, where it has none). After an error nothing of it is visible, and it may be that nothing can be written any more:
-// then the error wraps ErrFailed. With ErrFull nothing was written. Either way the batch is closed.
+// Commit makes the batch durable and then visible, and returns the number of its last entry, or of the last one before it where it has
+// none. With ErrFull it has written nothing. After any other error nothing of the batch is visible; where the error wraps ErrFailed,
+// nothing can be written any more. In all cases the batch is closed.
 func (b *Batch) Commit() (layout.Seq, error) {
 	defer b.Discard()
 	if b.closed {
@@ -160,7 +160,7 @@ func (s *Store) apply(w *pebble.Batch) error {
 	return s.Failure() // the guard of the disk tells nobody else
 }
 
-// Discard drops the batch if it was not committed. It may be called more than once.
+// Discard drops the batch unless it was committed. The caller may call it more than once.
 func (b *Batch) Discard() {
 	if b.closed {
 		return
@@ -175,9 +175,9 @@ func (b *Batch) Discard() {
 }
 
 // Add stores the event if the store's rules have nothing against it, and returns their verdict: Accept, or what Judge says. The caller has
-// decided before that the event is genuine and wanted. An event that waits is released. Older versions go, and so do the events that a
-// deletion names; a deletion that removes nothing may have left again when Add returns. Purge carries out a request to vanish. From here on
-// the event is shared, and nobody changes it.
+// decided before that the event is genuine and wanted. Add ends the wait of an event that waits. Older versions go, and so do the events
+// that a deletion names; a deletion that removes nothing may be gone again when Add returns. Purge carries out a request to vanish. From
+// here on readers share the event, and nobody changes it.
 func (b *Batch) Add(e *nostr.Event, src layout.Source) (policy.Outcome, error) {
 	out, err := policy.Accept, error(nil)
 	if b.judged != e || b.judgedAt != b.w.Count() {

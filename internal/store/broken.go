@@ -7,14 +7,14 @@ import (
 	"github.com/graspd/graspd/internal/kv"
 )
 
-// Broken is a store that is held for its repair: no other process opens it until Release. It is the door by which a repair reads.
+// Broken is a store that its holder repairs: no other process opens it until Release. A repair reads the store through Broken.
 type Broken struct {
 	s    *Store
 	lock *pebble.Lock
 }
 
-// HoldBroken holds the store in o.Dir, after the last step of a repair that was interrupted before it. It fails with ErrInUse where another
-// process has it open.
+// HoldBroken holds the store in o.Dir. It first does the last step of a repair that was interrupted before that step. It fails with
+// ErrInUse where another process has the store open.
 func HoldBroken(o Options) (*Broken, error) {
 	o.ReadOnly = true
 	s := newStore(o)
@@ -35,8 +35,8 @@ func (b *Broken) Options() Options {
 	return o
 }
 
-// Open opens the store for reading, and reads these tables once. Where the engine cannot read all of that, Open fails with ErrDamaged and the
-// store is not open.
+// Open opens the store for reading, and reads these tables once. Where the engine cannot read all of that, Open fails with ErrDamaged and
+// the store is not open.
 func (b *Broken) Open(tables string) error {
 	err := b.s.openLocked(b.lock)
 	if err != nil {
@@ -60,13 +60,13 @@ func (b *Broken) readable(tables string) error {
 	return b.s.Failure()
 }
 
-// Each calls do with every key of a table; both slices are valid only during the call.
+// Each calls do with every key of a table. Both slices are valid only during the call.
 func (b *Broken) Each(table byte, do func(key, value []byte) error) error {
 	return index.EachKey(b.s.db, table, do)
 }
 
-// Beside opens the new store that will take the place of the broken one: in a directory beside it, and without rules, as the old store may
-// tell these.
+// Beside opens the new store that will take the place of the broken one, in a directory beside it. The new store has no rules, as the old
+// one may have to tell these. The caller closes it.
 func (b *Broken) Beside() (*Store, error) {
 	o := b.Options()
 	o.Dir += kv.SuffixBuilding

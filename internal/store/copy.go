@@ -9,9 +9,9 @@ import (
 	"github.com/graspd/graspd/internal/layout"
 )
 
-// Copy makes a copy of the store in dir, which must not be there, while the store is written and read. It has
-// everything that was durable when Copy was called. Tables never change, so they are shared with the store by hard links
-// where the disks allow that. With an error nothing of it is left. Close must not be called meanwhile.
+// Copy copies the store into dir, which must not be there, while others write and read the store. The copy has everything that was durable
+// when Copy was called. Tables never change, so Copy shares them with the store by hard links where the disks allow that. After an error
+// nothing of the copy is left. Nobody may call Close meanwhile.
 func (s *Store) Copy(dir string) error {
 	s.mu.Lock()
 	closed, failed := s.closed, s.failed
@@ -68,9 +68,9 @@ func (s *Store) opens(head layout.Seq) error {
 	return errors.Join(err, s.Close())
 }
 
-// CopyClosed makes a copy of the store in o.Dir, which nobody has open (else ErrInUse), in dir, which must not be there.
-// It looks at nothing, so a damaged one is copied as it is. Before anybody may open the store again it calls beside, if there is one,
-// for what belongs to the store and is elsewhere.
+// CopyClosed copies the store in o.Dir, which nobody has open (else ErrInUse), into dir, which must not be there. It looks at nothing, so
+// it copies a damaged store as it is. Before anybody may open the store again CopyClosed calls beside, unless that is nil, to copy what
+// belongs to the store and is elsewhere.
 func CopyClosed(o Options, dir string, beside func() error) (err error) {
 	o.ReadOnly = true
 	s := newStore(o)

@@ -15,11 +15,11 @@ type Disk struct {
 	InodeFloor  uint64 // 0 where there is no bound
 }
 
-// Inodes are what files are made of: how many are free, of how many. All is 0 on a file system that makes them as it goes
-// (btrfs): then there is no bound.
+// Inodes are what files are made of: how many are free, of how many. All is 0 on a file system that makes inodes as it needs them (btrfs);
+// then there is no bound.
 type Inodes struct{ Free, All uint64 }
 
-// DefaultInodeFloor is how many inodes stay free where Options do not say.
+// DefaultInodeFloor is how many inodes stay free unless Options say otherwise.
 const DefaultInodeFloor = 10_000
 
 // inodeFraction bounds the floor on a small file system: at most this part of its inodes stays free.
@@ -39,7 +39,7 @@ type Space struct {
 	Inodes Inodes
 }
 
-// SpaceIn asks the file system of a directory. Where there is none the error is fs.ErrNotExist.
+// SpaceIn asks the file system of a directory what it has left. Where there is no such directory the error is fs.ErrNotExist.
 func SpaceIn(dir string) (Space, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {
@@ -76,7 +76,7 @@ func diskInodes(fsys vfs.FS, dir string) func() (Inodes, error) {
 	}
 }
 
-// Disk looks at the file system.
+// Disk says what the file system of the store has left.
 func (s *Store) Disk() (Disk, error) {
 	free, err := s.opt.FreeSpace()
 	if err != nil {
@@ -89,8 +89,8 @@ func (s *Store) Disk() (Disk, error) {
 	return Disk{Free: free, Floor: s.opt.Floor, Inodes: inodes, InodeFloor: inodes.Floor(s.opt.InodeFloor)}, nil
 }
 
-// DiskIn looks at the file system of another directory, with the same floors. It returns nil where that is also the file system of the
-// directory beside, and where that is not known.
+// DiskIn says what the file system of another directory has left, with the same floors. It returns nil where that is also the file system
+// of the directory beside, and where it cannot tell.
 func (s *Store) DiskIn(dir, beside string) *Disk {
 	here, there := fileSystem(beside), fileSystem(dir)
 	if here == nil || there == nil || *here == *there {
@@ -112,13 +112,13 @@ func fileSystem(dir string) *uint64 {
 	return new(uint64(s.Dev))
 }
 
-// RoomIn is Room for what is written beside the store in another directory, which may be on another file system.
+// RoomIn returns what Room would for another directory, which may be on another file system.
 func (s *Store) RoomIn(dir string) error {
 	return s.enough(diskSpace(vfs.Default, dir), diskInodes(vfs.Default, dir), 0)
 }
 
-// Room returns ErrFull while the free disk is at its floor and the store writes nothing: ErrNoInodes, which is an ErrFull, for want of
-// inodes. It returns another error where the disk does not tell, and else nil.
+// Room returns ErrFull while the free disk is at its floor and the store writes nothing, or ErrNoInodes, which is an ErrFull, where inodes
+// are short. It returns another error where the disk does not tell, and else nil.
 func (s *Store) Room() error { return s.roomFor(0) }
 
 // roomFor reports ErrFull where writing n bytes more would pass the floor.

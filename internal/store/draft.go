@@ -23,17 +23,16 @@ type draft struct {
 	unfinished int // deletions of which not all is done; the reader looks for what they name
 }
 
-// Full reports whether the batch is as large as a usual one should be: the memory of a larger one is not used again.
+// Full reports whether the batch is as large as a usual one should be. The memory of a larger batch is not used again.
 func (d *draft) Full() bool { return d.w.Len() >= maxReused-maxReused/16 }
 
-// Len is the number of things done in this batch.
+// Len returns the number of things done in this batch.
 func (d *draft) Len() int { return d.ops }
 
 // reads is for lookups.
 func (d *draft) reads() index.Reader { return d.reader() }
 
-// Steps is how much work was done in this batch, as Meter counts it, a row that is written or deleted being 4. What is only
-// looked up is not counted.
+// Steps returns how much work was done in this batch, as Meter counts it; a row that is written or deleted counts 4. Lookups do not count.
 func (d *draft) Steps() int { return d.steps }
 
 func (d *draft) reader() index.Reader {

@@ -13,9 +13,9 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// ForgetOrphans forgets the events that were refused only because e was not here: the remembered events that name
-// e's id or address, those that e names, and the deletions and lists of e's author. So the next reconciliation
-// fetches them. It forgets at most max and reports whether there may be more, for another call.
+// ForgetOrphans forgets the events that were refused only because e was not here: the remembered events that name e's id or address, those
+// that e names, and the deletions and lists of e's author. So the next reconciliation fetches them. It forgets at most max, and reports in
+// more whether there may be more, for another call.
 func (m *memory) ForgetOrphans(e *nostr.Event, max int) (n int, more bool, err error) {
 	if m.counters.Flagged == 0 {
 		return 0, false, nil
@@ -69,7 +69,7 @@ var authorKinds = [...]nostr.Kind{nostr.KindDeletion, nostr.KindVanish, nip34.Ki
 func isOrphan(r layout.FlaggedRow) bool { return r.Why.Orphan() }
 
 // ForgetRepository forgets the announcements and states with that d that were refused or withdrawn, and the states that have waited in
-// vain, now that an announcement or a maintainer of that d was accepted, or waits. It forgets at most max and reports whether there may be
+// vain: an announcement or a maintainer of that d was accepted, or waits. It forgets at most max, and reports in more whether there may be
 // more.
 func (m *memory) ForgetRepository(d string, max int) (n int, more bool, err error) {
 	refused := func(r layout.FlaggedRow) bool {
@@ -82,8 +82,8 @@ func (m *memory) ForgetRepository(d string, max int) (n int, more bool, err erro
 	return n, more, err
 }
 
-// ForgetLapsed forgets up to max announcements at an address that have waited in vain, now that a state of that repository came, so that the
-// next reconciliation fetches them.
+// ForgetLapsed forgets up to max announcements at an address that have waited in vain, so that the next reconciliation fetches them: a
+// state of that repository has come.
 func (m *memory) ForgetLapsed(of nip34.Address, max int) (n int, err error) {
 	prefix := layout.Flagged(layout.AppendAuthorKind(make([]byte, 0, layout.MaxPrefix), of.PubKey, of.Kind))
 	if m.counters.Flagged == 0 || m.s.sketch.Lacks(prefix) {

@@ -40,17 +40,16 @@ func (d *departed) back(e *nostr.Event) {
 	d.gone = slices.DeleteFunc(d.gone, func(g *nostr.Event) bool { return g.ID == e.ID })
 }
 
-// Gone are the announcements, states, pull requests and their updates (kinds 30617, 30618, 1618 and 1619) that were served and
-// are no more, and no newer version is served in their place: those that left in this batch since the last call, in the
-// order in which they did.
+// Gone returns the announcements, states, pull requests and their updates (kinds 30617, 30618, 1618 and 1619) that were served, have left
+// in this batch since the last call, and have no newer version in their place. They come in the order in which they left.
 func (d *departed) Gone() []*nostr.Event {
 	gone := d.gone
 	d.gone = nil
 	return gone
 }
 
-// LostRepositories are the d tags of the announcements that left their address without a newer version in this batch,
-// since the last call. Whoever was invited by one of them may be welcome no more.
+// LostRepositories returns the d tags of the announcements that left their address without a newer version in this batch, since the last
+// call. People whom one of them invited may no longer be welcome.
 func (d *departed) LostRepositories() []string {
 	lost := d.lost
 	d.lost = nil

@@ -8,10 +8,9 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Judge says what the store's rules make of an event, without storing it: Accept where they have nothing against it,
-// Duplicate where it is stored, or Expired, Vanished (its author, or the addressee of a gift wrap, has asked for that),
-// Deleted (by a deletion that came before it) or Superseded (by the newest
-// version ever accepted under its address, be that still here or not).
+// Judge returns what the store's rules make of an event, without storing it: Accept where they have nothing against it, Duplicate where it
+// is stored, Expired, Vanished (its author, or the addressee of a gift wrap, has asked for that), Deleted (by a deletion that came before
+// it) or Superseded (by the newest version ever accepted at its address, whether that is still here or not).
 func (b *Batch) Judge(e *nostr.Event) (policy.Outcome, error) {
 	out, err := b.judgeBy(e, index.IsDuplicate, index.IsExpired, index.IsVanished, index.IsDeleted, index.IsSuperseded)
 	if err == nil && out == policy.Accept {

@@ -7,8 +7,8 @@ import (
 	"github.com/graspd/graspd/internal/layout"
 )
 
-// Notes returns all values that KeepNotes was given, by name. They are small, have
-// nothing to do with events, and mean something only to their writer.
+// Notes returns all values that KeepNotes got, by name. Notes are small, have nothing to do with events, and mean something only to their
+// writer.
 func (s *Store) Notes() (_ map[string][]byte, err error) {
 	s.mu.Lock()
 	closed := s.closed
@@ -31,9 +31,8 @@ func (s *Store) Notes() (_ map[string][]byte, err error) {
 	return notes, nil
 }
 
-// KeepNotes writes some notes and removes others, all of it or nothing, and
-// durably when it returns. It may be called while a Batch is open, by one
-// goroutine at a time. It fails with ErrFull and ErrFailed as a commit does.
+// KeepNotes writes some notes and removes others, all of it or nothing; when it returns, that is durable. One goroutine at a time may call
+// it, also while a Batch is open. It fails with ErrFull and ErrFailed as a commit does.
 func (s *Store) KeepNotes(set map[string][]byte, remove []string) error {
 	if err := s.takeNotes(); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/kv"
 )
 
-// Options say where the store is and what it may use. The zero value of every field but Dir is its default.
+// Options say where the store is and what it may use. Every field but Dir has a default for its zero value.
 type Options struct {
 	Dir        string
 	FS         vfs.FS                 // nil is the disk
@@ -34,7 +34,7 @@ type Options struct {
 	MaxUnused    int64 // how many deletions of one author that have removed nothing are served, and remembered for long; 0 is MaxUnused
 }
 
-// Defaults are what zero fields take.
+// Defaults returns what zero fields stand for.
 func Defaults() Options { return Options{}.withDefaults() }
 
 func (o Options) withDefaults() Options {

@@ -24,10 +24,10 @@ func (v *View) Purging() (bool, error) {
 	return n > 0, err
 }
 
-// Purge goes on with deletions that name much, and then removes events of authors who have vanished. It reports whether there is more to do.
-// One call looks at or removes about max index rows, of which an event has about eight, and at least one event. Of an author who vanished
-// (NIP-62) everything goes that was created up to the request: also deletions, earlier requests, and the gift wraps (kind 1059) of that time
-// that are addressed to them. The newest request stays.
+// Purge goes on with deletions that name much, and then removes events of authors who have vanished. It reports in more whether there is
+// more to do. One call looks at or removes about max index rows, of which an event has about eight, and at least one event. Of an author
+// who vanished (NIP-62) it removes everything that they created up to the request, deletions and earlier requests too, and the gift wraps
+// (kind 1059) of that time that are addressed to them. The newest request stays.
 func (v *vanishing) Purge(max int) (more bool, err error) {
 	if max, err = v.deletions.finishDeletions(max); err != nil {
 		return false, fmt.Errorf("purge: %w", err)

@@ -9,11 +9,11 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Refill fills a new store with what is left of an old one. It is the door by which a repair writes: entries under the numbers that they
-// had, by the rules of the store but for the clock, and rows as they were. It is a Batch, with the same bounds on its use.
+// Refill fills a new store with what is left of an old one. A repair writes through it: entries under the numbers that they had, by the
+// rules of the store but for the clock, and rows as they were. The bounds on the use of a Batch hold for it.
 type Refill struct{ b *Batch }
 
-// Refill begins to fill the store. No entry that gets its number from the store gets one up to head. Errors are as of Begin.
+// Refill begins to fill the store. The store gives its own entries numbers above head only. Errors are those of Begin.
 func (s *Store) Refill(head layout.Seq) (*Refill, error) {
 	b, err := s.Begin()
 	if err != nil {
@@ -23,10 +23,10 @@ func (s *Store) Refill(head layout.Seq) (*Refill, error) {
 	return &Refill{b}, nil
 }
 
-// Len is the number of things done.
+// Len returns the number of things done.
 func (f *Refill) Len() int { return f.b.ops }
 
-// Size is how many bytes the commit has so far.
+// Size returns how many bytes the commit has so far.
 func (f *Refill) Size() int { return f.b.w.Len() }
 
 // Put writes a row as it was.
@@ -42,8 +42,8 @@ type Origin struct {
 	Due   int64      // when it is looked at then
 }
 
-// Add stores an entry under its number if the rules have nothing against it, and returns their verdict. An event that they refuse is
-// remembered. An expired event is stored and goes later in the usual way, as the clock has no part in a repair.
+// Add stores an entry under its number if the rules have nothing against it, and returns their verdict. It remembers an event that they
+// refuse. It stores an expired event, which goes later in the usual way, as the clock has no part in a repair.
 func (f *Refill) Add(x layout.Entry, o Origin) (policy.Outcome, error) {
 	out, err := f.b.judgeBy(x.Event, index.IsDuplicate, index.IsVanished, index.IsDeleted, index.IsSuperseded)
 	switch {
@@ -94,7 +94,7 @@ func (f *Refill) Wait(w layout.Waiting) error {
 	return f.b.waits.insertWaiting(w.Event, w.Seq, w.Wait)
 }
 
-// Remember writes a record as it was, also over another record, unless the event is stored or waits.
+// Remember writes a record as it was, even over another record, unless the event is stored or waits.
 func (f *Refill) Remember(rec layout.Record) error {
 	r := f.b.reader()
 	_, _, stored, err := r.Lookup(rec.ID)
@@ -111,7 +111,7 @@ func (f *Refill) Remember(rec layout.Record) error {
 	return f.b.memory.putRecord(rec)
 }
 
-// Commit makes all of it durable, also where nothing but rows was written. Whatever it returns, the Refill is at its end.
+// Commit makes everything durable, even where nothing but rows was written. Whatever it returns, the Refill has ended.
 func (f *Refill) Commit() error {
 	f.b.ops++
 	_, err := f.b.Commit()

@@ -21,11 +21,11 @@ type memory struct {
 // forgetPerCommit is how many due records are forgotten in one commit.
 const forgetPerCommit = 1000
 
-// Remember keeps the index rows of a genuine event that is not stored, without its body, so that no reconciliation
-// fetches it again: for Refuse, orphans, Superseded, Deleted, Expired, Vanished and Withdraw; other outcomes are not
-// remembered. With Withdraw the event also takes the place of the older version held here, which is removed, and it is
-// never forgotten while it is the newest. Of the tags only a, A, q, e, E and d are kept, and of these the first 64; an
-// orphan with more is not remembered. Past the bounds of Options the oldest are forgotten.
+// Remember keeps the index rows of a genuine event that is not stored, without its body, so that no reconciliation fetches it again. It
+// does so for Refuse, orphans, Superseded, Deleted, Expired, Vanished and Withdraw, and for no other outcome. With Withdraw the event also
+// takes the place of the older version held here: Remember removes that one, and the event is never forgotten while it is the newest. Of
+// the tags Remember keeps only a, A, q, e, E and d, and of these the first 64; it does not remember an orphan with more. Past the bounds of
+// Options it forgets the oldest.
 func (b *Batch) Remember(e *nostr.Event, why policy.Outcome) error {
 	err := func() error {
 		_, _, stored, err := b.reader().Lookup(e.ID)

@@ -2,7 +2,7 @@ package store
 
 import "github.com/graspd/graspd/internal/layout"
 
-// SetRow writes a row in this batch, and removes it where value is nil. The value is copied.
+// SetRow writes a row in this batch, or removes it where value is nil. It copies the value.
 func (b *Batch) SetRow(name string, value []byte) error {
 	if err := layout.BadRow(name, len(value)); err != nil {
 		return err
@@ -19,8 +19,8 @@ func (v *View) ReadRow(name string, do func(value []byte) error) error {
 	return v.Reader().ReadRow(name, do)
 }
 
-// EachRow calls do with the rows whose names begin so and come after that one, in the order of their bytes, until it has
-// enough. The value is valid only during the call.
+// EachRow calls do with the rows whose names begin with prefix and come after the name after, in the order of their bytes, until do returns
+// false for more. The value is valid only during the call.
 func (v *View) EachRow(prefix, after string, do func(name string, value []byte) (more bool, err error)) error {
 	return v.Reader().EachRow(prefix, after, do)
 }

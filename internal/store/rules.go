@@ -39,7 +39,7 @@ func (s *Store) startEpoch(w *pebble.Batch) (uint32, error) {
 	return epoch + 1, writeRules(w, epoch+1, s.opt.Rules)
 }
 
-// ForgetRefused has all that was refused so far, in this batch too, count as forgotten, so that relays bring it again.
+// ForgetRefused forgets everything that was refused so far, in this batch too, so that relays bring it again.
 func (b *Batch) ForgetRefused() error {
 	_, fingerprint, _, err := readRules(b.w)
 	if err != nil {
@@ -50,8 +50,8 @@ func (b *Batch) ForgetRefused() error {
 	return writeRules(b.w, b.epoch, fingerprint)
 }
 
-// SetRules puts rules with that fingerprint in the place of those of before. With forget, what was refused so far, in
-// this batch too, counts as forgotten; without, it was refused by rules that take whatever the new ones take.
+// SetRules puts rules with that fingerprint in force. With forget, everything that was refused so far, in this batch too, counts as
+// forgotten. Without forget, the caller says that the old rules took everything that the new ones take.
 func (b *Batch) SetRules(fingerprint string, forget bool) error {
 	_, before, ok, err := readRules(b.w)
 	if err != nil {

@@ -26,8 +26,7 @@ var (
 	ErrReadOnly = errors.New("store is open for reading only")
 )
 
-// Store is an open event log with its indexes. Reading is safe from any goroutine; there is one Batch at a time, and
-// notes beside it.
+// Store is an open event log with its indexes. Any goroutine may read it; there is one Batch at a time, and notes beside it.
 type Store struct {
 	opt  Options
 	db   *pebble.DB
@@ -80,7 +79,7 @@ type Stats struct {
 	DiskBytes      uint64
 }
 
-// Head is the number of the last durable entry, 0 while there is none.
+// Head returns the number of the last durable entry, 0 while there is none.
 func (s *Store) Head() layout.Seq {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +98,7 @@ func (s *Store) Stats() Stats {
 	return st
 }
 
-// Waits returns how many events wait for git data. It reads nothing.
+// Waits returns how many events wait for git data. It reads nothing from the disk.
 func (s *Store) Waits() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +162,7 @@ func (s *Store) release(st *state) {
 	}
 }
 
-// Close ends the store, unless a Batch is open (ErrBusy). All Views must be closed; waiting feed readers are not woken.
+// Close ends the store, unless a Batch is open (ErrBusy). All Views must be closed. Close does not wake readers that wait for the feed.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	err := s.mayClose()

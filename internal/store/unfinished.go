@@ -10,13 +10,13 @@ func (ds *deletions) setUnfinished(author nostr.PubKey, seq layout.Seq, u layout
 	return ds.set(layout.UnfinishedKey(author, seq), u.Append(nil))
 }
 
-// DeleteAtOnce is how many tags of a deletion Add carries out, unless Options say otherwise.
+// DeleteAtOnce is how many tags of a deletion Add carries out, unless Options say otherwise. Purge carries out the rest.
 const DeleteAtOnce = 200
 
 // Unfinished returns the same as Batch.Unfinished. Only the goroutine that begins batches may call it, while none is open.
 func (s *Store) Unfinished() int { return s.unfinished }
 
-// Unfinished is the number of deletions of which Purge has something left to do.
+// Unfinished returns the number of deletions of which Purge has something left to do.
 func (ds *deletions) Unfinished() int { return ds.unfinished }
 
 // finishDeletions goes on with unfinished deletions, for max rows, and returns how many of the max are left.

@@ -15,7 +15,7 @@ import (
 
 const daySeconds = 24 * 3600
 
-// MaxUnused is how many unused deletion requests of one author are served, and how many are remembered for UnusedGate, unless Options
+// MaxUnused is how many unused deletion requests of one author the store serves, and how many it remembers for UnusedGate, unless Options
 // say otherwise. A request beyond MaxUnused is not served, and remembered for a week.
 const MaxUnused = 1000
 
@@ -91,9 +91,9 @@ func (un *unused) limitUnused(e *nostr.Event, seq layout.Seq) error {
 	return un.setUnused(e.ID, e.PubKey, due)
 }
 
-// AgeDue looks at up to max unused deletion requests whose time is over by now, the longest first, and removes those that nothing has
-// been kept away by since. It says how many it has looked at, and when the next one is due: at once where there are more, the zero time
-// where there are none.
+// AgeDue looks at up to max unused deletion requests whose time is over by now, the longest over first. It removes those that have kept
+// nothing away since. It returns how many it has looked at, and when the next one is due: at once where there are more, the zero time where
+// there are none.
 func (un *unused) AgeDue(now time.Time, max int) (next time.Time, n int, err error) {
 	due, from, err := un.unusedDue(now.Unix(), max)
 	if err != nil {
@@ -186,6 +186,6 @@ func (un *unused) force(e *nostr.Event) (used bool, until int64, err error) {
 	return used, until, nil
 }
 
-// UnusedQuietUntil returns a unix time before which neither AgeDue nor SweepMarks has anything to do. It reads nothing. Only the
-// goroutine that begins batches may call it, while none is open.
+// UnusedQuietUntil returns a unix time before which neither AgeDue nor SweepMarks has anything to do. It reads nothing from the disk. Only
+// the goroutine that begins batches may call it, while none is open.
 func (s *Store) UnusedQuietUntil() int64 { return min(s.ageFrom, s.sweepFrom) }

@@ -9,8 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// View is one durable state of the store, unchanged by what is committed later. It may be used by several goroutines.
-// It holds disk space that could be freed, so close it soon.
+// View is one durable state of the store, which later commits do not change. Several goroutines may use one View. A View holds disk space
+// that could be freed, so close it soon.
 type View struct {
 	lookups
 	s     *Store
@@ -18,12 +18,12 @@ type View struct {
 	meter index.Meter // nil for none
 }
 
-// Unknown reports that an id is certainly neither stored nor remembered, where memory alone can tell. Where it is false, ask a View.
+// Unknown reports that an id is certainly neither stored nor remembered. It looks in memory alone: where it returns false, ask a View.
 func (s *Store) Unknown(id nostr.ID) bool {
 	return s.sketch.Unknown(id)
 }
 
-// View is the durable state of now. Close it.
+// View returns the durable state of now. The caller closes it.
 func (s *Store) View() *View { return newView(s, s.retain(), nil) }
 
 func newView(s *Store, st *state, m index.Meter) *View {
@@ -32,16 +32,16 @@ func newView(s *Store, st *state, m index.Meter) *View {
 	return v
 }
 
-// Close gives the view back. Close it once, after all its queries have ended.
+// Close gives the view back. Call it once, after all queries of the view have ended.
 func (v *View) Close() {
 	v.s.release(v.st)
 	v.st = nil
 }
 
-// Head is the number of the last entry that the view contains.
+// Head returns the number of the last entry in the view.
 func (v *View) Head() layout.Seq { return v.st.counters.Head }
 
-// Reader reads this state. It is the door for what mends a store: whoever serves uses the methods of View.
+// Reader reads this state, for packages that mend a store. Whoever serves uses the methods of View.
 func (v *View) Reader() index.Reader {
 	r := index.Reader{From: v.st.snap, Epoch: v.st.epoch, Now: v.s.opt.Now().Unix(), Sketch: v.s.sketch}
 	return r.Metered(v.meter)
@@ -50,39 +50,39 @@ func (v *View) Reader() index.Reader {
 // reads is for lookups.
 func (v *View) reads() index.Reader { return v.Reader() }
 
-// Counters are the counters of every commit. They are a door for what mends a store, as Reader is.
+// Counters returns the counters of every commit, for packages that mend a store, as Reader does.
 func (v *View) Counters() layout.Counters { return v.st.counters }
 
-// About yields the stored events that name one of the ids (tags e, E, q) or of the addresses (tags a, A, q) or stand
-// at one of the addresses, each once, in the order of Query: those behind the place after, which need not be there any
-// more; nil is the beginning. So a reader that stops when it has enough goes on later, on another View, where it
-// stopped. Expired events are left out. Errors are as of Query.
+// About yields the stored events that name one of the ids (tags e, E, q) or one of the addresses (tags a, A, q), or that stand at one of
+// the addresses: each once, in the order of Query, from behind the place after on, nil being the beginning. The event at that place need
+// not be here any more. So a reader that stops when it has enough can go on later, on another View. About leaves out expired events. Errors
+// are as of Query.
 func (v *View) About(ctx context.Context, ids []nostr.ID, addresses []string, after *index.Pair) iter.Seq2[index.Row, error] {
 	return v.Reader().About(ctx, ids, addresses, after)
 }
 
-// Count is the number of stored events that match any of the filters, each counted once (NIP-45). Expired events are left
-// out, and limits do not matter. It holds nothing but its place in each filter's answer.
+// Count returns the number of stored events that match any of the filters, each counted once (NIP-45). It leaves out expired events and
+// ignores limits. It holds nothing in memory but its place in each filter's answer.
 func (v *View) Count(ctx context.Context, filters []nostr.Filter) (int, error) {
 	return v.Reader().Count(ctx, filters)
 }
 
-// Marks yields the Pairs of what is stored and remembered, in the same order, and for each the value of the filter's only
-// tag under which it stands: one of them for an event under several.
+// Marks yields the Pairs of what is stored and remembered, in the same order, and for each the value of the filter's only tag under which
+// it stands; where it stands under several, one of them.
 func (v *View) Marks(ctx context.Context, f nostr.Filter) iter.Seq2[index.Mark, error] {
 	return v.Reader().Marks(ctx, f)
 }
 
-// Query yields the stored events that match the filter, newest first and the lowest id first within a second, at most
-// filter.Limit. Each range of an index is read only as far as the answer needs. Expired events are left out. After an
-// error, which is the last thing yielded, what came before is not the whole answer. The end of ctx is such an error.
+// Query yields the stored events that match the filter, newest first and the lowest id first within a second, at most filter.Limit. It
+// reads each range of an index only as far as the answer needs. It leaves out expired events. An error is the last thing that Query yields:
+// then what came before is not the whole answer. The end of ctx is such an error.
 func (v *View) Query(ctx context.Context, f nostr.Filter) iter.Seq2[index.Row, error] {
 	return v.Reader().Query(ctx, f)
 }
 
-// Pairs yields (time, id) of what matches the filter, in the order of Query and with its limit. Events are read only
-// where the indexes do not settle the filter. With flagged it also yields what is remembered without being stored; of
-// those only the tags a, A, q, e, E and d are known, so they match no filter by others.
+// Pairs yields (time, id) of what matches the filter, in the order of Query and with the filter's limit. It reads an event only where the
+// indexes do not settle the filter. With flagged it also yields what is remembered without being stored. Of such events only the tags a, A,
+// q, e, E and d are known, so they match no filter by other tags.
 func (v *View) Pairs(ctx context.Context, f nostr.Filter, flagged bool) iter.Seq2[index.Pair, error] {
 	return v.Reader().Pairs(ctx, f, flagged)
 }

@@ -24,9 +24,9 @@ type waits struct {
 const released = layout.Reason(0)
 
 // Wait keeps an event that is not served until its git data is here, if the store's rules have nothing against it. It returns Wait, or what
-// Judge says, or Duplicate where the event waits already, or Superseded where a newer version of its address waits. An older version that
-// waits gives way; the version that is served stays. Add releases the event. A waiting event is known as a remembered one is, so that our
-// own reconciliations do not fetch it.
+// Judge says, or Duplicate where the event waits already, or Superseded where a newer version at its address waits. An older version that
+// waits gives way; the version that is served stays. Add ends the wait. To reconciliations a waiting event is known as a remembered one is,
+// so that graspd does not fetch it.
 func (b *Batch) Wait(e *nostr.Event, w layout.Wait) (policy.Outcome, error) {
 	out, err := b.Judge(e)
 	if err == nil && out == policy.Accept {
@@ -109,8 +109,8 @@ func (ws *waits) Postpone(id nostr.ID, until int64) error {
 	return nil
 }
 
-// EndWait ends the wait of an event that will not be served, and remembers why, for outcomes that are remembered. It does nothing to an
-// event that does not wait.
+// EndWait ends the wait of an event that will not be served, and remembers why, if why is an outcome that is remembered. It does nothing to
+// an event that does not wait.
 func (ws *waits) EndWait(id nostr.ID, why policy.Outcome) error {
 	w, err := ws.findWaiting(id)
 	if err == nil && w.Event != nil {
@@ -132,12 +132,12 @@ func (ws *waits) findWaiting(id nostr.ID) (layout.Waiting, error) {
 	return ws.reader().Waiting(id)
 }
 
-// KeptFor is for how long a wait goes on that is over and is kept, before it is looked at again.
+// KeptFor is how long a wait goes on that is over and that LapseDue keeps, until LapseDue looks at it again.
 const KeptFor = time.Minute
 
-// LapseDue ends up to max waits whose time is over, the longest over first. A wait goes on where keep is true, unless its event expires; a
-// nil keep is false for all. LapseDue returns how many waits it looked at, and when the next one is over: at once where there are more, the
-// zero time where nothing waits.
+// LapseDue ends up to max waits whose time is over, the longest over first. A wait goes on where keep returns true, unless its event
+// expires; with a nil keep none goes on. LapseDue returns how many waits it has looked at, and when the next one is over: at once where
+// there are more, the zero time where nothing waits.
 func (ws *waits) LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) (next time.Time, n int, err error) {
 	ids, from, err := ws.timed(layout.TableWaitOver, ws.waitFrom, now.Unix(), max)
 	if err != nil {
@@ -181,7 +181,7 @@ func (ws *waits) LapseDue(now time.Time, max int, keep func(*nostr.Event) bool) 
 	return next, n, nil
 }
 
-// WaitsUntil returns a unix time before which no wait is over, the largest number where nothing waits. It reads nothing. Only
+// WaitsUntil returns a unix time before which no wait is over; the largest number where nothing waits. It reads nothing from the disk. Only
 // the goroutine that begins batches may call it, while none is open.
 func (s *Store) WaitsUntil() int64 { return s.waitFrom }
 

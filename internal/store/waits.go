@@ -6,7 +6,7 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// WaitingAnnouncements are the announcements (kind 30617) with that d that wait, those that came first first, at most
+// WaitingAnnouncements returns the announcements (kind 30617) with that d that wait, in the order in which they came, at most
 // policy.MaxAnnouncements.
 func (ws *waits) WaitingAnnouncements(d string) (list []*nostr.Event, err error) {
 	err = ws.EachWaitingAnnouncement(d, func(seq layout.Seq) error {
@@ -17,7 +17,7 @@ func (ws *waits) WaitingAnnouncements(d string) (list []*nostr.Event, err error)
 	return list, err
 }
 
-// EachWaitingAnnouncement calls do with the entries of the events that WaitingAnnouncements gives. A new version has an entry of its own.
+// EachWaitingAnnouncement calls do with the entries of the events that WaitingAnnouncements returns. A new version has an entry of its own.
 func (ws *waits) EachWaitingAnnouncement(d string, do func(layout.Seq) error) error {
 	if ws.counters.Waiting == 0 {
 		return nil
@@ -29,12 +29,12 @@ func (ws *waits) EachWaitingAnnouncement(d string, do func(layout.Seq) error) er
 	})
 }
 
-// WaitingEvent is the event of an entry that waits.
+// WaitingEvent returns the event of an entry that waits.
 func (ws *waits) WaitingEvent(seq layout.Seq) (*nostr.Event, error) {
 	return ws.reader().WaitingEvent(seq)
 }
 
-// EachWaitOf calls do with each event of an author that waits, those that came first first.
+// EachWaitOf calls do with each event of an author that waits, in the order in which they came.
 func (ws *waits) EachWaitOf(author nostr.PubKey, do func(layout.Waiting) error) error {
 	r := ws.reader()
 	return r.EachWait(layout.IDKey(layout.TableWaitAuthor, nostr.ID(author)), func(seq layout.Seq) (bool, error) {
@@ -46,7 +46,7 @@ func (ws *waits) EachWaitOf(author nostr.PubKey, do func(layout.Waiting) error) 
 	})
 }
 
-// EachWait calls do with each event that waits, those that came first first.
+// EachWait calls do with each event that waits, in the order in which they came.
 func (v *View) EachWait(do func(layout.Waiting) error) error {
 	r := v.Reader()
 	return r.EachWait([]byte{layout.TableWaiting}, func(seq layout.Seq) (bool, error) {

@@ -23,7 +23,7 @@ type WaitTally struct {
 	Bytes         int64 // of all, as they are encoded
 }
 
-// WaitGroup is some of what waits.
+// WaitGroup is a part of what waits.
 type WaitGroup uint8
 
 // The groups of which OldestWait knows the first.
@@ -34,7 +34,7 @@ const (
 	WaitsOfLargest // what the source brought that has most; of those that have as much, the one that has the oldest
 )
 
-// WaitTally is what waits of an author and of a source (Wait.From) as this batch has it. It reads nothing.
+// WaitTally returns what waits of an author and of a source (Wait.From), as this batch has it. It reads nothing from the disk.
 func (ws *waits) WaitTally(author nostr.PubKey, from string) WaitTally {
 	t := WaitTally{All: int(ws.counters.Waiting), Bytes: ws.counters.WaitingBytes}
 	if a := ws.s.tally.authors[author]; a != nil {
@@ -46,8 +46,8 @@ func (ws *waits) WaitTally(author nostr.PubKey, from string) WaitTally {
 	return t
 }
 
-// OldestWait returns the event of a group that has waited longest, as this batch has it. author and source say whose group it is, where
-// groups belong to one.
+// OldestWait returns the event of a group that has waited longest, as this batch has it. author and from say whose group it is, where
+// groups belong to somebody.
 func (ws *waits) OldestWait(of WaitGroup, author nostr.PubKey, from string) (_ layout.Waiting, ok bool, err error) {
 	all := ws.s.tally.group(of, author, layout.SourceOf(from))
 	if len(all) == 0 {
