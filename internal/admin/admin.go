@@ -1,7 +1,7 @@
-// Package admin answers the operator on a private listener: how this relay
-// stands, whether it lives and whether it is ready, as a page and for programs.
-// It reads what others know and changes nothing itself; whoever can reach it sees everything that it has to tell, may have a relay
-// tried again, and may take away and put back what is here. Who can sign with the relay's own key may have a copy of everything made.
+// Package admin answers the operator on a private listener: how this relay stands, whether it lives and whether it is ready, as a page for
+// people and as documents for programs. It reads what other parts know. Whoever reaches the listener sees everything that it tells, may
+// have graspd try a relay again, and may take away and put back what is here. Whoever can sign with the relay's own key may have a copy of
+// everything made.
 package admin
 
 import (
@@ -24,33 +24,31 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Store is what is asked of the event store.
+// Store is the event store as the pages need it.
 type Store interface {
-	// Stats returns figures that are at hand.
+	// Stats returns figures at once.
 	Stats() store.Stats
-	// Failure returns what stopped the store, or nil.
+	// Failure returns the error that stopped the store, or nil.
 	Failure() error
-	// Room returns store.ErrFull while the free disk is at its floor, in bytes or in inodes.
+	// Room returns store.ErrFull while the free bytes or inodes of the disk are at their floor.
 	Room() error
-	// Disk looks at the file system.
+	// Disk says what the file system has left.
 	Disk() (store.Disk, error)
 }
 
-// Sync is what is asked of the sync engine. All methods may be called at any
-// time, and return soon after ctx has ended.
+// Sync is the sync engine as the pages need it. Any goroutine may call its methods at any time. They return soon after ctx has ended.
 type Sync interface {
-	// Relays tells how the engine stands with every relay that holds a slot.
+	// Relays says how the engine stands with every relay that holds a slot.
 	Relays(ctx context.Context) []status.Relay
-	// Ready reports whether the first catch-up of the bootstrap relays is
-	// through, else the relays that it waits for.
+	// Ready reports whether the first catch-up with the bootstrap relays is through. If not, it returns the relays that it waits for.
 	Ready(ctx context.Context) (bool, []grasp.RelayURL)
-	// Details tells of the same relays what is costly to tell.
+	// Details returns, for the same relays, what takes long to find out.
 	Details(ctx context.Context) map[grasp.RelayURL]status.Details
-	// Retry has a relay connected to at once, dead or not.
+	// Retry connects to a relay at once, dead or not.
 	Retry(ctx context.Context, u grasp.RelayURL) error
 }
 
-// Config is what the pages tell of.
+// Config says what the pages are made from.
 type Config struct {
 	URL     grasp.RelayURL // of this relay
 	Version string
@@ -78,7 +76,7 @@ type Config struct {
 	Reports         Reports                 // nil = not offered; not without Moderation
 }
 
-// Door is what is asked of the way in.
+// Door keeps figures about the events that come in.
 type Door interface{ Stats() ingest.Stats }
 
 // Pages answers everything on the private listener.
@@ -114,10 +112,9 @@ func (m *routes) handle(pattern string, h http.HandlerFunc) {
 // patience is how long an answer waits for the engine.
 const patience = 5 * time.Second
 
-// New returns the pages: / for people, /status.json, /repositories.json, /problems.json, /healthz,
-// /readyz and /metrics for programs, /deletion.json, /cases.json, /journal.json, /reports.json, POST /retry, /delete,
-// /restore, /remove, /dismiss and /backup. Requests that a browser makes
-// for another site change nothing.
+// New returns the pages: / for people; /status.json, /repositories.json, /problems.json, /healthz, /readyz, /metrics, /deletion.json,
+// /cases.json, /journal.json and /reports.json for programs; POST /retry, /delete, /restore, /remove, /dismiss and /backup. Requests that a
+// browser makes for another site change nothing.
 func New(c Config) *Pages {
 	if c.Changed == nil {
 		c.Changed = func() {}
@@ -154,19 +151,19 @@ func New(c Config) *Pages {
 	return p
 }
 
-// Inner answers like the pages, to who has been let in already: who asks it has seen to it that no page of another site does.
+// Inner returns a handler that answers as the pages do, to people whom the caller has let in. The caller keeps other sites' pages out.
 func (p *Pages) Inner() http.Handler { return p.mux }
 
-// Routes are the patterns (http.ServeMux) that are answered, for tests that try each.
+// Routes returns the patterns (http.ServeMux) that the pages answer, for tests that try each.
 func (p *Pages) Routes() []string { return slices.Clone(p.paths) }
 
-// IsPage reports whether a path, without the slash that it begins with, is one of a page for people.
+// IsPage reports whether a path, without the slash that it begins with, is that of a page for people.
 func IsPage(path string) bool {
 	return slices.Contains([]string{overviewPage, relaysPage, repositoriesPage, relayPage, repositoryPage}, path)
 }
 
-// Run notes how relays stand, for the plots, and works out how repositories do, until ctx ends; then it ends what pages are kept
-// up to date. It is called once.
+// Run notes how relays stand, for the plots, and works out how repositories stand, until ctx ends. Then it ends the streams of open pages.
+// Call it once.
 func (p *Pages) Run(ctx context.Context) {
 	defer close(p.closed)
 	tick := time.NewTicker(sampleTime)

@@ -19,7 +19,7 @@ type BackupRequest struct {
 	Tar bool   `json:"tar,omitempty"` // the answer is the backup
 }
 
-// BackupSize is the header of an answer that is a backup: the bytes of its files.
+// BackupSize is the header of an answer that is a backup. Its value is how many bytes the files of the backup have.
 const BackupSize = "Graspd-Backup-Size"
 
 // mostBackupRequest bounds its size.

@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/moderate"
 )
 
-// Moderation is what is asked of what the operator decides about what is here.
+// Moderation previews, carries out and lists what the operator decides. Its methods are those of moderator.Moderator.
 type Moderation interface {
 	Preview(ctx context.Context, s moderate.Subject) (moderate.Preview, error)
 	Bar(ctx context.Context, o moderate.Order) (moderate.Case, error)
@@ -21,12 +21,12 @@ type Moderation interface {
 	Journal(most int) ([]moderate.Entry, error)
 }
 
-// Journal is the document /journal.json, the newest first.
+// Journal is the document /journal.json: what the operator decided, the newest first.
 type Journal struct {
 	Entries []moderate.Entry `json:"entries"`
 }
 
-// Cases is the document /cases.json, the newest first: what is barred, and what is kept aside.
+// Cases is the document /cases.json: what the operator has taken away and what is kept aside, the newest first.
 type Cases struct {
 	Cases []moderate.Case `json:"cases"`
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Authorize signs a request (NIP-98) with the relay's own key: whoever can read that can read everything else here.
+// Authorize signs a request (NIP-98) with the relay's own key. Whoever can read that key can read everything else here, too.
 func Authorize(r *http.Request, body []byte, now time.Time, sign func(*nostr.Event) error) error {
 	h, err := nip98.Sign(r.Method, r.URL.String(), body, now, sign)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Problems is the document /problems.json: what the operator should look after,
-// one sentence each. It is empty when all is well.
+// Problems is the document /problems.json: what the operator should mend, one sentence each. It is empty when all is well.
 type Problems struct {
 	Problems []string `json:"problems"`
 }

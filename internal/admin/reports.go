@@ -10,14 +10,14 @@ import (
 	"github.com/graspd/graspd/internal/nip19"
 )
 
-// Reports is what is asked of what people report (NIP-56).
+// Reports lists what people report (NIP-56), and carries out what the operator decides about that.
 type Reports interface {
 	Open() []moderate.Reported
 	Remove(ctx context.Context, s moderate.Subject, by, why string) (moderate.Case, error)
 	Dismiss(ctx context.Context, s moderate.Subject, by, why string) error
 }
 
-// ReportQueue is the document /reports.json, the newest first.
+// ReportQueue is the document /reports.json: the open reports, the newest first.
 type ReportQueue struct {
 	Open     int                 `json:"open"`     // reports
 	Subjects int                 `json:"subjects"` // that they are about
@@ -121,7 +121,7 @@ func (c Config) linkTo(s moderate.Subject) string {
 
 type operatorKey struct{}
 
-// AsOperator notes in the context of a request who makes it, for the journal: it goes before what the request says itself.
+// AsOperator notes in the context of a request who makes it, for the journal. name counts before what the request says itself.
 func AsOperator(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, operatorKey{}, name)
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// Repositories is the document /repositories.json: repositories that name other relays or of whose git data something is known,
-// what needs looking after first. They are those that were asked for, as many as fit.
+// Repositories is the document /repositories.json: the repositories that the request asks for, as many as fit, those with troubles first.
+// It knows repositories that name other relays, and those of whose git data something is known.
 type Repositories struct {
 	Total        int                `json:"total"`    // all that there are
 	Matching     int                `json:"matching"` // those that fit what was asked for
 	Repositories []RepositoryStatus `json:"repositories"`
 }
 
-// RepositoryStatus is how one of them stands with its relays, in the order of their URLs.
+// RepositoryStatus says how one repository stands with its relays. The relays are in the order of their URLs.
 type RepositoryStatus struct {
 	Address  string           `json:"address"` // of the owner's announcement
 	Roots    int              `json:"roots"`   // root events
@@ -28,10 +28,10 @@ type RepositoryStatus struct {
 	Git      *status.GitLack  `json:"git,omitempty"` // how it stands with other git servers; nil where nothing is known of that
 }
 
-// Owner is the author of the announcement, in hex.
+// Owner returns the author of the announcement, in hex.
 func (r RepositoryStatus) Owner() string { owner, _ := r.split(); return owner }
 
-// Name is its identifier.
+// Name returns the identifier of the repository.
 func (r RepositoryStatus) Name() string { _, name := r.split(); return name }
 
 func (r RepositoryStatus) split() (owner, name string) {
@@ -40,7 +40,7 @@ func (r RepositoryStatus) split() (owner, name string) {
 	return owner, name
 }
 
-// RepositoryPart is how it stands with one of them. Held and Lacks are null where the two were not compared.
+// RepositoryPart says how one repository stands with one of its relays. Held and Lacks are null where graspd has not compared the two.
 type RepositoryPart struct {
 	URL       string  `json:"url"`
 	Want      int     `json:"want"`      // the repository and its root events
@@ -49,7 +49,7 @@ type RepositoryPart struct {
 	Lacks     *uint64 `json:"lacks"`     // of these, what the relay lacks
 }
 
-// State is what is known to be here of what the relay has: complete, partial or none.
+// State returns how much of what the relay has is known to be here: complete, partial or none.
 func (x RepositoryPart) State() string {
 	switch x.Confirmed {
 	case x.Want:
@@ -60,7 +60,7 @@ func (x RepositoryPart) State() string {
 	return "partial"
 }
 
-// Lacking is how many events the relay is known to lack.
+// Lacking returns how many events graspd knows the relay to lack.
 func (x RepositoryPart) Lacking() uint64 {
 	if x.Lacks == nil {
 		return 0

@@ -13,8 +13,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Status is the document /status.json. Times are RFC 3339 in UTC, ratios 0 to 1;
-// what is not known is null.
+// Status is the document /status.json. Times are RFC 3339 in UTC, ratios 0 to 1; what graspd does not know is null.
 type Status struct {
 	Relay   Self          `json:"relay"`
 	Store   StoreStatus   `json:"store"`
@@ -31,14 +30,13 @@ type Status struct {
 	Changed []changed.Change `json:"changed,omitempty"` // settings that were changed over the public address
 }
 
-// Self is what this relay is.
+// Self says which relay this is.
 type Self struct {
 	URL     string `json:"url"`
 	Version string `json:"version"`
 }
 
-// StoreStatus is what is stored: events, announcements among them, the
-// number of the last entry of the log, and bytes on the disk.
+// StoreStatus says what is stored: events, announcements among them, the number of the last entry of the log, and bytes on the disk.
 type StoreStatus struct {
 	Events       int64        `json:"events"`
 	Repositories int64        `json:"repositories"`
@@ -47,7 +45,7 @@ type StoreStatus struct {
 	Disk         *DiskStatus  `json:"disk"` // nil where it cannot be looked at
 }
 
-// DiskStatus is what the file system of the data has left. Below one of the floors nothing is stored.
+// DiskStatus is what a file system has left. Below one of the floors graspd stores nothing.
 type DiskStatus struct {
 	FreeBytes   status.Bytes `json:"free_bytes"`
 	FloorBytes  status.Bytes `json:"floor_bytes"`
@@ -72,7 +70,7 @@ func diskStatus(d store.Disk) *DiskStatus {
 	return s
 }
 
-// String is a line for people.
+// String returns a line for people.
 func (d *DiskStatus) String() string {
 	text := d.FreeBytes.String() + " free on the disk"
 	if d.FreeInodes != nil {
@@ -81,13 +79,13 @@ func (d *DiskStatus) String() string {
 	return text
 }
 
-// ClientStatus is who is connected to this relay.
+// ClientStatus counts who is connected to this relay.
 type ClientStatus struct {
 	Connections   int `json:"connections"`
 	Subscriptions int `json:"subscriptions"`
 }
 
-// SyncStatus is how the engine stands with the relays that hold a slot: how many there are, and those that were asked for.
+// SyncStatus says how the engine stands with the relays that hold a slot: how many there are, and those that the request asks for.
 type SyncStatus struct {
 	Tracked   int            `json:"tracked"` // relays that hold a slot
 	Connected int            `json:"connected"`
