@@ -1,5 +1,5 @@
-// Package markdown makes HTML of what strangers wrote in Markdown: nothing in it runs, loads, or leads anywhere but to the web and to
-// mail, whatever they wrote, and the work is bounded by the length of the text. It is pure. Read HTML.
+// Package markdown makes HTML of Markdown by strangers. Whatever they wrote, nothing in the HTML runs or loads, and links lead only to the
+// web, to mail and to what Options name; the length of the text bounds the work. It is pure. Read HTML.
 package markdown
 
 import (
@@ -17,27 +17,26 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Bounds of what is read as Markdown. What lies beyond MaxBytes is cut off; a text whose marks are too many or too deep is shown as it
-// was written.
+// Bounds of Markdown. HTML cuts a text off at MaxBytes, and shows a text with too many or too deep marks as it was written.
 const (
 	MaxBytes = 128 << 10
 	maxDepth = 24     // quotes and lists within each other, at the beginning of a line
 	maxMarks = 3000   // in one paragraph
-	maxCells = 20_000 // likewise, if it were a table: every row is filled up to the widest
+	maxCells = 20_000 // in one paragraph if it is a table, whose rows are all filled up to the widest
 )
 
-// Options say how a text is shown. The zero value will do.
+// Options say how to show a text. The zero value will do.
 type Options struct {
-	// Heading is the level of the first heading in the text, so that it goes below those of the page; 0 is 3.
+	// Heading is the level of the highest headings in the text, below those of the page; 0 is 3.
 	Heading int
-	// Link gives the URL that a relative one stands for, "" for none: then its text is left. Nil leaves none.
+	// Link returns the URL that a relative one stands for. With "", and with a nil Link, only the text of the link stays.
 	Link func(relative string) string
-	// Reference gives what is shown for a name of NIP-19 (npub1…, nevent1…, …), and the URL that it leads to, "" for none. Nil shows it cut,
-	// without a link.
+	// Reference returns what to show for a name of NIP-19 (npub1…, nevent1…, …), and the URL that it leads to, "" for none. Without a
+	// Reference the name is cut and has no link.
 	Reference func(name string) (shown, url string)
 }
 
-// HTML is the text as HTML. Of the elements that it may have none needs a script or loads anything: images become links.
+// HTML renders a text. No element of the HTML needs a script or loads anything: images become links.
 func HTML(src string, o Options) template.HTML {
 	src, cut := words.Cut(strings.ToValidUTF8(src, "\uFFFD"), MaxBytes)
 	if cut {
@@ -54,7 +53,7 @@ func HTML(src string, o Options) template.HTML {
 	return template.HTML(b.String())
 }
 
-// Plain is a text as it was written.
+// Plain shows a text as it was written, in a pre element.
 func Plain(src string) template.HTML {
 	return template.HTML(`<pre tabindex="0">` + template.HTMLEscapeString(bidi.Escape(strings.ToValidUTF8(src, "\uFFFD"))) + "</pre>\n")
 }
@@ -70,8 +69,8 @@ func (o Options) markdown() goldmark.Markdown {
 	)
 }
 
-// tooMarked reports a text that takes more work than its length: the marks of quotes and lists that nest too deeply, and brackets and
-// the like of which there are too many in one paragraph.
+// tooMarked reports whether a text would take more work than its length explains: whether quotes and lists nest too deeply, or one paragraph
+// has too many brackets and other marks, or would be too large a table.
 func tooMarked(src string) bool {
 	marks, rows, columns := 0, 0, 0
 	for line := range strings.Lines(src) {
@@ -98,7 +97,7 @@ func tooMarked(src string) bool {
 	return false
 }
 
-// depth is how many quotes and lists a line begins, and how deep its indentation may reach into those that are open.
+// depth returns how many quotes and lists a line may begin.
 func depth(line string) (n int) {
 	spaces := 0
 	for i := 0; i < len(line); i++ {

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// shower writes what must not be written as it stands: links, images, HTML; and code, which is reached with the keyboard.
+// shower writes the nodes that need care: links, images and HTML, which are not written as they stand, and code, so that the keyboard
+// reaches it.
 type shower struct{ Options }
 
 // RegisterFuncs implements renderer.NodeRenderer.
@@ -19,7 +20,7 @@ func (s shower) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindAutoLink, s.autoLink)
 	r.Register(ast.KindImage, s.image)
 	r.Register(ast.KindRawHTML, func(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) {
-		return ast.WalkSkipChildren, nil // the text between the tags stays
+		return ast.WalkSkipChildren, nil // a tag goes; the text between tags stays
 	})
 	r.Register(ast.KindHTMLBlock, block)
 	r.Register(ast.KindCodeBlock, code)
@@ -31,7 +32,7 @@ func open(w util.BufWriter, url string) {
 	_, _ = w.WriteString(`<a href="` + template.HTMLEscapeString(string(util.URLEscape([]byte(url), false))) + `" rel="nofollow noreferrer ugc">`)
 }
 
-// resolved is a destination as it was meant, so that nothing in it means something else later.
+// resolved returns a destination without escapes and entities, so that nobody reads it differently later.
 func resolved(destination []byte) string {
 	return string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(destination))))
 }
@@ -75,7 +76,7 @@ func (s shower) autoLink(w util.BufWriter, source []byte, n ast.Node, entering b
 	return ast.WalkContinue, nil
 }
 
-// image is a link: a page that loads what strangers name tells them who reads it. Within a link it is its text alone.
+// image writes an image as a link, and within a link only its text. A page that loaded what strangers name would tell them who reads it.
 func (s shower) image(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	url, within := s.safe(resolved(n.(*ast.Image).Destination)), false
 	for p := n.Parent(); p != nil; p = p.Parent() {
@@ -110,7 +111,7 @@ func code(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkS
 	return ast.WalkSkipChildren, nil
 }
 
-// block keeps the text of HTML.
+// block writes only the text of a block of HTML.
 func block(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil
@@ -129,7 +130,7 @@ func block(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.Walk
 	return ast.WalkSkipChildren, nil
 }
 
-// textOf is the text of a piece of HTML, without that of scripts and styles.
+// textOf returns the text of a piece of HTML, without that of scripts and styles.
 func textOf(s string) string {
 	var b strings.Builder
 	z, skip := html.NewTokenizer(strings.NewReader(s)), ""

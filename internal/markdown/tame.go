@@ -9,7 +9,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// tamer changes the parsed text: headings follow each other without a gap, and names of NIP-19 become nodes of their own.
+// tamer changes the parsed text: it moves headings so that their levels have no gap, and makes names of NIP-19 nodes of their own.
 type tamer struct{ Options }
 
 // reference is a name of NIP-19 in a text.
@@ -23,7 +23,7 @@ var kindReference = ast.NewNodeKind("Reference")
 func (*reference) Kind() ast.NodeKind              { return kindReference }
 func (r *reference) Dump(source []byte, level int) { ast.DumpHelper(r, source, level, nil, nil) }
 
-// named is a name of NIP-19 as clients write it into texts (NIP-21, NIP-27).
+// named matches a name of NIP-19 as clients write it into texts (NIP-21, NIP-27).
 var named = regexp.MustCompile(`nostr:((?:npub|nprofile|note|nevent|naddr)1[02-9ac-hj-np-z]{20,1000})`)
 
 // Transform implements parser.ASTTransformer.
@@ -51,7 +51,7 @@ func (t tamer) Transform(doc *ast.Document, r text.Reader, _ parser.Context) {
 	}
 }
 
-// split takes the names out of a text.
+// split makes the names in a text nodes of their own.
 func split(n *ast.Text, source []byte) {
 	all := named.FindAllSubmatchIndex(n.Segment.Value(source), -1)
 	if len(all) == 0 {
@@ -66,14 +66,14 @@ func split(n *ast.Text, source []byte) {
 		parent.InsertBefore(parent, n, &reference{name: string(source[from+at[2] : from+at[3]])})
 		begin = from + at[1]
 	}
-	n.Segment = text.NewSegment(begin, n.Segment.Stop) // which keeps its line break
+	n.Segment = text.NewSegment(begin, n.Segment.Stop) // the last part keeps the line break
 }
 
-// safe is the URL that a link may lead to, "" for none.
+// safe returns the URL that a link may lead to; "" where it may lead nowhere.
 func (o Options) safe(url string) string {
 	url = strings.TrimSpace(url)
 	scheme, _, has := strings.Cut(url, ":")
-	if i := strings.IndexAny(scheme, "/?#"); !has || i >= 0 { // a relative one
+	if i := strings.IndexAny(scheme, "/?#"); !has || i >= 0 { // a relative URL
 		switch {
 		case o.Link == nil || url == "":
 			return ""

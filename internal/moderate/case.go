@@ -12,19 +12,19 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Bounds of what is kept of decisions.
+// Bounds of decisions.
 const (
-	MaxCases   = 100_000 // subjects that are barred, or of which something is kept aside
-	MaxEntries = 10_000  // of the journal; the oldest go
+	MaxCases   = 100_000 // subjects that are barred, or whose events are kept aside
+	MaxEntries = 10_000  // in the journal; the oldest go
 	MaxWhy     = 500     // bytes of a reason
-	// MaxRepositories is how many a case names. Of others than the subject's own that it does not name, the git data is kept for a
-	// day only, as of all whose announcements go.
+	// MaxRepositories is how many repositories a case names. For those that it names, and for those of its subject, git data is kept as long as
+	// the case keeps events. For any other it is kept for a day only, as for every repository whose announcement goes.
 	MaxRepositories = 1000
-	longAddress     = 1000 // bytes; longer ones are not named
-	MaxBy           = 200  // bytes of who decided
+	longAddress     = 1000 // bytes; a case names no longer addresses
+	MaxBy           = 200  // bytes of the name of who decided
 )
 
-// Keep is for how long what is taken away is kept aside unless something else is asked for.
+// Keep is how long a case keeps events aside, unless the order says otherwise.
 const Keep = 30 * 24 * time.Hour
 
 // State is how far a Case has come.
@@ -32,35 +32,35 @@ type State string
 
 // The states. In the first three the subject is barred.
 const (
-	Clearing  State = "clearing"  // what is here of it is being put aside
-	Aside     State = "aside"     // all of it is
-	Forgotten State = "forgotten" // it was kept for long enough: only that it is barred is left
-	Returning State = "returning" // it is barred no more, and is being put back
-	Left      State = "left"      // it is barred no more, and something could not be put back
+	Clearing  State = "clearing"  // its events are being put aside
+	Aside     State = "aside"     // all its events are aside
+	Forgotten State = "forgotten" // its events were kept for long enough and are gone; it stays barred
+	Returning State = "returning" // it is barred no more, and its events are being put back
+	Left      State = "left"      // it is barred no more, and some events could not be put back
 )
 
-// Case is one decision to take something away, and what became of it. Its number is that of its entry in the journal.
+// Case is one decision to delete something, and what became of it. Its number is that of its entry in the journal.
 type Case struct {
 	N            uint64               `json:"case"`
 	Subject      Subject              `json:"subject"`
 	By           string               `json:"by"`
 	Why          string               `json:"why,omitempty"`
 	Since        int64                `json:"since"`          // unix time
-	Keep         int64                `json:"keep"`           // unix time until which it is kept aside
-	List         bool                 `json:"list,omitempty"` // a list of the settings says so, and takes it back
+	Keep         int64                `json:"keep"`           // unix time until which events are kept aside
+	List         bool                 `json:"list,omitempty"` // a list of the settings decided, and takes it back
 	State        State                `json:"state"`
-	Events       map[nostr.Kind]int64 `json:"events,omitempty"` // put aside, by kind
-	Bytes        int64                `json:"bytes,omitempty"`  // of these
+	Events       map[nostr.Kind]int64 `json:"events,omitempty"` // how many are aside, by kind
+	Bytes        int64                `json:"bytes,omitempty"`  // of these events
 	Repositories []string             `json:"repositories,omitempty"`
 }
 
-// Barred reports whether nothing of the subject is taken.
+// Barred reports whether the relay takes nothing of the subject.
 func (c Case) Barred() bool { return c.State == Clearing || c.State == Aside || c.State == Forgotten }
 
-// Holds reports whether something is kept aside, or is being put there.
+// Holds reports whether the case keeps events aside, or is putting them there.
 func (c Case) Holds() bool { return c.State != Forgotten }
 
-// Count adds an event that was put aside, or with n = -1 takes one away that was put back.
+// Count counts an event that was put aside, with n = 1, or one that was put back, with n = -1.
 func (c *Case) Count(e *nostr.Event, n int64) {
 	if c.Events == nil {
 		c.Events = map[nostr.Kind]int64{}
@@ -75,7 +75,7 @@ func (c *Case) Count(e *nostr.Event, n int64) {
 	}
 }
 
-// Total is how many events there are.
+// Total returns how many events are aside.
 func (c Case) Total() (n int64) {
 	for _, x := range c.Events {
 		n += x
@@ -83,23 +83,23 @@ func (c Case) Total() (n int64) {
 	return n
 }
 
-// KeepsData reports whether the git data of a repository is kept for the case.
+// KeepsData reports whether the case keeps the git data of a repository.
 func (c Case) KeepsData(a nip34.Address) bool {
 	return c.Holds() && (c.Subject.Covers(a) || slices.Contains(c.Repositories, a.String()))
 }
 
-// Clone is a copy that shares nothing with c.
+// Clone returns a copy that shares nothing with c.
 func (c Case) Clone() Case {
 	c.Repositories, c.Events = slices.Clone(c.Repositories), maps.Clone(c.Events)
 	return c
 }
 
-// What the journal says was done.
+// The deeds in the journal.
 const (
 	Deleted  = "deleted"
 	Restored = "restored"
-	Dropped  = "forgotten" // what was kept aside
-	Set      = "set"       // something else about the relay
+	Dropped  = "forgotten" // events that were kept aside
+	Set      = "set"       // a setting, over the public address
 	Settled  = "dismissed" // a report
 )
 
@@ -117,25 +117,25 @@ type Entry struct {
 	Repositories []string             `json:"repositories,omitempty"`
 }
 
-// Preview is what would go with a subject.
+// Preview says what would go with a subject.
 type Preview struct {
 	Subject      Subject              `json:"subject"`
 	Events       map[nostr.Kind]int64 `json:"events"`
 	Bytes        int64                `json:"bytes"` // of the events
 	Repositories []string             `json:"repositories"`
 	GitBytes     int64                `json:"git_bytes"`
-	More         bool                 `json:"more,omitempty"` // there is more: the count was ended
-	Case         uint64               `json:"case,omitempty"` // it is barred by this one already
+	More         bool                 `json:"more,omitempty"` // the count ended early: there is more
+	Case         uint64               `json:"case,omitempty"` // the case that bars it already
 }
 
 // Order is a decision as somebody gives it.
 type Order struct {
 	Subject Subject
 	By, Why string
-	Keep    time.Duration // 0 is the usual one
+	Keep    time.Duration // 0 is the constant Keep
 }
 
-// Fit cuts what is too long, and says what is wrong with the rest.
+// Fit fills in Keep and cuts texts that are too long. It fails with what is wrong with the rest, ErrSubject where there is no subject.
 func (o *Order) Fit() error {
 	if o.Keep == 0 {
 		o.Keep = Keep
@@ -151,11 +151,11 @@ func (o *Order) Fit() error {
 	return nil
 }
 
-// Encode is the row of a case or of an entry.
+// Encode returns the row of a case or of an entry.
 func Encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // of these types none can fail
+		panic(err) // neither type can fail
 	}
 	return b
 }

@@ -5,13 +5,13 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Here is what is stored and served, without what has gone with a subject so far.
+// Here tells what is stored and served, without what has gone with a subject so far.
 type Here interface {
 	Has(id nostr.ID) (bool, error)
 	HasAddress(address string) (bool, error)
 }
 
-// Owns reports whether an event is barred itself, whatever it names. A request to vanish is its author's right and stays.
+// Owns reports whether the subject bars an event itself, whatever the event names. A request to vanish is its author's right and stays.
 func (s Subject) Owns(e *nostr.Event) bool {
 	switch s.Sort {
 	case Author:
@@ -31,9 +31,9 @@ func (s Subject) Covers(a nip34.Address) bool {
 	return s.Sort == Author || s.Sort == Owner || s.Sort == Repository && a.D == s.D
 }
 
-// Leaves reports whether an event that names something which has gone goes, too: it does where nothing else that it names is
-// here, as it would not be taken then. What stands for itself, an announcement, a state, a deletion, a request to vanish, a list
-// or a profile, goes only where it is barred itself. An event that stays is asked about again when more has gone.
+// Leaves reports whether an event that names something which has gone goes, too. It goes where nothing else that it names is here, as the
+// relay would not take it then. An event that stands for itself (an announcement, a state, a deletion, a request to vanish, a list or a
+// profile) goes only where the subject owns it. Callers ask again about an event that stays when more has gone.
 func Leaves(s Subject, e *nostr.Event, here Here) (bool, error) {
 	if s.Owns(e) {
 		return true, nil

@@ -9,14 +9,14 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Bounds of the reports (NIP-56) that are kept. Beyond either one the oldest leave, by when they say they were made.
+// Bounds of the reports (NIP-56) that are kept. Beyond either one the oldest leave, by their own created_at.
 const (
 	MaxReports         = 10_000
 	MaxReportsByAuthor = 100
-	maxReportText      = 300 // bytes that are shown; the event has the rest
+	maxReportText      = 300 // bytes of the text of a Report; the event has the rest
 )
 
-// ReportKinds are the reasons that a report may have. Any other is "other".
+// ReportKinds has the reasons that a report may give. Any other reason counts as "other".
 var ReportKinds = []string{"nudity", "malware", "profanity", "illegal", "spam", "impersonation", "other"}
 
 // Report is somebody's word that something here does not belong here.
@@ -26,10 +26,10 @@ type Report struct {
 	Subject Subject      `json:"subject"`
 	Kind    string       `json:"kind"` // one of ReportKinds
 	Text    string       `json:"text,omitempty"`
-	At      int64        `json:"at"` // unix time at which it was made, as it says itself
+	At      int64        `json:"at"` // created_at of the event, unix time
 }
 
-// Reported is what is open about one subject.
+// Reported sums up the open reports about one subject.
 type Reported struct {
 	Subject Subject  `json:"subject"`
 	Reports int      `json:"reports"`
@@ -38,8 +38,8 @@ type Reported struct {
 	Last    Report   `json:"last"`
 }
 
-// ReadReport reads an event of kind 1984, and says whether it is about anything that can be taken away: an event or a
-// repository, that with a reason first, else an author.
+// ReadReport reads an event of kind 1984, and reports whether it is about something that can be deleted. Its subject is an event or a
+// repository, one with a reason first and else an event first; without either it is an author.
 func ReadReport(e *nostr.Event) (Report, bool) {
 	r := Report{ID: e.ID, By: e.PubKey, Kind: "other", At: e.CreatedAt}
 	r.Text, _ = words.Cut(strings.ToValidUTF8(e.Content, "\uFFFD"), maxReportText)
@@ -63,7 +63,7 @@ func ReadReport(e *nostr.Event) (Report, bool) {
 	return r, best > 0
 }
 
-// accused is what a tag of a report names, and how near that is to what is meant; 0 is nothing.
+// accused returns the subject that a tag of a report names, and its rank among the tags: a higher one is more likely meant. Rank 0 is none.
 func accused(t nostr.Tag) (Subject, int) {
 	switch t.Name() {
 	case "e":
@@ -82,7 +82,7 @@ func accused(t nostr.Tag) (Subject, int) {
 	return Subject{}, 0
 }
 
-// reasonOf is the reason in a tag; "" is none.
+// reasonOf returns the reason in a tag; "" without one of ReportKinds.
 func reasonOf(t nostr.Tag) string {
 	if len(t) > 2 && slices.Contains(ReportKinds, t[2]) {
 		return t[2]
@@ -90,7 +90,7 @@ func reasonOf(t nostr.Tag) string {
 	return ""
 }
 
-// Gather puts reports together by what they are about, the newest first.
+// Gather sums reports up by their subjects, the subject with the newest report first.
 func Gather(list []Report) []Reported {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b Report) int { return Older(b, a) })
@@ -130,7 +130,7 @@ func Gather(list []Report) []Reported {
 	return out
 }
 
-// Older puts the older of two reports first.
+// Older compares two reports, for sorting the oldest first.
 func Older(a, b Report) int {
 	if a.At != b.At {
 		if a.At < b.At {
@@ -141,7 +141,7 @@ func Older(a, b Report) int {
 	return a.ID.Compare(b.ID)
 }
 
-// Surplus are the reports that leave, beyond the bounds.
+// Surplus returns the ids of the reports beyond the bounds, which are to leave.
 func Surplus(list []Report) (ids []nostr.ID) {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b Report) int { return Older(b, a) })

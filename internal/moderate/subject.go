@@ -1,5 +1,5 @@
-// Package moderate is what an operator decides about what is here, as values: what is barred, which events go with it, what is
-// kept aside for how long, and what the journal says. It decides and remembers nothing itself.
+// Package moderate has the decisions of an operator about what the relay keeps, as values: what is barred, which events go with it, what is
+// kept aside for how long, and what the journal says. It remembers nothing itself.
 package moderate
 
 import (
@@ -13,20 +13,20 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Sort is what a Subject is.
+// Sort is the sort of a Subject.
 type Sort uint8
 
 // The sorts.
 const (
 	Author     Sort = 1 + iota // everything of an author
 	Repository                 // one repository, at the address of its announcement
-	Owner                      // all repositories of an author, and not the rest of what is theirs
+	Owner                      // all repositories of an author, but nothing else of theirs
 	Event                      // one event
 )
 
 var sorts = [...]string{Author: "author", Repository: "repository", Owner: "repositories of", Event: "event"}
 
-// Subject is what is barred. It is comparable, and the fields that its sort does not need are zero.
+// Subject is what a decision is about. It is comparable, and the fields that its sort does not need are zero.
 type Subject struct {
 	Sort   Sort
 	PubKey nostr.PubKey // of Author, Owner and Repository
@@ -34,16 +34,16 @@ type Subject struct {
 	ID     nostr.ID     // of Event
 }
 
-// Of is a Subject for an author.
+// Of makes a Subject of an author.
 func Of(pk nostr.PubKey) Subject { return Subject{Sort: Author, PubKey: pk} }
 
-// At is a Subject for the repository at an address.
+// At makes a Subject of the repository at an address.
 func At(a nip34.Address) Subject { return Subject{Sort: Repository, PubKey: a.PubKey, D: a.D} }
 
-// One is a Subject for an event.
+// One makes a Subject of an event.
 func One(id nostr.ID) Subject { return Subject{Sort: Event, ID: id} }
 
-// String is the subject as people read it and ParseSubject does: its sort, a space, and a key, an address or an id.
+// String writes the subject for people and for ParseSubject: its sort, a space, and a key, an address or an id.
 func (s Subject) String() string {
 	name := "nothing"
 	if int(s.Sort) < len(sorts) && s.Sort != 0 {
@@ -58,12 +58,12 @@ func (s Subject) String() string {
 	return name + " " + s.PubKey.String()
 }
 
-// Address is that of a repository's announcement.
+// Address returns the address of the announcement of a Repository.
 func (s Subject) Address() nip34.Address {
 	return nip34.Address{Kind: nip34.KindRepository, PubKey: s.PubKey, D: s.D}
 }
 
-// ErrSubject says that a text names none.
+// ErrSubject says that a text names no subject.
 var ErrSubject = errors.New("want an author, a repository or an event")
 
 // ParseSubject reads what String has written.
@@ -88,10 +88,10 @@ func ParseSubject(text string) (Subject, error) {
 	return Subject{}, ErrSubject
 }
 
-// MarshalText is String.
+// MarshalText returns String.
 func (s Subject) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText is ParseSubject.
+// UnmarshalText reads with ParseSubject.
 func (s *Subject) UnmarshalText(b []byte) (err error) {
 	*s, err = ParseSubject(string(b))
 	return err
@@ -129,7 +129,7 @@ func ParseEvent(text string) (Subject, error) {
 	return One(id), nil
 }
 
-// Denied are the subjects that lists deny, in a fixed order.
+// Denied returns the subjects that lists deny, in a fixed order.
 func Denied(l policy.Lists) []Subject {
 	var all []Subject
 	for pk := range l.DenyPubKeys {
@@ -161,7 +161,7 @@ func (s Subject) compare(o Subject) int {
 	return s.ID.Compare(o.ID)
 }
 
-// Lists are those that deny these subjects.
+// Lists returns lists that deny the subjects.
 func Lists(subjects []Subject) (l policy.Lists) {
 	for _, s := range subjects {
 		switch s.Sort {

@@ -9,8 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Bar has nothing taken of a subject any more, and what is here of it put aside by Run. When it returns, the decision is durable and
-// in force. A subject that is barred already keeps its case.
+// Bar bars a subject: the relay takes nothing of it any more, and Run puts aside what is here of it. When Bar returns, the decision is
+// durable and in force. A subject that is barred already keeps its case.
 func (m *Moderator) Bar(ctx context.Context, o moderate.Order) (moderate.Case, error) {
 	if err := o.Fit(); err != nil {
 		return moderate.Case{}, err
@@ -31,7 +31,7 @@ func (m *Moderator) Bar(ctx context.Context, o moderate.Order) (moderate.Case, e
 	return x, nil
 }
 
-// of is the case by which a subject is barred.
+// of returns the case that bars a subject.
 func (m *Moderator) of(s moderate.Subject) (moderate.Case, bool) {
 	m.mu.Lock()
 	n, ok := m.by[s]
@@ -42,7 +42,8 @@ func (m *Moderator) of(s moderate.Subject) (moderate.Case, bool) {
 	return m.Case(n)
 }
 
-// open makes a case. The caller holds deciding. One that a list has opened for the subject is taken over.
+// open makes a case, or takes over the one that a list has opened for the subject. It fails with ErrMany beyond MaxCases. The caller holds
+// deciding.
 func (m *Moderator) open(ctx context.Context, o moderate.Order, list bool) (moderate.Case, error) {
 	now := m.cfg.Now()
 	x, taken := m.of(o.Subject)
@@ -61,7 +62,8 @@ func (m *Moderator) open(ctx context.Context, o moderate.Order, list bool) (mode
 	return x, m.write(ctx, e, &x, nil)
 }
 
-// write makes an entry of the journal and a case durable, with what also does in the same turn, and then takes them over.
+// write makes an entry of the journal and a case durable, and keeps them in m afterwards. In the same turn it calls also first. x and also
+// may be nil.
 func (m *Moderator) write(ctx context.Context, e moderate.Entry, x *moderate.Case, also func(*ingest.Turn) error) error {
 	err := m.door.Turn(ctx, func(t *ingest.Turn) error {
 		if also != nil {
@@ -87,7 +89,7 @@ func (m *Moderator) write(ctx context.Context, e moderate.Entry, x *moderate.Cas
 	return nil
 }
 
-// setEntry writes an entry, and forgets the one that is too old.
+// setEntry writes an entry, and drops the one that is beyond MaxEntries then.
 func setEntry(t *ingest.Turn, e moderate.Entry) error {
 	if err := t.SetRow(rowName(journalPrefix, e.N), moderate.Encode(e)); err != nil || e.N <= moderate.MaxEntries {
 		return err
@@ -95,8 +97,8 @@ func setEntry(t *ingest.Turn, e moderate.Entry) error {
 	return t.SetRow(rowName(journalPrefix, e.N-moderate.MaxEntries), nil)
 }
 
-// Note writes into the journal what was decided about something else, and in the same turn of the writer does what goes with it; also
-// may be nil. It fills in the number and the time, and cuts what is too long.
+// Note writes a decision about anything else into the journal, and calls also, which may be nil, in the same turn of the writer. It fills in
+// the number and the time, and cuts texts that are too long.
 func (m *Moderator) Note(ctx context.Context, e moderate.Entry, also func(*ingest.Turn) error) error {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
@@ -108,7 +110,7 @@ func (m *Moderator) Note(ctx context.Context, e moderate.Entry, also func(*inges
 	return m.write(ctx, e, nil, also)
 }
 
-// Bars reports whether nothing of a subject is taken, by a decision or by the lists of the settings.
+// Bars reports whether a decision or a list of the settings bars a subject.
 func (m *Moderator) Bars(s moderate.Subject) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,8 +118,8 @@ func (m *Moderator) Bars(s moderate.Subject) bool {
 	return ok || deniedBy(m.listed, s)
 }
 
-// Lift takes a case back: its subject is taken again, and Run puts back what is kept of it. When it returns, that is durable and in
-// force.
+// Lift takes a case back: the relay takes its subject again, and Run puts back what is kept aside. When Lift returns, that is durable and in
+// force. It fails with ErrNoCase, and with ErrListed where a list of the settings denies the subject.
 func (m *Moderator) Lift(ctx context.Context, n uint64, by, why string) (moderate.Case, error) {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
@@ -131,7 +133,7 @@ func (m *Moderator) Lift(ctx context.Context, n uint64, by, why string) (moderat
 	return m.liftCase(ctx, x, by, why)
 }
 
-// LiftSubject lifts the case by which a subject is barred, and reports whether there was one.
+// LiftSubject lifts the case that bars a subject, and reports whether there was one. It fails with ErrListed where only a list denies it.
 func (m *Moderator) LiftSubject(ctx context.Context, s moderate.Subject, by, why string) (bool, error) {
 	x, ok := m.of(s)
 	if !ok {

@@ -31,7 +31,7 @@ func deniedBy(l policy.Lists, s moderate.Subject) (ok bool) {
 	return ok
 }
 
-// roots are the events of a subject itself, and those that name it.
+// roots returns the events of a subject itself, and of a repository also those that name it.
 func roots(ctx context.Context, v *store.View, s moderate.Subject) ([]nostr.ID, error) {
 	f := nostr.Filter{Authors: []nostr.PubKey{s.PubKey}}
 	switch s.Sort {
@@ -54,7 +54,7 @@ func roots(ctx context.Context, v *store.View, s moderate.Subject) ([]nostr.ID, 
 	return ids, nil
 }
 
-// about are the events that name one of these, or stand at one of the addresses.
+// about returns the events that name one of the ids or addresses, or stand at one of the addresses.
 func about(ctx context.Context, v *store.View, ids []nostr.ID, addresses []string) (out []nostr.ID, err error) {
 	if len(ids)+len(addresses) == 0 {
 		return nil, nil
@@ -68,7 +68,7 @@ func about(ctx context.Context, v *store.View, ids []nostr.ID, addresses []strin
 	return out, nil
 }
 
-// following are the events that name some of those that went.
+// following returns the events that name one of those that have gone.
 func following(ctx context.Context, v *store.View, gone []*nostr.Event) ([]nostr.ID, error) {
 	var ids []nostr.ID
 	var addresses []string
@@ -81,7 +81,7 @@ func following(ctx context.Context, v *store.View, gone []*nostr.Event) ([]nostr
 	return about(ctx, v, ids, addresses)
 }
 
-// anything reports whether something of a subject is here.
+// anything reports whether something of a subject is here, which would go with it.
 func anything(ctx context.Context, v *store.View, s moderate.Subject) (bool, error) {
 	if s.Sort == moderate.Event {
 		_, ok, err := v.Get(s.ID)
@@ -103,7 +103,7 @@ func anything(ctx context.Context, v *store.View, s moderate.Subject) (bool, err
 	return false, err
 }
 
-// remaining is what a view has without what has gone.
+// remaining is a view without the events that have gone.
 type remaining struct {
 	v         *store.View
 	gone      map[nostr.ID]bool
@@ -159,7 +159,7 @@ func (m *Moderator) Preview(ctx context.Context, s moderate.Subject) (moderate.P
 	return out, err
 }
 
-// leaver is the event with that id if it goes with a subject; else nil.
+// leaver returns the event with that id if it goes with a subject; else nil.
 func leaver(s moderate.Subject, v *store.View, left remaining, id nostr.ID) (*nostr.Event, error) {
 	if left.gone[id] {
 		return nil, nil
@@ -174,12 +174,12 @@ func leaver(s moderate.Subject, v *store.View, left remaining, id nostr.ID) (*no
 	return e, nil
 }
 
-// gitBytes is about what the git data of some repositories takes.
+// gitBytes returns about how many bytes the git data of some repositories takes.
 func gitBytes(v *store.View, addresses []string) (n int64, err error) {
 	for _, text := range addresses {
 		a, err := nip34.ParseAddress(text)
 		if err != nil {
-			continue // it was stored before such ones were refused, and has no git data
+			continue // an older version stored such announcements; they have no git data
 		}
 		r, err := ledger.Read(v, a)
 		if err != nil {

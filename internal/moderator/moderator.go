@@ -1,6 +1,6 @@
-// Package moderator carries out what the operator decides: it keeps the decisions beside the events, has the door take nothing of
-// what is barred, puts aside what is here of it, keeps that for a while, and puts it back. What is decided is durable before
-// anything goes, so a restart goes on with it. Read Moderator, then work.
+// Package moderator carries out what the operator decides. It keeps the decisions beside the events, has the door take nothing of a barred
+// subject, puts its events aside, keeps them for a while, and puts them back when the decision is taken back. A decision is durable before
+// anything goes, so that a restart goes on with it. Read Moderator, then work.
 package moderator
 
 import (
@@ -44,20 +44,20 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Moderator is the decisions of one relay. Any number of goroutines may use it once it has its door.
+// Moderator has the decisions of one relay. Any number of goroutines may use it once it has its door.
 type Moderator struct {
 	cfg   Config
 	door  *ingest.Door
 	apply func(context.Context, policy.Lists) error
 
-	deciding sync.Mutex // held by who decides something, so that numbers follow one another
+	deciding sync.Mutex // held during a decision, so that numbers follow one another
 
-	mu     sync.Mutex // guards what follows; not held across I/O
+	mu     sync.Mutex // guards the fields below; not held across I/O
 	cases  map[uint64]*moderate.Case
-	by     map[moderate.Subject]uint64 // of those that are barred
+	by     map[moderate.Subject]uint64 // cases by the subjects that they bar
 	listed policy.Lists                // of the settings
-	looked bool                        // what these deny was looked for
-	last   uint64                      // entry of the journal
+	looked bool                        // followLists has done its work for them
+	last   uint64                      // number of the last entry of the journal
 	moved  chan struct{}               // closes when a case has come further
 	wake   chan struct{}
 }
@@ -88,12 +88,12 @@ func Open(c Config) (*Moderator, error) {
 	return m, nil
 }
 
-// Through says through which door it works, and what puts lists in force. It is called once, before anything else but Lists.
+// Through gives the moderator its door, and the function that puts lists in force. It is called once, before anything else but Lists.
 func (m *Moderator) Through(d *ingest.Door, apply func(context.Context, policy.Lists) error) {
 	m.door, m.apply = d, apply
 }
 
-// put takes a case over. The caller holds mu, or is Open.
+// put keeps a case in m. The caller holds mu, or is Open.
 func (m *Moderator) put(x *moderate.Case) {
 	m.cases[x.N] = x
 	m.last = max(m.last, x.N)
@@ -104,21 +104,21 @@ func (m *Moderator) put(x *moderate.Case) {
 	}
 }
 
-// Lists are those of the settings and what is barred beside them.
+// Lists returns the lists of the settings with what decisions bar beside them.
 func (m *Moderator) Lists() policy.Lists {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.listed.With(moderate.Lists(slices.Collect(maps.Keys(m.barred()))))
 }
 
-// barred are the subjects that are barred by decisions, and not by a list of the settings.
+// barred returns the subjects that decisions bar, and their cases; not those of lists of the settings. The caller holds mu.
 func (m *Moderator) barred() map[moderate.Subject]uint64 {
 	out := maps.Clone(m.by)
 	maps.DeleteFunc(out, func(_ moderate.Subject, n uint64) bool { return m.cases[n].List })
 	return out
 }
 
-// SetLists puts other lists of the settings in force.
+// SetLists puts other lists of the settings in force. Where that fails the old ones stay.
 func (m *Moderator) SetLists(ctx context.Context, l policy.Lists) error {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
@@ -139,7 +139,7 @@ func (m *Moderator) SetLists(ctx context.Context, l policy.Lists) error {
 	return nil
 }
 
-// Cases are all cases, the newest first.
+// Cases returns all cases, the newest first.
 func (m *Moderator) Cases() []moderate.Case {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -151,7 +151,7 @@ func (m *Moderator) Cases() []moderate.Case {
 	return out
 }
 
-// Case is one of them.
+// Case returns the case with a number.
 func (m *Moderator) Case(n uint64) (moderate.Case, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -162,7 +162,7 @@ func (m *Moderator) Case(n uint64) (moderate.Case, bool) {
 	return x.Clone(), true
 }
 
-// KeepsData reports whether the git data of a repository that has gone is kept for a case.
+// KeepsData reports whether a case keeps the git data of a repository that has gone.
 func (m *Moderator) KeepsData(a nip34.Address) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,7 +174,7 @@ func (m *Moderator) KeepsData(a nip34.Address) bool {
 	return false
 }
 
-// Journal are the last entries, at most so many, the newest first.
+// Journal returns the last entries, at most so many, the newest first.
 func (m *Moderator) Journal(most int) ([]moderate.Entry, error) {
 	m.mu.Lock()
 	after := ""
@@ -204,7 +204,7 @@ func (m *Moderator) nudge() {
 	}
 }
 
-// step tells those who wait that a case has come further.
+// step tells those who wait in Await that a case has come further.
 func (m *Moderator) step() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -212,7 +212,7 @@ func (m *Moderator) step() {
 	m.moved = make(chan struct{})
 }
 
-// Await waits until a case is neither being cleared nor put back, or ctx ends, and gives it; a zero one where it is over.
+// Await waits until a case is neither Clearing nor Returning, or ctx ends, and returns it; a zero one where it is over.
 func (m *Moderator) Await(ctx context.Context, n uint64) moderate.Case {
 	for {
 		m.mu.Lock()

@@ -13,14 +13,14 @@ import (
 
 const (
 	atOnce     = 64          // events in one turn of the writer
-	dropAtOnce = 500         // likewise, of what is only forgotten
-	lookEvery  = time.Minute // for what was kept for long enough, and for what has failed
+	dropAtOnce = 500         // events in one turn that only forgets
+	lookEvery  = time.Minute // for events that were kept for long enough, and for work that has failed
 )
 
-// errAgain says that a case was changed meanwhile.
+// errAgain says that somebody has changed a case meanwhile.
 var errAgain = errors.New("the case was changed meanwhile")
 
-// Run carries out what is decided until ctx ends. What a run before this one has left is done first.
+// Run carries out decisions until ctx ends. It begins with what an earlier run has left.
 func (m *Moderator) Run(ctx context.Context) error {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -37,7 +37,7 @@ func (m *Moderator) Run(ctx context.Context) error {
 	return nil
 }
 
-// work does what is due, case by case, and reports whether something was decided meanwhile.
+// work does what is due, case by case, and reports whether a decision has changed a case meanwhile.
 func (m *Moderator) work(ctx context.Context) (more bool) {
 	m.report(ctx, "lists", m.followLists(ctx))
 	now := m.cfg.Now().Unix()
@@ -66,7 +66,8 @@ func (m *Moderator) report(ctx context.Context, what string, err error) {
 	}
 }
 
-// set changes a case in a turn of the writer, unless it is in another state by now. One without a state is over.
+// set changes a case in a turn of the writer, and x with it. It fails with errAgain where the case is in another state by now. A case that
+// change leaves without a state is over, and set drops it.
 func (m *Moderator) set(ctx context.Context, x *moderate.Case, change func(*ingest.Turn, *moderate.Case) error) error {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
@@ -97,8 +98,8 @@ func (m *Moderator) set(ctx context.Context, x *moderate.Case, change func(*inge
 	return nil
 }
 
-// clear puts aside what is here of a subject: first what is barred itself and what names it, then what names that, as long as
-// something goes. What names an event is looked for when it has gone, so that nothing comes in between.
+// clear puts aside the events of a subject and those that name it, then those that name these, as long as something goes. It looks for what
+// names an event only when that event has gone: from then on the door takes no more of these.
 func (m *Moderator) clear(ctx context.Context, x moderate.Case) error {
 	queue, err := m.begin(ctx, x)
 	if err != nil {
@@ -129,7 +130,7 @@ func (m *Moderator) clear(ctx context.Context, x moderate.Case) error {
 	return m.cleared(ctx, x)
 }
 
-// putAside puts aside those of some events that go, in a turn of the writer.
+// putAside puts aside those of the events that go with the subject, in a turn of the writer, and returns what went.
 func putAside(t *ingest.Turn, c *moderate.Case, ids []nostr.ID) (gone []*nostr.Event, err error) {
 	for _, id := range ids {
 		e, ok, err := t.Get(id)
@@ -154,7 +155,7 @@ func putAside(t *ingest.Turn, c *moderate.Case, ids []nostr.ID) (gone []*nostr.E
 	return gone, nil
 }
 
-// begin are the events to begin with: the subject's, and what names those that were put aside before a restart.
+// begin returns the events to begin with: those of roots, and those that name what was put aside before a restart.
 func (m *Moderator) begin(ctx context.Context, x moderate.Case) ([]nostr.ID, error) {
 	v := m.cfg.Store.View()
 	defer v.Close()
@@ -182,7 +183,7 @@ func (m *Moderator) following(ctx context.Context, gone []*nostr.Event) ([]nostr
 	return following(ctx, v, gone)
 }
 
-// cleared says in the case, and in its entry of the journal, what was put aside.
+// cleared writes into the case, and into its entry of the journal, what was put aside.
 func (m *Moderator) cleared(ctx context.Context, x moderate.Case) error {
 	err := m.set(ctx, &x, func(t *ingest.Turn, c *moderate.Case) error {
 		c.State = moderate.Aside
@@ -197,7 +198,8 @@ func (m *Moderator) cleared(ctx context.Context, x moderate.Case) error {
 	return err
 }
 
-// putBack stores what is kept of a case again, in the order in which it had been stored, as often as something more is taken.
+// putBack stores the events that a case keeps aside again, in the order in which they were stored once. It goes over them again as long as
+// a round settles one.
 func (m *Moderator) putBack(ctx context.Context, x moderate.Case) error {
 	for again := true; again; {
 		again = false
@@ -239,7 +241,8 @@ func (m *Moderator) aside(n uint64, after store.Seq, most int) ([]store.Entry, e
 	return v.Aside(n, after, most)
 }
 
-// returnSome stores those of some events again that are taken, in a turn of the writer.
+// returnSome stores those of the events again that today's rules allow, in a turn of the writer. It drops these, and those that will never be
+// stored, from what the case keeps aside, and reports whether there was any.
 func returnSome(t *ingest.Turn, c *moderate.Case, list []store.Entry) (any bool, err error) {
 	for _, e := range list {
 		settled, err := t.Return(e)
@@ -258,7 +261,7 @@ func returnSome(t *ingest.Turn, c *moderate.Case, list []store.Entry) (any bool,
 	return any, nil
 }
 
-// forget drops what was kept of a case for long enough. That its subject is barred stays.
+// forget drops the events that a case has kept for long enough. Its subject stays barred.
 func (m *Moderator) forget(ctx context.Context, x moderate.Case) error {
 	for {
 		list, err := m.aside(x.N, 0, dropAtOnce)
@@ -286,7 +289,8 @@ func (m *Moderator) forget(ctx context.Context, x moderate.Case) error {
 	}
 }
 
-// followLists opens cases for what the lists of the settings deny and something is here of, and lifts those of what they deny no more.
+// followLists opens a case for each subject that the lists of the settings deny and of which something is here. It lifts the cases of
+// subjects that the lists deny no more.
 func (m *Moderator) followLists(ctx context.Context) error {
 	m.mu.Lock()
 	lists, looked := m.listed, m.looked
@@ -296,7 +300,7 @@ func (m *Moderator) followLists(ctx context.Context) error {
 		return nil
 	}
 	err := m.followThese(ctx, moderate.Denied(lists))
-	if err != nil { // it is looked again
+	if err != nil { // the next run tries again
 		m.mu.Lock()
 		m.looked = false
 		m.mu.Unlock()
@@ -329,7 +333,7 @@ func (m *Moderator) followThese(ctx context.Context, denied []moderate.Subject) 
 
 const byLists = "the lists of the settings"
 
-// takenOut lifts the case of what a list has denied.
+// takenOut lifts the case of a subject that no list denies any more.
 func (m *Moderator) takenOut(ctx context.Context, n uint64) error {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
@@ -341,7 +345,7 @@ func (m *Moderator) takenOut(ctx context.Context, n uint64) error {
 	return err
 }
 
-// putIn opens a case for what a list denies, if something is here of it.
+// putIn opens a case for a subject that a list denies, if something of it is here.
 func (m *Moderator) putIn(ctx context.Context, s moderate.Subject) error {
 	v := m.cfg.Store.View()
 	any, err := anything(ctx, v, s)

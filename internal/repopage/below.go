@@ -18,7 +18,7 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// known is a repository whose announcement is served, ready to be read about.
+// known is a repository whose announcement is served, opened for a page. The caller of open calls end.
 type known struct {
 	view *store.View
 	v    view
@@ -27,7 +27,8 @@ type known struct {
 	end  func()
 }
 
-// open takes a place among the pages that are being made, and gathers who decides for a repository. Its end is called once it has succeeded.
+// open takes a place among the pages that are being made, and gathers who decides for a repository. It waits for a place, and fails with
+// errNothing where the announcement is not served. After success the caller calls end.
 func (p *Pages) open(ctx context.Context, of nip34.Address, from front.Client) (*known, error) {
 	if _, found, err := p.Find(of); err != nil || !found {
 		return nil, errors.Join(err, errNothing)
@@ -53,7 +54,7 @@ func (p *Pages) fill(k *known, of nip34.Address) error {
 		return err
 	}
 	if !ok {
-		return errNothing // and nobody is shown what waits
+		return errNothing // its announcement waits, and the relay shows nobody what waits
 	}
 	k.v = view{Title: of.D, Relay: p.Service.String(), Path: p.path(of)}
 	if a, err := nip34.ParseAnnouncement(e); err == nil {
@@ -65,7 +66,7 @@ func (p *Pages) fill(k *known, of nip34.Address) error {
 	return err
 }
 
-// below is a page below that of a repository: a list, or one of what lists show.
+// below makes a page below that of a repository: a list, or a thread.
 func (p *Pages) below(ctx context.Context, of nip34.Address, rest string, q url.Values, from front.Client) ([]byte, error) {
 	k, err := p.open(ctx, of, from)
 	if err != nil {
@@ -119,7 +120,7 @@ func (p *Pages) belongs(e *nostr.Event, d string, set *grasp.Set) bool {
 	return slices.ContainsFunc(nip34.Repositories(e), func(a nip34.Address) bool { return a.D == d && set.Has(a.PubKey) })
 }
 
-// lead leads from the name of an event to the page where it is shown.
+// lead redirects from the name of an event to the page that shows it.
 func (p *Pages) lead(w http.ResponseWriter, req *http.Request, name string, from front.Client) {
 	to, err := p.placeOf(name, from)
 	switch {
@@ -133,7 +134,7 @@ func (p *Pages) lead(w http.ResponseWriter, req *http.Request, name string, from
 	}
 }
 
-// placeOf is the path of the page that shows an event, "" for none.
+// placeOf returns the path of the page that shows an event; "" where no page does. It charges the visitor.
 func (p *Pages) placeOf(name string, from front.Client) (string, error) {
 	id, err := nip19.ParseEvent(name)
 	if err != nil {
@@ -145,10 +146,11 @@ func (p *Pages) placeOf(name string, from front.Client) (string, error) {
 	return p.pathOf(s, id)
 }
 
-// pathOf is the path of the page that shows an event, or what it is about; "" for none.
+// pathOf returns the path of the page that shows an event, with a fragment for an event that stands on the page of another one; "" where
+// no page does.
 func (p *Pages) pathOf(s *store.View, id nostr.ID) (string, error) {
 	at := ""
-	for range 2 { // a comment or an update, and what it is about
+	for range 2 { // first a comment or an update, then the thread that it is about
 		e, ok, err := s.Get(id)
 		if err != nil || !ok {
 			return "", err

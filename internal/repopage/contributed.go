@@ -18,21 +18,21 @@ import (
 // mostContributed is how many pull requests the page of a contributed repository shows, the newest.
 const mostContributed = 30
 
-// contributed is what the page of a repository shows that a contributor pushes to (GRASP-06).
+// contributed has what the page of a contributed repository shows, one that a contributor pushes to (GRASP-06).
 type contributed struct {
-	URL   string // that git is given
+	URL   string // for git
 	By    string
 	Npub  string
 	All   int // pull requests and updates that are served from it
 	Shown []contribution
 }
 
-// contribution is one pull request or update, and where its page is: "" where the repository that it names is not here.
+// contribution is one pull request or update, with the path of its page: "" where the repository that it names is not here.
 type contribution struct {
 	Kind, Subject, For, Day, Ref, Tip, Path string
 }
 
-// contributed reports whether a path below the base is one that contributors push to, and gives what follows there.
+// contributed reports whether a path below the base is one that contributors push to, and returns what follows in it.
 func (p *Pages) contributed(path string) (below string, ok bool) {
 	if below, ok = strings.CutPrefix(path, grasp.ContributedPath+"/"); ok && p.Contributors {
 		return "/" + below, true
@@ -40,7 +40,7 @@ func (p *Pages) contributed(path string) (below string, ok bool) {
 	return path, false
 }
 
-// contributedPage is the page of a contributed repository. One of which nothing is served has none.
+// contributedPage returns the page of a contributed repository; errNothing where nothing of it is served.
 func (p *Pages) contributedPage(ctx context.Context, of nip34.Address, from front.Client) ([]byte, error) {
 	r, found, err := p.Find(of)
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *Pages) seeContributed(ctx context.Context, of nip34.Address, r Reposito
 		}
 		ref, ok := r.Refs.Find(refs.TipName(e.ID))
 		if !ok {
-			continue // it is contributed through another one
+			continue // it came through another contributed repository
 		}
 		x := contribution{Kind: "pull request", Subject: subjectOf(e), Day: moment(e.CreatedAt)[:10], Ref: ref.Name, Tip: ref.ID.String()[:10]}
 		if e.Kind == nip34.KindPullRequestUpdate {
@@ -94,7 +94,7 @@ func (p *Pages) seeContributed(ctx context.Context, of nip34.Address, r Reposito
 	return v, nil
 }
 
-// namedBy says whose repository with an identifier a pull request is for.
+// namedBy names the owners of the repositories with an identifier that a pull request is for.
 func namedBy(e *nostr.Event, d string, call *people) string {
 	var owner nostr.PubKey
 	n := 0
@@ -115,7 +115,7 @@ func namedBy(e *nostr.Event, d string, call *people) string {
 	return fmt.Sprintf("%s and %d more", call.call(owner), n-1)
 }
 
-// updated is the pull request that an update is of, the zero id for anything else.
+// updated returns the pull request that an update belongs to; the zero id for anything else.
 func updated(e *nostr.Event) nostr.ID {
 	if e.Kind != nip34.KindPullRequestUpdate {
 		return nostr.ID{}

@@ -14,13 +14,13 @@ import (
 
 const perFeed = 30
 
-// feeds are those of a repository, by their path, with the kinds that are in them.
+// feeds has the feeds of a repository by their path, and the kinds in each.
 var feeds = map[string][]nostr.Kind{
 	"feed.atom":   {nip34.KindIssue, nip34.KindPatch, nip34.KindPullRequest},
 	"issues.atom": {nip34.KindIssue},
 }
 
-// feed is the newest of some kinds of a repository.
+// feed makes the feed of a repository with the newest threads of some kinds.
 func (p *Pages) feed(ctx context.Context, of nip34.Address, kinds []nostr.Kind, from front.Client) ([]byte, error) {
 	k, err := p.open(ctx, of, from)
 	if err != nil {

@@ -19,18 +19,18 @@ import (
 
 // Bounds of the page of an issue, a patch or a pull request.
 const (
-	mostTalk     = 5000      // comments, statuses and updates, of each kind of tag, the newest
-	perPage      = 50        // of these
-	mostText     = 24 << 10  // of one
-	mostTexts    = 256 << 10 // of all texts of a page
+	mostTalk     = 5000      // comments, statuses and updates: the newest so many of each filter in talk
+	perPage      = 50        // comments, statuses and updates
+	mostText     = 24 << 10  // bytes of one of these
+	mostTexts    = 256 << 10 // bytes of all texts of a page
 	stepsOfEvent = 34
-	bytesPerStep = 20 // Markdown that is rendered
+	bytesPerStep = 20 // bytes of Markdown that count as one step
 )
 
-// item is what the page of an issue, a patch or a pull request shows beside its frame.
+// item has what the page of an issue, a patch or a pull request shows within its frame.
 type item struct {
 	Kind, Status, By, At string
-	Part                 string // of what it is a part: the page of the first patch
+	Part                 string // for a later patch: the URL of the page of the first one
 	Text                 template.HTML
 	Labels               []string
 	Tip, Branch          string
@@ -38,23 +38,23 @@ type item struct {
 	Revisions            []revision
 	Talk                 []said
 	Page, Pages          int
-	More                 bool // there is more than is counted
+	More                 bool // there is more talk than Pages counts
 }
 
 // said is one comment, status or update, in order.
 type said struct {
 	ID, By, At string
-	Did        string // what was done: "closed this"; "" for a comment
+	Did        string // what was done: "set this to closed"; "" for a comment
 	State      string
 	Text       template.HTML
 }
 
-// sections are where things of a kind stand.
+// sections has the part of the path where threads of a kind stand.
 var sections = map[nostr.Kind]string{nip34.KindIssue: "issues", nip34.KindPatch: "patches", nip34.KindPullRequest: "pulls"}
 
 func moment(t int64) string { return time.Unix(t, 0).UTC().Format("2006-01-02 15:04") }
 
-// item is the page of an event of a repository, as much of its talk as stands on one page.
+// item fills the view with a thread and with one page of the talk about it.
 func (p *Pages) item(ctx context.Context, s *store.View, v *view, set *grasp.Set, e *nostr.Event, page int, b *bill) error {
 	call := p.people(s, b)
 	left := mostTexts
@@ -109,7 +109,7 @@ func (i *item) tip(t *nip34.Tip) {
 	}
 }
 
-// patchRoot is the first event that a patch names, zero for one that begins a thread.
+// patchRoot returns the event that a patch marks as its root, else the first event that it names; zero where it names none.
 func patchRoot(e *nostr.Event) nostr.ID {
 	first := nostr.ID{}
 	for t := range e.Tags.All("e") {
@@ -127,7 +127,7 @@ func patchRoot(e *nostr.Event) nostr.ID {
 	return first
 }
 
-// patches are those that name one, the newest of them.
+// patches returns the newest patches that name a patch, at most mostPatches.
 func (p *Pages) patches(ctx context.Context, s *store.View, root *nostr.Event) (out []*nostr.Event, err error) {
 	most := mostPatches
 	f := nostr.Filter{Kinds: []nostr.Kind{nip34.KindPatch}, Tags: []nostr.TagFilter{{Name: 'e', Values: []string{root.ID.String()}}}, Limit: &most}
@@ -144,7 +144,7 @@ func (p *Pages) patches(ctx context.Context, s *store.View, root *nostr.Event) (
 	return out, nil
 }
 
-// talk is what was said and done about an event, the first first.
+// talk adds to i one page of what people said and did about an event, the oldest first. It fails with errNothing where there is no such page.
 func (p *Pages) talk(ctx context.Context, s *store.View, i *item, root *nostr.Event, set *grasp.Set, page int, call *people, text func(string, int) template.HTML, b *bill) error {
 	id, most := root.ID.String(), mostTalk
 	deciders := append([]nostr.PubKey{root.PubKey}, set.Members[:min(len(set.Members), mostMembers)]...)
@@ -203,7 +203,7 @@ func (p *Pages) talk(ctx context.Context, s *store.View, i *item, root *nostr.Ev
 	return nil
 }
 
-// commented is the event that a comment is about, zero for what is none.
+// commented returns the event that a comment is about; zero for an event that is no comment.
 func commented(e *nostr.Event) (id nostr.ID) {
 	if e.Kind != nostr.KindComment {
 		return id

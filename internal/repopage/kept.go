@@ -12,7 +12,7 @@ const (
 	keptBytes = 16 << 20
 )
 
-// kept is pages that were made just now, for everybody who comes soon after.
+// kept keeps pages for keptTime, for everybody who comes soon after.
 type kept struct {
 	mu    sync.Mutex
 	pages map[nip34.Address]made
@@ -25,7 +25,7 @@ type made struct {
 	html       []byte
 }
 
-// get is the page of a repository of that generation, nil where it is not kept or too old.
+// get returns the page of a repository of that generation; nil where it is not kept or too old. Nobody changes its bytes.
 func (k *kept) get(of nip34.Address, generation uint64, now time.Time) []byte {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -36,7 +36,7 @@ func (k *kept) get(of nip34.Address, generation uint64, now time.Time) []byte {
 	return m.html
 }
 
-// put keeps a page. Where there are too many all others go.
+// put keeps a page. Where that makes more than keptBytes it drops all others.
 func (k *kept) put(of nip34.Address, generation uint64, now time.Time, html []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -24,7 +24,7 @@ type listing struct {
 	States        []string
 	Threads       []thread
 	Next          string // the query of the next page, "" for none
-	Costly        bool   // that page is where the work was too much for this one
+	Costly        bool   // Next begins where the work became too much for this page
 }
 
 // cursor is where a page of a list begins: behind an event.
@@ -53,7 +53,7 @@ var listed = map[string]struct {
 	done string
 }{"issues": {"Issues", nip34.KindIssue, "resolved"}, "patches": {"Patches", nip34.KindPatch, "merged"}, "pulls": {"Pull requests", nip34.KindPullRequest, "merged"}}
 
-// list is one page of a section.
+// list fills the view with one page of a section.
 func (p *Pages) list(ctx context.Context, s *store.View, v *view, d string, set *grasp.Set, section string, q url.Values, b *bill) error {
 	what := listed[section]
 	l := &listing{Name: what.name, Section: section, States: []string{"open", what.done, "closed", "draft"}}
@@ -65,7 +65,7 @@ func (p *Pages) list(ctx context.Context, s *store.View, v *view, d string, set 
 	}
 	f := nostr.Filter{Kinds: []nostr.Kind{what.kind}, Tags: []nostr.TagFilter{{Name: 'a', Values: addresses(d, set.Members)}}}
 	after, err := parseCursor(q.Get("after"))
-	behind := err != nil // whatever has no such place begins at the beginning
+	behind := err != nil // a query without a cursor begins at the beginning
 	if !behind {
 		f.Until = &after.time
 	}
@@ -83,7 +83,7 @@ func (p *Pages) list(ctx context.Context, s *store.View, v *view, d string, set 
 		if err != nil {
 			return err
 		}
-		if !behind { // those of the same second come in the order of their ids
+		if !behind { // events of the same second come in the order of their ids
 			if pair.Time == after.time && pair.ID.Compare(after.id) <= 0 {
 				continue
 			}
@@ -120,7 +120,7 @@ func (p *Pages) list(ctx context.Context, s *store.View, v *view, d string, set 
 	return nil
 }
 
-// thread is a line of a list.
+// thread makes a line of a list.
 func (p *Pages) thread(ctx context.Context, s *store.View, e *nostr.Event, set *grasp.Set, call *people) (thread, error) {
 	k, err := statusOf(ctx, s, e, set)
 	return thread{Kind: names[e.Kind], Subject: subjectOf(e), Status: statusName(e.Kind, k), By: call.call(e.PubKey), Day: moment(e.CreatedAt)[:10], Path: sections[e.Kind] + "/" + nip19.Note(e.ID)}, err

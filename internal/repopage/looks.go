@@ -11,18 +11,18 @@ import (
 // Bounds of what is kept of repositories' data.
 const (
 	looksBytes = 16 << 20
-	looksMost  = 2000             // so each counts as so much at least that these are all
-	looksAgain = 10 * time.Minute // until something is tried again that failed
+	looksMost  = 2000             // repositories: each costs at least the share of looksBytes that allows so many
+	looksAgain = 10 * time.Minute // after so long a repository that could not be read is tried again
 )
 
-// looked is what was read of a repository's data.
+// looked has what was read of a repository's data.
 type looked struct {
 	readme         readme // without its text
 	text           string
 	branches, tags refList
 }
 
-// cost is what it takes of the memory, about, or what it counts at least.
+// cost returns about how many bytes it takes, and at least what looksMost makes it cost.
 func (l looked) cost() int {
 	n := 500 + len(l.text)
 	for _, refs := range [][]ref{l.branches.Shown, l.tags.Shown} {
@@ -33,7 +33,7 @@ func (l looked) cost() int {
 	return max(n, looksBytes/looksMost)
 }
 
-// looks keeps what was read, as long as the refs are the same; what nobody asks for goes first.
+// looks keeps what was read as long as the refs stay the same. Where room is short, what nobody has asked for the longest goes first.
 type looks struct {
 	mu   sync.Mutex
 	kept *lru.Cache[nip34.Address, look]

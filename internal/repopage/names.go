@@ -14,12 +14,12 @@ import (
 
 // Bounds of what a page looks up.
 const (
-	mostPeople = 200 // whose profiles are read
+	mostPeople = 200 // people whose profiles a page reads
 	mostLinked = 50  // events that texts name
-	mostCalled = 40  // bytes of a name
+	mostCalled = 40  // bytes of a person's name
 )
 
-// people knows how those are called who stand on one page.
+// people finds the names of the people on one page. It is for one goroutine.
 type people struct {
 	view *store.View
 	b    *bill
@@ -32,7 +32,7 @@ func (p *Pages) people(s *store.View, b *bill) *people {
 	return &people{view: s, b: b, base: p.Service.Base(), seen: map[nostr.PubKey]string{}}
 }
 
-// call is the name in somebody's profile, with the beginning and the end of their key beside it, as anybody may have any name.
+// call returns the name in somebody's profile, with the beginning and the end of the key beside the name, as anybody may take any name.
 func (p *people) call(pk nostr.PubKey) string {
 	if s, ok := p.seen[pk]; ok {
 		return s
@@ -51,7 +51,7 @@ func (p *people) call(pk nostr.PubKey) string {
 	return called
 }
 
-// nameIn is the name in a profile, as one short line of characters that can be seen.
+// nameIn returns the name in a profile, as one short line of visible characters; "" where there is none.
 func nameIn(profile string) string {
 	var said struct {
 		Name    any `json:"name"`
@@ -63,7 +63,7 @@ func nameIn(profile string) string {
 	for _, x := range []any{said.Display, said.Name} {
 		s, _ := x.(string)
 		s = strings.Map(func(r rune) rune {
-			if !unicode.IsPrint(r) || r == '(' || r == ')' { // nobody writes another key beside their own
+			if !unicode.IsPrint(r) || r == '(' || r == ')' { // nobody can write another key beside their own
 				return ' '
 			}
 			return r
@@ -75,7 +75,7 @@ func nameIn(profile string) string {
 	return ""
 }
 
-// refer is what is shown for a name of NIP-19 in a text.
+// refer returns what a text shows for a name of NIP-19, and the URL that this leads to, or "".
 func (p *people) refer(name string) (shown, url string) {
 	shown = name[:min(len(name), 14)] + "…"
 	if pk, err := nip19.ParseProfile(name); err == nil {
@@ -91,5 +91,5 @@ func (p *people) refer(name string) (shown, url string) {
 	return shown, ""
 }
 
-// options say how texts of a page are shown whose headings go below that level.
+// options returns how to render the texts on the page of a thread: their headings go below level 2.
 func (p *people) options() markdown.Options { return markdown.Options{Heading: 2, Reference: p.refer} }

@@ -12,9 +12,9 @@ import (
 
 // Bounds of a patch on a page.
 const (
-	mostPatches   = 100 // of a thread, all revisions
+	mostPatches   = 100 // patches of a thread, with all revisions
 	mostDiff      = 40 << 10
-	mostDiffs     = 200 << 10 // of all patches of a page
+	mostDiffs     = 200 << 10 // bytes of the diffs of all patches of a page
 	mostDiffLines = 1500
 )
 
@@ -23,12 +23,12 @@ type patch struct {
 	Subject, By, Note string
 	Text              string // what its author says about it
 	Diff              []line
-	Cut               bool // there is more of it
+	Cut               bool // there is more of the text or the diff
 	number            int
 	created           int64
 }
 
-// line is one of a diff, with what it is: a for added, d for deleted, h for what is about the diff itself.
+// line is a line of a diff. Is tells its class: a for added, d for deleted, h for a line about the diff itself, "" for context.
 type line struct{ Is, Text string }
 
 // revision is a series of patches that belong together, in order.
@@ -43,7 +43,7 @@ var (
 	version = regexp.MustCompile(`\bv(\d{1,3})\b`)
 )
 
-// numbered reads "[PATCH v2 1/3] …": 0 for what it does not say.
+// numbered reads the revision and the number in a subject such as "[PATCH v2 1/3] …"; 0 for what the subject does not say.
 func numbered(content string) (revision, number int) {
 	subject := header(content)
 	b := bracket.FindString(subject)
@@ -56,7 +56,7 @@ func numbered(content string) (revision, number int) {
 	return revision, number
 }
 
-// revisions sorts the patches of a thread: the newest revision first, the patches of each by number. The root is the first of all.
+// revisions sorts the patches of a thread: the newest revision first, the patches of each by number. The root belongs to revision 1.
 func revisions(root *nostr.Event, more []*nostr.Event, call func(nostr.PubKey) string, note func(nostr.ID) string) (out []revision) {
 	of, last := map[nostr.ID]int{}, 1
 	groups := map[int][]patch{}
@@ -93,7 +93,7 @@ func revisions(root *nostr.Event, more []*nostr.Event, call func(nostr.PubKey) s
 		of[e.ID], last = r, max(last, r)
 		all = append(all, placed{e, n, r})
 	}
-	slices.SortStableFunc(all, func(a, b placed) int { return b.r - a.r }) // the newest have their diffs first
+	slices.SortStableFunc(all, func(a, b placed) int { return b.r - a.r }) // the newest revision gets its share of mostDiffs first
 	for _, x := range all {
 		p := readPatch(x.e.Content, left)
 		for _, l := range p.Diff {
@@ -115,7 +115,7 @@ func revisions(root *nostr.Event, more []*nostr.Event, call func(nostr.PubKey) s
 	return out
 }
 
-// begun reports whether a patch says that it begins a revision.
+// begun reports whether the tags of a patch say that it begins a revision.
 func begun(e *nostr.Event) bool {
 	for t := range e.Tags.All("t") {
 		if v := t.Value(); v == "root-revision" || v == "revision-root" {
@@ -125,7 +125,7 @@ func begun(e *nostr.Event) bool {
 	return false
 }
 
-// readPatch takes the text and the diff out of what git format-patch has written, at most so many bytes of it.
+// readPatch takes the text and the diff out of what git format-patch has written, at most so many bytes of the diff.
 func readPatch(content string, most int) (p patch) {
 	content = strings.ReplaceAll(strings.ToValidUTF8(content, "\uFFFD"), "\r\n", "\n")
 	body := content
@@ -166,7 +166,7 @@ func lineKind(l string) string {
 	return ""
 }
 
-// header is the Subject of a patch as it stands.
+// header returns the Subject of a patch as it stands; "" without one.
 func header(content string) string {
 	for l := range strings.Lines(content[:min(len(content), mostHeader)]) {
 		if s, ok := strings.CutPrefix(l, "Subject: "); ok {

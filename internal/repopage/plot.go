@@ -13,11 +13,11 @@ import (
 
 const (
 	plotWeeks  = 12
-	mostCounts = 5000 // events that are counted for a plot, the newest
+	mostCounts = 5000 // events that a plot counts, the newest
 	week       = 7 * 24 * 3600
 )
 
-// activity counts what came about a repository in the last weeks, the oldest first; more is whether there was too much to count.
+// activity counts the events about a repository in each of the last weeks, the oldest week first. With more there are more than it counts.
 func (p *Pages) activity(ctx context.Context, s *store.View, d string, set *grasp.Set) (weeks [plotWeeks]int, more bool, err error) {
 	now := p.Now().Unix()
 	since, most := now-plotWeeks*week+1, mostCounts
@@ -33,7 +33,7 @@ func (p *Pages) activity(ctx context.Context, s *store.View, d string, set *gras
 	return weeks, n == most, nil
 }
 
-// plot draws a bar for each week, and says the same in words. It is "" where nothing has happened.
+// plot draws a bar for each week, and writes the sum in words. It returns "" where nothing has happened.
 func plot(weeks [plotWeeks]int, more bool) template.HTML {
 	sum, most := 0, 0
 	for _, n := range weeks {

@@ -18,29 +18,29 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Reader reads of a repository's data what a page shows of it. It never waits for others: it fails with gitproc.ErrBusy.
+// Reader reads what a page shows of a repository's data. It never waits for a place: where there is none it fails with gitproc.ErrBusy.
 type Reader interface {
 	Look(ctx context.Context, dir string, l gitrepo.Looking) (gitrepo.Look, error)
 }
 
 const (
-	mostReadme  = 1 << 20 // bytes of a README that is read; markdown.MaxBytes of them are shown
+	mostReadme  = 1 << 20 // the largest README that is read, in bytes; a page shows markdown.MaxBytes of it
 	stepsOfLook = front.StepsPerRequest
 	tipsPerStep = 4
 )
 
-// readme is what is shown of a README, or why it is not.
+// readme has what a page shows of a README, or why it shows nothing.
 type readme struct {
 	Name  string // "" for none
 	Text  template.HTML
-	Large bool // it is too large to be shown
-	Busy  bool // it could not be read just now
+	Large bool // too large to be shown
+	Busy  bool // the machine was too busy to read it
 }
 
-// formats of READMEs, the best first, as what follows the first dot says in small letters.
+// formats has the formats of READMEs, the best first, by what follows the first dot of the name, in small letters.
 var formats = []string{"md", "markdown", "mdown", "mkd", "", "txt", "rst", "adoc", "asciidoc", "org", "textile", "pod"}
 
-// formatOf is the place among formats of a file of that name; below 0 for what is no README.
+// formatOf returns the place in formats of a file's name; below 0 for a file that is no README.
 func formatOf(name string) int {
 	stem, format, dotted := strings.Cut(strings.ToLower(name), ".")
 	if stem != "readme" || dotted && format == "" {
@@ -49,7 +49,7 @@ func formatOf(name string) int {
 	return slices.Index(formats, format)
 }
 
-// chooseReadme is the one of some files that says what they are, "" for none.
+// chooseReadme returns the README among the names of files, in the best format; "" where there is none.
 func chooseReadme(names []string) (best string) {
 	for _, name := range names {
 		if f := formatOf(name); f >= 0 && (best == "" || f < formatOf(best)) {
@@ -59,7 +59,7 @@ func chooseReadme(names []string) (best string) {
 	return best
 }
 
-// renderReadme is the README as a part of the page. Links within the repository lead nowhere here: their text is left.
+// renderReadme renders the README as a part of the page. Of a link within the repository, which leads nowhere here, only the text stays.
 func renderReadme(name, text string, o markdown.Options) template.HTML {
 	text = strings.TrimPrefix(text, "\uFEFF")
 	if f := formatOf(name); f < slices.Index(formats, "") {
@@ -72,8 +72,8 @@ func renderReadme(name, text string, o markdown.Options) template.HTML {
 	return markdown.Plain(text)
 }
 
-// read reads the README of HEAD and the times of branches and tags, or has them kept from another time. An error is that of a client who
-// has left: without git's help a page has less on it.
+// read reads the README of HEAD and the times of branches and tags, or returns what looks has kept. It fails only where the client has left:
+// when git fails, the page has less on it.
 func (p *Pages) read(ctx context.Context, of nip34.Address, r Repository, from front.Client) (looked, error) {
 	if p.Reader == nil || r.Dir == "" || r.Refs == nil {
 		return looked{}, nil
@@ -93,21 +93,21 @@ func (p *Pages) read(ctx context.Context, of nip34.Address, r Repository, from f
 	l := looked{}
 	l.branches, l.tags = newest(r.Refs, found.Times)
 	switch {
-	case errors.Is(err, gitproc.ErrBusy): // and the next page tries again
+	case errors.Is(err, gitproc.ErrBusy): // nothing is kept, so that the next page tries again
 		l.readme.Busy = true
 		return l, nil
 	case err != nil:
 		p.Logger.Warn("a README cannot be read", "repository", of.String(), "dir", r.Dir, "error", err)
-	case bytes.IndexByte(found.Text, 0) >= 0: // no text
+	case bytes.IndexByte(found.Text, 0) >= 0: // a binary file is no README
 	default:
 		l.readme.Name, l.readme.Large = found.Name, found.Large
-		l.text, _ = words.Cut(string(found.Text), markdown.MaxBytes+4) // more than is shown, so that it is seen to be cut
+		l.text, _ = words.Cut(string(found.Text), markdown.MaxBytes+4) // a little more than is shown, so that renderReadme sees the cut
 	}
 	p.looks.put(of, r, p.Now(), err != nil, l)
 	return l, nil
 }
 
-// partyOf is whose work a process does.
+// partyOf names the network that a git process works for.
 func partyOf(from front.Client) string {
 	if from.Visitor == nil {
 		return ""
@@ -115,7 +115,7 @@ func partyOf(from front.Client) string {
 	return front.Network(from.Addr).String()
 }
 
-// tips are the commits whose times are shown.
+// tips returns the commits whose times a page shows.
 func tips(all *gitwire.Refs) (ids []gitwire.ObjectID) {
 	for _, r := range all.List {
 		if strings.HasPrefix(r.Name, "refs/heads/") || strings.HasPrefix(r.Name, "refs/tags/") {
@@ -125,7 +125,7 @@ func tips(all *gitwire.Refs) (ids []gitwire.ObjectID) {
 	return ids
 }
 
-// tipOf is what a ref is about in the end.
+// tipOf returns the object of a ref; for a tag object what the tag points at in the end.
 func tipOf(r gitwire.Ref) gitwire.ObjectID {
 	if !r.Peeled.IsZero() {
 		return r.Peeled
@@ -133,5 +133,5 @@ func tipOf(r gitwire.Ref) gitwire.ObjectID {
 	return r.ID
 }
 
-// dayOf is a day of UTC.
+// dayOf writes the day of a unix time, in UTC.
 func dayOf(t int64) string { return time.Unix(t, 0).UTC().Format(time.DateOnly) }

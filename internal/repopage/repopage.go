@@ -1,6 +1,6 @@
 // Package repopage shows one repository to people, at the URL that git clones: what its announcement says, how to clone it, its
-// branches and tags, the README, and the newest issues, patches and pull requests. It changes nothing, has no script, and shows nothing of
-// what waits for git data. Read Config, then see.
+// branches and tags, the README, and the newest issues, patches and pull requests. Pages change nothing, have no script, and show nothing
+// of events that wait for git data. Read Config, then see.
 package repopage
 
 import (
@@ -30,22 +30,22 @@ import (
 type Config struct {
 	Store   *store.Store
 	Service grasp.Service
-	Rules   func() policy.Rules // those in force
-	// Find looks a repository up; false is for one that is neither stored nor waiting.
+	Rules   func() policy.Rules // the rules in force
+	// Find looks a repository up; it returns false for one whose announcement is neither stored nor waiting.
 	Find func(of nip34.Address) (Repository, bool, error)
-	// Contributors says that there are pages of what contributors push to, at /prs/<signer npub>/<identifier>.git (GRASP-06).
+	// Contributors adds pages of contributed repositories, at /prs/<signer npub>/<identifier>.git (GRASP-06).
 	Contributors bool
 	Look         web.Look
 	Reader       Reader           // nil: pages have no README and no times of branches
-	Work         int              // steps that reading threads may take for one page, as a store.Meter counts them; 0 is as much as 20 requests
+	Work         int              // steps, as a store.Meter counts them, that one page may take to read threads; 0 is as much as 20 requests
 	Now          func() time.Time // nil is time.Now
 	Logger       *slog.Logger     // nil is silent
 }
 
-// Repository is what is served of one to git. Nobody changes its Refs.
+// Repository is what the relay serves of a repository to git. Nobody changes its Refs.
 type Repository struct {
 	Dir        string // where its data is; "" before the first came
-	Generation uint64 // of its refs
+	Generation uint64 // of its refs: another number means other refs
 	Refs       *gitwire.Refs
 }
 
@@ -78,13 +78,13 @@ func New(c Config) *Pages {
 	return &Pages{Config: c, looks: newLooks(), places: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
-// Route is what the front is given.
+// Route returns the route of the pages, for the front.
 func (p *Pages) Route() front.Route {
 	return front.Route{Name: "repository pages", Door: front.Signed, Takes: p.takes, Serve: p.serve}
 }
 
-// takes reports whether somebody who reads pages asks for a path of the form /<npub>/<identifier>.git, for what stands below it here, or
-// for an event by its name.
+// takes reports whether a client that takes pages asks for a path of the form /<npub>/<identifier>.git, for a page below, or for an event
+// by its name.
 func (p *Pages) takes(req *http.Request) bool {
 	below, ok := strings.CutPrefix(req.URL.EscapedPath(), p.Service.Base())
 	if !ok || req.Method != http.MethodGet && req.Method != http.MethodHead || !reads(req.Header) {
@@ -106,7 +106,7 @@ func (p *Pages) takes(req *http.Request) bool {
 	return listed[section].name != "" || feeds[parts[3]] != nil
 }
 
-// reads reports whether a client takes a page.
+// reads reports whether a client takes a page or a feed.
 func reads(h http.Header) bool {
 	accepted := strings.Join(h.Values("Accept"), ",")
 	return accepted == "" || strings.Contains(accepted, "text/html") || strings.Contains(accepted, "*/*") || strings.Contains(accepted, "application/atom+xml")
@@ -156,7 +156,7 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 		p.fail(w, req, http.StatusNotFound, "There is no such repository here", "Its announcement (kind 30617) has to be published here first.")
 	case errors.Is(err, errCostly):
 		p.fail(w, req, http.StatusServiceUnavailable, "This page takes too much work", "Look at it in a web client.")
-	case err != nil && req.Context().Err() != nil: // nobody reads an answer
+	case err != nil && req.Context().Err() != nil: // the client has left
 	case err != nil:
 		p.Logger.Error("the page of a repository cannot be made", "repository", of.String(), "error", err)
 		p.fail(w, req, http.StatusInternalServerError, "This server has a fault", "Try again later.")
@@ -165,15 +165,15 @@ func (p *Pages) serve(w http.ResponseWriter, req *http.Request, from front.Clien
 	}
 }
 
-// movedTo is where a page stands that was asked for at another place.
+// movedTo is the path of a page that a client asked for at another path.
 type movedTo string
 
 func (m movedTo) Error() string { return "stands at " + string(m) }
 
-// errNothing says that a repository is neither stored nor waiting.
+// errNothing says that there is nothing to show at a path.
 var errNothing = errors.New("no such repository")
 
-// page is the page of a repository as it is now. Of its branches and tags nothing is old; the rest is so for some seconds.
+// page returns the page of a repository. Its branches and tags are those of now; all else may be keptTime old.
 func (p *Pages) page(ctx context.Context, of nip34.Address, from front.Client) ([]byte, error) {
 	r, found, err := p.Find(of)
 	if err != nil {
@@ -191,7 +191,7 @@ func (p *Pages) page(ctx context.Context, of nip34.Address, from front.Client) (
 	})
 }
 
-// made is a page as it is kept, or made now.
+// made returns the page that is kept, or has see make one and keeps it. It waits for a place among the pages that are being made.
 func (p *Pages) made(ctx context.Context, of nip34.Address, generation uint64, see func() (view, error)) ([]byte, error) {
 	now := p.Now()
 	if html := p.kept.get(of, generation, now); html != nil {

@@ -21,23 +21,23 @@ import (
 
 // Bounds of what one page shows.
 const (
-	mostRefs    = 200 // branches, and tags
+	mostRefs    = 200 // so many branches, and so many tags
 	mostMembers = 20
 	mostWeb     = 3
 	mostName    = 200
 	mostAbout   = 4000
 )
 
-// view is all that a page shows.
+// view has all that a page shows.
 type view struct {
-	Title, Wrong string // of a page that says what is wrong; of others Wrong is ""
+	Title, Wrong string // Wrong says what is wrong, on the page of an error
 	Relay        string
 	Style        template.CSS
 	Icon         template.URL
 	Path         string // of the repository's own page
 	Canonical    string // the URL by which this page is known
 	Summary      string // for search engines
-	Name         string // of the repository, where Title is another
+	Name         string // of the repository, on pages whose Title is another
 	List         *listing
 	Item         *item
 	Contributed  *contributed
@@ -45,7 +45,7 @@ type view struct {
 	About        string
 	Owner        string
 	OwnerName    string
-	Maintainers  []person // others who decide
+	Maintainers  []person // who decide beside the owner
 	More         int      // maintainers beyond these
 	Clone, Nostr string
 	Client       string
@@ -53,7 +53,7 @@ type view struct {
 	Waits        bool // its announcement waits for git data
 	Data         bool
 	Head         string
-	Unborn       bool // there is no such branch
+	Unborn       bool // there is no branch Head
 	Branches     refList
 	Tags         refList
 	Readme       readme
@@ -63,28 +63,28 @@ type view struct {
 	Costly       bool          // reading the threads would have taken too much work
 }
 
-// refList is some refs, and how many there are.
+// refList has the refs that are shown, and how many there are.
 type refList struct {
 	All   int
 	Shown []ref
-	Dated bool // the newest are shown, and not the first by name
+	Dated bool // Shown has the newest, and not the first by name
 }
 
-// person is somebody's key, and how their profile calls them: "" for nothing.
+// person is somebody's key, and the name in their profile: "" without one.
 type person struct{ Npub, Name string }
 
-// path is where the page of a repository stands.
+// path returns the path of the page of a repository.
 func (p *Pages) path(of nip34.Address) string {
 	return p.Service.Base() + "/" + nip19.Npub(of.PubKey) + "/" + grasp.Escape(of.D) + ".git"
 }
 
-// ref is a branch or tag without its prefix, a short id, and the day when that was committed, "" where it is not known.
+// ref is a branch or tag: its name without the prefix, a short id, and the day of that commit, "" where it is not known.
 type ref struct{ Name, ID, Day string }
 
-// errCostly ends the reading of threads.
+// errCostly says that a page would take more work than Config.Work.
 var errCostly = errors.New("too much work")
 
-// bill is the work for one page, which its visitor is charged for.
+// bill counts the work for one page and charges the visitor for it.
 type bill struct {
 	visitor *front.Visitor
 	left    int
@@ -96,7 +96,7 @@ func (b *bill) charge(steps int) error {
 	return b.err()
 }
 
-// err fails when there was too much.
+// err fails with errCostly when the page has taken too much work.
 func (b *bill) err() error {
 	if b.left < 0 {
 		return errCostly
@@ -104,7 +104,7 @@ func (b *bill) err() error {
 	return nil
 }
 
-// see gathers what is shown of a repository. The visitor is charged for it.
+// see gathers what the page of a repository shows, and charges the visitor.
 func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, l looked, visitor *front.Visitor) (view, error) {
 	v := view{
 		Title: of.D, Relay: p.Service.String(), Owner: nip19.Npub(of.PubKey), Clone: p.Service.CloneURL(of.PubKey, of.D),
@@ -122,7 +122,7 @@ func (p *Pages) see(ctx context.Context, of nip34.Address, r Repository, l looke
 		return v, err
 	}
 	if !ok {
-		v.Waits = true // and nobody is shown what it says
+		v.Waits = true // and the relay shows nobody what the announcement says
 		v.Title = words.Line(v.Title, mostName)
 		return v, nil
 	}
@@ -166,13 +166,13 @@ func (v *view) announced(a *nip34.Announcement) {
 	v.About, v.Web = about, grasp.WebPages(a, mostWeb)
 }
 
-// members is who decides for the repository.
+// members returns who decides for the repository.
 func (p *Pages) members(s *store.View, of nip34.Address, b *bill) (*grasp.Set, error) {
 	same, err := s.Announcements(of.D)
 	if err != nil {
 		return nil, err
 	}
-	_ = b.charge(35 * len(same)) // it is read already
+	_ = b.charge(35 * len(same)) // the announcements are read already; what follows sees an overdrawn bill
 	rules := p.Rules()
 	return grasp.FamilyOf(rules.Gather(same).Listings()).Councils().Of(of.PubKey), nil
 }
@@ -197,7 +197,7 @@ func (v *view) maintained(set *grasp.Set, call *people) {
 	}
 }
 
-// refs sorts out what git is shown.
+// refs fills the view with the refs that git sees.
 func (v *view) refs(all *gitwire.Refs, l looked) {
 	v.Head = strings.TrimPrefix(all.Head, "refs/heads/")
 	_, born := all.Find("HEAD")
@@ -208,8 +208,8 @@ func (v *view) refs(all *gitwire.Refs, l looked) {
 	v.Pulls = len(all.List) - v.Branches.All - v.Tags.All
 }
 
-// newest are the branches and tags that are shown, the newest first, by the times of what they are about in the end, and then those whose
-// time is not known. Without times they are the first by name.
+// newest returns the branches and tags that a page shows, the newest first by the times of their tips, and then those whose time is not
+// known. Without times they are the first by name.
 func newest(all *gitwire.Refs, times map[gitwire.ObjectID]int64) (branches, tags refList) {
 	var heads, marks []gitwire.Ref
 	for _, r := range all.List {
@@ -242,7 +242,7 @@ func listOf(refs []gitwire.Ref, prefix int, times map[gitwire.ObjectID]int64) re
 	return l
 }
 
-// addresses are those of the repositories of the first of some owners.
+// addresses returns the addresses of the repositories d of the first mostMembers owners.
 func addresses(d string, owners []nostr.PubKey) (all []string) {
 	for _, pk := range owners[:min(len(owners), mostMembers)] {
 		all = append(all, nip34.Address{Kind: nip34.KindRepository, PubKey: pk, D: d}.String())

@@ -11,21 +11,21 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Bounds of what is looked at.
+// Bounds of what the page of a repository looks at and shows.
 const (
 	mostThreads  = 10
-	mostRead     = 100 // events, for these
-	mostStatuses = 20  // events, for each
+	mostRead     = 100 // events that may begin one of these
+	mostStatuses = 20  // events, for each thread
 	mostSubject  = 160
 )
 
 // thread is an issue, a patch or a pull request.
 type thread struct{ Kind, Subject, Status, By, Day, Path string }
 
-// names are the kinds that are shown, as people call them.
+// names has what people call the kinds that pages show.
 var names = map[nostr.Kind]string{nip34.KindIssue: "issue", nip34.KindPatch: "patch", nip34.KindPullRequest: "pull request"}
 
-// threads are the newest of a repository.
+// threads returns the newest threads of a repository.
 func (p *Pages) threads(ctx context.Context, s *store.View, b *bill, d string, set *grasp.Set, call *people) (out []thread, err error) {
 	most := mostRead
 	f := nostr.Filter{
@@ -49,7 +49,7 @@ func (p *Pages) threads(ctx context.Context, s *store.View, b *bill, d string, s
 		}
 	}
 	for _, e := range roots {
-		if err := b.err(); err != nil { // a short query is not ended by its meter
+		if err := b.err(); err != nil { // the meter does not end a short query
 			return nil, err
 		}
 		t, err := p.thread(ctx, s, e, set, call)
@@ -61,13 +61,13 @@ func (p *Pages) threads(ctx context.Context, s *store.View, b *bill, d string, s
 	return out, nil
 }
 
-// begins reports whether an event begins a thread: later patches of a series name the first one.
+// begins reports whether an event begins a thread. Later patches of a series do not: they name the first one.
 func begins(e *nostr.Event) bool {
 	_, follows := e.Tags.First("e")
 	return e.Kind != nip34.KindPatch || !follows
 }
 
-// statusOf is the kind of the newest status of a thread by whoever may set it: its author and those who decide.
+// statusOf returns the kind of the newest status of a thread by those who may set it: its author and those who decide for the repository.
 func statusOf(ctx context.Context, s *store.View, root *nostr.Event, set *grasp.Set) (nostr.Kind, error) {
 	most := mostStatuses
 	f := nostr.Filter{
@@ -90,7 +90,7 @@ func statusOf(ctx context.Context, s *store.View, root *nostr.Event, set *grasp.
 	return nip34.KindStatusOpen, nil
 }
 
-// about reports whether a status is that of a thread, and does not only mention it.
+// about reports whether a status belongs to a thread, and does not only mention it.
 func about(status *nostr.Event, root nostr.ID) bool {
 	for t := range status.Tags.All("e") {
 		if len(t) > 1 && t[1] == root.String() && (len(t) < 4 || t[3] == "" || t[3] == "root") {
@@ -114,7 +114,7 @@ func statusName(of, status nostr.Kind) string {
 	return "open"
 }
 
-// subjectOf is what a thread is called.
+// subjectOf returns the title of a thread: its subject, else the beginning of its text.
 func subjectOf(e *nostr.Event) string {
 	subject, _ := e.Tags.First("subject")
 	if strings.TrimSpace(subject) == "" && e.Kind == nip34.KindPatch {
@@ -129,10 +129,10 @@ func subjectOf(e *nostr.Event) string {
 	return subject
 }
 
-// mostHeader is how much of a patch is looked through for its subject. Bytes.
+// mostHeader is how many bytes of a patch are searched for its subject.
 const mostHeader = 8 << 10
 
-// patchSubject is the subject of a patch as git format-patch writes it, without what stands in brackets before it.
+// patchSubject returns the subject of a patch as git format-patch writes it, without the brackets before it; "" without one.
 func patchSubject(content string) string {
 	for line := range strings.Lines(content[:min(len(content), mostHeader)]) {
 		subject, ok := strings.CutPrefix(line, "Subject: ")

@@ -23,7 +23,7 @@ type Link struct {
 	Href string `xml:"href,attr"`
 }
 
-// Entry is one of a feed. Its ID never changes.
+// Entry is one entry of a feed. Its ID never changes.
 type Entry struct {
 	Title    string     `xml:"title"`
 	ID       string     `xml:"id"`
@@ -34,12 +34,12 @@ type Entry struct {
 	Summary  string     `xml:"summary"`
 }
 
-// Category is what sort of thing an entry is.
+// Category tells the sort of an entry.
 type Category struct {
 	Term string `xml:"term,attr"`
 }
 
-// Bytes is the feed as it is sent.
+// Bytes writes the feed as XML.
 func (f Feed) Bytes() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(xml.Header)
@@ -47,5 +47,5 @@ func (f Feed) Bytes() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Stamp is a time as feeds write it.
+// Stamp writes a unix time as feeds have it (RFC 3339, UTC).
 func Stamp(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }

@@ -11,27 +11,27 @@ import (
 	"strings"
 )
 
-// Look is what the operator has chosen of how public pages look: the colour of links and plots, on light pages and on dark ones. The zero
-// value is graspd's own. See ParseLook.
+// Look has the colours that the operator has chosen for links and plots on public pages, one for light pages and one for dark ones. The
+// zero value has graspd's own. See ParseLook.
 type Look struct{ light, dark string } // #rrggbb; both or none
 
-// Contrast is what a colour must have at least to what stands behind it, so that most people can read it (WCAG 2, level AA).
+// Contrast is the least contrast between a colour and its ground with which most people can read it (WCAG 2, level AA).
 const Contrast = 4.5
 
-// What accents stand on, in the order in which style.css has it: pages, cards and code.
+// The grounds of accents, in the order of style.css: pages, cards and code.
 var (
 	lightGrounds = []string{"#f7f7f4", "#ffffff", "#f1eef6"}
 	darkGrounds  = []string{"#15171b", "#1d2026", "#262130"}
 )
 
-// The accents in style.css, light and dark, and what stands before them.
+// The accents in style.css, light and dark, and the text before them there.
 const (
 	ownLight, ownDark = "#6b3fa0", "#bd9cea"
 	accent            = "--accent: "
 )
 
-// ParseLook reads the colours that pages have, as #rgb or #rrggbb; "" is graspd's own. Where the dark one alone is left out it is made of
-// the light one. A colour that few could read is an error, which names the nearest that would do.
+// ParseLook reads the two colours, as #rgb or #rrggbb. With both empty the look is graspd's own; an empty light is graspd's own light
+// accent; an empty dark is made from light. A colour with too little contrast is an error that names the nearest with enough.
 func ParseLook(light, dark string) (Look, error) {
 	if light == "" && dark == "" {
 		return Look{}, nil
@@ -59,7 +59,7 @@ func ParseLook(light, dark string) (Look, error) {
 	return Look{l.String(), d.String()}, nil
 }
 
-// Style is the content of the style element of every page.
+// Style returns the content of the style element of every page.
 func (l Look) Style() template.CSS {
 	if l == (Look{}) {
 		return template.CSS(style)
@@ -67,7 +67,7 @@ func (l Look) Style() template.CSS {
 	return template.CSS(strings.NewReplacer(accent+ownLight, accent+l.light, accent+ownDark, accent+l.dark).Replace(style))
 }
 
-// Icon is what stands for the service where the operator has no icon of their own.
+// Icon returns the icon of a service whose operator has none of their own.
 func (l Look) Icon() template.URL {
 	if l == (Look{}) {
 		return icon
@@ -75,7 +75,8 @@ func (l Look) Icon() template.URL {
 	return template.URL(strings.ReplaceAll(string(icon), "%23"+ownLight[1:], "%23"+l.light[1:]))
 }
 
-// policy lets a page have its style, and forms that lead to this service, and nothing else.
+// policy returns the Content-Security-Policy of pages: they may have their style, forms that lead to this service and images within the
+// page, and nothing else.
 func (l Look) policy() string {
 	if l == (Look{}) {
 		return ownPolicy
@@ -90,8 +91,8 @@ func policyOf(style string) string {
 
 var ownPolicy = policyOf(style)
 
-// Answer sends a document that has this look, which may load these images from other servers. One that the client has already
-// (If-None-Match) is not sent again.
+// Answer sends a document with this look, which may load the images from other servers. It does not send the body again to a client that has
+// it already (If-None-Match).
 func (l Look) Answer(w http.ResponseWriter, req *http.Request, status int, contentType string, body []byte, images ...string) {
 	send(w, req, status, contentType, body, l.policy()+origins(images))
 }
@@ -113,7 +114,7 @@ func parseColor(s string) (c color, err error) {
 
 func (c color) String() string { return fmt.Sprintf("#%02x%02x%02x", c[0], c[1], c[2]) }
 
-// luminance is relative luminance (WCAG 2), 0 to 1.
+// luminance returns the relative luminance (WCAG 2), 0 to 1.
 func (c color) luminance() float64 {
 	var linear [3]float64
 	for i, v := range c {
@@ -126,26 +127,26 @@ func (c color) luminance() float64 {
 	return 0.2126*linear[0] + 0.7152*linear[1] + 0.0722*linear[2]
 }
 
-// contrast is that of two colours (WCAG 2), 1 to 21.
+// contrast returns the contrast between two colours (WCAG 2), 1 to 21.
 func contrast(a, b color) float64 {
 	x, y := a.luminance(), b.luminance()
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// least is the lowest contrast to any of what stands behind it.
+// least returns the lowest contrast of the colour to any of the grounds.
 func (c color) least(grounds []string) float64 {
 	least := 21.0
 	for _, g := range grounds {
 		ground, err := parseColor(g)
 		if err != nil {
-			panic(err) // they stand above
+			panic(err) // the grounds are constants above
 		}
 		least = min(least, contrast(c, ground))
 	}
 	return least
 }
 
-// towards is the nearest colour on the way to another that can be read on all grounds; itself where it can.
+// towards returns the nearest colour on the way to end that has enough contrast on all grounds; c itself where it has.
 func (c color) towards(end color, grounds []string) color {
 	const steps = 256
 	for i := range steps {

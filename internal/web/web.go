@@ -1,5 +1,5 @@
-// Package web is what the public pages have in common: their style, what a browser may load for them, and how they are sent:
-// compressed where that is asked for, and not at all where they have not changed. Read Look.
+// Package web has what the public pages share: their style, what a browser may load for them, and how to send them. It compresses them for
+// a client that asks for that, and sends no body where nothing has changed. Read Look.
 package web
 
 import (
@@ -18,7 +18,7 @@ import (
 //go:embed style.css
 var style string
 
-// icon is what stands for the service, in graspd's own colours.
+// icon is the icon of the service, in graspd's own colours.
 const icon = template.URL("data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%236b3fa0'/%3E%3Cpath d='M5 4v8M5 8h3a3 3 0 0 0 3-3' stroke='white' stroke-width='1.6' fill='none'/%3E%3Ccircle cx='5' cy='12' r='1.5' fill='white'/%3E%3Ccircle cx='5' cy='4' r='1.5' fill='white'/%3E%3Ccircle cx='11' cy='4.6' r='1.5' fill='white'/%3E%3C/svg%3E")
 
 // HTML is the type of pages, and Atom that of feeds.
@@ -27,10 +27,10 @@ const (
 	Atom = "application/atom+xml; charset=utf-8"
 )
 
-// leastPacked is the size from which on it is worth to compress. Bytes.
+// leastPacked is the size in bytes from which on it is worth to compress a document.
 const leastPacked = 1000
 
-// send sends a document under a policy of what it may load. One that the client has already (If-None-Match) is not sent again.
+// send sends a document, with a policy of what it may load. It does not send the body again to a client that has it already (If-None-Match).
 func send(w http.ResponseWriter, req *http.Request, status int, contentType string, body []byte, policy string) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
@@ -56,17 +56,17 @@ func send(w http.ResponseWriter, req *http.Request, status int, contentType stri
 	if packed {
 		var b bytes.Buffer
 		z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-		_, _ = z.Write(body) // memory does not fail
+		_, _ = z.Write(body) // a buffer does not fail
 		_ = z.Close()
 		body = b.Bytes()
 		h.Set("Content-Encoding", "gzip")
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // whoever asked may be gone; for HEAD the server leaves it out
+	_, _ = w.Write(body) // the client may be gone; for HEAD the server leaves the body out
 }
 
-// origins are where images are, as a policy names them.
+// origins returns the origins of images, as a policy names them.
 func origins(images []string) (out string) {
 	for _, raw := range images {
 		if u, err := url.Parse(raw); err == nil && (u.Scheme == "https" || u.Scheme == "http") && !strings.ContainsAny(u.Host, ";, '*") && u.Host != "" {
@@ -88,7 +88,7 @@ func has(h http.Header, tag string) bool {
 	return false
 }
 
-// takesGzip reads Accept-Encoding.
+// takesGzip reports whether Accept-Encoding allows gzip.
 func takesGzip(h http.Header) bool {
 	for _, line := range h.Values("Accept-Encoding") {
 		for one := range strings.SplitSeq(line, ",") {
