@@ -1,5 +1,5 @@
-// Package audit proves that the git data of a relay which does not run is what the log says, and mends it as far as the log and
-// the disk let it. Read Check, then Repair.
+// Package audit proves that the git data of a relay which does not run is what the log says, and mends it as far as the log and the disk
+// allow. Read Check, then Repair.
 package audit
 
 import (
@@ -16,23 +16,23 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Config says what is looked at. Nobody else may use it meanwhile.
+// Config says what to look at. Nobody else may use the store and the disk meanwhile.
 type Config struct {
-	Store    *store.Store // to be read, and written by Repair
+	Store    *store.Store // Check reads it, Repair writes it
 	Disk     *gitrepo.Disk
-	Progress func(done, all int64) // nil, or told how many repositories were looked at
+	Progress func(done, all int64) // hears how many repositories are done; may be nil
 	Rand     io.Reader             // names of new directories; for Repair
 	Now      func() time.Time      // for Repair
 }
 
 // Report is what Check found.
 type Report struct {
-	Repositories int64 // that have data
+	Repositories int64 // with data
 	Refs         int64
 	Bytes        int64    // of packs
 	Behind       int64    // repositories whose files are older than their refs, as the log knows: the next start writes them
 	Unshown      int64    // pull requests without a ref though their commits are here: Repair adds them
-	Unnamed      int64    // directories of no repository: what a kill left of a push, and goes by itself
+	Unnamed      int64    // directories of no repository: a killed push left them, and graspd removes them when it runs
 	Problems     []string // at most maxProblems of them
 	More         bool     // there were more problems than that
 }
@@ -47,8 +47,8 @@ func (r *Report) problem(of fmt.Stringer, text string) {
 	r.Problems = append(r.Problems, fmt.Sprintf("repository %s: %s", words.Printable(of.String()), text))
 }
 
-// Check compares every repository's row of refs with the events that are stored, and with its directory, reads all packs, and proves that all is there that refs
-// lead to. It changes nothing. An error means that something could not be read.
+// Check compares every repository's row of refs with the stored events and with the directory, reads all packs, and proves that everything is
+// there that refs lead to. It changes nothing. An error means that it could not read something.
 func Check(ctx context.Context, c Config) (Report, error) {
 	r, err := c.check(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func (c Config) count(r ledger.Repository, due bool, out *Report) error {
 	return err
 }
 
-// look looks at one repository.
+// look checks the directory of one repository. Where files are due it leaves out what is wrong with the files of refs.
 func (c Config) look(ctx context.Context, r ledger.Repository, due bool) (f gitrepo.Findings, err error) {
 	shown := r.Shown()
 	if r.Dir.IsZero() {
@@ -123,7 +123,7 @@ func (c Config) look(ctx context.Context, r ledger.Repository, due bool) (f gitr
 	return f, err
 }
 
-// each calls do with all repositories of which the log knows, and whether their files are due. It returns their directories.
+// each calls do with every repository that the log knows, and whether its files are due. It returns the directories of all.
 func (c Config) each(ctx context.Context, v *store.View, do func(r ledger.Repository, due bool) error) (map[gitrepo.ID]bool, error) {
 	var all, done int64
 	if err := v.EachRow(ledger.Prefix, "", func(string, []byte) (bool, error) { all++; return true, ctx.Err() }); err != nil {
@@ -152,7 +152,7 @@ func (c Config) each(ctx context.Context, v *store.View, do func(r ledger.Reposi
 	})
 }
 
-// eachStray calls do with the rows that say that files are due of a repository which the log does not know.
+// eachStray calls do with each row that says that files are due, of a repository that the log does not know.
 func eachStray(v *store.View, do func(name string, of nip34.Address)) error {
 	return v.EachRow(ledger.DuePrefix, "", func(name string, value []byte) (bool, error) {
 		of, err := grasp.ParseHosted(string(value))

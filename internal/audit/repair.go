@@ -14,19 +14,19 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Repaired is what a repair did.
+// Repaired says what a repair has done.
 type Repaired struct {
-	Rows   int64 // repositories whose row of refs was made anew from the events that are stored
+	Rows   int64 // repositories whose row of refs was made anew from the stored events
 	Files  int64 // repositories whose files were made anew from the log
-	Tips   int64 // pull requests that got the ref which they lacked
-	Found  int64 // repositories whose rows were lost and were made anew from what is stored and their files
-	Report       // what is lost, as problems: it is to be pushed again
+	Tips   int64 // pull requests that got the ref that they lacked
+	Found  int64 // repositories whose lost rows were made anew from the stored events and their files
+	Report       // its problems say what is lost and has to be pushed again
 }
 
-// Repair does something about all that Check finds. Files are made anew from the log. Where objects are missing or damaged a new
-// directory gets what is whole of the repository, and the old one goes to the trash: a state is in force again, or a tip shown,
-// when all that it leads to has been pushed again, and until then the log says that it is not. What other repositories here have
-// of it is copied by the next start. A repair that is interrupted can be begun again.
+// Repair does something about all that Check finds. It makes files anew from the log. Where objects are missing or damaged it makes a new
+// directory with what is whole of the repository, and puts the old one into the trash. A state or a tip that has lost objects is out of
+// force in the log until everything that it leads to has been pushed again. The next start copies what other repositories here have of the
+// lost objects. A repair that is interrupted can be begun again.
 func Repair(ctx context.Context, c Config) (Repaired, error) {
 	r := repair{Config: c, hurt: map[string]map[nip34.Address]bool{}}
 	if err := r.run(ctx); err != nil {
@@ -63,7 +63,7 @@ func (c *repair) run(ctx context.Context) error {
 	return c.rouse(ctx, v)
 }
 
-// forget removes the rows of files that are due of repositories that the log does not know.
+// forget removes the rows that eachStray finds.
 func (c *repair) forget(v *store.View) error {
 	var stray []string
 	err := eachStray(v, func(name string, _ nip34.Address) { stray = append(stray, name) })
@@ -80,7 +80,7 @@ func (c *repair) forget(v *store.View) error {
 	})
 }
 
-// write does something in a batch of its own.
+// write calls do with a batch of the store, and commits the batch.
 func (c *repair) write(do func(*store.Batch) error) error {
 	b, err := c.Store.Begin()
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *repair) write(do func(*store.Batch) error) error {
 	return err
 }
 
-// one sees to one repository.
+// one repairs one repository.
 func (c *repair) one(ctx context.Context, v *store.View, r ledger.Repository, due bool) error {
 	to, said, err := c.row(v, r)
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *repair) one(ctx context.Context, v *store.View, r ledger.Repository, du
 			return err
 		}
 		c.out.Files++
-		if f, err = c.look(ctx, r, due); err != nil { // git is asked about what was mended only now
+		if f, err = c.look(ctx, r, due); err != nil { // git can look at the data only now that the files are mended
 			return err
 		}
 	}
@@ -128,7 +128,7 @@ func (c *repair) one(ctx context.Context, v *store.View, r ledger.Repository, du
 	return c.salvage(ctx, r)
 }
 
-// show gives pull requests the refs that they lack, where all that these lead to is there.
+// show gives pull requests the refs that they lack, where everything is there that these lead to.
 func (c *repair) show(ctx context.Context, v *store.View, r ledger.Repository) error {
 	some, err := c.unshown(ctx, v, r)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *repair) show(ctx context.Context, v *store.View, r ledger.Repository) e
 	return c.write(func(b *store.Batch) error { return r.Write(b, true) })
 }
 
-// salvage takes what is whole of a repository into a new directory.
+// salvage copies what is whole of a repository into a new directory, and removes the old one.
 func (c *repair) salvage(ctx context.Context, r ledger.Repository) error {
 	id, err := gitrepo.NewID(c.Rand)
 	if err != nil {
@@ -184,12 +184,12 @@ func (c *repair) salvage(ctx context.Context, r ledger.Repository) error {
 	if r.Dir.IsZero() {
 		return nil
 	}
-	// What has no HEAD counts for no repository, and would stay.
+	// A directory without a HEAD counts for no repository, and Remove would leave it.
 	return errors.Join(c.Disk.Mend(ctx, gitrepo.ID(r.Dir), &gitwire.Refs{}), c.Disk.Remove(gitrepo.ID(r.Dir)))
 }
 
-// lose takes the refs out of a row of which something is missing, tells of them, and reports whether there are any. The first
-// group is the ruling state's.
+// lose takes refs whose objects are missing out of a row, notes each as a problem, and reports whether there are any. whole tells it of each
+// group of refs: the first is that of the ruling state, the others are the pull requests.
 func (c *repair) lose(r *ledger.Repository, whole []bool) (lost bool) {
 	r.Refs.Generation++
 	r.Moved = c.Now().Unix()
@@ -209,7 +209,7 @@ func (c *repair) lose(r *ledger.Repository, whole []bool) (lost bool) {
 	return slices.Contains(whole, false)
 }
 
-// adopt gives a repository the row back that it had.
+// adopt writes the lost row of a repository again, and mends its files.
 func (c *repair) adopt(ctx context.Context, r ledger.Repository) error {
 	f, err := c.look(ctx, r, true)
 	if err != nil {
@@ -228,7 +228,7 @@ func (c *repair) adopt(ctx context.Context, r ledger.Repository) error {
 	return c.write(func(b *store.Batch) error { return r.Write(b, true) })
 }
 
-// rouse has the next start look at the repositories that may have what others with the same identifier lost.
+// rouse has the next start look at the repositories that may have what others with the same identifier have lost.
 func (c *repair) rouse(ctx context.Context, v *store.View) error {
 	if len(c.hurt) == 0 {
 		return nil
@@ -255,7 +255,7 @@ func (c *repair) rouse(ctx context.Context, v *store.View) error {
 	})
 }
 
-// idsOf are the objects that refs stand at, each once.
+// idsOf returns the objects of refs, each once.
 func idsOf(s refs.Set) []gitwire.ObjectID {
 	seen := make(map[gitwire.ObjectID]bool, len(s))
 	out := make([]gitwire.ObjectID, 0, len(s))

@@ -14,9 +14,9 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// row compares a repository's row with the events that are stored: its branches and tags with the state that it says rules and with
-// the one by its owner, and its pull requests with theirs. said is what differs, and to is the row as it should be. A state that is
-// not stored any more is believed, as what it named stays.
+// row compares a repository's row with the stored events: branches and tags with the state that rules by the row and with the owner's own
+// state, and pull requests with their events. It returns the row as it should be, and what differs. It believes the row about a state that
+// is stored no more, as the refs of such a state stay.
 func (c Config) row(v *store.View, r ledger.Repository) (to ledger.Repository, said []string, err error) {
 	to = r
 	change := refs.Change{Members: &grasp.Set{Members: []nostr.PubKey{r.Of.PubKey}}}
@@ -70,7 +70,7 @@ func (c Config) row(v *store.View, r ledger.Repository) (to ledger.Repository, s
 	return to, said, nil
 }
 
-// agree reports whether a row says what the state says by which it is.
+// agree reports whether a row says what its ruling state says.
 func agree(r refs.Ruling, s refs.State) bool {
 	head := r.Head == "" || !r.Refs.Get(r.Head).IsZero()
 	if !s.Refs.Get(s.Head).IsZero() {
@@ -79,7 +79,7 @@ func agree(r refs.Ruling, s refs.State) bool {
 	return head && r.Stamp == s.Stamp && r.Author == s.Author && r.Refs.Equal(s.Refs)
 }
 
-// own adds the state by the owner of a repository that is announced.
+// own adds the state by the owner of an announced repository.
 func (c Config) own(v *store.View, r ledger.Repository, change *refs.Change) error {
 	if ok, err := v.HasAddress(r.Of.String()); err != nil || !ok {
 		return err
@@ -92,10 +92,10 @@ func (c Config) own(v *store.View, r ledger.Repository, change *refs.Change) err
 	return nil
 }
 
-// addComplete adds a state if all that it names is in the repository. An index that cannot be read is found by who looks at the files.
+// addComplete adds a state if everything that it names is in the repository. It ignores an index that it cannot read: look finds that.
 func (c Config) addComplete(change *refs.Change, r ledger.Repository, s refs.State) {
 	if r.Dir.IsZero() {
-		return // nothing has come for it yet
+		return // no git data has come yet
 	}
 	if missing, err := c.Disk.Missing(gitrepo.ID(r.Dir), idsOf(s.Refs)); err == nil && len(missing) == 0 {
 		change.States = append(change.States, s)
@@ -110,8 +110,8 @@ func stateOf(e *nostr.Event, ok bool, err error) (refs.State, bool, error) {
 	return s, bad == nil, nil
 }
 
-// named reports whether a pull request is stored that has that tip and is for the repository. Of an update that leaves it to a pull
-// request which is not stored any more it is believed.
+// named reports whether a pull request is stored that has that tip and is for the repository. An update without a repository is for those of
+// its pull request; where that is stored no more, named believes the row.
 func named(v *store.View, of nip34.Address, x refs.Pull) (bool, error) {
 	if grasp.IsContributed(of) {
 		return contributed(v, of, x)
@@ -133,8 +133,8 @@ func named(v *store.View, of nip34.Address, x refs.Pull) (bool, error) {
 	return p.Tip == x.Tip && p.Names(of), nil
 }
 
-// contributed reports whether a pull request of the signer is stored that has that tip and is for a repository with the identifier of their
-// place. The place itself stands in a URL of this relay, whose name is not asked for here.
+// contributed reports whether a pull request of the contributor is stored that has that tip and is for a repository with the identifier of
+// the contributed repository. It does not compare the clone URL, as it does not know the name of this relay.
 func contributed(v *store.View, of nip34.Address, x refs.Pull) (bool, error) {
 	e, ok, err := v.Get(x.ID)
 	if err != nil || !ok || e.PubKey != of.PubKey {

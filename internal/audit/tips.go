@@ -14,14 +14,14 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// Bounds of what is looked at of the pull requests of one repository: the newest, as of refs.
+// Bounds of the pull requests of one repository that unshown looks at. tipsKnown is how many, the newest first.
 const (
 	tipsKnown   = 2 * refs.MaxPulls
-	rootsAtOnce = 200 // whose updates are asked for at a time
+	rootsAtOnce = 200 // pull requests whose updates it asks for at a time
 )
 
-// unshown are the pull requests that are served, name a repository that is announced, and have no ref in its row though their tips are in
-// its directory: a relay that runs remembers of some only that they wait for their tips.
+// unshown returns the stored pull requests that name an announced repository and have no ref in its row, though its directory has their tips.
+// A relay that runs remembers only of some pull requests that they wait for their tips.
 func (c Config) unshown(ctx context.Context, v *store.View, r ledger.Repository) ([]refs.PullRequest, error) {
 	if ok, err := v.HasAddress(r.Of.String()); err != nil || !ok || r.Dir.IsZero() {
 		return nil, err
@@ -45,7 +45,7 @@ func (c Config) unshown(ctx context.Context, v *store.View, r ledger.Repository)
 			break
 		}
 		err = eachPull(ctx, v, 'E', some, func(p refs.PullRequest) {
-			if len(p.Repositories) == 0 { // else it names the repository itself, or another one
+			if len(p.Repositories) == 0 { // else the update names the repository itself, or another one
 				take(p.Of(roots[p.Updates.String()]))
 			}
 		})
@@ -56,7 +56,7 @@ func (c Config) unshown(ctx context.Context, v *store.View, r ledger.Repository)
 	return c.here(r, all), nil
 }
 
-// shown are the pull requests that have a ref in a row.
+// shown returns the pull requests that have a ref in a row.
 func shown(r ledger.Repository) map[nostr.ID]bool {
 	has := make(map[nostr.ID]bool, len(r.Refs.PullRequests))
 	for _, x := range r.Refs.PullRequests {
@@ -65,7 +65,7 @@ func shown(r ledger.Repository) map[nostr.ID]bool {
 	return has
 }
 
-// here are those whose tips a directory has. An index that cannot be read is found by who looks at the files.
+// here returns the pull requests whose tips the directory has. It ignores an index that it cannot read: look finds that.
 func (c Config) here(r ledger.Repository, all []refs.PullRequest) []refs.PullRequest {
 	tips := make([]gitwire.ObjectID, len(all))
 	for i, p := range all {
@@ -82,7 +82,7 @@ func (c Config) here(r ledger.Repository, all []refs.PullRequest) []refs.PullReq
 	return slices.DeleteFunc(all, func(p refs.PullRequest) bool { return lacks[p.Tip] })
 }
 
-// eachPull calls do with the newest pull requests and updates that are stored and have one of these values of a tag.
+// eachPull calls do with the newest stored pull requests and updates that have one of the values of a tag, at most tipsKnown.
 func eachPull(ctx context.Context, v *store.View, tag byte, values []string, do func(refs.PullRequest)) error {
 	n := 0
 	for row, err := range v.Query(ctx, nostr.Filter{
@@ -105,7 +105,7 @@ func eachPull(ctx context.Context, v *store.View, tag byte, values []string, do 
 	return nil
 }
 
-// shows is a row with refs of such pull requests, and how many it has got: none where there is no room for them.
+// shows adds refs of pull requests to a row, as far as it has room for them, and returns the row and how many it has got.
 func shows(r ledger.Repository, some []refs.PullRequest) (ledger.Repository, int64) {
 	before := shown(r)
 	next := r.Refs.Tips(r.Of, some)

@@ -13,16 +13,16 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// unnamed counts the directories that no repository has. Those are told apart which a repository had whose row is lost: its files
-// have exactly the refs of the state that its owner has published. lost are the rows as they were.
+// unnamed counts the directories that belong to no repository. It does not count those of repositories whose rows are lost, and returns these
+// rows as they were. Such a directory has exactly the refs of the state that the owner of the repository has published.
 func (c Config) unnamed(ctx context.Context, v *store.View, known map[gitrepo.ID]bool) (lost []ledger.Repository, n int64, err error) {
-	with := map[string]gitrepo.ID{} // by what their heads and tags are
+	with := map[string]gitrepo.ID{} // by the keys of their branches and tags
 	err = c.Disk.Each(ctx, func(id gitrepo.ID) error {
 		if known[id] {
 			return nil
 		}
 		n++
-		if set, _, err := c.filed(id); err == nil && len(set) > 0 { // files that cannot be read say nothing
+		if set, _, err := c.filed(id); err == nil && len(set) > 0 { // nothing can be said of files that cannot be read
 			with[keyOf(set)] = id
 		}
 		return nil
@@ -40,7 +40,7 @@ func (c Config) unnamed(ctx context.Context, v *store.View, known map[gitrepo.ID
 		}
 		s, err := refs.ReadState(e)
 		if err != nil {
-			continue // it was stored before such ones were refused
+			continue // an older version stored such states
 		}
 		id, ok := with[keyOf(s.Refs)]
 		if !ok {
@@ -59,7 +59,7 @@ func (c Config) unnamed(ctx context.Context, v *store.View, known map[gitrepo.ID
 	return lost, n, nil
 }
 
-// filed are the heads and tags that the files of a directory say, and the tips of pull requests.
+// filed returns the branches and tags in the files of a directory, and the tips of pull requests.
 func (c Config) filed(id gitrepo.ID) (set, tips refs.Set, err error) {
 	read, err := c.Disk.Refs(id)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c Config) filed(id gitrepo.ID) (set, tips refs.Set, err error) {
 	return set, tips, nil
 }
 
-// pulls is what the names of the tips of pull requests begin with.
+// pulls is the beginning of the names of refs of pull requests.
 const pulls = "refs/nostr/"
 
 func keyOf(set refs.Set) string {
@@ -86,7 +86,7 @@ func keyOf(set refs.Set) string {
 	return string(b)
 }
 
-// adoptable is the row of the repository of a state's author, if it is announced and there is none.
+// adoptable makes the row of the repository that the author of a state owns, if the repository is announced and has no row.
 func (c Config) adoptable(v *store.View, s refs.State, id gitrepo.ID) (r ledger.Repository, ok bool, err error) {
 	r.Of = nip34.Address{Kind: nip34.KindRepository, PubKey: s.Author, D: s.D}
 	row, err := v.Row(ledger.RowName(r.Of))
@@ -99,7 +99,7 @@ func (c Config) adoptable(v *store.View, s refs.State, id gitrepo.ID) (r ledger.
 	}
 	a, err := refs.ReadAnnouncement(e)
 	if err != nil {
-		return r, false, nil // it announces nothing
+		return r, false, nil // no announcement that refs can read
 	}
 	change := refs.Change{Members: grasp.FamilyOf([]grasp.Listing{a.Listing}).Councils().Of(s.Author), States: []refs.State{s}}
 	if change.PullRequests, err = c.pullRequests(v, id); err != nil {
@@ -111,7 +111,7 @@ func (c Config) adoptable(v *store.View, s refs.State, id gitrepo.ID) (r ledger.
 	return r, err == nil, err
 }
 
-// pullRequests are those that are stored and have their tips in a directory, as its files say.
+// pullRequests returns the stored pull requests whose tips stand in the files of a directory.
 func (c Config) pullRequests(v *store.View, id gitrepo.ID) (list []refs.PullRequest, err error) {
 	_, tips, err := c.filed(id)
 	for _, x := range tips {

@@ -17,14 +17,14 @@ import (
 	"strings"
 )
 
-// ErrRunning says that one backup of a relay is made at a time.
+// ErrRunning says that another backup of the relay is being made; there is one at a time.
 var ErrRunning = errors.New("a backup is under way")
 
-// ErrCut says that a backup ends too early: what wrote or read it was interrupted.
+// ErrCut says that a backup ends too early: whoever wrote or read it was interrupted.
 var ErrCut = errors.New("this backup is cut short")
 
-// Unpack reads a tar by Write into an empty directory, without the marks, and makes it durable. It takes only what Write writes. The error is ErrCut where
-// the tar ends too early; what was read is there then. done is told how many bytes of files have been read so far.
+// Unpack reads a tar by Write into an empty directory, without the marks, and makes it durable. It takes only what Write writes. It fails
+// with ErrCut where the tar ends too early, and leaves what it has read. It calls done with the bytes of files that it has read so far.
 func Unpack(ctx context.Context, r io.Reader, dir string, done func(int64)) (err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -95,7 +95,7 @@ func (u *unpacking) entry(h *tar.Header, in io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// compare compares what was read with what was written.
+// compare reads End, and fails where the files that were read are not those that it lists.
 func (u *unpacking) compare(in io.Reader) error {
 	listed, err := readEnd(in)
 	if err != nil {
@@ -112,7 +112,7 @@ func (u *unpacking) compare(in io.Reader) error {
 	return nil
 }
 
-// sync makes the names of the files durable, the innermost first.
+// sync makes the names of the files durable, those in inner directories first.
 func (u *unpacking) sync() error {
 	for i := len(u.dirs) - 1; i >= -1; i-- {
 		name := "."
@@ -132,7 +132,7 @@ func (u *unpacking) sync() error {
 
 type line struct{ sum, name string }
 
-// readEnd reads End; ErrCut where its last line is not there.
+// readEnd reads End. It fails with ErrCut where the last line is missing.
 func readEnd(r io.Reader) (lines []line, err error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -153,7 +153,7 @@ func readEnd(r io.Reader) (lines []line, err error) {
 	return lines, nil
 }
 
-// Marked says whether a directory has been filled by a tar of a backup and nothing has been opened in it since.
+// Marked reports whether a directory was filled from the tar of a backup and nobody has opened the data in it since.
 func Marked(dir string) (bool, error) {
 	_, err := os.Lstat(filepath.Join(dir, Begin))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -162,8 +162,8 @@ func Marked(dir string) (bool, error) {
 	return err == nil, err
 }
 
-// Verify reads every file of a directory that is Marked. The error is ErrCut where the tar was cut short; problems are files that are not
-// as they were, a sentence each.
+// Verify reads every file of a directory that is Marked, and returns a sentence for each file that is missing or has changed. It fails with
+// ErrCut where the tar was cut short.
 func Verify(ctx context.Context, dir string) (problems []string, err error) {
 	lines, err := listed(dir)
 	if err != nil {
@@ -197,7 +197,7 @@ func listed(dir string) ([]line, error) {
 	return lines, errors.Join(err, f.Close())
 }
 
-// Ended says how large a file is, and whether it ends as a tar by Write does: what was cut short does not.
+// Ended returns how large a file is, and reports whether it ends as a tar by Write does. One that was cut short does not.
 func Ended(name string) (size int64, ended bool, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -220,7 +220,7 @@ func Ended(name string) (size int64, ended bool, err error) {
 	return info.Size(), zeros && n == 1 && string(body[i+1:]) == last(files), nil
 }
 
-// A tar ends with two blocks of zeros, behind the last line and what fills its block; tail has all that.
+// A tar ends with the last line, zeros that fill its block, and two blocks of zeros; tail bytes have all of these.
 const (
 	block = 512
 	tail  = 4 * block
@@ -236,8 +236,8 @@ func sumOf(name string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), errors.Join(err, f.Close())
 }
 
-// Accept takes the marks out of a directory that is about to be used as a data directory: from then on its files change. The error is
-// ErrCut where not all files are there that the backup had; then nothing is changed.
+// Accept takes the marks out of a directory that is about to be used as a data directory: from then on its files change. It fails with ErrCut,
+// and changes nothing, where a file of the backup is missing.
 func Accept(dir string) error {
 	if marked, err := Marked(dir); err != nil || !marked {
 		return err
@@ -256,7 +256,7 @@ func Accept(dir string) error {
 	return Unmark(dir)
 }
 
-// Unmark takes the marks out of a directory, whatever is there.
+// Unmark takes the marks out of a directory, whatever else it has.
 func Unmark(dir string) error {
 	for _, name := range []string{Begin, End} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,4 @@
-// Package backup makes one tar of a data directory, which tells whether it is complete, and reads such a tar. Read Write, Unpack and
-// Verify.
+// Package backup makes a tar of a data directory and reads it again. The tar tells whether it is complete. Read Write, Unpack and Verify.
 package backup
 
 import (
@@ -17,19 +16,18 @@ import (
 	"time"
 )
 
-// The marks of a backup: Begin is the first file in a tar and End the last one. A directory that has the first and not the whole of
-// the second was filled by a tar that was cut short. End holds a line for each file as sha256sum writes them, and a last line that
-// says how many there are.
+// The marks of a backup: Begin is the first file in a tar and End the last one. A directory with Begin but without the whole of End was filled
+// from a tar that was cut short. End has a line for each file as sha256sum writes it, and a last line with the number of files.
 const (
 	Begin = "BACKUP"
 	End   = "BACKUP.sha256"
 )
 
-// Start takes the size of all files when a backup is about to be written, and returns where it goes and what is told how much of that
-// was written so far.
+// Start takes the size of all files when a backup is about to be written. It returns where the backup goes, and a function to call with the
+// number of bytes written so far.
 type Start func(size int64) (w io.Writer, done func(int64), err error)
 
-// Size is how many bytes the files in a directory have.
+// Size returns how many bytes the files in a directory have.
 func Size(dir string) (n int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -44,8 +42,8 @@ func Size(dir string) (n int64, err error) {
 	return n, err
 }
 
-// Write writes the directories and files in dir, which nobody changes meanwhile, as a tar: for their owners alone, and with these
-// owners' numbers. at is when they were as they are; done is told how many bytes of them have been written so far.
+// Write writes the directories and files in dir as a tar, with access for their owners alone and with the owners' numbers. Nobody changes
+// them meanwhile. at is the time whose state they have. Write calls done with the bytes of files that it has written so far.
 func Write(ctx context.Context, w io.Writer, dir string, at time.Time, done func(int64)) error {
 	t := &writing{stopped: stoppedBy(ctx), tar: tar.NewWriter(w), at: at, done: done}
 	owner, err := os.Stat(dir)
@@ -75,14 +73,14 @@ func Write(ctx context.Context, w io.Writer, dir string, at time.Time, done func
 	return t.tar.Close()
 }
 
-// stoppedBy is why the work is to end, nil while it is not.
+// stoppedBy returns a function that returns why ctx has ended; nil while it has not.
 func stoppedBy(ctx context.Context) func() error {
 	return func() error { return context.Cause(ctx) }
 }
 
 const lastLine = "# complete: %d files\n"
 
-// last is the last line of End.
+// last returns the last line of End.
 func last(files int) string { return fmt.Sprintf(lastLine, files) }
 
 type writing struct {
@@ -95,7 +93,7 @@ type writing struct {
 	bytes   int64
 }
 
-// mark writes a file of the backup's own.
+// mark writes a mark, with the owner of as.
 func (t *writing) mark(name string, body []byte, as fs.FileInfo) error {
 	h, err := headerOf(as, name)
 	if err != nil {
@@ -109,7 +107,7 @@ func (t *writing) mark(name string, body []byte, as fs.FileInfo) error {
 	return err
 }
 
-// headerOf is the header of a file, without the names that its owner has on this machine.
+// headerOf returns the header of a file, without the names of its owner and group on this machine.
 func headerOf(info fs.FileInfo, name string) (*tar.Header, error) {
 	h, err := tar.FileInfoHeader(info, "")
 	if err != nil {
@@ -162,7 +160,7 @@ func (t *writing) entry(path, name string, d fs.DirEntry) error {
 	return nil
 }
 
-// told is a writer that tells how much was written, and ends with a context.
+// told is a writer that calls done with the bytes written so far, and fails as soon as stopped does.
 type told struct {
 	stopped func() error
 	w       io.Writer

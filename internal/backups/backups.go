@@ -1,5 +1,5 @@
-// Package backups makes backups of a running relay by itself, at an interval, and keeps so many of them. What is there on the disk decides
-// when the next one is due: nothing else is remembered. Read Config, then plan.go.
+// Package backups makes backups of a running relay by itself, at an interval, and keeps the newest so many. The backups on the disk decide
+// when the next one is due: the package remembers nothing else. Read Config, then plan.go.
 package backups
 
 import (
@@ -18,33 +18,33 @@ import (
 
 // Config says where backups go and how they are made.
 type Config struct {
-	Dir   string // where they go; it has to be there
+	Dir   string // where they go; must exist
 	Every time.Duration
-	Keep  int    // the newest, at least 1
+	Keep  int    // how many stay, the newest; at least 1
 	Rate  int64  // bytes a second; 0 is as fast as can be
-	Name  string // the beginning of the files' names: others in the directory are left alone
-	Floor uint64 // bytes that stay free in it
+	Name  string // the beginning of the files' names: other files in Dir are left alone
+	Floor uint64 // bytes that stay free on its disk
 
-	Make   func(context.Context, backup.Start) error // writes one backup; backup.ErrRunning where another one is made
-	Free   func(dir string) (uint64, error)          // bytes that are free there
+	Make   func(context.Context, backup.Start) error // writes one backup; fails with backup.ErrRunning while another one is made
+	Free   func(dir string) (uint64, error)          // returns how many bytes are free in dir
 	Now    func() time.Time                          // the wall clock
 	Logger *slog.Logger
 }
 
-// Backups makes them.
+// Backups makes backups while Run runs.
 type Backups struct {
 	c Config
 
-	mu  sync.Mutex // guards what is told
+	mu  sync.Mutex // guards now
 	now status.Backups
 }
 
-// New returns what makes backups while it runs.
+// New prepares backups; Run makes them.
 func New(c Config) *Backups {
 	return &Backups{c: c, now: status.Backups{Dir: status.Text(c.Dir), Every: status.Seconds{Duration: c.Every}, Keep: c.Keep}}
 }
 
-// Status is how they stand.
+// Status returns the state of the backups.
 func (b *Backups) Status() status.Backups {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -57,7 +57,7 @@ func (b *Backups) tell(change func(*status.Backups)) {
 	change(&b.now)
 }
 
-// settle is how long a relay that starts is left alone; lookTime is how often the clock and the directory are looked at, as both may change.
+// settle is how long Run leaves a relay alone that starts. lookTime is how often it looks at the clock and the directory, as both may change.
 const (
 	settle   = 5 * time.Second
 	lookTime = time.Minute
@@ -71,7 +71,7 @@ func (b *Backups) Run(ctx context.Context) error {
 	return nil
 }
 
-// turn does what is due now, and returns how long until it is to look again.
+// turn does what is due now, and returns how long Run waits until the next turn.
 func (b *Backups) turn(ctx context.Context) time.Duration {
 	there, err := look(b.c.Dir, b.c.Name)
 	if err != nil {
@@ -101,7 +101,7 @@ func (b *Backups) turn(ctx context.Context) time.Duration {
 	}
 }
 
-// make makes one backup.
+// make makes one backup, and returns how long Run waits until the next turn.
 func (b *Backups) make(ctx context.Context, at time.Time) time.Duration {
 	begun, name := time.Now(), nameAt(b.c.Name, at)
 	b.tell(func(s *status.Backups) { s.Running = true })
@@ -122,7 +122,7 @@ func (b *Backups) make(ctx context.Context, at time.Time) time.Duration {
 	return 0
 }
 
-// failed notes a failure, and returns how long until it is tried again.
+// failed notes and logs a failure, and returns how long Run waits until it tries again.
 func (b *Backups) failed(ctx context.Context, err error) (wait time.Duration) {
 	if ctx.Err() != nil {
 		return 0

@@ -15,11 +15,11 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// found is what is in the directory of this relay.
+// found has the backups of this relay in the directory.
 type found struct {
 	whole []entire
-	parts []string // that were never completed
-	cut   []string // that have the name of a complete one
+	parts []string // files that were never completed
+	cut   []string // files with the name of a complete one that end too early
 }
 
 func (f found) bytes() (n int64) {
@@ -29,7 +29,7 @@ func (f found) bytes() (n int64) {
 	return n
 }
 
-// look reads the directory. A file that does not end as a backup does counts for none, whatever its name.
+// look reads the directory. A file that does not end as a backup does is no complete one, whatever its name.
 func look(dir, relay string) (f found, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -46,7 +46,7 @@ func look(dir, relay string) (f found, err error) {
 		}
 		size, ended, err := backup.Ended(filepath.Join(dir, e.Name()))
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // somebody removes old ones, too
+		case errors.Is(err, fs.ErrNotExist): // somebody else may remove old ones, too
 		case err != nil:
 			return f, err
 		case ended:
@@ -58,7 +58,7 @@ func look(dir, relay string) (f found, err error) {
 	return f, nil
 }
 
-// remove removes files in the directory, as far as that can be done.
+// remove removes files in the directory. It goes on after an error, and returns all errors.
 func remove(dir string, names []string) (err error) {
 	for _, name := range names {
 		if bad := os.Remove(filepath.Join(dir, name)); !errors.Is(bad, fs.ErrNotExist) {
@@ -68,7 +68,7 @@ func remove(dir string, names []string) (err error) {
 	return err
 }
 
-// write makes one backup, which gets its name when it is complete and durable. One that fails leaves nothing.
+// write makes one backup and returns its size. The file gets its name when it is complete and durable. A failure leaves no file.
 func (b *Backups) write(ctx context.Context, name string) (size int64, err error) {
 	path := filepath.Join(b.c.Dir, name)
 	f, err := os.OpenFile(path+partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -100,7 +100,7 @@ func (b *Backups) write(ctx context.Context, name string) (size int64, err error
 	return w.written, errors.Join(dir.Sync(), dir.Close())
 }
 
-// room says whether so many bytes more may be written.
+// room fails with errRoom where there is no room for so many bytes more.
 func (b *Backups) room(size int64) error {
 	free, err := b.c.Free(b.c.Dir)
 	if err != nil {

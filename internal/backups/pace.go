@@ -8,14 +8,14 @@ import (
 	"github.com/graspd/graspd/internal/bucket"
 )
 
-// step is after how many bytes a file is made durable and the room is looked at, so that what others make durable meanwhile waits for
-// no more than that.
+// step is after how many bytes paced makes the file durable and looks at the room. Whatever else is made durable meanwhile waits for no more
+// bytes than these.
 const step = 8 << 20
 
-// chunk is how much is written at once at most.
+// chunk is how many bytes paced writes at once at most.
 const chunk = 256 << 10
 
-// paced writes a file, no faster than at a rate.
+// paced writes a file, no faster than its rate.
 type paced struct {
 	file    *os.File
 	rate    int64 // bytes a second; 0 is as fast as can be
@@ -41,7 +41,7 @@ func (p *paced) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// flush writes what was gathered, when it may.
+// flush writes what was gathered, after the wait that the rate asks for.
 func (p *paced) flush() error {
 	if p.rate > 0 {
 		now, rate := time.Now(), bucket.Rate{Tokens: int(p.rate), In: time.Second, Burst: chunk}

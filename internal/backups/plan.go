@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// entire is a complete backup that is in the directory.
+// entire is a complete backup in the directory.
 type entire struct {
 	name  string
-	at    time.Time // when it was begun
+	at    time.Time // when it began, by its name
 	bytes int64
 }
 
-// Names are <name of the relay>-<time>.tar, and end in .partial until they are complete.
+// The name of a backup is <name of the relay>-<time>.tar, with .partial at its end until the backup is complete.
 const (
 	stamp   = "20060102T150405Z"
 	suffix  = ".tar"
@@ -22,7 +22,7 @@ const (
 
 func nameAt(relay string, at time.Time) string { return relay + "-" + at.UTC().Format(stamp) + suffix }
 
-// parse reads the name of a file; ok is whether it is a backup of that relay.
+// parse reads the name of a file; ok tells whether it names a backup of that relay.
 func parse(relay, name string) (at time.Time, complete, ok bool) {
 	name, cut := strings.CutSuffix(name, partial)
 	text, mine := strings.CutPrefix(name, relay+"-")
@@ -31,7 +31,7 @@ func parse(relay, name string) (at time.Time, complete, ok bool) {
 	return at, !cut, mine && tar && err == nil
 }
 
-// begins is for when the next backup is named, so that it has a name of its own also where the clock was set back.
+// begins returns the time in the name of the next backup: now, or the next second whose name is free, as the clock may have been set back.
 func begins(relay string, now time.Time, there []entire) time.Time {
 	at := now.UTC().Truncate(time.Second)
 	for slices.ContainsFunc(there, func(w entire) bool { return w.name == nameAt(relay, at) }) {
@@ -40,11 +40,11 @@ func begins(relay string, now time.Time, there []entire) time.Time {
 	return at
 }
 
-// strange is whether a backup is more than an interval ahead of the clock: then it was made by a clock that was wrong.
+// strange reports whether a backup is more than an interval ahead of the clock: then a wrong clock named it.
 func strange(w entire, now time.Time, every time.Duration) bool { return w.at.After(now.Add(every)) }
 
-// due is when the next backup is due: an interval after the newest that is not strange. So whatever the clock does, a relay waits for two
-// intervals at most.
+// due returns when the next backup is due: an interval after the newest that is not strange. So a relay waits for two intervals at most,
+// whatever the clock does.
 func due(now time.Time, every time.Duration, there []entire) time.Time {
 	next := now
 	for _, w := range there {
@@ -55,7 +55,7 @@ func due(now time.Time, every time.Duration, there []entire) time.Time {
 	return next
 }
 
-// surplus are those beyond what is to be kept. The oldest go, and before these what is strange: it was made before the clock was set back.
+// surplus returns the names of the backups beyond keep. Strange ones go first, as a wrong clock named them, then the oldest.
 func surplus(now time.Time, every time.Duration, keep int, there []entire) (names []string) {
 	sorted := slices.Clone(there)
 	slices.SortFunc(sorted, func(a, b entire) int {
@@ -73,18 +73,18 @@ func surplus(now time.Time, every time.Duration, keep int, there []entire) (name
 	return names
 }
 
-// How long a relay waits until it tries again what has failed.
+// The shortest and the longest wait after a failure.
 const (
 	firstRetry = time.Minute
 	lastRetry  = time.Hour
 )
 
-// retryAfter is that wait after so many failures in a row, at least 1. It is no longer than the interval.
+// retryAfter returns the wait after so many failures in a row, at least 1. It is no longer than the interval.
 func retryAfter(failures int, every time.Duration) time.Duration {
 	return min(firstRetry<<min(failures-1, 10), lastRetry, every)
 }
 
-// newest is the one that was begun last; the zero time where there is none.
+// newest returns when the last backup began; the zero time where there is none.
 func newest(there []entire) (at time.Time) {
 	for _, w := range there {
 		if w.at.After(at) {

@@ -43,19 +43,19 @@ type Config struct {
 	Service    grasp.Service
 	Keys       []nostr.PubKey // who may
 	Moderation Moderation
-	Changed    func() // called when something was taken away or put back
-	// Change has the relay say something else of itself, by a setting of package changed.
+	Changed    func() // called after something was deleted or restored
+	// Change changes what the relay says of itself, by a setting of package changed, and returns when that is in force.
 	Change  func(ctx context.Context, setting, value, by string) error
 	Now     func() time.Time
 	Private bool // strangers hear what a private service says to all of them; else they hear what is wrong with their request
 }
 
-// manager answers; it keeps which authorizations were used.
+// manager answers requests, and remembers which authorizations were used.
 type manager struct {
 	Config
 	urls []string
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	seen nip98.Seen
 }
 
@@ -65,7 +65,7 @@ func Route(c Config) front.Route {
 	return front.Route{Name: "management", Door: front.Own, Takes: m.takes, Serve: m.serve}
 }
 
-// takes is whether a request is one of management. A proxy may or may not take the service's path off.
+// takes reports whether a request is one of management. A proxy may or may not take the service's path off.
 func (m *manager) takes(r *http.Request) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	base := m.Service.Base()
@@ -105,7 +105,7 @@ func (m *manager) serve(w http.ResponseWriter, r *http.Request, from front.Clien
 	answer(w, http.StatusOK, result, err)
 }
 
-// authorized is the key that has signed a request. What strangers sign is not remembered, so that they take nobody's room.
+// authorized returns the key that has signed a request. It remembers only authorizations of keys that may, so that strangers take no room.
 func (m *manager) authorized(header string, body []byte) (nostr.PubKey, error) {
 	now := m.Now()
 	e, err := nip98.Check(header, nip98.Request{
@@ -125,7 +125,7 @@ type reply struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// answer sends a result or an error. Whoever has gone needs none.
+// answer sends a result or an error. It ignores a client that has gone.
 func answer(w http.ResponseWriter, code int, result any, err error) {
 	p := reply{Result: result}
 	if err != nil {

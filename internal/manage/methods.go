@@ -26,7 +26,7 @@ type asked struct {
 	by string // an npub
 }
 
-// methods are what can be asked for, beside supportedmethods.
+// methods has the methods of NIP-86 that this relay knows, beside supportedmethods.
 var methods = map[string]func(*manager, context.Context, asked) (any, error){
 	"banpubkey":         banning(moderate.ParseAuthor),
 	"unbanpubkey":       lifting(moderate.ParseAuthor),
@@ -50,7 +50,7 @@ type bannedEvent struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// do does what the body of a request asks for.
+// do does what the body of a request asks for, and returns the result.
 func (m *manager) do(ctx context.Context, body []byte, by nostr.PubKey) (any, error) {
 	a := asked{by: nip19.Npub(by)}
 	if err := json.Unmarshal(body, &a.call); err != nil {
@@ -66,7 +66,7 @@ func (m *manager) do(ctx context.Context, body []byte, by nostr.PubKey) (any, er
 	return f(m, ctx, a)
 }
 
-// subject is the first parameter, and the reason that may follow.
+// subject reads the first parameter, and the reason that may follow.
 func (c call) subject(parse func(string) (moderate.Subject, error)) (s moderate.Subject, why string, err error) {
 	if len(c.Params) < 1 || len(c.Params) > 2 {
 		return s, "", fmt.Errorf("%s: want one parameter and perhaps a reason", c.Method)
@@ -84,7 +84,7 @@ func (c call) subject(parse func(string) (moderate.Subject, error)) (s moderate.
 	return s, why, err
 }
 
-// banning has a subject barred, and waits a while until it is away.
+// banning makes a method that bars a subject, and waits for at most patience until its events are put aside.
 func banning(parse func(string) (moderate.Subject, error)) func(*manager, context.Context, asked) (any, error) {
 	return func(m *manager, ctx context.Context, a asked) (any, error) {
 		s, why, err := a.subject(parse)
@@ -100,7 +100,7 @@ func banning(parse func(string) (moderate.Subject, error)) func(*manager, contex
 	}
 }
 
-// lifting takes a ban back, and waits a while until what was kept is back.
+// lifting makes a method that takes a ban back, and waits for at most patience until its events are put back.
 func lifting(parse func(string) (moderate.Subject, error)) func(*manager, context.Context, asked) (any, error) {
 	return func(m *manager, ctx context.Context, a asked) (any, error) {
 		s, why, err := a.subject(parse)
@@ -119,7 +119,7 @@ func lifting(parse func(string) (moderate.Subject, error)) func(*manager, contex
 	}
 }
 
-// await waits until a case has come as far as it does, or patience is over. What is decided is in force already.
+// await waits until a case is neither being cleared nor put back, or patience is over. The decision is in force before.
 func (m *manager) await(ctx context.Context, n uint64) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -127,7 +127,7 @@ func (m *manager) await(ctx context.Context, n uint64) {
 	m.Changed()
 }
 
-// caseOf is the number of the case by which a subject is barred; 0 is none.
+// caseOf returns the number of the case that bars a subject; 0 is none.
 func (m *manager) caseOf(s moderate.Subject) uint64 {
 	for _, x := range m.Moderation.Cases() {
 		if x.Subject == s && x.Barred() {
@@ -137,7 +137,7 @@ func (m *manager) caseOf(s moderate.Subject) uint64 {
 	return 0
 }
 
-// changing changes what the relay says of itself.
+// changing makes a method that changes a setting of what the relay says of itself.
 func changing(setting string) func(*manager, context.Context, asked) (any, error) {
 	return func(m *manager, ctx context.Context, a asked) (any, error) {
 		var value string
@@ -151,7 +151,7 @@ func changing(setting string) func(*manager, context.Context, asked) (any, error
 	}
 }
 
-// listing lists what is barred of a sort, the newest first.
+// listing makes a method that lists the barred subjects of a sort, the newest first.
 func listing(sort moderate.Sort, show func(moderate.Subject, string) any) func(*manager, context.Context, asked) (any, error) {
 	return func(m *manager, _ context.Context, _ asked) (any, error) {
 		out := []any{}

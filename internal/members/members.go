@@ -1,5 +1,5 @@
-// Package members is who may use a private service (GRASP-08): a set of keys that the operator changes while it is in use, and by which
-// requests over HTTP are known to be theirs. Read Circle, then Signer.
+// Package members knows who may use a private service (GRASP-08): a set of keys that the operator may change at any time. It also tells which
+// member has signed a request over HTTP, and which other services are members'. Read Circle, then Signer.
 package members
 
 import (
@@ -9,19 +9,20 @@ import (
 	"github.com/graspd/graspd/internal/policy"
 )
 
-// Circle is the members as they are now. Any goroutine may use it.
+// Circle has the members as they are now. Any goroutine may use it.
 type Circle struct {
 	keys atomic.Pointer[policy.PubKeys]
 }
 
-// New makes a circle of these keys, which nobody changes any more.
+// New makes a circle of keys. The caller changes the map no more.
 func New(keys policy.PubKeys) *Circle {
 	c := &Circle{}
 	c.Set(keys)
 	return c
 }
 
-// Set makes these the members, and no others. Who was one before has to be sent away by those who serve them.
+// Set makes the owners of the keys the members, and nobody else. The caller changes the map no more. Whoever serves a former member has to
+// send them away.
 func (c *Circle) Set(keys policy.PubKeys) { c.keys.Store(&keys) }
 
 // Has reports whether a key is a member's.
@@ -30,5 +31,5 @@ func (c *Circle) Has(pk nostr.PubKey) bool {
 	return ok
 }
 
-// Len is how many members there are.
+// Len returns how many members there are.
 func (c *Circle) Len() int { return len(*c.keys.Load()) }

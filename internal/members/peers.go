@@ -11,15 +11,15 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// mostPeers bounds the servers that are remembered; those beyond are not trusted.
+// mostPeers bounds the servers that Peers remembers; it trusts none beyond.
 const mostPeers = 1000
 
-// grasp08 is what a private service says that it is.
+// grasp08 is the name by which a private service says that it is one.
 const grasp08 = "GRASP-08"
 
-// Peers are the other private services, as far as they are members. One is where its information document names GRASP-08, and a key of its
-// own that is a member's. As anybody can write that, it is believed at a URL that the operator has typed, and over an encrypted connection
-// to a relay that a member's repository names. Any goroutine may use it.
+// Peers knows the other private services of members. The information document of such a service names GRASP-08, and as the service's own key
+// one that is a member. As anybody can write that, Peers believes it only at a URL that the operator has typed, and over an encrypted
+// connection to a relay that a member's repository names. Any goroutine may use it.
 type Peers struct {
 	circle *Circle
 	typed  func(grasp.RelayURL) bool
@@ -28,13 +28,13 @@ type Peers struct {
 	keys map[string]nostr.PubKey // by server
 }
 
-// NewPeers knows no service yet. Typed reports whether the operator has typed the URL of a relay.
+// NewPeers makes Peers that know no service yet. typed reports whether the operator has typed the URL of a relay.
 func NewPeers(c *Circle, typed func(grasp.RelayURL) bool) *Peers {
 	return &Peers{circle: c, typed: typed, keys: map[string]nostr.PubKey{}}
 }
 
-// Met notes what a relay says of itself, each time that it was connected to; owners are those whose repositories name it. A document
-// without a key takes back what it said before.
+// Met takes the information document of a relay after each connection to it; owners are those whose repositories name it. A document that
+// does not say all that Peers asks for takes back what an earlier one said.
 func (p *Peers) Met(u grasp.RelayURL, d nip11.Document, owners []nostr.PubKey) {
 	server, ok := serverOf(string(u))
 	if !ok {
@@ -54,10 +54,10 @@ func (p *Peers) Met(u grasp.RelayURL, d nip11.Document, owners []nostr.PubKey) {
 	}
 }
 
-// Trusts reports whether a relay is a member's, so that this one authenticates to it, and shows it what it has.
+// Trusts reports whether a relay is a member's service. This relay authenticates to such a relay, and shows it what it has.
 func (p *Peers) Trusts(u grasp.RelayURL) bool { return p.TrustsServer(string(u)) }
 
-// TrustsServer reports whether a URL leads to the server of such a relay.
+// TrustsServer reports whether a URL leads to the server of a relay that Trusts trusts.
 func (p *Peers) TrustsServer(raw string) bool {
 	server, ok := serverOf(raw)
 	if !ok {
@@ -69,7 +69,8 @@ func (p *Peers) TrustsServer(raw string) bool {
 	return known && p.circle.Has(key)
 }
 
-// serverOf is the host and port that a URL leads to, and whether encrypted: the same for a relay and for the repositories beside it.
+// serverOf names the server of a URL by host, port and whether the connection is encrypted. A relay and the repositories beside it have the
+// same name.
 func serverOf(raw string) (string, bool) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.User != nil {

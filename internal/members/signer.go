@@ -11,15 +11,15 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Signer knows by whom a request is signed.
+// Signer finds out which member has signed a request.
 type Signer struct {
 	*Circle
 	Service grasp.Service
 	Now     func() time.Time
 }
 
-// Signer is the member who has signed a request over HTTP; false where none has. Whether somebody is a member is looked at last, so that
-// the time it takes tells nobody.
+// Signer returns the member who has signed a request over HTTP; false where none has. It looks up members last, so that the time it takes
+// does not tell who is one.
 func (s Signer) Signer(r *http.Request) (nostr.PubKey, bool) {
 	root := RootOf(s.Service, r.URL)
 	e, err := nip98.CheckStanding(r.Header.Get("Authorization"), func(u string) bool { return leadsTo(s.Service, u, root) }, s.Now())
@@ -29,8 +29,8 @@ func (s Signer) Signer(r *http.Request) (nostr.PubKey, bool) {
 	return e.PubKey, true
 }
 
-// RootOf is the path that the signature of a request names: that of the repository for everything at it and below it, and elsewhere
-// that of the service. It is not escaped and has no slash at its end.
+// RootOf returns the path that the signature of a request must name: the path of the repository for everything at and below that path, and
+// elsewhere the path of the service. It is not escaped and has no slash at its end.
 func RootOf(s grasp.Service, u *url.URL) string {
 	below, ok := strings.CutPrefix(u.EscapedPath(), s.Base())
 	if !ok {
@@ -51,8 +51,8 @@ func RootOf(s grasp.Service, u *url.URL) string {
 	return root
 }
 
-// leadsTo reports whether a URL names that path of the service, and nothing more. A proxy may have taken encryption off, so either scheme
-// will do.
+// leadsTo reports whether a URL names that path of the service, and nothing more. Either scheme will do, as a proxy may have taken the
+// encryption off.
 func leadsTo(s grasp.Service, raw, path string) bool {
 	u, err := url.Parse(raw)
 	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.TrimSuffix(u.Path, "/") != path {

@@ -1,5 +1,5 @@
-// Package reports keeps what people report (NIP-56) of what is here, until the operator has taken it away or dismissed the report: it
-// reads reports off the feed, has the oldest leave beyond the bounds, and tells what is open. Read Desk.
+// Package reports keeps the reports (NIP-56) of people about what is here, until the operator deletes what they are about or dismisses
+// them. It reads reports off the feed, removes the oldest beyond the bounds, and tells which are open. Read Desk.
 package reports
 
 import (
@@ -24,23 +24,23 @@ import (
 
 const (
 	rowPrefix     = "report/"
-	maxDismissed  = 2 * moderate.MaxReports // beyond that the oldest are forgotten
-	atOnce        = 500                     // of the feed, or of what leaves in one turn of the writer
-	mostNamed     = 5                       // of those who have reported something, in the journal
-	lookEvery     = time.Minute             // for what is here still of what was reported
-	lookSoon      = 5 * time.Second         // after something has come or gone
+	maxDismissed  = 2 * moderate.MaxReports // dismissals that are remembered; beyond that the oldest go
+	atOnce        = 500                     // entries of the feed read at once, and reports removed in one turn of the writer
+	mostNamed     = 5                       // people whom the journal names who have reported something
+	lookEvery     = time.Minute             // how often Run looks which reported subjects are still here
+	lookSoon      = 5 * time.Second         // how soon it looks after something has come or gone
 	afterTroubles = 10 * time.Second
 )
 
-// ErrNone says that nothing is open about a subject.
+// ErrNone says that no report about a subject is open.
 var ErrNone = errors.New("no report about it is open")
 
-// Moderator is who decides, and writes the journal.
+// Moderator decides, and writes the journal.
 type Moderator interface {
 	Bar(ctx context.Context, o moderate.Order) (moderate.Case, error)
-	// Note writes an entry into the journal, and in the same turn of the writer does what goes with it.
+	// Note writes an entry into the journal, and calls also in the same turn of the writer.
 	Note(ctx context.Context, e moderate.Entry, also func(*ingest.Turn) error) error
-	// Bars reports whether nothing of a subject is taken.
+	// Bars reports whether the relay takes nothing of a subject.
 	Bars(s moderate.Subject) bool
 }
 
@@ -53,18 +53,18 @@ type Config struct {
 	Logger    *slog.Logger
 }
 
-// Desk is the reports of one relay. Any number of goroutines may use it.
+// Desk has the reports of one relay. Any number of goroutines may use it.
 type Desk struct {
 	cfg Config
 
-	dismissing sync.Mutex // held by who dismisses something
-	next       store.Seq  // of the feed, up to which Run has read it
+	dismissing sync.Mutex // held during a dismissal
+	next       store.Seq  // up to where Run has read the feed
 
-	mu        sync.Mutex // guards what follows; not held across I/O
+	mu        sync.Mutex // guards the fields below; not held across I/O
 	all       map[nostr.ID]moderate.Report
 	dismissed map[nostr.ID]int64        // when, unix time
-	lacks     map[moderate.Subject]bool // of what was reported, what is not here
-	more      bool                      // some have come since it was last seen to that they are not too many
+	lacks     map[moderate.Subject]bool // reported subjects that are not here
+	more      bool                      // some have come since tidy last looked
 }
 
 // Open reads the reports in a store.
@@ -99,13 +99,13 @@ func Open(ctx context.Context, c Config) (*Desk, error) {
 	return d, nil
 }
 
-// put takes a report over. The caller holds mu, or is Open.
+// put keeps a report in d, and ignores any other event. The caller holds mu, or is Open.
 func (d *Desk) put(e *nostr.Event) {
 	if e.Kind != nostr.KindReport {
 		return
 	}
 	r, ok := moderate.ReadReport(e)
-	if !ok { // it names something here in another way, and counts for the bounds
+	if !ok { // without a subject it is never open, but counts for the bounds
 		r = moderate.Report{ID: e.ID, By: e.PubKey, At: e.CreatedAt}
 	}
 	d.all[e.ID], d.more = r, true
@@ -155,8 +155,8 @@ func told(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() == nil && !errors.Is(err, ingest.ErrStopped) && !errors.Is(err, store.ErrClosed)
 }
 
-// follow reads a part of the feed, and reports whether anything moved that may have been reported. changed closes when there is more; nil
-// is at once.
+// follow reads a part of the feed, and reports whether anything moved that may have been reported. changed closes when there is more to
+// read; it is nil where there may be more at once.
 func (d *Desk) follow() (changed <-chan struct{}, moved bool, err error) {
 	entries, changed, err := d.cfg.Store.Since(d.next, atOnce)
 	if err != nil || len(entries) == 0 {
@@ -176,7 +176,7 @@ func (d *Desk) follow() (changed <-chan struct{}, moved bool, err error) {
 	return nil, len(d.all) > 0, nil
 }
 
-// tidy has those leave that are too many.
+// tidy removes the reports beyond the bounds.
 func (d *Desk) tidy(ctx context.Context) error {
 	d.mu.Lock()
 	if !d.more {
@@ -213,7 +213,7 @@ func (d *Desk) tidy(ctx context.Context) error {
 	return nil
 }
 
-// look finds out what of the reported is here.
+// look finds out which reported subjects are here.
 func (d *Desk) look(ctx context.Context) error {
 	d.mu.Lock()
 	subjects := map[moderate.Subject]bool{}
@@ -265,7 +265,7 @@ func here(ctx context.Context, v *store.View, s moderate.Subject) (bool, error) 
 	return false, nil
 }
 
-// list are the open reports.
+// list returns the open reports.
 func (d *Desk) list() []moderate.Report {
 	d.mu.Lock()
 	out := make([]moderate.Report, 0, len(d.all))
@@ -278,17 +278,18 @@ func (d *Desk) list() []moderate.Report {
 	return slices.DeleteFunc(out, func(r moderate.Report) bool { return d.cfg.Moderator.Bars(r.Subject) })
 }
 
-// Open is what is open, by what it is about, the newest first.
+// Open sums up the open reports by their subjects, the newest first.
 func (d *Desk) Open() []moderate.Reported { return moderate.Gather(d.list()) }
 
-// about are the open reports about a subject, the newest first.
+// about returns the open reports about a subject, the newest first.
 func (d *Desk) about(s moderate.Subject) []moderate.Report {
 	list := slices.DeleteFunc(d.list(), func(r moderate.Report) bool { return r.Subject != s })
 	slices.SortFunc(list, func(a, b moderate.Report) int { return moderate.Older(b, a) })
 	return list
 }
 
-// Remove has the moderator take away what was reported. The journal says that it was a report, and whose.
+// Remove has the moderator bar a reported subject. The journal says that somebody reported it, and who. It fails with ErrNone where no
+// report about the subject is open.
 func (d *Desk) Remove(ctx context.Context, s moderate.Subject, by, why string) (moderate.Case, error) {
 	list := d.about(s)
 	if len(list) == 0 {
@@ -297,7 +298,7 @@ func (d *Desk) Remove(ctx context.Context, s moderate.Subject, by, why string) (
 	return d.cfg.Moderator.Bar(ctx, moderate.Order{Subject: s, By: by, Why: because(list, why)})
 }
 
-// Dismiss closes the reports about a subject that are open: they do not come back, others may come.
+// Dismiss closes the open reports about a subject for good; new ones may come. It fails with ErrNone where no report is open.
 func (d *Desk) Dismiss(ctx context.Context, s moderate.Subject, by, why string) error {
 	d.dismissing.Lock()
 	defer d.dismissing.Unlock()
@@ -335,7 +336,7 @@ func (d *Desk) Dismiss(ctx context.Context, s moderate.Subject, by, why string) 
 	return nil
 }
 
-// oldest are the dismissals that are forgotten to have room for n more.
+// oldest returns the dismissals to forget, so that there is room for n more.
 func (d *Desk) oldest(n int) []nostr.ID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -356,7 +357,7 @@ func (d *Desk) oldest(n int) []nostr.ID {
 	return ids[:min(over, len(ids))]
 }
 
-// because is the reason for the journal: the operator's own, and whose reports they were.
+// because writes the reason for the journal: the operator's own, and who has reported what.
 func because(list []moderate.Report, why string) string {
 	var who []string
 	for _, r := range list {

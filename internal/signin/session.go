@@ -12,7 +12,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// begin makes a session and gives its secret, of which only the hash is kept.
+// begin makes a session and returns its secret. The desk keeps only the hash of it.
 func (d *desk) begin(by nostr.PubKey, from front.Client, now time.Time) string {
 	secret := d.Token()
 	s := &session{by: by, from: network(from), ends: now.Add(Lifetime), underWay: map[int]context.CancelFunc{}}
@@ -37,7 +37,8 @@ func (d *desk) begin(by nostr.PubKey, from front.Client, now time.Time) string {
 	return secret
 }
 
-// session is the one whose cookie a request has, from where it was begun; nil is none. A key that may no more has none either.
+// session returns the session whose cookie a request has; nil where there is none, where the request comes from another address than that
+// at which the session began, and where its key may no more.
 func (d *desk) session(r *http.Request, from front.Client) *session {
 	c, err := r.Cookie(cookieName)
 	if err != nil {
@@ -52,7 +53,7 @@ func (d *desk) session(r *http.Request, from front.Client) *session {
 	return s
 }
 
-// end ends the session of a request, and what it has under way.
+// end ends the session of a request, and the requests that the session has under way.
 func (d *desk) end(r *http.Request) {
 	c, err := r.Cookie(cookieName)
 	if err != nil {
@@ -63,11 +64,11 @@ func (d *desk) end(r *http.Request) {
 	d.drop(sha256.Sum256([]byte(c.Value)))
 }
 
-// enter notes a request of a session, which cancel ends; leave forgets it.
+// enter notes a request of a session, so that the end of the session calls cancel. The caller calls leave after the request.
 func (d *desk) enter(s *session, cancel context.CancelFunc) (leave func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if s.underWay == nil { // it has just ended
+	if s.underWay == nil { // the session has just ended
 		cancel()
 		return func() {}
 	}
@@ -81,7 +82,7 @@ func (d *desk) enter(s *session, cancel context.CancelFunc) (leave func()) {
 	}
 }
 
-// drop is called with mu held.
+// drop ends a session and cancels its requests. The caller holds mu.
 func (d *desk) drop(key [32]byte) {
 	if s := d.sessions[key]; s != nil {
 		for _, cancel := range s.underWay {
@@ -92,5 +93,5 @@ func (d *desk) drop(key [32]byte) {
 	}
 }
 
-// network is the address of a client, or its network.
+// network returns the address of a client, or the network of an IPv6 one.
 func network(from front.Client) netip.Addr { return front.Network(from.Addr) }

@@ -1,6 +1,6 @@
-// Package signin opens the operator's page through the public listener, for those whom the operator names: a browser's extension signs
-// a request once (NIP-07, NIP-98), and a cookie stands for that for a while. Everybody else meets the page that asks them to sign in, or
-// nothing. Read Route.
+// Package signin opens the operator's page through the public listener, for those whom the operator names. A browser's extension signs a
+// request once (NIP-07, NIP-98), and a cookie stands for that signature for a while. Everybody else gets the page that asks them to sign
+// in, or nothing. Read Route.
 package signin
 
 import (
@@ -29,18 +29,18 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Path is where the pages are, below the base of the service.
+// Path is the path of the pages, below the base of the service.
 const Path = "/operator/"
 
 // Bounds of sessions.
 const (
-	Lifetime    = time.Hour // of a session, from its beginning on
+	Lifetime    = time.Hour // of a session, from its beginning
 	MaxSessions = 32        // beyond that the oldest ends
 )
 
 const (
 	cookieName = "graspd_operator"
-	loginBody  = "sign in to graspd" // what is signed, beside the address
+	loginBody  = "sign in to graspd" // the body of the signed request
 )
 
 //go:embed assets
@@ -48,38 +48,38 @@ var assets embed.FS
 
 var loginPage = template.Must(template.ParseFS(assets, "assets/login.html"))
 
-// Config says who sees what. Every field but Token and Logger is needed.
+// Config says who may see which pages. Every field but Token and Logger is needed.
 type Config struct {
 	Service grasp.Service
 	Keys    []nostr.PubKey // who may
 	Pages   *admin.Pages
 	Now     func() time.Time
-	Token   func() string // makes the secret of a session; nil is crypto/rand
-	Logger  *slog.Logger  // told who signs in and out, and what is refused; nil is silent
+	Token   func() string // makes the secret of a session; nil is rand.Text
+	Logger  *slog.Logger  // hears who signs in and out, and who is refused; nil is silent
 }
 
 // session is one browser of an operator.
 type session struct {
 	by       nostr.PubKey
-	from     netip.Addr // the address, or the network of an IPv6 one, from which it was begun
+	from     netip.Addr // the address, or the network of an IPv6 one, at which it began
 	ends     time.Time
-	underWay map[int]context.CancelFunc // requests, by a number; nil once it has ended
+	underWay map[int]context.CancelFunc // its requests, by a number; nil once the session has ended
 	last     int
 }
 
 // desk keeps who is signed in.
 type desk struct {
 	Config
-	at     string // the path
-	url    string // that of the pages, as a browser sees it
+	at     string // the path of the pages
+	url    string // the URL of the pages, as a browser sees it
 	origin string
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	seen     nip98.Seen
 	sessions map[[32]byte]*session // by the hash of the secret
 }
 
-// Route answers everything below Path.
+// Route returns the route that answers everything below Path.
 func Route(c Config) front.Route {
 	if c.Token == nil {
 		c.Token = rand.Text
@@ -94,20 +94,21 @@ func Route(c Config) front.Route {
 	return front.Route{Name: "operator's page", Door: front.Own, Takes: func(r *http.Request) bool { _, ok := d.rest(r); return ok }, Serve: d.serve}
 }
 
-// rest is the path of a request below the pages. A proxy may or may not take the service's path off.
+// rest returns the path of a request below the pages, ".." for Path without its slash, and reports whether the request is for the pages. A
+// proxy may or may not take the service's path off.
 func (d *desk) rest(r *http.Request) (string, bool) {
 	for _, at := range []string{d.at, Path} {
 		if rest, ok := strings.CutPrefix(r.URL.Path, at); ok {
 			return rest, true
 		}
 		if r.URL.Path+"/" == at {
-			return "..", true // without the slash, links would lead elsewhere
+			return "..", true // links of a page without the slash would lead elsewhere
 		}
 	}
 	return "", false
 }
 
-// open are the paths that strangers may get: what the page that asks them to sign in is made of.
+// open has the paths that strangers may get: the parts of the page that asks them to sign in.
 var open = []string{"login.js", "page.css", "icon.svg"}
 
 func (d *desk) serve(w http.ResponseWriter, r *http.Request, from front.Client) {
@@ -147,7 +148,7 @@ func (d *desk) serve(w http.ResponseWriter, r *http.Request, from front.Client) 
 	}
 }
 
-// closeToOthers takes back what lets the pages of other sites read the rest of the service.
+// closeToOthers takes out the headers that let pages of other sites read the rest of the service.
 func closeToOthers(h http.Header) {
 	for name := range h {
 		if strings.HasPrefix(name, "Access-Control-") {
@@ -159,7 +160,7 @@ func closeToOthers(h http.Header) {
 	h.Set("X-Robots-Tag", "noindex")
 }
 
-// sameOrigin is whether a page of this relay sends a request. Browsers name the origin of every POST.
+// sameOrigin reports whether a page of this relay sends a request. Browsers name the origin of every POST.
 func (d *desk) sameOrigin(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return r.Header.Get("Origin") == d.origin && (site == "" || site == "same-origin")
@@ -173,13 +174,13 @@ func (d *desk) show(w http.ResponseWriter, r *http.Request, rest string, s *sess
 	r = r.Clone(ctx)
 	r.Header.Del("Cookie")
 	r.URL.Path, r.URL.RawPath = "/"+rest, ""
-	if r.Method == http.MethodGet { // the end of a read would be taken for the client's leaving
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a connection that takes none has none
+	if r.Method == http.MethodGet { // a read that ends at the deadline would look like a client that leaves
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a connection without deadlines needs none
 	}
 	d.Pages.Inner().ServeHTTP(w, r)
 }
 
-// ask shows strangers the page on which operators sign in.
+// ask sends the page on which operators sign in.
 func (d *desk) ask(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -187,7 +188,7 @@ func (d *desk) ask(w http.ResponseWriter) {
 	h.Set("Referrer-Policy", "no-referrer")
 	w.WriteHeader(http.StatusUnauthorized)
 	sum := sha256.Sum256([]byte(loginBody))
-	_ = loginPage.Execute(w, map[string]string{"URL": d.url + "login", "Payload": hex.EncodeToString(sum[:]), "Body": loginBody}) // whoever asked may be gone
+	_ = loginPage.Execute(w, map[string]string{"URL": d.url + "login", "Payload": hex.EncodeToString(sum[:]), "Body": loginBody}) // the client may be gone
 }
 
 func (d *desk) asset(w http.ResponseWriter, r *http.Request, name string) {
@@ -199,13 +200,13 @@ func (d *desk) asset(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	b, err := assets.ReadFile("assets/" + name)
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // the file is embedded
 	}
 	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 	_, _ = w.Write(b)
 }
 
-// login begins a session for who has signed the request.
+// login begins a session for the key that has signed the request.
 func (d *desk) login(w http.ResponseWriter, r *http.Request, from front.Client) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 2*int64(len(loginBody))))
 	from.Visitor.Received(len(body))
@@ -236,7 +237,8 @@ func (d *desk) use(id nostr.ID, now time.Time) error {
 	return d.seen.Use(id, now)
 }
 
-// cookie holds the secret of a session. No script reads it, and no other site has it sent.
+// cookie makes the cookie with the secret of a session, for age seconds. No script can read it, and a request that another site causes has
+// none.
 func (d *desk) cookie(secret string, age int) *http.Cookie {
 	return &http.Cookie{
 		Name: cookieName, Value: secret, Path: d.at, MaxAge: age, HttpOnly: true, Secure: strings.HasPrefix(d.url, "https:"), SameSite: http.SameSiteStrictMode,
