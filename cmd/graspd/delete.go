@@ -16,6 +16,9 @@ import (
 
 	"github.com/graspd/graspd/internal/admin"
 	"github.com/graspd/graspd/internal/moderate"
+	"github.com/graspd/graspd/internal/nip34"
+	"github.com/graspd/graspd/internal/nostr"
+	"github.com/graspd/graspd/internal/status"
 	"github.com/graspd/graspd/internal/statustext"
 	"github.com/graspd/graspd/internal/words"
 )
@@ -110,23 +113,38 @@ func printPreview(out io.Writer, p moderate.Preview) error {
 	fmt.Fprintf(&b, "%s\n", words.Printable(p.Subject.String()))
 	total := int64(0)
 	for _, k := range slices.Sorted(maps.Keys(p.Events)) {
-		fmt.Fprintf(&b, "  %7d events of kind %d\n", p.Events[k], k)
+		fmt.Fprintf(&b, "  %7d  %s\n", p.Events[k], kindName(k))
 		total += p.Events[k]
 	}
 	more := ""
 	if p.More {
 		more = ", and more"
 	}
-	fmt.Fprintf(&b, "  %7d events would go%s, %d bytes\n", total, more, p.Bytes)
+	fmt.Fprintf(&b, "  events that would go: %d%s (%s)\n", total, more, status.Bytes(p.Bytes))
 	for _, a := range p.Repositories {
-		fmt.Fprintf(&b, "          repository %s\n", words.Printable(a))
+		fmt.Fprintf(&b, "           %s\n", words.Printable(a))
 	}
-	fmt.Fprintf(&b, "  %7d repositories would go, %d bytes of git data\n", len(p.Repositories), p.GitBytes)
+	fmt.Fprintf(&b, "  repositories that would go: %d (%s of git data)\n", len(p.Repositories), status.Bytes(p.GitBytes))
 	if p.Case != 0 {
 		fmt.Fprintf(&b, "  it is barred already, by case %d\n", p.Case)
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// kindNames are what people call the kinds that a relay for repositories has most of.
+var kindNames = map[nostr.Kind]string{
+	nostr.KindMetadata: "profile", nostr.KindDeletion: "deletion request", nostr.KindReaction: "reaction", nostr.KindComment: "comment", nostr.KindReport: "report",
+	nip34.KindPatch: "patch", nip34.KindPullRequest: "pull request", nip34.KindPullRequestUpdate: "update of a pull request", nip34.KindIssue: "issue",
+	nip34.KindReplyOld: "reply", nip34.KindStatusOpen: "status: open", nip34.KindStatusApplied: "status: applied", nip34.KindStatusClosed: "status: closed",
+	nip34.KindStatusDraft: "status: draft", nip34.KindRepository: "announcement of a repository", nip34.KindState: "state of a repository",
+}
+
+func kindName(k nostr.Kind) string {
+	if name, ok := kindNames[k]; ok {
+		return fmt.Sprintf("%s (kind %d)", name, k)
+	}
+	return fmt.Sprintf("kind %d", k)
 }
 
 // restoration has the settings of the restore command.

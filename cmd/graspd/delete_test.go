@@ -49,12 +49,12 @@ func TestARepositoryIsDeletedAndRestored(t *testing.T) {
 		return out
 	}
 	out := graspd("nothing has changed; add --yes", "delete", "--repository", address)
-	for _, s := range []string{"1 events of kind 30617", "1 events of kind 30618", "1 events of kind 1621", "3 events would go", "1 repositories would go, "} {
+	for _, s := range []string{"1  announcement of a repository (kind 30617)\n", "1  state of a repository (kind 30618)\n", "1  issue (kind 1621)\n", "events that would go: 3 (", "repositories that would go: 1 ("} {
 		if !strings.Contains(out, s) {
 			t.Errorf("the dry run lacks %q:\n%s", s, out)
 		}
 	}
-	if strings.Contains(out, ", 0 bytes of git data") {
+	if strings.Contains(out, "(0 KiB of git data)") {
 		t.Errorf("the dry run counts no git data:\n%s", out)
 	}
 	if n := c.count(nostr.Filter{}); n != 3 {

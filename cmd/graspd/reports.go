@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/url"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/graspd/graspd/internal/admin"
 	"github.com/graspd/graspd/internal/moderate"
@@ -68,26 +67,47 @@ func reportsCommand(ctx context.Context, args []string, std stdio, env environme
 	if err := o.at.read(ctx, "/reports.json", &q); err != nil {
 		return err
 	}
-	return printReports(std.out, q)
+	return printReports(std.out, q, tableWidth(std.out))
 }
 
-func printReports(out io.Writer, q admin.ReportQueue) error {
+// printReports prints what is open: as a table where lines may have so many characters, else in a few lines each. What is to be pasted into
+// --remove or --dismiss always stays whole.
+func printReports(out io.Writer, q admin.ReportQueue, width int) error {
 	if q.Open == 0 {
 		_, err := fmt.Fprintln(out, "no reports are open")
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "WHAT\tREPORTED AS\tREPORTS\tPEOPLE\tLAST\tLAST BY\tTHEIR WORDS")
+	rows := [][]string{{"WHAT", "REPORTED AS", "REPORTS", "PEOPLE", "LAST", "LAST BY", "THEIR WORDS"}}
 	for _, x := range q.Reported {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", words.Printable(x.Subject.String()), strings.Join(x.Kinds, ", "), x.Reports, x.People,
-			statustext.Day(x.Last.At), nip19.Npub(x.Last.By), words.Printable(x.Last.Text))
+		rows = append(rows, []string{words.Printable(x.Subject.String()), strings.Join(x.Kinds, ", "), fmt.Sprint(x.Reports), fmt.Sprint(x.People),
+			statustext.Day(x.Last.At), nip19.Npub(x.Last.By), words.Printable(x.Last.Text)})
 	}
-	if err := w.Flush(); err != nil {
-		return err
+	if statustext.Fits(rows, width) {
+		if err := statustext.Table(out, rows, width); err != nil {
+			return err
+		}
+	} else {
+		for _, r := range rows[1:] {
+			printReported(out, r, width)
+		}
 	}
 	if more := q.Subjects - len(q.Reported); more > 0 {
 		fmt.Fprintf(out, "and %d more\n", more)
 	}
 	_, err := fmt.Fprintln(out, `to decide: graspd reports --remove "WHAT", or --dismiss "WHAT"`)
 	return err
+}
+
+// printReported prints one row of the table in lines of its own.
+func printReported(out io.Writer, row []string, width int) {
+	fmt.Fprintln(out, row[0])
+	last := fmt.Sprintf("last %s by %s", row[4], row[5])
+	if row[6] != "" {
+		last += ": " + row[6]
+	}
+	for _, line := range []string{fmt.Sprintf("%s; reports: %s, people: %s", row[1], row[2], row[3]), last} {
+		for _, part := range statustext.Wrapped("  "+line, width) {
+			fmt.Fprintln(out, part)
+		}
+	}
 }

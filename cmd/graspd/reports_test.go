@@ -12,6 +12,8 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/graspd/graspd/internal/admin"
+	"github.com/graspd/graspd/internal/moderate"
 	"github.com/graspd/graspd/internal/testkit"
 )
 
@@ -106,5 +108,31 @@ func TestDocumentsArePassedOnAsTheyAre(t *testing.T) {
 	}
 	if asked != "/reports.json /journal.json " {
 		t.Error(asked)
+	}
+}
+
+// TestReportsFitTheTerminal: whatever its width, what is to be pasted stays whole, and nothing else is wider.
+func TestReportsFitTheTerminal(t *testing.T) {
+	key := testkit.Key(1).PubKey()
+	subject, err := moderate.ParseSubject("author " + key.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := admin.ReportQueue{Open: 3, Subjects: 1, Reported: []moderate.Reported{{
+		Subject: subject, Kinds: []string{"spam", "malware"}, Reports: 3, People: 2, Last: moderate.Report{By: testkit.Key(2).PubKey(), Text: strings.Repeat("so much of it ", 12)},
+	}}}
+	for _, width := range []int{0, 60, 80, 100, 1000} {
+		var out strings.Builder
+		if err := printReports(&out, q, width); err != nil {
+			t.Fatal(err)
+		}
+		if wide := width == 0 || width == 1000; wide != strings.Contains(out.String(), "REPORTED AS") || !strings.Contains(out.String(), subject.String()) || !strings.Contains(out.String(), "so much of it") {
+			t.Errorf("%d characters: %s", width, &out)
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := len(strings.TrimSpace(line)); width > 0 && n > max(width, len(subject.String())) {
+				t.Errorf("%d characters where there is room for %d: %s", n, width, line)
+			}
+		}
 	}
 }

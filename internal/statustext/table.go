@@ -15,6 +15,15 @@ func Table(w io.Writer, rows [][]string, width int, shrink ...int) error {
 	return table(rows).print(w, width, shrink...)
 }
 
+// Fits reports whether Table prints such rows in lines of at most width characters without making a column narrower.
+func Fits(rows [][]string, width int) bool {
+	total := -between
+	for _, n := range table(rows).widths() {
+		total += n + between
+	}
+	return width <= 0 || total <= width
+}
+
 // print prints the rows so that no line has more than width characters while the columns named by shrink have some to give; 0 is any width.
 // Columns of figures end at the same place, others begin there.
 func (t table) print(w io.Writer, width int, shrink ...int) error {
