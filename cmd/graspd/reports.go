@@ -106,7 +106,7 @@ func printReported(out io.Writer, row []string, width int) {
 		last += ": " + row[6]
 	}
 	for _, line := range []string{fmt.Sprintf("%s; reports: %s, people: %s", row[1], row[2], row[3]), last} {
-		for _, part := range statustext.Wrapped("  "+line, width) {
+		for _, part := range statustext.Wrap("  "+line, width) {
 			fmt.Fprintln(out, part)
 		}
 	}

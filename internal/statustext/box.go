@@ -39,9 +39,9 @@ func Box(w io.Writer, lines []string, width int) {
 	fmt.Fprintf(w, "└%s┘\n", rule)
 }
 
-// Wrapped breaks a line between words, so that none has more than width characters; a width of 0 allows any number. Words that are longer
+// Wrap breaks a line between words, so that none has more than width characters; a width of 0 allows any number. Words that are longer
 // stay whole. The line must hold nothing that a terminal obeys.
-func Wrapped(line string, width int) []string {
+func Wrap(line string, width int) []string {
 	if width <= 0 {
 		return []string{line}
 	}
