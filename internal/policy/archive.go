@@ -13,8 +13,8 @@ import (
 	"github.com/graspd/graspd/internal/nip34"
 )
 
-// Archive is the repositories that are carried though their announcements do not list this service (GRASP-05): all, those of some owners,
-// single ones, those with some identifiers, and those whose announcements list one of some relays. The zero value is none.
+// Archive says which repositories this service carries though their announcements do not list it (GRASP-05): all; the repositories of some
+// owners; single ones; those with some identifiers; and those whose announcements list one of some relays. The zero Archive takes none.
 type Archive struct {
 	All         bool
 	Chosen      Repositories
@@ -22,12 +22,13 @@ type Archive struct {
 	Hosts       map[grasp.RelayURL]struct{}
 }
 
-// relaysLooked is how many relays of an announcement are looked at, as many as are followed (want.Bounds).
+// relaysLooked is how many relays of an announcement takes looks at: as many as graspd follows by default (want.Bounds).
 const relaysLooked = 20
 
 var errArchiveEntry = errors.New("want all, an npub, npub/identifier, an identifier, or the wss:// URL of a relay")
 
-// Add adds an entry: "all", an author, a repository as Repositories.AddRepository takes it, the URL of a relay, or else an identifier.
+// Add adds an entry of the operator's: "all", an author, a repository as Repositories.AddRepository takes it, the URL of a relay, or else
+// an identifier.
 func (a *Archive) Add(entry string) error {
 	lower := strings.ToLower(entry)
 	switch {
@@ -63,7 +64,7 @@ func put[M ~map[K]struct{}, K comparable](m *M, k K) {
 	(*m)[k] = struct{}{}
 }
 
-// Len is the number of entries.
+// Len returns the number of entries.
 func (a Archive) Len() int {
 	n := a.Chosen.Len() + len(a.Identifiers) + len(a.Hosts)
 	if a.All {
@@ -72,7 +73,7 @@ func (a Archive) Len() int {
 	return n
 }
 
-// takes reports whether a repository is archived whose announcement stands at that address and lists these relays.
+// takes reports whether a takes a repository whose announcement stands at that address and lists these relays.
 func (a Archive) takes(at nip34.Address, relays []grasp.RelayURL) bool {
 	_, named := a.Identifiers[at.D]
 	return a.All || named || a.Chosen.has(at) || len(a.Hosts) > 0 && slices.ContainsFunc(relays, func(u grasp.RelayURL) bool {
@@ -81,7 +82,7 @@ func (a Archive) takes(at nip34.Address, relays []grasp.RelayURL) bool {
 	})
 }
 
-// loosens reports whether something could be archived now that was not under old.
+// loosens reports whether a may take something that old did not take.
 func (a Archive) loosens(old Archive) bool {
 	return !old.All && (a.All || lacks(old.Chosen.Owners, a.Chosen.Owners) || lacks(old.Chosen.Addresses, a.Chosen.Addresses) ||
 		lacks(old.Identifiers, a.Identifiers) || lacks(old.Hosts, a.Hosts))
@@ -93,7 +94,7 @@ func (a Archive) with(more Archive) Archive {
 	}
 }
 
-// fingerprint depends on the entries and not on their order; "" for none.
+// fingerprint names the set of entries, in whatever order they were added; "" for none.
 func (a Archive) fingerprint() string {
 	if a.Len() == 0 {
 		return ""
@@ -116,15 +117,16 @@ func (a Archive) fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Serves reports whether a repository with this announcement is here by itself: it lists this service, or is archived.
+// Serves reports whether the announcement brings its repository here by itself: it lists this service, or is archived.
 func (r Rules) Serves(a *nip34.Announcement) bool {
 	return r.Service.Lists(a) || !r.seals(a) && r.Lists.Archive.takes(a.Address, r.relays(a))
 }
 
-// seals reports whether a repository is kept from an archive that everybody reads, as its announcement says that it is private (GRASP-08).
+// seals reports whether r keeps a repository out of the archive, because its announcement says that it is private (GRASP-08) and everybody
+// reads the archive.
 func (r Rules) seals(a *nip34.Announcement) bool { return a.Private && !r.Private }
 
-// relays gives the relays of an announcement by which it may be archived.
+// relays returns the relays of an announcement by which Archive may take it.
 func (r Rules) relays(a *nip34.Announcement) []grasp.RelayURL {
 	if len(r.Lists.Archive.Hosts) == 0 {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Bearer is who brings an event, as far as they have proved it. A greater value has proved more.
+// Bearer is who brings an event, as far as they have proved who they are. A greater Bearer has proved more.
 type Bearer uint8
 
 // The bearers. A stranger is another relay, or a client that has not authenticated (NIP-42).
@@ -16,7 +16,7 @@ const (
 	Author          // the author
 )
 
-// BearerOf says who brings e over a connection on which these keys have authenticated.
+// BearerOf returns who brings e over a connection on which these keys have authenticated.
 func BearerOf(e *nostr.Event, keys []nostr.PubKey) Bearer {
 	switch {
 	case len(keys) == 0:
@@ -27,8 +27,8 @@ func BearerOf(e *nostr.Event, keys []nostr.PubKey) Bearer {
 	return Author
 }
 
-// protection refuses a protected event that its author does not bring in person, and a repost that carries one along
-// (NIP-70).
+// protection refuses a protected event that somebody else than its author brings, and a repost with a protected event in
+// its content (NIP-70).
 func protection(e *nostr.Event, by Bearer) (Verdict, bool) {
 	switch {
 	case e.Protected() && by == Stranger:
@@ -44,7 +44,7 @@ func protection(e *nostr.Event, by Bearer) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// reposts reports whether the event embeds a protected one.
+// reposts reports whether the event is a repost with a protected event in its content.
 func reposts(e *nostr.Event) bool {
 	if e.Kind != nostr.KindRepost && e.Kind != nostr.KindGenericRepost {
 		return false

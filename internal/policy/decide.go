@@ -8,9 +8,9 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Decide says what becomes of a genuine event that the store's own rules have nothing against. Decide fails only when the view does. The
-// verdict depends on the arguments and the Rules alone. Decide does not ask the view where the event alone tells, else at most some
-// 260 times, as nip34.MaxReferences bounds what an event names; or twice that where there are lists.
+// Decide says what becomes of a genuine event that the store's own rules have nothing against. Decide fails only when the view fails. The
+// verdict depends on the arguments and the Rules alone. Decide does not ask the view where the event alone tells; else it asks at most some
+// 260 times, or twice that where there are lists, as nip34.MaxReferences bounds what an event names.
 func (r Rules) Decide(e *nostr.Event, by Bearer, v View, now time.Time) (Verdict, error) {
 	if verdict, done := alone(e, by, now); done {
 		return verdict, nil
@@ -25,7 +25,7 @@ func (r Rules) Decide(e *nostr.Event, by Bearer, v View, now time.Time) (Verdict
 	return verdict, nil
 }
 
-// withView decides by the lists and by what is served.
+// withView decides by the lists and by the served events.
 func (r Rules) withView(e *nostr.Event, v View) (Verdict, error) {
 	_, denied := r.Lists.DenyEvents[e.ID]
 	switch {
@@ -43,7 +43,7 @@ func (r Rules) withView(e *nostr.Event, v View) (Verdict, error) {
 	return r.related(e, v)
 }
 
-// alone decides what needs no view.
+// alone decides where the event alone tells, without a view.
 func alone(e *nostr.Event, by Bearer, now time.Time) (Verdict, bool) {
 	expiry, expires := e.Expiration()
 	switch reason := misshapen(e); {

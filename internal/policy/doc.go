@@ -1,4 +1,4 @@
 // Package policy decides what this relay keeps: one pure decision for every event, the same for clients and for sync. It
-// sees what is served through a View. It never looks at replacement, deletion or what has been decided before, which are
-// the store's rules. Package ingest asks it for each event in turn.
+// sees the served events through a View. The store, not this package, knows replacement, deletion and earlier decisions.
+// Package ingest asks policy for each event in turn.
 package policy

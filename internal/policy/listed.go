@@ -13,8 +13,8 @@ const (
 	barredRepo   = "blocked: this relay does not carry this repository; name other relays in its announcement, or ask its operator"
 )
 
-// barred decides about an event by an author whose events are not taken. Only what takes away the author's own events here counts: a
-// deletion, a request to vanish, and a version of an announcement that leaves.
+// barred decides about an event by an author whose events the lists do not take. It accepts only what takes away the author's own events
+// here: a deletion, a request to vanish, and a version of an announcement that leaves.
 func (r Rules) barred(e *nostr.Event, v View) (Verdict, error) {
 	switch e.Kind {
 	case nostr.KindVanish:
@@ -33,7 +33,7 @@ func (r Rules) barred(e *nostr.Event, v View) (Verdict, error) {
 	return Verdict{Refuse, barredAuthor}, nil
 }
 
-// ofOwn reports whether a deletion names an event of its author that is served.
+// ofOwn reports whether a deletion names a served event of its own author.
 func ofOwn(e *nostr.Event, v View) (bool, error) {
 	refs := nip34.References(e)
 	for _, id := range refs.IDs {
@@ -52,7 +52,7 @@ func ofOwn(e *nostr.Event, v View) (bool, error) {
 	return false, nil
 }
 
-// admit decides about an announcement that would be accepted without lists, among the others with its d.
+// admit decides, among the others with its d tag, about an announcement that would be accepted if there were no lists.
 func (a Announcer) admit(same *Announced) Verdict {
 	switch {
 	case a.barred:
@@ -60,20 +60,20 @@ func (a Announcer) admit(same *Announced) Verdict {
 	case same.invites(same.byLists(), a):
 		return Verdict{}
 	}
-	return Verdict{NoMaintainer, barredRepo} // an admitted announcement may invite the author yet
+	return Verdict{NoMaintainer, barredRepo} // an admitted announcement may still come and invite the author
 }
 
-// carrier answers whether events that name an address are taken for that.
+// carrier tells whether this relay takes an event because of an address that it names.
 type carrier struct {
 	Rules
 	view View
-	same map[string]*Announced // by d tag, so that the view is asked for each once
+	same map[string]*Announced // by d tag, so that carries asks the view once for each
 }
 
 func (r Rules) carrier(v View) *carrier { return &carrier{r, v, make(map[string]*Announced)} }
 
-// carries reports whether something is served at this address and, where it is a repository or the state of one, whether the lists have
-// nothing against it. A repository that was accepted before it was denied stays, and nothing more is taken for it.
+// carries reports whether something is served at this address. For a repository and for its state the lists must have nothing against the
+// repository either: a repository that was accepted before the lists denied it stays, but the relay takes nothing more for it.
 func (c *carrier) carries(a nip34.Address) (bool, error) {
 	ok, err := c.view.HasAddress(a.String())
 	if !ok || err != nil || a.Kind != nip34.KindRepository && a.Kind != nip34.KindState {

@@ -16,10 +16,10 @@ var (
 	errSecretEntry     = errors.New("this is a secret key: lists hold public keys; if others may have seen it, it is theirs too")
 )
 
-// IsSecret reports whether an entry was refused for being a secret key, which nobody should repeat.
+// IsSecret reports whether err refuses an entry because it is a secret key, which nobody should repeat.
 func IsSecret(err error) bool { return errors.Is(err, errSecretEntry) }
 
-// AddAuthor adds an entry of a list of authors, as ParseAuthor reads it.
+// AddAuthor adds an entry of a list of authors. It reads the entry by ParseAuthor.
 func (p *PubKeys) AddAuthor(entry string) error {
 	pk, err := ParseAuthor(entry)
 	if err != nil {
@@ -36,7 +36,8 @@ func (p *PubKeys) add(pk nostr.PubKey) {
 	(*p)[pk] = struct{}{}
 }
 
-// AddRepository adds an entry of a list of repositories, as ParseRepository reads it. An author alone stands for all of theirs.
+// AddRepository adds an entry of a list of repositories. It reads the entry by ParseRepository; an author alone stands for all their
+// repositories.
 func (r *Repositories) AddRepository(entry string) error {
 	if pk, err := ParseAuthor(entry); err == nil {
 		r.Owners.add(pk)
@@ -60,7 +61,7 @@ func (r *Repositories) AddRepository(entry string) error {
 	return nil
 }
 
-// ParseAuthor reads a public key as operators write it: as npub or hex.
+// ParseAuthor reads a public key as operators write it: as an npub or in hex.
 func ParseAuthor(s string) (nostr.PubKey, error) {
 	if strings.HasPrefix(strings.ToLower(s), "nsec1") {
 		return nostr.PubKey{}, errSecretEntry
@@ -78,14 +79,14 @@ func ParseAuthor(s string) (nostr.PubKey, error) {
 	return pk, nil
 }
 
-// ParseRepository reads an address as operators write it: naddr1…, <author>/<identifier>, or <kind>:<public key>:<identifier>. The kind may
-// be another than that of a repository.
+// ParseRepository reads an address as operators write it: naddr1…, <author>/<identifier>, or <kind>:<public key>:<identifier>. The kind
+// need not be that of a repository.
 func ParseRepository(s string) (nip34.Address, error) {
 	if strings.HasPrefix(strings.ToLower(s), "naddr1") {
 		a, err := nip19.ParseAddress(s)
 		return nip34.Address(a), err
 	}
-	// An identifier may hold slashes and colons, a key neither.
+	// An identifier may hold slashes and colons; a key holds neither.
 	if author, d, ok := strings.Cut(s, "/"); ok && !strings.Contains(author, ":") {
 		pk, err := ParseAuthor(author)
 		return nip34.Address{Kind: nip34.KindRepository, PubKey: pk, D: d}, err

@@ -11,8 +11,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Lists are the authors, repositories and events that the operator takes or does not take. What is denied is denied though it is
-// allowed too. A nil list allows everybody, or denies nobody. Nobody changes Lists after they were handed over.
+// Lists are the authors, repositories and events that the operator takes or does not take. Where something is both allowed and denied, it
+// is denied. A nil list allows everybody, or denies nobody. Nobody changes Lists after handing them over.
 type Lists struct {
 	AllowPubKeys, DenyPubKeys           PubKeys
 	AllowRepositories, DenyRepositories Repositories
@@ -26,13 +26,13 @@ type Events map[nostr.ID]struct{}
 // PubKeys is a set of authors.
 type PubKeys map[nostr.PubKey]struct{}
 
-// Repositories is a set of repositories: single ones, and all those of some authors.
+// Repositories is a set of repositories: single ones, and all repositories of some authors.
 type Repositories struct {
 	Addresses map[nip34.Address]struct{} // of kind 30617
 	Owners    PubKeys
 }
 
-// Len is the number of entries.
+// Len returns the number of entries.
 func (r Repositories) Len() int { return len(r.Addresses) + len(r.Owners) }
 
 func (r Repositories) has(a nip34.Address) bool {
@@ -41,8 +41,8 @@ func (r Repositories) has(a nip34.Address) bool {
 	return one || all
 }
 
-// takes reports whether events by this author are taken at all. To delete what is here and to vanish is an author's right whatever the
-// lists say; see barred.
+// takes reports whether the lists take events by this author at all. Whatever the lists say, authors may delete their events here, and
+// vanish; see barred.
 func (l Lists) takes(pk nostr.PubKey) bool {
 	if _, denied := l.DenyPubKeys[pk]; denied {
 		return false
@@ -51,20 +51,20 @@ func (l Lists) takes(pk nostr.PubKey) bool {
 	return allowed || len(l.AllowPubKeys) == 0
 }
 
-// Bars reports whether nothing is taken of the repository at that address, for itself or as part of another. Nor do we follow it at other
-// relays. The address of a state stands for its repository.
+// Bars reports whether the lists take nothing of the repository at that address, neither for itself nor as a part of another. Graspd does
+// not follow such a repository at other relays either. The address of a state stands for its repository.
 func (l Lists) Bars(a nip34.Address) bool {
 	a.Kind = nip34.KindRepository
 	return !l.takes(a.PubKey) || l.DenyRepositories.has(a)
 }
 
-// Admits reports whether the announcement at that address may make a repository of its own. An announcement that is neither admitted nor
-// barred may be part of a repository by invitation.
+// Admits reports whether the announcement at that address may make a repository of its own. An announcement that the lists neither admit
+// nor bar may be part of a repository by invitation.
 func (l Lists) Admits(a nip34.Address) bool {
 	return !l.Bars(a) && (l.AllowRepositories.Len() == 0 || l.AllowRepositories.has(a))
 }
 
-// Loosens reports whether something that is refused under old could be taken now.
+// Loosens reports whether l may take something that old refuses.
 func (l Lists) Loosens(old Lists) bool {
 	return l.Archive.loosens(old.Archive) || lacks(l.DenyPubKeys, old.DenyPubKeys) || widens(l.AllowPubKeys, old.AllowPubKeys) ||
 		lacks(l.DenyRepositories.Owners, old.DenyRepositories.Owners) ||
@@ -74,7 +74,7 @@ func (l Lists) Loosens(old Lists) bool {
 			lacks(old.AllowRepositories.Addresses, l.AllowRepositories.Addresses))
 }
 
-// widens reports whether the list a of allowed authors allows somebody whom the list b does not.
+// widens reports whether the list a of allowed authors allows somebody whom the list b does not allow.
 func widens(a, b PubKeys) bool { return len(b) > 0 && (len(a) == 0 || lacks(b, a)) }
 
 // lacks reports whether a lacks something of b.
@@ -92,7 +92,7 @@ func (l Lists) none() bool {
 	return len(l.AllowPubKeys)+len(l.DenyPubKeys)+l.AllowRepositories.Len()+l.DenyRepositories.Len()+len(l.DenyEvents) == 0
 }
 
-// With gives the entries of both. It changes neither.
+// With returns the entries of l and more together. It changes neither.
 func (l Lists) With(more Lists) Lists {
 	return Lists{
 		AllowPubKeys: union(l.AllowPubKeys, more.AllowPubKeys), DenyPubKeys: union(l.DenyPubKeys, more.DenyPubKeys),
@@ -117,7 +117,7 @@ func union[M ~map[K]struct{}, K comparable](a, b M) M {
 	return out
 }
 
-// fingerprint depends on the entries and not on their order; "" for none. The archive has a fingerprint of its own.
+// fingerprint names the set of entries, in whatever order they were added; "" for none. The archive has a fingerprint of its own.
 func (l Lists) fingerprint() string {
 	if l.none() {
 		return ""

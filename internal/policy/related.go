@@ -8,8 +8,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// related accepts an event that names a served event or is named by one, some kinds of events by authors of whom something is served
-// (GRASP-01), pull requests with their own repository (GRASP-06), and reports of such authors.
+// related accepts an event that names a served event or that a served event names, some kinds of events by authors of served events
+// (GRASP-01), pull requests whose signer contributes through a repository of their own (GRASP-06), and reports of authors of served events.
 func (r Rules) related(e *nostr.Event, v View) (Verdict, error) {
 	for _, question := range []func(*nostr.Event, View) (bool, error){r.byAuthor, r.names, isNamed, r.contributed, reports} {
 		if ok, err := question(e, v); ok || err != nil {
@@ -24,20 +24,20 @@ func (r Rules) related(e *nostr.Event, v View) (Verdict, error) {
 		"publish what it belongs to here first, then this event again"}, nil
 }
 
-// fromAuthors reports whether events of this kind are taken from whoever has an event here.
+// fromAuthors reports whether the author's events here alone can be a reason to take an event of this kind.
 func (r Rules) fromAuthors(k nostr.Kind) bool {
 	return k == nostr.KindDeletion || r.fromParticipants(k)
 }
 
-// fromParticipants reports whether events of this kind, in which people speak of themselves, are taken from whoever takes part here. Lists of
-// relays (NIP-65) are of use only where mailboxes are asked (GRASP-03).
+// fromParticipants reports whether the relay takes events of this kind, in which people speak of themselves, from any participant. Lists of
+// relays (NIP-65) are of use only where graspd asks mailboxes (GRASP-03).
 func (r Rules) fromParticipants(k nostr.Kind) bool {
 	return k == nip34.KindGraspList || k == nostr.KindMetadata || k == nostr.KindRelayList && r.Mailboxes
 }
 
-// Partakes reports whether an event of this kind makes its author a participant. Profiles and lists of relays do not: they are taken from
-// participants alone, and must not keep an author a participant whose other events have gone. Deletions and requests to vanish do not
-// either, nor do reports, which are for the operator.
+// Partakes reports whether an event of this kind makes its author a participant. Profiles and lists of relays do not: the relay takes them
+// from participants alone, and an author whose other events have gone must not stay a participant by them. Deletions, requests to vanish
+// and reports, which are for the operator, do not make participants either.
 func Partakes(k nostr.Kind) bool {
 	switch k {
 	case nostr.KindMetadata, nostr.KindDeletion, nostr.KindVanish, nostr.KindReport, nostr.KindRelayList, nip34.KindGraspList:
@@ -76,7 +76,7 @@ func (r Rules) names(e *nostr.Event, v View) (bool, error) {
 	return false, nil
 }
 
-// contributed takes a pull request whose commit its signer pushes to a repository of their own here (GRASP-06).
+// contributed reports whether e is a pull request whose signer pushes the commit to a repository of their own here (GRASP-06).
 func (r Rules) contributed(e *nostr.Event, _ View) (bool, error) {
 	t, err := nip34.ParseTip(e)
 	if !r.Contributors || err != nil {
@@ -95,7 +95,7 @@ func (r Rules) contributed(e *nostr.Event, _ View) (bool, error) {
 	return false, nil
 }
 
-// reports takes a report (NIP-56) of somebody of whom something is served.
+// reports reports whether e is a report (NIP-56) about the author of a served event.
 func reports(e *nostr.Event, v View) (bool, error) {
 	if e.Kind != nostr.KindReport {
 		return false, nil

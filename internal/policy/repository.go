@@ -7,9 +7,9 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// announcement accepts an announcement that lists this service, one that is archived (GRASP-05), and one by a maintainer, or somebody
-// invited, of a repository that does or is (GRASP-01). Where repositories are hosted, an announcement lists this service only with a clone
-// URL of it too, unless it replaces one that is here without.
+// announcement accepts an announcement that lists this service, one that is archived (GRASP-05), and one whose author maintains, or is
+// invited to, a repository with such an announcement (GRASP-01). Where this service hosts repositories, an announcement lists it only with
+// a clone URL of it too, unless the announcement replaces one without a clone URL.
 func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 	a, err := nip34.ParseAnnouncement(e)
 	if err != nil {
@@ -47,7 +47,7 @@ func (r Rules) announcement(e *nostr.Event, v View) (Verdict, error) {
 		"add it and publish again", r.Service.RelayURL())}, nil
 }
 
-// noClone refuses an announcement that lists this service as a relay alone.
+// noClone refuses an announcement that lists this service as a relay, but has no clone URL of it.
 func (r Rules) noClone(a nip34.Address, held bool) Verdict {
 	mend := fmt.Sprintf("add %s and publish again", r.Service.CloneURL(a.PubKey, a.D))
 	if held {
@@ -56,8 +56,8 @@ func (r Rules) noClone(a nip34.Address, held bool) Verdict {
 	return Verdict{Unlisted, "blocked: the clone tag of the announcement has no URL of this service; " + mend}
 }
 
-// state accepts a state whose author has an announcement here with the same d tag. Nobody else can be a maintainer: somebody whom others
-// list is only invited until their own announcement is here.
+// state accepts a state whose author has an announcement here with the same d tag. Nobody else can be a maintainer: whoever others list is
+// only invited until their own announcement is here.
 func (r Rules) state(e *nostr.Event, v View) (Verdict, error) {
 	address := nip34.Address{Kind: nip34.KindRepository, PubKey: e.PubKey, D: e.Tags.D()}
 	if r.Lists.Bars(address) {
@@ -71,10 +71,9 @@ func (r Rules) state(e *nostr.Event, v View) (Verdict, error) {
 		"publish your announcement (kind 30617) with the same d tag here first, then this state again"}, nil
 }
 
-// Unwelcome gives the served announcements with that d tag which came by an invitation that has ended, so that Decide would not accept them
-// any more. The lists do not matter, as nothing that is stored goes because somebody edits a file. Removing these announcements makes no
-// others unwelcome. Where as many announcements have the d tag as a View gives at most, there may be inviters beyond them, so Unwelcome
-// gives none.
+// Unwelcome returns the served announcements with that d tag which came by an invitation that has ended: Decide would not accept them any
+// more. The lists do not matter, as nothing that is stored goes because somebody edits a file. Removing these announcements makes no others
+// unwelcome. Where the View gives as many announcements as it can, there may be inviters beyond them, so Unwelcome returns none.
 func (r Rules) Unwelcome(d string, v View) ([]nostr.ID, error) {
 	same, err := v.Announcements(d, r)
 	if err != nil {

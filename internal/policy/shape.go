@@ -9,21 +9,21 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Bounds of an event, whether a client, a relay or a file brings it. A tag has one index row at most, so an event has few more rows than
-// tags.
+// Bounds of an event, whether a client, a relay or a file brings it. The store has at most one index row for a tag, so an event has few
+// more rows than tags.
 const (
-	MaxEventBytes = 128 << 10 // as it is stored
-	MaxEventTags  = 2000      // of a state, beside its branches and tags
+	MaxEventBytes = 128 << 10 // as the store has it
+	MaxEventTags  = 2000      // for a state, beside its branches and tags
 
-	// MaxStateBytes is for repository states (kind 30618): each branch and tag is a tag of at most 300 bytes.
+	// MaxStateBytes is for repository states (kind 30618), which have a tag of up to 300 bytes for each branch and tag.
 	MaxStateBytes = 24 * MaxEventBytes
 
-	// MaxProfileBytes is for profiles (kind 0) and lists of relays (kinds 10002 and 10317), of which there may be one of each of
-	// everybody who has something here.
+	// MaxProfileBytes is for profiles (kind 0) and lists of relays (kinds 10002 and 10317): everybody who has something here may
+	// have one of each.
 	MaxProfileBytes = 16 << 10
 )
 
-// MaxBytes is how large an event of a kind may be, as it is stored.
+// MaxBytes returns how many bytes an event of a kind may have, as the store has it.
 func MaxBytes(k nostr.Kind) int {
 	switch k {
 	case nip34.KindState:
@@ -34,8 +34,8 @@ func MaxBytes(k nostr.Kind) int {
 	return MaxEventBytes
 }
 
-// ordinaryTags is how many tags of an event count for MaxEventTags. The branches and tags of a state have a bound of their own, and
-// nothing is found by them.
+// ordinaryTags returns how many tags of an event count for MaxEventTags. The branches and tags of a state have a bound of their own, and
+// no index finds anything by them.
 func ordinaryTags(e *nostr.Event) int {
 	if e.Kind != nip34.KindState {
 		return len(e.Tags)
@@ -49,8 +49,8 @@ func ordinaryTags(e *nostr.Event) int {
 	return n
 }
 
-// misshapen says what is wrong with the form of an event, "" for nothing. An event has to fit into the messages to clients, and other
-// implementations have to read it: many of them need a tag to have a name.
+// misshapen says what is wrong with the form of an event; "" where nothing is. An event has to fit into the messages to clients, and other
+// implementations have to read it: many of them fail at a tag without a name.
 func misshapen(e *nostr.Event) string {
 	switch {
 	case e.Size() > MaxBytes(e.Kind):

@@ -7,10 +7,10 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// allRelays stands in the relay tag of a request to vanish that is for every relay (NIP-62).
+// allRelays is the value of the relay tag in a request to vanish that is for every relay (NIP-62).
 const allRelays = "ALL_RELAYS"
 
-// vanish accepts the requests to vanish of authors of whom something is served, where they name this relay or all.
+// vanish accepts a request to vanish that names this relay or all relays, if something by its author is served.
 func (r Rules) vanish(e *nostr.Event, v View) (Verdict, error) {
 	if !r.asked(e) {
 		return Verdict{Refuse, fmt.Sprintf("blocked: this request to vanish does not name this relay; "+

@@ -5,15 +5,15 @@ import "strings"
 // Outcome is what becomes of an event.
 type Outcome uint8
 
-// The outcomes. Those from Withdraw to Unused are of genuine events that are remembered, so that no reconciliation
-// fetches them again; Discard, Invalid and Failed leave no trace.
+// The outcomes. From Withdraw to Unused, the event is genuine and the store remembers it, so that no reconciliation
+// fetches it again. Discard, Invalid and Failed leave no trace.
 const (
 	Accept       Outcome = iota // stored
 	Duplicate                   // already here
-	Wait                        // kept and not served until the git data that it names is here (GRASP-01, purgatory)
-	Withdraw                    // a newer version of a served announcement that does not qualify any more: the old version goes, and the new one is remembered, not served
-	Refuse                      // decided against
-	Unlisted                    // an announcement that does not list this service, nor is by anybody invited by one that does
+	Wait                        // stored, and not served until the git data that it names is here (GRASP-01, purgatory)
+	Withdraw                    // a newer version of a served announcement that qualifies no more: the store removes the old version, and remembers the new one without serving it
+	Refuse                      // refused for good
+	Unlisted                    // an announcement that does not list this service, and whose author nobody here invites
 	Unrelated                   // names nothing that is here, and nothing here names it
 	NoMaintainer                // speaks for a repository that its author does not maintain here
 	Superseded                  // a newer version is here
@@ -30,7 +30,7 @@ const (
 var outcomes = [...]string{"accept", "duplicate", "wait", "withdraw", "refuse", "unlisted", "unrelated", "no-maintainer", "superseded", "deleted", "expired",
 	"vanished", "lapsed", "unused", "discard", "invalid", "failed"}
 
-// String is the outcome as a word for logs and metrics.
+// String returns the outcome as a word for logs and metrics.
 func (o Outcome) String() string {
 	if int(o) < len(outcomes) {
 		return outcomes[o]
@@ -38,19 +38,19 @@ func (o Outcome) String() string {
 	return "unknown"
 }
 
-// Orphan reports whether an event was refused only for want of another event, and may be taken once that comes.
+// Orphan reports whether an event was refused only for want of another event, and may be accepted once that other event comes.
 func (o Outcome) Orphan() bool { return o == Unlisted || o == Unrelated || o == NoMaintainer }
 
-// Verdict is an outcome, and what the client that brings the event is told.
+// Verdict is an outcome, and the text that the client who brings the event hears.
 type Verdict struct {
 	Outcome Outcome
 	Reason  string // the whole OK text with its NIP-01 prefix; "" for a plain accept
 }
 
-// OK is the flag of the OK message: true where the event is here now, served or waiting.
+// OK returns the flag of the OK message: true where the event is here now, served or waiting.
 func (v Verdict) OK() bool { return v.Outcome == Accept || v.Outcome == Duplicate || v.Outcome == Wait }
 
-// New reports whether the event is here since now: it is served, or waits and did not wait before.
+// New reports whether this decision brought the event here: the event is served now, or waits and did not wait before.
 func (v Verdict) New() bool {
 	return v.Outcome == Accept || v.Outcome == Wait && !strings.HasPrefix(v.Reason, "duplicate:")
 }

@@ -2,27 +2,26 @@ package policy
 
 import "github.com/graspd/graspd/internal/nostr"
 
-// View is what the decision needs to know of the store: events that are served, and nothing of those that are only
-// remembered. One goroutine at a time calls it. It shows what was accepted just before. Its errors are those of the disk, and end the
-// decision.
+// View shows the served events to a decision, also those accepted just before, and none that the store only remembers. One goroutine at a
+// time calls a View. Its errors come from the disk, and end the decision.
 type View interface {
-	// Announcements gives the served announcements (kind 30617) with that d tag, the newest of each author, as these rules read them: at
-	// most MaxAnnouncements, those of the authors whose first version was accepted first.
+	// Announcements returns the served announcements (kind 30617) with that d tag, the newest of each author, as the rules r read them. It
+	// returns at most MaxAnnouncements, for the authors whose first version was accepted first.
 	Announcements(d string, r Rules) (*Announced, error)
 	// Has reports whether an event with this id is served.
 	Has(id nostr.ID) (bool, error)
 	// HasBy reports whether an event with this id by this author is served.
 	HasBy(id nostr.ID, author nostr.PubKey) (bool, error)
-	// HasAddress reports whether an event is served at this address, written as nip34.Address.String does.
+	// HasAddress reports whether an event is served at this address, in the form of nip34.Address.String.
 	HasAddress(address string) (bool, error)
 	// Named reports whether a served event names this id in a tag e, E or q, or this address in a tag a, A or q. The
-	// address is "" for an event that has none.
+	// address is "" for an event without an address.
 	Named(id nostr.ID, address string) (bool, error)
 	// HasAuthor reports whether an event of this author is served.
 	HasAuthor(pk nostr.PubKey) (bool, error)
-	// TakesPart reports whether an event of this author is served whose kind is one of Partakes.
+	// TakesPart reports whether an event of this author is served for whose kind Partakes is true.
 	TakesPart(pk nostr.PubKey) (bool, error)
 }
 
-// MaxAnnouncements is how many announcements with one d tag a View gives at most.
+// MaxAnnouncements is how many announcements with one d tag a View returns at most.
 const MaxAnnouncements = 1000

@@ -6,9 +6,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// work refuses an event that would be taken, or kept for another that may come, and shows too little proof of work (NIP-13). What takes away
-// an author's own events here needs none: deletions and requests to vanish by authors of whom something is served, and announcements
-// that leave.
+// work refuses an event with too little proof of work (NIP-13) that would otherwise be accepted or be an orphan. What takes away an author's
+// own events here needs no work: deletions and requests to vanish by authors of served events, and announcements that leave.
 func (r Rules) work(e *nostr.Event, v View, so Verdict) (Verdict, error) {
 	if so.Outcome != Accept && !so.Outcome.Orphan() || e.Work() >= r.MinPoW {
 		return so, nil

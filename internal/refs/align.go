@@ -1,13 +1,13 @@
 package refs
 
-// Bounds of the explanation of a refusal.
+// Bounds of the text that explains a refusal.
 const (
-	mostLines  = 10 // refs that it names
-	mostOthers = 64 // states by others than members that are looked at, as anybody may publish states
+	mostLines  = 10 // refs that the text names
+	mostOthers = 64 // states by others than members that explain looks at, as anybody may publish states
 )
 
-// align judges the commands on branches and tags, sorted by name. The commands succeed if they leave the repository exactly as one
-// candidate says: a state by a confirmed maintainer that would rule if it were complete. Commands that change nothing always succeed.
+// align judges the commands on branches and tags, sorted by name. The commands succeed if they leave the repository exactly as a candidate
+// says. A candidate is a state by a confirmed maintainer that would rule if it were complete. Commands that change nothing always succeed.
 func (j *judge) align(commands []int) {
 	if len(commands) == 0 {
 		return
@@ -19,7 +19,7 @@ func (j *judge) align(commands []int) {
 		c := j.push.Commands[i]
 		at := now.Get(c.Ref)
 		if c.New == at {
-			continue // the client sends old = new, or another push or a fetch has done it
+			continue // the client sends old = new, or another push or a fetch has made the change
 		}
 		moving = append(moving, i)
 		changes = append(changes, Ref{c.Ref, c.New})
@@ -38,7 +38,7 @@ func (j *judge) align(commands []int) {
 	}
 }
 
-// best gives the newest candidate with these refs, nil if there is none.
+// best returns the newest candidate with these refs, nil if there is none.
 func (j *judge) best(after Set) *State {
 	var best *State
 	for i := range j.in.States {
@@ -50,7 +50,7 @@ func (j *judge) best(after Set) *State {
 	return best
 }
 
-// candidate reports whether a push may bring what s waits for.
+// candidate reports whether a push may bring the objects for which s waits.
 func (j *judge) candidate(s *State) bool {
 	return s.D == j.in.Of.D && j.in.Projection.yields(*s, j.in.Members)
 }
@@ -74,7 +74,7 @@ func (j *judge) refuseStale(moving, stale []int) {
 
 func (j *judge) line(s string) { j.v.Lines = append(j.v.Lines, s) }
 
-// explain refuses the commands that change something. It says what is missing by the state that the pusher most likely means: one that is
+// explain refuses the commands that change something. It says what keeps the push from the state that the pusher most likely means: a state
 // exactly as the push, else the newest.
 func (j *judge) explain(moving []int, changes, after Set) {
 	var e explanation
@@ -122,13 +122,13 @@ func (j *judge) explain(moving []int, changes, after Set) {
 	}
 }
 
-// explanation is the newest state of each sort that a push can miss.
+// explanation holds the newest state of each sort that the pusher may mean.
 type explanation struct {
 	theirs  *State // exactly as the push, and not by a maintainer
-	passed  *State // exactly as the push, by a maintainer, and older than what rules
+	passed  *State // exactly as the push, by a maintainer, and older than the ruling state
 	open    *State // a candidate: by a maintainer, and it would rule if it were complete
 	flawed  *State // by a maintainer, of any age, and no repository can be as it says
-	older   *State // by a maintainer, and older than what rules
+	older   *State // by a maintainer, and older than the ruling state
 	invited *State // by somebody who is invited
 }
 
@@ -160,7 +160,7 @@ func newest(of **State, s *State) {
 	}
 }
 
-// differ adds a line for each of the first refs that the push leaves elsewhere than the state wants.
+// differ adds a line for each of the first refs that the push would leave elsewhere than the state wants.
 func (j *judge) differ(s State, changes, after Set) {
 	first, all := differences(s.Refs, after, mostLines)
 	for _, d := range first {

@@ -6,26 +6,26 @@ type Cause uint8
 // The causes.
 const (
 	None              Cause = iota // not refused
-	NoState                        // no state says what the push does
-	OtherState                     // the state that waits has other refs than the push leaves
+	NoState                        // no state has the refs that the push makes
+	OtherState                     // the state that waits has other refs than the push would leave
 	FlawedState                    // no repository can be as the state says
 	OlderState                     // a newer state rules
 	NotMaintainer                  // the state is by somebody who does not decide for the repository
-	Moved                          // the ref is not where the push takes it to be
+	Moved                          // the ref is not at the object that the push expects
 	WithOthers                     // another ref of the push is refused, and this one stands or falls with it
 	Twice                          // the push names the ref more than once
-	Namespace                      // no ref of that namespace is kept
+	Namespace                      // the repository keeps no refs of that namespace
 	BadTipName                     // refs/nostr/ is followed by something else than an event id
-	TipDeleted                     // tips of pull requests are not deleted by pushes
+	TipDeleted                     // the push deletes the tip of a pull request
 	NoPullRequest                  // the event with that id has no tip
 	OtherRepository                // the event does not name the repository
 	OtherTip                       // the event names another commit
 	PendingOther                   // another commit waits under that name
 	PendingPush                    // too many tips of unknown events in one push
-	PendingRepository              // too many of them in the repository, or too many bytes
-	PendingAddress                 // too many from one address
-	PendingNetwork                 // too many from one network of addresses
-	PendingAll                     // too many in all
+	PendingRepository              // too many tips of unknown events in the repository, or too many bytes
+	PendingAddress                 // too many from one address, or too many bytes
+	PendingNetwork                 // too many from one network of addresses, or too many bytes
+	PendingAll                     // too many in all, or too many bytes
 	causes
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Bounds of what is pushed for events that nobody knows yet: no signature says that anybody wants it.
+// Bounds of what people push for events that nobody knows yet: no signature says that anybody wants it.
 const (
 	MaxPushTips        = 16         // in one push
 	MaxRepositoryTips  = 64         // in one repository at a time
@@ -32,7 +32,7 @@ const PendingFor = 30 * time.Minute
 type Pending struct {
 	last    uint64 // number of the last upload
 	uploads map[uint64]*upload
-	events  map[nostr.ID][]uint64 // uploads for an event, of one commit all those of one repository
+	events  map[nostr.ID][]uint64 // the uploads for an event; all of one repository have the same commit
 	tallies
 }
 
@@ -50,7 +50,7 @@ type upload struct {
 	until int64 // when its wait ends; 0 while its push is under way
 }
 
-// tip gives the commit for that event, zero if there is none.
+// tip returns the commit for that event, zero if there is none.
 func (u *upload) tip(event nostr.ID) gitwire.ObjectID {
 	for _, t := range u.tips {
 		if t.Event == event {
@@ -79,7 +79,7 @@ func (p *Pending) At(of nip34.Address, event nostr.ID) (h PendingTip) {
 	return h
 }
 
-// has reports whether an upload is for that event among others.
+// has reports whether upload n has a tip for that event.
 func (p *Pending) has(n uint64, event nostr.ID) bool {
 	return p != nil && p.uploads[n] != nil && !p.uploads[n].tip(event).IsZero()
 }

@@ -47,7 +47,7 @@ func (p Projection) Anew(of nip34.Address, c Change) Projection {
 	})
 }
 
-// to gives next with the generation after that of p, or p itself where the two say the same.
+// to returns next with the generation after that of p, or p itself where the two say the same.
 func (p Projection) to(next Projection) Projection {
 	if p.same(next) {
 		return p
@@ -61,7 +61,8 @@ func (p Projection) same(other Projection) bool {
 		p.PullRequests.Equal(other.PullRequests)
 }
 
-// tipChanges gives the refs of pull requests that come, and without a tip those that go. One that both came and went is gone.
+// tipChanges returns a Pull for each ref of a pull request that comes or goes; a Pull that goes has no tip. A pull request that both came
+// and went is gone.
 func tipChanges(of nip34.Address, c Change) Pulls {
 	var list Pulls
 	for _, id := range c.Gone {

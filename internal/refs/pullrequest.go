@@ -16,7 +16,7 @@ type PullRequest struct {
 	Tip          gitwire.ObjectID // zero where Commit is no object id
 	Repositories []nip34.Address  // that it names
 	Updates      nostr.ID         // the pull request that it updates, zero for none
-	Through      nostr.ID         // the pull request that Repositories are taken from, zero where this event names them
+	Through      nostr.ID         // the pull request whose Repositories these are, zero where this event names them
 }
 
 // ReadPullRequest reads a kind 1618 or 1619 event. Its only error is nip34.ErrKind.

@@ -76,14 +76,14 @@ func (s Pulls) Newest(n int) Pulls {
 	return out
 }
 
-// newerPull orders the newest first, and of one second those with the lower id.
+// newerPull orders the newest first; within one second the lower id comes first.
 func newerPull(a, b Pull) int {
 	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), byEvent(a, b))
 }
 
 func byEvent(a, b Pull) int { return bytes.Compare(a.ID[:], b.ID[:]) }
 
-// with gives s after changes, which are in the order of Pulls, within the bounds. A change without a tip deletes.
+// with returns s after changes, which are in the order of Pulls, within the bounds. A change without a tip deletes.
 func (s Pulls) with(changes Pulls) Pulls {
 	if len(changes) == 0 {
 		return s
@@ -104,7 +104,7 @@ func (s Pulls) with(changes Pulls) Pulls {
 	return append(out, s...).bounded()
 }
 
-// bounded gives those refs that the bounds have room for.
+// bounded returns the refs of s for which the bounds have room.
 func (s Pulls) bounded() Pulls {
 	if len(s) <= MaxAuthorPulls {
 		return s
@@ -130,8 +130,8 @@ func (s Pulls) bounded() Pulls {
 	return slices.Clip(out)
 }
 
-// perAuthor is how many refs each author may have, where of says how many each has: as many as MaxPulls has room for, at least one and at
-// most MaxAuthorPulls.
+// perAuthor returns how many refs each author may have, if each has as many as of says: as many as MaxPulls has room for, at least one and
+// at most MaxAuthorPulls.
 func perAuthor(of map[nostr.PubKey]int) int {
 	each, most := 1, MaxAuthorPulls
 	for each < most {

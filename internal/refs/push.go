@@ -114,7 +114,7 @@ type judge struct {
 	v    Verdict
 }
 
-// sort gives the commands on branches and tags and those on tips, by name, and refuses all others.
+// sort returns the commands on branches and tags and the commands on tips, each by name. It refuses all others.
 func (j *judge) sort() (refs, tipRefs []int) {
 	all := make([]int, len(j.push.Commands))
 	for i := range all {
@@ -141,7 +141,7 @@ func (j *judge) sort() (refs, tipRefs []int) {
 
 func (j *judge) refuse(i int, c Cause, reason string) { j.v.Results[i] = Result{c, reason} }
 
-// fail refuses what would have succeeded, as the client wants all or nothing.
+// fail refuses the commands that would have succeeded, as the client wants all or nothing.
 func (j *judge) fail() {
 	for i, r := range j.v.Results {
 		if r.Cause == None {

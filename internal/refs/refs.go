@@ -34,7 +34,7 @@ func (s Set) Get(name string) gitwire.ObjectID {
 	return gitwire.ObjectID{}
 }
 
-// find gives the index of a name, and whether the name is there.
+// find returns the index of a name, or where it would stand, and whether it is there.
 func (s Set) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(s, name, func(r Ref, name string) int { return strings.Compare(r.Name, name) })
 }
@@ -42,7 +42,7 @@ func (s Set) find(name string) (int, bool) {
 // Equal reports whether s and other have the same refs at the same objects.
 func (s Set) Equal(other Set) bool { return slices.Equal(s, other) }
 
-// with gives s after changes. A change to the zero id deletes.
+// with returns s after changes. A change to the zero id deletes.
 func (s Set) with(changes Set) Set {
 	if len(changes) == 0 {
 		return s
@@ -63,13 +63,13 @@ func (s Set) with(changes Set) Set {
 	return append(out, s...)
 }
 
-// difference is a ref that is at a in one set and at b in another. The zero id means that the set lacks the ref.
+// difference is a ref that names the object a in one set and b in another. The zero id means that the set lacks the ref.
 type difference struct {
 	name string
 	a, b gitwire.ObjectID
 }
 
-// differences gives the first refs that differ between two sets, in order and at most most of them, and how many differ in all.
+// differences returns the first refs that differ between two sets, in order and at most most refs, and how many differ in all.
 func differences(a, b Set, most int) (first []difference, all int) {
 	for len(a) > 0 || len(b) > 0 {
 		var d difference

@@ -68,8 +68,8 @@ func (w Waiting) Release(ready func(nostr.ID) bool) []nostr.ID {
 	return inTime(ids, updates, func(p PullRequest) nostr.Stamp { return p.Stamp })
 }
 
-// readyPullRequests gives the complete pull requests, and the complete updates apart. An update whose repositories another event names
-// is not released before that event.
+// readyPullRequests returns the complete pull requests, and the complete updates apart. An update whose repositories another event names is
+// not released before that event.
 func (w Waiting) readyPullRequests(ready func(nostr.ID) bool) (first, updates []PullRequest) {
 	stays := map[nostr.ID]bool{}
 	for _, p := range w.PullRequests {
@@ -100,7 +100,7 @@ func (w Waiting) named(out []bool, prs []PullRequest) {
 	}
 }
 
-// ruled marks the announcements of whoever maintains a repository for which the author of one of these states decides.
+// ruled marks the announcements of all maintainers of repositories for which the author of one of these states decides.
 func (w Waiting) ruled(out []bool, states []State) {
 	authors := map[string]map[nostr.PubKey]bool{} // by identifier
 	for _, s := range states {
@@ -120,7 +120,7 @@ func (w Waiting) ruled(out []bool, states []State) {
 	}
 }
 
-// together gives the members of every repository with that identifier which one of the authors maintains.
+// together returns the members of all repositories with that identifier that one of the authors maintains.
 func (w Waiting) together(d string, authors map[nostr.PubKey]bool) map[nostr.PubKey]bool {
 	var listings []grasp.Listing
 	for _, a := range slices.Concat(w.Served, w.Announcements) {
@@ -144,7 +144,7 @@ func (w Waiting) together(d string, authors map[nostr.PubKey]bool) map[nostr.Pub
 	return members
 }
 
-// inTime appends the ids of events, the oldest first. Of one second the lowest id comes last, as NIP-01 takes it for the newest.
+// inTime appends the ids of events, the oldest first. Within one second the lowest id comes last, as NIP-01 takes it for the newest.
 func inTime[E any](ids []nostr.ID, list []E, stamp func(E) nostr.Stamp) []nostr.ID {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b E) int {

@@ -16,13 +16,13 @@ type Ruling struct {
 	Ruled bool // false in the zero value alone
 }
 
-// yields reports whether s would rule in the place of r, once its objects are complete.
+// yields reports whether to would rule in the place of r, once the objects of to are complete.
 func (r Ruling) yields(to State, members *grasp.Set) bool {
 	return members.Has(to.Author) && to.Flaw == "" && (!r.Ruled || !members.Has(r.Author) || to.Newer(r.Stamp))
 }
 
-// next gives what rules once these states, by anybody, are complete. After a change of the members complete has to hold all stored states,
-// else the new ones suffice.
+// next returns what rules once these states, by anybody, are complete. After a change of the members complete has to hold all stored
+// states; otherwise the new ones suffice.
 func (r Ruling) next(d string, members *grasp.Set, complete []State) Ruling {
 	best := -1
 	for i, s := range complete {
@@ -38,8 +38,8 @@ func (r Ruling) next(d string, members *grasp.Set, complete []State) Ruling {
 	return Ruling{State: s, Ruled: true}
 }
 
-// headOf gives the branch that HEAD is at once s rules: the branch that s names, else the one that HEAD was at, else main, master or the
-// first branch. It gives "" where there is no branch.
+// headOf returns the branch at which HEAD is once s rules: the branch that s names, else the branch at which HEAD was, else main, master or
+// the first branch. It returns "" where there is no branch.
 func headOf(before string, s State) string {
 	for _, name := range []string{s.Head, before, "refs/heads/main", "refs/heads/master"} {
 		if !s.Refs.Get(name).IsZero() && isBranch(name) {

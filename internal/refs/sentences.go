@@ -12,8 +12,8 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Texts that people read. Each is one line without a full stop, and says what the reader can do, if anything. Names and values by strangers
-// are made printable and cut.
+// Texts that people read. Each is one line without a full stop, and says what the reader can do, if anything. The functions make strangers'
+// names and values printable, and cut them.
 
 // Texts of OK messages that accept an event (GRASP-01).
 const (
@@ -31,7 +31,7 @@ func refusedRefs() string {
 	return fmt.Sprintf("invalid: this state names more than %d branches and tags; publish one with fewer", nip34.MaxRefs)
 }
 
-// Clauses that say why no repository can be as a state says. For names that git refuses gitwire has the clause.
+// Clauses that say why no repository can be as a state says. Package gitwire has the clause for names that git refuses.
 
 func flawValue(name, value string) string {
 	return fmt.Sprintf("it has %s at '%s', which is the id of no object here (40 lower-case hex digits)", words.Printable(name), words.Printable(value))
@@ -107,7 +107,7 @@ func (c Cause) Room() string {
 	return "refused: " + why + ", publish the pull request's event first"
 }
 
-// speech is what all sentences about one push need: the relay, the repository, and the time of the push.
+// speech makes the sentences about one push. All need the relay, the repository, and the time of the push.
 type speech struct {
 	relay grasp.RelayURL
 	of    nip34.Address
@@ -118,7 +118,7 @@ func (s speech) noState() string {
 	return fmt.Sprintf("no state event for this push: publish your repository state (kind 30618) to %s first, then push again", s.relay)
 }
 
-// differs is a line for a ref that is not where the state wants it, once the push is done.
+// differs returns a line about a ref that would not be where the state wants it once the push is done.
 func (s speech) differs(state State, name string, wants, after gitwire.ObjectID, pushed bool) string {
 	head := fmt.Sprintf("the state of %s (%s) ", s.at(state.CreatedAt), short(state.ID.String()))
 	name = words.Printable(name)
@@ -137,7 +137,7 @@ func (s speech) differs(state State, name string, wants, after gitwire.ObjectID,
 	return head + fmt.Sprintf("has %s at %s, which is at %s here: push it too", name, short(wants.String()), short(after.String()))
 }
 
-// more is the line below lines about refs, for n refs that have none.
+// more returns the line below lines about refs, for n refs without a line.
 func (s speech) more(n int) string {
 	if n == 1 {
 		return "and so one more ref"
@@ -174,13 +174,13 @@ func (s speech) moved(name string, now, old gitwire.ObjectID) string {
 	return fmt.Sprintf("%s is at %s here, though your git takes it to be at %s: fetch, then push again", name, short(now.String()), short(old.String()))
 }
 
-// repository is the path of the repository in its URL, with the owner's npub cut short.
+// repository returns the path of the repository in its URL, with the owner's npub cut short.
 func (s speech) repository() string {
 	npub := nip19.Npub(s.of.PubKey)
 	return npub[:len("npub1")+8] + "…/" + words.Printable(s.of.D)
 }
 
-// at is the time of an event to the second, with the day where it is not the day of the push.
+// at returns the time of an event to the second, with the day where it is not the day of the push.
 func (s speech) at(seconds int64) string {
 	t, now := time.Unix(seconds, 0).UTC(), time.Unix(s.now, 0).UTC()
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
@@ -189,5 +189,5 @@ func (s speech) at(seconds int64) string {
 	return t.Format("2006-01-02 15:04:05 UTC")
 }
 
-// short is the beginning of an id in hex.
+// short returns the beginning of an id in hex.
 func short(hex string) string { return hex[:min(len(hex), 8)] + "…" }

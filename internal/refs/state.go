@@ -48,19 +48,19 @@ func ReadState(e *nostr.Event) (State, error) {
 	return s, nil
 }
 
-// flaw records why no repository can be as s says. The first reason stays.
+// flaw notes why no repository can be as s says, unless a reason is noted already.
 func (s *State) flaw(why string) {
 	if s.Flaw == "" {
 		s.Flaw = why
 	}
 }
 
-// within gives a ref that would be a directory of name, "" if there is none. Git keeps refs as files, so the two exclude each other.
+// within returns a ref that would be a directory of name, "" if there is none. Git keeps refs as files, so the two exclude each other.
 func within(refs Set, name string) string {
 	for {
 		i := strings.LastIndexByte(name, '/')
 		if i < len(branches) {
-			return "" // the namespace is left
+			return "" // no directory above the namespace can be a ref
 		}
 		if name = name[:i]; !refs.Get(name).IsZero() {
 			return name
@@ -68,7 +68,7 @@ func within(refs Set, name string) string {
 	}
 }
 
-// isBranchOrTag reports whether a ref is one that states speak of.
+// isBranchOrTag reports whether a ref is a branch or a tag: states name no others.
 func isBranchOrTag(name string) bool { return isBranch(name) || IsTag(name) }
 
 // IsTag reports whether name is that of a tag.

@@ -8,20 +8,20 @@ import (
 
 const hour = int64(time.Hour / time.Second)
 
-// tally is what some uploads hold, and how many tips were begun within the last hour, whatever became of them.
+// tally counts what some uploads hold, and how many tips began within the last hour, whatever became of them.
 type tally struct {
 	tips  int
 	begun int
 	bytes int64
 }
 
-// tallies are what the uploads of a repository, of an address, of a network, and all hold.
+// tallies holds a tally for each repository, each address and each network, and one of all uploads.
 type tallies struct {
 	at    map[nip34.Address]tally
 	from  map[string]tally // by address
 	net   map[string]tally // by network
 	all   tally
-	begun []beginning // those within an hour of the last, in order
+	begun []beginning // in order, within an hour of the last
 }
 
 type beginning struct {
@@ -30,7 +30,7 @@ type beginning struct {
 	tips int
 }
 
-// room gives the bound that stands against one more tip, where so many of the same push are taken already; None where there is room.
+// room returns the bound that leaves no room for one more tip of a push of which taken tips are accepted already; None where there is room.
 func (p *Pending) room(now int64, of nip34.Address, from From, taken int) Cause {
 	if taken >= MaxPushTips {
 		return PendingPush
@@ -64,7 +64,7 @@ func (p *Pending) room(now int64, of nip34.Address, from From, taken int) Cause 
 	return None
 }
 
-// tooMuch gives the bound that the bytes of an upload break, with those of others or alone; None where they break none.
+// tooMuch returns the bound that the bytes of an upload break, alone or with the bytes of others; None where they break none.
 func (t *tallies) tooMuch(u *upload) Cause {
 	switch {
 	case t.at[u.of].bytes > MaxRepositoryBytes:
@@ -79,7 +79,7 @@ func (t *tallies) tooMuch(u *upload) Cause {
 	return None
 }
 
-// count adds to what the repository, the address and the network of an upload hold, and all.
+// count adds d to the tallies of an upload's repository, address and network, and to the tally of all.
 func (t *tallies) count(u *upload, d tally) {
 	if t.at == nil {
 		t.at, t.from, t.net = map[nip34.Address]tally{}, map[string]tally{}, map[string]tally{}
@@ -89,7 +89,7 @@ func (t *tallies) count(u *upload, d tally) {
 	t.put(u.from, d)
 }
 
-// put adds to what an address and its network hold.
+// put adds d to the tallies of an address and its network.
 func (t *tallies) put(from From, d tally) {
 	put(t.from, from.Address, d)
 	if from.Network != "" {
@@ -97,7 +97,7 @@ func (t *tallies) put(from From, d tally) {
 	}
 }
 
-// begin counts tips that a push begins now, and no more those that began an hour ago or earlier.
+// begin counts tips that a push begins now, and takes out those that began an hour ago or earlier.
 func (t *tallies) begin(now int64, from From, tips int) {
 	for len(t.begun) > 0 && t.begun[0].at <= now-hour {
 		t.hour(t.begun[0].from, -t.begun[0].tips)
@@ -116,7 +116,7 @@ func (t tally) plus(d tally) tally {
 	return tally{t.tips + d.tips, t.begun + d.begun, t.bytes + d.bytes}
 }
 
-// put adds to one of several tallies, and keeps none that is empty.
+// put adds d to the tally of k, and removes an empty tally.
 func put[K comparable](m map[K]tally, k K, d tally) {
 	if sum := m[k].plus(d); sum != (tally{}) {
 		m[k] = sum

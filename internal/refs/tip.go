@@ -38,7 +38,7 @@ func (j *judge) tips(commands []int) {
 	}
 }
 
-// knownTip judges the tip of an event that is here: nobody can push another commit, or delete the ref.
+// knownTip judges a command on the tip of an event that is here: nobody can push another commit, or delete the ref.
 func (j *judge) knownTip(i int, id nostr.ID, known Known) {
 	c := j.push.Commands[i]
 	at := j.in.Projection.PullRequests.Get(c.Ref)
@@ -60,7 +60,7 @@ func (j *judge) knownTip(i int, id nostr.ID, known Known) {
 	}
 }
 
-// unknownTip judges the tip of an event that is still to come: the first commit counts, until the event says otherwise.
+// unknownTip judges a command on the tip of an event that is still to come: the first commit counts, until the event says otherwise.
 func (j *judge) unknownTip(i int, id nostr.ID) {
 	c := j.push.Commands[i]
 	if c.New.IsZero() {

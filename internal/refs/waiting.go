@@ -15,14 +15,14 @@ type Outcome uint8
 // The outcomes.
 const (
 	Store  Outcome = iota // served at once
-	Wait                  // kept and not served until its git data is here
-	Refuse                // not kept: nobody could serve it
+	Wait                  // stored, and not served until its git data is here
+	Refuse                // not stored: nobody could serve it
 )
 
 // Decision is an outcome and what follows from it.
 type Decision struct {
 	Outcome Outcome
-	Missing []gitwire.ObjectID // objects that have to be complete here to end the wait, each once; none where another event ends the wait, or nothing can
+	Missing []gitwire.ObjectID // objects that have to be complete here to end the wait, each once; none where another event ends the wait, or nothing can end it
 	OK      string             // the text of the OK message; "" for a plain one
 }
 
@@ -63,8 +63,8 @@ func Decide(e *nostr.Event, in About) Decision {
 	return d
 }
 
-// announcement decides about an announcement. It waits for a state of a repository that its author maintains, or for a pull request that names
-// it. It is stored at once where it replaces a served one, or only helps to decide who maintains what.
+// announcement decides about an announcement. The announcement waits for a state of a repository that its author maintains, or for a pull
+// request that names it. It is stored at once where it replaces a served one, or only helps to decide who maintains what.
 func (in About) announcement(e *nostr.Event) Decision {
 	a, err := ReadAnnouncement(e)
 	if err != nil || in.Replaces || !in.Lists || in.hasData(a) {
@@ -73,7 +73,7 @@ func (in About) announcement(e *nostr.Event) Decision {
 	return Decision{Outcome: Wait, OK: okWaits}
 }
 
-// hasData reports whether the event that would end the announcement's wait is here already, with its git data.
+// hasData reports whether an event that would end the announcement's wait is here already, with its git data.
 func (in About) hasData(a Announcement) bool {
 	names := func(p PullRequest) bool { return p.Names(a.Address()) && !p.Tip.IsZero() }
 	if slices.ContainsFunc(in.PullRequests, names) {
@@ -111,7 +111,7 @@ func (in About) pullRequest(e *nostr.Event) Decision {
 	return in.objects([]gitwire.ObjectID{p.Tip}, okWaitsFor(p.Commit))
 }
 
-// objects decides about an event by its objects. The event waits for those that are not complete.
+// objects decides about an event that names objects. The event waits for the objects that are not complete.
 func (in About) objects(ids []gitwire.ObjectID, ok string) Decision {
 	var missing []gitwire.ObjectID
 	seen := make(map[gitwire.ObjectID]bool, len(ids))
