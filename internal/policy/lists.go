@@ -51,8 +51,8 @@ func (l Lists) takes(pk nostr.PubKey) bool {
 	return allowed || len(l.AllowPubKeys) == 0
 }
 
-// Bars reports whether the lists take nothing of the repository at that address, neither for itself nor as a part of another. Graspd does
-// not follow such a repository at other relays either. The address of a state stands for its repository.
+// Bars reports whether the lists take nothing of the repository at that address, neither for itself nor as a part of another. Nor does
+// graspd follow such a repository at other relays. The address of a state stands for its repository.
 func (l Lists) Bars(a nip34.Address) bool {
 	a.Kind = nip34.KindRepository
 	return !l.takes(a.PubKey) || l.DenyRepositories.has(a)

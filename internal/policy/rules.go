@@ -10,7 +10,7 @@ import (
 // MaxAhead is how far the created_at of an event may lie in the future.
 const MaxAhead = 15 * time.Minute
 
-// version changes whenever a change of this package makes other events acceptable. Graspd then asks again for what it refused.
+// version is raised whenever a change of this package makes other events acceptable, so that graspd asks again for what it refused.
 const version = 3
 
 // Rules are what an operator can decide about acceptance. The zero value lists nothing, so it accepts nothing.

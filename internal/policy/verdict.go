@@ -11,7 +11,7 @@ const (
 	Accept       Outcome = iota // stored
 	Duplicate                   // already here
 	Wait                        // stored, and not served until the git data that it names is here (GRASP-01, purgatory)
-	Withdraw                    // a newer version of a served announcement that qualifies no more: the store removes the old version, and remembers the new one without serving it
+	Withdraw                    // a version of a served announcement that qualifies no more: the old version goes, and the store only remembers the new one
 	Refuse                      // refused for good
 	Unlisted                    // an announcement that does not list this service, and whose author nobody here invites
 	Unrelated                   // names nothing that is here, and nothing here names it
