@@ -1,7 +1,6 @@
 package gitproc
 
 import (
-	"errors"
 	"io"
 	"os"
 	"sync"
@@ -11,32 +10,31 @@ import (
 // git prints packs in pieces of 8 KiB. They are passed on in larger ones, as each costs whoever writes and sends it the same.
 const (
 	gatherBytes = 256 << 10
-	gatherFor   = 5 * time.Millisecond // since the first piece came
+	gatherFor   = 5 * time.Millisecond // since a piece came
+	// Beyond briefBytes more is looked for at intervals. Waiting for it would take one waking for each piece, which costs more than to copy it.
+	briefBytes = 1 << 20
+	interval   = time.Millisecond
 )
 
 var gathering = sync.Pool{New: func() any { return new([gatherBytes]byte) }}
 
-// pipe is what a process prints into.
-type pipe interface {
-	io.Reader
-	SetReadDeadline(time.Time) error
-}
-
 // pass copies what a process prints until the process ends.
-func pass(to io.Writer, from io.Reader) error {
-	p, ok := from.(pipe)
-	if !ok || p.SetReadDeadline(time.Time{}) != nil {
-		_, err := io.Copy(to, from)
-		return err
-	}
+func pass(to io.Writer, from *os.File) error {
 	buf := gathering.Get().(*[gatherBytes]byte)
 	defer gathering.Put(buf)
-	for {
-		n, err := gather(buf[:], p)
+	pause := time.NewTicker(interval)
+	defer pause.Stop()
+	for passed := 0; ; {
+		var much <-chan time.Time // nil before
+		if passed >= briefBytes {
+			much = pause.C
+		}
+		n, err := gather(buf[:], from, much)
 		if n > 0 {
 			if _, err := to.Write(buf[:n]); err != nil {
 				return err
 			}
+			passed += n
 		}
 		if err == io.EOF {
 			return nil
@@ -47,25 +45,21 @@ func pass(to io.Writer, from io.Reader) error {
 	}
 }
 
-// gather reads until buf is full, or nothing more has come for a moment.
-func gather(buf []byte, from pipe) (n int, err error) {
+// gather reads until buf is full, or nothing more has come for a moment, or with pause within one.
+func gather(buf []byte, from *os.File, pause <-chan time.Time) (n int, err error) {
 	n, err = from.Read(buf)
-	if err != nil || n == len(buf) {
-		return n, err
-	}
-	if err := from.SetReadDeadline(time.Now().Add(gatherFor)); err != nil {
-		return n, err
-	}
-	for n < len(buf) && err == nil {
+	for err == nil && n < len(buf) {
+		wait := gatherFor
+		if pause != nil {
+			<-pause
+			wait = 0
+		}
+		if !readable(from, wait) {
+			return n, nil
+		}
 		var more int
 		more, err = from.Read(buf[n:])
 		n += more
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = nil
-	}
-	if err != nil {
-		return n, err
-	}
-	return n, from.SetReadDeadline(time.Time{})
+	return n, err
 }

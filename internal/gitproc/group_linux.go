@@ -18,3 +18,6 @@ func awaitExit(pid int) bool {
 		}
 	}
 }
+
+// enlarge lets git print more while nobody reads. Where the system has no room for it the pipe is as it was.
+func enlarge(pipe int) { _, _ = unix.FcntlInt(uintptr(pipe), unix.F_SETPIPE_SZ, 1<<20) }

@@ -76,8 +76,8 @@ type process struct {
 	cmd    *exec.Cmd
 	gate   gate
 	in     input
-	ended  func()    // or nil
-	stdout io.Reader // nil if nobody wants it
+	ended  func()   // or nil
+	prints *printed // nil if nobody wants it
 	out    output
 	stderr *tail
 }
@@ -100,9 +100,11 @@ func (g *Git) prepare(ctx context.Context, c Command, r Run) (*process, error) {
 	}
 	var err error
 	if p.gate, err = newGate(p.cmd); err == nil && r.Out != nil {
-		if p.stdout, err = p.cmd.StdoutPipe(); err != nil {
+		var prints printed
+		if prints, err = newPrinted(p.cmd); err != nil {
 			p.gate.open()
 		}
+		p.prints = &prints
 	}
 	return p, err
 }
@@ -112,6 +114,9 @@ func (g *Git) start(ctx context.Context, c Command, r Run) (usage, error) {
 	p, err := g.prepare(ctx, c, r)
 	if err != nil {
 		return usage{}, fmt.Errorf("%s: %w", c, err)
+	}
+	if p.prints != nil {
+		defer p.prints.close()
 	}
 	if err := p.cmd.Start(); err != nil {
 		p.gate.open()
@@ -143,10 +148,11 @@ func (p *process) live() error {
 			_ = p.kill() // what it left behind, mostly nothing
 		}
 	}()
-	if p.stdout != nil {
-		if err := pass(&p.out, p.stdout); err != nil {
+	if p.prints != nil {
+		p.prints.started()
+		if err := pass(&p.out, p.prints.read); err != nil {
 			_ = p.kill()
-			_, _ = io.Copy(io.Discard, p.stdout) // up to the end of those who write
+			_, _ = io.Copy(io.Discard, p.prints.read) // up to the end of those who write
 		}
 	}
 	<-ended
