@@ -54,6 +54,7 @@ var layers = map[string]int{
 	"internal/health":     4,
 	"internal/slots":      4,
 	"internal/status":     4,
+	"internal/likeness":   5,
 	"internal/elsewhere":  5,
 	"internal/layout":     5,
 	"internal/want":       5,

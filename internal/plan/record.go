@@ -1,12 +1,15 @@
 package plan
 
-import "github.com/graspd/graspd/internal/record"
+import (
+	"github.com/graspd/graspd/internal/likeness"
+	"github.com/graspd/graspd/internal/record"
+)
 
 // Record returns what is to be kept of the relay, as of the last Step.
 func (p *Peer) Record() record.Record {
 	p.dialing.NoteOwners(p.now, p.want)
 	r := p.dialing.Record(p.now, p.conn != nil)
-	r.HangsUp, r.LastAlive, r.Uptime, r.Alike = p.comparing.hangsUp, p.lastAlive, p.uptime, p.whole.alike
+	r.HangsUp, r.LastAlive, r.Uptime, r.Alike = p.comparing.hangsUp, p.lastAlive, p.uptime, p.whole.likeness.Alike()
 	if at := p.references.inquiry.At(); at != 0 {
 		r.References = p.now.Wall.Add(at - p.now.Mono)
 	}
@@ -15,7 +18,7 @@ func (p *Peer) Record() record.Record {
 
 // recall takes what was kept, at the first Step.
 func (p *Peer) recall(r record.Record) {
-	p.lastAlive, p.uptime, p.whole.alike = r.LastAlive, r.Uptime, r.Alike
+	p.lastAlive, p.uptime, p.whole.likeness = r.LastAlive, r.Uptime, likeness.Recalled(r.Alike)
 	p.meet(!r.LastAlive.IsZero())
 	if r.HangsUp {
 		p.comparing.recall()

@@ -6,6 +6,7 @@ import (
 	"github.com/graspd/graspd/internal/coverage"
 	"github.com/graspd/graspd/internal/demands"
 	"github.com/graspd/graspd/internal/itemset"
+	"github.com/graspd/graspd/internal/likeness"
 	"github.com/graspd/graspd/internal/live"
 	"github.com/graspd/graspd/internal/nostr"
 	"github.com/graspd/graspd/internal/policy"
@@ -20,12 +21,8 @@ import (
 // from its next connection or full resync on.
 
 const (
-	wholeSlack    = 1000               // events in which both sides may differ, besides a twentieth of ours
-	mostWhole     = 1_000_000          // events here; with more it is not tried
-	leastJudged   = 500                // live events, of which most must be wanted
-	mostWholeLost = 3                  // connections that end before a comparison does
-	wholeCalm     = 15 * time.Second   // what is wanted hardly grows for so long before it is tried
-	wholeGapWait  = 7 * 24 * time.Hour // after a live REQ without a filter did not bring everything
+	mostWhole    = 1_000_000          // events here; with more it is not tried
+	wholeGapWait = 7 * 24 * time.Hour // after a live REQ without a filter did not bring everything
 )
 
 // whole is how a relay stands in this regard, and who asks it so.
@@ -36,29 +33,20 @@ type whole struct {
 	rest     besideWhole
 	live     *following // of the connection
 	stored   *catchup   // likewise
-	likeness
-	hidden withheld // of comparisons as a whole
+	likeness likeness.Likeness
+	hidden   withheld // of comparisons as a whole
 	wholly
-}
-
-// likeness is what is known of a relay in this regard. It outlives connections.
-type likeness struct {
-	alike bool
-	after time.Duration // it is not tried before
-	lost  int           // connections in a row that ended before a comparison did
 }
 
 // wholly is how a connection stands in this regard.
 type wholly struct {
-	on     bool          // one live REQ is to follow everything
-	req    *live.REQ     // that one, when it was sent
-	since  int64         // when that one opened, in Unix seconds
-	ended  bool          // this ended in the current step
-	events int           // that the live REQ brought
-	idle   int           // of those, what nobody wants
-	leave  time.Duration // this is to end, and not to be tried again for so long
-	items  int           // were wanted when everything was confirmed
-	calmAt time.Duration // when that is long ago
+	on     bool            // one live REQ is to follow everything
+	req    *live.REQ       // that one, when it was sent
+	since  int64           // when that one opened, in Unix seconds
+	ended  bool            // this ended in the current step
+	brings likeness.Stream // that REQ
+	growth likeness.Growth // of what is wanted, while everything is confirmed
+	leave  time.Duration   // this is to end, and not to be tried again for so long
 }
 
 // besideWhole is what this asks of the other parts.
@@ -71,12 +59,12 @@ type besideWhole interface {
 // begin has a connection begin as a whole, where that is known to be worth it.
 func (w *whole) begin(live *following, stored *catchup) {
 	w.live, w.stored, w.wholly = live, stored, wholly{}
-	w.on = w.alike && w.bears()
+	w.on = w.likeness.Alike() && w.bears()
 }
 
 // bears says whether there may be a reason to ask the relay as a whole.
 func (w *whole) bears() bool {
-	return w.now.Mono >= w.after && w.wanted.Len() >= w.cfg.WholeFrom && w.rest.mayCompare() && w.live.limits.Live() > 0
+	return w.likeness.Due(w.now.Mono) && w.wanted.Len() >= w.cfg.WholeFrom && w.rest.mayCompare() && w.live.limits.Live() > 0
 }
 
 // tend ends what has turned out not to be worth it, and finds out about
@@ -86,25 +74,19 @@ func (w *whole) tend() {
 		w.unlike(w.leave, "it brings what is not wanted, or not what is")
 		w.leave = 0
 	}
-	if w.on || w.alike || !w.rest.compares() || !w.bears() || !w.rest.Settled() ||
+	if w.on || w.likeness.Alike() || !w.rest.compares() || !w.bears() || !w.rest.Settled() ||
 		w.live.paused() || w.live.slow || len(w.stored.groups)+len(w.live.side.Waiting()) > 0 || w.live.side.Unsettled() {
 		return
 	}
-	// What is confirmed first leads to more: each repository to its root events.
-	if n := w.wanted.Len(); n > w.items+w.items/20 {
-		w.items, w.calmAt = n, w.now.Mono+wholeCalm
-	} else {
-		w.items = min(w.items, n)
-	}
-	if w.now.Mono < w.calmAt {
+	if !w.growth.Calm(w.wanted.Len(), w.now.Mono) {
 		return
 	}
-	w.after = w.now.Mono + w.cfg.Resync // unless it comes to an end
+	w.likeness.Try(w.now.Mono + w.cfg.Resync)
 	w.compare(nil, step.Catchup)
 }
 
 // wake names the time at which it is to be found out about the relay.
-func (w *whole) wake() time.Duration { return later(w.calmAt, w.now.Mono) }
+func (w *whole) wake() time.Duration { return w.growth.Wake(w.now.Mono) }
 
 // followsAll says whether one live REQ is to follow everything.
 func (w *whole) followsAll() bool { return w.on }
@@ -162,7 +144,7 @@ func (w *whole) manner(m demands.Manner) demands.Manner {
 func (w *whole) most() int { return mostWhole }
 
 // mayDiffer returns in how many events both sides may differ in the window at hand.
-func (w *whole) mayDiffer(t *task) int { return wholeSlack + (t.held+t.neg.set.Len())/20 - t.differ }
+func (w *whole) mayDiffer(t *task) int { return likeness.MayDiffer(t.held+t.neg.set.Len()) - t.differ }
 
 // missing is what the relay is known not to give.
 func (w *whole) missing() withheld { return w.hidden }
@@ -175,30 +157,18 @@ func (w *whole) missed(e *nostr.Event) bool {
 // become has a connection go on with everything as a whole, where that is
 // known to be worth it. What is followed by items is to be asked again anyway.
 func (w *whole) become() {
-	if w.on || !w.alike || !w.bears() {
+	if w.on || !w.likeness.Alike() || !w.bears() {
 		return
 	}
 	w.live.closeAll()
 	w.on = true
 }
 
-// decided notes what the live REQ brought. What another relay brought before tells
-// nothing.
+// decided takes the verdict on an event that the live REQ brought.
 func (w *whole) decided(out policy.Outcome) {
-	switch out {
-	case policy.Duplicate:
-		return
-	case policy.Refuse, policy.Unlisted, policy.Unrelated, policy.NoMaintainer, policy.Discard:
-		w.idle++
-	}
-	w.events++
-	if w.events < leastJudged {
-		return
-	}
-	if w.idle > w.events/2 {
+	if w.brings.Brought(out) {
 		w.leave = max(w.leave, w.cfg.Resync)
 	}
-	w.events, w.idle = 0, 0
 }
 
 // leaving says whether this is to end with the step under way.

@@ -12,10 +12,9 @@ import (
 
 // done takes the end of a comparison.
 func (w *whole) done(t *task) {
-	if !w.alike {
+	if w.likeness.Proven() {
 		w.report(step.Info, "the relay has nearly what is here: graspd compares everything with it at once from now on", "count", len(t.lacks))
 	}
-	w.likeness = likeness{alike: true}
 	if len(t.group.Items) > 0 {
 		w.cover(t)
 	}
@@ -75,10 +74,9 @@ func (w *whole) unlike(wait time.Duration, why string) {
 
 // notAlike has no connection begin as a whole for a while.
 func (w *whole) notAlike(wait time.Duration, why string) {
-	if w.alike {
+	if w.likeness.Disproven(w.now.Mono + wait) {
 		w.report(step.Info, "graspd no longer compares everything with the relay at once", "cause", why, "wait", wait)
 	}
-	w.likeness = likeness{after: max(w.after, w.now.Mono+wait)}
 }
 
 // refused handles a CLOSED of the live REQ.
@@ -114,8 +112,7 @@ func (w *whole) hungUp() {
 	if !under {
 		return
 	}
-	w.lost++
-	if at > 0 && w.now.Mono < at+dropAfterOpen || w.lost >= mostWholeLost {
+	if often := w.likeness.Lost(); often || at > 0 && w.now.Mono < at+dropAfterOpen {
 		w.notAlike(w.cfg.Resync, "connections end with it")
 	}
 }
