@@ -18,7 +18,7 @@ const (
 	DenseValues    = 500        // values per filter where MaxTags would not fit
 	RequestsAtOnce = 2          // stored requests in flight
 	idsPerFetch    = 100        // needed ids asked for at once
-	MostIDs        = 500        // likewise, where a relay tells that it takes as much
+	MostIDs        = 500        // needed ids asked for at once, where a relay says that it takes as much
 	roomyMessage   = 64 * 1024  // bytes of a message that such a relay takes at least
 	negFrame       = 60_000     // bytes of a negentropy message before hex
 	listBytes      = 60_000     // bytes of one filter's list

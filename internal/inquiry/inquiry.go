@@ -61,8 +61,8 @@ type subject uint8
 const (
 	nothing subject = iota // no question is open
 	missing                // ids that are not here, from the tour
-	answers                // what names ids, likewise
-	authors                // what authors say of themselves, likewise
+	answers                // what names ids, from the tour
+	authors                // what authors say of themselves, from the tour
 	letters                // what people write, from the mailbox
 )
 

@@ -18,7 +18,7 @@ func MarkCountKey(author nostr.PubKey) []byte { return IDKey(TableMarks, nostr.I
 type MarkCount struct {
 	N       uint32
 	Refused bool   // there was one too many some time
-	Unused  uint32 // of his deletions that are served and whose time may end
+	Unused  uint32 // of the author's deletions, those that are served and whose time may end
 	Aged    uint32 // and that are remembered since theirs has
 }
 

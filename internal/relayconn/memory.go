@@ -154,7 +154,7 @@ func (m *memory) giveBack(h *hold) {
 
 // grant gives those who wait what there is. The caller holds mu.
 func (m *memory) grant() {
-	var full [2]bool // of medium ones, of larger ones: nobody goes past his like
+	var full [2]bool // of medium ones, of larger ones: nobody goes past others of the same size
 	m.waiting = slices.DeleteFunc(m.waiting, func(h *hold) bool {
 		kind := h.kind()
 		if full[kind] || m.held[h.charged]+h.wants > m.share {

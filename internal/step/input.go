@@ -66,7 +66,7 @@ type (
 	Sifted struct {
 		Sub     string
 		Unknown []nostr.ID // in the order asked
-		Known   []Dated    // likewise
+		Known   []Dated    // in the order asked
 		Failed  bool       // the store could not be read
 	}
 	// Authenticated brings the relay's answer to an Authenticate (NIP-42); also

@@ -45,9 +45,9 @@ type Lookup interface {
 // Bounds of one page.
 const (
 	PageReads   = 500 // stored events read
-	PageIDs     = 100 // events in it, and likewise ids that are missing
+	PageIDs     = 100 // events in it, and as many missing ids
 	MostNamed   = 16  // missing ids that count of one event; the rest is never asked for
-	MostForward = 16  // stored events that one event brings with it because it names them; likewise
+	MostForward = 16  // stored events that one event brings with it because it names them; the rest is left out
 )
 
 // Page gathers what one survey finds.

@@ -21,7 +21,7 @@ type Tour struct {
 	wrapped bool
 	frames  []frame
 	missing []nostr.ID     // of the page at hand, not asked yet: fetched by id
-	ids     []nostr.ID     // likewise: what names them is asked for
+	ids     []nostr.ID     // of the page at hand, not asked yet: what names them is asked for
 	page    []nostr.ID     // all ids of the page at hand
 	authors []nostr.PubKey // not asked yet
 	rounds  int
