@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// announcementFilters asks for layer 1.
+// announcementFilters returns filters for layer 1.
 func announcementFilters(live bool) []nostr.Filter {
 	kinds := []nostr.Kind{nip34.KindRepository}
 	if live {
@@ -17,7 +17,7 @@ func announcementFilters(live bool) []nostr.Filter {
 	return []nostr.Filter{{Kinds: kinds}}
 }
 
-// repositoryFilters asks for layer 2: what names the addresses, announcements
+// repositoryFilters returns filters for layer 2: what names the addresses, announcements
 // and states by their d, which no address tag reaches, and deletions of states.
 // An empty d is no value to ask for: some relays do not index it and others
 // refuse all of the REQ. Those announcements and states are asked by author.
@@ -50,10 +50,10 @@ func repositoryFilters(repos []*want.Repository, b Bounds) []nostr.Filter {
 	return AppendTags(out, []nostr.Kind{nostr.KindDeletion}, 'a', states, b)
 }
 
-// announcing is the kinds that belong to a repository by their d.
+// announcing are the kinds that belong to a repository by their d.
 func announcing() []nostr.Kind { return []nostr.Kind{nip34.KindRepository, nip34.KindState} }
 
-// authors returns who owns the addresses of r.
+// authors returns the owners of the addresses of r.
 func authors(r *want.Repository) []nostr.PubKey {
 	var out []nostr.PubKey
 	for _, s := range r.Addresses {
@@ -70,13 +70,13 @@ func firstTime(seen map[string]struct{}, v string) bool {
 	return !dup
 }
 
-// stateAddress is the state's address for a repository's.
+// stateAddress returns the address of the state that belongs to a repository's address.
 func stateAddress(repository string) string {
 	const from, to = "30617", "30618"
 	return to + repository[len(from):]
 }
 
-// rootFilters asks for layer 3: what names the root events.
+// rootFilters returns filters for layer 3: what names the root events.
 func rootFilters(ids []string, b Bounds) []nostr.Filter {
 	var out []nostr.Filter
 	for _, key := range []byte{'e', 'E', 'q'} {
@@ -105,7 +105,7 @@ func AppendTags(out []nostr.Filter, kinds []nostr.Kind, key byte, vals []string,
 	return out
 }
 
-// Of returns what asks for items of one layer.
+// Of returns filters for items of one layer.
 func Of(w *want.Want, l want.Layer, items []want.Item, live bool, b Bounds) []nostr.Filter {
 	switch l {
 	case want.LayerAnnouncements:

@@ -2,7 +2,7 @@ package ask
 
 import "github.com/graspd/graspd/internal/want"
 
-// Size is what the items of one live REQ need.
+// Size is how much room the items of one live REQ need.
 type Size struct {
 	announcements, addresses, ds, authors, roots int
 	bytes                                        int // of all lists
@@ -36,7 +36,7 @@ func (s *Size) Add(w *want.Want, it want.Item) {
 	s.bytes += 3 * idBytes
 }
 
-// Plus is the size of a REQ for the items of both.
+// Plus returns the size of a REQ for the items of both.
 func (s Size) Plus(o Size) Size {
 	return Size{
 		announcements: max(s.announcements, o.announcements), addresses: s.addresses + o.addresses,
@@ -44,7 +44,7 @@ func (s Size) Plus(o Size) Size {
 	}
 }
 
-// WithoutRoot is the size without one of its root events.
+// WithoutRoot returns the size without one of its root events.
 func (s Size) WithoutRoot() Size {
 	s.roots--
 	s.bytes -= 3 * idBytes
@@ -61,7 +61,7 @@ func (s Size) Message(values int) int {
 	return aroundREQ + aroundFilter*s.Filters(values) + s.bytes
 }
 
-// Items counts what the size is made of, to compare sizes.
+// Items counts the values that the size is made of, to compare sizes.
 func (s Size) Items() int { return s.announcements + s.ds + s.roots }
 
 func ceil(n, d int) int { return (n + d - 1) / d }

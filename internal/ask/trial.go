@@ -26,7 +26,7 @@ func Trial(w *want.Want, items []want.Item) []nostr.Filter {
 	return AppendTags(AppendTags(nil, announcing(), 'a', addresses, b), announcing(), 'd', ds, b)
 }
 
-// Harmless is a filter that no relay has a reason to refuse for its value.
+// Harmless returns a filter whose value no relay has a reason to refuse.
 func Harmless(self nostr.PubKey) nostr.Filter {
 	at := nip34.Address{Kind: nip34.KindRepository, PubKey: self, D: "graspd"}
 	return nostr.Filter{Kinds: announcing(), Tags: []nostr.TagFilter{{Name: 'a', Values: []string{at.String()}}}}

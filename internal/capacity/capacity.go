@@ -1,5 +1,5 @@
-// Package capacity is what a relay bears: how much is asked of it at once, as it tells and as it is learned from its refusals, and how
-// fast. Capacities and paces are values; whoever asks says what was refused.
+// Package capacity knows what a relay bears: how much it may be asked at once, by its own words and by its refusals, and how fast.
+// Capacities and paces are values; their caller tells them what the relay refused.
 package capacity
 
 import (
@@ -7,10 +7,10 @@ import (
 	"github.com/graspd/graspd/internal/refusal"
 )
 
-// What a relay is believed to bear where it tells nothing or too little.
+// What a relay bears, as long as it tells nothing or too little.
 const (
 	defaultSubs    = 19         // REQs: 16 live, two for catch-up, one for merging
-	MostSubs       = 200        // more is not made use of
+	MostSubs       = 200        // REQs, whatever the relay allows
 	filtersPerREQ  = 10         // filters in one REQ
 	maxMessage     = 120 * 1024 // bytes of one message
 	leastMessage   = 32 * 1024  // a smaller max_message_length is not believed
@@ -18,13 +18,13 @@ const (
 	DenseValues    = 500        // values per filter where MaxTags would not fit
 	RequestsAtOnce = 2          // stored requests in flight
 	idsPerFetch    = 100        // needed ids asked for at once
-	MostIDs        = 500        // needed ids asked for at once, where a relay says that it takes as much
-	roomyMessage   = 64 * 1024  // bytes of a message that such a relay takes at least
+	MostIDs        = 500        // needed ids asked for at once, where a relay tells that it takes so many
+	roomyMessage   = 64 * 1024  // bytes of a message that a relay for MostIDs takes at least
 	negFrame       = 60_000     // bytes of a negentropy message before hex
 	listBytes      = 60_000     // bytes of one filter's list
 )
 
-// What is asked at least, however often a relay refuses it as too big.
+// The least that is asked, however often a relay refuses it as too big.
 const (
 	fewestFilters = 3
 	FewestValues  = 5
@@ -32,14 +32,14 @@ const (
 	smallestPage  = 20
 )
 
-// Limits is what a relay tells of itself in its NIP-11 document; zero = not told.
+// Limits are the limits in a relay's NIP-11 document; zero = not told.
 type Limits struct {
 	MaxSubscriptions int
 	MaxMessage       int // bytes
 	MaxLimit         int
 }
 
-// Capacity is what is asked of one relay at most, as told and as learned.
+// Capacity is the most that one relay is asked, by what it told and by what its refusals taught.
 type Capacity struct {
 	subs    int  // REQs at once
 	bytes   int  // of a message
@@ -48,11 +48,11 @@ type Capacity struct {
 	values  int  // in a filter's list
 	ids     int  // in a filter's ids
 	total   int  // bytes of all live REQs together: 0 = any
-	limit   int  // of live REQs: 0, or 1 where 0 was refused
+	limit   int  // in a live REQ's filters: 0, or 1 where 0 was refused
 	sparse  bool // no more values in a list than usual, even where that leaves items out
 }
 
-// Of turns what a relay tells into what is used. A list has so many values unless a relay refuses them.
+// Of returns the capacity of a relay that tells l. Lists have values entries unless the relay refuses that.
 func Of(l Limits, values int) Capacity {
 	c := Capacity{
 		subs: min(l.MaxSubscriptions, MostSubs), bytes: l.MaxMessage, page: l.MaxLimit,
@@ -74,7 +74,7 @@ func Of(l Limits, values int) Capacity {
 	return c
 }
 
-// Refused is how large a live REQ was that a relay refused.
+// Refused says how large a live REQ was that a relay refused.
 type Refused struct {
 	Filters int
 	Longest int // list of its filters
@@ -122,28 +122,28 @@ func (c *Capacity) HalvePage() bool {
 	return true
 }
 
-// OtherLimit has live REQs go out with another limit than the one that was refused.
+// OtherLimit gives live REQs the other limit, as the relay refused theirs.
 func (c *Capacity) OtherLimit(refused int) { c.limit = 1 - refused }
 
-// Full asks for no more bytes of live REQs together than are held.
+// Full asks for no more bytes of live REQs together than held.
 func (c *Capacity) Full(held int) { c.total = held }
 
-// Fuller asks for somewhat less than that, as stored requests need room beside the live REQs.
+// Fuller asks for somewhat less than Full, as stored requests need room beside the live REQs.
 func (c *Capacity) Fuller() { c.total = max(1, c.total*15/16) }
 
-// Bears says whether the relay is believed to bear so many bytes of live REQs more than are held.
+// Bears reports whether the relay bears more bytes of live REQs beside those that are held.
 func (c Capacity) Bears(held, more int) bool { return c.total == 0 || held+more <= c.total }
 
-// IDs is how many ids are asked for at once.
+// IDs returns how many ids are asked for at once.
 func (c Capacity) IDs() int { return c.ids }
 
-// Page is how many events are asked for in one page.
+// Page returns how many events are asked for in one page.
 func (c Capacity) Page() int { return c.page }
 
-// Limit is that of live REQs: 0, or 1 where 0 was refused.
+// Limit returns the limit of live REQs: 0, or 1 where 0 was refused.
 func (c Capacity) Limit() int { return c.limit }
 
-// ValuesFor returns how many values a live filter carries where so much is followed: more where the usual number would not fit.
+// ValuesFor returns how many values a live filter carries where all is followed: more where the usual number would not fit.
 func (c Capacity) ValuesFor(repos, roots int) int {
 	if ask.Most(repos, roots, c.values) > c.filters*c.Live() {
 		return c.Dense()
@@ -188,7 +188,7 @@ func (c Capacity) Bounds() ask.Bounds {
 // Frame returns the most bytes of a negentropy message before hex.
 func (c Capacity) Frame() int { return min(negFrame, (c.bytes-1024)/2) }
 
-// Fits says whether one REQ bears what is of that size.
+// Fits reports whether one REQ bears items of that size.
 func (c Capacity) Fits(s ask.Size, values int) bool {
 	return s.Filters(values) <= c.filters && s.Message(values) <= c.bytes
 }

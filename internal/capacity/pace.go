@@ -16,18 +16,18 @@ const (
 	mostTrust   = 15 * time.Minute
 )
 
-// Pace is what is known of that on one connection.
+// Pace is the search for such portions on one connection.
 type Pace struct {
 	portion int           // requests that a rest buys; 0 = not known, or any number
 	rest    time.Duration // before the portion under way
 	before  time.Duration // before the portion that ended last
-	found   bool          // a shorter rest was too short
-	again   time.Duration // a shorter one is tried again
+	found   bool          // a shorter rest has proved too short
+	again   time.Duration // when a shorter rest is tried again
 	trust   time.Duration // how long after it was too short
-	limited bool          // it has asked to slow down
+	limited bool          // the relay has asked to slow down
 	used    int           // requests since the last rest or pause
 	idle    int           // pauses in a row that bought nothing
-	till    time.Duration // of the last pause: what is refused before was asked before
+	till    time.Duration // end of the last pause: what the relay refuses before that was asked before the pause
 }
 
 // Asked notes a request at the time now and returns until when the next one has to wait.
@@ -53,7 +53,7 @@ func (s *Pace) Asked(now time.Duration) time.Duration {
 	return now + s.rest
 }
 
-// refused notes that the relay asked to slow down at the time now, and returns for how long.
+// refused notes that the relay asked to slow down at the time now, and returns how long to pause.
 func (s *Pace) refused(now time.Duration) time.Duration {
 	got := s.used - 1 // the last one was refused
 	if s.used == 0 && s.portion > 0 {
@@ -87,8 +87,8 @@ func (s *Pace) refused(now time.Duration) time.Duration {
 	return s.rest
 }
 
-// Slower takes at the time now that the relay asked to slow down, and returns until when nothing is asked. Nothing is known by what was
-// refused before the last pause was over. Where nobody waits for anything that is missing, the pause is the longest.
+// Slower notes that the relay asked to slow down at the time now, and returns until when nothing is asked. A refusal before the end of the
+// last pause teaches nothing. Where nobody waits for anything that is missing, the pause is the longest.
 func (s *Pace) Slower(now time.Duration, idle bool) time.Duration {
 	if now >= s.till {
 		wait := s.refused(now)

@@ -13,8 +13,8 @@ type asked struct {
 	planned time.Duration // when the relay would have been tried anyway; 0 = nobody asked
 }
 
-// failed counts a failure and returns how long to wait before the next attempt: as long as it was to be before a person asked for this
-// one, where that time is still to come.
+// failed counts a failure and returns how long to wait before the next attempt: until the time that was planned before a person asked for
+// this one, where that is still to come.
 func (a *asked) failed(f *health.Failures, t health.Terms, now health.Now) time.Duration {
 	planned := a.planned
 	*a = asked{}

@@ -1,5 +1,5 @@
-// Package dialing is the outside of one relay's connections: how attempts to connect have ended, and when the next one is made. Its caller
-// dials, and tells the time and what came of it. Read Attempts.
+// Package dialing decides when a relay is dialed next, from how earlier attempts and connections have ended. Its caller dials, and tells the
+// time and what came of it. Read Attempts.
 package dialing
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/words"
 )
 
-// Attempts are those to connect to one relay. They outlive connections. One goroutine uses them.
+// Attempts are the attempts to connect to one relay. They outlive connections. One goroutine uses them.
 type Attempts struct {
 	terms    health.Terms
 	at       time.Duration // no dial before
@@ -26,7 +26,7 @@ type Attempts struct {
 
 // Times and counts of attempts.
 const (
-	StableAfter    = 5 * time.Minute // a connection that lasts so long makes up for failures before it
+	StableAfter    = 5 * time.Minute // a connection that has lasted so long makes up for earlier failures
 	reviveInterval = time.Hour       // a dead relay that gained an owner is tried at most that often
 	mostSlowed     = 3               // times in a row that a relay may ask to slow down instead of connecting; then that is a failure like any other
 )
@@ -34,16 +34,16 @@ const (
 // New returns the attempts to connect to a relay that was never dialed.
 func New(t health.Terms) Attempts { return Attempts{terms: t} }
 
-// At is when the relay is dialed next.
+// At returns when the relay is dialed next.
 func (a *Attempts) At() time.Duration { return a.at }
 
 // Failures counts the failures in a row.
 func (a *Attempts) Failures() int { return a.failures.N }
 
-// Ourself says whether the relay proved to be this one.
+// Ourself reports whether the relay proved to be this one.
 func (a *Attempts) Ourself() bool { return a.ourself }
 
-// Retry has the relay dialed at once, as a person asked for that. waits says that a dial was planned.
+// Retry plans a dial for now, as a person asked for that. waits says that a dial was planned.
 func (a *Attempts) Retry(now health.Now, waits bool) {
 	if waits && a.at > now.Mono {
 		a.asked.planned = a.at
@@ -51,13 +51,13 @@ func (a *Attempts) Retry(now health.Now, waits bool) {
 	a.at = min(a.at, now.Mono)
 }
 
-// Connected takes that the relay let this one connect.
+// Connected notes that a connection was made.
 func (a *Attempts) Connected() { a.slowedBy = 0 }
 
-// IsOurself takes that the relay proved to be this one.
+// IsOurself notes that the relay proved to be this one.
 func (a *Attempts) IsOurself() { a.ourself = true }
 
-// Slowed takes that the relay asked to slow down instead of connecting. It returns how long to wait; false where the relay did so too
+// Slowed notes that the relay asked to slow down instead of connecting. It returns how long to wait; false where the relay has asked too
 // often.
 func (a *Attempts) Slowed(now health.Now) (wait time.Duration, ok bool) {
 	if a.slowedBy >= mostSlowed {
@@ -72,7 +72,7 @@ func (a *Attempts) Slowed(now health.Now) (wait time.Duration, ok bool) {
 	return wait, true
 }
 
-// Failed takes the end of a connection or an attempt, and sets the time of the next one. It returns how long that is.
+// Failed notes the end of a connection or an attempt, plans the next attempt, and returns how long to wait for it.
 func (a *Attempts) Failed(now health.Now, reason string) (wait time.Duration) {
 	wait = a.asked.failed(&a.failures, a.terms, now)
 	a.cause, _ = words.Cut(reason, record.LongestCause)
@@ -80,28 +80,28 @@ func (a *Attempts) Failed(now health.Now, reason string) (wait time.Duration) {
 	return wait
 }
 
-// Flooded notes that the last connection ended for what the relay sent on it.
+// Flooded notes that the last connection ended because of what the relay sent on it.
 func (a *Attempts) Flooded() { a.failures.Flooded = true }
 
-// Stable takes that a connection has lasted for long: earlier failures do not count any more.
+// Stable notes that a connection has lasted for StableAfter: earlier failures do not count any more.
 func (a *Attempts) Stable() { a.failures, a.asked = health.Failures{}, asked{} }
 
-// Visited takes the end of a visit that went well: nothing is held against the relay.
+// Visited notes the end of a visit that went well: earlier failures do not count any more.
 func (a *Attempts) Visited(now health.Now) {
 	a.Stable()
 	a.at, a.cause, a.slowedBy = now.Mono, "", 0
 }
 
-// Progress takes that an item is confirmed that was not before: the relay is worth trying again soon.
+// Progress notes that an item is newly confirmed: the relay is worth trying again soon.
 func (a *Attempts) Progress() {
 	a.failures.Progress()
 	a.asked = asked{}
 }
 
-// Dead says whether the relay has failed for too long.
+// Dead reports whether the relay has failed for too long.
 func (a *Attempts) Dead(now health.Now) bool { return a.failures.Dead(a.terms, now) }
 
-// Failing is for how long the relay has failed without a break; 0 when it has not.
+// Failing returns for how long the relay has failed without a break; 0 when it has not.
 func (a *Attempts) Failing(now health.Now) time.Duration {
 	if a.failures.N == 0 {
 		return 0
@@ -109,7 +109,7 @@ func (a *Attempts) Failing(now health.Now) time.Duration {
 	return now.Since(a.failures.First)
 }
 
-// FailingSince is when the first of the failures in a row was; zero when there are none.
+// FailingSince returns the time of the first of the failures in a row; zero when there are none.
 func (a *Attempts) FailingSince(now health.Now) time.Time {
 	if a.failures.N == 0 {
 		return time.Time{}
@@ -117,7 +117,7 @@ func (a *Attempts) FailingSince(now health.Now) time.Time {
 	return now.Wall.Add(-a.Failing(now))
 }
 
-// Trouble says why the relay is not connected, or was not; empty where nothing is held against it.
+// Trouble says why the last attempt or connection ended; empty after one that went well.
 func (a *Attempts) Trouble() string {
 	if a.failures.N > 0 || a.slowedBy > 0 {
 		return a.cause
@@ -125,12 +125,12 @@ func (a *Attempts) Trouble() string {
 	return ""
 }
 
-// Calm names the time at which a connection of the time opened has lasted for long enough to make up for failures; false where there are none.
+// Calm returns when a connection that opened at a time has lasted for StableAfter; false where there are no failures to make up for.
 func (a *Attempts) Calm(opened health.Now) (at time.Duration, ok bool) {
 	return opened.Mono + StableAfter, a.failures.N > 0
 }
 
-// NoteOwners notes who names a relay that is dead. w may be nil.
+// NoteOwners notes the owners who name a dead relay. w may be nil.
 func (a *Attempts) NoteOwners(now health.Now, w *want.Want) {
 	switch {
 	case !a.Dead(now):
@@ -140,7 +140,7 @@ func (a *Attempts) NoteOwners(now health.Now, w *want.Want) {
 	}
 }
 
-// Revive tries a dead relay at once for an owner who did not name it before.
+// Revive plans a dial for now where a new owner names a dead relay.
 func (a *Attempts) Revive(now health.Now, w *want.Want, connected bool) {
 	if a.owners == nil {
 		return

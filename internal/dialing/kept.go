@@ -5,7 +5,7 @@ import (
 	"github.com/graspd/graspd/internal/record"
 )
 
-// Record is what is to be kept of the attempts. connected says that no dial is planned.
+// Record returns what is kept of the attempts over restarts. connected says that no dial is planned.
 func (a *Attempts) Record(now health.Now, connected bool) record.Record {
 	r := record.Record{
 		At: now.Wall, Failures: a.failures.N, FirstFailure: a.FailingSince(now), Cause: a.Trouble(), Revived: a.revived.Wall,
@@ -20,7 +20,7 @@ func (a *Attempts) Record(now health.Now, connected bool) record.Record {
 	return r
 }
 
-// Recall takes what was kept.
+// Recall takes what Record had returned.
 func (a *Attempts) Recall(now health.Now, r record.Record) {
 	a.owners, a.ourself, a.cause = r.Owners, r.Ourself, r.Cause
 	if !r.Revived.IsZero() {

@@ -13,7 +13,7 @@ import (
 
 // Times says since when items have had a live REQ on this connection without a
 // break, in Unix seconds by the local clock. Most of them got theirs when the
-// connection was young and share one time; who came later is remembered for a day.
+// connection was young and share one time; a later item is remembered for a day.
 type Times struct {
 	all   int64   // whatever has a live REQ and is not in late has had it at least since then
 	late  []epoch // in order of time
@@ -55,10 +55,10 @@ func (f *Times) Follow(lots []itemset.Lot, opened, now health.Now) {
 	f.late = slices.Delete(f.late, 0, gone)
 }
 
-// Restart counts nothing as followed before the time at.
+// Restart counts everything as followed since at, and not before.
 func (f *Times) Restart(at int64) { *f = Times{all: at} }
 
-// Of returns the time for an item that has a live REQ.
+// Of returns the time since which an item has had its live REQ.
 func (f *Times) Of(it want.Item) int64 {
 	for _, e := range slices.Backward(f.late) {
 		if slices.Contains(e.items, it) {

@@ -18,13 +18,13 @@ import (
 // same items should have brought: created when that had been open for a while,
 // and some time ago.
 
-// margin is kept from both ends, in seconds: events take time to arrive.
+// margin is how far a gap is from both ends, in seconds: events take time to arrive.
 const margin = 60
 
-// Settled says whether an event was created long enough ago for the live REQs to have brought it.
+// Settled reports whether an event was created long enough ago for the live REQs to have brought it.
 func Settled(e *nostr.Event, now health.Now) bool { return e.CreatedAt <= now.Wall.Unix()-margin }
 
-// Missed says whether the live REQ of one of the items should have brought e. Kinds are those that the relay has filters name.
+// Missed reports whether the live REQ of one of the items should have brought e. Kinds are the kinds that the relay demands in filters.
 func (f *Times) Missed(w *want.Want, kinds demands.Mode, items []want.Item, e *nostr.Event) bool {
 	if e.CreatedAt < f.all+margin {
 		return false // as most are, which need no closer look
@@ -36,12 +36,12 @@ func (f *Times) Missed(w *want.Want, kinds demands.Mode, items []want.Item, e *n
 	})
 }
 
-// MissedByAll says whether a live REQ for everything, which opened at the time since, should have brought e.
+// MissedByAll reports whether a live REQ for everything that opened at the time since should have brought e.
 func (f *Times) MissedByAll(since int64, e *nostr.Event) bool {
 	return e.CreatedAt >= max(f.all, since)+margin
 }
 
-// Gaps are those of one relay: the newest, and what the log says of them within an hour. They outlive connections. Zero is none.
+// Gaps are the gaps of one relay: the newest, and how many the log tells within an hour. They outlive connections. Zero is none.
 type Gaps struct {
 	last  []status.Gap  // the newest last
 	begun time.Duration // of the hour
@@ -50,10 +50,10 @@ type Gaps struct {
 	worst step.Level // of those
 }
 
-// MostGaps is how many gaps of one relay are kept for the operator to see.
+// MostGaps is how many gaps of one relay the operator can see.
 const MostGaps = 10
 
-// gapLines is how many gaps are told one by one within an hour.
+// gapLines is how many gaps the log tells one by one within an hour.
 const gapLines = 10
 
 // Note takes one, which a request of the class brought. It returns how much weight it has, and whether it is told now and not
@@ -78,10 +78,10 @@ func (g *Gaps) Note(now health.Now, class step.Class, e *nostr.Event) (level ste
 	return level, true
 }
 
-// Last are the newest, the last one last.
+// Last returns the newest gaps, the newest last.
 func (g *Gaps) Last() []status.Gap { return slices.Clone(g.last) }
 
-// Due is when the hour is over; health.Never when none has begun.
+// Due returns when the hour is over; health.Never when none has begun.
 func (g *Gaps) Due() time.Duration {
 	if g.lines == 0 {
 		return health.Never

@@ -1,4 +1,4 @@
-// Package inquiry is layer 4 of one relay: what is asked there beside what is wanted, one question after the other, and when. It is a
+// Package inquiry decides what one relay is asked in layer 4, beside what is wanted, one question after the other, and when. It is a
 // function from what came of one step to the next step: its caller asks the relay, reads the store and tells the time. Read
 // Inquiry, then Next.
 package inquiry
@@ -20,22 +20,22 @@ const (
 	Pace         = 2 * time.Second  // from the beginning of one step to that of the next
 	MostRequests = 100              // REQs and reconciliations for one question; what is left then is given up
 	mostRefusals = 3                // failures in a row, or requests to slow down
-	catchUpGrace = time.Hour        // items that are not confirmed by then are not waited for
+	catchUpGrace = time.Hour        // after it a round waits no longer for items that are not confirmed
 	storeRetry   = 10 * time.Second // when the store could not be read
 )
 
-// Inquiry is when layer 4 of one relay is due, how far it has come, and what it asks. It outlives connections, but for what is under way.
-// One question is open at a time, and only while nothing else is to be asked: nobody waits for it. Times are readings of the
+// Inquiry knows when layer 4 of one relay is due, how far it has come, and what it asks. It outlives connections, but for what is under way.
+// One question is open at a time, and only while nothing else is to be asked: nobody waits for its answer. Times are readings of the
 // steady clock. The zero value is due at no time; one goroutine uses it.
 type Inquiry struct {
-	at       time.Duration // it is due; 0 = not known yet, and 1 as early as a time can be
-	caughtBy time.Duration // it waits no longer than that for the catch-up of the connection
+	at       time.Duration // when it is due; 0 = not known yet, and 1 as early as a time can be
+	caughtBy time.Duration // until when it waits for the catch-up of the connection
 	tour     survey.Tour
 	mail     mailbox.Round
 	round
 }
 
-// round is what a round asks and has asked on one connection. Zero is that none is under way.
+// round is the state of a round on one connection. Zero: none is under way.
 type round struct {
 	active  bool
 	after   time.Duration // no step before
@@ -46,7 +46,7 @@ type round struct {
 	slowed  int
 }
 
-// question is what the relay is asked now.
+// question is the question that the relay is asked now.
 type question struct {
 	about  subject
 	filter nostr.Filter
@@ -55,55 +55,55 @@ type question struct {
 	parked bool // it waits for its turn
 }
 
-// subject says where a question comes from, which hears that it is over.
+// subject says where a question comes from: the tour or the mailbox, which hears that the question is over.
 type subject uint8
 
 const (
 	nothing subject = iota // no question is open
 	missing                // ids that are not here, from the tour
-	answers                // what names ids, from the tour
+	answers                // events that name ids, from the tour
 	authors                // what authors say of themselves, from the tour
 	letters                // what people write, from the mailbox
 )
 
-// At is when layer 4 is due; 0 where that is not known yet.
+// At returns when layer 4 is due; 0 where that is not known yet.
 func (q *Inquiry) At() time.Duration { return q.at }
 
-// Plan has it due at a time, where that is not known yet.
+// Plan makes layer 4 due at a time, where no time is known yet.
 func (q *Inquiry) Plan(at time.Duration) {
 	if q.at == 0 {
 		q.at = max(1, at)
 	}
 }
 
-// Soon has it due at once.
+// Soon makes layer 4 due now.
 func (q *Inquiry) Soon(now time.Duration) { q.at = max(1, now) }
 
-// Due says whether it is to begin as soon as the relay is caught up with.
+// Due reports whether a round begins as soon as the relay is caught up with.
 func (q *Inquiry) Due(now time.Duration) bool { return q.at <= max(1, now) }
 
-// Active says whether a round is under way.
+// Active reports whether a round is under way.
 func (q *Inquiry) Active() bool { return q.active }
 
-// Steps is how many steps the round under way has taken.
+// Steps returns how many steps the round under way has taken.
 func (q *Inquiry) Steps() int { return q.steps }
 
-// Begun says whether there ever was a round.
+// Begun reports whether there ever was a round.
 func (q *Inquiry) Begun() bool { return q.tour.Begun() }
 
 // Held tells how much the tour holds.
 func (q *Inquiry) Held() survey.Size { return q.tour.Size() }
 
-// AwaitCatchUp waits for a catch-up that begins now.
+// AwaitCatchUp lets rounds wait for a catch-up that begins now.
 func (q *Inquiry) AwaitCatchUp(now time.Duration) { q.caughtBy = now + catchUpGrace }
 
-// Connected takes that a connection has opened, whose catch-up begins now.
+// Connected notes that a connection has opened, whose catch-up begins now.
 func (q *Inquiry) Connected(now time.Duration) {
 	q.round = round{}
 	q.AwaitCatchUp(now)
 }
 
-// Ready says whether a round is to begin. caughtUp says that nothing is missing of what was asked before.
+// Ready reports whether a round is to begin. caughtUp says that nothing is missing of what was asked before.
 func (q *Inquiry) Ready(now time.Duration, caughtUp bool) bool {
 	return q.Due(now) && (caughtUp || now >= q.caughtBy)
 }
@@ -142,7 +142,7 @@ func (q *Inquiry) Wake(now time.Duration) time.Duration {
 	return health.Never
 }
 
-// Slower takes that the relay asked to slow down.
+// Slower notes that the relay asked to slow down.
 func (q *Inquiry) Slower() { q.slowed++ }
 
 // Surveyed takes the page of what is stored here that Next had read.
@@ -151,7 +151,7 @@ func (q *Inquiry) Surveyed(a survey.Answer) {
 	q.tour.Take(a)
 }
 
-// Unread takes that the page could not be read. It is read again in a while.
+// Unread notes that the page could not be read. It is read again in a while.
 func (q *Inquiry) Unread(now time.Duration) {
 	q.reading = false
 	q.failed++
@@ -161,23 +161,23 @@ func (q *Inquiry) Unread(now time.Duration) {
 // Sent counts a REQ or reconciliation for the open question.
 func (q *Inquiry) Sent() { q.steps++ }
 
-// Spent says whether the open question has had its share of them.
+// Spent reports whether the open question has had MostRequests of them.
 func (q *Inquiry) Spent() bool { return q.steps-q.asked.begun >= MostRequests }
 
-// Asking says whether a question is open that does not wait for its turn.
+// Asking reports whether a question is open that does not wait for its turn.
 func (q *Inquiry) Asking() bool { return q.asked.about != nothing && !q.asked.parked }
 
-// PutBack has the open question wait until Next has it go on.
+// PutBack lets the open question wait until Next says GoOn.
 func (q *Inquiry) PutBack() { q.asked.parked = true }
 
-// Answered takes that the open question is answered. came says of an id that was asked for whether the event came.
+// Answered notes that the open question is answered. came reports of an id that was asked for whether the event came.
 func (q *Inquiry) Answered(came func(nostr.ID) bool) {
 	q.failed = 0
 	q.GiveUp(came)
 }
 
-// Unanswered takes that the relay did not answer the open question. It is asked once more in a while, and given up when the round ends for
-// it.
+// Unanswered notes that the relay did not answer the open question. Next asks it once more in a while; after too many failures in a row the
+// round ends and gives it up.
 func (q *Inquiry) Unanswered(now time.Duration, came func(nostr.ID) bool) {
 	if q.failed++; q.failed >= mostRefusals {
 		q.GiveUp(came)
@@ -187,7 +187,7 @@ func (q *Inquiry) Unanswered(now time.Duration, came func(nostr.ID) bool) {
 	q.after = now + health.FirstRetry
 }
 
-// GiveUp ends the open question, as much of it as is answered: it is asked no more in this round.
+// GiveUp ends the open question with what is answered of it: it is asked no more in this round.
 func (q *Inquiry) GiveUp(came func(nostr.ID) bool) {
 	switch x := q.asked; x.about {
 	case missing:

@@ -11,7 +11,7 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// Terms are what questions go by.
+// Terms are the facts by which Next decides.
 type Terms struct {
 	Want     *want.Want
 	Wanted   *itemset.Bag // the items of it
@@ -20,7 +20,7 @@ type Terms struct {
 	Outsider bool         // nothing that a survey finds is asked: it may belong to a repository that does not name the relay
 }
 
-// Order is what the caller is to do next. At most one of its fields is set; none where there is nothing to do now.
+// Order tells the caller what to do next. At most one of its fields is set; none where there is nothing to do now.
 type Order struct {
 	Read  *survey.Query // read this page of the store, for Surveyed or Unread
 	Ask   *nostr.Filter // ask the relay this, until Answered, Unanswered, GiveUp or Drop
@@ -64,7 +64,7 @@ func (q *Inquiry) Next(now time.Duration, t Terms) Order {
 	return q.end("")
 }
 
-// tourSteps is after how many steps of a full resync nothing is surveyed any more.
+// tourSteps is how many steps of a full resync the tour may take.
 func (t Terms) tourSteps() int {
 	switch {
 	case t.Outsider:
@@ -75,7 +75,7 @@ func (t Terms) tourSteps() int {
 	return MostSteps
 }
 
-// nextOfTour asks what the tour has found, or has the next page read; false when the tour is through.
+// nextOfTour asks about what the tour has found, or orders the next page; false when the tour is through.
 func (q *Inquiry) nextOfTour(t Terms) (s Order, more bool) {
 	if s, ok := q.askFound(t, false); ok {
 		return s, true
@@ -88,9 +88,9 @@ func (q *Inquiry) nextOfTour(t Terms) (s Order, more bool) {
 	return q.askFound(t, true)
 }
 
-// askFound asks the next thing that the tour has found; the authors only when
-// there are many, or at the end. What is missing goes first, as what names it is
-// asked for once it is here.
+// askFound asks about what the tour has found: for missing events first, as the
+// events that name one are asked for once it is here, and for authors only when
+// there are many, or at the end.
 func (q *Inquiry) askFound(t Terms, end bool) (s Order, ok bool) {
 	w, most := &q.tour, t.Bounds.Values
 	switch {

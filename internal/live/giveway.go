@@ -15,8 +15,8 @@ import (
 // aboveAll is above every rank.
 const aboveAll = math.MaxInt64
 
-// evict sweeps root events that rank low in favour of those that rank higher, where all REQs are full: all of a REQ, or those
-// of one that rank lowest. It reports whether there was room in the end.
+// evict makes room for load where all REQs are full: it sweeps root events that rank lower, all of a REQ or the lowest of one. It
+// reports whether there was room in the end.
 func (s *Side) evict(t Terms, m *Move, load *REQ) bool {
 	than := newest(t.Want, load.lots)
 	for {
@@ -32,7 +32,7 @@ func (s *Side) evict(t Terms, m *Move, load *REQ) bool {
 	}
 }
 
-// shed sweeps the REQ whose root events rank lowest, if they all rank below that. It reports whether there was one.
+// shed sweeps the REQ whose root events rank lowest, if all of them rank below a rank. It reports whether there was one.
 func (s *Side) shed(t Terms, than int64) (Swept, bool) {
 	l := s.oldest(t.Want, than)
 	if l == nil {
@@ -42,7 +42,7 @@ func (s *Side) shed(t Terms, than int64) (Swept, bool) {
 	return Swept{REQ: l, Lots: s.sweep(t, l.lots)}, true
 }
 
-// Unborne sweeps a REQ where all of them are too much together; false where they are not, or none can be given up.
+// Unborne sweeps a REQ where all REQs together are too much for the relay; false where they are not, or none can be given up.
 func (s *Side) Unborne(t Terms) (Swept, bool) {
 	if s.bears(t, 0) {
 		return Swept{}, false
@@ -50,13 +50,13 @@ func (s *Side) Unborne(t Terms) (Swept, bool) {
 	return s.shed(t, aboveAll)
 }
 
-// Expendable says whether there is a REQ that can be given up.
+// Expendable reports whether there is a REQ that can be given up.
 func (s *Side) Expendable(w *want.Want) bool { return s.oldest(w, aboveAll) != nil }
 
-// oldest returns the open REQ whose root events rank lowest, all below that; nil where there is none.
+// oldest returns the open REQ whose root events rank lowest, if all of them rank below a rank; else nil.
 func (s *Side) oldest(w *want.Want, than int64) (oldest *REQ) {
 	for _, l := range s.reqs {
-		if !l.settled() {
+		if !l.steady() {
 			continue
 		}
 		if at := newest(w, l.lots); at < than {
@@ -66,8 +66,8 @@ func (s *Side) oldest(w *want.Want, than int64) (oldest *REQ) {
 	return oldest
 }
 
-// Excess returns the smallest REQ where there are more than that; nil where there are not. A REQ that merges others is larger than these, and is to
-// be cancelled first.
+// Excess returns the smallest REQ where there are more than most; else nil. The caller cancels a merge first: the REQ that merges others is
+// larger than these.
 func (s *Side) Excess(most int) *REQ {
 	if s.standing() <= most {
 		return nil
@@ -84,7 +84,7 @@ func (s *Side) thin(t Terms, m *Move, load *REQ, values int) bool {
 	}
 	than := newest(t.Want, load.lots)
 	for _, l := range s.reqs {
-		if !l.settled() || l.Whole || l.Apart != load.Apart {
+		if !l.steady() || l.Whole || l.Apart != load.Apart {
 			continue
 		}
 		low, rest := s.lowest(t, l, load, than, values)
@@ -102,8 +102,8 @@ func (s *Side) thin(t Terms, m *Move, load *REQ, values int) bool {
 	return false
 }
 
-// lowest returns the root events of l that rank lowest, below that, as many as have to go for load to fit, and the size of
-// the rest; none where that cannot be had. What is not confirmed stays, as it is still asked.
+// lowest returns the root events of l that have to go for load to fit, the lowest first and all below a rank, and the size of the
+// rest; none where load does not fit even so. An item that is not confirmed stays, as it is still asked.
 func (s *Side) lowest(t Terms, l, load *REQ, than int64, values int) (low []want.Item, rest ask.Size) {
 	for it := range itemset.Each(l.lots) {
 		if t.Want.Rank(it) < than && t.Confirmed.Has(it) {

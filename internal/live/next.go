@@ -8,30 +8,30 @@ import (
 	"github.com/graspd/graspd/internal/itemset"
 )
 
-// Move is what becomes of some of what waits, in order: first what is swept gives way, then Load is sent.
+// Move says what to do for some of the items that wait, in order: Swept gives way first, then Load is sent.
 type Move struct {
 	Swept  []Swept
-	Load   *REQ   // is to be sent; nil where there is no room for more
+	Load   *REQ   // to be sent; nil where there is no room for more
 	Values int    // that each of its filters carries
 	Parts  []*REQ // Load is for their items too
-	// Load overlaps with Parts, which are closed when it is open. Else these are to be closed first, and their items added to it as they are to be
-	// asked again: what is missed in between is asked for.
+	// Overlap: Parts stay until Load is open. Else the caller closes them first, and adds their items to Load such that what they miss in
+	// between is asked for.
 	Overlap bool
 	More    bool // there may be another move
 }
 
-// Swept is what has no live REQ any more, or has none for want of room.
+// Swept are items that lose their live REQ, or get none for want of room.
 type Swept struct {
-	REQ  *REQ          // is to be closed; nil where the items had none
-	Lots []itemset.Lot // what is stored of these is to be asked for now; other items wait for their turn
+	REQ  *REQ          // to be closed; nil where the items had none
+	Lots []itemset.Lot // whose stored events are to be asked for now; other items wait for their turn
 }
 
 // Next opens a live REQ for waiting items as far as the relay's limit
-// goes; beyond it they are united with small ones, and what then does not fit
-// is swept.
+// goes. Beyond it Next unites them with small REQs, and sweeps what then does
+// not fit.
 func (s *Side) Next(t Terms) (m Move) {
 	room := s.standing() < t.Limits.Live()
-	if !room && (s.Unsettled() || t.Now < s.mergeAfter) {
+	if !room && (s.Moving() || t.Now < s.mergeAfter) {
 		return Move{}
 	}
 	load, unfit := s.fill(t)
@@ -85,7 +85,7 @@ func (s *Side) uniteWith(t Terms, m *Move, load *REQ, parts []*REQ, values int) 
 func (s *Side) unitable(t Terms, load *REQ, values int) []*REQ {
 	var open []*REQ
 	for _, l := range s.reqs {
-		if l.settled() && l.Apart == load.Apart {
+		if l.steady() && l.Apart == load.Apart {
 			open = append(open, l)
 		}
 	}
@@ -127,14 +127,14 @@ func (s *Side) Merge(t Terms) (m Move) {
 	return m
 }
 
-// Merges says whether there is a REQ that has not replaced its parts yet, and it or one of them is such.
+// Merges reports whether a merge is under way of whose REQs, the new one and its parts, is is true for one.
 func (s *Side) Merges(is func(*REQ) bool) bool {
 	m := s.merging()
 	return m != nil && (is(m) || slices.ContainsFunc(m.parts, is))
 }
 
-// Cancel has the REQ that has not replaced its parts yet replace them no more, and nothing merged for a while. It returns that REQ, which is to
-// be closed, as the items of its own have to wait; nil where there is none.
+// Cancel ends the merge that is under way, and lets nothing merge for a while. It returns the REQ that would have replaced the others, which
+// the caller closes, as the items of its own have to wait; nil where there is none.
 func (s *Side) Cancel(now time.Duration) *REQ {
 	m := s.merging()
 	if m != nil {

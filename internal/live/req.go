@@ -15,13 +15,13 @@ import (
 
 // Times in the life of a REQ.
 const (
-	OpenAfter   = 5 * time.Second // one without EOSE counts as open
-	mergeLinger = 2 * time.Second // what is replaced stays that long after what replaces it is open
-	calmAfter   = 5 * time.Minute // one that was open for so long has failed for the first time, when it fails
+	OpenAfter   = 5 * time.Second // a REQ without EOSE counts as open after it
+	mergeLinger = 2 * time.Second // how long a replaced REQ stays after the new one is open
+	calmAfter   = 5 * time.Minute // a REQ that was open for so long counts as never refused before
 )
 
-// REQ is one live REQ. Its fields are read by the caller; this package writes them. What is looked at of every one whenever
-// anything happens comes first, in one line of the cache.
+// REQ is one live REQ. The caller reads its fields; this package writes them. The fields that every step looks at come first, in one
+// line of the cache.
 type REQ struct {
 	demands.Manner
 	Apart   itemset.Apart
@@ -43,35 +43,35 @@ type REQ struct {
 	longest int // list of its filters
 }
 
-// NewWhole is a REQ for everything, whatever is wanted. It serves the items of lots.
+// NewWhole returns a REQ for everything, whatever is wanted. It serves the items of lots.
 func NewWhole(lots []itemset.Lot) *REQ { return &REQ{Whole: true, lots: lots} }
 
-// Lots are the items that it serves, but for those that its parts serve so far. They are not to be changed.
+// Lots returns the items that it serves, but for those that its parts still serve. The caller does not change them.
 func (l *REQ) Lots() []itemset.Lot { return l.lots }
 
-// Merging says whether it has not replaced its parts yet, or another one is to stand in for it.
+// Merging reports whether it belongs to a merge under way: as the new REQ or as one that will be replaced.
 func (l *REQ) Merging() bool { return len(l.parts) > 0 || l.by != nil }
 
-// settled says that it neither opens nor is replaced or stands in for others yet.
-func (l *REQ) settled() bool { return l.Open && l.by == nil && len(l.parts) == 0 }
+// steady reports whether it is open and belongs to no merge.
+func (l *REQ) steady() bool { return l.Open && l.by == nil && len(l.parts) == 0 }
 
-// Overdue says whether it counts as open, though the relay has not said so.
+// Overdue reports whether it counts as open by now, though the relay has not said so.
 func (l *REQ) Overdue(now time.Duration) bool { return !l.Open && now >= l.Sent.Mono+OpenAfter }
 
-// Replaces says whether its parts have lingered for long enough.
+// Replaces reports whether its parts have lingered for mergeLinger.
 func (l *REQ) Replaces(now time.Duration) bool {
 	return len(l.parts) > 0 && l.Open && now >= l.openAt+mergeLinger
 }
 
-// Refused is what its refusal teaches, where it was too large.
+// Refused returns how large it was, for capacity to learn from its refusal.
 func (l *REQ) Refused() capacity.Refused {
 	return capacity.Refused{Filters: l.filters, Longest: l.longest, Bytes: l.bytes()}
 }
 
-// bytes are those of its message, at most.
+// bytes returns how many bytes its message has, at most.
 func (l *REQ) bytes() int { return l.Size.Message(l.values) }
 
-// Items are what it is to ask for by its filters: its own items and those of its parts, of one layer.
+// Items returns the items of one layer that its filters ask for: its own and those of its parts.
 func (l *REQ) Items(layer want.Layer) (items []want.Item) {
 	for _, r := range append([]*REQ{l}, l.parts...) {
 		for _, x := range r.lots {
@@ -83,16 +83,16 @@ func (l *REQ) Items(layer want.Layer) (items []want.Item) {
 	return items
 }
 
-// Add has it serve a lot as well.
+// Add lets it serve a lot more.
 func (l *REQ) Add(x itemset.Lot) { l.lots = itemset.AddLot(l.lots, x) }
 
-// Holds says whether an item that it serves matches.
+// Holds reports whether an item that it serves matches.
 func (l *REQ) Holds(is func(want.Item) bool) bool { return itemset.Holds(l.lots, is) }
 
-// Without has it serve nothing that matches, whatever it still asks for.
+// Without lets it serve no item that matches, whatever its filters still ask for.
 func (l *REQ) Without(is func(want.Item) bool) { l.lots = itemset.Prune(l.lots, is) }
 
-// AskedAgain has the stored events of its items asked anew, though they were asked before.
+// AskedAgain marks its items: their stored events are asked for anew, though they were asked for before.
 func (l *REQ) AskedAgain() {
 	for i := range l.lots {
 		l.lots[i].Since = min(l.lots[i].Since, itemset.AllAgain)
@@ -109,7 +109,7 @@ func (l *REQ) Calm(now time.Duration) {
 	}
 }
 
-// Absorb has it serve the items of its parts, and returns these: they are to be closed.
+// Absorb lets it serve the items of its parts, and returns the parts, which the caller closes.
 func (l *REQ) Absorb() []*REQ {
 	parts := l.parts
 	l.parts = nil
@@ -127,7 +127,7 @@ func (l *REQ) adopt(r *REQ) {
 	}
 }
 
-// release has its parts stand on their own.
+// release lets its parts stand on their own again.
 func (l *REQ) release() {
 	for _, r := range l.parts {
 		r.by = nil
@@ -150,7 +150,7 @@ func newest(w *want.Want, lots []itemset.Lot) (at int64) {
 	return at
 }
 
-// Sending is how a REQ goes out.
+// Sending says how a REQ goes out.
 type Sending struct {
 	Sub     string
 	Now     health.Now

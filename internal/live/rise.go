@@ -10,19 +10,19 @@ import (
 	"github.com/graspd/graspd/internal/want"
 )
 
-// Root events that are talked about, and what found no place when it was new, come from the sweep among what is followed live.
+// Root events that are talked about, and new items that found no room, leave the sweep for a live REQ: they rise.
 
-// What rises, or is new, may have a large REQ replaced. That happens once in a while for all that waits for it.
+// An item that rises, or is new, may need a large REQ to be replaced. That happens once in a while, for all items that wait for it.
 const (
 	riseInterval = time.Minute
 	mostRising   = ask.MaxValues // items at once
 )
 
-// rising is what is to be followed.
+// rising are the items that are to be followed.
 type rising struct {
 	items itemset.Set
-	look  bool          // there may be one of them in the sweep
-	after time.Duration // no REQ is thinned before, and nothing rises that might need that
+	look  bool          // one of them may be in the sweep
+	after time.Duration // before it no REQ is thinned, and nothing rises that might need that
 }
 
 // add notes that an item is to be followed.
@@ -31,7 +31,7 @@ func (r *rising) add(it want.Item) {
 	r.look = true
 }
 
-// later notes what a REQ was to be thinned for too soon after another.
+// later notes an item for which a REQ would be thinned too soon after another.
 func (r *rising) later(load *REQ) {
 	for it := range itemset.Each(load.lots) {
 		r.add(it)
@@ -44,11 +44,11 @@ func (s *Side) Rouse(it want.Item) { s.rising.add(it) }
 // Rising counts the items that are to be followed, wherever they stand.
 func (s *Side) Rising() int { return s.rising.items.Len() }
 
-// MayRise says whether there may be something to rise now.
+// MayRise reports whether an item may rise now.
 func (s *Side) MayRise(now time.Duration) bool { return s.rising.look && now >= s.rising.after }
 
-// Rise takes items out of the sweep that rank above some that are followed, and returns them: they are to wait for a REQ. What finds none all
-// the same is asked at once, and swept on. What is asked just now, of what is swept, rises when it has been.
+// Rise takes items out of the sweep that rank above some that are followed, and returns them, to wait for a REQ. An item that finds none all
+// the same is asked at once, and swept again. asked are the swept items that are asked just now: these rise afterwards.
 func (s *Side) Rise(t Terms, asked []want.Item) (up []want.Item) {
 	r := &s.rising
 	least := s.least(t.Want)
@@ -79,7 +79,7 @@ func (s *Side) Rise(t Terms, asked []want.Item) (up []want.Item) {
 	return up
 }
 
-// least returns the lowest rank of what is followed.
+// least returns the lowest rank of the items that are followed.
 func (s *Side) least(w *want.Want) int64 {
 	least := int64(aboveAll)
 	for _, l := range s.reqs {

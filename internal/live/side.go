@@ -1,5 +1,5 @@
-// Package live decides which live REQs there should be at one relay: how what waits is packed into them, which are merged, and what gives
-// way where the relay bears no more and is swept, which is asked in turns. It is a function of values: its caller sends and closes
+// Package live decides which live REQs there should be at one relay: how waiting items are packed into them, which REQs are merged, and which
+// items give way where the relay bears no more. Those are swept: asked in turns. It is a function of values: its caller sends and closes
 // the REQs, tells what became of them and what the time is, and asks for what is stored. Read Side, then Next.
 package live
 
@@ -20,16 +20,16 @@ const never = time.Duration(1<<63 - 1)
 // Side is the live side of one connection. Each item that it was given stands in exactly one place: it waits, or it is served by one REQ, or it
 // is swept. Times are readings of the steady clock. The zero value has nothing; one goroutine uses it.
 type Side struct {
-	reqs       []*REQ // in the order in which they were sent
+	reqs       []*REQ // in the order in which the caller sent them
 	waiting    []*Waiting
 	sweeps     []Sweep       // in order of time
-	rising     rising        // of those that are swept
-	turn       time.Duration // what the last of the sweeps took
+	rising     rising        // swept items that are to be followed
+	turn       time.Duration // how long the last sweep took
 	shrunk     bool          // items were taken back since the last look
-	mergeAfter time.Duration // a refused merge is not tried again before
+	mergeAfter time.Duration // before it nothing merges, as a merge was refused
 }
 
-// Terms are what decisions go by.
+// Terms are the facts by which Side decides.
 type Terms struct {
 	Now        time.Duration
 	Want       *want.Want
@@ -39,16 +39,16 @@ type Terms struct {
 	MaxFilters int                // before small REQs are merged
 }
 
-// REQs are those that were sent and not dropped since, the oldest first. The slice is the caller's.
+// REQs returns the REQs that were sent and not dropped since, the oldest first. The slice is the caller's.
 func (s *Side) REQs() []*REQ { return slices.Clone(s.reqs) }
 
-// Any says whether one of them is such.
+// Any reports whether is is true for one of the REQs.
 func (s *Side) Any(is func(*REQ) bool) bool { return slices.ContainsFunc(s.reqs, is) }
 
-// Len is how many there are.
+// Len returns how many REQs there are.
 func (s *Side) Len() int { return len(s.reqs) }
 
-// Newest is the one that was sent last; nil where there is none.
+// Newest returns the REQ that was sent last; nil where there is none.
 func (s *Side) Newest() *REQ {
 	if len(s.reqs) == 0 {
 		return nil
@@ -56,8 +56,8 @@ func (s *Side) Newest() *REQ {
 	return s.reqs[len(s.reqs)-1]
 }
 
-// standing counts the live REQs that occupy the relay's limit, one that has not
-// replaced its parts yet not among them: a slot is reserved for it.
+// standing counts the REQs that occupy the relay's limit. The new REQ of a merge
+// under way is not among them: a subscription is reserved for it.
 func (s *Side) standing() int {
 	if s.merging() != nil {
 		return len(s.reqs) - 1
@@ -65,7 +65,7 @@ func (s *Side) standing() int {
 	return len(s.reqs)
 }
 
-// merging returns the REQ that has not replaced its parts yet; there is at most one.
+// merging returns the new REQ of the merge under way; there is at most one.
 func (s *Side) merging() *REQ {
 	for _, l := range s.reqs {
 		if len(l.parts) > 0 {
@@ -75,8 +75,8 @@ func (s *Side) merging() *REQ {
 	return nil
 }
 
-// Unsettled says that a live REQ is about to open or to be replaced.
-func (s *Side) Unsettled() bool {
+// Moving reports whether a live REQ is about to open or to be replaced.
+func (s *Side) Moving() bool {
 	return slices.ContainsFunc(s.reqs, func(l *REQ) bool { return !l.Open || len(l.parts) > 0 })
 }
 
@@ -88,10 +88,10 @@ func (s *Side) Held() (sum int) {
 	return sum
 }
 
-// bears says whether the relay is believed to bear so many bytes of live REQs more.
+// bears reports whether the relay bears more bytes of live REQs.
 func (s *Side) bears(t Terms, more int) bool { return t.Limits.Bears(s.Held(), more) }
 
-// Wake names the time at which live REQs, or what has none, need attention.
+// Wake returns the time at which a REQ, or an item without one, needs attention.
 func (s *Side) Wake(now time.Duration) time.Duration {
 	w := never
 	for _, l := range s.reqs {
@@ -115,16 +115,16 @@ func (s *Side) Wake(now time.Duration) time.Duration {
 	return w
 }
 
-// Unwanted notes that an item is wanted no more; it is taken out of all places in one go, by Shrink.
+// Unwanted notes that an item is wanted no more. Shrink takes all such items out in one go.
 func (s *Side) Unwanted(it want.Item) {
 	s.rising.items.Drop(it)
 	s.shrunk = true
 }
 
-// Shrunk says whether there is something to be taken out by Shrink.
+// Shrunk reports whether Shrink has something to take out.
 func (s *Side) Shrunk() bool { return s.shrunk }
 
-// Shrink takes what is gone out of all places and returns the REQs that serve nothing then: they are to be closed.
+// Shrink takes the items for which gone is true out of all places, and returns the REQs that serve nothing then, which the caller closes.
 func (s *Side) Shrink(w *want.Want, gone func(want.Item) bool) (idle []*REQ) {
 	s.shrunk = false
 	for _, l := range s.reqs {
@@ -143,7 +143,7 @@ func (s *Side) Shrink(w *want.Want, gone func(want.Item) bool) (idle []*REQ) {
 	return idle
 }
 
-// Lose takes items out of what waits and what is swept.
+// Lose takes items out of those that wait and those that are swept.
 func (s *Side) Lose(gone func(want.Item) bool) {
 	for _, w := range s.waiting {
 		w.Items = slices.DeleteFunc(w.Items, gone)
@@ -155,8 +155,8 @@ func (s *Side) Lose(gone func(want.Item) bool) {
 	s.sweeps = slices.DeleteFunc(s.sweeps, func(x Sweep) bool { return len(x.Items) == 0 })
 }
 
-// Anew has nothing swept any more, and what is in live REQs or waits for one asked with all that is stored. It returns those of the latter
-// that are wanted.
+// Anew ends all sweeps, and marks the items that are in live REQs or wait for one: all their stored events are asked for. It returns
+// those of them that are wanted.
 func (s *Side) Anew(wanted func(want.Item) bool) *itemset.Set {
 	s.sweeps = nil
 	var set itemset.Set
@@ -179,8 +179,8 @@ func (s *Side) Anew(wanted func(want.Item) bool) *itemset.Set {
 	return &set
 }
 
-// Lost takes the end of a REQ that the relay refused or ended. It reports whether its items are served all the same, by one that was to stand
-// in for it and is open.
+// Lost notes that the relay refused or ended a REQ. It reports whether the items are served all the same, by an open REQ that was to replace
+// the lost one.
 func (s *Side) Lost(l *REQ, now time.Duration) (served bool) {
 	if m := l.by; m != nil {
 		m.parts = slices.DeleteFunc(m.parts, func(r *REQ) bool { return r == l })
@@ -188,7 +188,7 @@ func (s *Side) Lost(l *REQ, now time.Duration) (served bool) {
 			m.adopt(l)
 			return true
 		}
-		// What m asks for is a superset now; Shrink ends it if nothing else is in it.
+		// m asks for more than it serves now; Shrink ends it if it serves nothing.
 		s.shrunk = true
 	}
 	if len(l.parts) > 0 {
@@ -198,10 +198,10 @@ func (s *Side) Lost(l *REQ, now time.Duration) (served bool) {
 	return false
 }
 
-// mergeLater has nothing merged for a while.
+// mergeLater lets nothing merge for a while.
 func (s *Side) mergeLater(now time.Duration) { s.mergeAfter = now + health.FirstRetry }
 
-// later returns at, if that is still to come.
+// later returns at where that is still to come.
 func later(at, now time.Duration) time.Duration {
 	if at > now {
 		return at

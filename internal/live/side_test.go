@@ -249,7 +249,7 @@ func TestUnited(t *testing.T) {
 		}
 		r.make(m)
 		l := r.Newest()
-		if n > 0 && (r.show() != fmt.Sprintf("%dm 1m", n) || l.Size.Items() != n+1 || !r.Unsettled()) {
+		if n > 0 && (r.show() != fmt.Sprintf("%dm 1m", n) || l.Size.Items() != n+1 || !r.Moving()) {
 			t.Fatalf("%d: %s", n, r.show())
 		}
 		if at := r.Wake(r.now); at != r.now+OpenAfter || l.Overdue(at-1) || !l.Overdue(at) {
@@ -263,7 +263,7 @@ func TestUnited(t *testing.T) {
 			t.Errorf("replaces at %v", at)
 		}
 		r.settle()
-		if r.show() != fmt.Sprint(n+1) || r.Unsettled() {
+		if r.show() != fmt.Sprint(n+1) || r.Moving() {
 			t.Fatalf("%d: %s", n, r.show())
 		}
 	}

@@ -39,7 +39,7 @@ func (s *suspects) trialParts(items []want.Item) (out [][]want.Item) {
 
 // nextTrial returns the task that tries the next suspects; nil when no trial is due.
 func (s *suspects) nextTrial() *task {
-	if s.task != nil || s.live.side.Unsettled() || s.live.demands.auth.Awaited() || !s.under.Begin(s.now.Mono) {
+	if s.task != nil || s.live.side.Moving() || s.live.demands.auth.Awaited() || !s.under.Begin(s.now.Mono) {
 		return nil
 	}
 	s.task = &task{group: &group{Lot: itemset.Lot{Layer: layerTrial}, class: step.Catchup}}

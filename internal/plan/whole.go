@@ -75,7 +75,7 @@ func (w *whole) tend() {
 		w.leave = 0
 	}
 	if w.on || w.likeness.Alike() || !w.rest.compares() || !w.bears() || !w.rest.Settled() ||
-		w.live.paused() || w.live.slow || len(w.stored.groups)+len(w.live.side.Waiting()) > 0 || w.live.side.Unsettled() {
+		w.live.paused() || w.live.slow || len(w.stored.groups)+len(w.live.side.Waiting()) > 0 || w.live.side.Moving() {
 		return
 	}
 	if !w.growth.Calm(w.wanted.Len(), w.now.Mono) {
