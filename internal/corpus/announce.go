@@ -7,12 +7,12 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// standing is what becomes of somebody whom an owner lists as maintainer.
+// standing says what somebody does whom an owner lists as maintainer.
 type standing uint8
 
 const (
 	member  standing = iota // announces the repository too and lists the owner back
-	invited                 // announces it for himself only
+	invited                 // announces it, but does not list the owner
 	silent                  // does not answer
 )
 
@@ -21,7 +21,7 @@ type listedPerson struct {
 	standing standing
 }
 
-// listMaintainers draws whom the owner lists.
+// listMaintainers draws the people whom the owner lists.
 func (w *writer) listMaintainers() []listedPerson {
 	if w.repo.lone || w.repo.Deleted || oneIn(w.r, 2) {
 		return nil
@@ -36,7 +36,7 @@ func (w *writer) listMaintainers() []listedPerson {
 	return out
 }
 
-// announce makes the owner's announcement and, where they are asked for, its older versions.
+// announce makes the owner's announcement, and with Options.Older sometimes older versions of it.
 func (w *writer) announce(listed []listedPerson) *nostr.Event {
 	var keys []string
 	for _, l := range listed {
@@ -62,7 +62,7 @@ func (w *writer) announce(listed []listedPerson) *nostr.Event {
 		tags: announcementTags(w.r, w.repo, w.repo.owner, w.repo.Relays, keys)})
 }
 
-// maintainers makes the announcements of those who were listed and answered.
+// maintainers makes the announcements of the listed people who answer.
 func (w *writer) maintainers(listed []listedPerson) {
 	for _, l := range listed {
 		if l.standing == silent || w.others == 0 {
@@ -82,7 +82,7 @@ func (w *writer) maintainers(listed []listedPerson) {
 	}
 }
 
-// elsewhere is a relay of the repository that is not the service that all list, if there is one.
+// elsewhere returns a relay of the repository other than Options.Service, if there is one.
 func (w *writer) elsewhere() []string {
 	last := w.repo.Relays[max(len(w.repo.Relays)-1, 0):]
 	if len(last) > 0 && last[0] == w.g.o.Service {
@@ -91,8 +91,8 @@ func (w *writer) elsewhere() []string {
 	return last
 }
 
-// states makes the state of the repository by some of its members, older versions where they are asked for, and sometimes one that was
-// deleted.
+// states makes states of the repository by some of its members, with Options.Older sometimes older versions, and sometimes one that its
+// author has deleted.
 func (w *writer) states() {
 	for i, p := range w.members {
 		if w.others == 0 || i > 0 && !oneIn(w.r, 3) || oneIn(w.r, 10) {
@@ -121,7 +121,7 @@ func (w *writer) state(p *person, at int64, fate Fate) nip34.Address {
 	return nip34.Address{Kind: nip34.KindState, PubKey: p.pk, D: d}
 }
 
-// deletedState makes a state and its deletion by address, which leaves what comes after the time that it returns alone.
+// deletedState makes a state and its deletion by address. It returns the time from which on the deletion leaves states alone.
 func (w *writer) deletedState(p *person, at int64) int64 {
 	at = min(at, w.g.o.Until-2)
 	a := w.state(p, at, Deleted)

@@ -1,7 +1,7 @@
-// Package corpus makes realistic collections of git events (NIP-34), signed and for ever the same for the same options: announcements,
-// states, patches, pull requests, issues and the discussion about them, together with what a relay has to throw away. It says of every
-// event what it is and what a relay that does everything right makes of it. Tests, benchmarks and the demo draw from it; it never
-// decides anything for the relay itself.
+// Package corpus makes realistic collections of git events (NIP-34): announcements, states, patches, pull requests, issues and the
+// discussion about them, together with events that a relay has to throw away. They are signed, and the same options make the same events
+// for ever. The package says of every event what it is, and what a relay that does everything right makes of it. Tests, benchmarks and the
+// demo use it; it never decides anything for the relay itself.
 package corpus
 
 import (
@@ -12,23 +12,23 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Options say what a corpus holds. Counts are exact: with Repositories above zero there are Repositories + Roots + Others + Noise
-// events, without any there is only Noise.
+// Options say what a corpus holds. Counts are exact: with Repositories above zero there are Repositories + Roots + Others + Noise events, and
+// without repositories only Noise.
 type Options struct {
 	Seed         uint64
 	Repositories int // announcements by owners, the newest version of each
 	Roots        int // patches, pull requests, their updates and issues that name a repository; a few repositories have most of them
-	Others       int // states, maintainers' announcements, comments, statuses, reactions, deletions, ...
+	Others       int // states, maintainers' announcements, comments, statuses, reactions, deletions and the like
 	Noise        int // events about other things, which no relay named below wants
 
 	Relays     []string // URLs of which each repository lists some
 	RelaysEach int      // how many; 0: all of them
 	Service    string   // URL that every repository lists first; "": none
 
-	Since, Until int64 // bounds of created_at, unix seconds; Until is taken for now
+	Since, Until int64 // bounds of created_at, unix seconds; Until counts as now
 	Older        bool  // with older versions of announcements and states, which count as Others
 
-	// Sign sets author, id and signature of an event. pk belongs to key. nil: a genuine signature, the costly part of making an event.
+	// Sign sets author, id and signature of an event. pk belongs to key. Nil makes a genuine signature, the costly part of making an event.
 	Sign func(key nostr.SecretKey, pk nostr.PubKey, e *nostr.Event)
 }
 
@@ -37,14 +37,14 @@ type Item struct {
 	Event *nostr.Event
 	What  What
 	Fate  Fate
-	// Repositories are those that the event is about, by number from 0; empty for noise. A relay is meant to have it when one of them
-	// lists that relay; others may take a deletion as well, from an author of whom they have something.
+	// Repositories are the repositories that the event is about, by number from 0; none for noise. A relay should have the event when one of
+	// them lists that relay. Other relays may take a deletion as well, by an author of whom they have something.
 	Repositories []int
 }
 
 // Corpus is a whole collection in memory.
 type Corpus struct {
-	Items        []Item       // by created_at; what an event names stands before it
+	Items        []Item       // by created_at; an event stands behind what it names
 	Repositories []Repository // by number, the largest first
 }
 
@@ -59,11 +59,11 @@ func Generate(o Options) *Corpus {
 	return c
 }
 
-// Stream yields the same events one by one without keeping them: repository by repository, the largest first, each announcement
+// Stream yields the events of Generate one by one without keeping them: repository by repository, the largest first, each announcement
 // before what names it, thread by thread.
 func Stream(o Options) iter.Seq[Item] { return newGenerator(o).all() }
 
-// Events yields the events of those fates, in the order of Items; without fates it yields all of them.
+// Events yields the events of the given fates, in the order of Items; without fates it yields all.
 func (c *Corpus) Events(fates ...Fate) iter.Seq[*nostr.Event] {
 	return func(yield func(*nostr.Event) bool) {
 		for _, it := range c.Items {

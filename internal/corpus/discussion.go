@@ -8,7 +8,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// maxDepth is how deep comments answer each other.
+// maxDepth is how deep comments nest.
 const maxDepth = 3
 
 // discussion makes n events about a thread.
@@ -52,8 +52,8 @@ func (w *writer) remark(t *thread, left int) int {
 	return 1
 }
 
-// comment makes a NIP-22 comment on the thread or on a comment in it. Nobody answers one that does not stay. One that is to be
-// deleted needs an author who stays known; without one there is none.
+// comment makes a NIP-22 comment on the thread or on a comment in it. Nobody answers a comment that does not stay. A comment that is to be
+// deleted needs an author with a held event, as relays take deletions only of such authors; with another author comment makes none.
 func (w *writer) comment(t *thread, fate Fate) (*nostr.Event, *person) {
 	parent := message{event: t.first}
 	if len(t.more) > 0 && !oneIn(w.r, 3) {
@@ -94,7 +94,7 @@ func (w *writer) delete(author *person, e *nostr.Event, also int) {
 		tags: nostr.Tags{{"e", e.ID.String()}, {"k", kindText(e.Kind)}}, content: pick(w.r, []string{"", "posted twice", "wrong repository"}), also: also})
 }
 
-// status makes one of the four, by the author of the thread or a member.
+// status makes a status of one of the four kinds, by the author of the thread or a member.
 func (w *writer) status(t *thread) {
 	by := pick(w.r, w.members)
 	if oneIn(w.r, 3) {
@@ -117,7 +117,7 @@ func (w *writer) status(t *thread) {
 	w.other(draft{what: Status, by: by, at: w.after(t.first.CreatedAt), kind: kind, tags: tags, content: content, also: t.also})
 }
 
-// reaction makes one to the thread, or to a comment, which only that comment's id leads to.
+// reaction makes a reaction to the thread or to a comment. Only the comment's id leads to the latter.
 func (w *writer) reaction(t *thread) {
 	to := t.first
 	if oneIn(w.r, 2) {
@@ -136,7 +136,7 @@ func (w *writer) label(t *thread) {
 	w.other(draft{what: Label, by: pick(w.r, w.members), at: w.after(t.first.CreatedAt), kind: nostr.KindLabel, tags: tags, also: t.also})
 }
 
-// reply makes a comment as older clients do.
+// reply makes a comment as older clients write it.
 func (w *writer) reply(t *thread) {
 	kind, tags := nostr.KindNote, nostr.Tags{{"e", t.first.ID.String(), w.hint(), "root"}, {"p", t.author.hex}}
 	if oneIn(w.r, 3) {

@@ -9,8 +9,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// generator makes one corpus. Every repository has a source of randomness of its own, so that it comes out the same whatever stands
-// around it.
+// generator makes one corpus. Every repository has a source of randomness of its own, so that it comes out the same whatever other
+// repositories there are.
 type generator struct {
 	o      Options
 	people map[int]*person
@@ -36,7 +36,7 @@ func newGenerator(o Options) *generator {
 
 func genuine(key nostr.SecretKey, _ nostr.PubKey, e *nostr.Event) {
 	if err := key.Sign(e, [32]byte{}); err != nil {
-		panic("corpus: " + err.Error()) // the key and the event are of our own making
+		panic("corpus: " + err.Error()) // a generated key signs a generated event
 	}
 }
 
@@ -52,14 +52,14 @@ func (g *generator) all() iter.Seq[Item] {
 	}
 }
 
-// rng is the source of randomness number n for one purpose. Only integers are drawn from it: floating point differs between machines.
+// rng returns the source of randomness number n for one purpose. Callers draw only integers: floating point differs between machines.
 func (g *generator) rng(purpose string, n int) *rand.Rand {
 	b := binary.BigEndian.AppendUint64([]byte(purpose), g.o.Seed)
 	h := sha256.Sum256(binary.BigEndian.AppendUint64(b, uint64(n)))
 	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(h[:8]), binary.BigEndian.Uint64(h[8:16])))
 }
 
-// shares splits total into n parts by weight, exactly; what is left by rounding goes to the first ones.
+// shares splits total into n parts by weight. The parts add up to total: the first ones get what rounding leaves.
 func shares(n, total int, weight func(int) int) []int {
 	out := make([]int, n)
 	sum := 0
@@ -77,13 +77,13 @@ func shares(n, total int, weight func(int) int) []int {
 	return out
 }
 
-// skewed draws from 0 to n-1, small numbers far more often.
+// skewed draws a number from 0 to n-1, small ones far more often.
 func skewed(r *rand.Rand, n int) int { return r.IntN(max(1, n>>r.IntN(6))) }
 
-// oneIn is true once in n times.
+// oneIn returns true once in n times.
 func oneIn(r *rand.Rand, n int) bool { return r.IntN(n) == 0 }
 
-// size draws a number of bytes: ranges come in pairs of percent and upper bound, from the bound before.
+// size draws a number of bytes. ranges has pairs of a percentage and an upper bound; each range begins at the bound before.
 func size(r *rand.Rand, low int, ranges ...int) int {
 	p := r.IntN(100)
 	for i := 0; i < len(ranges); i += 2 {

@@ -3,7 +3,7 @@ package corpus
 // What is the part that an event plays.
 type What uint8
 
-// The parts. Announcement to Issue are those that sync is planned by.
+// The parts. A sync is planned by Announcement to Issue.
 const (
 	Announcement      What = iota // 30617 of an owner
 	Maintainer                    // 30617 of somebody whom an owner lists as maintainer
@@ -23,8 +23,8 @@ const (
 	Noise                         // anything that no relay of the corpus wants
 )
 
-// Fate is what a relay makes of an event in the end, if one of the event's repositories lists it, if it accepts by GRASP-01 and if it
-// gets the whole corpus, in whatever order.
+// Fate is what a relay makes of an event in the end. The relay is one that a repository of the event lists, that accepts by GRASP-01, and
+// that gets the whole corpus, in whatever order.
 type Fate uint8
 
 // The fates.
@@ -34,5 +34,5 @@ const (
 	Deleted              // its author deleted it (NIP-09)
 	Expired              // its time is over at Until (NIP-40)
 	Refused              // no relay of the corpus wants it
-	Loose                // stored or not, as the order of arrival has it: its repository was deleted
+	Loose                // its repository was deleted; the order of arrival decides whether it is stored
 )

@@ -7,8 +7,8 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// noise makes what every relay sees and none of the corpus wants: events of strangers, about repositories that live elsewhere or about
-// nothing here. None of their authors has anything that a relay keeps.
+// noise makes events that every relay sees and no relay of the corpus wants: events of strangers about repositories elsewhere, or about
+// no repository. No relay keeps anything of their authors.
 func (g *generator) noise(yield func(Item) bool) {
 	r := g.rng("noise", 0)
 	for i := range g.o.Noise {
@@ -45,7 +45,7 @@ func (g *generator) noise(yield func(Item) bool) {
 	}
 }
 
-// otherRelays is a relays tag without any of ours, though some of its hosts look like them.
+// otherRelays makes a relays tag without any relay of the corpus, though some of its hosts look like one.
 func (g *generator) otherRelays(i int) nostr.Tag {
 	ours := append([]string{}, g.o.Relays...)
 	if g.o.Service != "" {

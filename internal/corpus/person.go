@@ -9,12 +9,12 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Ranges of person numbers, so that the groups do not meet.
+// First numbers of the groups of people. They are so far apart that groups do not overlap.
 const (
 	firstOwner       = 0
 	firstLoneOwner   = 1 << 24 // owner of one repository only
 	firstContributor = 2 << 24
-	firstStranger    = 3 << 24 // of noise
+	firstStranger    = 3 << 24 // author of noise
 )
 
 // person signs events.
@@ -44,8 +44,8 @@ func (g *generator) person(n int) *person {
 
 func (g *generator) contributor(n int) *person { return g.person(firstContributor + n) }
 
-// contributors is how many people there are beside the owners.
+// contributors returns how many people there are beside the owners.
 func (g *generator) contributors() int { return max(5, g.o.Roots/10+g.o.Repositories/5) }
 
-// npub is the public key as clone URLs have it.
+// npub returns the public key as clone URLs have it.
 func (p *person) npub() string { return nip19.Npub(p.pk) }

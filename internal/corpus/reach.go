@@ -8,17 +8,17 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Reach knows what can be found by asking for repositories and for their root events: the layers of a sync that asks for all
-// announcements (1), for what names a known repository (2) and for what names a known root event (3). What only names other events,
-// such as a reaction to a comment, is beyond it.
+// Reach knows which events a sync finds that asks for repositories and for their root events. It has three layers: all announcements (1),
+// events that name a known repository (2) and events that name a known root event (3). An event that names only others, such as a reaction
+// to a comment, is beyond it.
 type Reach struct {
 	addresses map[string]bool // of repositories, and of the states that belong to them
 	ids       map[string]bool // d of repositories
 	roots     map[string]bool // ids
 }
 
-// NewReach takes the repositories and roots from the events that are held, over which it ranges twice: every announcement, and every
-// patch, pull request, update and issue that names one of them in an a tag.
+// NewReach takes the repositories and roots from the held events, over which it ranges twice: every announcement, and every patch, pull
+// request, update and issue that names an announced repository in an a tag.
 func NewReach(held iter.Seq[*nostr.Event]) *Reach {
 	r := &Reach{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for e := range held {
@@ -37,7 +37,7 @@ func NewReach(held iter.Seq[*nostr.Event]) *Reach {
 	return r
 }
 
-// Layer is the first of 1, 2 and 3 that finds e, or 0.
+// Layer returns the first layer that finds e; 0 where none does.
 func (r *Reach) Layer(e *nostr.Event) int {
 	switch {
 	case e.Kind == nip34.KindRepository:
@@ -52,7 +52,8 @@ func (r *Reach) Layer(e *nostr.Event) int {
 	return 0
 }
 
-// layer2 reports whether e names a repository. The address of a state counts in a deletion's a tag only, since only that is asked for.
+// layer2 reports whether e names a repository. The address of a state counts only in the a tag of a deletion, as a sync asks for no other
+// event by it.
 func (r *Reach) layer2(e *nostr.Event) bool {
 	for _, t := range e.Tags {
 		switch t.Name() {

@@ -10,25 +10,25 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// Repository is one that an owner announces.
+// Repository is a repository that an owner announces.
 type Repository struct {
 	Address nip34.Address
-	Relays  []string // that it lists, as the options spell them
+	Relays  []string // the relays that it lists, as the options spell them
 	Roots   int      // events that name it as their first repository
 	Deleted bool     // its owner deletes the announcement in the end
 }
 
-// repository is what everybody who mentions a repository has to know of it.
+// repository has what whoever mentions a repository has to know about it.
 type repository struct {
 	Repository
 	owner   *person
-	lone    bool // its d is used by others, or its owner has nothing else: no maintainers
+	lone    bool // its d is a common one, so it has no maintainers and its owner has nothing else
 	address string
 	euc     string // earliest unique commit
 	created int64
 }
 
-// repository gives number i, the same whenever it is asked.
+// repository makes repository i. It returns the same one for every call.
 func (g *generator) repository(i int) *repository {
 	r := g.rng("repository", i)
 	d, lone := identifier(r, i)
@@ -48,11 +48,11 @@ func (g *generator) repository(i int) *repository {
 	}
 }
 
-// skewedOwner gives few people many repositories, yet far from a hundred each.
+// skewedOwner draws the number of an owner, so that few people have many repositories, yet far fewer than a hundred each.
 func skewedOwner(r *rand.Rand, n int) int { return r.IntN(max(1, n>>r.IntN(4))) }
 
-// identifier makes the d tag of repository i. It is used once in a corpus, but for a few that everybody has; lone says that its owner
-// must own nothing else, and that it has no maintainers.
+// identifier makes the d tag of repository i. Each is used once in a corpus, but for a few common ones. Those are lone: their owners must own
+// nothing else, and they have no maintainers.
 func identifier(r *rand.Rand, i int) (d string, lone bool) {
 	noun, adjective := nouns[i%len(nouns)], adjectives[i/len(nouns)%len(adjectives)]
 	d = adjective + "-" + noun
@@ -73,12 +73,12 @@ func identifier(r *rand.Rand, i int) (d string, lone bool) {
 	case 10:
 		return "", true
 	case 11, 12, 13, 14, 15, 16:
-		return fmt.Sprintf("%s%05x", hex(r, 2), i), false // seven digits of the first commit, as one client does by default
+		return fmt.Sprintf("%s%05x", hex(r, 2), i), false // seven hex digits: one client takes those of the first commit by default
 	}
 	return d, false
 }
 
-// relays draws what a repository lists.
+// relays draws the relays that a repository lists.
 func (g *generator) relays(r *rand.Rand) []string {
 	var out []string
 	if g.o.Service != "" {
@@ -91,7 +91,7 @@ func (g *generator) relays(r *rand.Rand) []string {
 	return out
 }
 
-// announcementTags makes those of a 30617 of p for the repository.
+// announcementTags makes the tags of an announcement (30617) of the repository by p.
 func announcementTags(r *rand.Rand, repo *repository, p *person, relays, maintainers []string) nostr.Tags {
 	d := repo.Address.D
 	tags := nostr.Tags{{"d", d}}
@@ -113,7 +113,7 @@ func announcementTags(r *rand.Rand, repo *repository, p *person, relays, maintai
 		list := nostr.Tag{"relays"}
 		for _, u := range relays {
 			if oneIn(r, 8) && !strings.HasSuffix(u, "/") {
-				u += "/" // the same relay
+				u += "/" // names the same relay
 			}
 			list = append(list, u)
 		}
@@ -131,13 +131,13 @@ func announcementTags(r *rand.Rand, repo *repository, p *person, relays, maintai
 	return append(tags, nostr.Tag{"alt", "git repository: " + d})
 }
 
-// cloneURL is where a GRASP service with that relay URL has the repository.
+// cloneURL returns the clone URL of a repository at the GRASP service with that relay URL.
 func cloneURL(relay string, p *person, d string) string {
 	base := strings.TrimSuffix(strings.Replace(relay, "ws", "http", 1), "/")
 	return base + "/" + p.npub() + "/" + url.PathEscape(d) + ".git"
 }
 
-// stateTags makes those of a 30618: branches and tags by ref name, and HEAD.
+// stateTags makes the tags of a state (30618): branches and tags by ref name, and HEAD.
 func stateTags(r *rand.Rand, d string) nostr.Tags {
 	branch := "refs/heads/" + pick(r, []string{"main", "main", "main", "master", "trunk"})
 	tags := nostr.Tags{{"d", d}, {"HEAD", "ref: " + branch}, {branch, hex(r, 40)}}

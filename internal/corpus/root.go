@@ -8,22 +8,22 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// thread is one or several root events that belong together, and what was said about them.
+// thread is one or several root events that belong together, and the events about them that others can answer.
 type thread struct {
 	first  *nostr.Event // an issue, a pull request, or the first patch of a series
 	author *person
 	what   What
-	also   int       // another repository that it is about, 0: none
-	more   []message // its other roots and the comments, which can be answered
+	also   int       // number of another repository that it is about; 0: none
+	more   []message // its roots and the comments on them
 }
 
 // message is an event that others can name.
 type message struct {
 	event *nostr.Event
-	depth int // of a comment, 0 of a root
+	depth int // how deep a comment nests; 0 for a root
 }
 
-// threads makes all roots and everything about them and about the repository as a whole.
+// threads makes all roots, and the events about them and about the repository as a whole.
 func (w *writer) threads(announced *nostr.Event) {
 	n := w.g.roots[w.number]
 	budget := make([]int, max(n, 1))
@@ -49,7 +49,7 @@ func (w *writer) threads(announced *nostr.Event) {
 	w.general(announced, carried)
 }
 
-// shape draws what kind of thread comes next and how many roots it has.
+// shape draws the kind of the next thread, and how many roots it has.
 func (w *writer) shape(left int) (What, int) {
 	switch p := w.r.IntN(100); {
 	case p < 58:
@@ -61,7 +61,7 @@ func (w *writer) shape(left int) (What, int) {
 	}
 }
 
-// neighbour is now and then another repository that a thread names too.
+// neighbour draws another repository that a thread names too; 0, for none, most often.
 func (w *writer) neighbour() int {
 	if w.repo.Deleted || w.g.o.Repositories < 2 || !oneIn(w.r, 50) {
 		return 0
@@ -73,7 +73,7 @@ func (w *writer) neighbour() int {
 	return i
 }
 
-// thread makes one with as many other events as it is given, and returns how many of them it could not use.
+// thread makes a thread of length roots and so many other events, and returns how many of the others it could not use.
 func (w *writer) thread(kind What, length, others, also int) int {
 	t := &thread{what: kind, author: w.somebody(), also: also}
 	at := w.repo.created + 1 + w.r.Int64N(w.g.o.Until-w.repo.created)
@@ -95,7 +95,7 @@ func (w *writer) thread(kind What, length, others, also int) int {
 	return 0
 }
 
-// names gives the tags by which a root names its repositories.
+// names returns the tags by which a root names its repositories.
 func (w *writer) names(t *thread) nostr.Tags {
 	tags := append(nostr.Tags{}, w.a...)
 	if t.also > 0 {
@@ -112,7 +112,8 @@ func (w *writer) issueTags(t *thread) nostr.Tags {
 	return tags
 }
 
-// series makes patches that follow each other, each naming the one before it.
+// series makes patches that follow each other. Each names the first and the one before it; sometimes the last begins a revision and names
+// only the first.
 func (w *writer) series(t *thread, at int64, length int) {
 	parent := hex(w.r, 40)
 	for i := range length {
@@ -136,7 +137,7 @@ func (w *writer) series(t *thread, at int64, length int) {
 	}
 }
 
-// pullRequest makes one and updates of it.
+// pullRequest makes a pull request and updates of it.
 func (w *writer) pullRequest(t *thread, at int64, length int) {
 	branch := pick(w.r, verbs) + "-" + pick(w.r, nouns)
 	for i := range length {
@@ -153,13 +154,14 @@ func (w *writer) pullRequest(t *thread, at int64, length int) {
 	}
 }
 
-// update makes a newer tip of the thread's pull request. Those without an a tag reach a repository through the pull request only.
+// update makes an update of the thread's pull request, with a newer tip. Only the pull request leads from an update without an a tag to a
+// repository.
 func (w *writer) update(t *thread, at int64, tags nostr.Tags, emit func(draft) *nostr.Event) {
 	tags = append(append(tags, nostr.Tag{"E", t.first.ID.String(), w.hint()}, nostr.Tag{"P", t.author.hex}), w.tip(t)...)
 	t.add(emit(draft{what: PullRequestUpdate, by: t.author, at: at, kind: nip34.KindPullRequestUpdate, tags: tags, also: t.also}), 0)
 }
 
-// tip makes the tags that say where the commits of a pull request are.
+// tip makes the tags that name the commits of a pull request and where to fetch them.
 func (w *writer) tip(t *thread) nostr.Tags {
 	return nostr.Tags{{"c", hex(w.r, 40)}, {"merge-base", hex(w.r, 40)},
 		{"clone", fmt.Sprintf("https://git.%s.example/%s/%s.git", pick(w.r, nouns), t.author.npub(), pick(w.r, nouns))}}
@@ -173,7 +175,7 @@ func (t *thread) add(e *nostr.Event, depth int) {
 	t.more = append(t.more, message{e, depth})
 }
 
-// last is the newest event of the thread that can be answered.
+// last returns the newest event of the thread that others can answer.
 func (t *thread) last() *nostr.Event {
 	if len(t.more) == 0 {
 		return t.first

@@ -9,7 +9,7 @@ import (
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// hex draws n hex digits: a commit, an id that nothing has.
+// hex draws n hex digits, for a commit or for an id that no event has.
 func hex(r *rand.Rand, n int) string {
 	const digits = "0123456789abcdef"
 	b := make([]byte, n)
@@ -54,7 +54,7 @@ func appendWords(b []byte, r *rand.Rand, n int) []byte {
 	return b
 }
 
-// sentence is one line of about n bytes without an end.
+// sentence makes a line of about n bytes, without a full stop.
 func sentence(r *rand.Rand, n int) string {
 	s := strings.Map(func(c rune) rune {
 		if c == '\n' || c == '?' {
@@ -65,7 +65,7 @@ func sentence(r *rand.Rand, n int) string {
 	return strings.TrimRight(s, " .,")
 }
 
-// prose is about n bytes of text, sometimes with more than ASCII in it.
+// prose makes about n bytes of text, sometimes with more than ASCII in it.
 func prose(r *rand.Rand, n int) string {
 	b := appendWords(make([]byte, 0, n+64), r, n)
 	if oneIn(r, 6) {
@@ -74,7 +74,7 @@ func prose(r *rand.Rand, n int) string {
 	return strings.TrimRight(string(b), " ")
 }
 
-// markdown is prose with a list and some code, about n bytes.
+// markdown makes about n bytes of prose with a list and some code.
 func markdown(r *rand.Rand, n int) string {
 	b := appendWords(make([]byte, 0, n+256), r, n/2)
 	b = append(b, "\n\n## Steps\n\n"...)
@@ -90,7 +90,7 @@ func markdown(r *rand.Rand, n int) string {
 	return string(append(b, "```\n"...))
 }
 
-// formatPatch is what git format-patch writes, about n bytes.
+// formatPatch makes about n bytes in the form of git format-patch.
 func formatPatch(r *rand.Rand, p *person, commit, subject string, at int64, number, of, n int) string {
 	b := make([]byte, 0, n+512)
 	prefix := "[PATCH]"

@@ -2,7 +2,7 @@ package corpus
 
 import "strings"
 
-// The vocabulary. Identifiers are made of adjectives and nouns; texts of all of it.
+// The vocabulary. Identifiers have adjectives and nouns; texts have all words.
 var (
 	adjectives = strings.Fields(`amber brave calm deep eager fast gentle hidden idle jolly keen light merry noble open plain quick rapid
 		silent tiny urban vivid warm young atomic bright clever dusty early fresh golden humble`)

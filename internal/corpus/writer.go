@@ -14,7 +14,7 @@ type writer struct {
 	stopped bool // yield wants no more
 	number  int
 	repo    *repository
-	others  int // still to be made
+	others  int // other events that are still to be made
 
 	members []*person            // who decide for the repository, the owner first
 	a       []nostr.Tag          // how a root names the repository: by the address of each member
@@ -29,19 +29,19 @@ func (g *generator) writer(i int, yield func(Item) bool) *writer {
 	}
 }
 
-// draft is an event that is not signed yet, and what is known of it.
+// draft is an event that is not signed yet, and the truth about it.
 type draft struct {
 	what    What
 	fate    Fate
 	by      *person
-	at      int64 // kept within the bounds of the corpus
+	at      int64 // root keeps it within the bounds of the corpus
 	kind    nostr.Kind
 	tags    nostr.Tags
 	content string
-	also    int // another repository that it is about, 0: none
+	also    int // number of another repository that it is about; 0: none
 }
 
-// root signs and yields a draft that is counted as a repository or a root.
+// root signs and yields a draft that counts as a repository or a root.
 func (w *writer) root(d draft) *nostr.Event {
 	if w.repo.Deleted && d.what != Announcement {
 		d.fate = Loose
@@ -61,16 +61,16 @@ func (w *writer) root(d draft) *nostr.Event {
 	return e
 }
 
-// other signs and yields a draft that is counted as one of the others.
+// other signs and yields a draft that counts as one of the others.
 func (w *writer) other(d draft) *nostr.Event {
 	w.others--
 	return w.root(d)
 }
 
-// repository makes everything about it, and reports whether more is wanted.
+// repository makes everything about the repository, and reports whether yield wants more.
 func (w *writer) repository() bool {
 	if w.repo.Deleted {
-		w.others-- // its deletion comes last
+		w.others-- // keeps one for the deletion, which comes last
 	}
 	listed := w.listMaintainers()
 	announced := w.announce(listed)
@@ -85,13 +85,13 @@ func (w *writer) repository() bool {
 	return !w.stopped
 }
 
-// after draws a time after t: soon most often, sometimes weeks later, never after Until.
+// after draws a time after t: most often soon, sometimes weeks later, never after Until.
 func (w *writer) after(t int64) int64 {
 	scale := int64(1) << w.r.IntN(22)
 	return min(t+scale+w.r.Int64N(scale), w.g.o.Until)
 }
 
-// somebody is a member now and then, and one of many others most often.
+// somebody draws a member now and then, and most often one of many others.
 func (w *writer) somebody() *person {
 	if oneIn(w.r, 4) {
 		return pick(w.r, w.members)
@@ -99,7 +99,7 @@ func (w *writer) somebody() *person {
 	return w.g.contributor(skewed(w.r, w.g.contributors()))
 }
 
-// hint is a relay of the repository, as it stands beside ids and addresses.
+// hint draws a relay of the repository, to stand beside ids and addresses.
 func (w *writer) hint() string {
 	if len(w.repo.Relays) == 0 {
 		return ""

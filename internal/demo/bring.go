@@ -11,8 +11,8 @@ import (
 	"github.com/graspd/graspd/internal/gitwire"
 )
 
-// pushed has a maintainer push a commit to the first of the others that has the project which onlookers are told to clone, and tells
-// when yours, to which nobody has pushed, serves it.
+// pushed has a maintainer push a commit of the shown project to the first of the others that hosts it, and prints when yours, to which nobody
+// has pushed, serves the commit.
 func (d *show) pushed(ctx context.Context) error {
 	p := d.shown()
 	to, err := d.hosting(p)
@@ -39,7 +39,7 @@ func (d *show) pushed(ctx context.Context) error {
 	return nil
 }
 
-// hosting is one of the others that has a project.
+// hosting returns the first of the others that hosts a project.
 func (d *show) hosting(p *project) (*neighbour, error) {
 	for _, n := range d.others {
 		if slices.Contains(p.relays, string(n.Service().RelayURL())) {
@@ -67,7 +67,7 @@ func (d *show) awaitTip(ctx context.Context, p *project) error {
 	}
 }
 
-// hosted is how many of the projects yours serves as they were pushed to others.
+// hosted returns how many projects yours serves as they were pushed to others.
 func (d *show) hosted() (n int, err error) {
 	for _, p := range d.projects {
 		r, _, err := d.yours.Host.Find(p.address)
@@ -81,10 +81,10 @@ func (d *show) hosted() (n int, err error) {
 	return n, nil
 }
 
-// shown is the project that onlookers are told to clone: the one with most events.
+// shown returns the project that the demo tells onlookers to clone: the one with most events.
 func (d *show) shown() *project { return d.projects[0] }
 
-// clone clones a repository from yours, as onlookers are told to while the demo goes on.
+// clone clones the shown project from yours, as onlookers may.
 func (d *show) clone(ctx context.Context) error {
 	p := d.shown()
 	took, err := d.bench.clone(ctx, p.url(d.yours), p.history, filepath.Join(d.dir, "clone"))
@@ -95,7 +95,7 @@ func (d *show) clone(ctx context.Context) error {
 	return nil
 }
 
-// clone clones a repository and compares what comes with what was pushed.
+// clone clones a repository, fails where the clone is not what was pushed, and returns how long it took.
 func (b bench) clone(ctx context.Context, url string, pushed history, into string) (took time.Duration, err error) {
 	begun := time.Now()
 	if _, err := b.git(ctx, nil, "clone", "--quiet", url, into); err != nil {

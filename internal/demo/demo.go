@@ -1,5 +1,5 @@
-// Package demo shows, on one machine alone, how an empty relay becomes complete from three others, and stays so: whole nodes on
-// loopback, one of which hangs up all the time, and what an onlooker is told meanwhile.
+// Package demo shows, on one machine alone, how an empty relay becomes complete from three others, and stays complete. It runs whole nodes on
+// loopback, one of which hangs up all the time, and tells an onlooker what happens.
 package demo
 
 import (
@@ -23,14 +23,14 @@ import (
 
 // Config says where and for whom the demo is shown.
 type Config struct {
-	Out     io.Writer        // what is told goes here
-	Screen  *progress.Screen // nil where nobody watches: then it is quicker, and lines stand for the bars
+	Out     io.Writer        // gets the text
+	Screen  *progress.Screen // draws bars; nil where nobody watches: then the demo is quicker and prints lines instead
 	Stay    bool             // go on until ctx ends
 	Logger  *slog.Logger
 	Version string
 }
 
-// Run shows it until it is over or ctx ends, which is no error, and leaves nothing behind.
+// Run shows the demo until it is over or ctx ends, which is no error. It leaves nothing behind.
 func Run(ctx context.Context, c Config) error {
 	dir, err := os.MkdirTemp("", "graspd-demo-")
 	if err != nil {
@@ -42,7 +42,7 @@ func Run(ctx context.Context, c Config) error {
 	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// show is what goes on: yours fills from the others.
+// show is one demo: the relay called yours fills from the others.
 type show struct {
 	Config
 	dir string
@@ -52,11 +52,11 @@ type show struct {
 	others   []*neighbour
 	address  node.Listeners // of yours
 	yours    *node.Node
-	total    int // events that yours is to have
-	written  int // events that people wrote since
+	total    int // events that yours should have
+	written  int // issues that people have written during the show
 }
 
-// run runs the relays, and the show until it is over or ctx ends, which is no error.
+// run runs the relays and the show until the show is over or ctx ends, which is no error.
 func (d *show) run(ctx context.Context) error {
 	if err := d.meet(ctx); err != nil {
 		return errors.Join(err, d.address.Close(), d.hangUp(), d.closeOthers())
@@ -101,7 +101,7 @@ func (d *show) meet(ctx context.Context) (err error) {
 	}
 	rates := []int{0, 0, 0}
 	if d.Screen != nil {
-		rates = []int{400_000, 300_000, 250_000} // so that there is something to see
+		rates = []int{400_000, 300_000, 250_000} // slow enough to watch
 	}
 	for i, name := range []string{"north", "south", "flaky"} {
 		n, err := d.neighbour(ctx, name, rates[i])
@@ -113,13 +113,13 @@ func (d *show) meet(ctx context.Context) (err error) {
 	return nil
 }
 
-// prepare fills the others, then builds yours, which knows but the first of them.
+// prepare fills the others, then builds yours, which knows only the first of them.
 func (d *show) prepare(ctx context.Context) error {
 	fmt.Fprintln(d.Out, "Making some git repositories, with issues, patches and comments about them ...")
 	if err := d.fill(ctx); err != nil {
 		return err
 	}
-	// The first connection breaks while it fetches, the second does not come about, the third breaks later.
+	// The first connection breaks while yours fetches, the second is refused, the third breaks later.
 	d.others[2].weather.expect(fate{after: 40_000}, fate{status: "503 Service Unavailable"}, fate{after: 120_000})
 	c, err := d.config("your relay", d.address.Public.Addr())
 	if err != nil {
@@ -141,7 +141,7 @@ func (d *show) closeOthers() (err error) {
 	return err
 }
 
-// hangUp closes the listeners of the others, which do not run.
+// hangUp closes the listeners of the others where they do not run.
 func (d *show) hangUp() (err error) {
 	for _, n := range d.others {
 		err = errors.Join(err, n.weather.Close())

@@ -14,15 +14,15 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// repositories is how many there are.
+// repositories is how many repositories the demo has.
 const repositories = 12
 
-// options are those of its corpus, but for where and by whom.
+// options returns the options of the demo's corpus, without relays and Sign.
 func options(now int64) corpus.Options {
 	return corpus.Options{Seed: 7, Repositories: repositories, Roots: 500, Others: 1300, Since: now - 90*86_400, Until: now, RelaysEach: 2}
 }
 
-// fill brings git data and events to the others: each repository is on two of them, and neither has all that is about it.
+// fill brings git data and events to the others. Each repository is on two of them, and neither has all events about it.
 func (d *show) fill(ctx context.Context) error {
 	now := time.Now().Unix()
 	d.bench = bench(filepath.Join(d.dir, "bench"))
@@ -47,7 +47,7 @@ func (d *show) fill(ctx context.Context) error {
 				}
 			}
 		}
-		err := load(ctx, n.Door, slices.DeleteFunc(slices.Clone(about), func(e *nostr.Event) bool { return int(e.ID[0])%5 == i })) // no two lack the same
+		err := load(ctx, n.Door, slices.DeleteFunc(slices.Clone(about), func(e *nostr.Event) bool { return int(e.ID[0])%5 == i })) // no two relays lack the same events
 		if err != nil {
 			return err
 		}

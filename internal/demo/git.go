@@ -13,7 +13,7 @@ import (
 // bench is a directory in which the people of the demo work with git.
 type bench string
 
-// git runs git as they do, without the configuration of whoever looks on, and returns what it prints.
+// git runs git without the configuration of whoever looks on, and returns what it prints.
 func (b bench) git(ctx context.Context, input []byte, args ...string) (string, error) {
 	var out, problems bytes.Buffer
 	c := exec.CommandContext(ctx, "git", args...)
@@ -22,7 +22,7 @@ func (b bench) git(ctx context.Context, input []byte, args ...string) (string, e
 		"PATH=" + os.Getenv("PATH"), "HOME=" + string(b), "LC_ALL=C",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_TERMINAL_PROMPT=0",
 	}
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // so that what it started ends too
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // an interrupted git also ends what it has started
 	c.WaitDelay = 10 * time.Second
 	if err := c.Run(); ctx.Err() != nil {
 		return "", ctx.Err()

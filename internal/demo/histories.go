@@ -5,7 +5,7 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// histories says which history a repository has, by its identifier. They are given out in the order in which they are asked for.
+// histories gives each repository a history, by its identifier: the first that asks gets the first one.
 type histories struct {
 	all     []history
 	of      map[string]history
@@ -20,7 +20,7 @@ func newHistories(all []history) *histories {
 
 func genuine(key nostr.SecretKey, _ nostr.PubKey, e *nostr.Event) {
 	if err := key.Sign(e, [32]byte{}); err != nil {
-		panic("demo: " + err.Error()) // the key and the event are the generator's own
+		panic("demo: " + err.Error()) // a generated key signs a generated event
 	}
 }
 
@@ -31,7 +31,7 @@ func (h *histories) at(d string) history {
 	return h.of[d]
 }
 
-// finish signs an event of the corpus, once it names commits that there are.
+// finish signs an event of the corpus, and before that makes it name commits that exist.
 func (h *histories) finish(key nostr.SecretKey, pk nostr.PubKey, e *nostr.Event) {
 	var asked history
 	switch e.Kind {
@@ -44,7 +44,7 @@ func (h *histories) finish(key nostr.SecretKey, pk nostr.PubKey, e *nostr.Event)
 		asked = h.asked(e)
 		for _, t := range e.Tags {
 			switch t.Name() {
-			case "c": // it was merged since
+			case "c": // a commit of the history, as if it was merged since
 				t[1] = asked[int(e.CreatedAt)%len(asked)]
 			case "merge-base":
 				t[1] = asked[0]
@@ -57,7 +57,8 @@ func (h *histories) finish(key nostr.SecretKey, pk nostr.PubKey, e *nostr.Event)
 	}
 }
 
-// asked is the history that a pull request or an update is about: of the first repository that it names, or of what it updates.
+// asked returns the history that a pull request or an update is about: that of the first repository that the event names, or that of the
+// pull request that it updates.
 func (h *histories) asked(e *nostr.Event) history {
 	for t := range e.Tags.All("a") {
 		if a, err := nip34.ParseAddress(t.Value()); err == nil {

@@ -14,23 +14,23 @@ import (
 // Refs of every repository of the demo.
 const (
 	branch = "refs/heads/main"
-	tag    = "refs/tags/v0.1.0" // at the first commit
+	tag    = "refs/tags/v0.1.0" // stands at the first commit
 )
 
-// history is the commits of a repository, which are one line.
+// history has the commits of a repository, which form one line, the oldest first.
 type history []string
 
 func (h history) tip() string { return h[len(h)-1] }
 
-// refspecs are what a push of all of it names.
+// refspecs returns the refspecs of a push of the whole history.
 func (h history) refspecs() []string { return []string{h.tip() + ":" + branch, h[0] + ":" + tag} }
 
-// state makes the tags of the state (kind 30618) after that push.
+// state makes the tags of the state (kind 30618) after a push of the whole history.
 func (h history) state(d string) nostr.Tags {
 	return nostr.Tags{{"d", d}, {"HEAD", "ref: " + branch}, {branch, h.tip()}, {tag, h[0]}}
 }
 
-// commits makes some histories in the bench, a directory that is not there yet.
+// commits makes the directory of the bench, which must not exist yet, and n histories in it.
 func (b bench) commits(ctx context.Context, n int, now int64) ([]history, error) {
 	if err := os.Mkdir(string(b), 0o700); err != nil {
 		return nil, err
@@ -69,10 +69,10 @@ func (b bench) commits(ctx context.Context, n int, now int64) ([]history, error)
 	return out, nil
 }
 
-// mark is what commit k of history i is called in a stream.
+// mark returns the mark of commit k of history i in a stream.
 func mark(i, k int) string { return fmt.Sprintf(":%d", 1+1000*i+k) }
 
-// stream is histories of those lengths as fast-import reads them.
+// stream writes histories of those lengths in the form that fast-import reads.
 func stream(lengths []int, now int64) []byte {
 	var b bytes.Buffer
 	for i, length := range lengths {

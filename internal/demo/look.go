@@ -10,15 +10,15 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// standing is how far yours has come.
+// standing says how far yours has come.
 type standing struct {
 	relays      []relayStanding
 	have, total int
 
-	hosted, repositories int // with all that was pushed to others
+	hosted, repositories int // repositories that yours serves as they were pushed to others; all
 }
 
-// relayStanding is how much of what a relay has is here, and what is going on with it.
+// relayStanding says how many of a relay's events yours has, and the state of the connection to that relay.
 type relayStanding struct {
 	name      string
 	have, all int
@@ -55,7 +55,7 @@ func (d *show) look(ctx context.Context) (s standing, err error) {
 	return s, ctx.Err()
 }
 
-// describe says in a few words what is going on with a relay.
+// describe says in a few words what yours does with a relay.
 func describe(s status.Relay, known bool) string {
 	switch {
 	case !known:
@@ -68,7 +68,7 @@ func describe(s status.Relay, known bool) string {
 	return s.Phase
 }
 
-// complete says that everything is here and nothing is under way.
+// complete reports whether yours has everything and follows every relay live.
 func (s standing) complete() bool {
 	for _, r := range s.relays {
 		if !r.live || r.have < r.all {
@@ -78,7 +78,7 @@ func (s standing) complete() bool {
 	return s.have >= s.total && s.hosted == s.repositories
 }
 
-// bars are lines for a terminal.
+// bars returns the lines for a terminal.
 func (s standing) bars() []string {
 	var out []string
 	for _, r := range s.relays {
@@ -88,7 +88,7 @@ func (s standing) bars() []string {
 		fmt.Sprintf("  %-12s %s %5s of %5s repositories", "", progress.Bar(30, int64(s.hosted), int64(s.repositories)), digits(s.hosted), digits(s.repositories)))
 }
 
-// line is the same for a file.
+// line returns the standing in one line, for a file.
 func (s standing) line() string {
 	parts := []string{fmt.Sprintf("your relay has %d of %d events, %d of %d repositories", s.have, s.total, s.hosted, s.repositories)}
 	for _, r := range s.relays {
@@ -99,7 +99,7 @@ func (s standing) line() string {
 
 func digits(n int) string { return progress.Count(int64(n)) }
 
-// brief rounds a time to what people take in.
+// brief writes a time in two or three digits.
 func brief(d time.Duration) string {
 	switch {
 	case d < time.Second:

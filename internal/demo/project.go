@@ -11,17 +11,17 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// project is a repository, as those who maintain it announce and push it.
+// project is a repository with what its maintainers announce and push.
 type project struct {
 	address   nip34.Address  // the owner's
-	relays    []string       // that it lists
+	relays    []string       // the relays that it lists
 	announced []*nostr.Event // the owner's announcement, and those of other maintainers
 	states    []*nostr.Event // all with the same refs
 	history   history
 	key       nostr.SecretKey // the owner's
 }
 
-// written takes the projects out of a corpus, and of what others write about them all that a sync can find.
+// written takes the projects out of a corpus, and those events of others about them that a sync can find.
 func written(c *corpus.Corpus, h *histories) (projects []*project, about []*nostr.Event) {
 	for _, r := range c.Repositories {
 		projects = append(projects, &project{address: r.Address, relays: r.Relays, history: h.at(r.Address.D), key: h.keys[r.Address.PubKey]})
@@ -37,7 +37,7 @@ func written(c *corpus.Corpus, h *histories) (projects []*project, about []*nost
 		case corpus.Announcement:
 			p.announced = append(p.announced, e)
 		case corpus.Maintainer:
-			if _, answers := e.Tags.First("maintainers"); answers { // else no state rules that repository
+			if _, answers := e.Tags.First("maintainers"); answers { // without that no state rules the maintainer's repository
 				p.announced = append(p.announced, e)
 			}
 		case corpus.State:
@@ -50,12 +50,12 @@ func written(c *corpus.Corpus, h *histories) (projects []*project, about []*nost
 	return projects, about
 }
 
-// url is where a relay has the owner's repository.
+// url returns the clone URL of the owner's repository at a relay.
 func (p *project) url(n *node.Node) string {
 	return n.Service().CloneURL(p.address.PubKey, p.address.D)
 }
 
-// commit adds a commit, and the owner signs for it.
+// commit adds a commit to the history, and signs the owner's state with it. Only that state is left to be pushed.
 func (p *project) commit(ctx context.Context, in bench) error {
 	tip := p.history.tip()
 	id, err := in.git(ctx, nil, "-c", "user.name=Somebody", "-c", "user.email=somebody@example.org",
@@ -72,8 +72,8 @@ func (p *project) commit(ctx context.Context, in bench) error {
 	return nil
 }
 
-// push announces and pushes the project to a relay, as a git client does to each that the announcement lists, until it is served. Other
-// maintainers' repositories follow the one that is pushed to.
+// push publishes the project's events at a relay and pushes the history there, as a git client does at each relay that the announcement lists.
+// It returns when the relay serves the events. The relay takes the data over for other maintainers' repositories.
 func (p *project) push(ctx context.Context, from bench, to *node.Node) error {
 	events := append(p.announced[:len(p.announced):len(p.announced)], p.states...)
 	if err := publish(ctx, to.Service().RelayURL(), events...); err != nil {

@@ -12,13 +12,13 @@ import (
 // Times of the demo.
 const (
 	poll     = 100 * time.Millisecond
-	patience = 2 * time.Minute // then something is wrong
-	pause    = time.Second     // between live events, for people
-	rest     = 8 * time.Second // and when everything was shown
+	patience = 2 * time.Minute // after so long something is wrong
+	pause    = time.Second     // between live events, for people who watch
+	rest     = 8 * time.Second // between live events after the show, with Stay
 	lives    = 6               // live events before the storm
 )
 
-// play is the show. It ends early with ctx.
+// play plays the show. It ends early with ctx.
 func (d *show) play(ctx context.Context) error {
 	d.greet()
 	begun := time.Now()
@@ -58,7 +58,7 @@ nobody pushes to it, and it knows the URL of one of them.
 `, len(d.projects), digits(d.total), d.address.Admin.Addr(), d.address.Public.Addr())
 }
 
-// converge shows how yours fills until it has everything and is through with every relay.
+// converge shows how yours fills, until it has everything and follows every relay live.
 func (d *show) converge(ctx context.Context, begun time.Time) error {
 	late := time.After(patience)
 	told := time.Time{}
@@ -86,7 +86,7 @@ func (d *show) converge(ctx context.Context, begun time.Time) error {
 	}
 }
 
-// tell writes how it stands, as a line where no bars are drawn, and as they stood at the end.
+// tell prints the standing: each time as a line where no bars are drawn, else the bars once at the end.
 func (d *show) tell(now standing, after time.Duration) {
 	if d.Screen == nil {
 		fmt.Fprintf(d.Out, "%5.1f s  %s\n", after.Seconds(), now.line())
@@ -100,13 +100,13 @@ func (d *show) tell(now standing, after time.Duration) {
 	}
 }
 
-// subjects are what people write about.
+// subjects has the subjects of issues and commits.
 var subjects = []string{
 	"Crash when the remote has no HEAD", "Typo in the manual", "Could the log be shorter?", "Tests fail on big-endian machines",
 	"A clone over a slow line never ends", "Please tag a release", "Paths with spaces are cut", "Say which key was refused",
 }
 
-// issue makes an issue about one of the repositories that a relay carries, by somebody who was not there before.
+// issue makes an issue about one of the repositories that a relay carries, by a new person.
 func (d *show) issue(ctx context.Context, n *neighbour) (*nostr.Event, error) {
 	v := n.Store.View()
 	defer v.Close()
@@ -133,7 +133,7 @@ func (d *show) issue(ctx context.Context, n *neighbour) (*nostr.Event, error) {
 	})
 }
 
-// live publishes an issue on one of the others and waits until the live subscription has brought it.
+// live publishes an issue on one of the others and waits until the live subscription has brought it to yours.
 func (d *show) live(ctx context.Context, i int) error {
 	n := d.others[i%len(d.others)]
 	e, err := d.issue(ctx, n)
@@ -150,7 +150,7 @@ func (d *show) live(ctx context.Context, i int) error {
 	return d.pause(ctx, pause)
 }
 
-// arrive waits for an event and tells how long it took.
+// arrive waits until yours has an event, and prints how long that took.
 func (d *show) arrive(ctx context.Context, n *neighbour, e *nostr.Event, begun time.Time, how string) error {
 	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -170,7 +170,7 @@ func (d *show) arrived(n *neighbour, e *nostr.Event, begun time.Time, how string
 	fmt.Fprintf(d.Out, "  %s  %-38q on %-5s  here after %s, %s\n", time.Now().Format("15:04:05"), subject, n.name, brief(time.Since(begun)), how)
 }
 
-// storm has flaky hang up, and somebody write there before it is reached again.
+// storm has flaky hang up, and somebody write there before yours reaches it again.
 func (d *show) storm(ctx context.Context) error {
 	fmt.Fprintln(d.Out, "\nflaky hangs up, and somebody writes there while nobody listens:")
 	flaky := d.others[len(d.others)-1]
@@ -182,7 +182,7 @@ func (d *show) storm(ctx context.Context) error {
 	return d.arrive(ctx, flaky, e, begun, "by catching up")
 }
 
-// cutOff cuts a relay's connections and brings an event to it. The next connections fare as told.
+// cutOff cuts a relay's connections and brings an event to it, which it returns. The next connections get the fates next.
 func (d *show) cutOff(ctx context.Context, n *neighbour, next ...fate) (*nostr.Event, error) {
 	e, err := d.issue(ctx, n)
 	if err != nil {
@@ -192,7 +192,7 @@ func (d *show) cutOff(ctx context.Context, n *neighbour, next ...fate) (*nostr.E
 	return e, load(ctx, n.Door, []*nostr.Event{e})
 }
 
-// conclude ends the show where nobody watches: everything must be there.
+// conclude ends the show without Stay: it fails where yours lacks an event, and clones the shown project.
 func (d *show) conclude(ctx context.Context) error {
 	now, err := d.look(ctx)
 	if err != nil {
@@ -205,7 +205,7 @@ func (d *show) conclude(ctx context.Context) error {
 	return d.clone(ctx)
 }
 
-// goOn goes on until ctx ends: events now and then, and a relay that asks to be left in peace.
+// goOn goes on until ctx ends: people write now and then, and flaky asks to be left in peace.
 func (d *show) goOn(ctx context.Context) error {
 	fmt.Fprintln(d.Out, "\nNow flaky hangs up and answers 429, Too Many Requests.\nIt is left in peace for a minute; the others go on.")
 	flaky := d.others[len(d.others)-1]
@@ -232,7 +232,7 @@ func (d *show) goOn(ctx context.Context) error {
 	}
 }
 
-// pause keeps the lines at the bottom right for some time. Where nobody watches there is none.
+// pause waits for a time and draws the bars meanwhile. It does not wait where nobody watches, unless with Stay.
 func (d *show) pause(ctx context.Context, t time.Duration) error {
 	if d.Screen == nil && !d.Stay {
 		return ctx.Err()

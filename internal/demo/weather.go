@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// weather is a listener whose WebSockets fare as was scripted: slow ones, some cut in the middle, some refused.
+// weather is a listener whose WebSockets get scripted fates: slow ones, some cut in the middle, some refused.
 type weather struct {
 	net.Listener
-	rate int // bytes a second towards the client; 0 = as fast as it goes
+	rate int // bytes a second towards the client; 0 is as fast as can be
 
-	mu    sync.Mutex // guards the rest
-	fates []fate     // of the next WebSockets; after them all is well
+	mu    sync.Mutex // guards the fields below
+	fates []fate     // of the next WebSockets; later ones get the zero fate
 	open  map[*weatherConn]struct{}
 }
 
-// fate is what becomes of one WebSocket. The zero value is a good one.
+// fate is what becomes of one WebSocket. With the zero value nothing happens to it.
 type fate struct {
-	after  int    // bytes until it is cut
-	status string // HTTP status with which it is refused
+	after  int    // bytes until it is cut; 0 is never
+	status string // HTTP status with which it is refused; "" is not
 }
 
 // expect adds fates of the next WebSockets.
@@ -32,7 +32,7 @@ func (w *weather) expect(fates ...fate) {
 	w.fates = append(w.fates, fates...)
 }
 
-// storm cuts all connections, and has the next ones fare like this.
+// storm cuts all WebSockets, and gives the next ones these fates.
 func (w *weather) storm(next ...fate) {
 	w.mu.Lock()
 	w.fates = next
@@ -40,7 +40,7 @@ func (w *weather) storm(next ...fate) {
 	w.open = nil
 	w.mu.Unlock()
 	for c := range all {
-		_ = c.Conn.Close() // it may be closed already
+		_ = c.Conn.Close() // somebody may have closed it already
 	}
 }
 
@@ -53,7 +53,7 @@ func (w *weather) Accept() (net.Conn, error) {
 	return &weatherConn{Conn: c, weather: w}, nil
 }
 
-// begin gives a WebSocket its fate.
+// begin notes a WebSocket as open and returns its fate.
 func (w *weather) begin(c *weatherConn) (f fate) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,18 +69,18 @@ func (w *weather) begin(c *weatherConn) (f fate) {
 
 func (w *weather) end(c *weatherConn) { w.mu.Lock(); defer w.mu.Unlock(); delete(w.open, c) }
 
-// weatherConn is one connection. Its first read and its writes come one after another.
+// weatherConn is one connection. The server reads the head of a request before it writes, and writes one thing at a time.
 type weatherConn struct {
 	net.Conn
 	weather *weather
-	looked  bool // at the head of its request
+	looked  bool // Read has looked at the head of the first request
 
-	mu   sync.Mutex // guards the rest
+	mu   sync.Mutex // guards the fields below
 	fate fate
 	sent int
 }
 
-// Read looks at the head of the first request: a WebSocket gets its fate.
+// Read looks at the head of the first request, and gives a WebSocket its fate. A refused one gets its answer here.
 func (c *weatherConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if c.looked || err != nil {
@@ -104,7 +104,7 @@ func (c *weatherConn) Read(b []byte) (int, error) {
 	return 0, err
 }
 
-// Write takes its time, and cuts the connection when it is due.
+// Write writes as slowly as the rate says, and cuts the connection when its fate says so.
 func (c *weatherConn) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	c.sent += len(b)

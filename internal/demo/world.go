@@ -18,12 +18,12 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// neighbour is another relay, which does not sync: it has what was brought to it.
+// neighbour is one of the other relays. It does not sync: it has only what was brought to it.
 type neighbour struct {
 	*node.Node
 	name    string
 	weather *weather
-	holds   []nostr.ID // of what yours is to have
+	holds   []nostr.ID // its events that yours should have
 }
 
 func (d *show) neighbour(ctx context.Context, name string, rate int) (*neighbour, error) {
@@ -44,7 +44,7 @@ func (d *show) neighbour(ctx context.Context, name string, rate int) (*neighbour
 	return &neighbour{Node: n, name: name, weather: w}, nil
 }
 
-// config is that of a relay at an address, of a size for a small show.
+// config returns the configuration of a relay at an address, with bounds for a small show.
 func (d *show) config(name string, at net.Addr) (node.Config, error) {
 	service, err := grasp.ParseService(at.String())
 	return node.Config{
@@ -54,7 +54,7 @@ func (d *show) config(name string, at net.Addr) (node.Config, error) {
 	}, err
 }
 
-// heldBy returns the ids of what a relay has.
+// heldBy returns the ids of the events in a store.
 func heldBy(ctx context.Context, s *store.Store) (map[nostr.ID]bool, error) {
 	v := s.View()
 	defer v.Close()
@@ -68,7 +68,7 @@ func heldBy(ctx context.Context, s *store.Store) (map[nostr.ID]bool, error) {
 	return out, nil
 }
 
-// publish sends events to a relay, as a client does, and waits for its OK to each.
+// publish sends events to a relay, as a client does, and waits for the OK to each.
 func publish(ctx context.Context, to grasp.RelayURL, events ...*nostr.Event) error {
 	c, err := relayconn.New(relayconn.Config{Net: publicnet.Config{AllowPrivate: true}}).Dial(ctx, to)
 	if err != nil {
@@ -86,7 +86,7 @@ func publish(ctx context.Context, to grasp.RelayURL, events ...*nostr.Event) err
 	return nil
 }
 
-// accepted waits for the OK to an event.
+// accepted waits for the OK to an event, and fails where the relay refuses it.
 func accepted(ctx context.Context, c *relayconn.Conn, id nostr.ID) error {
 	for {
 		b, err := c.Read(ctx)
@@ -104,7 +104,7 @@ func accepted(ctx context.Context, c *relayconn.Conn, id nostr.ID) error {
 	}
 }
 
-// awaitEvent follows the feed until the event is stored.
+// awaitEvent follows the feed of a store until the event is stored.
 func awaitEvent(ctx context.Context, s *store.Store, id nostr.ID) error {
 	for {
 		_, changed, err := s.Since(s.Head(), 1)
@@ -125,7 +125,7 @@ func awaitEvent(ctx context.Context, s *store.Store, id nostr.ID) error {
 	}
 }
 
-// signed makes an event of a person who was not there before.
+// signed signs an event with a new key.
 func signed(e *nostr.Event) (*nostr.Event, error) {
 	key, err := nostr.GenerateKey(rand.Reader)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package doctor looks at a relay from outside, as its users do, and at the machine that it runs on, and says for each thing whether it is
-// well and what to do where it is not. It asks nothing of the relay that a client could not ask. Read Examine.
+// Package doctor looks at a relay from outside, as its users do. It says for each thing whether it is well, and what to do where it is not.
+// It asks nothing of the relay that a client could not ask. Read Examine.
 package doctor
 
 import (
@@ -30,23 +30,23 @@ const (
 
 func (l Level) String() string { return [...]string{"ok", "skip", "warn", "FAIL"}[l] }
 
-// Finding is what one look told.
+// Finding is the result of one look.
 type Finding struct {
-	What  string // in a word or two
+	What  string // what was looked at, in a word or two
 	Level Level
 	Text  string // one line
-	Mend  string // what to do, or to paste; lines. "" where there is nothing to do
+	Mend  string // lines that say what to do, or that can be pasted; "" where there is nothing to do
 }
 
-// Config is what an examination needs.
+// Config has what an examination needs.
 type Config struct {
 	// URL is where clients reach the relay: https://, wss://, http:// or ws:// and a host, or a host alone.
 	URL string
-	// Domain is what the relay was told its --domain is; the zero value is not known.
+	// Domain is the --domain of the relay; the zero value means that it is not known.
 	Domain grasp.Service
 	// Git says that the relay hosts repositories.
 	Git bool
-	// Publish lets a test announcement be published, and withdrawn at once.
+	// Publish lets the examination publish a test announcement, which it withdraws at once.
 	Publish bool
 
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -60,25 +60,25 @@ type Config struct {
 
 // Times of an examination.
 const (
-	eachLook = 15 * time.Second // that long one look may take
+	eachLook = 15 * time.Second // for one look
 	soon     = 14 * 24 * time.Hour
 )
 
-// examination is one that is under way.
+// examination is an examination that is under way.
 type examination struct {
 	Config
 	at      *url.URL
-	service grasp.Service // by which the URL is known in announcements
-	local   netip.Addr    // of the connection, as this machine sees it
+	service grasp.Service // the name of the URL in announcements
+	local   netip.Addr    // this machine's address of the last connection
 	client  *http.Client
 	told    func(Finding)
 	hosts   bool // the relay says that it hosts repositories
 	limited bool // the relay says that it is restricted
-	private bool // and that it is for members alone (GRASP-08)
+	private bool // the relay says that it is for members alone (GRASP-08)
 }
 
-// Examine looks at the relay and tells each finding as soon as there is one. It returns the worst level, and stops looking where nothing
-// further can be learned. Its error is of the URL.
+// Examine looks at the relay, calls told with each finding as soon as there is one, and returns the worst level. It stops early where it can
+// learn nothing more. It fails where the URL is none of a relay, and where ctx ends.
 func Examine(ctx context.Context, c Config, told func(Finding)) (Level, error) {
 	at, err := parse(c.URL)
 	if err != nil {
@@ -109,7 +109,7 @@ func Examine(ctx context.Context, c Config, told func(Finding)) (Level, error) {
 	return worst, nil
 }
 
-// parse reads what a person types for a URL.
+// parse reads a URL as people type it.
 func parse(raw string) (*url.URL, error) {
 	if !strings.Contains(raw, "://") {
 		raw = "https://" + raw
@@ -139,7 +139,7 @@ func (x *examination) fine(what, format string, args ...any) {
 	x.say(what, Fine, fmt.Sprintf(format, args...), "")
 }
 
-// newClient makes requests as anybody would, one connection after the other, and follows no redirect.
+// newClient returns a client that makes requests as anybody would, but follows no redirect.
 func (x *examination) newClient() *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -186,7 +186,7 @@ func (x *examination) dial(ctx context.Context, network, address string) (net.Co
 	return nil, last
 }
 
-// addresses are those of the host, which may be one itself.
+// addresses returns the addresses of a host, which may be an address itself.
 func (x *examination) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{a.Unmap()}, nil

@@ -16,10 +16,10 @@ import (
 	"github.com/graspd/graspd/internal/nip19"
 )
 
-// mostBody is how much is read of an answer.
+// mostBody is how many bytes of an answer are read.
 const mostBody = 1 << 20
 
-// The most that the clocks of this machine and of the server may be apart.
+// The largest difference between the clocks of this machine and of the server.
 const (
 	clocksWarn  = time.Minute
 	clocksFault = 10 * time.Minute
@@ -92,7 +92,7 @@ func (x *examination) clock(date string, before time.Time) {
 	}
 }
 
-// domain compares --domain with the name under which the world gets there.
+// domain compares --domain with the name in the URL, by which the world reaches the relay.
 func (x *examination) domain(context.Context) bool {
 	switch want := x.service.String(); {
 	case x.Domain.String() == "":
@@ -106,7 +106,7 @@ func (x *examination) domain(context.Context) bool {
 	return true
 }
 
-// address asks for whom the service takes a client, also one that lies about it.
+// address asks which address the relay takes this client for, and whether it believes a client that lies about its address.
 func (x *examination) address(ctx context.Context) bool {
 	const lie = "192.0.2.77"
 	r, body, err := x.ask(ctx, http.MethodGet, front.AddressPath, nil, nil)
@@ -132,12 +132,12 @@ func (x *examination) address(ctx context.Context) bool {
 	return true
 }
 
-// repository is the path of a repository of the test key.
+// repository returns the path of a repository of the test key.
 func (x *examination) repository() string {
 	return "/" + nip19.Npub(x.Key.PubKey()) + "/" + testIdentifier + ".git"
 }
 
-// gitRefs asks for the refs of a repository that there is not.
+// gitRefs asks for the refs of a repository that does not exist.
 func (x *examination) gitRefs(ctx context.Context) bool {
 	if !x.hosts {
 		level, text := Skipped, "the relay hosts no repositories"
@@ -169,7 +169,7 @@ func (x *examination) shut(r *http.Response) bool {
 	return r.StatusCode == http.StatusUnauthorized && strings.HasPrefix(r.Header.Get("WWW-Authenticate"), "Nostr ")
 }
 
-// gitBodies sends a body that is larger than what web servers take where nobody told them.
+// gitBodies sends a body that is larger than web servers take by default.
 func (x *examination) gitBodies(ctx context.Context) bool {
 	if !x.hosts {
 		return true
@@ -180,7 +180,7 @@ func (x *examination) gitBodies(ctx context.Context) bool {
 	case err == nil && r.StatusCode == http.StatusRequestEntityTooLarge:
 		x.say("pushes", Fault, "the web server refuses bodies of more than a MiB: larger pushes fail", "nginx: client_max_body_size 0; proxy_request_buffering off;")
 	case err == nil && r.StatusCode == http.StatusNotFound, err == nil && x.private && x.shut(r), err != nil && ctx.Err() == nil:
-		// graspd may hang up on a body that nobody asked for; that is an answer of its own.
+		// graspd may hang up on a body that it does not want; that too shows that the body got there.
 		x.fine("pushes", "large bodies get to graspd")
 	case err != nil:
 		x.say("pushes", Warning, fmt.Sprintf("a body of a MiB was not answered: %v", err), "nginx: proxy_request_buffering off;")

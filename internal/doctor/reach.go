@@ -63,7 +63,7 @@ func (x *examination) connection(ctx context.Context) bool {
 		x.say("certificate", Warning, "there is none: clients reach the relay without encryption", "Put a web server with a certificate in front of it; deploy/Caddyfile and deploy/nginx.conf are two.")
 		return true
 	}
-	// Whether it is valid is looked at below, so that what is wrong with it can be said.
+	// The certificate is checked below, and not in the handshake, so that the finding can say what is wrong with it.
 	config := x.tls()
 	roots := config.RootCAs
 	config.InsecureSkipVerify = true

@@ -12,10 +12,11 @@ import (
 	"github.com/graspd/graspd/internal/nostr"
 )
 
-// testIdentifier is that of the test announcement.
+// testIdentifier is the identifier in the test announcement.
 const testIdentifier = "graspd-doctor"
 
-// talk sends one message on a connection of its own and gives each answer to until, which says when it has heard enough.
+// talk opens a WebSocket, sends messages, and hands each answer to until, until that returns true. Where the server refuses the WebSocket it
+// returns the status code of the answer with the error.
 func (x *examination) talk(ctx context.Context, messages []string, until func(nostr.RelayMessage) bool) (status int, err error) {
 	at := "ws" + strings.TrimPrefix(x.at.String(), "http") + "/"
 	c, r, err := websocket.Dial(ctx, at, &websocket.DialOptions{HTTPClient: x.client})
@@ -48,7 +49,7 @@ func (x *examination) talk(ctx context.Context, messages []string, until func(no
 	}
 }
 
-// websocket subscribes, and waits for the end of what is stored.
+// websocket subscribes, and waits for the end of the stored events.
 func (x *examination) websocket(ctx context.Context) bool {
 	refused := ""
 	status, err := x.talk(ctx, []string{`["REQ","doctor",{"kinds":[30617],"limit":1}]`}, func(m nostr.RelayMessage) bool {
@@ -82,7 +83,7 @@ func (x *examination) websocket(ctx context.Context) bool {
 	return true
 }
 
-// announcement publishes one of a key that nobody has, and withdraws it.
+// announcement publishes an announcement by the test key, and withdraws it.
 func (x *examination) announcement(ctx context.Context) bool {
 	if !x.Publish {
 		return true
@@ -126,7 +127,7 @@ func (x *examination) announcement(ctx context.Context) bool {
 	return true
 }
 
-// mendRefusal is what to do where an announcement is refused.
+// mendRefusal says what to do about the refusal of an announcement.
 func (x *examination) mendRefusal(reason string) string {
 	if strings.Contains(reason, "relays tag") || strings.Contains(reason, "clone tag") {
 		return fmt.Sprintf("The relay takes itself for another name. Start graspd with\n  --domain %s", x.service)

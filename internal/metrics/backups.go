@@ -6,7 +6,7 @@ import (
 	"github.com/graspd/graspd/internal/status"
 )
 
-// ofBackups tells of the backups that the relay makes by itself; where it makes none there are no such series.
+// ofBackups adds the figures of the backups that the relay makes by itself; where it makes none there are no such series.
 func ofBackups(c *collector, from func() status.Backups) {
 	tell := func(name, help string, value func(b status.Backups) float64) figure[*status.Backups] {
 		return gauges(c, name, help, nil, func(b *status.Backups, to series) {

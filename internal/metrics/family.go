@@ -16,7 +16,7 @@ type family struct {
 	value            prometheus.ValueType
 }
 
-// collector asks every part. It lists the families in the order in which they were made.
+// collector asks every part for its figures. families has the families in the order in which they were added.
 type collector struct {
 	families []*family
 	parts    []func(ctx context.Context, to chan<- prometheus.Metric)
@@ -28,13 +28,14 @@ func (c *collector) add(kind string, value prometheus.ValueType, name, help stri
 	return f
 }
 
-// figure is a family, and what tells its values of a part of the program that stands as S says.
+// figure is a family, and the function that reads its values from the state S of a part of the program.
 type figure[S any] struct {
 	*family
 	read func(s S, to series)
 }
 
-// gauges, counters and histograms tell any number of values, each with those of the labels; gauge and counter tell one.
+// gauges, counters and histograms make figures with any number of values, each with the values of its labels. gauge and counter make figures
+// with one value and no labels.
 func gauges[S any](c *collector, name, help string, labels []string, read func(S, series)) figure[S] {
 	return figure[S]{c.add("gauge", prometheus.GaugeValue, name, help, labels), read}
 }
@@ -57,7 +58,7 @@ func counter[S any](c *collector, name, help string, read func(S) uint64) figure
 
 type number interface{ ~int | ~int64 | ~uint64 }
 
-// part adds a part of the program, all figures of which are told from one look at it.
+// part adds a part of the program. One call of look yields the state for all its figures.
 func part[S any](c *collector, look func(context.Context) S, figures ...figure[S]) {
 	c.parts = append(c.parts, func(ctx context.Context, to chan<- prometheus.Metric) {
 		s := look(ctx)
@@ -67,18 +68,18 @@ func part[S any](c *collector, look func(context.Context) S, figures ...figure[S
 	})
 }
 
-// series takes the values of one family.
+// series writes the values of one family.
 type series struct {
 	of *family
 	to chan<- prometheus.Metric
 }
 
-// tell writes one value, with those of the labels.
+// tell writes one value, with the values of its labels.
 func (s series) tell(v float64, labels ...string) {
 	s.to <- prometheus.MustNewConstMetric(s.of.desc, s.of.value, v, labels...)
 }
 
-// classes writes one histogram, from the numbers of its classes, not summed up.
+// classes writes one histogram. counts has the number of values in each class alone, not summed up.
 func (s series) classes(bounds []float64, counts []uint64, sum float64, labels ...string) {
 	below, n := make(map[float64]uint64, len(bounds)), uint64(0)
 	for i, c := range counts {

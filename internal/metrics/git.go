@@ -25,7 +25,7 @@ type Git struct {
 	Disk      func() *store.Disk                 // nil, or returns nil, where the git data is on the disk of the store
 }
 
-// repositories is how it stands with those that are hosted.
+// repositories is the state of hosting.
 type repositories struct {
 	host      hosting.Stats
 	web       githttp.Stats

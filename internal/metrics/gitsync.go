@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/graspd/graspd/internal/gitsync"
 
-// ofGitSync are the figures of what is fetched from other git servers. Where nothing is, there are none.
+// ofGitSync returns the figures of fetching from other git servers. They have no values where nothing is fetched.
 func ofGitSync(c *collector) []figure[repositories] {
 	one := func(read func(gitsync.Stats) float64) func(repositories, series) {
 		return func(r repositories, to series) {

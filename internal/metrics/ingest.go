@@ -10,12 +10,12 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// sources are the names of the ways in which events come, by store.Source.
+// sources has the names of the ways in which events come, by store.Source.
 var sources = [ingest.Sources]string{
 	store.Direct: "direct", store.Live: "live", store.Catchup: "catchup", store.Daily: "daily",
 }
 
-// ofDoor tells of events on their way in.
+// ofDoor adds the figures of events on their way in.
 func ofDoor(c *collector, from interface{ Stats() ingest.Stats }) {
 	part(c, func(context.Context) ingest.Stats { return from.Stats() },
 		counters(c, "ngit_sync_events_total", "Events stored, by how they came: from clients (direct), or from other relays: by live subscriptions (live), from what a relay had stored before (catchup), or when graspd asked for everything again, once a day (daily).", []string{"source"}, func(s ingest.Stats, to series) {

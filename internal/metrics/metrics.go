@@ -95,7 +95,7 @@ func Handler(c Config) http.Handler {
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 2 * patience})
 }
 
-// ofBuild tells which version this is.
+// ofBuild adds the version of the program.
 func ofBuild(c *collector, version string) {
 	part(c, func(context.Context) string { return version },
 		gauges(c, "graspd_build_info", "1, with the version that runs.", []string{"version"}, func(v string, to series) { to.tell(1, v) }))
@@ -103,7 +103,7 @@ func ofBuild(c *collector, version string) {
 
 const faultsHelp = "Faults in this program that ended what they were found in, such as one client's connection, and nothing else. Each is a defect; the log has its place."
 
-// ofFaults tells of panics that ended one client or one relay alone.
+// ofFaults adds the number of panics that ended one client or one relay alone.
 func ofFaults(c *collector, from *contain.Faults) {
 	part(c, func(context.Context) uint64 { n, _ := from.Seen(); return n },
 		counter(c, "graspd_faults_total", faultsHelp, func(n uint64) uint64 { return n }))

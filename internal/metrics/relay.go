@@ -6,7 +6,7 @@ import (
 	"github.com/graspd/graspd/internal/relay"
 )
 
-// clients is how it stands with those who use this relay.
+// clients is the state of the side that serves clients.
 type clients struct {
 	relay.Stats
 	relay.Traffic

@@ -5,7 +5,7 @@ import "context"
 // queue is how many reports are open, and about how many subjects.
 type queue struct{ reports, subjects int }
 
-// ofReports tells of what people have reported and nobody has decided.
+// ofReports adds the figures of reports that nobody has decided about.
 func ofReports(c *collector, from Reports) {
 	part(c, func(context.Context) queue {
 		var q queue

@@ -6,7 +6,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// ofStore tells of what is stored.
+// ofStore adds the figures of the store.
 func ofStore(c *collector, from Store) {
 	part(c, func(context.Context) store.Stats { return from.Stats() },
 		gauge(c, "graspd_store_events", "Events stored.", func(s store.Stats) int64 { return s.Events }),
@@ -18,7 +18,7 @@ func ofStore(c *collector, from Store) {
 	ofDisk(c, from)
 }
 
-// ofDisk are the figures of the store's file system. Where it cannot be looked at there are none.
+// ofDisk adds the figures of the store's file system. They have no values where it cannot be looked at.
 func ofDisk(c *collector, from Store) {
 	part(c, func(context.Context) *store.Disk {
 		d, err := from.Disk()
@@ -29,7 +29,7 @@ func ofDisk(c *collector, from Store) {
 	}, diskFigures(c, "graspd_disk_", "where the data is")...)
 }
 
-// diskFigures are the figures of one file system, whose names begin with prefix. Of nil there are none.
+// diskFigures returns the figures of one file system, with names that begin with prefix. They have no values for a nil Disk.
 func diskFigures(c *collector, prefix, where string) []figure[*store.Disk] {
 	one := func(name, help string, inodes bool, read func(*store.Disk) uint64) figure[*store.Disk] {
 		return gauges(c, prefix+name, help, nil, func(d *store.Disk, to series) {

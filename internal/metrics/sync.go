@@ -9,7 +9,7 @@ import (
 	"github.com/graspd/graspd/internal/store"
 )
 
-// engine is how it stands with the relays that hold a slot.
+// engine is the state of the relays that hold a slot.
 type engine struct {
 	relays []status.Relay
 	stored store.Stats
