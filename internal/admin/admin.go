@@ -56,8 +56,8 @@ type Config struct {
 	Store   Store
 	Sync    Sync                                      // nil when this relay does not sync
 	Metrics http.Handler                              // nil = none
-	Hosts   []string                                  // names under which the pages may be asked for, beside addresses and names without a dot
-	Door    Door                                      // nil = refusals are not shown
+	Hosts   []string                                  // names by which a browser may ask for the pages, besides addresses and names without a dot
+	Door    Door                                      // nil = the pages show no refusals
 	Clients func() (connected, subscriptions int)     // nil = not shown
 	Self    nostr.PubKey                              // the relay's own key
 	Backup  func(dir string) error                    // copies everything into a new directory; nil = not offered
@@ -67,11 +67,11 @@ type Config struct {
 	Nothing func() *status.Nothing                    // nil, or gives nil, while something is carried
 	GitDisk func() *store.Disk                        // nil, or returns nil, where the git data is on the disk of the store
 	GitRoom func() error                              // nil, or returns nil, where the git data has room; else as Store.Room
-	// GitRepositories is how repositories stand with other git servers, by address; nil where nothing is fetched from these.
+	// GitRepositories returns how repositories stand with other git servers, by address; nil where graspd fetches nothing from these.
 	GitRepositories func(context.Context) map[string]status.GitLack
 	Moderation      Moderation              // nil = not offered
-	Changed         func()                  // told when a decision was carried out as far as it has come; nil = nobody
-	Changes         func() []changed.Change // of what the settings say, over the public address; nil where there are none
+	Changed         func()                  // called when a decision has been carried out, as far as that has come; nil = no call
+	Changes         func() []changed.Change // changes of settings over the public address; nil where there are none
 	Backups         func() status.Backups   // nil when this relay makes none by itself
 	Reports         Reports                 // nil = not offered; not without Moderation
 }

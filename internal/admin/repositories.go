@@ -44,9 +44,9 @@ func (r RepositoryStatus) split() (owner, name string) {
 type RepositoryPart struct {
 	URL       string  `json:"url"`
 	Want      int     `json:"want"`      // the repository and its root events
-	Confirmed int     `json:"confirmed"` // of these, what is known to be complete here
+	Confirmed int     `json:"confirmed"` // of these, how many graspd knows to be complete here
 	Held      *uint64 `json:"held"`      // events that are here
-	Lacks     *uint64 `json:"lacks"`     // of these, what the relay lacks
+	Lacks     *uint64 `json:"lacks"`     // of these, how many the relay lacks
 }
 
 // State returns how much of what the relay has is known to be here: complete, partial or none.

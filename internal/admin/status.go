@@ -42,14 +42,14 @@ type StoreStatus struct {
 	Repositories int64        `json:"repositories"`
 	Head         uint64       `json:"head"`
 	Bytes        status.Bytes `json:"bytes"`
-	Disk         *DiskStatus  `json:"disk"` // nil where it cannot be looked at
+	Disk         *DiskStatus  `json:"disk"` // nil where graspd cannot look at it
 }
 
 // DiskStatus is what a file system has left. Below one of the floors graspd stores nothing.
 type DiskStatus struct {
 	FreeBytes   status.Bytes `json:"free_bytes"`
 	FloorBytes  status.Bytes `json:"floor_bytes"`
-	FreeInodes  *uint64      `json:"free_inodes"` // null on a file system that makes them as it goes
+	FreeInodes  *uint64      `json:"free_inodes"` // null on a file system that makes inodes as it needs them
 	FloorInodes *uint64      `json:"floor_inodes"`
 }
 

@@ -26,10 +26,10 @@ type Config struct {
 	Git         *gitproc.Git
 	Now         func() time.Time // nil: time.Now
 	Logger      *slog.Logger     // nil is silent
-	ReadOnly    bool             // nothing is changed, and the directory must be there
-	OpenIndexes int              // files of packs' indexes that are kept open; 0: 256
-	Large       int64            // bytes from which on a repository's packs are combined in steps, and not all at once; 0: 64 MiB
-	WorthBitmap int64            // bytes from which on a repository's only pack gets a bitmap when it is cloned often; 0: 1 MiB
+	ReadOnly    bool             // the Disk changes nothing, and the directory must be there
+	OpenIndexes int              // how many files of packs' indexes stay open; 0: 256
+	Large       int64            // from so many bytes on Maintain combines a repository's packs in steps, and not all at once; 0: 64 MiB
+	WorthBitmap int64            // from so many bytes on a repository's only pack gets a bitmap when people clone it often; 0: 1 MiB
 }
 
 // Disk keeps repositories in a directory that no other process changes. Any number of goroutines may use a Disk.

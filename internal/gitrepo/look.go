@@ -28,11 +28,11 @@ const (
 
 // Looking says what a page shows of a repository, and so what Disk.Look has to find.
 type Looking struct {
-	Commit gitwire.ObjectID // in whose uppermost directory a file is looked for; zero is none
+	Commit gitwire.ObjectID // Look reads a file of its uppermost directory; zero: no file
 	// Choose names one of the files of that directory, "" for none. Links and directories are not among them.
 	Choose   func(names []string) string
-	MaxBytes int64              // of the file; a larger one is not read
-	Tips     []gitwire.ObjectID // of which the time is asked, at most 10,000
+	MaxBytes int64              // Look reads no larger file
+	Tips     []gitwire.ObjectID // of which Look tells the times, at most 10,000
 	Party    string
 }
 
@@ -40,7 +40,7 @@ type Looking struct {
 type Look struct {
 	Name  string // of the file, "" for none
 	Text  []byte // what it holds
-	Large bool   // it has more than MaxBytes, and was not read
+	Large bool   // the file has more than MaxBytes, so Look did not read it
 	// Times are when the commits among the tips were committed, in seconds since 1970. What is no commit has none.
 	Times map[gitwire.ObjectID]int64
 }

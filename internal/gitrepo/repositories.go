@@ -69,7 +69,7 @@ type Receiving struct {
 	MaxObjects int64 // a million if 0
 	Party      string
 	Owner      string                  // for whom the work is
-	Grown      func(bytes int64) error // nil, or told how much came in so far; its error ends the transfer
+	Grown      func(bytes int64) error // nil, or called with how much came in so far; its error ends the transfer
 }
 
 // Received counts what came in with a pack.
@@ -82,13 +82,13 @@ type Received struct {
 type Proving struct {
 	Tips    []gitwire.ObjectID // of any type
 	Commits []gitwire.ObjectID // tips that must be commits
-	Haves   []gitwire.ObjectID // objects of the repository, at which the walk ends; ids that it does not have are passed over
+	Haves   []gitwire.ObjectID // objects of the repository, at which the walk ends; Prove passes over ids that the repository does not have
 	Party   string
 }
 
 // Proof says what Prove has proven.
 type Proof struct {
-	Objects, Bytes int64                                 // of what is kept: 0 if the repository has all
+	Objects, Bytes int64                                 // that the quarantine keeps: 0 if the repository has all
 	Peeled         map[gitwire.ObjectID]gitwire.ObjectID // the object at the end of each annotated tag among the tips
 }
 

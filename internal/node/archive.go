@@ -2,7 +2,7 @@ package node
 
 // Archive says how a node keeps repositories whose announcements do not list this service (GRASP-05).
 type Archive struct {
-	ReadOnly bool // nobody pushes to them here
+	ReadOnly bool // the node refuses pushes to them
 }
 
 // curation returns what the information document says of the archive (GRASP-01). It does not tell which repositories are archived.

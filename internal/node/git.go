@@ -24,13 +24,13 @@ import (
 
 // Git says how a node hosts repositories (GRASP-01). Every field has a default.
 type Git struct {
-	Program      string               // a path, or a name looked for on PATH; "" is git
-	Processes    int                  // packs that are made for clients at once; 0 is twice the processors
+	Program      string               // a path, or a name on PATH; "" is git
+	Processes    int                  // how many packs git makes for clients at once; 0 is twice the processors
 	Limits       hosting.Limits       // of what is stored
-	Cache        int64                // bytes of packs that are kept for those who ask again; below 0 none, 0 is githttp.DefaultCacheBytes
+	Cache        int64                // bytes of packs to keep for clients that ask for the same; below 0 none, 0 is githttp.DefaultCacheBytes
 	Disk         gitrepo.Repositories // nil is the data directory, by git
-	Contributors bool                 // pull requests are taken at /prs/<signer npub>/<identifier>.git (GRASP-06)
-	Sync         *GitSync             // nil fetches from nobody
+	Contributors bool                 // people push pull requests to /prs/<signer npub>/<identifier>.git (GRASP-06)
+	Sync         *GitSync             // nil: the node fetches no git data
 }
 
 // GitSync says how a node fetches git data from other servers (GRASP-02). Every field has a default.

@@ -43,30 +43,30 @@ type Config struct {
 	Dir     string // the data directory
 	Service grasp.Service
 	MinPoW  int          // bits that an event must show (NIP-13)
-	Lists   policy.Lists // those to begin with
+	Lists   policy.Lists // the lists in force at first; Set changes them
 	Version string
 
-	Store       store.Options            // Dir, Rules, Now and Logger are filled in
+	Store       store.Options            // New sets Dir, Rules, Now and Logger
 	Verifier    nostr.Verifier           // of signatures; nil is nostr.Schnorr
 	Workers     int                      // verifiers at once; 0 is GOMAXPROCS
 	Door        ingest.Limits            // of what waits to be decided
 	Limits      relay.Limits             // of clients
 	Rates       front.Rates              // of each address
-	Proxies     []netip.Prefix           // whose X-Forwarded-For is believed
+	Proxies     []netip.Prefix           // web servers in front, whose X-Forwarded-For the node believes
 	Ping        time.Duration            // between two pings to a client; 0 is 30 s
-	Connections int                      // of clients that are accepted at once, more wait in the kernel's queue; 0 is no bound
-	Info        nip11.Document           // what the operator says; Self, Software, Version and RepoAcceptanceCriteria are filled in
-	About       string                   // Markdown that the page for people begins with
+	Connections int                      // how many connections of clients the node accepts at once; more wait in the kernel's queue; 0 is no bound
+	Info        nip11.Document           // what the operator says; New sets Self, Software, Version and RepoAcceptanceCriteria
+	About       string                   // Markdown at the top of the start page
 	Look        web.Look                 // of public pages
-	AdminKeys   []nostr.PubKey           // of those who may manage the relay (NIP-86); none is nobody
-	AdminHosts  []string                 // names under which the private listener may be asked for
-	Git         *Git                     // nil hosts no repositories
-	Sync        *Sync                    // nil fills from nobody
-	Private     *Private                 // nil is for everybody
-	Backups     *Backups                 // nil makes none by itself
-	Mailboxes   bool                     // lists of relays are taken of participants, who are asked for where they write (GRASP-03)
-	Archive     *Archive                 // how what Lists.Archive names is archived; nil where that is not to be
-	Identity    func() (Identity, error) // asked once the store is open; nil is the key in Dir
+	AdminKeys   []nostr.PubKey           // of people who may manage the relay (NIP-86); without any nobody may
+	AdminHosts  []string                 // names by which a browser may ask the private listener
+	Git         *Git                     // nil: the node hosts no repositories
+	Sync        *Sync                    // nil: the node fetches nothing from other relays
+	Private     *Private                 // nil: the node serves everybody
+	Backups     *Backups                 // nil: the node makes none by itself
+	Mailboxes   bool                     // the node asks the relays to which participants write (GRASP-03)
+	Archive     *Archive                 // how to keep what Lists.Archive names; nil: not at all
+	Identity    func() (Identity, error) // New calls it once the store is open; nil: the key in Dir
 	Now         func() time.Time         // the wall clock; nil is time.Now
 	Logger      *slog.Logger             // nil is silent
 }
@@ -74,11 +74,11 @@ type Config struct {
 // Sync says how a node fills itself from other relays.
 type Sync struct {
 	Bootstrap    []grasp.RelayURL
-	Index        []grasp.RelayURL // asked for participants' lists of relays, where mailboxes are asked
+	Index        []grasp.RelayURL // relays to ask for participants' lists of relays; of no effect without Config.Mailboxes
 	AllowPrivate bool             // dial private addresses too
 	Dialer       relaysync.Dialer // nil is the network
 
-	// Engine is the rest; Store, Door, Service, Bootstrap, Index, Peer.Mailboxes, Lists, Self, Sign, Dialer, Now and Faults are filled in, and Logger where it is nil.
+	// Engine is the rest. New sets Store, Door, Service, Bootstrap, Index, Peer.Mailboxes, Lists, Self, Sign, Dialer, Now and Faults, and Logger where it is nil.
 	Engine relaysync.Config
 }
 

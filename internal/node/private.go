@@ -13,7 +13,7 @@ import (
 // Private says that a node serves its members alone (GRASP-08). Members authenticate before they read or write over the WebSocket, and sign
 // every other request that tells what is here.
 type Private struct {
-	Members policy.PubKeys // those to begin with
+	Members policy.PubKeys // the members at first; Set changes them
 }
 
 // newCircle makes the members of a private node.

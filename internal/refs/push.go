@@ -13,8 +13,8 @@ import (
 // Push has the commands of one push in the order in which they came.
 type Push struct {
 	Commands []gitwire.Command
-	Refused  bool // other commands of the push are refused already
-	Atomic   bool // the client wants that all succeed or none
+	Refused  bool // the caller has refused other commands of the push
+	Atomic   bool // the client wants all commands to succeed, or none
 	From     From
 	Upload   uint64 // the number that Pending.Begin gave it, 0 before
 }
@@ -22,12 +22,12 @@ type Push struct {
 // Standing is what Judge judges a push by.
 type Standing struct {
 	Of         nip34.Address      // the repository of the URL
-	Members    *grasp.Set         // who decides for it
+	Members    *grasp.Set         // who decides for that repository
 	Projection Projection         // its refs now
 	States     []State            // with its identifier: those that wait, and those that are served and not complete here; others do no harm
 	Known      map[nostr.ID]Known // of the events that the push names (Push.Events) those that are served or wait
 	Pending    *Pending           // uploads for events that are still to come; nil for none
-	Relay      grasp.RelayURL     // where states are to be published
+	Relay      grasp.RelayURL     // where people publish states
 	Now        int64              // seconds since 1970
 }
 
@@ -54,7 +54,7 @@ type Verdict struct {
 	State        *State     // the state that the branches and tags come to be as; released when the push is complete; nil where none changes
 	PullRequests []nostr.ID // events whose tips come: they are released when the push is complete
 	Uploads      []Tip      // commits for events that nobody knows yet: they wait beside the repository
-	Lines        []string   // what the pusher is told beside the results, line by line
+	Lines        []string   // what to tell the pusher besides the results, line by line
 }
 
 // Result says what becomes of one command: None and "" where it succeeds. git's report has Reason beside the ref.

@@ -28,15 +28,15 @@ type Decision struct {
 
 // About is what Decide needs to know besides the event.
 type About struct {
-	Hosting bool // false: git data is not served here, and nothing waits for it
+	Hosting bool // false: the relay serves no git data, and nothing waits for it
 	Again   bool // this very event waits already
 
 	// Has reports whether an object is complete in a repository that the event is for, with all that it reaches.
 	Has func(gitwire.ObjectID) bool
 
 	// Of announcements alone.
-	Replaces      bool           // one is served at its address
-	Lists         bool           // it lists this service; else it is here as its author has a part in another repository
+	Replaces      bool           // the relay serves one at its address
+	Lists         bool           // it lists this service; else it is here because its author has a part in another repository
 	Announcements []Announcement // with its identifier, served and waiting; older ones at its address do no harm
 	States        []State        // with its identifier, served and complete here
 	PullRequests  []PullRequest  // served and complete here, that name its repository

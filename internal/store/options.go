@@ -17,21 +17,21 @@ type Options struct {
 	FS         vfs.FS                 // nil is the disk
 	CacheBytes int64                  // decoded blocks kept in memory
 	TableBytes uint64                 // newest data kept in memory before it goes into a table, up to four times; 0 is 16 MiB
-	Floor      uint64                 // bytes of disk to leave free
+	Floor      uint64                 // bytes of the disk that stay free
 	FreeSpace  func() (uint64, error) // bytes free where Dir is; nil asks FS
-	InodeFloor uint64                 // inodes to leave free, or a twentieth of all where that is less; 0 is DefaultInodeFloor
+	InodeFloor uint64                 // inodes that stay free, or a twentieth of all where that is less; 0 is DefaultInodeFloor
 	FreeInodes func() (Inodes, error) // where Dir is; nil asks the disk
 	Now        func() time.Time       // nil is time.Now
-	Rules      string                 // fingerprint: another one forgets what was refused; "" leaves that alone
+	Rules      string                 // fingerprint of the rules; with another one Open forgets what was refused; "" leaves that alone
 	Logger     *slog.Logger           // nil is silent
-	ReadOnly   bool                   // nothing is written: Begin and KeepNotes fail with ErrReadOnly; the directory must be there
+	ReadOnly   bool                   // Begin and KeepNotes fail with ErrReadOnly; the directory must be there
 
 	// Bounds on what is remembered of events that are not stored; 0 is 2,000,000 and 20,000,000.
 	MaxRemembered, MaxRememberedRows int64
 
-	DeleteAtOnce int   // what so many tags of a deletion name is done when it is added, the rest by Purge; 0 is DeleteAtOnce
+	DeleteAtOnce int   // how many tags of a deletion Add carries out; Purge does the rest; 0 is DeleteAtOnce
 	MaxMarks     int64 // how many marks of deletions one author may leave for what is not here; 0 is 20,000
-	MaxUnused    int64 // how many deletions of one author that have removed nothing are served, and remembered for long; 0 is MaxUnused
+	MaxUnused    int64 // how many unused deletion requests of one author the store serves, and remembers for long; 0 is MaxUnused
 }
 
 // Defaults returns what zero fields stand for.
